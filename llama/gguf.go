@@ -111,7 +111,7 @@ func ggufTensor(t *gguf.Tensor, owner io.Closer) (storedTensor, error) {
 // config reads the configuration.
 func (g *ggufModel) config() (*checkpoint.Config, error) {
 	if checkpoint.IsAdapter(g.File) {
-		return nil, fmt.Errorf("%s is an adapter: %w as a model; load the model that it was made for, and then LoadAdapter", g.path, ErrUnsupported)
+		return nil, fmt.Errorf("%s is an adapter: %w as a model; load the model that it was made for, and then LoadAdapter", g.file(), ErrUnsupported)
 	}
 	c, err := checkpoint.ConfigOf(g.File)
 	if err != nil {
