@@ -72,6 +72,15 @@ func (g *ggufModel) openPart(ctx context.Context, f files, name string, memory t
 
 func (g *ggufModel) file() string { return g.paths[0] }
 
+func (g *ggufModel) format() string { return fmt.Sprintf("GGUF version %d", g.Version()) }
+
+func (g *ggufModel) names() (names []string) {
+	for _, t := range g.Tensors() {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
 // Close closes the files.
 func (g *ggufModel) Close() error {
 	var errs []error
