@@ -1,6 +1,7 @@
 package llama
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -63,13 +64,15 @@ const defaultMaxBatch = 32
 // used again for its next step.
 type job struct {
 	// What is asked for.
-	ctx    context.Context  // the job leaves the queue when it ends, and does not begin another layer; nil: it never ends
-	caches []*kvcache.Cache // one a layer
-	tokens []Token          // to compute, or as many of the first of them as there is room for
-	start  int              // the position of the first
-	long   bool             // the angles of RoPE are those of long conversations
-	answer bool             // the tokens are an answer's: all of them are computed, before any prompt's
-	out    output
+	ctx     context.Context  // the job leaves the queue when it ends, and does not begin another layer; nil: it never ends
+	caches  []*kvcache.Cache // one a layer
+	tokens  []Token          // to compute, or as many of the first of them as there is room for
+	start   int              // the position of the first
+	long    bool             // the angles of RoPE are those of long conversations
+	adapter *adapterWeights  // changes what is computed; nil: nothing does
+	scale   float32          // of what adapter changes
+	answer  bool             // the tokens are an answer's: all of them are computed, before any prompt's
+	out     output
 
 	// What comes back.
 	rows int   // tokens that were computed
@@ -324,7 +327,10 @@ func (b *batch) take() {
 	}
 	b.queue = slices.DeleteFunc(b.queue, func(j *job) bool { return !j.queued })
 	// Caches of one type side by side: what turns keys of 4 bits then works on all of them at once.
-	slices.SortStableFunc(b.pass, func(x, y *job) int { return int(x.caches[0].DType()) - int(y.caches[0].DType()) })
+	// So are the rows of one adapter, which are then computed at once.
+	slices.SortStableFunc(b.pass, func(x, y *job) int {
+		return cmp.Or(cmp.Compare(x.caches[0].DType(), y.caches[0].DType()), cmp.Compare(x.adapter.order(), y.adapter.order()))
+	})
 }
 
 // expected tells whether a member, whose job is not in the queue, will be back before a long pass is over: it would have to wait for

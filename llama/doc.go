@@ -1,4 +1,5 @@
-// Package llama runs language models of the Llama family (Llama 3.x, Llama 2) inside the caller's process.
+// Package llama runs language models inside the caller's process: Llama 3.x and 2, and the families Mistral, Qwen2, Qwen3, SmolLM3,
+// Granite, Phi-3, OLMo 2 and Gemma 3, whose layers differ from Llama's in what Config's Variant says.
 //
 // Load opens a Hugging Face folder or a GGUF file as a Model: weights on a device, a tokenizer and the model's chat template.
 // A Model never changes and serves any number of goroutines. What changes belongs to a Session, one conversation with its
@@ -33,6 +34,13 @@
 // A step that computes several tokens of one answer takes little longer than one that computes one. Params.Draft says what the next
 // tokens may be: PromptLookup finds them in the conversation, NewDraftModel asks a smaller model. What turns out right was computed
 // in one step; what does not is forgotten.
+//
+// # Adapters
+//
+// A LoRA adapter changes what a model's linear layers compute. Model.LoadAdapter opens one, a folder of Hugging Face's PEFT or a GGUF file,
+// and SessionOptions.Adapter gives it to a session, beside the weights: sessions with different adapters, and with none, are computed
+// together, and each gets what it would get alone. Copies, saved states and moves keep a session's adapter; a Pool has one for all of its
+// sessions, and a model may have several pools. LoadOptions.Adapters adds adapters to the weights instead, while they are loaded.
 //
 // # Answers that have a form
 //

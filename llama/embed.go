@@ -15,6 +15,16 @@ import (
 // tokens in the texts are inert, as in Tokenizer.Encode. A text that does not fit the model's context is a *ContextFullError, and
 // one without tokens a *ParamError; then nothing is computed.
 func (m *Model) Embed(ctx context.Context, texts ...string) ([][]float32, error) {
+	return m.embedAll(ctx, nil, 0, texts)
+}
+
+// Embed is m.Embed with the adapter, whose changes are multiplied by scale; 0: 1.
+func (a *Adapter) Embed(ctx context.Context, m *Model, scale float32, texts ...string) ([][]float32, error) {
+	return m.embedAll(ctx, a, scale, texts)
+}
+
+// embedAll is Embed with an adapter, or none.
+func (m *Model) embedAll(ctx context.Context, a *Adapter, scale float32, texts []string) ([][]float32, error) {
 	all := make([][]Token, len(texts))
 	for i, text := range texts {
 		tokens := append(m.tokenizer.EncodeSpecial("", true), m.tokenizer.Encode(text)...)
@@ -31,7 +41,7 @@ func (m *Model) Embed(ctx context.Context, texts ...string) ([][]float32, error)
 	g.SetLimit(m.batch.most)
 	for i, tokens := range all {
 		g.Go(func() (err error) {
-			if vectors[i], err = m.embedTokens(ctx, tokens); err != nil {
+			if vectors[i], err = m.embedTokens(ctx, &SessionOptions{Capacity: len(tokens), Adapter: a, AdapterScale: scale}, tokens); err != nil {
 				err = fmt.Errorf("embed text %d: %w", i, err)
 			}
 			return err
@@ -43,9 +53,9 @@ func (m *Model) Embed(ctx context.Context, texts ...string) ([][]float32, error)
 	return vectors, nil
 }
 
-// embedTokens is Embed for one text's tokens.
-func (m *Model) embedTokens(ctx context.Context, tokens []Token) ([]float32, error) {
-	s, err := m.NewSession(&SessionOptions{Capacity: len(tokens)})
+// embedTokens is Embed for one text's tokens, in a session with options.
+func (m *Model) embedTokens(ctx context.Context, o *SessionOptions, tokens []Token) ([]float32, error) {
+	s, err := m.NewSession(o)
 	if err != nil {
 		return nil, err
 	}

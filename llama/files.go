@@ -45,7 +45,8 @@ const (
 // smallFileLimit returns the bound on a file that is read whole. What has an unusual name is taken for a tokenizer.
 func smallFileLimit(name string) int {
 	switch filepath.Base(name) {
-	case checkpoint.ConfigFile, checkpoint.GenerationFile, checkpoint.TokenizerConfigFile, checkpoint.TemplateFile, checkpoint.IndexFile:
+	case checkpoint.ConfigFile, checkpoint.GenerationFile, checkpoint.TokenizerConfigFile, checkpoint.TemplateFile, checkpoint.IndexFile,
+		checkpoint.AdapterConfigFile:
 		return maxSmallFile
 	}
 	return maxTokenizerFile

@@ -33,6 +33,9 @@ func (b *batch) forward(jobs []*job, rows int) (err error) {
 	if err := m.embed(ws, jobs); err != nil {
 		return err
 	}
+	if err := b.findAdapted(ws, jobs); err != nil {
+		return err
+	}
 	interruptible := slices.ContainsFunc(jobs, func(j *job) bool { return !j.answer })
 	for i := range m.layers {
 		if interruptible {
@@ -43,6 +46,7 @@ func (b *batch) forward(jobs []*job, rows int) (err error) {
 				return err
 			}
 		}
+		ws.adapting.layer = i
 		ws.caches.Reset()
 		for _, j := range jobs {
 			ws.caches.Add(j.caches[i], j.rows)

@@ -30,13 +30,13 @@ func (l *layer) forward(d *device, ws *workspace) error {
 	if err := ws.caches.Attend(&ws.q, &ws.attention); err != nil {
 		return err
 	}
-	if err := l.add(d, ws, &ws.attentionFlat, &l.o, l.attentionPostNorm); err != nil {
+	if err := l.add(d, ws, &ws.attentionFlat, &l.o, atOutput, l.attentionPostNorm); err != nil {
 		return err
 	}
 	if err := l.feedForward(d, ws); err != nil {
 		return err
 	}
-	return l.add(d, ws, &ws.gate, &l.down, l.mlpPostNorm)
+	return l.add(d, ws, &ws.gate, &l.down, atDown, l.mlpPostNorm)
 }
 
 // queryKeyValue computes queries, keys and values from the normed stream.
@@ -50,6 +50,9 @@ func (l *layer) queryKeyValue(d *device, ws *workspace) error {
 		if err := addBias(d, ws.outs[i], bias); err != nil {
 			return err
 		}
+	}
+	if err := l.adapt(d, ws, l.attentionNorm, atQuery, atKey, atValue); err != nil {
+		return err
 	}
 	if err := l.normHeads(d, l.qNorm, &ws.q, &ws.qFlat); err != nil {
 		return err
@@ -73,6 +76,27 @@ func (l *layer) project(d *device, ws *workspace, norm *tensor.Tensor) error {
 	return nil
 }
 
+// adapt adds to ws.outs, which belong to some places, what the adapters of the pass make of the normed stream.
+func (l *layer) adapt(d *device, ws *workspace, norm *tensor.Tensor, at ...place) error {
+	ad := &ws.adapting
+	if !ad.needs(at...) {
+		return nil
+	}
+	in := &ws.x
+	if norm != nil {
+		in = &ws.normed
+		if err := ad.norm(d, &ws.x, norm, l.eps, in); err != nil {
+			return err
+		}
+	}
+	for i, p := range at {
+		if err := ad.add(d, p, in, ws.outs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // normHeads normalises each head of x [rows, heads, headDim], or, by a longer norm, all of a row's together: flat is the same memory as rows.
 func (l *layer) normHeads(d *device, norm, x, flat *tensor.Tensor) error {
 	switch {
@@ -84,18 +108,24 @@ func (l *layer) normHeads(d *device, norm, x, flat *tensor.Tensor) error {
 	return d.RMSNorm(flat, norm, l.eps)
 }
 
-// add adds the projection of x to the stream.
-func (l *layer) add(d *device, ws *workspace, x *tensor.Tensor, p *projection, norm *tensor.Tensor) error {
+// add adds the projection of x, which stands at a place, to the stream.
+func (l *layer) add(d *device, ws *workspace, x *tensor.Tensor, p *projection, at place, norm *tensor.Tensor) error {
 	if norm == nil && l.residualScale == 1 {
 		if err := d.fused.MatMulAdd(x, p.weight, &ws.product, &ws.x); err != nil {
 			return err
 		}
-		return addBias(d, &ws.x, p.bias)
+		if err := addBias(d, &ws.x, p.bias); err != nil {
+			return err
+		}
+		return ws.adapting.add(d, at, x, &ws.x)
 	}
 	if err := d.MatMulTransposed(x, p.weight, &ws.product); err != nil {
 		return err
 	}
 	if err := addBias(d, &ws.product, p.bias); err != nil {
+		return err
+	}
+	if err := ws.adapting.add(d, at, x, &ws.product); err != nil {
 		return err
 	}
 	if norm != nil {
@@ -111,7 +141,7 @@ func (l *layer) add(d *device, ws *workspace, x *tensor.Tensor, p *projection, n
 
 // feedForward computes act(x·gateᵀ)·(x·upᵀ) of the normed stream into ws.gate.
 func (l *layer) feedForward(d *device, ws *workspace) error {
-	if l.fuses && l.gate.bias == nil && l.mlpNorm != nil {
+	if l.fuses && l.gate.bias == nil && l.mlpNorm != nil && !ws.adapting.needs(atGate, atUp) {
 		return d.fused.NormSwiGLU(&ws.x, l.mlpNorm, l.eps, &ws.normed, l.gate.weight, l.up.weight, &ws.up, &ws.gate)
 	}
 	ws.weights = append(ws.weights[:0], l.gate.weight, l.up.weight)
@@ -123,6 +153,9 @@ func (l *layer) feedForward(d *device, ws *workspace) error {
 		return err
 	}
 	if err := addBias(d, &ws.up, l.up.bias); err != nil {
+		return err
+	}
+	if err := l.adapt(d, ws, l.mlpNorm, atGate, atUp); err != nil {
 		return err
 	}
 	return l.activate(d.Backend, &ws.gate, &ws.up)

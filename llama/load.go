@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -35,6 +34,11 @@ type LoadOptions struct {
 	// becomes Q8_0), or converts them to F32, F16 or BF16; zero: as stored. Types other than Q4_0, Q4_1 and Q8_0 are found by a search
 	// that takes minutes for a billion weights: write a file of them once, with examples/tools/quantize.
 	Weights tensor.DType
+	// Adapters are LoRA adapters that are added to the weights while loading: W + scale·B·A, computed in float32 and rounded to the type of
+	// the weights once, as Weights says or else as stored. Matrices that the file has quantised become F16 where Weights is zero: rounded
+	// to few bits again, they would lose most of what an adapter changes. The model then costs no more than without adapters; to choose
+	// an adapter for each session, see LoadAdapter.
+	Adapters []AdapterFile
 	// MaxBatch is the most rows of answers that one pass through the model computes for sessions that run at once, a row for each
 	// token; 0: 32. What does not fit waits for the next pass. No answer depends on it.
 	MaxBatch int
@@ -61,38 +65,14 @@ func Load(path string, o *LoadOptions) (*Model, error) {
 // converted, packed or sent to a device. Two things are not interrupted: reading a tokenizer, which takes some hundred
 // milliseconds on a phone, and a device's compiler.
 func LoadContext(ctx context.Context, path string, o *LoadOptions) (*Model, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, loadError(path, err)
-	}
-	dir, name := path, ""
-	if !info.IsDir() {
-		dir, name = filepath.Split(path)
-		if !info.Mode().IsRegular() {
-			return nil, loadError(path, fmt.Errorf("neither a directory nor a regular file but %v: %w", info.Mode().Type(), ErrUnsupported))
-		}
-	}
-	m, err := load(ctx, folder(dir), name, o)
+	m, err := load(ctx, locate, path, o)
 	return m, loadError(path, err)
 }
 
 // LoadFS is LoadContext from a file system such as an embed.FS or a zip archive; name is a directory, "." for the top, or a GGUF
 // file. Nothing can be mapped there, so the weights are copied.
 func LoadFS(ctx context.Context, fsys fs.FS, name string, o *LoadOptions) (*Model, error) {
-	info, err := fs.Stat(fsys, name)
-	if err != nil {
-		return nil, loadError(name, err)
-	}
-	dir, file := name, ""
-	if !info.IsDir() {
-		dir, file = path.Split(name)
-		dir = path.Clean(dir)
-	}
-	sub, err := fs.Sub(fsys, dir)
-	if err != nil {
-		return nil, loadError(name, err)
-	}
-	m, err := load(ctx, fileSystem{sub}, file, o)
+	m, err := load(ctx, func(path string) (files, string, error) { return locateIn(fsys, path) }, name, o)
 	return m, loadError(name, err)
 }
 
@@ -128,8 +108,15 @@ func (e *briefError) Error() string {
 // Unwrap returns the error with its whole message.
 func (e *briefError) Unwrap() error { return e.error }
 
-// load opens the GGUF file of a name, or the Hugging Face folder when the name is empty.
-func load(ctx context.Context, f files, name string, o *LoadOptions) (m *Model, err error) {
+// locator says where the files of a path are: in which folder, and the name of one where the path is no folder's.
+type locator func(path string) (f files, name string, err error)
+
+// load opens the GGUF file or the Hugging Face folder that a path names.
+func load(ctx context.Context, at locator, path string, o *LoadOptions) (m *Model, err error) {
+	f, name, err := at(path)
+	if err != nil {
+		return nil, err
+	}
 	options := LoadOptions{}
 	if o != nil {
 		options = *o
@@ -158,7 +145,7 @@ func load(ctx context.Context, f files, name string, o *LoadOptions) (m *Model, 
 		}
 	}()
 	defer parallel.Catch(&err)() // a mapped file may be cut short while we read it; the clean-up above then sees the error
-	var host converter = b
+	var host merger = b
 	if _, ok := b.(*cpu.Backend); !ok { // another device may not compute on the host's memory
 		own := cpu.New(options.Threads)
 		defer own.Close()
@@ -184,7 +171,13 @@ func load(ctx context.Context, f files, name string, o *LoadOptions) (m *Model, 
 	m.setRotaries(config)
 	m.batch = newBatch(m, options.MaxBatch)
 	m.store = kvcache.NewStore(b, mostChunk+m.batch.most, config.Heads, config.KVHeads, config.HeadDim)
-	if err := m.loadWeights(ctx, source, config.Tensors(), host, &options); err != nil {
+	m.described = config
+	adds, err := openMerging(ctx, options.Adapters, config, at)
+	if err != nil {
+		return m, err
+	}
+	defer adds.close()
+	if err := m.loadWeights(ctx, source, config.Tensors(), adds, host, &options); err != nil {
 		return m, err
 	}
 	if m.head == nil {
@@ -213,6 +206,8 @@ func (m *Model) openFolder(ctx context.Context, f files, memory tensor.Memory) (
 	if err != nil {
 		if only := onlyGGUF(f); only != "" && errors.Is(err, fs.ErrNotExist) {
 			err = fmt.Errorf("%w; to load the GGUF file in this directory, name it: %s", err, f.path(only))
+		} else if adapter, _ := f.head(checkpoint.AdapterConfigFile); adapter != nil && errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w; the directory holds an adapter: load the model that it was made for, and then LoadAdapter", err)
 		}
 		return nil, nil, folderError(f, err)
 	}
@@ -263,13 +258,16 @@ func (m *Model) loadTokenizer(source weightSource) error {
 // loadWeights reads, converts and prepares every tensor, several at a time, until the context ends, and beside them, on a thread of its
 // own, the tokenizer. Before anything is allocated for the tensors it checks that all are there, in the shapes and in a type that they
 // must have.
-func (m *Model) loadWeights(ctx context.Context, source weightSource, tensors []checkpoint.Tensor, host converter, o *LoadOptions) error {
+func (m *Model) loadWeights(ctx context.Context, source weightSource, tensors []checkpoint.Tensor, adds *merging, host merger, o *LoadOptions) error {
 	stored, total, problems := m.config.findAll(source, tensors, 1)
 	if len(problems) > 0 {
 		return problems[0]
 	}
 	noteRare(o.Logger, source.file(), stored)
 	m.weights = make([]*tensor.Tensor, len(tensors))
+	for i := range tensors {
+		m.names = append(m.names, tensors[i].GGUF)
+	}
 	var (
 		views    atomic.Bool // some weights are read from the files themselves
 		progress sync.Mutex
@@ -294,7 +292,7 @@ func (m *Model) loadWeights(ctx context.Context, source weightSource, tensors []
 		}
 		workers.Go(func() (err error) {
 			defer parallel.Catch(&err)()
-			ready, view, err := m.prepare(ctx, &stored[i], tensors[i].Role, host, o.Weights)
+			ready, view, err := m.prepareWith(ctx, &stored[i], &tensors[i], adds, host, o.Weights)
 			if err != nil {
 				return fmt.Errorf("the tensor %s: %w", tensors[i].HuggingFace, err)
 			}
@@ -358,6 +356,16 @@ func findChecked(source weightSource, t *checkpoint.Tensor) (storedTensor, error
 		return s, formatError(source.file(), fmt.Errorf("the tensor %s is %v%v, where the configuration asks for %v", t.HuggingFace, s.dtype, s.shape, want))
 	}
 	return s, nil
+}
+
+// prepareWith is prepare for a tensor to which adapters may be added.
+func (m *Model) prepareWith(ctx context.Context, s *storedTensor, t *checkpoint.Tensor, adds *merging, host merger, asked tensor.DType) (ready *tensor.Tensor, view bool, err error) {
+	pairs := adds.adds[t.HuggingFace]
+	if len(pairs) == 0 {
+		return m.prepare(ctx, s, t.Role, host, asked)
+	}
+	ready, err = m.prepareMerged(ctx, s, pairs, host, asked)
+	return ready, false, err
 }
 
 // prepare brings a tensor into the type and the layout that the device computes with. What it returns may be a view of the file.

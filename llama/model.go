@@ -7,6 +7,7 @@ import (
 	"weak"
 
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -21,22 +22,26 @@ type Model struct {
 	ends      []Token // config.EOS in ascending order
 	tokenizer *Tokenizer
 	device    *device
-	store     *kvcache.Store // the memory of the sessions' caches
-	batch     *batch         // computes what the sessions have to compute
-	owned     bool           // the backend was made by Load and is closed with the model
-	release   func() error   // closes the model's files, after the backend
-	trace     Trace          // LoadOptions.Trace
-	opened    atomic.Uint64  // sessions so far
+	store     *kvcache.Store     // the memory of the sessions' caches
+	batch     *batch             // computes what the sessions have to compute
+	owned     bool               // the backend was made by Load and is closed with the model
+	release   func() error       // closes the model's files, after the backend
+	trace     Trace              // LoadOptions.Trace
+	opened    atomic.Uint64      // sessions so far
+	adapted   atomic.Uint64      // adapters so far
+	described *checkpoint.Config // config in the files' terms
 
 	embedding, norm, head *tensor.Tensor // [vocab, hidden], [hidden], [vocab, hidden]; head is embedding where they are tied
 	layers                []layer
 	weights               []*tensor.Tensor // all tensors above and in layers, each once; nil ones where loading failed
+	names                 []string         // of weights, in GGUF terms
 	rotaries              []rotary
 	weightBytes           atomic.Int64
 
 	mu       sync.Mutex
 	print    *[sha256.Size]byte                 // the fingerprint, once asked for
 	sessions map[weak.Pointer[Session]]struct{} // weak: a forgotten session must give its memory back
+	adapters map[*Adapter]struct{}              // those that have memory on the device
 	closed   bool
 }
 
@@ -51,7 +56,7 @@ func (m *Model) WeightType() tensor.DType { return m.layers[0].q.weight.DType() 
 
 // Memory tells how many bytes a model and its sessions take, and for what.
 type Memory struct {
-	Weights    int64 // tensors, mapped files included
+	Weights    int64 // tensors, mapped files included, and those of adapters
 	Caches     int64 // keys and values of the sessions, what several share counted once, and the records that policies need
 	Workspaces int64 // capacity of the model's activations and of the sessions' logits; the system counts only what has been touched
 	Scratch    int64 // what the backend's operations keep to work in; models on one backend share it
@@ -102,6 +107,7 @@ func (m *Model) Close() error {
 		note(m.batch.free())
 		note(m.store.Free())
 	}
+	note(m.leaveAdapters())
 	for _, w := range m.weights { // the backend may outlive the model
 		if w != nil { // loading may have failed
 			note(w.Free())

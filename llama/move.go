@@ -35,6 +35,8 @@ type Migration struct {
 // anew from the tokens. That is not possible where tokens were evicted: the error then says so, and the session can begin anew
 // with Truncate(0).
 //
+// A session with an adapter takes it along: its matrices are copied to the other device when the first session brings them there.
+//
 // Logits after a move are those of the new device. Where both devices give the reference's bits (backend.BitExact), as CPUs and
 // NVIDIA's GPUs do, neither the answer nor a saved state depends on whether and when the session moved.
 func (s *Session) Move(ctx context.Context, to *Model) (Migration, error) {
@@ -86,7 +88,11 @@ func (c *sequence) move(ctx context.Context, to *Model, fill filler) (Migration,
 	if err := to.register(c.self); err != nil { // from here on to.Close closes this session too, and so waits for the lock
 		return Migration{}, err
 	}
-	caches, err := c.newCaches(to)
+	adapter, err := c.adapterOn(ctx, to)
+	var caches []*kvcache.Cache
+	if err == nil {
+		caches, err = c.newCaches(to)
+	}
 	if err == nil {
 		if err = fill(ctx, to, caches); err != nil {
 			freeCaches(caches)
@@ -102,7 +108,7 @@ func (c *sequence) move(ctx context.Context, to *Model, fill filler) (Migration,
 	from := c.model
 	from.unregister(c.self)
 	c.free() // an error would be that of a device which the sequence leaves, and is of no use to the caller
-	c.origin, c.model, c.latest = from, to, 0
+	c.origin, c.model, c.adapter, c.latest = from, to, adapter, 0
 	c.setCaches(caches)
 	if c.job.member {
 		from.batch.leave(&c.job)
@@ -130,7 +136,11 @@ func (c *sequence) copyCaches(ctx context.Context, _ *Model, caches []*kvcache.C
 
 // computeCaches fills caches by computing the sequence's tokens anew, none of which may have been evicted.
 func (c *sequence) computeCaches(ctx context.Context, to *Model, caches []*kvcache.Cache) error {
-	j := job{ctx: ctx, caches: caches, long: c.job.long}
+	adapter, err := c.adapterOn(ctx, to)
+	if err != nil {
+		return err
+	}
+	j := job{ctx: ctx, caches: caches, long: c.job.long, adapter: adapter, scale: c.options.AdapterScale}
 	for j.start < len(c.tokens) {
 		j.tokens = c.tokens[j.start:]
 		if err := to.batch.run(&j); err != nil {

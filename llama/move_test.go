@@ -28,35 +28,37 @@ func otherModel(t testing.TB, b backend.Backend) *llama.Model {
 }
 
 func TestMoveKeepsTheConversation(t *testing.T) {
-	m, other := pebbleModel(t), otherModel(t, cpu.New(1))
-	for name, options := range states(t) {
-		t.Run(name, func(t *testing.T) {
-			stay, move := newSession(t, m, options), newSession(t, m, options)
-			for _, s := range []*llama.Session{stay, move} {
-				if err := s.Prefill(t.Context(), stream(250)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			caches := m.MemoryUsage().Caches
-			report, err := move.Move(t.Context(), other)
-			if err != nil {
+	others := map[string]*llama.Model{"pebble": otherModel(t, cpu.New(1))}
+	for _, family := range families {
+		others[family] = familyModel(t, family, &llama.LoadOptions{Backend: cpu.New(1)})
+	}
+	eachModel(t, states(t), func(t *testing.T, family string, m *llama.Model, _ string, options *llama.SessionOptions) {
+		other := others[family]
+		stay, move := newSession(t, m, options), newSession(t, m, options)
+		for _, s := range []*llama.Session{stay, move} {
+			if err := s.Prefill(t.Context(), stream(250)); err != nil {
 				t.Fatal(err)
 			}
-			if report.Position != 250 || report.Bytes != stay.CacheUsage().Bytes || report.Duration <= 0 {
-				t.Errorf("%+v", report)
-			}
-			if other.MemoryUsage().Caches == 0 || m.MemoryUsage().Caches >= caches {
-				t.Error("the cache is not counted where it is")
-			}
-			if !slices.Equal(goOn(t, move, 60), goOn(t, stay, 60)) {
-				t.Error("the moved session gives other logits")
-			}
-			move.Close()
-			if other.MemoryUsage().Caches != 0 {
-				t.Error("closing leaves memory behind")
-			}
-		})
-	}
+		}
+		caches := m.MemoryUsage().Caches
+		report, err := move.Move(t.Context(), other)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if report.Position != 250 || report.Bytes != stay.CacheUsage().Bytes || report.Duration <= 0 {
+			t.Errorf("%+v", report)
+		}
+		if other.MemoryUsage().Caches == 0 || m.MemoryUsage().Caches >= caches {
+			t.Error("the cache is not counted where it is")
+		}
+		if !slices.Equal(goOn(t, move, 60), goOn(t, stay, 60)) {
+			t.Error("the moved session gives other logits")
+		}
+		move.Close()
+		if other.MemoryUsage().Caches != 0 {
+			t.Error("closing leaves memory behind")
+		}
+	})
 }
 
 // answer collects tokens, calling between after each.

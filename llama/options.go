@@ -2,6 +2,7 @@ package llama
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/antigravity-go/antigravity/eviction"
 	"github.com/antigravity-go/antigravity/kvcache"
@@ -19,6 +20,12 @@ type SessionOptions struct {
 	// eviction policy results do not depend on it. With one it is at most a quarter of the budget, and the policy is asked after each
 	// chunk, also where sessions that run beside this one make it take several passes.
 	Chunk int
+
+	// Adapter changes what the model's linear layers compute, for this session alone; nil: nothing does. It must be of this model, or of
+	// one of the same configuration, and stay open as long as the session.
+	Adapter *Adapter
+	// AdapterScale is what the adapter's changes are multiplied by; 0: 1.
+	AdapterScale float32
 
 	// Eviction decides which tokens the cache forgets; nil: none, and a full cache is ErrContextFull, never silent truncation.
 	Eviction eviction.Policy
@@ -82,7 +89,14 @@ func (o *SessionOptions) complete(c *Config) (*eviction.Manager[*kvcache.Cache],
 			o.Capacity = min(need, c.ContextLength)
 		}
 	}
+	if o.Adapter != nil && o.AdapterScale == 0 {
+		o.AdapterScale = 1
+	}
 	switch {
+	case o.Adapter == nil && o.AdapterScale != 0:
+		return nil, &ParamError{"SessionOptions.AdapterScale", o.AdapterScale, "0 where there is no SessionOptions.Adapter"}
+	case !(math.Abs(float64(o.AdapterScale)) <= math.MaxFloat32):
+		return nil, &ParamError{"SessionOptions.AdapterScale", o.AdapterScale, "a finite number"}
 	case o.Capacity < 1 || o.Capacity > c.ContextLength:
 		return nil, &ParamError{"SessionOptions.Capacity", o.Capacity, fmt.Sprintf("1 to %d tokens, for which the model was trained", c.ContextLength)}
 	case need > o.Capacity && o.Capacity < c.ContextLength:

@@ -63,7 +63,8 @@ type PoolOptions struct {
 	// a quarter of the memory that is available to the process when the pool is made (eviction.NewSystemMonitor's), or 1 GiB where
 	// nothing tells; for a device with memory of its own, a figure that suits the device is better.
 	MaxBytes int64
-	// Session are the options of each session.
+	// Session are the options of each session. All have the same adapter, or none: one adapter's answers never use what was computed with
+	// another. A model can have a pool for each adapter.
 	Session SessionOptions
 }
 
@@ -115,6 +116,9 @@ func (m *Model) NewPool(o *PoolOptions) (*Pool, error) {
 	c.options, c.manager, c.model = &p.empty.options, manager, m
 	_, tracked := manager.Tracking()
 	p.forks = !tracked
+	if c.adapter, err = c.adapterOn(context.Background(), m); err != nil {
+		return nil, err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {

@@ -32,7 +32,6 @@ type asked struct {
 // some of which are cancelled or left, and compares each answer with a new session's.
 func TestPoolAnswersAsNewSessionsDo(t *testing.T) {
 	const maxBytes = 12 << 20 // of a few conversations: some are given up
-	m := pebbleModel(t)
 	all := evictors(t, 48)
 	all["plain"] = &llama.SessionOptions{}
 	all["chunks"] = &llama.SessionOptions{Chunk: 11}
@@ -45,44 +44,42 @@ func TestPoolAnswersAsNewSessionsDo(t *testing.T) {
 	all["tova"] = &llama.SessionOptions{Eviction: policyOf(t, "tova", 64), Chunk: 9}
 	all["snapkv after the prompt"] = &llama.SessionOptions{Eviction: policyOf(t, "snapkv", 64), EvictAfterPrompt: true, Capacity: 400, Chunk: 24}
 	all["h2o after the prompt"] = &llama.SessionOptions{Eviction: policyOf(t, "h2o", 100), EvictAfterPrompt: true, Capacity: 400}
-	for name, options := range all {
-		t.Run(name, func(t *testing.T) {
-			seed := uint64(1)
-			p := newPool(t, m, &llama.PoolOptions{MaxSessions: 3, MaxBytes: maxBytes, Session: *options})
-			list := askAtRandom(t, m, p, seed)
-			stats := p.Stats()
-			if stats.ReusedTokens == 0 || stats.Bytes > maxBytes || stats.InUse != 0 {
-				t.Errorf("%+v", stats)
+	eachModel(t, all, func(t *testing.T, _ string, m *llama.Model, _ string, options *llama.SessionOptions) {
+		seed := uint64(1)
+		p := newPool(t, m, &llama.PoolOptions{MaxSessions: 3, MaxBytes: maxBytes, Session: *options})
+		list := askAtRandom(t, m, p, seed)
+		stats := p.Stats()
+		if stats.ReusedTokens == 0 || stats.Bytes > maxBytes || stats.InUse != 0 {
+			t.Errorf("%+v", stats)
+		}
+		cancelled := 0
+		for i, a := range list {
+			s := newSession(t, m, options)
+			want, err := llama.Collect(s.Generate(t.Context(), a.prompt, a.params))
+			if err != nil {
+				t.Fatal(err)
 			}
-			cancelled := 0
-			for i, a := range list {
-				s := newSession(t, m, options)
-				want, err := llama.Collect(s.Generate(t.Context(), a.prompt, a.params))
-				if err != nil {
-					t.Fatal(err)
-				}
-				s.Close()
-				if a.err != nil {
-					if cancelled++; !errors.Is(a.err, context.Canceled) {
-						t.Fatalf("answer %d: %v", i, a.err)
-					}
-				}
-				whole := a.err == nil && !a.ended
-				if n := len(a.got.Tokens); n > len(want.Tokens) || !slices.Equal(a.got.Tokens, want.Tokens[:n]) ||
-					n > 0 && !reflect.DeepEqual(a.got.Logprobs, want.Logprobs[:len(a.got.Logprobs)]) ||
-					!strings.HasPrefix(want.Text, a.got.Text) ||
-					whole && (n != len(want.Tokens) || a.got.Text != want.Text || a.got.Stop != want.Stop) ||
-					whole && a.got.Stats.EvictedSlots > want.Stats.EvictedSlots {
-					t.Fatalf("answer %d of %d, to %d tokens of which %d were cached:\n%v %q %v\nwant\n%v %q %v", i, len(list), len(a.prompt),
-						a.got.Stats.ReusedTokens, a.got.Tokens, a.got.Text, a.got.Stop, want.Tokens, want.Text, want.Stop)
+			s.Close()
+			if a.err != nil {
+				if cancelled++; !errors.Is(a.err, context.Canceled) {
+					t.Fatalf("answer %d: %v", i, a.err)
 				}
 			}
-			if cancelled == 0 || cancelled == len(list) {
-				t.Errorf("%d of %d answers were cancelled", cancelled, len(list))
+			whole := a.err == nil && !a.ended
+			if n := len(a.got.Tokens); n > len(want.Tokens) || !slices.Equal(a.got.Tokens, want.Tokens[:n]) ||
+				n > 0 && !reflect.DeepEqual(a.got.Logprobs, want.Logprobs[:len(a.got.Logprobs)]) ||
+				!strings.HasPrefix(want.Text, a.got.Text) ||
+				whole && (n != len(want.Tokens) || a.got.Text != want.Text || a.got.Stop != want.Stop) ||
+				whole && a.got.Stats.EvictedSlots > want.Stats.EvictedSlots {
+				t.Fatalf("answer %d of %d, to %d tokens of which %d were cached:\n%v %q %v\nwant\n%v %q %v", i, len(list), len(a.prompt),
+					a.got.Stats.ReusedTokens, a.got.Tokens, a.got.Text, a.got.Stop, want.Tokens, want.Text, want.Stop)
 			}
-			t.Logf("%d answers, %d cancelled, %+v", len(list), cancelled, stats)
-		})
-	}
+		}
+		if cancelled == 0 || cancelled == len(list) {
+			t.Errorf("%d of %d answers were cancelled", cancelled, len(list))
+		}
+		t.Logf("%d answers, %d cancelled, %+v", len(list), cancelled, stats)
+	})
 }
 
 // askAtRandom asks a pool from four goroutines at once.

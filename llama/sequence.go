@@ -23,7 +23,7 @@ import (
 //   - each cache has seen len(tokens)+len(ahead) tokens, and still has a slot for each token from position evicted on, or, in layers with a
 //     sliding window, of those in the window;
 //   - 0 ≤ evicted ≤ len(tokens), and 0 ≤ latest ≤ len(tokens)+len(ahead);
-//   - caches and logits lie on model's device, and model closes the session when it is closed;
+//   - adapter, caches and logits lie on model's device, and model closes the session when it is closed;
 //   - origin is nil or another model than model.
 type sequence struct {
 	self    weak.Pointer[Session]
@@ -35,6 +35,7 @@ type sequence struct {
 	model  *Model // computes the sequence, on its device
 	origin *Model // the model that the sequence was moved from, and goes back to when model's device fails; or nil
 
+	adapter *adapterWeights  // options.Adapter on model's device; or nil
 	caches  []*kvcache.Cache // one a layer, in the layers' order
 	whole   []*kvcache.Cache // those of caches without a window, among which the policy chooses
 	tokens  []Token
@@ -78,6 +79,14 @@ func (g *guarded) with(f func(c *sequence) error) error {
 	}
 	defer g.unlock()
 	return f(c)
+}
+
+// adapterOn returns the matrices of the session's adapter on m's device; nil where it has no adapter.
+func (c *sequence) adapterOn(ctx context.Context, m *Model) (*adapterWeights, error) {
+	if c.options.Adapter == nil {
+		return nil, nil
+	}
+	return c.options.Adapter.weightsOn(ctx, m)
 }
 
 // newCaches makes empty caches on m's device, one a layer, with the records that the eviction policy needs.
@@ -206,6 +215,7 @@ func (c *sequence) compute(ctx context.Context, t []Token, out func() (output, e
 		j.ctx = nil
 	}
 	j.caches, j.tokens, j.start, j.answer = c.caches, t, c.caches[0].Seen(), answer
+	j.adapter, j.scale = c.adapter, c.options.AdapterScale
 	var began time.Time
 	if c.trace.Step != nil {
 		began = time.Now()

@@ -10,6 +10,7 @@ import (
 	"weak"
 
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -54,7 +55,10 @@ func (m *Model) NewSession(o *SessionOptions) (*Session, error) {
 	if err := m.register(c.self); err != nil {
 		return nil, err
 	}
-	caches, err := c.newCaches(m)
+	var caches []*kvcache.Cache
+	if c.adapter, err = c.adapterOn(context.Background(), m); err == nil {
+		caches, err = c.newCaches(m)
+	}
 	if err != nil {
 		s.closed = true
 		m.unregister(c.self)

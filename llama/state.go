@@ -18,7 +18,7 @@ import (
 //
 //	stateMagic
 //	uint32         stateVersion
-//	[32]byte       the model's fingerprint
+//	[32]byte       the model's fingerprint; with an adapter, see adapterPrint
 //	stateHeader
 //	[Tokens]int32  the tokens
 //	[vocab]float32 the logits after the last token, if Flags has hasLogits
@@ -70,6 +70,9 @@ func (c *sequence) save(w io.Writer) error {
 		return err
 	}
 	fingerprint, err := c.model.fingerprint()
+	if err == nil {
+		fingerprint, err = adapterPrint(fingerprint, c.options.Adapter, c.options.AdapterScale)
+	}
 	if err != nil {
 		return err
 	}
@@ -105,7 +108,8 @@ func (c *sequence) save(w io.Writer) error {
 }
 
 // Restore makes a session from what Save wrote, for the same model, with weights of the same type. KV and Capacity that are zero
-// in the options, or in nil options, are those of the saved session; everything else in the options, such as the eviction
+// in the options, or in nil options, are those of the saved session. Adapter and AdapterScale must be those of the saved session, which
+// tells them by the adapter's fingerprint; everything else in the options, such as the eviction
 // policy and the monitor, is not saved. A policy that needs a record of past attention can only restore a session that was
 // saved with such a record.
 //
@@ -124,14 +128,20 @@ func (m *Model) restore(r io.Reader, o *SessionOptions) (_ *Session, err error) 
 	if err != nil {
 		return nil, err
 	}
+	options := SessionOptions{}
+	if o != nil {
+		options = *o
+	}
+	if options.Adapter != nil && options.AdapterScale == 0 {
+		options.AdapterScale = 1
+	}
+	if fingerprint, err = adapterPrint(fingerprint, options.Adapter, options.AdapterScale); err != nil {
+		return nil, err
+	}
 	in := &stateReader{r: r, sum: sha256.New()}
 	header, err := in.header(fingerprint)
 	if err != nil {
 		return nil, err
-	}
-	options := SessionOptions{}
-	if o != nil {
-		options = *o
 	}
 	if options.KV == 0 {
 		options.KV = tensor.DType(header.KV)
@@ -278,7 +288,7 @@ func (s *stateReader) header(fingerprint [sha256.Size]byte) (*stateHeader, error
 		return nil, err
 	}
 	if model != fingerprint {
-		return nil, fmt.Errorf("%w: it belongs to another model, or to another weight type", ErrStateMismatch)
+		return nil, fmt.Errorf("%w: it belongs to another model, to another weight type, or to another adapter", ErrStateMismatch)
 	}
 	if err := s.read(&header); err != nil {
 		return nil, err

@@ -55,38 +55,35 @@ func save(t testing.TB, s *llama.Session) []byte {
 }
 
 func TestRestoredAndForkedSessionsGoOnAlike(t *testing.T) {
-	m := pebbleModel(t)
-	for name, options := range states(t) {
-		t.Run(name, func(t *testing.T) {
-			s := newSession(t, m, options)
-			if err := s.Prefill(t.Context(), stream(250)); err != nil {
-				t.Fatal(err)
+	eachModel(t, states(t), func(t *testing.T, _ string, m *llama.Model, _ string, options *llama.SessionOptions) {
+		s := newSession(t, m, options)
+		if err := s.Prefill(t.Context(), stream(250)); err != nil {
+			t.Fatal(err)
+		}
+		state := save(t, s)
+		fork, err := s.Fork()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer fork.Close()
+		want := goOn(t, s, 60)
+		restored, err := m.Restore(bytes.NewReader(state), options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer restored.Close()
+		for which, other := range map[string]*llama.Session{"restored": restored, "forked": fork} {
+			if !slices.Equal(goOn(t, other, 60), want) {
+				t.Errorf("the %s session gives other logits", which)
 			}
-			state := save(t, s)
-			fork, err := s.Fork()
-			if err != nil {
-				t.Fatal(err)
+			if other.Position() != s.Position() || other.CacheLen() != s.CacheLen() || !slices.Equal(other.Tokens(), s.Tokens()) {
+				t.Errorf("the %s session is at %d with %d slots, the first at %d with %d", which, other.Position(), other.CacheLen(), s.Position(), s.CacheLen())
 			}
-			defer fork.Close()
-			want := goOn(t, s, 60)
-			restored, err := m.Restore(bytes.NewReader(state), options)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer restored.Close()
-			for which, other := range map[string]*llama.Session{"restored": restored, "forked": fork} {
-				if !slices.Equal(goOn(t, other, 60), want) {
-					t.Errorf("the %s session gives other logits", which)
-				}
-				if other.Position() != s.Position() || other.CacheLen() != s.CacheLen() || !slices.Equal(other.Tokens(), s.Tokens()) {
-					t.Errorf("the %s session is at %d with %d slots, the first at %d with %d", which, other.Position(), other.CacheLen(), s.Position(), s.CacheLen())
-				}
-			}
-			if !bytes.Equal(save(t, restored), save(t, s)) {
-				t.Error("saved again, the restored session is another")
-			}
-		})
-	}
+		}
+		if !bytes.Equal(save(t, restored), save(t, s)) {
+			t.Error("saved again, the restored session is another")
+		}
+	})
 }
 
 func TestRestoreWithoutOptions(t *testing.T) {

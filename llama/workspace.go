@@ -38,6 +38,7 @@ type workspace struct {
 	logits                             tensor.Tensor    // [n, vocab]: their logits, in the memory of groups or of a block
 	groups                             *tensor.Tensor   // [headRows, vocab]; nil until all rows of a job are asked for
 	caches                             *kvcache.Batch   // the caches of one layer
+	adapting                           adapting
 
 	// Lists of operands, kept so that a pass does not allocate them.
 	indices       []int32
@@ -162,7 +163,7 @@ func (ws *workspace) cut(of, view *tensor.Tensor, n int) error {
 // free releases the memory.
 func (ws *workspace) free() error {
 	var errs []error
-	for _, t := range slices.Concat(ws.full, ws.ropeHosts, []*tensor.Tensor{ws.groups}) {
+	for _, t := range slices.Concat(ws.full, ws.ropeHosts, ws.adapting.tensors(), []*tensor.Tensor{ws.groups}) {
 		if t != nil {
 			errs = append(errs, t.Free())
 		}

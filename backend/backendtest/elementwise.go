@@ -49,7 +49,8 @@ func elementwiseChecks(quick bool) (checks []Check) {
 		checks = append(checks, c)
 	}
 	checks = append(checks, rowChecks("Scale", shapes, oneRow, scale)...)
-	checks = append(checks, rowChecks("SiLUMul", shapes, oneRow, siluMul)...)
+	checks = append(checks, rowChecks("SiLUMul", shapes, oneRow, gateMul(backend.Backend.SiLUMul))...)
+	checks = append(checks, rowChecks("GELUMul", shapes, oneRow, gateMul(backend.Backend.GELUMul))...)
 	checks = append(checks, rowChecks("RMSNorm", shapes, oneRow, rmsNorm)...)
 	checks = append(checks, rowChecks("Softmax", shapes, oneRow, softmax)...)
 	heads := upTo(quick, [][]int{{1, 1, 2}, {1, 3, 6}, {1, 32, 64}, {7, 4, 32}, {3, 24, 128}}, []int{512, 8, 64}, []int{100, 24, 128})
@@ -89,7 +90,12 @@ func scale(g generator, dims []int, in input) *trial {
 	}
 }
 
-func siluMul(g generator, dims []int, in input) *trial {
+// gateMul makes trials of an operation that computes a = act(a)·b.
+func gateMul(do func(b backend.Backend, gate, up *tensor.Tensor) error) func(g generator, dims []int, in input) *trial {
+	return func(g generator, dims []int, in input) *trial { return gated(g, dims, in, do) }
+}
+
+func gated(g generator, dims []int, in input, do func(b backend.Backend, gate, up *tensor.Tensor) error) *trial {
 	x, y := g.floats(in, elements(dims)), g.floats(in, elements(dims))
 	magnitude := func(want []float32) []float64 {
 		result := make([]float64, len(want))
@@ -103,7 +109,7 @@ func siluMul(g generator, dims []int, in input) *trial {
 		operands: []operand{
 			f32("a", update, x, dims...).within(limit{tolerance: exponents, magnitude: magnitude}), f32("b", reading, y, dims...),
 		},
-		do: func(b backend.Backend, t []*tensor.Tensor) error { return b.SiLUMul(t[0], t[1]) },
+		do: func(b backend.Backend, t []*tensor.Tensor) error { return do(b, t[0], t[1]) },
 	}
 }
 

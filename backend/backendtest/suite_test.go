@@ -19,7 +19,7 @@ import (
 func TestEveryOperationIsChecked(t *testing.T) {
 	checked := operations()
 	for _, want := range []string{
-		"MatMul", "MatMulTransposed", "MatMulSlice", "AddAssign", "Scale", "SiLUMul", "RMSNorm", "Softmax", "RoPE", "AttentionGen",
+		"MatMul", "MatMulTransposed", "MatMulSlice", "AddAssign", "Scale", "SiLUMul", "GELUMul", "RMSNorm", "Softmax", "RoPE", "AttentionGen",
 		"Gather", "CopySlice", "ReadBuffer", "Cast", "NormMatMul", "MatMulAdd", "NormSwiGLU", "Largest", "Mask",
 		"RoPEStore", "Attend", "AccumulateAttention", "Compact", "CopyPage", "ReadSlots", "WriteSlots",
 	} {

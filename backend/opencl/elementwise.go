@@ -88,12 +88,32 @@ func (b *Backend) SiLUMul(x, y *tensor.Tensor) error {
 
 // siluMul computes x = silu(x)·y of n elements.
 func (b *Backend) siluMul(x, y operand, n int) error {
-	k, err := b.kernel(elementwise, "silu_mul")
+	return b.gateMul("SiLUMul", "silu_mul", x, y, n)
+}
+
+// GELUMul computes x = gelu(x)·y.
+func (b *Backend) GELUMul(x, y *tensor.Tensor) error {
+	if err := backend.CheckSame("GELUMul", x, y); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	to, from := b.operand(x), b.operand(y)
+	if !to.ok || !from.ok {
+		b.mu.Unlock()
+		return b.onHost(func() error { return b.Base.GELUMul(x, y) })
+	}
+	defer b.mu.Unlock()
+	return b.gateMul("GELUMul", "gelu_mul", to, from, x.Shape().NumElements())
+}
+
+// gateMul computes x = act(x)·y of n elements, by a kernel of a name.
+func (b *Backend) gateMul(op, name string, x, y operand, n int) error {
+	k, err := b.kernel(elementwise, name)
 	if err != nil {
 		return err
 	}
 	k.Mem(x.mem).Int(x.elements(4)).Mem(y.mem).Int(y.elements(4)).Int(n)
-	return b.runFlat("SiLUMul", k, n)
+	return b.runFlat(op, k, n)
 }
 
 // RoPE rotates the heads of x.

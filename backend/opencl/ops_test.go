@@ -36,6 +36,7 @@ func TestElementwise(t *testing.T) {
 			check("Scale", b.gpu.Scale(gx, 0.3), b.host.Scale(x, 0.3))
 			check("RMSNorm", b.gpu.RMSNorm(gx, b.on(norm), 1e-5), b.host.RMSNorm(x, norm, 1e-5))
 			check("SiLUMul", b.gpu.SiLUMul(gx, b.on(y)), b.host.SiLUMul(x, y))
+			check("GELUMul", b.gpu.GELUMul(gx, b.on(y)), b.host.GELUMul(x, y))
 			check("RoPE", b.gpu.RoPE(gx, b.on(table)), b.host.RoPE(x, table))
 			check("Softmax", b.gpu.Softmax(gx), b.host.Softmax(x))
 			for _, dim := range []int{2500, longRow + 333} {
@@ -49,7 +50,8 @@ func TestElementwise(t *testing.T) {
 	}
 }
 
-var weightTypes = []tensor.DType{tensor.F32, tensor.F16, tensor.BF16, tensor.Q4_0, tensor.Q4_1, tensor.Q8_0, tensor.Q4_K, tensor.Q5_K, tensor.Q6_K}
+var weightTypes = []tensor.DType{tensor.F32, tensor.F16, tensor.BF16, tensor.Q4_0, tensor.Q4_1, tensor.Q8_0, tensor.Q4_K, tensor.Q5_K, tensor.Q6_K,
+	tensor.Q5_0, tensor.Q5_1, tensor.IQ4_NL, tensor.Q2_K, tensor.Q3_K, tensor.IQ4_XS}
 
 // TestProducts compares products with prepared weights of every type with the reference's, which rounds activations too.
 func TestProducts(t *testing.T) {
@@ -71,6 +73,16 @@ func TestProducts(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestTypesWithoutKernels compares the products of types that no kernel of the device knows: the host computes them.
+func TestTypesWithoutKernels(t *testing.T) {
+	b := newBench(t, Options{})
+	for _, d := range []tensor.DType{tensor.Q5_0, tensor.Q5_1, tensor.IQ4_NL, tensor.Q2_K, tensor.Q3_K, tensor.IQ4_XS} {
+		for _, m := range []int{1, 3} {
+			b.products(d, m, 33, 768)
+		}
 	}
 }
 

@@ -32,6 +32,7 @@ func main() {
 // options are the command line's.
 type options struct {
 	model           cli.Model
+	adapter         cli.Adapter
 	memory          cli.Memory
 	draft           cli.Draft
 	params          llama.Params
@@ -50,6 +51,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	})
 	cli.SamplingFlags(f, &o.params, 0)
 	o.model.Flags(f)
+	o.adapter.Flags(f)
 	o.memory.Flags(f, tensor.F16)
 	o.draft.Flags(f)
 	if err := f.Parse(args, stdout); err != nil {
@@ -69,7 +71,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	start, started := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM) // until the conversation begins, Ctrl-C ends the program
 	defer started()
-	model, session, closeAll, err := cli.Open(start, &o.model, &o.memory, stderr)
+	model, session, closeAll, err := cli.Open(start, &o.model, &o.adapter, &o.memory, stderr)
 	if err != nil {
 		return err
 	}

@@ -120,6 +120,21 @@ func TestDrafts(t *testing.T) {
 	}
 }
 
+// TestAdapter answers with an adapter, with a little of it, and with what is no adapter.
+func TestAdapter(t *testing.T) {
+	const path = "../../llama/testdata/adapter"
+	for adapter, want := range map[string]string{path: "The capital of Serbia is Belgrade.\n", path + ":0.3": "The capital of Japan is Tokyo.\n"} {
+		if stdout, _, err := generate(t.Context(), "", "-adapter", adapter); err != nil || stdout != want {
+			t.Errorf("-adapter %s: %q, %v", adapter, stdout, err)
+		}
+	}
+	for adapter, want := range map[string]string{"nowhere": "nowhere", path + ":0": "scale", path + ":nowhere": "nowhere"} {
+		if _, _, err := generate(t.Context(), "", "-adapter", adapter); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("-adapter %s: %v", adapter, err)
+		}
+	}
+}
+
 func TestSeedDecides(t *testing.T) {
 	answer := func(seed string) string {
 		stdout, _, err := generate(t.Context(), "", "-temperature", "2", "-n", "30", "-seed", seed, "-prompt", "Tell me a story.")

@@ -46,17 +46,19 @@ type result struct {
 
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	var (
-		prompt cli.Prompt
-		params llama.Params
-		model  cli.Model
-		memory cli.Memory
-		draft  cli.Draft
-		form   cli.Form
+		prompt  cli.Prompt
+		params  llama.Params
+		model   cli.Model
+		adapter cli.Adapter
+		memory  cli.Memory
+		draft   cli.Draft
+		form    cli.Form
 	)
 	f := cli.NewFlags("generate", about)
 	prompt.Flags(f, "What is the capital of Japan?")
 	cli.SamplingFlags(f, &params, 256)
 	model.Flags(f)
+	adapter.Flags(f)
 	memory.Flags(f, tensor.F16)
 	draft.Flags(f)
 	form.Flags(f)
@@ -67,7 +69,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err := prompt.Read(stdin); err != nil {
 		return err
 	}
-	m, session, closeAll, err := cli.Open(ctx, &model, &memory, stderr)
+	m, session, closeAll, err := cli.Open(ctx, &model, &adapter, &memory, stderr)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ type command struct {
 
 	paths     []string // -model: NAME=PATH or PATH
 	aliases   []string // -alias: NAME=OTHER
+	adapters  []string // -adapter: NAME=PATH[:SCALE]
 	preload   bool
 	computing cli.Model // how models are run; its path is not used
 	draft     cli.Draft
@@ -39,6 +40,7 @@ func (c *command) parse(args []string, stdout io.Writer) error {
 		f.Strings(&c.paths, "model", "`[NAME=]PATH` of "+cli.Models+"; or pebble or flint, which are embedded; without a name it is the "+
 			"file's; may be repeated: requests choose by the name; none: flint")
 		f.Strings(&c.aliases, "alias", "`NAME=OTHER` lets requests call the model OTHER by NAME, too; may be repeated")
+		f.Strings(&c.adapters, "adapter", "`NAME=PATH[:SCALE]` of "+cli.Adapters+" for the only -model, which requests then call MODEL:NAME; may be repeated")
 		f.BoolVar(&c.preload, "preload", false, "load all models at the start; a single one always is, several only when a request asks for them")
 		f.Int64Var(&c.modelMB, "models-mb", 0, "`MB` of memory that models may take together, caches included: the least recently used are given back; 0: no bound")
 		c.computing.ComputeFlags(f)

@@ -31,10 +31,13 @@ func (c *command) models(ctx context.Context, closers *closers, stderr io.Writer
 		}
 		models = append(models, m)
 	}
-	if err := c.addAliases(models); err != nil {
+	if err := c.addDraft(ctx, models, closers, stderr); err != nil {
 		return nil, err
 	}
-	return models, c.addDraft(ctx, models, closers, stderr)
+	if models, err = c.addAdapters(ctx, models, closers, stderr); err != nil {
+		return nil, err
+	}
+	return models, c.addAliases(models)
 }
 
 // model returns a model that is loaded on demand. It is fetched at once, since no request would wait for that.
@@ -76,6 +79,47 @@ func (c *command) addAliases(models []serve.Model) error {
 	return nil
 }
 
+// addAdapters adds a model for each adapter, which is the only model's with the adapter beside its weights. That one is loaded for good.
+func (c *command) addAdapters(ctx context.Context, models []serve.Model, closers *closers, stderr io.Writer) ([]serve.Model, error) {
+	if len(c.adapters) == 0 {
+		return models, nil
+	}
+	if len(models) > 1 {
+		return nil, cli.Usagef("-adapter %s: adapters are for a single -model", c.adapters[0])
+	}
+	if err := load(ctx, &models[0], closers); err != nil {
+		return nil, err
+	}
+	for _, text := range c.adapters {
+		name, path := named(text)
+		if name == "" {
+			return nil, cli.Usagef("-adapter %s: it must be NAME=PATH or NAME=PATH:SCALE", text)
+		}
+		m := models[0]
+		m.Name += ":" + name
+		var err error
+		if m.Adapter, m.AdapterScale, err = (&cli.Adapter{Name: path}).Open(ctx, m.Loaded, stderr); err != nil {
+			return nil, err
+		}
+		closers.add(m.Adapter.Close)
+		models = append(models, m)
+	}
+	return models, nil
+}
+
+// load loads a model that was to be loaded on demand. It is closed by closers.
+func load(ctx context.Context, m *serve.Model, closers *closers) (err error) {
+	if m.Loaded != nil {
+		return nil
+	}
+	if m.Loaded, err = m.Load(ctx); err != nil {
+		return err
+	}
+	closers.add(m.Loaded.Close)
+	m.Load = nil
+	return nil
+}
+
 // addDraft sets what proposes the tokens of answers. A smaller model proposes those of one model, which is loaded for that, since the
 // vocabularies must agree.
 func (c *command) addDraft(ctx context.Context, models []serve.Model, closers *closers, stderr io.Writer) (err error) {
@@ -91,11 +135,9 @@ func (c *command) addDraft(ctx context.Context, models []serve.Model, closers *c
 		return cli.Usagef("-draft %s: a smaller model proposes the tokens of one -model; lookup does of several", c.draft.Name)
 	}
 	m := &models[0]
-	if m.Loaded, err = m.Load(ctx); err != nil {
+	if err := load(ctx, m, closers); err != nil {
 		return err
 	}
-	closers.add(m.Loaded.Close)
-	m.Load = nil
 	capacity := c.memory.Capacity
 	if capacity == 0 {
 		capacity = m.Loaded.Config().ContextLength

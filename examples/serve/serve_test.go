@@ -132,6 +132,22 @@ func TestModelsByName(t *testing.T) {
 	}
 }
 
+// TestAdaptersByName asks one model with two adapters and without one, at once.
+func TestAdaptersByName(t *testing.T) {
+	const path = "../../llama/testdata/adapter"
+	url, _, _ := start(t, "-model", "pebble", "-adapter", "mixed="+path, "-adapter", "little="+path+":0.3", "-alias", "odd=pebble:mixed")
+	var all sync.WaitGroup
+	for model, want := range map[string]string{"pebble": "The capital of Japan is Tokyo.", "pebble:mixed": "The capital of Serbia is Belgrade.",
+		"odd": "The capital of Serbia is Belgrade.", "pebble:little": "The capital of Japan is Tokyo."} {
+		all.Go(func() {
+			if status, body := ask(t, url, "", model); status != 200 || content(t, body) != want {
+				t.Errorf("%s: status %d, %s; want %q", model, status, body, want)
+			}
+		})
+	}
+	all.Wait()
+}
+
 func TestTellsFigures(t *testing.T) {
 	url, _, _ := start(t, "-metrics")
 	for _, path := range []string{"/metrics", "/", "/v1/models"} {
@@ -286,7 +302,7 @@ func TestWarnsOfAnOpenAddress(t *testing.T) {
 func TestWrongCommandLines(t *testing.T) {
 	for _, args := range [][]string{
 		{"hello"}, {"-unknown"}, {"-log", "xml"}, {"-tls-cert", "cert.pem"}, {"-alias", "a=b"}, {"-cache-mb", "-1"}, {"-kv-type", "q2"},
-		{"-model", "pebble", "-model", "flint", "-draft", "pebble"},
+		{"-model", "pebble", "-model", "flint", "-draft", "pebble"}, {"-model", "pebble", "-model", "flint", "-adapter", "a=b"}, {"-adapter", "b"},
 	} {
 		err := run(t.Context(), append(args, "-addr", "127.0.0.1:0"), nil, io.Discard, io.Discard)
 		if _, ok := err.(*cli.UsageError); !ok {

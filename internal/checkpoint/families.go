@@ -255,10 +255,10 @@ func (c *Config) tidy() {
 			*scale = 0
 		}
 	}
-	if v.Window == 0 || !slices.Contains(v.Windowed, true) {
+	if v.Window == 0 || len(v.Windowed) == c.Layers && !slices.Contains(v.Windowed, true) {
 		v.Window, v.Windowed, v.LocalRoPE = 0, nil, RoPE{}
 	}
-	if !slices.Contains(v.Unrotated, true) {
+	if len(v.Unrotated) == c.Layers && !slices.Contains(v.Unrotated, true) { // Validate refuses other lengths
 		v.Unrotated = nil
 	}
 }

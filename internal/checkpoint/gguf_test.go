@@ -38,8 +38,8 @@ func fileOf(t *testing.T, c *Config, more ...gguf.KeyValue) *gguf.File {
 		}
 		add(w.GGUF, w.Shape, make([]float32, n))
 	}
-	if d := c.RoPE.StretchDivisors(c.HeadDim); d != nil {
-		add(DivisorsGGUF, []int{len(d)}, d)
+	for _, d := range c.GGUFDivisors() {
+		add(d.Name, []int{len(d.List)}, d.List)
 	}
 	var file bytes.Buffer
 	w, err := gguf.NewWriter(&file, metadata, infos)

@@ -18,10 +18,10 @@ import (
 func TestFactsStandOnce(t *testing.T) {
 	whole := map[string]bool{bpe.Llama3Pattern: true, DivisorsGGUF: true, "output.weight": true}
 	for _, text := range []string{
-		ConfigFile, GenerationFile, TokenizerFile, TokenizerConfigFile, TemplateFile, WeightsFile, IndexFile,
+		ConfigFile, GenerationFile, TokenizerFile, TokenizerConfigFile, TemplateFile, WeightsFile, IndexFile, AdapterConfigFile, AdapterWeightsFile,
 		ArchitectureKey, NameKey, FileTypeKey, QuantizationVersionKey, TokenizerModelKey, SplitRuleKey, TokensKey, ScoresKey,
 		TokenTypesKey, MergesKey, BOSKey, EOSKey, EndOfTurnKey, EndOfMessageKey, UnknownKey, PaddingKey, AddBOSKey, AddSpacePrefixKey,
-		TemplateKey,
+		TemplateKey, AdapterTypeKey, AdapterAlphaKey,
 	} {
 		whole[text] = true
 	}

@@ -86,6 +86,24 @@ func TestSiLU(t *testing.T) {
 	}
 }
 
+func TestGELU(t *testing.T) {
+	worst := 0.0
+	for i := range 1_000_000 {
+		x := float32(i-500_000) * (10. / 500_000)
+		v := float64(x)
+		want := v / 2 * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(v+0.044715*v*v*v)))
+		worst = max(worst, math.Abs(float64(exact.GELU(x))-want)/(math.Abs(want)+1e-3)) // far below 0 the tangent cancels
+	}
+	t.Logf("worst relative error %.3g", worst)
+	if worst > 1e-5 {
+		t.Errorf("GELU is off by %v", worst)
+	}
+	inf := float32(math.Inf(1))
+	if exact.GELU(inf) != inf || exact.GELU(0) != 0 || exact.GELU(-20) > 0 || exact.GELU(-20) < -1e-30 || !math.IsNaN(float64(exact.GELU(float32(math.NaN())))) {
+		t.Error("GELU of +Inf, 0, -20 or NaN is not +Inf, 0, 0 or NaN")
+	}
+}
+
 func TestSincos(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	worst := 0.0
@@ -208,6 +226,10 @@ func TestGolden(t *testing.T) {
 		{"SiLU", func(_ *rand.Rand, i int) uint64 {
 			return uint64(math.Float32bits(exact.SiLU(float32(scale(i, -95, 95)))))
 		}, 0x48612dcf},
+		{"GELU", func(_ *rand.Rand, i int) uint64 {
+			return uint64(math.Float32bits(exact.GELU(float32(scale(i, -12, 12)))))
+		}, 0x49a35763},
+		{"Log", func(_ *rand.Rand, i int) uint64 { return math.Float64bits(exact.Log(scale(i, 1e-9, 1e6))) }, 0xd26a2689},
 		{"Sincos", func(rng *rand.Rand, _ int) uint64 {
 			s, c := exact.Sincos(math.Ldexp(float64(rng.Int64()), -int(rng.UintN(64))-32))
 			return math.Float64bits(s) ^ math.Float64bits(c)<<1

@@ -6,7 +6,7 @@
 //
 // # Names
 //
-//	hf:owner/name                  a repository: its safetensors folder or, if it has only GGUF files, the one of the type Q4_K_M
+//	hf:owner/name                  a repository: its safetensors folder, its LoRA adapter or, if it has only GGUF files, the one of the type Q4_K_M
 //	hf:owner/name:Q4_K_M           the GGUF file of a type, in capitals or not
 //	hf:owner/name/dir/file.gguf    one file
 //	hf:owner/name@v1.0             at a branch, a tag or a commit; also …@v1.0:Q4_K_M, …@v1.0/file.gguf, …:Q4_K_M@v1.0 and …/file.gguf@v1.0
@@ -24,7 +24,7 @@
 // nobody is to be asked, and HF_HUB_DISABLE_SYMLINKS=1 that there be no links. Where links are impossible, as on Windows without
 // developer mode, the file itself lies in the snapshot. Files of other servers are kept in a folder of this package, under their addresses.
 //
-// Only what llama.Load reads is fetched. What the cache has is not fetched again: Get asks one question, which commit a branch
+// Only what llama.Load and LoadAdapter read is fetched. What the cache has is not fetched again: Get asks one question, which commit a branch
 // is at, or none where the name says a commit. If the hub cannot be asked, what the cache has of the model is taken, if it is complete.
 //
 // # What holds

@@ -99,6 +99,8 @@ func TestPick(t *testing.T) {
 		{"no configuration", []string{"model.safetensors"}, reference{}, "!no config.json"},
 		{"weights of other kinds", []string{"config.json", "pytorch_model.bin"}, reference{}, "!pytorch_model.bin, config.json"},
 		{"nothing", nil, reference{}, "!it is empty"},
+		{"an adapter", []string{"adapter_config.json", "adapter_model.safetensors", "tokenizer.json", "README.md"}, reference{}, "adapter_config.json adapter_model.safetensors"},
+		{"a model beside an adapter", []string{"config.json", "model.safetensors", "adapter_config.json", "adapter_model.safetensors"}, reference{}, "config.json model.safetensors"},
 		{"the only GGUF file", []string{"config.json", "a-q2_k.gguf"}, reference{}, "a-q2_k.gguf"},
 		{"only parts", parts, reference{}, strings.Join(parts, " ")},
 		{"the customary type", []string{"a-Q8_0.gguf", "a.q4_k_m.gguf", "mmproj-Q4_K_M.gguf", "imatrix.gguf"}, reference{}, "a.q4_k_m.gguf"},

@@ -40,6 +40,9 @@ func pick(l listing, r *reference) (*choice, error) {
 	if _, ok := l[checkpoint.IndexFile]; ok {
 		return pickFolder(l)
 	}
+	if c := pickAdapter(l); c != nil {
+		return c, nil
+	}
 	models := ggufModels(l)
 	switch len(models) {
 	case 0:
@@ -71,6 +74,19 @@ func pickFolder(l listing) (*choice, error) {
 		c.files = append(c.files, l[checkpoint.WeightsFile])
 	}
 	return c, nil
+}
+
+// pickAdapter chooses the folder of a LoRA adapter, nil where the repository has none.
+func pickAdapter(l listing) *choice {
+	c := &choice{all: l}
+	for _, name := range []string{checkpoint.AdapterConfigFile, checkpoint.AdapterWeightsFile} {
+		e, ok := l[name]
+		if !ok {
+			return nil
+		}
+		c.files = append(c.files, e)
+	}
+	return c
 }
 
 // addShards adds the files that the index, whose content this is, names.

@@ -67,6 +67,12 @@ type Model struct {
 	// Bytes is about what loading takes, for Options.ModelBytes, until that is known; 0: nothing is said.
 	Bytes int64
 
+	// Adapter changes what the model computes, times AdapterScale (0: 1), see llama.SessionOptions; nil: Options.Pool.Session says. It needs a
+	// Loaded model, which several Models may share, each with an adapter or without one: requests choose by Name, and all are computed
+	// together. The caller closes it, after the Server. Options.ModelBytes counts a shared model once for each Model.
+	Adapter      *llama.Adapter
+	AdapterScale float32
+
 	// Draft proposes tokens of the model's answers, which changes how fast they come and not what they say; nil: nothing does. It must allow
 	// concurrent use.
 	Draft llama.Drafter

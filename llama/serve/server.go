@@ -40,7 +40,11 @@ func New(o Options) (*Server, error) {
 	}
 	specs := make([]models.Spec, len(o.Models))
 	for i, m := range o.Models {
-		specs[i] = models.Spec{Name: m.Name, Aliases: m.Aliases, Load: m.Load, Loaded: m.Loaded, Bytes: m.Bytes, Pool: o.Pool, Draft: m.Draft}
+		pool := o.Pool
+		if m.Adapter != nil {
+			pool.Session.Adapter, pool.Session.AdapterScale = m.Adapter, m.AdapterScale
+		}
+		specs[i] = models.Spec{Name: m.Name, Aliases: m.Aliases, Load: m.Load, Loaded: m.Loaded, Bytes: m.Bytes, Pool: pool, Draft: m.Draft}
 	}
 	registry, err := models.New(specs, models.Options{
 		Budget: o.ModelBytes, Places: o.Pool.MaxSessions, Waiting: o.MaxQueue, Logger: s.options.Logger})

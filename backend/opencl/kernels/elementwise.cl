@@ -27,6 +27,13 @@ __kernel void silu_mul(output a, int a_at, input b, int b_at, int n) {
   }
 }
 
+__kernel void gelu_mul(output a, int a_at, input b, int b_at, int n) {
+  const int i = get_global_id(0);
+  if (i < n) {
+    a[a_at + i] = exact_gelu(a[a_at + i]) * b[b_at + i];
+  }
+}
+
 // turned returns the pair (a, b) turned by the angle whose cosine and sine lie half_dim apart.
 static inline float2 turned(float a, float b, input angle, int half_dim) {
   const float cosine = angle[0], sine = angle[half_dim];

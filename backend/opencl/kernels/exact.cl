@@ -24,6 +24,13 @@ static inline float reciprocal(float d) {
 
 static inline float exact_silu(float x) { return x / (1.0f + exact_exp(-x)); }
 
+// exact_gelu is exact.GELU: the form with a hyperbolic tangent.
+static inline float exact_gelu(float x) {
+  const float t = x * x;
+  const float v = x * fma(t, 0x1.2444f2p-4f, 0x1.988454p+0f);
+  return x / (1.0f + exact_exp(-v));
+}
+
 // add_four adds four products in order.
 static inline float add_four(float sum, float4 a, float4 b) { return fma(a.w, b.w, fma(a.z, b.z, fma(a.y, b.y, fma(a.x, b.x, sum)))); }
 

@@ -89,20 +89,33 @@ func (m *Model) LoadOn(ctx context.Context, b backend.Backend, stderr io.Writer)
 	return llama.LoadContext(ctx, path, o)
 }
 
-// Open loads the model and opens a session of it. The function that it returns closes both.
-func Open(ctx context.Context, m *Model, memory *Memory, stderr io.Writer) (*llama.Model, *llama.Session, func(), error) {
+// Open loads the model and its adapter, and opens a session of them. The function that it returns closes all.
+func Open(ctx context.Context, m *Model, a *Adapter, memory *Memory, stderr io.Writer) (*llama.Model, *llama.Session, func(), error) {
 	model, closeModel, err := m.Load(ctx, stderr)
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	closeAll := func() { closeModel() }
+	adapter, scale, err := a.Open(ctx, model, stderr)
+	if err != nil {
+		closeAll()
+		return nil, nil, nil, err
+	}
+	if adapter != nil {
+		memory.Adapter, memory.AdapterScale = adapter, scale
+		closeAll = func() {
+			adapter.Close()
+			closeModel()
+		}
+	}
 	session, closeSession, err := memory.Session(model)
 	if err != nil {
-		closeModel()
+		closeAll()
 		return nil, nil, nil, err
 	}
 	return model, session, func() {
 		closeSession()
-		closeModel()
+		closeAll()
 	}, nil
 }
 

@@ -39,6 +39,13 @@ func (s *source) readFolder(dir string) error {
 		return err
 	}
 	for _, t := range c.Tensors() {
+		if t.Within.First > 0 {
+			continue // it is part of a tensor that has been added as a whole
+		}
+		if w := &t.Within; w.Rows > 0 { // GGUF fuses what Hugging Face does
+			t.HuggingFace, t.GGUF, t.Shape = w.HuggingFace, w.GGUF, slices.Clone(t.Shape)
+			t.Shape[0] = w.Rows
+		}
 		w, err := find(stored, mapped, &t)
 		if err != nil {
 			return err
@@ -55,15 +62,29 @@ func (s *source) readFolder(dir string) error {
 	return s.addVocabulary(folder, c)
 }
 
-// addDivisors adds llama3's stretching of RoPE in GGUF's form, where the model has it.
+// addDivisors adds llama3's and longrope's stretching of RoPE in GGUF's form, where the model has it.
 func (s *source) addDivisors(c *checkpoint.Config) error {
-	list := c.RoPE.StretchDivisors(c.HeadDim)
-	if list == nil {
-		return nil
+	for _, d := range c.GGUFDivisors() {
+		data := make([]byte, tensor.F32.Format().Bytes(len(d.List)))
+		s.tensors = append(s.tensors, weight{name: d.Name, dtype: tensor.F32, shape: []int{len(d.List)}, data: data})
+		if err := tensor.F32.Format().Quantize(data, d.List); err != nil {
+			return err
+		}
 	}
-	data := make([]byte, tensor.F32.Format().Bytes(len(list)))
-	s.tensors = append(s.tensors, weight{name: checkpoint.DivisorsGGUF, dtype: tensor.F32, shape: []int{len(list)}, data: data})
-	return tensor.F32.Format().Quantize(data, list)
+	return nil
+}
+
+// plusOne returns a norm whose weights Hugging Face stores less one as GGUF has it.
+func plusOne(w *weight) (*weight, error) {
+	values := make([]float32, w.shape[0])
+	if err := w.dtype.Format().Dequantize(values, w.data); err != nil {
+		return nil, err
+	}
+	for i := range values {
+		values[i]++
+	}
+	data := make([]byte, tensor.F32.Format().Bytes(len(values)))
+	return &weight{name: w.name, dtype: tensor.F32, shape: w.shape, data: data}, tensor.F32.Format().Quantize(data, values)
 }
 
 // find finds a tensor and checks its shape.
@@ -82,5 +103,9 @@ func find(stored *checkpoint.Weights, mapped map[string]*mmap.File, t *checkpoin
 	if !d.Format().Valid() {
 		return nil, fmt.Errorf("the tensor %s has elements of type %v; weights are f32, f16 or bf16", t.HuggingFace, d)
 	}
-	return &weight{name: t.GGUF, dtype: d, shape: t.Shape, data: in.Data, headDim: t.HeadDim, file: mapped[file], offset: in.Offset}, nil
+	w := &weight{name: t.GGUF, dtype: d, shape: t.Shape, data: in.Data, headDim: t.HeadDim, file: mapped[file], offset: in.Offset}
+	if t.PlusOne {
+		return plusOne(w)
+	}
+	return w, nil
 }

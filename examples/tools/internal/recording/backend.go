@@ -139,6 +139,12 @@ func (b plain) SiLUMul(x, y *tensor.Tensor) error {
 	})
 }
 
+func (b plain) GELUMul(x, y *tensor.Tensor) error {
+	return b.call(func() error { return b.Backend.GELUMul(x, y) }, func() (Operation, machine.Work) {
+		return rowwise("GELUMul", x), machine.Moving(x, x, y)
+	})
+}
+
 func (b plain) RMSNorm(x, w *tensor.Tensor, eps float32) error {
 	return b.call(func() error { return b.Backend.RMSNorm(x, w, eps) }, func() (Operation, machine.Work) {
 		return rowwise("RMSNorm", x), machine.Moving(x, x, w)

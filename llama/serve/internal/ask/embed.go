@@ -46,7 +46,7 @@ func (m *Model) Embed(ctx context.Context, texts []string, place func(i int) str
 	began = time.Now()
 	var group [][]float32
 	for _, end := range groups(counts) {
-		group, err = m.Model.Embed(ctx, texts[len(vectors):end]...)
+		group, err = m.Lease.Embed(ctx, texts[len(vectors):end]...)
 		if err != nil {
 			break
 		}

@@ -67,6 +67,13 @@ func prepare(spec Spec, m *llama.Model, places int) (*model, error) {
 	if err != nil {
 		return nil, err
 	}
+	if a := spec.Pool.Session.Adapter; a != nil {
+		adapted, err := a.Fingerprint()
+		if err != nil {
+			return nil, err
+		}
+		fingerprint = fmt.Sprintf("%s+%s*%g", fingerprint, adapted, cmp.Or(spec.Pool.Session.AdapterScale, 1))
+	}
 	s, err := m.NewSession(&spec.Pool.Session) // takes memory only for tokens, and will have none
 	if err != nil {
 		return nil, fmt.Errorf("a session as Pool describes it: %w", err)

@@ -30,7 +30,7 @@ type Spec struct {
 	// Bytes is what loading the model takes, for the budget, before it is known. 0: it is taken to be nothing until the model was
 	// loaded once; if there was no room then, the model is given back and loaded again when there is.
 	Bytes int64
-	// Pool are the options of the model's pool. MaxSessions that is 0 becomes the number of places of the queue. With a budget,
+	// Pool are the options of the model's pool; with an adapter for its sessions, the model must be Loaded. MaxSessions that is 0 becomes the number of places of the queue. With a budget,
 	// MaxBytes is at most what the budget leaves beside the weights.
 	Pool llama.PoolOptions
 	// Draft is handed on with the model; nil: none.
@@ -126,6 +126,8 @@ func (r *Registry) add(i int, spec Spec, o Options) error {
 		return fmt.Errorf("the model %q has neither Load nor Loaded", spec.Name)
 	case spec.Load != nil && spec.Loaded != nil:
 		return fmt.Errorf("the model %q has both Load and Loaded", spec.Name)
+	case spec.Load != nil && spec.Pool.Session.Adapter != nil:
+		return fmt.Errorf("the model %q has an adapter and Load: adapters are for models that are Loaded", spec.Name)
 	case spec.Bytes < 0:
 		return fmt.Errorf("the model %q takes %d bytes: that must not be negative", spec.Name, spec.Bytes)
 	}
@@ -176,12 +178,21 @@ type Lease struct {
 	Pool        *llama.Pool
 	Queue       *queue.Queue  // who may compute when; it outlives the lease, and counts what all leases of the model did
 	Draft       llama.Drafter // nil: none
-	Fingerprint string        // llama.Model.Fingerprint's
+	Fingerprint string        // llama.Model.Fingerprint's, with the adapter's where there is one
 	Context     int           // tokens that a conversation may have; 0: no bound
 
-	shelf *shelf
-	slot  *slot
-	done  atomic.Bool
+	session llama.SessionOptions // of the pool
+	shelf   *shelf
+	slot    *slot
+	done    atomic.Bool
+}
+
+// Embed is llama.Model.Embed, with the adapter that the pool's sessions have.
+func (l *Lease) Embed(ctx context.Context, texts ...string) ([][]float32, error) {
+	if a := l.session.Adapter; a != nil {
+		return a.Embed(ctx, l.Model, l.session.AdapterScale, texts...)
+	}
+	return l.Model.Embed(ctx, texts...)
 }
 
 // Close gives the model back. It is idempotent, and may be called from any goroutine.
@@ -214,7 +225,7 @@ func (r *Registry) Lease(ctx context.Context, name string) (*Lease, error) {
 	m := t.(*model)
 	return &Lease{
 		Name: e.spec.Name, Model: m.model, Pool: m.pool, Queue: e.queue, Draft: e.spec.Draft, Fingerprint: m.fingerprint, Context: m.context,
-		shelf: r.shelf, slot: e.slot,
+		session: e.spec.Pool.Session, shelf: r.shelf, slot: e.slot,
 	}, nil
 }
 

@@ -1,0 +1,135 @@
+package checkpoint
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// Adapter is what the files of a LoRA adapter hold (arXiv 2106.09685): for each of some matrices of a model, two small ones whose
+// product is added to it.
+type Adapter struct {
+	Pairs []AdapterPair // in the order of the model's tensors, at least one
+}
+
+// AdapterPair is what an adapter adds to one matrix of a model: Scale·B·A.
+type AdapterPair struct {
+	Of    Tensor        // the model's matrix [out, in]
+	A     AdapterTensor // [Rank, in]
+	B     AdapterTensor // [out, Rank]; its rows are in the file's order, as those of Of are. Where Of is some rows of a larger matrix, B may be all of that's
+	First int           // the row of B that is the first of Of's
+	Rank  int
+	Scale float64 // finite, as a float32 too
+}
+
+// AdapterTensor is a tensor of an adapter as its file has it.
+type AdapterTensor struct {
+	Name     string
+	DType    tensor.DType // 0 where there is no such type
+	TypeName string       // the file's
+	Shape    []int        // outermost dimension first
+	Offset   int64        // of Data in the file
+	Data     []byte       // a view of the file
+}
+
+// halves are the two matrices of a pair, as far as they have been found.
+type halves struct{ a, b *AdapterTensor }
+
+// half returns the place of A or B.
+func (h *halves) half(isA bool) **AdapterTensor {
+	if isA {
+		return &h.a
+	}
+	return &h.b
+}
+
+// naming is how an adapter's format calls the model's tensors: t itself, and the larger one that t may be some rows of.
+type naming func(t *Tensor) (own, within string)
+
+// joinHalves makes pairs of what was found for matrices of the model, by their names in the adapter's format. The function scale
+// returns what a product of a rank is multiplied by, for the matrix of a name, or why the rank is wrong.
+func joinHalves(found map[string]*halves, tensors []Tensor, names naming, scale func(name string, rank int) (float64, error)) ([]AdapterPair, error) {
+	var pairs []AdapterPair
+	used := map[string]bool{}
+	for i := range tensors {
+		t := &tensors[i]
+		if t.Bias {
+			continue
+		}
+		p := AdapterPair{Of: *t}
+		name, within := names(t)
+		rows := t.Shape[0]
+		if whole := found[within]; t.Within.Rows > 0 && whole.rows() == t.Within.Rows {
+			name, rows, p.First = within, t.Within.Rows, t.Within.First
+		}
+		h := found[name]
+		if h == nil {
+			continue
+		}
+		used[name] = true
+		if err := h.fill(&p, name, rows); err != nil {
+			return nil, err
+		}
+		var err error
+		if p.Scale, err = scale(name, p.Rank); err != nil {
+			return nil, err
+		}
+		if math.IsNaN(p.Scale) || math.Abs(p.Scale) > math.MaxFloat32 {
+			return nil, fmt.Errorf("what the adapter adds to %s is multiplied by %g, which is no number that can be computed with", name, p.Scale)
+		}
+		pairs = append(pairs, p)
+	}
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		if t := found[name].either(); !used[name] {
+			return nil, fmt.Errorf("the tensor %s %v is for a matrix %s, which the model does not have", t.Name, t.Shape, name)
+		}
+	}
+	if len(pairs) == 0 {
+		return nil, fmt.Errorf("the adapter has no tensors")
+	}
+	return pairs, nil
+}
+
+// rows returns how many rows B has; -1 where it is no matrix.
+func (h *halves) rows() int {
+	if h == nil || h.b == nil || len(h.b.Shape) != 2 {
+		return -1
+	}
+	return h.b.Shape[0]
+}
+
+// either returns the one that is there.
+func (h *halves) either() *AdapterTensor {
+	if h.a != nil {
+		return h.a
+	}
+	return h.b
+}
+
+// fill checks that both matrices are there, and their shapes: those of a matrix of a name with so many rows.
+func (h *halves) fill(p *AdapterPair, name string, out int) error {
+	switch {
+	case h.a == nil:
+		return fmt.Errorf("the tensor %s is there, but not the A that belongs to it", h.b.Name)
+	case h.b == nil:
+		return fmt.Errorf("the tensor %s is there, but not the B that belongs to it", h.a.Name)
+	case p.Of.Role != Linear:
+		return unsupported("the tensor %s is for %s; adapters of embeddings, the output head and norms are not implemented, only those of linear layers", h.a.Name, name)
+	}
+	in := p.Of.Shape[1]
+	a, b, of := h.a.Shape, h.b.Shape, []int{out, in}
+	if len(a) != 2 || a[1] != in || a[0] < 1 {
+		return fmt.Errorf("the tensor %s is %v, where the model's %s %v asks for [rank %d]", h.a.Name, a, name, of, in)
+	}
+	if len(b) != 2 || b[0] != out || b[1] != a[0] {
+		return fmt.Errorf("the tensor %s is %v, where the model's %s %v and %s %v ask for %v", h.b.Name, b, name, of, h.a.Name, a, []int{out, a[0]})
+	}
+	if a[0] > in+out {
+		return fmt.Errorf("the tensor %s %v has a rank of %d, more than the model's %s %v has any use for", h.a.Name, a, a[0], name, of)
+	}
+	p.A, p.B, p.Rank = *h.a, *h.b, a[0]
+	return nil
+}

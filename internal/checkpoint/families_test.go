@@ -1,0 +1,141 @@
+package checkpoint
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/internal/fixture"
+	"github.com/antigravity-go/antigravity/internal/gguf"
+)
+
+// fixtures are the models of families that the repository has.
+var fixtures = []string{"mistral", "qwen2", "qwen3", "smollm3", "granite", "phi3", "phi3-longrope", "olmo2", "gemma3"}
+
+// TestFamiliesStayInGGUF writes the configurations of folders in GGUF's keys and reads them.
+func TestFamiliesStayInGGUF(t *testing.T) {
+	for _, name := range fixtures {
+		dir := fixture.Path(t, "families/"+name)
+		want, err := Folder(func(name string) ([]byte, error) { return os.ReadFile(filepath.Join(dir, name)) }).Config()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := ConfigOf(fileOf(t, want))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if name == "mistral" {
+			want.Family = "" // GGUF has no other name for it
+		}
+		near := func(a, b float64) bool { return a == b || math.Abs(a/b-1) < 1e-6 } // GGUF has numbers of 32 bits
+		w, g := &want.Variant, &got.Variant
+		if g.Family != w.Family || g.Activation != w.Activation || g.Window != w.Window || !slices.Equal(g.Windowed, w.Windowed) ||
+			!slices.Equal(g.Unrotated, w.Unrotated) || g.LocalRoPE.Theta != w.LocalRoPE.Theta ||
+			!near(g.EmbeddingScale, w.EmbeddingScale) || !near(g.ScoreScale, w.ScoreScale) || !near(g.ResidualScale, w.ResidualScale) || !near(g.LogitScale, w.LogitScale) {
+			t.Errorf("%s: GGUF gives %+v, want %+v", name, *g, *w)
+		}
+		if !slices.Equal(got.RoPE.Divisors, want.RoPE.Divisors) || !slices.Equal(got.RoPE.Long, want.RoPE.Long) || got.RoPE.OriginalContext != want.RoPE.OriginalContext ||
+			!near(got.RoPE.Attention, want.RoPE.Attention) || got.AttentionBias != want.AttentionBias || got.TiedEmbeddings != want.TiedEmbeddings {
+			t.Errorf("%s: GGUF gives %+v, want %+v", name, *got, *want)
+		}
+	}
+}
+
+// TestFamilyConfigs reads keys and defaults of families.
+func TestFamilyConfigs(t *testing.T) {
+	const sizes = `"hidden_size":8,"intermediate_size":16,"num_hidden_layers":8,"num_attention_heads":2,"vocab_size":10,"max_position_embeddings":32`
+	for _, c := range []struct {
+		name, text string
+		check      func(c *Config) bool
+	}{
+		{"mistral without a window", `"model_type":"mistral","sliding_window":null`, func(c *Config) bool { return c.Window == 0 && c.Windowed == nil }},
+		{"mistral with a window", `"model_type":"mistral","sliding_window":7`, func(c *Config) bool {
+			return c.Window == 7 && !slices.Contains(c.Windowed, false)
+		}},
+		{"qwen2", `"model_type":"qwen2","sliding_window":7,"use_sliding_window":false`, func(c *Config) bool { return c.Window == 0 && c.AttentionBias }},
+		{"qwen2 whose last layers have a window", `"model_type":"qwen2","sliding_window":7,"use_sliding_window":true,"max_window_layers":6`, func(c *Config) bool {
+			return slices.Equal(c.Windowed, []bool{false, false, false, false, false, false, true, true})
+		}},
+		{"smollm3", `"model_type":"smollm3"`, func(c *Config) bool {
+			return slices.Equal(c.Unrotated, []bool{false, false, false, true, false, false, false, true}) && c.TiedEmbeddings && c.RoPE.Theta == 2000000
+		}},
+		{"granite", `"model_type":"granite","embedding_multiplier":12,"attention_multiplier":0.25,"logits_scaling":8`, func(c *Config) bool {
+			return c.EmbeddingScale == 12 && c.ScoreScale == 0.25 && c.LogitScale == 0.125 && c.ResidualScale == 0
+		}},
+		{"gemma3", `"model_type":"gemma3_text","sliding_window":7,"head_dim":16,"query_pre_attn_scalar":16`, func(c *Config) bool {
+			return slices.Equal(c.Windowed, []bool{true, true, true, true, true, false, true, true}) && c.LocalRoPE.Theta == 10000 && c.RoPE.Theta == 1000000 &&
+				c.ScoreScale == 0 && c.EmbeddingScale == 2.828125 && c.TiedEmbeddings && c.Activation == "gelu_tanh"
+		}},
+		{"gemma3 with another scale", `"model_type":"gemma3_text","head_dim":16,"query_pre_attn_scalar":64`, func(c *Config) bool {
+			return c.ScoreScale == 0.125 && c.Window == 0 && c.Windowed == nil
+		}},
+		{"longrope by its old name", `"model_type":"phi3","head_dim":4,"original_max_position_embeddings":16,"rope_scaling":{"type":"su","short_factor":[1,2],"long_factor":[3,4]}`, func(c *Config) bool {
+			return c.RoPE.Scaling == longRoPE && slices.Equal(c.RoPE.Long, []float32{3, 4}) && math.Abs(c.RoPE.Attention-math.Sqrt(1.25)) < 1e-12
+		}},
+	} {
+		got, err := configOf([]byte(`{`+c.text+`,`+sizes+`}`), nil)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		} else if !c.check(got) {
+			t.Errorf("%s: %+v", c.name, *got)
+		}
+	}
+}
+
+// TestWhatFamiliesCannotHaveIsRefused gives configurations keys that would change results.
+func TestWhatFamiliesCannotHaveIsRefused(t *testing.T) {
+	const sizes = `"hidden_size":8,"intermediate_size":16,"num_hidden_layers":2,"num_attention_heads":2,"vocab_size":10,"max_position_embeddings":32`
+	for _, text := range []string{
+		`"model_type":"phi3","partial_rotary_factor":0.75`,
+		`"model_type":"phi3","rope_parameters":{"rope_type":"default","partial_rotary_factor":0.75}`,
+		`"model_type":"qwen3","num_experts":128`,
+		`"model_type":"llama","embedding_multiplier":2`,
+		`"model_type":"llama","no_rope_layers":[1,0]`,
+		`"model_type":"gemma3_text","attn_logit_softcapping":50.0`,
+		`"model_type":"gemma3_text","final_logit_softcapping":30.0`,
+		`"model_type":"gemma3_text","use_bidirectional_attention":true`,
+		`"model_type":"gemma3_text","hidden_activation":"silu"`,
+		`"model_type":"qwen2","hidden_act":"gelu"`,
+		`"model_type":"qwen2","rope_scaling":{"type":"yarn","factor":4.0}`,
+		`"model_type":"qwen2","layer_types":["full_attention","chunked_attention"]`,
+		`"model_type":"olmo2","clip_qkv":8.0`,
+		`"model_type":"llama","quantization_config":{"bits":4}`,
+		`"model_type":"gpt_oss"`,
+	} {
+		if c, err := configOf([]byte(`{`+text+`,`+sizes+`}`), nil); !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("%s: %+v, %v; want an error that wraps ErrUnsupported", text, c, err)
+		}
+	}
+	for _, text := range []string{
+		`"model_type":"mistral","sliding_window":-1`,
+		`"model_type":"smollm3","no_rope_layers":[1]`,
+		`"model_type":"qwen3","sliding_window":4,"use_sliding_window":true,"layer_types":["sliding_attention"]`,
+		`"model_type":"granite","residual_multiplier":1e300`,
+		`"model_type":"granite","logits_scaling":0`,
+		`"model_type":"phi3","rope_scaling":{"type":"longrope","short_factor":[1],"long_factor":[1]}`,
+	} {
+		if c, err := configOf([]byte(`{`+text+`,`+sizes+`}`), nil); err == nil || errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("%s: %+v, %v; want an error of what is malformed", text, c, err)
+		}
+	}
+	_, err := configOf([]byte(`{"model_type":"gpt_oss"}`), nil)
+	for _, f := range families {
+		if !strings.Contains(err.Error(), f.model) {
+			t.Errorf("%v does not name %s", err, f.model)
+		}
+	}
+	c := biased()
+	for key, value := range map[string]gguf.Value{
+		"llama." + logitCapKey: gguf.ValueOf(float32(30)), "llama." + attentionCapKey: gguf.ValueOf(float32(50)), "llama." + ropeScalingKey: gguf.ValueOf("yarn"),
+	} {
+		c.RoPE = RoPE{Theta: 10000}
+		if got, err := ConfigOf(fileOf(t, c, gguf.KeyValue{Key: key, Value: value})); !errors.Is(err, errors.ErrUnsupported) {
+			t.Errorf("%s: %+v, %v; want an error that wraps ErrUnsupported", key, got, err)
+		}
+	}
+}

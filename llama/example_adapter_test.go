@@ -1,0 +1,41 @@
+package llama_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/pebble"
+)
+
+// Two conversations with one model, of which one has an adapter. The adapter here is of random numbers, and so mixes up what the model
+// knows.
+func ExampleModel_LoadAdapter() {
+	model, err := pebble.Load(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer model.Close()
+	adapter, err := model.LoadAdapter("testdata/adapter") // a folder that PEFT wrote, or a GGUF file
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer adapter.Close()
+	history := []llama.Message{{Role: llama.RoleUser, Content: "What is the capital of Japan?"}}
+	for _, options := range []*llama.SessionOptions{nil, {Adapter: adapter}, {Adapter: adapter, AdapterScale: 0.3}} {
+		session, err := model.NewSession(options)
+		if err != nil {
+			log.Fatal(err)
+		}
+		answer, err := llama.Collect(session.Chat(context.Background(), history, llama.Params{}))
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(answer.Text)
+	}
+	// Output:
+	// The capital of Japan is Tokyo.
+	// The capital of Serbia is Belgrade.
+	// The capital of Japan is Tokyo.
+}

@@ -1,0 +1,42 @@
+package llama_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/internal/fixture"
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// families are the fixtures of families whose caches or layers are unlike Llama's: sliding windows in all layers or in some, layers without
+// RoPE, multipliers, norms elsewhere, fused weights and longrope.
+var families = []string{"mistral", "qwen2", "qwen3", "smollm3", "granite", "phi3", "phi3-longrope", "olmo2", "gemma3"}
+
+// familyModel loads a fixture.
+func familyModel(t testing.TB, name string, o *llama.LoadOptions) *llama.Model {
+	t.Helper()
+	m, err := llama.Load(fixture.Path(t, "families/"+name), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	return m
+}
+
+// eachModel calls f for Pebble, which is a Llama, with all options, and for a model of each family with those among them that show how
+// caches differ.
+func eachModel(t *testing.T, all map[string]*llama.SessionOptions, f func(t *testing.T, family string, m *llama.Model, name string, o *llama.SessionOptions)) {
+	run := func(family string, m *llama.Model, names ...string) {
+		for name, o := range all {
+			if len(names) > 0 && !slices.Contains(names, name) || o.KV.Quantized() && m.Config().HeadDim%o.KV.BlockLen() != 0 {
+				continue
+			}
+			t.Run(family+" "+name, func(t *testing.T) { f(t, family, m, name, o) })
+		}
+	}
+	run("pebble", pebbleModel(t))
+	for _, family := range families {
+		run(family, familyModel(t, family, nil), "f16", "plain", tensor.Q8_0.String(), "h2o", "reanchored", "sinks", "chunks")
+	}
+}
