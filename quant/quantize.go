@@ -83,13 +83,11 @@ func (f Format) searchBlocks(dst []byte, src, importance []float32) {
 		for i, v := range src[at : at+blockLen] {
 			r.x[i] = finite(v)
 		}
+		r.favourLarge()
 		if len(importance) > 0 {
 			for i, v := range importance[at%len(importance):][:blockLen] {
-				r.w[i] = float64(v) + least
+				r.w[i] *= float64(v) + least
 			}
-		}
-		if len(importance) == 0 {
-			r.favourLarge()
 		}
 		r.round(&u)
 		f.pack(dst, &u)

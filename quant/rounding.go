@@ -268,8 +268,8 @@ func share(values, importance []float64, low, high int) float64 {
 	return d
 }
 
-// favourLarge weighs the elements of the block in x by √(mean square + x²): where nothing is known of the activations, it costs the model's
-// predictions less to round large elements well.
+// favourLarge weighs the elements of the block in x by √(mean square + x²): it costs a model's predictions less
+// to round large elements well, whatever is known of the activations.
 func (r *rounder) favourLarge() {
 	mean := 0.0
 	for _, v := range r.x[:r.blockLen] {
