@@ -13,6 +13,8 @@ const (
 	HermesCalls        = CallFormat(calls.Hermes)        // <tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call> each: Hermes, Qwen
 	MistralCalls       = CallFormat(calls.Mistral)       // [TOOL_CALLS][{"name": "f", "arguments": {"a": 1}}, {"name": "g", "arguments": {}}]
 	MistralArgsCalls   = CallFormat(calls.MistralArgs)   // [TOOL_CALLS]f[ARGS]{"a": 1} each: Mistral's later models
+	GraniteCalls       = CallFormat(calls.Granite)       // <|tool_call|>[{"name": "f", "arguments": {"a": 1}}, {"name": "g", "arguments": {}}]: Granite 3
+	PhiCalls           = CallFormat(calls.Phi)           // <|tool_call|>{"name": "f", "arguments": {"a": 1}}<|/tool_call|> each: Phi-4-mini
 )
 
 // String names the format in words.

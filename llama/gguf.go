@@ -13,35 +13,88 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// ggufModel is a GGUF file.
+// ggufModel is a GGUF file, or the files that a split one consists of.
 type ggufModel struct {
 	*gguf.File
-	path   string
-	closer io.Closer
+	paths   []string // of the parts, by gguf.Tensor.Part
+	closers []io.Closer
 }
 
-// openGGUF opens a file.
-func openGGUF(ctx context.Context, f files, name string, memory tensor.Memory) (*ggufModel, error) {
+// openGGUF opens a file, and of a split one, whose first part is named, the others, which lie beside it.
+func openGGUF(ctx context.Context, f files, name string, memory tensor.Memory) (_ *ggufModel, err error) {
+	g, complete := &ggufModel{}, false
+	defer func() {
+		if !complete { // an error, or a panic because a mapped file was cut short
+			err = errors.Join(err, g.Close())
+		}
+	}()
+	first, err := g.openPart(ctx, f, name, memory)
+	if err != nil {
+		return nil, err
+	}
+	names, err := first.Parts(name)
+	if err != nil {
+		return nil, formatError(g.paths[0], err)
+	}
+	parts := []*gguf.File{first}
+	for i, name := range names[1:] {
+		part, err := g.openPart(ctx, f, name, memory)
+		if err != nil {
+			return nil, fmt.Errorf("part %d of %d of the model %s: %w", i+2, len(names), g.paths[0], err)
+		}
+		parts = append(parts, part)
+	}
+	if g.File = first; len(parts) > 1 {
+		if g.File, err = gguf.Join(parts); err != nil {
+			return nil, formatError(g.paths[0], err)
+		}
+	}
+	complete = true
+	return g, nil
+}
+
+// openPart opens one file.
+func (g *ggufModel) openPart(ctx context.Context, f files, name string, memory tensor.Memory) (*gguf.File, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	data, closer, err := f.weights(ctx, name, memory)
 	if err != nil {
 		return nil, fmt.Errorf("open the weights: %w", err)
 	}
-	g := &ggufModel{path: f.path(name), closer: closer}
-	defer func() {
-		if g.File == nil { // an error, or a panic because a mapped file was cut short
-			closer.Close()
-		}
-	}()
-	if g.File, err = gguf.Parse(data); err != nil {
-		return nil, formatError(g.path, err)
+	g.paths, g.closers = append(g.paths, f.path(name)), append(g.closers, closer)
+	part, err := gguf.Parse(data)
+	if err != nil {
+		return nil, formatError(f.path(name), err)
 	}
-	return g, nil
+	return part, nil
 }
 
-func (g *ggufModel) file() string { return g.path }
+func (g *ggufModel) file() string { return g.paths[0] }
 
-// Close closes the file.
-func (g *ggufModel) Close() error { return g.closer.Close() }
+func (g *ggufModel) format() string {
+	text := fmt.Sprintf("GGUF version %d", g.Version())
+	if n := len(g.paths); n > 1 {
+		text += fmt.Sprintf(", %d files", n)
+	}
+	return text
+}
+
+func (g *ggufModel) names() (names []string) {
+	for _, t := range g.Tensors() {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+// Close closes the files.
+func (g *ggufModel) Close() error {
+	var errs []error
+	for _, c := range g.closers {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}
 
 func (g *ggufModel) find(t *checkpoint.Tensor) (storedTensor, error) {
 	name, within := t.GGUF, false
@@ -52,14 +105,14 @@ func (g *ggufModel) find(t *checkpoint.Tensor) (storedTensor, error) {
 	}
 	stored, ok := g.Tensor(name)
 	if !ok {
-		return storedTensor{}, formatError(g.path, fmt.Errorf("the tensor %s %v is missing", t.GGUF, t.Shape))
+		return storedTensor{}, formatError(g.file(), fmt.Errorf("the tensor %s %v is missing", t.GGUF, t.Shape))
 	}
-	s, err := ggufTensor(&stored, g.closer)
+	s, err := ggufTensor(&stored, g.closers[stored.Part])
 	if err == nil && within {
 		s, err = s.rows(t.Within.First, t.Shape[0])
 	}
 	s.pairs = t.HeadDim
-	return s, tensorError(g.path, name, stored.Offset, err)
+	return s, tensorError(g.paths[stored.Part], name, stored.Offset, err)
 }
 
 // ggufTensor returns a tensor as a file has it, or, if nothing computes with its type, as it will be rewritten.
@@ -73,11 +126,11 @@ func ggufTensor(t *gguf.Tensor, owner io.Closer) (storedTensor, error) {
 // config reads the configuration.
 func (g *ggufModel) config() (*checkpoint.Config, error) {
 	if checkpoint.IsAdapter(g.File) {
-		return nil, fmt.Errorf("%s is an adapter: %w as a model; load the model that it was made for, and then LoadAdapter", g.path, ErrUnsupported)
+		return nil, fmt.Errorf("%s is an adapter: %w as a model; load the model that it was made for, and then LoadAdapter", g.file(), ErrUnsupported)
 	}
 	c, err := checkpoint.ConfigOf(g.File)
 	if err != nil {
-		return nil, formatError(g.path, err)
+		return nil, formatError(g.file(), err)
 	}
 	return c, nil
 }
@@ -86,7 +139,7 @@ func (g *ggufModel) config() (*checkpoint.Config, error) {
 func (g *ggufModel) tokenizer() (*Tokenizer, error) {
 	v, template, err := checkpoint.VocabularyOf(g.File)
 	if err != nil {
-		return nil, formatError(g.path, err)
+		return nil, formatError(g.file(), err)
 	}
 	if v == nil {
 		return nil, nil
@@ -96,7 +149,7 @@ func (g *ggufModel) tokenizer() (*Tokenizer, error) {
 		return nil, fmt.Errorf("%w: %w", ErrUnsupported, err)
 	}
 	if err != nil {
-		return nil, formatError(g.path, err)
+		return nil, formatError(g.file(), err)
 	}
 	t := &Tokenizer{vocabulary: b}
 	text := func(id int32) string {

@@ -47,6 +47,15 @@ func openHuggingFace(ctx context.Context, f files, memory tensor.Memory) (*huggi
 
 func (h *huggingFace) file() string { return h.files.path(h.weights.List()) }
 
+func (h *huggingFace) format() string {
+	if len(h.open) == 1 {
+		return "Hugging Face, 1 file of weights"
+	}
+	return fmt.Sprintf("Hugging Face, %d files of weights", len(h.open))
+}
+
+func (h *huggingFace) names() []string { return h.weights.Names() }
+
 func (h *huggingFace) find(t *checkpoint.Tensor) (storedTensor, error) {
 	name, within := t.HuggingFace, false
 	if w := &t.Within; w.Rows > 0 {
@@ -137,6 +146,7 @@ func huggingFaceTokenizer(f files) (*Tokenizer, error) {
 	if err != nil {
 		return nil, folderError(f, err)
 	}
+	t.end = c.EOS
 	if err := t.setTemplate(c.Template, c.BOS, c.EOS); err != nil {
 		return nil, fmt.Errorf("%s: %w", c.TemplateFile, err)
 	}

@@ -183,6 +183,7 @@ func load(ctx context.Context, at locator, path string, o *LoadOptions) (m *Mode
 	if m.head == nil {
 		m.head = m.embedding
 	}
+	m.addEnd()
 	if options.Logger != nil {
 		options.Logger.Info("model loaded", "from", source.file(), "layers", m.config.Layers, "hidden", m.config.HiddenSize,
 			"vocabulary", m.config.VocabSize, "weights_bytes", m.weightBytes.Load(), "linear", m.layers[0].q.weight.DType(),
@@ -258,23 +259,15 @@ func (m *Model) loadTokenizer(source weightSource) error {
 // own, the tokenizer. Before anything is allocated for the tensors it checks that all are there, in the shapes and in a type that they
 // must have.
 func (m *Model) loadWeights(ctx context.Context, source weightSource, tensors []checkpoint.Tensor, adds *merging, host merger, o *LoadOptions) error {
-	stored := make([]storedTensor, len(tensors))
-	var total int64
-	for i := range tensors {
-		var err error
-		if stored[i], err = findChecked(source, &tensors[i]); err != nil {
-			return err
-		}
-		if s := m.config.LogitScale; s != 0 && tensors[i].Part == checkpoint.OutputNorm {
-			stored[i].times = float32(s) // what every product with the output head is in proportion to
-		}
-		total += int64(len(stored[i].data))
-	}
-	if err := m.config.checkWorkingBytes(total); err != nil {
-		return formatError(source.file(), err)
+	stored, total, problems := m.config.findAll(source, tensors, 1)
+	if len(problems) > 0 {
+		return problems[0]
 	}
 	noteRare(o.Logger, source.file(), stored)
 	m.weights = make([]*tensor.Tensor, len(tensors))
+	for i := range tensors {
+		m.names = append(m.names, tensors[i].GGUF)
+	}
 	var (
 		views    atomic.Bool // some weights are read from the files themselves
 		progress sync.Mutex
@@ -326,6 +319,31 @@ func (m *Model) loadWeights(ctx context.Context, source weightSource, tensors []
 		return source.Close()
 	}
 	return nil
+}
+
+// findAll finds every tensor, and tells how many bytes they have together. problems is what is wrong: a tensor that is missing or has
+// a wrong shape or type, or a configuration that takes too much memory for such weights; at most so many of them are looked for.
+func (c *Config) findAll(source weightSource, tensors []checkpoint.Tensor, most int) (stored []storedTensor, total int64, problems []error) {
+	stored = make([]storedTensor, len(tensors))
+	for i := range tensors {
+		var err error
+		if stored[i], err = findChecked(source, &tensors[i]); err != nil {
+			if problems = append(problems, err); len(problems) == most {
+				return stored, total, problems
+			}
+			continue
+		}
+		if s := c.LogitScale; s != 0 && tensors[i].Part == checkpoint.OutputNorm {
+			stored[i].times = float32(s) // what every product with the output head is in proportion to
+		}
+		total += int64(len(stored[i].data))
+	}
+	if len(problems) == 0 {
+		if err := c.checkWorkingBytes(total); err != nil {
+			problems = append(problems, formatError(source.file(), err))
+		}
+	}
+	return stored, total, problems
 }
 
 // findChecked finds a tensor and checks its shape.

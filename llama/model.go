@@ -34,6 +34,7 @@ type Model struct {
 	embedding, norm, head *tensor.Tensor // [vocab, hidden], [hidden], [vocab, hidden]; head is embedding where they are tied
 	layers                []layer
 	weights               []*tensor.Tensor // all tensors above and in layers, each once; nil ones where loading failed
+	names                 []string         // of weights, in GGUF terms
 	rotaries              []rotary
 	weightBytes           atomic.Int64
 

@@ -18,6 +18,7 @@ type Tokenizer struct {
 	vocabulary Vocabulary
 	template   *chat.Template // nil: the model has no chat format
 	calls      calls.Format   // how the model writes function calls
+	end        string         // the token that ends a text or a turn, as the tokenizer's files name it; "" for none
 	derived    sync.Map       // what Derive made, by key
 }
 

@@ -18,8 +18,11 @@ type weightSource interface {
 	find(t *checkpoint.Tensor) (storedTensor, error)
 	// tokenizer reads the tokenizer that comes with the weights, nil where none does. It needs nothing that Close takes away.
 	tokenizer() (*Tokenizer, error)
-	// file names, for messages, the file that lists the tensors.
+	// file names, for messages, the file that lists the tensors; format says in words what the files are, and names lists the tensors
+	// that they have.
 	file() string
+	format() string
+	names() []string
 	// Close closes the files, after which the data of tensors must not be used.
 	Close() error
 }

@@ -38,7 +38,8 @@ var unitAMX = panelUnit{name: "AMX", wide: true}
 // formatAMX describes a format with blocks of 32, as it is unpacked.
 type formatAMX struct {
 	name          string
-	quantsOfBlock int    // bytes of a block's quants in the panel: nibbles or bytes
+	quantsOfBlock int // bytes of a block's quants in the panel
+	source        source32
 	scales        int    // how many binary16 scales a block of a row has
 	bytes         int    // of a block of two panels, unpacked
 	offset        uint32 // subtracted from each quant
@@ -55,7 +56,10 @@ const (
 var formatsAMX = []formatAMX{
 	{name: "q4_0", quantsOfBlock: 256, scales: 1, bytes: blockAMX, offset: 0x08080808},
 	{name: "q4_1", quantsOfBlock: 256, scales: 2, bytes: blockMinimumAMX},
-	{name: "q8_0", quantsOfBlock: 512, scales: 1, bytes: blockAMX},
+	{name: "q8_0", quantsOfBlock: 512, source: fromBytes, scales: 1, bytes: blockAMX},
+	{name: "q5_0", quantsOfBlock: 320, source: fromFive, scales: 1, bytes: blockAMX, offset: 0x10101010},
+	{name: "q5_1", quantsOfBlock: 320, source: fromFive, scales: 2, bytes: blockMinimumAMX},
+	{name: "iq4_nl", quantsOfBlock: 256, source: fromTable, scales: 1, bytes: blockAMX},
 }
 
 // minimum tells whether the format has minimums.
@@ -64,12 +68,15 @@ func (f *formatAMX) minimum() bool { return f.scales == 2 }
 // panelsOfAMX generates the kernels of AMX.
 func panelsOfAMX(c *build.Context) {
 	shapes := shapesAMX(c)
+	constants := newPatterns32(c, unitAMX)
 	for _, f := range formatsAMX {
-		multiplyAMX(c, f, shapes)
+		multiplyAMX(c, f, constants, shapes)
 	}
 	few := shapesFewAMX(c)
 	for _, f := range formatsAMX {
-		multiplyFewAMX(c, f, few)
+		if f.source == fromNibbles || f.source == fromBytes { // the others are multiplied by AVX-512 VNNI where tokens are few
+			multiplyFewAMX(c, f, few)
+		}
 	}
 	panelsOfAMX256(c)
 }
@@ -120,8 +127,8 @@ var (
 )
 
 // multiplyAMX generates a format's kernel.
-func multiplyAMX(c *build.Context, f formatAMX, shapes operand.Mem) {
-	g := &tileAMX{tile: tile{Context: c, panelUnit: unitAMX, tokens: tokensAMX, panels: 1}, formatAMX: f}
+func multiplyAMX(c *build.Context, f formatAMX, constants patterns32, shapes operand.Mem) {
+	g := &tileAMX{tile: tile{Context: c, panelUnit: unitAMX, constants: constants, tokens: tokensAMX, panels: 1}, formatAMX: f}
 	term := ""
 	if f.minimum() {
 		term = ", then + (m[b][r]·d[t][b])·sums[t][b]"
@@ -189,9 +196,7 @@ func (g *tileAMX) unpack(dst reg.GPPhysical) {
 			}
 			return m
 		}
-		for j := range g.quantsOfBlock / 64 {
-			g.unpackLine(from(w, 64*j), operand.Mem{Base: dst, Disp: 64 * (8*p + j)})
-		}
+		g.unpackPanel(func(line int) operand.Mem { return from(w, 64*line) }, operand.Mem{Base: dst, Disp: 8 * 64 * p})
 		for i := range g.scales {
 			g.VCVTPH2PS(from(scales, 32*i), g.vec(0))
 			g.VMOVUPS(g.vec(0), operand.Mem{Base: dst, Disp: linesAMX + 64*(panelsAMX*i+p)})
@@ -204,21 +209,42 @@ func (g *tileAMX) unpack(dst reg.GPPhysical) {
 	g.JNE(operand.LabelRef("unpack"))
 }
 
-// unpackLine unpacks a line of quants: nibbles to two lines, four lines apart. The mask is in register 2, the offset in 3.
-func (g *tileAMX) unpackLine(from, to operand.Mem) {
+// unpackPanel unpacks a panel's quants to eight lines. The mask is in register 2, the offset in 3.
+func (g *tileAMX) unpackPanel(line func(i int) operand.Mem, to operand.Mem) {
 	low, high, mask, offset := g.vec(0), g.vec(1), g.vec(2), g.vec(3)
-	g.load(from, low)
-	if g.quantsOfBlock == 256 {
-		g.VPSRLW(operand.U8(4), low, high)
-		g.and(mask, low, low)
-		g.and(mask, high, high)
-		if g.offset > 0 {
-			g.VPSUBB(offset, low, low)
-			g.VPSUBB(offset, high, high)
+	if g.source == fromBytes {
+		for j := range 8 {
+			g.load(line(j), low)
+			g.VMOVDQU32(low, to.Offset(64*j))
 		}
-		g.VMOVDQU32(high, to.Offset(4*64))
+		return
 	}
-	g.VMOVDQU32(low, to)
+	fifths, table, scratch := g.vec(4), g.vec(4), g.vec(5)
+	switch g.source {
+	case fromFive:
+		g.load(line(4), fifths)
+	case fromTable:
+		g.load(g.constants.values, table)
+	}
+	for j := range 4 {
+		g.load(line(j), low)
+		g.VPSRLW(operand.U8(4), low, high)
+		for half, v := range []reg.VecPhysical{low, high} {
+			at := 4*half + j
+			g.and(mask, v, v)
+			switch g.source {
+			case fromFive:
+				g.VPSHUFB(g.constants.fifths[at/2], fifths, scratch)
+				g.addFifth(at, scratch, scratch, v)
+			case fromTable:
+				g.VPSHUFB(v, table, v)
+			}
+			if g.offset > 0 {
+				g.VPSUBB(offset, v, v)
+			}
+			g.VMOVDQU32(v, to.Offset(64*at))
+		}
+	}
 }
 
 // multiplyBlocks generates the loop over the blocks, and what goes before and after it.

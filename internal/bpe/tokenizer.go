@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -169,6 +170,29 @@ func (t *Tokenizer) Text(id int32) string { return t.vocab.text(id) }
 // Added returns the texts of the added tokens, special or not, in the order of their ids. The caller may keep and change the
 // slice.
 func (t *Tokenizer) Added() []string { return slices.Clone(t.addedTexts) }
+
+// Kind tells in words what kind of tokenizer it is.
+func (t *Tokenizer) Kind() string {
+	var b strings.Builder
+	switch {
+	case t.vocab.codec == metaspace:
+		b.WriteString("SentencePiece's byte-pair encoding")
+	case t.rule != "":
+		fmt.Fprintf(&b, "byte-pair encoding of bytes, split as %s", t.rule)
+	case t.split == nil:
+		b.WriteString("byte-pair encoding of bytes, not split")
+	default:
+		b.WriteString("byte-pair encoding of bytes, split by a rule without a name")
+	}
+	for _, form := range t.forms {
+		for name, known := range normalForms {
+			if form == known {
+				b.WriteString(", normalised by " + name)
+			}
+		}
+	}
+	return b.String()
+}
 
 // Rule returns what GGUF calls the way in which a tokenizer at byte level splits text, and false where it has no name for it. A
 // normal form is no part of it: GGUF does without.

@@ -28,7 +28,7 @@ import (
 // Format says how a model writes calls: it is an index of [Families].
 type Format int
 
-// The formats. LlamaJSON to MistralArgs have the numbers of llama.CallFormat.
+// The formats. All have the numbers of llama.CallFormat.
 const (
 	None          Format = iota // no way of writing calls is known
 	LlamaJSON                   // {"name": "f", "parameters": {"a": 1}}; {"name": "g", "parameters": {}}
@@ -36,6 +36,8 @@ const (
 	Hermes                      // <tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call> each
 	Mistral                     // [TOOL_CALLS][{"name": "f", "arguments": {"a": 1}}, {"name": "g", "arguments": {}}]
 	MistralArgs                 // [TOOL_CALLS]f[ARGS]{"a": 1} each
+	Granite                     // <|tool_call|>[{"name": "f", "arguments": {"a": 1}}, {"name": "g", "arguments": {}}]
+	Phi                         // <|tool_call|>{"name": "f", "arguments": {"a": 1}}<|/tool_call|> each
 )
 
 // Family is how the models of one format write calls. The fields with a capital letter tell how calls are written well; a Parser
@@ -73,6 +75,7 @@ type Family struct {
 	bare      byte   // calls also begin with this byte where only white space stands before it in its line; 0: with the mark alone
 	separator string // bytes of which one may stand between two calls
 	list      bool   // calls are in brackets
+	mayList   bool   // calls may be in brackets
 	body      body   // what one call looks like
 	withArgs  bool   // one call may also be a name, [ARGS] and an object, without brackets
 }
@@ -150,11 +153,30 @@ var families = [...]Family{
 		template: []string{"[TOOL_CALLS]", argsMark}, token: argsMark,
 		open: "[TOOL_CALLS]", separator: ",", list: true, withArgs: true,
 	},
+	Granite: {
+		Name:  "Granite's",
+		Begin: []Part{{"<|tool_call|>", true}, {"[", false}}, BeforeName: text(`{"name": "`), BeforeArguments: text(`", "arguments": `),
+		AfterArguments: text("}"), Between: text(", "), End: text("]"),
+		Opening:  `<\|tool_call\|>`,
+		template: []string{"<|tool_call|>"}, notTemplate: []string{phiEnd, "<tool_call>"}, token: "<|tool_call|>",
+		open: "<|tool_call|>", separator: ",", list: true,
+	},
+	Phi: {
+		Name:       "Phi's",
+		BeforeName: []Part{{"<|tool_call|>", true}, {`{"name": "`, false}}, BeforeArguments: text(`", "arguments": `),
+		AfterArguments: []Part{{"}", false}, {phiEnd, true}},
+		Opening:        `<\|tool_call\|>`,
+		template:       []string{"<|tool_call|>", phiEnd}, token: phiEnd,
+		open: "<|tool_call|>", close: phiEnd, separator: ",", mayList: true,
+	},
 }
+
+// phiEnd ends Phi's calls, and tells them from Granite's.
+const phiEnd = "<|/tool_call|>"
 
 // order is that in which the rules are tried that tell families apart: those that others' templates or vocabularies would satisfy too
 // come last.
-var order = [...]Format{MistralArgs, Mistral, Hermes, LlamaPythonic, LlamaJSON}
+var order = [...]Format{MistralArgs, Mistral, Phi, Granite, Hermes, LlamaPythonic, LlamaJSON}
 
 // Family returns how calls are written in a format. What it holds must not be changed.
 func (f Format) Family() *Family {

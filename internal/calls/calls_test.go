@@ -227,6 +227,16 @@ func TestParser(t *testing.T) {
 		{"a mark within a mark", MistralArgs, []string{"[TOOL_CALLS]", "[ARGS]"}, `«[TOOL_CALLS]»f[CALL«[ARGS]»{"a": 1}`, `f[CALL{"a": 1}`, nil, 0},
 		{"a mark after a space", MistralArgs, nil, `[TOOL_CALLS]f [ARGS]{"a": 1}`, `[TOOL_CALLS]f [ARGS]{"a": 1}`, nil, 0},
 		{"two objects", MistralArgs, marks, `«[TOOL_CALLS]»f«[ARGS]»{"a": 1}{}`, `{}`, f1, 0},
+
+		{"two calls", Granite, []string{"<|tool_call|>"}, `«<|tool_call|>»[{"name": "f", "arguments": {"a": 1}}, {"name": "g", "arguments": {}}]`, "", fg, 0},
+		{"mark as text", Granite, nil, `Look. <|tool_call|> [{"arguments": {"a": 1}, "name": "f"}]`, "Look.", f1, 0},
+		{"no list", Granite, nil, `<|tool_call|>{"name": "f", "arguments": {"a": 1}}`, `<|tool_call|>{"name": "f", "arguments": {"a": 1}}`, nil, 0},
+
+		{"two calls", Phi, []string{"<|tool_call|>", "<|/tool_call|>"},
+			`Look.«<|tool_call|>»{"name": "f", "arguments": {"a": 1}}«<|/tool_call|>»«<|tool_call|>»{"name": "g", "arguments": {}}«<|/tool_call|>»`, "Look.", fg, 0},
+		{"marks as text", Phi, nil, `<|tool_call|>{"name": "f", "arguments": {"a": 1}}<|/tool_call|>`, "", f1, 0},
+		{"a list", Phi, nil, `<|tool_call|>[{"name": "f", "arguments": {"a": 1}}, {"name": "g", "arguments": {}}]<|/tool_call|>`, "", fg, 0},
+		{"a list that does not close", Phi, nil, `<|tool_call|>[{"name": "f", "arguments": {"a": 1}}, <|/tool_call|>`, "", f1, 0},
 	} {
 		want := answer{c.content, c.calls, c.broken}
 		name := fmt.Sprintf("%v, %s", c.format, c.name)
@@ -520,6 +530,7 @@ func TestLinear(t *testing.T) {
 		{LlamaPythonic, "\n[f(a=["},
 		{LlamaPythonic, "[f(a="},
 		{MistralArgs, "[TOOL_CALLS]f[ARGS]{"},
+		{Phi, `<|tool_call|>[{"arguments": {"a": [`},
 	} {
 		began := time.Now()
 		parse(t, c.format, nil, strings.Repeat(c.unit, 1<<21/len(c.unit)), whole)
@@ -543,6 +554,10 @@ func TestOf(t *testing.T) {
 		{"Qwen", `{{- "<tool_call></tool_call>\n{\"name\": <function-name>, \"arguments\": <args-json-object>}" }}`, "<tool_call>", Hermes},
 		{"Qwen Coder, which writes calls in a markup language", `<tool_call>\n<function=example_function_name>`, "", None},
 		{"Mistral", `{{- "[TOOL_CALLS] [" }}`, "[TOOL_CALLS]", Mistral},
+		{"Granite 3", `respond only with <|tool_call|> followed by a JSON list`, "<|tool_call|>", Granite},
+		{"Granite 4", `<tool_call>\n{"name": "`, "<|tool_call|> <tool_call>", Hermes},
+		{"Phi-4-mini", `in this format: <|tool_call|>{"name": "foo"}<|/tool_call|>`, "<|tool_call|> <|/tool_call|>", Phi},
+		{"Phi-4-mini without a template for calls", `{{ '<|tool|>' + tools + '<|/tool|>' }}`, "<|tool_call|> <|/tool_call|>", Phi},
 		{"Mistral's later models", `{{- "[TOOL_CALLS]" + name + "[ARGS]" + arguments }}`, "[TOOL_CALLS] [ARGS]", MistralArgs},
 	} {
 		got := Of(c.template, func(token string) bool { return bytes.Contains([]byte(c.tokens), []byte(token)) && token != "" })

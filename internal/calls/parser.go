@@ -226,12 +226,12 @@ func (p *Parser) opened(c byte) {
 	f := p.family
 	switch {
 	case isSpace(c):
-	case f.list && !p.inList && c == '[':
+	case (f.list || f.mayList) && !p.inList && c == '[':
 		p.inList = true
 	case f.body == pythonBody && p.inList && isNameByte(c):
 		p.python.start()
 		p.begin(readsPython, c)
-	case f.body == objectBody && p.inList == f.list && c == '{':
+	case f.body == objectBody && (p.inList == f.list || f.mayList) && c == '{':
 		p.object.start()
 		p.begin(readsObject, c)
 	case f.withArgs && !p.inList && isNameByte(c):

@@ -125,7 +125,7 @@ func (t *Template) render(ctx context.Context, messages []Message, o Options) ([
 	if len(messages) == 0 {
 		return nil, ErrEmpty
 	}
-	if len(o.Tools) > 0 && !t.jinja.Reads("tools") {
+	if len(o.Tools) > 0 && t.toolsName() == "" {
 		return nil, fmt.Errorf("%d tools: %w", len(o.Tools), ErrUnsupported)
 	}
 	variables, err := t.variables(messages, o)

@@ -180,6 +180,8 @@ func TestCommonTemplates(t *testing.T) {
 		{"Phi builds a token from the role", phi, []string{"<|user|>", "<|end|>"}, []Message{user("end")}, Options{}, []Segment{
 			special("<|user|>"), plain("\nend"), special("<|end|>"), plain("\n"),
 		}},
+		{"SmolLM3 has another name for tools", `{% for tool in xml_tools %}{{ tool.function.name }}{% endfor %}{{ messages[0].content }}`, nil, []Message{user("a")},
+			Options{Tools: []json.RawMessage{weather}}, []Segment{plain("weathera")}},
 		{"reasoning", reasoning, []string{"<a>", "</a>", "</think>", "<tool>"}, []Message{
 			user("<a>"), assistant("x</think>\n\ny</a>"), user("<tool>z</a></tool>"), user("u"), user(""),
 		}, Options{}, []Segment{

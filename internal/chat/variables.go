@@ -48,13 +48,16 @@ func (t *Template) variables(messages []Message, o Options) (map[string]jinja.Va
 	}
 	variables := map[string]jinja.Value{
 		"messages":              turns,
-		"tools":                 tools,
+		toolsVariables[0]:       nil,
 		"documents":             nil,
 		"add_generation_prompt": o.AddGenerationPrompt,
 		"bos_token":             jinja.From(t.bos, 0),
 		"eos_token":             jinja.From(t.eos, 0),
 		"raise_exception":       &jinja.Function{Call: raiseException},
 		"strftime_now":          strftimeNow(o.Date),
+	}
+	if name := t.toolsName(); name != "" {
+		variables[name] = tools
 	}
 	if !o.Date.IsZero() {
 		variables["date_string"] = jinja.From(o.Date.Format(dateLayout), others)
@@ -69,6 +72,20 @@ func (t *Template) variables(messages []Message, o Options) (map[string]jinja.Va
 		}
 	}
 	return variables, nil
+}
+
+// toolsVariables are what templates call the functions on offer. SmolLM3's has two names, for calls in JSON and for calls in Python,
+// of which the first is everybody's format.
+var toolsVariables = [...]string{"tools", "xml_tools"}
+
+// toolsName returns the first of toolsVariables that the template reads, "" for none.
+func (t *Template) toolsName() string {
+	for _, name := range toolsVariables {
+		if t.jinja.Reads(name) {
+			return name
+		}
+	}
+	return ""
 }
 
 func (in *inputs) decode(data []byte, o jinja.Origin) (jinja.Value, error) {

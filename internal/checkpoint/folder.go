@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 
 	"github.com/antigravity-go/antigravity/internal/safetensors"
 )
@@ -197,6 +199,14 @@ func (w *Weights) List() string {
 		return IndexFile
 	}
 	return WeightsFile
+}
+
+// Names returns the names of all tensors.
+func (w *Weights) Names() (names []string) {
+	for _, file := range slices.Sorted(maps.Keys(w.files)) {
+		names = append(names, w.files[file].Names()...)
+	}
+	return names
 }
 
 // Tensor returns the tensor of a name and the name of the file that has it. The error wraps a *FileError.

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Part is what a tensor is in the computation of a model. The parts are in the order of computation.
@@ -99,6 +100,12 @@ var parts = [numParts]struct {
 	FeedForwardPostNorm: {afterFeedForward, "post_ffw_norm", Vector, hidden, nil, nil, false},
 	OutputNorm:          {"model.norm", "output_norm", Vector, hidden, nil, nil, false},
 	Head:                {"lm_head", "output", Logits, vocab, hidden, nil, false},
+}
+
+// Aside tells whether a tensor of a name is no weight but a table that is computed, or that the configuration has: of RoPE's
+// frequencies.
+func Aside(name string) bool {
+	return name == DivisorsGGUF || name == longDivisorsGGUF || name == shortDivisorsGGUF || strings.HasSuffix(name, ".rotary_emb.inv_freq")
 }
 
 // DivisorsGGUF is the name of a tensor that only GGUF files have: what RoPE's frequencies are divided by. See RoPE.Divisors.

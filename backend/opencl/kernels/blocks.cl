@@ -7,8 +7,27 @@
 #define ROW_PIECES OF_FORMAT(PIECES_, FORMAT)
 #define ROW_SCALES OF_FORMAT(SCALES_, FORMAT)
 
+// HALVES says that the halves of a block of 32 have scales of their own, MINIMUMS that there are minimums, FIFTHS that quants have five bits,
+// and how many numbers lie before the fifth bits where they are behind the scales; NONLINEAR that quants are looked up.
+#if defined(FORMAT_q6_k) || defined(FORMAT_q2_k) || defined(FORMAT_q3_k) || defined(FORMAT_iq4_xs)
+#define HALVES
+#endif
+#if defined(FORMAT_q4_1) || defined(FORMAT_q5_1) || defined(FORMAT_q4_k) || defined(FORMAT_q5_k) || defined(FORMAT_q2_k)
+#define MINIMUMS
+#endif
+#if defined(FORMAT_q5_k)
+#define FIFTHS 0
+#elif defined(FORMAT_q5_0)
+#define FIFTHS 1
+#elif defined(FORMAT_q5_1)
+#define FIFTHS 2
+#endif
+#if defined(FORMAT_iq4_nl) || defined(FORMAT_iq4_xs)
+#define NONLINEAR
+#endif
+
 // BLOCK is how many elements of weights have a float in common, and how many activations a step.
-#if defined(FORMAT_q4_k) || defined(FORMAT_q5_k) || defined(FORMAT_q6_k)
+#if defined(FORMAT_q4_k) || defined(FORMAT_q5_k) || defined(HALVES)
 #define BLOCK 256
 #else
 #define BLOCK 32
@@ -19,7 +38,7 @@ typedef struct {
   uint4 quants;
 #if defined(FORMAT_q8_0)
   uint4 more;
-#elif defined(FORMAT_q5_k)
+#elif defined(FIFTHS)
   uint high;
 #elif defined(FORMAT_q6_k)
   uint2 high;
@@ -28,7 +47,7 @@ typedef struct {
   uint scales;
 #endif
   float scale;
-#if defined(FORMAT_q4_1) || defined(FORMAT_q4_k) || defined(FORMAT_q5_k)
+#if defined(MINIMUMS)
   float minimum;
 #endif
 } lane_weights;
@@ -42,6 +61,8 @@ static inline lane_weights load_lane(__global const uint4 *quants, __global cons
   w.more = quants[blocks + block];
 #elif defined(FORMAT_q5_k)
   w.high = ((__global const uint *)(quants + blocks))[block];
+#elif defined(FIFTHS)
+  w.high = (uint)scales[FIFTHS * blocks + 2 * block] | (uint)scales[FIFTHS * blocks + 2 * block + 1] << 16;
 #elif defined(FORMAT_q6_k)
   w.high = ((__global const uint2 *)(quants + blocks))[block];
 #endif
@@ -51,7 +72,7 @@ static inline lane_weights load_lane(__global const uint4 *quants, __global cons
   block /= 8;
 #endif
   __global const half *numbers = (__global const half *)scales;
-#if defined(FORMAT_q4_1) || defined(FORMAT_q4_k) || defined(FORMAT_q5_k)
+#if defined(MINIMUMS)
   const float2 pair = vload_half2(block, numbers);
   w.scale = pair.x;
   w.minimum = pair.y;
@@ -66,12 +87,15 @@ static inline lane_weights load_lane(__global const uint4 *quants, __global cons
 #if defined(FORMAT_q8_0)
 #define LOWER(w, i, n) w.quants.i
 #define UPPER(w, i, n) w.more.i
-#elif defined(FORMAT_q5_k)
+#elif defined(FIFTHS)
 #define LOWER(w, i, n) ((w.quants.i & LOWER_BITS) | (w.high >> n & 0x01010101u) << 4)
 #define UPPER(w, i, n) ((w.quants.i >> 4 & LOWER_BITS) | (w.high >> (4 + n) & 0x01010101u) << 4)
 #elif defined(FORMAT_q6_k)
 #define LOWER(w, i, n) ((w.quants.i & LOWER_BITS) | (w.high.x >> 2 * n & 0x03030303u) << 4)
 #define UPPER(w, i, n) ((w.quants.i >> 4 & LOWER_BITS) | (w.high.y >> 2 * n & 0x03030303u) << 4)
+#elif defined(NONLINEAR)
+#define LOWER(w, i, n) nonlinear_of(w.quants.i)
+#define UPPER(w, i, n) nonlinear_of(w.quants.i >> 4)
 #else
 #define LOWER(w, i, n) (w.quants.i & LOWER_BITS)
 #define UPPER(w, i, n) (w.quants.i >> 4 & LOWER_BITS)
@@ -84,6 +108,18 @@ static inline lane_weights load_lane(__global const uint4 *quants, __global cons
 #define ZERO 8
 #elif defined(FORMAT_q6_k)
 #define ZERO 32
+#elif defined(FORMAT_q5_0)
+#define ZERO 16
+#elif defined(FORMAT_q3_k)
+#define ZERO 4
 #else
 #define ZERO 0
+#endif
+
+// SCALE_OF and MINIMUM_OF return those of a half of a block, 0 or 1, of the bytes that both halves have.
+#if defined(FORMAT_q2_k)
+#define SCALE_OF(scales, side) ((int)((scales) >> 8 * (side) & 15))
+#define MINIMUM_OF(scales, side) ((int)((scales) >> (8 * (side) + 4) & 15))
+#elif defined(HALVES)
+#define SCALE_OF(scales, side) ((int)(char)((scales) >> 8 * (side)))
 #endif

@@ -57,7 +57,7 @@ gemm_blocks(__global const uint4 *a, __global const float *steps, int steps_at, 
     if (upper) {
       a_upper[load_row] = next_sum;
       w_scale[load_row] = next_w.scale;
-#if defined(FORMAT_q4_1) || defined(FORMAT_q4_k) || defined(FORMAT_q5_k)
+#if defined(MINIMUMS)
       w_minimum[load_row] = next_w.minimum;
 #endif
     } else {
@@ -78,7 +78,7 @@ gemm_blocks(__global const uint4 *a, __global const float *steps, int steps_at, 
     for (int i = 0; i < 8; i++)
       for (int j = 0; j < 4; j++)
         product[i][j] = 0;
-#if defined(FORMAT_q6_k)
+#if defined(HALVES)
 #pragma unroll
     for (int side = 0; side < 2; side++) {
       const int begin = side * 4, end = begin + 4;
@@ -98,14 +98,16 @@ gemm_blocks(__global const uint4 *a, __global const float *steps, int steps_at, 
           for (int j = 0; j < 4; j++)
             product[i][j] = DOT(y[j], x[i], product[i][j]);
       }
-#if defined(FORMAT_q6_k)
+#if defined(HALVES)
 #pragma unroll
       for (int i = 0; i < 8; i++)
 #pragma unroll
         for (int j = 0; j < 4; j++) {
           const int sum = side ? a_upper[row + i] : a_lower[row + i];
-          const char4 s = as_char4(w_scales[column + j]);
-          total[i][j] += (side ? s.y : s.x) * (product[i][j] - ZERO * sum);
+          total[i][j] += SCALE_OF(w_scales[column + j], side) * (product[i][j] - ZERO * sum);
+#if defined(MINIMUMS)
+          minimums[i][j] += MINIMUM_OF(w_scales[column + j], side) * sum;
+#endif
           product[i][j] = 0;
         }
 #endif
@@ -118,18 +120,18 @@ gemm_blocks(__global const uint4 *a, __global const float *steps, int steps_at, 
       for (int j = 0; j < 4; j++) {
 #if BLOCK == 32
         result[i][j] = fma(w_scale[column + j] * step, (float)(product[i][j] - ZERO * sum), result[i][j]);
-#if defined(FORMAT_q4_1)
+#if defined(MINIMUMS)
         result[i][j] = fma(w_minimum[column + j] * step, (float)sum, result[i][j]);
 #endif
 #else
-#if !defined(FORMAT_q6_k)
+#if !defined(HALVES)
         total[i][j] += (w_scales[column + j] & 255) * product[i][j];
         minimums[i][j] += (w_scales[column + j] >> 8) * sum;
 #endif
         if (block % 8 == 7) {
           result[i][j] = fma(w_scale[column + j] * step, (float)total[i][j], result[i][j]);
           total[i][j] = 0;
-#if !defined(FORMAT_q6_k)
+#if defined(MINIMUMS)
           result[i][j] = fma(-w_minimum[column + j] * step, (float)minimums[i][j], result[i][j]);
           minimums[i][j] = 0;
 #endif

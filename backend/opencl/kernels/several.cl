@@ -43,7 +43,7 @@ KERNEL several(__global const uint4 *a, __global const float *steps, int steps_a
         terms[result * TERMS + lane] = block < blocks ? block_term(w[i], x) : (term_type)(0); // 0 adds nothing
 #if BLOCK == 256
         if (lane % 8 == 0)
-#if defined(FORMAT_q6_k)
+#if !defined(MINIMUMS)
           factors[result * FACTORS + lane / 8] = block < blocks ? (float2)(w[i].scale * x.step, 0) : (float2)(0);
 #else
           factors[result * FACTORS + lane / 8] = block < blocks ? (float2)(w[i].scale * x.step, -w[i].minimum * x.step) : (float2)(0);

@@ -17,7 +17,7 @@ typedef struct {
 // pairs of integers, and two factors for all.
 #if BLOCK == 256
 typedef int2 term_type;
-#elif defined(FORMAT_q4_1)
+#elif defined(MINIMUMS)
 typedef float4 term_type;
 #else
 typedef float2 term_type;
@@ -25,15 +25,19 @@ typedef float2 term_type;
 
 static inline term_type block_term(const lane_weights w, const block_activations a) {
   const int sum = a.lower_sum + a.upper_sum;
-#if defined(FORMAT_q6_k)
+#if defined(HALVES)
   const int lower = DOT_HALF(LOWER, w, a.lower, -ZERO * a.lower_sum), upper = DOT_HALF(UPPER, w, a.upper, -ZERO * a.upper_sum);
-  const char4 scales = as_char4(w.scales);
-  return (int2)(scales.x * lower + scales.y * upper, 0);
+#if defined(MINIMUMS)
+  const int minimum = MINIMUM_OF(w.scales, 0) * a.lower_sum + MINIMUM_OF(w.scales, 1) * a.upper_sum;
+#else
+  const int minimum = 0;
+#endif
+  return (int2)(SCALE_OF(w.scales, 0) * lower + SCALE_OF(w.scales, 1) * upper, minimum);
 #else
   const int product = DOT_HALF(LOWER, w, a.lower, DOT_HALF(UPPER, w, a.upper, -ZERO * sum));
 #if BLOCK == 256
   return (int2)((int)(w.scales & 255) * product, (int)(w.scales >> 8) * sum);
-#elif defined(FORMAT_q4_1)
+#elif defined(MINIMUMS)
   return (float4)(w.scale * a.step, product, w.minimum * a.step, sum);
 #else
   return (float2)(w.scale * a.step, product);
@@ -55,7 +59,7 @@ INLINED float add_terms(float sum, __local const term_type *terms, __local const
       t += terms[i + j];
     const float2 f = factors[i / 8];
     sum = fma(f.x, (float)t.x, sum);
-#if !defined(FORMAT_q6_k)
+#if defined(MINIMUMS)
     sum = fma(f.y, (float)t.y, sum);
 #endif
   }
@@ -63,7 +67,7 @@ INLINED float add_terms(float sum, __local const term_type *terms, __local const
 #pragma unroll 8
   for (int i = 0; i < LANES; i++) {
     sum = fma(terms[i].x, terms[i].y, sum);
-#if defined(FORMAT_q4_1)
+#if defined(MINIMUMS)
     sum = fma(terms[i].z, terms[i].w, sum);
 #endif
   }
@@ -146,7 +150,7 @@ INLINED void team_sums(__global const uint4 *quants[SETS], __global const ushort
         terms[row * TERMS + lane] = block_term(w[i], a);
 #if BLOCK == 256
         if (lane % 8 == 0)
-#if defined(FORMAT_q6_k)
+#if !defined(MINIMUMS)
           factors[row * FACTORS + lane / 8] = (float2)(w[i].scale * a.step, 0);
 #else
           factors[row * FACTORS + lane / 8] = (float2)(w[i].scale * a.step, -w[i].minimum * a.step);

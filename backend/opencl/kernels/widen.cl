@@ -78,6 +78,52 @@ static inline float4 split_q8_0(SPLIT_GROUP) {
   return vload_half(i, scales) * convert_float4(as_char4(quants[4 * (g / 4 * blocks + i) + g % 4])) + 0.0f;
 }
 
+// behind_scales returns the fifth bits of group g of block i, above four others, where they lie behind a row's scales.
+static inline uint behind_scales(__global const half *scales, int at, int i, int g) {
+  __global const ushort *bits = (__global const ushort *)scales + at + 2 * i;
+  return (((uint)bits[0] | (uint)bits[1] << 16) >> g & 0x01010101u) << 4;
+}
+
+static inline float4 split_q5_0(SPLIT_GROUP) {
+  const uint q = nibbles(quants, i, g) | behind_scales(scales, blocks, i, g);
+  return vload_half(i, scales) * (bytes_to_floats(q) - 16.0f);
+}
+
+static inline float4 split_q5_1(SPLIT_GROUP) {
+  const float2 numbers = vload_half2(i, scales);
+  return numbers.x * bytes_to_floats(nibbles(quants, i, g) | behind_scales(scales, 2 * blocks, i, g)) + numbers.y;
+}
+
+static inline float4 nonlinear_floats(uint q) { return convert_float4(as_char4(nonlinear_of(q))); }
+
+static inline float4 split_iq4_nl(SPLIT_GROUP) { return vload_half(i, scales) * nonlinear_floats(nibbles(quants, i, g)); }
+
+// half_scale returns the scale of the half of a block of 32 to which group g belongs.
+static inline float half_scale(__global const half *scales, int blocks, int i, int g) {
+  return vload_half(i / 8, scales + blocks) * (char)pair_at(scales, i, g / 4);
+}
+
+static inline float4 split_iq4_xs(SPLIT_GROUP) {
+  return half_scale(scales, blocks, i, g) * nonlinear_floats(nibbles(quants, i, g));
+}
+
+static inline float4 split_q3_k(SPLIT_GROUP) {
+  return half_scale(scales, blocks, i, g) * (bytes_to_floats(nibbles(quants, i, g)) - 4.0f);
+}
+
+static inline float4 split_q2_k(SPLIT_GROUP) {
+  const float2 numbers = vload_half2(i / 8, scales + blocks);
+  const uchar both = pair_at(scales, i, g / 4);
+  const float scale = numbers.x * (both & 15), minimum = numbers.y * (both >> 4);
+  return scale * bytes_to_floats(nibbles(quants, i, g)) - minimum;
+}
+
+WIDEN_SPLIT(q5_0)
+WIDEN_SPLIT(q5_1)
+WIDEN_SPLIT(iq4_nl)
+WIDEN_SPLIT(q2_k)
+WIDEN_SPLIT(q3_k)
+WIDEN_SPLIT(iq4_xs)
 WIDEN_SPLIT(q4_0)
 WIDEN_SPLIT(q4_1)
 WIDEN_SPLIT(q4_k)

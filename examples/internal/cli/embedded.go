@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"embed"
+	"io/fs"
 
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/flint"
@@ -45,10 +46,10 @@ func (m *Model) embedded() *embedded {
 // Embedded tells whether the model is part of the program.
 func (m *Model) Embedded() bool { return m.embedded() != nil }
 
-// EmbeddedFile returns the GGUF file of an embedded model, which the caller must not change.
-func (m *Model) EmbeddedFile() ([]byte, error) {
+// EmbeddedFS returns the file system with the GGUF file of an embedded model, and the file's name there.
+func (m *Model) EmbeddedFS() (fs.FS, string) {
 	e := m.embedded()
-	return e.files.ReadFile(e.file)
+	return e.files, e.file
 }
 
 // Name is the model's path or name, or the name of an embedded one's file.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"io/fs"
 	"strings"
 	"testing"
 
@@ -45,7 +46,8 @@ func TestEmbeddedModelsAreNotFetched(t *testing.T) {
 		if path, err := (&Model{Path: name}).Fetch(t.Context(), nil); path != "" || err != nil {
 			t.Errorf("%q: %q, %v", name, path, err)
 		}
-		if data, err := (&Model{Path: name}).EmbeddedFile(); err != nil || !bytes.HasPrefix(data, []byte("GGUF")) {
+		files, file := (&Model{Path: name}).EmbeddedFS()
+		if data, err := fs.ReadFile(files, file); err != nil || !bytes.HasPrefix(data, []byte("GGUF")) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}

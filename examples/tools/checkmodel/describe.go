@@ -3,41 +3,118 @@ package main
 import (
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
 
+	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/tensor"
 )
 
 const mega = 1e6
 
-// describe prints what a model is.
-func describe(out io.Writer, m *llama.Model, s *stored) {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	defer w.Flush()
-	row := func(name, format string, a ...any) {
-		fmt.Fprintf(w, "  %s\t"+format+"\n", append([]any{name}, a...)...)
+// table prints rows of names and values.
+type table struct{ *tabwriter.Writer }
+
+func (t table) row(name, format string, a ...any) {
+	fmt.Fprintf(t, "  %s\t%s\n", name, cli.Printable(fmt.Sprintf(format, a...)))
+}
+
+// describe prints what a model is, and why it would not load.
+func describe(out io.Writer, r *llama.Report) {
+	t := table{tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)}
+	defer t.Flush()
+	if r.Format != "" {
+		t.row("format", "%s", r.Format)
 	}
-	c := m.Config()
-	row("format", "%s", s.format)
-	row("layers", "%d", c.Layers)
-	row("hidden size", "%d, feed-forward %d", c.HiddenSize, c.IntermediateSize)
-	row("attention", "%d query heads, %d key and value heads of %d", c.Heads, c.KVHeads, c.HeadDim)
-	row("context", "%d tokens", c.ContextLength)
-	row("RoPE", "%s", rope(&c.RoPE))
-	row("norm epsilon", "%g", c.RMSNormEps)
-	row("output head", "%s", map[bool]string{true: "tied to the embedding", false: "its own"}[c.TiedEmbeddings])
-	for _, kind := range slices.Sorted(maps.Keys(s.types)) {
-		u := s.types[kind]
-		row("tensors "+kind, "%d, %.1f MB", u.tensors, float64(u.bytes)/mega)
+	if r.Config != nil {
+		t.sizes(r.Config)
+		t.weights(r)
 	}
-	row("weights loaded", "%.1f MB", float64(m.MemoryUsage().Weights)/mega)
-	row("vocabulary", "%d tokens", c.VocabSize)
-	row("tokenizer", "%s", s.tokenizer)
-	row("begin, end tokens", "%s, %s", tokens(m.Tokenizer(), c.BOS), tokens(m.Tokenizer(), c.EOS...))
-	row("chat template", "%s", map[bool]string{true: "yes", false: "none"}[m.Tokenizer().HasTemplate()])
+	t.tokenizer(r)
+	for i, p := range r.Problems {
+		t.row(fmt.Sprintf("problem %d", i+1), "%v", p)
+	}
+	if len(r.Problems) == llama.MaxProblems {
+		t.row("", "and perhaps more")
+	}
+}
+
+// sizes prints the configuration.
+func (t table) sizes(c *llama.Config) {
+	family := c.Family
+	if family == "" {
+		family = "llama"
+	}
+	t.row("family", "%s", family)
+	t.row("layers", "%d", c.Layers)
+	t.row("hidden size", "%d, feed-forward %d", c.HiddenSize, c.IntermediateSize)
+	t.row("attention", "%d query heads, %d key and value heads of %d", c.Heads, c.KVHeads, c.HeadDim)
+	if n := count(c.Windowed); n > 0 && c.Window > 0 {
+		t.row("sliding window", "%d tokens, in %d of the layers", c.Window, n)
+	}
+	t.row("context", "%d tokens", c.ContextLength)
+	t.row("RoPE", "%s", rope(&c.RoPE))
+	if n := count(c.Unrotated); n > 0 {
+		t.row("without RoPE", "%d of the layers", n)
+	}
+	t.row("norm epsilon", "%g", c.RMSNormEps)
+	t.row("output head", "%s", map[bool]string{true: "tied to the embedding", false: "its own"}[c.TiedEmbeddings])
+}
+
+// count returns how many are true.
+func count(list []bool) (n int) {
+	for _, is := range list {
+		if is {
+			n++
+		}
+	}
+	return n
+}
+
+// weights prints the tensors, and the memory that they take.
+func (t table) weights(r *llama.Report) {
+	for _, u := range r.Tensors {
+		t.row("tensors "+u.Type, "%d, %.1f MB", u.Tensors, float64(u.Bytes)/mega)
+	}
+	for _, u := range r.Rewrites {
+		how := "without loss"
+		if u.Loss > 0 {
+			how = fmt.Sprintf("with a relative change of %.2g", u.Loss)
+		}
+		t.row("rewritten", "%s as %v while loading, %s", u.Type, u.As, how)
+	}
+	if n := len(r.Unused); n > 0 {
+		more := ""
+		if n > 3 {
+			more = ", …"
+		}
+		t.row("not used", "%d tensors: %s%s", n, strings.Join(r.Unused[:min(n, 3)], ", "), more)
+	}
+	t.row("parameters", "%.1f million", float64(r.Parameters)/mega)
+	t.row("weights loaded", "%.1f MB", float64(r.Weights)/mega)
+	var caches []string
+	for _, d := range []tensor.DType{tensor.F16, tensor.Q8_0} {
+		caches = append(caches, fmt.Sprintf("%.1f MB in %v", float64(r.Config.CacheBytes(1000, d))/mega, d))
+	}
+	t.row("1000 tokens cached", "%s", strings.Join(caches, ", "))
+	t.row("vocabulary", "%d tokens", r.Config.VocabSize)
+}
+
+// tokenizer prints what turns text to tokens, and conversations.
+func (t table) tokenizer(r *llama.Report) {
+	if r.Tokens == nil {
+		t.row("tokenizer", "none")
+		return
+	}
+	k := r.Tokens
+	t.row("tokenizer", "%s, %d tokens", r.Kind, k.VocabSize())
+	if c := r.Config; c != nil {
+		t.row("begin, end tokens", "%s, %s", tokens(k, c.BOS), tokens(k, c.EOS...))
+	}
+	t.row("chat template", "%s", map[bool]string{true: "yes", false: "none"}[k.HasTemplate()])
+	t.row("calls of functions", "%v", k.CallFormat())
 }
 
 func rope(r *llama.RoPE) string {

@@ -12,7 +12,8 @@ import (
 )
 
 const about = `
-checkmodel tells what a model is and, with -golden, compares its logits with those of a reference.
+checkmodel tells what a model is, and whether it would load, without loading it: also what its files are if they are no model. If it
+would not load, all reasons are told, and the exit status is 1. With -golden it compares the model's logits with those of a reference.
 
   go run ./examples/tools/checkmodel -model model.gguf
   go run ./examples/tools/checkmodel -model model/ -golden model/golden.safetensors
@@ -50,6 +51,23 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	return o, nil
 }
 
+// inspect tells what the model is. What is no model is named on stdout, and an error.
+func (o *options) inspect(ctx context.Context, stdout, stderr io.Writer) (*llama.Report, error) {
+	if o.model.Embedded() {
+		files, name := o.model.EmbeddedFS()
+		return llama.InspectFS(ctx, files, name)
+	}
+	path, err := o.model.Fetch(ctx, stderr)
+	if err != nil {
+		return nil, err
+	}
+	if words := otherThanModel(path); words != "" {
+		fmt.Fprintf(stdout, "%s\n  %s\n", o.model.Name(), cli.Printable(words))
+		return nil, fmt.Errorf("%s is no model", path)
+	}
+	return llama.Inspect(path)
+}
+
 func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {
 	o, err := parse(args, stdout)
 	if err != nil {
@@ -61,20 +79,23 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 			return err
 		}
 	}
+	report, err := o.inspect(ctx, stdout, stderr)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "%s\n", o.model.Name())
+	describe(stdout, report)
+	if n := len(report.Problems); n > 0 {
+		return fmt.Errorf("the model does not load, for %d reasons", n)
+	}
+	if g == nil {
+		return nil
+	}
 	model, closeModel, err := o.model.Load(ctx, stderr)
 	if err != nil {
 		return err
 	}
 	defer closeModel()
-	stored, err := o.inspect(ctx, stderr)
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(stdout, "%s\n", o.model.Name())
-	describe(stdout, model, stored)
-	if g == nil {
-		return nil
-	}
 	c := &comparison{model: model, options: &o.session}
 	if err := c.run(ctx, g, o.prompt); err != nil {
 		return err

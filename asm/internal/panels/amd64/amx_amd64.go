@@ -11,6 +11,9 @@ var tilesAMX = []amxFormat{
 	{panels.LayoutQ4_0, 12, 32, 24, q4_0AMX, q4_0FewAMX},
 	{panels.LayoutQ4_1, 12, 32, 24, q4_1AMX, q4_1FewAMX},
 	{panels.LayoutQ8_0, 12, 32, 24, q8_0AMX, q8_0FewAMX},
+	{panels.LayoutQ5_0, 12, 32, 24, q5_0AMX, nil},
+	{panels.LayoutQ5_1, 12, 32, 24, q5_1AMX, nil},
+	{panels.LayoutIQ4_NL, 12, 32, 24, iq4_nlAMX, nil},
 	{panels.LayoutQ4_K, 16, 2, 32, q4_KAMX, nil},
 	{panels.LayoutQ5_K, 16, 2, 32, q5_KAMX, nil},
 	{panels.LayoutQ6_K, 16, 2, 32, q6_KAMX, nil},
@@ -36,6 +39,27 @@ func q4_1AMX(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *
 //
 //go:noescape
 func q8_0AMX(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, tiles int, k int, out *float32, stride int, first int)
+
+// q5_0AMX multiplies some blocks of 2 panels with rows of activations, see amxKernel:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q5_0AMX(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, tiles int, k int, out *float32, stride int, first int)
+
+// q5_1AMX multiplies some blocks of 2 panels with rows of activations, see amxKernel:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func q5_1AMX(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, tiles int, k int, out *float32, stride int, first int)
+
+// iq4_nlAMX multiplies some blocks of 2 panels with rows of activations, see amxKernel:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func iq4_nlAMX(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, tiles int, k int, out *float32, stride int, first int)
 
 // q4_0FewAMX multiplies some blocks of 2 panels with up to 16 rows of activations, see amxFewKernel:
 //

@@ -489,3 +489,160 @@ part:
 	BNE   block
 	STOREOUT
 	RET
+
+// The products of bytes, which unpack_arm64.s wrote, in blocks of 256 whose groups of sixteen have scales of their own. Beside what the other
+// kernels have:
+//
+//	R19 inner minimums, or nil; they are as the inner scales are, sixteen bytes a group
+//	R25 the bytes of a block's scales
+
+// BYTES multiplies a group of sixteen elements, number n of a part.
+#define BYTES(n) \
+	LINES(256*n) \
+	CLEAR \
+	SIXTEEN(16*n) \
+	SIGNED(16*n) \
+	SCALED
+
+// LOADTOTAL begins the sums of all blocks of a row of activations with what out has.
+#define LOADTOTAL(n) \
+	FMOVQ (R21), F0 \
+	ADD   R9, R21 \
+	FMOVQ F0, (TOTALS+16*n)(R20)
+
+// MINIMUM16 loads the minimums of a group, in 16 bits, to a register.
+#define MINIMUM16(at, i, f) \
+	FMOVS (at)(R19), f \
+	SXTL8H(i, i)
+
+// MINIMUMS1 adds the minimums of four groups, in V16 to V19, times the sums of a row of activations, whose first is at R22, to a register.
+#define MINIMUMS1(at, i) \
+	FMOVQ (at)(R22), F4 \
+	ADD   R17, R22 \
+	VUZP1 V4.H8, V4.H8, V4.H8 \
+	SMLAL4SE(i, 16, 4, 0) \
+	SMLAL4SE(i, 17, 4, 1) \
+	SMLAL4SE(i, 18, 4, 2) \
+	SMLAL4SE(i, 19, 4, 3)
+
+// MINIMUMS4 does so for four rows of activations, from that at R23 on.
+#define MINIMUMS4(c) \
+	MINIMUM16(64*c, 16, F16) \
+	MINIMUM16(64*c+16, 17, F17) \
+	MINIMUM16(64*c+32, 18, F18) \
+	MINIMUM16(64*c+48, 19, F19) \
+	MOVD  R23, R22 \
+	MINIMUMS1(16*c, 0) \
+	MINIMUMS1(16*c, 1) \
+	MINIMUMS1(16*c, 2) \
+	MINIMUMS1(16*c, 3)
+
+// LESS takes the minimums of a block, in register i, off the sums of all blocks.
+#define LESS(n, i) \
+	FMOVQ (TOTALS+16*(n))(R20), F27 \
+	FMOVS (R21), F26 \
+	ADD   R16, R21 \
+	SCVTF4S(i, i) \
+	FMUL4SE(24, 29, 26, 0) \
+	FMLS4S(27, 24, i) \
+	FMOVQ F27, (TOTALS+16*(n))(R20)
+
+// LESS4 does so for rows n to n+3 of activations.
+#define LESS4(n) \
+	MOVI0(0) \
+	MOVI0(1) \
+	MOVI0(2) \
+	MOVI0(3) \
+	MINIMUMS4(0) \
+	MINIMUMS4(1) \
+	MINIMUMS4(2) \
+	MINIMUMS4(3) \
+	LESS(n, 0) \
+	LESS(n+1, 1) \
+	LESS(n+2, 2) \
+	LESS(n+3, 3)
+
+// func bytes256SDOTx8(w, scales *byte, step int, inner, minimums *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+TEXT ·bytes256SDOTx8(SB), NOSPLIT, $272-96
+	MOVD w+0(FP), R0
+	MOVD scales+8(FP), R1
+	MOVD step+16(FP), R25
+	MOVD inner+24(FP), R2
+	MOVD minimums+32(FP), R19
+	MOVD blocks+40(FP), R3
+	MOVD q+48(FP), R4
+	MOVD d+56(FP), R14
+	MOVD sums+64(FP), R15
+	MOVD k+72(FP), R21
+	MOVD out+80(FP), R8
+	MOVD stride+88(FP), R9
+	LSL  $2, R9
+	LSR  $6, R21, R16 // of a row's k/256 blocks, numbers of four bytes
+	LSR  $2, R21, R17 // and of its k/16 groups
+	ADD  R21, R4, R5
+	ADD  R21, R5, R6
+	ADD  R21, R6, R7
+	ADD  R21, R7, R10
+	ADD  R21, R10, R11
+	ADD  R21, R11, R12
+	ADD  R21, R12, R13
+	MOVD $frame-272(SP), R20
+	ADD  $ZEROS, R20, R24
+	MOVI0(0)
+	MOVI0(1)
+	FSTPQ (F0, F1), ZEROS(R20)
+	FSTPQ (F0, F1), (ZEROS+32)(R20)
+	MOVD R8, R21
+	LOADTOTAL(0)
+	LOADTOTAL(1)
+	LOADTOTAL(2)
+	LOADTOTAL(3)
+	LOADTOTAL(4)
+	LOADTOTAL(5)
+	LOADTOTAL(6)
+	LOADTOTAL(7)
+block:
+	CLEARBLOCK
+	MOVD $2, R23
+part:
+	BYTES(0)
+	BYTES(1)
+	BYTES(2)
+	BYTES(3)
+	BYTES(4)
+	BYTES(5)
+	BYTES(6)
+	BYTES(7)
+	ADVANCE
+	ADD   $2048, R0
+	ADD   $128, R2
+	SUBS  $1, R23
+	BNE   part
+	FMOVD (R1), F28
+	FCVTL4S(28, 28)
+	MOVD  R14, R21
+	TOTAL6(0, 8)
+	TOTAL6(1, 9)
+	TOTAL6(2, 10)
+	TOTAL6(3, 11)
+	TOTAL6(4, 12)
+	TOTAL6(5, 13)
+	TOTAL6(6, 14)
+	TOTAL6(7, 15)
+	CBZ   R19, next
+	FMOVD 32(R1), F29
+	FCVTL4S(29, 29)
+	MOVD  R14, R21
+	MOVD  R15, R23
+	LESS4(0)
+	ADD   R17<<2, R15, R23
+	LESS4(4)
+	ADD   $256, R19
+	ADD   $64, R15
+next:
+	ADD  R25, R1
+	ADD  $4, R14
+	SUBS $1, R3
+	BNE  block
+	STOREOUT
+	RET

@@ -104,19 +104,33 @@ func (m *unpackedPanels) multiplyRows(p *panels.Product, u *unpacked, scales []b
 		}
 		return
 	}
-	inner, minimums := &u.scales[row], (*byte)(nil)
-	if m.layout == panels.LayoutQ2_K {
-		minimums = &u.minimums[row]
-	}
-	for t := range a.Rows {
+	inner, minimums := &u.scales[row], m.minimums(u, row)
+	for t := 0; t < a.Rows; {
 		i := t*a.K/256 + from
 		q, d, sums, out := &a.Q[256*i], &a.D[i], &a.Sums[16*i], &p.Out[t*p.Stride+at]
-		if m.sdot {
+		switch {
+		case m.sdot && a.Rows-t >= 8:
+			for r := row; r < row+8; r += 4 {
+				out := &p.Out[t*p.Stride+at-row+r]
+				bytes256SDOTx8(&u.quants[4*r], &scales[2*r], step, &u.scales[r], m.minimums(u, r), n, q, d, sums, a.K, out, p.Stride)
+			}
+			t += 8
+			continue
+		case m.sdot:
 			bytes256SDOTx1(w, s, step, inner, minimums, n, q, d, sums, out)
-		} else {
+		default:
 			bytes256NEONx1(w, s, step, inner, minimums, n, q, d, sums, out)
 		}
+		t++
 	}
+}
+
+// minimums returns those of a row and of the rows after it, nil where the format has none.
+func (m *unpackedPanels) minimums(u *unpacked, row int) *byte {
+	if m.layout != panels.LayoutQ2_K {
+		return nil
+	}
+	return &u.minimums[row]
 }
 
 // unpackFives unpacks blocks of Q5_0 or Q5_1, less a bias.
@@ -185,3 +199,9 @@ func bytes256NEONx1(w, scales *byte, step int, inner, minimums *byte, blocks int
 //
 //go:noescape
 func bytes256SDOTx1(w, scales *byte, step int, inner, minimums *byte, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
+// bytes256SDOTx8 is bytes256SDOTx1 for 4 rows of bytes and 8 rows of activations, of k elements each, whose results are stride elements
+// apart.
+//
+//go:noescape
+func bytes256SDOTx8(w, scales *byte, step int, inner, minimums *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/importance"
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// watcher is a backend that computes with another one and sums what weights are multiplied with. It has none of the fused operations, so
+// that all products go through the plain ones.
+type watcher struct {
+	backend.Backend
+	sums *importance.Matrix
+
+	mu     sync.Mutex
+	names  map[*tensor.Tensor]string // of the weights that are watched; nil: none yet
+	counts map[string]int            // rows seen, by name
+	buffer []byte                    // activations that do not lie in the host's memory
+	err    error                     // the first mistake of the sums
+}
+
+func newWatcher(b backend.Backend, sums *importance.Matrix) *watcher {
+	return &watcher{Backend: b, sums: sums, counts: map[string]int{}}
+}
+
+// layers is how the names of what layers consist of begin.
+const layers = "blk."
+
+// watch begins to watch a model's matrices: those of its layers, and the output head if asked to.
+func (w *watcher) watch(m *llama.Model, head bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.names = map[*tensor.Tensor]string{}
+	for name, t := range m.Weights() {
+		inLayer := strings.HasPrefix(name, layers)
+		if t.Shape().NDim() > 1 && (inLayer || head) {
+			w.names[t] = name
+			if inLayer {
+				w.counts[name] = 0
+			}
+		}
+	}
+}
+
+// missed lists the matrices of layers that nothing was multiplied with.
+func (w *watcher) missed() (names []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for name, n := range w.counts {
+		if n == 0 {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// see adds the rows of x, which are to be multiplied with weights.
+func (w *watcher) see(x, weights *tensor.Tensor) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	name, ok := w.names[weights]
+	if !ok || w.err != nil {
+		return nil
+	}
+	values, err := w.read(x)
+	if err != nil {
+		return err
+	}
+	columns := x.Shape().Dim(-1)
+	sums, err := w.sums.Of(name, 1, columns)
+	if err != nil {
+		w.err = fmt.Errorf("the matrices given with -in are another model's: %w", err)
+		return nil
+	}
+	for row := range slices.Chunk(values, columns) {
+		sums.Row(0, row)
+		w.counts[name]++
+	}
+	if v := sums.Squares[0]; math.IsNaN(v) || math.IsInf(v, 0) {
+		w.err = fmt.Errorf("the activations of %s are no finite numbers", name)
+	}
+	return nil
+}
+
+// read returns the elements of x.
+func (w *watcher) read(x *tensor.Tensor) ([]float32, error) {
+	n := x.Size()
+	if cap(w.buffer) < n {
+		w.buffer = make([]byte, n)
+	}
+	b := w.buffer[:n]
+	if err := w.Backend.ReadBuffer(x, b); err != nil {
+		return nil, err
+	}
+	values := make([]float32, x.Shape().NumElements())
+	return values, tensor.F32.Format().Dequantize(values, b)
+}
+
+// MatMulTransposed multiplies activations with weights, and sums them.
+func (w *watcher) MatMulTransposed(a, weights, out *tensor.Tensor) error {
+	if err := w.see(a, weights); err != nil {
+		return err
+	}
+	return w.Backend.MatMulTransposed(a, weights, out)
+}
+
+// MatMulSlice is MatMulTransposed with a corner of the weights; all columns must be in it to be summed.
+func (w *watcher) MatMulSlice(a, weights *tensor.Tensor, rows, cols int, out *tensor.Tensor) error {
+	if cols == weights.Shape().Dim(-1) {
+		if err := w.see(a, weights); err != nil {
+			return err
+		}
+	}
+	return w.Backend.MatMulSlice(a, weights, rows, cols, out)
+}
+
+// Prepare prepares weights as the other backend wants them. Weights that a loader has on a backend of its own are copied first, so that
+// the other backend need not know that one.
+func (w *watcher) Prepare(ctx context.Context, weights *tensor.Tensor) (*tensor.Tensor, error) {
+	if weights.Device() == nil || weights.Device() == tensor.Device(w.Backend) {
+		return backend.Prepare(ctx, w.Backend, weights)
+	}
+	moved, err := w.Backend.CopyFrom(weights)
+	if err != nil {
+		return nil, err
+	}
+	ready, err := backend.Prepare(ctx, w.Backend, moved)
+	if err != nil || ready != moved {
+		moved.Free()
+	}
+	return ready, err
+}

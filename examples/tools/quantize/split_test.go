@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/internal/fixture"
+	"github.com/antigravity-go/antigravity/llama"
+)
+
+// splitInto converts Pebble to several files, and returns their names.
+func splitInto(t *testing.T, dir, kind string) []string {
+	t.Helper()
+	args := []string{"-in", fixture.Path(t, "pebble/hf"), "-out", filepath.Join(dir, "m.gguf"), "-type", kind, "-split-max-size", "1M"}
+	if err := run(t.Context(), args, nil, io.Discard, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	names, err := filepath.Glob(filepath.Join(dir, "m-*.gguf"))
+	if err != nil || len(names) < 4 {
+		t.Fatalf("the files are %v, %v", names, err)
+	}
+	return names
+}
+
+// TestSplitFiles writes a model in several files, loads it and converts it: all is as with one file.
+func TestSplitFiles(t *testing.T) {
+	names := splitInto(t, t.TempDir(), "q4_0")
+	whole := quantized(t, fixture.Path(t, "pebble/hf"), "-type", "q4_0")
+	for _, name := range names {
+		if info, err := os.Stat(name); err != nil || name != names[0] && info.Size() > 1<<20 {
+			t.Errorf("%s has %d bytes, %v", name, info.Size(), err)
+		}
+	}
+	if !slices.Equal(logits(t, names[0], nil), logits(t, whole, nil)) {
+		t.Error("the logits of the model in several files are others")
+	}
+	if !bytes.Equal(readFile(t, quantized(t, names[0], "-type", "q4_0", "-name", "hf")), readFile(t, whole)) {
+		t.Error("the model in several files, put together, is another file")
+	}
+	m, err := llama.LoadFS(t.Context(), os.DirFS(filepath.Dir(names[0])), filepath.Base(names[0]), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestSplitRefusals loads and converts parts that do not make a model.
+func TestSplitRefusals(t *testing.T) {
+	copied := func(t *testing.T, names []string) []string {
+		dir := t.TempDir()
+		if err := os.CopyFS(dir, os.DirFS(filepath.Dir(names[0]))); err != nil {
+			t.Fatal(err)
+		}
+		list := make([]string, len(names))
+		for i, name := range names {
+			list[i] = filepath.Join(dir, filepath.Base(name))
+		}
+		return list
+	}
+	good, other := splitInto(t, t.TempDir(), "q4_0"), splitInto(t, t.TempDir(), "q4_1")
+	move := func(t *testing.T, from, to string) {
+		if err := os.Rename(from, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		spoil func(t *testing.T, names []string) (path string)
+		want  []string
+	}{
+		"a part is missing": {func(t *testing.T, names []string) string {
+			if err := os.Remove(names[2]); err != nil {
+				t.Fatal(err)
+			}
+			return names[0]
+		}, []string{"part 3 of", "no such file"}},
+		"the second part is given": {func(t *testing.T, names []string) string { return names[1] }, []string{"it is part 2 of", "give the first part"}},
+		"the first part has another name": {func(t *testing.T, names []string) string {
+			to := filepath.Join(filepath.Dir(names[0]), "model.gguf")
+			move(t, names[0], to)
+			return to
+		}, []string{"its name must end in"}},
+		"two parts changed places": {func(t *testing.T, names []string) string {
+			move(t, names[1], names[1]+"x")
+			move(t, names[2], names[1])
+			move(t, names[1]+"x", names[2])
+			return names[0]
+		}, []string{"is in fact part 3 of"}},
+		"a part of another model": {func(t *testing.T, names []string) string {
+			if err := os.WriteFile(names[1], readFile(t, other[1]), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			return names[0]
+		}, []string{"part"}},
+		"a part is damaged": {func(t *testing.T, names []string) string {
+			if err := os.WriteFile(names[1], readFile(t, names[1])[:200], 0o666); err != nil {
+				t.Fatal(err)
+			}
+			return names[0]
+		}, []string{filepath.Base(good[1])}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := c.spoil(t, copied(t, good))
+			_, loading := llama.Load(path, nil)
+			converting := run(t.Context(), []string{"-in", path, "-out", filepath.Join(t.TempDir(), "out.gguf")}, nil, io.Discard, io.Discard)
+			for _, err := range []error{loading, converting} {
+				for _, want := range c.want {
+					if err == nil || !strings.Contains(err.Error(), want) {
+						t.Errorf("got %v, want an error with %q", err, want)
+					}
+				}
+			}
+		})
+	}
+}

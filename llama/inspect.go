@@ -1,0 +1,225 @@
+package llama
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/parallel"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// Report is what Inspect tells of a model.
+type Report struct {
+	// Problems are the reasons why Load refuses the model; it loads where there are none and memory suffices. Of many tensors that are
+	// missing, or of a wrong kind, the first MaxProblems are told of.
+	Problems []error
+	Format   string     // of the files, in words; "" where that is unknown
+	Config   *Config    // nil if it cannot be read
+	Tensors  []TypeUse  // the tensors of the model as the files have them, by type; those that have Problems are left out
+	Rewrites []TypeUse  // those of Tensors that are converted while loading, since nothing computes with their types
+	Unused   []string   // tensors in the files that no model of this architecture has
+	Tokens   *Tokenizer // nil if the files have none, or none that can be read
+	Kind     string     // of tokenizer, in words
+	// Parameters counts the elements of Tensors.
+	Parameters int64
+	// Weights is the memory of the weights once they are loaded as they are stored, in bytes; views of the file count as well.
+	Weights int64
+}
+
+// TypeUse is how many tensors have an element type, and the bytes that they take in the files.
+type TypeUse struct {
+	Type    string
+	As      tensor.DType // the type that the tensors are loaded in
+	Tensors int
+	Bytes   int64
+	Loss    float64 // what rewriting changes, relative to the weights; 0: nothing
+}
+
+// MaxProblems bounds Report.Problems.
+const MaxProblems = 100
+
+// Inspect tells what a model is and whether it would load, by the checks that Load itself makes. It reads headers, the configuration and
+// the tokenizer, and no weights: its time does not depend on how large they are. The error is for what is no model at all; what is
+// wrong with a model is in the report.
+func Inspect(path string) (*Report, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, loadError(path, err)
+	}
+	dir, name := path, ""
+	if !info.IsDir() {
+		dir, name = filepath.Split(path)
+		if !info.Mode().IsRegular() {
+			return nil, loadError(path, fmt.Errorf("neither a directory nor a regular file but %v: %w", info.Mode().Type(), ErrUnsupported))
+		}
+	}
+	return inspect(context.Background(), folder(dir), name, path)
+}
+
+// InspectFS is Inspect for a file system, with a name as LoadFS has it. Nothing can be mapped there, so that the weights are read.
+func InspectFS(ctx context.Context, fsys fs.FS, name string) (*Report, error) {
+	info, err := fs.Stat(fsys, name)
+	if err != nil {
+		return nil, loadError(name, err)
+	}
+	dir, file := name, ""
+	if !info.IsDir() {
+		dir, file = path.Split(name)
+		dir = path.Clean(dir)
+	}
+	sub, err := fs.Sub(fsys, dir)
+	if err != nil {
+		return nil, loadError(name, err)
+	}
+	return inspect(ctx, fileSystem{sub}, file, name)
+}
+
+// inspect is Inspect for the GGUF file of a name, or the Hugging Face folder when the name is empty. path names it in messages.
+func inspect(ctx context.Context, f files, name, path string) (*Report, error) {
+	if name != "" {
+		if is, err := isGGUF(f, name); err != nil || !is {
+			return nil, loadError(path, cmp.Or(err, notAModel(f, name)))
+		}
+	}
+	r := &inspection{path: path}
+	r.problem(parallel.Call(func() error { return r.read(ctx, f, name) })) // a mapped file may be cut short
+	if r.Tokens != nil {
+		r.Kind = "of another package"
+		if k, ok := r.Tokens.vocabulary.(interface{ Kind() string }); ok {
+			r.Kind = k.Kind()
+		}
+	}
+	return &r.Report, nil
+}
+
+// inspection is a report in the making.
+type inspection struct {
+	Report
+	path string
+}
+
+// problem notes an error, if it is one.
+func (r *inspection) problem(err error) {
+	if err != nil {
+		r.Problems = append(r.Problems, loadError(r.path, err))
+	}
+}
+
+// read reads the files, and returns what ends it.
+func (r *inspection) read(ctx context.Context, f files, name string) error {
+	m := &Model{release: func() error { return nil }}
+	defer func() { m.release() }()
+	config, source, err := m.open(ctx, f, name, new(tensor.Galloc))
+	if err != nil { // what can be told without a configuration
+		r.problem(err)
+		if source == nil {
+			if name == "" {
+				r.Tokens, err = huggingFaceTokenizer(f)
+				r.problem(err)
+			}
+			return nil
+		}
+		r.Format = source.format()
+		r.Tokens, err = source.tokenizer()
+		return err
+	}
+	r.Format = source.format()
+	m.config = configOf(config)
+	_, err = m.config.manner()
+	r.problem(err)
+	tensors := config.Tensors()
+	stored, _, problems := m.config.findAll(source, tensors, MaxProblems)
+	for _, p := range problems {
+		r.problem(p)
+	}
+	r.count(stored, tensors)
+	r.Unused = unused(source.names(), tensors)
+	r.Config = &m.config
+	if err := m.loadTokenizer(source); err != nil {
+		return err
+	}
+	m.addEnd()
+	if _, none := m.tokenizer.vocabulary.(noVocabulary); !none {
+		r.Tokens = m.tokenizer
+	}
+	return nil
+}
+
+// count adds up the tensors that were found.
+func (r *Report) count(stored []storedTensor, tensors []checkpoint.Tensor) {
+	uses := map[string]*TypeUse{}
+	for i := range stored {
+		s := &stored[i]
+		if s.shape.NumElements() == 0 || s.dtype == 0 { // a problem
+			continue
+		}
+		r.Parameters += int64(s.shape.NumElements())
+		target := targetType(tensors[i].Role, s.dtype, 0)
+		if bytes, err := target.Bytes(s.shape.NumElements()); err == nil {
+			r.Weights += int64(bytes)
+		}
+		name, loss := s.dtype.String(), 0.0
+		if s.rare != nil {
+			name, loss = s.rare.String(), s.rare.Loss()
+		}
+		u := uses[name]
+		if u == nil {
+			u = &TypeUse{Type: name, As: s.dtype, Loss: loss}
+			uses[name] = u
+		}
+		u.Tensors++
+		u.Bytes += int64(len(s.data))
+	}
+	for _, u := range uses {
+		r.Tensors = append(r.Tensors, *u)
+	}
+	slices.SortFunc(r.Tensors, func(a, b TypeUse) int { return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), strings.Compare(a.Type, b.Type)) })
+	for _, u := range r.Tensors {
+		if u.Type != u.As.String() {
+			r.Rewrites = append(r.Rewrites, u)
+		}
+	}
+}
+
+// unused returns the names that are no tensor of the model's, at most MaxProblems of them.
+func unused(names []string, tensors []checkpoint.Tensor) (list []string) {
+	known := map[string]bool{}
+	for i := range tensors {
+		t := &tensors[i]
+		for _, name := range []string{t.HuggingFace, t.GGUF, t.Within.HuggingFace, t.Within.GGUF} {
+			known[name] = true
+		}
+	}
+	for _, name := range names {
+		if !known[name] && !checkpoint.Aside(name) && len(list) < MaxProblems {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// CacheBytes returns the memory that keys and values of so many tokens take, with elements of a type. In layers with a sliding window no
+// more tokens than the window are kept.
+func (c *Config) CacheBytes(tokens int, d tensor.DType) int64 {
+	var rows int64
+	for layer := range c.Layers {
+		n := tokens
+		if layer < len(c.Windowed) && c.Windowed[layer] && c.Window > 0 {
+			n = min(n, c.Window)
+		}
+		rows += int64(n)
+	}
+	perRow, err := d.Bytes(c.KVHeads * c.HeadDim)
+	if err != nil {
+		return 0
+	}
+	return 2 * rows * int64(perRow)
+}
