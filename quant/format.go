@@ -1,12 +1,6 @@
 package quant
 
-import (
-	"errors"
-	"fmt"
-)
-
-// ErrReadOnly is wrapped by the error of Quantize for the formats that this package only reads.
-var ErrReadOnly = errors.New("the format is read, not written")
+import "fmt"
 
 // Format is a storage format for rows of numbers: one of the constants below. The zero value, and any number that is not one of
 // them, is no format: it is not Valid, its Dequantize and Quantize return errors, its products are 0, and none of its methods
@@ -40,26 +34,25 @@ type facts struct {
 	activation           ActivationForm
 	groupLen             int  // elements that share an inner scale, a multiple of 16; 0: a block has one scale
 	minimum              bool // blocks have a minimum, which products add
-	writable             bool // Quantize writes the format
 }
 
 var formats = [...]facts{
 	0:      {name: "none", blockLen: 1},
-	F32:    {name: "f32", blockLen: 1, blockBytes: 4, writable: true},
-	F16:    {name: "f16", blockLen: 1, blockBytes: 2, writable: true},
-	BF16:   {name: "bf16", blockLen: 1, blockBytes: 2, writable: true},
-	Q4_0:   {name: "q4_0", blockLen: 32, blockBytes: bytesQ4_0, activation: Int8x32, writable: true},
-	Q4_1:   {name: "q4_1", blockLen: 32, blockBytes: bytesQ4_1, activation: Int8x32, minimum: true, writable: true},
-	Q8_0:   {name: "q8_0", blockLen: 32, blockBytes: bytesQ8_0, activation: Int8x32, writable: true},
-	Q4_K:   {name: "q4_k", blockLen: 256, blockBytes: bytesQ4_K, activation: Int8x256, groupLen: 32, minimum: true, writable: true},
-	Q5_K:   {name: "q5_k", blockLen: 256, blockBytes: bytesQ5_K, activation: Int8x256, groupLen: 32, minimum: true, writable: true},
-	Q6_K:   {name: "q6_k", blockLen: 256, blockBytes: bytesQ6_K, activation: Int8x256, groupLen: 16, writable: true},
-	Q5_0:   {name: "q5_0", blockLen: 32, blockBytes: bytesQ5_0, activation: Int8x32, writable: true},
-	Q5_1:   {name: "q5_1", blockLen: 32, blockBytes: bytesQ5_1, activation: Int8x32, minimum: true, writable: true},
-	IQ4_NL: {name: "iq4_nl", blockLen: 32, blockBytes: bytesIQ4_NL, activation: Int8x32, writable: true},
-	Q2_K:   {name: "q2_k", blockLen: 256, blockBytes: bytesQ2_K, activation: Int8x256, groupLen: 16, minimum: true, writable: true},
-	Q3_K:   {name: "q3_k", blockLen: 256, blockBytes: bytesQ3_K, activation: Int8x256, groupLen: 16, writable: true},
-	IQ4_XS: {name: "iq4_xs", blockLen: 256, blockBytes: bytesIQ4_XS, activation: Int8x256, groupLen: 32, writable: true},
+	F32:    {name: "f32", blockLen: 1, blockBytes: 4},
+	F16:    {name: "f16", blockLen: 1, blockBytes: 2},
+	BF16:   {name: "bf16", blockLen: 1, blockBytes: 2},
+	Q4_0:   {name: "q4_0", blockLen: 32, blockBytes: bytesQ4_0, activation: Int8x32},
+	Q4_1:   {name: "q4_1", blockLen: 32, blockBytes: bytesQ4_1, activation: Int8x32, minimum: true},
+	Q8_0:   {name: "q8_0", blockLen: 32, blockBytes: bytesQ8_0, activation: Int8x32},
+	Q4_K:   {name: "q4_k", blockLen: 256, blockBytes: bytesQ4_K, activation: Int8x256, groupLen: 32, minimum: true},
+	Q5_K:   {name: "q5_k", blockLen: 256, blockBytes: bytesQ5_K, activation: Int8x256, groupLen: 32, minimum: true},
+	Q6_K:   {name: "q6_k", blockLen: 256, blockBytes: bytesQ6_K, activation: Int8x256, groupLen: 16},
+	Q5_0:   {name: "q5_0", blockLen: 32, blockBytes: bytesQ5_0, activation: Int8x32},
+	Q5_1:   {name: "q5_1", blockLen: 32, blockBytes: bytesQ5_1, activation: Int8x32, minimum: true},
+	IQ4_NL: {name: "iq4_nl", blockLen: 32, blockBytes: bytesIQ4_NL, activation: Int8x32},
+	Q2_K:   {name: "q2_k", blockLen: 256, blockBytes: bytesQ2_K, activation: Int8x256, groupLen: 16, minimum: true},
+	Q3_K:   {name: "q3_k", blockLen: 256, blockBytes: bytesQ3_K, activation: Int8x256, groupLen: 16},
+	IQ4_XS: {name: "iq4_xs", blockLen: 256, blockBytes: bytesIQ4_XS, activation: Int8x256, groupLen: 32},
 }
 
 // Formats lists the formats, in order of value.
@@ -150,8 +143,8 @@ func (f Format) Bytes(n int) int {
 	return n / format.blockLen * format.blockBytes
 }
 
-// CanQuantize tells whether Quantize writes the format.
-func (f Format) CanQuantize() bool { return f.facts().writable }
+// CanQuantize tells whether Quantize writes the format: it writes all of them.
+func (f Format) CanQuantize() bool { return f.Valid() }
 
 // check returns an error unless bytes hold exactly n elements in whole blocks.
 func (f Format) check(op string, n, bytes int) error {

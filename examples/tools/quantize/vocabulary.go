@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/antigravity-go/antigravity/internal/bpe"
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
@@ -16,27 +18,11 @@ type vocabularyJSON struct {
 		ID      int32
 		Special bool
 	} `json:"added_tokens"`
-	PreTokenizer splitJSON `json:"pre_tokenizer"`
-	Model        struct {
-		IgnoreMerges bool `json:"ignore_merges"`
+	Model struct {
 		Merges       []merge
+		ByteFallback bool   `json:"byte_fallback"`
+		Unknown      string `json:"unk_token"`
 	}
-}
-
-type splitJSON struct {
-	Type    string
-	Pattern struct{ Regex string }
-	Parts   []splitJSON `json:"pretokenizers"`
-}
-
-// splits tells whether text is cut by a pattern.
-func (s *splitJSON) splits(pattern string) bool {
-	for i := range s.Parts {
-		if s.Parts[i].splits(pattern) {
-			return true
-		}
-	}
-	return s.Type == "Split" && s.Pattern.Regex == pattern
 }
 
 // merge is a pair of tokens that becomes one, as GGUF writes it: "left right".
@@ -78,16 +64,74 @@ func (s *source) addVocabulary(folder checkpoint.Folder, c *checkpoint.Config) e
 	if err := json.Unmarshal(data, &v); err != nil {
 		return fmt.Errorf("%s: %w", checkpoint.TokenizerFile, err)
 	}
-	if !v.PreTokenizer.splits(bpe.Llama3Pattern) || !v.Model.IgnoreMerges {
-		return errors.New("tokenizer.json is of another kind than Llama 3's, which splits text by its own pattern and ignores the merges of whole tokens; only that kind can be written")
-	}
-	s.set(checkpoint.TokenizerModelKey, text(bpe.ByteLevelModel))
-	s.set(checkpoint.SplitRuleKey, text(bpe.Llama3Rule))
 	tokens, types := v.tokens(k, c.VocabSize)
 	s.set(checkpoint.TokensKey, gguf.ArrayOf(tokens))
 	s.set(checkpoint.TokenTypesKey, gguf.ArrayOf(types))
-	s.set(checkpoint.MergesKey, gguf.ArrayOf(v.merges()))
+	if rule, ok := k.Rule(); ok {
+		s.set(checkpoint.TokenizerModelKey, text(bpe.ByteLevelModel))
+		s.set(checkpoint.SplitRuleKey, text(rule))
+		s.set(checkpoint.MergesKey, gguf.ArrayOf(v.merges()))
+	} else if err := s.addPieces(k, &v, tokens, types); err != nil {
+		return err
+	}
 	return s.addChat(folder, c, k)
+}
+
+// spaceMark is how SentencePiece's vocabularies write a space.
+const spaceMark = "\u2581"
+
+// errKind is of a tokenizer that no GGUF file can have.
+var errKind = errors.New("tokenizer.json is of another kind than GGUF has names for: byte-level BPE with one of llama.cpp's split rules, " +
+	"or BPE with byte tokens in the manner of SentencePiece, whose merges follow from its tokens")
+
+// addPieces adds a vocabulary in the manner of SentencePiece. GGUF has scores in place of merges: a token that comes of an earlier merge has
+// a higher one. That says the same as the merges only if these are all that the tokens allow, which the texts of all tokens tell.
+func (s *source) addPieces(k *bpe.Tokenizer, v *vocabularyJSON, tokens []string, types []int32) error {
+	if !v.Model.ByteFallback {
+		return errKind
+	}
+	rank := make(map[string]int, len(v.Model.Merges))
+	for i, m := range v.Model.Merges {
+		left, right, _ := strings.Cut(string(m), " ")
+		if _, ok := rank[left+right]; !ok {
+			rank[left+right] = i
+		}
+	}
+	scores := make([]float32, len(tokens))
+	unknown := int32(-1)
+	for i, t := range tokens {
+		scores[i] = -float32(len(rank) + i)
+		if r, ok := rank[t]; ok {
+			scores[i] = -float32(r)
+		}
+		var b byte
+		if n, err := fmt.Sscanf(t, "<0x%02X>", &b); types[i] == bpe.TypeNormal && err == nil && n == 1 && len(t) == len("<0x00>") {
+			types[i] = bpe.TypeByte
+		}
+		if t == v.Model.Unknown && t != "" {
+			types[i], unknown = bpe.TypeUnknown, int32(i)
+		}
+	}
+	written := bpe.Vocab{Model: bpe.SentencePieceModel, Tokens: tokens, Scores: scores, Types: types, BOS: -1, EOS: -1, Unknown: unknown,
+		AddSpacePrefix: k.LeadingSpace()}
+	back, err := bpe.FromVocab(written)
+	if err != nil {
+		return fmt.Errorf("%w (%w)", errKind, err)
+	}
+	for i, t := range tokens {
+		t = strings.ReplaceAll(t, spaceMark, " ")
+		if types[i] == bpe.TypeNormal && !slices.Equal(back.Encode(nil, t), k.Encode(nil, t)) {
+			return fmt.Errorf("%w: %.40q would be cut in another way", errKind, t)
+		}
+	}
+	s.set(checkpoint.TokenizerModelKey, text(bpe.SentencePieceModel))
+	s.set(checkpoint.ScoresKey, gguf.ArrayOf(scores))
+	s.set(checkpoint.TokenTypesKey, gguf.ArrayOf(types))
+	s.set(checkpoint.AddSpacePrefixKey, gguf.ValueOf(written.AddSpacePrefix))
+	if unknown >= 0 {
+		s.set(checkpoint.UnknownKey, number(unknown))
+	}
+	return nil
 }
 
 // tokens returns the texts and types of all entries of the embedding table.
