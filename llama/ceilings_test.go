@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -14,8 +15,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/linear"
 	"github.com/antigravity-go/antigravity/llama"
@@ -206,7 +209,57 @@ func hostileInputs() (list []hostile) {
 			}
 		}})
 	}
+	for name, files := range hostileAdapters() {
+		list = append(list, hostile{"adapter: " + name, parseUnits, fileFactor, func(t *testing.T) (int, func() error) {
+			m := pebbleModel(t)
+			bytes := 0
+			for _, file := range files {
+				bytes += len(file.Data)
+			}
+			return bytes, func() error {
+				a, err := m.LoadAdapterFS(t.Context(), files, ".")
+				if err == nil {
+					a.Close()
+				}
+				return err
+			}
+		}})
+	}
 	slices.SortFunc(list, func(a, b hostile) int { return strings.Compare(a.name, b.name) })
+	return list
+}
+
+// hostileAdapters returns LoRA adapters, of which some have no weights: their configurations are refused, or cost something, before.
+func hostileAdapters() map[string]fstest.MapFS {
+	weights, err := os.ReadFile("testdata/adapter/" + checkpoint.AdapterWeightsFile)
+	if err != nil {
+		panic(err) // the file is a test's own
+	}
+	list := map[string]fstest.MapFS{}
+	add := func(name, members string, weights []byte) {
+		config := `{"peft_type":"LORA","r":1,"lora_alpha":1,"target_modules":["v_proj","o_proj"],"layers_to_transform":[6,7],` + members + `}`
+		list[name] = fstest.MapFS{checkpoint.AdapterConfigFile: {Data: []byte(config)}, checkpoint.AdapterWeightsFile: {Data: weights}}
+	}
+	numbers := func(n int, key string) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, `,"%s":1`, strings.ReplaceAll(key, "#", fmt.Sprint(i)))
+		}
+		return "{" + b.String()[1:] + "}"
+	}
+	add("a number for each of 8000 modules", `"rank_pattern":`+numbers(8000, "model.layers.#.self_attn.q_proj"), weights)
+	add("a number for each of 60000 modules", `"rank_pattern":`+numbers(60000, "layers.#.q_proj"), weights)
+	add("expressions that backtrack", `"alpha_pattern":`+numbers(32, "(.*.*)*(.*)*#+$"), weights)
+	add("expressions of large classes", `"alpha_pattern":`+numbers(32, strings.Repeat(`\\pL*`, 50)+"#"), weights)
+	add("expressions that are repeated", `"alpha_pattern":`+numbers(32, "((((.{1000}){1000}){1000}){1000})#"), weights)
+	add("deep lists", `"rank_pattern":`+strings.Repeat("[", 1<<20), weights)
+	add("many modules", `"exclude_modules":null,"target_modules":["`+strings.Repeat(`x","`, 200000)+`"]`, weights)
+	var names strings.Builder
+	for i := range 20000 {
+		fmt.Fprintf(&names, `,"base_model.model.model.layers.%d.mlp.up_proj.lora_A.weight":{"dtype":"F32","shape":[0,256],"data_offsets":[0,0]}`, i)
+	}
+	header := "{" + names.String()[1:] + "}"
+	add("many empty tensors", `"bias":"none"`, append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...))
 	return list
 }
 

@@ -281,8 +281,8 @@ type modulePattern struct {
 // number for each module at most.
 const (
 	maxPatterns    = 1 << 13
-	maxExpressions = 1 << 6
-	maxExpression  = 1 << 10
+	maxExpressions = 1 << 5
+	maxExpression  = 1 << 8
 )
 
 // UnmarshalJSON reads {"path, its end, or an expression for it": number, …} or null.
@@ -310,6 +310,9 @@ func (p *modulePatterns) UnmarshalJSON(b []byte) error {
 			expressions++
 			if expressions > maxExpressions || len(m.key) > maxExpression {
 				return unsupported("the numbers by module have more than %d expressions, or one of more than %d bytes", maxExpressions, maxExpression)
+			}
+			if strings.Contains(m.key, "{") { // a few bytes could stand for an expression that takes all memory
+				return unsupported("the expression %.100q for modules counts repetitions; only * and + are implemented", m.key)
 			}
 			if m.match, err = regexp.Compile(`^(?:.*\.)?(?:` + m.key + `)$`); err != nil {
 				return unsupported("the expression %.100q for modules: %v", m.key, err)

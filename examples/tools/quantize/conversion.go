@@ -99,6 +99,9 @@ func (c *conversion) weigh(w *weight, t *target) error {
 		return nil
 	}
 	sums := c.importance.Tensors[w.name]
+	if sums == nil && w.model != nil {
+		sums = c.importance.Tensors[w.model.GGUF] // of several in one: what they are multiplied with is the same
+	}
 	if sums == nil {
 		return nil
 	}

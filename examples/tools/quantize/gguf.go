@@ -46,10 +46,7 @@ func (s *source) readGGUF(path string) error {
 	if s.config, err = checkpoint.ConfigOf(f); err != nil {
 		return err
 	}
-	parts := map[string]*checkpoint.Tensor{}
-	for _, t := range s.config.Tensors() {
-		parts[t.GGUF] = &t
-	}
+	parts := partsOf(s.config)
 	s.metadata = f.Metadata()
 	for _, t := range f.Tensors() {
 		w := weight{name: t.Name, model: parts[t.Name], dtype: t.DType, shape: t.Shape, data: t.Data, file: s.files[t.Part], offset: t.Offset}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 
@@ -33,6 +34,19 @@ type weight struct {
 	headDim int        // where not 0: rows belong to heads of so many elements, in Hugging Face's order
 	file    *mmap.File // nil: data are in memory
 	offset  int64      // of data in the file
+}
+
+// partsOf tells by GGUF's names what tensors are in a model. Of several in one the last one counts: of queries, keys and values the values.
+func partsOf(c *checkpoint.Config) map[string]*checkpoint.Tensor {
+	parts, fused := map[string]*checkpoint.Tensor{}, map[string]*checkpoint.Tensor{}
+	for _, t := range c.Tensors() {
+		parts[t.GGUF] = &t
+		if t.Within.Rows > 0 {
+			fused[t.Within.GGUF] = &t
+		}
+	}
+	maps.Copy(parts, fused)
+	return parts
 }
 
 // open opens a Hugging Face folder or a GGUF file.
