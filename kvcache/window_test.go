@@ -198,3 +198,33 @@ func TestWindowGoesBack(t *testing.T) {
 		t.Errorf("reset: %v, %d tokens, back to %d", err, c.Seen(), c.Least())
 	}
 }
+
+// TestStepsAcrossTiles computes few tokens, the first of which see one tile of slots less than the last, on a device that gives each of them
+// pieces of its own and joins these.
+func TestStepsAcrossTiles(t *testing.T) {
+	const tokens = 5*backend.PageSlots + 3
+	w := newWindowTest(tokens)
+	device := cpu.New(16)
+	defer device.Close()
+	alone := host.NewReference()
+	for _, n := range []int{2, 3, 4} {
+		var got [2][]float32
+		for i, b := range []backend.Backend{device, alone} {
+			c, err := kvcache.NewStore(b, tokens, w.heads, w.kvHeads, w.headDim).New(tensor.F32, tokens)
+			if err != nil {
+				t.Fatal(err)
+			}
+			const before = 5*backend.PageSlots - 1
+			w.step(t, b, c, 0, before)
+			for range 5 { // what is left of a step must not count in the next one
+				got[i] = w.step(t, b, c, before, before+n)
+				if err := c.TakeBack(before); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if !slices.Equal(got[0], got[1]) {
+			t.Errorf("%d tokens: the results differ from the reference's", n)
+		}
+	}
+}

@@ -72,7 +72,13 @@ func (g *ggufModel) openPart(ctx context.Context, f files, name string, memory t
 
 func (g *ggufModel) file() string { return g.paths[0] }
 
-func (g *ggufModel) format() string { return fmt.Sprintf("GGUF version %d", g.Version()) }
+func (g *ggufModel) format() string {
+	text := fmt.Sprintf("GGUF version %d", g.Version())
+	if n := len(g.paths); n > 1 {
+		text += fmt.Sprintf(", %d files", n)
+	}
+	return text
+}
 
 func (g *ggufModel) names() (names []string) {
 	for _, t := range g.Tensors() {

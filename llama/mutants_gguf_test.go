@@ -388,7 +388,8 @@ func anyValue(r *rand.Rand) (gguf.ValueType, []byte) {
 // someType returns an element type: one of ours most often, else any number.
 func someType(r *rand.Rand) gguf.GGMLType {
 	if r.IntN(3) > 0 {
-		return pick(r, gguf.F32, gguf.F16, gguf.BF16, gguf.Q4_0, gguf.Q4_1, gguf.Q8_0, gguf.Q4_K, gguf.Q5_K, gguf.Q6_K)
+		return pick(r, gguf.F32, gguf.F16, gguf.BF16, gguf.Q4_0, gguf.Q4_1, gguf.Q8_0, gguf.Q4_K, gguf.Q5_K, gguf.Q6_K,
+			gguf.Q5_0, gguf.Q5_1, gguf.IQ4_NL, gguf.Q2_K, gguf.Q3_K, gguf.IQ4_XS)
 	}
 	return gguf.GGMLType(r.IntN(45))
 }

@@ -92,6 +92,9 @@ func (f Format) searchBlocks(dst []byte, src, importance []float32) {
 				r.w[i] = float64(v) + least
 			}
 		}
+		if len(importance) == 0 {
+			r.favourLarge()
+		}
 		r.round(&u)
 		f.pack(dst, &u)
 	}

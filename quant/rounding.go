@@ -268,6 +268,18 @@ func share(values, importance []float64, low, high int) float64 {
 	return d
 }
 
+// favourLarge weighs the elements of the block in x by √(mean square + x²): where nothing is known of the activations, it costs the model's
+// predictions less to round large elements well.
+func (r *rounder) favourLarge() {
+	mean := 0.0
+	for _, v := range r.x[:r.blockLen] {
+		mean += float64(v*v) / float64(r.blockLen)
+	}
+	for i, v := range r.x[:r.blockLen] {
+		r.w[i] = math.Sqrt(mean + float64(v*v))
+	}
+}
+
 // group returns the elements of a group and their weights.
 func (r *rounder) group(g int) (x, w []float64) {
 	from, to := g*r.groupLen, (g+1)*r.groupLen

@@ -578,8 +578,13 @@ func (g *tileGroups) multiplyStep(acts func(j int) operand.Mem, unpack func(j in
 		if unpack != nil {
 			unpack(j)
 		}
-		if g.vnni {
+		switch {
+		case g.vnni && g.wide:
 			g.VPDPBUSD_BCST(acts(j), g.quant(j, 0), g.t0)
+			continue
+		case g.vnni:
+			g.VPBROADCASTD(acts(j), g.t1)
+			multiplyUnsigned(g.Context, g.t1, g.quant(j, 0), g.t0)
 			continue
 		}
 		to := g.t1
@@ -624,7 +629,7 @@ func (g *tileGroups) addToSum(t int, sum reg.VecPhysical, d, total operand.Mem) 
 			to = least
 		}
 		g.VPBROADCASTD(g.groups.Offset(sumsOfToken*t+4*i), to)
-		if i > 0 && g.vnni {
+		if i > 0 && g.vnni && g.wide {
 			g.VPDPWSSD(g.leastAt(i), to, least)
 			continue
 		}

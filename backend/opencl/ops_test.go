@@ -53,6 +53,10 @@ func TestElementwise(t *testing.T) {
 var weightTypes = []tensor.DType{tensor.F32, tensor.F16, tensor.BF16, tensor.Q4_0, tensor.Q4_1, tensor.Q8_0, tensor.Q4_K, tensor.Q5_K, tensor.Q6_K,
 	tensor.Q5_0, tensor.Q5_1, tensor.IQ4_NL, tensor.Q2_K, tensor.Q3_K, tensor.IQ4_XS}
 
+// fewerTypes are those among them that differ in how blocks are read: a driver takes long to compile each.
+var fewerTypes = []tensor.DType{tensor.F32, tensor.F16, tensor.BF16, tensor.Q4_0, tensor.Q4_1, tensor.Q8_0, tensor.Q4_K, tensor.Q5_K, tensor.Q6_K,
+	tensor.Q5_1, tensor.Q2_K, tensor.IQ4_XS}
+
 // TestProducts compares products with prepared weights of every type with the reference's, which rounds activations too.
 func TestProducts(t *testing.T) {
 	few := []tensor.DType{tensor.F16, tensor.Q4_0, tensor.Q4_1, tensor.Q6_K}
@@ -92,7 +96,7 @@ func TestWays(t *testing.T) {
 	for i := range ways {
 		t.Run(fmt.Sprintf("%+v", ways[i]), func(t *testing.T) {
 			b.TB, b.gpu.tuning.forced = t, &ways[i]
-			types := weightTypes
+			types := fewerTypes
 			if i > 2 { // the kernel is the same, divided otherwise
 				types = []tensor.DType{tensor.Q4_0, tensor.Q4_K}
 			}

@@ -157,7 +157,7 @@ func (t *tuning) program(kernel, format string, lanes int, of teams) program {
 		if of.Columns > 0 {
 			p.options += fmt.Sprintf(" -DCOLUMNS=%d", of.Columns)
 		}
-		if strings.HasPrefix(format, "q") {
+		if inBlocks(format) {
 			p.files = "common exact norm formats dot activations blocks product team_blocks " + kernel
 			p.options += t.dot
 			if kernel == "norm_swiglu" && of.rounds(lanes) {

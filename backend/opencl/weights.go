@@ -47,10 +47,20 @@ var formats = map[tensor.DType]format{
 	tensor.Q6_K:   splitFormat("q6_k", tensor.Q6_K, 192, 18),
 	tensor.Q5_0:   splitFormat("q5_0", tensor.Q5_0, 16, 6),
 	tensor.Q5_1:   splitFormat("q5_1", tensor.Q5_1, 16, 8),
-	tensor.IQ4_NL: splitFormat("iq4_nl", tensor.IQ4_NL, 32, 2),
+	tensor.IQ4_NL: splitFormat("iq4_nl", tensor.IQ4_NL, 16, 2),
 	tensor.Q2_K:   splitFormat("q2_k", tensor.Q2_K, 128, 20),
 	tensor.Q3_K:   splitFormat("q3_k", tensor.Q3_K, 128, 18),
-	tensor.IQ4_XS: splitFormat("iq4_xs", tensor.IQ4_XS, 256, 18),
+	tensor.IQ4_XS: splitFormat("iq4_xs", tensor.IQ4_XS, 128, 18),
+}
+
+// inBlocks tells whether the weights of a format of a name are blocks, which are multiplied as integers.
+func inBlocks(name string) bool {
+	for _, f := range formats {
+		if f.name == name {
+			return f.split != ""
+		}
+	}
+	return false
 }
 
 // weights are the rows of a table [rows, k] as kernels take them, perhaps in several parts.

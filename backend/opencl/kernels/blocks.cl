@@ -8,7 +8,7 @@
 #define ROW_SCALES OF_FORMAT(SCALES_, FORMAT)
 
 // HALVES says that the halves of a block of 32 have scales of their own, MINIMUMS that there are minimums, FIFTHS that quants have five bits,
-// and how many numbers lie before the fifth bits where they are behind the scales; BYTES that they have eight.
+// and how many numbers lie before the fifth bits where they are behind the scales; NONLINEAR that quants are looked up.
 #if defined(FORMAT_q6_k) || defined(FORMAT_q2_k) || defined(FORMAT_q3_k) || defined(FORMAT_iq4_xs)
 #define HALVES
 #endif
@@ -22,8 +22,8 @@
 #elif defined(FORMAT_q5_1)
 #define FIFTHS 2
 #endif
-#if defined(FORMAT_q8_0) || defined(FORMAT_iq4_nl) || defined(FORMAT_iq4_xs)
-#define BYTES
+#if defined(FORMAT_iq4_nl) || defined(FORMAT_iq4_xs)
+#define NONLINEAR
 #endif
 
 // BLOCK is how many elements of weights have a float in common, and how many activations a step.
@@ -36,7 +36,7 @@
 // lane_weights is what a lane loads of a row: a block of 32, laid out as formats.cl says.
 typedef struct {
   uint4 quants;
-#if defined(BYTES)
+#if defined(FORMAT_q8_0)
   uint4 more;
 #elif defined(FIFTHS)
   uint high;
@@ -57,7 +57,7 @@ static inline lane_weights load_lane(__global const uint4 *quants, __global cons
   quants += row * ROW_PIECES(blocks);
   scales += row * ROW_SCALES(blocks);
   w.quants = quants[block];
-#if defined(BYTES)
+#if defined(FORMAT_q8_0)
   w.more = quants[blocks + block];
 #elif defined(FORMAT_q5_k)
   w.high = ((__global const uint *)(quants + blocks))[block];
@@ -84,7 +84,7 @@ static inline lane_weights load_lane(__global const uint4 *quants, __global cons
 
 // LOWER and UPPER return the quants of four elements of a block's first and second half; i is a component, n its number.
 #define LOWER_BITS 0x0F0F0F0Fu
-#if defined(BYTES)
+#if defined(FORMAT_q8_0)
 #define LOWER(w, i, n) w.quants.i
 #define UPPER(w, i, n) w.more.i
 #elif defined(FIFTHS)
@@ -93,6 +93,9 @@ static inline lane_weights load_lane(__global const uint4 *quants, __global cons
 #elif defined(FORMAT_q6_k)
 #define LOWER(w, i, n) ((w.quants.i & LOWER_BITS) | (w.high.x >> 2 * n & 0x03030303u) << 4)
 #define UPPER(w, i, n) ((w.quants.i >> 4 & LOWER_BITS) | (w.high.y >> 2 * n & 0x03030303u) << 4)
+#elif defined(NONLINEAR)
+#define LOWER(w, i, n) nonlinear_of(w.quants.i)
+#define UPPER(w, i, n) nonlinear_of(w.quants.i >> 4)
 #else
 #define LOWER(w, i, n) (w.quants.i & LOWER_BITS)
 #define UPPER(w, i, n) (w.quants.i >> 4 & LOWER_BITS)

@@ -3,13 +3,12 @@
 // A split row is its quants, in pieces of 16 bytes, and its scales, in an array of their own, so that neighbouring lanes load
 // neighbouring pieces of neighbouring blocks of 32. PIECES_… and SCALES_… are how many a row of blocks has, of 16 bytes and of 2.
 //
-//   quants  all but q8_0, iq4_nl and iq4_xs: a piece a block, of which byte i has element i in its lower four bits and 16+i in its upper ones (of q2_k and
+//   quants  all but q8_0: a piece a block, of which byte i has element i in its lower four bits and 16+i in its upper ones (of q2_k and
 //           q3_k, too, whose elements have fewer bits, so that all formats of 256 are read alike);
 //           after those of the row, q5_k: 4 bytes a block, bit 8·e + g of them being the fifth of element 4·g + e;
 //           q6_k: 8 bytes a block, bits 8·e + 2·g of the first four being the upper two of element 4·g + e, and those of the
 //           last four of element 16 + 4·g + e
-//           q8_0, iq4_nl, iq4_xs: the first halves of all blocks, then the second ones; of the latter two not the numbers of the values
-//           but the values, since a lookup in the products makes loops that some compilers unroll wrongly
+//           q8_0: the first halves of all blocks, then the second ones
 //   scales  q4_0, q8_0: the block's scale; q4_1: its scale and its minimum
 //           q4_k, q5_k: two bytes, a block's scale and minimum, and after those of the row d and dmin of every eight blocks
 //           q6_k, q3_k, iq4_xs: two bytes, the scales of a block's halves, and after those of the row d of every eight blocks
@@ -30,10 +29,10 @@
 #define PIECES_q8_0(blocks) (2 * (blocks))
 #define PIECES_q5_0(blocks) (blocks)
 #define PIECES_q5_1(blocks) (blocks)
-#define PIECES_iq4_nl(blocks) (2 * (blocks))
+#define PIECES_iq4_nl(blocks) (blocks)
 #define PIECES_q2_k(blocks) (blocks)
 #define PIECES_q3_k(blocks) (blocks)
-#define PIECES_iq4_xs(blocks) (2 * (blocks))
+#define PIECES_iq4_xs(blocks) (blocks)
 
 #define SCALES_q4_0(blocks) (blocks)
 #define SCALES_q4_1(blocks) (2 * (blocks))
@@ -47,6 +46,15 @@
 #define SCALES_q2_k(blocks) ((blocks) + (blocks) / 4)
 #define SCALES_q3_k(blocks) ((blocks) + (blocks) / 8)
 #define SCALES_iq4_xs(blocks) ((blocks) + (blocks) / 8)
+
+// nonlinear_of returns the values of four nibbles, one a byte, of iq4_nl and iq4_xs. They are bytes of two numbers instead of a table in memory.
+static inline uint nonlinear_one(uint q) {
+  const ulong values = q & 8 ? 0x7159453526190D01UL : 0xF6EADDCFBFAD9881UL;
+  return (uint)(values >> (q & 7) * 8) & 255;
+}
+static inline uint nonlinear_of(uint q) {
+  return nonlinear_one(q) | nonlinear_one(q >> 8) << 8 | nonlinear_one(q >> 16) << 16 | nonlinear_one(q >> 24) << 24;
+}
 
 // element returns element i of a row of a file's or cache's layout, TYPE telling which.
 static inline float f32_element(bytes row, int i) { return ((input)row)[i]; }

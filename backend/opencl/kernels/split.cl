@@ -76,20 +76,10 @@ static inline uint fifths(bytes packed, int at) {
 
 UNPACK(q5_0) { return block32(row, at, 22, 6) | fifths(row + (size_t)(at / 32) * 22 + 2, at); }
 UNPACK(q5_1) { return block32(row, at, 24, 8) | fifths(row + (size_t)(at / 32) * 24 + 4, at); }
-// nonlinear_of returns the values of four nibbles, one a byte, of iq4_nl and iq4_xs.
-static inline uint nonlinear_of(uint q) {
-  uint values = 0;
-  for (int i = 0; i < 32; i += 8) {
-    const ulong table = q >> i & 8 ? 0x7159453526190D01UL : 0xF6EADDCFBFAD9881UL; // a value a byte
-    values |= ((uint)(table >> (q >> i & 7) * 8) & 255) << i;
-  }
-  return values;
-}
-
-UNPACK(iq4_nl) { return nonlinear_of(block32(row, at, 18, 2)); }
+UNPACK(iq4_nl) { return block32(row, at, 18, 2); }
 UNPACK(iq4_xs) {
   bytes q = row + (size_t)(at / 256) * 136 + 8 + at % 256 / 32 * 16 + at % 16;
-  return nonlinear_of(bytes4_at(q) >> (at % 32 / 16 * 4) & 0x0F0F0F0Fu);
+  return bytes4_at(q) >> (at % 32 / 16 * 4) & 0x0F0F0F0Fu;
 }
 
 // pairs_of_bits returns elements at … at+3 of a block of 256, two bits each.
@@ -188,7 +178,7 @@ SPLIT(q6_k, STORE_6)
 SPLIT(q8_0, STORE_8)
 SPLIT(q5_0, STORE_5_BEHIND(1))
 SPLIT(q5_1, STORE_5_BEHIND(2))
-SPLIT(iq4_nl, STORE_8)
+SPLIT(iq4_nl, STORE_4)
 SPLIT(q2_k, STORE_4)
 SPLIT(q3_k, STORE_4)
-SPLIT(iq4_xs, STORE_8)
+SPLIT(iq4_xs, STORE_4)

@@ -94,12 +94,9 @@ static inline float4 split_q5_1(SPLIT_GROUP) {
   return numbers.x * bytes_to_floats(nibbles(quants, i, g) | behind_scales(scales, 2 * blocks, i, g)) + numbers.y;
 }
 
-// bytes_of returns group g of block i of a format whose quants are bytes.
-static inline float4 bytes_of(__global const uint *quants, int blocks, int i, int g) {
-  return convert_float4(as_char4(quants[4 * (g / 4 * blocks + i) + g % 4]));
-}
+static inline float4 nonlinear_floats(uint q) { return convert_float4(as_char4(nonlinear_of(q))); }
 
-static inline float4 split_iq4_nl(SPLIT_GROUP) { return vload_half(i, scales) * bytes_of(quants, blocks, i, g); }
+static inline float4 split_iq4_nl(SPLIT_GROUP) { return vload_half(i, scales) * nonlinear_floats(nibbles(quants, i, g)); }
 
 // half_scale returns the scale of the half of a block of 32 to which group g belongs.
 static inline float half_scale(__global const half *scales, int blocks, int i, int g) {
@@ -107,7 +104,7 @@ static inline float half_scale(__global const half *scales, int blocks, int i, i
 }
 
 static inline float4 split_iq4_xs(SPLIT_GROUP) {
-  return half_scale(scales, blocks, i, g) * bytes_of(quants, blocks, i, g);
+  return half_scale(scales, blocks, i, g) * nonlinear_floats(nibbles(quants, i, g));
 }
 
 static inline float4 split_q3_k(SPLIT_GROUP) {

@@ -36,9 +36,6 @@ func otherThanModel(path string) (words string) {
 	return otherFile(path, f.Bytes())
 }
 
-// adapterFile tells of a LoRA adapter in a folder, as PEFT writes it.
-const adapterFile = "adapter_" + checkpoint.ConfigFile
-
 // pickles end the names of files that PyTorch writes.
 var pickles = []string{".bin", ".pt", ".pth", ".ckpt"}
 
@@ -59,7 +56,7 @@ func otherFolder(dir string) string {
 	}
 	weights := has(checkpoint.WeightsFile) || has(checkpoint.IndexFile)
 	switch {
-	case has(adapterFile):
+	case has(checkpoint.AdapterConfigFile):
 		return adapterFolder(dir)
 	case has(checkpoint.ConfigFile) && weights:
 		return ""
@@ -98,9 +95,9 @@ func adapterFolder(dir string) string {
 		Alpha   float64 `json:"lora_alpha"`
 		Modules any     `json:"target_modules"`
 	}
-	data, err := os.ReadFile(filepath.Join(dir, adapterFile))
+	data, err := os.ReadFile(filepath.Join(dir, checkpoint.AdapterConfigFile))
 	if err != nil || json.Unmarshal(data, &c) != nil {
-		return "an adapter of PEFT, whose " + adapterFile + " cannot be read"
+		return "an adapter of PEFT, whose " + checkpoint.AdapterConfigFile + " cannot be read"
 	}
 	return fmt.Sprintf("an adapter as PEFT writes it (%s of rank %d, alpha %g, for %v): it changes a model, %q, and is loaded beside it", c.Kind, c.Rank, c.Alpha, c.Modules, c.Base)
 }
@@ -150,7 +147,6 @@ func otherFile(path string, data []byte) string {
 
 // ggufTypes are the values of GGUF's general.type for files that are no models.
 var ggufTypes = map[string]string{
-	"adapter": "a LoRA adapter in the GGUF format: it changes a model, and is loaded beside it",
 	"imatrix": "an importance matrix in the GGUF format, for quantize",
 	"mmproj":  "the part of a model that sees or hears, in the GGUF format: the model is another file",
 	"vocab":   "a vocabulary without a model, in the GGUF format",
@@ -158,6 +154,9 @@ var ggufTypes = map[string]string{
 
 // otherGGUF is otherThanModel for a GGUF file.
 func otherGGUF(f *gguf.File) string {
+	if checkpoint.IsAdapter(f) {
+		return "a LoRA adapter in the GGUF format: it changes a model, and is loaded beside it"
+	}
 	kind, _ := f.String(checkpoint.TypeKey)
 	if words := ggufTypes[kind]; words != "" {
 		return words

@@ -159,11 +159,14 @@ func (o *options) read(ctx context.Context, model *llama.Model, w *watcher, text
 	if cli.IsTerminal(stderr) {
 		fmt.Fprintln(stderr)
 	}
+	if w.err != nil {
+		return w.err
+	}
 	if missed := w.missed(); len(missed) > 0 {
 		return fmt.Errorf("nothing was multiplied with %s: operations of this model are not watched", missed[0])
 	}
 	w.sums.Datasets = append(w.sums.Datasets, filepath.Base(o.file))
-	return w.err
+	return nil
 }
 
 // readChunk lets a new session read some tokens.

@@ -99,6 +99,9 @@ func (c *conversion) weigh(w *weight, t *target) error {
 		return nil
 	}
 	sums := c.importance.Tensors[w.name]
+	if sums == nil && w.model != nil {
+		sums = c.importance.Tensors[w.model.GGUF] // of several in one: what they are multiplied with is the same
+	}
 	if sums == nil {
 		return nil
 	}
@@ -265,6 +268,9 @@ func (c *conversion) writeTensor(ctx context.Context, out *format.TensorWriter, 
 	}
 	rows, cols := w.rows()
 	step := max(pieceBytes/max(w.dtype.Format().Bytes(cols), 1), 1)
+	if w.rare != nil { // of which some rows lie together
+		step = (step + w.rare.RowsAtOnce() - 1) / w.rare.RowsAtOnce() * w.rare.RowsAtOnce()
+	}
 	for lo := 0; lo < rows; lo += step {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -351,6 +357,14 @@ func (c *conversion) gather(w *weight, lo, hi int) (err error) {
 	_, cols := w.rows()
 	n := w.dtype.Format().Bytes(cols)
 	c.in = grow(c.in, (hi-lo)*n)
+	if w.rare != nil {
+		from := w.rowBytes(cols)
+		if err := w.rare.Rewrite(c.in, w.data[lo*from:hi*from], cols); err != nil {
+			return err
+		}
+		w.release(lo*from, (hi-lo)*from)
+		return nil
+	}
 	if w.headDim == 0 {
 		copy(c.in, w.data[lo*n:hi*n])
 		w.release(lo*n, (hi-lo)*n)

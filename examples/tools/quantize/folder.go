@@ -38,6 +38,7 @@ func (s *source) readFolder(dir string) error {
 	if err := s.addDivisors(c); err != nil {
 		return err
 	}
+	parts := partsOf(c)
 	for _, t := range c.Tensors() {
 		if t.Within.First > 0 {
 			continue // it is part of a tensor that has been added as a whole
@@ -50,7 +51,7 @@ func (s *source) readFolder(dir string) error {
 		if err != nil {
 			return err
 		}
-		w.model = &t
+		w.model = parts[w.name]
 		s.tensors = append(s.tensors, *w)
 	}
 	s.config = c

@@ -6,6 +6,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/gguf"
+	"github.com/antigravity-go/antigravity/internal/rare"
 )
 
 // readGGUF reads a GGUF file, whose metadata stay as they are; of a split one the first part is given.
@@ -45,16 +46,17 @@ func (s *source) readGGUF(path string) error {
 	if s.config, err = checkpoint.ConfigOf(f); err != nil {
 		return err
 	}
-	parts := map[string]*checkpoint.Tensor{}
-	for _, t := range s.config.Tensors() {
-		parts[t.GGUF] = &t
-	}
+	parts := partsOf(s.config)
 	s.metadata = f.Metadata()
 	for _, t := range f.Tensors() {
-		if t.DType == 0 {
+		w := weight{name: t.Name, model: parts[t.Name], dtype: t.DType, shape: t.Shape, data: t.Data, file: s.files[t.Part], offset: t.Offset}
+		if w.rare = rare.Of(t.Type); w.rare != nil {
+			w.dtype = w.rare.Target()
+		}
+		if w.dtype == 0 {
 			return fmt.Errorf("tensor %s has type %v, which this module does not read", t.Name, t.Type)
 		}
-		s.tensors = append(s.tensors, weight{name: t.Name, model: parts[t.Name], dtype: t.DType, shape: t.Shape, data: t.Data, file: s.files[t.Part], offset: t.Offset})
+		s.tensors = append(s.tensors, w)
 	}
 	return nil
 }

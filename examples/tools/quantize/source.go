@@ -3,12 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/gguf"
 	"github.com/antigravity-go/antigravity/internal/mmap"
+	"github.com/antigravity-go/antigravity/internal/rare"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -28,9 +30,23 @@ type weight struct {
 	dtype   tensor.DType
 	shape   []int // outermost dimension first
 	data    []byte
+	rare    *rare.Type // not nil: data are of this type, which is read as dtype
 	headDim int        // where not 0: rows belong to heads of so many elements, in Hugging Face's order
 	file    *mmap.File // nil: data are in memory
 	offset  int64      // of data in the file
+}
+
+// partsOf tells by GGUF's names what tensors are in a model. Of several in one the last one counts: of queries, keys and values the values.
+func partsOf(c *checkpoint.Config) map[string]*checkpoint.Tensor {
+	parts, fused := map[string]*checkpoint.Tensor{}, map[string]*checkpoint.Tensor{}
+	for _, t := range c.Tensors() {
+		parts[t.GGUF] = &t
+		if t.Within.Rows > 0 {
+			fused[t.Within.GGUF] = &t
+		}
+	}
+	maps.Copy(parts, fused)
+	return parts
 }
 
 // open opens a Hugging Face folder or a GGUF file.
@@ -104,7 +120,15 @@ func (w *weight) rows() (rows, cols int) {
 			cols = w.shape[1]
 		}
 	case len(w.data) > 0:
-		rows = len(w.data) / w.dtype.Format().Bytes(cols)
+		rows = len(w.data) / w.rowBytes(cols)
 	}
 	return rows, cols
+}
+
+// rowBytes returns the bytes of data that a row of cols elements has.
+func (w *weight) rowBytes(cols int) int {
+	if w.rare != nil {
+		return w.rare.Bytes(cols)
+	}
+	return w.dtype.Format().Bytes(cols)
 }

@@ -17,6 +17,7 @@ var unitAVXVNNI = unit{
 		{layout: panels.LayoutIQ4_NL, rows: 8, tiles: []panels.BlockTile{{Tokens: 1, Run: iq4_nlAVXVNNIx1}}, single: iq4_nlAVXVNNIx1x4, several: &chunks{few: iq4_nlFewAVXVNNI, many: iq4_nlManyAVXVNNI, room: 32}},
 		{layout: panels.LayoutQ4_K, rows: 8, tiles: []panels.BlockTile{{Tokens: 8, Run: q4_KAVXVNNIx8}, {Tokens: 7, Run: q4_KAVXVNNIx7}, {Tokens: 6, Run: q4_KAVXVNNIx6}, {Tokens: 5, Run: q4_KAVXVNNIx5}, {Tokens: 4, Run: q4_KAVXVNNIx4}, {Tokens: 3, Run: q4_KAVXVNNIx3}, {Tokens: 2, Run: q4_KAVXVNNIx2}, {Tokens: 1, Run: q4_KAVXVNNIx1}}, single: q4_KAVXVNNIx1x4},
 		{layout: panels.LayoutQ5_K, rows: 8, tiles: []panels.BlockTile{{Tokens: 8, Run: q5_KAVXVNNIx8}, {Tokens: 7, Run: q5_KAVXVNNIx7}, {Tokens: 6, Run: q5_KAVXVNNIx6}, {Tokens: 5, Run: q5_KAVXVNNIx5}, {Tokens: 4, Run: q5_KAVXVNNIx4}, {Tokens: 3, Run: q5_KAVXVNNIx3}, {Tokens: 2, Run: q5_KAVXVNNIx2}, {Tokens: 1, Run: q5_KAVXVNNIx1}}, single: q5_KAVXVNNIx1x4},
+		{layout: panels.LayoutIQ4_XS, rows: 8, tiles: []panels.BlockTile{{Tokens: 8, Run: iq4_xsAVXVNNIx8}, {Tokens: 7, Run: iq4_xsAVXVNNIx7}, {Tokens: 6, Run: iq4_xsAVXVNNIx6}, {Tokens: 5, Run: iq4_xsAVXVNNIx5}, {Tokens: 4, Run: iq4_xsAVXVNNIx4}, {Tokens: 3, Run: iq4_xsAVXVNNIx3}, {Tokens: 2, Run: iq4_xsAVXVNNIx2}, {Tokens: 1, Run: iq4_xsAVXVNNIx1}}, single: iq4_xsAVXVNNIx1x4},
 	},
 }
 
@@ -313,3 +314,66 @@ func q5_KAVXVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *f
 //
 //go:noescape
 func q5_KAVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
+// iq4_xsAVXVNNIx8 multiplies 8 rows of weights with 8 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func iq4_xsAVXVNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_xsAVXVNNIx7 multiplies 8 rows of weights with 7 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func iq4_xsAVXVNNIx7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_xsAVXVNNIx6 multiplies 8 rows of weights with 6 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func iq4_xsAVXVNNIx6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_xsAVXVNNIx5 multiplies 8 rows of weights with 5 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func iq4_xsAVXVNNIx5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_xsAVXVNNIx4 multiplies 8 rows of weights with 4 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func iq4_xsAVXVNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_xsAVXVNNIx3 multiplies 8 rows of weights with 3 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func iq4_xsAVXVNNIx3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_xsAVXVNNIx2 multiplies 8 rows of weights with 2 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func iq4_xsAVXVNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_xsAVXVNNIx1 multiplies 8 rows of weights with 1 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func iq4_xsAVXVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_xsAVXVNNIx1x4 multiplies 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func iq4_xsAVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)

@@ -23105,3 +23105,4919 @@ part:
 	VMOVUPS      Y0, 224(SI)
 	VZEROUPPER
 	RET
+
+DATA signed0AVXVNNI<>+0(SB)/4, $0x00808080
+DATA signed0AVXVNNI<>+4(SB)/4, $0x04808080
+DATA signed0AVXVNNI<>+8(SB)/4, $0x08808080
+DATA signed0AVXVNNI<>+12(SB)/4, $0x0c808080
+DATA signed0AVXVNNI<>+16(SB)/4, $0x00808080
+DATA signed0AVXVNNI<>+20(SB)/4, $0x04808080
+DATA signed0AVXVNNI<>+24(SB)/4, $0x08808080
+DATA signed0AVXVNNI<>+28(SB)/4, $0x0c808080
+DATA signed0AVXVNNI<>+32(SB)/4, $0x00808080
+DATA signed0AVXVNNI<>+36(SB)/4, $0x04808080
+DATA signed0AVXVNNI<>+40(SB)/4, $0x08808080
+DATA signed0AVXVNNI<>+44(SB)/4, $0x0c808080
+DATA signed0AVXVNNI<>+48(SB)/4, $0x00808080
+DATA signed0AVXVNNI<>+52(SB)/4, $0x04808080
+DATA signed0AVXVNNI<>+56(SB)/4, $0x08808080
+DATA signed0AVXVNNI<>+60(SB)/4, $0x0c808080
+GLOBL signed0AVXVNNI<>(SB), RODATA|NOPTR, $64
+
+DATA signed1AVXVNNI<>+0(SB)/4, $0x01808080
+DATA signed1AVXVNNI<>+4(SB)/4, $0x05808080
+DATA signed1AVXVNNI<>+8(SB)/4, $0x09808080
+DATA signed1AVXVNNI<>+12(SB)/4, $0x0d808080
+DATA signed1AVXVNNI<>+16(SB)/4, $0x01808080
+DATA signed1AVXVNNI<>+20(SB)/4, $0x05808080
+DATA signed1AVXVNNI<>+24(SB)/4, $0x09808080
+DATA signed1AVXVNNI<>+28(SB)/4, $0x0d808080
+DATA signed1AVXVNNI<>+32(SB)/4, $0x01808080
+DATA signed1AVXVNNI<>+36(SB)/4, $0x05808080
+DATA signed1AVXVNNI<>+40(SB)/4, $0x09808080
+DATA signed1AVXVNNI<>+44(SB)/4, $0x0d808080
+DATA signed1AVXVNNI<>+48(SB)/4, $0x01808080
+DATA signed1AVXVNNI<>+52(SB)/4, $0x05808080
+DATA signed1AVXVNNI<>+56(SB)/4, $0x09808080
+DATA signed1AVXVNNI<>+60(SB)/4, $0x0d808080
+GLOBL signed1AVXVNNI<>(SB), RODATA|NOPTR, $64
+
+DATA signed2AVXVNNI<>+0(SB)/4, $0x02808080
+DATA signed2AVXVNNI<>+4(SB)/4, $0x06808080
+DATA signed2AVXVNNI<>+8(SB)/4, $0x0a808080
+DATA signed2AVXVNNI<>+12(SB)/4, $0x0e808080
+DATA signed2AVXVNNI<>+16(SB)/4, $0x02808080
+DATA signed2AVXVNNI<>+20(SB)/4, $0x06808080
+DATA signed2AVXVNNI<>+24(SB)/4, $0x0a808080
+DATA signed2AVXVNNI<>+28(SB)/4, $0x0e808080
+DATA signed2AVXVNNI<>+32(SB)/4, $0x02808080
+DATA signed2AVXVNNI<>+36(SB)/4, $0x06808080
+DATA signed2AVXVNNI<>+40(SB)/4, $0x0a808080
+DATA signed2AVXVNNI<>+44(SB)/4, $0x0e808080
+DATA signed2AVXVNNI<>+48(SB)/4, $0x02808080
+DATA signed2AVXVNNI<>+52(SB)/4, $0x06808080
+DATA signed2AVXVNNI<>+56(SB)/4, $0x0a808080
+DATA signed2AVXVNNI<>+60(SB)/4, $0x0e808080
+GLOBL signed2AVXVNNI<>(SB), RODATA|NOPTR, $64
+
+DATA signed3AVXVNNI<>+0(SB)/4, $0x03808080
+DATA signed3AVXVNNI<>+4(SB)/4, $0x07808080
+DATA signed3AVXVNNI<>+8(SB)/4, $0x0b808080
+DATA signed3AVXVNNI<>+12(SB)/4, $0x0f808080
+DATA signed3AVXVNNI<>+16(SB)/4, $0x03808080
+DATA signed3AVXVNNI<>+20(SB)/4, $0x07808080
+DATA signed3AVXVNNI<>+24(SB)/4, $0x0b808080
+DATA signed3AVXVNNI<>+28(SB)/4, $0x0f808080
+DATA signed3AVXVNNI<>+32(SB)/4, $0x03808080
+DATA signed3AVXVNNI<>+36(SB)/4, $0x07808080
+DATA signed3AVXVNNI<>+40(SB)/4, $0x0b808080
+DATA signed3AVXVNNI<>+44(SB)/4, $0x0f808080
+DATA signed3AVXVNNI<>+48(SB)/4, $0x03808080
+DATA signed3AVXVNNI<>+52(SB)/4, $0x07808080
+DATA signed3AVXVNNI<>+56(SB)/4, $0x0b808080
+DATA signed3AVXVNNI<>+60(SB)/4, $0x0f808080
+GLOBL signed3AVXVNNI<>(SB), RODATA|NOPTR, $64
+
+DATA signedPairs0AVXVNNI<>+0(SB)/4, $0x01800080
+DATA signedPairs0AVXVNNI<>+4(SB)/4, $0x05800480
+DATA signedPairs0AVXVNNI<>+8(SB)/4, $0x09800880
+DATA signedPairs0AVXVNNI<>+12(SB)/4, $0x0d800c80
+DATA signedPairs0AVXVNNI<>+16(SB)/4, $0x01800080
+DATA signedPairs0AVXVNNI<>+20(SB)/4, $0x05800480
+DATA signedPairs0AVXVNNI<>+24(SB)/4, $0x09800880
+DATA signedPairs0AVXVNNI<>+28(SB)/4, $0x0d800c80
+DATA signedPairs0AVXVNNI<>+32(SB)/4, $0x01800080
+DATA signedPairs0AVXVNNI<>+36(SB)/4, $0x05800480
+DATA signedPairs0AVXVNNI<>+40(SB)/4, $0x09800880
+DATA signedPairs0AVXVNNI<>+44(SB)/4, $0x0d800c80
+DATA signedPairs0AVXVNNI<>+48(SB)/4, $0x01800080
+DATA signedPairs0AVXVNNI<>+52(SB)/4, $0x05800480
+DATA signedPairs0AVXVNNI<>+56(SB)/4, $0x09800880
+DATA signedPairs0AVXVNNI<>+60(SB)/4, $0x0d800c80
+GLOBL signedPairs0AVXVNNI<>(SB), RODATA|NOPTR, $64
+
+DATA signedPairs1AVXVNNI<>+0(SB)/4, $0x03800280
+DATA signedPairs1AVXVNNI<>+4(SB)/4, $0x07800680
+DATA signedPairs1AVXVNNI<>+8(SB)/4, $0x0b800a80
+DATA signedPairs1AVXVNNI<>+12(SB)/4, $0x0f800e80
+DATA signedPairs1AVXVNNI<>+16(SB)/4, $0x03800280
+DATA signedPairs1AVXVNNI<>+20(SB)/4, $0x07800680
+DATA signedPairs1AVXVNNI<>+24(SB)/4, $0x0b800a80
+DATA signedPairs1AVXVNNI<>+28(SB)/4, $0x0f800e80
+DATA signedPairs1AVXVNNI<>+32(SB)/4, $0x03800280
+DATA signedPairs1AVXVNNI<>+36(SB)/4, $0x07800680
+DATA signedPairs1AVXVNNI<>+40(SB)/4, $0x0b800a80
+DATA signedPairs1AVXVNNI<>+44(SB)/4, $0x0f800e80
+DATA signedPairs1AVXVNNI<>+48(SB)/4, $0x03800280
+DATA signedPairs1AVXVNNI<>+52(SB)/4, $0x07800680
+DATA signedPairs1AVXVNNI<>+56(SB)/4, $0x0b800a80
+DATA signedPairs1AVXVNNI<>+60(SB)/4, $0x0f800e80
+GLOBL signedPairs1AVXVNNI<>(SB), RODATA|NOPTR, $64
+
+DATA twiceAVXVNNI<>+0(SB)/4, $0x01010000
+DATA twiceAVXVNNI<>+4(SB)/4, $0x05050404
+DATA twiceAVXVNNI<>+8(SB)/4, $0x09090808
+DATA twiceAVXVNNI<>+12(SB)/4, $0x0d0d0c0c
+DATA twiceAVXVNNI<>+16(SB)/4, $0x01010000
+DATA twiceAVXVNNI<>+20(SB)/4, $0x05050404
+DATA twiceAVXVNNI<>+24(SB)/4, $0x09090808
+DATA twiceAVXVNNI<>+28(SB)/4, $0x0d0d0c0c
+DATA twiceAVXVNNI<>+32(SB)/4, $0x01010000
+DATA twiceAVXVNNI<>+36(SB)/4, $0x05050404
+DATA twiceAVXVNNI<>+40(SB)/4, $0x09090808
+DATA twiceAVXVNNI<>+44(SB)/4, $0x0d0d0c0c
+DATA twiceAVXVNNI<>+48(SB)/4, $0x01010000
+DATA twiceAVXVNNI<>+52(SB)/4, $0x05050404
+DATA twiceAVXVNNI<>+56(SB)/4, $0x09090808
+DATA twiceAVXVNNI<>+60(SB)/4, $0x0d0d0c0c
+GLOBL twiceAVXVNNI<>(SB), RODATA|NOPTR, $64
+
+DATA evenBytesAVXVNNI<>+0(SB)/4, $0x000f000f
+DATA evenBytesAVXVNNI<>+4(SB)/4, $0x000f000f
+DATA evenBytesAVXVNNI<>+8(SB)/4, $0x000f000f
+DATA evenBytesAVXVNNI<>+12(SB)/4, $0x000f000f
+DATA evenBytesAVXVNNI<>+16(SB)/4, $0x000f000f
+DATA evenBytesAVXVNNI<>+20(SB)/4, $0x000f000f
+DATA evenBytesAVXVNNI<>+24(SB)/4, $0x000f000f
+DATA evenBytesAVXVNNI<>+28(SB)/4, $0x000f000f
+DATA evenBytesAVXVNNI<>+32(SB)/4, $0x000f000f
+DATA evenBytesAVXVNNI<>+36(SB)/4, $0x000f000f
+DATA evenBytesAVXVNNI<>+40(SB)/4, $0x000f000f
+DATA evenBytesAVXVNNI<>+44(SB)/4, $0x000f000f
+DATA evenBytesAVXVNNI<>+48(SB)/4, $0x000f000f
+DATA evenBytesAVXVNNI<>+52(SB)/4, $0x000f000f
+DATA evenBytesAVXVNNI<>+56(SB)/4, $0x000f000f
+DATA evenBytesAVXVNNI<>+60(SB)/4, $0x000f000f
+GLOBL evenBytesAVXVNNI<>(SB), RODATA|NOPTR, $64
+
+DATA oddBytesAVXVNNI<>+0(SB)/4, $0x0f000f00
+DATA oddBytesAVXVNNI<>+4(SB)/4, $0x0f000f00
+DATA oddBytesAVXVNNI<>+8(SB)/4, $0x0f000f00
+DATA oddBytesAVXVNNI<>+12(SB)/4, $0x0f000f00
+DATA oddBytesAVXVNNI<>+16(SB)/4, $0x0f000f00
+DATA oddBytesAVXVNNI<>+20(SB)/4, $0x0f000f00
+DATA oddBytesAVXVNNI<>+24(SB)/4, $0x0f000f00
+DATA oddBytesAVXVNNI<>+28(SB)/4, $0x0f000f00
+DATA oddBytesAVXVNNI<>+32(SB)/4, $0x0f000f00
+DATA oddBytesAVXVNNI<>+36(SB)/4, $0x0f000f00
+DATA oddBytesAVXVNNI<>+40(SB)/4, $0x0f000f00
+DATA oddBytesAVXVNNI<>+44(SB)/4, $0x0f000f00
+DATA oddBytesAVXVNNI<>+48(SB)/4, $0x0f000f00
+DATA oddBytesAVXVNNI<>+52(SB)/4, $0x0f000f00
+DATA oddBytesAVXVNNI<>+56(SB)/4, $0x0f000f00
+DATA oddBytesAVXVNNI<>+60(SB)/4, $0x0f000f00
+GLOBL oddBytesAVXVNNI<>(SB), RODATA|NOPTR, $64
+
+DATA lowerFourAVXVNNI<>+0(SB)/4, $0x0f0f0f0f
+DATA lowerFourAVXVNNI<>+4(SB)/4, $0x0f0f0f0f
+DATA lowerFourAVXVNNI<>+8(SB)/4, $0x0f0f0f0f
+DATA lowerFourAVXVNNI<>+12(SB)/4, $0x0f0f0f0f
+DATA lowerFourAVXVNNI<>+16(SB)/4, $0x0f0f0f0f
+DATA lowerFourAVXVNNI<>+20(SB)/4, $0x0f0f0f0f
+DATA lowerFourAVXVNNI<>+24(SB)/4, $0x0f0f0f0f
+DATA lowerFourAVXVNNI<>+28(SB)/4, $0x0f0f0f0f
+DATA lowerFourAVXVNNI<>+32(SB)/4, $0x0f0f0f0f
+DATA lowerFourAVXVNNI<>+36(SB)/4, $0x0f0f0f0f
+DATA lowerFourAVXVNNI<>+40(SB)/4, $0x0f0f0f0f
+DATA lowerFourAVXVNNI<>+44(SB)/4, $0x0f0f0f0f
+DATA lowerFourAVXVNNI<>+48(SB)/4, $0x0f0f0f0f
+DATA lowerFourAVXVNNI<>+52(SB)/4, $0x0f0f0f0f
+DATA lowerFourAVXVNNI<>+56(SB)/4, $0x0f0f0f0f
+DATA lowerFourAVXVNNI<>+60(SB)/4, $0x0f0f0f0f
+GLOBL lowerFourAVXVNNI<>(SB), RODATA|NOPTR, $64
+
+DATA evenFirstAVXVNNI<>+0(SB)/4, $0x05040100
+DATA evenFirstAVXVNNI<>+4(SB)/4, $0x0d0c0908
+DATA evenFirstAVXVNNI<>+8(SB)/4, $0x07060302
+DATA evenFirstAVXVNNI<>+12(SB)/4, $0x0f0e0b0a
+DATA evenFirstAVXVNNI<>+16(SB)/4, $0x05040100
+DATA evenFirstAVXVNNI<>+20(SB)/4, $0x0d0c0908
+DATA evenFirstAVXVNNI<>+24(SB)/4, $0x07060302
+DATA evenFirstAVXVNNI<>+28(SB)/4, $0x0f0e0b0a
+DATA evenFirstAVXVNNI<>+32(SB)/4, $0x05040100
+DATA evenFirstAVXVNNI<>+36(SB)/4, $0x0d0c0908
+DATA evenFirstAVXVNNI<>+40(SB)/4, $0x07060302
+DATA evenFirstAVXVNNI<>+44(SB)/4, $0x0f0e0b0a
+DATA evenFirstAVXVNNI<>+48(SB)/4, $0x05040100
+DATA evenFirstAVXVNNI<>+52(SB)/4, $0x0d0c0908
+DATA evenFirstAVXVNNI<>+56(SB)/4, $0x07060302
+DATA evenFirstAVXVNNI<>+60(SB)/4, $0x0f0e0b0a
+GLOBL evenFirstAVXVNNI<>(SB), RODATA|NOPTR, $64
+
+DATA iq4_xsStepsAVXVNNI<>+0(SB)/4, $0x00000000
+DATA iq4_xsStepsAVXVNNI<>+4(SB)/4, $0x00000000
+DATA iq4_xsStepsAVXVNNI<>+8(SB)/4, $0x00000000
+DATA iq4_xsStepsAVXVNNI<>+12(SB)/4, $0x00000000
+DATA iq4_xsStepsAVXVNNI<>+16(SB)/4, $0x00000100
+DATA iq4_xsStepsAVXVNNI<>+20(SB)/4, $0x00000000
+DATA iq4_xsStepsAVXVNNI<>+24(SB)/4, $0x00000000
+DATA iq4_xsStepsAVXVNNI<>+28(SB)/4, $0x00000000
+DATA iq4_xsStepsAVXVNNI<>+32(SB)/4, $0x00000200
+DATA iq4_xsStepsAVXVNNI<>+36(SB)/4, $0x00000000
+DATA iq4_xsStepsAVXVNNI<>+40(SB)/4, $0x00000000
+DATA iq4_xsStepsAVXVNNI<>+44(SB)/4, $0x00000000
+DATA iq4_xsStepsAVXVNNI<>+48(SB)/4, $0x00000300
+DATA iq4_xsStepsAVXVNNI<>+52(SB)/4, $0x00000000
+DATA iq4_xsStepsAVXVNNI<>+56(SB)/4, $0x00000000
+DATA iq4_xsStepsAVXVNNI<>+60(SB)/4, $0x00000000
+DATA iq4_xsStepsAVXVNNI<>+64(SB)/4, $0x00000400
+DATA iq4_xsStepsAVXVNNI<>+68(SB)/4, $0x00000000
+DATA iq4_xsStepsAVXVNNI<>+72(SB)/4, $0x00000000
+DATA iq4_xsStepsAVXVNNI<>+76(SB)/4, $0x00000000
+DATA iq4_xsStepsAVXVNNI<>+80(SB)/4, $0x00000500
+DATA iq4_xsStepsAVXVNNI<>+84(SB)/4, $0x00000000
+DATA iq4_xsStepsAVXVNNI<>+88(SB)/4, $0x00000000
+DATA iq4_xsStepsAVXVNNI<>+92(SB)/4, $0x00000000
+DATA iq4_xsStepsAVXVNNI<>+96(SB)/4, $0x00000600
+DATA iq4_xsStepsAVXVNNI<>+100(SB)/4, $0x00000000
+DATA iq4_xsStepsAVXVNNI<>+104(SB)/4, $0x00000000
+DATA iq4_xsStepsAVXVNNI<>+108(SB)/4, $0x00000000
+DATA iq4_xsStepsAVXVNNI<>+112(SB)/4, $0x00000700
+DATA iq4_xsStepsAVXVNNI<>+116(SB)/4, $0x00000000
+DATA iq4_xsStepsAVXVNNI<>+120(SB)/4, $0x00000000
+DATA iq4_xsStepsAVXVNNI<>+124(SB)/4, $0x00000000
+GLOBL iq4_xsStepsAVXVNNI<>(SB), RODATA|NOPTR, $128
+
+// func iq4_xsAVXVNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
+TEXT ·iq4_xsAVXVNNIx8(SB), $1152-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	VMOVUPS      Y0, 160(SP)
+	VMOVUPS      Y0, 192(SP)
+	VMOVUPS      Y0, 224(SP)
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	VMOVDQU      raisedValuesAVXVNNI<>+0(SB), Y13
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+
+block:
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
+	VMOVDQU   X0, 256(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
+	VMOVDQU   X0, 288(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
+	VMOVDQU   X0, 320(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
+	VMOVDQU   X0, 352(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
+	VMOVDQU   X0, 384(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
+	VMOVDQU   X0, 416(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
+	VMOVDQU   X0, 448(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
+	VMOVDQU   X0, 480(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VPMOVZXWD (DI), Y8
+	VPMOVZXWD 32(DI), Y9
+	VPMOVZXWD 64(DI), Y11
+	VPSLLD    $0x10, Y11, Y11
+	VPOR      Y11, Y9, Y9
+	VPSHUFB   twiceAVXVNNI<>+0(SB), Y8, Y8
+	VPSRLW    $0x04, Y8, Y11
+	VPAND     evenBytesAVXVNNI<>+0(SB), Y8, Y8
+	VPAND     oddBytesAVXVNNI<>+0(SB), Y11, Y11
+	VPOR      Y11, Y8, Y8
+	VPSLLW    $0x00, Y9, Y10
+	VPAND     lowerFourAVXVNNI<>+0(SB), Y10, Y10
+	VPSLLW    $0x04, Y8, Y11
+	VPAND     upperTwoAVXVNNI<>+0(SB), Y11, Y11
+	VPOR      Y11, Y10, Y10
+	VPSUBB    thirtyTwoAVXVNNI<>+0(SB), Y10, Y10
+	VPSHUFB   signed0AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 768(SP)
+	VPSHUFB   signed1AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 832(SP)
+	VPSHUFB   signed2AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 896(SP)
+	VPSHUFB   signed3AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 960(SP)
+	VPSHUFB   signedPairs0AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1024(SP)
+	VPSHUFB   signedPairs1AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1056(SP)
+	VPSRLW    $0x04, Y9, Y10
+	VPAND     lowerFourAVXVNNI<>+0(SB), Y10, Y10
+	VPSLLW    $0x02, Y8, Y11
+	VPAND     upperTwoAVXVNNI<>+0(SB), Y11, Y11
+	VPOR      Y11, Y10, Y10
+	VPSUBB    thirtyTwoAVXVNNI<>+0(SB), Y10, Y10
+	VPSHUFB   signed0AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 800(SP)
+	VPSHUFB   signed1AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 864(SP)
+	VPSHUFB   signed2AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 928(SP)
+	VPSHUFB   signed3AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 992(SP)
+	VPSHUFB   signedPairs0AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1088(SP)
+	VPSHUFB   signedPairs1AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1120(SP)
+	VPXOR     Y8, Y8, Y8
+	VMOVDQU   Y8, 512(SP)
+	VMOVDQU   Y8, 544(SP)
+	VMOVDQU   Y8, 576(SP)
+	VMOVDQU   Y8, 608(SP)
+	VMOVDQU   Y8, 640(SP)
+	VMOVDQU   Y8, 672(SP)
+	VMOVDQU   Y8, 704(SP)
+	VMOVDQU   Y8, 736(SP)
+	LEAQ      iq4_xsStepsAVXVNNI<>+0(SB), R13
+	XORL      CX, CX
+
+step:
+	LEAQ         (CX)(CX*1), DX
+	LEAQ         (AX)(DX*8), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
+	MOVL         (R13)(CX*1), DX
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSLLW       $0x00, Y0, Y0
+	VPAND        Y12, Y0, Y0
+	VPSHUFB      Y0, Y13, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSLLW       $0x00, Y1, Y1
+	VPAND        Y12, Y1, Y1
+	VPSHUFB      Y1, Y13, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSLLW       $0x00, Y2, Y2
+	VPAND        Y12, Y2, Y2
+	VPSHUFB      Y2, Y13, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSLLW       $0x00, Y3, Y3
+	VPAND        Y12, Y3, Y3
+	VPSHUFB      Y3, Y13, Y3
+	VMOVDQU      (AX)(DX*1), Y4
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        Y12, Y4, Y4
+	VPSHUFB      Y4, Y13, Y4
+	VMOVDQU      64(AX)(DX*1), Y5
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        Y12, Y5, Y5
+	VPSHUFB      Y5, Y13, Y5
+	VMOVDQU      128(AX)(DX*1), Y6
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        Y12, Y6, Y6
+	VPSHUFB      Y6, Y13, Y6
+	VMOVDQU      192(AX)(DX*1), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        Y12, Y7, Y7
+	VPSHUFB      Y7, Y13, Y7
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      768(SP)(CX*2), Y8, Y8
+	VPADDD       512(SP), Y8, Y8
+	VMOVDQU      Y8, 512(SP)
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      768(SP)(CX*2), Y8, Y8
+	VPADDD       544(SP), Y8, Y8
+	VMOVDQU      Y8, 544(SP)
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      768(SP)(CX*2), Y8, Y8
+	VPADDD       576(SP), Y8, Y8
+	VMOVDQU      Y8, 576(SP)
+	ADDQ         R9, SI
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      768(SP)(CX*2), Y8, Y8
+	VPADDD       608(SP), Y8, Y8
+	VMOVDQU      Y8, 608(SP)
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      768(SP)(CX*2), Y8, Y8
+	VPADDD       640(SP), Y8, Y8
+	VMOVDQU      Y8, 640(SP)
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      768(SP)(CX*2), Y8, Y8
+	VPADDD       672(SP), Y8, Y8
+	VMOVDQU      Y8, 672(SP)
+	ADDQ         R9, SI
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      768(SP)(CX*2), Y8, Y8
+	VPADDD       704(SP), Y8, Y8
+	VMOVDQU      Y8, 704(SP)
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      768(SP)(CX*2), Y8, Y8
+	VPADDD       736(SP), Y8, Y8
+	VMOVDQU      Y8, 736(SP)
+	SUBQ         R9, SI
+	SUBQ         R9, SI
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          step
+	MOVQ         R10, R13
+	VCVTPH2PS    (BX), Y11
+	VMOVDQU      512(SP), Y8
+	VPBROADCASTD 256(SP), Y9
+	VPMADDWD     1024(SP), Y9, Y9
+	VPBROADCASTD 260(SP), Y10
+	VPMADDWD     1056(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 264(SP), Y10
+	VPMADDWD     1088(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 268(SP), Y10
+	VPMADDWD     1120(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  (SP), Y10, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         R11, R13
+	VMOVDQU      544(SP), Y8
+	VPBROADCASTD 288(SP), Y9
+	VPMADDWD     1024(SP), Y9, Y9
+	VPBROADCASTD 292(SP), Y10
+	VPMADDWD     1056(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 296(SP), Y10
+	VPMADDWD     1088(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 300(SP), Y10
+	VPMADDWD     1120(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  32(SP), Y10, Y8
+	VMOVUPS      Y8, 32(SP)
+	ADDQ         R11, R13
+	VMOVDQU      576(SP), Y8
+	VPBROADCASTD 320(SP), Y9
+	VPMADDWD     1024(SP), Y9, Y9
+	VPBROADCASTD 324(SP), Y10
+	VPMADDWD     1056(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 328(SP), Y10
+	VPMADDWD     1088(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 332(SP), Y10
+	VPMADDWD     1120(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  64(SP), Y10, Y8
+	VMOVUPS      Y8, 64(SP)
+	ADDQ         R11, R13
+	VMOVDQU      608(SP), Y8
+	VPBROADCASTD 352(SP), Y9
+	VPMADDWD     1024(SP), Y9, Y9
+	VPBROADCASTD 356(SP), Y10
+	VPMADDWD     1056(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 360(SP), Y10
+	VPMADDWD     1088(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 364(SP), Y10
+	VPMADDWD     1120(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  96(SP), Y10, Y8
+	VMOVUPS      Y8, 96(SP)
+	ADDQ         R11, R13
+	VMOVDQU      640(SP), Y8
+	VPBROADCASTD 384(SP), Y9
+	VPMADDWD     1024(SP), Y9, Y9
+	VPBROADCASTD 388(SP), Y10
+	VPMADDWD     1056(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 392(SP), Y10
+	VPMADDWD     1088(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 396(SP), Y10
+	VPMADDWD     1120(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  128(SP), Y10, Y8
+	VMOVUPS      Y8, 128(SP)
+	ADDQ         R11, R13
+	VMOVDQU      672(SP), Y8
+	VPBROADCASTD 416(SP), Y9
+	VPMADDWD     1024(SP), Y9, Y9
+	VPBROADCASTD 420(SP), Y10
+	VPMADDWD     1056(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 424(SP), Y10
+	VPMADDWD     1088(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 428(SP), Y10
+	VPMADDWD     1120(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  160(SP), Y10, Y8
+	VMOVUPS      Y8, 160(SP)
+	ADDQ         R11, R13
+	VMOVDQU      704(SP), Y8
+	VPBROADCASTD 448(SP), Y9
+	VPMADDWD     1024(SP), Y9, Y9
+	VPBROADCASTD 452(SP), Y10
+	VPMADDWD     1056(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 456(SP), Y10
+	VPMADDWD     1088(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 460(SP), Y10
+	VPMADDWD     1120(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  192(SP), Y10, Y8
+	VMOVUPS      Y8, 192(SP)
+	ADDQ         R11, R13
+	VMOVDQU      736(SP), Y8
+	VPBROADCASTD 480(SP), Y9
+	VPMADDWD     1024(SP), Y9, Y9
+	VPBROADCASTD 484(SP), Y10
+	VPMADDWD     1056(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 488(SP), Y10
+	VPMADDWD     1088(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 492(SP), Y10
+	VPMADDWD     1120(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  224(SP), Y10, Y8
+	VMOVUPS      Y8, 224(SP)
+	ADDQ         $0x00000060, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000800, AX
+	ADDQ         $0x20, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      160(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      192(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      224(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func iq4_xsAVXVNNIx7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
+TEXT ·iq4_xsAVXVNNIx7(SB), $1056-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	VMOVUPS      Y0, 160(SP)
+	VMOVUPS      Y0, 192(SP)
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	VMOVDQU      raisedValuesAVXVNNI<>+0(SB), Y13
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+
+block:
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
+	VMOVDQU   X0, 224(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
+	VMOVDQU   X0, 256(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
+	VMOVDQU   X0, 288(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
+	VMOVDQU   X0, 320(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
+	VMOVDQU   X0, 352(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
+	VMOVDQU   X0, 384(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
+	VMOVDQU   X0, 416(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VPMOVZXWD (DI), Y8
+	VPMOVZXWD 32(DI), Y9
+	VPMOVZXWD 64(DI), Y11
+	VPSLLD    $0x10, Y11, Y11
+	VPOR      Y11, Y9, Y9
+	VPSHUFB   twiceAVXVNNI<>+0(SB), Y8, Y8
+	VPSRLW    $0x04, Y8, Y11
+	VPAND     evenBytesAVXVNNI<>+0(SB), Y8, Y8
+	VPAND     oddBytesAVXVNNI<>+0(SB), Y11, Y11
+	VPOR      Y11, Y8, Y8
+	VPSLLW    $0x00, Y9, Y10
+	VPAND     lowerFourAVXVNNI<>+0(SB), Y10, Y10
+	VPSLLW    $0x04, Y8, Y11
+	VPAND     upperTwoAVXVNNI<>+0(SB), Y11, Y11
+	VPOR      Y11, Y10, Y10
+	VPSUBB    thirtyTwoAVXVNNI<>+0(SB), Y10, Y10
+	VPSHUFB   signed0AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 672(SP)
+	VPSHUFB   signed1AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 736(SP)
+	VPSHUFB   signed2AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 800(SP)
+	VPSHUFB   signed3AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 864(SP)
+	VPSHUFB   signedPairs0AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 928(SP)
+	VPSHUFB   signedPairs1AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 960(SP)
+	VPSRLW    $0x04, Y9, Y10
+	VPAND     lowerFourAVXVNNI<>+0(SB), Y10, Y10
+	VPSLLW    $0x02, Y8, Y11
+	VPAND     upperTwoAVXVNNI<>+0(SB), Y11, Y11
+	VPOR      Y11, Y10, Y10
+	VPSUBB    thirtyTwoAVXVNNI<>+0(SB), Y10, Y10
+	VPSHUFB   signed0AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 704(SP)
+	VPSHUFB   signed1AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 768(SP)
+	VPSHUFB   signed2AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 832(SP)
+	VPSHUFB   signed3AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 896(SP)
+	VPSHUFB   signedPairs0AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 992(SP)
+	VPSHUFB   signedPairs1AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 1024(SP)
+	VPXOR     Y8, Y8, Y8
+	VMOVDQU   Y8, 448(SP)
+	VMOVDQU   Y8, 480(SP)
+	VMOVDQU   Y8, 512(SP)
+	VMOVDQU   Y8, 544(SP)
+	VMOVDQU   Y8, 576(SP)
+	VMOVDQU   Y8, 608(SP)
+	VMOVDQU   Y8, 640(SP)
+	LEAQ      iq4_xsStepsAVXVNNI<>+0(SB), R13
+	XORL      CX, CX
+
+step:
+	LEAQ         (CX)(CX*1), DX
+	LEAQ         (AX)(DX*8), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
+	MOVL         (R13)(CX*1), DX
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSLLW       $0x00, Y0, Y0
+	VPAND        Y12, Y0, Y0
+	VPSHUFB      Y0, Y13, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSLLW       $0x00, Y1, Y1
+	VPAND        Y12, Y1, Y1
+	VPSHUFB      Y1, Y13, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSLLW       $0x00, Y2, Y2
+	VPAND        Y12, Y2, Y2
+	VPSHUFB      Y2, Y13, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSLLW       $0x00, Y3, Y3
+	VPAND        Y12, Y3, Y3
+	VPSHUFB      Y3, Y13, Y3
+	VMOVDQU      (AX)(DX*1), Y4
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        Y12, Y4, Y4
+	VPSHUFB      Y4, Y13, Y4
+	VMOVDQU      64(AX)(DX*1), Y5
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        Y12, Y5, Y5
+	VPSHUFB      Y5, Y13, Y5
+	VMOVDQU      128(AX)(DX*1), Y6
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        Y12, Y6, Y6
+	VPSHUFB      Y6, Y13, Y6
+	VMOVDQU      192(AX)(DX*1), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        Y12, Y7, Y7
+	VPSHUFB      Y7, Y13, Y7
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      672(SP)(CX*2), Y8, Y8
+	VPADDD       448(SP), Y8, Y8
+	VMOVDQU      Y8, 448(SP)
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      672(SP)(CX*2), Y8, Y8
+	VPADDD       480(SP), Y8, Y8
+	VMOVDQU      Y8, 480(SP)
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      672(SP)(CX*2), Y8, Y8
+	VPADDD       512(SP), Y8, Y8
+	VMOVDQU      Y8, 512(SP)
+	ADDQ         R9, SI
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      672(SP)(CX*2), Y8, Y8
+	VPADDD       544(SP), Y8, Y8
+	VMOVDQU      Y8, 544(SP)
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      672(SP)(CX*2), Y8, Y8
+	VPADDD       576(SP), Y8, Y8
+	VMOVDQU      Y8, 576(SP)
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      672(SP)(CX*2), Y8, Y8
+	VPADDD       608(SP), Y8, Y8
+	VMOVDQU      Y8, 608(SP)
+	ADDQ         R9, SI
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      672(SP)(CX*2), Y8, Y8
+	VPADDD       640(SP), Y8, Y8
+	VMOVDQU      Y8, 640(SP)
+	SUBQ         R9, SI
+	SUBQ         R9, SI
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          step
+	MOVQ         R10, R13
+	VCVTPH2PS    (BX), Y11
+	VMOVDQU      448(SP), Y8
+	VPBROADCASTD 224(SP), Y9
+	VPMADDWD     928(SP), Y9, Y9
+	VPBROADCASTD 228(SP), Y10
+	VPMADDWD     960(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 232(SP), Y10
+	VPMADDWD     992(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 236(SP), Y10
+	VPMADDWD     1024(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  (SP), Y10, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         R11, R13
+	VMOVDQU      480(SP), Y8
+	VPBROADCASTD 256(SP), Y9
+	VPMADDWD     928(SP), Y9, Y9
+	VPBROADCASTD 260(SP), Y10
+	VPMADDWD     960(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 264(SP), Y10
+	VPMADDWD     992(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 268(SP), Y10
+	VPMADDWD     1024(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  32(SP), Y10, Y8
+	VMOVUPS      Y8, 32(SP)
+	ADDQ         R11, R13
+	VMOVDQU      512(SP), Y8
+	VPBROADCASTD 288(SP), Y9
+	VPMADDWD     928(SP), Y9, Y9
+	VPBROADCASTD 292(SP), Y10
+	VPMADDWD     960(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 296(SP), Y10
+	VPMADDWD     992(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 300(SP), Y10
+	VPMADDWD     1024(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  64(SP), Y10, Y8
+	VMOVUPS      Y8, 64(SP)
+	ADDQ         R11, R13
+	VMOVDQU      544(SP), Y8
+	VPBROADCASTD 320(SP), Y9
+	VPMADDWD     928(SP), Y9, Y9
+	VPBROADCASTD 324(SP), Y10
+	VPMADDWD     960(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 328(SP), Y10
+	VPMADDWD     992(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 332(SP), Y10
+	VPMADDWD     1024(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  96(SP), Y10, Y8
+	VMOVUPS      Y8, 96(SP)
+	ADDQ         R11, R13
+	VMOVDQU      576(SP), Y8
+	VPBROADCASTD 352(SP), Y9
+	VPMADDWD     928(SP), Y9, Y9
+	VPBROADCASTD 356(SP), Y10
+	VPMADDWD     960(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 360(SP), Y10
+	VPMADDWD     992(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 364(SP), Y10
+	VPMADDWD     1024(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  128(SP), Y10, Y8
+	VMOVUPS      Y8, 128(SP)
+	ADDQ         R11, R13
+	VMOVDQU      608(SP), Y8
+	VPBROADCASTD 384(SP), Y9
+	VPMADDWD     928(SP), Y9, Y9
+	VPBROADCASTD 388(SP), Y10
+	VPMADDWD     960(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 392(SP), Y10
+	VPMADDWD     992(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 396(SP), Y10
+	VPMADDWD     1024(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  160(SP), Y10, Y8
+	VMOVUPS      Y8, 160(SP)
+	ADDQ         R11, R13
+	VMOVDQU      640(SP), Y8
+	VPBROADCASTD 416(SP), Y9
+	VPMADDWD     928(SP), Y9, Y9
+	VPBROADCASTD 420(SP), Y10
+	VPMADDWD     960(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 424(SP), Y10
+	VPMADDWD     992(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 428(SP), Y10
+	VPMADDWD     1024(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  192(SP), Y10, Y8
+	VMOVUPS      Y8, 192(SP)
+	ADDQ         $0x00000060, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000800, AX
+	ADDQ         $0x20, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      160(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      192(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func iq4_xsAVXVNNIx6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
+TEXT ·iq4_xsAVXVNNIx6(SB), $960-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	VMOVUPS      Y0, 160(SP)
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	VMOVDQU      raisedValuesAVXVNNI<>+0(SB), Y13
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+
+block:
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
+	VMOVDQU   X0, 192(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
+	VMOVDQU   X0, 224(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
+	VMOVDQU   X0, 256(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
+	VMOVDQU   X0, 288(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
+	VMOVDQU   X0, 320(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
+	VMOVDQU   X0, 352(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VPMOVZXWD (DI), Y8
+	VPMOVZXWD 32(DI), Y9
+	VPMOVZXWD 64(DI), Y11
+	VPSLLD    $0x10, Y11, Y11
+	VPOR      Y11, Y9, Y9
+	VPSHUFB   twiceAVXVNNI<>+0(SB), Y8, Y8
+	VPSRLW    $0x04, Y8, Y11
+	VPAND     evenBytesAVXVNNI<>+0(SB), Y8, Y8
+	VPAND     oddBytesAVXVNNI<>+0(SB), Y11, Y11
+	VPOR      Y11, Y8, Y8
+	VPSLLW    $0x00, Y9, Y10
+	VPAND     lowerFourAVXVNNI<>+0(SB), Y10, Y10
+	VPSLLW    $0x04, Y8, Y11
+	VPAND     upperTwoAVXVNNI<>+0(SB), Y11, Y11
+	VPOR      Y11, Y10, Y10
+	VPSUBB    thirtyTwoAVXVNNI<>+0(SB), Y10, Y10
+	VPSHUFB   signed0AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 576(SP)
+	VPSHUFB   signed1AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 640(SP)
+	VPSHUFB   signed2AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 704(SP)
+	VPSHUFB   signed3AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 768(SP)
+	VPSHUFB   signedPairs0AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 832(SP)
+	VPSHUFB   signedPairs1AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 864(SP)
+	VPSRLW    $0x04, Y9, Y10
+	VPAND     lowerFourAVXVNNI<>+0(SB), Y10, Y10
+	VPSLLW    $0x02, Y8, Y11
+	VPAND     upperTwoAVXVNNI<>+0(SB), Y11, Y11
+	VPOR      Y11, Y10, Y10
+	VPSUBB    thirtyTwoAVXVNNI<>+0(SB), Y10, Y10
+	VPSHUFB   signed0AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 608(SP)
+	VPSHUFB   signed1AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 672(SP)
+	VPSHUFB   signed2AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 736(SP)
+	VPSHUFB   signed3AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 800(SP)
+	VPSHUFB   signedPairs0AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 896(SP)
+	VPSHUFB   signedPairs1AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 928(SP)
+	VPXOR     Y8, Y8, Y8
+	VMOVDQU   Y8, 384(SP)
+	VMOVDQU   Y8, 416(SP)
+	VMOVDQU   Y8, 448(SP)
+	VMOVDQU   Y8, 480(SP)
+	VMOVDQU   Y8, 512(SP)
+	VMOVDQU   Y8, 544(SP)
+	LEAQ      iq4_xsStepsAVXVNNI<>+0(SB), R13
+	XORL      CX, CX
+
+step:
+	LEAQ         (CX)(CX*1), DX
+	LEAQ         (AX)(DX*8), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
+	MOVL         (R13)(CX*1), DX
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSLLW       $0x00, Y0, Y0
+	VPAND        Y12, Y0, Y0
+	VPSHUFB      Y0, Y13, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSLLW       $0x00, Y1, Y1
+	VPAND        Y12, Y1, Y1
+	VPSHUFB      Y1, Y13, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSLLW       $0x00, Y2, Y2
+	VPAND        Y12, Y2, Y2
+	VPSHUFB      Y2, Y13, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSLLW       $0x00, Y3, Y3
+	VPAND        Y12, Y3, Y3
+	VPSHUFB      Y3, Y13, Y3
+	VMOVDQU      (AX)(DX*1), Y4
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        Y12, Y4, Y4
+	VPSHUFB      Y4, Y13, Y4
+	VMOVDQU      64(AX)(DX*1), Y5
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        Y12, Y5, Y5
+	VPSHUFB      Y5, Y13, Y5
+	VMOVDQU      128(AX)(DX*1), Y6
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        Y12, Y6, Y6
+	VPSHUFB      Y6, Y13, Y6
+	VMOVDQU      192(AX)(DX*1), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        Y12, Y7, Y7
+	VPSHUFB      Y7, Y13, Y7
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      576(SP)(CX*2), Y8, Y8
+	VPADDD       384(SP), Y8, Y8
+	VMOVDQU      Y8, 384(SP)
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      576(SP)(CX*2), Y8, Y8
+	VPADDD       416(SP), Y8, Y8
+	VMOVDQU      Y8, 416(SP)
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      576(SP)(CX*2), Y8, Y8
+	VPADDD       448(SP), Y8, Y8
+	VMOVDQU      Y8, 448(SP)
+	ADDQ         R9, SI
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      576(SP)(CX*2), Y8, Y8
+	VPADDD       480(SP), Y8, Y8
+	VMOVDQU      Y8, 480(SP)
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      576(SP)(CX*2), Y8, Y8
+	VPADDD       512(SP), Y8, Y8
+	VMOVDQU      Y8, 512(SP)
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      576(SP)(CX*2), Y8, Y8
+	VPADDD       544(SP), Y8, Y8
+	VMOVDQU      Y8, 544(SP)
+	SUBQ         R9, SI
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          step
+	MOVQ         R10, R13
+	VCVTPH2PS    (BX), Y11
+	VMOVDQU      384(SP), Y8
+	VPBROADCASTD 192(SP), Y9
+	VPMADDWD     832(SP), Y9, Y9
+	VPBROADCASTD 196(SP), Y10
+	VPMADDWD     864(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 200(SP), Y10
+	VPMADDWD     896(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 204(SP), Y10
+	VPMADDWD     928(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  (SP), Y10, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         R11, R13
+	VMOVDQU      416(SP), Y8
+	VPBROADCASTD 224(SP), Y9
+	VPMADDWD     832(SP), Y9, Y9
+	VPBROADCASTD 228(SP), Y10
+	VPMADDWD     864(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 232(SP), Y10
+	VPMADDWD     896(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 236(SP), Y10
+	VPMADDWD     928(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  32(SP), Y10, Y8
+	VMOVUPS      Y8, 32(SP)
+	ADDQ         R11, R13
+	VMOVDQU      448(SP), Y8
+	VPBROADCASTD 256(SP), Y9
+	VPMADDWD     832(SP), Y9, Y9
+	VPBROADCASTD 260(SP), Y10
+	VPMADDWD     864(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 264(SP), Y10
+	VPMADDWD     896(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 268(SP), Y10
+	VPMADDWD     928(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  64(SP), Y10, Y8
+	VMOVUPS      Y8, 64(SP)
+	ADDQ         R11, R13
+	VMOVDQU      480(SP), Y8
+	VPBROADCASTD 288(SP), Y9
+	VPMADDWD     832(SP), Y9, Y9
+	VPBROADCASTD 292(SP), Y10
+	VPMADDWD     864(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 296(SP), Y10
+	VPMADDWD     896(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 300(SP), Y10
+	VPMADDWD     928(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  96(SP), Y10, Y8
+	VMOVUPS      Y8, 96(SP)
+	ADDQ         R11, R13
+	VMOVDQU      512(SP), Y8
+	VPBROADCASTD 320(SP), Y9
+	VPMADDWD     832(SP), Y9, Y9
+	VPBROADCASTD 324(SP), Y10
+	VPMADDWD     864(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 328(SP), Y10
+	VPMADDWD     896(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 332(SP), Y10
+	VPMADDWD     928(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  128(SP), Y10, Y8
+	VMOVUPS      Y8, 128(SP)
+	ADDQ         R11, R13
+	VMOVDQU      544(SP), Y8
+	VPBROADCASTD 352(SP), Y9
+	VPMADDWD     832(SP), Y9, Y9
+	VPBROADCASTD 356(SP), Y10
+	VPMADDWD     864(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 360(SP), Y10
+	VPMADDWD     896(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 364(SP), Y10
+	VPMADDWD     928(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  160(SP), Y10, Y8
+	VMOVUPS      Y8, 160(SP)
+	ADDQ         $0x00000060, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000800, AX
+	ADDQ         $0x20, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      160(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func iq4_xsAVXVNNIx5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
+TEXT ·iq4_xsAVXVNNIx5(SB), $864-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	VMOVDQU      raisedValuesAVXVNNI<>+0(SB), Y13
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+
+block:
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
+	VMOVDQU   X0, 160(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
+	VMOVDQU   X0, 192(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
+	VMOVDQU   X0, 224(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
+	VMOVDQU   X0, 256(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
+	VMOVDQU   X0, 288(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VPMOVZXWD (DI), Y8
+	VPMOVZXWD 32(DI), Y9
+	VPMOVZXWD 64(DI), Y11
+	VPSLLD    $0x10, Y11, Y11
+	VPOR      Y11, Y9, Y9
+	VPSHUFB   twiceAVXVNNI<>+0(SB), Y8, Y8
+	VPSRLW    $0x04, Y8, Y11
+	VPAND     evenBytesAVXVNNI<>+0(SB), Y8, Y8
+	VPAND     oddBytesAVXVNNI<>+0(SB), Y11, Y11
+	VPOR      Y11, Y8, Y8
+	VPSLLW    $0x00, Y9, Y10
+	VPAND     lowerFourAVXVNNI<>+0(SB), Y10, Y10
+	VPSLLW    $0x04, Y8, Y11
+	VPAND     upperTwoAVXVNNI<>+0(SB), Y11, Y11
+	VPOR      Y11, Y10, Y10
+	VPSUBB    thirtyTwoAVXVNNI<>+0(SB), Y10, Y10
+	VPSHUFB   signed0AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 480(SP)
+	VPSHUFB   signed1AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 544(SP)
+	VPSHUFB   signed2AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 608(SP)
+	VPSHUFB   signed3AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 672(SP)
+	VPSHUFB   signedPairs0AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 736(SP)
+	VPSHUFB   signedPairs1AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 768(SP)
+	VPSRLW    $0x04, Y9, Y10
+	VPAND     lowerFourAVXVNNI<>+0(SB), Y10, Y10
+	VPSLLW    $0x02, Y8, Y11
+	VPAND     upperTwoAVXVNNI<>+0(SB), Y11, Y11
+	VPOR      Y11, Y10, Y10
+	VPSUBB    thirtyTwoAVXVNNI<>+0(SB), Y10, Y10
+	VPSHUFB   signed0AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 512(SP)
+	VPSHUFB   signed1AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 576(SP)
+	VPSHUFB   signed2AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 640(SP)
+	VPSHUFB   signed3AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 704(SP)
+	VPSHUFB   signedPairs0AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 800(SP)
+	VPSHUFB   signedPairs1AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 832(SP)
+	VPXOR     Y8, Y8, Y8
+	VMOVDQU   Y8, 320(SP)
+	VMOVDQU   Y8, 352(SP)
+	VMOVDQU   Y8, 384(SP)
+	VMOVDQU   Y8, 416(SP)
+	VMOVDQU   Y8, 448(SP)
+	LEAQ      iq4_xsStepsAVXVNNI<>+0(SB), R13
+	XORL      CX, CX
+
+step:
+	LEAQ         (CX)(CX*1), DX
+	LEAQ         (AX)(DX*8), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
+	MOVL         (R13)(CX*1), DX
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSLLW       $0x00, Y0, Y0
+	VPAND        Y12, Y0, Y0
+	VPSHUFB      Y0, Y13, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSLLW       $0x00, Y1, Y1
+	VPAND        Y12, Y1, Y1
+	VPSHUFB      Y1, Y13, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSLLW       $0x00, Y2, Y2
+	VPAND        Y12, Y2, Y2
+	VPSHUFB      Y2, Y13, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSLLW       $0x00, Y3, Y3
+	VPAND        Y12, Y3, Y3
+	VPSHUFB      Y3, Y13, Y3
+	VMOVDQU      (AX)(DX*1), Y4
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        Y12, Y4, Y4
+	VPSHUFB      Y4, Y13, Y4
+	VMOVDQU      64(AX)(DX*1), Y5
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        Y12, Y5, Y5
+	VPSHUFB      Y5, Y13, Y5
+	VMOVDQU      128(AX)(DX*1), Y6
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        Y12, Y6, Y6
+	VPSHUFB      Y6, Y13, Y6
+	VMOVDQU      192(AX)(DX*1), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        Y12, Y7, Y7
+	VPSHUFB      Y7, Y13, Y7
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      480(SP)(CX*2), Y8, Y8
+	VPADDD       320(SP), Y8, Y8
+	VMOVDQU      Y8, 320(SP)
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      480(SP)(CX*2), Y8, Y8
+	VPADDD       352(SP), Y8, Y8
+	VMOVDQU      Y8, 352(SP)
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      480(SP)(CX*2), Y8, Y8
+	VPADDD       384(SP), Y8, Y8
+	VMOVDQU      Y8, 384(SP)
+	ADDQ         R9, SI
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      480(SP)(CX*2), Y8, Y8
+	VPADDD       416(SP), Y8, Y8
+	VMOVDQU      Y8, 416(SP)
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      480(SP)(CX*2), Y8, Y8
+	VPADDD       448(SP), Y8, Y8
+	VMOVDQU      Y8, 448(SP)
+	SUBQ         R9, SI
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          step
+	MOVQ         R10, R13
+	VCVTPH2PS    (BX), Y11
+	VMOVDQU      320(SP), Y8
+	VPBROADCASTD 160(SP), Y9
+	VPMADDWD     736(SP), Y9, Y9
+	VPBROADCASTD 164(SP), Y10
+	VPMADDWD     768(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 168(SP), Y10
+	VPMADDWD     800(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 172(SP), Y10
+	VPMADDWD     832(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  (SP), Y10, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         R11, R13
+	VMOVDQU      352(SP), Y8
+	VPBROADCASTD 192(SP), Y9
+	VPMADDWD     736(SP), Y9, Y9
+	VPBROADCASTD 196(SP), Y10
+	VPMADDWD     768(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 200(SP), Y10
+	VPMADDWD     800(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 204(SP), Y10
+	VPMADDWD     832(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  32(SP), Y10, Y8
+	VMOVUPS      Y8, 32(SP)
+	ADDQ         R11, R13
+	VMOVDQU      384(SP), Y8
+	VPBROADCASTD 224(SP), Y9
+	VPMADDWD     736(SP), Y9, Y9
+	VPBROADCASTD 228(SP), Y10
+	VPMADDWD     768(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 232(SP), Y10
+	VPMADDWD     800(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 236(SP), Y10
+	VPMADDWD     832(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  64(SP), Y10, Y8
+	VMOVUPS      Y8, 64(SP)
+	ADDQ         R11, R13
+	VMOVDQU      416(SP), Y8
+	VPBROADCASTD 256(SP), Y9
+	VPMADDWD     736(SP), Y9, Y9
+	VPBROADCASTD 260(SP), Y10
+	VPMADDWD     768(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 264(SP), Y10
+	VPMADDWD     800(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 268(SP), Y10
+	VPMADDWD     832(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  96(SP), Y10, Y8
+	VMOVUPS      Y8, 96(SP)
+	ADDQ         R11, R13
+	VMOVDQU      448(SP), Y8
+	VPBROADCASTD 288(SP), Y9
+	VPMADDWD     736(SP), Y9, Y9
+	VPBROADCASTD 292(SP), Y10
+	VPMADDWD     768(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 296(SP), Y10
+	VPMADDWD     800(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 300(SP), Y10
+	VPMADDWD     832(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  128(SP), Y10, Y8
+	VMOVUPS      Y8, 128(SP)
+	ADDQ         $0x00000060, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000800, AX
+	ADDQ         $0x20, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func iq4_xsAVXVNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
+TEXT ·iq4_xsAVXVNNIx4(SB), $768-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	VMOVDQU      raisedValuesAVXVNNI<>+0(SB), Y13
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+
+block:
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
+	VMOVDQU   X0, 128(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
+	VMOVDQU   X0, 160(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
+	VMOVDQU   X0, 192(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
+	VMOVDQU   X0, 224(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VPMOVZXWD (DI), Y8
+	VPMOVZXWD 32(DI), Y9
+	VPMOVZXWD 64(DI), Y11
+	VPSLLD    $0x10, Y11, Y11
+	VPOR      Y11, Y9, Y9
+	VPSHUFB   twiceAVXVNNI<>+0(SB), Y8, Y8
+	VPSRLW    $0x04, Y8, Y11
+	VPAND     evenBytesAVXVNNI<>+0(SB), Y8, Y8
+	VPAND     oddBytesAVXVNNI<>+0(SB), Y11, Y11
+	VPOR      Y11, Y8, Y8
+	VPSLLW    $0x00, Y9, Y10
+	VPAND     lowerFourAVXVNNI<>+0(SB), Y10, Y10
+	VPSLLW    $0x04, Y8, Y11
+	VPAND     upperTwoAVXVNNI<>+0(SB), Y11, Y11
+	VPOR      Y11, Y10, Y10
+	VPSUBB    thirtyTwoAVXVNNI<>+0(SB), Y10, Y10
+	VPSHUFB   signed0AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 384(SP)
+	VPSHUFB   signed1AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 448(SP)
+	VPSHUFB   signed2AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 512(SP)
+	VPSHUFB   signed3AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 576(SP)
+	VPSHUFB   signedPairs0AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 640(SP)
+	VPSHUFB   signedPairs1AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 672(SP)
+	VPSRLW    $0x04, Y9, Y10
+	VPAND     lowerFourAVXVNNI<>+0(SB), Y10, Y10
+	VPSLLW    $0x02, Y8, Y11
+	VPAND     upperTwoAVXVNNI<>+0(SB), Y11, Y11
+	VPOR      Y11, Y10, Y10
+	VPSUBB    thirtyTwoAVXVNNI<>+0(SB), Y10, Y10
+	VPSHUFB   signed0AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 416(SP)
+	VPSHUFB   signed1AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 480(SP)
+	VPSHUFB   signed2AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 544(SP)
+	VPSHUFB   signed3AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 608(SP)
+	VPSHUFB   signedPairs0AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 704(SP)
+	VPSHUFB   signedPairs1AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 736(SP)
+	VPXOR     Y8, Y8, Y8
+	VMOVDQU   Y8, 256(SP)
+	VMOVDQU   Y8, 288(SP)
+	VMOVDQU   Y8, 320(SP)
+	VMOVDQU   Y8, 352(SP)
+	LEAQ      iq4_xsStepsAVXVNNI<>+0(SB), R13
+	XORL      CX, CX
+
+step:
+	LEAQ         (CX)(CX*1), DX
+	LEAQ         (AX)(DX*8), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
+	MOVL         (R13)(CX*1), DX
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSLLW       $0x00, Y0, Y0
+	VPAND        Y12, Y0, Y0
+	VPSHUFB      Y0, Y13, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSLLW       $0x00, Y1, Y1
+	VPAND        Y12, Y1, Y1
+	VPSHUFB      Y1, Y13, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSLLW       $0x00, Y2, Y2
+	VPAND        Y12, Y2, Y2
+	VPSHUFB      Y2, Y13, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSLLW       $0x00, Y3, Y3
+	VPAND        Y12, Y3, Y3
+	VPSHUFB      Y3, Y13, Y3
+	VMOVDQU      (AX)(DX*1), Y4
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        Y12, Y4, Y4
+	VPSHUFB      Y4, Y13, Y4
+	VMOVDQU      64(AX)(DX*1), Y5
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        Y12, Y5, Y5
+	VPSHUFB      Y5, Y13, Y5
+	VMOVDQU      128(AX)(DX*1), Y6
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        Y12, Y6, Y6
+	VPSHUFB      Y6, Y13, Y6
+	VMOVDQU      192(AX)(DX*1), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        Y12, Y7, Y7
+	VPSHUFB      Y7, Y13, Y7
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      384(SP)(CX*2), Y8, Y8
+	VPADDD       256(SP), Y8, Y8
+	VMOVDQU      Y8, 256(SP)
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      384(SP)(CX*2), Y8, Y8
+	VPADDD       288(SP), Y8, Y8
+	VMOVDQU      Y8, 288(SP)
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      384(SP)(CX*2), Y8, Y8
+	VPADDD       320(SP), Y8, Y8
+	VMOVDQU      Y8, 320(SP)
+	ADDQ         R9, SI
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      384(SP)(CX*2), Y8, Y8
+	VPADDD       352(SP), Y8, Y8
+	VMOVDQU      Y8, 352(SP)
+	SUBQ         R9, SI
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          step
+	MOVQ         R10, R13
+	VCVTPH2PS    (BX), Y11
+	VMOVDQU      256(SP), Y8
+	VPBROADCASTD 128(SP), Y9
+	VPMADDWD     640(SP), Y9, Y9
+	VPBROADCASTD 132(SP), Y10
+	VPMADDWD     672(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 136(SP), Y10
+	VPMADDWD     704(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 140(SP), Y10
+	VPMADDWD     736(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  (SP), Y10, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         R11, R13
+	VMOVDQU      288(SP), Y8
+	VPBROADCASTD 160(SP), Y9
+	VPMADDWD     640(SP), Y9, Y9
+	VPBROADCASTD 164(SP), Y10
+	VPMADDWD     672(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 168(SP), Y10
+	VPMADDWD     704(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 172(SP), Y10
+	VPMADDWD     736(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  32(SP), Y10, Y8
+	VMOVUPS      Y8, 32(SP)
+	ADDQ         R11, R13
+	VMOVDQU      320(SP), Y8
+	VPBROADCASTD 192(SP), Y9
+	VPMADDWD     640(SP), Y9, Y9
+	VPBROADCASTD 196(SP), Y10
+	VPMADDWD     672(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 200(SP), Y10
+	VPMADDWD     704(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 204(SP), Y10
+	VPMADDWD     736(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  64(SP), Y10, Y8
+	VMOVUPS      Y8, 64(SP)
+	ADDQ         R11, R13
+	VMOVDQU      352(SP), Y8
+	VPBROADCASTD 224(SP), Y9
+	VPMADDWD     640(SP), Y9, Y9
+	VPBROADCASTD 228(SP), Y10
+	VPMADDWD     672(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 232(SP), Y10
+	VPMADDWD     704(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 236(SP), Y10
+	VPMADDWD     736(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  96(SP), Y10, Y8
+	VMOVUPS      Y8, 96(SP)
+	ADDQ         $0x00000060, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000800, AX
+	ADDQ         $0x20, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func iq4_xsAVXVNNIx3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
+TEXT ·iq4_xsAVXVNNIx3(SB), $672-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	VMOVDQU      raisedValuesAVXVNNI<>+0(SB), Y13
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+
+block:
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
+	VMOVDQU   X0, 96(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
+	VMOVDQU   X0, 128(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
+	VMOVDQU   X0, 160(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VPMOVZXWD (DI), Y8
+	VPMOVZXWD 32(DI), Y9
+	VPMOVZXWD 64(DI), Y11
+	VPSLLD    $0x10, Y11, Y11
+	VPOR      Y11, Y9, Y9
+	VPSHUFB   twiceAVXVNNI<>+0(SB), Y8, Y8
+	VPSRLW    $0x04, Y8, Y11
+	VPAND     evenBytesAVXVNNI<>+0(SB), Y8, Y8
+	VPAND     oddBytesAVXVNNI<>+0(SB), Y11, Y11
+	VPOR      Y11, Y8, Y8
+	VPSLLW    $0x00, Y9, Y10
+	VPAND     lowerFourAVXVNNI<>+0(SB), Y10, Y10
+	VPSLLW    $0x04, Y8, Y11
+	VPAND     upperTwoAVXVNNI<>+0(SB), Y11, Y11
+	VPOR      Y11, Y10, Y10
+	VPSUBB    thirtyTwoAVXVNNI<>+0(SB), Y10, Y10
+	VPSHUFB   signed0AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 288(SP)
+	VPSHUFB   signed1AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 352(SP)
+	VPSHUFB   signed2AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 416(SP)
+	VPSHUFB   signed3AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 480(SP)
+	VPSHUFB   signedPairs0AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 544(SP)
+	VPSHUFB   signedPairs1AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 576(SP)
+	VPSRLW    $0x04, Y9, Y10
+	VPAND     lowerFourAVXVNNI<>+0(SB), Y10, Y10
+	VPSLLW    $0x02, Y8, Y11
+	VPAND     upperTwoAVXVNNI<>+0(SB), Y11, Y11
+	VPOR      Y11, Y10, Y10
+	VPSUBB    thirtyTwoAVXVNNI<>+0(SB), Y10, Y10
+	VPSHUFB   signed0AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 320(SP)
+	VPSHUFB   signed1AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 384(SP)
+	VPSHUFB   signed2AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 448(SP)
+	VPSHUFB   signed3AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 512(SP)
+	VPSHUFB   signedPairs0AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 608(SP)
+	VPSHUFB   signedPairs1AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 640(SP)
+	VPXOR     Y8, Y8, Y8
+	VMOVDQU   Y8, 192(SP)
+	VMOVDQU   Y8, 224(SP)
+	VMOVDQU   Y8, 256(SP)
+	LEAQ      iq4_xsStepsAVXVNNI<>+0(SB), R13
+	XORL      CX, CX
+
+step:
+	LEAQ         (CX)(CX*1), DX
+	LEAQ         (AX)(DX*8), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
+	MOVL         (R13)(CX*1), DX
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSLLW       $0x00, Y0, Y0
+	VPAND        Y12, Y0, Y0
+	VPSHUFB      Y0, Y13, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSLLW       $0x00, Y1, Y1
+	VPAND        Y12, Y1, Y1
+	VPSHUFB      Y1, Y13, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSLLW       $0x00, Y2, Y2
+	VPAND        Y12, Y2, Y2
+	VPSHUFB      Y2, Y13, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSLLW       $0x00, Y3, Y3
+	VPAND        Y12, Y3, Y3
+	VPSHUFB      Y3, Y13, Y3
+	VMOVDQU      (AX)(DX*1), Y4
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        Y12, Y4, Y4
+	VPSHUFB      Y4, Y13, Y4
+	VMOVDQU      64(AX)(DX*1), Y5
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        Y12, Y5, Y5
+	VPSHUFB      Y5, Y13, Y5
+	VMOVDQU      128(AX)(DX*1), Y6
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        Y12, Y6, Y6
+	VPSHUFB      Y6, Y13, Y6
+	VMOVDQU      192(AX)(DX*1), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        Y12, Y7, Y7
+	VPSHUFB      Y7, Y13, Y7
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      288(SP)(CX*2), Y8, Y8
+	VPADDD       192(SP), Y8, Y8
+	VMOVDQU      Y8, 192(SP)
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      288(SP)(CX*2), Y8, Y8
+	VPADDD       224(SP), Y8, Y8
+	VMOVDQU      Y8, 224(SP)
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*2), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      288(SP)(CX*2), Y8, Y8
+	VPADDD       256(SP), Y8, Y8
+	VMOVDQU      Y8, 256(SP)
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          step
+	MOVQ         R10, R13
+	VCVTPH2PS    (BX), Y11
+	VMOVDQU      192(SP), Y8
+	VPBROADCASTD 96(SP), Y9
+	VPMADDWD     544(SP), Y9, Y9
+	VPBROADCASTD 100(SP), Y10
+	VPMADDWD     576(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 104(SP), Y10
+	VPMADDWD     608(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 108(SP), Y10
+	VPMADDWD     640(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  (SP), Y10, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         R11, R13
+	VMOVDQU      224(SP), Y8
+	VPBROADCASTD 128(SP), Y9
+	VPMADDWD     544(SP), Y9, Y9
+	VPBROADCASTD 132(SP), Y10
+	VPMADDWD     576(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 136(SP), Y10
+	VPMADDWD     608(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 140(SP), Y10
+	VPMADDWD     640(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  32(SP), Y10, Y8
+	VMOVUPS      Y8, 32(SP)
+	ADDQ         R11, R13
+	VMOVDQU      256(SP), Y8
+	VPBROADCASTD 160(SP), Y9
+	VPMADDWD     544(SP), Y9, Y9
+	VPBROADCASTD 164(SP), Y10
+	VPMADDWD     576(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 168(SP), Y10
+	VPMADDWD     608(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 172(SP), Y10
+	VPMADDWD     640(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  64(SP), Y10, Y8
+	VMOVUPS      Y8, 64(SP)
+	ADDQ         $0x00000060, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000800, AX
+	ADDQ         $0x20, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func iq4_xsAVXVNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
+TEXT ·iq4_xsAVXVNNIx2(SB), $576-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	VMOVDQU      raisedValuesAVXVNNI<>+0(SB), Y13
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+
+block:
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
+	VMOVDQU   X0, 64(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
+	VMOVDQU   X0, 96(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VPMOVZXWD (DI), Y8
+	VPMOVZXWD 32(DI), Y9
+	VPMOVZXWD 64(DI), Y11
+	VPSLLD    $0x10, Y11, Y11
+	VPOR      Y11, Y9, Y9
+	VPSHUFB   twiceAVXVNNI<>+0(SB), Y8, Y8
+	VPSRLW    $0x04, Y8, Y11
+	VPAND     evenBytesAVXVNNI<>+0(SB), Y8, Y8
+	VPAND     oddBytesAVXVNNI<>+0(SB), Y11, Y11
+	VPOR      Y11, Y8, Y8
+	VPSLLW    $0x00, Y9, Y10
+	VPAND     lowerFourAVXVNNI<>+0(SB), Y10, Y10
+	VPSLLW    $0x04, Y8, Y11
+	VPAND     upperTwoAVXVNNI<>+0(SB), Y11, Y11
+	VPOR      Y11, Y10, Y10
+	VPSUBB    thirtyTwoAVXVNNI<>+0(SB), Y10, Y10
+	VPSHUFB   signed0AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 192(SP)
+	VPSHUFB   signed1AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 256(SP)
+	VPSHUFB   signed2AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 320(SP)
+	VPSHUFB   signed3AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 384(SP)
+	VPSHUFB   signedPairs0AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 448(SP)
+	VPSHUFB   signedPairs1AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 480(SP)
+	VPSRLW    $0x04, Y9, Y10
+	VPAND     lowerFourAVXVNNI<>+0(SB), Y10, Y10
+	VPSLLW    $0x02, Y8, Y11
+	VPAND     upperTwoAVXVNNI<>+0(SB), Y11, Y11
+	VPOR      Y11, Y10, Y10
+	VPSUBB    thirtyTwoAVXVNNI<>+0(SB), Y10, Y10
+	VPSHUFB   signed0AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 224(SP)
+	VPSHUFB   signed1AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 288(SP)
+	VPSHUFB   signed2AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 352(SP)
+	VPSHUFB   signed3AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 416(SP)
+	VPSHUFB   signedPairs0AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 512(SP)
+	VPSHUFB   signedPairs1AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 544(SP)
+	VPXOR     Y8, Y8, Y8
+	VMOVDQU   Y8, 128(SP)
+	VMOVDQU   Y8, 160(SP)
+	LEAQ      iq4_xsStepsAVXVNNI<>+0(SB), R13
+	XORL      CX, CX
+
+step:
+	LEAQ         (CX)(CX*1), DX
+	LEAQ         (AX)(DX*8), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
+	MOVL         (R13)(CX*1), DX
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSLLW       $0x00, Y0, Y0
+	VPAND        Y12, Y0, Y0
+	VPSHUFB      Y0, Y13, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSLLW       $0x00, Y1, Y1
+	VPAND        Y12, Y1, Y1
+	VPSHUFB      Y1, Y13, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSLLW       $0x00, Y2, Y2
+	VPAND        Y12, Y2, Y2
+	VPSHUFB      Y2, Y13, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSLLW       $0x00, Y3, Y3
+	VPAND        Y12, Y3, Y3
+	VPSHUFB      Y3, Y13, Y3
+	VMOVDQU      (AX)(DX*1), Y4
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        Y12, Y4, Y4
+	VPSHUFB      Y4, Y13, Y4
+	VMOVDQU      64(AX)(DX*1), Y5
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        Y12, Y5, Y5
+	VPSHUFB      Y5, Y13, Y5
+	VMOVDQU      128(AX)(DX*1), Y6
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        Y12, Y6, Y6
+	VPSHUFB      Y6, Y13, Y6
+	VMOVDQU      192(AX)(DX*1), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        Y12, Y7, Y7
+	VPSHUFB      Y7, Y13, Y7
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      192(SP)(CX*2), Y8, Y8
+	VPADDD       128(SP), Y8, Y8
+	VMOVDQU      Y8, 128(SP)
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI)(R8*1), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      192(SP)(CX*2), Y8, Y8
+	VPADDD       160(SP), Y8, Y8
+	VMOVDQU      Y8, 160(SP)
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          step
+	MOVQ         R10, R13
+	VCVTPH2PS    (BX), Y11
+	VMOVDQU      128(SP), Y8
+	VPBROADCASTD 64(SP), Y9
+	VPMADDWD     448(SP), Y9, Y9
+	VPBROADCASTD 68(SP), Y10
+	VPMADDWD     480(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 72(SP), Y10
+	VPMADDWD     512(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 76(SP), Y10
+	VPMADDWD     544(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  (SP), Y10, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         R11, R13
+	VMOVDQU      160(SP), Y8
+	VPBROADCASTD 96(SP), Y9
+	VPMADDWD     448(SP), Y9, Y9
+	VPBROADCASTD 100(SP), Y10
+	VPMADDWD     480(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 104(SP), Y10
+	VPMADDWD     512(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 108(SP), Y10
+	VPMADDWD     544(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  32(SP), Y10, Y8
+	VMOVUPS      Y8, 32(SP)
+	ADDQ         $0x00000060, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000800, AX
+	ADDQ         $0x20, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	LEAQ         (SI)(R8*4), SI
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func iq4_xsAVXVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
+TEXT ·iq4_xsAVXVNNIx1(SB), $480-80
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	VMOVDQU      raisedValuesAVXVNNI<>+0(SB), Y13
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), R10
+	MOVQ         k+56(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVQ         R8, R11
+	SHRQ         $0x06, R11
+	MOVQ         R8, R12
+	SHRQ         $0x02, R12
+
+block:
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
+	VMOVDQU   X0, 32(SP)
+	ADDQ      $0x40, sums+48(FP)
+	VPMOVZXWD (DI), Y8
+	VPMOVZXWD 32(DI), Y9
+	VPMOVZXWD 64(DI), Y11
+	VPSLLD    $0x10, Y11, Y11
+	VPOR      Y11, Y9, Y9
+	VPSHUFB   twiceAVXVNNI<>+0(SB), Y8, Y8
+	VPSRLW    $0x04, Y8, Y11
+	VPAND     evenBytesAVXVNNI<>+0(SB), Y8, Y8
+	VPAND     oddBytesAVXVNNI<>+0(SB), Y11, Y11
+	VPOR      Y11, Y8, Y8
+	VPSLLW    $0x00, Y9, Y10
+	VPAND     lowerFourAVXVNNI<>+0(SB), Y10, Y10
+	VPSLLW    $0x04, Y8, Y11
+	VPAND     upperTwoAVXVNNI<>+0(SB), Y11, Y11
+	VPOR      Y11, Y10, Y10
+	VPSUBB    thirtyTwoAVXVNNI<>+0(SB), Y10, Y10
+	VPSHUFB   signed0AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 96(SP)
+	VPSHUFB   signed1AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 160(SP)
+	VPSHUFB   signed2AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 224(SP)
+	VPSHUFB   signed3AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 288(SP)
+	VPSHUFB   signedPairs0AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 352(SP)
+	VPSHUFB   signedPairs1AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 384(SP)
+	VPSRLW    $0x04, Y9, Y10
+	VPAND     lowerFourAVXVNNI<>+0(SB), Y10, Y10
+	VPSLLW    $0x02, Y8, Y11
+	VPAND     upperTwoAVXVNNI<>+0(SB), Y11, Y11
+	VPOR      Y11, Y10, Y10
+	VPSUBB    thirtyTwoAVXVNNI<>+0(SB), Y10, Y10
+	VPSHUFB   signed0AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 128(SP)
+	VPSHUFB   signed1AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 192(SP)
+	VPSHUFB   signed2AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 256(SP)
+	VPSHUFB   signed3AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAD    $0x18, Y0, Y0
+	VMOVUPS   Y0, 320(SP)
+	VPSHUFB   signedPairs0AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 416(SP)
+	VPSHUFB   signedPairs1AVXVNNI<>+0(SB), Y10, Y0
+	VPSRAW    $0x08, Y0, Y0
+	VMOVUPS   Y0, 448(SP)
+	VPXOR     Y8, Y8, Y8
+	VMOVDQU   Y8, 64(SP)
+	LEAQ      iq4_xsStepsAVXVNNI<>+0(SB), R13
+	XORL      CX, CX
+
+step:
+	LEAQ         (CX)(CX*1), DX
+	LEAQ         (AX)(DX*8), DX
+	PREFETCHT0   4096(DX)
+	PREFETCHT0   4160(DX)
+	PREFETCHT0   4224(DX)
+	PREFETCHT0   4288(DX)
+	MOVL         (R13)(CX*1), DX
+	VMOVDQU      (AX)(DX*1), Y0
+	VPSLLW       $0x00, Y0, Y0
+	VPAND        Y12, Y0, Y0
+	VPSHUFB      Y0, Y13, Y0
+	VMOVDQU      64(AX)(DX*1), Y1
+	VPSLLW       $0x00, Y1, Y1
+	VPAND        Y12, Y1, Y1
+	VPSHUFB      Y1, Y13, Y1
+	VMOVDQU      128(AX)(DX*1), Y2
+	VPSLLW       $0x00, Y2, Y2
+	VPAND        Y12, Y2, Y2
+	VPSHUFB      Y2, Y13, Y2
+	VMOVDQU      192(AX)(DX*1), Y3
+	VPSLLW       $0x00, Y3, Y3
+	VPAND        Y12, Y3, Y3
+	VPSHUFB      Y3, Y13, Y3
+	VMOVDQU      (AX)(DX*1), Y4
+	VPSRLW       $0x04, Y4, Y4
+	VPAND        Y12, Y4, Y4
+	VPSHUFB      Y4, Y13, Y4
+	VMOVDQU      64(AX)(DX*1), Y5
+	VPSRLW       $0x04, Y5, Y5
+	VPAND        Y12, Y5, Y5
+	VPSHUFB      Y5, Y13, Y5
+	VMOVDQU      128(AX)(DX*1), Y6
+	VPSRLW       $0x04, Y6, Y6
+	VPAND        Y12, Y6, Y6
+	VPSHUFB      Y6, Y13, Y6
+	VMOVDQU      192(AX)(DX*1), Y7
+	VPSRLW       $0x04, Y7, Y7
+	VPAND        Y12, Y7, Y7
+	VPSHUFB      Y7, Y13, Y7
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPMULLD      96(SP)(CX*2), Y8, Y8
+	VPADDD       64(SP), Y8, Y8
+	VMOVDQU      Y8, 64(SP)
+	ADDQ         $0x20, SI
+	ADDQ         $0x10, CX
+	CMPQ         CX, $0x00000080
+	JNE          step
+	MOVQ         R10, R13
+	VCVTPH2PS    (BX), Y11
+	VMOVDQU      64(SP), Y8
+	VPBROADCASTD 32(SP), Y9
+	VPMADDWD     352(SP), Y9, Y9
+	VPBROADCASTD 36(SP), Y10
+	VPMADDWD     384(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 40(SP), Y10
+	VPMADDWD     416(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPBROADCASTD 44(SP), Y10
+	VPMADDWD     448(SP), Y10, Y10
+	VPADDD       Y10, Y9, Y9
+	VPSLLD       $0x07, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (R13), Y10
+	VMULPS       Y11, Y10, Y10
+	VFMADD213PS  (SP), Y10, Y8
+	VMOVUPS      Y8, (SP)
+	ADDQ         $0x00000060, DI
+	ADDQ         $0x04, R10
+	ADDQ         $0x00000800, AX
+	ADDQ         $0x20, BX
+	DECQ         blocks+24(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	VZEROUPPER
+	RET
+
+// func iq4_xsAVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
+TEXT ·iq4_xsAVXVNNIx1x4(SB), $704-72
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	VMOVUPS      Y0, 160(SP)
+	VMOVUPS      Y0, 192(SP)
+	VMOVUPS      Y0, 224(SP)
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X5
+	VPBROADCASTD X5, Y5
+	VMOVDQU      raisedValuesAVXVNNI<>+0(SB), Y6
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         inner+16(FP), DI
+	MOVQ         q+40(FP), SI
+	SUBQ         $-128, SI
+	MOVQ         d+48(FP), R10
+	MOVQ         panelBytes+24(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	MOVL         $0x00000020, R12
+	MOVL         $0x00000060, R13
+
+block:
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+56(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
+	VMOVDQU   X0, 256(SP)
+	ADDQ      $0x40, sums+56(FP)
+	LEAQ      2048(AX), R11
+	CMPQ      blocks+32(FP), $0x01
+	JNE       ahead
+	MOVQ      w+0(FP), R11
+	LEAQ      (R11)(R8*4), R11
+	MOVQ      scales+8(FP), R12
+	LEAQ      (R12)(R8*4), R12
+	SUBQ      BX, R12
+	MOVQ      inner+16(FP), R13
+	LEAQ      (R13)(R8*4), R13
+	SUBQ      DI, R13
+
+ahead:
+	XORL CX, CX
+
+part:
+	PREFETCHT0   (BX)(R12*1)
+	PREFETCHT0   (DI)(R13*1)
+	PREFETCHT0   64(DI)(R13*1)
+	VPMOVZXWD    (DI), Y1
+	VPMOVZXWD    32(DI), Y2
+	VPMOVZXWD    64(DI), Y4
+	VPSLLD       $0x10, Y4, Y4
+	VPOR         Y4, Y2, Y2
+	VPSHUFB      twiceAVXVNNI<>+0(SB), Y1, Y1
+	VPSRLW       $0x04, Y1, Y4
+	VPAND        evenBytesAVXVNNI<>+0(SB), Y1, Y1
+	VPAND        oddBytesAVXVNNI<>+0(SB), Y4, Y4
+	VPOR         Y4, Y1, Y1
+	VPSLLW       $0x00, Y2, Y3
+	VPAND        lowerFourAVXVNNI<>+0(SB), Y3, Y3
+	VPSLLW       $0x04, Y1, Y4
+	VPAND        upperTwoAVXVNNI<>+0(SB), Y4, Y4
+	VPOR         Y4, Y3, Y3
+	VPSUBB       thirtyTwoAVXVNNI<>+0(SB), Y3, Y3
+	VPSHUFB      signed0AVXVNNI<>+0(SB), Y3, Y0
+	VPSRAD       $0x18, Y0, Y0
+	VMOVUPS      Y0, 320(SP)
+	VPSHUFB      signed1AVXVNNI<>+0(SB), Y3, Y0
+	VPSRAD       $0x18, Y0, Y0
+	VMOVUPS      Y0, 384(SP)
+	VPSHUFB      signed2AVXVNNI<>+0(SB), Y3, Y0
+	VPSRAD       $0x18, Y0, Y0
+	VMOVUPS      Y0, 448(SP)
+	VPSHUFB      signed3AVXVNNI<>+0(SB), Y3, Y0
+	VPSRAD       $0x18, Y0, Y0
+	VMOVUPS      Y0, 512(SP)
+	VPSHUFB      signedPairs0AVXVNNI<>+0(SB), Y3, Y0
+	VPSRAW       $0x08, Y0, Y0
+	VMOVUPS      Y0, 576(SP)
+	VPSHUFB      signedPairs1AVXVNNI<>+0(SB), Y3, Y0
+	VPSRAW       $0x08, Y0, Y0
+	VMOVUPS      Y0, 608(SP)
+	VPSRLW       $0x04, Y2, Y3
+	VPAND        lowerFourAVXVNNI<>+0(SB), Y3, Y3
+	VPSLLW       $0x02, Y1, Y4
+	VPAND        upperTwoAVXVNNI<>+0(SB), Y4, Y4
+	VPOR         Y4, Y3, Y3
+	VPSUBB       thirtyTwoAVXVNNI<>+0(SB), Y3, Y3
+	VPSHUFB      signed0AVXVNNI<>+0(SB), Y3, Y0
+	VPSRAD       $0x18, Y0, Y0
+	VMOVUPS      Y0, 352(SP)
+	VPSHUFB      signed1AVXVNNI<>+0(SB), Y3, Y0
+	VPSRAD       $0x18, Y0, Y0
+	VMOVUPS      Y0, 416(SP)
+	VPSHUFB      signed2AVXVNNI<>+0(SB), Y3, Y0
+	VPSRAD       $0x18, Y0, Y0
+	VMOVUPS      Y0, 480(SP)
+	VPSHUFB      signed3AVXVNNI<>+0(SB), Y3, Y0
+	VPSRAD       $0x18, Y0, Y0
+	VMOVUPS      Y0, 544(SP)
+	VPSHUFB      signedPairs0AVXVNNI<>+0(SB), Y3, Y0
+	VPSRAW       $0x08, Y0, Y0
+	VMOVUPS      Y0, 640(SP)
+	VPSHUFB      signedPairs1AVXVNNI<>+0(SB), Y3, Y0
+	VPSRAW       $0x08, Y0, Y0
+	VMOVUPS      Y0, 672(SP)
+	VPXOR        Y7, Y7, Y7
+	PREFETCHT0   (R11)
+	PREFETCHT0   (R11)(R8*1)
+	VPXOR        Y1, Y1, Y1
+	VPAND        (AX), Y5, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD -128(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VPAND        64(AX), Y5, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD -124(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VPAND        128(AX), Y5, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD -120(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VPAND        192(AX), Y5, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD -116(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VMOVDQU      (AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD -112(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VMOVDQU      64(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD -108(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VMOVDQU      128(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD -104(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VMOVDQU      192(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD -100(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VPMULLD      320(SP), Y1, Y1
+	VPADDD       Y1, Y7, Y7
+	PREFETCHT0   (R11)(R8*2)
+	PREFETCHT0   (R11)(R9*1)
+	VPXOR        Y1, Y1, Y1
+	VPAND        256(AX), Y5, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD -96(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VPAND        320(AX), Y5, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD -92(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VPAND        384(AX), Y5, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD -88(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VPAND        448(AX), Y5, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD -84(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VMOVDQU      256(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD -80(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VMOVDQU      320(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD -76(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VMOVDQU      384(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD -72(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VMOVDQU      448(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD -68(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VPMULLD      352(SP), Y1, Y1
+	VPADDD       Y1, Y7, Y7
+	PREFETCHT0   64(R11)
+	PREFETCHT0   64(R11)(R8*1)
+	VPXOR        Y1, Y1, Y1
+	VPAND        512(AX), Y5, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD -64(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VPAND        576(AX), Y5, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD -60(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VPAND        640(AX), Y5, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD -56(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VPAND        704(AX), Y5, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD -52(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VMOVDQU      512(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD -48(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VMOVDQU      576(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD -44(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VMOVDQU      640(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD -40(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VMOVDQU      704(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD -36(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VPMULLD      384(SP), Y1, Y1
+	VPADDD       Y1, Y7, Y7
+	PREFETCHT0   64(R11)(R8*2)
+	PREFETCHT0   64(R11)(R9*1)
+	VPXOR        Y1, Y1, Y1
+	VPAND        768(AX), Y5, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD -32(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VPAND        832(AX), Y5, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD -28(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VPAND        896(AX), Y5, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD -24(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VPAND        960(AX), Y5, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD -20(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VMOVDQU      768(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD -16(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VMOVDQU      832(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD -12(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VMOVDQU      896(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD -8(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VMOVDQU      960(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD -4(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VPMULLD      416(SP), Y1, Y1
+	VPADDD       Y1, Y7, Y7
+	PREFETCHT0   128(R11)
+	PREFETCHT0   128(R11)(R8*1)
+	VPXOR        Y1, Y1, Y1
+	VPAND        1024(AX), Y5, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD (SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VPAND        1088(AX), Y5, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD 4(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VPAND        1152(AX), Y5, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD 8(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VPAND        1216(AX), Y5, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD 12(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VMOVDQU      1024(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD 16(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VMOVDQU      1088(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD 20(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VMOVDQU      1152(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD 24(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VMOVDQU      1216(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD 28(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VPMULLD      448(SP), Y1, Y1
+	VPADDD       Y1, Y7, Y7
+	PREFETCHT0   128(R11)(R8*2)
+	PREFETCHT0   128(R11)(R9*1)
+	VPXOR        Y1, Y1, Y1
+	VPAND        1280(AX), Y5, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD 32(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VPAND        1344(AX), Y5, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD 36(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VPAND        1408(AX), Y5, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD 40(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VPAND        1472(AX), Y5, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD 44(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VMOVDQU      1280(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD 48(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VMOVDQU      1344(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD 52(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VMOVDQU      1408(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD 56(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VMOVDQU      1472(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD 60(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VPMULLD      480(SP), Y1, Y1
+	VPADDD       Y1, Y7, Y7
+	PREFETCHT0   192(R11)
+	PREFETCHT0   192(R11)(R8*1)
+	VPXOR        Y1, Y1, Y1
+	VPAND        1536(AX), Y5, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD 64(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VPAND        1600(AX), Y5, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD 68(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VPAND        1664(AX), Y5, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD 72(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VPAND        1728(AX), Y5, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD 76(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VMOVDQU      1536(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD 80(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VMOVDQU      1600(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD 84(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VMOVDQU      1664(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD 88(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VMOVDQU      1728(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD 92(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VPMULLD      512(SP), Y1, Y1
+	VPADDD       Y1, Y7, Y7
+	PREFETCHT0   192(R11)(R8*2)
+	PREFETCHT0   192(R11)(R9*1)
+	VPXOR        Y1, Y1, Y1
+	VPAND        1792(AX), Y5, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD 96(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VPAND        1856(AX), Y5, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD 100(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VPAND        1920(AX), Y5, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD 104(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VPAND        1984(AX), Y5, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD 108(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VMOVDQU      1792(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD 112(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VMOVDQU      1856(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD 116(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VMOVDQU      1920(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD 120(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VMOVDQU      1984(AX), Y0
+	VPSRLW       $0x04, Y0, Y0
+	VPAND        Y5, Y0, Y0
+	VPSHUFB      Y0, Y6, Y0
+	VPBROADCASTD 124(SI), Y2
+
+	// {vex} vpdpbusd ymm1, ymm0, ymm2
+	LONG         $0x507de2c4
+	BYTE         $0xca
+	VPMULLD      544(SP), Y1, Y1
+	VPADDD       Y1, Y7, Y7
+	VCVTPH2PS    (BX), Y4
+	VPBROADCASTD 256(SP), Y2
+	VPMADDWD     576(SP), Y2, Y2
+	VPBROADCASTD 260(SP), Y3
+	VPMADDWD     608(SP), Y3, Y3
+	VPADDD       Y3, Y2, Y2
+	VPBROADCASTD 264(SP), Y3
+	VPMADDWD     640(SP), Y3, Y3
+	VPADDD       Y3, Y2, Y2
+	VPBROADCASTD 268(SP), Y3
+	VPMADDWD     672(SP), Y3, Y3
+	VPADDD       Y3, Y2, Y2
+	VPSLLD       $0x07, Y2, Y2
+	VPSUBD       Y2, Y7, Y7
+	VCVTDQ2PS    Y7, Y7
+	VBROADCASTSS (R10), Y3
+	VMULPS       Y4, Y3, Y3
+	VFMADD213PS  (SP)(CX*1), Y3, Y7
+	VMOVUPS      Y7, (SP)(CX*1)
+	ADDQ         $0x20, CX
+	ADDQ         $0x00000100, R11
+	ADDQ         $0x20, AX
+	ADDQ         $0x10, BX
+	ADDQ         $0x10, DI
+	TESTQ        $0x00000020, CX
+	JNE          part
+	LEAQ         -64(AX)(R8*1), AX
+	LEAQ         -32(BX)(R8*1), BX
+	LEAQ         -32(DI)(R8*1), DI
+	CMPQ         CX, $0x00000100
+	JNE          part
+	SUBQ         R9, AX
+	SUBQ         R8, AX
+	SUBQ         R9, BX
+	SUBQ         R8, BX
+	SUBQ         R9, DI
+	SUBQ         R8, DI
+	ADDQ         $0x00000800, AX
+	ADDQ         $0x20, BX
+	ADDQ         $0x00000060, DI
+	ADDQ         $0x00000100, SI
+	ADDQ         $0x04, R10
+	DECQ         blocks+32(FP)
+	JNE          block
+	MOVQ         out+64(FP), SI
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, 32(SI)
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, 64(SI)
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, 96(SI)
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, 128(SI)
+	VMOVUPS      160(SP), Y0
+	VMOVUPS      Y0, 160(SI)
+	VMOVUPS      192(SP), Y0
+	VMOVUPS      Y0, 192(SI)
+	VMOVUPS      224(SP), Y0
+	VMOVUPS      Y0, 224(SI)
+	VZEROUPPER
+	RET
