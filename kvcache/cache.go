@@ -6,6 +6,9 @@
 // give up is the business of package eviction; a Cache never sees a policy. For policies it can keep a record of which query attended to
 // which slot (Tracking): the record has to be the cache's, because it is of use only as long as it moves with the slots.
 //
+// A cache with a window (Store.NewWindow), of a layer whose tokens see only so many positions, gives pages back that lie before it, by itself;
+// it is never evicted from.
+//
 // A Batch is what a layer does for the caches of several conversations at once: Reserve makes room in each cache, Batch.Append rotates
 // queries and keys and appends keys and values, and Batch.Attend lets the queries attend and has them recorded. Between steps Keep,
 // PrunePrefix and Truncate give slots up, whose pages go back to the store. Clone shares all pages with the copy, and whoever writes

@@ -25,11 +25,11 @@ func policyOf(t testing.TB, name string, budget int) eviction.Policy {
 	return p
 }
 
-// stream returns n tokens of no meaning, which every model of the tests has.
+// stream returns n tokens of no meaning.
 func stream(n int) []llama.Token {
 	tokens := make([]llama.Token, n)
 	for i := range tokens {
-		tokens[i] = llama.Token(i * 7919 % 509)
+		tokens[i] = llama.Token(i * 7919 % 1000)
 	}
 	return tokens
 }

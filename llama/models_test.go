@@ -40,3 +40,12 @@ func eachModel(t *testing.T, all map[string]*llama.SessionOptions, f func(t *tes
 		run(family, familyModel(t, family, nil), "f16", "plain", tensor.Q8_0.String(), "h2o", "reanchored", "sinks", "chunks")
 	}
 }
+
+// shortStream is stream for models with fewer tokens.
+func shortStream(n int) []llama.Token {
+	tokens := make([]llama.Token, n)
+	for i := range tokens {
+		tokens[i] = llama.Token(i * 7919 % 509)
+	}
+	return tokens
+}

@@ -36,7 +36,7 @@ func TestMoveKeepsTheConversation(t *testing.T) {
 		other := others[family]
 		stay, move := newSession(t, m, options), newSession(t, m, options)
 		for _, s := range []*llama.Session{stay, move} {
-			if err := s.Prefill(t.Context(), stream(250)); err != nil {
+			if err := s.Prefill(t.Context(), shortStream(250)); err != nil {
 				t.Fatal(err)
 			}
 		}

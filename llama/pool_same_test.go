@@ -86,7 +86,7 @@ func TestPoolAnswersAsNewSessionsDo(t *testing.T) {
 func askAtRandom(t *testing.T, m *llama.Model, p *llama.Pool, seed uint64) (list []asked) {
 	const askers, questions = 4, 12
 	var mu sync.Mutex
-	known := [][]llama.Token{stream(40)} // conversations that are being asked or were answered
+	known := [][]llama.Token{shortStream(40)} // conversations that are being asked or were answered
 	var running sync.WaitGroup
 	for asker := range askers {
 		random := rand.New(rand.NewPCG(seed, uint64(asker)))

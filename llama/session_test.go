@@ -490,21 +490,26 @@ func TestSessionMemoryIsCounted(t *testing.T) {
 }
 
 func TestDecodeDoesNotAllocate(t *testing.T) {
-	m := pebbleModel(t)
-	s := newSession(t, m, nil)
+	models := map[string]*llama.Model{"pebble": pebbleModel(t)}
+	for _, family := range []string{"gemma3", "olmo2", "granite"} {
+		models[family] = familyModel(t, family, nil)
+	}
 	ctx := context.Background()
 	one := []llama.Token{5}
-	for range 300 { // room in the token list, and scratch memory
-		if err := s.Prefill(ctx, one); err != nil {
-			t.Fatal(err)
+	for name, m := range models {
+		s := newSession(t, m, nil)
+		for range 300 { // room in the token list, and scratch memory
+			if err := s.Prefill(ctx, one); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	if n := testing.AllocsPerRun(100, func() {
-		if err := s.Prefill(ctx, one); err != nil {
-			t.Fatal(err)
+		if n := testing.AllocsPerRun(100, func() {
+			if err := s.Prefill(ctx, one); err != nil {
+				t.Fatal(err)
+			}
+		}); n != 0 {
+			t.Errorf("%s: %v allocations a token", name, n)
 		}
-	}); n != 0 {
-		t.Errorf("%v allocations a token", n)
 	}
 }
 

@@ -36,7 +36,7 @@ func states(t testing.TB) map[string]*llama.SessionOptions {
 // goOn computes tokens one by one and returns the logits after each.
 func goOn(t testing.TB, s *llama.Session, n int) (logits []float32) {
 	t.Helper()
-	for _, token := range stream(n + 20)[20:] {
+	for _, token := range shortStream(n + 20)[20:] {
 		if err := s.Prefill(t.Context(), []llama.Token{token}); err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +57,7 @@ func save(t testing.TB, s *llama.Session) []byte {
 func TestRestoredAndForkedSessionsGoOnAlike(t *testing.T) {
 	eachModel(t, states(t), func(t *testing.T, _ string, m *llama.Model, _ string, options *llama.SessionOptions) {
 		s := newSession(t, m, options)
-		if err := s.Prefill(t.Context(), stream(250)); err != nil {
+		if err := s.Prefill(t.Context(), shortStream(250)); err != nil {
 			t.Fatal(err)
 		}
 		state := save(t, s)

@@ -73,20 +73,23 @@ type patterns32 struct {
 // nonlinear4 are the values of the nibbles of IQ4_NL and IQ4_XS, quant.Nonlinear4.
 var nonlinear4 = [16]int8{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}
 
+// bytesInMemory writes a constant of 64 bytes.
+func bytesInMemory(c *build.Context, name string, at func(i int) byte) operand.Mem {
+	m := c.StaticGlobal(name)
+	c.DataAttributes(attr.RODATA | attr.NOPTR)
+	for i := range 16 {
+		word := uint32(0)
+		for j := range 4 {
+			word |= uint32(at(4*i+j)) << (8 * j)
+		}
+		c.AddDatum(4*i, operand.U32(word))
+	}
+	return m
+}
+
 // newPatterns32 writes the constants of a file.
 func newPatterns32(c *build.Context, u panelUnit) (p patterns32) {
-	constant := func(name string, at func(i int) byte) operand.Mem {
-		m := c.StaticGlobal(name + u.name)
-		c.DataAttributes(attr.RODATA | attr.NOPTR)
-		for i := range 16 {
-			word := uint32(0)
-			for j := range 4 {
-				word |= uint32(at(4*i+j)) << (8 * j)
-			}
-			c.AddDatum(4*i, operand.U32(word))
-		}
-		return m
-	}
+	constant := func(name string, at func(i int) byte) operand.Mem { return bytesInMemory(c, name+u.name, at) }
 	for b := range p.fifths {
 		p.fifths[b] = constant(fmt.Sprintf("fifths%d", b), func(i int) byte { return byte(i%16/4*4 + b) })
 	}

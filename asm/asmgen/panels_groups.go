@@ -61,18 +61,7 @@ type patternsGroups struct {
 // newPatternsGroups writes the constants of a file.
 func newPatternsGroups(c *build.Context, u panelUnit) (p patternsGroups) {
 	const zero = 0x80
-	constant := func(name string, at func(i int) byte) operand.Mem {
-		m := c.StaticGlobal(name + u.name)
-		c.DataAttributes(attr.RODATA | attr.NOPTR)
-		for i := range 16 {
-			word := uint32(0)
-			for j := range 4 {
-				word |= uint32(at(4*i+j)) << (8 * j)
-			}
-			c.AddDatum(4*i, operand.U32(word))
-		}
-		return m
-	}
+	constant := func(name string, at func(i int) byte) operand.Mem { return bytesInMemory(c, name+u.name, at) }
 	pattern := func(name string, bytes ...int) operand.Mem {
 		return constant(name, func(i int) byte {
 			if b := bytes[i%4]; b != zero {
@@ -138,7 +127,7 @@ func generateGroups(c *build.Context, u panelUnit, f formatGroups, shared patter
 	newTile(1, panelsOfSingle).generateSingle()
 }
 
-// steps returns how many steps a block has.
+// stepsOfBlock returns how many steps a block has.
 func (g *tileGroups) stepsOfBlock() int { return 64 / g.lines }
 
 // groupOf returns where the quants of line j of a step are.
@@ -161,7 +150,7 @@ func (g *tileGroups) stepTable() operand.Mem {
 	return m
 }
 
-// name names the vector registers, and writes what is constant.
+// setUp names the vector registers, and fills those of constants.
 func (g *tileGroups) setUp() {
 	next := g.lines * g.digits
 	if g.unrolled {

@@ -47,6 +47,9 @@ func AdapterOf(f *gguf.File, c *Config) (*Adapter, error) {
 	if kind, _ := f.String(AdapterTypeKey); kind != loraAdapter {
 		return nil, unsupported("%s is %.100q; only adapters of the type %q are implemented", AdapterTypeKey, kind, loraAdapter)
 	}
+	if err := CheckWhole(f); err != nil {
+		return nil, err
+	}
 	if got, want := architectureOf(f), familyOf(c.Family).architecture(); got != want {
 		return nil, fmt.Errorf("%s is %.100q: the adapter is for another model than this one, which is %q", ArchitectureKey, got, want)
 	}

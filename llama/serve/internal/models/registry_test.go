@@ -37,6 +37,46 @@ func ask(ctx context.Context, pool *llama.Pool) (string, error) {
 	return piece.Text, err
 }
 
+// TestAdaptersOfOneModel keeps a model with an adapter, with some of it, and without one.
+func TestAdaptersOfOneModel(t *testing.T) {
+	model, err := pebble.Load(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer model.Close()
+	adapter, err := model.LoadAdapter("../../../testdata/adapter")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer adapter.Close()
+	options := func(a *llama.Adapter, scale float32) llama.PoolOptions {
+		return llama.PoolOptions{Session: llama.SessionOptions{Adapter: a, AdapterScale: scale}}
+	}
+	r, err := New([]Spec{
+		{Name: "plain", Loaded: model}, {Name: "adapted", Loaded: model, Pool: options(adapter, 0)}, {Name: "little", Loaded: model, Pool: options(adapter, 0.3)},
+	}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close(context.Background())
+	prints, vectors := map[string]bool{}, map[string]bool{}
+	for _, name := range []string{"plain", "adapted", "little"} {
+		l, err := r.Lease(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		v, err := l.Embed(t.Context(), "What is 3 + 4?")
+		if err != nil {
+			t.Fatal(err)
+		}
+		prints[l.Fingerprint], vectors[fmt.Sprint(v)] = true, true
+	}
+	if len(prints) != 3 || len(vectors) != 3 {
+		t.Errorf("three models have the fingerprints %v and %d different embeddings", prints, len(vectors))
+	}
+}
+
 func TestSpecsThatMeanNothing(t *testing.T) {
 	model, err := flint.Load(nil)
 	if err != nil {
@@ -57,6 +97,7 @@ func TestSpecsThatMeanNothing(t *testing.T) {
 		{"an alias of its own", []Spec{{Name: "a", Aliases: []string{"b", "b"}, Load: loadFlint}}, Options{}, `"b" twice`},
 		{"no way to load", []Spec{{Name: "a"}}, Options{}, "neither"},
 		{"two ways to load", []Spec{{Name: "a", Load: loadFlint, Loaded: model}}, Options{}, "both"},
+		{"an adapter of nothing", []Spec{{Name: "a", Load: loadFlint, Pool: llama.PoolOptions{Session: llama.SessionOptions{Adapter: new(llama.Adapter)}}}}, Options{}, "adapter"},
 		{"a negative size", []Spec{{Name: "a", Load: loadFlint, Bytes: -1}}, Options{}, "-1"},
 		{"a negative budget", []Spec{{Name: "a", Load: loadFlint}}, Options{Budget: -1}, "-1"},
 		{"a budget that is too small already", []Spec{{Name: "a", Loaded: model}}, Options{Budget: 1000}, "budget of 1000"},
