@@ -93,6 +93,27 @@ func (ad *adapting) needs(at ...place) bool {
 	return false
 }
 
+// addOfNorm adds to outs, which belong to projections of the normed x, what adapters make of it. A nil norm changes nothing; normed is
+// memory for its result.
+func (ad *adapting) addOfNorm(d *device, to []*projection, x, norm *tensor.Tensor, eps float32, normed *tensor.Tensor, outs []*tensor.Tensor) error {
+	in := x
+	for i, p := range to {
+		if !ad.needs(p.at) {
+			continue
+		}
+		if norm != nil && in == x {
+			if err := ad.norm(d, x, norm, eps, normed); err != nil {
+				return err
+			}
+			in = normed
+		}
+		if err := ad.add(d, p.at, in, outs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // add adds to out [rows, n] what adapters make of in [rows, k] at a place of the present layer.
 func (ad *adapting) add(d *device, at place, in, out *tensor.Tensor) error {
 	for i := range ad.runs {

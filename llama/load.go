@@ -166,7 +166,7 @@ func load(ctx context.Context, at locator, path string, o *LoadOptions) (m *Mode
 		return m, err
 	}
 	for i := range m.layers {
-		m.layers[i].manner = manner
+		m.layers[i] = newLayer(manner)
 	}
 	m.setRotaries(config)
 	m.batch = newBatch(m, options.MaxBatch)
