@@ -50,7 +50,7 @@ func (o *flags) define() {
 	f.StringVar(&o.model.Path, "model", "pebble",
 		"`path` of a .gguf file or a Hugging Face folder; a name or URL to fetch, as hf:owner/name:Q4_K_M; or pebble or flint, which are embedded")
 	f.StringVar(&o.model.SHA256, "model-sha256", "", "`sum` that a file that is fetched must have; none: any")
-	f.StringVar(&o.model.Weights, "weights", "", "`type` to quantise the weights to while loading, q4_0, q4_1 or q8_0; none: as stored")
+	f.StringVar(&o.model.Weights, "weights", "", "`type` to quantise the weights to while loading, such as q4_0 or q8_0; none: as stored")
 	f.StringVar(&o.model.KV, "kv-type", "", "`type` of cached keys and values: f16, q8_0, q4_0 or f32; none: f16")
 	f.IntVar(&o.model.Capacity, "capacity", 0, "`tokens` that a prompt and its answer may have together; 0: the model's context, at most 4096")
 	f.IntVar(&o.model.Sessions, "max-sessions", 0, "`number` of lines that a process computes at once; 0: 48")

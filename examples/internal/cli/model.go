@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/antigravity-go/antigravity/backend"
@@ -43,9 +44,13 @@ func (m *Model) Flags(f *Flags) {
 func (m *Model) ComputeFlags(f *Flags) {
 	f.StringVar(&m.Backend, "backend", "cpu", "`name` of what computes: "+strings.Join(backend.Names(), ", ")+"; opencl is there in programs built with -tags opencl")
 	f.IntVar(&m.Threads, "threads", 0, "`number` of threads to compute with; 0: one for each processor")
-	f.DType(&m.Weights, "weights", "to convert the weights to while loading (unless given, they stay as stored)",
-		tensor.Q4_0, tensor.Q4_1, tensor.Q8_0, tensor.F16, tensor.BF16, tensor.F32)
+	f.DType(&m.Weights, "weights", "to convert the weights to while loading (unless given, they stay as stored)", weights()...)
 	f.BoolVar(&m.Verbose, "v", false, "tell on stderr what is loaded")
+}
+
+// weights are the types that weights can have.
+func weights() []tensor.DType {
+	return slices.DeleteFunc(tensor.DTypes(), func(d tensor.DType) bool { return !d.Format().Valid() })
 }
 
 // Load fetches the model, opens the backend and loads the model, with a progress bar on stderr when the model is large. When the context ends,

@@ -120,6 +120,8 @@ func (t table) tokenizer(r *llama.Report) {
 func rope(r *llama.RoPE) string {
 	text := fmt.Sprintf("base %g", r.Theta)
 	switch {
+	case r.Long != nil:
+		text += fmt.Sprintf(", %s scaling with factors of their own beyond %d tokens", r.Scaling, r.OriginalContext)
 	case r.Scaling != "":
 		text += fmt.Sprintf(", %s scaling by %g", r.Scaling, r.Factor)
 	case r.Divisors != nil:

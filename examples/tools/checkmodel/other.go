@@ -99,7 +99,11 @@ func adapterFolder(dir string) string {
 	if err != nil || json.Unmarshal(data, &c) != nil {
 		return "an adapter of PEFT, whose " + checkpoint.AdapterConfigFile + " cannot be read"
 	}
-	return fmt.Sprintf("an adapter as PEFT writes it (%s of rank %d, alpha %g, for %v): it changes a model, %q, and is loaded beside it", c.Kind, c.Rank, c.Alpha, c.Modules, c.Base)
+	base := "a model that it does not name"
+	if c.Base != "" {
+		base = fmt.Sprintf("the model %q", c.Base)
+	}
+	return fmt.Sprintf("an adapter as PEFT writes it (%s of rank %d, alpha %g, for %v): it changes %s, and is loaded beside it", c.Kind, c.Rank, c.Alpha, c.Modules, base)
 }
 
 // tokenizerAlone describes a tokenizer without a model.

@@ -27,7 +27,7 @@ type value interface {
 func (m *Matrix) keys() []key {
 	return []key{
 		{"models", "names", "of models: pebble and flint are embedded, others are paths of .gguf files and Hugging Face folders, or names as hf:owner/name", &texts{&m.Models, ""}},
-		{"weights", "types", "to convert the weights to: q4_0, q4_1, q8_0, f16, bf16, f32; stored: as they are in the file", &texts{&m.Weights, "stored"}},
+		{"weights", "types", "to convert the weights to, as bench -weights has them; stored: as they are in the file", &texts{&m.Weights, "stored"}},
 		{"backends", "names", "of what computes: cpu, opencl (in programs built with -tags opencl)", &texts{&m.Backends, ""}},
 		{"threads", "numbers", "of threads to compute with; 0: one for each processor", &integers{&m.Threads}},
 		{"kv-type", "types", "of the cached keys and values: f32, f16, q8_0, q4_0", &texts{&m.KV, ""}},
