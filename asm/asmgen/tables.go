@@ -222,8 +222,10 @@ func panelsTableAMX(functions []string) string {
 			continue // it stands in its format's row
 		}
 		tokens, blocks, tiles := tokensAMX, blocksAMX, tilesOfCallAMX
-		if strings.HasSuffix(format, "_K") {
-			tokens, blocks, tiles = tokensAMX256, blocksAMX256, tilesOfCallAMX256
+		for _, f := range formatsAMX256() {
+			if f.name == format {
+				tokens, blocks, tiles = tokensAMX256, f.blocks(), tilesOfCallAMX256
+			}
 		}
 		few := has(functions, format+"Few"+unitAMX.name)
 		fmt.Fprintf(&b, "\t{panels.Layout%s, %d, %d, %d, %sAMX, %s},\n", strings.ToUpper(format), tokens, blocks, tiles, format, few)
