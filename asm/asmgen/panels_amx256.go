@@ -56,6 +56,15 @@ func formatsAMX256() (list []formatAMX256) {
 	return list
 }
 
+// loop returns what a kernel computes.
+func (f *formatAMX256) loop() string {
+	minimum := ""
+	if f.pairs > 0 {
+		minimum = ", then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]"
+	}
+	return "out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]" + minimum
+}
+
 // panelBytes returns the bytes of a panel's block, unpacked, without its scales.
 func (f *formatAMX256) panelBytes() int {
 	if f.folded {
@@ -64,11 +73,8 @@ func (f *formatAMX256) panelBytes() int {
 	return 2 * highAMX256
 }
 
-// scalesAt returns where the scales are in a block of two panels.
-func (f *formatAMX256) scalesAt() int { return panelsAMX * f.panelBytes() }
-
-// bytes returns the bytes of a block of two panels.
-func (f *formatAMX256) bytes() int { return f.scalesAt() + panelsAMX*oneAMX256 }
+// bytes returns the bytes of a block of some panels.
+func (f *formatAMX256) bytes(panels int) int { return panels * (f.panelBytes() + oneAMX256) }
 
 // blocks returns how many blocks a call multiplies at most, so that what is unpacked stays in the first-level cache.
 func (f *formatAMX256) blocks() int {
@@ -89,6 +95,7 @@ var (
 type tileAMX256 struct {
 	tile256
 	form            formatAMX256
+	raised          bool        // bytes are raised by 128, which makes them unsigned
 	unpacked, block operand.Mem // where the unpacked blocks begin; how many are still to be unpacked
 }
 
@@ -112,11 +119,17 @@ func panelsOfAMX256(c *build.Context, constants patterns32) {
 		if f.of == nil {
 			table = runTable(c, unitAMX, f.format256)
 		} else {
-			groups = &tileGroups{f: *f.of, own: own, unrolled: true, lines: 4, digits: 1}
-			groups.tile256 = tile256{tile: tile{Context: c, panelUnit: unitAMX, constants: constants, tokens: 1, panels: 1}, format256: f.format256, shared: shared}
+			groups = newUnpackGroups(c, unitAMX, f, shared, own, constants)
 		}
 		multiplyAMX256(c, f, shared, table, groups, shapes)
 	}
+}
+
+// newUnpackGroups returns what unpacks a format's lines one by one.
+func newUnpackGroups(c *build.Context, u panelUnit, f formatAMX256, shared patterns, own patternsGroups, constants patterns32) *tileGroups {
+	g := &tileGroups{f: *f.of, own: own, unrolled: true, lines: 4, digits: 1}
+	g.tile256 = tile256{tile: tile{Context: c, panelUnit: u, constants: constants, tokens: 1, panels: 1}, format256: f.format256, shared: shared}
+	return g
 }
 
 // multiplyAMX256 generates a format's kernel. If groups is not nil, it unpacks the quants.
@@ -124,14 +137,11 @@ func multiplyAMX256(c *build.Context, f formatAMX256, shared patterns, table ope
 	g := &tileAMX256{form: f}
 	g.tile256 = tile256{tile: tile{Context: c, panelUnit: unitAMX, tokens: tokensAMX256, panels: panelsAMX}, format256: f.format256, shared: shared, table: table}
 	g.registers()
-	minimum := ""
-	if f.pairs > 0 {
-		minimum = ", then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]"
-	}
-	g.beginAMX(f.name, "out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]"+minimum)
+	g.beginAMX(f.name, f.loop())
 	g.start()
 	if groups != nil {
-		g.unpackGroups(groups)
+		groups.setUp()
+		g.unpackPanels(groups, panelsAMX)
 	} else {
 		g.unpack()
 	}
@@ -157,7 +167,7 @@ func multiplyAMX256(c *build.Context, f formatAMX256, shared patterns, table ope
 	for p := range panelsAMX {
 		g.addDots(p)
 	}
-	g.ADDQ(operand.U32(f.bytes()), amxW)
+	g.ADDQ(operand.U32(f.bytes(panelsAMX)), amxW)
 	g.ADDQ(operand.U32(256), amxQ)
 	g.ADDQ(operand.U8(4), cursorD.at)
 	g.ADDQ(operand.U8(64), amxSums)
@@ -178,7 +188,7 @@ func (g *tileAMX256) start() {
 	if g.decode {
 		g.decoded = g.AllocLocal(g.sizeOfDecoded() * panelsAMX)
 	}
-	memory := g.AllocLocal(64 + dots + g.form.blocks()*g.form.bytes())
+	memory := g.AllocLocal(64 + dots + g.form.blocks()*g.form.bytes(g.panels))
 	g.LEAQ(memory.Offset(63), amxDots)
 	g.ANDQ(operand.I8(-64), amxDots) // a cache line's beginning
 	g.LEAQ(operand.Mem{Base: amxDots, Disp: dots}, regUnpack)
@@ -191,6 +201,7 @@ var (
 	scalesEven        = [2]reg.VecPhysical{reg.Z23, reg.Z24} // inner scales of a run's two groups, in the low byte of each word
 	scalesOdd         = [2]reg.VecPhysical{reg.Z25, reg.Z26} // in the high byte
 	scalesOffset      = [2]reg.VecPhysical{reg.Z27, reg.Z28} // times what the quants are too great, as words
+	oneTwentyEight    = reg.Z29
 )
 
 // unpack generates the loop that unpacks the blocks.
@@ -260,17 +271,19 @@ func (g *tileAMX256) startUnpacking() {
 func (g *tileAMX256) endUnpacking() {
 	g.ADDQ(operand.U32(g.quantsOfBlock), regW)
 	g.ADDQ(operand.U8(g.scales), regUnpackScales)
-	g.ADDQ(operand.U32(g.form.bytes()), regUnpack)
+	g.ADDQ(operand.U32(g.form.bytes(g.panels)), regUnpack)
 	g.DECQ(g.block)
 	g.JNE(operand.LabelRef("unpack"))
 }
 
-// unpackGroups is unpack for a format whose quants are described by groups of 16, of which one tile of groups unpacks the lines.
-func (g *tileAMX256) unpackGroups(groups *tileGroups) {
-	groups.setUp()
+// unpackPanels is unpack for a format whose quants are described by groups of 16, of which a tile unpacks the lines, and one panel or two.
+func (g *tileAMX256) unpackPanels(groups *tileGroups, panels int) {
 	g.startUnpacking()
+	if g.raised {
+		g.constant(oneTwentyEight, 0x80808080)
+	}
 	g.Label("unpack")
-	for p := range panelsAMX {
+	for p := range panels {
 		groups.f.inner(groups)
 		for step := range groups.stepsOfBlock() {
 			words := groups.t0
@@ -288,6 +301,9 @@ func (g *tileAMX256) unpackGroups(groups *tileGroups) {
 		for i := range g.form.pairs {
 			g.storePair(p, i, groups.leastAt(i))
 		}
+		if panels == 1 {
+			break
+		}
 		move := g.ADDQ // to the other panel, and back
 		if p > 0 {
 			move = g.SUBQ
@@ -295,7 +311,7 @@ func (g *tileAMX256) unpackGroups(groups *tileGroups) {
 		move(strideOfPanels, regW)
 		move(strideOfPanels, regInner)
 	}
-	for g.part = range panelsAMX {
+	for g.part = range panels {
 		g.unpackScales(g.part)
 	}
 	g.ADDQ(operand.U32(g.format256.inner), regInner)
@@ -329,6 +345,9 @@ func (g *tileAMX256) multiplyInner(quants reg.VecPhysical, group int, to operand
 	}
 	g.VPSLLW(operand.U8(8), odd, low)
 	g.VPTERNLOGD(operand.U8(orAnd), lowByte, even, low)
+	if g.raised {
+		g.VPXORD(oneTwentyEight, low, low)
+	}
 	g.VMOVDQU32(low, to)
 	if g.form.folded {
 		return
@@ -356,7 +375,7 @@ func (g *tileAMX256) storePair(panel, pair int, from operand.Mem) {
 
 // scalesOf returns where a panel's scales are in the unpacked block at base.
 func (g *tileAMX256) scalesOf(base reg.GPPhysical, panel int) operand.Mem {
-	return operand.Mem{Base: base, Disp: g.form.scalesAt() + oneAMX256*panel}
+	return operand.Mem{Base: base, Disp: g.panels*g.form.panelBytes() + oneAMX256*panel}
 }
 
 // multiplyPart multiplies low parts, which are unsigned, and high ones.

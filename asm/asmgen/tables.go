@@ -204,6 +204,9 @@ func chunksOf(u panelUnit, format string, functions []string) string {
 			return fmt.Sprintf(", several: &chunks{few: %s, many: %s, room: %d}", few, many, newTileMany(nil, u, f, patterns32{}).panelBlocks())
 		}
 	}
+	if many != "nil" {
+		return fmt.Sprintf(", several: &chunks{many: %s, blocks: %d}", many, blocksFolded)
+	}
 	return ""
 }
 
