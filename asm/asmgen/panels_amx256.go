@@ -17,67 +17,8 @@ const (
 	bytesAMX256  = 1024 // bytes
 )
 
-// Where things are in a block of two panels, unpacked: for each panel four tiles of low parts, or of all bits, and four of high ones; then
-// for each its scale and minimum as float32 and the inner minimums, in pairs of words.
-const (
-	highAMX256    = 4 * bytesAMX256
-	minimumAMX256 = 64
-	innerAMX256   = 128
-	oneAMX256     = 128 + 64*8 // bytes of a panel's scales
-)
-
-// formatAMX256 describes a format as AMX multiplies it.
-type formatAMX256 struct {
-	format256
-	of       *formatGroups // nil for those of formats256
-	offset   int           // quants are unpacked 2^offset too great; 0: they are not
-	pairs    int           // pairs of inner minimums
-	folded   bool          // a quant times its inner scale fits in a signed byte
-	negative bool          // if it is the negative that fits: −32·−4 is 128, and 31·−4 and −32·3 stand below
-}
-
-// formatsAMX256 returns the formats with blocks of 256.
-func formatsAMX256() (list []formatAMX256) {
-	for _, f := range formats256 {
-		if f.decode {
-			list = append(list, formatAMX256{format256: f, pairs: 4})
-		} else {
-			list = append(list, formatAMX256{format256: f, offset: 5})
-		}
-	}
-	for i := range formatsGroups {
-		of := &formatsGroups[i]
-		f := formatAMX256{format256: of.format256, of: of, offset: of.offset, folded: !of.table, negative: !of.table && !of.minimum}
-		if of.minimum {
-			f.pairs = 8
-		}
-		list = append(list, f)
-	}
-	return list
-}
-
-// loop returns what a kernel computes.
-func (f *formatAMX256) loop() string {
-	minimum := ""
-	if f.pairs > 0 {
-		minimum = ", then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]"
-	}
-	return "out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]" + minimum
-}
-
-// panelBytes returns the bytes of a panel's block, unpacked, without its scales.
-func (f *formatAMX256) panelBytes() int {
-	if f.folded {
-		return highAMX256
-	}
-	return 2 * highAMX256
-}
-
-// bytes returns the bytes of a block of some panels.
-func (f *formatAMX256) bytes(panels int) int { return panels * (f.panelBytes() + oneAMX256) }
-
-// blocks returns how many blocks a call multiplies at most, so that what is unpacked stays in the first-level cache.
-func (f *formatAMX256) blocks() int {
+// blocks returns how many blocks a call of AMX multiplies at most, so that what is unpacked stays in the first-level cache.
+func (f *formatBytes256) blocks() int {
 	if f.folded {
 		return 2 * blocksAMX256
 	}
@@ -93,19 +34,15 @@ var (
 
 // tileAMX256 generates a kernel.
 type tileAMX256 struct {
-	tile256
-	form            formatAMX256
-	raised          bool        // bytes are raised by 128, which makes them unsigned
-	unpacked, block operand.Mem // where the unpacked blocks begin; how many are still to be unpacked
+	unpacker256
+	unpacked operand.Mem // where the unpacked blocks begin
 }
 
 // The general registers of a tile, besides those of tileAMX. The sums follow the dot products in memory.
 var (
-	amxSums         = reg.RDX // of the activations
-	regUnpack       = reg.R9  // where a block is unpacked to
-	regUnpackScales = reg.RSI // the scales of that
-	regRunTo        = reg.R11 // and a run
-	sumsAMX256      = panelsAMX * 2 * bytesAMX256
+	amxSums    = reg.RDX // of the activations
+	regRunTo   = reg.R11 // where a run is unpacked to
+	sumsAMX256 = panelsAMX * 2 * bytesAMX256
 )
 
 // panelsOfAMX256 generates the kernels for formats with blocks of 256.
@@ -113,7 +50,7 @@ func panelsOfAMX256(c *build.Context, constants patterns32) {
 	shapes := shapesOf(c, "shapes256AMX", func(int) (rows, bytesOfRow int) { return 16, 64 })
 	shared := newPatterns(c, unitAMX)
 	own := newPatternsGroups(c, unitAMX)
-	for _, f := range formatsAMX256() {
+	for _, f := range formatsBytes256() {
 		var table operand.Mem
 		var groups *tileGroups
 		if f.of == nil {
@@ -125,16 +62,9 @@ func panelsOfAMX256(c *build.Context, constants patterns32) {
 	}
 }
 
-// newUnpackGroups returns what unpacks a format's lines one by one.
-func newUnpackGroups(c *build.Context, u panelUnit, f formatAMX256, shared patterns, own patternsGroups, constants patterns32) *tileGroups {
-	g := &tileGroups{f: *f.of, own: own, unrolled: true, lines: 4, digits: 1}
-	g.tile256 = tile256{tile: tile{Context: c, panelUnit: u, constants: constants, tokens: 1, panels: 1}, format256: f.format256, shared: shared}
-	return g
-}
-
 // multiplyAMX256 generates a format's kernel. If groups is not nil, it unpacks the quants.
-func multiplyAMX256(c *build.Context, f formatAMX256, shared patterns, table operand.Mem, groups *tileGroups, shapes operand.Mem) {
-	g := &tileAMX256{form: f}
+func multiplyAMX256(c *build.Context, f formatBytes256, shared patterns, table operand.Mem, groups *tileGroups, shapes operand.Mem) {
+	g := &tileAMX256{unpacker256: unpacker256{form: f, ahead: f.blocks()}}
 	g.tile256 = tile256{tile: tile{Context: c, panelUnit: unitAMX, tokens: tokensAMX256, panels: panelsAMX}, format256: f.format256, shared: shared, table: table}
 	g.registers()
 	g.beginAMX(f.name, f.loop())
@@ -195,15 +125,6 @@ func (g *tileAMX256) start() {
 	g.MOVQ(regUnpack, g.unpacked)
 }
 
-// The vector registers of unpacking, besides those of tile256.
-var (
-	lowByte, highByte = reg.Z16, reg.Z17                     // of each word, all ones
-	scalesEven        = [2]reg.VecPhysical{reg.Z23, reg.Z24} // inner scales of a run's two groups, in the low byte of each word
-	scalesOdd         = [2]reg.VecPhysical{reg.Z25, reg.Z26} // in the high byte
-	scalesOffset      = [2]reg.VecPhysical{reg.Z27, reg.Z28} // times what the quants are too great, as words
-	oneTwentyEight    = reg.Z29
-)
-
 // unpack generates the loop that unpacks the blocks.
 func (g *tileAMX256) unpack() {
 	g.startUnpacking()
@@ -255,129 +176,6 @@ func (g *tileAMX256) unpack() {
 	g.endUnpacking()
 }
 
-// startUnpacking fills the registers that all formats have, and begins the loop over the blocks.
-func (g *tileAMX256) startUnpacking() {
-	g.Load(g.Param("w"), regW)
-	g.Load(g.Param("scales"), regUnpackScales)
-	g.Load(g.Param("inner"), regInner)
-	g.Load(g.Param("panelBytes"), strideOfPanels)
-	g.Load(g.Param("blocks"), reg.RCX)
-	g.MOVQ(reg.RCX, g.block)
-	g.constant(lowByte, 0x00ff00ff)
-	g.constant(highByte, 0xff00ff00)
-}
-
-// endUnpacking goes to the next block, if there is one.
-func (g *tileAMX256) endUnpacking() {
-	g.ADDQ(operand.U32(g.quantsOfBlock), regW)
-	g.ADDQ(operand.U8(g.scales), regUnpackScales)
-	g.ADDQ(operand.U32(g.form.bytes(g.panels)), regUnpack)
-	g.DECQ(g.block)
-	g.JNE(operand.LabelRef("unpack"))
-}
-
-// unpackPanels is unpack for a format whose quants are described by groups of 16, of which a tile unpacks the lines, and one panel or two.
-func (g *tileAMX256) unpackPanels(groups *tileGroups, panels int) {
-	g.startUnpacking()
-	if g.raised {
-		g.constant(oneTwentyEight, 0x80808080)
-	}
-	g.Label("unpack")
-	for p := range panels {
-		groups.f.inner(groups)
-		for step := range groups.stepsOfBlock() {
-			words := groups.t0
-			g.load(groups.scaleAt(step, 0), words)
-			g.splitInner(0, words)
-			for j := range groups.lines {
-				groups.unpackLine(step, j)
-				line := groups.lines*step + j
-				g.multiplyInner(groups.quant(j, 0), 0, operand.Mem{Base: regUnpack, Disp: p*g.form.panelBytes() + 64*line})
-			}
-		}
-		for at := 0; at < g.quantsOfBlock; at += 64 {
-			g.PREFETCHT0(operand.Mem{Base: regW, Disp: g.form.blocks()*g.quantsOfBlock + at}) // of the next call's blocks
-		}
-		for i := range g.form.pairs {
-			g.storePair(p, i, groups.leastAt(i))
-		}
-		if panels == 1 {
-			break
-		}
-		move := g.ADDQ // to the other panel, and back
-		if p > 0 {
-			move = g.SUBQ
-		}
-		move(strideOfPanels, regW)
-		move(strideOfPanels, regInner)
-	}
-	for g.part = range panels {
-		g.unpackScales(g.part)
-	}
-	g.ADDQ(operand.U32(g.format256.inner), regInner)
-	g.endUnpacking()
-}
-
-// splitInner brings the inner scales of a group, words, in the form in which multiplyInner takes them.
-func (g *tileAMX256) splitInner(group int, words reg.VecPhysical) {
-	g.VPANDD(lowByte, words, scalesEven[group])
-	g.VPSLLW(operand.U8(8), words, scalesOdd[group])
-	if g.form.offset > 0 {
-		g.VPSLLW(operand.U8(uint8(g.form.offset)), words, scalesOffset[group])
-	}
-}
-
-// multiplyInner multiplies a line with a group's inner scales and stores the products' low and high bytes, or, where they fit in a byte,
-// that. VPMADDUBSW multiplies every other quant, since the scale beside it is zero.
-func (g *tileAMX256) multiplyInner(quants reg.VecPhysical, group int, to operand.Mem) {
-	const orAnd = 0xf8 // first | second & third
-	even, odd, low := reg.Z20, reg.Z21, reg.Z22
-	g.VPMADDUBSW(scalesEven[group], quants, even)
-	g.VPMADDUBSW(scalesOdd[group], quants, odd)
-	for _, products := range []reg.VecPhysical{even, odd} {
-		switch {
-		case g.form.offset == 0:
-		case g.form.negative:
-			g.VPSUBW(products, scalesOffset[group], products)
-		default:
-			g.VPSUBW(scalesOffset[group], products, products)
-		}
-	}
-	g.VPSLLW(operand.U8(8), odd, low)
-	g.VPTERNLOGD(operand.U8(orAnd), lowByte, even, low)
-	if g.raised {
-		g.VPXORD(oneTwentyEight, low, low)
-	}
-	g.VMOVDQU32(low, to)
-	if g.form.folded {
-		return
-	}
-	g.VPSRLW(operand.U8(8), even, even)
-	g.VPTERNLOGD(operand.U8(orAnd), highByte, odd, even)
-	g.VMOVDQU32(even, to.Offset(highAMX256))
-}
-
-// unpackScales unpacks a panel's scales and minimums.
-func (g *tileAMX256) unpackScales(panel int) {
-	g.VCVTPH2PS(g.inPart(operand.Mem{Base: regUnpackScales}, 2), reg.Z20)
-	g.VMOVUPS(reg.Z20, g.scalesOf(regUnpack, panel))
-	if g.form.pairs > 0 {
-		g.VCVTPH2PS(g.inPart(operand.Mem{Base: regUnpackScales, Disp: 32}, 2), reg.Z20)
-		g.VMOVUPS(reg.Z20, g.scalesOf(regUnpack, panel).Offset(minimumAMX256))
-	}
-}
-
-// storePair copies a pair of a panel's inner minimums.
-func (g *tileAMX256) storePair(panel, pair int, from operand.Mem) {
-	g.VMOVUPS(from, reg.Z20)
-	g.VMOVUPS(reg.Z20, g.scalesOf(regUnpack, panel).Offset(innerAMX256+64*pair))
-}
-
-// scalesOf returns where a panel's scales are in the unpacked block at base.
-func (g *tileAMX256) scalesOf(base reg.GPPhysical, panel int) operand.Mem {
-	return operand.Mem{Base: base, Disp: g.panels*g.form.panelBytes() + oneAMX256*panel}
-}
-
 // multiplyPart multiplies low parts, which are unsigned, and high ones.
 var multiplyPart = [2]func(c *build.Context, a, b, sum int){multiplyTilesUnsigned, multiplyTiles}
 
@@ -399,7 +197,7 @@ func (g *tileAMX256) multiply() {
 				continue
 			}
 			for part, b := range tilesB256 {
-				loadTile(g.Context, weights.Offset(part*highAMX256), b)
+				loadTile(g.Context, weights.Offset(part*highOfBytes), b)
 				multiplyPart[part](g.Context, tileA256, b, tilesC256[p][part])
 			}
 		}
@@ -449,9 +247,9 @@ func (g *tileAMX256) addDots(p int) {
 	scales := g.scalesOf(amxW, p)
 	g.VMOVUPS(scales, scale)
 	if g.form.pairs > 0 {
-		g.VMOVUPS(scales.Offset(minimumAMX256), minimum)
+		g.VMOVUPS(scales.Offset(minimumOfBytes), minimum)
 		for i := range g.form.pairs {
-			g.VMOVUPS(scales.Offset(innerAMX256+64*i), inner(i))
+			g.VMOVUPS(scales.Offset(innerOfBytes+64*i), inner(i))
 		}
 	}
 	g.forTokens([]*cursor{cursorD}, func(t int) {

@@ -39,7 +39,7 @@ var (
 
 // tileFolded generates a kernel.
 type tileFolded struct {
-	tileAMX256                  // its functions that unpack
+	unpacker256
 	sumsOf, weights operand.Mem // where the tokens' sums, and where the unpacked blocks, begin
 	left, toDo      operand.Mem // how many blocks, and how many tokens, a loop still has
 	qAt, dAt, outAt operand.Mem // where the next tokens' activations, scales and results are
@@ -49,11 +49,11 @@ type tileFolded struct {
 // generateFolded generates the kernels of a unit.
 func generateFolded(c *build.Context, u panelUnit, constants patterns32) {
 	shared, own := newPatterns(c, unitFolded), newPatternsGroups(c, unitFolded)
-	for _, f := range formatsAMX256() {
+	for _, f := range formatsBytes256() {
 		if !f.folded {
 			continue
 		}
-		g := &tileFolded{tileAMX256: tileAMX256{form: f, raised: f.negative}}
+		g := &tileFolded{unpacker256: unpacker256{form: f, raised: f.negative, ahead: blocksFolded}}
 		g.tile256 = tile256{tile: tile{Context: c, panelUnit: u, panels: 1, constants: constants}, format256: f.format256, shared: shared}
 		g.generate(newUnpackGroups(c, unitFolded, f, shared, own, constants))
 	}
@@ -71,7 +71,7 @@ func (g *tileFolded) bytesOfSums() int {
 func (g *tileFolded) generate(groups *tileGroups) {
 	g.beginChunk(g.form.name, "Many", g.form.loop())
 	sums := tokensFolded * blocksFolded * g.bytesOfSums()
-	room := (sums+63)/64*64 + blocksFolded*(g.form.panelBytes()+oneAMX256)
+	room := (sums+63)/64*64 + blocksFolded*(g.form.panelBytes()+bytesOfScales)
 	for _, m := range []*operand.Mem{&g.sumsOf, &g.weights, &g.left, &g.toDo, &g.qAt, &g.dAt, &g.outAt, &g.sumsAt, &g.block} {
 		*m = g.AllocLocal(8)
 	}
@@ -218,7 +218,7 @@ func (g *tileFolded) multiplyTokens(label func(name string) string) {
 	g.DECQ(foldedLeft)
 	g.JNE(operand.LabelRef(label("lines")))
 	g.addDots()
-	g.ADDQ(operand.U32(oneAMX256), foldedLine)
+	g.ADDQ(operand.U32(bytesOfScales), foldedLine)
 	g.ADDQ(operand.U8(4), cursorFolded.at)
 	g.ADDQ(operand.U8(uint8(g.bytesOfSums())), foldedSums)
 	g.DECQ(g.left)
@@ -259,12 +259,12 @@ func (g *tileFolded) addDots() {
 		g.zero(g.dot(t))
 	}
 	for i := range g.form.pairs {
-		g.VMOVUPS(operand.Mem{Base: foldedLine, Disp: innerAMX256 + 64*i}, pair)
+		g.VMOVUPS(operand.Mem{Base: foldedLine, Disp: innerOfBytes + 64*i}, pair)
 		for t := range g.tokens {
 			g.VPDPWSSD_BCST(g.sumOfToken(t, 4*i), pair, g.dot(t))
 		}
 	}
-	g.VMOVUPS(operand.Mem{Base: foldedLine, Disp: minimumAMX256}, scale)
+	g.VMOVUPS(operand.Mem{Base: foldedLine, Disp: minimumOfBytes}, scale)
 	add(true)
 }
 

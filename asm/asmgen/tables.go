@@ -225,7 +225,7 @@ func panelsTableAMX(functions []string) string {
 			continue // it stands in its format's row
 		}
 		tokens, blocks, tiles := tokensAMX, blocksAMX, tilesOfCallAMX
-		for _, f := range formatsAMX256() {
+		for _, f := range formatsBytes256() {
 			if f.name == format {
 				tokens, blocks, tiles = tokensAMX256, f.blocks(), tilesOfCallAMX256
 			}
