@@ -6,19 +6,19 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Quants of blocks of 256 as bytes, times their inner scales: what the kernels of AMX and of panels_folded.go multiply. Nothing is left to
-// do for a block then but one multiplication by its scale.
+// Quants of blocks of 256, times their inner scales, as bytes, one or two of them: what the kernels of AMX and of panels_folded.go
+// multiply. Nothing is left to do for a block then but one multiplication by its scale.
 
-// Where things are in a block of two panels, unpacked: for each panel four tiles of low parts, or of all bits, and four of high ones; then
+// Where things are in a block of some panels, unpacked: for each panel four tiles of low parts, or of all bits, and four of high ones; then
 // for each its scale and minimum as float32 and the inner minimums, in pairs of words.
 const (
-	highOfBytes    = 4096
+	highOfBytes    = 4 * 1024 // also the bytes of a panel of single bytes
 	minimumOfBytes = 64
 	innerOfBytes   = 128
 	bytesOfScales  = 128 + 64*8 // bytes of a panel's scales
 )
 
-// formatBytes256 describes a format as bytes.
+// formatBytes256 describes a format as it is unpacked to bytes.
 type formatBytes256 struct {
 	format256
 	of       *formatGroups // nil for those of formats256
