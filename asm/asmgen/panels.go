@@ -335,17 +335,21 @@ func (g *tile) begin(format, loop string) {
 }
 
 // beginChunk starts the function of a format that multiplies some blocks of several panels.
-func (g *tile) beginChunk(f format32, kind string) {
+func (g *tile) beginChunk(format, kind, loop string) {
+	name := format + kind + g.name
+	g.Function(name)
+	g.SignatureExpr("func(w, scales, inner *byte, panelBytes, panels, blocks int, q *int8, d *float32, sums *int32, tokens, k int, out *float32, stride, first int)")
+	g.Pragma("noescape")
+	g.Doc(name+" multiplies some blocks of several panels with several rows of activations, see chunkKernel:", "", "\t"+loop)
+}
+
+// loop returns what a chunk of the format computes.
+func (f *format32) loop() string {
 	term := ""
 	if f.minimum {
 		term = ", then + (m[b][r]·d[t][b])·sums[t][b]"
 	}
-	name := f.name + kind + g.name
-	g.Function(name)
-	g.SignatureExpr("func(w, scales *byte, panelBytes, panels, blocks int, q *int8, d *float32, sums *int32, tokens, k int, out *float32, stride, first int)")
-	g.Pragma("noescape")
-	g.Doc(name+" multiplies some blocks of several panels with several rows of activations, see chunkKernel:", "",
-		"\tout[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]"+term)
+	return "out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]" + term
 }
 
 // panelsAVX2 generates the tiles of AVX2, FMA and F16C.
@@ -414,6 +418,9 @@ func generatePanels(c *build.Context, u panelUnit) {
 			continue // a slow multiplication for each group takes what VPDPBUSD saves
 		}
 		generateGroups(c, u, f, shared, own, constants)
+	}
+	if u == unitAVX512VNNI {
+		generateFolded(c, u, constants)
 	}
 }
 

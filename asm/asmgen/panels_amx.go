@@ -78,7 +78,7 @@ func panelsOfAMX(c *build.Context) {
 			multiplyFewAMX(c, f, few)
 		}
 	}
-	panelsOfAMX256(c)
+	panelsOfAMX256(c, constants)
 }
 
 // shapesAMX writes the shapes of the tile registers.

@@ -77,7 +77,7 @@ func generateFew(c *build.Context, u panelUnit, f format32, constants patterns32
 		next++
 	}
 	g.inRegisters = 16 - next
-	g.beginChunk(f, "Few")
+	g.beginChunk(f.name, "Few", f.loop())
 	g.lastAhead = g.AllocLocal(8)
 	size := fewActsAt + fewTokenBlocks*fewUnitBytes + 64
 	if f.source == fromTable && !u.vnni {

@@ -173,7 +173,7 @@ func (g *tileGroups) setUp() {
 	}
 	if g.f.table {
 		tables := []operand.Mem{g.constants.lowValues, g.constants.highValues}
-		if g.vnni {
+		if g.digits == 1 {
 			tables = []operand.Mem{g.constants.raised}
 		}
 		for i, t := range tables {

@@ -89,7 +89,7 @@ func (g *tileMany) panelBlocks() int {
 // generateMany generates the kernel of a format.
 func generateMany(c *build.Context, u panelUnit, f format32, constants patterns32) {
 	g := newTileMany(c, u, f, constants)
-	g.beginChunk(f, "Many")
+	g.beginChunk(f.name, "Many", f.loop())
 	memory := g.AllocLocal(32*blocksMany + 2*g.panelBlocks()*g.unit + 64)
 	g.LEAQ(memory.Offset(63), manyMemory)
 	g.ANDQ(operand.I8(-64), manyMemory) // a cache line's beginning

@@ -204,6 +204,9 @@ func chunksOf(u panelUnit, format string, functions []string) string {
 			return fmt.Sprintf(", several: &chunks{few: %s, many: %s, room: %d}", few, many, newTileMany(nil, u, f, patterns32{}).panelBlocks())
 		}
 	}
+	if many != "nil" {
+		return fmt.Sprintf(", several: &chunks{many: %s, blocks: %d}", many, blocksFolded)
+	}
 	return ""
 }
 
@@ -222,8 +225,10 @@ func panelsTableAMX(functions []string) string {
 			continue // it stands in its format's row
 		}
 		tokens, blocks, tiles := tokensAMX, blocksAMX, tilesOfCallAMX
-		if strings.HasSuffix(format, "_K") {
-			tokens, blocks, tiles = tokensAMX256, blocksAMX256, tilesOfCallAMX256
+		for _, f := range formatsBytes256() {
+			if f.name == format {
+				tokens, blocks, tiles = tokensAMX256, f.blocks(), tilesOfCallAMX256
+			}
 		}
 		few := has(functions, format+"Few"+unitAMX.name)
 		fmt.Fprintf(&b, "\t{panels.Layout%s, %d, %d, %d, %sAMX, %s},\n", strings.ToUpper(format), tokens, blocks, tiles, format, few)

@@ -17,6 +17,9 @@ var tilesAMX = []amxFormat{
 	{panels.LayoutQ4_K, 16, 2, 32, q4_KAMX, nil},
 	{panels.LayoutQ5_K, 16, 2, 32, q5_KAMX, nil},
 	{panels.LayoutQ6_K, 16, 2, 32, q6_KAMX, nil},
+	{panels.LayoutQ2_K, 16, 4, 32, q2_KAMX, nil},
+	{panels.LayoutQ3_K, 16, 4, 32, q3_KAMX, nil},
+	{panels.LayoutIQ4_XS, 16, 2, 32, iq4_xsAMX, nil},
 }
 
 // q4_0AMX multiplies some blocks of 2 panels with rows of activations, see amxKernel:
@@ -102,3 +105,24 @@ func q5_KAMX(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *
 //
 //go:noescape
 func q6_KAMX(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, tiles int, k int, out *float32, stride int, first int)
+
+// q2_KAMX multiplies some blocks of 2 panels with rows of activations, see amxKernel:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q2_KAMX(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, tiles int, k int, out *float32, stride int, first int)
+
+// q3_KAMX multiplies some blocks of 2 panels with rows of activations, see amxKernel:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q3_KAMX(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, tiles int, k int, out *float32, stride int, first int)
+
+// iq4_xsAMX multiplies some blocks of 2 panels with rows of activations, see amxKernel:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func iq4_xsAMX(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, tiles int, k int, out *float32, stride int, first int)

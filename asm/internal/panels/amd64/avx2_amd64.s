@@ -202,9 +202,9 @@ DATA highValuesAVX2<>+56(SB)/4, $0x0a090808
 DATA highValuesAVX2<>+60(SB)/4, $0x0f0d0c0b
 GLOBL highValuesAVX2<>(SB), RODATA|NOPTR, $64
 
-// func q4_0ManyAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q4_0ManyAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q4_0ManyAVX2(SB), $21568-104
+TEXT ·q4_0ManyAVX2(SB), $21568-112
 	LEAQ         63(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x00010001, R13
@@ -221,17 +221,17 @@ TEXT ·q4_0ManyAVX2(SB), $21568-104
 	VPBROADCASTD X15, Y15
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         panels+24(FP), CX
+	MOVQ         panels+32(FP), CX
 	IMUL3Q       $0x00000280, CX, R8
 	LEAQ         1024(R12), SI
-	MOVQ         blocks+32(FP), R9
+	MOVQ         blocks+40(FP), R9
 	IMUL3Q       $0x00000100, R9, R9
 
 unpackPanel:
 	MOVQ AX, R10
 	MOVQ BX, R11
 	MOVQ SI, DI
-	MOVQ blocks+32(FP), DX
+	MOVQ blocks+40(FP), DX
 
 unpack:
 	PREFETCHT1   (R10)(R9*1)
@@ -341,22 +341,22 @@ unpack:
 	ADDQ         R8, DI
 	DECQ         DX
 	JNE          unpack
-	ADDQ         panelBytes+16(FP), AX
-	ADDQ         panelBytes+16(FP), BX
+	ADDQ         panelBytes+24(FP), AX
+	ADDQ         panelBytes+24(FP), BX
 	ADDQ         $0x00000280, SI
 	DECQ         CX
 	JNE          unpackPanel
 	MOVL         $0x80808080, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
-	MOVQ         q+40(FP), R8
-	MOVQ         d+48(FP), R10
-	MOVQ         out+80(FP), R11
-	MOVQ         panels+24(FP), R13
-	SHLQ         $0x02, stride+88(FP)
+	MOVQ         q+48(FP), R8
+	MOVQ         d+56(FP), R10
+	MOVQ         out+88(FP), R11
+	MOVQ         panels+32(FP), R13
+	SHLQ         $0x02, stride+96(FP)
 
 token:
-	MOVQ stride+88(FP), SI
+	MOVQ stride+96(FP), SI
 	MOVQ R11, DI
 	MOVQ R13, CX
 
@@ -366,7 +366,7 @@ ask:
 	DECQ       CX
 	JNE        ask
 	VPXOR      Y8, Y8, Y8
-	CMPQ       first+96(FP), $0x00
+	CMPQ       first+104(FP), $0x00
 	JEQ        cleared
 	MOVQ       R11, DI
 	MOVQ       R13, CX
@@ -379,7 +379,7 @@ clear:
 	JNE     clear
 
 cleared:
-	MOVQ blocks+32(FP), DX
+	MOVQ blocks+40(FP), DX
 	MOVQ R12, SI
 	MOVQ R8, DI
 
@@ -390,7 +390,7 @@ copy:
 	ADDQ    $0x20, SI
 	DECQ    DX
 	JNE     copy
-	MOVQ    blocks+32(FP), DX
+	MOVQ    blocks+40(FP), DX
 	MOVQ    R12, SI
 	MOVQ    R10, BX
 	LEAQ    1024(R12), AX
@@ -459,19 +459,19 @@ panel:
 	ADDQ        $0x04, BX
 	DECQ        DX
 	JNE         block
-	MOVQ        k+72(FP), DX
+	MOVQ        k+80(FP), DX
 	ADDQ        DX, R8
 	SHRQ        $0x03, DX
 	ADDQ        DX, R10
-	ADDQ        stride+88(FP), R11
-	DECQ        tokens+64(FP)
+	ADDQ        stride+96(FP), R11
+	DECQ        tokens+72(FP)
 	JNE         token
 	VZEROUPPER
 	RET
 
-// func q4_0FewAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q4_0FewAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q4_0FewAVX2(SB), $21000-104
+TEXT ·q4_0FewAVX2(SB), $21000-112
 	LEAQ         71(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x0f0f0f0f, R13
@@ -481,12 +481,12 @@ TEXT ·q4_0FewAVX2(SB), $21000-104
 	MOVL         $0x00010001, R13
 	VMOVD        R13, X11
 	VPBROADCASTD X11, Y11
-	MOVQ         q+40(FP), AX
-	MOVQ         d+48(FP), BX
-	MOVQ         sums+56(FP), R9
-	MOVQ         k+72(FP), R8
-	MOVQ         tokens+64(FP), DX
-	MOVQ         blocks+32(FP), CX
+	MOVQ         q+48(FP), AX
+	MOVQ         d+56(FP), BX
+	MOVQ         sums+64(FP), R9
+	MOVQ         k+80(FP), R8
+	MOVQ         tokens+72(FP), DX
+	MOVQ         blocks+40(FP), CX
 	MOVQ         DX, R11
 	IMUL3Q       $0x00000140, DX, R13
 	LEAQ         448(R12), DI
@@ -536,24 +536,24 @@ write:
 	JNE          token
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         out+80(FP), DI
-	MOVQ         stride+88(FP), R8
+	MOVQ         out+88(FP), DI
+	MOVQ         stride+96(FP), R8
 	SHLQ         $0x02, R8
-	MOVQ         panels+24(FP), R9
+	MOVQ         panels+32(FP), R9
 	DECQ         R9
-	IMULQ        panelBytes+16(FP), R9
-	MOVQ         blocks+32(FP), CX
+	IMULQ        panelBytes+24(FP), R9
+	MOVQ         blocks+40(FP), CX
 	IMUL3Q       $0x00000100, CX, CX
 	SUBQ         R9, CX
 	MOVQ         CX, (SP)
-	SHLQ         $0x01, panels+24(FP)
-	MOVQ         panelBytes+16(FP), R9
-	CMPQ         panels+24(FP), $0x02
+	SHLQ         $0x01, panels+32(FP)
+	MOVQ         panelBytes+24(FP), R9
+	CMPQ         panels+32(FP), $0x02
 	JNE          rows
 	MOVQ         (SP), R9
 
 rows:
-	CMPQ    first+96(FP), $0x00
+	CMPQ    first+104(FP), $0x00
 	JEQ     goOn
 	VPXOR   Y8, Y8, Y8
 	VPXOR   Y15, Y15, Y15
@@ -628,7 +628,7 @@ goOn:
 begun:
 	MOVQ AX, R10
 	MOVQ BX, R11
-	MOVQ blocks+32(FP), CX
+	MOVQ blocks+40(FP), CX
 	LEAQ 448(R12), SI
 
 block:
@@ -983,9 +983,9 @@ tokensDone:
 
 stored:
 	ADDQ $0x20, DI
-	DECQ panels+24(FP)
+	DECQ panels+32(FP)
 	JEQ  end
-	BTQ  $0x00, panels+24(FP)
+	BTQ  $0x00, panels+32(FP)
 	JCC  nextPanel
 	ADDQ $0x20, AX
 	ADDQ $0x10, BX
@@ -993,10 +993,10 @@ stored:
 	JMP  rows
 
 nextPanel:
-	MOVQ panelBytes+16(FP), R9
+	MOVQ panelBytes+24(FP), R9
 	LEAQ -32(AX)(R9*1), AX
 	LEAQ -16(BX)(R9*1), BX
-	CMPQ panels+24(FP), $0x02
+	CMPQ panels+32(FP), $0x02
 	JNE  rows
 	MOVQ (SP), R9
 	JMP  rows
@@ -1555,9 +1555,9 @@ block:
 	VZEROUPPER
 	RET
 
-// func q4_1ManyAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q4_1ManyAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q4_1ManyAVX2(SB), $23616-104
+TEXT ·q4_1ManyAVX2(SB), $23616-112
 	LEAQ         63(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x00010001, R13
@@ -1574,17 +1574,17 @@ TEXT ·q4_1ManyAVX2(SB), $23616-104
 	VPBROADCASTD X15, Y15
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         panels+24(FP), CX
+	MOVQ         panels+32(FP), CX
 	IMUL3Q       $0x000002c0, CX, R8
 	LEAQ         1024(R12), SI
-	MOVQ         blocks+32(FP), R9
+	MOVQ         blocks+40(FP), R9
 	IMUL3Q       $0x00000100, R9, R9
 
 unpackPanel:
 	MOVQ AX, R10
 	MOVQ BX, R11
 	MOVQ SI, DI
-	MOVQ blocks+32(FP), DX
+	MOVQ blocks+40(FP), DX
 
 unpack:
 	PREFETCHT1   (R10)(R9*1)
@@ -1698,22 +1698,22 @@ unpack:
 	ADDQ         R8, DI
 	DECQ         DX
 	JNE          unpack
-	ADDQ         panelBytes+16(FP), AX
-	ADDQ         panelBytes+16(FP), BX
+	ADDQ         panelBytes+24(FP), AX
+	ADDQ         panelBytes+24(FP), BX
 	ADDQ         $0x000002c0, SI
 	DECQ         CX
 	JNE          unpackPanel
 	MOVL         $0x80808080, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
-	MOVQ         q+40(FP), R8
-	MOVQ         d+48(FP), R10
-	MOVQ         out+80(FP), R11
-	MOVQ         panels+24(FP), R13
-	SHLQ         $0x02, stride+88(FP)
+	MOVQ         q+48(FP), R8
+	MOVQ         d+56(FP), R10
+	MOVQ         out+88(FP), R11
+	MOVQ         panels+32(FP), R13
+	SHLQ         $0x02, stride+96(FP)
 
 token:
-	MOVQ stride+88(FP), SI
+	MOVQ stride+96(FP), SI
 	MOVQ R11, DI
 	MOVQ R13, CX
 
@@ -1723,7 +1723,7 @@ ask:
 	DECQ       CX
 	JNE        ask
 	VPXOR      Y8, Y8, Y8
-	CMPQ       first+96(FP), $0x00
+	CMPQ       first+104(FP), $0x00
 	JEQ        cleared
 	MOVQ       R11, DI
 	MOVQ       R13, CX
@@ -1736,7 +1736,7 @@ clear:
 	JNE     clear
 
 cleared:
-	MOVQ blocks+32(FP), DX
+	MOVQ blocks+40(FP), DX
 	MOVQ R12, SI
 	MOVQ R8, DI
 
@@ -1747,10 +1747,10 @@ copy:
 	ADDQ    $0x20, SI
 	DECQ    DX
 	JNE     copy
-	MOVQ    blocks+32(FP), DX
+	MOVQ    blocks+40(FP), DX
 	MOVQ    R12, SI
 	MOVQ    R10, BX
-	MOVQ    sums+56(FP), R9
+	MOVQ    sums+64(FP), R9
 	LEAQ    1024(R12), AX
 
 block:
@@ -1827,20 +1827,20 @@ panel:
 	ADDQ        $0x04, R9
 	DECQ        DX
 	JNE         block
-	MOVQ        k+72(FP), DX
+	MOVQ        k+80(FP), DX
 	ADDQ        DX, R8
 	SHRQ        $0x03, DX
 	ADDQ        DX, R10
-	ADDQ        DX, sums+56(FP)
-	ADDQ        stride+88(FP), R11
-	DECQ        tokens+64(FP)
+	ADDQ        DX, sums+64(FP)
+	ADDQ        stride+96(FP), R11
+	DECQ        tokens+72(FP)
 	JNE         token
 	VZEROUPPER
 	RET
 
-// func q4_1FewAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q4_1FewAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q4_1FewAVX2(SB), $21000-104
+TEXT ·q4_1FewAVX2(SB), $21000-112
 	LEAQ         71(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x0f0f0f0f, R13
@@ -1850,12 +1850,12 @@ TEXT ·q4_1FewAVX2(SB), $21000-104
 	MOVL         $0x00010001, R13
 	VMOVD        R13, X11
 	VPBROADCASTD X11, Y11
-	MOVQ         q+40(FP), AX
-	MOVQ         d+48(FP), BX
-	MOVQ         sums+56(FP), R9
-	MOVQ         k+72(FP), R8
-	MOVQ         tokens+64(FP), DX
-	MOVQ         blocks+32(FP), CX
+	MOVQ         q+48(FP), AX
+	MOVQ         d+56(FP), BX
+	MOVQ         sums+64(FP), R9
+	MOVQ         k+80(FP), R8
+	MOVQ         tokens+72(FP), DX
+	MOVQ         blocks+40(FP), CX
 	MOVQ         DX, R11
 	IMUL3Q       $0x00000140, DX, R13
 	LEAQ         448(R12), DI
@@ -1903,24 +1903,24 @@ write:
 	JNE          token
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         out+80(FP), DI
-	MOVQ         stride+88(FP), R8
+	MOVQ         out+88(FP), DI
+	MOVQ         stride+96(FP), R8
 	SHLQ         $0x02, R8
-	MOVQ         panels+24(FP), R9
+	MOVQ         panels+32(FP), R9
 	DECQ         R9
-	IMULQ        panelBytes+16(FP), R9
-	MOVQ         blocks+32(FP), CX
+	IMULQ        panelBytes+24(FP), R9
+	MOVQ         blocks+40(FP), CX
 	IMUL3Q       $0x00000100, CX, CX
 	SUBQ         R9, CX
 	MOVQ         CX, (SP)
-	SHLQ         $0x01, panels+24(FP)
-	MOVQ         panelBytes+16(FP), R9
-	CMPQ         panels+24(FP), $0x02
+	SHLQ         $0x01, panels+32(FP)
+	MOVQ         panelBytes+24(FP), R9
+	CMPQ         panels+32(FP), $0x02
 	JNE          rows
 	MOVQ         (SP), R9
 
 rows:
-	CMPQ    first+96(FP), $0x00
+	CMPQ    first+104(FP), $0x00
 	JEQ     goOn
 	VPXOR   Y8, Y8, Y8
 	VPXOR   Y15, Y15, Y15
@@ -1996,7 +1996,7 @@ goOn:
 begun:
 	MOVQ AX, R10
 	MOVQ BX, R11
-	MOVQ blocks+32(FP), CX
+	MOVQ blocks+40(FP), CX
 	LEAQ 448(R12), SI
 
 block:
@@ -2387,9 +2387,9 @@ tokensDone:
 
 stored:
 	ADDQ $0x20, DI
-	DECQ panels+24(FP)
+	DECQ panels+32(FP)
 	JEQ  end
-	BTQ  $0x00, panels+24(FP)
+	BTQ  $0x00, panels+32(FP)
 	JCC  nextPanel
 	ADDQ $0x20, AX
 	ADDQ $0x10, BX
@@ -2397,10 +2397,10 @@ stored:
 	JMP  rows
 
 nextPanel:
-	MOVQ panelBytes+16(FP), R9
+	MOVQ panelBytes+24(FP), R9
 	LEAQ -32(AX)(R9*1), AX
 	LEAQ -16(BX)(R9*1), BX
-	CMPQ panels+24(FP), $0x02
+	CMPQ panels+32(FP), $0x02
 	JNE  rows
 	MOVQ (SP), R9
 	JMP  rows
@@ -2994,9 +2994,9 @@ block:
 	VZEROUPPER
 	RET
 
-// func q8_0ManyAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q8_0ManyAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q8_0ManyAVX2(SB), $19520-104
+TEXT ·q8_0ManyAVX2(SB), $19520-112
 	LEAQ         63(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x00010001, R13
@@ -3013,17 +3013,17 @@ TEXT ·q8_0ManyAVX2(SB), $19520-104
 	VPBROADCASTD X15, Y15
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         panels+24(FP), CX
+	MOVQ         panels+32(FP), CX
 	IMUL3Q       $0x00000480, CX, R8
 	LEAQ         1024(R12), SI
-	MOVQ         blocks+32(FP), R9
+	MOVQ         blocks+40(FP), R9
 	IMUL3Q       $0x00000200, R9, R9
 
 unpackPanel:
 	MOVQ AX, R10
 	MOVQ BX, R11
 	MOVQ SI, DI
-	MOVQ blocks+32(FP), DX
+	MOVQ blocks+40(FP), DX
 
 unpack:
 	PREFETCHT1   (R10)(R9*1)
@@ -3161,22 +3161,22 @@ unpack:
 	ADDQ         R8, DI
 	DECQ         DX
 	JNE          unpack
-	ADDQ         panelBytes+16(FP), AX
-	ADDQ         panelBytes+16(FP), BX
+	ADDQ         panelBytes+24(FP), AX
+	ADDQ         panelBytes+24(FP), BX
 	ADDQ         $0x00000480, SI
 	DECQ         CX
 	JNE          unpackPanel
 	MOVL         $0x80808080, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
-	MOVQ         q+40(FP), R8
-	MOVQ         d+48(FP), R10
-	MOVQ         out+80(FP), R11
-	MOVQ         panels+24(FP), R13
-	SHLQ         $0x02, stride+88(FP)
+	MOVQ         q+48(FP), R8
+	MOVQ         d+56(FP), R10
+	MOVQ         out+88(FP), R11
+	MOVQ         panels+32(FP), R13
+	SHLQ         $0x02, stride+96(FP)
 
 token:
-	MOVQ stride+88(FP), SI
+	MOVQ stride+96(FP), SI
 	MOVQ R11, DI
 	MOVQ R13, CX
 
@@ -3186,7 +3186,7 @@ ask:
 	DECQ       CX
 	JNE        ask
 	VPXOR      Y8, Y8, Y8
-	CMPQ       first+96(FP), $0x00
+	CMPQ       first+104(FP), $0x00
 	JEQ        cleared
 	MOVQ       R11, DI
 	MOVQ       R13, CX
@@ -3199,7 +3199,7 @@ clear:
 	JNE     clear
 
 cleared:
-	MOVQ blocks+32(FP), DX
+	MOVQ blocks+40(FP), DX
 	MOVQ R12, SI
 	MOVQ R8, DI
 
@@ -3210,7 +3210,7 @@ copy:
 	ADDQ    $0x20, SI
 	DECQ    DX
 	JNE     copy
-	MOVQ    blocks+32(FP), DX
+	MOVQ    blocks+40(FP), DX
 	MOVQ    R12, SI
 	MOVQ    R10, BX
 	LEAQ    1024(R12), AX
@@ -3327,19 +3327,19 @@ panel:
 	ADDQ        $0x04, BX
 	DECQ        DX
 	JNE         block
-	MOVQ        k+72(FP), DX
+	MOVQ        k+80(FP), DX
 	ADDQ        DX, R8
 	SHRQ        $0x03, DX
 	ADDQ        DX, R10
-	ADDQ        stride+88(FP), R11
-	DECQ        tokens+64(FP)
+	ADDQ        stride+96(FP), R11
+	DECQ        tokens+72(FP)
 	JNE         token
 	VZEROUPPER
 	RET
 
-// func q8_0FewAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q8_0FewAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q8_0FewAVX2(SB), $21000-104
+TEXT ·q8_0FewAVX2(SB), $21000-112
 	LEAQ         71(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x0f0f0f0f, R13
@@ -3349,12 +3349,12 @@ TEXT ·q8_0FewAVX2(SB), $21000-104
 	MOVL         $0x00010001, R13
 	VMOVD        R13, X11
 	VPBROADCASTD X11, Y11
-	MOVQ         q+40(FP), AX
-	MOVQ         d+48(FP), BX
-	MOVQ         sums+56(FP), R9
-	MOVQ         k+72(FP), R8
-	MOVQ         tokens+64(FP), DX
-	MOVQ         blocks+32(FP), CX
+	MOVQ         q+48(FP), AX
+	MOVQ         d+56(FP), BX
+	MOVQ         sums+64(FP), R9
+	MOVQ         k+80(FP), R8
+	MOVQ         tokens+72(FP), DX
+	MOVQ         blocks+40(FP), CX
 	MOVQ         DX, R11
 	IMUL3Q       $0x00000140, DX, R13
 	LEAQ         448(R12), DI
@@ -3399,24 +3399,24 @@ write:
 	JNE          token
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         out+80(FP), DI
-	MOVQ         stride+88(FP), R8
+	MOVQ         out+88(FP), DI
+	MOVQ         stride+96(FP), R8
 	SHLQ         $0x02, R8
-	MOVQ         panels+24(FP), R9
+	MOVQ         panels+32(FP), R9
 	DECQ         R9
-	IMULQ        panelBytes+16(FP), R9
-	MOVQ         blocks+32(FP), CX
+	IMULQ        panelBytes+24(FP), R9
+	MOVQ         blocks+40(FP), CX
 	IMUL3Q       $0x00000200, CX, CX
 	SUBQ         R9, CX
 	MOVQ         CX, (SP)
-	SHLQ         $0x01, panels+24(FP)
-	MOVQ         panelBytes+16(FP), R9
-	CMPQ         panels+24(FP), $0x02
+	SHLQ         $0x01, panels+32(FP)
+	MOVQ         panelBytes+24(FP), R9
+	CMPQ         panels+32(FP), $0x02
 	JNE          rows
 	MOVQ         (SP), R9
 
 rows:
-	CMPQ    first+96(FP), $0x00
+	CMPQ    first+104(FP), $0x00
 	JEQ     goOn
 	VPXOR   Y8, Y8, Y8
 	VPXOR   Y15, Y15, Y15
@@ -3491,7 +3491,7 @@ goOn:
 begun:
 	MOVQ AX, R10
 	MOVQ BX, R11
-	MOVQ blocks+32(FP), CX
+	MOVQ blocks+40(FP), CX
 	LEAQ 448(R12), SI
 
 block:
@@ -4103,9 +4103,9 @@ tokensDone:
 
 stored:
 	ADDQ $0x20, DI
-	DECQ panels+24(FP)
+	DECQ panels+32(FP)
 	JEQ  end
-	BTQ  $0x00, panels+24(FP)
+	BTQ  $0x00, panels+32(FP)
 	JCC  nextPanel
 	ADDQ $0x20, AX
 	ADDQ $0x10, BX
@@ -4113,10 +4113,10 @@ stored:
 	JMP  rows
 
 nextPanel:
-	MOVQ panelBytes+16(FP), R9
+	MOVQ panelBytes+24(FP), R9
 	LEAQ -32(AX)(R9*1), AX
 	LEAQ -16(BX)(R9*1), BX
-	CMPQ panels+24(FP), $0x02
+	CMPQ panels+32(FP), $0x02
 	JNE  rows
 	MOVQ (SP), R9
 	JMP  rows
@@ -4731,9 +4731,9 @@ block:
 	VZEROUPPER
 	RET
 
-// func q5_0ManyAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q5_0ManyAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q5_0ManyAVX2(SB), $21568-104
+TEXT ·q5_0ManyAVX2(SB), $21568-112
 	LEAQ         63(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x00010001, R13
@@ -4750,17 +4750,17 @@ TEXT ·q5_0ManyAVX2(SB), $21568-104
 	VPBROADCASTD X15, Y15
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         panels+24(FP), CX
+	MOVQ         panels+32(FP), CX
 	IMUL3Q       $0x00000280, CX, R8
 	LEAQ         1024(R12), SI
-	MOVQ         blocks+32(FP), R9
+	MOVQ         blocks+40(FP), R9
 	IMUL3Q       $0x00000140, R9, R9
 
 unpackPanel:
 	MOVQ AX, R10
 	MOVQ BX, R11
 	MOVQ SI, DI
-	MOVQ blocks+32(FP), DX
+	MOVQ blocks+40(FP), DX
 
 unpack:
 	PREFETCHT1   (R10)(R9*1)
@@ -4953,22 +4953,22 @@ unpack:
 	ADDQ         R8, DI
 	DECQ         DX
 	JNE          unpack
-	ADDQ         panelBytes+16(FP), AX
-	ADDQ         panelBytes+16(FP), BX
+	ADDQ         panelBytes+24(FP), AX
+	ADDQ         panelBytes+24(FP), BX
 	ADDQ         $0x00000280, SI
 	DECQ         CX
 	JNE          unpackPanel
 	MOVL         $0x80808080, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
-	MOVQ         q+40(FP), R8
-	MOVQ         d+48(FP), R10
-	MOVQ         out+80(FP), R11
-	MOVQ         panels+24(FP), R13
-	SHLQ         $0x02, stride+88(FP)
+	MOVQ         q+48(FP), R8
+	MOVQ         d+56(FP), R10
+	MOVQ         out+88(FP), R11
+	MOVQ         panels+32(FP), R13
+	SHLQ         $0x02, stride+96(FP)
 
 token:
-	MOVQ stride+88(FP), SI
+	MOVQ stride+96(FP), SI
 	MOVQ R11, DI
 	MOVQ R13, CX
 
@@ -4978,7 +4978,7 @@ ask:
 	DECQ       CX
 	JNE        ask
 	VPXOR      Y8, Y8, Y8
-	CMPQ       first+96(FP), $0x00
+	CMPQ       first+104(FP), $0x00
 	JEQ        cleared
 	MOVQ       R11, DI
 	MOVQ       R13, CX
@@ -4991,7 +4991,7 @@ clear:
 	JNE     clear
 
 cleared:
-	MOVQ blocks+32(FP), DX
+	MOVQ blocks+40(FP), DX
 	MOVQ R12, SI
 	MOVQ R8, DI
 
@@ -5002,7 +5002,7 @@ copy:
 	ADDQ    $0x20, SI
 	DECQ    DX
 	JNE     copy
-	MOVQ    blocks+32(FP), DX
+	MOVQ    blocks+40(FP), DX
 	MOVQ    R12, SI
 	MOVQ    R10, BX
 	LEAQ    1024(R12), AX
@@ -5073,19 +5073,19 @@ panel:
 	ADDQ        $0x04, BX
 	DECQ        DX
 	JNE         block
-	MOVQ        k+72(FP), DX
+	MOVQ        k+80(FP), DX
 	ADDQ        DX, R8
 	SHRQ        $0x03, DX
 	ADDQ        DX, R10
-	ADDQ        stride+88(FP), R11
-	DECQ        tokens+64(FP)
+	ADDQ        stride+96(FP), R11
+	DECQ        tokens+72(FP)
 	JNE         token
 	VZEROUPPER
 	RET
 
-// func q5_0FewAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q5_0FewAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q5_0FewAVX2(SB), $21000-104
+TEXT ·q5_0FewAVX2(SB), $21000-112
 	LEAQ         71(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x0f0f0f0f, R13
@@ -5095,12 +5095,12 @@ TEXT ·q5_0FewAVX2(SB), $21000-104
 	MOVL         $0x00010001, R13
 	VMOVD        R13, X12
 	VPBROADCASTD X12, Y12
-	MOVQ         q+40(FP), AX
-	MOVQ         d+48(FP), BX
-	MOVQ         sums+56(FP), R9
-	MOVQ         k+72(FP), R8
-	MOVQ         tokens+64(FP), DX
-	MOVQ         blocks+32(FP), CX
+	MOVQ         q+48(FP), AX
+	MOVQ         d+56(FP), BX
+	MOVQ         sums+64(FP), R9
+	MOVQ         k+80(FP), R8
+	MOVQ         tokens+72(FP), DX
+	MOVQ         blocks+40(FP), CX
 	MOVQ         DX, R11
 	IMUL3Q       $0x00000140, DX, R13
 	LEAQ         448(R12), DI
@@ -5150,24 +5150,24 @@ write:
 	JNE          token
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         out+80(FP), DI
-	MOVQ         stride+88(FP), R8
+	MOVQ         out+88(FP), DI
+	MOVQ         stride+96(FP), R8
 	SHLQ         $0x02, R8
-	MOVQ         panels+24(FP), R9
+	MOVQ         panels+32(FP), R9
 	DECQ         R9
-	IMULQ        panelBytes+16(FP), R9
-	MOVQ         blocks+32(FP), CX
+	IMULQ        panelBytes+24(FP), R9
+	MOVQ         blocks+40(FP), CX
 	IMUL3Q       $0x00000140, CX, CX
 	SUBQ         R9, CX
 	MOVQ         CX, (SP)
-	SHLQ         $0x01, panels+24(FP)
-	MOVQ         panelBytes+16(FP), R9
-	CMPQ         panels+24(FP), $0x02
+	SHLQ         $0x01, panels+32(FP)
+	MOVQ         panelBytes+24(FP), R9
+	CMPQ         panels+32(FP), $0x02
 	JNE          rows
 	MOVQ         (SP), R9
 
 rows:
-	CMPQ    first+96(FP), $0x00
+	CMPQ    first+104(FP), $0x00
 	JEQ     goOn
 	VPXOR   Y8, Y8, Y8
 	VPXOR   Y15, Y15, Y15
@@ -5243,7 +5243,7 @@ goOn:
 begun:
 	MOVQ AX, R10
 	MOVQ BX, R11
-	MOVQ blocks+32(FP), CX
+	MOVQ blocks+40(FP), CX
 	LEAQ 448(R12), SI
 
 block:
@@ -5650,9 +5650,9 @@ tokensDone:
 
 stored:
 	ADDQ $0x20, DI
-	DECQ panels+24(FP)
+	DECQ panels+32(FP)
 	JEQ  end
-	BTQ  $0x00, panels+24(FP)
+	BTQ  $0x00, panels+32(FP)
 	JCC  nextPanel
 	ADDQ $0x20, AX
 	ADDQ $0x10, BX
@@ -5660,10 +5660,10 @@ stored:
 	JMP  rows
 
 nextPanel:
-	MOVQ panelBytes+16(FP), R9
+	MOVQ panelBytes+24(FP), R9
 	LEAQ -32(AX)(R9*1), AX
 	LEAQ -16(BX)(R9*1), BX
-	CMPQ panels+24(FP), $0x02
+	CMPQ panels+32(FP), $0x02
 	JNE  rows
 	MOVQ (SP), R9
 	JMP  rows
@@ -6569,9 +6569,9 @@ block:
 	VZEROUPPER
 	RET
 
-// func q5_1ManyAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q5_1ManyAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q5_1ManyAVX2(SB), $23616-104
+TEXT ·q5_1ManyAVX2(SB), $23616-112
 	LEAQ         63(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x00010001, R13
@@ -6588,17 +6588,17 @@ TEXT ·q5_1ManyAVX2(SB), $23616-104
 	VPBROADCASTD X15, Y15
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         panels+24(FP), CX
+	MOVQ         panels+32(FP), CX
 	IMUL3Q       $0x000002c0, CX, R8
 	LEAQ         1024(R12), SI
-	MOVQ         blocks+32(FP), R9
+	MOVQ         blocks+40(FP), R9
 	IMUL3Q       $0x00000140, R9, R9
 
 unpackPanel:
 	MOVQ AX, R10
 	MOVQ BX, R11
 	MOVQ SI, DI
-	MOVQ blocks+32(FP), DX
+	MOVQ blocks+40(FP), DX
 
 unpack:
 	PREFETCHT1   (R10)(R9*1)
@@ -6795,22 +6795,22 @@ unpack:
 	ADDQ         R8, DI
 	DECQ         DX
 	JNE          unpack
-	ADDQ         panelBytes+16(FP), AX
-	ADDQ         panelBytes+16(FP), BX
+	ADDQ         panelBytes+24(FP), AX
+	ADDQ         panelBytes+24(FP), BX
 	ADDQ         $0x000002c0, SI
 	DECQ         CX
 	JNE          unpackPanel
 	MOVL         $0x80808080, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
-	MOVQ         q+40(FP), R8
-	MOVQ         d+48(FP), R10
-	MOVQ         out+80(FP), R11
-	MOVQ         panels+24(FP), R13
-	SHLQ         $0x02, stride+88(FP)
+	MOVQ         q+48(FP), R8
+	MOVQ         d+56(FP), R10
+	MOVQ         out+88(FP), R11
+	MOVQ         panels+32(FP), R13
+	SHLQ         $0x02, stride+96(FP)
 
 token:
-	MOVQ stride+88(FP), SI
+	MOVQ stride+96(FP), SI
 	MOVQ R11, DI
 	MOVQ R13, CX
 
@@ -6820,7 +6820,7 @@ ask:
 	DECQ       CX
 	JNE        ask
 	VPXOR      Y8, Y8, Y8
-	CMPQ       first+96(FP), $0x00
+	CMPQ       first+104(FP), $0x00
 	JEQ        cleared
 	MOVQ       R11, DI
 	MOVQ       R13, CX
@@ -6833,7 +6833,7 @@ clear:
 	JNE     clear
 
 cleared:
-	MOVQ blocks+32(FP), DX
+	MOVQ blocks+40(FP), DX
 	MOVQ R12, SI
 	MOVQ R8, DI
 
@@ -6844,10 +6844,10 @@ copy:
 	ADDQ    $0x20, SI
 	DECQ    DX
 	JNE     copy
-	MOVQ    blocks+32(FP), DX
+	MOVQ    blocks+40(FP), DX
 	MOVQ    R12, SI
 	MOVQ    R10, BX
-	MOVQ    sums+56(FP), R9
+	MOVQ    sums+64(FP), R9
 	LEAQ    1024(R12), AX
 
 block:
@@ -6926,20 +6926,20 @@ panel:
 	ADDQ        $0x04, R9
 	DECQ        DX
 	JNE         block
-	MOVQ        k+72(FP), DX
+	MOVQ        k+80(FP), DX
 	ADDQ        DX, R8
 	SHRQ        $0x03, DX
 	ADDQ        DX, R10
-	ADDQ        DX, sums+56(FP)
-	ADDQ        stride+88(FP), R11
-	DECQ        tokens+64(FP)
+	ADDQ        DX, sums+64(FP)
+	ADDQ        stride+96(FP), R11
+	DECQ        tokens+72(FP)
 	JNE         token
 	VZEROUPPER
 	RET
 
-// func q5_1FewAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q5_1FewAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q5_1FewAVX2(SB), $21000-104
+TEXT ·q5_1FewAVX2(SB), $21000-112
 	LEAQ         71(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x0f0f0f0f, R13
@@ -6949,12 +6949,12 @@ TEXT ·q5_1FewAVX2(SB), $21000-104
 	MOVL         $0x00010001, R13
 	VMOVD        R13, X12
 	VPBROADCASTD X12, Y12
-	MOVQ         q+40(FP), AX
-	MOVQ         d+48(FP), BX
-	MOVQ         sums+56(FP), R9
-	MOVQ         k+72(FP), R8
-	MOVQ         tokens+64(FP), DX
-	MOVQ         blocks+32(FP), CX
+	MOVQ         q+48(FP), AX
+	MOVQ         d+56(FP), BX
+	MOVQ         sums+64(FP), R9
+	MOVQ         k+80(FP), R8
+	MOVQ         tokens+72(FP), DX
+	MOVQ         blocks+40(FP), CX
 	MOVQ         DX, R11
 	IMUL3Q       $0x00000140, DX, R13
 	LEAQ         448(R12), DI
@@ -7002,24 +7002,24 @@ write:
 	JNE          token
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         out+80(FP), DI
-	MOVQ         stride+88(FP), R8
+	MOVQ         out+88(FP), DI
+	MOVQ         stride+96(FP), R8
 	SHLQ         $0x02, R8
-	MOVQ         panels+24(FP), R9
+	MOVQ         panels+32(FP), R9
 	DECQ         R9
-	IMULQ        panelBytes+16(FP), R9
-	MOVQ         blocks+32(FP), CX
+	IMULQ        panelBytes+24(FP), R9
+	MOVQ         blocks+40(FP), CX
 	IMUL3Q       $0x00000140, CX, CX
 	SUBQ         R9, CX
 	MOVQ         CX, (SP)
-	SHLQ         $0x01, panels+24(FP)
-	MOVQ         panelBytes+16(FP), R9
-	CMPQ         panels+24(FP), $0x02
+	SHLQ         $0x01, panels+32(FP)
+	MOVQ         panelBytes+24(FP), R9
+	CMPQ         panels+32(FP), $0x02
 	JNE          rows
 	MOVQ         (SP), R9
 
 rows:
-	CMPQ    first+96(FP), $0x00
+	CMPQ    first+104(FP), $0x00
 	JEQ     goOn
 	VPXOR   Y8, Y8, Y8
 	VPXOR   Y15, Y15, Y15
@@ -7096,7 +7096,7 @@ goOn:
 begun:
 	MOVQ AX, R10
 	MOVQ BX, R11
-	MOVQ blocks+32(FP), CX
+	MOVQ blocks+40(FP), CX
 	LEAQ 448(R12), SI
 
 block:
@@ -7540,9 +7540,9 @@ tokensDone:
 
 stored:
 	ADDQ $0x20, DI
-	DECQ panels+24(FP)
+	DECQ panels+32(FP)
 	JEQ  end
-	BTQ  $0x00, panels+24(FP)
+	BTQ  $0x00, panels+32(FP)
 	JCC  nextPanel
 	ADDQ $0x20, AX
 	ADDQ $0x10, BX
@@ -7550,10 +7550,10 @@ stored:
 	JMP  rows
 
 nextPanel:
-	MOVQ panelBytes+16(FP), R9
+	MOVQ panelBytes+24(FP), R9
 	LEAQ -32(AX)(R9*1), AX
 	LEAQ -16(BX)(R9*1), BX
-	CMPQ panels+24(FP), $0x02
+	CMPQ panels+32(FP), $0x02
 	JNE  rows
 	MOVQ (SP), R9
 	JMP  rows
@@ -8494,9 +8494,9 @@ block:
 	VZEROUPPER
 	RET
 
-// func iq4_nlManyAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func iq4_nlManyAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·iq4_nlManyAVX2(SB), $19520-104
+TEXT ·iq4_nlManyAVX2(SB), $19520-112
 	LEAQ         63(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x00010001, R13
@@ -8513,17 +8513,17 @@ TEXT ·iq4_nlManyAVX2(SB), $19520-104
 	VPBROADCASTD X15, Y15
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         panels+24(FP), CX
+	MOVQ         panels+32(FP), CX
 	IMUL3Q       $0x00000480, CX, R8
 	LEAQ         1024(R12), SI
-	MOVQ         blocks+32(FP), R9
+	MOVQ         blocks+40(FP), R9
 	IMUL3Q       $0x00000100, R9, R9
 
 unpackPanel:
 	MOVQ AX, R10
 	MOVQ BX, R11
 	MOVQ SI, DI
-	MOVQ blocks+32(FP), DX
+	MOVQ blocks+40(FP), DX
 
 unpack:
 	PREFETCHT1   (R10)(R9*1)
@@ -8707,22 +8707,22 @@ unpack:
 	ADDQ         R8, DI
 	DECQ         DX
 	JNE          unpack
-	ADDQ         panelBytes+16(FP), AX
-	ADDQ         panelBytes+16(FP), BX
+	ADDQ         panelBytes+24(FP), AX
+	ADDQ         panelBytes+24(FP), BX
 	ADDQ         $0x00000480, SI
 	DECQ         CX
 	JNE          unpackPanel
 	MOVL         $0x80808080, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
-	MOVQ         q+40(FP), R8
-	MOVQ         d+48(FP), R10
-	MOVQ         out+80(FP), R11
-	MOVQ         panels+24(FP), R13
-	SHLQ         $0x02, stride+88(FP)
+	MOVQ         q+48(FP), R8
+	MOVQ         d+56(FP), R10
+	MOVQ         out+88(FP), R11
+	MOVQ         panels+32(FP), R13
+	SHLQ         $0x02, stride+96(FP)
 
 token:
-	MOVQ stride+88(FP), SI
+	MOVQ stride+96(FP), SI
 	MOVQ R11, DI
 	MOVQ R13, CX
 
@@ -8732,7 +8732,7 @@ ask:
 	DECQ       CX
 	JNE        ask
 	VPXOR      Y8, Y8, Y8
-	CMPQ       first+96(FP), $0x00
+	CMPQ       first+104(FP), $0x00
 	JEQ        cleared
 	MOVQ       R11, DI
 	MOVQ       R13, CX
@@ -8745,7 +8745,7 @@ clear:
 	JNE     clear
 
 cleared:
-	MOVQ blocks+32(FP), DX
+	MOVQ blocks+40(FP), DX
 	MOVQ R12, SI
 	MOVQ R8, DI
 
@@ -8756,7 +8756,7 @@ copy:
 	ADDQ    $0x20, SI
 	DECQ    DX
 	JNE     copy
-	MOVQ    blocks+32(FP), DX
+	MOVQ    blocks+40(FP), DX
 	MOVQ    R12, SI
 	MOVQ    R10, BX
 	LEAQ    1024(R12), AX
@@ -8873,19 +8873,19 @@ panel:
 	ADDQ        $0x04, BX
 	DECQ        DX
 	JNE         block
-	MOVQ        k+72(FP), DX
+	MOVQ        k+80(FP), DX
 	ADDQ        DX, R8
 	SHRQ        $0x03, DX
 	ADDQ        DX, R10
-	ADDQ        stride+88(FP), R11
-	DECQ        tokens+64(FP)
+	ADDQ        stride+96(FP), R11
+	DECQ        tokens+72(FP)
 	JNE         token
 	VZEROUPPER
 	RET
 
-// func iq4_nlFewAVX2(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func iq4_nlFewAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·iq4_nlFewAVX2(SB), $21256-104
+TEXT ·iq4_nlFewAVX2(SB), $21256-112
 	LEAQ         71(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x0f0f0f0f, R13
@@ -8895,12 +8895,12 @@ TEXT ·iq4_nlFewAVX2(SB), $21256-104
 	MOVL         $0x00010001, R13
 	VMOVD        R13, X11
 	VPBROADCASTD X11, Y11
-	MOVQ         q+40(FP), AX
-	MOVQ         d+48(FP), BX
-	MOVQ         sums+56(FP), R9
-	MOVQ         k+72(FP), R8
-	MOVQ         tokens+64(FP), DX
-	MOVQ         blocks+32(FP), CX
+	MOVQ         q+48(FP), AX
+	MOVQ         d+56(FP), BX
+	MOVQ         sums+64(FP), R9
+	MOVQ         k+80(FP), R8
+	MOVQ         tokens+72(FP), DX
+	MOVQ         blocks+40(FP), CX
 	MOVQ         DX, R11
 	IMUL3Q       $0x00000140, DX, R13
 	LEAQ         448(R12), DI
@@ -8945,24 +8945,24 @@ write:
 	JNE          token
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         out+80(FP), DI
-	MOVQ         stride+88(FP), R8
+	MOVQ         out+88(FP), DI
+	MOVQ         stride+96(FP), R8
 	SHLQ         $0x02, R8
-	MOVQ         panels+24(FP), R9
+	MOVQ         panels+32(FP), R9
 	DECQ         R9
-	IMULQ        panelBytes+16(FP), R9
-	MOVQ         blocks+32(FP), CX
+	IMULQ        panelBytes+24(FP), R9
+	MOVQ         blocks+40(FP), CX
 	IMUL3Q       $0x00000100, CX, CX
 	SUBQ         R9, CX
 	MOVQ         CX, (SP)
-	SHLQ         $0x01, panels+24(FP)
-	MOVQ         panelBytes+16(FP), R9
-	CMPQ         panels+24(FP), $0x02
+	SHLQ         $0x01, panels+32(FP)
+	MOVQ         panelBytes+24(FP), R9
+	CMPQ         panels+32(FP), $0x02
 	JNE          rows
 	MOVQ         (SP), R9
 
 rows:
-	CMPQ    first+96(FP), $0x00
+	CMPQ    first+104(FP), $0x00
 	JEQ     goOn
 	VPXOR   Y8, Y8, Y8
 	VPXOR   Y15, Y15, Y15
@@ -9037,7 +9037,7 @@ goOn:
 begun:
 	MOVQ AX, R10
 	MOVQ BX, R11
-	MOVQ blocks+32(FP), CX
+	MOVQ blocks+40(FP), CX
 	LEAQ 448(R12), SI
 
 block:
@@ -9681,9 +9681,9 @@ tokensDone:
 
 stored:
 	ADDQ $0x20, DI
-	DECQ panels+24(FP)
+	DECQ panels+32(FP)
 	JEQ  end
-	BTQ  $0x00, panels+24(FP)
+	BTQ  $0x00, panels+32(FP)
 	JCC  nextPanel
 	ADDQ $0x20, AX
 	ADDQ $0x10, BX
@@ -9691,10 +9691,10 @@ stored:
 	JMP  rows
 
 nextPanel:
-	MOVQ panelBytes+16(FP), R9
+	MOVQ panelBytes+24(FP), R9
 	LEAQ -32(AX)(R9*1), AX
 	LEAQ -16(BX)(R9*1), BX
-	CMPQ panels+24(FP), $0x02
+	CMPQ panels+32(FP), $0x02
 	JNE  rows
 	MOVQ (SP), R9
 	JMP  rows

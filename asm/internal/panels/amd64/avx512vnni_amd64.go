@@ -18,8 +18,8 @@ var unitAVX512VNNI = unit{
 		{layout: panels.LayoutQ4_K, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q4_KAVX512VNNIx12}, {Tokens: 8, Run: q4_KAVX512VNNIx8}, {Tokens: 7, Run: q4_KAVX512VNNIx7}, {Tokens: 6, Run: q4_KAVX512VNNIx6}, {Tokens: 5, Run: q4_KAVX512VNNIx5}, {Tokens: 4, Run: q4_KAVX512VNNIx4}, {Tokens: 3, Run: q4_KAVX512VNNIx3}, {Tokens: 2, Run: q4_KAVX512VNNIx2}, {Tokens: 1, Run: q4_KAVX512VNNIx1}}, single: q4_KAVX512VNNIx1x4},
 		{layout: panels.LayoutQ5_K, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q5_KAVX512VNNIx12}, {Tokens: 8, Run: q5_KAVX512VNNIx8}, {Tokens: 7, Run: q5_KAVX512VNNIx7}, {Tokens: 6, Run: q5_KAVX512VNNIx6}, {Tokens: 5, Run: q5_KAVX512VNNIx5}, {Tokens: 4, Run: q5_KAVX512VNNIx4}, {Tokens: 3, Run: q5_KAVX512VNNIx3}, {Tokens: 2, Run: q5_KAVX512VNNIx2}, {Tokens: 1, Run: q5_KAVX512VNNIx1}}, single: q5_KAVX512VNNIx1x4},
 		{layout: panels.LayoutQ6_K, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q6_KAVX512VNNIx12}, {Tokens: 8, Run: q6_KAVX512VNNIx8}, {Tokens: 7, Run: q6_KAVX512VNNIx7}, {Tokens: 6, Run: q6_KAVX512VNNIx6}, {Tokens: 5, Run: q6_KAVX512VNNIx5}, {Tokens: 4, Run: q6_KAVX512VNNIx4}, {Tokens: 3, Run: q6_KAVX512VNNIx3}, {Tokens: 2, Run: q6_KAVX512VNNIx2}, {Tokens: 1, Run: q6_KAVX512VNNIx1}}, single: q6_KAVX512VNNIx1x4},
-		{layout: panels.LayoutQ2_K, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q2_KAVX512VNNIx12}, {Tokens: 8, Run: q2_KAVX512VNNIx8}, {Tokens: 7, Run: q2_KAVX512VNNIx7}, {Tokens: 6, Run: q2_KAVX512VNNIx6}, {Tokens: 5, Run: q2_KAVX512VNNIx5}, {Tokens: 4, Run: q2_KAVX512VNNIx4}, {Tokens: 3, Run: q2_KAVX512VNNIx3}, {Tokens: 2, Run: q2_KAVX512VNNIx2}, {Tokens: 1, Run: q2_KAVX512VNNIx1}}, single: q2_KAVX512VNNIx1x4},
-		{layout: panels.LayoutQ3_K, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q3_KAVX512VNNIx12}, {Tokens: 8, Run: q3_KAVX512VNNIx8}, {Tokens: 7, Run: q3_KAVX512VNNIx7}, {Tokens: 6, Run: q3_KAVX512VNNIx6}, {Tokens: 5, Run: q3_KAVX512VNNIx5}, {Tokens: 4, Run: q3_KAVX512VNNIx4}, {Tokens: 3, Run: q3_KAVX512VNNIx3}, {Tokens: 2, Run: q3_KAVX512VNNIx2}, {Tokens: 1, Run: q3_KAVX512VNNIx1}}, single: q3_KAVX512VNNIx1x4},
+		{layout: panels.LayoutQ2_K, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q2_KAVX512VNNIx12}, {Tokens: 8, Run: q2_KAVX512VNNIx8}, {Tokens: 7, Run: q2_KAVX512VNNIx7}, {Tokens: 6, Run: q2_KAVX512VNNIx6}, {Tokens: 5, Run: q2_KAVX512VNNIx5}, {Tokens: 4, Run: q2_KAVX512VNNIx4}, {Tokens: 3, Run: q2_KAVX512VNNIx3}, {Tokens: 2, Run: q2_KAVX512VNNIx2}, {Tokens: 1, Run: q2_KAVX512VNNIx1}}, single: q2_KAVX512VNNIx1x4, several: &chunks{many: q2_KManyAVX512VNNI, blocks: 4}},
+		{layout: panels.LayoutQ3_K, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: q3_KAVX512VNNIx12}, {Tokens: 8, Run: q3_KAVX512VNNIx8}, {Tokens: 7, Run: q3_KAVX512VNNIx7}, {Tokens: 6, Run: q3_KAVX512VNNIx6}, {Tokens: 5, Run: q3_KAVX512VNNIx5}, {Tokens: 4, Run: q3_KAVX512VNNIx4}, {Tokens: 3, Run: q3_KAVX512VNNIx3}, {Tokens: 2, Run: q3_KAVX512VNNIx2}, {Tokens: 1, Run: q3_KAVX512VNNIx1}}, single: q3_KAVX512VNNIx1x4, several: &chunks{many: q3_KManyAVX512VNNI, blocks: 4}},
 		{layout: panels.LayoutIQ4_XS, rows: 16, tiles: []panels.BlockTile{{Tokens: 12, Run: iq4_xsAVX512VNNIx12}, {Tokens: 8, Run: iq4_xsAVX512VNNIx8}, {Tokens: 7, Run: iq4_xsAVX512VNNIx7}, {Tokens: 6, Run: iq4_xsAVX512VNNIx6}, {Tokens: 5, Run: iq4_xsAVX512VNNIx5}, {Tokens: 4, Run: iq4_xsAVX512VNNIx4}, {Tokens: 3, Run: iq4_xsAVX512VNNIx3}, {Tokens: 2, Run: iq4_xsAVX512VNNIx2}, {Tokens: 1, Run: iq4_xsAVX512VNNIx1}}, single: iq4_xsAVX512VNNIx1x4},
 	},
 }
@@ -695,3 +695,17 @@ func iq4_xsAVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8,
 //
 //go:noescape
 func iq4_xsAVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
+// q2_KManyAVX512VNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q2_KManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+
+// q3_KManyAVX512VNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q3_KManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)

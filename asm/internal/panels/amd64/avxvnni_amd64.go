@@ -26,14 +26,14 @@ var unitAVXVNNI = unit{
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q4_0ManyAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q4_0ManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 
 // q4_0FewAVXVNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q4_0FewAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q4_0FewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 
 // q4_0AVXVNNIx1 multiplies 8 rows of weights with 1 of activations, see panels.BlockKernel:
 //
@@ -54,14 +54,14 @@ func q4_0AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks 
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
 //go:noescape
-func q4_1ManyAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q4_1ManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 
 // q4_1FewAVXVNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
 //go:noescape
-func q4_1FewAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q4_1FewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 
 // q4_1AVXVNNIx1 multiplies 8 rows of weights with 1 of activations, see panels.BlockKernel:
 //
@@ -82,14 +82,14 @@ func q4_1AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks 
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q8_0ManyAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q8_0ManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 
 // q8_0FewAVXVNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q8_0FewAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q8_0FewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 
 // q8_0AVXVNNIx1 multiplies 8 rows of weights with 1 of activations, see panels.BlockKernel:
 //
@@ -110,14 +110,14 @@ func q8_0AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks 
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q5_0ManyAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q5_0ManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 
 // q5_0FewAVXVNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q5_0FewAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q5_0FewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 
 // q5_0AVXVNNIx1 multiplies 8 rows of weights with 1 of activations, see panels.BlockKernel:
 //
@@ -138,14 +138,14 @@ func q5_0AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks 
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
 //go:noescape
-func q5_1ManyAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q5_1ManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 
 // q5_1FewAVXVNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
 //go:noescape
-func q5_1FewAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func q5_1FewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 
 // q5_1AVXVNNIx1 multiplies 8 rows of weights with 1 of activations, see panels.BlockKernel:
 //
@@ -166,14 +166,14 @@ func q5_1AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks 
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func iq4_nlManyAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func iq4_nlManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 
 // iq4_nlFewAVXVNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
 //	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func iq4_nlFewAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+func iq4_nlFewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 
 // iq4_nlAVXVNNIx1 multiplies 8 rows of weights with 1 of activations, see panels.BlockKernel:
 //

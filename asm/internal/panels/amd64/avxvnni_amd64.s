@@ -202,9 +202,9 @@ DATA highValuesAVXVNNI<>+56(SB)/4, $0x0a090808
 DATA highValuesAVXVNNI<>+60(SB)/4, $0x0f0d0c0b
 GLOBL highValuesAVXVNNI<>(SB), RODATA|NOPTR, $64
 
-// func q4_0ManyAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q4_0ManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q4_0ManyAVXVNNI(SB), $21568-104
+TEXT ·q4_0ManyAVXVNNI(SB), $21568-112
 	LEAQ         63(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x00010001, R13
@@ -221,17 +221,17 @@ TEXT ·q4_0ManyAVXVNNI(SB), $21568-104
 	VPBROADCASTD X15, Y15
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         panels+24(FP), CX
+	MOVQ         panels+32(FP), CX
 	IMUL3Q       $0x00000280, CX, R8
 	LEAQ         1024(R12), SI
-	MOVQ         blocks+32(FP), R9
+	MOVQ         blocks+40(FP), R9
 	IMUL3Q       $0x00000100, R9, R9
 
 unpackPanel:
 	MOVQ AX, R10
 	MOVQ BX, R11
 	MOVQ SI, DI
-	MOVQ blocks+32(FP), DX
+	MOVQ blocks+40(FP), DX
 
 unpack:
 	PREFETCHT1   (R10)(R9*1)
@@ -341,22 +341,22 @@ unpack:
 	ADDQ         R8, DI
 	DECQ         DX
 	JNE          unpack
-	ADDQ         panelBytes+16(FP), AX
-	ADDQ         panelBytes+16(FP), BX
+	ADDQ         panelBytes+24(FP), AX
+	ADDQ         panelBytes+24(FP), BX
 	ADDQ         $0x00000280, SI
 	DECQ         CX
 	JNE          unpackPanel
 	MOVL         $0x80808080, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
-	MOVQ         q+40(FP), R8
-	MOVQ         d+48(FP), R10
-	MOVQ         out+80(FP), R11
-	MOVQ         panels+24(FP), R13
-	SHLQ         $0x02, stride+88(FP)
+	MOVQ         q+48(FP), R8
+	MOVQ         d+56(FP), R10
+	MOVQ         out+88(FP), R11
+	MOVQ         panels+32(FP), R13
+	SHLQ         $0x02, stride+96(FP)
 
 token:
-	MOVQ stride+88(FP), SI
+	MOVQ stride+96(FP), SI
 	MOVQ R11, DI
 	MOVQ R13, CX
 
@@ -366,7 +366,7 @@ ask:
 	DECQ       CX
 	JNE        ask
 	VPXOR      Y8, Y8, Y8
-	CMPQ       first+96(FP), $0x00
+	CMPQ       first+104(FP), $0x00
 	JEQ        cleared
 	MOVQ       R11, DI
 	MOVQ       R13, CX
@@ -379,7 +379,7 @@ clear:
 	JNE     clear
 
 cleared:
-	MOVQ blocks+32(FP), DX
+	MOVQ blocks+40(FP), DX
 	MOVQ R12, SI
 	MOVQ R8, DI
 
@@ -390,7 +390,7 @@ copy:
 	ADDQ    $0x20, SI
 	DECQ    DX
 	JNE     copy
-	MOVQ    blocks+32(FP), DX
+	MOVQ    blocks+40(FP), DX
 	MOVQ    R12, SI
 	MOVQ    R10, BX
 	LEAQ    1024(R12), AX
@@ -507,31 +507,31 @@ panel:
 	ADDQ        $0x04, BX
 	DECQ        DX
 	JNE         block
-	MOVQ        k+72(FP), DX
+	MOVQ        k+80(FP), DX
 	ADDQ        DX, R8
 	SHRQ        $0x03, DX
 	ADDQ        DX, R10
-	ADDQ        stride+88(FP), R11
-	DECQ        tokens+64(FP)
+	ADDQ        stride+96(FP), R11
+	DECQ        tokens+72(FP)
 	JNE         token
 	VZEROUPPER
 	RET
 
-// func q4_0FewAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q4_0FewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q4_0FewAVXVNNI(SB), $21000-104
+TEXT ·q4_0FewAVXVNNI(SB), $21000-112
 	LEAQ         71(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X8
 	VPBROADCASTD X8, Y8
 	VMOVDQU      Y8, 384(R12)
-	MOVQ         q+40(FP), AX
-	MOVQ         d+48(FP), BX
-	MOVQ         sums+56(FP), R9
-	MOVQ         k+72(FP), R8
-	MOVQ         tokens+64(FP), DX
-	MOVQ         blocks+32(FP), CX
+	MOVQ         q+48(FP), AX
+	MOVQ         d+56(FP), BX
+	MOVQ         sums+64(FP), R9
+	MOVQ         k+80(FP), R8
+	MOVQ         tokens+72(FP), DX
+	MOVQ         blocks+40(FP), CX
 	MOVQ         DX, R11
 	IMUL3Q       $0x00000140, DX, R13
 	LEAQ         448(R12), DI
@@ -581,24 +581,24 @@ write:
 	JNE          token
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         out+80(FP), DI
-	MOVQ         stride+88(FP), R8
+	MOVQ         out+88(FP), DI
+	MOVQ         stride+96(FP), R8
 	SHLQ         $0x02, R8
-	MOVQ         panels+24(FP), R9
+	MOVQ         panels+32(FP), R9
 	DECQ         R9
-	IMULQ        panelBytes+16(FP), R9
-	MOVQ         blocks+32(FP), CX
+	IMULQ        panelBytes+24(FP), R9
+	MOVQ         blocks+40(FP), CX
 	IMUL3Q       $0x00000100, CX, CX
 	SUBQ         R9, CX
 	MOVQ         CX, (SP)
-	SHLQ         $0x01, panels+24(FP)
-	MOVQ         panelBytes+16(FP), R9
-	CMPQ         panels+24(FP), $0x02
+	SHLQ         $0x01, panels+32(FP)
+	MOVQ         panelBytes+24(FP), R9
+	CMPQ         panels+32(FP), $0x02
 	JNE          rows
 	MOVQ         (SP), R9
 
 rows:
-	CMPQ    first+96(FP), $0x00
+	CMPQ    first+104(FP), $0x00
 	JEQ     goOn
 	VPXOR   Y8, Y8, Y8
 	VPXOR   Y15, Y15, Y15
@@ -672,7 +672,7 @@ goOn:
 begun:
 	MOVQ AX, R10
 	MOVQ BX, R11
-	MOVQ blocks+32(FP), CX
+	MOVQ blocks+40(FP), CX
 	LEAQ 448(R12), SI
 
 block:
@@ -1313,9 +1313,9 @@ tokensDone:
 
 stored:
 	ADDQ $0x20, DI
-	DECQ panels+24(FP)
+	DECQ panels+32(FP)
 	JEQ  end
-	BTQ  $0x00, panels+24(FP)
+	BTQ  $0x00, panels+32(FP)
 	JCC  nextPanel
 	ADDQ $0x20, AX
 	ADDQ $0x10, BX
@@ -1323,10 +1323,10 @@ stored:
 	JMP  rows
 
 nextPanel:
-	MOVQ panelBytes+16(FP), R9
+	MOVQ panelBytes+24(FP), R9
 	LEAQ -32(AX)(R9*1), AX
 	LEAQ -16(BX)(R9*1), BX
-	CMPQ panels+24(FP), $0x02
+	CMPQ panels+32(FP), $0x02
 	JNE  rows
 	MOVQ (SP), R9
 	JMP  rows
@@ -2032,9 +2032,9 @@ block:
 	VZEROUPPER
 	RET
 
-// func q4_1ManyAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q4_1ManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q4_1ManyAVXVNNI(SB), $23616-104
+TEXT ·q4_1ManyAVXVNNI(SB), $23616-112
 	LEAQ         63(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x00010001, R13
@@ -2051,17 +2051,17 @@ TEXT ·q4_1ManyAVXVNNI(SB), $23616-104
 	VPBROADCASTD X15, Y15
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         panels+24(FP), CX
+	MOVQ         panels+32(FP), CX
 	IMUL3Q       $0x000002c0, CX, R8
 	LEAQ         1024(R12), SI
-	MOVQ         blocks+32(FP), R9
+	MOVQ         blocks+40(FP), R9
 	IMUL3Q       $0x00000100, R9, R9
 
 unpackPanel:
 	MOVQ AX, R10
 	MOVQ BX, R11
 	MOVQ SI, DI
-	MOVQ blocks+32(FP), DX
+	MOVQ blocks+40(FP), DX
 
 unpack:
 	PREFETCHT1   (R10)(R9*1)
@@ -2175,22 +2175,22 @@ unpack:
 	ADDQ         R8, DI
 	DECQ         DX
 	JNE          unpack
-	ADDQ         panelBytes+16(FP), AX
-	ADDQ         panelBytes+16(FP), BX
+	ADDQ         panelBytes+24(FP), AX
+	ADDQ         panelBytes+24(FP), BX
 	ADDQ         $0x000002c0, SI
 	DECQ         CX
 	JNE          unpackPanel
 	MOVL         $0x80808080, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
-	MOVQ         q+40(FP), R8
-	MOVQ         d+48(FP), R10
-	MOVQ         out+80(FP), R11
-	MOVQ         panels+24(FP), R13
-	SHLQ         $0x02, stride+88(FP)
+	MOVQ         q+48(FP), R8
+	MOVQ         d+56(FP), R10
+	MOVQ         out+88(FP), R11
+	MOVQ         panels+32(FP), R13
+	SHLQ         $0x02, stride+96(FP)
 
 token:
-	MOVQ stride+88(FP), SI
+	MOVQ stride+96(FP), SI
 	MOVQ R11, DI
 	MOVQ R13, CX
 
@@ -2200,7 +2200,7 @@ ask:
 	DECQ       CX
 	JNE        ask
 	VPXOR      Y8, Y8, Y8
-	CMPQ       first+96(FP), $0x00
+	CMPQ       first+104(FP), $0x00
 	JEQ        cleared
 	MOVQ       R11, DI
 	MOVQ       R13, CX
@@ -2213,7 +2213,7 @@ clear:
 	JNE     clear
 
 cleared:
-	MOVQ blocks+32(FP), DX
+	MOVQ blocks+40(FP), DX
 	MOVQ R12, SI
 	MOVQ R8, DI
 
@@ -2224,10 +2224,10 @@ copy:
 	ADDQ    $0x20, SI
 	DECQ    DX
 	JNE     copy
-	MOVQ    blocks+32(FP), DX
+	MOVQ    blocks+40(FP), DX
 	MOVQ    R12, SI
 	MOVQ    R10, BX
-	MOVQ    sums+56(FP), R9
+	MOVQ    sums+64(FP), R9
 	LEAQ    1024(R12), AX
 
 block:
@@ -2352,32 +2352,32 @@ panel:
 	ADDQ        $0x04, R9
 	DECQ        DX
 	JNE         block
-	MOVQ        k+72(FP), DX
+	MOVQ        k+80(FP), DX
 	ADDQ        DX, R8
 	SHRQ        $0x03, DX
 	ADDQ        DX, R10
-	ADDQ        DX, sums+56(FP)
-	ADDQ        stride+88(FP), R11
-	DECQ        tokens+64(FP)
+	ADDQ        DX, sums+64(FP)
+	ADDQ        stride+96(FP), R11
+	DECQ        tokens+72(FP)
 	JNE         token
 	VZEROUPPER
 	RET
 
-// func q4_1FewAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q4_1FewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q4_1FewAVXVNNI(SB), $21000-104
+TEXT ·q4_1FewAVXVNNI(SB), $21000-112
 	LEAQ         71(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X8
 	VPBROADCASTD X8, Y8
 	VMOVDQU      Y8, 384(R12)
-	MOVQ         q+40(FP), AX
-	MOVQ         d+48(FP), BX
-	MOVQ         sums+56(FP), R9
-	MOVQ         k+72(FP), R8
-	MOVQ         tokens+64(FP), DX
-	MOVQ         blocks+32(FP), CX
+	MOVQ         q+48(FP), AX
+	MOVQ         d+56(FP), BX
+	MOVQ         sums+64(FP), R9
+	MOVQ         k+80(FP), R8
+	MOVQ         tokens+72(FP), DX
+	MOVQ         blocks+40(FP), CX
 	MOVQ         DX, R11
 	IMUL3Q       $0x00000140, DX, R13
 	LEAQ         448(R12), DI
@@ -2425,24 +2425,24 @@ write:
 	JNE          token
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         out+80(FP), DI
-	MOVQ         stride+88(FP), R8
+	MOVQ         out+88(FP), DI
+	MOVQ         stride+96(FP), R8
 	SHLQ         $0x02, R8
-	MOVQ         panels+24(FP), R9
+	MOVQ         panels+32(FP), R9
 	DECQ         R9
-	IMULQ        panelBytes+16(FP), R9
-	MOVQ         blocks+32(FP), CX
+	IMULQ        panelBytes+24(FP), R9
+	MOVQ         blocks+40(FP), CX
 	IMUL3Q       $0x00000100, CX, CX
 	SUBQ         R9, CX
 	MOVQ         CX, (SP)
-	SHLQ         $0x01, panels+24(FP)
-	MOVQ         panelBytes+16(FP), R9
-	CMPQ         panels+24(FP), $0x02
+	SHLQ         $0x01, panels+32(FP)
+	MOVQ         panelBytes+24(FP), R9
+	CMPQ         panels+32(FP), $0x02
 	JNE          rows
 	MOVQ         (SP), R9
 
 rows:
-	CMPQ    first+96(FP), $0x00
+	CMPQ    first+104(FP), $0x00
 	JEQ     goOn
 	VPXOR   Y8, Y8, Y8
 	VPXOR   Y15, Y15, Y15
@@ -2517,7 +2517,7 @@ goOn:
 begun:
 	MOVQ AX, R10
 	MOVQ BX, R11
-	MOVQ blocks+32(FP), CX
+	MOVQ blocks+40(FP), CX
 	LEAQ 448(R12), SI
 
 block:
@@ -3205,9 +3205,9 @@ tokensDone:
 
 stored:
 	ADDQ $0x20, DI
-	DECQ panels+24(FP)
+	DECQ panels+32(FP)
 	JEQ  end
-	BTQ  $0x00, panels+24(FP)
+	BTQ  $0x00, panels+32(FP)
 	JCC  nextPanel
 	ADDQ $0x20, AX
 	ADDQ $0x10, BX
@@ -3215,10 +3215,10 @@ stored:
 	JMP  rows
 
 nextPanel:
-	MOVQ panelBytes+16(FP), R9
+	MOVQ panelBytes+24(FP), R9
 	LEAQ -32(AX)(R9*1), AX
 	LEAQ -16(BX)(R9*1), BX
-	CMPQ panels+24(FP), $0x02
+	CMPQ panels+32(FP), $0x02
 	JNE  rows
 	MOVQ (SP), R9
 	JMP  rows
@@ -3959,9 +3959,9 @@ block:
 	VZEROUPPER
 	RET
 
-// func q8_0ManyAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q8_0ManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q8_0ManyAVXVNNI(SB), $21568-104
+TEXT ·q8_0ManyAVXVNNI(SB), $21568-112
 	LEAQ         63(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x00010001, R13
@@ -3978,17 +3978,17 @@ TEXT ·q8_0ManyAVXVNNI(SB), $21568-104
 	VPBROADCASTD X15, Y15
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         panels+24(FP), CX
+	MOVQ         panels+32(FP), CX
 	IMUL3Q       $0x00000280, CX, R8
 	LEAQ         1024(R12), SI
-	MOVQ         blocks+32(FP), R9
+	MOVQ         blocks+40(FP), R9
 	IMUL3Q       $0x00000200, R9, R9
 
 unpackPanel:
 	MOVQ AX, R10
 	MOVQ BX, R11
 	MOVQ SI, DI
-	MOVQ blocks+32(FP), DX
+	MOVQ blocks+40(FP), DX
 
 unpack:
 	PREFETCHT1   (R10)(R9*1)
@@ -4084,22 +4084,22 @@ unpack:
 	ADDQ         R8, DI
 	DECQ         DX
 	JNE          unpack
-	ADDQ         panelBytes+16(FP), AX
-	ADDQ         panelBytes+16(FP), BX
+	ADDQ         panelBytes+24(FP), AX
+	ADDQ         panelBytes+24(FP), BX
 	ADDQ         $0x00000280, SI
 	DECQ         CX
 	JNE          unpackPanel
 	MOVL         $0x80808080, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
-	MOVQ         q+40(FP), R8
-	MOVQ         d+48(FP), R10
-	MOVQ         out+80(FP), R11
-	MOVQ         panels+24(FP), R13
-	SHLQ         $0x02, stride+88(FP)
+	MOVQ         q+48(FP), R8
+	MOVQ         d+56(FP), R10
+	MOVQ         out+88(FP), R11
+	MOVQ         panels+32(FP), R13
+	SHLQ         $0x02, stride+96(FP)
 
 token:
-	MOVQ stride+88(FP), SI
+	MOVQ stride+96(FP), SI
 	MOVQ R11, DI
 	MOVQ R13, CX
 
@@ -4109,7 +4109,7 @@ ask:
 	DECQ       CX
 	JNE        ask
 	VPXOR      Y8, Y8, Y8
-	CMPQ       first+96(FP), $0x00
+	CMPQ       first+104(FP), $0x00
 	JEQ        cleared
 	MOVQ       R11, DI
 	MOVQ       R13, CX
@@ -4122,7 +4122,7 @@ clear:
 	JNE     clear
 
 cleared:
-	MOVQ blocks+32(FP), DX
+	MOVQ blocks+40(FP), DX
 	MOVQ R12, SI
 	MOVQ R8, DI
 
@@ -4133,7 +4133,7 @@ copy:
 	ADDQ    $0x20, SI
 	DECQ    DX
 	JNE     copy
-	MOVQ    blocks+32(FP), DX
+	MOVQ    blocks+40(FP), DX
 	MOVQ    R12, SI
 	MOVQ    R10, BX
 	LEAQ    1024(R12), AX
@@ -4250,31 +4250,31 @@ panel:
 	ADDQ        $0x04, BX
 	DECQ        DX
 	JNE         block
-	MOVQ        k+72(FP), DX
+	MOVQ        k+80(FP), DX
 	ADDQ        DX, R8
 	SHRQ        $0x03, DX
 	ADDQ        DX, R10
-	ADDQ        stride+88(FP), R11
-	DECQ        tokens+64(FP)
+	ADDQ        stride+96(FP), R11
+	DECQ        tokens+72(FP)
 	JNE         token
 	VZEROUPPER
 	RET
 
-// func q8_0FewAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q8_0FewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q8_0FewAVXVNNI(SB), $21000-104
+TEXT ·q8_0FewAVXVNNI(SB), $21000-112
 	LEAQ         71(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X8
 	VPBROADCASTD X8, Y8
 	VMOVDQU      Y8, 384(R12)
-	MOVQ         q+40(FP), AX
-	MOVQ         d+48(FP), BX
-	MOVQ         sums+56(FP), R9
-	MOVQ         k+72(FP), R8
-	MOVQ         tokens+64(FP), DX
-	MOVQ         blocks+32(FP), CX
+	MOVQ         q+48(FP), AX
+	MOVQ         d+56(FP), BX
+	MOVQ         sums+64(FP), R9
+	MOVQ         k+80(FP), R8
+	MOVQ         tokens+72(FP), DX
+	MOVQ         blocks+40(FP), CX
 	MOVQ         DX, R11
 	IMUL3Q       $0x00000140, DX, R13
 	LEAQ         448(R12), DI
@@ -4324,24 +4324,24 @@ write:
 	JNE          token
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         out+80(FP), DI
-	MOVQ         stride+88(FP), R8
+	MOVQ         out+88(FP), DI
+	MOVQ         stride+96(FP), R8
 	SHLQ         $0x02, R8
-	MOVQ         panels+24(FP), R9
+	MOVQ         panels+32(FP), R9
 	DECQ         R9
-	IMULQ        panelBytes+16(FP), R9
-	MOVQ         blocks+32(FP), CX
+	IMULQ        panelBytes+24(FP), R9
+	MOVQ         blocks+40(FP), CX
 	IMUL3Q       $0x00000200, CX, CX
 	SUBQ         R9, CX
 	MOVQ         CX, (SP)
-	SHLQ         $0x01, panels+24(FP)
-	MOVQ         panelBytes+16(FP), R9
-	CMPQ         panels+24(FP), $0x02
+	SHLQ         $0x01, panels+32(FP)
+	MOVQ         panelBytes+24(FP), R9
+	CMPQ         panels+32(FP), $0x02
 	JNE          rows
 	MOVQ         (SP), R9
 
 rows:
-	CMPQ    first+96(FP), $0x00
+	CMPQ    first+104(FP), $0x00
 	JEQ     goOn
 	VPXOR   Y8, Y8, Y8
 	VPXOR   Y15, Y15, Y15
@@ -4415,7 +4415,7 @@ goOn:
 begun:
 	MOVQ AX, R10
 	MOVQ BX, R11
-	MOVQ blocks+32(FP), CX
+	MOVQ blocks+40(FP), CX
 	LEAQ 448(R12), SI
 
 block:
@@ -5052,9 +5052,9 @@ tokensDone:
 
 stored:
 	ADDQ $0x20, DI
-	DECQ panels+24(FP)
+	DECQ panels+32(FP)
 	JEQ  end
-	BTQ  $0x00, panels+24(FP)
+	BTQ  $0x00, panels+32(FP)
 	JCC  nextPanel
 	ADDQ $0x20, AX
 	ADDQ $0x10, BX
@@ -5062,10 +5062,10 @@ stored:
 	JMP  rows
 
 nextPanel:
-	MOVQ panelBytes+16(FP), R9
+	MOVQ panelBytes+24(FP), R9
 	LEAQ -32(AX)(R9*1), AX
 	LEAQ -16(BX)(R9*1), BX
-	CMPQ panels+24(FP), $0x02
+	CMPQ panels+32(FP), $0x02
 	JNE  rows
 	MOVQ (SP), R9
 	JMP  rows
@@ -5725,9 +5725,9 @@ block:
 	VZEROUPPER
 	RET
 
-// func q5_0ManyAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q5_0ManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q5_0ManyAVXVNNI(SB), $21568-104
+TEXT ·q5_0ManyAVXVNNI(SB), $21568-112
 	LEAQ         63(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x00010001, R13
@@ -5744,17 +5744,17 @@ TEXT ·q5_0ManyAVXVNNI(SB), $21568-104
 	VPBROADCASTD X15, Y15
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         panels+24(FP), CX
+	MOVQ         panels+32(FP), CX
 	IMUL3Q       $0x00000280, CX, R8
 	LEAQ         1024(R12), SI
-	MOVQ         blocks+32(FP), R9
+	MOVQ         blocks+40(FP), R9
 	IMUL3Q       $0x00000140, R9, R9
 
 unpackPanel:
 	MOVQ AX, R10
 	MOVQ BX, R11
 	MOVQ SI, DI
-	MOVQ blocks+32(FP), DX
+	MOVQ blocks+40(FP), DX
 
 unpack:
 	PREFETCHT1   (R10)(R9*1)
@@ -5947,22 +5947,22 @@ unpack:
 	ADDQ         R8, DI
 	DECQ         DX
 	JNE          unpack
-	ADDQ         panelBytes+16(FP), AX
-	ADDQ         panelBytes+16(FP), BX
+	ADDQ         panelBytes+24(FP), AX
+	ADDQ         panelBytes+24(FP), BX
 	ADDQ         $0x00000280, SI
 	DECQ         CX
 	JNE          unpackPanel
 	MOVL         $0x80808080, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
-	MOVQ         q+40(FP), R8
-	MOVQ         d+48(FP), R10
-	MOVQ         out+80(FP), R11
-	MOVQ         panels+24(FP), R13
-	SHLQ         $0x02, stride+88(FP)
+	MOVQ         q+48(FP), R8
+	MOVQ         d+56(FP), R10
+	MOVQ         out+88(FP), R11
+	MOVQ         panels+32(FP), R13
+	SHLQ         $0x02, stride+96(FP)
 
 token:
-	MOVQ stride+88(FP), SI
+	MOVQ stride+96(FP), SI
 	MOVQ R11, DI
 	MOVQ R13, CX
 
@@ -5972,7 +5972,7 @@ ask:
 	DECQ       CX
 	JNE        ask
 	VPXOR      Y8, Y8, Y8
-	CMPQ       first+96(FP), $0x00
+	CMPQ       first+104(FP), $0x00
 	JEQ        cleared
 	MOVQ       R11, DI
 	MOVQ       R13, CX
@@ -5985,7 +5985,7 @@ clear:
 	JNE     clear
 
 cleared:
-	MOVQ blocks+32(FP), DX
+	MOVQ blocks+40(FP), DX
 	MOVQ R12, SI
 	MOVQ R8, DI
 
@@ -5996,7 +5996,7 @@ copy:
 	ADDQ    $0x20, SI
 	DECQ    DX
 	JNE     copy
-	MOVQ    blocks+32(FP), DX
+	MOVQ    blocks+40(FP), DX
 	MOVQ    R12, SI
 	MOVQ    R10, BX
 	LEAQ    1024(R12), AX
@@ -6113,31 +6113,31 @@ panel:
 	ADDQ        $0x04, BX
 	DECQ        DX
 	JNE         block
-	MOVQ        k+72(FP), DX
+	MOVQ        k+80(FP), DX
 	ADDQ        DX, R8
 	SHRQ        $0x03, DX
 	ADDQ        DX, R10
-	ADDQ        stride+88(FP), R11
-	DECQ        tokens+64(FP)
+	ADDQ        stride+96(FP), R11
+	DECQ        tokens+72(FP)
 	JNE         token
 	VZEROUPPER
 	RET
 
-// func q5_0FewAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q5_0FewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q5_0FewAVXVNNI(SB), $21000-104
+TEXT ·q5_0FewAVXVNNI(SB), $21000-112
 	LEAQ         71(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X8
 	VPBROADCASTD X8, Y8
 	VMOVDQU      Y8, 384(R12)
-	MOVQ         q+40(FP), AX
-	MOVQ         d+48(FP), BX
-	MOVQ         sums+56(FP), R9
-	MOVQ         k+72(FP), R8
-	MOVQ         tokens+64(FP), DX
-	MOVQ         blocks+32(FP), CX
+	MOVQ         q+48(FP), AX
+	MOVQ         d+56(FP), BX
+	MOVQ         sums+64(FP), R9
+	MOVQ         k+80(FP), R8
+	MOVQ         tokens+72(FP), DX
+	MOVQ         blocks+40(FP), CX
 	MOVQ         DX, R11
 	IMUL3Q       $0x00000140, DX, R13
 	LEAQ         448(R12), DI
@@ -6187,24 +6187,24 @@ write:
 	JNE          token
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         out+80(FP), DI
-	MOVQ         stride+88(FP), R8
+	MOVQ         out+88(FP), DI
+	MOVQ         stride+96(FP), R8
 	SHLQ         $0x02, R8
-	MOVQ         panels+24(FP), R9
+	MOVQ         panels+32(FP), R9
 	DECQ         R9
-	IMULQ        panelBytes+16(FP), R9
-	MOVQ         blocks+32(FP), CX
+	IMULQ        panelBytes+24(FP), R9
+	MOVQ         blocks+40(FP), CX
 	IMUL3Q       $0x00000140, CX, CX
 	SUBQ         R9, CX
 	MOVQ         CX, (SP)
-	SHLQ         $0x01, panels+24(FP)
-	MOVQ         panelBytes+16(FP), R9
-	CMPQ         panels+24(FP), $0x02
+	SHLQ         $0x01, panels+32(FP)
+	MOVQ         panelBytes+24(FP), R9
+	CMPQ         panels+32(FP), $0x02
 	JNE          rows
 	MOVQ         (SP), R9
 
 rows:
-	CMPQ    first+96(FP), $0x00
+	CMPQ    first+104(FP), $0x00
 	JEQ     goOn
 	VPXOR   Y8, Y8, Y8
 	VPXOR   Y15, Y15, Y15
@@ -6278,7 +6278,7 @@ goOn:
 begun:
 	MOVQ AX, R10
 	MOVQ BX, R11
-	MOVQ blocks+32(FP), CX
+	MOVQ blocks+40(FP), CX
 	LEAQ 448(R12), SI
 
 block:
@@ -6957,9 +6957,9 @@ tokensDone:
 
 stored:
 	ADDQ $0x20, DI
-	DECQ panels+24(FP)
+	DECQ panels+32(FP)
 	JEQ  end
-	BTQ  $0x00, panels+24(FP)
+	BTQ  $0x00, panels+32(FP)
 	JCC  nextPanel
 	ADDQ $0x20, AX
 	ADDQ $0x10, BX
@@ -6967,10 +6967,10 @@ stored:
 	JMP  rows
 
 nextPanel:
-	MOVQ panelBytes+16(FP), R9
+	MOVQ panelBytes+24(FP), R9
 	LEAQ -32(AX)(R9*1), AX
 	LEAQ -16(BX)(R9*1), BX
-	CMPQ panels+24(FP), $0x02
+	CMPQ panels+32(FP), $0x02
 	JNE  rows
 	MOVQ (SP), R9
 	JMP  rows
@@ -8014,9 +8014,9 @@ block:
 	VZEROUPPER
 	RET
 
-// func q5_1ManyAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q5_1ManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q5_1ManyAVXVNNI(SB), $23616-104
+TEXT ·q5_1ManyAVXVNNI(SB), $23616-112
 	LEAQ         63(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x00010001, R13
@@ -8033,17 +8033,17 @@ TEXT ·q5_1ManyAVXVNNI(SB), $23616-104
 	VPBROADCASTD X15, Y15
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         panels+24(FP), CX
+	MOVQ         panels+32(FP), CX
 	IMUL3Q       $0x000002c0, CX, R8
 	LEAQ         1024(R12), SI
-	MOVQ         blocks+32(FP), R9
+	MOVQ         blocks+40(FP), R9
 	IMUL3Q       $0x00000140, R9, R9
 
 unpackPanel:
 	MOVQ AX, R10
 	MOVQ BX, R11
 	MOVQ SI, DI
-	MOVQ blocks+32(FP), DX
+	MOVQ blocks+40(FP), DX
 
 unpack:
 	PREFETCHT1   (R10)(R9*1)
@@ -8240,22 +8240,22 @@ unpack:
 	ADDQ         R8, DI
 	DECQ         DX
 	JNE          unpack
-	ADDQ         panelBytes+16(FP), AX
-	ADDQ         panelBytes+16(FP), BX
+	ADDQ         panelBytes+24(FP), AX
+	ADDQ         panelBytes+24(FP), BX
 	ADDQ         $0x000002c0, SI
 	DECQ         CX
 	JNE          unpackPanel
 	MOVL         $0x80808080, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
-	MOVQ         q+40(FP), R8
-	MOVQ         d+48(FP), R10
-	MOVQ         out+80(FP), R11
-	MOVQ         panels+24(FP), R13
-	SHLQ         $0x02, stride+88(FP)
+	MOVQ         q+48(FP), R8
+	MOVQ         d+56(FP), R10
+	MOVQ         out+88(FP), R11
+	MOVQ         panels+32(FP), R13
+	SHLQ         $0x02, stride+96(FP)
 
 token:
-	MOVQ stride+88(FP), SI
+	MOVQ stride+96(FP), SI
 	MOVQ R11, DI
 	MOVQ R13, CX
 
@@ -8265,7 +8265,7 @@ ask:
 	DECQ       CX
 	JNE        ask
 	VPXOR      Y8, Y8, Y8
-	CMPQ       first+96(FP), $0x00
+	CMPQ       first+104(FP), $0x00
 	JEQ        cleared
 	MOVQ       R11, DI
 	MOVQ       R13, CX
@@ -8278,7 +8278,7 @@ clear:
 	JNE     clear
 
 cleared:
-	MOVQ blocks+32(FP), DX
+	MOVQ blocks+40(FP), DX
 	MOVQ R12, SI
 	MOVQ R8, DI
 
@@ -8289,10 +8289,10 @@ copy:
 	ADDQ    $0x20, SI
 	DECQ    DX
 	JNE     copy
-	MOVQ    blocks+32(FP), DX
+	MOVQ    blocks+40(FP), DX
 	MOVQ    R12, SI
 	MOVQ    R10, BX
-	MOVQ    sums+56(FP), R9
+	MOVQ    sums+64(FP), R9
 	LEAQ    1024(R12), AX
 
 block:
@@ -8417,32 +8417,32 @@ panel:
 	ADDQ        $0x04, R9
 	DECQ        DX
 	JNE         block
-	MOVQ        k+72(FP), DX
+	MOVQ        k+80(FP), DX
 	ADDQ        DX, R8
 	SHRQ        $0x03, DX
 	ADDQ        DX, R10
-	ADDQ        DX, sums+56(FP)
-	ADDQ        stride+88(FP), R11
-	DECQ        tokens+64(FP)
+	ADDQ        DX, sums+64(FP)
+	ADDQ        stride+96(FP), R11
+	DECQ        tokens+72(FP)
 	JNE         token
 	VZEROUPPER
 	RET
 
-// func q5_1FewAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func q5_1FewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q5_1FewAVXVNNI(SB), $21000-104
+TEXT ·q5_1FewAVXVNNI(SB), $21000-112
 	LEAQ         71(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X8
 	VPBROADCASTD X8, Y8
 	VMOVDQU      Y8, 384(R12)
-	MOVQ         q+40(FP), AX
-	MOVQ         d+48(FP), BX
-	MOVQ         sums+56(FP), R9
-	MOVQ         k+72(FP), R8
-	MOVQ         tokens+64(FP), DX
-	MOVQ         blocks+32(FP), CX
+	MOVQ         q+48(FP), AX
+	MOVQ         d+56(FP), BX
+	MOVQ         sums+64(FP), R9
+	MOVQ         k+80(FP), R8
+	MOVQ         tokens+72(FP), DX
+	MOVQ         blocks+40(FP), CX
 	MOVQ         DX, R11
 	IMUL3Q       $0x00000140, DX, R13
 	LEAQ         448(R12), DI
@@ -8490,24 +8490,24 @@ write:
 	JNE          token
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         out+80(FP), DI
-	MOVQ         stride+88(FP), R8
+	MOVQ         out+88(FP), DI
+	MOVQ         stride+96(FP), R8
 	SHLQ         $0x02, R8
-	MOVQ         panels+24(FP), R9
+	MOVQ         panels+32(FP), R9
 	DECQ         R9
-	IMULQ        panelBytes+16(FP), R9
-	MOVQ         blocks+32(FP), CX
+	IMULQ        panelBytes+24(FP), R9
+	MOVQ         blocks+40(FP), CX
 	IMUL3Q       $0x00000140, CX, CX
 	SUBQ         R9, CX
 	MOVQ         CX, (SP)
-	SHLQ         $0x01, panels+24(FP)
-	MOVQ         panelBytes+16(FP), R9
-	CMPQ         panels+24(FP), $0x02
+	SHLQ         $0x01, panels+32(FP)
+	MOVQ         panelBytes+24(FP), R9
+	CMPQ         panels+32(FP), $0x02
 	JNE          rows
 	MOVQ         (SP), R9
 
 rows:
-	CMPQ    first+96(FP), $0x00
+	CMPQ    first+104(FP), $0x00
 	JEQ     goOn
 	VPXOR   Y8, Y8, Y8
 	VPXOR   Y15, Y15, Y15
@@ -8582,7 +8582,7 @@ goOn:
 begun:
 	MOVQ AX, R10
 	MOVQ BX, R11
-	MOVQ blocks+32(FP), CX
+	MOVQ blocks+40(FP), CX
 	LEAQ 448(R12), SI
 
 block:
@@ -9308,9 +9308,9 @@ tokensDone:
 
 stored:
 	ADDQ $0x20, DI
-	DECQ panels+24(FP)
+	DECQ panels+32(FP)
 	JEQ  end
-	BTQ  $0x00, panels+24(FP)
+	BTQ  $0x00, panels+32(FP)
 	JCC  nextPanel
 	ADDQ $0x20, AX
 	ADDQ $0x10, BX
@@ -9318,10 +9318,10 @@ stored:
 	JMP  rows
 
 nextPanel:
-	MOVQ panelBytes+16(FP), R9
+	MOVQ panelBytes+24(FP), R9
 	LEAQ -32(AX)(R9*1), AX
 	LEAQ -16(BX)(R9*1), BX
-	CMPQ panels+24(FP), $0x02
+	CMPQ panels+32(FP), $0x02
 	JNE  rows
 	MOVQ (SP), R9
 	JMP  rows
@@ -10400,9 +10400,9 @@ block:
 	VZEROUPPER
 	RET
 
-// func iq4_nlManyAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func iq4_nlManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·iq4_nlManyAVXVNNI(SB), $21568-104
+TEXT ·iq4_nlManyAVXVNNI(SB), $21568-112
 	LEAQ         63(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x00010001, R13
@@ -10419,17 +10419,17 @@ TEXT ·iq4_nlManyAVXVNNI(SB), $21568-104
 	VPBROADCASTD X15, Y15
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         panels+24(FP), CX
+	MOVQ         panels+32(FP), CX
 	IMUL3Q       $0x00000280, CX, R8
 	LEAQ         1024(R12), SI
-	MOVQ         blocks+32(FP), R9
+	MOVQ         blocks+40(FP), R9
 	IMUL3Q       $0x00000100, R9, R9
 
 unpackPanel:
 	MOVQ AX, R10
 	MOVQ BX, R11
 	MOVQ SI, DI
-	MOVQ blocks+32(FP), DX
+	MOVQ blocks+40(FP), DX
 
 unpack:
 	PREFETCHT1   (R10)(R9*1)
@@ -10571,22 +10571,22 @@ unpack:
 	ADDQ         R8, DI
 	DECQ         DX
 	JNE          unpack
-	ADDQ         panelBytes+16(FP), AX
-	ADDQ         panelBytes+16(FP), BX
+	ADDQ         panelBytes+24(FP), AX
+	ADDQ         panelBytes+24(FP), BX
 	ADDQ         $0x00000280, SI
 	DECQ         CX
 	JNE          unpackPanel
 	MOVL         $0x80808080, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
-	MOVQ         q+40(FP), R8
-	MOVQ         d+48(FP), R10
-	MOVQ         out+80(FP), R11
-	MOVQ         panels+24(FP), R13
-	SHLQ         $0x02, stride+88(FP)
+	MOVQ         q+48(FP), R8
+	MOVQ         d+56(FP), R10
+	MOVQ         out+88(FP), R11
+	MOVQ         panels+32(FP), R13
+	SHLQ         $0x02, stride+96(FP)
 
 token:
-	MOVQ stride+88(FP), SI
+	MOVQ stride+96(FP), SI
 	MOVQ R11, DI
 	MOVQ R13, CX
 
@@ -10596,7 +10596,7 @@ ask:
 	DECQ       CX
 	JNE        ask
 	VPXOR      Y8, Y8, Y8
-	CMPQ       first+96(FP), $0x00
+	CMPQ       first+104(FP), $0x00
 	JEQ        cleared
 	MOVQ       R11, DI
 	MOVQ       R13, CX
@@ -10609,7 +10609,7 @@ clear:
 	JNE     clear
 
 cleared:
-	MOVQ blocks+32(FP), DX
+	MOVQ blocks+40(FP), DX
 	MOVQ R12, SI
 	MOVQ R8, DI
 
@@ -10620,7 +10620,7 @@ copy:
 	ADDQ    $0x20, SI
 	DECQ    DX
 	JNE     copy
-	MOVQ    blocks+32(FP), DX
+	MOVQ    blocks+40(FP), DX
 	MOVQ    R12, SI
 	MOVQ    R10, BX
 	LEAQ    1024(R12), AX
@@ -10737,31 +10737,31 @@ panel:
 	ADDQ        $0x04, BX
 	DECQ        DX
 	JNE         block
-	MOVQ        k+72(FP), DX
+	MOVQ        k+80(FP), DX
 	ADDQ        DX, R8
 	SHRQ        $0x03, DX
 	ADDQ        DX, R10
-	ADDQ        stride+88(FP), R11
-	DECQ        tokens+64(FP)
+	ADDQ        stride+96(FP), R11
+	DECQ        tokens+72(FP)
 	JNE         token
 	VZEROUPPER
 	RET
 
-// func iq4_nlFewAVXVNNI(w *byte, scales *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// func iq4_nlFewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·iq4_nlFewAVXVNNI(SB), $21000-104
+TEXT ·iq4_nlFewAVXVNNI(SB), $21000-112
 	LEAQ         71(SP), R12
 	ANDQ         $-64, R12
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X8
 	VPBROADCASTD X8, Y8
 	VMOVDQU      Y8, 384(R12)
-	MOVQ         q+40(FP), AX
-	MOVQ         d+48(FP), BX
-	MOVQ         sums+56(FP), R9
-	MOVQ         k+72(FP), R8
-	MOVQ         tokens+64(FP), DX
-	MOVQ         blocks+32(FP), CX
+	MOVQ         q+48(FP), AX
+	MOVQ         d+56(FP), BX
+	MOVQ         sums+64(FP), R9
+	MOVQ         k+80(FP), R8
+	MOVQ         tokens+72(FP), DX
+	MOVQ         blocks+40(FP), CX
 	MOVQ         DX, R11
 	IMUL3Q       $0x00000140, DX, R13
 	LEAQ         448(R12), DI
@@ -10811,24 +10811,24 @@ write:
 	JNE          token
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         out+80(FP), DI
-	MOVQ         stride+88(FP), R8
+	MOVQ         out+88(FP), DI
+	MOVQ         stride+96(FP), R8
 	SHLQ         $0x02, R8
-	MOVQ         panels+24(FP), R9
+	MOVQ         panels+32(FP), R9
 	DECQ         R9
-	IMULQ        panelBytes+16(FP), R9
-	MOVQ         blocks+32(FP), CX
+	IMULQ        panelBytes+24(FP), R9
+	MOVQ         blocks+40(FP), CX
 	IMUL3Q       $0x00000100, CX, CX
 	SUBQ         R9, CX
 	MOVQ         CX, (SP)
-	SHLQ         $0x01, panels+24(FP)
-	MOVQ         panelBytes+16(FP), R9
-	CMPQ         panels+24(FP), $0x02
+	SHLQ         $0x01, panels+32(FP)
+	MOVQ         panelBytes+24(FP), R9
+	CMPQ         panels+32(FP), $0x02
 	JNE          rows
 	MOVQ         (SP), R9
 
 rows:
-	CMPQ    first+96(FP), $0x00
+	CMPQ    first+104(FP), $0x00
 	JEQ     goOn
 	VPXOR   Y8, Y8, Y8
 	VPXOR   Y15, Y15, Y15
@@ -10902,7 +10902,7 @@ goOn:
 begun:
 	MOVQ AX, R10
 	MOVQ BX, R11
-	MOVQ blocks+32(FP), CX
+	MOVQ blocks+40(FP), CX
 	LEAQ 448(R12), SI
 
 block:
@@ -11552,9 +11552,9 @@ tokensDone:
 
 stored:
 	ADDQ $0x20, DI
-	DECQ panels+24(FP)
+	DECQ panels+32(FP)
 	JEQ  end
-	BTQ  $0x00, panels+24(FP)
+	BTQ  $0x00, panels+32(FP)
 	JCC  nextPanel
 	ADDQ $0x20, AX
 	ADDQ $0x10, BX
@@ -11562,10 +11562,10 @@ stored:
 	JMP  rows
 
 nextPanel:
-	MOVQ panelBytes+16(FP), R9
+	MOVQ panelBytes+24(FP), R9
 	LEAQ -32(AX)(R9*1), AX
 	LEAQ -16(BX)(R9*1), BX
-	CMPQ panels+24(FP), $0x02
+	CMPQ panels+32(FP), $0x02
 	JNE  rows
 	MOVQ (SP), R9
 	JMP  rows

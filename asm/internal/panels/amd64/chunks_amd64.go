@@ -7,13 +7,14 @@ import "github.com/antigravity-go/antigravity/asm/internal/panels"
 // chunkKernel multiplies some blocks of several panels, which are panelBytes apart, with several rows of activations ("tokens"). It
 // adds to out, or, where first is 1, begins with zero. What it reads more than once, from all panels or for all tokens, it writes to
 // its stack, in the form in which instructions read it. Otherwise it is as panels.BlockKernel.
-type chunkKernel func(w, scales *byte, panelBytes, panels, blocks int, q *int8, d *float32, sums *int32, tokens, k int, out *float32, stride, first int)
+type chunkKernel func(w, scales, inner *byte, panelBytes, panels, blocks int, q *int8, d *float32, sums *int32, tokens, k int, out *float32, stride, first int)
 
 // chunks are a format's kernels for several tokens.
 type chunks struct {
-	few  chunkKernel // for 2 to fewTokens tokens; it has room for fewTokenBlocks blocks of one token
-	many chunkKernel // for more tokens
-	room int         // how many blocks of one panel the kernel for many tokens has room for
+	few    chunkKernel // for 2 to fewTokens tokens; it has room for fewTokenBlocks blocks of one token; nil: tiles are
+	many   chunkKernel // for more tokens
+	room   int         // how many blocks of all panels together the kernel for many tokens has room for
+	blocks int         // of one that unpacks one panel after another: how many blocks of a panel
 }
 
 // The limits of calls. Both kinds take some tens of microseconds at most.
@@ -27,6 +28,9 @@ const (
 	manyPanels = 8  // more would leave room for few blocks, and the sums are read and written once for all blocks
 )
 
+// takes tells whether there is a kernel for so many tokens.
+func (c *chunks) takes(tokens int) bool { return c != nil && (c.few != nil || tokens > fewTokens) }
+
 // multiply multiplies the panels of a product with several tokens.
 func (c *chunks) multiply(l *panels.Layout, p *panels.Product) {
 	a, size := p.Acts, p.PanelBytes(l)
@@ -37,11 +41,11 @@ func (c *chunks) multiply(l *panels.Layout, p *panels.Product) {
 	if p.Unscaled {
 		maxPanels = panels.Together // there are scales of 1 for so many
 	}
-	all := a.K / l.Format.BlockLen()
+	all, groups := a.K/l.Format.BlockLen(), a.K/a.Form.GroupLen()
 	for i := 0; i < p.Count; i += maxPanels {
 		n := min(maxPanels, p.Count-i)
 		planes := p.Planes(l, i)
-		step := c.room / n
+		step := max(c.room/n, c.blocks)
 		if a.Rows <= fewTokens {
 			step = min(fewBlocks, fewTokenBlocks/a.Rows)
 		}
@@ -53,8 +57,12 @@ func (c *chunks) multiply(l *panels.Layout, p *panels.Product) {
 				if b == 0 {
 					first = 1
 				}
-				run(&planes[0][b*l.PlaneBytes[0]], &planes[1][b*l.PlaneBytes[1]], size, n, min(step, all-b),
-					&a.Q[t*a.K+b*l.Format.BlockLen()], &a.D[t*all+b], &a.Sums[t*all+b], m, a.K, &out[0], p.Stride, first)
+				var inner *byte
+				if len(planes[2]) > 0 {
+					inner = &planes[2][b*l.PlaneBytes[2]]
+				}
+				run(&planes[0][b*l.PlaneBytes[0]], &planes[1][b*l.PlaneBytes[1]], inner, size, n, min(step, all-b),
+					&a.Q[t*a.K+b*l.Format.BlockLen()], &a.D[t*all+b], &a.Sums[t*groups+b*(groups/all)], m, a.K, &out[0], p.Stride, first)
 			}
 		}
 	}

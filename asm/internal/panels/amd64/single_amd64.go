@@ -22,7 +22,7 @@ func blockPanels(tiles panels.BlockTiles, single singleKernel, several *chunks) 
 		case p.Acts.Rows == 1:
 			done := multiplySingle(tiles.Layout, single, p)
 			rest.Multiply(p, done, p.Count, 0)
-		case several != nil:
+		case several.takes(p.Acts.Rows):
 			several.multiply(tiles.Layout, p)
 		default:
 			tiles.Multiply(p, 0, p.Count, 0)
