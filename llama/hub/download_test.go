@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ import (
 // fileServer serves files with a version that may change.
 type fileServer struct {
 	*httptest.Server
+	mu       sync.Mutex // guards what a test changes while requests may still be answered
 	files    map[string][]byte
 	version  atomic.Value // of all files; "": none is told
 	requests atomic.Int64
@@ -31,8 +33,11 @@ func newFileServer(t *testing.T, files map[string][]byte) *fileServer {
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.requests.Add(1)
 		serve := http.Handler(http.HandlerFunc(s.serve))
-		if s.around != nil {
-			serve = s.around(serve)
+		s.mu.Lock()
+		around := s.around
+		s.mu.Unlock()
+		if around != nil {
+			serve = around(serve)
 		}
 		serve.ServeHTTP(w, r)
 	}))
@@ -40,8 +45,17 @@ func newFileServer(t *testing.T, files map[string][]byte) *fileServer {
 	return s
 }
 
+// change changes what the server does while it runs.
+func (s *fileServer) change(do func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	do()
+}
+
 func (s *fileServer) serve(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
 	data, ok := s.files[strings.TrimPrefix(r.URL.Path, "/")]
+	s.mu.Unlock()
 	if !ok || r.Header.Get("Authorization") != "" {
 		http.NotFound(w, r)
 		return
@@ -84,7 +98,7 @@ func TestURLs(t *testing.T) {
 		}
 	}
 	// A file that has changed is fetched again, and one of a server that is away stays.
-	s.files = map[string][]byte{"a/one.gguf": noise(100_000, 9)}
+	s.change(func() { s.files = map[string][]byte{"a/one.gguf": noise(100_000, 9)} })
 	s.version.Store("2")
 	if path, err = Get(t.Context(), s.URL+"/a/one.gguf", o); err != nil {
 		t.Fatal(err)
@@ -137,7 +151,7 @@ func TestURLThatChangesIsNotMixed(t *testing.T) {
 	if path, err := Get(t.Context(), s.URL+"/one.gguf", o); !errors.As(err, &changed) {
 		t.Fatal(path, err)
 	}
-	s.files = map[string][]byte{"one.gguf": noise(300_000, 2)}
+	s.change(func() { s.files = map[string][]byte{"one.gguf": noise(300_000, 2)} })
 	path, err := Get(t.Context(), s.URL+"/one.gguf", o)
 	if err != nil {
 		t.Fatal(err)
@@ -181,13 +195,15 @@ func TestInterruptedURLs(t *testing.T) {
 func TestURLsOfUnknownLength(t *testing.T) {
 	_, o := newServer(t)
 	s := newFileServer(t, nil)
-	s.around = func(http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.Write([]byte("GGUF"))
-			http.NewResponseController(w).Flush()
-			w.Write([]byte("more"))
-		})
-	}
+	s.change(func() {
+		s.around = func(http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Write([]byte("GGUF"))
+				http.NewResponseController(w).Flush()
+				w.Write([]byte("more"))
+			})
+		}
+	})
 	if path, err := Get(t.Context(), s.URL+"/one.gguf", o); err == nil || !strings.Contains(err.Error(), "how long") {
 		t.Errorf("%s, %v", path, err)
 	}

@@ -118,7 +118,7 @@ func TestTrace(t *testing.T) {
 		{"alone", []string{"-p", "8", "-n", "6", "-threads", "1"}, []string{"pp8", "pp8", "tg6", "tg6"},
 			counts{{"session", "prompt"}: 2, {"session", "choose"}: 12, {"session", "answer"}: 12, {"/passes", "pass of answers"}: 12, {"/passes", "pass of prompts"}: 2,
 				{"/passes", "Attend"}: 8 * 14, {"thread 0", "NormMatMul activation"}: 9 * 14, {"thread 1", ""}: 0}},
-		{"two threads", []string{"-p", "64", "-n", "0", "-threads", "2"}, []string{"pp64", "pp64"}, counts{{"thread 1", "MatMulAdd"}: -1}},
+		{"two threads", []string{"-p", "1024", "-n", "0", "-threads", "2"}, []string{"pp1024", "pp1024"}, counts{{"thread 1", "MatMulAdd"}: -1}},
 		{"sessions", []string{"-p", "0", "-n", "6", "-sessions", "3", "-depth", "4"}, []string{"tg6, 3 sessions", "tg6, 3 sessions"},
 			counts{{"session", "choose"}: 36, {"session", "answer"}: 36, {"/passes", "pass of answers"}: -1}},
 		{"drafts", []string{"-p", "0", "-n", "12", "-draft", "2", "-depth", "4"}, []string{"tg12", "tg12", "tg12, 2 proposed", "tg12, 2 proposed"},
