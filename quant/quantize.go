@@ -83,7 +83,7 @@ func (f Format) searchBlocks(dst []byte, src, importance []float32) {
 		for i, v := range src[at : at+blockLen] {
 			r.x[i] = finite(v)
 		}
-		r.favourLarge()
+		r.favourLarge(r.steep && len(importance) == 0)
 		if len(importance) > 0 {
 			for i, v := range importance[at%len(importance):][:blockLen] {
 				r.w[i] *= float64(v) + least

@@ -12,6 +12,7 @@ type rounding struct {
 	minHigh   int     // the range of min is 0 to minHigh, in formats with inner scales and minimums; m is below zero then
 	tries     int     // the search tries so many scales to either side of the obvious one
 	step      float64 // how much further each of them maps the extreme element, in units of q
+	steep     bool    // without importance large elements weigh much more, see favourLarge
 }
 
 // roundings has the formats that are searched. Those whose reference is a formula (see Quantize) are searched with importance only.
@@ -20,13 +21,13 @@ var roundings = [...]rounding{
 	Q4_1:   {high: 15, tries: 9, step: 0.15},
 	Q5_0:   {low: -16, high: 15, tries: 8, step: 0.15},
 	Q5_1:   {high: 31, tries: 8, step: 0.15},
-	IQ4_NL: {low: -127, high: 113, book: newBook(nonlinear4[:]), tries: 9, step: 2},
+	IQ4_NL: {low: -127, high: 113, book: newBook(nonlinear4[:]), tries: 9, step: 2, steep: true},
 	Q2_K:   {high: 3, scaleHigh: 15, minHigh: 15, tries: 10, step: 0.1},
 	Q3_K:   {low: -4, high: 3, scaleLow: -32, scaleHigh: 31, tries: 9, step: 0.1},
 	Q4_K:   {high: 15, scaleHigh: 63, minHigh: 63, tries: 9, step: 0.15},
 	Q5_K:   {high: 31, scaleHigh: 63, minHigh: 63, tries: 7, step: 0.15},
 	Q6_K:   {low: -32, high: 31, scaleLow: -128, scaleHigh: 127, tries: 6, step: 0.2},
-	IQ4_XS: {low: -127, high: 113, book: newBook(nonlinear4[:]), scaleLow: -32, scaleHigh: 31, tries: 9, step: 2},
+	IQ4_XS: {low: -127, high: 113, book: newBook(nonlinear4[:]), scaleLow: -32, scaleHigh: 31, tries: 9, step: 2, steep: true},
 }
 
 // nearestBook finds the nearest of a few integers of eight bits.
@@ -269,14 +270,17 @@ func share(values, importance []float64, low, high int) float64 {
 }
 
 // favourLarge weighs the elements of the block in x by √(mean square + x²): it costs a model's predictions less
-// to round large elements well, whatever is known of the activations.
-func (r *rounder) favourLarge() {
+// to round large elements well, whatever is known of the activations. Steep weights are without the root.
+func (r *rounder) favourLarge(steep bool) {
 	mean := 0.0
 	for _, v := range r.x[:r.blockLen] {
 		mean += float64(v*v) / float64(r.blockLen)
 	}
 	for i, v := range r.x[:r.blockLen] {
-		r.w[i] = math.Sqrt(mean + float64(v*v))
+		r.w[i] = mean + float64(v*v)
+		if !steep {
+			r.w[i] = math.Sqrt(r.w[i])
+		}
 	}
 }
 
