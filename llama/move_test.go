@@ -7,12 +7,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/backend/backendtest"
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/pebble"
+	"github.com/antigravity-go/antigravity/tensor"
 )
 
 var errDevice = errors.New("the device is lost")
@@ -154,13 +156,21 @@ func TestSwitch(t *testing.T) {
 	m := pebbleModel(t)
 	want, _ := answer(t, newSession(t, m, nil), func(int) {})
 	load := func(context.Context) (*llama.Model, error) { return pebble.Load(&llama.LoadOptions{Threads: 1}) }
+	slow := func(context.Context) (*llama.Model, error) {
+		return pebble.Load(&llama.LoadOptions{Backend: backendtest.NewDevice(cpu.New(1), func(call string, _ *tensor.Tensor) error {
+			if call == "Attend" {
+				time.Sleep(10 * time.Millisecond) // slower than this processor in company and under the race detector
+			}
+			return nil
+		})})
+	}
 	for name, c := range map[string]struct {
 		options llama.SwitchOptions
 		check   func(r llama.SwitchReport) bool
 	}{
 		"at a threshold":  {llama.SwitchOptions{Load: load, Threshold: 40}, func(r llama.SwitchReport) bool { return r.Moved && r.Migration.Position >= 40 }},
 		"never reached":   {llama.SwitchOptions{Load: load, Threshold: 4000}, func(r llama.SwitchReport) bool { return !r.Moved && r.Ready && r.Err == nil }},
-		"not worth it":    {llama.SwitchOptions{Load: load, Expect: 1}, func(r llama.SwitchReport) bool { return !r.Moved && r.Threshold > 1 }},
+		"not worth it":    {llama.SwitchOptions{Load: slow, Expect: 1}, func(r llama.SwitchReport) bool { return !r.Moved && r.Threshold > 1 }},
 		"loading fails":   {llama.SwitchOptions{Load: func(context.Context) (*llama.Model, error) { return nil, errDevice }}, func(r llama.SwitchReport) bool { return errors.Is(r.Err, errDevice) }},
 		"loading panics":  {llama.SwitchOptions{Load: func(context.Context) (*llama.Model, error) { panic("driver") }}, func(r llama.SwitchReport) bool { return r.Err != nil }},
 		"a closed device": {llama.SwitchOptions{Load: func(ctx context.Context) (*llama.Model, error) { m, _ := load(ctx); m.Close(); return m, nil }}, func(r llama.SwitchReport) bool { return r.Err != nil }},
