@@ -13,7 +13,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -288,12 +287,8 @@ func newAdapterWeights(ctx context.Context, file *adapterFile, m *Model) (w *ada
 		}
 	}()
 	defer parallel.Catch(&err)()
-	var host converter = m.device.Backend
-	if _, ok := m.device.Backend.(*cpu.Backend); !ok { // another device may not compute on the host's memory
-		own := cpu.New(0)
-		defer own.Close()
-		host = own
-	}
+	host, done := hostOf(m.device.Backend, 0)
+	defer done()
 	for i := range file.pairs {
 		p := &file.pairs[i]
 		at, ok := places[p.of.Part]

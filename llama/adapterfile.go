@@ -4,10 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path"
-	"path/filepath"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/gguf"
@@ -134,37 +130,3 @@ func newAdapterFile(adapter *checkpoint.Adapter, path string, closer io.Closer, 
 
 // Close closes the files.
 func (f *adapterFile) Close() error { return f.closer.Close() }
-
-// locate splits a path into the folder where files are and the name of the file; the name of a directory is "".
-func locate(path string) (files, string, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, "", err
-	}
-	if info.IsDir() {
-		return folder(path), "", nil
-	}
-	if !info.Mode().IsRegular() {
-		return nil, "", fmt.Errorf("neither a directory nor a regular file but %v: %w", info.Mode().Type(), ErrUnsupported)
-	}
-	dir, name := filepath.Split(path)
-	return folder(dir), name, nil
-}
-
-// locateIn is locate in a file system.
-func locateIn(fsys fs.FS, name string) (files, string, error) {
-	info, err := fs.Stat(fsys, name)
-	if err != nil {
-		return nil, "", err
-	}
-	dir, file := name, ""
-	if !info.IsDir() {
-		dir, file = path.Split(name)
-		dir = path.Clean(dir)
-	}
-	sub, err := fs.Sub(fsys, dir)
-	if err != nil {
-		return nil, "", err
-	}
-	return fileSystem{sub}, file, nil
-}

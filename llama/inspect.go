@@ -3,11 +3,7 @@ package llama
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"io/fs"
-	"os"
-	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -50,40 +46,20 @@ const MaxProblems = 100
 // the tokenizer, and no weights: its time does not depend on how large they are. The error is for what is no model at all; what is
 // wrong with a model is in the report.
 func Inspect(path string) (*Report, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, loadError(path, err)
-	}
-	dir, name := path, ""
-	if !info.IsDir() {
-		dir, name = filepath.Split(path)
-		if !info.Mode().IsRegular() {
-			return nil, loadError(path, fmt.Errorf("neither a directory nor a regular file but %v: %w", info.Mode().Type(), ErrUnsupported))
-		}
-	}
-	return inspect(context.Background(), folder(dir), name, path)
+	return inspect(context.Background(), locate, path)
 }
 
 // InspectFS is Inspect for a file system, with a name as LoadFS has it. Nothing can be mapped there, so that the weights are read.
 func InspectFS(ctx context.Context, fsys fs.FS, name string) (*Report, error) {
-	info, err := fs.Stat(fsys, name)
-	if err != nil {
-		return nil, loadError(name, err)
-	}
-	dir, file := name, ""
-	if !info.IsDir() {
-		dir, file = path.Split(name)
-		dir = path.Clean(dir)
-	}
-	sub, err := fs.Sub(fsys, dir)
-	if err != nil {
-		return nil, loadError(name, err)
-	}
-	return inspect(ctx, fileSystem{sub}, file, name)
+	return inspect(ctx, func(path string) (files, string, error) { return locateIn(fsys, path) }, name)
 }
 
-// inspect is Inspect for the GGUF file of a name, or the Hugging Face folder when the name is empty. path names it in messages.
-func inspect(ctx context.Context, f files, name, path string) (*Report, error) {
+// inspect is Inspect for the GGUF file or the Hugging Face folder that a path names.
+func inspect(ctx context.Context, at locator, path string) (*Report, error) {
+	f, name, err := at(path)
+	if err != nil {
+		return nil, loadError(path, err)
+	}
 	if name != "" {
 		if is, err := isGGUF(f, name); err != nil || !is {
 			return nil, loadError(path, cmp.Or(err, notAModel(f, name)))

@@ -145,12 +145,8 @@ func load(ctx context.Context, at locator, path string, o *LoadOptions) (m *Mode
 		}
 	}()
 	defer parallel.Catch(&err)() // a mapped file may be cut short while we read it; the clean-up above then sees the error
-	var host merger = b
-	if _, ok := b.(*cpu.Backend); !ok { // another device may not compute on the host's memory
-		own := cpu.New(options.Threads)
-		defer own.Close()
-		host = own
-	}
+	host, done := hostOf(b, options.Threads)
+	defer done()
 	config, source, err := m.open(ctx, f, name, host.Memory())
 	if err != nil {
 		return m, err
@@ -394,9 +390,14 @@ func (m *Model) prepare(ctx context.Context, s *storedTensor, role checkpoint.Ro
 		return nil, false, err
 	}
 	if role == checkpoint.Vector {
-		if converted, err = s.adjusted(converted, host); err != nil {
+		var adjusted *tensor.Tensor
+		if adjusted, err = s.adjusted(converted, host); err != nil {
 			return nil, false, err
 		}
+		if converted != t && converted != adjusted {
+			converted.Free()
+		}
+		converted = adjusted
 		ready, err = converted.ToDevice(m.device.Backend)
 	} else {
 		ready, err = backend.Prepare(ctx, m.device.Backend, converted)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -77,6 +78,16 @@ type merger interface {
 	MatMul(a, b, out *tensor.Tensor) error
 	AddAssign(a, b *tensor.Tensor) error
 	Scale(x *tensor.Tensor, v float32) error
+}
+
+// hostOf returns what computes on the host's memory for a model on b: b itself if it is the processor, as another device may not, and
+// otherwise a processor of its own, with so many threads. done is to be called when it is no longer needed.
+func hostOf(b backend.Backend, threads int) (host merger, done func()) {
+	if _, ok := b.(*cpu.Backend); ok {
+		return b, func() {}
+	}
+	own := cpu.New(threads)
+	return own, func() { own.Close() }
 }
 
 // mergedType returns the type of weights to which adapters were added: the one that was asked for, or else the file's; but not one of
