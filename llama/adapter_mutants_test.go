@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-	"time"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/cost"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/mutate"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -98,7 +98,7 @@ func damaged(data []byte, r *rand.Rand) []byte {
 // try loads and uses a mutant, and tells whether that worked.
 func (a *adapterMutants) try(t testing.TB, seed uint64) bool {
 	files, path := a.files(t, seed)
-	began := time.Now()
+	began := cost.Seconds()
 	adapter, err := a.model.LoadAdapterFS(context.Background(), files, path)
 	if err != nil {
 		if text := err.Error(); strings.Contains(text, "internal error") || strings.Contains(text, "runtime error") || len(text) > 2*maxMessage {
@@ -111,8 +111,8 @@ func (a *adapterMutants) try(t testing.TB, seed uint64) bool {
 	if _, err := adapter.Fingerprint(); err != nil {
 		t.Errorf("mutant %d: %v", seed, err)
 	}
-	if took := time.Since(began); took > 10*time.Second {
-		t.Errorf("mutant %d takes %v", seed, took)
+	if units := cost.InUnits(cost.Seconds() - began); units > 50 {
+		t.Errorf("mutant %d takes %.1f units of processor time", seed, units)
 	}
 	return true
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,20 +18,19 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/cost"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/linear"
 	"github.com/antigravity-go/antigravity/llama"
 )
 
-// What hostile input may cost at most. Time is the processor's, in units of a loop of arithmetic that takes about 100 ms on a
-// server of today, so that a slow machine is no failure; memory is what the process held at its peak above what it held before.
+// What hostile input may cost at most. Time is the processor's, in units of internal/cost; memory is what the process held at its peak above what it held before.
 const (
 	renderUnits   = 3        // rendering a chat template, whatever it says: some 200 ms
 	parseUnits    = 10       // reading a file or encoding a text of a megabyte
 	memoryAllowed = 64 << 20 // bytes for any input, and
 	fileFactor    = 8        // for each byte of a file or template
 	textFactor    = 64       // for each byte of a text: what merging one long word takes, and the collector's reserve
-	unitSteps     = 1 << 26
 )
 
 // hostile is an input that has cost, or might cost, far more than it should.
@@ -58,6 +56,7 @@ const ceilingCases = "ANTIGRAVITY_CEILING_CASES" // tells the test that it is th
 // TestCeilings runs hostile inputs in a child process with bounded memory, so that one that explodes ends the child and not the
 // tests, and prints the table of what each cost (-v).
 func TestCeilings(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
@@ -128,12 +127,6 @@ func TestCeilingChild(t *testing.T) {
 		t.Skip("the child of TestCeilings")
 	}
 	limitMemory(4 << 30) // Go reserves far more addresses than it uses
-	unit := math.Inf(1)
-	for range 3 {
-		began := processorSeconds()
-		spin()
-		unit = min(unit, processorSeconds()-began)
-	}
 	wanted := strings.Split(names, "\n")
 	for _, c := range hostileInputs() {
 		if !slices.Contains(wanted, c.name) {
@@ -142,10 +135,10 @@ func TestCeilingChild(t *testing.T) {
 		bytes, run := c.make(t)
 		debug.FreeOSMemory()
 		before, peak := residentMemory()
-		began := processorSeconds()
+		began := cost.Seconds()
 		err := run()
-		m := measured{Name: c.name, Bytes: bytes, Seconds: processorSeconds() - began, Memory: peak() - before, Result: "accepted"}
-		m.Units = m.Seconds / unit
+		m := measured{Name: c.name, Bytes: bytes, Seconds: cost.Seconds() - began, Memory: peak() - before, Result: "accepted"}
+		m.Units = cost.InUnits(m.Seconds)
 		if err != nil {
 			m.Result = err.Error()
 		}
@@ -155,19 +148,6 @@ func TestCeilingChild(t *testing.T) {
 		}
 		fmt.Printf("measured %s\n", line)
 	}
-}
-
-var spun uint64
-
-// spin is the unit of processor time.
-func spin() {
-	x := spun + 1
-	for range unitSteps {
-		x ^= x << 13
-		x ^= x >> 7
-		x ^= x << 17
-	}
-	spun = x
 }
 
 // hostileInputs lists all cases.

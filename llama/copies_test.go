@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/llama"
 )
 
@@ -61,7 +62,7 @@ func TestCopiesAreTheOriginal(t *testing.T) {
 				}
 			}()
 			before := 0
-			for range 30 {
+			for range effort.Of(12, 30, 100) {
 				n := len(sessions[0].Tokens())
 				what, run := randomCall(t, random, n, n-before)
 				before = n

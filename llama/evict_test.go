@@ -4,13 +4,13 @@ import (
 	"errors"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/antigravity-go/antigravity/eviction"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/pebble"
 )
@@ -87,7 +87,7 @@ func TestEvictAfterPrompt(t *testing.T) {
 func TestReanchorSinksGoesOn(t *testing.T) {
 	m := pebbleModel(t)
 	total := 3000 // the model was trained for 2048
-	if os.Getenv("ANTIGRAVITY_EVAL") == "all" {
+	if effort.All() {
 		total = 100_000
 	}
 	const window = 256

@@ -15,6 +15,7 @@ import (
 	"testing/fstest"
 
 	"github.com/antigravity-go/antigravity/backend/cpu"
+	"github.com/antigravity-go/antigravity/internal/cost"
 	"github.com/antigravity-go/antigravity/internal/gguf"
 	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/internal/rare"
@@ -153,17 +154,17 @@ func TestHostileConfigurations(t *testing.T) {
 			for _, data := range files {
 				size += len(data)
 			}
-			began := processorSeconds()
+			began := cost.Seconds()
 			var any any
 			_ = json.Unmarshal([]byte(c.text), &any)
-			reference := processorSeconds() - began
+			reference := cost.Seconds() - began
 			any = nil
 			began += reference
 			peak, err := peakOf(func() error {
 				_, err := loadFiles(files, ".")
 				return err
 			})
-			took := processorSeconds() - began
+			took := cost.Seconds() - began
 			if (err == nil) != c.loads {
 				t.Errorf("%.300v; it should load: %v", err, c.loads)
 			}

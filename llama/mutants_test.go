@@ -24,6 +24,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/eviction"
+	"github.com/antigravity-go/antigravity/internal/cost"
 	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -113,7 +114,7 @@ func tryMutant(seed uint64, patience float64) error {
 		kv:      pick(r, 0, 0, 0, tensor.F32, tensor.Q8_0, tensor.Q4_0),
 		policy:  pick(r, "", "", "", "sliding", "snapkv", "h2o"),
 	}
-	before, seconds := heapAllocated(), processorSeconds()
+	before, seconds := heapAllocated(), cost.Seconds()
 	resident, peak := residentMemory()
 	err := useMutant(files, name, use)
 	// What was allocated in all, and what became resident, are together no less than the peak.
@@ -122,7 +123,7 @@ func tryMutant(seed uint64, patience float64) error {
 		if used, err = peakOf(func() error { return useMutant(files, name, use) }); err == nil && used > limit {
 			err = fmt.Errorf("it takes %d bytes for files of %d", used, size)
 		}
-	} else if took := processorSeconds() - seconds; err == nil && took > patience {
+	} else if took := cost.Seconds() - seconds; err == nil && took > patience {
 		err = fmt.Errorf("it takes %.1f seconds", took)
 	}
 	if err != nil {
@@ -273,7 +274,7 @@ func mutantsShare(t *testing.T, share string) {
 	var began atomic.Uint64 // in milliseconds of the processor
 	go func() {
 		for range time.Tick(time.Second) {
-			if took := processorSeconds() - float64(began.Load())/1000; took > 10*mutantSeconds {
+			if took := cost.Seconds() - float64(began.Load())/1000; took > 10*mutantSeconds {
 				debug.SetTraceback("all")
 				panic(fmt.Sprintf("a mutant has taken %.0f seconds of the processor", took))
 			}
@@ -290,7 +291,7 @@ func mutantsShare(t *testing.T, share string) {
 		if _, err := file.WriteAt(word[:], 0); err != nil {
 			t.Fatal(err)
 		}
-		began.Store(uint64(1000 * processorSeconds()))
+		began.Store(uint64(1000 * cost.Seconds()))
 		if err := tryMutant(seed, mutantSeconds); err != nil {
 			fmt.Printf("MUTANT %d\n", seed)
 			t.Error(err)

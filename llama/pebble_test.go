@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/quiz"
 	"github.com/antigravity-go/antigravity/llama"
@@ -103,7 +104,7 @@ func readQuestions(t testing.TB, n int) (list []question) {
 
 // affordable leaves out long questions where only the portable kernels run, unless all were asked for.
 func affordable(questions []question) []question {
-	if asm.Tier() != "generic" || os.Getenv("ANTIGRAVITY_EVAL") == "all" {
+	if asm.Tier() != "generic" || effort.All() {
 		return questions
 	}
 	return slices.DeleteFunc(questions, func(q question) bool {
@@ -129,9 +130,10 @@ func accuracy(t *testing.T, m *llama.Model, questions []question) float64 {
 // TestPebbleAnswers asks a spread sample of the questions, or all of them where ANTIGRAVITY_EVAL is "all", of the folder, of
 // the GGUF file with Q4_0 weights, and of the folder quantised while loading.
 func TestPebbleAnswers(t *testing.T) {
-	every, want := 52, 1.0
-	if os.Getenv("ANTIGRAVITY_EVAL") == "all" {
-		every, want = 1, 0.998
+	t.Parallel()
+	every, want := effort.Of(104, 52, 1), 1.0
+	if effort.All() {
+		want = 0.998
 	}
 	questions := affordable(readQuestions(t, every))
 	for _, c := range []struct {

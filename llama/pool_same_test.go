@@ -15,6 +15,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/eviction"
 	"github.com/antigravity-go/antigravity/internal/countdown"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -44,6 +45,7 @@ func TestPoolAnswersAsNewSessionsDo(t *testing.T) {
 	all["tova"] = &llama.SessionOptions{Eviction: policyOf(t, "tova", 64), Chunk: 9}
 	all["snapkv after the prompt"] = &llama.SessionOptions{Eviction: policyOf(t, "snapkv", 64), EvictAfterPrompt: true, Capacity: 400, Chunk: 24}
 	all["h2o after the prompt"] = &llama.SessionOptions{Eviction: policyOf(t, "h2o", 100), EvictAfterPrompt: true, Capacity: 400}
+	answers, cancelled := 0, 0
 	eachModel(t, all, func(t *testing.T, _ string, m *llama.Model, _ string, options *llama.SessionOptions) {
 		seed := uint64(1)
 		p := newPool(t, m, &llama.PoolOptions{MaxSessions: 3, MaxBytes: maxBytes, Session: *options})
@@ -52,7 +54,7 @@ func TestPoolAnswersAsNewSessionsDo(t *testing.T) {
 		if stats.ReusedTokens == 0 || stats.Bytes > maxBytes || stats.InUse != 0 {
 			t.Errorf("%+v", stats)
 		}
-		cancelled := 0
+		answers += len(list)
 		for i, a := range list {
 			s := newSession(t, m, options)
 			want, err := llama.Collect(s.Generate(t.Context(), a.prompt, a.params))
@@ -75,16 +77,17 @@ func TestPoolAnswersAsNewSessionsDo(t *testing.T) {
 					a.got.Stats.ReusedTokens, a.got.Tokens, a.got.Text, a.got.Stop, want.Tokens, want.Text, want.Stop)
 			}
 		}
-		if cancelled == 0 || cancelled == len(list) {
-			t.Errorf("%d of %d answers were cancelled", cancelled, len(list))
-		}
-		t.Logf("%d answers, %d cancelled, %+v", len(list), cancelled, stats)
+		t.Logf("%d answers, %+v", len(list), stats)
 	})
+	if cancelled == 0 || cancelled == answers {
+		t.Errorf("%d of %d answers were cancelled", cancelled, answers)
+	}
 }
 
 // askAtRandom asks a pool from four goroutines at once.
 func askAtRandom(t *testing.T, m *llama.Model, p *llama.Pool, seed uint64) (list []asked) {
-	const askers, questions = 4, 12
+	const askers = 4
+	questions := effort.Of(4, 12, 40)
 	var mu sync.Mutex
 	known := [][]llama.Token{shortStream(40)} // conversations that are being asked or were answered
 	var running sync.WaitGroup

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/internal/cost"
 	"github.com/antigravity-go/antigravity/internal/countdown"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/pebble"
@@ -547,7 +548,7 @@ func TestPoolOfEight(t *testing.T) {
 }
 
 func TestPoolWaitersSleep(t *testing.T) {
-	if processorSeconds() == 0 {
+	if cost.Seconds() == 0 {
 		t.Skip("the system does not tell how long processors worked")
 	}
 	p := newPool(t, pebbleModel(t), &llama.PoolOptions{MaxSessions: 1})
@@ -558,9 +559,9 @@ func TestPoolWaitersSleep(t *testing.T) {
 		running.Go(func() { _, _ = llama.Collect(p.Generate(ctx, stream(20), llama.Params{})) })
 	}
 	eventually(t, p, "the waiters", func(s llama.PoolStats) bool { return s.Waiting == 200 })
-	before := processorSeconds()
+	before := cost.Seconds()
 	time.Sleep(300 * time.Millisecond)
-	if used := processorSeconds() - before; used > 0.1 {
+	if used := cost.Seconds() - before; used > 0.1 {
 		t.Errorf("200 waiters took %.3f s of processors in 0.3 s", used)
 	}
 	cancel()

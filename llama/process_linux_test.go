@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"os"
 	"strconv"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -28,15 +27,6 @@ func statusBytes(key string) int64 {
 	line, _, _ := bytes.Cut(rest, []byte("kB"))
 	kilobytes, _ := strconv.ParseInt(string(bytes.TrimSpace(line)), 10, 64)
 	return kilobytes << 10
-}
-
-// processorSeconds returns the time that processors have spent on this process.
-func processorSeconds() float64 {
-	var usage unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_SELF, &usage) != nil {
-		return 0
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()).Seconds()
 }
 
 // limitMemory bounds the address space of the process.

@@ -6,6 +6,4 @@ package llama_test
 
 func residentMemory() (now int64, peak func() int64) { return 0, func() int64 { return 0 } }
 
-func processorSeconds() float64 { return 0 }
-
 func limitMemory(uint64) {}

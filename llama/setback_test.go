@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/antigravity-go/antigravity/backend/backendtest"
 	"github.com/antigravity-go/antigravity/backend/cpu"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -71,13 +71,8 @@ func lose(t *testing.T, base *llama.Session, to *llama.Model, fault *backendtest
 	return fault.Struck()
 }
 
-// stride returns n, the distance of moments that are tried, or 1 where time does not matter.
-func stride(n int) int {
-	if os.Getenv("ANTIGRAVITY_EVAL") == "all" {
-		return 1
-	}
-	return n
-}
+// stride returns the distance of moments that are tried: n if the test may take long, 1 if everything is tried.
+func stride(n int) int { return effort.Of(4*n, n, 1) }
 
 // TestDeviceLostDuringEviction loses the device that a session was moved to at each call of an eviction in turn. Where the
 // cache can be copied, or computed anew, the session goes on where it came from as if nothing had happened; else it says so.

@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/internal/cost"
 	"github.com/antigravity-go/antigravity/llama"
 )
 
 // TestWaitingSessionsSleep lets a session's pass take long, while many others have tokens to compute: they wait without using a
 // processor.
 func TestWaitingSessionsSleep(t *testing.T) {
-	if processorSeconds() == 0 {
+	if cost.Seconds() == 0 {
 		t.Skip("the system does not tell how long processors worked")
 	}
 	const waiters = 100
@@ -50,9 +51,9 @@ func TestWaitingSessionsSleep(t *testing.T) {
 		answer(s)
 	}
 	time.Sleep(200 * time.Millisecond) // until all wait, and the threads that computed the prompts sleep
-	before := processorSeconds()
+	before := cost.Seconds()
 	time.Sleep(300 * time.Millisecond)
-	if used := processorSeconds() - before; used > 0.05 {
+	if used := cost.Seconds() - before; used > 0.05 {
 		t.Errorf("%d waiting sessions took %.3f s of processors in 0.3 s", waiters, used)
 	}
 	close(release)

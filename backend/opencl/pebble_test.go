@@ -15,6 +15,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/backend/opencl"
 	"github.com/antigravity-go/antigravity/eviction"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/quiz"
 	"github.com/antigravity-go/antigravity/llama"
@@ -145,7 +146,7 @@ func TestPebbleLogits(t *testing.T) {
 // TestPebbleAnswers asks a spread sample of the held-out questions, or all of them where ANTIGRAVITY_EVAL is "all".
 func TestPebbleAnswers(t *testing.T) {
 	every, want := 78, 1.0
-	if os.Getenv("ANTIGRAVITY_EVAL") == "all" {
+	if effort.All() {
 		every, want = 1, 0.995
 	}
 	text, err := quiz.Pebble()

@@ -8,13 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/antigravity-go/antigravity/internal/effort"
 )
 
 // hostile are templates that ask for all the time, the memory or the stack that there is. In each, b is a long string made
@@ -173,7 +174,7 @@ func large(t testing.TB, size int) map[string]Value {
 // That is tried with a small part of the budget; ANTIGRAVITY_EVAL=all takes the whole, and prints the table.
 func TestCeilings(t *testing.T) {
 	part, size := 64, 4000
-	if os.Getenv("ANTIGRAVITY_EVAL") == "all" {
+	if effort.All() {
 		part, size = 1, 100000
 	}
 	variables := large(t, size)

@@ -3,11 +3,12 @@ package jinja
 import (
 	"context"
 	"errors"
-	"os"
 	"strings"
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/antigravity-go/antigravity/internal/effort"
 )
 
 // strangers are variables whose texts have letters that no template of the tests contains: all of them, and nothing else,
@@ -60,7 +61,7 @@ func checkRender(t *testing.T, source string) (rendered bool) {
 // TestGenerated renders many generated templates: none finds a mistake of this package, and every byte keeps its side.
 func TestGenerated(t *testing.T) {
 	n, rendered := uint64(4000), 0
-	if os.Getenv("ANTIGRAVITY_EVAL") == "all" {
+	if effort.All() {
 		n = 1000000
 	}
 	for seed := range n {

@@ -1,48 +1,29 @@
-// Package linear is for tests that something takes linear time. They compare two durations, and never look at seconds.
+// Package linear is for tests that something takes linear time. They count the statements that run, and never look at a clock:
+// TestGrowth compiles the tests that call Check with counters in every block of the module's code, runs them twice, and compares.
 package linear
 
 import (
+	"os"
 	"testing"
-	"time"
 )
 
-const (
-	parts  = 16 // into how many parts Check divides the work
-	margin = 8  // how many times as long the work may take at once as in parts
-	rounds = 8  // how often Check measures before it fails
-)
+// parts is into how many parts the work is divided if divided is in the environment.
+const parts = 16
 
-// Check fails a test where work takes time that grows faster than n: for n at once it may take 8 times as long as for n in 16
-// parts, where a quadratic algorithm takes 16 times as long. It takes the best of several rounds, as other programs may run
-// beside the test, and ends with the first that will do.
+// divided is the environment variable with which Check does the work in parts.
+const divided = "ANTIGRAVITY_LINEAR_PARTS"
+
+// Check does work for n. TestGrowth has it done in 16 parts of n/16, too, and counts: for an algorithm that takes linear time both
+// run each block of code about as often, and for a quadratic one the whole runs some block 16 times as often as the parts.
 func Check(t *testing.T, n int, work func(n int)) {
 	t.Helper()
-	var inParts, atOnce time.Duration
-	for round := range rounds {
-		inParts = best(round, inParts, timed(parts, n/parts, work))
-		atOnce = best(round, atOnce, timed(1, n, work))
-		if atOnce <= margin*inParts {
-			return
-		}
-	}
-	t.Errorf("%d bytes took %v in %d parts, and %v at once; at most %v would be right", n, inParts, parts, atOnce, margin*inParts)
-}
-
-// best returns the shorter of the best duration so far, which there is after round 0, and another one.
-func best(round int, a, b time.Duration) time.Duration {
-	if round == 0 {
-		return b
-	}
-	return min(a, b)
-}
-
-// timed returns how long it takes to do the work for n a number of times.
-func timed(times, n int, work func(n int)) time.Duration {
-	start := time.Now()
-	for range times {
+	if os.Getenv(divided) == "" {
 		work(n)
+		return
 	}
-	return time.Since(start)
+	for range parts {
+		work(n / parts)
+	}
 }
 
 // Texts returns texts of n bytes each that tokenizers have to work hard on, by name.

@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/llama"
 )
 
@@ -166,7 +166,7 @@ func together(t testing.TB, m *llama.Message, pieces []llama.Piece) {
 func TestCalls(t *testing.T) {
 	every, turns := 12, 0
 	switch {
-	case os.Getenv("ANTIGRAVITY_EVAL") == "all":
+	case effort.All():
 		every = 1
 	case asm.Tier() == "generic":
 		every = 60

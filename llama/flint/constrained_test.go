@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/constrain"
 )
@@ -20,7 +20,7 @@ import (
 // where ANTIGRAVITY_EVAL is "all".
 func constrainedEvery(some int) int {
 	switch {
-	case os.Getenv("ANTIGRAVITY_EVAL") == "all":
+	case effort.All():
 		return 1
 	case asm.Tier() == "generic":
 		return 4 * some

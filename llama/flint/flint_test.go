@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/safetensors"
 	"github.com/antigravity-go/antigravity/llama"
@@ -229,7 +230,7 @@ func readConversations(t testing.TB, n int) (list []conversation) {
 // ANTIGRAVITY_EVAL is "all". The share of answers that must be exact is 1 for the sample, and the one measured with transformers for
 // all of them.
 func TestAnswers(t *testing.T) {
-	every, want, all := 20, 1.0, os.Getenv("ANTIGRAVITY_EVAL") == "all"
+	every, want, all := 20, 1.0, effort.All()
 	if all {
 		every, want = 1, 0.997
 	}

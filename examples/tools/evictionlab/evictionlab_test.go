@@ -17,6 +17,7 @@ import (
 	"github.com/antigravity-go/antigravity/eviction"
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/internal/countdown"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 )
 
@@ -65,7 +66,7 @@ func reference(t *testing.T) (rows []row) {
 }
 
 // everything tells whether hours do not matter.
-func everything() bool { return os.Getenv("ANTIGRAVITY_EVAL") == "all" }
+func everything() bool { return effort.All() }
 
 // TestAgreesWithTheReference compares all thirty questions of a skill at one budget with the reference, or where
 // ANTIGRAVITY_EVAL is "all", all skills at all budgets.
