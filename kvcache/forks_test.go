@@ -12,6 +12,7 @@ import (
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/backend/backendtest"
 	"github.com/antigravity-go/antigravity/backend/cpu"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -51,7 +52,7 @@ func TestForks(t *testing.T) {
 	const capacity, most = 600, 6
 	for _, d := range []tensor.DType{tensor.F32, tensor.Q8_0} {
 		for _, track := range []kvcache.Tracking{{}, {Queries: 3, Attention: true}} {
-			for seed := range uint64(3) {
+			for seed := range uint64(effort.Of(1, 3, 20)) {
 				t.Run(fmt.Sprintf("%v %+v %d", d, track, seed), func(t *testing.T) {
 					device := cpu.New(1)
 					defer device.Close()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/eviction"
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/llama"
 )
 
@@ -60,7 +61,7 @@ func TestPromptLookupChangesNoAnswer(t *testing.T) {
 	}
 	drafter := llama.PromptLookup(llama.LookupOptions{})
 	accepted := 0
-	for _, c := range []struct {
+	for i, c := range []struct {
 		name    string
 		options *llama.SessionOptions
 		params  llama.Params
@@ -78,7 +79,10 @@ func TestPromptLookupChangesNoAnswer(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			plain, drafted := session(t, c.options), session(t, c.options)
 			generated, evictions, edited := 0, 0, llama.Stats{}
-			for _, conversation := range bySkill(t) {
+			for j, conversation := range bySkill(t) {
+				if (i+j)%effort.Of(3, 1, 1) != 0 && conversation.Skill != "edit" {
+					continue // another case's
+				}
 				prompt, p := conversation.prompt(t), c.params
 				want := answer(t, plain, prompt, p)
 				p.Draft = drafter
