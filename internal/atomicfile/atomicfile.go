@@ -27,6 +27,14 @@ func Write(path string, write func(io.Writer) error) error {
 	return s.Commit()
 }
 
+// WriteBytes writes a file that has the content data.
+func WriteBytes(path string, data []byte) error {
+	return Write(path, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
 // Set is files that get their names together, once all are complete. If there are several, the one that was created first appears last,
 // and an old file of its name is removed before the others change. So a reader that begins with the first file, as readers of split models
 // do, never finds a mixture of old and new files. The zero value is an empty set. A Set is for one goroutine.
@@ -81,6 +89,14 @@ func (s *Set) Write(path string, write func(io.Writer) error) error {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return f.Close()
+}
+
+// Size returns how many bytes the files of the set have together, until Commit or Discard.
+func (s *Set) Size() (n int64) {
+	for _, f := range s.files {
+		n += f.size
+	}
+	return n
 }
 
 // Commit completes all files and gives them their names. If it fails, it discards the set: of a single file the old one stays; of several,
@@ -165,9 +181,6 @@ func (f *File) Write(p []byte) (int, error) {
 	f.err = err
 	return n, err
 }
-
-// Size returns how many bytes were written.
-func (f *File) Size() int64 { return f.size }
 
 // Close completes the file: its bytes are on the disk. Commit gives it its name. It may be called again.
 func (f *File) Close() error {
