@@ -5,6 +5,7 @@ import (
 	"math"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -24,11 +25,19 @@ const MaxParts = 1 << 12
 const extension = ".gguf"
 
 // partEnding is how the name of a part ends.
-var partEnding = regexp.MustCompile(`-([0-9]{5})-of-([0-9]{5})\.gguf$`)
+var partEnding = regexp.MustCompile(`-([0-9]{5})-of-([0-9]{5})(?i:(\.gguf))$`)
 
-// PartName returns the name of part i, from 0, of a file that is split in n; the name of the whole ends in .gguf.
+// PartName returns the name of part i, from 0, of a file that is split in n. The name of the whole ends in .gguf, in letters of either
+// case; those of the parts end in small letters, as llama.cpp looks for them.
 func PartName(whole string, i, n int) string {
-	return fmt.Sprintf("%s-%05d-of-%05d%s", strings.TrimSuffix(whole, extension), i+1, n, extension)
+	if ext := path.Ext(whole); strings.EqualFold(ext, extension) {
+		whole = strings.TrimSuffix(whole, ext)
+	}
+	return partName(whole, extension, i, n)
+}
+
+func partName(whole, extension string, i, n int) string {
+	return fmt.Sprintf("%s-%05d-of-%05d%s", whole, i+1, n, extension)
 }
 
 // PartKeys returns the keys that tell of part i of n of a file with so many tensors.
@@ -38,9 +47,15 @@ func PartKeys(i, n, tensors int) []KeyValue {
 	}
 }
 
-// isPartKey tells whether a key is one of PartKeys.
+// isPartKey reports whether a key is one of PartKeys.
 func isPartKey(key string) bool {
 	return key == splitPartKey || key == splitCountKey || key == splitTensorsKey
+}
+
+// WithoutPartKeys returns a list without the keys of PartKeys. A file that is not split may have them too: llama.cpp leaves them when it
+// joins parts.
+func WithoutPartKeys(list []KeyValue) []KeyValue {
+	return slices.DeleteFunc(slices.Clone(list), func(kv KeyValue) bool { return isPartKey(kv.Key) })
 }
 
 // Parts returns the names of the files that a model lies in, given the first of them and its name: just that where it is not split.
@@ -63,10 +78,10 @@ func (f *File) Parts(name string) ([]string, error) {
 	if of, _ := strconv.Atoi(ending[2]); of != n {
 		return nil, fmt.Errorf("it is the first of %d parts of a split model, and its name says of %d", n, of)
 	}
-	whole := strings.TrimSuffix(file, ending[0]) + extension
+	whole := strings.TrimSuffix(file, ending[0])
 	names := make([]string, n)
 	for i := range names {
-		names[i] = folder + PartName(whole, i, n)
+		names[i] = folder + partName(whole, ending[3], i, n)
 	}
 	return names, nil
 }

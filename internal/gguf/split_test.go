@@ -101,3 +101,23 @@ func TestSplit(t *testing.T) {
 		}
 	}
 }
+
+// TestPartNames has names of parts in letters of either case.
+func TestPartNames(t *testing.T) {
+	for whole, want := range map[string]string{
+		"m.gguf": "m-00001-of-00002.gguf", "UP.GGUF": "UP-00001-of-00002.gguf", "a.b/m.Gguf": "a.b/m-00001-of-00002.gguf",
+		"m": "m-00001-of-00002.gguf", "m.gguf.GGUF": "m.gguf-00001-of-00002.gguf",
+	} {
+		if got := gguf.PartName(whole, 0, 2); got != want {
+			t.Errorf("the first part of %s is %s, want %s", whole, got, want)
+		}
+	}
+	f := part(t, gguf.PartKeys(0, 2, 3), "a")
+	for name, want := range map[string]string{
+		"d/m-00001-of-00002.gguf": "d/m-00002-of-00002.gguf", "M-00001-of-00002.GGUF": "M-00002-of-00002.GGUF",
+	} {
+		if got, err := f.Parts(name); err != nil || !slices.Equal(got, []string{name, want}) {
+			t.Errorf("the parts of %s are %v, %v", name, got, err)
+		}
+	}
+}

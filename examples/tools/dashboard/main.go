@@ -3,19 +3,18 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/examples/tools/dashboard/internal/results"
 	"github.com/antigravity-go/antigravity/examples/tools/dashboard/internal/site"
+	"github.com/antigravity-go/antigravity/internal/atomicfile"
 )
 
 const about = `
@@ -87,17 +86,13 @@ func export(store *results.Store, o *options, stdout io.Writer) (err error) {
 	} else if overview.Runs == 0 {
 		return fmt.Errorf("there are no runs in %s to export: go run ./examples/tools/suite makes some", strings.Join(o.folders, ", "))
 	}
-	file, err := os.CreateTemp(filepath.Dir(o.export), ".dashboard-*")
+	var done site.Exported
+	err = atomicfile.Write(o.export, func(w io.Writer) (err error) {
+		done, err = site.Export(w, store, time.Now())
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("export: %w", err)
-	}
-	defer os.Remove(file.Name()) // after the renaming there is nothing of this name
-	done, err := site.Export(file, store, time.Now())
-	if err = errors.Join(err, file.Chmod(0o644), file.Close()); err == nil {
-		err = os.Rename(file.Name(), o.export)
-	}
-	if err != nil {
-		return fmt.Errorf("export to %s: %w", o.export, err)
 	}
 	_, err = fmt.Fprintf(stdout, "%s: %d runs, %.1f MB; timelines have at most %d points\n", o.export, done.Runs, float64(done.Bytes)/1e6, done.Points)
 	return err

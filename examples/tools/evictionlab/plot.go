@@ -6,7 +6,6 @@ import (
 	"html/template"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -21,6 +20,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/internal/atomicfile"
 )
 
 // formats are the kinds of files that results can be drawn to.
@@ -40,11 +40,7 @@ func checkPlot(path string) error {
 
 // drawFile draws results to a file of the kind that its name says.
 func drawFile(path string, rows []row) error {
-	var b bytes.Buffer
-	if err := formats[filepath.Ext(path)](&b, rows); err != nil {
-		return fmt.Errorf("draw %s: %w", path, err)
-	}
-	return os.WriteFile(path, b.Bytes(), 0o666)
+	return atomicfile.Write(path, func(w io.Writer) error { return formats[filepath.Ext(path)](w, rows) })
 }
 
 // The size of the drawing of one group, and of the names of the lines beside all of them.

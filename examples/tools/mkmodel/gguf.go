@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/antigravity-go/antigravity/internal/atomicfile"
 	"github.com/antigravity-go/antigravity/internal/bpe"
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/format"
@@ -12,7 +13,7 @@ import (
 )
 
 // writeGGUF writes the model as llama.cpp's tools would.
-func (m *model) writeGGUF(ctx context.Context, path string, progress func(done, total int64)) error {
+func (m *model) writeGGUF(ctx context.Context, files *atomicfile.Set, path string, progress func(done, total int64)) error {
 	tensors := planGGUF(m.config, m.recipe)
 	infos := make([]gguf.TensorInfo, len(tensors))
 	for i := range tensors {
@@ -26,7 +27,7 @@ func (m *model) writeGGUF(ctx context.Context, path string, progress func(done, 
 		}
 		infos[i] = gguf.TensorInfo{Name: p.name, Type: kind, Shape: p.dims}
 	}
-	return m.writeFile(ctx, path, tensors, 0, counter(progress, size(tensors)), func(w io.Writer) (*format.TensorWriter, error) {
+	return m.writeFile(ctx, files, path, tensors, 0, counter(progress, size(tensors)), func(w io.Writer) (*format.TensorWriter, error) {
 		return gguf.NewWriter(w, m.metadata(), infos)
 	})
 }

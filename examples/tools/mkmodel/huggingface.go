@@ -1,15 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/internal/atomicfile"
 	"github.com/antigravity-go/antigravity/internal/bpe"
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/format"
@@ -24,8 +23,9 @@ var plainTypes = map[tensor.DType]struct{ safetensors, torch string }{
 	tensor.BF16: {"BF16", "bfloat16"},
 }
 
-// writeHuggingFace writes a folder as transformers would save it, the weights in a number of shards.
-func (m *model) writeHuggingFace(ctx context.Context, dir string, shards int, progress func(done, total int64)) error {
+// writeHuggingFace writes a folder as transformers would save it, the weights in a number of shards. Without the configuration, which is
+// the first file of the set, no reader takes the folder for a model.
+func (m *model) writeHuggingFace(ctx context.Context, files *atomicfile.Set, dir string, shards int, progress func(done, total int64)) error {
 	names, ok := plainTypes[m.recipe.linear]
 	if !ok {
 		return cli.Usagef("-format hf has weights of type f32, f16 or bf16; -type %v is for -format gguf", m.recipe.linear)
@@ -37,27 +37,30 @@ func (m *model) writeHuggingFace(ctx context.Context, dir string, shards int, pr
 	if err != nil {
 		return err
 	}
-	for name, content := range map[string]any{
-		checkpoint.ConfigFile: json.RawMessage(config), checkpoint.GenerationFile: m.generationConfig(),
-		checkpoint.TokenizerFile: m.tokenizer(), checkpoint.TokenizerConfigFile: m.tokenizerConfig(),
+	for _, file := range []struct {
+		name    string
+		content any
+	}{
+		{checkpoint.ConfigFile, json.RawMessage(config)}, {checkpoint.GenerationFile, m.generationConfig()},
+		{checkpoint.TokenizerFile, m.tokenizer()}, {checkpoint.TokenizerConfigFile, m.tokenizerConfig()},
 	} {
-		if err := writeJSON(filepath.Join(dir, name), content); err != nil {
+		if err := writeJSON(files, filepath.Join(dir, file.name), file.content); err != nil {
 			return err
 		}
 	}
 	tensors := planHuggingFace(m.config, m.recipe.linear)
 	done := counter(progress, size(tensors))
-	files := split(tensors, shards)
+	parts := split(tensors, shards)
 	where := map[string]string{}
 	first := 0
-	for i, part := range files {
-		name := checkpoint.ShardFile(i, len(files))
+	for i, part := range parts {
+		name := checkpoint.ShardFile(i, len(parts))
 		infos := make([]safetensors.TensorInfo, len(part))
 		for j := range part {
 			infos[j] = safetensors.TensorInfo{Name: part[j].name, DType: names.safetensors, Shape: part[j].dims}
 			where[part[j].name] = name
 		}
-		err := m.writeFile(ctx, filepath.Join(dir, name), part, first, done, func(w io.Writer) (*format.TensorWriter, error) {
+		err := m.writeFile(ctx, files, filepath.Join(dir, name), part, first, done, func(w io.Writer) (*format.TensorWriter, error) {
 			return safetensors.NewWriter(w, map[string]string{"format": "pt"}, infos)
 		})
 		if err != nil {
@@ -65,10 +68,10 @@ func (m *model) writeHuggingFace(ctx context.Context, dir string, shards int, pr
 		}
 		first += len(part)
 	}
-	if len(files) == 1 {
+	if len(parts) == 1 {
 		return nil
 	}
-	return writeJSON(filepath.Join(dir, checkpoint.IndexFile),
+	return writeJSON(files, filepath.Join(dir, checkpoint.IndexFile),
 		object{"metadata": object{"total_size": size(tensors)}, "weight_map": where})
 }
 
@@ -139,13 +142,11 @@ func byteLevel(regex bool) object {
 }
 
 // writeJSON writes a file as people read it.
-func writeJSON(path string, content any) error {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(content); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return os.WriteFile(path, b.Bytes(), 0o666)
+func writeJSON(files *atomicfile.Set, path string, content any) error {
+	return files.Write(path, func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		return e.Encode(content)
+	})
 }

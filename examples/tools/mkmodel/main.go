@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/internal/atomicfile"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -95,15 +96,10 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 	if out == "" {
 		out = strings.ToLower(o.shape + "-" + o.kind)
 	}
-	if o.format == "gguf" {
-		if o.out == "" {
-			out += ".gguf"
-		}
-		err = m.writeGGUF(ctx, out, progress)
-	} else {
-		err = m.writeHuggingFace(ctx, out, o.shards, progress)
+	if o.format == "gguf" && o.out == "" {
+		out += ".gguf"
 	}
-	if err != nil {
+	if err := o.write(ctx, m, nil, out, progress); err != nil {
 		return err
 	}
 	n, err := bytesUnder(out)
@@ -112,6 +108,22 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 	}
 	fmt.Fprintf(stdout, "%s: %d bytes in %.1f s\n", out, n, time.Since(began).Seconds())
 	return nil
+}
+
+// write writes the model in its format. Its files get their names once all are complete. A nil system is the operating system.
+func (o *options) write(ctx context.Context, m *model, system atomicfile.System, out string, progress func(done, total int64)) error {
+	files := atomicfile.Set{System: system}
+	defer files.Discard()
+	var err error
+	if o.format == "gguf" {
+		err = m.writeGGUF(ctx, &files, out, progress)
+	} else {
+		err = m.writeHuggingFace(ctx, &files, out, o.shards, progress)
+	}
+	if err != nil {
+		return err
+	}
+	return files.Commit()
 }
 
 // bytesUnder returns the size of a file, or of the files in a folder.

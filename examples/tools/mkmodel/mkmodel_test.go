@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/atomicfile"
+	"github.com/antigravity-go/antigravity/internal/atomicfile/filetest"
 	"github.com/antigravity-go/antigravity/llama"
 )
 
@@ -218,5 +220,34 @@ func TestHelpListsTheFlags(t *testing.T) {
 		if !strings.Contains(help.String(), flag) {
 			t.Errorf("the help lacks %s", flag)
 		}
+	}
+}
+
+// TestStopped stops the writer of a file, and of a folder, at every step, over files of another model.
+func TestStopped(t *testing.T) {
+	for _, format := range []string{"gguf", "hf"} {
+		t.Run(format, func(t *testing.T) {
+			write := func(s atomicfile.System, seed, folder string) error {
+				o, err := parse([]string{"-shape", "tiny", "-type", "f16", "-vocab", "512", "-format", format, "-shards", "2", "-seed", seed}, io.Discard)
+				if err != nil {
+					return err
+				}
+				m, err := o.model()
+				if err != nil {
+					return err
+				}
+				m.config.Layers, m.config.HiddenSize, m.config.IntermediateSize, m.config.HeadDim = 1, 16, 16, 4 // few bytes to write
+				return o.write(t.Context(), m, s, filepath.Join(folder, "m"), func(_, _ int64) {})
+			}
+			old := t.TempDir()
+			if err := write(nil, "1", old); err != nil {
+				t.Fatal(err)
+			}
+			filetest.EveryStep(t, func(folder string) {
+				if err := os.CopyFS(folder, os.DirFS(old)); err != nil {
+					t.Fatal(err)
+				}
+			}, func(s atomicfile.System, folder string) error { return write(s, "2", folder) }, nil)
+		})
 	}
 }

@@ -2,10 +2,9 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"os"
 
+	"github.com/antigravity-go/antigravity/internal/atomicfile"
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/format"
 )
@@ -19,33 +18,19 @@ type model struct {
 	vocabulary *vocabulary
 }
 
-// writeFile makes one file of tensors: open writes the header. A file that could not be completed is removed.
-func (m *model) writeFile(ctx context.Context, path string, tensors []planned, first int, done func(int64),
-	open func(io.Writer) (*format.TensorWriter, error)) (err error) {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // it would be removed if writing failed
-		return fmt.Errorf("write %s: it exists and is no regular file", path)
-	}
-	f, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if closeErr := f.Close(); err == nil {
-			err = closeErr
-		}
+// writeFile makes one file of tensors: open writes the header.
+func (m *model) writeFile(ctx context.Context, files *atomicfile.Set, path string, tensors []planned, first int, done func(int64),
+	open func(io.Writer) (*format.TensorWriter, error)) error {
+	return files.Write(path, func(f io.Writer) error {
+		w, err := open(f)
 		if err != nil {
-			os.Remove(path)
-			err = fmt.Errorf("write %s: %w", path, err)
+			return err
 		}
-	}()
-	w, err := open(f)
-	if err != nil {
-		return err
-	}
-	if err := stream(ctx, w, tensors, m.seed, first, done); err != nil {
-		return err
-	}
-	return w.Close()
+		if err := stream(ctx, w, tensors, m.seed, first, done); err != nil {
+			return err
+		}
+		return w.Close()
+	})
 }
 
 // size returns the bytes of tensors.

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -16,6 +15,7 @@ import (
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/importance"
+	"github.com/antigravity-go/antigravity/internal/atomicfile"
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/format"
 	"github.com/antigravity-go/antigravity/internal/gguf"
@@ -157,7 +157,7 @@ func (c *conversion) types() string {
 	return strings.Join(list, " + ")
 }
 
-// write writes the files under other names, and gives them their own once all are complete. It returns their size together.
+// write writes the files, which get their names once all are complete. It returns their size together.
 func (c *conversion) write(ctx context.Context, path string) (size int64, err error) {
 	infos := make([]gguf.TensorInfo, len(c.targets))
 	for i := range infos {
@@ -181,14 +181,8 @@ func (c *conversion) write(ctx context.Context, path string) (size int64, err er
 			return 0, err
 		}
 	}
-	defer func() {
-		if err != nil {
-			for _, name := range names {
-				os.Remove(partial(name))
-			}
-			err = fmt.Errorf("write %s: %w", path, err)
-		}
-	}()
+	set := atomicfile.Set{System: c.options.system}
+	defer set.Discard()
 	from := 0
 	for i, end := range ends {
 		metadata := c.source.metadata
@@ -198,44 +192,28 @@ func (c *conversion) write(ctx context.Context, path string) (size int64, err er
 			}
 			metadata = append(slices.Clip(metadata), gguf.PartKeys(i, len(ends), len(infos))...)
 		}
-		n, err := c.writeFile(ctx, partial(names[i]), metadata, infos, from, end)
+		err := set.Write(names[i], func(f io.Writer) error { return c.writeFile(ctx, f, metadata, infos, from, end) })
 		if err != nil {
 			return 0, err
 		}
-		size += n
 		from = end
 	}
-	for _, name := range names {
-		if err := os.Rename(partial(name), name); err != nil {
-			return 0, err
-		}
-	}
-	c.written = names
-	return size, nil
+	c.written, size = names, set.Size()
+	return size, set.Commit()
 }
 
-// partial is the name that a file has until it is complete.
-func partial(name string) string { return name + ".part" }
-
-// writeFile writes the tensors from one to before another to a file, and returns its size.
-func (c *conversion) writeFile(ctx context.Context, path string, metadata []gguf.KeyValue, infos []gguf.TensorInfo, from, end int) (size int64, err error) {
-	f, err := os.Create(path)
-	if err != nil {
-		return 0, err
-	}
+// writeFile writes the tensors from one to before another to a file.
+func (c *conversion) writeFile(ctx context.Context, f io.Writer, metadata []gguf.KeyValue, infos []gguf.TensorInfo, from, end int) error {
 	out, err := gguf.NewWriter(f, metadata, infos[from:end])
-	if err == nil {
-		for i := from; i < end && err == nil; i++ {
-			err = c.writeTensor(ctx, out, i)
-		}
-		if err == nil {
-			err = out.Close()
+	if err != nil {
+		return err
+	}
+	for i := from; i < end; i++ {
+		if err := c.writeTensor(ctx, out, i); err != nil {
+			return err
 		}
 	}
-	if info, statErr := f.Stat(); statErr == nil {
-		size = info.Size()
-	}
-	return size, errors.Join(err, f.Close())
+	return out.Close()
 }
 
 // mayWrite refuses to replace what is read, and what is no file.

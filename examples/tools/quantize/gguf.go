@@ -47,7 +47,7 @@ func (s *source) readGGUF(path string) error {
 		return err
 	}
 	parts := partsOf(s.config)
-	s.metadata = f.Metadata()
+	s.metadata = gguf.WithoutPartKeys(f.Metadata())
 	for _, t := range f.Tensors() {
 		w := weight{name: t.Name, model: parts[t.Name], dtype: t.DType, shape: t.Shape, data: t.Data, file: s.files[t.Part], offset: t.Offset}
 		if w.rare = rare.Of(t.Type); w.rare != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/importance"
+	"github.com/antigravity-go/antigravity/internal/atomicfile"
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -40,6 +41,7 @@ type options struct {
 	pure                   bool
 	splitSize              size
 	threads                int
+	system                 atomicfile.System // writes the files; nil: the operating system
 }
 
 // errUnknownMix names the mixes.
@@ -86,6 +88,11 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 	if err != nil {
 		return err
 	}
+	return o.convert(ctx, stdout, stderr)
+}
+
+// convert reads the model and writes the file, or the files.
+func (o *options) convert(ctx context.Context, stdout, stderr io.Writer) error {
 	began := time.Now()
 	path, err := cli.Fetch(ctx, o.in, stderr)
 	if err != nil {

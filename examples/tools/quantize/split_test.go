@@ -9,7 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/atomicfile"
 	"github.com/antigravity-go/antigravity/internal/fixture"
+	"github.com/antigravity-go/antigravity/internal/gguf"
 	"github.com/antigravity-go/antigravity/llama"
 )
 
@@ -117,5 +119,48 @@ func TestSplitRefusals(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestSplitAgain splits a file that was joined from parts by llama.cpp, which leaves the keys of the first part, and copies it: the
+// copy has none of the keys.
+func TestSplitAgain(t *testing.T) {
+	plain := parseGGUF(t, readFile(t, quantized(t, writtenModel(t), "-type", "f16")))
+	path := filepath.Join(t.TempDir(), "JOINED.GGUF")
+	err := atomicfile.Write(path, func(f io.Writer) error {
+		var infos []gguf.TensorInfo
+		for _, tensor := range plain.Tensors() {
+			infos = append(infos, gguf.TensorInfo{Name: tensor.Name, Type: tensor.Type, Shape: tensor.Shape})
+		}
+		keys := append(plain.Metadata(), gguf.PartKeys(0, 0, len(infos))...)
+		w, err := gguf.NewWriter(f, keys, infos)
+		if err != nil {
+			return err
+		}
+		for _, tensor := range plain.Tensors() {
+			if err := w.WriteTensor(tensor.Name, tensor.Data); err != nil {
+				return err
+			}
+		}
+		return w.Close()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range parseGGUF(t, readFile(t, quantized(t, path, "-type", "f16"))).Keys() {
+		if strings.HasPrefix(key, "split.") {
+			t.Errorf("the copy has the key %s", key)
+		}
+	}
+	out := filepath.Join(t.TempDir(), "UP.GGUF")
+	if err := run(t.Context(), []string{"-in", path, "-out", out, "-type", "f16", "-split-max-size", "4K"}, nil, io.Discard, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	names, err := filepath.Glob(filepath.Join(filepath.Dir(out), "UP-00001-of-*.gguf"))
+	if err != nil || len(names) != 1 {
+		t.Fatalf("the first parts are %v, %v", names, err)
+	}
+	if !bytes.Equal(readFile(t, quantized(t, names[0], "-type", "f16", "-name", "a")), readFile(t, quantized(t, path, "-type", "f16", "-name", "a"))) {
+		t.Error("the parts, put together, are another file")
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,6 +15,7 @@ import (
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/examples/tools/suite/internal/foreground"
 	"github.com/antigravity-go/antigravity/examples/tools/suite/internal/target"
+	"github.com/antigravity-go/antigravity/internal/atomicfile"
 )
 
 const foregroundAbout = `
@@ -204,7 +204,10 @@ func keep(r *foreground.Result, folder string) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(folder, "foreground-"+r.Began.UTC().Format("20060102-150405")+".json")
-	if err := errors.Join(os.MkdirAll(folder, 0o777), os.WriteFile(path, append(text, '\n'), 0o666)); err != nil {
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return "", fmt.Errorf("keep the result: %w", err)
+	}
+	if err := atomicfile.WriteBytes(path, append(text, '\n')); err != nil {
 		return "", fmt.Errorf("keep the result: %w", err)
 	}
 	return path, nil

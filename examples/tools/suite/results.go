@@ -14,6 +14,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
 	"github.com/antigravity-go/antigravity/examples/tools/suite/internal/matrix"
+	"github.com/antigravity-go/antigravity/internal/atomicfile"
 )
 
 // results is the folder where a suite keeps runs: their files, the matrix, and a log of what the suite did and when. One suite works in
@@ -67,7 +68,7 @@ func (r *results) keepMatrix(m *matrix.Matrix) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(string(r.Folder), matrixName), append(text, '\n'), 0o666)
+	return atomicfile.WriteBytes(filepath.Join(string(r.Folder), matrixName), append(text, '\n'))
 }
 
 // there returns the run of a Config and a repetition; nil if there is none, or none that can be used. damaged is why a file that is

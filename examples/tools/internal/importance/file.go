@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/antigravity-go/antigravity/internal/atomicfile"
 	"github.com/antigravity-go/antigravity/internal/gguf"
 )
 
@@ -54,27 +55,27 @@ func read(path string) ([]byte, error) {
 }
 
 // Write writes a file: of the older form if its name ends in .dat, else GGUF. It has its name once it is complete.
-func (m *Matrix) Write(path string) (err error) {
+func (m *Matrix) Write(path string) error { return m.writeTo(nil, path) }
+
+func (m *Matrix) writeTo(system atomicfile.System, path string) error {
 	if err := m.check(); err != nil {
 		return fmt.Errorf("write the importance matrix %s: %w", path, err)
-	}
-	part := path + ".part"
-	f, err := os.Create(part)
-	if err != nil {
-		return fmt.Errorf("write the importance matrix: %w", err)
 	}
 	write := m.writeGGUF
 	if strings.EqualFold(filepath.Ext(path), ".dat") {
 		write = m.writeDat
 	}
-	b := bufio.NewWriter(f)
-	err = errors.Join(write(b), b.Flush(), f.Close())
+	set := atomicfile.Set{System: system}
+	defer set.Discard()
+	err := set.Write(path, func(w io.Writer) error {
+		b := bufio.NewWriter(w)
+		return errors.Join(write(b), b.Flush())
+	})
 	if err == nil {
-		err = os.Rename(part, path)
+		err = set.Commit()
 	}
 	if err != nil {
-		os.Remove(part)
-		return fmt.Errorf("write the importance matrix %s: %w", path, err)
+		return fmt.Errorf("the importance matrix: %w", err)
 	}
 	return nil
 }

@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/antigravity-go/antigravity/internal/atomicfile"
+	"github.com/antigravity-go/antigravity/internal/atomicfile/filetest"
 )
 
 // golden is what testdata's files hold, which a program in Python wrote.
@@ -158,4 +161,23 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestStopped stops the writer at every step.
+func TestStopped(t *testing.T) {
+	for _, name := range []string{"m.gguf", "m.dat"} {
+		filetest.EveryStep(t, func(folder string) {
+			for _, name := range []string{name, name + ".part"} {
+				if err := os.WriteFile(filepath.Join(folder, name), []byte("old"), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}, func(s atomicfile.System, folder string) error {
+			m := New(5)
+			for name, sums := range golden {
+				m.Tensors[name] = &sums
+			}
+			return m.writeTo(s, filepath.Join(folder, name))
+		}, nil)
+	}
 }
