@@ -37,14 +37,15 @@ type options struct {
 	draft           cli.Draft
 	params          llama.Params
 	system, history string
+	flags           *cli.Flags
 }
 
 // usualTemperature makes answers lively, for which the embedded models are too small.
 const usualTemperature = 0.7
 
 func parse(args []string, stdout io.Writer) (*options, error) {
-	o := &options{}
 	f := cli.NewFlags("chat", about)
+	o := &options{flags: f}
 	f.Group("Conversation", func() {
 		f.StringVar(&o.system, "system", "", "`text` of the system message, which says how to answer")
 		f.StringVar(&o.history, "history", "", "`path` of a file that keeps the lines typed; none: they are forgotten")
@@ -64,11 +65,12 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	return o, nil
 }
 
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (err error) {
 	o, err := parse(args, stdout)
 	if err != nil {
 		return err
 	}
+	defer func() { err = o.flags.Explained(err) }()
 	start, started := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM) // until the conversation begins, Ctrl-C ends the program
 	defer started()
 	model, session, closeAll, err := cli.Open(start, &o.model, &o.adapter, &o.memory, stderr)
@@ -83,7 +85,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	defer closeDraft()
 	o.params.Draft = drafter
 	c := &conversation{
-		session: session, model: model, params: o.params, system: o.system, stdout: stdout, stderr: stderr,
+		session: session, model: model, flags: o.flags, params: o.params, system: o.system, stdout: stdout, stderr: stderr,
 		interactive: cli.IsTerminal(stdin) && cli.IsTerminal(stdout),
 	}
 	if cli.IsTerminal(stdout) {

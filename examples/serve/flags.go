@@ -30,6 +30,7 @@ type command struct {
 	logForm          string
 	metrics          bool
 	cacheMB, modelMB int64
+	flags            *cli.Flags
 }
 
 // parse reads the command line.
@@ -57,12 +58,12 @@ func (c *command) parse(args []string, stdout io.Writer) error {
 	f.Group("Load", func() {
 		f.IntVar(&o.Pool.MaxSessions, "max-sessions", 0, "`number` of answers of a model that are computed at once; 0: 32")
 		f.IntVar(&o.MaxQueue, "queue", 0, "`number` of answers of a model that may wait for that; 0: eight times as many, at least 64")
-		f.IntVar(&o.MaxTokens, "max-tokens", 0, "`number` of tokens that bounds answers, whatever requests say; 0: as many as the context holds")
+		f.IntVar(&o.MaxTokens, "n", 0, "`number` of tokens that bounds answers, whatever requests say; 0: as many as the context holds")
 		f.Int64Var(&c.cacheMB, "cache-mb", 0, "`MB` of memory that the conversations of a model may take; 0: a quarter of what is available")
 		f.DurationVar(&o.Timeout, "timeout", 10*time.Minute, "`time` after which a request ends, waiting included; 0: never")
+		f.Sets(map[string]string{"serve: Options.MaxTokens": "n", "serve: Options.MaxQueue": "queue", "serve: Options.Pool.MaxSessions": "max-sessions"})
 		f.DurationVar(&c.grace, "grace", 30*time.Second, "`time` that requests have to end after Ctrl-C or SIGTERM")
 	})
-	c.memory.CapacityFlag = "capacity"
 	c.memory.Flags(f, tensor.F16)
 	c.draft.Flags(f)
 	f.Group("Logs and figures", func() {
@@ -70,6 +71,7 @@ func (c *command) parse(args []string, stdout io.Writer) error {
 		f.BoolVar(&o.LogPrompts, "log-prompts", false, "log what is said, too")
 		f.BoolVar(&c.metrics, "metrics", false, "tell figures at /metrics, for Prometheus; with -key-file it needs a key")
 	})
+	c.flags = f
 	if err := f.Parse(args, stdout); err != nil {
 		return err
 	}
