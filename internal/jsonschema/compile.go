@@ -1,6 +1,7 @@
 package jsonschema
 
 import (
+	"context"
 	"net/url"
 	"strings"
 
@@ -15,6 +16,8 @@ type Options struct {
 	Lossy bool
 	// AnyOrder allows the properties of an object in any order, where there are not too many.
 	AnyOrder bool
+	// Budget is the work that the compilation may take, of its own if it is nil.
+	Budget *Budget
 }
 
 // compiler compiles one schema.
@@ -44,7 +47,6 @@ type compiler struct {
 	order        []*node // in the order in which they came into being
 	key          []byte
 	work         int
-	steps        *int // of all attempts at the schema
 	zeroFraction bool
 	quote        regular.Expr
 	open, shut   [2]regular.Expr // of arrays and of objects, with the white space inside
@@ -52,8 +54,7 @@ type compiler struct {
 
 // Bounds of a compilation.
 const (
-	maxWork   = 20_000    // alternatives of arrays and objects that are looked at
-	maxSteps  = 6_000_000 // members that are looked at to find what is demanded of a property
+	maxWork   = 20_000 // alternatives of arrays and objects that are looked at
 	maxNodes  = 50_000
 	maxEffort = 12_000_000 // expressions that are looked at
 )
@@ -65,10 +66,12 @@ func Compile(source []byte, l *jsontext.Language, g *grammar.Grammar, o Options)
 	if err != nil {
 		return symbol, nil, err
 	}
-	loose, steps := map[string]bool{}, 0
+	if o.Budget == nil {
+		o.Budget = NewBudget(context.Background())
+	}
+	loose := map[string]bool{}
 	for {
 		c := newCompiler(v, l, g, o, loose)
-		c.steps = &steps
 		known := len(loose)
 		symbol, err = c.run()
 		for _, s := range c.list {

@@ -105,9 +105,7 @@ func (c *compiler) objectKeywordsNot(ch *choice, s *schema) {
 
 // memberLits returns what is true of a member with a name.
 func (c *compiler) memberLits(sh *shape, name string) []lit {
-	if *c.steps += 1 + len(sh.members); *c.steps > maxSteps {
-		c.tooComplex(c.always, "properties")
-	}
+	c.spend(1 + len(sh.members))
 	var lits []lit
 	for _, m := range sh.members {
 		if c.hasKey(m.keys, name) {

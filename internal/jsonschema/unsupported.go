@@ -38,6 +38,16 @@ func (c *compiler) unsupported(s *schema, keyword, format string, args ...any) {
 	}
 }
 
+// spend takes steps out of the budget. It ends the compilation if there are none left.
+func (c *compiler) spend(steps int) {
+	switch ok, err := c.o.Budget.spend(steps); {
+	case err != nil:
+		panic(failure{err})
+	case !ok:
+		c.tooComplex(c.always, "properties")
+	}
+}
+
 // maxLeft bounds the list of what a lossy constraint leaves out.
 const maxLeft = 1000
 

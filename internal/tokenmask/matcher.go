@@ -21,10 +21,13 @@ type Matcher struct {
 	forced     []byte // memory of Forced
 }
 
+// Why a text cannot go on.
 var (
-	errNothing = errors.New("no text is allowed")
-	errStuck   = errors.New("no token can come next, and the text is not complete")
+	ErrStuck   = errors.New("no token can come next, and the text is not complete")
+	ErrRefused = errors.New("cannot come next") // a token that is given to Accept
 )
+
+var errNothing = errors.New("no text is allowed")
 
 // Clone returns a matcher that goes on from here on its own.
 func (m *Matcher) Clone() *Matcher {
@@ -93,7 +96,7 @@ func (m *Matcher) Allowed(words []uint64) (end bool, err error) {
 			m.language.masks.allow(m.language.masks.of(t.Rest), machine, t.Then, words)
 		}
 		if !end && !slices.ContainsFunc(words, func(w uint64) bool { return w != 0 }) {
-			return errStuck
+			return ErrStuck
 		}
 		return nil
 	})
@@ -112,7 +115,7 @@ func (m *Matcher) Accept(id int32) error {
 			s = machine.Next(s, b)
 		}
 		if s == grammar.Dead {
-			return fmt.Errorf("token %d, %q, cannot come next", id, text)
+			return fmt.Errorf("token %d, %q, %w", id, text, ErrRefused)
 		}
 		if machine.Err() == nil {
 			m.state, m.text = s, append(m.text, text...)

@@ -1,6 +1,7 @@
 package constrain
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -19,7 +20,7 @@ func Choice(t *llama.Tokenizer, options ...string) (llama.Constraint, error) {
 	for _, o := range options {
 		content = append(strconv.AppendQuote(content, o), ',')
 	}
-	return made(compile(t, "choice", content, func(l *jsontext.Language, _ *grammar.Grammar) (grammar.Symbol, error) {
+	return made(compile(context.Background(), t, "choice", content, func(l *jsontext.Language, _ *grammar.Grammar) (grammar.Symbol, error) {
 		if len(options) == 0 {
 			return grammar.Symbol{}, errors.New("there are no options")
 		}

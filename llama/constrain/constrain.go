@@ -43,6 +43,7 @@
 package constrain
 
 import (
+	"context"
 	"crypto/sha256"
 	"fmt"
 
@@ -55,15 +56,17 @@ import (
 // constraint is a llama.Constraint: the texts of a language.
 type constraint struct {
 	language *tokenmask.Language
+	form     string              // what it was made of
 	left     []*UnsupportedError // what of a schema it does not keep
 }
 
 // Start returns the matcher of a new answer.
-func (c *constraint) Start() llama.Matcher { return &matcher{text: c.language.Start()} }
+func (c *constraint) Start() llama.Matcher { return &matcher{text: c.language.Start(), form: c.form} }
 
 // matcher is a llama.Matcher.
 type matcher struct {
 	text   *tokenmask.Matcher
+	form   string  // what the constraint was made of
 	forced []int32 // memory of Forced
 }
 
@@ -71,10 +74,10 @@ func (m *matcher) Allowed(set *llama.TokenSet) error {
 	set.Clear()
 	end, err := m.text.Allowed(set.Words())
 	set.SetEnd(end)
-	return err
+	return m.explain(err)
 }
 
-func (m *matcher) Accept(t llama.Token) error { return m.text.Accept(int32(t)) }
+func (m *matcher) Accept(t llama.Token) error { return m.explain(m.text.Accept(int32(t))) }
 
 func (m *matcher) Forced(dst []llama.Token) []llama.Token {
 	m.forced = m.text.Forced(m.forced[:0])
@@ -84,11 +87,11 @@ func (m *matcher) Forced(dst []llama.Token) []llama.Token {
 	return dst
 }
 
-func (m *matcher) Clone() llama.Matcher { return &matcher{text: m.text.Clone()} }
+func (m *matcher) Clone() llama.Matcher { return &matcher{text: m.text.Clone(), form: m.form} }
 
 // compile returns the constraint of a grammar that build makes, or the one that was made of the same kind and content before. what
-// names it in errors.
-func compile(t *llama.Tokenizer, what string, content []byte, build func(l *jsontext.Language, g *grammar.Grammar) (grammar.Symbol, error)) (*constraint, error) {
+// names it in errors. An error of ctx ends the making.
+func compile(ctx context.Context, t *llama.Tokenizer, what string, content []byte, build func(l *jsontext.Language, g *grammar.Grammar) (grammar.Symbol, error)) (*constraint, error) {
 	v := vocabularyOf(t)
 	key := sha256.Sum256(append([]byte(what+"\x00"), content...))
 	if c := v.compiled.get(key); c != nil {
@@ -96,7 +99,11 @@ func compile(t *llama.Tokenizer, what string, content []byte, build func(l *json
 	}
 	l := v.base.Clone()
 	g := grammar.New(l.Arena)
-	start, err := build(l, g)
+	err := ctx.Err()
+	var start grammar.Symbol
+	if err == nil {
+		start, err = build(l, g)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
@@ -108,7 +115,7 @@ func compile(t *llama.Tokenizer, what string, content []byte, build func(l *json
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	c := &constraint{language: language}
+	c := &constraint{language: language, form: what}
 	v.compiled.put(key, c)
 	return c, nil
 }

@@ -1,6 +1,8 @@
 package constrain
 
 import (
+	"context"
+
 	"github.com/antigravity-go/antigravity/internal/grammar"
 	"github.com/antigravity-go/antigravity/internal/jsonschema"
 	"github.com/antigravity-go/antigravity/internal/jsontext"
@@ -29,6 +31,12 @@ func JSONSchema(t *llama.Tokenizer, schema []byte) (llama.Constraint, error) {
 
 // JSONSchemaWith is JSONSchema with options. With Lossy, it returns what is not kept.
 func JSONSchemaWith(t *llama.Tokenizer, schema []byte, o SchemaOptions) (llama.Constraint, []*UnsupportedError, error) {
+	return JSONSchemaContext(context.Background(), t, schema, o)
+}
+
+// JSONSchemaContext is JSONSchemaWith for schemas that strangers write: when ctx ends, so does the work on the schema, at once, with
+// ctx's error. Without that, a schema takes up to about a second.
+func JSONSchemaContext(ctx context.Context, t *llama.Tokenizer, schema []byte, o SchemaOptions) (llama.Constraint, []*UnsupportedError, error) {
 	var left []*UnsupportedError
 	what := "JSON schema"
 	if o.Ordered {
@@ -37,8 +45,9 @@ func JSONSchemaWith(t *llama.Tokenizer, schema []byte, o SchemaOptions) (llama.C
 	if o.Lossy {
 		what = "lossy " + what
 	}
-	c, err := compile(t, what, schema, func(l *jsontext.Language, g *grammar.Grammar) (s grammar.Symbol, err error) {
-		s, left, err = compileSchema(schema, l, g, jsonschema.Options{Lossy: o.Lossy, AnyOrder: !o.Ordered})
+	budget := jsonschema.NewBudget(ctx)
+	c, err := compile(ctx, t, what, schema, func(l *jsontext.Language, g *grammar.Grammar) (s grammar.Symbol, err error) {
+		s, left, err = compileSchema(schema, l, g, jsonschema.Options{Lossy: o.Lossy, AnyOrder: !o.Ordered, Budget: budget})
 		return s, err
 	})
 	if err != nil {

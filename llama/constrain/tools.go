@@ -2,6 +2,7 @@ package constrain
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -56,6 +57,12 @@ type Answer struct {
 //
 // A model whose way of writing calls is not known, or is Python's (llama.LlamaPythonicCalls), is an error that is llama.ErrUnsupported.
 func Tools(t *llama.Tokenizer, tools []json.RawMessage, o ToolOptions) (llama.Constraint, error) {
+	return ToolsContext(context.Background(), t, tools, o)
+}
+
+// ToolsContext is Tools for functions that strangers describe: when ctx ends, so does the work on their schemas, at once, with ctx's
+// error. Without that, the schemas of all functions together take up to about a second.
+func ToolsContext(ctx context.Context, t *llama.Tokenizer, tools []json.RawMessage, o ToolOptions) (llama.Constraint, error) {
 	content, err := json.Marshal(struct {
 		Tools   []json.RawMessage
 		Options ToolOptions
@@ -63,8 +70,9 @@ func Tools(t *llama.Tokenizer, tools []json.RawMessage, o ToolOptions) (llama.Co
 	if err != nil {
 		return nil, fmt.Errorf("tools: %w", err)
 	}
-	return made(compile(t, "tools", content, func(l *jsontext.Language, g *grammar.Grammar) (grammar.Symbol, error) {
-		w := &callWriter{tokenizer: t, language: l, grammar: g, family: calls.Format(t.CallFormat()).Family(), options: o}
+	budget := jsonschema.NewBudget(ctx)
+	return made(compile(ctx, t, "tools", content, func(l *jsontext.Language, g *grammar.Grammar) (grammar.Symbol, error) {
+		w := &callWriter{tokenizer: t, language: l, grammar: g, family: calls.Format(t.CallFormat()).Family(), options: o, budget: budget}
 		return w.answer(tools, vocabularyOf(t).beside)
 	}))
 }
@@ -103,6 +111,7 @@ type callWriter struct {
 	grammar   *grammar.Grammar
 	family    *calls.Family
 	options   ToolOptions
+	budget    *jsonschema.Budget // of all schemas together
 }
 
 // answer returns the symbol of all answers; beside is the text that may stand beside calls.
@@ -169,7 +178,7 @@ func (w *callWriter) call(f tool) ([]grammar.Symbol, error) {
 	if !calls.IsName(f.Name) {
 		return nil, errors.New("its name has other characters than letters, digits, '_', '-' and '.'")
 	}
-	o := jsonschema.Options{Lossy: w.options.Lossy}
+	o := jsonschema.Options{Lossy: w.options.Lossy, Budget: w.budget}
 	schema := []byte(f.Parameters)
 	var typed struct {
 		Type any `json:"type"`

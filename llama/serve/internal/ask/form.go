@@ -51,27 +51,27 @@ func (m *Model) Constrain(ctx context.Context, p *llama.Params, tools Tools, for
 		return wire.Bad(names["schema"], "%s must be a JSON Schema, an object", names["schema"])
 	case form.Schema != nil:
 		o := constrain.SchemaOptions{Lossy: form.Lossy}
-		c, _, err := constrain.JSONSchemaWith(t, form.Schema, o)
+		c, _, err := constrain.JSONSchemaContext(ctx, t, form.Schema, o)
 		if err != nil {
 			return bad(ctx, err, names, "schema")
 		}
 		p.Template.Tools = tools.List
 		if offered { // the answer calls functions or has the form
-			if _, err := tools.constraint(t); err != nil {
+			if _, err := tools.constraint(ctx, t); err != nil {
 				return bad(ctx, err, names, "tools")
 			}
 			if string(form.Schema) == string(anyObject) {
 				form.Schema = noCall
 			}
 			tools.Options.Answer = &constrain.Answer{Schema: form.Schema, Options: o}
-			if c, err = tools.constraint(t); err != nil {
+			if c, err = tools.constraint(ctx, t); err != nil {
 				return bad(ctx, err, names, "schema")
 			}
 		}
 		p.Constraint = c
 	case offered:
 		p.Template.Tools = tools.List
-		c, err := tools.constraint(t)
+		c, err := tools.constraint(ctx, t)
 		switch {
 		case err == nil:
 			p.Constraint = c

@@ -1,6 +1,7 @@
 package ask
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 
@@ -85,11 +86,11 @@ func (t *Tools) named(names []string) (list []json.RawMessage) {
 	return list
 }
 
-// constraint returns what the tools allow an answer to be.
-func (t *Tools) constraint(tokenizer *llama.Tokenizer) (llama.Constraint, error) {
+// constraint returns what the tools allow an answer to be. The making ends when ctx does.
+func (t *Tools) constraint(ctx context.Context, tokenizer *llama.Tokenizer) (llama.Constraint, error) {
 	if t.Options.Lossy && len(t.Strict) > 0 {
 		// A schema that passes here loses nothing below.
-		if _, err := constrain.Tools(tokenizer, t.named(t.Strict), constrain.ToolOptions{}); err != nil {
+		if _, err := constrain.ToolsContext(ctx, tokenizer, t.named(t.Strict), constrain.ToolOptions{}); err != nil {
 			return nil, err
 		}
 	}
@@ -97,7 +98,7 @@ func (t *Tools) constraint(tokenizer *llama.Tokenizer) (llama.Constraint, error)
 	if t.Allowed != nil {
 		list = t.named(t.Allowed)
 	}
-	return constrain.Tools(tokenizer, list, t.Options)
+	return constrain.ToolsContext(ctx, tokenizer, list, t.Options)
 }
 
 // must tells whether what is said of calls has to be kept by a constraint.
