@@ -55,7 +55,7 @@ type question struct {
 
 // read reads a request. Of one that only counts tokens, what says how to answer may be missing.
 func (a *API) read(w http.ResponseWriter, r *http.Request, counts bool) (in request, q question, err error) {
-	if err = wire.Read(w, r, a.Desk.MaxBody, requestRules, &in); err != nil {
+	if err = a.Desk.Read(w, r, requestRules, &in); err != nil {
 		return in, q, err
 	}
 	if q.params, err = in.params(r.Context(), counts); err != nil {
@@ -211,5 +211,6 @@ func (q *question) prompt(ctx context.Context, m *ask.Model) ([]llama.Token, err
 	if err != nil || q.begun == "" {
 		return prompt, err
 	}
-	return append(prompt, m.Model.Tokenizer().Encode(q.begun)...), nil
+	begun, err := m.Tokens(ctx, q.begun)
+	return append(prompt, begun...), err
 }

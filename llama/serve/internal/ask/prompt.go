@@ -8,9 +8,14 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
+// Tokens returns the tokens of a text.
+func (m *Model) Tokens(ctx context.Context, text string) ([]llama.Token, error) {
+	return m.desk.Tokens(ctx, func() ([]llama.Token, error) { return m.Model.Tokenizer().Encode(text), nil })
+}
+
 // Prompt renders a conversation with the model's chat template.
 func (m *Model) Prompt(ctx context.Context, history []llama.Message, o llama.TemplateOptions, names Names) ([]llama.Token, error) {
-	tokens, err := m.Model.Tokenizer().Template(history, o)
+	tokens, err := m.desk.Tokens(ctx, func() ([]llama.Token, error) { return m.Model.Tokenizer().Template(history, o) })
 	if err == nil {
 		return tokens, nil
 	}

@@ -45,7 +45,7 @@ var chatRules = wire.Rules{
 // Chat serves POST /v1/chat/completions.
 func (a *API) Chat(w http.ResponseWriter, r *http.Request) error {
 	var in chatRequest
-	if err := wire.Read(w, r, a.Desk.MaxBody, chatRules, &in); err != nil {
+	if err := a.Desk.Read(w, r, chatRules, &in); err != nil {
 		return err
 	}
 	ctx := r.Context()

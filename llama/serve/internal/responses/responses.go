@@ -32,7 +32,7 @@ type API struct {
 // Create serves POST /v1/responses.
 func (a *API) Create(w http.ResponseWriter, r *http.Request) error {
 	var in request
-	if err := wire.Read(w, r, a.Desk.MaxBody, rules, &in); err != nil {
+	if err := a.Desk.Read(w, r, rules, &in); err != nil {
 		return err
 	}
 	ctx := r.Context()
