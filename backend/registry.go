@@ -12,7 +12,7 @@ import (
 
 // Options configure a backend that is opened by name.
 type Options struct {
-	// Threads is how many threads a backend on the host computes with; 0: GOMAXPROCS.
+	// Threads is how many threads a backend on the host computes with; 0: GOMAXPROCS. Fewer than 0 are an error.
 	Threads int
 	// Device chooses among several devices, in the backend's own terms; "": the backend's choice.
 	Device string
@@ -76,6 +76,9 @@ func Open(name string, o Options) (Backend, error) {
 	registry.RUnlock()
 	if open == nil {
 		return nil, fmt.Errorf("backend: no backend %q: this program has %s", name, strings.Join(Names(), ", "))
+	}
+	if o.Threads < 0 {
+		return nil, fmt.Errorf("backend: open %s: Options.Threads is %d: it must be 0 or more", name, o.Threads)
 	}
 	b, err := open(o)
 	if err != nil {

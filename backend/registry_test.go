@@ -24,4 +24,7 @@ func TestRegistry(t *testing.T) {
 	if _, err := backend.Open("abacus", backend.Options{}); err == nil || !strings.Contains(err.Error(), "cpu") {
 		t.Errorf("an unknown backend: %v", err)
 	}
+	if _, err := backend.Open("cpu", backend.Options{Threads: -1}); err == nil || !strings.Contains(err.Error(), "Threads is -1") {
+		t.Errorf("a negative number of threads: %v", err)
+	}
 }

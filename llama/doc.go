@@ -51,8 +51,8 @@
 // # Long conversations
 //
 // A cache has room for SessionOptions.Capacity tokens. When it is full, the error is ErrContextFull: nothing is ever dropped
-// silently. With an eviction.Policy the cache stays within a budget instead, and with a sliding window and ReanchorSinks a
-// conversation may go on without end. Truncate goes back to an earlier token, Fork makes a second session that goes on from the
+// silently. Tokenizer.DropTurns takes the oldest turns off a history that has grown too long. With an eviction.Policy the cache
+// stays within a budget instead, and with a sliding window and ReanchorSinks a conversation may go on without end. Truncate goes back to an earlier token, Fork makes a second session that goes on from the
 // same conversation, Save and Model.Restore carry a conversation from one process to another, and Move carries it from one
 // device to another, in the middle of an answer if need be; a Switch decides when that pays.
 //

@@ -25,6 +25,9 @@ func (a *Adapter) Embed(ctx context.Context, m *Model, scale float32, texts ...s
 
 // embedAll is Embed with an adapter, or none.
 func (m *Model) embedAll(ctx context.Context, a *Adapter, scale float32, texts []string) ([][]float32, error) {
+	if err := m.tokenizer.hasTexts(); err != nil {
+		return nil, err
+	}
 	all := make([][]Token, len(texts))
 	for i, text := range texts {
 		tokens := append(m.tokenizer.EncodeSpecial("", true), m.tokenizer.Encode(text)...)
@@ -32,7 +35,8 @@ func (m *Model) embedAll(ctx context.Context, a *Adapter, scale float32, texts [
 			return nil, &ParamError{fmt.Sprintf("text %d to embed", i), `""`, "one that has tokens"}
 		}
 		if context := m.config.ContextLength; len(tokens) > context {
-			return nil, fmt.Errorf("embed text %d: %w", i, &ContextFullError{Have: 0, Want: len(tokens), Room: context})
+			return nil, fmt.Errorf("embed text %d, which must be no longer than the %d tokens that the model was trained for: %w", i, context,
+				&ContextFullError{Want: len(tokens), Room: context})
 		}
 		all[i] = tokens
 	}

@@ -57,17 +57,38 @@ func (e *ParamError) Error() string {
 	return fmt.Sprintf("llama: %s is %v: it must be %s", e.Field, e.Value, e.Want)
 }
 
-// ContextFullError tells that tokens do not fit into the context, and by how much. errors.Is finds ErrContextFull in it.
+// ContextFullError reports that tokens do not fit into the context, by how much, and what the limit is. errors.Is finds
+// ErrContextFull in it.
 type ContextFullError struct {
 	Have int // tokens of the conversation so far
 	Want int // tokens to be added
 	Room int // how many more fit
+	// Context is the number of tokens that the model was trained for, 0 if that is not known.
+	Context int
+	// Capacity is SessionOptions.Capacity; 0 if the cache is no limit, since an eviction policy keeps it within a budget, or not known.
+	Capacity int
 }
 
-// Error says how many tokens do not fit where.
+// Error says how many tokens do not fit, why, and what helps.
 func (e *ContextFullError) Error() string {
-	return fmt.Sprintf("%v: %d tokens after %d, where %d more fit", ErrContextFull, e.Want, e.Have, e.Room)
+	text := fmt.Sprintf("%v: %d tokens do not fit", ErrContextFull, e.Want)
+	if e.Have > 0 {
+		text += fmt.Sprintf(" after the %d of the conversation", e.Have)
+	}
+	text += fmt.Sprintf(", there is room for %d", e.Room)
+	cause := fmt.Sprintf("the model was trained for %d tokens", e.Context)
+	help, endless := "Tokenizer.DropTurns takes the oldest turns off a history", "; with a sliding window and ReanchorSinks a conversation goes on without end"
+	switch {
+	case e.Context == 0:
+		return text
+	case e.Capacity == 0:
+		cause += ", evicted ones included"
+	case e.Capacity < e.Context:
+		cause = fmt.Sprintf("the cache's capacity is %d tokens, and %s", e.Capacity, cause)
+		help, endless = "A larger SessionOptions.Capacity gives more room; an eviction policy forgets tokens; "+help, ""
+	}
+	return text + ": " + cause + ". " + help + endless
 }
 
-// Is tells that the error is ErrContextFull.
+// Is reports that the error is ErrContextFull.
 func (e *ContextFullError) Is(target error) bool { return target == ErrContextFull }

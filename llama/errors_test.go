@@ -3,6 +3,7 @@ package llama_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/eviction"
 	"github.com/antigravity-go/antigravity/llama"
 )
 
@@ -120,10 +122,52 @@ func TestMistakesAreParamErrors(t *testing.T) {
 	}
 	var full *llama.ContextFullError
 	capacity := s.Capacity()
-	if err := s.Prefill(t.Context(), make([]llama.Token, capacity+3)); !errors.As(err, &full) || *full != (llama.ContextFullError{Have: 0, Want: capacity + 3, Room: capacity}) {
+	if err := s.Prefill(t.Context(), make([]llama.Token, capacity+3)); !errors.As(err, &full) || *full != (llama.ContextFullError{
+		Want: capacity + 3, Room: capacity, Context: m.Config().ContextLength, Capacity: capacity,
+	}) {
 		t.Errorf("%v, want a ContextFullError of 3 tokens too many", err)
 	}
 	if !errors.Is(llama.ErrUnsupported, errors.ErrUnsupported) {
 		t.Error("ErrUnsupported is not errors.ErrUnsupported")
+	}
+}
+
+// TestContextFullSaysWhatHelps fills contexts whose limit is the cache, the model's context, and the latter in spite of evictions.
+func TestContextFullSaysWhatHelps(t *testing.T) {
+	m := pebbleModel(t)
+	context := m.Config().ContextLength
+	sliding := must(eviction.NewSlidingWindow(64, 4))
+	for _, c := range []struct {
+		name      string
+		options   llama.SessionOptions
+		have      int
+		want, not []string
+	}{
+		{"a small cache", llama.SessionOptions{Capacity: 30}, 0, []string{
+			fmt.Sprintf("%d tokens do not fit, there is room for 30", context+21), "capacity is 30 tokens", "2048", "SessionOptions.Capacity", "DropTurns", "eviction"}, []string{"after"}},
+		{"some tokens before", llama.SessionOptions{Capacity: 30}, 8, []string{"do not fit after the 8 of the conversation, there is room for 22"}, nil},
+		{"the model's context", llama.SessionOptions{Capacity: context}, 0, []string{"trained for 2048 tokens. ", "DropTurns", "ReanchorSinks"}, []string{"SessionOptions.Capacity"}},
+		{"the model's context, with a policy", llama.SessionOptions{Eviction: sliding}, 0, []string{
+			"trained for 2048 tokens, evicted ones included", "DropTurns", "ReanchorSinks"}, []string{"capacity", "Capacity"}},
+	} {
+		s := must(m.NewSession(&c.options))
+		if err := s.Prefill(t.Context(), stream(c.have)); err != nil {
+			t.Fatal(err)
+		}
+		err := s.Prefill(t.Context(), stream(context+21))
+		if !errors.Is(err, llama.ErrContextFull) {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %q does not say %q", c.name, err, want)
+			}
+		}
+		for _, not := range c.not {
+			if strings.Contains(err.Error(), not) {
+				t.Errorf("%s: %q says %q", c.name, err, not)
+			}
+		}
+		s.Close()
 	}
 }

@@ -44,6 +44,29 @@ func ExampleSession_Chat_severalTurns() {
 	// Your favorite color is orange. (77 tokens, 58 of them known)
 }
 
+// A conversation that has outgrown its context goes on without its oldest turns. What was said in these is forgotten; the
+// instructions stay.
+func ExampleTokenizer_DropTurns() {
+	model := must(pebble.Load(nil))
+	defer model.Close()
+	session := must(model.NewSession(&llama.SessionOptions{Capacity: 112}))
+	defer session.Close()
+	const answer = 24 // tokens that an answer may take
+	history := []llama.Message{{Role: llama.RoleSystem, Content: "You are a helpful assistant."}}
+	for _, question := range []string{"My favorite color is orange.", "I have a parrot called Comet.", "My favorite color is green.", "What is my favorite color?"} {
+		history = append(history, llama.Message{Role: llama.RoleUser, Content: question})
+		history = must(model.Tokenizer().DropTurns(history, llama.TemplateOptions{}, session.Capacity()-answer))
+		last := must(llama.Collect(session.Chat(context.Background(), history, llama.Params{MaxTokens: answer})))
+		history = append(history, last.Message)
+		fmt.Printf("%s (%d messages)\n", last.Text, len(history))
+	}
+	// Output:
+	// I will remember that your favorite color is orange. (3 messages)
+	// Comet is a lovely name for a parrot. (5 messages)
+	// I will remember that your favorite color is green. (5 messages)
+	// Your favorite color is green. (5 messages)
+}
+
 // A pool answers any number of goroutines. What conversations have in common, here the instructions, is computed once.
 func ExampleModel_NewPool() {
 	model := must(pebble.Load(nil))

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 	"unsafe"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
@@ -207,9 +208,34 @@ func readSmall(r io.Reader, name string) ([]byte, error) {
 	return data, nil
 }
 
+// stat is os.Stat for what a caller names as a model, a tokenizer or an adapter. The error says what a path is that was meant as a name on
+// the Hugging Face Hub.
+func stat(path string) (os.FileInfo, error) {
+	if path == "" {
+		return nil, &ParamError{"the path", `""`, "that of a folder or of a file"}
+	}
+	info, err := os.Stat(path)
+	if err != nil && likeHubName(path) {
+		err = fmt.Errorf("%w; hub.Get, of package llama/hub, fetches models of the Hugging Face Hub by names such as hf:owner/name", err)
+	}
+	return info, err
+}
+
+// likeHubName reports whether a path looks like a name that package hub fetches, or like owner/name, as people write it elsewhere.
+func likeHubName(path string) bool {
+	path = strings.ToLower(path)
+	for _, prefix := range []string{"hf:", "https:", "http:"} {
+		if strings.HasPrefix(path, prefix) {
+			return true
+		}
+	}
+	owner, name, _ := strings.Cut(path, "/")
+	return owner != "" && name != "" && !strings.ContainsAny(name, `/\`) && !strings.HasPrefix(owner, ".") && !strings.HasSuffix(name, ".gguf")
+}
+
 // locate splits a path into the folder where files are and the name of the file; the name of a directory is "".
 func locate(path string) (files, string, error) {
-	info, err := os.Stat(path)
+	info, err := stat(path)
 	if err != nil {
 		return nil, "", err
 	}
@@ -225,6 +251,9 @@ func locate(path string) (files, string, error) {
 
 // locateIn is locate in a file system.
 func locateIn(fsys fs.FS, name string) (files, string, error) {
+	if name == "" {
+		return nil, "", &ParamError{"the name", `""`, `that of a folder ("." is the top) or of a file`}
+	}
 	info, err := fs.Stat(fsys, name)
 	if err != nil {
 		return nil, "", err

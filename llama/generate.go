@@ -217,8 +217,11 @@ func once(pieces iter.Seq2[Piece, error]) iter.Seq2[Piece, error] {
 	}
 }
 
-// emptyPrompt returns the error of a conversation without any token.
-func emptyPrompt() error {
+// emptyPrompt returns the error of a conversation without any token: texts have none if there is no tokenizer.
+func (t *Tokenizer) emptyPrompt() error {
+	if err := t.hasTexts(); err != nil {
+		return err
+	}
 	return &ParamError{"the prompt", "empty", "at least one token, such as begin-of-text, in an empty conversation"}
 }
 
@@ -275,7 +278,7 @@ func (s *Session) generate(ctx context.Context, prompt []Token, reused int, p Pa
 			if err := c.ensureLogits(); err != nil || c.logits.at != nowhere {
 				return err
 			}
-			return emptyPrompt()
+			return c.model.tokenizer.emptyPrompt()
 		})
 	}
 	stats.PrefillTime = time.Since(began)
@@ -449,7 +452,7 @@ func (s *Session) next(ctx context.Context, stats *Stats, info *ChooseInfo) (Pie
 		if err != nil {
 			return Piece{}, 0, err
 		}
-		piece.Logprobs = []Logprobs{logprobs(logits, token, n)}
+		piece.Logprobs = []Logprobs{logprobs(logits, token, n, c.model.tokenizer)}
 	}
 	switch {
 	case s.answer.add(token, &piece):

@@ -123,7 +123,7 @@ func (r *inspection) read(ctx context.Context, f files, name string) error {
 		return err
 	}
 	m.addEnd()
-	if _, none := m.tokenizer.vocabulary.(noVocabulary); !none {
+	if m.tokenizer.hasTexts() == nil {
 		r.Tokens = m.tokenizer
 	}
 	return nil

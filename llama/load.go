@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -51,7 +50,8 @@ type LoadOptions struct {
 }
 
 // Load opens a model: a Hugging Face directory (config.json, tokenizer.json, model.safetensors or its shards with their
-// index) or a GGUF file, told by how it begins and not by its name. Weights are mapped, not read, where the backend can compute
+// index) or a GGUF file, told by how it begins and not by its name. (A name on the Hugging Face Hub is no path: hub.Get, of package
+// llama/hub, fetches what has one, and returns its path.) Weights are mapped, not read, where the backend can compute
 // on the file's own layout.
 //
 // What is wrong with a file is a *FormatError, what is merely not supported wraps ErrUnsupported.
@@ -79,7 +79,7 @@ func LoadFS(ctx context.Context, fsys fs.FS, name string, o *LoadOptions) (*Mode
 // loadError says what was being loaded, where the error itself does not name a file of it.
 func loadError(path string, err error) error {
 	var format *FormatError
-	if err == nil || errors.As(err, &format) {
+	if err == nil || path == "" || errors.As(err, &format) {
 		return brief(err)
 	}
 	return brief(fmt.Errorf("load %s: %w", path, err))
@@ -123,6 +123,9 @@ func load(ctx context.Context, at locator, path string, o *LoadOptions) (m *Mode
 	}
 	if w := options.Weights; w != 0 && !w.Format().CanQuantize() {
 		return nil, fmt.Errorf("LoadOptions.Weights is %v: weights become %s", w, weightTypes())
+	}
+	if options.Threads < 0 {
+		return nil, &ParamError{"LoadOptions.Threads", options.Threads, "positive, or 0 for GOMAXPROCS"}
 	}
 	if options.MaxBatch < 0 {
 		return nil, &ParamError{"LoadOptions.MaxBatch", options.MaxBatch, "positive, or 0 for the default"}
@@ -427,7 +430,7 @@ func (m *Model) prepareAs(ctx context.Context, c backend.Converter, s *storedTen
 func LoadTokenizer(path string) (*Tokenizer, error) {
 	t, err := loadTokenizer(path)
 	var format *FormatError
-	if err != nil && !errors.As(err, &format) {
+	if err != nil && path != "" && !errors.As(err, &format) {
 		err = fmt.Errorf("load the tokenizer %s: %w", path, err)
 	}
 	return t, brief(err)
@@ -435,7 +438,7 @@ func LoadTokenizer(path string) (*Tokenizer, error) {
 
 func loadTokenizer(path string) (t *Tokenizer, err error) {
 	defer parallel.Catch(&err)()
-	info, err := os.Stat(path)
+	info, err := stat(path)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -122,6 +123,62 @@ func TestLoadRefusesOtherThings(t *testing.T) {
 	}
 	if _, err := pebble.Load(&llama.LoadOptions{Weights: tensor.U8}); err == nil {
 		t.Error("weights were quantised to what is no format")
+	}
+	if _, err := pebble.Load(&llama.LoadOptions{Threads: -1}); !errors.As(err, new(*llama.ParamError)) {
+		t.Errorf("a negative number of threads: %v", err)
+	}
+	if _, err := llama.LoadFS(t.Context(), os.DirFS(dir), "", nil); !errors.As(err, new(*llama.ParamError)) {
+		t.Errorf("no name in a file system: %v", err)
+	}
+}
+
+// TestLoadOfNames gives names of the hub, and nothing, in place of paths.
+func TestLoadOfNames(t *testing.T) {
+	for path, want := range map[string]string{
+		"hf:owner/name": "hub.Get", "HF:owner/name:Q4_K_M": "hub.Get", "https://example.org/a.gguf": "hub.Get", "owner/name": "hub.Get",
+		"": `the path is ""`, "./owner/name": "", "models/a.gguf": "", "/owner/name": "", "a/b/c": "", "name": "",
+	} {
+		inspect := func(path string) error { _, err := llama.Inspect(path); return err }
+		tokenizer := func(path string) error { _, err := llama.LoadTokenizer(path); return err }
+		for function, err := range map[string]error{"Load": loadFails(t, path), "Inspect": inspect(path), "LoadTokenizer": tokenizer(path)} {
+			switch {
+			case err == nil:
+				t.Errorf("%s(%q) succeeds", function, path)
+			case want == "" && strings.Contains(err.Error(), "hub"), !strings.Contains(err.Error(), want):
+				t.Errorf("%s(%q): %v, want an error with %q", function, path, err, want)
+			case path == "" && (!errors.As(err, new(*llama.ParamError)) || strings.Contains(err.Error(), "load")):
+				t.Errorf("%s of no path: %v", function, err)
+			}
+		}
+	}
+}
+
+// TestModelWithoutTokenizer asks a model that has no tokenizer in texts.
+func TestModelWithoutTokenizer(t *testing.T) {
+	folder, files := os.DirFS(fixture.Path(t, "families/mistral")), fstest.MapFS{}
+	for _, name := range []string{"config.json", "model.safetensors"} {
+		files[name] = &fstest.MapFile{Data: must(fs.ReadFile(folder, name))}
+	}
+	m := must(llama.LoadFS(t.Context(), files, ".", nil))
+	defer m.Close()
+	s, p := must(m.NewSession(nil)), must(m.NewPool(nil))
+	defer p.Close()
+	ask := func(pieces iter.Seq2[llama.Piece, error]) error { _, err := llama.Collect(pieces); return err }
+	prompt, history := m.Tokenizer().Encode("hello"), user("hello")
+	_, embed := m.Embed(t.Context(), "hello")
+	_, rank := s.Rank(t.Context(), prompt, "a", "b")
+	_, template := m.Tokenizer().Template(history, llama.TemplateOptions{})
+	for name, err := range map[string]error{
+		"Generate": ask(s.Generate(t.Context(), prompt, llama.Params{})), "Chat": ask(s.Chat(t.Context(), history, llama.Params{})),
+		"Pool.Generate": ask(p.Generate(t.Context(), prompt, llama.Params{})), "Pool.Chat": ask(p.Chat(t.Context(), history, llama.Params{})),
+		"Embed": embed, "Rank": rank, "Template": template,
+	} {
+		if !errors.Is(err, llama.ErrUnsupported) || !strings.Contains(err.Error(), "without a tokenizer") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := ask(s.Generate(t.Context(), []llama.Token{1, 2}, llama.Params{MaxTokens: 2})); err != nil {
+		t.Errorf("tokens: %v", err)
 	}
 }
 

@@ -286,3 +286,26 @@ func ExampleSession_Generate() {
 	}
 	// Output: " a" " brave" " otter" " named" " Nina" " lived" " near" " the" maximum of tokens
 }
+
+// TestAlternativesHaveTheirText compares the texts beside probabilities with what the answer says.
+func TestAlternativesHaveTheirText(t *testing.T) {
+	m := pebbleModel(t)
+	s := must(m.NewSession(nil))
+	defer s.Close()
+	answer := must(llama.Collect(s.Chat(t.Context(), user("What is the capital of Japan?"), llama.Params{Logprobs: 3})))
+	text := ""
+	for i, each := range answer.Logprobs {
+		text += each.Chosen.Text
+		if each.Chosen.Token != answer.Tokens[i] || len(each.Top) != 3 || each.Top[0] != each.Chosen {
+			t.Errorf("token %d: %+v", i, each)
+		}
+		for _, top := range each.Top {
+			if top.Text != string(m.Tokenizer().AppendBytes(nil, top.Token)) || top.Text == "" {
+				t.Errorf("token %d has the text %q", top.Token, top.Text)
+			}
+		}
+	}
+	if text != answer.Text {
+		t.Errorf("the tokens' texts are %q, the answer %q", text, answer.Text)
+	}
+}

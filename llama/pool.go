@@ -223,7 +223,7 @@ func (p *Pool) prepare(params Params, render func() ([]Token, error)) ([]Token, 
 		return nil, err
 	}
 	if len(prompt) == 0 {
-		return nil, emptyPrompt()
+		return nil, p.model.tokenizer.emptyPrompt()
 	}
 	return prompt, p.empty.check(prompt)
 }

@@ -14,9 +14,13 @@ import (
 // The conversation afterwards is the prompt, of which the beginning that the cache held already was not computed again. The
 // options are computed together. An option without tokens is a *ParamError.
 func (s *Session) Rank(ctx context.Context, prompt []Token, options ...string) ([]float64, error) {
+	t := s.sequence.model.tokenizer
+	if err := t.hasTexts(); err != nil {
+		return nil, err
+	}
 	continuations := make([][]Token, len(options))
 	for i, option := range options {
-		continuations[i] = s.sequence.model.tokenizer.EncodeContinuation(option)
+		continuations[i] = t.EncodeContinuation(option)
 		if len(continuations[i]) == 0 {
 			return nil, &ParamError{fmt.Sprintf("option %d", i), fmt.Sprintf("%q", option), "a text that has tokens"}
 		}

@@ -11,7 +11,9 @@ import (
 	"github.com/antigravity-go/antigravity/internal/selection"
 )
 
-// Params says how to generate. The zero value is greedy, until the end of the turn or a full context.
+// Params says how to generate. The zero value is greedy, until the end of the turn or a full context. A model's files change nothing
+// about that: a temperature or top_p that its generation_config.json recommends is not applied. (The tokens that end a turn are read from
+// there; see Model.IsEnd.)
 //
 // A token is chosen in this order: Mask, Constraint, the penalties, then, unless Temperature is 0, division by the temperature, TopK,
 // TopP, MinP, and a draw. Tokens that Constraint leaves no alternative to are not chosen, and nothing is drawn for them. The generator is math/rand/v2's PCG seeded with (Seed, 0) at the start of each call, so the same
@@ -332,6 +334,7 @@ func (s *sampler) penalise(logits []float32, context []Token) {
 // TokenLogprob is a token with the natural logarithm of its probability.
 type TokenLogprob struct {
 	Token   Token
+	Text    string // the token's bytes, as AppendBytes gives them: perhaps a part of a character
 	Logprob float32
 }
 
@@ -342,10 +345,12 @@ type Logprobs struct {
 	Top    []TokenLogprob // the likeliest tokens, likeliest first, as many as Params.Logprobs asked for
 }
 
-// logprobs computes the log-probabilities of the chosen and the n likeliest tokens.
-func logprobs(logits []float32, chosen Token, n int) Logprobs {
+// logprobs computes the log-probabilities of the chosen and the n likeliest tokens, whose texts the tokenizer has.
+func logprobs(logits []float32, chosen Token, n int, tokenizer *Tokenizer) Logprobs {
 	norm := logSumExp(logits)
-	at := func(t Token) TokenLogprob { return TokenLogprob{t, float32(float64(logits[t]) - norm)} }
+	at := func(t Token) TokenLogprob {
+		return TokenLogprob{t, string(tokenizer.AppendBytes(nil, t)), float32(float64(logits[t]) - norm)}
+	}
 	result := Logprobs{Chosen: at(chosen)}
 	n = min(n, len(logits))
 	top := make([]int32, n)

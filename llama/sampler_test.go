@@ -318,7 +318,7 @@ func TestParamsAreChecked(t *testing.T) {
 
 func TestLogprobs(t *testing.T) {
 	logits := []float32{0, 1, 2, 1}
-	got := logprobs(logits, 0, 3)
+	got := logprobs(logits, 0, 3, &Tokenizer{vocabulary: noVocabulary{4}})
 	var sum float64
 	for _, l := range logits {
 		sum += math.Exp(float64(l))

@@ -389,6 +389,15 @@ func (c *sequence) room() int {
 	return max(room, 0) // a restored conversation may be longer than these options would have let it become
 }
 
+// full returns the error of want tokens that do not fit after have tokens, since there is room for fewer.
+func (c *sequence) full(have, want, room int) error {
+	e := &ContextFullError{Have: have, Want: want, Room: room, Context: c.model.config.ContextLength}
+	if !c.bounded() {
+		e.Capacity = c.options.Capacity
+	}
+	return e
+}
+
 // bounded tells whether the policy keeps the cache within its capacity by itself, during prompts too, so that a full cache never
 // limits the conversation.
 func (c *sequence) bounded() bool {

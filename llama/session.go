@@ -163,7 +163,7 @@ func (s *Session) keepPrefix(t []Token) (shared int, err error) {
 	c := &s.sequence
 	shared = commonPrefix(t, c.tokens)
 	if capacity := s.Capacity(); len(t) > capacity {
-		return 0, &ContextFullError{Have: 0, Want: len(t), Room: capacity}
+		return 0, c.full(0, len(t), capacity)
 	}
 	if shared < len(c.tokens) && shared < c.least() {
 		shared = 0 // some tokens before the last eviction, or before a window, are not in the cache any more: compute all anew
@@ -258,7 +258,7 @@ func (s *Session) check(t []Token) error {
 		}
 	}
 	if room := c.room(); len(t) > room {
-		return &ContextFullError{Have: len(c.tokens), Want: len(t), Room: room}
+		return c.full(len(c.tokens), len(t), room)
 	}
 	return nil
 }

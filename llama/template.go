@@ -36,6 +36,9 @@ func (t *Tokenizer) Template(history []Message, o TemplateOptions) ([]Token, err
 
 // render is Template, but it looks at ctx while the template runs.
 func (t *Tokenizer) render(ctx context.Context, history []Message, o TemplateOptions) ([]Token, error) {
+	if err := t.hasTexts(); err != nil {
+		return nil, err
+	}
 	if t.template == nil {
 		return nil, fmt.Errorf("%w: the model has no chat template", ErrUnsupported)
 	}

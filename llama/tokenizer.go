@@ -178,6 +178,15 @@ func toInt32(tokens []Token) []int32 {
 // noVocabulary is the vocabulary of a model that came without a tokenizer: it knows how many tokens there are, and no texts.
 type noVocabulary struct{ size int }
 
+// hasTexts returns an error if the tokenizer is that of a model that came without one.
+func (t *Tokenizer) hasTexts() error {
+	if _, none := t.vocabulary.(noVocabulary); none {
+		return fmt.Errorf("%w: the model came without a tokenizer (a tokenizer.json in its folder, or the vocabulary of a GGUF file), so that it takes "+
+			"tokens and no texts", ErrUnsupported)
+	}
+	return nil
+}
+
 func (noVocabulary) Encode(dst []int32, _ string) []int32                          { return dst }
 func (noVocabulary) EncodeContinuation(dst []int32, _ string) []int32              { return dst }
 func (noVocabulary) EncodeSpecial(dst []int32, _ string, _ bool) []int32           { return dst }
