@@ -40,7 +40,8 @@ func (s *Server) account(w http.ResponseWriter, r *http.Request, route route) (c
 	ctx, span := s.options.Observer.Begin(r.Context(), Request{
 		ID: id, Endpoint: strings.TrimSpace(route.method + " " + route.path), Client: a.client, Header: r.Header})
 	a.span = span
-	return ask.With(ctx, &ask.Request{ID: id, Client: a.client, Scope: client.scope, Log: a.log, Watch: a, Memory: a.memory}), a
+	return ask.With(ctx, &ask.Request{ID: id, Client: a.client, Scope: client.scope, Log: a.log, Watch: a, Memory: a.memory,
+		Header: w.Header()}), a
 }
 
 // Model is ask.Watcher's.

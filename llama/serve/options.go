@@ -28,6 +28,10 @@ type Options struct {
 	MaxAnswers int
 	// MaxTokens bounds an answer, in tokens, whatever a request asks for; 0: the context's size does.
 	MaxTokens int
+	// DropTurns leaves out the oldest turns of conversations that do not fit the model's context, so that they can go on: never the
+	// instructions, never a call without its result. The X-Dropped-Messages of the answer tells how many messages were left out. A request
+	// can ask for the same, or for an error instead, with "truncation", "auto" or "disabled" (but for Anthropic's interface).
+	DropTurns bool
 	// MaxBody bounds a request's body, in bytes; 0: 8 MiB.
 	MaxBody int64
 	// RequestBytes bounds the memory that all requests hold together, in bytes: of bodies what has come of them, and what is made of them, such

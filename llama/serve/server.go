@@ -52,7 +52,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.budget = budget.New(s.options.RequestBytes)
 	s.desk = &ask.Desk{Models: registry, Forms: ask.NewLongQueue(), Texts: ask.NewDesks(),
-		MaxAnswers: s.options.MaxAnswers, MaxTokens: o.MaxTokens, MaxBody: s.options.MaxBody, LogPrompts: o.LogPrompts}
+		MaxAnswers: s.options.MaxAnswers, MaxTokens: o.MaxTokens, DropTurns: o.DropTurns, MaxBody: s.options.MaxBody, LogPrompts: o.LogPrompts}
 	s.routes = s.mux()
 	return s, nil
 }

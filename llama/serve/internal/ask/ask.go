@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"net/http"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -39,6 +40,7 @@ type Desk struct {
 	MaxAnswers int    // that one request may ask for
 	MaxTokens  int    // of an answer, and how many it has where the request does not say; 0: what the context holds
 	MaxBody    int64  // of a request, in bytes
+	DropTurns  bool   // conversations that do not fit lose their oldest turns, unless the request says otherwise
 	LogPrompts bool   // what is said may be logged: prompts, and answers
 }
 
@@ -50,6 +52,9 @@ type Request struct {
 	Log    *slog.Logger
 	Watch  Watcher
 	Memory *budget.Share // that it holds; nil: not counted
+	Header http.Header   // of its answer; nil: nobody reads it
+
+	Dropped int // messages of its conversation that were left out; see Model.Fit
 
 	size int // of its body, in bytes; 0 until it has been read
 }

@@ -44,8 +44,12 @@ func Explain(ctx context.Context, err error, names Names) *wire.Error {
 		return wire.Bad(param, "%s is %v; it must be %s", param, e.Value, e.Want)
 	}
 	if e, ok := errors.AsType[*llama.ContextFullError](err); ok {
+		help := "shorten it"
+		if name := names["truncation"]; name != "" {
+			help = name + ` "auto" leaves the oldest turns of a conversation out`
+		}
 		return &wire.Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Param: names["prompt"], Err: err,
-			Message: fmt.Sprintf("the prompt has %d tokens, %d more than the %d that fit this model's context", e.Have+e.Want, e.Want-e.Room, e.Have+e.Room)}
+			Message: fmt.Sprintf("the prompt has %d tokens, %d more than the %d that fit this model's context: %s", e.Have+e.Want, e.Want-e.Room, e.Have+e.Room, help)}
 	}
 	if _, ok := errors.AsType[*constrain.UnsupportedError](err); ok {
 		return &wire.Error{Status: http.StatusBadRequest, Code: "unsupported_schema", Message: trim(err), Err: err}

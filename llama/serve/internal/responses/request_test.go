@@ -103,7 +103,7 @@ func TestRefused(t *testing.T) {
 		{`"input":"a","conversation":{"id":"conv_1"}`, "conversation", unsupported},
 		{`"input":"a","prompt":{"id":"p"}`, "prompt", unsupported},
 		{`"input":"a","background":true`, "background", unsupported},
-		{`"input":"a","truncation":"auto"`, "truncation", unsupported},
+		{`"input":"a","truncation":"some"`, "truncation", value},
 		{`"input":"a","context_management":[{"type":"compaction"}]`, "context_management", unsupported},
 		{`"input":"a","max_tool_calls":1`, "max_tool_calls", unsupported},
 		{`"input":"a","moderation":{"model":"m"}`, "moderation", unsupported},
