@@ -27,7 +27,7 @@ import (
 // Reuse: the conversation of an answer that ended stays cached, with the tokens of the answer. A prompt is compared with all cached
 // conversations and with those that are being computed: the longest beginning that it shares with one of them is not computed
 // again. Where several prompts with one beginning come at the same time, the first computes that beginning, and the others wait for
-// it. With an eviction policy only what a new session would hold too can be used again: nothing of a conversation of which slots
+// it. Only answers with the same Params.Scope share anything. With an eviction policy only what a new session would hold too can be used again: nothing of a conversation of which slots
 // have been evicted; and where the policy records attention, only conversations that are a beginning of the prompt as a whole.
 //
 // Memory: cached conversations that share a beginning share its memory. They are kept while the model's caches take no more than
@@ -78,6 +78,7 @@ type PoolStats struct {
 	ReusedTokens   int64         // tokens of prompts that were not computed again
 	ComputedTokens int64         // tokens of prompts that were computed
 	Bytes          int64         // what MaxBytes bounds: the caches of the model's sessions
+	MaxBytes       int64         // PoolOptions.MaxBytes, with the default filled in
 	Evicted        int64         // cached conversations that were given up because of MaxBytes
 }
 
@@ -187,7 +188,7 @@ func (p *Pool) pieces(ctx context.Context, params Params, fresh bool, render fun
 			yield(Piece{}, err)
 			return
 		}
-		c := &conversation{tokens: prompt, prompting: true}
+		c := &conversation{scope: params.Scope, tokens: prompt, prompting: true}
 		if err := p.begin(ctx, c); err != nil {
 			yield(Piece{}, err)
 			return
@@ -233,6 +234,7 @@ func (p *Pool) Stats() PoolStats {
 	p.room.tell(&s, p.options.MaxSessions)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	s.MaxBytes = p.options.MaxBytes
 	s.Idle, s.ReusedTokens, s.ComputedTokens, s.Bytes, s.Evicted = len(p.idle), p.reused, p.computed, p.bytes(), p.evicted
 	return s
 }

@@ -12,6 +12,7 @@ import (
 // Invariant: computed ≤ len(tokens); and once there is a session that is not closed, its conversation begins with tokens[:computed].
 type conversation struct {
 	session   *Session      // nil until begin has found one
+	scope     string        // Params.Scope of its answer: conversations of other scopes use nothing of it, and it nothing of them
 	tokens    []Token       // while it is answered: the prompt; afterwards all tokens in the cache
 	computed  int           // how many of tokens are in the cache or, while there is no session yet, are expected to be in its cache
 	prompting bool          // computed may still grow
@@ -62,7 +63,7 @@ const (
 func (p *Pool) longest(c *conversation) (from *conversation, n int, how source) {
 	want := c.tokens[:len(c.tokens)-1]
 	for _, e := range p.idle {
-		if len(e.tokens) > n && commonPrefix(want, e.tokens) == len(e.tokens) {
+		if e.scope == c.scope && len(e.tokens) > n && commonPrefix(want, e.tokens) == len(e.tokens) {
 			from, n, how = e, len(e.tokens), byTaking
 		}
 	}
@@ -72,7 +73,7 @@ func (p *Pool) longest(c *conversation) (from *conversation, n int, how source) 
 	atLeast := n + leastShared
 	for _, list := range [...][]*conversation{p.idle, p.busy} {
 		for _, e := range list {
-			if e == c || e.session == nil || e.spoilt {
+			if e == c || e.scope != c.scope || e.session == nil || e.spoilt {
 				continue
 			}
 			if shared := commonPrefix(want, e.tokens[:e.computed]); shared >= atLeast {
@@ -83,7 +84,7 @@ func (p *Pool) longest(c *conversation) (from *conversation, n int, how source) 
 	now := n
 	atLeast = n + leastShared
 	for _, e := range p.busy[:slices.Index(p.busy, c)] {
-		if !e.prompting || e.spoilt || e.computed < now {
+		if e.scope != c.scope || !e.prompting || e.spoilt || e.computed < now {
 			continue
 		}
 		if shared := commonPrefix(want, e.tokens); shared >= atLeast {
@@ -222,19 +223,19 @@ func (p *Pool) end(c *conversation) {
 }
 
 // keep makes c, whose session is at rest, an idle conversation, with mu held. It returns those that are of no use any more, perhaps c
-// itself: of conversations one of which is the beginning of the other, the longer one is enough where beginnings can be forked.
+// itself: of conversations of one scope, one of which is the beginning of the other, the longer one is enough where beginnings can be forked.
 func (p *Pool) keep(c *conversation) (useless []*conversation) {
 	s := &c.session.sequence
 	c.tokens, c.computed = s.tokens, len(s.tokens)
 	if p.forks {
 		for _, e := range p.idle {
-			if commonPrefix(c.tokens, e.tokens) == len(c.tokens) {
+			if e.scope == c.scope && commonPrefix(c.tokens, e.tokens) == len(c.tokens) {
 				p.touch(e)
 				return []*conversation{c}
 			}
 		}
 		p.idle = slices.DeleteFunc(p.idle, func(e *conversation) bool {
-			inside := commonPrefix(c.tokens, e.tokens) == len(e.tokens)
+			inside := e.scope == c.scope && commonPrefix(c.tokens, e.tokens) == len(e.tokens)
 			if inside {
 				useless = append(useless, e)
 			}

@@ -55,6 +55,10 @@ type Params struct {
 	Constraint Constraint
 	// Draft, when not nil, proposes tokens so that several are computed in one step; see Drafter. It never changes the answer.
 	Draft Drafter
+	// Scope says whose cached conversations a Pool may use for the answer: those of answers with the same Scope, and no others. So nobody
+	// finds out from Stats.ReusedTokens, or from how soon an answer comes, what is said in another scope. It never changes the answer,
+	// and a Session does not look at it.
+	Scope string
 	// Template says how Chat renders the conversation: tools, the date, variables. Complete must be false where a message is wanted.
 	// Where it has tools, calls of them are looked for in the answer, in Generate's too; see Piece.
 	Template TemplateOptions

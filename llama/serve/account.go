@@ -11,6 +11,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/budget"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
@@ -18,7 +19,8 @@ import (
 type account struct {
 	began  time.Time
 	client string
-	open   bool // of a route that is open to everybody: health checks and files, which only fill a log
+	memory *budget.Share // that the request holds
+	open   bool          // of a route that is open to everybody: health checks and files, which only fill a log
 	log    *slog.Logger
 	span   Span
 
@@ -33,11 +35,13 @@ func (s *Server) account(w http.ResponseWriter, r *http.Request, route route) (c
 	id := "req_" + rand.Text()
 	w.Header().Set(wire.RequestID, id)
 	w.Header().Set("Request-Id", id) // the name under which Anthropic's clients look for it
-	a := &account{began: time.Now(), client: s.keys.client(r), open: route.open, log: s.options.Logger.With(slog.String("request", id))}
+	client := s.client(r)
+	a := &account{began: time.Now(), client: client.name, memory: s.budget.Open(client.name), open: route.open, log: s.options.Logger.With(slog.String("request", id))}
 	ctx, span := s.options.Observer.Begin(r.Context(), Request{
 		ID: id, Endpoint: strings.TrimSpace(route.method + " " + route.path), Client: a.client, Header: r.Header})
 	a.span = span
-	return ask.With(ctx, &ask.Request{ID: id, Client: a.client, Log: a.log, Watch: a}), a
+	return ask.With(ctx, &ask.Request{ID: id, Client: a.client, Scope: client.scope, Log: a.log, Watch: a, Memory: a.memory,
+		Header: w.Header()}), a
 }
 
 // Model is ask.Watcher's.
@@ -90,7 +94,7 @@ func (a *account) done(ctx context.Context, r *http.Request, sent int) {
 		level = slog.LevelDebug
 	}
 	attributes := []slog.Attr{
-		slog.String("client", a.client), slog.String("method", clipped(r.Method)), slog.String("path", clipped(r.URL.Path)),
+		slog.String("client", clipped(a.client)), slog.String("method", clipped(r.Method)), slog.String("path", clipped(r.URL.Path)),
 		slog.Int("status", status), slog.Duration("took", time.Since(a.began)),
 	}
 	if sent != 0 && sent != status {

@@ -16,6 +16,7 @@ func (s *Server) enclose(route route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		out := &response{ResponseWriter: w}
 		ctx, a := s.account(out, r, route)
+		defer a.memory.Close()
 		defer func() {
 			p, begun := recover(), out.status != 0
 			if p != nil {
@@ -39,8 +40,8 @@ func (s *Server) admit(w *response, r *http.Request, route route) error {
 	if err := s.origins.judge(w.Header(), r); err != nil {
 		return err
 	}
-	if !route.open && !s.keys.empty() {
-		if _, ok := s.keys.find(r); !ok {
+	if keys := s.keys.Load(); !route.open && !keys.empty() {
+		if _, ok := keys.find(r); !ok {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			return &wire.Error{Status: http.StatusUnauthorized, Code: "invalid_api_key", Message: "the request has no valid key"}
 		}

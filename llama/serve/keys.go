@@ -3,6 +3,7 @@ package serve
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -22,11 +23,11 @@ func newKeyring(keys []Key) (keyring, error) {
 	of := map[[sha256.Size]byte]string{}
 	for i, k := range keys {
 		if k.Secret == "" || strings.TrimSpace(k.Secret) != k.Secret {
-			return nil, fmt.Errorf("serve: Options.Keys[%d] (%q) must have a secret, without spaces around it", i, k.Name)
+			return nil, fmt.Errorf("serve: Keys[%d] (%q) must have a secret, without spaces around it", i, k.Name)
 		}
 		sum := sha256.Sum256([]byte(k.Secret))
 		if other, ok := of[sum]; ok && other != k.Name {
-			return nil, fmt.Errorf("serve: Options.Keys has the same secret for %q and %q", other, k.Name)
+			return nil, fmt.Errorf("serve: Keys has the same secret for %q and %q", other, k.Name)
 		}
 		of[sum] = k.Name
 		ring = append(ring, hashedKey{k.Name, sum})
@@ -54,13 +55,43 @@ func (k keyring) find(r *http.Request) (name string, ok bool) {
 	return name, ok
 }
 
-// client returns whose request it is: the key's owner or, where it has no key, an address.
-func (k keyring) client(r *http.Request) string {
-	if name, ok := k.find(r); ok {
-		return name
+// SetKeys replaces Options.Keys: for the requests that come from now on. There must be at least one: without keys anybody could use the server.
+// A key that is not among them no longer lets anybody in; what was let in before is served to its end.
+func (s *Server) SetKeys(keys ...Key) error {
+	if len(keys) == 0 {
+		return errors.New("serve: SetKeys: there is no key; at least one is needed, since without keys anybody could use the server")
+	}
+	ring, err := newKeyring(keys)
+	if err == nil {
+		s.keys.Store(&ring)
+	}
+	return err
+}
+
+// client is who sends a request.
+type client struct {
+	name  string // for the log, and for fairness
+	scope string // llama.Params.Scope of its answers
+}
+
+// client returns who sends a request: whom Options.Client names, the owner of the request's key or, if neither is known, an address.
+func (s *Server) client(r *http.Request) client {
+	name, known := "", false
+	if s.options.Client != nil {
+		name = s.options.Client(r)
+		known = name != ""
+	}
+	if !known {
+		name, known = s.keys.Load().find(r)
+	}
+	switch {
+	case known && s.options.ShareCache:
+		return client{name: name}
+	case known:
+		return client{name: name, scope: "client " + name}
 	}
 	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
-		return host
+		return client{name: host}
 	}
-	return r.RemoteAddr
+	return client{name: r.RemoteAddr}
 }

@@ -496,7 +496,7 @@ func TestWhoLeavesCostsNothing(t *testing.T) {
 func TestSharedPromptIsComputedOnce(t *testing.T) {
 	const clients = 64
 	watch := &watcher{}
-	h, model, shutdown := servePebble(t, clients, watch)
+	h, model, shutdown := servePebble(t, clients, watch, func(o *serve.Options) { o.ShareCache = true })
 	system := llama.Message{Role: llama.RoleSystem, Content: strings.Repeat("You are Pebble, a very small Llama that runs inside a Go program. ", 20)}
 	list := make([]*asking, clients)
 	prompts := make([][]llama.Token, clients)

@@ -20,7 +20,7 @@ type Observer interface {
 type Request struct {
 	ID       string      // the X-Request-Id of the answer
 	Endpoint string      // the route: "POST /v1/chat/completions"; a path alone where the method is wrong; "" where there is no such path
-	Client   string      // a key's name, or an address
+	Client   string      // whom Options.Client names, the name of a key, or an address
 	Header   http.Header // the request's, secrets included: read it, and do not keep it
 }
 

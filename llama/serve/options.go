@@ -14,7 +14,9 @@ import (
 type Options struct {
 	// Models are the models by name. The first one answers requests that name none, where an interface allows that.
 	Models []Model
-	// Pool are the options of each model's Pool. MaxSessions is how many answers of a model are computed at once.
+	// Pool are the options of each model's Pool. MaxSessions is how many answers of a model are computed at once. MaxBytes bounds the
+	// conversations that stay cached, so that the next turn need not compute them again; 0: as many bytes as the model's weights have, at
+	// least 256 MiB, and at most a quarter of the memory that is available when the model is loaded.
 	Pool llama.PoolOptions
 	// ModelBytes bounds the memory of the models that are loaded on demand, in bytes, caches included: others are given back, the least
 	// recently used first, before one is loaded. 0: no bound.
@@ -26,13 +28,30 @@ type Options struct {
 	MaxAnswers int
 	// MaxTokens bounds an answer, in tokens, whatever a request asks for; 0: the context's size does.
 	MaxTokens int
+	// DropTurns leaves out the oldest turns of conversations that do not fit the model's context, so that they can go on: never the
+	// instructions, never a call without its result. The X-Dropped-Messages of the answer tells how many messages were left out. A request
+	// can ask for the same, or for an error instead, with "truncation", "auto" or "disabled" (but for Anthropic's interface).
+	DropTurns bool
 	// MaxBody bounds a request's body, in bytes; 0: 8 MiB.
 	MaxBody int64
+	// RequestBytes bounds the memory that all requests hold together, in bytes: of bodies what has come of them, and what is made of them, such
+	// as tokens. A client may hold as much as is still free, which is half of it for one that is alone. Beyond that the status is 503. It is at
+	// least 16 times MaxBody, so that a client can send the largest body and have it cut into tokens; 0: 256 MiB, or 32 times MaxBody if
+	// that is more.
+	RequestBytes int64
 	// Timeout ends a request that takes longer, waiting and reading the answer included; 0: 10 minutes. Negative: never.
 	Timeout time.Duration
 
-	// Keys are who may use the server; none: anybody. GET /health and the page's files need no key.
+	// Keys are who may use the server; none: anybody. GET /health and the page's files need no key. Server.SetKeys changes them.
 	Keys []Key
+	// Client says who sends a request, for fairness, logs and what clients share: it is for servers behind a proxy or an authentication of
+	// their own, and must not believe a header that clients could set themselves. It is called once for each request, before it is known
+	// whether the request is let in, by many goroutines at once. Nil, or where it returns "": the name of the request's key, or its address.
+	Client func(*http.Request) string
+	// ShareCache lets all clients use what was computed of each other's prompts, which saves time where many of them begin alike. Then a
+	// client that guesses the beginning of another one's prompt finds out, from the cached tokens of its own answer, whether it was right.
+	// Without it a key's owner, or whom Client names, has a cache of its own; all others share one.
+	ShareCache bool
 	// Origins are the web pages of other origins that may use the server ("https://example.org"), or "*" for all; none: its own page alone.
 	Origins []string
 	// Hosts are the names that the server is called by, without ports; none: any. Naming them keeps a web page from reaching a server on
@@ -88,6 +107,8 @@ type Key struct {
 const (
 	defaultAnswers = 8
 	defaultBody    = 8 << 20
+	defaultMemory  = 256 << 20 // of RequestBytes
+	leastBodies    = 16        // how many of the largest bodies RequestBytes has room for, at least
 	defaultTimeout = 10 * time.Minute
 )
 
@@ -98,7 +119,7 @@ func (o *Options) complete() error {
 		value int64
 	}{
 		{"ModelBytes", o.ModelBytes}, {"MaxQueue", int64(o.MaxQueue)}, {"MaxAnswers", int64(o.MaxAnswers)},
-		{"MaxTokens", int64(o.MaxTokens)}, {"MaxBody", o.MaxBody}, {"Pool.MaxSessions", int64(o.Pool.MaxSessions)},
+		{"MaxTokens", int64(o.MaxTokens)}, {"MaxBody", o.MaxBody}, {"RequestBytes", o.RequestBytes}, {"Pool.MaxSessions", int64(o.Pool.MaxSessions)},
 	} {
 		if n.value < 0 {
 			return fmt.Errorf("serve: Options.%s is %d; it must be positive, or 0 for the default", n.name, n.value)
@@ -109,6 +130,12 @@ func (o *Options) complete() error {
 	}
 	if o.MaxBody == 0 {
 		o.MaxBody = defaultBody
+	}
+	if o.RequestBytes == 0 {
+		o.RequestBytes = max(defaultMemory, 2*leastBodies*o.MaxBody)
+	}
+	if o.RequestBytes/leastBodies < o.MaxBody {
+		return fmt.Errorf("serve: Options.RequestBytes is %d; it must be at least %d times MaxBody, which is %d", o.RequestBytes, leastBodies, o.MaxBody)
 	}
 	if o.Timeout == 0 {
 		o.Timeout = defaultTimeout

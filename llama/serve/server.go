@@ -5,25 +5,23 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"runtime"
+	"sync/atomic"
 
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/budget"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/models"
-	"github.com/antigravity-go/antigravity/llama/serve/internal/queue"
 )
 
 // Server is an http.Handler that answers with models. It is safe for concurrent use.
 type Server struct {
 	options Options // with the defaults filled in
 	desk    *ask.Desk
-	keys    keyring
+	keys    atomic.Pointer[keyring] // never nil
 	origins *origins
+	budget  *budget.Budget // of the requests' memory
 	routes  http.Handler
 	running running
 }
-
-// maxForms is how many requests wait at most until the forms of their answers are made: half of the processors do that at a time.
-const maxForms = 1024
 
 // New makes a server. An option without meaning is an error that names it.
 func New(o Options) (*Server, error) {
@@ -31,10 +29,11 @@ func New(o Options) (*Server, error) {
 	if err := s.options.complete(); err != nil {
 		return nil, err
 	}
-	var err error
-	if s.keys, err = newKeyring(o.Keys); err != nil {
+	keys, err := newKeyring(o.Keys)
+	if err != nil {
 		return nil, err
 	}
+	s.keys.Store(&keys)
 	if s.origins, err = newOrigins(o.Hosts, o.Origins); err != nil {
 		return nil, err
 	}
@@ -51,8 +50,9 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("serve: %w", err)
 	}
-	s.desk = &ask.Desk{Models: registry, Forms: queue.New(max(1, runtime.GOMAXPROCS(0)/2), maxForms),
-		MaxAnswers: s.options.MaxAnswers, MaxTokens: o.MaxTokens, MaxBody: s.options.MaxBody, LogPrompts: o.LogPrompts}
+	s.budget = budget.New(s.options.RequestBytes)
+	s.desk = &ask.Desk{Models: registry, Forms: ask.NewLongQueue(), Texts: ask.NewDesks(),
+		MaxAnswers: s.options.MaxAnswers, MaxTokens: o.MaxTokens, DropTurns: o.DropTurns, MaxBody: s.options.MaxBody, LogPrompts: o.LogPrompts}
 	s.routes = s.mux()
 	return s, nil
 }

@@ -10,7 +10,16 @@ import (
 type Stats struct {
 	Running int          // requests that are being served, those that wait for their turn included
 	Closing bool         // Shutdown or Close was called: no more requests are let in
+	Memory  MemoryStats  // of the requests
 	Models  []ModelStats // in the order of Options.Models
+}
+
+// MemoryStats tell what requests hold of the memory that Options.RequestBytes bounds.
+type MemoryStats struct {
+	Bytes    int64 // held now
+	MaxBytes int64 // Options.RequestBytes, with the default filled in
+	Peak     int64 // the most that was held at once
+	Refused  int64 // times that a request was refused because it would have held more
 }
 
 // ModelStats tell what a model of a Server is doing, and has done.
@@ -32,7 +41,8 @@ type ModelStats struct {
 // Stats returns the present figures.
 func (s *Server) Stats() Stats {
 	n, closing := s.running.count()
-	stats := Stats{Running: n, Closing: closing}
+	memory := s.budget.Stats()
+	stats := Stats{Running: n, Closing: closing, Memory: MemoryStats{memory.Held, memory.Most, memory.Peak, memory.Refused}}
 	for _, m := range s.desk.Models.List() {
 		stats.Models = append(stats.Models, ModelStats{
 			Name: m.Name, Loaded: m.Loaded, Requests: m.InUse, Bytes: m.Bytes,

@@ -13,6 +13,14 @@ import (
 type watch struct {
 	server  atomic.Pointer[serve.Server] // nil: none
 	figures []watched
+	memory  []watchedMemory
+}
+
+// watchedMemory is a figure of all requests together.
+type watchedMemory struct {
+	desc *prometheus.Desc
+	kind prometheus.ValueType
+	of   func(serve.MemoryStats) int64
 }
 
 // watched is a figure of each model.
@@ -25,6 +33,9 @@ type watched struct {
 func newWatch() watch {
 	figure := func(kind prometheus.ValueType, name, help string, of func(*serve.ModelStats) float64) watched {
 		return watched{prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, []string{"model"}, nil), kind, of}
+	}
+	memory := func(kind prometheus.ValueType, name, help string, of func(serve.MemoryStats) int64) watchedMemory {
+		return watchedMemory{prometheus.NewDesc(prometheus.BuildFQName(namespace, "", name), help, nil, nil), kind, of}
 	}
 	const gauge, counter = prometheus.GaugeValue, prometheus.CounterValue
 	return watch{figures: []watched{
@@ -46,15 +57,27 @@ func newWatch() watch {
 			func(m *serve.ModelStats) float64 { return float64(m.Pool.Idle) }),
 		figure(gauge, "cache_bytes", "Memory of the conversations' keys and values.",
 			func(m *serve.ModelStats) float64 { return float64(m.Pool.Bytes) }),
+		figure(gauge, "cache_max_bytes", "Memory that the conversations' keys and values may take, before cached ones are given up.",
+			func(m *serve.ModelStats) float64 { return float64(m.Pool.MaxBytes) }),
 		figure(counter, "cached_conversations_dropped_total", "Cached conversations that were given up for want of memory.",
 			func(m *serve.ModelStats) float64 { return float64(m.Pool.Evicted) }),
 		figure(counter, "computed_prompt_tokens_total", "Tokens of prompts that were computed.",
 			func(m *serve.ModelStats) float64 { return float64(m.Pool.ComputedTokens) }),
+	}, memory: []watchedMemory{
+		memory(gauge, "request_bytes", "Memory that requests hold: bodies, and what is made of them.",
+			func(m serve.MemoryStats) int64 { return m.Bytes }),
+		memory(gauge, "request_max_bytes", "Memory that requests may hold together.", func(m serve.MemoryStats) int64 { return m.MaxBytes }),
+		memory(gauge, "request_peak_bytes", "The most memory that requests held at once.", func(m serve.MemoryStats) int64 { return m.Peak }),
+		memory(counter, "request_memory_refused_total", "Times that a request was refused for want of memory for requests.",
+			func(m serve.MemoryStats) int64 { return m.Refused }),
 	}}
 }
 
 func (w *watch) describe(to chan<- *prometheus.Desc) {
 	for _, f := range w.figures {
+		to <- f.desc
+	}
+	for _, f := range w.memory {
 		to <- f.desc
 	}
 }
@@ -65,6 +88,9 @@ func (w *watch) collect(to chan<- prometheus.Metric) {
 		return
 	}
 	stats := s.Stats()
+	for _, f := range w.memory {
+		to <- prometheus.MustNewConstMetric(f.desc, f.kind, float64(f.of(stats.Memory)))
+	}
 	for i := range stats.Models {
 		m := &stats.Models[i]
 		for _, f := range w.figures {

@@ -55,7 +55,7 @@ type question struct {
 
 // read reads a request. Of one that only counts tokens, what says how to answer may be missing.
 func (a *API) read(w http.ResponseWriter, r *http.Request, counts bool) (in request, q question, err error) {
-	if err = wire.Read(w, r, a.Desk.MaxBody, requestRules, &in); err != nil {
+	if err = a.Desk.Read(w, r, requestRules, &in); err != nil {
 		return in, q, err
 	}
 	if q.params, err = in.params(r.Context(), counts); err != nil {
@@ -165,7 +165,7 @@ func (a *API) Messages(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer m.Close()
-	prompt, err := q.prompt(ctx, m)
+	prompt, err := q.prompt(ctx, m, "")
 	if err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func (a *API) CountTokens(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer m.Close()
-	prompt, err := q.prompt(ctx, m)
+	prompt, err := q.prompt(ctx, m, "disabled")
 	if err != nil {
 		return err
 	}
@@ -203,13 +203,14 @@ func (a *API) CountTokens(w http.ResponseWriter, r *http.Request) error {
 // prompt sets what the answer's parameters lack without the model, and returns the tokens that the answer comes after. Where the answer is
 // begun already, the beginning stands behind the opening of the assistant's turn as if the model had just written it, and the turn is left
 // open.
-func (q *question) prompt(ctx context.Context, m *ask.Model) ([]llama.Token, error) {
+func (q *question) prompt(ctx context.Context, m *ask.Model, t ask.Truncation) ([]llama.Token, error) {
 	if err := m.Constrain(ctx, &q.params, q.tools.offer, q.form, q.names); err != nil {
 		return nil, err
 	}
-	prompt, err := m.Prompt(ctx, q.history, q.params.Template, q.names)
+	prompt, err := m.Fit(ctx, q.history, &q.params, t, q.names)
 	if err != nil || q.begun == "" {
 		return prompt, err
 	}
-	return append(prompt, m.Model.Tokenizer().Encode(q.begun)...), nil
+	begun, err := m.Tokens(ctx, q.begun)
+	return append(prompt, begun...), err
 }

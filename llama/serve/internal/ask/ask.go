@@ -1,5 +1,6 @@
-// Package ask is where a request becomes answers, whichever interface it came through. A handler, having read its request, does five things:
+// Package ask is where a request becomes answers, whichever interface it came through. A handler does six things:
 //
+//	err := desk.Read(w, r, rules, &in)                           // read the request, within the memory that requests have
 //	m, err := desk.Open(ctx, name)                               // take the model, which may have to be loaded
 //	err = m.Constrain(ctx, &params, tools, form, names)          // make the constraint of functions and form
 //	prompt, err := m.Prompt(ctx, history, params.Template, names) // render the conversation
@@ -15,6 +16,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"net/http"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -22,6 +24,7 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/budget"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/models"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/queue"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
@@ -33,18 +36,27 @@ type Desk struct {
 	// Forms is who may make a constraint when: a schema can take a processor a second and hundreds of megabytes, and many of them come at once
 	// from whoever wants to keep the others waiting. nil: everybody, at any time.
 	Forms      *queue.Queue
-	MaxAnswers int   // that one request may ask for
-	MaxTokens  int   // of an answer, and how many it has where the request does not say; 0: what the context holds
-	MaxBody    int64 // of a request, in bytes
-	LogPrompts bool  // what is said may be logged: prompts, and answers
+	Texts      *Desks // who may read and cut up the text of a request when; nil: everybody, at any time
+	MaxAnswers int    // that one request may ask for
+	MaxTokens  int    // of an answer, and how many it has where the request does not say; 0: what the context holds
+	MaxBody    int64  // of a request, in bytes
+	DropTurns  bool   // conversations that do not fit lose their oldest turns, unless the request says otherwise
+	LogPrompts bool   // what is said may be logged: prompts, and answers
 }
 
 // Request is what is known of a request before it is read. The server puts it into the request's context.
 type Request struct {
 	ID     string
-	Client string // whose requests wait in one line: a key's name, or an address
+	Client string // whose requests wait in one line
+	Scope  string // llama.Params.Scope of its answers
 	Log    *slog.Logger
 	Watch  Watcher
+	Memory *budget.Share // that it holds; nil: not counted
+	Header http.Header   // of its answer; nil: nobody reads it
+
+	Dropped int // messages of its conversation that were left out; see Model.Fit
+
+	size int // of its body, in bytes; 0 until it has been read
 }
 
 // Watcher is told how a request gets on. Its methods are called from one goroutine at a time.
@@ -134,6 +146,7 @@ func (m *Model) Ask(ctx context.Context, choices []Choice, names Names) (*Answer
 		if p.Draft == nil {
 			p.Draft = m.Draft
 		}
+		p.Scope = m.request.Scope
 		if err := m.Pool.Check(choices[i].Prompt, *p); err != nil {
 			return nil, Explain(ctx, err, names)
 		}

@@ -17,20 +17,19 @@ const embedTogether = 512
 // Embed returns the vectors of texts, which are computed in one place of the queue, and how many tokens they have. place names a text in
 // errors: "input[3]". What is wrong with a text is told before anything waits.
 func (m *Model) Embed(ctx context.Context, texts []string, place func(i int) string) (vectors [][]float32, tokens int, err error) {
-	t, most := m.Model.Tokenizer(), m.Model.Config().ContextLength
-	begin := len(t.EncodeSpecial("", true))
-	counts := make([]int, len(texts))
-	for i, text := range texts {
-		if text == "" {
-			return nil, 0, wire.Bad(place(i), "%s is empty; it must be a text", place(i))
-		}
-		n := begin + len(t.Encode(text))
-		if n > most {
-			return nil, 0, &wire.Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Param: place(i),
-				Message: fmt.Sprintf("%s has %d tokens, %d more than the %d that fit this model's context", place(i), n, n-most, most)}
-		}
+	var counts []int
+	err = m.desk.Work(ctx, func() error {
+		counts, err = m.count(texts, place)
+		return err
+	})
+	if err == nil { // for the vectors
+		err = m.request.Memory.Grow(4 * int64(len(texts)) * int64(m.Model.Config().HiddenSize))
+	}
+	if err != nil {
+		return nil, 0, Explain(ctx, err, nil)
+	}
+	for _, n := range counts {
 		tokens += n
-		counts[i] = n
 	}
 	places, err := m.Queue.Join(m.request.Client, 1)
 	if err != nil {
@@ -57,6 +56,25 @@ func (m *Model) Embed(ctx context.Context, texts []string, place func(i int) str
 		return nil, 0, Explain(ctx, err, nil)
 	}
 	return vectors, tokens, nil
+}
+
+// count returns how many tokens the texts have.
+func (m *Model) count(texts []string, place func(i int) string) ([]int, error) {
+	t, most := m.Model.Tokenizer(), m.Model.Config().ContextLength
+	begin := len(t.EncodeSpecial("", true))
+	counts := make([]int, len(texts))
+	for i, text := range texts {
+		if text == "" {
+			return nil, wire.Bad(place(i), "%s is empty; it must be a text", place(i))
+		}
+		n := begin + len(t.Encode(text))
+		if n > most {
+			return nil, &wire.Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Param: place(i),
+				Message: fmt.Sprintf("%s has %d tokens, %d more than the %d that fit this model's context", place(i), n, n-most, most)}
+		}
+		counts[i] = n
+	}
+	return counts, nil
 }
 
 // groups returns where the groups of texts end that are computed together, for how many tokens the texts have.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/constrain"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/budget"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/models"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/queue"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
@@ -23,6 +24,9 @@ var (
 
 // shutdownRetry is when to try again at a server that is shutting down: another one may have taken its place by then.
 const shutdownRetry = 5 * time.Second
+
+// memoryRetry is when to try again at a server whose requests hold all memory that they may: most bodies are there within that time.
+const memoryRetry = 5 * time.Second
 
 // Explain returns an error as the client is told it. Of a context's error it tells the cause.
 func Explain(ctx context.Context, err error, names Names) *wire.Error {
@@ -40,11 +44,22 @@ func Explain(ctx context.Context, err error, names Names) *wire.Error {
 		return wire.Bad(param, "%s is %v; it must be %s", param, e.Value, e.Want)
 	}
 	if e, ok := errors.AsType[*llama.ContextFullError](err); ok {
+		help := "shorten it"
+		if name := names["truncation"]; name != "" {
+			help = name + ` "auto" leaves the oldest turns of a conversation out`
+		}
 		return &wire.Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Param: names["prompt"], Err: err,
-			Message: fmt.Sprintf("the prompt has %d tokens, %d more than the %d that fit this model's context", e.Have+e.Want, e.Want-e.Room, e.Have+e.Room)}
+			Message: fmt.Sprintf("the prompt has %d tokens, %d more than the %d that fit this model's context: %s", e.Have+e.Want, e.Want-e.Room, e.Have+e.Room, help)}
 	}
 	if _, ok := errors.AsType[*constrain.UnsupportedError](err); ok {
 		return &wire.Error{Status: http.StatusBadRequest, Code: "unsupported_schema", Message: trim(err), Err: err}
+	}
+	if e, ok := errors.AsType[*constrain.AnswerError](err); ok {
+		param := names["schema"]
+		if e.Form == "tools" || param == "" {
+			param = names["tools"]
+		}
+		return &wire.Error{Status: http.StatusBadRequest, Code: "unsupported_schema", Param: param, Message: param + ": " + trim(e), Err: err}
 	}
 	if e, ok := errors.AsType[*models.UnknownError](err); ok {
 		if e.Name == "" {
@@ -56,6 +71,10 @@ func Explain(ctx context.Context, err error, names Names) *wire.Error {
 	if e, ok := errors.AsType[*queue.FullError](err); ok {
 		return &wire.Error{Status: http.StatusTooManyRequests, Code: "queue_full", RetryAfter: e.RetryAfter,
 			Message: fmt.Sprintf("too many requests wait already (%d); try again in %v", e.Waiting, e.RetryAfter.Round(time.Second))}
+	}
+	if e, ok := errors.AsType[*budget.FullError](err); ok {
+		return &wire.Error{Status: http.StatusServiceUnavailable, Code: "requests_full", RetryAfter: memoryRetry, Err: e,
+			Message: "the requests that are being served hold as much memory as this server gives them together; try again later"}
 	}
 	if e, ok := errors.AsType[*queue.TooManyError](err); ok {
 		return wire.Bad("n", "the request asks for %d answers at once, and this server computes and queues at most %d", e.N, e.Most)

@@ -31,21 +31,22 @@ func AnyObject() Form { return Form{Schema: anyObject} }
 
 // Constrain sets the tools and the constraint of an answer's parameters.
 func (m *Model) Constrain(ctx context.Context, p *llama.Params, tools Tools, form Form, names Names) error {
-	t := m.Model.Tokenizer()
 	if tools.Options.Choice == constrain.ToolNone {
 		tools = Tools{} // a model that is shown functions and may not call them has little else to say
 	}
-	offered := len(tools.List) > 0
-	if m.desk.Forms != nil && (offered || form.Schema != nil) {
-		places, err := m.desk.Forms.Join(m.request.Client, 1)
-		if err != nil {
-			return Explain(ctx, err, names)
-		}
-		defer places[0].Leave()
-		if err := places[0].Wait(ctx); err != nil {
-			return Explain(ctx, err, names)
-		}
+	make := func() error { return m.constrain(ctx, p, tools, form, names) }
+	if m.desk.Forms == nil || len(tools.List) == 0 && form.Schema == nil {
+		return make()
 	}
+	if err := inTurn(ctx, m.desk.Forms, m.request.Client, make); err != nil {
+		return Explain(ctx, err, names)
+	}
+	return nil
+}
+
+// constrain is Constrain when it is the request's turn.
+func (m *Model) constrain(ctx context.Context, p *llama.Params, tools Tools, form Form, names Names) error {
+	t, offered := m.Model.Tokenizer(), len(tools.List) > 0
 	switch {
 	case form.Schema != nil && !bytes.HasPrefix(bytes.TrimSpace(form.Schema), []byte("{")):
 		return wire.Bad(names["schema"], "%s must be a JSON Schema, an object", names["schema"])

@@ -8,9 +8,19 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
+// Tokens returns the tokens of a text.
+func (m *Model) Tokens(ctx context.Context, text string) ([]llama.Token, error) {
+	return m.desk.Tokens(ctx, func() ([]llama.Token, error) { return m.Model.Tokenizer().Encode(text), nil })
+}
+
 // Prompt renders a conversation with the model's chat template.
 func (m *Model) Prompt(ctx context.Context, history []llama.Message, o llama.TemplateOptions, names Names) ([]llama.Token, error) {
-	tokens, err := m.Model.Tokenizer().Template(history, o)
+	return m.prompt(ctx, names, func() ([]llama.Token, error) { return m.Model.Tokenizer().Template(history, o) })
+}
+
+// prompt returns the tokens that render makes of a conversation.
+func (m *Model) prompt(ctx context.Context, names Names, render func() ([]llama.Token, error)) ([]llama.Token, error) {
+	tokens, err := m.desk.Tokens(ctx, render)
 	if err == nil {
 		return tokens, nil
 	}

@@ -48,12 +48,11 @@ func loader(spec Spec, places int, budget int64) func(context.Context) (thing, e
 		if m == nil {
 			return nil, errors.New("its Load returned no model and no error")
 		}
-		spec := spec
+		room := int64(math.MaxInt64)
 		if budget > 0 {
-			most := max(budget-usage(m), 1)
-			spec.Pool.MaxBytes = min(cmp.Or(spec.Pool.MaxBytes, most), most)
+			room = max(budget-usage(m), 1)
 		}
-		made, err := prepare(spec, m, places)
+		made, err := prepare(spec, m, places, room)
 		if err != nil {
 			return nil, errors.Join(err, m.Close())
 		}
@@ -61,8 +60,33 @@ func loader(spec Spec, places int, budget int64) func(context.Context) (thing, e
 	}
 }
 
-// prepare makes the pool of a model, and finds out what its Status tells.
-func prepare(spec Spec, m *llama.Model, places int) (*model, error) {
+// leastCache is how many bytes of conversations stay cached at least, where nothing else is said.
+const leastCache = 256 << 20
+
+// newPool makes the pool of a model, whose caches take at most room. Where its options do not say how much memory cached conversations may
+// take, they take no more than the weights do: a server is to be about as large as the models that it has, and yet has room for a conversation
+// that fills a common context. It is never more than what llama.PoolOptions chooses, a part of the memory that is available.
+func newPool(m *llama.Model, o llama.PoolOptions, room int64) (*llama.Pool, error) {
+	pool, err := m.NewPool(&o)
+	if err != nil {
+		return nil, err
+	}
+	most := pool.Stats().MaxBytes
+	if o.MaxBytes == 0 {
+		most = min(most, max(m.MemoryUsage().Weights, leastCache))
+	}
+	if most = min(most, room); most == pool.Stats().MaxBytes {
+		return pool, nil
+	}
+	o.MaxBytes = most
+	if err := pool.Close(); err != nil {
+		return nil, err
+	}
+	return m.NewPool(&o)
+}
+
+// prepare makes the pool of a model, whose caches take at most room, and finds out what its Status tells.
+func prepare(spec Spec, m *llama.Model, places int, room int64) (*model, error) {
 	fingerprint, err := m.Fingerprint()
 	if err != nil {
 		return nil, err
@@ -86,7 +110,7 @@ func prepare(spec Spec, m *llama.Model, places int) (*model, error) {
 		return nil, err
 	}
 	spec.Pool.MaxSessions = cmp.Or(spec.Pool.MaxSessions, places)
-	pool, err := m.NewPool(&spec.Pool)
+	pool, err := newPool(m, spec.Pool, room)
 	if err != nil {
 		return nil, fmt.Errorf("a pool as Pool describes it: %w", err)
 	}

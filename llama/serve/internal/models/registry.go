@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -30,8 +31,9 @@ type Spec struct {
 	// Bytes is what loading the model takes, for the budget, before it is known. 0: it is taken to be nothing until the model was
 	// loaded once; if there was no room then, the model is given back and loaded again when there is.
 	Bytes int64
-	// Pool are the options of the model's pool; with an adapter for its sessions, the model must be Loaded. MaxSessions that is 0 becomes the number of places of the queue. With a budget,
-	// MaxBytes is at most what the budget leaves beside the weights.
+	// Pool are the options of the model's pool; with an adapter for its sessions, the model must be Loaded. MaxSessions that is 0 becomes the
+	// number of places of the queue. MaxBytes that is 0 becomes what the weights take, at least 256 MiB, and at most what llama chooses. With a
+	// budget it is at most what that leaves beside the weights.
 	Pool llama.PoolOptions
 	// Draft is handed on with the model; nil: none.
 	Draft llama.Drafter
@@ -74,6 +76,7 @@ type entry struct {
 	spec  Spec
 	slot  *slot
 	queue *queue.Queue
+	log   *slog.Logger
 
 	context atomic.Int64 // Status.Context, as soon as it is known
 }
@@ -87,6 +90,7 @@ func New(specs []Spec, o Options) (*Registry, error) {
 	case o.Budget < 0 || o.Places < 0 || o.Waiting < 0:
 		return nil, fmt.Errorf("the Budget is %d, Places %d, Waiting %d: none may be negative", o.Budget, o.Places, o.Waiting)
 	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	r := &Registry{created: time.Now(), byName: make(map[string]*entry)}
 	for i, spec := range specs {
 		if err := r.add(i, spec, o); err != nil {
@@ -98,7 +102,7 @@ func New(specs []Spec, o Options) (*Registry, error) {
 		slots[i] = e.slot
 	}
 	var err error
-	if r.shelf, err = newShelf(o.Budget, slots, cmp.Or(o.Logger, slog.New(slog.DiscardHandler))); err != nil {
+	if r.shelf, err = newShelf(o.Budget, slots, o.Logger); err != nil {
 		return nil, errors.Join(err, r.closePools())
 	}
 	return r, nil
@@ -107,7 +111,7 @@ func New(specs []Spec, o Options) (*Registry, error) {
 // add adds the model of a spec, the i-th one.
 func (r *Registry) add(i int, spec Spec, o Options) error {
 	spec.Aliases = slices.Clone(spec.Aliases)
-	e := &entry{spec: spec}
+	e := &entry{spec: spec, log: o.Logger}
 	for _, name := range append([]string{spec.Name}, spec.Aliases...) {
 		switch other := r.byName[name]; {
 		case name == "" && name == spec.Name:
@@ -138,7 +142,7 @@ func (r *Registry) add(i int, spec Spec, o Options) error {
 	if spec.Loaded == nil {
 		e.slot.load = e.noting(loader(spec, places, o.Budget))
 	} else {
-		m, err := prepare(spec, spec.Loaded, places)
+		m, err := prepare(spec, spec.Loaded, places, math.MaxInt64)
 		if err != nil {
 			return fmt.Errorf("the model %q: %w", spec.Name, err)
 		}
@@ -149,12 +153,14 @@ func (r *Registry) add(i int, spec Spec, o Options) error {
 	return nil
 }
 
-// noting returns load with a note of what List tells also while the model is not loaded.
+// noting returns load with a note of what List tells also while the model is not loaded. It logs what the model's conversations may take.
 func (e *entry) noting(load func(context.Context) (thing, error)) func(context.Context) (thing, error) {
 	return func(ctx context.Context) (thing, error) {
 		t, err := load(ctx)
 		if err == nil {
-			e.context.Store(int64(t.(*model).context))
+			m := t.(*model)
+			e.context.Store(int64(m.context))
+			e.log.Info("conversations of a model stay cached", "model", e.spec.Name, "max_bytes", m.pool.Stats().MaxBytes)
 		}
 		return t, err
 	}

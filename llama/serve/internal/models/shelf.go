@@ -396,7 +396,9 @@ func (s *shelf) loaded(t *slot, thing thing, err error, took time.Duration) {
 func (s *shelf) give(t *slot) {
 	closed, idle := t.thing, t.leases == 0
 	t.state, t.thing, t.leaving = closing, nil, false
-	s.log.Info("giving a model back", "model", t.name, "bytes", t.holds, "idle", idle)
+	if t.load != nil { // otherwise the model stays the caller's
+		s.log.Info("giving a model back", "model", t.name, "bytes", t.holds, "idle", idle)
+	}
 	go func() {
 		err := closed.close()
 		s.mu.Lock()

@@ -24,6 +24,7 @@ type chatRequest struct {
 	ToolChoice          toolChoice      `json:"tool_choice"`
 	ParallelToolCalls   *bool           `json:"parallel_tool_calls"`
 	ResponseFormat      *responseFormat `json:"response_format"`
+	Truncation          ask.Truncation  `json:"truncation"` // ours, as OpenAI's Responses have it
 }
 
 // chatRules are those of the parameters that are not read.
@@ -45,7 +46,7 @@ var chatRules = wire.Rules{
 // Chat serves POST /v1/chat/completions.
 func (a *API) Chat(w http.ResponseWriter, r *http.Request) error {
 	var in chatRequest
-	if err := wire.Read(w, r, a.Desk.MaxBody, chatRules, &in); err != nil {
+	if err := a.Desk.Read(w, r, chatRules, &in); err != nil {
 		return err
 	}
 	ctx := r.Context()
@@ -59,8 +60,8 @@ func (a *API) Chat(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer m.Close()
 	names := ask.NewNames("messages", "max_completion_tokens")
-	names["history["], names["schema"] = "messages[", in.ResponseFormat.place()
-	choices, err := c.choices(ctx, m, in.LogitBias, names)
+	names["history["], names["schema"], names["truncation"] = "messages[", in.ResponseFormat.place(), "truncation"
+	choices, err := c.choices(ctx, m, &in, names)
 	if err != nil {
 		return err
 	}
@@ -71,6 +72,7 @@ func (a *API) Chat(w http.ResponseWriter, r *http.Request) error {
 	defer answers.Close()
 	t := newChatTeller(m.Model.Tokenizer(), choices, in.Logprobs, in.TopLogprobs)
 	if in.Stream {
+		in.dropped = ask.Of(ctx).Dropped
 		return in.send(w, newEnvelope("chatcmpl-", "chat.completion.chunk", m), answers, t.chunk, func(choice int) bool { return choice == 0 })
 	}
 	out := chatAnswer{envelope: newEnvelope("chatcmpl-", "chat.completion", m), Choices: make([]chatChoice, len(choices))}
@@ -131,16 +133,16 @@ func (in *chatRequest) read(ctx context.Context, answers int) (c chat, err error
 }
 
 // choices returns the answers that a model is asked for.
-func (c *chat) choices(ctx context.Context, m *ask.Model, bias map[string]float32, names ask.Names) ([]ask.Choice, error) {
+func (c *chat) choices(ctx context.Context, m *ask.Model, in *chatRequest, names ask.Names) ([]ask.Choice, error) {
 	p := c.params
 	var err error
-	if p.Mask, err = m.NewBias(bias, "logit_bias"); err != nil {
+	if p.Mask, err = m.NewBias(in.LogitBias, "logit_bias"); err != nil {
 		return nil, err
 	}
 	if err := m.Constrain(ctx, &p, c.tools, c.form, names); err != nil {
 		return nil, err
 	}
-	prompt, err := m.Prompt(ctx, c.history, p.Template, names)
+	prompt, err := m.Fit(ctx, c.history, &p, in.Truncation, names)
 	if err != nil {
 		return nil, err
 	}

@@ -100,7 +100,7 @@ func tokensOf(t *llama.Tokenizer, at string, numbers []int) ([]llama.Token, erro
 // Completions serves POST /v1/completions.
 func (a *API) Completions(w http.ResponseWriter, r *http.Request) error {
 	var in completionRequest
-	if err := wire.Read(w, r, a.Desk.MaxBody, completionRules, &in); err != nil {
+	if err := a.Desk.Read(w, r, completionRules, &in); err != nil {
 		return err
 	}
 	ctx := r.Context()
@@ -116,7 +116,7 @@ func (a *API) Completions(w http.ResponseWriter, r *http.Request) error {
 	if params.Mask, err = m.NewBias(in.LogitBias, "logit_bias"); err != nil {
 		return err
 	}
-	choices, err := in.choices(m, params, n)
+	choices, err := in.choices(ctx, a.Desk, m, params, n)
 	if err != nil {
 		return err
 	}
@@ -173,13 +173,13 @@ func (in *completionRequest) read(ctx context.Context, most int) (p llama.Params
 }
 
 // choices returns the answers that a model is asked for: n of the first prompt, then n of the next.
-func (in *completionRequest) choices(m *ask.Model, p llama.Params, n int) (choices []ask.Choice, err error) {
+func (in *completionRequest) choices(ctx context.Context, desk *ask.Desk, m *ask.Model, p llama.Params, n int) (choices []ask.Choice, err error) {
 	for i := range in.Prompt {
 		at := "prompt"
 		if len(in.Prompt) > 1 {
 			at = place(at, i)
 		}
-		tokens, err := in.Prompt[i].in(m.Model.Tokenizer(), at)
+		tokens, err := desk.Tokens(ctx, func() ([]llama.Token, error) { return in.Prompt[i].in(m.Model.Tokenizer(), at) })
 		if err != nil {
 			return nil, err
 		}

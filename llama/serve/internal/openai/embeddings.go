@@ -56,14 +56,7 @@ func (in *inputs) place(i int) string {
 	return place("input", i)
 }
 
-// embeddingAnswer is what a request is answered with.
-type embeddingAnswer struct {
-	Object string         `json:"object"`
-	Data   []embedding    `json:"data"`
-	Model  string         `json:"model"`
-	Usage  embeddingUsage `json:"usage"`
-}
-
+// embedding is a vector, as the list of an answer has it.
 type embedding struct {
 	Object string `json:"object"`
 	Index  int    `json:"index"`
@@ -78,7 +71,7 @@ type embeddingUsage struct {
 // Embeddings serves POST /v1/embeddings.
 func (a *API) Embeddings(w http.ResponseWriter, r *http.Request) error {
 	var in embeddingRequest
-	if err := wire.Read(w, r, a.Desk.MaxBody, embeddingRules, &in); err != nil {
+	if err := a.Desk.Read(w, r, embeddingRules, &in); err != nil {
 		return err
 	}
 	encode, ok := encodings[in.Encoding]
@@ -97,11 +90,21 @@ func (a *API) Embeddings(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	out := embeddingAnswer{Object: "list", Model: m.Name, Usage: embeddingUsage{tokens, tokens}}
+	m.Close() // a client that reads slowly must not keep the model from being given back
+	out := wire.NewLong(w)
+	out.Raw(`{"object":"list","data":[`)
 	for i, v := range vectors {
-		out.Data = append(out.Data, embedding{"embedding", i, encode(v)})
+		if i > 0 {
+			out.Raw(",")
+		}
+		out.Value(embedding{"embedding", i, encode(v)})
 	}
-	return wire.Write(w, http.StatusOK, out)
+	out.Raw(`],"model":`)
+	out.Value(m.Name)
+	out.Raw(`,"usage":`)
+	out.Value(embeddingUsage{tokens, tokens})
+	out.Raw("}")
+	return out.End()
 }
 
 // encodings are the forms of a vector, by encoding_format.

@@ -19,6 +19,7 @@ type stats struct {
 	CacheCapacity   int     `json:"cache_capacity"`
 	Evictions       int     `json:"evictions"` // how often the cache was shrunk
 	EvictedSlots    int     `json:"evicted_slots"`
+	DroppedMessages int     `json:"dropped_messages"` // of the conversation, that were left out because it does not fit the context
 	generated       int
 	decoding        time.Duration
 }

@@ -11,6 +11,8 @@ import (
 type streaming struct {
 	Stream        bool           `json:"stream"`
 	StreamOptions *streamOptions `json:"stream_options"`
+
+	dropped int // messages of the conversation that were left out
 }
 
 // streamOptions say what a stream tells beside the answers.
@@ -64,7 +66,7 @@ func (s *streaming) send(w http.ResponseWriter, head envelope, answers *ask.Answ
 		out.Usage = (*usage)(nil)
 	}
 	var used usage
-	var how stats
+	how := stats{DroppedMessages: s.dropped}
 	events := wire.NewEvents(w)
 	for ok := true; ok && err == nil; e, ok, err = answers.Next(events.Flush) {
 		if e.Err != nil {

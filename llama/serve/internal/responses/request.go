@@ -25,6 +25,7 @@ type request struct {
 	ParallelToolCalls *bool             `json:"parallel_tool_calls"`
 	Text              text              `json:"text"`
 	Reasoning         reasoning         `json:"reasoning"`
+	Truncation        ask.Truncation    `json:"truncation"`
 	Stream            bool              `json:"stream"`
 	StreamOptions     *streamOptions    `json:"stream_options"`
 	Metadata          map[string]string `json:"metadata"` // this and what follows changes nothing, and comes back in the answer
@@ -40,8 +41,7 @@ var rules = wire.Rules{
 	"conversation":         wire.Refused("nothing is stored: send the whole conversation as input"),
 	"prompt":               wire.Refused("nothing is stored: send the prompt as instructions and input"),
 	"background":           wire.Refused("nothing is stored: read the answer while it comes, with stream", "false"),
-	"truncation":           wire.Refused("nothing of a conversation is left out", `"disabled"`),
-	"context_management":   wire.Refused("nothing of a conversation is left out"),
+	"context_management":   wire.Refused("nothing of a conversation is summed up; truncation leaves its oldest turns out"),
 	"max_tool_calls":       wire.Refused("it bounds calls of tools that a server runs, and there are none"),
 	"moderation":           wire.Refused("the server has no moderation"),
 }
@@ -81,7 +81,7 @@ func (in *request) params(ctx context.Context) (llama.Params, error) {
 // conversation returns the messages that the model is to answer, and the names for what is wrong with them.
 func (in *request) conversation() ([]llama.Message, ask.Names) {
 	n := ask.NewNames("input", "max_output_tokens")
-	n["schema"] = "text.format.schema"
+	n["schema"], n["truncation"] = "text.format.schema", "truncation"
 	var history []llama.Message
 	if in.Instructions != nil && *in.Instructions != "" {
 		history = append(history, llama.Message{Role: llama.RoleSystem, Content: *in.Instructions})

@@ -1,9 +1,9 @@
 package responses
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
-	"net/http/httptest"
 	"reflect"
 	"slices"
 	"strings"
@@ -18,11 +18,10 @@ import (
 // read reads a request as Create does, until a model is needed.
 func read(body string) (*request, llama.Params, error) {
 	var in request
-	r := httptest.NewRequest("POST", "/v1/responses", strings.NewReader(body))
-	if err := wire.Read(httptest.NewRecorder(), r, 1<<20, rules, &in); err != nil {
+	if err := wire.Parse([]byte(body), rules, &in); err != nil {
 		return nil, llama.Params{}, err
 	}
-	p, err := in.params(r.Context())
+	p, err := in.params(context.Background())
 	if err == nil {
 		_, err = in.offer()
 	}
@@ -104,7 +103,7 @@ func TestRefused(t *testing.T) {
 		{`"input":"a","conversation":{"id":"conv_1"}`, "conversation", unsupported},
 		{`"input":"a","prompt":{"id":"p"}`, "prompt", unsupported},
 		{`"input":"a","background":true`, "background", unsupported},
-		{`"input":"a","truncation":"auto"`, "truncation", unsupported},
+		{`"input":"a","truncation":"some"`, "truncation", value},
 		{`"input":"a","context_management":[{"type":"compaction"}]`, "context_management", unsupported},
 		{`"input":"a","max_tool_calls":1`, "max_tool_calls", unsupported},
 		{`"input":"a","moderation":{"model":"m"}`, "moderation", unsupported},

@@ -97,7 +97,7 @@ func newResponse(in *request, m *ask.Model) *response {
 		Fingerprint: m.SystemFingerprint(), Output: []any{}, Instructions: in.Instructions, MaxOutputTokens: in.MaxOutputTokens,
 		Metadata: in.Metadata, ParallelToolCalls: in.ParallelToolCalls == nil || *in.ParallelToolCalls, ServiceTier: "default",
 		Temperature: 1, TopP: 1, TopLogprobs: in.TopLogprobs, ToolChoice: json.RawMessage(`"auto"`), Tools: in.Tools,
-		Text: textForm{in.Text.Format, "medium"}, Truncation: "disabled",
+		Text: textForm{in.Text.Format, "medium"},
 		User: in.User, SafetyIdentifier: in.SafetyIdentifier, PromptCacheKey: in.PromptCacheKey,
 	}
 	out.Text.Format.Type = cmp.Or(out.Text.Format.Type, "text")

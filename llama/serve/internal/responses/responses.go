@@ -32,7 +32,7 @@ type API struct {
 // Create serves POST /v1/responses.
 func (a *API) Create(w http.ResponseWriter, r *http.Request) error {
 	var in request
-	if err := wire.Read(w, r, a.Desk.MaxBody, rules, &in); err != nil {
+	if err := a.Desk.Read(w, r, rules, &in); err != nil {
 		return err
 	}
 	ctx := r.Context()
@@ -56,7 +56,7 @@ func (a *API) Create(w http.ResponseWriter, r *http.Request) error {
 	if err := m.Constrain(ctx, &params, tools, in.Text.form(), names); err != nil {
 		return err
 	}
-	prompt, err := m.Prompt(ctx, history, params.Template, names)
+	prompt, err := m.Fit(ctx, history, &params, in.Truncation, names)
 	if err != nil {
 		return err
 	}
@@ -66,6 +66,7 @@ func (a *API) Create(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer answers.Close()
 	out := newResponse(&in, m)
+	out.Truncation = string(in.Truncation.Or(a.Desk))
 	logs := ask.Logprobs{Tokenizer: m.Model.Tokenizer(), Top: in.TopLogprobs}
 	items := output{calls: ask.Calls{Sure: params.Constraint != nil}}
 	if in.Stream {

@@ -49,7 +49,7 @@ type piece struct {
 // Tokenize serves POST /tokenize.
 func (a *API) Tokenize(w http.ResponseWriter, r *http.Request) error {
 	var in tokenizeRequest
-	if err := wire.Read(w, r, a.Desk.MaxBody, tokenizeRules, &in); err != nil {
+	if err := a.Desk.Read(w, r, tokenizeRules, &in); err != nil {
 		return err
 	}
 	switch {
@@ -68,27 +68,46 @@ func (a *API) Tokenize(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer m.Close()
 	t := m.Model.Tokenizer()
-	var tokens []llama.Token
-	if in.Content != nil {
+	tokens, err := in.tokens(r, a.Desk, m)
+	if err != nil {
+		return err
+	}
+	m.Close() // a client that reads slowly must not keep the model from being given back
+	return in.write(w, t, tokens)
+}
+
+// write tells the tokens. With their texts, they are many times as long as the request.
+func (in *tokenizeRequest) write(w http.ResponseWriter, t *llama.Tokenizer, tokens []llama.Token) error {
+	out := wire.NewLong(w)
+	out.Raw(`{"tokens":[`)
+	for i, token := range tokens {
+		if i > 0 {
+			out.Raw(",")
+		}
+		if in.WithPieces {
+			out.Value(piece{token, text(t, token)})
+		} else {
+			out.Int(int64(token))
+		}
+	}
+	out.Raw(`],"count":`)
+	out.Int(int64(len(tokens)))
+	out.Raw("}")
+	return out.End()
+}
+
+// tokens returns the tokens of the text or the conversation.
+func (in *tokenizeRequest) tokens(r *http.Request, desk *ask.Desk, m *ask.Model) ([]llama.Token, error) {
+	if in.Content == nil {
+		return in.render(r, m)
+	}
+	return desk.Tokens(r.Context(), func() (tokens []llama.Token, err error) {
+		t := m.Model.Tokenizer()
 		if in.AddSpecial {
 			tokens = t.EncodeSpecial("", true)
 		}
-		tokens = append(tokens, t.Encode(*in.Content)...)
-	} else if tokens, err = in.render(r, m); err != nil {
-		return err
-	}
-	var list any = append([]llama.Token{}, tokens...)
-	if in.WithPieces {
-		pieces := make([]piece, len(tokens))
-		for i, token := range tokens {
-			pieces[i] = piece{token, text(t, token)}
-		}
-		list = pieces
-	}
-	return wire.Write(w, http.StatusOK, struct {
-		Tokens any `json:"tokens"`
-		Count  int `json:"count"`
-	}{list, len(tokens)})
+		return append(tokens, t.Encode(*in.Content)...), nil
+	})
 }
 
 // render returns the tokens of the conversation.
@@ -131,7 +150,7 @@ type detokenizeRequest struct {
 // Detokenize serves POST /detokenize. Special tokens are told as the vocabulary writes them, bytes that are no text as U+FFFD.
 func (a *API) Detokenize(w http.ResponseWriter, r *http.Request) error {
 	var in detokenizeRequest
-	if err := wire.Read(w, r, a.Desk.MaxBody, nil, &in); err != nil {
+	if err := a.Desk.Read(w, r, nil, &in); err != nil {
 		return err
 	}
 	m, err := a.open(r, in.Model)
@@ -139,14 +158,38 @@ func (a *API) Detokenize(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer m.Close()
-	t := m.Model.Tokenizer()
-	var content strings.Builder
-	var run []llama.Token // of tokens that are text
+	var content string
+	err = a.Desk.Work(r.Context(), func() error {
+		content, err = in.text(m.Model.Tokenizer(), a.Desk.MaxBody)
+		return err
+	})
+	if err == nil { // for the text, once as it is and once as JSON
+		err = ask.Of(r.Context()).Memory.Grow(2 * int64(len(content)))
+	}
+	if err != nil {
+		return err
+	}
+	m.Close() // as in Tokenize
+	return wire.Write(w, http.StatusOK, map[string]string{"content": content})
+}
+
+// text returns the text of the tokens, of at most so many bytes.
+func (in *detokenizeRequest) text(t *llama.Tokenizer, most int64) (string, error) {
+	size := int64(0)
+	var one []byte
 	for i, n := range in.Tokens {
 		if n < 0 || n >= t.VocabSize() {
 			at := fmt.Sprintf("tokens[%d]", i)
-			return wire.Bad(at, "%s is %d; it must be a token's number, 0 to %d", at, n, t.VocabSize()-1)
+			return "", wire.Bad(at, "%s is %d; it must be a token's number, 0 to %d", at, n, t.VocabSize()-1)
 		}
+		one = t.AppendBytes(one[:0], llama.Token(n))
+		if size += int64(len(one)); size > most {
+			return "", wire.Bad("tokens", "tokens are a text of more than %d bytes, which is the most that a request may have: send them in parts", most)
+		}
+	}
+	var content strings.Builder
+	var run []llama.Token // of tokens that are text
+	for _, n := range in.Tokens {
 		token := llama.Token(n)
 		if t.Special(token) {
 			content.WriteString(t.Decode(run...))
@@ -157,5 +200,5 @@ func (a *API) Detokenize(w http.ResponseWriter, r *http.Request) error {
 		run = append(run, token)
 	}
 	content.WriteString(t.Decode(run...))
-	return wire.Write(w, http.StatusOK, map[string]string{"content": content.String()})
+	return content.String(), nil
 }

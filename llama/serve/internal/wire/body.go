@@ -7,25 +7,39 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 )
 
 // ReadTimeout is how long a client may take to send a request's body.
 const ReadTimeout = time.Minute
 
-// readBody returns the body of a request, of at most limit bytes. It ends with the request's context, whose cause is the error then.
-func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+// Body returns the body of a request, of at most limit bytes. hold is asked before memory for n more bytes is taken, and its error ends the
+// reading: what a client announces takes no memory, but only what it sends, at most twice. It ends with the request's context, whose cause is
+// the error then.
+func Body(w http.ResponseWriter, r *http.Request, limit int64, hold func(n int64) error) ([]byte, error) {
+	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
+		return nil, &Error{Status: http.StatusUnsupportedMediaType, Code: "unsupported_encoding",
+			Message: fmt.Sprintf("the request has the Content-Encoding %.40q; it must be sent as it is", coding)}
+	}
 	// A reader that has no deadlines goes without.
 	rc := http.NewResponseController(w)
 	_ = rc.SetReadDeadline(time.Now().Add(ReadTimeout))
 	ended := context.AfterFunc(r.Context(), func() { _ = rc.SetReadDeadline(time.Unix(1, 0)) })
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	most := limit
+	if r.ContentLength >= 0 {
+		most = min(r.ContentLength, limit)
+	}
+	body, err := readAll(http.MaxBytesReader(w, r.Body, limit), most, hold)
 	stopped := ended()
 	if err == nil {
 		if stopped {
 			_ = rc.SetReadDeadline(time.Time{}) // from here on net/http reads, to notice when the client leaves
 		}
 		return body, nil
+	}
+	if full, ok := errors.AsType[*heldError](err); ok {
+		return nil, full.error
 	}
 	// The deadline stays: net/http reads some of what is left of the body before it sends the error.
 	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
@@ -41,4 +55,34 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 			Message: fmt.Sprintf("the request's body took longer than %v", ReadTimeout)}
 	}
 	return nil, &Error{Status: http.StatusBadRequest, Code: "invalid_body", Message: "the request's body ended early", Err: err}
+}
+
+// firstRead is how much memory a body takes first, in bytes.
+const firstRead = 4 << 10
+
+// heldError is an error of the function that readAll asks.
+type heldError struct{ error }
+
+// readAll reads to the end of a text that has about most bytes. It asks hold before it takes more memory.
+func readAll(from io.Reader, most int64, hold func(n int64) error) (text []byte, err error) {
+	for {
+		if len(text) == cap(text) {
+			size := max(2*cap(text), firstRead)
+			if expected := int(most) + 1; cap(text) < expected { // one more, to see the end
+				size = min(size, expected)
+			}
+			if err := hold(int64(size - cap(text))); err != nil {
+				return nil, &heldError{err}
+			}
+			text = append(make([]byte, 0, size), text...)
+		}
+		n, err := from.Read(text[len(text):cap(text)])
+		text = text[:len(text)+n]
+		switch {
+		case err == io.EOF:
+			return text, nil
+		case err != nil:
+			return nil, err
+		}
+	}
 }

@@ -1,12 +1,15 @@
 package wire
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 )
@@ -19,6 +22,9 @@ type connected struct {
 
 func (c connected) Write(p []byte) (int, error)       { return c.ResponseWriter.Write(p) }
 func (c connected) SetReadDeadline(t time.Time) error { return c.Conn.SetReadDeadline(t) }
+
+// free lets a body take what it likes.
+func free(int64) error { return nil }
 
 func TestBodiesThatDoNotCome(t *testing.T) {
 	cause := errors.New("the server has no time")
@@ -43,11 +49,46 @@ func TestBodiesThatDoNotCome(t *testing.T) {
 				}
 				request := httptest.NewRequestWithContext(ctx, "POST", "/", server)
 				began := time.Now()
-				err := Read(connected{httptest.NewRecorder(), server}, request, 1000, nil, &struct{}{})
+				_, err := Body(connected{httptest.NewRecorder(), server}, request, 1000, free)
 				if took := time.Since(began); err == nil || !c.want(err) || took != c.takes {
 					t.Errorf("after %v: %v", took, err)
 				}
 			})
 		})
+	}
+}
+
+// TestBodiesTakeMemoryAsTheyCome reads bodies of all lengths, with and without their announcement, and counts what they ask for.
+func TestBodiesTakeMemoryAsTheyCome(t *testing.T) {
+	const limit = 1 << 20
+	for _, size := range []int{0, 1, firstRead - 1, firstRead, firstRead + 1, 100_000, limit - 1, limit} {
+		for _, announced := range []int64{int64(size), -1} {
+			request := httptest.NewRequest("POST", "/", iotest.OneByteReader(bytes.NewReader(make([]byte, size))))
+			if size > 10_000 {
+				request.Body = io.NopCloser(iotest.HalfReader(bytes.NewReader(make([]byte, size))))
+			}
+			request.ContentLength = announced
+			held := int64(0)
+			body, err := Body(httptest.NewRecorder(), request, limit, func(n int64) error { held += n; return nil })
+			if err != nil || len(body) != size || held != int64(cap(body)) || held > max(firstRead, 2*int64(size)+1) {
+				t.Errorf("%d bytes, announced as %d: %d of %d, %d held, %v", size, announced, len(body), cap(body), held, err)
+			}
+		}
+	}
+	full := errors.New("full")
+	var asked []int64
+	hold := func(n int64) error {
+		if asked = append(asked, n); len(asked) == 3 {
+			return full
+		}
+		return nil
+	}
+	request := httptest.NewRequest("POST", "/", bytes.NewReader(make([]byte, limit)))
+	if _, err := Body(httptest.NewRecorder(), request, limit, hold); err != full || len(asked) != 3 || asked[0] != firstRead {
+		t.Errorf("an announcement took memory: asked for %v, %v", asked, err)
+	}
+	request = httptest.NewRequest("POST", "/", bytes.NewReader(make([]byte, limit+1)))
+	if _, err := Body(httptest.NewRecorder(), request, limit, free); Of(err).Status != http.StatusRequestEntityTooLarge {
+		t.Errorf("one byte too many: %v", err)
 	}
 }

@@ -128,16 +128,8 @@ func elements(place string, value json.RawMessage, into reflect.Value) error {
 		return nil
 	}
 	into.Set(reflect.MakeSlice(into.Type(), 0, 0))
-	d := json.NewDecoder(bytes.NewReader(value))
-	for _, err := d.Token(); d.More(); {
+	return eachElement(value, func(one json.RawMessage) error {
 		within := fmt.Sprintf("%s[%d]", place, into.Len())
-		var one json.RawMessage
-		if err == nil {
-			err = d.Decode(&one)
-		}
-		if err != nil {
-			return Bad(place, "%s: %v", place, err) // Read has seen that the body is JSON
-		}
 		if string(one) == "null" {
 			return mistyped(within, one, into.Type().Elem())
 		}
@@ -145,11 +137,8 @@ func elements(place string, value json.RawMessage, into reflect.Value) error {
 			return tooMany(place)
 		}
 		into.Set(reflect.Append(into, reflect.Zero(into.Type().Elem())))
-		if err := decode(within, one, into.Index(into.Len()-1)); err != nil {
-			return err
-		}
-	}
-	return nil
+		return decode(within, one, into.Index(into.Len()-1))
+	})
 }
 
 // First returns the byte that the first element of a valid JSON array begins with, 0 where there is none.
@@ -178,29 +167,12 @@ func entries(place string, value json.RawMessage, into reflect.Value) error {
 	})
 }
 
-// each calls f for the members of an object, in their order, until it returns an error; to is the type that the object is read into.
+// each calls f for the members of a value, an object, in their order, until it returns an error; to is the type that the object is read into.
 func each(place string, value json.RawMessage, to reflect.Type, f func(name string, value json.RawMessage) error) error {
 	if len(value) == 0 || value[0] != '{' {
 		return mistyped(place, value, to)
 	}
-	d := json.NewDecoder(bytes.NewReader(value))
-	for _, err := d.Token(); d.More(); {
-		var name json.Token
-		var member json.RawMessage
-		if err == nil {
-			name, err = d.Token()
-		}
-		if err == nil {
-			err = d.Decode(&member)
-		}
-		if err != nil {
-			return Bad(place, "%s: %v", place, err) // Read has seen that the body is JSON
-		}
-		if err := f(name.(string), member); err != nil {
-			return err
-		}
-	}
-	return nil
+	return eachMember(value, f)
 }
 
 // within returns the place of an object's member.

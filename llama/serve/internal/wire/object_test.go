@@ -53,7 +53,7 @@ func TestObject(t *testing.T) {
 		var into struct {
 			Letter letter `json:"letter"`
 		}
-		err := parse([]byte(`{"letter":`+c.value+`}`), nil, &into)
+		err := Parse([]byte(`{"letter":`+c.value+`}`), nil, &into)
 		e, _ := errors.AsType[*Error](err)
 		switch {
 		case c.param == "" && err != nil:

@@ -14,23 +14,11 @@ import (
 // maxDepth is how deep arrays and objects of a request may lie in each other.
 const maxDepth = 100
 
-// Read reads the body of a request, a JSON object of at most limit bytes, into a struct, strictly: see decode. What the body has at its top
-// level has a field or one of the rules. A name that comes twice in one object, anywhere in the body, is an error.
-func Read(w http.ResponseWriter, r *http.Request, limit int64, rules Rules, into any) error {
-	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
-		return &Error{Status: http.StatusUnsupportedMediaType, Code: "unsupported_encoding",
-			Message: fmt.Sprintf("the request has the Content-Encoding %.40q; it must be sent as it is", coding)}
-	}
-	body, err := readBody(w, r, limit)
-	if err != nil {
-		return err
-	}
-	return parse(body, rules, into)
-}
-
-// parse is Read for a body that is there.
-func parse(body []byte, rules Rules, into any) error {
-	switch trimmed := bytes.TrimSpace(body); {
+// Parse reads a request's body, a JSON object, into a struct, strictly: see decode. What the body has at its top level has a field or one of the
+// rules. A name that comes twice in one object, anywhere in the body, is an error. What is read may share the body's memory.
+func Parse(body []byte, rules Rules, into any) error {
+	trimmed := bytes.TrimSpace(body)
+	switch {
 	case len(trimmed) == 0:
 		return malformed("the request has no body: it must be a JSON object")
 	case !utf8.Valid(body):
@@ -40,14 +28,13 @@ func parse(body []byte, rules Rules, into any) error {
 	case depth(body) > maxDepth:
 		return malformed("the request's JSON is nested deeper than %d", maxDepth)
 	}
-	var whole json.RawMessage
-	if err := json.Unmarshal(body, &whole); err != nil {
-		return syntax(err, body)
+	if !json.Valid(body) {
+		return syntax(json.Unmarshal(body, new(json.RawMessage)), body)
 	}
-	if place := twice(whole); place != "" {
+	if place := twice(trimmed); place != "" {
 		return Bad(clipped(place), "%s is given twice", clipped(place))
 	}
-	return members("", whole, reflect.ValueOf(into).Elem(), rules)
+	return members("", trimmed, reflect.ValueOf(into).Elem(), rules)
 }
 
 // depth returns how deep arrays and objects lie in each other in a JSON text; for other texts any number.

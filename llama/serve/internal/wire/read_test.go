@@ -82,7 +82,7 @@ func (w *word) ReadJSON(place string, value json.RawMessage) error {
 
 var rules = Rules{"user": Harmless(), "store": Refused("nothing is stored", "false"), "old": Refused("")}
 
-func TestRead(t *testing.T) {
+func TestParse(t *testing.T) {
 	yes, seed := true, int64(1)<<62
 	for _, c := range []struct {
 		body string
@@ -110,7 +110,7 @@ func TestRead(t *testing.T) {
 		{`{"name":"\ud800"}`, request{Name: "\ufffd"}}, // half a character, as JSON.stringify writes it
 	} {
 		var got request
-		if err := parse([]byte(c.body), rules, &got); err != nil || !reflect.DeepEqual(got, c.want) {
+		if err := Parse([]byte(c.body), rules, &got); err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: got %+v, %v, want %+v", c.body, got, err, c.want)
 		}
 	}
@@ -191,13 +191,13 @@ func TestReadErrors(t *testing.T) {
 		{`{"name":"a","parts":[{"type":"t","refusal":"no"}]}`, "unsupported_parameter", "parts[0].refusal", "parts[0].refusal is not supported"},
 	} {
 		var into request
-		e, ok := errors.AsType[*Error](parse([]byte(c.body), rules, &into))
+		e, ok := errors.AsType[*Error](Parse([]byte(c.body), rules, &into))
 		if !ok || e.Status != http.StatusBadRequest || e.Code != c.code || e.Param != c.param || !strings.Contains(e.Message, c.message) {
 			t.Errorf("%.100s: got %+v, want code %s, param %s and %q in the message", c.body, e, c.code, c.param, c.message)
 		}
 	}
 	var into request
-	if err := parse([]byte(deep(maxDepth-1)), rules, &into); err != nil {
+	if err := Parse([]byte(deep(maxDepth-1)), rules, &into); err != nil {
 		t.Errorf("nested %d deep: %v", maxDepth, err)
 	}
 }
@@ -213,8 +213,7 @@ func TestReadBody(t *testing.T) {
 		{int64(len(body)) - 1, httptest.NewRequest("POST", "/", bytes.NewReader(body)), http.StatusRequestEntityTooLarge},
 		{1 << 20, httptest.NewRequest("POST", "/", iotest.TimeoutReader(iotest.OneByteReader(bytes.NewReader(body)))), http.StatusBadRequest},
 	} {
-		var into request
-		err := Read(httptest.NewRecorder(), c.body, c.limit, rules, &into)
+		_, err := Body(httptest.NewRecorder(), c.body, c.limit, free)
 		if e, ok := errors.AsType[*Error](err); c.status == 0 && err != nil || c.status != 0 && (!ok || e.Status != c.status || e.Message == "") {
 			t.Errorf("limit %d: %v, want status %d", c.limit, err, c.status)
 		}
@@ -238,13 +237,13 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-// FuzzRead holds that whatever is read is valid JSON, that nothing panics, and that each error says what is wrong.
-func FuzzRead(f *testing.F) {
+// FuzzParse holds that whatever is read is valid JSON, that nothing panics, and that each error says what is wrong.
+func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"name":"a","parts":[{"type":"t","mark":1}],"any":{"x":[1,{"y":"\\\""}]},"bias":{"5":-1e0}}`))
 	f.Add([]byte(`{"name":"a","user":{"x" : 1, "x":2}}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var into request
-		err := parse(body, rules, &into)
+		err := Parse(body, rules, &into)
 		if e, ok := errors.AsType[*Error](err); err != nil && (!ok || e.Status != http.StatusBadRequest || e.Message == "") {
 			t.Fatalf("%q: %v", body, err)
 		}
@@ -254,20 +253,16 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-func ExampleRead() {
-	handler := func(w http.ResponseWriter, r *http.Request) error {
-		var in struct {
-			Temperature float32 `json:"temperature"`
-		}
-		return Read(w, r, 1<<20, Rules{"user": Harmless()}, &in)
+func ExampleParse() {
+	var in struct {
+		Temperature float32 `json:"temperature"`
 	}
-	body := strings.NewReader(`{"temprature":1}`)
-	fmt.Println(handler(httptest.NewRecorder(), httptest.NewRequest("POST", "/", body)))
+	fmt.Println(Parse([]byte(`{"temprature":1}`), Rules{"user": Harmless()}, &in))
 	// Output: there is no parameter "temprature"
 }
 
-// BenchmarkRead reads a conversation of some messages.
-func BenchmarkRead(b *testing.B) {
+// BenchmarkParse reads a conversation of some messages.
+func BenchmarkParse(b *testing.B) {
 	type message struct {
 		Role    string `json:"role" wire:"required"`
 		Content string `json:"content"`
@@ -285,7 +280,7 @@ func BenchmarkRead(b *testing.B) {
 			N           *int      `json:"n"`
 			Stop        []string  `json:"stop"`
 		}
-		if err := parse(body, nil, &in); err != nil {
+		if err := Parse(body, nil, &in); err != nil {
 			b.Fatal(err)
 		}
 	}

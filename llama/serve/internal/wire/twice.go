@@ -53,27 +53,102 @@ func (s *scan) value() {
 	case '{':
 		names := map[string]bool{}
 		s.list('}', func(at *step) {
-			s.next()
-			at.name = s.string()
+			at.name = s.name()
 			if names[at.name] && s.found == "" {
 				s.found = s.place()
 			}
 			names[at.name] = true
-			s.next()
-			s.text = s.text[1:] // the colon
 			s.value()
 		})
 	case '[':
 		s.list(']', func(*step) { s.value() })
 	case '"':
 		s.raw()
-	default: // a number or a word: to what comes after it
-		i := 0
-		for i < len(s.text) && s.text[i] != ',' && s.text[i] != '}' && s.text[i] != ']' && s.text[i] > ' ' {
-			i++
-		}
-		s.text = s.text[i:]
+	default:
+		s.word()
 	}
+}
+
+// name drops a member's name with its colon, and returns it.
+func (s *scan) name() string {
+	s.next()
+	name := s.string()
+	s.next()
+	s.text = s.text[1:] // the colon
+	return name
+}
+
+// take drops a value and returns it as it is written.
+func (s *scan) take() json.RawMessage {
+	s.next()
+	from := s.text
+	s.skip()
+	n := len(from) - len(s.text)
+	return json.RawMessage(from[:n:n])
+}
+
+// skip drops a value, whatever is in it.
+func (s *scan) skip() {
+	depth := 0
+	for {
+		switch s.next() {
+		case '"':
+			s.raw()
+		case '{', '[':
+			depth++
+			s.text = s.text[1:]
+			continue
+		case '}', ']':
+			depth--
+			s.text = s.text[1:]
+		case ',', ':':
+			s.text = s.text[1:]
+			continue
+		default:
+			s.word()
+		}
+		if depth == 0 {
+			return
+		}
+	}
+}
+
+// word drops a number or a word: to what comes after it.
+func (s *scan) word() {
+	i := 0
+	for i < len(s.text) && s.text[i] != ',' && s.text[i] != '}' && s.text[i] != ']' && s.text[i] > ' ' {
+		i++
+	}
+	s.text = s.text[i:]
+}
+
+// eachMember calls f for the members of a valid object, in their order, until it returns an error. The values share the object's memory.
+func eachMember(object json.RawMessage, f func(name string, value json.RawMessage) error) error {
+	s := scan{text: object[1:]}
+	for s.next() != '}' {
+		if s.text[0] == ',' {
+			s.text = s.text[1:]
+		}
+		name := s.name()
+		if err := f(name, s.take()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachElement calls f for the elements of a valid array, in their order, until it returns an error. They share the array's memory.
+func eachElement(array json.RawMessage, f func(value json.RawMessage) error) error {
+	s := scan{text: array[1:]}
+	for s.next() != ']' {
+		if s.text[0] == ',' {
+			s.text = s.text[1:]
+		}
+		if err := f(s.take()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // list drops an object or an array; each drops one of its elements, which the last step leads to.

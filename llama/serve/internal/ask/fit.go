@@ -1,0 +1,96 @@
+package ask
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
+)
+
+// Truncation says what happens to a conversation that does not fit the model's context, as OpenAI's Responses call it: "auto" leaves its
+// oldest turns out, "disabled" is an error. The zero value is what the server does.
+type Truncation string
+
+// ReadJSON reads one of the words.
+func (t *Truncation) ReadJSON(at string, value json.RawMessage) error {
+	word, err := wire.String(at, value)
+	if err == nil && word != "auto" && word != "disabled" {
+		err = wire.Bad(at, `%s is %.40q; it must be "auto" or "disabled"`, at, word)
+	}
+	*t = Truncation(word)
+	return err
+}
+
+// Or returns t, or what a server does where t says nothing.
+func (t Truncation) Or(d *Desk) Truncation {
+	switch {
+	case t != "":
+		return t
+	case d.DropTurns:
+		return "auto"
+	}
+	return "disabled"
+}
+
+// DroppedMessages is the header of an answer to a conversation that was too long: it has the number of messages that were left out.
+const DroppedMessages = "X-Dropped-Messages"
+
+// answerShare is the part of the context, one in so many, that truncation leaves free for an answer that may be longer.
+const answerShare = 4
+
+// Fit is Prompt for a conversation that is to be answered: where it leaves no room in the context, its oldest turns are left out, if t says
+// so. The answer has p.MaxTokens, and at most a part of the context, for its room. The answer's header and the request's Dropped tell how
+// many messages were left out.
+func (m *Model) Fit(ctx context.Context, history []llama.Message, p *llama.Params, t Truncation, names Names) ([]llama.Token, error) {
+	if t.Or(m.desk) != "auto" || m.Context == 0 {
+		return m.Prompt(ctx, history, p.Template, names)
+	}
+	room := m.Context / answerShare
+	if p.MaxTokens > 0 {
+		room = min(room, p.MaxTokens)
+	}
+	return m.prompt(ctx, names, func() ([]llama.Token, error) {
+		tokenizer := m.Model.Tokenizer()
+		if tokens, err := tokenizer.Template(history, p.Template); err == nil && len(tokens) <= m.Context-room {
+			return tokens, nil
+		}
+		rest, err := tokenizer.DropTurns(history, p.Template, m.Context-room)
+		if errors.Is(err, llama.ErrContextFull) {
+			rest, err = tokenizer.DropTurns(history, p.Template, m.Context-1) // a short answer is better than none
+		}
+		if err != nil {
+			return nil, m.lastTurn(err, names)
+		}
+		m.request.drop(len(history) - len(rest))
+		return tokenizer.Template(rest, p.Template)
+	})
+}
+
+// lastTurn returns the error of a conversation of which nothing more can be left out.
+func (m *Model) lastTurn(err error, names Names) error {
+	full, ok := errors.AsType[*llama.ContextFullError](err)
+	if !ok {
+		return err
+	}
+	return &wire.Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Param: names["prompt"], Err: err,
+		Message: fmt.Sprintf("the instructions and the last turn have %d tokens, and %d fit this model's context: nothing else can be left out",
+			full.Want, m.Context-1)}
+}
+
+// drop notes that messages of the conversation were left out.
+func (r *Request) drop(messages int) {
+	if messages == 0 {
+		return
+	}
+	r.Dropped = messages
+	r.Log.Info("the conversation is too long, and its oldest turns are left out", slog.Int("messages", messages))
+	if r.Header != nil {
+		r.Header.Set(DroppedMessages, strconv.Itoa(messages))
+	}
+}
