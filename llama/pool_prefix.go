@@ -15,6 +15,7 @@ type conversation struct {
 	scope     string        // Params.Scope of its answer: conversations of other scopes use nothing of it, and it nothing of them
 	tokens    []Token       // while it is answered: the prompt; afterwards all tokens in the cache
 	computed  int           // how many of tokens are in the cache or, while there is no session yet, are expected to be in its cache
+	seeking   bool          // its goroutine is in find: it may be waiting for another conversation
 	prompting bool          // computed may still grow
 	spoilt    bool          // slots were evicted: what the cache holds is of no use for other conversations
 	changed   chan struct{} // closed when computed or prompting changes; nil: nobody waits for that
@@ -58,8 +59,8 @@ const (
 // tokens, so that with a policy that keeps one nothing is forked; but what was recorded of a whole conversation is what a new
 // session would have recorded.
 //
-// c waits only for conversations that come before it in busy, so that no two wait for each other; and only where the other one is
-// not behind what c can begin with at once.
+// c waits only for conversations that wait for nothing any more, and for those that come before it in busy, so that no two wait for
+// each other; and only if the other one is not behind what c can begin with at once.
 func (p *Pool) longest(c *conversation) (from *conversation, n int, how source) {
 	want := c.tokens[:len(c.tokens)-1]
 	for _, e := range p.idle {
@@ -83,8 +84,13 @@ func (p *Pool) longest(c *conversation) (from *conversation, n int, how source) 
 	}
 	now := n
 	atLeast = n + leastShared
-	for _, e := range p.busy[:slices.Index(p.busy, c)] {
-		if e.scope != c.scope || !e.prompting || e.spoilt || e.computed < now {
+	before := true // e comes before c in busy
+	for _, e := range p.busy {
+		if e == c {
+			before = false
+			continue
+		}
+		if e.seeking && !before || e.scope != c.scope || !e.prompting || e.spoilt || e.computed < now {
 			continue
 		}
 		if shared := commonPrefix(want, e.tokens); shared >= atLeast {
@@ -140,6 +146,8 @@ func (p *Pool) find(ctx context.Context, c *conversation) (*Session, source, err
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.busy = append(p.busy, c)
+	c.seeking = true
+	defer func() { c.seeking = false }()
 	for {
 		if p.closed {
 			return nil, fromNothing, ErrClosed
