@@ -26,18 +26,7 @@ func (c *compiler) branch(n *node, sh *shape, forms *[]form) {
 		best := -1
 		for i := 0; i < len(sh.choices); i++ {
 			ch := &sh.choices[i]
-			kept := ch.alts[:0:0]
-			settled := false
-			for _, a := range ch.alts {
-				possible, implied := c.weigh(sh, &a)
-				if implied {
-					settled = true
-					break
-				}
-				if possible {
-					kept = append(kept, a)
-				}
-			}
+			kept, settled := c.narrow(sh, ch.alts)
 			if settled {
 				sh.choices = slices.Delete(sh.choices, i, i+1)
 				i--
@@ -83,9 +72,26 @@ func (c *compiler) branch(n *node, sh *shape, forms *[]form) {
 	c.finish(n, sh, forms)
 }
 
+// narrow returns those of some alternatives that may be true, and whether one of them is true already.
+func (c *compiler) narrow(sh *shape, alts []alternative) (kept []alternative, settled bool) {
+	kept = alts // which copies of the shape share
+	for i := range alts {
+		possible, implied := c.weigh(sh, &alts[i])
+		switch {
+		case implied:
+			return kept, true
+		case !possible && len(kept) == len(alts):
+			kept = slices.Clone(alts[:i])
+		case possible && len(kept) < len(alts):
+			kept = append(kept, alts[i])
+		}
+	}
+	return kept, false
+}
+
 // weigh tells whether an alternative may be true, and whether it is true already. It sees what is easy to see.
 func (c *compiler) weigh(sh *shape, a *alternative) (possible, implied bool) {
-	c.spend(1 + len(a.lits) + len(a.require))
+	c.spend(2 + len(a.lits) + len(a.require))
 	possible, implied = true, a.demand == nil
 	for _, l := range a.lits {
 		if sh.seen.has(l ^ 1) {
