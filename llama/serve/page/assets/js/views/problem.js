@@ -32,7 +32,7 @@ const titles = {
 // fullness says what helps where a conversation is too long.
 const fullness = (way) =>
   way
-    ? 'It can go on without the oldest messages, which stay here and are no longer read to it'
+    ? 'It can go on without the oldest messages. They stay here, and the model no longer reads them'
     : 'The last message is too long by itself: make it shorter, or begin a new conversation';
 
 // ended is a message as a sentence that another may follow.
