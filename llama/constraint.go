@@ -9,6 +9,24 @@ type Constraint interface {
 	Start() Matcher
 }
 
+// TokenizerConstraint is a Constraint that was made for the vocabulary of one tokenizer, as those of package constrain are. Sessions and pools
+// ask it once before an answer and refuse it with a *ParamError if it is for another vocabulary. A Constraint without the method is used
+// with any model.
+type TokenizerConstraint interface {
+	Constraint
+	// MadeFor reports whether the constraint can be used with a tokenizer: whether each token of it has the number and the text that the
+	// constraint knows.
+	MadeFor(t *Tokenizer) bool
+}
+
+// checkConstraint refuses a constraint that was made for another vocabulary.
+func checkConstraint(c Constraint, t *Tokenizer) error {
+	if made, ok := c.(TokenizerConstraint); ok && !made.MadeFor(t) {
+		return &ParamError{"Params.Constraint", "made for another tokenizer", "one that was made with this model's Tokenizer, or with one of an equal vocabulary"}
+	}
+	return nil
+}
+
 // Matcher follows one answer and knows what may come next in it. One goroutine at a time uses it, not always the same one.
 type Matcher interface {
 	// Allowed replaces what set holds by the tokens that may come next, and notes with SetEnd whether the answer may end here. At

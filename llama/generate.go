@@ -253,7 +253,7 @@ func (s *Session) pieces(call func(yield func(Piece) bool) (Piece, error)) iter.
 // in prompt. fresh tells that the answer is a text of its own, as a message is, and not the continuation of the prompt's text.
 // Where generate returns an error, it also returns the piece to deliver beside that error.
 func (s *Session) generate(ctx context.Context, prompt []Token, reused int, p Params, fresh bool, yield func(Piece) bool) (Piece, error) {
-	if err := p.validate(); err != nil {
+	if err := p.validate(s.sequence.model.tokenizer); err != nil {
 		return Piece{}, err
 	}
 	tools, err := p.Template.toolNames()

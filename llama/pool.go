@@ -215,7 +215,7 @@ func (p *Pool) pieces(ctx context.Context, params Params, fresh bool, render fun
 
 // prepare returns the prompt, if a new session would take it.
 func (p *Pool) prepare(params Params, render func() ([]Token, error)) ([]Token, error) {
-	if err := params.validate(); err != nil {
+	if err := params.validate(p.model.tokenizer); err != nil {
 		return nil, err
 	}
 	prompt, err := render()

@@ -80,8 +80,8 @@ func (f LogitMaskFunc) Apply(generated []Token, logits []float32) error { return
 // penaltyWindow is how many of the latest tokens RepeatPenalty looks at.
 const penaltyWindow = 64
 
-// validate refuses values that have no meaning.
-func (p *Params) validate() error {
+// validate refuses values that have no meaning, at all or for a model with tokenizer t.
+func (p *Params) validate(t *Tokenizer) error {
 	finite := func(v float32) bool { return !math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0) }
 	for _, f := range []struct {
 		name  string
@@ -104,6 +104,9 @@ func (p *Params) validate() error {
 		}
 	}
 	if _, err := p.Template.toolNames(); err != nil {
+		return err
+	}
+	if err := checkConstraint(p.Constraint, t); err != nil {
 		return err
 	}
 	return checkStops(p.Stop)

@@ -307,11 +307,11 @@ func TestParamsAreChecked(t *testing.T) {
 		{MaxTokens: -1}, {TopK: -1}, {Temperature: -1}, {Temperature: nan}, {TopP: 2}, {TopP: nan}, {MinP: -0.1},
 		{RepeatPenalty: -1}, {FrequencyPenalty: nan}, {PresencePenalty: nan}, {Logprobs: -1}, {Stop: []string{"a", ""}},
 	} {
-		if err := p.validate(); err == nil {
+		if err := p.validate(nil); err == nil {
 			t.Errorf("%+v passed", p)
 		}
 	}
-	if err := new(Params).validate(); err != nil {
+	if err := new(Params).validate(nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -98,12 +98,30 @@ func (c *compiler) finishArray(n *node, sh *shape, forms *[]form) {
 		c.tooComplex(c.list[n.lits[0]>>1], "prefixItems")
 	}
 	own = min(own, sh.maxItems)
+	single := map[int][]int{} // the rules of one element, and those of more, as places in sh.elements in ascending order
+	var wide []int
+	for i, e := range sh.elements {
+		if e.from == e.to {
+			single[e.from] = append(single[e.from], i)
+		} else {
+			wide = append(wide, i)
+		}
+	}
 	lits := func(i int) []lit {
-		var lits []lit
-		for _, e := range sh.elements {
-			if e.from <= i && i <= e.to {
-				lits = append(lits, e.is)
+		c.spend(1 + len(wide))
+		var about []int
+		for _, e := range wide {
+			if sh.elements[e].from <= i && i <= sh.elements[e].to {
+				about = append(about, e)
 			}
+		}
+		if own := single[i]; own != nil {
+			about = append(about, own...)
+			slices.Sort(about)
+		}
+		lits := make([]lit, len(about), len(about)+1)
+		for k, e := range about {
+			lits[k] = sh.elements[e].is
 		}
 		return lits
 	}

@@ -1,23 +1,22 @@
 package jsonschema
 
-import (
-	"slices"
-)
-
 // assume makes a lit true. It returns false if that cannot be.
 func (c *compiler) assume(sh *shape, l lit) bool {
-	if slices.Contains(sh.seen, l) {
+	s := c.list[l>>1]
+	c.spend(1)
+	if sh.seen.has(l) {
 		return true
 	}
-	if slices.Contains(sh.seen, l^1) {
+	if sh.seen.has(l ^ 1) {
 		return false
 	}
-	sh.seen = append(sh.seen, l)
-	s := c.list[l>>1]
+	sh.seen.add(l)
+	c.deeper(s)
+	defer c.shallower()
 	if l&1 == 0 {
 		return c.assumeIs(sh, s)
 	}
-	if c.isLoose(s, 0) {
+	if s.loose {
 		return true
 	}
 	return c.assumeNot(sh, s)
@@ -28,14 +27,15 @@ func (c *compiler) only(like *schema, v *value) *schema {
 	if s, ok := c.singles[v]; ok {
 		return s
 	}
-	s := c.add(like, func(s *schema) { s.enums, s.single = [][]*value{{v}}, true })
+	s := c.add(like, func(s *schema) { s.enums, s.single = []*valueList{{values: []*value{v}}}, true })
 	c.singles[v] = s
 	return s
 }
 
 // differ adds the ways in which an array or object is not the one that s allows.
 func (c *compiler) differ(ch *choice, s *schema) {
-	v := s.enums[0][0]
+	v := s.enums[0].values[0]
+	c.spend(1 + len(v.items) + len(v.members))
 	if v.kind == array {
 		n := len(v.items)
 		ch.alts = append(ch.alts, alternative{demand: func(sh *shape) bool { sh.minItems = max(sh.minItems, n+1); return true }})
@@ -62,19 +62,6 @@ func (c *compiler) differ(ch *choice, s *schema) {
 		sh.some = append(sh.some, someMember{keys{kind: keyRest, of: names}, is(c.always)})
 		return true
 	}})
-}
-
-// isLoose tells whether s allows more than it says.
-func (c *compiler) isLoose(s *schema, depth int) bool {
-	if s.inexact || !c.lossy || depth > 100 {
-		return s.inexact
-	}
-	for _, t := range s.applicators {
-		if c.isLoose(t, depth+1) {
-			return true
-		}
-	}
-	return s.not != nil && c.isLoose(s.not, depth+1)
 }
 
 // assumeIs adds what s says.
@@ -136,7 +123,7 @@ func (c *compiler) exactlyOne(s *schema, of int) choice {
 	for i, u := range may {
 		a := alternative{lits: []lit{is(u)}}
 		for j, v := range may {
-			if i != j && !c.disjoint(u, v, of) {
+			if c.spend(1); i != j && !c.disjoint(u, v, of) {
 				a.lits = append(a.lits, isNot(v))
 			}
 		}
@@ -147,6 +134,7 @@ func (c *compiler) exactlyOne(s *schema, of int) choice {
 
 // disjoint tells whether it is easy to see that no array, or object, is of both schemas.
 func (c *compiler) disjoint(s, t *schema, of int) bool {
+	c.spend(1)
 	if s == t {
 		return false
 	}
@@ -164,7 +152,7 @@ func (c *compiler) assumeNot(sh *shape, s *schema) bool {
 	add := func(lits ...lit) { ch.alts = append(ch.alts, alternative{lits: lits}) }
 	if len(s.enums) > 0 {
 		var none []lit
-		for _, v := range s.enums[0] {
+		for _, v := range s.enums[0].values {
 			if typeOf(v) == t {
 				none = append(none, isNot(c.only(s, v)))
 			}

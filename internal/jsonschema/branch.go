@@ -17,24 +17,16 @@ func (c *compiler) expand(n *node, of int) []form {
 	return forms
 }
 
+// shapeSteps is how much work a copy of a shape is.
+const shapeSteps = 16
+
 // branch follows the choices that are left, the narrowest first.
 func (c *compiler) branch(n *node, sh *shape, forms *[]form) {
 	for {
 		best := -1
 		for i := 0; i < len(sh.choices); i++ {
 			ch := &sh.choices[i]
-			kept := ch.alts[:0:0]
-			settled := false
-			for _, a := range ch.alts {
-				possible, implied := c.weigh(sh, &a)
-				if implied {
-					settled = true
-					break
-				}
-				if possible {
-					kept = append(kept, a)
-				}
-			}
+			kept, settled := c.narrow(sh, ch.alts)
 			if settled {
 				sh.choices = slices.Delete(sh.choices, i, i+1)
 				i--
@@ -66,6 +58,7 @@ func (c *compiler) branch(n *node, sh *shape, forms *[]form) {
 			if c.work++; c.work > maxWork {
 				c.tooComplex(ch.s, ch.keyword)
 			}
+			c.spend(shapeSteps + len(sh.choices) + (len(sh.seen.list)+len(sh.required.list))/fewRules)
 			next := sh.clone()
 			if c.take(next, a) && c.plausible(next) {
 				c.branch(n, next, forms)
@@ -79,17 +72,35 @@ func (c *compiler) branch(n *node, sh *shape, forms *[]form) {
 	c.finish(n, sh, forms)
 }
 
+// narrow returns those of some alternatives that may be true, and whether one of them is true already.
+func (c *compiler) narrow(sh *shape, alts []alternative) (kept []alternative, settled bool) {
+	kept = alts // which copies of the shape share
+	for i := range alts {
+		possible, implied := c.weigh(sh, &alts[i])
+		switch {
+		case implied:
+			return kept, true
+		case !possible && len(kept) == len(alts):
+			kept = slices.Clone(alts[:i])
+		case possible && len(kept) < len(alts):
+			kept = append(kept, alts[i])
+		}
+	}
+	return kept, false
+}
+
 // weigh tells whether an alternative may be true, and whether it is true already. It sees what is easy to see.
 func (c *compiler) weigh(sh *shape, a *alternative) (possible, implied bool) {
+	c.spend(2 + len(a.lits) + len(a.require))
 	possible, implied = true, a.demand == nil
 	for _, l := range a.lits {
-		if slices.Contains(sh.seen, l^1) {
+		if sh.seen.has(l ^ 1) {
 			return false, false
 		}
-		implied = implied && slices.Contains(sh.seen, l)
+		implied = implied && sh.seen.has(l)
 	}
 	for _, name := range a.require {
-		if !slices.Contains(sh.required, name) {
+		if !sh.required.has(name) {
 			implied = false
 			if !slices.Contains(a.is, isNot(c.always)) && slices.Contains(c.memberLits(sh, name), isNot(c.always)) {
 				return false, false
@@ -101,7 +112,7 @@ func (c *compiler) weigh(sh *shape, a *alternative) (possible, implied bool) {
 	}
 	c.work++
 	lits := c.memberLits(sh, a.name)
-	if slices.Contains(sh.required, a.name) || slices.Contains(a.require, a.name) {
+	if sh.required.has(a.name) || slices.Contains(a.require, a.name) {
 		if c.sureEmpty(c.node(append(slices.Clip(lits), a.is...)...)) {
 			return false, false
 		}
@@ -118,10 +129,10 @@ func (c *compiler) take(sh *shape, a alternative) bool {
 		return false
 	}
 	for _, name := range a.require {
-		require(sh, name)
+		sh.required.add(name)
 	}
 	for _, l := range a.is {
-		sh.members = append(sh.members, memberRule{keys{kind: keyNamed, name: a.name}, l})
+		sh.members.add(memberRule{keys{kind: keyNamed, name: a.name}, l})
 	}
 	for _, l := range a.lits {
 		if !c.assume(sh, l) {
@@ -133,12 +144,12 @@ func (c *compiler) take(sh *shape, a alternative) bool {
 
 // plausible tells whether it is not easy to see that no value has the shape.
 func (c *compiler) plausible(sh *shape) bool {
-	for _, name := range sh.required {
+	for _, name := range sh.required.list {
 		if c.sureEmpty(c.node(c.memberLits(sh, name)...)) {
 			return false
 		}
 	}
-	if sh.of == ofArrays && sh.minItems > sh.maxItems || sh.of == ofObjects && (sh.minMembers > sh.maxMembers || len(sh.required) > sh.maxMembers) {
+	if sh.of == ofArrays && sh.minItems > sh.maxItems || sh.of == ofObjects && (sh.minMembers > sh.maxMembers || len(sh.required.list) > sh.maxMembers) {
 		return false
 	}
 	return true

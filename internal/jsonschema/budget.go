@@ -10,6 +10,7 @@ import "context"
 type Budget struct {
 	ctx   context.Context
 	spent int
+	most  int
 }
 
 // maxSteps is how many steps there are in a Budget.
@@ -19,7 +20,7 @@ const maxSteps = 6_000_000
 const patience = 4096
 
 // NewBudget returns a Budget of which nothing is spent yet.
-func NewBudget(ctx context.Context) *Budget { return &Budget{ctx: ctx} }
+func NewBudget(ctx context.Context) *Budget { return &Budget{ctx: ctx, most: maxSteps} }
 
 // Spent returns how many steps were taken.
 func (b *Budget) Spent() int { return b.spent }
@@ -30,5 +31,5 @@ func (b *Budget) spend(steps int) (ok bool, err error) {
 	if b.spent += steps; b.spent/patience != before/patience {
 		err = b.ctx.Err()
 	}
-	return b.spent <= maxSteps, err
+	return b.spent <= b.most, err
 }

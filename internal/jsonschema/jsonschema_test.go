@@ -198,7 +198,9 @@ func TestErrors(t *testing.T) {
 	for schema, want := range map[string]string{
 		``: "not JSON", `{"a": }`: "not JSON", `3`: "no schema", `{"properties": []}`: "/properties is not an object", `{"type": "text"}`: "/type is not a type",
 		`{"items": {"minimum": "1"}}`: "/items/minimum is not a number", `{"minLength": -1}`: "/minLength is not a count", `{"multipleOf": 0}`: "not above 0",
-		`{"$ref": "#/nowhere"}`: "leads nowhere", `{"$ref": "#"}`: "without end", `{"anyOf": [{"$ref": "#"}, {"type": "null"}]}`: "without end", `{"required": "a"}`: "array of strings",
+		`{"$ref": "#/nowhere"}`: "leads nowhere", `{"$ref": "#"}`: "without end", `{"anyOf": [{"$ref": "#"}, {"type": "null"}]}`: "without end",
+		`{"const":{},"if":{"$ref":"#"}}`: "without end", `{"const":{"a":1},"dependentSchemas":{"a":{"$ref":"#"}}}`: "without end",
+		`{"enum":[{"a":1}],"dependencies":{"a":{"allOf":[{"$ref":"#"}]}}}`: "without end", `{"required": "a"}`: "array of strings",
 		`false`: "no value satisfies", `{"type": "object", "required": ["a"], "properties": {"a": false}}`: "no value satisfies",
 		`{"$defs": {"n": {"type": "object", "properties": {"n": {"$ref": "#/$defs/n"}}, "required": ["n"]}}, "$ref": "#/$defs/n"}`: "no value satisfies",
 		`{"type": "array", "minItems": 2, "maxItems": 1}`:                                                                          "no value satisfies", strings.Repeat(`{"items":`, 2000) + `1` + strings.Repeat(`}`, 2000): "deep",

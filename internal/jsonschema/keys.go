@@ -27,6 +27,7 @@ const (
 
 // hasKey tells whether a name is in a set.
 func (c *compiler) hasKey(k keys, name string) bool {
+	c.spend(1)
 	switch k.kind {
 	case keyNamed:
 		return k.name == name
@@ -35,7 +36,13 @@ func (c *compiler) hasKey(k keys, name string) bool {
 	case keyNames:
 		return c.hasString(c.scalarsUnder(k.names).strings, name)
 	case keyUnevaluated:
-		for _, s := range k.by.schemas {
+		if k.by.named == nil {
+			k.by.fill()
+		}
+		if k.by.named[name] {
+			return false
+		}
+		for _, s := range k.by.patterned {
 			if !c.hasKey(keys{kind: keyRest, of: s}, name) {
 				return false
 			}

@@ -40,6 +40,7 @@ func (c *compiler) finishMatches(sh *shape, f *arrayForm, lits func(int) []lit, 
 	if len(m.rules) > maxMatches || states > maxStates {
 		c.tooComplex(m.rules[0].is, "contains")
 	}
+	c.spend(int(states) << len(m.rules)) // of settle
 	for i := range len(f.prefix) + 1 {
 		at := i
 		if i == len(f.prefix) {
@@ -59,7 +60,7 @@ func (c *compiler) finishMatches(sh *shape, f *arrayForm, lits func(int) []lit, 
 					possible = possible && at >= r.from && r.most > 0
 					all = append(all, l)
 				case r.most < unlimited && at >= r.from:
-					if l&1 == 0 && c.isLoose(r.is, 0) {
+					if l&1 == 0 && r.is.loose {
 						continue
 					}
 					all = append(all, l^1)

@@ -1,6 +1,7 @@
 package jsonschema
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/antigravity-go/antigravity/internal/grammar"
@@ -27,6 +28,9 @@ type node struct {
 	productive bool
 	emitted    bool
 	symbol     grammar.Symbol
+	rule       grammar.RuleID // of symbol, if it calls one
+	words      regular.Expr   // the scalars in rule
+	settled    []form         // the forms in rule
 }
 
 // form is a set of arrays or objects, as a rule of a grammar can describe it.
@@ -45,12 +49,28 @@ const (
 	ofObjects
 )
 
+// nodeSteps is how much work a new node is.
+const nodeSteps = 16
+
 // node returns the node of some lits.
 func (c *compiler) node(lits ...lit) *node {
 	truth := is(c.always)
+	c.spend(2 + len(lits)/8)
 	kept := make([]lit, 0, len(lits))
+	var known map[lit]bool // kept, if there are many
+	has := func(l lit) bool { return slices.Contains(kept, l) }
+	if len(lits) > fewElements {
+		known = make(map[lit]bool, len(lits))
+		has = func(l lit) bool {
+			if known[l] {
+				return true
+			}
+			known[l] = true
+			return false
+		}
+	}
 	for _, l := range lits {
-		if s := c.list[l>>1]; l != truth && !slices.Contains(kept, l) && !(l&1 == 0 && s.trivial) && !(l&1 != 0 && s.never) {
+		if s := c.list[l>>1]; l != truth && !has(l) && !(l&1 == 0 && s.trivial) && !(l&1 != 0 && s.never) {
 			kept = append(kept, l)
 		}
 	}
@@ -69,6 +89,7 @@ func (c *compiler) node(lits ...lit) *node {
 	if len(c.order) >= maxNodes {
 		c.tooComplex(c.list[kept[0]>>1], "allOf")
 	}
+	c.spend(nodeSteps)
 	n := &node{lits: kept}
 	c.nodes[string(c.key)] = n
 	c.order = append(c.order, n)
@@ -79,6 +100,7 @@ func (c *compiler) node(lits ...lit) *node {
 func (c *compiler) scalarsIn(n *node) scalars {
 	if !n.hasScalars {
 		n.scalars, n.hasScalars = allScalars, true
+		c.spend(len(n.lits))
 		for _, l := range n.lits {
 			n.scalars = c.and(n.scalars, c.scalarsUnder(l))
 		}
@@ -102,9 +124,8 @@ func (c *compiler) sureEmpty(n *node) bool {
 	case begun:
 		return false
 	}
-	if n.empty = begun; len(n.lits) > 0 {
-		c.here = c.list[n.lits[0]>>1]
-	}
+	n.empty = begun
+	c.from(n)
 	n.isEmpty = !c.someScalar(c.scalarsIn(n)) && !c.someForm(n, ofObjects) && !c.someForm(n, ofArrays)
 	n.empty = done
 	return n.isEmpty
@@ -119,7 +140,9 @@ func (c *compiler) someForm(n *node, of int) bool {
 func (c *compiler) formsOf(n *node, of int) []form {
 	if n.known[of] == untouched {
 		n.known[of] = begun
+		c.deeper(cmp.Or(c.here, c.always))
 		n.forms[of] = c.expand(n, of)
+		c.shallower()
 		n.known[of] = done
 	}
 	return n.forms[of]
@@ -151,52 +174,52 @@ func (c *compiler) reach(root *node) {
 // findProductive finds out which of the reached nodes have a value. A node has one if it has a scalar, or a form whose necessary
 // parts have values: the smallest set of nodes for which that is true.
 func (c *compiler) findProductive() {
-	type user struct {
-		n *node
-		f form
-	}
-	users := map[*node][]user{}
-	var ready []*node
-	settle := func(n *node, f form) {
-		if !n.productive && f.settle() {
-			n.productive = true
-			ready = append(ready, n)
-		}
-	}
+	var forms []*candidate
+	users := map[*node][]*candidate{}
 	for _, n := range c.order {
 		if !n.reached {
 			continue
 		}
-		if len(n.lits) > 0 {
-			c.here = c.list[n.lits[0]>>1]
-		}
-		if c.someScalar(n.scalars) {
-			n.productive = true
-			ready = append(ready, n)
+		c.from(n)
+		if n.productive = c.someScalar(n.scalars); n.productive {
 			continue
 		}
-		for _, forms := range n.forms {
-			for _, f := range forms {
-				f.below(func(m *node) { users[m] = append(users[m], user{n, f}) })
+		for _, list := range n.forms {
+			for _, f := range list {
+				u := &candidate{n: n, f: f, waiting: true}
+				forms = append(forms, u)
+				f.below(func(m *node) {
+					u.size++
+					users[m] = append(users[m], u)
+				})
 			}
 		}
 	}
-	for _, n := range c.order {
-		if n.reached && !n.productive {
-			for _, forms := range n.forms {
-				for _, f := range forms {
-					settle(n, f)
-				}
+	// A form is asked again when a node that it has, and that had no value, has one; however many did meanwhile, it is asked once.
+	for len(forms) > 0 {
+		u := forms[0]
+		forms, u.waiting = forms[1:], false
+		c.from(u.n)
+		c.spend(1 + u.size)
+		if u.n.productive || !u.f.settle() {
+			continue
+		}
+		u.n.productive = true
+		for _, v := range users[u.n] {
+			if !v.waiting && !v.n.productive {
+				v.waiting = true
+				forms = append(forms, v)
 			}
 		}
 	}
-	for len(ready) > 0 {
-		n := ready[len(ready)-1]
-		ready = ready[:len(ready)-1]
-		for _, u := range users[n] {
-			settle(u.n, u.f)
-		}
-	}
+}
+
+// candidate is a form that may be why a node has a value.
+type candidate struct {
+	n       *node
+	f       form
+	size    int  // nodes below
+	waiting bool // it is to be asked
 }
 
 // symbol returns what stands for the values of n in the grammar.
@@ -218,17 +241,34 @@ func (c *compiler) symbol(n *node) grammar.Symbol {
 		n.symbol = grammar.Text(words)
 		return n.symbol
 	}
-	id := c.g.Add(nil)
-	n.symbol = grammar.Call(id, 0)
-	var all grammar.Alternatives
-	if words != regular.None {
-		all = append(all, []grammar.Symbol{grammar.Text(words)})
-	}
-	for _, f := range forms {
-		all = append(all, []grammar.Symbol{f.rule(c)})
-	}
-	c.g.Define(id, all)
+	n.rule, n.settled, n.words = c.g.Add(nil), forms, words
+	n.symbol = grammar.Call(n.rule, 0)
+	c.undefined = append(c.undefined, n)
 	return n.symbol
+}
+
+// define makes the rules of the nodes that symbol was asked for.
+func (c *compiler) define() {
+	for len(c.undefined) > 0 {
+		n := c.undefined[0]
+		c.undefined = c.undefined[1:]
+		c.from(n)
+		var all grammar.Alternatives
+		if n.words != regular.None {
+			all = append(all, []grammar.Symbol{grammar.Text(n.words)})
+		}
+		for _, f := range n.settled {
+			all = append(all, []grammar.Symbol{f.rule(c)})
+		}
+		c.g.Define(n.rule, all)
+	}
+}
+
+// from notes that what is being compiled comes from the schemas of n.
+func (c *compiler) from(n *node) {
+	if len(n.lits) > 0 {
+		c.here = c.list[n.lits[0]>>1]
+	}
 }
 
 // append adds the symbol of n to a sequence that ends with an expression. The two stay apart, also where n is an expression: what is

@@ -1,6 +1,7 @@
 package jsonschema
 
 import (
+	"cmp"
 	"math/big"
 	"slices"
 	"strconv"
@@ -13,15 +14,41 @@ import (
 // numberSet is a set of numbers.
 type numberSet struct {
 	kind  setKind
-	set   numbers.Set  // of setSimple
-	texts []numeral    // of setFinite
-	expr  regular.Expr // of setExpr: all plain decimals of its numbers, and perhaps other writings of them
+	set   numbers.Set    // of setSimple
+	texts []numeral      // of setFinite
+	index map[int32]bool // of texts, by numeral.same, where there are many
+	expr  regular.Expr   // of setExpr: all plain decimals of its numbers, and perhaps other writings of them
 }
 
 // numeral is a number and how a schema writes it.
 type numeral struct {
 	value *big.Rat
 	text  string
+	same  int32 // source.same
+}
+
+// numeral returns the number that a value is; ok is false for one that is none, or has too many digits.
+func (c *compiler) numeral(v *value) (n numeral, ok bool) {
+	r := rational(v)
+	if r == nil {
+		return n, false
+	}
+	return numeral{r, v.text, c.source.same(v)}, true
+}
+
+// listed returns the set of some numbers, each of which comes once.
+func listed(texts []numeral) numberSet {
+	if len(texts) == 0 {
+		return numberSet{}
+	}
+	a := numberSet{kind: setFinite, texts: texts}
+	if len(texts) > fewMembers {
+		a.index = make(map[int32]bool, len(texts))
+		for _, n := range texts {
+			a.index[n.same] = true
+		}
+	}
+	return a
 }
 
 // setKind tells how a set of numbers or of strings is held. The simpler ones keep what most schemas need out of the arena.
@@ -48,7 +75,8 @@ func rational(v *value) *big.Rat {
 }
 
 // bound reads a keyword that bounds numbers.
-func bound(c *compiler, s *schema, all, v *value, path, name string) {
+func bound(c *compiler, s *schema, all, v *value, path *place) {
+	name := path.token
 	if s.number == nil {
 		s.number = &numbers.Set{}
 	}
@@ -107,27 +135,36 @@ func (c *compiler) numbersOf(s *schema) numberSet {
 		}
 	}
 	for _, list := range s.enums {
-		some := numberSet{kind: setFinite}
-		for _, v := range list {
-			if v.kind != number {
-				continue
-			}
-			r := rational(v)
-			if r == nil {
-				c.unsupported(s, "enum", "%.40s has too many digits", v.text)
-				continue
-			}
-			if !slices.ContainsFunc(some.texts, func(n numeral) bool { return n.value.Cmp(r) == 0 }) {
-				some.texts = append(some.texts, numeral{r, v.text})
-			}
-		}
-		if len(some.texts) == 0 {
-			return numberSet{}
-		}
-		n = c.andNumbers(n, some)
+		n = c.andNumbers(n, c.numbersAmong(s, list.values))
 	}
 	return n
 }
+
+// numbersAmong returns the numbers in an enumeration of s.
+func (c *compiler) numbersAmong(s *schema, values []*value) numberSet {
+	var texts []numeral
+	seen := map[int32]bool{}
+	for _, v := range values {
+		c.spend(1)
+		if v.kind != number {
+			continue
+		}
+		n, ok := c.numeral(v)
+		if !ok {
+			c.unsupported(s, "enum", "%.40s has too many digits", v.text)
+			continue
+		}
+		c.spend(numberSteps)
+		if !seen[n.same] {
+			seen[n.same] = true
+			texts = append(texts, n)
+		}
+	}
+	return listed(texts)
+}
+
+// numberSteps is how much work it is to read a number or to write one.
+const numberSteps = 10
 
 func (c *compiler) andNumbers(a, b numberSet) numberSet {
 	switch {
@@ -136,42 +173,62 @@ func (c *compiler) andNumbers(a, b numberSet) numberSet {
 	case b.kind == setNone || a.kind == setAll:
 		return b
 	case a.kind == setSimple && b.kind == setSimple:
+		c.spend(numberSteps)
 		a.set = a.set.And(b.set)
+		if m := a.set.MultipleOf; m != nil && m.Num().BitLen()+m.Denom().BitLen() > maxBits {
+			c.refuseMultiple("the number that all of them are multiples of has too many digits")
+		}
+		return a
+	case a.kind == setFinite && b.kind == setFinite && len(a.texts) == len(b.texts) && &a.texts[0] == &b.texts[0]: // references to one enumeration
 		return a
 	case b.kind == setFinite:
 		a, b = b, a
 		fallthrough
 	case a.kind == setFinite:
-		out := numberSet{kind: setFinite}
+		kept := make([]numeral, 0, len(a.texts))
 		for _, n := range a.texts {
-			if c.hasNumber(b, n.value) {
-				out.texts = append(out.texts, n)
+			if c.hasNumber(b, n) {
+				kept = append(kept, n)
 			}
 		}
-		if len(out.texts) == 0 {
-			return numberSet{}
-		}
-		return out
+		return listed(kept)
 	}
 	return numberSet{kind: setExpr, expr: c.r.And(c.numberExpr(a, true), c.numberExpr(b, true))}
 }
 
-func (c *compiler) orNumbers(a, b numberSet) numberSet {
-	switch {
-	case a.kind == setNone || b.kind == setAll:
-		return b
-	case b.kind == setNone || a.kind == setAll:
-		return a
-	case a.kind == setFinite && b.kind == setFinite:
-		out := numberSet{kind: setFinite, texts: slices.Clone(a.texts)}
-		for _, n := range b.texts {
-			if !c.hasNumber(a, n.value) {
-				out.texts = append(out.texts, n)
+// orNumbers returns the numbers that are in any of some sets.
+func (c *compiler) orNumbers(sets ...numberSet) numberSet {
+	var texts []numeral
+	var others []numberSet
+	seen := map[int32]bool{}
+	for _, a := range sets {
+		switch a.kind {
+		case setNone:
+		case setAll:
+			return a
+		case setFinite:
+			c.spend(len(a.texts))
+			for _, n := range a.texts {
+				if !seen[n.same] {
+					seen[n.same] = true
+					texts = append(texts, n)
+				}
 			}
+		default:
+			others = append(others, a)
 		}
-		return out
 	}
-	return numberSet{kind: setExpr, expr: c.r.Or(c.numberExpr(a, true), c.numberExpr(b, true))}
+	switch {
+	case len(others) == 0:
+		return listed(texts)
+	case len(others) == 1 && texts == nil:
+		return others[0]
+	}
+	list := make([]regular.Expr, 0, len(others)+1)
+	for _, a := range others {
+		list = append(list, c.numberExpr(a, true))
+	}
+	return numberSet{kind: setExpr, expr: c.r.Or(append(list, c.numberExpr(listed(texts), true))...)}
 }
 
 func (c *compiler) notNumbers(a numberSet) numberSet {
@@ -181,20 +238,79 @@ func (c *compiler) notNumbers(a numberSet) numberSet {
 	case setAll:
 		return numberSet{}
 	}
-	return numberSet{kind: setExpr, expr: c.r.Minus(numbers.Plain(c.r), c.numberExpr(a, true))}
+	if c.plain == regular.None {
+		c.plain = numbers.Plain(c.r)
+	}
+	return numberSet{kind: setExpr, expr: c.r.Minus(c.plain, c.numberExpr(a, true))}
+}
+
+// oneNumber returns the numbers that are in exactly one of some sets, where a set that is loose may lack numbers that it says it has.
+func (c *compiler) oneNumber(sets []numberSet, loose []bool) numberSet {
+	var texts []numeral
+	finite := map[int32]tally{}
+	zero, one := numberSet{kind: setAll}, numberSet{}
+	var rest []int
+	for i, a := range sets {
+		if a.kind != setFinite {
+			rest = append(rest, i)
+			continue
+		}
+		c.spend(len(a.texts))
+		for _, n := range a.texts {
+			if finite[n.same] == (tally{}) {
+				texts = append(texts, n)
+			}
+			finite[n.same] = finite[n.same].with(loose[i])
+		}
+	}
+	for _, i := range rest {
+		is, isNot := sets[i], numberSet{kind: setAll}
+		if !loose[i] {
+			isNot = c.notNumbers(is)
+		}
+		one = c.orNumbers(c.andNumbers(one, isNot), c.andNumbers(zero, is))
+		zero = c.andNumbers(zero, isNot)
+	}
+	if texts == nil {
+		return one
+	}
+	kept := make([]numeral, 0, len(texts))
+	for _, n := range texts {
+		t := finite[n.same]
+		for _, i := range rest {
+			if c.hasNumber(sets[i], n) {
+				t = t.with(loose[i])
+			}
+		}
+		if t.one() {
+			kept = append(kept, n)
+		}
+	}
+	if one.kind != setNone {
+		one = c.andNumbers(one, c.notNumbers(listed(texts)))
+	}
+	return c.orNumbers(listed(kept), one)
 }
 
 // hasNumber tells whether a number belongs to a set.
-func (c *compiler) hasNumber(a numberSet, v *big.Rat) bool {
+func (c *compiler) hasNumber(a numberSet, n numeral) bool {
+	c.spend(1)
 	switch a.kind {
 	case setNone:
 		return false
 	case setAll:
 		return true
+	case setSimple:
+		c.spend(numberSteps)
+		return a.set.Has(n.value)
 	case setFinite:
-		return slices.ContainsFunc(a.texts, func(n numeral) bool { return n.value.Cmp(v) == 0 })
+		if a.index != nil {
+			return a.index[n.same]
+		}
+		return slices.ContainsFunc(a.texts, func(m numeral) bool { return m.same == n.same })
 	}
-	return c.r.Matches(c.numberExpr(a, true), numbers.Text(v))
+	c.spend(numberSteps)
+	return c.r.Matches(a.expr, numbers.Text(n.value))
 }
 
 // numberExpr returns the texts of the numbers of a set. With all it has every plain decimal of them; otherwise whole numbers have no
@@ -206,6 +322,7 @@ func (c *compiler) numberExpr(a numberSet, all bool) regular.Expr {
 	case setAll:
 		return c.l.Number
 	case setFinite:
+		c.spend(numberSteps * len(a.texts))
 		var list []regular.Expr
 		for _, n := range a.texts {
 			if all {
@@ -223,11 +340,20 @@ func (c *compiler) numberExpr(a numberSet, all bool) regular.Expr {
 	}
 	set := a.set
 	set.ZeroFraction = all || c.zeroFraction
+	c.spend(numberSteps)
 	e, err := numbers.Language(c.r, set)
 	if err != nil {
-		c.fail("%v", err)
+		c.refuseMultiple(err.Error())
 	}
 	return e
+}
+
+// maxBits bounds what numbers are to be multiples of.
+const maxBits = 4096
+
+// refuseMultiple ends the compilation: what several schemas say together, each of which alone can be promised, is too much.
+func (c *compiler) refuseMultiple(reason string) {
+	panic(failure{&UnsupportedError{"multipleOf", cmp.Or(c.here, c.always).path.String(), reason}})
 }
 
 // plainNumber returns a text that is the same for all writings of a number.

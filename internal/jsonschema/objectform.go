@@ -53,7 +53,8 @@ func (c *compiler) distribute(sh *shape, i int, open []someMember, names []strin
 		return
 	}
 	e := sh.some[i]
-	for _, name := range sh.required {
+	c.spend(len(sh.required.list) + len(names))
+	for _, name := range sh.required.list {
 		if c.hasKey(e.keys, name) && c.implied(c.memberLits(sh, name), e.is) {
 			c.distribute(sh, i+1, open, names, forms)
 			return
@@ -65,8 +66,8 @@ func (c *compiler) distribute(sh *shape, i int, open []someMember, names []strin
 				c.tooComplex(c.always, "not")
 			}
 			next := sh.clone()
-			require(next, name)
-			next.members = append(next.members, memberRule{keys{kind: keyNamed, name: name}, e.is})
+			next.required.add(name)
+			next.members.add(memberRule{keys{kind: keyNamed, name: name}, e.is})
 			if c.plausible(next) {
 				c.distribute(next, i+1, open, names, forms)
 			}
@@ -81,13 +82,15 @@ func (c *compiler) distribute(sh *shape, i int, open []someMember, names []strin
 
 // closed tells whether it is easy to see that there is no member but those that are named.
 func (c *compiler) closed(sh *shape) bool {
-	return slices.ContainsFunc(sh.members, func(m memberRule) bool {
+	c.spend(1 + len(sh.members.list)/fewRules)
+	return slices.ContainsFunc(sh.members.list, func(m memberRule) bool {
 		return m.keys.kind == keyRest && len(m.keys.of.byPattern) == 0 && c.sureEmpty(c.node(m.is))
 	})
 }
 
 // implied tells whether it is easy to see that l is true of all values of which lits are.
 func (c *compiler) implied(lits []lit, l lit) bool {
+	c.spend(1)
 	return l == is(c.always) || slices.Contains(lits, l) || c.sureEmpty(c.node(append(slices.Clip(lits), l^1)...))
 }
 
@@ -96,18 +99,19 @@ func (c *compiler) buildObject(sh *shape, open []someMember, names []string, for
 	f := &objectForm{least: sh.minMembers, most: sh.maxMembers, s: sh.counting}
 	byName := make(map[string][]lit, len(names))
 	var wide []memberRule
-	for _, m := range sh.members {
+	for _, m := range sh.members.list {
 		if m.keys.kind == keyNamed {
 			byName[m.keys.name] = append(byName[m.keys.name], m.is)
 		} else {
 			wide = append(wide, m)
 		}
 	}
-	required := make(map[string]bool, len(sh.required))
-	for _, name := range sh.required {
+	required := make(map[string]bool, len(sh.required.list))
+	for _, name := range sh.required.list {
 		required[name] = true
 	}
 	necessary := 0
+	c.spend(len(sh.members.list) + len(names)*(1+len(wide)+len(sh.names)))
 	for _, name := range names {
 		lits := byName[name]
 		for _, m := range wide {
@@ -165,6 +169,9 @@ func (c *compiler) findRest(sh *shape, f *objectForm, open []someMember, wide []
 	parts := []part{{names: stringSet{kind: setAll}}}
 	for _, l := range sh.names {
 		parts[0].names = c.andStrings(parts[0].names, c.scalarsUnder(l).strings)
+	}
+	if !c.someString(parts[0].names) {
+		return
 	}
 	split := func(set stringSet, change func(*part)) {
 		if set.kind == setAll {
@@ -259,33 +266,31 @@ func (c *compiler) propertyOrder(n *node, sh *shape) []string {
 	visited := map[*schema]bool{}
 	var visit func(s *schema)
 	visit = func(s *schema) {
-		if visited[s] || !slices.Contains(sh.seen, is(s)) {
+		if visited[s] {
 			return
 		}
 		visited[s] = true
+		c.deeper(s)
+		defer c.shallower()
+		c.spend(len(s.properties))
 		for _, p := range s.properties {
 			add(p.name)
 		}
-		for _, t := range s.applicators {
+		for _, t := range c.trueOf(sh, s) {
 			visit(t)
-		}
-		for _, need := range s.needs {
-			if need.is != nil {
-				visit(need.is)
-			}
 		}
 	}
 	for _, l := range n.lits {
-		if l&1 == 0 {
+		if l&1 == 0 && sh.seen.has(l) {
 			visit(c.list[l>>1])
 		}
 	}
-	for _, m := range sh.members {
+	for _, m := range sh.members.list {
 		if m.keys.kind == keyNamed {
 			add(m.keys.name)
 		}
 	}
-	for _, name := range sh.required {
+	for _, name := range sh.required.list {
 		add(name)
 	}
 	return names
@@ -342,3 +347,37 @@ func (f *objectForm) measure() {
 // usable tells whether a member may come, whose names are those of some demands and that fulfils some, when some demands are fulfilled. It could repeat the name of the member that fulfilled a
 // demand and take its place: then it must fulfil it too.
 func usable(flags int, in, gives uint8) bool { return flags&int(in&^gives) == 0 }
+
+// trueOf returns the schemas below s, for the same value, that sh says are true of it, in the order in which they are written.
+func (c *compiler) trueOf(sh *shape, s *schema) (list []*schema) {
+	c.spend(1)
+	if len(s.applicators) <= fewElements+len(sh.seen.list) {
+		c.spend(len(s.applicators))
+		for _, t := range s.applicators {
+			if sh.seen.has(is(t)) {
+				list = append(list, t)
+			}
+		}
+	} else { // one of the many alternatives of an anyOf
+		if s.places == nil {
+			c.spend(len(s.applicators))
+			s.places = make(map[*schema]int, len(s.applicators))
+			for i, t := range s.applicators {
+				s.places[t] = i
+			}
+		}
+		c.spend(len(sh.seen.list))
+		for _, l := range sh.seen.list {
+			if _, ok := s.places[c.list[l>>1]]; ok && l&1 == 0 {
+				list = append(list, c.list[l>>1])
+			}
+		}
+		slices.SortFunc(list, func(a, b *schema) int { return s.places[a] - s.places[b] })
+	}
+	for _, need := range s.needs {
+		if need.is != nil && sh.seen.has(is(need.is)) {
+			list = append(list, need.is)
+		}
+	}
+	return list
+}

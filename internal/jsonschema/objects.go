@@ -1,14 +1,12 @@
 package jsonschema
 
-import "slices"
-
 // objectKeywords adds what the keywords of s say about objects.
 func (c *compiler) objectKeywords(sh *shape, s *schema) {
 	for _, p := range s.properties {
-		sh.members = append(sh.members, memberRule{keys{kind: keyNamed, name: p.name}, is(p.is)})
+		sh.members.add(memberRule{keys{kind: keyNamed, name: p.name}, is(p.is)})
 	}
 	for _, p := range s.byPattern {
-		sh.members = append(sh.members, memberRule{keys{kind: keyPattern, pattern: p.pattern, of: s}, is(p.is)})
+		sh.members.add(memberRule{keys{kind: keyPattern, pattern: p.pattern, of: s}, is(p.is)})
 	}
 	rest := s.additional
 	if rest == nil && s.restMembers != nil && s.alone() {
@@ -16,13 +14,13 @@ func (c *compiler) objectKeywords(sh *shape, s *schema) {
 	}
 	sh.subsets = sh.subsets || s.restMembers != nil
 	if rest != nil {
-		sh.members = append(sh.members, memberRule{keys{kind: keyRest, of: s}, is(rest)})
+		sh.members.add(memberRule{keys{kind: keyRest, of: s}, is(rest)})
 	}
 	if s.names != nil {
 		sh.names = append(sh.names, is(s.names))
 	}
 	for _, name := range s.required {
-		require(sh, name)
+		sh.required.add(name)
 	}
 	if s.minMembers > sh.minMembers {
 		sh.minMembers, sh.counting = s.minMembers, s
@@ -34,13 +32,6 @@ func (c *compiler) objectKeywords(sh *shape, s *schema) {
 			yes.lits = []lit{is(n.is)}
 		}
 		sh.choices = append(sh.choices, choice{s, "dependencies", []alternative{c.without(n.name), yes}})
-	}
-}
-
-// require makes a property necessary.
-func require(sh *shape, name string) {
-	if !slices.Contains(sh.required, name) {
-		sh.required = append(sh.required, name)
 	}
 }
 
@@ -105,17 +96,17 @@ func (c *compiler) objectKeywordsNot(ch *choice, s *schema) {
 
 // memberLits returns what is true of a member with a name.
 func (c *compiler) memberLits(sh *shape, name string) []lit {
-	c.spend(1 + len(sh.members))
 	var lits []lit
-	for _, m := range sh.members {
+	looked := sh.members.about(name, func(m memberRule) {
 		if c.hasKey(m.keys, name) {
 			lits = append(lits, m.is)
 		}
-	}
+	})
 	for _, l := range sh.names {
 		if !c.hasString(c.scalarsUnder(l).strings, name) {
 			lits = append(lits, isNot(c.always))
 		}
 	}
+	c.spend(1 + looked)
 	return lits
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -32,10 +33,18 @@ const (
 type value struct {
 	kind    kind
 	id      int32  // different values have different ones
+	same    int32  // of equal values: see source.same; 0: not asked for
 	truth   bool   // of a boolean
 	text    string // of a string: its characters; of a number: as it is written
 	items   []*value
 	members []member
+	index   map[string]*value // of the members, if there are many and one was asked for
+}
+
+// source is the text of a schema that was read.
+type source struct {
+	root  *value
+	sames map[string]int32 // the number of equal values, by what they are
 }
 
 // member is a member of an object. Members stand in the order in which they were written; of a name that comes twice, the first
@@ -47,15 +56,28 @@ type member struct {
 
 // get returns the value of a member, or nil.
 func (v *value) get(name string) *value {
-	if v.kind == object {
-		for _, m := range v.members {
-			if m.name == name {
-				return m.value
+	if v.kind != object {
+		return nil
+	}
+	if len(v.members) > fewMembers {
+		if v.index == nil {
+			v.index = make(map[string]*value, len(v.members))
+			for _, m := range v.members {
+				v.index[m.name] = m.value
 			}
+		}
+		return v.index[name]
+	}
+	for _, m := range v.members {
+		if m.name == name {
+			return m.value
 		}
 	}
 	return nil
 }
+
+// fewMembers is up to how many members are looked at one by one.
+const fewMembers = 8
 
 // parser reads a text that is JSON.
 type parser struct {
@@ -66,7 +88,7 @@ type parser struct {
 }
 
 // parse reads a text.
-func parse(src []byte) (*value, error) {
+func parse(src []byte) (*source, error) {
 	if len(src) > maxBytes {
 		return nil, fmt.Errorf("the schema has %d bytes: at most %d can be read", len(src), maxBytes)
 	}
@@ -79,7 +101,8 @@ func parse(src []byte) (*value, error) {
 		return nil, fmt.Errorf("the schema is not JSON: %w", err)
 	}
 	p := parser{src: src, values: map[string]*value{}}
-	return p.value(0)
+	root, err := p.value(0)
+	return &source{root, map[string]int32{}}, err
 }
 
 // space skips white space and returns the byte behind it.
@@ -208,37 +231,37 @@ func number32(dst []byte, n int32) []byte {
 	return append(dst, byte(n), byte(n>>8), byte(n>>16), byte(n>>24))
 }
 
-// equal tells whether two values are the same: numbers by what they stand for, objects in any order of members.
-func equal(a, b *value) bool {
-	if a == b {
-		return true
+// same returns a number that equal values have in common: numbers that stand for the same, and objects with the same members in any order.
+func (s *source) same(v *value) int32 {
+	if v.same != 0 {
+		return v.same
 	}
-	if a.kind != b.kind {
-		return false
-	}
-	switch a.kind {
+	var key []byte
+	switch v.kind {
 	case number:
-		return plainNumber(a.text) == plainNumber(b.text)
+		key = append(append(key, '0'), plainNumber(v.text)...)
+	case text:
+		key = append(append(key, 's'), v.text...)
 	case array:
-		if len(a.items) != len(b.items) {
-			return false
+		key = append(key, 'a')
+		for _, item := range v.items {
+			key = number32(key, s.same(item))
 		}
-		for i := range a.items {
-			if !equal(a.items[i], b.items[i]) {
-				return false
-			}
-		}
-		return true
 	case object:
-		if len(a.members) != len(b.members) {
-			return false
+		members := slices.SortedFunc(slices.Values(v.members), func(a, b member) int { return strings.Compare(a.name, b.name) })
+		key = append(key, 'o')
+		for _, m := range members {
+			key = append(number32(key, int32(len(m.name))), m.name...)
+			key = number32(key, s.same(m.value))
 		}
-		for _, m := range a.members {
-			if other := b.get(m.name); other == nil || !equal(m.value, other) {
-				return false
-			}
-		}
-		return true
+	default:
+		key = append(key, 'w', byte(wordOf(v)))
 	}
-	return false // the same text would be the same value
+	id, ok := s.sames[string(key)]
+	if !ok {
+		id = int32(len(s.sames) + 1)
+		s.sames[string(key)] = id
+	}
+	v.same = id
+	return id
 }

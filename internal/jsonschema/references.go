@@ -8,9 +8,12 @@ import (
 
 // resource is a schema with a URI of its own, in which references are looked up.
 type resource struct {
-	base *url.URL
-	root *value
-	path string
+	base  *url.URL
+	uri   string // base as a text
+	id    int    // of uri: two resources may have the same
+	root  *value
+	path  *place
+	draft draft
 }
 
 // schemaKey identifies a schema.
@@ -19,14 +22,67 @@ type schemaKey struct {
 	in *resource
 }
 
+// anchorKey is a name that a schema has in a resource.
+type anchorKey struct {
+	in   int // resource.id
+	name string
+}
+
+// anchor is a schema that has a name.
+type anchor struct {
+	v    *value
+	in   *resource
+	path *place
+}
+
+// longBase is how many bytes of a URI are about as much work as a step.
+const longBase = 12
+
+// resourceOf returns the resource that a schema is in: its own if it has a URI.
+func (c *compiler) resourceOf(v *value, in *resource, path *place) *resource {
+	if v.kind != object || v == in.root {
+		return in
+	}
+	if r, ok := c.inner[schemaKey{v, in}]; ok {
+		return r
+	}
+	draft := draftOf(v, in.draft)
+	id := draft.identity(v)
+	if id == "" {
+		return in
+	}
+	c.spend((len(id) + len(in.uri)) / longBase)
+	u, err := in.base.Parse(id)
+	if err != nil {
+		return in
+	}
+	r := c.newResource(u, v, path, draft)
+	c.inner[schemaKey{v, in}] = r
+	return r
+}
+
+// newResource returns a resource.
+func (c *compiler) newResource(base *url.URL, root *value, path *place, draft draft) *resource {
+	r := &resource{base: base, uri: base.String(), root: root, path: path, draft: draft}
+	id, ok := c.uris[r.uri]
+	if !ok {
+		id = len(c.uris)
+		c.uris[r.uri] = id
+	}
+	r.id = id
+	return r
+}
+
 // resolve returns the schema that a reference names.
 func (c *compiler) resolve(s *schema, keyword, ref string) *schema {
+	c.spend(1 + len(ref)/longBase)
 	u, err := url.Parse(ref)
 	if err != nil {
 		c.fail("%s: %q is no URI: %v", s.path, ref, err)
 	}
 	target := s.in
 	if u.Scheme != "" || u.Host != "" || u.Path != "" || u.RawQuery != "" || u.Opaque != "" {
+		c.spend(len(s.in.uri) / longBase)
 		full := s.in.base.ResolveReference(u)
 		full.Fragment, full.RawFragment = "", ""
 		c.index()
@@ -48,7 +104,7 @@ func (c *compiler) resolve(s *schema, keyword, ref string) *schema {
 			continue
 		}
 		c.index()
-		if a, ok := c.anchors[in.base.String()+"#"+fragment]; ok {
+		if a, ok := c.anchors[anchorKey{in.id, fragment}]; ok {
 			return c.read(a.v, a.in, a.path)
 		}
 	}
@@ -71,35 +127,23 @@ func (c *compiler) refuseDynamic(s *schema, keyword, ref string) {
 }
 
 // pointer follows a JSON pointer.
-func pointer(v *value, path, p string) (*value, string) {
-	for _, token := range strings.Split(p[1:], "/") {
+func pointer(v *value, path *place, p string) (*value, *place) {
+	for token := range strings.SplitSeq(p[1:], "/") {
 		name := strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
-		path += "/" + token
+		path = path.at(name)
 		if v.kind == array {
 			i, err := strconv.Atoi(name)
 			if err != nil || i < 0 || i >= len(v.items) {
-				return nil, ""
+				return nil, nil
 			}
 			v = v.items[i]
 			continue
 		}
 		if v = v.get(name); v == nil {
-			return nil, ""
+			return nil, nil
 		}
 	}
 	return v, path
-}
-
-// escape writes a name as part of a JSON pointer.
-func escape(name string) string {
-	return strings.ReplaceAll(strings.ReplaceAll(name, "~", "~0"), "/", "~1")
-}
-
-// anchor is a place that has a name.
-type anchor struct {
-	v    *value
-	in   *resource
-	path string
 }
 
 // index looks for all resources and anchors of the text.
@@ -108,14 +152,14 @@ func (c *compiler) index() {
 		return
 	}
 	c.indexed = true
-	c.resources[c.whole.base.String()] = c.whole
-	type place struct {
+	c.resources[c.whole.uri] = c.whole
+	type part struct {
 		v    *value
 		in   *resource
-		path string
+		path *place
 	}
 	seen := map[schemaKey]bool{}
-	todo := []place{{c.whole.root, c.whole, ""}}
+	todo := []part{{c.whole.root, c.whole, nil}}
 	for len(todo) > 0 {
 		p := todo[0]
 		todo = todo[1:]
@@ -123,35 +167,28 @@ func (c *compiler) index() {
 			continue
 		}
 		seen[schemaKey{p.v, p.in}] = true
+		c.spend(1 + len(p.v.items) + len(p.v.members))
 		if p.v.kind == array {
 			for i, item := range p.v.items {
-				todo = append(todo, place{item, p.in, p.path + "/" + strconv.Itoa(i)})
+				todo = append(todo, part{item, p.in, p.path.at(strconv.Itoa(i))})
 			}
 			continue
 		}
 		if p.v.kind != object {
 			continue
 		}
-		in := p.in
-		if id := c.identity(p.v); id != "" && p.v != in.root {
-			if u, err := in.base.Parse(id); err == nil {
-				in = &resource{base: u, root: p.v, path: p.path}
-				if s := c.schemas[schemaKey{p.v, p.in}]; s != nil {
-					in = s.in
-				}
-				if _, ok := c.resources[u.String()]; !ok {
-					c.resources[u.String()] = in
-				}
+		in := c.resourceOf(p.v, p.in, p.path)
+		if in != p.in {
+			if _, ok := c.resources[in.uri]; !ok {
+				c.resources[in.uri] = in
 			}
 		}
-		for _, name := range []string{"$anchor", "$dynamicAnchor", "$id", "id"} {
-			if a := p.v.get(name); a != nil && a.kind == text && (name[0] == '$' && name[1] != 'i' || strings.HasPrefix(a.text, "#")) {
-				key := in.base.String() + "#" + strings.TrimPrefix(a.text, "#")
-				if _, ok := c.anchors[key]; !ok {
-					c.anchors[key] = anchor{p.v, in, p.path}
-				}
+		in.draft.anchors(p.v, func(name string) {
+			key := anchorKey{in.id, name}
+			if _, ok := c.anchors[key]; !ok {
+				c.anchors[key] = anchor{p.v, in, p.path}
 			}
-		}
+		})
 		if a := p.v.get("$dynamicAnchor"); a != nil {
 			c.dynamic[a.text]++
 		}
@@ -160,7 +197,7 @@ func (c *compiler) index() {
 		}
 		for _, m := range p.v.members {
 			if m.name != "enum" && m.name != "const" && m.name != "default" && m.name != "examples" {
-				todo = append(todo, place{m.value, in, p.path + "/" + escape(m.name)})
+				todo = append(todo, part{m.value, in, p.path.at(m.name)})
 			}
 		}
 	}

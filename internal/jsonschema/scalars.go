@@ -38,12 +38,52 @@ var (
 )
 
 func (c *compiler) and(a, b scalars) scalars {
+	c.spend(2)
 	return scalars{a.words & b.words, c.andNumbers(a.numbers, b.numbers), c.andStrings(a.strings, b.strings)}
 }
 
-func (c *compiler) or(a, b scalars) scalars {
-	return scalars{a.words | b.words, c.orNumbers(a.numbers, b.numbers), c.orStrings(a.strings, b.strings)}
+// or returns the values that are in any of some sets.
+func (c *compiler) or(sets ...scalars) (all scalars) {
+	ns, ss := make([]numberSet, len(sets)), make([]stringSet, len(sets))
+	for i, a := range sets {
+		all.words |= a.words
+		ns[i], ss[i] = a.numbers, a.strings
+	}
+	all.numbers, all.strings = c.orNumbers(ns...), c.orStrings(ss...)
+	return all
 }
+
+// one returns the values that are in exactly one of some sets. A set that is loose may lack values that it says it has: that a value is in it
+// does not keep the value out of another.
+func (c *compiler) one(sets []scalars, loose []bool) (some scalars) {
+	ns, ss := make([]numberSet, len(sets)), make([]stringSet, len(sets))
+	zero := allWords
+	for i, a := range sets {
+		is, isNot := a.words, allWords
+		if !loose[i] {
+			isNot = allWords &^ is
+		}
+		some.words, zero = some.words&isNot|zero&is, zero&isNot
+		ns[i], ss[i] = a.numbers, a.strings
+	}
+	some.numbers, some.strings = c.oneNumber(ns, loose), c.oneString(ss, loose)
+	return some
+}
+
+// tally counts the sets that a value is in, up to two of each kind.
+type tally struct{ exact, loose uint8 }
+
+func (t tally) with(loose bool) tally {
+	if loose {
+		t.loose = min(t.loose+1, 2)
+	} else {
+		t.exact = min(t.exact+1, 2)
+	}
+	return t
+}
+
+// one tells whether the value may be in exactly one of the sets.
+func (t tally) one() bool { return t.exact == 1 || t.exact == 0 && t.loose > 0 }
 
 func (c *compiler) complement(a scalars) scalars {
 	return scalars{allWords &^ a.words, c.notNumbers(a.numbers), c.notStrings(a.strings)}
@@ -58,46 +98,42 @@ func (c *compiler) scalarsOf(s *schema) scalars {
 		c.fail("%q: the schema refers to itself without end", s.path)
 	}
 	s.scalarsKnown, c.here = begun, s
-	if s.never {
-		s.scalarsKnown = done
-		return noScalars
+	if !s.never {
+		c.deeper(s)
+		s.scalars = c.scalarsSaid(s)
+		c.shallower()
 	}
-	set := scalars{words: allWords}
-	if s.types&nulls == 0 {
-		set.words &^= wordNull
-	}
-	if s.types&booleans == 0 {
-		set.words &^= wordTrue | wordFalse
-	}
-	for _, list := range s.enums {
-		var some words
-		for _, v := range list {
-			some |= wordOf(v)
-		}
-		set.words &= some
-	}
-	set.numbers, set.strings = c.numbersOf(s), c.stringsOf(s)
+	s.scalarsKnown = done
+	return s.scalars
+}
+
+// scalarsSaid is scalarsOf for what was not asked before.
+func (c *compiler) scalarsSaid(s *schema) scalars {
+	set := c.ownScalars(s)
 	for _, list := range [][]*schema{s.ref, s.allOf} {
 		for _, t := range list {
 			set = c.and(set, c.scalarsOf(t))
 		}
 	}
 	if s.anyOf != nil {
-		some := noScalars
-		for _, t := range s.anyOf {
-			some = c.or(some, c.scalarsOf(t))
+		some := make([]scalars, len(s.anyOf))
+		for i, t := range s.anyOf {
+			some[i] = c.scalarsOf(t)
 		}
-		set = c.and(set, some)
+		set = c.and(set, c.or(some...))
 	}
 	if s.oneOf != nil {
-		zero, one := allScalars, noScalars
-		for _, t := range s.oneOf {
-			is := c.and(c.scalarsOf(t), set)
-			isNot := c.scalarsNot(t)
-			one = c.or(c.and(one, isNot), c.and(zero, is))
-			zero = c.and(zero, isNot)
+		some, loose := make([]scalars, len(s.oneOf)), make([]bool, len(s.oneOf))
+		for i, t := range s.oneOf {
+			some[i], loose[i] = c.scalarsOf(t), t.loose
+			if set.numbers.kind == setNone {
+				some[i].numbers = numberSet{}
+			}
+			if set.strings.kind == setNone {
+				some[i].strings = stringSet{}
+			}
 		}
-		set = c.and(set, one)
+		set = c.and(set, c.one(some, loose))
 	}
 	if s.not != nil {
 		set = c.and(set, c.scalarsNot(s.not))
@@ -112,10 +148,27 @@ func (c *compiler) scalarsOf(s *schema) scalars {
 		}
 		set = c.and(set, c.or(then, otherwise))
 	}
-	s.scalars, s.scalarsKnown = set, done
-	for _, t := range s.applicators {
-		s.inexact = s.inexact || t.inexact
+	return set
+}
+
+// ownScalars returns the values that the keywords allow that hold no schemas.
+func (c *compiler) ownScalars(s *schema) scalars {
+	set := scalars{words: allWords}
+	if s.types&nulls == 0 {
+		set.words &^= wordNull
 	}
+	if s.types&booleans == 0 {
+		set.words &^= wordTrue | wordFalse
+	}
+	for _, list := range s.enums {
+		var some words
+		c.spend(len(list.values))
+		for _, v := range list.values {
+			some |= wordOf(v)
+		}
+		set.words &= some
+	}
+	set.numbers, set.strings = c.numbersOf(s), c.stringsOf(s)
 	return set
 }
 
@@ -123,10 +176,14 @@ func (c *compiler) scalarsOf(s *schema) scalars {
 // nothing is known to be no value.
 func (c *compiler) scalarsNot(s *schema) scalars {
 	set := c.scalarsOf(s)
-	if s.inexact {
+	if s.loose {
 		return allScalars
 	}
-	return c.complement(set)
+	if !s.hasOthers {
+		c.here = s
+		s.others, s.hasOthers = c.complement(set), true
+	}
+	return s.others
 }
 
 // scalarExpr returns the texts of the values.
@@ -151,6 +208,7 @@ func (c *compiler) someScalar(a scalars) bool {
 
 // alive tells whether e has any string.
 func (c *compiler) alive(e regular.Expr) bool {
+	c.spend(0)
 	if c.r.Effort() > maxEffort || c.r.Err() != nil {
 		panic(failure{c.outgrown()})
 	}

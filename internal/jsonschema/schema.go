@@ -1,8 +1,6 @@
 package jsonschema
 
 import (
-	"strings"
-
 	"github.com/antigravity-go/antigravity/internal/numbers"
 )
 
@@ -12,15 +10,19 @@ const unlimited = 1<<31 - 1
 // schema is a schema that was read: the keywords that matter, and the schemas below it.
 type schema struct {
 	id      int32
-	path    string
+	path    *place
 	in      *resource
-	inexact bool // it allows more than it should, since something of it was left out: its complement would allow too little
+	value   *value          // what it was read from; nil: see add
+	inexact bool            // it allows more than it should, since something of it was left out
+	loose   bool            // it is inexact, or one is that applies to the same value: its complement would allow too little
+	users   []*schema       // those that s applies to the same value for
+	places  map[*schema]int // of applicators; nil: not asked for
 
 	never                  bool // the schema false
 	trivial                bool // no keyword says anything
 	single                 bool // made by only: it says nothing but what its one value is
 	types                  typeSet
-	enums                  [][]*value // the values of enum and of const
+	enums                  []*valueList // the values of enum and of const
 	number                 *numbers.Set
 	minLength              int
 	maxLength              int
@@ -57,6 +59,8 @@ type schema struct {
 
 	scalarsKnown progress
 	scalars      scalars
+	others       scalars // the complement of scalars, if hasOthers
+	hasOthers    bool
 	typesKnown   progress
 	may          typeSet
 }
@@ -92,8 +96,9 @@ type need struct {
 // applicator is a schema that applies to the same value as the one that has it.
 type applicator = *schema
 
-// read returns the schema that a value is, at a path of the text.
-func (c *compiler) read(v *value, in *resource, path string) *schema {
+// read returns the schema that a value is, at a path of the text. What it says is read later, by readAll, so that no chain of references
+// is a chain of calls.
+func (c *compiler) read(v *value, in *resource, path *place) *schema {
 	key := schemaKey{v, in}
 	if s, ok := c.schemas[key]; ok {
 		return s
@@ -101,40 +106,66 @@ func (c *compiler) read(v *value, in *resource, path string) *schema {
 	if len(c.list) >= maxSchemas {
 		c.fail("the schema has more than %d schemas in it", maxSchemas)
 	}
-	s := &schema{id: int32(len(c.list)), path: path, in: in, types: everything, maxLength: unlimited, maxMembers: unlimited, maxItems: unlimited, minMatches: 1, maxMatches: unlimited}
+	s := c.newSchema(path, c.resourceOf(v, in, path))
+	s.value = v
 	c.schemas[key] = s
+	c.unread = append(c.unread, s)
+	return s
+}
+
+// newSchema returns a schema that says nothing yet.
+func (c *compiler) newSchema(path *place, in *resource) *schema {
+	c.spend(schemaSteps)
+	s := &schema{id: int32(len(c.list)), path: path, in: in, types: everything, maxLength: unlimited, maxMembers: unlimited, maxItems: unlimited, minMatches: 1, maxMatches: unlimited}
 	c.list = append(c.list, s)
+	return s
+}
+
+// schemaSteps is how much work a schema is.
+const schemaSteps = 20
+
+// readAll reads what the schemas say that were found, and those below them.
+func (c *compiler) readAll() {
+	for len(c.unread) > 0 {
+		s := c.unread[0]
+		c.unread, c.here = c.unread[1:], s
+		c.readKeywords(s)
+		c.link(s)
+		if c.loose[spot{s.value, s.in.root}] {
+			c.inexact(s)
+		}
+	}
+}
+
+// readKeywords reads what s says.
+func (c *compiler) readKeywords(s *schema) {
+	v := s.value
 	switch {
 	case v.kind == boolean:
 		s.never, s.trivial = !v.truth, v.truth
 		if s.never {
 			s.types = 0
 		}
-		return s
+		return
 	case v.kind != object:
-		c.fail("%q is neither an object nor true nor false: it is no schema", path)
+		c.fail("%q is neither an object nor true nor false: it is no schema", s.path)
 	}
-	if id := c.identity(v); id != "" && v != in.root {
-		if u, err := in.base.Parse(id); err == nil {
-			s.in = &resource{base: u, root: v, path: path}
-		}
-	}
-	if ref := v.get("$ref"); ref != nil && c.refAlone && ref.kind == text {
+	c.spend(len(v.members))
+	if ref := v.get("$ref"); ref != nil && s.in.draft.refAlone() && ref.kind == text {
 		s.ref = append(s.ref, c.resolve(s, "$ref", ref.text))
 		s.applicators = s.ref
-		return s
+		return
 	}
 	s.trivial = true
 	for _, m := range v.members {
-		if f := keywords[m.name]; f != nil {
+		if k, ok := keywords[m.name]; ok && k.since <= s.in.draft && s.in.draft <= k.until {
 			s.trivial = false
-			f(c, s, v, m.value, path+"/"+m.name)
+			k.read(c, s, v, m.value, s.path.at(m.name))
 		}
 	}
 	if s.cond == nil {
 		s.then, s.otherwise = nil, nil
 	}
-	return s
 }
 
 // Bounds of the names of a schema.
@@ -148,26 +179,8 @@ const maxSchemas = 200_000
 
 // add returns a schema that no text has, made of parts of one that has.
 func (c *compiler) add(like *schema, change func(*schema)) *schema {
-	s := &schema{id: int32(len(c.list)), path: like.path, in: like.in, types: everything, maxLength: unlimited, maxMembers: unlimited, maxItems: unlimited, minMatches: 1, maxMatches: unlimited}
-	c.list = append(c.list, s)
+	s := c.newSchema(like.path, like.in)
 	change(s)
+	c.link(s)
 	return s
-}
-
-// identity returns the URI that a schema gives itself, or "".
-func (c *compiler) identity(v *value) string {
-	if c.refAlone && v.get("$ref") != nil {
-		return ""
-	}
-	return identity(v)
-}
-
-// identity returns the URI that the keyword $id, or id, names, or "".
-func identity(v *value) string {
-	for _, name := range []string{"$id", "id"} {
-		if id := v.get(name); id != nil && id.kind == text && !strings.HasPrefix(id.text, "#") {
-			return strings.TrimSuffix(id.text, "#")
-		}
-	}
-	return ""
 }

@@ -2,8 +2,10 @@ package jsonschema
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/antigravity-go/antigravity/internal/jsontext"
 	"github.com/antigravity-go/antigravity/internal/pattern"
@@ -22,7 +24,7 @@ type stringSet struct {
 	lacks, excess *schema
 }
 
-func readPattern(c *compiler, s *schema, _, v *value, path string) {
+func readPattern(c *compiler, s *schema, _, v *value, path *place) {
 	if v.kind != text {
 		c.fail("%s is not a string", path)
 	}
@@ -30,7 +32,7 @@ func readPattern(c *compiler, s *schema, _, v *value, path string) {
 	s.hasPattern = true
 }
 
-func readFormat(c *compiler, s *schema, _, v *value, path string) {
+func readFormat(c *compiler, s *schema, _, v *value, path *place) {
 	if v.kind != text {
 		c.fail("%s is not a string", path)
 	}
@@ -39,16 +41,17 @@ func readFormat(c *compiler, s *schema, _, v *value, path string) {
 
 // pattern returns the canonical strings that match a pattern of s; in lossy mode all, where it cannot be promised.
 func (c *compiler) pattern(s *schema, keyword, source string) regular.Expr {
-	if p, ok := c.patterns[source]; ok && p.err == nil {
-		return p.e
+	p, ok := c.patterns[source]
+	if !ok {
+		c.spend(len(source))
+		p.e, p.err = pattern.ECMA(c.r, pattern.JSON, source)
+		c.patterns[source] = p
 	}
-	e, err := pattern.ECMA(c.r, pattern.JSON, source)
-	c.patterns[source] = compiled{e, err}
-	if err != nil {
-		c.unsupported(s, keyword, "%v", err)
+	if p.err != nil {
+		c.unsupported(s, keyword, "%v", p.err)
 		return c.l.Canonicals
 	}
-	return e
+	return p.e
 }
 
 // compiled is a pattern's language.
@@ -79,7 +82,8 @@ func (c *compiler) stringsOf(s *schema) stringSet {
 	}
 	for _, list := range s.enums {
 		some := stringSet{kind: setFinite}
-		for _, v := range list {
+		c.spend(2 * len(list.values))
+		for _, v := range list.values {
 			if v.kind == text {
 				some.texts = append(some.texts, v.text)
 			}
@@ -105,6 +109,8 @@ func (c *compiler) andStrings(a, b stringSet) stringSet {
 			return stringSet{}
 		}
 		return a
+	case a.kind == setFinite && b.kind == setFinite && len(a.texts) == len(b.texts) && &a.texts[0] == &b.texts[0]: // references to one enumeration
+		return a.because(a, b)
 	case a.kind == setFinite || b.kind == setFinite:
 		if a.kind != setFinite {
 			a, b = b, a
@@ -123,20 +129,95 @@ func (c *compiler) andStrings(a, b stringSet) stringSet {
 	return stringSet{kind: setExpr, expr: c.r.And(c.stringExpr(a), c.stringExpr(b))}.because(a, b)
 }
 
-func (c *compiler) orStrings(a, b stringSet) stringSet {
-	switch {
-	case a.kind == setNone || b.kind == setAll:
-		return b
-	case b.kind == setNone || a.kind == setAll:
-		return a
-	case a.kind == setFinite && b.kind == setFinite:
-		texts := append(slices.Clone(a.texts), b.texts...)
-		slices.Sort(texts)
-		return stringSet{kind: setFinite, texts: slices.Compact(texts)}.because(a, b)
-	case a.kind == setSimple && b.kind == setSimple && a.least == b.least && a.most == b.most:
-		return a
+// orStrings returns the strings that are in any of some sets.
+func (c *compiler) orStrings(sets ...stringSet) stringSet {
+	var texts []string
+	var others []stringSet
+	var from stringSet
+	for _, a := range sets {
+		switch {
+		case a.kind == setNone:
+			continue
+		case a.kind == setAll:
+			return a
+		case a.kind == setFinite:
+			c.spend(2 * len(a.texts))
+			texts = append(texts, a.texts...)
+		case a.kind == setSimple && slices.ContainsFunc(others, func(b stringSet) bool { return b.kind == setSimple && a.least == b.least && a.most == b.most }):
+		default:
+			c.spend(1 + len(others)/longText)
+			others = append(others, a)
+		}
+		from = from.because(from, a)
 	}
-	return stringSet{kind: setExpr, expr: c.r.Or(c.stringExpr(a), c.stringExpr(b))}.because(a, b)
+	switch {
+	case len(others) == 0 && texts == nil:
+		return stringSet{}
+	case len(others) == 1 && texts == nil:
+		return others[0]
+	}
+	slices.Sort(texts)
+	finite := stringSet{kind: setFinite, texts: slices.Compact(texts)}
+	if len(others) == 0 {
+		return finite.because(from, from)
+	}
+	var list []regular.Expr
+	for _, a := range others {
+		list = append(list, c.stringExpr(a))
+	}
+	if texts != nil {
+		list = append(list, c.stringExpr(finite))
+	}
+	return stringSet{kind: setExpr, expr: c.r.Or(list...)}.because(from, from)
+}
+
+// oneString returns the strings that are in exactly one of some sets, where a set that is loose may lack strings that it says it has.
+func (c *compiler) oneString(sets []stringSet, loose []bool) stringSet {
+	finite := map[string]tally{}
+	zero, one := stringSet{kind: setAll}, stringSet{}
+	sure := !slices.ContainsFunc(sets, func(a stringSet) bool { return a.lacks != nil || a.excess != nil })
+	var rest []int
+	for i, a := range sets {
+		if a.kind != setFinite || !sure {
+			rest = append(rest, i)
+			continue
+		}
+		c.spend(2 * len(a.texts))
+		for _, t := range a.texts {
+			finite[t] = finite[t].with(loose[i])
+		}
+	}
+	for _, i := range rest {
+		is, isNot := sets[i], stringSet{kind: setAll}
+		if !loose[i] {
+			isNot = c.notStrings(is)
+		}
+		one = c.orStrings(c.andStrings(one, isNot), c.andStrings(zero, is))
+		zero = c.andStrings(zero, isNot)
+	}
+	if len(finite) == 0 {
+		return one
+	}
+	texts := slices.Sorted(maps.Keys(finite))
+	kept := make([]string, 0, len(texts))
+	for _, text := range texts {
+		t := finite[text]
+		for _, i := range rest {
+			if c.hasString(sets[i], text) {
+				t = t.with(loose[i])
+			}
+		}
+		if t.one() {
+			kept = append(kept, text)
+		}
+	}
+	if one.kind != setNone {
+		one = c.andStrings(one, c.notStrings(stringSet{kind: setFinite, texts: texts}))
+	}
+	if len(kept) == 0 {
+		return one
+	}
+	return c.orStrings(stringSet{kind: setFinite, texts: kept}, one)
 }
 
 // because returns the set, which was made of two others, with what these lack or have in excess.
@@ -164,6 +245,7 @@ func (c *compiler) notStrings(a stringSet) stringSet {
 
 // hasString tells whether a string belongs to a set.
 func (c *compiler) hasString(a stringSet, s string) bool {
+	c.spend(1 + len(s)/longText)
 	switch a.kind {
 	case setNone:
 		return false
@@ -173,7 +255,7 @@ func (c *compiler) hasString(a stringSet, s string) bool {
 		_, ok := slices.BinarySearch(a.texts, s)
 		return ok
 	case setSimple:
-		n := len([]rune(s))
+		n := utf8.RuneCountInString(s)
 		return a.least <= n && n <= a.most
 	}
 	return c.r.Matches(a.expr, jsontext.Body(s))
@@ -189,6 +271,7 @@ func (c *compiler) stringExpr(a stringSet) regular.Expr {
 	case setSimple:
 		return c.r.Repeat(c.l.Canonical, a.least, upper(a.most))
 	case setFinite:
+		c.spend(4 * len(a.texts))
 		bodies := make([]string, len(a.texts))
 		for i, t := range a.texts {
 			bodies[i] = jsontext.Body(t)

@@ -26,6 +26,8 @@ func (c *compiler) mayBe(s *schema) typeSet {
 	case begun:
 		return everything
 	case untouched:
+		c.deeper(s)
+		defer c.shallower()
 		s.typesKnown = begun
 		s.may = s.types
 		for _, list := range [][]*schema{s.ref, s.allOf} {
@@ -44,7 +46,8 @@ func (c *compiler) mayBe(s *schema) typeSet {
 		}
 		for _, list := range s.enums {
 			var any typeSet
-			for _, v := range list {
+			c.spend(len(list.values))
+			for _, v := range list.values {
 				any |= typeOf(v)
 			}
 			s.may &= any

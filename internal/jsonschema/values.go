@@ -7,14 +7,34 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
+// valueList is the values of an enumeration.
+type valueList struct {
+	values []*value
+	sames  map[int32]bool // source.same of each; nil: not asked for
+}
+
+// among returns source.same of each value.
+func (l *valueList) among(s *source) map[int32]bool {
+	if l.sames == nil {
+		l.sames = make(map[int32]bool, len(l.values))
+		for _, e := range l.values {
+			l.sames[s.same(e)] = true
+		}
+	}
+	return l.sames
+}
+
 // valuesForm is arrays or objects that are listed: those of an enumeration that satisfy the rest of the schema.
 type valuesForm struct{ values []*value }
 
 // finite adds the form of the values that sh lists.
 func (c *compiler) finite(n *node, sh *shape, forms *[]form) {
 	f := &valuesForm{}
-	for _, v := range sh.values[0] {
-		if typeOf(v) == typesOf[sh.of] && !slices.Contains(f.values, v) && c.satisfies(n.lits, v) {
+	seen := make(map[*value]bool, len(sh.values[0].values))
+	for _, v := range sh.values[0].values {
+		c.spend(1)
+		if typeOf(v) == typesOf[sh.of] && !seen[v] && c.satisfies(n.lits, v) {
+			seen[v] = true
 			f.values = append(f.values, v)
 		}
 	}
@@ -36,76 +56,125 @@ func (f *valuesForm) rule(c *compiler) grammar.Symbol {
 
 // writing returns how a value is written: members in the order that the schema has.
 func (c *compiler) writing(v *value) regular.Expr {
+	e, ok := c.writings[v]
+	if !ok {
+		e = c.r.Concat(c.write(nil, v)...)
+		c.writings[v] = e
+	}
+	return e
+}
+
+// write appends the parts of a value as it is written.
+func (c *compiler) write(parts []regular.Expr, v *value) []regular.Expr {
+	c.spend(8 + len(v.text)/longText)
 	switch v.kind {
 	case number:
 		list := []regular.Expr{c.r.Literal(v.text)}
-		if r := rational(v); r != nil {
-			list = append(list, c.numberExpr(numberSet{kind: setFinite, texts: []numeral{{r, v.text}}}, false))
+		if n, ok := c.numeral(v); ok {
+			list = append(list, c.numberExpr(numberSet{kind: setFinite, texts: []numeral{n}}, false))
 		}
-		return c.r.Or(list...)
+		return append(parts, c.r.Or(list...))
 	case text:
-		return c.quoted(stringSet{kind: setFinite, texts: []string{v.text}})
+		return append(parts, c.quoted(stringSet{kind: setFinite, texts: []string{v.text}}))
 	case array:
-		parts := []regular.Expr{c.open[ofArrays]}
+		parts = append(parts, c.open[ofArrays])
 		for i, item := range v.items {
 			if i > 0 {
 				parts = append(parts, c.l.Comma)
 			}
-			parts = append(parts, c.writing(item))
+			parts = c.write(parts, item)
 		}
-		if len(v.items) == 0 {
-			return c.r.Concat(append(parts, c.r.Literal("]"))...)
-		}
-		return c.r.Concat(append(parts, c.shut[ofArrays])...)
+		return append(parts, c.closing(ofArrays, len(v.items)))
 	case object:
-		parts := []regular.Expr{c.open[ofObjects]}
+		parts = append(parts, c.open[ofObjects])
 		for i, m := range v.members {
 			if i > 0 {
 				parts = append(parts, c.l.Comma)
 			}
-			parts = append(parts, c.quoted(stringSet{kind: setFinite, texts: []string{m.name}}), c.l.Colon, c.writing(m.value))
+			parts = append(parts, c.quoted(stringSet{kind: setFinite, texts: []string{m.name}}), c.l.Colon)
+			parts = c.write(parts, m.value)
 		}
-		if len(v.members) == 0 {
-			return c.r.Concat(append(parts, c.r.Literal("}"))...)
-		}
-		return c.r.Concat(append(parts, c.shut[ofObjects])...)
+		return append(parts, c.closing(ofObjects, len(v.members)))
 	}
-	return c.scalarExpr(scalars{words: wordOf(v)})
+	return append(parts, c.scalarExpr(scalars{words: wordOf(v)}))
+}
+
+// closing returns the end of an array or object with some parts. One without has its white space behind the sign that opens it.
+func (c *compiler) closing(of, parts int) regular.Expr {
+	if parts > 0 {
+		return c.shut[of]
+	}
+	return c.r.Literal([...]string{"]", "}"}[of])
 }
 
 // satisfies tells whether all lits are true of a value.
 func (c *compiler) satisfies(lits []lit, v *value) bool {
 	for _, l := range lits {
 		s := c.list[l>>1]
-		if l&1 == 0 && !c.valid(s, v) || l&1 != 0 && !c.isLoose(s, 0) && c.valid(s, v) {
+		if l&1 == 0 && !c.valid(s, v) || l&1 != 0 && !s.loose && c.valid(s, v) {
 			return false
 		}
 	}
 	return true
 }
 
-// valid tells whether a value is of a schema.
+// question is whether a value is of a schema: the schema's id, and source.same of the value.
+type question struct{ schema, value int32 }
+
+// verdict is the answer to a question.
+type verdict uint8
+
+const (
+	open verdict = iota + 1 // it is being found
+	yes
+	no
+)
+
+// valid tells whether a value is of a schema. Each question is answered once; one that is asked again before there is an answer has none.
 func (c *compiler) valid(s *schema, v *value) bool {
 	all := c.scalarsOf(s) // fails where a schema refers to itself without end
+	c.spend(1)
 	switch v.kind {
 	case null, boolean:
 		return all.words&wordOf(v) != 0
 	case number:
-		r := rational(v)
-		return r != nil && c.hasNumber(all.numbers, r)
+		n, ok := c.numeral(v)
+		return ok && c.hasNumber(all.numbers, n)
 	case text:
 		return c.hasString(all.strings, v.text)
 	}
+	q := question{s.id, c.source.same(v)}
+	switch c.verdicts[q] {
+	case open:
+		c.fail("%q: the schema refers to itself without end", s.path)
+	case yes:
+		return true
+	case no:
+		return false
+	}
+	c.verdicts[q] = open
+	c.deeper(s)
+	answer := no
+	if c.holds(s, v) {
+		answer = yes
+	}
+	c.shallower()
+	c.verdicts[q] = answer
+	return answer == yes
+}
+
+// holds is valid for arrays and objects.
+func (c *compiler) holds(s *schema, v *value) bool {
 	if s.never || s.types&typeOf(v) == 0 {
 		return false
 	}
 	for _, list := range s.enums {
-		if !slices.ContainsFunc(list, func(e *value) bool { return equal(e, v) }) {
+		if c.spend(1); !list.among(c.source)[c.source.same(v)] {
 			return false
 		}
 	}
 	count := func(list []*schema) (n int) {
-		for _, t := range list {
+		for _, t := range c.listing(list, v) {
 			if c.valid(t, v) {
 				n++
 			}
@@ -113,7 +182,7 @@ func (c *compiler) valid(s *schema, v *value) bool {
 		return n
 	}
 	if count(s.ref) < len(s.ref) || count(s.allOf) < len(s.allOf) || s.anyOf != nil && count(s.anyOf) == 0 || s.oneOf != nil && count(s.oneOf) != 1 ||
-		s.not != nil && !c.isLoose(s.not, 0) && c.valid(s.not, v) {
+		s.not != nil && !s.not.loose && c.valid(s.not, v) {
 		return false
 	}
 	if s.cond != nil {
@@ -131,6 +200,37 @@ func (c *compiler) valid(s *schema, v *value) bool {
 	return c.validObject(s, v)
 }
 
+// listing returns those of a list of schemas that may list a value: where there are many, those that have enumerations without it are left
+// out at once.
+func (c *compiler) listing(list []*schema, v *value) []*schema {
+	if len(list) <= fewElements {
+		return list
+	}
+	x, ok := c.listings[&list[0]]
+	if !ok {
+		x = map[int32][]*schema{}
+		c.listings[&list[0]] = x
+		for _, t := range list {
+			for same := range c.listedBy(t) {
+				x[same] = append(x[same], t)
+			}
+		}
+	}
+	return append(slices.Clip(x[c.source.same(v)]), x[unlisted]...)
+}
+
+// unlisted stands for the values of a schema without an enumeration.
+const unlisted int32 = 0
+
+// listedBy returns the values that an enumeration of s has, unlisted if s has none.
+func (c *compiler) listedBy(s *schema) map[int32]bool {
+	if len(s.enums) == 0 {
+		return map[int32]bool{unlisted: true}
+	}
+	c.spend(len(s.enums[0].values))
+	return s.enums[0].among(c.source)
+}
+
 func (c *compiler) validArray(s *schema, v *value) bool {
 	if len(v.items) < s.minItems || len(v.items) > s.maxItems {
 		return false
@@ -139,7 +239,12 @@ func (c *compiler) validArray(s *schema, v *value) bool {
 		c.unsupported(s, "unevaluatedItems", "an array is listed")
 	}
 	matched := 0
+	var seen map[int32]bool
+	if s.unique {
+		seen = make(map[int32]bool, len(v.items))
+	}
 	for i, item := range v.items {
+		c.spend(1)
 		switch {
 		case i < len(s.prefix):
 			if !c.valid(s.prefix[i], item) {
@@ -153,8 +258,12 @@ func (c *compiler) validArray(s *schema, v *value) bool {
 		if s.contains != nil && c.valid(s.contains, item) {
 			matched++
 		}
-		if s.unique && slices.ContainsFunc(v.items[:i], func(other *value) bool { return equal(other, item) }) {
-			return false
+		if s.unique {
+			same := c.source.same(item)
+			if seen[same] {
+				return false
+			}
+			seen[same] = true
 		}
 	}
 	return s.contains == nil || matched >= s.minMatches && matched <= s.maxMatches
@@ -167,6 +276,7 @@ func (c *compiler) validObject(s *schema, v *value) bool {
 	if s.restMembers != nil {
 		c.unsupported(s, "unevaluatedProperties", "an object is listed")
 	}
+	c.spend(len(s.required) + len(s.needs))
 	for _, name := range s.required {
 		if v.get(name) == nil {
 			return false
@@ -176,6 +286,7 @@ func (c *compiler) validObject(s *schema, v *value) bool {
 		if v.get(n.name) == nil {
 			continue
 		}
+		c.spend(len(n.names))
 		for _, name := range n.names {
 			if v.get(name) == nil {
 				return false
@@ -186,23 +297,29 @@ func (c *compiler) validObject(s *schema, v *value) bool {
 		}
 	}
 	for _, m := range v.members {
-		is, ok := s.named[m.name]
-		if ok && !c.valid(is, m.value) {
-			return false
-		}
-		for _, p := range s.byPattern {
-			if c.hasKey(keys{kind: keyPattern, pattern: p.pattern, of: s}, m.name) {
-				if ok = true; !c.valid(p.is, m.value) {
-					return false
-				}
-			}
-		}
-		if !ok && s.additional != nil && !c.valid(s.additional, m.value) {
-			return false
-		}
-		if s.names != nil && !c.hasString(c.scalarsOf(s.names).strings, m.name) {
+		c.spend(1)
+		if !c.validMember(s, m) {
 			return false
 		}
 	}
 	return true
+}
+
+// validMember tells whether an object of s may have a member.
+func (c *compiler) validMember(s *schema, m member) bool {
+	is, ok := s.named[m.name]
+	if ok && !c.valid(is, m.value) {
+		return false
+	}
+	for _, p := range s.byPattern {
+		if c.hasKey(keys{kind: keyPattern, pattern: p.pattern, of: s}, m.name) {
+			if ok = true; !c.valid(p.is, m.value) {
+				return false
+			}
+		}
+	}
+	if !ok && s.additional != nil && !c.valid(s.additional, m.value) {
+		return false
+	}
+	return s.names == nil || c.hasString(c.scalarsOf(s.names).strings, m.name)
 }

@@ -168,6 +168,24 @@ func (s Set) And(t Set) Set {
 	return s
 }
 
+// Has reports whether v belongs to s.
+func (s Set) Has(v *big.Rat) bool {
+	if s.Integer && !v.IsInt() {
+		return false
+	}
+	if s.Min != nil {
+		if c := v.Cmp(s.Min); c < 0 || c == 0 && s.MinExclusive {
+			return false
+		}
+	}
+	if s.Max != nil {
+		if c := v.Cmp(s.Max); c > 0 || c == 0 && s.MaxExclusive {
+			return false
+		}
+	}
+	return s.MultipleOf == nil || new(big.Rat).Quo(v, s.MultipleOf).IsInt()
+}
+
 // tighter returns the bound that leaves less, where numbers that are larger leave less if direction is 1, smaller ones if it is -1.
 func tighter(a, b *big.Rat, aExclusive, bExclusive bool, direction int) (*big.Rat, bool) {
 	if a == nil || b == nil {

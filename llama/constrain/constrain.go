@@ -38,7 +38,8 @@
 //     programs use of it: hostname has no encoded labels (xn--), idn-hostname has letters of the large scripts, a quoted local part of
 //     an e-mail address has no backslashes.
 //
-// Constraints are compiled for the vocabulary of one tokenizer. They are immutable, safe for concurrent use, and serve any number
+// Constraints are compiled for the vocabulary of one tokenizer, and serve every model with an equal vocabulary: with any other, sessions
+// and pools refuse them with a *llama.ParamError. They are immutable, safe for concurrent use, and serve any number
 // of answers at once. The ones made last are kept with the tokenizer, so that making the same one again costs next to nothing.
 package constrain
 
@@ -56,12 +57,18 @@ import (
 // constraint is a llama.Constraint: the texts of a language.
 type constraint struct {
 	language *tokenmask.Language
+	made     *llama.Tokenizer    // whose vocabulary it is for
 	form     string              // what it was made of
 	left     []*UnsupportedError // what of a schema it does not keep
 }
 
 // Start returns the matcher of a new answer.
 func (c *constraint) Start() llama.Matcher { return &matcher{text: c.language.Start(), form: c.form} }
+
+// MadeFor reports whether t has the vocabulary that the constraint was made for.
+func (c *constraint) MadeFor(t *llama.Tokenizer) bool {
+	return t == c.made || fingerprint(t) == fingerprint(c.made)
+}
 
 // matcher is a llama.Matcher.
 type matcher struct {
@@ -115,7 +122,7 @@ func compile(ctx context.Context, t *llama.Tokenizer, what string, content []byt
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	c := &constraint{language: language, form: what}
+	c := &constraint{language: language, made: t, form: what}
 	v.compiled.put(key, c)
 	return c, nil
 }

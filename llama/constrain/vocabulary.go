@@ -2,6 +2,8 @@ package constrain
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
 
 	"github.com/antigravity-go/antigravity/internal/calls"
 	"github.com/antigravity-go/antigravity/internal/jsontext"
@@ -29,10 +31,7 @@ func vocabularyOf(t *llama.Tokenizer) *vocabulary {
 
 // newVocabulary makes the vocabulary of a tokenizer.
 func newVocabulary(t *llama.Tokenizer) *vocabulary {
-	added := map[llama.Token]bool{}
-	for _, token := range t.AddedTokens() {
-		added[token] = true
-	}
+	added := addedTokens(t)
 	text := func(id int32) []byte {
 		if token := llama.Token(id); !added[token] && !t.Special(token) {
 			return t.AppendBytes(nil, token)
@@ -56,8 +55,49 @@ func newVocabulary(t *llama.Tokenizer) *vocabulary {
 	own := l.Clone()
 	quote := own.Arena.Literal(`"`)
 	v.Prepare(own.Arena, own.Arena.Concat(own.Arena.Repeat(own.Char, 0, 9), quote), own.Arena.Concat(own.Arena.Repeat(own.Canonical, 0, 9), quote))
-	if first := t.Encode("a"); len(first) > 0 {
-		v.leadingSpace = bytes.HasPrefix(t.AppendBytes(nil, first[0]), []byte(" "))
-	}
+	v.leadingSpace = leadingSpace(t)
 	return v
+}
+
+// leadingSpace reports whether the tokenizer puts a space before the first word of a text.
+func leadingSpace(t *llama.Tokenizer) bool {
+	first := t.Encode("a")
+	return len(first) > 0 && bytes.HasPrefix(t.AppendBytes(nil, first[0]), []byte(" "))
+}
+
+func addedTokens(t *llama.Tokenizer) map[llama.Token]bool {
+	added := map[llama.Token]bool{}
+	for _, token := range t.AddedTokens() {
+		added[token] = true
+	}
+	return added
+}
+
+// fingerprintKey is the key of a vocabulary's fingerprint.
+type fingerprintKey struct{}
+
+// fingerprint returns a number that tokenizers have in common if a constraint for one of them is right for the other: if the same numbers
+// stand for the same texts, and the same ones for no text. Making it takes some 10 ms for 100,000 tokens, once.
+func fingerprint(t *llama.Tokenizer) [sha256.Size]byte {
+	return t.Derive(fingerprintKey{}, func() any {
+		added, all := addedTokens(t), sha256.New()
+		entry := []byte{0}
+		if leadingSpace(t) {
+			entry[0] = 1
+		}
+		all.Write(entry)
+		for token := range llama.Token(t.VocabSize()) {
+			entry = append(entry[:0], 0, 0, 0, 0, 0)
+			if added[token] {
+				entry[4] |= 1
+			}
+			if t.Special(token) {
+				entry[4] |= 2
+			}
+			entry = t.AppendBytes(entry, token)
+			binary.LittleEndian.PutUint32(entry, uint32(len(entry)))
+			all.Write(entry)
+		}
+		return [sha256.Size]byte(all.Sum(nil))
+	}).([sha256.Size]byte)
 }
