@@ -367,7 +367,7 @@ func TestList(t *testing.T) {
 
 func TestMistakes(t *testing.T) {
 	for _, args := range [][]string{
-		{"unknown"}, {"-r", "0"}, {"-r", "5", "-r-max", "4"}, {"-r", "1000"}, {"-spread", "-1"}, {"-spread", "NaN"}, {"-pause", "-1s"}, {"-battery", "101"},
+		{"unknown"}, {"-asked", "5"}, {"-r", "0"}, {"-r", "5", "-r-max", "4"}, {"-r", "1000"}, {"-spread", "-1"}, {"-spread", "NaN"}, {"-pause", "-1s"}, {"-battery", "101"},
 		{"-out", ""}, {"-models", "missing.gguf", "-out", t.TempDir()}, {"-questions", "missing.jsonl", "-out", t.TempDir()},
 		{"-backends", "abacus", "-out", t.TempDir()}, {"-matrix", "missing"}, {"-kv-type", "q9"}, {"-clean"}, {"child", "x"}, {"conditions", "x"},
 		{"stray"}, {"-list", "stray"},
