@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -410,5 +411,19 @@ func TestStamp(t *testing.T) {
 	}
 	if s := stamped(t.Context(), t.TempDir()); s.Commit != "" {
 		t.Errorf("of a folder without a checkout: %+v", s)
+	}
+}
+
+// TestUnknownCommitIsTold starts the suite outside of any checkout, and stops it before it measures.
+func TestUnknownCommitIsTold(t *testing.T) {
+	if info, ok := debug.ReadBuildInfo(); !ok || revision(info) != "" {
+		t.Skip("this program knows its commit")
+	}
+	t.Chdir(t.TempDir())
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var stderr bytes.Buffer
+	if err := run(ctx, []string{"-r", "1", "-generate", "1"}, nil, io.Discard, &stderr); !errors.Is(err, context.Canceled) || !strings.Contains(stderr.String(), unknownCommit) {
+		t.Errorf("%v, and it said %q", err, &stderr)
 	}
 }
