@@ -121,10 +121,10 @@ func (o *SessionOptions) checkPositions(c *Config, policy eviction.Policy, need 
 		return &ParamError{"SessionOptions.Positions", "ReanchorSinks", "Strict, since the eviction policy " + policy.Name() + " is no sliding window"}
 	}
 	if o.EvictAfterPrompt {
-		return &ParamError{"SessionOptions.EvictAfterPrompt", true, "false where Positions is ReanchorSinks, which needs evictions during a prompt"}
+		return &ParamError{"SessionOptions.EvictAfterPrompt", true, "false where SessionOptions.Positions is ReanchorSinks, which needs evictions during a prompt"}
 	}
 	if need > c.ContextLength {
-		return &ParamError{"SessionOptions.Eviction", policy.Name(), fmt.Sprintf("a shorter window where Positions is ReanchorSinks: this one needs %d slots, and the context is %d", need, c.ContextLength)}
+		return &ParamError{"SessionOptions.Eviction", policy.Name(), fmt.Sprintf("a shorter window where SessionOptions.Positions is ReanchorSinks: this one needs %d slots, and the context is %d", need, c.ContextLength)}
 	}
 	return nil
 }

@@ -60,10 +60,47 @@ func TestStatisticsTellOfDrafts(t *testing.T) {
 	}
 }
 
-func TestFullContextSaysWhatToDo(t *testing.T) {
-	_, _, err := chat(t, "What is the capital of Japan?\nAnd of France?\n", "-max-tokens", "30")
-	if err == nil || !strings.Contains(err.Error(), "/reset") {
-		t.Errorf("error %v, want one that names /reset", err)
+// TestFullContextGoesOn talks for longer than the cache is: the oldest messages are forgotten, and it is said.
+func TestFullContextGoesOn(t *testing.T) {
+	stdout, stderr, err := chat(t, "My favorite color is orange.\nI have a parrot called Comet.\nMy favorite color is green.\nWhat is my favorite color?\n",
+		"-capacity", "150", "-system", "You are a helpful assistant.")
+	if want := "I will remember that your favorite color is orange.\nComet is a lovely name for a parrot.\n" +
+		"I will remember that your favorite color is green.\nYour favorite color is green.\n"; err != nil || stdout != want {
+		t.Errorf("answers %q, error %v", stdout, err)
+	}
+	if !strings.Contains(stderr, "context of 150 tokens is full: the first 4 messages are forgotten. A larger -capacity") {
+		t.Errorf("notes %q", stderr)
+	}
+}
+
+// TestCutAnswerGoesOn has an answer that fills the context.
+func TestCutAnswerGoesOn(t *testing.T) {
+	stdout, stderr, err := chat(t, "Tell me a story about a fox.\nWhat is the capital of Japan?\n", "-capacity", "60")
+	if err != nil || !strings.HasSuffix(stdout, "\nThe capital of Japan is Tokyo.\n") {
+		t.Errorf("answers %q, error %v", stdout, err)
+	}
+	for _, want := range []string{"the answer ends here", "the first 2 messages are forgotten"} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("notes %q do not say %q", stderr, want)
+		}
+	}
+}
+
+// TestOneMessageTooLong has a message that does not fit alone: the error says by how much, and what helps.
+func TestOneMessageTooLong(t *testing.T) {
+	_, _, err := chat(t, "What is the capital of Japan?\n", "-capacity", "20")
+	for _, want := range []string{"20 tokens do not fit, there is room for 19", "capacity is 20", "trained for 2048", "A larger -capacity", "-eviction-policy"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want one with %q", err, want)
+		}
+	}
+}
+
+// TestEndlessGoesOn talks beyond the model's context with no flag but -endless, which chooses its policy.
+func TestEndlessGoesOn(t *testing.T) {
+	stdout, stderr, err := chat(t, strings.Repeat("x ", 2100)+"\nWhat is the capital of Japan?\n", "-endless", "-eviction-window", "64", "-n", "8")
+	if err != nil || stderr != "" || !strings.HasSuffix(stdout, "The capital of Japan is Tokyo.\n") {
+		t.Errorf("answers %q, notes %q, error %v", stdout, stderr, err)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 type conversation struct {
 	model          *llama.Model
 	session        *llama.Session
+	flags          *cli.Flags
 	params         llama.Params
 	system         string          // the system message; "": none
 	history        []llama.Message // without the system message; between answers each message of the user has an answer
@@ -56,7 +57,7 @@ func (c *conversation) talk(ctx context.Context, l lines) error {
 			if !c.interactive {
 				return err
 			}
-			c.note("%v", err)
+			c.note("%v", c.flags.Explained(err))
 		}
 	}
 }
@@ -83,7 +84,11 @@ func (c *conversation) answer(ctx context.Context, text string) error {
 	defer stop()
 	c.history = append(c.history, llama.Message{Role: "user", Content: text})
 	var answer strings.Builder
-	last, err := c.stream(ctx, &answer)
+	var last llama.Piece
+	err := c.makeRoom()
+	if err == nil {
+		last, err = c.stream(ctx, &answer)
+	}
 	if err == nil || answer.Len() > 0 {
 		fmt.Fprintln(c.stdout)
 	}
@@ -99,8 +104,6 @@ func (c *conversation) answer(ctx context.Context, text string) error {
 		c.answers++
 	}
 	switch {
-	case errors.Is(err, llama.ErrContextFull):
-		return fmt.Errorf("%w. /reset begins a new conversation, -max-tokens gives it more room", err)
 	case interrupted && !c.interactive:
 		return err
 	case interrupted && unanswered:
@@ -115,13 +118,49 @@ func (c *conversation) answer(ctx context.Context, text string) error {
 	return nil
 }
 
+// messages returns the history after the system message.
+func (c *conversation) messages() []llama.Message {
+	if c.system == "" {
+		return c.history
+	}
+	return append([]llama.Message{{Role: llama.RoleSystem, Content: c.system}}, c.history...)
+}
+
+// makeRoom forgets the oldest turns if the history leaves an answer less than a quarter of the context, and less than -n tokens. Then it
+// forgets so many that half of the context is free, if it can: each time that turns are forgotten, the others are computed anew.
+func (c *conversation) makeRoom() error {
+	capacity, all := c.session.Capacity(), c.messages()
+	room := capacity / 4
+	if n := c.params.MaxTokens; n > 0 {
+		room = min(room, n)
+	}
+	t := c.model.Tokenizer()
+	if tokens, err := t.Template(all, c.params.Template); err == nil && len(tokens) <= capacity-room {
+		return nil
+	}
+	var kept []llama.Message
+	var err error
+	for _, limit := range []int{capacity / 2, capacity - room, capacity - 1} {
+		if kept, err = t.DropTurns(all, c.params.Template, limit); err == nil {
+			break
+		}
+	}
+	if full, ok := errors.AsType[*llama.ContextFullError](err); ok {
+		full.Capacity, full.Context = capacity, c.model.Config().ContextLength
+	}
+	if err != nil {
+		return err
+	}
+	if forgotten := len(all) - len(kept); forgotten > 0 {
+		c.history = c.history[forgotten:]
+		c.note("The context of %d tokens is full: the first %d messages are forgotten. %s.", capacity, forgotten, c.flags.MoreRoom(c.model, c.session))
+	}
+	return nil
+}
+
 // stream prints the answer's pieces as they come, and returns the last one.
 func (c *conversation) stream(ctx context.Context, answer *strings.Builder) (last llama.Piece, err error) {
-	history := c.history
-	if c.system != "" {
-		history = append([]llama.Message{{Role: "system", Content: c.system}}, history...)
-	}
-	for piece, err := range c.session.Chat(ctx, history, c.params) {
+	for piece, err := range c.session.Chat(ctx, c.messages(), c.params) {
 		answer.WriteString(piece.Text)
 		if _, err := io.WriteString(c.stdout, piece.Text); err != nil {
 			return piece, fmt.Errorf("write the answer: %w", err)
@@ -138,7 +177,7 @@ func (c *conversation) stream(ctx context.Context, answer *strings.Builder) (las
 func (c *conversation) report(last llama.Piece) {
 	s := last.Stats
 	if last.Stop == llama.ContextFull {
-		c.note("The context is full: /reset begins a new conversation, -max-tokens gives it more room.")
+		c.note("The context is full, so that the answer ends here. The conversation can go on: the next message makes room.")
 	}
 	if !c.interactive {
 		return

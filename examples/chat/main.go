@@ -20,7 +20,7 @@ chat is a conversation with a model of the Llama family.
   go run ./examples/chat -model model.gguf -system "You answer in rhymes." -temperature 0.7
   echo "What is the capital of Japan?" | go run ./examples/chat
 
-A line that ends with a backslash goes on in the next. Ctrl-C ends an answer, Ctrl-D the program. /help lists the commands.
+A line that ends with a backslash goes on in the next; lines that are pasted are one message. Ctrl-C ends an answer, Ctrl-D the program. /help lists the commands.
 Lines from a pipe are messages too, answered one after another. The embedded models are too small for lively answers: their
 -temperature is 0 unless given, that of others 0.7.`
 
@@ -37,14 +37,15 @@ type options struct {
 	draft           cli.Draft
 	params          llama.Params
 	system, history string
+	flags           *cli.Flags
 }
 
 // usualTemperature makes answers lively, for which the embedded models are too small.
 const usualTemperature = 0.7
 
 func parse(args []string, stdout io.Writer) (*options, error) {
-	o := &options{}
 	f := cli.NewFlags("chat", about)
+	o := &options{flags: f}
 	f.Group("Conversation", func() {
 		f.StringVar(&o.system, "system", "", "`text` of the system message, which says how to answer")
 		f.StringVar(&o.history, "history", "", "`path` of a file that keeps the lines typed; none: they are forgotten")
@@ -64,11 +65,12 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	return o, nil
 }
 
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (err error) {
 	o, err := parse(args, stdout)
 	if err != nil {
 		return err
 	}
+	defer func() { err = o.flags.Explained(err) }()
 	start, started := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM) // until the conversation begins, Ctrl-C ends the program
 	defer started()
 	model, session, closeAll, err := cli.Open(start, &o.model, &o.adapter, &o.memory, stderr)
@@ -83,13 +85,13 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	defer closeDraft()
 	o.params.Draft = drafter
 	c := &conversation{
-		session: session, model: model, params: o.params, system: o.system, stdout: stdout, stderr: stderr,
+		session: session, model: model, flags: o.flags, params: o.params, system: o.system, stdout: stdout, stderr: stderr,
 		interactive: cli.IsTerminal(stdin) && cli.IsTerminal(stdout),
 	}
 	if cli.IsTerminal(stdout) {
 		c.stdout = &wrapper{w: stdout, columns: func() int { return cli.Columns(stdout) }}
 	}
-	lines, err := c.lines(stdin, o.history)
+	lines, err := c.lines(stdin, stdout, o.history)
 	if err != nil {
 		return err
 	}

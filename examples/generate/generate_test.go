@@ -170,11 +170,21 @@ func TestMistakes(t *testing.T) {
 		{"no such file", []string{"-model", "no/such.gguf"}, false, "no/such.gguf"},
 		{"no such model for drafts", []string{"-draft", "no/such.gguf"}, false, "-draft no/such.gguf"},
 		{"drafts in another vocabulary", []string{"-draft", "flint"}, true, "vocabulary"},
-		{"no such backend", []string{"-backend", "abacus"}, false, "cpu"},
-		{"a temperature below 0", []string{"-temperature", "-1"}, false, "Temperature"},
+		{"no such backend", []string{"-backend", "abacus"}, true, "cpu"},
+		{"a temperature below 0", []string{"-temperature", "-1"}, false, "-temperature is -1"},
+		{"fewer than no threads", []string{"-threads", "-1"}, true, "-threads"},
+		{"a prompt that does not fit", []string{"-capacity", "5"}, false, "-capacity"},
+		{"a schema that is none", []string{"-schema", "main.go"}, false, "-schema main.go: "},
+		{"a grammar that is none", []string{"-grammar", "main.go"}, false, "-grammar main.go: "},
+		{"no such schema", []string{"-schema", "no/such.json"}, false, "-schema: open no/such.json"},
+		{"an expression that is none", []string{"-regexp", "("}, false, `-regexp: regular expression: pattern "(": at byte 0: missing closing ): "("`},
+		{"an endless answer with another policy", []string{"-endless", "-eviction-policy", "snapkv"}, true, "-endless"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, _, err := generate(t.Context(), "", c.args...)
+			stdout, _, err := generate(t.Context(), "", c.args...)
+			if stdout != "" {
+				t.Errorf("an error comes with %q on stdout", stdout)
+			}
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("error %v, want one that names %q", err, c.want)
 			}

@@ -44,7 +44,7 @@ type result struct {
 	Model           string  `json:"model"`
 }
 
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (err error) {
 	var (
 		prompt  cli.Prompt
 		params  llama.Params
@@ -65,6 +65,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err := f.Parse(args, stdout); err != nil {
 		return err
 	}
+	defer func() { err = f.Explained(err) }()
 	cli.Seed(f, &params)
 	if err := prompt.Read(stdin); err != nil {
 		return err
@@ -94,21 +95,23 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 			return fmt.Errorf("write the answer: %w", failure)
 		}
 	}
-	answer := text.String()
-	fmt.Fprintln(out)
 	s, stop := last.Stats, last.Stop.String()
 	if errors.Is(err, context.Canceled) {
 		stop = "interrupted" // what there is of the answer is printed all the same
 	} else if err != nil {
+		if s.GeneratedTokens > 0 {
+			fmt.Fprintln(out)
+		}
 		return err
 	}
 	if prompt.JSON {
 		return errors.Join(err, cli.PrintJSON(stdout, result{
-			Text: answer, Stop: stop, PromptTokens: s.PromptTokens, GeneratedTokens: s.GeneratedTokens,
+			Text: text.String(), Stop: stop, PromptTokens: s.PromptTokens, GeneratedTokens: s.GeneratedTokens,
 			PrefillRate: s.PrefillRate(), DecodeRate: s.DecodeRate(), Evictions: s.Evictions, EvictedTokens: s.EvictedSlots,
 			DraftedTokens: s.DraftedTokens, AcceptedTokens: s.AcceptedTokens, Seed: params.Seed, Model: model.Name(),
 		}))
 	}
+	fmt.Fprintln(stdout)
 	fmt.Fprintf(stderr, "prompt: %d tokens, %.1f tokens/s; answer: %d tokens, %.1f tokens/s; %s\n",
 		s.PromptTokens, s.PrefillRate(), s.GeneratedTokens, s.DecodeRate(), stop)
 	if drafted := cli.Drafted(params.Draft, s.DraftedTokens, s.AcceptedTokens); drafted != "" {

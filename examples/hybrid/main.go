@@ -37,6 +37,7 @@ type options struct {
 	change llama.SwitchOptions
 	file   *timeline.File // of trace; nil: none
 
+	flags   *cli.Flags
 	release func() error // closes the other device and its model; nil if they were not loaded
 }
 
@@ -60,6 +61,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	if o.change.Expect == 0 {
 		o.change.Expect = o.params.MaxTokens
 	}
+	o.flags = f
 	cli.Seed(f, &o.params)
 	return o, nil
 }
@@ -77,7 +79,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 			return err
 		}
 	}
-	return errors.Join(o.run(ctx, stdout, stderr), o.file.Close(nil, stderr))
+	return errors.Join(o.flags.Explained(o.run(ctx, stdout, stderr)), o.file.Close(nil, stderr))
 }
 
 // traced returns a model that tells the trace, if there is one, what it does.

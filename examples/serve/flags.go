@@ -32,6 +32,7 @@ type command struct {
 	connections      int
 	requestsMB       int64
 	cacheMB, modelMB int64
+	flags            *cli.Flags
 }
 
 // parse reads the command line.
@@ -60,16 +61,17 @@ func (c *command) parse(args []string, stdout io.Writer) error {
 	f.Group("Load", func() {
 		f.IntVar(&o.Pool.MaxSessions, "max-sessions", 0, "`number` of answers of a model that are computed at once; 0: 32")
 		f.IntVar(&o.MaxQueue, "queue", 0, "`number` of answers of a model that may wait for that; 0: eight times as many, at least 64")
-		f.IntVar(&o.MaxTokens, "max-tokens", 0, "`number` of tokens that bounds answers, whatever requests say; 0: as many as the context holds")
+		f.IntVar(&o.MaxTokens, "n", 0, "`number` of tokens that bounds answers, whatever requests say; 0: as many as the context holds")
 		f.Int64Var(&c.cacheMB, "cache-mb", 0, "`MB` of memory that the conversations of a model may take, so that the next turn need not compute them again; "+
 			"0: as much as its weights, at least 256, and at most a quarter of what is available")
 		f.BoolVar(&o.ShareCache, "share-cache", false, "let clients with different keys use what was computed of each other's prompts, from which they can guess these")
 		f.Int64Var(&c.requestsMB, "requests-mb", 0, "`MB` of memory that all requests may hold together, beyond which they are refused; 0: 256, otherwise at least 128")
 		f.BoolVar(&o.DropTurns, "drop-turns", false, "leave out the oldest turns of conversations that do not fit, unless the request's truncation says otherwise")
 		f.DurationVar(&o.Timeout, "timeout", 10*time.Minute, "`time` after which a request ends, waiting included; 0: never")
+		f.Sets(map[string]string{"serve: Options.MaxTokens": "n", "serve: Options.MaxQueue": "queue",
+			"serve: Options.RequestBytes": "requests-mb", "serve: Options.Pool.MaxSessions": "max-sessions"})
 		f.DurationVar(&c.grace, "grace", 30*time.Second, "`time` that requests have to end after Ctrl-C or SIGTERM")
 	})
-	c.memory.CapacityFlag = "capacity"
 	c.memory.Flags(f, tensor.F16)
 	c.draft.Flags(f)
 	f.Group("Logs and figures", func() {
@@ -77,6 +79,7 @@ func (c *command) parse(args []string, stdout io.Writer) error {
 		f.BoolVar(&o.LogPrompts, "log-prompts", false, "log what is said, too")
 		f.BoolVar(&c.metrics, "metrics", false, "tell figures at /metrics, for Prometheus; with -key-file it needs a key")
 	})
+	c.flags = f
 	if err := f.Parse(args, stdout); err != nil {
 		return err
 	}

@@ -35,6 +35,7 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 	if err := c.parse(args, stdout); err != nil {
 		return err
 	}
+	defer func() { err = c.flags.Explained(err) }()
 	log, err := c.logger(stderr)
 	if err != nil {
 		return err

@@ -17,11 +17,12 @@ type Flags struct {
 	about  string // what the program does, and examples
 	groups []string
 	member map[string]string // flag to group
+	fields map[string]string // what the library's errors call a value that a flag sets, to the flag
 }
 
 // NewFlags makes a flag set. The text about says what the program does and gives an example; it opens the help.
 func NewFlags(name, about string) *Flags {
-	f := &Flags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError), about: about, member: map[string]string{}}
+	f := &Flags{FlagSet: flag.NewFlagSet(name, flag.ContinueOnError), about: about, member: map[string]string{}, fields: map[string]string{}}
 	f.SetOutput(io.Discard) // Parse's errors are reported once, by Exit
 	return f
 }
@@ -96,6 +97,30 @@ func printFlag(w io.Writer, g *flag.Flag) {
 		usage += " (default " + def + ")"
 	}
 	fmt.Fprintf(w, "  %-26s %s\n", strings.TrimRight("-"+g.Name+" "+kind, " "), usage)
+}
+
+// Threads defines the flag -threads; usage goes on after "number of threads".
+func (f *Flags) Threads(p *int, usage string) {
+	f.Var(countValue{p}, "threads", "`number` of threads"+usage+"; 0: one for each processor")
+	f.Sets(map[string]string{"LoadOptions.Threads": "threads"})
+}
+
+type countValue struct{ p *int }
+
+func (v countValue) String() string {
+	if v.p == nil {
+		return ""
+	}
+	return strconv.Itoa(*v.p)
+}
+
+func (v countValue) Set(s string) error {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 {
+		return errors.New("must be 0 or more")
+	}
+	*v.p = n
+	return nil
 }
 
 // Float32 defines a flag for a 32-bit floating-point number.

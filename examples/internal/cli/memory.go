@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -13,16 +12,14 @@ import (
 
 // SessionFlags defines the flags for the size of a conversation's memory; kv is the default type.
 func SessionFlags(f *Flags, o *llama.SessionOptions, kv tensor.DType) {
-	f.Group("Memory", func() { sessionFlags(f, o, kv, capacityFlag) })
+	f.Group("Memory", func() { sessionFlags(f, o, kv) })
 }
 
-// capacityFlag is what the flag for SessionOptions.Capacity is called, unless a program says otherwise.
-const capacityFlag = "max-tokens"
-
-func sessionFlags(f *Flags, o *llama.SessionOptions, kv tensor.DType, capacity string) {
+func sessionFlags(f *Flags, o *llama.SessionOptions, kv tensor.DType) {
 	o.KV = kv
 	f.DType(&o.KV, "kv-type", "of the cached keys and values", tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0)
-	f.IntVar(&o.Capacity, capacity, 0, "`number` of tokens the cache can hold; 0: the model's context, at most 4096, or what -eviction-policy needs")
+	f.IntVar(&o.Capacity, "capacity", 0, "`number` of tokens the cache can hold; 0: the model's context, at most 4096, or what -eviction-policy needs")
+	f.Sets(map[string]string{"SessionOptions.KV": "kv-type", "SessionOptions.Capacity": "capacity"})
 }
 
 // Memory is the choice of a conversation's memory: its size and type, and which tokens it forgets.
@@ -33,28 +30,44 @@ type Memory struct {
 	Prefix      int    // tokens at the beginning that always stay; -1: as many as suit the policy
 	ThresholdMB int64  // MiB of available memory below which tokens are forgotten; 0: no threshold
 	Endless     bool   // go on beyond the model's context
-	// CapacityFlag, if a program sets it, is what the flag for the cache's capacity is called in place of -max-tokens.
-	CapacityFlag string
 }
 
 // Flags defines the flags.
 func (m *Memory) Flags(f *Flags, kv tensor.DType) {
 	f.Group("Memory", func() {
-		sessionFlags(f, &m.SessionOptions, kv, cmp.Or(m.CapacityFlag, capacityFlag))
-		f.StringVar(&m.Policy, "eviction-policy", "none", "`name` of what decides which tokens the cache forgets: "+strings.Join(eviction.Names(), ", "))
+		sessionFlags(f, &m.SessionOptions, kv)
+		f.StringVar(&m.Policy, "eviction-policy", none, "`name` of what decides which tokens the cache forgets: "+strings.Join(eviction.Names(), ", "))
 		f.IntVar(&m.Window, "eviction-window", 512, "`tokens` that stay beside the protected prefix when -eviction-policy forgets")
 		f.IntVar(&m.Prefix, "protected-prefix", -1, "`tokens` at the beginning that always stay; -1: 4 with the policy sliding, none with the others")
 		f.BoolVar(&m.EvictAfterPrompt, "evict-after-prompt", false, "forget nothing before a prompt is read to its end: the choice is better, and more memory is needed for a while")
-		f.BoolVar(&m.Endless, "endless", false, "go on beyond the model's context, with -eviction-policy sliding")
+		f.BoolVar(&m.Endless, "endless", false, "go on beyond the model's context, with the eviction policy sliding")
 		f.Int64Var(&m.ThresholdMB, "memory-threshold-mb", 0, "forget when fewer `MB` of memory than these are available; 0: available memory is not watched")
+		f.Sets(map[string]string{"SessionOptions.Eviction": "eviction-policy", "SessionOptions.EvictAfterPrompt": "evict-after-prompt",
+			"SessionOptions.Positions is ReanchorSinks": "endless is given"})
 	})
 }
+
+// The names of policies that flags refer to.
+const (
+	none    = "none"
+	sliding = "sliding"
+)
 
 // Options returns the session's options, and a function that releases the monitor of the system's memory.
 func (m *Memory) Options() (o *llama.SessionOptions, release func() error, err error) {
 	options, release := m.SessionOptions, func() error { return nil }
-	prefix := m.Prefix
-	if prefix < 0 && m.Policy == "sliding" {
+	policy, prefix := m.Policy, m.Prefix
+	if m.Endless {
+		if policy == none {
+			policy = sliding
+		}
+		if policy != sliding || m.EvictAfterPrompt {
+			return nil, nil, Usagef("-endless forgets with -eviction-policy sliding, also while a prompt is read: not with -eviction-policy %s "+
+				"-evict-after-prompt=%v", policy, m.EvictAfterPrompt)
+		}
+		options.Positions = llama.ReanchorSinks
+	}
+	if prefix < 0 && policy == sliding {
 		prefix = eviction.DefaultPrefix
 	}
 	choice := eviction.Options{Budget: m.Window + max(prefix, 0), ProtectedPrefix: prefix}
@@ -63,11 +76,8 @@ func (m *Memory) Options() (o *llama.SessionOptions, release func() error, err e
 	} else if prefix < 0 {
 		choice.ProtectedPrefix = 0
 	}
-	if options.Eviction, err = eviction.ByName(m.Policy, choice); err != nil {
-		return nil, nil, Usagef("-eviction-policy %s -eviction-window %d -protected-prefix %d: %v", m.Policy, m.Window, m.Prefix, err)
-	}
-	if m.Endless {
-		options.Positions = llama.ReanchorSinks
+	if options.Eviction, err = eviction.ByName(policy, choice); err != nil {
+		return nil, nil, Usagef("-eviction-policy %s -eviction-window %d -protected-prefix %d: %v", policy, m.Window, m.Prefix, err)
 	}
 	if m.ThresholdMB < 0 {
 		return nil, nil, Usagef("-memory-threshold-mb %d: it must be 0 or more", m.ThresholdMB)

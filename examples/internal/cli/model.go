@@ -43,9 +43,10 @@ func (m *Model) Flags(f *Flags) {
 // ComputeFlags defines the flags that say how models are run, for a program that has its own ones for which models.
 func (m *Model) ComputeFlags(f *Flags) {
 	f.StringVar(&m.Backend, "backend", "cpu", "`name` of what computes: "+strings.Join(backend.Names(), ", ")+"; opencl is there in programs built with -tags opencl")
-	f.IntVar(&m.Threads, "threads", 0, "`number` of threads to compute with; 0: one for each processor")
+	f.Threads(&m.Threads, " to compute with")
 	f.DType(&m.Weights, "weights", "to convert the weights to while loading (unless given, they stay as stored)", weights()...)
 	f.BoolVar(&m.Verbose, "v", false, "tell on stderr what is loaded")
+	f.Sets(map[string]string{"LoadOptions.Weights": "weights"})
 }
 
 // weights are the types that weights can have.
@@ -72,6 +73,9 @@ func (m *Model) Load(ctx context.Context, stderr io.Writer) (*llama.Model, func(
 
 // OpenBackend opens the backend.
 func (m *Model) OpenBackend() (backend.Backend, error) {
+	if names := backend.Names(); !slices.Contains(names, m.Backend) {
+		return nil, Usagef("-backend %s: it must be one of %s; opencl needs a program that was built with -tags opencl", m.Backend, strings.Join(names, ", "))
+	}
 	return backend.Open(m.Backend, backend.Options{Threads: m.Threads, Record: m.Record})
 }
 

@@ -17,6 +17,10 @@ func SamplingFlags(f *Flags, p *llama.Params, answer int) {
 		f.Float32(&p.RepeatPenalty, "repeat-penalty", "`factor` that makes tokens less likely which occurred lately; 0 or 1: none")
 		f.Uint64Var(&p.Seed, "seed", 0, "`number` that the draws start from: the same one gives the same answer; random unless given")
 		f.Strings(&p.Stop, "stop", "`text` that ends an answer and is not part of it; may be repeated")
+		f.Sets(map[string]string{
+			"Params.MaxTokens": "n", "Params.Temperature": "temperature", "Params.TopK": "top-k", "Params.TopP": "top-p", "Params.MinP": "min-p",
+			"Params.RepeatPenalty": "repeat-penalty", "Params.Stop": "stop",
+		})
 	})
 }
 

@@ -66,7 +66,7 @@ func parse(args []string, stdout io.Writer) (*options, []string, error) {
 	f.Group("Backends", func() {
 		f.StringVar(&names, "backend", "", "`names` of backends, with commas between: "+strings.Join(backend.Names(), ", ")+"; none: all that can be opened")
 		f.StringVar(&o.device, "device", "", "`device` of the backends, in their own terms; none: their choice")
-		f.IntVar(&o.threads, "threads", 0, "`number` of threads of a backend on the host; 0: one for each processor")
+		f.Threads(&o.threads, " of a backend on the host")
 		f.Float64Var(&o.tolerance, "tolerance", 0, "`part` of the largest element of a vector by which others may differ; 0: what each step and type needs")
 	})
 	f.Group("Time", func() {

@@ -56,7 +56,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	f.Group("Backend", func() {
 		f.StringVar(&o.backend, "backend", "cpu", "`name` of the backend to check: "+strings.Join(backend.Names(), ", "))
 		f.StringVar(&o.device, "device", "", "`device` of the backend, in its own terms; none: its choice")
-		f.IntVar(&o.threads, "threads", 0, "`number` of threads of a backend on the host; 0: one for each processor")
+		f.Threads(&o.threads, " of a backend on the host")
 		f.BoolVar(&o.list, "list", false, "list the backends and what they run on, and check nothing")
 	})
 	f.Group("Checks", func() {

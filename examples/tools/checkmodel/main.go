@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -15,8 +16,8 @@ const about = `
 checkmodel tells what a model is, and whether it would load, without loading it: also what its files are if they are no model. If it
 would not load, all reasons are told, and the exit status is 1. With -golden it compares the model's logits with those of a reference.
 
-  go run ./examples/tools/checkmodel -model model.gguf
-  go run ./examples/tools/checkmodel -model model/ -golden model/golden.safetensors
+  go run ./examples/tools/checkmodel model.gguf
+  go run ./examples/tools/checkmodel model/ -golden model/golden.safetensors
 
 A golden file has input_ids and logits, one row a token, and perhaps greedy_ids, a prompt with its greedy continuation; or
 ids.0, logits.0, ids.1, … with the logits after the last token. A difference is relative to the largest logit of its row.`
@@ -30,11 +31,12 @@ type options struct {
 	golden    string
 	prompt    int
 	tolerance float64
+	flags     *cli.Flags
 }
 
 func parse(args []string, stdout io.Writer) (*options, error) {
-	o := &options{}
 	f := cli.NewFlags("checkmodel", about)
+	o := &options{flags: f}
 	f.Group("Comparison", func() {
 		f.StringVar(&o.golden, "golden", "", "`path` of a safetensors file with what the reference computed")
 		f.Float64Var(&o.tolerance, "tolerance", 1e-3, "relative `difference` above which the check fails; quantised weights need more")
@@ -42,8 +44,14 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	})
 	o.model.Flags(f)
 	cli.SessionFlags(f, &o.session, tensor.F32)
-	if err := f.Parse(args, stdout); err != nil {
+	files, err := f.ParseMixed(args, stdout)
+	switch {
+	case err != nil:
 		return nil, err
+	case len(files) > 1, len(files) == 1 && f.Given("model"):
+		return nil, cli.Usagef("one model at a time, and there is also %q", files[len(files)-1])
+	case len(files) == 1:
+		o.model.Path = files[0]
 	}
 	if !(o.tolerance >= 0) || o.prompt < 1 {
 		return nil, cli.Usagef("-tolerance must be 0 or more, -prompt-tokens 1 or more")
@@ -68,11 +76,12 @@ func (o *options) inspect(ctx context.Context, stdout, stderr io.Writer) (*llama
 	return llama.Inspect(path)
 }
 
-func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {
+func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) (err error) {
 	o, err := parse(args, stdout)
 	if err != nil {
 		return err
 	}
+	defer func() { err = o.flags.Explained(err) }()
 	var g *golden
 	if o.golden != "" {
 		if g, err = readGolden(o.golden); err != nil {
@@ -85,7 +94,11 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 	}
 	fmt.Fprintf(stdout, "%s\n", o.model.Name())
 	describe(stdout, report)
-	if n := len(report.Problems); n > 0 {
+	switch n := len(report.Problems); n {
+	case 0:
+	case 1:
+		return errors.New("the model does not load, for this reason")
+	default:
 		return fmt.Errorf("the model does not load, for %d reasons", n)
 	}
 	if g == nil {

@@ -54,7 +54,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 		f.IntVar(&o.kvHeads, "kv-heads", 8, "`number` of its key and value heads")
 	})
 	f.Group("Measurement", func() {
-		f.IntVar(&o.threads, "threads", 0, "`number` of threads to compute with; 0: one for each processor")
+		f.Threads(&o.threads, " to compute with")
 		f.IntVar(&o.repetitions, "r", 5, "`times` to measure each operation: the best counts")
 		f.IntVar(&o.span, "span", machine.DefaultSpan>>20, "`MiB` that the copies of weights fill, and that the memory's limit is measured with")
 		f.BoolVar(&o.json, "json", false, "print one JSON object a line")
@@ -67,7 +67,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 			o.given[name] = value
 		}
 	}
-	if o.threads < 0 || o.repetitions < 1 || o.repetitions > maxRepetitions {
+	if o.repetitions < 1 || o.repetitions > maxRepetitions {
 		return nil, cli.Usagef("-threads is 0 or more, -r is between 1 and %d", maxRepetitions)
 	}
 	if err := machine.CheckSpan(o.span); err != nil {

@@ -50,11 +50,12 @@ type options struct {
 	write   int // tokens to write after them; 0: none
 	compare bool
 	json    bool
+	flags   *cli.Flags
 }
 
 func parse(args []string, stdout io.Writer) (*options, error) {
-	o := &options{}
 	f := cli.NewFlags("perplexity", about)
+	o := &options{flags: f}
 	f.Group("Measurement", func() {
 		f.StringVar(&o.file, "file", "", "`path` of a text; none: dialogues for the embedded model")
 		f.IntVar(&o.ctx, "ctx", 512, "`tokens` of a window at most")
@@ -102,11 +103,12 @@ func (o *options) text() (text, name string, err error) {
 	return string(b), o.file, nil
 }
 
-func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {
+func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) (err error) {
 	o, err := parse(args, stdout)
 	if err != nil {
 		return err
 	}
+	defer func() { err = o.flags.Explained(err) }()
 	text, name, err := o.text()
 	if err != nil {
 		return err

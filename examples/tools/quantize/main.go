@@ -62,7 +62,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 			"fewer than eight bits, else as -type", writable()...)
 		f.DType(&o.embedding, "embedding-type", "of an embedding that is only looked up, as -type unless given", writable()...)
 		f.BoolVar(&o.pure, "pure", false, "give all matrices the mix's own type, also those that would get more bits")
-		f.IntVar(&o.threads, "threads", 0, "`number` of threads; 0: one for each processor")
+		f.Threads(&o.threads, "")
 	})
 	if err := f.Parse(args, stdout); err != nil {
 		return nil, err
