@@ -52,7 +52,7 @@ func (c *conversation) help(string) bool {
 	for _, cmd := range commands() {
 		c.note("%-8s %s", cmd.name, cmd.help)
 	}
-	c.note("A line that ends with \\ goes on in the next. Ctrl-C ends an answer.")
+	c.note("A line that ends with \\ goes on in the next; pasted lines are one message. Ctrl-C ends an answer.")
 	return false
 }
 

@@ -18,22 +18,27 @@ type lines interface {
 }
 
 // lines returns an editor on a terminal, and else plain lines.
-func (c *conversation) lines(stdin io.Reader, history string) (lines, error) {
+func (c *conversation) lines(stdin io.Reader, stdout io.Writer, history string) (lines, error) {
 	if !c.interactive {
 		s := bufio.NewScanner(stdin)
 		s.Buffer(nil, maxLine)
 		return piped{s}, nil
 	}
-	t := &typed{note: c.note}
+	t := &typed{input: &pasted{from: stdin}, terminal: stdout, note: c.note}
 	var err error
 	t.editor, err = readline.NewFromConfig(&readline.Config{
 		Prompt: prompt, HistoryFile: history, HistorySearchFold: true, Undo: true, InterruptPrompt: "\n", EOFPrompt: "\n",
-		AutoComplete: completer(), Listener: t.listen,
+		AutoComplete: completer(), Listener: t.listen, Stdin: t.input, Painter: paint,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("set up line editing: %w", err)
 	}
 	return t, nil
+}
+
+// paint shows what stands for a pasted tab as an arrow.
+func paint(line []rune, _ int) []rune {
+	return []rune(strings.ReplaceAll(string(line), pastedTab, "→"))
 }
 
 // maxLine bounds a line from a pipe, in bytes.
@@ -64,9 +69,11 @@ const (
 
 // typed reads lines from a person at a terminal.
 type typed struct {
-	editor *readline.Instance
-	note   func(format string, a ...any)
-	begun  bool // something has been typed on the present line
+	editor   *readline.Instance
+	input    *pasted
+	terminal io.Writer
+	note     func(format string, a ...any)
+	begun    bool // something has been typed on the present line
 }
 
 // listen notes whether something has been typed on the line: ReadLine does not tell when Ctrl-C ends the line.
@@ -78,14 +85,20 @@ func (t *typed) listen(line []rune, _ int, _ rune) ([]rune, int, bool) {
 // next reads a turn. Between its calls the terminal is the caller's. Ctrl-C forgets what was typed; on an empty line a
 // second Ctrl-C, or Ctrl-D, ends the conversation.
 func (t *typed) next() (string, error) {
+	io.WriteString(t.terminal, askPastes)
+	defer io.WriteString(t.terminal, stopPastes)
 	interrupted := false
 	for {
 		text, err := joined(func(prompt string) (string, error) {
 			t.editor.SetPrompt(prompt)
 			return t.editor.ReadLine()
 		})
+		if t.input.cut {
+			t.input.cut = false
+			t.note("What was pasted is longer than %d bytes, and was cut there: a pipe takes more.", maxPaste)
+		}
 		if !errors.Is(err, readline.ErrInterrupt) {
-			return text, err
+			return strings.ReplaceAll(text, pastedTab, "\t"), err
 		}
 		if t.begun {
 			interrupted = false

@@ -20,7 +20,7 @@ chat is a conversation with a model of the Llama family.
   go run ./examples/chat -model model.gguf -system "You answer in rhymes." -temperature 0.7
   echo "What is the capital of Japan?" | go run ./examples/chat
 
-A line that ends with a backslash goes on in the next. Ctrl-C ends an answer, Ctrl-D the program. /help lists the commands.
+A line that ends with a backslash goes on in the next; lines that are pasted are one message. Ctrl-C ends an answer, Ctrl-D the program. /help lists the commands.
 Lines from a pipe are messages too, answered one after another. The embedded models are too small for lively answers: their
 -temperature is 0 unless given, that of others 0.7.`
 
@@ -91,7 +91,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if cli.IsTerminal(stdout) {
 		c.stdout = &wrapper{w: stdout, columns: func() int { return cli.Columns(stdout) }}
 	}
-	lines, err := c.lines(stdin, o.history)
+	lines, err := c.lines(stdin, stdout, o.history)
 	if err != nil {
 		return err
 	}

@@ -174,6 +174,10 @@ func TestMistakes(t *testing.T) {
 		{"a temperature below 0", []string{"-temperature", "-1"}, false, "-temperature is -1"},
 		{"fewer than no threads", []string{"-threads", "-1"}, true, "-threads"},
 		{"a prompt that does not fit", []string{"-capacity", "5"}, false, "-capacity"},
+		{"a schema that is none", []string{"-schema", "main.go"}, false, "-schema main.go: "},
+		{"a grammar that is none", []string{"-grammar", "main.go"}, false, "-grammar main.go: "},
+		{"no such schema", []string{"-schema", "no/such.json"}, false, "-schema: open no/such.json"},
+		{"an expression that is none", []string{"-regexp", "("}, false, `-regexp: regular expression: pattern "(": at byte 0: missing closing ): "("`},
 		{"an endless answer with another policy", []string{"-endless", "-eviction-policy", "snapkv"}, true, "-endless"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

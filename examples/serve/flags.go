@@ -29,6 +29,8 @@ type command struct {
 	grace            time.Duration
 	logForm          string
 	metrics          bool
+	connections      int
+	requestsMB       int64
 	cacheMB, modelMB int64
 	flags            *cli.Flags
 }
@@ -53,15 +55,21 @@ func (c *command) parse(args []string, stdout io.Writer) error {
 		f.StringVar(&c.keyFile, "key-file", "", "`file` of the keys that let clients in: each line is a secret, or a client's name and a secret; # begins a comment")
 		f.Strings(&o.Origins, "cors", "`origin` of web pages that may use the server, as in https://example.org, or *; may be repeated; none: its own page alone")
 		f.Strings(&o.Hosts, "host", "`name` that requests may call the server by; may be repeated; none: on loopback addresses localhost, 127.0.0.1 and ::1, on others any")
+		f.IntVar(&c.connections, "connections", 0, "`number` of connections at once, beyond which the one that was used least recently is closed; 0: as many as the process may have files open, at most 4096")
 		f.BoolVar(&o.NoPage, "no-page", false, "leave out the page to talk on")
 	})
 	f.Group("Load", func() {
 		f.IntVar(&o.Pool.MaxSessions, "max-sessions", 0, "`number` of answers of a model that are computed at once; 0: 32")
 		f.IntVar(&o.MaxQueue, "queue", 0, "`number` of answers of a model that may wait for that; 0: eight times as many, at least 64")
 		f.IntVar(&o.MaxTokens, "n", 0, "`number` of tokens that bounds answers, whatever requests say; 0: as many as the context holds")
-		f.Int64Var(&c.cacheMB, "cache-mb", 0, "`MB` of memory that the conversations of a model may take; 0: a quarter of what is available")
+		f.Int64Var(&c.cacheMB, "cache-mb", 0, "`MB` of memory that the conversations of a model may take, so that the next turn need not compute them again; "+
+			"0: as much as its weights, at least 256, and at most a quarter of what is available")
+		f.BoolVar(&o.ShareCache, "share-cache", false, "let clients with different keys use what was computed of each other's prompts, from which they can guess these")
+		f.Int64Var(&c.requestsMB, "requests-mb", 0, "`MB` of memory that all requests may hold together, beyond which they are refused; 0: 256, otherwise at least 128")
+		f.BoolVar(&o.DropTurns, "drop-turns", false, "leave out the oldest turns of conversations that do not fit, unless the request's truncation says otherwise")
 		f.DurationVar(&o.Timeout, "timeout", 10*time.Minute, "`time` after which a request ends, waiting included; 0: never")
-		f.Sets(map[string]string{"serve: Options.MaxTokens": "n", "serve: Options.MaxQueue": "queue", "serve: Options.Pool.MaxSessions": "max-sessions"})
+		f.Sets(map[string]string{"serve: Options.MaxTokens": "n", "serve: Options.MaxQueue": "queue",
+			"serve: Options.RequestBytes": "requests-mb", "serve: Options.Pool.MaxSessions": "max-sessions"})
 		f.DurationVar(&c.grace, "grace", 30*time.Second, "`time` that requests have to end after Ctrl-C or SIGTERM")
 	})
 	c.memory.Flags(f, tensor.F16)
@@ -78,20 +86,29 @@ func (c *command) parse(args []string, stdout io.Writer) error {
 	if (c.tlsCert == "") != (c.tlsKey == "") {
 		return cli.Usagef("-tls-cert and -tls-key stand together or not at all")
 	}
-	for name, mb := range map[string]int64{"cache-mb": c.cacheMB, "models-mb": c.modelMB} {
+	for name, mb := range map[string]int64{"cache-mb": c.cacheMB, "models-mb": c.modelMB, "requests-mb": c.requestsMB} {
 		if mb < 0 || mb > maxMB {
 			return cli.Usagef("-%s %d: it must be 0 to %d", name, mb, int64(maxMB))
 		}
 	}
+	if c.requestsMB > 0 && c.requestsMB < leastRequestsMB {
+		return cli.Usagef("-requests-mb %d: it must be 0, or at least %d", c.requestsMB, leastRequestsMB)
+	}
+	if c.connections < 0 {
+		return cli.Usagef("-connections %d: it must be 0 or more", c.connections)
+	}
 	if o.Timeout == 0 {
 		o.Timeout = -1 // in serve.Options 0 means the default
 	}
-	o.Pool.MaxBytes, o.ModelBytes = c.cacheMB<<20, c.modelMB<<20
+	o.Pool.MaxBytes, o.ModelBytes, o.RequestBytes = c.cacheMB<<20, c.modelMB<<20, c.requestsMB<<20
 	return nil
 }
 
 // maxMB bounds megabytes, so that they are a number of bytes.
 const maxMB = 1 << 40
+
+// leastRequestsMB is the least -requests-mb: what serve.Options.RequestBytes must be for bodies of 8 MiB.
+const leastRequestsMB = 128
 
 // logger returns the log of requests.
 func (c *command) logger(stderr io.Writer) (*slog.Logger, error) {
@@ -102,6 +119,16 @@ func (c *command) logger(stderr io.Writer) (*slog.Logger, error) {
 		return slog.New(slog.NewJSONHandler(stderr, nil)), nil
 	}
 	return nil, cli.Usagef("-log %s: it must be text or json", c.logForm)
+}
+
+// tell says what memory the server may take beside the models that are not loaded yet.
+func tell(stderr io.Writer, s serve.Stats) {
+	fmt.Fprintf(stderr, "requests may hold %d MB together (-requests-mb)\n", s.Memory.MaxBytes>>20)
+	for _, m := range s.Models {
+		if m.Loaded {
+			fmt.Fprintf(stderr, "%s: conversations stay cached in up to %d MB (-cache-mb)\n", m.Name, m.Pool.MaxBytes>>20)
+		}
+	}
 }
 
 // warn tells of what a user may not have meant.

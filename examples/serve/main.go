@@ -51,6 +51,7 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 	if err != nil {
 		return err
 	}
+	tell(stderr, server.Stats())
 	c.warn(stderr, l)
 	fmt.Fprintf(stdout, "listening on %s\n", l.url)
 	return c.serve(ctx, l, server, log, stderr)

@@ -196,7 +196,7 @@ func TestLossy(t *testing.T) {
 // Schemas that are none, or that nothing satisfies, are errors that say so.
 func TestErrors(t *testing.T) {
 	for schema, want := range map[string]string{
-		``: "not JSON", `{"a": }`: "not JSON", `3`: "no schema", `{"properties": []}`: "/properties is not an object", `{"type": "text"}`: "/type is not a type",
+		``: "not JSON", `{"a": }`: "not JSON", `3`: "no schema", `{"properties": []}`: "/properties is not an object", `{"type": "text"}`: `/type is not a type but "text": types are array`,
 		`{"items": {"minimum": "1"}}`: "/items/minimum is not a number", `{"minLength": -1}`: "/minLength is not a count", `{"multipleOf": 0}`: "not above 0",
 		`{"$ref": "#/nowhere"}`: "leads nowhere", `{"$ref": "#"}`: "without end", `{"anyOf": [{"$ref": "#"}, {"type": "null"}]}`: "without end",
 		`{"const":{},"if":{"$ref":"#"}}`: "without end", `{"const":{"a":1},"dependentSchemas":{"a":{"$ref":"#"}}}`: "without end",

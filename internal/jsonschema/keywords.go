@@ -196,7 +196,7 @@ func readType(c *compiler, s *schema, _, v *value, path *place) {
 	for _, v := range list {
 		t, ok := typeNames[v.text]
 		if v.kind != text || !ok {
-			c.fail("%s is not a type", path)
+			c.fail("%s is not a type but %.80q: types are array, boolean, integer, null, number, object and string", path, v.text)
 		}
 		s.types |= t
 	}

@@ -81,7 +81,7 @@ func invalidUTF8(text string) int {
 // fail notes an error, unless there was one before.
 func (p *ecma) fail(at int, construct string, unsupported bool) {
 	if p.err == nil {
-		p.err = &Error{p.source, construct, at, unsupported}
+		p.err = &Error{Pattern: p.source, Construct: construct, Offset: at, Unsupported: unsupported}
 	}
 }
 

@@ -17,7 +17,7 @@ func (c *compiler) repeated(n *node, k rest) rest {
 			}
 			if body = body.oneAhead(); body.looks {
 				if c.err == nil {
-					c.err = &Error{c.source, "a look-ahead for more than a character in an unbounded repetition", body.lookOffset(), true}
+					c.err = &Error{Pattern: c.source, Construct: "a look-ahead for more than a character in an unbounded repetition", Offset: body.lookOffset(), Unsupported: true}
 				}
 				return k
 			}

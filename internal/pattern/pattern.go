@@ -16,9 +16,10 @@ import (
 // Error says what is wrong with a pattern, or what about it is not supported.
 type Error struct {
 	Pattern     string
-	Construct   string // what, in words
+	Construct   string // what, in words; of a pattern in Go's syntax that package regexp/syntax refuses, where the mistake is
 	Offset      int    // where, in bytes
 	Unsupported bool   // the pattern is valid, but its language is not regular, or too hard to find
+	Mistake     string // what package regexp/syntax says is wrong; "" otherwise
 }
 
 func (e *Error) Error() string {
@@ -28,7 +29,10 @@ func (e *Error) Error() string {
 		shown = shown[:long] + "…"
 	}
 	what := "is not valid there"
-	if e.Unsupported {
+	switch {
+	case e.Mistake != "":
+		return fmt.Sprintf("pattern %q: at byte %d: %s: %q", shown, e.Offset, e.Mistake, e.Construct)
+	case e.Unsupported:
 		what = "is not supported"
 	}
 	return fmt.Sprintf("pattern %q: %s, at byte %d, %s", shown, e.Construct, e.Offset, what)

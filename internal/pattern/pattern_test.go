@@ -271,7 +271,10 @@ func TestErrors(t *testing.T) {
 	}
 	_, err := pattern.RE2(regular.New(), pattern.Raw, "ab(")
 	var e *pattern.Error
-	if !errors.As(err, &e) || !strings.Contains(e.Construct, "missing closing )") {
+	if !errors.As(err, &e) || e.Error() != `pattern "ab(": at byte 0: missing closing ): "ab("` {
+		t.Errorf("%v", err)
+	}
+	if _, err = pattern.RE2(regular.New(), pattern.Raw, "ab[z-a]"); !errors.As(err, &e) || e.Error() != `pattern "ab[z-a]": at byte 3: invalid character class range: "z-a"` {
 		t.Errorf("%v", err)
 	}
 }

@@ -21,7 +21,7 @@ func RE2(r *regular.Arena, a Alphabet, source string) (regular.Expr, error) {
 		var where *syntax.Error
 		if errors.As(err, &where) {
 			e.Offset = max(strings.Index(source, where.Expr), 0)
-			e.Construct = where.Code.String() + " " + where.Expr
+			e.Mistake, e.Construct = where.Code.String(), where.Expr
 		}
 		return regular.None, e
 	}

@@ -29,7 +29,7 @@
 // Nothing is ignored silently. A parameter that is not known, or that would change the answer and is not supported, is an error with status
 // 400 that names it. An answer's JSON Schema is kept as a whole or refused with the keyword that cannot be kept; "strict": false asks for what
 // can be kept of it. So is a function's where it is "strict"; otherwise what can be kept of it is, for the model sees all of it. A prompt that
-// does not fit the model's context is an error that says by how much.
+// does not fit the model's context is an error that says by how much, unless the request or Options.DropTurns lets the oldest turns go.
 //
 // A client that leaves costs nothing from the next token, or the next chunk of its prompt, on. A client that reads slowly holds nobody up.
 //
@@ -37,13 +37,18 @@
 //
 // Where Options has no Keys, anybody who reaches the server may; otherwise whoever has a key. A web page of another origin has to be among
 // Options.Origins besides, and Options.Hosts keeps pages away that call the server by a name of their own. Prompts and answers are not logged
-// unless Options.LogPrompts says so.
+// unless Options.LogPrompts says so. Behind a proxy or an authentication of your own, Options.Client says who asks. Clients that are known have
+// caches of their own, so that none finds out from cached tokens what another one asked.
 //
 // # Load
 //
 // Each model computes a bounded number of answers at once, and a bounded number waits; free places go to whoever of the waiting clients has
-// the fewest. Beyond that the status is 429, with a Retry-After. A client is a key's owner or, where there are no keys, an address. Models that
-// are loaded on demand share Options.ModelBytes: the least recently used one goes where another needs its memory.
+// the fewest. Beyond that the status is 429, with a Retry-After. A client is whom Options.Client names, a key's owner or, where neither is
+// known, an address. Models that are loaded on demand share Options.ModelBytes: the least recently used one goes where another needs its
+// memory.
+//
+// Memory is bounded as well: Options.RequestBytes for what all requests hold, Options.Pool.MaxBytes for the conversations of a model that stay
+// cached. Server.Stats has both figures with their bounds.
 //
 // Server.Stats, Options.Observer and package metrics tell how it goes. Server.Shutdown lets answers end before the program does.
 package serve

@@ -16,7 +16,6 @@ func (s *Server) enclose(route route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		out := &response{ResponseWriter: w}
 		ctx, a := s.account(out, r, route)
-		defer a.memory.Close()
 		defer func() {
 			p, begun := recover(), out.status != 0
 			if p != nil {
@@ -25,6 +24,7 @@ func (s *Server) enclose(route route) http.Handler {
 			if a.err != nil && !begun { // where the answer has begun, the route has told the client itself
 				_ = wire.WriteError(out, a.err, route.shape) // a client that is gone reads no error either
 			}
+			a.memory.Close()
 			a.done(ctx, r, out.status)
 			out.finish()
 			if p != nil && begun {

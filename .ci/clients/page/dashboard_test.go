@@ -276,6 +276,27 @@ func TestDashboardTableSortsAndDownloads(t *testing.T) {
 	}
 }
 
+// TestDashboardTableFits looks at the table where most screens are: all columns of the usual matrix are to be seen without scrolling.
+func TestDashboardTableFits(t *testing.T) {
+	b := open(t, serveDashboard(t, makeResults(t, t.TempDir(), "-commits", "1", "-r", "2")))
+	for _, width := range []int64{1280, 1440, 1600, 1920} {
+		b.see(width, 800, "light")
+		b.look("#view=table")
+		time.Sleep(50 * time.Millisecond) // a frame, in which the page is drawn for its new width
+		if hidden := js[int](b, "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('.table'))"); hidden > 0 {
+			t.Errorf("at %d pixels %d of the table are hidden", width, hidden)
+		}
+	}
+}
+
+func TestDashboardWarnsOfUnknownCommits(t *testing.T) {
+	for _, unknown := range []bool{true, false} {
+		b := open(t, serveDashboard(t, makeResults(t, t.TempDir(), "-small", "-commits", "1", "-r", "1", fmt.Sprintf("-unknown=%v", unknown))))
+		b.look("#view=commits")
+		equal(t, "a warning is there", js[bool](b, "document.querySelector('#unknown-commit') !== null"), unknown)
+	}
+}
+
 func TestDashboardFollowsLinksToRuns(t *testing.T) {
 	b := open(t, serveDashboard(t, makeResults(t, t.TempDir(), "-commits", "1", "-r", "2")))
 	b.look("#view=table&model=flint&backend=opencl&kv=q8_0&policy=h2o")

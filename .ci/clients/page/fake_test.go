@@ -31,6 +31,7 @@ type request struct {
 	Temperature, TopP *float64
 	TopK, Seed        *int
 	Stop              []string
+	Truncation        string
 	Tools             []json.RawMessage
 }
 
@@ -111,10 +112,13 @@ func (f *fake) chat(w http.ResponseWriter, r *http.Request) {
 }
 
 // refuse answers with an error in OpenAI's form.
-func refuse(w http.ResponseWriter, status int, message string) {
+func refuse(w http.ResponseWriter, status int, message string) { refuseWith(w, status, message, "") }
+
+// refuseWith is refuse with a code.
+func refuseWith(w http.ResponseWriter, status int, message, code string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": message, "type": "invalid_request_error"}})
+	_ = json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{"message": message, "type": "invalid_request_error", "code": code}})
 }
 
 // answer is one answer of the fake server.

@@ -1,36 +1,68 @@
 package page
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/chromedp/chromedp"
 
 	"github.com/antigravity-go/antigravity/llama/flint"
 	"github.com/antigravity-go/antigravity/llama/serve"
 	"github.com/antigravity-go/antigravity/llama/serve/page"
 )
 
-// The page talks with a real model through the real server.
-func TestFlint(t *testing.T) {
+// serveFlint serves the page with a real model.
+func serveFlint(t *testing.T) (url string) {
 	model, err := flint.Load(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer model.Close()
+	t.Cleanup(func() { model.Close() })
 	server, err := serve.New(serve.Options{Models: []serve.Model{{Name: "flint", Loaded: model}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer server.Close()
+	t.Cleanup(func() { server.Close() })
 	mux := http.NewServeMux()
 	mux.Handle("/", server)
 	mux.Handle("/{$}", page.Handler())
 	mux.Handle("/page/", page.Handler())
 	listener := httptest.NewServer(mux)
-	defer listener.Close()
+	t.Cleanup(listener.Close)
+	return listener.URL
+}
 
-	b := open(t, listener.URL)
+// A conversation that fills the real context goes on without its beginning.
+func TestFlintGoesOn(t *testing.T) {
+	b := open(t, serveFlint(t))
+	b.expect("Failed to load resource")
+	b.click("#open-settings")
+	b.fill("#set-max_completion_tokens", "8")
+	b.click("#close-settings")
+	for i := range 3 {
+		// Pasted: ten thousand keys take a minute.
+		js[chromedp.Void](b, fmt.Sprintf(`{ const field = document.querySelector('#prompt'); field.value = %q; field.dispatchEvent(new Event('input')); }`,
+			strings.Repeat("The fox ate bread by the harbor. ", 100+i)))
+		b.do(chromedp.Focus(chromedp.CSS("#prompt")))
+		b.press("Enter", "Enter", 13, chromedp.ModifierNone)
+		b.answered()
+	}
+	if notice := b.text(".problem"); !strings.Contains(notice, "more than the model can read") {
+		t.Fatalf("the notice says %q", notice)
+	}
+	b.button("Go on without the oldest messages")
+	b.until("document.querySelector('.note')")
+	if note := b.texts(".note"); !strings.Contains(strings.Join(note, " "), "did not read the oldest") {
+		t.Errorf("the notes say %q", note)
+	}
+}
+
+// The page talks with a real model through the real server.
+func TestFlint(t *testing.T) {
+	b := open(t, serveFlint(t))
 	b.click("#open-settings")
 	for name, text := range map[string]string{"temperature": "0", "seed": "1", "top_p": "0.9", "top_k": "40", "min_p": "0.05",
 		"max_completion_tokens": "200", "stop": "###", "system": "Answer briefly."} {

@@ -344,6 +344,61 @@ func TestErrorsAreSaidInPlace(t *testing.T) {
 	}
 }
 
+// A conversation that has become too long goes on without its oldest messages, if there are such.
+func TestFullContext(t *testing.T) {
+	f := start(t, func(r request, a *answer) {
+		if full := len(r.Messages) > 3; strings.Contains(r.last(), "novel") || full && r.Truncation == "" {
+			refuseWith(a.w, 400, "the prompt has 2100 tokens", "context_length_exceeded")
+			return
+		} else if full {
+			a.event(map[string]any{"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "flint", "choices": []any{},
+				"stats": map[string]any{"dropped_messages": len(r.Messages) - 3}})
+			a.say("from what is left")
+			a.delta(delta{}, "stop")
+			fmt.Fprint(a.w, "data: [DONE]\n\n")
+			return
+		}
+		echo(r, a)
+	})
+	b := open(t, f.URL)
+	b.expect("Failed to load resource")
+	b.ask("a novel")
+	if notice := b.text(".problem"); !strings.Contains(notice, "last message is too long") || strings.Contains(notice, "Go on") || strings.Contains(notice, "Try again") {
+		t.Errorf("of a single message the notice says %q", notice)
+	}
+	if n := js[int](b, `document.querySelectorAll('[aria-label="Another answer"]').length`); n != 0 {
+		t.Errorf("there are %d buttons besides that cannot succeed", n)
+	}
+	b.button("New conversation")
+	b.ask("one")
+	b.ask("two")
+	b.ask("three")
+	notice := b.text(".problem")
+	if !strings.Contains(notice, "more than the model can read") || !strings.Contains(notice, "stay here") || strings.Contains(notice, "Try again") {
+		t.Errorf("the notice says %q", notice)
+	}
+	b.picture("full")
+	b.reload()
+	b.button("Go on without the oldest messages")
+	b.until("[...document.querySelectorAll('.prose')].at(-1).innerText === 'from what is left'")
+	b.until("document.querySelector('.note')")
+	equal(t, "note", b.text(".note"), "The model did not read the oldest 2 messages.")
+	b.picture("full-goes-on")
+	b.ask("four") // it goes on without being asked again
+	if asked := f.asked(); asked[len(asked)-1].Truncation != "auto" || len(b.texts(".problem")) > 0 {
+		t.Errorf("the page asks %+v and says %q", asked[len(asked)-1], b.texts(".problem"))
+	}
+	b.ask("another novel")
+	if notice := b.text(".problem"); !strings.Contains(notice, "last message is too long") {
+		t.Errorf("when nothing more can be left out the notice says %q", notice)
+	}
+	b.button("New conversation")
+	b.ask("one")
+	if asked := f.asked(); asked[len(asked)-1].Truncation != "" {
+		t.Error("a new conversation leaves something out")
+	}
+}
+
 func TestKey(t *testing.T) {
 	f := start(t, echo)
 	f.demand("open sesame")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/constrain"
@@ -48,23 +49,36 @@ func (c *Form) Constraint(t *llama.Tokenizer, stderr io.Writer) (llama.Constrain
 	case c.Schema != "":
 		schema, err := readForm(c.Schema)
 		if err != nil {
-			return nil, err
+			return nil, wrong("schema", c.Schema, err)
 		}
 		k, left, err := constrain.JSONSchemaWith(t, schema, constrain.SchemaOptions{Lossy: true})
 		for _, u := range left {
 			fmt.Fprintf(stderr, "%s: not kept: %v\n", c.Schema, u)
 		}
-		return k, err
+		return k, wrong("schema", c.Schema, err)
 	case c.Grammar != "":
 		grammar, err := readForm(c.Grammar)
 		if err != nil {
-			return nil, err
+			return nil, wrong("grammar", c.Grammar, err)
 		}
-		return constrain.Grammar(t, string(grammar))
+		k, err := constrain.Grammar(t, string(grammar))
+		return k, wrong("grammar", c.Grammar, err)
 	case c.Regexp != "":
-		return constrain.Regexp(t, c.Regexp)
+		k, err := constrain.Regexp(t, c.Regexp)
+		return k, wrong("regexp", c.Regexp, err)
 	}
 	return nil, nil
+}
+
+// wrong says which flag an error is about, and its value unless the error names it.
+func wrong(flag, value string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case strings.Contains(err.Error(), value):
+		return fmt.Errorf("-%s: %w", flag, err)
+	}
+	return fmt.Errorf("-%s %s: %w", flag, value, err)
 }
 
 // readForm reads a file.

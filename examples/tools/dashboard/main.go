@@ -24,7 +24,7 @@ single runs over time, and what changed between commits.
   go run ./examples/tools/dashboard results
   go run ./examples/tools/dashboard -export results.html before after
 
-The arguments are folders of results, or folders of such folders; without any it is results. Served, the page shows new runs as they
+The arguments are folders of results, or folders of such folders, which must exist; without any it is results. Served, the page shows new runs as they
 come. Exported, it is one file that opens from disk, without a server or a network. What is looked at (filters, axes, the chosen run) is
 all in the page's address: a link shows the same.`
 
@@ -33,6 +33,7 @@ func main() { cli.Main("dashboard", run) }
 // options are the command line's.
 type options struct {
 	folders []string
+	named   bool // the folders are those of the command line, and must exist
 	addr    string
 	export  string
 }
@@ -49,8 +50,9 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.named = true
 	if o.folders = append(arguments, o.folders...); len(o.folders) == 0 {
-		o.folders = []string{"results"}
+		o.folders, o.named = []string{"results"}, false
 	}
 	for _, folder := range o.folders {
 		if info, err := os.Stat(folder); err == nil && !info.IsDir() {
@@ -68,6 +70,11 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 	o, err := parse(args, stdout)
 	if err != nil {
 		return err
+	}
+	for _, folder := range o.folders {
+		if _, err := os.Stat(folder); err != nil && o.named {
+			return fmt.Errorf("results: %w; go run ./examples/tools/suite -out %s makes some", err, folder)
+		}
 	}
 	store, err := results.NewStore(o.folders...)
 	if err != nil {

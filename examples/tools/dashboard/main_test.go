@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -49,9 +50,23 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// TestFoldersThatAreNotThere names folders that do not exist: nothing is served or written.
+func TestFoldersThatAreNotThere(t *testing.T) {
+	there, gone := t.TempDir(), filepath.Join(t.TempDir(), "gone")
+	for _, args := range [][]string{{gone}, {there, gone}, {"-results", gone}, {"-export", filepath.Join(there, "x.html"), gone}} {
+		var stdout strings.Builder
+		if err := run(t.Context(), append(args, "-addr", "localhost:0"), nil, &stdout, io.Discard); !errors.Is(err, fs.ErrNotExist) || stdout.Len() > 0 {
+			t.Errorf("%v: %v, and %q was said", args, err, &stdout)
+		}
+	}
+}
+
 func TestExport(t *testing.T) {
 	root := t.TempDir()
 	results, file := filepath.Join(root, "results"), filepath.Join(root, "out.html")
+	if err := os.Mkdir(results, 0o777); err != nil {
+		t.Fatal(err)
+	}
 	var stdout strings.Builder
 	err := run(t.Context(), []string{"-export", file, results}, nil, &stdout, io.Discard)
 	if err == nil || !strings.Contains(err.Error(), "suite") {

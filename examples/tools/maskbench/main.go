@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/pprof"
 	"slices"
@@ -61,8 +62,8 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	f := cli.NewFlags("maskbench", about)
 	f.Group("What is run", func() {
 		f.StringVar(&o.file, "file", "", "`path` of the schemas and documents, which may also be the first argument")
-		f.StringVar(&o.tokenizer, "tokenizer", "internal/fixture/data/tokenizer/llama3-tokenizer.json.gz",
-			"`path` of the vocabulary: a tokenizer.json, also compressed with gzip, a folder that holds one, or a .gguf file; or a name as hf:owner/name/tokenizer.json")
+		f.StringVar(&o.tokenizer, "tokenizer", "", "`path` of the vocabulary: a tokenizer.json, also compressed with gzip, a folder that holds one, or a .gguf "+
+			"file; or a name as hf:owner/name/tokenizer.json; none: Llama 3's, of the repository's test data")
 		f.IntVar(&o.most, "n", 0, "most `schemas` to run, spread evenly over the file; 0: all")
 		f.Strings(&o.ids, "id", "run the schema with this `id` alone; may be repeated")
 	})
@@ -102,13 +103,42 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	return o, nil
 }
 
+// llama3 is the usual vocabulary's path in the repository.
+const llama3 = "internal/fixture/data/tokenizer/llama3-tokenizer.json.gz"
+
+// usual returns the path of the usual vocabulary. The repository is looked for upwards from the working directory, and from where the
+// program is.
+func usual() (string, error) {
+	var from []string
+	if folder, err := os.Getwd(); err == nil {
+		from = append(from, folder)
+	}
+	if program, err := os.Executable(); err == nil {
+		from = append(from, filepath.Dir(program))
+	}
+	for _, folder := range from {
+		for below := ""; folder != below; below, folder = folder, filepath.Dir(folder) {
+			path := filepath.Join(folder, filepath.FromSlash(llama3))
+			if _, err := os.Stat(path); err == nil {
+				return path, nil
+			}
+		}
+	}
+	return "", cli.Usagef("the usual vocabulary, %s of the repository, is neither above %s: -tokenizer says which other", llama3, strings.Join(from, " nor above "))
+}
+
 func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {
 	o, err := parse(args, stdout)
 	if err != nil {
 		return err
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	tokenizer, err := cli.Fetch(ctx, o.tokenizer, stderr)
+	tokenizer := o.tokenizer
+	if tokenizer == "" {
+		tokenizer, err = usual()
+	} else {
+		tokenizer, err = cli.Fetch(ctx, tokenizer, stderr)
+	}
 	if err != nil {
 		return err
 	}

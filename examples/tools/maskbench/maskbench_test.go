@@ -178,3 +178,15 @@ func TestCheckerFindsLies(t *testing.T) {
 		}
 	}
 }
+
+// TestUsualVocabularyIsFound looks for the usual vocabulary from this folder, from one within it, and from outside the repository.
+func TestUsualVocabularyIsFound(t *testing.T) {
+	want := fixture.Path(t, "tokenizer/llama3-tokenizer.json.gz")
+	if path, err := usual(); err != nil || path != want {
+		t.Errorf("%s, %v; want %s", path, err, want)
+	}
+	t.Chdir(t.TempDir())
+	if _, err := usual(); err == nil || !strings.Contains(err.Error(), "-tokenizer") {
+		t.Errorf("outside the repository: %v", err)
+	}
+}

@@ -49,7 +49,11 @@ func measure(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.
 	}
 	s.rest.say = s.tell.say
 	s.rest.conditions = func(ctx context.Context) (runs.Condition, error) { return conditionsOf(ctx, t, l.programs[""]) }
-	if err := s.resume(ownCommit(l.stamp)); err != nil {
+	commit := ownCommit(l.stamp)
+	if commit == "" {
+		s.tell.say("warning: %s", unknownCommit)
+	}
+	if err := s.resume(commit); err != nil {
 		return err
 	}
 	return s.run(ctx)

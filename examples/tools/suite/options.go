@@ -102,6 +102,9 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	if o.matrix, err = made(); err != nil {
 		return nil, err
 	}
+	if f.Given("asked") && o.matrix.Questions == "" {
+		return nil, cli.Usagef("-asked is how many questions of a file are asked: -questions says which file, or pebble, whose questions are embedded")
+	}
 	o.configs, err = o.matrix.Configs()
 	return o, err
 }

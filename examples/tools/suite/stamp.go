@@ -66,6 +66,10 @@ func ownCommit(s stamp) string {
 	return strings.TrimSuffix(s.Commit, "+")
 }
 
+// unknownCommit is what is told where ownCommit is "".
+const unknownCommit = "neither this program nor git knows its commit, so that these runs cannot be told from those of other commits; " +
+	"start the suite in a checkout of the repository, or build it there"
+
 // holds tells whether a folder is the root of a module.
 func holds(folder, module string) bool {
 	text, err := os.ReadFile(filepath.Join(folder, "go.mod"))

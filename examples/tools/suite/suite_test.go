@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -367,7 +368,7 @@ func TestList(t *testing.T) {
 
 func TestMistakes(t *testing.T) {
 	for _, args := range [][]string{
-		{"unknown"}, {"-r", "0"}, {"-r", "5", "-r-max", "4"}, {"-r", "1000"}, {"-spread", "-1"}, {"-spread", "NaN"}, {"-pause", "-1s"}, {"-battery", "101"},
+		{"unknown"}, {"-asked", "5"}, {"-r", "0"}, {"-r", "5", "-r-max", "4"}, {"-r", "1000"}, {"-spread", "-1"}, {"-spread", "NaN"}, {"-pause", "-1s"}, {"-battery", "101"},
 		{"-out", ""}, {"-models", "missing.gguf", "-out", t.TempDir()}, {"-questions", "missing.jsonl", "-out", t.TempDir()},
 		{"-backends", "abacus", "-out", t.TempDir()}, {"-matrix", "missing"}, {"-kv-type", "q9"}, {"-clean"}, {"child", "x"}, {"conditions", "x"},
 		{"stray"}, {"-list", "stray"},
@@ -410,5 +411,19 @@ func TestStamp(t *testing.T) {
 	}
 	if s := stamped(t.Context(), t.TempDir()); s.Commit != "" {
 		t.Errorf("of a folder without a checkout: %+v", s)
+	}
+}
+
+// TestUnknownCommitIsTold starts the suite outside of any checkout, and stops it before it measures.
+func TestUnknownCommitIsTold(t *testing.T) {
+	if info, ok := debug.ReadBuildInfo(); !ok || revision(info) != "" {
+		t.Skip("this program knows its commit")
+	}
+	t.Chdir(t.TempDir())
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var stderr bytes.Buffer
+	if err := run(ctx, []string{"-r", "1", "-generate", "1"}, nil, io.Discard, &stderr); !errors.Is(err, context.Canceled) || !strings.Contains(stderr.String(), unknownCommit) {
+		t.Errorf("%v, and it said %q", err, &stderr)
 	}
 }

@@ -117,10 +117,16 @@ func TestScrape(t *testing.T) {
 	if reused := value(families["antigravity_reused_tokens_total"], "model=flint"); read <= 0 || reused <= 0 || read != reused+computed {
 		t.Errorf("of %v tokens of prompts, %v were reused and %v computed", read, reused, computed)
 	}
-	for _, name := range []string{"model_memory_bytes", "cache_bytes", "cached_conversations"} {
+	for _, name := range []string{"model_memory_bytes", "cache_bytes", "cache_max_bytes", "cached_conversations"} {
 		if value(families["antigravity_"+name], "model=flint") <= 0 {
 			t.Errorf("%s is not positive", name)
 		}
+	}
+	if held, most := value(families["antigravity_request_bytes"]), value(families["antigravity_request_max_bytes"]); held != 0 || most != 256<<20 {
+		t.Errorf("requests hold %v of %v bytes", held, most)
+	}
+	if peak := value(families["antigravity_request_peak_bytes"]); peak <= 0 {
+		t.Errorf("requests held %v bytes at most", peak)
 	}
 	for _, name := range []string{"go_goroutines", "process_start_time_seconds"} {
 		if families[name] == nil {

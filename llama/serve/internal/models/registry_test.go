@@ -1,9 +1,11 @@
 package models
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -342,5 +344,62 @@ func TestCloseWhileAnswering(t *testing.T) {
 	}
 	if err := places[1].Wait(t.Context()); err == nil {
 		t.Error("who waited in the queue got a place")
+	}
+}
+
+// TestCachesAreModest looks at how much memory cached conversations may take: what is said or, if nothing is, about what the weights take.
+func TestCachesAreModest(t *testing.T) {
+	model, err := flint.Load(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer model.Close()
+	weights := model.MemoryUsage().Weights
+	for _, c := range []struct{ said, budget, least, most int64 }{
+		{0, 0, weights, max(weights, leastCache)},
+		{3 << 30, 0, 3 << 30, 3 << 30},
+		{0, 2*weights + 1<<20, weights, weights + 1<<20},
+		{1000, 2 * weights, 1000, 1000},
+	} {
+		r, err := New([]Spec{{Name: "flint", Load: loadFlint, Pool: llama.PoolOptions{MaxBytes: c.said}}}, Options{Budget: c.budget})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := r.Lease(t.Context(), "flint")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := l.Pool.Stats().MaxBytes; got < c.least || got > c.most {
+			t.Errorf("%+v: conversations may take %d bytes, and the weights take %d", c, got, weights)
+		}
+		l.Close()
+		if err := r.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestTheLogTellsWhatIsGivenBack looks at what the log says of a model that the registry loads, and of one that is the caller's.
+func TestTheLogTellsWhatIsGivenBack(t *testing.T) {
+	model, err := flint.Load(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer model.Close()
+	var log bytes.Buffer
+	r, err := New([]Spec{{Name: "mine", Loaded: model}, {Name: "its", Load: loadFlint}}, Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := r.Lease(t.Context(), "its")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	if err := r.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if text := log.String(); strings.Contains(text, "mine") || strings.Count(text, "giving a model back") != 1 || strings.Count(text, "max_bytes=") != 1 {
+		t.Errorf("the log says %s", text)
 	}
 }

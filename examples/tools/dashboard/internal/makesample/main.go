@@ -29,6 +29,7 @@ func run(_ context.Context, args []string, _ io.Reader, stdout, _ io.Writer) err
 		f.IntVar(&o.Commits, "commits", 5, "`number` of commits")
 		f.IntVar(&o.Repetitions, "r", 6, "`number` of repetitions")
 		f.BoolVar(&o.Small, "small", false, "24 cells in place of 120")
+		f.BoolVar(&o.Unknown, "unknown", false, "runs of which nobody knows the commit")
 		f.BoolVar(&hostile, "hostile", false, "only one run, whose every text tries to be HTML")
 	})
 	if err := f.Parse(args, stdout); err != nil {

@@ -54,8 +54,9 @@ type Machine struct {
 
 // Commit is a program's commit.
 type Commit struct {
-	Title string     `json:"title"`          // abbreviated
-	Time  *time.Time `json:"time,omitempty"` // where it is known
+	Title   string     `json:"title"`             // abbreviated
+	Time    *time.Time `json:"time,omitempty"`    // where it is known
+	Unknown bool       `json:"unknown,omitempty"` // nobody knows of which commit these runs are
 }
 
 // Run is what came of a run.
@@ -191,7 +192,7 @@ func commitsOf(list []*summary) []commit {
 		}
 		index[r.machine.Commit] = len(found)
 		c := commit{name: r.machine.Commit, began: r.began}
-		c.Title = clip(cmp.Or(runs.ShortCommit(c.name), "unknown"), 60)
+		c.Title, c.Unknown = clip(cmp.Or(runs.ShortCommit(c.name), "unknown"), 60), c.name == ""
 		if t := r.machine.Committed; !t.IsZero() {
 			c.Time, c.began = &t, t
 		}

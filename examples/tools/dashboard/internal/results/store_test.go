@@ -102,6 +102,25 @@ func TestOverviewIsConsistent(t *testing.T) {
 	}
 }
 
+// TestUnknownCommit reads runs of which nobody knows the commit, beside others.
+func TestUnknownCommit(t *testing.T) {
+	known, unknown := t.TempDir(), t.TempDir()
+	write(t, known, sample.Options{Small: true})
+	write(t, unknown, sample.Options{Small: true, Unknown: true})
+	for want, folders := range map[int][]string{0: {known}, 1: {known, unknown}} {
+		s, _ := newTestStore(t, folders...)
+		count := 0
+		for _, c := range overview(t, s).Commits {
+			if c.Unknown {
+				count++
+			}
+		}
+		if count != want {
+			t.Errorf("%d unknown commits, want %d", count, want)
+		}
+	}
+}
+
 func TestStoreFollowsItsFolder(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "results")
 	s, wait := newTestStore(t, folder)

@@ -133,6 +133,13 @@ export class App extends EventTarget {
     this.#answerTo(parentOf(this.current, message));
   }
 
+  // goOn asks again for an answer that the conversation was too long for, and from now on without the oldest messages where need be.
+  goOn(message) {
+    if (this.busy) return;
+    this.current.truncation = 'auto';
+    this.again(message);
+  }
+
   sendResults(message, results) {
     if (this.busy) return;
     this.#answerTo(add(this.current, message, { role: 'results', results }));
@@ -174,7 +181,7 @@ export class App extends EventTarget {
     const conversation = this.current;
     if (this.#answering.has(conversation.id)) return;
     const { model } = this;
-    const body = requestFor(conversation.settings, model, until(conversation, parent));
+    const body = requestFor(conversation.settings, model, until(conversation, parent), conversation.truncation);
     const message = add(conversation, parent, { role: 'assistant', content: '', calls: [], state: 'coming', model });
     const controller = new AbortController();
     this.#answering.set(conversation.id, { controller, message });
@@ -220,6 +227,7 @@ export class App extends EventTarget {
       merge(here, stored, (messageID) => this.#answering.get(id)?.message.id === messageID);
       here.title = stored.title;
       here.settings = stored.settings;
+      here.truncation = stored.truncation;
       here.updated = Math.max(here.updated, stored.updated);
     }
     this.#emit('list');

@@ -1,7 +1,7 @@
 // What went wrong, in words: {kind, message, wait?}. It is kept with the message that it ended.
 //
 // kind is what can be done about it: 'key' (the server wants another key), 'busy' (ask again later; wait is how many seconds, where
-// the server says), 'refused' (the request must change), 'lost' (the connection or the page went away), 'server' (it failed), 'page' (anything else).
+// the server says), 'full' (the conversation is longer than the model can read), 'refused' (the request must change), 'lost' (the connection or the page went away), 'server' (it failed), 'page' (anything else).
 
 export class ServerError extends Error {
   // status is the HTTP status, or 0 within a stream; body is the parsed JSON of the answer, or null; retryAfter is that header, or
@@ -9,6 +9,7 @@ export class ServerError extends Error {
   constructor(status, body, retryAfter) {
     super(textOf(body) || `it answered with status ${status}`);
     this.status = status;
+    this.code = body?.error?.code;
     this.retryAfter = retryAfter;
   }
 }
@@ -26,6 +27,7 @@ export function problemOf(error) {
     if (error.status === 401 || error.status === 403) return { kind: 'key', message: error.message };
     if (error.status === 429 || error.status === 503)
       return { kind: 'busy', message: error.message, wait: secondsOf(error.retryAfter) };
+    if (error.code === 'context_length_exceeded') return { kind: 'full', message: error.message };
     if (error.status >= 400 && error.status < 500) return { kind: 'refused', message: error.message };
     return { kind: 'server', message: error.message };
   }

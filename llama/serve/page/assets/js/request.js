@@ -3,13 +3,14 @@
 import { parametersOf } from './settings.js';
 
 // requestFor asks for what follows after these messages. Calls are sent only where their results are, since no model goes on from a
-// call that nobody answered; an answer of which nothing is left is not sent at all.
-export function requestFor(settings, model, messages) {
+// call that nobody answered; an answer of which nothing is left is not sent at all. truncation 'auto' lets the server leave the oldest out.
+export function requestFor(settings, model, messages, truncation) {
   return {
     model,
     messages: [...systemOf(settings), ...messages.flatMap((message, index) => onWire[message.role](message, messages[index + 1]))],
     stream: true,
     stream_options: { include_usage: true, include_stats: true },
+    ...(truncation && { truncation }),
     ...parametersOf(settings),
   };
 }

@@ -54,6 +54,7 @@ function readConversation(from) {
     created: optional(from.created, 'number') ?? Date.now(),
     updated: optional(from.updated, 'number') ?? Date.now(),
     settings,
+    truncation: from.truncation === 'auto' ? 'auto' : undefined,
     chosen: from.chosen,
     messages,
   };

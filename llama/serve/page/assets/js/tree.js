@@ -1,10 +1,11 @@
 // A conversation is a tree of messages: every version of a turn is a child of the message before it.
 //
-// {version: 1, id, title, created, updated, settings, chosen, messages: [{id, parent, chosen, role, …}]}
+// {version: 1, id, title, created, updated, settings, truncation, chosen, messages: [{id, parent, chosen, role, …}]}
 //
 // parent is the id of the message before, or null for a first one. chosen is the id of the child that is shown, or null where there is
 // none; the conversation's own chosen is the first message's. A parent stands in messages before its children, so there are no
-// circles. title is empty until somebody names the conversation. Times are milliseconds since 1970.
+// circles. title is empty until somebody names the conversation.
+// truncation is 'auto' where the reader lets the oldest messages be left out of what the model reads, otherwise it is not there. Times are milliseconds since 1970.
 //
 // What a message has besides depends on its role:
 //   user       content
@@ -70,6 +71,13 @@ export function until(conversation, message) {
   const path = [];
   for (let at = message; at; at = parentOf(conversation, at)) path.unshift(at);
   return path;
+}
+
+// canShorten says whether there is a turn before the last one, which the model could do without.
+export function canShorten(conversation, message) {
+  const roles = until(conversation, message).map(({ role, content }) => (role === 'assistant' && content === '' ? '' : role));
+  const turns = roles.filter(Boolean).filter((role, index, all) => role === 'user' && all[index - 1] !== 'user');
+  return conversation.truncation !== 'auto' && turns.length > 1;
 }
 
 // merge adds to conversation the messages that only other has, and takes over the others' newer state, except for those that keep

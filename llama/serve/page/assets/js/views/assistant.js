@@ -5,6 +5,7 @@ import { copyText } from '../clipboard.js';
 import { h, show } from '../dom.js';
 import { iconButton } from '../icons.js';
 import { Prose } from '../markdown.js';
+import { canShorten } from '../tree.js';
 import { CallCards } from './calls.js';
 import { problemNotice } from './problem.js';
 import { versionSwitch } from './turn.js';
@@ -75,11 +76,11 @@ export class AssistantView {
   #endOf(message, context) {
     if (message.state === 'failed') {
       const problem = { ...message.problem, kept: message.content !== '' };
-      return [problemNotice(this.app, problem, { label: 'Try again', act: () => this.app.again(message) }, !context.busy)];
+      return [problemNotice(this.app, problem, wayOn(this.app, message), !context.busy)];
     }
     const note = endings[message.state === 'stopped' ? 'stopped' : message.finish];
     const empty = message.state === 'done' && message.content === '' && message.calls.length === 0;
-    return [note, empty && !note ? 'The answer is empty.' : null].filter(Boolean).map((text) => h('p', { class: 'note' }, text));
+    return [leftOut(message), note, empty && !note ? 'The answer is empty.' : null].filter(Boolean).map((text) => h('p', { class: 'note' }, text));
   }
 
   #footOf(message, context) {
@@ -87,10 +88,24 @@ export class AssistantView {
     return [
       versionSwitch(this.app, message, context),
       message.content && copy,
-      iconButton('again', 'Another answer', () => this.app.again(message), { disabled: context.busy }),
+      message.state !== 'failed' && iconButton('again', 'Another answer', () => this.app.again(message), { disabled: context.busy }),
       costs(message),
     ].filter(Boolean);
   }
+}
+
+// wayOn is what can be done after an answer that failed: {label, act}, or null where the same would only happen again.
+function wayOn(app, message) {
+  if (message.problem?.kind !== 'full') return { label: 'Try again', act: () => app.again(message) };
+  if (!canShorten(app.current, message)) return null;
+  return { label: 'Go on without the oldest messages', act: () => app.goOn(message) };
+}
+
+// leftOut says how many messages the model did not read, or nothing where it read all.
+function leftOut(message) {
+  const count = message.stats?.dropped_messages;
+  if (!(count > 0)) return null;
+  return count === 1 ? 'The model did not read the oldest message.' : `The model did not read the oldest ${format(count, 0)} messages.`;
 }
 
 const endings = {

@@ -2,9 +2,10 @@
 
 import { h } from '../dom.js';
 
-// problemNotice shows a problem (see problems.js); its kept says that a part of the answer is there. act is what "Try again" does; enabled says whether it can be done now.
-export function problemNotice(app, problem, { label, act }, enabled = true) {
-  const again = h('button', { type: 'button', class: 'button', disabled: !enabled, onclick: act }, label);
+// problemNotice shows a problem (see problems.js); its kept says that a part of the answer is there. way is {label, act}, what the button
+// says and does, or null where nothing can be done; enabled says whether it can be done now.
+export function problemNotice(app, problem, way, enabled = true) {
+  const again = way && h('button', { type: 'button', class: 'button', disabled: !enabled, onclick: way.act }, way.label);
   return h(
     'div',
     { class: `problem ${problem.kind}`, role: 'alert' },
@@ -12,20 +13,27 @@ export function problemNotice(app, problem, { label, act }, enabled = true) {
       'p',
       null,
       titles[problem.kind] ? h('strong', null, titles[problem.kind] + ': ') : null,
-      ended(problem.message),
+      ended(problem.kind === 'full' ? fullness(way) : problem.message),
       waitOf(problem),
       problem.kept ? ' What came is kept.' : null,
     ),
-    problem.kind === 'key' ? keyField(app, act) : h('div', { class: 'buttons' }, again),
+    problem.kind === 'key' ? keyField(app, way.act) : again && h('div', { class: 'buttons' }, again),
   );
 }
 
 const titles = {
   key: 'The server asks for a key',
   busy: 'The server is busy',
+  full: 'This is more than the model can read at once',
   refused: 'The server did not take this request',
   server: 'The server could not answer',
 };
+
+// fullness says what helps where a conversation is too long.
+const fullness = (way) =>
+  way
+    ? 'It can go on without the oldest messages. They stay here, and the model no longer reads them'
+    : 'The last message is too long by itself: make it shorter, or begin a new conversation';
 
 // ended is a message as a sentence that another may follow.
 function ended(message) {

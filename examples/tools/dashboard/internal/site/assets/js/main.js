@@ -29,7 +29,7 @@ const page = {
     const view = { throughput, latency, memory, policies, run: oneRun, commits, table }[state.view];
     toPaint = [];
     page.drawing = true;
-    main.replaceChildren(...[notices(r), ...view(c)].filter(Boolean));
+    main.replaceChildren(...[unknownCommit(r), notices(r), ...view(c)].filter(Boolean));
     page.drawing = false;
     document.title = `${views.find(([name]) => name === state.view)[1]} – Results – Antigravity`;
     if (focus) find(focus)?.focus({ preventScroll: true });
@@ -61,6 +61,12 @@ const page = {
     page.render();
   },
 };
+
+// unknownCommit warns of runs that nobody can say of which program they are.
+function unknownCommit(r) {
+  if (!r.commits.some(({ unknown }) => unknown)) return null;
+  return h('p', { class: 'notice', id: 'unknown-commit' }, 'The commit of some runs is unknown, so that they cannot be told from those of other commits. The suite knows it where it is started in a checkout of the repository, or was built in one.');
+}
 
 // notices names the files that could not be read.
 function notices(r) {

@@ -39,7 +39,7 @@ function table(c) {
           const values = cell.metrics[column.metric.index];
           return h('td', { class: 'number' }, values && values[1] !== null ? exact(column.metric.percent ? 100 * values[1] : values[1]) : '–', ' ', h('small', null, values ? within(values) : ''));
         }
-        if (column.links) return h('td', null, cell.runs.map((i) => [h('a', { href: link(other(inView(state, 'run'), { run: r.runs[i].key })), class: r.runs[i].error ? 'worse' : null, title: r.runs[i].error ? 'failed' : null }, `${r.runs[i].repetition}${r.runs[i].error ? ' failed' : ''}`), ' ']));
+        if (column.links) return h('td', { class: 'links' }, cell.runs.map((i) => [h('a', { href: link(other(inView(state, 'run'), { run: r.runs[i].key })), class: r.runs[i].error ? 'worse' : null, title: r.runs[i].error ? 'failed' : null }, `${r.runs[i].repetition}${r.runs[i].error ? ' failed' : ''}`), ' ']));
         return h('td', { class: 'text', title: column.text(cell) }, short(column.text(cell), 48));
       })))))),
     rows.length > mostRows && h('p', { class: 'quiet' }, `The first ${mostRows} of ${rows.length} rows. The CSV has all of them.`),

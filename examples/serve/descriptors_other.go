@@ -1,0 +1,6 @@
+//go:build !unix
+
+package main
+
+// maxDescriptors returns how many files the process may have open; ok is false where nobody knows.
+func maxDescriptors() (n int, ok bool) { return 0, false }
