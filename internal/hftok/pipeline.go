@@ -2,12 +2,14 @@ package hftok
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
-	"regexp"
-	"strings"
+	"iter"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/antigravity-go/antigravity/internal/split"
 )
 
 // maxSteps bounds how many normalizers, and how many pre-tokenizers, follow one another.
@@ -168,9 +170,11 @@ func (c component) normalizer() (normalizers, error) {
 	case "Prepend":
 		return normalizers{prepend(c.Prepend)}, nil
 	case "Replace":
-		if find := c.Pattern.finder(); find != nil {
-			return normalizers{replace(find, c.Content)}, nil
+		matches, err := c.Pattern.matches()
+		if err != nil {
+			return nil, fmt.Errorf("%w: normalizer Replace: %w", ErrUnsupported, err)
 		}
+		return normalizers{replace(matches, c.Content)}, nil
 	case "Precompiled":
 		m, err := newCharsmap(c.Charsmap)
 		if err != nil {
@@ -178,27 +182,22 @@ func (c component) normalizer() (normalizers, error) {
 		}
 		return normalizers{m.normalize}, nil
 	}
-	return nil, unsupported("normalizer", c, "BertNormalizer, NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Nmt, Strip, Prepend, Precompiled, "+
-		`and Replace of a text or of a regular expression without \, ^, $ and groups with a question mark`)
+	return nil, unsupported("normalizer", c, "BertNormalizer, NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Nmt, Strip, Prepend, Precompiled and Replace")
 }
 
-// maxExpression bounds a regular expression in bytes.
-const maxExpression = 200
-
-// finder returns the finder of a pattern, nil for one that is not implemented. Regular expressions are implemented if they
-// mean the same to Go's package regexp, whose time is linear, as to Hugging Face's library.
-func (p pattern) finder() finder {
-	if p.String != "" && p.Regex == "" {
-		return literal(p.String)
+// matches returns the function that returns where the pattern's matches in a text begin and end.
+func (p pattern) matches() (func(text string) iter.Seq2[int, int], error) {
+	switch {
+	case p.String != "" && p.Regex == "":
+		return literal(p.String).all, nil
+	case p.String == "" && p.Regex != "":
+		e, err := split.Compile(p.Regex)
+		if err != nil {
+			return nil, err
+		}
+		return e.Matches, nil
 	}
-	if p.String != "" || p.Regex == "" || len(p.Regex) > maxExpression || strings.ContainsAny(p.Regex, `\^$`) || strings.Contains(p.Regex, "(?") || strings.Contains(p.Regex, "[:") {
-		return nil
-	}
-	e, err := regexp.Compile(p.Regex)
-	if err != nil || e.MatchString("") {
-		return nil
-	}
-	return expression(e)
+	return nil, errors.New("the pattern must be a text or a regular expression")
 }
 
 // splitSteps returns the steps of a pre-tokenizer.
