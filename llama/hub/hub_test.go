@@ -477,12 +477,7 @@ func TestPagesElsewhere(t *testing.T) {
 	s, o := newServer(t)
 	o.Token, s.Token = "hf_secret", "hf_secret"
 	s.Put("me/small", "main", quantised())
-	s.Around = func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Link", "<"+s.Side.URL+"/more>; rel=\"next\"")
-			next.ServeHTTP(w, r)
-		})
-	}
+	s.Around = hubtest.NextPage(s.Side.URL + "/more")
 	_, err := Get(t.Context(), "hf:me/small", o)
 	if err == nil {
 		t.Error("a listing without end was read")
@@ -490,6 +485,31 @@ func TestPagesElsewhere(t *testing.T) {
 	for _, r := range s.Requests() {
 		if r.Side && r.Authorization != "" {
 			t.Errorf("%+v has the token", r)
+		}
+	}
+}
+
+// TestPagesOverPlainHTTP has a listing over https whose next page comes over http, where somebody on the way could write checksums of
+// other files into it.
+func TestPagesOverPlainHTTP(t *testing.T) {
+	_, o := newServer(t)
+	s := hubtest.NewTLS()
+	t.Cleanup(s.Close)
+	o.Endpoint, o.Transport = s.URL, s.Transport()
+	s.Put("me/small", "main", folderModel())
+	s.Page = 2
+	if _, err := Get(t.Context(), "hf:me/small", o); err == nil || !strings.Contains(err.Error(), "from https to http://") {
+		t.Errorf("large files come over http from the side: %v", err)
+	}
+	s.Requests()
+	s.Around = hubtest.NextPage(s.Side.URL + "/api/models/me/small/tree/main")
+	o.Cache = t.TempDir()
+	if _, err := Get(t.Context(), "hf:me/small", o); err == nil || !strings.Contains(err.Error(), "from https to http://") {
+		t.Errorf("the next page: %v", err)
+	}
+	for _, r := range s.Requests() {
+		if r.Side {
+			t.Errorf("%+v was followed from https", r)
 		}
 	}
 }
