@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
@@ -64,6 +65,7 @@ type component struct {
 
 	// BertProcessing, RobertaProcessing: ["[CLS]", 101]
 	CLS []json.RawMessage `json:"cls"`
+	SEP []json.RawMessage `json:"sep"`
 }
 
 // pattern is one of the two: a string that is looked for as it is, or a regular expression.
@@ -289,37 +291,61 @@ func (d *decoder) read(parts []component) error {
 	return nil
 }
 
-// readPrefix reads the tokens that the post-processor puts before a text.
-func (t *Tokenizer) readPrefix(parts []component) error {
+// readTemplate reads the tokens that the post-processor puts before and after a text.
+func (t *Tokenizer) readTemplate(parts []component) error {
 	for _, c := range parts {
+		var err error
 		switch c.Type {
 		case "ByteLevel":
 		case "BertProcessing", "RobertaProcessing":
-			var id int32
-			if len(c.CLS) != 2 || json.Unmarshal(c.CLS[1], &id) != nil {
-				return fmt.Errorf(`post_processor: the "cls" of %s is no text and id`, c.Type)
-			}
-			t.prefix = append(t.prefix, id)
+			err = t.readPair(c)
 		case "TemplateProcessing":
-			for _, part := range c.Single {
-				if part.SpecialToken == nil {
-					break
-				}
-				name := part.SpecialToken.ID
-				token, ok := c.SpecialTokens[name]
-				if !ok {
-					return fmt.Errorf("post_processor: the template names %.40q, which special_tokens lacks", name)
-				}
-				t.prefix = append(t.prefix, token.IDs...)
-			}
+			err = t.readSingle(c)
 		default:
-			return unsupported("post-processor", c, "none, BertProcessing, RobertaProcessing, TemplateProcessing and ByteLevel")
+			err = unsupported("post-processor", c, "none, BertProcessing, RobertaProcessing, TemplateProcessing and ByteLevel")
+		}
+		if err != nil {
+			return err
 		}
 	}
-	for _, id := range t.prefix {
+	for _, id := range slices.Concat(t.prefix, t.ending) {
 		if t.entry(id) == nil {
 			return fmt.Errorf("post_processor: no token has id %d", id)
 		}
+	}
+	return nil
+}
+
+// readPair reads the two tokens of BertProcessing.
+func (t *Tokenizer) readPair(c component) error {
+	for _, token := range []struct {
+		name string
+		json []json.RawMessage
+		side *[]int32
+	}{{"cls", c.CLS, &t.prefix}, {"sep", c.SEP, &t.ending}} {
+		var id int32
+		if len(token.json) != 2 || json.Unmarshal(token.json[1], &id) != nil {
+			return fmt.Errorf(`post_processor: the %q of %s is no text and id`, token.name, c.Type)
+		}
+		*token.side = append(*token.side, id)
+	}
+	return nil
+}
+
+// readSingle reads the tokens of TemplateProcessing.
+func (t *Tokenizer) readSingle(c component) error {
+	side := &t.prefix
+	for _, part := range c.Single {
+		if part.SpecialToken == nil {
+			side = &t.ending
+			continue
+		}
+		name := part.SpecialToken.ID
+		token, ok := c.SpecialTokens[name]
+		if !ok {
+			return fmt.Errorf("post_processor: the template names %.40q, which special_tokens lacks", name)
+		}
+		*side = append(*side, token.IDs...)
 	}
 	return nil
 }
