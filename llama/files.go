@@ -48,7 +48,7 @@ const (
 func smallFileLimit(name string) int {
 	switch filepath.Base(name) {
 	case checkpoint.ConfigFile, checkpoint.GenerationFile, checkpoint.TokenizerConfigFile, checkpoint.TemplateFile, checkpoint.IndexFile,
-		checkpoint.AdapterConfigFile:
+		checkpoint.AdapterConfigFile, checkpoint.ModulesFile, checkpoint.TextsFile, checkpoint.PromptsFile:
 		return maxSmallFile
 	}
 	return maxTokenizerFile

@@ -151,7 +151,7 @@ func (g *ggufModel) tokenizer() (*Tokenizer, error) {
 	if err != nil {
 		return nil, formatError(g.file(), err)
 	}
-	t := &Tokenizer{vocabulary: b}
+	t := newTokenizer(b)
 	text := func(id int32) string {
 		if id < 0 {
 			return ""

@@ -147,6 +147,9 @@ func huggingFaceTokenizer(f files) (*Tokenizer, error) {
 		return nil, folderError(f, err)
 	}
 	t.end = c.EOS
+	if id, ok := t.vocabulary.ID(c.EOS); ok && c.AddEOS && len(t.ending) == 0 {
+		t.ending = []int32{id}
+	}
 	if err := t.setTemplate(c.Template, c.BOS, c.EOS); err != nil {
 		return nil, fmt.Errorf("%s: %w", c.TemplateFile, err)
 	}

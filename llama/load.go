@@ -213,6 +213,11 @@ func (m *Model) openFolder(ctx context.Context, f files, memory tensor.Memory) (
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
+	pipeline, err := checkpoint.Folder(f.read).Pipeline()
+	if err != nil {
+		return nil, nil, folderError(f, err)
+	}
+	m.pipeline = *pipeline
 	h, err := openHuggingFace(ctx, f, memory)
 	if err != nil {
 		return nil, nil, err
@@ -234,7 +239,15 @@ func (m *Model) openGGUF(ctx context.Context, f files, name string, memory tenso
 	}
 	m.release = g.Close
 	config, err := g.config()
-	return config, g, err
+	if err != nil {
+		return nil, g, err
+	}
+	pipeline, err := checkpoint.PipelineOf(g.File)
+	if err != nil {
+		return nil, g, formatError(g.file(), err)
+	}
+	m.pipeline = *pipeline
+	return config, g, nil
 }
 
 // loadTokenizer reads the tokenizer, and refuses one with tokens that the model does not have. A model without a tokenizer gets an empty

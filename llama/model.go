@@ -22,14 +22,15 @@ type Model struct {
 	ends      []Token // config.EOS in ascending order
 	tokenizer *Tokenizer
 	device    *device
-	store     *kvcache.Store     // the memory of the sessions' caches
-	batch     *batch             // computes what the sessions have to compute
-	owned     bool               // the backend was made by Load and is closed with the model
-	release   func() error       // closes the model's files, after the backend
-	trace     Trace              // LoadOptions.Trace
-	opened    atomic.Uint64      // sessions so far
-	adapted   atomic.Uint64      // adapters so far
-	described *checkpoint.Config // config in the files' terms
+	store     *kvcache.Store      // the memory of the sessions' caches
+	batch     *batch              // computes what the sessions have to compute
+	owned     bool                // the backend was made by Load and is closed with the model
+	release   func() error        // closes the model's files, after the backend
+	trace     Trace               // LoadOptions.Trace
+	opened    atomic.Uint64       // sessions so far
+	adapted   atomic.Uint64       // adapters so far
+	described *checkpoint.Config  // config in the files' terms
+	pipeline  checkpoint.Pipeline // how a text becomes a vector
 
 	embedding, norm, head *tensor.Tensor // [vocab, hidden], [hidden], [vocab, hidden]; head is embedding where they are tied
 	layers                []layer

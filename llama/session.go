@@ -38,6 +38,22 @@ type Session struct {
 
 // NewSession makes an empty session. It takes hardly any memory before the first token.
 func (m *Model) NewSession(o *SessionOptions) (*Session, error) {
+	if err := m.hasHead(); err != nil {
+		return nil, err
+	}
+	return m.newSession(o)
+}
+
+// hasHead returns an error if the model has no output head.
+func (m *Model) hasHead() error {
+	if m.pipeline.Headless {
+		return fmt.Errorf("%w: the model has no output head, so that it gives no answers; it makes vectors of texts, by Model.Embed", ErrUnsupported)
+	}
+	return nil
+}
+
+// newSession is NewSession for a model that need not have an output head.
+func (m *Model) newSession(o *SessionOptions) (*Session, error) {
 	s := &Session{}
 	if o != nil {
 		s.options = *o

@@ -19,6 +19,7 @@ type Tokenizer struct {
 	template   *chat.Template // nil: the model has no chat format
 	calls      calls.Format   // how the model writes function calls
 	end        string         // the token that ends a text or a turn, as the tokenizer's files name it; "" for none
+	ending     []int32        // the tokens that follow a text that is embedded
 	derived    sync.Map       // what Derive made, by key
 }
 
@@ -55,6 +56,28 @@ type Vocabulary interface {
 	Added() []string
 	// BOS is the token that begins a text.
 	BOS() (int32, bool)
+}
+
+// ending is what a Vocabulary has, too, if it puts tokens after texts that are embedded.
+type ending interface {
+	// Ending returns the tokens that follow a text. The caller must not change the slice.
+	Ending() []int32
+}
+
+// newTokenizer returns a tokenizer without a chat format.
+func newTokenizer(v Vocabulary) *Tokenizer {
+	t := &Tokenizer{vocabulary: v}
+	if e, ok := v.(ending); ok {
+		t.ending = e.Ending()
+	}
+	return t
+}
+
+// EncodeWhole returns the tokens of a whole text as Model.Embed gives them to the model: those of Encode, between the tokens that
+// the tokenizer puts before and after a text.
+func (t *Tokenizer) EncodeWhole(text string) []Token {
+	tokens := t.vocabulary.Encode(t.vocabulary.EncodeSpecial(nil, "", true), text)
+	return fromInt32(append(tokens, t.ending...))
 }
 
 // Encode returns the tokens of a text. Added tokens in it are inert, whether they are special ("<|eot_id|>") or not
@@ -146,7 +169,7 @@ func RegisterTokenizer(parse func(data []byte) (Vocabulary, error)) {
 func parseTokenizer(data []byte) (*Tokenizer, error) {
 	b, err := bpe.ParseJSON(data)
 	if err == nil {
-		return &Tokenizer{vocabulary: b}, nil
+		return newTokenizer(b), nil
 	}
 	if !errors.Is(err, bpe.ErrUnsupported) {
 		return nil, err
@@ -157,7 +180,7 @@ func parseTokenizer(data []byte) (*Tokenizer, error) {
 	for _, parse := range parsers.list {
 		v, other := parse(data)
 		if other == nil {
-			return &Tokenizer{vocabulary: v}, nil
+			return newTokenizer(v), nil
 		}
 		if !errors.Is(other, ErrUnsupported) {
 			return nil, other

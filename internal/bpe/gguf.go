@@ -22,6 +22,7 @@ type Vocab struct {
 	BOS, EOS, Unknown int32 // -1 for none; BOS and EOS are special whatever their types
 
 	AddBOS         bool // EncodeSpecial puts BOS first when asked to
+	AddEOS         bool // EOS follows a text that is embedded: see Tokenizer.Ending
 	AddSpacePrefix bool // for "llama": a space is put before text
 	RStrip         bool // added tokens take the white space after them, but for BOS, Unknown and the end of a text
 }
@@ -87,6 +88,9 @@ func (v *Vocab) tokenizer() (*Tokenizer, error) {
 	t.bos = v.BOS
 	if v.AddBOS && v.BOS >= 0 {
 		t.prefix = []int32{v.BOS}
+	}
+	if v.AddEOS && v.EOS >= 0 {
+		t.ending = []int32{v.EOS}
 	}
 	return t, t.finish(v.added())
 }

@@ -192,7 +192,7 @@ func (pl *pipeline) build(f *file) (*Tokenizer, error) {
 			return nil, fmt.Errorf("model.unk_token: %.40q is no token", *f.model.Unknown)
 		}
 	}
-	if t.prefix, err = pl.prefixTokens(v); err != nil {
+	if t.prefix, t.ending, err = pl.templateTokens(v); err != nil {
 		return nil, fmt.Errorf("post_processor: %w", err)
 	}
 	if len(t.prefix) > 0 {

@@ -302,3 +302,33 @@ func FuzzParseJSON(f *testing.F) {
 		}
 	})
 }
+
+// What stands after a text in the post-processor's template, or what GGUF's add_eos_token says, follows texts that are embedded.
+func TestEnding(t *testing.T) {
+	d := tiny()
+	if got := d.parse(t).Ending(); got != nil {
+		t.Errorf("%v follows a text", got)
+	}
+	both := document{
+		"type":           "TemplateProcessing",
+		"single":         []document{{"SpecialToken": document{"id": "<s>"}}, {"Sequence": document{"id": "A"}}, {"SpecialToken": document{"id": "</s>"}}},
+		"special_tokens": document{"<s>": document{"ids": []int{259}}, "</s>": document{"ids": []int{260}}},
+	}
+	tok := d.with("post_processor", document{"type": "Sequence", "processors": []document{{"type": "ByteLevel"}, both}}).parse(t)
+	if got := tok.Ending(); !slices.Equal(got, []int32{260}) {
+		t.Errorf("%v follows a text", got)
+	}
+	if got := tok.EncodeSpecial(nil, "low", true); !slices.Equal(got, []int32{259, 257}) {
+		t.Errorf("EncodeSpecial gives %v", got)
+	}
+	for _, add := range []bool{false, true} {
+		tok, err := FromVocab(Vocab{Model: SentencePieceModel, Tokens: []string{"<unk>", "<s>", "</s>", "a"}, Scores: make([]float32, 4),
+			Types: []int32{TypeUnknown, TypeControl, TypeControl, TypeNormal}, BOS: 1, EOS: 2, AddEOS: add})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := tok.Ending(); slices.Equal(got, []int32{2}) != add {
+			t.Errorf("add_eos_token %v: %v follows a text", add, got)
+		}
+	}
+}

@@ -291,29 +291,30 @@ func (pl *pipeline) postProcessor(parts []component) error {
 	return nil
 }
 
-// prefixTokens returns the tokens that the template puts before a text.
-func (pl *pipeline) prefixTokens(v *vocabulary) ([]int32, error) {
+// templateTokens returns the tokens that the template puts before a text, and after it.
+func (pl *pipeline) templateTokens(v *vocabulary) (before, after []int32, err error) {
 	if pl.template == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
-	var prefix []int32
+	side := &before
 	for _, part := range pl.template.Single {
 		if part.SpecialToken == nil {
-			break
+			side = &after
+			continue
 		}
 		name := part.SpecialToken.ID
 		token, ok := pl.template.SpecialTokens[name]
 		if !ok {
-			return nil, fmt.Errorf("the template names %.40q, which special_tokens lacks", name)
+			return nil, nil, fmt.Errorf("the template names %.40q, which special_tokens lacks", name)
 		}
 		for _, id := range token.IDs {
 			if !v.has(id, inUse) {
-				return nil, fmt.Errorf("%.40q has id %d, which no token has", name, id)
+				return nil, nil, fmt.Errorf("%.40q has id %d, which no token has", name, id)
 			}
 		}
-		prefix = append(prefix, token.IDs...)
+		*side = append(*side, token.IDs...)
 	}
-	return prefix, nil
+	return before, after, nil
 }
 
 // readDecoder accepts ByteLevel, or the steps that turn SentencePiece's tokens back into text: Replace "▁" by " " or

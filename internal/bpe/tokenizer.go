@@ -29,6 +29,7 @@ type Tokenizer struct {
 
 	bos    int32   // the begin token, -1 for none
 	prefix []int32 // the tokens that EncodeSpecial begins with, if it is told to
+	ending []int32 // see Ending
 
 	forms        []norm.Form // Unicode's normal forms that a text is brought into, one after another
 	split        splitter    // cuts a text into pieces; nil: the whole text is one piece
@@ -74,7 +75,7 @@ func (t *Tokenizer) encode(dst []int32, text string, first bool) []int32 {
 
 // EncodeSpecial appends the tokens of text to dst, and recognises added tokens in it as Hugging Face's tokenizers do. With
 // bos, it first appends what the tokenizer's post-processor puts before a text: Llama's begin token, as a rule.
-// (What a post-processor puts after a text is left to the caller.)
+// (What a post-processor puts after a text is left to the caller: see Ending.)
 func (t *Tokenizer) EncodeSpecial(dst []int32, text string, bos bool) []int32 {
 	if bos {
 		dst = append(dst, t.prefix...)
@@ -200,6 +201,10 @@ func (t *Tokenizer) Rule() (name string, ok bool) { return t.rule, t.rule != "" 
 
 // BOS returns the token that begins a text, and false when the tokenizer does not name one.
 func (t *Tokenizer) BOS() (int32, bool) { return t.bos, t.bos >= 0 }
+
+// Ending returns the tokens that the post-processor puts after a text, as models that embed texts are trained with. The caller must not
+// change the slice.
+func (t *Tokenizer) Ending() []int32 { return t.ending }
 
 // finish fills the fields that follow from the vocabulary and from the added tokens: addedTexts, the matchers, symbols, and
 // split.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/antigravity-go/antigravity/internal/safetensors"
 )
@@ -25,7 +26,9 @@ const (
 
 // SmallFiles returns the names of the files beside the weights and their index that a folder may have and Folder reads.
 func SmallFiles() []string {
-	return []string{ConfigFile, GenerationFile, TokenizerFile, TokenizerConfigFile, TemplateFile}
+	return []string{
+		ConfigFile, GenerationFile, TokenizerFile, TokenizerConfigFile, TemplateFile, ModulesFile, PoolingFile, TextsFile, PromptsFile,
+	}
 }
 
 // ShardFile returns the name of shard i of n, counted from 0, of the weights.
@@ -88,6 +91,7 @@ type Chat struct {
 	BOS, EOS, Padding string // the texts of tokens, "" for none
 	Template          string // "" for none
 	TemplateFile      string // which file the template is from
+	AddEOS            bool   // EOS follows a text that is embedded, whatever tokenizer.json says
 }
 
 // Chat reads tokenizer_config.json and chat_template.jinja, whose template counts where both have one. Neither need exist.
@@ -102,7 +106,7 @@ func (f Folder) Chat() (*Chat, error) {
 			return nil, &FileError{TokenizerConfigFile, err}
 		}
 	}
-	c := &Chat{string(j.BOS), string(j.EOS), string(j.Padding), string(j.Template), TokenizerConfigFile}
+	c := &Chat{string(j.BOS), string(j.EOS), string(j.Padding), string(j.Template), TokenizerConfigFile, j.AddEOS == true}
 	own, err := f.Optional(TemplateFile)
 	if own != nil {
 		c.Template, c.TemplateFile = string(own), TemplateFile
@@ -116,6 +120,7 @@ type chatJSON struct {
 	EOS      tokenText    `json:"eos_token"`
 	Padding  tokenText    `json:"pad_token"`
 	Template templateText `json:"chat_template"`
+	AddEOS   any          `json:"add_eos_token"`
 }
 
 // tokenText is a token's text, plain or as an object with its properties.
@@ -161,10 +166,16 @@ func (t *templateText) UnmarshalJSON(b []byte) error {
 }
 
 // Weights are the tensors of a folder: one safetensors file, or shards with an index.
+//
+// Some folders of models without an output head have names without the "model." that others begin with. A Weights has the longer names.
 type Weights struct {
 	index *safetensors.Index           // nil: there is one file
 	files map[string]*safetensors.File // by name
+	short bool                         // the files have names without modelPrefix
 }
+
+// modelPrefix begins the names of all tensors but the output head's.
+const modelPrefix = "model."
 
 // Weights parses the files of the weights. The function open is called for each of them with its name and returns its bytes,
 // which the Weights refer to.
@@ -190,6 +201,7 @@ func (f Folder) Weights(open func(name string) ([]byte, error)) (*Weights, error
 			return nil, &FileError{name, err}
 		}
 	}
+	w.short = slices.Contains(w.Names(), strings.TrimPrefix(Embedding.HuggingFace(0, false), modelPrefix))
 	return w, nil
 }
 
@@ -206,24 +218,33 @@ func (w *Weights) Names() (names []string) {
 	for _, file := range slices.Sorted(maps.Keys(w.files)) {
 		names = append(names, w.files[file].Names()...)
 	}
+	if w.short {
+		for i, name := range names {
+			names[i] = modelPrefix + name
+		}
+	}
 	return names
 }
 
 // Tensor returns the tensor of a name and the name of the file that has it. The error wraps a *FileError.
 func (w *Weights) Tensor(name string) (t safetensors.Tensor, file string, err error) {
+	asked := name
+	if w.short {
+		name = strings.TrimPrefix(name, modelPrefix)
+	}
 	file, listed := WeightsFile, true
 	if w.index != nil {
 		file, listed = w.index.Shard(name)
 	}
 	if !listed {
-		return t, IndexFile, &FileError{IndexFile, fmt.Errorf("the tensor %s is missing", name)}
+		return t, IndexFile, &FileError{IndexFile, fmt.Errorf("the tensor %s is missing", asked)}
 	}
 	t, ok := w.files[file].Tensor(name)
 	switch {
 	case ok:
 		return t, file, nil
 	case w.index != nil:
-		return t, file, &FileError{file, fmt.Errorf("the index places the tensor %s here, but it is absent", name)}
+		return t, file, &FileError{file, fmt.Errorf("the index places the tensor %s here, but it is absent", asked)}
 	}
-	return t, file, &FileError{file, fmt.Errorf("the tensor %s is missing", name)}
+	return t, file, &FileError{file, fmt.Errorf("the tensor %s is missing", asked)}
 }

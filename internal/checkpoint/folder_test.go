@@ -18,7 +18,8 @@ func TestChat(t *testing.T) {
 	}{
 		{"nothing", "", "", Chat{TemplateFile: TokenizerConfigFile}, false},
 		{"texts", `{"bos_token":"<s>","eos_token":{"content":"</s>"},"pad_token":null,"chat_template":"x"}`, "",
-			Chat{"<s>", "</s>", "", "x", TokenizerConfigFile}, false},
+			Chat{BOS: "<s>", EOS: "</s>", Template: "x", TemplateFile: TokenizerConfigFile}, false},
+		{"a token after texts", `{"add_eos_token":true}`, "", Chat{TemplateFile: TokenizerConfigFile, AddEOS: true}, false},
 		{"several templates", `{"chat_template":[{"name":"tool_use","template":"a"},{"name":"default","template":"b"}]}`, "",
 			Chat{Template: "b", TemplateFile: TokenizerConfigFile}, false},
 		{"a file of its own", `{"chat_template":"x"}`, "y", Chat{Template: "y", TemplateFile: TemplateFile}, false},

@@ -38,6 +38,7 @@ const (
 	UnknownKey        = "tokenizer.ggml.unknown_token_id"
 	PaddingKey        = "tokenizer.ggml.padding_token_id"
 	AddBOSKey         = "tokenizer.ggml.add_bos_token"
+	AddEOSKey         = "tokenizer.ggml.add_eos_token"
 	AddSpacePrefixKey = "tokenizer.ggml.add_space_prefix"
 	TemplateKey       = "tokenizer.chat_template"
 )
@@ -410,6 +411,7 @@ func VocabularyOf(f *gguf.File) (v *bpe.Vocab, template string, err error) {
 	}
 	sentencePiece := v.Model == bpe.SentencePieceModel
 	v.AddBOS = truth(AddBOSKey, bpe.AddsBOS(v.Model, v.Pre))
+	v.AddEOS = truth(AddEOSKey, false)
 	v.AddSpacePrefix = truth(AddSpacePrefixKey, sentencePiece)
 	name, _ := f.String(ArchitectureKey)
 	v.RStrip = sentencePiece && name == strippingArchitecture

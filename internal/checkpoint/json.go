@@ -122,6 +122,9 @@ func parseConfig(data []byte) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	if bare, err := headless(data); err != nil || bare {
+		c.TiedEmbeddings = true // there is no head to load; see Pipeline.Headless
+	}
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}

@@ -18,9 +18,9 @@ import (
 func TestFactsStandOnce(t *testing.T) {
 	whole := map[string]bool{bpe.Llama3Pattern: true, DivisorsGGUF: true, "output.weight": true}
 	for _, text := range []string{
-		ConfigFile, GenerationFile, TokenizerFile, TokenizerConfigFile, TemplateFile, WeightsFile, IndexFile, AdapterConfigFile, AdapterWeightsFile,
+		ConfigFile, GenerationFile, TokenizerFile, TokenizerConfigFile, TemplateFile, ModulesFile, PoolingFile, TextsFile, PromptsFile, WeightsFile, IndexFile, AdapterConfigFile, AdapterWeightsFile,
 		ArchitectureKey, NameKey, FileTypeKey, QuantizationVersionKey, TokenizerModelKey, SplitRuleKey, TokensKey, ScoresKey,
-		TokenTypesKey, MergesKey, BOSKey, EOSKey, EndOfTurnKey, EndOfMessageKey, UnknownKey, PaddingKey, AddBOSKey, AddSpacePrefixKey,
+		TokenTypesKey, MergesKey, BOSKey, EOSKey, EndOfTurnKey, EndOfMessageKey, UnknownKey, PaddingKey, AddBOSKey, AddEOSKey, AddSpacePrefixKey,
 		TemplateKey, AdapterTypeKey, AdapterAlphaKey,
 	} {
 		whole[text] = true

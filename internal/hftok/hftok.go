@@ -29,6 +29,7 @@ type Tokenizer struct {
 	model     model       // makes tokens of each piece
 	decoder   decoder
 	prefix    []int32 // the tokens that the post-processor puts before a text
+	ending    []int32 // the tokens that the post-processor puts after a text
 }
 
 // Encode appends the tokens of text to dst. Added tokens are inert text. Characters that the model has no token for become
@@ -136,3 +137,6 @@ func (t *Tokenizer) BOS() (int32, bool) {
 	}
 	return t.prefix[0], true
 }
+
+// Ending returns the tokens that the post-processor puts after a text. The caller must not change the slice.
+func (t *Tokenizer) Ending() []int32 { return t.ending }

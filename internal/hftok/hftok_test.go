@@ -1,6 +1,7 @@
 package hftok
 
 import (
+	"encoding/json"
 	"errors"
 	"iter"
 	"slices"
@@ -124,5 +125,36 @@ func TestParseErrors(t *testing.T) {
 				t.Errorf("got %v; want an error, unsupported: %v", err, c.unsupported)
 			}
 		})
+	}
+}
+
+// The post-processor's tokens stand before and after a text.
+func TestEnding(t *testing.T) {
+	for processor, want := range map[string][2][]int32{
+		`null`: {},
+		`{"type": "BertProcessing", "sep": ["[SEP]", 2], "cls": ["[CLS]", 1]}`:                                                                           {{1}, {2}},
+		`{"type": "TemplateProcessing", "single": [{"Sequence": {"id": "A"}}, {"SpecialToken": {"id": "x"}}], "special_tokens": {"x": {"ids": [2, 1]}}}`: {nil, {2, 1}},
+	} {
+		var file map[string]any
+		if err := json.Unmarshal([]byte(wordPieceFile), &file); err != nil {
+			t.Fatal(err)
+		}
+		file["post_processor"] = json.RawMessage(processor)
+		data, err := json.Marshal(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tok, err := ParseJSON(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if before, after := tok.EncodeSpecial(nil, "", true), tok.Ending(); !slices.Equal(before, want[0]) || !slices.Equal(after, want[1]) {
+			t.Errorf("%s: %v before a text and %v after it, want %v", processor, before, after, want)
+		}
+	}
+	for _, wrong := range []string{`{"type": "BertProcessing", "cls": ["[CLS]", 1]}`, `{"type": "BertProcessing", "sep": ["[SEP]", 99], "cls": ["[CLS]", 1]}`} {
+		if _, err := ParseJSON([]byte(strings.Replace(wordPieceFile, `"decoder"`, `"post_processor": `+wrong+`, "decoder"`, 1))); err == nil {
+			t.Errorf("%s is no error", wrong)
+		}
 	}
 }

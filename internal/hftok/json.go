@@ -64,7 +64,7 @@ func parse(data []byte) (*Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t, t.readPrefix(processors)
+	return t, t.readTemplate(processors)
 }
 
 // A few bytes of a file may become many times as many bytes in memory. With these bounds, and those of the vocabulary, a

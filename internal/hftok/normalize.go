@@ -1,7 +1,7 @@
 package hftok
 
 import (
-	"regexp"
+	"iter"
 	"strings"
 	"unicode"
 
@@ -93,33 +93,23 @@ func prepend(prefix string) normalizer {
 	}
 }
 
-// replace returns the normalizer that replaces each text that find finds.
-func replace(find finder, by string) normalizer {
+// replace returns the normalizer that replaces each match. matches returns where the matches in a text begin and end.
+func replace(matches func(text string) iter.Seq2[int, int], by string) normalizer {
 	return func(s string, limit int) string {
 		var b strings.Builder
-		for i := 0; ; {
-			start, end := find(s, i)
-			if b.Len() == 0 && start == len(s) {
-				return s[i:]
-			}
-			b.WriteString(s[i:start])
-			if start == len(s) || b.Len() > limit {
+		done := 0 // s[:done] is in b, or replaced
+		for start, end := range matches(s) {
+			b.WriteString(s[done:start])
+			b.WriteString(by)
+			if done = end; b.Len() > limit {
 				return b.String()
 			}
-			b.WriteString(by)
-			i = end
 		}
-	}
-}
-
-// expression returns the finder of a regular expression that matches no empty text and looks at nothing but what it matches.
-func expression(e *regexp.Regexp) finder {
-	return func(s string, i int) (start, end int) {
-		at := e.FindStringIndex(s[i:])
-		if at == nil {
-			return len(s), len(s)
+		if done == 0 {
+			return s
 		}
-		return i + at[0], i + at[1]
+		b.WriteString(s[done:])
+		return b.String()
 	}
 }
 

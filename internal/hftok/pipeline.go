@@ -2,12 +2,15 @@ package hftok
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
-	"regexp"
-	"strings"
+	"iter"
+	"slices"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/antigravity-go/antigravity/internal/split"
 )
 
 // maxSteps bounds how many normalizers, and how many pre-tokenizers, follow one another.
@@ -62,6 +65,7 @@ type component struct {
 
 	// BertProcessing, RobertaProcessing: ["[CLS]", 101]
 	CLS []json.RawMessage `json:"cls"`
+	SEP []json.RawMessage `json:"sep"`
 }
 
 // pattern is one of the two: a string that is looked for as it is, or a regular expression.
@@ -168,9 +172,11 @@ func (c component) normalizer() (normalizers, error) {
 	case "Prepend":
 		return normalizers{prepend(c.Prepend)}, nil
 	case "Replace":
-		if find := c.Pattern.finder(); find != nil {
-			return normalizers{replace(find, c.Content)}, nil
+		matches, err := c.Pattern.matches()
+		if err != nil {
+			return nil, fmt.Errorf("%w: normalizer Replace: %w", ErrUnsupported, err)
 		}
+		return normalizers{replace(matches, c.Content)}, nil
 	case "Precompiled":
 		m, err := newCharsmap(c.Charsmap)
 		if err != nil {
@@ -178,27 +184,22 @@ func (c component) normalizer() (normalizers, error) {
 		}
 		return normalizers{m.normalize}, nil
 	}
-	return nil, unsupported("normalizer", c, "BertNormalizer, NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Nmt, Strip, Prepend, Precompiled, "+
-		`and Replace of a text or of a regular expression without \, ^, $ and groups with a question mark`)
+	return nil, unsupported("normalizer", c, "BertNormalizer, NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Nmt, Strip, Prepend, Precompiled and Replace")
 }
 
-// maxExpression bounds a regular expression in bytes.
-const maxExpression = 200
-
-// finder returns the finder of a pattern, nil for one that is not implemented. Regular expressions are implemented if they
-// mean the same to Go's package regexp, whose time is linear, as to Hugging Face's library.
-func (p pattern) finder() finder {
-	if p.String != "" && p.Regex == "" {
-		return literal(p.String)
+// matches returns the function that returns where the pattern's matches in a text begin and end.
+func (p pattern) matches() (func(text string) iter.Seq2[int, int], error) {
+	switch {
+	case p.String != "" && p.Regex == "":
+		return literal(p.String).all, nil
+	case p.String == "" && p.Regex != "":
+		e, err := split.Compile(p.Regex)
+		if err != nil {
+			return nil, err
+		}
+		return e.Matches, nil
 	}
-	if p.String != "" || p.Regex == "" || len(p.Regex) > maxExpression || strings.ContainsAny(p.Regex, `\^$`) || strings.Contains(p.Regex, "(?") || strings.Contains(p.Regex, "[:") {
-		return nil
-	}
-	e, err := regexp.Compile(p.Regex)
-	if err != nil || e.MatchString("") {
-		return nil
-	}
-	return expression(e)
+	return nil, errors.New("the pattern must be a text or a regular expression")
 }
 
 // splitSteps returns the steps of a pre-tokenizer.
@@ -290,37 +291,61 @@ func (d *decoder) read(parts []component) error {
 	return nil
 }
 
-// readPrefix reads the tokens that the post-processor puts before a text.
-func (t *Tokenizer) readPrefix(parts []component) error {
+// readTemplate reads the tokens that the post-processor puts before and after a text.
+func (t *Tokenizer) readTemplate(parts []component) error {
 	for _, c := range parts {
+		var err error
 		switch c.Type {
 		case "ByteLevel":
 		case "BertProcessing", "RobertaProcessing":
-			var id int32
-			if len(c.CLS) != 2 || json.Unmarshal(c.CLS[1], &id) != nil {
-				return fmt.Errorf(`post_processor: the "cls" of %s is no text and id`, c.Type)
-			}
-			t.prefix = append(t.prefix, id)
+			err = t.readPair(c)
 		case "TemplateProcessing":
-			for _, part := range c.Single {
-				if part.SpecialToken == nil {
-					break
-				}
-				name := part.SpecialToken.ID
-				token, ok := c.SpecialTokens[name]
-				if !ok {
-					return fmt.Errorf("post_processor: the template names %.40q, which special_tokens lacks", name)
-				}
-				t.prefix = append(t.prefix, token.IDs...)
-			}
+			err = t.readSingle(c)
 		default:
-			return unsupported("post-processor", c, "none, BertProcessing, RobertaProcessing, TemplateProcessing and ByteLevel")
+			err = unsupported("post-processor", c, "none, BertProcessing, RobertaProcessing, TemplateProcessing and ByteLevel")
+		}
+		if err != nil {
+			return err
 		}
 	}
-	for _, id := range t.prefix {
+	for _, id := range slices.Concat(t.prefix, t.ending) {
 		if t.entry(id) == nil {
 			return fmt.Errorf("post_processor: no token has id %d", id)
 		}
+	}
+	return nil
+}
+
+// readPair reads the two tokens of BertProcessing.
+func (t *Tokenizer) readPair(c component) error {
+	for _, token := range []struct {
+		name string
+		json []json.RawMessage
+		side *[]int32
+	}{{"cls", c.CLS, &t.prefix}, {"sep", c.SEP, &t.ending}} {
+		var id int32
+		if len(token.json) != 2 || json.Unmarshal(token.json[1], &id) != nil {
+			return fmt.Errorf(`post_processor: the %q of %s is no text and id`, token.name, c.Type)
+		}
+		*token.side = append(*token.side, id)
+	}
+	return nil
+}
+
+// readSingle reads the tokens of TemplateProcessing.
+func (t *Tokenizer) readSingle(c component) error {
+	side := &t.prefix
+	for _, part := range c.Single {
+		if part.SpecialToken == nil {
+			side = &t.ending
+			continue
+		}
+		name := part.SpecialToken.ID
+		token, ok := c.SpecialTokens[name]
+		if !ok {
+			return fmt.Errorf("post_processor: the template names %.40q, which special_tokens lacks", name)
+		}
+		*side = append(*side, token.IDs...)
 	}
 	return nil
 }

@@ -172,6 +172,9 @@ func TestPreTokenizers(t *testing.T) {
 
 func TestNormalizers(t *testing.T) {
 	charsmap := document{"type": "Precompiled", "precompiled_charsmap": charsmapOf(map[string]string{"ﬁ": "fi", "\u0001": "", "ｱ": "ア", "e\u0301": "E", "É": "é"})}
+	regex := func(e string) document {
+		return document{"type": "Replace", "pattern": document{"Regex": e}, "content": "_"}
+	}
 	for _, c := range []struct {
 		name       string
 		part       document
@@ -188,6 +191,12 @@ func TestNormalizers(t *testing.T) {
 		{"Prepend", document{"type": "Prepend", "prepend": "▁"}, "a", "▁a"},
 		{"Replace", document{"type": "Replace", "pattern": document{"String": "``"}, "content": "\""}, "``a```", "\"a\"`"},
 		{"Replace by an expression", document{"type": "Replace", "pattern": document{"Regex": " {2,}"}, "content": "▁"}, "a   b c  ", "a▁b c▁"},
+		{"Replace at most two", regex("ab{,2}c"), "abbc ac abbbc", "_ _ abbbc"},
+		{"Replace a class in a class", regex("[a[bc]]"), "a b c d]", "_ _ _ d]"},
+		{"Replace an intersection", regex("[a-c&&b]"), "a b c &", "a _ c &"},
+		{"Replace white space", regex(`\s+`), "a \u3000b\n", "a_b_"},
+		{"Replace the ends of lines", regex(` +$`), "a  b  \nc ", "a  b_\nc_"},
+		{"Replace the first alternative", regex("a|ab"), "ab", "_b"},
 		{"Precompiled", charsmap, "ﬁ\u0001ｱe\u0301Éx", "fiアEéx"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -278,7 +287,8 @@ func TestGrowth(t *testing.T) {
 func TestUnsupported(t *testing.T) {
 	model := document{"type": "WordLevel", "vocab": document{"a": 0}}
 	for _, parts := range []document{
-		{"normalizer": document{"type": "Replace", "pattern": document{"Regex": `\s+`}, "content": " "}},
+		{"normalizer": document{"type": "Replace", "pattern": document{"Regex": `\bx`}, "content": " "}},
+		{"normalizer": document{"type": "Replace", "pattern": document{"Regex": "[[:alpha:]]"}, "content": " "}},
 		{"normalizer": document{"type": "Replace", "pattern": document{"Regex": "a*"}, "content": " "}},
 		{"normalizer": document{"type": "Replace", "pattern": document{"Regex": "(a{900}){900}"}, "content": " "}},
 		{"normalizer": document{"type": "ByteLevel"}},

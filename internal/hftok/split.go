@@ -1,6 +1,7 @@
 package hftok
 
 import (
+	"iter"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -98,6 +99,19 @@ func literal(text string) finder {
 			return len(s), len(s)
 		}
 		return i + n, i + n + len(text)
+	}
+}
+
+// all returns where the delimiters of a text begin and end, one after another.
+func (find finder) all(s string) iter.Seq2[int, int] {
+	return func(yield func(start, end int) bool) {
+		for i := 0; i < len(s); {
+			start, end := find(s, i)
+			if start == len(s) || !yield(start, end) {
+				return
+			}
+			i = end
+		}
 	}
 }
 

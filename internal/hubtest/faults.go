@@ -133,3 +133,15 @@ func (h *heading) WriteHeader(status int) {
 	}
 	h.ResponseWriter.WriteHeader(status)
 }
+
+// NextPage returns a fault: every listing of a repository names a URL as that of its next page.
+func NextPage(url string) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.Contains(r.URL.Path, "/tree/") {
+				w.Header().Set("Link", "<"+url+">; rel=\"next\"")
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+}

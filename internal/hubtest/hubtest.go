@@ -67,10 +67,20 @@ type commit struct {
 }
 
 // New starts a hub without models.
-func New() *Server {
+func New() *Server { return start(httptest.NewServer) }
+
+// NewTLS starts a hub that speaks https. Its Side speaks http, as one who sits on the way to the client would. Requests that trust its
+// certificate are made by Transport.
+func NewTLS() *Server { return start(httptest.NewTLSServer) }
+
+// Transport makes requests that trust the hub's certificate.
+func (s *Server) Transport() http.RoundTripper { return s.hub.Client().Transport }
+
+// start starts a hub that serves by the function hub.
+func start(hub func(http.Handler) *httptest.Server) *Server {
 	s := &Server{Large: 1 << 10, Page: 1000, repos: map[string]*Repo{}, large: map[string][]byte{}, sent: map[string]int64{}, uses: map[string]int{}}
-	serve := func(side bool, h http.HandlerFunc) *httptest.Server {
-		return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	serve := func(start func(http.Handler) *httptest.Server, side bool, h http.HandlerFunc) *httptest.Server {
+		return start(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			s.note(side, r)
 			handler := http.Handler(h)
 			if s.Around != nil {
@@ -79,7 +89,7 @@ func New() *Server {
 			handler.ServeHTTP(&counting{ResponseWriter: w, s: s, file: strings.TrimPrefix(r.URL.Path, "/")}, r)
 		}))
 	}
-	s.hub, s.Side = serve(false, s.serveHub), serve(true, s.serveSide)
+	s.hub, s.Side = serve(hub, false, s.serveHub), serve(httptest.NewServer, true, s.serveSide)
 	s.URL = s.hub.URL
 	return s
 }

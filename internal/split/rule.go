@@ -1,9 +1,6 @@
 package split
 
-import (
-	"strings"
-	"unicode/utf8"
-)
+import "strings"
 
 // Behavior says what becomes of the matches of a step, in the words of Hugging Face's tokenizers.
 type Behavior string
@@ -84,26 +81,10 @@ func (r Rule) Split(text string, yield func(piece string)) {
 func (s Step) split(text string, yield func(piece string)) {
 	c := cutter{step: s, text: text, yield: yield}
 	gap := 0 // where the text begins that no match has begun in
-	slack := 4*len(text) + 1<<12
-	var memory fruitless
-	for i := 0; i < len(text); {
-		var end, read int
-		if memory != nil {
-			end = memory.match(s.Expression, text, i)
-		} else {
-			end, read = s.match(text, i)
-			if slack -= read - max(end, i); slack < 0 {
-				memory = fruitless{}
-			}
-		}
-		if end < 0 {
-			_, n := utf8.DecodeRuneInString(text[i:])
-			i += n
-			continue
-		}
-		c.part(gap, i, false)
-		c.part(i, end, true)
-		i, gap = end, end
+	for start, end := range s.Matches(text) {
+		c.part(gap, start, false)
+		c.part(start, end, true)
+		gap = end
 	}
 	c.part(gap, len(text), false)
 	c.flush()

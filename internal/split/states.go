@@ -3,6 +3,7 @@ package split
 import (
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"slices"
 	"unicode"
 	"unicode/utf8"
@@ -203,6 +204,35 @@ func (d *determiner) stateOf(places []int32) uint32 {
 		d.lists = append(d.lists, slices.Clone(places))
 	}
 	return state
+}
+
+// Matches returns where the matches in a text begin and end, in their order: none is empty, and none begins before the end of
+// the one before it. Going through all of them takes time linear in the text.
+func (e *Expression) Matches(text string) iter.Seq2[int, int] {
+	return func(yield func(start, end int) bool) {
+		slack := 4*len(text) + 1<<12
+		var memory fruitless
+		for i := 0; i < len(text); {
+			var end, read int
+			if memory != nil {
+				end = memory.match(e, text, i)
+			} else {
+				end, read = e.match(text, i)
+				if slack -= read - max(end, i); slack < 0 {
+					memory = fruitless{}
+				}
+			}
+			if end < 0 {
+				_, n := utf8.DecodeRuneInString(text[i:])
+				i += n
+				continue
+			}
+			if !yield(i, end) {
+				return
+			}
+			i = end
+		}
+	}
 }
 
 // match returns the end of the match that begins at byte i of s, -1 if there is none, and up to where it has read.

@@ -36,15 +36,20 @@ func newClient(s *settings) *client {
 	return &client{limit: make(chan struct{}, s.connections), s: s, http: &http.Client{
 		Transport: &authorized{transport, s.endpoint, s.token},
 		CheckRedirect: func(r *http.Request, via []*http.Request) error {
-			switch {
-			case len(via) > maxRedirects:
+			if len(via) > maxRedirects {
 				return &redirectError{fmt.Sprintf("more than %d redirects", maxRedirects)}
-			case via[0].URL.Scheme == "https" && r.URL.Scheme != "https":
-				return &redirectError{fmt.Sprintf("redirected from https to %s, where anybody could change the answer", place(r.URL))}
 			}
-			return nil
+			return mayLead(via[0].URL, r.URL)
 		},
 	}}
+}
+
+// mayLead returns an error if an answer from one URL leads to another URL that must not be followed.
+func mayLead(from, to *url.URL) error {
+	if from.Scheme == "https" && to.Scheme != "https" {
+		return &redirectError{fmt.Sprintf("the answer of %s leads from https to %s, where anybody could change the answer", place(from), place(to))}
+	}
+	return nil
 }
 
 const maxRedirects = 10
@@ -52,7 +57,7 @@ const maxRedirects = 10
 // connectWithin is how long connecting may take: somebody without a network waits for it before what the cache has is taken.
 const connectWithin = 10 * time.Second
 
-// redirectError is why a redirect is not followed.
+// redirectError is why a redirect, or a link to a next page, is not followed.
 type redirectError struct{ reason string }
 
 // Error returns the reason.

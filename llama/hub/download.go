@@ -17,21 +17,25 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// download is a file of a server that is no hub. It is kept in a folder of its own for each folder of URLs, so that parts lie together:
-// the file, what is known of it in a file that ends in .json, and a lock.
+// download is a file of a server that is no hub. The files of a folder of URLs lie in a folder KEY of their own, so that parts lie together.
+// What this package notes of them (a description, a lock, what is unfinished) lies in a second folder, KEY.state. No server's file
+// gets there, whatever the file is called, so that a server cannot describe its own files.
 type download struct {
 	*fetcher
-	url  *url.URL
-	path string
-	sum  string // SHA-256 that the name asks for; "": none
+	url   *url.URL
+	path  string
+	state string // what the paths of the notes begin with
+	sum   string // SHA-256 that the name asks for; "": none
+	was   int64  // downloadJSON.Modified of the file that look found; 0: there was none
 }
 
-// downloadJSON is what is known of a file that was fetched.
+// downloadJSON describes a file that was fetched.
 type downloadJSON struct {
-	URL     string `json:"url"` // without user and query, which may be secret
-	Version string `json:"version"`
-	Size    int64  `json:"size"`
-	SHA256  string `json:"sha256"`
+	URL      string `json:"url"` // without user and query, which may be secret
+	Version  string `json:"version"`
+	Size     int64  `json:"size"`
+	SHA256   string `json:"sha256"`
+	Modified int64  `json:"modified"` // when the file was last changed, in nanoseconds since 1970: a file changed at another time is hashed again
 }
 
 // getURL returns the path of the file at a URL and, if it is a part of a model that is split, of the first one.
@@ -57,7 +61,10 @@ func (s *settings) getURL(ctx context.Context, r *reference) (string, error) {
 		if name != path.Base(u.Path) { // another part than the URL's
 			u.Path, u.RawPath = strings.TrimSuffix(u.Path, path.Base(u.Path))+name, ""
 		}
-		files = append(files, &download{f, &u, filepath.Join(s.downloads, hex.EncodeToString(key[:8]), name), r.sha256})
+		folder := filepath.Join(s.downloads, hex.EncodeToString(key[:8]))
+		files = append(files, &download{
+			fetcher: f, url: &u, path: filepath.Join(folder, name), state: filepath.Join(folder+".state", name), sum: r.sha256,
+		})
 	}
 	return files[0].path, f.getDownloads(ctx, files)
 }
@@ -66,7 +73,7 @@ func (s *settings) getURL(ctx context.Context, r *reference) (string, error) {
 func (f *fetcher) getDownloads(ctx context.Context, files []*download) error {
 	if f.s.offline {
 		for _, d := range files {
-			if known, err := d.known(); err != nil || !d.is(known) {
+			if known, err := d.known(ctx); err != nil || !d.is(known) {
 				return fmt.Errorf("%s must have been fetched before, since %s: %w", place(d.url), whyOffline, os.ErrNotExist)
 			}
 		}
@@ -99,9 +106,9 @@ func (f *fetcher) getDownloads(ctx context.Context, files []*download) error {
 	return workers.Wait()
 }
 
-// known returns what is known of the file, if it is there.
-func (d *download) known() (*downloadJSON, error) {
-	data, err := readFile(d.path+".json", maxJournal)
+// known returns the description of the file, if the file is there as it is described.
+func (d *download) known(ctx context.Context) (*downloadJSON, error) {
+	data, err := readFile(d.state+".json", maxJournal)
 	if err != nil {
 		return nil, err
 	}
@@ -109,22 +116,49 @@ func (d *download) known() (*downloadJSON, error) {
 	if err := json.Unmarshal(data, &known); err != nil {
 		return nil, err
 	}
-	if !isFile(d.path, known.Size) {
-		return nil, os.ErrNotExist
+	info, err := os.Stat(d.path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() != known.Size || known.URL != place(d.url) {
+		return nil, fmt.Errorf("%s is another file: %w", d.path, os.ErrNotExist)
+	}
+	if modified := info.ModTime().UnixNano(); modified != known.Modified {
+		sum, err := hashFile(ctx, d.path)
+		if err != nil {
+			return nil, err
+		}
+		if sum != known.SHA256 {
+			return nil, fmt.Errorf("%s was changed: %w", d.path, os.ErrNotExist)
+		}
+		known.Modified = modified
+		_ = d.describe(&known) // otherwise the next program hashes again
 	}
 	return &known, nil
+}
+
+// describe writes the description of the file.
+func (d *download) describe(known *downloadJSON) error {
+	data, err := json.Marshal(known)
+	if err != nil {
+		return err
+	}
+	return writeFile(d.state+".json", data)
 }
 
 // is tells whether a file that is there is the one that the name asks for.
 func (d *download) is(known *downloadJSON) bool { return d.sum == "" || d.sum == known.SHA256 }
 
 // look asks the server for the file's size and version. It returns nil if the file is there, in this version or, when the server
-// cannot be asked, in any.
+// cannot be asked, in any. A server that tells no version may have any file: what is there is fetched again.
 func (d *download) look(ctx context.Context) (r *remote, err error) {
-	known, err := d.known()
+	known, err := d.known(ctx)
 	there := err == nil && d.is(known)
 	if there && d.sum != "" {
 		return nil, nil
+	}
+	if there {
+		d.was = known.Modified
 	}
 	tries := triesToAsk
 	if there {
@@ -146,6 +180,8 @@ func (d *download) look(ctx context.Context) (r *remote, err error) {
 		return nil, nil
 	case err != nil:
 		return nil, err
+	case there && r.version == "":
+		d.s.log.Warn("the server tells no version of the file; fetching it again. With #sha256=… it would be fetched once", "url", place(d.url))
 	case there && known.Version == r.version && known.Size == r.size:
 		return nil, nil
 	}
@@ -173,22 +209,30 @@ func (d *download) remote(response *http.Response) (*remote, error) {
 
 // get fetches the file.
 func (d *download) get(ctx context.Context, r *remote) error {
-	unlock, err := d.lock(ctx, d.path+".lock", r.name)
+	unlock, err := d.lock(ctx, d.state+".lock", r.name)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if known, err := d.known(); err == nil && d.is(known) && (d.sum != "" || known.Version == r.version && known.Size == r.size) {
+	if known, err := d.known(ctx); err == nil && d.is(known) && (d.sum != "" || d.fetched(known, r)) {
 		d.meter.add(r.size) // while this one waited for the lock
 		return nil
 	}
-	sum, err := d.fetch(ctx, r, d.path)
+	if err := os.MkdirAll(filepath.Dir(d.path), 0o777); err != nil {
+		return &diskError{err}
+	}
+	sum, err := d.fetch(ctx, r, d.path, d.state)
 	if err != nil {
 		return err
 	}
-	data, err := json.Marshal(downloadJSON{place(d.url), r.version, r.size, sum})
+	info, err := os.Stat(d.path)
 	if err != nil {
 		return err
 	}
-	return writeFile(d.path+".json", data)
+	return d.describe(&downloadJSON{place(d.url), r.version, r.size, sum, info.ModTime().UnixNano()})
+}
+
+// fetched reports whether the file became the server's after look looked.
+func (d *download) fetched(known *downloadJSON, r *remote) bool {
+	return known.Version == r.version && known.Size == r.size && (r.version != "" || known.Modified != d.was)
 }

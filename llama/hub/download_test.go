@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -76,7 +77,7 @@ func TestURLs(t *testing.T) {
 		t.Fatal(path, err)
 	}
 	checkFiles(t, filepath.Dir(path), map[string][]byte{"one.gguf": files["a/one.gguf"]}, "one.gguf")
-	if known, err := os.ReadFile(path + ".json"); err != nil || bytes.Contains(known, []byte("secret")) {
+	if known, err := os.ReadFile(filepath.Dir(path) + ".state/one.gguf.json"); err != nil || bytes.Contains(known, []byte("secret")) {
 		t.Errorf("%s, %v", known, err)
 	}
 	s.requests.Store(0)
@@ -206,5 +207,85 @@ func TestURLsOfUnknownLength(t *testing.T) {
 	})
 	if path, err := Get(t.Context(), s.URL+"/one.gguf", o); err == nil || !strings.Contains(err.Error(), "how long") {
 		t.Errorf("%s, %v", path, err)
+	}
+}
+
+// TestServerCannotVouchForItself has a server whose other files are called as this package's notes on a file are, or were, and say what would
+// make the wrong bytes pass for those of a checksum.
+func TestServerCannotVouchForItself(t *testing.T) {
+	_, o := newServer(t)
+	good, evil := noise(30_000, 1), noise(30_000, 2)
+	s := newFileServer(t, map[string][]byte{"a.gguf": evil})
+	known := fmt.Appendf(nil, `{"url":%q,"version":"ETag \"1\"","size":%d,"sha256":%q}`, s.URL+"/a.gguf", len(evil), hubtest.SHA256(good))
+	notes := map[string][]byte{
+		"a.gguf.json": known, "a.gguf.lock": nil, "a.gguf" + journalSuffix: []byte(`{"version":"","size":30000,"have":[[0,30000]]}`),
+		"a.gguf.antigravity.incomplete": evil, "a.gguf.state": known, "a.gguf.state.json": known, ".json": known,
+	}
+	s.change(func() {
+		for name, data := range notes {
+			s.files[name] = data
+		}
+	})
+	var damaged *damagedError
+	for name := range notes {
+		for _, file := range []string{"a.gguf", name} {
+			if _, err := Get(t.Context(), s.URL+"/"+file, o); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if path, err := Get(t.Context(), s.URL+"/a.gguf#sha256="+hubtest.SHA256(good), o); !errors.As(err, &damaged) {
+			t.Errorf("after %s: %s, %v", name, path, err)
+		}
+	}
+}
+
+// TestChangedFileIsNotBelieved changes a file that was fetched, and keeps its size.
+func TestChangedFileIsNotBelieved(t *testing.T) {
+	for _, sum := range []bool{true, false} {
+		_, o := newServer(t)
+		data := noise(30_000, 1)
+		s := newFileServer(t, map[string][]byte{"a.gguf": data})
+		name := s.URL + "/a.gguf"
+		if sum {
+			name += "#sha256=" + hubtest.SHA256(data)
+		}
+		path, err := Get(t.Context(), name, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		old := time.Now().Add(-time.Hour)
+		if err := os.Chtimes(path, old, old); err != nil { // the bytes are those that arrived
+			t.Fatal(err)
+		}
+		s.requests.Store(0)
+		if _, err := Get(t.Context(), name, o); err != nil || s.requests.Load() > 1 {
+			t.Errorf("a file of another time: %v after %d requests", err, s.requests.Load())
+		}
+		if err := os.WriteFile(path, noise(30_000, 2), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Get(t.Context(), name, o); err != nil {
+			t.Error(err)
+		}
+		checkFiles(t, filepath.Dir(path), s.files, "a.gguf")
+	}
+}
+
+// TestURLsWithoutVersion has a server that tells nothing of a file but its size, and then has another one of that size.
+func TestURLsWithoutVersion(t *testing.T) {
+	_, o := newServer(t)
+	s := newFileServer(t, map[string][]byte{"a.gguf": noise(30_000, 1)})
+	s.version.Store("")
+	for seed := range uint64(2) {
+		s.change(func() { s.files = map[string][]byte{"a.gguf": noise(30_000, seed)} })
+		path, err := Get(t.Context(), s.URL+"/a.gguf", o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkFiles(t, filepath.Dir(path), s.files, "a.gguf")
+	}
+	s.Close()
+	if _, err := Get(t.Context(), s.URL+"/a.gguf", o); err != nil {
+		t.Errorf("the server is away: %v", err)
 	}
 }

@@ -65,14 +65,14 @@ func (e *damagedError) Error() string {
 }
 
 // fetch brings a file to a path, where it appears when all of it is there and its checksum is right. What is there of it from an
-// earlier attempt is not fetched again. The caller holds the file's lock. It returns the file's SHA-256, or its Git checksum if that
-// is known.
-func (f *fetcher) fetch(ctx context.Context, r *remote, path string) (sum string, err error) {
+// earlier attempt is not fetched again. Until then its bytes, and the journal, are in files whose paths begin with unfinished, on the
+// same disk as path. The caller holds the file's lock. It returns the file's SHA-256, or its Git checksum if that is known.
+func (f *fetcher) fetch(ctx context.Context, r *remote, path, unfinished string) (sum string, err error) {
 	for {
 		if r.sum.kind == noSum && r.version == "" {
-			_ = os.Remove(path + journalSuffix) // nothing says that what an earlier attempt left is of the same file
+			_ = os.Remove(unfinished + journalSuffix) // nothing says that what an earlier attempt left is of the same file
 		}
-		p, err := openPartial(path, r.version, r.size)
+		p, err := openPartial(unfinished, r.version, r.size)
 		if err != nil {
 			return "", &diskError{err}
 		}

@@ -2,12 +2,14 @@ package hub
 
 import (
 	"context"
-	"errors"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
+
+	"github.com/antigravity-go/antigravity/internal/atomicfile"
 )
 
 // readFile reads a file of bounded size.
@@ -32,26 +34,38 @@ func writeFile(path string, data []byte) error {
 	})
 }
 
-// replace writes a file beside its place and moves it there when it is whole.
-func replace(path string, write func(io.Writer) error) (err error) {
-	folder, name := filepath.Split(path)
-	if err := os.MkdirAll(folder, 0o777); err != nil {
+// replace writes a file, and its folders. The file appears when it is whole and on the disk.
+func replace(path string, write func(io.Writer) error) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
-	beside := filepath.Join(folder, fmt.Sprintf("%s.%08x.tmp", name, rand.Uint32()))
-	f, err := os.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) // and not os.CreateTemp, whose files are its user's alone
+	return atomicfile.Write(path, write)
+}
+
+// hashFile returns the SHA-256 of a file, in small letters.
+func hashFile(ctx context.Context, path string) (string, error) {
+	f, err := os.Open(path)
 	if err != nil {
-		return err
+		return "", err
 	}
-	defer func() {
-		if err != nil {
-			os.Remove(beside)
+	defer f.Close()
+	h := sha256.New()
+	err = copyUntil(ctx, h, f)
+	return hex.EncodeToString(h.Sum(nil)), err
+}
+
+// copyUntil copies until the end of what is read, or of the context.
+func copyUntil(ctx context.Context, to io.Writer, from io.Reader) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
 		}
-	}()
-	if err = errors.Join(write(f), f.Close()); err != nil {
-		return err
+		if _, err := io.CopyN(to, from, 16<<20); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
 	}
-	return os.Rename(beside, path)
 }
 
 // copyFile copies a file, which appears when it is whole.
@@ -61,16 +75,5 @@ func copyFile(ctx context.Context, from, to string) (err error) {
 		return err
 	}
 	defer in.Close()
-	return replace(to, func(out io.Writer) error {
-		for {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if _, err := io.CopyN(out, in, 16<<20); err == io.EOF {
-				return nil
-			} else if err != nil {
-				return err
-			}
-		}
-	})
+	return replace(to, func(out io.Writer) error { return copyUntil(ctx, out, in) })
 }

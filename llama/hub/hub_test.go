@@ -39,12 +39,13 @@ func folderModel() map[string][]byte {
 		"config.json": []byte(`{"model_type":"llama"}`), "tokenizer.json": noise(3_000, 2), "tokenizer_config.json": []byte(`{}`),
 		"model.safetensors.index.json":     []byte(`{"weight_map":{"a":"model-00001-of-00002.safetensors","b":"model-00002-of-00002.safetensors"}}`),
 		"model-00001-of-00002.safetensors": noise(300_000, 3), "model-00002-of-00002.safetensors": noise(123_457, 4), "pytorch_model.bin": noise(5_000, 5),
+		"modules.json": []byte(`[]`), "1_Pooling/config.json": []byte(`{"pooling_mode_cls_token":true}`), "2_Dense/model.safetensors": noise(400, 6),
 	}
 }
 
 // needed are the files of folderModel that loading reads.
 var needed = []string{"config.json", "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors", "model.safetensors.index.json",
-	"tokenizer.json", "tokenizer_config.json"}
+	"tokenizer.json", "tokenizer_config.json", "modules.json", "1_Pooling/config.json"}
 
 // quantised is a repository of GGUF files.
 func quantised() map[string][]byte {
@@ -110,13 +111,17 @@ func TestFolderIsFetchedWithWhatItNeedsAlone(t *testing.T) {
 	if len(told) == 0 || told[len(told)-1][0] != told[len(told)-1][1] || !slices.IsSortedFunc(told, func(a, b [2]int64) int { return int(a[0] - b[0]) }) {
 		t.Errorf("progress %v", told)
 	}
+	sizes := map[string]int64{} // of what Sent counts together
 	for _, name := range needed {
 		key := filepath.Base(name)
 		if len(files[name]) >= s.Large {
 			key = hubtest.SHA256(files[name])
 		}
-		if got := s.Sent(key); got != int64(len(files[name])) {
-			t.Errorf("%s: %d bytes were sent of %d", name, got, len(files[name]))
+		sizes[key] += int64(len(files[name]))
+	}
+	for key, size := range sizes {
+		if got := s.Sent(key); got != size {
+			t.Errorf("%s: %d bytes were sent of %d", key, got, size)
 		}
 	}
 	s.Requests()
@@ -477,12 +482,7 @@ func TestPagesElsewhere(t *testing.T) {
 	s, o := newServer(t)
 	o.Token, s.Token = "hf_secret", "hf_secret"
 	s.Put("me/small", "main", quantised())
-	s.Around = func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Link", "<"+s.Side.URL+"/more>; rel=\"next\"")
-			next.ServeHTTP(w, r)
-		})
-	}
+	s.Around = hubtest.NextPage(s.Side.URL + "/more")
 	_, err := Get(t.Context(), "hf:me/small", o)
 	if err == nil {
 		t.Error("a listing without end was read")
@@ -490,6 +490,31 @@ func TestPagesElsewhere(t *testing.T) {
 	for _, r := range s.Requests() {
 		if r.Side && r.Authorization != "" {
 			t.Errorf("%+v has the token", r)
+		}
+	}
+}
+
+// TestPagesOverPlainHTTP has a listing over https whose next page comes over http, where somebody on the way could write checksums of
+// other files into it.
+func TestPagesOverPlainHTTP(t *testing.T) {
+	_, o := newServer(t)
+	s := hubtest.NewTLS()
+	t.Cleanup(s.Close)
+	o.Endpoint, o.Transport = s.URL, s.Transport()
+	s.Put("me/small", "main", folderModel())
+	s.Page = 2
+	if _, err := Get(t.Context(), "hf:me/small", o); err == nil || !strings.Contains(err.Error(), "from https to http://") {
+		t.Errorf("large files come over http from the side: %v", err)
+	}
+	s.Requests()
+	s.Around = hubtest.NextPage(s.Side.URL + "/api/models/me/small/tree/main")
+	o.Cache = t.TempDir()
+	if _, err := Get(t.Context(), "hf:me/small", o); err == nil || !strings.Contains(err.Error(), "from https to http://") {
+		t.Errorf("the next page: %v", err)
+	}
+	for _, r := range s.Requests() {
+		if r.Side {
+			t.Errorf("%+v was followed from https", r)
 		}
 	}
 }

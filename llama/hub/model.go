@@ -165,15 +165,19 @@ func (m *model) askListing(ctx context.Context, commit string, tries int) (listi
 				return nil, err
 			}
 		}
-		if next = nextPage(header, next); next == "" {
+		if next, err = nextPage(header, next); err != nil {
+			return nil, fmt.Errorf("list the files: %w", err)
+		}
+		if next == "" {
 			return files, nil
 		}
 	}
 	return nil, fmt.Errorf("the repository's listing has more than %d pages", maxPages)
 }
 
-// nextPage returns the URL of a listing's next page, as the header Link says it; "" after the last one.
-func nextPage(h http.Header, address string) string {
+// nextPage returns the URL of a listing's next page, as the header Link says it; "" after the last one. The listing has the checksums
+// by which files are believed: a page that comes over http where the first came over https is an error.
+func nextPage(h http.Header, address string) (string, error) {
 	for _, link := range h.Values("Link") {
 		for part := range strings.SplitSeq(link, ",") {
 			target, attributes, ok := strings.Cut(strings.TrimSpace(part), ">")
@@ -182,14 +186,16 @@ func nextPage(h http.Header, address string) string {
 			}
 			base, err := url.Parse(address)
 			if err != nil {
-				return ""
+				return "", err
 			}
-			if u, err := base.Parse(target[1:]); err == nil {
-				return u.String()
+			u, err := base.Parse(target[1:])
+			if err != nil {
+				return "", err
 			}
+			return u.String(), mayLead(base, u)
 		}
 	}
-	return ""
+	return "", nil
 }
 
 // api returns the URL of something that the hub tells of the repository.
@@ -276,7 +282,7 @@ func (m *model) fetchFile(ctx context.Context, commit string, e *entry) error {
 		}
 		address := m.s.endpoint.String() + "/" + m.ref.id() + "/resolve/" + commit + "/" + strings.Join(path, "/")
 		r := &remote{name: e.path, url: address, size: e.size, sum: e.sum()}
-		if _, err := m.fetch(ctx, r, blob); err != nil {
+		if _, err := m.fetch(ctx, r, blob, blob); err != nil {
 			return err
 		}
 		fetched = true

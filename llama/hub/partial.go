@@ -21,13 +21,23 @@ type partial struct {
 	path, journal string
 	version       string // of the file on the server: what of another one is there is worth nothing
 	size          int64
-	file          *os.File
+	file          disk
 
 	mu     sync.Mutex
 	have   spans // what is there
 	taken  spans // what is there, and what somebody fetches
 	saved  time.Time
 	change chan struct{} // gets an element, if it has none, when more is there
+
+	saving sync.Mutex // held by who writes the journal; locked before mu
+}
+
+// disk is the file that holds a partial's bytes.
+type disk interface {
+	io.ReaderAt
+	io.WriterAt
+	Sync() error
+	Close() error
 }
 
 // openPartial opens what there is of a file, or makes it. Nobody else may have it open.
@@ -36,17 +46,18 @@ func openPartial(path, version string, size int64) (*partial, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return nil, err
 	}
-	var err error
-	if p.file, err = os.OpenFile(p.path, os.O_RDWR|os.O_CREATE, 0o666); err != nil {
+	f, err := os.OpenFile(p.path, os.O_RDWR|os.O_CREATE, 0o666)
+	if err != nil {
 		return nil, err
 	}
+	p.file = f
 	if data, err := readFile(p.journal, maxJournal); err == nil && isFile(p.path, size) {
 		p.have, _ = parseJournal(data, version, size)
 	}
 	if p.have == nil {
 		// The file gets its length here, and its place on the disk as it is written.
-		if err := errors.Join(p.file.Truncate(0), p.file.Truncate(size)); err != nil {
-			return nil, errors.Join(fmt.Errorf("make a file of %d bytes: %w", size, err), p.file.Close())
+		if err := errors.Join(f.Truncate(0), f.Truncate(size)); err != nil {
+			return nil, errors.Join(fmt.Errorf("make a file of %d bytes: %w", size, err), f.Close())
 		}
 	}
 	p.taken = append(p.taken, p.have...)
@@ -89,12 +100,22 @@ func parseJournal(data []byte, version string, size int64) (spans, error) {
 	return s, nil
 }
 
-// save writes the journal. The caller holds mu.
+// save writes the journal: what was there when save began, and is on the disk by now. After a loss of power the journal so names no
+// bytes that the file lacks. The caller holds saving, and not mu: others write bytes while these go to the disk.
 func (p *partial) save() error {
-	p.saved = time.Now()
-	j := journalJSON{p.version, p.size, make([][2]int64, 0, len(p.have))}
+	j := journalJSON{p.version, p.size, [][2]int64{}}
+	p.mu.Lock()
 	for _, have := range p.have {
 		j.Have = append(j.Have, [2]int64{have.from, have.to})
+	}
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.saved = time.Now()
+	}()
+	if err := p.file.Sync(); err != nil {
+		return err
 	}
 	data, err := json.Marshal(j)
 	if err != nil {
@@ -139,6 +160,16 @@ func (p *partial) beginning() int64 {
 
 // write puts bytes in their place, and returns how many of them were not there yet.
 func (p *partial) write(b []byte, at int64) (added int64, err error) {
+	added, late, err := p.put(b, at)
+	if late && p.saving.TryLock() {
+		_ = p.save() // without it a later process fetches more than it need
+		p.saving.Unlock()
+	}
+	return added, err
+}
+
+// put is write without the journal. late reports whether the journal is to be written.
+func (p *partial) put(b []byte, at int64) (added int64, late bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	in := span{at, at + int64(len(b))}
@@ -148,7 +179,7 @@ func (p *partial) write(b []byte, at int64) (added int64, err error) {
 			break
 		}
 		if _, err := p.file.WriteAt(b[missing.from-at:missing.to-at], missing.from); err != nil {
-			return added, &diskError{err}
+			return added, false, &diskError{err}
 		}
 		p.have = p.have.add(missing)
 		added += missing.to - missing.from
@@ -157,10 +188,7 @@ func (p *partial) write(b []byte, at int64) (added int64, err error) {
 	case p.change <- struct{}{}:
 	default:
 	}
-	if time.Since(p.saved) > saveEvery {
-		_ = p.save() // without it a later process fetches more than it need
-	}
-	return added, nil
+	return added, time.Since(p.saved) > saveEvery, nil
 }
 
 // hashInto hashes the file as it arrives, until all of it has.
@@ -190,8 +218,8 @@ func (p *partial) hashInto(ctx context.Context, h hash.Hash) error {
 
 // leave closes the file and keeps what is there of it for later. Where that fails, more has to be fetched again.
 func (p *partial) leave() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	p.saving.Lock()
+	defer p.saving.Unlock()
 	_ = p.save()
 	_ = p.file.Close()
 }

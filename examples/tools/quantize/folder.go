@@ -59,7 +59,15 @@ func (s *source) readFolder(dir string) error {
 	if absolute, err := filepath.Abs(dir); err == nil {
 		name = filepath.Base(absolute)
 	}
-	s.metadata = c.Metadata(name)
+	pipeline, err := folder.Pipeline()
+	if err != nil {
+		return err
+	}
+	pooling, err := pipeline.Metadata(c)
+	if err != nil {
+		return err
+	}
+	s.metadata = append(c.Metadata(name), pooling...)
 	return s.addVocabulary(folder, c)
 }
 

@@ -470,3 +470,53 @@ func TestFamilies(t *testing.T) {
 		})
 	}
 }
+
+// TestEmbeddingsStay converts a model that embeds texts by the state of a token that the tokenizer puts after them: the vectors are the
+// folder's.
+func TestEmbeddingsStay(t *testing.T) {
+	dir := withoutScaling(t, fixture.Path(t, "pebble/hf"))
+	var tokenizer map[string]any
+	if err := json.Unmarshal(readFile(t, filepath.Join(dir, "tokenizer.json")), &tokenizer); err != nil {
+		t.Fatal(err)
+	}
+	tokenizer["post_processor"] = map[string]any{
+		"type":           "TemplateProcessing",
+		"single":         []any{map[string]any{"Sequence": map[string]any{"id": "A"}}, map[string]any{"SpecialToken": map[string]any{"id": "<|end_of_text|>"}}},
+		"special_tokens": map[string]any{"<|end_of_text|>": map[string]any{"ids": []int{4081}}},
+	}
+	writeJSON(t, filepath.Join(dir, "tokenizer.json"), tokenizer)
+	const models = "sentence_transformers.models."
+	modules := []map[string]string{{"path": "", "type": models + "Transformer"}, {"path": "1_Pooling", "type": models + "Pooling"}, {"path": "2_Normalize", "type": models + "Normalize"}}
+	writeJSON(t, filepath.Join(dir, "modules.json"), modules)
+	if err := os.Mkdir(filepath.Join(dir, "1_Pooling"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	writeJSON(t, filepath.Join(dir, "1_Pooling", "config.json"), map[string]bool{"pooling_mode_lasttoken": true})
+	file := quantized(t, dir, "-type", "f32")
+	texts := []string{"Tell me a story.", "What is 2 + 3?"}
+	var vectors [2][][]float32
+	for i, path := range []string{dir, file} {
+		m, err := llama.Load(path, &llama.LoadOptions{Weights: tensor.F32})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		if tokens := m.Tokenizer().EncodeWhole(texts[0]); tokens[len(tokens)-1] != 4081 {
+			t.Errorf("%s: a text's tokens are %v", path, tokens)
+		}
+		if vectors[i], err = m.Embed(t.Context(), texts...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, want := range vectors[0] {
+		for j, got := range vectors[1][i] {
+			if math.Abs(float64(got-want[j])) > 1e-5 {
+				t.Fatalf("text %d: element %d is %g, and the folder's %g", i, j, got, want[j])
+			}
+		}
+	}
+	writeJSON(t, filepath.Join(dir, "modules.json"), modules[:2])
+	if err := run(t.Context(), []string{"-in", dir, "-out", filepath.Join(t.TempDir(), "x.gguf")}, nil, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "unit length") {
+		t.Errorf("vectors that are not scaled: %v", err)
+	}
+}

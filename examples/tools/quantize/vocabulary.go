@@ -178,6 +178,14 @@ func (s *source) addChat(folder checkpoint.Folder, c *checkpoint.Config, k *bpe.
 	if len(prefix) > 0 {
 		begin = prefix[0]
 	}
+	ending := k.Ending() // what it puts after a text that is embedded
+	switch {
+	case len(ending) > 1:
+		return fmt.Errorf("%w: the tokenizer puts %d tokens after a text, GGUF one at most", errKind, len(ending))
+	case len(ending) == 1:
+		ends = append(slices.Clone(ending), ends...)
+		s.set(checkpoint.AddEOSKey, gguf.ValueOf(true))
+	}
 	s.addEnds(begin, ends)
 	s.set(checkpoint.AddBOSKey, gguf.ValueOf(len(prefix) > 0))
 	for _, special := range []struct{ key, text string }{

@@ -1,0 +1,223 @@
+package checkpoint
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/antigravity-go/antigravity/internal/gguf"
+)
+
+// The names of the files in a Hugging Face folder that say how a text becomes a vector, as sentence-transformers writes them.
+const (
+	ModulesFile       = "modules.json"
+	PoolingFile       = "1_Pooling/config.json" // where ModulesFile usually has the pooling
+	TextsFile         = "sentence_bert_config.json"
+	PromptsFile       = "config_sentence_transformers.json"
+	moduleConfig      = "config.json" // in the folder of a module
+	transformerModule = "Transformer"
+	poolingModule     = "Pooling"
+	normalizeModule   = "Normalize"
+)
+
+// poolingKey is the key of GGUF's metadata, after the architecture's name and a dot, for what Pooling says.
+const poolingKey = "pooling_type"
+
+// Pooling says which of a text's last hidden states make its vector.
+type Pooling uint8
+
+// The ways to pool.
+const (
+	MeanPooling  Pooling = iota // the mean of all: also where nothing is said
+	FirstPooling                // that of the first token, which may be one like [CLS]
+	LastPooling                 // that of the last token, which may be one that ends a text
+)
+
+// Pipeline is how a text becomes a vector. The zero value is what models do that say nothing about it.
+type Pipeline struct {
+	Given     bool // the files say how: the model was trained to embed texts
+	Pooling   Pooling
+	Unscaled  bool // the vector is as long as pooling makes it; otherwise it has unit length
+	MaxTokens int  // of a text; 0: those that the model was trained for
+	Headless  bool // the files have no output head: vectors are all that the model makes
+}
+
+// Pipeline reads modules.json and what it names, if there is such a file. What this module does not do is an error that wraps
+// errors.ErrUnsupported.
+func (f Folder) Pipeline() (*Pipeline, error) {
+	p := &Pipeline{}
+	data, err := f(ConfigFile)
+	if err != nil {
+		return nil, err
+	}
+	if p.Headless, err = headless(data); err != nil {
+		return nil, &FileError{ConfigFile, err}
+	}
+	if data, err = f.Optional(ModulesFile); err != nil || data == nil {
+		return p, err
+	}
+	p.Given = true
+	folder, err := p.readModules(data)
+	if err != nil {
+		return nil, &FileError{ModulesFile, err}
+	}
+	name := folder + "/" + moduleConfig
+	if data, err = f(name); errors.Is(err, fs.ErrNotExist) {
+		return nil, &FileError{ModulesFile, fmt.Errorf("it names the module %s, whose %s is missing: %w", folder, name, err)}
+	} else if err != nil {
+		return nil, err
+	}
+	if err := p.readPooling(data); err != nil {
+		return nil, &FileError{name, err}
+	}
+	for name, read := range map[string]func([]byte) error{TextsFile: p.readTexts, PromptsFile: readPrompts} {
+		data, err := f.Optional(name)
+		if err != nil {
+			return nil, err
+		}
+		if data == nil {
+			continue
+		}
+		if err := read(data); err != nil {
+			return nil, &FileError{name, err}
+		}
+	}
+	return p, nil
+}
+
+// readModules reads modules.json, and returns the folder of the pooling. The modules must be a transformer, a pooling and, perhaps,
+// what scales vectors to unit length.
+func (p *Pipeline) readModules(data []byte) (pooling string, err error) {
+	var modules []struct{ Name, Path, Type string }
+	if err := json.Unmarshal(data, &modules); err != nil {
+		return "", err
+	}
+	var kinds []string
+	for _, m := range modules {
+		kind := m.Type[strings.LastIndexByte(m.Type, '.')+1:]
+		switch {
+		case !slices.Contains([]string{transformerModule, poolingModule, normalizeModule}, kind):
+			return "", unsupported("the module %.100q of the type %.100q is not implemented: vectors without it would be wrong", m.Path, m.Type)
+		case kind == transformerModule && m.Path != "":
+			return "", unsupported("the model is in the folder %.100q, and not beside %s", m.Path, ModulesFile)
+		case kind == poolingModule:
+			if pooling = m.Path; pooling == "" || !fs.ValidPath(pooling) || !filepath.IsLocal(filepath.FromSlash(pooling)) {
+				return "", fmt.Errorf("the module %s cannot be in %.100q", kind, m.Path)
+			}
+		}
+		kinds = append(kinds, kind)
+	}
+	p.Unscaled = len(kinds) == 2
+	if want := []string{transformerModule, poolingModule, normalizeModule}; len(kinds) < 2 || len(kinds) > 3 || !slices.Equal(kinds, want[:len(kinds)]) {
+		return "", unsupported("the modules %.200q are not implemented: known are %s and %s, and %s after them", kinds, want[0], want[1], want[2])
+	}
+	return pooling, nil
+}
+
+// poolingModes are the ways to pool by the keys of a pooling's configuration that choose them.
+var poolingModes = map[string]Pooling{
+	"pooling_mode_mean_tokens": MeanPooling, "pooling_mode_cls_token": FirstPooling, "pooling_mode_lasttoken": LastPooling,
+}
+
+// readPooling reads the configuration of a pooling, in which one of many keys pooling_mode_… is true.
+func (p *Pipeline) readPooling(data []byte) error {
+	var all map[string]any
+	if err := json.Unmarshal(data, &all); err != nil {
+		return err
+	}
+	var modes []string
+	for key, value := range all {
+		if strings.HasPrefix(key, "pooling_mode_") && value == true {
+			modes = append(modes, key)
+		}
+	}
+	slices.Sort(modes)
+	if len(modes) == 1 {
+		if mode, ok := poolingModes[modes[0]]; ok {
+			p.Pooling = mode
+			return nil
+		}
+	}
+	return unsupported("the pooling %.300q is not implemented: one of pooling_mode_mean_tokens, pooling_mode_cls_token and pooling_mode_lasttoken must be true", modes)
+}
+
+// readTexts reads what becomes of texts before they are tokens.
+func (p *Pipeline) readTexts(data []byte) error {
+	var texts struct {
+		MaxTokens *int `json:"max_seq_length"`
+		Lower     bool `json:"do_lower_case"`
+	}
+	if err := json.Unmarshal(data, &texts); err != nil {
+		return err
+	}
+	if texts.Lower {
+		return unsupported("do_lower_case is true: texts in small letters are implemented in a tokenizer.json alone")
+	}
+	if p.MaxTokens = or(texts.MaxTokens, 0); p.MaxTokens < 0 {
+		return fmt.Errorf("max_seq_length is %d", p.MaxTokens)
+	}
+	return nil
+}
+
+// readPrompts refuses a prompt that is put before each text. Those that callers may choose are theirs to write.
+func readPrompts(data []byte) error {
+	var j struct {
+		Prompts map[string]string `json:"prompts"`
+		Default *string           `json:"default_prompt_name"`
+	}
+	if err := json.Unmarshal(data, &j); err != nil {
+		return err
+	}
+	if name := or(j.Default, ""); j.Prompts[name] != "" && j.Default != nil {
+		return unsupported("default_prompt_name is %.100q: a prompt before every text is not implemented", name)
+	}
+	return nil
+}
+
+// headless reports whether a config.json is of a model without its output head: the class is Qwen3Model, say, and not Qwen3ForCausalLM.
+func headless(data []byte) (bool, error) {
+	var j struct {
+		Architectures []string `json:"architectures"`
+		Tied          bool     `json:"tie_word_embeddings"`
+	}
+	if err := json.Unmarshal(data, &j); err != nil {
+		return false, err
+	}
+	return len(j.Architectures) == 1 && strings.HasSuffix(j.Architectures[0], "Model") && !j.Tied, nil
+}
+
+// PipelineOf reads how a GGUF file says that a text becomes a vector. What this module does not do is an error that wraps
+// errors.ErrUnsupported. Vectors have unit length: the format has no key for others.
+func PipelineOf(f *gguf.File) (*Pipeline, error) {
+	family, err := ggufFamily(f)
+	if err != nil {
+		return nil, err
+	}
+	key := family.architecture() + "." + poolingKey
+	n, _ := f.Uint(key)
+	if pooling, ok := poolingTypes[n]; ok {
+		return &Pipeline{Given: n != 0, Pooling: pooling}, nil
+	}
+	return nil, unsupported("%s is %d; mean (1), first token (2) and last token (3) are implemented", key, n)
+}
+
+// poolingTypes are the ways to pool by llama.cpp's numbers. 0 says that nothing is said.
+var poolingTypes = map[uint64]Pooling{0: MeanPooling, 1: MeanPooling, 2: FirstPooling, 3: LastPooling}
+
+// Metadata describes the pipeline in GGUF's keys: nothing for what models do that say nothing about it. The format has no place for
+// vectors that are not scaled, which are an error.
+func (p *Pipeline) Metadata(c *Config) ([]gguf.KeyValue, error) {
+	if p.Unscaled {
+		return nil, unsupported("vectors that are not scaled to unit length have no place in GGUF")
+	}
+	for number, pooling := range poolingTypes {
+		if p.Given && pooling == p.Pooling && number != 0 {
+			return []gguf.KeyValue{{Key: familyOf(c.Family).architecture() + "." + poolingKey, Value: gguf.ValueOf(uint32(number))}}, nil
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,116 @@
+package checkpoint
+
+import (
+	"errors"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/internal/gguf"
+)
+
+// modules returns a modules.json of types and folders in turn.
+func modules(types ...string) string {
+	var list []string
+	for i := 0; i < len(types); i += 2 {
+		list = append(list, `{"idx":0,"name":"x","path":"`+types[i+1]+`","type":"sentence_transformers.models.`+types[i]+`"}`)
+	}
+	return "[" + strings.Join(list, ",") + "]"
+}
+
+// usual is the modules that most models have.
+func usual() string {
+	return modules("Transformer", "", "Pooling", "1_Pooling", "Normalize", "2_Normalize")
+}
+
+func TestPipeline(t *testing.T) {
+	const last, plain = `{"pooling_mode_cls_token":false,"pooling_mode_lasttoken":true,"include_prompt":true}`, `{"architectures":["Qwen3ForCausalLM"]}`
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		want  Pipeline
+		fails string // "": it does not
+	}{
+		{"nothing", nil, Pipeline{}, ""},
+		{"last token", map[string]string{ModulesFile: usual(), PoolingFile: last}, Pipeline{Given: true, Pooling: LastPooling}, ""},
+		{"first token", map[string]string{ModulesFile: usual(), PoolingFile: `{"pooling_mode_cls_token":true}`}, Pipeline{Given: true, Pooling: FirstPooling}, ""},
+		{"mean, unscaled, elsewhere", map[string]string{ModulesFile: modules("Transformer", "", "Pooling", "a/b"), "a/b/config.json": `{"pooling_mode_mean_tokens":true}`},
+			Pipeline{Given: true, Unscaled: true}, ""},
+		{"no head", map[string]string{ConfigFile: `{"architectures":["Qwen3Model"],"tie_word_embeddings":false}`}, Pipeline{Headless: true}, ""},
+		{"the table for a head", map[string]string{ConfigFile: `{"architectures":["Qwen3Model"],"tie_word_embeddings":true}`}, Pipeline{}, ""},
+		{"short texts", map[string]string{ModulesFile: usual(), PoolingFile: last, TextsFile: `{"max_seq_length":9,"do_lower_case":false}`,
+			PromptsFile: `{"prompts":{"query":"q: ","document":""},"default_prompt_name":null}`}, Pipeline{Given: true, Pooling: LastPooling, MaxTokens: 9}, ""},
+		{"an empty prompt", map[string]string{ModulesFile: usual(), PoolingFile: last, PromptsFile: `{"prompts":{"document":""},"default_prompt_name":"document"}`},
+			Pipeline{Given: true, Pooling: LastPooling}, ""},
+
+		{"dense", map[string]string{ModulesFile: modules("Transformer", "", "Pooling", "1_Pooling", "Dense", "2_Dense", "Normalize", "3")}, Pipeline{}, "2_Dense"},
+		{"no pooling", map[string]string{ModulesFile: modules("Transformer", "", "Normalize", "2")}, Pipeline{}, "Normalize"},
+		{"twice", map[string]string{ModulesFile: modules("Transformer", "", "Pooling", "1", "Normalize", "2", "Normalize", "3")}, Pipeline{}, "Normalize"},
+		{"only a transformer", map[string]string{ModulesFile: modules("Transformer", "")}, Pipeline{}, "Transformer"},
+		{"nothing in the list", map[string]string{ModulesFile: `[]`}, Pipeline{}, "modules"},
+		{"a transformer elsewhere", map[string]string{ModulesFile: modules("Transformer", "0_T", "Pooling", "1_Pooling")}, Pipeline{}, "0_T"},
+		{"two poolings", map[string]string{ModulesFile: usual(), PoolingFile: `{"pooling_mode_mean_tokens":true,"pooling_mode_max_tokens":true}`}, Pipeline{}, "pooling_mode_max_tokens"},
+		{"weighted", map[string]string{ModulesFile: usual(), PoolingFile: `{"pooling_mode_weightedmean_tokens":true}`}, Pipeline{}, "weightedmean"},
+		{"none", map[string]string{ModulesFile: usual(), PoolingFile: `{}`}, Pipeline{}, "pooling"},
+		{"capitals", map[string]string{ModulesFile: usual(), PoolingFile: `{"Pooling_Mode_Mean_Tokens":true}`}, Pipeline{}, "pooling"},
+		{"small letters", map[string]string{ModulesFile: usual(), PoolingFile: last, TextsFile: `{"do_lower_case":true}`}, Pipeline{}, "do_lower_case"},
+		{"a prompt", map[string]string{ModulesFile: usual(), PoolingFile: last, PromptsFile: `{"prompts":{"query":"q: "},"default_prompt_name":"query"}`}, Pipeline{}, "query"},
+
+		{"outside", map[string]string{ModulesFile: modules("Transformer", "", "Pooling", "../1_Pooling")}, Pipeline{}, "!../1_Pooling"},
+		{"at the root", map[string]string{ModulesFile: modules("Transformer", "", "Pooling", "/1_Pooling")}, Pipeline{}, "!/1_Pooling"},
+		{"missing", map[string]string{ModulesFile: usual()}, Pipeline{}, "!missing"},
+		{"no JSON", map[string]string{ModulesFile: `{`}, Pipeline{}, "!modules.json"},
+		{"a negative length", map[string]string{ModulesFile: usual(), PoolingFile: last, TextsFile: `{"max_seq_length":-1}`}, Pipeline{}, "!-1"},
+	} {
+		files := map[string][]byte{ConfigFile: []byte(plain)}
+		for name, text := range c.files {
+			files[name] = []byte(text)
+		}
+		got, err := folderOf(files).Pipeline()
+		text, wrong := strings.CutPrefix(c.fails, "!")
+		var in *FileError
+		switch {
+		case c.fails == "" && (err != nil || *got != c.want):
+			t.Errorf("%s: %+v, %v; want %+v", c.name, got, err, c.want)
+		case c.fails != "" && (!errors.As(err, &in) || !strings.Contains(err.Error(), text) || errors.Is(err, errors.ErrUnsupported) == wrong):
+			t.Errorf("%s: %v; want an error with %q, unsupported: %v", c.name, err, text, !wrong)
+		}
+	}
+	if _, err := folderOf(map[string][]byte{ConfigFile: []byte(plain), ModulesFile: []byte(usual())}).Pipeline(); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a pooling that is missing: %v", err)
+	}
+}
+
+func TestPipelineOfGGUF(t *testing.T) {
+	for number, want := range map[int]Pooling{-1: MeanPooling, 0: MeanPooling, 1: MeanPooling, 2: FirstPooling, 3: LastPooling, 4: 255, 9: 255} {
+		var metadata []gguf.KeyValue
+		if number >= 0 {
+			metadata = append(metadata, gguf.KeyValue{Key: "qwen3." + poolingKey, Value: gguf.ValueOf(uint32(number))})
+		}
+		got, err := PipelineOf(fileOf(t, &Config{Variant: Variant{Family: "qwen3"}}, metadata...))
+		switch {
+		case want == 255 && (!errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "qwen3.pooling_type")):
+			t.Errorf("%d: %v", number, err)
+		case want != 255 && (err != nil || *got != Pipeline{Given: number > 0, Pooling: want}):
+			t.Errorf("%d: %+v, %v", number, got, err)
+		}
+	}
+}
+
+// What is written in GGUF's keys is read again.
+func TestPipelineMetadata(t *testing.T) {
+	c := &Config{Variant: Variant{Family: "qwen3"}}
+	for _, p := range []*Pipeline{{}, {Given: true}, {Given: true, Pooling: FirstPooling}, {Given: true, Pooling: LastPooling}} {
+		list, err := p.Metadata(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := PipelineOf(fileOf(t, c, list...))
+		if err != nil || *got != *p {
+			t.Errorf("%+v, %v; want %+v", got, err, p)
+		}
+	}
+	if _, err := (&Pipeline{Unscaled: true}).Metadata(c); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("unscaled vectors: %v", err)
+	}
+}
