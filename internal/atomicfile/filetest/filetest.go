@@ -72,7 +72,7 @@ func (s *system) Rename(from, to string) error {
 	if !s.step() {
 		return errStopped
 	}
-	return os.Rename(from, to)
+	return atomicfile.Rename(from, to)
 }
 
 func (s *system) Remove(path string) error {
