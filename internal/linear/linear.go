@@ -4,6 +4,8 @@ package linear
 import (
 	"testing"
 	"time"
+
+	"github.com/antigravity-go/antigravity/internal/precise"
 )
 
 const (
@@ -38,11 +40,11 @@ func best(round int, a, b time.Duration) time.Duration {
 
 // timed returns how long it takes to do the work for n a number of times.
 func timed(times, n int, work func(n int)) time.Duration {
-	start := time.Now()
+	start := precise.Now()
 	for range times {
 		work(n)
 	}
-	return time.Since(start)
+	return precise.Since(start)
 }
 
 // Texts returns texts of n bytes each that tokenizers have to work hard on, by name.

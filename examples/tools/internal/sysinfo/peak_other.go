@@ -1,6 +1,6 @@
-//go:build !linux
+//go:build !linux && !darwin && !windows
 
-package main
+package sysinfo
 
-// peakRSS returns 0: there is no portable way to ask.
-func peakRSS() int64 { return 0 }
+// PeakResident returns 0: there is no portable way to ask.
+func PeakResident() int64 { return 0 }

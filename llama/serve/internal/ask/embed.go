@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"time"
 
+	"github.com/antigravity-go/antigravity/internal/precise"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
@@ -37,13 +37,13 @@ func (m *Model) Embed(ctx context.Context, texts []string, place func(i int) str
 		return nil, 0, Explain(ctx, err, nil)
 	}
 	defer places[0].Leave()
-	began := time.Now()
+	began := precise.Now()
 	if err := places[0].Wait(ctx); err != nil {
 		return nil, 0, Explain(ctx, err, nil)
 	}
 	watch := m.request.Watch
-	watch.Begin(0, time.Since(began))
-	began = time.Now()
+	watch.Begin(0, precise.Since(began))
+	began = precise.Now()
 	var group [][]float32
 	for _, end := range groups(counts) {
 		group, err = m.Lease.Embed(ctx, texts[len(vectors):end]...)
@@ -52,7 +52,7 @@ func (m *Model) Embed(ctx context.Context, texts []string, place func(i int) str
 		}
 		vectors = append(vectors, group...)
 	}
-	watch.End(0, 0, llama.Stats{PromptTokens: tokens, PrefillTime: time.Since(began)})
+	watch.End(0, 0, llama.Stats{PromptTokens: tokens, PrefillTime: precise.Since(began)})
 	if err != nil {
 		return nil, 0, Explain(ctx, err, nil)
 	}
