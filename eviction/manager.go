@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/antigravity-go/antigravity/internal/precise"
 	"github.com/antigravity-go/antigravity/kvcache"
 )
 
@@ -102,7 +103,7 @@ func NewManager[C Cache](p Policy, o ManagerOptions) (*Manager[C], error) {
 	if o.Floor == 0 {
 		o.Floor = defaultFloor
 	}
-	return &Manager[C]{options: o, policy: p, now: time.Now, available: Unknown}, nil
+	return &Manager[C]{options: o, policy: p, now: precise.Now, available: Unknown}, nil
 }
 
 // Policy returns the policy.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/internal/parallel"
+	"github.com/antigravity-go/antigravity/internal/precise"
 	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -135,7 +136,7 @@ func (b *batch) cost(rows int) time.Duration {
 func (b *batch) join(j *job) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	j.member, j.returned, j.away = true, time.Now(), average{}
+	j.member, j.returned, j.away = true, precise.Now(), average{}
 	b.members = append(b.members, j)
 }
 
@@ -169,7 +170,7 @@ func (b *batch) run(j *job) error {
 	lead := !b.leading
 	b.leading = true
 	if j.member {
-		j.away.add(time.Since(j.returned))
+		j.away.add(precise.Since(j.returned))
 		b.came()
 	}
 	b.mu.Unlock()
@@ -254,7 +255,7 @@ func (b *batch) gather() {
 		b.mu.Unlock()
 		return
 	}
-	now := time.Now()
+	now := precise.Now()
 	worth := max(b.costs.latest*time.Duration(away)/time.Duration(away+rows), leastPatience)
 	var longest time.Duration
 	missing := 0
@@ -272,7 +273,7 @@ func (b *batch) gather() {
 	b.missing = missing
 	b.mu.Unlock()
 	if b.model.trace.Pass != nil {
-		defer func() { b.waited = time.Since(now) }()
+		defer func() { b.waited = precise.Since(now) }()
 	}
 	if b.timer == nil {
 		b.timer = time.NewTimer(longest)
@@ -336,7 +337,7 @@ func (b *batch) take() {
 // expected tells whether a member, whose job is not in the queue, will be back before a long pass is over: it would have to wait for
 // that. It is called with mu held.
 func (b *batch) expected() bool {
-	now := time.Now()
+	now := precise.Now()
 	return slices.ContainsFunc(b.members, func(j *job) bool {
 		return now.Sub(j.returned) < max(patience*j.away.mean, leastPatience, b.costs.of(b.chunk))
 	})
@@ -346,7 +347,7 @@ func (b *batch) expected() bool {
 func (b *batch) finish(j *job) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	now := time.Now()
+	now := precise.Now()
 	for _, done := range b.pass {
 		done.finished, done.returned = true, now
 		if done != j {
@@ -377,7 +378,7 @@ func (b *batch) compute() {
 		return
 	}
 	b.passes++
-	began := time.Now()
+	began := precise.Now()
 	for _, j := range live {
 		j.pass, j.began = b.passes, began
 	}
@@ -385,7 +386,7 @@ func (b *batch) compute() {
 	switch {
 	case err == nil:
 		b.mu.Lock()
-		b.costs.note(rows, prompts, time.Since(began))
+		b.costs.note(rows, prompts, precise.Since(began))
 		b.mu.Unlock()
 	case len(live) == 1:
 		live[0].err = err
@@ -396,7 +397,7 @@ func (b *batch) compute() {
 	}
 	if told := b.model.trace.Pass; told != nil {
 		told(PassInfo{
-			Number: b.passes, Began: began, Took: time.Since(began), Waited: b.waited, Steps: len(live), Answers: rows - prompts, Prompts: prompts, Err: err,
+			Number: b.passes, Began: began, Took: precise.Since(began), Waited: b.waited, Steps: len(live), Answers: rows - prompts, Prompts: prompts, Err: err,
 		})
 	}
 	clear(live)

@@ -3,6 +3,8 @@ package llama
 import (
 	"slices"
 	"time"
+
+	"github.com/antigravity-go/antigravity/internal/precise"
 )
 
 // drafting is how a session uses the Drafter of an answer: it asks for proposals, decides how many of their tokens to compute, and
@@ -50,9 +52,9 @@ func (d *drafting) propose(run []Token, c *sequence, most int, constraint *const
 			return run
 		}
 	}
-	had, began := len(run), time.Now()
+	had, began := len(run), precise.Now()
 	run = d.ask(run, c, most)
-	took := time.Since(began)
+	took := precise.Since(began)
 	proposal := run[had:]
 	d.spent.add(took / time.Duration(max(len(proposal), 1)))
 	proposed := len(proposal)

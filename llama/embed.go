@@ -38,7 +38,7 @@ func (m *Model) embedAll(ctx context.Context, a *Adapter, scale float32, texts [
 		if len(tokens) == 0 {
 			return nil, &ParamError{fmt.Sprintf("text %d to embed", i), `""`, "one that has tokens"}
 		}
-if most := m.longestText(); len(tokens) > most {
+		if most := m.longestText(); len(tokens) > most {
 			return nil, fmt.Errorf("embed text %d, which must be no longer than the %d tokens that the model takes: %w", i, most,
 				&ContextFullError{Want: len(tokens), Room: most})
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/eviction"
+	"github.com/antigravity-go/antigravity/internal/precise"
 )
 
 // CacheUsage tells what a session's cache holds and what it has given up.
@@ -104,7 +105,7 @@ func (c *sequence) evict(run func() (eviction.Result, error)) (result eviction.R
 	}
 	var began time.Time
 	if c.trace.Evict != nil {
-		began = time.Now()
+		began = precise.Now()
 	}
 	before, tried := c.usage.Bytes, 0
 	var callers error // an error that is not the device's

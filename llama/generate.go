@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/antigravity-go/antigravity/internal/precise"
 )
 
 // Piece is a part of an answer. The texts of all pieces together are the answer's text, the text of a piece beside an error included.
@@ -271,7 +273,7 @@ func (s *Session) generate(ctx context.Context, prompt []Token, reused int, p Pa
 		return stats
 	}
 	s.drafting.start(p.Draft)
-	began, had := time.Now(), len(c.tokens)
+	began, had := precise.Now(), len(c.tokens)
 	err = s.prefill(ctx, prompt, reused, nil)
 	if err == nil {
 		err = s.with(func(c *sequence) error {
@@ -281,7 +283,7 @@ func (s *Session) generate(ctx context.Context, prompt []Token, reused int, p Pa
 			return c.model.tokenizer.emptyPrompt()
 		})
 	}
-	stats.PrefillTime = time.Since(began)
+	stats.PrefillTime = precise.Since(began)
 	if err != nil {
 		stats.PromptTokens = reused + max(len(c.tokens)-had, 0)
 		return Piece{Stats: final()}, err
@@ -317,13 +319,13 @@ func (c *sequence) leave() { c.model.batch.leave(&c.job) }
 // decode generates the answer token by token. Each is delivered first, and then becomes part of the conversation.
 func (s *Session) decode(ctx context.Context, stats *Stats, final func() Stats, yield func(Piece) bool) error {
 	for {
-		began := time.Now()
+		began := precise.Now()
 		info := ChooseInfo{Began: began}
 		piece, next, err := s.next(ctx, stats, &info)
 		if err != nil {
 			return err
 		}
-		chosen := time.Since(began)
+		chosen := precise.Since(began)
 		if c := &s.sequence; c.trace.Choose != nil {
 			info.Session, info.Took, info.Position, info.Token, info.End = c.number, chosen, len(c.tokens), next, len(piece.Tokens) == 0
 			info.Ahead = !info.End && c.expects(next)
@@ -342,15 +344,15 @@ func (s *Session) decode(ctx context.Context, stats *Stats, final func() Stats, 
 			return nil
 		}
 		// The token was delivered, so it becomes part of the conversation even when the loop is over.
-		began = time.Now()
+		began = precise.Now()
 		if err := s.append(next, goOn, stats); err != nil {
 			return err
 		}
-		s.tokenTime.add(chosen + time.Since(began))
+		s.tokenTime.add(chosen + precise.Since(began))
 		if err := s.maybeEvict(true); err != nil || !goOn {
 			return err
 		}
-		stats.DecodeTime += time.Since(began)
+		stats.DecodeTime += precise.Since(began)
 	}
 }
 
@@ -420,7 +422,7 @@ func (s *Session) next(ctx context.Context, stats *Stats, info *ChooseInfo) (Pie
 	c := &s.sequence
 	over, err := s.constraining.next()
 	if c.trace.Choose != nil && s.constraining.matcher != nil {
-		info.Constraint = time.Since(info.Began)
+		info.Constraint = precise.Since(info.Began)
 	}
 	if err != nil || over {
 		return Piece{Stop: EndOfTurn}, 0, err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/internal/parallel"
+	"github.com/antigravity-go/antigravity/internal/precise"
 	"github.com/antigravity-go/antigravity/kvcache"
 )
 
@@ -72,7 +73,7 @@ func (s *Session) Move(ctx context.Context, to *Model) (Migration, error) {
 // tellMove tells the Trace of a move that is just over, and of why it was necessary.
 func (c *sequence) tellMove(m Migration, because error) {
 	if c.trace.Move != nil {
-		c.trace.Move(MoveInfo{c.number, time.Now().Add(-m.Duration), m, because})
+		c.trace.Move(MoveInfo{c.number, precise.Now().Add(-m.Duration), m, because})
 	}
 }
 
@@ -84,7 +85,7 @@ func (c *sequence) move(ctx context.Context, to *Model, fill filler) (Migration,
 	if a, b := c.model.Config(), to.Config(); !reflect.DeepEqual(a, b) {
 		return Migration{}, fmt.Errorf("%w: its configuration differs", ErrStateMismatch)
 	}
-	began := time.Now()
+	began := precise.Now()
 	if err := to.register(c.self); err != nil { // from here on to.Close closes this session too, and so waits for the lock
 		return Migration{}, err
 	}
@@ -117,7 +118,7 @@ func (c *sequence) move(ctx context.Context, to *Model, fill filler) (Migration,
 	to.batch.want(c.options.Chunk)
 	c.countCache()
 	return Migration{
-		From: from.device.Name(), To: to.device.Name(), Position: len(c.tokens), Bytes: c.usage.Bytes, Duration: time.Since(began),
+		From: from.device.Name(), To: to.device.Name(), Position: len(c.tokens), Bytes: c.usage.Bytes, Duration: precise.Since(began),
 	}, nil
 }
 

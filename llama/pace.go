@@ -1,6 +1,10 @@
 package llama
 
-import "time"
+import (
+	"time"
+
+	"github.com/antigravity-go/antigravity/internal/precise"
+)
 
 // maxAhead is how long a device may still have to compute, at most, when the host looks at a context in a prompt: work that a
 // device has been given cannot be cancelled.
@@ -18,12 +22,12 @@ type pace struct {
 func (p *pace) wait(d *device, tokens int) error {
 	switch {
 	case p.ahead == 0:
-		p.since = time.Now()
+		p.since = precise.Now()
 	case p.layer == 0 || time.Duration(p.ahead)*p.layer >= maxAhead:
 		if err := d.Synchronize(); err != nil {
 			return err
 		}
-		now := time.Now()
+		now := precise.Now()
 		p.layer = max(now.Sub(p.since)/time.Duration(p.ahead), 1)
 		p.since, p.ahead = now, 0
 	}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/antigravity-go/antigravity/internal/precise"
 )
 
 // room is a number of places, which are given to those who ask in the order in which they ask. Nobody overtakes: who comes while
@@ -43,7 +45,7 @@ func (r *room) enter(ctx context.Context) error {
 	}
 	w := &waiter{ready: make(chan struct{})}
 	place := r.waiting.PushBack(w)
-	began := time.Now()
+	began := precise.Now()
 	r.mu.Unlock()
 	select {
 	case <-w.ready:
@@ -51,7 +53,7 @@ func (r *room) enter(ctx context.Context) error {
 	}
 	r.mu.Lock()
 	r.waits++
-	r.duration += time.Since(began)
+	r.duration += precise.Since(began)
 	switch err := ctx.Err(); {
 	case w.placed && err != nil:
 		r.pass()

@@ -12,6 +12,7 @@ import (
 	"weak"
 
 	"github.com/antigravity-go/antigravity/eviction"
+	"github.com/antigravity-go/antigravity/internal/precise"
 	"github.com/antigravity-go/antigravity/kvcache"
 )
 
@@ -218,7 +219,7 @@ func (c *sequence) compute(ctx context.Context, t []Token, out func() (output, e
 	j.adapter, j.scale = c.adapter, c.options.AdapterScale
 	var began time.Time
 	if c.trace.Step != nil {
-		began = time.Now()
+		began = precise.Now()
 	}
 	err = c.model.batch.run(j)
 	if err == nil {
@@ -235,7 +236,7 @@ func (c *sequence) compute(ctx context.Context, t []Token, out func() (output, e
 func (c *sequence) tellStep(began time.Time, err error) {
 	j := &c.job
 	info := StepInfo{
-		Session: c.number, Began: began, Took: time.Since(began), Pass: j.pass, Start: j.start, Rows: j.rows, Answer: j.answer,
+		Session: c.number, Began: began, Took: precise.Since(began), Pass: j.pass, Start: j.start, Rows: j.rows, Answer: j.answer,
 		Slots: c.used, Bytes: c.usage.Bytes, Err: err,
 	}
 	if info.Waited = info.Took; j.pass != 0 {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/internal/parallel"
+	"github.com/antigravity-go/antigravity/internal/precise"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -103,7 +104,7 @@ func NewSwitch(ctx context.Context, s *Session, o SwitchOptions) (*Switch, error
 // load makes the other model and warms it up.
 func (w *Switch) load(ctx context.Context, kv tensor.DType) {
 	defer close(w.ready)
-	began := time.Now()
+	began := precise.Now()
 	err := parallel.Call(func() (err error) {
 		if w.model, err = w.options.Load(ctx); err != nil {
 			return err
@@ -113,7 +114,7 @@ func (w *Switch) load(ctx context.Context, kv tensor.DType) {
 	})
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.report.Ready, w.report.Load, w.report.There, w.report.Err = err == nil, time.Since(began), w.tokenTime, err
+	w.report.Ready, w.report.Load, w.report.There, w.report.Err = err == nil, precise.Since(began), w.tokenTime, err
 }
 
 // warmUp computes a short prompt and then single tokens, in a session with a cache of type kv, and returns how long the fastest
@@ -130,14 +131,14 @@ func (m *Model) warmUp(ctx context.Context, kv tensor.DType, tokens int) (time.D
 	}
 	best := time.Duration(math.MaxInt64)
 	for range min(tokens, m.config.ContextLength-len(prompt)) {
-		began := time.Now()
+		began := precise.Now()
 		if err := s.Prefill(ctx, prompt[:1]); err != nil {
 			return 0, err
 		}
 		if _, err := s.choose(); err != nil {
 			return 0, err
 		}
-		best = min(best, time.Since(began))
+		best = min(best, precise.Since(began))
 	}
 	return best, nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/internal/precise"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -126,14 +127,14 @@ func (t *trial) on(b backend.Backend, prepared bool) (*outcome, error) {
 	if err := b.Synchronize(); err != nil {
 		return nil, fmt.Errorf("synchronize: %w", err)
 	}
-	began := time.Now()
+	began := precise.Now()
 	if err := t.do(b, views); err != nil {
 		return nil, err
 	}
 	if err := b.Synchronize(); err != nil {
 		return nil, fmt.Errorf("synchronize: %w", err)
 	}
-	result := &outcome{contents: make([][]byte, len(operands)), elapsed: time.Since(began)}
+	result := &outcome{contents: make([][]byte, len(operands)), elapsed: precise.Since(began)}
 	for i, p := range operands {
 		if prepared && p.role == weight {
 			continue // in a layout that may have no bytes to read

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
+	"github.com/antigravity-go/antigravity/internal/precise"
 )
 
 // teams are how a product is divided among work-items.
@@ -249,7 +250,7 @@ func (b *Backend) time(run func() error) (time.Duration, error) {
 	const enough = 2 * time.Millisecond
 	least := time.Duration(math.MaxInt64)
 	for runs := 1; ; runs *= 4 {
-		began := time.Now()
+		began := precise.Now()
 		for range runs {
 			if err := run(); err != nil {
 				return 0, err
@@ -258,7 +259,7 @@ func (b *Backend) time(run func() error) (time.Duration, error) {
 		if err := b.context.Finish(); err != nil {
 			return 0, err
 		}
-		took := time.Since(began)
+		took := precise.Since(began)
 		least = min(least, took/time.Duration(runs))
 		if took > enough || runs > 100 {
 			return least, nil

@@ -200,7 +200,7 @@ func (m *meeting) Create(path string) (atomicfile.Handle, error) {
 func (m *meeting) Stat(path string) (fs.FileInfo, error) { return os.Stat(path) }
 func (m *meeting) Rename(from, to string) error {
 	m.before()
-	return os.Rename(from, to)
+	return atomicfile.Rename(from, to)
 }
 func (m *meeting) Remove(path string) error { return os.Remove(path) }
 func (m *meeting) SyncFolder(string) error  { return nil }

@@ -40,7 +40,7 @@ func (operatingSystem) Create(path string) (Handle, error) {
 }
 
 func (operatingSystem) Stat(path string) (fs.FileInfo, error) { return os.Stat(path) }
-func (operatingSystem) Rename(from, to string) error          { return os.Rename(from, to) }
+func (operatingSystem) Rename(from, to string) error          { return Rename(from, to) }
 func (operatingSystem) Remove(path string) error              { return os.Remove(path) }
 
 // SyncFolder does nothing where folders cannot be opened or synced, as on Windows and on some network file systems.

@@ -1,35 +1,15 @@
-//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
+//go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly || windows
 
 package mmap
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"runtime/debug"
 	"testing"
-	"time"
-
-	"golang.org/x/sys/unix"
 )
 
-// truncated returns the mapping of a file that has lost its contents since.
-func truncated(t *testing.T) []byte {
-	t.Helper()
-	path := writeFile(t, make([]byte, 4*os.Getpagesize()))
-	f, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.Close() })
-	if err := os.Truncate(path, 0); err != nil {
-		t.Fatal(err)
-	}
-	return f.Bytes()
-}
-
-func TestCatchTruncatedFile(t *testing.T) {
-	b := truncated(t)
+func TestCatchFault(t *testing.T) {
+	b := unreadable(t)
 	var sum byte
 	err := guarded(func() {
 		for _, v := range b {
@@ -49,7 +29,7 @@ func TestCatchTruncatedFile(t *testing.T) {
 }
 
 func TestCatchNests(t *testing.T) {
-	b := truncated(t)
+	b := unreadable(t)
 	var inner error
 	var read byte
 	outer := guarded(func() {
@@ -59,25 +39,5 @@ func TestCatchNests(t *testing.T) {
 	var fault *FaultError
 	if !errors.As(inner, &fault) || !errors.As(outer, &fault) {
 		t.Errorf("inner %v, outer %v; want a *FaultError of each", inner, outer)
-	}
-}
-
-func TestOpenDoesNotWaitForPipe(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "pipe")
-	if err := unix.Mkfifo(path, 0o600); err != nil {
-		t.Skip(err)
-	}
-	done := make(chan error, 1)
-	go func() {
-		_, err := Open(path)
-		done <- err
-	}()
-	select {
-	case err := <-done:
-		if err == nil {
-			t.Error("opened a pipe")
-		}
-	case <-time.After(5 * time.Second):
-		t.Fatal("Open waits for the pipe's writer")
 	}
 }

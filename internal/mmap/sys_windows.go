@@ -34,8 +34,14 @@ func unmapFile(b []byte) error {
 	return os.NewSyscallError("UnmapViewOfFile", windows.UnmapViewOfFile(addressOf(b)))
 }
 
-// advise does nothing: Windows decides by itself what to read ahead and which pages to drop.
-func advise([]byte, advice) error { return nil }
+// advise drops pages that are not needed by unlocking them: pages that were not locked leave the process's memory, and the error says no
+// more than that. What to read ahead Windows decides by itself.
+func advise(b []byte, a advice) error {
+	if a == adviceDontNeed {
+		_ = windows.VirtualUnlock(addressOf(b), uintptr(len(b)))
+	}
+	return nil
+}
 
 func allocPages(n int) ([]byte, error) {
 	addr, err := windows.VirtualAlloc(0, uintptr(n), windows.MEM_RESERVE|windows.MEM_COMMIT, windows.PAGE_READWRITE)

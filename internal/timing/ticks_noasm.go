@@ -2,10 +2,10 @@
 
 package timing
 
-import "time"
+import "github.com/antigravity-go/antigravity/internal/precise"
 
 // Now returns the time in nanoseconds: there is nothing cheaper.
-func Now() Ticks { return Ticks(time.Since(began)) }
+func Now() Ticks { return Ticks(precise.Since(began)) }
 
 // began is a moment to which the ticks are relative. Nothing changes it.
-var began = time.Now()
+var began = precise.Now()

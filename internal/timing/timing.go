@@ -8,6 +8,7 @@ package timing
 import (
 	"time"
 
+	"github.com/antigravity-go/antigravity/internal/precise"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -44,7 +45,7 @@ func present() (best moment) {
 	var least Ticks
 	for i := range 3 {
 		before := Now()
-		now := time.Now()
+		now := precise.Now()
 		if took := Now() - before; i == 0 || took < least {
 			best, least = moment{before + took/2, now}, took
 		}

@@ -37,12 +37,36 @@ func goldenLines(t *testing.T) (lines []string) {
 	return lines
 }
 
+// linking returns why there are no symbolic links: on Windows they need a privilege.
+func linking(t *testing.T) error { return os.Symlink("x", filepath.Join(t.TempDir(), "y")) }
+
 // canLink skips the test where there are no symbolic links.
 func canLink(t *testing.T) {
 	t.Helper()
-	if err := os.Symlink("x", filepath.Join(t.TempDir(), "y")); err != nil {
+	if err := linking(t); err != nil {
 		t.Skip(err)
 	}
+}
+
+// TestLinksThatLeadNowhere has the snapshots in a folder elsewhere, which a link leads to: links out of it, which go by "..", do not lead to
+// the blobs.
+func TestLinksThatLeadNowhere(t *testing.T) {
+	canLink(t)
+	s, o := newServer(t)
+	files := folderModel()
+	s.Put("me/small", "main", files)
+	repo := filepath.Join(o.Cache, "models--me--small")
+	if err := os.MkdirAll(repo, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(t.TempDir(), filepath.Join(repo, "snapshots")); err != nil {
+		t.Fatal(err)
+	}
+	path, err := Get(t.Context(), "hf:me/small", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkFiles(t, path, files, needed...)
 }
 
 // TestCacheIsPythons fetches every file of a repository: the cache is laid out as Python's library lays it out.

@@ -424,7 +424,7 @@ func TestRevisionsThatMove(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkFiles(t, path, second, needed...)
-	if sent := s.Sent(hubtest.SHA256(first["model-00002-of-00002.safetensors"])); sent != 0 {
+	if sent := s.Sent(hubtest.SHA256(first["model-00002-of-00002.safetensors"])); sent != 0 && linking(t) == nil {
 		t.Errorf("%d bytes of a shard that both commits have were sent again", sent)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/antigravity-go/antigravity/internal/atomicfile"
 )
 
 // partial is a file that is being fetched: its bytes in their places, and a journal of which of them are there. A later process goes
@@ -233,7 +235,7 @@ func (p *partial) discard() error {
 
 // finish gives the file, which is whole and right, its name.
 func (p *partial) finish(path string) error {
-	if err := errors.Join(p.file.Sync(), p.file.Close(), os.Rename(p.path, path)); err != nil {
+	if err := errors.Join(p.file.Sync(), p.file.Close(), atomicfile.Rename(p.path, path)); err != nil {
 		return err
 	}
 	_ = os.Remove(p.journal) // what it tells of is gone

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/antigravity-go/antigravity/internal/atomicfile"
 )
 
 // repository is a repository's folder in the cache, in the layout of Python's library:
@@ -131,8 +133,8 @@ func (r *repository) setListing(commit string, l listing) error {
 	return writeFile(r.tree(commit), data)
 }
 
-// link makes a blob a file of a commit. Where symbolic links cannot be made, a blob that was fetched for this file becomes the file,
-// and another one is copied.
+// link makes a blob a file of a commit. Where symbolic links cannot be made or followed, a blob that was fetched for this file becomes the
+// file, and another one is copied.
 func (r *repository) link(ctx context.Context, commit string, e *entry, fetched bool) error {
 	file, blob := r.snapshot(commit, e.path), r.blob(e)
 	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
@@ -144,11 +146,14 @@ func (r *repository) link(ctx context.Context, commit string, e *entry, fetched 
 	if r.links {
 		target, err := filepath.Rel(filepath.Dir(file), blob)
 		if err == nil && os.Symlink(target, file) == nil {
-			return nil
+			if isFile(file, e.size) {
+				return nil
+			}
+			_ = os.Remove(file) // copying replaces it, too
 		}
 	}
-	if fetched {
-		return os.Rename(blob, file)
+	if fetched && atomicfile.Rename(blob, file) == nil {
+		return nil
 	}
 	return copyFile(ctx, blob, file)
 }

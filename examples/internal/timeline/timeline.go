@@ -15,6 +15,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/examples/internal/chrometrace"
+	"github.com/antigravity-go/antigravity/internal/precise"
 )
 
 // DefaultLimit is how many events a Timeline keeps unless told otherwise: some tens of megabytes, and some thousand tokens of a small model.
@@ -50,7 +51,7 @@ func New(limit int) *Timeline {
 
 // Begin begins to collect; what is told until End belongs to a part of the trace with a name.
 func (t *Timeline) Begin(name string) {
-	now := time.Now()
+	now := precise.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.measured == nil {
@@ -66,7 +67,7 @@ func (t *Timeline) End() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if n := len(t.measured); n > 0 && t.measured[n-1].ended.IsZero() {
-		t.measured[n-1].ended = time.Now()
+		t.measured[n-1].ended = precise.Now()
 	}
 }
 
@@ -96,7 +97,7 @@ func (t *Timeline) Write(w io.Writer, notes any) (events int, err error) {
 	bench := chrometrace.Track{Name: "measured"}
 	for _, m := range t.measured {
 		if m.ended.IsZero() {
-			m.ended = time.Now()
+			m.ended = precise.Now()
 		}
 		bench.Spans = append(bench.Spans, chrometrace.Span{Name: m.name, Began: t.since(m.began), Took: m.ended.Sub(m.began)})
 	}
@@ -116,7 +117,7 @@ func (t *Timeline) more() bool {
 	if t.chunks.Add(-1) >= 0 {
 		return true
 	}
-	t.filled.CompareAndSwap(0, int64(max(time.Since(t.base), 1)))
+	t.filled.CompareAndSwap(0, int64(max(precise.Since(t.base), 1)))
 	t.active.Store(false)
 	return false
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/internal/precise"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -146,11 +147,11 @@ func (o *options) shortest(ctx context.Context, each float64, f func() error) (f
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
-		began := time.Now()
+		began := precise.Now()
 		if err := f(); err != nil {
 			return 0, err
 		}
-		if took := time.Since(began); i == 1 || i > 1 && took < best {
+		if took := precise.Since(began); i == 1 || i > 1 && took < best {
 			best = took
 		}
 	}

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/workload"
+	"github.com/antigravity-go/antigravity/internal/precise"
 	"github.com/antigravity-go/antigravity/llama"
 	"golang.org/x/sync/errgroup"
 )
@@ -44,11 +44,11 @@ func (g generation) once(ctx context.Context, b *bench, m meter) (sample, error)
 	}
 	m.begin()
 	defer m.end()
-	began := time.Now()
+	began := precise.Now()
 	if err := together(ctx, list, (*answerer).answer); err != nil {
 		return sample{}, err
 	}
-	took := time.Since(began)
+	took := precise.Since(began)
 	tokens, accepted, forced := 0, 0, 0
 	for _, a := range list {
 		tokens += a.tokens

@@ -10,6 +10,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/spread"
+	"github.com/antigravity-go/antigravity/internal/precise"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -112,10 +113,10 @@ func (b *bench) generateAlone(ctx context.Context) ([]time.Duration, error) {
 	defer b.trace.End()
 	var came moments
 	err = writer.follow(ctx, func() bool {
-		came = append(came, time.Now())
+		came = append(came, precise.Now())
 		return true
 	})
-	return came.between(time.Time{}, time.Now()), err
+	return came.between(time.Time{}, precise.Now()), err
 }
 
 // generateBeside returns the times between the tokens of answers while another session reads a prompt, and what that took. There
@@ -144,7 +145,7 @@ func (b *bench) generateBeside(ctx context.Context, p prompt) ([]time.Duration, 
 		for !read.Load() {
 			came = append(came, time.Time{})
 			err := writer.follow(ctx, func() bool {
-				if came = append(came, time.Now()); len(came) == 3 {
+				if came = append(came, precise.Now()); len(came) == 3 {
 					close(writing)
 				}
 				return !read.Load()
@@ -165,9 +166,9 @@ func (b *bench) generateBeside(ctx context.Context, p prompt) ([]time.Duration, 
 			return ctx.Err()
 		}
 		defer read.Store(true)
-		began = time.Now()
+		began = precise.Now()
 		err := reader.Prefill(ctx, tokens)
-		ended = time.Now()
+		ended = precise.Now()
 		return err
 	})
 	if err := group.Wait(); err != nil {

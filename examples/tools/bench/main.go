@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"time"
 
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/examples/internal/timeline"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/sysinfo"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/workload"
+	"github.com/antigravity-go/antigravity/internal/precise"
 	"github.com/antigravity-go/antigravity/llama"
 )
 
@@ -35,7 +36,7 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 
 // run loads the model and measures it.
 func (b *bench) run(ctx context.Context, stderr io.Writer) error {
-	o, began := b.options, time.Now()
+	o, began := b.options, precise.Now()
 	model, closeModel, err := o.model.Load(ctx, stderr)
 	if err != nil {
 		return err
@@ -44,7 +45,7 @@ func (b *bench) run(ctx context.Context, stderr io.Writer) error {
 	b.model, b.endless = model, workload.Endless(model)
 	b.setting = setting{
 		Depth: o.depth, Threads: o.model.Threads, Repetitions: o.repetitions, Model: o.model.Name(), Type: model.WeightType().String(),
-		KV: o.kv.String(), CPU: asm.Tier(), LoadSeconds: time.Since(began).Seconds(),
+		KV: o.kv.String(), CPU: asm.Tier(), LoadSeconds: precise.Since(began).Seconds(),
 	}
 	if b.setting.Threads == 0 {
 		b.setting.Threads = runtime.GOMAXPROCS(0)
@@ -86,7 +87,7 @@ type setting struct {
 
 // now returns the setting with the memory's peak until now.
 func (s setting) now() setting {
-	s.PeakRSSBytes = peakRSS()
+	s.PeakRSSBytes = sysinfo.PeakResident()
 	return s
 }
 

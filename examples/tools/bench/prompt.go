@@ -3,9 +3,9 @@ package main
 import (
 	"context"
 	"strconv"
-	"time"
 
 	"github.com/antigravity-go/antigravity/examples/tools/internal/workload"
+	"github.com/antigravity-go/antigravity/internal/precise"
 	"github.com/antigravity-go/antigravity/llama"
 )
 
@@ -24,11 +24,11 @@ func (p prompt) once(ctx context.Context, b *bench, m meter) (sample, error) {
 	defer session.Close()
 	m.begin()
 	defer m.end()
-	began := time.Now()
+	began := precise.Now()
 	if err := session.Prefill(ctx, tokens); err != nil {
 		return sample{}, err
 	}
-	return sample{rate: float64(p.tokens) / time.Since(began).Seconds()}, nil
+	return sample{rate: float64(p.tokens) / precise.Since(began).Seconds()}, nil
 }
 
 // open returns a session that is ready to read the prompt, and the prompt.

@@ -152,7 +152,7 @@ func TestImatrix(t *testing.T) {
 	}{
 		"nothing to do":   {[]string{"-out", one}, "-file is missing"},
 		"nowhere to":      {[]string{"-in", one}, "-out is missing"},
-		"no text":         {[]string{"-file", text + "x", "-out", one}, "no such file"},
+		"no text":         {[]string{"-file", text + "x", "-out", one}, text + "x"},
 		"no matrix":       {[]string{"-in", text, "-out", one}, "importance matrix"},
 		"too long chunks": {[]string{"-file", text, "-ctx", "1000000", "-out", one}, "context is"},
 		"another model's": {[]string{"-file", text, "-ctx", "32", "-model", "flint", "-in", one, "-out", two}, "another model's"},

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/antigravity-go/antigravity/internal/precise"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/constrain"
 )
@@ -83,9 +84,9 @@ func (e *examiner) warm() (took time.Duration, err error) {
 		return 0, err
 	}
 	e.compiled, e.set = 0, llama.NewTokenSet(e.tokenizer.VocabSize())
-	began := time.Now()
+	began := precise.Now()
 	_, err = constrain.Choice(e.tokenizer, "yes", "no")
-	return time.Since(began), err
+	return precise.Since(began), err
 }
 
 // mostKept is how many constraints are made for a tokenizer while memory is measured. The engine remembers some hundreds: where it
@@ -225,7 +226,7 @@ func (e *examiner) foretell(r *result, m llama.Matcher) {
 }
 
 // zero is when the program began.
-var zero = time.Now()
+var zero = precise.Now()
 
 // now returns the time since some moment.
 func (e *examiner) now() time.Duration {
@@ -233,7 +234,7 @@ func (e *examiner) now() time.Duration {
 		worked, _ := threadTime()
 		return worked
 	}
-	return time.Since(zero)
+	return precise.Since(zero)
 }
 
 // heap returns the bytes of what is alive on the heap, 0 unless that is measured.

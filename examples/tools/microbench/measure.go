@@ -7,6 +7,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/machine"
+	"github.com/antigravity-go/antigravity/internal/precise"
 )
 
 // leastTime is how long the calls that are measured together take at least, so that neither the clock's steps nor a turn of
@@ -24,14 +25,14 @@ func (o *options) measure(ctx context.Context, b *cpu.Backend, c testCase) ([]ti
 	}
 	next := 0
 	calls := func(n int) (time.Duration, error) {
-		began := time.Now()
+		began := precise.Now()
 		for range n {
 			if err := s.run(next); err != nil {
 				return 0, err
 			}
 			next++
 		}
-		return time.Since(began), nil
+		return precise.Since(began), nil
 	}
 	n := 1
 	for { // the calls to find n also warm up

@@ -78,7 +78,7 @@ func (s *system) Rename(from, to string) error {
 		s.renamed = map[string]bool{}
 	}
 	s.renamed[to] = true
-	return os.Rename(from, to)
+	return atomicfile.Rename(from, to)
 }
 
 func (s *system) Remove(path string) error {

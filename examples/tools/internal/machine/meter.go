@@ -3,6 +3,8 @@ package machine
 import (
 	"sync"
 	"time"
+
+	"github.com/antigravity-go/antigravity/internal/precise"
 )
 
 // step does a little work, and returns how much in the unit that is measured: bytes, or multiply-accumulates.
@@ -40,10 +42,10 @@ func (m meter) measure(window time.Duration) {
 
 // rate repeats the step for a while and returns how much was done in a second.
 func (s step) rate(window time.Duration) float64 {
-	began, done := time.Now(), 0.0
+	began, done := precise.Now(), 0.0
 	for {
 		done += float64(s())
-		if took := time.Since(began); took >= window {
+		if took := precise.Since(began); took >= window {
 			return done / took.Seconds()
 		}
 	}

@@ -4,10 +4,10 @@ package recording
 
 import (
 	"context"
-	"time"
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/machine"
+	"github.com/antigravity-go/antigravity/internal/precise"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -69,7 +69,7 @@ func (b plain) call(compute func() error, describe func() (Operation, machine.Wo
 	if mode == Compute {
 		return compute()
 	}
-	began := time.Now()
+	began := precise.Now()
 	if err := compute(); err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (b plain) call(compute func() error, describe func() (Operation, machine.Wo
 			return err
 		}
 	}
-	took := time.Since(began)
+	took := precise.Since(began)
 	o, work := describe()
 	b.observer.Observe(Call{o, began, took, work})
 	return nil

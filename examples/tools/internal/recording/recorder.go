@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/examples/tools/internal/machine"
+	"github.com/antigravity-go/antigravity/internal/precise"
 )
 
 // Recorder is an Observer that adds up how long operations took between Begin and End. At other times it asks for nothing, so that a model
@@ -38,7 +39,7 @@ func (r *Recorder) Begin() {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.began = time.Now()
+	r.began = precise.Now()
 	r.active.Store(true)
 }
 
@@ -49,7 +50,7 @@ func (r *Recorder) End() {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.elapsed += time.Since(r.began)
+	r.elapsed += precise.Since(r.began)
 }
 
 // Take returns what was recorded, the operations that took longest first, and the time from Begin to End; after that there is nothing

@@ -7,12 +7,15 @@ type residentSource struct{}
 
 func openResident() residentSource { return residentSource{} }
 
-func (*residentSource) bytes() int64 {
+func (*residentSource) bytes() int64 { return PeakResident() }
+
+func (*residentSource) close() error { return nil }
+
+// PeakResident returns the most memory that the program has had resident, in bytes; 0 where the system does not tell.
+func PeakResident() int64 {
 	var usage unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &usage); err != nil {
 		return 0
 	}
 	return usage.Maxrss
 }
-
-func (*residentSource) close() error { return nil }

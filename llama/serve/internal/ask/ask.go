@@ -23,6 +23,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/antigravity-go/antigravity/internal/precise"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/budget"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/models"
@@ -206,12 +207,12 @@ func (a *Answers) compute(ctx context.Context, choice int, place *queue.Place, c
 			a.put(Event{Choice: choice, Err: wire.Of(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))})
 		}
 	}()
-	began := time.Now()
+	began := precise.Now()
 	if err := place.Wait(ctx); err != nil {
 		a.put(Event{Choice: choice, Err: Explain(ctx, err, a.names)})
 		return
 	}
-	a.tell(func(w Watcher) { w.Begin(choice, time.Since(began)) })
+	a.tell(func(w Watcher) { w.Begin(choice, precise.Since(began)) })
 	said := a.model.hear(choice, c.Prompt)
 	defer said.done()
 	for piece, err := range a.pieces(ctx, c) {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"time"
 
+	"github.com/antigravity-go/antigravity/internal/precise"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
@@ -36,13 +36,13 @@ func (m *Model) Embed(ctx context.Context, texts []string, place func(i int) str
 		return nil, 0, Explain(ctx, err, nil)
 	}
 	defer places[0].Leave()
-	began := time.Now()
+	began := precise.Now()
 	if err := places[0].Wait(ctx); err != nil {
 		return nil, 0, Explain(ctx, err, nil)
 	}
 	watch := m.request.Watch
-	watch.Begin(0, time.Since(began))
-	began = time.Now()
+	watch.Begin(0, precise.Since(began))
+	began = precise.Now()
 	var group [][]float32
 	for _, end := range groups(counts) {
 		group, err = m.Lease.Embed(ctx, texts[len(vectors):end]...)
@@ -51,7 +51,7 @@ func (m *Model) Embed(ctx context.Context, texts []string, place func(i int) str
 		}
 		vectors = append(vectors, group...)
 	}
-	watch.End(0, 0, llama.Stats{PromptTokens: tokens, PrefillTime: time.Since(began)})
+	watch.End(0, 0, llama.Stats{PromptTokens: tokens, PrefillTime: precise.Since(began)})
 	if err != nil {
 		return nil, 0, Explain(ctx, err, nil)
 	}
@@ -61,13 +61,12 @@ func (m *Model) Embed(ctx context.Context, texts []string, place func(i int) str
 // count returns how many tokens the texts have.
 func (m *Model) count(texts []string, place func(i int) string) ([]int, error) {
 	t, most := m.Model.Tokenizer(), m.Model.Config().ContextLength
-	begin := len(t.EncodeSpecial("", true))
 	counts := make([]int, len(texts))
 	for i, text := range texts {
 		if text == "" {
 			return nil, wire.Bad(place(i), "%s is empty; it must be a text", place(i))
 		}
-		n := begin + len(t.Encode(text))
+		n := len(t.EncodeWhole(text))
 		if n > most {
 			return nil, &wire.Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Param: place(i),
 				Message: fmt.Sprintf("%s has %d tokens, %d more than the %d that fit this model's context", place(i), n, n-most, most)}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/eviction"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/workload"
+	"github.com/antigravity-go/antigravity/internal/precise"
 	"github.com/antigravity-go/antigravity/llama"
 )
 
@@ -29,24 +30,24 @@ func (e *experiment) measure(ctx context.Context) error {
 	defer func() { e.run.Evictions = e.evicted.end(e) }()
 	defer func() { e.run.Memory = e.memory.list }()
 	e.memory.cache = session.CacheUsage().PeakBytes // of the token that is forgotten
-	e.sample(session, time.Now())
+	e.sample(session, precise.Now())
 
 	prompt := workload.Tokens(e.model, 0, c.Prompt)
 	e.progress(Reading, 0, c.Prompt)
-	began := time.Now()
+	began := precise.Now()
 	for read := range slices.Chunk(prompt, stretch) {
 		if err := session.Prefill(ctx, read); err != nil {
 			return err
 		}
 		e.progress(Reading, session.Position(), c.Prompt)
-		e.sample(session, time.Now())
+		e.sample(session, precise.Now())
 	}
-	resumed := time.Now()
+	resumed := precise.Now()
 	e.run.Reading = [2]float64{e.at(began), e.at(resumed)}
 
 	e.run.Tokens = make([]float64, 0, c.Generate)
 	err = answer(ctx, e.model, session, c.Generate, func(tokens int) {
-		now := time.Now()
+		now := precise.Now()
 		if c.Handicap > 0 {
 			now = spin(ctx, now, time.Duration(c.Handicap*float64(now.Sub(resumed))))
 		}
@@ -57,9 +58,9 @@ func (e *experiment) measure(ctx context.Context) error {
 		if e.memory.due(now) {
 			e.sample(session, now)
 		}
-		resumed = time.Now()
+		resumed = precise.Now()
 	})
-	e.sample(session, time.Now())
+	e.sample(session, precise.Now())
 	return err
 }
 
@@ -139,7 +140,7 @@ func answer(ctx context.Context, model *llama.Model, session *llama.Session, tok
 // spin lets time pass in work, as a slower program would, and returns the time at its end.
 func spin(ctx context.Context, from time.Time, d time.Duration) time.Time {
 	for {
-		now := time.Now()
+		now := precise.Now()
 		if now.Sub(from) >= d || ctx.Err() != nil {
 			return now
 		}

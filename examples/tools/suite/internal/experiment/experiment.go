@@ -23,6 +23,7 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/recording"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/sysinfo"
+	"github.com/antigravity-go/antigravity/internal/precise"
 	"github.com/antigravity-go/antigravity/llama"
 )
 
@@ -55,7 +56,7 @@ func Do(ctx context.Context, c runs.Config, o Options) (*runs.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &experiment{settings: s, options: o, began: time.Now(), resident: sysinfo.OpenResident()}
+	e := &experiment{settings: s, options: o, began: precise.Now(), resident: sysinfo.OpenResident()}
 	defer e.resident.Close()
 	if c.Questions != "" {
 		if e.asked, err = questions.Read(c.Questions, s.skills, c.Asked); err != nil { // before anybody has waited
@@ -66,7 +67,7 @@ func Do(ctx context.Context, c runs.Config, o Options) (*runs.Run, error) {
 	if err := e.do(ctx); err != nil {
 		return nil, err
 	}
-	e.run.Seconds = e.at(time.Now())
+	e.run.Seconds = e.at(precise.Now())
 	return e.run, nil
 }
 
@@ -125,7 +126,7 @@ func (e *experiment) load(ctx context.Context) (closeModel func() error, err err
 	e.progress(Loading, 0, 1)
 	c := e.config
 	choice := cli.Model{Path: c.Model, Backend: c.Backend, Threads: c.Threads, Weights: e.weights, Wrap: e.recorded(), Trace: &llama.Trace{Evict: e.evicted.note}}
-	began := time.Now()
+	began := precise.Now()
 	b, err := choice.OpenBackend()
 	if err != nil {
 		return nil, err // it begins with backend
@@ -133,7 +134,7 @@ func (e *experiment) load(ctx context.Context) (closeModel func() error, err err
 	if e.model, err = choice.LoadOn(ctx, b, io.Discard); err != nil {
 		return nil, errors.Join(fmt.Errorf("model: %w", err), b.Close())
 	}
-	e.run.Load = time.Since(began).Seconds()
+	e.run.Load = precise.Since(began).Seconds()
 	e.run.Weights = e.model.MemoryUsage().Weights
 	e.run.Machine.Device = device(b)
 	e.progress(Loading, 1, 1)
@@ -156,7 +157,7 @@ func (e *experiment) progress(part string, done, total int) {
 	if e.options.Progress == nil {
 		return
 	}
-	if now := time.Now(); done == 0 || done == total || now.Sub(e.shown) >= showEvery {
+	if now := precise.Now(); done == 0 || done == total || now.Sub(e.shown) >= showEvery {
 		e.shown = now
 		e.options.Progress(part, done, total)
 	}

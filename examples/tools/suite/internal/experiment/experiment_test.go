@@ -17,6 +17,7 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/spread"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/sysinfo"
 	"github.com/antigravity-go/antigravity/internal/countdown"
+	"github.com/antigravity-go/antigravity/internal/precise"
 	"github.com/antigravity-go/antigravity/llama/pebble"
 )
 
@@ -64,7 +65,7 @@ func TestRuns(t *testing.T) {
 		{"asked", small(func(c *runs.Config) { c.Questions, c.Skills, c.Asked = "pebble", "capital, opposite", 2 })},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			began := time.Now()
+			began := precise.Now()
 			r := do(t, c.config)
 			if r.Config != c.config || r.Repetition != 1 || r.Began.Before(began.Add(-time.Second)) || r.Seconds <= 0 || r.Error != "" {
 				t.Errorf("%+v", r)
@@ -363,9 +364,9 @@ func BenchmarkSample(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer session.Close()
-	e := &experiment{began: time.Now(), resident: sysinfo.OpenResident()}
+	e := &experiment{began: precise.Now(), resident: sysinfo.OpenResident()}
 	defer e.resident.Close()
 	for b.Loop() {
-		e.sample(session, time.Now())
+		e.sample(session, precise.Now())
 	}
 }

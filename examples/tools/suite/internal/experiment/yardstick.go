@@ -3,6 +3,8 @@ package experiment
 import (
 	"runtime"
 	"time"
+
+	"github.com/antigravity-go/antigravity/internal/precise"
 )
 
 // yardstickSteps make a piece of work of some 20 ms. Runs are comparable only where it is the same: it must not be changed.
@@ -13,12 +15,12 @@ const yardstickSteps = 10_000_000
 func yardstick(steps int) float64 {
 	best := time.Duration(0)
 	for i := range 3 {
-		began, x := time.Now(), uint64(1)
+		began, x := precise.Now(), uint64(1)
 		for range steps {
 			x = x*6364136223846793005 + 1442695040888963407
 		}
 		runtime.KeepAlive(x)
-		if took := time.Since(began); i == 0 || took < best {
+		if took := precise.Since(began); i == 0 || took < best {
 			best = took
 		}
 	}

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"io"
 	"sync/atomic"
-	"time"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/workload"
+	"github.com/antigravity-go/antigravity/internal/precise"
 	"github.com/antigravity-go/antigravity/llama"
 )
 
@@ -61,7 +61,7 @@ func Generate(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) er
 	if err := g.round(ctx); err != nil { // touches the memory
 		return err
 	}
-	start := time.Now()
+	start := precise.Now()
 	if err := out.Encode(began{true}); err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func Generate(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) er
 				cancel(errOrphan)
 				return
 			}
-			if err := out.Encode(count{g.tokens.Load(), time.Since(start).Seconds()}); err != nil {
+			if err := out.Encode(count{g.tokens.Load(), precise.Since(start).Seconds()}); err != nil {
 				cancel(err)
 				return
 			}

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"time"
+
+	"github.com/antigravity-go/antigravity/internal/precise"
 )
 
 // work does so many units of work, each about a microsecond of arithmetic that needs no memory: what a frame costs is to depend on the
@@ -45,7 +47,7 @@ func calibrate(now func() time.Duration, want time.Duration, do func(units int))
 // machineClock is the real clock.
 type machineClock struct{ began time.Time }
 
-func (c machineClock) now() time.Duration { return time.Since(c.began) }
+func (c machineClock) now() time.Duration { return precise.Since(c.began) }
 
 func (c machineClock) sleepUntil(t time.Duration) {
 	for {
@@ -73,13 +75,13 @@ func Frames(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
-	seed := uint64(time.Now().UnixNano())
+	seed := uint64(precise.Now().UnixNano())
 	do := func(units int) {
 		if ctx.Err() == nil { // once ended, all is over soon
 			seed = work(units, seed)
 		}
 	}
-	c := machineClock{time.Now()}
+	c := machineClock{precise.Now()}
 	if p.Units == 0 {
 		now := c.now
 		if _, ok := ownTime(); ok {

@@ -1,4 +1,4 @@
-package main
+package sysinfo
 
 import (
 	"fmt"
@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// peakRSS returns the most memory that the process has had resident, in bytes; 0 when the system does not tell.
-func peakRSS() int64 {
+// PeakResident returns the most memory that the program has had resident, in bytes; 0 where the system does not tell.
+func PeakResident() int64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
 		return 0
