@@ -18,7 +18,7 @@ var (
 // Checks lists the checks of all operations, those of one operation and type together. Quick leaves out large shapes.
 func Checks(quick bool) []Check {
 	return slices.Concat(
-		readChecks(), copyChecks(), castChecks(), gatherChecks(quick),
+		readChecks(), copyChecks(), castChecks(quick), gatherChecks(quick),
 		elementwiseChecks(quick),
 		matMulChecks(quick), transposedChecks(quick), sliceChecks(),
 		normMatMulChecks(quick), matMulAddChecks(quick), normSwiGLUChecks(quick),

@@ -2,6 +2,7 @@ package backendtest_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -11,19 +12,27 @@ import (
 )
 
 // TestToy runs the suite on the example. Its memory shows an operation of host.Base that does not map an operand.
-func TestToy(t *testing.T) { backendtest.Run(t, newToy()) }
+func TestToy(t *testing.T) {
+	t.Parallel()
+	backendtest.Run(t, newToy())
+}
 
-// TestDevicePassesOn runs the suite on a device that lets everything succeed, around a backend without optional interfaces.
+// TestDevicePassesOn runs checks on a device that lets everything succeed, around a backend without optional interfaces: the first of each
+// operation and type, and with prepared weights.
 func TestDevicePassesOn(t *testing.T) {
+	t.Parallel()
 	calls := map[string]bool{}
 	d := backendtest.NewDevice(host.NewReference(), func(call string, _ *tensor.Tensor) error {
 		calls[call] = true
 		return nil
 	})
+	done := map[string]bool{}
 	for _, c := range backendtest.Checks(true) {
-		if c.Operation != "NormSwiGLU" && c.Operation != "Attend" && c.Operation != "Largest" || c.Type != "q8_0" && c.Type != "f32" {
+		kind := fmt.Sprint(c.Operation, c.Type, c.Prepared)
+		if done[kind] {
 			continue
 		}
+		done[kind] = true
 		s := &backendtest.Suite{Backend: d, Exact: true, Seed: 2, Timeout: time.Minute}
 		if r, err := s.Do(t.Context(), c); err != nil || r.Verdict.Bad() {
 			t.Errorf("%v: %+v, %v", c, r, err)

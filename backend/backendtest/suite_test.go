@@ -131,13 +131,13 @@ func poke(x *tensor.Tensor, i int, v float32) {
 
 func peek(x *tensor.Tensor, i int) float32 { return decode(tensor.F32, x.Data())[i] }
 
-// verdicts runs the quick checks of an operation, up to one that hangs.
-func verdicts(t *testing.T, b backend.Backend, operation string, exact bool, timeout time.Duration) (map[Verdict]int, []*Result) {
+// verdicts runs the quick checks of an operation, up to one that hangs or has the last verdict that is wanted.
+func verdicts(t *testing.T, b backend.Backend, operation string, exact bool, timeout time.Duration, last Verdict) (map[Verdict]int, []*Result) {
 	t.Helper()
 	s := &Suite{Backend: b, Exact: exact, Seed: 1, Timeout: timeout}
 	counts, results := map[Verdict]int{}, []*Result(nil)
 	for _, c := range Checks(true) {
-		if c.Operation != operation || s.Stuck() {
+		if c.Operation != operation {
 			continue
 		}
 		r, err := s.Do(t.Context(), c)
@@ -146,11 +146,15 @@ func verdicts(t *testing.T, b backend.Backend, operation string, exact bool, tim
 		}
 		counts[r.Verdict]++
 		results = append(results, r)
+		if s.Stuck() || r.Verdict == last {
+			break
+		}
 	}
 	return counts, results
 }
 
 func TestFaultsAreFound(t *testing.T) {
+	t.Parallel()
 	c := cpu.New(1)
 	defer c.Close()
 	forever := make(chan struct{})
@@ -238,7 +242,11 @@ func TestFaultsAreFound(t *testing.T) {
 			if f.want == Hung {
 				timeout = 50 * time.Millisecond
 			}
-			counts, results := verdicts(t, &f.backend, f.operation, f.exact, timeout)
+			last := f.want
+			if f.all {
+				last = ""
+			}
+			counts, results := verdicts(t, &f.backend, f.operation, f.exact, timeout, last)
 			if counts[f.want] == 0 || f.all && counts[f.want] < len(results) {
 				t.Fatalf("%v, want %s", counts, f.want)
 			}
@@ -361,7 +369,8 @@ func (f floating) AccumulateAttention(q, sums *tensor.Tensor, run backend.Run) e
 func TestOtherRoundingIsTolerated(t *testing.T) {
 	for _, operation := range []string{"MatMulTransposed", "MatMulSlice", "NormMatMul", "MatMulAdd", "NormSwiGLU", "AttentionGen", "Attend", "AccumulateAttention", "Mistakes"} {
 		t.Run(operation, func(t *testing.T) {
-			_, results := verdicts(t, floating{host.NewReference()}, operation, false, time.Minute)
+			t.Parallel()
+			_, results := verdicts(t, floating{host.NewReference()}, operation, false, time.Minute, "")
 			worst := 0.0
 			for _, r := range results {
 				if r.Verdict != Passed {
@@ -398,7 +407,8 @@ func (h hasty) MatMulTransposed(a, w, out *tensor.Tensor) error {
 
 // TestABlockTooFewIsFound checks that the tolerances are not too wide: one block in up to 64 shows for every type of weight.
 func TestABlockTooFewIsFound(t *testing.T) {
-	_, results := verdicts(t, hasty{floating{host.NewReference()}}, "MatMulTransposed", false, time.Minute)
+	t.Parallel()
+	_, results := verdicts(t, hasty{floating{host.NewReference()}}, "MatMulTransposed", false, time.Minute, "")
 	for _, r := range results {
 		if long := strings.Contains(r.Shape, " 2048]"); long && r.Verdict != Wrong {
 			t.Errorf("%v: %s", r.Check, r.Verdict)

@@ -76,9 +76,7 @@ func (o *operand) place(b backend.Backend, prepared bool) (p placed, err error) 
 	p = placed{operand: o, whole: host, guard: host.Size() / dims[0] * guard}
 	data := host.Data()
 	if guard > 0 || o.data == nil {
-		for i := range data {
-			data[i] = poison
-		}
+		poisoned(data)
 	}
 	copy(data[p.guard:], o.data)
 	if prepared && o.role == weight {
@@ -95,6 +93,13 @@ func (o *operand) place(b backend.Backend, prepared bool) (p placed, err error) 
 	}
 	p.view, err = p.whole.Slice(guard, guard+o.dims[0])
 	return p, err
+}
+
+// poisoned fills memory with poison.
+func poisoned(data []byte) {
+	for n := copy(data, []byte{poison}); n < len(data); n *= 2 {
+		copy(data[n:], data[:n])
+	}
 }
 
 // outcome is what became of a trial's operands.

@@ -34,7 +34,8 @@ type Options struct {
 	Device string
 	// Kernels is a folder whose .cl files replace the embedded ones; "": what the environment says, or none.
 	Kernels string
-	// Cache is the folder for compiled kernels; "": what the environment says, or a folder of the user's; "off": none.
+	// Cache is the folder for compiled kernels; "": what the environment says, or a folder of the user's, but none for pocl, which keeps a cache
+	// itself; "off": none.
 	Cache string
 
 	maxAlloc int64 // pretends that the device has no larger buffers; 0: as it says

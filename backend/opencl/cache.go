@@ -26,7 +26,7 @@ type binaryCache struct {
 }
 
 func newBinaryCache(folder string, d *cl.Device) binaryCache {
-	return binaryCache{cacheFolder(folder), fmt.Sprintf("%q %q %q %q %q", d.Platform, d.Vendor, d.Name, d.Version, d.Driver)}
+	return binaryCache{cacheFolder(folder, d), fmt.Sprintf("%q %q %q %q %q", d.Platform, d.Vendor, d.Name, d.Version, d.Driver)}
 }
 
 var errNotCached = errors.New("not in the cache")
@@ -106,3 +106,25 @@ func (c *binaryCache) store(p *cl.Program, source, options string) {
 		_ = c.write(c.path(".bin", source, options), data) // without a cache it goes on, only slower the next time
 	}
 }
+
+// cacheFolder returns where compiled kernels are kept, "" for nowhere. pocl keeps what it has compiled in a cache of its own: unless somebody
+// names a folder, its binaries are not stored, for which it would compile every kernel of a program once more, those that nobody runs too.
+func cacheFolder(wanted string, d *cl.Device) string {
+	if wanted == "" {
+		wanted = os.Getenv(CacheVariable)
+	}
+	switch {
+	case wanted == "off", wanted == "" && d.Platform == poclPlatform:
+		return ""
+	case wanted != "":
+		return wanted
+	}
+	user, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(user, "antigravity", "opencl")
+}
+
+// poclPlatform is the name of pocl's platform.
+const poclPlatform = "Portable Computing Language"

@@ -74,5 +74,5 @@
 //	ANTIGRAVITY_OPENCL_DEVICE   which device, by number or part of its name, where Options say nothing
 //	ANTIGRAVITY_OPENCL_LIB      the OpenCL library
 //	ANTIGRAVITY_OPENCL_KERNELS  a folder whose .cl files replace the embedded ones, to try others without building anew
-//	ANTIGRAVITY_OPENCL_CACHE    the folder for compiled kernels; "off": none is used
+//	ANTIGRAVITY_OPENCL_CACHE    the folder for compiled kernels; "off": none is used, as pocl's are by default, which has a cache of its own
 package opencl

@@ -203,12 +203,17 @@ func (b *bench) attention(s attentionShape, tokens, n int) {
 	p.same("Attend" + name)
 }
 
-// together compares the attention of all chunks at once, which are more runs than a kernel takes with those of another type.
+// together compares the attention of all chunks at once, which are more runs than a kernel takes; with heads of 64, also those of another
+// type beside them.
 func (b *bench) together(s attentionShape) {
 	b.Helper()
 	var all []twins
 	var tokens []int
-	for _, d := range []tensor.DType{s.cache, tensor.F32} {
+	types := []tensor.DType{s.cache}
+	if s.headDim == 64 {
+		types = append(types, tensor.F32)
+	}
+	for _, d := range types {
 		p := b.pages(pageShape{d, s.headDim}, 3, 40)
 		for _, c := range chunks {
 			all, tokens = append(all, p.slots(0, c.n, max(c.tokens, c.n-c.n/3))), append(tokens, c.tokens)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
@@ -159,22 +158,4 @@ func (p *programs) file(name string) ([]byte, error) {
 		}
 	}
 	return embedded.ReadFile("kernels/" + name)
-}
-
-// cacheFolder returns where compiled kernels are kept, "" for nowhere.
-func cacheFolder(wanted string) string {
-	if wanted == "" {
-		wanted = os.Getenv(CacheVariable)
-	}
-	switch wanted {
-	case "off":
-		return ""
-	case "":
-		user, err := os.UserCacheDir()
-		if err != nil {
-			return ""
-		}
-		return filepath.Join(user, "antigravity", "opencl")
-	}
-	return wanted
 }

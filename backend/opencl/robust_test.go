@@ -15,6 +15,7 @@ import (
 	"unsafe"
 
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -129,6 +130,26 @@ func TestCacheSurvivesDamage(t *testing.T) {
 	b, err := New(Options{Cache: filepath.Join(folder, "file", "below")})
 	must(t, err)
 	must(t, b.Close())
+}
+
+// TestCacheBesideTheDrivers looks where compiled kernels are kept if nobody says so: for pocl nowhere, since it has a cache of its own and
+// compiles all kernels of a program anew for the binary.
+func TestCacheBesideTheDrivers(t *testing.T) {
+	t.Setenv(CacheVariable, "")
+	named := t.TempDir()
+	user, err := os.UserCacheDir()
+	must(t, err)
+	for _, c := range []struct{ platform, wanted, folder string }{
+		{poclPlatform, "", ""}, {poclPlatform, named, named}, {poclPlatform, "off", ""},
+		{"NVIDIA CUDA", "", filepath.Join(user, "antigravity", "opencl")}, {"NVIDIA CUDA", named, named}, {"NVIDIA CUDA", "off", ""},
+	} {
+		if got := cacheFolder(c.wanted, &cl.Device{Platform: c.platform}); got != c.folder {
+			t.Errorf("%s, %q: %q, want %q", c.platform, c.wanted, got, c.folder)
+		}
+	}
+	if b := openTest(t, Options{}); b.device.Platform == poclPlatform && b.programs.cache.folder != "" {
+		t.Errorf("pocl's binaries are kept in %s", b.programs.cache.folder)
+	}
 }
 
 // TestDot probes the way to multiply bytes that every device has.

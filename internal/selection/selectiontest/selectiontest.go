@@ -3,6 +3,7 @@
 package selectiontest
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -24,7 +25,7 @@ func sorted(x []float32, before func(a, b float32) bool) []int32 {
 	for i := range order {
 		order[i] = int32(i)
 	}
-	slices.SortStableFunc(order, func(i, j int32) int {
+	slices.SortFunc(order, func(i, j int32) int {
 		a, b := x[i], x[j]
 		switch {
 		case before(a, b), a != a && b == b:
@@ -32,7 +33,7 @@ func sorted(x []float32, before func(a, b float32) bool) []int32 {
 		case before(b, a), b != b && a == a:
 			return 1
 		}
-		return 0
+		return cmp.Compare(i, j)
 	})
 	return order
 }
