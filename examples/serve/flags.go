@@ -69,7 +69,7 @@ func (c *command) parse(args []string, stdout io.Writer) error {
 		f.BoolVar(&o.DropTurns, "drop-turns", false, "leave out the oldest turns of conversations that do not fit, unless the request's truncation says otherwise")
 		f.DurationVar(&o.Timeout, "timeout", 10*time.Minute, "`time` after which a request ends, waiting included; 0: never")
 		f.Sets(map[string]string{"serve: Options.MaxTokens": "n", "serve: Options.MaxQueue": "queue",
-			"serve: Options.RequestBytes": "requests-mb", "serve: Options.Pool.MaxSessions": "max-sessions"})
+			"serve: Options.Pool.MaxSessions": "max-sessions"})
 		f.DurationVar(&c.grace, "grace", 30*time.Second, "`time` that requests have to end after Ctrl-C or SIGTERM")
 	})
 	c.memory.Flags(f, tensor.F16)
