@@ -95,7 +95,7 @@ func (c *compiler) finishArray(n *node, sh *shape, forms *[]form) {
 		own = max(own, m.from)
 	}
 	if own > maxPrefix {
-		c.tooComplex(c.list[n.lits[0]>>1], "prefixItems")
+		c.tooComplex(c.first(n.lits), "prefixItems")
 	}
 	own = min(own, sh.maxItems)
 	single := map[int][]int{} // the rules of one element, and those of more, as places in sh.elements in ascending order

@@ -67,7 +67,7 @@ func (c *compiler) branch(n *node, sh *shape, forms *[]form) {
 		return
 	}
 	if c.work++; c.work > maxWork {
-		c.tooComplex(c.list[n.lits[0]>>1], "anyOf")
+		c.tooComplex(c.first(n.lits), "anyOf")
 	}
 	c.finish(n, sh, forms)
 }

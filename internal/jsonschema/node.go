@@ -87,7 +87,7 @@ func (c *compiler) node(lits ...lit) *node {
 		return n
 	}
 	if len(c.order) >= maxNodes {
-		c.tooComplex(c.list[kept[0]>>1], "allOf")
+		c.tooComplex(c.first(kept), "allOf")
 	}
 	c.spend(nodeSteps)
 	n := &node{lits: kept}
@@ -267,8 +267,16 @@ func (c *compiler) define() {
 // from notes that what is being compiled comes from the schemas of n.
 func (c *compiler) from(n *node) {
 	if len(n.lits) > 0 {
-		c.here = c.list[n.lits[0]>>1]
+		c.here = c.first(n.lits)
 	}
+}
+
+// first returns the schema of the first of some lits, or one that says nothing.
+func (c *compiler) first(lits []lit) *schema {
+	if len(lits) == 0 {
+		return c.always
+	}
+	return c.list[lits[0]>>1]
 }
 
 // append adds the symbol of n to a sequence that ends with an expression. The two stay apart, also where n is an expression: what is

@@ -1,6 +1,9 @@
 package jsonschema
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // objectForm is a shape of objects that the grammar can follow: properties by name in their order, then members with other names.
 type objectForm struct {
@@ -171,7 +174,7 @@ func (c *compiler) findRest(sh *shape, f *objectForm, open []someMember, wide []
 		parts[0].names = c.andStrings(parts[0].names, c.scalarsUnder(l).strings)
 	}
 	if !c.someString(parts[0].names) {
-		return
+		parts = nil
 	}
 	split := func(set stringSet, change func(*part)) {
 		if set.kind == setAll {
@@ -194,7 +197,7 @@ func (c *compiler) findRest(sh *shape, f *objectForm, open []someMember, wide []
 			}
 		}
 		if parts = next; len(parts) > maxRest {
-			c.tooComplex(wide[0].keys.of, "patternProperties")
+			c.tooComplex(cmp.Or(c.here, c.always), "patternProperties")
 		}
 	}
 	for _, m := range wide {

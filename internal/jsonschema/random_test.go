@@ -40,11 +40,38 @@ func accepts(m *grammar.Machine, text string) bool {
 }
 
 // schemas writes random schemas about values that documents draws.
-type schemas struct{ *rand.Rand }
+type schemas struct {
+	*rand.Rand
+	refs []string // what references may lead to
+}
 
-func (r schemas) pick(list ...string) string { return list[r.IntN(len(list))] }
+// whole writes a schema of some draft, with definitions.
+func (r *schemas) whole(depth int) string {
+	r.refs = nil
+	first := r.schema(max(depth-1, 0))
+	r.refs = []string{"#/$defs/d0"}
+	second := r.schema(max(depth-1, 0))
+	r.refs = append(r.refs, "#/$defs/d1")
+	schema := r.schema(depth)
+	if schema == "true" || schema == "false" {
+		return schema
+	}
+	draft := r.pick("", "", `"$schema":"http://json-schema.org/draft-06/schema#",`, `"$schema":"http://json-schema.org/draft-07/schema#",`,
+		`"$schema":"https://json-schema.org/draft/2019-09/schema",`, `"$schema":"https://json-schema.org/draft/2020-12/schema",`)
+	return fmt.Sprintf(`{%s"$defs":{"d0":%s,"d1":%s},%s`, draft, first, second, schema[1:])
+}
 
-func (r schemas) list(depth, least, most int) string {
+// within writes a schema that has a name, or seems to have one, and definitions that a reference in it may lead to.
+func (r *schemas) within(depth int) string {
+	refs := r.refs
+	r.refs = nil // these would lead to the definitions here
+	defer func() { r.refs = refs }()
+	return fmt.Sprintf(`{%q:"http://x.test/%d","$defs":{"d0":%s,"d1":%s},"$ref":%q}`, r.pick("id", "$id"), r.IntN(1e9), r.schema(depth), r.schema(depth), r.pick(refs...))
+}
+
+func (r *schemas) pick(list ...string) string { return list[r.IntN(len(list))] }
+
+func (r *schemas) list(depth, least, most int) string {
 	n := least + r.IntN(most-least+1)
 	all := make([]string, n)
 	for i := range all {
@@ -53,22 +80,26 @@ func (r schemas) list(depth, least, most int) string {
 	return "[" + strings.Join(all, ",") + "]"
 }
 
-func (r schemas) name() string  { return r.pick(`"a"`, `"b"`, `"c"`) }
-func (r schemas) names() string { return r.pick(`["a"]`, `["b"]`, `["a","b"]`, `["c","a"]`) }
-func (r schemas) count() string { return r.pick("0", "1", "2") }
+func (r *schemas) name() string  { return r.pick(`"a"`, `"b"`, `"c"`) }
+func (r *schemas) names() string { return r.pick(`["a"]`, `["b"]`, `["a","b"]`, `["c","a"]`) }
+func (r *schemas) count() string { return r.pick("0", "1", "2") }
 
 // schema writes a schema.
-func (r schemas) schema(depth int) string {
+func (r *schemas) schema(depth int) string {
 	if depth == 0 {
+		if len(r.refs) > 0 && r.IntN(6) == 0 {
+			return fmt.Sprintf(`{"$ref":%q}`, r.pick(r.refs...))
+		}
 		return r.pick("true", `{"type":"string"}`, `{"type":"integer"}`, `{"const":1}`, `{"const":{"a":1}}`, `{"enum":["x",2,null,[1]]}`, `{"minimum":2}`, `{"maxLength":1}`,
-			`{"pattern":"^x"}`, `{"multipleOf":2}`, `{"type":["array","null"]}`, `{"required":["a"]}`, `{"minItems":1}`, "false", `{"type":"object"}`)
+			`{"pattern":"^x"}`, `{"multipleOf":2}`, `{"type":["array","null"]}`, `{"required":["a"]}`, `{"minItems":1}`, "false", `{"type":"object"}`, `{"propertyNames":false}`,
+			`{"type":["object","null"],"propertyNames":{"maxLength":1,"minLength":2},"minProperties":1}`)
 	}
 	sub := func() string { return r.schema(depth - 1) }
 	var parts []string
 	have := map[string]bool{}
 	for range 1 + r.IntN(3) {
 		var key, value string
-		switch r.IntN(24) {
+		switch r.IntN(26) {
 		case 0:
 			key, value = "type", r.pick(`"object"`, `"array"`, `["object","array"]`, `"string"`, `["integer","object"]`)
 		case 1, 2, 3:
@@ -83,7 +114,12 @@ func (r schemas) schema(depth int) string {
 		case 7:
 			key, value = "patternProperties", fmt.Sprintf(`{%s:%s}`, r.pick(`"^a"`, `"b|d"`, `"."`), sub())
 		case 8:
-			key, value = "propertyNames", r.pick(`{"enum":["a","b"]}`, `{"pattern":"^[a-c]$"}`, `{"maxLength":0}`)
+			key, value = "propertyNames", r.pick(`{"enum":["a","b"]}`, `{"pattern":"^[a-c]$"}`, `{"maxLength":0}`, "false", `{"type":"number"}`,
+				`{"minLength":2,"maxLength":1}`, `{"not":{}}`, `{"enum":["x"]}`)
+			if r.IntN(2) == 0 && !have["minProperties"] { // and perhaps there are not as many names
+				have["minProperties"] = true
+				parts = append(parts, `"minProperties":1`)
+			}
 		case 9:
 			key, value = r.pick("maxProperties", "minItems", "maxItems"), r.count()
 		case 10:
@@ -113,6 +149,13 @@ func (r schemas) schema(depth int) string {
 			if key == "dependentSchemas" {
 				value = fmt.Sprintf(`{%s:%s}`, r.name(), value)
 			}
+		case 24, 25:
+			if len(r.refs) == 0 {
+				continue
+			}
+			if key, value = "$ref", fmt.Sprintf("%q", r.pick(r.refs...)); r.IntN(3) == 0 {
+				key, value = r.pick("not", "items", "additionalProperties"), r.within(depth-1)
+			}
 		case 23:
 			key, value = "dependentRequired", fmt.Sprintf(`{%s:%s}`, r.name(), r.names())
 		}
@@ -125,7 +168,7 @@ func (r schemas) schema(depth int) string {
 }
 
 // value writes a value.
-func (r schemas) value(depth int) string {
+func (r *schemas) value(depth int) string {
 	if depth == 0 || r.IntN(5) == 0 {
 		return r.pick("1", "2", "3", `"x"`, `"yy"`, "null", "true", "[1]", "{}", "[]", "-4")
 	}
@@ -167,10 +210,10 @@ func judge(t *testing.T, schema string) *validator.Schema {
 // name it does not know: such members come last.
 func TestRandomSchemas(t *testing.T) {
 	const count, documents = 1000, 40
-	r := schemas{rand.New(rand.NewPCG(1, 2))}
+	r := &schemas{Rand: rand.New(rand.NewPCG(1, 2))}
 	unsupported, valid, refused := 0, 0, 0
 	for i := range count {
-		schema := r.schema(1 + i%3)
+		schema := r.whole(1 + i%3)
 		judge := judge(t, schema)
 		m, err := compile(schema, jsonschema.Options{AnyOrder: true})
 		var u *jsonschema.UnsupportedError
@@ -218,10 +261,10 @@ var hugePower = regexp.MustCompile(`[0-9][eE][+-]?[0-9]{4,}`)
 // What is drawn byte by byte can always be completed, and is valid then.
 func TestRandomDocuments(t *testing.T) {
 	const count, documents, longest = 300, 8, 300
-	r := schemas{rand.New(rand.NewPCG(3, 4))}
+	r := &schemas{Rand: rand.New(rand.NewPCG(3, 4))}
 	complete := 0
 	for i := range count {
-		schema := r.schema(1 + i%3)
+		schema := r.whole(1 + i%3)
 		judge := judge(t, schema)
 		m, err := compile(schema, jsonschema.Options{AnyOrder: i%2 == 0})
 		if err != nil {
