@@ -94,7 +94,7 @@ func (a *answer) finish(piece *Piece) {
 }
 
 // ParseAnswer returns the message that the tokens of an answer are: its text and the calls that it makes, as the model writes calls
-// (see CallFormat). The answer is t up to the token end, or all of t if end is not in it; a negative end is in no answer.
+// (see CallFormat). The answer is tokens up to the token end, or all of tokens if end is not among them; a negative end never is.
 //
 // The rule of what is a call is Piece's, but ParseAnswer does not know which functions were on offer: it takes a call of any function
 // whose name is letters, digits, '_', '-' and '.' and has at most 64 bytes. It does not know the conversation either: the calls' IDs

@@ -58,6 +58,14 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// TestFullContextSaysWhatHelps has an answer that fills the cache.
+func TestFullContextSaysWhatHelps(t *testing.T) {
+	_, stderr, err := generate(t.Context(), "", "-prompt", "Tell me a story.", "-capacity", "40")
+	if err != nil || !strings.Contains(stderr, "context full\nA larger -capacity gives more room") {
+		t.Errorf("%q, %v", stderr, err)
+	}
+}
+
 func TestJSON(t *testing.T) {
 	stdout, stderr, err := generate(t.Context(), "", "-json", "-seed", "7", "-prompt", "What is the capital of Japan?")
 	if err != nil {

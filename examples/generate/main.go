@@ -114,6 +114,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	fmt.Fprintln(stdout)
 	fmt.Fprintf(stderr, "prompt: %d tokens, %.1f tokens/s; answer: %d tokens, %.1f tokens/s; %s\n",
 		s.PromptTokens, s.PrefillRate(), s.GeneratedTokens, s.DecodeRate(), stop)
+	if help := f.MoreRoom(m, session); last.Stop == llama.ContextFull && help != "" {
+		fmt.Fprintf(stderr, "%s\n", help)
+	}
 	if drafted := cli.Drafted(params.Draft, s.DraftedTokens, s.AcceptedTokens); drafted != "" {
 		fmt.Fprintf(stderr, "drafts: %s\n", drafted)
 	}

@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"log"
 
@@ -11,6 +12,10 @@ import (
 )
 
 func main() {
+	flag.Usage = func() {
+		fmt.Println("hello asks the embedded model one question and prints the answer as it comes. It has no flags.")
+	}
+	flag.Parse()
 	model, err := pebble.Load(nil) // or llama.Load("Llama-3.2-1B-Instruct", nil): a folder, or a .gguf file
 	if err != nil {
 		log.Fatal(err)

@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"log"
 	"strings"
@@ -37,6 +38,10 @@ func (longestKeys) Score(v eviction.View) ([][]float32, error) {
 }
 
 func main() {
+	flag.Usage = func() {
+		fmt.Println("policy asks the same with three eviction policies, one of them its own. It has no flags.")
+	}
+	flag.Parse()
 	longest, longestErr := eviction.NewScored(longestKeys{}, eviction.Options{Budget: 64})
 	window, windowErr := eviction.NewSlidingWindow(60, 4) // the first 4 tokens and the latest 60
 	model, modelErr := pebble.Load(nil)

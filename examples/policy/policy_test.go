@@ -1,9 +1,29 @@
 package main
 
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
 func Example() {
 	main()
 	// Output:
 	// The code for the red vault is 3438. (none: 213 tokens in the cache)
 	// The code for the red vault is 5982. (sliding: 67 tokens in the cache)
 	// The code for the red vault is 3438. (longest keys: 67 tokens in the cache)
+}
+
+// TestHelp runs the program with -h, in a process of its own: it says what it does, and does not do it.
+func TestHelp(t *testing.T) {
+	if os.Getenv("HELP") != "" {
+		os.Args = []string{"policy", "-h"}
+		main()
+	}
+	child := exec.Command(os.Args[0], "-test.run=TestHelp$")
+	child.Env = append(os.Environ(), "HELP=1")
+	if out, err := child.CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "policy asks") || strings.Count(string(out), "\n") > 1 {
+		t.Errorf("%s, %v", out, err)
+	}
 }

@@ -310,6 +310,7 @@ func TestMistakes(t *testing.T) {
 		{"-latency", "-p", "0"}, {"-latency", "-n", "1"}, {"-latency", "-draft", "2"}, {"-latency", "-sessions", "2"}, {"-latency", "-profile"},
 		{"-trace", "x", "-profile"}, {"-trace-events", "5"}, {"-trace", "x", "-trace-events", "0"},
 		{"-schema", "x", "-draft", "2"}, {"-schema", "x", "-latency"}, {"-schema", "x", "-n", "0"}, {"-document", "x"},
+		{"-depth", "2000", "-p", "128", "-n", "0"}, {"-depth", "2000", "-p", "0", "-n", "64"}, {"-depth", "-1"},
 	} {
 		var usage *cli.UsageError
 		if err := run(t.Context(), args, nil, new(bytes.Buffer), new(bytes.Buffer)); !errors.As(err, &usage) {

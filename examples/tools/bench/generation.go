@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/workload"
 	"github.com/antigravity-go/antigravity/llama"
 	"golang.org/x/sync/errgroup"
@@ -114,13 +115,21 @@ type answerer struct {
 	forced     int              // tokens of the latest answer that had no alternative
 }
 
+// newSession returns a session for conversations of a length.
+func (b *bench) newSession(tokens int) (*llama.Session, error) {
+	if most := b.model.Config().ContextLength; tokens > most {
+		return nil, cli.Usagef("-depth %d makes conversations of up to %d tokens, and the model was trained for %d", b.depth, tokens, most)
+	}
+	return b.model.NewSession(&llama.SessionOptions{Capacity: tokens, KV: b.kv, Chunk: b.chunk})
+}
+
 // newAnswerer returns the i-th session of a test, which has read its prompt: the depth, and one token more, since nothing can be
 // generated after no token.
 func (b *bench) newAnswerer(ctx context.Context, i, tokens int) (*answerer, error) {
 	length := b.depth + 1
 	a := &answerer{start: workload.Tokens(b.model, i*length, (i+1)*length), tokens: tokens, endless: b.endless}
 	var err error
-	if a.session, err = b.model.NewSession(&llama.SessionOptions{Capacity: length + tokens, KV: b.kv, Chunk: b.chunk}); err != nil {
+	if a.session, err = b.newSession(length + tokens); err != nil {
 		return nil, err
 	}
 	if err := a.session.Prefill(ctx, a.start); err != nil {

@@ -29,7 +29,7 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 			return err
 		}
 	}
-	err = b.run(ctx, stderr)
+	err = o.flags.Explained(b.run(ctx, stderr))
 	return errors.Join(err, b.trace.Close(b.setting.now(), stderr)) // what was traced until an error is worth a look all the same
 }
 

@@ -65,6 +65,7 @@ type options struct {
 	depth       int
 	kv          tensor.DType
 	chunk       int
+	flags       *cli.Flags
 	json        bool
 	profile     bool
 	sync        bool
@@ -101,8 +102,10 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	o.model.Flags(f)
 	f.Group("Memory", func() {
 		f.DType(&o.kv, "kv-type", "of the cached keys and values", tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0)
+		f.Sets(map[string]string{"SessionOptions.KV": "kv-type", "SessionOptions.Chunk": "chunk"})
 		f.IntVar(&o.chunk, "chunk", 0, "most `tokens` of a prompt computed at once; 0: the default")
 	})
+	o.flags = f
 	if err := f.Parse(args, stdout); err != nil {
 		return nil, err
 	}

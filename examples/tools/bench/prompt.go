@@ -34,7 +34,7 @@ func (p prompt) once(ctx context.Context, b *bench, m meter) (sample, error) {
 // open returns a session that is ready to read the prompt, and the prompt.
 func (p prompt) open(ctx context.Context, b *bench) (*llama.Session, []llama.Token, error) {
 	tokens := workload.Tokens(b.model, 0, b.depth+p.tokens)
-	session, err := b.model.NewSession(&llama.SessionOptions{Capacity: len(tokens), KV: b.kv, Chunk: b.chunk})
+	session, err := b.newSession(len(tokens))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/gguf"
@@ -85,6 +87,39 @@ func TestTellsAllProblems(t *testing.T) {
 	out, err := check(t, "-model", dir)
 	if err == nil || !strings.Contains(err.Error(), "2 reasons") || !strings.Contains(out, "mamba") || !strings.Contains(out, "Morse") {
 		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func TestOneProblemIsOneReason(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(fixture.Path(t, "hf/llama2-mha-f32"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "tokenizer.json"), []byte(`{"model":{"type":"Morse"}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := check(t, dir)
+	if err == nil || !strings.Contains(err.Error(), "for this reason") || !strings.Contains(out, "Morse") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestFileWithoutAFlag names the model before, after and without other flags, and twice.
+func TestFileWithoutAFlag(t *testing.T) {
+	dir := fixture.Path(t, "hf/llama2-mha-f32")
+	want, err := check(t, "-model", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{dir}, {dir, "-threads", "1"}, {"-threads", "1", dir}} {
+		if out, err := check(t, args...); err != nil || out != want {
+			t.Errorf("%v: %v\n%s", args, err, out)
+		}
+	}
+	for _, args := range [][]string{{dir, dir}, {"-model", dir, dir}} {
+		if _, err := check(t, args...); !errors.As(err, new(*cli.UsageError)) {
+			t.Errorf("%v: %v", args, err)
+		}
 	}
 }
 
