@@ -53,6 +53,7 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 	}
 	tell(stderr, server.Stats())
 	c.warn(stderr, l)
+	defer c.rekeyOnHangup(ctx, server, log, stderr)()
 	fmt.Fprintf(stdout, "listening on %s\n", l.url)
 	return c.serve(ctx, l, server, log, stderr)
 }

@@ -91,7 +91,7 @@ var families = []family{
 	{name: "anyOf of schemas", schema: func(n int) string {
 		return `{"anyOf":[` + each(n, `{"type":"object","properties":{"p§":{"type":"string"}}}`) + `]}`
 	}},
-	{name: "anyOf of patterns", schema: func(n int) string { return `{"anyOf":[` + each(n, `{"type":"string","pattern":"^a§"}`) + `]}` }},
+	{name: "anyOf of patterns", square: true, schema: func(n int) string { return `{"anyOf":[` + each(n, `{"type":"string","pattern":"^a§"}`) + `]}` }},
 	{name: "oneOf of numbers", schema: func(n int) string { return `{"oneOf":[` + each(n, `{"const":§,"title":"t§"}`) + `]}` }},
 	{name: "oneOf of strings", schema: func(n int) string { return `{"oneOf":[` + each(n, `{"const":"w§","title":"t§"}`) + `]}` }},
 	{name: "oneOf of kinds", schema: func(n int) string {

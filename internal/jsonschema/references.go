@@ -36,7 +36,7 @@ type anchor struct {
 }
 
 // longBase is how many bytes of a URI are about as much work as a step.
-const longBase = 12
+const longBase = 6
 
 // resourceOf returns the resource that a schema is in: its own if it has a URI.
 func (c *compiler) resourceOf(v *value, in *resource, path *place) *resource {

@@ -68,6 +68,41 @@ func ExampleJSONFor() {
 	// {Name:Lena Age:41 Likes:[soup rice]}
 }
 
+// A food is one of a few: its type says so, whatever struct it stands in.
+type food string
+
+func (food) JSONSchema() []byte { return []byte(`{"enum": ["bread", "rice", "soup"]}`) }
+
+// An age is a number within bounds.
+type age int
+
+func (age) JSONSchema() []byte { return []byte(`{"minimum": 0, "maximum": 120}`) }
+
+// What a Go type cannot say, its method JSONSchema does: which values there are, or from where to where they go.
+func ExampleSchemer() {
+	type person struct {
+		Name  string `json:"name" jsonschema:"name of the person"`
+		Age   age    `json:"age" jsonschema:"age in years"`
+		Likes []food `json:"likes" jsonschema:"food the person likes"`
+	}
+	fits, err := constrain.JSONFor[person](flintTokenizer())
+	if err != nil {
+		log.Fatal(err)
+	}
+	schema, err := constrain.Schema[person]() // for the model to read
+	if err != nil {
+		log.Fatal(err)
+	}
+	answer := ask("Answer in JSON of this schema:\n"+string(schema), "Lena likes soup and rice, and is 41 years old.", llama.Params{Constraint: fits})
+	var p person
+	if err := json.Unmarshal([]byte(answer.Text), &p); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%+v\n", p)
+	// Output:
+	// {Name:Lena Age:41 Likes:[soup rice]}
+}
+
 // An answer is one of several.
 func ExampleChoice() {
 	one, err := constrain.Choice(flintTokenizer(), "The capital of Japan is Rome.", "The capital of Japan is Tokyo.", "I do not know.")

@@ -2,7 +2,6 @@ package constrain
 
 import (
 	"bytes"
-	"encoding"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -22,8 +21,11 @@ import (
 // order. It keeps Schema's schema, numbers fit their Go types (floating-point ones are no larger than a float32 may be), and a time is
 // one that package time knows, without leap seconds.
 //
-// Beside what is an error of Schema, a type is one of which it is not known what it decodes: one with a method UnmarshalJSON or
-// UnmarshalText that is not of the standard library's time, log/slog, math/big or encoding/json, an interface with methods, and a field
+// Enumerations, ranges and patterns are said by a method JSONSchema of the type that has them: see Schemer. A schema that is no Go type's
+// is for JSONSchema.
+//
+// JSONFor fails if Schema does, and for types of which nothing says what they decode: those with a method UnmarshalJSON or UnmarshalText
+// that are neither a Schemer nor of the standard library's time, log/slog, math/big or encoding/json, interfaces with methods, and fields
 // with the option string.
 func JSONFor[T any](t *llama.Tokenizer) (llama.Constraint, error) {
 	s, err := reflected[T]()
@@ -34,6 +36,9 @@ func JSONFor[T any](t *llama.Tokenizer) (llama.Constraint, error) {
 		return nil, fmt.Errorf("schema of a Go type: %w", err)
 	}
 	bound(s)
+	if err := narrow(s, reflect.TypeFor[T](), kept); err != nil {
+		return nil, fmt.Errorf("schema of a Go type: %w", err)
+	}
 	schema, err := json.Marshal(s)
 	if err != nil {
 		return nil, fmt.Errorf("schema of a Go type: %w", err)
@@ -44,12 +49,12 @@ func JSONFor[T any](t *llama.Tokenizer) (llama.Constraint, error) {
 
 // Schema returns the JSON Schema of a Go type, to be shown to the model in the system message. Tags of encoding/json are followed: a
 // field that is marked omitempty or omitzero may be left out, the others are required. A `jsonschema:"…"` tag of a field tells the
-// model what to put there.
+// model what to put there, and a type's method JSONSchema what values it has: see Schemer.
 //
 // A type that JSON does not know (a channel, a function), or that holds itself, is an error. The schema is made by
 // github.com/google/jsonschema-go, and written as chat templates write JSON, with a blank after each comma and colon.
 func Schema[T any]() ([]byte, error) {
-	s, err := reflected[T]()
+	s, err := toShow[T]()
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +64,7 @@ func Schema[T any]() ([]byte, error) {
 // Function returns what llama.TemplateOptions.Tools and Tools want to know of a function: its name, what it does, and its arguments,
 // which are the fields of the struct A, as Schema has them.
 func Function[A any](name, does string) (json.RawMessage, error) {
-	s, err := reflected[A]()
+	s, err := toShow[A]()
 	if err != nil {
 		return nil, fmt.Errorf("function %s: %w", name, err)
 	}
@@ -93,10 +98,11 @@ func decodable(t reflect.Type) error {
 	if ownForms()[t] != nil {
 		return nil
 	}
-	for _, own := range []reflect.Type{reflect.TypeFor[json.Unmarshaler](), reflect.TypeFor[encoding.TextUnmarshaler]()} {
-		if reflect.PointerTo(t).Implements(own) {
-			return fmt.Errorf("%v decodes itself (%v), and nothing tells from what", t, own)
+	if decodesItself(t) {
+		if own, err := ownSchema(t); err != nil || own != nil {
+			return err
 		}
+		return fmt.Errorf("%v decodes itself, and nothing says from what: a method JSONSchema would (see constrain.Schemer)", t)
 	}
 	switch t.Kind() {
 	case reflect.Interface:
@@ -112,9 +118,8 @@ func decodable(t reflect.Type) error {
 		return decodable(t.Elem())
 	case reflect.Struct:
 		for _, f := range reflect.VisibleFields(t) {
-			tag := f.Tag.Get("json")
-			_, options, _ := strings.Cut(tag, ",")
-			if tag == "-" || !f.IsExported() || f.Anonymous {
+			_, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if _, ok := jsonName(f); !ok {
 				continue
 			}
 			if slices.Contains(strings.Split(options, ","), "string") {
@@ -128,8 +133,23 @@ func decodable(t reflect.Type) error {
 	return nil
 }
 
-// reflected returns the schema of a type, in which a list is not null.
+// toShow returns the schema of a type for the model to read.
+func toShow[T any]() (*jsonschema.Schema, error) {
+	s, err := reflected[T]()
+	if err != nil {
+		return nil, err
+	}
+	if err := narrow(s, reflect.TypeFor[T](), shown); err != nil {
+		return nil, fmt.Errorf("schema of a Go type: %w", err)
+	}
+	return s, nil
+}
+
+// reflected returns the schema of a type, in which a list is not null, without what types say about themselves.
 func reflected[T any]() (*jsonschema.Schema, error) {
+	if err := checkTags(reflect.TypeFor[T](), nil); err != nil {
+		return nil, fmt.Errorf("schema of a Go type: %w", err)
+	}
 	s, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: ownForms()})
 	if err != nil {
 		return nil, fmt.Errorf("schema of a Go type: %w", err)

@@ -94,7 +94,7 @@ func formed(n int) string {
 // TestMemoryOfRequests lets many clients hold as much memory as they can, with bodies that do not come to an end, while others have long texts
 // cut into tokens and schemas compiled. What requests hold is bounded, by the server's count and by the heap's, and everybody else is served.
 func TestMemoryOfRequests(t *testing.T) {
-	const maxBody, memory, stallers, clients = 128 << 10, 4 << 20, 120, 6
+	const maxBody, memory, stallers, clients = 128 << 10, 4 << 20, 240, 6 // 30 MiB, if nothing bounded them
 	model, err := embedded()
 	if err != nil {
 		t.Fatal(err)
@@ -153,7 +153,7 @@ func TestMemoryOfRequests(t *testing.T) {
 			if answer.status != http.StatusOK || answer.largest > 64<<10 {
 				t.Errorf("tokens: status %d, parts of %d bytes", answer.status, answer.largest)
 			}
-			if grown := int64(answer.live) - int64(before); grown > 2*memory {
+			if grown := int64(answer.live) - int64(before); grown > 4*memory { // with what schemas take, and other tests leave
 				t.Errorf("while tokens are written %d bytes are in use, and requests have %d", grown, memory)
 			}
 		})

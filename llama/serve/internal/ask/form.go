@@ -88,7 +88,7 @@ func (m *Model) constrain(ctx context.Context, p *llama.Params, tools Tools, for
 // bad says that a constraint cannot be made of what a request has under a name: that is the request's fault.
 func bad(ctx context.Context, err error, names Names, what string) error {
 	if e := Explain(ctx, err, names); e.Status != http.StatusInternalServerError {
-		if e.Param == "" || e.Code == "unsupported_schema" { // which schema it is is known here
+		if e.Code == "unsupported_schema" || e.Param == "" && e.Status == http.StatusBadRequest { // which schema it is is known here
 			e.Param = names[what]
 		}
 		return e

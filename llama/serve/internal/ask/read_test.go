@@ -97,8 +97,10 @@ func TestConstraintsEndWithTheRequest(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(ErrShutdown)
 	schema := Form{Schema: []byte(`{"type":"object","properties":{"unheard-of":{"const":"of"}}}`)}
-	err = m.Constrain(ctx, new(llama.Params), Tools{}, schema, NewNames("messages", "max_tokens"))
-	if e := Explain(t.Context(), err, nil); err == nil || e.Code != "shutting_down" {
+	names := NewNames("messages", "max_tokens")
+	names["schema"] = "response_format"
+	err = m.Constrain(ctx, new(llama.Params), Tools{}, schema, names)
+	if e := Explain(t.Context(), err, nil); err == nil || e.Code != "shutting_down" || e.Param != "" {
 		t.Errorf("got %v", err)
 	}
 }
