@@ -264,7 +264,7 @@ func TestMistakes(t *testing.T) {
 	}{
 		{func(c *runs.Config) { c.Model = "" }, []string{"model", "pebble"}},
 		{func(c *runs.Config) { c.Model = "no/such.gguf" }, []string{"model: ", "no/such.gguf"}},
-		{func(c *runs.Config) { c.Backend = "gpu" }, []string{`backend "gpu"`, "cpu"}},
+		{func(c *runs.Config) { c.Backend = "gpu" }, []string{`-backend gpu`, "cpu"}},
 		{func(c *runs.Config) { c.Threads = -1 }, []string{"threads -1"}},
 		{func(c *runs.Config) { c.Threads = math.MaxInt }, []string{"threads", "4096"}},
 		{func(c *runs.Config) { c.Weights = "q9" }, []string{`weights "q9"`, "q8_0"}},
