@@ -32,10 +32,7 @@ func wordOf(v *value) words {
 	return 0
 }
 
-var (
-	allScalars = scalars{allWords, numberSet{kind: setAll}, stringSet{kind: setAll}}
-	noScalars  = scalars{}
-)
+var allScalars = scalars{allWords, numberSet{kind: setAll}, stringSet{kind: setAll}}
 
 func (c *compiler) and(a, b scalars) scalars {
 	c.spend(2)
