@@ -176,11 +176,12 @@ func (c *compiler) scalarsNot(s *schema) scalars {
 	if s.loose {
 		return allScalars
 	}
-	if !s.hasOthers {
+	if s.others == nil {
 		c.here = s
-		s.others, s.hasOthers = c.complement(set), true
+		others := c.complement(set)
+		s.others = &others
 	}
-	return s.others
+	return *s.others
 }
 
 // scalarExpr returns the texts of the values.
