@@ -1,5 +1,7 @@
 package jsonschema
 
+import "slices"
+
 // assume makes a lit true. It returns false if that cannot be.
 func (c *compiler) assume(sh *shape, l lit) bool {
 	s := c.list[l>>1]
@@ -120,9 +122,13 @@ func (c *compiler) exactlyOne(s *schema, of int) choice {
 			may = append(may, u)
 		}
 	}
+	apart := of == ofObjects && c.apart(may)
 	for i, u := range may {
 		a := alternative{lits: []lit{is(u)}}
 		for j, v := range may {
+			if apart {
+				break
+			}
 			if c.spend(1); i != j && !c.disjoint(u, v, of) {
 				a.lits = append(a.lits, isNot(v))
 			}
@@ -130,6 +136,52 @@ func (c *compiler) exactlyOne(s *schema, of int) choice {
 		ch.alts = append(ch.alts, a)
 	}
 	return ch
+}
+
+// apart tells whether it is easy to see that no object is of two of some schemas: each requires a property of one name, a "kind", and lists
+// values for it that no other one lists.
+func (c *compiler) apart(list []*schema) bool {
+	if len(list) == 0 {
+		return true
+	}
+	for _, name := range c.direct(list[0]).required {
+		if c.tellsApart(list, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// tellsApart is apart for the property of a name.
+func (c *compiler) tellsApart(list []*schema, name string) bool {
+	seen := map[int32]bool{}
+	for _, s := range list {
+		s = c.direct(s)
+		c.spend(1 + len(s.required))
+		kind := s.named[name]
+		if kind == nil || len(kind.enums) == 0 || !slices.Contains(s.required, name) {
+			return false
+		}
+		c.spend(len(kind.enums[0].values))
+		for same := range kind.enums[0].among(c.source) {
+			if seen[same] {
+				return false
+			}
+			seen[same] = true
+		}
+	}
+	return true
+}
+
+// direct returns s, or what it only refers to.
+func (c *compiler) direct(s *schema) *schema {
+	for range fewMembers {
+		if len(s.ref) != 1 || s.required != nil {
+			break
+		}
+		s = s.ref[0]
+	}
+	return s
 }
 
 // disjoint tells whether it is easy to see that no array, or object, is of both schemas.
@@ -188,10 +240,14 @@ func (c *compiler) assumeNot(sh *shape, s *schema) bool {
 	}
 	if s.oneOf != nil {
 		var none []lit
+		apart := sh.of == ofObjects && c.apart(s.oneOf)
 		for i, u := range s.oneOf {
 			none = append(none, isNot(u))
 			for _, v := range s.oneOf[:i] {
-				if u == v || !c.disjoint(u, v, sh.of) {
+				if apart {
+					break
+				}
+				if c.spend(1); u == v || !c.disjoint(u, v, sh.of) {
 					add(is(u), is(v))
 				}
 			}

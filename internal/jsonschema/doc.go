@@ -30,4 +30,11 @@
 // intersection of plain demands, found by going through all choices that anyOf, oneOf, not and if leave (disjunctive normal form).
 // Elements and members of shapes are nodes again; equal sets are one node, which is how recursion ends. Nodes without a value are found
 // before the rules are made, so that no text of the grammar leads to where it cannot be completed.
+//
+// # What it may take
+//
+// Schemas come from strangers. Every loop over schemas, values, members or names takes steps out of a Budget, and so does the arena; when none
+// are left, the schema is too complex, with the place where that was noticed. Chains of references are read from a queue, so that they are no
+// chains of calls; where calls go from schema to schema, they are counted (deeper). Lists are not looked through for each element: equal
+// values have one number (source.same), members an index, enumerations a set.
 package jsonschema

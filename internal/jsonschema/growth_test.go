@@ -1,6 +1,7 @@
 package jsonschema_test
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -279,5 +280,42 @@ func TestGrowth(t *testing.T) {
 		if large.steps > 8*small.steps+1000 || large.bytes > 8*small.bytes+1<<20 {
 			t.Errorf("%s: %d steps and %d bytes for %d, %d and %d for %d", f.name, small.steps, small.bytes, n, large.steps, large.bytes, 4*n)
 		}
+	}
+}
+
+// ending is a context that ends when it has been asked some times.
+type ending struct {
+	context.Context
+	asked int
+}
+
+func (e *ending) Err() error {
+	if e.asked--; e.asked < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Whatever a schema makes a compilation do, it ends soon after the context has.
+func TestCancel(t *testing.T) {
+	const asked, atOnce = 5, 1 << 16
+	cancelled := 0
+	for _, f := range families {
+		n := 200
+		if f.deep {
+			n = 100
+		}
+		budget := jsonschema.NewBudget(&ending{t.Context(), asked})
+		l := jsontext.New()
+		_, _, err := jsonschema.Compile([]byte(f.schema(n)), l, grammar.New(l.Arena), jsonschema.Options{Lossy: f.lossy, Budget: budget})
+		if errors.Is(err, context.Canceled) {
+			cancelled++
+		}
+		if spent := budget.Spent(); spent > (asked+1)*4096+atOnce || spent > (asked+2)*4096 && !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %d steps, %v", f.name, spent, err)
+		}
+	}
+	if cancelled < 20 {
+		t.Errorf("%d compilations only were long enough to be cancelled", cancelled)
 	}
 }

@@ -50,6 +50,9 @@ func TestKeywords(t *testing.T) {
 		{`{"anyOf": [{"type": "integer"}, {"type": "string", "maxLength": 1}]}`, []string{`12`, `"a"`}, []string{`"ab"`, `1.5`}},
 		{`{"oneOf": [{"type": "integer"}, {"type": "number", "minimum": 3}]}`, []string{`2`, `3.5`}, []string{`3`, `2.5`}},
 		{`{"oneOf": [{"required": ["a"]}, {"required": ["b"]}], "type": "object", "properties": {"a": {}, "b": {}}}`, []string{`{"a":1}`, `{"b":1,"c":1}`}, []string{`{}`, `{"a":1,"b":1}`}},
+		{`{"oneOf": [{"properties": {"k": {"const": "a"}, "x": {"type": "integer"}}, "required": ["k"]}, {"$ref": "#/$defs/b"}], "type": "object",
+			"$defs": {"b": {"properties": {"k": {"enum": ["b", "c"]}}, "required": ["k", "y"]}}}`,
+			[]string{`{"k":"a","x":1}`, `{"k":"b","y":1}`, `{"k":"a","y":1}`}, []string{`{"k":"b"}`, `{"k":"d","y":1}`, `{"x":1}`, `{"k":"a","x":"s"}`}},
 		{`{"allOf": [{"properties": {"a": {"minimum": 1}}}, {"properties": {"a": {"type": "integer", "maximum": 3}}, "required": ["a"]}], "type": "object"}`,
 			[]string{`{"a":2}`}, []string{`{"a":0}`, `{"a":4}`, `{}`, `{"a":"x"}`}},
 		{`{"not": {"type": ["object", "array"]}}`, []string{`1`, `null`, `"x"`}, []string{`{}`, `[]`}},
@@ -85,6 +88,44 @@ func TestKeywords(t *testing.T) {
 				if accepts(m, text) {
 					t.Errorf("%s accepts %s", test.schema, text)
 				}
+			}
+		}
+	}
+}
+
+// A keyword counts in the drafts that have it.
+func TestDrafts(t *testing.T) {
+	const inner = `"definitions":{"a":{"type":"integer"}},"properties":{"x":{%q:"http://x.test/foo","definitions":{"a":{"type":"string"}},"allOf":[{"$ref":"#/definitions/a"}]}},"type":"object"}`
+	id, dollar := fmt.Sprintf(inner, "id"), fmt.Sprintf(inner, "$id")
+	drafts := map[int]string{
+		0: `{`, 4: `{"$schema":"http://json-schema.org/draft-04/schema#",`, 6: `{"$schema":"http://json-schema.org/draft-06/schema#",`, 7: `{"$schema":"http://json-schema.org/draft-07/schema#",`,
+		2019: `{"$schema":"https://json-schema.org/draft/2019-09/schema",`, 2020: `{"$schema":"https://json-schema.org/draft/2020-12/schema",`,
+	}
+	for _, test := range []struct {
+		schema      string // without its beginning
+		first, last int    // of the drafts that have the keyword; the schema without $schema is of the latest
+		text        string // invalid in these drafts, valid in others
+	}{
+		{id, 0, 4, `{"x":1}`}, {dollar, 6, 2020, `{"x":1}`},
+		{`"const":1}`, 6, 2020, `2`}, {`"contains":{"const":1},"type":"array"}`, 6, 2020, `[2]`}, {`"propertyNames":{"maxLength":1},"type":"object"}`, 6, 2020, `{"ab":1}`},
+		{`"if":{"type":"string"},"else":{"minimum":3}}`, 7, 2020, `2`},
+		{`"contains":{"const":1},"minContains":2,"type":"array"}`, 2019, 2020, `[1]`}, {`"contains":{"const":1},"maxContains":1,"type":"array"}`, 2019, 2020, `[1,1]`},
+		{`"dependentRequired":{"a":["b"]},"type":"object"}`, 2019, 2020, `{"a":1}`}, {`"dependentSchemas":{"a":false},"type":"object"}`, 2019, 2020, `{"a":1}`},
+		{`"unevaluatedProperties":false,"type":"object"}`, 2019, 2020, `{"a":1}`}, {`"unevaluatedItems":false,"type":"array"}`, 2019, 2020, `[1]`},
+		{`"prefixItems":[{"type":"null"}],"type":"array"}`, 2020, 2020, `[1]`},
+		{`"allOf":[{"$ref":"#/definitions/a","maximum":3}],"definitions":{"a":{"type":"integer"}}}`, 2019, 2020, `4`},
+	} {
+		for draft, begin := range drafts {
+			m, err := compile(begin+test.schema, jsonschema.Options{})
+			if err != nil {
+				t.Errorf("draft %d: %s: %v", draft, test.schema, err)
+				continue
+			}
+			if draft == 0 {
+				draft = 2020
+			}
+			if want := draft < test.first || draft > test.last; accepts(m, test.text) != want {
+				t.Errorf("draft %d: %s: %s is accepted: %v", draft, test.schema, test.text, !want)
 			}
 		}
 	}

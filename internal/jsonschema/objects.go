@@ -1,7 +1,10 @@
 package jsonschema
 
+import "slices"
+
 // objectKeywords adds what the keywords of s say about objects.
 func (c *compiler) objectKeywords(sh *shape, s *schema) {
+	sh.members.list = slices.Grow(sh.members.list, len(s.properties))
 	for _, p := range s.properties {
 		sh.members.add(memberRule{keys{kind: keyNamed, name: p.name}, is(p.is)})
 	}

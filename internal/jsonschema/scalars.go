@@ -32,10 +32,7 @@ func wordOf(v *value) words {
 	return 0
 }
 
-var (
-	allScalars = scalars{allWords, numberSet{kind: setAll}, stringSet{kind: setAll}}
-	noScalars  = scalars{}
-)
+var allScalars = scalars{allWords, numberSet{kind: setAll}, stringSet{kind: setAll}}
 
 func (c *compiler) and(a, b scalars) scalars {
 	c.spend(2)
@@ -179,11 +176,12 @@ func (c *compiler) scalarsNot(s *schema) scalars {
 	if s.loose {
 		return allScalars
 	}
-	if !s.hasOthers {
+	if s.others == nil {
 		c.here = s
-		s.others, s.hasOthers = c.complement(set), true
+		others := c.complement(set)
+		s.others = &others
 	}
-	return s.others
+	return *s.others
 }
 
 // scalarExpr returns the texts of the values.

@@ -59,8 +59,7 @@ type schema struct {
 
 	scalarsKnown progress
 	scalars      scalars
-	others       scalars // the complement of scalars, if hasOthers
-	hasOthers    bool
+	others       *scalars // the complement of scalars; nil: not asked for
 	typesKnown   progress
 	may          typeSet
 }

@@ -25,16 +25,23 @@ func (l *valueList) among(s *source) map[int32]bool {
 }
 
 // valuesForm is arrays or objects that are listed: those of an enumeration that satisfy the rest of the schema.
-type valuesForm struct{ values []*value }
+type valuesForm struct {
+	values []*value
+	listed map[*value]bool
+}
 
-// finite adds the form of the values that sh lists.
+// finite adds the values that sh lists to the form of all that are listed: thousands of alternatives with a value each are one form.
 func (c *compiler) finite(n *node, sh *shape, forms *[]form) {
-	f := &valuesForm{}
-	seen := make(map[*value]bool, len(sh.values[0].values))
+	f := &valuesForm{listed: map[*value]bool{}}
+	if last := len(*forms) - 1; last >= 0 {
+		if g, ok := (*forms)[last].(*valuesForm); ok {
+			f, *forms = g, (*forms)[:last]
+		}
+	}
 	for _, v := range sh.values[0].values {
 		c.spend(1)
-		if typeOf(v) == typesOf[sh.of] && !seen[v] && c.satisfies(n.lits, v) {
-			seen[v] = true
+		if typeOf(v) == typesOf[sh.of] && !f.listed[v] && c.satisfies(n.lits, v) {
+			f.listed[v] = true
 			f.values = append(f.values, v)
 		}
 	}

@@ -61,6 +61,9 @@ var readKeywords = []string{"$ref", "allOf", "anyOf", "oneOf", "type", "enum", "
 // maxSteps bounds how many schemas are looked at: parts that refer to each other could be looked at for ever.
 const maxSteps = 10_000
 
+// longList is how many values of an enumeration, or bytes of a reference, are as much to look at as a schema.
+const longList = 64
+
 // admits tells whether a schema may have a value of some kind: may tells it of the keywords that stand in one object.
 func (r *callReader) admits(schema any, may func(s map[string]any) bool) bool {
 	s, ok := schema.(map[string]any)
@@ -89,7 +92,8 @@ func (r *callReader) admits(schema any, may func(s map[string]any) bool) bool {
 // resolve returns what a reference within the schema points to.
 func (r *callReader) resolve(ref string) (target any, ok bool) {
 	path, ok := strings.CutPrefix(ref, "#")
-	if !ok || r.lost || strings.Contains(path, "%") {
+	r.steps -= len(path) / longList
+	if !ok || r.lost || r.steps < 0 || strings.Contains(path, "%") {
 		return nil, false
 	}
 	target = r.root
@@ -124,12 +128,12 @@ func (r *callReader) call(s map[string]any) bool {
 
 // object tells whether a value may be an object.
 func (r *callReader) object(s map[string]any) bool {
-	return ofType(s, "object") && listed(s, func(v any) bool { _, ok := v.(map[string]any); return ok })
+	return ofType(s, "object") && r.listed(s, func(v any) bool { _, ok := v.(map[string]any); return ok })
 }
 
 // name tells whether a value may be the name of a function.
 func (r *callReader) name(s map[string]any) bool {
-	return ofType(s, "string") && listed(s, func(v any) bool { name, ok := v.(string); return ok && slices.Contains(r.names, name) })
+	return ofType(s, "string") && r.listed(s, func(v any) bool { name, ok := v.(string); return ok && slices.Contains(r.names, name) })
 }
 
 // ofType tells whether type, where it is given, allows one.
@@ -144,8 +148,9 @@ func ofType(s map[string]any, name string) bool {
 }
 
 // listed tells whether enum and const, where they are given, have a value of some kind.
-func listed(s map[string]any, is func(any) bool) bool {
-	if list, ok := s["enum"].([]any); ok && !slices.ContainsFunc(list, is) {
+func (r *callReader) listed(s map[string]any, is func(any) bool) bool {
+	list, ok := s["enum"].([]any)
+	if r.steps -= len(list) / longList; ok && !slices.ContainsFunc(list, is) {
 		return false
 	}
 	value, ok := s["const"]
