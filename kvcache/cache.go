@@ -138,8 +138,10 @@ func (c *Cache) Reserve(tokens int) error {
 	if err := c.usable(); err != nil {
 		return err
 	}
-	if err := c.drop(tokens); err != nil {
-		return err
+	if tokens > 0 {
+		if err := c.drop(c.unseen(c.seen)); err != nil { // a step that fails can still be taken back
+			return err
+		}
 	}
 	if n := c.Len(); tokens > c.capacity-n && c.slots.Window == 0 {
 		return fmt.Errorf("kvcache: %d tokens after %d of %d slots: %w", tokens, n, c.capacity, ErrFull)

@@ -24,25 +24,36 @@ func (s *Store) NewWindow(d tensor.DType, window int) (*Cache, error) {
 // Window returns how many positions a token sees, its own included; 0: all.
 func (c *Cache) Window() int { return c.slots.Window }
 
-// Least returns the fewest tokens to which the cache can go back by Truncate or TakeBack. Reset begins anew in any case.
-func (c *Cache) Least() int {
-	if c.dropped == 0 {
-		return 0
+// Least returns the shortest non-zero length to which the cache can go back by Truncate once it has seen some tokens and DropUnseen was
+// called; 0 if it can go back to any. It depends on these tokens and earlier Truncates alone, and not on how the tokens were cut into
+// steps. Reset begins anew in any case.
+func (c *Cache) Least(seen int) int {
+	if dropped := max(c.dropped, c.unseen(seen-1)); dropped > 0 {
+		return dropped + c.slots.Window - 1
 	}
-	return c.dropped + c.slots.Window - 1
+	return 0
 }
 
-// drop gives back the pages that no later token sees, nor the latest one, to which the cache can go back: it is called before tokens are
-// appended.
-func (c *Cache) drop(tokens int) error {
-	if c.slots.Window == 0 || tokens == 0 {
+// unseen returns how many of the first slots, whole pages, no token sees after some tokens.
+func (c *Cache) unseen(tokens int) int {
+	if c.slots.Window == 0 {
+		return 0
+	}
+	return max(tokens-c.slots.Window, 0) / backend.PageSlots * backend.PageSlots
+}
+
+// DropUnseen gives back the pages that the latest token does not see, nor any later one. Steps do so before they append, and a long step
+// leaves more than a short one: after DropUnseen the cache is the same, however its tokens were cut into steps. What was appended last
+// must be there to stay: the cache can still go back by one token, but not always to where a longer step began.
+func (c *Cache) DropUnseen() error { return c.drop(c.unseen(c.seen - 1)) }
+
+// drop gives back the pages of the first slots, whole pages, unless it has done so.
+func (c *Cache) drop(slots int) error {
+	pages := (slots - c.dropped) / backend.PageSlots
+	if pages <= 0 {
 		return nil
 	}
-	pages := max(c.seen-c.slots.Window-c.dropped, 0) / backend.PageSlots
-	if pages == 0 {
-		return nil
-	}
-	c.dropped += pages * backend.PageSlots
+	c.dropped = slots
 	c.slots.Version++
 	for head := range c.slots.Heads {
 		h := &c.slots.Heads[head]
@@ -58,8 +69,11 @@ func (c *Cache) drop(tokens int) error {
 
 // canShorten returns an error if the cache has dropped slots that are seen after so many tokens.
 func (c *Cache) canShorten(gone int) error {
-	if n := c.seen - gone; n < c.Least() {
-		return fmt.Errorf("kvcache: go back to %d tokens: the cache has dropped %d, and with a window of %d can go back to %d", n, c.dropped, c.slots.Window, c.Least())
+	if c.dropped == 0 {
+		return nil
+	}
+	if n, least := c.seen-gone, c.dropped+c.slots.Window-1; n < least {
+		return fmt.Errorf("kvcache: go back to %d tokens: the cache has dropped %d, and with a window of %d can go back to %d", n, c.dropped, c.slots.Window, least)
 	}
 	return nil
 }

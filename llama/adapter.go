@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"sync"
@@ -17,6 +18,21 @@ import (
 	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/tensor"
 )
+
+// Scales of adapters.
+const (
+	// MaxAdapterScale is the largest magnitude of a scale. Scales that are used lie around 1, and far larger ones only make a model's
+	// numbers overflow.
+	MaxAdapterScale = 100
+	// AdapterOff is the scale with which an adapter changes nothing. It is needed where a scale of 0 means 1.
+	AdapterOff = math.SmallestNonzeroFloat32
+)
+
+// isAdapterScale reports whether adapters can have a scale; NaN is none.
+func isAdapterScale(v float32) bool { return v >= -MaxAdapterScale && v <= MaxAdapterScale }
+
+const wantAdapterScale = "a number from -100 to 100, or AdapterOff"
+
 
 // Adapter is a LoRA adapter (arXiv 2106.09685): for some of a model's matrices W two small ones, whose product changes what a linear
 // layer computes to x·Wᵀ + scale·(x·Aᵀ)·Bᵀ. The model's weights stay as they are: of the sessions of one model each has the adapter that

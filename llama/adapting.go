@@ -35,7 +35,7 @@ func (b *batch) findAdapted(ws *workspace, jobs []*job) error {
 	ad := &ws.adapting
 	ad.runs = ad.runs[:0]
 	for _, j := range jobs {
-		if j.adapter == nil {
+		if j.adapter == nil || j.scale == AdapterOff {
 			continue
 		}
 		if n := len(ad.runs); n > 0 && ad.runs[n-1].joins(j) {

@@ -333,14 +333,18 @@ func (m *Model) loadWeights(ctx context.Context, source weightSource, tensors []
 	return nil
 }
 
-// findAll finds every tensor, and tells how many bytes they have together. problems is what is wrong: a tensor that is missing or has
-// a wrong shape or type, or a configuration that takes too much memory for such weights; at most so many of them are looked for.
+// findAll finds every tensor, and tells how many bytes they have together. problems is what is wrong: a tensor that is missing, has
+// a wrong shape or type, or belongs to a layer that the configuration does not have, or a configuration that takes too much memory for
+// such weights. After most of them it looks for no more.
 func (c *Config) findAll(source weightSource, tensors []checkpoint.Tensor, most int) (stored []storedTensor, total int64, problems []error) {
+	if err := checkpoint.CheckLayers(source.names(), c.Layers); err != nil {
+		problems = append(problems, formatError(source.file(), err))
+	}
 	stored = make([]storedTensor, len(tensors))
 	for i := range tensors {
 		var err error
 		if stored[i], err = findChecked(source, &tensors[i]); err != nil {
-			if problems = append(problems, err); len(problems) == most {
+			if problems = append(problems, err); len(problems) >= most {
 				return stored, total, problems
 			}
 			continue

@@ -14,7 +14,7 @@ import (
 type AdapterFile struct {
 	// Path is the adapter's directory or GGUF file, as for Model.LoadAdapter; for LoadFS it is in the same file system as the model.
 	Path string
-	// Scale is what the adapter's changes are multiplied by; 0: 1.
+	// Scale is what the adapter's changes are multiplied by, as SessionOptions.AdapterScale; 0: 1.
 	Scale float32
 }
 
@@ -44,8 +44,11 @@ func openMerging(ctx context.Context, list []AdapterFile, c *checkpoint.Config, 
 		if scale == 0 {
 			scale = 1
 		}
-		if scale-scale != 0 {
-			return nil, &ParamError{fmt.Sprintf("LoadOptions.Adapters[%d].Scale", i), from.Scale, "a finite number"}
+		if !isAdapterScale(from.Scale) {
+			return nil, &ParamError{fmt.Sprintf("LoadOptions.Adapters[%d].Scale", i), from.Scale, wantAdapterScale}
+		}
+		if from.Scale == AdapterOff {
+			continue
 		}
 		f, name, err := at(from.Path)
 		if err != nil {

@@ -2,6 +2,8 @@ package llama
 
 import (
 	"crypto/sha256"
+	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"weak"
@@ -63,7 +65,25 @@ type Memory struct {
 	Scratch    int64 // what the backend's operations keep to work in; models on one backend share it
 }
 
-// MemoryUsage returns the memory of the model and of its open sessions, in bytes.
+// String returns the sizes in words, such as "weights 1.2 GB, caches 35 MB, workspaces 8.1 MB, scratch 0 B".
+func (m Memory) String() string {
+	return fmt.Sprintf("weights %s, caches %s, workspaces %s, scratch %s", inUnits(m.Weights), inUnits(m.Caches), inUnits(m.Workspaces), inUnits(m.Scratch))
+}
+
+// inUnits writes a number of bytes with two digits at least, in units of 1000.
+func inUnits(n int64) string {
+	units, v := []string{"B", "kB", "MB", "GB", "TB"}, float64(n)
+	for len(units) > 1 && v >= 999.5 {
+		v, units = v/1000, units[1:]
+	}
+	if v < 9.95 && v != math.Trunc(v) {
+		return fmt.Sprintf("%.1f %s", v, units[0])
+	}
+	return fmt.Sprintf("%.0f %s", v, units[0])
+}
+
+// MemoryUsage returns the memory of the model and of its open sessions, in bytes. Of a closed model only Scratch may be left: it is its
+// backend's.
 func (m *Model) MemoryUsage() Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -111,6 +131,7 @@ func (m *Model) Close() error {
 	note(m.leaveAdapters())
 	for _, w := range m.weights { // the backend may outlive the model
 		if w != nil { // loading may have failed
+			m.weightBytes.Add(-int64(w.Size()))
 			note(w.Free())
 		}
 	}

@@ -2,7 +2,6 @@ package llama
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/antigravity-go/antigravity/eviction"
 	"github.com/antigravity-go/antigravity/kvcache"
@@ -24,7 +23,8 @@ type SessionOptions struct {
 	// Adapter changes what the model's linear layers compute, for this session alone; nil: nothing does. It must be of this model, or of
 	// one of the same configuration, and stay open as long as the session.
 	Adapter *Adapter
-	// AdapterScale is what the adapter's changes are multiplied by; 0: 1.
+	// AdapterScale is what the adapter's changes are multiplied by, at most MaxAdapterScale in magnitude; 0: 1. For no changes at all, as
+	// at the end of a slider, there is AdapterOff.
 	AdapterScale float32
 
 	// Eviction decides which tokens the cache forgets; nil: none, and a full cache is ErrContextFull, never silent truncation.
@@ -95,8 +95,8 @@ func (o *SessionOptions) complete(c *Config) (*eviction.Manager[*kvcache.Cache],
 	switch {
 	case o.Adapter == nil && o.AdapterScale != 0:
 		return nil, &ParamError{"SessionOptions.AdapterScale", o.AdapterScale, "0 where there is no SessionOptions.Adapter"}
-	case !(math.Abs(float64(o.AdapterScale)) <= math.MaxFloat32):
-		return nil, &ParamError{"SessionOptions.AdapterScale", o.AdapterScale, "a finite number"}
+	case !isAdapterScale(o.AdapterScale):
+		return nil, &ParamError{"SessionOptions.AdapterScale", o.AdapterScale, wantAdapterScale}
 	case o.Capacity < 1 || o.Capacity > c.ContextLength:
 		return nil, &ParamError{"SessionOptions.Capacity", o.Capacity, fmt.Sprintf("1 to %d tokens, for which the model was trained", c.ContextLength)}
 	case need > o.Capacity && o.Capacity < c.ContextLength:

@@ -135,11 +135,10 @@ func (c *sequence) setCaches(caches []*kvcache.Cache) {
 	}
 }
 
-// least returns the fewest tokens, beside none, to which the conversation can go back: so many that the last of them can be computed once
-// more, for its logits.
+// least returns the smallest non-zero length to which the conversation can be truncated and its last logits recomputed.
 func (c *sequence) least() (n int) {
 	for _, cache := range c.caches {
-		if least := cache.Least(); least > 0 {
+		if least := cache.Least(len(c.tokens)); least > 0 {
 			n = max(n, least+1)
 		}
 	}
@@ -271,7 +270,7 @@ func (c *sequence) step(ctx context.Context, t []Token, out func() (output, erro
 // truncate goes back to the first n tokens, n ≤ len(tokens). n is 0, or the caches still have a slot for each token from n on: then n
 // is at least least()-1, since an eviction keeps the latest token.
 func (c *sequence) truncate(n int) error {
-	if err := c.settle(); err != nil || n == len(c.tokens) {
+	if err := c.rest(); err != nil || n == len(c.tokens) {
 		return err
 	}
 	gone := len(c.tokens) - n
@@ -361,6 +360,24 @@ func (c *sequence) settle() error {
 	}
 	c.logits.at = at
 	return nil
+}
+
+// rest settles, and gives back what caches with windows have of tokens that no later one sees. What the caches hold then depends on the
+// tokens alone, and not on the steps that computed them.
+func (c *sequence) rest() error {
+	if err := c.settle(); err != nil || len(c.whole) == len(c.caches) {
+		return err
+	}
+	err := c.onDevice(context.Background(), func() error {
+		for i, cache := range c.caches {
+			if err := cache.DropUnseen(); err != nil {
+				return layerError(i, err)
+			}
+		}
+		return nil
+	})
+	c.countCache()
+	return err
 }
 
 // ensureLogits makes sure that there are logits after the last token, if there is a token: where they were lost by a Truncate or

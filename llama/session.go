@@ -245,9 +245,9 @@ func (s *Session) score(ctx context.Context, t []Token) ([]float32, error) {
 	return scores, nil
 }
 
-// Truncate forgets all but the first n tokens. Where tokens have been evicted, n is at least the length that the conversation
-// had at the last eviction, or 0, which begins anew. So it is for models with sliding windows, whose layers keep only their window and a
-// little more: n cannot be much shorter than the conversation once that is longer than the window.
+// Truncate forgets all but the first n tokens. n = 0 begins anew. After an eviction n must be at least the length that the conversation had
+// then. Models with sliding windows keep only their last tokens: n can be at most about a window shorter than the conversation. Which n
+// is too small depends on the tokens alone: on how many there are, and on earlier evictions and Truncates.
 func (s *Session) Truncate(n int) error {
 	if err := s.begin(); err != nil {
 		return err

@@ -63,7 +63,7 @@ func (s *Session) Save(w io.Writer) error {
 }
 
 func (c *sequence) save(w io.Writer) error {
-	if err := c.settle(); err != nil {
+	if err := c.rest(); err != nil {
 		return err
 	}
 	if err := c.fetchLogits(); err != nil {

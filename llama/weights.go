@@ -269,6 +269,7 @@ func convert(ctx context.Context, t *tensor.Tensor, d tensor.DType, host convert
 
 // castRows converts some rows after the other. A tensor with one dimension is one row.
 func castRows(ctx context.Context, t, result *tensor.Tensor, host converter) error {
+	d := result.DType()
 	if t.Shape().NDim() == 1 {
 		return host.Cast(t, result)
 	}
@@ -288,6 +289,12 @@ func castRows(ctx context.Context, t, result *tensor.Tensor, host converter) err
 		}
 		if err := host.Cast(from, to); err != nil {
 			return err
+		}
+		if d == tensor.F32 || d == tensor.BF16 || to.Data() == nil { // the former have as large numbers as any weights
+			continue
+		}
+		if i := d.Format().FirstNotFinite(to.Data()); i >= 0 {
+			return d.Format().NotFinite(lo + i*d.BlockLen()/t.Shape().Dim(-1))
 		}
 	}
 	return nil

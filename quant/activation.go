@@ -57,8 +57,8 @@ func (a *Activation) Row(t int) Activation {
 // Prepare brings x [K] into the form, as row t. For Float it does nothing: X is the caller's.
 //
 // A block's scale is d = max|x|/127, kept in float32, and Q = x·(1/d) rounded to nearest even, between −127 and 127. A block whose
-// elements are all 0, or so small that 1/d overflows, has Q = 0. NaNs become 0. An infinity makes the block's scale infinite, so
-// that the result shows it.
+// elements are all 0, or so small that 1/d overflows, has Q = 0. An infinity makes the block's scale infinite and a NaN makes it NaN,
+// both with Q = 0. The products are then NaN, so that a damaged model shows.
 func (a *Activation) Prepare(t int, x []float32) {
 	if a.Form == Float {
 		return

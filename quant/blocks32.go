@@ -2,6 +2,7 @@ package quant
 
 import (
 	"encoding/binary"
+	"math"
 	"unsafe"
 
 	"github.com/antigravity-go/antigravity/internal/exact"
@@ -145,7 +146,7 @@ func quantizeQ4_0(dst []byte, src []float32) {
 				extreme = v
 			}
 		}
-		d := extreme / -8
+		d := notNaN(extreme / -8)
 		inverse := reciprocal(d)
 		putHalf(dst, d)
 		for i := range 16 {
@@ -161,14 +162,14 @@ func quantizeQ4_1(dst []byte, src []float32) {
 	for ; len(src) > 0; dst, src = dst[bytesQ4_1:], src[32:] {
 		lowest, highest := src[0], src[0]
 		for _, v := range src[1:32] {
-			if v < lowest {
+			if v < lowest || v != v { // and nothing is below NaN
 				lowest = v
 			}
 			if v > highest {
 				highest = v
 			}
 		}
-		d := (highest - lowest) / 15
+		d := notNaN((highest - lowest) / 15)
 		inverse := reciprocal(d)
 		putHalf(dst, d)
 		putHalf(dst[2:], lowest)
@@ -183,7 +184,7 @@ func quantizeQ4_1(dst []byte, src []float32) {
 // quantizeQ8_0 maps the largest magnitude to 127 and rounds halves away from zero.
 func quantizeQ8_0(dst []byte, src []float32) {
 	for ; len(src) > 0; dst, src = dst[bytesQ8_0:], src[32:] {
-		d := largest(src[:32]) / maxInt8
+		d := notNaN(largest(src[:32]) / maxInt8)
 		inverse := reciprocal(d)
 		putHalf(dst, d)
 		for i, v := range src[:32] {
@@ -192,23 +193,24 @@ func quantizeQ8_0(dst []byte, src []float32) {
 	}
 }
 
-// magnitude returns |v|.
-func magnitude(v float32) float32 {
-	if v < 0 {
-		return -v
+// magnitude returns the bits of |v|. As integers they have the order of the numbers, and NaNs are larger than infinity.
+func magnitude(v float32) uint32 { return math.Float32bits(v) &^ (1 << 31) }
+
+// largest returns the largest magnitude of the elements: NaN if one of them is.
+func largest(x []float32) float32 {
+	m := uint32(0)
+	for _, v := range x {
+		m = max(m, magnitude(v))
 	}
-	return v
+	return math.Float32frombits(m)
 }
 
-// largest returns the largest magnitude of the elements; NaNs do not count.
-func largest(x []float32) float32 {
-	m := float32(0)
-	for _, v := range x {
-		if a := magnitude(v); a > m {
-			m = a
-		}
+// notNaN returns d, or infinity for NaN.
+func notNaN(d float32) float32 {
+	if d != d {
+		return float32(math.Inf(1))
 	}
-	return m
+	return d
 }
 
 // reciprocal returns 1/d, and 0 for a d that is 0 or so small that 1/d overflows.

@@ -33,12 +33,13 @@ type facts struct {
 	blockLen, blockBytes int // at least 1 element, so that divisions by it are safe
 	activation           ActivationForm
 	groupLen             int  // elements that share an inner scale, a multiple of 16; 0: a block has one scale
-	minimum              bool // blocks have a minimum, which products add
+	minimum              bool // blocks have a minimum, which products add and which follows the scale
+	scaleAt              int  // where the scale is in a block, in bytes; in F32 the half with the exponent
 }
 
 var formats = [...]facts{
 	0:      {name: "none", blockLen: 1},
-	F32:    {name: "f32", blockLen: 1, blockBytes: 4},
+	F32:    {name: "f32", blockLen: 1, blockBytes: 4, scaleAt: 2},
 	F16:    {name: "f16", blockLen: 1, blockBytes: 2},
 	BF16:   {name: "bf16", blockLen: 1, blockBytes: 2},
 	Q4_0:   {name: "q4_0", blockLen: 32, blockBytes: bytesQ4_0, activation: Int8x32},
@@ -46,12 +47,12 @@ var formats = [...]facts{
 	Q8_0:   {name: "q8_0", blockLen: 32, blockBytes: bytesQ8_0, activation: Int8x32},
 	Q4_K:   {name: "q4_k", blockLen: 256, blockBytes: bytesQ4_K, activation: Int8x256, groupLen: 32, minimum: true},
 	Q5_K:   {name: "q5_k", blockLen: 256, blockBytes: bytesQ5_K, activation: Int8x256, groupLen: 32, minimum: true},
-	Q6_K:   {name: "q6_k", blockLen: 256, blockBytes: bytesQ6_K, activation: Int8x256, groupLen: 16},
+	Q6_K:   {name: "q6_k", blockLen: 256, blockBytes: bytesQ6_K, activation: Int8x256, groupLen: 16, scaleAt: 208},
 	Q5_0:   {name: "q5_0", blockLen: 32, blockBytes: bytesQ5_0, activation: Int8x32},
 	Q5_1:   {name: "q5_1", blockLen: 32, blockBytes: bytesQ5_1, activation: Int8x32, minimum: true},
 	IQ4_NL: {name: "iq4_nl", blockLen: 32, blockBytes: bytesIQ4_NL, activation: Int8x32},
-	Q2_K:   {name: "q2_k", blockLen: 256, blockBytes: bytesQ2_K, activation: Int8x256, groupLen: 16, minimum: true},
-	Q3_K:   {name: "q3_k", blockLen: 256, blockBytes: bytesQ3_K, activation: Int8x256, groupLen: 16},
+	Q2_K:   {name: "q2_k", blockLen: 256, blockBytes: bytesQ2_K, activation: Int8x256, groupLen: 16, minimum: true, scaleAt: 80},
+	Q3_K:   {name: "q3_k", blockLen: 256, blockBytes: bytesQ3_K, activation: Int8x256, groupLen: 16, scaleAt: 108},
 	IQ4_XS: {name: "iq4_xs", blockLen: 256, blockBytes: bytesIQ4_XS, activation: Int8x256, groupLen: 32},
 }
 

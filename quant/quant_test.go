@@ -658,3 +658,33 @@ func TestNoFormat(t *testing.T) {
 		}
 	}
 }
+
+// TestDamageShows multiplies activations with a NaN, or an infinity, anywhere: the product is NaN in every format.
+func TestDamageShows(t *testing.T) {
+	const k = 512
+	for _, damage := range []float32{float32(math.NaN()), -float32(math.NaN()), float32(math.Inf(1)), float32(math.Inf(-1))} {
+		for _, f := range quantized {
+			x, w := make([]float32, k), make([]byte, f.Bytes(k))
+			for i := range x {
+				x[i] = float32(i%9) - 4
+			}
+			if err := f.Quantize(w, x); err != nil {
+				t.Fatal(err)
+			}
+			for _, at := range []int{0, 1, 31, 32, 77, 255, 256, k - 1} {
+				was := x[at]
+				x[at] = damage
+				var a quant.Activation
+				a.Reserve(f.ActivationForm(), 1, k)
+				a.Prepare(0, x)
+				x[at] = was
+				var out [1]float32
+				row := a.Row(0)
+				f.DotRows(out[:], 0, w, len(w), 1, &row)
+				if out[0] == out[0] {
+					t.Errorf("%s: with %g at %d the product is %g", f, damage, at, out[0])
+				}
+			}
+		}
+	}
+}

@@ -1,11 +1,15 @@
 package quant
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 )
 
-// Quantize rounds src, whole blocks, into dst. The result is the same on every machine. NaN counts as 0.
+// Quantize rounds src, whole blocks, into dst. The result is the same on every machine.
+//
+// What a format cannot hold is not hidden: a block of a quantised format with a NaN or an infinity, or with numbers so large that its
+// scale is beyond binary16, gets an infinite scale, so that its products are infinite or NaN. FirstNotFinite finds such blocks.
 //
 // Of the float formats, and of Q4_0, Q4_1 and Q8_0, the result is what GGML's reference code gives: files come out bit-identical to
 // llama.cpp's. Of the others it is what a search for a small sum of squared errors finds, in which large elements weigh a little more.
@@ -80,8 +84,10 @@ func (f Format) searchBlocks(dst []byte, src, importance []float32) {
 	}
 	var u unpacked
 	for at := 0; at < len(src); at, dst = at+blockLen, dst[blockBytes:] {
+		hidden := false // something that the block cannot show
 		for i, v := range src[at : at+blockLen] {
 			r.x[i] = finite(v)
+			hidden = hidden || v-v != 0
 		}
 		r.favourLarge(r.steep && len(importance) == 0)
 		if len(importance) > 0 {
@@ -90,8 +96,45 @@ func (f Format) searchBlocks(dst []byte, src, importance []float32) {
 			}
 		}
 		r.round(&u)
+		if hidden || u.d >= maxHalf || u.d <= -maxHalf || u.m >= maxHalf || u.m <= -maxHalf {
+			u.d = float32(math.Inf(1))
+		}
 		f.pack(dst, &u)
 	}
+}
+
+// FirstNotFinite returns the index of the first block of src, whole blocks, whose numbers are not all finite; for a float format that is the
+// index of the element. It returns -1 if there is no such block. Of quantised blocks it reads the scales and minimums alone.
+func (f Format) FirstNotFinite(src []byte) int {
+	facts := f.facts()
+	size, at, exponent := facts.blockBytes, facts.scaleAt, uint16(0x7c00) // all ones in infinities and NaNs
+	if f == F32 || f == BF16 {
+		exponent = 0x7f80
+	}
+	for i := 0; size > 0 && len(src) >= size; i, src = i+1, src[size:] {
+		if half := binary.LittleEndian.Uint16(src[at:]); half&exponent == exponent {
+			return i
+		}
+		if facts.minimum {
+			if half := binary.LittleEndian.Uint16(src[at+2:]); half&exponent == exponent {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// CheckFinite returns an error that names the first row of src, whole rows of cols elements, that has a number that is not finite.
+func (f Format) CheckFinite(src []byte, cols int) error {
+	if i := f.FirstNotFinite(src); i >= 0 {
+		return f.NotFinite(i * f.BlockLen() / max(cols, 1))
+	}
+	return nil
+}
+
+// NotFinite returns the error of CheckFinite for a row.
+func (f Format) NotFinite(row int) error {
+	return fmt.Errorf("row %d has a number that is NaN, infinite or too large for %s: the weights are damaged, or need another type", row, f)
 }
 
 // finite returns v, 0 for NaN and the largest number of its sign for an infinity.

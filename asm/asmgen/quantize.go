@@ -64,7 +64,8 @@ func (u *unit) storeBF16(s strip, dst Mem) {
 	u.VMOVDQU(s[0], dst)
 }
 
-// block loads the 32 elements of a block, and returns the largest magnitude in the first lane; NaN is passed over.
+// block loads the 32 elements of a block, and returns the largest magnitude in the first lane: of NaNs, which are the largest integers, if
+// there are any.
 func (u *unit) block(src reg.GPVirtual) (x [2]strip, largest reg.Register) {
 	top := u.zeros()
 	for i := range x {
@@ -72,10 +73,10 @@ func (u *unit) block(src reg.GPVirtual) (x [2]strip, largest reg.Register) {
 		for j, v := range x[i] {
 			a := u.vector()
 			u.VANDPS(u.bits(math.MaxInt32), v, a)
-			u.VMAXPS(top[j], a, top[j]) // of a NaN and a number the result is the first operand
+			u.VPMAXUD(top[j], a, top[j])
 		}
 	}
-	return x, u.fold(top, func(src, dst reg.Register) { u.VMAXPS(src, dst, dst) })
+	return x, u.fold(top, func(src, dst reg.Register) { u.VPMAXUD(src, dst, dst) })
 }
 
 // storeHalf rounds the first lane to a binary16.
@@ -95,6 +96,7 @@ func (u *unit) quantizeQ8_0() {
 	u.JLT(LabelRef("done"))
 	x, d := u.block(src)
 	u.VDIVSS(u.float(127), d, d)
+	u.VMINSS(u.float(float32(math.Inf(1))), d, d) // of a NaN and a number the result is the first operand
 	u.storeHalf(d, Mem{Base: dst})
 	inverse := u.reciprocal(d)
 	for i, s := range x {
@@ -157,6 +159,7 @@ func (u *unit) quantizeQ4_0() {
 	u.VMOVSS(Mem{Base: src, Index: u.first(x, largest), Scale: 4}, d)
 	u.Label("scaled")
 	u.VDIVSS(u.float(-8), d, d)
+	u.VMINSS(u.float(float32(math.Inf(1))), d, d) // as for Q8_0
 	u.storeHalf(d, Mem{Base: dst})
 	inverse := u.reciprocal(d)
 	for i, s := range x {
@@ -199,10 +202,10 @@ func (u *unit) first(x [2]strip, magnitude reg.Register) reg.GPVirtual {
 		u.VANDPS(u.bits(math.MaxInt32), registers[i], a)
 		if u.width == 16 {
 			k := u.K()
-			u.VCMPPS(U8(0), every, a, k)
+			u.VPCMPD(U8(0), every, a, k) // as integers: NaNs are equal, too
 			u.KMOVD(k, bits)
 		} else {
-			u.VCMPPS(U8(0), every, a, a)
+			u.VPCMPEQD(every, a, a)
 			u.VMOVMSKPS(a, bits)
 		}
 		u.SHLQ(U8(u.width), index)

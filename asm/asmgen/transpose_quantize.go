@@ -67,10 +67,10 @@ func (q panelQuantizer) generate(to, from string, groups int, extremes bool, sca
 			q.VANDPS(q.bits(math.MaxInt32), v, magnitude)
 			if extremes {
 				mask := q.YMM()
-				q.VCMPPS(less, magnitude, top[half], mask) // false for a NaN
+				q.VPCMPGTD(top[half], magnitude, mask)
 				q.VBLENDVPS(mask, v, extreme[half], extreme[half])
 			}
-			q.VMAXPS(top[half], magnitude, top[half]) // of a NaN and a number the result is the first operand
+			q.VPMAXUD(top[half], magnitude, top[half]) // as integers, of which NaNs are the largest
 		}
 	}
 	q.ADDQ(U32(uint32(4*q.line)), p)
@@ -83,6 +83,7 @@ func (q panelQuantizer) generate(to, from string, groups int, extremes bool, sca
 			d = extreme[half]
 		}
 		scale(d)
+		q.VMINPS(q.float(float32(math.Inf(1))), d, d) // of a NaN and a number the result is the first operand
 		q.VCVTPS2PH(Imm(0), d, Mem{Base: scales, Disp: 16 * half})
 		inverse[half] = q.YMM()
 		q.invert(d, inverse[half])

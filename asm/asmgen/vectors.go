@@ -298,12 +298,12 @@ func (u *unit) prepare(name string, block, group int) {
 	u.Label("largest")
 	for i, x := range whole.load(at) {
 		u.VANDPS(u.bits(math.MaxInt32), x, x)
-		u.VMAXPS(top[i], x, top[i]) // of a NaN and a number the result is the first operand
+		u.VPMAXUD(top[i], x, top[i]) // as integers, of which NaNs are the largest
 	}
 	u.ADDQ(Imm(4*lanes), at)
 	u.DECQ(count)
 	u.JNZ(LabelRef("largest"))
-	scale := u.fold(top, func(src, dst reg.Register) { u.VMAXPS(src, dst, dst) })
+	scale := u.fold(top, func(src, dst reg.Register) { u.VPMAXUD(src, dst, dst) })
 	u.VDIVSS(u.float(127), scale, scale)
 	u.VMOVSS(scale, Mem{Base: d})
 	inverse := u.reciprocal(scale)

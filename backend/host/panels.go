@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
@@ -102,6 +103,9 @@ func (b Fused) Pack(ctx context.Context, device tensor.Device, w *tensor.Tensor,
 		if err == nil {
 			err = b.runner.Run(&t, min(step, panels-t.first))
 		}
+		if err == nil {
+			err = t.check()
+		}
 		if err != nil {
 			buffer.Free()
 			return nil, fmt.Errorf("host: pack %v as %v: %w", w, d, err)
@@ -127,6 +131,31 @@ type packTask struct {
 	rows, k  int
 	first    int           // the first piece's panel
 	scratch  []packScratch // of each worker, made when it is needed
+	damaged  atomic.Int64  // a row of src of which not all numbers are finite as elements of the type to, plus one; 0: none is known
+}
+
+// rounds reports whether numbers may become infinite in the type to, so that it is worth looking.
+func (t *packTask) rounds() bool { return t.from != t.to && t.to != quant.F32 && t.to != quant.BF16 }
+
+// note keeps that a row of the result is not finite, unless an earlier one is known.
+func (t *packTask) note(row int) {
+	if t.order != nil {
+		row = t.order(row)
+	}
+	for {
+		known := t.damaged.Load()
+		if known != 0 && known <= int64(row)+1 || t.damaged.CompareAndSwap(known, int64(row)+1) {
+			return
+		}
+	}
+}
+
+// check returns an error if a row was noted.
+func (t *packTask) check() error {
+	if row := t.damaged.Load(); row > 0 {
+		return t.to.NotFinite(int(row) - 1)
+	}
+	return nil
 }
 
 // packScratch is what one worker converts in.
@@ -160,6 +189,9 @@ func (t *packTask) Do(worker, piece int) {
 			s.panel = make([]byte, asm.PanelScratch)
 		}
 		if t.panels.Quantize(dst, src, t.from, from, t.k, s.panel) {
+			if row := t.panels.FirstNotFinite(dst, t.k); row >= 0 {
+				t.note(lo + row)
+			}
 			return
 		}
 	}
@@ -182,5 +214,8 @@ func (t *packTask) convert(dst []byte, lo, hi int, s *packScratch) {
 			at = t.order(row)
 		}
 		convertRow(t.kernels, t.to, t.from, dst[:to], t.src[at*from:(at+1)*from], s.floats)
+		if t.rounds() && t.to.FirstNotFinite(dst[:to]) >= 0 {
+			t.note(row)
+		}
 	}
 }

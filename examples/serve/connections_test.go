@@ -10,15 +10,20 @@ import (
 	"testing"
 )
 
-// listenLimited serves h on at most so many connections, and returns the address and the listener.
-func listenLimited(t *testing.T, most int, h http.HandlerFunc) (string, *connections) {
+// listenLimited serves h on at most most connections, and returns the address and the listener. If accepted is not nil, it gets a
+// value for each connection that the server has taken.
+func listenLimited(t *testing.T, most int, h http.HandlerFunc, accepted chan<- bool) (string, *connections) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := limited(l, most, true)
-	s := &http.Server{Handler: using(h), ConnContext: remember}
+	s := &http.Server{Handler: using(h), ConnContext: remember, ConnState: func(_ net.Conn, state http.ConnState) {
+		if state == http.StateNew && accepted != nil {
+			accepted <- true
+		}
+	}}
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
@@ -57,11 +62,14 @@ func get(t *testing.T, conn net.Conn, path string) string {
 
 func TestIdleConnectionsKeepNobodyOut(t *testing.T) {
 	const most = 4
-	address, c := listenLimited(t, most, func(w http.ResponseWriter, _ *http.Request) {})
+	accepted := make(chan bool, 10*most+2)
+	address, c := listenLimited(t, most, func(w http.ResponseWriter, _ *http.Request) {}, accepted)
 	kept := dial(t, address)
+	<-accepted
 	get(t, kept, "/")
 	for i := range 10 * most { // on which nothing happens, or half a request
 		conn := dial(t, address)
+		<-accepted
 		if i%2 == 0 {
 			io.WriteString(conn, "GET / HTT")
 		}
@@ -91,7 +99,7 @@ func TestFullConnectionsSaySo(t *testing.T) {
 			inside.Done()
 			<-end
 		}
-	})
+	}, nil)
 	answers := make(chan string, most)
 	for range most {
 		conn := dial(t, address)

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/antigravity-go/antigravity/internal/added"
+	"github.com/antigravity-go/antigravity/internal/modeljson"
 )
 
 // ParseJSON reads a tokenizer.json of Hugging Face's tokenizers library. The error wraps ErrUnsupported where the file asks
@@ -108,7 +109,7 @@ func (f *file) readModel() error {
 		return fmt.Errorf("model: %w", err)
 	}
 	m := &f.model
-	if err := json.Unmarshal(text, m); err != nil {
+	if err := modeljson.Unmarshal(text, m); err != nil {
 		return fmt.Errorf("model: %w", err)
 	}
 	_, vocab := f.settings["vocab"]

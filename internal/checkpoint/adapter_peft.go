@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/antigravity-go/antigravity/internal/modeljson"
 	"github.com/antigravity-go/antigravity/internal/safetensors"
 )
 
@@ -108,11 +109,11 @@ func (f Folder) Adapter(c *Config, open func(name string) ([]byte, error)) (*Ada
 // parseAdapterConfig reads adapter_config.json, and refuses what is not implemented.
 func parseAdapterConfig(data []byte) (*adapterJSON, error) {
 	j := adapterJSON{Rank: 8, Alpha: 8, Bias: "none"}
-	if err := json.Unmarshal(data, &j); err != nil {
+	if err := modeljson.Unmarshal(data, &j); err != nil {
 		return nil, err
 	}
 	var all map[string]json.RawMessage
-	if err := json.Unmarshal(data, &all); err != nil {
+	if err := modeljson.Unmarshal(data, &all); err != nil {
 		return nil, err
 	}
 	if j.Kind != "LORA" {
@@ -221,10 +222,10 @@ type moduleNames struct {
 
 // UnmarshalJSON reads "expression", ["name", …] or null.
 func (m *moduleNames) UnmarshalJSON(b []byte) error {
-	if json.Unmarshal(b, &m.pattern) == nil {
+	if modeljson.Unmarshal(b, &m.pattern) == nil {
 		return nil
 	}
-	if err := json.Unmarshal(b, &m.list); err != nil {
+	if err := modeljson.Unmarshal(b, &m.list); err != nil {
 		return fmt.Errorf("target_modules cannot be %.40s", b)
 	}
 	if len(m.list) > maxPatterns {
@@ -239,7 +240,7 @@ var plainStarts = []string{"gaussian", "eva", "orthogonal"}
 // checkStart refuses an adapter that was trained beside changed weights of the model.
 func checkStart(value json.RawMessage) error {
 	var name string
-	if json.Unmarshal(value, &name) != nil || name == "" || slices.Contains(plainStarts, name) {
+	if modeljson.Unmarshal(value, &name) != nil || name == "" || slices.Contains(plainStarts, name) {
 		return nil
 	}
 	return unsupported("init_lora_weights is %.40q, which changes the model's own weights too; let PEFT convert the adapter to a plain one when it saves it (path_initial_model_for_weight_conversion)", name)
@@ -251,14 +252,14 @@ type layerList []int
 // UnmarshalJSON reads a number, a list of numbers, or null.
 func (l *layerList) UnmarshalJSON(b []byte) error {
 	var one *int
-	if json.Unmarshal(b, &one) == nil {
+	if modeljson.Unmarshal(b, &one) == nil {
 		*l = nil
 		if one != nil {
 			*l = layerList{*one}
 		}
 		return nil
 	}
-	if err := json.Unmarshal(b, (*[]int)(l)); err != nil {
+	if err := modeljson.Unmarshal(b, (*[]int)(l)); err != nil {
 		return fmt.Errorf("layers_to_transform cannot be %.40s", b)
 	}
 	if len(*l) > maxLayers {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/antigravity-go/antigravity/internal/modeljson"
 	"github.com/antigravity-go/antigravity/internal/safetensors"
 )
 
@@ -102,7 +103,7 @@ func (f Folder) Chat() (*Chat, error) {
 	}
 	var j chatJSON
 	if data != nil {
-		if err := json.Unmarshal(data, &j); err != nil {
+		if err := modeljson.Unmarshal(data, &j); err != nil {
 			return nil, &FileError{TokenizerConfigFile, err}
 		}
 	}
@@ -131,10 +132,10 @@ func (t *tokenText) UnmarshalJSON(b []byte) error {
 	var object struct {
 		Content string `json:"content"`
 	}
-	if json.Unmarshal(b, (*string)(t)) == nil {
+	if modeljson.Unmarshal(b, (*string)(t)) == nil {
 		return nil
 	}
-	if err := json.Unmarshal(b, &object); err != nil {
+	if err := modeljson.Unmarshal(b, &object); err != nil {
 		return fmt.Errorf("a token cannot be %.40s", b)
 	}
 	*t = tokenText(object.Content)
@@ -146,7 +147,7 @@ type templateText string
 
 // UnmarshalJSON reads "source", [{"name": "default", "template": "source"}, …] or null.
 func (t *templateText) UnmarshalJSON(b []byte) error {
-	if json.Unmarshal(b, (*string)(t)) == nil {
+	if modeljson.Unmarshal(b, (*string)(t)) == nil {
 		return nil
 	}
 	list := json.NewDecoder(bytes.NewReader(b))

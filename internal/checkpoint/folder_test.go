@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"strings"
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/safetensors"
@@ -93,4 +94,31 @@ func FuzzChat(f *testing.F) {
 			t.Errorf("%q gives %+v", data, c)
 		}
 	})
+}
+
+// TestKeysMatchExactly has keys that differ in their case from those that are read, and what Python writes for numbers.
+func TestKeysMatchExactly(t *testing.T) {
+	const sizes = `"model_type":"llama","hidden_size":64,"intermediate_size":64,"num_attention_heads":4,"vocab_size":100,` +
+		`"max_position_embeddings":64,"num_hidden_layers":2`
+	for text, layers := range map[string]int{
+		`{` + sizes + `}`:                                                                   2,
+		`{` + sizes + `,"Num_Hidden_Layers":1}`:                                             2,
+		`{` + sizes + `,"NUM_HIDDEN_LAYERS":1,"Vocab_Size":7}`:                              2,
+		`{` + sizes + `,"initializer_range":NaN,"x":[Infinity,-Infinity]}`:                  2,
+		`{` + sizes + `,"max_window_layers":4.0,"num_key_value_heads":2.0}`:                 2,
+		`{` + strings.Replace(sizes, `"num_hidden_layers"`, `"Num_hidden_layers"`, 1) + `}`: 0,
+		`{` + sizes + `,"rms_norm_eps":NaN}`:                                                0,
+		`{` + sizes + `,"head_dim":4.5}`:                                                    0,
+	} {
+		folder := Folder(func(name string) ([]byte, error) {
+			if name == ConfigFile {
+				return []byte(text), nil
+			}
+			return nil, fs.ErrNotExist
+		})
+		c, err := folder.Config()
+		if layers == 0 && err == nil || layers > 0 && (err != nil || c.Layers != layers || c.VocabSize != 100) {
+			t.Errorf("%s: %+v, %v", text, c, err)
+		}
+	}
 }

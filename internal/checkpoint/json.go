@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/antigravity-go/antigravity/internal/modeljson"
 )
 
 // configJSON is config.json as transformers writes it: the keys in alphabetical order. Pointers tell "absent" from zero.
@@ -82,7 +84,7 @@ type tokenList []int32
 // UnmarshalJSON reads a number, a list of numbers, or null.
 func (l *tokenList) UnmarshalJSON(b []byte) error {
 	var one *int32
-	if json.Unmarshal(b, &one) == nil {
+	if modeljson.Unmarshal(b, &one) == nil {
 		*l = nil
 		if one != nil {
 			*l = tokenList{*one}
@@ -90,7 +92,7 @@ func (l *tokenList) UnmarshalJSON(b []byte) error {
 		return nil
 	}
 	var many []int32
-	if err := json.Unmarshal(b, &many); err != nil {
+	if err := modeljson.Unmarshal(b, &many); err != nil {
 		return fmt.Errorf("a token id, or a list of them, cannot be %.40s", b)
 	}
 	*l = many
@@ -108,7 +110,7 @@ func (l tokenList) MarshalJSON() ([]byte, error) {
 // parseConfig reads config.json.
 func parseConfig(data []byte) (*Config, error) {
 	var j configJSON
-	if err := json.Unmarshal(data, &j); err != nil {
+	if err := modeljson.Unmarshal(data, &j); err != nil {
 		return nil, err
 	}
 	f, err := familyBy("model_type", j.ModelType, func(f *family) string { return f.model })
@@ -135,7 +137,7 @@ func parseConfig(data []byte) (*Config, error) {
 // addGeneration reads generation_config.json, whose end-of-sequence ids join those of config.json.
 func (c *Config) addGeneration(data []byte) error {
 	var g generationJSON
-	if err := json.Unmarshal(data, &g); err != nil {
+	if err := modeljson.Unmarshal(data, &g); err != nil {
 		return err
 	}
 	if err := c.checkTokens(g.EOS...); err != nil {

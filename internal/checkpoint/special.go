@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+
+	"github.com/antigravity-go/antigravity/internal/modeljson"
 )
 
 // special are the keys of config.json that change what a model computes and that not every family has, with the values that change
@@ -41,7 +43,7 @@ var special = []struct {
 // checkSpecial refuses what config.json says and the family cannot have.
 func (f *family) checkSpecial(data []byte) error {
 	var all map[string]json.RawMessage
-	if err := json.Unmarshal(data, &all); err != nil {
+	if err := modeljson.Unmarshal(data, &all); err != nil {
 		return err
 	}
 	for _, s := range special {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/antigravity-go/antigravity/internal/added"
+	"github.com/antigravity-go/antigravity/internal/modeljson"
 )
 
 // ParseJSON reads a tokenizer.json whose model is WordPiece, WordLevel or Unigram. The error wraps ErrUnsupported for
@@ -96,7 +97,7 @@ func readComponents(name string, data []byte) ([]component, error) {
 		return nil, fmt.Errorf("%s: %d commas; at most %d would be right", name, n, maxCommas)
 	}
 	var c *component
-	if err := json.Unmarshal(data, &c); err != nil {
+	if err := modeljson.Unmarshal(data, &c); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return flatten(c), nil

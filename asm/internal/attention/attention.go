@@ -62,7 +62,7 @@ type Partial struct {
 //
 // Values of a float format are added slot by slot in order, each step one FMA. Those of Q8_0 and Q4_0, integers with a scale for each
 // block of 32 elements, are added in integers (the idea is SageAttention's, arXiv 2410.02367). For each block b of the head, the row's
-// weights times the scales of the slots' blocks b (rounded to float32; 0 for slots that the row does not see) are brought into the
+// weights times the scales of the slots' blocks b (rounded to float32; 0 for NaN and for slots that the row does not see) are brought into the
 // form Int8x32: for each group of 32 neighbouring slots g a scale d[g] and integers w[g][j], see quant.Activation.Prepare. Then
 //
 //	out[i] = fma(d[g], Σ_j w[g][j]·v[j][i], out[i])
@@ -135,7 +135,7 @@ func (t *Tile) addBlock(b, slots int) {
 		n := t.Visible[r]
 		clear(weights[n:])
 		for j, p := range t.Scores[r*TileKeys:][:n] {
-			weights[j] = float32(p * scales[j])
+			weights[j] = weight(p, scales[j])
 		}
 		t.Weights.Prepare(r, weights[:])
 		row, out := t.Weights.Row(r), t.Out[r*t.HeadDim+b*32:][:32]
@@ -151,6 +151,14 @@ func (t *Tile) addBlock(b, slots int) {
 			}
 		}
 	}
+}
+
+// weight returns p·scale, and 0 for NaN: a slot with the weight 0 does not count, whatever its scale is.
+func weight(p, scale float32) float32 {
+	if w := p * scale; w == w {
+		return w
+	}
+	return 0
 }
 
 // Merge joins the results of the next tile to those of the tiles before, for each of some rows:

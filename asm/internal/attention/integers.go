@@ -127,7 +127,7 @@ func (p *panelPages) weigh(t *Tile, scales []byte, slots int, withSums bool) {
 		p.unit.convert.Dequantize(quant.F16, t.scales[:slots], scales[:2*slots])
 		for r, n := range t.Visible[:w.Rows] {
 			for j, p := range t.Scores[r*TileKeys:][:n] {
-				t.weights[j] = float32(p * t.scales[j])
+				t.weights[j] = weight(p, t.scales[j])
 			}
 			clear(t.weights[n:])
 			p.unit.vectors.Prepare(w, r, t.weights[:])

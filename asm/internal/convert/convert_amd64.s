@@ -335,23 +335,24 @@ blocks:
 	VMOVUPS      (CX), Y2
 	VMOVUPS      32(CX), Y3
 	VANDPS       every7fffffff<>+0(SB), Y2, Y4
-	VMAXPS       Y0, Y4, Y0
+	VPMAXUD      Y0, Y4, Y0
 	VANDPS       every7fffffff<>+0(SB), Y3, Y4
-	VMAXPS       Y1, Y4, Y1
+	VPMAXUD      Y1, Y4, Y1
 	VMOVUPS      64(CX), Y4
 	VMOVUPS      96(CX), Y5
 	VANDPS       every7fffffff<>+0(SB), Y4, Y6
-	VMAXPS       Y0, Y6, Y0
+	VPMAXUD      Y0, Y6, Y0
 	VANDPS       every7fffffff<>+0(SB), Y5, Y6
-	VMAXPS       Y1, Y6, Y1
-	VMAXPS       Y1, Y0, Y0
+	VPMAXUD      Y1, Y6, Y1
+	VPMAXUD      Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
-	VMAXPS       X1, X0, X0
+	VPMAXUD      X1, X0, X0
 	VMOVHLPS     X0, X0, X1
-	VMAXPS       X1, X0, X0
+	VPMAXUD      X1, X0, X0
 	VMOVSHDUP    X0, X1
-	VMAXPS       X1, X0, X0
+	VPMAXUD      X1, X0, X0
 	VDIVSS       every42fe0000<>+0(SB), X0, X0
+	VMINSS       every7f800000<>+0(SB), X0, X0
 	VCVTPS2PH    $0x00, X0, X1
 	VMOVD        X1, BX
 	MOVW         BX, (AX)
@@ -467,24 +468,6 @@ DATA every42fe0000<>+56(SB)/4, $0x42fe0000
 DATA every42fe0000<>+60(SB)/4, $0x42fe0000
 GLOBL every42fe0000<>(SB), RODATA|NOPTR, $64
 
-DATA every3f800000<>+0(SB)/4, $0x3f800000
-DATA every3f800000<>+4(SB)/4, $0x3f800000
-DATA every3f800000<>+8(SB)/4, $0x3f800000
-DATA every3f800000<>+12(SB)/4, $0x3f800000
-DATA every3f800000<>+16(SB)/4, $0x3f800000
-DATA every3f800000<>+20(SB)/4, $0x3f800000
-DATA every3f800000<>+24(SB)/4, $0x3f800000
-DATA every3f800000<>+28(SB)/4, $0x3f800000
-DATA every3f800000<>+32(SB)/4, $0x3f800000
-DATA every3f800000<>+36(SB)/4, $0x3f800000
-DATA every3f800000<>+40(SB)/4, $0x3f800000
-DATA every3f800000<>+44(SB)/4, $0x3f800000
-DATA every3f800000<>+48(SB)/4, $0x3f800000
-DATA every3f800000<>+52(SB)/4, $0x3f800000
-DATA every3f800000<>+56(SB)/4, $0x3f800000
-DATA every3f800000<>+60(SB)/4, $0x3f800000
-GLOBL every3f800000<>(SB), RODATA|NOPTR, $64
-
 DATA every7f800000<>+0(SB)/4, $0x7f800000
 DATA every7f800000<>+4(SB)/4, $0x7f800000
 DATA every7f800000<>+8(SB)/4, $0x7f800000
@@ -502,6 +485,24 @@ DATA every7f800000<>+52(SB)/4, $0x7f800000
 DATA every7f800000<>+56(SB)/4, $0x7f800000
 DATA every7f800000<>+60(SB)/4, $0x7f800000
 GLOBL every7f800000<>(SB), RODATA|NOPTR, $64
+
+DATA every3f800000<>+0(SB)/4, $0x3f800000
+DATA every3f800000<>+4(SB)/4, $0x3f800000
+DATA every3f800000<>+8(SB)/4, $0x3f800000
+DATA every3f800000<>+12(SB)/4, $0x3f800000
+DATA every3f800000<>+16(SB)/4, $0x3f800000
+DATA every3f800000<>+20(SB)/4, $0x3f800000
+DATA every3f800000<>+24(SB)/4, $0x3f800000
+DATA every3f800000<>+28(SB)/4, $0x3f800000
+DATA every3f800000<>+32(SB)/4, $0x3f800000
+DATA every3f800000<>+36(SB)/4, $0x3f800000
+DATA every3f800000<>+40(SB)/4, $0x3f800000
+DATA every3f800000<>+44(SB)/4, $0x3f800000
+DATA every3f800000<>+48(SB)/4, $0x3f800000
+DATA every3f800000<>+52(SB)/4, $0x3f800000
+DATA every3f800000<>+56(SB)/4, $0x3f800000
+DATA every3f800000<>+60(SB)/4, $0x3f800000
+GLOBL every3f800000<>(SB), RODATA|NOPTR, $64
 
 DATA every80000000<>+0(SB)/4, $0x80000000
 DATA every80000000<>+4(SB)/4, $0x80000000
@@ -554,22 +555,22 @@ blocks:
 	VMOVUPS      (CX), Y2
 	VMOVUPS      32(CX), Y3
 	VANDPS       every7fffffff<>+0(SB), Y2, Y4
-	VMAXPS       Y0, Y4, Y0
+	VPMAXUD      Y0, Y4, Y0
 	VANDPS       every7fffffff<>+0(SB), Y3, Y4
-	VMAXPS       Y1, Y4, Y1
+	VPMAXUD      Y1, Y4, Y1
 	VMOVUPS      64(CX), Y4
 	VMOVUPS      96(CX), Y5
 	VANDPS       every7fffffff<>+0(SB), Y4, Y6
-	VMAXPS       Y0, Y6, Y0
+	VPMAXUD      Y0, Y6, Y0
 	VANDPS       every7fffffff<>+0(SB), Y5, Y6
-	VMAXPS       Y1, Y6, Y1
-	VMAXPS       Y1, Y0, Y0
+	VPMAXUD      Y1, Y6, Y1
+	VPMAXUD      Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
-	VMAXPS       X1, X0, X0
+	VPMAXUD      X1, X0, X0
 	VMOVHLPS     X0, X0, X1
-	VMAXPS       X1, X0, X0
+	VPMAXUD      X1, X0, X0
 	VMOVSHDUP    X0, X1
-	VMAXPS       X1, X0, X0
+	VPMAXUD      X1, X0, X0
 	VXORPS       X1, X1, X1
 	VMOVD        X0, BX
 	TESTL        BX, BX
@@ -577,22 +578,22 @@ blocks:
 	VBROADCASTSS X0, Y0
 	XORQ         BX, BX
 	VANDPS       every7fffffff<>+0(SB), Y5, Y1
-	VCMPPS       $0x00, Y0, Y1, Y1
+	VPCMPEQD     Y0, Y1, Y1
 	VMOVMSKPS    Y1, SI
 	SHLQ         $0x08, BX
 	ORQ          SI, BX
 	VANDPS       every7fffffff<>+0(SB), Y4, Y1
-	VCMPPS       $0x00, Y0, Y1, Y1
+	VPCMPEQD     Y0, Y1, Y1
 	VMOVMSKPS    Y1, SI
 	SHLQ         $0x08, BX
 	ORQ          SI, BX
 	VANDPS       every7fffffff<>+0(SB), Y3, Y1
-	VCMPPS       $0x00, Y0, Y1, Y1
+	VPCMPEQD     Y0, Y1, Y1
 	VMOVMSKPS    Y1, SI
 	SHLQ         $0x08, BX
 	ORQ          SI, BX
 	VANDPS       every7fffffff<>+0(SB), Y2, Y1
-	VCMPPS       $0x00, Y0, Y1, Y1
+	VPCMPEQD     Y0, Y1, Y1
 	VMOVMSKPS    Y1, SI
 	SHLQ         $0x08, BX
 	ORQ          SI, BX
@@ -601,6 +602,7 @@ blocks:
 
 scaled:
 	VDIVSS       everyc1000000<>+0(SB), X1, X1
+	VMINSS       every7f800000<>+0(SB), X1, X1
 	VCVTPS2PH    $0x00, X1, X0
 	VMOVD        X0, BX
 	MOVW         BX, (AX)
@@ -892,7 +894,7 @@ done:
 	RET
 
 // func quantizeQ8_0AVX512(dst *byte, src *float32, n int)
-// Requires: AVX, AVX512DQ, AVX512F, F16C
+// Requires: AVX, AVX2, AVX512DQ, AVX512F, F16C
 TEXT ·quantizeQ8_0AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
@@ -904,19 +906,20 @@ blocks:
 	VXORPS        Z0, Z0, Z0
 	VMOVUPS       (CX), Z1
 	VANDPS        every7fffffff<>+0(SB), Z1, Z2
-	VMAXPS        Z0, Z2, Z0
+	VPMAXUD       Z0, Z2, Z0
 	VMOVUPS       64(CX), Z2
 	VANDPS        every7fffffff<>+0(SB), Z2, Z3
-	VMAXPS        Z0, Z3, Z0
+	VPMAXUD       Z0, Z3, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y3
-	VMAXPS        Y3, Y0, Y0
+	VPMAXUD       Y3, Y0, Y0
 	VEXTRACTF128  $0x01, Y0, X3
-	VMAXPS        X3, X0, X0
+	VPMAXUD       X3, X0, X0
 	VMOVHLPS      X0, X0, X3
-	VMAXPS        X3, X0, X0
+	VPMAXUD       X3, X0, X0
 	VMOVSHDUP     X0, X3
-	VMAXPS        X3, X0, X0
+	VPMAXUD       X3, X0, X0
 	VDIVSS        every42fe0000<>+0(SB), X0, X0
+	VMINSS        every7f800000<>+0(SB), X0, X0
 	VCVTPS2PH     $0x00, X0, X3
 	VMOVD         X3, BX
 	MOVW          BX, (AX)
@@ -959,7 +962,7 @@ done:
 	RET
 
 // func quantizeQ4_0AVX512(dst *byte, src *float32, n int)
-// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, F16C
+// Requires: AVX, AVX2, AVX512BW, AVX512DQ, AVX512F, F16C
 TEXT ·quantizeQ4_0AVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
@@ -971,18 +974,18 @@ blocks:
 	VXORPS        Z0, Z0, Z0
 	VMOVUPS       (CX), Z1
 	VANDPS        every7fffffff<>+0(SB), Z1, Z2
-	VMAXPS        Z0, Z2, Z0
+	VPMAXUD       Z0, Z2, Z0
 	VMOVUPS       64(CX), Z2
 	VANDPS        every7fffffff<>+0(SB), Z2, Z3
-	VMAXPS        Z0, Z3, Z0
+	VPMAXUD       Z0, Z3, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y3
-	VMAXPS        Y3, Y0, Y0
+	VPMAXUD       Y3, Y0, Y0
 	VEXTRACTF128  $0x01, Y0, X3
-	VMAXPS        X3, X0, X0
+	VPMAXUD       X3, X0, X0
 	VMOVHLPS      X0, X0, X3
-	VMAXPS        X3, X0, X0
+	VPMAXUD       X3, X0, X0
 	VMOVSHDUP     X0, X3
-	VMAXPS        X3, X0, X0
+	VPMAXUD       X3, X0, X0
 	VXORPS        X3, X3, X3
 	VMOVD         X0, BX
 	TESTL         BX, BX
@@ -990,12 +993,12 @@ blocks:
 	VBROADCASTSS  X0, Z0
 	XORQ          BX, BX
 	VANDPS        every7fffffff<>+0(SB), Z2, Z3
-	VCMPPS        $0x00, Z0, Z3, K1
+	VPCMPD        $0x00, Z0, Z3, K1
 	KMOVD         K1, SI
 	SHLQ          $0x10, BX
 	ORQ           SI, BX
 	VANDPS        every7fffffff<>+0(SB), Z1, Z3
-	VCMPPS        $0x00, Z0, Z3, K1
+	VPCMPD        $0x00, Z0, Z3, K1
 	KMOVD         K1, SI
 	SHLQ          $0x10, BX
 	ORQ           SI, BX
@@ -1004,6 +1007,7 @@ blocks:
 
 scaled:
 	VDIVSS       everyc1000000<>+0(SB), X3, X3
+	VMINSS       every7f800000<>+0(SB), X3, X3
 	VCVTPS2PH    $0x00, X3, X0
 	VMOVD        X0, BX
 	MOVW         BX, (AX)

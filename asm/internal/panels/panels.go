@@ -10,7 +10,12 @@ package panels
 
 //go:generate go -C ../../asmgen run . transpose
 
-import "github.com/antigravity-go/antigravity/quant"
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/antigravity-go/antigravity/quant"
+)
 
 // Rows is how many rows of weights a panel interleaves: a product keeps each in a lane of its own, so that the lanes never
 // change the order in which a row's sum is made.
@@ -36,6 +41,28 @@ func (p *Panels) Pack(dst, src []byte, rowBytes, k int) { p.layout.Pack(dst, src
 
 // Unpack writes row r of a panel of rows of k elements to dst [k], as Format.Dequantize would have written it.
 func (p *Panels) Unpack(dst []float32, panel []byte, r, k int) { p.layout.unpack(dst, panel, r, k) }
+
+// FirstNotFinite returns the first row of a panel of a quantised format or of F16 that has a block with a number that is not finite, and -1 if
+// there is none. See quant.Format.FirstNotFinite.
+func (p *Panels) FirstNotFinite(panel []byte, k int) (row int) {
+	planes := p.layout.Cut(panel, k)
+	halves := planes[1] // the scales
+	if p.Format() == quant.F16 {
+		halves = planes[0]
+	}
+	const exponents, lowest, highest = 0x7c007c007c007c00, 0x0400040004000400, 0x8000800080008000
+	row = Rows
+	for i := 0; i < len(halves); i += 8 {
+		four := binary.LittleEndian.Uint64(halves[i:])
+		if over := (four&exponents + lowest) & highest; over != 0 { // an exponent was all ones
+			row = min(row, i/2%Rows+bits.TrailingZeros64(over)/16)
+		}
+	}
+	if row == Rows {
+		return -1
+	}
+	return row
+}
 
 // Multiply computes a product.
 func (p *Panels) Multiply(product *Product) { p.multiply(product) }

@@ -3,8 +3,6 @@
 package vectors
 
 import (
-	"math"
-
 	"github.com/antigravity-go/antigravity/quant"
 )
 
@@ -106,8 +104,7 @@ func (u *Unit) rmsNorm(dst, x, w []float32, eps float32) {
 	}
 	dst, w = dst[:len(x)], w[:len(x)]
 	mean := u.sumOfSquares(&x[0], len(x)) / float32(len(x))
-	s := 1 / float32(math.Sqrt(float64(mean+eps)))
-	u.norm(&dst[0], &x[0], &w[0], len(x), s)
+	u.norm(&dst[0], &x[0], &w[0], len(x), normScale(mean, eps))
 }
 
 // softmax is the portable softmax.

@@ -1135,19 +1135,19 @@ largest:
 	VMOVUPS      (DI), Y2
 	VMOVUPS      32(DI), Y3
 	VANDPS       every7fffffff<>+0(SB), Y2, Y2
-	VMAXPS       Y0, Y2, Y0
+	VPMAXUD      Y0, Y2, Y0
 	VANDPS       every7fffffff<>+0(SB), Y3, Y3
-	VMAXPS       Y1, Y3, Y1
+	VPMAXUD      Y1, Y3, Y1
 	ADDQ         $0x40, DI
 	DECQ         R8
 	JNZ          largest
-	VMAXPS       Y1, Y0, Y0
+	VPMAXUD      Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
-	VMAXPS       X1, X0, X0
+	VPMAXUD      X1, X0, X0
 	VMOVHLPS     X0, X0, X1
-	VMAXPS       X1, X0, X0
+	VPMAXUD      X1, X0, X0
 	VMOVSHDUP    X0, X1
-	VMAXPS       X1, X0, X0
+	VPMAXUD      X1, X0, X0
 	VDIVSS       every42fe0000<>+0(SB), X0, X0
 	VMOVSS       X0, (DX)
 	VBROADCASTSS X0, Y1
@@ -1289,19 +1289,19 @@ largest:
 	VMOVUPS      (DI), Y2
 	VMOVUPS      32(DI), Y3
 	VANDPS       every7fffffff<>+0(SB), Y2, Y2
-	VMAXPS       Y0, Y2, Y0
+	VPMAXUD      Y0, Y2, Y0
 	VANDPS       every7fffffff<>+0(SB), Y3, Y3
-	VMAXPS       Y1, Y3, Y1
+	VPMAXUD      Y1, Y3, Y1
 	ADDQ         $0x40, DI
 	DECQ         R8
 	JNZ          largest
-	VMAXPS       Y1, Y0, Y0
+	VPMAXUD      Y1, Y0, Y0
 	VEXTRACTF128 $0x01, Y0, X1
-	VMAXPS       X1, X0, X0
+	VPMAXUD      X1, X0, X0
 	VMOVHLPS     X0, X0, X1
-	VMAXPS       X1, X0, X0
+	VPMAXUD      X1, X0, X0
 	VMOVSHDUP    X0, X1
-	VMAXPS       X1, X0, X0
+	VPMAXUD      X1, X0, X0
 	VDIVSS       every42fe0000<>+0(SB), X0, X0
 	VMOVSS       X0, (DX)
 	VBROADCASTSS X0, Y1
@@ -1944,18 +1944,18 @@ blocks:
 largest:
 	VMOVUPS       (DI), Z1
 	VANDPS        every7fffffff<>+0(SB), Z1, Z1
-	VMAXPS        Z0, Z1, Z0
+	VPMAXUD       Z0, Z1, Z0
 	ADDQ          $0x40, DI
 	DECQ          R8
 	JNZ           largest
 	VEXTRACTF64X4 $0x01, Z0, Y1
-	VMAXPS        Y1, Y0, Y0
+	VPMAXUD       Y1, Y0, Y0
 	VEXTRACTF128  $0x01, Y0, X1
-	VMAXPS        X1, X0, X0
+	VPMAXUD       X1, X0, X0
 	VMOVHLPS      X0, X0, X1
-	VMAXPS        X1, X0, X0
+	VPMAXUD       X1, X0, X0
 	VMOVSHDUP     X0, X1
-	VMAXPS        X1, X0, X0
+	VPMAXUD       X1, X0, X0
 	VDIVSS        every42fe0000<>+0(SB), X0, X0
 	VMOVSS        X0, (DX)
 	VBROADCASTSS  X0, Z1
@@ -2020,18 +2020,18 @@ blocks:
 largest:
 	VMOVUPS       (DI), Z1
 	VANDPS        every7fffffff<>+0(SB), Z1, Z1
-	VMAXPS        Z0, Z1, Z0
+	VPMAXUD       Z0, Z1, Z0
 	ADDQ          $0x40, DI
 	DECQ          R8
 	JNZ           largest
 	VEXTRACTF64X4 $0x01, Z0, Y1
-	VMAXPS        Y1, Y0, Y0
+	VPMAXUD       Y1, Y0, Y0
 	VEXTRACTF128  $0x01, Y0, X1
-	VMAXPS        X1, X0, X0
+	VPMAXUD       X1, X0, X0
 	VMOVHLPS      X0, X0, X1
-	VMAXPS        X1, X0, X0
+	VPMAXUD       X1, X0, X0
 	VMOVSHDUP     X0, X1
-	VMAXPS        X1, X0, X0
+	VPMAXUD       X1, X0, X0
 	VDIVSS        every42fe0000<>+0(SB), X0, X0
 	VMOVSS        X0, (DX)
 	VBROADCASTSS  X0, Z1

@@ -533,12 +533,10 @@ done:
 	FMOVS F0, ret+24(FP)
 	RET
 
-// MAGNITUDE raises the lanes of V16 to the magnitudes of those of v (n is its number), as unsigned integers, which have the
-// order of the floats; a NaN counts as 0. V17 masks the sign; V18 is used.
-#define MAGNITUDE(v, n) \
-	FCMEQ4S(18, n, n) \
-	VAND  V17.B16, V18.B16, V18.B16 \
-	VAND  v.B16, V18.B16, V18.B16 \
+// MAGNITUDE raises the lanes of V16 to the magnitudes of those of v, as unsigned integers, which have the order of the floats; NaNs are
+// the largest. V17 masks the sign; V18 is used.
+#define MAGNITUDE(v) \
+	VAND  v.B16, V17.B16, V18.B16 \
 	VUMAX V18.S4, V16.S4, V16.S4
 
 // FACTOR stores the scale of the block whose magnitudes are in V16, and leaves its reciprocal in V19, 0 where that is
@@ -599,14 +597,14 @@ block:
 	VLD1.P 64(R0), [V0.S4, V1.S4, V2.S4, V3.S4]
 	VLD1.P 64(R0), [V4.S4, V5.S4, V6.S4, V7.S4]
 	VEOR   V16.B16, V16.B16, V16.B16
-	MAGNITUDE(V0, 0)
-	MAGNITUDE(V1, 1)
-	MAGNITUDE(V2, 2)
-	MAGNITUDE(V3, 3)
-	MAGNITUDE(V4, 4)
-	MAGNITUDE(V5, 5)
-	MAGNITUDE(V6, 6)
-	MAGNITUDE(V7, 7)
+	MAGNITUDE(V0)
+	MAGNITUDE(V1)
+	MAGNITUDE(V2)
+	MAGNITUDE(V3)
+	MAGNITUDE(V4)
+	MAGNITUDE(V5)
+	MAGNITUDE(V6)
+	MAGNITUDE(V7)
 	FACTOR
 	QUANTISE
 	MOVD   R7, R4
@@ -635,10 +633,10 @@ block:
 	MOVD $16, R4
 largest:
 	VLD1.P 64(R9), [V0.S4, V1.S4, V2.S4, V3.S4]
-	MAGNITUDE(V0, 0)
-	MAGNITUDE(V1, 1)
-	MAGNITUDE(V2, 2)
-	MAGNITUDE(V3, 3)
+	MAGNITUDE(V0)
+	MAGNITUDE(V1)
+	MAGNITUDE(V2)
+	MAGNITUDE(V3)
 	SUBS   $1, R4
 	BNE    largest
 	FACTOR

@@ -18,8 +18,6 @@
 #define FMAXV4S(d, n) WORD $(0x6E30F800 | (n)<<5 | (d))
 // fcmgt v{d}.4s, v{n}.4s, v{m}.4s
 #define FCMGT4S(d, n, m) WORD $(0x6EA0E400 | (m)<<16 | (n)<<5 | (d))
-// fcmeq v{d}.4s, v{n}.4s, v{m}.4s
-#define FCMEQ4S(d, n, m) WORD $(0x4E20E400 | (m)<<16 | (n)<<5 | (d))
 // fneg v{d}.4s, v{n}.4s
 #define FNEG4S(d, n) WORD $(0x6EA0F800 | (n)<<5 | (d))
 // fcvtns v{d}.4s, v{n}.4s

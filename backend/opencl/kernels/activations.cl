@@ -6,15 +6,15 @@
 
 // round_eight rounds the work-item's eight elements with a step for each `items` neighbouring work-items, a power of two. All
 // work-items of the group must come here together, and there is a barrier when it returns. A block of zeros, or too small for
-// a step, becomes zeros; so do NaNs.
+// a step, becomes zeros. A NaN makes the step NaN.
 INLINED char8 round_eight(float8 x, int items, float *step, __local float *part) {
   const int id = get_local_id(0);
-  const float4 m = fmax(fabs(x.lo), fabs(x.hi));
-  part[id] = fmax(fmax(m.x, m.y), fmax(m.z, m.w));
+  const float4 m = LARGER4(fabs(x.lo), fabs(x.hi));
+  part[id] = LARGER(LARGER(m.x, m.y), LARGER(m.z, m.w));
   barrier(CLK_LOCAL_MEM_FENCE);
   float largest = 0;
   for (int i = 0; i < items; i++)
-    largest = fmax(largest, part[(id & ~(items - 1)) + i]);
+    largest = LARGER(largest, part[(id & ~(items - 1)) + i]);
   barrier(CLK_LOCAL_MEM_FENCE);
   *step = largest / 127;
   return convert_char8_sat_rte(x * reciprocal(*step));

@@ -42,6 +42,11 @@ INLINED float group_max(float v, __local float *part) {
   return part[0];
 }
 
+// LARGER returns the larger of two magnitudes, or of vectors of them. As integers they have the order of the numbers, and NaN is larger than
+// infinity: fmax would lose it.
+#define LARGER(a, b) as_float(max(as_int(a), as_int(b)))
+#define LARGER4(a, b) as_float4(max(as_int4(a), as_int4(b)))
+
 // half_at reads a half at any even address.
 static inline float half_at(bytes p) { return vload_half(0, (__global const half *)p); }
 

@@ -22,6 +22,9 @@ static inline float reciprocal(float d) {
   return isfinite(r) ? r : 0.0f;
 }
 
+// not_nan returns d, or infinity for NaN: the scale of a block of which an element is NaN.
+static inline float not_nan(float d) { return isnan(d) ? as_float(0x7f800000) : d; }
+
 static inline float exact_silu(float x) { return x / (1.0f + exact_exp(-x)); }
 
 // exact_gelu is exact.GELU: the form with a hyperbolic tangent.

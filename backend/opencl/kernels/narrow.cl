@@ -16,8 +16,8 @@ __kernel void narrow_q8_0(input src, int src_at, __global uchar *dst, ulong dst_
   dst += dst_at + (size_t)block * 34;
   float largest = 0;
   for (int i = 0; i < 32; i++)
-    largest = fmax(largest, fabs(src[i]));
-  const float d = largest / 127, inverse = reciprocal(d);
+    largest = LARGER(largest, fabs(src[i]));
+  const float d = not_nan(largest / 127), inverse = reciprocal(d);
   vstore_half_rte(d, 0, (__global half *)dst);
   for (int i = 0; i < 32; i++)
     dst[2 + i] = convert_char_sat(round(src[i] * inverse));
@@ -32,9 +32,9 @@ __kernel void narrow_q4_0(input src, int src_at, __global uchar *dst, ulong dst_
   dst += dst_at + (size_t)block * 18;
   float extreme = 0;
   for (int i = 0; i < 32; i++)
-    if (fabs(src[i]) > fabs(extreme))
+    if (as_int(fabs(src[i])) > as_int(fabs(extreme)))
       extreme = src[i];
-  const float d = extreme / -8, inverse = reciprocal(d);
+  const float d = not_nan(extreme / -8), inverse = reciprocal(d);
   vstore_half_rte(d, 0, (__global half *)dst);
   for (int i = 0; i < 16; i++) {
     const int low = min(15, convert_int_sat(fma(src[i], inverse, 8.5f)));

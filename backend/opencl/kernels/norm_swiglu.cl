@@ -28,7 +28,7 @@ KERNEL norm_swiglu(WEIGHT_ARGUMENTS(0), WEIGHT_ARGUMENTS(1), int k, int stride, 
   if (inside) {
     float largest = 0;
     for (int j = 0; j < 32; j++)
-      largest = fmax(largest, fabs(TOTAL(part, 0, i / 32 * 32 + j)));
+      largest = LARGER(largest, fabs(TOTAL(part, 0, i / 32 * 32 + j)));
     const float step = largest / 127;
     q = convert_char_sat_rte(TOTAL(part, 0, i) * reciprocal(step));
     next[at] = q;

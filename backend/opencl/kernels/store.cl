@@ -21,16 +21,16 @@ INLINED void store_element(float v, int i, __global uchar *to, __local float *pa
 #if defined(KV_q8_0) // the largest magnitude becomes 127
   float largest = 0;
   for (int j = 0; j < 32; j++)
-    largest = fmax(largest, fabs(block[j]));
-  const float d = largest / 127;
+    largest = LARGER(largest, fabs(block[j]));
+  const float d = not_nan(largest / 127);
   to += i / 32 * 34;
   to[2 + i % 32] = convert_char_sat(round(v * reciprocal(d)));
 #else // the element of the largest magnitude, sign included, becomes -8
   float extreme = 0;
   for (int j = 0; j < 32; j++)
-    if (fabs(block[j]) > fabs(extreme))
+    if (as_int(fabs(block[j])) > as_int(fabs(extreme)))
       extreme = block[j];
-  const float d = extreme / -8, inverse = reciprocal(d);
+  const float d = not_nan(extreme / -8), inverse = reciprocal(d);
   to += i / 32 * 18;
   if (i % 32 < 16) {
     const int low = min(15, convert_int_sat(fma(v, inverse, 8.5f)));

@@ -257,6 +257,9 @@ func (c *conversion) writeTensor(ctx context.Context, out *format.TensorWriter, 
 		if err != nil {
 			return err
 		}
+		if i := t.dtype.Format().FirstNotFinite(data); i >= 0 {
+			return t.dtype.Format().NotFinite(lo + i*t.dtype.BlockLen()/cols)
+		}
 		if _, err := out.Write(data); err != nil {
 			return err
 		}

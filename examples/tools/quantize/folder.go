@@ -35,6 +35,9 @@ func (s *source) readFolder(dir string) error {
 	if err != nil {
 		return err
 	}
+	if err := checkpoint.CheckLayers(stored.Names(), c.Layers); err != nil {
+		return err
+	}
 	if err := s.addDivisors(c); err != nil {
 		return err
 	}

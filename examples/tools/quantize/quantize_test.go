@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -518,5 +519,33 @@ func TestEmbeddingsStay(t *testing.T) {
 	writeJSON(t, filepath.Join(dir, "modules.json"), modules[:2])
 	if err := run(t.Context(), []string{"-in", dir, "-out", filepath.Join(t.TempDir(), "x.gguf")}, nil, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "unit length") {
 		t.Errorf("vectors that are not scaled: %v", err)
+	}
+}
+
+// TestDamage rounds weights that are not numbers, or too large: the error names the tensor and the row.
+func TestDamage(t *testing.T) {
+	for value, types := range map[uint16][]string{ // upper halves of float32
+		0x7fc0: {"f16", "bf16", "q4_0", "q4_1", "q8_0", "q5_0", "iq4_nl"}, // NaN
+		0x7f80: {"f16", "bf16", "q4_0", "q4_1", "q8_0", "q5_1"},           // infinity
+		0x7f00: {"f16", "q4_0", "q4_1", "q8_0", "q5_0", "q5_1", "iq4_nl"}, // 1.7e38
+	} {
+		dir := writtenModel(t)
+		path := filepath.Join(dir, "model.safetensors")
+		data := readFile(t, path)
+		f, err := safetensors.Parse(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, _ := f.Tensor("model.layers.0.mlp.down_proj.weight")
+		binary.LittleEndian.PutUint16(w.Data[2*(9*32+3):], value)
+		if err := os.WriteFile(path, data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		for _, kind := range types {
+			err := run(t.Context(), []string{"-in", dir, "-out", filepath.Join(dir, "out.gguf"), "-type", kind}, nil, io.Discard, io.Discard)
+			if err == nil || !strings.Contains(err.Error(), "blk.0.ffn_down.weight: row 9 ") {
+				t.Errorf("%#x as %s: %v", value, kind, err)
+			}
+		}
 	}
 }

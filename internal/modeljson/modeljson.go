@@ -1,0 +1,152 @@
+// Package modeljson reads the JSON files of model folders. They are written by Python, whose json differs from encoding/json in three ways
+// that matter:
+//
+//   - keys match exactly: "Num_Hidden_Layers" is another key than "num_hidden_layers", and is not read;
+//   - NaN, Infinity and -Infinity are numbers. Here they are texts, so that a key that nothing reads may have them, and one that wants a
+//     number refuses them;
+//   - 4.0 is as good as 4 if a whole number is wanted.
+package modeljson
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strings"
+)
+
+// Unmarshal is json.Unmarshal for such a file. Types with an UnmarshalJSON of their own get their part with the numbers changed, and match
+// keys as they do.
+func Unmarshal(data []byte, to any) error {
+	data = numbers(data)
+	if v := reflect.ValueOf(to); v.Kind() == reflect.Pointer {
+		exact, err := exactly(data, v.Type().Elem())
+		if err != nil {
+			return err
+		}
+		data = exact
+	}
+	return json.Unmarshal(data, to)
+}
+
+// notNumbers are Python's words for what JSON has no numbers for.
+var notNumbers = []string{"NaN", "Infinity", "-Infinity"}
+
+// numbers returns data with Python's words in quotes and whole numbers without a fraction. What is no JSON stays no JSON.
+func numbers(data []byte) []byte {
+	out := make([]byte, 0, len(data)+16)
+next:
+	for len(data) > 0 {
+		if data[0] == '"' {
+			n := lenString(data)
+			out, data = append(out, data[:n]...), data[n:]
+			continue
+		}
+		for _, word := range notNumbers {
+			if bytes.HasPrefix(data, []byte(word)) {
+				out = append(append(append(out, '"'), word...), '"')
+				data = data[len(word):]
+				continue next
+			}
+		}
+		n := 0
+		for n < len(data) && strings.IndexByte("+-.0123456789eE", data[n]) >= 0 {
+			n++
+		}
+		if n == 0 {
+			out, data = append(out, data[0]), data[1:]
+			continue
+		}
+		whole, fraction, _ := strings.Cut(string(data[:n]), ".")
+		if fraction != "" && strings.Trim(fraction, "0") == "" && !strings.ContainsAny(whole, "eE") {
+			out = append(out, whole...)
+		} else {
+			out = append(out, data[:n]...)
+		}
+		data = data[n:]
+	}
+	return out
+}
+
+// lenString returns the length of the string that data begins with, quotes included.
+func lenString(data []byte) int {
+	for i := 1; i < len(data); i++ {
+		switch data[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(data)
+}
+
+var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
+
+// exactly returns data without the members of objects that are to become structs of type t, or parts of it, and whose keys are not exactly
+// those of fields.
+func exactly(data []byte, t reflect.Type) ([]byte, error) {
+	for t.Kind() == reflect.Pointer {
+		if t.Implements(unmarshaler) {
+			return data, nil
+		}
+		t = t.Elem()
+	}
+	if reflect.PointerTo(t).Implements(unmarshaler) {
+		return data, nil
+	}
+	switch t.Kind() {
+	case reflect.Struct:
+		return exactObject(data, t)
+	case reflect.Slice:
+		if !hasStruct(t) {
+			return data, nil
+		}
+		var list []json.RawMessage
+		if json.Unmarshal(data, &list) != nil || list == nil {
+			return data, nil // the caller's Unmarshal has the error
+		}
+		for i := range list {
+			var err error
+			if list[i], err = exactly(list[i], t.Elem()); err != nil {
+				return nil, err
+			}
+		}
+		return json.Marshal(list)
+	}
+	return data, nil
+}
+
+// hasStruct reports whether a type's elements are structs, behind pointers and slices.
+func hasStruct(t reflect.Type) bool {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	return t.Kind() == reflect.Struct
+}
+
+// exactObject is exactly for a struct.
+func exactObject(data []byte, t reflect.Type) ([]byte, error) {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(data, &members) != nil || members == nil {
+		return data, nil // the caller's Unmarshal has the error
+	}
+	kept := map[string]json.RawMessage{}
+	for _, field := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if field.Anonymous && name == "" || !field.IsExported() {
+			continue
+		}
+		if name == "" {
+			name = field.Name
+		}
+		value, there := members[name]
+		if !there {
+			continue
+		}
+		var err error
+		if kept[name], err = exactly(value, field.Type); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(kept)
+}
