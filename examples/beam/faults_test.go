@@ -204,7 +204,7 @@ func TestFaultsOfTheProgramChangeNoFile(t *testing.T) {
 		t.Error("no kill came while some files were there and some were not")
 	}
 	same(t, folder, want)
-	if left, err := filepath.Glob(filepath.Join(folder, "out", "*.part-*")); err != nil || len(left) > 0 {
+	if left, err := filepath.Glob(filepath.Join(folder, "out", "*.tmp")); err != nil || len(left) > 0 {
 		t.Errorf("unfinished files are left: %v, error %v", left, err)
 	}
 }

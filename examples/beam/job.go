@@ -109,7 +109,7 @@ func (j *job) run(ctx context.Context, stderr io.Writer) error {
 	if err := p.settle(ctx, fs, j.out); err != nil {
 		return err
 	}
-	if err := infer.RemoveParts(ctx, fs, j.out); err != nil {
+	if err := infer.RemoveUnfinished(ctx, fs, j.out); err != nil {
 		return err
 	}
 	if self, err := os.Executable(); err == nil && *jobopts.WorkerBinary == "" && runtime.GOOS == "linux" {

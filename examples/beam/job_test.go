@@ -129,7 +129,11 @@ func TestGoesOn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(out, "sums-000001.jsonl.part-ABC"), []byte("{"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(out, "sums-000001.jsonl.0123abcd.tmp"), []byte("{"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cut := filepath.Join(out, "sums-000002.jsonl")
+	if err := os.Truncate(cut, int64(len(whole["sums-000002.jsonl"])/2)); err != nil {
 		t.Fatal(err)
 	}
 	old := time.Now().Add(-time.Hour).Truncate(time.Second)
@@ -138,7 +142,7 @@ func TestGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	said, err := start(t, t.Context(), o)
-	if err != nil || !strings.Contains(said, "14 results and 0 failures") || !strings.Contains(said, "2 files of results were there already") {
+	if err != nil || !strings.Contains(said, "22 results and 0 failures") || !strings.Contains(said, "1 files of results were there already") {
 		t.Errorf("%s: %v", said, err)
 	}
 	if again := contents(t, out); !maps.Equal(again, whole) {
@@ -163,11 +167,15 @@ func TestGoesOn(t *testing.T) {
 			t.Errorf("%s changed: %v", what, err)
 		}
 	}
-	if err := os.WriteFile(in, []byte("{}\n"), 0o644); err != nil {
+	text, err := os.ReadFile(in)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := start(t, t.Context(), o); err == nil || !strings.Contains(err.Error(), "had") {
-		t.Errorf("an input changed: %v", err)
+	if err := os.WriteFile(in, bytes.Replace(text, []byte("What is 0"), []byte("What is 1"), 1), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := start(t, t.Context(), o); err == nil || !strings.Contains(err.Error(), "sums.jsonl was changed") {
+		t.Errorf("an input changed, and not its size: %v", err)
 	}
 }
 

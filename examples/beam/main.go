@@ -46,7 +46,7 @@ func (o *flags) define() {
 	f.StringVar(&o.out, "out", "", "`folder` of the results; files of results that are there are not computed again")
 	f.StringVar(&o.task, "task", string(infer.Answers), "what is made of a line: answer, embed or score")
 	f.StringVar(&o.defaults, "defaults", answerDefaults, "`JSON` object with the fields of lines that do not say otherwise, or @ and a file that has it")
-	f.IntVar(&o.lines, "lines", 128, "`number` of lines that make a file of results")
+	f.IntVar(&o.lines, "lines", 128, "`number` of lines that make a file of results, fewer if they have more than 8 MB together")
 	f.StringVar(&o.model.Path, "model", "pebble",
 		"`path` of a .gguf file or a Hugging Face folder; a name or URL to fetch, as hf:owner/name:Q4_K_M; or pebble or flint, which are embedded")
 	f.StringVar(&o.model.SHA256, "model-sha256", "", "`sum` that a file that is fetched must have; none: any")

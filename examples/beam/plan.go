@@ -3,21 +3,27 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
+	"maps"
 	"path"
+	"slices"
 
 	"github.com/antigravity-go/antigravity/examples/beam/infer"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
+	"golang.org/x/sync/errgroup"
 )
 
 // plan is what results depend on. It is written beside them, so that a later command does not add to them what does not belong there.
 type plan struct {
-	Task     infer.Task       `json:"task"`
-	Lines    int              `json:"lines"`
-	Model    map[string]any   `json:"model"` // of infer.Model what can change a result
-	Defaults json.RawMessage  `json:"defaults"`
-	Inputs   map[string]int64 `json:"inputs"` // bytes of each file by its name
+	Task     infer.Task        `json:"task"`
+	Lines    int               `json:"lines"`
+	Model    map[string]any    `json:"model"` // of infer.Model what can change a result
+	Defaults json.RawMessage   `json:"defaults"`
+	Inputs   map[string]string `json:"inputs"` // the SHA-256 of each file by its name
 }
 
 // planName is the plan's file in the folder of results.
@@ -27,22 +33,55 @@ const planName = "plan.json"
 func planOf(ctx context.Context, j *job) (*plan, error) {
 	m := j.model
 	p := &plan{
-		Task: j.task, Lines: j.lines, Defaults: j.defaults, Inputs: map[string]int64{},
+		Task: j.task, Lines: j.lines, Defaults: j.defaults, Inputs: map[string]string{},
 		Model: map[string]any{"path": m.Path, "sha256": m.SHA256, "weights": m.Weights, "kv": m.KV, "capacity": m.Capacity},
 	}
-	for _, file := range j.inputs {
-		fs, err := filesystem.New(ctx, file)
-		if err != nil {
-			return nil, err
-		}
-		size, err := fs.Size(ctx, file)
-		fs.Close()
-		if err != nil {
-			return nil, fmt.Errorf("look at %s: %w", file, err)
-		}
-		p.Inputs[path.Base(file)] = size
+	sums := make([]string, len(j.inputs))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(hashedAtOnce)
+	for i, file := range j.inputs {
+		group.Go(func() (err error) {
+			if sums[i], err = sumOf(ctx, file); err != nil {
+				return fmt.Errorf("read %s: %w", file, err)
+			}
+			return nil
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	for i, file := range j.inputs {
+		p.Inputs[path.Base(file)] = sums[i]
 	}
 	return p, nil
+}
+
+// hashedAtOnce is how many inputs are hashed at the same time.
+const hashedAtOnce = 4
+
+// sumOf returns the SHA-256 of a file.
+func sumOf(ctx context.Context, file string) (string, error) {
+	files, err := filesystem.New(ctx, file)
+	if err != nil {
+		return "", err
+	}
+	defer files.Close()
+	r, err := files.OpenRead(ctx, file)
+	if err != nil {
+		return "", err
+	}
+	defer r.Close()
+	h := sha256.New()
+	for {
+		if _, err := io.CopyN(h, r, 16<<20); err == io.EOF {
+			return hex.EncodeToString(h.Sum(nil)), nil
+		} else if err != nil {
+			return "", err
+		}
+		if ctx.Err() != nil {
+			return "", context.Cause(ctx)
+		}
+	}
 }
 
 // settle compares the plan with the folder's, if it has one, and writes it there: files of prompts may have come, nothing else may differ.
@@ -59,30 +98,27 @@ func (p *plan) settle(ctx context.Context, fs filesystem.Interface, out string) 
 		}
 		var before plan
 		if err := json.Unmarshal(data, &before); err != nil {
-			return fmt.Errorf("read %s: %w", file, err)
+			return fmt.Errorf("%s is no plan of this version of the program, so that it cannot be told which results are there: give another -out, or remove the folder", file)
 		}
 		if difference := p.differs(&before); difference != "" {
 			return fmt.Errorf("%s has results of another command: %s; give another -out, or remove the folder", out, difference)
 		}
-		for name, size := range before.Inputs {
-			p.Inputs[name] = size
+		for name, sum := range before.Inputs {
+			p.Inputs[name] = sum
 		}
 	}
 	data, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
 		return err
 	}
-	if err := filesystem.Write(ctx, fs, file, append(data, '\n')); err != nil {
-		return fmt.Errorf("write %s: %w", file, err)
-	}
-	return nil
+	return infer.WriteFile(ctx, file, append(data, '\n'))
 }
 
 // differs tells in what the results of two plans would differ, "" for nothing.
 func (p *plan) differs(before *plan) string {
-	for name, size := range p.Inputs {
-		if old, ok := before.Inputs[name]; ok && old != size {
-			return fmt.Sprintf("%s had %d bytes, and has %d", name, old, size)
+	for _, name := range slices.Sorted(maps.Keys(p.Inputs)) {
+		if old, ok := before.Inputs[name]; ok && old != p.Inputs[name] {
+			return name + " was changed since"
 		}
 	}
 	for _, part := range []struct {

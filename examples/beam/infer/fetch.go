@@ -4,8 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"os"
 	"path"
@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/antigravity-go/antigravity/internal/atomicfile"
 	"github.com/antigravity-go/antigravity/llama/hub"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
 	"github.com/gofrs/flock"
@@ -74,25 +75,38 @@ func fetchTo(ctx context.Context, file, address, sum string) error {
 		return err
 	}
 	defer from.Close()
-	part := file + ".part"
-	defer os.Remove(part)
-	to, err := os.Create(part)
+	if err := removeUnfinished(file); err != nil {
+		return err
+	}
+	return atomicfile.Write(file, func(to io.Writer) error {
+		h := sha256.New()
+		n, err := io.Copy(io.MultiWriter(to, h), io.LimitReader(reader{ctx, from}, size+1))
+		switch {
+		case err != nil:
+			return err
+		case n != size:
+			return fmt.Errorf("%d bytes came, and it must be %d", n, size)
+		case sum == "":
+			return nil
+		}
+		return compareSum(h, file, sum)
+	})
+}
+
+// removeUnfinished removes what processes left that were killed while they wrote a file. The caller holds the file's lock.
+func removeUnfinished(file string) error {
+	entries, err := os.ReadDir(filepath.Dir(file))
 	if err != nil {
 		return err
 	}
-	n, err := io.Copy(to, io.LimitReader(reader{ctx, from}, size+1))
-	if err = errors.Join(err, to.Sync(), to.Close()); err != nil {
-		return err
-	}
-	if n != size {
-		return fmt.Errorf("%d bytes came, and it must be %d", n, size)
-	}
-	if sum != "" {
-		if err := checkSum(ctx, part, sum); err != nil {
-			return err
+	for _, entry := range entries {
+		if name, ok := atomicfile.Unfinished(entry.Name()); ok && name == filepath.Base(file) {
+			if err := os.Remove(filepath.Join(filepath.Dir(file), entry.Name())); err != nil {
+				return err
+			}
 		}
 	}
-	return os.Rename(part, file)
+	return nil
 }
 
 // checkSum tells whether a file has the sum.
@@ -106,6 +120,11 @@ func checkSum(ctx context.Context, file, want string) error {
 	if _, err := io.Copy(h, reader{ctx, f}); err != nil {
 		return err
 	}
+	return compareSum(h, file, want)
+}
+
+// compareSum returns an error if a file whose bytes went through h has another sum.
+func compareSum(h hash.Hash, file, want string) error {
 	if got := hex.EncodeToString(h.Sum(nil)); !strings.EqualFold(got, want) {
 		return fmt.Errorf("the SHA-256 of %s is %s, and it must be %s", file, got, want)
 	}

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -101,7 +102,25 @@ func TestFetch(t *testing.T) {
 	if err != nil || string(got) != data || filepath.Base(file) != "tiny.gguf" {
 		t.Errorf("%s has %d bytes: %v", file, len(got), err)
 	}
-	if left, _ := filepath.Glob(filepath.Dir(file) + "/*.part"); len(left) > 0 {
+	if left, _ := filepath.Glob(filepath.Dir(file) + "/*"); len(left) != 2 { // the file and its lock
+		t.Errorf("left: %v", left)
+	}
+	// What a killed process left is removed, and neither a link nor another's file is touched.
+	precious := filepath.Join(t.TempDir(), "precious")
+	if err := os.WriteFile(precious, []byte("precious"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	link, old, other := file+".part", file+".01234567.tmp", filepath.Join(filepath.Dir(file), "mine.01234567.tmp")
+	if err := errors.Join(os.Symlink(precious, link), os.WriteFile(old, nil, 0o644), os.WriteFile(other, nil, 0o644), os.Remove(file)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fetch(t.Context(), address, want); err != nil {
+		t.Error(err)
+	}
+	if got, err := os.ReadFile(precious); string(got) != "precious" {
+		t.Errorf("what a link leads to has %d bytes, %v", len(got), err)
+	}
+	if left, _ := filepath.Glob(filepath.Dir(file) + "/*"); len(left) != 4 || slices.Contains(left, old) {
 		t.Errorf("left: %v", left)
 	}
 	// Damage is noticed where there is a sum, and mended.

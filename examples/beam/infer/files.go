@@ -3,14 +3,9 @@ package infer
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"strings"
 
-	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -54,9 +49,6 @@ func FailuresOf(output string) string { return output + failuresSuffix }
 
 const failuresSuffix = ".failures"
 
-// partInfix is in the names of unfinished files, after the name that they are to have.
-const partInfix = ".part-"
-
 func (Lines) element()         {}
 func (File) element()          {}
 func (l Lines) name() string   { return l.Output }
@@ -95,12 +87,7 @@ func (l Lines) compute(ctx context.Context, model *loaded) (File, measured, erro
 		}
 	}
 	m.results, m.failures = file.Results, file.Failures
-	if file.Failures > 0 {
-		if err := writeFile(ctx, FailuresOf(l.Output), failures.Bytes()); err != nil {
-			return File{}, m, &bundleError{err}
-		}
-	}
-	if err := writeFile(ctx, l.Output, results.Bytes()); err != nil {
+	if err := writeOutput(ctx, nil, l.Output, results.Bytes(), failures.Bytes()); err != nil {
 		return File{}, m, &bundleError{err}
 	}
 	return file, m, nil
@@ -141,19 +128,6 @@ func computeLine[E work[R], R any](ctx context.Context, l *loaded, lines Lines, 
 	return r
 }
 
-// decodeStrictly reads a JSON object over what v holds. A member that v has no field for is an error, since it would be passed over silently.
-func decodeStrictly(text string, v any) error {
-	d := json.NewDecoder(bytes.NewReader([]byte(text)))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		return fmt.Errorf("read a line: %w", err)
-	}
-	if _, err := d.Token(); err != io.EOF {
-		return errors.New("read a line: there is something after the object: a line must be one JSON object")
-	}
-	return nil
-}
-
 // raw returns a line as JSON: as it is or, where it is no JSON, as a string.
 func raw(line string) json.RawMessage {
 	if json.Valid([]byte(line)) {
@@ -170,48 +144,4 @@ func encodeLine(v any) ([]byte, error) {
 	e.SetEscapeHTML(false)
 	err := e.Encode(v)
 	return b.Bytes(), err
-}
-
-// writeFile writes a file that is there as a whole or not at all: under another name first, since an attempt may be killed, and two
-// attempts may write at the same time.
-func writeFile(ctx context.Context, name string, data []byte) error {
-	fs, err := filesystem.New(ctx, name)
-	if err != nil {
-		return err
-	}
-	defer fs.Close()
-	part := name + partInfix + rand.Text()[:8]
-	if err := filesystem.Write(ctx, fs, part, data); err != nil {
-		return fmt.Errorf("write %s: %w", part, err)
-	}
-	if err := filesystem.Rename(ctx, fs, part, name); err != nil {
-		return fmt.Errorf("rename %s to %s: %w", part, name, err)
-	}
-	return nil
-}
-
-// InFolder is the path or address of a name, or a pattern, in a folder, which is a path or an address.
-func InFolder(folder, name string) string { return strings.TrimSuffix(folder, "/") + "/" + name }
-
-// Written returns the files of results in a folder, those of failures aside.
-func Written(ctx context.Context, fs filesystem.Interface, folder string) ([]string, error) {
-	return fs.List(ctx, InFolder(folder, "*.jsonl"))
-}
-
-// RemoveParts removes the unfinished files that workers left in a folder when they were killed.
-func RemoveParts(ctx context.Context, fs filesystem.Interface, folder string) error {
-	parts, err := fs.List(ctx, InFolder(folder, "*"+partInfix+"*"))
-	if err != nil {
-		return fmt.Errorf("list unfinished files in %s: %w", folder, err)
-	}
-	remover, ok := fs.(filesystem.Remover)
-	if !ok {
-		return nil
-	}
-	for _, part := range parts {
-		if err := remover.Remove(ctx, part); err != nil {
-			return fmt.Errorf("remove the unfinished file %s: %w", part, err)
-		}
-	}
-	return nil
 }

@@ -41,7 +41,7 @@ func TestWriteFiles(t *testing.T) {
 	if len(failures) != 4 {
 		t.Fatalf("%+v", failures)
 	}
-	for i, says := range []string{"max_tokns", "unexpected EOF", "one JSON object", "cannot unmarshal"} {
+	for i, says := range []string{`no field is called "max_tokns"`, "ends within the object", "one JSON object", "the line must be an object, and is a list"} {
 		want := raw(lines.Lines[[]int{1, 3, 4, 5}[i]])
 		if f := failures[i]; !strings.Contains(f.Error, says) || string(f.Element) != string(want) && !json.Valid(want) {
 			t.Errorf("%d: %+v, and must say %q", i, f, says)
@@ -89,9 +89,11 @@ func TestWriteFilesWhereNothingCanBeWritten(t *testing.T) {
 	}
 }
 
-func TestPartsAreRemoved(t *testing.T) {
+// What a killed worker leaves is removed, and nothing else.
+func TestUnfinishedFilesAreRemoved(t *testing.T) {
 	out := t.TempDir()
-	for _, name := range []string{"a-000000.jsonl", "a-000001.jsonl" + partInfix + "XYZ", "a-000001.jsonl.failures" + partInfix + "UVW"} {
+	kept := []string{"a-000000.jsonl", "a-000001.jsonl.part-XYZ", "mine.part-1", "mine.tmp", "mine.jsonl.01234567.tmp", "a-000001.jsonl.mine.tmp"}
+	for _, name := range append([]string{"a-000001.jsonl.01234567.tmp", "a-000001.jsonl.failures.89abcdef.tmp"}, kept...) {
 		if err := os.WriteFile(filepath.Join(out, name), nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -100,14 +102,15 @@ func TestPartsAreRemoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := RemoveParts(t.Context(), fs, out); err != nil {
+	if err := RemoveUnfinished(t.Context(), fs, out); err != nil {
 		t.Fatal(err)
 	}
 	files, err := Written(t.Context(), fs, out+"/")
 	if err != nil || len(files) != 1 || filepath.Base(files[0]) != "a-000000.jsonl" {
 		t.Errorf("%v, %v", files, err)
 	}
-	if all, err := os.ReadDir(out); err != nil || len(all) != 1 {
-		t.Errorf("%v, %v", all, err)
+	all, err := os.ReadDir(out)
+	if err != nil || len(all) != len(kept) {
+		t.Errorf("%v, %v; want %v", all, err, kept)
 	}
 }

@@ -9,8 +9,13 @@ import (
 	"strings"
 )
 
-// maxLine bounds a line, in bytes: no context is that long.
-const maxLine = 64 << 20
+// maxLine bounds a record, in bytes: no context is that long.
+const maxLine = 1 << 20
+
+// tooLong returns the error for a record that is longer.
+func tooLong() error {
+	return fmt.Errorf("the next record is too long: it must have no more than %d bytes", maxLine)
+}
 
 // jsonLines returns the lines that are not blank.
 func jsonLines(r io.Reader, name string) iter.Seq2[string, error] {
@@ -32,7 +37,7 @@ func jsonLines(r io.Reader, name string) iter.Seq2[string, error] {
 			}
 		}
 		if err := s.Err(); err == bufio.ErrTooLong {
-			yield("", fmt.Errorf("%w: it must have no more than %d bytes", err, maxLine))
+			yield("", tooLong())
 		} else if err != nil {
 			yield("", err)
 		}

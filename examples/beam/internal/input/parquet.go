@@ -9,8 +9,9 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// rowsAtOnce is how many rows are read in one go.
-const rowsAtOnce = 64
+// rowsAtOnce is how many rows are read in one go. Each may turn out to be too long, and then is in memory already; computing a row takes so
+// much longer than reading one that more at once save nothing.
+const rowsAtOnce = 1
 
 // parquetRows returns the rows as JSON objects whose members are the columns. Columns without a value are left out.
 func parquetRows(r io.Reader, _ string) iter.Seq2[string, error] {
@@ -48,7 +49,13 @@ func parquetGroup(group parquet.RowGroup, yield func(string, error) bool) bool {
 	for {
 		n, err := guarded(func() (int, error) { return rows.ReadRows(batch) })
 		for _, row := range batch[:n] {
-			text, err := guarded(func() (string, error) { return rowJSON(schema, row) })
+			text, err := "", rowFits(row)
+			if err == nil {
+				text, err = guarded(func() (string, error) { return rowJSON(schema, row) })
+			}
+			if len(text) > maxLine {
+				text, err = "", tooLong()
+			}
 			if !yield(text, err) || err != nil {
 				return false
 			}
@@ -61,6 +68,20 @@ func parquetGroup(group parquet.RowGroup, yield func(string, error) bool) bool {
 			return false
 		}
 	}
+}
+
+// rowFits returns an error for a row whose values are longer than a record may be.
+func rowFits(row parquet.Row) error {
+	bytes := 0
+	for _, v := range row {
+		if k := v.Kind(); k == parquet.ByteArray || k == parquet.FixedLenByteArray {
+			bytes += len(v.ByteArray())
+		}
+		if bytes > maxLine {
+			return tooLong()
+		}
+	}
+	return nil
 }
 
 // guarded calls a function of the library, which panics where some files are damaged.

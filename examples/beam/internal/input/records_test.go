@@ -7,10 +7,12 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/examples/beam/infer"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/local"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/memfs"
 	"github.com/parquet-go/parquet-go"
@@ -60,7 +62,7 @@ func TestJSONLines(t *testing.T) {
 	if _, err := collect(write(t, "cut.jsonl.gz", zipped(t, strings.Repeat(text, 100))[:40])); err == nil {
 		t.Error("a file that was cut is no error")
 	}
-	if _, err := collect(write(t, "long.jsonl", make([]byte, maxLine+2))); err == nil || !strings.Contains(err.Error(), "no more than") {
+	if _, err := collect(write(t, "long.jsonl", bytes.Repeat([]byte("x"), maxLine+2))); err == nil || !strings.Contains(err.Error(), "no more than") {
 		t.Errorf("a line that is too long: %v", err)
 	}
 	if _, err := collect(filepath.Join(t.TempDir(), "none.jsonl")); !os.IsNotExist(err) {
@@ -169,5 +171,58 @@ func TestNames(t *testing.T) {
 	}
 	if err := Distinct([]string{"a/x.jsonl", "b/x.parquet"}); err == nil || !strings.Contains(err.Error(), "b/x.parquet") {
 		t.Errorf("%v", err)
+	}
+}
+
+// Of a file that unpacks to gigabytes only a little is in memory at once: a record is at most maxLine, a group at most maxGroup.
+func TestRecordsAreBounded(t *testing.T) {
+	var long bytes.Buffer
+	huge := strings.Repeat("x", 16<<20)
+	type row struct {
+		Prompt string `parquet:"prompt,zstd"`
+	}
+	if err := parquet.Write(&long, []row{{huge[:maxLine+1]}, {huge[:4*maxLine]}, {huge[:4*maxLine]}}); err != nil {
+		t.Fatal(err)
+	}
+	for name, file := range map[string]string{
+		"gzip":    write(t, "x.jsonl.gz", zipped(t, strings.Repeat(`{"prompt":"`+huge+"\"}\n", 3))),
+		"parquet": write(t, "x.parquet", long.Bytes()),
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		got, err := collect(file)
+		runtime.ReadMemStats(&after)
+		if err == nil || !strings.Contains(err.Error(), "too long") || len(got) != 0 {
+			t.Errorf("%s: %d records, %v", name, len(got), err)
+		}
+		if took := after.TotalAlloc - before.TotalAlloc; took > 80<<20 {
+			t.Errorf("%s: reading it took %d bytes of memory", name, took)
+		}
+	}
+}
+
+// Groups end at maxGroup bytes, or at as many lines as there are to be in one.
+func TestGroups(t *testing.T) {
+	var text strings.Builder
+	for range 40 {
+		text.WriteString(`{"prompt":"` + strings.Repeat("x", 1<<19) + "\"}\n")
+	}
+	text.WriteString(strings.Repeat("{}\n", 30))
+	file := write(t, "x.jsonl.gz", zipped(t, text.String()))
+	next, total := 1, 0
+	f := splitFn{Options{Out: t.TempDir(), Lines: 25}}
+	err := f.ProcessElement(t.Context(), file, func(l infer.Lines) {
+		size := 0
+		for _, line := range l.Lines {
+			size += len(line)
+		}
+		if l.First != next || size > maxGroup || len(l.Lines) > 25 || size < maxGroup-maxLine && len(l.Lines) < 25 && next+len(l.Lines) <= 70 {
+			t.Errorf("%d lines from %d on, with %d bytes; the next line was %d", len(l.Lines), l.First, size, next)
+		}
+		next += len(l.Lines)
+		total++
+	})
+	if err != nil || next != 71 || total < 4 {
+		t.Errorf("%d groups up to line %d, %v", total, next, err)
 	}
 }

@@ -21,7 +21,11 @@ type Options struct {
 	Defaults string // infer.Lines.Defaults: a JSON object, or ""
 }
 
-// Split reads files, PCollection<string>, and returns PCollection<infer.Lines>: of each the records that have no file of results yet.
+// maxGroup bounds the records that make a file of results, in bytes: a group is in memory as a whole, in several copies.
+const maxGroup = 8 << 20
+
+// Split reads files, PCollection<string>, and returns PCollection<infer.Lines>: of each the records that have no complete file of results
+// yet.
 func Split(s beam.Scope, o Options, files beam.PCollection) beam.PCollection {
 	return beam.ParDo(s.Scope("input.Split"), &splitFn{o}, files)
 }
@@ -44,19 +48,33 @@ func (f *splitFn) ProcessElement(ctx context.Context, file string, emit func(inf
 		return err
 	}
 	lines := infer.Lines{Task: f.Options.Task, Source: path.Base(file), Defaults: []byte(f.Options.Defaults)}
-	number, shard := 0, 0
-	flush := func() {
-		if lines.Output = Output(f.Options.Out, file, shard); there[path.Base(lines.Output)] {
+	number, shard, size := 0, 0, 0
+	flush := func() error {
+		lines.Output = Output(f.Options.Out, file, shard)
+		done := there[path.Base(lines.Output)]
+		if done {
+			if done, err = infer.Complete(ctx, lines.Output, len(lines.Lines)); err != nil {
+				return err
+			}
+		}
+		if done {
 			skipped.Inc(ctx, 1)
 		} else {
 			emit(lines)
 		}
-		lines.Lines = nil
+		lines.Lines, size = nil, 0
 		shard++
+		return nil
 	}
 	for record, err := range records(ctx, file) {
 		if err != nil {
 			return fmt.Errorf("read %s after record %d: %w", file, number, err)
+		}
+		if size += len(record); lines.Lines != nil && size > maxGroup {
+			if err := flush(); err != nil {
+				return err
+			}
+			size = len(record)
 		}
 		number++
 		if lines.Lines == nil {
@@ -64,11 +82,13 @@ func (f *splitFn) ProcessElement(ctx context.Context, file string, emit func(inf
 		}
 		lines.Lines = append(lines.Lines, record)
 		if len(lines.Lines) == f.Options.Lines {
-			flush()
+			if err := flush(); err != nil {
+				return err
+			}
 		}
 	}
 	if lines.Lines != nil {
-		flush()
+		return flush()
 	}
 	return nil
 }
