@@ -33,7 +33,6 @@ func isAdapterScale(v float32) bool { return v >= -MaxAdapterScale && v <= MaxAd
 
 const wantAdapterScale = "a number from -100 to 100, or AdapterOff"
 
-
 // Adapter is a LoRA adapter (arXiv 2106.09685): for some of a model's matrices W two small ones, whose product changes what a linear
 // layer computes to x·Wᵀ + scale·(x·Aᵀ)·Bᵀ. The model's weights stay as they are: of the sessions of one model each has the adapter that
 // its options name, or none, and all are computed together. A session's results are what they would be if it were alone.

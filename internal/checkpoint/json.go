@@ -44,16 +44,16 @@ type familyJSON struct {
 	LayerTypes          []string  `json:"layer_types,omitempty"`
 	LocalTheta          *float64  `json:"rope_local_base_freq,omitempty"`
 	LogitsScaling       *float64  `json:"logits_scaling,omitempty"`
-	MaxWindowLayers     *int      `json:"max_window_layers,omitempty"`
-	NoRoPEInterval      *int      `json:"no_rope_layer_interval,omitempty"`
+	MaxWindowLayers     *int      `json:"max_window_layers,omitempty" whole:"4.0"`
+	NoRoPEInterval      *int      `json:"no_rope_layer_interval,omitempty" whole:"4.0"`
 	NoRoPELayers        []float64 `json:"no_rope_layers,omitempty"` // 0: the layer has no RoPE
-	OriginalContext     *int      `json:"original_max_position_embeddings,omitempty"`
+	OriginalContext     *int      `json:"original_max_position_embeddings,omitempty" whole:"4.0"`
 	QueryScalar         *float64  `json:"query_pre_attn_scalar,omitempty"`
 	ResidualMultiplier  *float64  `json:"residual_multiplier,omitempty"`
 	UseWindow           *bool     `json:"use_sliding_window,omitempty"`
-	Window              *int      `json:"sliding_window,omitempty"`
-	WindowPattern       *int      `json:"sliding_window_pattern,omitempty"`
-	WindowPattern5      *int      `json:"_sliding_window_pattern,omitempty"` // as transformers 5 writes it
+	Window              *int      `json:"sliding_window,omitempty" whole:"4.0"`
+	WindowPattern       *int      `json:"sliding_window_pattern,omitempty" whole:"4.0"`
+	WindowPattern5      *int      `json:"_sliding_window_pattern,omitempty" whole:"4.0"` // as transformers 5 writes it
 }
 
 // ropeJSON is how config.json tells of RoPE.

@@ -1,10 +1,11 @@
-// Package modeljson reads the JSON files of model folders. They are written by Python, whose json differs from encoding/json in three ways
-// that matter:
+// Package modeljson reads the JSON files of model folders. They are written by Python, whose json differs from encoding/json in
+// ways that matter:
 //
 //   - keys match exactly: "Num_Hidden_Layers" is another key than "num_hidden_layers", and is not read;
 //   - NaN, Infinity and -Infinity are numbers. Here they are texts, so that a key that nothing reads may have them, and one that wants a
 //     number refuses them;
-//   - 4.0 is as good as 4 if a whole number is wanted.
+//   - in fields with the tag `whole:"4.0"` the number 4.0 is as good as 4. Keys that only some families of models read have it: what those
+//     say must not refuse a model that does not read them.
 package modeljson
 
 import (
@@ -31,7 +32,7 @@ func Unmarshal(data []byte, to any) error {
 // notNumbers are Python's words for what JSON has no numbers for.
 var notNumbers = []string{"NaN", "Infinity", "-Infinity"}
 
-// numbers returns data with Python's words in quotes and whole numbers without a fraction. What is no JSON stays no JSON.
+// numbers returns data with Python's words in quotes. What is no JSON stays no JSON.
 func numbers(data []byte) []byte {
 	out := make([]byte, 0, len(data)+16)
 next:
@@ -48,21 +49,7 @@ next:
 				continue next
 			}
 		}
-		n := 0
-		for n < len(data) && strings.IndexByte("+-.0123456789eE", data[n]) >= 0 {
-			n++
-		}
-		if n == 0 {
-			out, data = append(out, data[0]), data[1:]
-			continue
-		}
-		whole, fraction, _ := strings.Cut(string(data[:n]), ".")
-		if fraction != "" && strings.Trim(fraction, "0") == "" && !strings.ContainsAny(whole, "eE") {
-			out = append(out, whole...)
-		} else {
-			out = append(out, data[:n]...)
-		}
-		data = data[n:]
+		out, data = append(out, data[0]), data[1:]
 	}
 	return out
 }
@@ -143,10 +130,22 @@ func exactObject(data []byte, t reflect.Type) ([]byte, error) {
 		if !there {
 			continue
 		}
+		if _, ok := field.Tag.Lookup("whole"); ok {
+			value = whole(value)
+		}
 		var err error
 		if kept[name], err = exactly(value, field.Type); err != nil {
 			return nil, err
 		}
 	}
 	return json.Marshal(kept)
+}
+
+// whole returns a number without a fraction of zeros, and anything else as it is.
+func whole(number []byte) []byte {
+	digits, fraction, _ := bytes.Cut(number, []byte("."))
+	if len(fraction) > 0 && len(bytes.Trim(fraction, "0")) == 0 {
+		return digits
+	}
+	return number
 }

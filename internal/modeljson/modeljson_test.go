@@ -13,7 +13,7 @@ type inner struct {
 }
 
 type embedded struct {
-	Window *int `json:"window"`
+	Window *int `json:"window" whole:"4.0"`
 }
 
 type outer struct {
@@ -28,28 +28,31 @@ type outer struct {
 func TestUnmarshal(t *testing.T) {
 	four := 4
 	for text, want := range map[string]*outer{
-		`{"layers":4}`:                                        {Layers: 4},
-		`{"layers":4.0,"Layers":9}`:                           {Layers: 4},
-		`{"Layers":4,"LAYERS":5}`:                             {},
-		`{"layers":-12.000}`:                                  {Layers: -12},
-		`{"layers":4.5}`:                                      nil,
-		`{"layers":NaN}`:                                      nil,
-		`{"layers":"4.0"}`:                                    nil,
-		`{"layers":1,"x":NaN}`:                                {Layers: 1},
-		`{"x":[-Infinity,{"y":Infinity}],"layers":1}`:         {Layers: 1},
-		`{"name":"a NaN, \" 4.0 \\"}`:                         {Name: `a NaN, " 4.0 \`},
-		`{"rope":{"factor":2.0,"Factor":3}}`:                  {Rope: &inner{2}},
-		`{"rope":{"Factor":3}}`:                               {Rope: &inner{}},
-		`{"rope":null}`:                                       {},
+		`{"layers":4}`:                                {Layers: 4},
+		`{"layers":4,"Layers":9}`:                     {Layers: 4},
+		`{"Layers":4,"LAYERS":5}`:                     {},
+		`{"layers":4.0}`:                              nil,
+		`{"window":"4.0"}`:                            nil,
+		`{"window":4.01}`:                             nil,
+		`{"window":.0}`:                               nil,
+		`{"layers":4.5}`:                              nil,
+		`{"layers":NaN}`:                              nil,
+		`{"layers":"4.0"}`:                            nil,
+		`{"layers":1,"x":NaN}`:                        {Layers: 1},
+		`{"x":[-Infinity,{"y":Infinity}],"layers":1}`: {Layers: 1},
+		`{"name":"a NaN, \" 4.0 \\"}`:                 {Name: `a NaN, " 4.0 \`},
+		`{"rope":{"factor":2.0,"Factor":3}}`:          {Rope: &inner{2}},
+		`{"rope":{"Factor":3}}`:                       {Rope: &inner{}},
+		`{"rope":null}`:                               {},
 		`{"list":[{"factor":1.5},{"FACTOR":2},{"factor":3}]}`: {List: []inner{{1.5}, {}, {3}}},
-		`{"window":4.0}`:                                      {embedded: embedded{&four}},
-		`{"Raw":{"Layers":4}}`:                                {Raw: json.RawMessage(`{"Layers":4}`)},
-		`{"layers":1e3,"name":""}`:                            nil, // encoding/json's own rule
-		`{"layers":4`:                                         nil,
-		`{"name":"open`:                                       nil,
-		`[]`:                                                  nil,
-		`nan`:                                                 nil,
-		``:                                                    nil,
+		`{"window":4.0}`:           {embedded: embedded{&four}},
+		`{"Raw":{"Layers":4}}`:     {Raw: json.RawMessage(`{"Layers":4}`)},
+		`{"layers":1e3,"name":""}`: nil, // encoding/json's own rule
+		`{"layers":4`:              nil,
+		`{"name":"open`:            nil,
+		`[]`:                       nil,
+		`nan`:                      nil,
+		``:                         nil,
 	} {
 		var got outer
 		err := modeljson.Unmarshal([]byte(text), &got)
