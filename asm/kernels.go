@@ -135,7 +135,7 @@ type (
 	//	Pack(dst, src []byte, rowBytes, k int)        // writes one panel of PanelRows rows of k elements, one every rowBytes bytes
 	//	Quantize(dst, src []byte, from quant.Format, rowBytes, k int, scratch []byte) bool // is Pack for rows of floats, if it returns true
 	//	Unpack(dst []float32, panel []byte, r, k int) // writes row r of a panel as floats
-	//	FirstNotFinite(panel []byte, k int) (row int) // finds a row with a number that is not finite, -1: there is none
+	//	FirstNotFinite(panel []byte, k int) (row int) // finds a row with a number that is not finite; -1 if all are finite
 	//	Multiply(product *PanelProduct)               // computes a product
 	Panels = panels.Panels
 	// PanelProduct is the product of neighbouring panels with the rows of an activation,

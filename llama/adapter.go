@@ -28,7 +28,7 @@ const (
 	AdapterOff = math.SmallestNonzeroFloat32
 )
 
-// isAdapterScale reports whether adapters can have a scale; NaN is none.
+// isAdapterScale reports whether adapters can have a scale. They cannot have NaN.
 func isAdapterScale(v float32) bool { return v >= -MaxAdapterScale && v <= MaxAdapterScale }
 
 const wantAdapterScale = "a number from -100 to 100, or AdapterOff"

@@ -13,7 +13,7 @@ func (m *Model) addEnd() {
 	m.ends = slices.Sorted(slices.Values(m.config.EOS))
 }
 
-// IsEnd tells whether a token ends a turn: whether it is one of Config.EOS, which has those of config.json and generation_config.json (or
+// IsEnd reports whether a token ends a turn: whether it is one of Config.EOS, which has those of config.json and generation_config.json (or
 // of the GGUF file), and the one that the tokenizer names.
 func (m *Model) IsEnd(t Token) bool {
 	_, is := slices.BinarySearch(m.ends, t)

@@ -333,7 +333,7 @@ func (m *Model) loadWeights(ctx context.Context, source weightSource, tensors []
 	return nil
 }
 
-// findAll finds every tensor, and tells how many bytes they have together. problems is what is wrong: a tensor that is missing, has
+// findAll finds every tensor, and returns how many bytes they have together. problems is what is wrong: a tensor that is missing, has
 // a wrong shape or type, or belongs to a layer that the configuration does not have, or a configuration that takes too much memory for
 // such weights. After most of them it looks for no more.
 func (c *Config) findAll(source weightSource, tensors []checkpoint.Tensor, most int) (stored []storedTensor, total int64, problems []error) {

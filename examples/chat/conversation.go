@@ -127,7 +127,7 @@ func (c *conversation) messages() []llama.Message {
 }
 
 // makeRoom forgets the oldest turns if the history leaves an answer less than a quarter of the context, and less than -n tokens. Then it
-// forgets so many that half of the context is free, if it can: each time that turns are forgotten, the others are computed anew.
+// forgets until half of the context is free, if it can: each time that turns are forgotten, the others are computed anew.
 func (c *conversation) makeRoom() error {
 	capacity, all := c.session.Capacity(), c.messages()
 	room := capacity / 4

@@ -40,7 +40,7 @@ type connection struct {
 // busy is what a client without TLS is sent for which there is no connection.
 const busy = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
-// limited returns a listener that keeps at most so many connections of l open.
+// limited returns a listener that keeps at most that many connections of l open.
 func limited(l net.Listener, most int, plain bool) *connections {
 	c := &connections{Listener: l, most: most}
 	if plain {
@@ -151,7 +151,7 @@ const (
 	otherDescriptors = 16   // files that the program has open besides, at most
 )
 
-// errDescriptors tells that the process may open too few files.
+// errDescriptors says that the process may open too few files.
 var errDescriptors = errors.New("the process may open too few files: ulimit -n says how many")
 
 // connectionLimit returns how many connections the process has descriptors for, or what the flag says, if that is not more.

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// listenLimited serves h on at most most connections, and returns the address and the listener. If accepted is not nil, it gets a
+// listenLimited serves h on at most that many connections, and returns the address and the listener. If accepted is not nil, it gets a
 // value for each connection that the server has taken.
 func listenLimited(t *testing.T, most int, h http.HandlerFunc, accepted chan<- bool) (string, *connections) {
 	t.Helper()

@@ -13,7 +13,7 @@ var layerPrefixes = []string{"model.layers.", "language_model.model.layers.", "m
 // Face's. Nothing here computes them, and a model is whole without.
 var aheadNames = []string{".nextn.", ".eh_proj.", ".enorm.", ".hnorm.", ".shared_head."}
 
-// CheckLayers returns an error if there are tensors of layers that a model with so many layers does not have: then the configuration
+// CheckLayers returns an error if there are tensors of layers beyond the number that the configuration has: then the configuration
 // belongs to another model, or is damaged, and only a part of the layers would be computed. Layers that predict several tokens at once
 // are no error, nor is anything else that belongs to no layer, such as a vision tower.
 func CheckLayers(names []string, layers int) error {

@@ -138,7 +138,7 @@ func (c *compiler) exactlyOne(s *schema, of int) choice {
 	return ch
 }
 
-// apart tells whether it is easy to see that no object is of two of some schemas: each requires a property of one name, a "kind", and lists
+// apart reports whether it is easy to see that no object is of two of some schemas: each requires a property of one name, a "kind", and lists
 // values for it that no other one lists.
 func (c *compiler) apart(list []*schema) bool {
 	if len(list) == 0 {

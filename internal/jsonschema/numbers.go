@@ -27,7 +27,7 @@ type numeral struct {
 	same  int32 // source.same
 }
 
-// numeral returns the number that a value is; ok is false for one that is none, or has too many digits.
+// numeral returns the number that a value is; ok is false if it is no number, or has too many digits.
 func (c *compiler) numeral(v *value) (n numeral, ok bool) {
 	r := rational(v)
 	if r == nil {

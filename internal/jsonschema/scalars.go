@@ -79,7 +79,7 @@ func (t tally) with(loose bool) tally {
 	return t
 }
 
-// one tells whether the value may be in exactly one of the sets.
+// one reports whether the value may be in exactly one of the sets.
 func (t tally) one() bool { return t.exact == 1 || t.exact == 0 && t.loose > 0 }
 
 func (c *compiler) complement(a scalars) scalars {

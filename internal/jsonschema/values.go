@@ -137,7 +137,8 @@ const (
 	no
 )
 
-// valid tells whether a value is of a schema. Each question is answered once; one that is asked again before there is an answer has none.
+// valid reports whether a value is of a schema. Each question is answered once; if it is asked again before that, the schema refers to itself
+// without end.
 func (c *compiler) valid(s *schema, v *value) bool {
 	all := c.scalarsOf(s) // fails where a schema refers to itself without end
 	c.spend(1)
@@ -312,7 +313,7 @@ func (c *compiler) validObject(s *schema, v *value) bool {
 	return true
 }
 
-// validMember tells whether an object of s may have a member.
+// validMember reports whether an object of s may have a member.
 func (c *compiler) validMember(s *schema, m member) bool {
 	is, ok := s.named[m.name]
 	if ok && !c.valid(is, m.value) {

@@ -23,7 +23,7 @@
 // XDG_CACHE_HOME say where, HF_TOKEN, HF_TOKEN_PATH and the file "token" in HF_HOME who asks, HF_ENDPOINT whom, HF_HUB_OFFLINE=1 that
 // nobody is to be asked, and HF_HUB_DISABLE_SYMLINKS=1 that there be no links. Where links are impossible, as on Windows without
 // developer mode, the file itself lies in the snapshot. Files of other servers are kept in a folder of this package, under their
-// addresses. A server that tells neither an ETag nor a date may have another file each time: without #sha256= Get fetches it again.
+// addresses. A server that sends neither an ETag nor a date may have another file each time: without #sha256= Get fetches it again.
 //
 // Only what llama.Load and LoadAdapter read is fetched. What the cache has is not fetched again: Get asks one question, which commit a branch
 // is at, or none where the name says a commit. If the hub cannot be asked, what the cache has of the model is taken, if it is complete.

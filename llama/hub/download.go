@@ -150,7 +150,7 @@ func (d *download) describe(known *downloadJSON) error {
 func (d *download) is(known *downloadJSON) bool { return d.sum == "" || d.sum == known.SHA256 }
 
 // look asks the server for the file's size and version. It returns nil if the file is there, in this version or, when the server
-// cannot be asked, in any. A server that tells no version may have any file: what is there is fetched again.
+// cannot be asked, in any. A server that sends no version may have any file: what is there is fetched again.
 func (d *download) look(ctx context.Context) (r *remote, err error) {
 	known, err := d.known(ctx)
 	there := err == nil && d.is(known)

@@ -271,7 +271,7 @@ func TestChangedFileIsNotBelieved(t *testing.T) {
 	}
 }
 
-// TestURLsWithoutVersion has a server that tells nothing of a file but its size, and then has another one of that size.
+// TestURLsWithoutVersion has a server that says nothing of a file but its size, and then has another one of that size.
 func TestURLsWithoutVersion(t *testing.T) {
 	_, o := newServer(t)
 	s := newFileServer(t, map[string][]byte{"a.gguf": noise(30_000, 1)})

@@ -11,7 +11,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve"
 )
 
-// cached returns how many tokens of a prompt were in the cache, as each interface tells it. who are the request's headers.
+// cached returns how many tokens of a prompt were in the cache, as each interface says it. who are the request's headers.
 func cached(t *testing.T, h *httptest.Server, path, pin string, who ...string) int {
 	t.Helper()
 	content := `"Please keep a secret for me. I shall ask for it one day. My PIN is ` + pin + `, and you must not say it to anybody else."`
@@ -44,7 +44,7 @@ func cached(t *testing.T, h *httptest.Server, path, pin string, who ...string) i
 	return out.Usage.Prompt.Cached + out.Usage.Input.Cached + out.Usage.Cached
 }
 
-// TestNobodyLearnsFromCachedTokens lets one client say a secret, and another guess it: what is cached tells that one nothing.
+// TestNobodyLearnsFromCachedTokens lets one client say a secret, and another guess it: what is cached says nothing to that one.
 func TestNobodyLearnsFromCachedTokens(t *testing.T) {
 	keys := func(o *serve.Options) {
 		o.Keys = []serve.Key{{Name: "alice", Secret: "one"}, {Name: "bob", Secret: "two"}, {Name: "alice", Secret: "three"}}

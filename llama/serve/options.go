@@ -29,7 +29,7 @@ type Options struct {
 	// MaxTokens bounds an answer, in tokens, whatever a request asks for; 0: the context's size does.
 	MaxTokens int
 	// DropTurns leaves out the oldest turns of conversations that do not fit the model's context, so that they can go on: never the
-	// instructions, never a call without its result. The X-Dropped-Messages of the answer tells how many messages were left out. A request
+	// instructions, never a call without its result. The answer's header X-Dropped-Messages says how many messages were left out. A request
 	// can ask for the same, or for an error instead, with "truncation", "auto" or "disabled" (but for Anthropic's interface).
 	DropTurns bool
 	// MaxBody bounds a request's body, in bytes; 0: 8 MiB.

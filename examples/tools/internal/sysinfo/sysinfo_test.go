@@ -157,7 +157,7 @@ func TestMachines(t *testing.T) {
 			got := s.Machine()
 			want := got
 			want.Processor, want.MHz, want.Governor = c.machine.Processor, c.machine.MHz, c.machine.Governor
-			if totalMemory() == 0 { // otherwise the system tells what the files do not
+			if totalMemory() == 0 { // otherwise the system knows what the files do not say
 				want.Memory = c.machine.Memory
 			}
 			if c.machine.Name != "" {

@@ -41,7 +41,7 @@ func (t Truncation) Or(d *Desk) Truncation {
 // DroppedMessages is the header of an answer to a conversation that was too long: it has the number of messages that were left out.
 const DroppedMessages = "X-Dropped-Messages"
 
-// answerShare is the part of the context, one in so many, that truncation leaves free for an answer that may be longer.
+// answerShare says that truncation leaves the context's answerShare-th part free for an answer that may be longer.
 const answerShare = 4
 
 // Fit is Prompt for a conversation that is to be answered: where it leaves no room in the context, its oldest turns are left out, if t says

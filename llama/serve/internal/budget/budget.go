@@ -31,7 +31,7 @@ type Stats struct {
 	Refused int64 // calls of Grow that failed
 }
 
-// FullError tells that a request cannot hold more bytes now.
+// FullError says that a request cannot hold more bytes now.
 type FullError struct {
 	Want, Held, Most int64 // bytes: how many more it wanted, all that are held, and how many there may be
 }
@@ -41,7 +41,7 @@ func (e *FullError) Error() string {
 	return fmt.Sprintf("%d more bytes for a request: requests hold %d of the %d that they may hold together", e.Want, e.Held, e.Most)
 }
 
-// New makes a budget of so many bytes.
+// New makes a budget whose shares hold at most that many bytes together.
 func New(most int64) *Budget { return &Budget{most: most, clients: map[string]int64{}} }
 
 // Share is what one request holds. Its methods are called by one goroutine at a time. The nil Share holds what it likes.

@@ -85,7 +85,7 @@ func newPool(m *llama.Model, o llama.PoolOptions, room int64) (*llama.Pool, erro
 	return m.NewPool(&o)
 }
 
-// prepare makes the pool of a model, whose caches take at most room, and finds out what its Status tells.
+// prepare makes the pool of a model, whose caches take at most room, and finds out what its Status says.
 func prepare(spec Spec, m *llama.Model, places int, room int64) (*model, error) {
 	fingerprint, err := m.Fingerprint()
 	if err != nil {

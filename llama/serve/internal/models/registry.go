@@ -153,7 +153,7 @@ func (r *Registry) add(i int, spec Spec, o Options) error {
 	return nil
 }
 
-// noting returns load with a note of what List tells also while the model is not loaded. It logs what the model's conversations may take.
+// noting returns load with a note of what List says also while the model is not loaded. It logs what the model's conversations may take.
 func (e *entry) noting(load func(context.Context) (thing, error)) func(context.Context) (thing, error) {
 	return func(ctx context.Context) (thing, error) {
 		t, err := load(ctx)

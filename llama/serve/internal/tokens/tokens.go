@@ -76,7 +76,7 @@ func (a *API) Tokenize(w http.ResponseWriter, r *http.Request) error {
 	return in.write(w, t, tokens)
 }
 
-// write tells the tokens. With their texts, they are many times as long as the request.
+// write writes the tokens. With their texts, they are many times as long as the request.
 func (in *tokenizeRequest) write(w http.ResponseWriter, t *llama.Tokenizer, tokens []llama.Token) error {
 	out := wire.NewLong(w)
 	out.Raw(`{"tokens":[`)
@@ -173,7 +173,7 @@ func (a *API) Detokenize(w http.ResponseWriter, r *http.Request) error {
 	return wire.Write(w, http.StatusOK, map[string]string{"content": content})
 }
 
-// text returns the text of the tokens, of at most so many bytes.
+// text returns the text of the tokens, of at most that many bytes.
 func (in *detokenizeRequest) text(t *llama.Tokenizer, most int64) (string, error) {
 	size := int64(0)
 	var one []byte

@@ -51,7 +51,7 @@ func (l *Long) Value(v any) {
 	l.write(longPart)
 }
 
-// write writes what there is, if that has at least so many bytes.
+// write writes what there is, if that has at least that many bytes.
 func (l *Long) write(least int) {
 	if l.err != nil || l.text.Len() < least {
 		return
