@@ -210,7 +210,7 @@ func TestDashboardFiltersAreInTheAddress(t *testing.T) {
 }
 
 func TestDashboardShowsNewRunsAsTheyCome(t *testing.T) {
-	folder := filepath.Join(t.TempDir(), "results")
+	folder := t.TempDir()
 	b := open(t, serveDashboard(t, folder))
 	if text := b.text("#main"); !strings.Contains(text, "No runs yet") || !strings.Contains(text, "examples/tools/suite") {
 		t.Errorf("without runs the page shows %s", text)
