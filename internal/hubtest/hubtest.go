@@ -34,16 +34,15 @@ type Server struct {
 	Token string
 	// Expire is how many requests the other server answers at one address; 0: any number.
 	Expire int
-	// Around, if not nil, lies around both servers' handlers.
-	Around func(http.Handler) http.Handler
 
-	hub   *httptest.Server
-	mu    sync.Mutex
-	repos map[string]*Repo
-	large map[string][]byte // all large files, by their SHA-256
-	log   []Request
-	sent  map[string]int64
-	uses  map[string]int
+	hub    *httptest.Server
+	mu     sync.Mutex
+	around func(http.Handler) http.Handler // see Wrap
+	repos  map[string]*Repo
+	large  map[string][]byte // all large files, by their SHA-256
+	log    []Request
+	sent   map[string]int64
+	uses   map[string]int
 }
 
 // Request is a request that came.
@@ -83,8 +82,11 @@ func start(hub func(http.Handler) *httptest.Server) *Server {
 		return start(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			s.note(side, r)
 			handler := http.Handler(h)
-			if s.Around != nil {
-				handler = s.Around(handler)
+			s.mu.Lock()
+			around := s.around
+			s.mu.Unlock()
+			if around != nil {
+				handler = around(handler)
 			}
 			handler.ServeHTTP(&counting{ResponseWriter: w, s: s, file: strings.TrimPrefix(r.URL.Path, "/")}, r)
 		}))
@@ -98,6 +100,13 @@ func start(hub func(http.Handler) *httptest.Server) *Server {
 func (s *Server) Close() {
 	s.hub.Close()
 	s.Side.Close()
+}
+
+// Wrap has around lie around both servers' handlers from now on; nil: nothing. A client that gave up may still be served meanwhile.
+func (s *Server) Wrap(around func(http.Handler) http.Handler) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.around = around
 }
 
 // Put makes files the content of a branch of a repository, and returns the new commit.

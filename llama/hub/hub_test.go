@@ -192,7 +192,7 @@ func TestCutConnections(t *testing.T) {
 		files := folderModel()
 		s.Put("me/small", "main", files)
 		const cuts = 25
-		s.Around = hubtest.Cuts(cuts, 9_000, seed)
+		s.Wrap(hubtest.Cuts(cuts, 9_000, seed))
 		path, err := Get(t.Context(), "hf:me/small", o)
 		if err != nil {
 			t.Fatal(err)
@@ -270,7 +270,7 @@ func TestServersWithoutRanges(t *testing.T) {
 	files := folderModel()
 	s.Put("me/small", "main", files)
 	cut := hubtest.Cuts(6, 100_000, 3)
-	s.Around = func(next http.Handler) http.Handler { return cut(hubtest.NoRanges(next)) }
+	s.Wrap(func(next http.Handler) http.Handler { return cut(hubtest.NoRanges(next)) })
 	path, err := Get(t.Context(), "hf:me/small", o)
 	if err != nil {
 		t.Fatal(err)
@@ -287,7 +287,7 @@ func TestRangesThatComeAndGo(t *testing.T) {
 		var mu sync.Mutex
 		random := rand.New(rand.NewPCG(seed, 0))
 		cut := hubtest.Cuts(10, 50_000, seed)
-		s.Around = func(next http.Handler) http.Handler {
+		s.Wrap(func(next http.Handler) http.Handler {
 			return cut(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				mu.Lock()
 				ranges := random.IntN(3) > 0
@@ -298,7 +298,7 @@ func TestRangesThatComeAndGo(t *testing.T) {
 					hubtest.NoRanges(next).ServeHTTP(w, r)
 				}
 			}))
-		}
+		})
 		path, err := Get(t.Context(), "hf:me/small:Q8_0", o)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
@@ -311,7 +311,7 @@ func TestWrongBytesAreThrownAway(t *testing.T) {
 	s, o := newServer(t)
 	files := quantised()
 	s.Put("me/small", "main", files)
-	s.Around = hubtest.WrongBytes(-1)
+	s.Wrap(hubtest.WrongBytes(-1))
 	for range 2 { // the second time nothing of the first may be left
 		var damaged *damagedError
 		if path, err := Get(t.Context(), "hf:me/small", o); !errors.As(err, &damaged) {
@@ -323,7 +323,7 @@ func TestWrongBytesAreThrownAway(t *testing.T) {
 			}
 		}
 	}
-	s.Around = nil
+	s.Wrap(nil)
 	path, err := Get(t.Context(), "hf:me/small", o)
 	if err != nil {
 		t.Fatal(err)
@@ -381,7 +381,7 @@ func TestLiesAboutLengths(t *testing.T) {
 			s, o := newServer(t)
 			files := quantised()
 			s.Put("me/small", "main", files)
-			s.Around = hubtest.Header(change)
+			s.Wrap(hubtest.Header(change))
 			path, err := Get(t.Context(), "hf:me/small", o)
 			if err == nil { // a length that is too long cuts connections, behind what was wanted
 				checkFiles(t, filepath.Dir(path), files, "Small-1B-Q4_K_M.gguf")
@@ -389,7 +389,7 @@ func TestLiesAboutLengths(t *testing.T) {
 					t.Error("it was believed")
 				}
 			}
-			s.Around = nil
+			s.Wrap(nil)
 			if path, err = Get(t.Context(), "hf:me/small", o); err != nil {
 				t.Fatal(err)
 			}
@@ -406,14 +406,14 @@ func TestRevisionsThatMove(t *testing.T) {
 	second := maps.Clone(first)
 	second["model-00001-of-00002.safetensors"], second["config.json"] = noise(300_000, 99), []byte(`{"model_type":"other"}`)
 	var once sync.Once
-	s.Around = func(next http.Handler) http.Handler {
+	s.Wrap(func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if strings.Contains(r.URL.Path, "/tree/") {
 				once.Do(func() { s.Put("me/small", "main", second) })
 			}
 			next.ServeHTTP(w, r)
 		})
-	}
+	})
 	path, err := Get(t.Context(), "hf:me/small", o)
 	if err != nil || filepath.Base(path) != commit {
 		t.Fatalf("%s, %v, want the commit %s that it began with", path, err, commit)
@@ -482,7 +482,7 @@ func TestPagesElsewhere(t *testing.T) {
 	s, o := newServer(t)
 	o.Token, s.Token = "hf_secret", "hf_secret"
 	s.Put("me/small", "main", quantised())
-	s.Around = hubtest.NextPage(s.Side.URL + "/more")
+	s.Wrap(hubtest.NextPage(s.Side.URL + "/more"))
 	_, err := Get(t.Context(), "hf:me/small", o)
 	if err == nil {
 		t.Error("a listing without end was read")
@@ -507,7 +507,7 @@ func TestPagesOverPlainHTTP(t *testing.T) {
 		t.Errorf("large files come over http from the side: %v", err)
 	}
 	s.Requests()
-	s.Around = hubtest.NextPage(s.Side.URL + "/api/models/me/small/tree/main")
+	s.Wrap(hubtest.NextPage(s.Side.URL + "/api/models/me/small/tree/main"))
 	o.Cache = t.TempDir()
 	if _, err := Get(t.Context(), "hf:me/small", o); err == nil || !strings.Contains(err.Error(), "from https to http://") {
 		t.Errorf("the next page: %v", err)
@@ -569,7 +569,7 @@ func TestTooManyRequests(t *testing.T) {
 	s.Put("me/small", "main", quantised())
 	refuse := 2
 	after := "0.01"
-	s.Around = func(next http.Handler) http.Handler {
+	s.Wrap(func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if refuse > 0 {
 				refuse--
@@ -579,7 +579,7 @@ func TestTooManyRequests(t *testing.T) {
 			}
 			next.ServeHTTP(w, r)
 		})
-	}
+	})
 	if _, err := Get(t.Context(), "hf:me/small", o); err != nil {
 		t.Errorf("a hub that asks to wait a moment: %v", err)
 	}
@@ -733,7 +733,7 @@ func TestStalledConnections(t *testing.T) {
 	}
 	release := make(chan struct{})
 	defer close(release)
-	s.Around = func(next http.Handler) http.Handler {
+	s.Wrap(func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Range") != "" {
 				select {
@@ -752,7 +752,7 @@ func TestStalledConnections(t *testing.T) {
 			}
 			next.ServeHTTP(w, r)
 		})
-	}
+	})
 	path, err := Get(t.Context(), "hf:me/small", o)
 	if err != nil {
 		t.Fatal(err)
@@ -781,7 +781,7 @@ func TestHostileListings(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, o := newServer(t)
 			s.Put("me/evil", "main", map[string][]byte{"evil.gguf": []byte("evil")})
-			s.Around = func(next http.Handler) http.Handler {
+			s.Wrap(func(next http.Handler) http.Handler {
 				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					if strings.Contains(r.URL.Path, "/tree/") {
 						fmt.Fprint(w, tree)
@@ -789,7 +789,7 @@ func TestHostileListings(t *testing.T) {
 					}
 					next.ServeHTTP(w, r)
 				})
-			}
+			})
 			top := t.TempDir()
 			o.Cache = filepath.Join(top, "a", "b", "c")
 			path, err := Get(t.Context(), "hf:me/evil", o)
@@ -810,9 +810,9 @@ func TestHostileListings(t *testing.T) {
 func TestHostileCommits(t *testing.T) {
 	for _, commit := range []string{"", "main", "../../../evil", strings.Repeat("a", 39), strings.Repeat("A", 40), strings.Repeat("a", 40) + "/.."} {
 		s, o := newServer(t)
-		s.Around = func(http.Handler) http.Handler {
+		s.Wrap(func(http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, `{"sha":%q}`, commit) })
-		}
+		})
 		if path, err := Get(t.Context(), "hf:me/evil", o); err == nil || !strings.Contains(err.Error(), "is it a hub?") {
 			t.Errorf("%q: %s, %v", commit, path, err)
 		}
@@ -822,7 +822,7 @@ func TestHostileCommits(t *testing.T) {
 // TestImmenseAnswers are not read to their end.
 func TestImmenseAnswers(t *testing.T) {
 	s, o := newServer(t)
-	s.Around = func(http.Handler) http.Handler {
+	s.Wrap(func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if strings.Contains(r.URL.Path, "/revision/") {
 				fmt.Fprint(w, `{"sha":"0123456789abcdef0123456789abcdef01234567"}`)
@@ -833,7 +833,7 @@ func TestImmenseAnswers(t *testing.T) {
 				fmt.Fprintf(w, `{"type":"file","path":"%d","oid":"0123456789abcdef0123456789abcdef01234567","size":1},`, i)
 			}
 		})
-	}
+	})
 	if _, err := Get(t.Context(), "hf:me/evil", o); err == nil || !strings.Contains(err.Error(), "more than") {
 		t.Errorf("%v", err)
 	}
@@ -850,14 +850,14 @@ func TestEndedContext(t *testing.T) {
 	// A server that never answers.
 	hang := make(chan struct{})
 	defer close(hang)
-	s.Around = func(http.Handler) http.Handler {
+	s.Wrap(func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			select {
 			case <-hang:
 			case <-r.Context().Done():
 			}
 		})
-	}
+	})
 	ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := Get(ctx, "hf:me/small", o); !errors.Is(err, context.DeadlineExceeded) {
