@@ -1,7 +1,6 @@
 package checkpoint
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/antigravity-go/antigravity/internal/gguf"
+	"github.com/antigravity-go/antigravity/internal/modeljson"
 )
 
 // The names of the files in a Hugging Face folder that say how a text becomes a vector, as sentence-transformers writes them.
@@ -92,8 +92,11 @@ func (f Folder) Pipeline() (*Pipeline, error) {
 // readModules reads modules.json, and returns the folder of the pooling. The modules must be a transformer, a pooling and, perhaps,
 // what scales vectors to unit length.
 func (p *Pipeline) readModules(data []byte) (pooling string, err error) {
-	var modules []struct{ Name, Path, Type string }
-	if err := json.Unmarshal(data, &modules); err != nil {
+	var modules []struct {
+		Path string `json:"path"`
+		Type string `json:"type"`
+	}
+	if err := modeljson.Unmarshal(data, &modules); err != nil {
 		return "", err
 	}
 	var kinds []string
@@ -126,7 +129,7 @@ var poolingModes = map[string]Pooling{
 // readPooling reads the configuration of a pooling, in which one of many keys pooling_mode_… is true.
 func (p *Pipeline) readPooling(data []byte) error {
 	var all map[string]any
-	if err := json.Unmarshal(data, &all); err != nil {
+	if err := modeljson.Unmarshal(data, &all); err != nil {
 		return err
 	}
 	var modes []string
@@ -151,7 +154,7 @@ func (p *Pipeline) readTexts(data []byte) error {
 		MaxTokens *int `json:"max_seq_length"`
 		Lower     bool `json:"do_lower_case"`
 	}
-	if err := json.Unmarshal(data, &texts); err != nil {
+	if err := modeljson.Unmarshal(data, &texts); err != nil {
 		return err
 	}
 	if texts.Lower {
@@ -169,7 +172,7 @@ func readPrompts(data []byte) error {
 		Prompts map[string]string `json:"prompts"`
 		Default *string           `json:"default_prompt_name"`
 	}
-	if err := json.Unmarshal(data, &j); err != nil {
+	if err := modeljson.Unmarshal(data, &j); err != nil {
 		return err
 	}
 	if name := or(j.Default, ""); j.Prompts[name] != "" && j.Default != nil {
@@ -184,7 +187,7 @@ func headless(data []byte) (bool, error) {
 		Architectures []string `json:"architectures"`
 		Tied          bool     `json:"tie_word_embeddings"`
 	}
-	if err := json.Unmarshal(data, &j); err != nil {
+	if err := modeljson.Unmarshal(data, &j); err != nil {
 		return false, err
 	}
 	return len(j.Architectures) == 1 && strings.HasSuffix(j.Architectures[0], "Model") && !j.Tied, nil

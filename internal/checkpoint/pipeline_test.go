@@ -114,3 +114,23 @@ func TestPipelineMetadata(t *testing.T) {
 		t.Errorf("unscaled vectors: %v", err)
 	}
 }
+
+// Python's numbers in keys that nothing reads refuse no model, and keys match exactly.
+func TestPipelineReadsAsPythonWrites(t *testing.T) {
+	files := map[string]string{
+		ConfigFile:  `{"architectures":["Qwen3ForCausalLM"],"unread":NaN}`,
+		ModulesFile: `[{"path":"","type":"Transformer","unread":-Infinity},{"path":"1_Pooling","type":"Pooling"}]`,
+		PoolingFile: `{"pooling_mode_cls_token":true,"unread":Infinity}`,
+		TextsFile:   `{"Do_Lower_Case":true,"max_seq_length":7}`,
+	}
+	p, err := Folder(func(name string) ([]byte, error) {
+		text, ok := files[name]
+		if !ok {
+			return nil, fs.ErrNotExist
+		}
+		return []byte(text), nil
+	}).Pipeline()
+	if err != nil || *p != (Pipeline{Given: true, Pooling: FirstPooling, Unscaled: true, MaxTokens: 7}) {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
