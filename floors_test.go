@@ -21,6 +21,10 @@ var floors = []string{
 	"llama/serve/page",
 	"llama/hub",
 	"llama",
+	"llama/internal/engine", // of this room and the next two none imports another
+	"llama/internal/source",
+	"llama/internal/sampling",
+	"llama/internal/fault",
 	"eviction",
 	"kvcache",
 	"backend/opencl",
@@ -33,6 +37,9 @@ var floors = []string{
 	"quant",
 	"internal",
 }
+
+// llamaRooms begins the folders of the rooms behind package llama.
+const llamaRooms = "llama/internal/"
 
 // floorOf returns the index of a folder's floor, or -1. Where one floor's folder lies in another's, the inner one counts.
 func floorOf(folder string) int {
@@ -55,6 +62,8 @@ func allowed(from, to string) bool {
 		return false // kernels are loops over slices
 	case floors[t] == "internal" && floors[f] != "internal":
 		return true
+	case strings.HasPrefix(floors[t], llamaRooms) && f != t:
+		return from == "llama" || strings.HasPrefix(from, llamaRooms) && floors[t] == llamaRooms+"fault"
 	case floors[f] == "internal":
 		// Formats name element types, and arithmetic is shared: nothing above tensor.
 		return floors[t] == "internal" || floors[t] == "tensor" || floors[t] == "quant"
@@ -110,7 +119,15 @@ func TestFloorsRefuseUpwardImports(t *testing.T) {
 		{"llama", "kvcache", true},
 		{"llama/pebble", "llama", true},
 		{"llama", "llama/pebble", false},
-		{"llama", "llama/internal/x", true},
+		{"llama", "llama/internal/engine", true},
+		{"llama/internal/engine", "llama", false},
+		{"llama/internal/engine", "llama/internal/source", false},
+		{"llama/internal/source", "llama/internal/engine", false},
+		{"llama/internal/source", "llama/internal/sampling", false},
+		{"llama/internal/sampling", "llama/internal/engine", false},
+		{"llama/internal/engine", "llama/internal/fault", true},
+		{"llama/internal/engine", "kvcache", true},
+		{"llama/constrain", "llama/internal/engine", false},
 		{"llama/serve", "llama/constrain", true},
 		{"llama/serve/internal/wire", "llama", true},
 		{"llama/serve", "llama/serve/internal/wire", true},

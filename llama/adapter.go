@@ -1,6 +1,7 @@
 package llama
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -9,13 +10,14 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"math"
 	"reflect"
 	"slices"
 	"sync"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/parallel"
+	"github.com/antigravity-go/antigravity/llama/internal/engine"
+	"github.com/antigravity-go/antigravity/llama/internal/source"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -25,13 +27,21 @@ const (
 	// numbers overflow.
 	MaxAdapterScale = 100
 	// AdapterOff is the scale with which an adapter changes nothing. It is needed where a scale of 0 means 1.
-	AdapterOff = math.SmallestNonzeroFloat32
+	AdapterOff = engine.AdapterOff
 )
 
 // isAdapterScale reports whether adapters can have a scale. They cannot have NaN.
 func isAdapterScale(v float32) bool { return v >= -MaxAdapterScale && v <= MaxAdapterScale }
 
 const wantAdapterScale = "a number from -100 to 100, or AdapterOff"
+
+// AdapterFile names a LoRA adapter that LoadOptions.Adapters adds to a model's weights.
+type AdapterFile struct {
+	// Path is the adapter's directory or GGUF file, as for Model.LoadAdapter; for LoadFS it is in the same file system as the model.
+	Path string
+	// Scale is what the adapter's changes are multiplied by, as SessionOptions.AdapterScale; 0: 1.
+	Scale float32
+}
 
 // Adapter is a LoRA adapter (arXiv 2106.09685): for some of a model's matrices W two small ones, whose product changes what a linear
 // layer computes to x·Wᵀ + scale·(x·Aᵀ)·Bᵀ. The model's weights stay as they are: of the sessions of one model each has the adapter that
@@ -40,13 +50,13 @@ const wantAdapterScale = "a number from -100 to 100, or AdapterOff"
 // It is immutable and safe for concurrent use.
 type Adapter struct {
 	config Config // of the models that it fits
-	file   *adapterFile
+	file   *source.Adapter
 
 	// Invariant while mu is free: on has the models on whose devices the adapter's matrices are. A session's lock is taken before mu, and
 	// mu before a model's.
 	mu     sync.Mutex
 	closed bool // no session begins to use it
-	on     map[*Model]*adapterWeights
+	on     map[*Model]*engine.Adapter
 	print  *[sha256.Size]byte // the fingerprint, once asked for
 }
 
@@ -63,46 +73,35 @@ func (m *Model) LoadAdapter(path string) (*Adapter, error) {
 // LoadAdapterContext is LoadAdapter until the context ends: the error then wraps the context's own, and what was allocated has been given
 // back.
 func (m *Model) LoadAdapterContext(ctx context.Context, path string) (*Adapter, error) {
-	f, name, err := locate(path)
-	if err != nil {
-		return nil, adapterError(path, err)
-	}
-	a, err := m.loadAdapter(ctx, f, name)
-	return a, adapterError(path, err)
+	return m.loadAdapter(ctx, source.Locate, path)
 }
 
 // LoadAdapterFS is LoadAdapterContext from a file system; name is a directory, "." for the top, or a GGUF file.
 func (m *Model) LoadAdapterFS(ctx context.Context, fsys fs.FS, name string) (*Adapter, error) {
-	f, file, err := locateIn(fsys, name)
-	if err != nil {
-		return nil, adapterError(name, err)
-	}
-	a, err := m.loadAdapter(ctx, f, file)
-	return a, adapterError(name, err)
+	return m.loadAdapter(ctx, in(fsys), name)
 }
 
-// adapterError says what was being loaded, where the error itself does not name a file of it.
-func adapterError(path string, err error) error {
-	var format *FormatError
-	if err == nil || errors.As(err, &format) {
-		return brief(err)
-	}
-	return brief(fmt.Errorf("load the adapter %s: %w", path, err))
-}
+// adapterError says what was being loaded, if the error itself does not name a file of it.
+func adapterError(path string, err error) error { return fileError("load the adapter "+path, err) }
 
-func (m *Model) loadAdapter(ctx context.Context, f files, name string) (a *Adapter, err error) {
+func (m *Model) loadAdapter(ctx context.Context, at locator, path string) (a *Adapter, err error) {
 	defer func() {
 		if err != nil && a != nil {
 			a.Close()
 			a = nil
 		}
+		err = adapterError(path, err)
 	}()
 	defer parallel.Catch(&err)() // a mapped file may be cut short while we read it; the clean-up above then sees the error
-	file, err := openAdapter(ctx, f, name, m.described, new(tensor.Galloc))
+	location, err := locate(at, path)
 	if err != nil {
 		return nil, err
 	}
-	a = &Adapter{config: m.Config(), file: file, on: map[*Model]*adapterWeights{}}
+	file, err := source.OpenAdapter(ctx, location, m.config, new(tensor.Galloc))
+	if err != nil {
+		return nil, err
+	}
+	a = &Adapter{config: m.Config(), file: file, on: map[*Model]*engine.Adapter{}}
 	_, err = a.weightsOn(ctx, m)
 	return a, err
 }
@@ -129,14 +128,7 @@ func (a *Adapter) fingerprint() (sum [sha256.Size]byte, err error) {
 	}
 	defer parallel.Catch(&err)()
 	h := sha256.New()
-	for i := range a.file.pairs {
-		p := &a.file.pairs[i]
-		fmt.Fprintf(h, "%s %v %d\n", p.of.HuggingFace, p.scale, p.b.pairs)
-		for _, s := range []*storedTensor{&p.a, &p.b} {
-			fmt.Fprintf(h, "%v %v\n", s.dtype, s.shape)
-			h.Write(s.data)
-		}
-	}
+	a.file.Hash(h)
 	sum = [sha256.Size]byte(h.Sum(nil))
 	a.print = &sum
 	return sum, nil
@@ -163,7 +155,7 @@ func (a *Adapter) Close() error {
 	defer a.mu.Unlock()
 	for m, w := range a.on { // without those that were closed meanwhile
 		m.disown(a)
-		errs = append(errs, w.free())
+		errs = append(errs, w.Free())
 	}
 	a.on = nil
 	return errors.Join(append(errs, a.file.Close())...)
@@ -171,7 +163,7 @@ func (a *Adapter) Close() error {
 
 // weightsOn returns the adapter's matrices on a model's device, and brings them there if they are not there yet. Whoever computes with
 // them is a session that the model knows, so that it is closed before they are given back.
-func (a *Adapter) weightsOn(ctx context.Context, m *Model) (*adapterWeights, error) {
+func (a *Adapter) weightsOn(ctx context.Context, m *Model) (*engine.Adapter, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.closed {
@@ -186,7 +178,7 @@ func (a *Adapter) weightsOn(ctx context.Context, m *Model) (*adapterWeights, err
 	if err := m.adopt(a); err != nil { // from here on the model's Close waits for mu, and calls leave
 		return nil, err
 	}
-	w, err := newAdapterWeights(ctx, a.file, m)
+	w, err := newAdapterOn(ctx, a.file, m)
 	if err != nil {
 		m.disown(a)
 		return nil, err
@@ -204,11 +196,11 @@ func (a *Adapter) leave(m *Model) error {
 		return nil
 	}
 	delete(a.on, m)
-	return w.free()
+	return w.Free()
 }
 
 // adopt notes that an adapter has, or is about to have, memory on the model's device. A closed model refuses it with ErrClosed.
-func (m *Model) adopt(a *Adapter) error {
+func (m *users) adopt(a *Adapter) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
@@ -222,7 +214,7 @@ func (m *Model) adopt(a *Adapter) error {
 }
 
 // disown notes that an adapter has no memory on the model's device any more.
-func (m *Model) disown(a *Adapter) {
+func (m *users) disown(a *Adapter) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.adapters, a)
@@ -242,7 +234,7 @@ func (m *Model) leaveAdapters() error {
 }
 
 // sessionsWith returns the model's sessions that use an adapter.
-func (m *Model) sessionsWith(a *Adapter) (list []*Session) {
+func (m *users) sessionsWith(a *Adapter) (list []*Session) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for w := range m.sessions {
@@ -253,130 +245,48 @@ func (m *Model) sessionsWith(a *Adapter) (list []*Session) {
 	return list
 }
 
-// adapterWeights are an adapter's matrices in the layout of one model's device.
-type adapterWeights struct {
-	model  *Model
-	number uint64 // among those on the model's device
-	layers []adapterLayer
-	all    []*tensor.Tensor // each once
-	inner  []int            // the different inner dimensions of the products
-	outer  []int            // the different outer dimensions
-}
-
-// adapterLayer is what an adapter adds in one layer, by the places of the projections.
-type adapterLayer [numPlaces]delta
-
-// delta is what an adapter adds to a projection: scale·b·a; nothing where a is nil.
-type delta struct {
-	a, b  *tensor.Tensor // [inner, in], [out, inner]
-	scale float64
-}
-
-// place is where in a layer an adapter can add something.
-type place uint8
-
-const (
-	atQuery place = iota
-	atKey
-	atValue
-	atOutput
-	atGate
-	atUp
-	atDown
-	numPlaces
-)
-
-// places are the places of a layer's matrices.
-var places = map[checkpoint.Part]place{
-	checkpoint.Query: atQuery, checkpoint.Key: atKey, checkpoint.Value: atValue, checkpoint.AttentionOutput: atOutput,
-	checkpoint.Gate: atGate, checkpoint.Up: atUp, checkpoint.Down: atDown,
-}
-
-// newAdapterWeights brings an adapter's matrices to a model's device.
-func newAdapterWeights(ctx context.Context, file *adapterFile, m *Model) (w *adapterWeights, err error) {
-	w = &adapterWeights{model: m, number: m.adapted.Add(1), layers: make([]adapterLayer, len(m.layers))}
-	defer func() {
+// newAdapterOn brings an adapter's matrices to a model's device.
+func newAdapterOn(ctx context.Context, file *source.Adapter, m *Model) (*engine.Adapter, error) {
+	on := m.weights.NewAdapter()
+	loader := source.NewLoader(m.backend, 0, 0, nil)
+	defer loader.Close()
+	for i := range file.Pairs {
+		p := &file.Pairs[i]
+		err := on.Takes(&p.Of)
+		if err == nil {
+			var a, b *tensor.Tensor
+			if a, b, err = loader.Pair(ctx, p, engine.RankUnit); err == nil {
+				on.Set(&p.Of, a, b, p.Scale)
+			}
+		}
 		if err != nil {
-			w.free()
-			w = nil
+			on.Free()
+			return nil, err
 		}
-	}()
-	defer parallel.Catch(&err)()
-	host, done := hostOf(m.device.Backend, 0)
-	defer done()
-	for i := range file.pairs {
-		p := &file.pairs[i]
-		at, ok := places[p.of.Part]
-		if !ok {
-			return w, fmt.Errorf("an adapter of the tensor %s: %w beside the weights", p.of.HuggingFace, ErrUnsupported)
-		}
-		d := &w.layers[p.of.Layer][at]
-		d.scale = p.scale
-		inner := (p.rank() + rankUnit - 1) / rankUnit * rankUnit
-		for _, half := range []struct {
-			stored     *storedTensor
-			rows, cols int
-			to         **tensor.Tensor
-		}{
-			{&p.a, inner, p.a.shape.Dim(1), &d.a}, {&p.b, p.b.shape.Dim(0), inner, &d.b},
-		} {
-			padded, err := half.stored.padded(half.rows, half.cols)
-			if err != nil {
-				return w, fmt.Errorf("the adapter's tensors of %s: %w", p.of.HuggingFace, err)
-			}
-			ready, _, err := m.prepare(ctx, &padded, checkpoint.Linear, host, 0)
-			if err != nil {
-				return w, fmt.Errorf("the adapter's tensors of %s: %w", p.of.HuggingFace, err)
-			}
-			*half.to = ready
-			w.all = append(w.all, ready)
-			m.weightBytes.Add(int64(ready.Size()))
-		}
-		w.inner, w.outer = addOnce(w.inner, inner), addOnce(w.outer, p.b.shape.Dim(0))
 	}
-	return w, nil
+	return on, nil
 }
 
-// rankUnit is what ranks are padded to a multiple of, with zeros: kernels work on that many rows of weights at once, and slowly on less.
-const rankUnit = 16
-
-// addOnce appends n to a list that does not have it yet.
-func addOnce(list []int, n int) []int {
-	if slices.Contains(list, n) {
-		return list
+// openMerged opens the adapters that are to be added to the weights of a model with such a configuration, and adds them to adds.
+func openMerged(ctx context.Context, adds *source.Merge, list []AdapterFile, c *checkpoint.Config, at locator) error {
+	for i, from := range list {
+		if !isAdapterScale(from.Scale) {
+			return &ParamError{fmt.Sprintf("LoadOptions.Adapters[%d].Scale", i), from.Scale, wantAdapterScale}
+		}
+		if from.Scale == AdapterOff {
+			continue
+		}
+		location, err := locate(at, from.Path)
+		if err != nil {
+			return adapterError(from.Path, err)
+		}
+		file, err := source.OpenAdapter(ctx, location, c, new(tensor.Galloc))
+		if err != nil {
+			return adapterError(from.Path, err)
+		}
+		adds.Add(file, cmp.Or(float64(from.Scale), 1))
 	}
-	return append(list, n)
-}
-
-// padded returns the matrix with further rows and columns of zeros; itself where there are none.
-func (s *storedTensor) padded(rows, cols int) (storedTensor, error) {
-	if rows == s.shape.Dim(0) && cols == s.shape.Dim(1) {
-		return *s, nil
-	}
-	from, err := s.dtype.Bytes(s.shape.Dim(1))
-	if err != nil {
-		return storedTensor{}, err
-	}
-	to, err := s.dtype.Bytes(cols)
-	if err != nil {
-		return storedTensor{}, err
-	}
-	result := storedTensor{dtype: s.dtype, shape: tensor.ShapeOf(rows, cols), data: make([]byte, rows*to), pairs: s.pairs}
-	for row := range s.shape.Dim(0) {
-		copy(result.data[row*to:], s.data[row*from:(row+1)*from])
-	}
-	return result, nil
-}
-
-// free gives the memory back, when no session uses it.
-func (w *adapterWeights) free() error {
-	_ = w.model.device.Synchronize() // the device may still be computing the last step of a session; nobody wants its error
-	var errs []error
-	for _, t := range w.all {
-		w.model.weightBytes.Add(-int64(t.Size()))
-		errs = append(errs, t.Free())
-	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // adapterPrint joins the fingerprints of a model and of the adapter that a session has.

@@ -65,7 +65,7 @@ func readAdapter(t testing.TB) (list []matrix) {
 // randomAdapter makes matrices of a rank for those of the model's tensors whose names contain one of some texts.
 func randomAdapter(m *Model, seed uint64, rank int, names ...string) (list []matrix) {
 	random := rand.New(rand.NewPCG(seed, 7))
-	tensors := m.described.Tensors()
+	tensors := m.config.Tensors()
 	for i := range tensors {
 		of := &tensors[i]
 		module, rows, first := of.HuggingFace, of.Shape[0], true

@@ -131,7 +131,7 @@ func someTokens(n, from int) []Token {
 func TestGGUFAdapterEqualsPEFT(t *testing.T) {
 	base, peft := fixture.Path(t, adaptedBase), fixture.Path(t, adapterDir)
 	m := mustLoad(t, base, nil)
-	files := fstest.MapFS{"adapter.gguf": {Data: ggufAdapter(t, m.described.Tensors(), readAdapter(t), m.described.AdapterMetadata("all", 16), tensor.F32)}}
+	files := fstest.MapFS{"adapter.gguf": {Data: ggufAdapter(t, m.config.Tensors(), readAdapter(t), m.config.AdapterMetadata("all", 16), tensor.F32)}}
 	a, err := m.LoadAdapterFS(t.Context(), files, "adapter.gguf")
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestGGUFAdapterEqualsPEFT(t *testing.T) {
 		t.Error("the GGUF adapter gives other logits when it is merged")
 	}
 	for _, d := range []tensor.DType{tensor.F16, tensor.BF16, tensor.Q8_0} {
-		files["adapter.gguf"].Data = ggufAdapter(t, m.described.Tensors(), readAdapter(t), m.described.AdapterMetadata("all", 16), d)
+		files["adapter.gguf"].Data = ggufAdapter(t, m.config.Tensors(), readAdapter(t), m.config.AdapterMetadata("all", 16), d)
 		b, err := m.LoadAdapterFS(t.Context(), files, "adapter.gguf")
 		if err != nil {
 			t.Fatal(err)
@@ -535,11 +535,11 @@ func TestAdapterErrors(t *testing.T) {
 		want     string
 	}{
 		{nil, "no adapter"},
-		{m.described.AdapterMetadata("x", 16)[:3], "adapter.type"},
-		{m.described.AdapterMetadata("x", 16)[:4], "adapter.lora.alpha"},
-		{append(m.described.AdapterMetadata("x", 16), gguf.KeyValue{Key: "adapter.alora.invocation_tokens", Value: gguf.ArrayOf([]uint32{1})}), "certain tokens"},
+		{m.config.AdapterMetadata("x", 16)[:3], "adapter.type"},
+		{m.config.AdapterMetadata("x", 16)[:4], "adapter.lora.alpha"},
+		{append(m.config.AdapterMetadata("x", 16), gguf.KeyValue{Key: "adapter.alora.invocation_tokens", Value: gguf.ArrayOf([]uint32{1})}), "certain tokens"},
 	} {
-		_, err := m.LoadAdapterFS(t.Context(), fstest.MapFS{"a": {Data: ggufAdapter(t, m.described.Tensors(), whole, c.metadata, tensor.F32)}}, "a")
+		_, err := m.LoadAdapterFS(t.Context(), fstest.MapFS{"a": {Data: ggufAdapter(t, m.config.Tensors(), whole, c.metadata, tensor.F32)}}, "a")
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("want an error with %q: %v", c.want, err)
 		}
@@ -556,7 +556,7 @@ func TestAdapterErrors(t *testing.T) {
 		}
 	}
 	path := filepath.Join(t.TempDir(), "adapter.gguf")
-	mustWrite(t, path, ggufAdapter(t, m.described.Tensors(), whole, m.described.AdapterMetadata("x", 16), tensor.F32))
+	mustWrite(t, path, ggufAdapter(t, m.config.Tensors(), whole, m.config.AdapterMetadata("x", 16), tensor.F32))
 	for _, path := range []string{path, fixture.Path(t, adapterDir)} {
 		if _, err := Load(path, nil); err == nil || !strings.Contains(err.Error(), "LoadAdapter") {
 			t.Errorf("an adapter loaded as a model: %v", err)
@@ -581,10 +581,15 @@ func TestNumbersByModule(t *testing.T) {
 	list := append(randomAdapter(m, 1, 4, "layers.0.self_attn.q_proj", "layers.2.self_attn.q_proj"), randomAdapter(m, 2, 6, "layers.1.self_attn.q_proj")...)
 	a := adapterIn(t, m, peftFolder(t, plainConfig(t, map[string]any{"r": 4, "lora_alpha": 8, "target_modules": []string{"q_proj"},
 		"rank_pattern": map[string]any{"model.layers.1.self_attn.q_proj": 6}, "alpha_pattern": map[string]any{`layers\.[12]\..*`: 24}}), list))
-	for layer, want := range []float64{2, 4, 6} {
-		if got := a.on[m].layers[layer][atQuery].scale; got != want {
-			t.Errorf("layer %d: scale %g, want %g", layer, got, want)
+	want := map[int]float64{0: 2, 1: 4, 2: 6}
+	for i := range a.file.Pairs {
+		if p := &a.file.Pairs[i]; p.Of.Part != checkpoint.Query || p.Scale != want[p.Of.Layer] {
+			t.Errorf("%s: scale %g, want %g", p.Of.HuggingFace, p.Scale, want[p.Of.Layer])
 		}
+		delete(want, a.file.Pairs[i].Of.Layer)
+	}
+	if len(want) > 0 {
+		t.Errorf("layers without a scale: %v", want)
 	}
 	list = list[:2]
 	adapterIn(t, m, peftFolder(t, plainConfig(t, map[string]any{"r": 4, "target_modules": []string{"q_proj"}, "layers_to_transform": 0}), list))

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/antigravity-go/antigravity/internal/calls"
+	"github.com/antigravity-go/antigravity/llama/internal/sampling"
 )
 
 // answer makes pieces of the tokens of an answer: it cuts the text at stop strings, and takes the calls out of it where calls are
@@ -13,7 +14,7 @@ import (
 // Invariant between tokens: content is the text of the pieces that were filled in so far.
 type answer struct {
 	tokenizer *Tokenizer
-	filter    textFilter
+	filter    sampling.TextFilter
 	bytes     []byte // of one token
 	looks     bool   // calls are looked for, by parser
 	parser    calls.Parser
@@ -25,7 +26,7 @@ type answer struct {
 // of the prompt's text. With looks calls of the functions that names has are looked for, or of any where names is nil.
 func (a *answer) start(t *Tokenizer, stop []string, fresh, looks bool, names []string, prompt []Token) {
 	a.tokenizer, a.content = t, a.content[:0]
-	a.filter.start(stop, fresh && t.leadingSpace())
+	a.filter.Start(stop, fresh && t.leadingSpace())
 	a.looks = looks && t.calls != calls.None
 	if a.looks {
 		a.parser.Start(t.calls, names, t.control)
@@ -44,12 +45,12 @@ func (t *Tokenizer) control(text string) bool {
 func (a *answer) add(token Token, piece *Piece) (stopped bool) {
 	if a.looks && a.tokenizer.Special(token) {
 		if text := a.tokenizer.Text(token); a.parser.Knows(text) {
-			a.parser.Write(a.filter.flush())
+			a.parser.Write(a.filter.Flush())
 			a.parser.Control(text)
 		}
 	}
 	a.bytes = a.tokenizer.AppendBytes(a.bytes[:0], token)
-	text, stopped := a.filter.push(a.bytes)
+	text, stopped := a.filter.Push(a.bytes)
 	a.give(text, piece)
 	return stopped
 }
@@ -74,7 +75,7 @@ func (a *answer) give(text string, piece *Piece) {
 
 // finish fills in the text that was held back, now that the answer is over, and the whole answer as a message.
 func (a *answer) finish(piece *Piece) {
-	rest := a.filter.flush()
+	rest := a.filter.Flush()
 	if a.looks {
 		a.parser.Write(rest)
 		a.parser.Finish()

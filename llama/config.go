@@ -59,23 +59,22 @@ type RoPE struct {
 	Attention float64
 }
 
-// configOf returns what a model's files say in the terms of this package.
+// configOf returns what a model's files say in the terms of this package. It shares nothing with c.
 func configOf(c *checkpoint.Config) Config {
 	return Config{
 		HiddenSize: c.HiddenSize, IntermediateSize: c.IntermediateSize, Layers: c.Layers, Heads: c.Heads, KVHeads: c.KVHeads,
-		HeadDim: c.HeadDim, VocabSize: c.VocabSize, ContextLength: c.ContextLength, RMSNormEps: c.RMSNormEps, RoPE: RoPE(c.RoPE),
-		AttentionBias: c.AttentionBias, MLPBias: c.MLPBias, TiedEmbeddings: c.TiedEmbeddings, BOS: Token(c.BOS), EOS: fromInt32(c.EOS),
+		HeadDim: c.HeadDim, VocabSize: c.VocabSize, ContextLength: c.ContextLength, RMSNormEps: c.RMSNormEps, RoPE: ropeOf(&c.RoPE),
+		AttentionBias: c.AttentionBias, MLPBias: c.MLPBias, TiedEmbeddings: c.TiedEmbeddings, BOS: Token(c.BOS), EOS: fromInt32(slices.Clone(c.EOS)),
 		Variant: Variant{
-			Family: c.Family, Activation: c.Activation, Window: c.Window, Windowed: c.Windowed, Unrotated: c.Unrotated, LocalRoPE: RoPE(c.LocalRoPE),
-			EmbeddingScale: c.EmbeddingScale, ScoreScale: c.ScoreScale, ResidualScale: c.ResidualScale, LogitScale: c.LogitScale,
+			Family: c.Family, Activation: c.Activation, Window: c.Window, Windowed: slices.Clone(c.Windowed), Unrotated: slices.Clone(c.Unrotated),
+			LocalRoPE: ropeOf(&c.LocalRoPE), EmbeddingScale: c.EmbeddingScale, ScoreScale: c.ScoreScale, ResidualScale: c.ResidualScale, LogitScale: c.LogitScale,
 		},
 	}
 }
 
-// clone returns a copy that shares nothing.
-func (c *Config) clone() Config {
-	n := *c
-	n.EOS, n.Windowed, n.Unrotated = slices.Clone(c.EOS), slices.Clone(c.Windowed), slices.Clone(c.Unrotated)
-	n.RoPE, n.LocalRoPE = c.RoPE.clone(), c.LocalRoPE.clone()
-	return n
+// ropeOf is configOf for RoPE.
+func ropeOf(r *checkpoint.RoPE) RoPE {
+	result := RoPE(*r)
+	result.Divisors, result.Long = slices.Clone(r.Divisors), slices.Clone(r.Long)
+	return result
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/llama/internal/engine"
 )
 
 // TestConfigHasAllThatCheckpointsSay fills every field of a checkpoint's configuration and finds it in ours.
@@ -59,8 +60,7 @@ func TestPublishedShapesFit(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 		numbers := c.vocab*c.hidden + c.layers*(2*c.hidden*(c.heads+c.kv)*c.headDim+3*c.hidden*c.wide)
-		ours := configOf(&config)
-		if err := ours.checkWorkingBytes(int64(numbers) / 2); err != nil {
+		if err := engine.CheckWorkingBytes(&config, defaultCapacity, int64(numbers)/2); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"slices"
 	"time"
+
+	"github.com/antigravity-go/antigravity/llama/internal/engine"
 )
 
 // constraining is how a session uses the Constraint of an answer: it knows which tokens come next without a choice, and, where there is
@@ -43,7 +45,7 @@ type constraining struct {
 // maxForced is about how many forced tokens are known in advance, and the most that a step computes behind the token that was chosen:
 // with it they are as many rows as a step holds by default. More rows are not faster, and those who wait for a token of their own would
 // wait longer.
-const maxForced = defaultMaxBatch - 1
+const maxForced = engine.DefaultMost - 1
 
 // start prepares for an answer of a model.
 func (c *constraining) start(constraint Constraint, m *Model) error {
@@ -198,8 +200,8 @@ func (c *constraining) fillAside() {
 const leastOverlap = 500 * time.Microsecond
 
 // overlap lets the matcher be asked, about what comes behind the forced tokens, while a step of some rows is computed.
-func (c *constraining) overlap(b *batch, rows int) {
-	if c.matcher == nil || c.known || c.more || runtime.GOMAXPROCS(0) == 1 || b.cost(rows) < leastOverlap {
+func (c *constraining) overlap(b *engine.Batch, rows int) {
+	if c.matcher == nil || c.known || c.more || runtime.GOMAXPROCS(0) == 1 || b.Cost(rows) < leastOverlap {
 		return
 	}
 	c.filling = true

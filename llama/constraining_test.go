@@ -2,14 +2,13 @@ package llama
 
 import (
 	"math"
-	"math/rand/v2"
 	"runtime"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/antigravity-go/antigravity/backend/backendtest"
 	"github.com/antigravity-go/antigravity/backend/cpu"
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -41,8 +40,7 @@ func (a *all) Allowed(set *TokenSet) error {
 func TestOnlyTokensAreAllowed(t *testing.T) {
 	for _, c := range []struct{ tokens, logits int }{{100, 130}, {64, 128}, {100, 300}, {128, 128}, {130, 100}, {300, 100}} {
 		end := Token(7)
-		m := &Model{tokenizer: &Tokenizer{vocabulary: noVocabulary{c.tokens}}, ends: []Token{end}}
-		m.config.VocabSize, m.config.EOS = c.logits, m.ends
+		m := &Model{tokenizer: &Tokenizer{vocabulary: noVocabulary{c.tokens}}, ends: []Token{end}, config: &checkpoint.Config{VocabSize: c.logits, EOS: []int32{int32(end)}}}
 		var s constraining
 		for range 2 { // with memory of its own, and with what was there before
 			if err := s.start(&all{}, m); err != nil {
@@ -63,31 +61,6 @@ func TestOnlyTokensAreAllowed(t *testing.T) {
 			if s.matcher != nil {
 				t.Error("a matcher is kept")
 			}
-		}
-	}
-}
-
-// TestNothingUnlikelyIsDrawn draws with the largest random number, where the weights' sum is rounded: never of weight 0.
-func TestNothingUnlikelyIsDrawn(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
-	const largest = 1 - 1./(1<<53)
-	var s sampler
-	for range 20000 {
-		weights := make([]float32, 1+random.IntN(12))
-		for i := range weights {
-			weights[i] = float32(math.Exp(-30 * random.Float64())) // so that the order of additions matters
-		}
-		slices.SortFunc(weights, func(a, b float32) int { return int(math.Copysign(1, float64(b-a))) })
-		likely := len(weights)
-		weights = append(weights, 0, 0)
-		for _, whole := range []float64{0, 1} {
-			if i, ok := s.among(weights, whole, largest, true); i >= likely || !ok {
-				t.Fatalf("drew %d of %v", i, weights)
-			}
-		}
-		random.Shuffle(len(weights), func(i, j int) { weights[i], weights[j] = weights[j], weights[i] })
-		if i := s.amongAll(weights, largest); weights[i] == 0 {
-			t.Fatalf("drew %d of all of %v", i, weights)
 		}
 	}
 }
@@ -121,28 +94,29 @@ func TestConstrainedChoosingDoesNotAllocate(t *testing.T) {
 				if err := s.Prefill(t.Context(), []Token{1}); err != nil {
 					t.Fatal(err)
 				}
-				if err := s.constraining.start(&all{every: every}, m); err != nil {
+				if err := s.call.constraining.start(&all{every: every}, m); err != nil {
 					t.Fatal(err)
 				}
-				s.sampler.start(p)
-				s.sampler.allowed = s.constraining.allowed
+				s.call.params = p
+				s.call.sampler.Start(p.sampling())
+				s.call.sampler.Allowed = s.call.constraining.allowed
 				overlapped, stats := 0, new(Stats)
 				next := func() {
-					if s.constraining.filling {
+					if s.call.constraining.filling {
 						overlapped++
 					}
-					over, err := s.constraining.next()
+					over, err := s.call.constraining.next()
 					if err != nil || over {
 						t.Fatal(over, err)
 					}
-					token, forced, err := s.constraining.take()
+					token, forced, err := s.call.constraining.take()
 					if err == nil && !forced {
-						if token, err = s.choose(); err == nil {
-							err = s.constraining.chosen(token)
+						if token, err = s.call.choose(); err == nil {
+							err = s.call.constraining.chosen(token)
 						}
 					}
 					if err == nil {
-						err = s.append(token, true, stats)
+						err = s.call.append(token, true, stats)
 					}
 					if err != nil {
 						t.Fatal(err)
@@ -158,7 +132,7 @@ func TestConstrainedChoosingDoesNotAllocate(t *testing.T) {
 				if pause > 0 && runtime.GOMAXPROCS(0) > 1 && overlapped == 0 {
 					t.Error("the matcher was not asked beside any step")
 				}
-				s.constraining.stop()
+				s.call.constraining.stop()
 				s.Close()
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/internal/precise"
+	"github.com/antigravity-go/antigravity/llama/internal/engine"
 )
 
 // drafting is how a session uses the Drafter of an answer: it asks for proposals, decides how many of their tokens to compute, and
@@ -17,10 +18,10 @@ type drafting struct {
 	drafted, accepted int     // tokens of the answer's drafts, and those of them that the answer went on with
 
 	length          draftLength                  // of all answers of the session
-	batch           *batch                       // whose costs cost tells
+	batch           *engine.Batch                // whose costs cost tells
 	certain         int                          // rows of the step that are computed with a draft or without, beyond the first
 	cost, dearCosts func(rows int) time.Duration // rowCost and dearCost, kept to spare an allocation a token
-	spent           average                      // how long the drafter takes for a token of a proposal
+	spent           precise.Average              // how long the drafter takes for a token of a proposal
 
 	open   bool
 	first  Token
@@ -46,7 +47,7 @@ func (d *drafting) propose(run []Token, c *sequence, most int, constraint *const
 	if most = min(most, maxDraft); most < 1 {
 		return run
 	}
-	dear := d.spent.mean*dearShare > d.cost(1)
+	dear := d.spent.Mean*dearShare > d.cost(1)
 	if dear { // decide first how many tokens are worth asking for
 		if most = d.length.next(most, d.dearCosts); most == 0 {
 			return run
@@ -56,7 +57,7 @@ func (d *drafting) propose(run []Token, c *sequence, most int, constraint *const
 	run = d.ask(run, c, most)
 	took := precise.Since(began)
 	proposal := run[had:]
-	d.spent.add(took / time.Duration(max(len(proposal), 1)))
+	d.spent.Add(took / time.Duration(max(len(proposal), 1)))
 	proposed := len(proposal)
 	if end := slices.IndexFunc(proposal, func(t Token) bool {
 		return t < 0 || int(t) >= c.model.config.VocabSize || c.model.IsEnd(t)
@@ -91,17 +92,17 @@ func (d *drafting) ask(run []Token, c *sequence, most int) []Token {
 }
 
 // rowCost estimates how long a step takes that has rows rows beside those that are certain.
-func (d *drafting) rowCost(rows int) time.Duration { return d.batch.cost(d.certain + rows) }
+func (d *drafting) rowCost(rows int) time.Duration { return d.batch.Cost(d.certain + rows) }
 
 // dearCost is rowCost with what the drafter takes.
 func (d *drafting) dearCost(rows int) time.Duration {
 	if plain := d.rowCost(rows); plain > 0 {
-		return plain + time.Duration(rows-1)*d.spent.mean
+		return plain + time.Duration(rows-1)*d.spent.Mean
 	}
 	return 0
 }
 
-// learn tells length how the latest proposal turned out, if there was one, now that next is the first token that was not accepted from it.
+// learn lets length know how the latest proposal turned out, if there was one, now that next is the first token that was not accepted from it.
 func (d *drafting) learn(next Token) {
 	if !d.open {
 		return
@@ -113,7 +114,7 @@ func (d *drafting) learn(next Token) {
 	d.length.observe(d.tokens, d.right)
 }
 
-// proposed tells whether the first of the tokens that were computed ahead is of the draft, and not a forced one before it.
+// proposed reports whether the first of the tokens that were computed ahead is of the draft, and not a forced one before it.
 func (d *drafting) proposed(c *sequence) bool { return d.open && len(c.ahead) <= d.tokens-d.right }
 
 // accept notes that the answer went on with a token of the draft.

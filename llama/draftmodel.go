@@ -40,7 +40,7 @@ func (d *draftModel) Draft(dst, context []Token) []Token {
 		return dst
 	}
 	defer d.put(s)
-	return s.continuation(dst, context)
+	return s.call.continuation(dst, context)
 }
 
 // take returns the idle session that holds the most of the context, or a new one; nil where there can be none.
@@ -85,22 +85,23 @@ func (d *draftModel) Close() error {
 	return errors.Join(errs...)
 }
 
-// continuation makes the conversation the context and appends to dst, as far as that has room, the tokens that the model would
+// continuation makes the conversation the prompt and appends to dst, as far as that has room, the tokens that the model would
 // greedily go on with, up to the end of the turn. At an error there are no more.
-func (s *Session) continuation(dst, prompt []Token) []Token {
-	shared, err := s.keepPrefix(prompt)
-	if err != nil || s.prefill(context.Background(), prompt[shared:], shared, nil) != nil {
+func (a *answering) continuation(dst, prompt []Token) []Token {
+	shared, err := a.keepPrefix(prompt)
+	if err != nil || a.prefill(context.Background(), prompt[shared:], shared, nil) != nil {
 		return dst
 	}
-	s.sampler.start(Params{})
-	s.drafting.start(nil)
+	a.params = Params{}
+	a.sampler.Start(a.params.sampling())
+	a.drafting.start(nil)
 	for len(dst) < cap(dst) {
-		t, err := s.choose()
-		if err != nil || s.sequence.model.IsEnd(t) {
+		t, err := a.choose()
+		if err != nil || a.sequence.model.IsEnd(t) {
 			return dst
 		}
 		dst = append(dst, t)
-		if len(dst) == cap(dst) || s.sequence.room() == 0 || s.append(t, false, nil) != nil || s.maybeEvict(true) != nil {
+		if len(dst) == cap(dst) || a.sequence.room() == 0 || a.append(t, false, nil) != nil || a.maybeEvict(true) != nil {
 			return dst
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/llama/internal/engine"
 	"github.com/antigravity-go/antigravity/tensor"
 	"golang.org/x/sync/errgroup"
 )
@@ -45,17 +46,17 @@ func (m *Model) embedAll(ctx context.Context, a *Adapter, scale float32, texts [
 		all[i] = tokens
 	}
 	o := SessionOptions{Adapter: a, AdapterScale: scale}
-	if m.pipeline.Given { // vectors are compared with those that others computed, without rounding keys and values
+	if m.files.Pipeline.Given { // vectors are compared with those that others computed, without rounding keys and values
 		o.KV = tensor.F32
 	}
 	vectors := make([][]float32, len(texts))
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(m.batch.most)
+	g.SetLimit(m.batch.Most())
 	for i, tokens := range all {
 		g.Go(func() (err error) {
 			o := o
 			o.Capacity = len(tokens)
-			if vectors[i], err = m.embedTokens(ctx, &o, tokens); err != nil {
+			if vectors[i], err = embedTokens(ctx, m, &o, tokens); err != nil {
 				err = fmt.Errorf("embed text %d: %w", i, err)
 			}
 			return err
@@ -69,32 +70,32 @@ func (m *Model) embedAll(ctx context.Context, a *Adapter, scale float32, texts [
 
 // longestText returns how many tokens a text to embed may have.
 func (m *Model) longestText() int {
-	if most := m.pipeline.MaxTokens; most > 0 {
+	if most := m.files.Pipeline.MaxTokens; most > 0 {
 		return min(most, m.config.ContextLength)
 	}
 	return m.config.ContextLength
 }
 
 // embedTokens is Embed for one text's tokens, in a session with options.
-func (m *Model) embedTokens(ctx context.Context, o *SessionOptions, tokens []Token) ([]float32, error) {
+func embedTokens(ctx context.Context, m *Model, o *SessionOptions, tokens []Token) ([]float32, error) {
 	s, err := m.newSession(o)
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
 	width := m.config.HiddenSize
-	p, rows := pooled{by: m.pipeline.Pooling, sum: make([]float64, width)}, make([]float32, headRows*width)
-	err = s.prefill(ctx, tokens, 0, func() (output, error) {
-		return output{hide: true, each: func(x *tensor.Tensor) error {
+	p, rows := pooled{by: m.files.Pipeline.Pooling, sum: make([]float64, width)}, make([]float32, engine.GroupRows*width)
+	err = s.prefill(ctx, tokens, 0, func() (engine.Output, error) {
+		return engine.Output{Hide: true, Each: func(x *tensor.Tensor) error {
 			part := rows[:x.Shape().NumElements()]
-			if err := backend.ReadFloats(m.device, x, part); err != nil {
+			if err := backend.ReadFloats(m.backend, x, part); err != nil {
 				return err
 			}
 			p.add(part)
 			return nil
 		}}, nil
 	})
-	if m.pipeline.Unscaled {
+	if m.files.Pipeline.Unscaled {
 		return scaled(p.sum, float64(p.count)), err
 	}
 	return unit(p.sum), err

@@ -3,6 +3,9 @@ package llama
 import (
 	"errors"
 	"fmt"
+	"strings"
+
+	"github.com/antigravity-go/antigravity/llama/internal/fault"
 )
 
 // The errors that callers may want to tell apart, with errors.Is. Others say what was being done and are for people.
@@ -15,16 +18,10 @@ var (
 	// much.
 	ErrContextFull = errors.New("llama: the context is full")
 	// ErrUnsupported: the file is valid but needs something that this package does not offer. It wraps errors.ErrUnsupported.
-	ErrUnsupported error = unsupported{}
+	ErrUnsupported = fault.ErrUnsupported
 	// ErrStateMismatch: a saved state belongs to another model or to other options.
 	ErrStateMismatch = errors.New("llama: the state belongs to another model")
 )
-
-// unsupported is the type of ErrUnsupported.
-type unsupported struct{}
-
-func (unsupported) Error() string { return "llama: unsupported" }
-func (unsupported) Unwrap() error { return errors.ErrUnsupported }
 
 // FormatError tells that a file is malformed: which file, at which byte, and in what way.
 type FormatError struct {
@@ -43,6 +40,52 @@ func (e *FormatError) Error() string {
 
 // Unwrap returns the cause.
 func (e *FormatError) Unwrap() error { return e.Err }
+
+// fileError returns the error of reading a file as callers see it: with a *FormatError if the file is malformed; otherwise, since the
+// error may name no file, after the words of what was being done. Its message is bounded, whatever of the file it quotes.
+func fileError(doing string, err error) error {
+	var malformed *fault.FormatError
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &malformed):
+		if doing != "" {
+			err = fmt.Errorf("%s: %w", doing, err)
+		}
+	case err == error(malformed):
+		err = (*FormatError)(malformed)
+	default:
+		err = &malformedError{err, (*FormatError)(malformed)}
+	}
+	if len(err.Error()) > maxMessage {
+		return &briefError{err}
+	}
+	return err
+}
+
+// malformedError is an error in whose chain errors.As finds format.
+type malformedError struct {
+	error
+	format *FormatError
+}
+
+// Unwrap returns the error and format.
+func (e *malformedError) Unwrap() []error { return []error{e.error, e.format} }
+
+// maxMessage bounds the messages of what is wrong with a file, in bytes: some quote the file, whose parts may be of any length.
+const maxMessage = 1000
+
+// briefError is an error whose message is too long.
+type briefError struct{ error }
+
+// Error returns the beginning and the end of the message.
+func (e *briefError) Error() string {
+	text := e.error.Error()
+	return strings.ToValidUTF8(text[:maxMessage/2], "") + " … " + strings.ToValidUTF8(text[len(text)-maxMessage/2:], "")
+}
+
+// Unwrap returns the error with its whole message.
+func (e *briefError) Unwrap() error { return e.error }
 
 // ParamError tells of a caller's mistake: a value that has no meaning, or that the model cannot serve. A server answers it with
 // status 400.

@@ -45,54 +45,10 @@ func (s *Session) Evict(targetLen int) (result eviction.Result, err error) {
 		if err := c.settle(); err != nil {
 			return err
 		}
-		result, err = c.evict(func() (eviction.Result, error) { return c.manager.Evict(c.whole, targetLen) })
+		result, err = c.evict(func() (eviction.Result, error) { return c.manager.Evict(c.memory.Whole(), targetLen) })
 		return err
 	})
 	return result, err
-}
-
-// sinks returns how many tokens at the beginning of the conversation a sliding window protects: those that ReanchorSinks gives
-// new positions. It is 0 for other policies.
-func (c *sequence) sinks() int {
-	if p, ok := c.manager.Policy().(eviction.Contiguous); ok {
-		return p.ProtectedPrefix()
-	}
-	return 0
-}
-
-// maybeEvict lets the policy shrink the cache between two steps. last is false between two chunks of a prompt, and true after a
-// prompt's last chunk and after a generated token.
-func (s *Session) maybeEvict(last bool) error {
-	if !last && s.options.EvictAfterPrompt {
-		return nil
-	}
-	// The monitor is the caller's code, which may close the session or the model: it is asked while no lock is held.
-	if err := s.sequence.manager.Watch(); err != nil {
-		return fmt.Errorf("evict at token %d: %w", len(s.sequence.tokens), err)
-	}
-	return s.with(func(c *sequence) error {
-		if len(c.ahead) > 0 {
-			if !c.manager.Due(c.whole, len(c.ahead)) {
-				return nil
-			}
-			if err := c.settle(); err != nil { // a policy chooses among what the conversation has, not among guesses
-				return err
-			}
-		}
-		_, err := c.evict(func() (eviction.Result, error) { return c.manager.Relieve(c.whole) })
-		return err
-	})
-}
-
-// undisturbed returns how many of the next n tokens can be computed together before the policy evicts, the first of them not counted:
-// what lies behind an eviction would be computed in vain.
-func (c *sequence) undisturbed(n int) int {
-	for i := range n {
-		if c.manager.Due(c.whole, -1-i) {
-			return i
-		}
-	}
-	return n
 }
 
 // evict runs an eviction, at origin if the device fails, and notes what it did in evicted and usage.
@@ -112,11 +68,11 @@ func (c *sequence) evict(run func() (eviction.Result, error)) (result eviction.R
 	err = c.onDevice(context.Background(), func() error {
 		done := result
 		if tried++; tried > 1 { // down to the target of the eviction that failed, which may have done so in some of the layers
-			run = func() (eviction.Result, error) { return c.manager.Evict(c.whole, done.Target) }
+			run = func() (eviction.Result, error) { return c.manager.Evict(c.memory.Whole(), done.Target) }
 		}
 		var err error
-		if result, err = run(); err == nil && (result.Slots > 0 || tried > 1) {
-			err = c.reanchor()
+		if result, err = run(); err == nil && c.options.Positions == ReanchorSinks && (result.Slots > 0 || tried > 1) {
+			err = c.memory.Reanchor(c.sinks(), len(c.tokens))
 		}
 		result.Slots, result.Duration = max(result.Slots, done.Slots), result.Duration+done.Duration
 		if tried > 1 {
@@ -130,7 +86,7 @@ func (c *sequence) evict(run func() (eviction.Result, error)) (result eviction.R
 	if err == nil {
 		err = callers
 	}
-	c.countCache()
+	c.count()
 	if result.Slots > 0 {
 		c.evicted, c.latest = len(c.tokens), 0
 		c.usage.Evictions++
@@ -142,7 +98,7 @@ func (c *sequence) evict(run func() (eviction.Result, error)) (result eviction.R
 		}
 	}
 	if err != nil && result.Slots > 0 && c.options.Positions == ReanchorSinks {
-		c.caches[0].Break(err) // some layers' sinks are at their new positions, others' are not
+		c.memory.Break(err) // some layers' sinks are at their new positions, others' are not
 	}
 	switch {
 	case errors.Is(err, eviction.ErrPressure):
@@ -156,19 +112,4 @@ func (c *sequence) evict(run func() (eviction.Result, error)) (result eviction.R
 // deviceFailed tells whether an eviction's error may be a device's, rather than the caller's or a lack of memory.
 func deviceFailed(err error) bool {
 	return !errors.Is(err, eviction.ErrPressure) && !errors.Is(err, eviction.ErrMonitor) && !errors.Is(err, eviction.ErrOptions)
-}
-
-// reanchor gives the sinks the positions just before the window, if SessionOptions.Positions is ReanchorSinks.
-func (c *sequence) reanchor() error {
-	if c.options.Positions != ReanchorSinks {
-		return nil
-	}
-	for i, cache := range c.whole {
-		if n := min(c.sinks(), cache.Len()-1); n > 0 {
-			if err := cache.Reanchor(n, len(c.tokens)-cache.Len()); err != nil {
-				return layerError(i, err)
-			}
-		}
-	}
-	return nil
 }

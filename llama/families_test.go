@@ -1,10 +1,8 @@
 package llama
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,28 +18,11 @@ import (
 // familyNames are the fixtures of families other than Llama.
 var familyNames = []string{"mistral", "qwen2", "qwen3", "smollm3", "granite", "phi3", "phi3-longrope", "olmo2", "gemma3"}
 
-// roundFrequencies rounds a model's frequencies to BF16: the program that wrote the golden results had converted the whole model, and
-// these with it.
-func roundFrequencies(m *Model) {
-	for i := range m.rotaries {
-		for _, list := range [][]float64{m.rotaries[i].frequencies, m.rotaries[i].long} {
-			for j, f := range list {
-				bits := math.Float32bits(float32(f))
-				bits += 0x7fff + bits>>16&1
-				list[j] = float64(math.Float32frombits(bits &^ 0xffff))
-			}
-		}
-	}
-}
-
 // family returns a family's model, as the golden results have it, and these.
 func family(t *testing.T, name string) (*Model, golden) {
 	t.Helper()
 	dir := fixture.Path(t, "families/"+name)
 	m := mustLoad(t, dir, nil)
-	if data, err := os.ReadFile(filepath.Join(dir, "config.json")); err == nil && bytes.Contains(data, []byte(`"dtype": "bfloat16"`)) {
-		roundFrequencies(m)
-	}
 	return m, readGolden(t, filepath.Join(dir, "golden.safetensors"))
 }
 

@@ -3,6 +3,8 @@ package llama
 import (
 	"fmt"
 	"slices"
+
+	"github.com/antigravity-go/antigravity/llama/internal/engine"
 )
 
 // Fork returns a session with the same conversation, to go on from here in two ways. The two share the memory of what they have in
@@ -13,16 +15,16 @@ func (s *Session) Fork() (*Session, error) {
 		return nil, err
 	}
 	defer s.end()
-	return s.fork()
+	return s.guarded.fork()
 }
 
-// fork is Fork while another goroutine may be using the session, which then waits for this.
-func (s *Session) fork() (f *Session, err error) {
-	c, err := s.lock()
+// fork is Session.Fork while another goroutine may be using the session, which then waits for this.
+func (g *guarded) fork() (f *Session, err error) {
+	c, err := g.lock()
 	if err != nil {
 		return nil, err
 	}
-	defer s.unlock()
+	defer g.unlock()
 	if err = c.settle(); err == nil {
 		err = c.fetchLogits() // before anything else: a failing device may send the sequence back
 	}
@@ -36,14 +38,14 @@ func (s *Session) fork() (f *Session, err error) {
 }
 
 // forkPrefix returns a session with the longest beginning of t that the conversation has, and the length of that beginning; no
-// session where it is shorter than least, tokens were evicted, or caches with windows cannot go back to it. It may be a token shorter than it could be. Another goroutine may be
-// using the session, in the middle of an answer too: it waits for this, and nothing changes for it.
-func (s *Session) forkPrefix(t []Token, least int) (f *Session, n int, err error) {
-	c, err := s.lock()
+// session if it is shorter than least, tokens were evicted, or caches with windows cannot go back to it. It may be a token shorter than it
+// could be. Another goroutine may be using the session, in the middle of an answer too: it waits for this, and nothing changes for it.
+func (g *guarded) forkPrefix(t []Token, least int) (f *Session, n int, err error) {
+	c, err := g.lock()
 	if err != nil {
 		return nil, 0, err
 	}
-	defer s.unlock()
+	defer g.unlock()
 	n = commonPrefix(t, c.tokens)
 	if n == len(c.tokens) && n%c.options.Chunk == 0 {
 		n-- // the policy may not have been asked yet whether to evict at this end of a chunk: the copy computes the last token, and asks
@@ -65,16 +67,19 @@ func (c *sequence) fork(n int) (*Session, error) {
 		return nil, err
 	}
 	err = f.with(func(to *sequence) error { // the model knows the session already, and may close it
-		if err := to.copyFrom(c); err != nil {
+		memory, err := c.memory.Clone()
+		if err != nil {
 			return err
 		}
+		to.memory.Free() // it is empty
+		to.memory, to.tokens, to.ahead, to.evicted = memory, slices.Clone(c.tokens), slices.Clone(c.ahead), c.evicted
 		if err := to.truncate(n); err != nil {
 			return err
 		}
-		if n == len(c.tokens) && c.logits.at == onHost {
-			to.logits.host, to.logits.at = slices.Clone(c.logits.host), onHost
+		if n == len(c.tokens) && c.logits.At == engine.OnHost {
+			to.logits.Host, to.logits.At = slices.Clone(c.logits.Host), engine.OnHost
 		}
-		to.countCache()
+		to.count()
 		to.usage.PeakBytes = to.usage.Bytes
 		return nil
 	})
@@ -83,21 +88,4 @@ func (c *sequence) fork(n int) (*Session, error) {
 		return nil, err
 	}
 	return f, nil
-}
-
-// copyFrom fills an empty sequence with the caches and tokens of another one of the same model and
-// options, those included that the other one has computed ahead.
-func (c *sequence) copyFrom(from *sequence) error {
-	for i, cache := range from.caches {
-		clone, err := cache.Clone()
-		if err != nil {
-			return layerError(i, err)
-		}
-		c.caches[i].Free()
-		c.caches[i] = clone
-	}
-	c.setCaches(c.caches)
-	c.tokens, c.ahead = slices.Clone(from.tokens), slices.Clone(from.ahead)
-	c.evicted = from.evicted
-	return nil
 }

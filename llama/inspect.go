@@ -9,10 +9,12 @@ import (
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/parallel"
+	"github.com/antigravity-go/antigravity/llama/internal/engine"
+	"github.com/antigravity-go/antigravity/llama/internal/source"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// Report is what Inspect tells of a model.
+// Report is what Inspect finds out about a model.
 type Report struct {
 	// Problems are the reasons why Load refuses the model; it loads where there are none and memory suffices. Of many tensors that are
 	// missing, or of a wrong kind, the first MaxProblems are told of.
@@ -46,27 +48,29 @@ const MaxProblems = 100
 // the tokenizer, and no weights: its time does not depend on how large they are. The error is for what is no model at all; what is
 // wrong with a model is in the report.
 func Inspect(path string) (*Report, error) {
-	return inspect(context.Background(), locate, path)
+	return inspect(context.Background(), source.Locate, path)
 }
 
 // InspectFS is Inspect for a file system, with a name as LoadFS has it. Nothing can be mapped there, so that the weights are read.
 func InspectFS(ctx context.Context, fsys fs.FS, name string) (*Report, error) {
-	return inspect(ctx, func(path string) (files, string, error) { return locateIn(fsys, path) }, name)
+	return inspect(ctx, in(fsys), name)
 }
 
 // inspect is Inspect for the GGUF file or the Hugging Face folder that a path names.
 func inspect(ctx context.Context, at locator, path string) (*Report, error) {
-	f, name, err := at(path)
+	location, err := locate(at, path)
 	if err != nil {
 		return nil, loadError(path, err)
 	}
-	if name != "" {
-		if is, err := isGGUF(f, name); err != nil || !is {
-			return nil, loadError(path, cmp.Or(err, notAModel(f, name)))
-		}
-	}
 	r := &inspection{path: path}
-	r.problem(parallel.Call(func() error { return r.read(ctx, f, name) })) // a mapped file may be cut short
+	model := true
+	r.problem(parallel.Call(func() (err error) { // a mapped file may be cut short
+		model, err = r.read(ctx, location)
+		return err
+	}))
+	if !model {
+		return nil, r.Problems[0]
+	}
 	if r.Tokens != nil {
 		r.Kind = "of another package"
 		if k, ok := r.Tokens.vocabulary.(interface{ Kind() string }); ok {
@@ -89,70 +93,68 @@ func (r *inspection) problem(err error) {
 	}
 }
 
-// read reads the files, and returns what ends it.
-func (r *inspection) read(ctx context.Context, f files, name string) error {
-	m := &Model{release: func() error { return nil }}
-	defer func() { m.release() }()
-	config, source, err := m.open(ctx, f, name, new(tensor.Galloc))
+// read reads the files, and returns what ends it. If they are no model at all, it says so.
+func (r *inspection) read(ctx context.Context, at source.Location) (model bool, err error) {
+	files, err := source.Open(ctx, at, new(tensor.Galloc))
+	if files == nil {
+		return false, err
+	}
+	defer files.Close()
+	r.Format = files.Format()
 	if err != nil { // what can be told without a configuration
 		r.problem(err)
-		if source == nil {
-			if name == "" {
-				r.Tokens, err = huggingFaceTokenizer(f)
-				r.problem(err)
-			}
-			return nil
+		t, err := files.Tokenizer()
+		if err == nil && t != nil {
+			r.Tokens, err = newTokenizer(t)
 		}
-		r.Format = source.format()
-		r.Tokens, err = source.tokenizer()
-		return err
+		return true, err
 	}
-	r.Format = source.format()
-	m.config = configOf(config)
-	_, err = m.config.manner()
-	r.problem(err)
-	tensors := config.Tensors()
-	stored, _, problems := m.config.findAll(source, tensors, MaxProblems)
+	m := &Model{config: files.Config}
+	if _, err := engine.NewWeights(nil, m.config, 1); err != nil {
+		r.problem(err)
+	}
+	tensors := m.config.Tensors()
+	stored, _, problems := findAll(files, tensors, MaxProblems)
 	for _, p := range problems {
 		r.problem(p)
 	}
 	r.count(stored, tensors)
-	r.Unused = unused(source.names(), tensors)
-	r.Config = &m.config
-	if err := m.loadTokenizer(source); err != nil {
-		return err
+	r.Unused = unused(files.Names(), tensors)
+	defer func() {
+		config := m.Config()
+		r.Config = &config
+	}()
+	if m.tokenizer, err = tokenizerOf(files); err != nil {
+		return true, err
 	}
-	m.addEnd()
+	m.findEnds()
 	if m.tokenizer.hasTexts() == nil {
 		r.Tokens = m.tokenizer
 	}
-	return nil
+	return true, nil
 }
 
 // count adds up the tensors that were found.
-func (r *Report) count(stored []storedTensor, tensors []checkpoint.Tensor) {
+func (r *Report) count(stored []source.Stored, tensors []checkpoint.Tensor) {
 	uses := map[string]*TypeUse{}
 	for i := range stored {
 		s := &stored[i]
-		if s.shape.NumElements() == 0 || s.dtype == 0 { // a problem
+		n := s.Elements()
+		if n == 0 { // a problem
 			continue
 		}
-		r.Parameters += int64(s.shape.NumElements())
-		target := targetType(tensors[i].Role, s.dtype, 0)
-		if bytes, err := target.Bytes(s.shape.NumElements()); err == nil {
+		r.Parameters += int64(n)
+		if bytes, err := source.TargetType(tensors[i].Role, s.DType(), 0).Bytes(n); err == nil {
 			r.Weights += int64(bytes)
 		}
-		name, loss := s.dtype.String(), 0.0
-		if s.rare != nil {
-			name, loss = s.rare.String(), s.rare.Loss()
-		}
+		name, loss := s.Type()
 		u := uses[name]
 		if u == nil {
-			u = &TypeUse{Type: name, As: s.dtype, Loss: loss}
+			u = &TypeUse{Type: name, As: s.DType(), Loss: loss}
 			uses[name] = u
 		}
 		u.Tensors++
-		u.Bytes += int64(len(s.data))
+		u.Bytes += int64(s.Bytes())
 	}
 	for _, u := range uses {
 		r.Tensors = append(r.Tensors, *u)

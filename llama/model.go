@@ -2,15 +2,19 @@ package llama
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
+	"iter"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"weak"
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
-	"github.com/antigravity-go/antigravity/kvcache"
+	"github.com/antigravity-go/antigravity/llama/internal/engine"
+	"github.com/antigravity-go/antigravity/llama/internal/source"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -20,44 +24,51 @@ type Token int32
 // Model is a loaded model: weights on a device, and a tokenizer. It is immutable and safe for concurrent use; what changes
 // during a conversation belongs to its sessions.
 type Model struct {
-	config    Config
-	ends      []Token // config.EOS in ascending order
+	config    *checkpoint.Config
+	ends      []Token // config's EOS in ascending order
 	tokenizer *Tokenizer
-	device    *device
-	store     *kvcache.Store      // the memory of the sessions' caches
-	batch     *batch              // computes what the sessions have to compute
-	owned     bool                // the backend was made by Load and is closed with the model
-	release   func() error        // closes the model's files, after the backend
-	trace     Trace               // LoadOptions.Trace
-	opened    atomic.Uint64       // sessions so far
-	adapted   atomic.Uint64       // adapters so far
-	described *checkpoint.Config  // config in the files' terms
-	pipeline  checkpoint.Pipeline // how a text becomes a vector
+	backend   backend.Backend
+	owned     bool          // the backend was made by Load and is closed with the model
+	files     *source.Model // closed after the backend, which may read weights from them
+	weights   *engine.Weights
+	batch     *engine.Batch // computes what the sessions have to compute
+	trace     Trace         // LoadOptions.Trace
+	opened    atomic.Uint64 // sessions so far
 
-	embedding, norm, head *tensor.Tensor // [vocab, hidden], [hidden], [vocab, hidden]; head is embedding where they are tied
-	layers                []layer
-	weights               []*tensor.Tensor // all tensors above and in layers, each once; nil ones where loading failed
-	names                 []string         // of weights, in GGUF terms
-	rotaries              []rotary
-	weightBytes           atomic.Int64
+	print *[sha256.Size]byte // the fingerprint, once asked for; users.mu guards it
+	users
+}
 
+// users are the sessions and the adapters that have memory on a model's device.
+type users struct {
 	mu       sync.Mutex
-	print    *[sha256.Size]byte                 // the fingerprint, once asked for
 	sessions map[weak.Pointer[Session]]struct{} // weak: a forgotten session must give its memory back
-	adapters map[*Adapter]struct{}              // those that have memory on the device
+	adapters map[*Adapter]struct{}
 	closed   bool
 }
 
 // Config returns the model's description.
-func (m *Model) Config() Config { return m.config.clone() }
+func (m *Model) Config() Config { return configOf(m.config) }
 
 // Tokenizer returns the model's tokenizer.
 func (m *Model) Tokenizer() *Tokenizer { return m.tokenizer }
 
-// WeightType returns the type of the linear layers' weights: the first layer's query projection.
-func (m *Model) WeightType() tensor.DType { return m.layers[0].q.weight.DType() }
+// IsEnd reports whether a token ends a turn: whether it is one of Config.EOS, which has those of config.json and generation_config.json (or
+// of the GGUF file), and the one that the tokenizer names.
+func (m *Model) IsEnd(t Token) bool {
+	_, is := slices.BinarySearch(m.ends, t)
+	return is
+}
 
-// Memory tells how many bytes a model and its sessions take, and for what.
+// Weights yields the model's tensors with their names in GGUF files, such as "blk.0.attn_q.weight", as the backend has prepared them:
+// these are the very tensors that its operations are given, so that a backend which watches them can find out what they belong to. They must
+// not be changed, and not be used after Close.
+func (m *Model) Weights() iter.Seq2[string, *tensor.Tensor] { return m.weights.All() }
+
+// WeightType returns the type of the linear layers' weights: the first layer's query projection.
+func (m *Model) WeightType() tensor.DType { return m.weights.LinearType() }
+
+// Memory is how many bytes a model and its sessions take, and for what.
 type Memory struct {
 	Weights    int64 // tensors, mapped files included, and those of adapters
 	Caches     int64 // keys and values of the sessions, what several share counted once, and the records that policies need
@@ -88,7 +99,7 @@ func (m *Model) MemoryUsage() Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	usage := Memory{
-		Weights: m.weightBytes.Load(), Caches: m.store.Bytes(), Workspaces: m.batch.memory.Load() + m.store.ScratchBytes(), Scratch: backend.Scratch(m.device.Backend),
+		Weights: m.weights.Bytes(), Caches: m.weights.CacheBytes(), Workspaces: m.batch.Bytes() + m.weights.ScratchBytes(), Scratch: backend.Scratch(m.backend),
 	}
 	for w := range m.sessions {
 		if s := w.Value(); s != nil {
@@ -111,39 +122,28 @@ func (m *Model) Close() error {
 	open := m.sessions
 	m.sessions = nil
 	m.mu.Unlock()
-	var first error
-	note := func(err error) {
-		if first == nil {
-			first = err
-		}
-	}
+	var errs []error
 	for w := range open {
 		if s := w.Value(); s != nil {
-			note(s.closeOn(m))
+			errs = append(errs, s.closeOn(m))
 		}
 	}
 	// The device may still be computing the last step of a session that nobody can reach any more; nobody wants its error.
-	_ = m.device.Synchronize()
-	if m.store != nil { // loading may have failed
-		note(m.batch.free())
-		note(m.store.Free())
-	}
-	note(m.leaveAdapters())
-	for _, w := range m.weights { // the backend may outlive the model
-		if w != nil { // loading may have failed
-			m.weightBytes.Add(-int64(w.Size()))
-			note(w.Free())
-		}
+	_ = m.backend.Synchronize()
+	if m.weights != nil { // loading may have failed
+		errs = append(errs, m.batch.Free(), m.leaveAdapters(), m.weights.Free())
 	}
 	if m.owned {
-		note(m.device.Close())
+		errs = append(errs, m.backend.Close())
 	}
-	note(m.release())
-	return first
+	if m.files != nil {
+		errs = append(errs, m.files.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // register adds a session to those that Close closes. A closed model refuses it with ErrClosed.
-func (m *Model) register(s weak.Pointer[Session]) error {
+func (m *users) register(s weak.Pointer[Session]) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
@@ -159,7 +159,7 @@ func (m *Model) register(s weak.Pointer[Session]) error {
 }
 
 // unregister removes a session that was closed or has moved to another model.
-func (m *Model) unregister(s weak.Pointer[Session]) {
+func (m *users) unregister(s weak.Pointer[Session]) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.sessions, s)

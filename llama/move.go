@@ -2,15 +2,12 @@ package llama
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"reflect"
 	"time"
 
-	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/internal/precise"
-	"github.com/antigravity-go/antigravity/kvcache"
+	"github.com/antigravity-go/antigravity/llama/internal/engine"
 )
 
 // Migration tells of a session's move to another device.
@@ -60,27 +57,20 @@ func (s *Session) Move(ctx context.Context, to *Model) (Migration, error) {
 	err = c.settle()
 	var m Migration
 	if err == nil {
-		m, err = c.move(ctx, to, c.copyCaches)
+		m, err = c.move(ctx, to, copyMemory)
 	}
 	if err != nil {
-		return Migration{}, fmt.Errorf("move a session of %d tokens from %s to %s: %w", len(c.tokens), from.device.Name(), to.device.Name(), err)
+		return Migration{}, fmt.Errorf("move a session of %d tokens from %s to %s: %w", len(c.tokens), from.backend.Name(), to.backend.Name(), err)
 	}
-	s.tokenTime = average{}
-	c.tellMove(m, nil)
+	s.call.tokenTime = precise.Average{}
+	c.trace.move(c, m, nil)
 	return m, nil
 }
 
-// tellMove tells the Trace of a move that is just over, and of why it was necessary.
-func (c *sequence) tellMove(m Migration, because error) {
-	if c.trace.Move != nil {
-		c.trace.Move(MoveInfo{c.number, precise.Now().Add(-m.Duration), m, because})
-	}
-}
+// filler fills a memory, which is empty and lies on to's device, with what the sequence's memory holds.
+type filler func(ctx context.Context, c *sequence, to *Model, memory *engine.Memory) error
 
-// filler fills caches, which are empty and lie on to's device, with what the sequence's caches hold.
-type filler func(ctx context.Context, to *Model, caches []*kvcache.Cache) error
-
-// move is Move with a choice of how the new caches are filled.
+// move is Move with a choice of how the new memory is filled.
 func (c *sequence) move(ctx context.Context, to *Model, fill filler) (Migration, error) {
 	if a, b := c.model.Config(), to.Config(); !reflect.DeepEqual(a, b) {
 		return Migration{}, fmt.Errorf("%w: its configuration differs", ErrStateMismatch)
@@ -89,82 +79,56 @@ func (c *sequence) move(ctx context.Context, to *Model, fill filler) (Migration,
 	if err := to.register(c.self); err != nil { // from here on to.Close closes this session too, and so waits for the lock
 		return Migration{}, err
 	}
-	adapter, err := c.adapterOn(ctx, to)
-	var caches []*kvcache.Cache
+	adapter, err := c.options.adapterOn(ctx, to)
+	var memory *engine.Memory
 	if err == nil {
-		caches, err = c.newCaches(to)
+		memory, err = c.newMemory(to, c.job.Long)
 	}
 	if err == nil {
-		if err = fill(ctx, to, caches); err != nil {
-			freeCaches(caches)
+		if err = fill(ctx, c, to, memory); err != nil {
+			memory.Free()
 		}
 	}
 	if err != nil {
 		to.unregister(c.self)
 		return Migration{}, err
 	}
-	if c.logits.at == onDevice && c.logits.read(c.model.device) != nil {
-		c.logits.at = nowhere // the last token is computed again when its logits are wanted
+	if c.logits.At == engine.OnDevice && c.logits.Read(c.model.weights) != nil {
+		c.logits.At = engine.Nowhere // the last token is computed again when its logits are wanted
 	}
 	from := c.model
 	from.unregister(c.self)
 	c.free() // an error would be that of a device which the sequence leaves, and is of no use to the caller
-	c.origin, c.model, c.adapter, c.latest = from, to, adapter, 0
-	c.setCaches(caches)
-	if c.job.member {
-		from.batch.leave(&c.job)
-		to.batch.join(&c.job)
+	c.origin, c.model, c.adapter, c.memory, c.latest = from, to, adapter, memory, 0
+	if c.job.Answering() {
+		from.batch.Leave(&c.job)
+		to.batch.Join(&c.job)
 	}
-	to.batch.want(c.options.Chunk)
-	c.countCache()
+	to.batch.Want(c.options.Chunk)
+	c.count()
 	return Migration{
-		From: from.device.Name(), To: to.device.Name(), Position: len(c.tokens), Bytes: c.usage.Bytes, Duration: precise.Since(began),
+		From: from.backend.Name(), To: to.backend.Name(), Position: len(c.tokens), Bytes: c.usage.Bytes, Duration: precise.Since(began),
 	}, nil
 }
 
-// copyCaches copies the sequence's slots and records into caches.
-func (c *sequence) copyCaches(ctx context.Context, _ *Model, caches []*kvcache.Cache) error {
-	for i, cache := range c.caches {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := copyState(cache.WriteState, caches[i].ReadState); err != nil {
-			return layerError(i, err)
-		}
-	}
-	return nil
+// copyMemory copies the sequence's slots and records.
+func copyMemory(ctx context.Context, c *sequence, _ *Model, memory *engine.Memory) error {
+	return c.memory.CopyTo(ctx, memory)
 }
 
-// computeCaches fills caches by computing the sequence's tokens anew, none of which may have been evicted.
-func (c *sequence) computeCaches(ctx context.Context, to *Model, caches []*kvcache.Cache) error {
-	adapter, err := c.adapterOn(ctx, to)
+// computeMemory computes the sequence's tokens anew, none of which may have been evicted.
+func computeMemory(ctx context.Context, c *sequence, to *Model, memory *engine.Memory) error {
+	adapter, err := c.options.adapterOn(ctx, to)
 	if err != nil {
 		return err
 	}
-	j := job{ctx: ctx, caches: caches, long: c.job.long, adapter: adapter, scale: c.options.AdapterScale}
-	for j.start < len(c.tokens) {
-		j.tokens = c.tokens[j.start:]
-		if err := to.batch.run(&j); err != nil {
+	j := engine.Job{Request: engine.Request{Context: ctx, Memory: memory, Long: c.job.Long, Adapter: adapter, Scale: c.options.AdapterScale}}
+	for j.Start < len(c.tokens) {
+		j.Tokens = toInt32(c.tokens[j.Start:])
+		if err := to.batch.Run(&j); err != nil {
 			return err
 		}
-		j.start += j.rows
+		j.Start += j.Rows
 	}
 	return nil
-}
-
-// copyState passes what write writes to read, through a pipe, without holding it all in memory.
-func copyState(write func(io.Writer) error, read func(io.Reader) error) error {
-	r, w := io.Pipe()
-	done := make(chan error)
-	go func() {
-		err := parallel.Call(func() error { return write(w) })
-		w.CloseWithError(err)
-		done <- err
-	}()
-	err := read(r)
-	r.CloseWithError(err)
-	if failed := <-done; failed != nil && !errors.Is(failed, io.ErrClosedPipe) {
-		return failed
-	}
-	return err
 }

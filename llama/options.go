@@ -4,7 +4,9 @@ import (
 	"fmt"
 
 	"github.com/antigravity-go/antigravity/eviction"
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/kvcache"
+	"github.com/antigravity-go/antigravity/llama/internal/engine"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -56,11 +58,11 @@ const (
 // The defaults of SessionOptions.
 const (
 	defaultCapacity = 4096
-	defaultChunk    = 256
+	defaultChunk    = engine.DefaultChunk
 )
 
 // complete fills in the defaults for a model, refuses options that cannot work, and returns the manager of evictions.
-func (o *SessionOptions) complete(c *Config) (*eviction.Manager[*kvcache.Cache], error) {
+func (o *SessionOptions) complete(c *checkpoint.Config) (*eviction.Manager[*kvcache.Cache], error) {
 	manager, err := eviction.NewManager[*kvcache.Cache](o.Eviction, eviction.ManagerOptions{Monitor: o.Monitor, Threshold: o.MemoryThreshold})
 	if err != nil {
 		return nil, fmt.Errorf("SessionOptions: %w", err)
@@ -110,7 +112,7 @@ func (o *SessionOptions) complete(c *Config) (*eviction.Manager[*kvcache.Cache],
 
 // checkPositions refuses ReanchorSinks for a policy that is not a sliding window, and for a window that needs more slots than the
 // model's context has.
-func (o *SessionOptions) checkPositions(c *Config, policy eviction.Policy, need int) error {
+func (o *SessionOptions) checkPositions(c *checkpoint.Config, policy eviction.Policy, need int) error {
 	if o.Positions == Strict {
 		return nil
 	}

@@ -38,7 +38,7 @@ import (
 type Pool struct {
 	model   *Model
 	options PoolOptions // with the defaults filled in
-	empty   *Session    // has no caches and computes nothing: it tells what a new session would say of a prompt
+	limits  limits      // of a new session
 	forks   bool        // beginnings of conversations can be used: the policy keeps no record, which could not forget the rest
 	room    room
 
@@ -105,22 +105,20 @@ func (m *Model) NewPool(o *PoolOptions) (*Pool, error) {
 		return nil, &ParamError{"PoolOptions.MaxBytes", p.options.MaxBytes, "positive, or 0 for the default"}
 	}
 	if p.options.MaxSessions == 0 {
-		p.options.MaxSessions = m.batch.most
+		p.options.MaxSessions = m.batch.Most()
 	}
 	if p.options.MaxBytes == 0 {
 		p.options.MaxBytes = defaultMaxBytes()
 	}
 	p.room.free = p.options.MaxSessions
-	p.empty = &Session{options: p.options.Session}
-	manager, err := p.empty.options.complete(&m.config)
-	if err != nil {
+	session := p.options.Session
+	var err error
+	if p.limits, err = newLimits(&session, m.config); err != nil {
 		return nil, err
 	}
-	c := &p.empty.sequence
-	c.options, c.manager, c.model = &p.empty.options, manager, m
-	_, tracked := manager.Tracking()
+	_, tracked := p.limits.manager.Tracking()
 	p.forks = !tracked
-	if c.adapter, err = c.adapterOn(context.Background(), m); err != nil {
+	if _, err := session.adapterOn(context.Background(), m); err != nil {
 		return nil, err
 	}
 	m.mu.Lock()
@@ -200,7 +198,7 @@ func (p *Pool) pieces(ctx context.Context, params Params, fresh bool, render fun
 		s, reused := c.session, c.computed
 		count := 0
 		for piece, err := range s.pieces(func(yield func(Piece) bool) (Piece, error) {
-			return s.generate(ctx, prompt[reused:], reused, params, fresh, yield)
+			return s.call.generate(ctx, prompt[reused:], reused, params, fresh, yield)
 		}) {
 			if count == 0 {
 				p.progress(c, false)
@@ -228,7 +226,7 @@ func (p *Pool) prepare(params Params, render func() ([]Token, error)) ([]Token, 
 	if len(prompt) == 0 {
 		return nil, p.model.tokenizer.emptyPrompt()
 	}
-	return prompt, p.empty.check(prompt)
+	return prompt, p.limits.check(prompt, 0, 0)
 }
 
 // Stats returns the present figures.

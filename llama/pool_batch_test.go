@@ -16,14 +16,14 @@ func TestPanickedAnswerLeavesTheBatch(t *testing.T) {
 	func() {
 		defer func() { _ = recover() }()
 		for range p.Generate(t.Context(), []Token{1, 2, 3}, Params{}) {
-			if len(m.batch.members) != 1 {
-				t.Errorf("the batch expects %d answers, want one", len(m.batch.members))
+			if m.batch.Answering() != 1 {
+				t.Errorf("the batch expects %d answers, want one", m.batch.Answering())
 			}
 			panic("body")
 		}
 	}()
-	if len(m.batch.members) != 0 {
-		t.Errorf("the batch expects %d answers that are over", len(m.batch.members))
+	if m.batch.Answering() != 0 {
+		t.Errorf("the batch expects %d answers that are over", m.batch.Answering())
 	}
 }
 

@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
+
+	"github.com/antigravity-go/antigravity/llama/internal/engine"
+	"github.com/antigravity-go/antigravity/llama/internal/sampling"
 )
 
 // conversation is a session of a pool, and what others may use of its cache. The pool's mu guards its fields. While it is in busy, the
@@ -40,14 +43,14 @@ func (c *conversation) wake() {
 // leastShared is how many tokens two conversations must share for one to be forked from the other: fewer are computed as quickly.
 const leastShared = 16
 
-// source says how a conversation can begin with what another one's cache holds.
-type source int
+// beginning says how a conversation can begin with what another one's cache holds.
+type beginning int
 
 const (
-	fromNothing source = iota
-	byTaking           // the other one is idle and a beginning of the prompt as a whole: its session goes on with the rest of the prompt
-	byForking          // the beginning that both share is forked, and the other one stays as it is
-	byWaiting          // the other one is computing a longer beginning than any that is in a cache already
+	fromNothing beginning = iota
+	byTaking              // the other one is idle and a beginning of the prompt as a whole: its session goes on with the rest of the prompt
+	byForking             // the beginning that both share is forked, and the other one stays as it is
+	byWaiting             // the other one is computing a longer beginning than any that is in a cache already
 )
 
 // longest finds the conversation that saves c the most, how many tokens it saves, and in what way. It is called with mu held.
@@ -61,7 +64,7 @@ const (
 //
 // c waits only for conversations that wait for nothing any more, and for those that come before it in busy, so that no two wait for
 // each other; and only if the other one is not behind what c can begin with at once.
-func (p *Pool) longest(c *conversation) (from *conversation, n int, how source) {
+func (p *Pool) longest(c *conversation) (from *conversation, n int, how beginning) {
 	want := c.tokens[:len(c.tokens)-1]
 	for _, e := range p.idle {
 		if e.scope == c.scope && len(e.tokens) > n && commonPrefix(want, e.tokens) == len(e.tokens) {
@@ -142,7 +145,7 @@ func (p *Pool) begin(ctx context.Context, c *conversation) error {
 
 // find puts c among those who are being answered, and returns the session that c is to take or to fork, when nothing that is worth
 // waiting for is being computed any longer.
-func (p *Pool) find(ctx context.Context, c *conversation) (*Session, source, error) {
+func (p *Pool) find(ctx context.Context, c *conversation) (*Session, beginning, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.busy = append(p.busy, c)
@@ -210,7 +213,7 @@ func (p *Pool) touch(c *conversation) {
 // end puts the session of a conversation whose answer is over among the idle ones, if it is of use there, and gives the room to who
 // waits. It is called however the answer ended, when its loop's body panics too.
 func (p *Pool) end(c *conversation) {
-	useful := c.session != nil && c.session.rest()
+	useful := c.session != nil && c.session.call.rest()
 	p.mu.Lock()
 	p.busy = slices.DeleteFunc(p.busy, func(e *conversation) bool { return e == c })
 	c.prompting = false
@@ -254,23 +257,20 @@ func (p *Pool) keep(c *conversation) (useless []*conversation) {
 	return useless
 }
 
-// rest gives back what the session needs only while it answers, and what it holds of the caller's. It tells whether the conversation
+// rest gives back what the session needs only while it answers, and what it holds of the caller's. It reports whether the conversation
 // can go on as a new session's would: whether it has tokens, each cache still has a slot for each of them, and no eviction is due
 // that an error prevented. The session is not in use.
-func (s *Session) rest() (useful bool) {
-	s.sampler, s.answer, s.run, s.progress = sampler{}, answer{}, nil, nil
-	s.drafting.start(nil) // which keeps what was learned of drafts
-	err := s.with(func(c *sequence) error {
+func (a *answering) rest() (useful bool) {
+	a.params, a.sampler, a.answer, a.run, a.progress = Params{}, sampling.Sampler{}, answer{}, nil, nil
+	a.drafting.start(nil) // which keeps what was learned of drafts
+	err := a.with(func(c *sequence) error {
 		if err := c.settle(); err != nil { // an answer whose loop panicked may have left a drafter's proposals
 			return err
 		}
-		err := c.logits.free()
-		c.logits = logits{}
-		c.countCache()
-		useful = c.evicted == 0 && len(c.tokens) > 0 && (c.options.EvictAfterPrompt || !c.manager.Due(c.whole, 0))
-		for _, cache := range c.caches {
-			useful = useful && (cache.Len() == len(c.tokens) || cache.Window() > 0) && cache.Seen() == len(c.tokens) && cache.Reserve(0) == nil
-		}
+		err := c.logits.Free()
+		c.logits = engine.Logits{}
+		c.count()
+		useful = c.evicted == 0 && len(c.tokens) > 0 && (c.options.EvictAfterPrompt || !c.manager.Due(c.memory.Whole(), 0)) && c.memory.Complete(len(c.tokens))
 		return err
 	})
 	return useful && err == nil

@@ -30,10 +30,10 @@ func (s *Session) Rank(ctx context.Context, prompt []Token, options ...string) (
 	}
 	result := make([]float64, len(options))
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(s.sequence.model.batch.most)
+	g.SetLimit(s.sequence.model.batch.Most())
 	for i, tokens := range continuations {
 		g.Go(func() error {
-			f, err := s.fork()
+			f, err := s.guarded.fork()
 			if err != nil {
 				return err
 			}

@@ -12,18 +12,18 @@ import (
 // device calls it through onDevice.
 func (c *sequence) goBack(because error) error {
 	back := c.origin
-	m, err := c.move(context.Background(), back, c.copyCaches)
+	m, err := c.move(context.Background(), back, copyMemory)
 	switch {
 	case err == nil:
 	case c.evicted == 0: // the cache cannot be read from the device, or the failure left it broken: compute it anew
-		m, err = c.move(context.Background(), back, c.computeCaches)
+		m, err = c.move(context.Background(), back, computeMemory)
 	default:
 		err = fmt.Errorf("the cache cannot be copied, nor computed anew from %d tokens of which some were evicted: %w", len(c.tokens), err)
 	}
 	if err != nil {
-		return errors.Join(because, fmt.Errorf("going back to %s failed too: %w", back.device.Name(), err))
+		return errors.Join(because, fmt.Errorf("going back to %s failed too: %w", back.backend.Name(), err))
 	}
-	c.tellMove(m, because)
+	c.trace.move(c, m, because)
 	c.origin = nil
 	c.setbacks = append(c.setbacks, because)
 	return nil

@@ -11,6 +11,7 @@ import (
 	"math"
 
 	"github.com/antigravity-go/antigravity/kvcache"
+	"github.com/antigravity-go/antigravity/llama/internal/engine"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -22,7 +23,7 @@ import (
 //	stateHeader
 //	[Tokens]int32  the tokens
 //	[vocab]float32 the logits after the last token, if Flags has hasLogits
-//	each layer's cache, as kvcache.Cache.WriteState writes it
+//	the memory of the layers, as engine.Memory.Write writes it
 //	[32]byte       the SHA-256 of everything before it
 const (
 	stateMagic   = "antigravity session\n"
@@ -56,13 +57,14 @@ func (s *Session) Save(w io.Writer) error {
 		return err
 	}
 	defer s.unlock()
-	if err := c.save(w); err != nil {
+	if err := writeState(w, c); err != nil {
 		return fmt.Errorf("save a session of %d tokens: %w", len(c.tokens), err)
 	}
 	return nil
 }
 
-func (c *sequence) save(w io.Writer) error {
+// writeState writes a sequence.
+func writeState(w io.Writer, c *sequence) error {
 	if err := c.rest(); err != nil {
 		return err
 	}
@@ -82,10 +84,10 @@ func (c *sequence) save(w io.Writer) error {
 		KV: uint32(c.options.KV), Capacity: uint32(c.options.Capacity),
 		Tokens: uint64(len(c.tokens)), Evicted: uint64(c.evicted),
 	}
-	if c.logits.at == onHost {
+	if c.logits.At == engine.OnHost {
 		header.Flags |= hasLogits
 	}
-	if c.job.long {
+	if c.job.Long {
 		header.Flags |= longAngles
 	}
 	for _, part := range []any{[]byte(stateMagic), uint32(stateVersion), fingerprint, &header, c.tokens} {
@@ -93,15 +95,13 @@ func (c *sequence) save(w io.Writer) error {
 			return err
 		}
 	}
-	if c.logits.at == onHost {
-		if err := binary.Write(out, binary.LittleEndian, c.logits.host); err != nil {
+	if c.logits.At == engine.OnHost {
+		if err := binary.Write(out, binary.LittleEndian, c.logits.Host); err != nil {
 			return err
 		}
 	}
-	for i, cache := range c.caches {
-		if err := cache.WriteState(out); err != nil {
-			return layerError(i, err)
-		}
+	if err := c.memory.Write(out); err != nil {
+		return err
 	}
 	_, err = w.Write(sum.Sum(nil))
 	return err
@@ -161,7 +161,7 @@ func (m *Model) restore(r io.Reader, o *SessionOptions) (_ *Session, err error) 
 			s.Close()
 		}
 	}()
-	if err := s.with(func(c *sequence) error { return c.read(in, header) }); err != nil {
+	if err := s.with(func(c *sequence) error { return in.sequence(c, header) }); err != nil {
 		return nil, err
 	}
 	if s.sequence.bounded() { // the session may have been saved without a budget, or with a larger one
@@ -170,9 +170,9 @@ func (m *Model) restore(r io.Reader, o *SessionOptions) (_ *Session, err error) 
 	return s, nil
 }
 
-// read fills an empty sequence with what follows the header.
-func (c *sequence) read(in *stateReader, header *stateHeader) error {
-	if long := header.Flags&longAngles != 0; long != c.job.long {
+// sequence fills an empty sequence with what follows the header.
+func (in *stateReader) sequence(c *sequence, header *stateHeader) error {
+	if long := header.Flags&longAngles != 0; long != c.job.Long {
 		return fmt.Errorf("%w: whether it may become longer than %d tokens decides by which angles keys are rotated: restore it with the capacity that it had",
 			ErrStateMismatch, c.model.config.RoPE.OriginalContext)
 	}
@@ -191,37 +191,25 @@ func (c *sequence) read(in *stateReader, header *stateHeader) error {
 		left -= uint64(len(part))
 	}
 	if header.Flags&hasLogits != 0 {
-		c.logits.host = make([]float32, c.model.config.VocabSize)
-		if err := in.read(c.logits.host); err != nil {
+		c.logits.Host = make([]float32, c.model.config.VocabSize)
+		if err := in.read(c.logits.Host); err != nil {
 			return err
 		}
 	}
-	for i, cache := range c.caches {
-		switch err := cache.ReadState(in); {
-		case errors.Is(err, kvcache.ErrState):
-			return fmt.Errorf("%w: layer %d: %w", ErrStateMismatch, i, err)
-		case err != nil:
-			return in.damaged(layerError(i, err))
-		case cache.Seen() != len(c.tokens):
-			return in.damaged(fmt.Errorf("layer %d has seen %d tokens of %d", i, cache.Seen(), len(c.tokens)))
-		}
-		if cache.Window() > 0 {
-			continue
-		}
-		for head := range cache.KVHeads() { // an eviction keeps the latest token and leaves later ones alone
-			if n := cache.HeadLen(head); n < cache.Seen()-max(int(header.Evicted)-1, 0) {
-				return in.damaged(fmt.Errorf("layer %d, head %d has %d slots of %d tokens, %d after an eviction", i, head, n, cache.Seen(), cache.Seen()-int(header.Evicted)))
-			}
-		}
+	switch err := c.memory.Read(in, len(c.tokens), int(header.Evicted)); {
+	case errors.Is(err, kvcache.ErrState):
+		return fmt.Errorf("%w: %w", ErrStateMismatch, err)
+	case err != nil:
+		return in.damaged(err)
 	}
 	if err := in.end(); err != nil {
 		return err
 	}
 	c.evicted = int(header.Evicted)
 	if header.Flags&hasLogits != 0 {
-		c.logits.at = onHost
+		c.logits.At = engine.OnHost
 	}
-	c.countCache()
+	c.count()
 	c.usage.PeakBytes = c.usage.Bytes
 	return nil
 }

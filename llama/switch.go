@@ -109,7 +109,7 @@ func (w *Switch) load(ctx context.Context, kv tensor.DType) {
 		if w.model, err = w.options.Load(ctx); err != nil {
 			return err
 		}
-		w.tokenTime, err = w.model.warmUp(ctx, kv, w.options.Warmup)
+		w.tokenTime, err = warmUp(ctx, w.model, kv, w.options.Warmup)
 		return err
 	})
 	w.mu.Lock()
@@ -119,7 +119,7 @@ func (w *Switch) load(ctx context.Context, kv tensor.DType) {
 
 // warmUp computes a short prompt and then single tokens, in a session with a cache of type kv, and returns how long the fastest
 // of the single tokens took.
-func (m *Model) warmUp(ctx context.Context, kv tensor.DType, tokens int) (time.Duration, error) {
+func warmUp(ctx context.Context, m *Model, kv tensor.DType, tokens int) (time.Duration, error) {
 	s, err := m.NewSession(&SessionOptions{Capacity: min(tokens+warmUpPrompt, m.config.ContextLength), KV: kv})
 	if err != nil {
 		return 0, err
@@ -135,7 +135,7 @@ func (m *Model) warmUp(ctx context.Context, kv tensor.DType, tokens int) (time.D
 		if err := s.Prefill(ctx, prompt[:1]); err != nil {
 			return 0, err
 		}
-		if _, err := s.choose(); err != nil {
+		if _, err := s.call.choose(); err != nil {
 			return 0, err
 		}
 		best = min(best, precise.Since(began))
@@ -185,13 +185,13 @@ func (w *Switch) maybeMove(ctx context.Context) {
 		return
 	}
 	s := w.session
-	if r.Here = s.tokenTime.mean; w.options.Threshold > 0 {
+	if r.Here = s.call.tokenTime.Mean; w.options.Threshold > 0 {
 		r.Threshold = w.options.Threshold
 		if s.Position() < r.Threshold {
 			return
 		}
 	} else {
-		if s.tokenTime.count < minMeasured {
+		if s.call.tokenTime.Count < minMeasured {
 			return
 		}
 		if r.Threshold = w.worth(s); w.options.Expect < r.Threshold {
@@ -205,7 +205,7 @@ func (w *Switch) maybeMove(ctx context.Context) {
 // worth returns how many further tokens a conversation must have for a move to save more time than it takes; math.MaxInt where
 // the other device is not faster.
 func (w *Switch) worth(s *Session) int {
-	saved := s.tokenTime.mean - w.tokenTime // by each token
+	saved := s.call.tokenTime.Mean - w.tokenTime // by each token
 	if saved <= 0 {
 		return math.MaxInt
 	}

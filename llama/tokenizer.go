@@ -10,6 +10,8 @@ import (
 	"github.com/antigravity-go/antigravity/internal/bpe"
 	"github.com/antigravity-go/antigravity/internal/calls"
 	"github.com/antigravity-go/antigravity/internal/chat"
+	"github.com/antigravity-go/antigravity/internal/parallel"
+	"github.com/antigravity-go/antigravity/llama/internal/source"
 )
 
 // Tokenizer turns text into tokens and back, and conversations into tokens. It is immutable, but for what Derive
@@ -64,13 +66,96 @@ type ending interface {
 	Ending() []int32
 }
 
-// newTokenizer returns a tokenizer without a chat format.
-func newTokenizer(v Vocabulary) *Tokenizer {
-	t := &Tokenizer{vocabulary: v}
+// LoadTokenizer reads a tokenizer without any weights: from a tokenizer.json, a directory that holds one, or a GGUF file.
+func LoadTokenizer(path string) (t *Tokenizer, err error) {
+	defer func() {
+		if path == "" {
+			err = fileError("", err)
+		} else {
+			err = fileError("load the tokenizer "+path, err)
+		}
+	}()
+	defer parallel.Catch(&err)() // a mapped file may be cut short while we read it
+	if path == "" {
+		return nil, &ParamError{"the path", `""`, "that of a folder or of a file"}
+	}
+	from, err := source.ReadTokenizer(path)
+	if err != nil {
+		return nil, err
+	}
+	return newTokenizer(from)
+}
+
+// tokenizerOf reads the tokenizer of a model, and refuses one with tokens that the model does not have. A model without a tokenizer gets one
+// that knows no texts.
+func tokenizerOf(files *source.Model) (*Tokenizer, error) {
+	size := files.Config.VocabSize
+	from, err := files.Tokenizer()
+	if err != nil {
+		return nil, err
+	}
+	if from == nil {
+		return &Tokenizer{vocabulary: noVocabulary{size}}, nil
+	}
+	t, err := newTokenizer(from)
+	if err != nil {
+		return nil, err
+	}
+	if n := t.VocabSize(); n > size {
+		return nil, source.Malformed(files.File(), fmt.Errorf("the tokenizer has %d entries, the embedding table only %d", n, size))
+	}
+	return t, nil
+}
+
+// newTokenizer makes a tokenizer of what files say.
+func newTokenizer(from *source.Tokenizer) (*Tokenizer, error) {
+	v, err := newVocabulary(from)
+	switch {
+	case errors.Is(err, ErrUnsupported) && from.Name != "":
+		return nil, fmt.Errorf("%s: %w", from.Name, err)
+	case err != nil:
+		return nil, source.Malformed(from.Path, err) // which leaves ErrUnsupported as it is
+	}
+	t := &Tokenizer{vocabulary: v, end: from.EOS}
 	if e, ok := v.(ending); ok {
 		t.ending = e.Ending()
 	}
-	return t
+	if id, ok := v.ID(from.EOS); ok && from.AddEOS && len(t.ending) == 0 {
+		t.ending = []int32{id}
+	}
+	bos, eos := from.BOS, from.EOS
+	if gguf := from.Vocabulary; gguf != nil {
+		text := func(id int32) string {
+			if id < 0 {
+				return ""
+			}
+			return v.Text(id)
+		}
+		bos, eos = text(gguf.BOS), text(gguf.EOS)
+	}
+	err = t.setTemplate(from.Template, bos, eos)
+	if err != nil && from.TemplateFile != "" {
+		err = fmt.Errorf("%s: %w", from.TemplateFile, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// newVocabulary makes a vocabulary of what files say.
+func newVocabulary(from *source.Tokenizer) (Vocabulary, error) {
+	if from.Vocabulary == nil {
+		return parseVocabulary(from.JSON)
+	}
+	b, err := bpe.FromVocab(*from.Vocabulary)
+	if errors.Is(err, bpe.ErrUnsupported) {
+		return nil, fmt.Errorf("%w: %w", ErrUnsupported, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
 }
 
 // EncodeWhole returns the tokens of a whole text as Model.Embed gives them to the model: those of Encode, between the tokens that
@@ -165,11 +250,11 @@ func RegisterTokenizer(parse func(data []byte) (Vocabulary, error)) {
 	parsers.list = append(parsers.list, parse)
 }
 
-// parseTokenizer reads a tokenizer.json: with this package's own reader or, if that does not support it, with the registered ones.
-func parseTokenizer(data []byte) (*Tokenizer, error) {
+// parseVocabulary reads a tokenizer.json: with this package's own reader or, if that does not support it, with the registered ones.
+func parseVocabulary(data []byte) (Vocabulary, error) {
 	b, err := bpe.ParseJSON(data)
 	if err == nil {
-		return newTokenizer(b), nil
+		return b, nil
 	}
 	if !errors.Is(err, bpe.ErrUnsupported) {
 		return nil, err
@@ -180,7 +265,7 @@ func parseTokenizer(data []byte) (*Tokenizer, error) {
 	for _, parse := range parsers.list {
 		v, other := parse(data)
 		if other == nil {
-			return newTokenizer(v), nil
+			return v, nil
 		}
 		if !errors.Is(other, ErrUnsupported) {
 			return nil, other

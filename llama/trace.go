@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/eviction"
+	"github.com/antigravity-go/antigravity/internal/precise"
+	"github.com/antigravity-go/antigravity/llama/internal/engine"
 )
 
 // Trace is a set of functions that a model calls when it has done something, with when it began and how long it took: for programs
@@ -99,4 +101,32 @@ type MoveInfo struct {
 	Began   time.Time
 	Migration
 	Because error // the failure of the device that the session came back from; nil: it was moved by Session.Move
+}
+
+// passes returns what a batch tells of its passes; nil if nobody listens.
+func (t *Trace) passes() func(engine.PassInfo) {
+	if t.Pass == nil {
+		return nil
+	}
+	return func(p engine.PassInfo) { t.Pass(PassInfo(p)) }
+}
+
+// step reports a sequence's job, which began then.
+func (t *Trace) step(c *sequence, began time.Time, err error) {
+	j := &c.job
+	info := StepInfo{
+		Session: c.number, Began: began, Took: precise.Since(began), Pass: j.Pass, Start: j.Start, Rows: j.Rows, Answer: j.Answer,
+		Slots: c.used, Bytes: c.usage.Bytes, Err: err,
+	}
+	if info.Waited = info.Took; j.Pass != 0 {
+		info.Waited = j.Began.Sub(began)
+	}
+	t.Step(info)
+}
+
+// move reports a sequence's move that is just over, and why it was necessary.
+func (t *Trace) move(c *sequence, m Migration, because error) {
+	if t.Move != nil {
+		t.Move(MoveInfo{c.number, precise.Now().Add(-m.Duration), m, because})
+	}
 }

@@ -1,0 +1,41 @@
+package checkpoint
+
+// Layer is what one layer of a model computes. The engine reads it and never asks for a family's name.
+type Layer struct {
+	Mixer       Mixer
+	FeedForward FeedForward
+	Window      int   // how many positions attention sees, the token's own included; 0: all
+	RoPE        *RoPE // by which angles attention rotates queries and keys, one of the configuration's; nil: it does not rotate them
+}
+
+// Mixer is how a layer lets tokens see each other.
+type Mixer uint8
+
+// The mixers.
+const (
+	Attention Mixer = iota
+)
+
+// FeedForward is what a layer computes of each token by itself.
+type FeedForward uint8
+
+// The feed-forward networks.
+const (
+	Dense FeedForward = iota // down(activation(gate(x))·up(x))
+)
+
+// Layer returns what a layer computes, 0 ≤ n < Layers.
+func (c *Config) Layer(n int) Layer {
+	is := func(list []bool) bool { return list != nil && list[n] }
+	l := Layer{Mixer: Attention, FeedForward: Dense, RoPE: &c.RoPE}
+	if is(c.Windowed) {
+		l.Window = c.Window
+		if c.LocalRoPE.Theta != 0 {
+			l.RoPE = &c.LocalRoPE
+		}
+	}
+	if is(c.Unrotated) {
+		l.RoPE = nil
+	}
+	return l
+}

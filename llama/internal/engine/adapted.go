@@ -1,0 +1,175 @@
+package engine
+
+import (
+	"math"
+
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// AdapterOff is the scale with which an adapter changes nothing.
+const AdapterOff = math.SmallestNonzeroFloat32
+
+// adapted is the rows of a pass that have adapters, and memory for the adapters' products. A pass without such rows does not touch it, and
+// computes what it would compute if there were no adapters.
+//
+// A row with an adapter gets what the other rows get, by the same calls, and then its adapter's share on top of it. So no row's result
+// depends on whether others have adapters.
+type adapted struct {
+	runs []adaptedRun // in the order of the pass's rows
+
+	low, high                  sheets        // in·aᵀ, by its width, and the product of that with b
+	in, out, lowView, highView tensor.Tensor // the rows of a run
+}
+
+// adaptedRun is neighbouring rows of a pass that have the same adapter.
+type adaptedRun struct {
+	adapter *Adapter
+	scale   float32
+	lo, hi  int
+}
+
+// find lists the rows of a pass's jobs that have adapters, and makes sure that there is memory for what they need, whose bytes the arena counts.
+func (ad *adapted) find(a *arena, jobs []*Job) error {
+	ad.runs = ad.runs[:0]
+	for _, j := range jobs {
+		if j.Adapter == nil || j.Scale == AdapterOff {
+			continue
+		}
+		if n := len(ad.runs); n > 0 && ad.runs[n-1].joins(j) {
+			ad.runs[n-1].hi += j.Rows
+			continue
+		}
+		ad.runs = append(ad.runs, adaptedRun{j.Adapter, j.Scale, j.first, j.first + j.Rows})
+		if err := ad.low.reserve(a, j.Adapter.inner); err != nil {
+			return err
+		}
+		if err := ad.high.reserve(a, j.Adapter.outer); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// joins reports whether a job's rows continue the run.
+func (r *adaptedRun) joins(j *Job) bool {
+	return r.adapter == j.Adapter && r.scale == j.Scale && r.hi == j.first
+}
+
+// needs reports whether the pass has rows whose adapters add something to one of some projections.
+func (ad *adapted) needs(projections ...*projection) bool {
+	for i := range ad.runs {
+		for _, j := range projections {
+			if ad.runs[i].adapter.deltas[j.number].a != nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// addOfNorm adds to outs, which are projections of norm(x), what adapters make of norm(x).
+func (ad *adapted) addOfNorm(p *pass, around *residual, projections []*projection, outs []*tensor.Tensor) error {
+	in := &p.x
+	for i, j := range projections {
+		if !ad.needs(j) {
+			continue
+		}
+		if around.norm != nil && in == &p.x {
+			if err := ad.norm(p, around); err != nil {
+				return err
+			}
+			in = &p.normed
+		}
+		if err := ad.add(p, j, in, outs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// norm makes the rows with adapters of p.normed norm(x), which the fused operations leave undefined.
+func (ad *adapted) norm(p *pass, around *residual) error {
+	width := p.x.Shape().Dim(1)
+	for i := range ad.runs {
+		r := &ad.runs[i]
+		if err := p.device.CopySlice(&p.x, &p.normed, r.lo*width, r.lo*width, (r.hi-r.lo)*width); err != nil {
+			return err
+		}
+		if err := p.normed.SliceInto(&ad.in, r.lo, r.hi); err != nil {
+			return err
+		}
+		if err := p.device.RMSNorm(&ad.in, around.norm, around.eps); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add adds to out [rows, n], a projection of in [rows, k], what adapters make of in.
+func (ad *adapted) add(p *pass, j *projection, in, out *tensor.Tensor) error {
+	for i := range ad.runs {
+		r := &ad.runs[i]
+		if d := &r.adapter.deltas[j.number]; d.a != nil {
+			if err := ad.addRun(p, r, d, in, out); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// addRun adds scale·(in·aᵀ)·bᵀ to a run's rows of out.
+func (ad *adapted) addRun(p *pass, r *adaptedRun, d *delta, in, out *tensor.Tensor) error {
+	if err := in.SliceInto(&ad.in, r.lo, r.hi); err != nil {
+		return err
+	}
+	if err := out.SliceInto(&ad.out, r.lo, r.hi); err != nil {
+		return err
+	}
+	if err := ad.low.cut(&ad.lowView, r.hi-r.lo, d.a.Shape().Dim(0)); err != nil {
+		return err
+	}
+	if err := ad.high.cut(&ad.highView, r.hi-r.lo, d.b.Shape().Dim(0)); err != nil {
+		return err
+	}
+	if err := p.device.MatMulTransposed(&ad.in, d.a, &ad.lowView); err != nil {
+		return err
+	}
+	if err := p.device.scale(&ad.lowView, float32(d.scale*float64(r.scale))); err != nil {
+		return err
+	}
+	return p.device.fused.MatMulAdd(&ad.lowView, d.b, &ad.highView, &ad.out)
+}
+
+// sheets are tensors [most, cols], one for each width that was asked for.
+type sheets []*tensor.Tensor
+
+// reserve makes a tensor of each width that has none.
+func (s *sheets) reserve(a *arena, widths []int) error {
+	for _, cols := range widths {
+		if s.of(cols) != nil {
+			continue
+		}
+		t, err := a.allocate(a.most, cols)
+		if err != nil {
+			return err
+		}
+		*s = append(*s, t)
+	}
+	return nil
+}
+
+// cut makes view the first rows of the tensor of a width, which was reserved.
+func (s sheets) cut(view *tensor.Tensor, rows, cols int) error {
+	return s.of(cols).SliceInto(view, 0, rows)
+}
+
+// of returns the tensor of a width, nil if there is none.
+func (s sheets) of(cols int) *tensor.Tensor {
+	for _, t := range s {
+		if t.Shape().Dim(1) == cols {
+			return t
+		}
+	}
+	return nil
+}

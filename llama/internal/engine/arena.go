@@ -1,0 +1,105 @@
+package engine
+
+import (
+	"errors"
+	"sync/atomic"
+
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// arena is the memory of a model's passes: tensors of float32 [most, …], allocated once, of which each pass uses the first rows. The system
+// provides host memory only as it is touched, so a model that never sees a long prompt takes memory only for the rows that it uses.
+//
+// Invariants: 1 ≤ rows ≤ most; views[i] is the first rows of full[i], which has most rows.
+type arena struct {
+	device backend.Backend
+	most   int // rows that there is memory for
+	rows   int // of the present pass
+	full   []*tensor.Tensor
+	views  []*tensor.Tensor
+	owned  []*tensor.Tensor // all that was allocated
+	bytes  int64            // of owned
+	total  *atomic.Int64    // the batch's memory, to which bytes are added
+}
+
+// allocate returns a tensor [rows, cols] that is freed with the arena.
+func (a *arena) allocate(rows, cols int) (*tensor.Tensor, error) {
+	t, err := tensor.New(a.device, tensor.F32, tensor.ShapeOf(rows, cols))
+	if err != nil {
+		return nil, err
+	}
+	a.own(t)
+	return t, nil
+}
+
+// own makes t a tensor that is freed with the arena.
+func (a *arena) own(t *tensor.Tensor) {
+	a.owned = append(a.owned, t)
+	a.bytes += int64(t.Size())
+	a.total.Add(int64(t.Size()))
+}
+
+// reserve makes view [rows, cols] in each pass.
+func (a *arena) reserve(view *tensor.Tensor, cols int) error {
+	full, err := a.allocate(a.most, cols)
+	if err != nil {
+		return err
+	}
+	a.add(full, view)
+	return nil
+}
+
+// reserveHeads makes flat [rows, heads·headDim] in each pass, and byHeads the same memory as [rows, heads, headDim].
+func (a *arena) reserveHeads(flat, byHeads *tensor.Tensor, heads, headDim int) error {
+	if err := a.reserve(flat, heads*headDim); err != nil {
+		return err
+	}
+	full, err := a.full[len(a.full)-1].Reshape(a.most, heads, headDim)
+	if err != nil {
+		return err
+	}
+	a.add(full, byHeads)
+	return nil
+}
+
+// add makes view a view of full, which has most rows: resize keeps it cut to the present number of rows.
+func (a *arena) add(full, view *tensor.Tensor) {
+	a.full = append(a.full, full)
+	a.views = append(a.views, view)
+}
+
+// resize cuts the views to a number of rows, at most most.
+func (a *arena) resize(rows int) error {
+	if rows == a.rows {
+		return nil
+	}
+	for i, full := range a.full {
+		if err := full.SliceInto(a.views[i], 0, rows); err != nil {
+			return err
+		}
+	}
+	a.rows = rows
+	return nil
+}
+
+// cut makes view n rows, at most most, in the memory of another view, whose content is then lost.
+func (a *arena) cut(of, view *tensor.Tensor, n int) error {
+	for i := range a.views {
+		if a.views[i] == of {
+			return a.full[i].SliceInto(view, 0, n)
+		}
+	}
+	return nil
+}
+
+// free gives the memory back.
+func (a *arena) free() error {
+	var errs []error
+	for _, t := range a.owned {
+		errs = append(errs, t.Free())
+	}
+	a.total.Add(-a.bytes)
+	a.owned, a.bytes = nil, 0
+	return errors.Join(errs...)
+}

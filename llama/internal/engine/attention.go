@@ -1,0 +1,95 @@
+package engine
+
+import (
+	"math"
+
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/kvcache"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// attention is the mixer softmax(q·kᵀ/√headDim)·v with grouped queries (arXiv 2305.13245) and rotary positions (arXiv 2104.09864). Keys and values
+// of earlier tokens come from the conversation's cache.
+type attention struct {
+	layer        int
+	q, k, v, o   projection
+	qNorm, kNorm *tensor.Tensor // [headDim]: of each head; or [heads·headDim]: of all heads together; nil: the family has none
+	eps          float32
+	queryScale   float32 // what queries are multiplied by beyond 1/√headDim, which the operation does by itself
+	rotary       int     // which of the model's
+}
+
+func newAttention(w *Weights, layer, rotary int) *attention {
+	c := w.Config
+	a := &attention{layer: layer, eps: c.RMSNormEps, queryScale: 1, rotary: rotary}
+	if c.ScoreScale != 0 {
+		a.queryScale = float32(c.ScoreScale * math.Sqrt(float64(c.HeadDim)))
+	}
+	w.placeProjection(checkpoint.Query, layer, &a.q)
+	w.placeProjection(checkpoint.Key, layer, &a.k)
+	w.placeProjection(checkpoint.Value, layer, &a.v)
+	w.placeProjection(checkpoint.AttentionOutput, layer, &a.o)
+	w.place(checkpoint.QueryNorm, layer, &a.qNorm)
+	w.place(checkpoint.KeyNorm, layer, &a.kNorm)
+	return a
+}
+
+// forward appends the rows' keys and values to the jobs' caches, and lets the rows attend.
+func (a *attention) forward(p *pass, around *residual) error {
+	s := &p.attention
+	if err := around.project(p, s.projected[:], &a.q, &a.k, &a.v); err != nil {
+		return err
+	}
+	if err := a.normHeads(p, a.qNorm, &s.q, &s.qFlat); err != nil {
+		return err
+	}
+	if err := a.normHeads(p, a.kNorm, &s.k, &s.kFlat); err != nil {
+		return err
+	}
+	if err := p.device.scale(&s.q, a.queryScale); err != nil {
+		return err
+	}
+	s.caches.Reset()
+	for _, j := range p.jobs {
+		s.caches.Add(j.Memory.caches[a.layer], j.Rows)
+	}
+	if err := s.caches.Append(&s.q, &s.k, &s.v, &p.ropes[a.rotary]); err != nil {
+		return err
+	}
+	if err := s.caches.Attend(&s.q, &s.out); err != nil {
+		return err
+	}
+	return around.add(p, &s.outFlat, &a.o)
+}
+
+// normHeads normalises each head of x [rows, heads, headDim] or, by a longer norm, all of a row's together: flat is the same memory as
+// rows.
+func (a *attention) normHeads(p *pass, norm, x, flat *tensor.Tensor) error {
+	if norm != nil && norm.Shape().Dim(0) != x.Shape().Dim(-1) {
+		x = flat
+	}
+	return p.device.norm(x, norm, a.eps)
+}
+
+// attentionRows is the memory of a pass's rows in attention. By heads it is [rows, heads, headDim], and the same memory as rows
+// [rows, heads·headDim] is flat. projected are qFlat, kFlat and vFlat.
+type attentionRows struct {
+	q, k, v, out                 tensor.Tensor
+	qFlat, kFlat, vFlat, outFlat tensor.Tensor
+	projected                    [3]*tensor.Tensor
+	caches                       *kvcache.Batch // of the layer under way
+}
+
+// reserve allocates the memory.
+func (s *attentionRows) reserve(a *arena, c *checkpoint.Config) error {
+	s.caches, s.projected = kvcache.NewBatch(a.device), [...]*tensor.Tensor{&s.qFlat, &s.kFlat, &s.vFlat}
+	for _, t := range []struct {
+		flat, byHeads *tensor.Tensor
+		heads         int
+	}{{&s.qFlat, &s.q, c.Heads}, {&s.kFlat, &s.k, c.KVHeads}, {&s.vFlat, &s.v, c.KVHeads}, {&s.outFlat, &s.out, c.Heads}} {
+		if err := a.reserveHeads(t.flat, t.byHeads, t.heads, c.HeadDim); err != nil {
+			return err
+		}
+	}
+	return nil
+}

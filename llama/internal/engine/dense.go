@@ -1,0 +1,72 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/llama/internal/fault"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// dense is the feed-forward network down(activate(gate(x))·up(x)) (arXiv 2002.05202).
+type dense struct {
+	gate, up, down projection
+	activate       activation
+	fuses          bool // the activation is SiLU, for which there is backend.Fuser's NormSwiGLU
+}
+
+// activation computes gate = act(gate)·up.
+type activation func(b backend.Backend, gate, up *tensor.Tensor) error
+
+// activations are the activations by checkpoint.Variant's Activation.
+var activations = map[string]activation{
+	"":          backend.Backend.SiLUMul,
+	"gelu_tanh": backend.Backend.GELUMul,
+}
+
+func newDense(w *Weights, layer int) (*dense, error) {
+	name := w.Config.Activation
+	f := &dense{activate: activations[name], fuses: name == ""}
+	if f.activate == nil {
+		return nil, fmt.Errorf("the activation is %.100q: %w", name, fault.ErrUnsupported)
+	}
+	w.placeProjection(checkpoint.Gate, layer, &f.gate)
+	w.placeProjection(checkpoint.Up, layer, &f.up)
+	w.placeProjection(checkpoint.Down, layer, &f.down)
+	return f, nil
+}
+
+func (f *dense) forward(p *pass, around *residual) error {
+	if err := f.activated(p, around); err != nil {
+		return err
+	}
+	return around.add(p, &p.dense.gate, &f.down)
+}
+
+// activated computes activate(gate(x))·up(x) of the normed stream into p.dense.gate.
+func (f *dense) activated(p *pass, around *residual) error {
+	s := &p.dense
+	if f.fuses && f.gate.bias == nil && f.up.bias == nil && around.norm != nil && !p.adapted.needs(&f.gate, &f.up) {
+		return p.device.fused.NormSwiGLU(&p.x, around.norm, around.eps, &p.normed, f.gate.weight, f.up.weight, &s.up, &s.gate)
+	}
+	if err := around.project(p, s.projected[:], &f.gate, &f.up); err != nil {
+		return err
+	}
+	return f.activate(p.device.Backend, &s.gate, &s.up)
+}
+
+// denseRows is the memory of a pass's rows in dense feed-forward networks. projected are gate and up.
+type denseRows struct {
+	gate, up  tensor.Tensor // [rows, intermediate]
+	projected [2]*tensor.Tensor
+}
+
+// reserve allocates the memory.
+func (s *denseRows) reserve(a *arena, c *checkpoint.Config) error {
+	s.projected = [...]*tensor.Tensor{&s.gate, &s.up}
+	if err := a.reserve(&s.gate, c.IntermediateSize); err != nil {
+		return err
+	}
+	return a.reserve(&s.up, c.IntermediateSize)
+}

@@ -1,0 +1,99 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/antigravity-go/antigravity/internal/parallel"
+	"github.com/antigravity-go/antigravity/internal/precise"
+	"github.com/antigravity-go/antigravity/internal/selection"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// Job is some tokens of one conversation to compute: what is asked for, what comes back, and what the batch notes meanwhile. A
+// conversation uses one Job again and again. Only one goroutine uses it, and not while it is in Batch.Run.
+type Job struct {
+	Request
+	Result
+	ticket
+}
+
+// Request is what a conversation asks for.
+type Request struct {
+	Context context.Context // the job leaves the queue when it ends, and does not begin another layer; nil: it never ends
+	Memory  *Memory         // of the conversation
+	Tokens  []int32         // to compute, or as many of the first of them as there is room for; of the vocabulary
+	Start   int             // the position of the first
+	Long    bool            // the angles of RoPE are those of long conversations
+	Adapter *Adapter        // changes what is computed; nil: nothing does
+	Scale   float32         // of what Adapter changes
+	Answer  bool            // the tokens are an answer's: all of them are computed, before any prompt's
+	Output  Output
+}
+
+// Output says what a job wants of its rows.
+type Output struct {
+	Last int                // the logits of how many of the last tokens
+	Into *tensor.Tensor     // [Last, vocab]: where they go, on the device
+	Top  int                // how many of the largest logits of each of these rows
+	Best *selection.Choices // [Last·Top]: the largest logits and their tokens
+	// Each is called for groups of at most GroupRows rows, in order, which together are all rows: with their logits [n, vocab].
+	Each func(x *tensor.Tensor) error
+	Hide bool // Each gets the final hidden states [n, hidden] instead
+}
+
+// Result is what comes back.
+type Result struct {
+	Rows  int       // tokens that were computed
+	Pass  uint64    // the number of the pass that computed them; 0: none did
+	Began time.Time // when that pass began
+	err   error     // why no tokens were computed
+}
+
+// ticket is what a Batch notes of a job.
+type ticket struct {
+	member   bool // of the batch's members
+	queued   bool // in the batch's queue
+	leads    bool // has been told to lead
+	finished bool // the result is valid
+	first    int  // row of the pass
+	signal   chan struct{}
+	returned time.Time       // when the conversation last got the job back
+	away     precise.Average // how long it then takes until it brings the next
+	block    *block          // where its logits are; nil: they need no copying
+	at       int             // first row there
+}
+
+// block is the logits of one pass, until the conversations have copied their rows.
+type block struct {
+	logits *tensor.Tensor // [rows, vocab]
+	taken  sync.WaitGroup // done when all rows have been copied
+}
+
+// Answering reports whether the job's conversation is in the middle of an answer: between Batch.Join and Batch.Leave.
+func (j *Job) Answering() bool { return j.member }
+
+// reset prepares the job for the queue.
+func (j *Job) reset() {
+	if j.signal == nil {
+		j.signal = make(chan struct{}, 1)
+	}
+	j.Result = Result{}
+	j.finished, j.leads, j.queued, j.block = false, false, true, nil
+}
+
+// reserve makes room for the job's tokens in the memory. Whatever goes wrong is the job's error alone: the leader must go on for the
+// others.
+func (j *Job) reserve() (err error) {
+	defer parallel.Catch(&err)()
+	return j.Memory.reserve(j.Rows)
+}
+
+// takeBack undoes the job in its memory.
+func (j *Job) takeBack() {
+	_ = j.Memory.TakeBack(j.Start) // an error of a cache that was not reached is none
+}
+
+// wantsLast reports whether the job wants logits of its last tokens, and these are in the pass.
+func (j *Job) wantsLast() bool { return j.err == nil && j.Output.Last > 0 && j.Rows == len(j.Tokens) }

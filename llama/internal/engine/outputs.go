@@ -1,0 +1,249 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/antigravity-go/antigravity/internal/selection"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// outputs gives the jobs of a pass what they want of their rows, and has memory for that.
+type outputs struct {
+	weights *Weights
+	memory  *atomic.Int64 // the batch's, to which bytes of blocks and groups are added
+
+	last   tensor.Tensor     // [n, hidden]: rows whose logits are computed, normed; in the memory of the pass's normed
+	states tensor.Tensor     // [n, hidden]: the same rows before the final norm, of x or in the memory of the pass's product
+	logits tensor.Tensor     // [n, vocab]: their logits, in the memory of groups or of a block
+	groups *tensor.Tensor    // [GroupRows, vocab]; nil until all rows of a job are asked for
+	blocks [2]block          // of the latest two passes, in turn
+	turn   int               // which of blocks is next
+	best   selection.Choices // the largest logits of a pass
+
+	operand, out [1]*tensor.Tensor // lists of operands, kept so that a pass does not allocate them
+}
+
+// give gives the jobs of a pass that is through the layers what they want, and waits until the device has computed it, so that whoever asked
+// learns of an error now and not at the next step.
+func (o *outputs) give(p *pass) error {
+	for _, j := range p.jobs {
+		if j.Output.Each != nil {
+			if err := o.visit(p, j); err != nil {
+				return err
+			}
+		}
+	}
+	shared, waited, err := o.lastLogits(p)
+	if err == nil && !waited {
+		err = p.device.Synchronize()
+	}
+	if err != nil || shared == nil {
+		return err
+	}
+	for _, j := range p.jobs {
+		if j.wantsLast() {
+			j.block = shared
+			shared.taken.Add(1)
+		}
+	}
+	return nil
+}
+
+// GroupRows is the most rows whose logits are computed at once if all of a job's rows are wanted: enough rows to read the output
+// head's weights seldom, few enough that their logits, [GroupRows, vocab], stay small.
+const GroupRows = 8
+
+// visit calls the job's Each for all of its rows. An error of Each is the job's.
+func (o *outputs) visit(p *pass, j *Job) error {
+	w, width := o.weights, o.weights.Config.HiddenSize
+	for lo := 0; lo < j.Rows; lo += GroupRows {
+		if j.Context != nil && j.Context.Err() != nil {
+			j.err = j.Context.Err()
+			return nil
+		}
+		n := min(GroupRows, j.Rows-lo)
+		if err := p.cut(&p.normed, &o.last, n); err != nil {
+			return err
+		}
+		if err := p.device.CopySlice(&p.x, &o.last, (j.first+lo)*width, 0, n*width); err != nil {
+			return err
+		}
+		if err := p.device.RMSNorm(&o.last, w.norm, w.Config.RMSNormEps); err != nil {
+			return fmt.Errorf("final norm: %w", err)
+		}
+		seen := &o.last
+		if !j.Output.Hide {
+			if err := o.groupLogits(n); err != nil {
+				return err
+			}
+			seen = &o.logits
+		}
+		if j.err = j.Output.Each(seen); j.err != nil {
+			return nil
+		}
+	}
+	return nil
+}
+
+// groupLogits computes the logits of o.last [n, hidden] into o.logits [n, vocab], n ≤ GroupRows.
+func (o *outputs) groupLogits(n int) error {
+	w := o.weights
+	if o.groups == nil {
+		t, err := tensor.New(w.device.Backend, tensor.F32, tensor.ShapeOf(GroupRows, w.Config.VocabSize))
+		if err != nil {
+			return err
+		}
+		o.groups = t
+		o.memory.Add(int64(t.Size()))
+	}
+	if err := o.groups.SliceInto(&o.logits, 0, n); err != nil {
+		return err
+	}
+	if err := w.device.MatMulTransposed(&o.last, w.head, &o.logits); err != nil {
+		return fmt.Errorf("output head: %w", err)
+	}
+	return nil
+}
+
+// lastLogits computes the logits of the jobs that want those of their last tokens, in one product. If there is one such job, the logits go
+// where that job wants them; otherwise into a block, which lastLogits returns. waited reports that the device has computed them.
+func (o *outputs) lastLogits(p *pass) (shared *block, waited bool, err error) {
+	w := o.weights
+	var only *Job
+	rows, wanting := 0, 0
+	for _, j := range p.jobs {
+		if j.wantsLast() {
+			j.at = rows
+			only, rows, wanting = j, rows+j.Output.Last, wanting+1
+		}
+	}
+	if wanting == 0 {
+		return nil, false, nil
+	}
+	if err := o.lastStates(p, rows); err != nil {
+		return nil, false, err
+	}
+	if err := p.cut(&p.normed, &o.last, rows); err != nil {
+		return nil, false, err
+	}
+	logits := only.Output.Into
+	if wanting > 1 {
+		logits = &o.logits
+		if shared, err = o.nextBlock(rows); err != nil {
+			return nil, false, err
+		}
+	}
+	o.operand[0], o.out[0] = w.head, logits
+	if err := p.device.fused.NormMatMul(&o.states, w.norm, w.Config.RMSNormEps, &o.last, o.operand[:], o.out[:]); err != nil {
+		return nil, false, fmt.Errorf("final norm and output head: %w", err)
+	}
+	waited, err = o.choose(p.jobs, logits)
+	return shared, waited, err
+}
+
+// lastStates makes o.states [rows, hidden] the states of the tokens whose logits are wanted. If they lie one after the other, as
+// they do if all jobs are of one token, these are a view; else they are copied.
+func (o *outputs) lastStates(p *pass, rows int) error {
+	if err := p.cut(&p.product, &o.states, rows); err != nil {
+		return err
+	}
+	jobs, width := p.jobs, o.weights.Config.HiddenSize
+	for from := 0; from < len(jobs); {
+		j := jobs[from]
+		from++
+		if !j.wantsLast() {
+			continue
+		}
+		n := j.Output.Last
+		for from < len(jobs) && jobs[from].wantsLast() && jobs[from].Output.Last == jobs[from].Rows {
+			n += jobs[from].Rows
+			from++
+		}
+		first := j.first + j.Rows - j.Output.Last
+		if n == rows {
+			return p.x.SliceInto(&o.states, first, first+n)
+		}
+		if err := p.device.CopySlice(&p.x, &o.states, first*width, j.at*width, n*width); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// nextBlock returns the block whose turn it is, when all have copied what it held, and makes o.logits [rows, vocab] of its memory.
+func (o *outputs) nextBlock(rows int) (*block, error) {
+	o.turn = 1 - o.turn
+	k := &o.blocks[o.turn]
+	k.taken.Wait()
+	if k.logits == nil || k.logits.Shape().Dim(0) < rows {
+		t, err := tensor.New(o.weights.device.Backend, tensor.F32, tensor.ShapeOf(rows, o.weights.Config.VocabSize))
+		if err != nil {
+			return nil, err
+		}
+		if k.logits != nil {
+			o.memory.Add(-int64(k.logits.Size()))
+			if err := k.logits.Free(); err != nil {
+				return nil, err
+			}
+		}
+		k.logits = t
+		o.memory.Add(int64(t.Size()))
+	}
+	return k, k.logits.SliceInto(&o.logits, 0, rows)
+}
+
+// choose finds the largest logits for the jobs that want some; their rows are those of logits [rows, vocab], in the jobs' order. It
+// finds as many for all rows as one of them wants: searching many rows at once takes little longer than searching one. It reports whether
+// there were any to find: then the device has computed the logits.
+func (o *outputs) choose(jobs []*Job, logits *tensor.Tensor) (found bool, err error) {
+	top := 0
+	for _, j := range jobs {
+		if j.wantsLast() {
+			top = max(top, j.Output.Top)
+		}
+	}
+	if top == 0 {
+		return false, nil
+	}
+	best := o.best.Reserve(logits.Shape().Dim(0) * top)
+	if err := o.weights.device.choose.Largest(logits, best.Tokens, best.Values); err != nil {
+		return false, fmt.Errorf("the %d largest logits: %w", top, err)
+	}
+	for _, j := range jobs {
+		if !j.wantsLast() {
+			continue
+		}
+		for row := range j.Output.Last {
+			at, k := (j.at+row)*top, j.Output.Top
+			copy(j.Output.Best.Tokens[row*k:][:k], best.Tokens[at:])
+			copy(j.Output.Best.Values[row*k:][:k], best.Values[at:])
+		}
+	}
+	return true, nil
+}
+
+// collect copies the job's logits from the pass's block, on the goroutine of the conversation, so that conversations do it side by
+// side while the next pass may begin.
+func (o *outputs) collect(j *Job) error {
+	if j.block == nil {
+		return nil
+	}
+	defer j.block.taken.Done()
+	n := j.Output.Into.Shape().NumElements()
+	return o.weights.device.CopySlice(j.block.logits, j.Output.Into, j.at*(n/j.Output.Last), 0, n)
+}
+
+// free gives the memory back.
+func (o *outputs) free() error {
+	var errs []error
+	for _, t := range []**tensor.Tensor{&o.groups, &o.blocks[0].logits, &o.blocks[1].logits} {
+		if *t != nil {
+			o.memory.Add(-int64((*t).Size()))
+			errs = append(errs, (*t).Free())
+			*t = nil
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,138 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// pass is a pass through the layers, and its memory: the activations between the operations of a layer, which every layer of every pass uses
+// again.
+type pass struct {
+	device *device
+	jobs   []*Job // of the present pass
+	arena
+	pace pace
+
+	x, normed, product tensor.Tensor    // [rows, hidden]: the residual stream, its norm, and what is to be added to it
+	ropes              []tensor.Tensor  // [rows, headDim]: cosines, then sines, of each of the model's rotaries
+	ropeHosts          []*tensor.Tensor // [most, headDim] on the host, where ropes are computed before they are copied
+	attention          attentionRows
+	dense              denseRows
+	adapted            adapted
+
+	// Lists of operands, kept so that a pass does not allocate them.
+	tokens   []int32
+	operands []*tensor.Tensor
+}
+
+// newPass allocates memory for passes of up to most rows; total counts it.
+func newPass(w *Weights, most int, total *atomic.Int64) (p *pass, err error) {
+	p = &pass{
+		device: w.device, arena: arena{device: w.device.Backend, most: most, total: total},
+		ropes: make([]tensor.Tensor, len(w.rotaries)), tokens: make([]int32, 0, most),
+	}
+	if err := p.reserveAll(w); err != nil {
+		p.free()
+		return nil, fmt.Errorf("workspace for %d rows: %w", most, err)
+	}
+	return p, nil
+}
+
+// reserveAll allocates the memory, that of each kind of sublayer too.
+func (p *pass) reserveAll(w *Weights) error {
+	c := w.Config
+	for _, t := range []*tensor.Tensor{&p.x, &p.normed, &p.product} {
+		if err := p.reserve(t, c.HiddenSize); err != nil {
+			return err
+		}
+	}
+	if err := p.attention.reserve(&p.arena, c); err != nil {
+		return err
+	}
+	if err := p.dense.reserve(&p.arena, c); err != nil {
+		return err
+	}
+	for i := range p.ropes {
+		if err := p.reserve(&p.ropes[i], c.HeadDim); err != nil {
+			return err
+		}
+		host, err := tensor.New(nil, tensor.F32, tensor.ShapeOf(p.most, c.HeadDim)) // no device: the host
+		if err != nil {
+			return err
+		}
+		p.own(host)
+		p.ropeHosts = append(p.ropeHosts, host)
+	}
+	return p.resize(1)
+}
+
+// run computes the jobs' tokens through all layers, rows in all: afterwards p.x has the residual stream, and the tokens' keys and values are in the jobs'
+// memories. When all jobs have contexts that have ended, it gives up before the next layer.
+func (p *pass) run(w *Weights, jobs []*Job, rows int) error {
+	p.jobs = jobs
+	if err := p.lookUp(w); err != nil {
+		return err
+	}
+	if err := p.adapted.find(&p.arena, jobs); err != nil {
+		return err
+	}
+	interruptible := slices.ContainsFunc(jobs, func(j *Job) bool { return !j.Answer })
+	for i := range w.layers {
+		if interruptible {
+			if err := p.pace.wait(p.device, rows); err != nil {
+				return layerError(i, err)
+			}
+			if err := ended(jobs); err != nil {
+				return err
+			}
+		}
+		if err := w.layers[i].forward(p); err != nil {
+			return layerError(i, err)
+		}
+	}
+	return nil
+}
+
+// ended returns the error of the jobs' contexts once all of them have ended.
+func ended(jobs []*Job) error {
+	for _, j := range jobs {
+		if j.Context == nil || j.Context.Err() == nil {
+			return nil
+		}
+	}
+	return jobs[0].Context.Err()
+}
+
+// lookUp gathers the tokens' embeddings into p.x, and computes RoPE's cosines and sines for their positions into p.ropes.
+func (p *pass) lookUp(w *Weights) error {
+	p.tokens = p.tokens[:0]
+	for _, j := range p.jobs {
+		j.first = len(p.tokens)
+		p.tokens = append(p.tokens, j.Tokens[:j.Rows]...)
+	}
+	for i := range w.rotaries {
+		if err := p.rotate(w, i); err != nil {
+			return err
+		}
+	}
+	if err := p.device.Gather(w.embedding, p.tokens, &p.x); err != nil || w.Config.EmbeddingScale == 0 {
+		return err
+	}
+	return p.device.Scale(&p.x, float32(w.Config.EmbeddingScale))
+}
+
+// rotate computes the cosines and sines of one of the model's rotaries.
+func (p *pass) rotate(w *Weights, number int) error {
+	angles, err := tensor.Mut[float32](p.ropeHosts[number])
+	if err != nil {
+		return err
+	}
+	width := w.Config.HeadDim
+	for _, j := range p.jobs {
+		w.rotaries[number].table(angles[j.first*width:][:j.Rows*width], j.Start, j.Long)
+	}
+	return p.device.CopySlice(p.ropeHosts[number], &p.ropes[number], 0, 0, p.rows*width)
+}

@@ -1,0 +1,148 @@
+package engine
+
+import (
+	"math/bits"
+	"time"
+)
+
+// rowCosts estimates how long a pass takes by its number of rows, from the passes that were computed: how many rows of prompts may
+// go beside those of answers, and how many drafts pay, is measured on this machine and not assumed.
+//
+// A machine that is busy with something else now and then makes passes look longer than they are, and a number of rows that looks
+// too dear would never be tried again. Estimates therefore follow shorter times quickly and longer ones slowly, and those of larger
+// numbers of rows, as long as they do not come up, fall little by little: until they are tried again, which undoes the fall where it
+// was not justified. Otherwise what comes up rarely would look cheap for ever.
+//
+// The zero value has measured nothing. latest is how long the latest pass took.
+type rowCosts struct {
+	latest  time.Duration
+	buckets [40]rowCost // one for each number of rows up to 8, and then four for each doubling
+	room    float64     // rows of prompts that beside allows, adjusted by how long passes took; 0: none was measured
+}
+
+// rowCost is what the passes of a bucket cost. Invariant: 0 ≤ estimate ≤ measured; both are 0 where times is.
+type rowCost struct {
+	estimate time.Duration
+	measured time.Duration // estimate without what it has fallen by since it was measured last
+	times    int           // how often it was measured, settled at most
+}
+
+// bucketOf returns the bucket of a number of rows.
+func bucketOf(rows int) int {
+	if rows < 8 {
+		return rows
+	}
+	top := bits.Len(uint(rows)) - 3 // rows>>top is 4 to 7
+	return min(4*top+rows>>top, len(rowCosts{}.buckets)-1)
+}
+
+// rowsOf returns the fewest rows of a bucket.
+func rowsOf(bucket int) int {
+	if bucket < 8 {
+		return bucket
+	}
+	return (4 + bucket%4) << (bucket/4 - 1)
+}
+
+const (
+	shorterWeight = 2    // a shorter time replaces half of the estimate,
+	longerWeight  = 8    // a longer one an eighth;
+	settled       = 2    // an estimate of fewer measurements may be that of a busy moment:
+	freshFall     = 256  // what it loses at each pass of fewer rows,
+	settledFall   = 2048 // and what others lose
+)
+
+// note notes how long a pass took that had some rows, prompts of which were prompts' rows.
+func (c *rowCosts) note(rows, prompts int, d time.Duration) {
+	c.latest = d
+	at := bucketOf(rows)
+	c.buckets[at].note(d)
+	for b := at + 1; b < len(c.buckets); b++ {
+		c.buckets[b].fall(d)
+	}
+	if answers := rows - prompts; answers > 0 && prompts > 0 {
+		c.adjust(answers, prompts, d)
+	}
+}
+
+// note notes how long a pass took.
+func (c *rowCost) note(d time.Duration) {
+	switch before := max(c.estimate, min(c.measured, d)); {
+	case c.times == 0:
+		c.measured = d
+	case d < before:
+		c.measured = before + (d-before)/shorterWeight
+	default:
+		c.measured = before + (d-before)/longerWeight
+	}
+	c.estimate, c.times = c.measured, min(c.times+1, settled)
+}
+
+// fall notes that a pass of fewer rows took d: more rows hardly take less.
+func (c *rowCost) fall(d time.Duration) {
+	share := time.Duration(settledFall)
+	if c.times < settled {
+		share = freshFall
+	}
+	c.estimate = max(c.estimate-c.estimate/share, min(c.estimate, d))
+}
+
+// unmeasuredShare says what a further row is taken to cost beyond the largest pass that was measured: this share of the mean row of
+// that pass. It errs on the side of trying, and is replaced by a measurement at once.
+const unmeasuredShare = 4
+
+// of returns how long a pass of some rows takes, in proportion between the measured passes of fewer and of more rows; 0 where
+// nothing was measured.
+func (c *rowCosts) of(rows int) time.Duration {
+	below, above := 0, 0 // buckets that were measured
+	for b := range c.buckets {
+		switch {
+		case c.buckets[b].times == 0:
+		case rowsOf(b) <= rows:
+			below = b
+		case above == 0:
+			above = b
+		}
+	}
+	low, high := c.buckets[below].estimate, c.buckets[above].estimate
+	lowRows, highRows := rowsOf(below), rowsOf(above)
+	switch {
+	case below == 0 && above == 0:
+		return 0
+	case below == 0:
+		return high * time.Duration(rows) / time.Duration(highRows)
+	case above == 0:
+		return low + low*time.Duration(rows-lowRows)/time.Duration(unmeasuredShare*lowRows)
+	}
+	return low + (high-low)*time.Duration(rows-lowRows)/time.Duration(highRows-lowRows)
+}
+
+// While somebody waits for the next token of an answer, rows of prompts are added to the pass until it takes besideShare/4 times as
+// long as without them, and leastBeside at least, so that prompts go on.
+const (
+	besideShare = 9
+	leastBeside = 4
+	firstBeside = 8 // rows before any such pass was measured
+)
+
+// beside returns how many rows of prompts, at most most, go into a pass with rows of answers.
+func (c *rowCosts) beside(most int) int {
+	if c.room == 0 {
+		c.room = firstBeside
+	}
+	return min(max(int(c.room), leastBeside), most)
+}
+
+// adjust corrects what beside allows by what the prompts' rows of the latest pass took, in proportion. It grows by no more than a
+// quarter of what was computed at a time, since rows need not cost alike, and halves at most.
+func (c *rowCosts) adjust(answers, prompts int, d time.Duration) {
+	base := c.of(answers)
+	allowed := base*besideShare/4 - base
+	factor := 2.
+	if spent := d - base; spent > 0 {
+		factor = float64(allowed) / float64(spent)
+	}
+	if next := float64(prompts) * min(max(factor, 0.5), 1.25); next < c.room || float64(prompts+1) >= c.room { // a shorter rest of a prompt tells nothing about more rows
+		c.room = max(next, leastBeside)
+	}
+}

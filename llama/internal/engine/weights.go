@@ -1,0 +1,188 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"hash"
+	"iter"
+	"sync/atomic"
+
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/kvcache"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// Weights are a model's tensors on a device, each where the layer that computes with it looks for it, and the memory of the caches that belong
+// to the model. They do not change once all tensors are set, and are then safe for concurrent use.
+type Weights struct {
+	Config *checkpoint.Config
+	device *device
+	store  *kvcache.Store // of all conversations' caches
+
+	embedding, norm, head *tensor.Tensor // [vocab, hidden], [hidden], [vocab, hidden]; head is embedding if the configuration ties them
+	layers                []layer
+	rotaries              []rotary
+
+	places      map[place]**tensor.Tensor // where each tensor goes
+	projections map[place]*projection     // the linear maps, by the place of their weight
+	tensors     []checkpoint.Tensor       // all, in the order of computation
+	bytes       atomic.Int64              // of the tensors that are set, and of adapters
+	adapters    atomic.Uint64             // made so far
+}
+
+// place is what a tensor is in a model.
+type place struct {
+	part  checkpoint.Part
+	layer int
+	bias  bool
+}
+
+// NewWeights makes the weights of a model without their tensors, for passes of up to rows rows. It allocates nothing on the device. The error
+// wraps errors.ErrUnsupported.
+func NewWeights(b backend.Backend, c *checkpoint.Config, rows int) (*Weights, error) {
+	w := &Weights{
+		Config: c, device: newDevice(b), store: kvcache.NewStore(b, rows, c.Heads, c.KVHeads, c.HeadDim), layers: make([]layer, c.Layers),
+		places: map[place]**tensor.Tensor{}, projections: map[place]*projection{}, tensors: c.Tensors(),
+	}
+	w.place(checkpoint.Embedding, 0, &w.embedding)
+	w.place(checkpoint.OutputNorm, 0, &w.norm)
+	w.place(checkpoint.Head, 0, &w.head)
+	rotaries := map[*checkpoint.RoPE]int{}
+	for i := range w.layers {
+		l := c.Layer(i)
+		rotary, known := rotaries[l.RoPE]
+		if !known {
+			rotary = len(w.rotaries)
+			rotaries[l.RoPE] = rotary
+			w.rotaries = append(w.rotaries, newRotary(l.RoPE, c.HeadDim))
+		}
+		if err := w.layers[i].build(w, i, &l, rotary); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+// place notes where a tensor goes.
+func (w *Weights) place(p checkpoint.Part, layer int, at **tensor.Tensor) {
+	w.places[place{part: p, layer: layer}] = at
+}
+
+// placeProjection notes where the tensors of a projection go, and numbers it.
+func (w *Weights) placeProjection(p checkpoint.Part, layer int, at *projection) {
+	at.number = len(w.projections)
+	w.projections[place{part: p, layer: layer}] = at
+	w.place(p, layer, &at.weight)
+	w.places[place{p, layer, true}] = &at.bias
+}
+
+// Tensors lists the tensors that the model has, in the order of computation. The caller must not change the list.
+func (w *Weights) Tensors() []checkpoint.Tensor { return w.tensors }
+
+// Set gives the weights a tensor that Tensors lists, as the device has prepared it. From then on it belongs to the weights. Different tensors may be
+// set by different goroutines at once.
+func (w *Weights) Set(t *checkpoint.Tensor, ready *tensor.Tensor) {
+	*w.at(t) = ready
+	if t.Part == checkpoint.Embedding && w.Config.TiedEmbeddings {
+		w.head = ready
+	}
+	w.bytes.Add(int64(ready.Size()))
+}
+
+// at returns where a tensor of the model goes.
+func (w *Weights) at(t *checkpoint.Tensor) **tensor.Tensor {
+	return w.places[place{t.Part, t.Layer, t.Bias}]
+}
+
+// All yields the tensors that are set with their names in GGUF files, in the order of computation.
+func (w *Weights) All() iter.Seq2[string, *tensor.Tensor] {
+	return func(yield func(string, *tensor.Tensor) bool) {
+		for i := range w.tensors {
+			if t := *w.at(&w.tensors[i]); t != nil && !yield(w.tensors[i].GGUF, t) {
+				return
+			}
+		}
+	}
+}
+
+// LinearType returns the type of the first matrix that activations are multiplied by: the first layer's query projection in most models.
+func (w *Weights) LinearType() tensor.DType {
+	for i := range w.tensors {
+		if t := &w.tensors[i]; t.Role == checkpoint.Linear {
+			return (*w.at(t)).DType()
+		}
+	}
+	return 0
+}
+
+// Backend returns the device.
+func (w *Weights) Backend() backend.Backend { return w.device.Backend }
+
+// Bytes returns how many bytes the tensors take that are set, those of adapters included.
+func (w *Weights) Bytes() int64 { return w.bytes.Load() }
+
+// CacheBytes returns how many bytes the caches of all conversations take, what several share counted once.
+func (w *Weights) CacheBytes() int64 { return w.store.Bytes() }
+
+// ScratchBytes returns how many bytes the caches' operations keep to work in.
+func (w *Weights) ScratchBytes() int64 { return w.store.ScratchBytes() }
+
+// Long reports whether conversations of up to capacity tokens have the angles of long ones. It goes by what a conversation may become, so
+// that its keys never have to be rotated anew.
+func (w *Weights) Long(capacity int) bool {
+	return w.Config.RoPE.Long != nil && capacity > w.Config.RoPE.OriginalContext
+}
+
+// Free gives the memory of the tensors and of the caches' store back. No pass is under way, and no Memory or Adapter is left.
+func (w *Weights) Free() error {
+	errs := []error{w.store.Free()}
+	for i := range w.tensors { // the backend may outlive the model
+		at := w.at(&w.tensors[i])
+		if *at == nil { // loading may have failed
+			continue
+		}
+		w.bytes.Add(-int64((*at).Size()))
+		errs = append(errs, (*at).Free())
+		*at = nil
+	}
+	return errors.Join(errs...)
+}
+
+// Hash adds to h what tells models apart: the type, the shape and three rows of every matrix, as floats that the device gives for them. The
+// rows are the first, the last, and one at a third of them.
+func (w *Weights) Hash(h hash.Hash) error {
+	matrices := []*tensor.Tensor{w.embedding, w.head}
+	for i := range w.tensors {
+		if t := &w.tensors[i]; t.Role == checkpoint.Linear {
+			matrices = append(matrices, *w.at(t))
+		}
+	}
+	for _, m := range matrices {
+		if err := w.hashRows(h, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hashRows is Hash for one matrix.
+func (w *Weights) hashRows(h hash.Hash, m *tensor.Tensor) error {
+	rows, cols := m.Shape().Dim(0), m.Shape().Dim(1)
+	indices := []int32{0, int32(rows / 3), int32(rows - 1)}
+	out, err := tensor.New(w.device, tensor.F32, tensor.ShapeOf(len(indices), cols))
+	if err != nil {
+		return err
+	}
+	defer out.Free()
+	if err := w.device.Gather(m, indices, out); err != nil {
+		return err
+	}
+	bytes := make([]byte, out.Size())
+	if err := w.device.ReadBuffer(out, bytes); err != nil {
+		return err
+	}
+	fmt.Fprintf(h, "%v %v\n", m.DType(), m.Shape())
+	h.Write(bytes)
+	return nil
+}

@@ -1,0 +1,40 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/antigravity-go/antigravity/backend/host"
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
+)
+
+// workingBytes returns how many bytes passes of the default number of rows, and the operations that compute them, take beyond
+// weights and caches, for conversations of capacity tokens. It is an estimate for any machine: it takes the number of workers as a constant, so
+// that a model that loads on one machine loads on another.
+func workingBytes(c *checkpoint.Config, capacity int) int64 {
+	const workers, floatBytes = 8, 4
+	q, kv := int64(c.Heads)*int64(c.HeadDim), int64(c.KVHeads)*int64(c.HeadDim)
+	hidden, wide, vocab := int64(c.HiddenSize), int64(c.IntermediateSize), int64(c.VocabSize)
+	// The floats of a token's row: x, normed and product; q and out; k and v; gate and up; ropes and ropeHosts.
+	row := 3*hidden + 2*q + 2*kv + 2*wide + 2*int64(c.HeadDim)
+	row += max(hidden, q, wide) / 2 // a product's activation, quantised: at most 2 bytes an element, half of a float
+	choosing := 5 * vocab           // of a session: logits on the device and the host, probabilities, and the candidates' tokens and values
+	return floatBytes*((DefaultChunk+DefaultMost)*row+GroupRows*vocab+choosing) +
+		host.AttentionScratch(c.Heads, c.KVHeads, c.HeadDim, capacity, workers)
+}
+
+// The working memory that a configuration may ask for: workingFree bytes in any case, which lets the smallest models in, and
+// workingPerStored bytes for each byte of its weights. The models of this family stay far below that.
+const (
+	workingFree      = 32 << 20
+	workingPerStored = 4
+)
+
+// CheckWorkingBytes refuses a configuration whose working memory, for conversations of capacity tokens, is out of proportion to its weights,
+// of which there are stored bytes: a file must not make a program allocate many times its size.
+func CheckWorkingBytes(c *checkpoint.Config, capacity int, stored int64) error {
+	if need, limit := workingBytes(c, capacity), workingFree+workingPerStored*stored; need > limit {
+		return fmt.Errorf("the configuration (%d heads of %d elements, widths of %d and %d, a vocabulary of %d) takes %d bytes of working memory, "+
+			"out of proportion to weights of %d bytes", c.Heads, c.HeadDim, c.HiddenSize, c.IntermediateSize, c.VocabSize, need, stored)
+	}
+	return nil
+}

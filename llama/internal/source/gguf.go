@@ -1,0 +1,136 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/gguf"
+	"github.com/antigravity-go/antigravity/internal/rare"
+	"github.com/antigravity-go/antigravity/llama/internal/fault"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// ggufModel is a GGUF file, or the files that a split one consists of.
+type ggufModel struct {
+	gguf    *gguf.File
+	paths   []string // of the parts, by gguf.Tensor.Part
+	closers []io.Closer
+}
+
+// openGGUF opens a file, and of a split one, whose first part is named, the others, which lie beside it.
+func openGGUF(ctx context.Context, f files, name string, memory tensor.Memory) (_ *ggufModel, err error) {
+	g, complete := &ggufModel{}, false
+	defer func() {
+		if !complete { // an error, or a panic because a mapped file was cut short
+			err = errors.Join(err, g.Close())
+		}
+	}()
+	first, err := g.openPart(ctx, f, name, memory)
+	if err != nil {
+		return nil, err
+	}
+	names, err := first.Parts(name)
+	if err != nil {
+		return nil, Malformed(g.paths[0], err)
+	}
+	parts := []*gguf.File{first}
+	for i, name := range names[1:] {
+		part, err := g.openPart(ctx, f, name, memory)
+		if err != nil {
+			return nil, fmt.Errorf("part %d of %d of the model %s: %w", i+2, len(names), g.paths[0], err)
+		}
+		parts = append(parts, part)
+	}
+	if g.gguf = first; len(parts) > 1 {
+		if g.gguf, err = gguf.Join(parts); err != nil {
+			return nil, Malformed(g.paths[0], err)
+		}
+	}
+	complete = true
+	return g, nil
+}
+
+// openPart opens one file.
+func (g *ggufModel) openPart(ctx context.Context, f files, name string, memory tensor.Memory) (*gguf.File, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	data, closer, err := f.weights(ctx, name, memory)
+	if err != nil {
+		return nil, fmt.Errorf("open the weights: %w", err)
+	}
+	g.paths, g.closers = append(g.paths, f.path(name)), append(g.closers, closer)
+	part, err := gguf.Parse(data)
+	if err != nil {
+		return nil, Malformed(f.path(name), err)
+	}
+	return part, nil
+}
+
+func (g *ggufModel) File() string { return g.paths[0] }
+
+func (g *ggufModel) Format() string {
+	text := fmt.Sprintf("GGUF version %d", g.gguf.Version())
+	if n := len(g.paths); n > 1 {
+		text += fmt.Sprintf(", %d files", n)
+	}
+	return text
+}
+
+func (g *ggufModel) names() (names []string) {
+	for _, t := range g.gguf.Tensors() {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+// Close closes the files.
+func (g *ggufModel) Close() error {
+	var errs []error
+	for _, c := range g.closers {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func (g *ggufModel) find(t *checkpoint.Tensor) (Stored, error) {
+	name, within := t.GGUF, false
+	if w := &t.Within; w.Rows > 0 {
+		if whole, ok := g.gguf.Tensor(w.GGUF); ok && len(whole.Shape) > 0 && whole.Shape[0] == w.Rows {
+			name, within = w.GGUF, true
+		}
+	}
+	stored, ok := g.gguf.Tensor(name)
+	if !ok {
+		return Stored{}, Malformed(g.File(), fmt.Errorf("the tensor %s %v is missing", t.GGUF, t.Shape))
+	}
+	s, err := ggufTensor(&stored, g.closers[stored.Part])
+	if err == nil && within {
+		s, err = s.rows(t.Within.First, t.Shape[0])
+	}
+	s.pairs = t.HeadDim
+	return s, tensorError(g.paths[stored.Part], name, stored.Offset, err)
+}
+
+// ggufTensor returns a tensor as a file has it, or, if nothing computes with its type, as it will be rewritten.
+func ggufTensor(t *gguf.Tensor, owner io.Closer) (Stored, error) {
+	if kind := rare.Of(t.Type); kind != nil {
+		return newRare(kind, t.Shape, t.Data, owner)
+	}
+	return newStored(t.DType, t.Type.String(), t.Shape, t.Data, owner)
+}
+
+// config reads the configuration.
+func (g *ggufModel) config() (*checkpoint.Config, error) {
+	if checkpoint.IsAdapter(g.gguf) {
+		return nil, fmt.Errorf("%s is an adapter: %w as a model; load the model that it was made for, and then LoadAdapter", g.File(), fault.ErrUnsupported)
+	}
+	c, err := checkpoint.ConfigOf(g.gguf)
+	if err != nil {
+		return nil, Malformed(g.File(), err)
+	}
+	return c, nil
+}

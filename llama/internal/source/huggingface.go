@@ -1,0 +1,87 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// huggingFace is the weights of a Hugging Face folder.
+type huggingFace struct {
+	files   files
+	weights *checkpoint.Weights
+	open    map[string]io.Closer // by the file's name
+}
+
+// openHuggingFace opens the weights of a folder.
+func openHuggingFace(ctx context.Context, f files, memory tensor.Memory) (*huggingFace, error) {
+	h := &huggingFace{files: f, open: map[string]io.Closer{}}
+	defer func() {
+		if h.weights == nil { // an error, or a panic because a mapped file was cut short
+			h.Close()
+		}
+	}()
+	var err error
+	h.weights, err = checkpoint.Folder(f.read).Weights(func(name string) ([]byte, error) {
+		data, closer, err := f.weights(ctx, name, memory)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("the weights %s are missing: %w", f.path(name), err)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("open the weights: %w", err)
+		}
+		h.open[name] = closer
+		return data, nil
+	})
+	if err != nil {
+		return nil, folderError(f, err)
+	}
+	return h, nil
+}
+
+func (h *huggingFace) File() string { return h.files.path(h.weights.List()) }
+
+func (h *huggingFace) Format() string {
+	if len(h.open) == 1 {
+		return "Hugging Face, 1 file of weights"
+	}
+	return fmt.Sprintf("Hugging Face, %d files of weights", len(h.open))
+}
+
+func (h *huggingFace) names() []string { return h.weights.Names() }
+
+func (h *huggingFace) find(t *checkpoint.Tensor) (Stored, error) {
+	name, within := t.HuggingFace, false
+	if w := &t.Within; w.Rows > 0 {
+		if whole, _, err := h.weights.Tensor(w.HuggingFace); err == nil && len(whole.Shape) > 0 && whole.Shape[0] == w.Rows {
+			name, within = w.HuggingFace, true
+		}
+	}
+	stored, file, err := h.weights.Tensor(name)
+	if err != nil {
+		return Stored{}, folderError(h.files, err)
+	}
+	d, _ := stored.ElementType() // 0, which newStored refuses, if there is no such type
+	s, err := newStored(d, stored.DType, stored.Shape, stored.Data, h.open[file])
+	if err == nil && within {
+		s, err = s.rows(t.Within.First, t.Shape[0])
+	}
+	if t.PlusOne {
+		s.plus = 1
+	}
+	return s, tensorError(h.files.path(file), name, stored.Offset, err)
+}
+
+// Close closes the files.
+func (h *huggingFace) Close() error {
+	var errs []error
+	for _, closer := range h.open {
+		errs = append(errs, closer.Close())
+	}
+	return errors.Join(errs...)
+}

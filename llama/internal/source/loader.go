@@ -1,0 +1,177 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/backend/cpu"
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/parallel"
+	"github.com/antigravity-go/antigravity/tensor"
+	"golang.org/x/sync/errgroup"
+)
+
+// Loader brings stored tensors into the type and the layout that a device computes with. It is safe for concurrent use.
+type Loader struct {
+	device  backend.Backend
+	host    host
+	done    func()
+	threads int
+	asked   tensor.DType
+	merge   *Merge
+}
+
+// host is a device on the host's memory that converts weights on their way to the model's device, and adds adapters to them.
+type host interface {
+	converter
+	MatMul(a, b, out *tensor.Tensor) error
+	AddAssign(a, b *tensor.Tensor) error
+	Scale(x *tensor.Tensor, v float32) error
+}
+
+// NewLoader makes a loader for a device, with up to threads threads on the host; 0: GOMAXPROCS. Linear layers get the type asked; 0: as
+// stored. merge is added to them; nil: nothing is. Close the loader when all is loaded.
+func NewLoader(b backend.Backend, threads int, asked tensor.DType, merge *Merge) *Loader {
+	l := &Loader{device: b, threads: threads, asked: asked, merge: merge}
+	if own, ok := b.(*cpu.Backend); ok {
+		l.host, l.done = own, func() {}
+		return l
+	}
+	own := cpu.New(threads) // another device may not compute on the host's memory
+	l.host, l.done = own, func() { own.Close() }
+	return l
+}
+
+// Close gives back what the loader worked with.
+func (l *Loader) Close() { l.done() }
+
+// Memory returns the memory in which tensors on their way are kept.
+func (l *Loader) Memory() tensor.Memory { return l.host.Memory() }
+
+// Load prepares all tensors, several at a time, until the context ends. set is given each one that is ready, and owns it; loaded is called with the
+// bytes of it in the file. Both are called by several goroutines at once. also runs meanwhile, and its error ends Load. viewed reports whether some of
+// the tensors are views of the files, which must then stay open.
+func (l *Loader) Load(ctx context.Context, tensors []checkpoint.Tensor, stored []Stored, set func(*checkpoint.Tensor, *tensor.Tensor), loaded func(bytes int), also func() error) (viewed bool, err error) {
+	var views atomic.Bool
+	workers, failing := errgroup.WithContext(ctx)
+	workers.SetLimit(max(l.threads, 2) + 1)
+	workers.Go(func() error { return parallel.Call(also) })
+	for i := range tensors {
+		if failing.Err() != nil { // Wait has the reason
+			break
+		}
+		workers.Go(func() (err error) {
+			defer parallel.Catch(&err)() // a mapped file may be cut short
+			ready, view, err := l.prepareMerged(ctx, &stored[i], &tensors[i])
+			if err != nil {
+				return fmt.Errorf("the tensor %s: %w", tensors[i].HuggingFace, err)
+			}
+			set(&tensors[i], ready)
+			if view {
+				views.Store(true)
+			} else {
+				release(stored[i].owner, stored[i].data)
+			}
+			loaded(len(stored[i].data))
+			return nil
+		})
+	}
+	if err := workers.Wait(); err != nil {
+		return views.Load(), err
+	}
+	return views.Load(), ctx.Err() // it may have ended before the last tensor was begun
+}
+
+// prepareMerged is prepare for a tensor to which adapters may be added.
+func (l *Loader) prepareMerged(ctx context.Context, s *Stored, t *checkpoint.Tensor) (ready *tensor.Tensor, view bool, err error) {
+	if pairs := l.merge.of(t); len(pairs) > 0 {
+		ready, err = l.merged(ctx, s, pairs)
+		return ready, false, err
+	}
+	return l.prepare(ctx, s, t.Role, l.asked)
+}
+
+// prepare brings a tensor into the type and the layout that the device computes with. What it returns may be a view of the file.
+func (l *Loader) prepare(ctx context.Context, s *Stored, role checkpoint.Role, asked tensor.DType) (ready *tensor.Tensor, view bool, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, false, err
+	}
+	if c, ok := l.device.(backend.Converter); ok && role != checkpoint.Vector {
+		return l.prepareAs(ctx, c, s, TargetType(role, s.dtype, asked))
+	}
+	t, view, err := s.host(ctx, l.Memory())
+	if err != nil {
+		return nil, false, err
+	}
+	converted := t
+	defer func() { // also when a device panics
+		if t != ready {
+			t.Free()
+		}
+		if converted != t && converted != ready {
+			converted.Free()
+		}
+	}()
+	if converted, err = convert(ctx, t, TargetType(role, t.DType(), asked), l.host); err != nil {
+		converted = t
+		return nil, false, err
+	}
+	if role == checkpoint.Vector {
+		var adjusted *tensor.Tensor
+		if adjusted, err = s.adjusted(converted, l.host); err != nil {
+			return nil, false, err
+		}
+		if converted != t && converted != adjusted {
+			converted.Free()
+		}
+		converted = adjusted
+		ready, err = converted.ToDevice(l.device)
+	} else {
+		ready, err = backend.Prepare(ctx, l.device, converted)
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	return ready, view && ready == t, nil
+}
+
+// prepareAs is prepare for weights and a device that changes type and order of rows itself.
+func (l *Loader) prepareAs(ctx context.Context, c backend.Converter, s *Stored, d tensor.DType) (ready *tensor.Tensor, view bool, err error) {
+	t, view, err := s.asStored(ctx, l.Memory())
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { // also when a device panics
+		if t != ready {
+			t.Free()
+		}
+	}()
+	ready, err = c.PrepareAs(ctx, t, d, s.order())
+	return ready, view && ready == t, err
+}
+
+// Pair prepares what an adapter adds to one matrix, with zeros so that the inner dimension is a multiple of unit: a [inner, in] and b
+// [out, inner], which belong to the caller.
+func (l *Loader) Pair(ctx context.Context, p *Pair, unit int) (a, b *tensor.Tensor, err error) {
+	defer parallel.Catch(&err)()
+	inner := (p.rank() + unit - 1) / unit * unit
+	if a, err = l.padded(ctx, &p.a, inner, p.a.shape.Dim(1)); err == nil {
+		if b, err = l.padded(ctx, &p.b, p.b.shape.Dim(0), inner); err == nil {
+			return a, b, nil
+		}
+		a.Free()
+	}
+	return nil, nil, fmt.Errorf("the adapter's tensors of %s: %w", p.Of.HuggingFace, err)
+}
+
+// padded prepares a matrix with further rows and columns of zeros.
+func (l *Loader) padded(ctx context.Context, s *Stored, rows, cols int) (*tensor.Tensor, error) {
+	padded, err := s.padded(rows, cols)
+	if err != nil {
+		return nil, err
+	}
+	ready, _, err := l.prepare(ctx, &padded, checkpoint.Linear, 0)
+	return ready, err
+}

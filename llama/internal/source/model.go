@@ -1,0 +1,156 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// Model is a model's open files. Its methods are for one goroutine at a time, but Find's result may be read by many.
+type Model struct {
+	Config   *checkpoint.Config  // nil if it cannot be read
+	Pipeline checkpoint.Pipeline // how a text becomes a vector
+	location Location
+	weights  weights // nil if the files were not opened
+	closed   bool
+}
+
+// weights are where a model's tensors come from: the files of a Hugging Face folder, or a GGUF file.
+type weights interface {
+	// find returns a tensor as the file has it, without reading its data. Its shape is the file's.
+	find(t *checkpoint.Tensor) (Stored, error)
+	// names lists the tensors in the files.
+	names() []string
+	// File names, for messages, the file that lists the tensors; Format says in words what the files are.
+	File() string
+	Format() string
+	io.Closer
+}
+
+// Open opens the GGUF file or the Hugging Face folder at a location, and reads its configuration. Weights are mapped or, if that is impossible, copied to
+// memory; the context is looked at between files, and now and then while weights are copied. Beside an error the Model is not nil if
+// something can be said of it: then its Config is nil.
+func Open(ctx context.Context, at Location, memory tensor.Memory) (*Model, error) {
+	m := &Model{location: at}
+	if at.name == "" {
+		return m, m.openFolder(ctx, memory)
+	}
+	if is, err := isGGUF(at.files, at.name); err != nil {
+		return nil, err
+	} else if !is {
+		return nil, notAModel(at.files, at.name)
+	}
+	return m, m.openGGUF(ctx, memory)
+}
+
+// openFolder opens a Hugging Face folder.
+func (m *Model) openFolder(ctx context.Context, memory tensor.Memory) error {
+	f := m.location.files
+	config, err := checkpoint.Folder(f.read).Config()
+	if err != nil {
+		if only := onlyGGUF(f); only != "" && errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w; to load the GGUF file in this directory, name it: %s", err, f.path(only))
+		} else if adapter, _ := f.head(checkpoint.AdapterConfigFile); adapter != nil && errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w; the directory holds an adapter: load the model that it was made for, and then LoadAdapter", err)
+		}
+		return folderError(f, err)
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	pipeline, err := checkpoint.Folder(f.read).Pipeline()
+	if err != nil {
+		return folderError(f, err)
+	}
+	h, err := openHuggingFace(ctx, f, memory)
+	if err != nil {
+		return err
+	}
+	m.Config, m.Pipeline, m.weights = config, *pipeline, h
+	return nil
+}
+
+// openGGUF opens a GGUF file.
+func (m *Model) openGGUF(ctx context.Context, memory tensor.Memory) error {
+	g, err := openGGUF(ctx, m.location.files, m.location.name, memory)
+	if err != nil {
+		return err
+	}
+	m.weights = g
+	config, err := g.config()
+	if err != nil {
+		return err
+	}
+	pipeline, err := checkpoint.PipelineOf(g.gguf)
+	if err != nil {
+		return Malformed(g.File(), err)
+	}
+	m.Config, m.Pipeline = config, *pipeline
+	return nil
+}
+
+// File names, for messages, the file that lists the tensors.
+func (m *Model) File() string { return m.weights.File() }
+
+// Format says in words what the files are; "" if no weights were opened.
+func (m *Model) Format() string {
+	if m.weights == nil {
+		return ""
+	}
+	return m.weights.Format()
+}
+
+// Names lists the tensors in the files.
+func (m *Model) Names() []string { return m.weights.names() }
+
+// Close closes the files, after which the data of tensors must not be used. It is idempotent.
+func (m *Model) Close() error {
+	if m.weights == nil || m.closed {
+		return nil
+	}
+	m.closed = true
+	return m.weights.Close()
+}
+
+// Find finds every tensor, without reading its data, and returns how many bytes they have together. problems is what is wrong: a tensor that is
+// missing or has a wrong shape or type, or that belongs to a layer that the configuration does not have. After most of them Find looks
+// for no more. stored has an element for each of tensors; one with a problem has no Elements.
+func (m *Model) Find(tensors []checkpoint.Tensor, most int) (stored []Stored, total int64, problems []error) {
+	if err := checkpoint.CheckLayers(m.Names(), m.Config.Layers); err != nil {
+		problems = append(problems, Malformed(m.File(), err))
+	}
+	stored = make([]Stored, len(tensors))
+	for i := range tensors {
+		t := &tensors[i]
+		s, err := m.findChecked(t)
+		if err != nil {
+			if problems = append(problems, err); len(problems) >= most {
+				return stored, total, problems
+			}
+			continue
+		}
+		if scale := m.Config.LogitScale; scale != 0 && t.Part == checkpoint.OutputNorm {
+			s.times = float32(scale) // what every product with the output head is in proportion to
+		}
+		stored[i] = s
+		total += int64(len(s.data))
+	}
+	return stored, total, problems
+}
+
+// findChecked finds a tensor and checks its shape.
+func (m *Model) findChecked(t *checkpoint.Tensor) (Stored, error) {
+	s, err := m.weights.find(t)
+	if err != nil {
+		return s, err
+	}
+	if want := tensor.ShapeOf(t.Shape...); s.shape != want {
+		return s, Malformed(m.File(), fmt.Errorf("the tensor %s is %v%v, where the configuration asks for %v", t.HuggingFace, s.dtype, s.shape, want))
+	}
+	return s, nil
+}

@@ -1,0 +1,198 @@
+package source
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"unsafe"
+
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/rare"
+	"github.com/antigravity-go/antigravity/llama/internal/fault"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// Stored is a tensor as a file has it. Its type is one with a Format and its data are as long as type and shape say.
+type Stored struct {
+	dtype tensor.DType
+	shape tensor.Shape
+	data  []byte
+	owner io.Closer // of data
+	pairs int       // if not 0: rows belong to heads of so many elements, in GGUF's order
+	plus  float32   // to be added to the elements of a vector
+	times float32   // by which they are to be multiplied then; 0: 1
+
+	rare *rare.Type // not nil: the data are of this type, and are rewritten as dtype before anything else reads them
+}
+
+// DType returns the type as which the tensor is read.
+func (s *Stored) DType() tensor.DType { return s.dtype }
+
+// Type returns the name of the type that the file has, and what reading it as DType changes, relative to the weights.
+func (s *Stored) Type() (name string, loss float64) {
+	if s.rare != nil {
+		return s.rare.String(), s.rare.Loss()
+	}
+	return s.dtype.String(), 0
+}
+
+// Elements returns how many elements the tensor has; 0 if it was not found.
+func (s *Stored) Elements() int {
+	if s.dtype == 0 {
+		return 0
+	}
+	return s.shape.NumElements()
+}
+
+// Bytes returns how many bytes the tensor has in the file.
+func (s *Stored) Bytes() int { return len(s.data) }
+
+// rows returns some of the rows of a tensor; the elements of a vector are its rows.
+func (s Stored) rows(first, n int) (Stored, error) {
+	if s.rare != nil && (first%s.rare.RowsAtOnce() != 0 || n%s.rare.RowsAtOnce() != 0) {
+		return s, fmt.Errorf("rows %d to %d are part of it and its type is %v, of whose rows %d lie together: %w", first, first+n, s.rare, s.rare.RowsAtOnce(), fault.ErrUnsupported)
+	}
+	dims := s.shape.Dims()
+	bytes := len(s.data) / max(dims[0], 1) // also of a rare type, whose shape has whole blocks
+	dims[0] = n
+	shape, err := tensor.NewShape(dims...)
+	if err != nil {
+		return s, err
+	}
+	s.shape, s.data = shape, s.data[first*bytes:(first+n)*bytes]
+	return s, nil
+}
+
+// adjusted returns a vector of floats with what is to be added to its elements, and multiplied; itself if that is nothing.
+func (s *Stored) adjusted(t *tensor.Tensor, host converter) (*tensor.Tensor, error) {
+	if s.plus == 0 && s.times == 0 {
+		return t, nil
+	}
+	values, err := tensor.As[float32](t)
+	if err != nil {
+		return t, err
+	}
+	times := s.times
+	if times == 0 {
+		times = 1
+	}
+	result, err := tensor.New(host, tensor.F32, t.Shape())
+	if err != nil {
+		return t, err
+	}
+	adjusted, err := tensor.Mut[float32](result)
+	if err != nil {
+		return t, err
+	}
+	for i, v := range values {
+		adjusted[i] = float32(v+s.plus) * times
+	}
+	return result, nil
+}
+
+// newStored is the one way from a file's tensor to ours: it refuses types that cannot be computed with, and shapes that
+// do not fit the data. The type's name is the file's. Of GGUF's types some more can be read: see newRare.
+func newStored(d tensor.DType, typeName string, dims []int, data []byte, owner io.Closer) (Stored, error) {
+	if !d.Format().Valid() {
+		return Stored{}, fmt.Errorf("its type is %.20q: %w; weights can be %s", typeName, fault.ErrUnsupported, WeightTypes())
+	}
+	shape, err := tensor.NewShape(dims...)
+	if err != nil {
+		return Stored{}, err
+	}
+	if _, err := tensor.Wrap(nil, tensor.WrapBytes(d, data, owner, true), shape); err != nil {
+		return Stored{}, err
+	}
+	return Stored{dtype: d, shape: shape, data: data, owner: owner}, nil
+}
+
+// WeightTypes lists the types that weights can have.
+func WeightTypes() string {
+	var names []string
+	for _, d := range tensor.DTypes() {
+		if d.Format().Valid() {
+			names = append(names, d.String())
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// host returns the tensor with its rows in Hugging Face's order: a view of the file if order and alignment allow that, else a
+// copy. A tensor with pairs must have a shape of whole heads.
+func (s *Stored) host(ctx context.Context, memory tensor.Memory) (t *tensor.Tensor, view bool, err error) {
+	if s.pairs != 0 {
+		t, err = s.halved(ctx, memory)
+		return t, false, err
+	}
+	return s.asStored(ctx, memory)
+}
+
+// order returns where the file has a row, nil if its order is Hugging Face's.
+func (s *Stored) order() func(row int) int {
+	if s.pairs == 0 {
+		return nil
+	}
+	return func(row int) int { return checkpoint.PairedRow(row, s.pairs) }
+}
+
+// asStored returns the tensor with its rows in the file's order: a view of the file if alignment allows that, else a copy.
+func (s *Stored) asStored(ctx context.Context, memory tensor.Memory) (t *tensor.Tensor, view bool, err error) {
+	if s.rare != nil {
+		t, err = s.rewritten(ctx, memory)
+		return t, false, err
+	}
+	if len(s.data) == 0 || uintptr(unsafe.Pointer(&s.data[0]))%alignment(s.dtype) == 0 {
+		t, err = tensor.Wrap(nil, tensor.WrapBytes(s.dtype, s.data, s.owner, true), s.shape)
+		return t, true, err
+	}
+	buffer, err := memory.Alloc(len(s.data), s.dtype)
+	if err != nil {
+		return nil, false, err
+	}
+	copy(buffer.Bytes(), s.data)
+	t, err = tensor.Wrap(nil, buffer, s.shape)
+	return t, false, err
+}
+
+// halved returns a copy whose rows, in GGUF's order, are in Hugging Face's.
+func (s *Stored) halved(ctx context.Context, memory tensor.Memory) (*tensor.Tensor, error) {
+	dtype, data := s.dtype, s.data
+	if s.rare != nil {
+		t, err := s.rewritten(ctx, memory)
+		if err != nil {
+			return nil, err
+		}
+		defer t.Free()
+		data = t.Data()
+	}
+	if s.shape.NDim() == 1 && dtype.Quantized() { // the elements that change places share blocks
+		values := make([]float32, s.shape.NumElements())
+		if err := dtype.Format().Dequantize(values, data); err != nil {
+			return nil, err
+		}
+		dtype, data = tensor.F32, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), 4*len(values))
+	}
+	rows := s.shape.Dim(0)
+	rowBytes, err := dtype.Bytes(s.shape.NumElements() / rows)
+	if err != nil {
+		return nil, err
+	}
+	buffer, err := memory.Alloc(len(data), dtype)
+	if err != nil {
+		return nil, err
+	}
+	dst := buffer.Bytes()
+	for row := range rows {
+		copy(dst[row*rowBytes:(row+1)*rowBytes], data[checkpoint.PairedRow(row, s.pairs)*rowBytes:])
+	}
+	return tensor.Wrap(nil, buffer, s.shape)
+}
+
+// alignment returns what typed views of a type need, in bytes: blocks begin with a 16-bit scale.
+func alignment(d tensor.DType) uintptr {
+	if d.Quantized() {
+		return 2
+	}
+	return uintptr(d.BlockBytes())
+}

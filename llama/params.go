@@ -1,0 +1,138 @@
+package llama
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/antigravity-go/antigravity/llama/internal/sampling"
+)
+
+// Params says how to generate. The zero value is greedy, until the end of the turn or a full context. A model's files change nothing
+// about that: a temperature or top_p that its generation_config.json recommends is not applied. (The tokens that end a turn are read from
+// there; see Model.IsEnd.)
+//
+// A token is chosen in this order: Mask, Constraint, the penalties, then, unless Temperature is 0, division by the temperature, TopK,
+// TopP, MinP, and a draw. Tokens that Constraint leaves no alternative to are not chosen, and nothing is drawn for them. The generator is math/rand/v2's PCG seeded with
+// (Seed, 0) at the start of each call, so the same model, tokens, parameters and seed give the same answer, on every machine.
+type Params struct {
+	// MaxTokens bounds the tokens generated; 0 means as many as the context holds.
+	MaxTokens int
+	// TopK keeps the k likeliest tokens; 0 keeps all. On a GPU a greedy choice and one with a TopK of up to 256 are the quickest,
+	// since only the candidates are copied to the host; Mask, penalties and Logprobs need all logits there.
+	TopK int
+	// Temperature divides the logits; 0 is greedy: the likeliest token, the lowest id among equals.
+	Temperature float32
+	// TopP keeps the likeliest tokens whose probabilities reach p together (arXiv 1904.09751); 0 and 1 keep all.
+	TopP float32
+	// MinP drops tokens less likely than p times the likeliest (arXiv 2407.01082); 0 keeps all.
+	MinP float32
+	// RepeatPenalty divides positive, and multiplies negative, logits of tokens that occur in the last 64
+	// tokens, prompt included (arXiv 1909.05858); 0 and 1 do nothing.
+	RepeatPenalty float32
+	// FrequencyPenalty is subtracted from a token's logit for each time it was generated in this call.
+	FrequencyPenalty float32
+	// PresencePenalty is subtracted once from the logit of each token generated in this call.
+	PresencePenalty float32
+	// Seed starts the generator. Zero is a seed like any other.
+	Seed uint64
+	// Stop ends the answer where the first of these strings is complete; it is not part of the output.
+	Stop []string
+	// Logprobs asks for the log-probabilities of each token and of this many likeliest alternatives; see Piece.Logprobs.
+	Logprobs int
+	// Mask, when not nil, changes the logits before each choice.
+	Mask LogitMask
+	// Constraint, when not nil, says what may come next: no other token is chosen, and the answer ends where Constraint says that it may.
+	// Where the model chooses to end it there, or nothing else is allowed, the answer stops with EndOfTurn; MaxTokens, Stop and a full
+	// context end it anywhere. What has no alternative becomes part of the answer without being chosen, and is computed several tokens at
+	// a time. Of the vocabulary's entries those without a token are never allowed. The error of a Matcher ends the answer.
+	//
+	// A Matcher is asked while the step before is computed, on another goroutine, where steps are long enough for that to be quicker;
+	// never while the loop's body runs.
+	Constraint Constraint
+	// Draft, when not nil, proposes tokens so that several are computed in one step; see Drafter. It never changes the answer.
+	Draft Drafter
+	// Scope says whose cached conversations a Pool may use for the answer: those of answers with the same Scope, and no others. So nobody
+	// finds out from Stats.ReusedTokens, or from how soon an answer comes, what is said in another scope. It never changes the answer,
+	// and a Session does not look at it.
+	Scope string
+	// Template says how Chat renders the conversation: tools, the date, variables. Complete must be false where a message is wanted.
+	// Where it has tools, calls of them are looked for in the answer, in Generate's too; see Piece.
+	Template TemplateOptions
+}
+
+// LogitMask constrains what may be generated.
+type LogitMask interface {
+	// Apply sets the logits of forbidden tokens to -Inf, given the tokens generated so far in this call. logits has one
+	// element a vocabulary entry. An error ends the generation with it.
+	Apply(generated []Token, logits []float32) error
+}
+
+// LogitMaskFunc makes a function a LogitMask.
+type LogitMaskFunc func(generated []Token, logits []float32) error
+
+// Apply calls the function.
+func (f LogitMaskFunc) Apply(generated []Token, logits []float32) error { return f(generated, logits) }
+
+// validate refuses values that have no meaning, at all or for a model with tokenizer t.
+func (p *Params) validate(t *Tokenizer) error {
+	finite := func(v float32) bool { return !math.IsNaN(float64(v)) && !math.IsInf(float64(v), 0) }
+	for _, f := range []struct {
+		name  string
+		value any
+		ok    bool
+		want  string
+	}{
+		{"MaxTokens", p.MaxTokens, p.MaxTokens >= 0, "0 or more"},
+		{"TopK", p.TopK, p.TopK >= 0, "0 or more"},
+		{"Temperature", p.Temperature, finite(p.Temperature) && p.Temperature >= 0, "0 or more"},
+		{"TopP", p.TopP, p.TopP >= 0 && p.TopP <= 1, "between 0 and 1"},
+		{"MinP", p.MinP, p.MinP >= 0 && p.MinP <= 1, "between 0 and 1"},
+		{"RepeatPenalty", p.RepeatPenalty, finite(p.RepeatPenalty) && p.RepeatPenalty >= 0, "0 or more"},
+		{"FrequencyPenalty", p.FrequencyPenalty, finite(p.FrequencyPenalty), "finite"},
+		{"PresencePenalty", p.PresencePenalty, finite(p.PresencePenalty), "finite"},
+		{"Logprobs", p.Logprobs, p.Logprobs >= 0, "0 or more"},
+	} {
+		if !f.ok {
+			return &ParamError{Field: "Params." + f.name, Value: f.value, Want: f.want}
+		}
+	}
+	if _, err := p.Template.toolNames(); err != nil {
+		return err
+	}
+	if err := checkConstraint(p.Constraint, t); err != nil {
+		return err
+	}
+	return checkStops(p.Stop)
+}
+
+// sampling returns what the sampler needs of the parameters.
+func (p *Params) sampling() sampling.Options {
+	o := sampling.Options{
+		TopK: p.TopK, Temperature: p.Temperature, TopP: p.TopP, MinP: p.MinP, RepeatPenalty: p.RepeatPenalty,
+		FrequencyPenalty: p.FrequencyPenalty, PresencePenalty: p.PresencePenalty, Seed: p.Seed,
+	}
+	if mask := p.Mask; mask != nil {
+		o.Mask = func(generated []int32, logits []float32) error {
+			if err := mask.Apply(fromInt32(generated), logits); err != nil {
+				return fmt.Errorf("Params.Mask: %w", err)
+			}
+			return nil
+		}
+	}
+	return o
+}
+
+// checkStops refuses stop strings that no text can contain, and one that every text does.
+func checkStops(stops []string) error {
+	if slices.Contains(stops, "") {
+		return &ParamError{Field: "Params.Stop", Value: `""`, Want: "strings that are not empty: an empty one would stop before the first token"}
+	}
+	for _, stop := range stops {
+		if !utf8.ValidString(stop) {
+			return &ParamError{Field: "Params.Stop", Value: stop, Want: "UTF-8"}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package llama
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+)
+
+// Piece is a part of an answer. The texts of all pieces together are the answer's text, the text of a piece beside an error included.
+//
+// # Calls
+//
+// Calls are looked for in an answer where Params.Template has tools and the model's way of writing calls is known; see
+// Tokenizer.CallFormat. Then Calls has what the answer calls and Text has the rest: what is no call of a function on offer, with a JSON
+// object or Python's keyword arguments for arguments and without a mistake, is text, to the letter. White space beside calls and what
+// separates them is in neither. Where calls are not looked for, Text has everything.
+//
+// Text that may yet become a call is held back as long as it may. A call begins to come when its name and the beginning of its arguments
+// are there; its arguments then come piece by piece. When the rest of it turns out to be a mistake, or does not come, since the answer
+// ends before, the call's last piece is Broken: there is no such call, and its text comes in Text, beside that piece or later.
+//
+// So at any time the answer until then is: the texts together, and the calls whose arguments are together and not Broken. At its end
+// that is Message.
+type Piece struct {
+	// Text is whole UTF-8 characters; it may be empty while a character, or what may become a stop string or a call, is incomplete.
+	Text string
+	// Calls are pieces of function calls, in the order in which they came.
+	Calls []CallPiece
+	// Tokens are the tokens generated since the last piece.
+	Tokens []Token
+	// Logprobs has an element for each of Tokens when Params.Logprobs asks for it.
+	Logprobs []Logprobs
+	// Stop says, on the last piece, why the answer ended; it is 0 on the others.
+	Stop StopReason
+	// StopString says, where Stop is StopString, which of Params.Stop came up: the longest where several ended together.
+	StopString string
+	// Message is set on the last piece, and beside an error that ends an answer early: the whole answer as an assistant's turn, with the
+	// calls that are complete. Appended to the history, it is what the next Chat goes on from.
+	Message Message
+	// Stats are set on the last piece, and beside an error that ends an answer early.
+	Stats Stats
+}
+
+// CallPiece is a part of a function call. A call's pieces come one after the other.
+type CallPiece struct {
+	Index     int    // which call of the answer this is: 0, 1, …, those that turn out to be Broken included
+	ID        string // on a call's first piece: nine letters and digits, made of the conversation and Index
+	Name      string // on a call's first piece: the function
+	Arguments string // the next part of the arguments' JSON; whole UTF-8 characters, and perhaps empty
+	Broken    bool   // on a call's last piece: there is no such call after all
+}
+
+// StopReason says why an answer ended.
+type StopReason int
+
+// The reasons.
+const (
+	EndOfTurn   StopReason = iota + 1 // the model ended its turn; the end token is not part of Tokens
+	ToolCalled                        // the model ended its turn, and it calls functions: Message.ToolCalls is not empty
+	StopString                        // one of Params.Stop came up
+	MaxTokens                         // Params.MaxTokens were generated
+	ContextFull                       // no room for another token
+)
+
+// String names the reason in words.
+func (r StopReason) String() string {
+	switch r {
+	case 0:
+		return "not stopped"
+	case EndOfTurn:
+		return "end of turn"
+	case ToolCalled:
+		return "tool called"
+	case StopString:
+		return "stop string"
+	case MaxTokens:
+		return "maximum of tokens"
+	case ContextFull:
+		return "context full"
+	}
+	return fmt.Sprintf("StopReason(%d)", int(r))
+}
+
+// Stats measure one call.
+type Stats struct {
+	PromptTokens    int           // tokens of the prompt; if computing it was cancelled or failed, those that were computed
+	ReusedTokens    int           // those of the prompt's tokens that were in the cache already
+	GeneratedTokens int           // tokens of the answer
+	PrefillTime     time.Duration // computing the prompt
+	DecodeTime      time.Duration // computing the answer, without the time that the caller's loop took
+	Evictions       int           // how often the cache was shrunk
+	EvictedSlots    int           // by how many slots in all; see CacheUsage
+	EvictionTime    time.Duration // what evictions took: a part of PrefillTime and DecodeTime
+	CacheSlots      int           // slots in use when the call ended, as Session.CacheLen counts them
+	CacheCapacity   int           // slots that the cache may have: SessionOptions.Capacity
+	DraftedTokens   int           // tokens that Params.Draft proposed, and that were computed ahead
+	AcceptedTokens  int           // those of them that the answer went on with
+	ForcedTokens    int           // tokens of the answer that Params.Constraint left no alternative to
+}
+
+// PrefillRate returns the prompt tokens computed per second, 0 when none were.
+func (s Stats) PrefillRate() float64 { return rate(s.PromptTokens-s.ReusedTokens, s.PrefillTime) }
+
+// DecodeRate returns the tokens generated per second, 0 when none were.
+func (s Stats) DecodeRate() float64 { return rate(s.GeneratedTokens, s.DecodeTime) }
+
+// String sums the call up: "21 prompt tokens (6 reused) at 188/s, 8 tokens at 77/s", with forced tokens, drafts and evictions if there
+// were any.
+func (s Stats) String() string {
+	text := fmt.Sprintf("%d prompt tokens (%d reused) at %.0f/s, %d tokens at %.0f/s",
+		s.PromptTokens, s.ReusedTokens, s.PrefillRate(), s.GeneratedTokens, s.DecodeRate())
+	if s.ForcedTokens > 0 {
+		text += fmt.Sprintf(", %d of them forced", s.ForcedTokens)
+	}
+	if s.DraftedTokens > 0 {
+		text += fmt.Sprintf(", %d of %d drafts accepted", s.AcceptedTokens, s.DraftedTokens)
+	}
+	if s.Evictions > 0 {
+		text += fmt.Sprintf(", %d evictions of %d slots in %v", s.Evictions, s.EvictedSlots, s.EvictionTime.Round(time.Microsecond))
+	}
+	return text
+}
+
+// rate returns n per second, 0 if no time was measured.
+func rate(n int, d time.Duration) float64 {
+	if d <= 0 {
+		return 0
+	}
+	return float64(n) / d.Seconds()
+}
+
+// Collect computes an answer to its end and returns it as one piece: all of its text and tokens, its calls, each of them in one piece and
+// those that were Broken left out, and the last piece's Stop, Message and Stats. Beside an error is what there was of the answer until
+// then.
+//
+//	answer, err := llama.Collect(session.Chat(ctx, history, llama.Params{}))
+func Collect(pieces iter.Seq2[Piece, error]) (Piece, error) {
+	var all Piece
+	var text strings.Builder
+	for p, err := range pieces {
+		text.WriteString(p.Text)
+		all.Calls = joinCalls(all.Calls, p.Calls)
+		all.Tokens, all.Logprobs = append(all.Tokens, p.Tokens...), append(all.Logprobs, p.Logprobs...)
+		all.Text, all.Stop, all.StopString, all.Message, all.Stats = text.String(), p.Stop, p.StopString, p.Message, p.Stats
+		if err != nil {
+			return all, err
+		}
+	}
+	all.Text = text.String()
+	return all, nil
+}
+
+// joinCalls puts pieces of calls to the calls that came before them.
+func joinCalls(calls, pieces []CallPiece) []CallPiece {
+	for _, p := range pieces {
+		last := len(calls) - 1
+		switch {
+		case last < 0 || calls[last].Index != p.Index:
+			calls = append(calls, p)
+		case p.Broken:
+			calls = calls[:last]
+		default:
+			calls[last].Arguments += p.Arguments
+		}
+	}
+	return calls
+}
