@@ -1,13 +1,9 @@
 package llama_test
 
 import (
-	"bytes"
-	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"hash/fnv"
 	"math"
 	"os"
 	"path/filepath"
@@ -22,63 +18,11 @@ import (
 	_ "github.com/antigravity-go/antigravity/llama/tokenizers" // the fixture's vocabulary is Unigram
 )
 
-// expandWeights returns a model.safetensors of what weights.json describes: element i of a tensor is base + spread·(2u−1) in BF16, where
-// u is (splitmix64(fnv1a64(name)+i) >> 40) / 2^24.
-func expandWeights(t *testing.T, description []byte) []byte {
-	t.Helper()
-	var w struct {
-		SHA256  string
-		Tensors []struct {
-			Name, DType  string
-			Shape        []int
-			Base, Spread float64
-		}
-	}
-	if err := json.Unmarshal(description, &w); err != nil {
-		t.Fatal(err)
-	}
-	head, data := map[string]any{}, []byte(nil)
-	for _, tensor := range w.Tensors {
-		n, from := 1, len(data)
-		for _, d := range tensor.Shape {
-			n *= d
-		}
-		h := fnv.New64a()
-		h.Write([]byte(tensor.Name))
-		seed := h.Sum64()
-		for i := range n {
-			x := seed + uint64(i) + 0x9e3779b97f4a7c15
-			x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-			x = (x ^ x>>27) * 0x94d049bb133111eb
-			u := float64((x^x>>31)>>40) / (1 << 24)
-			bits := math.Float32bits(float32(float64(tensor.Spread*(2*u-1)) + tensor.Base))
-			data = binary.LittleEndian.AppendUint16(data, uint16((bits+0x7fff+bits>>16&1)>>16))
-		}
-		head[tensor.Name] = map[string]any{"dtype": tensor.DType, "shape": tensor.Shape, "data_offsets": []int{from, len(data)}}
-	}
-	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != w.SHA256 {
-		t.Fatal("the weights are not those of the golden results")
-	}
-	h, err := json.Marshal(head)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h = append(h, bytes.Repeat([]byte(" "), (8-len(h)%8)%8)...)
-	return slices.Concat(binary.LittleEndian.AppendUint64(nil, uint64(len(h))), h, data)
-}
-
 // embedder writes a copy of the fixture whose files are changed, and returns its folder. A file that becomes empty is left out.
 func embedder(t *testing.T, change map[string]string) string {
 	t.Helper()
 	from, to := fixture.Path(t, "families/enc-qwen3"), t.TempDir()
 	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
-		t.Fatal(err)
-	}
-	description, err := os.ReadFile(filepath.Join(from, "weights.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(to, "model.safetensors"), expandWeights(t, description), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for name, text := range change {

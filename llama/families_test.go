@@ -18,12 +18,11 @@ import (
 // familyNames are the fixtures of families other than Llama.
 var familyNames = []string{"mistral", "qwen2", "qwen3", "smollm3", "granite", "phi3", "phi3-longrope", "olmo2", "gemma3"}
 
-// family returns a family's model, as the golden results have it, and these.
+// family returns a family's model and its golden results.
 func family(t *testing.T, name string) (*Model, golden) {
 	t.Helper()
 	dir := fixture.Path(t, "families/"+name)
-	m := mustLoad(t, dir, nil)
-	return m, readGolden(t, filepath.Join(dir, "golden.safetensors"))
+	return mustLoad(t, dir, nil), readGolden(t, filepath.Join(dir, "golden.safetensors"))
 }
 
 // TestFamiliesEqualTransformers compares logits with those of transformers.
