@@ -87,22 +87,12 @@ func (ad *adapted) addOfNorm(p *pass, around *residual, projections []*projectio
 	return nil
 }
 
-// norm makes the rows with adapters of p.normed norm(x), which the fused operations leave undefined.
+// norm makes p.normed norm(x), which the fused operations leave undefined.
 func (ad *adapted) norm(p *pass, around *residual) error {
-	width := p.x.Shape().Dim(1)
-	for i := range ad.runs {
-		r := &ad.runs[i]
-		if err := p.device.CopySlice(&p.x, &p.normed, r.lo*width, r.lo*width, (r.hi-r.lo)*width); err != nil {
-			return err
-		}
-		if err := p.normed.SliceInto(&ad.in, r.lo, r.hi); err != nil {
-			return err
-		}
-		if err := p.device.RMSNorm(&ad.in, around.norm, around.eps); err != nil {
-			return err
-		}
+	if err := p.device.CopySlice(&p.x, &p.normed, 0, 0, p.x.Shape().NumElements()); err != nil {
+		return err
 	}
-	return nil
+	return p.device.RMSNorm(&p.normed, around.norm, around.eps)
 }
 
 // add adds to out [rows, n], a projection of in [rows, k], what adapters make of in.

@@ -40,10 +40,10 @@ func (a *attention) forward(p *pass, around *residual) error {
 	if err := around.project(p, s.projected[:], &a.q, &a.k, &a.v); err != nil {
 		return err
 	}
-	if err := a.normHeads(p, a.qNorm, &s.q, &s.qFlat); err != nil {
+	if err := p.device.normHeads(&s.q, &s.qFlat, a.qNorm, a.eps); err != nil {
 		return err
 	}
-	if err := a.normHeads(p, a.kNorm, &s.k, &s.kFlat); err != nil {
+	if err := p.device.normHeads(&s.k, &s.kFlat, a.kNorm, a.eps); err != nil {
 		return err
 	}
 	if err := p.device.scale(&s.q, a.queryScale); err != nil {
@@ -60,15 +60,6 @@ func (a *attention) forward(p *pass, around *residual) error {
 		return err
 	}
 	return around.add(p, &s.outFlat, &a.o)
-}
-
-// normHeads normalises each head of x [rows, heads, headDim] or, by a longer norm, all of a row's together: flat is the same memory as
-// rows.
-func (a *attention) normHeads(p *pass, norm, x, flat *tensor.Tensor) error {
-	if norm != nil && norm.Shape().Dim(0) != x.Shape().Dim(-1) {
-		x = flat
-	}
-	return p.device.norm(x, norm, a.eps)
 }
 
 // attentionRows is the memory of a pass's rows in attention. By heads it is [rows, heads, headDim], and the same memory as rows

@@ -4,25 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/tensor"
 )
-
-// TargetType returns the type in which a tensor of a role is kept that is stored in one type, if linear layers are asked for in another; asked is 0 for
-// as stored. The
-// head decides between neighbouring tokens and gets eight bits, as the usual four-bit files give it six.
-func TargetType(role checkpoint.Role, stored, asked tensor.DType) tensor.DType {
-	switch {
-	case role == checkpoint.Vector:
-		return tensor.F32
-	case asked == 0 || role == checkpoint.Lookup:
-		return stored
-	case role == checkpoint.Logits && asked.Quantized():
-		return tensor.Q8_0
-	default:
-		return asked
-	}
-}
 
 // converter is a device on the host's memory that converts weights on their way to the model's device.
 type converter interface {

@@ -84,6 +84,22 @@ func (l *Loader) Load(ctx context.Context, tensors []checkpoint.Tensor, stored [
 	return views.Load(), ctx.Err() // it may have ended before the last tensor was begun
 }
 
+// TargetType returns the type in which a tensor of a role is kept that is stored in one type, if linear layers are asked for in another; asked is 0 for
+// as stored. The
+// head decides between neighbouring tokens and gets eight bits, as the usual four-bit files give it six.
+func TargetType(role checkpoint.Role, stored, asked tensor.DType) tensor.DType {
+	switch {
+	case role == checkpoint.Vector:
+		return tensor.F32
+	case asked == 0 || role == checkpoint.Lookup:
+		return stored
+	case role == checkpoint.Logits && asked.Quantized():
+		return tensor.Q8_0
+	default:
+		return asked
+	}
+}
+
 // prepareMerged is prepare for a tensor to which adapters may be added.
 func (l *Loader) prepareMerged(ctx context.Context, s *Stored, t *checkpoint.Tensor) (ready *tensor.Tensor, view bool, err error) {
 	if pairs := l.merge.of(t); len(pairs) > 0 {
@@ -98,58 +114,48 @@ func (l *Loader) prepare(ctx context.Context, s *Stored, role checkpoint.Role, a
 	if err := ctx.Err(); err != nil {
 		return nil, false, err
 	}
-	if c, ok := l.device.(backend.Converter); ok && role != checkpoint.Vector {
-		return l.prepareAs(ctx, c, s, TargetType(role, s.dtype, asked))
-	}
-	t, view, err := s.host(ctx, l.Memory())
+	d := TargetType(role, s.dtype, asked)
+	c, converts := l.device.(backend.Converter) // it changes type and order of rows itself
+	converts = converts && role != checkpoint.Vector
+	t, order, view, err := s.read(ctx, l.Memory(), !converts)
 	if err != nil {
 		return nil, false, err
 	}
-	converted := t
 	defer func() { // also when a device panics
 		if t != ready {
 			t.Free()
 		}
+	}()
+	if converts {
+		ready, err = c.PrepareAs(ctx, t, d, order)
+	} else {
+		ready, err = l.prepareAs(ctx, s, t, role, d)
+	}
+	return ready, view && ready == t, err
+}
+
+// prepareAs is prepare for a tensor on the host that has its rows in Hugging Face's order. What it returns may be t.
+func (l *Loader) prepareAs(ctx context.Context, s *Stored, t *tensor.Tensor, role checkpoint.Role, d tensor.DType) (ready *tensor.Tensor, err error) {
+	converted, err := convert(ctx, t, d, l.host)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
 		if converted != t && converted != ready {
 			converted.Free()
 		}
 	}()
-	if converted, err = convert(ctx, t, TargetType(role, t.DType(), asked), l.host); err != nil {
-		converted = t
-		return nil, false, err
+	if role != checkpoint.Vector {
+		return backend.Prepare(ctx, l.device, converted)
 	}
-	if role == checkpoint.Vector {
-		var adjusted *tensor.Tensor
-		if adjusted, err = s.adjusted(converted, l.host); err != nil {
-			return nil, false, err
-		}
-		if converted != t && converted != adjusted {
-			converted.Free()
-		}
-		converted = adjusted
-		ready, err = converted.ToDevice(l.device)
-	} else {
-		ready, err = backend.Prepare(ctx, l.device, converted)
-	}
+	adjusted, err := s.adjusted(converted, l.host)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	return ready, view && ready == t, nil
-}
-
-// prepareAs is prepare for weights and a device that changes type and order of rows itself.
-func (l *Loader) prepareAs(ctx context.Context, c backend.Converter, s *Stored, d tensor.DType) (ready *tensor.Tensor, view bool, err error) {
-	t, view, err := s.asStored(ctx, l.Memory())
-	if err != nil {
-		return nil, false, err
+	if ready, err = adjusted.ToDevice(l.device); adjusted != ready && adjusted != converted {
+		adjusted.Free()
 	}
-	defer func() { // also when a device panics
-		if t != ready {
-			t.Free()
-		}
-	}()
-	ready, err = c.PrepareAs(ctx, t, d, s.order())
-	return ready, view && ready == t, err
+	return ready, err
 }
 
 // Pair prepares what an adapter adds to one matrix, with zeros so that the inner dimension is a multiple of unit: a [inner, in] and b

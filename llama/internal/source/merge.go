@@ -61,7 +61,7 @@ func mergedType(stored, asked tensor.DType) tensor.DType {
 // that was asked for, some rows at a time.
 func (l *Loader) merged(ctx context.Context, s *Stored, pairs []mergedPair) (ready *tensor.Tensor, err error) {
 	host := l.host
-	weights, view, err := s.host(ctx, host.Memory())
+	weights, _, view, err := s.read(ctx, host.Memory(), true)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func mergeRows(weights, merged, sum, product *tensor.Tensor, as, bs []*tensor.Te
 
 // floats returns a copy of the tensor as float32, with its rows in Hugging Face's order.
 func (s *Stored) floats(ctx context.Context, host converter) (*tensor.Tensor, error) {
-	t, view, err := s.host(ctx, host.Memory())
+	t, _, view, err := s.read(ctx, host.Memory(), true)
 	if err != nil {
 		return nil, err
 	}

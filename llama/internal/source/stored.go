@@ -118,22 +118,19 @@ func WeightTypes() string {
 	return strings.Join(names, ", ")
 }
 
-// host returns the tensor with its rows in Hugging Face's order: a view of the file if order and alignment allow that, else a
-// copy. A tensor with pairs must have a shape of whole heads.
-func (s *Stored) host(ctx context.Context, memory tensor.Memory) (t *tensor.Tensor, view bool, err error) {
-	if s.pairs != 0 {
+// read returns the tensor on the host: a view of the file if order and alignment allow that, else a copy. If halves is true, its rows are in
+// Hugging Face's order; otherwise they may be in the file's, and order returns where the file has a row; a nil order is Hugging Face's. A tensor with
+// pairs must have a shape of whole heads.
+func (s *Stored) read(ctx context.Context, memory tensor.Memory, halves bool) (t *tensor.Tensor, order func(row int) int, view bool, err error) {
+	if s.pairs != 0 && halves {
 		t, err = s.halved(ctx, memory)
-		return t, false, err
+		return t, nil, false, err
 	}
-	return s.asStored(ctx, memory)
-}
-
-// order returns where the file has a row, nil if its order is Hugging Face's.
-func (s *Stored) order() func(row int) int {
-	if s.pairs == 0 {
-		return nil
+	if s.pairs != 0 {
+		order = func(row int) int { return checkpoint.PairedRow(row, s.pairs) }
 	}
-	return func(row int) int { return checkpoint.PairedRow(row, s.pairs) }
+	t, view, err = s.asStored(ctx, memory)
+	return t, order, view, err
 }
 
 // asStored returns the tensor with its rows in the file's order: a view of the file if alignment allows that, else a copy.

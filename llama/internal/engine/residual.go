@@ -1,0 +1,129 @@
+package engine
+
+import (
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// residual is what stands around a sublayer f: x += scale·post(f(norm(x))).
+type residual struct {
+	norm, post *tensor.Tensor // [hidden]; nil: the family has no such norm, and nothing is normalised
+	eps        float32        // of the norms
+	scale      float32        // 1 changes nothing
+}
+
+// build makes what stands around a sublayer, without its norms, which are tensors of these parts.
+func (r *residual) build(w *Weights, layer int, norm, post checkpoint.Part) {
+	w.place(norm, layer, &r.norm)
+	w.place(post, layer, &r.post)
+	r.eps, r.scale = w.Config.RMSNormEps, 1
+	if s := w.Config.ResidualScale; s != 0 {
+		r.scale = float32(s)
+	}
+}
+
+// project computes projections of norm(x) [rows, hidden] to outs, in their order.
+func (r *residual) project(p *pass, outs []*tensor.Tensor, projections ...*projection) error {
+	p.operands = p.operands[:0]
+	for _, j := range projections {
+		p.operands = append(p.operands, j.weight)
+	}
+	if err := p.device.normMatMul(&p.x, r.norm, r.eps, &p.normed, p.operands, outs); err != nil {
+		return err
+	}
+	for i, j := range projections {
+		if err := p.device.addBias(outs[i], j.bias); err != nil {
+			return err
+		}
+	}
+	return p.adapted.addOfNorm(p, r, projections, outs)
+}
+
+// add computes x += scale·post(to(in)). in is [rows, k].
+func (r *residual) add(p *pass, in *tensor.Tensor, to *projection) error {
+	plain := r.post == nil && r.scale == 1
+	out := &p.x
+	var err error
+	if plain {
+		err = p.device.fused.MatMulAdd(in, to.weight, &p.product, out)
+	} else {
+		out = &p.product
+		err = p.device.MatMulTransposed(in, to.weight, out)
+	}
+	if err != nil {
+		return err
+	}
+	if err := to.complete(p, in, out); err != nil || plain {
+		return err
+	}
+	if err := p.device.norm(out, r.post, r.eps); err != nil {
+		return err
+	}
+	if err := p.device.scale(out, r.scale); err != nil {
+		return err
+	}
+	return p.device.AddAssign(&p.x, out)
+}
+
+// projection is a linear map x ↦ x·weightᵀ + bias, to which the adapters of a pass's rows may add something. The weight is [out, in], the bias
+// [out]; a nil bias adds nothing.
+type projection struct {
+	weight, bias *tensor.Tensor
+	number       int // among the model's projections: what adapters know it by
+}
+
+// complete adds to out, which has in·weightᵀ already, what else belongs to the projection of in.
+func (j *projection) complete(p *pass, in, out *tensor.Tensor) error {
+	if err := p.device.addBias(out, j.bias); err != nil {
+		return err
+	}
+	return p.adapted.add(p, j, in, out)
+}
+
+// What follows are operations that some families leave out.
+
+// normMatMul computes norm(x)·weightᵀ for each weight; a nil norm changes nothing. See backend.Fuser's NormMatMul.
+func (d *device) normMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.Tensor, weights, outs []*tensor.Tensor) error {
+	if norm != nil {
+		return d.fused.NormMatMul(x, norm, eps, normed, weights, outs)
+	}
+	for i, w := range weights {
+		if err := d.MatMulTransposed(x, w, outs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// norm normalises each row of x [rows, n], or of its last two dimensions, by a norm [n]; nil changes nothing.
+func (d *device) norm(x, norm *tensor.Tensor, eps float32) error {
+	if norm == nil {
+		return nil
+	}
+	return d.RMSNorm(x, norm, eps)
+}
+
+// normHeads normalises each head of x [rows, heads, headDim] by a norm [headDim] or, by a longer norm, all heads of a row together; flat is
+// the same memory as [rows, heads·headDim]. Nil changes nothing.
+func (d *device) normHeads(x, flat, norm *tensor.Tensor, eps float32) error {
+	if norm != nil && norm.Shape().Dim(0) != x.Shape().Dim(-1) {
+		x = flat
+	}
+	return d.norm(x, norm, eps)
+}
+
+// addBias adds a bias [out] to each row of x [rows, out]; nil adds nothing.
+func (d *device) addBias(x, bias *tensor.Tensor) error {
+	if bias == nil {
+		return nil
+	}
+	return d.AddAssign(x, bias)
+}
+
+// scale multiplies x by a factor.
+func (d *device) scale(x *tensor.Tensor, factor float32) error {
+	if factor == 1 {
+		return nil
+	}
+	return d.Scale(x, factor)
+}
