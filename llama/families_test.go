@@ -1,6 +1,7 @@
 package llama
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -25,14 +26,19 @@ func family(t *testing.T, name string) (*Model, golden) {
 	return mustLoad(t, dir, nil), readGolden(t, filepath.Join(dir, "golden.safetensors"))
 }
 
+// tolerances are the largest relative errors of logits, 1e-5 if not listed.
+var tolerances = map[string]float64{
+	"phi3-longrope": 4e-5, // the reference itself moves by 1e-5 from one version of torch to another
+	"gemma3":        2e-4, // embeddings are scaled by a BF16 number, as in models of BF16, but in the reference by a float32
+}
+
 // TestFamiliesEqualTransformers compares logits with those of transformers.
 func TestFamiliesEqualTransformers(t *testing.T) {
-	const tolerance = 1e-3
 	ctx := context.Background()
 	for _, name := range familyNames {
 		t.Run(name, func(t *testing.T) {
 			m, g := family(t, name)
-			worst := 0.0
+			worst, tolerance := 0.0, cmp.Or(tolerances[name], 1e-5)
 			check := func(s *Session, n int, how string) {
 				e := relativeError(logitsOf(s), g.logits[n-1])
 				worst = max(worst, e)

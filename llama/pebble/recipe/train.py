@@ -1,8 +1,8 @@
-"""Trains Pebble: a 7M-parameter Llama-3-architecture chat model on the synthetic conversations of corpus.py.
+"""Trains Pebble: a 7M-parameter Llama-3-architecture chat model on the synthetic conversations of base.py.
 usage: train.py SECONDS_DATA SECONDS_TRAIN"""
 import os, sys, time, math, json, random, multiprocessing as mp, numpy as np
 sys.path.insert(0, os.path.dirname(__file__))
-import corpus
+import base as corpus
 from tokenizers import Tokenizer, models, pre_tokenizers, decoders, processors, Regex, AddedToken, trainers
 OUT = os.environ['OUT']; WORK = os.environ.get('WORK', '.')  # results, and what is only needed on the way
 T_DATA, T_TRAIN = float(sys.argv[1]), float(sys.argv[2])
