@@ -52,7 +52,7 @@ func inBothWays(t *testing.T, f func(t *testing.T, m *Model, o SessionOptions)) 
 
 // TestAdaptedLogitsEqualPEFT compares with what PEFT computed.
 func TestAdaptedLogitsEqualPEFT(t *testing.T) {
-	const tolerance = 1e-3
+	const tolerance = 1e-5
 	g := readGolden(t, filepath.Join(fixture.Path(t, adapterDir), "golden.safetensors"))
 	inBothWays(t, func(t *testing.T, m *Model, o SessionOptions) {
 		worst := 0.0

@@ -88,7 +88,7 @@ func mustSession(t testing.TB, m *Model, o *SessionOptions) *Session {
 var checkpoints = []string{"llama32-tied-bf16", "llama32-sharded-f16", "llama2-mha-f32"}
 
 func TestLogitsEqualTransformers(t *testing.T) {
-	const tolerance = 1e-3
+	const tolerance = 1e-5
 	ctx := context.Background()
 	for _, name := range checkpoints {
 		t.Run(name, func(t *testing.T) {

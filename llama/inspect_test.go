@@ -17,11 +17,12 @@ import (
 // modelsIn returns the models in a folder of fixtures: GGUF files, and folders with a config.json.
 func modelsIn(t *testing.T, root string) (paths []string) {
 	t.Helper()
-	err := filepath.WalkDir(fixture.Path(t, root), func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && strings.HasSuffix(path, ".gguf") {
-			paths = append(paths, path)
+	data := os.DirFS(fixture.Path(t, "."))
+	err := fs.WalkDir(data, root, func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(name, ".gguf") {
+			paths = append(paths, fixture.Path(t, name))
 		} else if err == nil && entry.Name() == "config.json" {
-			paths = append(paths, filepath.Dir(path))
+			paths = append(paths, fixture.Path(t, path.Dir(name)))
 		}
 		return err
 	})
