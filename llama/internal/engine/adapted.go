@@ -67,34 +67,6 @@ func (ad *adapted) needs(projections ...*projection) bool {
 	return false
 }
 
-// addOfNorm adds to outs, which are projections of norm(x), what adapters make of norm(x).
-func (ad *adapted) addOfNorm(p *pass, around *residual, projections []*projection, outs []*tensor.Tensor) error {
-	in := &p.x
-	for i, j := range projections {
-		if !ad.needs(j) {
-			continue
-		}
-		if around.norm != nil && in == &p.x {
-			if err := ad.norm(p, around); err != nil {
-				return err
-			}
-			in = &p.normed
-		}
-		if err := ad.add(p, j, in, outs[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// norm makes p.normed norm(x), which the fused operations leave undefined.
-func (ad *adapted) norm(p *pass, around *residual) error {
-	if err := p.device.CopySlice(&p.x, &p.normed, 0, 0, p.x.Shape().NumElements()); err != nil {
-		return err
-	}
-	return p.device.RMSNorm(&p.normed, around.norm, around.eps)
-}
-
 // add adds to out [rows, n], a projection of in [rows, k], what adapters make of in.
 func (ad *adapted) add(p *pass, j *projection, in, out *tensor.Tensor) error {
 	for i := range ad.runs {

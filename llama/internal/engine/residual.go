@@ -31,12 +31,22 @@ func (r *residual) project(p *pass, outs []*tensor.Tensor, projections ...*proje
 	if err := p.device.normMatMul(&p.x, r.norm, r.eps, &p.normed, p.operands, outs); err != nil {
 		return err
 	}
-	for i, j := range projections {
-		if err := p.device.addBias(outs[i], j.bias); err != nil {
+	in := &p.x
+	if r.norm != nil && p.adapted.needs(projections...) { // normMatMul leaves p.normed undefined
+		in = &p.normed
+		if err := p.device.CopySlice(&p.x, in, 0, 0, in.Shape().NumElements()); err != nil {
+			return err
+		}
+		if err := p.device.RMSNorm(in, r.norm, r.eps); err != nil {
 			return err
 		}
 	}
-	return p.adapted.addOfNorm(p, r, projections, outs)
+	for i, j := range projections {
+		if err := j.complete(p, in, outs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // add computes x += scale·post(to(in)). in is [rows, k].
