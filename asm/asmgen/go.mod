@@ -3,7 +3,7 @@ module github.com/antigravity-go/antigravity/asm/asmgen
 go 1.26.0
 
 require (
-	github.com/antigravity-go/antigravity v0.0.0-00010101000000-000000000000
+	github.com/antigravity-go/antigravity v0.1.0
 	github.com/mmcloughlin/avo v0.6.0
 )
 
@@ -12,5 +12,3 @@ require (
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/tools v0.52.0 // indirect
 )
-
-replace github.com/antigravity-go/antigravity => ../..

@@ -5,7 +5,7 @@ go 1.26.0
 replace github.com/antigravity-go/antigravity => ../..
 
 require (
-	github.com/antigravity-go/antigravity v0.0.0-00010101000000-000000000000
+	github.com/antigravity-go/antigravity v0.1.0
 	github.com/apache/beam/sdks/v2 v2.77.0
 	github.com/gofrs/flock v0.13.1
 	github.com/parquet-go/parquet-go v0.32.0
@@ -29,6 +29,7 @@ require (
 	github.com/GoogleCloudPlatform/opentelemetry-operations-go/internal/resourcemapping v0.57.0 // indirect
 	github.com/Microsoft/go-winio v0.6.2 // indirect
 	github.com/andybalholm/brotli v1.1.1 // indirect
+	github.com/antigravity-go/antigravity/examples v0.1.0
 	github.com/avast/retry-go/v4 v4.7.0 // indirect
 	github.com/aws/aws-sdk-go-v2 v1.47.0 // indirect
 	github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream v1.7.20 // indirect
@@ -110,3 +111,7 @@ require (
 	google.golang.org/genproto/googleapis/api v0.0.0-20260715232425-e75dac1f907d // indirect
 	google.golang.org/genproto/googleapis/rpc v0.0.0-20260819154853-08b0e4226688 // indirect
 )
+
+replace github.com/antigravity-go/antigravity/examples => ..
+
+replace github.com/antigravity-go/antigravity/llama/serve/metrics => ../../llama/serve/metrics

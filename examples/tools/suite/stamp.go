@@ -30,7 +30,7 @@ func stamped(ctx context.Context, folder string) (s stamp) {
 		return strings.TrimSpace(string(out)), err == nil
 	}
 	top, ok := git("rev-parse", "--show-toplevel")
-	if !ok || !holds(top, info.Main.Path) {
+	if !ok || !holds(filepath.Join(top, "examples"), info.Main.Path) {
 		return s
 	}
 	head, ok := git("log", "-1", "--format=%H %cI")

@@ -406,7 +406,9 @@ func TestStamp(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("there is no git")
 	}
-	if s := stamped(t.Context(), ""); s.Commit != "" && (!regexp.MustCompile(`^[0-9a-f]{40,64}\+?$`).MatchString(s.Commit) || s.Committed.IsZero()) {
+	info, _ := debug.ReadBuildInfo()
+	unknown := exec.Command("git", "-C", "../../..", "rev-parse", "--resolve-git-dir", ".git").Run() != nil || revision(info) != ""
+	if s := stamped(t.Context(), ""); s.Commit == "" != unknown || !unknown && (!regexp.MustCompile(`^[0-9a-f]{40,64}\+?$`).MatchString(s.Commit) || s.Committed.IsZero()) {
 		t.Errorf("%+v", s)
 	}
 	if s := stamped(t.Context(), t.TempDir()); s.Commit != "" {

@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// module and suite are what is built.
+// suite is the program that is built, of the repository module.
 const (
 	module = "github.com/antigravity-go/antigravity"
 	suite  = module + "/examples/tools/suite"
 )
 
 // Build builds the suite for a system and a processor, as one file that needs no library there, and returns its path: it is kept in
-// the user's cache folder. folder is any folder of a checkout of the module, "" the current one; tags are build tags with commas
+// the user's cache folder. folder is any folder of a checkout of the repository, "" the current one; tags are build tags with commas
 // between, or "".
 func Build(ctx context.Context, goos, goarch, tags, folder string) (program string, err error) {
 	doing := fmt.Sprintf("build the suite for %s/%s", goos, goarch)
@@ -34,7 +34,7 @@ func Build(ctx context.Context, goos, goarch, tags, folder string) (program stri
 		cmd.WaitDelay = waitDelay
 		return cmd
 	}
-	if out, err := command("list", "-m").Output(); err != nil || strings.TrimSpace(string(out)) != module {
+	if err := command("list", suite).Run(); err != nil {
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}

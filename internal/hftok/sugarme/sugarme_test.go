@@ -2,7 +2,9 @@
 
 // The library does not compile where int has 32 bits: its constant for 2 GiB overflows.
 
-package hftok
+// Package sugarme compares internal/hftok with an independent tokenizer. It is a module of its own, so that the module it tests does not
+// require that library.
+package sugarme
 
 import (
 	"encoding/json"
@@ -12,11 +14,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/hftok"
 	"github.com/sugarme/tokenizer"
 	"github.com/sugarme/tokenizer/pretrained"
 )
 
-// library is an independent reader of the same files, which this package was built on before. It takes quadratic time and
+// library is an independent reader of the same files, which hftok was built on before. It takes quadratic time and
 // panics on input that it does not expect, so it is asked for short texts only.
 type library struct{ *tokenizer.Tokenizer }
 
@@ -44,6 +47,15 @@ func (l library) encode(text string) (ids []int32, ok bool) {
 		ids = append(ids, int32(id))
 	}
 	return ids, true
+}
+
+// randomWord returns 1 to n characters, none of them white space.
+func randomWord(rng *rand.Rand, n int) string {
+	var b strings.Builder
+	for range 1 + rng.IntN(n) {
+		b.WriteRune([]rune("aabbcd한字.,!")[rng.IntN(11)])
+	}
+	return b.String()
 }
 
 func TestAgainstSugarme(t *testing.T) {
@@ -85,7 +97,7 @@ func TestAgainstSugarme(t *testing.T) {
 			"model": {"type": "Unigram", "unk_id": 0, "vocab": ` + marshal(pairs) + `}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			tok, err := ParseJSON([]byte(file))
+			tok, err := hftok.ParseJSON([]byte(file))
 			if err != nil {
 				t.Fatal(err)
 			}
