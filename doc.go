@@ -16,5 +16,5 @@
 //	quant     block formats of quantised numbers
 //
 // Each package imports only packages below it in this list; internal packages hold file formats and mechanisms. Under
-// examples are programs to copy from, under examples/tools those that measure and convert.
+// examples, a module of its own, are programs to copy from, under examples/tools those that measure and convert.
 package antigravity
