@@ -123,11 +123,6 @@ func (u *unit) numbers() Mem {
 	return u.table("numbers", func(lane int) uint32 { return uint32(lane) })
 }
 
-// upperHalf returns memory with 16-bit numbers: n in the upper half, 0 in the lower.
-func (u *unit) upperHalf(n uint32) Mem {
-	return u.table(fmt.Sprintf("upper%d", n), func(lane int) uint32 { return uint32(lane/(lanes/2)) * (n | n<<16) })
-}
-
 // access loads and stores strips, whole ones or the first elements of one.
 type access struct {
 	*unit
