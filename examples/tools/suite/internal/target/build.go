@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// suite is the program that is built, of the repository module.
+// module is the module at the top of the repository, suite the program that is built.
 const (
 	module = "github.com/antigravity-go/antigravity"
 	suite  = module + "/examples/tools/suite"
