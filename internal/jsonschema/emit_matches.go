@@ -1,0 +1,59 @@
+package jsonschema
+
+import "github.com/antigravity-go/antigravity/internal/grammar"
+
+// matchesRule is the rule of a matchesForm. Its argument is a state, and the place between the signs.
+type matchesRule struct {
+	steps [][]step
+	ends  []bool
+	id    grammar.RuleID
+
+	open, comma, shut, close grammar.Symbol
+}
+
+// step is an element and the state after it.
+type step struct {
+	element grammar.Symbol
+	to      int64
+}
+
+func (c *emitter) matches(m *matchesForm) grammar.Symbol {
+	r := &matchesRule{steps: make([][]step, len(m.can)), ends: make([]bool, len(m.can)), id: c.g.Add(nil)}
+	c.g.Define(r.id, r)
+	for state := range m.can {
+		r.ends[state] = m.accepts(state)
+		m.next(state, func(n *node, to int) {
+			if m.can[to] {
+				r.steps[state] = append(r.steps[state], step{c.symbol(n), int64(to)})
+			}
+		})
+	}
+	r.open, r.comma, r.shut = grammar.Text(c.open[ofArrays]), grammar.Text(c.l.Comma), grammar.Text(c.shut[ofArrays])
+	r.close = grammar.Text(c.r.Literal("]"))
+	return grammar.Call(r.id, atBegin)
+}
+
+// Expand gives what may follow.
+func (r *matchesRule) Expand(arg int64, yield func(...grammar.Symbol)) {
+	state, place := arg/places, int(arg)%places
+	switch place {
+	case atBegin:
+		yield(r.open, grammar.Call(r.id, atFirst))
+		return
+	case atEnd:
+		if len(r.steps[state]) > 0 {
+			yield(r.comma, grammar.Call(r.id, state*places+atMember))
+		}
+	default:
+		for _, s := range r.steps[state] {
+			yield(s.element, grammar.Call(r.id, s.to*places+atEnd))
+		}
+	}
+	if place != atMember && r.ends[state] {
+		if place == atFirst {
+			yield(r.close)
+		} else {
+			yield(r.shut)
+		}
+	}
+}

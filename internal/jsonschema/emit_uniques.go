@@ -1,0 +1,60 @@
+package jsonschema
+
+import (
+	"math/bits"
+
+	"github.com/antigravity-go/antigravity/internal/grammar"
+)
+
+// uniqueRule is the rule of a uniqueForm. Its argument has a bit for each value that was written, and the place between the signs.
+type uniqueRule struct {
+	values      []grammar.Symbol
+	least, most int
+	id          grammar.RuleID
+
+	open, comma, shut, close grammar.Symbol
+}
+
+func (c *emitter) unique(u *uniqueForm) grammar.Symbol {
+	r := &uniqueRule{least: u.least, most: u.most, id: c.g.Add(nil)}
+	c.g.Define(r.id, r)
+	for _, v := range u.values {
+		r.values = append(r.values, grammar.Text(v))
+	}
+	r.open, r.comma, r.shut = grammar.Text(c.open[ofArrays]), grammar.Text(c.l.Comma), grammar.Text(c.shut[ofArrays])
+	r.close = grammar.Text(c.r.Literal("]"))
+	return grammar.Call(r.id, atBegin)
+}
+
+// Expand gives what may follow.
+func (r *uniqueRule) Expand(arg int64, yield func(...grammar.Symbol)) {
+	written, place := arg/places, int(arg)%places
+	count := popcount(uint64(written))
+	switch place {
+	case atBegin:
+		yield(r.open, grammar.Call(r.id, atFirst))
+		return
+	case atEnd:
+		if count < r.most {
+			yield(r.comma, grammar.Call(r.id, written*places+atMember))
+		}
+	default:
+		if count < r.most {
+			for i, v := range r.values {
+				if written>>i&1 == 0 {
+					yield(v, grammar.Call(r.id, (written|1<<i)*places+atEnd))
+				}
+			}
+		}
+	}
+	if place != atMember && count >= r.least {
+		if place == atFirst {
+			yield(r.close)
+		} else {
+			yield(r.shut)
+		}
+	}
+}
+
+// popcount returns how many bits are set.
+func popcount(n uint64) int { return bits.OnesCount64(n) }

@@ -1,0 +1,165 @@
+package jsonschema
+
+import (
+	"slices"
+)
+
+// node is the set of the values for which all of some lits are true.
+type node struct {
+	lits       []lit // in the order in which they came up, which is the order of properties
+	scalars    scalars
+	hasScalars bool
+	forms      [2][]form // of arrays and of objects
+	known      [2]progress
+	empty      progress // what is known about whether there is no value
+	isEmpty    bool
+	about      *schema // of the first lit; nil: there are no lits
+
+	reached    bool
+	productive bool
+}
+
+// form is a set of arrays or objects, as a rule of a grammar can describe it.
+type form interface {
+	// below calls yield with the nodes of the elements or members.
+	below(yield func(*node))
+	// settle tells whether there is a value, given which nodes are productive. Called again when more are.
+	settle() bool
+}
+
+// nodeSteps is how much work a new node is.
+const nodeSteps = 16
+
+// Bounds of a compilation.
+const (
+	maxWork  = 20_000 // alternatives of arrays and objects that are looked at
+	maxNodes = 50_000
+)
+
+// nodes is all nodes of a compilation.
+type nodes struct {
+	*verdicts
+	expand func(n *node, of int) []form // finds the forms of a node
+	byLits map[string]*node
+	order  []*node // in the order in which they came into being
+	key    []byte
+	work   int
+}
+
+// branched counts an alternative that is looked at.
+func (c *nodes) branched(s *schema, keyword string) {
+	if c.work++; c.work > maxWork {
+		tooComplex(s, keyword)
+	}
+}
+
+// node returns the node of some lits.
+func (c *nodes) node(lits ...lit) *node {
+	c.spend(2 + len(lits)/8)
+	kept := make([]lit, 0, len(lits))
+	var known map[lit]bool // kept, if there are many
+	has := func(l lit) bool { return slices.Contains(kept, l) }
+	if len(lits) > fewElements {
+		known = make(map[lit]bool, len(lits))
+		has = func(l lit) bool {
+			if known[l] {
+				return true
+			}
+			known[l] = true
+			return false
+		}
+	}
+	for _, l := range lits {
+		if s := c.list[l>>1]; l != anything && !has(l) && !(l&1 == 0 && s.trivial) && !(l&1 != 0 && s.never) {
+			kept = append(kept, l)
+		}
+	}
+	sorted := kept
+	if len(kept) > 1 {
+		sorted = slices.Clone(kept)
+		slices.Sort(sorted)
+	}
+	c.key = c.key[:0]
+	for _, l := range sorted {
+		c.key = number32(c.key, int32(l))
+	}
+	if n, ok := c.byLits[string(c.key)]; ok {
+		return n
+	}
+	if len(c.order) >= maxNodes {
+		tooComplex(c.first(kept), "allOf")
+	}
+	c.spend(nodeSteps)
+	n := &node{lits: kept}
+	if len(kept) > 0 {
+		n.about = c.list[kept[0]>>1]
+	}
+	c.byLits[string(c.key)] = n
+	c.order = append(c.order, n)
+	return n
+}
+
+// from notes that what is being compiled comes from the schemas of n.
+func (c *nodes) from(n *node) {
+	if n.about != nil {
+		c.here = n.about
+	}
+}
+
+// first returns the schema of the first of some lits, or one that says nothing.
+func (c *nodes) first(lits []lit) *schema {
+	if len(lits) == 0 {
+		return c.always
+	}
+	return c.list[lits[0]>>1]
+}
+
+// scalarsIn returns the values of n that are neither arrays nor objects.
+func (c *nodes) scalarsIn(n *node) scalars {
+	if !n.hasScalars {
+		n.scalars, n.hasScalars = allScalars, true
+		c.spend(len(n.lits))
+		for _, l := range n.lits {
+			n.scalars = c.and(n.scalars, c.scalarsUnder(l))
+		}
+	}
+	return n.scalars
+}
+
+// sureEmpty tells whether it is easy to see that n has no value.
+func (c *nodes) sureEmpty(n *node) bool {
+	switch n.empty {
+	case done:
+		return n.isEmpty
+	case begun:
+		return false
+	}
+	n.empty = begun
+	c.from(n)
+	n.isEmpty = !c.someScalar(c.scalarsIn(n)) && !c.someForm(n, ofObjects) && !c.someForm(n, ofArrays)
+	n.empty = done
+	return n.isEmpty
+}
+
+// someForm tells whether n may have arrays, or objects.
+func (c *nodes) someForm(n *node, of int) bool {
+	return len(c.formsOf(n, of)) > 0 || n.known[of] == begun
+}
+
+// formsOf returns the forms of the arrays or objects of n; none while they are being found.
+func (c *nodes) formsOf(n *node, of int) []form {
+	if n.known[of] == untouched {
+		n.known[of] = begun
+		c.deeper(c.here)
+		n.forms[of] = c.expand(n, of)
+		c.shallower()
+		n.known[of] = done
+	}
+	return n.forms[of]
+}
+
+// implied tells whether it is easy to see that l is true of all values of which lits are.
+func (c *nodes) implied(lits []lit, l lit) bool {
+	c.spend(1)
+	return l == anything || slices.Contains(lits, l) || c.sureEmpty(c.node(append(slices.Clip(lits), l^1)...))
+}
