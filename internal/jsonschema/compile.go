@@ -27,29 +27,22 @@ func Compile(text []byte, l *jsontext.Language, g *grammar.Grammar, o Options) (
 	if err != nil {
 		return symbol, nil, err
 	}
-	seen := attempts{map[spot]bool{}, map[UnsupportedError]bool{}, &left}
+	ledger := NewLedger(o.Lossy)
 	for {
-		known := len(seen.loose)
-		symbol, err = attempt(source, l, g, o, seen)
-		if err != nil || len(seen.loose) == known || known > maxLeft {
-			return symbol, left, err
+		symbol, err = attempt(source, l, g, o, ledger)
+		if err != nil || ledger.Settled() {
+			return symbol, ledger.Left, err
 		}
 	}
 }
 
-// attempt compiles, given what earlier attempts found out.
-func attempt(source *source, l *jsontext.Language, g *grammar.Grammar, o Options, seen attempts) (symbol grammar.Symbol, err error) {
+// attempt compiles, given what earlier attempts left out.
+func attempt(source *source, l *jsontext.Language, g *grammar.Grammar, o Options, ledger *Ledger) (symbol grammar.Symbol, err error) {
 	meter := newMeter(o.Budget, l.Arena)
-	defer func() {
-		if l.Arena.Err() != nil && o.Budget.ctx.Err() == nil { // then nothing that was found out is right
-			err = meter.outgrown()
-		}
-	}()
-	defer catch(&err)
+	defer meter.catch(&err)
 	sets := newSets(meter, l)
 	emitter := newEmitter(sets, source, g, o.AnyOrder)
-	schemas := &schemas{meter: meter, lossy: o.Lossy, attempts: seen}
-	top := readSchemas(source.root, schemas)
-	root := normalise(top, schemas, sets, source)
+	all, top := readSchemas(source.root, meter, ledger)
+	root := normalise(top, all, sets, source)
 	return emitter.emit(root), nil
 }

@@ -10,8 +10,7 @@ type arrayRule struct {
 	least, most int
 	counts      int
 	id          grammar.RuleID
-
-	open, comma, shut, close grammar.Symbol
+	signs
 }
 
 func (c *emitter) array(f *arrayForm) grammar.Symbol {
@@ -28,8 +27,7 @@ func (c *emitter) array(f *arrayForm) grammar.Symbol {
 	if a.counts = max(a.least, len(a.prefix)); a.most < unlimited {
 		a.counts = a.most
 	}
-	a.open, a.comma, a.shut = grammar.Text(c.open[ofArrays]), grammar.Text(c.l.Comma), grammar.Text(c.shut[ofArrays])
-	a.close = grammar.Text(c.r.Literal("]"))
+	a.signs = c.signs(c.arrays)
 	return a.call(0, atBegin)
 }
 
@@ -57,11 +55,7 @@ func (a *arrayRule) Expand(arg int64, yield func(...grammar.Symbol)) {
 			yield(element[0], a.call(count+1, atEnd))
 		}
 	}
-	if place != atMember && count >= a.least {
-		if place == atFirst {
-			yield(a.close)
-		} else {
-			yield(a.shut)
-		}
+	if count >= a.least {
+		a.close(place, yield)
 	}
 }

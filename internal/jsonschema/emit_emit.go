@@ -7,10 +7,13 @@ import (
 
 func newEmitter(s *sets, source *source, g *grammar.Grammar, anyOrder bool) *emitter {
 	c := &emitter{sets: s, g: g, source: source, anyOrder: anyOrder, symbols: map[*node]grammar.Symbol{}, writings: map[*value]regular.Expr{}}
-	for i, signs := range [...]string{"[]", "{}"} {
-		c.open[i], c.shut[i] = c.r.Concat(c.r.Literal(signs[:1]), c.l.Space), c.r.Concat(c.l.Space, c.r.Literal(signs[1:]))
-	}
+	c.arrays, c.objects = c.brackets("[", "]"), c.brackets("{", "}")
 	return c
+}
+
+func (c *emitter) brackets(open, end string) brackets {
+	r := c.r
+	return brackets{r.Concat(r.Literal(open), c.l.Space), r.Concat(c.l.Space, r.Literal(end)), r.Literal(end)}
 }
 
 // emit adds the rules of root to the grammar.

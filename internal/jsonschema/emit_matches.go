@@ -7,8 +7,7 @@ type matchesRule struct {
 	steps [][]step
 	ends  []bool
 	id    grammar.RuleID
-
-	open, comma, shut, close grammar.Symbol
+	signs
 }
 
 // step is an element and the state after it.
@@ -28,8 +27,7 @@ func (c *emitter) matches(m *matchesForm) grammar.Symbol {
 			}
 		})
 	}
-	r.open, r.comma, r.shut = grammar.Text(c.open[ofArrays]), grammar.Text(c.l.Comma), grammar.Text(c.shut[ofArrays])
-	r.close = grammar.Text(c.r.Literal("]"))
+	r.signs = c.signs(c.arrays)
 	return grammar.Call(r.id, atBegin)
 }
 
@@ -49,11 +47,7 @@ func (r *matchesRule) Expand(arg int64, yield func(...grammar.Symbol)) {
 			yield(s.element, grammar.Call(r.id, s.to*places+atEnd))
 		}
 	}
-	if place != atMember && r.ends[state] {
-		if place == atFirst {
-			yield(r.close)
-		} else {
-			yield(r.shut)
-		}
+	if r.ends[state] {
+		r.close(place, yield)
 	}
 }

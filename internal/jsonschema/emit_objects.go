@@ -19,8 +19,7 @@ type objectRule struct {
 	free   bool // properties may come in any order
 	must   came // the required ones
 	id     grammar.RuleID
-
-	open, comma, shut, close grammar.Symbol
+	signs
 }
 
 // objectState tells what was written of an object.
@@ -121,8 +120,7 @@ func (c *emitter) object(f *objectForm) grammar.Symbol {
 	} else if float64(o.counts+1)*float64(len(o.far))*float64(len(o.props)+1)*places > math.MaxInt64/2 {
 		tooComplex(unknown{}, "minProperties")
 	}
-	o.open, o.comma, o.shut = grammar.Text(c.open[ofObjects]), grammar.Text(c.l.Comma), grammar.Text(c.shut[ofObjects])
-	o.close = grammar.Text(c.r.Literal("}"))
+	o.signs = c.signs(c.objects)
 	return o.call(objectState{})
 }
 
@@ -184,12 +182,8 @@ func (o objectPart) Expand(arg int64, yield func(...grammar.Symbol)) {
 			return true
 		})
 	}
-	if s.place != atMember && o.needed(s) == 0 && o.far[s.flags] == 0 && s.count+s.came.count() >= o.least {
-		if s.place == atFirst {
-			yield(o.close)
-		} else {
-			yield(o.shut)
-		}
+	if o.needed(s) == 0 && o.far[s.flags] == 0 && s.count+s.came.count() >= o.least {
+		o.close(s.place, yield)
 	}
 }
 

@@ -1,5 +1,7 @@
 package jsonschema
 
+import "github.com/antigravity-go/antigravity/internal/grammar"
+
 // places between the signs of an object or an array.
 const (
 	atBegin  = iota // before {
@@ -8,3 +10,20 @@ const (
 	atEnd           // after a member
 	places
 )
+
+// signs are what stands around and between members or elements.
+type signs struct{ open, comma, shut, end grammar.Symbol }
+
+func (c *emitter) signs(b brackets) signs {
+	return signs{grammar.Text(b.open), grammar.Text(c.l.Comma), grammar.Text(b.shut), grammar.Text(b.end)}
+}
+
+// close yields the end of an object or array that may end at a place.
+func (s *signs) close(place int, yield func(...grammar.Symbol)) {
+	switch place {
+	case atFirst:
+		yield(s.end)
+	case atEnd:
+		yield(s.shut)
+	}
+}

@@ -12,11 +12,14 @@ type emitter struct {
 	source   *source
 	anyOrder bool
 
-	symbols    map[*node]grammar.Symbol
-	undefined  []definition
-	writings   map[*value]regular.Expr
-	open, shut [2]regular.Expr // of arrays and of objects, with the white space inside
+	symbols         map[*node]grammar.Symbol
+	undefined       []definition
+	writings        map[*value]regular.Expr
+	arrays, objects brackets
 }
+
+// brackets are the signs around an array or an object, with the white space inside; end is the sign without.
+type brackets struct{ open, shut, end regular.Expr }
 
 // definition is a rule that is still to be made: of the scalars and forms of a node.
 type definition struct {

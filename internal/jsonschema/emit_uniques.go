@@ -11,8 +11,7 @@ type uniqueRule struct {
 	values      []grammar.Symbol
 	least, most int
 	id          grammar.RuleID
-
-	open, comma, shut, close grammar.Symbol
+	signs
 }
 
 func (c *emitter) unique(u *uniqueForm) grammar.Symbol {
@@ -21,15 +20,14 @@ func (c *emitter) unique(u *uniqueForm) grammar.Symbol {
 	for _, v := range u.values {
 		r.values = append(r.values, grammar.Text(v))
 	}
-	r.open, r.comma, r.shut = grammar.Text(c.open[ofArrays]), grammar.Text(c.l.Comma), grammar.Text(c.shut[ofArrays])
-	r.close = grammar.Text(c.r.Literal("]"))
+	r.signs = c.signs(c.arrays)
 	return grammar.Call(r.id, atBegin)
 }
 
 // Expand gives what may follow.
 func (r *uniqueRule) Expand(arg int64, yield func(...grammar.Symbol)) {
 	written, place := arg/places, int(arg)%places
-	count := popcount(uint64(written))
+	count := bits.OnesCount64(uint64(written))
 	switch place {
 	case atBegin:
 		yield(r.open, grammar.Call(r.id, atFirst))
@@ -47,14 +45,7 @@ func (r *uniqueRule) Expand(arg int64, yield func(...grammar.Symbol)) {
 			}
 		}
 	}
-	if place != atMember && count >= r.least {
-		if place == atFirst {
-			yield(r.close)
-		} else {
-			yield(r.shut)
-		}
+	if count >= r.least {
+		r.close(place, yield)
 	}
 }
-
-// popcount returns how many bits are set.
-func popcount(n uint64) int { return bits.OnesCount64(n) }

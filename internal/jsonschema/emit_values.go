@@ -28,16 +28,16 @@ func (c *emitter) write(parts []regular.Expr, v *value) []regular.Expr {
 	case text:
 		return append(parts, c.quoted(stringSet{kind: setFinite, texts: []string{v.text}}))
 	case array:
-		parts = append(parts, c.open[ofArrays])
+		parts = append(parts, c.arrays.open)
 		for i, item := range v.items {
 			if i > 0 {
 				parts = append(parts, c.l.Comma)
 			}
 			parts = c.write(parts, item)
 		}
-		return append(parts, c.closing(ofArrays, len(v.items)))
+		return append(parts, c.arrays.closing(len(v.items)))
 	case object:
-		parts = append(parts, c.open[ofObjects])
+		parts = append(parts, c.objects.open)
 		for i, m := range v.members {
 			if i > 0 {
 				parts = append(parts, c.l.Comma)
@@ -45,17 +45,17 @@ func (c *emitter) write(parts []regular.Expr, v *value) []regular.Expr {
 			parts = append(parts, c.quoted(stringSet{kind: setFinite, texts: []string{m.name}}), c.l.Colon)
 			parts = c.write(parts, m.value)
 		}
-		return append(parts, c.closing(ofObjects, len(v.members)))
+		return append(parts, c.objects.closing(len(v.members)))
 	}
 	return append(parts, c.scalarExpr(scalars{words: wordOf(v)}))
 }
 
 // closing returns the end of an array or object with some parts. One without has its white space behind the sign that opens it.
-func (c *emitter) closing(of, parts int) regular.Expr {
+func (b brackets) closing(parts int) regular.Expr {
 	if parts > 0 {
-		return c.shut[of]
+		return b.shut
 	}
-	return c.r.Literal([...]string{"]", "}"}[of])
+	return b.end
 }
 
 func (c *emitter) values(f *valuesForm) grammar.Symbol {

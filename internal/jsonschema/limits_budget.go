@@ -22,6 +22,9 @@ const patience = 4096
 // NewBudget returns a Budget of which nothing is spent yet.
 func NewBudget(ctx context.Context) *Budget { return &Budget{ctx: ctx, most: maxSteps} }
 
+// Limit lowers how many steps the Budget has.
+func (b *Budget) Limit(steps int) { b.most = min(steps, maxSteps) }
+
 // Spent returns how many steps were taken.
 func (b *Budget) Spent() int { return b.spent }
 

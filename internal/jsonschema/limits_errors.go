@@ -14,7 +14,7 @@ func (e *UnsupportedError) Error() string {
 	return fmt.Sprintf("the keyword %q at %q cannot be promised: %s", e.Keyword, e.Path, e.Reason)
 }
 
-// failure carries an error up to catch.
+// failure carries an error up to meter.catch.
 type failure struct{ err error }
 
 // fail ends the compilation with an error.
@@ -27,17 +27,6 @@ func refuse(s subject, keyword, reason string) {
 	panic(failure{&UnsupportedError{keyword, s.pointer(), reason}})
 }
 
-// catch is deferred. It sets *err to the error of the call that ended the compilation.
-func catch(err *error) {
-	switch e := recover().(type) {
-	case nil:
-	case failure:
-		*err = e.err
-	default:
-		panic(e)
-	}
-}
-
 // subject is what an error is about: a schema.
 type subject interface {
 	// pointer returns the JSON pointer of the schema.
@@ -46,7 +35,7 @@ type subject interface {
 	telling(other string) string
 }
 
-// whole is the subject before any schema is known.
+// unknown is the subject before any schema is known.
 type unknown struct{}
 
 func (unknown) pointer() string             { return "" }

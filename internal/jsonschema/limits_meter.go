@@ -52,6 +52,16 @@ const maxCalls = 5000
 // tooComplex ends the compilation in either mode.
 func tooComplex(s subject, keyword string) { refuse(s, keyword, "it makes the schema too complex") }
 
+// checkArena ends the compilation if the arena is at its bounds.
+func (c *meter) checkArena() {
+	if c.arena.Effort() > maxEffort || c.arena.Err() != nil {
+		panic(failure{c.outgrown()})
+	}
+}
+
+// maxEffort is how much effort of the arena there may be.
+const maxEffort = 12_000_000
+
 // outgrown returns the error that the expressions of the schema that is being compiled are too many.
 func (c *meter) outgrown() error {
 	return &UnsupportedError{c.here.telling("pattern"), c.here.pointer(), "the patterns, formats, bounds and listed values here are too complex together"}
@@ -60,5 +70,19 @@ func (c *meter) outgrown() error {
 // longText is how many bytes of a text are about as much work as a step.
 const longText = 32
 
-// Unlimited is the upper bound of a count that has none.
+// unlimited is the upper bound of a count that has none.
 const unlimited = 1<<31 - 1
+
+// catch is deferred. It sets *err to the error that ended the compilation.
+func (c *meter) catch(err *error) {
+	switch e := recover().(type) {
+	case nil:
+	case failure:
+		*err = e.err
+	default:
+		panic(e)
+	}
+	if c.arena.Err() != nil && c.budget.ctx.Err() == nil { // then nothing that was found out is right
+		*err = c.outgrown()
+	}
+}

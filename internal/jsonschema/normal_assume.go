@@ -79,9 +79,12 @@ func (c *demands) tellsApart(list []*schema, name string) bool {
 	return true
 }
 
+// maxHops bounds the references that direct follows.
+const maxHops = 8
+
 // direct returns s, or what it only refers to.
 func (c *demands) direct(s *schema) *schema {
-	for range fewMembers {
+	for range maxHops {
 		if len(s.ref) != 1 || s.required != nil {
 			break
 		}

@@ -315,3 +315,10 @@ func (c *facts) formatOf(s *schema) (stringSet, bool) {
 	}
 	return set, true
 }
+
+// refuseExcess refuses a set that may have strings that do not belong there.
+func (c *facts) refuseExcess(set stringSet) {
+	if set.excess != nil {
+		c.unsupported(set.excess, "format", "the strings that are not of the format %q are not known", set.excess.format)
+	}
+}

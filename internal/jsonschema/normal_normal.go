@@ -33,7 +33,7 @@ func (c *brancher) reach(root *node) {
 		n := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		if set := c.scalarsIn(n).strings; set.excess != nil && c.someString(set) {
-			c.unsupported(set.excess, "format", "the strings that are not of the format %q are not known", set.excess.format)
+			c.refuseExcess(set)
 		}
 		for of := range n.forms {
 			for _, f := range c.formsOf(n, of) {

@@ -198,9 +198,7 @@ func (c *finisher) findRest(sh *shape, f *objectForm, open []someMember, wide []
 				continue
 			}
 		}
-		if p.names.excess != nil {
-			c.unsupported(p.names.excess, "format", "the strings that are not of the format %q are not known", p.names.excess.format)
-		}
+		c.refuseExcess(p.names)
 		if n := c.node(p.lits...); !c.sureEmpty(n) {
 			f.rest = append(f.rest, formRest{p.names, n, p.in, p.gives})
 		}

@@ -71,7 +71,7 @@ func (c *finisher) evaluateItems(sh *shape) {
 		allowed := []*schema{s.restItems}
 		for _, t := range c.under(sh, s) {
 			from, all = max(from, len(t.prefix)), all || t.items != nil || t != s && t.restItems != nil
-			if t.contains != nil && t.in.draft >= draft2020 { // in draft 2019-09, contains leaves the elements to others
+			if t.evaluatesMatches() {
 				allowed = append(allowed, t.contains)
 			}
 		}

@@ -2,10 +2,11 @@ package jsonschema
 
 import "net/url"
 
-// readSchemas reads the schemas of a text, and returns the whole one.
-func readSchemas(v *value, schemas *schemas) (top *schema) {
-	c := &reader{meter: schemas.meter, schemas: schemas, known: map[schemaKey]*schema{}, resources: &resources{
-		meter: schemas.meter, inner: map[schemaKey]*resource{}, uris: map[string]int{},
+// readSchemas reads the schemas of a text. It returns all of them, and the whole one.
+func readSchemas(v *value, m *meter, ledger *Ledger) (all *schemas, top *schema) {
+	all = &schemas{meter: m, ledger: ledger}
+	c := &reader{meter: m, schemas: all, known: map[schemaKey]*schema{}, resources: &resources{
+		meter: m, inner: map[schemaKey]*resource{}, uris: map[string]int{},
 		byURI: map[string]*resource{}, anchors: map[anchorKey]anchor{}, dynamic: map[string]int{},
 	}}
 	draft, base := draftOf(v, draft2020), &url.URL{}
@@ -19,7 +20,7 @@ func readSchemas(v *value, schemas *schemas) (top *schema) {
 	c.always = c.add(&schema{in: c.whole}, func(s *schema) { s.trivial = true })
 	top = c.read(v, c.whole, nil)
 	c.readAll()
-	return top
+	return all, top
 }
 
 // readAll reads what the schemas say that were found, and those below them.
@@ -29,7 +30,7 @@ func (c *reader) readAll() {
 		c.unread, c.here = c.unread[1:], s
 		c.readKeywords(s)
 		c.link(s)
-		if c.loose[spot{s.value, s.in.root}] {
+		if c.ledger.loose[spot{s.value, s.in.root}] {
 			c.leaveOut(s)
 		}
 	}

@@ -77,6 +77,9 @@ type need struct {
 // applicator is a schema that applies to the same value as the one that has it.
 type applicator = *schema
 
+// evaluatesMatches reports whether unevaluatedItems leaves out the elements that contains matches, as it does since draft 2020-12.
+func (s *schema) evaluatesMatches() bool { return s.contains != nil && s.in.draft >= draft2020 }
+
 // alone tells whether no other schema applies to the same values as s.
 func (s *schema) alone() bool {
 	return len(s.applicators) == 0 && s.not == nil && !slices.ContainsFunc(s.needs, func(n need) bool { return n.is != nil })

@@ -5,22 +5,10 @@ import "fmt"
 // schemas is all schemas of a compilation: those of the text, and those that are made of parts of these.
 type schemas struct {
 	*meter
-	lossy  bool
 	list   []*schema // by id
-	always *schema
-	attempts
+	always *schema   // the schema true, which is the first
+	ledger *Ledger
 }
-
-// attempts is what one attempt at a lossy schema finds out for the next one: a schema that something was left out of may have been
-// taken for a whole one before.
-type attempts struct {
-	loose map[spot]bool
-	noted map[UnsupportedError]bool
-	left  *[]*UnsupportedError
-}
-
-// spot is a schema of the text, in any attempt.
-type spot struct{ v, root *value }
 
 // add returns a schema that no text has, made of parts of one that has.
 func (c *schemas) add(like *schema, change func(*schema)) *schema {
@@ -43,7 +31,7 @@ const schemaSteps = 20
 
 // link notes in the schemas that apply to the same value as s that s uses them.
 func (c *schemas) link(s *schema) {
-	if !c.lossy { // nothing is ever loose
+	if !c.ledger.Lossy { // nothing is ever loose
 		return
 	}
 	for _, t := range s.applicators {
@@ -62,21 +50,19 @@ func (c *schemas) use(s, t *schema) {
 
 // unsupported ends the compilation, or notes in lossy mode that a keyword is left out.
 func (c *schemas) unsupported(s *schema, keyword, format string, args ...any) {
-	e := UnsupportedError{keyword, s.path.String(), fmt.Sprintf(format, args...)}
-	if !c.lossy {
-		panic(failure{&e})
+	e := UnsupportedError{keyword, s.pointer(), fmt.Sprintf(format, args...)}
+	if !c.ledger.Lossy {
+		refuse(s, e.Keyword, e.Reason)
 	}
 	c.spend(1 + (len(e.Path)+len(e.Reason))/longText)
-	if c.leaveOut(s); !c.noted[e] && len(c.noted) < maxLeft {
-		c.noted[e] = true
-		*c.left = append(*c.left, &e)
-	}
+	c.leaveOut(s)
+	c.ledger.add(e)
 }
 
 // leaveOut notes that something is left out of s.
 func (c *schemas) leaveOut(s *schema) {
 	if s.value != nil {
-		c.loose[spot{s.value, s.in.root}] = true
+		c.ledger.loose[spot{s.value, s.in.root}] = true
 	}
 	c.loosen(s)
 }
@@ -90,6 +76,3 @@ func (c *schemas) loosen(s *schema) {
 		}
 	}
 }
-
-// maxLeft bounds the list of what a lossy constraint leaves out.
-const maxLeft = 1000

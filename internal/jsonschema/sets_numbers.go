@@ -33,13 +33,16 @@ func numeralOf(s *source, v *value) (n numeral, ok bool) {
 	return numeral{r, v.text, s.same(v)}, true
 }
 
+// fewTexts is how many numbers are looked at one by one.
+const fewTexts = 8
+
 // listed returns the set of some numbers, each of which comes once.
 func listed(texts []numeral) numberSet {
 	if len(texts) == 0 {
 		return numberSet{}
 	}
 	a := numberSet{kind: setFinite, texts: texts}
-	if len(texts) > fewMembers {
+	if len(texts) > fewTexts {
 		a.index = make(map[int32]bool, len(texts))
 		for _, n := range texts {
 			a.index[n.same] = true

@@ -47,11 +47,6 @@ func (t tally) one() bool { return t.exact == 1 || t.exact == 0 && t.loose > 0 }
 // alive tells whether e has any string.
 func (c *sets) alive(e regular.Expr) bool {
 	c.spend(0)
-	if c.r.Effort() > maxEffort || c.r.Err() != nil {
-		panic(failure{c.outgrown()})
-	}
+	c.checkArena()
 	return c.r.Alive(e)
 }
-
-// maxEffort is how many expressions a compilation may look at.
-const maxEffort = 12_000_000
