@@ -75,8 +75,8 @@ type ruleProperty struct {
 
 // ruleRest is a member with another name.
 type ruleRest struct {
-	in, gives uint8
-	sequence  []grammar.Symbol
+	rest     *formRest
+	sequence []grammar.Symbol
 }
 
 func (c *emitter) object(f *objectForm) grammar.Symbol {
@@ -94,13 +94,14 @@ func (c *emitter) object(f *objectForm) grammar.Symbol {
 		}
 		o.props[i].needed = needed
 	}
-	for _, r := range f.rest {
+	for i := range f.rest {
+		r := &f.rest[i]
 		if r.n.productive {
 			key := c.l.String
 			if r.names.kind != setAll || len(f.props) > 0 {
-				key = c.r.Concat(c.quote, c.stringExpr(r.names), c.quote)
+				key = c.canonical(r.names)
 			}
-			o.rest = append(o.rest, ruleRest{r.in, r.gives, append([]grammar.Symbol{grammar.Text(key)}, c.append(c.l.Colon, r.n)...)})
+			o.rest = append(o.rest, ruleRest{r, append([]grammar.Symbol{grammar.Text(key)}, c.append(c.l.Colon, r.n)...)})
 		}
 	}
 	o.id = c.g.Add(objectPart{o, 0})
@@ -221,11 +222,11 @@ func (o *objectRule) members(s objectState, yield func(sequence []grammar.Symbol
 	}
 	for i := range o.rest {
 		r, then := &o.rest[i], s
-		then.count, then.flags = s.count+1, s.flags|int(r.gives)
+		then.count, then.flags = s.count+1, r.rest.after(s.flags)
 		if !o.free {
 			then.next = len(o.props)
 		}
-		if usable(s.flags, r.in, r.gives) && o.fits(then) {
+		if r.rest.usable(s.flags) && o.fits(then) {
 			found = true
 			if !yield(r.sequence, then) {
 				return true

@@ -22,11 +22,11 @@ func (c *emitter) write(parts []regular.Expr, v *value) []regular.Expr {
 	case number:
 		list := []regular.Expr{c.r.Literal(v.text)}
 		if n, ok := numeralOf(c.source, v); ok {
-			list = append(list, c.numberExpr(numberSet{kind: setFinite, texts: []numeral{n}}, false))
+			list = append(list, c.numberExpr(listed([]numeral{n}), false))
 		}
 		return append(parts, c.r.Or(list...))
 	case text:
-		return append(parts, c.quoted(stringSet{kind: setFinite, texts: []string{v.text}}))
+		return append(parts, c.quoted(just(v.text)))
 	case array:
 		parts = append(parts, c.arrays.open)
 		for i, item := range v.items {
@@ -42,7 +42,7 @@ func (c *emitter) write(parts []regular.Expr, v *value) []regular.Expr {
 			if i > 0 {
 				parts = append(parts, c.l.Comma)
 			}
-			parts = append(parts, c.quoted(stringSet{kind: setFinite, texts: []string{m.name}}), c.l.Colon)
+			parts = append(parts, c.quoted(just(m.name)), c.l.Colon)
 			parts = c.write(parts, m.value)
 		}
 		return append(parts, c.objects.closing(len(v.members)))

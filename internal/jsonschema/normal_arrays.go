@@ -84,7 +84,7 @@ func (c *finisher) simplify(rules []matchRule, f *arrayForm, lits func(int) []li
 	for _, r := range rules {
 		l := is(r.is)
 		if r.not {
-			l ^= 1
+			l = l.opposite()
 		}
 		all, none := true, true
 		for i := r.from; i <= len(f.prefix) && i < f.most; i++ {
@@ -92,7 +92,7 @@ func (c *finisher) simplify(rules []matchRule, f *arrayForm, lits func(int) []li
 			if i == len(f.prefix) {
 				at = unlimited
 			}
-			all = all && c.sureEmpty(c.node(append(lits(at), l^1)...))
+			all = all && c.sureEmpty(c.node(append(lits(at), l.opposite())...))
 			none = none && c.sureEmpty(c.node(append(lits(at), l)...))
 		}
 		switch {

@@ -154,18 +154,18 @@ func (c *demands) subsets(sh *shape, ch choice) choice {
 
 // assume makes a lit true. It returns false if that cannot be.
 func (c *demands) assume(sh *shape, l lit) bool {
-	s := c.list[l>>1]
+	s := c.schema(l)
 	c.spend(1)
 	if sh.seen.has(l) {
 		return true
 	}
-	if sh.seen.has(l ^ 1) {
+	if sh.seen.has(l.opposite()) {
 		return false
 	}
 	sh.seen.add(l)
 	c.deeper(s)
 	defer c.shallower()
-	if l&1 == 0 {
+	if l.positive() {
 		return c.assumeIs(sh, s)
 	}
 	if s.loose {

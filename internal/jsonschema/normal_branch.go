@@ -93,7 +93,7 @@ func (c *brancher) weigh(sh *shape, a *alternative) (possible, implied bool) {
 	c.spend(2 + len(a.lits) + len(a.require))
 	possible, implied = true, a.demand == nil
 	for _, l := range a.lits {
-		if sh.seen.has(l ^ 1) {
+		if sh.seen.has(l.opposite()) {
 			return false, false
 		}
 		implied = implied && sh.seen.has(l)

@@ -85,8 +85,12 @@ func (c *facts) mayBe(s *schema) typeSet {
 	return f.may
 }
 
+// schema returns the schema of a lit.
+func (c *facts) schema(l lit) *schema { return c.list[l>>1] }
+
+// scalarsUnder returns the scalars for which l is true.
 func (c *facts) scalarsUnder(l lit) scalars {
-	if s := c.list[l>>1]; l&1 == 0 {
+	if s := c.schema(l); l.positive() {
 		return c.scalarsOf(s)
 	} else {
 		return c.scalarsNot(s)

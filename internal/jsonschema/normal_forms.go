@@ -211,8 +211,9 @@ func (f *objectForm) measure() {
 	for changed := true; changed; {
 		changed = false
 		for i := range f.far {
-			for _, r := range f.rest {
-				if to := i | int(r.gives); r.n.productive && usable(i, r.in, r.gives) && f.far[to] >= 0 && (f.far[i] < 0 || f.far[i] > f.far[to]+1) {
+			for k := range f.rest {
+				r := &f.rest[k]
+				if to := r.after(i); r.n.productive && r.usable(i) && f.far[to] >= 0 && (f.far[i] < 0 || f.far[i] > f.far[to]+1) {
 					f.far[i], changed = f.far[to]+1, true
 				}
 			}
@@ -220,6 +221,9 @@ func (f *objectForm) measure() {
 	}
 }
 
-// usable tells whether a member may come, whose names are those of some demands and that fulfils some, when some demands are fulfilled. It could repeat the name of the member that fulfilled a
-// demand and take its place: then it must fulfil it too.
-func usable(flags int, in, gives uint8) bool { return flags&int(in&^gives) == 0 }
+// usable reports whether such a member may come when the demands in flags are fulfilled. The member could repeat the name of the one that
+// fulfilled a demand and take its place: then it must fulfil the demand too.
+func (r *formRest) usable(flags int) bool { return flags&int(r.in&^r.gives) == 0 }
+
+// after returns the demands that are fulfilled after such a member.
+func (r *formRest) after(flags int) int { return flags | int(r.gives) }

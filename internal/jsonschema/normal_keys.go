@@ -83,7 +83,7 @@ func (c *facts) hasKey(k keys, name string) bool {
 func (c *facts) keyLanguage(k keys) stringSet {
 	switch k.kind {
 	case keyNamed:
-		return stringSet{kind: setFinite, texts: []string{k.name}}
+		return just(k.name)
 	case keyPattern:
 		return stringSet{kind: setExpr, expr: c.pattern(k.of, "patternProperties", k.pattern)}
 	case keyNames:

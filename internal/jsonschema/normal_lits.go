@@ -10,6 +10,12 @@ func is(s *schema) lit { return lit(s.id) << 1 }
 
 func isNot(s *schema) lit { return lit(s.id)<<1 | 1 }
 
+// positive reports whether l says that a value is of the schema.
+func (l lit) positive() bool { return l&1 == 0 }
+
+// opposite returns what is true when l is not.
+func (l lit) opposite() lit { return l ^ 1 }
+
 var typesOf = [2]typeSet{arrays, objects}
 
 // indices of node.forms

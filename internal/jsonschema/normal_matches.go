@@ -40,17 +40,17 @@ func (c *finisher) finishMatches(sh *shape, f *arrayForm, lits func(int) []lit, 
 			for k, r := range m.rules {
 				l := is(r.is)
 				if r.not {
-					l ^= 1
+					l = l.opposite()
 				}
 				switch {
 				case set>>k&1 != 0:
 					possible = possible && at >= r.from && r.most > 0
 					all = append(all, l)
 				case r.most < unlimited && at >= r.from:
-					if l&1 == 0 && r.is.loose {
+					if l.positive() && r.is.loose {
 						continue
 					}
-					all = append(all, l^1)
+					all = append(all, l.opposite())
 				}
 			}
 			n := c.node(all...)

@@ -70,7 +70,7 @@ func (c *nodes) node(lits ...lit) *node {
 		}
 	}
 	for _, l := range lits {
-		if s := c.list[l>>1]; l != anything && !has(l) && !(l&1 == 0 && s.trivial) && !(l&1 != 0 && s.never) {
+		if s := c.schema(l); l != anything && !has(l) && !(l.positive() && s.trivial) && !(!l.positive() && s.never) {
 			kept = append(kept, l)
 		}
 	}
@@ -92,7 +92,7 @@ func (c *nodes) node(lits ...lit) *node {
 	c.spend(nodeSteps)
 	n := &node{lits: kept}
 	if len(kept) > 0 {
-		n.about = c.list[kept[0]>>1]
+		n.about = c.schema(kept[0])
 	}
 	c.byLits[string(c.key)] = n
 	c.order = append(c.order, n)
@@ -111,7 +111,7 @@ func (c *nodes) first(lits []lit) *schema {
 	if len(lits) == 0 {
 		return c.always
 	}
-	return c.list[lits[0]>>1]
+	return c.schema(lits[0])
 }
 
 // scalarsIn returns the values of n that are neither arrays nor objects.
@@ -161,5 +161,5 @@ func (c *nodes) formsOf(n *node, of int) []form {
 // implied tells whether it is easy to see that l is true of all values of which lits are.
 func (c *nodes) implied(lits []lit, l lit) bool {
 	c.spend(1)
-	return l == anything || slices.Contains(lits, l) || c.sureEmpty(c.node(append(slices.Clip(lits), l^1)...))
+	return l == anything || slices.Contains(lits, l) || c.sureEmpty(c.node(append(slices.Clip(lits), l.opposite())...))
 }

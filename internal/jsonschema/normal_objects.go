@@ -234,8 +234,8 @@ func (c *finisher) propertyOrder(n *node, sh *shape) []string {
 		}
 	}
 	for _, l := range n.lits {
-		if l&1 == 0 && sh.seen.has(l) {
-			visit(c.list[l>>1])
+		if l.positive() && sh.seen.has(l) {
+			visit(c.schema(l))
 		}
 	}
 	for _, m := range sh.members.list {
@@ -271,8 +271,8 @@ func (c *finisher) trueOf(sh *shape, s *schema) (list []*schema) {
 		}
 		c.spend(len(sh.seen.list))
 		for _, l := range sh.seen.list {
-			if _, ok := places[c.list[l>>1]]; ok && l&1 == 0 {
-				list = append(list, c.list[l>>1])
+			if _, ok := places[c.schema(l)]; ok && l.positive() {
+				list = append(list, c.schema(l))
 			}
 		}
 		slices.SortFunc(list, func(a, b *schema) int { return places[a] - places[b] })

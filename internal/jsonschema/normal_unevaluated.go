@@ -48,8 +48,8 @@ func (c *finisher) gather(sh *shape, s *schema, all *set[*schema]) {
 // evaluateMembers adds what unevaluatedProperties says.
 func (c *finisher) evaluateMembers(sh *shape) {
 	for _, l := range sh.seen.list {
-		s := c.list[l>>1]
-		if l&1 != 0 || s.restMembers == nil || s.additional != nil || s.alone() {
+		s := c.schema(l)
+		if !l.positive() || s.restMembers == nil || s.additional != nil || s.alone() {
 			continue
 		}
 		by := &evaluation{schemas: c.under(sh, s)}
@@ -63,8 +63,8 @@ func (c *finisher) evaluateMembers(sh *shape) {
 // evaluateItems adds what unevaluatedItems says.
 func (c *finisher) evaluateItems(sh *shape) {
 	for _, l := range sh.seen.list {
-		s := c.list[l>>1]
-		if l&1 != 0 || s.restItems == nil || s.items != nil || s.alone() && s.contains == nil {
+		s := c.schema(l)
+		if !l.positive() || s.restItems == nil || s.items != nil || s.alone() && s.contains == nil {
 			continue
 		}
 		from, all := 0, false

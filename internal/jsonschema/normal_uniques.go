@@ -32,10 +32,10 @@ func (c *finisher) finishUnique(sh *shape, f *arrayForm, forms *[]form) {
 		return
 	}
 	for _, n := range ns.texts {
-		u.values = append(u.values, c.numberExpr(numberSet{kind: setFinite, texts: []numeral{n}}, false))
+		u.values = append(u.values, c.numberExpr(listed([]numeral{n}), false))
 	}
 	for _, s := range ss.texts {
-		u.values = append(u.values, c.quoted(stringSet{kind: setFinite, texts: []string{s}}))
+		u.values = append(u.values, c.quoted(just(s)))
 	}
 	if u.most = min(u.most, len(u.values)); u.least <= u.most {
 		*forms = append(*forms, u)

@@ -24,8 +24,8 @@ const (
 // satisfies tells whether all lits are true of a value.
 func (c *verdicts) satisfies(lits []lit, v *value) bool {
 	for _, l := range lits {
-		s := c.list[l>>1]
-		if l&1 == 0 && !c.valid(s, v) || l&1 != 0 && !s.loose && c.valid(s, v) {
+		s := c.schema(l)
+		if l.positive() && !c.valid(s, v) || !l.positive() && !s.loose && c.valid(s, v) {
 			return false
 		}
 	}

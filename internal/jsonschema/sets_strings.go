@@ -22,6 +22,9 @@ type stringSet struct {
 	lacks, excess *schema
 }
 
+// just returns the set of one string.
+func just(text string) stringSet { return stringSet{kind: setFinite, texts: []string{text}} }
+
 func (c *sets) andStrings(a, b stringSet) stringSet {
 	switch {
 	case a.kind == setNone || b.kind == setAll:
@@ -221,6 +224,11 @@ func (c *sets) quoted(a stringSet) regular.Expr {
 	case setSimple:
 		return c.r.Concat(c.quote, c.r.Repeat(c.l.Char, a.least, upper(a.most)), c.quote)
 	}
+	return c.canonical(a)
+}
+
+// canonical returns the canonical texts of a set's strings with quotes.
+func (c *sets) canonical(a stringSet) regular.Expr {
 	return c.r.Concat(c.quote, c.stringExpr(a), c.quote)
 }
 
