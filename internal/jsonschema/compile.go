@@ -4,16 +4,31 @@ import (
 	"context"
 
 	"github.com/antigravity-go/antigravity/internal/grammar"
+	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/document"
+	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/emit"
+	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/limits"
+	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/normal"
+	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/read"
+	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/sets"
 	"github.com/antigravity-go/antigravity/internal/jsontext"
 )
+
+// Budget is the work that compilations that belong together may take. One goroutine at a time uses a Budget.
+type Budget = limits.Budget
+
+// NewBudget returns a Budget of which nothing is spent yet. Compilations end when ctx does.
+func NewBudget(ctx context.Context) *Budget { return limits.NewBudget(ctx) }
+
+// UnsupportedError says that a constraint cannot promise what a keyword of a schema demands.
+type UnsupportedError = limits.UnsupportedError
 
 // Options says how a schema is compiled.
 type Options struct {
 	// Lossy makes a constraint of what can be promised and lists the rest. Without it, what cannot be promised is an error.
 	Lossy bool
-	// AnyOrder allows the properties of an object in any order, where there are not too many.
+	// AnyOrder allows the properties of an object in any order, if there are not too many.
 	AnyOrder bool
-	// Budget is the work that the compilation may take, of its own if it is nil.
+	// Budget is the work that the compilation may take. If it is nil, the compilation has a Budget of its own.
 	Budget *Budget
 }
 
@@ -23,26 +38,26 @@ func Compile(text []byte, l *jsontext.Language, g *grammar.Grammar, o Options) (
 	if o.Budget == nil {
 		o.Budget = NewBudget(context.Background())
 	}
-	source, err := parse(text)
+	doc, err := document.Parse(text)
 	if err != nil {
 		return symbol, nil, err
 	}
-	ledger := NewLedger(o.Lossy)
+	ledger := read.NewLedger(o.Lossy)
 	for {
-		symbol, err = attempt(source, l, g, o, ledger)
+		symbol, err = attempt(doc, l, g, o, ledger)
 		if err != nil || ledger.Settled() {
 			return symbol, ledger.Left, err
 		}
 	}
 }
 
-// attempt compiles, given what earlier attempts left out.
-func attempt(source *source, l *jsontext.Language, g *grammar.Grammar, o Options, ledger *Ledger) (symbol grammar.Symbol, err error) {
-	meter := newMeter(o.Budget, l.Arena)
-	defer meter.catch(&err)
-	sets := newSets(meter, l)
-	emitter := newEmitter(sets, source, g, o.AnyOrder)
-	all, top := readSchemas(source.root, meter, ledger)
-	root := normalise(top, all, sets, source)
-	return emitter.emit(root), nil
+// attempt compiles a schema, given what earlier attempts left out.
+func attempt(doc *document.Document, l *jsontext.Language, g *grammar.Grammar, o Options, ledger *read.Ledger) (symbol grammar.Symbol, err error) {
+	meter := limits.NewMeter(o.Budget, l.Arena)
+	defer meter.Catch(&err)
+	algebra := sets.New(meter, l)
+	emitter := emit.New(algebra, doc, g, o.AnyOrder)
+	schemas, top := read.Read(doc.Root, meter, ledger)
+	root := normal.Normalise(top, schemas, algebra, doc)
+	return emitter.Emit(root), nil
 }

@@ -1,0 +1,67 @@
+package emit
+
+import (
+	"github.com/antigravity-go/antigravity/internal/grammar"
+	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/document"
+	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/normal"
+	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/sets"
+	"github.com/antigravity-go/antigravity/internal/regular"
+)
+
+// Emitter writes the rules of nodes.
+type Emitter struct {
+	*sets.Algebra
+	g        *grammar.Grammar
+	source   *document.Document
+	anyOrder bool
+
+	symbols         map[*normal.Node]grammar.Symbol
+	undefined       []definition
+	writings        map[*document.Value]regular.Expr
+	arrays, objects brackets
+}
+
+// brackets are the signs around an array or an object, with the white space inside; end is the sign without.
+type brackets struct{ open, shut, end regular.Expr }
+
+// definition is a rule that is still to be made: of the scalars and forms of a node.
+type definition struct {
+	rule  grammar.RuleID
+	n     *normal.Node
+	words regular.Expr
+	forms []normal.Form
+}
+
+// symbol returns what stands for the values of n in the grammar.
+func (c *Emitter) symbol(n *normal.Node) grammar.Symbol {
+	if s, ok := c.symbols[n]; ok {
+		return s
+	}
+	words := c.ScalarExpr(n.Scalars)
+	var forms []normal.Form
+	for _, list := range n.Forms {
+		for _, f := range list {
+			if f.Settle() {
+				forms = append(forms, f)
+			}
+		}
+	}
+	s := grammar.Text(words)
+	if len(forms) > 0 {
+		rule := c.g.Add(nil)
+		s = grammar.Call(rule, 0)
+		c.undefined = append(c.undefined, definition{rule, n, words, forms})
+	}
+	c.symbols[n] = s
+	return s
+}
+
+// append adds the symbol of n to a sequence that ends with an expression. The two stay apart, also where n is an expression: what is
+// inside a string is then the same expression, with the same mask, wherever the string stands.
+func (c *Emitter) append(e regular.Expr, n *normal.Node) []grammar.Symbol {
+	s := c.symbol(n)
+	if e == regular.Empty {
+		return []grammar.Symbol{s}
+	}
+	return []grammar.Symbol{grammar.Text(e), s}
+}

@@ -1,0 +1,235 @@
+package normal
+
+import (
+	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/document"
+	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/limits"
+	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/read"
+	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/sets"
+	"github.com/antigravity-go/antigravity/internal/regular"
+)
+
+// Array is a shape of arrays that the grammar can follow.
+type Array struct {
+	Prefix      []*Node
+	Rest        *Node
+	Least, most int
+}
+
+func (f *Array) below(yield func(*Node)) {
+	for _, n := range f.Prefix {
+		yield(n)
+	}
+	if f.most > len(f.Prefix) {
+		yield(f.Rest)
+	}
+}
+
+// Longest returns how many elements there can be.
+func (f *Array) Longest() int {
+	for i, n := range f.Prefix {
+		if !n.Productive {
+			return min(i, f.most)
+		}
+	}
+	if !f.Rest.Productive {
+		return min(len(f.Prefix), f.most)
+	}
+	return f.most
+}
+
+func (f *Array) Settle() bool { return f.Longest() >= f.Least }
+
+// Matches is arrays in which elements are counted that are something. Its states are numbers of elements, up to one from which on it
+// does not matter, and counts of matches.
+type Matches struct {
+	rules       []matchRule
+	counts      []int     // each count is kept up to here
+	variants    [][]*Node // of each element, the last one for all that follow: by the set of rules that it matches; nil: impossible
+	least, most int
+	last        int // numbers of elements from here on are one state
+	Can         []bool
+}
+
+func (m *Matches) below(yield func(*Node)) {
+	for _, nodes := range m.variants {
+		for _, n := range nodes {
+			if n != nil {
+				yield(n)
+			}
+		}
+	}
+}
+
+// states returns how many states there are.
+func (m *Matches) states() int {
+	n := m.last + 1
+	for _, k := range m.counts {
+		n *= k + 1
+	}
+	return n
+}
+
+// Next calls yield with each element that may follow in a state, and the state after it.
+func (m *Matches) Next(state int, yield func(n *Node, to int)) {
+	rest, at := state/(m.last+1), state%(m.last+1)
+	if at >= m.most {
+		return
+	}
+variants:
+	for set, n := range m.variants[min(at, len(m.variants)-1)] {
+		if n == nil || !n.Productive {
+			continue
+		}
+		to, digit, left := 0, 1, rest
+		for k, r := range m.rules {
+			count := left % (m.counts[k] + 1)
+			left /= m.counts[k] + 1
+			if set>>k&1 != 0 {
+				if r.most < limits.Unlimited && count == r.most {
+					continue variants
+				}
+				count = min(count+1, m.counts[k])
+			}
+			to += count * digit
+			digit *= m.counts[k] + 1
+		}
+		yield(n, to*(m.last+1)+min(at+1, m.last))
+	}
+}
+
+// Accepts tells whether an array may end in a state.
+func (m *Matches) Accepts(state int) bool {
+	rest, at := state/(m.last+1), state%(m.last+1)
+	if at < m.least {
+		return false
+	}
+	for k, r := range m.rules {
+		if rest%(m.counts[k]+1) < r.least {
+			return false
+		}
+		rest /= m.counts[k] + 1
+	}
+	return true
+}
+
+func (m *Matches) Settle() bool {
+	m.Can = make([]bool, m.states())
+	for state := range m.Can {
+		m.Can[state] = m.Accepts(state)
+	}
+	for changed := true; changed; {
+		changed = false
+		for state := len(m.Can) - 1; state >= 0; state-- {
+			if !m.Can[state] {
+				m.Next(state, func(_ *Node, to int) {
+					if m.Can[to] {
+						m.Can[state], changed = true, true
+					}
+				})
+			}
+		}
+	}
+	return m.Can[0]
+}
+
+// Unique is arrays of different values out of a few.
+type Unique struct {
+	Values      []regular.Expr
+	Least, Most int
+}
+
+func (u *Unique) below(func(*Node)) {}
+
+func (u *Unique) Settle() bool { return true }
+
+// Values is arrays or objects that are listed: those of an enumeration that satisfy the rest of the schema.
+type Values struct {
+	Values []*document.Value
+	listed map[*document.Value]bool
+}
+
+func (f *Values) below(func(*Node)) {}
+
+func (f *Values) Settle() bool { return true }
+
+// Object is a shape of objects that the grammar can follow: properties by name in their order, then members with other names.
+type Object struct {
+	Props []Property
+	Rest  []Rest
+	Least int // members
+	Most  int
+	flags uint8 // which demands for some member must be fulfilled
+	s     *read.Schema
+	Far   []int // by flags: how many members are needed until all are set; -1: it cannot be
+}
+
+// Property is a property with a name.
+type Property struct {
+	Name     string
+	Node     *Node
+	Required bool
+}
+
+// Rest is a set of names, and what the members with these names are.
+type Rest struct {
+	Names sets.Strings
+	Node  *Node
+	in    uint8 // the demands whose names these are
+	gives uint8 // the demands that such a member fulfils
+}
+
+func (f *Object) below(yield func(*Node)) {
+	for _, p := range f.Props {
+		yield(p.Node)
+	}
+	for _, r := range f.Rest {
+		yield(r.Node)
+	}
+}
+
+func (f *Object) Settle() bool {
+	named, necessary := 0, 0
+	for _, p := range f.Props {
+		if p.Required {
+			if necessary++; !p.Node.Productive {
+				return false
+			}
+		}
+		if p.Node.Productive {
+			named++
+		}
+	}
+	some := false
+	for _, r := range f.Rest {
+		some = some || r.Node.Productive
+	}
+	f.measure()
+	return f.Far[0] >= 0 && necessary+f.Far[0] <= f.Most && (some || named >= f.Least) && f.Least <= f.Most
+}
+
+// measure finds out how many members are needed to fulfil all demands for some member.
+func (f *Object) measure() {
+	f.Far = make([]int, int(f.flags)+1)
+	for i := range f.Far {
+		f.Far[i] = -1
+	}
+	f.Far[f.flags] = 0
+	for changed := true; changed; {
+		changed = false
+		for i := range f.Far {
+			for k := range f.Rest {
+				r := &f.Rest[k]
+				if to := r.After(i); r.Node.Productive && r.Usable(i) && f.Far[to] >= 0 && (f.Far[i] < 0 || f.Far[i] > f.Far[to]+1) {
+					f.Far[i], changed = f.Far[to]+1, true
+				}
+			}
+		}
+	}
+}
+
+// Usable reports whether such a member may come when the demands in flags are fulfilled. The member could repeat the name of the one that
+// fulfilled a demand and take its place: then it must fulfil the demand too.
+func (r *Rest) Usable(flags int) bool { return flags&int(r.in&^r.gives) == 0 }
+
+// After returns the demands that are fulfilled after such a member.
+func (r *Rest) After(flags int) int { return flags | int(r.gives) }

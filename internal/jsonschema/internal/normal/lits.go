@@ -1,0 +1,29 @@
+package normal
+
+import (
+	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/read"
+)
+
+// lit says that a value is of a schema, or that it is not: the schema's number times two, plus one for "not".
+type lit int32
+
+// anything is true of every value, nothing of none: the schema 0 is schemas.always.
+const anything, nothing lit = 0, 1
+
+func is(s *read.Schema) lit { return lit(s.ID) << 1 }
+
+func isNot(s *read.Schema) lit { return lit(s.ID)<<1 | 1 }
+
+// positive reports whether l says that a value is of the schema.
+func (l lit) positive() bool { return l&1 == 0 }
+
+// opposite returns what is true when l is not.
+func (l lit) opposite() lit { return l ^ 1 }
+
+var typesOf = [2]read.TypeSet{read.Arrays, read.Objects}
+
+// indices of node.forms
+const (
+	ofArrays = iota
+	ofObjects
+)

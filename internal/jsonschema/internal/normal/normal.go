@@ -1,0 +1,99 @@
+package normal
+
+import (
+	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/document"
+	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/limits"
+	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/read"
+	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/sets"
+)
+
+// Normalise returns the normal form of what is of the schema top.
+func Normalise(top *read.Schema, schemas *read.Schemas, sets *sets.Algebra, source *document.Document) *Node {
+	f := &facts{Meter: schemas.Meter, Schemas: schemas, Algebra: sets, source: source, patterns: map[string]compiled{}}
+	v := &verdicts{facts: f, given: map[question]verdict{}, listings: map[**read.Schema]map[int32][]*read.Schema{}}
+	n := &nodes{verdicts: v, byLits: map[string]*Node{}}
+	d := &demands{nodes: n, singles: map[*document.Value]*read.Schema{}}
+	c := &brancher{&finisher{demands: d, places: map[*read.Schema]map[*read.Schema]int{}}}
+	n.expand = c.expand
+	root := c.node(is(top))
+	c.reach(root)
+	c.findProductive()
+	if !root.Productive {
+		limits.Fail("no value satisfies the schema")
+	}
+	return root
+}
+
+// candidate is a form that may be why a node has a value.
+type candidate struct {
+	n       *Node
+	f       Form
+	size    int  // nodes below
+	waiting bool // it is to be asked
+}
+
+// reach finds the forms of all nodes that root leads to.
+func (c *brancher) reach(root *Node) {
+	todo := []*Node{root}
+	root.reached = true
+	for len(todo) > 0 {
+		n := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if set := c.scalarsIn(n).Strings; set.Excess != nil && c.SomeString(set) {
+			c.refuseExcess(set)
+		}
+		for of := range n.Forms {
+			for _, f := range c.formsOf(n, of) {
+				f.below(func(m *Node) {
+					if !m.reached {
+						m.reached = true
+						todo = append(todo, m)
+					}
+				})
+			}
+		}
+	}
+}
+
+// findProductive finds out which of the reached nodes have a value. A node has one if it has a scalar, or a form whose necessary
+// parts have values: the smallest set of nodes for which that is true.
+func (c *brancher) findProductive() {
+	var forms []*candidate
+	users := map[*Node][]*candidate{}
+	for _, n := range c.order {
+		if !n.reached {
+			continue
+		}
+		c.from(n)
+		if n.Productive = c.SomeScalar(n.Scalars); n.Productive {
+			continue
+		}
+		for _, list := range n.Forms {
+			for _, f := range list {
+				u := &candidate{n: n, f: f, waiting: true}
+				forms = append(forms, u)
+				f.below(func(m *Node) {
+					u.size++
+					users[m] = append(users[m], u)
+				})
+			}
+		}
+	}
+	// A form is asked again when a node that it has, and that had no value, has one; however many did meanwhile, it is asked once.
+	for len(forms) > 0 {
+		u := forms[0]
+		forms, u.waiting = forms[1:], false
+		c.from(u.n)
+		c.Spend(1 + u.size)
+		if u.n.Productive || !u.f.Settle() {
+			continue
+		}
+		u.n.Productive = true
+		for _, v := range users[u.n] {
+			if !v.waiting && !v.n.Productive {
+				v.waiting = true
+				forms = append(forms, v)
+			}
+		}
+	}
+}

@@ -1,0 +1,43 @@
+package read
+
+import (
+	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/document"
+	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/limits"
+)
+
+// Ledger is what the attempts at one schema leave out. A schema that something was left out of may have been taken for a whole one
+// before, so that another attempt is made.
+type Ledger struct {
+	Lossy bool // leaves out what cannot be promised, instead of ending the compilation
+	Left  []*limits.UnsupportedError
+
+	loose map[spot]bool
+	noted map[limits.UnsupportedError]bool
+	known int // of loose, when the last attempt ended
+}
+
+// NewLedger returns a Ledger without entries.
+func NewLedger(lossy bool) *Ledger {
+	return &Ledger{Lossy: lossy, loose: map[spot]bool{}, noted: map[limits.UnsupportedError]bool{}}
+}
+
+// spot is a schema of the text, in any attempt.
+type spot struct{ v, root *document.Value }
+
+// Settled reports whether the attempt that has ended found out nothing new.
+func (l *Ledger) Settled() bool {
+	known := l.known
+	l.known = len(l.loose)
+	return l.known == known || known > maxLeft
+}
+
+// maxLeft bounds the list of what a lossy constraint leaves out.
+const maxLeft = 1000
+
+// add adds an entry.
+func (l *Ledger) add(e limits.UnsupportedError) {
+	if !l.noted[e] && len(l.noted) < maxLeft {
+		l.noted[e] = true
+		l.Left = append(l.Left, &e)
+	}
+}

@@ -1,0 +1,30 @@
+package read
+
+import (
+	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/document"
+)
+
+// TypeSet is a set of types of values.
+type TypeSet uint8
+
+const (
+	Nulls TypeSet = 1 << iota
+	Booleans
+	Integers
+	Fractions // numbers that are not integers
+	Strings
+	Arrays
+	Objects
+	Everything = 1<<7 - 1
+)
+
+// typeNames are the types as schemas name them.
+var typeNames = map[string]TypeSet{
+	"null": Nulls, "boolean": Booleans, "integer": Integers, "number": Integers | Fractions, "string": Strings, "array": Arrays, "object": Objects,
+	"any": Everything, // draft 3
+}
+
+// TypeOf returns the type of a value; an integer counts as any number.
+func TypeOf(v *document.Value) TypeSet {
+	return [...]TypeSet{Nulls, Booleans, Integers | Fractions, Strings, Arrays, Objects}[v.Kind]
+}
