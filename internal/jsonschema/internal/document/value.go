@@ -6,11 +6,11 @@ import (
 	"github.com/antigravity-go/antigravity/internal/numbers"
 )
 
-// kind is what a JSON value is.
-type kind uint8
+// Kind is what a JSON value is.
+type Kind uint8
 
 const (
-	Null kind = iota
+	Null Kind = iota
 	Boolean
 	Number
 	Text
@@ -21,7 +21,7 @@ const (
 // Value is a JSON value. Equal texts of values (without white space) are one value, so that what is said twice in a schema is read
 // once.
 type Value struct {
-	Kind    kind
+	Kind    Kind
 	id      int32  // different values have different ones
 	same    int32  // of equal values: see source.same; 0: not asked for
 	Truth   bool   // of a boolean

@@ -9,7 +9,7 @@ import (
 )
 
 func New(s *sets.Algebra, source *document.Document, g *grammar.Grammar, anyOrder bool) *Emitter {
-	c := &Emitter{Algebra: s, g: g, source: source, anyOrder: anyOrder, symbols: map[*normal.Node]grammar.Symbol{}, writings: map[*document.Value]regular.Expr{}}
+	c := &Emitter{Algebra: s, g: g, source: source, anyOrder: anyOrder, writings: map[*document.Value]regular.Expr{}}
 	c.arrays, c.objects = c.brackets("[", "]"), c.brackets("{", "}")
 	return c
 }

@@ -15,7 +15,7 @@ type Emitter struct {
 	source   *document.Document
 	anyOrder bool
 
-	symbols         map[*normal.Node]grammar.Symbol
+	symbols         []symbol // by normal.Node.ID
 	undefined       []definition
 	writings        map[*document.Value]regular.Expr
 	arrays, objects brackets
@@ -23,6 +23,12 @@ type Emitter struct {
 
 // brackets are the signs around an array or an object, with the white space inside; end is the sign without.
 type brackets struct{ open, shut, end regular.Expr }
+
+// symbol is the symbol of a node, if it is known.
+type symbol struct {
+	grammar.Symbol
+	known bool
+}
 
 // definition is a rule that is still to be made: of the scalars and forms of a node.
 type definition struct {
@@ -34,8 +40,11 @@ type definition struct {
 
 // symbol returns what stands for the values of n in the grammar.
 func (c *Emitter) symbol(n *normal.Node) grammar.Symbol {
-	if s, ok := c.symbols[n]; ok {
-		return s
+	if more := n.ID + 1 - len(c.symbols); more > 0 {
+		c.symbols = append(c.symbols, make([]symbol, more)...)
+	}
+	if s := c.symbols[n.ID]; s.known {
+		return s.Symbol
 	}
 	words := c.ScalarExpr(n.Scalars)
 	var forms []normal.Form
@@ -52,7 +61,7 @@ func (c *Emitter) symbol(n *normal.Node) grammar.Symbol {
 		s = grammar.Call(rule, 0)
 		c.undefined = append(c.undefined, definition{rule, n, words, forms})
 	}
-	c.symbols[n] = s
+	c.symbols[n.ID] = symbol{s, true}
 	return s
 }
 

@@ -86,18 +86,14 @@ func (c *finisher) finishArray(n *Node, sh *shape, forms *[]Form) {
 func (c *finisher) simplify(rules []matchRule, f *Array, lits func(int) []lit) []matchRule {
 	var kept []matchRule
 	for _, r := range rules {
-		l := is(r.is)
-		if r.not {
-			l = l.opposite()
-		}
 		all, none := true, true
 		for i := r.from; i <= len(f.Prefix) && i < f.most; i++ {
 			at := i
 			if i == len(f.Prefix) {
 				at = limits.Unlimited
 			}
-			all = all && c.sureEmpty(c.node(append(lits(at), l.opposite())...))
-			none = none && c.sureEmpty(c.node(append(lits(at), l)...))
+			all = all && c.sureEmpty(c.node(append(lits(at), r.is.opposite())...))
+			none = none && c.sureEmpty(c.node(append(lits(at), r.is)...))
 		}
 		switch {
 		case all:

@@ -24,17 +24,16 @@ func (c *demands) differ(ch *choice, s *read.Schema) {
 	c.Spend(1 + len(v.Items) + len(v.Members))
 	if v.Kind == document.Array {
 		n := len(v.Items)
-		ch.alts = append(ch.alts, alternative{demand: func(sh *shape) bool { sh.minItems = max(sh.minItems, n+1); return true }})
+		ch.demand(func(sh *shape) { sh.minItems = max(sh.minItems, n+1) })
 		if n > 0 {
-			ch.alts = append(ch.alts, alternative{demand: func(sh *shape) bool { sh.maxItems = min(sh.maxItems, n-1); return true }})
+			ch.demand(func(sh *shape) { sh.maxItems = min(sh.maxItems, n-1) })
 		}
 		for i, item := range v.Items {
 			other := isNot(c.only(s, item))
-			ch.alts = append(ch.alts, alternative{demand: func(sh *shape) bool {
+			ch.demand(func(sh *shape) {
 				sh.minItems = max(sh.minItems, i+1)
 				sh.elements = append(sh.elements, elementRule{i, i, other})
-				return true
-			}})
+			})
 		}
 		return
 	}
@@ -44,10 +43,9 @@ func (c *demands) differ(ch *choice, s *read.Schema) {
 		names.Properties = append(names.Properties, read.Property{Name: m.Name, Is: c.Always})
 		ch.alts = append(ch.alts, without(m.Name), alternative{require: []string{m.Name}, name: m.Name, is: []lit{isNot(c.only(s, m.Value))}})
 	}
-	ch.alts = append(ch.alts, alternative{demand: func(sh *shape) bool {
+	ch.demand(func(sh *shape) {
 		sh.some = append(sh.some, someMember{keys{kind: keyRest, of: names}, anything})
-		return true
-	}})
+	})
 }
 
 // apart reports whether it is easy to see that no object is of two of some schemas: each requires a property of one name, a "kind", and lists

@@ -128,8 +128,8 @@ func (c *brancher) weigh(sh *shape, a *alternative) (possible, implied bool) {
 
 // take makes an alternative true.
 func (c *brancher) take(sh *shape, a alternative) bool {
-	if a.demand != nil && !a.demand(sh) {
-		return false
+	if a.demand != nil {
+		a.demand(sh)
 	}
 	for _, name := range a.require {
 		sh.required.add(name)

@@ -52,9 +52,8 @@ func (c *demands) objectKeywords(sh *shape, s *read.Schema) {
 
 // objectKeywordsNot adds the ways in which an object is not what the keywords of s say.
 func (c *demands) objectKeywordsNot(ch *choice, s *read.Schema) {
-	demand := func(f func(*shape) bool) { ch.alts = append(ch.alts, alternative{demand: f}) }
 	some := func(k keys, l lit) {
-		demand(func(sh *shape) bool { sh.some = append(sh.some, someMember{k, l}); return true })
+		ch.demand(func(sh *shape) { sh.some = append(sh.some, someMember{k, l}) })
 	}
 	for _, name := range s.Required {
 		ch.alts = append(ch.alts, without(name))
@@ -82,14 +81,13 @@ func (c *demands) objectKeywordsNot(ch *choice, s *read.Schema) {
 		some(keys{kind: keyNames, names: isNot(s.Names)}, anything)
 	}
 	if s.MinMembers > 0 {
-		demand(func(sh *shape) bool { sh.maxMembers = min(sh.maxMembers, s.MinMembers-1); return true })
+		ch.demand(func(sh *shape) { sh.maxMembers = min(sh.maxMembers, s.MinMembers-1) })
 	}
 	if s.MaxMembers < limits.Unlimited {
-		demand(func(sh *shape) bool {
+		ch.demand(func(sh *shape) {
 			if s.MaxMembers+1 > sh.minMembers {
 				sh.minMembers, sh.counting = s.MaxMembers+1, s
 			}
-			return true
 		})
 	}
 	for _, n := range s.Needs {
@@ -119,7 +117,7 @@ func (c *demands) arrayKeywords(sh *shape, s *read.Schema) {
 	}
 	sh.minItems, sh.maxItems = max(sh.minItems, s.MinItems), min(sh.maxItems, s.MaxItems)
 	if s.Contains != nil {
-		sh.matches = append(sh.matches, matchRule{least: s.MinMatches, most: s.MaxMatches, is: s.Contains})
+		sh.matches = append(sh.matches, matchRule{least: s.MinMatches, most: s.MaxMatches, is: is(s.Contains)})
 	}
 	if s.Unique {
 		sh.unique = s
@@ -128,16 +126,14 @@ func (c *demands) arrayKeywords(sh *shape, s *read.Schema) {
 
 // arrayKeywordsNot adds the ways in which an array is not what the keywords of s say.
 func (c *demands) arrayKeywordsNot(ch *choice, s *read.Schema) {
-	demand := func(f func(*shape) bool) { ch.alts = append(ch.alts, alternative{demand: f}) }
 	some := func(m matchRule) {
-		demand(func(sh *shape) bool { sh.matches = append(sh.matches, m); return true })
+		ch.demand(func(sh *shape) { sh.matches = append(sh.matches, m) })
 	}
 	for i, p := range s.Prefix {
 		if !p.Trivial {
-			demand(func(sh *shape) bool {
+			ch.demand(func(sh *shape) {
 				sh.minItems = max(sh.minItems, i+1)
 				sh.elements = append(sh.elements, elementRule{i, i, isNot(p)})
-				return true
 			})
 		}
 	}
@@ -148,20 +144,20 @@ func (c *demands) arrayKeywordsNot(ch *choice, s *read.Schema) {
 		}
 	}
 	if rest != nil && !rest.Trivial {
-		some(matchRule{from: len(s.Prefix), least: 1, most: limits.Unlimited, is: rest, not: true})
+		some(matchRule{from: len(s.Prefix), least: 1, most: limits.Unlimited, is: isNot(rest)})
 	}
 	if s.MinItems > 0 {
-		demand(func(sh *shape) bool { sh.maxItems = min(sh.maxItems, s.MinItems-1); return true })
+		ch.demand(func(sh *shape) { sh.maxItems = min(sh.maxItems, s.MinItems-1) })
 	}
 	if s.MaxItems < limits.Unlimited {
-		demand(func(sh *shape) bool { sh.minItems = max(sh.minItems, s.MaxItems+1); return true })
+		ch.demand(func(sh *shape) { sh.minItems = max(sh.minItems, s.MaxItems+1) })
 	}
 	if s.Contains != nil {
 		if s.MinMatches > 0 {
-			some(matchRule{least: 0, most: s.MinMatches - 1, is: s.Contains})
+			some(matchRule{least: 0, most: s.MinMatches - 1, is: is(s.Contains)})
 		}
 		if s.MaxMatches < limits.Unlimited {
-			some(matchRule{least: s.MaxMatches + 1, most: limits.Unlimited, is: s.Contains})
+			some(matchRule{least: s.MaxMatches + 1, most: limits.Unlimited, is: is(s.Contains)})
 		}
 	}
 	if s.Unique {

@@ -29,7 +29,7 @@ func (c *finisher) finishMatches(sh *shape, f *Array, lits func(int) []lit, form
 		states *= float64(count + 1)
 	}
 	if len(m.rules) > maxMatches || states > maxStates {
-		limits.TooComplex(m.rules[0].is, "contains")
+		limits.TooComplex(c.schema(m.rules[0].is), "contains")
 	}
 	c.Spend(int(states) << len(m.rules)) // of settle
 	for i := range len(f.Prefix) + 1 {
@@ -42,19 +42,15 @@ func (c *finisher) finishMatches(sh *shape, f *Array, lits func(int) []lit, form
 			all := lits(at)
 			possible := true
 			for k, r := range m.rules {
-				l := is(r.is)
-				if r.not {
-					l = l.opposite()
-				}
 				switch {
 				case set>>k&1 != 0:
 					possible = possible && at >= r.from && r.most > 0
-					all = append(all, l)
+					all = append(all, r.is)
 				case r.most < limits.Unlimited && at >= r.from:
-					if l.positive() && r.is.Loose {
+					if r.is.positive() && c.schema(r.is).Loose {
 						continue
 					}
-					all = append(all, l.opposite())
+					all = append(all, r.is.opposite())
 				}
 			}
 			n := c.node(all...)

@@ -11,6 +11,7 @@ import (
 
 // Node is the set of the values for which all of some lits are true.
 type Node struct {
+	ID         int   // nodes are numbered from 0
 	lits       []lit // in the order in which they came up, which is the order of properties
 	Scalars    sets.Scalars
 	hasScalars bool
@@ -95,7 +96,7 @@ func (c *nodes) node(lits ...lit) *Node {
 		limits.TooComplex(c.first(kept), "allOf")
 	}
 	c.Spend(nodeSteps)
-	n := &Node{lits: kept}
+	n := &Node{ID: len(c.order), lits: kept}
 	if len(kept) > 0 {
 		n.About = c.schema(kept[0])
 	}

@@ -37,14 +37,17 @@ type choice struct {
 	alts    []alternative
 }
 
+// demand adds the alternative that a plain demand is fulfilled.
+func (ch *choice) demand(f func(*shape)) { ch.alts = append(ch.alts, alternative{demand: f}) }
+
 // alternative is what is true in one case: lits; names of properties that there are; what a property is if there is one (which may be
-// that there is none); and a plain demand, which returns false if nothing satisfies it.
+// that there is none); and a plain demand.
 type alternative struct {
 	lits    []lit
 	require []string
 	name    string // of the property that is
 	is      []lit  // none: name says nothing
-	demand  func(*shape) bool
+	demand  func(*shape)
 }
 
 // memberRule says what the members with some names are.
@@ -128,8 +131,7 @@ type elementRule struct {
 type matchRule struct {
 	from        int
 	least, most int
-	is          *read.Schema
-	not         bool // they are not of it
+	is          lit
 }
 
 // clone returns a shape that can be changed without changing sh.

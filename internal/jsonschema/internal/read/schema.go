@@ -52,8 +52,8 @@ type Schema struct {
 	If                     *Schema // if; then and otherwise are nil without it
 	Then                   *Schema
 	Else                   *Schema
-	RestMembers, RestItems *Schema      // unevaluatedProperties, unevaluatedItems
-	Applicators            []applicator // ref, allOf, anyOf, oneOf, then, otherwise in the order in which they are written
+	RestMembers, RestItems *Schema   // unevaluatedProperties, unevaluatedItems
+	Applicators            []*Schema // those that apply to the same values: Ref, AllOf, AnyOf, OneOf, If, Then, Else in the order in which they are written
 }
 
 // Property is what a property must be.
@@ -74,9 +74,6 @@ type Need struct {
 	Names []string
 	Is    *Schema
 }
-
-// applicator is a schema that applies to the same value as the one that has it.
-type applicator = *Schema
 
 // EvaluatesMatches reports whether unevaluatedItems leaves out the elements that contains matches, as it does since draft 2020-12.
 func (s *Schema) EvaluatesMatches() bool { return s.Contains != nil && s.in.draft >= draft2020 }
