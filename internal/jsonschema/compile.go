@@ -56,8 +56,7 @@ func attempt(doc *document.Document, l *jsontext.Language, g *grammar.Grammar, o
 	meter := limits.NewMeter(o.Budget, l.Arena)
 	defer meter.Catch(&err)
 	algebra := sets.New(meter, l)
-	emitter := emit.New(algebra, doc, g, o.AnyOrder)
 	schemas, top := read.Read(doc.Root, meter, ledger)
 	root := normal.Normalise(top, schemas, algebra, doc)
-	return emitter.Emit(root), nil
+	return emit.Rules(root, algebra, doc, g, o.AnyOrder), nil
 }

@@ -17,7 +17,7 @@ type arrayRule struct {
 	signs
 }
 
-func (c *Emitter) array(f *normal.Array) grammar.Symbol {
+func (c *emitter) array(f *normal.Array) grammar.Symbol {
 	a := &arrayRule{least: f.Least, most: f.Longest(), id: c.g.Add(nil)}
 	c.g.Define(a.id, a)
 	for i, n := range f.Prefix {

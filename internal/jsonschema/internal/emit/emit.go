@@ -8,26 +8,18 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
-func New(s *sets.Algebra, source *document.Document, g *grammar.Grammar, anyOrder bool) *Emitter {
-	c := &Emitter{Algebra: s, g: g, source: source, anyOrder: anyOrder, writings: map[*document.Value]regular.Expr{}}
+// Rules adds the rules of root to g, whose arena is that of the algebra, and returns the symbol of the values of root. With anyOrder, the
+// properties of an object come in any order, if there are not too many.
+func Rules(root *normal.Node, algebra *sets.Algebra, doc *document.Document, g *grammar.Grammar, anyOrder bool) grammar.Symbol {
+	c := &emitter{Algebra: algebra, g: g, doc: doc, anyOrder: anyOrder, writings: map[*document.Value]regular.Expr{}}
 	c.arrays, c.objects = c.brackets("[", "]"), c.brackets("{", "}")
-	return c
-}
-
-func (c *Emitter) brackets(open, end string) brackets {
-	r := c.Arena
-	return brackets{r.Concat(r.Literal(open), c.Language.Space), r.Concat(c.Language.Space, r.Literal(end)), r.Literal(end)}
-}
-
-// Emit adds the rules of root to the grammar.
-func (c *Emitter) Emit(root *normal.Node) grammar.Symbol {
-	symbol := c.symbol(root)
+	s := c.symbol(root)
 	c.define()
-	return symbol
+	return s
 }
 
 // define makes the rules of the nodes that symbol was asked for.
-func (c *Emitter) define() {
+func (c *emitter) define() {
 	for len(c.undefined) > 0 {
 		d := c.undefined[0]
 		c.undefined = c.undefined[1:]
@@ -46,7 +38,7 @@ func (c *Emitter) define() {
 }
 
 // rule adds the rule of a form to the grammar.
-func (c *Emitter) rule(f normal.Form) grammar.Symbol {
+func (c *emitter) rule(f normal.Form) grammar.Symbol {
 	switch f := f.(type) {
 	case *normal.Array:
 		return c.array(f)

@@ -19,7 +19,7 @@ type step struct {
 	to      int64
 }
 
-func (c *Emitter) matches(m *normal.Matches) grammar.Symbol {
+func (c *emitter) matches(m *normal.Matches) grammar.Symbol {
 	r := &matchesRule{steps: make([][]step, len(m.Can)), ends: make([]bool, len(m.Can)), id: c.g.Add(nil)}
 	c.g.Define(r.id, r)
 	for state := range m.Can {

@@ -82,7 +82,7 @@ type ruleRest struct {
 	sequence []grammar.Symbol
 }
 
-func (c *Emitter) object(f *normal.Object) grammar.Symbol {
+func (c *emitter) object(f *normal.Object) grammar.Symbol {
 	o := &objectRule{least: f.Least, most: f.Most, far: f.Far}
 	for _, p := range f.Props {
 		if p.Node.Productive {

@@ -16,7 +16,7 @@ const (
 // signs are what stands around and between members or elements.
 type signs struct{ open, comma, shut, end grammar.Symbol }
 
-func (c *Emitter) signs(b brackets) signs {
+func (c *emitter) signs(b brackets) signs {
 	return signs{grammar.Text(b.open), grammar.Text(c.Language.Comma), grammar.Text(b.shut), grammar.Text(b.end)}
 }
 

@@ -8,11 +8,11 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
-// Emitter writes the rules of nodes.
-type Emitter struct {
+// emitter writes the rules of nodes.
+type emitter struct {
 	*sets.Algebra
 	g        *grammar.Grammar
-	source   *document.Document
+	doc      *document.Document
 	anyOrder bool
 
 	symbols         []symbol // by normal.Node.ID
@@ -23,6 +23,11 @@ type Emitter struct {
 
 // brackets are the signs around an array or an object, with the white space inside; end is the sign without.
 type brackets struct{ open, shut, end regular.Expr }
+
+func (c *emitter) brackets(open, end string) brackets {
+	r := c.Arena
+	return brackets{r.Concat(r.Literal(open), c.Language.Space), r.Concat(c.Language.Space, r.Literal(end)), r.Literal(end)}
+}
 
 // symbol is the symbol of a node, if it is known.
 type symbol struct {
@@ -39,7 +44,7 @@ type definition struct {
 }
 
 // symbol returns what stands for the values of n in the grammar.
-func (c *Emitter) symbol(n *normal.Node) grammar.Symbol {
+func (c *emitter) symbol(n *normal.Node) grammar.Symbol {
 	if more := n.ID + 1 - len(c.symbols); more > 0 {
 		c.symbols = append(c.symbols, make([]symbol, more)...)
 	}
@@ -67,7 +72,7 @@ func (c *Emitter) symbol(n *normal.Node) grammar.Symbol {
 
 // append adds the symbol of n to a sequence that ends with an expression. The two stay apart, also where n is an expression: what is
 // inside a string is then the same expression, with the same mask, wherever the string stands.
-func (c *Emitter) append(e regular.Expr, n *normal.Node) []grammar.Symbol {
+func (c *emitter) append(e regular.Expr, n *normal.Node) []grammar.Symbol {
 	s := c.symbol(n)
 	if e == regular.Empty {
 		return []grammar.Symbol{s}

@@ -15,7 +15,7 @@ type uniqueRule struct {
 	signs
 }
 
-func (c *Emitter) unique(u *normal.Unique) grammar.Symbol {
+func (c *emitter) unique(u *normal.Unique) grammar.Symbol {
 	r := &uniqueRule{least: u.Least, most: u.Most, id: c.g.Add(nil)}
 	c.g.Define(r.id, r)
 	for _, v := range u.Values {

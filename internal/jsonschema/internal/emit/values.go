@@ -10,7 +10,7 @@ import (
 )
 
 // writing returns how a value is written: members in the order that the schema has.
-func (c *Emitter) writing(v *document.Value) regular.Expr {
+func (c *emitter) writing(v *document.Value) regular.Expr {
 	e, ok := c.writings[v]
 	if !ok {
 		e = c.Arena.Concat(c.write(nil, v)...)
@@ -20,12 +20,12 @@ func (c *Emitter) writing(v *document.Value) regular.Expr {
 }
 
 // write appends the parts of a value as it is written.
-func (c *Emitter) write(parts []regular.Expr, v *document.Value) []regular.Expr {
+func (c *emitter) write(parts []regular.Expr, v *document.Value) []regular.Expr {
 	c.Spend(8 + len(v.Text)/limits.LongText)
 	switch v.Kind {
 	case document.Number:
 		list := []regular.Expr{c.Arena.Literal(v.Text)}
-		if n, ok := sets.NumeralOf(c.source, v); ok {
+		if n, ok := sets.NumeralOf(c.doc, v); ok {
 			list = append(list, c.NumberExpr(sets.Listed([]sets.Numeral{n}), false))
 		}
 		return append(parts, c.Arena.Or(list...))
@@ -62,7 +62,7 @@ func (b brackets) closing(parts int) regular.Expr {
 	return b.end
 }
 
-func (c *Emitter) values(f *normal.Values) grammar.Symbol {
+func (c *emitter) values(f *normal.Values) grammar.Symbol {
 	var list []regular.Expr
 	for _, v := range f.Values {
 		list = append(list, c.writing(v))

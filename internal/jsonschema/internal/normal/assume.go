@@ -73,7 +73,7 @@ func (c *demands) tellsApart(list []*read.Schema, name string) bool {
 			return false
 		}
 		c.Spend(len(kind.Enums[0].Values))
-		for same := range kind.Enums[0].Among(c.source) {
+		for same := range kind.Enums[0].Among(c.doc) {
 			if seen[same] {
 				return false
 			}

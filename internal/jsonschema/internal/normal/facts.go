@@ -17,7 +17,7 @@ type facts struct {
 	*limits.Meter
 	*read.Schemas
 	*sets.Algebra
-	source   *document.Document
+	doc      *document.Document
 	known    []*fact // by schema.id; nil: nothing was asked
 	patterns map[string]compiled
 }
@@ -236,7 +236,7 @@ func (c *facts) numbersAmong(s *read.Schema, values []*document.Value) sets.Numb
 		if v.Kind != document.Number {
 			continue
 		}
-		n, ok := sets.NumeralOf(c.source, v)
+		n, ok := sets.NumeralOf(c.doc, v)
 		if !ok {
 			c.Unsupported(s, "enum", "%.40s has too many digits", v.Text)
 			continue

@@ -8,8 +8,8 @@ import (
 )
 
 // Normalise returns the normal form of what is of the schema top.
-func Normalise(top *read.Schema, schemas *read.Schemas, sets *sets.Algebra, source *document.Document) *Node {
-	f := &facts{Meter: schemas.Meter, Schemas: schemas, Algebra: sets, source: source, patterns: map[string]compiled{}}
+func Normalise(top *read.Schema, schemas *read.Schemas, sets *sets.Algebra, doc *document.Document) *Node {
+	f := &facts{Meter: schemas.Meter, Schemas: schemas, Algebra: sets, doc: doc, patterns: map[string]compiled{}}
 	v := &verdicts{facts: f, given: map[question]verdict{}, listings: map[**read.Schema]map[int32][]*read.Schema{}}
 	n := &nodes{verdicts: v, byLits: map[string]*Node{}}
 	d := &demands{nodes: n, singles: map[*document.Value]*read.Schema{}}

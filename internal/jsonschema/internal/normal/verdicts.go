@@ -48,12 +48,12 @@ func (c *verdicts) valid(s *read.Schema, v *document.Value) bool {
 	case document.Null, document.Boolean:
 		return all.Words&sets.WordOf(v) != 0
 	case document.Number:
-		n, ok := sets.NumeralOf(c.source, v)
+		n, ok := sets.NumeralOf(c.doc, v)
 		return ok && c.HasNumber(all.Numbers, n)
 	case document.Text:
 		return c.HasString(all.Strings, v.Text)
 	}
-	q := question{s.ID, c.source.Same(v)}
+	q := question{s.ID, c.doc.Same(v)}
 	switch c.given[q] {
 	case open:
 		limits.Fail("%q: the schema refers to itself without end", s.Path)
@@ -79,7 +79,7 @@ func (c *verdicts) holds(s *read.Schema, v *document.Value) bool {
 		return false
 	}
 	for _, list := range s.Enums {
-		if c.Spend(1); !list.Among(c.source)[c.source.Same(v)] {
+		if c.Spend(1); !list.Among(c.doc)[c.doc.Same(v)] {
 			return false
 		}
 	}
@@ -126,7 +126,7 @@ func (c *verdicts) listing(list []*read.Schema, v *document.Value) []*read.Schem
 			}
 		}
 	}
-	return append(slices.Clip(x[c.source.Same(v)]), x[unlisted]...)
+	return append(slices.Clip(x[c.doc.Same(v)]), x[unlisted]...)
 }
 
 // unlisted stands for the values of a schema without an enumeration.
@@ -138,7 +138,7 @@ func (c *verdicts) listedBy(s *read.Schema) map[int32]bool {
 		return map[int32]bool{unlisted: true}
 	}
 	c.Spend(len(s.Enums[0].Values))
-	return s.Enums[0].Among(c.source)
+	return s.Enums[0].Among(c.doc)
 }
 
 func (c *verdicts) validArray(s *read.Schema, v *document.Value) bool {
@@ -169,7 +169,7 @@ func (c *verdicts) validArray(s *read.Schema, v *document.Value) bool {
 			matched++
 		}
 		if s.Unique {
-			same := c.source.Same(item)
+			same := c.doc.Same(item)
 			if seen[same] {
 				return false
 			}
