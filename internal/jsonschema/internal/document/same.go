@@ -13,7 +13,7 @@ type Document struct {
 }
 
 // Same returns a number that equal values have in common: numbers that stand for the same, and objects with the same members in any order.
-func (s *Document) Same(v *Value) int32 {
+func (d *Document) Same(v *Value) int32 {
 	if v.same != 0 {
 		return v.same
 	}
@@ -26,14 +26,14 @@ func (s *Document) Same(v *Value) int32 {
 	case Array:
 		key = append(key, 'a')
 		for _, item := range v.Items {
-			key = AppendInt32(key, s.Same(item))
+			key = AppendInt32(key, d.Same(item))
 		}
 	case Object:
 		members := slices.SortedFunc(slices.Values(v.Members), func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
 		key = append(key, 'o')
 		for _, m := range members {
 			key = append(AppendInt32(key, int32(len(m.Name))), m.Name...)
-			key = AppendInt32(key, s.Same(m.Value))
+			key = AppendInt32(key, d.Same(m.Value))
 		}
 	default:
 		key = append(key, 'w', byte(v.Kind))
@@ -41,10 +41,10 @@ func (s *Document) Same(v *Value) int32 {
 			key = append(key, 't')
 		}
 	}
-	id, ok := s.sames[string(key)]
+	id, ok := d.sames[string(key)]
 	if !ok {
-		id = int32(len(s.sames) + 1)
-		s.sames[string(key)] = id
+		id = int32(len(d.sames) + 1)
+		d.sames[string(key)] = id
 	}
 	v.same = id
 	return id
@@ -77,15 +77,15 @@ func plainNumber(s string) string {
 // List is the values of an enumeration.
 type List struct {
 	Values []*Value
-	sames  map[int32]bool // source.same of each; nil: not asked for
+	sames  map[int32]bool // Document.Same of each; nil: not asked for
 }
 
-// Among returns source.same of each value.
-func (l *List) Among(s *Document) map[int32]bool {
+// Among returns Document.Same of each value.
+func (l *List) Among(d *Document) map[int32]bool {
 	if l.sames == nil {
 		l.sames = make(map[int32]bool, len(l.Values))
 		for _, e := range l.Values {
-			l.sames[s.Same(e)] = true
+			l.sames[d.Same(e)] = true
 		}
 	}
 	return l.sames

@@ -1,3 +1,4 @@
+// Package document reads the text of a schema: JSON values, of which equal ones are one value, so that what a schema says twice is read once.
 package document
 
 import (
@@ -23,7 +24,7 @@ const (
 type Value struct {
 	Kind    Kind
 	id      int32  // different values have different ones
-	same    int32  // of equal values: see source.same; 0: not asked for
+	same    int32  // of equal values: see Document.Same; 0: not asked for
 	Truth   bool   // of a boolean
 	Text    string // of a string: its characters; of a number: as it is written
 	Items   []*Value
@@ -63,7 +64,7 @@ func (v *Value) Get(name string) *Value {
 // fewMembers is up to how many members are looked at one by one.
 const fewMembers = 8
 
-// Rational returns the number that a value is, or nil where it is none or has too many digits.
+// Rational returns the number that a value is, or nil if it is no number or has too many digits.
 func Rational(v *Value) *big.Rat {
 	if v.Kind != Number {
 		return nil

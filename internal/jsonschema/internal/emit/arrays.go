@@ -6,7 +6,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/normal"
 )
 
-// arrayRule is the rule of a form. Its argument tells how many elements there were, up to a number from which on it does not matter,
+// arrayRule is the rule of a form. Its argument says how many elements there were, up to a number from which on it does not matter,
 // and the place between the signs.
 type arrayRule struct {
 	prefix      [][]grammar.Symbol

@@ -1,3 +1,7 @@
+// Package emit is the last step of a compilation: nodes become rules of a grammar.
+//
+// A node without forms is an expression: the texts of its scalars. Any other node is a rule with an alternative for its scalars and one for
+// each of its forms. What a rule must remember of an array or object (how many elements there were, which properties came) is its argument.
 package emit
 
 import (

@@ -5,7 +5,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/normal"
 )
 
-// matchesRule is the rule of a matchesForm. Its argument is a state, and the place between the signs.
+// matchesRule is the rule of a normal.Matches. Its argument is a state, and the place between the signs.
 type matchesRule struct {
 	steps [][]step
 	ends  []bool

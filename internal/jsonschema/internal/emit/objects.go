@@ -17,7 +17,7 @@ type objectRule struct {
 	rest   []ruleRest
 	least  int
 	most   int
-	counts int // members are counted up to here; where any order is allowed, those that have no place of their own
+	counts int // members are counted up to here; if any order is allowed, those that have no place of their own
 	far    []int
 	free   bool // properties may come in any order
 	must   came // the required ones
@@ -25,12 +25,12 @@ type objectRule struct {
 	signs
 }
 
-// objectState tells what was written of an object.
+// objectState says what was written of an object.
 type objectState struct {
-	count int  // members; where any order is allowed, those that have no place of their own
+	count int  // members; if any order is allowed, those that have no place of their own
 	flags int  // which demands for some member are fulfilled
 	next  int  // which property may come next
-	came  came // where any order is allowed: the properties that came
+	came  came // if any order is allowed: the properties that came
 	place int  // between the signs
 }
 
@@ -191,7 +191,7 @@ func (o objectPart) Expand(arg int64, yield func(...grammar.Symbol)) {
 	}
 }
 
-// fits tells whether the object can be completed from a state.
+// fits reports whether the object can be completed from a state.
 func (o *objectRule) fits(s objectState) bool {
 	total := s.count + s.came.count()
 	if o.far[s.flags] < 0 || o.most < limits.Unlimited && total+o.needed(s)+o.far[s.flags] > o.most {
@@ -200,7 +200,7 @@ func (o *objectRule) fits(s objectState) bool {
 	return len(o.rest) > 0 || total+len(o.props)-s.next-s.came.count() >= o.least
 }
 
-// members calls yield with each member that may come, and the state after it, until yield returns false. It tells whether there is one.
+// members calls yield with each member that may come, and the state after it, until yield returns false. It reports whether there is one.
 func (o *objectRule) members(s objectState, yield func(sequence []grammar.Symbol, then objectState) bool) bool {
 	found := false
 	s.place = atEnd

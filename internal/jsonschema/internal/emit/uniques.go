@@ -7,7 +7,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/normal"
 )
 
-// uniqueRule is the rule of a uniqueForm. Its argument has a bit for each value that was written, and the place between the signs.
+// uniqueRule is the rule of a normal.Unique. Its argument has a bit for each value that was written, and the place between the signs.
 type uniqueRule struct {
 	values      []grammar.Symbol
 	least, most int

@@ -1,8 +1,6 @@
 package limits
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // UnsupportedError says that a constraint cannot promise what a keyword of a schema demands.
 type UnsupportedError struct {
@@ -16,29 +14,30 @@ func (e *UnsupportedError) Error() string {
 	return fmt.Sprintf("the keyword %q at %q cannot be promised: %s", e.Keyword, e.Path, e.Reason)
 }
 
-// failure carries an error up to meter.catch.
+// failure carries an error up to Meter.Catch.
 type failure struct{ err error }
 
 // Fail ends the compilation with an error.
-func Fail(format string, args ...any) {
-	panic(failure{fmt.Errorf(format, args...)})
-}
+func Fail(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }
 
-// Refuse ends the compilation with what cannot be promised of a subject.
+// Refuse ends the compilation with an UnsupportedError.
 func Refuse(s Subject, keyword, reason string) {
 	panic(failure{&UnsupportedError{keyword, s.Pointer(), reason}})
 }
 
 // Subject is what an error is about: a schema.
 type Subject interface {
-	// pointer returns the JSON pointer of the schema.
+	// Pointer returns the JSON pointer of the schema.
 	Pointer() string
-	// telling returns the keyword that most likely makes the schema complex, or other.
+	// Telling returns the keyword that most likely makes the schema complex, or other.
 	Telling(other string) string
 }
 
 // Unknown is the subject before any schema is known.
 type Unknown struct{}
 
-func (Unknown) Pointer() string             { return "" }
+// Pointer returns the pointer of the whole schema.
+func (Unknown) Pointer() string { return "" }
+
+// Telling returns other.
 func (Unknown) Telling(other string) string { return other }

@@ -82,7 +82,7 @@ func (c *finisher) finishArray(n *Node, sh *shape, forms *[]Form) {
 	*forms = append(*forms, f)
 }
 
-// simplify leaves out the rules that every element, or none, matches.
+// simplify leaves out the rules that every element matches, or no element.
 func (c *finisher) simplify(rules []matchRule, f *Array, lits func(int) []lit) []matchRule {
 	var kept []matchRule
 	for _, r := range rules {

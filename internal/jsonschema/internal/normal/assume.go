@@ -97,7 +97,7 @@ func (c *demands) direct(s *read.Schema) *read.Schema {
 	return s
 }
 
-// disjoint tells whether it is easy to see that no array, or object, is of both schemas.
+// disjoint reports whether it is easy to see that no array, or object, is of both schemas.
 func (c *demands) disjoint(s, t *read.Schema, of int) bool {
 	c.Spend(1)
 	if s == t {
@@ -132,10 +132,10 @@ func (c *demands) exactlyOne(s *read.Schema, of int) choice {
 	return ch
 }
 
-// maxSubsets bounds the schemas in anyOf of which every combination is an alternative.
+// maxSubsets bounds the schemas in an anyOf whose every combination is an alternative.
 const maxSubsets = 5
 
-// subsets makes alternatives of all combinations of those of anyOf, where it matters which are true.
+// subsets makes alternatives of all combinations of those of anyOf, if it matters which are true.
 func (c *demands) subsets(sh *shape, ch choice) choice {
 	if !sh.subsets || len(ch.alts) < 2 {
 		return ch

@@ -18,7 +18,7 @@ type facts struct {
 	*read.Schemas
 	*sets.Algebra
 	doc      *document.Document
-	known    []*fact // by schema.id; nil: nothing was asked
+	known    []*fact // by Schema.ID; nil: nothing was asked
 	patterns map[string]compiled
 }
 
@@ -42,7 +42,7 @@ func (c *facts) of(s *read.Schema) *fact {
 	return c.known[s.ID]
 }
 
-// progress tells how far something is that refers to itself.
+// progress says how far something is that refers to itself.
 type progress uint8
 
 const (
@@ -287,7 +287,7 @@ func (c *facts) stringsOf(s *read.Schema) sets.Strings {
 	return n
 }
 
-// pattern returns the canonical strings that match a pattern of s; in lossy mode all, where it cannot be promised.
+// pattern returns the canonical strings that match a pattern of s; in lossy mode all strings, if the pattern cannot be promised.
 func (c *facts) pattern(s *read.Schema, keyword, source string) regular.Expr {
 	p, ok := c.patterns[source]
 	if !ok {
@@ -308,7 +308,7 @@ type compiled struct {
 	err error
 }
 
-// incomplete are the formats of which package pattern has not all strings, so that a string that it lacks may be of the format.
+// incomplete are the formats with strings that package pattern lacks.
 var incomplete = []string{"email", "idn-email", "hostname", "idn-hostname", "uri-template", "regex"}
 
 // formatOf returns the strings of a format, and whether it says anything: unknown formats are annotations.

@@ -37,6 +37,7 @@ func (f *Array) Longest() int {
 	return f.most
 }
 
+// Settle is that of Form.
 func (f *Array) Settle() bool { return f.Longest() >= f.Least }
 
 // Matches is arrays in which elements are counted that are something. Its states are numbers of elements, up to one from which on it
@@ -97,7 +98,7 @@ variants:
 	}
 }
 
-// Accepts tells whether an array may end in a state.
+// Accepts reports whether an array may end in a state.
 func (m *Matches) Accepts(state int) bool {
 	rest, at := state/(m.last+1), state%(m.last+1)
 	if at < m.least {
@@ -112,6 +113,7 @@ func (m *Matches) Accepts(state int) bool {
 	return true
 }
 
+// Settle is that of Form.
 func (m *Matches) Settle() bool {
 	m.Can = make([]bool, m.states())
 	for state := range m.Can {
@@ -140,6 +142,7 @@ type Unique struct {
 
 func (u *Unique) below(func(*Node)) {}
 
+// Settle is that of Form.
 func (u *Unique) Settle() bool { return true }
 
 // Values is arrays or objects that are listed: those of an enumeration that satisfy the rest of the schema.
@@ -150,6 +153,7 @@ type Values struct {
 
 func (f *Values) below(func(*Node)) {}
 
+// Settle is that of Form.
 func (f *Values) Settle() bool { return true }
 
 // Object is a shape of objects that the grammar can follow: properties by name in their order, then members with other names.
@@ -187,6 +191,7 @@ func (f *Object) below(yield func(*Node)) {
 	}
 }
 
+// Settle is that of Form.
 func (f *Object) Settle() bool {
 	named, necessary := 0, 0
 	for _, p := range f.Props {

@@ -48,7 +48,7 @@ func (e *evaluation) fill() {
 	}
 }
 
-// hasKey tells whether a name is in a set.
+// hasKey reports whether a name is in a set.
 func (c *facts) hasKey(k keys, name string) bool {
 	c.Spend(1)
 	switch k.kind {

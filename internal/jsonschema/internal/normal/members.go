@@ -21,7 +21,7 @@ func (c *nodes) memberLits(sh *shape, name string) []lit {
 	return lits
 }
 
-// plausible tells whether it is not easy to see that no value has the shape.
+// plausible reports whether it is not easy to see that no value has the shape.
 func (c *nodes) plausible(sh *shape) bool {
 	for _, name := range sh.required.list {
 		if c.sureEmpty(c.node(c.memberLits(sh, name)...)) {
@@ -34,7 +34,7 @@ func (c *nodes) plausible(sh *shape) bool {
 	return true
 }
 
-// closed tells whether it is easy to see that there is no member but those that are named.
+// closed reports whether it is easy to see that there is no member but those that are named.
 func (c *nodes) closed(sh *shape) bool {
 	c.Spend(1 + len(sh.members.list)/fewRules)
 	return slices.ContainsFunc(sh.members.list, func(m memberRule) bool {

@@ -11,25 +11,25 @@ import (
 
 // Node is the set of the values for which all of some lits are true.
 type Node struct {
-	ID         int   // nodes are numbered from 0
-	lits       []lit // in the order in which they came up, which is the order of properties
+	ID         int // nodes are numbered from 0
 	Scalars    sets.Scalars
-	hasScalars bool
-	Forms      [2][]Form // of arrays and of objects
-	known      [2]progress
-	empty      progress // what is known about whether there is no value
-	isEmpty    bool
-	About      *read.Schema // of the first lit; nil: there are no lits
+	Forms      [2][]Form    // of arrays and of objects
+	Productive bool         // there is a value
+	About      *read.Schema // of the first lit, for errors; nil: there are no lits
 
-	reached    bool
-	Productive bool
+	lits       []lit // in the order in which they came up, which is the order of properties
+	hasScalars bool
+	known      [2]progress // of Forms
+	empty      progress    // of isEmpty
+	isEmpty    bool        // it is easy to see that there is no value
+	reached    bool        // from the root
 }
 
 // Form is a set of arrays or objects, as a rule of a grammar can describe it.
 type Form interface {
 	// below calls yield with the nodes of the elements or members.
 	below(yield func(*Node))
-	// settle tells whether there is a value, given which nodes are productive. Called again when more are.
+	// Settle reports whether there is a value, given which nodes are productive. It is called again when more nodes are.
 	Settle() bool
 }
 
@@ -45,7 +45,7 @@ const (
 // nodes is all nodes of a compilation.
 type nodes struct {
 	*verdicts
-	expand func(n *Node, of int) []Form // finds the forms of a node
+	expand func(n *Node, of int) []Form // finds the forms of a node: brancher.expand
 	byLits map[string]*Node
 	order  []*Node // in the order in which they came into being
 	key    []byte
@@ -132,7 +132,7 @@ func (c *nodes) scalarsIn(n *Node) sets.Scalars {
 	return n.Scalars
 }
 
-// sureEmpty tells whether it is easy to see that n has no value.
+// sureEmpty reports whether it is easy to see that n has no value.
 func (c *nodes) sureEmpty(n *Node) bool {
 	switch n.empty {
 	case done:
@@ -147,12 +147,12 @@ func (c *nodes) sureEmpty(n *Node) bool {
 	return n.isEmpty
 }
 
-// someForm tells whether n may have arrays, or objects.
+// someForm reports whether n may have arrays, or objects.
 func (c *nodes) someForm(n *Node, of int) bool {
 	return len(c.formsOf(n, of)) > 0 || n.known[of] == begun
 }
 
-// formsOf returns the forms of the arrays or objects of n; none while they are being found.
+// formsOf returns the forms of the arrays or objects of n; nil while they are being found.
 func (c *nodes) formsOf(n *Node, of int) []Form {
 	if n.known[of] == untouched {
 		n.known[of] = begun
@@ -164,7 +164,7 @@ func (c *nodes) formsOf(n *Node, of int) []Form {
 	return n.Forms[of]
 }
 
-// implied tells whether it is easy to see that l is true of all values of which lits are.
+// implied reports whether it is easy to see that l is true of all values for which lits are true.
 func (c *nodes) implied(lits []lit, l lit) bool {
 	c.Spend(1)
 	return l == anything || slices.Contains(lits, l) || c.sureEmpty(c.node(append(slices.Clip(lits), l.opposite())...))

@@ -1,3 +1,20 @@
+// Package normal is the second step of a compilation: schemas become nodes, in which there is no allOf, anyOf, oneOf, not or if.
+//
+// A lit says that a value is of a schema, or that it is not. A Node is a set of lits, all of which are true of the node's values. Its scalars
+// are a set that is computed exactly (facts). Its arrays and objects are a union of forms, which are found so:
+//
+//	shape     collects what the lits say, as far as nothing is to be chosen: allOf and $ref add their lits (demands.assume). anyOf, oneOf,
+//	          if and whatever is under a not add a choice between alternatives.
+//	branch    takes the choice with the fewest alternatives that are possible, and goes on with a copy of the shape for each.
+//	finish    makes a form of a shape without choices. What elements and members are is a set of lits again: a node.
+//
+// Equal sets of lits are one node, which is how recursion ends. Whether an alternative is possible depends on whether nodes below have a value:
+// nodes.expand is the one call that goes back from nodes to branch, for the node below.
+//
+// Nodes without a value are found at the end (findProductive), so that no rule leads to where a text cannot be completed.
+//
+// Each file refers only to files before it: lits, set, facts, keys, verdicts, nodes, forms, shape, members, keywords, assume, unevaluated;
+// arrays with matches and uniques, objects, values; branch, normal.
 package normal
 
 import (
@@ -7,9 +24,9 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/sets"
 )
 
-// Normalise returns the normal form of what is of the schema top.
-func Normalise(top *read.Schema, schemas *read.Schemas, sets *sets.Algebra, doc *document.Document) *Node {
-	f := &facts{Meter: schemas.Meter, Schemas: schemas, Algebra: sets, doc: doc, patterns: map[string]compiled{}}
+// Normalise returns the node of the values that are of the schema top. Package limits carries the error if there is no such value.
+func Normalise(top *read.Schema, schemas *read.Schemas, algebra *sets.Algebra, doc *document.Document) *Node {
+	f := &facts{Meter: schemas.Meter, Schemas: schemas, Algebra: algebra, doc: doc, patterns: map[string]compiled{}}
 	v := &verdicts{facts: f, given: map[question]verdict{}, listings: map[**read.Schema]map[int32][]*read.Schema{}}
 	n := &nodes{verdicts: v, byLits: map[string]*Node{}}
 	d := &demands{nodes: n, singles: map[*document.Value]*read.Schema{}}

@@ -7,7 +7,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/read"
 )
 
-// shape is what some lits say about arrays, or about objects, where nothing is left to choose: an intersection of plain demands.
+// shape is what some lits say about arrays, or about objects, if no choice is left: an intersection of plain demands.
 type shape struct {
 	of      int      // ofArrays or ofObjects
 	seen    set[lit] // what is true
@@ -40,13 +40,13 @@ type choice struct {
 // demand adds the alternative that a plain demand is fulfilled.
 func (ch *choice) demand(f func(*shape)) { ch.alts = append(ch.alts, alternative{demand: f}) }
 
-// alternative is what is true in one case: lits; names of properties that there are; what a property is if there is one (which may be
-// that there is none); and a plain demand.
+// alternative is what is true in one case: lits; names of properties that there are; what a property is if there is one (nothing:
+// there is no such property); and a plain demand.
 type alternative struct {
 	lits    []lit
 	require []string
 	name    string // of the property that is
-	is      []lit  // none: name says nothing
+	is      []lit  // nil: name says nothing
 	demand  func(*shape)
 }
 
@@ -56,7 +56,7 @@ type memberRule struct {
 	is   lit
 }
 
-// memberRules is what is said of members, with an index of the first of the rules. What is in the index does not change: copies share it.
+// memberRules is what is said of members, with an index of the first of the rules. The index does not change: copies share it.
 type memberRules struct {
 	list  []memberRule
 	index *memberIndex

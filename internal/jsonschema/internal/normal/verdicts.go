@@ -28,7 +28,7 @@ const (
 	no
 )
 
-// satisfies tells whether all lits are true of a value.
+// satisfies reports whether all lits are true of a value.
 func (c *verdicts) satisfies(lits []lit, v *document.Value) bool {
 	for _, l := range lits {
 		s := c.schema(l)
@@ -42,7 +42,7 @@ func (c *verdicts) satisfies(lits []lit, v *document.Value) bool {
 // valid reports whether a value is of a schema. Each question is answered once; if it is asked again before that, the schema refers to itself
 // without end.
 func (c *verdicts) valid(s *read.Schema, v *document.Value) bool {
-	all := c.scalarsOf(s) // fails where a schema refers to itself without end
+	all := c.scalarsOf(s) // fails if a schema refers to itself without end
 	c.Spend(1)
 	switch v.Kind {
 	case document.Null, document.Boolean:
@@ -110,7 +110,7 @@ func (c *verdicts) holds(s *read.Schema, v *document.Value) bool {
 	return c.validObject(s, v)
 }
 
-// listing returns those of a list of schemas that may list a value: where there are many, those that have enumerations without it are left
+// listing returns those of a list of schemas that may list a value: if there are many, those that have enumerations without it are left
 // out at once.
 func (c *verdicts) listing(list []*read.Schema, v *document.Value) []*read.Schema {
 	if len(list) <= fewElements {

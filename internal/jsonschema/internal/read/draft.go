@@ -41,7 +41,7 @@ func draftOf(v *document.Value, other draft) draft {
 	return draft2020
 }
 
-// refAlone reports whether what stands beside $ref is ignored.
+// refAlone reports whether the other keywords next to $ref are ignored.
 func (d draft) refAlone() bool { return d <= draft7 }
 
 // identity returns the URI that a schema gives itself, or "". Up to draft 4 the keyword is id, a name like any other later.

@@ -1,3 +1,19 @@
+// Package read is the first step of a compilation: the values of a document become schemas.
+//
+// A Schema has a field for what each keyword says, in whatever draft it is written, and pointers to the schemas below it. A reference is a
+// schema in Ref: it is resolved here, so that later steps know nothing of URIs, anchors and drafts. Which keywords there are is a table,
+// keywords. Of
+//
+//	{"type": "object", "properties": {"a": {"$ref": "#/$defs/n"}}, "required": ["a"], "$defs": {"n": {"type": "integer"}}}
+//
+// the schemas are, by their ID:
+//
+//	0  true
+//	1  Types: objects, Properties: a is 2, Required: a
+//	2  Ref: 3
+//	3  Types: integers
+//
+// Later steps add schemas that no text has (Schemas.Add), such as that of one value of an enumeration.
 package read
 
 import (
@@ -7,7 +23,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/limits"
 )
 
-// Read reads the schemas of a text. It returns all of them, and the whole one.
+// Read reads the schemas of a text whose value is v. It returns all of them, and that of v.
 func Read(v *document.Value, m *limits.Meter, ledger *Ledger) (all *Schemas, top *Schema) {
 	all = &Schemas{Meter: m, ledger: ledger}
 	c := &reader{Meter: m, Schemas: all, known: map[schemaKey]*Schema{}, resources: &resources{

@@ -7,18 +7,19 @@ import (
 	"github.com/antigravity-go/antigravity/internal/numbers"
 )
 
-// Schema is a schema that was read: the keywords that matter, and the schemas below it.
+// Schema is a schema that was read: the keywords that matter, and the schemas below it. Only package read changes a Schema, and who adds it
+// (Schemas.Add).
 type Schema struct {
-	ID    int32
+	ID    int32 // its place in Schemas.List
 	Path  *document.Place
 	in    *resource
-	value *document.Value // what it was read from; nil: see add
+	value *document.Value // what it was read from; nil: see Schemas.Add
 	Loose bool            // something is left out of it, or of one that applies to the same value: its complement would allow too little
 	users []*Schema       // those that s applies to the same value for
 
 	Never                  bool // the schema false
 	Trivial                bool // no keyword says anything
-	Single                 bool // made by only: it says nothing but what its one value is
+	Single                 bool // it says nothing but what its one value is
 	Types                  TypeSet
 	Enums                  []*document.List // the values of enum and of const
 	Number                 *numbers.Set
@@ -37,7 +38,7 @@ type Schema struct {
 	MaxMembers             int
 	Needs                  []Need
 	Prefix                 []*Schema
-	Items                  *Schema // of the elements behind prefix
+	Items                  *Schema // of the elements after Prefix
 	Contains               *Schema
 	MinMatches             int
 	MaxMatches             int
@@ -49,7 +50,7 @@ type Schema struct {
 	AnyOf                  []*Schema
 	OneOf                  []*Schema
 	Not                    *Schema
-	If                     *Schema // if; then and otherwise are nil without it
+	If                     *Schema // Then and Else are nil without it
 	Then                   *Schema
 	Else                   *Schema
 	RestMembers, RestItems *Schema   // unevaluatedProperties, unevaluatedItems
@@ -78,7 +79,7 @@ type Need struct {
 // EvaluatesMatches reports whether unevaluatedItems leaves out the elements that contains matches, as it does since draft 2020-12.
 func (s *Schema) EvaluatesMatches() bool { return s.Contains != nil && s.in.draft >= draft2020 }
 
-// Alone tells whether no other schema applies to the same values as s.
+// Alone reports whether no other schema applies to the same values as s.
 func (s *Schema) Alone() bool {
 	return len(s.Applicators) == 0 && s.Not == nil && !slices.ContainsFunc(s.Needs, func(n Need) bool { return n.Is != nil })
 }
@@ -86,7 +87,7 @@ func (s *Schema) Alone() bool {
 // Pointer returns the JSON pointer of s.
 func (s *Schema) Pointer() string { return s.Path.String() }
 
-// Telling returns the keyword of s that most likely makes it complex; other if none does.
+// Telling returns the keyword of s that most likely makes it complex, or other.
 func (s *Schema) Telling(other string) string {
 	for _, k := range []struct {
 		name string

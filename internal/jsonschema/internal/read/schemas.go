@@ -10,7 +10,7 @@ import (
 // Schemas is all schemas of a compilation: those of the text, and those that are made of parts of these.
 type Schemas struct {
 	*limits.Meter
-	List   []*Schema // by id
+	List   []*Schema // by ID
 	Always *Schema   // the schema true, which is the first
 	ledger *Ledger
 }

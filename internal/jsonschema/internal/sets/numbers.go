@@ -15,7 +15,7 @@ type Numbers struct {
 	Kind  Kind
 	Set   numbers.Set    // of setSimple
 	Texts []Numeral      // of setFinite
-	index map[int32]bool // of texts, by numeral.same, where there are many
+	index map[int32]bool // of texts, by Numeral.Same, if there are many
 	expr  regular.Expr   // of setExpr: all plain decimals of its numbers, and perhaps other writings of them
 }
 
@@ -56,6 +56,7 @@ func Listed(texts []Numeral) Numbers {
 // NumberSteps is how much work it is to read a number or to write one.
 const NumberSteps = 10
 
+// AndNumbers returns the numbers that are in both sets.
 func (c *Algebra) AndNumbers(a, b Numbers) Numbers {
 	switch {
 	case a.Kind == None || b.Kind == All:
@@ -134,7 +135,7 @@ func (c *Algebra) notNumbers(a Numbers) Numbers {
 	return Numbers{Kind: Expr, expr: c.Arena.Minus(c.plain, c.NumberExpr(a, true))}
 }
 
-// oneNumber returns the numbers that are in exactly one of some sets, where a set that is loose may lack numbers that it says it has.
+// oneNumber returns the numbers that are in exactly one of some sets, if a set that is loose may lack numbers that it says it has.
 func (c *Algebra) oneNumber(sets []Numbers, loose []bool) Numbers {
 	var texts []Numeral
 	finite := map[int32]tally{}
@@ -182,7 +183,7 @@ func (c *Algebra) oneNumber(sets []Numbers, loose []bool) Numbers {
 	return c.orNumbers(Listed(kept), one)
 }
 
-// HasNumber tells whether a number belongs to a set.
+// HasNumber reports whether a number belongs to a set.
 func (c *Algebra) HasNumber(a Numbers, n Numeral) bool {
 	c.Spend(1)
 	switch a.Kind {

@@ -37,6 +37,7 @@ type Scalars struct {
 
 var AllScalars = Scalars{AllWords, Numbers{Kind: All}, Strings{Kind: All}}
 
+// And returns the values that are in both sets.
 func (c *Algebra) And(a, b Scalars) Scalars {
 	c.Spend(2)
 	return Scalars{a.Words & b.Words, c.AndNumbers(a.Numbers, b.Numbers), c.AndStrings(a.Strings, b.Strings)}
@@ -70,6 +71,7 @@ func (c *Algebra) One(sets []Scalars, loose []bool) (some Scalars) {
 	return some
 }
 
+// Complement returns the values that are not in the set.
 func (c *Algebra) Complement(a Scalars) Scalars {
 	return Scalars{AllWords &^ a.Words, c.notNumbers(a.Numbers), c.NotStrings(a.Strings)}
 }
@@ -85,7 +87,7 @@ func (c *Algebra) ScalarExpr(a Scalars) regular.Expr {
 	return c.Arena.Or(append(list, c.NumberExpr(a.Numbers, false), c.Quoted(a.Strings))...)
 }
 
-// SomeScalar tells whether a set has any value. It asks what is easy to tell first.
+// SomeScalar reports whether a set has any value. It asks first what is easy to see.
 func (c *Algebra) SomeScalar(a Scalars) bool {
 	simple := func(k Kind) bool { return k == All || k == Finite }
 	if a.Words != 0 || simple(a.Numbers.Kind) || simple(a.Strings.Kind) || a.Strings.Kind == Simple {

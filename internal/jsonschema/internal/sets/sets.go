@@ -1,3 +1,10 @@
+// Package sets computes with sets of scalars, which are the values that are neither arrays nor objects: unions, intersections and
+// complements are exact.
+//
+// A set is a set of words (null, true, false), one of numbers and one of strings. Sets of numbers and strings are held in the simplest Kind
+// that has room for them, so that most schemas need no expressions: {"minimum": 2} and {"maximum": 5} are Simple, and so is what is in both.
+// Only what has no simpler Kind becomes an expression of package regular: the numbers that are not in {"minimum": 2}, the strings that match
+// a pattern and have at most 9 characters.
 package sets
 
 import (
@@ -6,20 +13,21 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
-// Algebra computes sets of scalars.
+// Algebra computes sets of scalars, whose expressions are in Arena.
 type Algebra struct {
 	*limits.Meter
 	Language *jsontext.Language
 	Arena    *regular.Arena
 	quote    regular.Expr
-	plain    regular.Expr // all plain decimals; None: not asked for
+	plain    regular.Expr // all plain decimals; regular.None: not asked for
 }
 
+// New returns an Algebra whose expressions are in the arena of l.
 func New(m *limits.Meter, l *jsontext.Language) *Algebra {
 	return &Algebra{Meter: m, Language: l, Arena: l.Arena, quote: l.Arena.Literal(`"`)}
 }
 
-// Kind tells how a set of numbers or of strings is held. The simpler ones keep what most schemas need out of the arena.
+// Kind says how a set of numbers or of strings is held. None is the empty set, All has everything.
 type Kind uint8
 
 const (
@@ -45,7 +53,7 @@ func (t tally) with(loose bool) tally {
 // one reports whether the value may be in exactly one of the sets.
 func (t tally) one() bool { return t.exact == 1 || t.exact == 0 && t.loose > 0 }
 
-// Alive tells whether e has any string.
+// Alive reports whether e has any string.
 func (c *Algebra) Alive(e regular.Expr) bool {
 	c.Spend(0)
 	c.CheckArena()

@@ -19,7 +19,7 @@ type Strings struct {
 	Texts       []string     // of setFinite
 	Expr        regular.Expr // of setExpr: canonical
 
-	// lacks is a schema because of whose format there may be more strings than the set has; excess is one because of whose format
+	// Lacks is a schema with a format of which the set may lack strings; Excess is one because of whose format
 	// there may be strings in the set that do not belong there, as in the complement of a set that lacks some.
 	Lacks, Excess *read.Schema
 }
@@ -27,6 +27,7 @@ type Strings struct {
 // Just returns the set of one string.
 func Just(text string) Strings { return Strings{Kind: Finite, Texts: []string{text}} }
 
+// AndStrings returns the strings that are in both sets.
 func (c *Algebra) AndStrings(a, b Strings) Strings {
 	switch {
 	case a.Kind == None || b.Kind == All:
@@ -156,6 +157,7 @@ func (a Strings) because(x, y Strings) Strings {
 	return a
 }
 
+// NotStrings returns the strings that are not in the set.
 func (c *Algebra) NotStrings(a Strings) Strings {
 	switch a.Kind {
 	case None:
@@ -173,7 +175,7 @@ func (c *Algebra) NotStrings(a Strings) Strings {
 	return Strings{Kind: Expr, Expr: c.Arena.Minus(c.Language.Canonicals, c.stringExpr(a)), Lacks: a.Excess, Excess: a.Lacks}
 }
 
-// HasString tells whether a string belongs to a set.
+// HasString reports whether a string belongs to a set.
 func (c *Algebra) HasString(a Strings, s string) bool {
 	c.Spend(1 + len(s)/limits.LongText)
 	switch a.Kind {
@@ -191,7 +193,7 @@ func (c *Algebra) HasString(a Strings, s string) bool {
 	return c.Arena.Matches(a.Expr, jsontext.Body(s))
 }
 
-// SomeString tells whether a set has any string.
+// SomeString reports whether a set has any string.
 func (c *Algebra) SomeString(a Strings) bool {
 	return a.Kind != None && (a.Kind != Expr || c.Alive(a.Expr))
 }
@@ -216,7 +218,7 @@ func (c *Algebra) stringExpr(a Strings) regular.Expr {
 	return a.Expr
 }
 
-// Quoted returns the texts of a set's strings with quotes, in any writing where the set says nothing but how many characters there are.
+// Quoted returns the texts of a set's strings with quotes, in any writing if the set says nothing but how many characters there are.
 func (c *Algebra) Quoted(a Strings) regular.Expr {
 	switch a.Kind {
 	case None:
