@@ -6,60 +6,39 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/normal"
 )
 
-// arrayRule is the rule of a form. Its argument says how many elements there were, up to a number from which on it does not matter,
-// and the place between the signs.
-type arrayRule struct {
-	prefix      [][]grammar.Symbol
-	rest        []grammar.Symbol
-	least, most int
-	counts      int
-	id          grammar.RuleID
-	signs
+// arrayStates are the states of a normal.Array: how many elements there were, up to a number from which on it does not matter.
+type arrayStates struct {
+	prefix      []grammar.Symbol
+	rest        grammar.Symbol // of the elements after prefix, if there may be any
+	least, most int64
+	counts      int64
 }
 
 func (c *emitter) array(f *normal.Array) grammar.Symbol {
-	a := &arrayRule{least: f.Least, most: f.Longest(), id: c.g.Add(nil)}
-	c.g.Define(a.id, a)
-	for i, n := range f.Prefix {
-		if i < a.most {
-			a.prefix = append(a.prefix, []grammar.Symbol{c.symbol(n)})
-		}
+	r := c.list()
+	most := f.Longest()
+	a := &arrayStates{least: int64(f.Least), most: int64(most)}
+	for _, n := range f.Prefix[:min(len(f.Prefix), most)] {
+		a.prefix = append(a.prefix, c.symbol(n))
 	}
-	if a.most > len(f.Prefix) {
-		a.rest = []grammar.Symbol{c.symbol(f.Rest)}
+	if most > len(f.Prefix) {
+		a.rest = c.symbol(f.Rest)
 	}
-	if a.counts = max(a.least, len(a.prefix)); a.most < limits.Unlimited {
+	if a.counts = max(a.least, int64(len(a.prefix))); most < limits.Unlimited {
 		a.counts = a.most
 	}
-	a.signs = c.signs(c.arrays)
-	return a.call(0, atBegin)
+	return r.with(a)
 }
 
-func (a *arrayRule) call(count, place int) grammar.Symbol {
-	return grammar.Call(a.id, int64(min(count, a.counts)*places+place))
-}
+func (a *arrayStates) more(count int64) bool { return count < a.most }
+func (a *arrayStates) ends(count int64) bool { return count >= a.least }
 
-// Expand gives what may follow.
-func (a *arrayRule) Expand(arg int64, yield func(...grammar.Symbol)) {
-	count, place := int(arg)/places, int(arg)%places
-	switch place {
-	case atBegin:
-		yield(a.open, a.call(0, atFirst))
-		return
-	case atEnd:
-		if count < a.most {
-			yield(a.comma, a.call(count, atMember))
+func (a *arrayStates) next(count int64, yield func(grammar.Symbol, int64)) {
+	if count < a.most {
+		element := a.rest
+		if count < int64(len(a.prefix)) {
+			element = a.prefix[count]
 		}
-	default:
-		if count < a.most {
-			element := a.rest
-			if count < len(a.prefix) {
-				element = a.prefix[count]
-			}
-			yield(element[0], a.call(count+1, atEnd))
-		}
-	}
-	if count >= a.least {
-		a.close(place, yield)
+		yield(element, min(count+1, a.counts))
 	}
 }

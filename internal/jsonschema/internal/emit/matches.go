@@ -5,12 +5,10 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/normal"
 )
 
-// matchesRule is the rule of a normal.Matches. Its argument is a state, and the place between the signs.
-type matchesRule struct {
-	steps [][]step
-	ends  []bool
-	id    grammar.RuleID
-	signs
+// matchesStates are the states of a normal.Matches.
+type matchesStates struct {
+	steps [][]step // of each state
+	end   []bool
 }
 
 // step is an element and the state after it.
@@ -20,37 +18,24 @@ type step struct {
 }
 
 func (c *emitter) matches(m *normal.Matches) grammar.Symbol {
-	r := &matchesRule{steps: make([][]step, len(m.Can)), ends: make([]bool, len(m.Can)), id: c.g.Add(nil)}
-	c.g.Define(r.id, r)
+	r := c.list()
+	s := &matchesStates{make([][]step, len(m.Can)), make([]bool, len(m.Can))}
 	for state := range m.Can {
-		r.ends[state] = m.Accepts(state)
+		s.end[state] = m.Accepts(state)
 		m.Next(state, func(n *normal.Node, to int) {
 			if m.Can[to] {
-				r.steps[state] = append(r.steps[state], step{c.symbol(n), int64(to)})
+				s.steps[state] = append(s.steps[state], step{c.symbol(n), int64(to)})
 			}
 		})
 	}
-	r.signs = c.signs(c.arrays)
-	return grammar.Call(r.id, atBegin)
+	return r.with(s)
 }
 
-// Expand gives what may follow.
-func (r *matchesRule) Expand(arg int64, yield func(...grammar.Symbol)) {
-	state, place := arg/places, int(arg)%places
-	switch place {
-	case atBegin:
-		yield(r.open, grammar.Call(r.id, atFirst))
-		return
-	case atEnd:
-		if len(r.steps[state]) > 0 {
-			yield(r.comma, grammar.Call(r.id, state*places+atMember))
-		}
-	default:
-		for _, s := range r.steps[state] {
-			yield(s.element, grammar.Call(r.id, s.to*places+atEnd))
-		}
-	}
-	if r.ends[state] {
-		r.close(place, yield)
+func (s *matchesStates) more(state int64) bool { return len(s.steps[state]) > 0 }
+func (s *matchesStates) ends(state int64) bool { return s.end[state] }
+
+func (s *matchesStates) next(state int64, yield func(grammar.Symbol, int64)) {
+	for _, n := range s.steps[state] {
+		yield(n.element, n.to)
 	}
 }

@@ -1,8 +1,6 @@
 package emit
 
-import (
-	"github.com/antigravity-go/antigravity/internal/grammar"
-)
+import "github.com/antigravity-go/antigravity/internal/grammar"
 
 // places between the signs of an object or an array.
 const (
@@ -16,6 +14,7 @@ const (
 // signs are what stands around and between members or elements.
 type signs struct{ open, comma, shut, end grammar.Symbol }
 
+// signs returns the signs of arrays or objects.
 func (c *emitter) signs(b brackets) signs {
 	return signs{grammar.Text(b.open), grammar.Text(c.Language.Comma), grammar.Text(b.shut), grammar.Text(b.end)}
 }

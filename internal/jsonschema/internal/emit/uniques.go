@@ -7,46 +7,29 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/normal"
 )
 
-// uniqueRule is the rule of a normal.Unique. Its argument has a bit for each value that was written, and the place between the signs.
-type uniqueRule struct {
+// uniqueStates are the states of a normal.Unique: a bit for each value that was written.
+type uniqueStates struct {
 	values      []grammar.Symbol
 	least, most int
-	id          grammar.RuleID
-	signs
 }
 
 func (c *emitter) unique(u *normal.Unique) grammar.Symbol {
-	r := &uniqueRule{least: u.Least, most: u.Most, id: c.g.Add(nil)}
-	c.g.Define(r.id, r)
+	s := &uniqueStates{least: u.Least, most: u.Most}
 	for _, v := range u.Values {
-		r.values = append(r.values, grammar.Text(v))
+		s.values = append(s.values, grammar.Text(v))
 	}
-	r.signs = c.signs(c.arrays)
-	return grammar.Call(r.id, atBegin)
+	return c.list().with(s)
 }
 
-// Expand gives what may follow.
-func (r *uniqueRule) Expand(arg int64, yield func(...grammar.Symbol)) {
-	written, place := arg/places, int(arg)%places
-	count := bits.OnesCount64(uint64(written))
-	switch place {
-	case atBegin:
-		yield(r.open, grammar.Call(r.id, atFirst))
-		return
-	case atEnd:
-		if count < r.most {
-			yield(r.comma, grammar.Call(r.id, written*places+atMember))
-		}
-	default:
-		if count < r.most {
-			for i, v := range r.values {
-				if written>>i&1 == 0 {
-					yield(v, grammar.Call(r.id, (written|1<<i)*places+atEnd))
-				}
+func (s *uniqueStates) more(written int64) bool { return bits.OnesCount64(uint64(written)) < s.most }
+func (s *uniqueStates) ends(written int64) bool { return bits.OnesCount64(uint64(written)) >= s.least }
+
+func (s *uniqueStates) next(written int64, yield func(grammar.Symbol, int64)) {
+	if s.more(written) {
+		for i, v := range s.values {
+			if written>>i&1 == 0 {
+				yield(v, written|1<<i)
 			}
 		}
-	}
-	if count >= r.least {
-		r.close(place, yield)
 	}
 }

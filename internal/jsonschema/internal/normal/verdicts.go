@@ -16,7 +16,7 @@ type verdicts struct {
 	listings map[**read.Schema]map[int32][]*read.Schema // of listing, by the first schema of a list
 }
 
-// question is whether a value is of a schema: the schema's id, and source.same of the value.
+// question is whether a value is of a schema: the schema's ID, and Document.Same of the value.
 type question struct{ schema, value int32 }
 
 // verdict is the answer to a question.

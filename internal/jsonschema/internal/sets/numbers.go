@@ -13,17 +13,17 @@ import (
 // Numbers is a set of numbers.
 type Numbers struct {
 	Kind  Kind
-	Set   numbers.Set    // of setSimple
-	Texts []Numeral      // of setFinite
+	Set   numbers.Set    // of Simple
+	Texts []Numeral      // of Finite
 	index map[int32]bool // of texts, by Numeral.Same, if there are many
-	expr  regular.Expr   // of setExpr: all plain decimals of its numbers, and perhaps other writings of them
+	expr  regular.Expr   // of Expr: all plain decimals of its numbers, and perhaps other writings of them
 }
 
 // Numeral is a number and how a schema writes it.
 type Numeral struct {
 	value *big.Rat
 	text  string
-	Same  int32 // source.same
+	Same  int32 // Document.Same
 }
 
 // NumeralOf returns the number that a value is; ok is false if it is no number, or has too many digits.
@@ -135,7 +135,7 @@ func (c *Algebra) notNumbers(a Numbers) Numbers {
 	return Numbers{Kind: Expr, expr: c.Arena.Minus(c.plain, c.NumberExpr(a, true))}
 }
 
-// oneNumber returns the numbers that are in exactly one of some sets, if a set that is loose may lack numbers that it says it has.
+// oneNumber returns the numbers that are in exactly one of some sets. A set that is loose may lack numbers that the set says it has.
 func (c *Algebra) oneNumber(sets []Numbers, loose []bool) Numbers {
 	var texts []Numeral
 	finite := map[int32]tally{}

@@ -15,9 +15,9 @@ import (
 // Strings is a set of strings.
 type Strings struct {
 	Kind        Kind
-	Least, Most int          // of setSimple: how many characters, most may be unlimited
-	Texts       []string     // of setFinite
-	Expr        regular.Expr // of setExpr: canonical
+	Least, Most int          // of Simple: how many characters, most may be unlimited
+	Texts       []string     // of Finite
+	Expr        regular.Expr // of Expr: canonical
 
 	// Lacks is a schema with a format of which the set may lack strings; Excess is one because of whose format
 	// there may be strings in the set that do not belong there, as in the complement of a set that lacks some.
@@ -102,7 +102,7 @@ func (c *Algebra) orStrings(sets ...Strings) Strings {
 	return Strings{Kind: Expr, Expr: c.Arena.Or(list...)}.because(from, from)
 }
 
-// oneString returns the strings that are in exactly one of some sets, where a set that is loose may lack strings that it says it has.
+// oneString returns the strings that are in exactly one of some sets. A set that is loose may lack strings that the set says it has.
 func (c *Algebra) oneString(sets []Strings, loose []bool) Strings {
 	finite := map[string]tally{}
 	zero, one := Strings{Kind: All}, Strings{}
