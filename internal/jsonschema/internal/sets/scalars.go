@@ -35,6 +35,7 @@ type Scalars struct {
 	Strings Strings
 }
 
+// AllScalars is the set of every value that is neither an array nor an object.
 var AllScalars = Scalars{AllWords, Numbers{Kind: All}, Strings{Kind: All}}
 
 // And returns the values that are in both sets.
