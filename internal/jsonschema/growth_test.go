@@ -319,3 +319,14 @@ func TestCancel(t *testing.T) {
 		t.Errorf("%d compilations only were long enough to be cancelled", cancelled)
 	}
 }
+
+// A compilation that begins when the budget is spent, by others that share it, is an error.
+func TestSpentBudget(t *testing.T) {
+	budget := jsonschema.NewBudget(t.Context())
+	budget.Limit(1)
+	l := jsontext.New()
+	_, _, err := jsonschema.Compile([]byte(`{}`), l, grammar.New(l.Arena), jsonschema.Options{Budget: budget})
+	if !errors.As(err, new(*jsonschema.UnsupportedError)) {
+		t.Errorf("%v", err)
+	}
+}

@@ -3,16 +3,15 @@ package normal
 import (
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/document"
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/limits"
-	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/read"
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/sets"
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
-// Array is a shape of arrays that the grammar can follow.
+// Array is arrays whose elements do not depend on each other.
 type Array struct {
-	Prefix      []*Node
-	Rest        *Node
-	Least, most int
+	Prefix      []*Node // of the first elements, one each
+	Rest        *Node   // of the elements after these
+	Least, most int     // elements
 }
 
 func (f *Array) below(yield func(*Node)) {
@@ -40,15 +39,15 @@ func (f *Array) Longest() int {
 // Settle is that of Form.
 func (f *Array) Settle() bool { return f.Longest() >= f.Least }
 
-// Matches is arrays in which elements are counted that are something. Its states are numbers of elements, up to one from which on it
+// Matches is arrays with contains: elements are counted that are something. Its states are numbers of elements, up to one from which on it
 // does not matter, and counts of matches.
 type Matches struct {
 	rules       []matchRule
 	counts      []int     // each count is kept up to here
 	variants    [][]*Node // of each element, the last one for all that follow: by the set of rules that it matches; nil: impossible
 	least, most int
-	last        int // numbers of elements from here on are one state
-	Can         []bool
+	last        int    // numbers of elements from here on are one state
+	Can         []bool // by states: the array can be completed; Settle finds it
 }
 
 func (m *Matches) below(yield func(*Node)) {
@@ -136,8 +135,8 @@ func (m *Matches) Settle() bool {
 
 // Unique is arrays of different values out of a few.
 type Unique struct {
-	Values      []regular.Expr
-	Least, Most int
+	Values      []regular.Expr // the texts of each value
+	Least, Most int            // elements
 }
 
 func (u *Unique) below(func(*Node)) {}
@@ -147,7 +146,7 @@ func (u *Unique) Settle() bool { return true }
 
 // Values is arrays or objects that are listed: those of an enumeration that satisfy the rest of the schema.
 type Values struct {
-	Values []*document.Value
+	Values []*document.Value // each once
 	listed map[*document.Value]bool
 }
 
@@ -156,15 +155,15 @@ func (f *Values) below(func(*Node)) {}
 // Settle is that of Form.
 func (f *Values) Settle() bool { return true }
 
-// Object is a shape of objects that the grammar can follow: properties by name in their order, then members with other names.
+// Object is objects of properties that have names, in their order, and then members with other names. It may demand that there is some member
+// that is something: each such demand is a flag.
 type Object struct {
 	Props []Property
-	Rest  []Rest
-	Least int // members
-	Most  int
-	flags uint8 // which demands for some member must be fulfilled
-	s     *read.Schema
-	Far   []int // by flags: how many members are needed until all are set; -1: it cannot be
+	Rest  []Rest // no two have a name in common, unless they give different flags
+	Least int    // members
+	Most  int    // members, or limits.Unlimited
+	Far   []int  // by flags that are set: how many members are needed until all are; -1: it cannot be. Settle finds it
+	flags uint8  // all
 }
 
 // Property is a property with a name.
@@ -178,8 +177,8 @@ type Property struct {
 type Rest struct {
 	Names sets.Strings
 	Node  *Node
-	in    uint8 // the demands whose names these are
-	gives uint8 // the demands that such a member fulfils
+	in    uint8 // the flags of the demands whose names these are
+	gives uint8 // the flags of the demands that such a member fulfils
 }
 
 func (f *Object) below(yield func(*Node)) {

@@ -60,7 +60,7 @@ func (c *finisher) distribute(sh *shape, i int, open []someMember, names []strin
 
 // buildObject adds the form of a shape.
 func (c *finisher) buildObject(sh *shape, open []someMember, names []string, forms *[]Form) {
-	f := &Object{Least: sh.minMembers, Most: sh.maxMembers, s: sh.counting}
+	f := &Object{Least: sh.minMembers, Most: sh.maxMembers}
 	byName := make(map[string][]lit, len(names))
 	var wide []memberRule
 	for _, m := range sh.members.list {
@@ -105,7 +105,7 @@ func (c *finisher) buildObject(sh *shape, open []someMember, names []string, for
 	}
 	c.findRest(sh, f, open, wide, names)
 	if f.Least > necessary+1 && len(f.Rest) > 0 {
-		c.Unsupported(f.s, "minProperties", "members with names that the schema does not list could repeat a name")
+		c.Unsupported(sh.counting, "minProperties", "members with names that the schema does not list could repeat a name")
 		f.Least = necessary + 1
 	}
 	if f.Least <= necessary {

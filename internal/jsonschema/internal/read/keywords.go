@@ -19,9 +19,9 @@ type keyword struct {
 type readFunc func(c *reader, s *Schema, all, v *document.Value, path *document.Place)
 
 // keywords has every keyword that means anything; others are annotations.
-var keywords map[string]keyword
+var keywords = keywordTable()
 
-func init() {
+func keywordTable() map[string]keyword {
 	one := func(field func(*Schema) **Schema) readFunc {
 		return func(c *reader, s *Schema, _, v *document.Value, path *document.Place) {
 			*field(s) = c.read(v, s.in, path)
@@ -47,7 +47,7 @@ func init() {
 	}
 	always := func(read readFunc) keyword { return keyword{draft3, draft2020, read} }
 	since := func(first draft, read readFunc) keyword { return keyword{first, draft2020, read} }
-	keywords = map[string]keyword{
+	return map[string]keyword{
 		"$ref": always(readReference), "$dynamicRef": since(draft2020, readReference), "$recursiveRef": {draft2019, draft2019, readReference},
 		"type": always(readType), "enum": always(readEnum), "const": since(draft6, readConst),
 

@@ -57,7 +57,7 @@ type Schema struct {
 	Applicators            []*Schema // those that apply to the same values: Ref, AllOf, AnyOf, OneOf, If, Then, Else in the order in which they are written
 }
 
-// Property is what a property must be.
+// Property is a property that the keyword properties names.
 type Property struct {
 	Name string
 	Is   *Schema
