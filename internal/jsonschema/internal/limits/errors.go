@@ -29,8 +29,8 @@ func Refuse(s Subject, keyword, reason string) {
 type Subject interface {
 	// Pointer returns the JSON pointer of the schema.
 	Pointer() string
-	// Telling returns the keyword that most likely makes the schema complex, or other.
-	Telling(other string) string
+	// Suspect returns the keyword that most likely makes the schema complex, or other.
+	Suspect(other string) string
 }
 
 // Unknown is the subject before any schema is known.
@@ -39,5 +39,5 @@ type Unknown struct{}
 // Pointer returns the pointer of the whole schema.
 func (Unknown) Pointer() string { return "" }
 
-// Telling returns other.
-func (Unknown) Telling(other string) string { return other }
+// Suspect returns other.
+func (Unknown) Suspect(other string) string { return other }

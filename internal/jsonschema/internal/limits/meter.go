@@ -31,7 +31,7 @@ func (m *Meter) Spend(steps int) {
 		panic(failure{err})
 	}
 	if !ok {
-		TooComplex(m.Here, m.Here.Telling("properties"))
+		TooComplex(m.Here, m.Here.Suspect("properties"))
 	}
 }
 
@@ -42,7 +42,7 @@ const effortsOfStep = 4
 func (m *Meter) Deeper(s Subject) {
 	m.Spend(1)
 	if m.depth++; m.depth > maxCalls {
-		Refuse(s, s.Telling("$ref"), fmt.Sprintf("schemas refer to each other more than %d deep", maxCalls))
+		Refuse(s, s.Suspect("$ref"), fmt.Sprintf("schemas refer to each other more than %d deep", maxCalls))
 	}
 }
 
@@ -67,7 +67,7 @@ const maxEffort = 12_000_000
 
 // outgrown returns the error that the expressions of the schema that is being compiled are too many.
 func (m *Meter) outgrown() error {
-	return &UnsupportedError{m.Here.Telling("pattern"), m.Here.Pointer(), "the patterns, formats, bounds and listed values here are too complex together"}
+	return &UnsupportedError{m.Here.Suspect("pattern"), m.Here.Pointer(), "the patterns, formats, bounds and listed values here are too complex together"}
 }
 
 // LongText is how many bytes of a text are about as much work as a step.

@@ -55,15 +55,15 @@ func (c *demands) apart(list []*read.Schema) bool {
 		return true
 	}
 	for _, name := range c.direct(list[0]).Required {
-		if c.tellsApart(list, name) {
+		if c.apartBy(list, name) {
 			return true
 		}
 	}
 	return false
 }
 
-// tellsApart is apart for the property of a name.
-func (c *demands) tellsApart(list []*read.Schema, name string) bool {
+// apartBy is apart for the property of a name.
+func (c *demands) apartBy(list []*read.Schema, name string) bool {
 	seen := map[int32]bool{}
 	for _, s := range list {
 		s = c.direct(s)

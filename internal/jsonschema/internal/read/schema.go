@@ -87,8 +87,8 @@ func (s *Schema) Alone() bool {
 // Pointer returns the JSON pointer of s.
 func (s *Schema) Pointer() string { return s.Path.String() }
 
-// Telling returns the keyword of s that most likely makes it complex, or other.
-func (s *Schema) Telling(other string) string {
+// Suspect returns the keyword of s that most likely makes it complex, or other.
+func (s *Schema) Suspect(other string) string {
 	for _, k := range []struct {
 		name string
 		has  bool
