@@ -108,7 +108,9 @@ func (a *account) add(n int) {
 	}
 	if a.cache != nil {
 		a.ok(a.cache.Update(a.tensor(k, n, kvHeads), a.tensor(v, n, kvHeads)))
-		a.ok(a.cache.Observe(a.tensor(q, n, heads)))
+		b := kvcache.NewBatch(a.backend)
+		b.Add(a.cache, n)
+		a.ok(b.Attend(a.tensor(q, n, heads), a.tensor(make([]float32, len(q)), n, heads))) // which records the queries
 	}
 	for p := first; p < len(a.tokens); p++ {
 		for h := range a.slots {

@@ -81,6 +81,8 @@ func (s benchShape) fill(b *testing.B, device *cpu.Backend, p eviction.Policy) *
 	}
 	kv := normal(s.slots, s.kvHeads, s.headDim)
 	check(c.Update(kv, kv))
-	check(c.Observe(normal(s.slots, s.heads, s.headDim)))
+	batch := kvcache.NewBatch(device)
+	batch.Add(c, s.slots)
+	check(batch.Attend(normal(s.slots, s.heads, s.headDim), normal(s.slots, s.heads, s.headDim))) // which records the queries
 	return c
 }

@@ -16,7 +16,7 @@ import (
 func state(t testing.TB, c *kvcache.Cache) []byte {
 	t.Helper()
 	var w bytes.Buffer
-	if err := c.WriteState(&w); err != nil {
+	if err := c.Save(&w); err != nil {
 		t.Fatal(err)
 	}
 	return w.Bytes()

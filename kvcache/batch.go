@@ -49,7 +49,7 @@ func (b *Batch) Add(c *Cache, tokens int) {
 func (b *Batch) Append(q, k, v, table *tensor.Tensor) error {
 	if err := b.append(q, k, v, table); err != nil {
 		for _, c := range b.caches {
-			c.forgetAnchors()
+			c.forgetAnchors(c.seen)
 		}
 		return err
 	}
@@ -70,11 +70,11 @@ func (b *Batch) append(q, k, v, table *tensor.Tensor) error {
 		if err := c.Reserve(n); err != nil {
 			return err
 		}
-		if table != nil && c.anchors() {
+		if table != nil && c.record.wantsAnchors(c.seen) {
 			if err := k.SliceInto(&b.view, row, row+n); err != nil {
 				return fmt.Errorf("kvcache: append rows %d to %d: %w", row, row+n, err)
 			}
-			if err := c.anchor(&b.view); err != nil {
+			if err := c.anchors.add(&b.view, c.seen); err != nil {
 				return err
 			}
 		}
@@ -189,7 +189,7 @@ func (b *Batch) observe(q *tensor.Tensor) error {
 			if err := q.SliceInto(&b.view, row, row+n); err != nil {
 				return fmt.Errorf("kvcache: record rows %d to %d: %w", row, row+n, err)
 			}
-			if err := c.observe(&b.view); err != nil {
+			if err := c.record.observe(&b.view, c.seen); err != nil {
 				return err
 			}
 		}

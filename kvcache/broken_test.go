@@ -52,7 +52,7 @@ func TestBroken(t *testing.T) {
 				_, cloned := cache.Clone()
 				for what, err := range map[string]error{
 					"update": cache.Update(k, k), "prune": cache.PrunePrefix(1), "keep": cache.Keep([][]int{{}}), "clone": cloned,
-					"keep by head": cache.Keep([][]int{{}, {}}), "keep all": cache.Keep(nil), "write": cache.WriteState(io.Discard),
+					"keep by head": cache.Keep([][]int{{}, {}}), "keep all": cache.Keep(nil), "write": cache.Save(io.Discard),
 				} {
 					if !errors.Is(err, kvcache.ErrBroken) || !errors.Is(err, errDevice) {
 						t.Errorf("%s after call %d failed: %v", what, calls, err)

@@ -19,10 +19,22 @@ func NewPlain(b backend.Backend, d tensor.DType, capacity, heads, kvHeads, headD
 
 // Anchor records keys before RoPE as Batch.Append does, so that tests can hold Append against its parts.
 func (c *Cache) Anchor(k *tensor.Tensor) error {
-	if !c.anchors() {
+	if !c.wantsAnchors(c.seen) {
 		return nil
 	}
-	return c.anchor(k)
+	return c.anchors.add(k, c.seen)
+}
+
+// Observe records the queries of the latest tokens, F32 [tokens, heads, headDim] with RoPE applied, and the attention that they give, as
+// Batch.Attend does.
+func (c *Cache) Observe(q *tensor.Tensor) error {
+	b := NewBatch(c.Backend())
+	b.Add(c, q.Shape().Dim(0))
+	q, err := b.turnQueries(q)
+	if err != nil {
+		return err
+	}
+	return b.observe(q)
 }
 
 // Turned tells whether the cache turns keys.
@@ -33,7 +45,7 @@ func (c *Cache) Slots() *backend.Slots { return &c.slots }
 
 // TurnQueries returns queries as the cache's keys need them.
 func (c *Cache) TurnQueries(q *tensor.Tensor) (*tensor.Tensor, error) {
-	b := NewBatch(c.backend)
+	b := NewBatch(c.Backend())
 	b.Add(c, q.Shape().Dim(0))
 	return b.turnQueries(q)
 }
@@ -43,6 +55,8 @@ func (s *Store) Check(caches ...*Cache) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for d, p := range s.pools {
+		p.mu.Lock()
+		defer p.mu.Unlock()
 		refs := map[backend.Page]int32{}
 		for _, c := range caches {
 			if c.DType() != d {

@@ -13,8 +13,10 @@ import (
 
 // hadamard turns queries and keys after RoPE: it multiplies each head's row by the Hadamard matrix. The products of queries and
 // keys stay what they are, but a key's outliers spread over all of its elements, so that rounding to 4 bits loses much less
-// (QuaRot, arXiv 2404.00456). The caches of a store share one; of the batches that have them one at a time may use the memory for turned
-// rows.
+// (QuaRot, arXiv 2404.00456). The caches of a pool share one. Only one batch at a time may use the memory for turned rows.
+//
+// For heads of 2 elements the matrix is [1 1; 1 -1]/√2. The key (8, 0) becomes (5.7, 5.7) and the query (1, 3) becomes (2.8, -1.4): both
+// products are 8.
 type hadamard struct {
 	matrix        *tensor.Tensor // [headDim, headDim], symmetric and its own inverse, as the device wants weights
 	queries, keys turnedRows
@@ -26,15 +28,16 @@ type turnedRows struct {
 	view, from, to tensor.Tensor
 }
 
-// turns tells whether the keys of a cache are turned. That helps caches of type Q4_0, whose rounding loses much, and needs heads whose size
-// is a power of two.
+// turns reports whether the keys of a cache are turned. That helps caches of type Q4_0, whose rounding loses much, and needs heads whose
+// size is a power of two.
 func turns(d tensor.DType, headDim int) bool {
 	return d == tensor.Q4_0 && bits.OnesCount(uint(headDim)) == 1
 }
 
-// newHadamard makes a hadamard for steps of up to the given number of rows.
-func newHadamard(b backend.Backend, rows, heads, kvHeads, headDim int) (h *hadamard, err error) {
+// newHadamard makes a hadamard for rows of a shape.
+func newHadamard(b backend.Backend, s shape) (h *hadamard, err error) {
 	h = &hadamard{}
+	headDim := s.headDim
 	defer func() {
 		if err != nil {
 			h.free()
@@ -59,8 +62,8 @@ func newHadamard(b backend.Backend, rows, heads, kvHeads, headDim int) (h *hadam
 	for _, t := range []struct {
 		to    *turnedRows
 		heads int
-	}{{&h.queries, heads}, {&h.keys, kvHeads}} {
-		if t.to.full, err = tensor.New(b, tensor.F32, tensor.ShapeOf(rows, t.heads, headDim)); err != nil {
+	}{{&h.queries, s.heads}, {&h.keys, s.kvHeads}} {
+		if t.to.full, err = tensor.New(b, tensor.F32, tensor.ShapeOf(s.rows, t.heads, headDim)); err != nil {
 			return h, err
 		}
 	}
@@ -89,10 +92,10 @@ func (h *hadamard) free() error {
 	return errors.Join(errs...)
 }
 
-// unturn undoes for rows of HeadDim elements on the host what is done to the cache's keys, and to queries.
-func (c *Cache) unturn(x []float32) {
-	if c.hadamard != nil {
-		transform(x, c.HeadDim())
+// unturn undoes on the host what was done to rows of d elements. A nil hadamard did nothing.
+func (h *hadamard) unturn(x []float32, d int) {
+	if h != nil {
+		transform(x, d)
 	}
 }
 

@@ -3,204 +3,192 @@ package kvcache
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// pool is the memory for the pages of caches of one type, in slabs. Store.mu guards it.
+// pages are one cache's lists of pages, and the slots in them. They know nothing of tokens. They are apart from the Cache so that pages of
+// a cache that was forgotten can be given back.
 //
-// Invariants: slabs has every slab; open has those with free pages, each at its place; pages and used are the number of pages of all
-// slabs and of those that some list has; stale is how many free pages have stale set.
-type pool struct {
-	device  backend.Backend
-	dtype   tensor.DType
-	headDim int
-
-	slabs              map[*tensor.Tensor]*slab
-	open               []*slab
-	pages, used, stale int
+// The lists have one reference to each of their pages. If shared is not set, nobody else has one. Before a page is written, own replaces it
+// by a copy if somebody else has it too.
+type pages struct {
+	pool      *pool
+	slots     backend.Slots
+	hadamard  *hadamard // nil, or every key in use was turned by its matrix
+	shared    bool      // other caches may have some of the pages too
+	tailOwned bool      // but not those in which each head's next slot lies, or there are none
+	freed     bool
 }
 
-// slab is memory for some pages.
-//
-// Invariants: a page is in free if refs has 0 for it; place is -1 if no page is free.
-type slab struct {
-	tensor *tensor.Tensor // [pages, 2, backend.PageSlots, headDim]
-	refs   []int32        // how many lists have the page
-	free   []int          // the next one to be used is the last
-	stale  []bool         // the page is free, and its memory has not been given back to the system since it was used
-	place  int            // in pool.open
+// newPages makes empty lists. window is backend.Slots'.
+func newPages(p *pool, window int) (*pages, error) {
+	h, err := p.enter()
+	if err != nil {
+		return nil, err
+	}
+	slots := backend.Slots{DType: p.dtype, HeadDim: p.shape.headDim, Heads: make([]backend.HeadSlots, p.shape.kvHeads), Window: window, Version: 1}
+	return &pages{pool: p, slots: slots, hadamard: h}, nil
 }
 
-// What the store keeps in excess, so that who takes a page and gives it back again and again does not ask the system each time: about
-// staleBytes of stale pages, and, while it has pages in use, one slab of up to spareSlab pages of which none is.
-const (
-	staleBytes = 512 << 10
-	spareSlab  = 64
-)
+// clone returns lists of the same slots, whose pages both share from now on.
+func (p *pages) clone() *pages {
+	total := 0
+	for head := range p.slots.Heads {
+		total += pagesFor(p.HeadLen(head))
+	}
+	list, c := make([]backend.Page, 0, total), *p
+	c.slots.Heads, c.slots.Version, c.slots.Device = make([]backend.HeadSlots, p.KVHeads()), 1, nil
+	for head, h := range p.slots.Heads {
+		first := len(list)
+		list = append(list, h.Pages[:pagesFor(h.Len)]...)
+		c.slots.Heads[head] = backend.HeadSlots{Pages: list[first:len(list):len(list)], Len: h.Len}
+	}
+	p.pool.share(list)
+	p.shared, p.tailOwned, c.shared, c.tailOwned = true, false, true, false
+	return &c
+}
 
-// take appends n pages to a list, each with one reference. After an error none is taken.
-func (p *pool) take(list []backend.Page, n int) ([]backend.Page, error) {
-	had := len(list)
-	for range n {
-		if len(p.open) == 0 {
-			if err := p.grow(); err != nil {
-				return list[:had], errors.Join(err, p.give(list[had:]))
+// free gives all pages back, once.
+func (p *pages) free() error {
+	if p.freed {
+		return nil
+	}
+	p.freed = true
+	errs := []error{p.pool.leave()}
+	for head := range p.slots.Heads {
+		h := &p.slots.Heads[head]
+		errs = append(errs, p.pool.give(h.Pages))
+		h.Pages, h.Len = nil, 0
+	}
+	p.slots.Version++
+	if d, ok := p.slots.Device.(interface{ Free() error }); ok {
+		errs = append(errs, d.Free())
+	}
+	p.slots.Device = nil
+	return errors.Join(errs...)
+}
+
+// Len returns the number of slots in use, of the head that has most.
+func (p *pages) Len() int { return p.slots.Len() }
+
+// HeadLen returns the number of slots in use of a KV head.
+func (p *pages) HeadLen(head int) int { return p.slots.Heads[head].Len }
+
+// KVHeads returns the number of heads that keys and values have.
+func (p *pages) KVHeads() int { return len(p.slots.Heads) }
+
+// HeadDim returns the number of elements of a head's key.
+func (p *pages) HeadDim() int { return p.slots.HeadDim }
+
+// DType returns the type of keys and values.
+func (p *pages) DType() tensor.DType { return p.slots.DType }
+
+// Backend returns the device on which keys and values live, for policies that have arithmetic to do.
+func (p *pages) Backend() backend.Backend { return p.pool.device }
+
+// MemoryUsage returns the bytes of the slots in use, keys and values of all heads together. Slots that are shared with other caches count
+// in each; Store.Bytes counts them once.
+func (p *pages) MemoryUsage() int64 { return 2 * int64(p.total()) * int64(p.slots.SlotBytes()) }
+
+// total returns the number of slots in use of all heads together.
+func (p *pages) total() (slots int) {
+	for head := range p.slots.Heads {
+		slots += p.HeadLen(head)
+	}
+	return slots
+}
+
+// pagesFor returns the number of pages that slots take.
+func pagesFor(slots int) int { return (slots + backend.PageSlots - 1) / backend.PageSlots }
+
+// reserve makes room for further slots of each head, which nobody else sees written.
+func (p *pages) reserve(slots int) error {
+	if p.shared && !p.tailOwned {
+		for head, h := range p.slots.Heads {
+			if err := p.own(head, h.Len, len(h.Pages)*backend.PageSlots); err != nil {
+				return err
 			}
 		}
-		s := p.open[len(p.open)-1]
-		index := s.free[len(s.free)-1]
-		s.free = s.free[:len(s.free)-1]
-		s.refs[index] = 1
-		p.used++
-		if s.stale[index] {
-			s.stale[index] = false
-			p.stale--
+		p.tailOwned = true
+	}
+	for head, h := range p.slots.Heads {
+		if err := p.extend(head, h.Len+slots); err != nil {
+			return err
 		}
-		if len(s.free) == 0 {
-			p.close(s)
-		}
-		list = append(list, backend.Page{Slab: s.tensor, Index: index})
 	}
-	return list, nil
-}
-
-// grow adds a slab.
-func (p *pool) grow() error {
-	n := max(1, p.device.SlabPages(p.pages))
-	shape, err := tensor.NewShape(n, 2, backend.PageSlots, p.headDim)
-	if err != nil {
-		return fmt.Errorf("%d pages: %w", n, err)
-	}
-	t, err := tensor.New(p.device, p.dtype, shape)
-	if err != nil {
-		return fmt.Errorf("%d pages: %w", n, err)
-	}
-	s := &slab{tensor: t, refs: make([]int32, n), stale: make([]bool, n), free: make([]int, n)}
-	for i := range s.free {
-		s.free[i] = n - 1 - i // the first page is used first
-	}
-	p.slabs[t] = s
-	p.pages += n
-	s.place = len(p.open)
-	p.open = append(p.open, s)
 	return nil
 }
 
-// close takes a slab out of the list of those with free pages.
-func (p *pool) close(s *slab) {
-	last := p.open[len(p.open)-1]
-	p.open[s.place], last.place = last, s.place
-	p.open = p.open[:len(p.open)-1]
-	s.place = -1
-}
-
-// share adds a reference to each page.
-func (p *pool) share(list []backend.Page) {
-	for i := range list {
-		p.slabs[list[i].Slab].refs[list[i].Index]++
+// extend makes sure that a head has pages for its first slots, in use or not.
+func (p *pages) extend(head, slots int) (err error) {
+	h := &p.slots.Heads[head]
+	if n := pagesFor(slots) - len(h.Pages); n > 0 {
+		h.Pages, err = p.pool.take(h.Pages, n)
+		p.slots.Version++
 	}
+	return err
 }
 
-// shared tells whether other lists have the page too.
-func (p *pool) shared(page backend.Page) bool { return p.slabs[page.Slab].refs[page.Index] > 1 }
-
-// give takes a reference from each page. Pages without references are free; memory that is too much of is given back to the system.
-func (p *pool) give(list []backend.Page) error {
-	var errs []error
-	for i := range list {
-		s, index := p.slabs[list[i].Slab], list[i].Index
-		if s == nil {
-			continue // the store has been freed
-		}
-		if s.refs[index]--; s.refs[index] > 0 {
+// own makes the pages of a head's slots [lo, hi) the lists' own, so that they can be written: it replaces those that others have too by
+// copies.
+func (p *pages) own(head, lo, hi int) error {
+	if !p.shared || lo >= hi {
+		return nil
+	}
+	list := p.slots.Heads[head].Pages
+	for i := lo / backend.PageSlots; i <= (hi-1)/backend.PageSlots; i++ {
+		old := list[i]
+		if !p.pool.shared(old) {
 			continue
 		}
-		if len(s.free) == 0 {
-			s.place = len(p.open)
-			p.open = append(p.open, s)
+		fresh, err := p.pool.take(nil, 1)
+		if err != nil {
+			return err
 		}
-		s.free = append(s.free, index)
-		s.stale[index] = true
-		p.stale++
-		p.used--
-		if len(s.free) == len(s.refs) && !p.spare(s) {
-			errs = append(errs, p.drop(s))
+		if err := p.Backend().CopyPage(old, fresh[0]); err != nil {
+			return errors.Join(err, p.pool.give(fresh))
 		}
-	}
-	switch {
-	case p.used == 0:
-		for len(p.open) > 0 {
-			errs = append(errs, p.drop(p.open[0]))
-		}
-	case int64(p.stale)*p.pageBytes() > staleBytes:
-		for _, s := range p.open {
-			errs = append(errs, p.discard(s))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// spare tells whether a slab without pages in use is to be kept: where it is small, and there are not as many free pages without it.
-func (p *pool) spare(s *slab) bool {
-	return len(s.refs) <= spareSlab && p.pages-p.used-len(s.refs) < spareSlab
-}
-
-// drop gives up a slab of which no page is in use.
-func (p *pool) drop(s *slab) error {
-	p.close(s)
-	delete(p.slabs, s.tensor)
-	p.pages -= len(s.refs)
-	for _, stale := range s.stale {
-		if stale {
-			p.stale--
-		}
-	}
-	return s.tensor.Free()
-}
-
-// discarder is a buffer that can give the memory of a part back to the system, as tensor.SharedBuffer does.
-type discarder interface {
-	Discard(off, n int) error
-}
-
-// discard gives the memory of a slab's stale pages back to the system, where its buffer can do that: neighbours together.
-func (p *pool) discard(s *slab) error {
-	b, can := s.tensor.Buffer().(discarder)
-	bytes := s.tensor.Size() / len(s.refs)
-	for lo := slices.Index(s.stale, true); lo >= 0; lo = slices.Index(s.stale, true) {
-		hi := lo
-		for hi < len(s.stale) && s.stale[hi] {
-			s.stale[hi] = false
-			p.stale--
-			hi++
-		}
-		if can {
-			if err := b.Discard(s.tensor.Offset()+lo*bytes, (hi-lo)*bytes); err != nil {
-				return fmt.Errorf("give back pages %d to %d: %w", lo, hi, err)
-			}
+		list[i] = fresh[0]
+		p.slots.Version++
+		if err := p.pool.give([]backend.Page{old}); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// free gives up all slabs.
-func (p *pool) free() error {
-	var errs []error
-	for t := range p.slabs {
-		errs = append(errs, t.Free())
+// trim sets the number of slots in use of a head and gives the pages behind them back.
+func (p *pages) trim(head, n int) error {
+	h := &p.slots.Heads[head]
+	h.Len = n
+	keep := pagesFor(n)
+	p.tailOwned = false
+	if keep >= len(h.Pages) {
+		return nil
 	}
-	*p = pool{device: p.device, dtype: p.dtype, headDim: p.headDim, slabs: map[*tensor.Tensor]*slab{}}
-	return errors.Join(errs...)
+	gone := h.Pages[keep:]
+	h.Pages = h.Pages[:keep]
+	p.slots.Version++
+	if err := p.pool.give(gone); err != nil {
+		return fmt.Errorf("kvcache: give %d pages of head %d back: %w", len(gone), head, err)
+	}
+	clear(gone)
+	return nil
 }
 
-// pageBytes returns the bytes of a page.
-func (p *pool) pageBytes() int64 {
-	bytes, _ := p.dtype.Bytes(2 * backend.PageSlots * p.headDim) // checked when the pool was made
-	return int64(bytes)
+// dropFirst gives the first n pages of each head back.
+func (p *pages) dropFirst(n int) error {
+	p.slots.Version++
+	for head := range p.slots.Heads {
+		h := &p.slots.Heads[head]
+		if err := p.pool.give(h.Pages[:n]); err != nil {
+			return fmt.Errorf("give %d pages of head %d back: %w", n, head, err)
+		}
+		left := copy(h.Pages, h.Pages[n:])
+		clear(h.Pages[left:])
+		h.Pages, h.Len = h.Pages[:left], h.Len-n*backend.PageSlots
+	}
+	return nil
 }
-
-// bytes returns the bytes of the pages in use.
-func (p *pool) bytes() int64 { return int64(p.used) * p.pageBytes() }

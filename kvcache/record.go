@@ -2,57 +2,69 @@ package kvcache
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// record is what a cache keeps beside keys and values. It moves with the slots.
+// Tracking says what a cache records beside keys and values. The zero value records only which token is in which slot.
+type Tracking struct {
+	// Queries is how many of the latest tokens' queries are kept.
+	Queries int
+	// Attention asks for the sum of the attention that each slot has received from all queries; see Cache.Received.
+	Attention bool
+	// Anchors is how many of the first keys are kept as they were before RoPE, so that Reanchor can give them other positions.
+	Anchors int
+}
+
+// Rotation writes the headDim/2 cosines and then the headDim/2 sines of a position's RoPE angles to row [headDim]; see
+// backend.Backend's RoPE.
+type Rotation func(row []float32, position int)
+
+// record is what a cache keeps for eviction policies. It moves with the slots: whatever changes the cache's pages changes the record
+// afterwards. It knows the pages, and is given the cache's number of tokens seen. A nil record records nothing.
 //
-// Tensors are nil where the Tracking does not ask for them. Between calls of the cache's methods:
+// Between calls of the cache's methods:
 //   - positions has an entry for each slot in use of each KV head; they ascend and are below Cache.seen.
-//   - 0 ≤ recent ≤ 2·Queries, and the rows [0, recent) of queries are those of the tokens before observed, the latest last.
-//   - observed ≤ Cache.seen; received counts the queries of the tokens before observed.
-//   - 0 ≤ anchored ≤ Anchors, and anchored ≤ Cache.seen; the first anchored of each head's anchors are the first tokens' keys.
+//   - observed ≤ Cache.seen; queries are those of the tokens before observed, and received counts the queries of these tokens.
 type record struct {
-	Tracking
-	backend   backend.Backend
-	slots     *backend.Slots // the cache's
-	heads     int            // of queries
+	tracking  Tracking
+	pages     *pages // the cache's
+	heads     int    // of queries
 	rotation  Rotation
-	positions [][]int32        // [kvHeads][HeadLen]: of the token in each slot
-	queries   *tensor.Tensor   // [2·Queries, heads, headDim]: twice the room, so that rows are moved only once in Queries tokens
-	recent    int              // rows of queries in use, of which the last Queries count
-	received  *tensor.Tensor   // [kvHeads, capacity], 0 behind the slots in use
+	positions [][]int32 // [kvHeads][HeadLen]: of the token in each slot
+	queries   queries
+	received  received
+	anchors   anchors
 	observed  int              // Cache.seen when the latest queries were recorded
-	before    checkpoint       // what the record was before the latest chunk's queries
-	previous  *tensor.Tensor   // received as it was at the checkpoint before
-	anchors   *tensor.Tensor   // [kvHeads·Anchors, 1, headDim]: those of each head, before RoPE
-	rotated   *tensor.Tensor   // anchors with RoPE: what rotatedAnchors returns
-	table     *tensor.Tensor   // [kvHeads·Anchors, headDim] on the host: the angles with which rotated was made
-	angles    *tensor.Tensor   // table on the device
-	anchored  int              // tokens whose keys are among anchors
+	before    checkpoint       // what the record was before the latest step's queries
 	tensors   []*tensor.Tensor // all tensors above, which the record owns
 }
 
-// checkpoint is what a record was before the latest chunk's queries, so that TakeBack can undo that chunk exactly and without the
+// checkpoint is what a record was before the latest step's queries, so that TakeBack can undo that step exactly and without the
 // device's help. It is no part of the cache's state: Truncate does not use it and copies do not have it. While valid:
-// observed ≤ seen ≤ Cache.seen, and recent ≤ record.recent.
+// observed ≤ seen ≤ Cache.seen, and recent ≤ record.queries.recent.
 type checkpoint struct {
 	valid    bool
-	seen     int // Cache.seen before the chunk
-	observed int // record.observed before the chunk
-	recent   int // rows of queries that are still what they were before the chunk
+	seen     int // Cache.seen before the step
+	observed int // record.observed before the step
+	recent   int // record.queries.recent before the step
 }
 
-// newRecord makes the record of c, an empty cache.
-func newRecord(c *Cache, t Tracking, heads int, rotation Rotation) (r *record, err error) {
-	kvHeads, headDim, attended := c.KVHeads(), c.HeadDim(), 0
+// newRecord makes the record of an empty cache.
+func newRecord(p *pages, capacity int, t Tracking, heads int, rotation Rotation) (r *record, err error) {
+	kvHeads, headDim, attended := p.KVHeads(), p.HeadDim(), 0
 	if t.Attention {
 		attended = kvHeads
 	}
-	r = &record{Tracking: t, backend: c.backend, slots: &c.slots, heads: heads, rotation: rotation, positions: make([][]int32, kvHeads)}
+	r = &record{
+		tracking: t, pages: p, heads: heads, rotation: rotation, positions: make([][]int32, kvHeads),
+		queries:  queries{device: p.Backend(), most: t.Queries},
+		received: received{pages: p},
+		anchors:  anchors{pages: p, rotation: rotation, most: t.Anchors},
+	}
 	defer func() {
 		if err != nil {
 			r.free()
@@ -63,13 +75,13 @@ func newRecord(c *Cache, t Tracking, heads int, rotation Rotation) (r *record, e
 		on   tensor.Device
 		dims []int
 	}{
-		{&r.queries, c.backend, []int{2 * t.Queries, heads, headDim}},
-		{&r.anchors, c.backend, []int{kvHeads * t.Anchors, 1, headDim}},
-		{&r.rotated, c.backend, []int{kvHeads * t.Anchors, 1, headDim}},
-		{&r.table, nil, []int{kvHeads * t.Anchors, headDim}},
-		{&r.angles, c.backend, []int{kvHeads * t.Anchors, headDim}},
-		{&r.received, c.backend, []int{attended, c.capacity}},
-		{&r.previous, c.backend, []int{attended, c.capacity}},
+		{&r.queries.rows, p.Backend(), []int{2 * t.Queries, heads, headDim}},
+		{&r.anchors.keys, p.Backend(), []int{kvHeads * t.Anchors, 1, headDim}},
+		{&r.anchors.rotated, p.Backend(), []int{kvHeads * t.Anchors, 1, headDim}},
+		{&r.anchors.table, nil, []int{kvHeads * t.Anchors, headDim}},
+		{&r.anchors.angles, p.Backend(), []int{kvHeads * t.Anchors, headDim}},
+		{&r.received.sums, p.Backend(), []int{attended, capacity}},
+		{&r.received.previous, p.Backend(), []int{attended, capacity}},
 	} {
 		if w.dims[0] == 0 {
 			continue
@@ -86,8 +98,44 @@ func newRecord(c *Cache, t Tracking, heads int, rotation Rotation) (r *record, e
 	return r, nil // new tensors are zeroed
 }
 
-// bytes returns the memory that the record takes.
-func (r *record) bytes() (bytes int64) {
+// clone returns a copy for pages that are a copy.
+func (r *record) clone(p *pages, capacity int) (*record, error) {
+	if r == nil {
+		return nil, nil
+	}
+	c, err := newRecord(p, capacity, r.tracking, r.heads, r.rotation)
+	if err != nil {
+		return nil, err
+	}
+	for h, positions := range r.positions {
+		c.positions[h] = slices.Clone(positions)
+	}
+	c.queries.recent, c.anchors.kept, c.observed = r.queries.recent, r.anchors.kept, r.observed
+	for i, t := range r.tensors {
+		if err := p.Backend().CopySlice(t, c.tensors[i], 0, 0, t.Shape().NumElements()); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+// free releases the memory of the tensors.
+func (r *record) free() error {
+	if r == nil {
+		return nil
+	}
+	var errs []error
+	for _, t := range r.tensors {
+		errs = append(errs, t.Free())
+	}
+	return errors.Join(errs...)
+}
+
+// RecordBytes returns the memory that tracking takes beside keys and values, in bytes.
+func (r *record) RecordBytes() (bytes int64) {
+	if r == nil {
+		return 0
+	}
 	for _, t := range r.tensors {
 		bytes += int64(t.Size())
 	}
@@ -98,141 +146,82 @@ func (r *record) bytes() (bytes int64) {
 	return bytes
 }
 
-// free releases the memory of the tensors.
-func (r *record) free() error {
-	var errs []error
-	for _, t := range r.tensors {
-		errs = append(errs, t.Free())
+// appended notes that new slots hold the tokens after the first seen.
+func (r *record) appended(seen, tokens int) {
+	if r == nil {
+		return
 	}
-	return errors.Join(errs...)
-}
-
-// copyFrom fills an empty record with what another one holds that was made for the same Tracking and the same shape of cache.
-func (r *record) copyFrom(from *record) error {
-	for h, p := range from.positions {
-		r.positions[h] = slices.Clone(p)
-	}
-	r.recent, r.anchored, r.observed = from.recent, from.anchored, from.observed
-	for i, t := range from.tensors {
-		if err := r.backend.CopySlice(t, r.tensors[i], 0, 0, t.Shape().NumElements()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// append notes that new slots hold the tokens of positions position, position+1, ….
-func (r *record) append(position, tokens int) {
 	for h := range r.positions {
 		for i := range tokens {
-			r.positions[h] = append(r.positions[h], int32(position+i))
+			r.positions[h] = append(r.positions[h], int32(seen+i))
 		}
 	}
 }
 
-// rotatedAnchors returns the anchors [kvHeads·Anchors, headDim] with RoPE for positions start, start+1, … of each head, in memory that
-// is valid until the next call.
-func (r *record) rotatedAnchors(start int) (*tensor.Tensor, error) {
-	rows, err := tensor.Mut[float32](r.table)
-	if err != nil {
-		return nil, err
+// observe records the queries q [tokens, heads, headDim] of the latest tokens of the first seen, with RoPE applied and turned if keys are,
+// and the attention that they give.
+func (r *record) observe(q *tensor.Tensor, seen int) error {
+	tokens := q.Shape().Dim(0)
+	if err := r.queries.makeRoom(tokens); err != nil {
+		return fmt.Errorf("kvcache: record queries: %w", err)
 	}
-	d := r.table.Shape().Dim(1)
-	for i := range r.table.Shape().Dim(0) {
-		r.rotation(rows[i*d:][:d], start+i%r.Anchors)
-	}
-	if err := r.backend.CopySlice(r.table, r.angles, 0, 0, len(rows)); err != nil {
-		return nil, err
-	}
-	if err := r.backend.CopySlice(r.anchors, r.rotated, 0, 0, len(rows)); err != nil {
-		return nil, err
-	}
-	if err := r.backend.RoPE(r.rotated, r.angles); err != nil {
-		return nil, err
-	}
-	return r.rotated.Reshape(r.table.Shape().Dim(0), d)
-}
-
-// setCheckpoint notes what the record is before the queries of the tokens from seen on are recorded.
-func (r *record) setCheckpoint(seen int) error {
-	r.before = checkpoint{seen: seen, observed: r.observed, recent: r.recent}
-	if r.received != nil {
-		if err := r.backend.CopySlice(r.received, r.previous, 0, 0, r.received.Shape().NumElements()); err != nil {
-			return err
-		}
+	r.before = checkpoint{seen: seen - tokens, observed: r.observed, recent: r.queries.recent}
+	if err := r.received.save(); err != nil {
+		return fmt.Errorf("kvcache: record: %w", err)
 	}
 	r.before.valid = true
+	if err := r.received.add(q); err != nil {
+		return fmt.Errorf("kvcache: record attention: %w", err)
+	}
+	if err := r.queries.add(q); err != nil {
+		return fmt.Errorf("kvcache: record queries: %w", err)
+	}
+	r.observed = seen
 	return nil
 }
 
-// restore makes the queries and the attention what they were at the checkpoint, which is used up.
-func (r *record) restore() {
-	if r.received != nil {
-		*r.received, *r.previous = *r.previous, *r.received
-	}
-	r.observed, r.recent, r.before.valid = r.before.observed, r.before.recent, false
-}
+// wantsAnchors reports whether keys of the next token, after the first seen, are to be recorded before RoPE.
+func (r *record) wantsAnchors(seen int) bool { return r != nil && r.anchors.wants(seen) }
 
-// keepQueries appends the latest rows of q, up to Queries. Where there is no room left it first drops all earlier rows but the
-// latest Queries.
-func (r *record) keepQueries(q *tensor.Tensor) error {
-	tokens := q.Shape().Dim(0)
-	n := min(tokens, r.Queries)
-	if r.recent+n > 2*r.Queries {
-		if err := r.dropQueries(r.Queries); err != nil {
-			return err
-		}
-		r.before.recent = r.recent
-	}
-	row := r.queryElements()
-	if err := r.backend.CopySlice(q, r.queries, (tokens-n)*row, r.recent*row, n*row); err != nil {
-		return err
-	}
-	r.recent += n
-	return nil
-}
-
-// dropQueries forgets all but the latest n rows of queries and moves the n rows to the front.
-func (r *record) dropQueries(n int) error {
-	if r.recent <= n {
-		return nil
-	}
-	row := r.queryElements()
-	if err := r.backend.CopySlice(r.queries, r.queries, (r.recent-n)*row, 0, n*row); err != nil {
-		return err
-	}
-	r.recent = n
-	return nil
-}
-
-// queryElements returns the number of elements of one token's queries, heads·headDim.
-func (r *record) queryElements() int { return r.queries.Shape().Dim(1) * r.queries.Shape().Dim(2) }
-
-// forgetFrom forgets the positions of slots that are no longer in use, and the anchors of tokens from seen on.
+// forgetFrom forgets the positions of slots that are no longer in use, and the anchors of the tokens after the first seen.
 func (r *record) forgetFrom(seen int) {
 	for h := range r.positions {
-		r.positions[h] = r.positions[h][:r.slots.Heads[h].Len]
+		r.positions[h] = r.positions[h][:r.pages.HeadLen(h)]
 	}
-	r.anchored = min(r.anchored, seen)
+	r.forgetAnchors(seen)
 }
 
-// canTakeBack tells whether takeBack can undo the latest chunk, before which there were seen tokens: unless the chunk's queries have been
-// recorded and the checkpoint is not the one before the chunk.
+// forgetAnchors forgets the anchors of the tokens after the first seen.
+func (r *record) forgetAnchors(seen int) {
+	if r != nil {
+		r.anchors.kept = min(r.anchors.kept, seen)
+	}
+}
+
+// canTakeBack reports whether takeBack can undo the latest step, before which there were seen tokens: unless the step's queries have been
+// recorded and the checkpoint is not the one before the step.
 func (r *record) canTakeBack(seen int) bool {
-	return r.before.valid && r.before.seen == seen || r.observed <= seen
+	return r == nil || r.before.valid && r.before.seen == seen || r.observed <= seen
 }
 
-// takeBack undoes the latest chunk exactly, before which there were seen tokens. The chunk's slots are no longer in use.
+// takeBack undoes the latest step exactly, before which there were seen tokens. The step's slots are no longer in use.
 func (r *record) takeBack(seen int) {
+	if r == nil {
+		return
+	}
 	if r.before.valid && r.before.seen == seen {
-		r.restore()
+		r.received.restore()
+		r.observed, r.queries.recent, r.before.valid = r.before.observed, r.before.recent, false
 	}
 	r.forgetFrom(seen)
 }
 
-// truncate forgets the tokens from seen on, whose slots are no longer in use. The result does not depend on how the tokens were cut into
-// chunks.
+// truncate forgets the tokens after the first seen, whose slots are no longer in use. The result does not depend on how the tokens were
+// cut into steps.
 func (r *record) truncate(seen int) error {
+	if r == nil {
+		return nil
+	}
 	r.forgetFrom(seen)
 	gone, observed := r.observed-seen, r.observed
 	r.before.valid = false
@@ -240,13 +229,10 @@ func (r *record) truncate(seen int) error {
 		return nil
 	}
 	r.observed = seen
-	if r.queries != nil { // how many rows there are beyond Queries depends on how the tokens were cut into chunks: drop them
-		if err := r.dropQueries(r.Queries); err != nil {
-			return err
-		}
-		r.recent = max(0, r.recent-gone)
+	if err := r.queries.forget(gone); err != nil {
+		return err
 	}
-	return r.rewriteReceived(func(head, i int, sums []float32) float32 {
+	return r.received.rewrite(func(head, i int, sums []float32) float32 {
 		position := int(r.positions[head][i])
 		return sums[i] * (float32(seen-position) / float32(observed-position))
 	})
@@ -254,18 +240,21 @@ func (r *record) truncate(seen int) error {
 
 // reset makes the record that of an empty cache.
 func (r *record) reset() error {
+	if r == nil {
+		return nil
+	}
 	for h := range r.positions {
 		r.positions[h] = r.positions[h][:0]
 	}
-	r.anchored, r.observed, r.recent, r.before.valid = 0, 0, 0, false
-	if r.received == nil {
-		return nil
-	}
-	return r.writeReceived(make([]float32, r.received.Shape().NumElements()))
+	r.anchors.kept, r.observed, r.queries.recent, r.before.valid = 0, 0, 0, false
+	return r.received.clear()
 }
 
 // keep leaves the slots that are now in use: slot i of a head is what slot keep[head][i] was.
 func (r *record) keep(keep [][]int32) error {
+	if r == nil {
+		return nil
+	}
 	r.before.valid = false
 	for h, p := range r.positions {
 		for i, slot := range keep[h] {
@@ -273,45 +262,105 @@ func (r *record) keep(keep [][]int32) error {
 		}
 		r.positions[h] = p[:len(keep[h])]
 	}
-	return r.rewriteReceived(func(head, i int, sums []float32) float32 { return sums[keep[head][i]] })
+	return r.received.rewrite(func(head, i int, sums []float32) float32 { return sums[keep[head][i]] })
 }
 
-// rewriteReceived replaces the attention of the slots in use, in their order, by sum(head, i, sums of the head), and clears that of
-// the slots behind. Sums of slots before i have been replaced when sum is called for i.
-func (r *record) rewriteReceived(sum func(head, i int, sums []float32) float32) error {
-	if r.received == nil {
+// Positions returns the position of the token in each slot, for one KV head, or nil when nothing is tracked. The slice is
+// the cache's own and valid until the cache changes.
+func (r *record) Positions(head int) []int32 {
+	if r == nil {
 		return nil
 	}
-	sums, err := r.readReceived()
-	if err != nil {
-		return err
-	}
-	width := r.received.Shape().Dim(1)
-	for h := range r.positions {
-		row, n := sums[h*width:(h+1)*width], r.slots.Heads[h].Len
-		for i := range n {
-			row[i] = sum(h, i, row)
-		}
-		clear(row[n:])
-	}
-	return r.writeReceived(sums)
+	return r.positions[head]
 }
 
-// readReceived copies received to the host, [kvHeads·capacity].
-func (r *record) readReceived() ([]float32, error) {
-	sums := make([]float32, r.received.Shape().NumElements())
-	return sums, backend.ReadFloats(r.backend, r.received, sums)
+// Rotation returns the model's rotation, nil when nothing is tracked.
+func (r *record) Rotation() Rotation {
+	if r == nil {
+		return nil
+	}
+	return r.rotation
 }
 
-// writeReceived copies sums [kvHeads·capacity] to received.
-func (r *record) writeReceived(sums []float32) error {
-	host, err := tensor.FromFloats(sums, r.received.Shape().Dims()...)
+// Received returns the attention that each slot has received from all queries that have seen it, summed over the queries and
+// over the query heads that share the KV head: [kvHeads][HeadLen]. Tracking.Attention must be on.
+//
+// Only the sum is recorded, not what each query gave. Truncate therefore cannot take back exactly what the forgotten queries gave:
+// it multiplies a slot's sum by the share of the slot's queries that remain. The mean over the queries, by which H2O chooses,
+// stays what it was, and so still contains what the forgotten queries gave.
+func (r *record) Received() ([][]float32, error) {
+	if r == nil || r.received.sums == nil {
+		return nil, fmt.Errorf("kvcache: the attention that slots receive is not tracked")
+	}
+	sums, err := r.received.read()
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("kvcache: read attention: %w", err)
 	}
-	defer host.Free()
-	if err := r.backend.CopySlice(host, r.received, 0, 0, len(sums)); err != nil {
-		return err
+	return r.inUse(sums), nil
+}
+
+// RecentQueries returns a copy of the queries of the latest tokens, one row [heads·headDim] a token, up to window rows, in the
+// order of the tokens. RoPE has been applied to them, a Hadamard matrix has not. Tracking.Queries must not be 0.
+func (r *record) RecentQueries(window int) ([][]float32, error) {
+	q, err := r.recent(window)
+	if err != nil || q == nil {
+		return nil, err
 	}
-	return r.backend.Synchronize() // host is freed on return: the copy must be done by then
+	x := make([]float32, q.Shape().NumElements())
+	if err := backend.ReadFloats(r.pages.Backend(), q, x); err != nil {
+		return nil, fmt.Errorf("kvcache: read queries %v: %w", q, err)
+	}
+	r.pages.hadamard.unturn(x, r.pages.HeadDim())
+	return slices.Collect(slices.Chunk(x, r.queries.elements())), nil
+}
+
+// RecentAttention returns the attention that the queries of the latest tokens, up to window of them, give to each slot, summed
+// over the queries and over the query heads that share the KV head: [kvHeads][HeadLen], and the number of queries. The latest slots
+// must still hold the latest tokens.
+func (r *record) RecentAttention(window int) (sums [][]float32, queries int, err error) {
+	q, err := r.recent(window)
+	if err != nil || q == nil {
+		return nil, 0, err
+	}
+	flat, err := r.weigh(q)
+	if err != nil {
+		return nil, 0, fmt.Errorf("kvcache: weigh %d slots: %w", r.pages.Len(), err)
+	}
+	return r.inUse(flat), q.Shape().Dim(0), nil
+}
+
+// recent returns the queries of the latest tokens [n, heads, headDim], n ≤ window, turned if keys are: a view of the
+// record's tensor, valid until the cache changes, or nil when there are none.
+func (r *record) recent(window int) (*tensor.Tensor, error) {
+	if r == nil || r.queries.rows == nil {
+		return nil, fmt.Errorf("kvcache: queries are not tracked")
+	}
+	for head := range r.positions {
+		window = min(window, r.pages.HeadLen(head))
+	}
+	return r.queries.latest(window)
+}
+
+// weigh returns the attention that queries give to each slot, [kvHeads, Len], summed as RecentAttention says.
+func (r *record) weigh(q *tensor.Tensor) ([]float32, error) {
+	t, err := tensor.New(r.pages.Backend(), tensor.F32, tensor.ShapeOf(r.pages.KVHeads(), r.pages.Len()))
+	if err != nil {
+		return nil, err
+	}
+	defer t.Free()
+	if err := r.pages.Backend().AccumulateAttention(q, t, backend.Run{Tokens: q.Shape().Dim(0), Slots: &r.pages.slots}); err != nil {
+		return nil, err
+	}
+	sums := make([]float32, t.Shape().NumElements())
+	return sums, backend.ReadFloats(r.pages.Backend(), t, sums)
+}
+
+// inUse returns the first HeadLen of each head's numbers, [kvHeads][HeadLen], as views of x [kvHeads, any width].
+func (r *record) inUse(x []float32) [][]float32 {
+	list := make([][]float32, len(r.positions))
+	for h := range list {
+		n := r.pages.HeadLen(h)
+		list[h] = x[h*len(x)/len(list):][:n:n]
+	}
+	return list
 }

@@ -575,7 +575,7 @@ func TestChunkIsTakenBack(t *testing.T) {
 					a.ok(c.Track(track, heads, angles))
 					a.add(before, 3)
 					var want, got bytes.Buffer
-					a.ok(c.WriteState(&want))
+					a.ok(c.Save(&want))
 					k, _ := a.normal(n, kvHeads)
 					q, _ := a.normal(n, heads)
 					fault.Arm(calls)
@@ -592,7 +592,7 @@ func TestChunkIsTakenBack(t *testing.T) {
 						t.Errorf("%+v, %d tokens after %d, %d calls: %v", track, n, before, calls, err)
 					}
 					fault.Disarm()
-					if a.ok(c.WriteState(&got)); !bytes.Equal(got.Bytes(), want.Bytes()) {
+					if a.ok(c.Save(&got)); !bytes.Equal(got.Bytes(), want.Bytes()) {
 						t.Errorf("%+v, %d tokens after %d, %d calls: another state", track, n, before, calls)
 					}
 					a.ok(c.Free())

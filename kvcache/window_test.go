@@ -173,14 +173,14 @@ func TestWindowGoesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	var state bytes.Buffer
-	if err := c.WriteState(&state); err != nil {
+	if err := c.Save(&state); err != nil {
 		t.Fatal(err)
 	}
 	read, err := store.NewWindow(tensor.F16, window)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := read.ReadState(bytes.NewReader(state.Bytes())); err != nil {
+	if err := read.Restore(bytes.NewReader(state.Bytes())); err != nil {
 		t.Fatal(err)
 	}
 	for name, other := range map[string]*kvcache.Cache{"taken back": c, "cloned": clone, "read": read} {

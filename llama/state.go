@@ -197,7 +197,7 @@ func (in *stateReader) sequence(c *sequence, header *stateHeader) error {
 		}
 	}
 	switch err := c.memory.Read(in, len(c.tokens), int(header.Evicted)); {
-	case errors.Is(err, kvcache.ErrState):
+	case errors.Is(err, kvcache.ErrMismatch):
 		return fmt.Errorf("%w: %w", ErrStateMismatch, err)
 	case err != nil:
 		return in.damaged(err)

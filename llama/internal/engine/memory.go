@@ -226,7 +226,7 @@ func (m *Memory) Break(because error) { m.caches[0].Break(because) }
 // Write writes all slots and records to w; Read reads them.
 func (m *Memory) Write(w io.Writer) error {
 	for i, c := range m.caches {
-		if err := c.WriteState(w); err != nil {
+		if err := c.Save(w); err != nil {
 			return layerError(i, err)
 		}
 	}
@@ -234,10 +234,10 @@ func (m *Memory) Write(w io.Writer) error {
 }
 
 // Read fills an empty memory with what Write wrote of a conversation of tokens tokens, the first evicted of which may lack slots. The error
-// wraps kvcache.ErrState if what was written belongs to a memory of other options.
+// wraps kvcache.ErrMismatch if what was written belongs to a memory of other options.
 func (m *Memory) Read(r io.Reader, tokens, evicted int) error {
 	for i, c := range m.caches {
-		if err := c.ReadState(r); err != nil {
+		if err := c.Restore(r); err != nil {
 			return layerError(i, err)
 		}
 		if c.Seen() != tokens {
@@ -261,7 +261,7 @@ func (m *Memory) CopyTo(ctx context.Context, to *Memory) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := copyState(c.WriteState, to.caches[i].ReadState); err != nil {
+		if err := copyState(c.Save, to.caches[i].Restore); err != nil {
 			return layerError(i, err)
 		}
 	}

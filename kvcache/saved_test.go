@@ -47,9 +47,9 @@ func TestCopies(t *testing.T) {
 			},
 			"state": func(a *account) *kvcache.Cache {
 				var state bytes.Buffer
-				a.ok(a.cache.WriteState(&state))
+				a.ok(a.cache.Save(&state))
 				c := a.empty(everything)
-				a.ok(c.ReadState(&state))
+				a.ok(c.Restore(&state))
 				return c
 			},
 		} {
@@ -83,13 +83,13 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-// TestReadStateRefuses reads states that are cut off, or damaged, or without what is wanted.
-func TestReadStateRefuses(t *testing.T) {
+// TestRestoreRefuses reads states that are cut off, or damaged, or without what is wanted.
+func TestRestoreRefuses(t *testing.T) {
 	a := conversation(t, tensor.Q8_0, kvcache.Tracking{Queries: 4})
 	var state bytes.Buffer
-	a.ok(a.cache.WriteState(&state))
+	a.ok(a.cache.Save(&state))
 	for n := 0; n < state.Len(); n += 1 + n/8 {
-		if a.empty(kvcache.Tracking{Queries: 4}).ReadState(bytes.NewReader(state.Bytes()[:n])) == nil {
+		if a.empty(kvcache.Tracking{Queries: 4}).Restore(bytes.NewReader(state.Bytes()[:n])) == nil {
 			t.Errorf("%d of %d bytes were enough", n, state.Len())
 		}
 	}
@@ -97,22 +97,22 @@ func TestReadStateRefuses(t *testing.T) {
 		damaged := bytes.Clone(state.Bytes())
 		damaged[i] ^= 0x80
 		c := a.empty(kvcache.Tracking{Queries: 4})
-		if err := c.ReadState(bytes.NewReader(damaged)); err == nil && c.Len() > c.Cap() {
+		if err := c.Restore(bytes.NewReader(damaged)); err == nil && c.Len() > c.Cap() {
 			t.Errorf("with byte %d changed: %d slots of %d", i, c.Len(), c.Cap())
 		}
 	}
-	if err := a.empty(kvcache.Tracking{Attention: true}).ReadState(bytes.NewReader(state.Bytes())); !errors.Is(err, kvcache.ErrState) {
+	if err := a.empty(kvcache.Tracking{Attention: true}).Restore(bytes.NewReader(state.Bytes())); !errors.Is(err, kvcache.ErrMismatch) {
 		t.Errorf("a state without attention, where it is wanted: %v", err)
 	}
-	if err := a.cache.ReadState(bytes.NewReader(state.Bytes())); err == nil {
+	if err := a.cache.Restore(bytes.NewReader(state.Bytes())); err == nil {
 		t.Error("a cache in use was overwritten")
 	}
-	a.ok(a.empty(kvcache.Tracking{Queries: 2}).ReadState(bytes.NewReader(state.Bytes()))) // less is wanted than there is
-	a.ok(a.empty(kvcache.Tracking{}).ReadState(bytes.NewReader(state.Bytes())))
+	a.ok(a.empty(kvcache.Tracking{Queries: 2}).Restore(bytes.NewReader(state.Bytes()))) // less is wanted than there is
+	a.ok(a.empty(kvcache.Tracking{}).Restore(bytes.NewReader(state.Bytes())))
 }
 
-// TestStateKeepsItsBytes pins states of heads with the same number of slots: those saved before caches had pages are still read.
-func TestStateKeepsItsBytes(t *testing.T) {
+// TestSavedKeepsItsBytes pins states of heads with the same number of slots: those saved before caches had pages are still read.
+func TestSavedKeepsItsBytes(t *testing.T) {
 	for d, want := range map[tensor.DType]string{
 		tensor.F32:  "fb21ffad1bd9c8f8e1090f01d9fd843555b5b7abef43bd8eac5847fbf2f3d7fc",
 		tensor.F16:  "efaa533f0d7a6b4e7c7e88e2e3144d75666c431369705d3552f16abab3908ad7",
@@ -125,8 +125,8 @@ func TestStateKeepsItsBytes(t *testing.T) {
 	}
 }
 
-// TestUnequalState saves and reads a cache whose heads have different numbers of slots.
-func TestUnequalState(t *testing.T) {
+// TestUnequalSaved saves and reads a cache whose heads have different numbers of slots.
+func TestUnequalSaved(t *testing.T) {
 	for _, d := range []tensor.DType{tensor.F16, tensor.Q4_0} {
 		a := newAccount(t, d, 400, everything)
 		a.add(300, 70)
@@ -137,29 +137,29 @@ func TestUnequalState(t *testing.T) {
 		a.compare()
 		saved := state(t, a.cache)
 		c := a.empty(everything)
-		a.ok(c.ReadState(bytes.NewReader(saved)))
+		a.ok(c.Restore(bytes.NewReader(saved)))
 		a.cache = c
 		a.compare()
 		a.add(3, 1)
 		a.compare()
 		for n := 0; n < len(saved); n += 1 + n/3 {
-			if a.empty(everything).ReadState(bytes.NewReader(saved[:n])) == nil {
+			if a.empty(everything).Restore(bytes.NewReader(saved[:n])) == nil {
 				t.Errorf("%d of %d bytes were enough", n, len(saved))
 			}
 		}
-		if err := a.empty(kvcache.Tracking{}).ReadState(bytes.NewReader(saved)); err != nil {
+		if err := a.empty(kvcache.Tracking{}).Restore(bytes.NewReader(saved)); err != nil {
 			t.Errorf("into a cache that records nothing but positions: %v", err)
 		}
 		plain, err := kvcache.NewPlain(a.backend, d, 400, heads, kvHeads, headDim)
 		a.ok(err)
-		if err := plain.ReadState(bytes.NewReader(saved)); !errors.Is(err, kvcache.ErrState) {
+		if err := plain.Restore(bytes.NewReader(saved)); !errors.Is(err, kvcache.ErrMismatch) {
 			t.Errorf("into a cache without a record: %v", err)
 		}
 		a.ok(plain.Free())
 		for i := range 8 { // the numbers of the heads' slots
 			damaged := bytes.Clone(saved)
 			damaged[30+i] ^= 0x80
-			if a.empty(everything).ReadState(bytes.NewReader(damaged)) == nil {
+			if a.empty(everything).Restore(bytes.NewReader(damaged)) == nil {
 				t.Errorf("with byte %d of the numbers of slots changed, it was read", i)
 			}
 		}

@@ -1,0 +1,115 @@
+package kvcache
+
+import (
+	"fmt"
+
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// anchors are the keys of a conversation's first tokens as they were before RoPE, so that these tokens can be given other positions. If
+// most is 0 there are none.
+//
+// 0 ≤ kept ≤ most, and kept ≤ Cache.seen. The first kept of each head's most keys are those of the first tokens.
+type anchors struct {
+	pages      *pages
+	rotation   Rotation
+	most, kept int            // tokens
+	keys       *tensor.Tensor // [kvHeads·most, 1, headDim]: those of each head, before RoPE
+	rotated    *tensor.Tensor // keys with RoPE
+	table      *tensor.Tensor // [kvHeads·most, headDim] on the host: the angles with which rotated was made
+	angles     *tensor.Tensor // table on the device
+}
+
+// wants reports whether keys of the next token, after the first seen, are to be recorded before RoPE.
+func (a *anchors) wants(seen int) bool { return seen < a.most && seen <= a.kept }
+
+// add records keys before RoPE, F32 [tokens, kvHeads, headDim], of the tokens after the first seen, as far as they belong to the first most.
+// It is called before the keys are rotated and cached, if wants says so.
+func (a *anchors) add(k *tensor.Tensor, seen int) error {
+	heads, d := a.pages.KVHeads(), a.pages.HeadDim()
+	n := min(k.Shape().Dim(0), a.most-seen)
+	for i := range n {
+		for head := range heads {
+			if err := a.pages.Backend().CopySlice(k, a.keys, (i*heads+head)*d, (head*a.most+seen+i)*d, d); err != nil {
+				return fmt.Errorf("kvcache: record the keys of the first %d tokens: %w", a.most, err)
+			}
+		}
+	}
+	a.kept = seen + n
+	return nil
+}
+
+// Reanchor computes the keys of the first n slots anew, from the keys recorded before RoPE, as if their tokens were at positions
+// start, start+1, …. The first n slots of each head must still hold the first n tokens, and n is at most Tracking.Anchors.
+func (r *record) Reanchor(n, start int) error {
+	recorded := 0
+	if r != nil {
+		recorded = r.anchors.kept
+		for head := range r.positions {
+			recorded = min(recorded, r.pages.HeadLen(head))
+		}
+	}
+	if n < 1 || n > recorded {
+		return fmt.Errorf("kvcache: reanchor %d tokens: the keys of %d were recorded before RoPE", n, recorded)
+	}
+	if err := r.anchors.reanchor(n, start); err != nil {
+		return fmt.Errorf("kvcache: reanchor %d tokens at position %d: %w", n, start, err)
+	}
+	return nil
+}
+
+// reanchor is Reanchor without its checks.
+func (a *anchors) reanchor(n, start int) error {
+	keys, err := a.rotate(start)
+	if err != nil {
+		return err
+	}
+	b := a.pages.Backend()
+	if h := a.pages.hadamard; h != nil {
+		turned, err := tensor.New(b, tensor.F32, keys.Shape())
+		if err != nil {
+			return err
+		}
+		defer turned.Free()
+		if err := b.MatMulTransposed(keys, h.matrix, turned); err != nil {
+			return fmt.Errorf("turn keys: %w", err)
+		}
+		keys = turned
+	}
+	for head := range a.pages.KVHeads() {
+		if err := a.pages.own(head, 0, n); err != nil {
+			return err
+		}
+		rows, err := keys.Slice(head*a.most, head*a.most+n)
+		if err != nil {
+			return err
+		}
+		if err := b.WriteSlots(&a.pages.slots, head, 0, rows, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rotate returns the keys [kvHeads·most, headDim] with RoPE for positions start, start+1, … of each head, in memory that
+// is valid until the next call.
+func (a *anchors) rotate(start int) (*tensor.Tensor, error) {
+	rows, err := tensor.Mut[float32](a.table)
+	if err != nil {
+		return nil, err
+	}
+	b, d := a.pages.Backend(), a.table.Shape().Dim(1)
+	for i := range a.table.Shape().Dim(0) {
+		a.rotation(rows[i*d:][:d], start+i%a.most)
+	}
+	if err := b.CopySlice(a.table, a.angles, 0, 0, len(rows)); err != nil {
+		return nil, err
+	}
+	if err := b.CopySlice(a.keys, a.rotated, 0, 0, len(rows)); err != nil {
+		return nil, err
+	}
+	if err := b.RoPE(a.rotated, a.angles); err != nil {
+		return nil, err
+	}
+	return a.rotated.Reshape(a.table.Shape().Dim(0), d)
+}
