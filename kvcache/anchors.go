@@ -39,26 +39,10 @@ func (a *anchors) add(k *tensor.Tensor, seen int) error {
 	return nil
 }
 
-// Reanchor computes the keys of the first n slots anew, from the keys recorded before RoPE, as if their tokens were at positions
-// start, start+1, …. The first n slots of each head must still hold the first n tokens, and n is at most Tracking.Anchors.
-func (r *record) Reanchor(n, start int) error {
-	recorded := 0
-	if r != nil {
-		recorded = r.anchors.kept
-		for head := range r.positions {
-			recorded = min(recorded, r.pages.HeadLen(head))
-		}
-	}
-	if n < 1 || n > recorded {
-		return fmt.Errorf("kvcache: reanchor %d tokens: the keys of %d were recorded before RoPE", n, recorded)
-	}
-	if err := r.anchors.reanchor(n, start); err != nil {
-		return fmt.Errorf("kvcache: reanchor %d tokens at position %d: %w", n, start, err)
-	}
-	return nil
-}
+// forgetFrom forgets the keys of the tokens after the first seen.
+func (a *anchors) forgetFrom(seen int) { a.kept = min(a.kept, seen) }
 
-// reanchor is Reanchor without its checks.
+// reanchor is record.Reanchor without its checks.
 func (a *anchors) reanchor(n, start int) error {
 	keys, err := a.rotate(start)
 	if err != nil {

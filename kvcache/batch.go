@@ -9,8 +9,16 @@ import (
 
 // Batch is what one layer does in a step for several conversations at once: their rows lie one after the other in the step's
 // tensors, and each conversation has a cache of its own. It keeps its memory from step to step and is not safe for concurrent
-// use. Caches of one store whose keys are turned share the memory for turned rows: of the batches that have such caches one at a time may
-// be in use.
+// use. Caches of one store whose keys are turned share the memory for turned rows: only one batch with such caches may be in use at a time.
+//
+// If the first of three conversations computes 5 tokens of a prompt, and the others the next token of their answers, the step has 7 rows:
+//
+//	b.Reset()
+//	b.Add(first, 5)           // rows 0 … 4
+//	b.Add(second, 1)          // row 5
+//	b.Add(third, 1)           // row 6
+//	b.Append(q, k, v, table)  // the key and the value of row 5 come to the second cache's next slot
+//	b.Attend(q, out)          // the query of row 2 sees the first cache's slots up to the one of row 2
 type Batch struct {
 	backend backend.Backend
 	caches  []*Cache
@@ -30,8 +38,8 @@ func (b *Batch) Reset() {
 	b.caches, b.runs, b.rows, b.turned = b.caches[:0], b.runs[:0], 0, nil
 }
 
-// Add adds a cache, to which the next tokens rows of the step belong. Cache.Reserve should have made room for them, so that Append cannot
-// fail for want of it. No cache is added twice.
+// Add adds a cache and the rows of the step that belong to it: the next ones, as many as tokens. Cache.Reserve should have made room for
+// them, so that Append cannot fail for want of memory. No cache is added twice.
 func (b *Batch) Add(c *Cache, tokens int) {
 	b.caches = append(b.caches, c)
 	b.runs = append(b.runs, backend.Run{Tokens: tokens, Slots: &c.slots})
@@ -43,13 +51,13 @@ func (b *Batch) Add(c *Cache, tokens int) {
 
 // Append rotates queries q [rows, heads, headDim] and keys k [rows, kvHeads, headDim] by table [rows, headDim], as backend.Backend's RoPE
 // does, and appends keys and values v, of k's shape, to the caches, converting them to their types; all are F32. Caches record the keys of
-// the first tokens if Tracking.Anchors asks for that. A table that is nil is for keys that have been rotated: nothing is rotated nor
-// recorded, and q may be nil. What k holds afterwards is undefined. When the tokens of a cache do not fit, the error wraps ErrFull, and q
+// the first tokens if Tracking.Anchors asks for that. Without a table the keys have been rotated: nothing is rotated nor recorded, and q may
+// be nil. What k holds afterwards is undefined. When the tokens of a cache do not fit, the error wraps ErrFull, and q
 // and k are as they were; whatever the error, the caches are unchanged.
 func (b *Batch) Append(q, k, v, table *tensor.Tensor) error {
 	if err := b.append(q, k, v, table); err != nil {
 		for _, c := range b.caches {
-			c.forgetAnchors(c.seen)
+			c.anchors.forgetFrom(c.seen)
 		}
 		return err
 	}
@@ -59,7 +67,13 @@ func (b *Batch) Append(q, k, v, table *tensor.Tensor) error {
 	return nil
 }
 
-// append is Append without what is done afterwards.
+// appended counts tokens whose keys and values have been stored.
+func (c *Cache) appended(tokens int) {
+	c.record.appended(c.seen, tokens)
+	c.seen += tokens
+}
+
+// append is Append before tokens are counted.
 func (b *Batch) append(q, k, v, table *tensor.Tensor) error {
 	if k.Shape().Dim(0) != b.rows {
 		return fmt.Errorf("kvcache: append keys %v: the caches have %d rows", k, b.rows)
@@ -70,7 +84,7 @@ func (b *Batch) append(q, k, v, table *tensor.Tensor) error {
 		if err := c.Reserve(n); err != nil {
 			return err
 		}
-		if table != nil && c.record.wantsAnchors(c.seen) {
+		if table != nil && c.anchors.wants(c.seen) {
 			if err := k.SliceInto(&b.view, row, row+n); err != nil {
 				return fmt.Errorf("kvcache: append rows %d to %d: %w", row, row+n, err)
 			}
@@ -88,7 +102,7 @@ func (b *Batch) append(q, k, v, table *tensor.Tensor) error {
 	return nil
 }
 
-// grow counts the runs' tokens among the slots in use, sign times.
+// grow adds the runs' tokens to the slots in use if sign is 1, and takes them away if sign is -1.
 func (b *Batch) grow(sign int) {
 	for i := range b.runs {
 		heads := b.runs[i].Slots.Heads
@@ -98,7 +112,7 @@ func (b *Batch) grow(sign int) {
 	}
 }
 
-// store rotates queries and keys, and stores keys and values. Where some keys are to be turned that is done in between.
+// store rotates queries and keys, and stores keys and values. Keys that are to be turned are turned in between.
 func (b *Batch) store(q, k, v, table *tensor.Tensor) error {
 	if b.turned == nil {
 		return b.backend.RoPEStore(q, k, v, table, b.runs)
@@ -117,8 +131,8 @@ func (b *Batch) store(q, k, v, table *tensor.Tensor) error {
 	return b.backend.RoPEStore(nil, keys, v, nil, b.runs)
 }
 
-// turn returns x [rows, heads, headDim] in which the rows of caches whose keys are turned are turned, in the memory of side, which is valid
-// until the next call for the same side. Rows that lie one after the other are turned together.
+// turn returns x [rows, heads, headDim] with the rows of those caches turned whose keys are turned. The result is in the memory of side and
+// valid until the next call for the same side. Rows that lie one after the other are turned together.
 func (b *Batch) turn(side *turnedRows, x *tensor.Tensor) (*tensor.Tensor, error) {
 	if b.turned == nil {
 		return x, nil
@@ -168,7 +182,7 @@ func (b *Batch) Attend(q, out *tensor.Tensor) error {
 	return b.observe(q)
 }
 
-// turnQueries returns the queries in the form in which their products with the keys of the caches are right.
+// turnQueries returns the queries, turned if the keys of their caches are.
 func (b *Batch) turnQueries(q *tensor.Tensor) (*tensor.Tensor, error) {
 	if b.turned == nil {
 		return q, nil
@@ -185,7 +199,7 @@ func (b *Batch) observe(q *tensor.Tensor) error {
 	row := 0
 	for i, c := range b.caches {
 		n := b.runs[i].Tokens
-		if c.record != nil {
+		if c.record.on() {
 			if err := q.SliceInto(&b.view, row, row+n); err != nil {
 				return fmt.Errorf("kvcache: record rows %d to %d: %w", row, row+n, err)
 			}
@@ -196,4 +210,12 @@ func (b *Batch) observe(q *tensor.Tensor) error {
 		row += n
 	}
 	return nil
+}
+
+// Update appends the keys and values of new tokens, F32 [tokens, KVHeads, HeadDim] with RoPE applied to keys, as a Batch of this cache
+// alone does. When they do not fit, the error wraps ErrFull; whatever the error, the cache is unchanged.
+func (c *Cache) Update(k, v *tensor.Tensor) error {
+	b := NewBatch(c.Backend())
+	b.Add(c, k.Shape().Dim(0))
+	return b.Append(nil, k, v, nil)
 }

@@ -6,7 +6,6 @@ import (
 	"runtime"
 
 	"github.com/antigravity-go/antigravity/backend"
-	"github.com/antigravity-go/antigravity/tensor"
 )
 
 var (
@@ -24,10 +23,10 @@ var (
 //   - A cache with a window has no limit but that of what it drops, no record, and is never shown to an eviction policy.
 //   - Unless broken is set, the slots in use of each head hold tokens in the order of their positions, the latest tokens last. What the
 //     slots behind them hold does not count.
-//   - record is nil, or has a position for each slot in use.
+//   - If record is on, it has a position for each slot in use.
 type Cache struct {
 	*pages
-	*record                   // nil unless tracking
+	record
 	window    window          // which tokens it may give up by itself
 	capacity  int             // slots of a head, at most
 	seen      int             // tokens so far, evicted ones included
@@ -37,7 +36,7 @@ type Cache struct {
 
 // newCache makes a cache with pages. When it is forgotten without Free, they are given back at a later garbage collection.
 func newCache(p *pages, capacity int) *Cache {
-	c := &Cache{pages: p, capacity: capacity, window: window{size: p.slots.Window}}
+	c := &Cache{pages: p, record: record{pages: p}, capacity: capacity, window: window{size: p.slots.Window}}
 	c.forgotten = runtime.AddCleanup(c, func(p *pages) { p.free() }, p)
 	return c
 }
@@ -50,8 +49,7 @@ func (c *Cache) Clone() (*Cache, error) {
 	}
 	n := newCache(c.pages.clone(), c.capacity)
 	n.seen, n.window = c.seen, c.window
-	var err error
-	if n.record, err = c.record.clone(n.pages, c.capacity); err != nil {
+	if err := n.record.copyFrom(&c.record, c.capacity); err != nil {
 		n.Free()
 		return nil, fmt.Errorf("kvcache: clone the record of %d slots: %w", c.Len(), err)
 	}
@@ -81,16 +79,14 @@ func (c *Cache) Track(t Tracking, heads int, rotation Rotation) error {
 		return fmt.Errorf("kvcache: tracking begins with an empty cache: this one has %d slots in use", c.Len())
 	case c.window.size > 0:
 		return fmt.Errorf("kvcache: track a cache with a window of %d: no policy sees it", c.window.size)
-	case c.record != nil:
+	case c.record.on():
 		return fmt.Errorf("kvcache: tracking has begun already, with %+v", c.record.tracking)
 	case t.Queries < 0 || t.Anchors < 0 || t.Queries > c.capacity || t.Anchors > c.capacity:
 		return fmt.Errorf("kvcache: track %d queries and %d anchors: both must be 0 to %d, the capacity", t.Queries, t.Anchors, c.capacity)
 	}
-	r, err := newRecord(c.pages, c.capacity, t, heads, rotation)
-	if err != nil {
+	if err := c.record.start(c.capacity, t, heads, rotation); err != nil {
 		return fmt.Errorf("kvcache: a record of %+v: %w", t, err)
 	}
-	c.record = r
 	return nil
 }
 
@@ -113,20 +109,6 @@ func (c *Cache) Reserve(tokens int) error {
 		return fmt.Errorf("kvcache: room for %d tokens after %d slots: %w", tokens, n, err)
 	}
 	return nil
-}
-
-// Update appends the keys and values of new tokens, F32 [tokens, KVHeads, HeadDim] with RoPE applied to keys, as a Batch of this cache
-// alone does. When they do not fit, the error wraps ErrFull; whatever the error, the cache is unchanged.
-func (c *Cache) Update(k, v *tensor.Tensor) error {
-	b := NewBatch(c.Backend())
-	b.Add(c, k.Shape().Dim(0))
-	return b.Append(nil, k, v, nil)
-}
-
-// appended counts tokens whose keys and values have been stored.
-func (c *Cache) appended(tokens int) {
-	c.record.appended(c.seen, tokens)
-	c.seen += tokens
 }
 
 // DropUnseen gives back the pages that the latest token does not see, nor any later one. Steps do so before they append, and a long step

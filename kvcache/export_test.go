@@ -19,7 +19,7 @@ func NewPlain(b backend.Backend, d tensor.DType, capacity, heads, kvHeads, headD
 
 // Anchor records keys before RoPE as Batch.Append does, so that tests can hold Append against its parts.
 func (c *Cache) Anchor(k *tensor.Tensor) error {
-	if !c.wantsAnchors(c.seen) {
+	if !c.anchors.wants(c.seen) {
 		return nil
 	}
 	return c.anchors.add(k, c.seen)

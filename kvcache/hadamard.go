@@ -34,10 +34,9 @@ func turns(d tensor.DType, headDim int) bool {
 	return d == tensor.Q4_0 && bits.OnesCount(uint(headDim)) == 1
 }
 
-// newHadamard makes a hadamard for rows of a shape.
-func newHadamard(b backend.Backend, s shape) (h *hadamard, err error) {
+// newHadamard makes a hadamard for steps of up to the given number of rows.
+func newHadamard(b backend.Backend, rows, heads, kvHeads, headDim int) (h *hadamard, err error) {
 	h = &hadamard{}
-	headDim := s.headDim
 	defer func() {
 		if err != nil {
 			h.free()
@@ -62,8 +61,8 @@ func newHadamard(b backend.Backend, s shape) (h *hadamard, err error) {
 	for _, t := range []struct {
 		to    *turnedRows
 		heads int
-	}{{&h.queries, s.heads}, {&h.keys, s.kvHeads}} {
-		if t.to.full, err = tensor.New(b, tensor.F32, tensor.ShapeOf(s.rows, t.heads, headDim)); err != nil {
+	}{{&h.queries, heads}, {&h.keys, kvHeads}} {
+		if t.to.full, err = tensor.New(b, tensor.F32, tensor.ShapeOf(rows, t.heads, headDim)); err != nil {
 			return h, err
 		}
 	}

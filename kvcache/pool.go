@@ -28,6 +28,12 @@ type pool struct {
 	hadamard           *hadamard // nil unless keys are turned
 }
 
+// shape is the shape of a layer's queries and keys in a step.
+type shape struct {
+	rows                    int // of a step, at most
+	heads, kvHeads, headDim int
+}
+
 // slab is memory for some pages.
 //
 // Invariants: a page is in free if refs has 0 for it; place is -1 if no page is free.
@@ -51,7 +57,7 @@ func (p *pool) enter() (_ *hadamard, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.hadamard == nil && turns(p.dtype, p.shape.headDim) {
-		if p.hadamard, err = newHadamard(p.device, p.shape); err != nil {
+		if p.hadamard, err = newHadamard(p.device, p.shape.rows, p.shape.heads, p.shape.kvHeads, p.shape.headDim); err != nil {
 			return nil, err
 		}
 	}

@@ -9,22 +9,9 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// Tracking says what a cache records beside keys and values. The zero value records only which token is in which slot.
-type Tracking struct {
-	// Queries is how many of the latest tokens' queries are kept.
-	Queries int
-	// Attention asks for the sum of the attention that each slot has received from all queries; see Cache.Received.
-	Attention bool
-	// Anchors is how many of the first keys are kept as they were before RoPE, so that Reanchor can give them other positions.
-	Anchors int
-}
-
-// Rotation writes the headDim/2 cosines and then the headDim/2 sines of a position's RoPE angles to row [headDim]; see
-// backend.Backend's RoPE.
-type Rotation func(row []float32, position int)
-
 // record is what a cache keeps for eviction policies. It moves with the slots: whatever changes the cache's pages changes the record
-// afterwards. It knows the pages, and is given the cache's number of tokens seen. A nil record records nothing.
+// afterwards. It knows the pages, and is given the cache's number of tokens seen. Until start it records nothing: then there are no
+// positions and no tensors, and the methods that change the record do nothing.
 //
 // Between calls of the cache's methods:
 //   - positions has an entry for each slot in use of each KV head; they ascend and are below Cache.seen.
@@ -53,21 +40,21 @@ type checkpoint struct {
 	recent   int // record.queries.recent before the step
 }
 
-// newRecord makes the record of an empty cache.
-func newRecord(p *pages, capacity int, t Tracking, heads int, rotation Rotation) (r *record, err error) {
+// start makes the record of an empty cache record from now on.
+func (r *record) start(capacity int, t Tracking, heads int, rotation Rotation) (err error) {
+	p := r.pages
 	kvHeads, headDim, attended := p.KVHeads(), p.HeadDim(), 0
 	if t.Attention {
 		attended = kvHeads
 	}
-	r = &record{
+	*r = record{
 		tracking: t, pages: p, heads: heads, rotation: rotation, positions: make([][]int32, kvHeads),
-		queries:  queries{device: p.Backend(), most: t.Queries},
-		received: received{pages: p},
-		anchors:  anchors{pages: p, rotation: rotation, most: t.Anchors},
+		queries: queries{device: p.Backend(), most: t.Queries}, received: received{pages: p}, anchors: anchors{pages: p, rotation: rotation, most: t.Anchors},
 	}
 	defer func() {
 		if err != nil {
 			r.free()
+			*r = record{pages: p}
 		}
 	}()
 	for _, w := range []struct {
@@ -88,42 +75,41 @@ func newRecord(p *pages, capacity int, t Tracking, heads int, rotation Rotation)
 		}
 		shape, err := tensor.NewShape(w.dims...)
 		if err != nil {
-			return r, err
+			return err
 		}
 		if *w.to, err = tensor.New(w.on, tensor.F32, shape); err != nil {
-			return r, err
+			return err
 		}
 		r.tensors = append(r.tensors, *w.to)
 	}
-	return r, nil // new tensors are zeroed
+	return nil // new tensors are zeroed
 }
 
-// clone returns a copy for pages that are a copy.
-func (r *record) clone(p *pages, capacity int) (*record, error) {
-	if r == nil {
-		return nil, nil
+// on reports whether the record was started.
+func (r *record) on() bool { return r.positions != nil }
+
+// copyFrom makes the record, of a copy of another record's pages, a copy of the other record.
+func (r *record) copyFrom(from *record, capacity int) error {
+	if !from.on() {
+		return nil
 	}
-	c, err := newRecord(p, capacity, r.tracking, r.heads, r.rotation)
-	if err != nil {
-		return nil, err
+	if err := r.start(capacity, from.tracking, from.heads, from.rotation); err != nil {
+		return err
 	}
-	for h, positions := range r.positions {
-		c.positions[h] = slices.Clone(positions)
+	for h, p := range from.positions {
+		r.positions[h] = slices.Clone(p)
 	}
-	c.queries.recent, c.anchors.kept, c.observed = r.queries.recent, r.anchors.kept, r.observed
-	for i, t := range r.tensors {
-		if err := p.Backend().CopySlice(t, c.tensors[i], 0, 0, t.Shape().NumElements()); err != nil {
-			return c, err
+	r.queries.recent, r.anchors.kept, r.observed = from.queries.recent, from.anchors.kept, from.observed
+	for i, t := range from.tensors {
+		if err := r.pages.Backend().CopySlice(t, r.tensors[i], 0, 0, t.Shape().NumElements()); err != nil {
+			return err
 		}
 	}
-	return c, nil
+	return nil
 }
 
 // free releases the memory of the tensors.
 func (r *record) free() error {
-	if r == nil {
-		return nil
-	}
 	var errs []error
 	for _, t := range r.tensors {
 		errs = append(errs, t.Free())
@@ -131,11 +117,8 @@ func (r *record) free() error {
 	return errors.Join(errs...)
 }
 
-// RecordBytes returns the memory that tracking takes beside keys and values, in bytes.
+// RecordBytes returns the memory that tracking takes besides keys and values, in bytes.
 func (r *record) RecordBytes() (bytes int64) {
-	if r == nil {
-		return 0
-	}
 	for _, t := range r.tensors {
 		bytes += int64(t.Size())
 	}
@@ -148,9 +131,6 @@ func (r *record) RecordBytes() (bytes int64) {
 
 // appended notes that new slots hold the tokens after the first seen.
 func (r *record) appended(seen, tokens int) {
-	if r == nil {
-		return
-	}
 	for h := range r.positions {
 		for i := range tokens {
 			r.positions[h] = append(r.positions[h], int32(seen+i))
@@ -180,35 +160,22 @@ func (r *record) observe(q *tensor.Tensor, seen int) error {
 	return nil
 }
 
-// wantsAnchors reports whether keys of the next token, after the first seen, are to be recorded before RoPE.
-func (r *record) wantsAnchors(seen int) bool { return r != nil && r.anchors.wants(seen) }
-
 // forgetFrom forgets the positions of slots that are no longer in use, and the anchors of the tokens after the first seen.
 func (r *record) forgetFrom(seen int) {
 	for h := range r.positions {
 		r.positions[h] = r.positions[h][:r.pages.HeadLen(h)]
 	}
-	r.forgetAnchors(seen)
-}
-
-// forgetAnchors forgets the anchors of the tokens after the first seen.
-func (r *record) forgetAnchors(seen int) {
-	if r != nil {
-		r.anchors.kept = min(r.anchors.kept, seen)
-	}
+	r.anchors.forgetFrom(seen)
 }
 
 // canTakeBack reports whether takeBack can undo the latest step, before which there were seen tokens: unless the step's queries have been
 // recorded and the checkpoint is not the one before the step.
 func (r *record) canTakeBack(seen int) bool {
-	return r == nil || r.before.valid && r.before.seen == seen || r.observed <= seen
+	return r.before.valid && r.before.seen == seen || r.observed <= seen
 }
 
 // takeBack undoes the latest step exactly, before which there were seen tokens. The step's slots are no longer in use.
 func (r *record) takeBack(seen int) {
-	if r == nil {
-		return
-	}
 	if r.before.valid && r.before.seen == seen {
 		r.received.restore()
 		r.observed, r.queries.recent, r.before.valid = r.before.observed, r.before.recent, false
@@ -219,9 +186,6 @@ func (r *record) takeBack(seen int) {
 // truncate forgets the tokens after the first seen, whose slots are no longer in use. The result does not depend on how the tokens were
 // cut into steps.
 func (r *record) truncate(seen int) error {
-	if r == nil {
-		return nil
-	}
 	r.forgetFrom(seen)
 	gone, observed := r.observed-seen, r.observed
 	r.before.valid = false
@@ -240,9 +204,6 @@ func (r *record) truncate(seen int) error {
 
 // reset makes the record that of an empty cache.
 func (r *record) reset() error {
-	if r == nil {
-		return nil
-	}
 	for h := range r.positions {
 		r.positions[h] = r.positions[h][:0]
 	}
@@ -252,9 +213,6 @@ func (r *record) reset() error {
 
 // keep leaves the slots that are now in use: slot i of a head is what slot keep[head][i] was.
 func (r *record) keep(keep [][]int32) error {
-	if r == nil {
-		return nil
-	}
 	r.before.valid = false
 	for h, p := range r.positions {
 		for i, slot := range keep[h] {
@@ -265,22 +223,33 @@ func (r *record) keep(keep [][]int32) error {
 	return r.received.rewrite(func(head, i int, sums []float32) float32 { return sums[keep[head][i]] })
 }
 
+// Reanchor computes the keys of the first n slots anew, from the keys recorded before RoPE, as if their tokens were at positions
+// start, start+1, …. The first n slots of each head must still hold the first n tokens, and n is at most Tracking.Anchors.
+func (r *record) Reanchor(n, start int) error {
+	recorded := r.anchors.kept
+	for head := range r.positions {
+		recorded = min(recorded, r.pages.HeadLen(head))
+	}
+	if n < 1 || n > recorded {
+		return fmt.Errorf("kvcache: reanchor %d tokens: the keys of %d were recorded before RoPE", n, recorded)
+	}
+	if err := r.anchors.reanchor(n, start); err != nil {
+		return fmt.Errorf("kvcache: reanchor %d tokens at position %d: %w", n, start, err)
+	}
+	return nil
+}
+
 // Positions returns the position of the token in each slot, for one KV head, or nil when nothing is tracked. The slice is
 // the cache's own and valid until the cache changes.
 func (r *record) Positions(head int) []int32 {
-	if r == nil {
+	if !r.on() {
 		return nil
 	}
 	return r.positions[head]
 }
 
 // Rotation returns the model's rotation, nil when nothing is tracked.
-func (r *record) Rotation() Rotation {
-	if r == nil {
-		return nil
-	}
-	return r.rotation
-}
+func (r *record) Rotation() Rotation { return r.rotation }
 
 // Received returns the attention that each slot has received from all queries that have seen it, summed over the queries and
 // over the query heads that share the KV head: [kvHeads][HeadLen]. Tracking.Attention must be on.
@@ -289,7 +258,7 @@ func (r *record) Rotation() Rotation {
 // it multiplies a slot's sum by the share of the slot's queries that remain. The mean over the queries, by which H2O chooses,
 // stays what it was, and so still contains what the forgotten queries gave.
 func (r *record) Received() ([][]float32, error) {
-	if r == nil || r.received.sums == nil {
+	if r.received.sums == nil {
 		return nil, fmt.Errorf("kvcache: the attention that slots receive is not tracked")
 	}
 	sums, err := r.received.read()
@@ -332,7 +301,7 @@ func (r *record) RecentAttention(window int) (sums [][]float32, queries int, err
 // recent returns the queries of the latest tokens [n, heads, headDim], n ≤ window, turned if keys are: a view of the
 // record's tensor, valid until the cache changes, or nil when there are none.
 func (r *record) recent(window int) (*tensor.Tensor, error) {
-	if r == nil || r.queries.rows == nil {
+	if r.queries.rows == nil {
 		return nil, fmt.Errorf("kvcache: queries are not tracked")
 	}
 	for head := range r.positions {

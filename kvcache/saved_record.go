@@ -6,38 +6,19 @@ import (
 	"io"
 
 	"github.com/antigravity-go/antigravity/backend"
-	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// describe fills in what the header says of a record.
-func (r *record) describe(h *savedHeader) {
-	if r == nil {
-		return
-	}
-	h.Tracked, h.Heads = trackedAlike, uint32(r.heads)
-	h.Queries, h.Anchors = uint32(r.tracking.Queries), uint32(r.tracking.Anchors)
-	h.Recent, h.Anchored = uint32(min(r.queries.recent, r.queries.most)), uint32(r.anchors.kept)
-	if r.tracking.Attention {
-		h.Attention = 1
-	}
-}
-
-// writeTo writes the record as the header describes it.
-func (r *record) writeTo(w io.Writer, h *savedHeader) error {
-	if r == nil {
-		return nil
-	}
+// writeTo writes the record as the header describes it: nothing, unless it is on.
+func (r *record) writeTo(w io.Writer) error {
 	for _, p := range r.positions {
 		if err := binary.Write(w, binary.LittleEndian, p); err != nil {
 			return err
 		}
 	}
-	if q := &r.queries; q.rows != nil {
-		if err := writeRows(w, q.device, q.rows, q.recent-int(h.Recent), q.recent); err != nil {
-			return err
-		}
+	if err := r.queries.writeTo(w); err != nil {
+		return err
 	}
-	if err := r.anchors.writeTo(w); err != nil || !r.tracking.Attention {
+	if err := r.anchors.writeTo(w); err != nil || r.received.sums == nil {
 		return err
 	}
 	sums, err := r.Received()
@@ -67,15 +48,13 @@ func (r *record) readFrom(reader io.Reader, h *savedHeader) error {
 		}
 		r.positions[head] = positions
 	}
-	q, d := &r.queries, r.pages.HeadDim()
-	q.recent = min(int(h.Recent), q.most)
-	if err := discardFloats(reader, (int(h.Recent)-q.recent)*int(h.Heads)*d); err != nil { // the earliest
+	d := r.pages.HeadDim()
+	skip := max(int(h.Recent)-r.queries.most, 0) // the earliest queries, if the cache records fewer than were saved
+	if err := discardFloats(reader, skip*int(h.Heads)*d); err != nil {
 		return err
 	}
-	if q.rows != nil {
-		if err := readRows(reader, q.device, q.rows, q.recent); err != nil {
-			return err
-		}
+	if err := r.queries.readFrom(reader, int(h.Recent)-skip); err != nil {
+		return err
 	}
 	if err := r.anchors.readFrom(reader, int(h.Anchored)); err != nil {
 		return err
@@ -100,6 +79,36 @@ func discardFloats(r io.Reader, n int) error {
 	const floatBytes = 4
 	_, err := io.CopyN(io.Discard, r, floatBytes*int64(n))
 	return err
+}
+
+// writeTo writes the rows that count.
+func (q *queries) writeTo(w io.Writer) error {
+	part, err := q.latest(q.most)
+	if err != nil || part == nil {
+		return err
+	}
+	x := make([]float32, part.Shape().NumElements())
+	if err := backend.ReadFloats(q.device, part, x); err != nil {
+		return err
+	}
+	return binary.Write(w, binary.LittleEndian, x)
+}
+
+// readFrom reads n rows, at most most.
+func (q *queries) readFrom(reader io.Reader, n int) error {
+	if n == 0 {
+		return nil
+	}
+	part, err := q.rows.Slice(0, n)
+	if err != nil {
+		return err
+	}
+	x := make([]float32, part.Shape().NumElements())
+	if err := binary.Read(reader, binary.LittleEndian, x); err != nil {
+		return err
+	}
+	q.recent = n
+	return writeFloats(q.device, part, x)
 }
 
 // writeTo writes the kept keys, token by token.
@@ -135,55 +144,6 @@ func (a *anchors) each(all []float32, n int, f func(key []float32) error) error 
 			if err := f(all[(head*a.most+i)*d:][:d]); err != nil {
 				return err
 			}
-		}
-	}
-	return nil
-}
-
-// batchRows is how many rows are copied between device and host at once.
-const batchRows = backend.PageSlots
-
-// writeRows writes the rows [lo, hi) of a tensor on a device, the bytes that it has in its type.
-func writeRows(w io.Writer, b backend.Backend, t *tensor.Tensor, lo, hi int) error {
-	bytes := make([]byte, 0, batchRows*t.Size()/t.Shape().Dim(0))
-	for ; lo < hi; lo += batchRows {
-		part, err := t.Slice(lo, min(lo+batchRows, hi))
-		if err != nil {
-			return err
-		}
-		if err := b.ReadBuffer(part, bytes[:part.Size()]); err != nil {
-			return err
-		}
-		if _, err := w.Write(bytes[:part.Size()]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// readRows fills the first n rows of a tensor on a device with what writeRows wrote.
-func readRows(reader io.Reader, b backend.Backend, t *tensor.Tensor, n int) error {
-	if n > t.Shape().Dim(0) {
-		return fmt.Errorf("kvcache: %w: %d rows for %v", ErrMismatch, n, t)
-	}
-	dims := t.Shape().Dims()
-	row := t.Shape().NumElements() / dims[0]
-	dims[0] = batchRows
-	batch, err := tensor.New(nil, t.DType(), tensor.ShapeOf(dims...))
-	if err != nil {
-		return err
-	}
-	defer batch.Free()
-	for lo := 0; lo < n; lo += batchRows {
-		m := min(batchRows, n-lo)
-		if _, err := io.ReadFull(reader, batch.Data()[:m*batch.Size()/batchRows]); err != nil {
-			return err
-		}
-		if err := b.CopySlice(batch, t, 0, lo*row, m*row); err != nil {
-			return err
-		}
-		if err := b.Synchronize(); err != nil { // the batch is used again
-			return err
 		}
 	}
 	return nil

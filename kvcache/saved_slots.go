@@ -4,8 +4,12 @@ import (
 	"io"
 	"slices"
 
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/tensor"
 )
+
+// batchRows is how many slots are copied between device and host at once.
+const batchRows = backend.PageSlots
 
 // slotBatch is memory for the keys, or the values, of some slots of all heads, on their way between a cache and a file.
 type slotBatch struct {

@@ -20,12 +20,6 @@ type Store struct {
 	pools map[tensor.DType]*pool
 }
 
-// shape is the shape of a layer's queries and keys in a step.
-type shape struct {
-	rows                    int // of a step, at most
-	heads, kvHeads, headDim int
-}
-
 // NewStore makes a store of caches for steps of up to the given number of rows, of query heads and KV heads of headDim elements.
 func NewStore(b backend.Backend, rows, heads, kvHeads, headDim int) *Store {
 	return &Store{backend: b, shape: shape{rows, heads, kvHeads, headDim}, pools: map[tensor.DType]*pool{}}

@@ -72,10 +72,12 @@ func (c *Cache) canShorten(gone int) error {
 
 // shorten forgets the latest gone tokens: it takes as many slots off each head, or all.
 func (c *Cache) shorten(gone int) error {
-	var errs []error
+	var failed error
 	for head := range c.KVHeads() {
-		errs = append(errs, c.trim(head, max(0, c.HeadLen(head)-gone)))
+		if err := c.trim(head, max(0, c.HeadLen(head)-gone)); err != nil {
+			failed = errors.Join(failed, err)
+		}
 	}
 	c.seen -= gone
-	return errors.Join(errs...)
+	return failed
 }
