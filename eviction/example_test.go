@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/antigravity-go/antigravity/eviction"
+	"github.com/antigravity-go/antigravity/eviction/monitor"
 	"github.com/antigravity-go/antigravity/kvcache"
 )
 
@@ -26,7 +27,7 @@ func ExampleByName() {
 // then gives up a part of the caches.
 func ExampleManager() {
 	policy, _ := eviction.NewSlidingWindow(4092, 4)
-	warnings := eviction.NewPushedMonitor(nil)
+	warnings := monitor.NewPushed(nil)
 	manager, err := eviction.NewManager[*kvcache.Cache](policy, eviction.ManagerOptions{Monitor: warnings, Threshold: 64 << 20, TargetRatio: 0.5, Floor: 16})
 	if err != nil {
 		fmt.Println(err)

@@ -87,7 +87,7 @@ func NewManager[C Cache](p Policy, o ManagerOptions) (*Manager[C], error) {
 	}
 	switch {
 	case o.Monitor == nil && o.Threshold != 0:
-		return nil, fmt.Errorf("%w: a memory threshold of %d bytes and no monitor: give NewSystemMonitor's or your own", ErrOptions, o.Threshold)
+		return nil, fmt.Errorf("%w: a memory threshold of %d bytes and no monitor: give monitor.NewSystem's or your own", ErrOptions, o.Threshold)
 	case o.Monitor != nil && o.Threshold <= 0:
 		return nil, fmt.Errorf("%w: a monitor of memory and a threshold of %d bytes: say under which memory is short", ErrOptions, o.Threshold)
 	case !(o.TargetRatio >= 0 && o.TargetRatio < 1): // NaN too

@@ -312,20 +312,20 @@ func TestManagerReadsNowAndThen(t *testing.T) {
 }
 
 func TestManagerWithoutPolicy(t *testing.T) {
-	pushed := NewPushedMonitor(nil)
-	m, now := managed(t, nil, ManagerOptions{Monitor: pushed, Threshold: 1 << 20})
+	g := &gauge{available: Unknown}
+	m, now := managed(t, nil, ManagerOptions{Monitor: g, Threshold: 1 << 20})
 	x := newModel(t, 2, 1000)
 	x.add(1000)
 	if result, err := m.MaybeEvict(x.caches); err != nil || result.Slots > 0 {
 		t.Errorf("without pressure: %+v, %v", result, err)
 	}
-	pushed.Signal(12345, 0)
+	g.available = 12345
 	now.Time = now.Add(time.Second)
 	_, err := m.MaybeEvict(x.caches)
 	if !errors.Is(err, ErrPressure) || !strings.Contains(err.Error(), "12345") {
 		t.Errorf("under pressure: %v", err)
 	}
-	pushed.Clear()
+	g.available = Unknown
 	now.Time = now.Add(time.Second)
 	if _, err := m.MaybeEvict(x.caches); err != nil {
 		t.Errorf("after the pressure: %v", err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/eviction"
+	"github.com/antigravity-go/antigravity/eviction/monitor"
 )
 
 // Pool answers any number of goroutines with a bounded number of sessions of one model. It is to a Session what sql.DB is to a
@@ -60,7 +61,7 @@ type PoolOptions struct {
 	MaxSessions int
 	// MaxBytes bounds the memory of the caches of all sessions of the model, in bytes, those outside the pool included: where they take
 	// more, the pool gives cached conversations up. It is looked at when an answer begins and ends, and now and then in between. 0 means
-	// a quarter of the memory that is available to the process when the pool is made (eviction.NewSystemMonitor's), or 1 GiB where
+	// a quarter of the memory that is available to the process when the pool is made (monitor.NewSystem reports it), or 1 GiB where
 	// nothing tells; for a device with memory of its own, a figure that suits the device is better.
 	MaxBytes int64
 	// Session are the options of each session. All have the same adapter, or none: one adapter's answers never use what was computed with
@@ -131,14 +132,14 @@ func (m *Model) NewPool(o *PoolOptions) (*Pool, error) {
 
 // defaultMaxBytes returns PoolOptions.MaxBytes where it is 0.
 func defaultMaxBytes() int64 {
-	monitor, err := eviction.NewSystemMonitor()
+	system, err := monitor.NewSystem()
 	if err != nil {
 		return unknownMaxBytes
 	}
-	if c, ok := monitor.(io.Closer); ok {
+	if c, ok := system.(io.Closer); ok {
 		defer c.Close()
 	}
-	available, err := monitor.Available()
+	available, err := system.Available()
 	if err != nil || available == eviction.Unknown {
 		return unknownMaxBytes
 	}

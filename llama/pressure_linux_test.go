@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/eviction"
+	"github.com/antigravity-go/antigravity/eviction/monitor"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -123,11 +124,11 @@ func TestInMemoryLimit(t *testing.T) {
 		options.EvictAfterPrompt = true
 	}
 	if mode != "unwatched" {
-		monitor, err := eviction.NewSystemMonitor()
+		system, err := monitor.NewSystem()
 		if err != nil {
 			t.Fatal(err)
 		}
-		options.Monitor, options.MemoryThreshold = monitor, 5<<20
+		options.Monitor, options.MemoryThreshold = system, 5<<20
 	}
 	s := newSession(t, m, options)
 	next := []llama.Token{7}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/antigravity-go/antigravity/eviction"
+	"github.com/antigravity-go/antigravity/eviction/monitor"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -84,7 +85,7 @@ func (m *Memory) Options() (o *llama.SessionOptions, release func() error, err e
 	}
 	if m.ThresholdMB > 0 {
 		options.MemoryThreshold = m.ThresholdMB << 20
-		if options.Monitor, err = eviction.NewSystemMonitor(); err != nil {
+		if options.Monitor, err = monitor.NewSystem(); err != nil {
 			return nil, nil, fmt.Errorf("-memory-threshold-mb: %w", err)
 		}
 		if c, ok := options.Monitor.(io.Closer); ok {

@@ -1,4 +1,4 @@
-package eviction
+package monitor
 
 import (
 	"errors"
@@ -44,7 +44,7 @@ func TestStallGauge(t *testing.T) {
 	}
 }
 
-func TestPressureMonitor(t *testing.T) {
+func TestPressure(t *testing.T) {
 	const group = "sys/fs/cgroup/"
 	for _, c := range []struct{ layout, file string }{
 		{"docker-v2", group + "memory.pressure"},
@@ -87,16 +87,16 @@ func TestPressureMonitor(t *testing.T) {
 	}
 }
 
-func TestPressureMonitorRefuses(t *testing.T) {
-	if _, err := openPressure(layout(t, "unlimited"), fixedMonitor{}); !errors.Is(err, ErrNoMonitor) || !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("no PSI: %v, want ErrNoMonitor and what is missing", err)
+func TestPressureRefuses(t *testing.T) {
+	if _, err := openPressure(layout(t, "unlimited"), fixedMonitor{}); !errors.Is(err, ErrUnsupported) || !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("no PSI: %v, want ErrUnsupported and what is missing", err)
 	}
-	if _, err := NewPressureMonitor(nil); err == nil {
+	if _, err := NewPressure(nil); err == nil {
 		t.Error("no inner monitor: no error")
 	}
 }
 
-func TestPressureMonitorClosesInner(t *testing.T) {
+func TestPressureClosesInner(t *testing.T) {
 	inner, root := openLayout(t, "docker-v2")
 	m, err := openPressure(root, inner)
 	if err != nil {

@@ -1,4 +1,4 @@
-package eviction
+package monitor
 
 import (
 	"errors"
@@ -7,13 +7,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/antigravity-go/antigravity/eviction"
 )
 
-// layout writes the files of testdata/monitor/name.txt into a folder and returns it. After some lines of prose, a line
+// layout writes the files of testdata/name.txt into a folder and returns it. After some lines of prose, a line
 // "-- path --" begins each file.
 func layout(t testing.TB, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", "monitor", name+".txt"))
+	text, err := os.ReadFile(filepath.Join("testdata", name+".txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,10 +44,10 @@ func write(t testing.TB, root, name, content string) {
 }
 
 // openLayout returns the system monitor of a layout.
-func openLayout(t testing.TB, name string) (m Monitor, root string) {
+func openLayout(t testing.TB, name string) (m eviction.Monitor, root string) {
 	t.Helper()
 	root = layout(t, name)
-	m, err := newSystemMonitor(openProc(root))
+	m, err := newSystem(openProc(root))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +57,7 @@ func openLayout(t testing.TB, name string) (m Monitor, root string) {
 
 const mib = 1 << 20
 
-func TestSystemMonitorLayouts(t *testing.T) {
+func TestSystemLayouts(t *testing.T) {
 	const group = "/sys/fs/cgroup"
 	for _, c := range []struct {
 		layout    string
@@ -84,22 +86,22 @@ func TestSystemMonitorLayouts(t *testing.T) {
 	}
 }
 
-func TestSystemMonitorHasNone(t *testing.T) {
+func TestSystemHasNone(t *testing.T) {
 	for name, c := range map[string]struct{ root, says string }{
 		"nothing":    {t.TempDir(), "meminfo"},
 		"old kernel": {layout(t, "old-kernel"), "MemAvailable"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := newSystemMonitor(openProc(c.root))
-			if !errors.Is(err, ErrNoMonitor) || !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), c.says) {
-				t.Errorf("%v, want an ErrNoMonitor that speaks of %s", err, c.says)
+			_, err := newSystem(openProc(c.root))
+			if !errors.Is(err, ErrUnsupported) || !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%v, want an error that speaks of %s", err, c.says)
 			}
 		})
 	}
 }
 
 // A limit that is set or lifted while the monitor is open counts at the next call, and so does what is used.
-func TestSystemMonitorFollows(t *testing.T) {
+func TestSystemFollows(t *testing.T) {
 	const scope = "sys/fs/cgroup/user.slice/user-1000.slice/session-3.scope/"
 	m, root := openLayout(t, "unlimited")
 	for _, c := range []struct {
@@ -123,7 +125,7 @@ func TestSystemMonitorFollows(t *testing.T) {
 	}
 }
 
-func TestSystemMonitorClose(t *testing.T) {
+func TestSystemClose(t *testing.T) {
 	m, _ := openLayout(t, "docker-v2")
 	if err := m.(io.Closer).Close(); err != nil {
 		t.Fatal(err)
@@ -133,7 +135,7 @@ func TestSystemMonitorClose(t *testing.T) {
 	}
 }
 
-func TestSystemMonitorAllocatesNothing(t *testing.T) {
+func TestSystemAllocatesNothing(t *testing.T) {
 	m, _ := openLayout(t, "systemd-nested")
 	if n := testing.AllocsPerRun(100, func() { m.Available() }); n != 0 {
 		t.Errorf("%v allocations", n)

@@ -1,9 +1,11 @@
-package eviction
+package monitor
 
 import (
 	"bytes"
 	"fmt"
 	"path/filepath"
+
+	"github.com/antigravity-go/antigravity/eviction"
 )
 
 // meminfo is the machine's memory as a whole, by the kernel's own estimate of what can be had without swapping.
@@ -43,5 +45,5 @@ func parseMemAvailable(b []byte) (int64, error) {
 	if !found || !ok {
 		return 0, fmt.Errorf("MemAvailable is %.40q, want a number of kB", line)
 	}
-	return min(n, unbounded/1024) * 1024, nil
+	return min(n, eviction.Unknown/1024) * 1024, nil
 }

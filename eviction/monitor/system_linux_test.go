@@ -1,4 +1,4 @@
-package eviction
+package monitor
 
 import (
 	"errors"
@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestPressureMonitorHere(t *testing.T) {
-	m, err := NewPressureMonitor(fixedMonitor{available: 100})
-	if errors.Is(err, ErrNoMonitor) {
+func TestPressureHere(t *testing.T) {
+	m, err := NewPressure(fixedMonitor{available: 100})
+	if errors.Is(err, ErrUnsupported) {
 		t.Skip(err)
 	}
 	if err != nil {
@@ -31,7 +31,7 @@ func TestPressureMonitorHere(t *testing.T) {
 	t.Logf("%s: %d", m.Name(), n)
 }
 
-// limitedGroup is the directory of the group that TestInLimitedGroup enters, set by TestSystemMonitorInLimitedGroup.
+// limitedGroup is the directory of the group that TestInLimitedGroup enters, set by TestSystemInLimitedGroup.
 const limitedGroup = "ANTIGRAVITY_TEST_GROUP"
 
 // groupLimit is that group's limit.
@@ -39,7 +39,7 @@ const groupLimit = 256 * mib
 
 // A process in a real group with a limit sees the limit, and what it uses under it. It is another process, this test
 // binary again, so that the limit ends with it.
-func TestSystemMonitorInLimitedGroup(t *testing.T) {
+func TestSystemInLimitedGroup(t *testing.T) {
 	dir := makeLimitedGroup(t)
 	child := exec.Command(os.Args[0], "-test.run=^TestInLimitedGroup$", "-test.v")
 	child.Env = append(os.Environ(), limitedGroup+"="+dir)
@@ -95,16 +95,16 @@ func removeGroup(t *testing.T, dir string) {
 	t.Errorf("removing the group: %v", err)
 }
 
-// TestInLimitedGroup is the other process's part of TestSystemMonitorInLimitedGroup.
+// TestInLimitedGroup is the other process's part of TestSystemInLimitedGroup.
 func TestInLimitedGroup(t *testing.T) {
 	dir := os.Getenv(limitedGroup)
 	if dir == "" {
-		t.Skip("a part of TestSystemMonitorInLimitedGroup")
+		t.Skip("a part of TestSystemInLimitedGroup")
 	}
 	if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte("0"), 0); err != nil {
 		t.Fatalf("entering the group: %v", err)
 	}
-	m := systemMonitorOf(t)
+	m := systemOf(t)
 	if !strings.Contains(m.Name(), dir) {
 		t.Errorf("Name %q, want %s in it", m.Name(), dir)
 	}
@@ -165,8 +165,8 @@ func writeCached(t *testing.T, content []byte) {
 }
 
 // What a session pays each time it asks, beside the system monitor.
-func BenchmarkPressureMonitor(b *testing.B) {
-	m, err := NewPressureMonitor(fixedMonitor{available: 100})
+func BenchmarkPressure(b *testing.B) {
+	m, err := NewPressure(fixedMonitor{available: 100})
 	if err != nil {
 		b.Skip(err)
 	}

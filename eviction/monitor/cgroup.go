@@ -1,33 +1,11 @@
-package eviction
+package monitor
 
 import (
 	"errors"
 	"fmt"
 	"path/filepath"
-)
 
-// A hierarchy is a version of control groups: the names of the files and lines in which a group tells about memory.
-type hierarchy struct {
-	version   string
-	limits    []string // files that hold one limit each
-	inherited string   // line of memory.stat with the least limit of the group and all its ancestors; "" if it has none
-	usage     string   // file of the memory that is charged to the group and its descendants, page cache included
-	inactive  string   // line of memory.stat with the page cache that the kernel drops first
-}
-
-var (
-	cgroup2 = &hierarchy{
-		version:  "cgroup v2",
-		limits:   []string{"memory.max", "memory.high"},
-		usage:    "memory.current",
-		inactive: "inactive_file ",
-	}
-	cgroup1 = &hierarchy{
-		version:   "cgroup v1",
-		inherited: "hierarchical_memory_limit ", // counts limits of ancestors that a container does not see
-		usage:     "memory.usage_in_bytes",
-		inactive:  "total_inactive_file ",
-	}
+	"github.com/antigravity-go/antigravity/eviction"
 )
 
 // noLimit is a size that no machine has. Version 1 writes "unlimited" as the largest number of pages, in bytes: more than this.
@@ -61,9 +39,9 @@ func openGroup(root string, at location) (*group, error) {
 
 func (g *group) name() string { return g.version + " " + g.dir }
 
-// available returns limit − working set, or unbounded where the group has no limit.
+// available returns limit − working set, or eviction.Unknown if the group has no limit.
 func (g *group) available(buf []byte) (int64, error) {
-	limit := int64(unbounded)
+	limit := eviction.Unknown
 	for _, f := range g.limits {
 		n, err := f.bytes(buf)
 		if err != nil {
@@ -72,11 +50,11 @@ func (g *group) available(buf []byte) (int64, error) {
 		limit = min(limit, n)
 	}
 	if limit >= noLimit && g.inherited == "" {
-		return unbounded, nil
+		return eviction.Unknown, nil
 	}
 	limit, inactive, err := g.readStat(limit, buf)
 	if err != nil || limit >= noLimit {
-		return unbounded, err
+		return eviction.Unknown, err
 	}
 	usage, err := g.usage.bytes(buf)
 	if err != nil {

@@ -1,11 +1,14 @@
-package eviction
+package monitor
 
 import (
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/antigravity-go/antigravity/eviction"
 )
 
 // Pressure begins when tasks waited for memory for stallLimit within stallWindow. Per second that is about what Android's
@@ -15,28 +18,28 @@ const (
 	stallLimit  = 150 * time.Millisecond
 )
 
-// NewPressureMonitor returns a monitor that answers 0 while the kernel's pressure stall information (PSI, Linux 4.20)
+// NewPressure returns a monitor that answers 0 while the kernel's pressure stall information (PSI, Linux 4.20)
 // says that tasks wait for memory, 150 ms or more within 2 s, and as inner does otherwise. A machine that swaps, or reads its
 // programs' pages again and again, is short of memory whatever its figures of free memory say. Once pressure is found, all calls
 // answer 0 for the next 2 s, and longer while tasks go on waiting. The first call cannot find pressure, because pressure is how
 // much tasks waited between two calls.
 //
-// It reads the figures of the process's own control group, version 2, or, where the group has none, the machine's. Each call reads
+// It reads the figures of the process's own control group, version 2, or, if the group has none, the machine's. Each call reads
 // the kernel's counters. The kernel could also wake a waiting thread (a PSI trigger), but may refuse to, and a session asks between
 // two tokens anyway. The counters of memory.events are no sign of pressure: a page cache that fills its group raises them without
 // harm.
 //
-// Without PSI the error is an ErrNoMonitor. The monitor is an io.Closer and closes inner too.
-func NewPressureMonitor(inner Monitor) (Monitor, error) {
+// Without PSI the error is an ErrUnsupported. The monitor is an io.Closer and closes inner too.
+func NewPressure(inner eviction.Monitor) (eviction.Monitor, error) {
 	if inner == nil {
-		return nil, errors.New("eviction: a pressure monitor without an inner monitor: give NewSystemMonitor's, or NewPushedMonitor(nil)")
+		return nil, errors.New("eviction: a pressure monitor without an inner monitor: give NewSystem's, or NewPushed(nil)")
 	}
 	return openPressure("/", inner)
 }
 
-// A pressureMonitor lowers the answers of its inner monitor to 0 under pressure.
-type pressureMonitor struct {
-	inner Monitor
+// A pressure lowers the answers of its inner monitor to 0 under pressure.
+type pressure struct {
+	inner eviction.Monitor
 	label string
 	file  kernelFile
 	now   func() time.Time
@@ -47,8 +50,8 @@ type pressureMonitor struct {
 }
 
 // openPressure opens the pressure file of the process's group, or else the machine's.
-func openPressure(root string, inner Monitor) (*pressureMonitor, error) {
-	m := &pressureMonitor{inner: inner, now: time.Now, buf: make([]byte, bufferSize)}
+func openPressure(root string, inner eviction.Monitor) (*pressure, error) {
+	m := &pressure{inner: inner, now: time.Now, buf: make([]byte, bufferSize)}
 	var errs []error
 	for _, name := range pressureFiles(root) {
 		f, err := openKernelFile(filepath.Join(root, name))
@@ -63,7 +66,7 @@ func openPressure(root string, inner Monitor) (*pressureMonitor, error) {
 		}
 		return m, nil
 	}
-	return nil, fmt.Errorf("%w: no pressure stall information: %w", ErrNoMonitor, errors.Join(errs...))
+	return nil, fmt.Errorf("%w: no pressure stall information: %w", ErrUnsupported, errors.Join(errs...))
 }
 
 // pressureFiles lists where pressure may be read, the best place first.
@@ -78,11 +81,11 @@ func pressureFiles(root string) []string {
 	return []string{machine}
 }
 
-// Name implements Monitor.
-func (m *pressureMonitor) Name() string { return m.label + ", " + m.inner.Name() }
+// Name implements eviction.Monitor.
+func (m *pressure) Name() string { return m.label + ", " + m.inner.Name() }
 
-// Available implements Monitor.
-func (m *pressureMonitor) Available() (int64, error) {
+// Available implements eviction.Monitor.
+func (m *pressure) Available() (int64, error) {
 	pressed, err := m.pressed()
 	if err != nil || pressed {
 		return 0, err
@@ -91,7 +94,7 @@ func (m *pressureMonitor) Available() (int64, error) {
 }
 
 // pressed tells whether tasks wait for memory.
-func (m *pressureMonitor) pressed() (bool, error) {
+func (m *pressure) pressed() (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	b, err := m.file.read(m.buf)
@@ -106,8 +109,8 @@ func (m *pressureMonitor) pressed() (bool, error) {
 }
 
 // Close implements io.Closer.
-func (m *pressureMonitor) Close() error {
-	return errors.Join(m.file.Close(), closeMonitor(m.inner))
+func (m *pressure) Close() error {
+	return errors.Join(m.file.Close(), closeInner(m.inner))
 }
 
 // A stallGauge turns a counter of the time that tasks waited into "under pressure" and "not". The zero value is ready.
@@ -149,7 +152,7 @@ func parseStall(b []byte) (time.Duration, error) {
 			continue
 		}
 		n, ok := parseSize(line[i+len(word):])
-		if !ok || n > int64(unbounded/time.Microsecond) {
+		if !ok || n > math.MaxInt64/int64(time.Microsecond) {
 			break
 		}
 		return time.Duration(n) * time.Microsecond, nil

@@ -1,10 +1,11 @@
-package eviction
+package monitor
 
 import (
 	"fmt"
 	"syscall"
 	"unsafe"
 
+	"github.com/antigravity-go/antigravity/eviction"
 	"golang.org/x/sys/windows"
 )
 
@@ -48,7 +49,7 @@ func (g *globalMemory) available([]byte) (int64, error) {
 	if ok, _, errno := syscall.SyscallN(g.proc, uintptr(unsafe.Pointer(&g.status))); ok == 0 {
 		return 0, fmt.Errorf("asking Windows for its memory status: %w", errno)
 	}
-	return int64(min(g.status.availPhys, g.status.availPageFile, unbounded)), nil
+	return int64(min(g.status.availPhys, g.status.availPageFile, uint64(eviction.Unknown))), nil
 }
 
 // Close does nothing: the library stays loaded.

@@ -1,4 +1,4 @@
-package eviction
+package monitor
 
 // openSystem opens what Linux and Android offer.
 func openSystem() ([]source, error) { return openProc("/") }

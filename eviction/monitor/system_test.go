@@ -1,16 +1,18 @@
-package eviction
+package monitor
 
 import (
 	"errors"
 	"io"
 	"testing"
+
+	"github.com/antigravity-go/antigravity/eviction"
 )
 
-// systemMonitorOf opens the monitor of the machine that the test runs on.
-func systemMonitorOf(t testing.TB) Monitor {
+// systemOf opens the monitor of the machine that the test runs on.
+func systemOf(t testing.TB) eviction.Monitor {
 	t.Helper()
-	m, err := NewSystemMonitor()
-	if errors.Is(err, ErrNoMonitor) {
+	m, err := NewSystem()
+	if errors.Is(err, ErrUnsupported) {
 		t.Skip(err)
 	}
 	if err != nil {
@@ -20,8 +22,8 @@ func systemMonitorOf(t testing.TB) Monitor {
 	return m
 }
 
-func TestSystemMonitorHere(t *testing.T) {
-	m := systemMonitorOf(t)
+func TestSystemHere(t *testing.T) {
+	m := systemOf(t)
 	n, err := m.Available()
 	if n <= 0 || err != nil {
 		t.Fatalf("%s: %d, %v", m.Name(), n, err)
@@ -33,18 +35,18 @@ func TestSystemMonitorHere(t *testing.T) {
 }
 
 // Where there is no monitor the error names the way out.
-func TestSystemMonitorUnsupported(t *testing.T) {
-	if m, err := NewSystemMonitor(); err == nil {
+func TestSystemUnsupported(t *testing.T) {
+	if m, err := NewSystem(); err == nil {
 		m.(io.Closer).Close()
 		t.Skip("this system has a monitor")
-	} else if !errors.Is(err, ErrNoMonitor) || !errors.Is(err, errors.ErrUnsupported) {
-		t.Errorf("%v, want an ErrNoMonitor", err)
+	} else if !errors.Is(err, ErrUnsupported) || !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("%v, want ErrUnsupported", err)
 	}
 }
 
 // What a session pays each time it asks.
-func BenchmarkSystemMonitor(b *testing.B) {
-	m := systemMonitorOf(b)
+func BenchmarkSystem(b *testing.B) {
+	m := systemOf(b)
 	b.Log(m.Name())
 	b.ReportAllocs()
 	for b.Loop() {

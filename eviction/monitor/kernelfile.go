@@ -1,4 +1,4 @@
-package eviction
+package monitor
 
 import (
 	"bytes"
@@ -7,6 +7,8 @@ import (
 	"io"
 	"math"
 	"os"
+
+	"github.com/antigravity-go/antigravity/eviction"
 )
 
 // A kernelFile is a file of /proc or of a control group, kept open. The kernel writes it anew whenever it is read from its
@@ -40,10 +42,10 @@ func (f kernelFile) bytes(buf []byte) (int64, error) {
 	return n, nil
 }
 
-// parseSize reads a decimal number, or max, which is unbounded. A number too large for an int64 is the largest one.
+// parseSize reads a decimal number, or max, which is eviction.Unknown. A number too large for an int64 is the largest one.
 func parseSize(b []byte) (int64, bool) {
 	if string(b) == "max" {
-		return unbounded, true
+		return eviction.Unknown, true
 	}
 	var n int64
 	for _, c := range b {
