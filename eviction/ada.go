@@ -8,17 +8,17 @@ import (
 	"github.com/antigravity-go/antigravity/internal/selection"
 )
 
-// Ada shares a layer's slots out among its KV heads by what the slots are worth (AdaKV, arXiv 2407.11550): a head whose attention
-// goes to few slots leaves its share to a head whose attention goes to many. The budget is the mean over the heads.
-type Ada struct{ *Scored }
+// ada shares a layer's slots out among its KV heads by what the slots are worth.
+type ada struct{ *scored }
 
 // adaFloorShare says how much is safe from the other heads: each head keeps a fifth of what it would have if all heads had the same,
 // the protected prefix and the latest slots apart. It is the authors' safeguard α = 0.2.
 const adaFloorShare = 5
 
-// NewAda makes an Ada over a scorer's scores, which must be comparable between heads, as attention is, and in a row for each KV head.
-// A nil scorer stands for SnapKV's, with the Observation of the options.
-func NewAda(s Scorer, o Options) (*Ada, error) {
+// NewAda makes the policy of AdaKV, arXiv 2407.11550, over a scorer's scores: a head whose attention goes to few slots leaves its share of the
+// layer's slots to a head whose attention goes to many. Options.Budget is the mean over the heads. The scores must be comparable between
+// heads, as attention is, and in a row for each KV head. A nil scorer stands for SnapKV's, with Options.Observation. The policy is Headed.
+func NewAda(s Scorer, o Options) (Policy, error) {
 	if s == nil {
 		snapKV, err := newSnapKV("ada", o)
 		if err != nil {
@@ -26,28 +26,28 @@ func NewAda(s Scorer, o Options) (*Ada, error) {
 		}
 		s = snapKV
 	}
-	scored, err := NewScored(s, o)
+	scored, err := newScored(s, o)
 	if err != nil {
 		return nil, err
 	}
-	return &Ada{scored}, nil
+	return &ada{scored}, nil
 }
 
 // HeadSlots returns the most slots that one head can hold while the mean of the KV heads is meanLen: all but one of each other head.
-func (*Ada) HeadSlots(kvHeads, meanLen int) int {
+func (*ada) HeadSlots(kvHeads, meanLen int) int {
 	most := int64(kvHeads)*int64(meanLen-1) + 1
 	return int(min(most, math.MaxInt32/2)) // an int of 32 bits has room for some slots more
 }
 
-// ShouldEvict tells whether the mean of the heads has outgrown the budget by slack(budget) slots.
-func (a *Ada) ShouldEvict(v View, _ int64) bool {
+// ShouldEvict reports whether the mean of the heads has outgrown the budget by slack(budget) slots.
+func (a *ada) ShouldEvict(v View, _ int64) bool {
 	return usedSlots(v)/v.KVHeads() >= a.budget+slack(a.budget)
 }
 
 // Evict keeps targetLen slots in the mean of the heads: in every head the protected prefix, the latest slots and the slots of the
 // highest scores up to the head's floor, and of all other slots those with the highest scores, in whichever head. Of equal scores
 // the slot of the later head stays, and in one head the later slot; NaN is the lowest score.
-func (a *Ada) Evict(v View, targetLen int) ([][]int, error) {
+func (a *ada) Evict(v View, targetLen int) ([][]int, error) {
 	heads, used := v.KVHeads(), usedSlots(v)
 	if err := checkTarget(a.Name(), targetLen); err != nil || (used+heads-1)/heads <= targetLen {
 		return nil, err

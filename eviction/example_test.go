@@ -36,7 +36,11 @@ func ExampleManager() {
 	cache := filled(400)
 	defer cache.Free()
 	warnings.Signal(0, 0)
-	result, err := manager.MaybeEvict([]*kvcache.Cache{cache})
+	if err := manager.Watch(); err != nil {
+		fmt.Println(err)
+		return
+	}
+	result, err := manager.Relieve([]*kvcache.Cache{cache})
 	fmt.Println(result.Reason, result.Slots, cache.Len(), err)
 	// Output: memory pressure 200 200 <nil>
 }

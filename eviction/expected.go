@@ -9,7 +9,7 @@ import (
 	"github.com/antigravity-go/antigravity/kvcache"
 )
 
-// What ExpectedAttention does where its options do not say otherwise.
+// What ExpectedAttention does if its options do not say otherwise.
 const (
 	expectedWindow = 64  // latest queries by which it chooses
 	expectedFuture = 512 // queries to come that it expects: a power of 2, see futureRotation
@@ -19,7 +19,7 @@ const (
 // NewExpectedAttention makes the policy of Devoto, Jeblick and Jégou (arXiv 2510.00636): slots stay by the attention that the
 // next 512 queries can be expected to give them, times the length of their values, in each KV head its own. Queries to come
 // are taken to be normally distributed, before RoPE, as the latest ones were.
-func NewExpectedAttention(o Options) (*Scored, error) {
+func NewExpectedAttention(o Options) (Policy, error) {
 	if o.Observation < 0 {
 		return nil, fmt.Errorf("%w: expected with an observation window of %d queries: it must be positive", ErrOptions, o.Observation)
 	}
@@ -156,7 +156,7 @@ func rotated(x []float32, by []complex128) []float32 {
 	return y
 }
 
-// probesMultiple is the number of rows of a matrix that backends multiply together: with a multiple of it none is padded.
+// probesMultiple is the number of rows of a matrix that backends multiply together: a multiple of it needs no padding.
 const probesMultiple = 16
 
 // probes returns a matrix of rows of d numbers whose products with a key k make its logits, for the queries of several heads

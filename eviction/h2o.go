@@ -4,7 +4,7 @@ import "github.com/antigravity-go/antigravity/kvcache"
 
 // NewH2O makes the heavy-hitter policy of arXiv 2306.14048: half of the slots that stay are the latest, the other half
 // are those with the most attention per query that could see them. Each KV head keeps its own slots.
-func NewH2O(o Options) (*Scored, error) { return NewScored(h2o{}, o) }
+func NewH2O(o Options) (Policy, error) { return NewScored(h2o{}, o) }
 
 // h2o is the Scorer of H2O.
 type h2o struct{}

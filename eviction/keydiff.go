@@ -8,7 +8,7 @@ import (
 
 // NewKeyDiff makes the policy of arXiv 2504.15364: the slots go whose keys are most like the other keys. Each KV head
 // keeps its own slots. KeyDiff looks at nothing but the keys, so that it costs nothing until it evicts.
-func NewKeyDiff(o Options) (*Scored, error) { return NewScored(keyDiff{}, o) }
+func NewKeyDiff(o Options) (Policy, error) { return NewScored(keyDiff{}, o) }
 
 // keyDiff is the Scorer of KeyDiff.
 type keyDiff struct{}

@@ -12,7 +12,7 @@ import (
 var (
 	// ErrPressure is wrapped by the error of a Manager that finds memory short and whose policy is None, which cannot shrink caches.
 	ErrPressure = errors.New("eviction: memory is short")
-	// ErrMonitor is wrapped by the error of a Manager whose monitor cannot tell how much memory there is.
+	// ErrMonitor is wrapped by the error of a Manager whose monitor failed.
 	ErrMonitor = errors.New("eviction: the monitor of memory failed")
 )
 
@@ -39,7 +39,7 @@ func (r Reason) String() string {
 	return "none"
 }
 
-// Result tells what an eviction did.
+// Result says what an eviction did.
 type Result struct {
 	Reason   Reason        // 0: there was no eviction
 	Target   int           // slots to which each layer, or the mean of the layers of a Layered policy, was to shrink
@@ -76,8 +76,8 @@ const (
 	readEvery   = 20 * time.Millisecond // the monitor is asked again when its last answer is as old as this
 	relieveTime = 2 * time.Second       // memory given back by an eviction may show in the monitor's answers only after this
 
-	defaultTargetRatio = 0.75 // ManagerOptions.TargetRatio where it is 0
-	defaultFloor       = 64   // ManagerOptions.Floor where it is 0
+	defaultTargetRatio = 0.75 // for a ManagerOptions.TargetRatio of 0
+	defaultFloor       = 64   // for a ManagerOptions.Floor of 0
 )
 
 // NewManager makes a manager for a policy; nil stands for None.
@@ -117,16 +117,8 @@ func (m *Manager[C]) Tracking() (t kvcache.Tracking, on bool) {
 	return t, false
 }
 
-// MaybeEvict shrinks the caches of all layers where the policy says so or memory is short; it is called between tokens. When
-// memory is short and the policy is None, the error wraps ErrPressure and the caches are as they were.
-func (m *Manager[C]) MaybeEvict(caches []C) (Result, error) {
-	if err := m.Watch(); err != nil {
-		return Result{}, err
-	}
-	return m.Relieve(caches)
-}
-
-// Relieve is MaybeEvict without asking the monitor: it goes by the answer that the last Watch got.
+// Relieve shrinks the caches of all layers if the policy says so, or if memory was short when Watch last asked the monitor. It is called
+// between tokens, after Watch. When memory is short and the policy is None, the error wraps ErrPressure and the caches are as they were.
 func (m *Manager[C]) Relieve(caches []C) (Result, error) {
 	if m.Due(caches, 0) {
 		return m.shrink(caches, ByBudget, m.policy.Budget())
@@ -151,9 +143,9 @@ func (m *Manager[C]) Relieve(caches []C) (Result, error) {
 	return result, err
 }
 
-// Due tells whether the policy's budget is passed, or would be if the latest back tokens were not there yet, or if -back more were
-// there where back is negative: by any layer, or, for a Layered policy, by the mean of the layers. A caller that computes several
-// tokens at once, some of which may not stay, learns so after which of them an eviction is due. back is at most the number of tokens
+// Due reports whether the policy's budget is passed, or would be if the latest back tokens were not there yet, or, for a negative back, if
+// -back more were there: by any layer, or, for a Layered policy, by the mean of the layers. A caller that computes several
+// tokens at once, and may not keep all, finds the token after which an eviction is due. back is at most the number of tokens
 // since the last eviction. Due does not ask the monitor and allocates nothing.
 func (m *Manager[C]) Due(caches []C, back int) bool {
 	if _, ok := m.policy.(Layered); ok {
@@ -180,13 +172,13 @@ func totals[C Cache](caches []C) (slots, heads int) {
 }
 
 // Evict shrinks the caches to targetLen slots now, because the caller asks for it. A Layered policy shrinks them to a mean of
-// targetLen slots, or of its budget where that is less; in the caches of a Headed policy targetLen is the mean of the KV heads.
+// targetLen slots, or of its budget if that is less; in the caches of a Headed policy targetLen is the mean of the KV heads.
 func (m *Manager[C]) Evict(caches []C, targetLen int) (Result, error) {
 	return m.shrink(caches, ByRequest, targetLen)
 }
 
 // Slots returns the capacity that each layer's cache, of kvHeads heads, needs when up to chunk tokens are added between two calls of
-// MaybeEvict; 0 when the policy does not evict of its own accord. For a Headed policy it is what one head can come to need, far more
+// Relieve; 0 when the policy does not evict of its own accord. For a Headed policy it is what one head can come to need, far more
 // than the mean.
 func (m *Manager[C]) Slots(layers, kvHeads, chunk int) int {
 	budget := m.policy.Budget()
@@ -206,9 +198,8 @@ func (m *Manager[C]) Slots(layers, kvHeads, chunk int) int {
 	return slots + chunk
 }
 
-// Watch asks the monitor, if there is one and its last answer is old. The error wraps ErrMonitor. Watch and then Relieve do what
-// MaybeEvict does, for a caller that locks the caches: the caller holds its lock during Relieve only, because a monitor may be the
-// program's own code and may need the same lock.
+// Watch asks the monitor, if there is one and its last answer is old, for the next Relieve. The error wraps ErrMonitor. A caller that locks
+// the caches holds its lock during Relieve only, because a monitor may be the program's own code and may need the same lock.
 func (m *Manager[C]) Watch() error {
 	if m.options.Monitor == nil {
 		return nil
@@ -226,7 +217,7 @@ func (m *Manager[C]) Watch() error {
 	return nil
 }
 
-// shrink evicts in all layers. When it fails, the result tells what was done until then; a call of Evict with the result's Target
+// shrink evicts in all layers. When it fails, the result says what was done until then; a call of Evict with the result's Target
 // does the rest.
 func (m *Manager[C]) shrink(caches []C, reason Reason, target int) (result Result, err error) {
 	began := m.now()

@@ -113,7 +113,7 @@ func window(t testing.TB, budget int) Policy {
 }
 
 // cheapPyramid shares slots out as PyramidKV does, and forgets the oldest.
-type cheapPyramid struct{ *PyramidKV }
+type cheapPyramid struct{ *pyramidKV }
 
 func (cheapPyramid) Evict(v View, targetLen int) ([][]int, error) {
 	return endsOfHeads(v, min(targetLen, v.Len()), 0), nil
@@ -126,7 +126,7 @@ func pyramid(t testing.TB, budget int) Policy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return cheapPyramid{p}
+	return cheapPyramid{p.(*pyramidKV)}
 }
 
 func TestManagerBudget(t *testing.T) {
@@ -385,10 +385,11 @@ func TestNewManagerRefuses(t *testing.T) {
 // TestLayerTargets checks that the layers' shares add up to what was to be shared out, fall, and leave the window whole.
 func TestLayerTargets(t *testing.T) {
 	for _, budget := range []int{1, 2, 31, 64, 100, 1000} {
-		p, err := NewPyramidKV(Options{Budget: budget})
+		policy, err := NewPyramidKV(Options{Budget: budget})
 		if err != nil {
 			t.Fatal(err)
 		}
+		p := policy.(*pyramidKV)
 		for _, layers := range []int{1, 2, 3, 8, 28} {
 			for _, target := range []int{1, p.window, p.window + 1, budget, 2 * budget} {
 				total := 0

@@ -11,19 +11,19 @@ var names = []struct {
 	make func(o Options) (Policy, error)
 }{
 	{"none", func(Options) (Policy, error) { return None, nil }},
-	{"sliding", func(o Options) (Policy, error) { return policy(slidingByBudget(o)) }},
-	{"snapkv", func(o Options) (Policy, error) { return policy(NewSnapKV(o)) }},
-	{"pyramidkv", func(o Options) (Policy, error) { return policy(NewPyramidKV(o)) }},
-	{"ada", func(o Options) (Policy, error) { return policy(NewAda(nil, o)) }},
-	{"h2o", func(o Options) (Policy, error) { return policy(NewH2O(o)) }},
-	{"tova", func(o Options) (Policy, error) { return policy(NewTOVA(o)) }},
-	{"keydiff", func(o Options) (Policy, error) { return policy(NewKeyDiff(o)) }},
-	{"expected", func(o Options) (Policy, error) { return policy(NewExpectedAttention(o)) }},
-	{"random", func(o Options) (Policy, error) { return policy(NewRandom(o)) }},
+	{"sliding", slidingByBudget},
+	{"snapkv", NewSnapKV},
+	{"pyramidkv", NewPyramidKV},
+	{"ada", func(o Options) (Policy, error) { return NewAda(nil, o) }},
+	{"h2o", NewH2O},
+	{"tova", NewTOVA},
+	{"keydiff", NewKeyDiff},
+	{"expected", NewExpectedAttention},
+	{"random", NewRandom},
 }
 
 // slidingByBudget makes a policy whose window and protected prefix together are the budget.
-func slidingByBudget(o Options) (*SlidingWindow, error) {
+func slidingByBudget(o Options) (Policy, error) {
 	prefix := o.ProtectedPrefix
 	if prefix == 0 {
 		prefix = DefaultPrefix
@@ -34,14 +34,6 @@ func slidingByBudget(o Options) (*SlidingWindow, error) {
 			ErrOptions, o.Budget, prefix, least)
 	}
 	return NewSlidingWindow(o.Budget-prefix, prefix)
-}
-
-// policy returns p as a Policy; with an error it returns nil, and not a Policy that holds a nil pointer.
-func policy[P Policy](p P, err error) (Policy, error) {
-	if err != nil {
-		return nil, err
-	}
-	return p, nil
 }
 
 // Names lists the names that ByName knows.

@@ -11,7 +11,7 @@ import (
 // ErrOptions is wrapped by errors about a policy's options, and about a target that it cannot shrink to.
 var ErrOptions = errors.New("eviction: bad options")
 
-// Unknown is the memory available where nobody watches it.
+// Unknown is the memory available if nobody watches it.
 const Unknown int64 = math.MaxInt64
 
 // maxBudget is far more slots than any model's context has, and so few that sums of several budgets fit an int of 32 bits.
@@ -22,16 +22,16 @@ const maxBudget = 1 << 24
 type Policy interface {
 	// Name is the policy's name on command lines.
 	Name() string
-	// Budget is the number of slots to which a cache shrinks without being asked; 0: it never shrinks unasked. Where a policy gives
-	// layers or heads different shares, it is their mean.
+	// Budget is the number of slots to which a cache shrinks without being asked; 0: it never shrinks unasked. If a policy gives
+	// layers or heads different shares, it is the mean of the shares.
 	Budget() int
-	// ShouldEvict tells whether the cache should shrink to the budget now. memAvailable is the memory that the process may still
+	// ShouldEvict reports whether the cache should shrink to the budget now. memAvailable is the memory that the process may still
 	// use, in bytes, or Unknown. It is asked for every token, so it goes by numbers that cost nothing, and by no others: Len, HeadLen,
 	// Seen, KVHeads and HeadDim. Manager.Due also asks it about caches as they were some tokens ago, of which only these are known.
 	ShouldEvict(v View, memAvailable int64) bool
 	// Evict returns the slots that stay when the cache shrinks to targetLen slots in each KV head, or in the mean of the KV heads, in
-	// ascending order: a list for each KV head, or, where all heads have the same number of slots, one list for all of them. The result
-	// is nil where all slots stay, as they do in a cache that has targetLen slots or fewer. The latest slot always stays.
+	// ascending order: a list for each KV head, or, if all heads have the same number of slots, one list for all of them. The result
+	// is nil if all slots stay, as they do in a cache that has targetLen slots or fewer. The latest slot always stays.
 	Evict(v View, targetLen int) (keep [][]int, err error)
 }
 
@@ -43,7 +43,7 @@ type Tracker interface {
 
 // Layered is a policy that gives the layers of a model different shares.
 type Layered interface {
-	// LayerTarget returns the slots for a layer where the mean of all layers is targetLen.
+	// LayerTarget returns the number of slots for a layer, 0 ≤ layer < layers, if the mean of all layers is targetLen.
 	LayerTarget(layer, layers, targetLen int) int
 }
 

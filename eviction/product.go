@@ -20,7 +20,7 @@ type deviceProduct struct {
 	result           []float32        // [n, m]
 }
 
-// newDeviceProduct makes a deviceProduct for matrices [m, d], row by row, and up to n rows at once. It is fastest where m is a
+// newDeviceProduct makes a deviceProduct for matrices [m, d], row by row, and up to n rows at once. It is fastest if m is a
 // multiple of probesMultiple.
 func newDeviceProduct(b backend.Backend, matrices [][]float32, d, n int) (p *deviceProduct, err error) {
 	p = &deviceProduct{backend: b}

@@ -8,7 +8,7 @@ import (
 
 // NewRandom makes a policy that keeps the latest slot and others at random: what any other policy must be better than. The choice
 // is the same for every cache with the same Seen and the same numbers of slots.
-func NewRandom(o Options) (*Scored, error) { return NewScored(random{}, o) }
+func NewRandom(o Options) (Policy, error) { return NewScored(random{}, o) }
 
 // random is the Scorer of Random.
 type random struct{}

@@ -6,47 +6,47 @@ import "fmt"
 // sinks, the attention for which they find nothing better, and fail without them.
 const DefaultPrefix = 4
 
-// SlidingWindow keeps the first tokens and the latest, and forgets the tokens between (StreamingLLM, arXiv 2309.17453). It needs
-// no record and no arithmetic.
-type SlidingWindow struct {
+// slidingWindow keeps the first tokens and the latest.
+type slidingWindow struct {
 	window, prefix int // 1 ≤ window ≤ maxBudget/2, 0 ≤ prefix ≤ window
 }
 
-// NewSlidingWindow makes a policy that keeps at least the latest window tokens beside the first protectedPrefix.
-func NewSlidingWindow(window, protectedPrefix int) (*SlidingWindow, error) {
+// NewSlidingWindow makes a policy that keeps the first protectedPrefix tokens and at least the latest window tokens, and forgets the tokens
+// between (StreamingLLM, arXiv 2309.17453). It needs no record and no arithmetic. The policy is Contiguous.
+func NewSlidingWindow(window, protectedPrefix int) (Policy, error) {
 	switch {
 	case window < 1 || window > maxBudget/2:
 		return nil, fmt.Errorf("%w: a sliding window of %d tokens: it must be 1 to %d", ErrOptions, window, maxBudget/2)
 	case protectedPrefix < 0 || protectedPrefix > window:
 		return nil, fmt.Errorf("%w: a sliding window of %d tokens that protects the first %d: protect 0 to %d", ErrOptions, window, protectedPrefix, window)
 	}
-	return &SlidingWindow{window, protectedPrefix}, nil
+	return &slidingWindow{window, protectedPrefix}, nil
 }
 
 // Name returns "sliding".
-func (*SlidingWindow) Name() string { return "sliding" }
+func (*slidingWindow) Name() string { return "sliding" }
 
 // Budget returns the window and the protected prefix.
-func (s *SlidingWindow) Budget() int { return s.window + s.prefix }
+func (s *slidingWindow) Budget() int { return s.window + s.prefix }
 
 // ProtectedPrefix returns how many first tokens stay.
-func (s *SlidingWindow) ProtectedPrefix() int { return s.prefix }
+func (s *slidingWindow) ProtectedPrefix() int { return s.prefix }
 
-// ShouldEvict tells whether the cache has outgrown the budget by slack(budget) slots: moving the others costs the same whether one
+// ShouldEvict reports whether the cache has outgrown the budget by slack(budget) slots: moving the others costs the same whether one
 // slot goes or many.
-func (s *SlidingWindow) ShouldEvict(v View, _ int64) bool {
+func (s *slidingWindow) ShouldEvict(v View, _ int64) bool {
 	return v.Len() >= s.Budget()+slack(s.Budget())
 }
 
 // Evict gives up the oldest tokens behind the prefix.
-func (s *SlidingWindow) Evict(v View, targetLen int) ([][]int, error) {
+func (s *slidingWindow) Evict(v View, targetLen int) ([][]int, error) {
 	if err := checkTarget(s.Name(), targetLen); err != nil || v.Len() <= targetLen {
 		return nil, err
 	}
 	return endsOfHeads(v, targetLen, s.prefix), nil
 }
 
-// endsOfHeads returns the lists of targetLen slots that stay in the heads: the first prefix slots, or fewer where there would be no
+// endsOfHeads returns the lists of targetLen slots that stay in the heads: the first prefix slots, or fewer if there would be no
 // room for the latest slot, and then the latest slots.
 func endsOfHeads(v View, targetLen, prefix int) [][]int {
 	prefix = min(prefix, targetLen-1)
@@ -60,7 +60,7 @@ func endsOfHeads(v View, targetLen, prefix int) [][]int {
 	return lists
 }
 
-// ends lists targetLen of n slots, or all where there are not more: the first prefix slots and then the latest.
+// ends lists targetLen of n slots, or all if there are no more: the first prefix slots and then the latest.
 func ends(n, targetLen, prefix int) []int {
 	targetLen = min(targetLen, n)
 	prefix = min(prefix, targetLen)

@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	snapKVWindow = 32 // latest queries by which SnapKV chooses where its options do not say otherwise
+	snapKVWindow = 32 // latest queries by which SnapKV chooses if Options.Observation is 0
 	snapKVPool   = 5  // neighbouring slots over which attention is averaged
 )
 
 // NewSnapKV makes the policy of arXiv 2404.14469: the slots stay that get the most attention from the latest queries, the
 // observation window, averaged over neighbouring slots; and so do the window's own slots. Each KV head keeps its own slots.
-func NewSnapKV(o Options) (*Scored, error) {
+func NewSnapKV(o Options) (Policy, error) {
 	s, err := newSnapKV("snapkv", o)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (s snapKV) Tracking() kvcache.Tracking { return kvcache.Tracking{Queries: s
 func (s snapKV) Recent(int) int             { return s.window }
 
 // Score is the attention that the window's queries give to a slot, averaged over snapKVPool neighbouring slots before the window.
-// Slots beyond the first and the last of them count as getting none.
+// Neighbours beyond the first and the last of these slots count as getting no attention.
 func (s snapKV) Score(v View) ([][]float32, error) {
 	sums, queries, err := v.RecentAttention(s.window)
 	if err != nil {

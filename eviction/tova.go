@@ -9,7 +9,7 @@ import (
 // NewTOVA makes the policy of arXiv 2401.06104: the slots go that get the least attention from the latest query, by the mean
 // over all heads of the layer, which all keep the same slots. In a cache whose heads have different numbers of slots, as Ada leaves
 // it, each KV head keeps its own.
-func NewTOVA(o Options) (*Scored, error) { return NewScored(tova{}, o) }
+func NewTOVA(o Options) (Policy, error) { return NewScored(tova{}, o) }
 
 // tova is the Scorer of TOVA.
 type tova struct{}

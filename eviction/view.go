@@ -7,8 +7,8 @@ import (
 
 // View is what policies see of one layer's cache. kvcache.Cache implements it; a test can do so with plain slices. A head is
 // always a KV head, and a slot is the place of a token's key and value in a head: slot 0 is the earliest, and all heads hold the
-// latest token in their last slot. Slices that a View returns are the caller's where the method does not say otherwise. What the
-// policy's Tracking does not ask for need not be recorded: the methods that tell it then return an error or nil.
+// latest token in their last slot. Slices that a View returns are the caller's unless the method says otherwise. A
+// cache need not record what the policy's Tracking does not ask for: the methods that would return it then return an error or nil.
 type View interface {
 	// Len returns the number of slots that the head with the most slots has in use.
 	Len() int
@@ -21,7 +21,7 @@ type View interface {
 	// HeadDim returns the number of elements of a key and of a value.
 	HeadDim() int
 	// Positions returns the position of the token in each slot of a head, ascending. The slice is the cache's own: it must not be
-	// changed, and is valid until the cache changes. It is nil where nothing is recorded.
+	// changed, and is valid until the cache changes. It is nil if nothing is recorded.
 	Positions(head int) []int32
 	// EachKey calls f for every slot of a head, in order, with its key [HeadDim], to which RoPE has been applied. The slice is valid
 	// during the call of f.
@@ -38,7 +38,7 @@ type View interface {
 	// queries of all query heads one after the other, [heads·HeadDim], with RoPE applied; head h of KVHeads is shared by the same
 	// number of consecutive query heads, in order.
 	RecentQueries(window int) ([][]float32, error)
-	// Rotation returns the model's RoPE, nil where nothing is recorded.
+	// Rotation returns the model's RoPE, nil if nothing is recorded.
 	Rotation() kvcache.Rotation
 	// Backend returns the device on which the cache lives, for policies that have arithmetic to do.
 	Backend() backend.Backend
@@ -61,7 +61,7 @@ func usedSlots(v View) (n int) {
 	return n
 }
 
-// even tells whether all heads have the same number of slots in use.
+// even reports whether all heads have the same number of slots in use.
 func even(v View) bool {
 	for h := range v.KVHeads() {
 		if v.HeadLen(h) != v.Len() {
@@ -71,10 +71,10 @@ func even(v View) bool {
 	return true
 }
 
-// earlier is a cache as it was some tokens ago, as far as the numbers tell that Policy.ShouldEvict may go by.
+// earlier is a cache as it was some tokens ago, in the numbers that Policy.ShouldEvict may go by.
 type earlier struct {
 	View
-	back int // tokens that were not there yet: at most HeadLen of each head; where it is negative, -back more are there
+	back int // tokens that were not there yet, at most HeadLen of each head; negative: -back more are there
 }
 
 func (e *earlier) Len() int             { return e.View.Len() - e.back }

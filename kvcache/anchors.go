@@ -7,7 +7,7 @@ import (
 )
 
 // anchors are the keys of a conversation's first tokens as they were before RoPE, so that these tokens can be given other positions. If
-// most is 0 there are none.
+// most is 0 no keys are kept.
 //
 // 0 ≤ kept ≤ most, and kept ≤ Cache.seen. The first kept of each head's most keys are those of the first tokens.
 type anchors struct {

@@ -1,8 +1,8 @@
 // Package kvcache holds the keys and values of the tokens that a model has seen.
 //
 // A Store is the memory of a model's caches on one device, in pages. A Cache holds the keys and values of one layer of one
-// conversation: for each KV head a list of pages, of which the first HeadLen slots are in use. A slot holds the key and the value of one
-// token. A Batch is what one layer does in a step for the caches of several conversations.
+// conversation, in a list of pages for each KV head. A slot of a page holds the key and the value of one token; of a head's slots the first
+// HeadLen are in use. A Batch is what one layer does in a step for the caches of several conversations.
 //
 // # An example
 //

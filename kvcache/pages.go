@@ -18,7 +18,7 @@ type pages struct {
 	slots     backend.Slots
 	hadamard  *hadamard // nil, or every key in use was turned by its matrix
 	shared    bool      // other caches may have some of the pages too
-	tailOwned bool      // but not those in which each head's next slot lies, or there are none
+	tailOwned bool      // if shared: no other cache has the pages in which each head's next slot lies, if there are such pages
 	freed     bool
 }
 
@@ -32,7 +32,7 @@ func newPages(p *pool, window int) (*pages, error) {
 	return &pages{pool: p, slots: slots, hadamard: h}, nil
 }
 
-// clone returns lists of the same slots, whose pages both share from now on.
+// clone returns lists of the same slots. Both lists share the pages from now on.
 func (p *pages) clone() *pages {
 	total := 0
 	for head := range p.slots.Heads {

@@ -77,7 +77,7 @@ func (p *pool) leave() error {
 	return h.free()
 }
 
-// take appends n pages to a list, each with one reference. After an error none is taken.
+// take appends n pages to a list, each with one reference. After an error the list is as it was.
 func (p *pool) take(list []backend.Page, n int) ([]backend.Page, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -2,7 +2,7 @@ package kvcache
 
 import "github.com/antigravity-go/antigravity/backend"
 
-// window says which tokens a cache with a window may give up. The zero value is of a cache without one, which gives none up.
+// window says which tokens a cache with a window may give up. A cache without a window has the zero value and gives no tokens up.
 //
 // With pages of 128 slots and a window of 40, the token at position 300 sees the positions 261 to 300. No token sees the first 2 pages any
 // more, the positions 0 to 255, and the cache drops them. It can then go back to 295 tokens and no further: the next token, at position

@@ -109,7 +109,7 @@ func parseMembership(line string) (membership, bool) {
 	return membership{}, false
 }
 
-// parseMount reads a line of /proc/self/mountinfo (proc_pid_mountinfo(5)); false where it is no mount of control groups. The last
+// parseMount reads a line of /proc/self/mountinfo (proc_pid_mountinfo(5)); false if it is no mount of control groups. The last
 // field, after the type cgroup, lists the controllers of version 1:
 //
 //	32 31 0:29 /docker/1f2e /sys/fs/cgroup/memory rw,relatime master:9 - cgroup cgroup rw,memory

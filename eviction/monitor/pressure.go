@@ -69,7 +69,7 @@ func openPressure(root string, inner eviction.Monitor) (*pressure, error) {
 	return nil, fmt.Errorf("%w: no pressure stall information: %w", ErrUnsupported, errors.Join(errs...))
 }
 
-// pressureFiles lists where pressure may be read, the best place first.
+// pressureFiles lists the files that pressure may be read from, the best one first.
 func pressureFiles(root string) []string {
 	const machine = "/proc/pressure/memory"
 	groups, _ := memoryGroups(root) // an error leaves none, and the machine's file
@@ -93,7 +93,7 @@ func (m *pressure) Available() (int64, error) {
 	return m.inner.Available()
 }
 
-// pressed tells whether tasks wait for memory.
+// pressed reports whether tasks wait for memory.
 func (m *pressure) pressed() (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -120,7 +120,7 @@ type stallGauge struct {
 	until time.Time     // when the pressure last found ends
 }
 
-// update takes a reading of the counter and tells whether there is pressure. Readings farther apart than the window count
+// update takes a reading of the counter and reports whether there is pressure. Readings farther apart than the window count
 // by their average: 150 ms of waiting in an idle hour were no pressure.
 func (g *stallGauge) update(now time.Time, total time.Duration) bool {
 	elapsed, stalled := now.Sub(g.since), total-g.base

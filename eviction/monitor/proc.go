@@ -6,7 +6,7 @@ import (
 	"io/fs"
 )
 
-// openProc opens what the kernel tells about memory in the file system under root: the control groups from the process's own
+// openProc opens what the kernel says about memory in the file system under root: the control groups from the process's own
 // group upwards, then the machine. A source that cannot be read is left out; the error says which sources were left out, and why.
 func openProc(root string) ([]source, error) {
 	sources, err := openGroups(root)

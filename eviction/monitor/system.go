@@ -17,7 +17,7 @@ var ErrUnsupported = fmt.Errorf("eviction: no memory monitor: %w", errors.ErrUns
 // monitor is an io.Closer.
 //
 // On Linux and Android these are, for each control group that holds the process and has a limit (version 2, version 1 or a
-// hybrid of them; the group itself and its visible ancestors), limit − (usage − inactive page cache), where the limit is
+// hybrid of them; the group itself and its visible ancestors), limit − (usage − inactive page cache), the limit being
 // the lower one of those that kill (memory.max) and that throttle (memory.high); and MemAvailable of /proc/meminfo for the
 // machine as a whole. The groups are those that held the process when the monitor was made; limits are read anew at each
 // call, so that one set later counts. Pages of mapped files that are in use count as used in a group and as available in

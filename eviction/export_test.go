@@ -1,0 +1,9 @@
+package eviction
+
+// MaybeEvict is Watch and then Relieve, as a session calls them between tokens.
+func (m *Manager[C]) MaybeEvict(caches []C) (Result, error) {
+	if err := m.Watch(); err != nil {
+		return Result{}, err
+	}
+	return m.Relieve(caches)
+}
