@@ -12,7 +12,7 @@ var (
 	// ErrFull is wrapped by the error of a Reserve or Batch.Append of tokens for which the cache's capacity has no room.
 	ErrFull = errors.New("the cache is full")
 	// ErrBroken is wrapped by the errors of a cache whose device failed while slots were being moved, so that the slots no
-	// longer hold what they should. Only Reset makes the cache usable again.
+	// longer hold what they should. Only Truncate(0) makes the cache usable again.
 	ErrBroken = errors.New("the cache was broken by a failed move of its slots")
 )
 
@@ -130,7 +130,7 @@ func (c *Cache) drop(slots int) error {
 }
 
 // Break makes the cache a broken one. It is for a caller that changes the caches of several layers together and fails half-way:
-// until Reset, errors wrap ErrBroken and because.
+// until Truncate(0), errors wrap ErrBroken and because.
 func (c *Cache) Break(because error) { c.broken = because }
 
 // markBroken notes that a device failed while slots were being moved, and returns the error.

@@ -81,7 +81,7 @@ func TestCache(t *testing.T) {
 		check("keep all", c.Keep([][]int{{0, 1, 2}}), 3, 5, 6)
 		check("keep without a list", c.Keep(nil), 3, 5, 6)
 		check("appended", c.Update(rows(t, 7, 2), rows(t, 7, 2)), 3, 5, 6, 7, 8)
-		check("truncated", c.Truncate(2), 3, 5)
+		check("truncated", c.Truncate(c.Seen()-3), 3, 5)
 		check("keep none", c.Keep([][]int{nil}))
 		check("from empty", c.Update(rows(t, 1, 10), rows(t, 1, 10)), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
 		if err := c.Update(rows(t, 11, 1), rows(t, 11, 1)); !errors.Is(err, kvcache.ErrFull) || c.Len() != 10 {
@@ -92,7 +92,7 @@ func TestCache(t *testing.T) {
 				t.Errorf("%v: kept %v", d, bad)
 			}
 		}
-		if c.PrunePrefix(11) == nil || c.PrunePrefix(-1) == nil || c.Truncate(11) == nil || c.Truncate(-1) == nil {
+		if c.PrunePrefix(11) == nil || c.PrunePrefix(-1) == nil || c.Truncate(c.Seen()+1) == nil || c.Truncate(-1) == nil || c.Truncate(c.Seen()-11) == nil {
 			t.Errorf("%v: lengths out of range were accepted", d)
 		}
 		if c.Update(rows(t, 1, 1), rows(t, 1, 2)) == nil {

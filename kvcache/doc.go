@@ -31,8 +31,8 @@
 //
 // # What a cache can do besides
 //
-// Truncate forgets the latest tokens, TakeBack undoes the latest step, and Reset forgets everything. Save and Restore copy a cache to
-// another process or device.
+// Truncate forgets the latest tokens, or all, and TakeBack undoes the latest step exactly. Save and Restore copy a cache to another process or
+// device.
 //
 // Which slots to give up is the business of package eviction; a Cache never sees a policy. Policies may need more than keys and values:
 // Track makes a cache record which token is in which slot and how much attention the slots received. The record belongs to the cache

@@ -5,27 +5,35 @@ import (
 	"fmt"
 )
 
-// Truncate forgets the latest Len-n slots of each head, and counts as many tokens as never seen: the next token gets the position of the
-// first that was forgotten. A head that has fewer slots loses all. The attention that the forgotten queries gave to the slots that stay is
-// taken back at its mean; see Received. A cache with a window can go back only as far as Least says.
-func (c *Cache) Truncate(n int) error {
-	used := c.Len()
-	if n < 0 || n > used {
-		return fmt.Errorf("kvcache: truncate to %d slots: 0 to %d are possible", n, used)
+// Truncate forgets the tokens after the first seen: the next token gets position seen. Each head loses a slot for each forgotten token, and a
+// head that has fewer slots loses all. At least one slot of the longest head must hold the first forgotten token, and a cache with a window
+// can go back only as far as Least says. The attention that the forgotten queries gave to the slots that stay is taken back at its mean; see
+// Received.
+//
+// Truncate(0) is possible in any case. It makes the cache what it was before the first token, and a broken cache usable again.
+func (c *Cache) Truncate(seen int) error {
+	gone := c.seen - seen
+	switch {
+	case gone == 0 && c.broken == nil:
+		return nil
+	case seen == 0:
+		return c.reset()
+	case gone < 0 || gone > c.Len():
+		return fmt.Errorf("kvcache: truncate to %d tokens: 0, or %d to %d, are possible", seen, c.seen-c.Len(), c.seen)
 	}
-	if err := c.canShorten(used - n); err != nil {
+	if err := c.canShorten(gone); err != nil {
 		return err
 	}
-	err := c.shorten(used - n)
-	if err := c.record.truncate(c.seen); err != nil {
-		return c.markBroken(fmt.Errorf("truncate to %d slots: %w", n, err))
+	err := c.shorten(gone)
+	if err := c.record.truncate(seen); err != nil {
+		return c.markBroken(fmt.Errorf("truncate to %d slots: %w", c.Len(), err))
 	}
 	return err
 }
 
-// Least returns the shortest non-zero length, in tokens, to which the cache can go back by Truncate once it has seen the first seen tokens
-// and DropUnseen was called; 0 if it can go back to any. It depends on these tokens and on earlier Truncates, and not on how the tokens
-// were cut into steps. Reset is possible in any case.
+// Least returns the smallest non-zero number of tokens to which Truncate can go back, once the cache has seen a number of tokens and
+// DropUnseen was called; 0 if it can go back to any. It depends on that number and on earlier Truncates, and not on how the tokens were cut
+// into steps.
 func (c *Cache) Least(seen int) int {
 	return c.window.least(max(c.window.dropped, c.window.unseen(seen-1)))
 }
@@ -50,9 +58,8 @@ func (c *Cache) TakeBack(seen int) error {
 	return err
 }
 
-// Reset forgets all slots and all tokens: the cache is as New made it, but keeps recording if it did. It makes a broken cache
-// usable again.
-func (c *Cache) Reset() error {
+// reset is Truncate to 0 tokens.
+func (c *Cache) reset() error {
 	err := c.shorten(c.Len())
 	c.seen, c.window.dropped, c.shared, c.broken = 0, 0, false, nil
 	if err := c.record.reset(); err != nil {

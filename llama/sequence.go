@@ -160,9 +160,8 @@ func (c *sequence) truncate(n int) error {
 	if err := c.rest(); err != nil || n == len(c.tokens) {
 		return err
 	}
-	gone := len(c.tokens) - n
 	c.keepFirst(n)
-	err := c.onDevice(context.Background(), func() error { return c.memory.Cut(n, gone) })
+	err := c.onDevice(context.Background(), func() error { return c.memory.Cut(n) })
 	c.count()
 	if err != nil {
 		return fmt.Errorf("truncate to %d tokens: %w", n, err)
@@ -198,7 +197,7 @@ func (c *sequence) settle() error {
 	if _, tracked := c.manager.Tracking(); !tracked {
 		c.ahead = c.ahead[:0]
 		c.latest = 0
-		err := c.onDevice(context.Background(), func() error { return c.memory.Cut(n, gone) })
+		err := c.onDevice(context.Background(), func() error { return c.memory.Cut(n) })
 		c.count()
 		return err
 	}

@@ -177,18 +177,9 @@ func (m *Memory) each(f func(c *kvcache.Cache) error) error {
 	return errors.Join(errs...)
 }
 
-// Cut forgets the last gone tokens, after which n are left. When a layer's cache fails, the others forget them all the same. A cache that has
-// forgotten them already is left alone.
-func (m *Memory) Cut(n, gone int) error {
-	return m.each(func(c *kvcache.Cache) error {
-		switch {
-		case c.Seen() == n:
-			return nil
-		case n == 0:
-			return c.Reset()
-		}
-		return c.Truncate(c.Len() - gone)
-	})
+// Cut forgets the tokens after the first n. When a layer's cache fails, the others forget them all the same.
+func (m *Memory) Cut(n int) error {
+	return m.each(func(c *kvcache.Cache) error { return c.Truncate(n) })
 }
 
 // TakeBack undoes the latest step, before which the conversation had n tokens, without the device; see kvcache.Cache.TakeBack. When a
