@@ -617,6 +617,7 @@ func TestBatchAllocatesNothing(t *testing.T) {
 				defer other.Free()
 				q, _ := a.normal(2, heads)
 				k, _ := a.normal(2, kvHeads)
+				a.ok(other.Update(k, k))
 				table, out := a.table(0, 2), a.tensor(make([]float32, 2*heads*headDim), 2, heads)
 				b := kvcache.NewBatch(a.backend)
 				if n := testing.AllocsPerRun(20, func() {
