@@ -41,8 +41,8 @@ func newCache(p *pages, capacity int) *Cache {
 	return c
 }
 
-// Clone returns a copy, of the same store, which shares the pages of all slots in use: if the cache or its copy writes to one of them, it
-// writes to a copy of that page.
+// Clone returns a copy, of the same store. Both share the pages of all slots in use, until one of them writes to a page: then that one writes
+// to a copy of the page.
 func (c *Cache) Clone() (*Cache, error) {
 	if err := c.usable(); err != nil {
 		return nil, err
@@ -112,8 +112,8 @@ func (c *Cache) Reserve(tokens int) error {
 }
 
 // DropUnseen gives back the pages that the latest token does not see, nor any later one. Steps do so before they append, and a long step
-// leaves more than a short one: after DropUnseen the cache is the same, however its tokens were cut into steps. What was appended last
-// must be there to stay: the cache can still go back by one token, but not always to where a longer step began.
+// leaves more than a short one: after DropUnseen the cache is the same, however its tokens were cut into steps. It is for when the latest
+// tokens are to stay: the cache can still go back by one token, but not always to where a longer step began.
 func (c *Cache) DropUnseen() error { return c.drop(c.window.unseen(c.seen - 1)) }
 
 // drop gives the pages of the first slots, whole pages, back, unless it has done so.

@@ -36,6 +36,10 @@ type shape struct {
 
 // slab is memory for some pages.
 //
+// If a cache takes two pages of a new slab of four, refs is 1 1 0 0 and free is 3 2. A copy of the cache makes refs 2 2 0 0. If the copy writes
+// to the second page, it takes page 2 for a copy of it: refs is 2 1 1 0. Once the cache is freed, refs is 1 0 1 0, free is 3 1, and page 1 is
+// stale.
+//
 // Invariants: a page is in free if refs has 0 for it; place is -1 if no page is free.
 type slab struct {
 	tensor *tensor.Tensor // [pages, 2, backend.PageSlots, headDim]

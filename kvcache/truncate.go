@@ -6,8 +6,8 @@ import (
 )
 
 // Truncate forgets the tokens after the first seen: the next token gets position seen. Each head loses a slot for each forgotten token, and a
-// head that has fewer slots loses all. At least one slot of the longest head must hold the first forgotten token, and a cache with a window
-// can go back only as far as Least says. The attention that the forgotten queries gave to the slots that stay is taken back at its mean; see
+// head that has fewer slots loses all. Unless all tokens are forgotten, at most Len are, and a cache with a window can go back only as far as
+// Least says. The attention that the forgotten queries gave to the slots that stay is taken back at its mean; see
 // Received.
 //
 // Truncate(0) is possible in any case. It makes the cache what it was before the first token, and a broken cache usable again.
@@ -31,15 +31,14 @@ func (c *Cache) Truncate(seen int) error {
 	return err
 }
 
-// Least returns the smallest non-zero number of tokens to which Truncate can go back, once the cache has seen a number of tokens and
-// DropUnseen was called; 0 if it can go back to any. It depends on that number and on earlier Truncates, and not on how the tokens were cut
-// into steps.
+// Least returns the smallest non-zero number of tokens to which Truncate can go back after the first seen tokens and DropUnseen; 0 if it can
+// go back to any number. Least depends on seen and on earlier Truncates, and not on how the tokens were cut into steps.
 func (c *Cache) Least(seen int) int {
 	return c.window.least(max(c.window.dropped, c.window.unseen(seen-1)))
 }
 
 // TakeBack undoes the latest step, which was computed as a whole or in part, and after which nothing else was done to the cache:
-// the cache and its record become exactly what they were when Seen was seen. It does not need the device, which may be lost.
+// the cache and its record become exactly what they were after the first seen tokens. TakeBack does not need the device, which may be lost.
 func (c *Cache) TakeBack(seen int) error {
 	gone := c.seen - seen
 	for head := range c.KVHeads() {
