@@ -15,7 +15,7 @@ import (
 // The shape of the tests' layer: two query heads share a KV head.
 const heads, kvHeads, headDim, group = 4, 2, 16, 2
 
-// account is a layer's cache, and beside it a plain account, in float64, of all that was put into the cache.
+// account is a layer's cache, and a plain account, in float64, of all that was put into the cache.
 type account struct {
 	testing.TB
 	backend *cpu.Backend

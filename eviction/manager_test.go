@@ -89,7 +89,7 @@ func (g *gauge) Name() string { return "a gauge" }
 
 func (g *gauge) Available() (int64, error) { g.reads++; return g.available, g.err }
 
-// managed makes a manager with a clock of the test's, and fails the test where it is refused.
+// managed makes a manager with a clock of the test's, and fails the test if it is refused.
 func managed(t testing.TB, p Policy, o ManagerOptions) (*Manager[*kvcache.Cache], *clock) {
 	t.Helper()
 	m, err := NewManager[*kvcache.Cache](p, o)
@@ -175,7 +175,7 @@ func TestSlots(t *testing.T) {
 							if i%5 == 0 {
 								n = 1 + random.IntN(chunk)
 							}
-							x.add(n) // fails where there is no room
+							x.add(n) // fails if there is no room
 							g.available = 1
 							if i%50 == 49 {
 								g.available = 0

@@ -10,7 +10,7 @@ import (
 	"github.com/antigravity-go/antigravity/kvcache"
 )
 
-// plainView is an account seen as policies see a cache: what it tells comes from the account's slices alone, so that no part of
+// plainView is an account seen as policies see a cache: its answers come from the account's slices alone, so that no part of
 // kvcache.Cache has a say in it.
 type plainView struct{ *account }
 

@@ -25,8 +25,8 @@ var (
 //     slots behind them hold does not count.
 //   - If record is on, it has a position for each slot in use.
 type Cache struct {
-	*pages
-	record
+	*pages                    // the slots: Len, Each and others are methods of it
+	record                    // what policies see of the past: Positions, Received and others are methods of it
 	window    window          // which tokens it may give up by itself
 	capacity  int             // slots of a head, at most
 	seen      int             // tokens so far, evicted ones included

@@ -37,7 +37,7 @@ func (c *Cache) Observe(q *tensor.Tensor) error {
 	return b.observe(q)
 }
 
-// Turned tells whether the cache turns keys.
+// Turned reports whether the cache turns keys.
 func (c *Cache) Turned() bool { return c.hadamard != nil }
 
 // Slots returns the cache's lists of pages.

@@ -33,7 +33,7 @@ type slot struct {
 	received   float64
 }
 
-// account is a cache, and beside it a plain list of slots for each KV head, which compare holds the cache against.
+// account is a cache, and a plain list of slots for each KV head, which compare holds the cache against.
 type account struct {
 	testing.TB
 	backend *cpu.Backend

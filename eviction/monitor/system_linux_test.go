@@ -50,7 +50,7 @@ func TestSystemInLimitedGroup(t *testing.T) {
 	t.Logf("%s", out)
 }
 
-// makeLimitedGroup makes a group with a limit of groupLimit beside the top-most ones, or skips the test.
+// makeLimitedGroup makes a group with a limit of groupLimit among the top-most ones, or skips the test.
 func makeLimitedGroup(t *testing.T) string {
 	t.Helper()
 	groups, err := memoryGroups("/")
@@ -164,7 +164,7 @@ func writeCached(t *testing.T, content []byte) {
 	}
 }
 
-// What a session pays each time it asks, beside the system monitor.
+// What a session pays each time it asks, besides the system monitor.
 func BenchmarkPressure(b *testing.B) {
 	m, err := NewPressure(fixedMonitor{available: 100})
 	if err != nil {
