@@ -39,8 +39,6 @@ type Backend interface {
 	MatMul(a, b, out *tensor.Tensor) error
 	// MatMulTransposed computes out = a·wᵀ for a [M, K], weights w [N, K] of any type, prepared or not, and out [M, N].
 	MatMulTransposed(a, w, out *tensor.Tensor) error
-	// MatMulSlice is MatMulTransposed with the leading rows × cols corner of w: a [M, cols], out [M, rows].
-	MatMulSlice(a, w *tensor.Tensor, rows, cols int, out *tensor.Tensor) error
 
 	// AddAssign computes a += b, element by element; b has a's shape, or is one row that is added to each row of a.
 	AddAssign(a, b *tensor.Tensor) error
@@ -57,11 +55,6 @@ type Backend interface {
 	// RoPE rotates each head of x [tokens, heads, headDim] by the angles of its token, whose cosines and sines are the first
 	// and second half of the rows of table [tokens, headDim] (arXiv 2104.09864; element i pairs with i+headDim/2).
 	RoPE(x, table *tensor.Tensor) error
-
-	// AttentionGen lets one token's queries q [heads, headDim] attend to the first n slots of the cached keys and values
-	// k, v [slots, kvHeads, headDim] of type F32, F16, Q8_0 or Q4_0, heads/kvHeads queries sharing each KV head:
-	// out [heads, headDim] = softmax(q·kᵀ/√headDim)·v.
-	AttentionGen(q, k, v, out *tensor.Tensor, n int) error
 
 	// Gather copies row indices[i] of table [rows, dim], of any weight type, to row i of out [len(indices), dim] as F32.
 	Gather(table *tensor.Tensor, indices []int32, out *tensor.Tensor) error

@@ -39,28 +39,21 @@ func CheckMatMul(a, b, out *tensor.Tensor) (m, n, k int, err error) {
 	return m, n, k, needWritable("MatMul", out)
 }
 
-// CheckMatMulTransposed checks out [M, N] = a [M, K] · (w [N, K])ᵀ, with a and out F32.
+// CheckMatMulTransposed checks out [M, N] = a [M, K] · (w [N, K])ᵀ, with a and out F32 and K whole blocks of w.
 func CheckMatMulTransposed(a, w, out *tensor.Tensor) (m, n, k int, err error) {
-	return CheckMatMulSlice(a, w, w.Shape().Dim(0), w.Shape().Dim(-1), out)
-}
-
-// CheckMatMulSlice checks out [M, rows] = a [M, cols] · (w[:rows, :cols])ᵀ, with a and out F32 and cols whole blocks of w.
-func CheckMatMulSlice(a, w *tensor.Tensor, rows, cols int, out *tensor.Tensor) (m, n, k int, err error) {
 	if err := needF32("MatMulTransposed", a, out); err != nil {
 		return 0, 0, 0, err
 	}
-	m = a.Shape().Rows()
+	m, n, k = a.Shape().Rows(), w.Shape().Dim(0), w.Shape().Dim(-1)
 	switch {
-	case w.Shape().NDim() != 2 || a.Shape().Dim(-1) != cols || out.Shape().Rows() != m || out.Shape().Dim(-1) != rows:
-		err = fmt.Errorf("backend: MatMulTransposed of a %v, w %v (%d rows, %d columns) to %v: shapes must be [M K], [N K] and [M N]", a, w, rows, cols, out)
-	case rows < 0 || rows > w.Shape().Dim(0) || cols < 0 || cols > w.Shape().Dim(1):
-		err = fmt.Errorf("backend: MatMulSlice of %d rows and %d columns of %v", rows, cols, w)
-	case w.DType() == tensor.U8 || cols%w.DType().BlockLen() != 0:
-		err = fmt.Errorf("backend: MatMulTransposed of a %v, w %v: %d columns of type %v cannot be multiplied", a, w, cols, w.DType())
+	case w.Shape().NDim() != 2 || a.Shape().Dim(-1) != k || out.Shape().Rows() != m || out.Shape().Dim(-1) != n:
+		err = fmt.Errorf("backend: MatMulTransposed of a %v, w %v to %v: shapes must be [M K], [N K] and [M N]", a, w, out)
+	case w.DType() == tensor.U8 || k%w.DType().BlockLen() != 0:
+		err = fmt.Errorf("backend: MatMulTransposed of a %v, w %v: %d columns of type %v cannot be multiplied", a, w, k, w.DType())
 	default:
 		err = needWritable("MatMulTransposed", out)
 	}
-	return m, rows, cols, err
+	return m, n, k, err
 }
 
 // CheckSame checks an in-place operation of F32 tensors of one shape, the first of which is written.
@@ -129,29 +122,6 @@ func CheckRoPE(x, table *tensor.Tensor) (tokens, heads, headDim int, err error) 
 
 // AttentionDims are the dimensions of an attention. Slots is the largest number of slots that a head has.
 type AttentionDims struct{ Tokens, Heads, KVHeads, HeadDim, Slots int }
-
-// CheckAttention checks AttentionGen's q, out [heads, headDim] and k, v [slots, kvHeads, headDim] with the first n slots in use.
-// Of q and out only the last two dimensions count; before them there may be others of 1.
-func CheckAttention(q, k, v, out *tensor.Tensor, n int) (d AttentionDims, err error) {
-	if err := needF32("AttentionGen", q, out); err != nil {
-		return d, err
-	}
-	qs, ks := q.Shape(), k.Shape()
-	d = AttentionDims{1, qs.Dim(-2), ks.Dim(1), qs.Dim(-1), ks.Dim(0)}
-	switch {
-	case qs.NDim() < 2 || qs.NumElements() != d.Heads*d.HeadDim || ks.NDim() != 3 || ks.Dim(2) != d.HeadDim || d.KVHeads < 1 || d.Heads%d.KVHeads != 0:
-		err = fmt.Errorf("backend: AttentionGen of q %v, k %v: shapes must be [heads headDim] and [slots kvHeads headDim], heads a multiple of kvHeads", q, k)
-	case n < 1 || n > d.Slots:
-		err = fmt.Errorf("backend: AttentionGen to the first %d of %d slots: need at least 1 and no more than there are", n, d.Slots)
-	case !CacheType(k.DType()):
-		err = fmt.Errorf("backend: AttentionGen to keys %v: a cache is f32, f16, q8_0 or q4_0", k)
-	case out.Shape().NumElements() != qs.NumElements() || v.Shape() != ks || v.DType() != k.DType():
-		err = fmt.Errorf("backend: AttentionGen of q %v, k %v, v %v to %v: out must be as q, and v as k", q, k, v, out)
-	default:
-		err = needWritable("AttentionGen", out)
-	}
-	return d, err
-}
 
 // CacheType tells whether d is a type that keys and values can be cached in.
 func CacheType(d tensor.DType) bool {

@@ -66,9 +66,9 @@ type Pager interface {
 	// and v, of k's shape, to the last slots in use of the runs. A table that is nil rotates nothing; q, which is then not looked at, may be
 	// nil too. What k holds afterwards is undefined. No two of the tensors share memory.
 	RoPEStore(q, k, v, table *tensor.Tensor, runs []Run) error
-	// Attend lets the rows of each run attend to its slots: row i of a run of n tokens sees the first Len-n+i+1 slots of each head, and
-	// where there is a Window the last so many of these.
-	// q and out are [rows, heads, headDim]; see AttentionGen for what is computed.
+	// Attend lets the rows of each run attend to its slots, heads/kvHeads query heads sharing each KV head: out = softmax(q·kᵀ/√headDim)·v, for
+	// q and out [rows, heads, headDim]. Row i of a run of n tokens sees the first Len-n+i+1 slots of each head; with a Window, the last
+	// Window of these.
 	Attend(q, out *tensor.Tensor, runs []Run) error
 	// AccumulateAttention adds the attention that the keys of one run get from its queries to sums [kvHeads, ≥ Len] of type F32:
 	// sums[h, j] += Σ softmax(q·kᵀ/√headDim)[j] over the queries of all rows of q [rows, heads, headDim] that share KV head h, in

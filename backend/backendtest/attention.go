@@ -1,30 +1,14 @@
 package backendtest
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
-	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// heads is the shape of an attention to contiguous keys and values: those of the tokens are the last of the first n slots.
-type heads struct{ tokens, heads, kvHeads, dim, n int }
-
-// Single tokens: one slot, the sizes around tiles, an odd group of heads; and Llama's.
-var (
-	singleTokens = []heads{
-		{1, 1, 1, 32, 1}, {1, 4, 2, 64, 2}, {1, 4, 4, 32, 63}, {1, 8, 2, 64, 64}, {1, 3, 1, 96, 65}, {1, 6, 2, 128, 129},
-		{1, 32, 8, 64, 300}, {1, 5, 5, 80, 77}, {1, 4, 2, 256, 33},
-	}
-	longSingles = []heads{{1, 32, 8, 64, 4096}, {1, 24, 8, 128, 1000}, {1, 4, 1, 64, 20000}}
-	oneHeads    = heads{5, 4, 2, 64, 150}
-)
-
-func (h heads) String() string {
-	return fmt.Sprintf("[%d %d %d] to %d slots of %d heads", h.tokens, h.heads, h.dim, h.n, h.kvHeads)
-}
+// heads is the shape of an attention: of the tokens that are computed, and the heads.
+type heads struct{ tokens, heads, kvHeads, dim int }
 
 // queries are kinds of values of an attention. Queries of zeros give each key the same score; large ones leave all but one
 // without weight.
@@ -46,65 +30,19 @@ var (
 	}
 )
 
-// headChecks makes checks of all cache types.
-func headChecks(operation string, shapes []heads, one heads, build func(heads, tensor.DType, queries, generator) *trial) (checks []Check) {
-	for _, d := range cacheTypes {
-		add := func(h heads, in queries) {
-			if h.dim%d.BlockLen() != 0 {
-				return
-			}
-			checks = append(checks, Check{Operation: operation, Type: d.String(), Shape: h.String(), Input: in.name,
-				build: func(g generator) *trial { return build(h, d, in, g) }})
-		}
-		for _, h := range shapes {
-			add(h, anyQueries)
-		}
-		for _, in := range allQueries {
-			add(one, in)
-		}
-	}
-	return checks
-}
-
-func attentionChecks(quick bool) []Check {
-	one := oneHeads
-	one.tokens = 1
-	return headChecks("AttentionGen", upTo(quick, singleTokens, longSingles...), one, attentionGen)
-}
-
-// attended are the values of an attention. Row (head, slot) of k and v is number first[head] + slot·step.
+// attended are the values of an attention. Row (head, slot) of k and v is number first[head] + slot.
 type attended struct {
 	heads
 	dtype tensor.DType
 	q     []float32
 	k, v  []float32 // as they are cached
 	first []int     // of each KV head
-	step  int
-	used  []int // slots of each KV head
+	used  []int     // slots of each KV head
 }
 
 // row returns the key or the value of a slot.
 func (a *attended) row(x []float32, head, slot int) []float32 {
-	return x[(a.first[head]+slot*a.step)*a.dim:][:a.dim]
-}
-
-func attentionGen(h heads, d tensor.DType, in queries, g generator) *trial {
-	slots := h.n + 3 // those after the first n are poisoned
-	a := &attended{heads: h, dtype: d, q: g.floats(in.q, h.heads*h.dim), step: h.kvHeads}
-	keys, k := g.cache(d, in.k, slots, h.n, h.kvHeads*h.dim)
-	vals, v := g.cache(d, in.v, slots, h.n, h.kvHeads*h.dim)
-	a.k, a.v = k, v
-	for head := range h.kvHeads {
-		a.first, a.used = append(a.first, head), append(a.used, h.n)
-	}
-	dims := []int{slots, h.kvHeads, h.dim}
-	return &trial{
-		operands: []operand{
-			f32("q", reading, a.q, h.heads, h.dim), {name: "k", dtype: d, dims: dims, data: keys}, {name: "v", dtype: d, dims: dims, data: vals},
-			blank("out", output, h.heads, h.dim).within(limit{tolerance: productTolerance(d), magnitude: a.magnitude}),
-		},
-		do: func(b backend.Backend, t []*tensor.Tensor) error { return b.AttentionGen(t[0], t[1], t[2], t[3], h.n) },
-	}
+	return x[(a.first[head]+slot)*a.dim:][:a.dim]
 }
 
 // each calls f for each query with the weights of the keys that it sees, and with the magnitudes of their scores.

@@ -91,10 +91,6 @@ func (d plain) MatMulTransposed(a, w, out *tensor.Tensor) error {
 	return d.call("MatMulTransposed", a, func() error { return d.Backend.MatMulTransposed(a, w, out) })
 }
 
-func (d plain) MatMulSlice(a, w *tensor.Tensor, rows, cols int, out *tensor.Tensor) error {
-	return d.call("MatMulSlice", a, func() error { return d.Backend.MatMulSlice(a, w, rows, cols, out) })
-}
-
 func (d plain) AddAssign(a, b *tensor.Tensor) error {
 	return d.call("AddAssign", a, func() error { return d.Backend.AddAssign(a, b) })
 }
@@ -121,10 +117,6 @@ func (d plain) Softmax(x *tensor.Tensor) error {
 
 func (d plain) RoPE(x, table *tensor.Tensor) error {
 	return d.call("RoPE", x, func() error { return d.Backend.RoPE(x, table) })
-}
-
-func (d plain) AttentionGen(q, k, v, out *tensor.Tensor, n int) error {
-	return d.call("AttentionGen", q, func() error { return d.Backend.AttentionGen(q, k, v, out, n) })
 }
 
 func (d plain) RoPEStore(q, k, v, table *tensor.Tensor, runs []backend.Run) error {

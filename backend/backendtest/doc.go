@@ -25,7 +25,7 @@
 //     output: the suite puts guards around it.
 //
 //  5. Weights. If the device wants them in another layout, implement backend.Preparer. A buffer of such weights returns an error
-//     from Map, and true from ReadOnly; only MatMulTransposed, MatMulSlice and Gather see it, and errors wrap
+//     from Map, and true from ReadOnly; only MatMulTransposed and Gather see it, and errors wrap
 //     backend.ErrUnsupported where they cannot use it. The weights given to Prepare may be a mapped file, which someone may cut
 //     short while you read: copy the bytes in Go, not in a driver.
 //

@@ -91,8 +91,6 @@ var mistakes = []mistake{
 	{"MatMulTransposed", "to another shape", func(b backend.Backend, o odd) error { return b.MatMulTransposed(o.x, o.w, o.x) }},
 	{"MatMulTransposed", "other lengths", func(b backend.Backend, o odd) error { return b.MatMulTransposed(o.short, o.w, o.short) }},
 	{"MatMulTransposed", "f16 activations", func(b backend.Backend, o odd) error { return b.MatMulTransposed(o.half, o.w, o.short) }},
-	{"MatMulSlice", "beyond the rows", func(b backend.Backend, o odd) error { return b.MatMulSlice(o.x, o.w, 64, 64, o.x) }},
-	{"MatMulSlice", "negative rows", func(b backend.Backend, o odd) error { return b.MatMulSlice(o.x, o.w, -1, 64, o.short) }},
 	{"AddAssign", "two shapes", func(b backend.Backend, o odd) error { return b.AddAssign(o.x, o.short) }},
 	{"AddAssign", "f16", func(b backend.Backend, o odd) error { return b.AddAssign(o.half, o.half) }},
 	{"Scale", "f16", func(b backend.Backend, o odd) error { return b.Scale(o.half, 2) }},
@@ -102,9 +100,6 @@ var mistakes = []mistake{
 	{"Softmax", "f16", func(b backend.Backend, o odd) error { return b.Softmax(o.half) }},
 	{"RoPE", "two dimensions", func(b backend.Backend, o odd) error { return b.RoPE(o.x, o.x) }},
 	{"RoPE", "a table of other tokens", func(b backend.Backend, o odd) error { return b.RoPE(o.q, o.short) }},
-	{"AttentionGen", "beyond the slots", func(b backend.Backend, o odd) error { return b.AttentionGen(o.q, o.cache, o.cache, o.q, 6) }},
-	{"AttentionGen", "to no slots", func(b backend.Backend, o odd) error { return b.AttentionGen(o.q, o.cache, o.cache, o.q, 0) }},
-	{"AttentionGen", "a bf16 cache", func(b backend.Backend, o odd) error { return b.AttentionGen(o.q, o.wide, o.wide, o.q, 3) }},
 	{"RoPEStore", "no slots", func(b backend.Backend, o odd) error { return b.RoPEStore(nil, o.k, o.k, nil, make([]backend.Run, 1)) }},
 	{"RoPEStore", "no runs", func(b backend.Backend, o odd) error { return b.RoPEStore(nil, o.k, o.k, nil, nil) }},
 	{"RoPEStore", "a run of no tokens", func(b backend.Backend, o odd) error {

@@ -20,9 +20,9 @@ func Checks(quick bool) []Check {
 	return slices.Concat(
 		readChecks(), copyChecks(), castChecks(quick), gatherChecks(quick),
 		elementwiseChecks(quick),
-		matMulChecks(quick), transposedChecks(quick), sliceChecks(),
+		matMulChecks(quick), transposedChecks(quick),
 		normMatMulChecks(quick), matMulAddChecks(quick), normSwiGLUChecks(quick),
-		attentionChecks(quick), storeChecks(quick), attendChecks(quick), weighChecks(quick),
+		storeChecks(quick), attendChecks(quick), weighChecks(quick),
 		compactChecks(), pageChecks(),
 		largestChecks(),
 		maskChecks(),

@@ -287,7 +287,7 @@ func paged(b backend.Backend, t []*tensor.Tensor, list []*conversation, write bo
 func (s step) attended(c *conversation, q []float32, row int) *attended {
 	width := s.heads * s.dim
 	a := &attended{
-		heads: heads{c.tokens, s.heads, s.kvHeads, s.dim, 0}, dtype: c.dtype, k: c.k, v: c.v, step: 1, used: c.used,
+		heads: heads{c.tokens, s.heads, s.kvHeads, s.dim}, dtype: c.dtype, k: c.k, v: c.v, used: c.used,
 		q: q[row*width : (row+c.tokens)*width],
 	}
 	for head := range c.used {

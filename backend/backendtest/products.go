@@ -129,40 +129,6 @@ func magnitudeOf(d tensor.DType, w []float32, steps []float64) float64 {
 	return math.Sqrt(squares) + single/productTolerance(d)*sum
 }
 
-// sliceChecks take corners of the weights. Prepared ones need not be divisible.
-func sliceChecks() (checks []Check) {
-	for _, d := range weightTypes {
-		block := d.BlockLen()
-		for _, c := range []struct{ m, rows, cols, n, k int }{
-			{1, 1, 1, 3, 2}, {1, 16, 2, 48, 2}, {3, 33, 1, 80, 3}, {2, 5, 3, 6, 4}, {17, 40, 2, 41, 5},
-		} {
-			p := product{c.m, c.rows, c.cols * block}
-			checks = append(checks, Check{
-				Operation: "MatMulSlice", Type: d.String(), Input: random.name,
-				Shape: fmt.Sprintf("[%d %d]·[%d %d of %d %d]ᵀ", p.m, p.k, p.n, p.k, c.n, c.k*block),
-				build: func(g generator) *trial { return slice(g, p, d, c.n, c.k*block) },
-			})
-		}
-	}
-	return checks
-}
-
-func slice(g generator, p product, d tensor.DType, n, k int) *trial {
-	x, w := g.floats(random, p.m*p.k), g.weights(d, random, n*k)
-	var corner []byte
-	for row := range p.n {
-		corner = append(corner, w[row*quantBytes(d, k):][:quantBytes(d, p.k)]...)
-	}
-	return &trial{
-		operands: []operand{
-			f32("a", reading, x, p.m, p.k),
-			{name: "w", role: weight, dtype: d, dims: []int{n, k}, data: w},
-			blank("out", output, p.m, p.n).within(limit{tolerance: productTolerance(d), magnitude: p.magnitude(d, x, corner)}),
-		},
-		do: func(b backend.Backend, t []*tensor.Tensor) error { return b.MatMulSlice(t[0], t[1], p.n, p.k, t[2]) },
-	}
-}
-
 // matMulChecks are of the product of two activations.
 func matMulChecks(quick bool) (checks []Check) {
 	add := func(p product, f factors) {

@@ -19,7 +19,7 @@ import (
 func TestEveryOperationIsChecked(t *testing.T) {
 	checked := operations()
 	for _, want := range []string{
-		"MatMul", "MatMulTransposed", "MatMulSlice", "AddAssign", "Scale", "SiLUMul", "GELUMul", "RMSNorm", "Softmax", "RoPE", "AttentionGen",
+		"MatMul", "MatMulTransposed", "AddAssign", "Scale", "SiLUMul", "GELUMul", "RMSNorm", "Softmax", "RoPE",
 		"Gather", "CopySlice", "ReadBuffer", "Cast", "NormMatMul", "MatMulAdd", "NormSwiGLU", "Largest", "Mask",
 		"RoPEStore", "Attend", "AccumulateAttention", "Compact", "CopyPage", "ReadSlots", "WriteSlots",
 	} {
@@ -50,15 +50,14 @@ func operations() (names []string) {
 // broken is the CPU with one operation replaced.
 type broken struct {
 	*cpu.Backend
-	scale        func(x *tensor.Tensor, v float32) error
-	softmax      func(x *tensor.Tensor) error
-	addAssign    func(a, b *tensor.Tensor) error
-	matMul       func(a, b, out *tensor.Tensor) error
-	attentionGen func(q, k, v, out *tensor.Tensor, n int) error
-	gather       func(table *tensor.Tensor, indices []int32, out *tensor.Tensor) error
-	attend       func(q, out *tensor.Tensor, runs []backend.Run) error
-	compact      func(s *backend.Slots, keep [][]int32) error
-	ropeStore    func(q, k, v, table *tensor.Tensor, runs []backend.Run) error
+	scale     func(x *tensor.Tensor, v float32) error
+	softmax   func(x *tensor.Tensor) error
+	addAssign func(a, b *tensor.Tensor) error
+	matMul    func(a, b, out *tensor.Tensor) error
+	gather    func(table *tensor.Tensor, indices []int32, out *tensor.Tensor) error
+	attend    func(q, out *tensor.Tensor, runs []backend.Run) error
+	compact   func(s *backend.Slots, keep [][]int32) error
+	ropeStore func(q, k, v, table *tensor.Tensor, runs []backend.Run) error
 }
 
 func (b *broken) Attend(q, out *tensor.Tensor, runs []backend.Run) error {
@@ -115,13 +114,6 @@ func (b *broken) MatMul(x, y, out *tensor.Tensor) error {
 		return b.matMul(x, y, out)
 	}
 	return b.Backend.MatMul(x, y, out)
-}
-
-func (b *broken) AttentionGen(q, k, v, out *tensor.Tensor, n int) error {
-	if b.attentionGen != nil {
-		return b.attentionGen(q, k, v, out, n)
-	}
-	return b.Backend.AttentionGen(q, k, v, out, n)
 }
 
 // poke writes a float at an index of a tensor's buffer, counted from the tensor's first element.
@@ -197,10 +189,14 @@ func TestFaultsAreFound(t *testing.T) {
 			addAssign: func(x, y *tensor.Tensor) error { poke(x, x.Shape().NumElements(), 1); return c.AddAssign(x, y) }}},
 		{name: "its input", operation: "MatMul", want: Overwrote, all: true, detail: "changed its input a", backend: broken{
 			matMul: func(x, y, out *tensor.Tensor) error { err := c.MatMul(x, y, out); poke(x, 0, 55); return err }}},
-		{name: "a slot too many", operation: "AttentionGen", want: Wrong, all: true, detail: "NaN", backend: broken{
-			attentionGen: func(q, k, v, out *tensor.Tensor, n int) error { return c.AttentionGen(q, k, v, out, n+1) }}},
-		{name: "a slot too few", operation: "AttentionGen", want: Wrong, backend: broken{
-			attentionGen: func(q, k, v, out *tensor.Tensor, n int) error { return c.AttentionGen(q, k, v, out, max(1, n-1)) }}},
+		{name: "a slot too few", operation: "Attend", want: Wrong, backend: broken{
+			attend: func(q, out *tensor.Tensor, runs []backend.Run) error {
+				for i := range runs[0].Slots.Heads {
+					h := &runs[0].Slots.Heads[i]
+					h.Len = max(h.Len-1, runs[0].Tokens)
+				}
+				return c.Attend(q, out, runs)
+			}}},
 		{name: "a slot too many of a head", operation: "Attend", want: Wrong, backend: broken{
 			attend: func(q, out *tensor.Tensor, runs []backend.Run) error {
 				h := &runs[len(runs)-1].Slots.Heads[0]
@@ -264,17 +260,14 @@ func TestFaultsAreFound(t *testing.T) {
 type floating struct{ *host.Reference }
 
 func (f floating) MatMulTransposed(a, w, out *tensor.Tensor) error {
-	return f.MatMulSlice(a, w, w.Shape().Dim(0), w.Shape().Dim(1), out)
-}
-
-func (f floating) MatMulSlice(a, w *tensor.Tensor, rows, cols int, out *tensor.Tensor) error {
-	if _, _, _, err := backend.CheckMatMulSlice(a, w, rows, cols, out); err != nil {
+	m, n, k, err := backend.CheckMatMulTransposed(a, w, out)
+	if err != nil {
 		return err
 	}
 	x, y := decode(tensor.F32, a.Data()), decode(w.DType(), w.Data())
-	for i := range a.Shape().Rows() {
-		for j := range rows {
-			poke(out, i*rows+j, float32(dot(x[i*cols:(i+1)*cols], y[j*w.Shape().Dim(1):][:cols])))
+	for i := range m {
+		for j := range n {
+			poke(out, i*n+j, float32(dot(x[i*k:(i+1)*k], y[j*k:][:k])))
 		}
 	}
 	return nil
@@ -293,24 +286,10 @@ func (a *attended) attend(out func(i int, v float32)) {
 	})
 }
 
-func (f floating) AttentionGen(q, k, v, out *tensor.Tensor, n int) error {
-	d, err := backend.CheckAttention(q, k, v, out, n)
-	if err != nil {
-		return err
-	}
-	a := &attended{heads: heads{1, d.Heads, d.KVHeads, d.HeadDim, n}, dtype: k.DType(), step: d.KVHeads, used: slices.Repeat([]int{n}, d.KVHeads)}
-	a.q, a.k, a.v = decode(tensor.F32, q.Data()), decode(k.DType(), k.Data()), decode(v.DType(), v.Data())
-	for head := range d.KVHeads {
-		a.first = append(a.first, head)
-	}
-	a.attend(func(i int, v float32) { poke(out, i, v) })
-	return nil
-}
-
 // attended reads what a run attends to with rows of queries [tokens, heads, dim] from the given one on.
 func (f floating) attended(q *tensor.Tensor, row int, r backend.Run) (*attended, error) {
 	s, d := r.Slots, q.Shape()
-	a := &attended{heads: heads{r.Tokens, d.Dim(1), len(s.Heads), s.HeadDim, 0}, dtype: s.DType, step: 1}
+	a := &attended{heads: heads{r.Tokens, d.Dim(1), len(s.Heads), s.HeadDim}, dtype: s.DType}
 	a.q = decode(tensor.F32, q.Data())[row*d.Dim(1)*d.Dim(2):]
 	for head := range s.Heads {
 		n := s.Heads[head].Len
@@ -367,7 +346,7 @@ func (f floating) AccumulateAttention(q, sums *tensor.Tensor, run backend.Run) e
 
 // TestOtherRoundingIsTolerated checks the tolerances with a device that is right but not the reference.
 func TestOtherRoundingIsTolerated(t *testing.T) {
-	for _, operation := range []string{"MatMulTransposed", "MatMulSlice", "NormMatMul", "MatMulAdd", "NormSwiGLU", "AttentionGen", "Attend", "AccumulateAttention", "Mistakes"} {
+	for _, operation := range []string{"MatMulTransposed", "NormMatMul", "MatMulAdd", "NormSwiGLU", "Attend", "AccumulateAttention", "Mistakes"} {
 		t.Run(operation, func(t *testing.T) {
 			t.Parallel()
 			_, results := verdicts(t, floating{host.NewReference()}, operation, false, time.Minute, "")

@@ -11,26 +11,6 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// AttentionGen lets one token attend to contiguous keys and values.
-func (b *Base) AttentionGen(q, k, v, out *tensor.Tensor, n int) error {
-	d, err := backend.CheckAttention(q, k, v, out, n)
-	if err != nil || d.Heads == 0 {
-		return err
-	}
-	var maps mapped
-	if err := maps.add("AttentionGen", q, k, v, out); err != nil {
-		return err
-	}
-	defer maps.unmap()
-	a := b.attentions.get()
-	defer b.attentions.put(a)
-	a.begin(b, "AttentionGen", k.DType(), d, q)
-	a.runs = append(a.runs, attended{
-		format: k.DType().Format(), tokens: 1, k: k.Data(), v: v.Data(), stride: d.KVHeads * k.RowBytes(), headBytes: k.RowBytes(), slots: n,
-	})
-	return a.attend(b.runner, out)
-}
-
 // Attend lets the rows of several runs attend to their slots, all in one phase.
 func (b *Base) Attend(q, out *tensor.Tensor, runs []backend.Run) error {
 	d, err := backend.CheckAttend(q, out, runs)
@@ -107,28 +87,18 @@ type attention struct {
 	values   []float32     // their sums of values
 }
 
-// attended is the slots that a run attends to: in pages, or contiguous.
+// attended is the slots that a run attends to.
 type attended struct {
 	format    quant.Format
 	tokens    int // of the run
 	row       int // the first of them among all rows
 	headBytes int // of a key, or a value, of one head
-
-	heads  []backend.HeadSlots // in pages
-	window int                 // as Slots.Window
-
-	slots  int    // contiguous: how many are in use
-	k, v   []byte // contiguous: [slots, kvHeads, headBytes]
-	stride int    // contiguous: bytes from one slot to the next
+	heads     []backend.HeadSlots
+	window    int // as Slots.Window
 }
 
 // len returns how many slots of a head are in use.
-func (s *attended) len(head int) int {
-	if s.heads != nil {
-		return s.heads[head].Len
-	}
-	return s.slots
-}
+func (s *attended) len(head int) int { return s.heads[head].Len }
 
 // tiles returns in how many tiles the slots of a head lie.
 func (s *attended) tiles(head int) int { return (s.len(head) + asm.TileKeys - 1) / asm.TileKeys }
@@ -141,23 +111,9 @@ func (s *attended) firstSeen(head, token int) int {
 	return max(s.len(head)-s.tokens+token+1-s.window, 0)
 }
 
-// halves returns the halves of the page of one tile of a head, by asm.PageSide. Slots that are contiguous are brought into a page of the lane's.
-func (a *attention) halves(l *lane, s *attended, head, tile int) [2][]byte {
-	if s.heads != nil {
-		return pageData(&s.heads[head].Pages[tile], s.headBytes)
-	}
-	half := asm.TileKeys * s.headBytes
-	if len(l.page) < 2*half {
-		l.page = make([]byte, 2*half)
-	}
-	halves := halvesOf(l.page[:2*half])
-	first := tile * asm.TileKeys
-	for slot := first; slot < min(first+asm.TileKeys, s.slots); slot++ {
-		at := slot*s.stride + head*s.headBytes
-		a.layout.Store(asm.PageKeys, s.format, a.HeadDim, halves[asm.PageKeys], slot-first, s.k[at:][:s.headBytes])
-		a.layout.Store(asm.PageValues, s.format, a.HeadDim, halves[asm.PageValues], slot-first, s.v[at:][:s.headBytes])
-	}
-	return halves
+// page returns the halves of the page of one tile of a head, by asm.PageSide.
+func (s *attended) page(head, tile int) [2][]byte {
+	return pageData(&s.heads[head].Pages[tile], s.headBytes)
 }
 
 // piece is the attention of tokens [first, last) of a run to tiles [lo, hi) of a head: all that they see, unless there is a joint.
@@ -186,7 +142,6 @@ type lane struct {
 	weights quant.Activation
 	hidden  []int // for tile.Hidden
 	memory  []float32
-	page    []byte // of contiguous slots
 }
 
 // begin prepares for an attention of mapped queries.
@@ -346,10 +301,10 @@ func (a *attention) Do(worker, number int) {
 				results[r].Out = l.tile.Out[r*a.HeadDim:][:a.HeadDim]
 			}
 		}
-		page := a.halves(l, s, head, t)
+		page := s.page(head, t)
 		l.tile.Next = nil
-		if s.heads != nil && t+1 < int(p.hi) {
-			l.tile.Next = a.halves(l, s, head, t+1)[asm.PageKeys]
+		if t+1 < int(p.hi) {
+			l.tile.Next = s.page(head, t+1)[asm.PageKeys]
 		}
 		a.tile(l, s, head, t, first, page[asm.PageKeys], page[asm.PageValues], results)
 		if partials != nil {

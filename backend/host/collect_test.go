@@ -54,7 +54,7 @@ func TestOperandsAreNotCollected(t *testing.T) {
 	const n, k = 2000, 512
 	for range 2 {
 		for _, err := range []error{
-			b.AttentionGen(ones(4, 64), ones(n, 2, 64), ones(n, 2, 64), ones(4, 64), n),
+			b.Attend(ones(1, 4, 64), ones(1, 4, 64), []backend.Run{{Tokens: 1, Slots: cache(n)}}),
 			b.Attend(ones(32, 4, 64), ones(32, 4, 64), []backend.Run{{Tokens: 32, Slots: cache(n)}}),
 			b.AccumulateAttention(ones(32, 4, 64), ones(2, n), backend.Run{Tokens: 32, Slots: cache(n)}),
 			b.RoPEStore(nil, ones(32, 2, 64), ones(32, 2, 64), nil, []backend.Run{{Tokens: 32, Slots: cache(n)}}),

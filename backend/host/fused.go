@@ -47,10 +47,10 @@ func (b Fused) normMatMul(name string, x, norm *tensor.Tensor, eps float32, norm
 	defer b.products.put(p)
 	p.begin(name, b.kernels, x.Shape().Rows(), k)
 	for i, w := range ws {
-		if err := needWholePanels(w, w.Shape().Dim(0), k); err != nil {
+		if err := needWholePanels(w); err != nil {
 			return err
 		}
-		p.add(w, w.Shape().Dim(0), outs[i])
+		p.add(w, outs[i])
 	}
 	p.epilogue = e
 	if err := p.activate(b.runner, activation{floats(x), floats(norm), floats(normed), eps}); err != nil {
@@ -61,14 +61,14 @@ func (b Fused) normMatMul(name string, x, norm *tensor.Tensor, eps float32, norm
 
 // MatMulAdd computes out += x·wᵀ.
 func (b Fused) MatMulAdd(x, w, product, out *tensor.Tensor) error {
-	m, n, k, err := backend.CheckMatMulTransposed(x, w, product)
+	m, _, k, err := backend.CheckMatMulTransposed(x, w, product)
 	if err != nil {
 		return err
 	}
 	if err := backend.CheckSame("MatMulAdd", out, product); err != nil {
 		return err
 	}
-	if err := needWholePanels(w, n, k); err != nil {
+	if err := needWholePanels(w); err != nil {
 		return err
 	}
 	var maps mapped
@@ -83,7 +83,7 @@ func (b Fused) MatMulAdd(x, w, product, out *tensor.Tensor) error {
 	p.held = &b.held
 	defer b.products.put(p)
 	p.begin("MatMulAdd", b.kernels, m, k)
-	p.add(w, n, product)
+	p.add(w, product)
 	p.epilogue, p.sum = addProduct, floats(out)
 	if err := p.activate(b.runner, activation{x: floats(x)}); err != nil {
 		return err

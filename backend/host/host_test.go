@@ -74,10 +74,12 @@ func values(t testing.TB, x *tensor.Tensor) []float32 {
 func TestAttentionByDefinition(t *testing.T) {
 	const heads, kvHeads, headDim, n = 4, 2, 16, 300
 	s, b := newSource(t), host.NewReference()
-	q, k, v, out := s.floats(heads, headDim), s.floats(n, kvHeads, headDim), s.floats(n, kvHeads, headDim), s.floats(heads, headDim)
-	if err := b.AttentionGen(q, k, v, out, n); err != nil {
+	q, out := s.floats(1, heads, headDim), s.floats(1, heads, headDim)
+	slots := s.slots(b, tensor.F32, headDim, n, n)
+	if err := b.Attend(q, out, []backend.Run{{Tokens: 1, Slots: slots}}); err != nil {
 		t.Fatal(err)
 	}
+	k, v := s.contiguous(b, slots)
 	keys, vals, got := values(t, k), values(t, v), values(t, out)
 	for h := range heads {
 		row := func(x []float32, slot int) []float32 { return x[(slot*kvHeads+h/2)*headDim:][:headDim] }
@@ -118,19 +120,19 @@ func TestMatMulByDefinition(t *testing.T) {
 			}
 		}
 	}
-	w := s.floats(6, 8)
-	x, part := s.floats(2, 5), s.floats(2, 3)
-	if err := b.MatMulSlice(x, w, 3, 5, part); err != nil {
+	w := s.floats(3, 5)
+	x, product := s.floats(2, 5), s.floats(2, 3)
+	if err := b.MatMulTransposed(x, w, product); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 2 {
 		for j := range 3 {
 			want := 0.0
 			for l := range 5 {
-				want += float64(values(t, x)[i*5+l]) * float64(values(t, w)[j*8+l])
+				want += float64(values(t, x)[i*5+l]) * float64(values(t, w)[j*5+l])
 			}
-			if got := values(t, part)[i*3+j]; math.Abs(float64(got)-want) > 1e-5 {
-				t.Errorf("slice, element %d, %d: %g, want %g", i, j, got, want)
+			if got := values(t, product)[i*3+j]; math.Abs(float64(got)-want) > 1e-5 {
+				t.Errorf("weights, element %d, %d: %g, want %g", i, j, got, want)
 			}
 		}
 	}
@@ -184,7 +186,7 @@ func TestMistakesAreErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	q, cache := s.floats(1, 4, 32), s.as(tensor.F16, 5, 2, 32)
+	q := s.floats(1, 4, 32)
 	k, angles, slot := s.floats(1, 2, 32), s.floats(1, 32), s.as(tensor.F16, 1, 2, 32)
 	runs, fixed := []backend.Run{{Tokens: 1, Slots: s.slots(host.NewReference(), tensor.F16, 32, 3, 3)}}, []backend.Run{{Tokens: 1, Slots: s.slots(host.NewReference(), tensor.F16, 32, 3, 3)}}
 	shape := tensor.ShapeOf(2, 2, backend.PageSlots, 32)
@@ -210,14 +212,6 @@ func TestMistakesAreErrors(t *testing.T) {
 			"MatMulTransposed to another shape":  b.MatMulTransposed(x, w, x),
 			"MatMulTransposed of other lengths":  b.MatMulTransposed(small, w, small),
 			"MatMulTransposed of f16":            b.MatMulTransposed(half, w, small),
-			"MatMulSlice of half a block":        b.MatMulSlice(s.floats(2, 16), w, 32, 16, small),
-			"MatMulSlice beyond the rows":        b.MatMulSlice(x, w, 33, 64, s.floats(2, 33)),
-			"AttentionGen beyond the slots":      b.AttentionGen(q, cache, cache, q, 6),
-			"AttentionGen to nothing":            b.AttentionGen(q, cache, cache, q, 0),
-			"AttentionGen of three heads":        b.AttentionGen(s.floats(1, 3, 32), cache, cache, q, 3),
-			"AttentionGen of another head size":  b.AttentionGen(s.floats(1, 4, 16), cache, cache, q, 3),
-			"AttentionGen to bf16":               b.AttentionGen(q, s.as(tensor.BF16, 5, 2, 32), s.as(tensor.BF16, 5, 2, 32), q, 3),
-			"AttentionGen of keys and values":    b.AttentionGen(q, cache, s.as(tensor.F32, 5, 2, 32), q, 3),
 			"Gather of a negative row":           b.Gather(w, []int32{-1, 0}, x),
 			"Gather beyond the rows":             b.Gather(w, []int32{0, 32}, x),
 			"Gather to another shape":            b.Gather(w, []int32{0}, x),
@@ -253,11 +247,15 @@ func TestMistakesAreErrors(t *testing.T) {
 		}
 	}
 	if packed != w { // this processor packs
+		part, err := packed.Slice(0, 8)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for name, err := range map[string]error{
-			"ReadBuffer":  c.ReadBuffer(packed, make([]byte, packed.Size())),
-			"CopySlice":   c.CopySlice(packed, packed, 0, 0, 32),
-			"Cast":        c.Cast(packed, s.floats(32, 64)),
-			"MatMulSlice": c.MatMulSlice(x, packed, 7, 64, s.floats(2, 7)),
+			"ReadBuffer":                       c.ReadBuffer(packed, make([]byte, packed.Size())),
+			"CopySlice":                        c.CopySlice(packed, packed, 0, 0, 32),
+			"Cast":                             c.Cast(packed, s.floats(32, 64)),
+			"MatMulTransposed of half a panel": c.MatMulTransposed(x, part, s.floats(2, 8)),
 		} {
 			if err == nil {
 				t.Errorf("%s of packed weights is no error", name)

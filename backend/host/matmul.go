@@ -35,16 +35,11 @@ func (b *Base) MatMul(a, c, out *tensor.Tensor) (err error) {
 
 // MatMulTransposed computes out = a·wᵀ.
 func (b *Base) MatMulTransposed(a, w, out *tensor.Tensor) error {
-	return b.MatMulSlice(a, w, w.Shape().Dim(0), w.Shape().Dim(-1), out)
-}
-
-// MatMulSlice computes out = a·(w[:rows, :cols])ᵀ.
-func (b *Base) MatMulSlice(a, w *tensor.Tensor, rows, cols int, out *tensor.Tensor) error {
-	m, _, _, err := backend.CheckMatMulSlice(a, w, rows, cols, out)
+	m, _, k, err := backend.CheckMatMulTransposed(a, w, out)
 	if err != nil {
 		return err
 	}
-	if err := needWholePanels(w, rows, cols); err != nil {
+	if err := needWholePanels(w); err != nil {
 		return err
 	}
 	var maps mapped
@@ -58,8 +53,8 @@ func (b *Base) MatMulSlice(a, w *tensor.Tensor, rows, cols int, out *tensor.Tens
 	p := b.products.get()
 	p.held = &b.held
 	defer b.products.put(p)
-	p.begin("MatMulTransposed", b.kernels, m, cols)
-	p.add(w, rows, out)
+	p.begin("MatMulTransposed", b.kernels, m, k)
+	p.add(w, out)
 	if err := p.activate(b.runner, activation{x: floats(a)}); err != nil {
 		return err
 	}
@@ -123,9 +118,9 @@ func (p *product) begin(name string, kernels *asm.Kernels, m, k int) {
 	p.name, p.kernels, p.m, p.k = name, kernels, m, k
 }
 
-// add adds the first rows of w as a term.
-func (p *product) add(w *tensor.Tensor, rows int, out *tensor.Tensor) {
-	format := w.DType().Format()
+// add adds w as a term.
+func (p *product) add(w, out *tensor.Tensor) {
+	format, rows := w.DType().Format(), w.Shape().Dim(0)
 	p.terms = append(p.terms, term{
 		dtype: w.DType(), format: format, panels: panelsOf(w), partner: p.partner(format.ActivationForm()),
 		w: dataOf(w), rowBytes: w.RowBytes(), rows: rows, out: floats(out),

@@ -68,11 +68,12 @@ func TestFreedOperandsAreErrors(t *testing.T) {
 	c := cpu.New(2)
 	defer c.Close()
 	x, freed, norm, w, out := s.floats(2, 64), s.floats(2, 64), s.floats(64), s.as(tensor.Q4_0, 32, 64), s.floats(2, 32)
+	heads := s.floats(1, 2, 64)
 	packed, err := backend.Prepare(t.Context(), c, s.as(tensor.Q4_0, 32, 64))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(freed.Free(), packed.Free()); err != nil {
+	if err := errors.Join(freed.Free(), heads.Free(), packed.Free()); err != nil {
 		t.Fatal(err)
 	}
 	for name, err := range map[string]error{
@@ -88,7 +89,7 @@ func TestFreedOperandsAreErrors(t *testing.T) {
 		"ReadBuffer":         c.ReadBuffer(freed, make([]byte, freed.Size())),
 		"NormMatMul":         c.NormMatMul(x, norm, 1e-5, freed, []*tensor.Tensor{w}, []*tensor.Tensor{out}),
 		"MatMulAdd":          c.MatMulAdd(freed, w, out, out),
-		"Attention":          c.AttentionGen(s.floats(2, 64), s.floats(3, 2, 64), s.floats(3, 2, 64), freed, 3),
+		"Attention":          c.Attend(s.floats(1, 2, 64), heads, []backend.Run{{Tokens: 1, Slots: s.slots(c, tensor.F32, 64, 3, 3)}}),
 	} {
 		if err == nil {
 			t.Errorf("%s: no error", name)

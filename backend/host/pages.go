@@ -18,14 +18,9 @@ const slabPages = 64
 func (b *Base) SlabPages(int) int { return slabPages }
 
 // pageData returns the halves of a mapped page, by asm.PageSide; its slots have slotBytes each.
-func pageData(p *backend.Page, slotBytes int) [2][]byte {
+func pageData(p *backend.Page, slotBytes int) (halves [2][]byte) {
 	half := backend.PageSlots * slotBytes
-	return halvesOf(p.Slab.Data()[2*half*p.Index:][:2*half])
-}
-
-// halvesOf returns the halves of a page's bytes, by asm.PageSide.
-func halvesOf(page []byte) (halves [2][]byte) {
-	half := len(page) / 2
+	page := p.Slab.Data()[2*half*p.Index:][:2*half]
 	halves[asm.PageKeys], halves[asm.PageValues] = page[:half], page[half:]
 	return halves
 }

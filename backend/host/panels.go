@@ -57,13 +57,10 @@ func panelsOf(t *tensor.Tensor) *asm.Panels {
 	return nil
 }
 
-// needWholePanels returns an error for a part of packed weights that is not whole panels.
-func needWholePanels(w *tensor.Tensor, rows, cols int) error {
-	if panelsOf(w) == nil {
-		return nil
-	}
-	if rows%asm.PanelRows != 0 || cols != w.Shape().Dim(1) || w.Offset()%(asm.PanelRows*w.RowBytes()) != 0 {
-		return fmt.Errorf("host: MatMulSlice of %d rows and %d columns of %v: packed weights can be cut only between panels of %d whole rows", rows, cols, w, asm.PanelRows)
+// needWholePanels returns an error for a slice of packed weights that is not whole panels.
+func needWholePanels(w *tensor.Tensor) error {
+	if panelsOf(w) != nil && (w.Shape().Dim(0)%asm.PanelRows != 0 || w.Offset()%(asm.PanelRows*w.RowBytes()) != 0) {
+		return fmt.Errorf("host: MatMulTransposed of %v: packed weights can be cut only between panels of %d whole rows", w, asm.PanelRows)
 	}
 	return nil
 }

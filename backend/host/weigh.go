@@ -77,7 +77,7 @@ func (w *weighing) weigh(l *lane, kept *keptTiles, head, first, last int) {
 	}
 	for t := range tiles {
 		l.tile.Scores = kept.scores[t*rows*asm.TileKeys:][:rows*asm.TileKeys]
-		w.tile(l, s, head, t, first, w.halves(l, s, head, t)[asm.PageKeys], nil, l.results)
+		w.tile(l, s, head, t, first, s.page(head, t)[asm.PageKeys], nil, l.results)
 		for r, p := range l.results {
 			kept.partials[t*rows+r] = asm.Partial{Max: p.Max, Sum: p.Sum}
 		}

@@ -133,7 +133,7 @@ func TestPlantedFaultsAreNamed(t *testing.T) {
 				wrong.Heads[h].Pages = pages
 			}
 			return r.Attend(q, out, []backend.Run{{Tokens: runs[0].Tokens, Slots: &wrong}})
-		}}, []string{"queries", "keys", "values", "sums", "contiguous"}, "pages", []int{0, small.slots, 0, 0}, nil},
+		}}, []string{"queries", "keys", "values", "sums"}, "pages", []int{0, small.slots, 0, 0}, nil},
 		{"the second page's keys are the first's", "token", faulty{attend: func(r *host.Reference, q, out *tensor.Tensor, runs []backend.Run) error {
 			s := runs[0].Slots
 			for h := range s.Heads {
@@ -156,7 +156,7 @@ func TestPlantedFaultsAreNamed(t *testing.T) {
 				return err
 			}
 			return r.Attend(q, out, runs)
-		}}, []string{"queries", "keys", "values", "sums", "contiguous"}, "scores", nil, nil},
+		}}, []string{"queries", "keys", "values", "sums"}, "scores", nil, nil},
 		{"the last slot is not seen", "token", faulty{attend: func(r *host.Reference, q, out *tensor.Tensor, runs []backend.Run) error {
 			short := *runs[0].Slots
 			short.Heads = slices.Clone(short.Heads)
@@ -228,7 +228,7 @@ func TestErrorsAreResults(t *testing.T) {
 	fault.Arm(0)
 	d := backendtest.NewDevice(host.NewReference(), fault.Before)
 	found := examineOne(t, d, true, examination{shape: small, situations: situationNamed(t, "token"), types: []tensor.DType{tensor.F32}, seed: 1})
-	for name, want := range map[string]verdict{"keys": equal, "sums": equal, "contiguous": equal, "weights": failed, "output": failed, "whole": failed} {
+	for name, want := range map[string]verdict{"keys": equal, "sums": equal, "weights": failed, "output": failed, "whole": failed} {
 		if r := found[name]; r.verdict != want {
 			t.Errorf("%s is %s, not %s: %v", name, r.verdict, want, r.err)
 		}

@@ -220,13 +220,3 @@ func (d *definition) output() (list [][]float64) {
 	})
 	return list
 }
-
-// contiguous is output, of the conversations that AttentionGen is asked about.
-func (d *definition) contiguous() (list [][]float64) {
-	d.perQuery(func(row, run, head, sees int) {
-		if d.oneToken(run) {
-			list = append(list, d.weighted(run, head, softmax(d.scored(row, run, head, sees))))
-		}
-	})
-	return list
-}

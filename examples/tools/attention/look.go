@@ -379,63 +379,6 @@ func (l *look) pages() ([]vector, error) {
 	return list, nil
 }
 
-// contiguous observes AttentionGen, the same attention to keys and values that lie one after the other: for conversations of one token whose
-// heads have the same number of slots, since it takes no others.
-func (l *look) contiguous() ([]vector, error) {
-	var list []vector
-	err := l.each(func(row, run, _ int) error {
-		if !l.oneToken(run) {
-			return nil
-		}
-		used := l.runs[run].used[0]
-		var sides [2]*tensor.Tensor
-		for i, heads := range [2][][]byte{l.from.keys[run], l.from.values[run]} {
-			size := len(heads[0]) / used
-			data := make([]byte, 0, used*l.kvHeads*size)
-			for slot := range used {
-				for _, rows := range heads {
-					data = append(data, rows[slot*size:][:size]...)
-				}
-			}
-			var err error
-			if sides[i], err = l.bytes(l.dtype, data, used, l.kvHeads, l.dim); err != nil {
-				return err
-			}
-		}
-		q, err := l.floats(l.from.q[row*l.heads*l.dim:][:l.heads*l.dim], l.heads, l.dim)
-		if err != nil {
-			return err
-		}
-		out, err := l.blank(tensor.F32, l.heads, l.dim)
-		if err != nil {
-			return err
-		}
-		if err := l.AttentionGen(q, sides[0], sides[1], out, used); err != nil {
-			return err
-		}
-		x, err := l.read(out)
-		if err != nil {
-			return err
-		}
-		for h := range l.heads {
-			list = append(list, vector{[]int{row, h}, x[h*l.dim:][:l.dim]})
-		}
-		return nil
-	})
-	return list, err
-}
-
-// oneToken tells whether AttentionGen can compute a conversation's attention.
-func (p *problem) oneToken(run int) bool {
-	c := &p.runs[run]
-	for _, used := range c.used {
-		if used != c.used[0] {
-			return false
-		}
-	}
-	return c.tokens == 1
-}
-
 // whole observes Attend behind RoPEStore, as a model calls them: nothing is read or written in between.
 func (l *look) whole() ([]vector, error) {
 	runs, q, err := l.rotate()

@@ -41,8 +41,6 @@ var steps = []step{
 		summing, 0, (*look).pages, (*definition).pages},
 	{"output", "weights times values (Attend)", []string{"query", "head", "dim"},
 		summing, 0, (*look).output, (*definition).output},
-	{"contiguous", "the same with keys and values that are not in pages (AttentionGen)", []string{"query", "head", "dim"},
-		summing, 0, (*look).contiguous, (*definition).contiguous},
 	{"whole", "RoPEStore and then Attend, with nothing read or written in between", []string{"query", "head", "dim"},
 		summing, 0, (*look).whole, (*definition).output},
 }

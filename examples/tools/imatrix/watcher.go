@@ -113,16 +113,6 @@ func (w *watcher) MatMulTransposed(a, weights, out *tensor.Tensor) error {
 	return w.Backend.MatMulTransposed(a, weights, out)
 }
 
-// MatMulSlice is MatMulTransposed with a corner of the weights; all columns must be in it to be summed.
-func (w *watcher) MatMulSlice(a, weights *tensor.Tensor, rows, cols int, out *tensor.Tensor) error {
-	if cols == weights.Shape().Dim(-1) {
-		if err := w.see(a, weights); err != nil {
-			return err
-		}
-	}
-	return w.Backend.MatMulSlice(a, weights, rows, cols, out)
-}
-
 // Prepare prepares weights as the other backend wants them. Weights that a loader has on a backend of its own are copied first, so that
 // the other backend need not know that one.
 func (w *watcher) Prepare(ctx context.Context, weights *tensor.Tensor) (*tensor.Tensor, error) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -71,18 +72,18 @@ func TestWork(t *testing.T) {
 	}
 	q4, f16 := zeros(tensor.Q4_0, 64, 32), zeros(tensor.F16, 64, 32)
 	one, chunk := zeros(tensor.F32, 4, 32), zeros(tensor.F32, 3, 4, 32)
-	run := OneToken(zeros(tensor.Q8_0, 20, 2, 32), 10)
-	run.Tokens = 3
+	runOf := func(d tensor.DType, tokens int) backend.Run { // to 10 slots of 2 heads of 32
+		return backend.Run{Tokens: tokens, Slots: &backend.Slots{DType: d, HeadDim: 32, Heads: []backend.HeadSlots{{Len: 10}, {Len: 10}}}}
+	}
 	tests := []struct {
 		name      string
 		got, want Work
 	}{
 		{"q4_0 weights", Weighing(5, q4), Work{Memory: 64 * 18, Integer: 5 * 64 * 32}},
 		{"two weights", Weighing(1, q4, f16), Work{Memory: 64*18 + 64*64, Integer: 64 * 32, Float: 64 * 32}},
-		{"a corner", Corner(2, f16, 16, 8), Work{Memory: 16 * 8 * 2, Float: 2 * 16 * 8}},
 		{"activations", Moving(one, one), Work{Cache: 2 * 4 * 32 * 4}},
-		{"one token's attention", Attending(one, OneToken(zeros(tensor.F16, 20, 2, 32), 10)), Work{Memory: 2 * 10 * 2 * 64, Cache: 2 * 4 * 32 * 4, Float: 2 * 10 * 4 * 32}},
-		{"a chunk's attention", Attending(chunk, run), Work{Memory: 2 * 10 * 2 * 34, Cache: 2 * 3 * 4 * 32 * 4, Integer: 2 * 27 * 4 * 32}},
+		{"one token's attention", Attending(one, runOf(tensor.F16, 1)), Work{Memory: 2 * 10 * 2 * 64, Cache: 2 * 4 * 32 * 4, Float: 2 * 10 * 4 * 32}},
+		{"a chunk's attention", Attending(chunk, runOf(tensor.Q8_0, 3)), Work{Memory: 2 * 10 * 2 * 34, Cache: 2 * 3 * 4 * 32 * 4, Integer: 2 * 27 * 4 * 32}},
 	}
 	for _, test := range tests {
 		if test.got != test.want {

@@ -1,7 +1,6 @@
 package machine
 
 import (
-	"slices"
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/quant"
@@ -33,21 +32,13 @@ func Moving(ts ...*tensor.Tensor) (w Work) {
 // Weighing is the work of multiplying the rows of an activation with weights [N, K], without moving the activation.
 func Weighing(rows int, weights ...*tensor.Tensor) (work Work) {
 	for _, w := range weights {
-		work = work.Plus(Corner(rows, w, w.Shape().Dim(0), w.Shape().Dim(-1)))
-	}
-	return work
-}
-
-// Corner is Weighing for the leading n rows and k columns of the weights alone.
-func Corner(rows int, w *tensor.Tensor, n, k int) (work Work) {
-	macs := int64(rows) * int64(n) * int64(k)
-	if f := w.DType().Format(); f.Valid() && f.ActivationForm() != quant.Float {
-		work.Integer = macs
-	} else {
-		work.Float = macs
-	}
-	if bytes, err := w.DType().Bytes(k); err == nil {
-		work.Memory = int64(n) * int64(bytes)
+		macs := int64(rows) * int64(w.Shape().NumElements())
+		if f := w.DType().Format(); f.Valid() && f.ActivationForm() != quant.Float {
+			work.Integer += macs
+		} else {
+			work.Float += macs
+		}
+		work.Memory += int64(w.Size())
 	}
 	return work
 }
@@ -81,10 +72,4 @@ func scoring(q *tensor.Tensor, r backend.Run) (work Work) {
 		}
 	}
 	return work
-}
-
-// OneToken returns what AttentionGen's token attends to, the first n slots of keys like k [slots, kvHeads, headDim], as a run.
-func OneToken(k *tensor.Tensor, n int) backend.Run {
-	heads := slices.Repeat([]backend.HeadSlots{{Len: n}}, k.Shape().Dim(1))
-	return backend.Run{Tokens: 1, Slots: &backend.Slots{DType: k.DType(), HeadDim: k.Shape().Dim(2), Heads: heads}}
 }

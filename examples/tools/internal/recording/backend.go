@@ -114,13 +114,6 @@ func (b plain) MatMulTransposed(x, w, out *tensor.Tensor) error {
 	})
 }
 
-func (b plain) MatMulSlice(x, w *tensor.Tensor, rows, cols int, out *tensor.Tensor) error {
-	return b.call(func() error { return b.Backend.MatMulSlice(x, w, rows, cols, out) }, func() (Operation, machine.Work) {
-		work := machine.Corner(x.Shape().Rows(), w, rows, cols).Plus(machine.Moving(x, out))
-		return weighted("MatMulSlice", w, rows, cols), work
-	})
-}
-
 func (b plain) AddAssign(x, y *tensor.Tensor) error {
 	return b.call(func() error { return b.Backend.AddAssign(x, y) }, func() (Operation, machine.Work) {
 		return rowwise("AddAssign", x), machine.Moving(x, x, y)
@@ -160,12 +153,6 @@ func (b plain) Softmax(x *tensor.Tensor) error {
 func (b plain) RoPE(x, table *tensor.Tensor) error {
 	return b.call(func() error { return b.Backend.RoPE(x, table) }, func() (Operation, machine.Work) {
 		return headwise("RoPE", x, x.DType()), machine.Moving(x, x, table)
-	})
-}
-
-func (b plain) AttentionGen(q, k, v, out *tensor.Tensor, n int) error {
-	return b.call(func() error { return b.Backend.AttentionGen(q, k, v, out, n) }, func() (Operation, machine.Work) {
-		return headwise("AttentionGen", q, k.DType()), machine.Attending(q, machine.OneToken(k, n))
 	})
 }
 
