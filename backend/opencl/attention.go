@@ -4,10 +4,11 @@ package opencl
 
 import (
 	"fmt"
-	"slices"
+	"strings"
 
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -20,26 +21,34 @@ type attentionShape struct {
 
 // attentionPrograms are the programs of a shape.
 type attentionPrograms struct {
-	one                  program // attend for keys and values that are not in pages
 	attend, flash, weigh pagedProgram
 	queries              int // heads that a group of attend and weigh takes; 0: they are too large
 	flashRows            int // queries that a group of flash takes; 0: there is none for the shape
+}
+
+// attention lets queries attend to pages: few tokens of a run by attend, which shares the tiles of keys out among groups, many by flash, whose
+// groups walk all tiles.
+type attention struct {
+	*queue
+	pages     *pages
+	dot       string // the option that names the device's way to multiply bytes
+	lastGroup string // the option for kernels whose last group goes on with what the others have left; "": the device has none
+	programs  map[attentionShape]*attentionPrograms
 }
 
 // tileScratch is about how many bytes the tiles of the tokens that are computed together may take.
 const tileScratch = 16 << 20
 
 // attentionFor returns the programs of a shape.
-func (b *Backend) attentionFor(s attentionShape) *attentionPrograms {
-	if p := b.programs.attention[s]; p != nil {
+func (a *attention) programsFor(s attentionShape) *attentionPrograms {
+	if p := a.programs[s]; p != nil {
 		return p
 	}
-	p := &attentionPrograms{queries: s.queries(min(b.device.LocalBytes, leastLocal))}
+	p := &attentionPrograms{queries: s.queries(min(a.device.LocalBytes, leastLocal))}
 	options := fmt.Sprintf("-DGROUP=%d -DHEAD_DIM=%d -DSHARE=%d -DQUERIES=%d -DKV_%v%s%s",
-		asm.TileKeys, s.headDim, s.share, p.queries, s.cache, b.tuning.dot, b.lastGroup)
+		asm.TileKeys, s.headDim, s.share, p.queries, s.cache, a.dot, a.lastGroup)
 	const files = "common exact dot activations last cache pages tile "
 	p.attend, p.weigh = pagedProgramOf(program{files + "values attention", options}), pagedProgramOf(program{files + "weigh", options})
-	p.one = program{files + "values attention", options + " -DCONTIGUOUS -DRUNS=1"}
 	switch s.headDim {
 	case 32, 64:
 		p.flashRows = 32
@@ -47,7 +56,7 @@ func (b *Backend) attentionFor(s attentionShape) *attentionPrograms {
 		p.flashRows = 16
 	}
 	p.flash = pagedProgramOf(program{"common exact dot activations cache pages flash", fmt.Sprintf("%s -DROWS=%d", options, p.flashRows)})
-	b.programs.attention[s] = p
+	a.programs[s] = p
 	return p
 }
 
@@ -78,68 +87,51 @@ func (s attentionShape) queries(local int64) int {
 	return 0
 }
 
-// AttentionGen lets one token attend to the cache.
-func (b *Backend) AttentionGen(q, k, v, out *tensor.Tensor, n int) error {
-	d, err := backend.CheckAttention(q, k, v, out, n)
-	if err != nil {
-		return err
-	}
-	b.mu.Lock()
-	query, keys, values, to := b.operand(q), b.operand(k), b.operand(v), b.operand(out)
-	p := b.attentionKernels(d, k.DType(), query, keys, values, to)
-	if p == nil {
-		b.mu.Unlock()
-		return b.onHost(func() error { return b.Base.AttentionGen(q, k, v, out, n) })
-	}
-	defer b.mu.Unlock()
-	l := &b.launch
-	l.mems, l.keys, l.values = nil, keys, values
-	l.begin()
-	l.add(0, 0, 1, n, 1)
-	return b.attend(p.one, p, d, query, to, l, 0, 1)
+// attending is an attention as kernels take it.
+type attending struct {
+	*attentionPrograms
+	backend.AttentionDims
+	q, out operand
 }
 
 // Attend lets the rows of runs attend to their pages.
-func (b *Backend) Attend(q, out *tensor.Tensor, runs []backend.Run) error {
+func (a *attention) Attend(q, out *tensor.Tensor, runs []backend.Run) error {
 	d, err := backend.CheckAttend(q, out, runs)
 	if err != nil || d.Tokens*d.Heads == 0 {
 		return err
 	}
-	b.mu.Lock()
-	query, to := b.operand(q), b.operand(out)
-	needed, ok, err := b.attendable(d, runs, query, to)
-	ok = ok && !slices.ContainsFunc(runs, func(r backend.Run) bool { return r.Slots.Window > 0 }) // the host computes windows
+	a.mu.Lock()
+	c := attending{AttentionDims: d, q: a.operand(q), out: a.operand(out)}
+	needed, ok, err := a.attendable(&c, runs)
 	if err != nil || !ok {
-		b.mu.Unlock()
+		a.mu.Unlock()
 		if err != nil {
 			return err
 		}
-		return b.onHost(func() error { return b.Base.Attend(q, out, runs) })
+		return a.onHost(func() error { return a.host.Attend(q, out, runs) })
 	}
-	defer b.mu.Unlock()
+	defer a.mu.Unlock()
 	for i, cache := range cacheTypes {
 		if needed[i] == 0 {
 			continue
 		}
-		p := b.attentionFor(attentionShape{cache, d.HeadDim, d.Heads / d.KVHeads})
-		long := b.flashes(p, d, cache, runs)
+		c.attentionPrograms = a.programsFor(c.shape(cache))
+		long := a.flashes(&c, cache, runs)
 		if long {
-			err := b.eachLaunch(cache, needed[i], runs, func(r backend.Run) int { return p.flashBlocks(d, r) }, func(l *launch) error {
-				return b.flash(p, d, query, to, l)
-			})
+			err := a.pages.eachLaunch(pageShape{cache, d.HeadDim}, needed[i], runs, c.flashBlocks, func(l *launch) error { return a.flash(&c, l) })
 			if err != nil {
 				return err
 			}
 		}
 		share := func(r backend.Run) int {
-			if long && p.flashBlocks(d, r) > 0 {
+			if long && c.flashBlocks(r) > 0 {
 				return 0
 			}
 			return r.Tokens
 		}
-		err := b.eachLaunch(cache, needed[i], runs, share, func(l *launch) error {
-			return batches(l.tokens, partBytes(d, groups(l.longest, asm.TileKeys)), func(token, tokens int) error {
-				return b.attend(p.attend.of(l), p, d, query, to, l, token, tokens)
+		err := a.pages.eachLaunch(pageShape{cache, d.HeadDim}, needed[i], runs, share, func(l *launch) error {
+			return batches(l.tokens, c.partBytes(groups(l.longest, asm.TileKeys)), func(token, tokens int) error {
+				return a.attend(&c, l, token, tokens)
 			})
 		})
 		if err != nil {
@@ -149,55 +141,58 @@ func (b *Backend) Attend(q, out *tensor.Tensor, runs []backend.Run) error {
 	return nil
 }
 
-// attendable tells whether kernels take all of the runs, and which slabs those of each type need: see tablesOf.
-func (b *Backend) attendable(d backend.AttentionDims, runs []backend.Run, operands ...operand) (needed [len(cacheTypes)]uint32, ok bool, err error) {
-	for i := range runs {
-		if b.attentionKernels(d, runs[i].Slots.DType, operands...) == nil {
-			return needed, false, nil
-		}
-	}
-	return b.tablesOf(runs)
+// shape is what the programs for a cache of a type are compiled for.
+func (c *attending) shape(cache tensor.DType) attentionShape {
+	return attentionShape{cache, c.HeadDim, c.Heads / c.KVHeads}
 }
 
-// flashBlocks returns how many groups of flash take a run: 0 where it has not rows enough for one.
-func (p *attentionPrograms) flashBlocks(d backend.AttentionDims, r backend.Run) int {
-	rows := r.Tokens * d.Heads / d.KVHeads
-	if r.Tokens == 1 || p.flashRows == 0 || rows < p.flashRows {
-		return 0
+// attendable reports whether kernels take all of the runs, and which slabs the runs need. The host computes windows.
+func (a *attention) attendable(c *attending, runs []backend.Run) (n needed, ok bool, err error) {
+	if !c.out.ok || !c.out.float4s() {
+		return n, false, nil
 	}
-	return groups(rows, p.flashRows)
-}
-
-// flashes tells whether runs of many tokens are for flash. A group of flash walks all tiles: unless there are enough of them for
-// the device, sharing the tiles out is faster.
-func (b *Backend) flashes(p *attentionPrograms, d backend.AttentionDims, cache tensor.DType, runs []backend.Run) bool {
-	blocks := 0
 	for _, r := range runs {
-		if r.Slots.DType == cache {
-			blocks += p.flashBlocks(d, r)
+		if r.Slots.Window > 0 || a.kernels(c, r.Slots.DType) == nil {
+			return n, false, nil
 		}
 	}
-	return blocks > 0 && 2*blocks*d.KVHeads >= b.device.Units
+	return a.pages.tablesOf(runs)
 }
 
-// attentionKernels returns the programs for an attention, nil where they cannot be used: they load four elements at once.
-func (b *Backend) attentionKernels(d backend.AttentionDims, cache tensor.DType, operands ...operand) *attentionPrograms {
-	for _, o := range operands {
-		if !o.ok || !o.float4s() {
-			return nil
-		}
-	}
-	if d.HeadDim%4 != 0 {
+// kernels returns the programs for queries and caches of a type, nil if they cannot be used: they load four elements at once.
+func (a *attention) kernels(c *attending, cache tensor.DType) *attentionPrograms {
+	if !c.q.ok || !c.q.float4s() || c.HeadDim%4 != 0 {
 		return nil
 	}
-	if p := b.attentionFor(attentionShape{cache, d.HeadDim, d.Heads / d.KVHeads}); p.queries > 0 {
+	if p := a.programsFor(c.shape(cache)); p.queries > 0 {
 		return p
 	}
 	return nil
 }
 
-// batches calls f with tokens [token, token+tokens) of some at a time, in order: as many as have room for their tiles, of
-// which each has so many bytes.
+// flashBlocks returns how many groups of flash take a run: 0 if it has not rows enough for one.
+func (c *attending) flashBlocks(r backend.Run) int {
+	rows := r.Tokens * c.Heads / c.KVHeads
+	if r.Tokens == 1 || c.flashRows == 0 || rows < c.flashRows {
+		return 0
+	}
+	return groups(rows, c.flashRows)
+}
+
+// flashes reports whether runs of many tokens are for flash. A group of flash walks all tiles: unless there are enough of them for
+// the device, sharing the tiles out is faster.
+func (a *attention) flashes(c *attending, cache tensor.DType, runs []backend.Run) bool {
+	blocks := 0
+	for _, r := range runs {
+		if r.Slots.DType == cache {
+			blocks += c.flashBlocks(r)
+		}
+	}
+	return blocks > 0 && 2*blocks*c.KVHeads >= a.device.Units
+}
+
+// batches splits the tokens, in order, so that each part's tiles (bytes a token) fit in tileScratch. It calls f for each part: tokens
+// [token, token+tokens).
 func batches(all, bytes int, f func(token, tokens int) error) error {
 	most := max(1, tileScratch/max(1, bytes))
 	for token := 0; token < all; token += most {
@@ -208,116 +203,122 @@ func batches(all, bytes int, f func(token, tokens int) error) error {
 	return nil
 }
 
-// flash enqueues flash.
-func (b *Backend) flash(p *attentionPrograms, d backend.AttentionDims, q, out operand, l *launch) error {
-	kernel, err := b.kernel(p.flash.of(l), "flash")
-	if err != nil {
-		return err
-	}
-	kernel.Mem(q.mem).Int(q.elements(4)).Mem(out.mem).Int(out.elements(4)).Float(asm.QueryScale(d.HeadDim))
-	return b.enqueued("Attend", b.pass(kernel, l).Run([3]int{l.next, d.KVHeads, 1}, [3]int{asm.TileKeys, 1, 1}))
+// runTiles passes a launch's pages and runs to a kernel whose groups have a work-item for each key of a tile, and enqueues it.
+func (a *attention) runTiles(what string, k *cl.Kernel, l *launch, x, y, z int) error {
+	return a.run(what, l.pass(k), asm.TileKeys, x, y, z)
 }
 
-// attend enqueues attend for some of the tokens of a launch and, where there are several tiles that it does not merge itself, merge.
-func (b *Backend) attend(from program, p *attentionPrograms, d backend.AttentionDims, q, out operand, l *launch, token, tokens int) error {
-	tiles := groups(l.longest, asm.TileKeys)
-	parts, left := out.mem, out.mem // some buffer, which is not used
-	if tiles > 1 {
-		var err error
-		if parts, err = b.scratchOf(partScratch, partBytes(d, tiles)*tokens); err != nil {
-			return err
-		}
-		if left, err = b.counts(d.Heads / p.queries * tokens); err != nil {
-			return err
-		}
-	}
-	kernel, err := b.kernel(from, "attend")
+// flash enqueues flash.
+func (a *attention) flash(c *attending, l *launch) error {
+	kernel, err := a.kernel(c.attentionPrograms.flash.of(l), "flash")
 	if err != nil {
 		return err
 	}
-	kernel.Mem(q.mem).Int(q.elements(4)).Mem(out.mem).Int(out.elements(4)).Mem(parts).Mem(left).Int(token).Float(asm.QueryScale(d.HeadDim))
-	err = b.enqueued("Attend", b.pass(kernel, l).Run([3]int{tiles, d.Heads / p.queries, tokens}, [3]int{asm.TileKeys, 1, 1}))
-	if err != nil || tiles == 1 || b.lastGroup != "" {
+	return a.runTiles("Attend", floats(kernel, c.q, c.out).Float(asm.QueryScale(c.HeadDim)), l, l.next, c.KVHeads, 1)
+}
+
+// attend enqueues attend for some of the tokens of a launch and, if there are several tiles that it does not merge itself, merge.
+func (a *attention) attend(c *attending, l *launch, token, tokens int) error {
+	tiles := groups(l.longest, asm.TileKeys)
+	parts, left := c.out.mem, c.out.mem // some buffer, which is not used
+	if tiles > 1 {
+		var err error
+		if parts, err = a.scratchOf(partScratch, c.partBytes(tiles)*tokens); err != nil {
+			return err
+		}
+		if left, err = a.counts(c.Heads / c.queries * tokens); err != nil {
+			return err
+		}
+	}
+	from := c.attentionPrograms.attend.of(l)
+	kernel, err := a.kernel(from, "attend")
+	if err != nil {
 		return err
 	}
-	if kernel, err = b.kernel(from, "merge"); err != nil {
+	floats(kernel, c.q, c.out).Mem(parts).Mem(left).Int(token).Float(asm.QueryScale(c.HeadDim))
+	err = a.runTiles("Attend", kernel, l, tiles, c.Heads/c.queries, tokens)
+	if err != nil || tiles == 1 || a.lastGroup != "" {
 		return err
 	}
-	kernel.Mem(parts).Int(tiles).Mem(out.mem).Int(out.elements(4)).Int(token)
-	return b.enqueued("Attend", b.pass(kernel, l).Run([3]int{d.Heads, tokens, 1}, [3]int{asm.TileKeys, 1, 1}))
+	if kernel, err = a.kernel(from, "merge"); err != nil {
+		return err
+	}
+	return a.runTiles("Attend", floats(kernel.Mem(parts).Int(tiles), c.out).Int(token), l, c.Heads, tokens, 1)
 }
 
 // partBytes returns the bytes of a token's parts: of each head and tile, the values and two numbers more, four for alignment.
-func partBytes(d backend.AttentionDims, tiles int) int { return 4 * d.Heads * tiles * (d.HeadDim + 4) }
+func (c *attending) partBytes(tiles int) int { return 4 * c.Heads * tiles * (c.HeadDim + 4) }
 
 // AccumulateAttention adds the attention that keys get to sums.
-func (b *Backend) AccumulateAttention(q, sums *tensor.Tensor, r backend.Run) error {
+func (a *attention) AccumulateAttention(q, sums *tensor.Tensor, r backend.Run) error {
 	d, err := backend.CheckAccumulateAttention(q, sums, r)
 	if err != nil || d.Tokens*d.Heads == 0 {
 		return err
 	}
-	b.mu.Lock()
-	query, to := b.operand(q), b.operand(sums)
-	l, ok, err := b.oneRun(d, r, query)
-	if err != nil || !ok || !to.ok {
-		b.mu.Unlock()
+	a.mu.Lock()
+	c := attending{AttentionDims: d, q: a.operand(q), out: a.operand(sums)}
+	c.attentionPrograms = a.kernels(&c, r.Slots.DType)
+	var l *launch
+	ok := c.attentionPrograms != nil && c.out.ok
+	if ok {
+		l, ok, err = a.pages.launchOf(r.Slots, r.Tokens)
+	}
+	if err != nil || !ok {
+		a.mu.Unlock()
 		if err != nil {
 			return err
 		}
-		return b.onHost(func() error { return b.Base.AccumulateAttention(q, sums, r) })
+		return a.onHost(func() error { return a.host.AccumulateAttention(q, sums, r) })
 	}
-	defer b.mu.Unlock()
-	p := b.attentionFor(attentionShape{r.Slots.DType, d.HeadDim, d.Heads / d.KVHeads})
+	defer a.mu.Unlock()
 	width := sums.Shape().Dim(-1)
-	return batches(d.Tokens, weighBytes(d, groups(l.longest, asm.TileKeys)), func(token, tokens int) error {
-		return b.weigh(p, d, query, to, width, l, token, tokens)
+	return batches(d.Tokens, c.weighBytes(groups(l.longest, asm.TileKeys)), func(token, tokens int) error {
+		return a.weigh(&c, width, l, token, tokens)
 	})
 }
 
-// oneRun returns a launch of one run, for attention's kernels; ok is false where they do not take it.
-func (b *Backend) oneRun(d backend.AttentionDims, r backend.Run, q operand) (l *launch, ok bool, err error) {
-	if b.attentionKernels(d, r.Slots.DType, q) == nil {
-		return nil, false, nil
-	}
-	return b.launchOf(r.Slots, r.Tokens)
-}
-
 // weighBytes returns the bytes of a token's weights, and of each tile's two numbers.
-func weighBytes(d backend.AttentionDims, tiles int) int {
-	return 4 * d.Heads * tiles * (asm.TileKeys + 2)
+func (c *attending) weighBytes(tiles int) int { return 4 * c.Heads * tiles * (asm.TileKeys + 2) }
+
+// weigh enqueues the kernels of AccumulateAttention for some of the tokens. A row of the sums has width elements.
+func (a *attention) weigh(c *attending, width int, l *launch, token, tokens int) error {
+	const what = "AccumulateAttention"
+	tiles := groups(l.longest-c.Tokens+token+tokens, asm.TileKeys) // that the last token sees
+	stats, err := a.scratchOf(statScratch, 8*tokens*c.Heads*tiles)
+	if err != nil {
+		return err
+	}
+	weights, err := a.scratchOf(partScratch, 4*tokens*c.Heads*tiles*asm.TileKeys)
+	if err != nil {
+		return err
+	}
+	from := c.attentionPrograms.weigh.of(l)
+	kernel, err := a.kernel(from, "weigh_tiles")
+	if err != nil {
+		return err
+	}
+	floats(kernel, c.q).Mem(stats).Mem(weights).Int(token).Float(asm.QueryScale(c.HeadDim))
+	if err := a.runTiles(what, kernel, l, tiles, c.Heads/c.queries, tokens); err != nil {
+		return err
+	}
+	if kernel, err = a.kernel(from, "weigh_shares"); err != nil {
+		return err
+	}
+	if err := a.runTiles(what, kernel.Mem(stats).Int(tiles).Int(token), l, c.Heads, tokens, 1); err != nil {
+		return err
+	}
+	if kernel, err = a.kernel(from, "weigh_keys"); err != nil {
+		return err
+	}
+	floats(kernel.Mem(stats).Mem(weights).Int(tiles), c.out).Int(width).Int(token).Int(tokens)
+	return a.runTiles(what, kernel, l, tiles, c.KVHeads, 1)
 }
 
-// weigh enqueues the kernels of AccumulateAttention for some of the tokens.
-func (b *Backend) weigh(p *attentionPrograms, d backend.AttentionDims, q, sums operand, width int, l *launch, token, tokens int) error {
-	tiles := groups(l.longest-d.Tokens+token+tokens, asm.TileKeys) // that the last token sees
-	stats, err := b.scratchOf(statScratch, 8*tokens*d.Heads*tiles)
-	if err != nil {
-		return err
+// lastGroupOption returns the option for devices on which the last group of a kernel may go on with what the others have left, and ""
+// for all but NVIDIA's: see last.cl.
+func lastGroupOption(d *cl.Device) string {
+	if strings.Contains(d.Extensions, "cl_nv_") {
+		return " -DLAST_GROUP"
 	}
-	weights, err := b.scratchOf(partScratch, 4*tokens*d.Heads*tiles*asm.TileKeys)
-	if err != nil {
-		return err
-	}
-	kernel, err := b.kernel(p.weigh.of(l), "weigh_tiles")
-	if err != nil {
-		return err
-	}
-	kernel.Mem(q.mem).Int(q.elements(4)).Mem(stats).Mem(weights).Int(token).Float(asm.QueryScale(d.HeadDim))
-	err = b.enqueued("AccumulateAttention", b.pass(kernel, l).Run([3]int{tiles, d.Heads / p.queries, tokens}, [3]int{asm.TileKeys, 1, 1}))
-	if err != nil {
-		return err
-	}
-	if kernel, err = b.kernel(p.weigh.of(l), "weigh_shares"); err != nil {
-		return err
-	}
-	kernel.Mem(stats).Int(tiles).Int(token)
-	err = b.enqueued("AccumulateAttention", b.pass(kernel, l).Run([3]int{d.Heads, tokens, 1}, [3]int{asm.TileKeys, 1, 1}))
-	if err != nil {
-		return err
-	}
-	if kernel, err = b.kernel(p.weigh.of(l), "weigh_keys"); err != nil {
-		return err
-	}
-	kernel.Mem(stats).Mem(weights).Int(tiles).Mem(sums.mem).Int(sums.elements(4)).Int(width).Int(token).Int(tokens)
-	return b.enqueued("AccumulateAttention", b.pass(kernel, l).Run([3]int{tiles, d.KVHeads, 1}, [3]int{asm.TileKeys, 1, 1}))
+	return ""
 }

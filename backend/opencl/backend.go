@@ -5,11 +5,8 @@ package opencl
 import (
 	"errors"
 	"fmt"
-	"sync"
 
-	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
-	"github.com/antigravity-go/antigravity/backend/host"
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -42,33 +39,17 @@ type Options struct {
 }
 
 // Backend computes on an OpenCL device. It is safe for concurrent use; operations are queued one after the other.
+//
+// Its methods are those of the types that it is made of, each of which has the operations of one kind and what they need.
 type Backend struct {
-	*host.Base // what has no kernel, on mapped buffers
-	device     *cl.Device
-	context    *cl.Context
-	memory     Memory
-	maxAlloc   int64  // bytes of the largest buffer
-	selects    bool   // selections run on the device
-	lastGroup  string // the option for kernels whose last group goes on with what the others have left; "": there are none
-
-	composed backend.Fuser // fused operations for operands that no kernel takes
-
-	portable sync.Mutex // an operation of Base is using mapped buffers; locked before mu
-
-	mu       sync.Mutex // guards what follows, the kernels' arguments, and who has the buffers: the device or the host
-	closed   bool
-	programs programs
-	staging  staging
-	scratch  [scratches]*cl.Mem
-	tables   tables
-	slabs    map[pageShape]*slabs
-	slabMems slabMem  // what findSlabs has found
-	launch   launch   // that is being made
-	selected []uint64 // keys that a selection has read
-	pending  int      // kernels enqueued since the last flush
-	tuning   tuning
-	waiting  waitingProduct
-	fresh    freshlyRounded // mem is nil where the latest command has left nothing
+	*queue
+	*vectors
+	*selections
+	*copies
+	*conversions
+	*products
+	*caches
+	*attention
 }
 
 // New opens a device.
@@ -90,27 +71,31 @@ func open(driver cl.Driver, o Options) (*Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opencl: device %v: %w", device, err)
 	}
-	b := &Backend{Base: host.NewBase(asm.Best(), nil), device: device, context: context, maxAlloc: device.MaxAlloc, selects: device.Kind&cl.CPU == 0}
-	if o.maxAlloc > 0 {
-		b.maxAlloc = o.maxAlloc
-	}
-	b.composed = backend.Composed(b)
-	b.memory.backend = b
-	context.Before = func() error {
-		b.fresh.mem = nil
-		return b.settle()
-	}
-	b.slabs = map[pageShape]*slabs{}
-	b.programs.init(device, context, o)
-	b.tuning.init(device, &b.programs.cache)
-	b.lastGroup = lastGroupOption(device)
-	if _, err := b.kernel(elementwise, "scale"); err != nil { // a device whose compiler fails is told of at once
+	b := assemble(newQueue(device, context, o))
+	if _, err := b.kernel(elementwise, "scale"); err != nil { // a device whose compiler fails is found out at once
 		return nil, errors.Join(err, b.Close())
 	}
-	if b.tuning.dot, err = b.dotOption(); err != nil {
+	dot, err := dotOption(b.queue)
+	if err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
+	b.tuning.dot, b.dot = dot, dot
 	return b, nil
+}
+
+// assemble makes a backend of a queue.
+func assemble(q *queue) *Backend {
+	b := &Backend{
+		queue: q, vectors: &vectors{q}, selections: &selections{queue: q, selects: q.device.Kind&cl.CPU == 0}, copies: &copies{q},
+	}
+	b.conversions = &conversions{q, b.copies}
+	b.products = &products{queue: q, vectors: b.vectors, conversions: b.conversions, composed: backend.Composed(b), stores: map[storeVariant]*pagedProgram{}}
+	b.products.tuning.init(q.device, q.context, &q.programs.cache)
+	p := &pages{queue: q, slabs: map[pageShape]*slabs{}}
+	b.caches = &caches{q, p, b.products, b.conversions, map[pageShape]*pagePrograms{}}
+	b.attention = &attention{queue: q, pages: p, lastGroup: lastGroupOption(q.device), programs: map[attentionShape]*attentionPrograms{}}
+	q.owner, q.settle = b, b.products.settle
+	return b
 }
 
 // Name returns "opencl".
@@ -121,32 +106,18 @@ func (b *Backend) Describe() string {
 	return fmt.Sprintf("%v, %s, %d compute units, %d MiB", b.device, b.device.Version, b.device.Units, b.device.GlobalBytes>>20)
 }
 
-// BitExact tells whether the device computes as the kernels need it for the portable reference's bits: with floats below the
+// BitExact reports whether the device computes as the kernels need it for the portable reference's bits: with floats below the
 // normal range, and with divisions and square roots that are rounded correctly. Both are optional in OpenCL.
 func (b *Backend) BitExact() bool { return b.device.Rounds && b.device.Denormals }
 
 // Memory allocates on the device and counts.
-func (b *Backend) Memory() tensor.Memory { return &b.memory }
+func (b *Backend) Memory() tensor.Memory { return memory{b.queue} }
+
+// ScratchBytes returns the host's memory that operations without a kernel have taken to work in, in bytes, and keep for the next ones.
+func (b *Backend) ScratchBytes() int64 { return b.host.ScratchBytes() }
 
 // Synchronize waits until everything submitted is done.
-func (b *Backend) Synchronize() error {
-	if err := b.lockOpen("synchronize"); err != nil {
-		return err
-	}
-	defer b.mu.Unlock()
-	b.pending = 0
-	return b.fail("synchronize", b.context.Finish())
-}
-
-// lockOpen takes the lock; on a backend that has been closed it does not, and says what cannot be done.
-func (b *Backend) lockOpen(what string) error {
-	b.mu.Lock()
-	if b.closed {
-		b.mu.Unlock()
-		return fmt.Errorf("opencl: %s: %w", what, ErrClosed)
-	}
-	return nil
-}
+func (b *Backend) Synchronize() error { return b.synchronize() }
 
 // Close waits for the device and gives everything but the tensors' memory up. It is idempotent.
 func (b *Backend) Close() error {
@@ -155,47 +126,8 @@ func (b *Backend) Close() error {
 	if b.closed {
 		return nil
 	}
-	b.closed = true
 	b.waiting = waitingProduct{} // which nobody sees any more
-	err := b.context.Finish()
-	if err == nil { // else the device may still be reading there
-		b.staging.release()
-	}
-	for i, m := range b.scratch {
-		if m != nil {
-			m.Release()
-			b.scratch[i] = nil
-		}
-	}
-	if b.tables.mem != nil {
-		b.tables.mem.Release()
-		b.tables.mem = nil
-	}
-	b.programs.release()
-	b.context.Release()
-	return b.fail("close", err)
-}
-
-// fail adds to an error what failed, and where.
-func (b *Backend) fail(what string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("opencl: %s on %v: %w", what, b.device, err)
-}
-
-// flushEvery is how many kernels are enqueued before the device is told to begin, if it waits to be told.
-const flushEvery = 16
-
-// enqueued counts what was enqueued and passes an error of it on.
-func (b *Backend) enqueued(what string, err error) error {
-	b.fresh.mem = nil
-	if err != nil {
-		return b.fail(what, err)
-	}
-	if b.pending++; b.pending < flushEvery {
-		return nil
-	}
-	b.pending = 0
-	return b.fail(what, b.context.Flush())
+	err := b.close()
+	b.caches.pages.tables.release()
+	return err
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // Compact moves kept slots to the front of their heads, on the device.
-func (b *Backend) Compact(s *backend.Slots, keep [][]int32) error {
+func (c *caches) Compact(s *backend.Slots, keep [][]int32) error {
 	if err := backend.CheckCompact(s, keep); err != nil {
 		return err
 	}
@@ -15,16 +15,16 @@ func (b *Backend) Compact(s *backend.Slots, keep [][]int32) error {
 	if begin == end {
 		return nil
 	}
-	b.mu.Lock()
-	l, ok, err := b.launchOf(s, 0)
+	c.mu.Lock()
+	l, ok, err := c.pages.launchOf(s, 0)
 	if err != nil || !ok || s.SlotBytes()%2 != 0 {
-		b.mu.Unlock()
+		c.mu.Unlock()
 		if err != nil {
 			return err
 		}
-		return b.onHost(func() error { return b.Base.Compact(s, keep) })
+		return c.onHost(func() error { return c.host.Compact(s, keep) })
 	}
-	defer b.mu.Unlock()
+	defer c.mu.Unlock()
 	words := 2 * len(keep)
 	for _, slots := range keep {
 		words += len(slots)
@@ -37,27 +37,27 @@ func (b *Backend) Compact(s *backend.Slots, keep [][]int32) error {
 	for _, slots := range keep {
 		lists = append(lists, slots...)
 	}
-	list, err := b.upload(lists)
+	list, err := c.upload(lists)
 	if err != nil {
-		return b.fail("Compact", err)
+		return c.fail("Compact", err)
 	}
 	// Slots go forward in batches by way of scratch memory: those that a batch overwrites, the later ones do not come from.
 	bytes := 2 * s.SlotBytes() * len(keep) // of a slot of all heads
 	batch := min(end-begin, max(1, maxMove/bytes))
-	scratch, err := b.scratchOf(moveScratch, batch*bytes)
+	scratch, err := c.scratchOf(moveScratch, batch*bytes)
 	if err != nil {
 		return err
 	}
-	programs := b.pageProgramsFor(pageShape{s.DType, s.HeadDim})
+	programs := c.programsFor(pageShape{s.DType, s.HeadDim})
 	for ; begin < end; begin += batch {
 		slots := min(batch, end-begin)
 		for _, name := range [...]string{"compact_take", "compact_bring"} {
-			k, err := b.kernel(programs.compact.of(l), name)
+			k, err := c.kernel(programs.compact.of(l), name)
 			if err != nil {
 				return err
 			}
-			k.Mem(list).Int(begin).Mem(scratch)
-			if err := b.enqueued("Compact", b.pass(k, l).Run([3]int{groups(s.SlotBytes(), storeGroup), len(keep), slots}, [3]int{storeGroup, 1, 1})); err != nil {
+			k = l.pass(k.Mem(list).Int(begin).Mem(scratch))
+			if err := c.run("Compact", k, storeGroup, groups(s.SlotBytes(), storeGroup), len(keep), slots); err != nil {
 				return err
 			}
 		}

@@ -13,13 +13,16 @@ import (
 // maxMove bounds the scratch memory for moves within a buffer, in bytes.
 const maxMove = 8 << 20
 
+// copies moves bytes: within the device, to it and from it.
+type copies struct{ *queue }
+
 // CopyFrom returns a copy of t on the device.
-func (b *Backend) CopyFrom(t *tensor.Tensor) (*tensor.Tensor, error) {
-	result, err := tensor.New(b, t.DType(), t.Shape())
+func (c *copies) CopyFrom(t *tensor.Tensor) (*tensor.Tensor, error) {
+	result, err := tensor.New(c.owner, t.DType(), t.Shape())
 	if err != nil {
 		return nil, err
 	}
-	if err := b.copyBytes("CopyFrom", t, result, 0, 0, t.Size()); err != nil {
+	if err := c.copyBytes("CopyFrom", t, result, 0, 0, t.Size()); err != nil {
 		result.Free()
 		return nil, err
 	}
@@ -27,57 +30,57 @@ func (b *Backend) CopyFrom(t *tensor.Tensor) (*tensor.Tensor, error) {
 }
 
 // CopySlice copies elements; the host does not wait.
-func (b *Backend) CopySlice(src, dst *tensor.Tensor, srcOff, dstOff, n int) error {
+func (c *copies) CopySlice(src, dst *tensor.Tensor, srcOff, dstOff, n int) error {
 	from, to, size, err := backend.CheckCopySlice(src, dst, srcOff, dstOff, n)
 	if err != nil {
 		return err
 	}
-	return b.copyBytes("CopySlice", src, dst, from, to, size)
+	return c.copyBytes("CopySlice", src, dst, from, to, size)
 }
 
 // copyBytes copies size bytes of src, wherever it is, to dst.
-func (b *Backend) copyBytes(what string, src, dst *tensor.Tensor, from, to, size int) error {
+func (c *copies) copyBytes(what string, src, dst *tensor.Tensor, from, to, size int) error {
 	if size == 0 {
 		return nil
 	}
-	if err := b.lockOpen(what); err != nil {
+	if err := c.lockOpen(what); err != nil {
 		return err
 	}
-	source, target := b.operand(src), b.operand(dst)
+	source, target := c.operand(src), c.operand(dst)
 	var visible []byte // what the host sees of src
 	if !source.ok {
 		visible = src.Data()
 	}
 	if !target.ok || (!source.ok && visible == nil) {
-		b.mu.Unlock()
+		c.mu.Unlock()
 		elements := src.DType().BlockLen()
 		block := src.DType().BlockBytes()
-		return b.onHost(func() error {
-			return b.Base.CopySlice(src, dst, from/block*elements, to/block*elements, size/block*elements)
+		return c.onHost(func() error {
+			return c.host.CopySlice(src, dst, from/block*elements, to/block*elements, size/block*elements)
 		})
 	}
-	defer b.mu.Unlock()
+	defer c.mu.Unlock()
 	if !source.ok {
-		err := b.staging.write(b.context, target.mem, target.at+to, visible[from:from+size])
+		err := c.staging.write(c.context, target.mem, target.at+to, visible[from:from+size])
 		runtime.KeepAlive(src) // whose memory visible is
 		if err != nil {
-			return b.fail(fmt.Sprintf("%s of %v", what, src), err)
+			return c.fail(fmt.Sprintf("%s of %v", what, src), err)
 		}
-		return b.enqueued(what, nil)
+		return c.enqueued(what, nil)
 	}
 	from, to = source.at+from, target.at+to
 	if source.mem == target.mem && from < to+size && to < from+size {
-		return b.move(what, target, from, to, size)
+		return c.move(what, target, from, to, size)
 	}
-	return b.enqueued(what, b.context.Copy(source.mem, target.mem, from, to, size))
+	return c.enqueued(what, c.context.Copy(source.mem, target.mem, from, to, size))
 }
 
 // move copies within a buffer, through scratch memory, in an order that leaves what is yet to be copied alone.
-func (b *Backend) move(what string, o operand, from, to, size int) error {
+func (c *copies) move(what string, o operand, from, to, size int) error {
 	if from == to {
 		return nil
 	}
-	scratch, err := b.scratchOf(moveScratch, min(size, maxMove))
+	scratch, err := c.scratchOf(moveScratch, min(size, maxMove))
 	if err != nil {
 		return err
 	}
@@ -87,10 +90,10 @@ func (b *Backend) move(what string, o operand, from, to, size int) error {
 		if to > from { // the last first
 			at = size - done - n
 		}
-		if err := b.enqueued(what, b.context.Copy(o.mem, scratch, from+at, 0, n)); err != nil {
+		if err := c.enqueued(what, c.context.Copy(o.mem, scratch, from+at, 0, n)); err != nil {
 			return err
 		}
-		if err := b.enqueued(what, b.context.Copy(scratch, o.mem, 0, to+at, n)); err != nil {
+		if err := c.enqueued(what, c.context.Copy(scratch, o.mem, 0, to+at, n)); err != nil {
 			return err
 		}
 		done += n
@@ -99,22 +102,22 @@ func (b *Backend) move(what string, o operand, from, to, size int) error {
 }
 
 // ReadBuffer waits for t and copies its bytes to the host.
-func (b *Backend) ReadBuffer(t *tensor.Tensor, dst []byte) error {
+func (c *copies) ReadBuffer(t *tensor.Tensor, dst []byte) error {
 	if err := backend.CheckReadBuffer(t, dst); err != nil {
 		return err
 	}
-	if err := b.lockOpen("ReadBuffer"); err != nil {
+	if err := c.lockOpen("ReadBuffer"); err != nil {
 		return err
 	}
-	source := b.operand(t)
+	source := c.operand(t)
 	if !source.ok {
-		b.mu.Unlock()
-		return b.onHost(func() error { return b.Base.ReadBuffer(t, dst) })
+		c.mu.Unlock()
+		return c.onHost(func() error { return c.host.ReadBuffer(t, dst) })
 	}
-	defer b.mu.Unlock()
-	b.pending = 0
-	if err := b.staging.read(b.context, source.mem, source.at, dst); err != nil {
-		return b.fail(fmt.Sprintf("read %v", t), err)
+	defer c.mu.Unlock()
+	c.pending = 0
+	if err := c.staging.read(c.context, source.mem, source.at, dst); err != nil {
+		return c.fail(fmt.Sprintf("read %v", t), err)
 	}
 	return nil
 }

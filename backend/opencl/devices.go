@@ -12,8 +12,8 @@ import (
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
 )
 
-// DeviceVariable is the environment variable that chooses a device where the options do not.
-const DeviceVariable = "ANTIGRAVITY_OPENCL_DEVICE"
+// deviceVariable is the environment variable that chooses a device where the options do not.
+const deviceVariable = "ANTIGRAVITY_OPENCL_DEVICE"
 
 // ErrNoLibrary is wrapped by New's and Devices' error where the system has no OpenCL library.
 var ErrNoLibrary = cl.ErrNoLibrary
@@ -58,7 +58,7 @@ func Devices() ([]Device, error) {
 // choose finds the device that is asked for by number or name.
 func choose(api *cl.API, wanted string) (*cl.Device, error) {
 	if wanted == "" {
-		wanted = os.Getenv(DeviceVariable)
+		wanted = os.Getenv(deviceVariable)
 	}
 	devices, err := api.Devices()
 	if err != nil {

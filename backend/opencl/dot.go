@@ -16,12 +16,12 @@ var dotWays = []struct{ option, extension string }{
 }
 
 // dotOption returns the option for a way that the device has, "" where it has none that compiles and computes what it should.
-func (b *Backend) dotOption() (string, error) {
+func dotOption(q *queue) (string, error) {
 	for _, way := range dotWays {
-		if !strings.Contains(b.device.Extensions, way.extension) {
+		if !strings.Contains(q.device.Extensions, way.extension) {
 			continue
 		}
-		if works, err := b.dotWorks(way.option); works || err != nil {
+		if works, err := dotWorks(q, way.option); works || err != nil {
 			return way.option, err
 		}
 	}
@@ -29,24 +29,24 @@ func (b *Backend) dotOption() (string, error) {
 }
 
 // dotWorks tries a way on the device. That it does not compile is no error.
-func (b *Backend) dotWorks(option string) (bool, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func dotWorks(q *queue, option string) (bool, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	const items = 256
-	k, err := b.kernel(program{"common dot probe", "-DGROUP=128" + option}, "probe_dot")
+	k, err := q.kernel(program{"common dot probe", "-DGROUP=128" + option}, "probe_dot")
 	if err != nil {
 		return false, nil
 	}
-	wrong, err := b.scratchOf(indexScratch, 4*items)
+	wrong, err := q.scratchOf(indexScratch, 4*items)
 	if err != nil {
 		return false, err
 	}
-	if err := b.runFlat("try integer products", k.Mem(wrong), items); err != nil {
+	if err := q.runFlat("try integer products", k.Mem(wrong), items); err != nil {
 		return false, err
 	}
 	counts := make([]byte, 4*items)
-	if err := b.context.Read(wrong, 0, counts); err != nil {
-		return false, b.fail("try integer products", err)
+	if err := q.context.Read(wrong, 0, counts); err != nil {
+		return false, q.fail("try integer products", err)
 	}
 	return !slices.ContainsFunc(counts, func(c byte) bool { return c != 0 }), nil
 }

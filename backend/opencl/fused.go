@@ -11,7 +11,7 @@ import (
 // maxTerms is how many weights a fused product takes.
 const maxTerms = 3
 
-// terms are the weights and outputs of a fused product.
+// terms are the weights and outputs of a fused product: of one type and K, each in one part.
 type terms struct {
 	w      [maxTerms]weights
 	out    [maxTerms]operand
@@ -28,15 +28,15 @@ func (t *terms) rows() (n int) {
 }
 
 // add adds a weight and its output; false: no fused kernel takes it with the ones before.
-func (t *terms) add(b *Backend, w, out *tensor.Tensor, k int) bool {
+func (t *terms) add(q *queue, w, out *tensor.Tensor, k int) bool {
 	if t.n == maxTerms {
 		return false
 	}
-	table, ok := b.multiplicable(w, k)
-	if !ok || len(table.parts) != 1 || k != table.k || table.format.name != t.w[0].format.name && t.n > 0 {
+	table, ok := multiplicable(q, w, k)
+	if !ok || len(table.parts) != 1 || table.format.name != t.w[0].format.name && t.n > 0 {
 		return false
 	}
-	if t.out[t.n] = b.operand(out); !t.out[t.n].ok {
+	if t.out[t.n] = q.operand(out); !t.out[t.n].ok {
 		return false
 	}
 	t.w[t.n], t.counts[t.n] = table, w.Shape().Dim(0)
@@ -47,9 +47,8 @@ func (t *terms) add(b *Backend, w, out *tensor.Tensor, k int) bool {
 // weights passes the terms' weights to a kernel.
 func (t *terms) weights(k *cl.Kernel, slots int) {
 	for i := range slots {
-		j := min(i, t.n-1) // a slot without a term has some weights and no rows
-		w := &t.w[j]
-		weight(k, w, &w.parts[0], w.first, w.first+t.counts[i])
+		w := &t.w[min(i, t.n-1)] // a slot without a term has some weights and no rows
+		w.pass(k, &w.parts[0], w.first, w.first+t.counts[i])
 	}
 }
 
@@ -63,8 +62,34 @@ func (t *terms) pass(k *cl.Kernel, size teams) (begins [maxTerms]int, blocks int
 	return begins, blocks
 }
 
+// normProduct is the products of normed rows: out[i] = rmsnorm(x)·w[i]ᵀ for each of the terms.
+type normProduct struct {
+	what            string // the operation, for errors
+	x, gain, normed operand
+	eps             float32
+	m, k            int // of x
+	terms
+}
+
+// split reports whether the weights are in blocks.
+func (c *normProduct) split() bool { return c.w[0].split() }
+
+// shape is what the product is tuned for, with n rows of weights and m of activations.
+func (c *normProduct) shape(kernel string, n, m int) productShape {
+	return productShape{kernel, c.w[0].format.name, n, c.k, m}
+}
+
+// rows passes x, and how it is normed, to a kernel.
+func (c *normProduct) rows(k *cl.Kernel) { quads(k, c.x, c.gain).Float(c.eps) }
+
+// of fills the product in; false: no kernel takes the operands.
+func (c *normProduct) of(q *queue, x, norm, normed *tensor.Tensor) bool {
+	c.x, c.gain, c.normed = q.operand(x), q.operand(norm), q.operand(normed)
+	return c.x.ok && c.gain.ok && c.normed.ok && c.x.float4s() && c.gain.float4s() && c.normed.float4s()
+}
+
 // NormMatMul computes outs[i] = rmsnorm(x)·ws[i]ᵀ: for few rows in one kernel, for more with activations that are rounded once.
-func (b *Backend) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.Tensor, ws, outs []*tensor.Tensor) error {
+func (p *products) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.Tensor, ws, outs []*tensor.Tensor) error {
 	m, k, err := backend.CheckRMSNorm(x, norm)
 	if err != nil {
 		return err
@@ -72,81 +97,70 @@ func (b *Backend) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor
 	if err := backend.CheckNormMatMul(x, normed, ws, outs); err != nil {
 		return err
 	}
-	b.mu.Lock()
-	from, gain, scratch := b.operand(x), b.operand(norm), b.operand(normed)
-	if !from.ok || !gain.ok || !scratch.ok || !from.float4s() || !gain.float4s() || !scratch.float4s() {
-		b.mu.Unlock()
-		return b.composed.NormMatMul(x, norm, eps, normed, ws, outs)
+	p.mu.Lock()
+	c := normProduct{what: "NormMatMul", eps: eps, m: m, k: k}
+	if !c.of(p.queue, x, norm, normed) {
+		p.mu.Unlock()
+		return p.composed.NormMatMul(x, norm, eps, normed, ws, outs)
 	}
-	var t terms
 	together := true
 	for i := 0; i < len(ws) && together; i++ {
-		together = t.add(b, ws[i], outs[i], k)
+		together = c.add(p.queue, ws[i], outs[i], k)
 	}
-	if together && t.n > 0 {
-		defer b.mu.Unlock()
-		return b.normMultiply(from, gain, scratch, eps, &t, m, k)
+	if together && c.n > 0 {
+		defer p.mu.Unlock()
+		by := p.tuning.way(c.shape("norm_matvec", c.terms.rows(), m), c.split(), func(by teams) error { return p.normMultiply(by, &c) })
+		return p.normMultiply(by, &c)
 	}
-	err = b.norm(from, gain, scratch, m, k, eps)
-	b.mu.Unlock()
+	err = p.vectors.norm(c.x, c.gain, c.normed, m, k, eps)
+	p.mu.Unlock()
 	if err != nil {
 		return err
 	}
 	for i, w := range ws {
-		if err := b.MatMulTransposed(normed, w, outs[i]); err != nil {
+		if err := p.MatMulTransposed(normed, w, outs[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// normMultiply multiplies the norms of rows with all terms.
-func (b *Backend) normMultiply(x, gain, normed operand, eps float32, t *terms, m, k int) error {
-	by := b.way("norm_matvec", t.w[0].format.name, t.rows(), k, m, t.w[0].split(), func(by teams) error {
-		return b.normMultiplyBy(by, x, gain, normed, eps, t, m, k)
-	})
-	return b.normMultiplyBy(by, x, gain, normed, eps, t, m, k)
-}
-
-// normMultiplyBy does so in a way: row by row it is one kernel.
-func (b *Backend) normMultiplyBy(by teams, x, gain, normed operand, eps float32, t *terms, m, k int) error {
+// normMultiply computes a product in a way: row by row it is one kernel, which for one row may wait for what comes next.
+func (p *products) normMultiply(by teams, c *normProduct) error {
 	if by != rowByRow {
-		return b.normThenMultiply("NormMatMul", by, x, gain, normed, eps, t, m, k)
+		return p.normThenMultiply(by, c)
 	}
-	shape := productShape{kernel: "norm_matvec", format: t.w[0].format.name, n: t.rows(), k: k}
-	size, ok := b.tuning.known(shape)
+	shape := c.shape("norm_matvec", c.terms.rows(), 0)
+	size, ok := p.tuning.known(shape)
 	if !ok {
-		size = b.tune(shape, b.tuning.try, func(try teams) error { return b.normMatvec(try, x, gain, eps, t, m, k) })
+		size = p.tuning.tune(shape, p.tuning.try, func(try teams) error { return p.normMatvec(try, c) })
 	}
-	if p := (waitingProduct{true, size, x, gain, eps, *t, k}); m == 1 && p.storable() && !b.closed {
-		if err := b.settle(); err != nil {
-			return err
-		}
-		b.waiting, b.fresh.mem = p, nil
-		return nil
+	if c.m == 1 && c.storable() && !p.closed {
+		return p.hold(waitingProduct{true, size, *c})
 	}
-	return b.normMatvec(size, x, gain, eps, t, m, k)
+	return p.normMatvec(size, c)
 }
 
 // normThenMultiply norms rows, rounds them once where weights are in blocks, and multiplies them with each term.
-func (b *Backend) normThenMultiply(what string, by teams, x, gain, normed operand, eps float32, t *terms, m, k int) error {
-	if err := b.norm(x, gain, normed, m, k, eps); err != nil {
+func (p *products) normThenMultiply(by teams, c *normProduct) error {
+	if err := p.vectors.norm(c.x, c.gain, c.normed, c.m, c.k, c.eps); err != nil {
 		return err
 	}
 	var rounded activations
-	if t.w[0].split() {
+	if c.split() {
 		var err error
-		if rounded, err = b.round(what, normed, m, k, t.w[0].format.blockLen); err != nil {
+		if rounded, err = p.round(c.what, c.normed, c.m, c.k, c.w[0].format.blockLen); err != nil {
 			return err
 		}
 	}
-	for i := range t.n {
-		w, n := &t.w[i], t.counts[i]
+	for i := range c.n {
+		w, n := &c.w[i], c.counts[i]
+		one := product{what: c.what, x: c.normed, m: c.m, w: w, part: &w.parts[0], lo: w.first, hi: w.first + n, out: c.out[i], width: n}
 		var err error
-		if w.split() {
-			err = b.multiplyRounded(what, by, rounded, w, &w.parts[0], w.first, w.first+n, t.out[i], n, false)
+		if c.split() {
+			err = p.multiplyRounded(by, rounded, &one)
 		} else {
-			err = b.multiplyMany(what, normed, w, &w.parts[0], w.first, w.first+n, t.out[i], m, n, k, false)
+			err = p.multiplyMany(&one)
 		}
 		if err != nil {
 			return err
@@ -156,41 +170,23 @@ func (b *Backend) normThenMultiply(what string, by teams, x, gain, normed operan
 }
 
 // normMatvec enqueues the kernel.
-func (b *Backend) normMatvec(size teams, x, gain operand, eps float32, t *terms, m, k int) error {
-	kernel, err := b.kernel(b.tuning.program("norm_matvec", t.w[0].format.name, t.w[0].lanes, size), "norm_matvec")
+func (p *products) normMatvec(size teams, c *normProduct) error {
+	kernel, err := p.kernel(p.tuning.program("norm_matvec", c.w[0].format.name, c.w[0].lanes, size), "norm_matvec")
 	if err != nil {
 		return err
 	}
-	begins, blocks := t.pass(kernel, size)
+	begins, blocks := c.pass(kernel, size)
 	kernel.Int(begins[1]).Int(begins[2])
-	t.w[0].dims(kernel, k)
-	kernel.Mem(x.mem).Int(x.elements(16)).Mem(gain.mem).Int(gain.elements(16)).Float(eps)
+	c.w[0].dims(kernel)
+	c.rows(kernel)
 	for i := range begins {
-		out := t.out[min(i, t.n-1)]
-		kernel.Mem(out.mem).Int(out.elements(4))
+		floats(kernel, c.out[min(i, c.n-1)])
 	}
-	return b.enqueued("NormMatMul", kernel.Run([3]int{blocks, m, 1}, [3]int{size.Group, 1, 1}))
-}
-
-// MatMulAdd computes out += x·wᵀ.
-func (b *Backend) MatMulAdd(x, w, product, out *tensor.Tensor) error {
-	m, n, k, err := backend.CheckMatMulTransposed(x, w, out)
-	if err != nil || m*n == 0 {
-		return err
-	}
-	b.mu.Lock()
-	from, to := b.operand(x), b.operand(out)
-	table, ok := b.multiplicable(w, k)
-	if !ok || !from.ok || !from.float4s() || !to.ok {
-		b.mu.Unlock()
-		return b.composed.MatMulAdd(x, w, product, out)
-	}
-	defer b.mu.Unlock()
-	return b.multiply("MatMulAdd", from, &table, to, m, n, k, true)
+	return p.run("NormMatMul", kernel, size.Group, blocks, c.m, 1)
 }
 
 // NormSwiGLU computes out = silu(n·gateᵀ)·(n·upᵀ) of the normed x: for few rows in one kernel, for more as NormMatMul does.
-func (b *Backend) NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, up, product, out *tensor.Tensor) error {
+func (p *products) NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, up, product, out *tensor.Tensor) error {
 	m, k, err := backend.CheckRMSNorm(x, norm)
 	if err != nil {
 		return err
@@ -199,64 +195,58 @@ func (b *Backend) NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, 
 	if err := backend.CheckNormMatMul(x, normed, ws[:], outs[:]); err != nil {
 		return err
 	}
-	b.mu.Lock()
-	from, gain, scratch := b.operand(x), b.operand(norm), b.operand(normed)
-	var t terms
-	if gate.Shape() == up.Shape() && from.ok && gain.ok && scratch.ok && from.float4s() && gain.float4s() &&
-		scratch.float4s() && t.add(b, gate, out, k) && t.add(b, up, product, k) {
-		defer b.mu.Unlock()
-		n := t.counts[0]
-		by := b.way("norm_swiglu", t.w[0].format.name, n, k, m, t.w[0].split(), func(by teams) error {
-			return b.normSwiGLU(by, from, gain, scratch, eps, &t, n, m, k)
-		})
-		return b.normSwiGLU(by, from, gain, scratch, eps, &t, n, m, k)
+	p.mu.Lock()
+	c := normProduct{what: "NormSwiGLU", eps: eps, m: m, k: k}
+	if gate.Shape() == up.Shape() && c.of(p.queue, x, norm, normed) && c.add(p.queue, gate, out, k) && c.add(p.queue, up, product, k) {
+		defer p.mu.Unlock()
+		by := p.tuning.way(c.shape("norm_swiglu", c.counts[0], m), c.split(), func(by teams) error { return p.normSwiGLU(by, &c) })
+		return p.normSwiGLU(by, &c)
 	}
-	b.mu.Unlock()
-	if err := b.NormMatMul(x, norm, eps, normed, ws[:], outs[:]); err != nil {
+	p.mu.Unlock()
+	if err := p.NormMatMul(x, norm, eps, normed, ws[:], outs[:]); err != nil {
 		return err
 	}
-	return b.SiLUMul(out, product)
+	return p.vectors.SiLUMul(out, product)
 }
 
 // normSwiGLU computes NormSwiGLU in a way: row by row it is one kernel.
-func (b *Backend) normSwiGLU(by teams, x, gain, normed operand, eps float32, t *terms, n, m, k int) error {
+func (p *products) normSwiGLU(by teams, c *normProduct) error {
+	n := c.counts[0]
 	if by != rowByRow {
-		if err := b.normThenMultiply("NormSwiGLU", by, x, gain, normed, eps, t, m, k); err != nil {
+		if err := p.normThenMultiply(by, c); err != nil {
 			return err
 		}
-		return b.siluMul(t.out[0], t.out[1], m*n)
+		return p.vectors.siluMul(c.out[0], c.out[1], c.m*n)
 	}
-	shape := productShape{kernel: "norm_swiglu", format: t.w[0].format.name, n: n, k: k}
-	size, ok := b.tuning.known(shape)
+	shape := c.shape("norm_swiglu", n, 0)
+	size, ok := p.tuning.known(shape)
 	if !ok {
-		size = b.tune(shape, rounding32(b.tuning.try, &t.w[0]), func(try teams) error { return b.swiGLU(try, x, gain, eps, t, n, m, k) })
+		size = p.tuning.tune(shape, rounding32(p.tuning.try, &c.w[0]), func(try teams) error { return p.swiGLU(try, c) })
 	}
-	return b.swiGLU(size, x, gain, eps, t, n, m, k)
+	return p.swiGLU(size, c)
 }
 
-// swiGLU enqueues the kernel.
-func (b *Backend) swiGLU(size teams, x, gain operand, eps float32, t *terms, n, m, k int) error {
-	kernel, err := b.kernel(b.tuning.program("norm_swiglu", t.w[0].format.name, t.w[0].lanes, size), "norm_swiglu")
+// swiGLU enqueues the kernel, which rounds what it computes for the product that comes next if its groups have whole blocks of it.
+func (p *products) swiGLU(size teams, c *normProduct) error {
+	n, lanes, out := c.counts[0], c.w[0].lanes, c.out[0]
+	kernel, err := p.kernel(p.tuning.program("norm_swiglu", c.w[0].format.name, lanes, size), "norm_swiglu")
 	if err != nil {
 		return err
 	}
-	t.weights(kernel, 2)
-	a := activations{m: m, k: n}
-	rounds := size.rounds(t.w[0].lanes) && n%roundedBlock == 0
+	c.terms.weights(kernel, 2)
+	rounds := size.rounds(lanes) && n%roundedBlock == 0
+	a := activations{mem: out.mem} // some buffer, which is not written to for this
 	if rounds {
-		err = b.place(&a, roundedBlock)
-	} else {
-		a.mem = t.out[0].mem // some buffer, which is not written to for this
+		if a, err = p.roundable(c.m, n, roundedBlock); err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return err
-	}
-	t.w[0].dims(kernel, k)
-	kernel.Mem(x.mem).Int(x.elements(16)).Mem(gain.mem).Int(gain.elements(16)).Float(eps)
-	kernel.Mem(t.out[0].mem).Int(t.out[0].elements(4)).Mem(a.mem).Int(a.stepsAt / 4).Int(a.sumsAt / 2)
-	err = b.enqueued("NormSwiGLU", kernel.Run([3]int{size.blocks(n, t.w[0].lanes), m, 1}, [3]int{size.Group, 1, 1}))
+	c.w[0].dims(kernel)
+	c.rows(kernel)
+	floats(kernel, out).Mem(a.mem).Int(a.stepsAt / 4).Int(a.sumsAt / 2)
+	err = p.run("NormSwiGLU", kernel, size.Group, size.blocks(n, lanes), c.m, 1)
 	if err == nil && rounds {
-		b.fresh = freshlyRounded{t.out[0], a}
+		p.fresh = freshlyRounded{out, a, p.commands}
 	}
 	return err
 }

@@ -165,8 +165,8 @@ func (b *bench) equal(what string, got, want *tensor.Tensor) {
 // optimising: with POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable in the environment they take a quarter of it, if they compute little. Tests of whole
 // models compute much, and are quicker with what was optimised.
 func TestMain(m *testing.M) {
-	if os.Getenv(CacheVariable) == "" { // leave the user's cache alone, and spare the time that drivers take to hand binaries out
-		os.Setenv(CacheVariable, "off")
+	if os.Getenv(cacheVariable) == "" { // leave the user's cache alone, and spare the time that drivers take to hand binaries out
+		os.Setenv(cacheVariable, "off")
 	}
 	m.Run()
 }

@@ -17,17 +17,59 @@ type operand struct {
 // operand finds a tensor's memory on this device; ok is false for tensors that kernels cannot use: the host's, mapped ones,
 // freed ones, and weights in a layout of their own. The caller holds the lock, and what operand has found is true until it
 // gives that up.
-func (b *Backend) operand(t *tensor.Tensor) operand {
-	buffer, ok := t.Buffer().(*Buffer)
-	if !ok || buffer.backend != b {
+func (q *queue) operand(t *tensor.Tensor) operand {
+	b, ok := t.Buffer().(*deviceBuffer)
+	if !ok || b.queue != q {
 		return operand{}
 	}
-	mem, ok := buffer.onDevice()
+	mem, ok := b.onDevice()
 	return operand{mem, t.Offset(), ok}
 }
 
-// float4s tells whether the operand begins at a multiple of four floats, as kernels that load so many at once need.
+// operandSet is the operands of an operation with up to three tensors.
+type operandSet [3]operand
+
+// compute calls enqueue with the operands of ts, under the lock, if kernels can use all of them now. Otherwise it computes reference on
+// the host.
+func (q *queue) compute(ts []*tensor.Tensor, enqueue func(o operandSet) error, reference func() error) error {
+	q.mu.Lock()
+	var o operandSet
+	for i, t := range ts {
+		if o[i] = q.operand(t); !o[i].ok {
+			q.mu.Unlock()
+			return q.onHost(reference)
+		}
+	}
+	defer q.mu.Unlock()
+	return enqueue(o)
+}
+
+// float4s reports whether the operand begins at a multiple of four floats, as kernels that load four at once need.
 func (o operand) float4s() bool { return o.at%16 == 0 }
 
 // elements returns where the operand begins, in elements of a size in bytes.
 func (o operand) elements(size int) int { return o.at / size }
+
+// floats passes operands to a kernel: of each the buffer, and where it begins there in floats.
+func floats(k *cl.Kernel, list ...operand) *cl.Kernel {
+	for _, o := range list {
+		k.Mem(o.mem).Int(o.elements(4))
+	}
+	return k
+}
+
+// quads passes operands to a kernel that loads four floats at once: of each the buffer, and where it begins there in fours.
+func quads(k *cl.Kernel, list ...operand) *cl.Kernel {
+	for _, o := range list {
+		k.Mem(o.mem).Int(o.elements(16))
+	}
+	return k
+}
+
+// flag is a bool as kernels take it.
+func flag(v bool) int {
+	if v {
+		return 1
+	}
+	return 0
+}

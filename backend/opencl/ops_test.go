@@ -124,14 +124,6 @@ func (b *bench) products(d tensor.DType, m, n, k int) {
 	must(b, b.host.MatMulTransposed(x, w, want))
 	b.equal("MatMulTransposed"+name, out, want)
 
-	if d.BlockLen() <= 32 && k > 32 {
-		part, gpart := b.floats(m, n/2), b.on(b.floats(m, n/2))
-		cut := b.floats(m, k-32)
-		must(b, b.gpu.MatMulSlice(b.on(cut), gw, n/2, k-32, gpart))
-		must(b, b.host.MatMulSlice(cut, w, n/2, k-32, part))
-		b.equal("MatMulSlice"+name, gpart, part)
-	}
-
 	view, err := gw.Slice(1, n)
 	must(b, err)
 	wview, err := w.Slice(1, n)
@@ -358,7 +350,7 @@ func TestSameEveryTime(t *testing.T) {
 	few, many, norm := b.on(b.floats(1, k)), b.on(b.floats(100, k)), b.on(b.floats(k))
 	normed, normedMany := b.on(b.floats(1, k)), b.on(b.floats(100, k))
 	out, product, outMany := b.on(b.floats(1, n)), b.on(b.floats(1, n)), b.on(b.floats(100, n))
-	q, k1, v := b.on(b.floats(100, 8, 64)), b.on(b.typed(tensor.F16, 700, 4, 64)), b.on(b.typed(tensor.F16, 700, 4, 64))
+	q := b.on(b.floats(100, 8, 64))
 	slots := b.pages(pageShape{tensor.F16, 64}, 2, 12).slots(0, 700, 700, 500, 700).gpu
 	one, err := q.Slice(0, 1)
 	must(t, err)
@@ -369,7 +361,7 @@ func TestSameEveryTime(t *testing.T) {
 		run  func() error
 	}
 	list := []operation{
-		{"attention of one", oneOut, func() error { return b.gpu.AttentionGen(one, k1, v, oneOut, 700) }},
+		{"attention of one", oneOut, func() error { return b.gpu.Attend(one, oneOut, []backend.Run{{Tokens: 1, Slots: slots}}) }},
 		{"attention of many", attention, func() error { return b.gpu.Attend(q, attention, []backend.Run{{Tokens: 100, Slots: slots}}) }},
 		{"AccumulateAttention", sums, func() error {
 			return errors.Join(b.gpu.Scale(sums, 0), b.gpu.AccumulateAttention(q, sums, backend.Run{Tokens: 100, Slots: slots}))
@@ -428,7 +420,7 @@ func TestRoundedForTheNextProduct(t *testing.T) {
 				product, gproduct := b.floats(m, n), b.on(b.floats(m, n))
 				must(b, b.gpu.NormSwiGLU(gx, gnorm, 1e-5, gscratch, ggate, gup, gproduct, ginner))
 				must(b, b.host.NormSwiGLU(x, norm, 1e-5, scratch, gate, up, product, inner))
-				if !b.gpu.fresh.is(b.gpu.operand(ginner), &weights{format: formats[d]}, m, n) {
+				if !b.gpu.isFresh(b.gpu.operand(ginner), &weights{format: formats[d], k: n}, m) {
 					t.Errorf("NormSwiGLU with %v, m %d, has rounded nothing", d, m)
 				}
 				switch between {

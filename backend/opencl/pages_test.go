@@ -179,11 +179,11 @@ func TestAttend(t *testing.T) {
 // TestAttendBeyondScratch has more tokens than there is scratch memory for at once, of heads that flash does not take.
 func TestAttendBeyondScratch(t *testing.T) {
 	const tokens, n = 800, 4300
-	d, tiles := backend.AttentionDims{Tokens: tokens, Heads: 2, KVHeads: 2, HeadDim: 80}, groups(n, asm.TileKeys)
-	if tokens*min(partBytes(d, tiles), weighBytes(d, tiles)) <= tileScratch {
+	c := attending{AttentionDims: backend.AttentionDims{Tokens: tokens, Heads: 2, KVHeads: 2, HeadDim: 80}}
+	if tiles := groups(n, asm.TileKeys); tokens*min(c.partBytes(tiles), c.weighBytes(tiles)) <= tileScratch {
 		t.Fatal("it all has room")
 	}
-	newBench(t, Options{}).attention(attentionShape{tensor.F16, d.HeadDim, 1}, tokens, n)
+	newBench(t, Options{}).attention(attentionShape{tensor.F16, c.HeadDim, 1}, tokens, n)
 }
 
 // TestGroupsAtTheSameTime has groups enough for many to be computed at the same time, whose local variables must be their own.
@@ -250,23 +250,6 @@ func (b *bench) together(s attentionShape) {
 	must(b, b.gpu.Attend(b.on(q), gout, gruns))
 	must(b, b.reference.Attend(q, out, runs))
 	b.equal("Attend of many runs", gout, out)
-}
-
-// TestAttentionGen holds attention to contiguous slots to the reference's bits.
-func TestAttentionGen(t *testing.T) {
-	b := newBench(t, Options{})
-	for _, s := range []attentionShape{{tensor.F16, 64, 4}, {tensor.F32, 4, 3}, {tensor.Q8_0, 128, 4}, {tensor.Q4_0, 96, 1}, {tensor.F16, 3, 1}} {
-		for _, n := range []int{1, 2, 127, 128, 129, 700} {
-			q, out := b.floats(2*s.share, s.headDim), b.floats(2*s.share, s.headDim)
-			k, v := b.typed(s.cache, n+3, 2, s.headDim), b.typed(s.cache, n+3, 2, s.headDim)
-			gout := b.on(out)
-			must(t, b.gpu.AttentionGen(b.on(q), b.on(k), b.on(v), gout, n))
-			must(t, b.reference.AttentionGen(q, k, v, out, n))
-			b.equal(fmt.Sprintf("AttentionGen of %v to %d slots", s, n), gout, out)
-			runtime.KeepAlive(k)
-			runtime.KeepAlive(v)
-		}
-	}
 }
 
 // TestAttentionSeesNothingAhead has slots that spoil whatever takes them into account, be it with a weight of 0: after those in
@@ -522,7 +505,7 @@ func TestTablesAreGivenBack(t *testing.T) {
 		runtime.GC()
 		runtime.GC()
 	}
-	if words := b.gpu.tables.used; words > 1<<(firstTables+2) {
+	if words := b.gpu.caches.pages.tables.used; words > 1<<(firstTables+2) {
 		t.Errorf("4000 tables, one after the other, have taken %d words", words)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
 )
 
-// KernelsVariable is the environment variable that names a folder whose .cl files replace the embedded ones.
-const KernelsVariable = "ANTIGRAVITY_OPENCL_KERNELS"
+// kernelsVariable is the environment variable that names a folder whose .cl files replace the embedded ones.
+const kernelsVariable = "ANTIGRAVITY_OPENCL_KERNELS"
 
 //go:embed kernels/*.cl
 var embedded embed.FS
@@ -51,10 +51,6 @@ type programs struct {
 	cache    binaryCache
 	compiled map[program]*cl.Program
 	kernels  map[kernelKey]*cl.Kernel
-
-	attention map[attentionShape]*attentionPrograms
-	pages     map[pageShape]*pagePrograms
-	stores    map[storeVariant]*pagedProgram
 }
 
 type kernelKey struct {
@@ -65,11 +61,9 @@ type kernelKey struct {
 func (p *programs) init(device *cl.Device, context *cl.Context, o Options) {
 	p.device, p.context = device, context
 	p.compiled, p.kernels = map[program]*cl.Program{}, map[kernelKey]*cl.Kernel{}
-	p.attention, p.pages = map[attentionShape]*attentionPrograms{}, map[pageShape]*pagePrograms{}
-	p.stores = map[storeVariant]*pagedProgram{}
 	folder := o.Kernels
 	if folder == "" {
-		folder = os.Getenv(KernelsVariable)
+		folder = os.Getenv(kernelsVariable)
 	}
 	if folder != "" {
 		p.sources = os.DirFS(folder)
@@ -89,28 +83,22 @@ func (p *programs) release() {
 	clear(p.compiled)
 }
 
-// kernel returns a kernel, ready for its arguments. The caller holds b.mu and the kernel is its own until it gives that up.
-func (b *Backend) kernel(p program, name string) (*cl.Kernel, error) {
-	if b.closed {
-		return nil, fmt.Errorf("opencl: %s: %w", name, ErrClosed)
+// kernel returns a kernel of a program, made now or earlier.
+func (p *programs) kernel(of program, name string) (*cl.Kernel, error) {
+	key := kernelKey{of, name}
+	if k := p.kernels[key]; k != nil {
+		return k, nil
 	}
-	if err := b.settle(); err != nil {
+	compiled, err := p.compile(of)
+	if err != nil {
 		return nil, err
 	}
-	key := kernelKey{p, name}
-	if k := b.programs.kernels[key]; k != nil {
-		return k.Begin(), nil
-	}
-	compiled, err := b.programs.compile(p)
+	k, err := p.context.NewKernel(compiled, name)
 	if err != nil {
-		return nil, b.fail("compile "+name, err)
+		return nil, err
 	}
-	k, err := b.context.NewKernel(compiled, name)
-	if err != nil {
-		return nil, b.fail("compile "+name, err)
-	}
-	b.programs.kernels[key] = k
-	return k.Begin(), nil
+	p.kernels[key] = k
+	return k, nil
 }
 
 // compile returns a program, compiled now, or earlier, or taken from the cache.

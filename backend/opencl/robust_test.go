@@ -38,7 +38,7 @@ func TestOpenByName(t *testing.T) {
 	if len(devices) == 0 || devices[0].Name == "" || devices[0].GlobalBytes == 0 {
 		t.Errorf("devices are %+v", devices)
 	}
-	t.Setenv(DeviceVariable, strings.ToUpper(devices[0].Platform))
+	t.Setenv(deviceVariable, strings.ToUpper(devices[0].Platform))
 	b, err = New(Options{})
 	must(t, err)
 	must(t, b.Close())
@@ -135,7 +135,7 @@ func TestCacheSurvivesDamage(t *testing.T) {
 // TestCacheBesideTheDrivers looks where compiled kernels are kept if nobody says so: for pocl nowhere, since it has a cache of its own and
 // compiles all kernels of a program anew for the binary.
 func TestCacheBesideTheDrivers(t *testing.T) {
-	t.Setenv(CacheVariable, "")
+	t.Setenv(cacheVariable, "")
 	named := t.TempDir()
 	user, err := os.UserCacheDir()
 	must(t, err)
@@ -147,18 +147,18 @@ func TestCacheBesideTheDrivers(t *testing.T) {
 			t.Errorf("%s, %q: %q, want %q", c.platform, c.wanted, got, c.folder)
 		}
 	}
-	if b := openTest(t, Options{}); b.device.Platform == poclPlatform && b.programs.cache.folder != "" {
-		t.Errorf("pocl's binaries are kept in %s", b.programs.cache.folder)
+	if b := openTest(t, Options{}); b.device.Platform == poclPlatform && b.queue.programs.cache.folder != "" {
+		t.Errorf("pocl's binaries are kept in %s", b.queue.programs.cache.folder)
 	}
 }
 
 // TestDot probes the way to multiply bytes that every device has.
 func TestDot(t *testing.T) {
 	b := openTest(t, Options{})
-	if works, err := b.dotWorks(""); err != nil || !works {
+	if works, err := dotWorks(b.queue, ""); err != nil || !works {
 		t.Errorf("spelled out, products of bytes are wrong: %v", err)
 	}
-	if works, err := b.dotWorks(" -DDOT_NV -Dasm=nonsense"); err != nil || works {
+	if works, err := dotWorks(b.queue, " -DDOT_NV -Dasm=nonsense"); err != nil || works {
 		t.Errorf("what does not compile works: %v", err)
 	}
 }

@@ -12,6 +12,11 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// A kernel on pages takes a launch: up to maxRuns runs whose caches have one type and one length of heads. An example: a step has 20 runs of
+// one token with caches of F16, and one of 30 tokens with a cache of Q8_0. tablesOf brings the lists of pages of all 21 up to date.
+// eachLaunch for F16 makes a launch of 16 runs and one of 4, with a share of 1 each; eachLaunch for Q8_0 makes one, whose only run has a
+// share of 30. A kernel's grid has as many groups, or rows of groups, as the launch has shares; each group finds its run by the run's first.
+
 // maxRuns is how many runs a kernel takes at most: RUNS in pages.cl.
 const maxRuns = 16
 
@@ -51,29 +56,26 @@ type singleRun struct {
 	count int32
 }
 
-// launch is the runs that kernels take at once. The backend's lock guards it.
+// launch is the runs that a kernel takes at once. The queue's lock guards it.
 type launch struct {
 	runs    runList
 	next    int       // where the next run's share of the grid begins
 	longest int       // slots of the longest run
 	tokens  int       // of all runs
-	single  singleRun // the run, where there is only one
-	slabs   int       // how many of the first slabs are needed
-	mems    *slabMem  // buffers of the slabs; nil: keys and values are not in pages, but these:
+	single  singleRun // the run, if there is only one
 
-	keys, values operand
+	tables *cl.Mem           // the lists of pages
+	slabs  int               // how many of the first slabs are needed
+	mems   [maxSlabs]*cl.Mem // the slabs' buffers; another one for a slab that is not needed
 }
-
-// slabMem are the buffers that stand for slabs in a launch, by the slabs' numbers.
-type slabMem [maxSlabs]*cl.Mem
 
 // begin forgets the runs.
 func (l *launch) begin() { l.runs.count, l.next, l.longest, l.tokens = 0, 0, 0, 0 }
 
-// full tells whether no further run has room.
+// full reports whether no further run has room.
 func (l *launch) full() bool { return l.runs.count == maxRuns }
 
-// add adds a run whose share of the grid is `share`.
+// add adds a run: its list of pages, its first row, its tokens, the slots of its longest head, and its share of the grid.
 func (l *launch) add(table, row, tokens, slots, share int) {
 	l.runs.of[l.runs.count] = run{int32(table), int32(row), int32(tokens), int32(slots), int32(l.next)}
 	l.runs.count++
@@ -81,19 +83,15 @@ func (l *launch) add(table, row, tokens, slots, share int) {
 	l.longest, l.tokens = max(l.longest, slots), l.tokens+tokens
 }
 
-// pass passes where keys and values lie and the runs to a kernel, as its last arguments.
-func (b *Backend) pass(k *cl.Kernel, l *launch) *cl.Kernel {
-	if l.mems == nil {
-		k.Mem(l.keys.mem).Long(l.keys.at).Mem(l.values.mem).Long(l.values.at)
-	} else {
-		k.Mem(b.tables.mem)
-		slabs := fewSlabs
-		if l.slabs > fewSlabs {
-			slabs = maxSlabs
-		}
-		for _, m := range l.mems[:slabs] {
-			k.Mem(m)
-		}
+// pass passes the pages and the runs to a kernel, as its last arguments.
+func (l *launch) pass(k *cl.Kernel) *cl.Kernel {
+	slabs := fewSlabs
+	if l.slabs > fewSlabs {
+		slabs = maxSlabs
+	}
+	k.Mem(l.tables)
+	for _, m := range l.mems[:slabs] {
+		k.Mem(m)
 	}
 	if l.runs.count > 1 {
 		return k.Struct(unsafe.Pointer(&l.runs), unsafe.Sizeof(l.runs))
@@ -102,68 +100,71 @@ func (b *Backend) pass(k *cl.Kernel, l *launch) *cl.Kernel {
 	return k.Struct(unsafe.Pointer(&l.single), unsafe.Sizeof(l.single))
 }
 
-// findSlabs finds the buffers of the slabs of a shape, of which those in needed must be usable by the device now: else it returns
-// false. A number that is not needed and not usable gets another buffer.
-func (b *Backend) findSlabs(shape pageShape, needed uint32) (*slabMem, bool) {
-	mems := &b.slabMems
-	for i, slab := range b.slabsOf(shape) {
-		mems[i] = b.tables.mem
-		if buffer := slab.Value(); buffer != nil {
-			if mem, ok := buffer.onDevice(); ok {
-				mems[i] = mem
-				continue
-			}
-		}
-		if needed&(1<<i) != 0 {
-			return nil, false
-		}
-	}
-	return mems, true
+// pages knows the caches' pages on the device, and makes launches of them. attention reads pages, caches writes them.
+type pages struct {
+	*queue
+	tables tables
+	slabs  map[pageShape]*slabs
+	launch launch // the one that is being made
 }
+
+// needed says which slabs runs need, of each of cacheTypes: bit i stands for slab number i of the type.
+type needed [len(cacheTypes)]uint32
 
 // cacheTypes are the types that keys and values are cached in.
 var cacheTypes = [...]tensor.DType{tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0}
 
-// tablesOf brings the tables of all runs up to date and returns for each of cacheTypes which slabs its runs need. It returns false
-// where kernels cannot take all of the runs.
-func (b *Backend) tablesOf(runs []backend.Run) (needed [len(cacheTypes)]uint32, ok bool, err error) {
+// findSlabs fills in the launch's slabs, of a shape. It returns false if the device cannot use one of those in bits now.
+func (p *pages) findSlabs(shape pageShape, bits uint32) bool {
+	l := &p.launch
+	l.tables = p.tables.mem
+	for i, slab := range p.slabsOf(shape) {
+		l.mems[i] = p.tables.mem
+		if buffer := slab.Value(); buffer != nil {
+			if mem, ok := buffer.onDevice(); ok {
+				l.mems[i] = mem
+				continue
+			}
+		}
+		if bits&(1<<i) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// tablesOf brings the lists of pages of all runs up to date and returns which slabs the runs need. ok is false if kernels cannot take all of
+// the runs.
+func (p *pages) tablesOf(runs []backend.Run) (n needed, ok bool, err error) {
 	for i := range runs {
-		t, ok, err := b.pageTable(runs[i].Slots)
+		t, ok, err := p.pageTable(runs[i].Slots)
 		if !ok || err != nil {
-			return needed, false, err
+			return n, false, err
 		}
 		for j, d := range cacheTypes {
 			if d == runs[i].Slots.DType {
-				needed[j] |= t.slabs
+				n[j] |= t.slabs
 			}
 		}
 	}
-	for j, slabs := range needed {
-		if _, ok := b.findSlabs(pageShape{cacheTypes[j], headDimOf(runs)}, slabs); slabs != 0 && !ok {
-			return needed, false, nil
+	for j, slabs := range n {
+		if slabs != 0 && !p.findSlabs(pageShape{cacheTypes[j], runs[0].Slots.HeadDim}, slabs) {
+			return n, false, nil
 		}
 	}
-	return needed, true, nil
+	return n, true, nil
 }
 
-// headDimOf returns what the heads of all runs have in common.
-func headDimOf(runs []backend.Run) int {
-	if len(runs) == 0 {
-		return 0
-	}
-	return runs[0].Slots.HeadDim
-}
-
-// eachLaunch calls run for the runs of type d that share wants, of which it tells how much of the grid each takes, as many at a
-// time as kernels take. tablesOf has been called for the runs.
-func (b *Backend) eachLaunch(d tensor.DType, needed uint32, runs []backend.Run, share func(backend.Run) int, enqueue func(*launch) error) error {
-	l := &b.launch
-	l.mems, _ = b.findSlabs(pageShape{d, headDimOf(runs)}, needed)
-	l.slabs = bits.Len32(needed)
+// eachLaunch adds the runs whose caches are of the shape's type to the launch, and calls enqueue whenever it is full and at the end. slabs
+// are those that the type needs. share(r) is how much of the grid r takes; with 0, r is left out. tablesOf has been called for the runs.
+func (p *pages) eachLaunch(shape pageShape, slabs uint32, runs []backend.Run, share func(r backend.Run) int, enqueue func(*launch) error) error {
+	l := &p.launch
+	p.findSlabs(shape, slabs)
+	l.slabs = bits.Len32(slabs)
 	l.begin()
 	row := 0
 	for _, r := range runs {
-		if r.Slots.DType == d {
+		if r.Slots.DType == shape.cache {
 			if n := share(r); n > 0 {
 				l.add(r.Slots.Device.(*pageTable).region.at, row, r.Tokens, r.Slots.Len(), n)
 			}
@@ -182,16 +183,13 @@ func (b *Backend) eachLaunch(d tensor.DType, needed uint32, runs []backend.Run, 
 	return enqueue(l)
 }
 
-// launchOf returns a launch of a single run of a number of tokens; ok is false where kernels cannot take it.
-func (b *Backend) launchOf(s *backend.Slots, tokens int) (l *launch, ok bool, err error) {
-	t, ok, err := b.pageTable(s)
-	if !ok || err != nil {
+// launchOf returns a launch of a single run of a number of tokens; ok is false if kernels cannot take it.
+func (p *pages) launchOf(s *backend.Slots, tokens int) (l *launch, ok bool, err error) {
+	t, ok, err := p.pageTable(s)
+	if !ok || err != nil || !p.findSlabs(pageShape{s.DType, s.HeadDim}, t.slabs) {
 		return nil, false, err
 	}
-	l = &b.launch
-	if l.mems, ok = b.findSlabs(pageShape{s.DType, s.HeadDim}, t.slabs); !ok {
-		return nil, false, nil
-	}
+	l = &p.launch
 	l.slabs = bits.Len32(t.slabs)
 	l.begin()
 	l.add(t.region.at, 0, tokens, s.Len(), 1)

@@ -18,27 +18,31 @@ const selectSlice = 2048
 
 var selection = program{"common select", fmt.Sprintf("-DGROUP=%d -DSLICE=%d", groupSize, selectSlice)}
 
+// selections finds the largest elements of rows, and hides others.
+type selections struct {
+	*queue
+	selects  bool     // Largest runs on the device
+	selected []uint64 // keys that a selection has read
+}
+
 // Largest finds the largest elements of rows on the device and reads only these, all at once. Where the device is a processor,
 // whose memory is the host's and which is slow to meet in, the host searches the rows where they lie.
-func (b *Backend) Largest(x *tensor.Tensor, indices []int32, values []float32) error {
+func (s *selections) Largest(x *tensor.Tensor, indices []int32, values []float32) error {
 	wanted, err := backend.CheckLargest(x, indices, values)
 	if err != nil || len(indices) == 0 {
 		return err
 	}
-	b.mu.Lock()
-	from := b.operand(x)
-	if !from.ok || !b.selects || wanted > selectSlice/2 {
-		b.mu.Unlock()
-		return b.onHost(func() error { return b.Base.Largest(x, indices, values) })
+	if !s.selects || wanted > selectSlice/2 {
+		return s.onHost(func() error { return s.host.Largest(x, indices, values) })
 	}
-	defer b.mu.Unlock()
-	return b.largest(from, x.Shape().Dim(-1), wanted, indices, values)
+	return s.compute([]*tensor.Tensor{x}, func(o operandSet) error { return s.largest(o[0], x.Shape().Dim(-1), wanted, indices, values) },
+		func() error { return s.host.Largest(x, indices, values) })
 }
 
 // largest selects of rows of n elements, in passes, each of which leaves a run of keys for each slice of the one before, until
 // there is one run of each row.
-func (b *Backend) largest(x operand, n, wanted int, indices []int32, values []float32) error {
-	k, err := b.kernel(selection, "largest_of_floats")
+func (s *selections) largest(x operand, n, wanted int, indices []int32, values []float32) error {
+	k, err := s.kernel(selection, "largest_of_floats")
 	if err != nil {
 		return err
 	}
@@ -46,34 +50,32 @@ func (b *Backend) largest(x operand, n, wanted int, indices []int32, values []fl
 	run := 1 << bits.Len(uint(wanted-1)) // the next power of two
 	parts := groups(n, selectSlice)
 	half := rows * parts * run // of the memory: each pass reads one and writes the other
-	keys, err := b.scratchOf(selectScratch, 8*2*half)
+	keys, err := s.scratchOf(selectScratch, 8*2*half)
 	if err != nil {
 		return err
 	}
-	k.Mem(x.mem).Int(x.elements(4)).Int(n).Int(run).Mem(keys)
-	if err := b.enqueued("Largest", k.Run([3]int{parts, rows, 1}, [3]int{groupSize, 1, 1})); err != nil {
+	if err := s.run("Largest", floats(k, x).Int(n).Int(run).Mem(keys), groupSize, parts, rows, 1); err != nil {
 		return err
 	}
 	from := 0
 	for parts > 1 {
 		n, to := parts*run, half-from
 		parts = groups(n, selectSlice)
-		if k, err = b.kernel(selection, "largest_of_runs"); err != nil {
+		if k, err = s.kernel(selection, "largest_of_runs"); err != nil {
 			return err
 		}
-		k.Mem(keys).Int(from).Int(n).Int(run).Int(to)
-		if err := b.enqueued("Largest", k.Run([3]int{parts, rows, 1}, [3]int{groupSize, 1, 1})); err != nil {
+		if err := s.run("Largest", k.Mem(keys).Int(from).Int(n).Int(run).Int(to), groupSize, parts, rows, 1); err != nil {
 			return err
 		}
 		from = to
 	}
-	b.pending = 0
-	if len(b.selected) < rows*run {
-		b.selected = make([]uint64, max(rows*run, 64))
+	s.pending = 0
+	if len(s.selected) < rows*run {
+		s.selected = make([]uint64, max(rows*run, 64))
 	}
-	found := b.selected[:rows*run]
-	if err := b.context.Read(keys, 8*from, unsafe.Slice((*byte)(unsafe.Pointer(&found[0])), 8*len(found))); err != nil {
-		return b.fail(fmt.Sprintf("read the %d largest of %d rows", wanted, rows), err)
+	found := s.selected[:rows*run]
+	if err := s.context.Read(keys, 8*from, unsafe.Slice((*byte)(unsafe.Pointer(&found[0])), 8*len(found))); err != nil {
+		return s.fail(fmt.Sprintf("read the %d largest of %d rows", wanted, rows), err)
 	}
 	for i := range indices {
 		key := found[i/wanted*run+i%wanted]
@@ -91,31 +93,25 @@ func ordered(place uint32) float32 {
 }
 
 // Mask writes -Inf to the elements that are not allowed, without waiting.
-func (b *Backend) Mask(x *tensor.Tensor, allowed []uint64) error {
+func (s *selections) Mask(x *tensor.Tensor, allowed []uint64) error {
 	words, err := backend.CheckMask(x, allowed)
 	if err != nil || len(allowed) == 0 {
 		return err
 	}
-	b.mu.Lock()
-	to := b.operand(x)
-	if !to.ok {
-		b.mu.Unlock()
-		return b.onHost(func() error { return b.Base.Mask(x, allowed) })
-	}
-	defer b.mu.Unlock()
-	k, err := b.kernel(elementwise, "mask")
-	if err != nil {
-		return err
-	}
-	bits, err := b.scratchOf(maskScratch, 8*len(allowed))
-	if err != nil {
-		return err
-	}
-	bytes := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(allowed))), 8*len(allowed)) // both sides are little-endian
-	if err := b.enqueued("send a mask", b.staging.write(b.context, bits, 0, bytes)); err != nil {
-		return err
-	}
-	n := x.Shape().Dim(-1)
-	k.Mem(to.mem).Int(to.elements(4)).Mem(bits).Int(n).Int(2 * words)
-	return b.enqueued("Mask", k.Run([3]int{groups(n, groupSize), x.Shape().Rows(), 1}, [3]int{groupSize, 1, 1}))
+	return s.compute([]*tensor.Tensor{x}, func(o operandSet) error {
+		k, err := s.kernel(elementwise, "mask")
+		if err != nil {
+			return err
+		}
+		bits, err := s.scratchOf(maskScratch, 8*len(allowed))
+		if err != nil {
+			return err
+		}
+		bytes := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(allowed))), 8*len(allowed)) // both sides are little-endian
+		if err := s.send("send a mask", bits, 0, bytes); err != nil {
+			return err
+		}
+		n := x.Shape().Dim(-1)
+		return s.run("Mask", floats(k, o[0]).Mem(bits).Int(n).Int(2*words), groupSize, groups(n, groupSize), x.Shape().Rows(), 1)
+	}, func() error { return s.host.Mask(x, allowed) })
 }

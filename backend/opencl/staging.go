@@ -3,8 +3,6 @@
 package opencl
 
 import (
-	"unsafe"
-
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
 	"github.com/antigravity-go/antigravity/internal/mmap"
 )
@@ -99,9 +97,4 @@ func (s *staging) release() {
 		mmap.Free(s.places[i].bytes)
 		s.places[i].bytes = nil
 	}
-}
-
-// intBytes views numbers as bytes.
-func intBytes(x []int32) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), 4*len(x))
 }

@@ -16,7 +16,7 @@ import (
 // its own. A region is a power of two of words, and given to another list when its own is no longer in use: the queue runs
 // in order, so that kernels which read the old list have done so when the new one is written.
 //
-// The backend's lock guards everything but free, which a cleanup gives regions to.
+// The queue's lock guards everything but free, which a cleanup gives regions to.
 type tables struct {
 	mem  *cl.Mem
 	used int     // words of mem that were handed out, or are free
@@ -24,6 +24,14 @@ type tables struct {
 
 	freeMu sync.Mutex
 	free   [32][]int // where free regions begin, by the logarithm of their size
+}
+
+// release gives the buffer up.
+func (t *tables) release() {
+	if t.mem != nil {
+		t.mem.Release()
+		t.mem = nil
+	}
 }
 
 // region is a piece of the tables' buffer: 2^log words from word at on; log is 0 where there is none.
@@ -54,7 +62,7 @@ func (t *pageTable) Free() error {
 	return nil
 }
 
-// current tells whether the device's copy is that of s, whose longest head has n slots in use.
+// current reports whether the device's copy is that of s, whose longest head has n slots in use.
 func (t *pageTable) current(s *backend.Slots, n int) bool {
 	if !t.written || t.version != s.Version || len(t.shortfall) != len(s.Heads) {
 		return false
@@ -69,19 +77,19 @@ func (t *pageTable) current(s *backend.Slots, n int) bool {
 
 // pageTable returns the device's copy of the lists of s, brought up to date; ok is false where no kernel can use the pages. The
 // caller holds the lock.
-func (b *Backend) pageTable(s *backend.Slots) (t *pageTable, ok bool, err error) {
+func (p *pages) pageTable(s *backend.Slots) (t *pageTable, ok bool, err error) {
 	n := s.Len()
 	t, ok = s.Device.(*pageTable)
-	if !ok || t.tables != &b.tables || t.slots != s {
-		t = &pageTable{tables: &b.tables, slots: s, region: &region{}}
-		runtime.AddCleanup(t, b.tables.give, t.region)
+	if !ok || t.tables != &p.tables || t.slots != s {
+		t = &pageTable{tables: &p.tables, slots: s, region: &region{}}
+		runtime.AddCleanup(t, p.tables.give, t.region)
 		s.Device = t
 	}
 	if t.current(s, n) {
 		return t, true, nil
 	}
 	t.written = false
-	list := b.tables.list[:0]
+	list := p.tables.list[:0]
 	t.shortfall, t.slabs = t.shortfall[:0], 0
 	at := 2 * len(s.Heads)
 	for i := range s.Heads {
@@ -98,7 +106,7 @@ func (b *Backend) pageTable(s *backend.Slots) (t *pageTable, ok bool, err error)
 				if slab = page.Slab; slab == nil {
 					return nil, false, nil
 				}
-				if number, begin, ok = b.slabNumber(s, slab); !ok {
+				if number, begin, ok = p.slabNumber(s, slab); !ok {
 					return nil, false, nil
 				}
 				t.slabs |= 1 << number
@@ -106,8 +114,8 @@ func (b *Backend) pageTable(s *backend.Slots) (t *pageTable, ok bool, err error)
 			list = append(list, int32(uint32(begin+page.Index)*maxSlabs+uint32(number)))
 		}
 	}
-	b.tables.list = list
-	if err := b.writeTable(t.region, list); err != nil {
+	p.tables.list = list
+	if err := p.writeTable(t.region, list); err != nil {
 		return nil, false, err
 	}
 	t.version, t.written = s.Version, true
@@ -116,30 +124,30 @@ func (b *Backend) pageTable(s *backend.Slots) (t *pageTable, ok bool, err error)
 
 // slabNumber returns a slab's number among those of its shape, and with which page of its buffer it begins; ok is false where
 // kernels cannot use it.
-func (b *Backend) slabNumber(s *backend.Slots, slab *tensor.Tensor) (number, begin int, ok bool) {
-	buffer, _ := slab.Buffer().(*Buffer)
+func (p *pages) slabNumber(s *backend.Slots, slab *tensor.Tensor) (number, begin int, ok bool) {
+	buffer, _ := slab.Buffer().(*deviceBuffer)
 	pageBytes := 2 * backend.PageSlots * s.SlotBytes()
-	if buffer == nil || buffer.backend != b || slab.Offset()%pageBytes != 0 {
+	if buffer == nil || buffer.queue != p.queue || slab.Offset()%pageBytes != 0 {
 		return 0, 0, false
 	}
-	number, ok = b.slabsOf(pageShape{s.DType, s.HeadDim}).number(buffer)
+	number, ok = p.slabsOf(pageShape{s.DType, s.HeadDim}).number(buffer)
 	return number, slab.Offset() / pageBytes, ok
 }
 
 // writeTable enqueues a copy of a list to its region, which is replaced where it is too small.
-func (b *Backend) writeTable(r *region, list []int32) error {
-	if b.closed {
-		return b.fail("send a list of pages", ErrClosed)
+func (p *pages) writeTable(r *region, list []int32) error {
+	if p.closed {
+		return p.fail("send a list of pages", ErrClosed)
 	}
 	if log := max(bits.Len(uint(len(list)-1)), leastRegion); log > r.log || r.log == 0 {
-		at, err := b.takeRegion(log)
+		at, err := p.takeRegion(log)
 		if err != nil {
 			return err
 		}
-		b.tables.give(r)
+		p.tables.give(r)
 		*r = region{at, log}
 	}
-	return b.enqueued("send a list of pages", b.staging.write(b.context, b.tables.mem, 4*r.at, intBytes(list)))
+	return p.send("send a list of pages", p.tables.mem, 4*r.at, intBytes(list))
 }
 
 // give makes a region free, unless it is none or has been given back.
@@ -153,8 +161,8 @@ func (t *tables) give(r *region) {
 }
 
 // takeRegion returns where a region of 2^log words begins. Where there is none, the buffer is replaced by one of twice the size.
-func (b *Backend) takeRegion(log int) (int, error) {
-	t := &b.tables
+func (p *pages) takeRegion(log int) (int, error) {
+	t := &p.tables
 	t.freeMu.Lock()
 	if free := t.free[log]; len(free) > 0 {
 		t.free[log] = free[:len(free)-1]
@@ -167,12 +175,12 @@ func (b *Backend) takeRegion(log int) (int, error) {
 		size = t.mem.Size() / 4
 	}
 	if t.used+1<<log > size {
-		m, err := b.memory.alloc(4*max(1<<firstTables, 2*size, size+1<<log), false)
+		m, err := p.alloc(4*max(1<<firstTables, 2*size, size+1<<log), false)
 		if err != nil {
 			return 0, err
 		}
 		if t.mem != nil {
-			if err := b.enqueued("move the lists of pages", b.context.Copy(t.mem, m, 0, 0, 4*t.used)); err != nil {
+			if err := p.enqueued("move the lists of pages", p.context.Copy(t.mem, m, 0, 0, 4*t.used)); err != nil {
 				m.Release()
 				return 0, err
 			}

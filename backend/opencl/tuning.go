@@ -73,6 +73,9 @@ func rowsFor(m int) int {
 	return mostSeveral
 }
 
+// fewRows is how many rows of activations are multiplied row by row where nothing was tuned. More are multiplied together.
+const fewRows = 8
+
 // mostSeveral is the most rows of activations for which another way than tiles is tried.
 const mostSeveral = 64
 
@@ -82,6 +85,8 @@ const tunedFrom = 1 << 20
 // tuning finds how products are best divided on the device, by trying, once for each shape; the results are kept beside the
 // compiled kernels.
 type tuning struct {
+	context  *cl.Context
+	largest  int // work-items of a group that the device takes
 	cache    *binaryCache
 	from     int     // the least number of weights that are tuned for
 	try      []teams // the divisions that are tried for single rows
@@ -98,8 +103,8 @@ type productVariant struct {
 	teams          teams
 }
 
-func (t *tuning) init(d *cl.Device, cache *binaryCache) {
-	t.cache, t.from, t.try = cache, tunedFrom, candidates[:]
+func (t *tuning) init(d *cl.Device, context *cl.Context, cache *binaryCache) {
+	t.context, t.largest, t.cache, t.from, t.try = context, d.GroupSize, cache, tunedFrom, candidates[:]
 	if d.Kind&cl.CPU != 0 { // which computes the work-items of a group one after the other, and compiles slowly
 		t.from = math.MaxInt
 	}
@@ -192,25 +197,26 @@ func (t *tuning) known(s productShape) (best teams, ok bool) {
 	return candidates[0], s.n*s.k < t.from
 }
 
-// way returns the way to compute a product of m rows of activations with n·k weights. Where it pays to tune it tries them with
-// run, which enqueues the product once: those of several.cl only for weights in blocks.
-func (b *Backend) way(kernel, format string, n, k, m int, blocks bool, run func(teams) error) teams {
+// way returns the way to compute a product of a shape, of which m is the exact number of rows of activations. Where it pays to tune it
+// tries the ways with run, which enqueues the product once: those of several.cl only for weights in blocks.
+func (t *tuning) way(s productShape, blocks bool, run func(teams) error) teams {
+	m := s.m
 	switch {
 	case m <= 1:
 		return rowByRow
 	case m > mostSeveral:
 		return tiled
-	case b.tuning.forced != nil:
-		if b.tuning.forced.Columns > 0 && !blocks {
+	case t.forced != nil:
+		if t.forced.Columns > 0 && !blocks {
 			return tiled
 		}
-		return *b.tuning.forced
+		return *t.forced
 	}
-	shape := productShape{kernel, format, n, k, rowsFor(m)}
-	if best, ok := b.tuning.best[shape]; ok {
+	s.m = rowsFor(m)
+	if best, ok := t.best[s]; ok {
 		return best
 	}
-	if n*k < b.tuning.from {
+	if s.n*s.k < t.from {
 		if m <= fewRows {
 			return rowByRow
 		}
@@ -220,31 +226,31 @@ func (b *Backend) way(kernel, format string, n, k, m int, blocks bool, run func(
 	if !blocks {
 		try = ways[:2]
 	}
-	return b.tune(shape, try, run)
+	return t.tune(s, try, run)
 }
 
 // tune tries divisions with run, which enqueues the product once, and remembers the fastest. It waits for the device.
-func (b *Backend) tune(s productShape, try []teams, run func(teams) error) teams {
+func (t *tuning) tune(s productShape, try []teams, run func(teams) error) teams {
 	best, least := try[0], time.Duration(math.MaxInt64)
 	for _, c := range try {
-		if c.Group > b.device.GroupSize {
+		if c.Group > t.largest {
 			continue
 		}
-		if took, err := b.time(func() error { return run(c) }); err == nil && took < least {
+		if took, err := t.time(func() error { return run(c) }); err == nil && took < least {
 			best, least = c, took
 		}
 	}
-	b.tuning.best[s] = best
-	b.tuning.save()
+	t.best[s] = best
+	t.save()
 	return best
 }
 
 // time returns how long a run takes among several.
-func (b *Backend) time(run func() error) (time.Duration, error) {
+func (t *tuning) time(run func() error) (time.Duration, error) {
 	if err := run(); err != nil { // compiles
 		return 0, err
 	}
-	if err := b.context.Finish(); err != nil {
+	if err := t.context.Finish(); err != nil {
 		return 0, err
 	}
 	const enough = 2 * time.Millisecond
@@ -256,7 +262,7 @@ func (b *Backend) time(run func() error) (time.Duration, error) {
 				return 0, err
 			}
 		}
-		if err := b.context.Finish(); err != nil {
+		if err := t.context.Finish(); err != nil {
 			return 0, err
 		}
 		took := precise.Since(began)

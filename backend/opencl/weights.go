@@ -3,10 +3,8 @@
 package opencl
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"runtime"
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
@@ -53,7 +51,12 @@ var formats = map[tensor.DType]format{
 	tensor.IQ4_XS: splitFormat("iq4_xs", tensor.IQ4_XS, 128, 18),
 }
 
-// inBlocks tells whether the weights of a format of a name are blocks, which are multiplied as integers.
+// wideners names the kernels that read rows in the layout of files and caches.
+var wideners = map[tensor.DType]string{
+	tensor.F32: "widen_f32", tensor.F16: "widen_f16", tensor.BF16: "widen_bf16", tensor.Q8_0: "widen_q8_0", tensor.Q4_0: "widen_q4_0",
+}
+
+// inBlocks reports whether the weights of a format of a name are blocks, which are multiplied as integers.
 func inBlocks(name string) bool {
 	for _, f := range formats {
 		if f.name == name {
@@ -108,8 +111,8 @@ func (w *weights) shapeFor(k int) {
 
 // weightBuffer is device memory of weights that were prepared. Only products and Gather understand it.
 type weightBuffer struct {
-	backend *Backend
-	size    int // as the tensor's type has it
+	queue *queue
+	size  int // as the tensor's type has it
 	weights
 	memory []*cl.Mem
 }
@@ -125,13 +128,13 @@ func (w *weightBuffer) Map() error {
 }
 func (w *weightBuffer) Unmap() error { return nil }
 func (w *weightBuffer) Mapped() bool { return false }
-func (w *weightBuffer) Sync() error  { return w.backend.Synchronize() }
+func (w *weightBuffer) Sync() error  { return w.queue.synchronize() }
 
 // Free releases the memory. It is idempotent.
 func (w *weightBuffer) Free() error {
-	w.backend.mu.Lock() // nobody is enqueuing a kernel that reads the memory
-	defer w.backend.mu.Unlock()
-	errs := []error{w.backend.settle()}
+	w.queue.mu.Lock() // nobody is enqueuing a kernel that reads the memory
+	defer w.queue.mu.Unlock()
+	errs := []error{w.queue.settle()}
 	for _, m := range w.memory {
 		errs = append(errs, m.Release())
 	}
@@ -139,9 +142,9 @@ func (w *weightBuffer) Free() error {
 }
 
 // weightsOf returns a tensor [rows, k] as kernels take it; ok is false where none does. The caller holds the lock, as for operand.
-func (b *Backend) weightsOf(t *tensor.Tensor) (w weights, ok bool) {
+func weightsOf(q *queue, t *tensor.Tensor) (w weights, ok bool) {
 	if buffer, prepared := t.Buffer().(*weightBuffer); prepared {
-		if buffer.backend != b || buffer.memory[0].Released() {
+		if buffer.queue != q || buffer.memory[0].Released() {
 			return w, false
 		}
 		w = buffer.weights
@@ -150,7 +153,7 @@ func (b *Backend) weightsOf(t *tensor.Tensor) (w weights, ok bool) {
 		}
 		return w, true
 	}
-	o := b.operand(t)
+	o := q.operand(t)
 	if !o.ok || wideners[t.DType()] == "" {
 		return w, false
 	}
@@ -169,103 +172,26 @@ func plainWeights(t *tensor.Tensor, o operand) weights {
 	return w
 }
 
-// Prepare brings weights [N, K] into the device's memory and layout: quantised ones are split into quants and scales, as formats.cl
-// describes, and F32, F16 and BF16 stay as they are. A table larger than the device's largest buffer is divided by rows. The
-// context is looked at between the parts that are sent.
-func (b *Backend) Prepare(ctx context.Context, t *tensor.Tensor) (*tensor.Tensor, error) {
-	if w, ok := t.Buffer().(*weightBuffer); ok && w.backend == b {
-		return t, nil
+// multiplicable returns weights for products with rows of k elements; ok is false where no kernel takes them. The caller holds the lock.
+func multiplicable(q *queue, t *tensor.Tensor, k int) (w weights, ok bool) {
+	w, ok = weightsOf(q, t)
+	if !ok || w.format.name == "" || k == 0 || k%4 != 0 || w.k != k {
+		return w, false
 	}
-	f, ok := formats[t.DType()]
-	if !ok || t.Shape().NDim() != 2 || t.Size() == 0 {
-		return t.ToDevice(b)
-	}
-	if f.split == "" && t.Shape().Dim(1)%f.laneLen != 0 {
-		return t.ToDevice(b) // whose rows no kernel multiplies: the reference does, and so must see them
-	}
-	w := &weightBuffer{backend: b, size: t.Size(), weights: weights{format: f, dtype: t.DType(), rowBytes: t.RowBytes()}}
-	if err := b.fill(ctx, w, t); err != nil {
-		return nil, errors.Join(fmt.Errorf("opencl: prepare %v: %w", t, err), w.Free())
-	}
-	return tensor.Wrap(b, w, t.Shape())
-}
-
-// maxUpload bounds the rows that are on their way at once, in bytes: between two of them a context is looked at.
-const maxUpload = 8 << 20
-
-// fill allocates the parts and copies the rows.
-func (b *Backend) fill(ctx context.Context, w *weightBuffer, t *tensor.Tensor) error {
-	count, k := t.Shape().Dim(0), t.Shape().Dim(1)
-	w.shapeFor(k)
-	quantBytes, scaleBytes := w.rowBytes, 0
 	if w.split() {
-		blocks := k / w.format.blockLen
-		quantBytes, scaleBytes = blocks*w.format.quantBytes, blocks*w.format.scaleBytes
+		return w, k%w.format.blockLen == 0
 	}
-	rowBytes := quantBytes + scaleBytes
-	perPart := int(min(b.maxAlloc/int64(rowBytes), 1<<30/int64(max(1, w.stride)))) // so that pieces are numbered in 32 bits
-	if perPart == 0 {
-		return fmt.Errorf("a row of %d bytes does not fit a buffer of %v, which has at most %d", rowBytes, b.device, b.maxAlloc)
-	}
-	for row := 0; row < count; row += perPart {
-		p := part{row: row, rows: min(perPart, count-row)}
-		if w.split() {
-			p.scalesAt = p.rows * quantBytes / 16
-		}
-		b.mu.Lock()
-		mem, err := b.memory.alloc(p.rows*rowBytes, false)
-		b.mu.Unlock()
-		if err != nil {
-			return err
-		}
-		p.mem = mem
-		w.memory = append(w.memory, mem)
-		w.parts = append(w.parts, p)
-		perUpload := max(1, int(min(maxUpload, b.maxAlloc)/int64(w.rowBytes)))
-		for lo := row; lo < row+p.rows; lo += perUpload {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			err := b.onHost(func() error { return b.uploadRows(w, &p, t, lo, min(lo+perUpload, row+p.rows)) })
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return w, k%w.format.laneLen == 0 && w.parts[0].at%w.rowBytes == 0
 }
 
-// uploadRows copies rows [lo, hi) of t into a part, by way of what the host sees of t.
-func (b *Backend) uploadRows(w *weightBuffer, p *part, t *tensor.Tensor, lo, hi int) error {
-	rows, err := t.Slice(lo, hi)
-	if err != nil {
-		return err
-	}
-	if err := t.Buffer().Map(); err != nil {
-		return err
-	}
-	defer t.Buffer().Unmap()
-	if err := b.lockOpen("send weights"); err != nil {
-		return err
-	}
-	defer b.mu.Unlock()
-	defer runtime.KeepAlive(t)
-	raw := rows.Data()
+// pass passes rows [lo, hi) of one of the parts to a product's kernel.
+func (w *weights) pass(k *cl.Kernel, p *part, lo, hi int) {
+	skipped := 0 // rows before a plain part's first
 	if !w.split() {
-		return b.fail("send weights", b.staging.write(b.context, p.mem, (lo-p.row)*w.rowBytes, raw))
+		skipped = p.at / w.rowBytes
 	}
-	scratch, err := b.scratchOf(panelScratch, len(raw))
-	if err != nil {
-		return err
-	}
-	if err := b.staging.write(b.context, scratch, 0, raw); err != nil {
-		return b.fail("send weights", err)
-	}
-	k, err := b.kernel(split, w.format.split)
-	if err != nil {
-		return err
-	}
-	total := (hi - lo) * w.stride
-	k.Mem(scratch).Int(w.rowBytes).Int(w.stride).Int(total).Mem(p.mem).Int(p.scalesAt).Int(lo - p.row)
-	return b.runFlat("Prepare", k, total)
+	k.Mem(p.mem).Int(p.scalesAt).Int(lo - p.row + skipped).Int(hi - lo)
 }
+
+// dims passes how rows are divided.
+func (w *weights) dims(kernel *cl.Kernel) { kernel.Int(w.k).Int(w.stride) }

@@ -105,14 +105,14 @@ attend(input q, int q_at, output out, int out_at, __global float4 *parts, __glob
   __local float lanes[QUERIES * LANES_OF_SUM], total[QUERIES];
   const int id = get_local_id(0), tile = get_group_id(0), tiles = get_num_groups(0), at = begin + get_group_id(2);
   const int heads = get_num_groups(1) * QUERIES, first_head = get_group_id(1) * QUERIES;
-  const int kv_heads = heads / SHARE, head = first_head / SHARE;
+  const int head = first_head / SHARE;
   const run r = run_at(runs, at);
   const int visible = slots_of(r, head, CACHE_NAMES) - r.tokens + at - r.first + 1; // slots that the token sees
   const int seen = min(visible - tile * TILE, TILE), last = seen - 1;
   if (seen <= 0)
     return;
   const size_t row = (size_t)(r.row + at - r.first) * heads + first_head; // of the queries, and of the results
-  const place cached = tile_of(r, head, kv_heads, tile, CACHE_NAMES);
+  const place cached = tile_of(r, head, tile, CACHE_NAMES);
   fetched_values next;
   float scores[QUERIES], largest[QUERIES];
   fetch_values(&next, cached, 0, last); // which are on their way while the keys are multiplied

@@ -1,6 +1,5 @@
 // Rows of keys and values. HEAD_DIM and SHARE, the number of query heads that share a KV head, are constants, and KV_… names
-// the cache's type. A cache row is one head of one slot, in the layout of files: number slot·kv_heads + head. It is read in
-// quads of four elements.
+// the cache's type. A cache row is one slot of a head, in the layout of files. It is read in quads of four elements.
 //
 // A RAW is a quad as it is stored: what is loaded early waits in few registers, and nothing waits for it before it is needed.
 

@@ -52,43 +52,6 @@ __kernel void rope(output x, int x_at, input table, int table_at, int heads, int
   first[half_dim] = t.y;
 }
 
-// cache_pair stores elements i and i + half_dim of a cache of halves or of floats.
-static inline void cache_pair(float2 v, __global uchar *cache, size_t i, int half_dim, int halves) {
-  if (halves) {
-    vstore_half_rte(v.x, i, (__global half *)cache);
-    vstore_half_rte(v.y, i + half_dim, (__global half *)cache);
-  } else {
-    ((__global float *)cache)[i] = v.x;
-    ((__global float *)cache)[i + half_dim] = v.y;
-  }
-}
-
-// rope_cast is rope for queries and, on their way to the cache, for keys, which values take, too. A token's pairs are those of
-// its queries, its keys and its values, one after the other. keys_at and values_at are in bytes.
-__kernel void rope_cast(output q, int q_at, input k, int k_at, input v, int v_at, input table, int table_at, __global uchar *keys,
-                        ulong keys_at, __global uchar *values, ulong values_at, int halves, int heads, int kv_heads, int half_dim,
-                        int pairs) {
-  const int pair = get_global_id(0);
-  if (pair >= pairs)
-    return;
-  const int i = pair % half_dim, row = pair / half_dim, rows = heads + 2 * kv_heads, token = row / rows, head = row % rows;
-  input angle = table + table_at + token * 2 * half_dim + i;
-  if (head < heads) {
-    output first = q + q_at + (token * heads + head) * 2 * half_dim + i;
-    const float2 t = turned(first[0], first[half_dim], angle, half_dim);
-    first[0] = t.x;
-    first[half_dim] = t.y;
-  } else if (head < heads + kv_heads) {
-    const int at = (token * kv_heads + head - heads) * 2 * half_dim + i;
-    input first = k + k_at + at;
-    cache_pair(turned(first[0], first[half_dim], angle, half_dim), keys + keys_at, at, half_dim, halves);
-  } else {
-    const int at = (token * kv_heads + head - heads - kv_heads) * 2 * half_dim + i;
-    input first = v + v_at + at;
-    cache_pair((float2)(first[0], first[half_dim]), values + values_at, at, half_dim, halves);
-  }
-}
-
 // matmul computes out [m, n] = a [m, k] · b [k, n], a work-item an element.
 __kernel void matmul(input a, int a_at, input b, int b_at, output out, int out_at, int n, int k) {
   const int column = get_global_id(0), row = get_global_id(1);

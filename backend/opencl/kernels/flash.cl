@@ -36,11 +36,11 @@
 
 // fetch begins to load the keys of a piece, or its values where they are floats. It begins with slot `first` of a tile. Slots after
 // `last` are not read.
-static inline void fetch(RAW *next, bytes cache, int stride, int first, int last) {
+static inline void fetch(RAW *next, bytes cache, int first, int last) {
 #pragma unroll
   for (int j = 0; j < FETCHED; j++) {
     const int i = get_local_id(0) + j * GROUP;
-    next[j] = raw_at(cache, (size_t)min(first + i / QUADS, last) * stride, i % QUADS);
+    next[j] = raw_at(cache, min(first + i / QUADS, last), i % QUADS);
   }
 }
 
@@ -62,13 +62,13 @@ INLINED void keep_keys(const RAW *next, __local float4 *cached) {
 
 #ifdef PACKED
 // fetch_values begins to load the values of a piece, as fetch does: FETCHED_SQUARES times four slots' words.
-static inline void fetch_values(RAW *next, bytes cache, int stride, int first, int last) {
+static inline void fetch_values(RAW *next, bytes cache, int first, int last) {
 #pragma unroll
   for (int j = 0; j < FETCHED_SQUARES; j++) {
     const int i = min((int)get_local_id(0) + j * GROUP, SQUARES - 1);
 #pragma unroll
     for (int k = 0; k < 4; k++)
-      next[4 * j + k].x = raw_at(cache, (size_t)min(first + i / QUADS * 4 + k, last) * stride, i % QUADS).x;
+      next[4 * j + k].x = raw_at(cache, min(first + i / QUADS * 4 + k, last), i % QUADS).x;
   }
 }
 
@@ -141,9 +141,9 @@ flash(input q, int q_at, output out, int out_at, float scale, CACHE_ARGUMENTS, c
   const int first = (blocks - 1 - ((int)get_group_id(0) - chunk.first)) * ROWS; // those that see most begin first
   const int before = slots_of(chunk, head, CACHE_NAMES) - chunk.tokens + 1;         // what row i sees: before + i / SHARE slots
   const int end = before + min(first + ROWS - 1, rows - 1) / SHARE;         // what the last row sees
-  place here = tile_of(chunk, head, kv_heads, 0, CACHE_NAMES);
+  place here = tile_of(chunk, head, 0, CACHE_NAMES);
   RAW next[LOADED];
-  fetch(next, here.keys, here.stride, 0, end - 1);
+  fetch(next, here.keys, 0, end - 1);
 #ifdef PACKED
   __local uint query[ROWS * QUERY_WORDS] __attribute__((aligned(16)));
   __local float steps[ROWS * BLOCKS];
@@ -178,7 +178,7 @@ flash(input q, int q_at, output out, int out_at, float scale, CACHE_ARGUMENTS, c
 #ifdef PACKED
 #pragma unroll
     for (int i = 0; i < BLOCKS; i++)
-      next_scales[i] = raw_at(here.values, (size_t)min(id, seen - 1) * here.stride, i * 8).y;
+      next_scales[i] = raw_at(here.values, min(id, seen - 1), i * 8).y;
 #endif
 #pragma unroll
     for (int piece = 0; piece < PIECES; piece++) {
@@ -186,9 +186,9 @@ flash(input q, int q_at, output out, int out_at, float scale, CACHE_ARGUMENTS, c
         keep_keys(next, cached);
       barrier(CLK_LOCAL_MEM_FENCE);
       if (piece + 1 < pieces)
-        fetch(next, here.keys, here.stride, (piece + 1) * KEYS, end - 1 - tile);
+        fetch(next, here.keys, (piece + 1) * KEYS, end - 1 - tile);
       else if (piece + 1 == pieces)
-        fetch_values(next, here.values, here.stride, 0, end - 1 - tile);
+        fetch_values(next, here.values, 0, end - 1 - tile);
       float dots[SCORE_ROWS][2];
 #pragma unroll
       for (int r = 0; r < SCORE_ROWS; r++)
@@ -297,10 +297,10 @@ flash(input q, int q_at, output out, int out_at, float scale, CACHE_ARGUMENTS, c
 #endif
       barrier(CLK_LOCAL_MEM_FENCE);
       if (piece + 1 < pieces)
-        fetch_values(next, here.values, here.stride, (piece + 1) * KEYS, end - 1 - tile);
+        fetch_values(next, here.values, (piece + 1) * KEYS, end - 1 - tile);
       else if (piece + 1 == pieces && tile + TILE < end) {
-        here = tile_of(chunk, head, kv_heads, tile / TILE + 1, CACHE_NAMES);
-        fetch(next, here.keys, here.stride, 0, end - 1 - tile - TILE);
+        here = tile_of(chunk, head, tile / TILE + 1, CACHE_NAMES);
+        fetch(next, here.keys, 0, end - 1 - tile - TILE);
       }
 #ifdef PACKED
       if (piece < pieces) {

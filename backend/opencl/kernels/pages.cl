@@ -6,8 +6,6 @@
 // The lists of pages are in one buffer, tables. The list of a conversation's layer begins with two numbers for each KV head:
 // where in the list the head's pages begin, and how many slots fewer than the longest head it has in use. A page is its number in
 // the slab, times MAX_SLABS, and the number of the slab.
-//
-// With CONTIGUOUS there is one conversation, whose keys and values are [slots, kv_heads, HEAD_DIM] each.
 
 #define TILE 128 // slots: asm.TileKeys
 #define MAX_SLABS 16
@@ -46,23 +44,11 @@ static inline run run_at(const run_list runs, int at) {
   return r;
 }
 
-// place is where the keys and values of a head's tile begin; slots are `stride` heads apart.
+// place is where the keys and values of a head's tile begin.
 typedef struct {
   bytes keys, values;
-  int stride;
 } place;
 
-#ifdef CONTIGUOUS
-#define CACHE_ARGUMENTS bytes k, ulong k_at, bytes v, ulong v_at
-#define CACHE_NAMES k, k_at, v, v_at
-
-static inline int slots_of(const run r, int head, CACHE_ARGUMENTS) { return r.slots; }
-
-static inline place tile_of(const run r, int head, int kv_heads, int tile, CACHE_ARGUMENTS) {
-  const size_t at = ((size_t)tile * TILE * kv_heads + head) * HEAD_BYTES;
-  return (place){k + k_at + at, v + v_at + at, kv_heads};
-}
-#else
 #ifdef WRITES
 typedef __global uchar *slab;
 #else
@@ -96,8 +82,7 @@ static inline slab page_of(const run r, int head, int page, CACHE_ARGUMENTS) {
 }
 
 // tile_of returns where a head's tile lies.
-static inline place tile_of(const run r, int head, int kv_heads, int tile, CACHE_ARGUMENTS) {
+static inline place tile_of(const run r, int head, int tile, CACHE_ARGUMENTS) {
   const bytes page = page_of(r, head, tile, CACHE_NAMES);
-  return (place){page, page + TILE * HEAD_BYTES, 1};
+  return (place){page, page + TILE * HEAD_BYTES};
 }
-#endif

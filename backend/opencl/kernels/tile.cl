@@ -58,7 +58,7 @@ static inline void fetch_keys(RAW *next, const place tile, int last, int piece) 
 #pragma unroll
   for (int j = 0; j < PIECE; j++) {
     const int i = get_local_id(0) + j * GROUP;
-    next[j] = raw_at(tile.keys, (size_t)min(i / PIECE, last) * tile.stride, min(piece * PIECE + i % PIECE, QUADS - 1));
+    next[j] = raw_at(tile.keys, min(i / PIECE, last), min(piece * PIECE + i % PIECE, QUADS - 1));
   }
 }
 

@@ -49,11 +49,11 @@ static inline void fetch_values(fetched_values *next, const place tile, int bloc
     const int i = id + j * GROUP, quad = min(block * 8 + i % COLUMNS, QUADS - 1);
 #pragma unroll
     for (int k = 0; k < 4; k++)
-      next->words[j][k] = raw_at(tile.values, (size_t)min(i / COLUMNS * 4 + k, last) * tile.stride, quad).x;
+      next->words[j][k] = raw_at(tile.values, min(i / COLUMNS * 4 + k, last), quad).x;
   }
 #pragma unroll
   for (int j = 0; j < AT_ONCE; j++)
-    next->scales[j] = raw_at(tile.values, (size_t)min(id, last) * tile.stride, min(block + j, BLOCKS - 1) * 8).y;
+    next->scales[j] = raw_at(tile.values, min(id, last), min(block + j, BLOCKS - 1) * 8).y;
 }
 
 // add_values sums the values, of which the token sees `seen` slots and the first blocks have been fetched. Weights are those of TILE
@@ -125,7 +125,7 @@ static inline void fetch_values(fetched_values *next, const place tile, int firs
 #pragma unroll
   for (int j = 0; j < FETCHED; j++) {
     const int i = get_local_id(0) + j * GROUP;
-    next->quads[j] = raw_at(tile.values, (size_t)min(first + i / QUADS, last) * tile.stride, i % QUADS);
+    next->quads[j] = raw_at(tile.values, min(first + i / QUADS, last), i % QUADS);
   }
 }
 

@@ -13,14 +13,14 @@ weigh_tiles(input q, int q_at, __global float2 *stats, output weights, int token
   __local float kept[QUERIES * TILE], lanes[QUERIES * LANES_OF_SUM];
   const int id = get_local_id(0), tile = get_group_id(0), tiles = get_num_groups(0);
   const int heads = get_num_groups(1) * QUERIES, first_head = get_group_id(1) * QUERIES;
-  const int kv_heads = heads / SHARE, head = first_head / SHARE;
+  const int head = first_head / SHARE;
   const size_t row = (size_t)get_group_id(2) * heads + first_head;
   const run r = runs.of[0];
   const int seen = min(slots_of(r, head, CACHE_NAMES) - r.tokens + token + (int)get_group_id(2) + 1 - tile * TILE, TILE);
   if (seen <= 0)
     return;
   float scores[QUERIES], largest[QUERIES];
-  score_tile(scores, q + q_at + ((size_t)token * heads + row) * HEAD_DIM, scale, tile_of(r, head, kv_heads, tile, CACHE_NAMES), seen - 1,
+  score_tile(scores, q + q_at + ((size_t)token * heads + row) * HEAD_DIM, scale, tile_of(r, head, tile, CACHE_NAMES), seen - 1,
              buffer, QUERY_NAMES);
   weigh_tile(scores, seen, kept, largest, lanes);
   barrier(CLK_LOCAL_MEM_FENCE);

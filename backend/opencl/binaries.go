@@ -14,8 +14,8 @@ import (
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
 )
 
-// CacheVariable is the environment variable that names the folder for compiled kernels, or "off".
-const CacheVariable = "ANTIGRAVITY_OPENCL_CACHE"
+// cacheVariable is the environment variable that names the folder for compiled kernels, or "off".
+const cacheVariable = "ANTIGRAVITY_OPENCL_CACHE"
 
 // binaryCache keeps compiled programs in files, one for each combination of source, options, device, driver and platform,
 // whose hash is the file's name. A file begins with the hash of what follows: drivers are known to die of damaged
@@ -111,7 +111,7 @@ func (c *binaryCache) store(p *cl.Program, source, options string) {
 // names a folder, its binaries are not stored, for which it would compile every kernel of a program once more, those that nobody runs too.
 func cacheFolder(wanted string, d *cl.Device) string {
 	if wanted == "" {
-		wanted = os.Getenv(CacheVariable)
+		wanted = os.Getenv(cacheVariable)
 	}
 	switch {
 	case wanted == "off", wanted == "" && d.Platform == poclPlatform:

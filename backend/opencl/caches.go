@@ -1,0 +1,100 @@
+//go:build opencl && (amd64 || arm64)
+
+package opencl
+
+import (
+	"fmt"
+
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// caches writes keys and values to pages, and moves them.
+type caches struct {
+	*queue
+	pages       *pages
+	products    *products
+	conversions *conversions
+	programs    map[pageShape]*pagePrograms
+}
+
+// firstSlab is how many pages the first slab of a type has, and largePage the bytes of a page that is larger than most.
+const (
+	firstSlab = 256
+	largePage = 256 << 10
+)
+
+// SlabPages doubles what there is, so that few slabs make a large cache: kernels take maxSlabs of them. A slab is no larger than a
+// buffer may be.
+func (c *caches) SlabPages(pages int) int {
+	return max(firstSlab, min(pages, int(c.maxAlloc/largePage)))
+}
+
+// pagePrograms are the programs that write to pages of a shape.
+type pagePrograms struct{ store, compact pagedProgram }
+
+// storeGroup is the size of the groups of these programs.
+const storeGroup = 64
+
+// pageProgramsFor returns them.
+func (c *caches) programsFor(s pageShape) *pagePrograms {
+	p := c.programs[s]
+	if p == nil {
+		options := fmt.Sprintf("-DGROUP=%d -DHEAD_DIM=%d -DKV_%v -DWRITES", storeGroup, s.headDim, s.cache)
+		p = &pagePrograms{pagedProgramOf(program{"common exact pages store", options}), pagedProgramOf(program{"common pages compact", options})}
+		c.programs[s] = p
+	}
+	return p
+}
+
+// RoPEStore rotates queries and keys, and stores keys and values in the pages of runs.
+func (c *caches) RoPEStore(q, k, v, table *tensor.Tensor, runs []backend.Run) error {
+	d, err := backend.CheckRoPEStore(q, k, v, table, runs)
+	if err != nil || len(runs) == 0 || d.HeadDim == 0 {
+		return err
+	}
+	c.mu.Lock()
+	keys, values := c.operand(k), c.operand(v)
+	queries, angles := keys, keys // some buffers, which are not used
+	if table != nil {
+		queries, angles = c.operand(q), c.operand(table)
+	}
+	needed, ok, err := c.pages.tablesOf(runs)
+	if err != nil || !ok || !keys.ok || !values.ok || !queries.ok || !angles.ok {
+		c.mu.Unlock()
+		if err != nil {
+			return err
+		}
+		return c.onHost(func() error { return c.host.RoPEStore(q, k, v, table, runs) })
+	}
+	defer c.mu.Unlock()
+	queryGroups := 0
+	if table != nil {
+		queryGroups = groups(d.Heads*d.HeadDim/2, storeGroup)
+	}
+	for i, cache := range cacheTypes {
+		if needed[i] == 0 {
+			continue
+		}
+		shape := pageShape{cache, d.HeadDim}
+		if len(runs) == 1 && c.products.waiting.stores(d, cache, queries, keys, values) {
+			return c.pages.eachLaunch(shape, needed[i], runs, func(backend.Run) int { return 1 }, func(l *launch) error {
+				return c.products.normStore(shape, angles, l)
+			})
+		}
+		store := &c.programsFor(shape).store
+		err := c.pages.eachLaunch(shape, needed[i], runs, func(r backend.Run) int { return r.Tokens }, func(l *launch) error {
+			kernel, err := c.kernel(store.of(l), "rope_store")
+			if err != nil {
+				return err
+			}
+			floats(kernel, queries, keys, values, angles).Int(flag(table != nil)).Int(queryGroups).Int(d.Heads).Int(d.KVHeads)
+			all := queryGroups + groups(2*d.KVHeads*d.HeadDim, storeGroup)
+			return c.run("RoPEStore", l.pass(kernel), storeGroup, all, l.tokens, 1)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
