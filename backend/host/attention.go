@@ -11,8 +11,14 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// attentions lets queries attend to pages.
+type attentions struct {
+	*machine
+	tasks pool[attention, *attention]
+}
+
 // Attend lets the rows of several runs attend to their slots, all in one phase.
-func (b *Base) Attend(q, out *tensor.Tensor, runs []backend.Run) error {
+func (b *attentions) Attend(q, out *tensor.Tensor, runs []backend.Run) error {
 	d, err := backend.CheckAttend(q, out, runs)
 	if err != nil || d.Tokens*d.Heads == 0 {
 		return err
@@ -22,9 +28,9 @@ func (b *Base) Attend(q, out *tensor.Tensor, runs []backend.Run) error {
 	if err := maps.add("Attend", q, out); err != nil {
 		return err
 	}
-	a := b.attentions.get()
-	defer b.attentions.put(a)
-	a.begin(b, "Attend", runs[0].Slots.DType, d, q)
+	a := b.tasks.get()
+	defer b.tasks.put(a)
+	a.begin(b.machine, "Attend", runs[0].Slots.DType, d, q)
 	for i := range runs {
 		if err := maps.addRun("Attend", &runs[i], false); err != nil {
 			return err
@@ -74,7 +80,7 @@ type attention struct {
 	backend.AttentionDims
 	kernels *asm.Kernels
 	layout  asm.Pages
-	held    *atomic.Int64 // counts the scratch memory below; it is the Base's
+	held    *atomic.Int64 // counts the scratch memory below; it is the machine's
 	group   int           // query heads that share a KV head
 	q, out  []float32
 	runs    []attended
@@ -145,9 +151,9 @@ type lane struct {
 }
 
 // begin prepares for an attention of mapped queries.
-func (a *attention) begin(b *Base, name string, dtype tensor.DType, d backend.AttentionDims, q *tensor.Tensor) {
+func (a *attention) begin(m *machine, name string, dtype tensor.DType, d backend.AttentionDims, q *tensor.Tensor) {
 	a.name, a.dtype = name, dtype
-	a.AttentionDims, a.kernels, a.layout, a.held = d, b.kernels, b.pages, &b.held
+	a.AttentionDims, a.kernels, a.layout, a.held = d, m.kernels, m.pages, &m.held
 	a.q, a.group = floats(q), d.Heads/max(d.KVHeads, 1)
 }
 

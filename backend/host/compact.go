@@ -6,8 +6,14 @@ import (
 	"github.com/antigravity-go/antigravity/internal/timing"
 )
 
+// compactions moves kept slots within their heads.
+type compactions struct {
+	*machine
+	tasks pool[compaction, *compaction]
+}
+
 // Compact moves kept slots to the front.
-func (b *Base) Compact(s *backend.Slots, keep [][]int32) error {
+func (b *compactions) Compact(s *backend.Slots, keep [][]int32) error {
 	if err := backend.CheckCompact(s, keep); err != nil {
 		return err
 	}
@@ -20,8 +26,8 @@ func (b *Base) Compact(s *backend.Slots, keep [][]int32) error {
 			}
 		}
 	}
-	task := b.compactions.get()
-	defer b.compactions.put(task)
+	task := b.tasks.get()
+	defer b.tasks.put(task)
 	task.slots, task.keep, task.layout = s, keep, b.pages
 	task.moved.reserve(b.runner.Size())
 	return b.runner.Run(task, len(keep))

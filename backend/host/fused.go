@@ -13,7 +13,7 @@ type Fused struct{ *Base }
 // NewFused makes a Fused, as NewBase makes a Base.
 func NewFused(kernels *asm.Kernels, runner Runner) Fused {
 	b := NewBase(kernels, runner)
-	b.pages = b.kernels.Pages()
+	b.machine.pages = b.kernels.Pages()
 	return Fused{b}
 }
 
@@ -42,9 +42,9 @@ func (b Fused) normMatMul(name string, x, norm *tensor.Tensor, eps float32, norm
 	if err := maps.add(name, outs...); err != nil {
 		return err
 	}
-	p := b.products.get()
+	p := b.products.tasks.get()
 	p.held = &b.held
-	defer b.products.put(p)
+	defer b.products.tasks.put(p)
 	p.begin(name, b.kernels, x.Shape().Rows(), k)
 	for i, w := range ws {
 		if err := needWholePanels(w); err != nil {
@@ -79,9 +79,9 @@ func (b Fused) MatMulAdd(x, w, product, out *tensor.Tensor) error {
 	if err := maps.addWeights("MatMulAdd", w); err != nil {
 		return err
 	}
-	p := b.products.get()
+	p := b.products.tasks.get()
 	p.held = &b.held
-	defer b.products.put(p)
+	defer b.products.tasks.put(p)
 	p.begin("MatMulAdd", b.kernels, m, k)
 	p.add(w, product)
 	p.epilogue, p.sum = addProduct, floats(out)

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"slices"
 	"unsafe"
 
 	"github.com/antigravity-go/antigravity/asm"
@@ -14,8 +13,11 @@ import (
 // than what is needed of it; with 64 pages of 16-bit floats and heads of 64 it has 2 MB.
 const slabPages = 64
 
+// paging gives out slabs, and moves what lies in their pages.
+type paging struct{ *machine }
+
 // SlabPages returns the same number for every slab: the host's memory comes as easily in small parts as in large ones.
-func (b *Base) SlabPages(int) int { return slabPages }
+func (b paging) SlabPages(int) int { return slabPages }
 
 // pageData returns the halves of a mapped page, by asm.PageSide; its slots have slotBytes each.
 func pageData(p *backend.Page, slotBytes int) (halves [2][]byte) {
@@ -25,45 +27,8 @@ func pageData(p *backend.Page, slotBytes int) (halves [2][]byte) {
 	return halves
 }
 
-// addRun maps the pages of a run: of the slots of its tokens, or of all slots in use.
-func (m *mapped) addRun(op string, r *backend.Run, latest bool) error {
-	for head := range r.Slots.Heads {
-		n, first := r.Slots.Heads[head].Len, 0
-		if latest {
-			first = n - r.Tokens
-		}
-		if err := m.addPages(op, r.Slots, head, first, n); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// addPages maps the slabs of a head's slots [lo, hi). Slots keep their slabs from being collected, so that those of host memory, which
-// is always mapped, need not be noted.
-func (m *mapped) addPages(op string, s *backend.Slots, head, lo, hi int) error {
-	if lo == hi {
-		return nil
-	}
-	for i := lo / backend.PageSlots; i <= (hi-1)/backend.PageSlots; i++ {
-		slab := s.Heads[head].Pages[i].Slab
-		if b, host := slab.Buffer().(*tensor.SharedBuffer); host && b.Mapped() || m.has(slab) {
-			continue
-		}
-		if err := m.add(op, slab); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// has tells whether a tensor has been added.
-func (m *mapped) has(t *tensor.Tensor) bool {
-	return slices.Contains(m.few[:m.n], t) || slices.Contains(m.more, t)
-}
-
 // CopyPage copies a page.
-func (b *Base) CopyPage(from, to backend.Page) (err error) {
+func (b paging) CopyPage(from, to backend.Page) (err error) {
 	defer mmap.Catch(&err)()
 	if err := backend.CheckCopyPage(from, to); err != nil {
 		return err
@@ -82,17 +47,17 @@ func (b *Base) CopyPage(from, to backend.Page) (err error) {
 }
 
 // ReadSlots copies keys and values of a head's slots.
-func (b *Base) ReadSlots(s *backend.Slots, head, first int, keys, values *tensor.Tensor) error {
+func (b paging) ReadSlots(s *backend.Slots, head, first int, keys, values *tensor.Tensor) error {
 	return b.moveSlots("ReadSlots", s, head, first, keys, values, false)
 }
 
 // WriteSlots replaces keys and values of a head's slots.
-func (b *Base) WriteSlots(s *backend.Slots, head, first int, keys, values *tensor.Tensor) error {
+func (b paging) WriteSlots(s *backend.Slots, head, first int, keys, values *tensor.Tensor) error {
 	return b.moveSlots("WriteSlots", s, head, first, keys, values, true)
 }
 
 // moveSlots copies slots of a head, from first on, to the rows of keys and values, or the other way where it writes.
-func (b *Base) moveSlots(op string, s *backend.Slots, head, first int, keys, values *tensor.Tensor, write bool) (err error) {
+func (b paging) moveSlots(op string, s *backend.Slots, head, first int, keys, values *tensor.Tensor, write bool) (err error) {
 	defer mmap.Catch(&err)()
 	n, err := backend.CheckSlots(s, head, first, keys, values, write)
 	if err != nil || n == 0 {
@@ -123,7 +88,7 @@ func (b *Base) moveSlots(op string, s *backend.Slots, head, first int, keys, val
 }
 
 // convert copies slots of half a page, from the first one on, to rows of a type, or the other way where it writes.
-func (b *Base) convert(s *backend.Slots, side asm.PageSide, half []byte, first int, rows []byte, d tensor.DType, write bool) {
+func (b paging) convert(s *backend.Slots, side asm.PageSide, half []byte, first int, rows []byte, d tensor.DType, write bool) {
 	format := s.DType.Format()
 	if d == s.DType {
 		if write {

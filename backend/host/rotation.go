@@ -88,8 +88,14 @@ func (r *rotation) store(worker int, p rotated) {
 	}
 }
 
+// rotations rotates queries and keys, and stores keys and values.
+type rotations struct {
+	*machine
+	tasks pool[rotation, *rotation]
+}
+
 // RoPEStore rotates queries and keys, and stores keys and values, in one pass over the rows.
-func (b *Base) RoPEStore(q, k, v, table *tensor.Tensor, runs []backend.Run) error {
+func (b *rotations) RoPEStore(q, k, v, table *tensor.Tensor, runs []backend.Run) error {
 	if _, err := backend.CheckRoPEStore(q, k, v, table, runs); err != nil {
 		return err
 	}
@@ -110,8 +116,8 @@ func (b *Base) RoPEStore(q, k, v, table *tensor.Tensor, runs []backend.Run) erro
 			return err
 		}
 	}
-	t := b.rotations.get()
-	defer b.rotations.put(t)
+	t := b.tasks.get()
+	defer b.tasks.put(t)
 	t.q, t.k, t.v, t.table, t.runs, t.kernels, t.layout = q, k, v, table, runs, b.kernels, b.pages
 	t.plan()
 	t.stored.reserve(b.runner.Size())

@@ -6,9 +6,15 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// weighings adds up the attention that keys get.
+type weighings struct {
+	*machine
+	tasks pool[weighing, *weighing]
+}
+
 // AccumulateAttention adds the attention that keys get. A sum takes its addends in the order of tokens and heads, however the tokens are
 // cut into chunks.
-func (b *Base) AccumulateAttention(q, sums *tensor.Tensor, run backend.Run) error {
+func (b *weighings) AccumulateAttention(q, sums *tensor.Tensor, run backend.Run) error {
 	d, err := backend.CheckAccumulateAttention(q, sums, run)
 	if err != nil {
 		return err
@@ -21,9 +27,9 @@ func (b *Base) AccumulateAttention(q, sums *tensor.Tensor, run backend.Run) erro
 	if err := maps.addRun("AccumulateAttention", &run, false); err != nil {
 		return err
 	}
-	w := b.weighings.get()
-	defer b.weighings.put(w)
-	w.begin(b, "AccumulateAttention", run.Slots.DType, d, q)
+	w := b.tasks.get()
+	defer b.tasks.put(w)
+	w.begin(b.machine, "AccumulateAttention", run.Slots.DType, d, q)
 	w.add(&run)
 	w.sums, w.width = floats(sums), sums.Shape().Dim(1)
 	w.reserve(b.runner.Size())

@@ -21,23 +21,6 @@ func init() {
 	})
 }
 
-// ErrClosed is wrapped by the errors of a backend that has been closed.
-var ErrClosed = errors.New("the backend is closed")
-
-// Options configure a backend; the zero value is good.
-type Options struct {
-	// Device is the number of a device as Devices lists them, or a part of its name or its platform's name. "": what the
-	// environment says, or else the first, which is a GPU where there is one.
-	Device string
-	// Kernels is a folder whose .cl files replace the embedded ones; "": what the environment says, or none.
-	Kernels string
-	// Cache is the folder for compiled kernels; "": what the environment says, or a folder of the user's, but none for pocl, which keeps a cache
-	// itself; "off": none.
-	Cache string
-
-	maxAlloc int64 // pretends that the device has no larger buffers; 0: as it says
-}
-
 // Backend computes on an OpenCL device. It is safe for concurrent use; operations are queued one after the other.
 //
 // Its methods are those of the types that it is made of, each of which has the operations of one kind and what they need.
@@ -47,7 +30,9 @@ type Backend struct {
 	*selections
 	*copies
 	*conversions
+	*preparation
 	*products
+	*fused
 	*caches
 	*attention
 }
@@ -86,15 +71,17 @@ func open(driver cl.Driver, o Options) (*Backend, error) {
 // assemble makes a backend of a queue.
 func assemble(q *queue) *Backend {
 	b := &Backend{
-		queue: q, vectors: &vectors{q}, selections: &selections{queue: q, selects: q.device.Kind&cl.CPU == 0}, copies: &copies{q},
+		queue: q, vectors: &vectors{q}, selections: &selections{queue: q, selects: q.device.Kind&cl.CPU == 0}, copies: &copies{q}, preparation: &preparation{q},
 	}
 	b.conversions = &conversions{q, b.copies}
-	b.products = &products{queue: q, vectors: b.vectors, conversions: b.conversions, composed: backend.Composed(b), stores: map[storeVariant]*pagedProgram{}}
-	b.products.tuning.init(q.device, q.context, &q.programs.cache)
-	p := &pages{queue: q, slabs: map[pageShape]*slabs{}}
-	b.caches = &caches{q, p, b.products, b.conversions, map[pageShape]*pagePrograms{}}
+	b.products = &products{queue: q, vectors: b.vectors, conversions: b.conversions, composed: backend.Composed(b)}
+	b.tuning.init(q.device, q.context, &q.programs.cache)
+	w := &waiting{products: b.products, programs: map[storeVariant]*pagedProgram{}}
+	b.fused = &fused{b.products, w}
+	p := &pages{tables: &tables{queue: q, slabs: registry{}}}
+	b.caches = &caches{q, p, w, b.conversions, map[pageShape]*pagePrograms{}}
 	b.attention = &attention{queue: q, pages: p, lastGroup: lastGroupOption(q.device), programs: map[attentionShape]*attentionPrograms{}}
-	q.owner, q.settle = b, b.products.settle
+	q.owner, q.settle = b, w.settle
 	return b
 }
 
@@ -126,7 +113,7 @@ func (b *Backend) Close() error {
 	if b.closed {
 		return nil
 	}
-	b.waiting = waitingProduct{} // which nobody sees any more
+	b.fused.waiting.forget() // which nobody sees any more
 	err := b.close()
 	b.caches.pages.tables.release()
 	return err

@@ -13,7 +13,7 @@ import (
 type caches struct {
 	*queue
 	pages       *pages
-	products    *products
+	waiting     *waiting
 	conversions *conversions
 	programs    map[pageShape]*pagePrograms
 }
@@ -77,9 +77,9 @@ func (c *caches) RoPEStore(q, k, v, table *tensor.Tensor, runs []backend.Run) er
 			continue
 		}
 		shape := pageShape{cache, d.HeadDim}
-		if len(runs) == 1 && c.products.waiting.stores(d, cache, queries, keys, values) {
+		if len(runs) == 1 && c.waiting.stores(d, cache, queries, keys, values) {
 			return c.pages.eachLaunch(shape, needed[i], runs, func(backend.Run) int { return 1 }, func(l *launch) error {
-				return c.products.normStore(shape, angles, l)
+				return c.waiting.normStore(shape, angles, l)
 			})
 		}
 		store := &c.programsFor(shape).store

@@ -505,7 +505,7 @@ func TestTablesAreGivenBack(t *testing.T) {
 		runtime.GC()
 		runtime.GC()
 	}
-	if words := b.gpu.caches.pages.tables.used; words > 1<<(firstTables+2) {
+	if words := b.gpu.caches.pages.tables.taken; words > 1<<(firstTables+2) {
 		t.Errorf("4000 tables, one after the other, have taken %d words", words)
 	}
 }

@@ -11,10 +11,13 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// preparation brings weights into the device's layout.
+type preparation struct{ *queue }
+
 // Prepare brings weights [N, K] into the device's memory and layout: quantised ones are split into quants and scales, as formats.cl
 // describes, and F32, F16 and BF16 stay as they are. A table larger than the device's largest buffer is divided by rows. The
 // context is looked at between the parts that are sent.
-func (p *products) Prepare(ctx context.Context, t *tensor.Tensor) (*tensor.Tensor, error) {
+func (p *preparation) Prepare(ctx context.Context, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if w, ok := t.Buffer().(*weightBuffer); ok && w.queue == p.queue {
 		return t, nil
 	}
@@ -36,7 +39,7 @@ func (p *products) Prepare(ctx context.Context, t *tensor.Tensor) (*tensor.Tenso
 const maxUpload = 8 << 20
 
 // fill allocates the parts and copies the rows.
-func (p *products) fill(ctx context.Context, w *weightBuffer, t *tensor.Tensor) error {
+func (p *preparation) fill(ctx context.Context, w *weightBuffer, t *tensor.Tensor) error {
 	count, k := t.Shape().Dim(0), t.Shape().Dim(1)
 	w.shapeFor(k)
 	quantBytes, scaleBytes := w.rowBytes, 0
@@ -78,7 +81,7 @@ func (p *products) fill(ctx context.Context, w *weightBuffer, t *tensor.Tensor) 
 }
 
 // uploadRows copies rows [lo, hi) of t into a part, by way of what the host sees of t.
-func (p *products) uploadRows(w *weightBuffer, own *part, t *tensor.Tensor, lo, hi int) error {
+func (p *preparation) uploadRows(w *weightBuffer, own *part, t *tensor.Tensor, lo, hi int) error {
 	rows, err := t.Slice(lo, hi)
 	if err != nil {
 		return err

@@ -17,10 +17,7 @@ type products struct {
 	vectors     *vectors
 	conversions *conversions
 	composed    backend.Fuser // fused operations for operands that no kernel takes
-
-	waiting waitingProduct
-	fresh   freshlyRounded
-	stores  map[storeVariant]*pagedProgram // for a product that waits
+	fresh       freshlyRounded
 }
 
 // maxPanel bounds the widened weights of one product, in bytes; larger ones are multiplied in several.
@@ -251,9 +248,6 @@ func (p *products) roundable(m, k, block int) (a activations, err error) {
 func (a *activations) pass(kernel *cl.Kernel) {
 	kernel.Mem(a.mem).Mem(a.mem).Int(a.stepsAt / 4).Mem(a.mem).Int(a.sumsAt / 2)
 }
-
-// roundedBlock is the length of the blocks that kernels round what they compute in, for the product that comes next.
-const roundedBlock = 32
 
 // freshlyRounded are activations that a command has left both as floats and rounded, in blocks of roundedBlock. They hold until the next
 // command.

@@ -35,7 +35,7 @@ type queue struct {
 	scratch  scratch
 	pending  int          // kernels enqueued since the last flush
 	commands int          // how many were enqueued: what holds until the next command notes this number
-	settle   func() error // enqueues what products has held back, before anything else is enqueued
+	settle   func() error // enqueues what fused has held back, before anything else is enqueued
 }
 
 // newQueue makes a device's queue. Its user sets owner and settle.

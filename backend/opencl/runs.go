@@ -102,9 +102,7 @@ func (l *launch) pass(k *cl.Kernel) *cl.Kernel {
 
 // pages knows the caches' pages on the device, and makes launches of them. attention reads pages, caches writes them.
 type pages struct {
-	*queue
-	tables tables
-	slabs  map[pageShape]*slabs
+	*tables
 	launch launch // the one that is being made
 }
 
@@ -117,9 +115,9 @@ var cacheTypes = [...]tensor.DType{tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q
 // findSlabs fills in the launch's slabs, of a shape. It returns false if the device cannot use one of those in bits now.
 func (p *pages) findSlabs(shape pageShape, bits uint32) bool {
 	l := &p.launch
-	l.tables = p.tables.mem
-	for i, slab := range p.slabsOf(shape) {
-		l.mems[i] = p.tables.mem
+	l.tables = p.mem
+	for i, slab := range p.slabs.of(shape) {
+		l.mems[i] = p.mem
 		if buffer := slab.Value(); buffer != nil {
 			if mem, ok := buffer.onDevice(); ok {
 				l.mems[i] = mem

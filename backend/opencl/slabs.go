@@ -39,12 +39,15 @@ func (s *slabs) number(slab *deviceBuffer) (number int, ok bool) {
 	return free, true
 }
 
-// slabsOf returns the slabs of a shape.
-func (p *pages) slabsOf(shape pageShape) *slabs {
-	s := p.slabs[shape]
+// registry is the slabs of all shapes.
+type registry map[pageShape]*slabs
+
+// of returns the slabs of a shape.
+func (r registry) of(shape pageShape) *slabs {
+	s := r[shape]
 	if s == nil {
 		s = new(slabs)
-		p.slabs[shape] = s
+		r[shape] = s
 	}
 	return s
 }

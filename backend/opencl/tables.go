@@ -18,9 +18,11 @@ import (
 //
 // The queue's lock guards everything but free, which a cleanup gives regions to.
 type tables struct {
-	mem  *cl.Mem
-	used int     // words of mem that were handed out, or are free
-	list []int32 // the list that is being written
+	*queue
+	slabs registry
+	mem   *cl.Mem
+	taken int     // words of mem that were handed out, or are free
+	list  []int32 // the list that is being written
 
 	freeMu sync.Mutex
 	free   [32][]int // where free regions begin, by the logarithm of their size
@@ -77,19 +79,19 @@ func (t *pageTable) current(s *backend.Slots, n int) bool {
 
 // pageTable returns the device's copy of the lists of s, brought up to date; ok is false where no kernel can use the pages. The
 // caller holds the lock.
-func (p *pages) pageTable(s *backend.Slots) (t *pageTable, ok bool, err error) {
+func (p *tables) pageTable(s *backend.Slots) (t *pageTable, ok bool, err error) {
 	n := s.Len()
 	t, ok = s.Device.(*pageTable)
-	if !ok || t.tables != &p.tables || t.slots != s {
-		t = &pageTable{tables: &p.tables, slots: s, region: &region{}}
-		runtime.AddCleanup(t, p.tables.give, t.region)
+	if !ok || t.tables != p || t.slots != s {
+		t = &pageTable{tables: p, slots: s, region: &region{}}
+		runtime.AddCleanup(t, p.give, t.region)
 		s.Device = t
 	}
 	if t.current(s, n) {
 		return t, true, nil
 	}
 	t.written = false
-	list := p.tables.list[:0]
+	list := p.list[:0]
 	t.shortfall, t.slabs = t.shortfall[:0], 0
 	at := 2 * len(s.Heads)
 	for i := range s.Heads {
@@ -114,7 +116,7 @@ func (p *pages) pageTable(s *backend.Slots) (t *pageTable, ok bool, err error) {
 			list = append(list, int32(uint32(begin+page.Index)*maxSlabs+uint32(number)))
 		}
 	}
-	p.tables.list = list
+	p.list = list
 	if err := p.writeTable(t.region, list); err != nil {
 		return nil, false, err
 	}
@@ -124,30 +126,30 @@ func (p *pages) pageTable(s *backend.Slots) (t *pageTable, ok bool, err error) {
 
 // slabNumber returns a slab's number among those of its shape, and with which page of its buffer it begins; ok is false where
 // kernels cannot use it.
-func (p *pages) slabNumber(s *backend.Slots, slab *tensor.Tensor) (number, begin int, ok bool) {
+func (p *tables) slabNumber(s *backend.Slots, slab *tensor.Tensor) (number, begin int, ok bool) {
 	buffer, _ := slab.Buffer().(*deviceBuffer)
 	pageBytes := 2 * backend.PageSlots * s.SlotBytes()
 	if buffer == nil || buffer.queue != p.queue || slab.Offset()%pageBytes != 0 {
 		return 0, 0, false
 	}
-	number, ok = p.slabsOf(pageShape{s.DType, s.HeadDim}).number(buffer)
+	number, ok = p.slabs.of(pageShape{s.DType, s.HeadDim}).number(buffer)
 	return number, slab.Offset() / pageBytes, ok
 }
 
 // writeTable enqueues a copy of a list to its region, which is replaced where it is too small.
-func (p *pages) writeTable(r *region, list []int32) error {
-	if p.closed {
-		return p.fail("send a list of pages", ErrClosed)
+func (t *tables) writeTable(r *region, list []int32) error {
+	if t.closed {
+		return t.fail("send a list of pages", ErrClosed)
 	}
 	if log := max(bits.Len(uint(len(list)-1)), leastRegion); log > r.log || r.log == 0 {
-		at, err := p.takeRegion(log)
+		at, err := t.takeRegion(log)
 		if err != nil {
 			return err
 		}
-		p.tables.give(r)
+		t.give(r)
 		*r = region{at, log}
 	}
-	return p.send("send a list of pages", p.tables.mem, 4*r.at, intBytes(list))
+	return t.send("send a list of pages", t.mem, 4*r.at, intBytes(list))
 }
 
 // give makes a region free, unless it is none or has been given back.
@@ -161,8 +163,7 @@ func (t *tables) give(r *region) {
 }
 
 // takeRegion returns where a region of 2^log words begins. Where there is none, the buffer is replaced by one of twice the size.
-func (p *pages) takeRegion(log int) (int, error) {
-	t := &p.tables
+func (t *tables) takeRegion(log int) (int, error) {
 	t.freeMu.Lock()
 	if free := t.free[log]; len(free) > 0 {
 		t.free[log] = free[:len(free)-1]
@@ -174,13 +175,13 @@ func (p *pages) takeRegion(log int) (int, error) {
 	if t.mem != nil {
 		size = t.mem.Size() / 4
 	}
-	if t.used+1<<log > size {
-		m, err := p.alloc(4*max(1<<firstTables, 2*size, size+1<<log), false)
+	if t.taken+1<<log > size {
+		m, err := t.alloc(4*max(1<<firstTables, 2*size, size+1<<log), false)
 		if err != nil {
 			return 0, err
 		}
 		if t.mem != nil {
-			if err := p.enqueued("move the lists of pages", p.context.Copy(t.mem, m, 0, 0, 4*t.used)); err != nil {
+			if err := t.enqueued("move the lists of pages", t.context.Copy(t.mem, m, 0, 0, 4*t.taken)); err != nil {
 				m.Release()
 				return 0, err
 			}
@@ -188,6 +189,6 @@ func (p *pages) takeRegion(log int) (int, error) {
 		}
 		t.mem = m
 	}
-	t.used += 1 << log
-	return t.used - 1<<log, nil
+	t.taken += 1 << log
+	return t.taken - 1<<log, nil
 }

@@ -24,7 +24,10 @@ type teams struct {
 // blocks returns how many groups compute n rows.
 func (t teams) blocks(n, lanes int) int { return groups(n, t.Group/lanes*t.Rows) }
 
-// rounds tells whether groups of so many lanes have whole blocks of rows, so that they can round what they compute.
+// roundedBlock is the length of the blocks that kernels round what they compute in, for the product that comes next.
+const roundedBlock = 32
+
+// rounds reports whether groups compute whole blocks of rows, with a number of lanes, so that they can round what they compute.
 func (t teams) rounds(lanes int) bool {
 	return t.Group/lanes*t.Rows%roundedBlock == 0 && t.Group >= t.Group/lanes*t.Rows
 }

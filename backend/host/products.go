@@ -11,8 +11,14 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// products multiplies matrices.
+type products struct {
+	*machine
+	tasks pool[product, *product]
+}
+
 // MatMul computes out = a·b. The inner products run in order, one fused multiply-add a step, as those with weights do.
-func (b *Base) MatMul(a, c, out *tensor.Tensor) (err error) {
+func (b *products) MatMul(a, c, out *tensor.Tensor) (err error) {
 	defer mmap.Catch(&err)()
 	m, n, k, err := backend.CheckMatMul(a, c, out)
 	if err != nil {
@@ -34,7 +40,7 @@ func (b *Base) MatMul(a, c, out *tensor.Tensor) (err error) {
 }
 
 // MatMulTransposed computes out = a·wᵀ.
-func (b *Base) MatMulTransposed(a, w, out *tensor.Tensor) error {
+func (b *products) MatMulTransposed(a, w, out *tensor.Tensor) error {
 	m, _, k, err := backend.CheckMatMulTransposed(a, w, out)
 	if err != nil {
 		return err
@@ -50,9 +56,9 @@ func (b *Base) MatMulTransposed(a, w, out *tensor.Tensor) error {
 	if err := maps.addWeights("MatMulTransposed", w); err != nil {
 		return err
 	}
-	p := b.products.get()
+	p := b.tasks.get()
 	p.held = &b.held
-	defer b.products.put(p)
+	defer b.tasks.put(p)
 	p.begin("MatMulTransposed", b.kernels, m, k)
 	p.add(w, out)
 	if err := p.activate(b.runner, activation{x: floats(a)}); err != nil {
@@ -66,7 +72,7 @@ func (b *Base) MatMulTransposed(a, w, out *tensor.Tensor) error {
 type product struct {
 	name    string // of the operation
 	kernels *asm.Kernels
-	held    *atomic.Int64 // counts the scratch memory below; it is the Base's
+	held    *atomic.Int64 // counts the scratch memory below; it is the machine's
 	m, k    int
 	terms   []term
 	rows    int // of all terms together

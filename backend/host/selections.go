@@ -7,8 +7,14 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// selections finds the largest elements of rows, and hides others.
+type selections struct {
+	*machine
+	tasks pool[choice, *choice]
+}
+
 // Largest finds the largest elements of each row.
-func (b *Base) Largest(x *tensor.Tensor, indices []int32, values []float32) error {
+func (b *selections) Largest(x *tensor.Tensor, indices []int32, values []float32) error {
 	k, err := backend.CheckLargest(x, indices, values)
 	if err != nil || k == 0 {
 		return err
@@ -18,8 +24,8 @@ func (b *Base) Largest(x *tensor.Tensor, indices []int32, values []float32) erro
 		return err
 	}
 	defer m.unmap()
-	task := b.selections.get()
-	defer b.selections.put(task)
+	task := b.tasks.get()
+	defer b.tasks.put(task)
 	*task = choice{floats(x), indices, values, x.Shape().Dim(-1), k}
 	return b.runner.Run(task, x.Shape().Rows())
 }
@@ -43,4 +49,22 @@ func (c *choice) Phase() timing.Phase {
 // Do selects from one row.
 func (c *choice) Do(_, row int) {
 	selection.Largest(c.x[row*c.n:][:c.n], c.indices[row*c.k:][:c.k], c.values[row*c.k:][:c.k])
+}
+
+// Mask writes -Inf to the elements that are not allowed.
+func (b *selections) Mask(x *tensor.Tensor, allowed []uint64) error {
+	words, err := backend.CheckMask(x, allowed)
+	if err != nil {
+		return err
+	}
+	var m mapped
+	if err := m.add("Mask", x); err != nil {
+		return err
+	}
+	defer m.unmap()
+	n, all := x.Shape().Dim(-1), floats(x)
+	for row := range x.Shape().Rows() {
+		selection.Mask(all[row*n:][:n], allowed[row*words:][:words])
+	}
+	return nil
 }

@@ -1,0 +1,22 @@
+//go:build opencl && (amd64 || arm64)
+
+package opencl
+
+import "errors"
+
+// ErrClosed is wrapped by the errors of a backend that has been closed.
+var ErrClosed = errors.New("the backend is closed")
+
+// Options configure a backend; the zero value is good.
+type Options struct {
+	// Device is the number of a device as Devices lists them, or a part of its name or its platform's name. "": what the
+	// environment says, or else the first, which is a GPU where there is one.
+	Device string
+	// Kernels is a folder whose .cl files replace the embedded ones; "": what the environment says, or none.
+	Kernels string
+	// Cache is the folder for compiled kernels; "": what the environment says, or a folder of the user's, but none for pocl, which keeps a cache
+	// itself; "off": none.
+	Cache string
+
+	maxAlloc int64 // pretends that the device has no larger buffers; 0: as it says
+}
