@@ -173,20 +173,6 @@ func CheckCast(src, dst *tensor.Tensor) error {
 	return needWritable("Cast", dst)
 }
 
-// CheckPrepareAs checks that weights are a matrix whose rows can become whole blocks of d.
-func CheckPrepareAs(w *tensor.Tensor, d tensor.DType) error {
-	if w.Shape().NDim() != 2 {
-		return fmt.Errorf("backend: PrepareAs of %v: weights have two dimensions", w)
-	}
-	if f, g := w.DType().Format(), d.Format(); !f.Valid() || !g.Valid() || (w.DType() != d && !g.CanQuantize()) {
-		return fmt.Errorf("backend: PrepareAs of %v: no conversion to %v", w, d)
-	}
-	if k := w.Shape().Dim(1); k%d.BlockLen() != 0 {
-		return fmt.Errorf("backend: PrepareAs of %v: its rows of %d are no whole blocks of %d, as %v has them", w, k, d.BlockLen(), d)
-	}
-	return nil
-}
-
 // CheckReadBuffer checks that dst has t's size.
 func CheckReadBuffer(t *tensor.Tensor, dst []byte) error {
 	if len(dst) != t.Size() {

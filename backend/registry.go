@@ -21,30 +21,27 @@ type Options struct {
 	Record *Record
 }
 
-// Record is what the threads of a backend on the host compute, and when: Shares returns it for one of the threads, which are the numbers
-// below Threads, and Count is how many shares there are. A thread adds its share when it finds no piece of a phase left, perhaps after the
-// operation has ended; for the computing that takes some tenths of a microsecond a phase on each thread. The methods are safe for
-// concurrent use, also while a backend computes.
+// Record keeps what the threads of a backend on the host compute, and when. Shares(i) returns the shares of thread i, for i below Threads;
+// Count is the number of all shares. A thread adds its share when it finds no piece of a phase left, perhaps after the operation has ended.
+// It costs a thread some tenths of a microsecond a phase. The methods are safe for concurrent use, also while a backend computes.
 type Record = timing.Record
 
-// Share is what one thread computed of a Phase: so many Pieces, Of as many as the phase was cut into, from when it Began the first one on;
-// that Took a time. A thread that finds no piece left waits for the others: that is the time between its shares. Thread 0 is a goroutine
-// that called the operation, of which there may be several at a time; the others are the backend's.
+// Share: one Thread computed Pieces of a Phase's Of pieces, starting at Began, in Took. Between its shares a thread waits for the others.
+// Thread 0 is a goroutine that called the operation, of which there may be several at a time; the others are the backend's.
 type Share = timing.Share
 
-// Phase is a part of an operation that the threads of a backend share: when its last piece is done, the next one begins. It has the
-// Operation's name, such as NormMatMul; the Part, "" where the phase is the whole operation or the main part of it; Rows and Cols, which are
-// N and K of weights, heads and their length, or 0 and the length of a row; and the DType of the weights, of the cached keys and values, or
-// of the rows. What is not known is "" or 0.
+// Phase is a part of an operation that the threads of a backend share: when its last piece is done, the next phase begins. Operation is the
+// operation's name, such as NormMatMul. Part is "" for the whole operation or the main part of it. Rows and Cols are N and K of weights,
+// heads and HeadDim, or 0 and the length of a row. DType is that of the weights, of the cached keys and values, or of the rows. What is not
+// known is "" or 0.
 type Phase = timing.Phase
 
-// RecordChunk is how many shares a Record takes memory for at once: 16 KiB.
-const RecordChunk = timing.ChunkShares
-
-// NewRecord makes a Record. wanted is asked at the beginning of each phase whether its shares are to be kept. more is asked whether a thread
-// may take memory for RecordChunk shares more; for its first ones it always may. Shares that there is no memory for are lost. Both functions
-// are called on threads that compute, several at a time: they must be quick, and safe for concurrent use.
-func NewRecord(wanted, more func() bool) *Record { return timing.NewRecord(wanted, more) }
+// NewRecord makes a Record. wanted is called at the beginning of each phase and reports whether its shares are to be kept. more reports whether a
+// thread may take memory for a number of shares more, of 32 bytes each; for its first ones it is not called. Shares without memory are lost.
+// Both functions are called on threads that compute, several at a time: they must be quick, and safe for concurrent use.
+func NewRecord(wanted func() bool, more func(shares int) bool) *Record {
+	return timing.NewRecord(wanted, more)
+}
 
 // registry holds what init functions register; nothing changes it afterwards.
 var registry struct {

@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 
 	"github.com/antigravity-go/antigravity/asm"
-	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/mmap"
 	"github.com/antigravity-go/antigravity/internal/timing"
 	"github.com/antigravity-go/antigravity/quant"
@@ -21,7 +20,7 @@ func (b Fused) Pack(ctx context.Context, device tensor.Device, w *tensor.Tensor,
 	if same && (w.Shape().NDim() != 2 || panelsOf(w) != nil || w.Size() == 0) {
 		return w, nil
 	}
-	if err := backend.CheckPrepareAs(w, d); err != nil {
+	if err := needConvertible(w, d); err != nil {
 		return nil, err
 	}
 	if panelsOf(w) != nil {
@@ -60,6 +59,20 @@ func (b Fused) Pack(ctx context.Context, device tensor.Device, w *tensor.Tensor,
 		return tensor.Wrap(device, buffer, w.Shape())
 	}
 	return tensor.Wrap(device, &panelBuffer{buffer, t.panels}, w.Shape())
+}
+
+// needConvertible returns an error unless weights are a matrix whose rows can become whole blocks of d.
+func needConvertible(w *tensor.Tensor, d tensor.DType) error {
+	if w.Shape().NDim() != 2 {
+		return fmt.Errorf("backend: PrepareAs of %v: weights have two dimensions", w)
+	}
+	if f, g := w.DType().Format(), d.Format(); !f.Valid() || !g.Valid() || (w.DType() != d && !g.CanQuantize()) {
+		return fmt.Errorf("backend: PrepareAs of %v: no conversion to %v", w, d)
+	}
+	if k := w.Shape().Dim(1); k%d.BlockLen() != 0 {
+		return fmt.Errorf("backend: PrepareAs of %v: its rows of %d are no whole blocks of %d, as %v has them", w, k, d.BlockLen(), d)
+	}
+	return nil
 }
 
 // packAtOnce is how many bytes are packed between two looks at the context: some milliseconds, on a slow machine tens.

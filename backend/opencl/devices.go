@@ -23,15 +23,14 @@ var ErrNoDevice = errors.New("no such OpenCL device")
 
 // Device describes a device of the system.
 type Device struct {
-	Name, Platform, Vendor string
-	Version                string // of OpenCL
-	Driver                 string // version of the driver
-	Kind                   string // "GPU", "accelerator", "CPU"
-	Units                  int    // compute units
-	GlobalBytes, MaxAlloc  int64  // memory, and the largest part of it that one buffer may be
-	LocalBytes             int64  // memory of a work-group
-	SharedMemory           bool   // with the host
-	Extensions             []string
+	Name, Platform        string
+	Version               string // of OpenCL
+	Driver                string // version of the driver
+	Kind                  string // "GPU", "accelerator", "CPU"
+	Units                 int    // compute units
+	GlobalBytes, MaxAlloc int64  // memory, and the largest part of it that one buffer may be
+	LocalBytes            int64  // memory of a work-group
+	SharedMemory          bool   // with the host
 }
 
 // Devices lists the system's devices in the order of their numbers: GPUs first, processors last.
@@ -47,9 +46,8 @@ func Devices() ([]Device, error) {
 	var list []Device
 	for _, d := range found {
 		list = append(list, Device{
-			Name: d.Name, Platform: d.Platform, Vendor: d.Vendor, Version: d.Version, Driver: d.Driver, Kind: d.Kind.String(),
+			Name: d.Name, Platform: d.Platform, Version: d.Version, Driver: d.Driver, Kind: d.Kind.String(),
 			Units: d.Units, GlobalBytes: d.GlobalBytes, MaxAlloc: d.MaxAlloc, LocalBytes: d.LocalBytes, SharedMemory: d.Shared,
-			Extensions: strings.Fields(d.Extensions),
 		})
 	}
 	return list, nil

@@ -21,6 +21,8 @@ func (n *named) Phase() timing.Phase  { return timing.Phase{Operation: n.name} }
 
 func always() bool { return true }
 
+func unbounded(int) bool { return true }
+
 // recorded returns the shares of a record, once they have all pieces of some tasks together: a worker adds its last share when it finds no
 // other piece, which may be after Run has returned.
 func recorded(t *testing.T, record *timing.Record, pieces int) []timing.Share {
@@ -50,7 +52,7 @@ func recorded(t *testing.T, record *timing.Record, pieces int) []timing.Share {
 // name, have all pieces together, and not overlap on a worker.
 func TestSharesAreTheWholeOfEachTask(t *testing.T) {
 	for _, size := range []int{1, 2, 5} {
-		record := timing.NewRecord(always, always)
+		record := timing.NewRecord(always, unbounded)
 		pool := NewRecorded(size, record)
 		defer pool.Close()
 		want, all := map[string]int{}, 0
@@ -85,7 +87,7 @@ func TestSharesAreTheWholeOfEachTask(t *testing.T) {
 
 // TestCallersBesideEachOtherAreRecorded lets several goroutines run tasks at a time.
 func TestCallersBesideEachOtherAreRecorded(t *testing.T) {
-	record := timing.NewRecord(always, always)
+	record := timing.NewRecord(always, unbounded)
 	pool := NewRecorded(3, record)
 	defer pool.Close()
 	var callers sync.WaitGroup
@@ -106,7 +108,7 @@ func TestCallersBesideEachOtherAreRecorded(t *testing.T) {
 
 // TestPanicsOfRecordedTasksAreErrors looks that a pool with a record survives a panic, as one without it does.
 func TestPanicsOfRecordedTasksAreErrors(t *testing.T) {
-	pool := NewRecorded(2, timing.NewRecord(always, always))
+	pool := NewRecorded(2, timing.NewRecord(always, unbounded))
 	defer pool.Close()
 	for _, n := range []int{1, 8} {
 		if err := pool.Run(&named{"bad", func(int, int) { panic("a piece") }}, n); err == nil {
@@ -119,7 +121,7 @@ func TestPanicsOfRecordedTasksAreErrors(t *testing.T) {
 }
 
 func TestRecordingAllocatesNothing(t *testing.T) {
-	pool := NewRecorded(2, timing.NewRecord(always, func() bool { return false }))
+	pool := NewRecorded(2, timing.NewRecord(always, func(int) bool { return false }))
 	defer pool.Close()
 	task := &named{"nothing", func(int, int) {}}
 	if n := testing.AllocsPerRun(100, func() { pool.Run(task, 16); pool.Run(task, 1) }); n > 0 {

@@ -25,7 +25,7 @@ const stage = 30
 type chunk struct {
 	moment
 	n      int
-	shares [ChunkShares]share
+	shares [chunkShares]share
 }
 
 // share is a Share. It has no pointers, so that the garbage collector need not look through what may be many megabytes.
@@ -49,8 +49,8 @@ func (l *Lane) Add(phase int32, pieces, of int, began, ended Ticks) {
 // store puts the latest shares to those before. mu is held.
 func (l *Lane) store() {
 	n := len(l.chunks)
-	if n == 0 || l.chunks[n-1].n == ChunkShares {
-		if n > 0 && !l.record.more() {
+	if n == 0 || l.chunks[n-1].n == chunkShares {
+		if n > 0 && !l.record.more(chunkShares) {
 			l.n = 0
 			return
 		}

@@ -8,19 +8,21 @@ import (
 // Record is what threads computed, and when. Backends fill it; its methods are safe for concurrent use, also while a backend computes.
 type Record struct {
 	wanted func() bool
-	more   func() bool
+	more   func(shares int) bool
 	phases phases
 	mu     sync.Mutex // guards lanes
 	lanes  []*Lane
 }
 
-// ChunkShares is how many shares a Record takes memory for at once: 32 bytes each, 16 KiB with what else belongs to them.
-const ChunkShares = 510
+// chunkShares is how many shares a Record takes memory for at once: 32 bytes each, 16 KiB with what else belongs to them.
+const chunkShares = 510
 
-// NewRecord makes a Record. wanted is asked at the beginning of each phase whether its shares are to be kept. more is asked whether a thread
-// may take memory for ChunkShares more; it may always for its first ones. Shares that there is no memory for are lost. Both functions are
+// NewRecord makes a Record. wanted reports at the beginning of each phase whether its shares are to be kept. more reports whether a thread
+// may take memory for a number of shares more; for its first ones it is not called. Shares without memory are lost. Both functions are
 // called on threads that compute, several at a time, and must be quick.
-func NewRecord(wanted, more func() bool) *Record { return &Record{wanted: wanted, more: more} }
+func NewRecord(wanted func() bool, more func(shares int) bool) *Record {
+	return &Record{wanted: wanted, more: more}
+}
 
 // Wanted tells whether the shares of a phase that begins are to be kept. A nil Record wants nothing.
 func (r *Record) Wanted() bool { return r != nil && r.wanted() }

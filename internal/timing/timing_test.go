@@ -7,6 +7,8 @@ import (
 
 func always() bool { return true }
 
+func unbounded(int) bool { return true }
+
 func BenchmarkNow(b *testing.B) {
 	for b.Loop() {
 		Now()
@@ -21,14 +23,14 @@ func BenchmarkTime(b *testing.B) {
 }
 
 func BenchmarkNumber(b *testing.B) {
-	r := NewRecord(always, always)
+	r := NewRecord(always, unbounded)
 	for b.Loop() {
 		r.Number(Phase{Operation: "MatMulAdd", Rows: 512, Cols: 256})
 	}
 }
 
 func BenchmarkAdd(b *testing.B) {
-	l := NewRecord(always, always).Lane(0)
+	l := NewRecord(always, unbounded).Lane(0)
 	for b.Loop() {
 		l.Add(0, 1, 2, 3, 4)
 	}
@@ -51,15 +53,15 @@ func TestClock(t *testing.T) {
 
 // TestSharesHaveTheTimes keeps shares whose time is known from the clock too.
 func TestSharesHaveTheTimes(t *testing.T) {
-	r := NewRecord(always, always)
+	r := NewRecord(always, unbounded)
 	l := r.Lane(2)
 	phase := Phase{Operation: "sum", Rows: 3}
 	type span struct{ before, after time.Time }
 	var spans []span
-	for i := range 3 * ChunkShares {
+	for i := range 3 * chunkShares {
 		s := span{before: time.Now()}
 		began := Now()
-		l.Add(r.Number(phase), i, 3*ChunkShares, began, Now())
+		l.Add(r.Number(phase), i, 3*chunkShares, began, Now())
 		s.after = time.Now()
 		spans = append(spans, s)
 	}
@@ -84,15 +86,15 @@ func TestSharesHaveTheTimes(t *testing.T) {
 // TestRecordIsBounded looks that a thread has its first chunk, and others only as far as they are granted.
 func TestRecordIsBounded(t *testing.T) {
 	left := 1
-	r := NewRecord(always, func() bool { left--; return left >= 0 })
+	r := NewRecord(always, func(int) bool { left--; return left >= 0 })
 	for thread := range 2 {
 		l := r.Lane(thread)
-		for range 5 * ChunkShares {
+		for range 5 * chunkShares {
 			l.Add(r.Number(Phase{}), 1, 1, 1, 2)
 		}
 	}
-	if n := r.Count(); n < 3*ChunkShares || n > 3*ChunkShares+2*stage {
-		t.Errorf("%d shares are kept, want three times %d", n, ChunkShares)
+	if n := r.Count(); n < 3*chunkShares || n > 3*chunkShares+2*stage {
+		t.Errorf("%d shares are kept, want three times %d", n, chunkShares)
 	}
 }
 

@@ -24,7 +24,7 @@ const DefaultLimit = 500_000
 // Timeline is what has been collected. It collects between Begin and End, until it is full. Its methods may be called from any number of
 // goroutines, Begin and End from one at a time.
 type Timeline struct {
-	chunks    atomic.Int64 // that may still be taken
+	room      atomic.Int64 // events that may still be kept
 	active    atomic.Bool  // between Begin and End, and not full
 	filled    atomic.Int64 // when it became full, as nanoseconds since base; 0: it is not
 	base      time.Time    // the first Begin: what was before it is not kept
@@ -45,7 +45,7 @@ func New(limit int) *Timeline {
 		limit = DefaultLimit
 	}
 	t := &Timeline{}
-	t.chunks.Store(int64((limit + chunkEvents - 1) / chunkEvents))
+	t.room.Store(int64(limit))
 	return t
 }
 
@@ -112,9 +112,9 @@ func (t *Timeline) Write(w io.Writer, notes any) (events int, err error) {
 // since returns the time from the first Begin.
 func (t *Timeline) since(moment time.Time) time.Duration { return moment.Sub(t.base) }
 
-// more takes one of the chunks that are left; where none is left, the Timeline is full.
-func (t *Timeline) more() bool {
-	if t.chunks.Add(-1) >= 0 {
+// more takes room for a chunk of events, of which some may be beyond the limit. Without room the Timeline is full.
+func (t *Timeline) more(events int) bool {
+	if t.room.Add(-int64(events)) > -int64(events) {
 		return true
 	}
 	t.filled.CompareAndSwap(0, int64(max(precise.Since(t.base), 1)))
@@ -130,7 +130,7 @@ type store[T any] struct {
 }
 
 // chunkEvents is the number of events in a chunk.
-const chunkEvents = backend.RecordChunk
+const chunkEvents = 512
 
 // add keeps an event, if the timeline collects.
 func (s *store[T]) add(t *Timeline, v *T) {
@@ -141,7 +141,7 @@ func (s *store[T]) add(t *Timeline, v *T) {
 	defer s.mu.Unlock()
 	last := len(s.chunks) - 1
 	if last < 0 || len(s.chunks[last]) == chunkEvents {
-		if last >= 0 && !t.more() { // the first chunk is everyone's, so that a small limit leaves none without any
+		if last >= 0 && !t.more(chunkEvents) { // the first chunk is everyone's, so that a small limit leaves none without any
 			return
 		}
 		s.chunks = append(s.chunks, make([]T, 0, chunkEvents))

@@ -152,6 +152,9 @@ func TestCommandLine(t *testing.T) {
 	if _, err := program("-backend", "abacus"); err == nil || !strings.Contains(err.Error(), "cpu") {
 		t.Errorf("an unknown backend: %v", err)
 	}
+	if out, err := program("attention", "-backend", "cpu", "-kv-type", "f16", "-case", "token", "-slots", "5"); err != nil || !strings.Contains(out, "weights") {
+		t.Errorf("attention: %v\n%s", err, out)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := run(ctx, []string{"-quick"}, nil, new(bytes.Buffer), nil); !errors.Is(err, context.Canceled) {

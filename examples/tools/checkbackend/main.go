@@ -15,6 +15,7 @@ import (
 	_ "github.com/antigravity-go/antigravity/backend/cpu"    // registers "cpu"
 	_ "github.com/antigravity-go/antigravity/backend/opencl" // registers "opencl"; it needs the tag opencl to do more
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/examples/tools/checkbackend/internal/attention"
 )
 
 const about = `
@@ -24,6 +25,9 @@ values, and finds whatever changes memory that is not its output.
   go run ./examples/tools/checkbackend
   go run -tags opencl ./examples/tools/checkbackend -backend opencl -op MatMulTransposed,Attend -v
   go run ./examples/tools/checkbackend -list
+  go run -tags opencl ./examples/tools/checkbackend attention -h
+
+With the word attention first it takes one attention apart instead: in which step, and at which slot, does it go wrong?
 
 A backend that promises the reference's bits, as cpu does, and opencl on devices whose arithmetic allows it, is held to them:
 its tolerance is 0 unless -tolerant is given. Other devices may round differently. Their errors are relative to the magnitude
@@ -79,7 +83,10 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	return o, nil
 }
 
-func run(ctx context.Context, args []string, _ io.Reader, stdout, _ io.Writer) error {
+func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {
+	if len(args) > 0 && args[0] == "attention" {
+		return attention.Run(ctx, args[1:], stdout, stderr)
+	}
 	o, err := parse(args, stdout)
 	if err != nil {
 		return err

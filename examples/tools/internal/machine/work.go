@@ -1,7 +1,6 @@
 package machine
 
 import (
-
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/quant"
 	"github.com/antigravity-go/antigravity/tensor"

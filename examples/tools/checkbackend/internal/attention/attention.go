@@ -1,6 +1,6 @@
-// Attention takes one attention apart: each of its steps on every backend and with every type of cache, beside the portable reference and the
-// definition, with the first element that differs.
-package main
+// Package attention takes one attention apart: each of its steps on every backend and with every type of cache, beside the portable
+// reference and the definition, with the first element that differs.
+package attention
 
 import (
 	"context"
@@ -11,31 +11,28 @@ import (
 	"strings"
 
 	"github.com/antigravity-go/antigravity/backend"
-	_ "github.com/antigravity-go/antigravity/backend/cpu"    // registers "cpu"
-	_ "github.com/antigravity-go/antigravity/backend/opencl" // registers "opencl"; it needs the tag opencl to do more
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
 const about = `
-attention takes one attention apart. It shows each step, from the rotation of queries and keys to the output, on every backend and with every
-type of cache, beside the portable reference and beside the definition, computed in float64, and names the first element that differs.
+checkbackend attention takes one attention apart. It shows each step, from the rotation of queries and keys to the output, on every backend and
+with every type of cache, beside the portable reference and beside the definition, computed in float64, and names the first element that
+differs.
 
-  go run ./examples/tools/attention
-  go run -tags opencl ./examples/tools/attention -backend opencl -kv-type q8_0 -case token -slots 129 -v
-  go run -tags opencl ./examples/tools/attention -time
+  go run ./examples/tools/checkbackend attention
+  go run -tags opencl ./examples/tools/checkbackend attention -backend opencl -kv-type q8_0 -case token -slots 129 -v
+  go run -tags opencl ./examples/tools/checkbackend attention -time
 
-checkbackend tells whether a backend's operations are right; attention tells in which step of an attention, and at which slot, one goes wrong.
+checkbackend finds out whether a backend's operations are right; with attention, in which step of an attention, and at which slot, one goes wrong.
 A step begins with the reference's result of the step before, so that the first step that differs is the one at fault. What a device does not
 show is found in a roundabout way: weights by values that are 1 in one element and 0 in the others, and scores from the weights. A quantised
 cache's values are multiplied by weights that are rounded to 8 bits: the steps scores and weights show what these are before, output and
 whole show what becomes of them.
 
 The exit status is 1 when a backend that promises the reference's bits has others, or when a backend, or the reference itself, is farther
-from the definition or from the reference than the tolerance. With -time nothing is compared: it tells how long the attention of one token takes
+from the definition or from the reference than the tolerance. With -time nothing is compared: it measures how long the attention of one token takes
 by the number of slots, and what it would take to read a device's cache back and to compute on the processor.`
-
-func main() { cli.Main("attention", run) }
 
 // options are the command line's.
 type options struct {
@@ -52,7 +49,7 @@ type options struct {
 func parse(args []string, stdout io.Writer) (*options, []string, error) {
 	o := &options{}
 	var names, kinds, types string
-	f := cli.NewFlags("attention", strings.TrimSpace(about)+"\n\n"+describe())
+	f := cli.NewFlags("checkbackend attention", strings.TrimSpace(about)+"\n\n"+describe())
 	f.Group("Attention", func() {
 		f.IntVar(&o.shape.heads, "heads", 8, "`number` of query heads")
 		f.IntVar(&o.shape.kvHeads, "kv-heads", 2, "`number` of key and value heads")
@@ -163,7 +160,8 @@ func situationsOf(s string) (list []situation, err error) {
 	return list, nil
 }
 
-func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) (err error) {
+// Run is the mode attention of checkbackend, with the arguments that follow the word.
+func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
 	o, names, err := parse(args, stdout)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package main
+package attention
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/backend/backendtest"
+	_ "github.com/antigravity-go/antigravity/backend/cpu" // registers "cpu"
 	"github.com/antigravity-go/antigravity/backend/host"
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -239,7 +240,7 @@ func TestErrorsAreResults(t *testing.T) {
 func TestBackendsGiveTheReferencesBits(t *testing.T) {
 	var out, progress bytes.Buffer
 	args := strings.Fields("-heads 4 -head-dim 32 -slots 140 -queries 4 -backend cpu -json")
-	if err := run(t.Context(), args, nil, &out, &progress); err != nil {
+	if err := Run(t.Context(), args, &out, &progress); err != nil {
 		t.Fatalf("%v\n%s", err, &out)
 	}
 	seen := map[string]bool{}
@@ -289,7 +290,7 @@ func TestTables(t *testing.T) {
 func TestTime(t *testing.T) {
 	var out bytes.Buffer
 	args := strings.Fields("-time -heads 2 -kv-heads 1 -head-dim 32 -slots 130 -backend cpu -kv-type q8_0 -r 1 -json")
-	if err := run(t.Context(), args, nil, &out, &out); err != nil {
+	if err := Run(t.Context(), args, &out, &out); err != nil {
 		t.Fatal(err)
 	}
 	var one timing
@@ -340,13 +341,13 @@ func TestMistakesOfUse(t *testing.T) {
 		{"-tolerance NaN", "-tolerance NaN"},
 		{"-slots 100000000", "-slots 100000000"},
 	} {
-		err := run(t.Context(), strings.Fields(c.args), nil, &bytes.Buffer{}, &bytes.Buffer{})
+		err := Run(t.Context(), strings.Fields(c.args), &bytes.Buffer{}, &bytes.Buffer{})
 		var usage *cli.UsageError
 		if !errors.As(err, &usage) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.args, err)
 		}
 	}
-	if err := run(t.Context(), []string{"-backend", "nonsense"}, nil, &bytes.Buffer{}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), `no backend "nonsense"`) {
+	if err := Run(t.Context(), []string{"-backend", "nonsense"}, &bytes.Buffer{}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), `no backend "nonsense"`) {
 		t.Error(err)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package attention
 
 import "github.com/antigravity-go/antigravity/tensor"
 
