@@ -7,7 +7,7 @@
 // loads a file a copy, and needs no such function.
 //
 // Package host has every operation over any memory that the host can map, so a new device embeds host.Base, is right from the
-// first day, and gets faster one operation at a time. Package backendtest has the suite that a backend must pass, and tells how
+// first day, and gets faster one operation at a time. Package backendtest has the suite that a backend must pass, and says how
 // to write one.
 //
 // Tensors named x, a, q are activations of type F32 unless said otherwise. Every operation checks shapes and types first,
@@ -32,7 +32,7 @@ type Backend interface {
 	tensor.Device // Name, Memory, CopyFrom
 	Pager         // what is done with keys and values that are cached in pages
 
-	// Describe tells for a person what the device is, such as the processor's name and the kernels in use.
+	// Describe says for a person what the device is, such as the processor's name and the kernels in use.
 	Describe() string
 
 	// MatMul computes out = a·b for a [M, K], b [K, N] of type F32 and out [M, N].
@@ -63,7 +63,7 @@ type Backend interface {
 	CopySlice(src, dst *tensor.Tensor, srcOff, dstOff, n int) error
 	// ReadBuffer waits for t and copies its bytes to the host; len(dst) is t's size.
 	ReadBuffer(t *tensor.Tensor, dst []byte) error
-	// Cast converts src to dst's type, element by element, quantising where that is a quantised type.
+	// Cast converts src to dst's type, element by element, quantising if that is a quantised type.
 	Cast(src, dst *tensor.Tensor) error
 	// Synchronize waits until everything submitted is done.
 	Synchronize() error
@@ -75,7 +75,7 @@ type Backend interface {
 // Preparer is a backend that wants weights in a layout of its own.
 type Preparer interface {
 	// Prepare returns the weights w [N, K] as the backend wants them for MatMulTransposed and Gather. The result may be w
-	// itself; where it is not, w is no longer needed. A large table may take seconds: the context is looked at every few
+	// itself; if it is not, w is no longer needed. A large table may take seconds: the context is looked at every few
 	// megabytes, and when it has ended, the error wraps the context's and nothing stays allocated.
 	Prepare(ctx context.Context, w *tensor.Tensor) (*tensor.Tensor, error)
 }

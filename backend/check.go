@@ -123,7 +123,7 @@ func CheckRoPE(x, table *tensor.Tensor) (tokens, heads, headDim int, err error) 
 // AttentionDims are the dimensions of an attention. Slots is the largest number of slots that a head has.
 type AttentionDims struct{ Tokens, Heads, KVHeads, HeadDim, Slots int }
 
-// CacheType tells whether d is a type that keys and values can be cached in.
+// CacheType reports whether d is a type that keys and values can be cached in.
 func CacheType(d tensor.DType) bool {
 	return d == tensor.F32 || d == tensor.F16 || d == tensor.Q8_0 || d == tensor.Q4_0
 }
@@ -195,7 +195,7 @@ func CheckLargest(x *tensor.Tensor, indices []int32, values []float32) (k int, e
 	return len(indices) / rows, nil
 }
 
-// CheckMask checks that x [rows, n] is F32, and that allowed has the words of so many rows of n bits. It returns the words of a row.
+// CheckMask checks that x [rows, n] is F32, and that allowed has the words of as many rows of n bits. It returns the words of a row.
 func CheckMask(x *tensor.Tensor, allowed []uint64) (words int, err error) {
 	if err := needF32("Mask", x); err != nil {
 		return 0, err

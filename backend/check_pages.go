@@ -239,7 +239,7 @@ func CheckCopyPage(from, to Page) error {
 	return needWritable(op, to.Slab)
 }
 
-// CheckSlots checks ReadSlots, or WriteSlots where write is set: a head, its slots from first on, and keys and values [n, headDim], F32 or of
+// CheckSlots checks ReadSlots, or with write WriteSlots: a head, its slots from first on, and keys and values [n, headDim], F32 or of
 // the cache's type, either of which may be nil. It returns n.
 func CheckSlots(s *Slots, head, first int, keys, values *tensor.Tensor, write bool) (n int, err error) {
 	op := "ReadSlots"

@@ -9,7 +9,7 @@ import (
 )
 
 // Prepare returns weights w [N, K], on the host or on the backend's device, as the backend wants them: in a layout of its own
-// where it is a Preparer, else as they are on its device. It gives up with the context's error when that ends.
+// if it is a Preparer, else as they are on its device. It gives up with the context's error when that ends.
 func Prepare(ctx context.Context, b Backend, w *tensor.Tensor) (*tensor.Tensor, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -32,13 +32,13 @@ func Fused(b Backend) Fuser {
 // these do not take.
 func Composed(b Backend) Fuser { return composed{b} }
 
-// BitExact tells whether the backend promises the bits of the portable reference, host.Reference.
+// BitExact reports whether the backend promises the bits of the portable reference, host.Reference.
 func BitExact(b Backend) bool {
 	e, ok := b.(Exact)
 	return ok && e.BitExact()
 }
 
-// Scratch returns the memory that a backend's operations work in and keep, in bytes: 0 where it does not tell.
+// Scratch returns the memory that a backend's operations work in and keep, in bytes: 0 if it does not say.
 func Scratch(b Backend) int64 {
 	if s, ok := b.(interface{ ScratchBytes() int64 }); ok {
 		return s.ScratchBytes()

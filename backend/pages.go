@@ -60,7 +60,7 @@ type Run struct {
 // writes to a page that another one has. Package host has all operations over memory that the host can map, where a page is the keys
 // [PageSlots, headDim] and then the values [PageSlots, headDim].
 type Pager interface {
-	// SlabPages returns how many pages the next slab should have, when the slabs of the same type have so many in all.
+	// SlabPages returns how many pages the next slab should have, when the slabs of the same type have `pages` in all.
 	SlabPages(pages int) int
 	// RoPEStore rotates q [rows, heads, headDim] and k [rows, kvHeads, headDim] by table [rows, headDim], as RoPE does, and converts k
 	// and v, of k's shape, to the last slots in use of the runs. A table that is nil rotates nothing; q, which is then not looked at, may be
@@ -81,7 +81,7 @@ type Pager interface {
 	// CopyPage copies a page to another one, whose slab has the same type and pages of the same shape.
 	CopyPage(from, to Page) error
 	// ReadSlots copies keys and values of a head's slots from first on, as many as keys and values [n, headDim] have rows, converting
-	// them where these are F32; otherwise these have the cache's type. A tensor that is nil is left out. The slots need not be in
+	// them if these are F32; otherwise these have the cache's type. A tensor that is nil is left out. The slots need not be in
 	// use, but must have pages.
 	ReadSlots(s *Slots, head, first int, keys, values *tensor.Tensor) error
 	// WriteSlots is the reverse of ReadSlots: keys and values are F32, which is converted, or of the cache's type.

@@ -64,7 +64,7 @@ func (b *Backend) Memory() tensor.Memory { return &b.memory }
 // CopyFrom returns a copy of t in the host's memory.
 func (b *Backend) CopyFrom(t *tensor.Tensor) (*tensor.Tensor, error) { return host.CopyFrom(b, t) }
 
-// Prepare returns weights ready for products: packed into panels where the kernels have a layout of their own for the type,
+// Prepare returns weights ready for products: packed into panels if the kernels have a layout of their own for the type,
 // and else a host tensor as it is, without a copy. The context is looked at while it packs.
 func (b *Backend) Prepare(ctx context.Context, w *tensor.Tensor) (*tensor.Tensor, error) {
 	return b.PrepareAs(ctx, w, w.DType(), nil)

@@ -60,7 +60,7 @@ func laneFloats(rows, headDim int) int {
 }
 
 // AttentionScratch returns about how many bytes of scratch memory an attention takes on a number of workers, for chunks of
-// any length and for single tokens with so many slots in use: what a model's configuration costs beyond its tensors.
+// any length and for single tokens with a number of slots in use: what a model's configuration costs beyond its tensors.
 func AttentionScratch(heads, kvHeads, headDim, slots, workers int) int64 {
 	group := heads / max(kvHeads, 1)
 	lane := laneFloats(blockTokens(group)*group, headDim)
@@ -76,7 +76,7 @@ const partialBytes = int(unsafe.Sizeof(asm.Partial{}))
 // token are shared out among several pieces, and who computes the last of these joins the tiles, in the same order.
 type attention struct {
 	name  string       // of the operation
-	dtype tensor.DType // of the keys and values; where these differ, the first run's
+	dtype tensor.DType // of the keys and values; if these differ, the first run's
 	backend.AttentionDims
 	kernels *asm.Kernels
 	layout  asm.Pages
@@ -251,11 +251,11 @@ func (a *attention) blocks(s *attended) int {
 	return (s.tokens + size - 1) / size
 }
 
-// smaller returns how many blocks a run has where there shall be the given number of them for each of the usual size.
+// smaller returns how many blocks a run has if each of the usual size is cut into a number of smaller ones.
 func (a *attention) smaller(s *attended, times int) int { return min(a.blocks(s)*times, s.tokens) }
 
-// cut adds the pieces of a block of tokens [first, last) of a run with one KV head, which have at most so many tiles each where the block
-// is one token's. partials is how many Partials the pieces before need for their joints; it returns how many with these.
+// cut adds the pieces of a block of tokens [first, last) of a run with one KV head, which have at most `most` tiles each if the block is
+// one token's. partials is how many Partials the pieces before need for their joints; it returns how many with these.
 func (a *attention) cut(run, head, first, last, most, partials int) int {
 	s := &a.runs[run]
 	seen := s.len(head) - s.tokens + last // slots that the block's last token sees

@@ -56,7 +56,7 @@ func (b paging) WriteSlots(s *backend.Slots, head, first int, keys, values *tens
 	return b.moveSlots("WriteSlots", s, head, first, keys, values, true)
 }
 
-// moveSlots copies slots of a head, from first on, to the rows of keys and values, or the other way where it writes.
+// moveSlots copies slots of a head, from first on, to the rows of keys and values, or the other way if it writes.
 func (b paging) moveSlots(op string, s *backend.Slots, head, first int, keys, values *tensor.Tensor, write bool) (err error) {
 	defer mmap.Catch(&err)()
 	n, err := backend.CheckSlots(s, head, first, keys, values, write)
@@ -87,7 +87,7 @@ func (b paging) moveSlots(op string, s *backend.Slots, head, first int, keys, va
 	return nil
 }
 
-// convert copies slots of half a page, from the first one on, to rows of a type, or the other way where it writes.
+// convert copies slots of half a page, from the first one on, to rows of a type, or the other way if it writes.
 func (b paging) convert(s *backend.Slots, side asm.PageSide, half []byte, first int, rows []byte, d tensor.DType, write bool) {
 	format := s.DType.Format()
 	if d == s.DType {

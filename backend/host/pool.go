@@ -39,7 +39,7 @@ func (p *pool[T, P]) put(t P) {
 // workerMemory is memory that each worker of a task has for itself, kept from one operation to the next.
 type workerMemory [][]byte
 
-// reserve makes room for so many workers. It is called before they begin.
+// reserve makes room for a number of workers. It is called before they begin.
 func (m *workerMemory) reserve(workers int) {
 	for len(*m) < workers {
 		*m = append(*m, nil)

@@ -6,7 +6,7 @@ import (
 )
 
 // Reference is Base as a backend of its own, with portable kernels and on its caller's goroutine: what all others are compared
-// with, bit for bit where they promise that.
+// with, bit for bit if they promise that.
 type Reference struct {
 	*Base
 	memory tensor.Galloc
@@ -18,7 +18,7 @@ func NewReference() *Reference { return &Reference{Base: NewBase(nil, nil)} }
 // Name returns "reference".
 func (*Reference) Name() string { return "reference" }
 
-// Describe tells what it is.
+// Describe says what it is.
 func (*Reference) Describe() string { return "the portable reference" }
 
 // BitExact returns true.

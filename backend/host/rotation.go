@@ -10,7 +10,7 @@ import (
 // rotation is the task of RoPEStore. A part is some of a run's tokens with one KV head and its queries, so that who rotated a key stores
 // it; parts end where slots do not share bytes of a page. A piece is some of the parts.
 type rotation struct {
-	q, k, v, table *tensor.Tensor // table is nil where nothing is rotated
+	q, k, v, table *tensor.Tensor // table is nil if nothing is rotated
 	runs           []backend.Run
 
 	kernels *asm.Kernels

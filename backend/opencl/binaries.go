@@ -97,7 +97,7 @@ func (c *binaryCache) load(context *cl.Context, source, options string) (*cl.Pro
 	return context.Load(data, options)
 }
 
-// store keeps a program's binary where the driver gives one.
+// store keeps a program's binary if the driver gives one.
 func (c *binaryCache) store(p *cl.Program, source, options string) {
 	if c.folder == "" {
 		return

@@ -12,13 +12,13 @@ import (
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
 )
 
-// deviceVariable is the environment variable that chooses a device where the options do not.
+// deviceVariable is the environment variable that chooses a device if the options do not.
 const deviceVariable = "ANTIGRAVITY_OPENCL_DEVICE"
 
-// ErrNoLibrary is wrapped by New's and Devices' error where the system has no OpenCL library.
+// ErrNoLibrary is wrapped by New's and Devices' error if the system has no OpenCL library.
 var ErrNoLibrary = cl.ErrNoLibrary
 
-// ErrNoDevice is wrapped by New's error where the system has no OpenCL device, or not the one asked for.
+// ErrNoDevice is wrapped by New's error if the system has no OpenCL device, or not the one asked for.
 var ErrNoDevice = errors.New("no such OpenCL device")
 
 // Device describes a device of the system.

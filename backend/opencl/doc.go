@@ -10,6 +10,13 @@
 // the device, so that of a vocabulary's logits only those that can be drawn are read. Operands that no kernel takes, such as
 // weights in the layout of files, are mapped and computed by the portable reference.
 //
+// # How the package is made
+//
+// A queue (queue.go) is the device with what all operations share: the lock, programs, scratch and staging memory. Each kind of operation is a
+// type around it, which owns what only these operations need: vectors, selections, copies, conversions, preparation of weights, products,
+// fused products, caches (which write keys and values) and attention (which reads them). Backend is these types together. Every operation
+// takes the lock, finds its operands on the device, and enqueues kernels; if no kernel takes an operand, onHost computes the operation.
+//
 // # What a launch costs
 //
 // On an NVIDIA H200 a launch takes the host 4.5 to 6 µs, whatever the kernel does, and more with many buffers (8.7 µs with twelve);
@@ -55,7 +62,7 @@
 // activations anew, and turns a difference in a last bit into one of a percent of the logits.
 //
 // It takes a device that rounds divisions and square roots correctly and computes with floats below the normal range, both of
-// which OpenCL leaves open: BitExact tells. On others results agree within the error of rounding activations.
+// which OpenCL leaves open: BitExact reports it. On others results agree within the error of rounding activations.
 //
 // # Portability
 //
@@ -71,7 +78,7 @@
 //
 // These environment variables matter:
 //
-//	ANTIGRAVITY_OPENCL_DEVICE   which device, by number or part of its name, where Options say nothing
+//	ANTIGRAVITY_OPENCL_DEVICE   which device, by number or part of its name, if Options say nothing
 //	ANTIGRAVITY_OPENCL_LIB      the OpenCL library
 //	ANTIGRAVITY_OPENCL_KERNELS  a folder whose .cl files replace the embedded ones, to try others without building anew
 //	ANTIGRAVITY_OPENCL_CACHE    the folder for compiled kernels; "off": none is used, as pocl's are by default, which has a cache of its own

@@ -8,14 +8,14 @@ import (
 )
 
 // dotWays are instructions that multiply four bytes with four and add up: the option that dot.cl knows one by, and what the
-// device's extensions contain where it may have it.
+// device's extensions contain if it may have it.
 var dotWays = []struct{ option, extension string }{
 	{" -DDOT_KHR", "cl_khr_integer_dot_product"},
 	{" -DDOT_ARM", "cl_arm_integer_dot_product_accumulate_int8"},
 	{" -DDOT_NV", "cl_nv_"}, // from compute capability 6.1 on
 }
 
-// dotOption returns the option for a way that the device has, "" where it has none that compiles and computes what it should.
+// dotOption returns the option for a way that the device has, "" if no way compiles and computes what it should.
 func dotOption(q *queue) (string, error) {
 	for _, way := range dotWays {
 		if !strings.Contains(q.device.Extensions, way.extension) {

@@ -67,7 +67,7 @@ func (f *fused) normMultiply(by teams, c *normProduct) error {
 	return f.normMatvec(size, c)
 }
 
-// normThenMultiply norms rows, rounds them once where weights are in blocks, and multiplies them with each term.
+// normThenMultiply norms rows, rounds them once if the weights are in blocks, and multiplies them with each term.
 func (f *fused) normThenMultiply(by teams, c *normProduct) error {
 	if err := f.vectors.norm(c.x, c.gain, c.normed, c.m, c.k, c.eps); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// memory allocates on the device: memory that the host can map without a copy where the two share it.
+// memory allocates on the device: memory that the host can map without a copy if the two share it.
 type memory struct{ *queue }
 
 // Used returns the bytes of the device's memory in use: of buffers not yet freed, rearranged weights, and scratch.
@@ -141,5 +141,5 @@ func (b *deviceBuffer) Free() error {
 	return err
 }
 
-// onDevice returns the memory where kernels may use it now, and as long as the caller holds the queue's lock.
+// onDevice returns the memory, and whether kernels may use it now and as long as the caller holds the queue's lock.
 func (b *deviceBuffer) onDevice() (*cl.Mem, bool) { return b.mem, b.view == nil && !b.mem.Released() }

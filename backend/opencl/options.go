@@ -10,7 +10,7 @@ var ErrClosed = errors.New("the backend is closed")
 // Options configure a backend; the zero value is good.
 type Options struct {
 	// Device is the number of a device as Devices lists them, or a part of its name or its platform's name. "": what the
-	// environment says, or else the first, which is a GPU where there is one.
+	// environment says, or else the first, which is a GPU if there is one.
 	Device string
 	// Kernels is a folder whose .cl files replace the embedded ones; "": what the environment says, or none.
 	Kernels string

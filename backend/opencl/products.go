@@ -68,7 +68,7 @@ func (p *products) MatMulAdd(x, w, product, out *tensor.Tensor) error {
 	return p.multiply("MatMulAdd", x, w, out, true, func() error { return p.composed.MatMulAdd(x, w, product, out) })
 }
 
-// multiply computes out = a·wᵀ, or adds it to out: part by part of the weights, or by otherwise where no kernel takes the operands.
+// multiply computes out = a·wᵀ, or adds it to out: part by part of the weights, or by otherwise if no kernel takes the operands.
 func (p *products) multiply(what string, a, w, out *tensor.Tensor, add bool, otherwise func() error) error {
 	m, n, k, err := backend.CheckMatMulTransposed(a, w, out)
 	if err != nil || m*n == 0 {

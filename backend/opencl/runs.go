@@ -24,7 +24,7 @@ const maxRuns = 16
 // a launch has, the longer a driver takes for it.
 type pagedProgram [2][2]program
 
-// fewSlabs is SLABS in pages.cl where few are needed.
+// fewSlabs is SLABS in pages.cl if few are needed.
 const fewSlabs = 4
 
 // pagedProgramOf returns the variants of a program.

@@ -83,7 +83,7 @@ func (s *staging) read(c *cl.Context, m *cl.Mem, off int, dst []byte) error {
 	return nil
 }
 
-// checkedCopy is copy that returns an error where the memory cannot be touched.
+// checkedCopy is copy that returns an error if the memory cannot be touched.
 func checkedCopy(dst, src []byte) (err error) {
 	defer mmap.Catch(&err)()
 	copy(dst, src)

@@ -36,7 +36,7 @@ func (t *tables) release() {
 	}
 }
 
-// region is a piece of the tables' buffer: 2^log words from word at on; log is 0 where there is none.
+// region is a piece of the tables' buffer: 2^log words from word at on; log is 0 for no region.
 type region struct{ at, log int }
 
 // leastRegion is the logarithm of the least region's words, and firstTables of the words of the first buffer.
@@ -77,7 +77,7 @@ func (t *pageTable) current(s *backend.Slots, n int) bool {
 	return true
 }
 
-// pageTable returns the device's copy of the lists of s, brought up to date; ok is false where no kernel can use the pages. The
+// pageTable returns the device's copy of the lists of s, brought up to date; ok is false if no kernel can use the pages. The
 // caller holds the lock.
 func (p *tables) pageTable(s *backend.Slots) (t *pageTable, ok bool, err error) {
 	n := s.Len()
@@ -124,7 +124,7 @@ func (p *tables) pageTable(s *backend.Slots) (t *pageTable, ok bool, err error) 
 	return t, true, nil
 }
 
-// slabNumber returns a slab's number among those of its shape, and with which page of its buffer it begins; ok is false where
+// slabNumber returns a slab's number among those of its shape, and with which page of its buffer it begins; ok is false if
 // kernels cannot use it.
 func (p *tables) slabNumber(s *backend.Slots, slab *tensor.Tensor) (number, begin int, ok bool) {
 	buffer, _ := slab.Buffer().(*deviceBuffer)
@@ -136,7 +136,7 @@ func (p *tables) slabNumber(s *backend.Slots, slab *tensor.Tensor) (number, begi
 	return number, slab.Offset() / pageBytes, ok
 }
 
-// writeTable enqueues a copy of a list to its region, which is replaced where it is too small.
+// writeTable enqueues a copy of a list to its region, which is replaced if it is too small.
 func (t *tables) writeTable(r *region, list []int32) error {
 	if t.closed {
 		return t.fail("send a list of pages", ErrClosed)
@@ -162,7 +162,8 @@ func (t *tables) give(r *region) {
 	r.log = 0
 }
 
-// takeRegion returns where a region of 2^log words begins. Where there is none, the buffer is replaced by one of twice the size.
+// takeRegion returns where a region of 2^log words begins. Without a free one of the size, and without room for it, the buffer is replaced by one of
+// twice the size.
 func (t *tables) takeRegion(log int) (int, error) {
 	t.freeMu.Lock()
 	if free := t.free[log]; len(free) > 0 {

@@ -32,7 +32,7 @@ func (t teams) rounds(lanes int) bool {
 	return t.Group/lanes*t.Rows%roundedBlock == 0 && t.Group >= t.Group/lanes*t.Rows
 }
 
-// rounding32 returns those of some divisions in which groups round what they compute, where that is of use to the product that comes next:
+// rounding32 returns those of some divisions in which groups round what they compute, if that is of use to the product that comes next:
 // they save it more than they may cost. If there are none it returns all.
 func rounding32(all []teams, w *weights) []teams {
 	if w.format.blockLen != roundedBlock {
@@ -76,7 +76,7 @@ func rowsFor(m int) int {
 	return mostSeveral
 }
 
-// fewRows is how many rows of activations are multiplied row by row where nothing was tuned. More are multiplied together.
+// fewRows is how many rows of activations are multiplied row by row if nothing was tuned. More are multiplied together.
 const fewRows = 8
 
 // mostSeveral is the most rows of activations for which another way than tiles is tried.
@@ -93,7 +93,7 @@ type tuning struct {
 	cache    *binaryCache
 	from     int     // the least number of weights that are tuned for
 	try      []teams // the divisions that are tried for single rows
-	forced   *teams  // the way for several rows, where tests want one; nil: the best
+	forced   *teams  // the way for several rows, if tests want one; nil: the best
 	best     map[productShape]teams
 	dot      string // the option that names the device's way to multiply bytes
 	programs map[productVariant]program
@@ -192,7 +192,7 @@ func (t *tuning) gemm(format string) program {
 	return p
 }
 
-// known returns the division for a shape; ok is false where it pays to tune.
+// known returns the division for a shape; ok is false if it pays to tune.
 func (t *tuning) known(s productShape) (best teams, ok bool) {
 	if best, ok = t.best[s]; ok {
 		return best, true
@@ -200,7 +200,7 @@ func (t *tuning) known(s productShape) (best teams, ok bool) {
 	return candidates[0], s.n*s.k < t.from
 }
 
-// way returns the way to compute a product of a shape, of which m is the exact number of rows of activations. Where it pays to tune it
+// way returns the way to compute a product of a shape, whose m is the exact number of rows of activations. If it pays to tune, it
 // tries the ways with run, which enqueues the product once: those of several.cl only for weights in blocks.
 func (t *tuning) way(s productShape, blocks bool, run func(teams) error) teams {
 	m := s.m

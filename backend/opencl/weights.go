@@ -86,10 +86,10 @@ type part struct {
 	row, rows int
 }
 
-// split tells whether the rows are in the split layout.
+// split reports whether the rows are in the split layout.
 func (w *weights) split() bool { return w.format.split != "" }
 
-// lanesFor returns among how many lanes the blocks of a row are divided: the most of which few are idle in the end. Programs are
+// lanesFor returns among how many lanes the blocks of a row are divided: as many as leave few idle in the end. Programs are
 // compiled for each number, so there are few.
 func lanesFor(stride int) int {
 	for _, lanes := range [...]int{32, 8} {
@@ -141,7 +141,7 @@ func (w *weightBuffer) Free() error {
 	return errors.Join(errs...)
 }
 
-// weightsOf returns a tensor [rows, k] as kernels take it; ok is false where none does. The caller holds the lock, as for operand.
+// weightsOf returns a tensor [rows, k] as kernels take it; ok is false if no kernel does. The caller holds the lock, as for operand.
 func weightsOf(q *queue, t *tensor.Tensor) (w weights, ok bool) {
 	if buffer, prepared := t.Buffer().(*weightBuffer); prepared {
 		if buffer.queue != q || buffer.memory[0].Released() {
@@ -172,7 +172,7 @@ func plainWeights(t *tensor.Tensor, o operand) weights {
 	return w
 }
 
-// multiplicable returns weights for products with rows of k elements; ok is false where no kernel takes them. The caller holds the lock.
+// multiplicable returns weights for products with rows of k elements; ok is false if no kernel takes them. The caller holds the lock.
 func multiplicable(q *queue, t *tensor.Tensor, k int) (w weights, ok bool) {
 	w, ok = weightsOf(q, t)
 	if !ok || w.format.name == "" || k == 0 || k%4 != 0 || w.k != k {
