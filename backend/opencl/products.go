@@ -28,7 +28,7 @@ type product struct {
 	what   string // the operation, for errors
 	x      operand
 	m      int
-	w      *weights
+	w      weights // a copy: with a pointer here the compiler would move what it points to to the heap
 	part   *part
 	lo, hi int
 	out    operand // columns of a matrix of a width
@@ -84,7 +84,7 @@ func (p *products) multiply(what string, a, w, out *tensor.Tensor, add bool, oth
 	defer p.mu.Unlock()
 	for i := range table.parts {
 		own := &table.parts[i]
-		c := product{what, x, m, &table, own, max(own.row, table.first), min(own.row+own.rows, table.first+n), to, n, add}
+		c := product{what, x, m, table, own, max(own.row, table.first), min(own.row+own.rows, table.first+n), to, n, add}
 		if c.lo >= c.hi {
 			continue
 		}
@@ -108,7 +108,7 @@ func (p *products) multiply(what string, a, w, out *tensor.Tensor, add bool, oth
 // multiplyBy computes a product in a way.
 func (p *products) multiplyBy(by teams, c *product) error {
 	switch {
-	case by == rowByRow && p.isFresh(c.x, c.w, c.m):
+	case by == rowByRow && p.isFresh(c.x, &c.w, c.m):
 		return p.multiplyFresh(c)
 	case by == rowByRow:
 		return p.multiplyFew(c)
@@ -180,7 +180,7 @@ func (p *products) multiplyMany(c *product) error {
 	panel := operand{mem: scratch, ok: true}
 	for some := *c; some.lo < c.hi; some.lo = some.hi {
 		some.hi = min(some.lo+perPanel, c.hi)
-		if err := p.conversions.widenRows(c.what, c.w, c.part, choice{first: some.lo, count: some.hi - some.lo}, panel, k); err != nil {
+		if err := p.conversions.widenRows(c.what, &c.w, c.part, choice{first: some.lo, count: some.hi - some.lo}, panel, k); err != nil {
 			return err
 		}
 		if err := p.gemm(&some, panel); err != nil {
