@@ -16,7 +16,7 @@ var creators = map[string]bool{"Create": true, "CreateTemp": true, "OpenFile": t
 // createsItself names the code that writes files without internal/atomicfile, and why.
 var createsItself = map[string]string{
 	"asm/asmgen/main.go":                               "source code, under version control",
-	"backend/opencl/binaries.go":                          "a cache, whose files have sums",
+	"backend/opencl/binaries.go":                       "a cache, whose files have sums",
 	"examples/beam/internal/input/records.go":          "a temporary file",
 	"examples/internal/timeline/file.go":               "a trace, which is open while the program runs",
 	"examples/tools/internal/runs/folder.go":           "names that the suite knows, to remove those of a suite that was killed",
