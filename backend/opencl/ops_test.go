@@ -445,3 +445,21 @@ func TestRoundedForTheNextProduct(t *testing.T) {
 		}
 	}
 }
+
+// TestProductsAllocateNothing compares products with Scale: what the driver's call of one kernel allocates is all.
+func TestProductsAllocateNothing(t *testing.T) {
+	b := newBench(t, Options{})
+	w, x, norm, normed, out := b.prepared(b.typed(tensor.Q4_0, 64, 64)), b.on(b.floats(1, 64)), b.on(b.floats(64)), b.on(b.floats(1, 64)), b.on(b.floats(1, 64))
+	ws, outs := []*tensor.Tensor{w}, []*tensor.Tensor{out}
+	allocations := func(run func() error) float64 { return testing.AllocsPerRun(100, func() { must(t, run()) }) }
+	one := allocations(func() error { return b.gpu.Scale(x, 1) })
+	for name, run := range map[string]func() error{
+		"MatMulTransposed": func() error { return b.gpu.MatMulTransposed(x, w, out) },
+		"MatMulAdd":        func() error { return b.gpu.MatMulAdd(x, w, normed, out) },
+		"NormMatMul":       func() error { return b.gpu.NormMatMul(x, norm, 1e-5, normed, ws, outs) },
+	} {
+		if n := allocations(run); n > one {
+			t.Errorf("%s: %v allocations, and a kernel's call has %v", name, n, one)
+		}
+	}
+}
