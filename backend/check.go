@@ -162,12 +162,12 @@ func CheckCopySlice(src, dst *tensor.Tensor, srcOff, dstOff, n int) (srcByte, ds
 	return sizes[0], sizes[1], sizes[2], needWritable("CopySlice", dst)
 }
 
-// CheckCast checks that dst has src's number of elements, in rows of the same length, and a type that can be written.
+// CheckCast checks that dst has src's number of elements, in rows of the same length, and that both types have formats.
 func CheckCast(src, dst *tensor.Tensor) error {
 	if src.Shape().NumElements() != dst.Shape().NumElements() || src.Shape().Dim(-1) != dst.Shape().Dim(-1) {
 		return fmt.Errorf("backend: Cast of %v to %v: the rows must be as many and as long", src, dst)
 	}
-	if f, g := src.DType().Format(), dst.DType().Format(); !f.Valid() || !g.Valid() || (src.DType() != dst.DType() && !g.CanQuantize()) {
+	if f, g := src.DType().Format(), dst.DType().Format(); !f.Valid() || !g.Valid() {
 		return fmt.Errorf("backend: Cast of %v to %v: no such conversion", src, dst)
 	}
 	return needWritable("Cast", dst)

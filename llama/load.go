@@ -152,7 +152,7 @@ func load(ctx context.Context, at locator, path string, o *LoadOptions) (m *Mode
 // complete fills in the defaults, and refuses options that cannot work.
 func (o *LoadOptions) complete() error {
 	switch {
-	case o.Weights != 0 && !o.Weights.Format().CanQuantize():
+	case o.Weights != 0 && !o.Weights.Format().Valid():
 		return fmt.Errorf("LoadOptions.Weights is %v: weights become %s", o.Weights, source.WeightTypes())
 	case o.Threads < 0:
 		return &ParamError{"LoadOptions.Threads", o.Threads, "positive, or 0 for GOMAXPROCS"}

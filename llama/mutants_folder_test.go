@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/antigravity-go/antigravity/internal/gguf"
+	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // node is a JSON value in parsed form, in which everything can be changed: an object keeps the order of its members and may have
@@ -323,7 +324,7 @@ func folderMutant(r *rand.Rand) map[string][]byte {
 	if r.IntN(10) == 0 {
 		files["chat_template.jinja"] = []byte(pick(r, mutantTemplates...))
 	}
-	dtype := map[gguf.GGMLType]string{gguf.F16: "F16", gguf.BF16: "BF16"}[s.matrices]
+	dtype := map[tensor.DType]string{tensor.F16: "F16", tensor.BF16: "BF16"}[s.matrices.DType()]
 	if dtype == "" {
 		dtype = "F32"
 	}

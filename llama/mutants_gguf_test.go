@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/antigravity-go/antigravity/internal/gguf"
+	"github.com/antigravity-go/antigravity/quant"
+	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // mutantShape is the sizes of a model that mutants are made of.
@@ -58,17 +60,20 @@ func (s *mutantShape) bytes() float64 {
 	return 4 * (2*float64(s.vocab)*h + float64(s.layers)*(2*h*q+3*h*float64(s.wide)))
 }
 
+// ggml returns the GGML type of an element type that has one.
+func ggml(d tensor.DType) gguf.GGMLType { return gguf.GGMLType(d.Format().GGMLType()) }
+
 // smallShapes are the models that most mutants come from.
 var smallShapes = []mutantShape{
 	{hidden: 32, wide: 64, layers: 1, heads: 2, kv: 1, headDim: 16, vocab: 300, matrices: gguf.F32, tied: true},
-	{hidden: 64, wide: 96, layers: 2, heads: 4, kv: 2, headDim: 16, vocab: 300, matrices: gguf.Q8_0, bias: true},
-	{hidden: 64, wide: 96, layers: 1, heads: 2, kv: 2, headDim: 32, vocab: 300, matrices: gguf.Q4_0, tied: true, divisors: true},
-	{hidden: 64, wide: 64, layers: 1, heads: 4, kv: 1, headDim: 16, vocab: 300, matrices: gguf.Q4_1, bias: true, tied: true, divisors: true},
-	{hidden: 32, wide: 32, layers: 3, heads: 1, kv: 1, headDim: 32, vocab: 300, matrices: gguf.F16, divisors: true},
-	{hidden: 32, wide: 64, layers: 1, heads: 4, kv: 2, headDim: 8, vocab: 300, matrices: gguf.BF16, bias: true},
-	{hidden: 256, wide: 256, layers: 1, heads: 4, kv: 2, headDim: 64, vocab: 300, matrices: gguf.Q4_K, tied: true},
-	{hidden: 256, wide: 256, layers: 1, heads: 8, kv: 8, headDim: 32, vocab: 300, matrices: gguf.Q5_K, tied: true, bias: true},
-	{hidden: 256, wide: 256, layers: 1, heads: 2, kv: 1, headDim: 128, vocab: 300, matrices: gguf.Q6_K, tied: true, divisors: true},
+	{hidden: 64, wide: 96, layers: 2, heads: 4, kv: 2, headDim: 16, vocab: 300, matrices: ggml(tensor.Q8_0), bias: true},
+	{hidden: 64, wide: 96, layers: 1, heads: 2, kv: 2, headDim: 32, vocab: 300, matrices: ggml(tensor.Q4_0), tied: true, divisors: true},
+	{hidden: 64, wide: 64, layers: 1, heads: 4, kv: 1, headDim: 16, vocab: 300, matrices: ggml(tensor.Q4_1), bias: true, tied: true, divisors: true},
+	{hidden: 32, wide: 32, layers: 3, heads: 1, kv: 1, headDim: 32, vocab: 300, matrices: ggml(tensor.F16), divisors: true},
+	{hidden: 32, wide: 64, layers: 1, heads: 4, kv: 2, headDim: 8, vocab: 300, matrices: ggml(tensor.BF16), bias: true},
+	{hidden: 256, wide: 256, layers: 1, heads: 4, kv: 2, headDim: 64, vocab: 300, matrices: ggml(tensor.Q4_K), tied: true},
+	{hidden: 256, wide: 256, layers: 1, heads: 8, kv: 8, headDim: 32, vocab: 300, matrices: ggml(tensor.Q5_K), tied: true, bias: true},
+	{hidden: 256, wide: 256, layers: 1, heads: 2, kv: 1, headDim: 128, vocab: 300, matrices: ggml(tensor.Q6_K), tied: true, divisors: true},
 }
 
 // shapeOf chooses a small shape, and now and then one at the bounds of what is allowed.
@@ -105,7 +110,7 @@ func shapeOf(r *rand.Rand) mutantShape {
 		}
 	}
 	if s.hidden%32 != 0 || s.wide%32 != 0 || s.heads*s.headDim%32 != 0 || s.hidden < 32 {
-		s.matrices = pick(r, gguf.F32, gguf.F16, gguf.BF16)
+		s.matrices = pick(r, gguf.F32, ggml(tensor.F16), ggml(tensor.BF16))
 	}
 	return s
 }
@@ -388,8 +393,8 @@ func anyValue(r *rand.Rand) (gguf.ValueType, []byte) {
 // someType returns an element type: one of ours most often, else any number.
 func someType(r *rand.Rand) gguf.GGMLType {
 	if r.IntN(3) > 0 {
-		return pick(r, gguf.F32, gguf.F16, gguf.BF16, gguf.Q4_0, gguf.Q4_1, gguf.Q8_0, gguf.Q4_K, gguf.Q5_K, gguf.Q6_K,
-			gguf.Q5_0, gguf.Q5_1, gguf.IQ4_NL, gguf.Q2_K, gguf.Q3_K, gguf.IQ4_XS)
+		f := pick(r, quant.Formats()...)
+		return gguf.GGMLType(f.GGMLType())
 	}
 	return gguf.GGMLType(r.IntN(45))
 }

@@ -3,97 +3,26 @@ package quant
 import (
 	"encoding/binary"
 	"math"
-	"unsafe"
 
 	"github.com/antigravity-go/antigravity/internal/exact"
-	"github.com/x448/float16"
 )
 
-// BlockQ4_0 holds 32 numbers in 18 bytes: element i is (q−8)·D, where q is the low nibble of QS[i] for i < 16 and the high nibble of
-// QS[i−16] for i ≥ 16.
-type BlockQ4_0 struct {
-	D  float16.Float16
-	QS [16]byte
-}
-
-// BlockQ4_1 holds 32 numbers in 20 bytes: element i is q·D + M, where q is the nibble that BlockQ4_0 has for it.
-type BlockQ4_1 struct {
-	D, M float16.Float16
-	QS   [16]byte
-}
-
-// BlockQ5_0 holds 32 numbers in 22 bytes: element i is (q−16)·D, where the lower four bits of q are the nibble that BlockQ4_0 has
-// for it, and the fifth is bit i of the little-endian number QH.
-type BlockQ5_0 struct {
-	D  float16.Float16
-	QH [4]byte
-	QS [16]byte
-}
-
-// BlockQ5_1 holds 32 numbers in 24 bytes: element i is q·D + M, with the q of BlockQ5_0.
-type BlockQ5_1 struct {
-	D, M float16.Float16
-	QH   [4]byte
-	QS   [16]byte
-}
-
-// BlockQ8_0 holds 32 numbers in 34 bytes: element i is QS[i]·D.
-type BlockQ8_0 struct {
-	D  float16.Float16
-	QS [32]int8
-}
-
-// The bytes of a block, which the file formats fix.
-const (
-	bytesQ4_0 = 18
-	bytesQ4_1 = 20
-	bytesQ5_0 = 22
-	bytesQ5_1 = 24
-	bytesQ8_0 = 34
-)
-
-// The Block types must have these sizes: otherwise this does not compile.
-var (
-	_ [bytesQ4_0]byte = [unsafe.Sizeof(BlockQ4_0{})]byte{}
-	_ [bytesQ4_1]byte = [unsafe.Sizeof(BlockQ4_1{})]byte{}
-	_ [bytesQ5_0]byte = [unsafe.Sizeof(BlockQ5_0{})]byte{}
-	_ [bytesQ5_1]byte = [unsafe.Sizeof(BlockQ5_1{})]byte{}
-	_ [bytesQ8_0]byte = [unsafe.Sizeof(BlockQ8_0{})]byte{}
-)
+// The blocks of 32 elements. A comment spells out each layout: the parts of a block in the order in which they lie, with their sizes in
+// bytes, and how an element is made of them. d and m are numbers of binary16.
 
 // maxInt8 is the largest magnitude of a rounded element of 8 bits: −128 is not used, so that the range is symmetric.
 const maxInt8 = 127
-
-// bytesOf returns a view of a block as the bytes that a file has for it.
-func bytesOf[T any](block *T) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(block)), unsafe.Sizeof(*block))
-}
-
-// Dequantize writes the 32 elements.
-func (b *BlockQ4_0) Dequantize(dst *[32]float32) { _ = Q4_0.Dequantize(dst[:], bytesOf(b)) }
-
-// Dequantize writes the 32 elements.
-func (b *BlockQ4_1) Dequantize(dst *[32]float32) { _ = Q4_1.Dequantize(dst[:], bytesOf(b)) }
-
-// Dequantize writes the 32 elements.
-func (b *BlockQ5_0) Dequantize(dst *[32]float32) { _ = Q5_0.Dequantize(dst[:], bytesOf(b)) }
-
-// Dequantize writes the 32 elements.
-func (b *BlockQ5_1) Dequantize(dst *[32]float32) { _ = Q5_1.Dequantize(dst[:], bytesOf(b)) }
-
-// Dequantize writes the 32 elements.
-func (b *BlockQ8_0) Dequantize(dst *[32]float32) { _ = Q8_0.Dequantize(dst[:], bytesOf(b)) }
 
 // Integers reads one block of Q8_0 or Q4_0, whose element i is scale·q[i]. Of other formats it reads nothing: not all of them are
 // integers with one scale.
 func (f Format) Integers(q *[32]int8, block []byte) (scale float32) {
 	switch f {
 	case Q8_0:
-		for i, v := range block[2:bytesQ8_0] {
+		for i, v := range block[2:34] {
 			q[i] = int8(v)
 		}
 	case Q4_0:
-		for i, v := range block[2:bytesQ4_0] {
+		for i, v := range block[2:18] {
 			q[i], q[i+16] = int8(v&15)-8, int8(v>>4)-8
 		}
 	default:
@@ -102,18 +31,41 @@ func (f Format) Integers(q *[32]int8, block []byte) (scale float32) {
 	return half(block)
 }
 
+// unpackQ4_0 unpacks d 2, qs 16: element i is (q−8)·d, q being the low nibble of qs[i] for i < 16 and the high nibble of qs[i−16] for
+// i ≥ 16.
 func unpackQ4_0(b []byte, u *unpacked) {
 	u.d, u.m = Q4_0.Integers((*[32]int8)(u.q[:]), b), 0
 }
 
+// unpackQ4_1 unpacks d 2, m 2, qs 16: element i is q·d + m, q being the nibble that Q4_0 has for it.
 func unpackQ4_1(b []byte, u *unpacked) {
 	u.d, u.m = half(b), half(b[2:])
-	for i, v := range b[4:bytesQ4_1] {
+	for i, v := range b[4:20] {
 		u.q[i], u.q[i+16] = int8(v&15), int8(v>>4)
 	}
 }
 
-// unpackFive unpacks the elements of BlockQ5_0 and BlockQ5_1 from their QH and QS, and adds offset to each.
+// packNibbles writes 32 integers as Q4_0 has them, after adding the bias.
+func packNibbles(b []byte, q []int8, bias int8) {
+	for i := range 16 {
+		b[i] = byte(q[i]+bias)&15 | byte(q[i+16]+bias)<<4
+	}
+}
+
+// unpackQ5_0 unpacks d 2, qh 4, qs 16: element i is (q−16)·d, where the lower four bits of q are the nibble that Q4_0 has for it, and
+// the fifth is bit i of the little-endian number qh.
+func unpackQ5_0(b []byte, u *unpacked) {
+	u.d, u.m = half(b), noMinimum()
+	unpackFive(b[2:], u, -16)
+}
+
+// unpackQ5_1 unpacks d 2, m 2, qh 4, qs 16: element i is q·d + m, with the q of Q5_0.
+func unpackQ5_1(b []byte, u *unpacked) {
+	u.d, u.m = half(b), half(b[2:])
+	unpackFive(b[4:], u, 0)
+}
+
+// unpackFive unpacks the elements of Q5_0 and Q5_1 from their qh and qs, and adds offset to each.
 func unpackFive(b []byte, u *unpacked, offset int8) {
 	high := binary.LittleEndian.Uint32(b)
 	for i, v := range b[4:20] {
@@ -122,16 +74,17 @@ func unpackFive(b []byte, u *unpacked, offset int8) {
 	}
 }
 
-func unpackQ5_0(b []byte, u *unpacked) {
-	u.d, u.m = half(b), noMinimum()
-	unpackFive(b[2:], u, -16)
+// packFive writes 32 integers of five bits: Q5_0's qh and qs.
+func packFive(b []byte, q []int8, bias int8) {
+	var high uint32
+	for i, v := range q {
+		high |= uint32(byte(v+bias)>>4&1) << i
+	}
+	binary.LittleEndian.PutUint32(b, high)
+	packNibbles(b[4:20], q, bias)
 }
 
-func unpackQ5_1(b []byte, u *unpacked) {
-	u.d, u.m = half(b), half(b[2:])
-	unpackFive(b[4:], u, 0)
-}
-
+// unpackQ8_0 unpacks d 2, qs 32: element i is qs[i]·d.
 func unpackQ8_0(b []byte, u *unpacked) {
 	u.d, u.m = Q8_0.Integers((*[32]int8)(u.q[:]), b), 0
 }
@@ -139,7 +92,7 @@ func unpackQ8_0(b []byte, u *unpacked) {
 // quantizeQ4_0 scales so that the element of the largest magnitude, sign included, becomes −8. x/d + 8.5 is one fused
 // multiply-add, as the usual builds of llama.cpp compile it: two roundings would differ in 0.3 % of the blocks.
 func quantizeQ4_0(dst []byte, src []float32) {
-	for ; len(src) > 0; dst, src = dst[bytesQ4_0:], src[32:] {
+	for ; len(src) > 0; dst, src = dst[Q4_0.BlockBytes():], src[32:] {
 		extreme := float32(0)
 		for _, v := range src[:32] {
 			if magnitude(v) > magnitude(extreme) {
@@ -159,7 +112,7 @@ func quantizeQ4_0(dst []byte, src []float32) {
 
 // quantizeQ4_1 maps the range from the smallest to the largest element to 0 … 15.
 func quantizeQ4_1(dst []byte, src []float32) {
-	for ; len(src) > 0; dst, src = dst[bytesQ4_1:], src[32:] {
+	for ; len(src) > 0; dst, src = dst[Q4_1.BlockBytes():], src[32:] {
 		lowest, highest := src[0], src[0]
 		for _, v := range src[1:32] {
 			if v < lowest || v != v { // and nothing is below NaN
@@ -183,7 +136,7 @@ func quantizeQ4_1(dst []byte, src []float32) {
 
 // quantizeQ8_0 maps the largest magnitude to 127 and rounds halves away from zero.
 func quantizeQ8_0(dst []byte, src []float32) {
-	for ; len(src) > 0; dst, src = dst[bytesQ8_0:], src[32:] {
+	for ; len(src) > 0; dst, src = dst[Q8_0.BlockBytes():], src[32:] {
 		d := notNaN(largest(src[:32]) / maxInt8)
 		inverse := reciprocal(d)
 		putHalf(dst, d)

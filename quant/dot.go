@@ -2,20 +2,11 @@ package quant
 
 import "github.com/antigravity-go/antigravity/internal/exact"
 
-// Dot returns the dot product of one row w with the first row of an activation in the format's form. See the package's
-// documentation for the order of operations.
-func (f Format) Dot(w []byte, a *Activation) float32 {
-	var out [1]float32
-	row := a.Row(0)
-	f.DotRows(out[:], 1, w, len(w), 1, &row)
-	return out[0]
-}
-
 // DotRows multiplies rows of w, which begin every rowBytes bytes and have a.K elements, with each row of the activation:
 //
-//	out[t·stride + r] = Dot(w[r·rowBytes:], a.Row(t))   r < rows, t < a.Rows
+//	out[t·stride + r] = w[r·rowBytes:] · a.Row(t)   r < rows, t < a.Rows
 //
-// It unpacks each block of w once for all rows of the activation. out, w and the activation must be long enough for these indices;
+// See the package's documentation for the order of operations. It unpacks each block of w once for all rows of the activation. out, w and the activation must be long enough for these indices;
 // no other elements are read or written.
 func (f Format) DotRows(out []float32, stride int, w []byte, rowBytes, rows int, a *Activation) {
 	for t := range a.Rows {
@@ -82,7 +73,7 @@ func (f Format) dot256(out []float32, stride int, w []byte, rowBytes, rows int, 
 	}
 }
 
-// minimums tells whether the format has minimums, and so a second multiply-add for each block.
+// minimums reports whether the format has minimums, and so a second multiply-add for each block.
 func (f Format) minimums() bool { return f.facts().minimum }
 
 // dot16 returns Σ x[i]·y[i].

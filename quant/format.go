@@ -7,60 +7,80 @@ import "fmt"
 // panics.
 type Format uint8
 
-// The formats. The quantised ones have GGML's layouts, which the Block types spell out.
+// The formats. The quantised ones have GGML's blocks: the comments of the functions that unpack them spell out the layouts. Package
+// tensor has the same numbers, and saved states have them in their headers: a new format takes the next one.
 const (
 	F32    Format = iota + 1 // IEEE 754 binary32
 	F16                      // IEEE 754 binary16
 	BF16                     // the upper half of a binary32
-	Q4_0                     // BlockQ4_0
-	Q4_1                     // BlockQ4_1
-	Q8_0                     // BlockQ8_0
-	Q4_K                     // BlockQ4_K
-	Q5_K                     // BlockQ5_K
-	Q6_K                     // BlockQ6_K
-	Q5_0                     // BlockQ5_0
-	Q5_1                     // BlockQ5_1
-	IQ4_NL                   // BlockIQ4_NL
-	Q2_K                     // BlockQ2_K
-	Q3_K                     // BlockQ3_K
-	IQ4_XS                   // BlockIQ4_XS
+	_                        // package tensor's U8: bytes, which are no format
+	Q4_0                     // 32 × 4 bits, f16 scale: 18 bytes
+	Q4_1                     // 32 × 4 bits, f16 scale and minimum: 20 bytes
+	Q8_0                     // 32 × 8 bits, f16 scale: 34 bytes
+	Q4_K                     // 256 × 4 bits, eight 6-bit scales and minimums: 144 bytes
+	Q5_K                     // 256 × 5 bits, eight 6-bit scales and minimums: 176 bytes
+	Q6_K                     // 256 × 6 bits, sixteen 8-bit scales: 210 bytes
+	Q5_0                     // 32 × 5 bits, f16 scale: 22 bytes
+	Q5_1                     // 32 × 5 bits, f16 scale and minimum: 24 bytes
+	IQ4_NL                   // 32 × 4 bits that choose from sixteen values, f16 scale: 18 bytes
+	Q2_K                     // 256 × 2 bits, sixteen 4-bit scales and minimums: 84 bytes
+	Q3_K                     // 256 × 3 bits, sixteen 6-bit scales: 110 bytes
+	IQ4_XS                   // 256 × 4 bits that choose from sixteen values, eight 6-bit scales: 136 bytes
 )
 
-// facts are a format's name, its sizes and what its blocks consist of. Code is selected by switches over the format, and not by functions in this table, so that the
-// compiler sees that no argument escapes: dot products must not allocate.
+// facts are what other packages and the algorithms of this one need to know of a format: no other place of the module repeats them.
+// Code is selected by switches over the format, and not by functions in this table, so that the compiler sees that no argument
+// escapes: dot products must not allocate.
 type facts struct {
 	name                 string
-	blockLen, blockBytes int // at least 1 element, so that divisions by it are safe
+	ggml                 uint32 // the number of the type in GGUF files, of ggml.h
+	fileType             uint32 // llama.cpp's number of a file whose matrices mostly have the type
+	blockLen, blockBytes int    // at least 1 element, so that divisions by it are safe
 	activation           ActivationForm
-	groupLen             int  // elements that share an inner scale, a multiple of 16; 0: a block has one scale
-	minimum              bool // blocks have a minimum, which products add and which follows the scale
-	scaleAt              int  // where the scale is in a block, in bytes; in F32 the half with the exponent
+	groupLen             int      // elements that share an inner scale, a multiple of 16; 0: a block has one scale
+	minimum              bool     // blocks have a minimum, which products add and which follows the scale
+	scaleAt              int      // where the scale is in a block, in bytes; in F32 the half with the exponent
+	rounding             rounding // how Quantize and QuantizeWeighted search; zero: they do not
 }
 
+// formats is the table of formats. Those whose reference is a formula (see Quantize) are searched with importance only.
 var formats = [...]facts{
-	0:      {name: "none", blockLen: 1},
-	F32:    {name: "f32", blockLen: 1, blockBytes: 4, scaleAt: 2},
-	F16:    {name: "f16", blockLen: 1, blockBytes: 2},
-	BF16:   {name: "bf16", blockLen: 1, blockBytes: 2},
-	Q4_0:   {name: "q4_0", blockLen: 32, blockBytes: bytesQ4_0, activation: Int8x32},
-	Q4_1:   {name: "q4_1", blockLen: 32, blockBytes: bytesQ4_1, activation: Int8x32, minimum: true},
-	Q8_0:   {name: "q8_0", blockLen: 32, blockBytes: bytesQ8_0, activation: Int8x32},
-	Q4_K:   {name: "q4_k", blockLen: 256, blockBytes: bytesQ4_K, activation: Int8x256, groupLen: 32, minimum: true},
-	Q5_K:   {name: "q5_k", blockLen: 256, blockBytes: bytesQ5_K, activation: Int8x256, groupLen: 32, minimum: true},
-	Q6_K:   {name: "q6_k", blockLen: 256, blockBytes: bytesQ6_K, activation: Int8x256, groupLen: 16, scaleAt: 208},
-	Q5_0:   {name: "q5_0", blockLen: 32, blockBytes: bytesQ5_0, activation: Int8x32},
-	Q5_1:   {name: "q5_1", blockLen: 32, blockBytes: bytesQ5_1, activation: Int8x32, minimum: true},
-	IQ4_NL: {name: "iq4_nl", blockLen: 32, blockBytes: bytesIQ4_NL, activation: Int8x32},
-	Q2_K:   {name: "q2_k", blockLen: 256, blockBytes: bytesQ2_K, activation: Int8x256, groupLen: 16, minimum: true, scaleAt: 80},
-	Q3_K:   {name: "q3_k", blockLen: 256, blockBytes: bytesQ3_K, activation: Int8x256, groupLen: 16, scaleAt: 108},
-	IQ4_XS: {name: "iq4_xs", blockLen: 256, blockBytes: bytesIQ4_XS, activation: Int8x256, groupLen: 32},
+	0:    {name: "none", blockLen: 1},
+	F32:  {name: "f32", ggml: 0, fileType: 0, blockLen: 1, blockBytes: 4, scaleAt: 2},
+	F16:  {name: "f16", ggml: 1, fileType: 1, blockLen: 1, blockBytes: 2},
+	BF16: {name: "bf16", ggml: 30, fileType: 32, blockLen: 1, blockBytes: 2},
+	Q4_0: {name: "q4_0", ggml: 2, fileType: 2, blockLen: 32, blockBytes: 18, activation: Int8x32,
+		rounding: rounding{low: -8, high: 7, tries: 9, step: 0.15}},
+	Q4_1: {name: "q4_1", ggml: 3, fileType: 3, blockLen: 32, blockBytes: 20, activation: Int8x32, minimum: true,
+		rounding: rounding{high: 15, tries: 9, step: 0.15}},
+	Q8_0: {name: "q8_0", ggml: 8, fileType: 7, blockLen: 32, blockBytes: 34, activation: Int8x32},
+	Q4_K: {name: "q4_k", ggml: 12, fileType: 14, blockLen: 256, blockBytes: 144, activation: Int8x256, groupLen: 32, minimum: true,
+		rounding: rounding{high: 15, scaleHigh: 63, minHigh: 63, tries: 9, step: 0.15}},
+	Q5_K: {name: "q5_k", ggml: 13, fileType: 16, blockLen: 256, blockBytes: 176, activation: Int8x256, groupLen: 32, minimum: true,
+		rounding: rounding{high: 31, scaleHigh: 63, minHigh: 63, tries: 7, step: 0.15}},
+	Q6_K: {name: "q6_k", ggml: 14, fileType: 18, blockLen: 256, blockBytes: 210, activation: Int8x256, groupLen: 16, scaleAt: 208,
+		rounding: rounding{low: -32, high: 31, scaleLow: -128, scaleHigh: 127, tries: 6, step: 0.2}},
+	Q5_0: {name: "q5_0", ggml: 6, fileType: 8, blockLen: 32, blockBytes: 22, activation: Int8x32,
+		rounding: rounding{low: -16, high: 15, tries: 8, step: 0.15}},
+	Q5_1: {name: "q5_1", ggml: 7, fileType: 9, blockLen: 32, blockBytes: 24, activation: Int8x32, minimum: true,
+		rounding: rounding{high: 31, tries: 8, step: 0.15}},
+	IQ4_NL: {name: "iq4_nl", ggml: 20, fileType: 25, blockLen: 32, blockBytes: 18, activation: Int8x32,
+		rounding: rounding{low: -127, high: 113, book: newBook(nonlinear4[:]), tries: 9, step: 2, steep: true}},
+	Q2_K: {name: "q2_k", ggml: 10, fileType: 10, blockLen: 256, blockBytes: 84, activation: Int8x256, groupLen: 16, minimum: true, scaleAt: 80,
+		rounding: rounding{high: 3, scaleHigh: 15, minHigh: 15, tries: 10, step: 0.1}},
+	Q3_K: {name: "q3_k", ggml: 11, fileType: 11, blockLen: 256, blockBytes: 110, activation: Int8x256, groupLen: 16, scaleAt: 108,
+		rounding: rounding{low: -4, high: 3, scaleLow: -32, scaleHigh: 31, tries: 9, step: 0.1}},
+	IQ4_XS: {name: "iq4_xs", ggml: 23, fileType: 30, blockLen: 256, blockBytes: 136, activation: Int8x256, groupLen: 32,
+		rounding: rounding{low: -127, high: 113, book: newBook(nonlinear4[:]), scaleLow: -32, scaleHigh: 31, tries: 9, step: 2, steep: true}},
 }
 
 // Formats lists the formats, in order of value.
 func Formats() []Format {
 	list := make([]Format, 0, len(formats)-1)
-	for f := F32; f.Valid(); f++ {
-		list = append(list, f)
+	for f := range Format(len(formats)) {
+		if f.Valid() {
+			list = append(list, f)
+		}
 	}
 	return list
 }
@@ -73,8 +93,8 @@ func (f Format) facts() *facts {
 	return &formats[f]
 }
 
-// Valid tells whether f is one of the formats.
-func (f Format) Valid() bool { return f >= F32 && int(f) < len(formats) }
+// Valid reports whether f is one of the formats.
+func (f Format) Valid() bool { return int(f) < len(formats) && formats[f].blockBytes > 0 }
 
 // String returns the name in lower case, such as "q4_0".
 func (f Format) String() string { return f.facts().name }
@@ -84,6 +104,25 @@ func (f Format) BlockLen() int { return f.facts().blockLen }
 
 // BlockBytes returns the bytes of a block.
 func (f Format) BlockBytes() int { return f.facts().blockBytes }
+
+// GGMLType returns the number by which GGUF files name the type of a tensor in the format. It is 0, F32's, for what is no format.
+func (f Format) GGMLType() uint32 { return f.facts().ggml }
+
+// FileType returns llama.cpp's number for a file whose matrices mostly have the format. It is 0, F32's, for what is no format.
+func (f Format) FileType() uint32 { return f.facts().fileType }
+
+// ScalesAt returns where the binary16 numbers of a quantised block are, in bytes from its beginning: the scale and, in formats with
+// minimums, the minimum, or the scale of the groups' minimums. It returns nil for the float formats and for what is no format.
+func (f Format) ScalesAt() []int {
+	switch facts := f.facts(); {
+	case facts.activation == Float:
+		return nil
+	case facts.minimum:
+		return []int{facts.scaleAt, facts.scaleAt + 2}
+	default:
+		return []int{facts.scaleAt}
+	}
+}
 
 // ActivationForm returns the form of the activations that the format is multiplied with.
 func (f Format) ActivationForm() ActivationForm { return f.facts().activation }
@@ -126,6 +165,42 @@ func (f Format) unpack(b []byte, u *unpacked) {
 	}
 }
 
+// pack writes a block of a quantised format: what unpack reads.
+func (f Format) pack(b []byte, u *unpacked) {
+	switch f {
+	case Q4_0:
+		putHalf(b, u.d)
+		packNibbles(b[2:18], u.q[:32], 8)
+	case Q4_1:
+		putHalf(b, u.d)
+		putHalf(b[2:], u.m)
+		packNibbles(b[4:20], u.q[:32], 0)
+	case Q5_0:
+		putHalf(b, u.d)
+		packFive(b[2:22], u.q[:32], 16)
+	case Q5_1:
+		putHalf(b, u.d)
+		putHalf(b[2:], u.m)
+		packFive(b[4:24], u.q[:32], 0)
+	case IQ4_NL:
+		putHalf(b, u.d)
+		packNonlinear(b[2:18], u.q[:32])
+	case Q2_K:
+		packQ2_K(b, u)
+	case Q3_K:
+		packQ3_K(b, u)
+	case Q4_K:
+		packGroupScales(b, u)
+		packGroups(b[16:144], u)
+	case Q5_K:
+		packQ5_K(b, u)
+	case Q6_K:
+		packQ6_K(b, u)
+	case IQ4_XS:
+		packIQ4_XS(b, u)
+	}
+}
+
 // widen reads len(dst) elements of a float format.
 func (f Format) widen(dst []float32, src []byte) {
 	switch f {
@@ -143,9 +218,6 @@ func (f Format) Bytes(n int) int {
 	format := f.facts()
 	return n / format.blockLen * format.blockBytes
 }
-
-// CanQuantize tells whether Quantize writes the format: it writes all of them.
-func (f Format) CanQuantize() bool { return f.Valid() }
 
 // check returns an error unless bytes hold exactly n elements in whole blocks.
 func (f Format) check(op string, n, bytes int) error {

@@ -279,6 +279,9 @@ func TestDequantizeEqualsReference(t *testing.T) {
 	}
 }
 
+// nonlinear4 are the values of the nibbles of IQ4_NL and IQ4_XS, of ggml-common.h.
+var nonlinear4 = [16]float64{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}
+
 // element computes one element of a block from the format's definition, in float64.
 func element(f quant.Format, b []byte, i int) float64 {
 	f16 := func(at int) float64 {
@@ -314,7 +317,7 @@ func element(f quant.Format, b []byte, i int) float64 {
 	}
 	five := func(qh int) float64 { return nibble(qh+4, i) + float64(b[qh+i/8]>>(i%8)&1)*16 }
 	pair := func(qs int) float64 { return float64(b[qs+i/128*32+i%32] >> (i / 32 % 4 * 2) & 3) }
-	nonlinear := func(qs, i int) float64 { return float64(quant.Nonlinear4()[b[qs+i%16]>>(i/16*4)&15]) }
+	nonlinear := func(qs, i int) float64 { return nonlinear4[b[qs+i%16]>>(i/16*4)&15] }
 	switch f {
 	case quant.Q5_0:
 		return (five(2) - 16) * f16(0)
@@ -346,13 +349,7 @@ func randomRow(r *rand.Rand, f quant.Format, n int) []byte {
 		b[i] = byte(r.Uint32())
 	}
 	for at := 0; at < len(b); at += f.BlockBytes() {
-		scales := map[quant.Format][]int{quant.Q4_1: {0, 2}, quant.Q4_K: {0, 2}, quant.Q5_K: {0, 2}, quant.Q6_K: {208}, quant.F32: {}, quant.F16: {}, quant.BF16: {},
-			quant.Q5_1: {0, 2}, quant.Q2_K: {80, 82}, quant.Q3_K: {108}}
-		places, ok := scales[f]
-		if !ok {
-			places = []int{0}
-		}
-		for _, place := range places {
+		for _, place := range f.ScalesAt() {
 			h := float16.Fromfloat32(float32(r.NormFloat64()) * 0.1)
 			b[at+place], b[at+place+1] = byte(h), byte(h>>8)
 		}
@@ -374,28 +371,6 @@ func TestDequantizeByDefinition(t *testing.T) {
 				t.Fatalf("%s: element %d is %g, want %g", f, i, v, want)
 			}
 		}
-	}
-}
-
-func TestBlocksDequantize(t *testing.T) {
-	var out [32]float32
-	b := quant.BlockQ4_0{D: float16.Fromfloat32(0.5)}
-	b.QS[0], b.QS[15] = 0xf0, 0x08
-	b.Dequantize(&out)
-	if out[0] != -4 || out[16] != 3.5 || out[15] != 0 || out[31] != -4 {
-		t.Errorf("Q4_0: %v", out)
-	}
-	b1 := quant.BlockQ4_1{D: float16.Fromfloat32(0.5), M: float16.Fromfloat32(-1)}
-	b1.QS[3] = 0x21
-	b1.Dequantize(&out)
-	if out[3] != -0.5 || out[19] != 0 || out[0] != -1 {
-		t.Errorf("Q4_1: %v", out)
-	}
-	b8 := quant.BlockQ8_0{D: float16.Fromfloat32(2)}
-	b8.QS[31] = -128
-	b8.Dequantize(&out)
-	if out[31] != -256 || out[0] != 0 {
-		t.Errorf("Q8_0: %v", out)
 	}
 }
 
@@ -466,21 +441,13 @@ func dotByContract(f quant.Format, w []byte, a quant.Activation) (acc float32) {
 			return float16.Frombits(h).Float32()
 		}
 		const one, zero = 0x3c00, 0
-		var d, m float32
-		minimum := true
-		switch f {
-		case quant.Q4_1, quant.Q5_1:
-			d, m = scale(0, one), scale(2, zero)
-		case quant.Q4_K, quant.Q5_K:
-			d, m = scale(0, one), -scale(2, zero)
-		case quant.Q6_K:
-			d, minimum = scale(208, one), false
-		case quant.Q2_K:
-			d, m = scale(80, one), -scale(82, zero)
-		case quant.Q3_K:
-			d, minimum = scale(108, one), false
-		default:
-			d, minimum = scale(0, one), false
+		places := f.ScalesAt()
+		d, m, minimum := scale(places[0], one), float32(0), len(places) > 1
+		if minimum {
+			m = scale(places[1], zero)
+		}
+		if f.ActivationForm() == quant.Int8x256 {
+			m = -m
 		}
 		isum, msum := 0.0, 0.0
 		for i := range f.BlockLen() {
@@ -492,11 +459,7 @@ func dotByContract(f quant.Format, w []byte, a quant.Activation) (acc float32) {
 		}
 		groups := f.ActivationForm() == quant.Int8x256
 		if groups { // the minimums alone: d 0, dmin −1 gives +min
-			at := 0
-			if f == quant.Q2_K {
-				at = 80
-			}
-			copy(block[at:], []byte{0, 0, 0x00, 0xbc})
+			copy(block[places[0]:], []byte{0, 0, 0x00, 0xbc})
 		}
 		for i := range f.BlockLen() {
 			v := 1.0
@@ -592,11 +555,8 @@ func FuzzBlocks(f *testing.F) {
 			values[0] = x
 			a.X = values
 			a.Prepare(0, values)
-			format.Dot(w, &a)
+			format.DotRows(make([]float32, 1), 1, w, len(w), 1, &a)
 			for _, to := range quant.Formats() {
-				if !to.CanQuantize() {
-					continue
-				}
 				if err := to.Quantize(make([]byte, to.Bytes(n)), values); err != nil {
 					t.Fatal(err)
 				}
@@ -643,8 +603,8 @@ func BenchmarkDotRows(b *testing.B) {
 
 // TestNoFormat calls every method of what is no format: the answers are errors and zeros, and nothing panics.
 func TestNoFormat(t *testing.T) {
-	for _, f := range []quant.Format{0, quant.IQ4_XS + 1, 255} {
-		if f.Valid() || f.CanQuantize() || f.Bytes(100) != 0 || f.BlockLen() != 1 || f.BlockBytes() != 0 || f.String() != "none" {
+	for _, f := range []quant.Format{0, quant.BF16 + 1, 100, 255} {
+		if f.Valid() || f.ScalesAt() != nil || f.Bytes(100) != 0 || f.BlockLen() != 1 || f.BlockBytes() != 0 || f.String() != "none" {
 			t.Errorf("%d: %v, blocks of %d in %d bytes", uint8(f), f, f.BlockLen(), f.BlockBytes())
 		}
 		for _, n := range []int{0, 32} {
@@ -653,8 +613,9 @@ func TestNoFormat(t *testing.T) {
 			}
 		}
 		a := quant.Activation{Rows: 1, K: 3, X: []float32{1, 2, 3}}
-		if got := f.Dot(nil, &a); got != 0 {
-			t.Errorf("%d: a product of %v", uint8(f), got)
+		out := []float32{1}
+		if f.DotRows(out, 1, nil, 0, 1, &a); out[0] != 0 {
+			t.Errorf("%d: a product of %v", uint8(f), out[0])
 		}
 	}
 }
@@ -685,6 +646,20 @@ func TestDamageShows(t *testing.T) {
 					t.Errorf("%s: with %g at %d the product is %g", f, damage, at, out[0])
 				}
 			}
+		}
+	}
+}
+
+// TestScalesAt sets the numbers of blocks that ScalesAt finds to 0: all elements are 0 then.
+func TestScalesAt(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	for _, f := range quantized {
+		block, values := randomRow(r, f, f.BlockLen()), make([]float32, f.BlockLen())
+		for _, at := range f.ScalesAt() {
+			block[at], block[at+1] = 0, 0
+		}
+		if err := f.Dequantize(values, block); err != nil || slices.ContainsFunc(values, func(v float32) bool { return v != 0 }) {
+			t.Errorf("%s: %v, %v", f, values, err)
 		}
 	}
 }

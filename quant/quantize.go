@@ -64,8 +64,8 @@ func (f Format) QuantizeWeighted(dst []byte, src, importance []float32) error {
 	return nil
 }
 
-// searched tells whether the format's rounded numbers can be searched.
-func (f Format) searched() bool { return int(f) < len(roundings) && roundings[f].tries > 0 }
+// searched reports whether the format's rounded numbers can be searched.
+func (f Format) searched() bool { return f.facts().rounding.tries > 0 }
 
 // leastImportance is added to the importance of each column, as a part of the mean: columns without any are rounded well, too.
 const leastImportance = 1e-4
@@ -124,15 +124,7 @@ func (f Format) FirstNotFinite(src []byte) int {
 	return -1
 }
 
-// CheckFinite returns an error that names the first row of src, whole rows of cols elements, that has a number that is not finite.
-func (f Format) CheckFinite(src []byte, cols int) error {
-	if i := f.FirstNotFinite(src); i >= 0 {
-		return f.NotFinite(i * f.BlockLen() / max(cols, 1))
-	}
-	return nil
-}
-
-// NotFinite returns the error of CheckFinite for a row.
+// NotFinite returns the error for a row in which FirstNotFinite found a number that is not finite; the row is counted from 0.
 func (f Format) NotFinite(row int) error {
 	return fmt.Errorf("row %d has a number that is NaN, infinite or too large for %s: the weights are damaged, or need another type", row, f)
 }

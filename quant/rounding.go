@@ -10,24 +10,9 @@ type rounding struct {
 	scaleLow  int          // the range of scale, in formats with inner scales
 	scaleHigh int
 	minHigh   int     // the range of min is 0 to minHigh, in formats with inner scales and minimums; m is below zero then
-	tries     int     // the search tries so many scales to either side of the obvious one
+	tries     int     // how many scales the search tries to either side of the obvious one
 	step      float64 // how much further each of them maps the extreme element, in units of q
 	steep     bool    // without importance large elements weigh much more, see favourLarge
-}
-
-// roundings has the formats that are searched. Those whose reference is a formula (see Quantize) are searched with importance only.
-var roundings = [...]rounding{
-	Q4_0:   {low: -8, high: 7, tries: 9, step: 0.15},
-	Q4_1:   {high: 15, tries: 9, step: 0.15},
-	Q5_0:   {low: -16, high: 15, tries: 8, step: 0.15},
-	Q5_1:   {high: 31, tries: 8, step: 0.15},
-	IQ4_NL: {low: -127, high: 113, book: newBook(nonlinear4[:]), tries: 9, step: 2, steep: true},
-	Q2_K:   {high: 3, scaleHigh: 15, minHigh: 15, tries: 10, step: 0.1},
-	Q3_K:   {low: -4, high: 3, scaleLow: -32, scaleHigh: 31, tries: 9, step: 0.1},
-	Q4_K:   {high: 15, scaleHigh: 63, minHigh: 63, tries: 9, step: 0.15},
-	Q5_K:   {high: 31, scaleHigh: 63, minHigh: 63, tries: 7, step: 0.15},
-	Q6_K:   {low: -32, high: 31, scaleLow: -128, scaleHigh: 127, tries: 6, step: 0.2},
-	IQ4_XS: {low: -127, high: 113, book: newBook(nonlinear4[:]), scaleLow: -32, scaleHigh: 31, tries: 9, step: 2, steep: true},
 }
 
 // nearestBook finds the nearest of a few integers of eight bits.
@@ -82,7 +67,7 @@ type levels struct {
 // prepare makes r a rounder of a format that is searched, with all weights 1.
 func (r *rounder) prepare(f Format) {
 	facts := f.facts()
-	r.rounding, r.blockLen, r.groupLen, r.shared, r.minimum = &roundings[f], facts.blockLen, facts.groupLen, facts.groupLen > 0, facts.minimum
+	r.rounding, r.blockLen, r.groupLen, r.shared, r.minimum = &facts.rounding, facts.blockLen, facts.groupLen, facts.groupLen > 0, facts.minimum
 	if !r.shared {
 		r.groupLen = r.blockLen
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"unsafe"
 
-	"github.com/antigravity-go/antigravity/quant"
 	"github.com/x448/float16"
 )
 
@@ -206,17 +205,15 @@ func (t *Tensor) ToDevice(device Device) (*Tensor, error) {
 	return moved, nil
 }
 
-// Element is a Go type with which a tensor's data can be viewed: numbers, and the blocks of the quantised types.
+// Element is a Go type with which a tensor's data can be viewed. Blocks of the quantised types have none: their Format reads them.
 type Element interface {
-	float32 | float16.Float16 | BFloat16 | uint8 |
-		quant.BlockQ4_0 | quant.BlockQ4_1 | quant.BlockQ8_0 | quant.BlockQ4_K | quant.BlockQ5_K | quant.BlockQ6_K |
-		quant.BlockQ5_0 | quant.BlockQ5_1 | quant.BlockIQ4_NL | quant.BlockQ2_K | quant.BlockQ3_K | quant.BlockIQ4_XS
+	float32 | float16.Float16 | BFloat16 | uint8
 }
 
 // BFloat16 holds the upper half of a float32.
 type BFloat16 uint16
 
-// As returns the host's view of the data as elements or blocks of T. It returns an error for a type that is not the tensor's own, and
+// As returns the host's view of the data as elements of T. It returns an error for a type that is not the tensor's own, and
 // while the host may not touch the data. The view is valid as long as Data's is, and must not be written.
 func As[T Element](t *Tensor) ([]T, error) {
 	var zero T
@@ -253,31 +250,7 @@ func dtypeOf(v any) DType {
 		return F16
 	case BFloat16:
 		return BF16
-	case uint8:
+	default: // the constraint leaves only uint8
 		return U8
-	case quant.BlockQ4_0:
-		return Q4_0
-	case quant.BlockQ4_1:
-		return Q4_1
-	case quant.BlockQ8_0:
-		return Q8_0
-	case quant.BlockQ4_K:
-		return Q4_K
-	case quant.BlockQ5_K:
-		return Q5_K
-	case quant.BlockQ6_K:
-		return Q6_K
-	case quant.BlockQ5_0:
-		return Q5_0
-	case quant.BlockQ5_1:
-		return Q5_1
-	case quant.BlockIQ4_NL:
-		return IQ4_NL
-	case quant.BlockQ2_K:
-		return Q2_K
-	case quant.BlockQ3_K:
-		return Q3_K
-	default: // the constraint leaves only this one
-		return IQ4_XS
 	}
 }

@@ -283,7 +283,7 @@ func (g *tile256) startBlock() {
 }
 
 // decodeScales decodes the inner scales of Q4_K, six bits each, to words: eight vectors of scales, each twice, and four of
-// minimums, in pairs. See quant.BlockQ4_K; a vector here has four bytes of each row.
+// minimums, in pairs. See unpackQ4_K in package quant; a vector here has four bytes of each row.
 func (g *tile256) decodeScales() {
 	low, high, top := g.vec(0), g.vec(1), g.vec(2) // bytes 0–3, 4–7, 8–11
 	scales := [2]reg.VecPhysical{g.vec(3), g.vec(4)}

@@ -67,10 +67,10 @@ type patterns32 struct {
 	bits    [2]operand.Mem // in the bytes of each 32 bits: the lower four bits, and the upper four
 	sixteen operand.Mem    // in each byte
 
-	values, raised, lowValues, highValues operand.Mem // the table of IQ4_NL: signed, raised by 128, and the halves of that
+	values, raised, lowValues, highValues operand.Mem // the values that nibbles choose from: signed, raised by 128, and the halves of that
 }
 
-// nonlinear4 are the values of the nibbles of IQ4_NL and IQ4_XS, quant.Nonlinear4.
+// nonlinear4 are the values that nibbles choose from, as in package quant.
 var nonlinear4 = [16]int8{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}
 
 // bytesInMemory writes a constant of 64 bytes.

@@ -53,27 +53,33 @@ const (
 	blockMinimumAMX = blockAMX + panelsAMX*64
 )
 
-var formatsAMX = []formatAMX{
-	{name: "q4_0", quantsOfBlock: 256, scales: 1, bytes: blockAMX, offset: 0x08080808},
-	{name: "q4_1", quantsOfBlock: 256, scales: 2, bytes: blockMinimumAMX},
-	{name: "q8_0", quantsOfBlock: 512, source: fromBytes, scales: 1, bytes: blockAMX},
-	{name: "q5_0", quantsOfBlock: 320, source: fromFive, scales: 1, bytes: blockAMX, offset: 0x10101010},
-	{name: "q5_1", quantsOfBlock: 320, source: fromFive, scales: 2, bytes: blockMinimumAMX},
-	{name: "iq4_nl", quantsOfBlock: 256, source: fromTable, scales: 1, bytes: blockAMX},
+// formatsAMX returns the formats with blocks of 32, as AMX multiplies them.
+func formatsAMX() (list []formatAMX) {
+	for _, f := range formats32(unitAMX) {
+		a := formatAMX{name: f.name, quantsOfBlock: f.quants, source: f.source, scales: f.scales / 32, bytes: blockAMX}
+		if f.minimum {
+			a.bytes = blockMinimumAMX
+		}
+		if f.shift > 0 && !f.source.whole() {
+			a.offset = 0x01010101 << f.shift
+		}
+		list = append(list, a)
+	}
+	return list
 }
 
-// minimum tells whether the format has minimums.
+// minimum reports whether the format has minimums.
 func (f *formatAMX) minimum() bool { return f.scales == 2 }
 
 // panelsOfAMX generates the kernels of AMX.
 func panelsOfAMX(c *build.Context) {
 	shapes := shapesAMX(c)
 	constants := newPatterns32(c, unitAMX)
-	for _, f := range formatsAMX {
+	for _, f := range formatsAMX() {
 		multiplyAMX(c, f, constants, shapes)
 	}
 	few := shapesFewAMX(c)
-	for _, f := range formatsAMX {
+	for _, f := range formatsAMX() {
 		if f.source == fromNibbles || f.source == fromBytes { // the others are multiplied by AVX-512 VNNI where tokens are few
 			multiplyFewAMX(c, f, few)
 		}

@@ -394,7 +394,7 @@ func (g *tileGroups) storePairs(v reg.VecPhysical, first int, signed bool, scrat
 	}
 }
 
-// nibblesAndMinimums decodes the inner scales of Q2_K: see quant.BlockQ2_K. A line has those of four groups.
+// nibblesAndMinimums decodes the inner scales of Q2_K: see unpackQ2_K in package quant. A line has those of four groups.
 func (g *tileGroups) nibblesAndMinimums() {
 	scales, minimums, scratch := g.free(0), g.free(1), g.free(2)
 	for quad := range 4 {
@@ -409,7 +409,7 @@ func (g *tileGroups) nibblesAndMinimums() {
 	}
 }
 
-// signedOfGroups decodes the inner scales of Q3_K: see quant.BlockQ3_K. Of three lines the first two have the lower four bits of 16
+// signedOfGroups decodes the inner scales of Q3_K: see unpackQ3_K in package quant. Of three lines the first two have the lower four bits of 16
 // groups, and the last has the upper two.
 func (g *tileGroups) signedOfGroups() {
 	scales, upper, scratch, top := g.free(0), g.free(1), g.free(2), g.free(3)
@@ -428,7 +428,7 @@ func (g *tileGroups) signedOfGroups() {
 	}
 }
 
-// signedOfRuns decodes the inner scales of IQ4_XS: see quant.BlockIQ4_XS. Of three times two bytes of each row the first have the upper
+// signedOfRuns decodes the inner scales of IQ4_XS: see unpackIQ4_XS in package quant. Of three times two bytes of each row the first have the upper
 // bits of eight runs, in pairs, and the others the lower four.
 func (g *tileGroups) signedOfRuns() {
 	upper, lower, scales, other, scratch := g.free(0), g.free(1), g.free(2), g.free(3), g.free(4)

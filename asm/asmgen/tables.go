@@ -171,15 +171,15 @@ func panelsTable(u panelUnit) func(functions []string) string {
 				continue
 			}
 			// The function of several panels is the last of its format.
-			layout, all := "panels.Layout"+strings.ToUpper(m[1]), strings.Join(tiles, ", ")
+			layout, all := "panels.Layout"+strings.ToUpper(m[1]), "\n"+strings.Join(tiles, ",\n")+",\n"
 			if strings.Contains(m[1], "_") {
 				rows := g.rows()
 				if both256(u) && slices.ContainsFunc(formats256, func(f format256) bool { return f.name == m[1] }) {
 					rows = 16
 				}
-				blocks = append(blocks, fmt.Sprintf("\t\t{layout: %s, rows: %d, tiles: []panels.BlockTile{%s}, single: %s%s},\n", layout, rows, all, f, chunksOf(u, m[1], functions)))
+				blocks = append(blocks, fmt.Sprintf("{\nlayout: %s, rows: %d, single: %s%s,\ntiles: []panels.BlockTile{%s},\n},\n", layout, rows, f, chunksOf(u, m[1], functions), all))
 			} else {
-				floats = append(floats, fmt.Sprintf("\t\t{Layout: %s, Tiles: []panels.FloatTile{%s}, Single: %s},\n", layout, all, f))
+				floats = append(floats, fmt.Sprintf("{\nLayout: %s, Single: %s,\nTiles: []panels.FloatTile{%s},\n},\n", layout, f, all))
 			}
 			tiles = nil
 		}

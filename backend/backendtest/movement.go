@@ -98,13 +98,10 @@ func copyChecks() (checks []Check) {
 	return checks
 }
 
-// castChecks convert each type to each that can be written.
+// castChecks convert each type to each.
 func castChecks(quick bool) (checks []Check) {
 	for _, from := range weightTypes {
 		for _, to := range weightTypes {
-			if from != to && !to.Format().CanQuantize() {
-				continue
-			}
 			add := func(rows, width int, in input) {
 				width = whole(whole(width, from), to)
 				checks = append(checks, Check{

@@ -419,15 +419,8 @@ func VocabularyOf(f *gguf.File) (v *bpe.Vocab, template string, err error) {
 	return v, template, nil
 }
 
-// fileTypes are llama.cpp's numbers for files whose matrices mostly have one type.
-var fileTypes = map[tensor.DType]uint32{
-	tensor.F32: 0, tensor.F16: 1, tensor.Q4_0: 2, tensor.Q4_1: 3, tensor.Q8_0: 7,
-	tensor.Q5_0: 8, tensor.Q5_1: 9, tensor.Q2_K: 10, tensor.Q3_K: 11, tensor.Q4_K: 14, tensor.Q5_K: 16, tensor.Q6_K: 18,
-	tensor.IQ4_NL: 25, tensor.IQ4_XS: 30, tensor.BF16: 32,
-}
-
 // FileType returns the value of FileTypeKey for a file whose matrices have one type, and whether there is one.
 func FileType(d tensor.DType) (uint32, bool) {
-	n, ok := fileTypes[d]
-	return n, ok
+	f := d.Format()
+	return f.FileType(), f.Valid()
 }

@@ -54,8 +54,14 @@ func small(t testing.TB) []byte {
 		{"scores", ArrayOf([]float32{1.5, -2})}, {"flags", ArrayOf([]bool{true, false})},
 		{"general.alignment", ValueOf[uint32](64)},
 	}, []TensorInfo{
-		{"norm", F32, []int{3}}, {"w", Q4_K, []int{2, 512}}, {"foreign", 16, []int{1, 256}}, {"cube", F16, []int{2, 3, 4}},
+		{"norm", F32, []int{3}}, {"w", typeOf(tensor.Q4_K), []int{2, 512}}, {"foreign", 16, []int{1, 256}}, {"cube", typeOf(tensor.F16), []int{2, 3, 4}},
 	})
+}
+
+// typeOf is TypeOf of a type that has one.
+func typeOf(d tensor.DType) GGMLType {
+	g, _ := TypeOf(d)
+	return g
 }
 
 func mustParse(t testing.TB, b []byte) *File {
@@ -75,9 +81,9 @@ func TestParseTensors(t *testing.T) {
 	}
 	want := []Tensor{
 		{Name: "norm", DType: tensor.F32, Type: F32, Shape: []int{3}},
-		{Name: "w", DType: tensor.Q4_K, Type: Q4_K, Shape: []int{2, 512}},
+		{Name: "w", DType: tensor.Q4_K, Type: typeOf(tensor.Q4_K), Shape: []int{2, 512}},
 		{Name: "foreign", DType: 0, Type: 16, Shape: []int{1, 256}},
-		{Name: "cube", DType: tensor.F16, Type: F16, Shape: []int{2, 3, 4}},
+		{Name: "cube", DType: tensor.F16, Type: typeOf(tensor.F16), Shape: []int{2, 3, 4}},
 	}
 	sizes := []int{12, 4 * 144, 66, 48}
 	for i, got := range f.Tensors() {
@@ -201,7 +207,7 @@ func rawFile(tensors, keys uint64, parts ...any) []byte {
 func TestParseRefuses(t *testing.T) {
 	const (
 		u8, u32, boolean, str, array = uint32(Uint8Type), uint32(Uint32Type), uint32(BoolType), uint32(StringType), uint32(ArrayType)
-		f32, q4                      = uint32(F32), uint32(Q4_0)
+		f32, q4                      = uint32(F32), uint32(2)
 	)
 	zeros := make([]byte, 256)
 	nested := raw("k", array)
@@ -394,7 +400,7 @@ func TestNewWriterRefuses(t *testing.T) {
 		{"name twice", one, []TensorInfo{{"t", F32, []int{1}}, {"t", F32, []int{1}}}, "twice"},
 		{"no shape", one, []TensorInfo{{"t", F32, nil}}, "0 dimensions"},
 		{"unknown type", one, []TensorInfo{{"t", 5, []int{1}}}, "unknown element type 5"},
-		{"half a block", one, []TensorInfo{{"t", Q6_K, []int{2, 128}}}, "whole number"},
+		{"half a block", one, []TensorInfo{{"t", typeOf(tensor.Q6_K), []int{2, 128}}}, "whole number"},
 		{"negative dimension", one, []TensorInfo{{"t", F32, []int{-1}}}, "negative"},
 	}
 	for _, tt := range tests {

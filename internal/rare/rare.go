@@ -13,32 +13,40 @@ type Type struct {
 	name   string
 	target tensor.DType
 	loss   float64
+	unpack func(u *block, b []byte)
+	pack   func(dst []byte, u *block) error
 
-	blockLen, blockBytes int
-	unpack               func(u *block, b []byte)
-	pack                 func(dst []byte, u *block) error
+	blockLen, blockBytes int // package gguf's
 
 	rows, chunk int // where rows is not 0: rows of target that are interleaved, so many bytes of each in turn
 }
 
-// types are the types by GGML's number. Those that hold exactly what they did before have a loss of 0; the others round one scale or
+// types are the types by GGML's number.
+var types = func() map[gguf.GGMLType]*Type {
+	for number, t := range rewritten {
+		t.blockLen, t.blockBytes = number.Block()
+	}
+	return rewritten
+}()
+
+// rewritten says how the types are rewritten, by GGML's number. Those that hold exactly what they did before have a loss of 0; the others round one scale or
 // minimum of a block to a half-precision number, but for IQ2, see packThirds.
-var types = map[gguf.GGMLType]*Type{
-	16: {name: "IQ2_XXS", target: tensor.Q6_K, loss: 0.01, blockLen: 256, blockBytes: 66, unpack: unpackIQ2XXS, pack: packThirds},
-	17: {name: "IQ2_XS", target: tensor.Q6_K, loss: 0.01, blockLen: 256, blockBytes: 74, unpack: unpackIQ2XS, pack: packThirds},
-	22: {name: "IQ2_S", target: tensor.Q6_K, loss: 0.01, blockLen: 256, blockBytes: 82, unpack: unpackIQ2S, pack: packThirds},
-	18: {name: "IQ3_XXS", target: tensor.Q6_K, blockLen: 256, blockBytes: 98, unpack: unpackIQ3XXS, pack: packQ6K},
-	21: {name: "IQ3_S", target: tensor.Q4_K, loss: 1e-3, blockLen: 256, blockBytes: 110, unpack: unpackIQ3S, pack: packQ4K(15)},
-	19: {name: "IQ1_S", target: tensor.Q4_K, loss: 1e-3, blockLen: 256, blockBytes: 50, unpack: unpackIQ1S, pack: packQ4K(9)},
-	29: {name: "IQ1_M", target: tensor.Q6_K, blockLen: 256, blockBytes: 56, unpack: unpackIQ1M, pack: packQ6K},
-	34: {name: "TQ1_0", target: tensor.Q2_K, blockLen: 256, blockBytes: 54, unpack: unpackTQ1, pack: packQ2K},
-	35: {name: "TQ2_0", target: tensor.Q2_K, blockLen: 256, blockBytes: 66, unpack: unpackTQ2, pack: packQ2K},
-	39: {name: "MXFP4", target: tensor.Q5_0, blockLen: 32, blockBytes: 17, unpack: unpackMXFP4, pack: packQ5_0},
-	41: {name: "Q1_0", target: tensor.Q4_0, blockLen: 128, blockBytes: 18, unpack: unpackQ1, pack: packQ4_0},
-	42: {name: "Q2_0", target: tensor.Q4_0, blockLen: 64, blockBytes: 18, unpack: unpackQ2, pack: packQ4_0},
-	31: {name: "Q4_0_4_4", target: tensor.Q4_0, blockLen: 32, blockBytes: 18, rows: 4, chunk: 4},
-	32: {name: "Q4_0_4_8", target: tensor.Q4_0, blockLen: 32, blockBytes: 18, rows: 4, chunk: 8},
-	33: {name: "Q4_0_8_8", target: tensor.Q4_0, blockLen: 32, blockBytes: 18, rows: 8, chunk: 8},
+var rewritten = map[gguf.GGMLType]*Type{
+	16: {name: "IQ2_XXS", target: tensor.Q6_K, loss: 0.01, unpack: unpackIQ2XXS, pack: packThirds},
+	17: {name: "IQ2_XS", target: tensor.Q6_K, loss: 0.01, unpack: unpackIQ2XS, pack: packThirds},
+	22: {name: "IQ2_S", target: tensor.Q6_K, loss: 0.01, unpack: unpackIQ2S, pack: packThirds},
+	18: {name: "IQ3_XXS", target: tensor.Q6_K, unpack: unpackIQ3XXS, pack: packQ6K},
+	21: {name: "IQ3_S", target: tensor.Q4_K, loss: 1e-3, unpack: unpackIQ3S, pack: packQ4K(15)},
+	19: {name: "IQ1_S", target: tensor.Q4_K, loss: 1e-3, unpack: unpackIQ1S, pack: packQ4K(9)},
+	29: {name: "IQ1_M", target: tensor.Q6_K, unpack: unpackIQ1M, pack: packQ6K},
+	34: {name: "TQ1_0", target: tensor.Q2_K, unpack: unpackTQ1, pack: packQ2K},
+	35: {name: "TQ2_0", target: tensor.Q2_K, unpack: unpackTQ2, pack: packQ2K},
+	39: {name: "MXFP4", target: tensor.Q5_0, unpack: unpackMXFP4, pack: packQ5_0},
+	41: {name: "Q1_0", target: tensor.Q4_0, unpack: unpackQ1, pack: packQ4_0},
+	42: {name: "Q2_0", target: tensor.Q4_0, unpack: unpackQ2, pack: packQ4_0},
+	31: {name: "Q4_0_4_4", target: tensor.Q4_0, rows: 4, chunk: 4},
+	32: {name: "Q4_0_4_8", target: tensor.Q4_0, rows: 4, chunk: 8},
+	33: {name: "Q4_0_8_8", target: tensor.Q4_0, rows: 8, chunk: 8},
 }
 
 // Of returns how a type is rewritten; nil: it is not, because it is computed with, or because nothing here reads it.

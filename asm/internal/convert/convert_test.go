@@ -60,9 +60,6 @@ var direct = []quant.Format{quant.F32, quant.F16, quant.BF16, quant.Q4_0, quant.
 func TestQuantize(t *testing.T) {
 	for _, k := range asm.Tiers()[1:] {
 		for _, f := range quant.Formats() {
-			if !f.CanQuantize() {
-				continue
-			}
 			size, lengths := 1<<15, asmtest.Lengths
 			if !slices.Contains(direct, f) {
 				size, lengths = 1<<9, nil
@@ -180,9 +177,7 @@ func TestConvertDoesNotAllocate(t *testing.T) {
 			packed := make([]byte, f.Bytes(len(x)))
 			n := testing.AllocsPerRun(10, func() {
 				k.Dequantize(f, x, packed)
-				if f.CanQuantize() {
-					k.Quantize(f, packed, x)
-				}
+				k.Quantize(f, packed, x)
 			})
 			if n != 0 {
 				t.Errorf("%s: %v allocations for %s, want none", k.Tier(), n, f)

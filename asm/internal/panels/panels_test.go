@@ -82,23 +82,6 @@ func (w weights) fillQuants(v byte) {
 	}
 }
 
-// halves returns where the binary16 scales of a block are.
-func halves(f quant.Format) []int {
-	switch f {
-	case quant.Q4_0, quant.Q8_0, quant.Q5_0, quant.IQ4_NL, quant.IQ4_XS:
-		return []int{0}
-	case quant.Q4_1, quant.Q4_K, quant.Q5_K, quant.Q5_1:
-		return []int{0, 2}
-	case quant.Q6_K:
-		return []int{208}
-	case quant.Q2_K:
-		return []int{80, 82}
-	case quant.Q3_K:
-		return []int{108}
-	}
-	return nil
-}
-
 // setScales sets the scales of all blocks, or, in the float formats, all elements.
 func (w weights) setScales(value func() float32) {
 	if w.format.ActivationForm() == quant.Float {
@@ -110,7 +93,7 @@ func (w weights) setScales(value func() float32) {
 		return
 	}
 	for b := 0; b < len(w.bytes); b += w.format.BlockBytes() {
-		for _, at := range halves(w.format) {
+		for _, at := range w.format.ScalesAt() {
 			_ = quant.F16.Quantize(w.bytes[b+at:b+at+2], []float32{value()})
 		}
 	}

@@ -147,12 +147,7 @@ func (l *lab) stored(d tensor.DType, dims ...int) (*tensor.Tensor, error) {
 		return nil, err
 	}
 	data, row := t.Data(), t.RowBytes()
-	if !d.Format().CanQuantize() {
-		// With bytes from 0x10 to 0x2F only, a block's scales are small positive numbers wherever in the block they lie.
-		for i := range data[:row] {
-			data[i] = byte(0x10 + l.numbers.IntN(0x20))
-		}
-	} else if err := l.fillRow(t); err != nil {
+	if err := l.fillRow(t); err != nil {
 		return nil, err
 	}
 	for at := row; at < len(data); at *= 2 { // all rows are alike, which makes no kernel faster

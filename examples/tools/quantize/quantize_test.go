@@ -71,7 +71,7 @@ func TestAsLlamaCpp(t *testing.T) {
 		switch {
 		case !ok || !slices.Equal(g.Shape, w.Shape):
 			t.Errorf("tensor %s is %v, want %v", w.Name, g.Shape, w.Shape)
-		case w.Type == gguf.Q6_K: // the embedding
+		case w.Type.DType() == tensor.Q6_K: // the embedding
 		case g.Type != w.Type || !bytes.Equal(g.Data, w.Data):
 			t.Errorf("tensor %s of type %v differs from llama.cpp's of type %v", w.Name, g.Type, w.Type)
 		default:
@@ -347,18 +347,18 @@ func TestHead(t *testing.T) {
 	tests := []struct {
 		name            string
 		args            []string
-		head, embedding gguf.GGMLType
+		head, embedding tensor.DType
 	}{
-		{"usual", nil, gguf.Q8_0, gguf.Q4_0},
-		{"f16", []string{"-type", "f16"}, gguf.F16, gguf.F16},
-		{"chosen", []string{"-type", "q8_0", "-head-type", "f32"}, gguf.F32, gguf.Q8_0},
+		{"usual", nil, tensor.Q8_0, tensor.Q4_0},
+		{"f16", []string{"-type", "f16"}, tensor.F16, tensor.F16},
+		{"chosen", []string{"-type", "q8_0", "-head-type", "f32"}, tensor.F32, tensor.Q8_0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			f := parseGGUF(t, readFile(t, quantized(t, folder, tt.args...)))
 			head, _ := f.Tensor("output.weight")
 			embedding, _ := f.Tensor("token_embd.weight")
-			if head.Type != tt.head || embedding.Type != tt.embedding {
+			if head.DType != tt.head || embedding.DType != tt.embedding {
 				t.Errorf("the head is %v, the embedding %v; want %v, %v", head.Type, embedding.Type, tt.head, tt.embedding)
 			}
 		})

@@ -180,7 +180,7 @@ func (v mixValue) Set(s string) error {
 // writable lists the types that single tensors can be given.
 func writable() (list []tensor.DType) {
 	for _, d := range tensor.DTypes() {
-		if d.Format().CanQuantize() {
+		if d.Format().Valid() {
 			list = append(list, d)
 		}
 	}

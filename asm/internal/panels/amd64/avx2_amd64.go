@@ -9,23 +9,149 @@ import "github.com/antigravity-go/antigravity/asm/internal/panels"
 // unitAVX2 are the tiles of AVX2.
 var unitAVX2 = unit{
 	blocks: []blockFormat{
-		{layout: panels.LayoutQ4_0, rows: 8, tiles: []panels.BlockTile{{Tokens: 1, Run: q4_0AVX2x1}}, single: q4_0AVX2x1x4, several: &chunks{few: q4_0FewAVX2, many: q4_0ManyAVX2, room: 32}},
-		{layout: panels.LayoutQ4_1, rows: 8, tiles: []panels.BlockTile{{Tokens: 1, Run: q4_1AVX2x1}}, single: q4_1AVX2x1x4, several: &chunks{few: q4_1FewAVX2, many: q4_1ManyAVX2, room: 32}},
-		{layout: panels.LayoutQ8_0, rows: 8, tiles: []panels.BlockTile{{Tokens: 1, Run: q8_0AVX2x1}}, single: q8_0AVX2x1x4, several: &chunks{few: q8_0FewAVX2, many: q8_0ManyAVX2, room: 16}},
-		{layout: panels.LayoutQ5_0, rows: 8, tiles: []panels.BlockTile{{Tokens: 1, Run: q5_0AVX2x1}}, single: q5_0AVX2x1x4, several: &chunks{few: q5_0FewAVX2, many: q5_0ManyAVX2, room: 32}},
-		{layout: panels.LayoutQ5_1, rows: 8, tiles: []panels.BlockTile{{Tokens: 1, Run: q5_1AVX2x1}}, single: q5_1AVX2x1x4, several: &chunks{few: q5_1FewAVX2, many: q5_1ManyAVX2, room: 32}},
-		{layout: panels.LayoutIQ4_NL, rows: 8, tiles: []panels.BlockTile{{Tokens: 1, Run: iq4_nlAVX2x1}}, single: iq4_nlAVX2x1x4, several: &chunks{few: iq4_nlFewAVX2, many: iq4_nlManyAVX2, room: 16}},
-		{layout: panels.LayoutQ4_K, rows: 16, tiles: []panels.BlockTile{{Tokens: 8, Run: q4_KAVX2x8}, {Tokens: 7, Run: q4_KAVX2x7}, {Tokens: 6, Run: q4_KAVX2x6}, {Tokens: 5, Run: q4_KAVX2x5}, {Tokens: 4, Run: q4_KAVX2x4}, {Tokens: 3, Run: q4_KAVX2x3}, {Tokens: 2, Run: q4_KAVX2x2}, {Tokens: 1, Run: q4_KAVX2x1}}, single: q4_KAVX2x1x4},
-		{layout: panels.LayoutQ5_K, rows: 16, tiles: []panels.BlockTile{{Tokens: 8, Run: q5_KAVX2x8}, {Tokens: 7, Run: q5_KAVX2x7}, {Tokens: 6, Run: q5_KAVX2x6}, {Tokens: 5, Run: q5_KAVX2x5}, {Tokens: 4, Run: q5_KAVX2x4}, {Tokens: 3, Run: q5_KAVX2x3}, {Tokens: 2, Run: q5_KAVX2x2}, {Tokens: 1, Run: q5_KAVX2x1}}, single: q5_KAVX2x1x4},
-		{layout: panels.LayoutQ6_K, rows: 16, tiles: []panels.BlockTile{{Tokens: 8, Run: q6_KAVX2x8}, {Tokens: 7, Run: q6_KAVX2x7}, {Tokens: 6, Run: q6_KAVX2x6}, {Tokens: 5, Run: q6_KAVX2x5}, {Tokens: 4, Run: q6_KAVX2x4}, {Tokens: 3, Run: q6_KAVX2x3}, {Tokens: 2, Run: q6_KAVX2x2}, {Tokens: 1, Run: q6_KAVX2x1}}, single: q6_KAVX2x1x4},
-		{layout: panels.LayoutQ2_K, rows: 8, tiles: []panels.BlockTile{{Tokens: 8, Run: q2_KAVX2x8}, {Tokens: 7, Run: q2_KAVX2x7}, {Tokens: 6, Run: q2_KAVX2x6}, {Tokens: 5, Run: q2_KAVX2x5}, {Tokens: 4, Run: q2_KAVX2x4}, {Tokens: 3, Run: q2_KAVX2x3}, {Tokens: 2, Run: q2_KAVX2x2}, {Tokens: 1, Run: q2_KAVX2x1}}, single: q2_KAVX2x1x4},
-		{layout: panels.LayoutQ3_K, rows: 8, tiles: []panels.BlockTile{{Tokens: 8, Run: q3_KAVX2x8}, {Tokens: 7, Run: q3_KAVX2x7}, {Tokens: 6, Run: q3_KAVX2x6}, {Tokens: 5, Run: q3_KAVX2x5}, {Tokens: 4, Run: q3_KAVX2x4}, {Tokens: 3, Run: q3_KAVX2x3}, {Tokens: 2, Run: q3_KAVX2x2}, {Tokens: 1, Run: q3_KAVX2x1}}, single: q3_KAVX2x1x4},
-		{layout: panels.LayoutIQ4_XS, rows: 8, tiles: []panels.BlockTile{{Tokens: 8, Run: iq4_xsAVX2x8}, {Tokens: 7, Run: iq4_xsAVX2x7}, {Tokens: 6, Run: iq4_xsAVX2x6}, {Tokens: 5, Run: iq4_xsAVX2x5}, {Tokens: 4, Run: iq4_xsAVX2x4}, {Tokens: 3, Run: iq4_xsAVX2x3}, {Tokens: 2, Run: iq4_xsAVX2x2}, {Tokens: 1, Run: iq4_xsAVX2x1}}, single: iq4_xsAVX2x1x4},
+		{
+			layout: panels.LayoutQ4_0, rows: 8, single: q4_0AVX2x1x4, several: &chunks{few: q4_0FewAVX2, many: q4_0ManyAVX2, room: 32},
+			tiles: []panels.BlockTile{
+				{Tokens: 1, Run: q4_0AVX2x1},
+			},
+		},
+		{
+			layout: panels.LayoutQ4_1, rows: 8, single: q4_1AVX2x1x4, several: &chunks{few: q4_1FewAVX2, many: q4_1ManyAVX2, room: 32},
+			tiles: []panels.BlockTile{
+				{Tokens: 1, Run: q4_1AVX2x1},
+			},
+		},
+		{
+			layout: panels.LayoutQ8_0, rows: 8, single: q8_0AVX2x1x4, several: &chunks{few: q8_0FewAVX2, many: q8_0ManyAVX2, room: 16},
+			tiles: []panels.BlockTile{
+				{Tokens: 1, Run: q8_0AVX2x1},
+			},
+		},
+		{
+			layout: panels.LayoutQ5_0, rows: 8, single: q5_0AVX2x1x4, several: &chunks{few: q5_0FewAVX2, many: q5_0ManyAVX2, room: 32},
+			tiles: []panels.BlockTile{
+				{Tokens: 1, Run: q5_0AVX2x1},
+			},
+		},
+		{
+			layout: panels.LayoutQ5_1, rows: 8, single: q5_1AVX2x1x4, several: &chunks{few: q5_1FewAVX2, many: q5_1ManyAVX2, room: 32},
+			tiles: []panels.BlockTile{
+				{Tokens: 1, Run: q5_1AVX2x1},
+			},
+		},
+		{
+			layout: panels.LayoutIQ4_NL, rows: 8, single: iq4_nlAVX2x1x4, several: &chunks{few: iq4_nlFewAVX2, many: iq4_nlManyAVX2, room: 16},
+			tiles: []panels.BlockTile{
+				{Tokens: 1, Run: iq4_nlAVX2x1},
+			},
+		},
+		{
+			layout: panels.LayoutQ4_K, rows: 16, single: q4_KAVX2x1x4,
+			tiles: []panels.BlockTile{
+				{Tokens: 8, Run: q4_KAVX2x8},
+				{Tokens: 7, Run: q4_KAVX2x7},
+				{Tokens: 6, Run: q4_KAVX2x6},
+				{Tokens: 5, Run: q4_KAVX2x5},
+				{Tokens: 4, Run: q4_KAVX2x4},
+				{Tokens: 3, Run: q4_KAVX2x3},
+				{Tokens: 2, Run: q4_KAVX2x2},
+				{Tokens: 1, Run: q4_KAVX2x1},
+			},
+		},
+		{
+			layout: panels.LayoutQ5_K, rows: 16, single: q5_KAVX2x1x4,
+			tiles: []panels.BlockTile{
+				{Tokens: 8, Run: q5_KAVX2x8},
+				{Tokens: 7, Run: q5_KAVX2x7},
+				{Tokens: 6, Run: q5_KAVX2x6},
+				{Tokens: 5, Run: q5_KAVX2x5},
+				{Tokens: 4, Run: q5_KAVX2x4},
+				{Tokens: 3, Run: q5_KAVX2x3},
+				{Tokens: 2, Run: q5_KAVX2x2},
+				{Tokens: 1, Run: q5_KAVX2x1},
+			},
+		},
+		{
+			layout: panels.LayoutQ6_K, rows: 16, single: q6_KAVX2x1x4,
+			tiles: []panels.BlockTile{
+				{Tokens: 8, Run: q6_KAVX2x8},
+				{Tokens: 7, Run: q6_KAVX2x7},
+				{Tokens: 6, Run: q6_KAVX2x6},
+				{Tokens: 5, Run: q6_KAVX2x5},
+				{Tokens: 4, Run: q6_KAVX2x4},
+				{Tokens: 3, Run: q6_KAVX2x3},
+				{Tokens: 2, Run: q6_KAVX2x2},
+				{Tokens: 1, Run: q6_KAVX2x1},
+			},
+		},
+		{
+			layout: panels.LayoutQ2_K, rows: 8, single: q2_KAVX2x1x4,
+			tiles: []panels.BlockTile{
+				{Tokens: 8, Run: q2_KAVX2x8},
+				{Tokens: 7, Run: q2_KAVX2x7},
+				{Tokens: 6, Run: q2_KAVX2x6},
+				{Tokens: 5, Run: q2_KAVX2x5},
+				{Tokens: 4, Run: q2_KAVX2x4},
+				{Tokens: 3, Run: q2_KAVX2x3},
+				{Tokens: 2, Run: q2_KAVX2x2},
+				{Tokens: 1, Run: q2_KAVX2x1},
+			},
+		},
+		{
+			layout: panels.LayoutQ3_K, rows: 8, single: q3_KAVX2x1x4,
+			tiles: []panels.BlockTile{
+				{Tokens: 8, Run: q3_KAVX2x8},
+				{Tokens: 7, Run: q3_KAVX2x7},
+				{Tokens: 6, Run: q3_KAVX2x6},
+				{Tokens: 5, Run: q3_KAVX2x5},
+				{Tokens: 4, Run: q3_KAVX2x4},
+				{Tokens: 3, Run: q3_KAVX2x3},
+				{Tokens: 2, Run: q3_KAVX2x2},
+				{Tokens: 1, Run: q3_KAVX2x1},
+			},
+		},
+		{
+			layout: panels.LayoutIQ4_XS, rows: 8, single: iq4_xsAVX2x1x4,
+			tiles: []panels.BlockTile{
+				{Tokens: 8, Run: iq4_xsAVX2x8},
+				{Tokens: 7, Run: iq4_xsAVX2x7},
+				{Tokens: 6, Run: iq4_xsAVX2x6},
+				{Tokens: 5, Run: iq4_xsAVX2x5},
+				{Tokens: 4, Run: iq4_xsAVX2x4},
+				{Tokens: 3, Run: iq4_xsAVX2x3},
+				{Tokens: 2, Run: iq4_xsAVX2x2},
+				{Tokens: 1, Run: iq4_xsAVX2x1},
+			},
+		},
 	},
 	floats: []panels.FloatTiles{
-		{Layout: panels.LayoutF32, Tiles: []panels.FloatTile{{Tokens: 6, Run: f32AVX2x6}, {Tokens: 4, Run: f32AVX2x4}, {Tokens: 2, Run: f32AVX2x2}, {Tokens: 1, Run: f32AVX2x1}}, Single: f32AVX2x1x4},
-		{Layout: panels.LayoutF16, Tiles: []panels.FloatTile{{Tokens: 6, Run: f16AVX2x6}, {Tokens: 4, Run: f16AVX2x4}, {Tokens: 2, Run: f16AVX2x2}, {Tokens: 1, Run: f16AVX2x1}}, Single: f16AVX2x1x4},
-		{Layout: panels.LayoutBF16, Tiles: []panels.FloatTile{{Tokens: 6, Run: bf16AVX2x6}, {Tokens: 4, Run: bf16AVX2x4}, {Tokens: 2, Run: bf16AVX2x2}, {Tokens: 1, Run: bf16AVX2x1}}, Single: bf16AVX2x1x4},
+		{
+			Layout: panels.LayoutF32, Single: f32AVX2x1x4,
+			Tiles: []panels.FloatTile{
+				{Tokens: 6, Run: f32AVX2x6},
+				{Tokens: 4, Run: f32AVX2x4},
+				{Tokens: 2, Run: f32AVX2x2},
+				{Tokens: 1, Run: f32AVX2x1},
+			},
+		},
+		{
+			Layout: panels.LayoutF16, Single: f16AVX2x1x4,
+			Tiles: []panels.FloatTile{
+				{Tokens: 6, Run: f16AVX2x6},
+				{Tokens: 4, Run: f16AVX2x4},
+				{Tokens: 2, Run: f16AVX2x2},
+				{Tokens: 1, Run: f16AVX2x1},
+			},
+		},
+		{
+			Layout: panels.LayoutBF16, Single: bf16AVX2x1x4,
+			Tiles: []panels.FloatTile{
+				{Tokens: 6, Run: bf16AVX2x6},
+				{Tokens: 4, Run: bf16AVX2x4},
+				{Tokens: 2, Run: bf16AVX2x2},
+				{Tokens: 1, Run: bf16AVX2x1},
+			},
+		},
 	},
 }
 

@@ -9,15 +9,81 @@ import "github.com/antigravity-go/antigravity/asm/internal/panels"
 // unitAVXVNNI are the tiles of AVXVNNI.
 var unitAVXVNNI = unit{
 	blocks: []blockFormat{
-		{layout: panels.LayoutQ4_0, rows: 8, tiles: []panels.BlockTile{{Tokens: 1, Run: q4_0AVXVNNIx1}}, single: q4_0AVXVNNIx1x4, several: &chunks{few: q4_0FewAVXVNNI, many: q4_0ManyAVXVNNI, room: 32}},
-		{layout: panels.LayoutQ4_1, rows: 8, tiles: []panels.BlockTile{{Tokens: 1, Run: q4_1AVXVNNIx1}}, single: q4_1AVXVNNIx1x4, several: &chunks{few: q4_1FewAVXVNNI, many: q4_1ManyAVXVNNI, room: 32}},
-		{layout: panels.LayoutQ8_0, rows: 8, tiles: []panels.BlockTile{{Tokens: 1, Run: q8_0AVXVNNIx1}}, single: q8_0AVXVNNIx1x4, several: &chunks{few: q8_0FewAVXVNNI, many: q8_0ManyAVXVNNI, room: 32}},
-		{layout: panels.LayoutQ5_0, rows: 8, tiles: []panels.BlockTile{{Tokens: 1, Run: q5_0AVXVNNIx1}}, single: q5_0AVXVNNIx1x4, several: &chunks{few: q5_0FewAVXVNNI, many: q5_0ManyAVXVNNI, room: 32}},
-		{layout: panels.LayoutQ5_1, rows: 8, tiles: []panels.BlockTile{{Tokens: 1, Run: q5_1AVXVNNIx1}}, single: q5_1AVXVNNIx1x4, several: &chunks{few: q5_1FewAVXVNNI, many: q5_1ManyAVXVNNI, room: 32}},
-		{layout: panels.LayoutIQ4_NL, rows: 8, tiles: []panels.BlockTile{{Tokens: 1, Run: iq4_nlAVXVNNIx1}}, single: iq4_nlAVXVNNIx1x4, several: &chunks{few: iq4_nlFewAVXVNNI, many: iq4_nlManyAVXVNNI, room: 32}},
-		{layout: panels.LayoutQ4_K, rows: 8, tiles: []panels.BlockTile{{Tokens: 8, Run: q4_KAVXVNNIx8}, {Tokens: 7, Run: q4_KAVXVNNIx7}, {Tokens: 6, Run: q4_KAVXVNNIx6}, {Tokens: 5, Run: q4_KAVXVNNIx5}, {Tokens: 4, Run: q4_KAVXVNNIx4}, {Tokens: 3, Run: q4_KAVXVNNIx3}, {Tokens: 2, Run: q4_KAVXVNNIx2}, {Tokens: 1, Run: q4_KAVXVNNIx1}}, single: q4_KAVXVNNIx1x4},
-		{layout: panels.LayoutQ5_K, rows: 8, tiles: []panels.BlockTile{{Tokens: 8, Run: q5_KAVXVNNIx8}, {Tokens: 7, Run: q5_KAVXVNNIx7}, {Tokens: 6, Run: q5_KAVXVNNIx6}, {Tokens: 5, Run: q5_KAVXVNNIx5}, {Tokens: 4, Run: q5_KAVXVNNIx4}, {Tokens: 3, Run: q5_KAVXVNNIx3}, {Tokens: 2, Run: q5_KAVXVNNIx2}, {Tokens: 1, Run: q5_KAVXVNNIx1}}, single: q5_KAVXVNNIx1x4},
-		{layout: panels.LayoutIQ4_XS, rows: 8, tiles: []panels.BlockTile{{Tokens: 8, Run: iq4_xsAVXVNNIx8}, {Tokens: 7, Run: iq4_xsAVXVNNIx7}, {Tokens: 6, Run: iq4_xsAVXVNNIx6}, {Tokens: 5, Run: iq4_xsAVXVNNIx5}, {Tokens: 4, Run: iq4_xsAVXVNNIx4}, {Tokens: 3, Run: iq4_xsAVXVNNIx3}, {Tokens: 2, Run: iq4_xsAVXVNNIx2}, {Tokens: 1, Run: iq4_xsAVXVNNIx1}}, single: iq4_xsAVXVNNIx1x4},
+		{
+			layout: panels.LayoutQ4_0, rows: 8, single: q4_0AVXVNNIx1x4, several: &chunks{few: q4_0FewAVXVNNI, many: q4_0ManyAVXVNNI, room: 32},
+			tiles: []panels.BlockTile{
+				{Tokens: 1, Run: q4_0AVXVNNIx1},
+			},
+		},
+		{
+			layout: panels.LayoutQ4_1, rows: 8, single: q4_1AVXVNNIx1x4, several: &chunks{few: q4_1FewAVXVNNI, many: q4_1ManyAVXVNNI, room: 32},
+			tiles: []panels.BlockTile{
+				{Tokens: 1, Run: q4_1AVXVNNIx1},
+			},
+		},
+		{
+			layout: panels.LayoutQ8_0, rows: 8, single: q8_0AVXVNNIx1x4, several: &chunks{few: q8_0FewAVXVNNI, many: q8_0ManyAVXVNNI, room: 32},
+			tiles: []panels.BlockTile{
+				{Tokens: 1, Run: q8_0AVXVNNIx1},
+			},
+		},
+		{
+			layout: panels.LayoutQ5_0, rows: 8, single: q5_0AVXVNNIx1x4, several: &chunks{few: q5_0FewAVXVNNI, many: q5_0ManyAVXVNNI, room: 32},
+			tiles: []panels.BlockTile{
+				{Tokens: 1, Run: q5_0AVXVNNIx1},
+			},
+		},
+		{
+			layout: panels.LayoutQ5_1, rows: 8, single: q5_1AVXVNNIx1x4, several: &chunks{few: q5_1FewAVXVNNI, many: q5_1ManyAVXVNNI, room: 32},
+			tiles: []panels.BlockTile{
+				{Tokens: 1, Run: q5_1AVXVNNIx1},
+			},
+		},
+		{
+			layout: panels.LayoutIQ4_NL, rows: 8, single: iq4_nlAVXVNNIx1x4, several: &chunks{few: iq4_nlFewAVXVNNI, many: iq4_nlManyAVXVNNI, room: 32},
+			tiles: []panels.BlockTile{
+				{Tokens: 1, Run: iq4_nlAVXVNNIx1},
+			},
+		},
+		{
+			layout: panels.LayoutQ4_K, rows: 8, single: q4_KAVXVNNIx1x4,
+			tiles: []panels.BlockTile{
+				{Tokens: 8, Run: q4_KAVXVNNIx8},
+				{Tokens: 7, Run: q4_KAVXVNNIx7},
+				{Tokens: 6, Run: q4_KAVXVNNIx6},
+				{Tokens: 5, Run: q4_KAVXVNNIx5},
+				{Tokens: 4, Run: q4_KAVXVNNIx4},
+				{Tokens: 3, Run: q4_KAVXVNNIx3},
+				{Tokens: 2, Run: q4_KAVXVNNIx2},
+				{Tokens: 1, Run: q4_KAVXVNNIx1},
+			},
+		},
+		{
+			layout: panels.LayoutQ5_K, rows: 8, single: q5_KAVXVNNIx1x4,
+			tiles: []panels.BlockTile{
+				{Tokens: 8, Run: q5_KAVXVNNIx8},
+				{Tokens: 7, Run: q5_KAVXVNNIx7},
+				{Tokens: 6, Run: q5_KAVXVNNIx6},
+				{Tokens: 5, Run: q5_KAVXVNNIx5},
+				{Tokens: 4, Run: q5_KAVXVNNIx4},
+				{Tokens: 3, Run: q5_KAVXVNNIx3},
+				{Tokens: 2, Run: q5_KAVXVNNIx2},
+				{Tokens: 1, Run: q5_KAVXVNNIx1},
+			},
+		},
+		{
+			layout: panels.LayoutIQ4_XS, rows: 8, single: iq4_xsAVXVNNIx1x4,
+			tiles: []panels.BlockTile{
+				{Tokens: 8, Run: iq4_xsAVXVNNIx8},
+				{Tokens: 7, Run: iq4_xsAVXVNNIx7},
+				{Tokens: 6, Run: iq4_xsAVXVNNIx6},
+				{Tokens: 5, Run: iq4_xsAVXVNNIx5},
+				{Tokens: 4, Run: iq4_xsAVXVNNIx4},
+				{Tokens: 3, Run: iq4_xsAVXVNNIx3},
+				{Tokens: 2, Run: iq4_xsAVXVNNIx2},
+				{Tokens: 1, Run: iq4_xsAVXVNNIx1},
+			},
+		},
 	},
 }
 

@@ -18,6 +18,17 @@ type unpackedPanels struct {
 // unpackedElements is how many elements of a row are unpacked together.
 const unpackedElements = 512
 
+// nonlinear4 are the values of the sixteen nibbles of quant.IQ4_NL, which a block with the scale 1 has as its elements.
+var nonlinear4 = func() (values [16]int8) {
+	block := []byte{0, 0x3c, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
+	var elements [32]float32
+	_ = quant.IQ4_NL.Dequantize(elements[:], block) // the lengths fit
+	for i := range values {
+		values[i] = int8(elements[i])
+	}
+	return values
+}()
+
 // unpacked are some blocks of a panel: lines of bytes, four elements of sixteen rows each, and, of blocks of 256, scales and minimums of
 // groups of sixteen elements, sixteen rows each.
 type unpacked struct {
@@ -66,11 +77,9 @@ func (m *unpackedPanels) unpack(u *unpacked, planes [3][]byte, n int) {
 	case quant.Q5_1:
 		unpackFives(&u.quants[0], &planes[0][0], n, 0)
 	case quant.IQ4_NL:
-		values := quant.Nonlinear4()
-		unpackNonlinear(&u.quants[0], &planes[0][0], n, &values)
+		unpackNonlinear(&u.quants[0], &planes[0][0], n, &nonlinear4)
 	case quant.IQ4_XS: // eight blocks of IQ4_NL lie as one of IQ4_XS
-		values := quant.Nonlinear4()
-		unpackNonlinear(&u.quants[0], &planes[0][0], 8*n, &values)
+		unpackNonlinear(&u.quants[0], &planes[0][0], 8*n, &nonlinear4)
 		innerIQ4_XS(&u.scales[0], &planes[2][0], n)
 	case quant.Q2_K:
 		unpackQ2_K(&u.quants[0], &planes[0][0], n)
