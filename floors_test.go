@@ -60,6 +60,8 @@ func allowed(from, to string) bool {
 		return false
 	case floors[f] == "asm" && floors[t] == "tensor":
 		return false // kernels are loops over slices
+	case floors[f] == "backend" && floors[t] == "asm":
+		return false // the contract knows no instructions
 	case floors[t] == "internal" && floors[f] != "internal":
 		return true
 	case strings.HasPrefix(floors[t], llamaRooms) && f != t:
@@ -143,6 +145,7 @@ func TestFloorsRefuseUpwardImports(t *testing.T) {
 		{"kvcache", "llama", false},
 		{"kvcache", "eviction", false},
 		{"backend", "backend/cpu", false},
+		{"backend", "asm", false},
 		{"backend/cpu", "backend", true},
 		{"backend/cpu", "backend/host", true},
 		{"backend/host", "backend", true},

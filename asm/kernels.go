@@ -119,7 +119,7 @@ type (
 	//	Out          []float32         // [rows, HeadDim]: Results[r].Out is row r of it
 	//	Scores       []float32         // [rows, TileKeys]: exp(score−Max) of each slot that the row sees: written
 	//	Weights      *quant.Activation // scratch: room for [rows, TileKeys] in the form Int8x32
-	//	Wide         []float32         // scratch [WideSlots, HeadDim]
+	//	Wide         []float32         // scratch: made when it is too short
 	//
 	// Release() forgets the keys and values.
 	AttentionTile = attention.Tile
@@ -133,14 +133,14 @@ type (
 	// as many bytes as the format has for them. It has no fields for users. Its methods:
 	//
 	//	Pack(dst, src []byte, rowBytes, k int)        // writes one panel of PanelRows rows of k elements, one every rowBytes bytes
-	//	Quantize(dst, src []byte, from quant.Format, rowBytes, k int, scratch []byte) bool // is Pack for rows of floats, if it returns true
+	//	Quantize(dst, src []byte, from quant.Format, rowBytes, k int, scratch *[]byte) bool // is Pack for rows of floats, if it returns true
 	//	Unpack(dst []float32, panel []byte, r, k int) // writes row r of a panel as floats
 	//	FirstNotFinite(panel []byte, k int) (row int) // finds a row with a number that is not finite; -1 if all are finite
 	//	Multiply(product *PanelProduct)               // computes a product
 	Panels = panels.Panels
 	// PanelProduct is the product of neighbouring panels with the rows of an activation,
 	//
-	//	Out[t·Stride + i] = Dot(row i, Acts.Row(t))   i < Count·PanelRows, t < Acts.Rows
+	//	Out[t·Stride + i] = row i · Acts.Row(t)   i < Count·PanelRows, t < Acts.Rows
 	//
 	// with the bits that quant.Format.DotRows has for the rows as they were before packing. Its fields:
 	//
@@ -161,8 +161,6 @@ const (
 	Lanes = vectors.Lanes
 	// TileKeys is the number of cache slots of one tile of attention.
 	TileKeys = attention.TileKeys
-	// WideSlots is how many values an AttentionTile's Wide has room for.
-	WideSlots = attention.WideSlots
 	// SharedSlots is how many neighbouring slots of a page may share bytes.
 	SharedSlots = attention.SharedSlots
 	// PageKeys is the half of a page with the keys.
@@ -171,8 +169,6 @@ const (
 	PageValues = attention.Values
 	// PanelRows is how many rows of weights a panel interleaves.
 	PanelRows = panels.Rows
-	// PanelScratch is the bytes that Panels.Quantize works in.
-	PanelScratch = panels.ScratchBytes
 )
 
 // QueryScale returns 1/√headDim, by which queries are multiplied before they are prepared.

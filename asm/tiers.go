@@ -7,11 +7,11 @@ import (
 	"github.com/klauspost/cpuid/v2"
 )
 
-// EnvTier is the environment variable that forces a lower tier, by name, for tests and bug reports.
-const EnvTier = "ANTIGRAVITY_CPU"
+// tierVariable is the environment variable that forces a lower tier, by name, for tests and bug reports.
+const tierVariable = "ANTIGRAVITY_CPU"
 
 // best is chosen once, when the program starts.
-var best = choose(os.Getenv(EnvTier))
+var best = choose(os.Getenv(tierVariable))
 
 // choose returns the tier of a name, or the highest that this processor has where it has none of that name.
 func choose(name string) *Kernels {
@@ -24,7 +24,7 @@ func choose(name string) *Kernels {
 	return tiers[len(tiers)-1]
 }
 
-// Best returns the kernels in use: the highest tier that this processor has, or the one that EnvTier forces.
+// Best returns the kernels in use: the highest tier that this processor has, or the one that the environment variable ANTIGRAVITY_CPU names.
 func Best() *Kernels { return best }
 
 // Tier returns the name of the tier in use, for reports.

@@ -1,12 +1,9 @@
 package backend
 
-import (
-	"github.com/antigravity-go/antigravity/asm"
-	"github.com/antigravity-go/antigravity/tensor"
-)
+import "github.com/antigravity-go/antigravity/tensor"
 
-// PageSlots is the number of slots of a page: those of one tile of attention, so that cutting a cache into pages changes no bit.
-const PageSlots = asm.TileKeys
+// PageSlots is the number of slots of a page, and of one tile of attention, so that cutting a cache into pages changes no bit.
+const PageSlots = 128
 
 // Page is memory for the keys and values of PageSlots slots of one KV head. How they lie in it is the device's affair: only the
 // operations of Pager look into a page.

@@ -3,6 +3,7 @@ package tensor
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/antigravity-go/antigravity/quant"
@@ -42,6 +43,11 @@ func DTypes() (list []DType) {
 		}
 	}
 	return list
+}
+
+// WeightTypes lists the element types that weights can have, in order of value: those with a Format.
+func WeightTypes() []DType {
+	return slices.DeleteFunc(DTypes(), func(d DType) bool { return !d.Format().Valid() })
 }
 
 // ParseDType reads a name such as "f16" or "Q4_0"; case does not matter.

@@ -55,12 +55,6 @@ func (g generator) floats(in input, n int) []float32 {
 	return x
 }
 
-// scales are the places of the binary16 scales and minimums in the blocks of a format.
-var scales = map[tensor.DType][]int{
-	tensor.Q4_0: {0}, tensor.Q4_1: {0, 2}, tensor.Q8_0: {0}, tensor.Q4_K: {0, 2}, tensor.Q5_K: {0, 2}, tensor.Q6_K: {208},
-	tensor.Q5_0: {0}, tensor.Q5_1: {0, 2}, tensor.IQ4_NL: {0}, tensor.Q2_K: {80, 82}, tensor.Q3_K: {108}, tensor.IQ4_XS: {0},
-}
-
 // weights returns n elements of a type as weights have them. Blocks get random bytes, so that every quant and scale occurs,
 // and not only those that a quantiser makes.
 func (g generator) weights(d tensor.DType, in input, n int) []byte {
@@ -70,7 +64,7 @@ func (g generator) weights(d tensor.DType, in input, n int) []byte {
 	data := make([]byte, quantBytes(d, n))
 	g.fill(data, d, in)
 	for at := 0; at < len(data); at += d.BlockBytes() {
-		for _, place := range scales[d] {
+		for _, place := range d.Format().ScalesAt() {
 			half := uint16(0)
 			if in.name != zeros.name {
 				half = uint16(0x1000+g.IntN(0x1000)) | uint16(g.IntN(2)<<15) // ±0.0005 … ±0.008

@@ -8,11 +8,8 @@ import (
 
 // weightTypes are the types that weights can have, cacheTypes those of keys and values.
 var (
-	weightTypes = []tensor.DType{
-		tensor.F32, tensor.F16, tensor.BF16, tensor.Q4_0, tensor.Q4_1, tensor.Q8_0, tensor.Q4_K, tensor.Q5_K, tensor.Q6_K,
-		tensor.Q5_0, tensor.Q5_1, tensor.IQ4_NL, tensor.Q2_K, tensor.Q3_K, tensor.IQ4_XS,
-	}
-	cacheTypes = []tensor.DType{tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0}
+	weightTypes = tensor.WeightTypes()
+	cacheTypes  = []tensor.DType{tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0}
 )
 
 // Checks lists the checks of all operations, those of one operation and type together. Quick leaves out large shapes.

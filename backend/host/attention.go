@@ -56,7 +56,7 @@ const weightFloats = asm.TileKeys/4 + 2*asm.TileKeys/32
 
 // laneFloats returns the numbers of scratch memory that a lane takes for rows of headDim elements.
 func laneFloats(rows, headDim int) int {
-	return rows*(3*headDim+asm.TileKeys+weightFloats) + asm.WideSlots*headDim
+	return rows * (3*headDim + asm.TileKeys + weightFloats)
 }
 
 // AttentionScratch returns about how many bytes of scratch memory an attention takes on a number of workers, for chunks of
@@ -414,7 +414,7 @@ func (l *lane) reserve(rows, headDim int, held *atomic.Int64) {
 	held.Add(int64(2 * partialBytes * (cap(l.results) - had)))
 	l.tile.Visible = l.tile.Visible[:rows]
 	l.results, l.total = l.results[:rows], l.total[:rows]
-	l.scaled, l.tile.Scores, l.tile.Wide, l.outs = take(rows*headDim), take(rows*asm.TileKeys), take(asm.WideSlots*headDim), take(rows*headDim)
+	l.scaled, l.tile.Scores, l.outs = take(rows*headDim), take(rows*asm.TileKeys), take(rows*headDim)
 	l.weights.Reserve(quant.Int8x32, rows, asm.TileKeys)
 	l.tile.Weights = &l.weights
 	for r := range rows {

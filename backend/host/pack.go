@@ -66,7 +66,7 @@ func needConvertible(w *tensor.Tensor, d tensor.DType) error {
 	if w.Shape().NDim() != 2 {
 		return fmt.Errorf("backend: PrepareAs of %v: weights have two dimensions", w)
 	}
-	if f, g := w.DType().Format(), d.Format(); !f.Valid() || !g.Valid() || (w.DType() != d && !g.CanQuantize()) {
+	if f, g := w.DType().Format(), d.Format(); !f.Valid() || !g.Valid() {
 		return fmt.Errorf("backend: PrepareAs of %v: no conversion to %v", w, d)
 	}
 	if k := w.Shape().Dim(1); k%d.BlockLen() != 0 {
@@ -120,7 +120,7 @@ func (t *packTask) check() error {
 type packScratch struct {
 	floats []float32 // of a row
 	rows   []byte    // of a panel
-	panel  []byte    // for Panels.Quantize
+	panel  []byte    // of Panels.Quantize
 }
 
 // Phase says what the task is.
@@ -143,10 +143,7 @@ func (t *packTask) Do(worker, piece int) {
 			t.panels.Pack(dst, src, to, t.k)
 			return
 		}
-		if s.panel == nil {
-			s.panel = make([]byte, asm.PanelScratch)
-		}
-		if t.panels.Quantize(dst, src, t.from, from, t.k, s.panel) {
+		if t.panels.Quantize(dst, src, t.from, from, t.k, &s.panel) {
 			if row := t.panels.FirstNotFinite(dst, t.k); row >= 0 {
 				t.note(lo + row)
 			}

@@ -16,7 +16,7 @@ func TestPackedWeightsAreNoRows(t *testing.T) {
 	s := newSource(t)
 	c, other := cpu.New(1), host.NewReference()
 	defer c.Close()
-	for _, d := range []tensor.DType{tensor.F32, tensor.F16, tensor.Q4_0, tensor.Q8_0, tensor.Q6_K, tensor.Q5_1, tensor.Q3_K, tensor.IQ4_XS} {
+	for _, d := range tensor.WeightTypes() {
 		rows := s.as(d, 32, 256)
 		packed, err := backend.Prepare(t.Context(), c, rows)
 		if err != nil {

@@ -50,12 +50,12 @@ func TestElementwise(t *testing.T) {
 	}
 }
 
-var weightTypes = []tensor.DType{tensor.F32, tensor.F16, tensor.BF16, tensor.Q4_0, tensor.Q4_1, tensor.Q8_0, tensor.Q4_K, tensor.Q5_K, tensor.Q6_K,
-	tensor.Q5_0, tensor.Q5_1, tensor.IQ4_NL, tensor.Q2_K, tensor.Q3_K, tensor.IQ4_XS}
+var weightTypes = tensor.WeightTypes()
 
-// fewerTypes are those among them that differ in how blocks are read: a driver takes long to compile each.
-var fewerTypes = []tensor.DType{tensor.F32, tensor.F16, tensor.BF16, tensor.Q4_0, tensor.Q4_1, tensor.Q8_0, tensor.Q4_K, tensor.Q5_K, tensor.Q6_K,
-	tensor.Q5_1, tensor.Q2_K, tensor.IQ4_XS}
+// fewerTypes are without those that are read as another one is: a driver takes long to compile each.
+var fewerTypes = slices.DeleteFunc(slices.Clone(weightTypes), func(d tensor.DType) bool {
+	return d == tensor.Q5_0 || d == tensor.IQ4_NL || d == tensor.Q3_K
+})
 
 // TestProducts compares products with prepared weights of every type with the reference's, which rounds activations too.
 func TestProducts(t *testing.T) {
@@ -77,16 +77,6 @@ func TestProducts(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// TestTypesWithoutKernels compares the products of types that no kernel of the device knows: the host computes them.
-func TestTypesWithoutKernels(t *testing.T) {
-	b := newBench(t, Options{})
-	for _, d := range []tensor.DType{tensor.Q5_0, tensor.Q5_1, tensor.IQ4_NL, tensor.Q2_K, tensor.Q3_K, tensor.IQ4_XS} {
-		for _, m := range []int{1, 3} {
-			b.products(d, m, 33, 768)
-		}
 	}
 }
 

@@ -37,7 +37,7 @@ type Tile struct {
 
 	Scores  []float32         // [Queries.Rows, TileKeys]: the weights of the keys, written
 	Weights *quant.Activation // scratch: room for [Queries.Rows, TileKeys] in the form Int8x32
-	Wide    []float32         // scratch [WideSlots, HeadDim]: values as floats
+	Wide    []float32         // scratch: values as floats, made when it is too short
 
 	// Scratch of the kernels, here because what is handed to assembly through a table would be allocated anew each time.
 	product         panels.Product
@@ -47,8 +47,16 @@ type Tile struct {
 // Release forgets what the tile's fields point to, but for the scratch memory that is the caller's.
 func (t *Tile) Release() { t.Keys, t.Values, t.Next, t.product = nil, nil, nil, panels.Product{} }
 
-// WideSlots is how many values a Tile's Wide has room for.
+// WideSlots is how many values are widened at once.
 const WideSlots = 32
+
+// wide returns a Tile's Wide with room for some values.
+func (t *Tile) wide(values int) []float32 {
+	if n := values * t.HeadDim; len(t.Wide) < n {
+		t.Wide = make([]float32, n)
+	}
+	return t.Wide[:values*t.HeadDim]
+}
 
 // Partial is a row's attention to some of the slots: the largest score, Σ exp(score-Max), and Σ exp(score-Max)·value. Sum is
 // 0 when there were no slots.
@@ -57,7 +65,7 @@ type Partial struct {
 	Out      []float32 // [HeadDim]
 }
 
-// Attend computes a tile of a page in rows: scores by Format.Dot, their maximum, exponentials and their sum in lanes, and the
+// Attend computes a tile of a page in rows: scores by Format.DotRows, their maximum, exponentials and their sum in lanes, and the
 // weighted sum of the values.
 //
 // Values of a float format are added slot by slot in order, each step one FMA. Those of Q8_0 and Q4_0, integers with a scale for each
@@ -108,7 +116,7 @@ func (t *Tile) hide(r int) {
 
 // addWidened adds the weighted values of the first slots, which lie one after another, to the rows' results, each widened to floats.
 func (t *Tile) addWidened(slots int) {
-	value, size := t.Wide[:t.HeadDim], t.Format.Bytes(t.HeadDim)
+	value, size := t.wide(1), t.Format.Bytes(t.HeadDim)
 	for j := range slots {
 		_ = t.Format.Dequantize(value, t.Values[j*size:][:size])
 		for r := range t.Queries.Rows {
@@ -119,7 +127,7 @@ func (t *Tile) addWidened(slots int) {
 	}
 }
 
-// InIntegers tells whether values of a format are added in integers.
+// InIntegers reports whether values of a format are added in integers.
 func InIntegers(f quant.Format) bool { return f == quant.Q8_0 || f == quant.Q4_0 }
 
 // addBlock adds block b of the values of the first slots to the rows' results, in integers. The page is in rows.

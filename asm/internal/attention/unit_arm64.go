@@ -78,7 +78,7 @@ func (u *Unit) addFloats(t *Tile) bool {
 		kernels.add(t, 0, t.Values[:slots*size], slots)
 		return true
 	}
-	read, wide := u.convert.Reader(t.Format), t.Wide[:WideSlots*d]
+	read, wide := u.convert.Reader(t.Format), t.wide(WideSlots)
 	for first := 0; first < slots; first += WideSlots {
 		n := min(WideSlots, slots-first)
 		read(&wide[0], &t.Values[first*size:][:n*size][0], n*d)

@@ -1,5 +1,8 @@
 package panels
 
+// ScratchBytes is the memory that Quantize works in.
+const ScratchBytes = scratchBytes
+
 // PackPortable is Pack without assembly, straight from the definition of a Layout.
 func (p *Panels) PackPortable(dst, src []byte, rowBytes, k int) {
 	l := p.layout

@@ -65,7 +65,7 @@ func TestQuantize(t *testing.T) {
 							t.Fatal(err)
 						}
 					}
-					if !p.Quantize(got, asmtest.FencedCopy(t, src), from, rowBytes+gap, k, scratch) {
+					if !p.Quantize(got, asmtest.FencedCopy(t, src), from, rowBytes+gap, k, &scratch) {
 						continue
 					}
 					for r := range panels.Rows { // what the rows' numbers become one by one
@@ -90,16 +90,16 @@ func TestQuantize(t *testing.T) {
 // BenchmarkQuantize tells the bytes that are read.
 func BenchmarkQuantize(b *testing.B) {
 	const k = 2048
-	scratch := make([]byte, panels.ScratchBytes)
+	var scratch []byte
 	for _, p := range panelsOf(asm.Best()) {
 		for _, from := range []quant.Format{quant.F32, quant.F16, quant.BF16} {
 			rowBytes := from.Bytes(k)
 			src, dst := make([]byte, panels.Rows*rowBytes), make([]byte, panels.Rows*p.Format().Bytes(k))
-			if p.Quantize(dst, src, from, rowBytes, k, scratch) {
+			if p.Quantize(dst, src, from, rowBytes, k, &scratch) {
 				b.Run(p.Format().String()+"/"+from.String(), func(b *testing.B) {
 					b.SetBytes(int64(len(src)))
 					for b.Loop() {
-						p.Quantize(dst, src, from, rowBytes, k, scratch)
+						p.Quantize(dst, src, from, rowBytes, k, &scratch)
 					}
 				})
 			}

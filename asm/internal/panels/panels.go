@@ -69,7 +69,7 @@ func (p *Panels) Multiply(product *Product) { p.multiply(product) }
 
 // Product is the product of neighbouring panels with the rows of an activation:
 //
-//	Out[t·Stride + i] = Dot(row i, Acts.Row(t))   i < Count·Rows, t < Acts.Rows
+//	Out[t·Stride + i] = row i · Acts.Row(t)   i < Count·Rows, t < Acts.Rows
 //
 // with the same bits as Format.DotRows has for the rows as they were before packing.
 type Product struct {

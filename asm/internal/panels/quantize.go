@@ -12,17 +12,22 @@ type quantizer struct {
 // quantizedAtOnce is how many blocks of a row are quantised before the next: what is in between stays in the first-level cache.
 const quantizedAtOnce = 8
 
-// ScratchBytes is the memory that Quantize works in.
-const ScratchBytes = quantizedAtOnce * 32 * 4 * Rows
+// scratchBytes is the memory that Quantize works in.
+const scratchBytes = quantizedAtOnce * 32 * 4 * Rows
 
 // Quantize is Pack for rows of floats in another format, which become blocks as Format.Quantize makes them of what Format.Dequantize
-// reads. It tells whether there is assembly that does; where there is none, nothing is written. The scratch has ScratchBytes.
-func (p *Panels) Quantize(dst, src []byte, from quant.Format, rowBytes, k int, scratch []byte) bool {
+// reads. It reports whether there is assembly that does; if there is none, nothing is written. It makes the scratch memory that it works in
+// if that is nil, and leaves it to the next call.
+func (p *Panels) Quantize(dst, src []byte, from quant.Format, rowBytes, k int, scratch *[]byte) bool {
 	for _, q := range quantizers {
-		if q.to == p.layout && q.from.Format == from {
-			q.pack(dst, src, rowBytes, k, scratch[:ScratchBytes])
-			return true
+		if q.to != p.layout || q.from.Format != from {
+			continue
 		}
+		if *scratch == nil {
+			*scratch = make([]byte, scratchBytes)
+		}
+		q.pack(dst, src, rowBytes, k, *scratch)
+		return true
 	}
 	return false
 }

@@ -7,32 +7,6 @@
 #define ROW_PIECES OF_FORMAT(PIECES_, FORMAT)
 #define ROW_SCALES OF_FORMAT(SCALES_, FORMAT)
 
-// HALVES says that the halves of a block of 32 have scales of their own, MINIMUMS that there are minimums, FIFTHS that quants have five bits,
-// and how many numbers lie before the fifth bits where they are behind the scales; NONLINEAR that quants are looked up.
-#if defined(FORMAT_q6_k) || defined(FORMAT_q2_k) || defined(FORMAT_q3_k) || defined(FORMAT_iq4_xs)
-#define HALVES
-#endif
-#if defined(FORMAT_q4_1) || defined(FORMAT_q5_1) || defined(FORMAT_q4_k) || defined(FORMAT_q5_k) || defined(FORMAT_q2_k)
-#define MINIMUMS
-#endif
-#if defined(FORMAT_q5_k)
-#define FIFTHS 0
-#elif defined(FORMAT_q5_0)
-#define FIFTHS 1
-#elif defined(FORMAT_q5_1)
-#define FIFTHS 2
-#endif
-#if defined(FORMAT_iq4_nl) || defined(FORMAT_iq4_xs)
-#define NONLINEAR
-#endif
-
-// BLOCK is how many elements of weights have a float in common, and how many activations a step.
-#if defined(FORMAT_q4_k) || defined(FORMAT_q5_k) || defined(HALVES)
-#define BLOCK 256
-#else
-#define BLOCK 32
-#endif
-
 // lane_weights is what a lane loads of a row: a block of 32, laid out as formats.cl says.
 typedef struct {
   uint4 quants;
@@ -102,24 +76,3 @@ static inline lane_weights load_lane(__global const uint4 *quants, __global cons
 #endif
 #define DOT_HALF(HALF, of, v, c)                                                                                     \
   DOT(HALF(of, x, 0), v.x, DOT(HALF(of, y, 1), v.y, DOT(HALF(of, z, 2), v.z, DOT(HALF(of, w, 3), v.w, c))))
-
-// ZERO is the quant that stands for 0.
-#if defined(FORMAT_q4_0)
-#define ZERO 8
-#elif defined(FORMAT_q6_k)
-#define ZERO 32
-#elif defined(FORMAT_q5_0)
-#define ZERO 16
-#elif defined(FORMAT_q3_k)
-#define ZERO 4
-#else
-#define ZERO 0
-#endif
-
-// SCALE_OF and MINIMUM_OF return those of a half of a block, 0 or 1, of the bytes that both halves have.
-#if defined(FORMAT_q2_k)
-#define SCALE_OF(scales, side) ((int)((scales) >> 8 * (side) & 15))
-#define MINIMUM_OF(scales, side) ((int)((scales) >> (8 * (side) + 4) & 15))
-#elif defined(HALVES)
-#define SCALE_OF(scales, side) ((int)(char)((scales) >> 8 * (side)))
-#endif

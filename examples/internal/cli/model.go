@@ -44,14 +44,9 @@ func (m *Model) Flags(f *Flags) {
 func (m *Model) ComputeFlags(f *Flags) {
 	f.StringVar(&m.Backend, "backend", "cpu", "`name` of what computes: "+strings.Join(backend.Names(), ", ")+"; opencl is there in programs built with -tags opencl")
 	f.Threads(&m.Threads, " to compute with")
-	f.DType(&m.Weights, "weights", "to convert the weights to while loading (unless given, they stay as stored)", weights()...)
+	f.DType(&m.Weights, "weights", "to convert the weights to while loading (unless given, they stay as stored)", tensor.WeightTypes()...)
 	f.BoolVar(&m.Verbose, "v", false, "tell on stderr what is loaded")
 	f.Sets(map[string]string{"LoadOptions.Weights": "weights"})
-}
-
-// weights are the types that weights can have.
-func weights() []tensor.DType {
-	return slices.DeleteFunc(tensor.DTypes(), func(d tensor.DType) bool { return !d.Format().Valid() })
 }
 
 // Load fetches the model, opens the backend and loads the model, with a progress bar on stderr when the model is large. When the context ends,

@@ -33,11 +33,8 @@ const (
 )
 
 var (
-	f32Only = []tensor.DType{tensor.F32}
-	stored  = slices.Concat(
-		[]tensor.DType{tensor.Q4_0, tensor.Q4_1, tensor.Q8_0, tensor.Q4_K, tensor.Q5_K, tensor.Q6_K, tensor.F32, tensor.F16, tensor.BF16},
-		[]tensor.DType{tensor.Q5_0, tensor.Q5_1, tensor.IQ4_NL, tensor.Q2_K, tensor.Q3_K, tensor.IQ4_XS},
-	)
+	f32Only   = []tensor.DType{tensor.F32}
+	stored    = storedTypes()
 	cached    = []tensor.DType{tensor.F16, tensor.F32, tensor.Q8_0, tensor.Q4_0}
 	quantized = []tensor.DType{tensor.Q4_0, tensor.Q4_1, tensor.Q8_0}
 	narrow    = []tensor.DType{tensor.F16, tensor.BF16}
@@ -58,6 +55,13 @@ func operations() []operation {
 		{"quantize", "conversion of x [m, k] from f32 to -dtype", 256, 0, 2048, quantized, cast},
 		{"gather", "m rows, here and there, of a table [n, k] of -dtype", 256, 128256, 2048, stored, gather},
 	}
+}
+
+// storedTypes returns the types that weights are stored in, the quantised ones first.
+func storedTypes() []tensor.DType {
+	types := tensor.WeightTypes()
+	slices.SortStableFunc(types, func(a, b tensor.DType) int { return min(1, b.BlockLen()-1) - min(1, a.BlockLen()-1) })
+	return types
 }
 
 // find returns the operation of a name, nil where there is none.

@@ -38,9 +38,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	f.Group("What", func() {
 		f.StringVar(&o.shape, "shape", "llama-3.2-1b", "`name` of the shape: "+shapeNames())
 		f.StringVar(&o.kind, "type", "q4_0", "`type` of the weights: "+recipeNames())
-		f.DType(&o.head, "head", "of the output head, as -type's usual mixture has it unless given", tensor.F32, tensor.F16,
-			tensor.BF16, tensor.Q4_0, tensor.Q4_1, tensor.Q8_0, tensor.Q4_K, tensor.Q5_K, tensor.Q6_K,
-			tensor.Q5_0, tensor.Q5_1, tensor.IQ4_NL, tensor.Q2_K, tensor.Q3_K, tensor.IQ4_XS)
+		f.DType(&o.head, "head", "of the output head, as -type's usual mixture has it unless given", tensor.WeightTypes()...)
 		f.IntVar(&o.vocab, "vocab", 0, "`tokens` in the vocabulary; the shape's unless given")
 		f.IntVar(&o.context, "context", 0, "context to declare, in `tokens`; the shape's unless given")
 		f.Uint64Var(&o.seed, "seed", 1, "`number` that the random weights start from")

@@ -43,26 +43,19 @@ type recipe struct {
 	more   tensor.DType // where not 0, of the matrices that suffer most from few bits, in some layers
 }
 
-// recipes are the usual mixtures: beside four- and five-bit matrices the head has six bits, because it decides between
-// neighbouring tokens.
-var recipes = map[string]recipe{
-	"f32":    {tensor.F32, tensor.F32, 0},
-	"f16":    {tensor.F16, tensor.F16, 0},
-	"bf16":   {tensor.BF16, tensor.BF16, 0},
-	"q4_0":   {tensor.Q4_0, tensor.Q6_K, 0},
-	"q4_1":   {tensor.Q4_1, tensor.Q6_K, 0},
-	"q8_0":   {tensor.Q8_0, tensor.Q8_0, 0},
-	"q4_k":   {tensor.Q4_K, tensor.Q6_K, 0},
-	"q5_k":   {tensor.Q5_K, tensor.Q6_K, 0},
-	"q6_k":   {tensor.Q6_K, tensor.Q6_K, 0},
-	"q4_k_m": {tensor.Q4_K, tensor.Q6_K, tensor.Q6_K},
-	"q5_0":   {tensor.Q5_0, tensor.Q6_K, 0},
-	"q5_1":   {tensor.Q5_1, tensor.Q6_K, 0},
-	"iq4_nl": {tensor.IQ4_NL, tensor.Q6_K, 0},
-	"q2_k":   {tensor.Q2_K, tensor.Q6_K, 0},
-	"q3_k":   {tensor.Q3_K, tensor.Q6_K, 0},
-	"iq4_xs": {tensor.IQ4_XS, tensor.Q6_K, 0},
-}
+// recipes are the usual mixtures, one for each type and one with more bits in some layers. The head has at least six bits, because it
+// decides between neighbouring tokens.
+var recipes = func() map[string]recipe {
+	all := map[string]recipe{"q4_k_m": {tensor.Q4_K, tensor.Q6_K, tensor.Q6_K}}
+	for _, d := range tensor.WeightTypes() {
+		head := d
+		if d.Quantized() && d != tensor.Q8_0 {
+			head = tensor.Q6_K
+		}
+		all[d.String()] = recipe{d, head, 0}
+	}
+	return all
+}()
 
 // mixedFileType is llama.cpp's number for a file of Q4_K with more bits in some layers.
 const mixedFileType uint32 = 15

@@ -17,30 +17,28 @@ import (
 
 // blockFormat says how to turn random bytes into a well-formed block whose values have mean 0.
 type blockFormat struct {
-	dtype   tensor.DType
-	unit    float64            // standard deviation of the values of a block whose scale is 1
-	scale   int                // where the f16 scale lies
-	signed  bool               // the codes are not symmetric about 0: half of the scales are negative
-	minimum int                // where the f16 minimum lies; 0: the format has none
-	ratio   float64            // of minimum to scale
-	tidy    func(block []byte) // what else random bytes would get wrong; nil: nothing
+	dtype  tensor.DType
+	unit   float64            // standard deviation of the values of a block whose scale is 1
+	signed bool               // the codes are not symmetric about 0: half of the scales are negative
+	ratio  float64            // of minimum to scale, in formats that have minimums
+	tidy   func(block []byte) // what else random bytes would get wrong; nil: nothing
 }
 
 // blockFormats lists the quantised types; layouts are those of GGML. Codes are uniform: those of n levels have a standard
 // deviation of n/√12, and a mean that the minimum, or the sign of the scale, takes away.
 var blockFormats = []blockFormat{
-	{dtype: tensor.Q4_0, unit: 4.61, scale: 0, signed: true},
-	{dtype: tensor.Q4_1, unit: 4.61, scale: 0, minimum: 2, ratio: -7.5},
-	{dtype: tensor.Q8_0, unit: 73.3, scale: 0, tidy: tidyQ8},
-	{dtype: tensor.Q4_K, unit: 4.61 * 48.4, scale: 0, minimum: 2, ratio: 7.5, tidy: tidySubScales},
-	{dtype: tensor.Q5_K, unit: 9.23 * 48.4, scale: 0, minimum: 2, ratio: 15.5, tidy: tidySubScales},
-	{dtype: tensor.Q6_K, unit: 18.5 * 97, scale: 208, tidy: tidySignedSubScales},
-	{dtype: tensor.Q5_0, unit: 9.24, scale: 0, signed: true},
-	{dtype: tensor.Q5_1, unit: 9.23, scale: 0, minimum: 2, ratio: -15.5},
-	{dtype: tensor.IQ4_NL, unit: 67.4, scale: 0, signed: true},
-	{dtype: tensor.Q2_K, unit: 1.118 * 11.7, scale: 80, minimum: 82, ratio: 1.5, tidy: tidyNibbleScales},
-	{dtype: tensor.Q3_K, unit: 2.35 * 18.5, scale: 108, signed: true},
-	{dtype: tensor.IQ4_XS, unit: 67.4 * 18.5, scale: 0, signed: true},
+	{dtype: tensor.Q4_0, unit: 4.61, signed: true},
+	{dtype: tensor.Q4_1, unit: 4.61, ratio: -7.5},
+	{dtype: tensor.Q8_0, unit: 73.3, tidy: tidyQ8},
+	{dtype: tensor.Q4_K, unit: 4.61 * 48.4, ratio: 7.5, tidy: tidySubScales},
+	{dtype: tensor.Q5_K, unit: 9.23 * 48.4, ratio: 15.5, tidy: tidySubScales},
+	{dtype: tensor.Q6_K, unit: 18.5 * 97, tidy: tidySignedSubScales},
+	{dtype: tensor.Q5_0, unit: 9.24, signed: true},
+	{dtype: tensor.Q5_1, unit: 9.23, ratio: -15.5},
+	{dtype: tensor.IQ4_NL, unit: 67.4, signed: true},
+	{dtype: tensor.Q2_K, unit: 1.118 * 11.7, ratio: 1.5, tidy: tidyNibbleScales},
+	{dtype: tensor.Q3_K, unit: 2.35 * 18.5, signed: true},
+	{dtype: tensor.IQ4_XS, unit: 67.4 * 18.5, signed: true},
 }
 
 // tidyQ8 leaves out −128, which no quantiser gives and a kernel may rely on not to meet.
@@ -120,14 +118,13 @@ func (f *blockFormat) fill(deviation float64) (fill, error) {
 	if err != nil {
 		return nil, err
 	}
-	size := f.dtype.BlockBytes()
+	size, places := f.dtype.BlockBytes(), f.dtype.Format().ScalesAt()
 	return func(dst []byte, random *rand.ChaCha8) {
 		random.Read(dst)
 		for ; len(dst) > 0; dst = dst[size:] {
-			at := 2 * int(dst[f.scale])
-			copy(dst[f.scale:], scale16[at:at+2])
-			if f.minimum > 0 {
-				copy(dst[f.minimum:], minimum16[at:at+2])
+			at := 2 * int(dst[places[0]])
+			for i, place := range places {
+				copy(dst[place:], [...][]byte{scale16, minimum16}[i][at:at+2])
 			}
 			if f.tidy != nil {
 				f.tidy(dst[:size])

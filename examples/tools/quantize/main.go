@@ -61,8 +61,8 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 		f.Var(mixValue{&o.mix}, "type", "`mix` of the matrices' types: "+mixNames()+"; q3_k, q4_k and q5_k mean the _m ones")
 		f.StringVar(&o.imatrix, "imatrix", "", "`path` of an importance matrix of the model, by examples/tools/imatrix or llama.cpp")
 		f.DType(&o.head, "head-type", "of the output head, and of the embedding that serves as one; unless given q6_k beside matrices of "+
-			"fewer than eight bits, else as -type", writable()...)
-		f.DType(&o.embedding, "embedding-type", "of an embedding that is only looked up, as -type unless given", writable()...)
+			"fewer than eight bits, else as -type", tensor.WeightTypes()...)
+		f.DType(&o.embedding, "embedding-type", "of an embedding that is only looked up, as -type unless given", tensor.WeightTypes()...)
 		f.BoolVar(&o.pure, "pure", false, "give all matrices the mix's own type, also those that would get more bits")
 		f.Threads(&o.threads, "")
 	})

@@ -176,13 +176,3 @@ func (v mixValue) Set(s string) error {
 	}
 	return nil
 }
-
-// writable lists the types that single tensors can be given.
-func writable() (list []tensor.DType) {
-	for _, d := range tensor.DTypes() {
-		if d.Format().Valid() {
-			list = append(list, d)
-		}
-	}
-	return list
-}
