@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/antigravity-go/antigravity/asm"
@@ -100,9 +102,12 @@ func TestDigests(t *testing.T) {
 	}
 	kquants := fixture.Path(t, "pebble/gguf/pebble-Q4_K_M.gguf")
 	add("pebble q4_k_m", func() (*llama.Model, error) { return llama.Load(kquants, nil) }, tensor.F16)
-	for _, name := range []string{"q5_0", "q5_1", "iq4_nl", "q2_k", "q3_k_m", "iq4_xs"} {
-		path := fixture.Path(t, "quants/"+name+".gguf")
-		add(name, func() (*llama.Model, error) { return llama.Load(path, nil) }, tensor.F16)
+	quants, err := filepath.Glob(filepath.Join(fixture.Path(t, "quants"), "*.gguf"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range quants {
+		add(strings.TrimSuffix(filepath.Base(path), ".gguf"), func() (*llama.Model, error) { return llama.Load(path, nil) }, tensor.F16)
 	}
 	if *updateDigests {
 		raw, err := json.MarshalIndent(got, "", "  ")

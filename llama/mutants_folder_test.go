@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/antigravity-go/antigravity/internal/gguf"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 

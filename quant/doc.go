@@ -10,7 +10,7 @@
 //     acc = FMA(dw·da, float32(isum), acc). Here dw and da are the scales of weight and activation, whose product is rounded to
 //     float32, and isum = Σ scale·q·a is the exact integer sum over the block.
 //   - Formats with a minimum then add acc = FMA(m·da, float32(msum), acc), where msum = Σ min·a is exact too; m is the block's
-//     minimum for Q4_1 and Q5_1, and −DMin for the K-quants.
+//     minimum, or −dmin in blocks of 256.
 //   - The dot product of a row of floats starts from 0 and takes the elements in order: acc = FMA(w, a, acc).
 //   - FMA rounds once (exact.FMA).
 //

@@ -23,32 +23,32 @@ type format struct {
 }
 
 // splitFormat describes a format that is split.
-func splitFormat(name string, d tensor.DType, quantBytes, scaleBytes int) format {
-	return format{name, "widen_split_" + name, "split_" + name, 32, d.BlockLen(), quantBytes, scaleBytes}
+func splitFormat(d tensor.DType, quantBytes, scaleBytes int) format {
+	return format{d.String(), "widen_split_" + d.String(), "split_" + d.String(), 32, d.BlockLen(), quantBytes, scaleBytes}
 }
 
 // plainFormat describes one that stays as it is.
-func plainFormat(name string, laneLen int) format {
-	return format{name: name, widen: "widen_" + name, laneLen: laneLen, blockLen: 1}
+func plainFormat(d tensor.DType, laneLen int) format {
+	return format{name: d.String(), widen: "widen_" + d.String(), laneLen: laneLen, blockLen: 1}
 }
 
 // formats are those of prepared weights, and of plain tensors.
 var formats = map[tensor.DType]format{
-	tensor.F32:    plainFormat("f32", 4),
-	tensor.F16:    plainFormat("f16", 8),
-	tensor.BF16:   plainFormat("bf16", 8),
-	tensor.Q4_0:   splitFormat("q4_0", tensor.Q4_0, 16, 2),
-	tensor.Q4_1:   splitFormat("q4_1", tensor.Q4_1, 16, 4),
-	tensor.Q8_0:   splitFormat("q8_0", tensor.Q8_0, 32, 2),
-	tensor.Q4_K:   splitFormat("q4_k", tensor.Q4_K, 128, 20),
-	tensor.Q5_K:   splitFormat("q5_k", tensor.Q5_K, 160, 20),
-	tensor.Q6_K:   splitFormat("q6_k", tensor.Q6_K, 192, 18),
-	tensor.Q5_0:   splitFormat("q5_0", tensor.Q5_0, 16, 6),
-	tensor.Q5_1:   splitFormat("q5_1", tensor.Q5_1, 16, 8),
-	tensor.IQ4_NL: splitFormat("iq4_nl", tensor.IQ4_NL, 16, 2),
-	tensor.Q2_K:   splitFormat("q2_k", tensor.Q2_K, 128, 20),
-	tensor.Q3_K:   splitFormat("q3_k", tensor.Q3_K, 128, 18),
-	tensor.IQ4_XS: splitFormat("iq4_xs", tensor.IQ4_XS, 128, 18),
+	tensor.F32:    plainFormat(tensor.F32, 4),
+	tensor.F16:    plainFormat(tensor.F16, 8),
+	tensor.BF16:   plainFormat(tensor.BF16, 8),
+	tensor.Q4_0:   splitFormat(tensor.Q4_0, 16, 2),
+	tensor.Q4_1:   splitFormat(tensor.Q4_1, 16, 4),
+	tensor.Q8_0:   splitFormat(tensor.Q8_0, 32, 2),
+	tensor.Q4_K:   splitFormat(tensor.Q4_K, 128, 20),
+	tensor.Q5_K:   splitFormat(tensor.Q5_K, 160, 20),
+	tensor.Q6_K:   splitFormat(tensor.Q6_K, 192, 18),
+	tensor.Q5_0:   splitFormat(tensor.Q5_0, 16, 6),
+	tensor.Q5_1:   splitFormat(tensor.Q5_1, 16, 8),
+	tensor.IQ4_NL: splitFormat(tensor.IQ4_NL, 16, 2),
+	tensor.Q2_K:   splitFormat(tensor.Q2_K, 128, 20),
+	tensor.Q3_K:   splitFormat(tensor.Q3_K, 128, 18),
+	tensor.IQ4_XS: splitFormat(tensor.IQ4_XS, 128, 18),
 }
 
 // wideners names the kernels that read rows in the layout of files and caches.

@@ -7,7 +7,6 @@ import (
 	"github.com/antigravity-go/antigravity/internal/bpe"
 	"github.com/antigravity-go/antigravity/internal/format"
 	"github.com/antigravity-go/antigravity/internal/gguf"
-	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // The keys of GGUF's metadata that tell of a model as a whole.
@@ -417,10 +416,4 @@ func VocabularyOf(f *gguf.File) (v *bpe.Vocab, template string, err error) {
 	v.RStrip = sentencePiece && name == strippingArchitecture
 	template, _ = f.String(TemplateKey)
 	return v, template, nil
-}
-
-// FileType returns the value of FileTypeKey for a file whose matrices have one type, and whether there is one.
-func FileType(d tensor.DType) (uint32, bool) {
-	f := d.Format()
-	return f.FileType(), f.Valid()
 }

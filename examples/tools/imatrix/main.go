@@ -22,7 +22,7 @@ imatrix computes the importance matrix of a model over a text: the mean square o
 layers. The text should be of the kind that the model is for, its chat template included; some ten thousand tokens are enough.
 
   go run ./examples/tools/imatrix -model model-f16.gguf -file text.txt -out imatrix.gguf
-  go run ./examples/tools/quantize -in model-f16.gguf -out model.gguf -type iq4_xs -imatrix imatrix.gguf
+  go run ./examples/tools/quantize -in model-f16.gguf -out model.gguf -type q4_k_m -imatrix imatrix.gguf
   go run ./examples/tools/imatrix -in some.dat -in more.gguf -out together.gguf
 
 Files are llama.cpp's: GGUF, or the older form where the name ends in .dat. With -in, matrices that were computed before are added; without

@@ -65,8 +65,7 @@ func (r *recipe) fileType() uint32 {
 	if r.more != 0 {
 		return mixedFileType
 	}
-	n, _ := checkpoint.FileType(r.linear)
-	return n
+	return r.linear.Format().FileType()
 }
 
 func recipeNames() string {

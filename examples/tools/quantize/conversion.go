@@ -51,7 +51,7 @@ type target struct {
 
 // plan announces the tensors.
 func (c *conversion) plan() error {
-	c.source.set(checkpoint.FileTypeKey, gguf.ValueOf(c.options.mix.fileType))
+	c.source.set(checkpoint.FileTypeKey, gguf.ValueOf(c.options.mix.number()))
 	c.source.set(checkpoint.QuantizationVersionKey, gguf.ValueOf(checkpoint.QuantizationVersion))
 	for i := range c.source.tensors {
 		w := &c.source.tensors[i]

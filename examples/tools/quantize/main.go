@@ -24,7 +24,7 @@ const about = `
 quantize writes a model as a GGUF file whose matrices have the types of a mix.
 
   go run ./examples/tools/quantize -in Llama-3.2-1B-Instruct -out model.gguf -type q4_k_m
-  go run ./examples/tools/quantize -in model-f16.gguf -out model.gguf -type iq4_xs -imatrix imatrix.gguf
+  go run ./examples/tools/quantize -in model-f16.gguf -out model.gguf -type q4_k_m -imatrix imatrix.gguf
   go run ./examples/tools/quantize -in model-00001-of-00009.gguf -out model.gguf -type q5_k_m -split-max-size 2G
 
 A mix gives its own type to most matrices, and one of more bits to those that matter more, as llama.cpp's mixes do. With an importance

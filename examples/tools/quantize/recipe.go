@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
@@ -10,7 +11,7 @@ import (
 // mix says which type each tensor of a file gets. The mixes are llama.cpp's (llama-quant.cpp), with its names and numbers.
 type mix struct {
 	name     string
-	fileType uint32       // the value of checkpoint.FileTypeKey
+	fileType uint32       // llama.cpp's number of the mix; 0: that of files of the base
 	base     tensor.DType // of what no rule is about
 	rules    []rule       // of the rules about a part, the first one whose condition holds counts
 }
@@ -49,25 +50,25 @@ func moreBits(p place) bool {
 
 // mixes lists them, with the smallest types last.
 var mixes = []mix{
-	{name: "f32", fileType: 0, base: tensor.F32},
-	{name: "f16", fileType: 1, base: tensor.F16},
-	{name: "bf16", fileType: 32, base: tensor.BF16},
-	{name: "q8_0", fileType: 7, base: tensor.Q8_0},
-	{name: "q6_k", fileType: 18, base: tensor.Q6_K},
+	{name: "f32", base: tensor.F32},
+	{name: "f16", base: tensor.F16},
+	{name: "bf16", base: tensor.BF16},
+	{name: "q8_0", base: tensor.Q8_0},
+	{name: "q6_k", base: tensor.Q6_K},
 	{name: "q5_k_m", fileType: 17, base: tensor.Q5_K, rules: []rule{
 		{checkpoint.Value, moreBits, tensor.Q6_K}, {checkpoint.Down, moreBits, tensor.Q6_K}}},
-	{name: "q5_k_s", fileType: 16, base: tensor.Q5_K},
-	{name: "q5_1", fileType: 9, base: tensor.Q5_1},
-	{name: "q5_0", fileType: 8, base: tensor.Q5_0, rules: []rule{{checkpoint.Down, guidedEighth, tensor.Q5_1}}},
+	{name: "q5_k_s", base: tensor.Q5_K},
+	{name: "q5_1", base: tensor.Q5_1},
+	{name: "q5_0", base: tensor.Q5_0, rules: []rule{{checkpoint.Down, guidedEighth, tensor.Q5_1}}},
 	{name: "q4_k_m", fileType: 15, base: tensor.Q4_K, rules: []rule{
 		{checkpoint.Value, moreBits, tensor.Q6_K}, {checkpoint.Down, moreBits, tensor.Q6_K}}},
-	{name: "q4_k_s", fileType: 14, base: tensor.Q4_K, rules: []rule{
+	{name: "q4_k_s", base: tensor.Q4_K, rules: []rule{
 		{checkpoint.Value, firstFour, tensor.Q5_K}, {checkpoint.Down, firstEighth, tensor.Q5_K}}},
-	{name: "q4_1", fileType: 3, base: tensor.Q4_1},
-	{name: "q4_0", fileType: 2, base: tensor.Q4_0, rules: []rule{{checkpoint.Down, guidedEighth, tensor.Q4_1}}},
-	{name: "iq4_nl", fileType: 25, base: tensor.IQ4_NL, rules: []rule{
+	{name: "q4_1", base: tensor.Q4_1},
+	{name: "q4_0", base: tensor.Q4_0, rules: []rule{{checkpoint.Down, guidedEighth, tensor.Q4_1}}},
+	{name: "iq4_nl", base: tensor.IQ4_NL, rules: []rule{
 		{checkpoint.Value, manyQueries, tensor.Q5_K}, {checkpoint.Down, blindEighth, tensor.Q5_K}}},
-	{name: "iq4_xs", fileType: 30, base: tensor.IQ4_XS, rules: []rule{
+	{name: "iq4_xs", base: tensor.IQ4_XS, rules: []rule{
 		{checkpoint.Value, manyQueries, tensor.Q5_K}, {checkpoint.Down, blindEighth, tensor.Q5_K}}},
 	{name: "q3_k_l", fileType: 13, base: tensor.Q3_K, rules: []rule{
 		{checkpoint.Value, nil, tensor.Q5_K}, {checkpoint.Down, nil, tensor.Q5_K}, {checkpoint.AttentionOutput, nil, tensor.Q5_K}}},
@@ -75,8 +76,8 @@ var mixes = []mix{
 		{checkpoint.Value, firstTwo, tensor.Q5_K}, {checkpoint.Value, nil, tensor.Q4_K},
 		{checkpoint.Down, firstSixteenth, tensor.Q5_K}, {checkpoint.Down, nil, tensor.Q4_K},
 		{checkpoint.AttentionOutput, nil, tensor.Q4_K}}},
-	{name: "q3_k_s", fileType: 11, base: tensor.Q3_K},
-	{name: "q2_k", fileType: 10, base: tensor.Q2_K, rules: []rule{
+	{name: "q3_k_s", base: tensor.Q3_K},
+	{name: "q2_k", base: tensor.Q2_K, rules: []rule{
 		{checkpoint.Value, manyQueries, tensor.Q4_K}, {checkpoint.Value, nil, tensor.Q3_K},
 		{checkpoint.Down, nil, tensor.Q3_K}, {checkpoint.AttentionOutput, nil, tensor.Q3_K}}},
 	{name: "q2_k_s", fileType: 21, base: tensor.Q2_K, rules: []rule{
@@ -109,6 +110,9 @@ func fitting(d tensor.DType, columns int) tensor.DType {
 	}
 	return d
 }
+
+// number returns the value of checkpoint.FileTypeKey.
+func (m *mix) number() uint32 { return cmp.Or(m.fileType, m.base.Format().FileType()) }
 
 // of returns the type of a part that is no output head.
 func (m *mix) of(part checkpoint.Part, p place) tensor.DType {
