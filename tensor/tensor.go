@@ -3,8 +3,6 @@ package tensor
 import (
 	"fmt"
 	"unsafe"
-
-	"github.com/x448/float16"
 )
 
 // Device is where a tensor lives and what computes on it; backends are devices.
@@ -205,19 +203,18 @@ func (t *Tensor) ToDevice(device Device) (*Tensor, error) {
 	return moved, nil
 }
 
-// Element is a Go type with which a tensor's data can be viewed. Blocks of the quantised types have none: their Format reads them.
-type Element interface {
-	float32 | float16.Float16 | BFloat16 | uint8
-}
-
-// BFloat16 holds the upper half of a float32.
-type BFloat16 uint16
+// Element is a Go type with which a tensor's data can be viewed: float32 for F32, uint8 for U8. The other types' Format reads them.
+type Element interface{ float32 | uint8 }
 
 // As returns the host's view of the data as elements of T. It returns an error for a type that is not the tensor's own, and
 // while the host may not touch the data. The view is valid as long as Data's is, and must not be written.
 func As[T Element](t *Tensor) ([]T, error) {
 	var zero T
-	if want := dtypeOf(zero); want != t.dtype {
+	want := U8
+	if _, ok := any(zero).(float32); ok {
+		want = F32
+	}
+	if want != t.dtype {
 		return nil, fmt.Errorf("tensor: %v viewed as %v", t, want)
 	}
 	data := t.Data()
@@ -239,18 +236,4 @@ func Mut[T Element](t *Tensor) ([]T, error) {
 		return nil, fmt.Errorf("write to %v: %w", t, ErrReadOnly)
 	}
 	return As[T](t)
-}
-
-// dtypeOf returns the element type that a Go type views.
-func dtypeOf(v any) DType {
-	switch v.(type) {
-	case float32:
-		return F32
-	case float16.Float16:
-		return F16
-	case BFloat16:
-		return BF16
-	default: // the constraint leaves only uint8
-		return U8
-	}
 }
