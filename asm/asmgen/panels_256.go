@@ -28,16 +28,22 @@ type format256 struct {
 type runBits struct{ low, lowBit, high, highBit int }
 
 var formats256 = []format256{
-	{name: "q4_K", quantsOfBlock: 2048, scales: 64, inner: 192, innerUnit: 4, madds: 8, decode: true, run: func(i int) runBits {
+	sized(format256{name: "q4_K", inner: 192, innerUnit: 4, madds: 8, decode: true, run: func(i int) runBits {
 		return runBits{low: i / 2 * 512, lowBit: i % 2 * 4}
-	}},
-	{name: "q5_K", quantsOfBlock: 2560, scales: 64, inner: 192, innerUnit: 4, high: 0x10101010, madds: 4, decode: true, run: func(i int) runBits {
+	}}),
+	sized(format256{name: "q5_K", inner: 192, innerUnit: 4, high: 0x10101010, madds: 4, decode: true, run: func(i int) runBits {
 		return runBits{low: i / 2 * 512, lowBit: i % 2 * 4, high: 2048, highBit: i}
-	}},
-	{name: "q6_K", quantsOfBlock: 3072, scales: 32, inner: 256, innerUnit: 1, high: 0x30303030, madds: 2, run: func(i int) runBits {
+	}}),
+	sized(format256{name: "q6_K", inner: 256, innerUnit: 1, high: 0x30303030, madds: 2, run: func(i int) runBits {
 		part, f := i/4, i%4
 		return runBits{low: part*1024 + f%2*512, lowBit: f / 2 * 4, high: 2048 + part*512, highBit: 2 * f}
-	}},
+	}}),
+}
+
+// sized returns a format with the sizes that package quant's table gives.
+func sized(f format256) format256 {
+	f.quantsOfBlock, f.scales, _ = planes(f.name, f.inner)
+	return f
 }
 
 // The general registers of a tile for blocks of 256, besides regW, regScales and the cursor of the quants. The number of

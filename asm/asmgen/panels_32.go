@@ -2,11 +2,14 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/build"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/antigravity-go/antigravity/quant"
 )
 
 // format32 describes a format with blocks of 32, as a unit multiplies it.
@@ -43,12 +46,12 @@ func (s source32) centre() int { return map[source32]int{fromNibbles: 3, fromFiv
 
 // formats32 returns the formats with blocks of 32.
 func formats32(u panelUnit) []format32 {
-	q4_0 := format32{name: "q4_0", quants: 256, scales: 32, shift: 3, vectors: 8, unpack: (*tile).nibbles, dot: (*tile).dotNibbles}
-	q4_1 := format32{name: "q4_1", quants: 256, scales: 64, minimum: true, vectors: 8, unpack: (*tile).nibbles, dot: (*tile).dotNibbles}
-	q8_0 := format32{name: "q8_0", quants: 512, scales: 32, source: fromBytes, shift: 7, vectors: 16, unpack: (*tile).splitBytes, dot: (*tile).dotSplit}
-	q5_0 := format32{name: "q5_0", quants: 320, scales: 32, source: fromFive, shift: 4, vectors: 8, unpack: (*tile).fives, dot: (*tile).dotFives}
-	q5_1 := format32{name: "q5_1", quants: 320, scales: 64, source: fromFive, minimum: true, vectors: 8, unpack: (*tile).fives, dot: (*tile).dotFives}
-	iq4_nl := format32{name: "iq4_nl", quants: 256, scales: 32, source: fromTable, shift: 7, vectors: 16, unpack: (*tile).splitValues, dot: (*tile).dotSplit}
+	q4_0 := format32{name: "q4_0", shift: 3, vectors: 8, unpack: (*tile).nibbles, dot: (*tile).dotNibbles}
+	q4_1 := format32{name: "q4_1", vectors: 8, unpack: (*tile).nibbles, dot: (*tile).dotNibbles}
+	q8_0 := format32{name: "q8_0", source: fromBytes, shift: 7, vectors: 16, unpack: (*tile).splitBytes, dot: (*tile).dotSplit}
+	q5_0 := format32{name: "q5_0", source: fromFive, shift: 4, vectors: 8, unpack: (*tile).fives, dot: (*tile).dotFives}
+	q5_1 := format32{name: "q5_1", source: fromFive, vectors: 8, unpack: (*tile).fives, dot: (*tile).dotFives}
+	iq4_nl := format32{name: "iq4_nl", source: fromTable, shift: 7, vectors: 16, unpack: (*tile).splitValues, dot: (*tile).dotSplit}
 	switch {
 	case u.vnni:
 		q4_0.dot, q4_1.dot, q8_0.dot, q5_0.dot, q5_1.dot, iq4_nl.dot = nil, nil, nil, nil, nil, nil
@@ -58,7 +61,28 @@ func formats32(u panelUnit) []format32 {
 		q8_0.vectors, q8_0.shift, q8_0.unpack, q8_0.dot = 8, 0, (*tile).magnitudes, (*tile).dotSigned
 		iq4_nl.vectors, iq4_nl.shift, iq4_nl.unpack, iq4_nl.dot = 8, 0, (*tile).values, (*tile).dotValues
 	}
-	return []format32{q4_0, q4_1, q8_0, q5_0, q5_1, iq4_nl}
+	list := []format32{q4_0, q4_1, q8_0, q5_0, q5_1, iq4_nl}
+	for i := range list {
+		f := &list[i]
+		f.quants, f.scales, f.minimum = planes(f.name, 0)
+	}
+	return list
+}
+
+// rowsOfPanel is how many rows of weights a panel interleaves.
+const rowsOfPanel = 16
+
+// planes returns how many bytes a panel's block has for the quants of a format and for its binary16 scales, and whether there are
+// minimums. The format is named in any case; inner is the bytes of inner scales.
+func planes(name string, inner int) (quants, scales int, minimum bool) {
+	for _, f := range quant.Formats() {
+		if strings.EqualFold(f.String(), name) {
+			halves := len(f.ScalesAt())
+			scales = rowsOfPanel * 2 * halves
+			return rowsOfPanel*f.BlockBytes() - scales - inner, scales, halves > 1
+		}
+	}
+	panic("asmgen: no format is named " + name)
 }
 
 // patterns32 are constants in memory for formats with blocks of 32, of 64 bytes.

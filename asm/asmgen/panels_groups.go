@@ -32,17 +32,17 @@ type formatGroups struct {
 
 // formatsGroups are the formats.
 var formatsGroups = []formatGroups{
-	{format256: format256{name: "q2_K", quantsOfBlock: 1024, scales: 64, inner: 256, innerUnit: 4},
+	{format256: sized(format256{name: "q2_K", inner: 256, innerUnit: 4}),
 		mask: 0x03030303, minimum: true, inner: (*tileGroups).nibblesAndMinimums, group: func(i int) runBits {
 			run, half := i/2, i%2
 			return runBits{low: run/4*512 + half*256, lowBit: run % 4 * 2}
 		}},
-	{format256: format256{name: "q3_K", quantsOfBlock: 1536, scales: 32, inner: 192, innerUnit: 4, high: 0x04040404},
+	{format256: sized(format256{name: "q3_K", inner: 192, innerUnit: 4, high: 0x04040404}),
 		mask: 0x03030303, highAt: 2, offset: 2, inner: (*tileGroups).signedOfGroups, group: func(i int) runBits {
 			run, half := i/2, i%2
 			return runBits{low: run/4*512 + half*256, lowBit: run % 4 * 2, high: 1024 + half*256, highBit: run}
 		}},
-	{format256: format256{name: "iq4_xs", quantsOfBlock: 2048, scales: 32, inner: 96, innerUnit: 2},
+	{format256: sized(format256{name: "iq4_xs", inner: 96, innerUnit: 2}),
 		mask: 0x0f0f0f0f, table: true, runs: true, offset: 7, inner: (*tileGroups).signedOfRuns, group: func(i int) runBits {
 			return runBits{low: i / 2 * 256, lowBit: i % 2 * 4}
 		}},
