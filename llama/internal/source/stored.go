@@ -110,10 +110,8 @@ func newStored(d tensor.DType, typeName string, dims []int, data []byte, owner i
 // WeightTypes lists the types that weights can have.
 func WeightTypes() string {
 	var names []string
-	for _, d := range tensor.DTypes() {
-		if d.Format().Valid() {
-			names = append(names, d.String())
-		}
+	for _, d := range tensor.WeightTypes() {
+		names = append(names, d.String())
 	}
 	return strings.Join(names, ", ")
 }
