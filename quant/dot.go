@@ -6,8 +6,8 @@ import "github.com/antigravity-go/antigravity/internal/exact"
 //
 //	out[t·stride + r] = w[r·rowBytes:] · a.Row(t)   r < rows, t < a.Rows
 //
-// See the package's documentation for the order of operations. It unpacks each block of w once for all rows of the activation. out, w and the activation must be long enough for these indices;
-// no other elements are read or written.
+// See the package's documentation for the order of operations. It unpacks each block of w once for all rows of the activation. out, w and
+// the activation must be long enough for these indices; no other elements are read or written.
 func (f Format) DotRows(out []float32, stride int, w []byte, rowBytes, rows int, a *Activation) {
 	for t := range a.Rows {
 		clear(out[t*stride : t*stride+rows])
