@@ -6,7 +6,7 @@ import (
 	"net/url"
 
 	"github.com/antigravity-go/antigravity/internal/grammar"
-	"github.com/antigravity-go/antigravity/internal/jsontext"
+	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
@@ -23,7 +23,7 @@ type Options struct {
 // compiler compiles one schema.
 type compiler struct {
 	o     Options
-	l     *jsontext.Language
+	l     *jsonexpr.Language
 	r     *regular.Arena
 	g     *grammar.Grammar
 	lossy bool
@@ -81,7 +81,7 @@ const (
 
 // Compile adds the rules of a schema to g, whose arena is l.Arena, and returns the symbol of its values, and in lossy mode what was
 // left out. An error of the budget's context ends it.
-func Compile(text []byte, l *jsontext.Language, g *grammar.Grammar, o Options) (symbol grammar.Symbol, left []*UnsupportedError, err error) {
+func Compile(text []byte, l *jsonexpr.Language, g *grammar.Grammar, o Options) (symbol grammar.Symbol, left []*UnsupportedError, err error) {
 	if o.Budget == nil {
 		o.Budget = NewBudget(context.Background())
 	}
@@ -99,7 +99,7 @@ func Compile(text []byte, l *jsontext.Language, g *grammar.Grammar, o Options) (
 	}
 }
 
-func newCompiler(source *source, l *jsontext.Language, g *grammar.Grammar, o Options, seen attempts) *compiler {
+func newCompiler(source *source, l *jsonexpr.Language, g *grammar.Grammar, o Options, seen attempts) *compiler {
 	c := &compiler{
 		o: o, l: l, r: l.Arena, g: g, lossy: o.Lossy, source: source, attempts: seen,
 		schemas: map[schemaKey]*schema{}, inner: map[schemaKey]*resource{}, uris: map[string]int{}, resources: map[string]*resource{},

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 
 	"github.com/antigravity-go/antigravity/internal/grammar"
-	"github.com/antigravity-go/antigravity/internal/jsontext"
+	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 )
 
 // objectRule is the rule of a form. Its argument is an objectState.
@@ -93,7 +93,7 @@ func (f *objectForm) rule(c *compiler) grammar.Symbol {
 	o := &objectRule{least: f.least, most: f.most, far: f.far}
 	for _, p := range f.props {
 		if p.n.productive {
-			key := c.r.Concat(c.r.Literal(jsontext.Quote(p.name)), c.l.Colon)
+			key := c.r.Concat(c.r.Literal(jsonexpr.Quote(p.name)), c.l.Colon)
 			o.props = append(o.props, ruleProperty{required: p.required, sequence: c.append(key, p.n)})
 		}
 	}

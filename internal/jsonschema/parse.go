@@ -1,13 +1,14 @@
 package jsonschema
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/antigravity-go/antigravity/internal/strictjson"
 )
 
 // Bounds of a schema's text.
@@ -81,8 +82,7 @@ const fewMembers = 8
 
 // parser reads a text that is JSON.
 type parser struct {
-	src    []byte
-	at     int
+	*strictjson.Reader
 	values map[string]*value
 	key    []byte
 }
@@ -100,96 +100,80 @@ func parse(src []byte) (*source, error) {
 		err := json.Unmarshal(src, &v)
 		return nil, fmt.Errorf("the schema is not JSON: %w", err)
 	}
-	p := parser{src: src, values: map[string]*value{}}
+	p := parser{Reader: strictjson.Lenient(src), values: map[string]*value{}}
 	root, err := p.value(0)
 	return &source{root, map[string]int32{}}, err
 }
 
-// space skips white space and returns the byte behind it.
-func (p *parser) space() byte {
-	for p.at < len(p.src) && (p.src[p.at] == ' ' || p.src[p.at] == '\n' || p.src[p.at] == '\t' || p.src[p.at] == '\r') {
-		p.at++
-	}
-	if p.at == len(p.src) {
-		return 0
-	}
-	return p.src[p.at]
-}
-
+// value reads a value, which depth arrays and objects enclose.
 func (p *parser) value(depth int) (*value, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("the schema is more than %d levels deep", maxDepth)
 	}
-	switch b := p.space(); b {
+	switch p.Next() {
 	case '{':
-		v := &value{kind: object}
-		places := map[string]int{}
-		p.at++
-		for p.space() != '}' {
-			if p.src[p.at] == ',' {
-				p.at++
-				p.space()
-			}
-			name := p.string()
-			p.space()
-			p.at++ // the colon
-			m, err := p.value(depth + 1)
-			if err != nil {
-				return nil, err
-			}
-			if i, ok := places[name]; ok {
-				v.members[i].value = m
-				continue
-			}
-			places[name] = len(v.members)
-			v.members = append(v.members, member{name, m})
-		}
-		p.at++
-		key := append(p.key[:0], 'o')
-		for _, m := range v.members {
-			key = number32(key, int32(len(m.name)))
-			key = append(key, m.name...)
-			key = number32(key, m.value.id)
-		}
-		return p.intern(key, v), nil
+		return p.object(depth)
 	case '[':
-		v := &value{kind: array}
-		p.at++
-		for p.space() != ']' {
-			if p.src[p.at] == ',' {
-				p.at++
-			}
-			item, err := p.value(depth + 1)
-			if err != nil {
-				return nil, err
-			}
-			v.items = append(v.items, item)
-		}
-		p.at++
-		key := append(p.key[:0], 'a')
-		for _, item := range v.items {
-			key = number32(key, item.id)
-		}
-		return p.intern(key, v), nil
+		return p.array(depth)
 	case '"':
-		s := p.string()
-		return p.intern(append(append(p.key[:0], 's'), s...), &value{kind: text, text: s}), nil
+		s, err := p.Text()
+		return p.intern(append(append(p.key[:0], 's'), s...), &value{kind: text, text: string(s)}), err
+	}
+	s, err := p.Value()
+	if err != nil {
+		return nil, err
+	}
+	v := &value{kind: number, text: string(s)}
+	switch s[0] {
 	case 't', 'f':
-		p.at += 4
-		if b == 'f' {
-			p.at++
-		}
-		return p.intern(append(p.key[:0], b), &value{kind: boolean, truth: b == 't'}), nil
+		v = &value{kind: boolean, truth: s[0] == 't'}
 	case 'n':
-		p.at += 4
-		return p.intern(append(p.key[:0], 'n'), &value{kind: null}), nil
+		v = &value{kind: null}
 	}
-	begin := p.at
-	for p.at < len(p.src) && bytes.IndexByte([]byte("+-.eE0123456789"), p.src[p.at]) >= 0 {
-		p.at++
+	return p.intern(append(append(p.key[:0], '0'), s...), v), nil
+}
+
+func (p *parser) object(depth int) (*value, error) {
+	v := &value{kind: object}
+	places := map[string]int{}
+	err := p.Object(func(text []byte) error {
+		name := string(text)
+		m, err := p.value(depth + 1)
+		if i, ok := places[name]; ok {
+			v.members[i].value = m
+			return err
+		}
+		places[name] = len(v.members)
+		v.members = append(v.members, member{name, m})
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	s := string(p.src[begin:p.at])
-	return p.intern(append(append(p.key[:0], '0'), s...), &value{kind: number, text: s}), nil
+	key := append(p.key[:0], 'o')
+	for _, m := range v.members {
+		key = number32(key, int32(len(m.name)))
+		key = append(key, m.name...)
+		key = number32(key, m.value.id)
+	}
+	return p.intern(key, v), nil
+}
+
+func (p *parser) array(depth int) (*value, error) {
+	v := &value{kind: array}
+	err := p.Array(func() error {
+		item, err := p.value(depth + 1)
+		v.items = append(v.items, item)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	key := append(p.key[:0], 'a')
+	for _, item := range v.items {
+		key = number32(key, item.id)
+	}
+	return p.intern(key, v), nil
 }
 
 // intern returns the value that was read before under the key, or else v.
@@ -201,29 +185,6 @@ func (p *parser) intern(key []byte, v *value) *value {
 	v.id = int32(len(p.values))
 	p.values[string(key)] = v
 	return v
-}
-
-// string reads a string.
-func (p *parser) string() string {
-	begin := p.at
-	escaped := false
-	for p.at++; p.src[p.at] != '"'; p.at++ {
-		if p.src[p.at] == '\\' {
-			escaped = true
-			p.at++
-		}
-	}
-	p.at++
-	var s string
-	if escaped {
-		_ = json.Unmarshal(p.src[begin:p.at], &s) // the text is valid
-	} else {
-		s = string(p.src[begin+1 : p.at-1])
-	}
-	if !utf8.ValidString(s) {
-		s = strings.ToValidUTF8(s, "\uFFFD")
-	}
-	return s
 }
 
 // number32 appends the bytes of n.

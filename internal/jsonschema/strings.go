@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/antigravity-go/antigravity/internal/jsontext"
+	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 	"github.com/antigravity-go/antigravity/internal/pattern"
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
@@ -258,7 +258,7 @@ func (c *compiler) hasString(a stringSet, s string) bool {
 		n := utf8.RuneCountInString(s)
 		return a.least <= n && n <= a.most
 	}
-	return c.r.Matches(a.expr, jsontext.Body(s))
+	return c.r.Matches(a.expr, jsonexpr.Body(s))
 }
 
 // stringExpr returns the canonical texts of a set's strings, without quotes.
@@ -274,7 +274,7 @@ func (c *compiler) stringExpr(a stringSet) regular.Expr {
 		c.spend(4 * len(a.texts))
 		bodies := make([]string, len(a.texts))
 		for i, t := range a.texts {
-			bodies[i] = jsontext.Body(t)
+			bodies[i] = jsonexpr.Body(t)
 		}
 		return c.oneOf(bodies)
 	}

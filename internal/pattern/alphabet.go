@@ -4,7 +4,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/antigravity-go/antigravity/internal/jsontext"
+	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
@@ -14,14 +14,14 @@ type Alphabet uint8
 const (
 	// Raw writes characters as UTF-8.
 	Raw Alphabet = iota
-	// JSON writes characters as they stand between the quotes of a JSON string, in the canonical way of package jsontext.
+	// JSON writes characters as they stand between the quotes of a JSON string, in the canonical way of package jsonexpr.
 	JSON
 )
 
 // Write returns how a text is written.
 func (a Alphabet) Write(text string) string {
 	if a == JSON {
-		return jsontext.Body(text)
+		return jsonexpr.Body(text)
 	}
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
@@ -29,10 +29,10 @@ func (a Alphabet) Write(text string) string {
 // Text returns the expression of one text.
 func (a Alphabet) Text(r *regular.Arena, text string) regular.Expr { return r.Literal(a.Write(text)) }
 
-// Char returns the expression of any character; in JSON it is jsontext's Canonical.
+// Char returns the expression of any character; in JSON it is jsonexpr's Canonical.
 func (a Alphabet) Char(r *regular.Arena) regular.Expr { return a.Set(r, anything()) }
 
-// Chars returns the expression of any text; in JSON it is jsontext's Canonicals.
+// Chars returns the expression of any text; in JSON it is jsonexpr's Canonicals.
 func (a Alphabet) Chars(r *regular.Arena) regular.Expr { return r.Star(a.Char(r)) }
 
 // Set returns the expression of one character of a set. Characters with equal last bytes share their expression.
@@ -44,7 +44,7 @@ func (a Alphabet) Set(r *regular.Arena, set Set) regular.Expr {
 		for c := s.Low; c <= min(s.High, unicode.MaxASCII); c++ {
 			if a == Raw || c >= ' ' && c != '"' && c != '\\' {
 				plain.Add(byte(c))
-			} else if spelled := jsontext.Spell(c); len(spelled) == 2 {
+			} else if spelled := jsonexpr.Spell(c); len(spelled) == 2 {
 				short.Add(spelled[1])
 			} else {
 				long = append(long, r.Literal(spelled[1:]))

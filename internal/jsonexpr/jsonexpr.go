@@ -1,10 +1,11 @@
-// Package jsontext has the regular languages that JSON texts are made of (RFC 8259): strings, numbers, white space.
+// Package jsonexpr has the regular expressions of what JSON texts are made of (RFC 8259): strings, numbers, white space. It reads no JSON;
+// strictjson does.
 //
 // A character of a string can be written in several ways: "é", "\u00e9" and "\u00E9" are the same string. Where any string may stand,
 // all ways are allowed. Where a string must have some form, only one is, the canonical one: each character is written as itself,
 // except that the quote, the backslash and control characters are written \" \\ \b \f \n \r \t, or \u00XX with small digits. Set
 // operations between languages of strings (a pattern, the complement of an enumeration) are right only among canonical ones.
-package jsontext
+package jsonexpr
 
 import (
 	"fmt"

@@ -1,15 +1,15 @@
-package jsontext_test
+package jsonexpr_test
 
 import (
 	"encoding/json"
 	"testing"
 
-	"github.com/antigravity-go/antigravity/internal/jsontext"
+	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 )
 
 // String and Number accept what encoding/json accepts, which also takes half surrogate pairs and bytes that are not UTF-8.
 func TestStringsAndNumbers(t *testing.T) {
-	l := jsontext.New()
+	l := jsonexpr.New()
 	for text, want := range map[string]bool{
 		`""`: true, `"a"`: true, `"é\u00E9\n\/\ud83d\ude00😀"`: true, `"\ud83d"`: false, `"\ud83dx"`: false, `"\ude00"`: false,
 		`"\x"`: false, "\"\n\"": false, "\"\x7f\"": true, `"\u12"`: false, `"`: false, "\"\xff\"": false, "\"\xed\xa0\x80\"": false, `"\uD7FF\uE000"`: true,
@@ -30,14 +30,14 @@ func TestStringsAndNumbers(t *testing.T) {
 
 // The canonical writing of a text is one of the language, and stands for that text.
 func TestCanonical(t *testing.T) {
-	l := jsontext.New()
+	l := jsonexpr.New()
 	for _, text := range []string{"", "plain", "\x00\x1f\x7f\b\f\n\r\t\"\\/", "é😀\u2028"} {
-		q := jsontext.Quote(text)
+		q := jsonexpr.Quote(text)
 		var back string
 		if err := json.Unmarshal([]byte(q), &back); err != nil || back != text {
 			t.Errorf("%q → %s → %q, %v", text, q, back, err)
 		}
-		if body := jsontext.Body(text); !l.Arena.Matches(l.Canonicals, body) || !l.Arena.Matches(l.Chars, body) {
+		if body := jsonexpr.Body(text); !l.Arena.Matches(l.Canonicals, body) || !l.Arena.Matches(l.Chars, body) {
 			t.Errorf("%s is refused", body)
 		}
 	}
