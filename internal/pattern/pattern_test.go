@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/charset"
 	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 	"github.com/antigravity-go/antigravity/internal/pattern"
 	"github.com/antigravity-go/antigravity/internal/regular"
@@ -52,14 +53,14 @@ func TestSets(t *testing.T) {
 	}
 	l := jsonexpr.New()
 	for range 400 {
-		var set pattern.Set
+		var set charset.Set
 		var spans [][2]rune
 		for range rng.IntN(5) {
 			low, high := draw(), draw()
 			if low > high {
 				low, high = high, low
 			}
-			set = set.Or(pattern.Between(low, high))
+			set = set.Or(charset.Between(low, high))
 			spans = append(spans, [2]rune{low, high})
 		}
 		has := func(c rune) bool {
@@ -70,7 +71,7 @@ func TestSets(t *testing.T) {
 			}
 			return false
 		}
-		other := pattern.Between(draw(), draw()).Or(pattern.Between('a', 'a'))
+		other := charset.Between(draw(), draw()).Or(charset.Between('a', 'a'))
 		not, and, minus := set.Not(), set.And(other), set.Minus(other)
 		raw, json := pattern.Raw.Set(l.Arena, set), pattern.JSON.Set(l.Arena, set)
 		for range 60 {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/antigravity-go/antigravity/internal/charset"
 )
 
 // The bounds on a table of states: its entries, and the steps that computing it may take.
@@ -30,6 +32,9 @@ type Expression struct {
 }
 
 const pageLen = 256
+
+// The surrogates are no characters: no set has them.
+const surrogateMin, surrogateMax = 0xD800, 0xDFFF
 
 // dead is the state that nothing leads out of; every expression begins in state first.
 const (
@@ -66,11 +71,11 @@ func Compile(text string) (*Expression, error) {
 
 // classify fills ascii, pages, index and classes, and returns which sets each class belongs to, as bits. ok is false where there
 // are too many classes.
-func (e *Expression) classify(sets []runes) (members []uint64, ok bool) {
+func (e *Expression) classify(sets []charset.Set) (members []uint64, ok bool) {
 	borders := []rune{0}
 	for _, s := range sets {
 		for _, span := range s {
-			borders = append(borders, span.low, span.high+1)
+			borders = append(borders, span.Low, span.High+1)
 		}
 	}
 	slices.Sort(borders)
@@ -81,9 +86,12 @@ func (e *Expression) classify(sets []runes) (members []uint64, ok bool) {
 	known := map[uint64]uint8{}
 	classes := make([]uint8, 0, unicode.MaxRune+1)
 	for i, low := range borders {
+		if low == surrogateMin {
+			low = surrogateMax + 1 // no text has a surrogate: they are of the class of what follows
+		}
 		signature := uint64(0)
 		for k, s := range sets {
-			if s.has(low) {
+			if s.Has(low) {
 				signature |= 1 << k
 			}
 		}

@@ -1,4 +1,5 @@
-package pattern
+// Package charset has sets of characters: what a class of a regular expression, such as [a-z] or \p{L}, stands for.
+package charset
 
 import (
 	"slices"
@@ -18,17 +19,20 @@ const (
 	surrogateMax = 0xDFFF
 )
 
-// anything returns the set of all characters.
-func anything() Set { return Set{{0, surrogateMin - 1}, {surrogateMax + 1, unicode.MaxRune}} }
+// All returns the set of all characters.
+func All() Set { return Set{{0, surrogateMin - 1}, {surrogateMax + 1, unicode.MaxRune}} }
 
-// Between returns the characters from low to high, both included.
-func Between(low, high rune) Set { return union([]Span{{low, high}}) }
+// Between returns the characters from low to high, both included, and those of the further pairs: Between('0', '9', 'a', 'f').
+func Between(low, high rune, more ...rune) Set {
+	spans := append(make([]Span, 0, 1+len(more)/2), Span{low, high})
+	for i := 0; i+1 < len(more); i += 2 {
+		spans = append(spans, Span{more[i], more[i+1]})
+	}
+	return Of(spans...)
+}
 
-// SetOfSpans returns the characters of all spans, which it sorts.
-func SetOfSpans(spans ...Span) Set { return union(spans) }
-
-// union returns the characters of all spans, which it sorts.
-func union(spans []Span) Set {
+// Of returns the characters of all spans. It sorts the spans, and may keep their memory.
+func Of(spans ...Span) Set {
 	if len(spans) == 1 && spans[0].High < surrogateMin && spans[0].Low <= spans[0].High {
 		return Set(spans)
 	}
@@ -61,7 +65,7 @@ func (s Set) Or(t Set) Set {
 	case len(t) == 0:
 		return s
 	}
-	return union(append(append(make([]Span, 0, len(s)+len(t)), s...), t...))
+	return Of(slices.Concat(s, t)...)
 }
 
 // Not returns the characters that are not in the set.
@@ -104,7 +108,7 @@ func (s Set) And(t Set) Set {
 // Minus returns the characters of s that are not in t.
 func (s Set) Minus(t Set) Set { return s.And(t.Not()) }
 
-// Has tells whether c is in the set.
+// Has reports whether c is in the set.
 func (s Set) Has(c rune) bool {
 	_, ok := slices.BinarySearchFunc(s, c, func(span Span, c rune) int {
 		switch {
@@ -118,16 +122,24 @@ func (s Set) Has(c rune) bool {
 	return ok
 }
 
-// single returns the only character of a set that has one.
-func (s Set) single() (rune, bool) {
+// Len returns how many characters a set has.
+func (s Set) Len() (n int) {
+	for _, span := range s {
+		n += int(span.High-span.Low) + 1
+	}
+	return n
+}
+
+// Single returns the only character of a set that has one; ok is false for another set.
+func (s Set) Single() (c rune, ok bool) {
 	if len(s) == 1 && s[0].Low == s[0].High {
 		return s[0].Low, true
 	}
 	return 0, false
 }
 
-// tableSet returns the characters of a table of package unicode.
-func tableSet(tables ...*unicode.RangeTable) Set {
+// OfTables returns the characters of tables of package unicode.
+func OfTables(tables ...*unicode.RangeTable) Set {
 	var spans []Span
 	add := func(low, high, stride rune) {
 		if stride == 1 {
@@ -146,23 +158,26 @@ func tableSet(tables ...*unicode.RangeTable) Set {
 			add(rune(x.Lo), rune(x.Hi), rune(x.Stride))
 		}
 	}
-	return union(spans)
+	return Of(spans...)
 }
 
-// folding are the characters that have others which differ from them in case only.
+// folding returns the characters that have others which differ from them in case only, in ascending order.
 var folding = sync.OnceValue(func() []rune {
 	var all []rune
-	for c := rune(0); c < 0x20000; c++ { // no character from there on has a case
-		if unicode.SimpleFold(c) != c {
-			all = append(all, c)
+	for _, r := range unicode.CaseRanges { // which lack some, ß for instance, that others are folded to
+		for c := rune(r.Lo); c <= rune(r.Hi); c++ {
+			if d := unicode.SimpleFold(c); d != c {
+				all = append(all, c, d)
+			}
 		}
 	}
-	return all
+	slices.Sort(all)
+	return slices.Compact(all)
 })
 
-// fold returns the set together with all characters that differ from one of its own in case only.
-func (s Set) fold() Set {
-	if c, ok := s.single(); ok && unicode.SimpleFold(c) == c {
+// Fold returns the set together with all characters that differ from one of its own in case only.
+func (s Set) Fold() Set {
+	if c, ok := s.Single(); ok && unicode.SimpleFold(c) == c {
 		return s
 	}
 	spans := slices.Clone([]Span(s))
@@ -175,5 +190,5 @@ func (s Set) fold() Set {
 			}
 		}
 	}
-	return union(spans)
+	return Of(spans...)
 }
