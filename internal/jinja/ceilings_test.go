@@ -58,7 +58,7 @@ func hostile() map[string]string {
 		"power of a power":        "{{ 10 ** 10 ** 10 }}",
 		"long integers":           "{% set x = 3 ** 2500 %}{% for i in range(100000) %}{% for j in range(100) %}{% if x * 1 == x and x // 7 > 1.5 %}{% endif %}{% endfor %}{% endfor %}",
 		"long integers printed":   "{% set x = 3 ** 2500 %}{% for i in range(100000) %}{% for j in range(100) %}{% set y = x ~ '' %}{% endfor %}{% endfor %}",
-		"wide format":             "{{ '%999999999d' % 1 }}",
+		"wide format":             "{{ '{:999999999d}'.format(1) }}",
 		"formats":                 "{% for i in range(100000) %}{% set y = '%1000d%1000d%1000s' % (1, 2, b) %}{% endfor %}",
 		"namespaces":              "{% for i in range(100000) %}{% for j in range(100) %}{% set ns = namespace(a=1, b=2) %}{% endfor %}{% endfor %}",
 	}

@@ -25,7 +25,7 @@ var filters = map[string]*builtin{
 	"escape":     {do: ofText(escapeHTML)},
 	"first":      {do: first},
 	"float":      {names: []string{"default"}, do: toFloat},
-	"format":     {rest: true, do: formatFilter},
+	"format":     {rest: true, do: func(*evaluator, Value, args) (Value, error) { return nil, errPercent }},
 	"groupby":    {names: []string{"attribute", "default", "case_sensitive"}, need: 1, do: groupBy},
 	"indent":     {names: []string{"width", "first", "blank"}, do: onlyText(indent)},
 	"int":        {names: []string{"default", "base"}, do: toInteger},

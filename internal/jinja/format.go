@@ -3,7 +3,6 @@ package jinja
 import (
 	"errors"
 	"fmt"
-	"math/big"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -11,22 +10,6 @@ import (
 
 // maxWidth bounds the width and the precision that a format asks for.
 const maxWidth = 1000
-
-// formatFilter is "…"|format(values).
-func formatFilter(e *evaluator, v Value, a args) (Value, error) {
-	t, err := e.str(v)
-	if err != nil {
-		return nil, err
-	}
-	if len(a.named) == 0 {
-		return e.percent(t, tuple(a.values...))
-	}
-	d, err := makeDict(e, a)
-	if err != nil {
-		return nil, err
-	}
-	return e.percent(t, d)
-}
 
 // A spec is how a value is to be printed.
 type spec struct {
@@ -36,112 +19,6 @@ type spec struct {
 	alternate, comma bool
 	width, precision int // precision is negative when there is none
 	verb             byte
-}
-
-// percent is Python's "…" % values.
-func (e *evaluator) percent(t Text, values Value) (Value, error) {
-	list, isTuple := values.(*List)
-	isTuple = isTuple && list.kind == aTuple
-	if !isTuple {
-		list = tuple(values)
-	}
-	d, isDict := values.(*Dict)
-	spare := !isTuple && (isDict || is[*List](values) || isUndefined(values)) // not all values need a place
-	used := 0
-	next := func() (Value, error) {
-		if used == len(list.Items) {
-			return nil, errors.New("not enough values for the format")
-		}
-		used++
-		return list.Items[used-1], nil
-	}
-	b := builder{m: &e.meter}
-	for at := 0; b.err == nil; {
-		i := strings.IndexByte(t.s[at:], '%')
-		if i < 0 {
-			b.part(t, at, len(t.s))
-			break
-		}
-		b.part(t, at, at+i)
-		at += i + 1
-		var key *Text
-		if strings.HasPrefix(t.s[at:], "(") && isDict {
-			n := strings.IndexByte(t.s[at:], ')')
-			if n < 0 {
-				return nil, errors.New("a key in the format without its )")
-			}
-			k := t.slice(at+1, at+n)
-			key, at = &k, at+n+1
-		}
-		s, n, err := percentSpec(t.s[at:])
-		if err != nil {
-			return nil, err
-		}
-		at += n
-		if s.verb == '%' {
-			b.part(t, at-1, at)
-			continue
-		}
-		var v Value
-		if key != nil {
-			var ok bool
-			if v, ok, err = e.lookUp(d, *key); !ok && err == nil {
-				err = fmt.Errorf("no value for %.40q", key.s)
-			}
-		} else {
-			v, err = next()
-		}
-		if err != nil {
-			return nil, err
-		}
-		if err := e.formatted(&b, s, v); err != nil {
-			return nil, err
-		}
-	}
-	if used < len(list.Items) && !spare && b.err == nil {
-		return nil, errors.New("not all values have a place in the format")
-	}
-	return b.text()
-}
-
-// percentSpec reads what follows a percent sign, and its length.
-func percentSpec(text string) (spec, int, error) {
-	s := spec{fill: " ", precision: -1, align: '>'}
-	n := 0
-	for ; n < len(text) && strings.IndexByte("-+ 0#", text[n]) >= 0; n++ {
-		switch c := text[n]; c {
-		case '-':
-			s.align = '<'
-		case '0':
-			if s.align != '<' {
-				s.fill, s.align = "0", '='
-			}
-		case '#':
-			s.alternate = true
-		default:
-			s.sign = c
-		}
-	}
-	n += s.size(text[n:])
-	if n < len(text) {
-		s.verb = text[n]
-	}
-	if s.verb == 0 || strings.IndexByte("sradiufFeEgGxXo%", s.verb) < 0 || s.width > maxWidth || s.precision > maxWidth {
-		return s, n, fmt.Errorf("the format %.20q is not supported", "%"+text)
-	}
-	return s, n + 1, nil
-}
-
-// size reads a width and a precision, and returns their length.
-func (s *spec) size(text string) int {
-	n := digits(text, "0123456789")
-	s.width = atoi(text[:n])
-	if at(text, n) == '.' {
-		k := digits(text[n+1:], "0123456789")
-		s.precision = atoi(text[n+1 : n+1+k])
-		n += 1 + k
-	}
-	return n
 }
 
 // atoi is the number that digits mean, or one that is too large.
@@ -158,15 +35,8 @@ func (e *evaluator) formatted(b *builder, s spec, v Value) error {
 	if err := e.spend(16 * nodeWork); err != nil {
 		return err
 	}
-	if strings.IndexByte("sra", s.verb) >= 0 {
+	if s.verb == 's' {
 		t, err := e.str(v)
-		if s.verb != 's' {
-			quoted := builder{m: &e.meter}
-			if err := e.repr(&quoted, v, 0); err != nil {
-				return err
-			}
-			t, err = quoted.text()
-		}
 		if err != nil {
 			return err
 		}
@@ -206,18 +76,10 @@ func (s spec) number(v Value) (string, error) {
 		if verb == 'F' {
 			verb = 'f'
 		}
-		text := strconv.FormatFloat(x.float64(), verb, precision, 64)
-		if verb|0x20 == 'g' { // Python drops zeros at the end, as Go does, and keeps small exponents at two digits
-			text = strings.Replace(text, "E", "E", 1)
-		}
-		return s.grouped(strings.TrimPrefix(text, "+")), nil
+		return s.grouped(strings.TrimPrefix(strconv.FormatFloat(x.float64(), verb, precision, 64), "+")), nil
 	}
 	if x.float {
-		if strings.IndexByte("diu", s.verb) < 0 {
-			return "", errors.New("a float where the format wants an integer")
-		}
-		n, _ := big.NewFloat(x.f).Int(nil)
-		x = numeric{n: n}
+		return "", errors.New("a float where the format wants an integer")
 	}
 	base := map[byte]int{'x': 16, 'X': 16, 'o': 8, 'b': 2}[s.verb]
 	if base == 0 {

@@ -2,6 +2,7 @@ package jinja
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math/big"
 	"strings"
@@ -192,6 +193,9 @@ func values(texts []Text) []Value {
 	return out
 }
 
+// errPercent is the error of what Python formats by its oldest rules, as no published chat template does: "%s" % x and "%s"|format(x).
+var errPercent = errors.New("formats with % are not supported in a chat template; the method format is")
+
 // arithmetic is a operator b.
 func (e *evaluator) arithmetic(operator string, a, b Value) (Value, error) {
 	x, isNumber := number(a)
@@ -228,8 +232,8 @@ func (e *evaluator) arithmetic(operator string, a, b Value) (Value, error) {
 			}
 		}
 	case "%":
-		if t, ok := a.(Text); ok {
-			return e.percent(t, b)
+		if is[Text](a) {
+			return nil, errPercent
 		}
 	}
 	for _, v := range []Value{a, b} {
