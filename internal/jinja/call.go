@@ -3,6 +3,10 @@ package jinja
 import (
 	"fmt"
 	"slices"
+
+	"github.com/antigravity-go/antigravity/internal/jinja/syntax"
+	"github.com/antigravity-go/antigravity/internal/jinja/texts"
+	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
 // args are the values that a call passes.
@@ -19,61 +23,61 @@ type namedValue struct {
 // absent stands for an argument that was left out.
 type absent struct{}
 
-// eval evaluates the arguments of a call.
-func (a *arguments) eval(e *evaluator) (args, error) {
+// arguments evaluates the arguments of a call.
+func (e *evaluator) arguments(a *syntax.Arguments) (args, error) {
 	var out args
-	if n := len(a.values) + 2*len(a.named); n > 0 {
-		if err := e.takeValues(n / 2); err != nil {
+	if n := len(a.Values) + 2*len(a.Named); n > 0 {
+		if err := e.TakeValues(n / 2); err != nil {
 			return out, err
 		}
-		out.values = make([]Value, 0, len(a.values))
+		out.values = make([]Value, 0, len(a.Values))
 	}
-	for _, x := range a.values {
-		v, err := x.eval(e)
+	for _, x := range a.Values {
+		v, err := e.eval(x)
 		if err != nil {
 			return out, err
 		}
 		out.values = append(out.values, v)
 	}
-	for _, x := range a.named {
-		v, err := x.eval(e)
+	for _, x := range a.Named {
+		v, err := e.eval(x.Value)
 		if err != nil {
 			return out, err
 		}
-		out.named = append(out.named, namedValue{x.name, v})
+		out.named = append(out.named, namedValue{x.Name, v})
 	}
-	if a.star != nil {
-		v, err := a.star.eval(e)
+	if a.Star != nil {
+		v, err := e.eval(a.Star)
 		if err != nil {
 			return out, err
 		}
-		items, err := e.items(v)
+		items, err := e.Items(v)
 		if err != nil {
 			return out, err
 		}
-		if err := e.takeValues(len(items)); err != nil {
+		if err := e.TakeValues(len(items)); err != nil {
 			return out, err
 		}
 		out.values = append(out.values, items...)
 	}
-	if a.stars != nil {
-		v, err := a.stars.eval(e)
+	if a.Stars != nil {
+		v, err := e.eval(a.Stars)
 		if err != nil {
 			return out, err
 		}
 		d, ok := v.(*Dict)
-		if !ok || len(d.entries) > maxNesting {
-			return out, fmt.Errorf("** takes a dictionary of at most %d keys, not %s", maxNesting, kindName(v))
+		if !ok || len(d.Entries) > syntax.MaxNesting {
+			return out, fmt.Errorf("** takes a dictionary of at most %d keys, not %s", syntax.MaxNesting, values.KindName(v))
 		}
-		for _, x := range d.entries {
-			name, ok := x.key.(Text)
+		for _, x := range d.Entries {
+			name, ok := x.Key.(Text)
 			if !ok {
-				return out, fmt.Errorf("an argument named by %s", kindName(x.key))
+				return out, fmt.Errorf("an argument named by %s", values.KindName(x.Key))
 			}
-			if _, again := out.take(name.s); again {
-				return out, fmt.Errorf("argument %s is given twice", name.s)
+			if _, again := out.take(name.String()); again {
+				return out, fmt.Errorf("argument %s is given twice", name.String())
 			}
-			out.named = append(out.named, namedValue{name.s, x.value})
+			out.named = append(out.named, namedValue{name.String(), x.Value})
 		}
 	}
 	return out, nil
@@ -102,7 +106,7 @@ type builtin struct {
 
 func (b *builtin) call(e *evaluator, name string, v Value, a args) (Value, error) {
 	if !b.rest {
-		if err := e.takeValues(len(b.names) / 4); err != nil {
+		if err := e.TakeValues(len(b.names) / 4); err != nil {
 			return nil, err
 		}
 		var err error
@@ -154,9 +158,9 @@ func (a args) or(i int, otherwise Value) Value {
 // integer returns argument i as an integer that counts something.
 func (a args) integer(i, otherwise int) (int, error) {
 	v := a.or(i, int64(otherwise))
-	n, ok := index(v)
+	n, ok := values.Index(v)
 	if !ok {
-		return 0, fmt.Errorf("argument %d is %s, not an integer", i+1, kindName(v))
+		return 0, fmt.Errorf("argument %d is %s, not an integer", i+1, values.KindName(v))
 	}
 	return n, nil
 }
@@ -165,7 +169,7 @@ func (a args) integer(i, otherwise int) (int, error) {
 func (a args) text(i int) (Text, error) {
 	t, ok := a.or(i, nil).(Text)
 	if !ok {
-		return t, fmt.Errorf("argument %d is %s, not a string", i+1, kindName(a.or(i, nil)))
+		return t, fmt.Errorf("argument %d is %s, not a string", i+1, values.KindName(a.or(i, nil)))
 	}
 	return t, nil
 }
@@ -179,7 +183,7 @@ type method struct {
 
 // macro is a macro where it was defined.
 type macro struct {
-	node  *macroNode
+	node  *syntax.Macro
 	scope *scope
 }
 
@@ -195,7 +199,7 @@ func (e *evaluator) call(f Value, a args) (Value, error) {
 			return nil, &locatedError{error: err}
 		}
 		if t, ok := v.(Text); ok && err == nil {
-			err = e.take(valueBytes + t.bytes())
+			err = e.Take(texts.ValueBytes + t.Bytes())
 		}
 		return v, err
 	case *global:
@@ -207,16 +211,16 @@ func (e *evaluator) call(f Value, a args) (Value, error) {
 	case *loop:
 		return f.again(e, a)
 	case Undefined:
-		return nil, fmt.Errorf("a call of what is undefined: %w", f.err())
+		return nil, fmt.Errorf("a call of what is undefined: %w", f.Err())
 	}
-	return nil, fmt.Errorf("%s cannot be called", kindName(f))
+	return nil, fmt.Errorf("%s cannot be called", values.KindName(f))
 }
 
 func (e *evaluator) enter() error {
 	if e.macros++; e.macros > maxMacros {
-		return &BudgetError{"macros within macros", maxMacros}
+		return &BudgetError{What: "macros within macros", Limit: maxMacros}
 	}
-	return e.spend(8 * nodeWork)
+	return e.Spend(8 * texts.NodeWork)
 }
 
 func (e *evaluator) callMacro(m *macro, a args) (v Value, err error) {
@@ -229,10 +233,10 @@ func (e *evaluator) callMacro(m *macro, a args) (v Value, err error) {
 		return nil, err
 	}
 	if err := e.bindMacro(n, a); err != nil {
-		return nil, fmt.Errorf("macro %s: %w", n.name, err)
+		return nil, fmt.Errorf("macro %s: %w", n.Name, err)
 	}
 	v, err = e.capture(func() error {
-		_, err := e.block(n.body)
+		_, err := e.block(n.Body)
 		return err
 	})
 	e.scope = old
@@ -241,16 +245,16 @@ func (e *evaluator) callMacro(m *macro, a args) (v Value, err error) {
 }
 
 // bindMacro sets a macro's parameters in the current scope.
-func (e *evaluator) bindMacro(n *macroNode, a args) error {
-	for i, name := range n.params {
-		var v Value = Undefined{"parameter " + name}
+func (e *evaluator) bindMacro(n *syntax.Macro, a args) error {
+	for i, name := range n.Params {
+		var v Value = values.Missing("parameter " + name)
 		if i < len(a.values) {
 			v = a.values[i]
 		} else if given, ok := a.take(name); ok {
 			v = given
-		} else if d := i - (len(n.params) - len(n.defaults)); d >= 0 {
+		} else if d := i - (len(n.Params) - len(n.Defaults)); d >= 0 {
 			var err error
-			if v, err = n.defaults[d].eval(e); err != nil {
+			if v, err = e.eval(n.Defaults[d]); err != nil {
 				return err
 			}
 		}
@@ -258,31 +262,31 @@ func (e *evaluator) bindMacro(n *macroNode, a args) error {
 			return err
 		}
 	}
-	if n.caller {
+	if n.Caller {
 		caller, ok := a.take("caller")
 		if !ok {
-			caller = Undefined{"caller"}
+			caller = values.Missing("caller")
 		}
 		if err := e.set("caller", caller); err != nil {
 			return err
 		}
 	}
-	extra := a.values[min(len(a.values), len(n.params)):]
-	if len(extra) > 0 && !n.varargs {
-		return fmt.Errorf("%d arguments; it takes %d", len(a.values), len(n.params))
+	extra := a.values[min(len(a.values), len(n.Params)):]
+	if len(extra) > 0 && !n.Varargs {
+		return fmt.Errorf("%d arguments; it takes %d", len(a.values), len(n.Params))
 	}
-	if n.varargs {
-		if err := e.set("varargs", tuple(extra...)); err != nil {
+	if n.Varargs {
+		if err := e.set("varargs", values.NewTuple(extra...)); err != nil {
 			return err
 		}
 	}
-	if len(a.named) > 0 && !n.kwargs {
+	if len(a.named) > 0 && !n.Kwargs {
 		return fmt.Errorf("it takes no argument %s", a.named[0].name)
 	}
-	if n.kwargs {
+	if n.Kwargs {
 		d := NewDict()
 		for _, x := range a.named {
-			if err := e.setKey(d, Text{s: x.name}, x.value); err != nil {
+			if err := e.SetKey(d, texts.Own(x.name), x.value); err != nil {
 				return err
 			}
 		}
@@ -338,10 +342,10 @@ func makeRange(e *evaluator, a args) (Value, error) {
 	if n > maxRange {
 		return nil, fmt.Errorf("a range of %d integers; at most %d are allowed", n, maxRange)
 	}
-	if err := e.takeValues(n / 4); err != nil {
+	if err := e.TakeValues(n / 4); err != nil {
 		return nil, err
 	}
-	l := &List{make([]Value, n), aRange}
+	l := values.ListOf(values.Range, make([]Value, n))
 	for i := range l.Items {
 		l.Items[i] = int64(from + i*by)
 	}
@@ -353,7 +357,7 @@ func makeNamespace(e *evaluator, a args) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Namespace{*d.(*Dict)}, nil
+	return &Namespace{Values: *d.(*Dict)}, nil
 }
 
 func makeDict(e *evaluator, a args) (Value, error) {
@@ -363,31 +367,31 @@ func makeDict(e *evaluator, a args) (Value, error) {
 	}
 	for _, v := range a.values {
 		if from, ok := v.(*Dict); ok {
-			for _, x := range from.entries {
-				if err := e.setKey(d, x.key, x.value); err != nil {
+			for _, x := range from.Entries {
+				if err := e.SetKey(d, x.Key, x.Value); err != nil {
 					return nil, err
 				}
 			}
 			continue
 		}
-		pairs, err := e.items(v)
+		pairs, err := e.Items(v)
 		if err != nil {
 			return nil, err
 		}
 		for _, pair := range pairs {
 			p, ok := pair.(*List)
 			if !ok || len(p.Items) != 2 {
-				return nil, fmt.Errorf("dict takes pairs, not %s", kindName(pair))
+				return nil, fmt.Errorf("dict takes pairs, not %s", values.KindName(pair))
 			}
-			if err := e.setKey(d, p.Items[0], p.Items[1]); err != nil {
+			if err := e.SetKey(d, p.Items[0], p.Items[1]); err != nil {
 				return nil, err
 			}
 		}
 	}
 	for _, x := range a.named {
-		if err := e.setKey(d, Text{s: x.name}, x.value); err != nil {
+		if err := e.SetKey(d, texts.Own(x.name), x.value); err != nil {
 			return nil, err
 		}
 	}
-	return d, e.take(valueBytes)
+	return d, e.Take(texts.ValueBytes)
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/internal/effort"
+	"github.com/antigravity-go/antigravity/internal/jinja/texts"
 )
 
 // hostile are templates that ask for all the time, the memory or the stack that there is. In each, b is a long string made
@@ -59,7 +60,7 @@ func hostile() map[string]string {
 		"long integers":           "{% set x = 3 ** 2500 %}{% for i in range(100000) %}{% for j in range(100) %}{% if x * 1 == x and x // 7 > 1.5 %}{% endif %}{% endfor %}{% endfor %}",
 		"long integers printed":   "{% set x = 3 ** 2500 %}{% for i in range(100000) %}{% for j in range(100) %}{% set y = x ~ '' %}{% endfor %}{% endfor %}",
 		"wide format":             "{{ '{:999999999d}'.format(1) }}",
-		"formats":                 "{% for i in range(100000) %}{% set y = '%1000d%1000d%1000s' % (1, 2, b) %}{% endfor %}",
+		"formats":                 "{% for i in range(100000) %}{% set y = '{:1000}{:1000}{:1000}'.format(1, 2, b) %}{% endfor %}",
 		"namespaces":              "{% for i in range(100000) %}{% for j in range(100) %}{% set ns = namespace(a=1, b=2) %}{% endfor %}{% endfor %}",
 	}
 	// Every filter, method and test, and the operators, over and over on large values of each kind.
@@ -150,13 +151,13 @@ func manyVariables() string {
 // large returns the variables of hostile templates: strings of 4·size bytes, and lists of size/20 values.
 func large(t testing.TB, size int) map[string]Value {
 	t.Helper()
-	m := newMeter(context.Background())
-	b := builder{m: &m}
+	m := texts.NewMeter(context.Background(), 1)
+	b := m.Builder()
 	for range size / 2 {
-		b.write("a", 1)
-		b.write(",é", 2)
+		b.Write("a", 1)
+		b.Write(",é", 2)
 	}
-	mixed, err := b.text()
+	mixed, err := b.Text()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,16 +202,16 @@ func TestCeilings(t *testing.T) {
 		r := result{name: name, perUnit: math.Inf(1)}
 		for try := 0; try < 3 && (try == 0 || part > 1); try++ { // the fastest counts: other programs run, too
 			e := newEvaluator(t.Context(), variables)
-			e.work, e.memory = maxWork/part, maxMemory/part
-			e.nextCheck = e.work
+			e.Meter = texts.NewMeter(t.Context(), part)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			start := cpuTime()
 			_, r.err = template.run(e)
 			r.took = cpuTime() - start
 			runtime.ReadMemStats(&after)
-			r.bytes, r.counted = int(after.TotalAlloc-before.TotalAlloc), maxMemory/part-e.memory
-			r.perUnit = min(r.perUnit, float64(r.took)/float64(maxWork/part-e.work+10000))
+			work, memory := e.Left()
+			r.bytes, r.counted = int(after.TotalAlloc-before.TotalAlloc), texts.MaxMemory/part-memory
+			r.perUnit = min(r.perUnit, float64(r.took)/float64(texts.MaxWork/part-work+10000))
 			if r.perUnit < 2 {
 				break
 			}

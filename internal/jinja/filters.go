@@ -8,6 +8,9 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+
+	"github.com/antigravity-go/antigravity/internal/jinja/texts"
+	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
 // filters are what follows "|". Those of lists are in lists.go, those of strings that are methods, too, in methods.go.
@@ -25,7 +28,7 @@ var filters = map[string]*builtin{
 	"escape":     {do: ofText(escapeHTML)},
 	"first":      {do: first},
 	"float":      {names: []string{"default"}, do: toFloat},
-	"format":     {rest: true, do: func(*evaluator, Value, args) (Value, error) { return nil, errPercent }},
+	"format":     {rest: true, do: func(*evaluator, Value, args) (Value, error) { return nil, values.ErrPercent }},
 	"groupby":    {names: []string{"attribute", "default", "case_sensitive"}, need: 1, do: groupBy},
 	"indent":     {names: []string{"width", "first", "blank"}, do: onlyText(indent)},
 	"int":        {names: []string{"default", "base"}, do: toInteger},
@@ -63,11 +66,11 @@ var filters = map[string]*builtin{
 // ofText is a filter that first makes a string of its value.
 func ofText(do func(e *evaluator, t Text, a args) (Value, error)) func(*evaluator, Value, args) (Value, error) {
 	return func(e *evaluator, v Value, a args) (Value, error) {
-		t, err := e.str(v)
+		t, err := e.Str(v)
 		if err != nil {
 			return nil, err
 		}
-		if err := e.take(valueBytes); err != nil { // for what it returns
+		if err := e.Take(texts.ValueBytes); err != nil { // for what it returns
 			return nil, err
 		}
 		return do(e, t, a)
@@ -77,8 +80,8 @@ func ofText(do func(e *evaluator, t Text, a args) (Value, error)) func(*evaluato
 // onlyText is a filter that takes nothing but strings.
 func onlyText(do func(e *evaluator, t Text, a args) (Value, error)) func(*evaluator, Value, args) (Value, error) {
 	return func(e *evaluator, v Value, a args) (Value, error) {
-		if !is[Text](v) {
-			return nil, fmt.Errorf("%s is no string", kindName(v))
+		if !values.Is[Text](v) {
+			return nil, fmt.Errorf("%s is no string", values.KindName(v))
 		}
 		return ofText(do)(e, v, a)
 	}
@@ -87,23 +90,23 @@ func onlyText(do func(e *evaluator, t Text, a args) (Value, error)) func(*evalua
 func length(e *evaluator, v Value, _ args) (Value, error) {
 	switch v := v.(type) {
 	case Text:
-		n, err := e.count(v)
+		n, err := e.Count(v)
 		return int64(n), err
 	case *List:
-		if v.kind != aGenerator {
+		if v.Kind != values.Generator {
 			return int64(len(v.Items)), nil
 		}
 	case *Dict:
-		return int64(len(v.entries)), nil
+		return int64(len(v.Entries)), nil
 	case Undefined:
 		return int64(0), nil
 	}
-	return nil, fmt.Errorf("%s has no length", kindName(v))
+	return nil, fmt.Errorf("%s has no length", values.KindName(v))
 }
 
 func defaulted(_ *evaluator, v Value, a args) (Value, error) {
 	_, undefined := v.(Undefined)
-	if undefined || isTrue(a.or(1, false)) && !isTrue(v) {
+	if undefined || values.IsTrue(a.or(1, false)) && !values.IsTrue(v) {
 		return a.or(0, Text{}), nil
 	}
 	return v, nil
@@ -114,9 +117,9 @@ func attributeOnly(e *evaluator, v Value, a args) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	value, ok, err := e.member(v, name.s)
+	value, ok, err := e.member(v, name.String())
 	if !ok {
-		value = Undefined{"attribute " + name.s}
+		value = values.Missing("attribute " + name.String())
 	}
 	return value, err
 }
@@ -132,14 +135,14 @@ func integerOf(s string, base int) (Value, bool) {
 	if prefix != "" && len(rest) > 2 && strings.EqualFold(rest[:2], prefix) {
 		rest = rest[2:]
 	}
-	if base < 2 || base > 36 || len(rest) > maxDigits || rest == "" || digits(rest, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") < len(rest) {
+	if base < 2 || base > 36 || len(rest) > values.MaxDigits || rest == "" || texts.Digits(rest, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") < len(rest) {
 		return nil, false
 	}
 	n, ok := new(big.Int).SetString(sign+strings.ReplaceAll(rest, "_", ""), base)
 	if !ok {
 		return nil, false
 	}
-	return small(n), true
+	return values.Small(n), true
 }
 
 func toInteger(e *evaluator, v Value, a args) (Value, error) {
@@ -149,22 +152,22 @@ func toInteger(e *evaluator, v Value, a args) (Value, error) {
 	}
 	switch v := v.(type) {
 	case Undefined:
-		return nil, v.err()
+		return nil, v.Err()
 	case Text:
-		if err := e.spend(len(v.s) + maxBits); err != nil {
+		if err := e.Spend(len(v.String()) + values.MaxBits); err != nil {
 			return nil, err
 		}
-		if n, ok := integerOf(v.s, base); ok {
+		if n, ok := integerOf(v.String(), base); ok {
 			return n, nil
 		}
-		if f, ok := floatOf(v.s); ok {
+		if f, ok := floatOf(v.String()); ok {
 			return truncated(f, a.or(0, int64(0)))
 		}
 	case float64:
 		return truncated(v, a.or(0, int64(0)))
 	}
-	if x, ok := number(v); ok {
-		return x.value(), nil
+	if x, ok := values.NumberOf(v); ok {
+		return x.Value(), nil
 	}
 	return a.or(0, int64(0)), nil
 }
@@ -175,13 +178,13 @@ func truncated(f float64, otherwise Value) (Value, error) {
 		return otherwise, nil
 	}
 	n, _ := big.NewFloat(f).Int(nil)
-	return small(n), nil
+	return values.Small(n), nil
 }
 
 // floatOf reads a float as Python's float() does.
 func floatOf(s string) (float64, bool) {
 	s = TrimSpace(s)
-	if strings.ContainsAny(s, "xXpP") || len(s) > maxDigits {
+	if strings.ContainsAny(s, "xXpP") || len(s) > values.MaxDigits {
 		return 0, false
 	}
 	f, err := strconv.ParseFloat(s, 64)
@@ -191,67 +194,102 @@ func floatOf(s string) (float64, bool) {
 func toFloat(e *evaluator, v Value, a args) (Value, error) {
 	switch v := v.(type) {
 	case Undefined:
-		return nil, v.err()
+		return nil, v.Err()
 	case Text:
-		if f, ok := floatOf(v.s); ok {
-			return f, e.spend(len(v.s))
+		if f, ok := floatOf(v.String()); ok {
+			return f, e.Spend(len(v.String()))
 		}
-		return a.or(0, 0.0), e.spend(len(v.s))
+		return a.or(0, 0.0), e.Spend(len(v.String()))
 	}
-	if x, ok := number(v); ok {
-		return x.float64(), nil
+	if x, ok := values.NumberOf(v); ok {
+		return x.Float64(), nil
 	}
 	return a.or(0, 0.0), nil
 }
 
 func absolute(e *evaluator, v Value, _ args) (Value, error) {
-	x, ok := number(v)
+	x, ok := values.NumberOf(v)
 	if !ok {
-		return nil, fmt.Errorf("%s is no number", kindName(v))
+		return nil, fmt.Errorf("%s is no number", values.KindName(v))
 	}
-	if x.float {
-		return math.Abs(x.f), nil
+	if x.IsFloat {
+		return math.Abs(x.Float), nil
 	}
-	if x.compare(numeric{}) >= 0 {
-		return x.value(), nil
+	if x.Compare(values.Number{}) >= 0 {
+		return x.Value(), nil
 	}
-	return e.compute("-", numeric{}, x)
+	return e.Compute("-", values.Number{}, x)
 }
 
 func round(_ *evaluator, v Value, a args) (Value, error) {
-	x, ok := number(v)
+	x, ok := values.NumberOf(v)
 	precision, err := a.integer(0, 0)
-	method, isText := a.or(1, Text{s: "common"}).(Text)
+	method, isText := a.or(1, texts.Own("common")).(Text)
 	if err != nil || !ok || !isText {
-		return nil, fmt.Errorf("%s rounded to %s by %s", kindName(v), kindName(a.or(0, nil)), kindName(a.or(1, nil)))
+		return nil, fmt.Errorf("%s rounded to %s by %s", values.KindName(v), values.KindName(a.or(0, nil)), values.KindName(a.or(1, nil)))
 	}
 	scale := math.Pow(10, float64(precision))
-	switch method.s {
+	switch method.String() {
 	case "ceil":
-		return math.Ceil(x.float64()*scale) / scale, nil
+		return math.Ceil(x.Float64()*scale) / scale, nil
 	case "floor":
-		return math.Floor(x.float64()*scale) / scale, nil
+		return math.Floor(x.Float64()*scale) / scale, nil
 	case "common":
 	default:
-		return nil, fmt.Errorf("method %.40q; it is common, ceil or floor", method.s)
+		return nil, fmt.Errorf("method %.40q; it is common, ceil or floor", method.String())
 	}
-	if !x.float && precision >= 0 {
-		return x.value(), nil
+	if !x.IsFloat && precision >= 0 {
+		return x.Value(), nil
 	}
 	if precision < 0 {
-		f := math.RoundToEven(x.float64()*scale) / scale
-		if !x.float {
+		f := math.RoundToEven(x.Float64()*scale) / scale
+		if !x.IsFloat {
 			return int64(f), nil
 		}
 		return f, nil
 	}
-	f, err := strconv.ParseFloat(strconv.FormatFloat(x.f, 'f', min(precision, 400), 64), 64)
+	f, err := strconv.ParseFloat(strconv.FormatFloat(x.Float, 'f', min(precision, 400), 64), 64)
 	return f, err
 }
 
 func escapeHTML(e *evaluator, t Text, _ args) (Value, error) {
-	if err := e.take(3 * len(t.s)); err != nil {
+	if err := e.Take(3 * len(t.String())); err != nil {
 		return nil, err
 	}
-	return e.mapped(t, html.EscapeString)
+	return e.Mapped(t, html.EscapeString)
 }
+
+// toJSON is tojson(ensure_ascii=False, indent=None, separators=None, sort_keys=False).
+func toJSON(e *evaluator, v Value, a args) (Value, error) {
+	style := values.JSONStyle{Comma: texts.Own(", "), Colon: texts.Own(": "), ASCII: values.IsTrue(a.or(0, false)), Sorted: values.IsTrue(a.or(3, false))}
+	switch indent := a.or(1, nil).(type) {
+	case nil:
+	case Text:
+		style.Lines, style.Indent = true, indent
+	default:
+		n, ok := values.Index(indent)
+		if !ok || n > maxIndent {
+			return nil, fmt.Errorf("an indentation by %s, or beyond %d", values.KindName(indent), maxIndent)
+		}
+		style.Lines, style.Indent = true, texts.Own(strings.Repeat(" ", max(0, n)))
+	}
+	if style.Lines {
+		style.Comma = texts.Own(",")
+	}
+	if separators := a.or(2, nil); separators != nil {
+		l, _ := separators.(*List)
+		if l == nil || len(l.Items) != 2 {
+			return nil, errors.New("separators are two strings")
+		}
+		comma, okComma := l.Items[0].(Text)
+		colon, okColon := l.Items[1].(Text)
+		if !okComma || !okColon {
+			return nil, errors.New("separators are two strings")
+		}
+		style.Comma, style.Colon = comma, colon
+	}
+	return e.JSON(v, style)
+}
+
+// maxIndent bounds an indentation that is given as a number.
+const maxIndent = 1000

@@ -6,6 +6,9 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/antigravity-go/antigravity/internal/jinja/texts"
+	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
 // maxWidth bounds the width and the precision that a format asks for.
@@ -31,17 +34,17 @@ func atoi(s string) int {
 }
 
 // formatted writes a value in the form that a spec asks for.
-func (e *evaluator) formatted(b *builder, s spec, v Value) error {
-	if err := e.spend(16 * nodeWork); err != nil {
+func (e *evaluator) formatted(b *texts.Builder, s spec, v Value) error {
+	if err := e.Spend(16 * texts.NodeWork); err != nil {
 		return err
 	}
 	if s.verb == 's' {
-		t, err := e.str(v)
+		t, err := e.Str(v)
 		if err != nil {
 			return err
 		}
 		if s.precision >= 0 {
-			t = t.slice(0, offset(t.s, s.precision))
+			t = t.Slice(0, texts.Offset(t.String(), s.precision))
 		}
 		return e.aligned(b, s, t, 0)
 	}
@@ -50,19 +53,19 @@ func (e *evaluator) formatted(b *builder, s spec, v Value) error {
 		return err
 	}
 	sign := 0
-	if c := at(text, 0); c == '-' {
+	if c := texts.At(text, 0); c == '-' {
 		sign = 1
 	} else if s.sign != 0 {
 		text, sign = string(s.sign)+text, 1
 	}
-	return e.aligned(b, s, Text{s: text}, sign)
+	return e.aligned(b, s, texts.Own(text), sign)
 }
 
 // number prints a number.
 func (s spec) number(v Value) (string, error) {
-	x, ok := number(v)
+	x, ok := values.NumberOf(v)
 	if !ok {
-		return "", fmt.Errorf("%s where the format wants a number", kindName(v))
+		return "", fmt.Errorf("%s where the format wants a number", values.KindName(v))
 	}
 	precision := s.precision
 	if strings.IndexByte("feFEgG", s.verb) >= 0 {
@@ -76,16 +79,16 @@ func (s spec) number(v Value) (string, error) {
 		if verb == 'F' {
 			verb = 'f'
 		}
-		return s.grouped(strings.TrimPrefix(strconv.FormatFloat(x.float64(), verb, precision, 64), "+")), nil
+		return s.grouped(strings.TrimPrefix(strconv.FormatFloat(x.Float64(), verb, precision, 64), "+")), nil
 	}
-	if x.float {
+	if x.IsFloat {
 		return "", errors.New("a float where the format wants an integer")
 	}
 	base := map[byte]int{'x': 16, 'X': 16, 'o': 8, 'b': 2}[s.verb]
 	if base == 0 {
 		base = 10
 	}
-	text := x.big().Text(base)
+	text := x.BigInt().Text(base)
 	if s.verb == 'X' {
 		text = strings.ToUpper(text)
 	}
@@ -102,7 +105,7 @@ func (s spec) grouped(text string) string {
 		return text
 	}
 	start := len(text) - len(strings.TrimPrefix(text, "-"))
-	end := start + digits(text[start:], "0123456789")
+	end := start + texts.Digits(text[start:], "0123456789")
 	var b strings.Builder
 	b.WriteString(text[:start])
 	for i := start; i < end; i++ {
@@ -115,8 +118,8 @@ func (s spec) grouped(text string) string {
 }
 
 // aligned writes a text in its width; zeros go behind a sign.
-func (e *evaluator) aligned(b *builder, s spec, t Text, sign int) error {
-	n, err := e.count(t)
+func (e *evaluator) aligned(b *texts.Builder, s spec, t Text, sign int) error {
+	n, err := e.Count(t)
 	if err != nil {
 		return err
 	}
@@ -128,41 +131,41 @@ func (e *evaluator) aligned(b *builder, s spec, t Text, sign int) error {
 	case '^':
 		before, after = pad/2, pad-pad/2
 	case '=':
-		b.part(t, 0, sign)
-		t = t.slice(sign, len(t.s))
+		b.Part(t, 0, sign)
+		t = t.Slice(sign, len(t.String()))
 	}
-	b.own(strings.Repeat(s.fill, before))
-	b.add(t)
-	b.own(strings.Repeat(s.fill, after))
-	return b.err
+	b.Own(strings.Repeat(s.fill, before))
+	b.Add(t)
+	b.Own(strings.Repeat(s.fill, after))
+	return b.Err
 }
 
 // formatMethod is "…".format(values): {}, {0}, {name}, with a format behind a colon.
 func formatMethod(e *evaluator, v Value, a args) (Value, error) {
 	t := v.(Text)
-	b := builder{m: &e.meter}
+	b := e.Builder()
 	auto := 0
-	if err := e.spend(4 * len(t.s)); err != nil {
+	if err := e.Spend(4 * len(t.String())); err != nil {
 		return nil, err
 	}
-	for at := 0; b.err == nil; {
-		i := strings.IndexAny(t.s[at:], "{}")
+	for at := 0; b.Err == nil; {
+		i := strings.IndexAny(t.String()[at:], "{}")
 		if i < 0 {
-			b.part(t, at, len(t.s))
+			b.Part(t, at, len(t.String()))
 			break
 		}
-		b.part(t, at, at+i)
+		b.Part(t, at, at+i)
 		at += i
-		if at+1 < len(t.s) && t.s[at] == t.s[at+1] {
-			b.part(t, at, at+1)
+		if at+1 < len(t.String()) && t.String()[at] == t.String()[at+1] {
+			b.Part(t, at, at+1)
 			at += 2
 			continue
 		}
-		n := strings.IndexByte(t.s[at:], '}')
+		n := strings.IndexByte(t.String()[at:], '}')
 		if n < 1 {
 			return nil, errors.New("a single { or } in the format")
 		}
-		field, form, _ := strings.Cut(t.s[at+1:at+n], ":")
+		field, form, _ := strings.Cut(t.String()[at+1:at+n], ":")
 		at += n + 1
 		if field == "" {
 			field = strconv.Itoa(auto)
@@ -176,11 +179,11 @@ func formatMethod(e *evaluator, v Value, a args) (Value, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := e.formatted(&b, s, value); err != nil {
+		if err := e.formatted(b, s, value); err != nil {
 			return nil, err
 		}
 	}
-	return b.text()
+	return b.Text()
 }
 
 // field is the argument that a replacement field names.
@@ -205,44 +208,44 @@ func formatSpec(text string, v Value) (spec, error) {
 	} else if rest != "" && strings.IndexByte("<>^=", rest[0]) >= 0 {
 		s.align, rest = rest[0], rest[1:]
 	}
-	if c := at(rest, 0); c == '+' || c == ' ' || c == '-' {
+	if c := texts.At(rest, 0); c == '+' || c == ' ' || c == '-' {
 		if c != '-' {
 			s.sign = c
 		}
 		rest = rest[1:]
 	}
-	if at(rest, 0) == '#' {
+	if texts.At(rest, 0) == '#' {
 		s.alternate, rest = true, rest[1:]
 	}
-	if at(rest, 0) == '0' && s.align == 0 {
+	if texts.At(rest, 0) == '0' && s.align == 0 {
 		s.fill, s.align = "0", '='
 	}
-	n := digits(rest, "0123456789")
+	n := texts.Digits(rest, "0123456789")
 	s.width, rest = atoi(rest[:n]), rest[n:]
-	if at(rest, 0) == ',' {
+	if texts.At(rest, 0) == ',' {
 		s.comma, rest = true, rest[1:]
 	}
-	if at(rest, 0) == '.' {
-		k := digits(rest[1:], "0123456789")
+	if texts.At(rest, 0) == '.' {
+		k := texts.Digits(rest[1:], "0123456789")
 		s.precision, rest = atoi(rest[1:1+k]), rest[1+k:]
 	}
-	x, isNumber := number(v)
+	x, isNumber := values.NumberOf(v)
 	switch {
 	case len(rest) == 1 && strings.IndexByte("sdfFeEgGxXob", rest[0]) >= 0:
 		s.verb = rest[0]
 	case rest != "":
 		s.width = maxWidth + 1
-	case isNumber && !x.float && !is[bool](v):
+	case isNumber && !x.IsFloat && !values.Is[bool](v):
 		s.verb = 'd'
-	case isNumber && x.float && s.precision >= 0:
+	case isNumber && x.IsFloat && s.precision >= 0:
 		s.verb = 'g'
 	}
-	if s.width > maxWidth || s.precision > maxWidth || s.verb == 'd' && x.float {
-		return s, fmt.Errorf("the format %.20q is not supported for %s", text, kindName(v))
+	if s.width > maxWidth || s.precision > maxWidth || s.verb == 'd' && x.IsFloat {
+		return s, fmt.Errorf("the format %.20q is not supported for %s", text, values.KindName(v))
 	}
 	if s.align == 0 {
 		s.align = '<'
-		if isNumber && !is[bool](v) {
+		if isNumber && !values.Is[bool](v) {
 			s.align = '>'
 		}
 	}

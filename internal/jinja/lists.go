@@ -6,26 +6,30 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/antigravity-go/antigravity/internal/jinja/syntax"
+	"github.com/antigravity-go/antigravity/internal/jinja/texts"
+	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
 func toList(e *evaluator, v Value, _ args) (Value, error) {
-	items, err := e.items(v)
+	items, err := e.Items(v)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.takeValues(len(items) / 4); err != nil {
+	if err := e.TakeValues(len(items) / 4); err != nil {
 		return nil, err
 	}
 	return &List{Items: slices.Clone(items)}, nil
 }
 
 // generator is a list as Jinja's lazy filters return it.
-func generator(items []Value) *List { return &List{items, aGenerator} }
+func generator(items []Value) *List { return values.ListOf(values.Generator, items) }
 
 func first(e *evaluator, v Value, _ args) (Value, error) {
 	if l, ok := v.(*List); ok && len(l.Items) > 0 {
 		one := l.Items[0]
-		if l.kind == aGenerator {
+		if l.Kind == values.Generator {
 			l.Items = l.Items[1:]
 		}
 		return one, nil
@@ -34,19 +38,19 @@ func first(e *evaluator, v Value, _ args) (Value, error) {
 }
 
 func lastItem(e *evaluator, v Value, _ args) (Value, error) {
-	if l, ok := v.(*List); ok && l.kind == aGenerator {
-		return nil, fmt.Errorf("%s has no last item", kindName(v))
+	if l, ok := v.(*List); ok && l.Kind == values.Generator {
+		return nil, fmt.Errorf("%s has no last item", values.KindName(v))
 	}
 	return e.edge(v, true)
 }
 
 func (e *evaluator) edge(v Value, last bool) (Value, error) {
-	items, err := e.items(v)
+	items, err := e.Items(v)
 	switch {
 	case err != nil:
 		return nil, err
 	case len(items) == 0:
-		return Undefined{"an item of what is empty"}, nil
+		return values.Missing("an item of what is empty"), nil
 	case last:
 		return items[len(items)-1], nil
 	}
@@ -55,13 +59,13 @@ func (e *evaluator) edge(v Value, last bool) (Value, error) {
 
 func reverse(e *evaluator, v Value, _ args) (Value, error) {
 	if t, ok := v.(Text); ok {
-		return e.sliceText(t, [3]Value{nil, nil, int64(-1)})
+		return e.SliceText(t, [3]Value{nil, nil, int64(-1)})
 	}
-	items, err := e.items(v)
+	items, err := e.Items(v)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.takeValues(len(items) / 4); err != nil {
+	if err := e.TakeValues(len(items) / 4); err != nil {
 		return nil, err
 	}
 	items = slices.Clone(items)
@@ -74,26 +78,18 @@ func itemsFilter(e *evaluator, v Value, _ args) (Value, error) {
 	case Undefined:
 		return generator(nil), nil
 	case *Dict:
-		items, err := e.pairs(v)
+		items, err := e.Pairs(v)
 		return generator(items), err
 	}
-	return nil, fmt.Errorf("items of %s; it takes a dictionary", kindName(v))
-}
-
-// pairs are a dictionary's keys with their values.
-func (e *evaluator) pairs(d *Dict) ([]Value, error) {
-	if err := e.takeValues(2 * len(d.entries)); err != nil {
-		return nil, err
-	}
-	return d.view(func(x entry) Value { return tuple(x.key, x.value) }).Items, nil
+	return nil, fmt.Errorf("items of %s; it takes a dictionary", values.KindName(v))
 }
 
 func joinFilter(e *evaluator, v Value, a args) (Value, error) {
-	separator, err := e.str(a.or(0, Text{}))
+	separator, err := e.Str(a.or(0, Text{}))
 	if err != nil {
 		return nil, err
 	}
-	items, err := e.items(v)
+	items, err := e.Items(v)
 	if err != nil {
 		return nil, err
 	}
@@ -106,36 +102,36 @@ func joinFilter(e *evaluator, v Value, a args) (Value, error) {
 }
 
 func (e *evaluator) join(items []Value, separator Text) (Value, error) {
-	if err := e.takeValues(len(items) / 2); err != nil {
+	if err := e.TakeValues(len(items) / 2); err != nil {
 		return nil, err
 	}
 	parts := make([]Text, len(items))
 	var err error
 	for i, item := range items {
-		if parts[i], err = e.str(item); err != nil {
+		if parts[i], err = e.Str(item); err != nil {
 			return nil, err
 		}
 	}
-	return e.concat(separator, parts...)
+	return e.Concat(separator, parts...)
 }
 
 // pluck returns an attribute of each item: "a.b" is b of a, and digits are a place.
 func (e *evaluator) pluck(items []Value, name, otherwise Value) ([]Value, error) {
 	path := []Value{name}
 	if t, ok := name.(Text); ok {
-		if err := e.spend(4 * len(t.s)); err != nil {
+		if err := e.Spend(4 * len(t.String())); err != nil {
 			return nil, err
 		}
 		path = nil
-		for _, part := range strings.SplitN(t.s, ".", maxNesting) {
+		for _, part := range strings.SplitN(t.String(), ".", syntax.MaxNesting) {
 			if i, err := strconv.ParseInt(part, 10, 32); err == nil {
 				path = append(path, i)
 			} else {
-				path = append(path, Text{s: part})
+				path = append(path, texts.Own(part))
 			}
 		}
 	}
-	if err := e.takeValues(len(items) / 4); err != nil {
+	if err := e.TakeValues(len(items) / 4); err != nil {
 		return nil, err
 	}
 	out := make([]Value, len(items))
@@ -156,10 +152,10 @@ func (e *evaluator) pluck(items []Value, name, otherwise Value) ([]Value, error)
 
 // mapFilter is map("filter", …) or map(attribute=…, default=…).
 func mapFilter(e *evaluator, v Value, a args) (Value, error) {
-	if !isTrue(v) { // None, too
+	if !values.IsTrue(v) { // None, too
 		return generator(nil), nil
 	}
-	items, err := e.items(v)
+	items, err := e.Items(v)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +169,7 @@ func mapFilter(e *evaluator, v Value, a args) (Value, error) {
 		return generator(items), err
 	}
 	out := make([]Value, len(items))
-	if err := e.takeValues(len(items) / 4); err != nil {
+	if err := e.TakeValues(len(items) / 4); err != nil {
 		return nil, err
 	}
 	for i, item := range items {
@@ -188,21 +184,21 @@ func mapFilter(e *evaluator, v Value, a args) (Value, error) {
 func (e *evaluator) byName(table map[string]*builtin, kind string, v Value, a args) (Value, error) {
 	name, _ := a.values[0].(Text)
 	if !named(table, name) {
-		return nil, fmt.Errorf("no %s is named %.40q", kind, name.s)
+		return nil, fmt.Errorf("no %s is named %.40q", kind, name.String())
 	}
-	if err := e.spend(nodeWork); err != nil {
+	if err := e.Spend(texts.NodeWork); err != nil {
 		return nil, err
 	}
-	return table[name.s].call(e, name.s, v, args{a.values[1:], a.named})
+	return table[name.String()].call(e, name.String(), v, args{a.values[1:], a.named})
 }
 
 // selected is select, reject, selectattr and rejectattr: the items of which a test, or the truth, has the wanted outcome.
 func selected(byAttribute, want bool) func(*evaluator, Value, args) (Value, error) {
 	return func(e *evaluator, v Value, a args) (Value, error) {
-		if !isTrue(v) { // None, too
+		if !values.IsTrue(v) { // None, too
 			return generator(nil), nil
 		}
-		items, err := e.items(v)
+		items, err := e.Items(v)
 		if err != nil {
 			return nil, err
 		}
@@ -216,7 +212,7 @@ func selected(byAttribute, want bool) func(*evaluator, Value, args) (Value, erro
 			}
 			a.values = a.values[1:]
 		}
-		if err := e.takeValues(len(items) / 2); err != nil {
+		if err := e.TakeValues(len(items) / 2); err != nil {
 			return nil, err
 		}
 		var out []Value
@@ -227,10 +223,10 @@ func selected(byAttribute, want bool) func(*evaluator, Value, args) (Value, erro
 					return nil, err
 				}
 			}
-			if err := e.spend(nodeWork / 4); err != nil {
+			if err := e.Spend(texts.NodeWork / 4); err != nil {
 				return nil, err
 			}
-			if isTrue(holds) == want {
+			if values.IsTrue(holds) == want {
 				out = append(out, items[i])
 			}
 		}
@@ -239,7 +235,7 @@ func selected(byAttribute, want bool) func(*evaluator, Value, args) (Value, erro
 }
 
 func sum(e *evaluator, v Value, a args) (Value, error) {
-	items, err := e.items(v)
+	items, err := e.Items(v)
 	if err != nil {
 		return nil, err
 	}
@@ -253,10 +249,10 @@ func sum(e *evaluator, v Value, a args) (Value, error) {
 		return nil, errors.New("strings are joined, not summed")
 	}
 	for _, item := range items {
-		if err := e.spend(nodeWork); err != nil {
+		if err := e.Spend(texts.NodeWork); err != nil {
 			return nil, err
 		}
-		if total, err = e.arithmetic("+", total, item); err != nil {
+		if total, err = e.Arithmetic("+", total, item); err != nil {
 			return nil, err
 		}
 	}
@@ -265,7 +261,7 @@ func sum(e *evaluator, v Value, a args) (Value, error) {
 
 // batch cuts a list into lists of n items.
 func batch(e *evaluator, v Value, a args) (Value, error) {
-	items, err := e.items(v)
+	items, err := e.Items(v)
 	if err != nil {
 		return nil, err
 	}
@@ -294,7 +290,7 @@ func (e *evaluator) filled(items []Value, with Value, n int) (Value, error) {
 	if with == nil || n < 0 {
 		n = 0
 	}
-	if err := e.takeValues((len(items)+n)/4 + 1); err != nil {
+	if err := e.TakeValues((len(items)+n)/4 + 1); err != nil {
 		return nil, err
 	}
 	return NewList(append(slices.Clone(items), slices.Repeat([]Value{with}, n)...)...), nil
@@ -302,7 +298,7 @@ func (e *evaluator) filled(items []Value, with Value, n int) (Value, error) {
 
 // sliced cuts a list into n lists.
 func sliced(e *evaluator, v Value, a args) (Value, error) {
-	items, err := e.items(v)
+	items, err := e.Items(v)
 	if err != nil {
 		return nil, err
 	}
@@ -313,7 +309,7 @@ func sliced(e *evaluator, v Value, a args) (Value, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("%d slices", n)
 	}
-	if err := e.takeValues(n); err != nil {
+	if err := e.TakeValues(n); err != nil {
 		return nil, err
 	}
 	var out []Value

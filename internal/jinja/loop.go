@@ -2,6 +2,10 @@ package jinja
 
 import (
 	"fmt"
+
+	"github.com/antigravity-go/antigravity/internal/jinja/syntax"
+	"github.com/antigravity-go/antigravity/internal/jinja/texts"
+	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
 // loop is a loop that is running, and the value of the template's variable "loop". The loop's filter is applied to an item
@@ -10,7 +14,7 @@ import (
 // Invariants: 0 ≤ index; the filter has been applied to items[:rest]; ahead holds those of them that come after the current
 // item and that the filter let pass: loop.last and loop.nextitem need to know them early.
 type loop struct {
-	node     *forNode
+	node     *syntax.For
 	scope    *scope // around the loop
 	items    []Value
 	rest     int
@@ -24,20 +28,20 @@ type loop struct {
 	hasPrev, asked bool
 }
 
-func (n *forNode) exec(e *evaluator) (flow, error) {
-	if err := e.at(n.line); err != nil {
-		return onward, err
+func (e *evaluator) execFor(n *syntax.For) error {
+	if err := e.at(n.Line); err != nil {
+		return err
 	}
-	v, err := n.over.eval(e)
+	v, err := e.eval(n.Over)
 	if err != nil {
-		return onward, err
+		return err
 	}
-	return onward, e.loop(n, v, e.scope, 0)
+	return e.loop(n, v, e.scope, 0)
 }
 
 // loop runs a loop's body, or its else.
-func (e *evaluator) loop(n *forNode, over Value, around *scope, depth int) error {
-	items, err := e.items(over)
+func (e *evaluator) loop(n *syntax.For, over Value, around *scope, depth int) error {
+	items, err := e.Items(over)
 	if err != nil {
 		return err
 	}
@@ -57,10 +61,10 @@ func (e *evaluator) loop(n *forNode, over Value, around *scope, depth int) error
 		if err := e.set("loop", l); err != nil {
 			return err
 		}
-		if err := e.assign(n.target, l.current); err != nil {
+		if err := e.assign(n.Target, l.current); err != nil {
 			return err
 		}
-		f, err := e.block(n.body)
+		f, err := e.block(n.Body)
 		if err != nil {
 			return err
 		}
@@ -73,10 +77,10 @@ func (e *evaluator) loop(n *forNode, over Value, around *scope, depth int) error
 	if l.index > 0 {
 		return nil
 	}
-	if e.scope, err = around, e.at(n.line); err != nil {
+	if e.scope, err = around, e.at(n.Line); err != nil {
 		return err
 	}
-	_, err = (&scopeNode{n.otherwise}).exec(e)
+	_, err = e.inScope(n.Otherwise)
 	e.scope = old
 	return err
 }
@@ -104,24 +108,24 @@ func (l *loop) look(e *evaluator) error {
 // lookAt appends an item to those ahead, unless the filter refuses it.
 func (l *loop) lookAt(e *evaluator, item Value) error {
 	l.rest++
-	if err := e.at(l.node.line); err != nil {
+	if err := e.at(l.node.Line); err != nil {
 		return err
 	}
-	if l.node.filter != nil {
+	if l.node.Filter != nil {
 		old, err := e.push(l.scope)
 		if err != nil {
 			return err
 		}
-		if err := e.assign(l.node.target, item); err != nil {
+		if err := e.assign(l.node.Target, item); err != nil {
 			return err
 		}
-		holds, err := l.node.filter.eval(e)
+		holds, err := e.eval(l.node.Filter)
 		e.scope = old
-		if err != nil || !isTrue(holds) {
+		if err != nil || !values.IsTrue(holds) {
 			return err
 		}
 	}
-	if err := e.take(valueBytes / 4); err != nil {
+	if err := e.Take(texts.ValueBytes / 4); err != nil {
 		return err
 	}
 	l.ahead = append(l.ahead, item)
@@ -165,12 +169,12 @@ func (l *loop) attribute(e *evaluator, name string) (Value, bool, error) {
 		return int64(n), true, err
 	case "previtem":
 		if !l.hasPrev {
-			return Undefined{"the item before the first"}, true, nil
+			return values.Missing("the item before the first"), true, nil
 		}
 		return l.previous, true, nil
 	case "nextitem":
 		if err := l.look(e); err != nil || len(l.ahead) == 0 {
-			return Undefined{"the item after the last"}, true, err
+			return values.Missing("the item after the last"), true, err
 		}
 		return l.ahead[0], true, nil
 	case "cycle":
@@ -190,9 +194,9 @@ func cycle(_ *evaluator, v Value, a args) (Value, error) {
 
 func hasChanged(e *evaluator, v Value, a args) (Value, error) {
 	l := v.(*loop)
-	now := tuple(a.values...)
+	now := values.NewTuple(a.values...)
 	if l.asked {
-		same, err := e.equal(l.changed, now, 0)
+		same, err := e.Equal(l.changed, now, 0)
 		if same || err != nil {
 			return false, err
 		}
@@ -203,7 +207,7 @@ func hasChanged(e *evaluator, v Value, a args) (Value, error) {
 
 // again is loop(items): the same loop over other items.
 func (l *loop) again(e *evaluator, a args) (Value, error) {
-	if !l.node.recursive {
+	if !l.node.Recursive {
 		return nil, fmt.Errorf("a loop can be called only if it is recursive")
 	}
 	a, err := bind(a, []string{"iterable"}, 1)

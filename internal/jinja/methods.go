@@ -7,6 +7,9 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/antigravity-go/antigravity/internal/jinja/texts"
+	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
 // methodsOf returns the methods of a value, by name.
@@ -17,7 +20,7 @@ func methodsOf(v Value) map[string]*builtin {
 	case *Dict:
 		return dictMethods
 	case *List:
-		if v.kind <= aRange {
+		if v.Kind <= values.Range {
 			return listMethods
 		}
 	}
@@ -40,7 +43,7 @@ var textMethods = map[string]*builtin{
 	"isdigit":      {do: everyRune(func(c rune) bool { return unicode.IsDigit(c) || strings.ContainsRune("²³¹⁰⁴⁵⁶⁷⁸⁹", c) })},
 	"islower":      {do: cased(unicode.IsLower, unicode.IsUpper)},
 	"isnumeric":    {do: everyRune(unicode.IsNumber)},
-	"isspace":      {do: everyRune(isSpace)},
+	"isspace":      {do: everyRune(texts.IsSpace)},
 	"isupper":      {do: cased(unicode.IsUpper, unicode.IsLower)},
 	"join":         {names: []string{"iterable"}, need: 1, do: joinMethod},
 	"ljust":        {names: []string{"width", "fillchar"}, need: 1, do: padded(false, true)},
@@ -71,10 +74,10 @@ var dictMethods = map[string]*builtin{
 	"get":   {names: []string{"key", "default"}, need: 1, do: getMethod},
 	"items": {do: itemsMethod},
 	"keys": {do: func(e *evaluator, v Value, _ args) (Value, error) {
-		return v.(*Dict).keys(), e.takeValues(len(v.(*Dict).entries) / 4)
+		return v.(*Dict).Keys(), e.TakeValues(len(v.(*Dict).Entries) / 4)
 	}},
 	"values": {do: func(e *evaluator, v Value, _ args) (Value, error) {
-		return v.(*Dict).view(func(x entry) Value { return x.value }), e.takeValues(len(v.(*Dict).entries) / 4)
+		return v.(*Dict).View(func(x values.Entry) Value { return x.Value }), e.TakeValues(len(v.(*Dict).Entries) / 4)
 	}},
 	"clear": changes, "pop": changes, "popitem": changes, "setdefault": changes, "update": changes,
 }
@@ -94,7 +97,7 @@ var changes = &builtin{rest: true, do: func(*evaluator, Value, args) (Value, err
 
 func onText(do func(e *evaluator, t Text, a args) (Value, error)) func(*evaluator, Value, args) (Value, error) {
 	return func(e *evaluator, v Value, a args) (Value, error) {
-		if err := e.take(valueBytes); err != nil { // for what it returns
+		if err := e.Take(texts.ValueBytes); err != nil { // for what it returns
 			return nil, err
 		}
 		return do(e, v.(Text), a)
@@ -103,10 +106,10 @@ func onText(do func(e *evaluator, t Text, a args) (Value, error)) func(*evaluato
 
 // getMethod is d.get(key, default).
 func getMethod(e *evaluator, v Value, a args) (Value, error) {
-	if _, ok := identity(a.or(0, nil)); !ok {
-		return nil, fmt.Errorf("%s cannot be a key", kindName(a.or(0, nil)))
+	if _, ok := values.Identity(a.or(0, nil)); !ok {
+		return nil, fmt.Errorf("%s cannot be a key", values.KindName(a.or(0, nil)))
 	}
-	value, ok, err := e.lookUp(v.(*Dict), a.or(0, nil))
+	value, ok, err := e.LookUp(v.(*Dict), a.or(0, nil))
 	if !ok && err == nil {
 		value = a.or(1, nil)
 	}
@@ -114,30 +117,30 @@ func getMethod(e *evaluator, v Value, a args) (Value, error) {
 }
 
 func itemsMethod(e *evaluator, v Value, _ args) (Value, error) {
-	items, err := e.pairs(v.(*Dict))
-	return &List{items, aView}, err
+	items, err := e.Pairs(v.(*Dict))
+	return values.ListOf(values.View, items), err
 }
 
 // window returns the part of a text that the arguments start and end leave, and the byte at which it begins.
 func (e *evaluator) window(t Text, a args) (string, int, error) {
 	if a.or(1, nil) == nil && a.or(2, nil) == nil {
-		return t.s, 0, nil
+		return t.String(), 0, nil
 	}
-	n, err := e.count(t)
+	n, err := e.Count(t)
 	if err != nil {
 		return "", 0, err
 	}
 	for i := 1; i < 3; i++ {
-		if _, ok := index(a.or(i, nil)); !ok && a.or(i, nil) != nil {
-			return "", 0, fmt.Errorf("argument %d is %s, not an integer", i+1, kindName(a.or(i, nil)))
+		if _, ok := values.Index(a.or(i, nil)); !ok && a.or(i, nil) != nil {
+			return "", 0, fmt.Errorf("argument %d is %s, not an integer", i+1, values.KindName(a.or(i, nil)))
 		}
 	}
-	from, count, _, err := sliceBounds([3]Value{a.or(1, nil), a.or(2, nil), nil}, n)
+	from, count, _, err := values.SliceBounds([3]Value{a.or(1, nil), a.or(2, nil), nil}, n)
 	if err != nil {
 		return "", 0, err
 	}
-	start, end, err := e.meter.window(t.s, n, from, count)
-	return t.s[start:end], start, err
+	start, end, err := e.Meter.Window(t.String(), n, from, count)
+	return t.String()[start:end], start, err
 }
 
 // find is find, index and those from the right.
@@ -152,13 +155,13 @@ func find(search func(s, part string) int, must bool) func(*evaluator, Value, ar
 		if err != nil {
 			return nil, err
 		}
-		if err := cmp.Or(e.search(s, part.s), e.spend(start+len(s))); err != nil {
+		if err := cmp.Or(e.Search(s, part.String()), e.Spend(start+len(s))); err != nil {
 			return nil, err
 		}
-		i := search(s, part.s)
+		i := search(s, part.String())
 		switch {
 		case i >= 0:
-			return int64(utf8.RuneCountInString(t.s[:start+i])), nil
+			return int64(utf8.RuneCountInString(t.String()[:start+i])), nil
 		case must:
 			return nil, errors.New("no such part")
 		}
@@ -175,10 +178,10 @@ func countIn(e *evaluator, v Value, a args) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := cmp.Or(e.search(s, part.s), e.spend(2*len(s))); err != nil {
+	if err := cmp.Or(e.Search(s, part.String()), e.Spend(2*len(s))); err != nil {
 		return nil, err
 	}
-	return int64(strings.Count(s, part.s)), nil
+	return int64(strings.Count(s, part.String())), nil
 }
 
 // affix is startswith and endswith, of one text or of any in a tuple.
@@ -189,18 +192,18 @@ func affix(holds func(s, part string) bool) func(*evaluator, Value, args) (Value
 			return nil, err
 		}
 		candidates := []Value{a.or(0, nil)}
-		if l, ok := a.or(0, nil).(*List); ok && l.kind == aTuple {
+		if l, ok := a.or(0, nil).(*List); ok && l.Kind == values.Tuple {
 			candidates = l.Items
 		}
 		for _, c := range candidates {
 			part, ok := c.(Text)
 			if !ok {
-				return nil, fmt.Errorf("%s is no string", kindName(c))
+				return nil, fmt.Errorf("%s is no string", values.KindName(c))
 			}
-			if err := e.skim(nodeWork + len(part.s)); err != nil {
+			if err := e.Skim(texts.NodeWork + len(part.String())); err != nil {
 				return nil, err
 			}
-			if holds(s, part.s) {
+			if holds(s, part.String()) {
 				return true, nil
 			}
 		}
@@ -215,16 +218,16 @@ func remover(prefix bool) func(*evaluator, Value, args) (Value, error) {
 		if err != nil {
 			return nil, err
 		}
-		from, to := 0, len(t.s)
-		if prefix && strings.HasPrefix(t.s, part.s) {
-			from = len(part.s)
-		} else if !prefix && strings.HasSuffix(t.s, part.s) {
-			to -= len(part.s)
+		from, to := 0, len(t.String())
+		if prefix && strings.HasPrefix(t.String(), part.String()) {
+			from = len(part.String())
+		} else if !prefix && strings.HasSuffix(t.String(), part.String()) {
+			to -= len(part.String())
 		}
-		if err := e.skim(len(part.s)); err != nil {
+		if err := e.Skim(len(part.String())); err != nil {
 			return nil, err
 		}
-		return e.cut(t, from, to)
+		return e.Cut(t, from, to)
 	}
 }
 
@@ -233,26 +236,26 @@ func partition(search func(s, part string) int, fromRight bool) func(*evaluator,
 	return func(e *evaluator, v Value, a args) (Value, error) {
 		t := v.(Text)
 		separator, err := a.text(0)
-		if err == nil && separator.s == "" {
+		if err == nil && separator.String() == "" {
 			err = errors.New("an empty separator")
 		}
 		if err != nil {
 			return nil, err
 		}
-		if err := e.search(t.s, separator.s); err != nil {
+		if err := e.Search(t.String(), separator.String()); err != nil {
 			return nil, err
 		}
-		i := search(t.s, separator.s)
-		cuts := []int{0, i, i + len(separator.s), len(t.s)}
+		i := search(t.String(), separator.String())
+		cuts := []int{0, i, i + len(separator.String()), len(t.String())}
 		switch {
 		case i < 0 && fromRight:
-			cuts = []int{0, 0, 0, len(t.s)}
+			cuts = []int{0, 0, 0, len(t.String())}
 		case i < 0:
-			cuts = []int{0, len(t.s), len(t.s), len(t.s)}
+			cuts = []int{0, len(t.String()), len(t.String()), len(t.String())}
 		}
-		l := tuple()
+		l := values.NewTuple()
 		for k := range 3 {
-			part, err := e.cut(t, cuts[k], cuts[k+1])
+			part, err := e.Cut(t, cuts[k], cuts[k+1])
 			if err != nil {
 				return nil, err
 			}
@@ -281,13 +284,13 @@ func splitMethod(fromRight bool) func(*evaluator, Value, args) (Value, error) {
 }
 
 func joinMethod(e *evaluator, v Value, a args) (Value, error) {
-	items, err := e.items(a.or(0, nil))
+	items, err := e.Items(a.or(0, nil))
 	if err != nil {
 		return nil, err
 	}
 	for _, item := range items {
 		if _, ok := item.(Text); !ok {
-			return nil, fmt.Errorf("%s among the strings", kindName(item))
+			return nil, fmt.Errorf("%s among the strings", values.KindName(item))
 		}
 	}
 	return e.join(items, v.(Text))
@@ -299,8 +302,8 @@ func padded(left, right bool) func(*evaluator, Value, args) (Value, error) {
 		if err != nil {
 			return nil, err
 		}
-		fill, ok := a.or(1, Text{s: " "}).(Text)
-		if !ok || utf8.RuneCountInString(fill.s[:min(len(fill.s), 8)]) != 1 {
+		fill, ok := a.or(1, texts.Own(" ")).(Text)
+		if !ok || utf8.RuneCountInString(fill.String()[:min(len(fill.String()), 8)]) != 1 {
 			return nil, errors.New("the character to fill with is one character")
 		}
 		return centred(e, v.(Text), width, fill, left, right)
@@ -314,47 +317,47 @@ func zeroFill(e *evaluator, v Value, a args) (Value, error) {
 		return nil, err
 	}
 	sign := 0
-	if c := at(t.s, 0); c == '+' || c == '-' {
+	if c := texts.At(t.String(), 0); c == '+' || c == '-' {
 		sign = 1
 	}
-	filled, err := centred(e, t.slice(sign, len(t.s)), width-sign, Text{s: "0"}, true, false)
+	filled, err := centred(e, t.Slice(sign, len(t.String())), width-sign, texts.Own("0"), true, false)
 	if err != nil {
 		return nil, err
 	}
-	return e.concat(Text{}, t.slice(0, sign), filled.(Text))
+	return e.Concat(Text{}, t.Slice(0, sign), filled.(Text))
 }
 
 // everyRune reports whether a string is not empty and each of its characters is of a kind.
 func everyRune(kind func(rune) bool) func(*evaluator, Value, args) (Value, error) {
 	return func(e *evaluator, v Value, _ args) (Value, error) {
-		s := v.(Text).s
-		return s != "" && strings.IndexFunc(s, func(c rune) bool { return !kind(c) }) < 0, e.spend(16 * len(s))
+		s := v.(Text).String()
+		return s != "" && strings.IndexFunc(s, func(c rune) bool { return !kind(c) }) < 0, e.Spend(16 * len(s))
 	}
 }
 
 func isASCII(e *evaluator, v Value, _ args) (Value, error) {
-	s := v.(Text).s
-	return strings.IndexFunc(s, func(c rune) bool { return c >= utf8.RuneSelf }) < 0, e.spend(2 * len(s))
+	s := v.(Text).String()
+	return strings.IndexFunc(s, func(c rune) bool { return c >= utf8.RuneSelf }) < 0, e.Spend(2 * len(s))
 }
 
 // cased reports whether a string has letters of one case and none of the other.
 func cased(kind, other func(rune) bool) func(*evaluator, Value, args) (Value, error) {
 	return func(e *evaluator, v Value, _ args) (Value, error) {
-		t, err := e.str(v)
+		t, err := e.Str(v)
 		if err != nil {
 			return nil, err
 		}
-		if err := e.spend(16 * len(t.s)); err != nil {
+		if err := e.Spend(16 * len(t.String())); err != nil {
 			return nil, err
 		}
-		return strings.IndexFunc(t.s, kind) >= 0 && strings.IndexFunc(t.s, other) < 0, nil
+		return strings.IndexFunc(t.String(), kind) >= 0 && strings.IndexFunc(t.String(), other) < 0, nil
 	}
 }
 
 func countItems(e *evaluator, v Value, a args) (Value, error) {
 	n := int64(0)
 	for _, item := range v.(*List).Items {
-		same, err := e.equal(item, a.or(0, nil), 0)
+		same, err := e.Equal(item, a.or(0, nil), 0)
 		if err != nil {
 			return nil, err
 		}
@@ -375,9 +378,9 @@ func indexOf(e *evaluator, v Value, a args) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	from, n, _, _ := sliceBounds([3]Value{int64(from), int64(to), nil}, len(items))
+	from, n, _, _ := values.SliceBounds([3]Value{int64(from), int64(to), nil}, len(items))
 	for i, item := range items[from : from+n] {
-		same, err := e.equal(item, a.or(0, nil), 0)
+		same, err := e.Equal(item, a.or(0, nil), 0)
 		if same || err != nil {
 			return int64(from + i), err
 		}

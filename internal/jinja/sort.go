@@ -4,44 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
-)
 
-// sortedBy returns a copy in the order of keys, or the other way round.
-func sortedBy[T any](e *evaluator, list []T, key func(T) Value, reverse bool) ([]T, error) {
-	if err := e.takeValues(len(list)); err != nil {
-		return nil, err
-	}
-	type item struct {
-		value T
-		key   Value
-		at    int
-	}
-	items := make([]item, len(list))
-	for i, v := range list {
-		items[i] = item{v, key(v), i}
-	}
-	var failed error
-	slices.SortFunc(items, func(a, b item) int {
-		if failed != nil || a.at == b.at {
-			return a.at - b.at
-		}
-		c, err := e.compare(a.key, b.key, 0)
-		failed = err
-		switch {
-		case c == 0:
-			return a.at - b.at // stable, also when reversed
-		case reverse:
-			return -c
-		}
-		return c
-	})
-	out := make([]T, len(list))
-	for i, x := range items {
-		out[i] = x.value
-	}
-	return out, failed
-}
+	"github.com/antigravity-go/antigravity/internal/jinja/texts"
+	"github.com/antigravity-go/antigravity/internal/jinja/values"
+)
 
 // keyed returns for each item what it is ordered by: an attribute of it or itself, strings in small letters.
 func (e *evaluator) keyed(items []Value, attribute Value, caseSensitive bool) ([]Value, error) {
@@ -55,13 +23,13 @@ func (e *evaluator) keyed(items []Value, attribute Value, caseSensitive bool) ([
 	if caseSensitive {
 		return keys, nil
 	}
-	if err := e.takeValues(len(keys)); err != nil {
+	if err := e.TakeValues(len(keys)); err != nil {
 		return nil, err
 	}
 	keys = slices.Clone(keys)
 	for i, k := range keys {
 		if t, ok := k.(Text); ok {
-			if keys[i], err = e.mapped(t, strings.ToLower); err != nil {
+			if keys[i], err = e.Mapped(t, strings.ToLower); err != nil {
 				return nil, err
 			}
 		}
@@ -69,68 +37,56 @@ func (e *evaluator) keyed(items []Value, attribute Value, caseSensitive bool) ([
 	return keys, nil
 }
 
-// order returns the items sorted by their keys.
-func (e *evaluator) order(items, keys []Value, backwards bool) ([]entry, error) {
-	if err := e.takeValues(len(items)); err != nil {
-		return nil, err
-	}
-	list := make([]entry, len(items))
-	for i := range items {
-		list[i] = entry{keys[i], items[i]}
-	}
-	return sortedBy(e, list, func(x entry) Value { return x.key }, backwards)
-}
-
 func sortFilter(e *evaluator, v Value, a args) (Value, error) {
-	items, err := e.items(v)
+	items, err := e.Items(v)
 	if err != nil {
 		return nil, err
 	}
 	var keys []Value
-	if t, ok := a.or(2, nil).(Text); ok && strings.Contains(t.s, ",") {
+	if t, ok := a.or(2, nil).(Text); ok && strings.Contains(t.String(), ",") {
 		return nil, errors.New("sorting by several attributes is not supported")
 	}
-	if keys, err = e.keyed(items, a.or(2, nil), isTrue(a.or(1, false))); err != nil {
+	if keys, err = e.keyed(items, a.or(2, nil), values.IsTrue(a.or(1, false))); err != nil {
 		return nil, err
 	}
-	sorted, err := e.order(items, keys, isTrue(a.or(0, false)))
+	sorted, err := e.Order(items, keys, values.IsTrue(a.or(0, false)))
 	if err != nil {
 		return nil, err
 	}
 	out := make([]Value, len(sorted))
 	for i, x := range sorted {
-		out[i] = x.value
+		out[i] = x.Value
 	}
 	return &List{Items: out}, nil
 }
 
 func dictSort(e *evaluator, v Value, a args) (Value, error) {
 	d, ok := v.(*Dict)
-	by, isText := a.or(1, Text{s: "key"}).(Text)
-	if !ok || !isText || by.s != "key" && by.s != "value" {
-		return nil, fmt.Errorf("%s sorted by %s; it takes a dictionary and \"key\" or \"value\"", kindName(v), by.s)
+	by, isText := a.or(1, texts.Own("key")).(Text)
+	if !ok || !isText || by.String() != "key" && by.String() != "value" {
+		return nil, fmt.Errorf("%s sorted by %s; it takes a dictionary and \"key\" or \"value\"", values.KindName(v), by.String())
 	}
-	pairs, err := e.pairs(d)
+	pairs, err := e.Pairs(d)
 	if err != nil {
 		return nil, err
 	}
 	place := Value(int64(0))
-	if by.s == "value" {
+	if by.String() == "value" {
 		place = int64(1)
 	}
-	keys, err := e.keyed(pairs, place, isTrue(a.or(0, false)))
+	keys, err := e.keyed(pairs, place, values.IsTrue(a.or(0, false)))
 	if err != nil {
 		return nil, err
 	}
-	sorted, err := e.order(pairs, keys, isTrue(a.or(2, false)))
+	sorted, err := e.Order(pairs, keys, values.IsTrue(a.or(2, false)))
 	for i, x := range sorted {
-		pairs[i] = x.value
+		pairs[i] = x.Value
 	}
 	return NewList(pairs...), err
 }
 
 func groupBy(e *evaluator, v Value, a args) (Value, error) {
-	items, err := e.items(v)
+	items, err := e.Items(v)
 	if err != nil {
 		return nil, err
 	}
@@ -138,15 +94,15 @@ func groupBy(e *evaluator, v Value, a args) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys, err := e.keyed(own, nil, isTrue(a.or(2, false)))
+	keys, err := e.keyed(own, nil, values.IsTrue(a.or(2, false)))
 	if err != nil {
 		return nil, err
 	}
 	pairs := make([]Value, len(items)) // the key as it stands, and the item
 	for i := range items {
-		pairs[i] = tuple(own[i], items[i])
+		pairs[i] = values.NewTuple(own[i], items[i])
 	}
-	sorted, err := e.order(pairs, keys, false)
+	sorted, err := e.Order(pairs, keys, false)
 	if err != nil {
 		return nil, err
 	}
@@ -154,17 +110,17 @@ func groupBy(e *evaluator, v Value, a args) (Value, error) {
 	for i, x := range sorted {
 		same := false
 		if i > 0 {
-			if same, err = e.equal(sorted[i-1].key, x.key, 0); err != nil {
+			if same, err = e.Equal(sorted[i-1].Key, x.Key, 0); err != nil {
 				return nil, err
 			}
 		}
-		pair := x.value.(*List).Items
+		pair := x.Value.(*List).Items
 		if !same {
-			if err := e.takeValues(3); err != nil {
+			if err := e.TakeValues(3); err != nil {
 				return nil, err
 			}
 			group = NewList()
-			out.Items = append(out.Items, tuple(pair[0], group))
+			out.Items = append(out.Items, values.NewTuple(pair[0], group))
 		}
 		group.Items = append(group.Items, pair[1])
 	}
@@ -172,22 +128,22 @@ func groupBy(e *evaluator, v Value, a args) (Value, error) {
 }
 
 func unique(e *evaluator, v Value, a args) (Value, error) {
-	items, err := e.items(v)
+	items, err := e.Items(v)
 	if err != nil {
 		return nil, err
 	}
-	keys, err := e.keyed(items, a.or(1, nil), isTrue(a.or(0, false)))
+	keys, err := e.keyed(items, a.or(1, nil), values.IsTrue(a.or(0, false)))
 	if err != nil {
 		return nil, err
 	}
 	seen := NewDict()
 	var out []Value
 	for i, k := range keys {
-		n := len(seen.entries)
-		if err := e.setKey(seen, k, nil); err != nil {
+		n := len(seen.Entries)
+		if err := e.SetKey(seen, k, nil); err != nil {
 			return nil, err
 		}
-		if len(seen.entries) > n {
+		if len(seen.Entries) > n {
 			out = append(out, items[i])
 		}
 	}
@@ -197,20 +153,20 @@ func unique(e *evaluator, v Value, a args) (Value, error) {
 // extreme is max or min.
 func extreme(sign int) func(*evaluator, Value, args) (Value, error) {
 	return func(e *evaluator, v Value, a args) (Value, error) {
-		items, err := e.items(v)
+		items, err := e.Items(v)
 		if err != nil {
 			return nil, err
 		}
-		keys, err := e.keyed(items, a.or(1, nil), isTrue(a.or(0, false)))
+		keys, err := e.keyed(items, a.or(1, nil), values.IsTrue(a.or(0, false)))
 		if err != nil {
 			return nil, err
 		}
 		if len(items) == 0 {
-			return Undefined{"an item of what is empty"}, nil
+			return values.Missing("an item of what is empty"), nil
 		}
 		best := 0
 		for i := range keys {
-			c, err := e.compare(keys[i], keys[best], 0)
+			c, err := e.Compare(keys[i], keys[best], 0)
 			if err != nil {
 				return nil, err
 			}
@@ -220,4 +176,14 @@ func extreme(sign int) func(*evaluator, Value, args) (Value, error) {
 		}
 		return items[best], nil
 	}
+}
+
+// sortedNames returns the names of a table, for error messages and tests.
+func sortedNames[V any](m map[string]V) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
 }

@@ -6,6 +6,9 @@ import (
 	"iter"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/antigravity-go/antigravity/internal/jinja/texts"
+	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
 // lineBreaks are the ranges of the line breaks that Python's splitlines knows.
@@ -14,7 +17,7 @@ func lineBreaks(s string) [][2]int {
 	for i, c := range s {
 		switch c {
 		case '\r':
-			if at(s, i+1) == '\n' {
+			if texts.At(s, i+1) == '\n' {
 				continue
 			}
 		case '\n':
@@ -33,16 +36,16 @@ func lineBreaks(s string) [][2]int {
 
 // breaksOf is lineBreaks within the budget.
 func (e *evaluator) breaksOf(t Text) ([][2]int, error) {
-	if err := e.spend(4 * len(t.s)); err != nil {
+	if err := e.Spend(4 * len(t.String())); err != nil {
 		return nil, err
 	}
-	n := strings.Count(t.s, "\n") + strings.Count(t.s, "\r") + strings.Count(t.s, "\v") + strings.Count(t.s, "\f") +
-		strings.Count(t.s, "\x1c") + strings.Count(t.s, "\x1d") + strings.Count(t.s, "\x1e") + strings.Count(t.s, "\u0085") +
-		strings.Count(t.s, "\u2028") + strings.Count(t.s, "\u2029")
-	if err := e.take(valueBytes * n); err != nil {
+	n := strings.Count(t.String(), "\n") + strings.Count(t.String(), "\r") + strings.Count(t.String(), "\v") + strings.Count(t.String(), "\f") +
+		strings.Count(t.String(), "\x1c") + strings.Count(t.String(), "\x1d") + strings.Count(t.String(), "\x1e") + strings.Count(t.String(), "\u0085") +
+		strings.Count(t.String(), "\u2028") + strings.Count(t.String(), "\u2029")
+	if err := e.Take(texts.ValueBytes * n); err != nil {
 		return nil, err
 	}
-	return lineBreaks(t.s), nil
+	return lineBreaks(t.String()), nil
 }
 
 func splitLines(e *evaluator, v Value, a args) (Value, error) {
@@ -51,7 +54,7 @@ func splitLines(e *evaluator, v Value, a args) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	keep := isTrue(a.or(0, false))
+	keep := values.IsTrue(a.or(0, false))
 	var ranges [][2]int
 	from := 0
 	for _, b := range breaks {
@@ -62,54 +65,54 @@ func splitLines(e *evaluator, v Value, a args) (Value, error) {
 		ranges = append(ranges, [2]int{from, to})
 		from = b[1]
 	}
-	if from < len(t.s) {
-		ranges = append(ranges, [2]int{from, len(t.s)})
+	if from < len(t.String()) {
+		ranges = append(ranges, [2]int{from, len(t.String())})
 	}
 	return e.parts(t, ranges)
 }
 
 // parts is a list of ranges of a text.
 func (e *evaluator) parts(t Text, ranges [][2]int) (Value, error) {
-	if err := e.takeValues(len(ranges) + (t.bytes()-len(t.s))/valueBytes); err != nil {
+	if err := e.TakeValues(len(ranges) + (t.Bytes()-len(t.String()))/texts.ValueBytes); err != nil {
 		return nil, err
 	}
 	l := &List{Items: make([]Value, len(ranges))}
 	for i, r := range ranges {
-		l.Items[i] = t.slice(r[0], r[1])
+		l.Items[i] = t.Slice(r[0], r[1])
 	}
 	return l, nil
 }
 
 // split cuts a text at a separator, or at white space, at most limit times unless that is negative.
 func (e *evaluator) split(t Text, separator *Text, limit int, fromRight bool) (Value, error) {
-	if err := e.spend(4 * len(t.s)); err != nil {
+	if err := e.Spend(4 * len(t.String())); err != nil {
 		return nil, err
 	}
 	var ranges [][2]int
 	switch {
 	case separator == nil:
 		n := 0
-		for range words(t.s) {
+		for range words(t.String()) {
 			n++
 		}
-		if err := e.takeValues(n / 2); err != nil {
+		if err := e.TakeValues(n / 2); err != nil {
 			return nil, err
 		}
 		ranges = make([][2]int, 0, n)
-		for from, to := range words(t.s) {
+		for from, to := range words(t.String()) {
 			ranges = append(ranges, [2]int{from, to})
 		}
-	case separator.s == "":
+	case separator.String() == "":
 		return nil, errors.New("an empty separator")
 	default:
-		if err := cmp.Or(e.search(t.s, separator.s), e.search(t.s, separator.s)); err != nil {
+		if err := cmp.Or(e.Search(t.String(), separator.String()), e.Search(t.String(), separator.String())); err != nil {
 			return nil, err
 		}
-		n := strings.Count(t.s, separator.s)
-		if err := e.takeValues(n / 2); err != nil {
+		n := strings.Count(t.String(), separator.String())
+		if err := e.TakeValues(n / 2); err != nil {
 			return nil, err
 		}
-		ranges = fields(make([][2]int, 0, n+1), t.s, separator.s, fromRight)
+		ranges = fields(make([][2]int, 0, n+1), t.String(), separator.String(), fromRight)
 	}
 	if cuts := len(ranges) - 1; limit >= 0 && cuts > limit {
 		if fromRight { // the rest is in front
@@ -120,7 +123,7 @@ func (e *evaluator) split(t Text, separator *Text, limit int, fromRight bool) (V
 				ranges[0][0] = 0
 			}
 		} else {
-			end := len(t.s)
+			end := len(t.String())
 			ranges = ranges[:limit+1]
 			ranges[limit][1] = end
 		}
@@ -162,7 +165,7 @@ func words(s string) iter.Seq2[int, int] {
 	return func(yield func(from, to int) bool) {
 		from := -1
 		for i, c := range s {
-			switch space := isSpace(c); {
+			switch space := texts.IsSpace(c); {
 			case space && from >= 0:
 				if !yield(from, i) {
 					return

@@ -5,19 +5,23 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"github.com/antigravity-go/antigravity/internal/jinja/texts"
+	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
 // What filters and methods do to strings.
 
-func upper(e *evaluator, t Text, _ args) (Value, error) { return e.mapped(t, strings.ToUpper) }
-func lower(e *evaluator, t Text, _ args) (Value, error) { return e.mapped(t, strings.ToLower) }
+func upper(e *evaluator, t Text, _ args) (Value, error) { return e.Mapped(t, strings.ToUpper) }
+
+func lower(e *evaluator, t Text, _ args) (Value, error) { return e.Mapped(t, strings.ToLower) }
 
 func capitalize(e *evaluator, t Text, _ args) (Value, error) {
 	started := false
-	return e.mapped(t, func(s string) string {
+	return e.Mapped(t, func(s string) string {
 		n := 0
 		if !started {
-			n = offset(s, 1)
+			n = texts.Offset(s, 1)
 		}
 		started = true
 		return strings.ToUpper(s[:n]) + strings.ToLower(s[n:])
@@ -28,7 +32,7 @@ func capitalize(e *evaluator, t Text, _ args) (Value, error) {
 func titled(isBreak func(rune) bool) func(*evaluator, Text, args) (Value, error) {
 	return func(e *evaluator, t Text, _ args) (Value, error) {
 		inWord := false
-		return e.mapped(t, func(s string) string {
+		return e.Mapped(t, func(s string) string {
 			return strings.Map(func(c rune) rune {
 				first := !inWord
 				switch inWord = !isBreak(c); {
@@ -44,15 +48,15 @@ func titled(isBreak func(rune) bool) func(*evaluator, Text, args) (Value, error)
 }
 
 var (
-	titleFilter = titled(func(c rune) bool { return isSpace(c) || strings.ContainsRune("-({[<", c) })
+	titleFilter = titled(func(c rune) bool { return texts.IsSpace(c) || strings.ContainsRune("-({[<", c) })
 	titleMethod = titled(func(c rune) bool { return !unicode.IsLetter(c) })
 )
 
 func swapCase(e *evaluator, t Text, _ args) (Value, error) {
-	if err := e.spend(16 * len(t.s)); err != nil {
+	if err := e.Spend(16 * len(t.String())); err != nil {
 		return nil, err
 	}
-	return e.mapped(t, func(s string) string {
+	return e.Mapped(t, func(s string) string {
 		return strings.Map(func(c rune) rune {
 			if unicode.IsUpper(c) {
 				return unicode.ToLower(c)
@@ -65,54 +69,45 @@ func swapCase(e *evaluator, t Text, _ args) (Value, error) {
 // strip drops characters from the sides: those of the first argument, or white space.
 func strip(left, right bool) func(*evaluator, Text, args) (Value, error) {
 	return func(e *evaluator, t Text, a args) (Value, error) {
-		drop := isSpace
+		drop := texts.IsSpace
 		if a.or(0, nil) != nil {
 			cut, err := a.text(0)
 			if err != nil {
 				return nil, err
 			}
-			if err := e.take(16 * len(cut.s)); err != nil {
+			if err := e.Take(16 * len(cut.String())); err != nil {
 				return nil, err
 			}
-			set := make(map[rune]bool, len(cut.s))
-			for _, c := range cut.s {
+			set := make(map[rune]bool, len(cut.String()))
+			for _, c := range cut.String() {
 				set[c] = true
 			}
 			drop = func(c rune) bool { return set[c] }
-			if err := e.spend(16 * len(t.s)); err != nil {
+			if err := e.Spend(16 * len(t.String())); err != nil {
 				return nil, err
 			}
 		}
-		if err := e.spend(2 * len(t.s)); err != nil {
+		if err := e.Spend(2 * len(t.String())); err != nil {
 			return nil, err
 		}
-		from, to := 0, len(t.s)
+		from, to := 0, len(t.String())
 		if left {
-			from = len(t.s) - len(strings.TrimLeftFunc(t.s, drop))
+			from = len(t.String()) - len(strings.TrimLeftFunc(t.String(), drop))
 		}
 		if right {
-			to = max(from, len(strings.TrimRightFunc(t.s, drop)))
+			to = max(from, len(strings.TrimRightFunc(t.String(), drop)))
 		}
-		return e.cut(t, from, to)
+		return e.Cut(t, from, to)
 	}
-}
-
-// cut is a part of a text, within the budget.
-func (e *evaluator) cut(t Text, from, to int) (Text, error) {
-	if _, ok := t.single(); ok {
-		return t.slice(from, to), e.take(valueBytes / 2)
-	}
-	part := t.slice(from, to)
-	return part, e.take(valueBytes + part.bytes() - len(part.s))
 }
 
 func replaceFilter(e *evaluator, v Value, a args) (Value, error) {
-	t, err := e.str(v)
+	t, err := e.Str(v)
 	if err != nil {
 		return nil, err
 	}
 	for i := range 2 { // the filter makes strings of what it gets
-		if a.values[i], err = e.str(a.values[i]); err != nil {
+		if a.values[i], err = e.Str(a.values[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -134,33 +129,33 @@ func replace(e *evaluator, t Text, a args) (Value, error) {
 			return nil, err
 		}
 	}
-	if err := cmp.Or(e.search(t.s, old.s), e.spend(len(t.s))); err != nil {
+	if err := cmp.Or(e.Search(t.String(), old.String()), e.Spend(len(t.String()))); err != nil {
 		return nil, err
 	}
-	b := builder{m: &e.meter}
+	b := e.Builder()
 	at := 0
-	if old.s == "" { // between all characters
-		for i := 0; b.err == nil && limit != 0; limit-- {
-			b.add(with)
-			n := offset(t.s[i:], 1)
-			b.part(t, i, i+n)
+	if old.String() == "" { // between all characters
+		for i := 0; b.Err == nil && limit != 0; limit-- {
+			b.Add(with)
+			n := texts.Offset(t.String()[i:], 1)
+			b.Part(t, i, i+n)
 			if i, at = i+n, i+n; n == 0 {
 				break
 			}
 		}
 	}
-	for old.s != "" && limit != 0 && b.err == nil {
-		i := strings.Index(t.s[at:], old.s)
+	for old.String() != "" && limit != 0 && b.Err == nil {
+		i := strings.Index(t.String()[at:], old.String())
 		if i < 0 {
 			break
 		}
-		b.part(t, at, at+i)
-		b.add(with)
-		at += i + len(old.s)
+		b.Part(t, at, at+i)
+		b.Add(with)
+		at += i + len(old.String())
 		limit--
 	}
-	b.part(t, at, len(t.s))
-	return b.text()
+	b.Part(t, at, len(t.String()))
+	return b.Text()
 }
 
 // indent puts a margin before each line but the first, and before that one if asked; not before empty ones unless asked.
@@ -174,30 +169,30 @@ func indent(e *evaluator, t Text, a args) (Value, error) {
 		if width > maxIndent {
 			return nil, fmt.Errorf("%d columns; at most %d", width, maxIndent)
 		}
-		margin = Text{s: strings.Repeat(" ", max(0, width))}
+		margin = texts.Own(strings.Repeat(" ", max(0, width)))
 	}
 	breaks, err := e.breaksOf(t)
 	if err != nil {
 		return nil, err
 	}
-	first, blank := isTrue(a.or(1, false)), isTrue(a.or(2, false))
-	b := builder{m: &e.meter}
+	first, blank := values.IsTrue(a.or(1, false)), values.IsTrue(a.or(2, false))
+	b := e.Builder()
 	from := 0
-	for i := 0; i <= len(breaks) && b.err == nil; i++ {
-		to, next := len(t.s), len(t.s)
+	for i := 0; i <= len(breaks) && b.Err == nil; i++ {
+		to, next := len(t.String()), len(t.String())
 		if i < len(breaks) {
 			to, next = breaks[i][0], breaks[i][1]
 		}
 		if i == 0 && first || i > 0 && (blank || to > from) {
-			b.add(margin)
+			b.Add(margin)
 		}
-		b.part(t, from, to)
+		b.Part(t, from, to)
 		if next > to {
-			b.write("\n", t.originAt(to))
+			b.Write("\n", t.OriginAt(to))
 		}
 		from = next
 	}
-	return b.text()
+	return b.Text()
 }
 
 func truncate(e *evaluator, t Text, a args) (Value, error) {
@@ -205,7 +200,7 @@ func truncate(e *evaluator, t Text, a args) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	end := Text{s: "..."}
+	end := texts.Own("...")
 	if a.or(2, nil) != nil {
 		if end, err = a.text(2); err != nil {
 			return nil, err
@@ -217,11 +212,11 @@ func truncate(e *evaluator, t Text, a args) (Value, error) {
 			return nil, err
 		}
 	}
-	n, err := e.count(t)
+	n, err := e.Count(t)
 	if err != nil {
 		return nil, err
 	}
-	tail, err := e.count(end)
+	tail, err := e.Count(end)
 	switch {
 	case err != nil:
 		return nil, err
@@ -230,21 +225,21 @@ func truncate(e *evaluator, t Text, a args) (Value, error) {
 	case n <= size+leeway:
 		return t, nil
 	}
-	to := offset(t.s, size-tail)
-	if !isTrue(a.or(1, false)) {
-		if i := strings.LastIndexByte(t.s[:to], ' '); i >= 0 {
+	to := texts.Offset(t.String(), size-tail)
+	if !values.IsTrue(a.or(1, false)) {
+		if i := strings.LastIndexByte(t.String()[:to], ' '); i >= 0 {
 			to = i
 		}
 	}
-	return e.concat(Text{}, t.slice(0, to), end)
+	return e.Concat(Text{}, t.Slice(0, to), end)
 }
 
 func wordCount(e *evaluator, t Text, _ args) (Value, error) {
-	if err := e.spend(64 * len(t.s)); err != nil {
+	if err := e.Spend(64 * len(t.String())); err != nil {
 		return nil, err
 	}
 	n, inWord := 0, false
-	for _, c := range t.s {
+	for _, c := range t.String() {
 		word := c == '_' || unicode.IsLetter(c) || unicode.IsNumber(c)
 		if word && !inWord {
 			n++
@@ -256,7 +251,7 @@ func wordCount(e *evaluator, t Text, _ args) (Value, error) {
 
 // centred pads a text to a width.
 func centred(e *evaluator, t Text, width int, fill Text, left, right bool) (Value, error) {
-	n, err := e.count(t)
+	n, err := e.Count(t)
 	if err != nil {
 		return nil, err
 	}
@@ -272,19 +267,19 @@ func centred(e *evaluator, t Text, width int, fill Text, left, right bool) (Valu
 	case left:
 		before, after = pad, 0
 	}
-	front, err := e.repeat(fill, before)
+	front, err := e.Repeat(fill, before)
 	if err != nil {
 		return nil, err
 	}
-	back, err := e.repeat(fill, after)
+	back, err := e.Repeat(fill, after)
 	if err != nil {
 		return nil, err
 	}
-	return e.concat(Text{}, front, t, back)
+	return e.Concat(Text{}, front, t, back)
 }
 
 func centerFilter(e *evaluator, v Value, a args) (Value, error) {
-	t, err := e.str(v)
+	t, err := e.Str(v)
 	if err != nil {
 		return nil, err
 	}
@@ -292,5 +287,5 @@ func centerFilter(e *evaluator, v Value, a args) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	return centred(e, t, width, Text{s: " "}, true, true)
+	return centred(e, t, width, texts.Own(" "), true, true)
 }

@@ -1,18 +1,20 @@
-package jinja
+package syntax
 
-import "slices"
+import (
+	"slices"
+)
 
 // statementParsers are the blocks that a template may use. A parser of one is called behind the block's name, t, and leaves
 // the end of the last tag as the current token.
-func statementParsers() map[string]func(p *parser, t token) (statement, error) {
-	return map[string]func(p *parser, t token) (statement, error){
+func statementParsers() map[string]func(p *parser, t token) (Statement, error) {
+	return map[string]func(p *parser, t token) (Statement, error){
 		"if": parseIf, "for": parseFor, "set": parseSet, "with": parseWith, "macro": parseMacro, "call": parseCall,
 		"filter": parseFilterBlock, "break": parseJump, "continue": parseJump, "generation": parseGeneration,
 	}
 }
 
-func parseIf(p *parser, t token) (statement, error) {
-	n := &ifNode{line: t.line}
+func parseIf(p *parser, t token) (Statement, error) {
+	n := &If{Line: t.line}
 	for {
 		test, err := p.tuple(false)
 		if err != nil {
@@ -22,7 +24,7 @@ func parseIf(p *parser, t token) (statement, error) {
 		if err != nil {
 			return nil, err
 		}
-		n.tests, n.branches = append(n.tests, test), append(n.branches, body)
+		n.Tests, n.Branches = append(n.Tests, test), append(n.Branches, body)
 		end := p.token.value
 		if err := p.advance(); err != nil {
 			return nil, err
@@ -32,37 +34,37 @@ func parseIf(p *parser, t token) (statement, error) {
 			continue
 		case "else":
 			body, err := p.wholeBody(t, "endif")
-			n.branches = append(n.branches, body)
+			n.Branches = append(n.Branches, body)
 			return n, err
 		}
 		return n, nil
 	}
 }
 
-func parseFor(p *parser, t token) (statement, error) {
-	n := &forNode{line: t.line}
+func parseFor(p *parser, t token) (Statement, error) {
+	n := &For{Line: t.line}
 	var err error
-	if n.target, err = p.target(false); err != nil {
+	if n.Target, err = p.target(false); err != nil {
 		return nil, err
 	}
 	if _, err = p.expect(name, "in", "in"); err != nil {
 		return nil, err
 	}
-	if n.over, err = p.tuple(true); err != nil {
+	if n.Over, err = p.tuple(true); err != nil {
 		return nil, err
 	}
 	if filtered, err := p.skip(name, "if"); err != nil {
 		return nil, err
 	} else if filtered {
-		if n.filter, err = p.expression(); err != nil {
+		if n.Filter, err = p.expression(); err != nil {
 			return nil, err
 		}
 	}
-	if n.recursive, err = p.skip(name, "recursive"); err != nil {
+	if n.Recursive, err = p.skip(name, "recursive"); err != nil {
 		return nil, err
 	}
 	p.loops++
-	n.body, err = p.body(t, "else", "endfor")
+	n.Body, err = p.body(t, "else", "endfor")
 	p.loops--
 	if err != nil {
 		return nil, err
@@ -72,42 +74,39 @@ func parseFor(p *parser, t token) (statement, error) {
 		return nil, err
 	}
 	if end == "else" {
-		n.otherwise, err = p.wholeBody(t, "endfor")
+		n.Otherwise, err = p.wholeBody(t, "endfor")
 	}
 	return n, err
 }
 
-func parseJump(p *parser, t token) (statement, error) {
+func parseJump(p *parser, t token) (Statement, error) {
 	if p.loops == 0 {
 		return nil, p.fail(t.line, "{%% %s %%} outside of a loop", t.value)
 	}
-	if t.value == "break" {
-		return jump{breaking}, nil
-	}
-	return jump{continuing}, nil
+	return Jump{t.value == "break"}, nil
 }
 
-func parseSet(p *parser, t token) (statement, error) {
-	n := &setNode{line: t.line}
+func parseSet(p *parser, t token) (Statement, error) {
+	n := &Set{Line: t.line}
 	var err error
-	if n.target, err = p.target(true); err != nil {
+	if n.Target, err = p.target(true); err != nil {
 		return nil, err
 	}
 	if assigned, err := p.skip(operator, "="); err != nil {
 		return nil, err
 	} else if assigned {
-		n.value, err = p.tuple(false)
+		n.Value, err = p.tuple(false)
 		return n, err
 	}
-	if n.steps, err = p.filters(); err != nil {
+	if n.Steps, err = p.filters(); err != nil {
 		return nil, err
 	}
-	n.body, err = p.detached(t, "endset")
+	n.Body, err = p.detached(t, "endset")
 	return n, err
 }
 
 // detached reads a body that loops around it do not reach into.
-func (p *parser) detached(t token, end string) ([]statement, error) {
+func (p *parser) detached(t token, end string) ([]Statement, error) {
 	loops := p.loops
 	p.loops = 0
 	body, err := p.wholeBody(t, end)
@@ -116,8 +115,8 @@ func (p *parser) detached(t token, end string) ([]statement, error) {
 }
 
 // filters reads "| name | name(…)" … .
-func (p *parser) filters() ([]step, error) {
-	var steps []step
+func (p *parser) filters() ([]Step, error) {
+	var steps []Step
 	for p.isOperator("|") {
 		s, err := p.filter()
 		if err != nil {
@@ -128,8 +127,8 @@ func (p *parser) filters() ([]step, error) {
 	return steps, nil
 }
 
-func parseFilterBlock(p *parser, t token) (statement, error) {
-	n := &filterNode{line: t.line}
+func parseFilterBlock(p *parser, t token) (Statement, error) {
+	n := &FilterBlock{Line: t.line}
 	first, err := p.namedFilter(p.token.line)
 	if err != nil {
 		return nil, err
@@ -138,15 +137,15 @@ func parseFilterBlock(p *parser, t token) (statement, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.steps = append([]step{first}, rest...)
-	n.body, err = p.detached(t, "endfilter")
+	n.Steps = append([]Step{first}, rest...)
+	n.Body, err = p.detached(t, "endfilter")
 	return n, err
 }
 
-func parseWith(p *parser, t token) (statement, error) {
-	n := &withNode{line: t.line}
+func parseWith(p *parser, t token) (Statement, error) {
+	n := &With{Line: t.line}
 	for p.token.kind != blockEnd {
-		if len(n.targets) > 0 {
+		if len(n.Targets) > 0 {
 			if _, err := p.expect(operator, ",", ","); err != nil {
 				return nil, err
 			}
@@ -162,25 +161,25 @@ func parseWith(p *parser, t token) (statement, error) {
 		if err != nil {
 			return nil, err
 		}
-		n.targets, n.values = append(n.targets, to), append(n.values, value)
+		n.Targets, n.Values = append(n.Targets, to), append(n.Values, value)
 	}
 	var err error
-	n.body, err = p.wholeBody(t, "endwith")
+	n.Body, err = p.wholeBody(t, "endwith")
 	return n, err
 }
 
 // parseGeneration reads a stretch that only training treats differently. It has a scope of its own.
-func parseGeneration(p *parser, t token) (statement, error) {
+func parseGeneration(p *parser, t token) (Statement, error) {
 	body, err := p.wholeBody(t, "endgeneration")
-	return &scopeNode{body}, err
+	return &Scope{body}, err
 }
 
-func parseMacro(p *parser, t token) (statement, error) {
+func parseMacro(p *parser, t token) (Statement, error) {
 	head, err := p.expect(name, "", "the name of a macro")
 	if err != nil {
 		return nil, err
 	}
-	n := &macroNode{name: head.value, line: t.line}
+	n := &Macro{Name: head.value}
 	if err := p.parameters(n); err != nil {
 		return nil, err
 	}
@@ -188,57 +187,57 @@ func parseMacro(p *parser, t token) (statement, error) {
 }
 
 // parseCall reads {% call(parameters) macro(…) %} body {% endcall %}.
-func parseCall(p *parser, t token) (statement, error) {
-	n := &callNode{caller: &macroNode{name: "caller", line: t.line}, line: t.line}
+func parseCall(p *parser, t token) (Statement, error) {
+	n := &CallBlock{Caller: &Macro{Name: "caller"}, Line: t.line}
 	if p.isOperator("(") {
-		if err := p.parameters(n.caller); err != nil {
+		if err := p.parameters(n.Caller); err != nil {
 			return nil, err
 		}
 	}
 	var err error
-	if n.of, err = p.expression(); err != nil {
+	if n.Of, err = p.expression(); err != nil {
 		return nil, err
 	}
-	steps := []step(nil)
-	if s, ok := n.of.(*suffixed); ok {
-		steps = s.steps
+	steps := []Step(nil)
+	if s, ok := n.Of.(*Suffixed); ok {
+		steps = s.Steps
 	}
 	switch last := last(steps).(type) {
-	case *callStep:
-		last.with.named = append(last.with.named, namedExpression{"caller", variable{"caller", t.line}})
-	case *methodStep:
-		last.with.named = append(last.with.named, namedExpression{"caller", variable{"caller", t.line}})
+	case *Call:
+		last.With.Named = append(last.With.Named, NamedExpression{"caller", Variable{"caller", t.line}})
+	case *Method:
+		last.With.Named = append(last.With.Named, NamedExpression{"caller", Variable{"caller", t.line}})
 	default:
 		return nil, p.fail(t.line, "{%% call %%} takes a call of a macro")
 	}
-	return n, p.macroBody(n.caller, t, "endcall")
+	return n, p.macroBody(n.Caller, t, "endcall")
 }
 
-func last(steps []step) step {
+func last(steps []Step) Step {
 	if len(steps) == 0 {
 		return nil
 	}
 	return steps[len(steps)-1]
 }
 
-func (p *parser) macroBody(n *macroNode, t token, end string) error {
+func (p *parser) macroBody(n *Macro, t token, end string) error {
 	p.captured = append(p.captured, map[string]bool{})
 	var err error
-	n.body, err = p.detached(t, end)
+	n.Body, err = p.detached(t, end)
 	used := p.captured[len(p.captured)-1]
 	p.captured = p.captured[:len(p.captured)-1]
-	isOwn := func(name string) bool { return used[name] && !slices.Contains(n.params, name) }
-	n.varargs, n.kwargs, n.caller = isOwn("varargs"), isOwn("kwargs"), isOwn("caller")
+	isOwn := func(name string) bool { return used[name] && !slices.Contains(n.Params, name) }
+	n.Varargs, n.Kwargs, n.Caller = isOwn("varargs"), isOwn("kwargs"), isOwn("caller")
 	return err
 }
 
 // parameters reads "(a, b=1)".
-func (p *parser) parameters(n *macroNode) error {
+func (p *parser) parameters(n *Macro) error {
 	if _, err := p.expect(operator, "(", "("); err != nil {
 		return err
 	}
 	for !p.isOperator(")") {
-		if len(n.params) > 0 {
+		if len(n.Params) > 0 {
 			if _, err := p.expect(operator, ",", ","); err != nil {
 				return err
 			}
@@ -247,10 +246,10 @@ func (p *parser) parameters(n *macroNode) error {
 		if err != nil {
 			return err
 		}
-		if slices.Contains(n.params, t.value) || len(n.params) == maxNesting {
-			return p.fail(t.line, "parameter %s: there is one of that name, or more than %d", t.value, maxNesting)
+		if slices.Contains(n.Params, t.value) || len(n.Params) == MaxNesting {
+			return p.fail(t.line, "parameter %s: there is one of that name, or more than %d", t.value, MaxNesting)
 		}
-		n.params = append(n.params, t.value)
+		n.Params = append(n.Params, t.value)
 		if given, err := p.skip(operator, "="); err != nil {
 			return err
 		} else if given {
@@ -258,8 +257,8 @@ func (p *parser) parameters(n *macroNode) error {
 			if err != nil {
 				return err
 			}
-			n.defaults = append(n.defaults, value)
-		} else if len(n.defaults) > 0 {
+			n.Defaults = append(n.Defaults, value)
+		} else if len(n.Defaults) > 0 {
 			return p.fail(t.line, "parameter %s has no default, and one before it has", t.value)
 		}
 	}
@@ -267,12 +266,12 @@ func (p *parser) parameters(n *macroNode) error {
 }
 
 // target reads what is assigned to: names, with commas and brackets, or in a set a namespace's attribute.
-func (p *parser) target(attributes bool) (target, error) {
+func (p *parser) target(attributes bool) (Target, error) {
 	one, err := p.oneTarget(attributes)
 	if err != nil || !p.isOperator(",") {
 		return one, err
 	}
-	all := target{several: []target{one}}
+	all := Target{Several: []Target{one}}
 	for p.isOperator(",") {
 		if err := p.advance(); err != nil {
 			return all, err
@@ -283,18 +282,18 @@ func (p *parser) target(attributes bool) (target, error) {
 		if one, err = p.oneTarget(false); err != nil {
 			return all, err
 		}
-		all.several = append(all.several, one)
+		all.Several = append(all.Several, one)
 	}
 	return all, nil
 }
 
-func (p *parser) oneTarget(attributes bool) (target, error) {
+func (p *parser) oneTarget(attributes bool) (Target, error) {
 	if p.isOperator("(") {
 		if err := p.enter(); err != nil {
-			return target{}, err
+			return Target{}, err
 		}
 		if err := p.advance(); err != nil {
-			return target{}, err
+			return Target{}, err
 		}
 		inner, err := p.target(false)
 		if err != nil {
@@ -306,12 +305,12 @@ func (p *parser) oneTarget(attributes bool) (target, error) {
 	}
 	t, err := p.expect(name, "", "the name of a variable")
 	if err != nil {
-		return target{}, err
+		return Target{}, err
 	}
 	if slices.Contains(constants, t.value) {
-		return target{}, p.fail(t.line, "%s cannot be assigned to", t.value)
+		return Target{}, p.fail(t.line, "%s cannot be assigned to", t.value)
 	}
-	to := target{name: t.value}
+	to := Target{Name: t.value}
 	if dot, err := p.skip(operator, "."); err != nil || !dot || !attributes {
 		if dot && err == nil {
 			err = p.fail(t.line, "%s.…: only {%% set %%} assigns to an attribute", t.value)
@@ -320,7 +319,7 @@ func (p *parser) oneTarget(attributes bool) (target, error) {
 	}
 	p.refer(t.value)
 	attribute, err := p.expect(name, "", "the name of an attribute")
-	to.attribute = attribute.value
+	to.Attribute = attribute.value
 	return to, err
 }
 

@@ -1,17 +1,20 @@
-package jinja
+package syntax
 
 import (
 	"math/big"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/antigravity-go/antigravity/internal/jinja/texts"
+	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
 // expression reads "a if b else c", the loosest form.
-func (p *parser) expression() (expression, error) { return p.conditional() }
+func (p *parser) expression() (Expression, error) { return p.conditional() }
 
 // tuple reads expressions with commas between them, or a single one. A loop's sequence has no "a if b else c".
-func (p *parser) tuple(loop bool) (expression, error) {
+func (p *parser) tuple(loop bool) (Expression, error) {
 	one := p.conditional
 	if loop {
 		one = p.or
@@ -23,7 +26,7 @@ func (p *parser) tuple(loop bool) (expression, error) {
 	if err != nil || !p.isOperator(",") {
 		return first, err
 	}
-	items := []expression{first}
+	items := []Expression{first}
 	for p.isOperator(",") {
 		if err := p.advance(); err != nil {
 			return nil, err
@@ -37,10 +40,10 @@ func (p *parser) tuple(loop bool) (expression, error) {
 		}
 		items = append(items, next)
 	}
-	return &listNode{items, true}, nil
+	return &List{items, true}, nil
 }
 
-func (p *parser) conditional() (expression, error) {
+func (p *parser) conditional() (Expression, error) {
 	if err := p.enter(); err != nil {
 		return nil, err
 	}
@@ -51,7 +54,7 @@ func (p *parser) conditional() (expression, error) {
 		return nil, err
 	}
 	if p.isName("if") {
-		c := &conditional{then: value}
+		c := &Conditional{Then: value}
 		value = c
 		err = p.condition(c)
 		p.firstUnknown = nil
@@ -67,30 +70,31 @@ func (p *parser) conditional() (expression, error) {
 }
 
 // condition reads "if b else c" into c.
-func (p *parser) condition(c *conditional) error {
+func (p *parser) condition(c *Conditional) error {
 	if err := p.advance(); err != nil {
 		return err
 	}
 	var err error
-	if c.test, err = p.or(); err != nil {
+	if c.Test, err = p.or(); err != nil {
 		return err
 	}
 	if otherwise, err := p.skip(name, "else"); err != nil || !otherwise {
 		return err
 	}
-	c.otherwise, err = p.conditional()
+	c.Otherwise, err = p.conditional()
 	return err
 }
 
-func (p *parser) or() (expression, error)  { return p.logic("or", true, p.and) }
-func (p *parser) and() (expression, error) { return p.logic("and", false, p.not) }
+func (p *parser) or() (Expression, error) { return p.logic("or", true, p.and) }
 
-func (p *parser) logic(word string, until bool, operand func() (expression, error)) (expression, error) {
+func (p *parser) and() (Expression, error) { return p.logic("and", false, p.not) }
+
+func (p *parser) logic(word string, until bool, operand func() (Expression, error)) (Expression, error) {
 	first, err := operand()
 	if err != nil || !p.isName(word) {
 		return first, err
 	}
-	terms := []expression{first}
+	terms := []Expression{first}
 	for p.isName(word) {
 		if err := p.advance(); err != nil {
 			return nil, err
@@ -101,10 +105,10 @@ func (p *parser) logic(word string, until bool, operand func() (expression, erro
 		}
 		terms = append(terms, next)
 	}
-	return &logic{terms, until}, nil
+	return &Logic{terms, until}, nil
 }
 
-func (p *parser) not() (expression, error) {
+func (p *parser) not() (Expression, error) {
 	nots := 0
 	for p.isName("not") {
 		nots++
@@ -116,20 +120,20 @@ func (p *parser) not() (expression, error) {
 	if err != nil || nots == 0 {
 		return e, err
 	}
-	if e = (negation{e}); nots%2 == 0 {
-		e = negation{e}
+	if e = (Not{e}); nots%2 == 0 {
+		e = Not{e}
 	}
 	return e, nil
 }
 
 var comparisons = []string{"==", "!=", "<", "<=", ">", ">="}
 
-func (p *parser) comparison() (expression, error) {
+func (p *parser) comparison() (Expression, error) {
 	first, err := p.sum()
 	if err != nil {
 		return nil, err
 	}
-	c := &comparison{first: first, line: p.token.line}
+	c := &Comparison{First: first, Line: p.token.line}
 	for {
 		op := ""
 		switch {
@@ -159,22 +163,22 @@ func (p *parser) comparison() (expression, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.rest = append(c.rest, operation{op, operand})
+		c.Rest = append(c.Rest, Operation{op, operand})
 	}
-	if c.rest == nil {
+	if c.Rest == nil {
 		return first, nil
 	}
 	return c, nil
 }
 
-func (p *parser) sum() (expression, error) { return p.chain(p.concatenation, "+", "-") }
+func (p *parser) sum() (Expression, error) { return p.chain(p.concatenation, "+", "-") }
 
-func (p *parser) concatenation() (expression, error) {
+func (p *parser) concatenation() (Expression, error) {
 	first, err := p.product()
 	if err != nil || !p.isOperator("~") {
 		return first, err
 	}
-	c := &concatenation{terms: []expression{first}, line: p.token.line}
+	c := &Concatenation{Terms: []Expression{first}, Line: p.token.line}
 	for p.isOperator("~") {
 		if err := p.advance(); err != nil {
 			return nil, err
@@ -183,23 +187,23 @@ func (p *parser) concatenation() (expression, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.terms = append(c.terms, next)
+		c.Terms = append(c.Terms, next)
 	}
 	return c, nil
 }
 
-func (p *parser) product() (expression, error) { return p.chain(p.power, "*", "/", "//", "%") }
+func (p *parser) product() (Expression, error) { return p.chain(p.power, "*", "/", "//", "%") }
 
-func (p *parser) power() (expression, error) {
-	return p.chain(func() (expression, error) { return p.unary(true) }, "**")
+func (p *parser) power() (Expression, error) {
+	return p.chain(func() (Expression, error) { return p.unary(true) }, "**")
 }
 
-func (p *parser) chain(operand func() (expression, error), operators ...string) (expression, error) {
+func (p *parser) chain(operand func() (Expression, error), operators ...string) (Expression, error) {
 	first, err := operand()
 	if err != nil {
 		return nil, err
 	}
-	a := &arithmetic{first: first, line: p.token.line}
+	a := &Arithmetic{First: first, Line: p.token.line}
 	for p.token.kind == operator && slices.Contains(operators, p.token.value) {
 		op := p.token.value
 		if err := p.advance(); err != nil {
@@ -209,17 +213,17 @@ func (p *parser) chain(operand func() (expression, error), operators ...string) 
 		if err != nil {
 			return nil, err
 		}
-		a.rest = append(a.rest, operation{op, next})
+		a.Rest = append(a.Rest, Operation{op, next})
 	}
-	if a.rest == nil {
+	if a.Rest == nil {
 		return first, nil
 	}
 	return a, nil
 }
 
 // unary reads an operand with its sign and what follows it. As in Jinja, a filter behind a sign takes the signed value.
-func (p *parser) unary(filters bool) (expression, error) {
-	var e expression
+func (p *parser) unary(filters bool) (Expression, error) {
+	var e Expression
 	var err error
 	if p.isOperator("-") || p.isOperator("+") {
 		if err := p.enter(); err != nil {
@@ -234,14 +238,14 @@ func (p *parser) unary(filters bool) (expression, error) {
 			return nil, err
 		}
 		p.depth--
-		e = &signed{of, line, minus}
+		e = &Signed{of, line, minus}
 	} else if e, err = p.primary(); err != nil {
 		return nil, err
 	}
 	return p.suffixes(e, filters)
 }
 
-func (p *parser) primary() (expression, error) {
+func (p *parser) primary() (Expression, error) {
 	t := p.token
 	switch t.kind {
 	case name:
@@ -250,26 +254,26 @@ func (p *parser) primary() (expression, error) {
 		}
 		switch t.value {
 		case "true", "True":
-			return constant{true}, nil
+			return Constant{true}, nil
 		case "false", "False":
-			return constant{false}, nil
+			return Constant{false}, nil
 		case "none", "None":
-			return constant{nil}, nil
+			return Constant{nil}, nil
 		}
 		p.refer(t.value)
-		return variable{t.value, t.line}, nil
+		return Variable{t.value, t.line}, nil
 	case stringLiteral:
 		p.uses[t.value] = true
-		return constant{Text{s: t.value}}, p.advance()
+		return Constant{texts.Own(t.value)}, p.advance()
 	case integerLiteral:
 		v, err := p.integer(t)
 		if err != nil {
 			return nil, err
 		}
-		return constant{v}, p.advance()
+		return Constant{v}, p.advance()
 	case floatLiteral:
 		f, _ := strconv.ParseFloat(t.value, 64) // beyond its range it is infinite, as in Python
-		return constant{f}, p.advance()
+		return Constant{f}, p.advance()
 	case operator:
 		switch t.value {
 		case "(":
@@ -283,25 +287,25 @@ func (p *parser) primary() (expression, error) {
 	return nil, p.unexpected("an expression")
 }
 
-func (p *parser) integer(t token) (Value, error) {
+func (p *parser) integer(t token) (values.Value, error) {
 	base := 10
 	if len(t.value) > 1 && t.value[0] == '0' && strings.IndexByte("xXoObB", t.value[1]) >= 0 {
 		base = 0
-	} else if len(t.value) > maxDigits {
-		return nil, p.fail(t.line, "the integer %.20s… has more than %d digits", t.value, maxDigits)
+	} else if len(t.value) > values.MaxDigits {
+		return nil, p.fail(t.line, "the integer %.20s… has more than %d digits", t.value, values.MaxDigits)
 	}
 	n, ok := new(big.Int).SetString(t.value, base)
-	if !ok || n.BitLen() > maxBits {
-		return nil, p.fail(t.line, "%.20s is no integer of at most %d bits", t.value, maxBits)
+	if !ok || n.BitLen() > values.MaxBits {
+		return nil, p.fail(t.line, "%.20s is no integer of at most %d bits", t.value, values.MaxBits)
 	}
-	return small(n), nil
+	return values.Small(n), nil
 }
 
-func (p *parser) parenthesis() (expression, error) {
+func (p *parser) parenthesis() (Expression, error) {
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
-	var e expression = &listNode{tuple: true}
+	var e Expression = &List{Tuple: true}
 	if !p.isOperator(")") {
 		var err error
 		if e, err = p.tuple(false); err != nil {
@@ -312,17 +316,17 @@ func (p *parser) parenthesis() (expression, error) {
 	return e, err
 }
 
-func (p *parser) list() (expression, error) {
-	n := &listNode{}
+func (p *parser) list() (Expression, error) {
+	n := &List{}
 	return n, p.items("]", func() error {
 		item, err := p.expression()
-		n.items = append(n.items, item)
+		n.Items = append(n.Items, item)
 		return err
 	})
 }
 
-func (p *parser) dict() (expression, error) {
-	n := &dictNode{}
+func (p *parser) dict() (Expression, error) {
+	n := &Dict{}
 	return n, p.items("}", func() error {
 		key, err := p.expression()
 		if err != nil {
@@ -332,7 +336,7 @@ func (p *parser) dict() (expression, error) {
 			return err
 		}
 		value, err := p.expression()
-		n.keys, n.values = append(n.keys, key), append(n.values, value)
+		n.Keys, n.Values = append(n.Keys, key), append(n.Values, value)
 		return err
 	})
 }

@@ -1,12 +1,14 @@
-package jinja
+package syntax
 
-import "slices"
+import (
+	"slices"
+)
 
 // suffixes reads what follows an operand: .name, [key], (arguments), and with filters | filter and "is" test.
-func (p *parser) suffixes(of expression, filters bool) (expression, error) {
-	n := &suffixed{of: of}
+func (p *parser) suffixes(of Expression, filters bool) (Expression, error) {
+	n := &Suffixed{Of: of}
 	for {
-		var s step
+		var s Step
 		var err error
 		switch {
 		case p.isOperator("."):
@@ -14,21 +16,21 @@ func (p *parser) suffixes(of expression, filters bool) (expression, error) {
 		case p.isOperator("["):
 			s, err = p.subscript()
 		case p.isOperator("("):
-			c := &callStep{line: p.token.line}
-			if c.with, err = p.arguments(); err != nil {
+			c := &Call{Line: p.token.line}
+			if c.With, err = p.arguments(); err != nil {
 				return nil, err
 			}
 			s = c
-			if a, ok := last(n.steps).(*attributeStep); ok { // a method
-				n.steps = n.steps[:len(n.steps)-1]
-				s = &methodStep{a.name, c.with, a.line}
+			if a, ok := last(n.Steps).(*Attribute); ok { // a method
+				n.Steps = n.Steps[:len(n.Steps)-1]
+				s = &Method{a.Name, c.With, a.Line}
 			}
 		case filters && p.isOperator("|"):
 			s, err = p.filter()
 		case filters && p.isName("is"):
 			s, err = p.test()
 		default:
-			if n.steps == nil {
+			if n.Steps == nil {
 				return of, nil
 			}
 			return n, nil
@@ -36,11 +38,11 @@ func (p *parser) suffixes(of expression, filters bool) (expression, error) {
 		if err != nil {
 			return nil, err
 		}
-		n.steps = append(n.steps, s)
+		n.Steps = append(n.Steps, s)
 	}
 }
 
-func (p *parser) dot() (step, error) {
+func (p *parser) dot() (Step, error) {
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
@@ -48,23 +50,23 @@ func (p *parser) dot() (step, error) {
 	switch t.kind {
 	case name:
 		p.uses[t.value] = true
-		return &attributeStep{t.value, t.line}, p.advance()
+		return &Attribute{t.value, t.line}, p.advance()
 	case integerLiteral:
 		v, err := p.integer(t)
 		if err != nil {
 			return nil, err
 		}
-		return &itemStep{constant{v}, t.line}, p.advance()
+		return &Item{Constant{v}, t.line}, p.advance()
 	}
 	return nil, p.unexpected("the name of an attribute")
 }
 
-func (p *parser) subscript() (step, error) {
+func (p *parser) subscript() (Step, error) {
 	line := p.token.line
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
-	var parts [3]expression
+	var parts [3]Expression
 	colons := 0
 	for !p.isOperator("]") {
 		if p.isOperator(":") && colons < 2 {
@@ -89,19 +91,19 @@ func (p *parser) subscript() (step, error) {
 		return nil, err
 	}
 	if colons == 0 {
-		return &itemStep{parts[0], line}, nil
+		return &Item{parts[0], line}, nil
 	}
-	return &sliceStep{parts[0], parts[1], parts[2], line}, nil
+	return &Slice{parts[0], parts[1], parts[2], line}, nil
 }
 
 // arguments reads "(a, b=1, *c, **d)".
-func (p *parser) arguments() (arguments, error) {
-	var a arguments
+func (p *parser) arguments() (Arguments, error) {
+	var a Arguments
 	return a, p.items(")", func() error {
 		if p.isOperator("*") || p.isOperator("**") {
-			slot := &a.star
+			slot := &a.Star
 			if p.token.value == "**" {
-				slot = &a.stars
+				slot = &a.Stars
 			}
 			if *slot != nil {
 				return p.unexpected("a single * and **")
@@ -120,28 +122,28 @@ func (p *parser) arguments() (arguments, error) {
 			}
 			if next.kind == operator && next.value == "=" {
 				key := p.token.value
-				if slices.ContainsFunc(a.named, func(n namedExpression) bool { return n.name == key }) || len(a.named) == maxNesting {
-					return p.fail(p.token.line, "argument %s: there is one of that name, or more than %d", key, maxNesting)
+				if slices.ContainsFunc(a.Named, func(n NamedExpression) bool { return n.Name == key }) || len(a.Named) == MaxNesting {
+					return p.fail(p.token.line, "argument %s: there is one of that name, or more than %d", key, MaxNesting)
 				}
 				p.advance() // to "=", which has been read
 				if err := p.advance(); err != nil {
 					return err
 				}
 				value, err := p.expression()
-				a.named = append(a.named, namedExpression{key, value})
+				a.Named = append(a.Named, NamedExpression{key, value})
 				return err
 			}
 		}
-		if a.named != nil || a.star != nil || a.stars != nil {
+		if a.Named != nil || a.Star != nil || a.Stars != nil {
 			return p.unexpected("arguments without a name before those with one")
 		}
 		value, err := p.expression()
-		a.values = append(a.values, value)
+		a.Values = append(a.Values, value)
 		return err
 	})
 }
 
-func (p *parser) filter() (step, error) {
+func (p *parser) filter() (Step, error) {
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
@@ -149,19 +151,19 @@ func (p *parser) filter() (step, error) {
 }
 
 // namedFilter reads a filter from its name on.
-func (p *parser) namedFilter(line int) (step, error) {
+func (p *parser) namedFilter(line int) (Step, error) {
 	n, err := p.expect(name, "", "the name of a filter")
 	if err != nil {
 		return nil, err
 	}
-	f := &filterStep{name: n.value, do: filters[n.value], line: line}
-	if f.do == nil {
+	f := &Filter{Name: n.value, Line: line}
+	if !p.isFilter(n.value) {
 		if err := p.unknown(p.fail(line, "no filter is named %s", n.value)); err != nil {
 			return nil, err
 		}
 	}
 	if p.isOperator("(") {
-		f.with, err = p.arguments()
+		f.With, err = p.arguments()
 	}
 	return f, err
 }
@@ -178,13 +180,13 @@ func (p *parser) unknown(err error) error {
 	return nil
 }
 
-func (p *parser) test() (step, error) {
-	t := &testStep{line: p.token.line}
+func (p *parser) test() (Step, error) {
+	t := &Test{Line: p.token.line}
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
 	var err error
-	if t.negated, err = p.skip(name, "not"); err != nil {
+	if t.Negated, err = p.skip(name, "not"); err != nil {
 		return nil, err
 	}
 	n := p.token
@@ -194,15 +196,15 @@ func (p *parser) test() (step, error) {
 	if err := p.advance(); err != nil {
 		return nil, err
 	}
-	t.name = n.value
-	if t.do = tests[t.name]; t.do == nil {
-		if err := p.unknown(p.fail(t.line, "no test is named %s", n.value)); err != nil {
+	t.Name = n.value
+	if !p.isTest(t.Name) {
+		if err := p.unknown(p.fail(t.Line, "no test is named %s", n.value)); err != nil {
 			return nil, err
 		}
 	}
 	switch {
 	case p.isOperator("("):
-		t.with, err = p.arguments()
+		t.With, err = p.arguments()
 	case p.isName("is"):
 		return nil, p.unexpected("an end of the test, for tests do not chain")
 	case p.isName("else", "or", "and"):
@@ -210,11 +212,11 @@ func (p *parser) test() (step, error) {
 		if p.isName("if", "in", "not", "recursive") {
 			break
 		}
-		var operand expression
+		var operand Expression
 		if operand, err = p.primary(); err == nil {
 			operand, err = p.suffixes(operand, false)
 		}
-		t.with.values = []expression{operand}
+		t.With.Values = []Expression{operand}
 	}
 	return t, err
 }

@@ -1,17 +1,41 @@
-package jinja
+// Package syntax reads a template to a tree: the lexer cuts the template into tokens, the parser makes nodes of them. It knows no meaning:
+// [Parse] asks its caller which filters and tests there are.
+//
+// "Hi {{ name|upper }}" becomes
+//
+//	Text{"Hi "}, &Output{Of: &Suffixed{Of: Variable{"name"}, Steps: {&Filter{"upper"}}}}
+package syntax
 
 import (
 	"fmt"
 	"slices"
+
+	"github.com/antigravity-go/antigravity/internal/jinja/texts"
 )
 
 // Bounds on a template. Those of published models stay an order of magnitude below each.
 const (
-	maxSource  = 1 << 20 // bytes
+	MaxSource  = 1 << 20 // bytes
 	maxTokens  = 1 << 17
-	maxName    = 256 // bytes
-	maxNesting = 64  // of blocks, and of brackets and operators within a tag
+	MaxName    = 256 // bytes
+	MaxNesting = 64  // of blocks, and of brackets and operators within a tag
 )
+
+// Parse reads a template; isFilter and isTest report which filters and tests there are.
+func Parse(source string, isFilter, isTest func(name string) bool) (*Tree, error) {
+	if len(source) > MaxSource {
+		return nil, fmt.Errorf("%d bytes long; at most %d are allowed", len(source), MaxSource)
+	}
+	p := &parser{lexer: newLexer(source), blocks: statementParsers(), uses: map[string]bool{}, reads: map[string]bool{}, isFilter: isFilter, isTest: isTest}
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	body, err := p.statements(token{})
+	if err != nil {
+		return nil, err
+	}
+	return &Tree{body, p.uses, p.reads}, nil
+}
 
 // A parser reads a template's tokens by recursive descent, with Jinja's rules of precedence.
 type parser struct {
@@ -29,7 +53,9 @@ type parser struct {
 	soft         bool
 	firstUnknown error
 
-	blocks   map[string]func(p *parser, t token) (statement, error) // statementParsers
+	isFilter, isTest func(name string) bool
+
+	blocks   map[string]func(p *parser, t token) (Statement, error) // statementParsers
 	uses     map[string]bool                                        // names of variables and attributes, and strings, in the template
 	reads    map[string]bool                                        // names of variables in the template
 	captured []map[string]bool                                      // for each macro that the parser is within: names of variables in it
@@ -95,20 +121,20 @@ func (p *parser) expect(kind tokenKind, value, want string) (token, error) {
 
 // enter adds one to the depth, and refuses too many. After a call that succeeds the caller subtracts it again.
 func (p *parser) enter() error {
-	if p.depth++; p.depth > 2*maxNesting {
-		return p.fail(p.token.line, "nested deeper than %d", 2*maxNesting)
+	if p.depth++; p.depth > 2*MaxNesting {
+		return p.fail(p.token.line, "nested deeper than %d", 2*MaxNesting)
 	}
 	return nil
 }
 
 // statements reads up to a block that begins with one of the ends, whose name is then the current token, or up to the end
 // of the template when there are none. open is the line of the block that it is the body of.
-func (p *parser) statements(open token, ends ...string) ([]statement, error) {
+func (p *parser) statements(open token, ends ...string) ([]Statement, error) {
 	if err := p.enter(); err != nil {
 		return nil, err
 	}
 	defer func() { p.depth-- }()
-	var list []statement
+	var list []Statement
 	for {
 		t := p.token
 		switch t.kind {
@@ -118,7 +144,7 @@ func (p *parser) statements(open token, ends ...string) ([]statement, error) {
 			}
 			return list, nil
 		case data:
-			list = append(list, &text{Text{s: t.value}})
+			list = append(list, &Text{texts.Own(t.value)})
 			if err := p.advance(); err != nil {
 				return nil, err
 			}
@@ -133,7 +159,7 @@ func (p *parser) statements(open token, ends ...string) ([]statement, error) {
 			if _, err := p.expect(variableEnd, "", "}}"); err != nil {
 				return nil, err
 			}
-			list = append(list, &output{of, t.line})
+			list = append(list, &Output{of, t.line})
 		case blockBegin:
 			if err := p.advance(); err != nil {
 				return nil, err
@@ -162,7 +188,7 @@ func (p *parser) statements(open token, ends ...string) ([]statement, error) {
 }
 
 // body reads the end of a block's head, the block's body, and the name that ends it, which the caller may look at.
-func (p *parser) body(open token, ends ...string) ([]statement, error) {
+func (p *parser) body(open token, ends ...string) ([]Statement, error) {
 	if _, err := p.expect(blockEnd, "", "%}"); err != nil {
 		return nil, err
 	}
@@ -170,7 +196,7 @@ func (p *parser) body(open token, ends ...string) ([]statement, error) {
 }
 
 // wholeBody is body for a block with one end, which is consumed.
-func (p *parser) wholeBody(open token, end string) ([]statement, error) {
+func (p *parser) wholeBody(open token, end string) ([]Statement, error) {
 	body, err := p.body(open, end)
 	if err != nil {
 		return nil, err
@@ -179,7 +205,7 @@ func (p *parser) wholeBody(open token, end string) ([]statement, error) {
 }
 
 // statement reads a statement whose name is the current token, up to its block's end.
-func (p *parser) statement() (statement, error) {
+func (p *parser) statement() (Statement, error) {
 	t := p.token
 	parse, ok := p.blocks[t.value]
 	if !ok {

@@ -1,10 +1,12 @@
-package jinja
+package syntax
 
 import (
 	"strconv"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/antigravity-go/antigravity/internal/jinja/texts"
 )
 
 // literal consumes string literals up to something else.
@@ -101,20 +103,20 @@ func (l *lexer) number(t token) (token, error) {
 	rest := l.source[l.pos:]
 	t.kind = integerLiteral
 	n := 0
-	if base := strings.IndexByte("xXoObB", at(rest, 1)); rest[0] == '0' && at(rest, 1) != 0 && base >= 0 {
-		n = 2 + digits(rest[2:], "0123456789abcdefABCDEF")
+	if base := strings.IndexByte("xXoObB", texts.At(rest, 1)); rest[0] == '0' && texts.At(rest, 1) != 0 && base >= 0 {
+		n = 2 + texts.Digits(rest[2:], "0123456789abcdefABCDEF")
 	} else {
-		n = digits(rest, "0123456789")
-		if at(rest, n) == '.' && digits(rest[n+1:], "0123456789") > 0 {
+		n = texts.Digits(rest, "0123456789")
+		if texts.At(rest, n) == '.' && texts.Digits(rest[n+1:], "0123456789") > 0 {
 			t.kind = floatLiteral
-			n += 1 + digits(rest[n+1:], "0123456789")
+			n += 1 + texts.Digits(rest[n+1:], "0123456789")
 		}
-		if at(rest, n) == 'e' || at(rest, n) == 'E' {
+		if texts.At(rest, n) == 'e' || texts.At(rest, n) == 'E' {
 			sign := 0
-			if c := at(rest, n+1); c == '+' || c == '-' {
+			if c := texts.At(rest, n+1); c == '+' || c == '-' {
 				sign = 1
 			}
-			if exponent := digits(rest[n+1+sign:], "0123456789"); exponent > 0 {
+			if exponent := texts.Digits(rest[n+1+sign:], "0123456789"); exponent > 0 {
 				t.kind = floatLiteral
 				n += 1 + sign + exponent
 			}
@@ -123,21 +125,4 @@ func (l *lexer) number(t token) (token, error) {
 	t.value = strings.ReplaceAll(rest[:n], "_", "")
 	l.advance(n)
 	return t, nil
-}
-
-// at is s[i], or 0 beyond its end.
-func at(s string, i int) byte {
-	if i < len(s) {
-		return s[i]
-	}
-	return 0
-}
-
-// digits counts the digits at the start of s, with single underscores between them.
-func digits(s, set string) int {
-	n := 0
-	for n < len(s) && (strings.IndexByte(set, s[n]) >= 0 || s[n] == '_' && n > 0 && n+1 < len(s) && s[n-1] != '_' && strings.IndexByte(set, s[n+1]) >= 0) {
-		n++
-	}
-	return n
 }

@@ -1,10 +1,12 @@
-package jinja
+package syntax
 
 import (
 	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/antigravity-go/antigravity/internal/jinja/texts"
 )
 
 type tokenKind uint8
@@ -157,12 +159,12 @@ func (l *lexer) peek(ahead int) byte {
 func (l *lexer) stripped(text, after string, indent bool) string {
 	switch {
 	case strings.HasPrefix(after, "-"):
-		return strings.TrimRightFunc(text, isSpace)
+		return strings.TrimRightFunc(text, texts.IsSpace)
 	case strings.HasPrefix(after, "+") || !indent:
 		return text
 	}
 	line := strings.LastIndexByte(text, '\n') + 1
-	if (line > 0 || l.lineStart) && strings.TrimLeftFunc(text[line:], isSpace) == "" {
+	if (line > 0 || l.lineStart) && strings.TrimLeftFunc(text[line:], texts.IsSpace) == "" {
 		return text[:line]
 	}
 	return text
@@ -170,7 +172,7 @@ func (l *lexer) stripped(text, after string, indent bool) string {
 
 // skipSpace consumes white space.
 func (l *lexer) skipSpace() {
-	l.advance(len(l.source) - l.pos - len(strings.TrimLeftFunc(l.source[l.pos:], isSpace)))
+	l.advance(len(l.source) - l.pos - len(strings.TrimLeftFunc(l.source[l.pos:], texts.IsSpace)))
 }
 
 // trimLine consumes the line break after a block or a comment.
@@ -202,11 +204,11 @@ func (l *lexer) comment() error {
 
 // word returns the length of white space, a word and white space at the start of s, or 0.
 func word(s, w string) int {
-	rest := strings.TrimLeftFunc(s, isSpace)
+	rest := strings.TrimLeftFunc(s, texts.IsSpace)
 	if !strings.HasPrefix(rest, w) {
 		return 0
 	}
-	return len(s) - len(strings.TrimLeftFunc(rest[len(w):], isSpace))
+	return len(s) - len(strings.TrimLeftFunc(rest[len(w):], texts.IsSpace))
 }
 
 // rawBegin returns the length of " raw %}" at the start of s, with the white space that it takes away, or 0.
@@ -218,7 +220,7 @@ func rawBegin(s string) int {
 	case strings.HasPrefix(s[n:], "%}"):
 		return n + 2
 	case strings.HasPrefix(s[n:], "-%}"):
-		return len(s) - len(strings.TrimLeftFunc(s[n+3:], isSpace))
+		return len(s) - len(strings.TrimLeftFunc(s[n+3:], texts.IsSpace))
 	}
 	return 0
 }
@@ -295,8 +297,8 @@ func (l *lexer) tagToken() (token, error) {
 		if n < 0 {
 			n = len(rest)
 		}
-		if n > maxName {
-			return t, l.fail("a name of more than %d bytes", maxName)
+		if n > MaxName {
+			return t, l.fail("a name of more than %d bytes", MaxName)
 		}
 		t.kind, t.value = name, rest[:n]
 	case len(rest) > 1 && rest[1] != ' ' && strings.Contains(twoBytes, rest[:2]):
@@ -319,8 +321,8 @@ func isNameStart(s string) bool {
 // balance follows the brackets of a tag, in which its end is none.
 func (l *lexer) balance(c byte) error {
 	if closer := closerOf[c]; closer != 0 {
-		if l.closers = append(l.closers, closer); len(l.closers) > maxNesting {
-			return l.fail("brackets nested deeper than %d", maxNesting)
+		if l.closers = append(l.closers, closer); len(l.closers) > MaxNesting {
+			return l.fail("brackets nested deeper than %d", MaxNesting)
 		}
 	} else if c == ')' || c == ']' || c == '}' {
 		n := len(l.closers)
@@ -355,9 +357,3 @@ func (l *lexer) tagEnd(rest string) (token, bool) {
 	l.inTag, l.begin = false, 0
 	return t, true
 }
-
-// isSpace is Python's str.isspace for a character.
-func isSpace(r rune) bool { return unicode.IsSpace(r) || 0x1c <= r && r <= 0x1f }
-
-// TrimSpace is Python's str.strip.
-func TrimSpace(s string) string { return strings.TrimFunc(s, isSpace) }
