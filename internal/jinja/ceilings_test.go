@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/internal/effort"
+	"github.com/antigravity-go/antigravity/internal/jinja/builtins"
 	"github.com/antigravity-go/antigravity/internal/jinja/texts"
 )
 
@@ -72,7 +73,7 @@ func hostile() map[string]string {
 		"tojson": {"()", "(indent=2)", "(indent=b)", "(sort_keys=true)", "(ensure_ascii=true)"}, "sort": {"()", "(attribute='a')"}, "dictsort": {"()", "(by='value')"}, "groupby": {"('a')", "(0)"},
 		"unique": {"()", "(true)"}, "sum": {"()", "(start=[])"}, "format": {"(b)", "(n, n)"}, "attr": {"('a')"}, "int": {"()", "(0, 36)"}, "default": {"(b, true)"}, "round": {"(2)"},
 	}
-	for _, f := range sortedNames(filters) {
+	for _, f := range sortedNames(builtins.Filters) {
 		forms := arguments[f]
 		if forms == nil {
 			forms = []string{""}
@@ -83,14 +84,14 @@ func hostile() map[string]string {
 			}
 		}
 	}
-	for _, f := range sortedNames(textMethods) {
-		b := textMethods[f]
+	for _, f := range sortedNames(builtins.TextMethods) {
+		b := builtins.TextMethods[f]
 		for _, v := range []string{"b", "m"} {
 			forms := []string{"()", "(b)", "(m)", "(',')", "(100000)"}
-			if b.need == 2 {
+			if b.Need == 2 {
 				forms = []string{"('a', m)", "('', 'xy')", "(m, m)"}
 			}
-			if len(b.names) == 3 && b.need == 1 {
+			if len(b.Names) == 3 && b.Need == 1 {
 				forms = append(forms, "('zz', 1)", "('a', -5000)")
 			}
 			for _, a := range forms {
@@ -98,21 +99,21 @@ func hostile() map[string]string {
 			}
 		}
 	}
-	for _, f := range sortedNames(dictMethods) {
+	for _, f := range sortedNames(builtins.DictMethods) {
 		cases["d."+f] = fmt.Sprintf(again, "d."+f+"(b)") + fmt.Sprintf(again, "d."+f+"()")
 		cases["d."+f+" without"] = fmt.Sprintf(again, "d."+f+"()")
 	}
-	for _, f := range sortedNames(listMethods) {
+	for _, f := range sortedNames(builtins.ListMethods) {
 		cases["n."+f] = fmt.Sprintf(again, "n."+f+"(b)")
 		cases["n."+f+" without"] = fmt.Sprintf(again, "n."+f+"()")
 	}
-	for _, f := range sortedNames(tests) {
+	for _, f := range sortedNames(builtins.Tests) {
 		if f[0] < 'a' {
 			continue // operators, below
 		}
 		for _, v := range []string{"b", "m", "n", "d"} {
 			a := ""
-			if tests[f].need > 0 {
+			if builtins.Tests[f].Need > 0 {
 				a = "(" + v + ")"
 			}
 			cases[v+" is "+f] = fmt.Sprintf(again, v+" is "+f+a)

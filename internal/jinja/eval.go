@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/antigravity-go/antigravity/internal/jinja/builtins"
 	"github.com/antigravity-go/antigravity/internal/jinja/syntax"
 	"github.com/antigravity-go/antigravity/internal/jinja/texts"
 	"github.com/antigravity-go/antigravity/internal/jinja/values"
@@ -16,44 +17,18 @@ const maxMacros = 64
 
 // An evaluator is the state of one rendering.
 type evaluator struct {
-	values.Runtime
-	scope     *scope              // the innermost
-	out       *texts.Builder      // where statements write
-	line      int                 // of the node that is being evaluated, for error messages
-	macros    int                 // calls of macros, and of loops within themselves, that have not returned
-	variables map[string]Value    // the caller's
-	filters   map[string]*builtin // for filters that take another filter's name, as map does
-	tests     map[string]*builtin // for filters that take a test's name, as select does
+	*builtins.Environment
+	scope     *scope           // the innermost
+	out       *texts.Builder   // where statements write
+	line      int              // of the node that is being evaluated, for error messages
+	macros    int              // calls of macros, and of loops within themselves, that have not returned
+	variables map[string]Value // the caller's
 }
 
 func newEvaluator(ctx context.Context, variables map[string]Value) *evaluator {
 	return &evaluator{
-		Runtime: values.Runtime{Meter: texts.NewMeter(ctx, 1), Matched: map[Origin]bool{}}, scope: &scope{}, variables: variables, filters: filters, tests: tests, line: 1,
+		Environment: builtins.NewEnvironment(ctx), scope: &scope{}, variables: variables, line: 1,
 	}
-}
-
-// locatedError is an error with the template's line where it arose.
-type locatedError struct {
-	line int // 0: a function of the caller's failed, which says in its own words why
-	error
-}
-
-func (e *locatedError) Error() string {
-	if e.line == 0 {
-		return e.error.Error()
-	}
-	return fmt.Sprintf("line %d: %v", e.line, e.error)
-}
-
-func (e *locatedError) Unwrap() error { return e.error }
-
-// located adds the current line to an error that has none.
-func (e *evaluator) located(err error) error {
-	var l *locatedError
-	if err == nil || errors.As(err, &l) {
-		return err
-	}
-	return &locatedError{e.line, err}
 }
 
 // at notes the line of a node, and spends the work of evaluating it.
@@ -174,7 +149,7 @@ func (e *evaluator) lookUpVariable(name string, line int) (Value, error) {
 	if value, ok := e.variables[name]; ok {
 		return value, nil
 	}
-	if f, ok := globals[name]; ok {
+	if f, ok := builtins.Globals[name]; ok {
 		return f, nil
 	}
 	return values.Missing(name), nil
@@ -360,4 +335,13 @@ func (e *evaluator) steps(steps []syntax.Step, v Value) (Value, error) {
 		}
 	}
 	return v, nil
+}
+
+// located adds the current line to an error that has none.
+func (e *evaluator) located(err error) error {
+	var l *locatedError
+	if err == nil || errors.As(err, &l) {
+		return err
+	}
+	return &locatedError{e.line, err}
 }

@@ -3,8 +3,8 @@ package jinja
 import (
 	"fmt"
 
+	"github.com/antigravity-go/antigravity/internal/jinja/builtins"
 	"github.com/antigravity-go/antigravity/internal/jinja/syntax"
-	"github.com/antigravity-go/antigravity/internal/jinja/texts"
 	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
@@ -15,7 +15,7 @@ func (e *evaluator) apply(x syntax.Step, v Value) (Value, error) {
 		if err := e.at(x.Line); err != nil {
 			return nil, err
 		}
-		return e.attribute(v, x.Name)
+		return e.Attribute(v, x.Name)
 	case *syntax.Item:
 		key, err := e.eval(x.Key)
 		if err != nil {
@@ -24,7 +24,7 @@ func (e *evaluator) apply(x syntax.Step, v Value) (Value, error) {
 		if err := e.at(x.Line); err != nil {
 			return nil, err
 		}
-		return e.item(v, key)
+		return e.Item(v, key)
 	case *syntax.Slice:
 		return e.applySlice(x, v)
 	case *syntax.Filter:
@@ -37,83 +37,6 @@ func (e *evaluator) apply(x syntax.Step, v Value) (Value, error) {
 		return e.applyMethod(x, v)
 	}
 	return nil, fmt.Errorf("%w: a step of type %T", errPanic, x)
-}
-
-// attribute is v.name: a method, else an item.
-func (e *evaluator) attribute(v Value, name string) (Value, error) {
-	if u, ok := v.(Undefined); ok {
-		return nil, fmt.Errorf("%s of what is undefined: %w", name, u.Err())
-	}
-	if value, ok, err := e.member(v, name); ok || err != nil {
-		return value, err
-	}
-	if d, ok := v.(*Dict); ok {
-		if value, ok := d.Get(name); ok {
-			return value, nil
-		}
-	}
-	return values.Missing(name), e.Take(texts.ValueBytes / 2)
-}
-
-// member is an attribute that is no item: a method, or what a namespace or a loop has.
-func (e *evaluator) member(v Value, name string) (Value, bool, error) {
-	switch v := v.(type) {
-	case *Namespace:
-		value, ok := v.Values.Get(name)
-		return value, ok, nil
-	case *loop:
-		return v.attribute(e, name)
-	case *macro:
-		if name == "name" {
-			return texts.Own(v.node.Name), true, nil
-		}
-		return nil, false, nil
-	}
-	if m, ok := methodsOf(v)[name]; ok {
-		return &method{v, name, m}, true, e.Take(texts.ValueBytes)
-	}
-	return nil, false, nil
-}
-
-// item is v[key]: an item, else an attribute.
-func (e *evaluator) item(v, key Value) (Value, error) {
-	switch c := v.(type) {
-	case Undefined:
-		return nil, fmt.Errorf("an item of what is undefined: %w", c.Err())
-	case *Dict:
-		value, ok, err := e.LookUp(c, key)
-		if ok || err != nil {
-			return value, err
-		}
-	case *List:
-		if i, ok := e.Position(key, len(c.Items)); ok && c.Kind <= values.Range {
-			return c.Items[i], nil
-		}
-	case Text:
-		if _, ok := values.Index(key); ok {
-			n, err := e.Count(c)
-			if err != nil {
-				return nil, err
-			}
-			if i, ok := e.Position(key, n); ok {
-				from, to, err := e.Meter.Window(c.String(), n, i, 1)
-				if err != nil {
-					return nil, err
-				}
-				return c.Slice(from, to), e.Take(texts.ValueBytes)
-			}
-		}
-	}
-	if name, ok := key.(Text); ok {
-		if err := e.Skim(len(name.String())); err != nil {
-			return nil, err
-		}
-		value, ok, err := e.member(v, name.String())
-		if ok || err != nil {
-			return value, err
-		}
-	}
-	return values.Missing("an item"), e.Take(texts.ValueBytes / 2)
 }
 
 func (e *evaluator) applySlice(s *syntax.Slice, v Value) (Value, error) {
@@ -159,7 +82,7 @@ func (e *evaluator) applySlice(s *syntax.Slice, v Value) (Value, error) {
 }
 
 func (e *evaluator) applyFilter(s *syntax.Filter, v Value) (Value, error) {
-	do := e.filters[s.Name]
+	do := e.Filters[s.Name]
 	if do == nil {
 		return nil, fmt.Errorf("no filter is named %s", s.Name)
 	}
@@ -170,11 +93,11 @@ func (e *evaluator) applyFilter(s *syntax.Filter, v Value) (Value, error) {
 	if err := e.at(s.Line); err != nil {
 		return nil, err
 	}
-	return do.call(e, s.Name, v, a)
+	return do.Call(e.Environment, s.Name, v, a)
 }
 
 func (e *evaluator) applyTest(s *syntax.Test, v Value) (Value, error) {
-	do := e.tests[s.Name]
+	do := e.Tests[s.Name]
 	if do == nil {
 		return nil, fmt.Errorf("no test is named %s", s.Name)
 	}
@@ -185,7 +108,7 @@ func (e *evaluator) applyTest(s *syntax.Test, v Value) (Value, error) {
 	if err := e.at(s.Line); err != nil {
 		return nil, err
 	}
-	holds, err := do.call(e, s.Name, v, a)
+	holds, err := do.Call(e.Environment, s.Name, v, a)
 	return values.IsTrue(holds) != s.Negated, err
 }
 
@@ -208,10 +131,10 @@ func (e *evaluator) applyMethod(s *syntax.Method, v Value) (Value, error) {
 	if err := e.at(s.Line); err != nil {
 		return nil, err
 	}
-	if m, ok := methodsOf(v)[s.Name]; ok {
-		return m.call(e, s.Name, v, a)
+	if m, ok := builtins.MethodsOf(v)[s.Name]; ok {
+		return m.Call(e.Environment, s.Name, v, a)
 	}
-	f, err := e.attribute(v, s.Name)
+	f, err := e.Attribute(v, s.Name)
 	if err != nil {
 		return nil, err
 	}

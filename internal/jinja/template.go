@@ -4,8 +4,8 @@
 //
 // # Parts
 //
-// Package texts has strings that know their origins, values what templates compute with, syntax the tree of a template; each imports only those
-// before it. This package is the interpreter of trees, with the filters, tests and methods that templates call.
+// Package texts has strings that know their origins; values what templates compute with; builtins the filters, tests and methods that they call;
+// syntax the tree of a template. Each imports only those before it. This package is the interpreter of trees.
 //
 // # Where text comes from
 //
@@ -22,8 +22,8 @@ package jinja
 import (
 	"context"
 	"errors"
-	"fmt"
 
+	"github.com/antigravity-go/antigravity/internal/jinja/builtins"
 	"github.com/antigravity-go/antigravity/internal/jinja/syntax"
 )
 
@@ -33,10 +33,10 @@ type Template struct{ tree *syntax.Tree }
 // Parse reads a template.
 func Parse(source string) (t *Template, err error) {
 	defer catch(&err)
-	has := func(table map[string]*builtin) func(name string) bool {
+	has := func(table map[string]*builtins.Builtin) func(name string) bool {
 		return func(name string) bool { return table[name] != nil }
 	}
-	tree, err := syntax.Parse(source, has(filters), has(tests))
+	tree, err := syntax.Parse(source, has(builtins.Filters), has(builtins.Tests))
 	if err != nil {
 		return nil, err
 	}
@@ -74,14 +74,4 @@ func (t *Template) run(e *evaluator) (r Rendering, err error) {
 		err = l.error
 	}
 	return r, err
-}
-
-// errPanic marks a mistake of this package's; tests look for it.
-var errPanic = errors.New("internal error")
-
-// catch is the net below Parse and Render: no mistake in this package takes the caller's process down.
-func catch(err *error) {
-	if p := recover(); p != nil {
-		*err = fmt.Errorf("%w: %v", errPanic, p)
-	}
 }

@@ -1,10 +1,9 @@
-package jinja
+package builtins
 
 import (
 	"errors"
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/antigravity-go/antigravity/internal/jinja/texts"
@@ -12,7 +11,7 @@ import (
 )
 
 // keyed returns for each item what it is ordered by: an attribute of it or itself, strings in small letters.
-func (e *evaluator) keyed(items []Value, attribute Value, caseSensitive bool) ([]Value, error) {
+func (e *Environment) keyed(items []values.Value, attribute values.Value, caseSensitive bool) ([]values.Value, error) {
 	keys := items
 	var err error
 	if attribute != nil {
@@ -28,7 +27,7 @@ func (e *evaluator) keyed(items []Value, attribute Value, caseSensitive bool) ([
 	}
 	keys = slices.Clone(keys)
 	for i, k := range keys {
-		if t, ok := k.(Text); ok {
+		if t, ok := k.(texts.Text); ok {
 			if keys[i], err = e.Mapped(t, strings.ToLower); err != nil {
 				return nil, err
 			}
@@ -37,13 +36,13 @@ func (e *evaluator) keyed(items []Value, attribute Value, caseSensitive bool) ([
 	return keys, nil
 }
 
-func sortFilter(e *evaluator, v Value, a args) (Value, error) {
+func sortFilter(e *Environment, v values.Value, a Args) (values.Value, error) {
 	items, err := e.Items(v)
 	if err != nil {
 		return nil, err
 	}
-	var keys []Value
-	if t, ok := a.or(2, nil).(Text); ok && strings.Contains(t.String(), ",") {
+	var keys []values.Value
+	if t, ok := a.or(2, nil).(texts.Text); ok && strings.Contains(t.String(), ",") {
 		return nil, errors.New("sorting by several attributes is not supported")
 	}
 	if keys, err = e.keyed(items, a.or(2, nil), values.IsTrue(a.or(1, false))); err != nil {
@@ -53,16 +52,16 @@ func sortFilter(e *evaluator, v Value, a args) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]Value, len(sorted))
+	out := make([]values.Value, len(sorted))
 	for i, x := range sorted {
 		out[i] = x.Value
 	}
-	return &List{Items: out}, nil
+	return &values.List{Items: out}, nil
 }
 
-func dictSort(e *evaluator, v Value, a args) (Value, error) {
-	d, ok := v.(*Dict)
-	by, isText := a.or(1, texts.Own("key")).(Text)
+func dictSort(e *Environment, v values.Value, a Args) (values.Value, error) {
+	d, ok := v.(*values.Dict)
+	by, isText := a.or(1, texts.Own("key")).(texts.Text)
 	if !ok || !isText || by.String() != "key" && by.String() != "value" {
 		return nil, fmt.Errorf("%s sorted by %s; it takes a dictionary and \"key\" or \"value\"", values.KindName(v), by.String())
 	}
@@ -70,7 +69,7 @@ func dictSort(e *evaluator, v Value, a args) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	place := Value(int64(0))
+	place := values.Value(int64(0))
 	if by.String() == "value" {
 		place = int64(1)
 	}
@@ -82,10 +81,10 @@ func dictSort(e *evaluator, v Value, a args) (Value, error) {
 	for i, x := range sorted {
 		pairs[i] = x.Value
 	}
-	return NewList(pairs...), err
+	return values.NewList(pairs...), err
 }
 
-func groupBy(e *evaluator, v Value, a args) (Value, error) {
+func groupBy(e *Environment, v values.Value, a Args) (values.Value, error) {
 	items, err := e.Items(v)
 	if err != nil {
 		return nil, err
@@ -98,7 +97,7 @@ func groupBy(e *evaluator, v Value, a args) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	pairs := make([]Value, len(items)) // the key as it stands, and the item
+	pairs := make([]values.Value, len(items)) // the key as it stands, and the item
 	for i := range items {
 		pairs[i] = values.NewTuple(own[i], items[i])
 	}
@@ -106,7 +105,7 @@ func groupBy(e *evaluator, v Value, a args) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, group := NewList(), (*List)(nil)
+	out, group := values.NewList(), (*values.List)(nil)
 	for i, x := range sorted {
 		same := false
 		if i > 0 {
@@ -114,12 +113,12 @@ func groupBy(e *evaluator, v Value, a args) (Value, error) {
 				return nil, err
 			}
 		}
-		pair := x.Value.(*List).Items
+		pair := x.Value.(*values.List).Items
 		if !same {
 			if err := e.TakeValues(3); err != nil {
 				return nil, err
 			}
-			group = NewList()
+			group = values.NewList()
 			out.Items = append(out.Items, values.NewTuple(pair[0], group))
 		}
 		group.Items = append(group.Items, pair[1])
@@ -127,7 +126,7 @@ func groupBy(e *evaluator, v Value, a args) (Value, error) {
 	return out, nil
 }
 
-func unique(e *evaluator, v Value, a args) (Value, error) {
+func unique(e *Environment, v values.Value, a Args) (values.Value, error) {
 	items, err := e.Items(v)
 	if err != nil {
 		return nil, err
@@ -136,8 +135,8 @@ func unique(e *evaluator, v Value, a args) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	seen := NewDict()
-	var out []Value
+	seen := values.NewDict()
+	var out []values.Value
 	for i, k := range keys {
 		n := len(seen.Entries)
 		if err := e.SetKey(seen, k, nil); err != nil {
@@ -151,8 +150,8 @@ func unique(e *evaluator, v Value, a args) (Value, error) {
 }
 
 // extreme is max or min.
-func extreme(sign int) func(*evaluator, Value, args) (Value, error) {
-	return func(e *evaluator, v Value, a args) (Value, error) {
+func extreme(sign int) func(*Environment, values.Value, Args) (values.Value, error) {
+	return func(e *Environment, v values.Value, a Args) (values.Value, error) {
 		items, err := e.Items(v)
 		if err != nil {
 			return nil, err
@@ -176,14 +175,4 @@ func extreme(sign int) func(*evaluator, Value, args) (Value, error) {
 		}
 		return items[best], nil
 	}
-}
-
-// sortedNames returns the names of a table, for error messages and tests.
-func sortedNames[V any](m map[string]V) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return names
 }

@@ -1,4 +1,4 @@
-package jinja
+package builtins
 
 import (
 	"errors"
@@ -34,7 +34,7 @@ func atoi(s string) int {
 }
 
 // formatted writes a value in the form that a spec asks for.
-func (e *evaluator) formatted(b *texts.Builder, s spec, v Value) error {
+func (e *Environment) formatted(b *texts.Builder, s spec, v values.Value) error {
 	if err := e.Spend(16 * texts.NodeWork); err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (e *evaluator) formatted(b *texts.Builder, s spec, v Value) error {
 }
 
 // number prints a number.
-func (s spec) number(v Value) (string, error) {
+func (s spec) number(v values.Value) (string, error) {
 	x, ok := values.NumberOf(v)
 	if !ok {
 		return "", fmt.Errorf("%s where the format wants a number", values.KindName(v))
@@ -118,7 +118,7 @@ func (s spec) grouped(text string) string {
 }
 
 // aligned writes a text in its width; zeros go behind a sign.
-func (e *evaluator) aligned(b *texts.Builder, s spec, t Text, sign int) error {
+func (e *Environment) aligned(b *texts.Builder, s spec, t texts.Text, sign int) error {
 	n, err := e.Count(t)
 	if err != nil {
 		return err
@@ -141,8 +141,8 @@ func (e *evaluator) aligned(b *texts.Builder, s spec, t Text, sign int) error {
 }
 
 // formatMethod is "…".format(values): {}, {0}, {name}, with a format behind a colon.
-func formatMethod(e *evaluator, v Value, a args) (Value, error) {
-	t := v.(Text)
+func formatMethod(e *Environment, v values.Value, a Args) (values.Value, error) {
+	t := v.(texts.Text)
 	b := e.Builder()
 	auto := 0
 	if err := e.Spend(4 * len(t.String())); err != nil {
@@ -186,21 +186,8 @@ func formatMethod(e *evaluator, v Value, a args) (Value, error) {
 	return b.Text()
 }
 
-// field is the argument that a replacement field names.
-func (a args) field(name string) (Value, error) {
-	if i, err := strconv.Atoi(name); err == nil && 0 <= i && i < len(a.values) {
-		return a.values[i], nil
-	}
-	for _, n := range a.named {
-		if n.name == name {
-			return n.value, nil
-		}
-	}
-	return nil, fmt.Errorf("no value for {%.40s}", name)
-}
-
 // formatSpec reads [[fill]align][sign][#][0][width][,][.precision][type].
-func formatSpec(text string, v Value) (spec, error) {
+func formatSpec(text string, v values.Value) (spec, error) {
 	s := spec{fill: " ", precision: -1, verb: 's'}
 	rest := text
 	if _, n := utf8.DecodeRuneInString(rest); n > 0 && n < len(rest) && strings.IndexByte("<>^=", rest[n]) >= 0 {

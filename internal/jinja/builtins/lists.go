@@ -1,4 +1,4 @@
-package jinja
+package builtins
 
 import (
 	"errors"
@@ -7,12 +7,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/antigravity-go/antigravity/internal/jinja/syntax"
 	"github.com/antigravity-go/antigravity/internal/jinja/texts"
 	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
-func toList(e *evaluator, v Value, _ args) (Value, error) {
+func toList(e *Environment, v values.Value, _ Args) (values.Value, error) {
 	items, err := e.Items(v)
 	if err != nil {
 		return nil, err
@@ -20,14 +19,14 @@ func toList(e *evaluator, v Value, _ args) (Value, error) {
 	if err := e.TakeValues(len(items) / 4); err != nil {
 		return nil, err
 	}
-	return &List{Items: slices.Clone(items)}, nil
+	return &values.List{Items: slices.Clone(items)}, nil
 }
 
 // generator is a list as Jinja's lazy filters return it.
-func generator(items []Value) *List { return values.ListOf(values.Generator, items) }
+func generator(items []values.Value) *values.List { return values.ListOf(values.Generator, items) }
 
-func first(e *evaluator, v Value, _ args) (Value, error) {
-	if l, ok := v.(*List); ok && len(l.Items) > 0 {
+func first(e *Environment, v values.Value, _ Args) (values.Value, error) {
+	if l, ok := v.(*values.List); ok && len(l.Items) > 0 {
 		one := l.Items[0]
 		if l.Kind == values.Generator {
 			l.Items = l.Items[1:]
@@ -37,14 +36,14 @@ func first(e *evaluator, v Value, _ args) (Value, error) {
 	return e.edge(v, false)
 }
 
-func lastItem(e *evaluator, v Value, _ args) (Value, error) {
-	if l, ok := v.(*List); ok && l.Kind == values.Generator {
+func lastItem(e *Environment, v values.Value, _ Args) (values.Value, error) {
+	if l, ok := v.(*values.List); ok && l.Kind == values.Generator {
 		return nil, fmt.Errorf("%s has no last item", values.KindName(v))
 	}
 	return e.edge(v, true)
 }
 
-func (e *evaluator) edge(v Value, last bool) (Value, error) {
+func (e *Environment) edge(v values.Value, last bool) (values.Value, error) {
 	items, err := e.Items(v)
 	switch {
 	case err != nil:
@@ -57,9 +56,9 @@ func (e *evaluator) edge(v Value, last bool) (Value, error) {
 	return items[0], nil
 }
 
-func reverse(e *evaluator, v Value, _ args) (Value, error) {
-	if t, ok := v.(Text); ok {
-		return e.SliceText(t, [3]Value{nil, nil, int64(-1)})
+func reverse(e *Environment, v values.Value, _ Args) (values.Value, error) {
+	if t, ok := v.(texts.Text); ok {
+		return e.SliceText(t, [3]values.Value{nil, nil, int64(-1)})
 	}
 	items, err := e.Items(v)
 	if err != nil {
@@ -73,19 +72,19 @@ func reverse(e *evaluator, v Value, _ args) (Value, error) {
 	return generator(items), nil
 }
 
-func itemsFilter(e *evaluator, v Value, _ args) (Value, error) {
+func itemsFilter(e *Environment, v values.Value, _ Args) (values.Value, error) {
 	switch v := v.(type) {
-	case Undefined:
+	case values.Undefined:
 		return generator(nil), nil
-	case *Dict:
+	case *values.Dict:
 		items, err := e.Pairs(v)
 		return generator(items), err
 	}
 	return nil, fmt.Errorf("items of %s; it takes a dictionary", values.KindName(v))
 }
 
-func joinFilter(e *evaluator, v Value, a args) (Value, error) {
-	separator, err := e.Str(a.or(0, Text{}))
+func joinFilter(e *Environment, v values.Value, a Args) (values.Value, error) {
+	separator, err := e.Str(a.or(0, texts.Text{}))
 	if err != nil {
 		return nil, err
 	}
@@ -101,11 +100,11 @@ func joinFilter(e *evaluator, v Value, a args) (Value, error) {
 	return e.join(items, separator)
 }
 
-func (e *evaluator) join(items []Value, separator Text) (Value, error) {
+func (e *Environment) join(items []values.Value, separator texts.Text) (values.Value, error) {
 	if err := e.TakeValues(len(items) / 2); err != nil {
 		return nil, err
 	}
-	parts := make([]Text, len(items))
+	parts := make([]texts.Text, len(items))
 	var err error
 	for i, item := range items {
 		if parts[i], err = e.Str(item); err != nil {
@@ -115,15 +114,18 @@ func (e *evaluator) join(items []Value, separator Text) (Value, error) {
 	return e.Concat(separator, parts...)
 }
 
+// maxPath bounds the attributes of attributes that "a.b" asks for.
+const maxPath = 64
+
 // pluck returns an attribute of each item: "a.b" is b of a, and digits are a place.
-func (e *evaluator) pluck(items []Value, name, otherwise Value) ([]Value, error) {
-	path := []Value{name}
-	if t, ok := name.(Text); ok {
+func (e *Environment) pluck(items []values.Value, name, otherwise values.Value) ([]values.Value, error) {
+	path := []values.Value{name}
+	if t, ok := name.(texts.Text); ok {
 		if err := e.Spend(4 * len(t.String())); err != nil {
 			return nil, err
 		}
 		path = nil
-		for _, part := range strings.SplitN(t.String(), ".", syntax.MaxNesting) {
+		for _, part := range strings.SplitN(t.String(), ".", maxPath) {
 			if i, err := strconv.ParseInt(part, 10, 32); err == nil {
 				path = append(path, i)
 			} else {
@@ -134,14 +136,14 @@ func (e *evaluator) pluck(items []Value, name, otherwise Value) ([]Value, error)
 	if err := e.TakeValues(len(items) / 4); err != nil {
 		return nil, err
 	}
-	out := make([]Value, len(items))
+	out := make([]values.Value, len(items))
 	for i, v := range items {
 		var err error
 		for _, key := range path {
-			if v, err = e.item(v, key); err != nil {
+			if v, err = e.Item(v, key); err != nil {
 				return nil, err
 			}
-			if _, missing := v.(Undefined); missing && otherwise != nil {
+			if _, missing := v.(values.Undefined); missing && otherwise != nil {
 				v = otherwise
 			}
 		}
@@ -151,7 +153,7 @@ func (e *evaluator) pluck(items []Value, name, otherwise Value) ([]Value, error)
 }
 
 // mapFilter is map("filter", …) or map(attribute=…, default=…).
-func mapFilter(e *evaluator, v Value, a args) (Value, error) {
+func mapFilter(e *Environment, v values.Value, a Args) (values.Value, error) {
 	if !values.IsTrue(v) { // None, too
 		return generator(nil), nil
 	}
@@ -159,21 +161,21 @@ func mapFilter(e *evaluator, v Value, a args) (Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(a.values) == 0 {
-		name, ok := a.take("attribute")
-		otherwise, _ := a.take("default")
-		if !ok || len(a.named) > 0 {
+	if len(a.Values) == 0 {
+		name, ok := a.Take("attribute")
+		otherwise, _ := a.Take("default")
+		if !ok || len(a.Named) > 0 {
 			return nil, errors.New("it takes the name of a filter, or attribute= and default=")
 		}
 		items, err = e.pluck(items, name, otherwise)
 		return generator(items), err
 	}
-	out := make([]Value, len(items))
+	out := make([]values.Value, len(items))
 	if err := e.TakeValues(len(items) / 4); err != nil {
 		return nil, err
 	}
 	for i, item := range items {
-		if out[i], err = e.byName(e.filters, "filter", item, a); err != nil {
+		if out[i], err = e.byName(e.Filters, "filter", item, a); err != nil {
 			return nil, err
 		}
 	}
@@ -181,20 +183,20 @@ func mapFilter(e *evaluator, v Value, a args) (Value, error) {
 }
 
 // byName runs the filter or test that the first of the arguments names.
-func (e *evaluator) byName(table map[string]*builtin, kind string, v Value, a args) (Value, error) {
-	name, _ := a.values[0].(Text)
+func (e *Environment) byName(table map[string]*Builtin, kind string, v values.Value, a Args) (values.Value, error) {
+	name, _ := a.Values[0].(texts.Text)
 	if !named(table, name) {
 		return nil, fmt.Errorf("no %s is named %.40q", kind, name.String())
 	}
 	if err := e.Spend(texts.NodeWork); err != nil {
 		return nil, err
 	}
-	return table[name.String()].call(e, name.String(), v, args{a.values[1:], a.named})
+	return table[name.String()].Call(e, name.String(), v, Args{a.Values[1:], a.Named})
 }
 
 // selected is select, reject, selectattr and rejectattr: the items of which a test, or the truth, has the wanted outcome.
-func selected(byAttribute, want bool) func(*evaluator, Value, args) (Value, error) {
-	return func(e *evaluator, v Value, a args) (Value, error) {
+func selected(byAttribute, want bool) func(*Environment, values.Value, Args) (values.Value, error) {
+	return func(e *Environment, v values.Value, a Args) (values.Value, error) {
 		if !values.IsTrue(v) { // None, too
 			return generator(nil), nil
 		}
@@ -204,22 +206,22 @@ func selected(byAttribute, want bool) func(*evaluator, Value, args) (Value, erro
 		}
 		subjects := items
 		if byAttribute {
-			if len(a.values) == 0 {
+			if len(a.Values) == 0 {
 				return nil, errors.New("the name of an attribute is missing")
 			}
-			if subjects, err = e.pluck(items, a.values[0], nil); err != nil {
+			if subjects, err = e.pluck(items, a.Values[0], nil); err != nil {
 				return nil, err
 			}
-			a.values = a.values[1:]
+			a.Values = a.Values[1:]
 		}
 		if err := e.TakeValues(len(items) / 2); err != nil {
 			return nil, err
 		}
-		var out []Value
+		var out []values.Value
 		for i, subject := range subjects {
-			holds := Value(subject)
-			if len(a.values) > 0 {
-				if holds, err = e.byName(e.tests, "test", subject, a); err != nil {
+			holds := values.Value(subject)
+			if len(a.Values) > 0 {
+				if holds, err = e.byName(e.Tests, "test", subject, a); err != nil {
 					return nil, err
 				}
 			}
@@ -234,7 +236,7 @@ func selected(byAttribute, want bool) func(*evaluator, Value, args) (Value, erro
 	}
 }
 
-func sum(e *evaluator, v Value, a args) (Value, error) {
+func sum(e *Environment, v values.Value, a Args) (values.Value, error) {
 	items, err := e.Items(v)
 	if err != nil {
 		return nil, err
@@ -245,7 +247,7 @@ func sum(e *evaluator, v Value, a args) (Value, error) {
 		}
 	}
 	total := a.or(1, int64(0))
-	if _, ok := total.(Text); ok {
+	if _, ok := total.(texts.Text); ok {
 		return nil, errors.New("strings are joined, not summed")
 	}
 	for _, item := range items {
@@ -260,7 +262,7 @@ func sum(e *evaluator, v Value, a args) (Value, error) {
 }
 
 // batch cuts a list into lists of n items.
-func batch(e *evaluator, v Value, a args) (Value, error) {
+func batch(e *Environment, v values.Value, a Args) (values.Value, error) {
 	items, err := e.Items(v)
 	if err != nil {
 		return nil, err
@@ -272,7 +274,7 @@ func batch(e *evaluator, v Value, a args) (Value, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("batches of %d", n)
 	}
-	var out []Value
+	var out []values.Value
 	for len(items) > 0 {
 		part := items[:min(n, len(items))]
 		items = items[len(part):]
@@ -286,18 +288,18 @@ func batch(e *evaluator, v Value, a args) (Value, error) {
 }
 
 // filled is a list of the items and, unless with is None, n times with.
-func (e *evaluator) filled(items []Value, with Value, n int) (Value, error) {
+func (e *Environment) filled(items []values.Value, with values.Value, n int) (values.Value, error) {
 	if with == nil || n < 0 {
 		n = 0
 	}
 	if err := e.TakeValues((len(items)+n)/4 + 1); err != nil {
 		return nil, err
 	}
-	return NewList(append(slices.Clone(items), slices.Repeat([]Value{with}, n)...)...), nil
+	return values.NewList(append(slices.Clone(items), slices.Repeat([]values.Value{with}, n)...)...), nil
 }
 
 // sliced cuts a list into n lists.
-func sliced(e *evaluator, v Value, a args) (Value, error) {
+func sliced(e *Environment, v values.Value, a Args) (values.Value, error) {
 	items, err := e.Items(v)
 	if err != nil {
 		return nil, err
@@ -312,7 +314,7 @@ func sliced(e *evaluator, v Value, a args) (Value, error) {
 	if err := e.TakeValues(n); err != nil {
 		return nil, err
 	}
-	var out []Value
+	var out []values.Value
 	size, longer := len(items)/n, len(items)%n
 	for i := range n {
 		k, fill := size, 0

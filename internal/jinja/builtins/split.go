@@ -1,4 +1,4 @@
-package jinja
+package builtins
 
 import (
 	"cmp"
@@ -35,7 +35,7 @@ func lineBreaks(s string) [][2]int {
 }
 
 // breaksOf is lineBreaks within the budget.
-func (e *evaluator) breaksOf(t Text) ([][2]int, error) {
+func (e *Environment) breaksOf(t texts.Text) ([][2]int, error) {
 	if err := e.Spend(4 * len(t.String())); err != nil {
 		return nil, err
 	}
@@ -48,8 +48,8 @@ func (e *evaluator) breaksOf(t Text) ([][2]int, error) {
 	return lineBreaks(t.String()), nil
 }
 
-func splitLines(e *evaluator, v Value, a args) (Value, error) {
-	t := v.(Text)
+func splitLines(e *Environment, v values.Value, a Args) (values.Value, error) {
+	t := v.(texts.Text)
 	breaks, err := e.breaksOf(t)
 	if err != nil {
 		return nil, err
@@ -72,11 +72,11 @@ func splitLines(e *evaluator, v Value, a args) (Value, error) {
 }
 
 // parts is a list of ranges of a text.
-func (e *evaluator) parts(t Text, ranges [][2]int) (Value, error) {
+func (e *Environment) parts(t texts.Text, ranges [][2]int) (values.Value, error) {
 	if err := e.TakeValues(len(ranges) + (t.Bytes()-len(t.String()))/texts.ValueBytes); err != nil {
 		return nil, err
 	}
-	l := &List{Items: make([]Value, len(ranges))}
+	l := &values.List{Items: make([]values.Value, len(ranges))}
 	for i, r := range ranges {
 		l.Items[i] = t.Slice(r[0], r[1])
 	}
@@ -84,7 +84,7 @@ func (e *evaluator) parts(t Text, ranges [][2]int) (Value, error) {
 }
 
 // split cuts a text at a separator, or at white space, at most limit times unless that is negative.
-func (e *evaluator) split(t Text, separator *Text, limit int, fromRight bool) (Value, error) {
+func (e *Environment) split(t texts.Text, separator *texts.Text, limit int, fromRight bool) (values.Value, error) {
 	if err := e.Spend(4 * len(t.String())); err != nil {
 		return nil, err
 	}

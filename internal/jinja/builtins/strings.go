@@ -1,4 +1,4 @@
-package jinja
+package builtins
 
 import (
 	"cmp"
@@ -10,13 +10,15 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
-// What filters and methods do to strings.
+func upper(e *Environment, t texts.Text, _ Args) (values.Value, error) {
+	return e.Mapped(t, strings.ToUpper)
+}
 
-func upper(e *evaluator, t Text, _ args) (Value, error) { return e.Mapped(t, strings.ToUpper) }
+func lower(e *Environment, t texts.Text, _ Args) (values.Value, error) {
+	return e.Mapped(t, strings.ToLower)
+}
 
-func lower(e *evaluator, t Text, _ args) (Value, error) { return e.Mapped(t, strings.ToLower) }
-
-func capitalize(e *evaluator, t Text, _ args) (Value, error) {
+func capitalize(e *Environment, t texts.Text, _ Args) (values.Value, error) {
 	started := false
 	return e.Mapped(t, func(s string) string {
 		n := 0
@@ -29,8 +31,8 @@ func capitalize(e *evaluator, t Text, _ args) (Value, error) {
 }
 
 // titled makes the first letter of each word a capital, and the others small.
-func titled(isBreak func(rune) bool) func(*evaluator, Text, args) (Value, error) {
-	return func(e *evaluator, t Text, _ args) (Value, error) {
+func titled(isBreak func(rune) bool) func(*Environment, texts.Text, Args) (values.Value, error) {
+	return func(e *Environment, t texts.Text, _ Args) (values.Value, error) {
 		inWord := false
 		return e.Mapped(t, func(s string) string {
 			return strings.Map(func(c rune) rune {
@@ -52,7 +54,7 @@ var (
 	titleMethod = titled(func(c rune) bool { return !unicode.IsLetter(c) })
 )
 
-func swapCase(e *evaluator, t Text, _ args) (Value, error) {
+func swapCase(e *Environment, t texts.Text, _ Args) (values.Value, error) {
 	if err := e.Spend(16 * len(t.String())); err != nil {
 		return nil, err
 	}
@@ -67,8 +69,8 @@ func swapCase(e *evaluator, t Text, _ args) (Value, error) {
 }
 
 // strip drops characters from the sides: those of the first argument, or white space.
-func strip(left, right bool) func(*evaluator, Text, args) (Value, error) {
-	return func(e *evaluator, t Text, a args) (Value, error) {
+func strip(left, right bool) func(*Environment, texts.Text, Args) (values.Value, error) {
+	return func(e *Environment, t texts.Text, a Args) (values.Value, error) {
 		drop := texts.IsSpace
 		if a.or(0, nil) != nil {
 			cut, err := a.text(0)
@@ -101,20 +103,20 @@ func strip(left, right bool) func(*evaluator, Text, args) (Value, error) {
 	}
 }
 
-func replaceFilter(e *evaluator, v Value, a args) (Value, error) {
+func replaceFilter(e *Environment, v values.Value, a Args) (values.Value, error) {
 	t, err := e.Str(v)
 	if err != nil {
 		return nil, err
 	}
 	for i := range 2 { // the filter makes strings of what it gets
-		if a.values[i], err = e.Str(a.values[i]); err != nil {
+		if a.Values[i], err = e.Str(a.Values[i]); err != nil {
 			return nil, err
 		}
 	}
 	return replace(e, t, a)
 }
 
-func replace(e *evaluator, t Text, a args) (Value, error) {
+func replace(e *Environment, t texts.Text, a Args) (values.Value, error) {
 	old, err := a.text(0)
 	if err != nil {
 		return nil, err
@@ -159,8 +161,8 @@ func replace(e *evaluator, t Text, a args) (Value, error) {
 }
 
 // indent puts a margin before each line but the first, and before that one if asked; not before empty ones unless asked.
-func indent(e *evaluator, t Text, a args) (Value, error) {
-	margin, ok := a.or(0, int64(4)).(Text)
+func indent(e *Environment, t texts.Text, a Args) (values.Value, error) {
+	margin, ok := a.or(0, int64(4)).(texts.Text)
 	if !ok {
 		width, err := a.integer(0, 4)
 		if err != nil {
@@ -195,7 +197,7 @@ func indent(e *evaluator, t Text, a args) (Value, error) {
 	return b.Text()
 }
 
-func truncate(e *evaluator, t Text, a args) (Value, error) {
+func truncate(e *Environment, t texts.Text, a Args) (values.Value, error) {
 	size, err := a.integer(0, 255)
 	if err != nil {
 		return nil, err
@@ -231,10 +233,10 @@ func truncate(e *evaluator, t Text, a args) (Value, error) {
 			to = i
 		}
 	}
-	return e.Concat(Text{}, t.Slice(0, to), end)
+	return e.Concat(texts.Text{}, t.Slice(0, to), end)
 }
 
-func wordCount(e *evaluator, t Text, _ args) (Value, error) {
+func wordCount(e *Environment, t texts.Text, _ Args) (values.Value, error) {
 	if err := e.Spend(64 * len(t.String())); err != nil {
 		return nil, err
 	}
@@ -250,7 +252,7 @@ func wordCount(e *evaluator, t Text, _ args) (Value, error) {
 }
 
 // centred pads a text to a width.
-func centred(e *evaluator, t Text, width int, fill Text, left, right bool) (Value, error) {
+func centred(e *Environment, t texts.Text, width int, fill texts.Text, left, right bool) (values.Value, error) {
 	n, err := e.Count(t)
 	if err != nil {
 		return nil, err
@@ -275,10 +277,10 @@ func centred(e *evaluator, t Text, width int, fill Text, left, right bool) (Valu
 	if err != nil {
 		return nil, err
 	}
-	return e.Concat(Text{}, front, t, back)
+	return e.Concat(texts.Text{}, front, t, back)
 }
 
-func centerFilter(e *evaluator, v Value, a args) (Value, error) {
+func centerFilter(e *Environment, v values.Value, a Args) (values.Value, error) {
 	t, err := e.Str(v)
 	if err != nil {
 		return nil, err
@@ -289,3 +291,20 @@ func centerFilter(e *evaluator, v Value, a args) (Value, error) {
 	}
 	return centred(e, t, width, texts.Own(" "), true, true)
 }
+
+// cased reports whether a string has letters of one case and none of the other.
+func cased(kind, other func(rune) bool) func(*Environment, values.Value, Args) (values.Value, error) {
+	return func(e *Environment, v values.Value, _ Args) (values.Value, error) {
+		t, err := e.Str(v)
+		if err != nil {
+			return nil, err
+		}
+		if err := e.Spend(16 * len(t.String())); err != nil {
+			return nil, err
+		}
+		return strings.IndexFunc(t.String(), kind) >= 0 && strings.IndexFunc(t.String(), other) < 0, nil
+	}
+}
+
+// maxIndent bounds an indentation that is given as a number.
+const maxIndent = 1000

@@ -1,4 +1,4 @@
-package jinja
+package builtins
 
 import (
 	"errors"
@@ -13,59 +13,59 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
-// filters are what follows "|". Those of lists are in lists.go, those of strings that are methods, too, in methods.go.
-var filters = map[string]*builtin{
-	"abs":        {do: absolute},
-	"attr":       {names: []string{"name"}, need: 1, do: attributeOnly},
-	"batch":      {names: []string{"linecount", "fill_with"}, need: 1, do: batch},
-	"capitalize": {do: ofText(capitalize)},
-	"center":     {names: []string{"width"}, do: centerFilter},
-	"count":      {do: length},
-	"d":          {names: []string{"default_value", "boolean"}, do: defaulted},
-	"default":    {names: []string{"default_value", "boolean"}, do: defaulted},
-	"dictsort":   {names: []string{"case_sensitive", "by", "reverse"}, do: dictSort},
-	"e":          {do: ofText(escapeHTML)},
-	"escape":     {do: ofText(escapeHTML)},
-	"first":      {do: first},
-	"float":      {names: []string{"default"}, do: toFloat},
-	"format":     {rest: true, do: func(*evaluator, Value, args) (Value, error) { return nil, values.ErrPercent }},
-	"groupby":    {names: []string{"attribute", "default", "case_sensitive"}, need: 1, do: groupBy},
-	"indent":     {names: []string{"width", "first", "blank"}, do: onlyText(indent)},
-	"int":        {names: []string{"default", "base"}, do: toInteger},
-	"items":      {do: itemsFilter},
-	"join":       {names: []string{"d", "attribute"}, do: joinFilter},
-	"last":       {do: lastItem},
-	"length":     {do: length},
-	"list":       {do: toList},
-	"lower":      {do: ofText(lower)},
-	"map":        {rest: true, do: mapFilter},
-	"max":        {names: []string{"case_sensitive", "attribute"}, do: extreme(1)},
-	"min":        {names: []string{"case_sensitive", "attribute"}, do: extreme(-1)},
-	"reject":     {rest: true, do: selected(false, false)},
-	"rejectattr": {rest: true, do: selected(true, false)},
-	"replace":    {names: []string{"old", "new", "count"}, need: 2, do: replaceFilter},
-	"reverse":    {do: reverse},
-	"round":      {names: []string{"precision", "method"}, do: round},
+// Filters are what follows "|". Those of lists are in lists.go, those of strings that are methods, too, in methods.go.
+var Filters = map[string]*Builtin{
+	"abs":        {Do: absolute},
+	"attr":       {Names: []string{"name"}, Need: 1, Do: attributeOnly},
+	"batch":      {Names: []string{"linecount", "fill_with"}, Need: 1, Do: batch},
+	"capitalize": {Do: ofText(capitalize)},
+	"center":     {Names: []string{"width"}, Do: centerFilter},
+	"count":      {Do: length},
+	"d":          {Names: []string{"default_value", "boolean"}, Do: defaulted},
+	"default":    {Names: []string{"default_value", "boolean"}, Do: defaulted},
+	"dictsort":   {Names: []string{"case_sensitive", "by", "reverse"}, Do: dictSort},
+	"e":          {Do: ofText(escapeHTML)},
+	"escape":     {Do: ofText(escapeHTML)},
+	"first":      {Do: first},
+	"float":      {Names: []string{"default"}, Do: toFloat},
+	"format":     {Rest: true, Do: func(*Environment, values.Value, Args) (values.Value, error) { return nil, values.ErrPercent }},
+	"groupby":    {Names: []string{"attribute", "default", "case_sensitive"}, Need: 1, Do: groupBy},
+	"indent":     {Names: []string{"width", "first", "blank"}, Do: onlyText(indent)},
+	"int":        {Names: []string{"default", "base"}, Do: toInteger},
+	"items":      {Do: itemsFilter},
+	"join":       {Names: []string{"d", "attribute"}, Do: joinFilter},
+	"last":       {Do: lastItem},
+	"length":     {Do: length},
+	"list":       {Do: toList},
+	"lower":      {Do: ofText(lower)},
+	"map":        {Rest: true, Do: mapFilter},
+	"max":        {Names: []string{"case_sensitive", "attribute"}, Do: extreme(1)},
+	"min":        {Names: []string{"case_sensitive", "attribute"}, Do: extreme(-1)},
+	"reject":     {Rest: true, Do: selected(false, false)},
+	"rejectattr": {Rest: true, Do: selected(true, false)},
+	"replace":    {Names: []string{"old", "new", "count"}, Need: 2, Do: replaceFilter},
+	"reverse":    {Do: reverse},
+	"round":      {Names: []string{"precision", "method"}, Do: round},
 	// safe is string: what Jinja's own does when such a text is added to another, escape that one for HTML, helps no model.
-	"safe":       {do: ofText(func(_ *evaluator, t Text, _ args) (Value, error) { return t, nil })},
-	"select":     {rest: true, do: selected(false, true)},
-	"selectattr": {rest: true, do: selected(true, true)},
-	"slice":      {names: []string{"slices", "fill_with"}, need: 1, do: sliced},
-	"sort":       {names: []string{"reverse", "case_sensitive", "attribute"}, do: sortFilter},
-	"string":     {do: ofText(func(_ *evaluator, t Text, _ args) (Value, error) { return t, nil })},
-	"sum":        {names: []string{"attribute", "start"}, do: sum},
-	"title":      {do: ofText(titleFilter)},
-	"tojson":     {names: []string{"ensure_ascii", "indent", "separators", "sort_keys"}, do: toJSON},
-	"trim":       {names: []string{"chars"}, do: ofText(strip(true, true))},
-	"truncate":   {names: []string{"length", "killwords", "end", "leeway"}, do: onlyText(truncate)},
-	"unique":     {names: []string{"case_sensitive", "attribute"}, do: unique},
-	"upper":      {do: ofText(upper)},
-	"wordcount":  {do: ofText(wordCount)},
+	"safe":       {Do: ofText(func(_ *Environment, t texts.Text, _ Args) (values.Value, error) { return t, nil })},
+	"select":     {Rest: true, Do: selected(false, true)},
+	"selectattr": {Rest: true, Do: selected(true, true)},
+	"slice":      {Names: []string{"slices", "fill_with"}, Need: 1, Do: sliced},
+	"sort":       {Names: []string{"reverse", "case_sensitive", "attribute"}, Do: sortFilter},
+	"string":     {Do: ofText(func(_ *Environment, t texts.Text, _ Args) (values.Value, error) { return t, nil })},
+	"sum":        {Names: []string{"attribute", "start"}, Do: sum},
+	"title":      {Do: ofText(titleFilter)},
+	"tojson":     {Names: []string{"ensure_ascii", "indent", "separators", "sort_keys"}, Do: toJSON},
+	"trim":       {Names: []string{"chars"}, Do: ofText(strip(true, true))},
+	"truncate":   {Names: []string{"length", "killwords", "end", "leeway"}, Do: onlyText(truncate)},
+	"unique":     {Names: []string{"case_sensitive", "attribute"}, Do: unique},
+	"upper":      {Do: ofText(upper)},
+	"wordcount":  {Do: ofText(wordCount)},
 }
 
 // ofText is a filter that first makes a string of its value.
-func ofText(do func(e *evaluator, t Text, a args) (Value, error)) func(*evaluator, Value, args) (Value, error) {
-	return func(e *evaluator, v Value, a args) (Value, error) {
+func ofText(do func(e *Environment, t texts.Text, a Args) (values.Value, error)) func(*Environment, values.Value, Args) (values.Value, error) {
+	return func(e *Environment, v values.Value, a Args) (values.Value, error) {
 		t, err := e.Str(v)
 		if err != nil {
 			return nil, err
@@ -78,41 +78,41 @@ func ofText(do func(e *evaluator, t Text, a args) (Value, error)) func(*evaluato
 }
 
 // onlyText is a filter that takes nothing but strings.
-func onlyText(do func(e *evaluator, t Text, a args) (Value, error)) func(*evaluator, Value, args) (Value, error) {
-	return func(e *evaluator, v Value, a args) (Value, error) {
-		if !values.Is[Text](v) {
+func onlyText(do func(e *Environment, t texts.Text, a Args) (values.Value, error)) func(*Environment, values.Value, Args) (values.Value, error) {
+	return func(e *Environment, v values.Value, a Args) (values.Value, error) {
+		if !values.Is[texts.Text](v) {
 			return nil, fmt.Errorf("%s is no string", values.KindName(v))
 		}
 		return ofText(do)(e, v, a)
 	}
 }
 
-func length(e *evaluator, v Value, _ args) (Value, error) {
+func length(e *Environment, v values.Value, _ Args) (values.Value, error) {
 	switch v := v.(type) {
-	case Text:
+	case texts.Text:
 		n, err := e.Count(v)
 		return int64(n), err
-	case *List:
+	case *values.List:
 		if v.Kind != values.Generator {
 			return int64(len(v.Items)), nil
 		}
-	case *Dict:
+	case *values.Dict:
 		return int64(len(v.Entries)), nil
-	case Undefined:
+	case values.Undefined:
 		return int64(0), nil
 	}
 	return nil, fmt.Errorf("%s has no length", values.KindName(v))
 }
 
-func defaulted(_ *evaluator, v Value, a args) (Value, error) {
-	_, undefined := v.(Undefined)
+func defaulted(_ *Environment, v values.Value, a Args) (values.Value, error) {
+	_, undefined := v.(values.Undefined)
 	if undefined || values.IsTrue(a.or(1, false)) && !values.IsTrue(v) {
-		return a.or(0, Text{}), nil
+		return a.or(0, texts.Text{}), nil
 	}
 	return v, nil
 }
 
-func attributeOnly(e *evaluator, v Value, a args) (Value, error) {
+func attributeOnly(e *Environment, v values.Value, a Args) (values.Value, error) {
 	name, err := a.text(0)
 	if err != nil {
 		return nil, err
@@ -125,8 +125,8 @@ func attributeOnly(e *evaluator, v Value, a args) (Value, error) {
 }
 
 // integerOf reads an integer as Python's int() does.
-func integerOf(s string, base int) (Value, bool) {
-	s = TrimSpace(s)
+func integerOf(s string, base int) (values.Value, bool) {
+	s = texts.TrimSpace(s)
 	sign, rest := "", s
 	if rest != "" && (rest[0] == '-' || rest[0] == '+') {
 		sign, rest = rest[:1], rest[1:]
@@ -145,15 +145,15 @@ func integerOf(s string, base int) (Value, bool) {
 	return values.Small(n), true
 }
 
-func toInteger(e *evaluator, v Value, a args) (Value, error) {
+func toInteger(e *Environment, v values.Value, a Args) (values.Value, error) {
 	base, err := a.integer(1, 10)
 	if err != nil {
 		return nil, err
 	}
 	switch v := v.(type) {
-	case Undefined:
+	case values.Undefined:
 		return nil, v.Err()
-	case Text:
+	case texts.Text:
 		if err := e.Spend(len(v.String()) + values.MaxBits); err != nil {
 			return nil, err
 		}
@@ -173,7 +173,7 @@ func toInteger(e *evaluator, v Value, a args) (Value, error) {
 }
 
 // truncated is a float without its fraction.
-func truncated(f float64, otherwise Value) (Value, error) {
+func truncated(f float64, otherwise values.Value) (values.Value, error) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return otherwise, nil
 	}
@@ -183,7 +183,7 @@ func truncated(f float64, otherwise Value) (Value, error) {
 
 // floatOf reads a float as Python's float() does.
 func floatOf(s string) (float64, bool) {
-	s = TrimSpace(s)
+	s = texts.TrimSpace(s)
 	if strings.ContainsAny(s, "xXpP") || len(s) > values.MaxDigits {
 		return 0, false
 	}
@@ -191,11 +191,11 @@ func floatOf(s string) (float64, bool) {
 	return f, err == nil || errors.Is(err, strconv.ErrRange)
 }
 
-func toFloat(e *evaluator, v Value, a args) (Value, error) {
+func toFloat(e *Environment, v values.Value, a Args) (values.Value, error) {
 	switch v := v.(type) {
-	case Undefined:
+	case values.Undefined:
 		return nil, v.Err()
-	case Text:
+	case texts.Text:
 		if f, ok := floatOf(v.String()); ok {
 			return f, e.Spend(len(v.String()))
 		}
@@ -207,7 +207,7 @@ func toFloat(e *evaluator, v Value, a args) (Value, error) {
 	return a.or(0, 0.0), nil
 }
 
-func absolute(e *evaluator, v Value, _ args) (Value, error) {
+func absolute(e *Environment, v values.Value, _ Args) (values.Value, error) {
 	x, ok := values.NumberOf(v)
 	if !ok {
 		return nil, fmt.Errorf("%s is no number", values.KindName(v))
@@ -221,10 +221,10 @@ func absolute(e *evaluator, v Value, _ args) (Value, error) {
 	return e.Compute("-", values.Number{}, x)
 }
 
-func round(_ *evaluator, v Value, a args) (Value, error) {
+func round(_ *Environment, v values.Value, a Args) (values.Value, error) {
 	x, ok := values.NumberOf(v)
 	precision, err := a.integer(0, 0)
-	method, isText := a.or(1, texts.Own("common")).(Text)
+	method, isText := a.or(1, texts.Own("common")).(texts.Text)
 	if err != nil || !ok || !isText {
 		return nil, fmt.Errorf("%s rounded to %s by %s", values.KindName(v), values.KindName(a.or(0, nil)), values.KindName(a.or(1, nil)))
 	}
@@ -252,7 +252,7 @@ func round(_ *evaluator, v Value, a args) (Value, error) {
 	return f, err
 }
 
-func escapeHTML(e *evaluator, t Text, _ args) (Value, error) {
+func escapeHTML(e *Environment, t texts.Text, _ Args) (values.Value, error) {
 	if err := e.Take(3 * len(t.String())); err != nil {
 		return nil, err
 	}
@@ -260,11 +260,11 @@ func escapeHTML(e *evaluator, t Text, _ args) (Value, error) {
 }
 
 // toJSON is tojson(ensure_ascii=False, indent=None, separators=None, sort_keys=False).
-func toJSON(e *evaluator, v Value, a args) (Value, error) {
+func toJSON(e *Environment, v values.Value, a Args) (values.Value, error) {
 	style := values.JSONStyle{Comma: texts.Own(", "), Colon: texts.Own(": "), ASCII: values.IsTrue(a.or(0, false)), Sorted: values.IsTrue(a.or(3, false))}
 	switch indent := a.or(1, nil).(type) {
 	case nil:
-	case Text:
+	case texts.Text:
 		style.Lines, style.Indent = true, indent
 	default:
 		n, ok := values.Index(indent)
@@ -277,12 +277,12 @@ func toJSON(e *evaluator, v Value, a args) (Value, error) {
 		style.Comma = texts.Own(",")
 	}
 	if separators := a.or(2, nil); separators != nil {
-		l, _ := separators.(*List)
+		l, _ := separators.(*values.List)
 		if l == nil || len(l.Items) != 2 {
 			return nil, errors.New("separators are two strings")
 		}
-		comma, okComma := l.Items[0].(Text)
-		colon, okColon := l.Items[1].(Text)
+		comma, okComma := l.Items[0].(texts.Text)
+		colon, okColon := l.Items[1].(texts.Text)
 		if !okComma || !okColon {
 			return nil, errors.New("separators are two strings")
 		}
@@ -290,6 +290,3 @@ func toJSON(e *evaluator, v Value, a args) (Value, error) {
 	}
 	return e.JSON(v, style)
 }
-
-// maxIndent bounds an indentation that is given as a number.
-const maxIndent = 1000
