@@ -45,7 +45,7 @@ func (t *Tokenizer) Decode(tokens []int32) string {
 	return text
 }
 
-// appendToken appends a token's text; first tells whether the token begins the text.
+// appendToken appends a token's text; first reports whether the token begins the text.
 func (d *decoder) appendToken(b []byte, text string, first bool) []byte {
 	switch {
 	case d.marks && first && d.dropFirst:

@@ -72,7 +72,7 @@ func parse(text string) (*node, error) {
 	return n, err
 }
 
-// peek tells whether s comes next.
+// peek reports whether s comes next.
 func (p *parser) peek(s string) bool { return strings.HasPrefix(p.text[p.pos:], s) }
 
 // take reads s, if it comes next.
@@ -267,7 +267,7 @@ func (p *parser) quantified(n *node) (*node, error) {
 	}
 }
 
-// empty tells whether a node may match an empty text.
+// empty reports whether a node may match an empty text.
 func (n *node) empty() bool {
 	switch n.op {
 	case opSet:
@@ -429,7 +429,7 @@ func (p *parser) escape() ([]charset.Span, error) {
 	return set, nil
 }
 
-// isASCIIWord tells whether an escape of the byte may mean something else than the byte.
+// isASCIIWord reports whether an escape of the byte may mean something else than the byte.
 func isASCIIWord(c byte) bool {
 	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9'
 }

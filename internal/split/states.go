@@ -19,7 +19,7 @@ const (
 
 // An Expression is a regular expression, as a table of states. It is immutable and safe for concurrent use.
 //
-// In a state, and with a character of a class, the table tells whether a match has ended before the character, and which state
+// In a state, and with a character of a class, the table reports whether a match has ended before the character, and which state
 // is next. A match that backtracking would prefer ends later, if at all: so the last end that is told is the one.
 type Expression struct {
 	ascii   [utf8.RuneSelf]uint8 // the classes of characters: no expression tells two of a class apart
@@ -134,11 +134,11 @@ type determiner struct {
 	members []uint64 // by class: the sets that it belongs to
 	e       *Expression
 
-	known map[string]uint32 // by the places, in their order: the state
-	lists [][]int32         // by state: the places
-	seen  []int             // by instruction: the step in which it was last visited
-	step  int
-	steps int
+	known    map[string]uint32 // by the places, in their order: the state
+	placesOf [][]int32         // by state
+	seen     []int             // by instruction: the step in which it was last visited
+	step     int
+	steps    int
 
 	next    []int32 // the places after a step
 	matched bool    // a match has ended before it
@@ -148,14 +148,14 @@ type determiner struct {
 func (d *determiner) run() bool {
 	d.stateOf(nil)
 	d.stateOf([]int32{d.start})
-	for state := 0; state < len(d.lists); state++ {
+	for state := 0; state < len(d.placesOf); state++ {
 		if (state+1)*d.e.stride > maxEntries {
 			return false
 		}
 		for class := range d.e.stride {
 			d.step++
 			d.next, d.matched = d.next[:0], false
-			for _, place := range d.lists[state] {
+			for _, place := range d.placesOf[state] {
 				if !d.visit(place, class) {
 					break
 				}
@@ -207,9 +207,9 @@ func (d *determiner) stateOf(places []int32) uint32 {
 	}
 	state, ok := d.known[string(key)]
 	if !ok {
-		state = uint32(len(d.lists))
+		state = uint32(len(d.placesOf))
 		d.known[string(key)] = state
-		d.lists = append(d.lists, slices.Clone(places))
+		d.placesOf = append(d.placesOf, slices.Clone(places))
 	}
 	return state
 }
