@@ -22,8 +22,8 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDepth is how deep arrays and objects that Value reads may lie in each other, and in those that enclose them.
-const MaxDepth = 128
+// maxDepth is how deep arrays and objects that Value reads may lie in each other, and in those that enclose them.
+const maxDepth = 128
 
 // A Reader reads one text, which must be UTF-8: the caller has checked that. Its errors say at which byte of the text they are. After an
 // error nothing may be read any more. One goroutine uses a Reader.
@@ -147,8 +147,8 @@ func (r *Reader) End() error {
 // skip reads a value of any kind.
 func (r *Reader) skip() error {
 	switch c := r.Next(); {
-	case (c == '{' || c == '[') && r.depth >= MaxDepth:
-		return r.Errorf("nested deeper than %d levels", MaxDepth)
+	case (c == '{' || c == '[') && r.depth >= maxDepth:
+		return r.Errorf("nested deeper than %d levels", maxDepth)
 	case c == '{':
 		return r.Object(func([]byte) error { return r.skip() })
 	case c == '[':

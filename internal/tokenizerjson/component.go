@@ -66,9 +66,12 @@ type Pattern struct {
 	Regex  string
 }
 
-// TemplatePart is a special token; or, if that is nil, a text.
+// TemplatePart is one of the two: a special token, or a text.
 type TemplatePart struct {
 	SpecialToken *struct {
+		ID string `json:"id"`
+	}
+	Sequence *struct {
 		ID string `json:"id"`
 	}
 }
