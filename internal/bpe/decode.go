@@ -3,6 +3,8 @@ package bpe
 import (
 	"bytes"
 	"unicode/utf8"
+
+	"github.com/antigravity-go/antigravity/internal/bytefallback"
 )
 
 // A decoder says which spaces, that encoding put before a text, Decode removes.
@@ -28,7 +30,7 @@ func (t *Tokenizer) Decode(tokens []int32) string {
 		if t.vocab.has(id, byteOnly) {
 			run++
 		} else {
-			text = replaceRun(text, run)
+			text = bytefallback.ReplaceRun(text, run)
 			run = 0
 			if first && t.decoder.stripToken {
 				b = bytes.ReplaceAll(b, []byte(" "), nil)
@@ -37,7 +39,7 @@ func (t *Tokenizer) Decode(tokens []int32) string {
 		first = false
 		text = append(text, b...)
 	}
-	text = replaceRun(text, run)
+	text = bytefallback.ReplaceRun(text, run)
 	for i := 0; i < t.decoder.strip && len(text) > 0 && text[0] == ' '; i++ {
 		text = text[1:]
 	}
@@ -56,19 +58,6 @@ func (t *Tokenizer) AppendBytes(dst []byte, id int32) []byte {
 // LeadingSpace reports whether Decode takes a space off the beginning of a text, because Encode puts one there. Whoever
 // streams a text from its beginning with AppendBytes has to drop that space; a continuation keeps its own.
 func (t *Tokenizer) LeadingSpace() bool { return t.decoder.strip > 0 || t.decoder.stripToken }
-
-// replaceRun replaces the n bytes at the end of text, which come from n byte tokens, by n U+FFFD, unless they are UTF-8.
-func replaceRun(text []byte, n int) []byte {
-	start := len(text) - n
-	if utf8.Valid(text[start:]) {
-		return text
-	}
-	text = text[:start]
-	for range n {
-		text = utf8.AppendRune(text, utf8.RuneError)
-	}
-	return text
-}
 
 // lossy returns b as a string, with one U+FFFD for each maximal subpart of a character that is not complete (The Unicode
 // Standard, section 3.9).

@@ -11,7 +11,7 @@ type encoder struct {
 	merger
 }
 
-// text appends the tokens of a stretch of text, normalised and without added tokens. first tells whether the stretch begins
+// text appends the tokens of a stretch of text, normalised and without added tokens. first reports whether the stretch begins
 // the whole text.
 func (e *encoder) text(dst []int32, s string, first bool) []int32 {
 	switch {
@@ -99,7 +99,7 @@ func (e *encoder) byteTokens(char string) bool {
 	return true
 }
 
-// unknownSymbol appends the unknown token, if the tokenizer has one. again tells that the character before was unknown too:
+// unknownSymbol appends the unknown token, if the tokenizer has one. again says that the character before was unknown too:
 // then both are one token where unknown tokens fuse.
 func (e *encoder) unknownSymbol(again bool) {
 	if e.unknown >= 0 && !(again && e.fuseUnknown) {

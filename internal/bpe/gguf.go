@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/antigravity-go/antigravity/internal/added"
+	"github.com/antigravity-go/antigravity/internal/bytefallback"
 )
 
 // Vocab is a GGUF file's vocabulary: the values of its tokenizer.ggml keys.
@@ -183,7 +184,7 @@ func (v *Vocab) index(c codec) (*vocabulary, error) {
 		case TypeUserDefined, TypeUnused:
 			f = literal
 		case TypeByte, TypeNormal:
-			if _, ok := byteToken(buf); ok && spm && (kind == TypeByte || len(v.Types) == 0) {
+			if _, ok := bytefallback.Byte(buf); ok && spm && (kind == TypeByte || len(v.Types) == 0) {
 				f = byteOnly
 			}
 		default:

@@ -1,14 +1,12 @@
 package bpe
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
-	"math"
-	"unicode/utf8"
 
 	"github.com/antigravity-go/antigravity/internal/added"
-	"github.com/antigravity-go/antigravity/internal/modeljson"
+	"github.com/antigravity-go/antigravity/internal/bytefallback"
+	"github.com/antigravity-go/antigravity/internal/strictjson"
+	"github.com/antigravity-go/antigravity/internal/tokenizerjson"
 )
 
 // ParseJSON reads a tokenizer.json of Hugging Face's tokenizers library. The error wraps ErrUnsupported where the file asks
@@ -22,38 +20,19 @@ func ParseJSON(data []byte) (*Tokenizer, error) {
 }
 
 func parseJSON(data []byte) (*Tokenizer, error) {
-	if len(data) > math.MaxInt32 {
-		return nil, fmt.Errorf("%d bytes; at most %d would be right", len(data), math.MaxInt32)
-	}
-	if !utf8.Valid(data) {
-		return nil, fmt.Errorf("not UTF-8")
-	}
-	f, err := readFile(data)
+	f, err := tokenizerjson.Read(data)
 	if err != nil {
 		return nil, err
 	}
-	pl, err := f.pipeline()
+	m, err := readModel(f)
 	if err != nil {
 		return nil, err
 	}
-	return pl.build(f)
-}
-
-// A few bytes of a file may become many times as many bytes in memory. With these bounds a file takes memory within a small
-// multiple of its length.
-const (
-	maxMembers     = 256     // of the file and of its model
-	maxCommas      = 4096    // of a part that describes the pipeline, in which an empty component takes hundreds of bytes
-	maxAddedCommas = 1 << 18 // of added_tokens; Gemma 3's 6,415 have 45,000
-)
-
-// file is a tokenizer.json of which only the model's small settings have been decoded. Its spans are where values lie in
-// data.
-type file struct {
-	data     []byte
-	parts    map[string]span // the members of the file
-	settings map[string]span // the members of its model
-	model    model
+	pl, err := readPipeline(f, m)
+	if err != nil {
+		return nil, err
+	}
+	return pl.build(f, m)
 }
 
 // model has the settings of a BPE model.
@@ -68,103 +47,39 @@ type model struct {
 	IgnoreMerges bool     `json:"ignore_merges"`
 }
 
-func readFile(data []byte) (*file, error) {
-	r := reader{data: data}
-	f := &file{data: data, parts: map[string]span{}}
-	err := r.object(func(name []byte) (err error) {
-		key := string(name)
-		if _, ok := f.parts[key]; ok {
-			return r.errorf("%.40q comes twice", key)
-		}
-		if len(f.parts) == maxMembers {
-			return r.errorf("more than %d members", maxMembers)
-		}
-		if key == "model" && r.next() == '{' { // saves a pass over what is nearly all of the file
-			f.parts[key] = span{}
-			f.settings, err = r.members(2)
-			return err
-		}
-		f.parts[key], err = r.raw(1)
-		return err
-	})
-	if err != nil {
+// readModel reads the model's settings, and refuses what is no BPE model or has settings that are not implemented.
+func readModel(f *tokenizerjson.File) (*model, error) {
+	m := &model{}
+	if err := f.Settings(m); err != nil {
 		return nil, err
 	}
-	if r.next(); r.pos < len(data) {
-		return nil, r.unexpected("the end")
-	}
-	return f, f.readModel()
-}
-
-// readModel reads the model's settings, and refuses what is no BPE model or has settings that are not implemented.
-func (f *file) readModel() error {
-	small := map[string]json.RawMessage{}
-	for name, s := range f.settings {
-		if name != "vocab" && name != "merges" {
-			small[name] = f.data[s.start:s.end]
-		}
-	}
-	text, err := json.Marshal(small)
-	if err != nil {
-		return fmt.Errorf("model: %w", err)
-	}
-	m := &f.model
-	if err := modeljson.Unmarshal(text, m); err != nil {
-		return fmt.Errorf("model: %w", err)
-	}
-	_, vocab := f.settings["vocab"]
-	_, merges := f.settings["merges"]
+	vocab, merges := f.Setting("vocab") != nil, f.Setting("merges") != nil
 	switch {
-	case f.settings == nil:
-		return fmt.Errorf("no model")
+	case !f.HasModel():
+		return nil, fmt.Errorf("no model")
 	case m.Type != "BPE" && (m.Type != "" || !merges): // files of 2020 do not name the type
-		return fmt.Errorf("%w: model %q; BPE is implemented", ErrUnsupported, m.Type)
+		return nil, fmt.Errorf("%w: model %q; BPE is implemented", ErrUnsupported, m.Type)
 	case m.Dropout != nil && *m.Dropout != 0:
-		return fmt.Errorf("%w: model with dropout %g; 0 is implemented", ErrUnsupported, *m.Dropout)
+		return nil, fmt.Errorf("%w: model with dropout %g; 0 is implemented", ErrUnsupported, *m.Dropout)
 	case m.Prefix != "" || m.Suffix != "":
-		return fmt.Errorf("%w: model with continuing_subword_prefix %q and end_of_word_suffix %q; none is implemented", ErrUnsupported, m.Prefix, m.Suffix)
+		return nil, fmt.Errorf("%w: model with continuing_subword_prefix %q and end_of_word_suffix %q; none is implemented", ErrUnsupported, m.Prefix, m.Suffix)
 	case !vocab || !merges:
-		return fmt.Errorf("model: no vocab or no merges")
+		return nil, fmt.Errorf("model: no vocab or no merges")
 	}
-	return nil
+	return m, nil
 }
 
-// at returns a reader that is about to read a member of the model.
-func (f *file) at(name string) *reader {
-	return &reader{data: f.data, pos: int(f.settings[name].start)}
-}
-
-// decodePart decodes a part of the file; an absent one is left as it is.
-func (f *file) decodePart(name string, to any) error {
-	s, ok := f.parts[name]
-	if !ok {
-		return nil
-	}
-	text := f.data[s.start:s.end]
-	limit := maxCommas
-	if name == "added_tokens" {
-		limit = maxAddedCommas
-	}
-	if n := bytes.Count(text, []byte{','}); n > limit {
-		return fmt.Errorf("%s: %d commas; at most %d would be right", name, n, limit)
-	}
-	if err := json.Unmarshal(text, to); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
-}
-
-// build makes the tokenizer of a file, whose pipeline pl is.
-func (pl *pipeline) build(f *file) (*Tokenizer, error) {
-	var tokens []added.Token
-	if err := f.decodePart("added_tokens", &tokens); err != nil {
+// build makes the tokenizer of a file; pl is the file's pipeline and m its model.
+func (pl *pipeline) build(f *tokenizerjson.File, m *model) (*Tokenizer, error) {
+	tokens, err := f.AddedTokens()
+	if err != nil {
 		return nil, err
 	}
 	b := newBuilder(pl.codec)
-	if err := pl.readVocab(b, f.at("vocab")); err != nil {
+	if err := pl.readVocab(b, f.Reader("vocab")); err != nil {
 		return nil, fmt.Errorf("model.vocab: %w", err)
 	}
-	tokens, err := b.mergeAdded(tokens)
+	tokens, err = b.mergeAdded(tokens)
 	if err != nil {
 		return nil, fmt.Errorf("added_tokens: %w", err)
 	}
@@ -177,24 +92,24 @@ func (pl *pipeline) build(f *file) (*Tokenizer, error) {
 		bos:          -1,
 		forms:        pl.forms,
 		split:        pl.split,
-		ignoreMerges: f.model.IgnoreMerges,
+		ignoreMerges: m.IgnoreMerges,
 		space:        pl.space,
-		byteFallback: f.model.ByteFallback,
+		byteFallback: m.ByteFallback,
 		unknown:      -1,
-		fuseUnknown:  f.model.FuseUnknown,
+		fuseUnknown:  m.FuseUnknown,
 		decoder:      pl.decoder,
 	}
-	if t.pairs, err = f.readMerges(v); err != nil {
+	if t.pairs, err = readMerges(f, v); err != nil {
 		return nil, fmt.Errorf("model.merges: %w", err)
 	}
-	if f.model.Unknown != nil {
+	if m.Unknown != nil {
 		var ok bool
-		if t.unknown, ok = v.id([]byte(*f.model.Unknown)); !ok {
-			return nil, fmt.Errorf("model.unk_token: %.40q is no token", *f.model.Unknown)
+		if t.unknown, ok = v.id([]byte(*m.Unknown)); !ok {
+			return nil, fmt.Errorf("model.unk_token: %.40q is no token", *m.Unknown)
 		}
 	}
 	if t.prefix, t.ending, err = pl.templateTokens(v); err != nil {
-		return nil, fmt.Errorf("post_processor: %w", err)
+		return nil, err
 	}
 	if len(t.prefix) > 0 {
 		t.bos = t.prefix[0]
@@ -206,21 +121,41 @@ func (pl *pipeline) build(f *file) (*Tokenizer, error) {
 }
 
 // readVocab reads model.vocab, {"text": id, …}, into a builder.
-func (pl *pipeline) readVocab(b *builder, r *reader) error {
+func (pl *pipeline) readVocab(b *builder, r *strictjson.Reader) error {
 	var f flag
 	if pl.byteTokens {
 		f = byteOnly
 	}
-	return r.object(func(name []byte) error {
-		id, err := r.id()
+	return r.Object(func(name []byte) error {
+		id, err := readID(r)
 		if err != nil {
 			return err
 		}
-		if _, ok := byteToken(name); !ok {
+		if _, ok := bytefallback.Byte(name); !ok {
 			return b.add(id, name, 0)
 		}
 		return b.add(id, name, f)
 	})
+}
+
+// readID reads a token id: an integer without sign, fraction or exponent, below maxID.
+func readID(r *strictjson.Reader) (int32, error) {
+	r.Next()
+	start := r.Offset()
+	digits, err := r.Digits()
+	if err != nil {
+		return 0, err
+	}
+	id := 0
+	for _, c := range digits {
+		if id = id*10 + int(c-'0'); id >= maxID {
+			break
+		}
+	}
+	if id >= maxID || len(digits) > 1 && digits[0] == '0' {
+		return 0, fmt.Errorf("byte %d: %.20s is no id; ids go from 0 to %d", start, digits, maxID-1)
+	}
+	return int32(id), nil
 }
 
 // mergeAdded adds the added tokens that the vocabulary lacks, marks the special ones, and returns those that have a text.
@@ -265,22 +200,21 @@ func (b *builder) mergeAdded(tokens []added.Token) ([]added.Token, error) {
 }
 
 // readMerges reads model.merges, ["left right", …] or [["left", "right"], …].
-func (f *file) readMerges(v *vocabulary) (*pairs, error) {
+func readMerges(f *tokenizerjson.File, v *vocabulary) (*pairs, error) {
 	const shortest = len(`"a b",`)
-	part := f.settings["merges"]
-	list := make([]merge, 0, min(3*v.tokens, int(part.end-part.start)/shortest+1)) // Llama 3 has 2.2 for each token
-	r := f.at("merges")
-	err := r.array(func() error {
-		left, right, err := r.mergePair(v)
+	list := make([]merge, 0, min(3*v.tokens, len(f.Setting("merges"))/shortest+1)) // Llama 3 has 2.2 for each token
+	r := f.Reader("merges")
+	err := r.Array(func() error {
+		left, right, err := mergePair(r, v)
 		if err != nil {
 			return err
 		}
 		if len(list) == len(v.blob) { // a token of n bytes is made by at most n-1 merges
-			return r.errorf("more merges than there are ways to make the tokens")
+			return r.Errorf("more merges than there are ways to make the tokens")
 		}
 		m, err := v.merge(left, right, len(list))
 		if err != nil {
-			return r.errorf("merge %d: %w", len(list), err)
+			return r.Errorf("merge %d: %w", len(list), err)
 		}
 		list = append(list, m)
 		return nil
@@ -292,41 +226,41 @@ func (f *file) readMerges(v *vocabulary) (*pairs, error) {
 }
 
 // mergePair reads "left right" or ["left", "right"].
-func (r *reader) mergePair(v *vocabulary) (left, right int32, err error) {
-	if r.next() == '"' {
-		text, err := r.str()
+func mergePair(r *strictjson.Reader, v *vocabulary) (left, right int32, err error) {
+	if r.Next() == '"' {
+		text, err := r.Text()
 		if err != nil {
 			return 0, 0, err
 		}
 		if left, right, err = v.cutMerge(text); err != nil {
-			err = r.errorf("merge %w", err)
+			err = r.Errorf("merge %w", err)
 		}
 		return left, right, err
 	}
-	if err = r.expect('['); err != nil {
+	if err = r.Expect('['); err != nil {
 		return 0, 0, err
 	}
-	if left, err = r.token(v); err != nil {
+	if left, err = knownToken(r, v); err != nil {
 		return 0, 0, err
 	}
-	if err = r.expect(','); err != nil {
+	if err = r.Expect(','); err != nil {
 		return 0, 0, err
 	}
-	if right, err = r.token(v); err != nil {
+	if right, err = knownToken(r, v); err != nil {
 		return 0, 0, err
 	}
-	return left, right, r.expect(']')
+	return left, right, r.Expect(']')
 }
 
-// token reads the text of a token and returns its id.
-func (r *reader) token(v *vocabulary) (int32, error) {
-	text, err := r.str()
+// knownToken reads the text of a token and returns its id.
+func knownToken(r *strictjson.Reader, v *vocabulary) (int32, error) {
+	text, err := r.Text()
 	if err != nil {
 		return 0, err
 	}
 	id, err := v.known(text)
 	if err != nil {
-		err = r.errorf("merge: %w", err)
+		err = r.Errorf("merge: %w", err)
 	}
 	return id, err
 }

@@ -5,89 +5,12 @@ import (
 	"fmt"
 
 	"github.com/antigravity-go/antigravity/internal/split"
+	"github.com/antigravity-go/antigravity/internal/tokenizerjson"
 	"golang.org/x/text/unicode/norm"
 )
 
-// component is a normalizer, pre-tokenizer, post-processor or decoder of a tokenizer.json. Each group of fields belongs to
-// the types that stand above it.
-type component struct {
-	Type string `json:"type"`
-
-	// Sequence
-	Normalizers   []component `json:"normalizers"`
-	PreTokenizers []component `json:"pretokenizers"`
-	Processors    []component `json:"processors"`
-	Decoders      []component `json:"decoders"`
-
-	// Split, Replace, Prepend, Strip
-	Pattern  pattern `json:"pattern"`
-	Behavior string  `json:"behavior"`
-	Invert   bool    `json:"invert"`
-	Content  string  `json:"content"`
-	Prepend  string  `json:"prepend"`
-	Start    int     `json:"start"`
-	Stop     int     `json:"stop"`
-
-	// Digits, ByteLevel, Metaspace
-	IndividualDigits bool   `json:"individual_digits"`
-	AddPrefixSpace   *bool  `json:"add_prefix_space"`
-	UseRegex         *bool  `json:"use_regex"`
-	Replacement      string `json:"replacement"`
-	PrependScheme    string `json:"prepend_scheme"`
-	Split            *bool  `json:"split"`
-
-	// TemplateProcessing
-	Single        []templatePart `json:"single"`
-	SpecialTokens map[string]struct {
-		IDs []int32 `json:"ids"`
-	} `json:"special_tokens"`
-}
-
-// pattern is one of the two: a string that is looked for as it is, or a regular expression.
-type pattern struct {
-	String string
-	Regex  string
-}
-
-// templatePart is one of the two: a special token, or a text.
-type templatePart struct {
-	SpecialToken *struct {
-		ID string `json:"id"`
-	}
-	Sequence *struct {
-		ID string `json:"id"`
-	}
-}
-
-// flatten returns the components that run one after another: those of a Sequence, at any depth, or the component alone, or
-// none for nil.
-func flatten(c *component) []component {
-	var flat []component
-	var visit func(c *component)
-	visit = func(c *component) {
-		if c.Type != "Sequence" {
-			flat = append(flat, *c)
-			return
-		}
-		for _, list := range [][]component{c.Normalizers, c.PreTokenizers, c.Processors, c.Decoders} {
-			for i := range list {
-				visit(&list[i])
-			}
-		}
-	}
-	if c != nil {
-		visit(c)
-	}
-	return flat
-}
-
-// orDefault returns *b, or byDefault where the file does not say.
-func orDefault(b *bool, byDefault bool) bool {
-	if b == nil {
-		return byDefault
-	}
-	return *b
-}
+// component is one of a tokenizer.json's, of which this package knows what it does.
+type component = tokenizerjson.Component
 
 // pipeline is what happens to a text before and after the model; see Tokenizer for the fields that have the same names
 // there.
@@ -110,8 +33,8 @@ func unsupported(kind string, c component, implemented string) error {
 	return fmt.Errorf("%w: %s %q as configured; implemented are %s", ErrUnsupported, kind, c.Type, implemented)
 }
 
-// pipeline reads everything but the vocabulary, the merges and the added tokens.
-func (f *file) pipeline() (*pipeline, error) {
+// readPipeline reads everything but the vocabulary, the merges and the added tokens.
+func readPipeline(f *tokenizerjson.File, m *model) (*pipeline, error) {
 	pl := &pipeline{}
 	for _, step := range []struct {
 		part string
@@ -122,18 +45,18 @@ func (f *file) pipeline() (*pipeline, error) {
 		{"post_processor", pl.postProcessor},
 		{"decoder", pl.readDecoder},
 	} {
-		var c *component
-		if err := f.decodePart(step.part, &c); err != nil {
+		parts, err := f.Components(step.part)
+		if err != nil {
 			return nil, err
 		}
-		if err := step.read(flatten(c)); err != nil {
+		if err := step.read(parts); err != nil {
 			return nil, err
 		}
 	}
 	if pl.codec == metaspace && !pl.marked {
 		return nil, fmt.Errorf("%w: no normalizer or pre-tokenizer that makes spaces %q", ErrUnsupported, spaceMark)
 	}
-	if f.model.ByteFallback && !pl.byteTokens {
+	if m.ByteFallback && !pl.byteTokens {
 		return nil, fmt.Errorf("%w: byte_fallback without a decoder for it", ErrUnsupported)
 	}
 	return pl, nil
@@ -152,7 +75,7 @@ func (pl *pipeline) normalizer(parts []component) error {
 			pl.forms = append(pl.forms, form)
 		case c.Type == "Prepend" && c.Prepend == spaceMark && pl.space == neverPrefix:
 			pl.space = alwaysPrefix
-		case c.Type == "Replace" && c.Pattern == pattern{String: " "} && c.Content == spaceMark:
+		case c.Type == "Replace" && c.Pattern == tokenizerjson.Pattern{String: " "} && c.Content == spaceMark:
 			pl.marked = true
 		default:
 			return unsupported("normalizer", c, `none, NFC, NFD, NFKC and NFKD, and after these Prepend "▁" and Replace " " by "▁"`)
@@ -169,10 +92,10 @@ func (pl *pipeline) preTokenizer(parts []component) error {
 	for i, c := range parts {
 		switch {
 		case c.Type == "Metaspace" && len(parts) == 1 && c.Replacement == spaceMark && pl.metaspace(c):
-		case c.Type == "Split" && len(parts) == 1 && pl.marked && c.Pattern == pattern{String: " "} && !c.Invert && c.behavior() != split.Removed:
+		case c.Type == "Split" && len(parts) == 1 && pl.marked && c.Pattern == tokenizerjson.Pattern{String: " "} && !c.Invert && behaviorOf(c) != split.Removed:
 		case c.Type == "ByteLevel" && i == len(parts)-1 && !pl.marked && pl.space == neverPrefix && pl.byteLevel(c):
 		case i < len(parts)-1 && !pl.marked && len(pl.rule) < maxSteps:
-			step, expression, err := c.step()
+			step, expression, err := stepOf(c)
 			if err != nil {
 				return err
 			}
@@ -194,14 +117,14 @@ func (pl *pipeline) preTokenizer(parts []component) error {
 // maxSteps bounds how many pre-tokenizers follow one another.
 const maxSteps = 32
 
-// behavior returns what a component does with matches; Isolated is what those do that do not say.
-func (c component) behavior() split.Behavior {
+// behaviorOf returns what a component does with matches; Isolated is what those do that do not say.
+func behaviorOf(c component) split.Behavior {
 	return split.Behavior(cmp.Or(c.Behavior, string(split.Isolated)))
 }
 
-// step returns what a pre-tokenizer that splits does, and its expression; there is none for another kind of pre-tokenizer.
-func (c component) step() (s split.Step, expression string, err error) {
-	s.Behavior = c.behavior()
+// stepOf returns what a pre-tokenizer that splits does, and its expression; there is none for another kind of pre-tokenizer.
+func stepOf(c component) (s split.Step, expression string, err error) {
+	s.Behavior = behaviorOf(c)
 	switch c.Type {
 	case "Split":
 		s.Invert = c.Invert
@@ -229,13 +152,13 @@ func (c component) step() (s split.Step, expression string, err error) {
 // before each piece.
 func (pl *pipeline) byteLevel(c component) bool {
 	pl.codec = byteLevel
-	if orDefault(c.AddPrefixSpace, true) {
+	if tokenizerjson.OrDefault(c.AddPrefixSpace, true) {
 		if pl.rule != nil {
 			return false
 		}
 		pl.space = unlessPrefix
 	}
-	if orDefault(c.UseRegex, true) {
+	if tokenizerjson.OrDefault(c.UseRegex, true) {
 		own, err := split.NewRule(gpt2Pattern)
 		if err != nil {
 			return false
@@ -248,11 +171,11 @@ func (pl *pipeline) byteLevel(c component) bool {
 // metaspace sets up the Metaspace pre-tokenizer, and returns whether it is implemented. After a Prepend the text begins with
 // a space already, and Metaspace adds none.
 func (pl *pipeline) metaspace(c component) bool {
-	scheme, ok := c.prefixScheme()
+	scheme, ok := prefixScheme(c)
 	if pl.space == neverPrefix {
 		pl.space = scheme
 	}
-	if orDefault(c.Split, true) {
+	if tokenizerjson.OrDefault(c.Split, true) {
 		pl.split = splitSpaces
 	}
 	pl.marked = true
@@ -260,7 +183,7 @@ func (pl *pipeline) metaspace(c component) bool {
 }
 
 // prefixScheme reads Metaspace's prepend_scheme, and add_prefix_space as older files have it.
-func (c component) prefixScheme() (scheme spacePrefix, ok bool) {
+func prefixScheme(c component) (scheme spacePrefix, ok bool) {
 	switch c.PrependScheme {
 	case "always", "":
 		scheme = unlessPrefix
@@ -271,7 +194,7 @@ func (c component) prefixScheme() (scheme spacePrefix, ok bool) {
 	default:
 		return 0, false
 	}
-	if c.PrependScheme == "" && !orDefault(c.AddPrefixSpace, true) {
+	if c.PrependScheme == "" && !tokenizerjson.OrDefault(c.AddPrefixSpace, true) {
 		scheme = neverPrefix
 	}
 	return scheme, true
@@ -296,25 +219,12 @@ func (pl *pipeline) templateTokens(v *vocabulary) (before, after []int32, err er
 	if pl.template == nil {
 		return nil, nil, nil
 	}
-	side := &before
-	for _, part := range pl.template.Single {
-		if part.SpecialToken == nil {
-			side = &after
-			continue
+	return pl.template.Template(func(name string, id int32) error {
+		if !v.has(id, inUse) {
+			return fmt.Errorf("%.40q has id %d, which no token has", name, id)
 		}
-		name := part.SpecialToken.ID
-		token, ok := pl.template.SpecialTokens[name]
-		if !ok {
-			return nil, nil, fmt.Errorf("the template names %.40q, which special_tokens lacks", name)
-		}
-		for _, id := range token.IDs {
-			if !v.has(id, inUse) {
-				return nil, nil, fmt.Errorf("%.40q has id %d, which no token has", name, id)
-			}
-		}
-		*side = append(*side, token.IDs...)
-	}
-	return before, after, nil
+		return nil
+	})
 }
 
 // readDecoder accepts ByteLevel, or the steps that turn SentencePiece's tokens back into text: Replace "▁" by " " or
@@ -330,9 +240,9 @@ func (pl *pipeline) readDecoder(parts []component) error {
 	for i, c := range parts {
 		previous := first(parts[max(i-1, 0):])
 		switch {
-		case c.Type == "Replace" && i == 0 && c.Pattern == pattern{String: spaceMark} && c.Content == " ":
+		case c.Type == "Replace" && i == 0 && c.Pattern == tokenizerjson.Pattern{String: spaceMark} && c.Content == " ":
 		case c.Type == "Metaspace" && i == 0 && c.Replacement == spaceMark:
-			scheme, ok := c.prefixScheme()
+			scheme, ok := prefixScheme(c)
 			if !ok {
 				return unsupported("decoder", c, implemented)
 			}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/antigravity-go/antigravity/internal/bytefallback"
 )
 
 // pipelines is testdata/pipelines.json.gz: what Hugging Face's library makes of texts with small vocabularies and the pipelines that
@@ -192,7 +194,7 @@ func TestGemmaGGUF(t *testing.T) {
 	vocab := Vocab{Model: SentencePieceModel, BOS: 1, EOS: 2, Unknown: 0, AddBOS: true}
 	for id := range int32(hf.VocabSize()) {
 		text, kind := hf.Text(id), int32(TypeNormal)
-		switch _, isByte := byteToken([]byte(text)); {
+		switch _, isByte := bytefallback.Byte([]byte(text)); {
 		case id == 0:
 			kind = TypeUnknown
 		case hf.IsSpecial(id):

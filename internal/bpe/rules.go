@@ -133,7 +133,7 @@ func RuleFor(ignoreMerges bool, steps ...string) (name string, ok bool) {
 	return "", false
 }
 
-// AddsBOS tells whether the begin token comes first where a GGUF file does not say, for the values of tokenizer.ggml.model and
+// AddsBOS reports whether the begin token comes first where a GGUF file does not say, for the values of tokenizer.ggml.model and
 // tokenizer.ggml.pre.
 func AddsBOS(model, pre string) bool {
 	if model != ByteLevelModel {

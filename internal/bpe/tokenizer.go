@@ -83,7 +83,7 @@ func (t *Tokenizer) EncodeSpecial(dst []int32, text string, bos bool) []int32 {
 	return t.encodeText(dst, added.Trusted(text))
 }
 
-// EncodeSegments appends to dst the tokens of a text that comes in segments; the bool tells whether a segment is trusted.
+// EncodeSegments appends to dst the tokens of a text that comes in segments; the bool reports whether a segment is trusted.
 // The tokens are those of EncodeSpecial for the whole text, except that an added token is recognised only where all of its
 // bytes lie in trusted segments; elsewhere it is inert, as in Encode. The white space next to an added token that LStrip and
 // RStrip make part of it may lie in either kind of segment.
@@ -172,7 +172,7 @@ func (t *Tokenizer) Text(id int32) string { return t.vocab.text(id) }
 // slice.
 func (t *Tokenizer) Added() []string { return slices.Clone(t.addedTexts) }
 
-// Kind tells in words what kind of tokenizer it is.
+// Kind says in words what kind of tokenizer it is.
 func (t *Tokenizer) Kind() string {
 	var b strings.Builder
 	switch {

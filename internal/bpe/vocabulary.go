@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"hash/maphash"
 	"math/bits"
+
+	"github.com/antigravity-go/antigravity/internal/bytefallback"
 )
 
 // maxID bounds token ids; no vocabulary comes near it.
@@ -39,7 +41,7 @@ type vocabulary struct {
 	longest int // the most bytes that a token of the table stands for
 }
 
-// span is the bytes [start, end) of the blob, or of a file.
+// span is the bytes [start, end) of the blob.
 type span struct{ start, end uint32 }
 
 // slot is a slot of the table.
@@ -76,7 +78,7 @@ func (b *builder) add(id int32, text []byte, f flag) error {
 		return fmt.Errorf("token %.40q has id %d; ids go from 0 to %d", text, id, maxID-1)
 	}
 	start := len(b.blob)
-	if c, ok := byteToken(text); f&byteOnly != 0 && ok {
+	if c, ok := bytefallback.Byte(text); f&byteOnly != 0 && ok {
 		b.blob = append(b.blob, c)
 		if text[3] < 'a' && text[4] < 'a' { // encoding writes upper case; a lower-case twin only decodes
 			b.bytes[c] = id
@@ -95,29 +97,6 @@ func (b *builder) add(id int32, text []byte, f flag) error {
 	b.list = append(b.list, token{id, span{uint32(start), uint32(len(b.blob))}, f | inUse})
 	b.top = max(b.top, id)
 	return nil
-}
-
-// byteToken returns the byte that a text of the form <0xNN> names.
-func byteToken(text []byte) (b byte, ok bool) {
-	if len(text) != 6 || string(text[:3]) != "<0x" || text[5] != '>' {
-		return 0, false
-	}
-	hi, lo := hexDigit(text[3]), hexDigit(text[4])
-	if hi < 0 || lo < 0 {
-		return 0, false
-	}
-	return byte(hi<<4 | lo), true
-}
-
-// hexDigit returns the value of a hexadecimal digit, or -1.
-func hexDigit(c byte) int {
-	switch {
-	case '0' <= c && c <= '9':
-		return int(c - '0')
-	case 'a' <= c|0x20 && c|0x20 <= 'f':
-		return int(c|0x20-'a') + 10
-	}
-	return -1
 }
 
 // index returns the vocabulary of the tokens that were added, which look-ups by id and by text need; the builder must not be

@@ -12,13 +12,13 @@ import (
 
 	"github.com/antigravity-go/antigravity/internal/cost"
 	"github.com/antigravity-go/antigravity/internal/grammar"
-	"github.com/antigravity-go/antigravity/internal/jsontext"
+	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
 // machine compiles a grammar.
 func machine(source string) (*grammar.Machine, error) {
-	g := grammar.New(jsontext.New().Arena)
+	g := grammar.New(jsonexpr.New().Arena)
 	var err error
 	if g.Start, err = Compile(source, g, tokens); err != nil {
 		return nil, err
@@ -396,7 +396,7 @@ func TestRandomGrammars(t *testing.T) {
 		for _, name := range []string{"root", "x", "y", "z"} {
 			source += name + " ::= " + randomPart(rng, 3) + " | " + randomPart(rng, 2) + "\n"
 		}
-		g := grammar.New(jsontext.New().Arena)
+		g := grammar.New(jsonexpr.New().Arena)
 		start, err := Compile(source, g, nil)
 		if err != nil {
 			if !strings.Contains(err.Error(), "left recursion") && !strings.Contains(err.Error(), "never end") {

@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/antigravity-go/antigravity/internal/charset"
 	"github.com/antigravity-go/antigravity/internal/pattern"
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
@@ -182,7 +183,7 @@ func (p *parser) part() (*node, error) {
 		return p.special()
 	case '.':
 		p.at++
-		return p.set(begin, pattern.Set(nil).Not())
+		return p.set(begin, charset.Set(nil).Not())
 	case '(':
 		if p.nested++; p.nested > maxNested {
 			return nil, p.errorAt(begin, "more than %d parentheses in each other", maxNested)
@@ -309,7 +310,7 @@ func (p *parser) class() (*node, error) {
 	begin := p.at
 	p.at++
 	negated := p.take("^")
-	var spans []pattern.Span
+	var spans []charset.Span
 	for !p.take("]") {
 		if p.at == len(p.source) {
 			return nil, p.errorAt(begin, "the set has no ] at its end")
@@ -332,9 +333,9 @@ func (p *parser) class() (*node, error) {
 		if high < low {
 			return nil, p.errorAt(first, "the range from %q to %q ends before it begins", low, high)
 		}
-		spans = append(spans, pattern.Span{Low: low, High: high})
+		spans = append(spans, charset.Span{Low: low, High: high})
 	}
-	set := pattern.SetOfSpans(spans...)
+	set := charset.Of(spans...)
 	if negated {
 		set = set.Not()
 	}
@@ -342,7 +343,7 @@ func (p *parser) class() (*node, error) {
 }
 
 // set returns the node of one character of a set.
-func (p *parser) set(at int, set pattern.Set) (*node, error) {
+func (p *parser) set(at int, set charset.Set) (*node, error) {
 	size := 0
 	for _, s := range set {
 		size += int(s.High-s.Low) + 1
@@ -420,7 +421,7 @@ func (p *parser) special() (*node, error) {
 	}
 	// How many tokens a text has is not known here: any number of other tokens is any text, but there is no saying what one is.
 	if p.space(p.nested > 0); p.at < len(p.source) && (p.source[p.at] == '*' || p.source[p.at] == '+') {
-		return p.set(begin, pattern.Set(nil).Not())
+		return p.set(begin, charset.Set(nil).Not())
 	}
 	return nil, p.errorAt(begin, "!%s: any token but this one is supported only with * or + behind it", written)
 }

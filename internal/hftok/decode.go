@@ -2,7 +2,8 @@ package hftok
 
 import (
 	"strings"
-	"unicode/utf8"
+
+	"github.com/antigravity-go/antigravity/internal/bytefallback"
 )
 
 // A decoder puts the texts of tokens together. Its zero value writes a space before each token but the first.
@@ -27,24 +28,24 @@ func (t *Tokenizer) Decode(tokens []int32) string {
 		if e == nil || e.special {
 			continue
 		}
-		if c, ok := byteToken(e.text); ok && t.decoder.bytes {
+		if c, ok := bytefallback.Byte(e.text); ok && t.decoder.bytes {
 			b = append(b, c)
 			run++
 		} else {
-			b = replaceRun(b, run)
+			b = bytefallback.ReplaceRun(b, run)
 			run = 0
 			b = t.decoder.appendToken(b, e.text, first)
 		}
 		first = false
 	}
-	text := string(replaceRun(b, run))
+	text := string(bytefallback.ReplaceRun(b, run))
 	for i := 0; i < t.decoder.strip && strings.HasPrefix(text, " "); i++ {
 		text = text[1:]
 	}
 	return text
 }
 
-// appendToken appends a token's text; first tells whether the token begins the text.
+// appendToken appends a token's text; first reports whether the token begins the text.
 func (d *decoder) appendToken(b []byte, text string, first bool) []byte {
 	switch {
 	case d.marks && first && d.dropFirst:
@@ -71,38 +72,6 @@ func tidy(s string) string {
 	return s
 }
 
-// byteToken returns the byte that a text of the form <0xNN> names.
-func byteToken(text string) (b byte, ok bool) {
-	if len(text) != 6 || text[:3] != "<0x" || text[5] != '>' {
-		return 0, false
-	}
-	for _, c := range []byte(text[3:5]) {
-		switch {
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'a' <= c|0x20 && c|0x20 <= 'f':
-			c = c | 0x20 - 'a' + 10
-		default:
-			return 0, false
-		}
-		b = b<<4 | c
-	}
-	return b, true
-}
-
-// replaceRun replaces the n bytes at the end of b, which come from n byte tokens, by n U+FFFD, unless they are UTF-8.
-func replaceRun(b []byte, n int) []byte {
-	start := len(b) - n
-	if utf8.Valid(b[start:]) {
-		return b
-	}
-	b = b[:start]
-	for range n {
-		b = utf8.AppendRune(b, utf8.RuneError)
-	}
-	return b
-}
-
 // AppendBytes appends the text of one token, with the space that goes before a word, to dst. It appends nothing for special
 // tokens and ids that are not in use. WordPiece's cleaning up ("a ," to "a,") needs a whole text and is left to Decode.
 func (t *Tokenizer) AppendBytes(dst []byte, id int32) []byte {
@@ -110,7 +79,7 @@ func (t *Tokenizer) AppendBytes(dst []byte, id int32) []byte {
 	if e == nil || e.special {
 		return dst
 	}
-	if c, ok := byteToken(e.text); ok && t.decoder.bytes {
+	if c, ok := bytefallback.Byte(e.text); ok && t.decoder.bytes {
 		return append(dst, c)
 	}
 	d := t.decoder

@@ -58,7 +58,7 @@ func (t *Tokenizer) EncodeSpecial(dst []int32, text string, bos bool) []int32 {
 	return t.encode(dst, added.Trusted(text))
 }
 
-// EncodeSegments appends to dst the tokens of a text that comes in segments; the bool tells whether a segment is trusted.
+// EncodeSegments appends to dst the tokens of a text that comes in segments; the bool reports whether a segment is trusted.
 // The tokens are those of EncodeSpecial for the whole text, except that an added token is recognised only where all of its
 // bytes lie in trusted segments; elsewhere it is inert, as in Encode. An added token that is looked for in the normalised
 // text ("normalized") is recognised only where the whole text between two other added tokens is trusted.
@@ -103,7 +103,7 @@ type encoder struct {
 	ends []int32 // for unigram.trace
 }
 
-// text appends the tokens of a stretch of normalised text that holds no added token. first tells whether the stretch begins
+// text appends the tokens of a stretch of normalised text that holds no added token. first reports whether the stretch begins
 // the whole text.
 func (e *encoder) text(dst []int32, text string, first bool) []int32 {
 	pieces := []piece{{text, first}}

@@ -111,7 +111,7 @@ func TestParseErrors(t *testing.T) {
 	}{
 		{"BPE", `{"model": {"type": "BPE", "vocab": {}, "merges": []}}`, true},
 		{"no model", `{}`, true},
-		{"null", `null`, true},
+		{"null", `null`, false},
 		{"no JSON", `{`, false},
 		{"no vocabulary", `{"model": {"type": "WordPiece"}}`, false},
 		{"vocabulary of another type", `{"model": {"type": "Unigram", "vocab": {"a": 1}}}`, false},

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/antigravity-go/antigravity/internal/added"
-	"github.com/antigravity-go/antigravity/internal/modeljson"
+	"github.com/antigravity-go/antigravity/internal/tokenizerjson"
 )
 
 // ParseJSON reads a tokenizer.json whose model is WordPiece, WordLevel or Unigram. The error wraps ErrUnsupported for
@@ -21,99 +21,64 @@ func ParseJSON(data []byte) (*Tokenizer, error) {
 	return t, nil
 }
 
-// file is a tokenizer.json of which the vocabulary and the pipeline's components have not been decoded.
-type file struct {
-	Added         json.RawMessage `json:"added_tokens"`
-	Normalizer    json.RawMessage `json:"normalizer"`
-	PreTokenizer  json.RawMessage `json:"pre_tokenizer"`
-	PostProcessor json.RawMessage `json:"post_processor"`
-	Decoder       json.RawMessage `json:"decoder"`
-	Model         struct {
-		Type         string          `json:"type"`
-		Vocab        json.RawMessage `json:"vocab"`
-		Unknown      string          `json:"unk_token"`
-		UnknownID    *int32          `json:"unk_id"`
-		Continuing   *string         `json:"continuing_subword_prefix"`
-		MaxChars     *int            `json:"max_input_chars_per_word"`
-		ByteFallback bool            `json:"byte_fallback"`
-	} `json:"model"`
+// settings has the settings of a model. Each group of fields belongs to the kinds of model that stand above it.
+type settings struct {
+	Type string `json:"type"`
+
+	// WordPiece, WordLevel
+	Unknown    string  `json:"unk_token"`
+	Continuing *string `json:"continuing_subword_prefix"`
+	MaxChars   *int    `json:"max_input_chars_per_word"`
+
+	// Unigram
+	UnknownID    *int32 `json:"unk_id"`
+	ByteFallback bool   `json:"byte_fallback"`
 }
 
 func parse(data []byte) (*Tokenizer, error) {
-	var f file
-	if err := json.Unmarshal(data, &f); err != nil {
+	f, err := tokenizerjson.Read(data)
+	if err != nil {
 		return nil, err
 	}
-	if !slices.Contains([]string{"WordPiece", "WordLevel", "Unigram"}, f.Model.Type) {
-		return nil, fmt.Errorf("%w: model %q; WordPiece, WordLevel and Unigram are implemented", ErrUnsupported, f.Model.Type)
+	var m settings
+	if err := f.Settings(&m); err != nil {
+		return nil, err
+	}
+	if !slices.Contains([]string{"WordPiece", "WordLevel", "Unigram"}, m.Type) {
+		return nil, fmt.Errorf("%w: model %q; WordPiece, WordLevel and Unigram are implemented", ErrUnsupported, m.Type)
 	}
 	t := &Tokenizer{}
-	if err := t.pipeline(&f); err != nil {
+	if err := t.pipeline(f); err != nil {
 		return nil, err
 	}
-	tokens, err := readAdded(f.Added)
+	tokens, err := f.AddedTokens()
 	if err != nil {
-		return nil, fmt.Errorf("added_tokens: %w", err)
+		return nil, err
 	}
-	if err := t.readModel(&f, tokens); err != nil {
+	if err := t.readModel(f.Setting("vocab"), &m, tokens); err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}
 	if err := t.matchAdded(tokens); err != nil {
 		return nil, err
 	}
-	processors, err := readComponents("post_processor", f.PostProcessor)
+	processors, err := f.Components("post_processor")
 	if err != nil {
 		return nil, err
 	}
 	return t, t.readTemplate(processors)
 }
 
-// A few bytes of a file may become many times as many bytes in memory. With these bounds, and those of the vocabulary, a
-// file takes memory within a small multiple of its length.
-const (
-	maxCommas      = 4096    // of a part that describes the pipeline, in which an empty component takes hundreds of bytes
-	maxAddedCommas = 1 << 18 // of added_tokens
-)
-
-// readAdded reads the added tokens.
-func readAdded(data []byte) ([]added.Token, error) {
-	if len(data) == 0 {
-		return nil, nil
-	}
-	if n := bytes.Count(data, []byte{','}); n > maxAddedCommas {
-		return nil, fmt.Errorf("%d commas; at most %d would be right", n, maxAddedCommas)
-	}
-	var tokens []added.Token
-	err := json.Unmarshal(data, &tokens)
-	return tokens, err
-}
-
-// readComponents reads a part of the pipeline: a component, or the components of a sequence.
-func readComponents(name string, data []byte) ([]component, error) {
-	if len(data) == 0 {
-		return nil, nil
-	}
-	if n := bytes.Count(data, []byte{','}); n > maxCommas {
-		return nil, fmt.Errorf("%s: %d commas; at most %d would be right", name, n, maxCommas)
-	}
-	var c *component
-	if err := modeljson.Unmarshal(data, &c); err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return flatten(c), nil
-}
-
 // readModel reads the vocabulary, with the added tokens, and the model.
-func (t *Tokenizer) readModel(f *file, tokens []added.Token) (err error) {
+func (t *Tokenizer) readModel(vocab []byte, m *settings, tokens []added.Token) (err error) {
 	var entries []entry
 	var scores []float64
-	if f.Model.Vocab == nil {
+	if vocab == nil {
 		return fmt.Errorf("no vocab")
 	}
-	if f.Model.Type == "Unigram" {
-		entries, scores, err = readScores(f.Model.Vocab)
+	if m.Type == "Unigram" {
+		entries, scores, err = readScores(vocab)
 	} else {
-		entries, err = readIDs(f.Model.Vocab)
+		entries, err = readIDs(vocab)
 	}
 	if err != nil {
 		return fmt.Errorf("vocab: %w", err)
@@ -124,29 +89,29 @@ func (t *Tokenizer) readModel(f *file, tokens []added.Token) (err error) {
 	if t.vocabulary, err = newVocabulary(entries); err != nil {
 		return err
 	}
-	if id, ok := t.ID(f.Model.Unknown); ok && f.Model.Unknown != "" {
+	if id, ok := t.ID(m.Unknown); ok && m.Unknown != "" {
 		t.unknown = id
 	}
-	switch f.Model.Type {
+	switch m.Type {
 	case "WordPiece":
 		continuing, maxChars := "##", 100
-		if f.Model.Continuing != nil {
-			continuing = *f.Model.Continuing
+		if m.Continuing != nil {
+			continuing = *m.Continuing
 		}
-		if f.Model.MaxChars != nil {
-			maxChars = *f.Model.MaxChars
+		if m.MaxChars != nil {
+			maxChars = *m.MaxChars
 		}
 		t.model, err = newWordPiece(&t.vocabulary, continuing, maxChars)
 	case "WordLevel":
 		t.model = wordLevel{}
 	case "Unigram":
-		if id := f.Model.UnknownID; id != nil {
+		if id := m.UnknownID; id != nil {
 			if t.entry(*id) == nil {
 				return fmt.Errorf("unk_id: no token has id %d", *id)
 			}
 			t.unknown = *id
 		}
-		t.model, err = newUnigram(&t.vocabulary, scores, f.Model.ByteFallback)
+		t.model, err = newUnigram(&t.vocabulary, scores, m.ByteFallback)
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package hftok
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,105 +12,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/antigravity-go/antigravity/internal/split"
+	"github.com/antigravity-go/antigravity/internal/tokenizerjson"
 )
 
 // maxSteps bounds how many normalizers, and how many pre-tokenizers, follow one another.
 const maxSteps = 32
 
-// component is a normalizer, pre-tokenizer, post-processor or decoder of a tokenizer.json. Each group of fields belongs to
-// the types that stand above it.
-type component struct {
-	Type string `json:"type"`
-
-	// Sequence
-	Normalizers   []component `json:"normalizers"`
-	PreTokenizers []component `json:"pretokenizers"`
-	Processors    []component `json:"processors"`
-	Decoders      []component `json:"decoders"`
-
-	// BertNormalizer
-	CleanText     *bool `json:"clean_text"`
-	SpaceChinese  *bool `json:"handle_chinese_chars"`
-	StripAccents  *bool `json:"strip_accents"`
-	LowercaseText *bool `json:"lowercase"`
-
-	// Replace, Prepend, Strip, Precompiled, Split
-	Pattern    pattern `json:"pattern"`
-	Content    string  `json:"content"`
-	Prepend    string  `json:"prepend"`
-	StripLeft  bool    `json:"strip_left"`
-	StripRight bool    `json:"strip_right"`
-	Start      int     `json:"start"`
-	Stop       int     `json:"stop"`
-	Charsmap   string  `json:"precompiled_charsmap"`
-	Behavior   string  `json:"behavior"`
-	Invert     bool    `json:"invert"`
-
-	// Digits, CharDelimiterSplit, Metaspace
-	IndividualDigits bool   `json:"individual_digits"`
-	Delimiter        string `json:"delimiter"`
-	Replacement      string `json:"replacement"`
-	AddPrefixSpace   *bool  `json:"add_prefix_space"`
-	PrependScheme    string `json:"prepend_scheme"`
-	Split            *bool  `json:"split"`
-
-	// WordPiece
-	Prefix  *string `json:"prefix"`
-	Cleanup *bool   `json:"cleanup"`
-
-	// TemplateProcessing
-	Single        []templatePart `json:"single"`
-	SpecialTokens map[string]struct {
-		IDs []int32 `json:"ids"`
-	} `json:"special_tokens"`
-
-	// BertProcessing, RobertaProcessing: ["[CLS]", 101]
-	CLS []json.RawMessage `json:"cls"`
-	SEP []json.RawMessage `json:"sep"`
-}
-
-// pattern is one of the two: a string that is looked for as it is, or a regular expression.
-type pattern struct {
-	String string
-	Regex  string
-}
-
-// templatePart is a special token; or, where it is nil, a text.
-type templatePart struct {
-	SpecialToken *struct {
-		ID string `json:"id"`
-	}
-}
-
-// flatten returns the components that run one after another: those of a Sequence, at any depth, or the component alone, or
-// none for nil.
-func flatten(c *component) []component {
-	var flat []component
-	var visit func(c *component)
-	visit = func(c *component) {
-		if c.Type != "Sequence" {
-			flat = append(flat, *c)
-			return
-		}
-		for _, list := range [][]component{c.Normalizers, c.PreTokenizers, c.Processors, c.Decoders} {
-			for i := range list {
-				visit(&list[i])
-			}
-		}
-	}
-	if c != nil {
-		visit(c)
-	}
-	return flat
-}
-
-// orDefault returns *p, or byDefault where the file has no such field.
-func orDefault[T any](p *T, byDefault T) T {
-	if p == nil {
-		return byDefault
-	}
-	return *p
-}
+// component is one of a tokenizer.json's, of which this package knows what it does.
+type component = tokenizerjson.Component
 
 // unsupported returns the error for a component.
 func unsupported(kind string, c component, implemented string) error {
@@ -120,16 +30,16 @@ func unsupported(kind string, c component, implemented string) error {
 }
 
 // pipeline reads the normalizers, the pre-tokenizers and the decoder.
-func (t *Tokenizer) pipeline(f *file) error {
-	normalizers, err := readComponents("normalizer", f.Normalizer)
+func (t *Tokenizer) pipeline(f *tokenizerjson.File) error {
+	normalizers, err := f.Components("normalizer")
 	if err != nil {
 		return err
 	}
-	splits, err := readComponents("pre_tokenizer", f.PreTokenizer)
+	splits, err := f.Components("pre_tokenizer")
 	if err != nil {
 		return err
 	}
-	decoders, err := readComponents("decoder", f.Decoder)
+	decoders, err := f.Components("decoder")
 	if err != nil {
 		return err
 	}
@@ -137,14 +47,14 @@ func (t *Tokenizer) pipeline(f *file) error {
 		return fmt.Errorf("%w: %d normalizers and %d pre-tokenizers; at most %d of each are implemented", ErrUnsupported, len(normalizers), len(splits), maxSteps)
 	}
 	for _, c := range normalizers {
-		ns, err := c.normalizer()
+		ns, err := normalizersOf(c)
 		if err != nil {
 			return err
 		}
 		t.normalize = append(t.normalize, ns...)
 	}
 	for _, c := range splits {
-		steps, err := c.splitSteps()
+		steps, err := splitStepsOf(c)
 		if err != nil {
 			return err
 		}
@@ -159,24 +69,25 @@ var simple = map[string]normalizer{
 	"Lowercase": lowercase, "StripAccents": mapping(stripAccents), "Nmt": mapping(nmt),
 }
 
-func (c component) normalizer() (normalizers, error) {
+// normalizersOf returns what a normalizer does.
+func normalizersOf(c component) (normalizers, error) {
 	if n := simple[c.Type]; n != nil {
 		return normalizers{n}, nil
 	}
 	switch c.Type {
 	case "BertNormalizer":
-		lower := orDefault(c.LowercaseText, true)
-		return bert(orDefault(c.CleanText, true), orDefault(c.SpaceChinese, true), orDefault(c.StripAccents, lower), lower), nil
+		lower := tokenizerjson.OrDefault(c.LowercaseText, true)
+		return bert(tokenizerjson.OrDefault(c.CleanText, true), tokenizerjson.OrDefault(c.SpaceChinese, true), tokenizerjson.OrDefault(c.StripAccents, lower), lower), nil
 	case "Strip":
 		return normalizers{strip(c.StripLeft, c.StripRight)}, nil
 	case "Prepend":
 		return normalizers{prepend(c.Prepend)}, nil
 	case "Replace":
-		matches, err := c.Pattern.matches()
+		found, err := matches(c.Pattern)
 		if err != nil {
 			return nil, fmt.Errorf("%w: normalizer Replace: %w", ErrUnsupported, err)
 		}
-		return normalizers{replace(matches, c.Content)}, nil
+		return normalizers{replace(found, c.Content)}, nil
 	case "Precompiled":
 		m, err := newCharsmap(c.Charsmap)
 		if err != nil {
@@ -187,8 +98,8 @@ func (c component) normalizer() (normalizers, error) {
 	return nil, unsupported("normalizer", c, "BertNormalizer, NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Nmt, Strip, Prepend, Precompiled and Replace")
 }
 
-// matches returns the function that returns where the pattern's matches in a text begin and end.
-func (p pattern) matches() (func(text string) iter.Seq2[int, int], error) {
+// matches returns the function that returns where a pattern's matches in a text begin and end.
+func matches(p tokenizerjson.Pattern) (func(text string) iter.Seq2[int, int], error) {
 	switch {
 	case p.String != "" && p.Regex == "":
 		return literal(p.String).all, nil
@@ -202,41 +113,38 @@ func (p pattern) matches() (func(text string) iter.Seq2[int, int], error) {
 	return nil, errors.New("the pattern must be a text or a regular expression")
 }
 
-// splitSteps returns the steps of a pre-tokenizer.
-func (c component) splitSteps() ([]splitStep, error) {
+// splitStepsOf returns the steps of a pre-tokenizer.
+func splitStepsOf(c component) ([]splitStep, error) {
 	switch c.Type {
 	case "BertPreTokenizer":
-		return []splitStep{splitAt(class(unicode.IsSpace), removed), splitAt(class(isPunctuation), isolated)}, nil
+		return []splitStep{splitAt(class(unicode.IsSpace), split.Removed), splitAt(class(isPunctuation), split.Isolated)}, nil
 	case "Whitespace":
 		return []splitStep{splitWhitespace}, nil
 	case "WhitespaceSplit":
-		return []splitStep{splitAt(class(unicode.IsSpace), removed)}, nil
+		return []splitStep{splitAt(class(unicode.IsSpace), split.Removed)}, nil
 	case "Punctuation":
-		if b, ok := behaviorNames[c.Behavior]; ok || c.Behavior == "" {
-			if c.Behavior == "" {
-				b = isolated
-			}
+		if b := split.Behavior(cmp.Or(c.Behavior, string(split.Isolated))); b.Known() {
 			return []splitStep{splitAt(class(isPunctuation), b)}, nil
 		}
 	case "Digits":
-		b := contiguous
+		b := split.Contiguous
 		if c.IndividualDigits {
-			b = isolated
+			b = split.Isolated
 		}
 		return []splitStep{splitAt(class(unicode.IsNumber), b)}, nil
 	case "CharDelimiterSplit":
 		if c.Delimiter != "" {
-			return []splitStep{splitAt(literal(c.Delimiter), removed)}, nil
+			return []splitStep{splitAt(literal(c.Delimiter), split.Removed)}, nil
 		}
 	case "Split":
-		if b, ok := behaviorNames[c.Behavior]; ok && !c.Invert && c.Pattern.String != "" && c.Pattern.Regex == "" {
+		if b := split.Behavior(c.Behavior); b.Known() && !c.Invert && c.Pattern.String != "" && c.Pattern.Regex == "" {
 			return []splitStep{splitAt(literal(c.Pattern.String), b)}, nil
 		}
 	case "Metaspace":
-		if scheme, ok := c.scheme(); ok && c.Replacement == spaceMark {
+		if scheme, ok := schemeOf(c); ok && c.Replacement == spaceMark {
 			steps := []splitStep{markSpaces(scheme)}
-			if orDefault(c.Split, true) {
-				steps = append(steps, splitAt(literal(spaceMark), mergedWithNext))
+			if tokenizerjson.OrDefault(c.Split, true) {
+				steps = append(steps, splitAt(literal(spaceMark), split.MergedWithNext))
 			}
 			return steps, nil
 		}
@@ -244,8 +152,8 @@ func (c component) splitSteps() ([]splitStep, error) {
 	return nil, unsupported("pre-tokenizer", c, `BertPreTokenizer, Whitespace, WhitespaceSplit, Punctuation, Digits, CharDelimiterSplit, Split at a text, and Metaspace with "▁"`)
 }
 
-// scheme reads Metaspace's prepend_scheme, and add_prefix_space as older files have it.
-func (c component) scheme() (s prefixScheme, ok bool) {
+// schemeOf reads Metaspace's prepend_scheme, and add_prefix_space as older files have it.
+func schemeOf(c component) (s prefixScheme, ok bool) {
 	switch c.PrependScheme {
 	case "always", "":
 		s = always
@@ -255,7 +163,7 @@ func (c component) scheme() (s prefixScheme, ok bool) {
 	default:
 		return never, false
 	}
-	if !orDefault(c.AddPrefixSpace, true) {
+	if !tokenizerjson.OrDefault(c.AddPrefixSpace, true) {
 		s = never
 	}
 	return s, true
@@ -267,14 +175,14 @@ func (d *decoder) read(parts []component) error {
 	for i, c := range parts {
 		switch {
 		case c.Type == "WordPiece" && len(parts) == 1:
-			d.pieces, d.continuing, d.tidy = true, orDefault(c.Prefix, "##"), orDefault(c.Cleanup, true)
+			d.pieces, d.continuing, d.tidy = true, tokenizerjson.OrDefault(c.Prefix, "##"), tokenizerjson.OrDefault(c.Cleanup, true)
 		case c.Type == "Metaspace" && c.Replacement == spaceMark && !d.marks:
-			scheme, ok := c.scheme()
+			scheme, ok := schemeOf(c)
 			if !ok {
 				return unsupported("decoder", c, implemented)
 			}
 			d.marks, d.dropFirst = true, scheme != never
-		case c.Type == "Replace" && c.Pattern == pattern{String: spaceMark} && c.Content == " " && !d.marks:
+		case c.Type == "Replace" && c.Pattern == tokenizerjson.Pattern{String: spaceMark} && c.Content == " " && !d.marks:
 			d.marks = true
 		case c.Type == "ByteFallback" && !d.bytes:
 			d.bytes = true
@@ -300,7 +208,9 @@ func (t *Tokenizer) readTemplate(parts []component) error {
 		case "BertProcessing", "RobertaProcessing":
 			err = t.readPair(c)
 		case "TemplateProcessing":
-			err = t.readSingle(c)
+			var before, after []int32
+			before, after, err = c.Template(func(string, int32) error { return nil }) // ids are judged below
+			t.prefix, t.ending = append(t.prefix, before...), append(t.ending, after...)
 		default:
 			err = unsupported("post-processor", c, "none, BertProcessing, RobertaProcessing, TemplateProcessing and ByteLevel")
 		}
@@ -328,24 +238,6 @@ func (t *Tokenizer) readPair(c component) error {
 			return fmt.Errorf(`post_processor: the %q of %s is no text and id`, token.name, c.Type)
 		}
 		*token.side = append(*token.side, id)
-	}
-	return nil
-}
-
-// readSingle reads the tokens of TemplateProcessing.
-func (t *Tokenizer) readSingle(c component) error {
-	side := &t.prefix
-	for _, part := range c.Single {
-		if part.SpecialToken == nil {
-			side = &t.ending
-			continue
-		}
-		name := part.SpecialToken.ID
-		token, ok := c.SpecialTokens[name]
-		if !ok {
-			return fmt.Errorf("post_processor: the template names %.40q, which special_tokens lacks", name)
-		}
-		*side = append(*side, token.IDs...)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/antigravity-go/antigravity/internal/added"
+	"github.com/antigravity-go/antigravity/internal/split"
 )
 
 // A piece is a stretch of text on its way through the pre-tokenizers.
@@ -21,24 +22,8 @@ type splitStep func(pieces []piece) []piece
 // A finder returns where in s, at byte i or later, the next delimiter lies; start == len(s) for none.
 type finder func(s string, i int) (start, end int)
 
-// behavior says what becomes of the delimiters that a text is split at.
-type behavior uint8
-
-const (
-	removed            behavior = iota // a delimiter is in no piece
-	isolated                           // a delimiter is a piece of its own
-	contiguous                         // neighbouring delimiters are one piece
-	mergedWithPrevious                 // a delimiter ends the piece before it
-	mergedWithNext                     // a delimiter begins the piece after it
-)
-
-var behaviorNames = map[string]behavior{
-	"Removed": removed, "Isolated": isolated, "Contiguous": contiguous,
-	"MergedWithPrevious": mergedWithPrevious, "MergedWithNext": mergedWithNext,
-}
-
 // splitAt returns the step that splits at delimiters.
-func splitAt(find finder, b behavior) splitStep {
+func splitAt(find finder, b split.Behavior) splitStep {
 	return func(pieces []piece) []piece {
 		var out []piece
 		for _, p := range pieces {
@@ -54,20 +39,20 @@ func splitAt(find finder, b behavior) splitStep {
 				if start == len(p.text) {
 					break
 				}
-				for b == contiguous && end < len(p.text) {
+				for b == split.Contiguous && end < len(p.text) {
 					next, after := find(p.text, end)
 					if next != end {
 						break
 					}
 					end = after
 				}
-				if b != mergedWithPrevious {
+				if b != split.MergedWithPrevious {
 					cut(start)
 				}
 				switch b {
-				case removed:
+				case split.Removed:
 					from = end
-				case mergedWithNext:
+				case split.MergedWithNext:
 				default:
 					cut(end)
 				}

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/internal/effort"
+	"github.com/antigravity-go/antigravity/internal/jinja/builtins"
+	"github.com/antigravity-go/antigravity/internal/jinja/texts"
 )
 
 // hostile are templates that ask for all the time, the memory or the stack that there is. In each, b is a long string made
@@ -58,8 +60,8 @@ func hostile() map[string]string {
 		"power of a power":        "{{ 10 ** 10 ** 10 }}",
 		"long integers":           "{% set x = 3 ** 2500 %}{% for i in range(100000) %}{% for j in range(100) %}{% if x * 1 == x and x // 7 > 1.5 %}{% endif %}{% endfor %}{% endfor %}",
 		"long integers printed":   "{% set x = 3 ** 2500 %}{% for i in range(100000) %}{% for j in range(100) %}{% set y = x ~ '' %}{% endfor %}{% endfor %}",
-		"wide format":             "{{ '%999999999d' % 1 }}",
-		"formats":                 "{% for i in range(100000) %}{% set y = '%1000d%1000d%1000s' % (1, 2, b) %}{% endfor %}",
+		"wide format":             "{{ '{:999999999d}'.format(1) }}",
+		"formats":                 "{% for i in range(100000) %}{% set y = '{:1000}{:1000}{:1000}'.format(1, 2, b) %}{% endfor %}",
 		"namespaces":              "{% for i in range(100000) %}{% for j in range(100) %}{% set ns = namespace(a=1, b=2) %}{% endfor %}{% endfor %}",
 	}
 	// Every filter, method and test, and the operators, over and over on large values of each kind.
@@ -71,7 +73,7 @@ func hostile() map[string]string {
 		"tojson": {"()", "(indent=2)", "(indent=b)", "(sort_keys=true)", "(ensure_ascii=true)"}, "sort": {"()", "(attribute='a')"}, "dictsort": {"()", "(by='value')"}, "groupby": {"('a')", "(0)"},
 		"unique": {"()", "(true)"}, "sum": {"()", "(start=[])"}, "format": {"(b)", "(n, n)"}, "attr": {"('a')"}, "int": {"()", "(0, 36)"}, "default": {"(b, true)"}, "round": {"(2)"},
 	}
-	for _, f := range sortedNames(filters) {
+	for _, f := range sortedNames(builtins.Filters) {
 		forms := arguments[f]
 		if forms == nil {
 			forms = []string{""}
@@ -82,14 +84,14 @@ func hostile() map[string]string {
 			}
 		}
 	}
-	for _, f := range sortedNames(textMethods) {
-		b := textMethods[f]
+	for _, f := range sortedNames(builtins.TextMethods) {
+		b := builtins.TextMethods[f]
 		for _, v := range []string{"b", "m"} {
 			forms := []string{"()", "(b)", "(m)", "(',')", "(100000)"}
-			if b.need == 2 {
+			if b.Need == 2 {
 				forms = []string{"('a', m)", "('', 'xy')", "(m, m)"}
 			}
-			if len(b.names) == 3 && b.need == 1 {
+			if len(b.Names) == 3 && b.Need == 1 {
 				forms = append(forms, "('zz', 1)", "('a', -5000)")
 			}
 			for _, a := range forms {
@@ -97,21 +99,21 @@ func hostile() map[string]string {
 			}
 		}
 	}
-	for _, f := range sortedNames(dictMethods) {
+	for _, f := range sortedNames(builtins.DictMethods) {
 		cases["d."+f] = fmt.Sprintf(again, "d."+f+"(b)") + fmt.Sprintf(again, "d."+f+"()")
 		cases["d."+f+" without"] = fmt.Sprintf(again, "d."+f+"()")
 	}
-	for _, f := range sortedNames(listMethods) {
+	for _, f := range sortedNames(builtins.ListMethods) {
 		cases["n."+f] = fmt.Sprintf(again, "n."+f+"(b)")
 		cases["n."+f+" without"] = fmt.Sprintf(again, "n."+f+"()")
 	}
-	for _, f := range sortedNames(tests) {
+	for _, f := range sortedNames(builtins.Tests) {
 		if f[0] < 'a' {
 			continue // operators, below
 		}
 		for _, v := range []string{"b", "m", "n", "d"} {
 			a := ""
-			if tests[f].need > 0 {
+			if builtins.Tests[f].Need > 0 {
 				a = "(" + v + ")"
 			}
 			cases[v+" is "+f] = fmt.Sprintf(again, v+" is "+f+a)
@@ -150,13 +152,13 @@ func manyVariables() string {
 // large returns the variables of hostile templates: strings of 4·size bytes, and lists of size/20 values.
 func large(t testing.TB, size int) map[string]Value {
 	t.Helper()
-	m := newMeter(context.Background())
-	b := builder{m: &m}
+	m := texts.NewMeter(context.Background(), 1)
+	b := m.Builder()
 	for range size / 2 {
-		b.write("a", 1)
-		b.write(",é", 2)
+		b.Write("a", 1)
+		b.Write(",é", 2)
 	}
-	mixed, err := b.text()
+	mixed, err := b.Text()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,16 +203,16 @@ func TestCeilings(t *testing.T) {
 		r := result{name: name, perUnit: math.Inf(1)}
 		for try := 0; try < 3 && (try == 0 || part > 1); try++ { // the fastest counts: other programs run, too
 			e := newEvaluator(t.Context(), variables)
-			e.work, e.memory = maxWork/part, maxMemory/part
-			e.nextCheck = e.work
+			e.Meter = texts.NewMeter(t.Context(), part)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			start := cpuTime()
 			_, r.err = template.run(e)
 			r.took = cpuTime() - start
 			runtime.ReadMemStats(&after)
-			r.bytes, r.counted = int(after.TotalAlloc-before.TotalAlloc), maxMemory/part-e.memory
-			r.perUnit = min(r.perUnit, float64(r.took)/float64(maxWork/part-e.work+10000))
+			work, memory := e.Left()
+			r.bytes, r.counted = int(after.TotalAlloc-before.TotalAlloc), texts.MaxMemory/part-memory
+			r.perUnit = min(r.perUnit, float64(r.took)/float64(texts.MaxWork/part-work+10000))
 			if r.perUnit < 2 {
 				break
 			}

@@ -5,61 +5,36 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/antigravity-go/antigravity/internal/jinja/builtins"
+	"github.com/antigravity-go/antigravity/internal/jinja/syntax"
+	"github.com/antigravity-go/antigravity/internal/jinja/texts"
+	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
-// Bounds on what a rendering nests.
-const (
-	maxMacros = 64  // calls of macros within macros, and of loops within themselves
-	maxDepth  = 100 // lists within lists, where they are printed or compared
-)
+// maxMacros bounds calls of macros within macros, and of loops within themselves.
+const maxMacros = 64
 
 // An evaluator is the state of one rendering.
 type evaluator struct {
-	meter
-	scope     *scope              // the innermost
-	out       *builder            // where statements write
-	line      int                 // of the node that is being evaluated, for error messages
-	macros    int                 // calls of macros, and of loops within themselves, that have not returned
-	variables map[string]Value    // the caller's
-	matched   map[Origin]bool     // Rendering.Matched
-	filters   map[string]*builtin // for filters that take another filter's name, as map does
-	tests     map[string]*builtin // for filters that take a test's name, as select does
+	*builtins.Environment
+	scope     *scope           // the innermost
+	out       *texts.Builder   // where statements write
+	line      int              // of the node that is being evaluated, for error messages
+	macros    int              // calls of macros, and of loops within themselves, that have not returned
+	variables map[string]Value // the caller's
 }
 
 func newEvaluator(ctx context.Context, variables map[string]Value) *evaluator {
 	return &evaluator{
-		meter: newMeter(ctx), scope: &scope{}, variables: variables, matched: map[Origin]bool{}, filters: filters, tests: tests, line: 1,
+		Environment: builtins.NewEnvironment(ctx), scope: &scope{}, variables: variables, line: 1,
 	}
-}
-
-// locatedError is an error with the template's line where it arose.
-type locatedError struct {
-	line int // 0: a function of the caller's failed, which says in its own words why
-	error
-}
-
-func (e *locatedError) Error() string {
-	if e.line == 0 {
-		return e.error.Error()
-	}
-	return fmt.Sprintf("line %d: %v", e.line, e.error)
-}
-
-func (e *locatedError) Unwrap() error { return e.error }
-
-// located adds the current line to an error that has none.
-func (e *evaluator) located(err error) error {
-	var l *locatedError
-	if err == nil || errors.As(err, &l) {
-		return err
-	}
-	return &locatedError{e.line, err}
 }
 
 // at notes the line of a node, and spends the work of evaluating it.
 func (e *evaluator) at(line int) error {
 	e.line = line
-	return e.spend(nodeWork)
+	return e.Spend(texts.NodeWork)
 }
 
 // A scope holds the variables of a block. Loops, macros and some other blocks have one of their own.
@@ -93,158 +68,171 @@ func (e *evaluator) set(name string, v Value) error {
 	s := e.scope
 	if i := s.find(name); i >= 0 {
 		s.vars[i].value = v
-		return e.spend(smallDict)
+		return e.Spend(values.SmallDict)
 	}
 	if n := len(s.vars); n == cap(s.vars) {
-		if err := e.take(2 * (n + 1) * bindingBytes); err != nil {
+		if err := e.Take(2 * (n + 1) * bindingBytes); err != nil {
 			return err
 		}
 		s.vars = slices.Grow(s.vars, n+1)
 	}
 	s.vars = append(s.vars, binding{name, v})
-	if len(s.vars) <= smallDict {
+	if len(s.vars) <= values.SmallDict {
 		return nil
 	}
 	if s.index == nil {
-		s.index = make(map[string]int, 2*smallDict)
+		s.index = make(map[string]int, 2*values.SmallDict)
 		for i, b := range s.vars {
 			s.index[b.name] = i
 		}
 	}
 	s.index[name] = len(s.vars) - 1
-	return e.take(valueBytes)
+	return e.Take(texts.ValueBytes)
 }
 
 // push opens a scope inside of s.
 func (e *evaluator) push(s *scope) (*scope, error) {
 	old := e.scope
 	e.scope = &scope{parent: s, vars: make([]binding, 0, 2)}
-	return old, e.take(valueBytes + bindingBytes)
+	return old, e.Take(texts.ValueBytes + bindingBytes)
 }
 
-func (v variable) eval(e *evaluator) (Value, error) {
-	if err := e.at(v.line); err != nil {
+// eval evaluates an expression.
+func (e *evaluator) eval(x syntax.Expression) (Value, error) {
+	switch x := x.(type) {
+	case syntax.Constant:
+		return x.Value, e.Spend(texts.NodeWork)
+	case syntax.Variable:
+		return e.lookUpVariable(x.Name, x.Line)
+	case *syntax.Suffixed:
+		v, err := e.eval(x.Of)
+		if err != nil {
+			return nil, err
+		}
+		return e.steps(x.Steps, v)
+	case *syntax.List:
+		return e.evalList(x)
+	case *syntax.Dict:
+		return e.evalDict(x)
+	case *syntax.Conditional:
+		return e.evalConditional(x)
+	case *syntax.Logic:
+		return e.evalLogic(x)
+	case syntax.Not:
+		v, err := e.eval(x.Of)
+		return !values.IsTrue(v), err
+	case *syntax.Comparison:
+		return e.evalComparison(x)
+	case *syntax.Concatenation:
+		return e.evalConcatenation(x)
+	case *syntax.Arithmetic:
+		return e.evalArithmetic(x)
+	case *syntax.Signed:
+		return e.evalSigned(x)
+	}
+	return nil, fmt.Errorf("%w: an expression of type %T", errPanic, x)
+}
+
+// lookUpVariable returns the value of a variable, or of a function that every template has.
+func (e *evaluator) lookUpVariable(name string, line int) (Value, error) {
+	if err := e.at(line); err != nil {
 		return nil, err
 	}
 	for s := e.scope; s != nil; s = s.parent {
-		if err := e.spend(smallDict); err != nil {
+		if err := e.Spend(values.SmallDict); err != nil {
 			return nil, err
 		}
-		if i := s.find(v.name); i >= 0 {
+		if i := s.find(name); i >= 0 {
 			return s.vars[i].value, nil
 		}
 	}
-	if value, ok := e.variables[v.name]; ok {
+	if value, ok := e.variables[name]; ok {
 		return value, nil
 	}
-	if f, ok := globals[v.name]; ok {
+	if f, ok := builtins.Globals[name]; ok {
 		return f, nil
 	}
-	return Undefined{v.name}, nil
+	return values.Missing(name), nil
 }
 
-func (c constant) eval(e *evaluator) (Value, error) { return c.value, e.spend(nodeWork) }
-
-func (n *listNode) eval(e *evaluator) (Value, error) {
-	if err := e.takeValues(len(n.items)); err != nil {
+func (e *evaluator) evalList(n *syntax.List) (Value, error) {
+	if err := e.TakeValues(len(n.Items)); err != nil {
 		return nil, err
 	}
-	l := &List{Items: make([]Value, len(n.items))}
-	if n.tuple {
-		l.kind = aTuple
+	l := &List{Items: make([]Value, len(n.Items))}
+	if n.Tuple {
+		l.Kind = values.Tuple
 	}
 	var err error
-	for i, item := range n.items {
-		if l.Items[i], err = item.eval(e); err != nil {
+	for i, item := range n.Items {
+		if l.Items[i], err = e.eval(item); err != nil {
 			return nil, err
 		}
 	}
 	return l, nil
 }
 
-func (n *dictNode) eval(e *evaluator) (Value, error) {
+func (e *evaluator) evalDict(n *syntax.Dict) (Value, error) {
 	d := NewDict()
-	for i, k := range n.keys {
-		key, err := k.eval(e)
+	for i, k := range n.Keys {
+		key, err := e.eval(k)
 		if err != nil {
 			return nil, err
 		}
-		value, err := n.values[i].eval(e)
+		value, err := e.eval(n.Values[i])
 		if err != nil {
 			return nil, err
 		}
-		if err := e.setKey(d, key, value); err != nil {
+		if err := e.SetKey(d, key, value); err != nil {
 			return nil, err
 		}
 	}
-	return d, e.take(valueBytes)
+	return d, e.Take(texts.ValueBytes)
 }
 
-// setKey sets a dictionary's key within the budget.
-func (e *evaluator) setKey(d *Dict, key, value Value) error {
-	if _, ok := identity(key); !ok {
-		return fmt.Errorf("%s cannot be a key", kindName(key))
-	}
-	if t, ok := key.(Text); ok {
-		if err := e.skim(smallDict * len(t.s)); err != nil {
-			return err
-		}
-	}
-	if err := e.take(3 * valueBytes); err != nil {
-		return err
-	}
-	d.Set(key, value)
-	return nil
-}
-
-func (n *conditional) eval(e *evaluator) (Value, error) {
+func (e *evaluator) evalConditional(n *syntax.Conditional) (Value, error) {
 	for {
-		test, err := n.test.eval(e)
+		test, err := e.eval(n.Test)
 		if err != nil {
 			return nil, err
 		}
-		if isTrue(test) {
-			return n.then.eval(e)
+		if values.IsTrue(test) {
+			return e.eval(n.Then)
 		}
-		if n.otherwise == nil {
-			return Undefined{"a conditional expression without else"}, nil
+		if n.Otherwise == nil {
+			return values.Missing("a conditional expression without else"), nil
 		}
-		next, ok := n.otherwise.(*conditional)
+		next, ok := n.Otherwise.(*syntax.Conditional)
 		if !ok {
-			return n.otherwise.eval(e)
+			return e.eval(n.Otherwise)
 		}
 		n = next
 	}
 }
 
-func (n *logic) eval(e *evaluator) (v Value, err error) {
-	for _, term := range n.terms {
-		if v, err = term.eval(e); err != nil || isTrue(v) == n.until {
+func (e *evaluator) evalLogic(n *syntax.Logic) (v Value, err error) {
+	for _, term := range n.Terms {
+		if v, err = e.eval(term); err != nil || values.IsTrue(v) == n.Until {
 			return v, err
 		}
 	}
 	return v, nil
 }
 
-func (n negation) eval(e *evaluator) (Value, error) {
-	v, err := n.of.eval(e)
-	return !isTrue(v), err
-}
-
-func (n *comparison) eval(e *evaluator) (Value, error) {
-	a, err := n.first.eval(e)
+func (e *evaluator) evalComparison(n *syntax.Comparison) (Value, error) {
+	a, err := e.eval(n.First)
 	if err != nil {
 		return nil, err
 	}
-	for _, o := range n.rest {
-		b, err := o.operand.eval(e)
+	for _, o := range n.Rest {
+		b, err := e.eval(o.Operand)
 		if err != nil {
 			return nil, err
 		}
-		if err := e.at(n.line); err != nil {
+		if err := e.at(n.Line); err != nil {
 			return nil, err
 		}
-		holds, err := e.holds(o.operator, a, b)
+		holds, err := e.Holds(o.Operator, a, b)
 		if err != nil || !holds {
 			return false, err
 		}
@@ -253,63 +241,63 @@ func (n *comparison) eval(e *evaluator) (Value, error) {
 	return true, nil
 }
 
-func (n *concatenation) eval(e *evaluator) (Value, error) {
-	b := builder{m: &e.meter}
-	for _, term := range n.terms {
-		v, err := term.eval(e)
+func (e *evaluator) evalConcatenation(n *syntax.Concatenation) (Value, error) {
+	b := e.Builder()
+	for _, term := range n.Terms {
+		v, err := e.eval(term)
 		if err != nil {
 			return nil, err
 		}
-		if err := e.at(n.line); err != nil {
+		if err := e.at(n.Line); err != nil {
 			return nil, err
 		}
-		t, err := e.str(v)
+		t, err := e.Str(v)
 		if err != nil {
 			return nil, err
 		}
-		b.add(t)
-		if b.err != nil {
-			return nil, b.err
+		b.Add(t)
+		if b.Err != nil {
+			return nil, b.Err
 		}
 	}
-	return b.text()
+	return b.Text()
 }
 
-func (n *arithmetic) eval(e *evaluator) (Value, error) {
-	v, err := n.first.eval(e)
+func (e *evaluator) evalArithmetic(n *syntax.Arithmetic) (Value, error) {
+	v, err := e.eval(n.First)
 	if err != nil {
 		return nil, err
 	}
-	var sum *builder // of texts, so that a sum of many copies each once
-	for i, o := range n.rest {
-		operand, err := o.operand.eval(e)
+	var sum *texts.Builder // of texts, so that a sum of many copies each once
+	for i, o := range n.Rest {
+		operand, err := e.eval(o.Operand)
 		if err != nil {
 			return nil, err
 		}
-		if err := e.at(n.line); err != nil {
+		if err := e.at(n.Line); err != nil {
 			return nil, err
 		}
 		a, isText := v.(Text)
 		b, isSame := operand.(Text)
-		if o.operator == "+" && isText && isSame && len(n.rest) > 1 {
+		if o.Operator == "+" && isText && isSame && len(n.Rest) > 1 {
 			if sum == nil {
-				sum = &builder{m: &e.meter}
-				sum.add(a)
+				sum = e.Builder()
+				sum.Add(a)
 			}
-			sum.add(b)
-			if i < len(n.rest)-1 && sum.err == nil {
+			sum.Add(b)
+			if i < len(n.Rest)-1 && sum.Err == nil {
 				continue
 			}
-			v, err = sum.text()
+			v, err = sum.Text()
 			sum = nil
 		} else {
 			if sum != nil {
-				if v, err = sum.text(); err != nil {
+				if v, err = sum.Text(); err != nil {
 					return nil, err
 				}
 				sum = nil
 			}
-			v, err = e.arithmetic(o.operator, v, operand)
+			v, err = e.Arithmetic(o.Operator, v, operand)
 		}
 		if err != nil {
 			return nil, err
@@ -318,40 +306,42 @@ func (n *arithmetic) eval(e *evaluator) (Value, error) {
 	return v, nil
 }
 
-func (n *signed) eval(e *evaluator) (Value, error) {
-	v, err := n.of.eval(e)
+func (e *evaluator) evalSigned(n *syntax.Signed) (Value, error) {
+	v, err := e.eval(n.Of)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.at(n.line); err != nil {
+	if err := e.at(n.Line); err != nil {
 		return nil, err
 	}
-	x, ok := number(v)
+	x, ok := values.NumberOf(v)
 	switch {
 	case !ok:
-		return nil, fmt.Errorf("a sign before %s", kindName(v))
-	case x.float && n.minus:
-		return -x.f, nil
-	case n.minus:
-		return e.compute("-", numeric{}, x)
+		return nil, fmt.Errorf("a sign before %s", values.KindName(v))
+	case x.IsFloat && n.Minus:
+		return -x.Float, nil
+	case n.Minus:
+		return e.Compute("-", values.Number{}, x)
 	}
-	return x.value(), nil
+	return x.Value(), nil
 }
 
-func (n *suffixed) eval(e *evaluator) (Value, error) {
-	v, err := n.of.eval(e)
-	if err != nil {
-		return nil, err
-	}
-	return e.steps(n.steps, v)
-}
-
-func (e *evaluator) steps(steps []step, v Value) (Value, error) {
+// steps applies what follows an operand.
+func (e *evaluator) steps(steps []syntax.Step, v Value) (Value, error) {
 	var err error
 	for _, s := range steps {
-		if v, err = s.apply(e, v); err != nil {
+		if v, err = e.apply(s, v); err != nil {
 			return nil, err
 		}
 	}
 	return v, nil
+}
+
+// located adds the current line to an error that has none.
+func (e *evaluator) located(err error) error {
+	var l *locatedError
+	if err == nil || errors.As(err, &l) {
+		return err
+	}
+	return &locatedError{e.line, err}
 }

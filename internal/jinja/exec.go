@@ -1,11 +1,53 @@
 package jinja
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/antigravity-go/antigravity/internal/jinja/syntax"
+	"github.com/antigravity-go/antigravity/internal/jinja/texts"
+	"github.com/antigravity-go/antigravity/internal/jinja/values"
+)
+
+// exec runs a statement.
+func (e *evaluator) exec(x syntax.Statement) (flow, error) {
+	switch x := x.(type) {
+	case *syntax.Text:
+		e.out.Add(x.Value)
+		if e.out.Err == nil {
+			e.out.Err = e.Spend(texts.NodeWork)
+		}
+		return onward, e.out.Err
+	case *syntax.Output:
+		return onward, e.execOutput(x)
+	case *syntax.If:
+		return e.execIf(x)
+	case *syntax.For:
+		return onward, e.execFor(x)
+	case *syntax.Set:
+		return onward, e.execSet(x)
+	case syntax.Jump:
+		if x.Stop {
+			return breaking, e.Spend(texts.NodeWork)
+		}
+		return continuing, e.Spend(texts.NodeWork)
+	case *syntax.With:
+		return e.execWith(x)
+	case *syntax.Scope:
+		return e.inScope(x.Body)
+	case *syntax.FilterBlock:
+		return onward, e.execFilterBlock(x)
+	case *syntax.Macro:
+		return onward, e.set(x.Name, &macro{x, e.scope})
+	case *syntax.CallBlock:
+		return onward, e.execCallBlock(x)
+	}
+	return onward, fmt.Errorf("%w: a statement of type %T", errPanic, x)
+}
 
 // block runs statements in order.
-func (e *evaluator) block(list []statement) (flow, error) {
+func (e *evaluator) block(list []syntax.Statement) (flow, error) {
 	for _, s := range list {
-		if f, err := s.exec(e); err != nil || f != onward {
+		if f, err := e.exec(s); err != nil || f != onward {
 			return f, err
 		}
 	}
@@ -15,77 +57,67 @@ func (e *evaluator) block(list []statement) (flow, error) {
 // capture returns what write writes.
 func (e *evaluator) capture(write func() error) (Text, error) {
 	old := e.out
-	e.out = &builder{m: &e.meter}
-	if err := e.take(valueBytes); err != nil {
+	e.out = e.Builder()
+	if err := e.Take(texts.ValueBytes); err != nil {
 		return Text{}, err
 	}
 	if err := write(); err != nil {
 		return Text{}, e.located(err)
 	}
-	t, err := e.out.text()
+	t, err := e.out.Text()
 	e.out = old
 	return t, err
 }
 
-func (n *text) exec(e *evaluator) (flow, error) {
-	e.out.add(n.value)
-	if e.out.err == nil {
-		e.out.err = e.spend(nodeWork)
+func (e *evaluator) execOutput(n *syntax.Output) error {
+	if err := e.at(n.Line); err != nil {
+		return err
 	}
-	return onward, e.out.err
-}
-
-func (n *output) exec(e *evaluator) (flow, error) {
-	if err := e.at(n.line); err != nil {
-		return onward, err
-	}
-	v, err := n.of.eval(e)
+	v, err := e.eval(n.Of)
 	if err != nil {
-		return onward, err
+		return err
 	}
-	return onward, e.print(v)
+	return e.print(v)
 }
 
-func (n *ifNode) exec(e *evaluator) (flow, error) {
-	for i, test := range n.tests {
-		if err := e.at(n.line); err != nil {
+func (e *evaluator) execIf(n *syntax.If) (flow, error) {
+	for i, test := range n.Tests {
+		if err := e.at(n.Line); err != nil {
 			return onward, err
 		}
-		v, err := test.eval(e)
+		v, err := e.eval(test)
 		if err != nil {
 			return onward, err
 		}
-		if isTrue(v) {
-			return e.block(n.branches[i])
+		if values.IsTrue(v) {
+			return e.block(n.Branches[i])
 		}
 	}
-	if len(n.branches) > len(n.tests) {
-		return e.block(n.branches[len(n.tests)])
+	if len(n.Branches) > len(n.Tests) {
+		return e.block(n.Branches[len(n.Tests)])
 	}
 	return onward, nil
 }
 
-func (j jump) exec(e *evaluator) (flow, error) { return j.how, e.spend(nodeWork) }
-
-func (n *setNode) exec(e *evaluator) (flow, error) {
-	if err := e.at(n.line); err != nil {
-		return onward, err
+func (e *evaluator) execSet(n *syntax.Set) error {
+	if err := e.at(n.Line); err != nil {
+		return err
 	}
 	var v Value
 	var err error
-	if n.value != nil {
-		v, err = n.value.eval(e)
+	if n.Value != nil {
+		v, err = e.eval(n.Value)
 	} else {
-		v, err = e.captured(n.body, n.steps)
+		v, err = e.captured(n.Body, n.Steps)
 	}
 	if err != nil {
-		return onward, err
+		return err
 	}
-	return onward, e.assign(n.target, v)
+	return e.assign(n.Target, v)
 }
 
 // captured is what a body in a scope of its own writes, filtered.
-func (e *evaluator) captured(body []statement, steps []step) (Value, error) {
+func (e *evaluator) captured(body []syntax.Statement, steps []syntax.Step) (Value, error) {
 	old, err := e.push(e.scope)
 	if err != nil {
 		return nil, err
@@ -101,44 +133,44 @@ func (e *evaluator) captured(body []statement, steps []step) (Value, error) {
 	return e.steps(steps, t)
 }
 
-func (e *evaluator) assign(to target, v Value) error {
-	if to.several != nil {
-		items, err := e.items(v)
+func (e *evaluator) assign(to syntax.Target, v Value) error {
+	if to.Several != nil {
+		items, err := e.Items(v)
 		if err != nil {
 			return err
 		}
-		if len(items) != len(to.several) {
-			return fmt.Errorf("%d values for %d variables", len(items), len(to.several))
+		if len(items) != len(to.Several) {
+			return fmt.Errorf("%d values for %d variables", len(items), len(to.Several))
 		}
-		for i, one := range to.several {
+		for i, one := range to.Several {
 			if err := e.assign(one, items[i]); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	if to.attribute == "" {
-		return e.set(to.name, v)
+	if to.Attribute == "" {
+		return e.set(to.Name, v)
 	}
-	of, err := variable{to.name, e.line}.eval(e)
+	of, err := e.lookUpVariable(to.Name, e.line)
 	if err != nil {
 		return err
 	}
 	n, ok := of.(*Namespace)
 	if !ok {
-		return fmt.Errorf("set %s.%s: %s is %s, not a namespace", to.name, to.attribute, to.name, kindName(of))
+		return fmt.Errorf("set %s.%s: %s is %s, not a namespace", to.Name, to.Attribute, to.Name, values.KindName(of))
 	}
-	return e.setKey(&n.values, Text{s: to.attribute}, v)
+	return e.SetKey(&n.Values, texts.Own(to.Attribute), v)
 }
 
-func (n *withNode) exec(e *evaluator) (flow, error) {
-	if err := e.at(n.line); err != nil {
+func (e *evaluator) execWith(n *syntax.With) (flow, error) {
+	if err := e.at(n.Line); err != nil {
 		return onward, err
 	}
-	values := make([]Value, len(n.values))
-	for i, x := range n.values {
+	values := make([]Value, len(n.Values))
+	for i, x := range n.Values {
 		var err error
-		if values[i], err = x.eval(e); err != nil {
+		if values[i], err = e.eval(x); err != nil {
 			return onward, err
 		}
 	}
@@ -146,66 +178,72 @@ func (n *withNode) exec(e *evaluator) (flow, error) {
 	if err != nil {
 		return onward, err
 	}
-	for i, to := range n.targets {
+	for i, to := range n.Targets {
 		if err := e.assign(to, values[i]); err != nil {
 			return onward, err
 		}
 	}
-	f, err := e.block(n.body)
+	f, err := e.block(n.Body)
 	e.scope = old
 	return f, err
 }
 
-func (n *scopeNode) exec(e *evaluator) (flow, error) {
+// inScope runs statements in a scope of their own.
+func (e *evaluator) inScope(body []syntax.Statement) (flow, error) {
 	old, err := e.push(e.scope)
 	if err != nil {
 		return onward, err
 	}
-	f, err := e.block(n.body)
+	f, err := e.block(body)
 	e.scope = old
 	return f, err
 }
 
-func (n *filterNode) exec(e *evaluator) (flow, error) {
-	if err := e.at(n.line); err != nil {
-		return onward, err
+func (e *evaluator) execFilterBlock(n *syntax.FilterBlock) error {
+	if err := e.at(n.Line); err != nil {
+		return err
 	}
-	v, err := e.captured(n.body, n.steps)
+	v, err := e.captured(n.Body, n.Steps)
 	if err != nil {
-		return onward, err
+		return err
 	}
-	return onward, e.print(v)
+	return e.print(v)
 }
 
 // print writes str(v).
 func (e *evaluator) print(v Value) error {
-	t, err := e.str(v)
+	t, err := e.Str(v)
 	if err != nil {
 		return err
 	}
-	e.out.add(t)
-	return e.out.err
+	e.out.Add(t)
+	return e.out.Err
 }
 
-func (n *macroNode) exec(e *evaluator) (flow, error) {
-	return onward, e.set(n.name, &macro{n, e.scope})
-}
-
-func (n *callNode) exec(e *evaluator) (flow, error) {
-	if err := e.at(n.line); err != nil {
-		return onward, err
+func (e *evaluator) execCallBlock(n *syntax.CallBlock) error {
+	if err := e.at(n.Line); err != nil {
+		return err
 	}
 	old, err := e.push(e.scope)
 	if err != nil {
-		return onward, err
+		return err
 	}
-	if err := e.set("caller", &macro{n.caller, old}); err != nil {
-		return onward, err
+	if err := e.set("caller", &macro{n.Caller, old}); err != nil {
+		return err
 	}
-	v, err := n.of.eval(e)
+	v, err := e.eval(n.Of)
 	e.scope = old
 	if err != nil {
-		return onward, err
+		return err
 	}
-	return onward, e.print(v)
+	return e.print(v)
 }
+
+// flow says how a statement ended.
+type flow uint8
+
+const (
+	onward flow = iota
+	breaking
+	continuing
+)

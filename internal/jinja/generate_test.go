@@ -3,7 +3,10 @@ package jinja
 import (
 	"fmt"
 	"math/rand/v2"
+	"sort"
 	"strings"
+
+	"github.com/antigravity-go/antigravity/internal/jinja/builtins"
 )
 
 // A templateWriter writes templates that parse, mostly, and that use everything the language has.
@@ -95,7 +98,7 @@ func (g *templateWriter) expression() string {
 	case 1:
 		return g.operand() + " if " + g.operand() + g.one("", " else "+g.operand())
 	case 2:
-		return g.operand() + " is " + g.one("", "not ") + g.call(tests)
+		return g.operand() + " is " + g.one("", "not ") + g.call(builtins.Tests)
 	}
 	return g.operand()
 }
@@ -114,13 +117,13 @@ func (g *templateWriter) operand() string {
 		case 0:
 			s += g.one(".k", "['k']", "[0]", "[-1]", "[v]", ".items", "[1:]", "[:2]", "[::-1]", "[1:9:2]", "[-3:-1]")
 		case 1, 2:
-			s += "|" + g.call(filters)
+			s += "|" + g.call(builtins.Filters)
 		default:
 			switch {
 			case isText || g.IntN(9) == 0:
-				s += "." + g.call(textMethods)
+				s += "." + g.call(builtins.TextMethods)
 			case s == "d" || g.IntN(9) == 0:
-				s += "." + g.call(dictMethods)
+				s += "." + g.call(builtins.DictMethods)
 			}
 		}
 		g.depth--
@@ -129,7 +132,7 @@ func (g *templateWriter) operand() string {
 }
 
 // call is a name of a table, with arguments that may fit.
-func (g *templateWriter) call(table map[string]*builtin) string {
+func (g *templateWriter) call(table map[string]*builtins.Builtin) string {
 	names := sortedNames(table)
 	for {
 		name := names[g.IntN(len(names))]
@@ -138,16 +141,16 @@ func (g *templateWriter) call(table map[string]*builtin) string {
 			continue // an operator in the form of a test
 		}
 		var list []string
-		n := b.need
-		if len(b.names) > b.need {
-			n += g.IntN(len(b.names) - b.need + 1)
+		n := b.Need
+		if len(b.Names) > b.Need {
+			n += g.IntN(len(b.Names) - b.Need + 1)
 		}
-		if b.rest {
+		if b.Rest {
 			n = g.IntN(3)
 		}
 		for i := range n {
 			argument := g.one("v", "w", "'a'", "' '", "1", "2", "0", "-1", "true", "none", "l", "'upper'", "'in'", "'k'", "','")
-			if b.names != nil && b.names[i] == "ensure_ascii" {
+			if b.Names != nil && b.Names[i] == "ensure_ascii" {
 				argument = "false"
 			}
 			list = append(list, argument)
@@ -157,4 +160,14 @@ func (g *templateWriter) call(table map[string]*builtin) string {
 		}
 		return name + "(" + strings.Join(list, ", ") + ")"
 	}
+}
+
+// sortedNames returns the names of a table, for error messages and tests.
+func sortedNames[V any](m map[string]V) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
 }

@@ -31,8 +31,8 @@ func readGolden(t testing.TB) (golden, map[string]Value) {
 	variables := map[string]Value{"raise_exception": &Function{Call: func(args []Value) (Value, error) {
 		return nil, errors.New("refused")
 	}}}
-	for _, x := range v.(*Dict).entries {
-		variables[x.key.(Text).s] = x.value
+	for _, x := range v.(*Dict).Entries {
+		variables[x.Key.(Text).String()] = x.Value
 	}
 	return g, variables
 }
@@ -60,13 +60,13 @@ func TestGolden(t *testing.T) {
 		r, err := template.Render(context.Background(), variables)
 		switch {
 		case c.Error == "parse":
-			t.Errorf("%q: got %q, %v; Jinja does not parse it", c.Template, r.Text.s, err)
+			t.Errorf("%q: got %q, %v; Jinja does not parse it", c.Template, r.Text.String(), err)
 		case err != nil && c.Error == "":
 			t.Errorf("%q: %v; Jinja prints %q", c.Template, err, c.Text)
 		case err == nil && c.Error != "":
-			t.Errorf("%q: got %q; to Jinja it is an error", c.Template, r.Text.s)
-		case err == nil && r.Text.s != c.Text:
-			t.Errorf("%q:\n got %q\nwant %q", c.Template, r.Text.s, c.Text)
+			t.Errorf("%q: got %q; to Jinja it is an error", c.Template, r.Text.String())
+		case err == nil && r.Text.String() != c.Text:
+			t.Errorf("%q:\n got %q\nwant %q", c.Template, r.Text.String(), c.Text)
 		}
 	}
 }

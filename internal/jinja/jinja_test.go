@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/countdown"
+	"github.com/antigravity-go/antigravity/internal/jinja/syntax"
+	"github.com/antigravity-go/antigravity/internal/jinja/texts"
 )
 
 // TestCancelled renders with a context that ends, before and while.
@@ -21,7 +23,8 @@ func TestCancelled(t *testing.T) {
 		if _, err := template.run(e); !errors.Is(err, context.Canceled) {
 			t.Errorf("after %d looks: %v", looks, err)
 		}
-		if spent := maxWork - e.work; spent > (looks+1)*(checkEvery+1<<16) {
+		left, _ := e.Left()
+		if spent := texts.MaxWork - left; spent > (looks+1)*(texts.CheckEvery+1<<16) {
 			t.Errorf("stopped after %d units of work and %d looks", spent, looks)
 		}
 	}
@@ -38,6 +41,8 @@ func TestErrors(t *testing.T) {
 		{"{% for a in range(9999) %}\n{% for b in range(9999) %}{% if a and b and a and b %}{% endif %}{% endfor %}{% endfor %}", "line 2: the template takes more than 67108864 units of work"},
 		{"{{ 7 // 0 }}", "division by zero"},
 		{"{{ 7 % 0 }}", "division by zero"},
+		{"{{ '%d' % 7 }}", "formats with % are not supported in a chat template"},
+		{"{{ '%d'|format(7) }}", "format: formats with % are not supported in a chat template"},
 		{"{{ 10 ** 9999 }}", "an integer of more than 4096 bits"},
 		{"{{ " + strings.Repeat("9", 2000) + " }}", "the integer 99999999999999999999… has more than 1234 digits"},
 		{"\n{{ 'a'|nonesuch }}", "line 2: no filter is named nonesuch"},
@@ -79,7 +84,7 @@ func TestParseCeilings(t *testing.T) {
 		"attributes": {long("{{ a", ".b", " }}"), true}, "items": {long("{{ a", "[1]", " }}"), true}, "calls": {long("{{ a", "()", " }}"), true}, "conditionals": {long("{{ ", "1 if 1 else ", "1 }}"), true}, "comparisons": {long("{{ 1", "<1", " }}"), true},
 		"ifs": {long("", "{% if 1 %}", ""), true}, "elifs": {long("{% if 1 %}", "{% elif 1 %}", "{% endif %}"), true}, "loops": {long("", "{% for a in b %}", ""), true}, "targets": {long("{% for ", "(", ""), true}, "sets": {long("", "{% set a = 1 %}", ""), true},
 		"tags": {long("", "{{1}}", ""), true}, "arguments": {long("{{ a(", "b=1,", ") }}"), true}, "parameters": {long("{% macro a(", "b,", ") %}{% endmacro %}"), true}, "tests": {long("{{ 1", " is odd", " }}"), true}, "dictionaries": {long("{{ {", "1:1,", "} }}"), true},
-		"too long": {strings.Repeat("a", maxSource+1), true}, "unclosed strings": {long("", "{{ '", ""), true}, "sums below the bound": {"{{ 1" + strings.Repeat("+1", 60000) + " }}", false},
+		"too long": {strings.Repeat("a", syntax.MaxSource+1), true}, "unclosed strings": {long("", "{{ '", ""), true}, "sums below the bound": {"{{ 1" + strings.Repeat("+1", 60000) + " }}", false},
 		"chain of elifs": {"{% if 0 %}" + strings.Repeat("{% elif 0 %}", 20000) + "{% endif %}", false}, "chain of conditionals": {"{{ " + strings.Repeat("0 if 0 else ", 20000) + "1 }}", true},
 	}
 	for name, test := range tests {
@@ -114,7 +119,7 @@ func TestOrigins(t *testing.T) {
 		{"{{ v|upper }}{{ 'q'|upper }}", "[X<Y Z]Q"},
 		{"{{ [v]|tojson }}", `["[x<y z]"]`},
 		{"{{ {v: 1} }}", "{'[x<y z]': 1}"},
-		{"{{ '%5s|' % v }}{{ '{}'.format(v) }}", "[x<y z]|[x<y z]"},
+		{"{{ '{:5}|'.format(v) }}{{ '{}'.format(v) }}", "[x<y z]|[x<y z]"},
 		{"{% for c in v %}{{ c }}.{% endfor %}", "[x].[<].[y].[ ].[z]."},
 		{"{{ v|reverse }}{{ ('a' ~ v)|reverse }}", "[z y<xz y<x]a"},
 		{"{% set x %}<{{ v }}>{% endset %}{{ x[1:] }}", "[x<y z]>"},

@@ -2,6 +2,11 @@ package jinja
 
 import (
 	"fmt"
+
+	"github.com/antigravity-go/antigravity/internal/jinja/builtins"
+	"github.com/antigravity-go/antigravity/internal/jinja/syntax"
+	"github.com/antigravity-go/antigravity/internal/jinja/texts"
+	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
 // loop is a loop that is running, and the value of the template's variable "loop". The loop's filter is applied to an item
@@ -10,7 +15,8 @@ import (
 // Invariants: 0 ≤ index; the filter has been applied to items[:rest]; ahead holds those of them that come after the current
 // item and that the filter let pass: loop.last and loop.nextitem need to know them early.
 type loop struct {
-	node     *forNode
+	e        *evaluator
+	node     *syntax.For
 	scope    *scope // around the loop
 	items    []Value
 	rest     int
@@ -24,27 +30,27 @@ type loop struct {
 	hasPrev, asked bool
 }
 
-func (n *forNode) exec(e *evaluator) (flow, error) {
-	if err := e.at(n.line); err != nil {
-		return onward, err
+func (e *evaluator) execFor(n *syntax.For) error {
+	if err := e.at(n.Line); err != nil {
+		return err
 	}
-	v, err := n.over.eval(e)
+	v, err := e.eval(n.Over)
 	if err != nil {
-		return onward, err
+		return err
 	}
-	return onward, e.loop(n, v, e.scope, 0)
+	return e.loop(n, v, e.scope, 0)
 }
 
 // loop runs a loop's body, or its else.
-func (e *evaluator) loop(n *forNode, over Value, around *scope, depth int) error {
-	items, err := e.items(over)
+func (e *evaluator) loop(n *syntax.For, over Value, around *scope, depth int) error {
+	items, err := e.Items(over)
 	if err != nil {
 		return err
 	}
 	old := e.scope
-	l := &loop{node: n, scope: around, items: items, depth: depth}
+	l := &loop{e: e, node: n, scope: around, items: items, depth: depth}
 	for {
-		more, err := l.next(e)
+		more, err := l.next()
 		if err != nil {
 			return err
 		}
@@ -57,10 +63,10 @@ func (e *evaluator) loop(n *forNode, over Value, around *scope, depth int) error
 		if err := e.set("loop", l); err != nil {
 			return err
 		}
-		if err := e.assign(n.target, l.current); err != nil {
+		if err := e.assign(n.Target, l.current); err != nil {
 			return err
 		}
-		f, err := e.block(n.body)
+		f, err := e.block(n.Body)
 		if err != nil {
 			return err
 		}
@@ -73,17 +79,17 @@ func (e *evaluator) loop(n *forNode, over Value, around *scope, depth int) error
 	if l.index > 0 {
 		return nil
 	}
-	if e.scope, err = around, e.at(n.line); err != nil {
+	if e.scope, err = around, e.at(n.Line); err != nil {
 		return err
 	}
-	_, err = (&scopeNode{n.otherwise}).exec(e)
+	_, err = e.inScope(n.Otherwise)
 	e.scope = old
 	return err
 }
 
 // next makes the next item the current one.
-func (l *loop) next(e *evaluator) (bool, error) {
-	if err := l.look(e); err != nil || len(l.ahead) == 0 {
+func (l *loop) next() (bool, error) {
+	if err := l.look(); err != nil || len(l.ahead) == 0 {
 		return false, err
 	}
 	l.previous, l.hasPrev = l.current, l.index > 0
@@ -92,9 +98,9 @@ func (l *loop) next(e *evaluator) (bool, error) {
 }
 
 // look makes sure that the next item is known, if there is one.
-func (l *loop) look(e *evaluator) error {
+func (l *loop) look() error {
 	for len(l.ahead) == 0 && l.rest < len(l.items) {
-		if err := l.lookAt(e, l.items[l.rest]); err != nil {
+		if err := l.lookAt(l.items[l.rest]); err != nil {
 			return err
 		}
 	}
@@ -102,26 +108,27 @@ func (l *loop) look(e *evaluator) error {
 }
 
 // lookAt appends an item to those ahead, unless the filter refuses it.
-func (l *loop) lookAt(e *evaluator, item Value) error {
+func (l *loop) lookAt(item Value) error {
+	e := l.e
 	l.rest++
-	if err := e.at(l.node.line); err != nil {
+	if err := e.at(l.node.Line); err != nil {
 		return err
 	}
-	if l.node.filter != nil {
+	if l.node.Filter != nil {
 		old, err := e.push(l.scope)
 		if err != nil {
 			return err
 		}
-		if err := e.assign(l.node.target, item); err != nil {
+		if err := e.assign(l.node.Target, item); err != nil {
 			return err
 		}
-		holds, err := l.node.filter.eval(e)
+		holds, err := e.eval(l.node.Filter)
 		e.scope = old
-		if err != nil || !isTrue(holds) {
+		if err != nil || !values.IsTrue(holds) {
 			return err
 		}
 	}
-	if err := e.take(valueBytes / 4); err != nil {
+	if err := e.Take(texts.ValueBytes / 4); err != nil {
 		return err
 	}
 	l.ahead = append(l.ahead, item)
@@ -129,17 +136,17 @@ func (l *loop) lookAt(e *evaluator, item Value) error {
 }
 
 // length looks at all items.
-func (l *loop) length(e *evaluator) (int, error) {
+func (l *loop) length() (int, error) {
 	for l.rest < len(l.items) {
-		if err := l.lookAt(e, l.items[l.rest]); err != nil {
+		if err := l.lookAt(l.items[l.rest]); err != nil {
 			return 0, err
 		}
 	}
 	return l.index + 1 + len(l.ahead), nil
 }
 
-// attribute is loop.name.
-func (l *loop) attribute(e *evaluator, name string) (Value, bool, error) {
+// Attribute is loop.name.
+func (l *loop) Attribute(name string) (Value, bool, error) {
 	switch name {
 	case "index":
 		return int64(l.index + 1), true, nil
@@ -152,10 +159,10 @@ func (l *loop) attribute(e *evaluator, name string) (Value, bool, error) {
 	case "depth0":
 		return int64(l.depth), true, nil
 	case "last":
-		err := l.look(e)
+		err := l.look()
 		return len(l.ahead) == 0, true, err
 	case "length", "revindex", "revindex0":
-		n, err := l.length(e)
+		n, err := l.length()
 		switch name {
 		case "revindex":
 			n -= l.index
@@ -165,34 +172,34 @@ func (l *loop) attribute(e *evaluator, name string) (Value, bool, error) {
 		return int64(n), true, err
 	case "previtem":
 		if !l.hasPrev {
-			return Undefined{"the item before the first"}, true, nil
+			return values.Missing("the item before the first"), true, nil
 		}
 		return l.previous, true, nil
 	case "nextitem":
-		if err := l.look(e); err != nil || len(l.ahead) == 0 {
-			return Undefined{"the item after the last"}, true, err
+		if err := l.look(); err != nil || len(l.ahead) == 0 {
+			return values.Missing("the item after the last"), true, err
 		}
 		return l.ahead[0], true, nil
 	case "cycle":
-		return &method{l, name, &builtin{rest: true, do: cycle}}, true, nil
+		return &builtins.Method{Of: l, Name: name, Do: &builtins.Builtin{Rest: true, Do: cycle}}, true, nil
 	case "changed":
-		return &method{l, name, &builtin{rest: true, do: hasChanged}}, true, nil
+		return &builtins.Method{Of: l, Name: name, Do: &builtins.Builtin{Rest: true, Do: hasChanged}}, true, nil
 	}
 	return nil, false, nil
 }
 
-func cycle(_ *evaluator, v Value, a args) (Value, error) {
-	if len(a.values) == 0 {
+func cycle(_ *builtins.Environment, v Value, a builtins.Args) (Value, error) {
+	if len(a.Values) == 0 {
 		return nil, fmt.Errorf("no items to cycle through")
 	}
-	return a.values[v.(*loop).index%len(a.values)], nil
+	return a.Values[v.(*loop).index%len(a.Values)], nil
 }
 
-func hasChanged(e *evaluator, v Value, a args) (Value, error) {
+func hasChanged(e *builtins.Environment, v Value, a builtins.Args) (Value, error) {
 	l := v.(*loop)
-	now := tuple(a.values...)
+	now := values.NewTuple(a.Values...)
 	if l.asked {
-		same, err := e.equal(l.changed, now, 0)
+		same, err := e.Equal(l.changed, now, 0)
 		if same || err != nil {
 			return false, err
 		}
@@ -202,18 +209,19 @@ func hasChanged(e *evaluator, v Value, a args) (Value, error) {
 }
 
 // again is loop(items): the same loop over other items.
-func (l *loop) again(e *evaluator, a args) (Value, error) {
-	if !l.node.recursive {
+func (l *loop) again(a builtins.Args) (Value, error) {
+	e := l.e
+	if !l.node.Recursive {
 		return nil, fmt.Errorf("a loop can be called only if it is recursive")
 	}
-	a, err := bind(a, []string{"iterable"}, 1)
+	a, err := builtins.Bind(a, []string{"iterable"}, 1)
 	if err != nil {
 		return nil, err
 	}
 	if err := e.enter(); err != nil {
 		return nil, err
 	}
-	t, err := e.capture(func() error { return e.loop(l.node, a.values[0], l.scope, l.depth+1) })
+	t, err := e.capture(func() error { return e.loop(l.node, a.Values[0], l.scope, l.depth+1) })
 	e.macros--
 	return t, err
 }

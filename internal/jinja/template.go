@@ -1,6 +1,11 @@
-// Package jinja parses and renders Jinja templates as Hugging Face's transformers sets the language up for chat templates:
+// Package jinja renders Jinja templates as Hugging Face's transformers sets the language up for chat templates:
 // trim_blocks, lstrip_blocks, {% break %}, {% continue %}, {% generation %}, tojson without HTML's escapes, and no way to
 // change a value, to reach a file, or to load another template.
+//
+// # Parts
+//
+// Package texts has strings that know their origins; values what templates compute with; builtins the filters, tests and methods that they call;
+// syntax the tree of a template. Each imports only those before it. This package is the interpreter of trees.
 //
 // # Where text comes from
 //
@@ -17,38 +22,32 @@ package jinja
 import (
 	"context"
 	"errors"
-	"fmt"
+
+	"github.com/antigravity-go/antigravity/internal/jinja/builtins"
+	"github.com/antigravity-go/antigravity/internal/jinja/syntax"
 )
 
 // Template is a parsed template. It is immutable and safe for concurrent use.
-type Template struct {
-	body  []statement
-	uses  map[string]bool
-	reads map[string]bool
-}
+type Template struct{ tree *syntax.Tree }
 
 // Parse reads a template.
 func Parse(source string) (t *Template, err error) {
 	defer catch(&err)
-	if len(source) > maxSource {
-		return nil, fmt.Errorf("%d bytes long; at most %d are allowed", len(source), maxSource)
+	has := func(table map[string]*builtins.Builtin) func(name string) bool {
+		return func(name string) bool { return table[name] != nil }
 	}
-	p := &parser{lexer: newLexer(source), blocks: statementParsers(), uses: map[string]bool{}, reads: map[string]bool{}}
-	if err := p.advance(); err != nil {
-		return nil, err
-	}
-	body, err := p.statements(token{})
+	tree, err := syntax.Parse(source, has(builtins.Filters), has(builtins.Tests))
 	if err != nil {
 		return nil, err
 	}
-	return &Template{body, p.uses, p.reads}, nil
+	return &Template{tree}, nil
 }
 
 // Reads reports whether the template refers to a variable of this name anywhere.
-func (t *Template) Reads(name string) bool { return t.reads[name] }
+func (t *Template) Reads(name string) bool { return t.tree.Reads[name] }
 
 // Mentions reports whether the name of a variable or of an attribute, or a string, in the template is this.
-func (t *Template) Mentions(name string) bool { return t.uses[name] }
+func (t *Template) Mentions(name string) bool { return t.tree.Uses[name] }
 
 // Rendering is what a template made of its variables.
 type Rendering struct {
@@ -66,23 +65,13 @@ func (t *Template) Render(ctx context.Context, variables map[string]Value) (r Re
 
 func (t *Template) run(e *evaluator) (r Rendering, err error) {
 	defer catch(&err)
-	r.Matched = e.matched
+	r.Matched = e.Matched
 	r.Text, err = e.capture(func() error {
-		_, err := e.block(t.body)
+		_, err := e.block(t.tree.Body)
 		return err
 	})
 	if l := (*locatedError)(nil); errors.As(err, &l) && l.line == 0 {
 		err = l.error
 	}
 	return r, err
-}
-
-// errPanic marks a mistake of this package's; tests look for it.
-var errPanic = errors.New("internal error")
-
-// catch is the net below Parse and Render: no mistake in this package takes the caller's process down.
-func catch(err *error) {
-	if p := recover(); p != nil {
-		*err = fmt.Errorf("%w: %v", errPanic, p)
-	}
 }

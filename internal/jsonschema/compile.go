@@ -4,13 +4,13 @@ import (
 	"context"
 
 	"github.com/antigravity-go/antigravity/internal/grammar"
+	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/document"
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/emit"
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/limits"
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/normal"
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/read"
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/sets"
-	"github.com/antigravity-go/antigravity/internal/jsontext"
 )
 
 // Budget is the work that compilations that belong together may take. One goroutine at a time uses a Budget.
@@ -34,7 +34,7 @@ type Options struct {
 
 // Compile adds the rules of a schema to g, whose arena is l.Arena, and returns the symbol of its values, and in lossy mode what was
 // left out. An error of the budget's context ends it.
-func Compile(text []byte, l *jsontext.Language, g *grammar.Grammar, o Options) (symbol grammar.Symbol, left []*UnsupportedError, err error) {
+func Compile(text []byte, l *jsonexpr.Language, g *grammar.Grammar, o Options) (symbol grammar.Symbol, left []*UnsupportedError, err error) {
 	if o.Budget == nil {
 		o.Budget = NewBudget(context.Background())
 	}
@@ -52,7 +52,7 @@ func Compile(text []byte, l *jsontext.Language, g *grammar.Grammar, o Options) (
 }
 
 // attempt compiles a schema, given what earlier attempts left out.
-func attempt(doc *document.Document, l *jsontext.Language, g *grammar.Grammar, o Options, ledger *read.Ledger) (symbol grammar.Symbol, err error) {
+func attempt(doc *document.Document, l *jsonexpr.Language, g *grammar.Grammar, o Options, ledger *read.Ledger) (symbol grammar.Symbol, err error) {
 	meter := limits.NewMeter(o.Budget, l.Arena)
 	defer meter.Catch(&err)
 	algebra := sets.New(meter, l)

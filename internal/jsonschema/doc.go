@@ -11,11 +11,11 @@
 //     enough, each once.
 //   - Where a schema demands some member without knowing its name ("not": {"additionalProperties": …}), later members with such names
 //     are of the same kind: a name that came again would replace the one that was demanded.
-//   - Strings about which only the length is known may be written in any way; all others in the one canonical way that package jsontext
+//   - Strings about which only the length is known may be written in any way; all others in the one canonical way that package jsonexpr
 //     describes, and so are the names of members.
 //   - Numbers without conditions may be written in any way; whole ones without a fraction and an exponent; others as package numbers
 //     describes.
-//   - White space is that of package jsontext.
+//   - White space is that of package jsonexpr.
 //
 // # What cannot be promised
 //

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/internal/grammar"
+	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 	"github.com/antigravity-go/antigravity/internal/jsonschema"
-	"github.com/antigravity-go/antigravity/internal/jsontext"
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
@@ -243,7 +243,7 @@ func TestGrowth(t *testing.T) {
 		began := time.Now()
 		budget := jsonschema.NewBudget(t.Context())
 		budget.Limit(most)
-		l := jsontext.New()
+		l := jsonexpr.New()
 		_, _, s.err = jsonschema.Compile([]byte(schema), l, grammar.New(l.Arena), jsonschema.Options{Lossy: f.lossy, AnyOrder: true, Budget: budget})
 		s.took = time.Since(began)
 		runtime.ReadMemStats(&after)
@@ -306,7 +306,7 @@ func TestCancel(t *testing.T) {
 			n = 100
 		}
 		budget := jsonschema.NewBudget(&ending{t.Context(), asked})
-		l := jsontext.New()
+		l := jsonexpr.New()
 		_, _, err := jsonschema.Compile([]byte(f.schema(n)), l, grammar.New(l.Arena), jsonschema.Options{Lossy: f.lossy, Budget: budget})
 		if errors.Is(err, context.Canceled) {
 			cancelled++
@@ -324,7 +324,7 @@ func TestCancel(t *testing.T) {
 func TestSpentBudget(t *testing.T) {
 	budget := jsonschema.NewBudget(t.Context())
 	budget.Limit(1)
-	l := jsontext.New()
+	l := jsonexpr.New()
 	_, _, err := jsonschema.Compile([]byte(`{}`), l, grammar.New(l.Arena), jsonschema.Options{Budget: budget})
 	if !errors.As(err, new(*jsonschema.UnsupportedError)) {
 		t.Errorf("%v", err)

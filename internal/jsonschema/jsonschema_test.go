@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/grammar"
+	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 	"github.com/antigravity-go/antigravity/internal/jsonschema"
-	"github.com/antigravity-go/antigravity/internal/jsontext"
 )
 
 // Each keyword, with documents that fit and documents that do not.
@@ -205,7 +205,7 @@ func TestLossy(t *testing.T) {
 		{`{"type": "object", "properties": {"a": {"type": "string", "pattern": "(a)\\1"}}, "not": {"required": ["b"]}}`, []string{"pattern"}, []string{`{"a":"x"}`}, []string{`{"a":1}`, `{"b":1}`}},
 		{`{"type": "array", "items": {"type": "integer"}, "minItems": 1}`, nil, []string{`[1]`}, []string{`[]`}},
 	} {
-		l := jsontext.New()
+		l := jsonexpr.New()
 		g := grammar.New(l.Arena)
 		var left []*jsonschema.UnsupportedError
 		var err error

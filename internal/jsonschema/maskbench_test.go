@@ -18,8 +18,8 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/internal/grammar"
+	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 	"github.com/antigravity-go/antigravity/internal/jsonschema"
-	"github.com/antigravity-go/antigravity/internal/jsontext"
 )
 
 var (
@@ -43,7 +43,7 @@ func python(dst *bytes.Buffer, d *json.Decoder) {
 			}
 			if t == '{' {
 				name, _ := d.Token()
-				dst.WriteString(jsontext.Quote(name.(string)))
+				dst.WriteString(jsonexpr.Quote(name.(string)))
 				dst.WriteString(": ")
 			}
 			python(dst, d)
@@ -51,7 +51,7 @@ func python(dst *bytes.Buffer, d *json.Decoder) {
 		end, _ := d.Token()
 		dst.WriteRune(rune(end.(json.Delim)))
 	case string:
-		dst.WriteString(jsontext.Quote(t))
+		dst.WriteString(jsonexpr.Quote(t))
 	case json.Number:
 		s := t.String()
 		if !strings.ContainsAny(s, ".eE") {
@@ -128,12 +128,12 @@ func TestMaskBench(t *testing.T) {
 		tried++
 		begin := time.Now()
 		options.AnyOrder = *anyOrder
-		l := jsontext.New()
+		l := jsonexpr.New()
 		g := grammar.New(l.Arena)
 		g.Start, _, err = jsonschema.Compile(k.Schema, l, g, options)
 		took := time.Since(begin)
 		for again := 0; again < 3 && took > 5*time.Millisecond; again++ { // others use the machine too
-			l, begin := jsontext.New(), time.Now()
+			l, begin := jsonexpr.New(), time.Now()
 			_, _, _ = jsonschema.Compile(k.Schema, l, grammar.New(l.Arena), options)
 			took = min(took, time.Since(begin))
 		}

@@ -11,15 +11,15 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/grammar"
+	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 	"github.com/antigravity-go/antigravity/internal/jsonschema"
-	"github.com/antigravity-go/antigravity/internal/jsontext"
 	"github.com/antigravity-go/antigravity/internal/regular"
 	validator "github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // compile returns a machine for a schema.
 func compile(schema string, o jsonschema.Options) (*grammar.Machine, error) {
-	l := jsontext.New()
+	l := jsonexpr.New()
 	g := grammar.New(l.Arena)
 	var err error
 	if g.Start, _, err = jsonschema.Compile([]byte(schema), l, g, o); err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/antigravity-go/antigravity/internal/jsontext"
+	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 	"github.com/antigravity-go/antigravity/internal/numbers"
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
@@ -249,7 +249,7 @@ func TestComplement(t *testing.T) {
 
 // What nothing is asked of is the one expression of all JSON numbers.
 func TestAnyIsShared(t *testing.T) {
-	l := jsontext.New()
+	l := jsonexpr.New()
 	if e, err := numbers.Language(l.Arena, numbers.Set{}); err != nil || e != l.Number {
 		t.Errorf("%d, %v, want %d", e, err, l.Number)
 	}

@@ -4,7 +4,8 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/antigravity-go/antigravity/internal/jsontext"
+	"github.com/antigravity-go/antigravity/internal/charset"
+	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
@@ -14,14 +15,14 @@ type Alphabet uint8
 const (
 	// Raw writes characters as UTF-8.
 	Raw Alphabet = iota
-	// JSON writes characters as they stand between the quotes of a JSON string, in the canonical way of package jsontext.
+	// JSON writes characters as they stand between the quotes of a JSON string, in the canonical way of package jsonexpr.
 	JSON
 )
 
 // Write returns how a text is written.
 func (a Alphabet) Write(text string) string {
 	if a == JSON {
-		return jsontext.Body(text)
+		return jsonexpr.Body(text)
 	}
 	return strings.ToValidUTF8(text, "\uFFFD")
 }
@@ -29,14 +30,14 @@ func (a Alphabet) Write(text string) string {
 // Text returns the expression of one text.
 func (a Alphabet) Text(r *regular.Arena, text string) regular.Expr { return r.Literal(a.Write(text)) }
 
-// Char returns the expression of any character; in JSON it is jsontext's Canonical.
-func (a Alphabet) Char(r *regular.Arena) regular.Expr { return a.Set(r, anything()) }
+// Char returns the expression of any character; in JSON it is jsonexpr's Canonical.
+func (a Alphabet) Char(r *regular.Arena) regular.Expr { return a.Set(r, charset.All()) }
 
-// Chars returns the expression of any text; in JSON it is jsontext's Canonicals.
+// Chars returns the expression of any text; in JSON it is jsonexpr's Canonicals.
 func (a Alphabet) Chars(r *regular.Arena) regular.Expr { return r.Star(a.Char(r)) }
 
 // Set returns the expression of one character of a set. Characters with equal last bytes share their expression.
-func (a Alphabet) Set(r *regular.Arena, set Set) regular.Expr {
+func (a Alphabet) Set(r *regular.Arena, set charset.Set) regular.Expr {
 	w := writer{r: r}
 	var plain, short regular.Class // short: the second characters of escapes of two
 	var long []regular.Expr
@@ -44,7 +45,7 @@ func (a Alphabet) Set(r *regular.Arena, set Set) regular.Expr {
 		for c := s.Low; c <= min(s.High, unicode.MaxASCII); c++ {
 			if a == Raw || c >= ' ' && c != '"' && c != '\\' {
 				plain.Add(byte(c))
-			} else if spelled := jsontext.Spell(c); len(spelled) == 2 {
+			} else if spelled := jsonexpr.Spell(c); len(spelled) == 2 {
 				short.Add(spelled[1])
 			} else {
 				long = append(long, r.Literal(spelled[1:]))
@@ -56,9 +57,9 @@ func (a Alphabet) Set(r *regular.Arena, set Set) regular.Expr {
 		w.add(r.Concat(r.Literal(`\`), escaped))
 	}
 	if n := len(set); n > 0 && set[n-1].High > unicode.MaxASCII {
-		w.leads(set.And(Set{{0x80, 0x7FF}}), 0xC0, 0, 1)
-		w.leads(set.And(Set{{0x800, 0xFFFF}}), 0xE0, 0, 2)
-		w.leads(set.And(Set{{0x10000, unicode.MaxRune}}), 0xF0, 0, 3)
+		w.leads(set.And(charset.Between(0x80, 0x7FF)), 0xC0, 0, 1)
+		w.leads(set.And(charset.Between(0x800, 0xFFFF)), 0xE0, 0, 2)
+		w.leads(set.And(charset.Between(0x10000, unicode.MaxRune)), 0xF0, 0, 3)
 	}
 	return r.Or(w.ways...)
 }
@@ -78,7 +79,7 @@ func (w *writer) add(e regular.Expr) {
 // leads adds what begins with one byte and goes on with n continuation bytes. The first byte is zero for the characters from base
 // on, and one more for each 64ⁿ characters.
 // leads changes set.
-func (w *writer) leads(set Set, zero byte, base rune, n int) {
+func (w *writer) leads(set charset.Set, zero byte, base rune, n int) {
 	type group struct {
 		tail  regular.Expr
 		leads regular.Class
@@ -113,7 +114,7 @@ func (w *writer) leads(set Set, zero byte, base rune, n int) {
 		for i < len(set) && set[i].Low <= high {
 			i++
 		}
-		inside := append(Set(nil), set[from:i]...)
+		inside := append(charset.Set(nil), set[from:i]...)
 		if last := inside[len(inside)-1]; last.High > high {
 			inside[len(inside)-1].High = high
 			i--

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/antigravity-go/antigravity/internal/charset"
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
@@ -14,15 +15,15 @@ type compiler struct {
 	r        *regular.Arena
 	alphabet Alphabet
 	source   string
-	blocks   []Set     // a partition of all characters: assertions tell only characters of different blocks apart
-	sets     []spelled // the sets that were met first
+	blocks   []charset.Set // a partition of all characters: assertions tell only characters of different blocks apart
+	sets     []spelled     // the sets that were met first
 	steps    int
 	err      error
 }
 
 // spelled is a set and its expression.
 type spelled struct {
-	set  Set
+	set  charset.Set
 	expr regular.Expr
 }
 
@@ -37,13 +38,13 @@ type rest struct {
 
 // newCompiler returns a compiler for a tree.
 func newCompiler(r *regular.Arena, a Alphabet, source string, tree *node) *compiler {
-	c := &compiler{r: r, alphabet: a, source: source, blocks: []Set{anything()}}
+	c := &compiler{r: r, alphabet: a, source: source, blocks: []charset.Set{charset.All()}}
 	c.partition(tree, false)
 	return c
 }
 
 // set returns the expression of one character of a set.
-func (c *compiler) set(set Set) regular.Expr {
+func (c *compiler) set(set charset.Set) regular.Expr {
 	for _, s := range c.sets {
 		if slices.Equal(s.set, set) {
 			return s.expr
@@ -57,7 +58,7 @@ func (c *compiler) set(set Set) regular.Expr {
 }
 
 // char returns the expression of any character.
-func (c *compiler) char() regular.Expr { return c.set(anything()) }
+func (c *compiler) char() regular.Expr { return c.set(charset.All()) }
 
 // partition refines the blocks so that each assertion below n holds for all characters of a block or for none. In a loop, that goes
 // for look-aheads for one character too.
@@ -81,9 +82,9 @@ func (c *compiler) partition(n *node, loop bool) {
 		return
 	}
 	const most = 32
-	var blocks []Set
+	var blocks []charset.Set
 	for _, b := range c.blocks {
-		for _, part := range []Set{b.And(set), b.Minus(set)} {
+		for _, part := range []charset.Set{b.And(set), b.Minus(set)} {
 			if len(part) > 0 {
 				blocks = append(blocks, part)
 			}
@@ -97,7 +98,7 @@ func (c *compiler) partition(n *node, loop bool) {
 }
 
 // inside tells whether the character of a context is in set.
-func (c *compiler) inside(context int, set Set) bool {
+func (c *compiler) inside(context int, set charset.Set) bool {
 	return context > 0 && set.Has(c.blocks[context-1][0].Low)
 }
 
@@ -315,7 +316,7 @@ func (c *compiler) followed(e regular.Expr, d demand) regular.Expr {
 
 // firsts returns the characters that meet a demand.
 func (c *compiler) firsts(d demand) regular.Expr {
-	var set Set
+	var set charset.Set
 	for i, b := range c.blocks {
 		if d>>(1+i)&1 != 0 {
 			set = set.Or(b)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/antigravity-go/antigravity/internal/charset"
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
@@ -38,14 +39,14 @@ type ecma struct {
 }
 
 // lineTerminators are what . does not match.
-func lineTerminators() Set { return Set{{'\n', '\n'}, {'\r', '\r'}, {0x2028, 0x2029}} }
+func lineTerminators() charset.Set { return charset.Between('\n', '\n', '\r', '\r', 0x2028, 0x2029) }
 
-func digits() Set { return Set{{'0', '9'}} }
-func words() Set  { return Set{{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}} }
+func digits() charset.Set { return charset.Between('0', '9') }
+func words() charset.Set  { return charset.Between('0', '9', 'A', 'Z', '_', '_', 'a', 'z') }
 
 // spaces are what \s matches: WhiteSpace and LineTerminator.
-func spaces() Set {
-	return Set{{'\t', '\r'}, {' ', ' '}, {0xA0, 0xA0}, {0x1680, 0x1680}, {0x2000, 0x200A}, {0x2028, 0x2029}, {0x202F, 0x202F}, {0x205F, 0x205F}, {0x3000, 0x3000}, {0xFEFF, 0xFEFF}}
+func spaces() charset.Set {
+	return charset.Between('\t', '\r', ' ', ' ', 0xA0, 0xA0, 0x1680, 0x1680, 0x2000, 0x200A, 0x2028, 0x2029, 0x202F, 0x202F, 0x205F, 0x205F, 0x3000, 0x3000, 0xFEFF, 0xFEFF)
 }
 
 func (p *ecma) parse() (*node, error) {
@@ -194,7 +195,7 @@ func (p *ecma) term() *node {
 	case '.':
 		n = &node{op: opSet, set: lineTerminators().Not()}
 		if p.dotAll {
-			n.set = anything()
+			n.set = charset.All()
 		}
 	case '(':
 		n, quantifiable = p.group(begin)
@@ -259,9 +260,9 @@ func isSyntax(c byte) bool { return strings.IndexByte(`^$\\.*+?()[]{}|`, c) >= 0
 
 // literal returns the node of a character that stands for itself.
 func (p *ecma) literal(c rune) *node {
-	set := Set{{c, c}}
+	set := charset.Between(c, c)
 	if p.fold {
-		set = set.fold()
+		set = set.Fold()
 	}
 	return character(set)
 }
@@ -395,13 +396,13 @@ func (p *ecma) modifiers() bool {
 }
 
 // one returns what a look-around looks for, where that is one character or the edge of the text: opBegin or opEnd.
-func (n *node) one(edge op) (set Set, atEdge, ok bool) {
+func (n *node) one(edge op) (set charset.Set, atEdge, ok bool) {
 	switch n.op {
 	case opSet:
 		return n.set, false, true
 	case opText:
 		if c, size := utf8.DecodeRuneInString(n.text); size == len(n.text) {
-			return Set{{c, c}}, false, true
+			return charset.Between(c, c), false, true
 		}
 	case edge:
 		return nil, true, true

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/antigravity-go/antigravity/internal/charset"
 )
 
 // escape parses what follows a backslash outside of a class.
@@ -17,7 +19,7 @@ func (p *ecma) escape(begin int) *node {
 		p.at++
 		n := assertion(opBoundary, words())
 		if p.fold {
-			n.set = n.set.fold()
+			n.set = n.set.Fold()
 		}
 		n.negative = c == 'B'
 		return n
@@ -42,19 +44,19 @@ func (p *ecma) escape(begin int) *node {
 }
 
 // escapedSet parses an escape that stands for one character of a set, behind its backslash.
-func (p *ecma) escapedSet(begin int) Set {
+func (p *ecma) escapedSet(begin int) charset.Set {
 	if !p.more() {
 		p.fail(begin, `a \ with nothing behind it`, false)
 		return nil
 	}
-	var set Set
+	var set charset.Set
 	switch p.source[p.at] {
 	case 'd', 'D':
 		set = digits()
 	case 'w', 'W':
 		set = words()
 		if p.fold {
-			set = set.fold()
+			set = set.Fold()
 		}
 	case 's', 'S':
 		set = spaces()
@@ -63,7 +65,7 @@ func (p *ecma) escapedSet(begin int) Set {
 		p.at++
 		set = p.property(begin)
 		if p.fold {
-			set = set.fold()
+			set = set.Fold()
 		}
 		if negative {
 			set = set.Not()
@@ -74,9 +76,9 @@ func (p *ecma) escapedSet(begin int) Set {
 		if !ok {
 			return nil
 		}
-		set = Between(c, c)
+		set = charset.Between(c, c)
 		if p.fold {
-			set = set.fold()
+			set = set.Fold()
 		}
 		return set
 	}
@@ -179,9 +181,9 @@ func (p *ecma) codePoint() (value rune, ok bool) {
 }
 
 // class parses a class behind its [.
-func (p *ecma) class(begin int) Set {
+func (p *ecma) class(begin int) charset.Set {
 	negative := p.take("^")
-	var spans []Span
+	var spans []charset.Span
 	for {
 		if !p.more() {
 			p.fail(begin, "a [ without its ]", false)
@@ -202,21 +204,21 @@ func (p *ecma) class(begin int) Set {
 			case p.err != nil:
 				return nil
 			case lowSet != nil || highSet != nil: // [\w-.]: the hyphen is itself
-				spans = append(spans, Span{'-', '-'})
+				spans = append(spans, charset.Span{Low: '-', High: '-'})
 				spans = p.put(spans, high, highSet)
 			case low > high:
 				p.fail(at, "a range "+p.source[at:p.at]+" from a character to one before it", false)
 				return nil
 			default:
-				spans = append(spans, Span{low, high})
+				spans = append(spans, charset.Span{Low: low, High: high})
 				continue
 			}
 		}
 		spans = p.put(spans, low, lowSet)
 	}
-	set := union(spans)
+	set := charset.Of(spans...)
 	if p.fold {
-		set = set.fold()
+		set = set.Fold()
 	}
 	if negative {
 		set = set.Not()
@@ -225,15 +227,15 @@ func (p *ecma) class(begin int) Set {
 }
 
 // put appends a set or, where that is nil, a character.
-func (p *ecma) put(spans []Span, c rune, set Set) []Span {
+func (p *ecma) put(spans []charset.Span, c rune, set charset.Set) []charset.Span {
 	if set != nil {
 		return append(spans, set...)
 	}
-	return append(spans, Span{c, c})
+	return append(spans, charset.Span{Low: c, High: c})
 }
 
 // classAtom parses a character or, where it is an escape for several, a set, which is not nil then.
-func (p *ecma) classAtom() (rune, Set) {
+func (p *ecma) classAtom() (rune, charset.Set) {
 	begin := p.at
 	c := p.rune()
 	switch {
@@ -254,7 +256,7 @@ func (p *ecma) classAtom() (rune, Set) {
 		if set := p.escapedSet(begin); set != nil {
 			return 0, set
 		}
-		return 0, Set{}
+		return 0, charset.Set{}
 	}
 	c, _ = p.escapedRune(begin)
 	return c, nil

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/antigravity-go/antigravity/internal/jsontext"
+	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 	"github.com/antigravity-go/antigravity/internal/pattern"
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
@@ -48,19 +48,19 @@ func TestFormats(t *testing.T) {
 		{"relative-json-pointer", []string{"1", "0/foo", "2#"}, []string{"", "/a", "01/a", "-1", "0##", "1#/a"}},
 		{"regex", []string{"^[a-zA-Z0-9_]{3,16}$", "^value1|value2$", `(\d+\.)*[^/]+`, ""}, []string{"*", "\\", "[", "(", "a)", "a{2,1}", "[z-a]"}},
 	} {
-		r := jsontext.New().Arena
+		r := jsonexpr.New().Arena
 		e, ok := pattern.Format(r, c.format)
 		if !ok {
 			t.Errorf("%s is unknown", c.format)
 			continue
 		}
 		for _, text := range c.yes {
-			if !r.Matches(e, jsontext.Body(text)) {
+			if !r.Matches(e, jsonexpr.Body(text)) {
 				t.Errorf("%s refuses %q", c.format, text)
 			}
 		}
 		for _, text := range c.not {
-			if r.Matches(e, jsontext.Body(text)) {
+			if r.Matches(e, jsonexpr.Body(text)) {
 				t.Errorf("%s accepts %q", c.format, text)
 			}
 		}
@@ -127,7 +127,7 @@ func TestFormatsAreSound(t *testing.T) {
 			return err
 		},
 	} {
-		r := jsontext.New().Arena
+		r := jsonexpr.New().Arena
 		e, _ := pattern.Format(r, format)
 		took := 0
 		for range 400 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/cost"
-	"github.com/antigravity-go/antigravity/internal/jsontext"
+	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 	"github.com/antigravity-go/antigravity/internal/pattern"
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
@@ -52,7 +52,7 @@ func TestHostile(t *testing.T) {
 			name  string
 			parse func(*regular.Arena, pattern.Alphabet, string) (regular.Expr, error)
 		}{{"ECMA", pattern.ECMA}, {"RE2", pattern.RE2}} {
-			r := jsontext.New().Arena
+			r := jsonexpr.New().Arena
 			began := cost.Seconds()
 			e, err := syntax.parse(r, pattern.JSON, source)
 			if err == nil {

@@ -7,16 +7,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/antigravity-go/antigravity/internal/jsontext"
+	"github.com/antigravity-go/antigravity/internal/charset"
+	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 	"github.com/antigravity-go/antigravity/internal/pattern"
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
-// All characters are jsontext's Canonical, in number: then states are shared.
+// All characters are jsonexpr's Canonical, in number: then states are shared.
 func TestAllCharactersAreCanonical(t *testing.T) {
-	l := jsontext.New()
+	l := jsonexpr.New()
 	if pattern.JSON.Char(l.Arena) != l.Canonical || pattern.JSON.Chars(l.Arena) != l.Canonicals {
-		t.Error("Char or Chars is another expression than jsontext's")
+		t.Error("Char or Chars is another expression than jsonexpr's")
 	}
 	for _, any := range []string{"", ".*", "^", "a?", `[\s\S]*`, "^.*|x"} {
 		if e, err := pattern.ECMA(l.Arena, pattern.JSON, any); e != l.Canonicals || err != nil {
@@ -50,16 +51,16 @@ func TestSets(t *testing.T) {
 		}
 		return c
 	}
-	l := jsontext.New()
+	l := jsonexpr.New()
 	for range 400 {
-		var set pattern.Set
+		var set charset.Set
 		var spans [][2]rune
 		for range rng.IntN(5) {
 			low, high := draw(), draw()
 			if low > high {
 				low, high = high, low
 			}
-			set = set.Or(pattern.Between(low, high))
+			set = set.Or(charset.Between(low, high))
 			spans = append(spans, [2]rune{low, high})
 		}
 		has := func(c rune) bool {
@@ -70,7 +71,7 @@ func TestSets(t *testing.T) {
 			}
 			return false
 		}
-		other := pattern.Between(draw(), draw()).Or(pattern.Between('a', 'a'))
+		other := charset.Between(draw(), draw()).Or(charset.Between('a', 'a'))
 		not, and, minus := set.Not(), set.And(other), set.Minus(other)
 		raw, json := pattern.Raw.Set(l.Arena, set), pattern.JSON.Set(l.Arena, set)
 		for range 60 {
@@ -79,7 +80,7 @@ func TestSets(t *testing.T) {
 			if set.Has(c) != want || not.Has(c) == want || and.Has(c) != (want && other.Has(c)) || minus.Has(c) != (want && !other.Has(c)) {
 				t.Fatalf("%x in %x", c, spans)
 			}
-			if l.Arena.Matches(raw, string(c)) != want || l.Arena.Matches(json, jsontext.Body(string(c))) != want {
+			if l.Arena.Matches(raw, string(c)) != want || l.Arena.Matches(json, jsonexpr.Body(string(c))) != want {
 				t.Fatalf("%x in %x as bytes", c, spans)
 			}
 		}
@@ -119,7 +120,7 @@ func randomText(rng *rand.Rand) string {
 // Random patterns match what Go's regexp says that they match.
 func TestRandomPatterns(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	base := jsontext.New().Arena
+	base := jsonexpr.New().Arena
 	flags := []string{"", "", "(?i)", "(?s)", "(?m)"}
 	for n := range 1500 {
 		source := randomPattern(rng, rng.IntN(5))
@@ -202,7 +203,7 @@ func TestECMA(t *testing.T) {
 		{`^\uD83D$`, nil, []string{"\uFFFD", ""}},
 	} {
 		for _, a := range []pattern.Alphabet{pattern.Raw, pattern.JSON} {
-			r := jsontext.New().Arena
+			r := jsonexpr.New().Arena
 			e, err := pattern.ECMA(r, a, c.source)
 			if err != nil {
 				t.Errorf("%s: %v", c.source, err)
@@ -288,18 +289,18 @@ func FuzzPatterns(f *testing.F) {
 		if len(source) > 1000 || len(text) > 100 {
 			return
 		}
-		r := jsontext.New().Arena
+		r := jsonexpr.New().Arena
 		text = strings.ToValidUTF8(text, "")
 		if e, err := pattern.ECMA(r, pattern.JSON, source); err == nil {
-			r.Matches(e, jsontext.Body(text))
+			r.Matches(e, jsonexpr.Body(text))
 		}
-		r = jsontext.New().Arena
+		r = jsonexpr.New().Arena
 		e, err := pattern.RE2(r, pattern.JSON, source)
 		goes, goErr := regexp.Compile(`\A(?:` + source + `)\z`)
 		if err != nil || goErr != nil {
 			return
 		}
-		if got, want := r.Matches(e, jsontext.Body(text)), goes.MatchString(text); got != want && r.Err() == nil {
+		if got, want := r.Matches(e, jsonexpr.Body(text)), goes.MatchString(text); got != want && r.Err() == nil {
 			t.Errorf("%q on %q: %v, want %v", source, text, got, want)
 		}
 	})
@@ -310,7 +311,7 @@ func BenchmarkECMA(b *testing.B) {
 		b.Run(source, func(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
-				r := jsontext.New().Arena
+				r := jsonexpr.New().Arena
 				b.StartTimer()
 				if _, err := pattern.ECMA(r, pattern.JSON, source); err != nil {
 					b.Fatal(err)

@@ -3,10 +3,12 @@ package pattern
 import (
 	"strings"
 	"unicode"
+
+	"github.com/antigravity-go/antigravity/internal/charset"
 )
 
 // property parses the rest of \p{…} behind the p: a general category or a script, by its short or long name, or a binary property.
-func (p *ecma) property(begin int) Set {
+func (p *ecma) property(begin int) charset.Set {
 	end := strings.IndexByte(p.source[p.at:], '}')
 	if !p.peek("{") || end < 0 {
 		p.fail(begin, `a \p without a {property} behind it`, false)
@@ -23,7 +25,7 @@ func (p *ecma) property(begin int) Set {
 }
 
 // propertySet returns the characters with a property.
-func propertySet(name string) (Set, bool) {
+func propertySet(name string) (charset.Set, bool) {
 	kind, value, has := strings.Cut(name, "=")
 	switch kind {
 	case "General_Category", "gc":
@@ -36,7 +38,7 @@ func propertySet(name string) (Set, bool) {
 		if !ok {
 			return nil, false
 		}
-		return tableSet(table), true
+		return charset.OfTables(table), true
 	}
 	if has {
 		return nil, false
@@ -46,28 +48,28 @@ func propertySet(name string) (Set, bool) {
 	}
 	switch name {
 	case "Any":
-		return anything(), true
+		return charset.All(), true
 	case "ASCII":
-		return Set{{0, unicode.MaxASCII}}, true
+		return charset.Between(0, unicode.MaxASCII), true
 	}
 	if tables, ok := binaryProperties[name]; ok {
-		return tableSet(tables...), true
+		return charset.OfTables(tables...), true
 	}
 	return nil, false
 }
 
 // category returns the characters of a general category.
-func category(name string) (Set, bool) {
+func category(name string) (charset.Set, bool) {
 	switch name {
 	case "Assigned":
 		set, _ := category("Cn")
 		return set.Not(), true
 	case "Cn", "Unassigned": // the tables have no surrogates in what is assigned, and sets have none at all
-		return tableSet(unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z, unicode.Cc, unicode.Cf, unicode.Co).Not(), true
+		return charset.OfTables(unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z, unicode.Cc, unicode.Cf, unicode.Co).Not(), true
 	case "C", "Other":
-		return tableSet(unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z).Not(), true
+		return charset.OfTables(unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z).Not(), true
 	case "LC", "Cased_Letter":
-		return tableSet(unicode.Lu, unicode.Ll, unicode.Lt), true
+		return charset.OfTables(unicode.Lu, unicode.Ll, unicode.Lt), true
 	}
 	if short, ok := unicode.CategoryAliases[name]; ok {
 		name = short
@@ -76,7 +78,7 @@ func category(name string) (Set, bool) {
 	if !ok {
 		return nil, false
 	}
-	return tableSet(table), true
+	return charset.OfTables(table), true
 }
 
 // binaryProperties are the binary properties that package unicode has tables for.

@@ -5,6 +5,7 @@ import (
 	"regexp/syntax"
 	"strings"
 
+	"github.com/antigravity-go/antigravity/internal/charset"
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
@@ -31,7 +32,7 @@ func RE2(r *regular.Arena, a Alphabet, source string) (regular.Expr, error) {
 }
 
 // newline is what ends a line in Go's syntax.
-func newline() Set { return Set{{'\n', '\n'}} }
+func newline() charset.Set { return charset.Between('\n', '\n') }
 
 // re2Tree returns the tree of a parsed pattern, whose depth package syntax bounds.
 func re2Tree(x *syntax.Regexp) *node {
@@ -44,23 +45,23 @@ func re2Tree(x *syntax.Regexp) *node {
 		return nothing()
 	case syntax.OpLiteral:
 		for _, c := range x.Rune {
-			set := Between(c, c)
+			set := charset.Between(c, c)
 			if x.Flags&syntax.FoldCase != 0 {
-				set = set.fold()
+				set = set.Fold()
 			}
 			subs = append(subs, character(set))
 		}
 		return sequence(subs)
 	case syntax.OpCharClass:
-		var spans []Span
+		var spans []charset.Span
 		for i := 0; i < len(x.Rune); i += 2 {
-			spans = append(spans, Span{x.Rune[i], x.Rune[i+1]})
+			spans = append(spans, charset.Span{Low: x.Rune[i], High: x.Rune[i+1]})
 		}
-		return character(union(spans))
+		return character(charset.Of(spans...))
 	case syntax.OpAnyCharNotNL:
 		return character(newline().Not())
 	case syntax.OpAnyChar:
-		return character(anything())
+		return character(charset.All())
 	case syntax.OpBeginLine:
 		return assertion(opLineBegin, newline())
 	case syntax.OpEndLine:

@@ -3,6 +3,8 @@ package pattern
 import (
 	"slices"
 	"strings"
+
+	"github.com/antigravity-go/antigravity/internal/charset"
 )
 
 // op tells what a node is.
@@ -30,7 +32,7 @@ type node struct {
 	negative, edge bool
 	asserts        bool // whether there is something below that says more than which characters follow
 	looks          bool // whether there is an opAhead below
-	set            Set
+	set            charset.Set
 	text           string
 	subs           []*node
 	least, most    int
@@ -50,7 +52,7 @@ func above(o op, subs ...*node) *node {
 }
 
 // assertion returns a node that takes no character.
-func assertion(o op, set Set) *node { return &node{op: o, asserts: true, set: set} }
+func assertion(o op, set charset.Set) *node { return &node{op: o, asserts: true, set: set} }
 
 // sequence returns subs one after the other, with neighbouring texts joined.
 func sequence(subs []*node) *node {
@@ -94,12 +96,12 @@ func repetition(n *node, least, most int) *node {
 }
 
 // character returns one character of a set.
-func character(set Set) *node {
-	if c, ok := set.single(); ok {
+func character(set charset.Set) *node {
+	if c, ok := set.Single(); ok {
 		return &node{op: opText, text: string(c)}
 	}
 	return &node{op: opSet, set: set}
 }
 
 // any tells whether n is any one character.
-func (n *node) any() bool { return n.op == opSet && slices.Equal(n.set, anything()) }
+func (n *node) any() bool { return n.op == opSet && slices.Equal(n.set, charset.All()) }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/antigravity-go/antigravity/internal/charset"
 )
 
 // ErrUnsupported is wrapped by the error for an expression that this package cannot follow.
@@ -33,7 +35,7 @@ const (
 
 type node struct {
 	op             op
-	set            runes
+	set            charset.Set
 	negative, lazy bool
 	least, most    int
 	subs           []*node
@@ -70,7 +72,7 @@ func parse(text string) (*node, error) {
 	return n, err
 }
 
-// peek tells whether s comes next.
+// peek reports whether s comes next.
 func (p *parser) peek(s string) bool { return strings.HasPrefix(p.text[p.pos:], s) }
 
 // take reads s, if it comes next.
@@ -158,11 +160,11 @@ func (p *parser) atom() (*node, error) {
 		}
 		return p.one(set)
 	case p.take("."):
-		return p.one(runes{{'\n', '\n'}}.not())
+		return p.one(notNewline())
 	case p.take("$"): // Oniguruma's is the end of a line
-		return &node{op: opAhead, set: runes{{'\n', '\n'}}.not(), negative: true}, nil
+		return &node{op: opAhead, set: notNewline(), negative: true}, nil
 	case p.take(`\z`):
-		return &node{op: opAhead, set: everything, negative: true}, nil
+		return &node{op: opAhead, set: charset.All(), negative: true}, nil
 	case p.take(`\`):
 		set, err := p.escape()
 		if err != nil {
@@ -177,16 +179,23 @@ func (p *parser) atom() (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.one(runes{{c, c}})
+	return p.one(just(c))
 }
 
-// one returns the node of a character of a set.
-func (p *parser) one(set runes) (*node, error) {
+// notNewline returns all characters that end no line.
+func notNewline() charset.Set { return charset.Between('\n', '\n').Not() }
+
+// maxFolded bounds the sets whose characters are looked for in either case.
+const maxFolded = 1 << 10
+
+// one returns the node of a character of some spans.
+func (p *parser) one(spans []charset.Span) (*node, error) {
+	set := charset.Of(spans...)
 	if p.fold {
-		var ok bool
-		if set, ok = set.fold(); !ok {
+		if set.Len() > maxFolded {
 			return nil, p.errorf("a class of more than %d characters in either case", maxFolded)
 		}
+		set = set.Fold()
 	}
 	return &node{op: opSet, set: set}, nil
 }
@@ -258,7 +267,7 @@ func (p *parser) quantified(n *node) (*node, error) {
 	}
 }
 
-// empty tells whether a node may match an empty text.
+// empty reports whether a node may match an empty text.
 func (n *node) empty() bool {
 	switch n.op {
 	case opSet:
@@ -315,25 +324,21 @@ func (p *parser) braces(r *node) error {
 }
 
 // class reads the rest of a class behind its [.
-func (p *parser) class() (runes, error) {
+func (p *parser) class() (charset.Set, error) {
 	if err := p.enter(); err != nil {
 		return nil, err
 	}
 	negative := p.take("^")
-	var whole runes // of the intersection's parts so far
-	intersected := false
-	var sets []runes
+	whole := charset.All() // the intersection's parts so far
+	var part []charset.Span
 	for first := true; ; first = false {
 		switch {
 		case first && p.peek("]"):
 			return nil, p.errorf("an empty class, or one that begins with ]")
 		case p.take("]"):
-			set := union(sets...)
-			if intersected {
-				set = whole.and(set)
-			}
+			set := whole.And(charset.Of(part...))
 			if negative {
-				set = set.not()
+				set = set.Not()
 			}
 			p.depth--
 			return set, nil
@@ -344,27 +349,26 @@ func (p *parser) class() (runes, error) {
 			if err != nil {
 				return nil, err
 			}
-			sets = append(sets, set)
+			part = append(part, set...)
 		case p.take("&&"):
-			part := union(sets...)
-			if intersected {
-				part = whole.and(part)
-			}
-			whole, intersected, sets = part, true, nil
+			whole, part = whole.And(charset.Of(part...)), nil
 		default:
-			set, err := p.classRange()
+			item, err := p.classRange()
 			if err != nil {
 				return nil, err
 			}
-			sets = append(sets, set)
+			part = append(part, item...)
 		}
 	}
 }
 
+// just returns the span of one character.
+func just(c rune) []charset.Span { return []charset.Span{{Low: c, High: c}} }
+
 // classRange reads a character of a class, a range of them, or a class with a name.
-func (p *parser) classRange() (runes, error) {
+func (p *parser) classRange() ([]charset.Span, error) {
 	low, err := p.classItem()
-	if err != nil || len(low) != 1 || low[0].low != low[0].high {
+	if err != nil || len(low) != 1 || low[0].Low != low[0].High {
 		return low, err
 	}
 	if !p.peek("-") || p.peek("-]") || p.peek("-[") || p.peek("-&&") {
@@ -375,31 +379,31 @@ func (p *parser) classRange() (runes, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(high) != 1 || high[0].low != high[0].high || high[0].low < low[0].low {
+	if len(high) != 1 || high[0].Low != high[0].High || high[0].Low < low[0].Low {
 		return nil, p.errorf("a range that does not end with a later character")
 	}
-	return runes{{low[0].low, high[0].low}}, nil
+	return []charset.Span{{Low: low[0].Low, High: high[0].Low}}, nil
 }
 
-func (p *parser) classItem() (runes, error) {
+func (p *parser) classItem() ([]charset.Span, error) {
 	if p.take(`\`) {
 		return p.escape()
 	}
 	c, err := p.next()
-	return runes{{c, c}}, err
+	return just(c), err
 }
 
 // controls are the characters that have an escape of their own.
 var controls = map[rune]rune{'n': '\n', 'r': '\r', 't': '\t', 'f': '\f', 'v': '\v', 'a': '\a', 'e': 0x1B}
 
 // escape reads what follows a backslash.
-func (p *parser) escape() (runes, error) {
+func (p *parser) escape() ([]charset.Span, error) {
 	c, err := p.next()
 	if err != nil {
 		return nil, err
 	}
 	if control, ok := controls[c]; ok {
-		return runes{{control, control}}, nil
+		return just(control), nil
 	}
 	switch {
 	case c == 'p' || c == 'P':
@@ -411,27 +415,27 @@ func (p *parser) escape() (runes, error) {
 	case c == 'u':
 		return p.hex(4, 0)
 	case c >= utf8.RuneSelf || !isASCIIWord(byte(c)):
-		return runes{{c, c}}, nil
+		return just(c), nil
 	}
 	lower := byte(c) | 0x20
 	tables, ok := shorthands[lower]
 	if !ok {
 		return nil, p.errorf(`the escape \%c`, c)
 	}
-	set := tableRunes(tables...)
+	set := charset.OfTables(tables...)
 	if byte(c) != lower {
-		set = set.not()
+		set = set.Not()
 	}
 	return set, nil
 }
 
-// isASCIIWord tells whether an escape of the byte may mean something else than the byte.
+// isASCIIWord reports whether an escape of the byte may mean something else than the byte.
 func isASCIIWord(c byte) bool {
 	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9'
 }
 
 // hex reads a character's number of some digits, and as many bytes after it.
-func (p *parser) hex(digits, after int) (runes, error) {
+func (p *parser) hex(digits, after int) ([]charset.Span, error) {
 	if digits < 1 || digits > 8 || p.pos+digits+after > len(p.text) {
 		return nil, p.errorf("a character without its number")
 	}
@@ -440,11 +444,11 @@ func (p *parser) hex(digits, after int) (runes, error) {
 		return nil, p.errorf("a character without its number")
 	}
 	p.pos += digits + after
-	return runes{{rune(n), rune(n)}}, nil
+	return just(rune(n)), nil
 }
 
 // property reads the {name} of a property, or {^name} for all other characters.
-func (p *parser) property(negative bool) (runes, error) {
+func (p *parser) property(negative bool) ([]charset.Span, error) {
 	name, _, ok := strings.Cut(p.text[p.pos:], "}")
 	if !ok || name == "" || name[0] != '{' {
 		return nil, p.errorf(`a \p without {property}`)
@@ -459,9 +463,9 @@ func (p *parser) property(negative bool) (runes, error) {
 		return nil, p.errorf("the property %.20q", name)
 	}
 	p.pos = end
-	set := tableRunes(tables...)
+	set := charset.OfTables(tables...)
 	if negative {
-		set = set.not()
+		set = set.Not()
 	}
 	return set, nil
 }

@@ -1,10 +1,16 @@
 package split
 
+import (
+	"slices"
+
+	"github.com/antigravity-go/antigravity/internal/charset"
+)
+
 // program is an expression as a machine that is in several places at once, in the order in which backtracking would try them
 // (K. Thompson, "Regular Expression Search Algorithm", 1968; R. Pike's sam).
 type program struct {
 	insts []inst
-	sets  []runes // each once
+	sets  []charset.Set // each once
 	start int32
 }
 
@@ -52,29 +58,15 @@ func (c *compiler) add(i inst) (place int32, ok bool) {
 }
 
 // setOf returns the index of a set.
-func (c *compiler) setOf(set runes) (index int32, ok bool) {
-	for i, other := range c.sets {
-		if equal(set, other) {
-			return int32(i), true
-		}
+func (c *compiler) setOf(set charset.Set) (index int32, ok bool) {
+	if i := slices.IndexFunc(c.sets, func(other charset.Set) bool { return slices.Equal(set, other) }); i >= 0 {
+		return int32(i), true
 	}
 	if len(c.sets) == maxSets {
 		return 0, false
 	}
 	c.sets = append(c.sets, set)
 	return int32(len(c.sets) - 1), true
-}
-
-func equal(a, b runes) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // node adds the instructions of a node that go on at out, and returns where they begin.

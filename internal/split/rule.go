@@ -14,7 +14,7 @@ const (
 	Contiguous         Behavior = "Contiguous"         // matches without anything between them are one piece
 )
 
-// Known tells whether there is such a behavior.
+// Known reports whether there is such a behavior.
 func (b Behavior) Known() bool {
 	switch b {
 	case Isolated, Removed, MergedWithPrevious, MergedWithNext, Contiguous:
@@ -30,7 +30,7 @@ type Step struct {
 	Invert bool // matches and the text between them change places
 }
 
-// Isolates tells whether the step makes a piece of each match and loses nothing, given that the matches of one that removes what
+// Isolates reports whether the step makes a piece of each match and loses nothing, given that the matches of one that removes what
 // is between them cover the text.
 func (s Step) Isolates() bool { return s.Behavior == Isolated || s.Behavior == Removed && s.Invert }
 

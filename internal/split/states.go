@@ -7,6 +7,8 @@ import (
 	"slices"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/antigravity-go/antigravity/internal/charset"
 )
 
 // The bounds on a table of states: its entries, and the steps that computing it may take.
@@ -17,7 +19,7 @@ const (
 
 // An Expression is a regular expression, as a table of states. It is immutable and safe for concurrent use.
 //
-// In a state, and with a character of a class, the table tells whether a match has ended before the character, and which state
+// In a state, and with a character of a class, the table reports whether a match has ended before the character, and which state
 // is next. A match that backtracking would prefer ends later, if at all: so the last end that is told is the one.
 type Expression struct {
 	ascii   [utf8.RuneSelf]uint8 // the classes of characters: no expression tells two of a class apart
@@ -30,6 +32,9 @@ type Expression struct {
 }
 
 const pageLen = 256
+
+// The surrogates are no characters: no set has them.
+const surrogateMin, surrogateMax = 0xD800, 0xDFFF
 
 // dead is the state that nothing leads out of; every expression begins in state first.
 const (
@@ -66,11 +71,11 @@ func Compile(text string) (*Expression, error) {
 
 // classify fills ascii, pages, index and classes, and returns which sets each class belongs to, as bits. ok is false where there
 // are too many classes.
-func (e *Expression) classify(sets []runes) (members []uint64, ok bool) {
+func (e *Expression) classify(sets []charset.Set) (members []uint64, ok bool) {
 	borders := []rune{0}
 	for _, s := range sets {
 		for _, span := range s {
-			borders = append(borders, span.low, span.high+1)
+			borders = append(borders, span.Low, span.High+1)
 		}
 	}
 	slices.Sort(borders)
@@ -81,9 +86,12 @@ func (e *Expression) classify(sets []runes) (members []uint64, ok bool) {
 	known := map[uint64]uint8{}
 	classes := make([]uint8, 0, unicode.MaxRune+1)
 	for i, low := range borders {
+		if low == surrogateMin {
+			low = surrogateMax + 1 // no text has a surrogate: they are of the class of what follows
+		}
 		signature := uint64(0)
 		for k, s := range sets {
-			if s.has(low) {
+			if s.Has(low) {
 				signature |= 1 << k
 			}
 		}
@@ -126,11 +134,11 @@ type determiner struct {
 	members []uint64 // by class: the sets that it belongs to
 	e       *Expression
 
-	known map[string]uint32 // by the places, in their order: the state
-	lists [][]int32         // by state: the places
-	seen  []int             // by instruction: the step in which it was last visited
-	step  int
-	steps int
+	known    map[string]uint32 // by the places, in their order: the state
+	placesOf [][]int32         // by state
+	seen     []int             // by instruction: the step in which it was last visited
+	step     int
+	steps    int
 
 	next    []int32 // the places after a step
 	matched bool    // a match has ended before it
@@ -140,14 +148,14 @@ type determiner struct {
 func (d *determiner) run() bool {
 	d.stateOf(nil)
 	d.stateOf([]int32{d.start})
-	for state := 0; state < len(d.lists); state++ {
+	for state := 0; state < len(d.placesOf); state++ {
 		if (state+1)*d.e.stride > maxEntries {
 			return false
 		}
 		for class := range d.e.stride {
 			d.step++
 			d.next, d.matched = d.next[:0], false
-			for _, place := range d.lists[state] {
+			for _, place := range d.placesOf[state] {
 				if !d.visit(place, class) {
 					break
 				}
@@ -199,9 +207,9 @@ func (d *determiner) stateOf(places []int32) uint32 {
 	}
 	state, ok := d.known[string(key)]
 	if !ok {
-		state = uint32(len(d.lists))
+		state = uint32(len(d.placesOf))
 		d.known[string(key)] = state
-		d.lists = append(d.lists, slices.Clone(places))
+		d.placesOf = append(d.placesOf, slices.Clone(places))
 	}
 	return state
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/grammar"
-	"github.com/antigravity-go/antigravity/internal/jsontext"
+	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 	"github.com/antigravity-go/antigravity/internal/regular"
 	"github.com/antigravity-go/antigravity/internal/tokenmask"
 )
@@ -15,7 +15,7 @@ import (
 var languages = flag.Int("languages", 60, "how many languages TestRandomLanguages makes")
 
 // random returns a random expression over what the tokens of texts are made of.
-func random(r *regular.Arena, l *jsontext.Language, rng *rand.Rand, depth int) regular.Expr {
+func random(r *regular.Arena, l *jsonexpr.Language, rng *rand.Rand, depth int) regular.Expr {
 	if depth == 0 {
 		switch rng.IntN(8) {
 		case 0:
@@ -59,7 +59,7 @@ func TestRandomLanguages(t *testing.T) {
 nextLanguage:
 	for number := range *languages {
 		rng := rand.New(rand.NewPCG(uint64(number), 7))
-		l := jsontext.New()
+		l := jsonexpr.New()
 		g := grammar.New(l.Arena)
 		var sequence []grammar.Symbol
 		for range 1 + rng.IntN(3) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/grammar"
-	"github.com/antigravity-go/antigravity/internal/jsontext"
+	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 	"github.com/antigravity-go/antigravity/internal/regular"
 	"github.com/antigravity-go/antigravity/internal/tokenmask"
 )
@@ -44,7 +44,7 @@ func vocabulary(all []string) *tokenmask.Vocabulary {
 		}
 		return ids
 	}
-	l := jsontext.New()
+	l := jsonexpr.New()
 	return tokenmask.New(len(all)+1, func(id int32) []byte {
 		if int(id) == len(all) {
 			return nil
@@ -57,13 +57,13 @@ func vocabulary(all []string) *tokenmask.Vocabulary {
 // values returns grammars of JSON values: any, and objects with keys, lengths and counts.
 func values(added int32) map[string]*grammar.Grammar {
 	all := map[string]*grammar.Grammar{}
-	add := func(name string, build func(l *jsontext.Language, g *grammar.Grammar)) {
-		l := jsontext.New()
+	add := func(name string, build func(l *jsonexpr.Language, g *grammar.Grammar)) {
+		l := jsonexpr.New()
 		g := grammar.New(l.Arena)
 		build(l, g)
 		all[name] = g
 	}
-	anything := func(l *jsontext.Language, g *grammar.Grammar) grammar.Symbol {
+	anything := func(l *jsonexpr.Language, g *grammar.Grammar) grammar.Symbol {
 		lit := func(s string) grammar.Symbol { return grammar.Text(l.Arena.Literal(s)) }
 		value, more, members := g.Add(nil), g.Add(nil), g.Add(nil)
 		v := grammar.Call(value, 0)
@@ -76,57 +76,57 @@ func values(added int32) map[string]*grammar.Grammar {
 		g.Define(members, grammar.Alternatives{{grammar.Text(l.Comma), grammar.Text(l.String), grammar.Text(l.Colon), v, grammar.Call(members, 0)}, {grammar.Text(l.Space), lit("}")}})
 		return v
 	}
-	add("any", func(l *jsontext.Language, g *grammar.Grammar) { g.Start = anything(l, g) })
-	add("other keys", func(l *jsontext.Language, g *grammar.Grammar) {
+	add("any", func(l *jsonexpr.Language, g *grammar.Grammar) { g.Start = anything(l, g) })
+	add("other keys", func(l *jsonexpr.Language, g *grammar.Grammar) {
 		r := l.Arena
 		v := anything(l, g)
 		key := r.Concat(r.Literal(`"`), r.Minus(l.Canonicals, r.Or(r.Literal("name"), r.Literal("age"), r.Literal("x"))), r.Literal(`"`))
 		g.Start = grammar.Call(g.Add(grammar.Alternatives{{grammar.Text(r.Literal("{")), grammar.Text(key), grammar.Text(l.Colon), v, grammar.Text(r.Literal("}"))}}), 0)
 	})
 	for name, bounds := range map[string][2]int{"at most 5": {0, 5}, "3 to 200": {3, 200}, "7 or more": {7, regular.Unbounded}} {
-		add(name, func(l *jsontext.Language, g *grammar.Grammar) {
+		add(name, func(l *jsonexpr.Language, g *grammar.Grammar) {
 			r := l.Arena
 			g.Start = grammar.Text(r.Concat(r.Literal(`"`), r.Repeat(l.Char, bounds[0], bounds[1]), r.Literal(`"`)))
 		})
 	}
-	add("words", func(l *jsontext.Language, g *grammar.Grammar) {
+	add("words", func(l *jsonexpr.Language, g *grammar.Grammar) {
 		r := l.Arena
 		letters := r.Class(regular.Range('a', 'z').Or(regular.Range('0', '9')))
 		g.Start = grammar.Text(r.And(r.Concat(r.Literal(`"`), r.Repeat(letters, 2, 30), r.Literal(`"`)), r.Not(r.Concat(r.Literal(`"name`), r.Literal(`"`)))))
 	})
-	add("contains", func(l *jsontext.Language, g *grammar.Grammar) {
+	add("contains", func(l *jsonexpr.Language, g *grammar.Grammar) {
 		r := l.Arena
 		has := func(s string) regular.Expr { return r.Concat(l.Canonicals, r.Literal(s), l.Canonicals) }
 		g.Start = grammar.Text(r.Concat(r.Literal(`"`), r.Minus(r.And(has("a1"), has("é")), has("x")), r.Literal(`"`)))
 	})
-	add("few words", func(l *jsontext.Language, g *grammar.Grammar) {
+	add("few words", func(l *jsonexpr.Language, g *grammar.Grammar) {
 		r := l.Arena
 		space := r.Class(regular.ClassOf(' '))
 		word := r.Repeat(r.Minus(l.Canonical, space), 1, regular.Unbounded)
 		words := r.Concat(r.Repeat(r.Concat(word, r.Repeat(space, 1, regular.Unbounded)), 0, 5), word)
 		g.Start = grammar.Text(r.Concat(r.Literal(`"`), r.And(words, r.Repeat(l.Canonical, 3, 40)), r.Literal(`"`)))
 	})
-	add("identifier", func(l *jsontext.Language, g *grammar.Grammar) {
+	add("identifier", func(l *jsonexpr.Language, g *grammar.Grammar) {
 		r := l.Arena
 		letter := r.Class(regular.Range('a', 'z'))
 		g.Start = grammar.Text(r.Concat(r.Literal(`"`), r.And(r.Concat(letter, r.Star(r.Or(letter, r.Class(regular.Range('0', '9'))))), r.Repeat(l.Canonical, 4, 20)), r.Literal(`"`)))
 	})
-	add("ends in a name and a few", func(l *jsontext.Language, g *grammar.Grammar) {
+	add("ends in a name and a few", func(l *jsonexpr.Language, g *grammar.Grammar) {
 		r := l.Arena
 		g.Start = grammar.Text(r.Concat(r.Literal(`"`), r.Repeat(l.Canonical, 1, regular.Unbounded), r.Literal("e"), r.Repeat(l.Canonical, 2, 6), r.Literal(`"`)))
 	})
-	add("six or eight", func(l *jsontext.Language, g *grammar.Grammar) {
+	add("six or eight", func(l *jsonexpr.Language, g *grammar.Grammar) {
 		r := l.Arena
 		g.Start = grammar.Text(r.Concat(r.Literal(`"`), r.Repeat(l.Canonical, 6, 6), r.Optional(r.Repeat(l.Canonical, 2, 2)), r.Literal(`"`)))
 	})
-	add("ambiguous", func(l *jsontext.Language, g *grammar.Grammar) {
+	add("ambiguous", func(l *jsonexpr.Language, g *grammar.Grammar) {
 		r := l.Arena
 		g.Start = grammar.Call(g.Add(grammar.Alternatives{
 			{grammar.Text(r.Repeat(l.Char, 0, 9)), grammar.Text(r.Literal("name")), grammar.Text(l.Chars)},
 			{grammar.Text(l.Number)},
 		}), 0)
 	})
-	add("token", func(l *jsontext.Language, g *grammar.Grammar) {
+	add("token", func(l *jsonexpr.Language, g *grammar.Grammar) {
 		r := l.Arena
 		g.Start = grammar.Text(r.Concat(r.Literal(tokenmask.Mark(added)), l.String, r.Literal(tokenmask.Mark(added))))
 	})

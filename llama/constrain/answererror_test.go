@@ -10,7 +10,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/grammar"
-	"github.com/antigravity-go/antigravity/internal/jsontext"
+	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 	"github.com/antigravity-go/antigravity/llama"
 )
 
@@ -29,7 +29,7 @@ func TestAnswerError(t *testing.T) {
 		want error
 	}{
 		"leads to nothing": {func() (llama.Constraint, error) {
-			return made(compile(t.Context(), tokenizer, "grammar", nil, func(l *jsontext.Language, g *grammar.Grammar) (grammar.Symbol, error) {
+			return made(compile(t.Context(), tokenizer, "grammar", nil, func(l *jsonexpr.Language, g *grammar.Grammar) (grammar.Symbol, error) {
 				nothing := grammar.Call(g.Add(grammar.Alternatives{}), 0)
 				return grammar.Call(g.Add(grammar.Alternatives{{grammar.Text(l.Arena.Literal("yes")), nothing}}), 0), nil
 			}))

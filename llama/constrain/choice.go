@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/antigravity-go/antigravity/internal/grammar"
-	"github.com/antigravity-go/antigravity/internal/jsontext"
+	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 	"github.com/antigravity-go/antigravity/internal/regular"
 	"github.com/antigravity-go/antigravity/llama"
 )
@@ -20,7 +20,7 @@ func Choice(t *llama.Tokenizer, options ...string) (llama.Constraint, error) {
 	for _, o := range options {
 		content = append(strconv.AppendQuote(content, o), ',')
 	}
-	return made(compile(context.Background(), t, "choice", content, func(l *jsontext.Language, _ *grammar.Grammar) (grammar.Symbol, error) {
+	return made(compile(context.Background(), t, "choice", content, func(l *jsonexpr.Language, _ *grammar.Grammar) (grammar.Symbol, error) {
 		if len(options) == 0 {
 			return grammar.Symbol{}, errors.New("there are no options")
 		}

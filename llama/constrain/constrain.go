@@ -49,7 +49,7 @@ import (
 	"fmt"
 
 	"github.com/antigravity-go/antigravity/internal/grammar"
-	"github.com/antigravity-go/antigravity/internal/jsontext"
+	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 	"github.com/antigravity-go/antigravity/internal/tokenmask"
 	"github.com/antigravity-go/antigravity/llama"
 )
@@ -98,7 +98,7 @@ func (m *matcher) Clone() llama.Matcher { return &matcher{text: m.text.Clone(), 
 
 // compile returns the constraint of a grammar that build makes, or the one that was made of the same kind and content before. what
 // names it in errors. An error of ctx ends the making.
-func compile(ctx context.Context, t *llama.Tokenizer, what string, content []byte, build func(l *jsontext.Language, g *grammar.Grammar) (grammar.Symbol, error)) (*constraint, error) {
+func compile(ctx context.Context, t *llama.Tokenizer, what string, content []byte, build func(l *jsonexpr.Language, g *grammar.Grammar) (grammar.Symbol, error)) (*constraint, error) {
 	v := vocabularyOf(t)
 	key := sha256.Sum256(append([]byte(what+"\x00"), content...))
 	if c := v.compiled.get(key); c != nil {

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/antigravity-go/antigravity/internal/grammar"
+	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 	"github.com/antigravity-go/antigravity/internal/jsonschema"
-	"github.com/antigravity-go/antigravity/internal/jsontext"
 	"github.com/antigravity-go/antigravity/llama"
 )
 
@@ -46,7 +46,7 @@ func JSONSchemaContext(ctx context.Context, t *llama.Tokenizer, schema []byte, o
 		what = "lossy " + what
 	}
 	budget := jsonschema.NewBudget(ctx)
-	c, err := compile(ctx, t, what, schema, func(l *jsontext.Language, g *grammar.Grammar) (s grammar.Symbol, err error) {
+	c, err := compile(ctx, t, what, schema, func(l *jsonexpr.Language, g *grammar.Grammar) (s grammar.Symbol, err error) {
 		s, left, err = compileSchema(schema, l, g, jsonschema.Options{Lossy: o.Lossy, AnyOrder: !o.Ordered, Budget: budget})
 		return s, err
 	})

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/antigravity-go/antigravity/internal/grammar"
-	"github.com/antigravity-go/antigravity/internal/jsontext"
+	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 	"github.com/antigravity-go/antigravity/internal/pattern"
 	"github.com/antigravity-go/antigravity/internal/regular"
 	"github.com/antigravity-go/antigravity/llama"
@@ -15,7 +15,7 @@ import (
 //
 // An expression that is not valid, or that has an assertion that no automaton can decide, is an error that tells where.
 func Regexp(t *llama.Tokenizer, expr string) (llama.Constraint, error) {
-	return made(compile(context.Background(), t, "regular expression", []byte(expr), func(l *jsontext.Language, _ *grammar.Grammar) (grammar.Symbol, error) {
+	return made(compile(context.Background(), t, "regular expression", []byte(expr), func(l *jsonexpr.Language, _ *grammar.Grammar) (grammar.Symbol, error) {
 		e, err := pattern.RE2(l.Arena, pattern.Raw, expr)
 		if err == nil && !l.Arena.Alive(e) { // assertions that contradict each other: nothing matches
 			e = regular.None

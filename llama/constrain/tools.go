@@ -9,8 +9,8 @@ import (
 
 	"github.com/antigravity-go/antigravity/internal/calls"
 	"github.com/antigravity-go/antigravity/internal/grammar"
+	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 	"github.com/antigravity-go/antigravity/internal/jsonschema"
-	"github.com/antigravity-go/antigravity/internal/jsontext"
 	"github.com/antigravity-go/antigravity/internal/pattern"
 	"github.com/antigravity-go/antigravity/internal/regular"
 	"github.com/antigravity-go/antigravity/internal/tokenmask"
@@ -71,7 +71,7 @@ func ToolsContext(ctx context.Context, t *llama.Tokenizer, tools []json.RawMessa
 		return nil, fmt.Errorf("tools: %w", err)
 	}
 	budget := jsonschema.NewBudget(ctx)
-	return made(compile(ctx, t, "tools", content, func(l *jsontext.Language, g *grammar.Grammar) (grammar.Symbol, error) {
+	return made(compile(ctx, t, "tools", content, func(l *jsonexpr.Language, g *grammar.Grammar) (grammar.Symbol, error) {
 		w := &callWriter{tokenizer: t, language: l, grammar: g, family: calls.Format(t.CallFormat()).Family(), options: o, budget: budget}
 		return w.answer(tools, vocabularyOf(t).beside)
 	}))
@@ -107,7 +107,7 @@ func parseTool(data json.RawMessage) (f tool, err error) {
 // callWriter makes the grammar of answers with calls.
 type callWriter struct {
 	tokenizer *llama.Tokenizer
-	language  *jsontext.Language
+	language  *jsonexpr.Language
 	grammar   *grammar.Grammar
 	family    *calls.Family
 	options   ToolOptions
@@ -213,7 +213,7 @@ func (w *callWriter) parts(parts []calls.Part) (symbols []grammar.Symbol) {
 }
 
 // textBeside returns the texts that hold no call of a function as a family writes them, None where the family is not known.
-func textBeside(l *jsontext.Language, family *calls.Family) regular.Expr {
+func textBeside(l *jsonexpr.Language, family *calls.Family) regular.Expr {
 	if family.Opening == "" {
 		return regular.None
 	}

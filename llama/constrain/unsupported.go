@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/antigravity-go/antigravity/internal/grammar"
+	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 	"github.com/antigravity-go/antigravity/internal/jsonschema"
-	"github.com/antigravity-go/antigravity/internal/jsontext"
 )
 
 // UnsupportedError says what of a schema cannot be promised.
@@ -22,7 +22,7 @@ func (e *UnsupportedError) Error() string {
 }
 
 // compileSchema adds the rules of a schema to g, and returns the symbol of its values and, in lossy mode, what is left out of it.
-func compileSchema(schema []byte, l *jsontext.Language, g *grammar.Grammar, o jsonschema.Options) (grammar.Symbol, []*UnsupportedError, error) {
+func compileSchema(schema []byte, l *jsonexpr.Language, g *grammar.Grammar, o jsonschema.Options) (grammar.Symbol, []*UnsupportedError, error) {
 	symbol, omitted, err := jsonschema.Compile(schema, l, g, o)
 	var u *jsonschema.UnsupportedError
 	if errors.As(err, &u) {

@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 
 	"github.com/antigravity-go/antigravity/internal/calls"
-	"github.com/antigravity-go/antigravity/internal/jsontext"
+	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 	"github.com/antigravity-go/antigravity/internal/regular"
 	"github.com/antigravity-go/antigravity/internal/tokenmask"
 	"github.com/antigravity-go/antigravity/llama"
@@ -15,7 +15,7 @@ import (
 // vocabulary is what constraints for a tokenizer share.
 type vocabulary struct {
 	*tokenmask.Vocabulary
-	base         *jsontext.Language // what every constraint begins with
+	base         *jsonexpr.Language // what every constraint begins with
 	beside       regular.Expr       // in base: text that holds no call of a function, None where the model does not call any
 	leadingSpace bool               // the tokenizer puts a space before the first word of a text
 	compiled     cache
@@ -45,7 +45,7 @@ func newVocabulary(t *llama.Tokenizer) *vocabulary {
 		}
 		return ids
 	}
-	l := jsontext.New()
+	l := jsonexpr.New()
 	beside := textBeside(l, calls.Format(t.CallFormat()).Family())
 	v := &vocabulary{
 		Vocabulary: tokenmask.New(t.VocabSize(), text, func(id int32) bool { return added[llama.Token(id)] }, encode, l.Arena,

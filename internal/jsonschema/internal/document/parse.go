@@ -1,12 +1,12 @@
 package document
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"unicode/utf8"
+
+	"github.com/antigravity-go/antigravity/internal/strictjson"
 )
 
 // Bounds of a schema's text.
@@ -17,8 +17,7 @@ const (
 
 // parser reads a text that is JSON.
 type parser struct {
-	src    []byte
-	at     int
+	*strictjson.Reader
 	values map[string]*Value
 	key    []byte
 }
@@ -36,96 +35,80 @@ func Parse(src []byte) (*Document, error) {
 		err := json.Unmarshal(src, &v)
 		return nil, fmt.Errorf("the schema is not JSON: %w", err)
 	}
-	p := parser{src: src, values: map[string]*Value{}}
+	p := parser{Reader: strictjson.Lenient(src), values: map[string]*Value{}}
 	root, err := p.value(0)
 	return &Document{root, map[string]int32{}}, err
 }
 
-// space skips white space and returns the byte behind it.
-func (p *parser) space() byte {
-	for p.at < len(p.src) && (p.src[p.at] == ' ' || p.src[p.at] == '\n' || p.src[p.at] == '\t' || p.src[p.at] == '\r') {
-		p.at++
-	}
-	if p.at == len(p.src) {
-		return 0
-	}
-	return p.src[p.at]
-}
-
+// value reads a value, which depth arrays and objects enclose.
 func (p *parser) value(depth int) (*Value, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("the schema is more than %d levels deep", maxDepth)
 	}
-	switch b := p.space(); b {
+	switch p.Next() {
 	case '{':
-		v := &Value{Kind: Object}
-		places := map[string]int{}
-		p.at++
-		for p.space() != '}' {
-			if p.src[p.at] == ',' {
-				p.at++
-				p.space()
-			}
-			name := p.string()
-			p.space()
-			p.at++ // the colon
-			m, err := p.value(depth + 1)
-			if err != nil {
-				return nil, err
-			}
-			if i, ok := places[name]; ok {
-				v.Members[i].Value = m
-				continue
-			}
-			places[name] = len(v.Members)
-			v.Members = append(v.Members, Member{name, m})
-		}
-		p.at++
-		key := append(p.key[:0], 'o')
-		for _, m := range v.Members {
-			key = AppendInt32(key, int32(len(m.Name)))
-			key = append(key, m.Name...)
-			key = AppendInt32(key, m.Value.id)
-		}
-		return p.intern(key, v), nil
+		return p.object(depth)
 	case '[':
-		v := &Value{Kind: Array}
-		p.at++
-		for p.space() != ']' {
-			if p.src[p.at] == ',' {
-				p.at++
-			}
-			item, err := p.value(depth + 1)
-			if err != nil {
-				return nil, err
-			}
-			v.Items = append(v.Items, item)
-		}
-		p.at++
-		key := append(p.key[:0], 'a')
-		for _, item := range v.Items {
-			key = AppendInt32(key, item.id)
-		}
-		return p.intern(key, v), nil
+		return p.array(depth)
 	case '"':
-		s := p.string()
-		return p.intern(append(append(p.key[:0], 's'), s...), &Value{Kind: Text, Text: s}), nil
+		s, err := p.Text()
+		return p.intern(append(append(p.key[:0], 's'), s...), &Value{Kind: Text, Text: string(s)}), err
+	}
+	s, err := p.Value()
+	if err != nil {
+		return nil, err
+	}
+	v := &Value{Kind: Number, Text: string(s)}
+	switch s[0] {
 	case 't', 'f':
-		p.at += 4
-		if b == 'f' {
-			p.at++
-		}
-		return p.intern(append(p.key[:0], b), &Value{Kind: Boolean, Truth: b == 't'}), nil
+		v = &Value{Kind: Boolean, Truth: s[0] == 't'}
 	case 'n':
-		p.at += 4
-		return p.intern(append(p.key[:0], 'n'), &Value{Kind: Null}), nil
+		v = &Value{Kind: Null}
 	}
-	begin := p.at
-	for p.at < len(p.src) && bytes.IndexByte([]byte("+-.eE0123456789"), p.src[p.at]) >= 0 {
-		p.at++
+	return p.intern(append(append(p.key[:0], '0'), s...), v), nil
+}
+
+func (p *parser) object(depth int) (*Value, error) {
+	v := &Value{Kind: Object}
+	places := map[string]int{}
+	err := p.Object(func(text []byte) error {
+		name := string(text)
+		m, err := p.value(depth + 1)
+		if i, ok := places[name]; ok {
+			v.Members[i].Value = m
+			return err
+		}
+		places[name] = len(v.Members)
+		v.Members = append(v.Members, Member{name, m})
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	s := string(p.src[begin:p.at])
-	return p.intern(append(append(p.key[:0], '0'), s...), &Value{Kind: Number, Text: s}), nil
+	key := append(p.key[:0], 'o')
+	for _, m := range v.Members {
+		key = AppendInt32(key, int32(len(m.Name)))
+		key = append(key, m.Name...)
+		key = AppendInt32(key, m.Value.id)
+	}
+	return p.intern(key, v), nil
+}
+
+func (p *parser) array(depth int) (*Value, error) {
+	v := &Value{Kind: Array}
+	err := p.Array(func() error {
+		item, err := p.value(depth + 1)
+		v.Items = append(v.Items, item)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	key := append(p.key[:0], 'a')
+	for _, item := range v.Items {
+		key = AppendInt32(key, item.id)
+	}
+	return p.intern(key, v), nil
 }
 
 // intern returns the value that was read before under the key, or else v.
@@ -137,27 +120,4 @@ func (p *parser) intern(key []byte, v *Value) *Value {
 	v.id = int32(len(p.values))
 	p.values[string(key)] = v
 	return v
-}
-
-// string reads a string.
-func (p *parser) string() string {
-	begin := p.at
-	escaped := false
-	for p.at++; p.src[p.at] != '"'; p.at++ {
-		if p.src[p.at] == '\\' {
-			escaped = true
-			p.at++
-		}
-	}
-	p.at++
-	var s string
-	if escaped {
-		_ = json.Unmarshal(p.src[begin:p.at], &s) // the text is valid
-	} else {
-		s = string(p.src[begin+1 : p.at-1])
-	}
-	if !utf8.ValidString(s) {
-		s = strings.ToValidUTF8(s, "\uFFFD")
-	}
-	return s
 }

@@ -5,10 +5,10 @@ import (
 	"math/bits"
 
 	"github.com/antigravity-go/antigravity/internal/grammar"
+	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/limits"
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/normal"
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/sets"
-	"github.com/antigravity-go/antigravity/internal/jsontext"
 )
 
 // objectRule is the rule of a form. Its argument is an objectState.
@@ -86,7 +86,7 @@ func (c *emitter) object(f *normal.Object) grammar.Symbol {
 	o := &objectRule{least: f.Least, most: f.Most, far: f.Far}
 	for _, p := range f.Props {
 		if p.Node.Productive {
-			key := c.Arena.Concat(c.Arena.Literal(jsontext.Quote(p.Name)), c.Language.Colon)
+			key := c.Arena.Concat(c.Arena.Literal(jsonexpr.Quote(p.Name)), c.Language.Colon)
 			o.props = append(o.props, ruleProperty{required: p.Required, sequence: c.append(key, p.Node)})
 		}
 	}

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/document"
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/limits"
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/read"
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/sets"
-	"github.com/antigravity-go/antigravity/internal/jsontext"
 )
 
 // name writes a node as the IDs of its schemas; one of which the values must not be has a sign.
@@ -61,7 +61,7 @@ func TestExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := jsontext.New()
+	l := jsonexpr.New()
 	meter := limits.NewMeter(limits.NewBudget(t.Context()), l.Arena)
 	schemas, top := read.Read(doc.Root, meter, read.NewLedger(false))
 	root := Normalise(top, schemas, sets.New(meter, l), doc)

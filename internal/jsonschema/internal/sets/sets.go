@@ -8,22 +8,22 @@
 package sets
 
 import (
+	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/limits"
-	"github.com/antigravity-go/antigravity/internal/jsontext"
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
 // Algebra computes sets of scalars, whose expressions are in Arena.
 type Algebra struct {
 	*limits.Meter
-	Language *jsontext.Language
+	Language *jsonexpr.Language
 	Arena    *regular.Arena
 	quote    regular.Expr
 	plain    regular.Expr // all plain decimals; regular.None: not asked for
 }
 
 // New returns an Algebra whose expressions are in the arena of l.
-func New(m *limits.Meter, l *jsontext.Language) *Algebra {
+func New(m *limits.Meter, l *jsonexpr.Language) *Algebra {
 	return &Algebra{Meter: m, Language: l, Arena: l.Arena, quote: l.Arena.Literal(`"`)}
 }
 

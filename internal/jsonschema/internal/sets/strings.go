@@ -6,9 +6,9 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/limits"
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/read"
-	"github.com/antigravity-go/antigravity/internal/jsontext"
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
@@ -190,7 +190,7 @@ func (c *Algebra) HasString(a Strings, s string) bool {
 		n := utf8.RuneCountInString(s)
 		return a.Least <= n && n <= a.Most
 	}
-	return c.Arena.Matches(a.Expr, jsontext.Body(s))
+	return c.Arena.Matches(a.Expr, jsonexpr.Body(s))
 }
 
 // SomeString reports whether a set has any string.
@@ -211,7 +211,7 @@ func (c *Algebra) stringExpr(a Strings) regular.Expr {
 		c.Spend(4 * len(a.Texts))
 		bodies := make([]string, len(a.Texts))
 		for i, t := range a.Texts {
-			bodies[i] = jsontext.Body(t)
+			bodies[i] = jsonexpr.Body(t)
 		}
 		return oneOf(c.Arena, bodies)
 	}

@@ -123,7 +123,7 @@ func elements(place string, value json.RawMessage, into reflect.Value) error {
 	if value[0] != '[' {
 		return mistyped(place, value, into.Type())
 	}
-	// Long lists of tokens come, and encoding/json reads them quickly. It takes null for 0, though, and tells no place.
+	// Long lists of tokens come, and encoding/json reads them quickly. It takes null for 0, though, and names no place.
 	if into.Type().Elem().Kind() == reflect.Int && !bytes.Contains(value, []byte("null")) && json.Unmarshal(value, into.Addr().Interface()) == nil {
 		return nil
 	}
@@ -183,7 +183,7 @@ func within(place, name string) string {
 	return place + "." + name
 }
 
-// mistyped tells that a value is not what a Go type is read from.
+// mistyped returns the error for a value that is not what a Go type is read from.
 func mistyped(place string, value json.RawMessage, t reflect.Type) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

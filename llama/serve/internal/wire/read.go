@@ -11,9 +11,6 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth is how deep arrays and objects of a request may lie in each other.
-const maxDepth = 100
-
 // Parse reads a request's body, a JSON object, into a struct, strictly: see decode. What the body has at its top level has a field or one of the
 // rules. A name that comes twice in one object, anywhere in the body, is an error. What is read may share the body's memory.
 func Parse(body []byte, rules Rules, into any) error {
@@ -25,44 +22,28 @@ func Parse(body []byte, rules Rules, into any) error {
 		return malformed("the request's body is not valid UTF-8")
 	case trimmed[0] != '{':
 		return malformed("the request's body must be a JSON object")
-	case depth(body) > maxDepth:
+	}
+	place, err := twice(body)
+	switch {
+	case err == errDepth:
 		return malformed("the request's JSON is nested deeper than %d", maxDepth)
-	}
-	if !json.Valid(body) {
-		return syntax(json.Unmarshal(body, new(json.RawMessage)), body)
-	}
-	if place := twice(trimmed); place != "" {
+	case err != nil:
+		return syntax(body, err)
+	case place != "":
 		return Bad(clipped(place), "%s is given twice", clipped(place))
 	}
 	return members("", trimmed, reflect.ValueOf(into).Elem(), rules)
-}
-
-// depth returns how deep arrays and objects lie in each other in a JSON text; for other texts any number.
-func depth(text []byte) (deepest int) {
-	now, inString := 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '{' || c == '[':
-			now++
-			deepest = max(deepest, now)
-		case c == '}' || c == ']':
-			now--
-		}
-	}
-	return deepest
 }
 
 func malformed(format string, a ...any) *Error {
 	return &Error{Status: http.StatusBadRequest, Code: "invalid_json", Message: fmt.Sprintf(format, a...)}
 }
 
-// syntax says where a body is no JSON.
-func syntax(err error, body []byte) *Error {
+// syntax returns the error for a body that is no JSON, in the words of encoding/json, which more people know than ours, err.
+func syntax(body []byte, err error) *Error {
+	if known := json.Unmarshal(body, new(json.RawMessage)); known != nil {
+		err = known
+	}
 	at := int64(len(body))
 	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
 		at = min(e.Offset, at)

@@ -26,7 +26,7 @@ func Harmless() Rule { return Rule{ignored: true} }
 // goes on after "… is not supported: ".
 func Refused(why string, neutral ...string) Rule { return Rule{why: why, neutral: neutral} }
 
-// judge tells whether a parameter may stand in a request.
+// judge reports whether a parameter may stand in a request.
 func (r Rule) judge(name string, value json.RawMessage) error {
 	if r.ignored {
 		return nil
