@@ -39,10 +39,10 @@ type Span interface {
 	Done(status int, err error)
 }
 
-// unobserved is the Observer of nobody.
-type unobserved struct{}
+// noObserver is an Observer that does nothing.
+type noObserver struct{}
 
-func (unobserved) Begin(ctx context.Context, _ Request) (context.Context, Span) { return ctx, noSpan{} }
+func (noObserver) Begin(ctx context.Context, _ Request) (context.Context, Span) { return ctx, noSpan{} }
 
 type noSpan struct{}
 

@@ -14,7 +14,7 @@ func (s *Server) Preload(ctx context.Context, names ...string) error {
 		}
 	}
 	for _, name := range names {
-		lease, err := s.desk.Models.Lease(ctx, name)
+		lease, err := s.service.Models.Lease(ctx, name)
 		if err != nil {
 			return fmt.Errorf("serve: %w", err)
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
-// lastWords is how long a client has to read the rest of its answer when the server does not wait for the answer any more.
-const lastWords = 2 * time.Second
+// closingTime is how long a client has to read the rest of its answer when the server does not wait for the answer any more.
+const closingTime = 2 * time.Second
 
 // response notes an answer's status, and sees to it that writing ends in time when the server is in a hurry.
 type response struct {
@@ -19,13 +19,13 @@ type response struct {
 	// Invariant while mu is free: latest is zero unless hurried.
 	mu      sync.Mutex
 	hurried bool
-	latest  time.Time // no later deadline is set: lastWords after the first piece that is written in a hurry
+	latest  time.Time // no later deadline is set: closingTime after the first piece that is written in a hurry
 	over    bool      // the handler is done: the connection may serve another request
 }
 
-// bound gives a client a time to send a request's body, whether a handler reads it or not. Without that, a client that is refused before its
+// setReadDeadline gives a client a time to send a request's body, whether a handler reads it or not. Without that, a client that is refused before its
 // body is read could hold the connection for ever by not sending the body, of which net/http reads some first.
-func bound(w http.ResponseWriter, r *http.Request) {
+func setReadDeadline(w http.ResponseWriter, r *http.Request) {
 	if r.Body != nil && r.Body != http.NoBody {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(wire.ReadTimeout)) // a writer without deadlines goes without
 	}
@@ -58,7 +58,7 @@ func (r *response) SetWriteDeadline(t time.Time) error {
 	defer r.mu.Unlock()
 	if r.hurried {
 		if r.latest.IsZero() {
-			r.latest = time.Now().Add(lastWords)
+			r.latest = time.Now().Add(closingTime)
 		}
 		if t.IsZero() || t.After(r.latest) {
 			t = r.latest
@@ -67,9 +67,9 @@ func (r *response) SetWriteDeadline(t time.Time) error {
 	return http.NewResponseController(r.ResponseWriter).SetWriteDeadline(t)
 }
 
-// hurry gives the client lastWords to read what is being written now, if anything is, and lastWords for all that comes after it. It may be
+// shortenDeadline gives the client closingTime to read what is being written now, and closingTime for all that comes after it. It may be
 // called while another goroutine writes, and does nothing after finish.
-func (r *response) hurry() {
+func (r *response) shortenDeadline() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.over {
@@ -79,7 +79,7 @@ func (r *response) hurry() {
 	if r.status == 0 {
 		return
 	}
-	_ = http.NewResponseController(r.ResponseWriter).SetWriteDeadline(time.Now().Add(lastWords)) // a writer without deadlines goes without
+	_ = http.NewResponseController(r.ResponseWriter).SetWriteDeadline(time.Now().Add(closingTime)) // a writer without deadlines goes without
 }
 
 // finish gives the client time to read what net/http sends once the handler is done, which no longer writes. Before that net/http may read what is

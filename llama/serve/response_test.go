@@ -32,12 +32,12 @@ func TestWritingEndsWhenTheServerIsInAHurry(t *testing.T) {
 			want  time.Duration // the deadline, since the beginning
 		}{
 			{"a piece", 0, func() { r.SetWriteDeadline(time.Now().Add(time.Minute)) }, time.Minute},
-			{"the hurry, for a piece that is being written", time.Second, r.hurry, time.Second + lastWords},
-			{"the next piece, which took a while to compute", 9 * time.Second, func() { r.SetWriteDeadline(time.Now().Add(time.Minute)) }, 10*time.Second + lastWords},
-			{"one more", time.Second, func() { r.SetWriteDeadline(time.Now().Add(time.Minute)) }, 10*time.Second + lastWords},
-			{"no deadline", 0, func() { r.SetWriteDeadline(time.Time{}) }, 10*time.Second + lastWords},
-			{"the end", 0, r.finish, 10*time.Second + lastWords},
-			{"a hurry after it, when the connection may serve another request", time.Second, r.hurry, 10*time.Second + lastWords},
+			{"the hurry, for a piece that is being written", time.Second, r.shortenDeadline, time.Second + closingTime},
+			{"the next piece, which took a while to compute", 9 * time.Second, func() { r.SetWriteDeadline(time.Now().Add(time.Minute)) }, 10*time.Second + closingTime},
+			{"one more", time.Second, func() { r.SetWriteDeadline(time.Now().Add(time.Minute)) }, 10*time.Second + closingTime},
+			{"no deadline", 0, func() { r.SetWriteDeadline(time.Time{}) }, 10*time.Second + closingTime},
+			{"the end", 0, r.finish, 10*time.Second + closingTime},
+			{"a hurry after it, when the connection may serve another request", time.Second, r.shortenDeadline, 10*time.Second + closingTime},
 		} {
 			time.Sleep(step.after)
 			step.do()

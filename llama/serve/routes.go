@@ -23,9 +23,9 @@ type route struct {
 	open         bool // needs no key
 }
 
-// table lists what the server answers.
-func (s *Server) table() []route {
-	api, messages, tokens := &openai.API{Desk: s.desk}, &anthropic.API{Desk: s.desk}, &tokens.API{Desk: s.desk}
+// routeTable lists what the server answers.
+func (s *Server) routeTable() []route {
+	api, messages, tokens := &openai.API{Service: s.service}, &anthropic.API{Service: s.desk}, &tokens.API{Service: s.desk}
 	routes := []route{
 		{"POST", "/v1/chat/completions", openai.Shape, api.Chat, false},
 		{"POST", "/v1/completions", openai.Shape, api.Completions, false},
@@ -34,16 +34,16 @@ func (s *Server) table() []route {
 		{"GET", "/v1/models/{name...}", openai.Shape, api.Model, false},
 		{"POST", "/tokenize", openai.Shape, tokens.Tokenize, false},
 		{"POST", "/detokenize", openai.Shape, tokens.Detokenize, false},
-		{"POST", "/v1/responses", openai.Shape, (&responses.API{Desk: s.desk}).Create, false},
+		{"POST", "/v1/responses", openai.Shape, (&responses.API{Service: s.service}).Create, false},
 		{"POST", "/v1/messages", anthropic.Shape, messages.Messages, false},
 		{"POST", "/v1/messages/count_tokens", anthropic.Shape, messages.CountTokens, false},
 		{"GET", "/health", openai.Shape, s.health, true},
 	}
 	if s.options.Metrics != nil {
-		routes = append(routes, route{"GET", "/metrics", openai.Shape, plain(s.options.Metrics), false})
+		routes = append(routes, route{"GET", "/metrics", openai.Shape, plainHandler(s.options.Metrics), false})
 	}
 	if !s.options.NoPage {
-		files := plain(page.Handler())
+		files := plainHandler(page.Handler())
 		routes = append(routes, route{"GET", "/{$}", openai.Shape, files, true}, route{"GET", "/page/", openai.Shape, files, true})
 	}
 	return routes
@@ -61,24 +61,24 @@ func shapeOf(path string) func(*wire.Error) any {
 func (s *Server) mux() http.Handler {
 	mux := http.NewServeMux()
 	methods := map[string][]string{}
-	for _, r := range s.table() {
-		mux.Handle(r.method+" "+r.path, s.enclose(r))
+	for _, r := range s.routeTable() {
+		mux.Handle(r.method+" "+r.path, s.wrap(r))
 		methods[r.path] = append(methods[r.path], r.method)
 		if r.method == http.MethodGet {
 			methods[r.path] = append(methods[r.path], http.MethodHead) // which ServeMux takes for GET, and net/http answers without a body
 		}
 	}
 	for path, allowed := range methods {
-		mux.Handle(path, s.enclose(route{"", path, shapeOf(path), otherMethod(allowed), true}))
+		mux.Handle(path, s.wrap(route{"", path, shapeOf(path), methodNotAllowed(allowed), true}))
 	}
 	for _, path := range []string{"/", "/v1/messages/"} {
-		mux.Handle(path, s.enclose(route{"", "", shapeOf(path), nowhere, true}))
+		mux.Handle(path, s.wrap(route{"", "", shapeOf(path), notFound, true}))
 	}
 	return mux
 }
 
-// otherMethod serves a path that is asked for by another method than those that it has. OPTIONS asks which these are.
-func otherMethod(allowed []string) func(http.ResponseWriter, *http.Request) error {
+// methodNotAllowed serves a path that is asked for by another method than those that it has. OPTIONS asks which these are.
+func methodNotAllowed(allowed []string) func(http.ResponseWriter, *http.Request) error {
 	allow := strings.Join(append(slices.Clone(allowed), http.MethodOptions), ", ")
 	return func(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("Allow", allow)
@@ -91,16 +91,16 @@ func otherMethod(allowed []string) func(http.ResponseWriter, *http.Request) erro
 	}
 }
 
-// nowhere serves what is not there.
-func nowhere(_ http.ResponseWriter, r *http.Request) error {
+// notFound serves paths without a route.
+func notFound(_ http.ResponseWriter, r *http.Request) error {
 	return &wire.Error{Status: http.StatusNotFound, Code: "not_found", Message: fmt.Sprintf("there is nothing at %.200s", r.URL.Path)}
 }
 
 // plainTimeout is how long a client may take to read what a plain handler writes.
 const plainTimeout = time.Minute
 
-// plain serves with a handler that tells clients of its errors itself, and knows of no deadlines.
-func plain(h http.Handler) func(http.ResponseWriter, *http.Request) error {
+// plainHandler serves with a handler that tells clients of its errors itself, and knows of no deadlines.
+func plainHandler(h http.Handler) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(plainTimeout)) // a writer without deadlines goes without
 		h.ServeHTTP(w, r)

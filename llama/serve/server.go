@@ -15,7 +15,7 @@ import (
 // Server is an http.Handler that answers with models. It is safe for concurrent use.
 type Server struct {
 	options Options // with the defaults filled in
-	desk    *ask.Desk
+	service *ask.Service
 	keys    atomic.Pointer[keyring] // never nil
 	origins *origins
 	budget  *budget.Budget // of the requests' memory
@@ -51,7 +51,7 @@ func New(o Options) (*Server, error) {
 		return nil, fmt.Errorf("serve: %w", err)
 	}
 	s.budget = budget.New(s.options.RequestBytes)
-	s.desk = &ask.Desk{Models: registry, Forms: ask.NewLongQueue(), Texts: ask.NewDesks(),
+	s.service = &ask.Service{Models: registry, ConstraintQueue: ask.NewSlowQueue(), TextQueues: ask.NewTextQueues(),
 		MaxAnswers: s.options.MaxAnswers, MaxTokens: o.MaxTokens, DropTurns: o.DropTurns, MaxBody: s.options.MaxBody, LogPrompts: o.LogPrompts}
 	s.routes = s.mux()
 	return s, nil
@@ -59,7 +59,7 @@ func New(o Options) (*Server, error) {
 
 // ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	bound(w, r)
+	setReadDeadline(w, r)
 	s.routes.ServeHTTP(w, r)
 }
 
@@ -78,10 +78,10 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		case <-ctx.Done():
 			early = ctx.Err()
 			s.running.end()
-			<-empty // at most one chunk of a prompt, and lastWords
+			<-empty // at most one chunk of a prompt, and closingTime
 		}
 	}
-	err := s.desk.Models.Close(context.WithoutCancel(ctx)) // nobody uses a model any more
+	err := s.service.Models.Close(context.WithoutCancel(ctx)) // nobody uses a model any more
 	if err != nil {
 		err = fmt.Errorf("serve: %w", err)
 	}

@@ -43,7 +43,7 @@ func (s *Server) Stats() Stats {
 	n, closing := s.running.count()
 	memory := s.budget.Stats()
 	stats := Stats{Running: n, Closing: closing, Memory: MemoryStats{memory.Held, memory.Most, memory.Peak, memory.Refused}}
-	for _, m := range s.desk.Models.List() {
+	for _, m := range s.service.Models.List() {
 		stats.Models = append(stats.Models, ModelStats{
 			Name: m.Name, Loaded: m.Loaded, Requests: m.InUse, Bytes: m.Bytes,
 			Answers: m.Queue.InUse, Waiting: m.Queue.Waiting, Waited: m.Queue.Waited, Wait: m.Queue.Wait, Refused: m.Queue.Refused,

@@ -16,7 +16,7 @@ import (
 
 // API is the interface. Its methods are safe for concurrent use.
 type API struct {
-	Desk *ask.Desk
+	Service *ask.Service
 }
 
 // failure is an error in Anthropic's form.
@@ -93,13 +93,13 @@ var stops = map[llama.StopReason]string{
 	llama.MaxTokens: "max_tokens", llama.ContextFull: "model_context_window_exceeded",
 }
 
-// ending is how an answer ended. Both are null before it has.
-type ending struct {
+// stopInfo is how an answer ended. Both are null before it has.
+type stopInfo struct {
 	Reason   *string `json:"stop_reason"`
 	Sequence *string `json:"stop_sequence"` // which of stop_sequences came up, null if none did
 }
 
-func endingOf(p llama.Piece) (e ending) {
+func stopInfoOf(p llama.Piece) (e stopInfo) {
 	if reason, ok := stops[p.Stop]; ok {
 		e.Reason = &reason
 	}

@@ -22,24 +22,24 @@ const (
 	callType = "tool_use"
 )
 
-// sink takes an answer's blocks, one after the other.
-type sink interface {
-	begin(b block) error    // a block begins: with an empty text, or as a call without arguments
-	goOn(part string) error // its text, or the JSON of its arguments, goes on
-	end() error             // it is complete
+// blockWriter takes an answer's blocks, one after the other.
+type blockWriter interface {
+	begin(b block) error      // a block begins: with an empty text, or as a call without arguments
+	extend(part string) error // its text, or the JSON of its arguments, goes on
+	end() error               // it is complete
 }
 
-// cutter makes blocks of an answer's pieces. What calls has told of a call is a block that is not taken back.
+// blockSplitter makes blocks of an answer's pieces. What calls has told of a call is a block that is not taken back.
 //
 // Invariant: open is the type of the block that has begun and has not ended, "" if there is none.
-type cutter struct {
-	to    sink
+type blockSplitter struct {
+	to    blockWriter
 	calls ask.Calls
 	open  string
 }
 
 // add hands over what a piece brings.
-func (c *cutter) add(p llama.Piece) error {
+func (c *blockSplitter) add(p llama.Piece) error {
 	text, calls := c.calls.Take(p)
 	if text != "" {
 		if c.open != textType {
@@ -47,7 +47,7 @@ func (c *cutter) add(p llama.Piece) error {
 				return err
 			}
 		}
-		if err := c.to.goOn(text); err != nil {
+		if err := c.to.extend(text); err != nil {
 			return err
 		}
 	}
@@ -58,7 +58,7 @@ func (c *cutter) add(p llama.Piece) error {
 			}
 		}
 		if part.Arguments != "" {
-			if err := c.to.goOn(part.Arguments); err != nil {
+			if err := c.to.extend(part.Arguments); err != nil {
 				return err
 			}
 		}
@@ -73,7 +73,7 @@ func (c *cutter) add(p llama.Piece) error {
 var noArguments = json.RawMessage("{}")
 
 // begin begins a block behind the one that is open.
-func (c *cutter) begin(b block) error {
+func (c *blockSplitter) begin(b block) error {
 	if err := c.end(); err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (c *cutter) begin(b block) error {
 }
 
 // end ends the block that is open.
-func (c *cutter) end() error {
+func (c *blockSplitter) end() error {
 	if c.open == "" {
 		return nil
 	}

@@ -8,15 +8,15 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 )
 
-// written is a sink that writes down what it is given.
+// written is a blockWriter that writes down what it is given.
 type written string
 
 func (w *written) begin(b block) error {
 	*w += written(fmt.Sprintf("[%s%s ", b.Type, b.Name))
 	return nil
 }
-func (w *written) goOn(part string) error { *w += written(part) + "|"; return nil }
-func (w *written) end() error             { *w += "]"; return nil }
+func (w *written) extend(part string) error { *w += written(part) + "|"; return nil }
+func (w *written) end() error               { *w += "]"; return nil }
 
 // Blocks follow each other as the pieces do, and hold no call that turns out to be none, unless calls are streamed eagerly: then one that the end
 // breaks off stays one, with what came of it.
@@ -51,7 +51,7 @@ func TestCutter(t *testing.T) {
 	} {
 		for eager, want := range map[bool]string{false: c.want, true: c.eager} {
 			var got written
-			cut := cutter{to: &got, calls: ask.Calls{Sure: eager}}
+			cut := blockSplitter{to: &got, calls: ask.Calls{Sure: eager}}
 			for _, p := range c.pieces {
 				if err := cut.add(p); err != nil {
 					t.Fatal(err)

@@ -27,18 +27,18 @@ type conversation struct {
 // conversation reads system and messages.
 func (in *request) conversation() (c conversation, err error) {
 	if in.Messages == nil {
-		return c, wire.Bad("messages", "messages is missing")
+		return c, wire.Invalid("messages", "messages is missing")
 	}
 	list, err := wire.List("messages", in.Messages)
 	if err != nil {
 		return c, err
 	}
 	if len(list) == 0 {
-		return c, wire.Bad("messages", "messages is empty; it must be a list of at least one message")
+		return c, wire.Invalid("messages", "messages is empty; it must be a list of at least one message")
 	}
 	c.called = map[string]bool{}
 	if in.System != nil {
-		text, err := texts("system", in.System)
+		text, err := readTexts("system", in.System)
 		if err != nil {
 			return c, err
 		}
@@ -48,11 +48,11 @@ func (in *request) conversation() (c conversation, err error) {
 	}
 	for i, raw := range list {
 		c.last = fmt.Sprintf("messages[%d]", i)
-		if err := c.message(c.last, raw); err != nil {
+		if err := c.readMessage(c.last, raw); err != nil {
 			return c, err
 		}
 	}
-	if err := c.answered(c.last); err != nil {
+	if err := c.checkCallsAnswered(c.last); err != nil {
 		return c, err
 	}
 	if n := len(c.history) - 1; c.history[n].Role == llama.RoleAssistant {
@@ -67,23 +67,23 @@ func (c *conversation) add(place string, m llama.Message) {
 	c.history, c.places = append(c.history, m), append(c.places, place)
 }
 
-// name says in names where messages of the history stand in the request.
-func (c *conversation) name(names ask.Names) {
+// addNames says in names where messages of the history stand in the request.
+func (c *conversation) addNames(names ask.FieldNames) {
 	for i, place := range c.places {
 		names[fmt.Sprintf("history[%d].Role", i)] = place + ".role"
 	}
 }
 
-// answered is an error where calls have no result and something else comes, at a place.
-func (c *conversation) answered(at string) error {
+// checkCallsAnswered is an error where calls have no result and something else comes, at a place.
+func (c *conversation) checkCallsAnswered(at string) error {
 	if len(c.open) == 0 {
 		return nil
 	}
-	return wire.Bad(at, "%s: the tool_use %.80q before it has no tool_result; results come first in the message after their calls", at, c.open[0].ID)
+	return wire.Invalid(at, "%s: the tool_use %.80q before it has no tool_result; results come first in the message after their calls", at, c.open[0].ID)
 }
 
-// message reads one of messages.
-func (c *conversation) message(at string, raw json.RawMessage) error {
+// readMessage reads one of messages.
+func (c *conversation) readMessage(at string, raw json.RawMessage) error {
 	var m struct {
 		Role    string          `json:"role"`
 		Content json.RawMessage `json:"content"`
@@ -92,31 +92,31 @@ func (c *conversation) message(at string, raw json.RawMessage) error {
 		return err
 	}
 	if m.Content == nil {
-		return wire.Bad(at+".content", "%s.content is missing", at)
+		return wire.Invalid(at+".content", "%s.content is missing", at)
 	}
 	switch m.Role {
 	case "user":
-		return c.user(at, m.Content)
+		return c.readUser(at, m.Content)
 	case "assistant":
-		return c.assistant(at, m.Content)
+		return c.readAssistant(at, m.Content)
 	case "system":
-		if err := c.answered(at); err != nil {
+		if err := c.checkCallsAnswered(at); err != nil {
 			return err
 		}
-		text, err := texts(at+".content", m.Content)
+		text, err := readTexts(at+".content", m.Content)
 		c.add(at, llama.Message{Role: llama.RoleSystem, Content: text})
 		return err
 	}
-	return wire.Bad(at+".role", `%s.role is %.40q; it must be "user", "assistant" or "system"`, at, m.Role)
+	return wire.Invalid(at+".role", `%s.role is %.40q; it must be "user", "assistant" or "system"`, at, m.Role)
 }
 
-// user reads a user's message: results of calls, each a message of its own in the history, and then text.
-func (c *conversation) user(at string, content json.RawMessage) error {
+// readUser reads a user's message: results of calls, each a message of its own in the history, and then text.
+func (c *conversation) readUser(at string, content json.RawMessage) error {
 	var text strings.Builder
 	said, results := false, false
 	err := eachBlock(at+".content", content, map[string]func(string, json.RawMessage) error{
 		"text": func(at string, raw json.RawMessage) error {
-			if err := c.answered(at); err != nil {
+			if err := c.checkCallsAnswered(at); err != nil {
 				return err
 			}
 			part, err := readText(at, raw)
@@ -126,19 +126,19 @@ func (c *conversation) user(at string, content json.RawMessage) error {
 		},
 		"tool_result": func(at string, raw json.RawMessage) error {
 			results = true
-			return c.result(at, raw)
+			return c.readToolResult(at, raw)
 		},
 	})
 	if err == nil && (said || !results) {
-		err = c.answered(at)
+		err = c.checkCallsAnswered(at)
 		c.add(at, llama.Message{Role: llama.RoleUser, Content: text.String()})
 	}
 	return err
 }
 
-// assistant reads an assistant's message: text and calls.
-func (c *conversation) assistant(at string, content json.RawMessage) error {
-	if err := c.answered(at); err != nil {
+// readAssistant reads an assistant's message: text and calls.
+func (c *conversation) readAssistant(at string, content json.RawMessage) error {
+	if err := c.checkCallsAnswered(at); err != nil {
 		return err
 	}
 	m := llama.Message{Role: llama.RoleAssistant}
@@ -149,7 +149,7 @@ func (c *conversation) assistant(at string, content json.RawMessage) error {
 			return err
 		},
 		"tool_use": func(at string, raw json.RawMessage) error {
-			call, err := c.use(at, raw)
+			call, err := c.readToolUse(at, raw)
 			m.ToolCalls = append(m.ToolCalls, call)
 			return err
 		},
@@ -161,13 +161,13 @@ func (c *conversation) assistant(at string, content json.RawMessage) error {
 
 // useRules are the members of a tool_use that are not read.
 var useRules = wire.Rules{
-	"cache_control": wire.Harmless(),
+	"cache_control": wire.Ignored(),
 	"caller":        wire.Refused("the model alone calls functions", `{"type":"direct"}`),
 	"toolset_name":  wire.Refused("there are no toolsets"),
 }
 
-// use reads a call.
-func (c *conversation) use(at string, raw json.RawMessage) (call llama.ToolCall, err error) {
+// readToolUse reads a call.
+func (c *conversation) readToolUse(at string, raw json.RawMessage) (call llama.ToolCall, err error) {
 	var b struct {
 		Type  string          `json:"type"`
 		ID    string          `json:"id"`
@@ -179,26 +179,26 @@ func (c *conversation) use(at string, raw json.RawMessage) (call llama.ToolCall,
 	}
 	switch {
 	case b.ID == "":
-		return call, wire.Bad(at+".id", "%s.id is missing", at)
+		return call, wire.Invalid(at+".id", "%s.id is missing", at)
 	case c.called[b.ID]:
-		return call, wire.Bad(at+".id", "%s.id is %.80q, as that of a tool_use before it; each must have its own", at, b.ID)
+		return call, wire.Invalid(at+".id", "%s.id is %.80q, as that of a tool_use before it; each must have its own", at, b.ID)
 	case b.Name == "":
-		return call, wire.Bad(at+".name", "%s.name is missing", at)
+		return call, wire.Invalid(at+".name", "%s.name is missing", at)
 	case b.Input == nil || b.Input[0] != '{':
-		return call, wire.Bad(at+".input", "%s.input must be an object", at)
+		return call, wire.Invalid(at+".input", "%s.input must be an object", at)
 	}
 	c.called[b.ID] = true
 	return llama.ToolCall{ID: b.ID, Name: b.Name, Arguments: b.Input}, nil
 }
 
 // resultRules are the members of a tool_result that are not read.
-var resultRules = wire.Rules{"cache_control": wire.Harmless(), "toolset_name": wire.Refused("there are no toolsets")}
+var resultRules = wire.Rules{"cache_control": wire.Ignored(), "toolset_name": wire.Refused("there are no toolsets")}
 
 // errorMark is what the result of a call that failed begins with: llama's messages have no other place for is_error.
 const errorMark = "Error: "
 
-// result reads the result of a call.
-func (c *conversation) result(at string, raw json.RawMessage) error {
+// readToolResult reads the result of a call.
+func (c *conversation) readToolResult(at string, raw json.RawMessage) error {
 	var b struct {
 		Type    string          `json:"type"`
 		ID      string          `json:"tool_use_id"`
@@ -210,13 +210,13 @@ func (c *conversation) result(at string, raw json.RawMessage) error {
 	}
 	i := slices.IndexFunc(c.open, func(call llama.ToolCall) bool { return call.ID == b.ID })
 	if i < 0 {
-		return wire.Bad(at+".tool_use_id",
+		return wire.Invalid(at+".tool_use_id",
 			"%s.tool_use_id is %.80q; it must be the id of a tool_use in the assistant's message before it, which has no result yet", at, b.ID)
 	}
 	m := llama.Message{Role: llama.RoleTool, Name: c.open[i].Name, ToolCallID: b.ID}
 	c.open = slices.Delete(c.open, i, i+1)
 	if b.Content != nil {
-		text, err := texts(at+".content", b.Content)
+		text, err := readTexts(at+".content", b.Content)
 		if err != nil {
 			return err
 		}
@@ -229,8 +229,8 @@ func (c *conversation) result(at string, raw json.RawMessage) error {
 	return nil
 }
 
-// texts reads a text: a string or a list of text blocks, which are put together.
-func texts(at string, content json.RawMessage) (string, error) {
+// readTexts reads a text: a string or a list of text blocks, which are put together.
+func readTexts(at string, content json.RawMessage) (string, error) {
 	var all strings.Builder
 	err := eachBlock(at, content, map[string]func(string, json.RawMessage) error{
 		"text": func(at string, raw json.RawMessage) error {
@@ -260,12 +260,12 @@ func eachBlock(at string, content json.RawMessage, read map[string]func(at strin
 		at := fmt.Sprintf("%s[%d]", at, i)
 		var kind struct{ Type any }
 		if len(raw) == 0 || raw[0] != '{' || json.Unmarshal(raw, &kind) != nil {
-			return wire.Bad(at, "%s must be an object with a type", at)
+			return wire.Invalid(at, "%s must be an object with a type", at)
 		}
 		word, _ := kind.Type.(string)
 		one, ok := read[word]
 		if !ok {
-			return wire.Unsupported(at, "%s is of the type %.40q, which is not supported here: it may be %s", at, word, listed(read))
+			return wire.Unsupported(at, "%s is of the type %.40q, which is not supported here: it may be %s", at, word, listKeys(read))
 		}
 		if err := one(at, raw); err != nil {
 			return err
@@ -274,8 +274,8 @@ func eachBlock(at string, content json.RawMessage, read map[string]func(at strin
 	return nil
 }
 
-// listed returns the keys of a map in words.
-func listed[V any](m map[string]V) string {
+// listKeys returns the keys of a map in words.
+func listKeys[V any](m map[string]V) string {
 	var names []string
 	for name := range m {
 		names = append(names, name)
@@ -285,7 +285,7 @@ func listed[V any](m map[string]V) string {
 }
 
 // textRules are the members of a text block that are not read.
-var textRules = wire.Rules{"cache_control": wire.Harmless(), "citations": wire.Refused("nothing is cited", "[]")}
+var textRules = wire.Rules{"cache_control": wire.Ignored(), "citations": wire.Refused("nothing is cited", "[]")}
 
 // readText reads a text block.
 func readText(at string, raw json.RawMessage) (string, error) {
@@ -297,7 +297,7 @@ func readText(at string, raw json.RawMessage) (string, error) {
 		return "", err
 	}
 	if b.Text == nil {
-		return "", wire.Bad(at+".text", "%s.text is missing", at)
+		return "", wire.Invalid(at+".text", "%s.text is missing", at)
 	}
 	return *b.Text, nil
 }

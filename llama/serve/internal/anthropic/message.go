@@ -18,7 +18,7 @@ type message struct {
 	Role    string  `json:"role"`
 	Model   string  `json:"model"`
 	Content []block `json:"content"`
-	ending
+	stopInfo
 	Usage       usage  `json:"usage"`
 	Fingerprint string `json:"system_fingerprint"` // ours: which weights the answer is of
 }
@@ -29,24 +29,24 @@ func newMessage(m *ask.Model, prompt int) message {
 		Usage: usage{Input: prompt}, Fingerprint: m.SystemFingerprint()}
 }
 
-// gathered is the sink of a whole answer.
-type gathered struct {
+// wholeMessage is the blockWriter of a whole answer.
+type wholeMessage struct {
 	blocks []block
 	text   strings.Builder // of the last block
 }
 
-func (g *gathered) begin(b block) error {
+func (g *wholeMessage) begin(b block) error {
 	g.text.Reset()
 	g.blocks = append(g.blocks, b)
 	return nil
 }
 
-func (g *gathered) goOn(part string) error {
+func (g *wholeMessage) extend(part string) error {
 	g.text.WriteString(part)
 	return nil
 }
 
-func (g *gathered) end() error {
+func (g *wholeMessage) end() error {
 	last, text := &g.blocks[len(g.blocks)-1], g.text.String()
 	if last.Type == textType {
 		last.Text = &text
@@ -56,13 +56,13 @@ func (g *gathered) end() error {
 	return nil
 }
 
-// whole answers without a stream.
-func whole(w http.ResponseWriter, answers *ask.Answers, out message) error {
-	var all gathered
-	c := cutter{to: &all}
+// writeMessage answers without a stream.
+func writeMessage(w http.ResponseWriter, answers *ask.Answers, out message) error {
+	var all wholeMessage
+	c := blockSplitter{to: &all}
 	err := answers.Collect(func(e ask.Event) error {
 		if e.Piece.Stop != 0 {
-			out.ending, out.Usage = endingOf(e.Piece), usageOf(e.Piece.Stats)
+			out.stopInfo, out.Usage = stopInfoOf(e.Piece), usageOf(e.Piece.Stats)
 		}
 		return c.add(e.Piece)
 	})

@@ -30,8 +30,8 @@ type request struct {
 }
 
 var requestRules = wire.Rules{
-	"metadata": wire.Harmless(), "service_tier": wire.Harmless(), "speed": wire.Harmless(), "cache_control": wire.Harmless(),
-	"betas": wire.Harmless(), "user_profile_id": wire.Harmless(), "workspace_id": wire.Harmless(), "billing_policy": wire.Harmless(),
+	"metadata": wire.Ignored(), "service_tier": wire.Ignored(), "speed": wire.Ignored(), "cache_control": wire.Ignored(),
+	"betas": wire.Ignored(), "user_profile_id": wire.Ignored(), "workspace_id": wire.Ignored(), "billing_policy": wire.Ignored(),
 	"thinking":              wire.Refused("the models do not think aside", `{"type":"disabled"}`),
 	"container":             wire.Refused("the server runs no code"),
 	"mcp_servers":           wire.Refused("the server calls no other servers", "[]"),
@@ -50,12 +50,12 @@ type question struct {
 	params llama.Params
 	tools  tools
 	form   ask.Form
-	names  ask.Names // of what llama's errors name
+	names  ask.FieldNames // of what llama's errors name
 }
 
 // read reads a request. Of one that only counts tokens, what says how to answer may be missing.
 func (a *API) read(w http.ResponseWriter, r *http.Request, counts bool) (in request, q question, err error) {
-	if err = a.Desk.Read(w, r, requestRules, &in); err != nil {
+	if err = a.Service.Read(w, r, requestRules, &in); err != nil {
 		return in, q, err
 	}
 	if q.params, err = in.params(r.Context(), counts); err != nil {
@@ -76,9 +76,9 @@ func (a *API) read(w http.ResponseWriter, r *http.Request, counts bool) (in requ
 			"%s: an answer cannot both go on with a text and be of a form: leave the assistant's last message out, or %s", q.last, place)
 	}
 	q.form = form
-	q.names = ask.NewNames("messages", "max_tokens")
+	q.names = ask.NewFieldNames("messages", "max_tokens")
 	q.names["Params.Stop"], q.names["schema"] = "stop_sequences", place
-	q.name(q.names)
+	q.addNames(q.names)
 	return in, q, nil
 }
 
@@ -88,9 +88,9 @@ const maxTemperature = 1
 // params returns how the answer is to be chosen, without what needs the model.
 func (in *request) params(ctx context.Context, counts bool) (llama.Params, error) {
 	if t := in.Temperature; t != nil && !(*t >= 0 && *t <= maxTemperature) {
-		return llama.Params{}, wire.Bad("temperature", "temperature is %v; it must be 0 to %d", *t, maxTemperature)
+		return llama.Params{}, wire.Invalid("temperature", "temperature is %v; it must be 0 to %d", *t, maxTemperature)
 	}
-	if err := ask.Stops("stop_sequences", in.StopSequences); err != nil {
+	if err := ask.CheckStops("stop_sequences", in.StopSequences); err != nil {
 		return llama.Params{}, err
 	}
 	s := ask.Sampling{Temperature: in.Temperature, TopP: in.TopP, TopK: in.TopK, MinP: in.MinP, Seed: in.Seed}
@@ -101,11 +101,11 @@ func (in *request) params(ctx context.Context, counts bool) (llama.Params, error
 	p.Stop = in.StopSequences
 	switch {
 	case in.MaxTokens != nil && *in.MaxTokens < 1:
-		return p, wire.Bad("max_tokens", "max_tokens is %d; it must be at least 1", *in.MaxTokens)
+		return p, wire.Invalid("max_tokens", "max_tokens is %d; it must be at least 1", *in.MaxTokens)
 	case in.MaxTokens != nil:
 		p.MaxTokens = *in.MaxTokens
 	case !counts:
-		return p, wire.Bad("max_tokens", "max_tokens is missing: it is the most tokens that the answer may have")
+		return p, wire.Invalid("max_tokens", "max_tokens is missing: it is the most tokens that the answer may have")
 	}
 	return p, nil
 }
@@ -131,7 +131,7 @@ func (in *request) form() (form ask.Form, place string, err error) {
 	}
 	switch {
 	case in.OutputFormat != nil && format != nil:
-		return form, place, wire.Bad("output_format", "output_format stands beside %s, which is the newer name of the same", place)
+		return form, place, wire.Invalid("output_format", "output_format stands beside %s, which is the newer name of the same", place)
 	case in.OutputFormat != nil:
 		place, format = "output_format", in.OutputFormat
 	case format == nil:
@@ -146,9 +146,9 @@ func (in *request) form() (form ask.Form, place string, err error) {
 	}
 	switch {
 	case f.Type != "json_schema":
-		return form, place, wire.Bad(place+".type", `%s.type is %.40q; it must be "json_schema"`, place, f.Type)
+		return form, place, wire.Invalid(place+".type", `%s.type is %.40q; it must be "json_schema"`, place, f.Type)
 	case f.Schema == nil:
-		return form, place, wire.Bad(place+".schema", "%s.schema is missing", place)
+		return form, place, wire.Invalid(place+".schema", "%s.schema is missing", place)
 	}
 	return ask.Form{Schema: f.Schema}, place, nil
 }
@@ -160,7 +160,7 @@ func (a *API) Messages(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	m, err := a.Desk.Open(ctx, in.Model)
+	m, err := a.Service.Open(ctx, in.Model)
 	if err != nil {
 		return err
 	}
@@ -176,9 +176,9 @@ func (a *API) Messages(w http.ResponseWriter, r *http.Request) error {
 	defer answers.Close()
 	out := newMessage(m, len(prompt))
 	if in.Stream {
-		return stream(w, ask.Of(ctx).ID, answers, out, q.tools.eager && q.params.Constraint != nil)
+		return writeStream(w, ask.RequestOf(ctx).ID, answers, out, q.tools.eager && q.params.Constraint != nil)
 	}
-	return whole(w, answers, out)
+	return writeMessage(w, answers, out)
 }
 
 // CountTokens serves POST /v1/messages/count_tokens: how many tokens the prompt of a request to /v1/messages has.
@@ -188,7 +188,7 @@ func (a *API) CountTokens(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	m, err := a.Desk.Open(ctx, in.Model)
+	m, err := a.Service.Open(ctx, in.Model)
 	if err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func (q *question) prompt(ctx context.Context, m *ask.Model, t ask.Truncation) (
 	if err := m.Constrain(ctx, &q.params, q.tools.offer, q.form, q.names); err != nil {
 		return nil, err
 	}
-	prompt, err := m.Fit(ctx, q.history, &q.params, t, q.names)
+	prompt, err := m.FitPrompt(ctx, q.history, &q.params, t, q.names)
 	if err != nil || q.begun == "" {
 		return prompt, err
 	}

@@ -17,7 +17,7 @@ import (
 
 // read reads a request's body.
 func read(body string, headers ...string) (question, error) {
-	api := &API{Desk: &ask.Desk{MaxBody: 1 << 20, MaxAnswers: 1}}
+	api := &API{Service: &ask.Service{MaxBody: 1 << 20, MaxAnswers: 1}}
 	r := httptest.NewRequest(http.MethodPost, "/v1/messages", strings.NewReader(body))
 	for i := 0; i+1 < len(headers); i += 2 {
 		r.Header.Add(headers[i], headers[i+1])

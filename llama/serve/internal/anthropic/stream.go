@@ -28,9 +28,9 @@ type (
 		Index int    `json:"index"`
 	}
 	messageDelta struct {
-		Type  string `json:"type"`
-		Delta ending `json:"delta"`
-		Usage usage  `json:"usage"`
+		Type  string   `json:"type"`
+		Delta stopInfo `json:"delta"`
+		Usage usage    `json:"usage"`
 	}
 	// bare is an event that says nothing but its type: "ping" and "message_stop".
 	bare struct {
@@ -45,19 +45,19 @@ type delta struct {
 	JSON *string `json:"partial_json,omitempty"`
 }
 
-// streamed is the sink of a stream.
-type streamed struct {
+// messageStream is the blockWriter of a stream.
+type messageStream struct {
 	events *wire.Events
 	index  int    // of the block that is open, or comes next
 	kind   string // of the block that is open
 }
 
-func (s *streamed) begin(b block) error {
+func (s *messageStream) begin(b block) error {
 	s.kind = b.Type
 	return s.send("content_block_start", blockStart{"content_block_start", s.index, b})
 }
 
-func (s *streamed) goOn(part string) error {
+func (s *messageStream) extend(part string) error {
 	d := delta{Type: "text_delta", Text: &part}
 	if s.kind == callType {
 		d = delta{Type: "input_json_delta", JSON: &part}
@@ -65,30 +65,30 @@ func (s *streamed) goOn(part string) error {
 	return s.send("content_block_delta", blockDelta{"content_block_delta", s.index, d})
 }
 
-func (s *streamed) end() error {
+func (s *messageStream) end() error {
 	s.index++
 	return s.send("content_block_stop", blockStop{"content_block_stop", s.index - 1})
 }
 
 // send sends an event, whose name is its type.
-func (s *streamed) send(name string, event any) error { return s.events.Send(name, event) }
+func (s *messageStream) send(name string, event any) error { return s.events.Send(name, event) }
 
-// stream answers with a stream. The status is decided by the first event: an error that comes before any piece of the answer is no stream.
+// writeStream answers with a stream. The status is decided by the first event: an error that comes before any piece of the answer is no stream.
 // An error that comes later is an event too, the last one. The arguments of calls come while they are written (eager), or else when
 // they are complete: then the blocks never have a call that the end of the answer breaks off, which is text.
-func stream(w http.ResponseWriter, request string, answers *ask.Answers, out message, eager bool) error {
+func writeStream(w http.ResponseWriter, request string, answers *ask.Answers, out message, eager bool) error {
 	e, err := answers.First()
 	if err != nil {
 		return err
 	}
-	s := &streamed{events: wire.NewEvents(w)}
+	s := &messageStream{events: wire.NewEvents(w)}
 	if err := s.send("message_start", messageStart{"message_start", out}); err != nil {
 		return err
 	}
 	if err := s.send("ping", bare{"ping"}); err != nil {
 		return err
 	}
-	c := cutter{to: s, calls: ask.Calls{Sure: eager}}
+	c := blockSplitter{to: s, calls: ask.Calls{Sure: eager}}
 	for ok := true; ok; e, ok, err = answers.Next(s.events.Flush) {
 		if e.Err != nil {
 			told := *e.Err
@@ -103,7 +103,7 @@ func stream(w http.ResponseWriter, request string, answers *ask.Answers, out mes
 		if e.Piece.Stop == 0 {
 			continue
 		}
-		if err := s.send("message_delta", messageDelta{"message_delta", endingOf(e.Piece), usageOf(e.Piece.Stats)}); err != nil {
+		if err := s.send("message_delta", messageDelta{"message_delta", stopInfoOf(e.Piece), usageOf(e.Piece.Stats)}); err != nil {
 			return err
 		}
 	}

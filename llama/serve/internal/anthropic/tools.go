@@ -17,7 +17,7 @@ type tools struct {
 
 // toolRules are the members of a function that are not read.
 var toolRules = wire.Rules{
-	"cache_control":   wire.Harmless(),
+	"cache_control":   wire.Ignored(),
 	"input_examples":  wire.Refused("the models know no place for examples: give them in the description", "[]"),
 	"defer_loading":   wire.Refused("every function is told to the model", "false"),
 	"allowed_callers": wire.Refused("the model alone calls functions", `["direct"]`),
@@ -32,7 +32,7 @@ func (in *request) tools() (t tools, err error) {
 		}
 	}
 	if len(list) > ask.MaxTools {
-		return t, wire.Bad("tools", "tools has %d functions; it may have %d", len(list), ask.MaxTools)
+		return t, wire.Invalid("tools", "tools has %d functions; it may have %d", len(list), ask.MaxTools)
 	}
 	t.eager, t.offer.Options.Lossy = true, true // the model sees the schemas, kept or not
 	for i, raw := range list {
@@ -55,9 +55,9 @@ func (in *request) tools() (t tools, err error) {
 		}
 		switch {
 		case f.Name == "":
-			return t, wire.Bad(at+".name", "%s.name is missing", at)
+			return t, wire.Invalid(at+".name", "%s.name is missing", at)
 		case f.Schema == nil || f.Schema[0] != '{':
-			return t, wire.Bad(at+".input_schema", "%s.input_schema must be a JSON Schema, an object", at)
+			return t, wire.Invalid(at+".input_schema", "%s.input_schema must be a JSON Schema, an object", at)
 		}
 		if f.Eager != nil && !*f.Eager {
 			t.eager = false // one stream cannot have both ways
@@ -94,15 +94,15 @@ func (t *tools) choose(raw json.RawMessage) error {
 	choice, ok := choices[c.Type]
 	switch {
 	case !ok:
-		return wire.Bad("tool_choice.type", "tool_choice.type is %.40q; it may be %s", c.Type, listed(choices))
+		return wire.Invalid("tool_choice.type", "tool_choice.type is %.40q; it may be %s", c.Type, listKeys(choices))
 	case c.Type != "tool" && c.Name != "":
-		return wire.Bad("tool_choice.name", `tool_choice.name stands without the type "tool"`)
+		return wire.Invalid("tool_choice.name", `tool_choice.name stands without the type "tool"`)
 	case c.Type == "tool" && c.Name == "":
-		return wire.Bad("tool_choice.name", "tool_choice.name is missing; it must be the name of one of tools")
+		return wire.Invalid("tool_choice.name", "tool_choice.name is missing; it must be the name of one of tools")
 	}
 	named := ask.ToolChoice{Choice: choice, Function: c.Name}
 	if c.Name != "" {
-		named.Named = []ask.Reference{{At: "tool_choice.name", Name: c.Name}}
+		named.Named = []ask.ToolName{{At: "tool_choice.name", Name: c.Name}}
 	}
 	t.offer.Options.Single = c.Single
 	return t.offer.Choose(named)

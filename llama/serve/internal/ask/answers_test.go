@@ -18,8 +18,8 @@ func TestAnswersThatNobodyReadsYet(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer registry.Close(t.Context())
-	desk := &Desk{Models: registry, MaxAnswers: 2}
-	m, err := desk.Open(t.Context(), "flint")
+	service := &Service{Models: registry, MaxAnswers: 2}
+	m, err := service.Open(t.Context(), "flint")
 	if err != nil {
 		t.Fatal(err)
 	}

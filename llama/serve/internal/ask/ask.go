@@ -1,13 +1,13 @@
 // Package ask is where a request becomes answers, whichever interface it came through. A handler does six things:
 //
-//	err := desk.Read(w, r, rules, &in)                           // read the request, within the memory that requests have
-//	m, err := desk.Open(ctx, name)                               // take the model, which may have to be loaded
+//	err := service.Read(w, r, rules, &in)                           // read the request, within the memory that requests have
+//	m, err := service.Open(ctx, name)                               // take the model, which may have to be loaded
 //	err = m.Constrain(ctx, &params, tools, form, names)          // make the constraint of functions and form
 //	prompt, err := m.Prompt(ctx, history, params.Template, names) // render the conversation
 //	answers, err := m.Ask(ctx, choices, names)                   // judge the choices, wait for places, compute
 //	e, ok, err := answers.Next(idle)                             // write what comes
 //
-// All answers of a request are computed side by side. Errors are told in the interface's own words for its parameters, which are the Names.
+// All answers of a request are computed at the same time. Errors name parameters as the interface does: see FieldNames.
 package ask
 
 import (
@@ -31,18 +31,18 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
-// Desk is what answers are computed with. It is immutable, and safe for concurrent use.
-type Desk struct {
+// Service answers the requests of all interfaces: it has the models, the queues and the limits. It is immutable, and safe for concurrent use.
+type Service struct {
 	Models *models.Registry
-	// Forms is who may make a constraint when: a schema can take a processor a second and hundreds of megabytes, and many of them come at once
-	// from whoever wants to keep the others waiting. nil: everybody, at any time.
-	Forms      *queue.Queue
-	Texts      *Desks // who may read and cut up the text of a request when; nil: everybody, at any time
-	MaxAnswers int    // that one request may ask for
-	MaxTokens  int    // of an answer, and how many it has where the request does not say; 0: what the context holds
-	MaxBody    int64  // of a request, in bytes
-	DropTurns  bool   // conversations that do not fit lose their oldest turns, unless the request says otherwise
-	LogPrompts bool   // what is said may be logged: prompts, and answers
+	// ConstraintQueue orders the making of constraints: a schema can take a processor a second and hundreds of megabytes, and one client can
+	// send many of them at once. nil: no order, and no bound.
+	ConstraintQueue *queue.Queue
+	TextQueues      *TextQueues // order the reading and tokenizing of requests; nil: no order, and no bound
+	MaxAnswers      int         // that one request may ask for
+	MaxTokens       int         // of an answer, and how many it has where the request does not say; 0: what the context holds
+	MaxBody         int64       // of a request, in bytes
+	DropTurns       bool        // conversations that do not fit lose their oldest turns, unless the request says otherwise
+	LogPrompts      bool        // what is said may be logged: prompts, and answers
 }
 
 // Request is what is known of a request before it is read. The server puts it into the request's context.
@@ -51,7 +51,7 @@ type Request struct {
 	Client string // whose requests wait in one line
 	Scope  string // llama.Params.Scope of its answers
 	Log    *slog.Logger
-	Watch  Watcher
+	Span   Span
 	Memory *budget.Share // that it holds; nil: not counted
 	Header http.Header   // of its answer; nil: nobody reads it
 
@@ -60,46 +60,46 @@ type Request struct {
 	size int // of its body, in bytes; 0 until it has been read
 }
 
-// Watcher is told how a request gets on. Its methods are called from one goroutine at a time.
-type Watcher interface {
-	// Model tells which model answers: by the name that it has, not an alias.
+// Span follows one request. It is serve.Span without Done. Its methods are called from one goroutine at a time.
+type Span interface {
+	// Model reports the name, never an alias, of the model that answers.
 	Model(name string)
-	// Begin tells that an answer has its place, and how long it waited for that.
+	// Begin reports that an answer has its place in the queue, and how long it waited for the place.
 	Begin(choice int, waited time.Duration)
-	// Tokens tells that so many more tokens of an answer have been computed.
+	// Tokens reports that count more tokens of an answer have been computed.
 	Tokens(choice, count int)
-	// End tells that an answer is over. stop is 0 where it ended early.
+	// End reports that an answer is over. stop is 0 if it ended early.
 	End(choice int, stop llama.StopReason, stats llama.Stats)
 }
 
 type requestKey struct{}
 
-// With returns a context that carries a request.
-func With(ctx context.Context, r *Request) context.Context {
+// WithRequest returns a context that carries a request.
+func WithRequest(ctx context.Context, r *Request) context.Context {
 	return context.WithValue(ctx, requestKey{}, r)
 }
 
-// Of returns the request that a context carries.
-func Of(ctx context.Context) *Request {
+// RequestOf returns the request that a context carries.
+func RequestOf(ctx context.Context) *Request {
 	r, _ := ctx.Value(requestKey{}).(*Request)
 	if r == nil {
-		r = &Request{Log: slog.New(slog.DiscardHandler), Watch: nobody{}}
+		r = &Request{Log: slog.New(slog.DiscardHandler), Span: noSpan{}}
 	}
 	return r
 }
 
-// nobody is the Watcher of nobody.
-type nobody struct{}
+// noSpan is a Span that does nothing.
+type noSpan struct{}
 
-func (nobody) Model(string)                           {}
-func (nobody) Begin(int, time.Duration)               {}
-func (nobody) Tokens(int, int)                        {}
-func (nobody) End(int, llama.StopReason, llama.Stats) {}
+func (noSpan) Model(string)                           {}
+func (noSpan) Begin(int, time.Duration)               {}
+func (noSpan) Tokens(int, int)                        {}
+func (noSpan) End(int, llama.StopReason, llama.Stats) {}
 
 // Model is a model that a request has taken. Close gives it back.
 type Model struct {
 	*models.Lease
-	desk    *Desk
+	service *Service
 	request *Request
 }
 
@@ -107,13 +107,13 @@ type Model struct {
 func (m *Model) SystemFingerprint() string { return "fp_" + m.Fingerprint }
 
 // Open takes the model of this name or alias, and loads it where that is needed. The parameter "model" is what errors name.
-func (d *Desk) Open(ctx context.Context, name string) (*Model, error) {
-	lease, err := d.Models.Lease(ctx, name)
+func (s *Service) Open(ctx context.Context, name string) (*Model, error) {
+	lease, err := s.Models.Lease(ctx, name)
 	if err != nil {
 		return nil, Explain(ctx, err, nil)
 	}
-	m := &Model{Lease: lease, desk: d, request: Of(ctx)}
-	m.request.Watch.Model(lease.Name)
+	m := &Model{Lease: lease, service: s, request: RequestOf(ctx)}
+	m.request.Span.Model(lease.Name)
 	return m, nil
 }
 
@@ -138,10 +138,10 @@ func (c Choice) Repeat(n int) []Choice {
 //
 // As soon as the answers are computed the model is given back, whoever still reads them: it is not to be used after Ask, but for its
 // Tokenizer.
-func (m *Model) Ask(ctx context.Context, choices []Choice, names Names) (*Answers, error) {
+func (m *Model) Ask(ctx context.Context, choices []Choice, names FieldNames) (*Answers, error) {
 	for i := range choices {
 		p := &choices[i].Params
-		if most := m.desk.MaxTokens; most > 0 && (p.MaxTokens == 0 || p.MaxTokens > most) {
+		if most := m.service.MaxTokens; most > 0 && (p.MaxTokens == 0 || p.MaxTokens > most) {
 			p.MaxTokens = most
 		}
 		if p.Draft == nil {
@@ -152,8 +152,8 @@ func (m *Model) Ask(ctx context.Context, choices []Choice, names Names) (*Answer
 			return nil, Explain(ctx, err, names)
 		}
 	}
-	if most := m.desk.MaxAnswers; len(choices) > most {
-		return nil, wire.Bad("n", "the request asks for %d answers, and may ask for %d", len(choices), most)
+	if most := m.service.MaxAnswers; len(choices) > most {
+		return nil, wire.Invalid("n", "the request asks for %d answers, and may ask for %d", len(choices), most)
 	}
 	places, err := m.Queue.Join(m.request.Client, len(choices))
 	if err != nil {
@@ -188,7 +188,7 @@ type Event struct {
 // element whenever events is not empty or open is 0.
 type Answers struct {
 	model   *Model
-	names   Names
+	names   FieldNames
 	cancel  context.CancelCauseFunc
 	running sync.WaitGroup
 
@@ -204,7 +204,7 @@ func (a *Answers) compute(ctx context.Context, choice int, place *queue.Place, c
 	over := false // the last event has been put
 	defer func() {
 		if p := recover(); p != nil && !over { // it ends this answer, and not the process
-			a.put(Event{Choice: choice, Err: wire.Of(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))})
+			a.put(Event{Choice: choice, Err: wire.ErrorOf(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))})
 		}
 	}()
 	began := precise.Now()
@@ -212,21 +212,21 @@ func (a *Answers) compute(ctx context.Context, choice int, place *queue.Place, c
 		a.put(Event{Choice: choice, Err: Explain(ctx, err, a.names)})
 		return
 	}
-	a.tell(func(w Watcher) { w.Begin(choice, precise.Since(began)) })
-	said := a.model.hear(choice, c.Prompt)
-	defer said.done()
+	a.notify(func(s Span) { s.Begin(choice, precise.Since(began)) })
+	logged := a.model.newAnswerLog(choice, c.Prompt)
+	defer logged.end()
 	for piece, err := range a.pieces(ctx, c) {
 		if n := len(piece.Tokens); n > 0 {
-			a.tell(func(w Watcher) { w.Tokens(choice, n) })
+			a.notify(func(s Span) { s.Tokens(choice, n) })
 		}
-		said.add(piece)
+		logged.add(piece)
 		e := Event{Choice: choice, Piece: piece}
 		if err != nil {
 			e.Err = Explain(ctx, err, a.names)
 		}
 		if e.last() {
 			place.Leave() // whoever waits need not wait until this is read
-			a.tell(func(w Watcher) { w.End(choice, piece.Stop, piece.Stats) })
+			a.notify(func(s Span) { s.End(choice, piece.Stop, piece.Stats) })
 		}
 		over = e.last()
 		a.put(e)
@@ -243,11 +243,11 @@ func (a *Answers) pieces(ctx context.Context, c *Choice) iter.Seq2[llama.Piece, 
 // last tells whether the event is its answer's last.
 func (e *Event) last() bool { return e.Err != nil || e.Piece.Stop != 0 }
 
-// tell tells the request's watcher something, one goroutine at a time.
-func (a *Answers) tell(what func(Watcher)) {
+// notify calls what with the request's span, one goroutine at a time.
+func (a *Answers) notify(what func(Span)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	what(a.model.request.Watch)
+	what(a.model.request.Span)
 }
 
 func (a *Answers) put(e Event) {

@@ -23,10 +23,10 @@ func (m *Model) NewBias(values map[string]float32, param string) (llama.LogitMas
 	for text, value := range values {
 		id, err := strconv.Atoi(text)
 		if err != nil || strconv.Itoa(id) != text || id < 0 || id >= size {
-			return nil, wire.Bad(param, "%s has the key %.40q; it must be a token's number, 0 to %d", param, text, size-1)
+			return nil, wire.Invalid(param, "%s has the key %.40q; it must be a token's number, 0 to %d", param, text, size-1)
 		}
 		if !(value >= -maxBias && value <= maxBias) {
-			return nil, wire.Bad(param, "%s is %v for token %d; it must be -%d to %d", param, value, id, maxBias, maxBias)
+			return nil, wire.Invalid(param, "%s is %v for token %d; it must be -%d to %d", param, value, id, maxBias, maxBias)
 		}
 		b[llama.Token(id)] = value
 	}

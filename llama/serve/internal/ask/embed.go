@@ -18,7 +18,7 @@ const embedTogether = 512
 // errors: "input[3]". What is wrong with a text is told before anything waits.
 func (m *Model) Embed(ctx context.Context, texts []string, place func(i int) string) (vectors [][]float32, tokens int, err error) {
 	var counts []int
-	err = m.desk.Work(ctx, func() error {
+	err = m.service.ProcessText(ctx, func() error {
 		counts, err = m.count(texts, place)
 		return err
 	})
@@ -40,7 +40,7 @@ func (m *Model) Embed(ctx context.Context, texts []string, place func(i int) str
 	if err := places[0].Wait(ctx); err != nil {
 		return nil, 0, Explain(ctx, err, nil)
 	}
-	watch := m.request.Watch
+	watch := m.request.Span
 	watch.Begin(0, precise.Since(began))
 	began = precise.Now()
 	var group [][]float32
@@ -64,7 +64,7 @@ func (m *Model) count(texts []string, place func(i int) string) ([]int, error) {
 	counts := make([]int, len(texts))
 	for i, text := range texts {
 		if text == "" {
-			return nil, wire.Bad(place(i), "%s is empty; it must be a text", place(i))
+			return nil, wire.Invalid(place(i), "%s is empty; it must be a text", place(i))
 		}
 		n := len(t.EncodeWhole(text))
 		if n > most {

@@ -25,7 +25,7 @@ func TestEmbedWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer registry.Close(t.Context())
-	m, err := (&Desk{Models: registry}).Open(t.Context(), "flint")
+	m, err := (&Service{Models: registry}).Open(t.Context(), "flint")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestEmbedComputesFewTokensTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer registry.Close(t.Context())
-	m, err := (&Desk{Models: registry}).Open(t.Context(), "flint")
+	m, err := (&Service{Models: registry}).Open(t.Context(), "flint")
 	if err != nil {
 		t.Fatal(err)
 	}

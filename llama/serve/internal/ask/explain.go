@@ -29,7 +29,7 @@ const shutdownRetry = 5 * time.Second
 const memoryRetry = 5 * time.Second
 
 // Explain returns an error as the client is told it. Of a context's error it tells the cause.
-func Explain(ctx context.Context, err error, names Names) *wire.Error {
+func Explain(ctx context.Context, err error, names FieldNames) *wire.Error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		err = context.Cause(ctx)
 	}
@@ -39,9 +39,9 @@ func Explain(ctx context.Context, err error, names Names) *wire.Error {
 	if e, ok := errors.AsType[*llama.ParamError](err); ok {
 		param := names.find(e.Field)
 		if param == "" {
-			return wire.Bad("", "%s", trim(err))
+			return wire.Invalid("", "%s", trim(err))
 		}
-		return wire.Bad(param, "%s is %v; it must be %s", param, e.Value, e.Want)
+		return wire.Invalid(param, "%s is %v; it must be %s", param, e.Value, e.Want)
 	}
 	if e, ok := errors.AsType[*llama.ContextFullError](err); ok {
 		help := "shorten it"
@@ -77,7 +77,7 @@ func Explain(ctx context.Context, err error, names Names) *wire.Error {
 			Message: "the requests that are being served hold as much memory as this server gives them together; try again later"}
 	}
 	if e, ok := errors.AsType[*queue.TooManyError](err); ok {
-		return wire.Bad("n", "the request asks for %d answers at once, and this server computes and queues at most %d", e.N, e.Most)
+		return wire.Invalid("n", "the request asks for %d answers at once, and this server computes and queues at most %d", e.N, e.Most)
 	}
 	if e, ok := errors.AsType[*models.TooLargeError](err); ok {
 		return &wire.Error{Status: http.StatusServiceUnavailable, Code: "model_too_large", Param: "model", Err: err,
@@ -93,7 +93,7 @@ func Explain(ctx context.Context, err error, names Names) *wire.Error {
 	case errors.Is(err, llama.ErrUnsupported), errors.Is(err, errors.ErrUnsupported):
 		return &wire.Error{Status: http.StatusBadRequest, Code: "unsupported_value", Message: trim(err), Err: err}
 	}
-	return wire.Of(err)
+	return wire.ErrorOf(err)
 }
 
 // trim returns an error's text without the names of the packages that it came from.

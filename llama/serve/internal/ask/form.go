@@ -30,43 +30,43 @@ var (
 func AnyObject() Form { return Form{Schema: anyObject} }
 
 // Constrain sets the tools and the constraint of an answer's parameters.
-func (m *Model) Constrain(ctx context.Context, p *llama.Params, tools Tools, form Form, names Names) error {
+func (m *Model) Constrain(ctx context.Context, p *llama.Params, tools Tools, form Form, names FieldNames) error {
 	if tools.Options.Choice == constrain.ToolNone {
 		tools = Tools{} // a model that is shown functions and may not call them has little else to say
 	}
 	make := func() error { return m.constrain(ctx, p, tools, form, names) }
-	if m.desk.Forms == nil || len(tools.List) == 0 && form.Schema == nil {
+	if m.service.ConstraintQueue == nil || len(tools.List) == 0 && form.Schema == nil {
 		return make()
 	}
-	if err := inTurn(ctx, m.desk.Forms, m.request.Client, make); err != nil {
+	if err := runQueued(ctx, m.service.ConstraintQueue, m.request.Client, make); err != nil {
 		return Explain(ctx, err, names)
 	}
 	return nil
 }
 
 // constrain is Constrain when it is the request's turn.
-func (m *Model) constrain(ctx context.Context, p *llama.Params, tools Tools, form Form, names Names) error {
+func (m *Model) constrain(ctx context.Context, p *llama.Params, tools Tools, form Form, names FieldNames) error {
 	t, offered := m.Model.Tokenizer(), len(tools.List) > 0
 	switch {
 	case form.Schema != nil && !bytes.HasPrefix(bytes.TrimSpace(form.Schema), []byte("{")):
-		return wire.Bad(names["schema"], "%s must be a JSON Schema, an object", names["schema"])
+		return wire.Invalid(names["schema"], "%s must be a JSON Schema, an object", names["schema"])
 	case form.Schema != nil:
 		o := constrain.SchemaOptions{Lossy: form.Lossy}
 		c, _, err := constrain.JSONSchemaContext(ctx, t, form.Schema, o)
 		if err != nil {
-			return bad(ctx, err, names, "schema")
+			return constraintError(ctx, err, names, "schema")
 		}
 		p.Template.Tools = tools.List
 		if offered { // the answer calls functions or has the form
 			if _, err := tools.constraint(ctx, t); err != nil {
-				return bad(ctx, err, names, "tools")
+				return constraintError(ctx, err, names, "tools")
 			}
 			if string(form.Schema) == string(anyObject) {
 				form.Schema = noCall
 			}
 			tools.Options.Answer = &constrain.Answer{Schema: form.Schema, Options: o}
 			if c, err = tools.constraint(ctx, t); err != nil {
-				return bad(ctx, err, names, "schema")
+				return constraintError(ctx, err, names, "schema")
 			}
 		}
 		p.Constraint = c
@@ -76,22 +76,22 @@ func (m *Model) constrain(ctx context.Context, p *llama.Params, tools Tools, for
 		switch {
 		case err == nil:
 			p.Constraint = c
-		case errors.Is(err, llama.ErrUnsupported) && !tools.must():
+		case errors.Is(err, llama.ErrUnsupported) && !tools.needsConstraint():
 			// The model's way of writing calls cannot be constrained: they are looked for in its answer all the same.
 		default:
-			return bad(ctx, err, names, "tools")
+			return constraintError(ctx, err, names, "tools")
 		}
 	}
 	return nil
 }
 
-// bad says that a constraint cannot be made of what a request has under a name: that is the request's fault.
-func bad(ctx context.Context, err error, names Names, what string) error {
+// constraintError says that a constraint cannot be made of what a request has under a name: that is the request's fault.
+func constraintError(ctx context.Context, err error, names FieldNames, what string) error {
 	if e := Explain(ctx, err, names); e.Status != http.StatusInternalServerError {
 		if e.Code == "unsupported_schema" || e.Param == "" && e.Status == http.StatusBadRequest { // which schema it is is known here
 			e.Param = names[what]
 		}
 		return e
 	}
-	return wire.Bad(names[what], "%s: %s", names[what], strings.TrimPrefix(trim(err), what+": "))
+	return wire.Invalid(names[what], "%s: %s", names[what], strings.TrimPrefix(trim(err), what+": "))
 }

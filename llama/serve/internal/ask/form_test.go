@@ -55,8 +55,8 @@ func TestToolsAndForm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &Model{Lease: &models.Lease{Model: model}, desk: &Desk{}}
-	names := Names{"tools": "tools", "schema": "text.format.schema"}
+	m := &Model{Lease: &models.Lease{Model: model}, service: &Service{}}
+	names := FieldNames{"tools": "tools", "schema": "text.format.schema"}
 	tools := Tools{List: []json.RawMessage{functionNamed("weather", plainSchema)}}
 	person := Form{Schema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"],"additionalProperties":false}`)}
 	const call = `{"name": "weather", "parameters": {"city": "Rome"}}`
@@ -100,8 +100,8 @@ func TestToolsConstraint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &Model{Lease: &models.Lease{Model: model}, desk: &Desk{}}
-	names := Names{"tools": "tools", "schema": "text.format.schema"}
+	m := &Model{Lease: &models.Lease{Model: model}, service: &Service{}}
+	names := FieldNames{"tools": "tools", "schema": "text.format.schema"}
 	list := []json.RawMessage{functionNamed("weather", plainSchema), functionNamed("time", hardSchema)}
 	lossy := constrain.ToolOptions{Lossy: true}
 	for _, c := range []struct {
@@ -151,13 +151,13 @@ func TestConstrainWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer registry.Close(t.Context())
-	desk := &Desk{Models: registry, Forms: queue.New(1, 1)}
-	m, err := desk.Open(t.Context(), "flint")
+	service := &Service{Models: registry, ConstraintQueue: queue.New(1, 1)}
+	m, err := service.Open(t.Context(), "flint")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	held, err := desk.Forms.Join("another", 1)
+	held, err := service.ConstraintQueue.Join("another", 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func TestConstrainWaits(t *testing.T) {
 	ctx, leave := context.WithCancel(t.Context())
 	left := make(chan error, 1)
 	go func() { left <- m.Constrain(ctx, &llama.Params{}, Tools{}, form, nil) }()
-	for desk.Forms.Stats().Waiting == 0 { // until it waits
+	for service.ConstraintQueue.Stats().Waiting == 0 { // until it waits
 		select {
 		case err := <-left:
 			t.Fatalf("it did not wait: %v", err)
@@ -187,7 +187,7 @@ func TestConstrainWaits(t *testing.T) {
 	if err := m.Constrain(t.Context(), &llama.Params{}, Tools{}, form, nil); err != nil {
 		t.Error(err)
 	}
-	if s := desk.Forms.Stats(); s.InUse != 0 || s.Waiting != 0 {
+	if s := service.ConstraintQueue.Stats(); s.InUse != 0 || s.Waiting != 0 {
 		t.Errorf("%+v", s)
 	}
 }

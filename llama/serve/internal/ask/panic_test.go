@@ -19,7 +19,7 @@ func TestPanicEndsOneAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer registry.Close(t.Context())
-	m, err := (&Desk{Models: registry, MaxAnswers: 2}).Open(t.Context(), "flint")
+	m, err := (&Service{Models: registry, MaxAnswers: 2}).Open(t.Context(), "flint")
 	if err != nil {
 		t.Fatal(err)
 	}

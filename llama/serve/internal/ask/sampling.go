@@ -37,7 +37,7 @@ func (s *Strings) UnmarshalJSON(data []byte) error {
 	}
 	var list []string
 	if err := json.Unmarshal(data, &list); err != nil {
-		return wire.Bad("", "it must be a string or a list of strings")
+		return wire.Invalid("", "it must be a string or a list of strings")
 	}
 	*s = list
 	return nil
@@ -69,32 +69,32 @@ func (s *Sampling) Params(ctx context.Context) (llama.Params, error) {
 	}
 	for name, v := range map[string]float32{"frequency_penalty": s.FrequencyPenalty, "presence_penalty": s.PresencePenalty} {
 		if v < -maxPenalty || v > maxPenalty {
-			return p, wire.Bad(name, "%s is %v; it must be -%d to %d", name, v, maxPenalty, maxPenalty)
+			return p, wire.Invalid(name, "%s is %v; it must be -%d to %d", name, v, maxPenalty, maxPenalty)
 		}
 	}
 	if p.Temperature > maxTemperature {
-		return p, wire.Bad("temperature", "temperature is %v; it must be 0 to %d", p.Temperature, maxTemperature)
+		return p, wire.Invalid("temperature", "temperature is %v; it must be 0 to %d", p.Temperature, maxTemperature)
 	}
-	if err := Stops("stop", s.Stop); err != nil {
+	if err := CheckStops("stop", s.Stop); err != nil {
 		return p, err
 	}
 	if s.Seed != nil {
 		p.Seed = uint64(*s.Seed)
 	} else if p.Temperature > 0 {
 		p.Seed = uint64(rand.Int32()) // small enough for any client's numbers
-		Of(ctx).Log.Debug("the request has no seed", slog.Uint64("seed", p.Seed))
+		RequestOf(ctx).Log.Debug("the request has no seed", slog.Uint64("seed", p.Seed))
 	}
 	return p, nil
 }
 
-// Stops judges stop strings, which an interface calls param.
-func Stops(param string, stops []string) error {
+// CheckStops judges stop strings, which an interface calls param.
+func CheckStops(param string, stops []string) error {
 	if len(stops) > maxStops {
-		return wire.Bad(param, "%s has %d strings; it may have %d", param, len(stops), maxStops)
+		return wire.Invalid(param, "%s has %d strings; it may have %d", param, len(stops), maxStops)
 	}
 	for i, stop := range stops {
 		if stop == "" || len(stop) > maxStopLength {
-			return wire.Bad(fmt.Sprintf("%s[%d]", param, i), "%s[%d] has %d bytes; it must have 1 to %d", param, i, len(stop), maxStopLength)
+			return wire.Invalid(fmt.Sprintf("%s[%d]", param, i), "%s[%d] has %d bytes; it must have 1 to %d", param, i, len(stop), maxStopLength)
 		}
 	}
 	return nil

@@ -29,7 +29,7 @@ type Tools struct {
 // Add puts a function on offer; raw is {"type":"function","function":{…}}, and at where its name stands in the request.
 func (t *Tools) Add(at, name string, raw json.RawMessage, strict bool) error {
 	if slices.Contains(t.Names, name) {
-		return wire.Bad(at, "%s is %.80q, as that of another function is", at, name)
+		return wire.Invalid(at, "%s is %.80q, as that of another function is", at, name)
 	}
 	t.List, t.Names = append(t.List, raw), append(t.Names, name)
 	if strict {
@@ -41,13 +41,13 @@ func (t *Tools) Add(at, name string, raw json.RawMessage, strict bool) error {
 // ToolChoice is which functions are to be called.
 type ToolChoice struct {
 	Choice   constrain.ToolChoice
-	Function string      // the one that is to be called; "": any
-	Allowed  []string    // the only ones that may be called; nil: all
-	Named    []Reference // what the request calls functions by
+	Function string     // the one that is to be called; "": any
+	Allowed  []string   // the only ones that may be called; nil: all
+	Named    []ToolName // what the request calls functions by
 }
 
-// ChoiceOf returns the choice that OpenAI's interfaces call so.
-func ChoiceOf(word string) (choice constrain.ToolChoice, ok bool) {
+// ParseToolChoice returns the choice that OpenAI's interfaces call so.
+func ParseToolChoice(word string) (choice constrain.ToolChoice, ok bool) {
 	switch word {
 	case "none":
 		return constrain.ToolNone, true
@@ -59,18 +59,18 @@ func ChoiceOf(word string) (choice constrain.ToolChoice, ok bool) {
 	return 0, false
 }
 
-// Reference is the name of a function, and where in the request it stands.
-type Reference struct{ At, Name string }
+// ToolName is the name of a function, and where in the request it stands.
+type ToolName struct{ At, Name string }
 
 // Choose notes which functions are to be called. Those that the request names must be on offer.
 func (t *Tools) Choose(c ToolChoice) error {
 	for _, r := range c.Named {
 		if !slices.Contains(t.Names, r.Name) {
-			return wire.Bad(r.At, "%s is %.80q, and tools has no function of that name", r.At, r.Name)
+			return wire.Invalid(r.At, "%s is %.80q, and tools has no function of that name", r.At, r.Name)
 		}
 	}
 	if c.Choice == constrain.ToolRequired && len(t.List) == 0 {
-		return wire.Bad("tool_choice", "tool_choice asks for a call, and tools has no function")
+		return wire.Invalid("tool_choice", "tool_choice asks for a call, and tools has no function")
 	}
 	t.Options.Choice, t.Options.Function, t.Allowed = c.Choice, c.Function, c.Allowed
 	return nil
@@ -101,8 +101,8 @@ func (t *Tools) constraint(ctx context.Context, tokenizer *llama.Tokenizer) (lla
 	return constrain.ToolsContext(ctx, tokenizer, list, t.Options)
 }
 
-// must tells whether what is said of calls has to be kept by a constraint.
-func (t *Tools) must() bool {
+// needsConstraint tells whether what is said of calls has to be kept by a constraint.
+func (t *Tools) needsConstraint() bool {
 	o := &t.Options
 	return o.Choice != constrain.ToolAuto || o.Function != "" || o.Single || t.Allowed != nil
 }

@@ -39,8 +39,8 @@ func (m *model) close() error {
 
 // loader returns what loads the model of a spec. Where there is a budget, the pool's caches take at most what it leaves beside
 // the weights.
-func loader(spec Spec, places int, budget int64) func(context.Context) (thing, error) {
-	return func(ctx context.Context) (thing, error) {
+func loader(spec Spec, places int, budget int64) func(context.Context) (resource, error) {
+	return func(ctx context.Context) (resource, error) {
 		m, err := spec.Load(ctx)
 		if err != nil {
 			return nil, err

@@ -65,7 +65,7 @@ const (
 // Registry keeps models by name. The methods are safe for any number of goroutines.
 type Registry struct {
 	// None of these changes after New.
-	shelf   *shelf
+	cache   *cache
 	created time.Time
 	entries []*entry // in the order of the specs
 	byName  map[string]*entry
@@ -102,7 +102,7 @@ func New(specs []Spec, o Options) (*Registry, error) {
 		slots[i] = e.slot
 	}
 	var err error
-	if r.shelf, err = newShelf(o.Budget, slots, o.Logger); err != nil {
+	if r.cache, err = newCache(o.Budget, slots, o.Logger); err != nil {
 		return nil, errors.Join(err, r.closePools())
 	}
 	return r, nil
@@ -138,7 +138,7 @@ func (r *Registry) add(i int, spec Spec, o Options) error {
 	places := cmp.Or(o.Places, spec.Pool.MaxSessions, defaultPlaces)
 	waiting := cmp.Or(o.Waiting, max(waitingPerPlace*places, leastWaitingRoom))
 	e.queue = queue.New(places, waiting)
-	e.slot = &slot{name: spec.Name, size: spec.Bytes, most: places + waiting}
+	e.slot = &slot{name: spec.Name, size: spec.Bytes, maxWaiters: places + waiting}
 	if spec.Loaded == nil {
 		e.slot.load = e.noting(loader(spec, places, o.Budget))
 	} else {
@@ -146,7 +146,7 @@ func (r *Registry) add(i int, spec Spec, o Options) error {
 		if err != nil {
 			return fmt.Errorf("the model %q: %w", spec.Name, err)
 		}
-		e.slot.thing = m
+		e.slot.resource = m
 		e.context.Store(int64(m.context))
 	}
 	r.entries = append(r.entries, e)
@@ -154,8 +154,8 @@ func (r *Registry) add(i int, spec Spec, o Options) error {
 }
 
 // noting returns load with a note of what List says also while the model is not loaded. It logs what the model's conversations may take.
-func (e *entry) noting(load func(context.Context) (thing, error)) func(context.Context) (thing, error) {
-	return func(ctx context.Context) (thing, error) {
+func (e *entry) noting(load func(context.Context) (resource, error)) func(context.Context) (resource, error) {
+	return func(ctx context.Context) (resource, error) {
 		t, err := load(ctx)
 		if err == nil {
 			m := t.(*model)
@@ -170,8 +170,8 @@ func (e *entry) noting(load func(context.Context) (thing, error)) func(context.C
 func (r *Registry) closePools() error {
 	var errs []error
 	for _, e := range r.entries {
-		if e.slot.thing != nil {
-			errs = append(errs, e.slot.thing.close())
+		if e.slot.resource != nil {
+			errs = append(errs, e.slot.resource.close())
 		}
 	}
 	return errors.Join(errs...)
@@ -188,7 +188,7 @@ type Lease struct {
 	Context     int           // tokens that a conversation may have; 0: no bound
 
 	session llama.SessionOptions // of the pool
-	shelf   *shelf
+	shelf   *cache
 	slot    *slot
 	done    atomic.Bool
 }
@@ -224,14 +224,14 @@ func (r *Registry) Lease(ctx context.Context, name string) (*Lease, error) {
 		}
 		return nil, &UnknownError{name, known}
 	}
-	t, err := r.shelf.acquire(ctx, e.slot)
+	t, err := r.cache.acquire(ctx, e.slot)
 	if err != nil {
 		return nil, err
 	}
 	m := t.(*model)
 	return &Lease{
 		Name: e.spec.Name, Model: m.model, Pool: m.pool, Queue: e.queue, Draft: e.spec.Draft, Fingerprint: m.fingerprint, Context: m.context,
-		session: e.spec.Pool.Session, shelf: r.shelf, slot: e.slot,
+		session: e.spec.Pool.Session, shelf: r.cache, slot: e.slot,
 	}, nil
 }
 
@@ -255,8 +255,8 @@ func (r *Registry) List() []Status {
 		list[i] = Status{
 			Name: e.spec.Name, Aliases: slices.Clone(e.spec.Aliases), Created: r.created, Context: int(e.context.Load()), Queue: e.queue.Stats(),
 		}
-		var t thing
-		t, list[i].InUse = r.shelf.look(e.slot)
+		var t resource
+		t, list[i].InUse = r.cache.peek(e.slot)
 		if m, ok := t.(*model); ok { // it may be closed meanwhile, and then tells what it did last
 			list[i].Loaded, list[i].Bytes, list[i].Pool = true, m.bytes(), m.pool.Stats()
 		}
@@ -269,12 +269,12 @@ func (r *Registry) List() []Status {
 // computed end with an error, and Close returns one that wraps the context's cause. Models that were given loaded stay open. Close is
 // idempotent.
 func (r *Registry) Close(ctx context.Context) error {
-	err := r.shelf.drain(ctx)
+	err := r.cache.drain(ctx)
 	if err != nil {
 		err = fmt.Errorf("closed while some were in use: %w", err)
 	}
 	for _, e := range r.entries {
 		e.queue.Close()
 	}
-	return errors.Join(err, r.shelf.clear())
+	return errors.Join(err, r.cache.closeAll())
 }

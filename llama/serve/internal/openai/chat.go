@@ -29,9 +29,9 @@ type chatRequest struct {
 
 // chatRules are those of the parameters that are not read.
 var chatRules = wire.Rules{
-	"user": wire.Harmless(), "metadata": wire.Harmless(), "safety_identifier": wire.Harmless(), "service_tier": wire.Harmless(),
-	"prompt_cache_key": wire.Harmless(), "prompt_cache_retention": wire.Harmless(), "prompt_cache_options": wire.Harmless(),
-	"prediction":         wire.Harmless(), // a draft, which never changes an answer
+	"user": wire.Ignored(), "metadata": wire.Ignored(), "safety_identifier": wire.Ignored(), "service_tier": wire.Ignored(),
+	"prompt_cache_key": wire.Ignored(), "prompt_cache_retention": wire.Ignored(), "prompt_cache_options": wire.Ignored(),
+	"prediction":         wire.Ignored(), // a draft, which never changes an answer
 	"store":              wire.Refused("nothing is stored", "false"),
 	"modalities":         wire.Refused("answers are text", `["text"]`),
 	"audio":              wire.Refused("answers are text"),
@@ -46,20 +46,20 @@ var chatRules = wire.Rules{
 // Chat serves POST /v1/chat/completions.
 func (a *API) Chat(w http.ResponseWriter, r *http.Request) error {
 	var in chatRequest
-	if err := a.Desk.Read(w, r, chatRules, &in); err != nil {
+	if err := a.Service.Read(w, r, chatRules, &in); err != nil {
 		return err
 	}
 	ctx := r.Context()
-	c, err := in.read(ctx, a.Desk.MaxAnswers)
+	c, err := in.read(ctx, a.Service.MaxAnswers)
 	if err != nil {
 		return err
 	}
-	m, err := a.Desk.Open(ctx, in.Model)
+	m, err := a.Service.Open(ctx, in.Model)
 	if err != nil {
 		return err
 	}
 	defer m.Close()
-	names := ask.NewNames("messages", "max_completion_tokens")
+	names := ask.NewFieldNames("messages", "max_completion_tokens")
 	names["history["], names["schema"], names["truncation"] = "messages[", in.ResponseFormat.place(), "truncation"
 	choices, err := c.choices(ctx, m, &in, names)
 	if err != nil {
@@ -70,9 +70,9 @@ func (a *API) Chat(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer answers.Close()
-	t := newChatTeller(m.Model.Tokenizer(), choices, in.Logprobs, in.TopLogprobs)
+	t := newChatEncoder(m.Model.Tokenizer(), choices, in.Logprobs, in.TopLogprobs)
 	if in.Stream {
-		in.dropped = ask.Of(ctx).Dropped
+		in.dropped = ask.RequestOf(ctx).Dropped
 		return in.send(w, newEnvelope("chatcmpl-", "chat.completion.chunk", m), answers, t.chunk, func(choice int) bool { return choice == 0 })
 	}
 	out := chatAnswer{envelope: newEnvelope("chatcmpl-", "chat.completion", m), Choices: make([]chatChoice, len(choices))}
@@ -107,9 +107,9 @@ func (in *chatRequest) read(ctx context.Context, answers int) (c chat, err error
 	}
 	switch top := in.TopLogprobs; {
 	case top != nil && !in.Logprobs:
-		return c, wire.Bad("top_logprobs", "top_logprobs stands without logprobs")
+		return c, wire.Invalid("top_logprobs", "top_logprobs stands without logprobs")
 	case top != nil && (*top < 0 || *top > ask.MaxTopLogprobs):
-		return c, wire.Bad("top_logprobs", "top_logprobs is %d; it must be 0 to %d", *top, ask.MaxTopLogprobs)
+		return c, wire.Invalid("top_logprobs", "top_logprobs is %d; it must be 0 to %d", *top, ask.MaxTopLogprobs)
 	case in.Logprobs:
 		c.params.Logprobs = 1 // what the chosen token's own needs, too
 		if top != nil {
@@ -119,7 +119,7 @@ func (in *chatRequest) read(ctx context.Context, answers int) (c chat, err error
 	if c.history, err = History("messages", in.Messages); err != nil {
 		return c, err
 	}
-	if c.tools, err = Offer("tools", in.Tools); err != nil {
+	if c.tools, err = ReadTools("tools", in.Tools); err != nil {
 		return c, err
 	}
 	if err := c.tools.Choose(ask.ToolChoice(in.ToolChoice)); err != nil {
@@ -133,7 +133,7 @@ func (in *chatRequest) read(ctx context.Context, answers int) (c chat, err error
 }
 
 // choices returns the answers that a model is asked for.
-func (c *chat) choices(ctx context.Context, m *ask.Model, in *chatRequest, names ask.Names) ([]ask.Choice, error) {
+func (c *chat) choices(ctx context.Context, m *ask.Model, in *chatRequest, names ask.FieldNames) ([]ask.Choice, error) {
 	p := c.params
 	var err error
 	if p.Mask, err = m.NewBias(in.LogitBias, "logit_bias"); err != nil {
@@ -142,7 +142,7 @@ func (c *chat) choices(ctx context.Context, m *ask.Model, in *chatRequest, names
 	if err := m.Constrain(ctx, &p, c.tools, c.form, names); err != nil {
 		return nil, err
 	}
-	prompt, err := m.Fit(ctx, c.history, &p, in.Truncation, names)
+	prompt, err := m.FitPrompt(ctx, c.history, &p, in.Truncation, names)
 	if err != nil {
 		return nil, err
 	}

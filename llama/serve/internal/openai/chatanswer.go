@@ -7,16 +7,16 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 )
 
-// chatTeller turns the events of a chat's answers into what a client is told. Streamed or not, that is the same: a whole answer is its
+// chatEncoder turns the events of a chat's answers into what a client is told. Streamed or not, that is the same: a whole answer is its
 // parts put together.
-type chatTeller struct {
+type chatEncoder struct {
 	logprobs *ask.Logprobs // nil: they are not told
 	calls    []ask.Calls   // by choice
 	begun    []bool        // by choice: something was told of it
 }
 
-func newChatTeller(t *llama.Tokenizer, choices []ask.Choice, logprobs bool, top *int) *chatTeller {
-	c := &chatTeller{calls: make([]ask.Calls, len(choices)), begun: make([]bool, len(choices))}
+func newChatEncoder(t *llama.Tokenizer, choices []ask.Choice, logprobs bool, top *int) *chatEncoder {
+	c := &chatEncoder{calls: make([]ask.Calls, len(choices)), begun: make([]bool, len(choices))}
 	if logprobs {
 		c.logprobs = &ask.Logprobs{Tokenizer: t}
 		if top != nil {
@@ -62,8 +62,8 @@ type callDelta struct {
 	} `json:"function"`
 }
 
-// tell returns what an event tells.
-func (t *chatTeller) tell(e ask.Event) chatDelta {
+// delta returns what an event tells.
+func (t *chatEncoder) delta(e ask.Event) chatDelta {
 	d := chatDelta{Index: e.Choice}
 	text, calls := t.calls[e.Choice].Take(e.Piece)
 	if !t.begun[e.Choice] {
@@ -86,15 +86,15 @@ func (t *chatTeller) tell(e ask.Event) chatDelta {
 		}
 	}
 	if e.Piece.Stop != 0 {
-		reason := finish(e.Piece.Stop)
+		reason := finishReason(e.Piece.Stop)
 		d.Finish = &reason
 	}
 	return d
 }
 
 // chunk is tell for streaming.send.
-func (t *chatTeller) chunk(e ask.Event) any {
-	d := t.tell(e)
+func (t *chatEncoder) chunk(e ask.Event) any {
+	d := t.delta(e)
 	if d.Delta.Role == "" && d.Delta.Content == nil && len(d.Delta.ToolCalls) == 0 && d.Logprobs == nil && d.Finish == nil {
 		return nil
 	}
@@ -136,8 +136,8 @@ type chatCall struct {
 }
 
 // add puts what an event tells to what was told before.
-func (a *chatAnswer) add(t *chatTeller, e ask.Event) {
-	d, c := t.tell(e), &a.Choices[e.Choice]
+func (a *chatAnswer) add(t *chatEncoder, e ask.Event) {
+	d, c := t.delta(e), &a.Choices[e.Choice]
 	if d.Delta.Content != nil {
 		c.text.WriteString(*d.Delta.Content)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 )
 
-// completionTeller turns the events of completions into what a client is told. Streamed or not, that is the same.
-type completionTeller struct {
+// completionEncoder turns the events of completions into what a client is told. Streamed or not, that is the same.
+type completionEncoder struct {
 	tokenizer *llama.Tokenizer
 	n         int      // answers to a prompt
 	echo      []string // by choice: what its text begins with; nil: nothing
@@ -19,8 +19,8 @@ type completionTeller struct {
 	offsets   []int // by choice: characters of the tokens so far
 }
 
-func (in *completionRequest) teller(t *llama.Tokenizer, choices []ask.Choice, n int) *completionTeller {
-	c := &completionTeller{tokenizer: t, n: n, logprobs: in.Logprobs != nil, offsets: make([]int, len(choices))}
+func (in *completionRequest) encoder(t *llama.Tokenizer, choices []ask.Choice, n int) *completionEncoder {
+	c := &completionEncoder{tokenizer: t, n: n, logprobs: in.Logprobs != nil, offsets: make([]int, len(choices))}
 	if c.logprobs {
 		c.top = *in.Logprobs
 	}
@@ -44,8 +44,8 @@ type completionDelta struct {
 	Finish   *string             `json:"finish_reason"`
 }
 
-// tell returns what an event tells.
-func (t *completionTeller) tell(e ask.Event) completionDelta {
+// delta returns what an event tells.
+func (t *completionEncoder) delta(e ask.Event) completionDelta {
 	d := completionDelta{Index: e.Choice, Text: e.Piece.Text}
 	if t.echo != nil {
 		d.Text = t.echo[e.Choice] + d.Text
@@ -55,22 +55,22 @@ func (t *completionTeller) tell(e ask.Event) completionDelta {
 		d.Logprobs = t.logprobsOf(e.Choice, e.Piece.Logprobs)
 	}
 	if e.Piece.Stop != 0 {
-		reason := finish(e.Piece.Stop)
+		reason := finishReason(e.Piece.Stop)
 		d.Finish = &reason
 	}
 	return d
 }
 
 // chunk is tell for streaming.send.
-func (t *completionTeller) chunk(e ask.Event) any {
-	if d := t.tell(e); d.Text != "" || d.Logprobs != nil || d.Finish != nil {
+func (t *completionEncoder) chunk(e ask.Event) any {
+	if d := t.delta(e); d.Text != "" || d.Logprobs != nil || d.Finish != nil {
 		return d
 	}
 	return nil
 }
 
-// counts tells whether a choice's prompt is to be counted: those of one prompt share it.
-func (t *completionTeller) counts(choice int) bool { return choice%t.n == 0 }
+// countsPrompt tells whether a choice's prompt is to be counted: those of one prompt share it.
+func (t *completionEncoder) countsPrompt(choice int) bool { return choice%t.n == 0 }
 
 // completionAnswer is what a request that is not streamed is answered with.
 type completionAnswer struct {
@@ -85,8 +85,8 @@ type completionChoice struct {
 }
 
 // add puts what an event tells to what was told before.
-func (a *completionAnswer) add(t *completionTeller, e ask.Event) {
-	d, c := t.tell(e), &a.Choices[e.Choice]
+func (a *completionAnswer) add(t *completionEncoder, e ask.Event) {
+	d, c := t.delta(e), &a.Choices[e.Choice]
 	c.text.WriteString(d.Text)
 	if c.Logprobs == nil {
 		c.Logprobs = d.Logprobs
@@ -95,7 +95,7 @@ func (a *completionAnswer) add(t *completionTeller, e ask.Event) {
 	}
 	if d.Finish != nil {
 		c.Index, c.Text, c.Finish = e.Choice, c.text.String(), d.Finish
-		a.Usage.add(e.Piece.Stats, t.counts(e.Choice))
+		a.Usage.add(e.Piece.Stats, t.countsPrompt(e.Choice))
 	}
 }
 
@@ -108,7 +108,7 @@ type completionLogprobs struct {
 }
 
 // logprobsOf returns the log-probabilities of tokens of a choice, nil if there are none.
-func (t *completionTeller) logprobsOf(choice int, all []llama.Logprobs) *completionLogprobs {
+func (t *completionEncoder) logprobsOf(choice int, all []llama.Logprobs) *completionLogprobs {
 	if len(all) == 0 {
 		return nil
 	}
@@ -132,7 +132,7 @@ func (t *completionTeller) logprobsOf(choice int, all []llama.Logprobs) *complet
 
 // name returns the text of a token or, where its bytes are no text by themselves, "bytes:\xe2\x82", so that different ones have different
 // names.
-func (t *completionTeller) name(token llama.Token) string {
+func (t *completionEncoder) name(token llama.Token) string {
 	if t.tokenizer.Special(token) {
 		return t.tokenizer.Text(token)
 	}

@@ -25,7 +25,7 @@ type completionRequest struct {
 
 // completionRules are those of the parameters that are not read.
 var completionRules = wire.Rules{
-	"user":   wire.Harmless(),
+	"user":   wire.Ignored(),
 	"suffix": wire.Refused("the models only continue a text", `""`),
 }
 
@@ -48,11 +48,11 @@ type prompt struct {
 func (p *prompts) ReadJSON(at string, value json.RawMessage) error {
 	first := value[0]
 	if first == '[' {
-		first = wire.First(value)
+		first = wire.FirstByte(value)
 	}
 	switch {
 	case first == 0 || first != '"' && value[0] != '[':
-		return wire.Bad(at, "%s must be a string, or a list of strings, of tokens or of lists of tokens", at)
+		return wire.Invalid(at, "%s must be a string, or a list of strings, of tokens or of lists of tokens", at)
 	case value[0] == '"' || first != '"' && first != '[':
 		*p = make(prompts, 1)
 		return (*p)[0].ReadJSON(at, value)
@@ -70,11 +70,11 @@ func (p *prompt) ReadJSON(at string, value json.RawMessage) error {
 			return err
 		}
 		if len(p.tokens) == 0 {
-			return wire.Bad(at, "%s is an empty list; it must have at least one token", at)
+			return wire.Invalid(at, "%s is an empty list; it must have at least one token", at)
 		}
 		return nil
 	}
-	return wire.Bad(at, "%s must be a string or a list of tokens", at)
+	return wire.Invalid(at, "%s must be a string or a list of tokens", at)
 }
 
 // in returns the prompt's tokens, of a text with the begin-of-text token first where the model wants one.
@@ -90,7 +90,7 @@ func tokensOf(t *llama.Tokenizer, at string, numbers []int) ([]llama.Token, erro
 	tokens := make([]llama.Token, len(numbers))
 	for i, n := range numbers {
 		if n < 0 || n >= t.VocabSize() {
-			return nil, wire.Bad(place(at, i), "%s is %d; it must be a token's number, 0 to %d", place(at, i), n, t.VocabSize()-1)
+			return nil, wire.Invalid(place(at, i), "%s is %d; it must be a token's number, 0 to %d", place(at, i), n, t.VocabSize()-1)
 		}
 		tokens[i] = llama.Token(n)
 	}
@@ -100,15 +100,15 @@ func tokensOf(t *llama.Tokenizer, at string, numbers []int) ([]llama.Token, erro
 // Completions serves POST /v1/completions.
 func (a *API) Completions(w http.ResponseWriter, r *http.Request) error {
 	var in completionRequest
-	if err := a.Desk.Read(w, r, completionRules, &in); err != nil {
+	if err := a.Service.Read(w, r, completionRules, &in); err != nil {
 		return err
 	}
 	ctx := r.Context()
-	params, n, err := in.read(ctx, a.Desk.MaxAnswers)
+	params, n, err := in.read(ctx, a.Service.MaxAnswers)
 	if err != nil {
 		return err
 	}
-	m, err := a.Desk.Open(ctx, in.Model)
+	m, err := a.Service.Open(ctx, in.Model)
 	if err != nil {
 		return err
 	}
@@ -116,20 +116,20 @@ func (a *API) Completions(w http.ResponseWriter, r *http.Request) error {
 	if params.Mask, err = m.NewBias(in.LogitBias, "logit_bias"); err != nil {
 		return err
 	}
-	choices, err := in.choices(ctx, a.Desk, m, params, n)
+	choices, err := in.choices(ctx, a.Service, m, params, n)
 	if err != nil {
 		return err
 	}
-	names := ask.NewNames("prompt", "max_tokens")
+	names := ask.NewFieldNames("prompt", "max_tokens")
 	names["Params.Logprobs"] = "logprobs"
 	answers, err := m.Ask(ctx, choices, names)
 	if err != nil {
 		return err
 	}
 	defer answers.Close()
-	t := in.teller(m.Model.Tokenizer(), choices, n)
+	t := in.encoder(m.Model.Tokenizer(), choices, n)
 	if in.Stream {
-		return in.send(w, newEnvelope("cmpl-", "text_completion", m), answers, t.chunk, t.counts)
+		return in.send(w, newEnvelope("cmpl-", "text_completion", m), answers, t.chunk, t.countsPrompt)
 	}
 	out := completionAnswer{envelope: newEnvelope("cmpl-", "text_completion", m), Choices: make([]completionChoice, len(choices))}
 	if err := answers.Collect(func(e ask.Event) error { out.add(t, e); return nil }); err != nil {
@@ -157,15 +157,15 @@ func (in *completionRequest) read(ctx context.Context, most int) (p llama.Params
 	}
 	switch all := n * len(in.Prompt); {
 	case all > most && n == 1:
-		return p, 0, wire.Bad("prompt", "prompt has %d texts; a request may have %d", all, most)
+		return p, 0, wire.Invalid("prompt", "prompt has %d texts; a request may have %d", all, most)
 	case all > most:
-		return p, 0, wire.Bad("n", "n is %d for each of %d prompts; a request may ask for %d answers in all", n, len(in.Prompt), most)
+		return p, 0, wire.Invalid("n", "n is %d for each of %d prompts; a request may ask for %d answers in all", n, len(in.Prompt), most)
 	case in.BestOf != nil && *in.BestOf != 1 && *in.BestOf != n:
 		return p, 0, wire.Unsupported("best_of", "best_of is %d, and answers are not compared: leave it out, or ask for as many with n", *in.BestOf)
 	case in.Echo && in.Logprobs != nil:
 		return p, 0, wire.Unsupported("logprobs", "logprobs beside echo asks for those of the prompt, which are not told: leave one of them out")
 	case in.Logprobs != nil && (*in.Logprobs < 0 || *in.Logprobs > maxCompletionLogprobs):
-		return p, 0, wire.Bad("logprobs", "logprobs is %d; it must be 0 to %d", *in.Logprobs, maxCompletionLogprobs)
+		return p, 0, wire.Invalid("logprobs", "logprobs is %d; it must be 0 to %d", *in.Logprobs, maxCompletionLogprobs)
 	case in.Logprobs != nil:
 		p.Logprobs = max(1, *in.Logprobs) // one is what the chosen token's own needs
 	}
@@ -173,13 +173,13 @@ func (in *completionRequest) read(ctx context.Context, most int) (p llama.Params
 }
 
 // choices returns the answers that a model is asked for: n of the first prompt, then n of the next.
-func (in *completionRequest) choices(ctx context.Context, desk *ask.Desk, m *ask.Model, p llama.Params, n int) (choices []ask.Choice, err error) {
+func (in *completionRequest) choices(ctx context.Context, service *ask.Service, m *ask.Model, p llama.Params, n int) (choices []ask.Choice, err error) {
 	for i := range in.Prompt {
 		at := "prompt"
 		if len(in.Prompt) > 1 {
 			at = place(at, i)
 		}
-		tokens, err := desk.Tokens(ctx, func() ([]llama.Token, error) { return in.Prompt[i].in(m.Model.Tokenizer(), at) })
+		tokens, err := service.Encode(ctx, func() ([]llama.Token, error) { return in.Prompt[i].in(m.Model.Tokenizer(), at) })
 		if err != nil {
 			return nil, err
 		}

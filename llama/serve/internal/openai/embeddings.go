@@ -19,7 +19,7 @@ type embeddingRequest struct {
 }
 
 // embeddingRules are those of the parameters that are not read.
-var embeddingRules = wire.Rules{"user": wire.Harmless()}
+var embeddingRules = wire.Rules{"user": wire.Ignored()}
 
 // maxInputs is how many texts a request may have: OpenAI's bound.
 const maxInputs = 2048
@@ -36,14 +36,14 @@ func (in *inputs) ReadJSON(at string, value json.RawMessage) error {
 		in.texts = make([]string, 1)
 		return wire.Decode(at, value, &in.texts[0])
 	}
-	if first := wire.First(value); first == '[' || first == '-' || first >= '0' && first <= '9' {
+	if first := wire.FirstByte(value); first == '[' || first == '-' || first >= '0' && first <= '9' {
 		return wire.Unsupported(at, "%s is a list of tokens, which are not supported: send texts", at)
 	}
 	if err := wire.Decode(at, value, &in.texts); err != nil {
 		return err
 	}
 	if n := len(in.texts); n == 0 || n > maxInputs {
-		return wire.Bad(at, "%s has %d texts; it must have 1 to %d", at, n, maxInputs)
+		return wire.Invalid(at, "%s has %d texts; it must have 1 to %d", at, n, maxInputs)
 	}
 	return nil
 }
@@ -71,14 +71,14 @@ type embeddingUsage struct {
 // Embeddings serves POST /v1/embeddings.
 func (a *API) Embeddings(w http.ResponseWriter, r *http.Request) error {
 	var in embeddingRequest
-	if err := a.Desk.Read(w, r, embeddingRules, &in); err != nil {
+	if err := a.Service.Read(w, r, embeddingRules, &in); err != nil {
 		return err
 	}
 	encode, ok := encodings[in.Encoding]
 	if !ok {
-		return wire.Bad("encoding_format", `encoding_format is %.40q; it must be "float" or "base64"`, in.Encoding)
+		return wire.Invalid("encoding_format", `encoding_format is %.40q; it must be "float" or "base64"`, in.Encoding)
 	}
-	m, err := a.Desk.Open(r.Context(), in.Model)
+	m, err := a.Service.Open(r.Context(), in.Model)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (a *API) Embeddings(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	m.Close() // a client that reads slowly must not keep the model from being given back
-	out := wire.NewLong(w)
+	out := wire.NewJSONWriter(w)
 	out.Raw(`{"object":"list","data":[`)
 	for i, v := range vectors {
 		if i > 0 {
@@ -109,11 +109,11 @@ func (a *API) Embeddings(w http.ResponseWriter, r *http.Request) error {
 
 // encodings are the forms of a vector, by encoding_format.
 var encodings = map[string]func([]float32) any{
-	"": func(v []float32) any { return v }, "float": func(v []float32) any { return v }, "base64": packed,
+	"": func(v []float32) any { return v }, "float": func(v []float32) any { return v }, "base64": base64Floats,
 }
 
-// packed returns the numbers of a vector as float32, the lowest byte first, in base64.
-func packed(v []float32) any {
+// base64Floats returns the numbers of a vector as float32, the lowest byte first, in base64.
+func base64Floats(v []float32) any {
 	bytes := make([]byte, 0, 4*len(v))
 	for _, x := range v {
 		bytes = binary.LittleEndian.AppendUint32(bytes, math.Float32bits(x))

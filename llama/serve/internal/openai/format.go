@@ -24,9 +24,9 @@ func (f *responseFormat) form() (ask.Form, error) {
 	case f == nil:
 		return ask.Form{}, nil
 	case f.Type != "text" && f.Type != "json_object" && f.Type != "json_schema":
-		return ask.Form{}, wire.Bad("response_format.type", `response_format.type is %.40q; it must be "text", "json_object" or "json_schema"`, f.Type)
+		return ask.Form{}, wire.Invalid("response_format.type", `response_format.type is %.40q; it must be "text", "json_object" or "json_schema"`, f.Type)
 	case f.Type != "json_schema" && f.JSONSchema != nil:
-		return ask.Form{}, wire.Bad("response_format.json_schema", "response_format.json_schema stands beside the type %q", f.Type)
+		return ask.Form{}, wire.Invalid("response_format.json_schema", "response_format.json_schema stands beside the type %q", f.Type)
 	case f.Type == "text":
 		return ask.Form{}, nil
 	case f.Type == "json_object":

@@ -20,9 +20,9 @@ func lengthOf(parameters ...length) (most int, err error) {
 		case p.value == nil:
 			continue
 		case *p.value < 1:
-			return 0, wire.Bad(p.name, "%s is %d; it must be 1 or more", p.name, *p.value)
+			return 0, wire.Invalid(p.name, "%s is %d; it must be 1 or more", p.name, *p.value)
 		case before != "" && *p.value != most:
-			return 0, wire.Bad(p.name, "%s is %d, and %s is %d: give one of them", p.name, *p.value, before, most)
+			return 0, wire.Invalid(p.name, "%s is %d, and %s is %d: give one of them", p.name, *p.value, before, most)
 		}
 		most, before = *p.value, p.name
 	}
@@ -35,7 +35,7 @@ func countOf(n *int, most int) (int, error) {
 		return 1, nil
 	}
 	if *n < 1 || *n > most {
-		return 0, wire.Bad("n", "n is %d; it must be 1 to %d", *n, most)
+		return 0, wire.Invalid("n", "n is %d; it must be 1 to %d", *n, most)
 	}
 	return *n, nil
 }

@@ -28,13 +28,13 @@ var messageRules = wire.Rules{
 	"audio":         wire.Refused("messages are text"),
 	"function_call": wire.Refused("use tool_calls"),
 	"annotations":   wire.Refused("messages are text", "[]"),
-	"parsed":        wire.Harmless(),
+	"parsed":        wire.Ignored(),
 }
 
 // History returns the conversation that messages are; at is where they stand in the request: "messages".
 func History(at string, messages []Message) ([]llama.Message, error) {
 	if len(messages) == 0 {
-		return nil, wire.Bad(at, "%s is empty; it must be a list of at least one message", at)
+		return nil, wire.Invalid(at, "%s is empty; it must be a list of at least one message", at)
 	}
 	history := make([]llama.Message, len(messages))
 	for i := range messages {
@@ -59,9 +59,9 @@ func (m *Message) turn(at string) (llama.Message, error) {
 	case m.Role == "function":
 		return turn, wire.Unsupported(at+".role", `%s.role is "function", which is not supported: use the role "tool", with tool_call_id`, at)
 	case !assistant && len(turn.ToolCalls) > 0:
-		return turn, wire.Bad(at+".tool_calls", `%s.tool_calls stands in a message of the role %.40q; only "assistant" calls`, at, m.Role)
+		return turn, wire.Invalid(at+".tool_calls", `%s.tool_calls stands in a message of the role %.40q; only "assistant" calls`, at, m.Role)
 	case !tool && m.ToolCallID != "":
-		return turn, wire.Bad(at+".tool_call_id", `%s.tool_call_id stands in a message of the role %.40q; it belongs to "tool"`, at, m.Role)
+		return turn, wire.Invalid(at+".tool_call_id", `%s.tool_call_id stands in a message of the role %.40q; it belongs to "tool"`, at, m.Role)
 	case tool && m.ToolCallID == "":
 		return turn, wire.Missing(at+".tool_call_id", "the id of the call that the message answers")
 	case !m.Content.given && len(turn.ToolCalls) == 0:
@@ -84,14 +84,14 @@ func (c *content) ReadJSON(at string, value json.RawMessage) error {
 		return wire.Decode(at, value, &c.text)
 	case '[':
 	default:
-		return wire.Bad(at, "%s must be a text or a list of parts", at)
+		return wire.Invalid(at, "%s must be a text or a list of parts", at)
 	}
 	var parts []part
 	if err := wire.Decode(at, value, &parts); err != nil {
 		return err
 	}
 	if len(parts) == 0 {
-		return wire.Bad(at, "%s is an empty list; it must have at least one part", at)
+		return wire.Invalid(at, "%s is an empty list; it must have at least one part", at)
 	}
 	var text strings.Builder
 	for _, p := range parts {
@@ -104,7 +104,7 @@ func (c *content) ReadJSON(at string, value json.RawMessage) error {
 // part is a part of a content.
 type part struct{ text string }
 
-var partRules = wire.Rules{"prompt_cache_breakpoint": wire.Harmless()}
+var partRules = wire.Rules{"prompt_cache_breakpoint": wire.Ignored()}
 
 // ReadJSON reads a part that is a text. Pictures, sound and files are errors that say so.
 func (p *part) ReadJSON(at string, value json.RawMessage) error {
@@ -127,21 +127,21 @@ func (p *part) ReadJSON(at string, value json.RawMessage) error {
 
 // toolCall is a call in a message of the role "assistant".
 type toolCall struct {
-	ID       string `json:"id" wire:"required"`
-	Type     string `json:"type"`
-	Function called `json:"function" wire:"required"`
+	ID       string       `json:"id" wire:"required"`
+	Type     string       `json:"type"`
+	Function functionCall `json:"function" wire:"required"`
 }
 
 // Rules are those of what streams have.
-func (toolCall) Rules() wire.Rules { return wire.Rules{"index": wire.Harmless()} }
+func (toolCall) Rules() wire.Rules { return wire.Rules{"index": wire.Ignored()} }
 
-type called struct {
+type functionCall struct {
 	Name      string    `json:"name" wire:"required"`
 	Arguments arguments `json:"arguments" wire:"required"`
 }
 
 // Rules are those of what OpenAI's own client for JavaScript makes of the arguments.
-func (called) Rules() wire.Rules { return wire.Rules{"parsed_arguments": wire.Harmless()} }
+func (functionCall) Rules() wire.Rules { return wire.Rules{"parsed_arguments": wire.Ignored()} }
 
 // arguments are those of a call: a JSON object in a string or, as some programs send them, as it is. An empty string is an empty object.
 type arguments struct{ json json.RawMessage }
@@ -158,7 +158,7 @@ func (a *arguments) ReadJSON(at string, value json.RawMessage) error {
 		}
 	}
 	if !bytes.HasPrefix(a.json, []byte("{")) || !json.Valid(a.json) {
-		return wire.Bad(at, "%s must be a string that holds a JSON object", at)
+		return wire.Invalid(at, "%s must be a string that holds a JSON object", at)
 	}
 	return nil
 }

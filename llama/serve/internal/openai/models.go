@@ -36,7 +36,7 @@ func modelOf(s models.Status) modelObject {
 // Models serves GET /v1/models: all models, whether they are loaded or not.
 func (a *API) Models(w http.ResponseWriter, _ *http.Request) error {
 	list := []modelObject{}
-	for _, s := range a.Desk.Models.List() {
+	for _, s := range a.Service.Models.List() {
 		list = append(list, modelOf(s))
 	}
 	return wire.Write(w, http.StatusOK, struct {
@@ -49,7 +49,7 @@ func (a *API) Models(w http.ResponseWriter, _ *http.Request) error {
 func (a *API) Model(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("name")
 	var known []string
-	for _, s := range a.Desk.Models.List() {
+	for _, s := range a.Service.Models.List() {
 		if s.Name == name || slices.Contains(s.Aliases, name) {
 			return wire.Write(w, http.StatusOK, modelOf(s))
 		}

@@ -26,7 +26,7 @@ import (
 
 // API is the interface. Its methods are safe for concurrent use.
 type API struct {
-	Desk *ask.Desk
+	Service *ask.Service
 }
 
 // Shape returns an error in OpenAI's form.
@@ -82,8 +82,8 @@ func (u *usage) add(s llama.Stats, prompt bool) {
 	u.Total = u.Prompt + u.Completion
 }
 
-// finish returns OpenAI's word for why an answer ended.
-func finish(stop llama.StopReason) string {
+// finishReason returns OpenAI's word for why an answer ended.
+func finishReason(stop llama.StopReason) string {
 	switch stop {
 	case llama.MaxTokens, llama.ContextFull:
 		return "length"

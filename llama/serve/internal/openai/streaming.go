@@ -29,7 +29,7 @@ func (streamOptions) Rules() wire.Rules {
 // check refuses options of a stream where there is none.
 func (s *streaming) check() error {
 	if s.StreamOptions != nil && !s.Stream {
-		return wire.Bad("stream_options", "stream_options stands without stream")
+		return wire.Invalid("stream_options", "stream_options stands without stream")
 	}
 	return nil
 }

@@ -40,20 +40,20 @@ func (t *Tool) ReadJSON(at string, value json.RawMessage) error {
 	case in.Type != "function":
 		return wire.Unsupported(at+".type", `%s.type is %.40q; it must be "function"`, at, in.Type)
 	case name == "" || len(name) > maxToolName || !calls.IsName(name):
-		return wire.Bad(at+".function.name", "%s.function.name is %.80q; it must be 1 to %d letters, digits, '_', '-' and '.'", at, name, maxToolName)
+		return wire.Invalid(at+".function.name", "%s.function.name is %.80q; it must be 1 to %d letters, digits, '_', '-' and '.'", at, name, maxToolName)
 	case len(in.Function.Parameters) > 0 && in.Function.Parameters[0] != '{':
-		return wire.Bad(at+".function.parameters", "%s.function.parameters must be a JSON Schema, an object", at)
+		return wire.Invalid(at+".function.parameters", "%s.function.parameters must be a JSON Schema, an object", at)
 	}
 	t.raw, t.function = slices.Clone(value), in.Function
 	return nil
 }
 
-// Offer returns the functions for the model; at is where they stand in the request: "tools". The schema of a strict function is kept as a
+// ReadTools returns the functions for the model; at is where they stand in the request: "tools". The schema of a strict function is kept as a
 // whole or refused; of the others' what can be kept is, since the model is shown all of it.
-func Offer(at string, tools []Tool) (ask.Tools, error) {
+func ReadTools(at string, tools []Tool) (ask.Tools, error) {
 	offer := ask.Tools{Options: constrain.ToolOptions{Lossy: true}}
 	if len(tools) > ask.MaxTools {
-		return offer, wire.Bad(at, "%s has %d functions; it may have %d", at, len(tools), ask.MaxTools)
+		return offer, wire.Invalid(at, "%s has %d functions; it may have %d", at, len(tools), ask.MaxTools)
 	}
 	for i, t := range tools {
 		if err := offer.Add(place(at, i)+".function.name", t.function.Name, t.raw, t.function.Strict); err != nil {
@@ -75,8 +75,8 @@ func (t *toolChoice) ReadJSON(at string, value json.RawMessage) error {
 			return err
 		}
 		var ok bool
-		if t.Choice, ok = ask.ChoiceOf(word); !ok {
-			return wire.Bad(at, "%s is %.40q; %s", at, word, want)
+		if t.Choice, ok = ask.ParseToolChoice(word); !ok {
+			return wire.Invalid(at, "%s is %.40q; %s", at, word, want)
 		}
 		return nil
 	}
@@ -95,7 +95,7 @@ func (t *toolChoice) ReadJSON(at string, value json.RawMessage) error {
 		} `json:"allowed_tools"`
 	}
 	if value[0] != '{' {
-		return wire.Bad(at, "%s is %.40s; %s", at, value, want)
+		return wire.Invalid(at, "%s is %.40s; %s", at, value, want)
 	}
 	if err := wire.Object(at, value, wire.Rules{"custom": wire.Refused("tools are functions")}, &in); err != nil {
 		return err
@@ -103,13 +103,13 @@ func (t *toolChoice) ReadJSON(at string, value json.RawMessage) error {
 	switch {
 	case in.Type == "function" && in.Function != nil && in.Allowed == nil:
 		t.Choice, t.Function = constrain.ToolRequired, in.Function.Name
-		t.Named = []ask.Reference{{At: at + ".function.name", Name: in.Function.Name}}
+		t.Named = []ask.ToolName{{At: at + ".function.name", Name: in.Function.Name}}
 	case in.Type == "allowed_tools" && in.Allowed != nil && in.Function == nil:
 		at += ".allowed_tools"
 		if in.Allowed.Mode != "auto" && in.Allowed.Mode != "required" {
-			return wire.Bad(at+".mode", `%s.mode is %.40q; it must be "auto" or "required"`, at, in.Allowed.Mode)
+			return wire.Invalid(at+".mode", `%s.mode is %.40q; it must be "auto" or "required"`, at, in.Allowed.Mode)
 		}
-		t.Choice, _ = ask.ChoiceOf(in.Allowed.Mode)
+		t.Choice, _ = ask.ParseToolChoice(in.Allowed.Mode)
 		t.Allowed = []string{}
 		for i, tool := range in.Allowed.Tools {
 			in := place(at+".tools", i)
@@ -117,13 +117,13 @@ func (t *toolChoice) ReadJSON(at string, value json.RawMessage) error {
 				return wire.Unsupported(in+".type", `%s.type is %.40q; it must be "function"`, in, tool.Type)
 			}
 			t.Allowed = append(t.Allowed, tool.Function.Name)
-			t.Named = append(t.Named, ask.Reference{At: in + ".function.name", Name: tool.Function.Name})
+			t.Named = append(t.Named, ask.ToolName{At: in + ".function.name", Name: tool.Function.Name})
 		}
 		if len(t.Allowed) == 0 {
-			return wire.Bad(at+".tools", "%s.tools is empty; it must name at least one function", at)
+			return wire.Invalid(at+".tools", "%s.tools is empty; it must name at least one function", at)
 		}
 	default:
-		return wire.Bad(at+".type", `%s.type is %.40q; %s, with a member of that name`, at, in.Type, want)
+		return wire.Invalid(at+".type", `%s.type is %.40q; %s, with a member of that name`, at, in.Type, want)
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ type Queue struct {
 	taken   int
 	waiting int
 	clients map[string]*client
-	next    order         // clients that wait; the one whose turn it is stands first
+	next    clientHeap    // clients that wait; the one whose turn it is stands first
 	turn    uint64        // how many turns there were
 	held    time.Duration // for how long places were held lately: a moving average, 0 before the first one was given back
 	idle    chan struct{} // closed as soon as nothing is taken or waited for; nil where nobody wants to know
@@ -48,10 +48,10 @@ type Queue struct {
 // client is one of those among whom the queue is fair.
 type client struct {
 	name string
-	held int    // places
-	last uint64 // its last turn
-	line line   // its positions that wait
-	rank int    // its index in Queue.next while it waits
+	held int         // places
+	last uint64      // its last turn
+	line waitingList // its positions that wait
+	rank int         // its index in Queue.next while it waits
 }
 
 // Place is a place, or a position in the line for one. Whoever has it gives it back with Leave.
@@ -160,7 +160,7 @@ func (q *Queue) Join(name string, n int) ([]*Place, error) {
 		places[i] = p
 		p.queue, p.client, p.since = q, c, joined
 		if i < now {
-			q.give(p)
+			q.grant(p)
 			continue
 		}
 		p.over = make(chan struct{})
@@ -212,12 +212,12 @@ func (p *Place) Leave() {
 		}
 	case placed:
 		p.state = left
-		q.learn(time.Since(p.since))
+		q.addHoldTime(time.Since(p.since))
 		q.taken--
 		q.turn++
 		c.held, c.last = c.held-1, q.turn
 		q.next.moved(c)
-		q.pass()
+		q.grantNext()
 	default:
 		return
 	}
@@ -228,15 +228,15 @@ func (p *Place) Leave() {
 	}
 }
 
-// pass gives the free place to whoever's turn it is.
-func (q *Queue) pass() {
+// grantNext gives the free place to whoever's turn it is.
+func (q *Queue) grantNext() {
 	if len(q.next) == 0 {
 		return
 	}
 	c := q.next[0]
 	p := c.line.first
 	q.endWait(p, placed)
-	q.give(p)
+	q.grant(p)
 	if c.line.len == 0 {
 		heap.Remove(&q.next, c.rank)
 	} else {
@@ -244,8 +244,8 @@ func (q *Queue) pass() {
 	}
 }
 
-// give makes a free place the one of p, whose client's rank the caller then corrects.
-func (q *Queue) give(p *Place) {
+// grant makes a free place the one of p, whose client's rank the caller then corrects.
+func (q *Queue) grant(p *Place) {
 	q.taken++
 	q.turn++
 	p.client.held++
@@ -325,8 +325,8 @@ const (
 // learnShift sets how fast the average of times forgets: each new one counts for a part in 1<<learnShift.
 const learnShift = 3
 
-// learn adds the time for which a place was held to the average.
-func (q *Queue) learn(d time.Duration) {
+// addHoldTime adds the time for which a place was held to the average.
+func (q *Queue) addHoldTime(d time.Duration) {
 	if q.held == 0 {
 		q.held = d
 		return

@@ -42,7 +42,7 @@ func (in *input) ReadJSON(at string, value json.RawMessage) error {
 		}
 	}
 	if len(in.history) == 0 {
-		return wire.Bad(at, "%s has no message; it must have at least one", at)
+		return wire.Invalid(at, "%s has no message; it must have at least one", at)
 	}
 	return nil
 }
@@ -105,14 +105,14 @@ func (in *input) readMessage(at string, item json.RawMessage) error {
 		Content content `json:"content" wire:"required"`
 	}
 	if err := wire.Object(at, item, wire.Rules{
-		"type": wire.Harmless(), "id": wire.Harmless(), "status": wire.Harmless(),
+		"type": wire.Ignored(), "id": wire.Ignored(), "status": wire.Ignored(),
 		"phase": wire.Refused("the models' messages have no phases"),
 	}, &m); err != nil {
 		return err
 	}
 	role, ok := roles[m.Role]
 	if !ok {
-		return wire.Bad(at+".role", `%s.role is %.40q; it must be "user", "assistant", "system" or "developer"`, at, m.Role)
+		return wire.Invalid(at+".role", `%s.role is %.40q; it must be "user", "assistant", "system" or "developer"`, at, m.Role)
 	}
 	if last := in.last(); role == llama.RoleAssistant && last != nil && len(last.ToolCalls) > 0 {
 		last.Content += string(m.Content) // of the same answer, after a call
@@ -130,8 +130,8 @@ func (in *input) readCall(at string, item json.RawMessage) error {
 		Arguments string `json:"arguments" wire:"required"`
 	}
 	if err := wire.Object(at, item, wire.Rules{
-		"type": wire.Harmless(), "id": wire.Harmless(), "status": wire.Harmless(),
-		"parsed_arguments": wire.Harmless(), // what OpenAI's client for JavaScript makes of the arguments
+		"type": wire.Ignored(), "id": wire.Ignored(), "status": wire.Ignored(),
+		"parsed_arguments": wire.Ignored(), // what OpenAI's client for JavaScript makes of the arguments
 		"namespace":        wire.Refused("functions have names alone"),
 		"caller":           wire.Refused("calls are the model's"),
 	}, &c); err != nil {
@@ -143,11 +143,11 @@ func (in *input) readCall(at string, item json.RawMessage) error {
 	}
 	switch {
 	case c.ID == "":
-		return wire.Bad(at+".call_id", "%s.call_id is empty", at)
+		return wire.Invalid(at+".call_id", "%s.call_id is empty", at)
 	case c.Name == "":
-		return wire.Bad(at+".name", "%s.name is empty", at)
+		return wire.Invalid(at+".name", "%s.name is empty", at)
 	case !bytes.HasPrefix(arguments, []byte("{")) || !json.Valid(arguments):
-		return wire.Bad(at+".arguments", "%s.arguments must be a string that holds a JSON object; a call that was cut off cannot be sent back", at)
+		return wire.Invalid(at+".arguments", "%s.arguments must be a string that holds a JSON object; a call that was cut off cannot be sent back", at)
 	}
 	in.calls = append(in.calls, c.ID)
 	turn := in.last()
@@ -167,14 +167,14 @@ func (in *input) readResult(at string, item json.RawMessage) error {
 		Output content `json:"output" wire:"required"`
 	}
 	if err := wire.Object(at, item, wire.Rules{
-		"type": wire.Harmless(), "id": wire.Harmless(), "status": wire.Harmless(),
+		"type": wire.Ignored(), "id": wire.Ignored(), "status": wire.Ignored(),
 		"namespace": wire.Refused("functions have names alone"),
 		"caller":    wire.Refused("calls are the model's"),
 	}, &r); err != nil {
 		return err
 	}
 	if !slices.Contains(in.calls, r.ID) {
-		return wire.Bad(at+".call_id",
+		return wire.Invalid(at+".call_id",
 			"%s.call_id is %.80q, and no function_call before it has that: nothing is stored, so the input must have the call, too", at, r.ID)
 	}
 	in.add(at, llama.Message{Role: llama.RoleTool, Content: string(r.Output), Name: r.Name, ToolCallID: r.ID})
@@ -185,7 +185,7 @@ func (in *input) readResult(at string, item json.RawMessage) error {
 func readReasoning(at string, item json.RawMessage) error {
 	const why = "the models do not think aside"
 	return wire.Object(at, item, wire.Rules{
-		"type": wire.Harmless(), "id": wire.Harmless(), "status": wire.Harmless(),
+		"type": wire.Ignored(), "id": wire.Ignored(), "status": wire.Ignored(),
 		"summary": wire.Refused(why, "[]"), "content": wire.Refused(why, "[]"), "encrypted_content": wire.Refused(why, `""`),
 	}, &struct{}{})
 }
@@ -242,8 +242,8 @@ func (p *inputPart) ReadJSON(at string, value json.RawMessage) error {
 		Text string `json:"text" wire:"required"`
 	}
 	if err := wire.Object(at, value, wire.Rules{
-		"logprobs": wire.Harmless(), "prompt_cache_breakpoint": wire.Harmless(),
-		"parsed":      wire.Harmless(), // what OpenAI's client for JavaScript makes of the text
+		"logprobs": wire.Ignored(), "prompt_cache_breakpoint": wire.Ignored(),
+		"parsed":      wire.Ignored(), // what OpenAI's client for JavaScript makes of the text
 		"annotations": wire.Refused("a text is all that the models see", "[]"),
 	}, &part); err != nil {
 		return err

@@ -27,10 +27,10 @@ type part struct {
 
 // newPart returns a part. The slices are not nil: in JSON they are lists, not null.
 func newPart(text string, logs []ask.TokenLogprob) part {
-	return part{Type: "output_text", Text: text, Annotations: []struct{}{}, Logprobs: listed(logs)}
+	return part{Type: "output_text", Text: text, Annotations: []struct{}{}, Logprobs: notNil(logs)}
 }
 
-func listed(logs []ask.TokenLogprob) []ask.TokenLogprob {
+func notNil(logs []ask.TokenLogprob) []ask.TokenLogprob {
 	if logs == nil {
 		return []ask.TokenLogprob{}
 	}
@@ -70,22 +70,22 @@ func (o *output) add(p llama.Piece, logs []ask.TokenLogprob) error {
 	o.pending = append(o.pending, logs...)
 	text, calls := o.calls.Take(p)
 	for ; len(calls) > 0 && o.call != nil && calls[0].Index == o.index; calls = calls[1:] {
-		if err := o.goOn(calls[0].Arguments); err != nil {
+		if err := o.extendCall(calls[0].Arguments); err != nil {
 			return err
 		}
 	}
 	if text != "" {
-		if err := o.write(text); err != nil {
+		if err := o.writeText(text); err != nil {
 			return err
 		}
 	}
 	for _, c := range calls {
 		if c.Name != "" {
-			if err := o.begin(c); err != nil {
+			if err := o.beginCall(c); err != nil {
 				return err
 			}
 		}
-		if err := o.goOn(c.Arguments); err != nil {
+		if err := o.extendCall(c.Arguments); err != nil {
 			return err
 		}
 	}
@@ -93,7 +93,7 @@ func (o *output) add(p llama.Piece, logs []ask.TokenLogprob) error {
 		return nil
 	}
 	if len(o.items) == 0 { // an answer that says nothing is a message, too
-		if err := o.open(); err != nil {
+		if err := o.beginMessage(); err != nil {
 			return err
 		}
 	}
@@ -102,7 +102,7 @@ func (o *output) add(p llama.Piece, logs []ask.TokenLogprob) error {
 
 // end closes the last item at the end of the answer, which may be in its middle.
 func (o *output) end(p llama.Piece) error {
-	complete := !cut(p.Stop)
+	complete := !isIncomplete(p.Stop)
 	if o.call != nil { // it may be complete though the answer was cut, and cut by a stop string
 		complete = slices.ContainsFunc(p.Message.ToolCalls, func(c llama.ToolCall) bool { return c.ID == o.call.CallID })
 	}
@@ -112,8 +112,8 @@ func (o *output) end(p llama.Piece) error {
 	return o.close(incomplete)
 }
 
-// open begins a message.
-func (o *output) open() error {
+// beginMessage begins a message.
+func (o *output) beginMessage() error {
 	if err := o.close(completed); err != nil {
 		return err
 	}
@@ -125,21 +125,21 @@ func (o *output) open() error {
 	return o.send(&partEvent{o.head("response.content_part.added"), o.place(), newPart("", nil)})
 }
 
-// write goes on with a text.
-func (o *output) write(text string) error {
+// writeText goes on with a text.
+func (o *output) writeText(text string) error {
 	if o.message == nil {
-		if err := o.open(); err != nil {
+		if err := o.beginMessage(); err != nil {
 			return err
 		}
 	}
 	logs := o.pending
 	o.pending = nil
 	o.written, o.logs = append(o.written, text...), append(o.logs, logs...)
-	return o.send(&textDelta{o.head("response.output_text.delta"), o.place(), text, listed(logs)})
+	return o.send(&textDelta{o.head("response.output_text.delta"), o.place(), text, notNil(logs)})
 }
 
-// begin begins a call.
-func (o *output) begin(c llama.CallPiece) error {
+// beginCall begins a call.
+func (o *output) beginCall(c llama.CallPiece) error {
 	if err := o.close(completed); err != nil {
 		return err
 	}
@@ -149,8 +149,8 @@ func (o *output) begin(c llama.CallPiece) error {
 	return o.send(&itemEvent{o.head("response.output_item.added"), o.call})
 }
 
-// goOn goes on with the open call.
-func (o *output) goOn(arguments string) error {
+// extendCall goes on with the open call.
+func (o *output) extendCall(arguments string) error {
 	o.pending = nil // no log-probabilities are told of calls
 	if arguments == "" || o.call == nil {
 		return nil
@@ -164,7 +164,7 @@ func (o *output) close(status string) error {
 	var events []event
 	switch {
 	case o.message != nil:
-		o.fill(status)
+		o.completeItem(status)
 		p := o.message.Content[0]
 		events = []event{
 			&textDone{o.head("response.output_text.done"), o.place(), p.Text, p.Logprobs},
@@ -172,7 +172,7 @@ func (o *output) close(status string) error {
 			&itemEvent{o.head("response.output_item.done"), o.message},
 		}
 	case o.call != nil:
-		o.fill(status)
+		o.completeItem(status)
 		events = []event{
 			&argumentsDone{o.head("response.function_call_arguments.done"), o.call.ID, o.call.Name, o.call.Arguments},
 			&itemEvent{o.head("response.output_item.done"), o.call},
@@ -187,8 +187,8 @@ func (o *output) close(status string) error {
 	return nil
 }
 
-// fill makes what has come of the open item part of it.
-func (o *output) fill(status string) {
+// completeItem makes what has come of the open item part of it.
+func (o *output) completeItem(status string) {
 	if o.message != nil {
 		o.message.Status, o.message.Content = status, []part{newPart(string(o.written), o.logs)}
 	}
@@ -197,9 +197,9 @@ func (o *output) fill(status string) {
 	}
 }
 
-// breakOff ends the answer in its middle, without a word: an open item is not complete, and nobody is to act on it.
-func (o *output) breakOff() {
-	o.fill(incomplete)
+// abort ends the answer in its middle, without a word: an open item is not complete, and nobody is to act on it.
+func (o *output) abort() {
+	o.completeItem(incomplete)
 	o.message, o.call = nil, nil
 }
 

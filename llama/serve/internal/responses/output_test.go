@@ -237,7 +237,7 @@ func TestOutputOfAnError(t *testing.T) {
 		if err := o.add(c.piece, nil); err != nil {
 			t.Fatal(err)
 		}
-		if o.breakOff(); !reflect.DeepEqual(written(o.items), c.items) {
+		if o.abort(); !reflect.DeepEqual(written(o.items), c.items) {
 			t.Errorf("%s: the items are %q, want %q", c.name, written(o.items), c.items)
 		}
 	}

@@ -35,7 +35,7 @@ type request struct {
 }
 
 var rules = wire.Rules{
-	"service_tier": wire.Harmless(), "prompt_cache_retention": wire.Harmless(), "prompt_cache_options": wire.Harmless(),
+	"service_tier": wire.Ignored(), "prompt_cache_retention": wire.Ignored(), "prompt_cache_options": wire.Ignored(),
 	"store":                wire.Refused("nothing is stored", "false"),
 	"previous_response_id": wire.Refused("nothing is stored: send the whole conversation as input"),
 	"conversation":         wire.Refused("nothing is stored: send the whole conversation as input"),
@@ -59,15 +59,15 @@ func (in *request) params(ctx context.Context) (llama.Params, error) {
 	case in.Input == nil:
 		return p, wire.Missing("input", "a string or a list of items")
 	case in.MaxOutputTokens != nil && *in.MaxOutputTokens < 1:
-		return p, wire.Bad("max_output_tokens", "max_output_tokens is %d; it must be 1 or more", *in.MaxOutputTokens)
+		return p, wire.Invalid("max_output_tokens", "max_output_tokens is %d; it must be 1 or more", *in.MaxOutputTokens)
 	case in.TopLogprobs < 0 || in.TopLogprobs > ask.MaxTopLogprobs:
-		return p, wire.Bad("top_logprobs", "top_logprobs is %d; it must be 0 to %d", in.TopLogprobs, ask.MaxTopLogprobs)
+		return p, wire.Invalid("top_logprobs", "top_logprobs is %d; it must be 0 to %d", in.TopLogprobs, ask.MaxTopLogprobs)
 	case in.TopLogprobs > 0 && !in.Include.logprobs:
-		return p, wire.Bad("top_logprobs", "top_logprobs stands without %q in include", includeLogprobs)
+		return p, wire.Invalid("top_logprobs", "top_logprobs stands without %q in include", includeLogprobs)
 	case in.StreamOptions != nil && !in.Stream:
-		return p, wire.Bad("stream_options", "stream_options stands without stream")
+		return p, wire.Invalid("stream_options", "stream_options stands without stream")
 	case in.SafetyIdentifier != nil && utf8.RuneCountInString(*in.SafetyIdentifier) > maxSafetyIdentifier:
-		return p, wire.Bad("safety_identifier", "safety_identifier is longer than %d characters", maxSafetyIdentifier)
+		return p, wire.Invalid("safety_identifier", "safety_identifier is longer than %d characters", maxSafetyIdentifier)
 	}
 	if in.MaxOutputTokens != nil {
 		p.MaxTokens = *in.MaxOutputTokens
@@ -79,8 +79,8 @@ func (in *request) params(ctx context.Context) (llama.Params, error) {
 }
 
 // conversation returns the messages that the model is to answer, and the names for what is wrong with them.
-func (in *request) conversation() ([]llama.Message, ask.Names) {
-	n := ask.NewNames("input", "max_output_tokens")
+func (in *request) conversation() ([]llama.Message, ask.FieldNames) {
+	n := ask.NewFieldNames("input", "max_output_tokens")
 	n["schema"], n["truncation"] = "text.format.schema", "truncation"
 	var history []llama.Message
 	if in.Instructions != nil && *in.Instructions != "" {
@@ -116,7 +116,7 @@ func (i *include) ReadJSON(at string, value json.RawMessage) error {
 			i.logprobs = true
 		} else if !vacuous[value] {
 			in := fmt.Sprintf("%s[%d]", at, n)
-			return wire.Bad(in, "%s is %.60q; it must be %q, or one of OpenAI's other values, which change nothing", in, value, includeLogprobs)
+			return wire.Invalid(in, "%s is %.60q; it must be %q, or one of OpenAI's other values, which change nothing", in, value, includeLogprobs)
 		}
 	}
 	return nil

@@ -23,7 +23,7 @@ func read(body string) (*request, llama.Params, error) {
 	}
 	p, err := in.params(context.Background())
 	if err == nil {
-		_, err = in.offer()
+		_, err = in.readTools()
 	}
 	return &in, p, err
 }
@@ -73,7 +73,7 @@ func TestHarmless(t *testing.T) {
 		if p.TopP == 1 {
 			want.TopP = 1 // the same
 		}
-		tools, _ := in.offer()
+		tools, _ := in.readTools()
 		history, _ := in.conversation()
 		if tools.Options.Choice == constrain.ToolNone {
 			tools.Options.Choice = constrain.ToolAuto // of no tools, the same
@@ -244,7 +244,7 @@ func TestOffer(t *testing.T) {
 			t.Errorf("%s: %v", c.members, err)
 			continue
 		}
-		tools, err := in.offer()
+		tools, err := in.readTools()
 		var list []string
 		for _, f := range tools.List {
 			list = append(list, string(f))

@@ -123,7 +123,7 @@ func newResponse(in *request, m *ask.Model) *response {
 func (r *response) end(items []any, last llama.Piece) {
 	r.Status = completed
 	r.put(items)
-	if cut(last.Stop) {
+	if isIncomplete(last.Stop) {
 		r.Status, r.IncompleteDetails = incomplete, &reason{"max_output_tokens"}
 	} else {
 		now := time.Now().Unix()
@@ -157,5 +157,7 @@ func (r *response) put(items []any) {
 	r.OutputText = &whole
 }
 
-// cut tells whether an answer ended because it may not be longer.
-func cut(stop llama.StopReason) bool { return stop == llama.MaxTokens || stop == llama.ContextFull }
+// isIncomplete tells whether an answer ended because it may not be longer.
+func isIncomplete(stop llama.StopReason) bool {
+	return stop == llama.MaxTokens || stop == llama.ContextFull
+}

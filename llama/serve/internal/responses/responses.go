@@ -26,13 +26,13 @@ import (
 
 // API is the interface. Its method is safe for concurrent use.
 type API struct {
-	Desk *ask.Desk
+	Service *ask.Service
 }
 
 // Create serves POST /v1/responses.
 func (a *API) Create(w http.ResponseWriter, r *http.Request) error {
 	var in request
-	if err := a.Desk.Read(w, r, rules, &in); err != nil {
+	if err := a.Service.Read(w, r, rules, &in); err != nil {
 		return err
 	}
 	ctx := r.Context()
@@ -40,11 +40,11 @@ func (a *API) Create(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	tools, err := in.offer()
+	tools, err := in.readTools()
 	if err != nil {
 		return err
 	}
-	m, err := a.Desk.Open(ctx, in.Model)
+	m, err := a.Service.Open(ctx, in.Model)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (a *API) Create(w http.ResponseWriter, r *http.Request) error {
 	if err := m.Constrain(ctx, &params, tools, in.Text.form(), names); err != nil {
 		return err
 	}
-	prompt, err := m.Fit(ctx, history, &params, in.Truncation, names)
+	prompt, err := m.FitPrompt(ctx, history, &params, in.Truncation, names)
 	if err != nil {
 		return err
 	}
@@ -66,17 +66,17 @@ func (a *API) Create(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer answers.Close()
 	out := newResponse(&in, m)
-	out.Truncation = string(in.Truncation.Or(a.Desk))
+	out.Truncation = string(in.Truncation.OrDefault(a.Service))
 	logs := ask.Logprobs{Tokenizer: m.Model.Tokenizer(), Top: in.TopLogprobs}
 	items := output{calls: ask.Calls{Sure: params.Constraint != nil}}
 	if in.Stream {
-		return stream(w, out, answers, logs, &items)
+		return writeStream(w, out, answers, logs, &items)
 	}
-	return whole(w, out, answers, logs, &items)
+	return writeResponse(w, out, answers, logs, &items)
 }
 
-// whole answers without a stream.
-func whole(w http.ResponseWriter, out *response, answers *ask.Answers, logs ask.Logprobs, items *output) error {
+// writeResponse answers without a stream.
+func writeResponse(w http.ResponseWriter, out *response, answers *ask.Answers, logs ask.Logprobs, items *output) error {
 	items.send = func(event) error { return nil }
 	err := answers.Collect(func(e ask.Event) error {
 		err := items.add(e.Piece, logs.Of(e.Piece))

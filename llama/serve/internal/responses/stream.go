@@ -85,8 +85,8 @@ type argumentsDone struct {
 	Arguments string `json:"arguments"`
 }
 
-// stream answers with a stream. The status is decided by the first thing that comes: an error before any piece of the answer is no stream.
-func stream(w http.ResponseWriter, out *response, answers *ask.Answers, logs ask.Logprobs, items *output) error {
+// writeStream answers with a stream. The status is decided by the first thing that comes: an error before any piece of the answer is no stream.
+func writeStream(w http.ResponseWriter, out *response, answers *ask.Answers, logs ask.Logprobs, items *output) error {
 	e, err := answers.First()
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ func stream(w http.ResponseWriter, out *response, answers *ask.Answers, logs ask
 			}
 		}
 		if e.Err != nil {
-			items.breakOff()
+			items.abort()
 			out.fail(items.items, e.Err)
 			_ = send(newErrorEvent(e.Err))
 			_ = tell("response.failed")

@@ -34,13 +34,13 @@ func (f *format) ReadJSON(at string, value json.RawMessage) error {
 	schema := f.Type == "json_schema"
 	switch {
 	case f.Type != "text" && f.Type != "json_object" && !schema:
-		return wire.Bad(at+".type", `%s.type is %.40q; it must be "text", "json_object" or "json_schema"`, at, f.Type)
+		return wire.Invalid(at+".type", `%s.type is %.40q; it must be "text", "json_object" or "json_schema"`, at, f.Type)
 	case schema && f.Name == "":
 		return wire.Missing(at+".name", "a string")
 	case schema && f.Schema == nil:
 		return wire.Missing(at+".schema", "a JSON Schema")
 	case !schema && f.Schema != nil:
-		return wire.Bad(at+".schema", `%s.schema stands without "type": "json_schema"`, at)
+		return wire.Invalid(at+".schema", `%s.schema stands without "type": "json_schema"`, at)
 	}
 	return nil
 }

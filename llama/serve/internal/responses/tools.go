@@ -38,7 +38,7 @@ func (t *tool) ReadJSON(at string, value json.RawMessage) error {
 	}
 	switch {
 	case t.Name == "":
-		return wire.Bad(at+".name", "%s.name is empty", at)
+		return wire.Invalid(at+".name", "%s.name is empty", at)
 	case len(t.Parameters) > 0 && t.Parameters[0] != '{':
 		return mistyped(at+".parameters", "a JSON Schema, an object")
 	}
@@ -66,8 +66,8 @@ func (t *toolChoice) ReadJSON(at string, value json.RawMessage) error {
 			return err
 		}
 		var known bool
-		if t.Choice, known = ask.ChoiceOf(word); !known {
-			return wire.Bad(at, `%s is %.40q; it must be "none", "auto", "required", or an object that names functions`, at, word)
+		if t.Choice, known = ask.ParseToolChoice(word); !known {
+			return wire.Invalid(at, `%s is %.40q; it must be "none", "auto", "required", or an object that names functions`, at, word)
 		}
 		return nil
 	case '{':
@@ -82,7 +82,7 @@ func (t *toolChoice) ReadJSON(at string, value json.RawMessage) error {
 	case "function":
 		var one reference
 		err := one.ReadJSON(at, value)
-		t.Choice, t.Function, t.Named = constrain.ToolRequired, one.Name, []ask.Reference{ask.Reference(one)}
+		t.Choice, t.Function, t.Named = constrain.ToolRequired, one.Name, []ask.ToolName{ask.ToolName(one)}
 		return err
 	case "allowed_tools":
 		return t.readAllowed(at, value)
@@ -96,24 +96,24 @@ func (t *toolChoice) readAllowed(at string, value json.RawMessage) error {
 		Mode  string      `json:"mode" wire:"required"`
 		Tools []reference `json:"tools" wire:"required"`
 	}
-	if err := wire.Object(at, value, wire.Rules{"type": wire.Harmless()}, &in); err != nil {
+	if err := wire.Object(at, value, wire.Rules{"type": wire.Ignored()}, &in); err != nil {
 		return err
 	}
 	if in.Mode != "auto" && in.Mode != "required" {
-		return wire.Bad(at+".mode", `%s.mode is %.40q; it must be "auto" or "required"`, at, in.Mode)
+		return wire.Invalid(at+".mode", `%s.mode is %.40q; it must be "auto" or "required"`, at, in.Mode)
 	}
-	t.Choice, _ = ask.ChoiceOf(in.Mode)
+	t.Choice, _ = ask.ParseToolChoice(in.Mode)
 	for _, f := range in.Tools {
-		t.Allowed, t.Named = append(t.Allowed, f.Name), append(t.Named, ask.Reference(f))
+		t.Allowed, t.Named = append(t.Allowed, f.Name), append(t.Named, ask.ToolName(f))
 	}
 	if len(t.Allowed) == 0 {
-		return wire.Bad(at+".tools", "%s.tools is empty; it must name at least one function", at)
+		return wire.Invalid(at+".tools", "%s.tools is empty; it must name at least one function", at)
 	}
 	return nil
 }
 
 // reference is a function's name, in {"type":"function","name":…}, and where in the request that stands.
-type reference ask.Reference
+type reference ask.ToolName
 
 // ReadJSON reads it.
 func (r *reference) ReadJSON(at string, value json.RawMessage) error {
@@ -136,13 +136,13 @@ func (r *reference) ReadJSON(at string, value json.RawMessage) error {
 	return nil
 }
 
-// offer returns the functions on offer. The schema of a strict one is kept as a whole or refused; of the others' what can be kept is, since
+// readTools returns the functions on offer. The schema of a strict one is kept as a whole or refused; of the others' what can be kept is, since
 // the model is shown all of it.
-func (in *request) offer() (ask.Tools, error) {
+func (in *request) readTools() (ask.Tools, error) {
 	var t ask.Tools
 	t.Options.Single = in.ParallelToolCalls != nil && !*in.ParallelToolCalls
 	if len(in.Tools) > ask.MaxTools {
-		return t, wire.Bad("tools", "tools has %d functions; it may have %d", len(in.Tools), ask.MaxTools)
+		return t, wire.Invalid("tools", "tools has %d functions; it may have %d", len(in.Tools), ask.MaxTools)
 	}
 	for i, f := range in.Tools {
 		function, err := ask.Function(f.Name, f.Description, f.Parameters)

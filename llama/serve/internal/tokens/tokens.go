@@ -15,15 +15,15 @@ import (
 
 // API is the interface. Its methods are safe for concurrent use.
 type API struct {
-	Desk *ask.Desk
+	Service *ask.Service
 }
 
 // open takes the model of a name, the first one for "".
 func (a *API) open(r *http.Request, name string) (*ask.Model, error) {
-	if list := a.Desk.Models.List(); name == "" && len(list) > 0 {
+	if list := a.Service.Models.List(); name == "" && len(list) > 0 {
 		name = list[0].Name
 	}
-	return a.Desk.Open(r.Context(), name)
+	return a.Service.Open(r.Context(), name)
 }
 
 // tokenizeRequest is what POST /tokenize reads: a text, or a conversation.
@@ -49,18 +49,18 @@ type piece struct {
 // Tokenize serves POST /tokenize.
 func (a *API) Tokenize(w http.ResponseWriter, r *http.Request) error {
 	var in tokenizeRequest
-	if err := a.Desk.Read(w, r, tokenizeRules, &in); err != nil {
+	if err := a.Service.Read(w, r, tokenizeRules, &in); err != nil {
 		return err
 	}
 	switch {
 	case in.Content == nil && in.Messages == nil:
 		return wire.Missing("content", `a text; or "messages" must be there`)
 	case in.Content != nil && in.Messages != nil:
-		return wire.Bad("messages", "messages stand beside content; a request has one of them")
+		return wire.Invalid("messages", "messages stand beside content; a request has one of them")
 	case in.Messages == nil && in.Tools != nil:
-		return wire.Bad("tools", "tools stand without messages")
+		return wire.Invalid("tools", "tools stand without messages")
 	case in.Messages != nil && in.AddSpecial:
-		return wire.Bad("add_special", "add_special stands beside messages, for which the model's chat template says what comes first")
+		return wire.Invalid("add_special", "add_special stands beside messages, for which the model's chat template says what comes first")
 	}
 	m, err := a.open(r, in.Model)
 	if err != nil {
@@ -68,7 +68,7 @@ func (a *API) Tokenize(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer m.Close()
 	t := m.Model.Tokenizer()
-	tokens, err := in.tokens(r, a.Desk, m)
+	tokens, err := in.tokens(r, a.Service, m)
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (a *API) Tokenize(w http.ResponseWriter, r *http.Request) error {
 
 // write writes the tokens. With their texts, they are many times as long as the request.
 func (in *tokenizeRequest) write(w http.ResponseWriter, t *llama.Tokenizer, tokens []llama.Token) error {
-	out := wire.NewLong(w)
+	out := wire.NewJSONWriter(w)
 	out.Raw(`{"tokens":[`)
 	for i, token := range tokens {
 		if i > 0 {
@@ -97,11 +97,11 @@ func (in *tokenizeRequest) write(w http.ResponseWriter, t *llama.Tokenizer, toke
 }
 
 // tokens returns the tokens of the text or the conversation.
-func (in *tokenizeRequest) tokens(r *http.Request, desk *ask.Desk, m *ask.Model) ([]llama.Token, error) {
+func (in *tokenizeRequest) tokens(r *http.Request, service *ask.Service, m *ask.Model) ([]llama.Token, error) {
 	if in.Content == nil {
 		return in.render(r, m)
 	}
-	return desk.Tokens(r.Context(), func() (tokens []llama.Token, err error) {
+	return service.Encode(r.Context(), func() (tokens []llama.Token, err error) {
 		t := m.Model.Tokenizer()
 		if in.AddSpecial {
 			tokens = t.EncodeSpecial("", true)
@@ -116,11 +116,11 @@ func (in *tokenizeRequest) render(r *http.Request, m *ask.Model) ([]llama.Token,
 	if err != nil {
 		return nil, err
 	}
-	tools, err := openai.Offer("tools", in.Tools)
+	tools, err := openai.ReadTools("tools", in.Tools)
 	if err != nil {
 		return nil, err
 	}
-	names := ask.Names{"history": "messages", "history[": "messages[", "Params.Template.Tools[": "tools[", "tools": "tools"}
+	names := ask.FieldNames{"history": "messages", "history[": "messages[", "Params.Template.Tools[": "tools[", "tools": "tools"}
 	return m.Prompt(r.Context(), history, llama.TemplateOptions{Tools: tools.List}, names)
 }
 
@@ -150,7 +150,7 @@ type detokenizeRequest struct {
 // Detokenize serves POST /detokenize. Special tokens are told as the vocabulary writes them, bytes that are no text as U+FFFD.
 func (a *API) Detokenize(w http.ResponseWriter, r *http.Request) error {
 	var in detokenizeRequest
-	if err := a.Desk.Read(w, r, nil, &in); err != nil {
+	if err := a.Service.Read(w, r, nil, &in); err != nil {
 		return err
 	}
 	m, err := a.open(r, in.Model)
@@ -159,12 +159,12 @@ func (a *API) Detokenize(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer m.Close()
 	var content string
-	err = a.Desk.Work(r.Context(), func() error {
-		content, err = in.text(m.Model.Tokenizer(), a.Desk.MaxBody)
+	err = a.Service.ProcessText(r.Context(), func() error {
+		content, err = in.text(m.Model.Tokenizer(), a.Service.MaxBody)
 		return err
 	})
 	if err == nil { // for the text, once as it is and once as JSON
-		err = ask.Of(r.Context()).Memory.Grow(2 * int64(len(content)))
+		err = ask.RequestOf(r.Context()).Memory.Grow(2 * int64(len(content)))
 	}
 	if err != nil {
 		return err
@@ -180,11 +180,11 @@ func (in *detokenizeRequest) text(t *llama.Tokenizer, most int64) (string, error
 	for i, n := range in.Tokens {
 		if n < 0 || n >= t.VocabSize() {
 			at := fmt.Sprintf("tokens[%d]", i)
-			return "", wire.Bad(at, "%s is %d; it must be a token's number, 0 to %d", at, n, t.VocabSize()-1)
+			return "", wire.Invalid(at, "%s is %d; it must be a token's number, 0 to %d", at, n, t.VocabSize()-1)
 		}
 		one = t.AppendBytes(one[:0], llama.Token(n))
 		if size += int64(len(one)); size > most {
-			return "", wire.Bad("tokens", "tokens are a text of more than %d bytes, which is the most that a request may have: send them in parts", most)
+			return "", wire.Invalid("tokens", "tokens are a text of more than %d bytes, which is the most that a request may have: send them in parts", most)
 		}
 	}
 	var content strings.Builder

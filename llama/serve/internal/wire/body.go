@@ -38,7 +38,7 @@ func Body(w http.ResponseWriter, r *http.Request, limit int64, hold func(n int64
 		}
 		return body, nil
 	}
-	if full, ok := errors.AsType[*heldError](err); ok {
+	if full, ok := errors.AsType[*holdError](err); ok {
 		return nil, full.error
 	}
 	// The deadline stays: net/http reads some of what is left of the body before it sends the error.
@@ -60,8 +60,8 @@ func Body(w http.ResponseWriter, r *http.Request, limit int64, hold func(n int64
 // firstRead is how much memory a body takes first, in bytes.
 const firstRead = 4 << 10
 
-// heldError is an error of the function that readAll asks.
-type heldError struct{ error }
+// holdError is an error of the function that readAll asks.
+type holdError struct{ error }
 
 // readAll reads to the end of a text that has about most bytes. It asks hold before it takes more memory.
 func readAll(from io.Reader, most int64, hold func(n int64) error) (text []byte, err error) {
@@ -72,7 +72,7 @@ func readAll(from io.Reader, most int64, hold func(n int64) error) (text []byte,
 				size = min(size, expected)
 			}
 			if err := hold(int64(size - cap(text))); err != nil {
-				return nil, &heldError{err}
+				return nil, &holdError{err}
 			}
 			text = append(make([]byte, 0, size), text...)
 		}

@@ -34,7 +34,7 @@ func TestBodiesThatDoNotCome(t *testing.T) {
 		takes time.Duration
 		want  func(error) bool
 	}{
-		{"a client that stops", 0, ReadTimeout, func(err error) bool { return Of(err).Status == http.StatusRequestTimeout }},
+		{"a client that stops", 0, ReadTimeout, func(err error) bool { return ErrorOf(err).Status == http.StatusRequestTimeout }},
 		{"a request that ends meanwhile", 10 * time.Second, 10 * time.Second, func(err error) bool { return errors.Is(err, cause) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestBodiesTakeMemoryAsTheyCome(t *testing.T) {
 		t.Errorf("an announcement took memory: asked for %v, %v", asked, err)
 	}
 	request = httptest.NewRequest("POST", "/", bytes.NewReader(make([]byte, limit+1)))
-	if _, err := Body(httptest.NewRecorder(), request, limit, free); Of(err).Status != http.StatusRequestEntityTooLarge {
+	if _, err := Body(httptest.NewRecorder(), request, limit, free); ErrorOf(err).Status != http.StatusRequestEntityTooLarge {
 		t.Errorf("one byte too many: %v", err)
 	}
 }

@@ -40,7 +40,7 @@ func decode(place string, value json.RawMessage, into reflect.Value) error {
 	case Reader:
 		return r.ReadJSON(place, value)
 	case json.Unmarshaler:
-		return own(place, r.UnmarshalJSON(value))
+		return readerError(place, r.UnmarshalJSON(value))
 	}
 	switch into.Kind() {
 	case reflect.Pointer:
@@ -67,14 +67,14 @@ func decode(place string, value json.RawMessage, into reflect.Value) error {
 	return nil
 }
 
-// own returns the error of a value that read itself.
-func own(place string, err error) error {
+// readerError returns the error of a value that read itself.
+func readerError(place string, err error) error {
 	if err == nil {
 		return nil
 	}
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
-		return Bad(place, "%s: %s", place, clipped(strings.TrimPrefix(err.Error(), "json: ")))
+		return Invalid(place, "%s: %s", place, clipped(strings.TrimPrefix(err.Error(), "json: ")))
 	}
 	return e.Within(place)
 }
@@ -94,7 +94,7 @@ func members(place string, value json.RawMessage, into reflect.Value, rules Rule
 		case string(value) == "null":
 			return nil
 		case ruled:
-			return rule.judge(within, value)
+			return rule.check(within, value)
 		}
 		given[i] = true
 		return decode(within, value, into.FieldByIndex(fields[i].index))
@@ -104,7 +104,7 @@ func members(place string, value json.RawMessage, into reflect.Value, rules Rule
 	}
 	for i, f := range fields {
 		if f.required && !given[i] {
-			return Missing(within(place, f.name), kind(into.FieldByIndex(f.index).Type()))
+			return Missing(within(place, f.name), kindOfType(into.FieldByIndex(f.index).Type()))
 		}
 	}
 	return nil
@@ -115,7 +115,7 @@ func members(place string, value json.RawMessage, into reflect.Value, rules Rule
 const maxElements = 16384
 
 func tooMany(place string) error {
-	return Bad(place, "%s has more than %d elements", place, maxElements)
+	return Invalid(place, "%s has more than %d elements", place, maxElements)
 }
 
 // elements reads an array into a slice.
@@ -141,8 +141,8 @@ func elements(place string, value json.RawMessage, into reflect.Value) error {
 	})
 }
 
-// First returns the byte that the first element of a valid JSON array begins with, 0 where there is none.
-func First(array json.RawMessage) byte {
+// FirstByte returns the byte that the first element of a valid JSON array begins with, 0 where there is none.
+func FirstByte(array json.RawMessage) byte {
 	rest := bytes.TrimLeft(array[1:], " \t\r\n")
 	if rest[0] == ']' {
 		return 0
@@ -193,16 +193,16 @@ func mistyped(place string, value json.RawMessage, t reflect.Type) error {
 	if subject == "" {
 		subject = "it"
 	}
-	if what(value) == "a number" && strings.Contains(kind(t), "number") {
-		e.Message = fmt.Sprintf("%s is %s; it must be %s, of %d bits", subject, clipped(string(value)), kind(t), t.Bits())
+	if kindOfValue(value) == "a number" && strings.Contains(kindOfType(t), "number") {
+		e.Message = fmt.Sprintf("%s is %s; it must be %s, of %d bits", subject, clipped(string(value)), kindOfType(t), t.Bits())
 	} else {
-		e.Message = fmt.Sprintf("%s must be %s, not %s", subject, kind(t), what(value))
+		e.Message = fmt.Sprintf("%s must be %s, not %s", subject, kindOfType(t), kindOfValue(value))
 	}
 	return e
 }
 
-// kind names in words what JSON a Go type is read from.
-func kind(t reflect.Type) string {
+// kindOfType names in words what JSON a Go type is read from.
+func kindOfType(t reflect.Type) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
@@ -221,8 +221,8 @@ func kind(t reflect.Type) string {
 	return "an object"
 }
 
-// what names in words what a JSON value is.
-func what(value json.RawMessage) string {
+// kindOfValue names in words what a JSON value is.
+func kindOfValue(value json.RawMessage) string {
 	if len(value) == 0 {
 		return "nothing"
 	}

@@ -43,8 +43,8 @@ func (e *Error) Within(place string) *Error {
 	return &outer
 }
 
-// Bad returns the error of a parameter that is wrong: status 400.
-func Bad(param, format string, a ...any) *Error {
+// Invalid returns the error of a parameter that is wrong: status 400.
+func Invalid(param, format string, a ...any) *Error {
 	return &Error{Status: http.StatusBadRequest, Code: "invalid_value", Param: param, Message: fmt.Sprintf(format, a...)}
 }
 
@@ -59,8 +59,8 @@ func Unsupported(param, format string, a ...any) *Error {
 	return &Error{Status: http.StatusBadRequest, Code: "unsupported_parameter", Param: param, Message: fmt.Sprintf(format, a...)}
 }
 
-// Of returns err as an Error; one that is none is the server's own fault: status 500, and the client is not told what happened.
-func Of(err error) *Error {
+// ErrorOf returns err as an Error; one that is none is the server's own fault: status 500, and the client is not told what happened.
+func ErrorOf(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}

@@ -23,7 +23,7 @@ type coverPage struct {
 
 func (l *letter) UnmarshalJSON(data []byte) error {
 	type plain letter
-	return Object("", data, Rules{"stamp": Harmless(), "seal": Refused("there is no wax", `"none"`)}, (*plain)(l))
+	return Object("", data, Rules{"stamp": Ignored(), "seal": Refused("there is no wax", `"none"`)}, (*plain)(l))
 }
 
 func (c *coverPage) UnmarshalJSON(data []byte) error {
@@ -32,7 +32,7 @@ func (c *coverPage) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	if c.Colour != "red" {
-		return Bad("colour", "it must be red")
+		return Invalid("colour", "it must be red")
 	}
 	return nil
 }

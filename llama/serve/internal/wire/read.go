@@ -23,14 +23,14 @@ func Parse(body []byte, rules Rules, into any) error {
 	case trimmed[0] != '{':
 		return malformed("the request's body must be a JSON object")
 	}
-	place, err := twice(body)
+	place, err := duplicateName(body)
 	switch {
 	case err == errDepth:
 		return malformed("the request's JSON is nested deeper than %d", maxDepth)
 	case err != nil:
 		return syntax(body, err)
 	case place != "":
-		return Bad(clipped(place), "%s is given twice", clipped(place))
+		return Invalid(clipped(place), "%s is given twice", clipped(place))
 	}
 	return members("", trimmed, reflect.ValueOf(into).Elem(), rules)
 }

@@ -44,7 +44,7 @@ type part struct {
 }
 
 func (part) Rules() Rules {
-	return Rules{"mark": Harmless(), "refusal": Refused("it is refused", `""`)}
+	return Rules{"mark": Ignored(), "refusal": Refused("it is refused", `""`)}
 }
 
 // choice reads itself.
@@ -55,9 +55,9 @@ func (c *choice) UnmarshalJSON(data []byte) error {
 	case "":
 		return errors.New("it is no word")
 	case "place":
-		return Bad("[2].role", "it is a wizard")
+		return Invalid("[2].role", "it is a wizard")
 	case "member":
-		return Bad("member", "it is wrong")
+		return Invalid("member", "it is wrong")
 	}
 	return nil
 }
@@ -74,13 +74,13 @@ func (w *word) ReadJSON(place string, value json.RawMessage) error {
 		return err
 	}
 	if len(list) != 1 {
-		return Bad(place, "%s has %d words; it must have 1", place, len(list))
+		return Invalid(place, "%s has %d words; it must have 1", place, len(list))
 	}
 	*w = word(list[0])
 	return nil
 }
 
-var rules = Rules{"user": Harmless(), "store": Refused("nothing is stored", "false"), "old": Refused("")}
+var rules = Rules{"user": Ignored(), "store": Refused("nothing is stored", "false"), "old": Refused("")}
 
 func TestParse(t *testing.T) {
 	yes, seed := true, int64(1)<<62
@@ -231,7 +231,7 @@ func TestNames(t *testing.T) {
 
 func TestFirst(t *testing.T) {
 	for array, want := range map[string]byte{`[]`: 0, "[ \n]": 0, `[1]`: '1', ` [ "x"]`[1:]: '"', "[\t[]]": '[', `[null]`: 'n'} {
-		if got := First(json.RawMessage(array)); got != want {
+		if got := FirstByte(json.RawMessage(array)); got != want {
 			t.Errorf("%q: got %q, want %q", array, got, want)
 		}
 	}
@@ -257,7 +257,7 @@ func ExampleParse() {
 	var in struct {
 		Temperature float32 `json:"temperature"`
 	}
-	fmt.Println(Parse([]byte(`{"temprature":1}`), Rules{"user": Harmless()}, &in))
+	fmt.Println(Parse([]byte(`{"temprature":1}`), Rules{"user": Ignored()}, &in))
 	// Output: there is no parameter "temprature"
 }
 

@@ -19,15 +19,15 @@ type Rules map[string]Rule
 // Ruled is a struct within a request that has rules of its own.
 type Ruled interface{ Rules() Rules }
 
-// Harmless is the rule of parameters that cannot change an answer: a user's name, say.
-func Harmless() Rule { return Rule{ignored: true} }
+// Ignored is the rule of parameters that cannot change an answer: a user's name, say.
+func Ignored() Rule { return Rule{ignored: true} }
 
 // Refused is the rule of parameters that are not supported, but for these values, which are the ones that it has when it is not given. why
 // goes on after "… is not supported: ".
 func Refused(why string, neutral ...string) Rule { return Rule{why: why, neutral: neutral} }
 
-// judge reports whether a parameter may stand in a request.
-func (r Rule) judge(name string, value json.RawMessage) error {
+// check reports whether a parameter may stand in a request.
+func (r Rule) check(name string, value json.RawMessage) error {
 	if r.ignored {
 		return nil
 	}

@@ -37,10 +37,10 @@ func Write(w http.ResponseWriter, status int, v any) error {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)+1))
-	extend(http.NewResponseController(w))
+	extendDeadline(http.NewResponseController(w))
 	w.WriteHeader(status)
 	if _, err = w.Write(append(body, '\n')); err != nil {
-		return gone(err)
+		return clientGone(err)
 	}
 	return nil
 }
@@ -48,9 +48,9 @@ func Write(w http.ResponseWriter, status int, v any) error {
 // RequestID is the header of an answer that has the request's id.
 const RequestID = "X-Request-Id"
 
-// WriteError answers with an error, which shape puts into an interface's form; see Of for errors that are not an *Error.
+// WriteError answers with an error, which shape puts into an interface's form; see ErrorOf for other errors.
 func WriteError(w http.ResponseWriter, err error, shape func(*Error) any) error {
-	e := Of(err)
+	e := ErrorOf(err)
 	if e.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int((e.RetryAfter+time.Second-1)/time.Second)))
 	}
@@ -75,7 +75,7 @@ func NewEvents(w http.ResponseWriter) *Events {
 	h.Set("X-Accel-Buffering", "no") // a proxy is to pass events on as they come
 	e := &Events{w: w, rc: http.NewResponseController(w)}
 	e.json = encoder(&e.text)
-	extend(e.rc)
+	extendDeadline(e.rc)
 	w.WriteHeader(http.StatusOK)
 	return e
 }
@@ -110,9 +110,9 @@ func (e *Events) begin(name string) {
 // end writes the event with the empty line that ends it.
 func (e *Events) end() error {
 	e.text.WriteByte('\n')
-	extend(e.rc)
+	extendDeadline(e.rc)
 	if _, err := e.w.Write(e.text.Bytes()); err != nil {
-		return gone(err)
+		return clientGone(err)
 	}
 	return nil
 }
@@ -120,23 +120,23 @@ func (e *Events) end() error {
 // Flush sends what lies in memory. Nothing may follow for long: the time to read ends then with what was sent, since HTTP/2 breaks a stream
 // off when a deadline passes, whether something is written to it or not.
 func (e *Events) Flush() error {
-	extend(e.rc)
+	extendDeadline(e.rc)
 	if err := e.rc.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return gone(err)
+		return clientGone(err)
 	}
 	_ = e.rc.SetWriteDeadline(time.Time{})
 	return nil
 }
 
-// extend gives the client anew the time to read.
-func extend(rc *http.ResponseController) {
+// extendDeadline gives the client anew the time to read.
+func extendDeadline(rc *http.ResponseController) {
 	_ = rc.SetWriteDeadline(time.Now().Add(WriteTimeout)) // a writer that has no deadlines goes without
 }
 
 // StatusGone is the status, in logs, of requests whose client left before the answer was complete. (It is nginx's.)
 const StatusGone = 499
 
-// gone returns the error of a client that no longer reads.
-func gone(err error) *Error {
+// clientGone returns the error of a client that no longer reads.
+func clientGone(err error) *Error {
 	return &Error{Status: StatusGone, Code: "client_gone", Message: "the client is gone", Err: err}
 }

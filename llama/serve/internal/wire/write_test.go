@@ -32,7 +32,7 @@ func TestWriteError(t *testing.T) {
 		body   string
 		retry  string
 	}{
-		{"a mistake", Bad("n", "n is %d", 0), 400, `"invalid_value n: n is 0"` + "\n", ""},
+		{"a mistake", Invalid("n", "n is %d", 0), 400, `"invalid_value n: n is 0"` + "\n", ""},
 		{"too much to do", &Error{Status: http.StatusTooManyRequests, Code: "full", Message: "full", RetryAfter: 1500 * time.Millisecond},
 			429, `"full : full"` + "\n", "2"},
 		{"a failure, which is not told", errors.New("secret"), 500,

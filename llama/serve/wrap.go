@@ -10,12 +10,12 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
-// enclose returns the handler of a route, with all that is the same for every request around it: who may come in, how long it may take,
+// wrap returns the handler of a route, with all that is the same for every request around it: who may come in, how long it may take,
 // what is told of it, and what happens when it fails.
-func (s *Server) enclose(route route) http.Handler {
+func (s *Server) wrap(route route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		out := &response{ResponseWriter: w}
-		ctx, a := s.account(out, r, route)
+		ctx, a := s.newRequestLog(out, r, route)
 		defer func() {
 			p, begun := recover(), out.status != 0
 			if p != nil {
@@ -50,7 +50,7 @@ func (s *Server) admit(w *response, r *http.Request, route route) error {
 	defer cancel(nil)
 	leave, ok := s.running.enter(func() {
 		cancel(ask.ErrShutdown)
-		w.hurry()
+		w.shortenDeadline()
 	})
 	if !ok {
 		return ask.Explain(ctx, ask.ErrShutdown, nil)
@@ -61,7 +61,7 @@ func (s *Server) admit(w *response, r *http.Request, route route) error {
 		ctx, stop = context.WithTimeoutCause(ctx, s.options.Timeout, ask.ErrTimeout)
 		defer stop()
 	}
-	defer context.AfterFunc(ctx, w.hurry)() // who reads slowly has no more time than who computes
+	defer context.AfterFunc(ctx, w.shortenDeadline)() // who reads slowly has no more time than who computes
 	if err := route.serve(w, r.WithContext(ctx)); err != nil {
 		return ask.Explain(ctx, err, nil)
 	}

@@ -21,18 +21,18 @@ type Truncation string
 func (t *Truncation) ReadJSON(at string, value json.RawMessage) error {
 	word, err := wire.String(at, value)
 	if err == nil && word != "auto" && word != "disabled" {
-		err = wire.Bad(at, `%s is %.40q; it must be "auto" or "disabled"`, at, word)
+		err = wire.Invalid(at, `%s is %.40q; it must be "auto" or "disabled"`, at, word)
 	}
 	*t = Truncation(word)
 	return err
 }
 
-// Or returns t, or what a server does where t says nothing.
-func (t Truncation) Or(d *Desk) Truncation {
+// OrDefault returns t, or what a server does where t says nothing.
+func (t Truncation) OrDefault(s *Service) Truncation {
 	switch {
 	case t != "":
 		return t
-	case d.DropTurns:
+	case s.DropTurns:
 		return "auto"
 	}
 	return "disabled"
@@ -44,11 +44,11 @@ const DroppedMessages = "X-Dropped-Messages"
 // answerShare says that truncation leaves the context's answerShare-th part free for an answer that may be longer.
 const answerShare = 4
 
-// Fit is Prompt for a conversation that is to be answered: where it leaves no room in the context, its oldest turns are left out, if t says
+// FitPrompt is Prompt for a conversation that is to be answered: where it leaves no room in the context, its oldest turns are left out, if t says
 // so. The answer has p.MaxTokens, and at most a part of the context, for its room. The answer's header and the request's Dropped tell how
 // many messages were left out.
-func (m *Model) Fit(ctx context.Context, history []llama.Message, p *llama.Params, t Truncation, names Names) ([]llama.Token, error) {
-	if t.Or(m.desk) != "auto" || m.Context == 0 {
+func (m *Model) FitPrompt(ctx context.Context, history []llama.Message, p *llama.Params, t Truncation, names FieldNames) ([]llama.Token, error) {
+	if t.OrDefault(m.service) != "auto" || m.Context == 0 {
 		return m.Prompt(ctx, history, p.Template, names)
 	}
 	room := m.Context / answerShare
@@ -65,15 +65,15 @@ func (m *Model) Fit(ctx context.Context, history []llama.Message, p *llama.Param
 			rest, err = tokenizer.DropTurns(history, p.Template, m.Context-1) // a short answer is better than none
 		}
 		if err != nil {
-			return nil, m.lastTurn(err, names)
+			return nil, m.tooLong(err, names)
 		}
-		m.request.drop(len(history) - len(rest))
+		m.request.noteDropped(len(history) - len(rest))
 		return tokenizer.Template(rest, p.Template)
 	})
 }
 
-// lastTurn returns the error of a conversation of which nothing more can be left out.
-func (m *Model) lastTurn(err error, names Names) error {
+// tooLong returns the error of a conversation of which nothing more can be left out.
+func (m *Model) tooLong(err error, names FieldNames) error {
 	full, ok := errors.AsType[*llama.ContextFullError](err)
 	if !ok {
 		return err
@@ -83,8 +83,8 @@ func (m *Model) lastTurn(err error, names Names) error {
 			full.Want, m.Context-1)}
 }
 
-// drop notes that messages of the conversation were left out.
-func (r *Request) drop(messages int) {
+// noteDropped notes that messages of the conversation were left out.
+func (r *Request) noteDropped(messages int) {
 	if messages == 0 {
 		return
 	}

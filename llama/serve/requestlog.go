@@ -15,8 +15,8 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
-// account follows one request, for the log and for the Observer's span. It is the request's ask.Watcher.
-type account struct {
+// requestLog follows one request, for the log and for the Observer's span. It is the request's ask.Span.
+type requestLog struct {
 	began  time.Time
 	client string
 	memory *budget.Share // that the request holds
@@ -30,37 +30,37 @@ type account struct {
 	err                       error // why there is no whole answer
 }
 
-// account opens the account of a request, gives the request its id, and returns the request's context.
-func (s *Server) account(w http.ResponseWriter, r *http.Request, route route) (context.Context, *account) {
+// newRequestLog starts to follow a request, gives the request its id, and returns the request's context.
+func (s *Server) newRequestLog(w http.ResponseWriter, r *http.Request, route route) (context.Context, *requestLog) {
 	id := "req_" + rand.Text()
 	w.Header().Set(wire.RequestID, id)
 	w.Header().Set("Request-Id", id) // the name under which Anthropic's clients look for it
 	client := s.client(r)
-	a := &account{began: time.Now(), client: client.name, memory: s.budget.Open(client.name), open: route.open, log: s.options.Logger.With(slog.String("request", id))}
+	a := &requestLog{began: time.Now(), client: client.name, memory: s.budget.Open(client.name), open: route.open, log: s.options.Logger.With(slog.String("request", id))}
 	ctx, span := s.options.Observer.Begin(r.Context(), Request{
 		ID: id, Endpoint: strings.TrimSpace(route.method + " " + route.path), Client: a.client, Header: r.Header})
 	a.span = span
-	return ask.With(ctx, &ask.Request{ID: id, Client: a.client, Scope: client.scope, Log: a.log, Watch: a, Memory: a.memory,
+	return ask.WithRequest(ctx, &ask.Request{ID: id, Client: a.client, Scope: client.scope, Log: a.log, Span: a, Memory: a.memory,
 		Header: w.Header()}), a
 }
 
-// Model is ask.Watcher's.
-func (a *account) Model(name string) {
+// Model is ask.Span's.
+func (a *requestLog) Model(name string) {
 	a.model = name
 	a.span.Model(name)
 }
 
-// Begin is ask.Watcher's.
-func (a *account) Begin(answer int, waited time.Duration) {
+// Begin is ask.Span's.
+func (a *requestLog) Begin(answer int, waited time.Duration) {
 	a.waited = max(a.waited, waited)
 	a.span.Begin(answer, waited)
 }
 
-// Tokens is ask.Watcher's.
-func (a *account) Tokens(answer, count int) { a.span.Tokens(answer, count) }
+// Tokens is ask.Span's.
+func (a *requestLog) Tokens(answer, count int) { a.span.Tokens(answer, count) }
 
-// End is ask.Watcher's.
-func (a *account) End(answer int, stop llama.StopReason, s llama.Stats) {
+// End is ask.Span's.
+func (a *requestLog) End(answer int, stop llama.StopReason, s llama.Stats) {
 	a.prompt, a.reused, a.generated = a.prompt+s.PromptTokens, a.reused+s.ReusedTokens, a.generated+s.GeneratedTokens
 	a.span.End(answer, stop, s)
 }
@@ -78,10 +78,10 @@ func clipped(text string) string {
 
 // done tells the log and the span that the request is over; sent is the status that the client was sent, 0 if none. Where an answer fails
 // after it began the status that counts is the failure's.
-func (a *account) done(ctx context.Context, r *http.Request, sent int) {
+func (a *requestLog) done(ctx context.Context, r *http.Request, sent int) {
 	status := sent
 	if a.err != nil {
-		status = wire.Of(a.err).Status
+		status = wire.ErrorOf(a.err).Status
 	} else if sent == 0 {
 		status = http.StatusOK // net/http's, for an answer without a body
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/queue"
 )
 
-// fakes is a machine without models: it counts the memory of things that are loaded in time that passes only in the test.
+// fakes is a machine without models: it counts the memory of resources, which are loaded in time that passes only in the test.
 type fakes struct {
 	t      *testing.T
 	budget int64 // never to be exceeded; 0: not looked at
@@ -69,7 +69,7 @@ func (f *fake) close() error {
 // kind describes what a slot of the test loads.
 type kind struct {
 	name  string
-	said  int64         // what the shelf is told before
+	said  int64         // what the cache is told before
 	size  int64         // what it takes
 	load  time.Duration // how long loading takes
 	shut  time.Duration // how long closing takes, and giving up a load
@@ -82,13 +82,13 @@ type kind struct {
 
 // slot makes the slot.
 func (k *kind) slot(f *fakes) *slot {
-	return &slot{name: k.name, size: k.said, load: func(ctx context.Context) (thing, error) {
+	return &slot{name: k.name, size: k.said, load: func(ctx context.Context) (resource, error) {
 		k.loads.Add(1)
 		if k.open.Add(1) != 1 {
 			f.t.Errorf("%s is loaded while it is there", k.name)
 		}
 		f.take(k.size)
-		undo := func(err error) (thing, error) {
+		undo := func(err error) (resource, error) {
 			time.Sleep(k.shut)
 			f.take(-k.size)
 			k.open.Add(-1)
@@ -110,59 +110,59 @@ func (k *kind) slot(f *fakes) *slot {
 				return undo(err)
 			}
 		}
-		thing := &fake{fakes: f, name: k.name, took: k.shut, once: func() { k.open.Add(-1) }}
-		thing.size.Store(k.size)
-		return thing, nil
+		resource := &fake{fakes: f, name: k.name, took: k.shut, once: func() { k.open.Add(-1) }}
+		resource.size.Store(k.size)
+		return resource, nil
 	}}
 }
 
-// shelfOf makes a shelf of kinds, and closes it at the end of the test.
-func shelfOf(t *testing.T, budget int64, f *fakes, kinds ...*kind) *shelf {
+// cacheOf makes a cache of kinds, and closes it at the end of the test.
+func cacheOf(t *testing.T, budget int64, f *fakes, kinds ...*kind) *cache {
 	t.Helper()
 	slots := make([]*slot, len(kinds))
 	for i, k := range kinds {
 		slots[i] = k.slot(f)
 	}
-	s, err := newShelf(budget, slots, slog.New(slog.DiscardHandler))
+	s, err := newCache(budget, slots, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-// end closes a shelf and checks that nothing is left.
-func end(t *testing.T, s *shelf, f *fakes) {
+// end closes a cache and checks that nothing is left.
+func end(t *testing.T, s *cache, f *fakes) {
 	t.Helper()
 	if err := s.drain(context.Background()); err != nil {
 		t.Error(err)
 	}
-	if err := s.clear(); err != nil {
+	if err := s.closeAll(); err != nil {
 		t.Error(err)
 	}
 	if f.used != 0 {
 		t.Errorf("%d bytes are still used", f.used)
 	}
-	checkShelf(t, s)
+	checkCache(t, s)
 }
 
-// checkShelf checks the invariants of a shelf.
-func checkShelf(t *testing.T, s *shelf) {
+// checkCache checks the invariants of a cache.
+func checkCache(t *testing.T, s *cache) {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	waiting := slices.ContainsFunc(s.slots, func(o *slot) bool { return o.state == absent && o.askers.Len() > 0 })
+	waiting := slices.ContainsFunc(s.slots, func(o *slot) bool { return o.state == absent && o.waiters.Len() > 0 })
 	for _, o := range s.slots {
 		switch {
-		case (o.state == loaded) != (o.thing != nil):
-			t.Errorf("%s: state %d and thing %v", o.name, o.state, o.thing)
-		case o.state == loaded && !o.leaving && o.askers.Len() > 0:
-			t.Errorf("%s: %d ask for what is there", o.name, o.askers.Len())
+		case (o.state == loaded) != (o.resource != nil):
+			t.Errorf("%s: state %d and thing %v", o.name, o.state, o.resource)
+		case o.state == loaded && !o.leaving && o.waiters.Len() > 0:
+			t.Errorf("%s: %d ask for what is there", o.name, o.waiters.Len())
 		case o.leaving && (o.state != loaded || !waiting):
 			t.Errorf("%s: leaving in state %d, though nobody needs its room", o.name, o.state)
-		case o.state == absent && o.holds != 0:
-			t.Errorf("%s: absent and holds %d bytes", o.name, o.holds)
-		case s.closed && o.askers.Len() > 0, o.leases < 0:
-			t.Errorf("%s: closed %v, %d ask, %d leases", o.name, s.closed, o.askers.Len(), o.leases)
+		case o.state == absent && o.charged != 0:
+			t.Errorf("%s: absent and holds %d bytes", o.name, o.charged)
+		case s.closed && o.waiters.Len() > 0, o.leases < 0:
+			t.Errorf("%s: closed %v, %d ask, %d leases", o.name, s.closed, o.waiters.Len(), o.leases)
 		}
 	}
 }
@@ -171,7 +171,7 @@ func TestLoadsOnceForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakes{t: t}
 		k := &kind{name: "a", load: time.Minute}
-		s := shelfOf(t, 0, f, k)
+		s := cacheOf(t, 0, f, k)
 		var all sync.WaitGroup
 		for i := range 100 {
 			all.Go(func() {
@@ -212,7 +212,7 @@ func TestWhoLeavesDoesNotSpoilIt(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := &fakes{t: t}
 				k := &kind{name: "a", load: 10 * time.Second, shut: c.shut, deaf: c.deaf, size: 1}
-				s := shelfOf(t, 0, f, k)
+				s := cacheOf(t, 0, f, k)
 				var all sync.WaitGroup
 				left := errors.New("left")
 				for i, patience := range c.patience {
@@ -250,7 +250,7 @@ func TestAFailedLoadIsToldToAllAndTriedAgain(t *testing.T) {
 			}
 			return nil
 		}
-		s := shelfOf(t, 10, f, k)
+		s := cacheOf(t, 10, f, k)
 		var all sync.WaitGroup
 		for range 3 {
 			all.Go(func() {
@@ -275,7 +275,7 @@ func TestTheLeastRecentlyUsedGoes(t *testing.T) {
 		for _, name := range []string{"a", "b", "c", "d"} {
 			kinds = append(kinds, &kind{name: name, said: 10, size: 10, load: time.Second, shut: time.Second})
 		}
-		s := shelfOf(t, f.budget, f, kinds...)
+		s := cacheOf(t, f.budget, f, kinds...)
 		there := func() (names string) {
 			synctest.Wait()
 			for _, o := range s.slots {
@@ -319,7 +319,7 @@ func TestWhatDoesNotFitIsAnError(t *testing.T) {
 				stays := &fake{fakes: f, name: "stays", once: func() {}}
 				stays.size.Store(c.fix)
 				f.take(c.fix)
-				s, err := newShelf(c.budget, []*slot{{name: "stays", thing: stays}, k.slot(f)}, slog.New(slog.DiscardHandler))
+				s, err := newCache(c.budget, []*slot{{name: "stays", resource: stays}, k.slot(f)}, slog.New(slog.DiscardHandler))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -336,7 +336,7 @@ func TestWhatDoesNotFitIsAnError(t *testing.T) {
 			})
 		})
 	}
-	if _, err := newShelf(10, []*slot{{name: "stays", thing: &fixedThing{11}}}, nil); err == nil {
+	if _, err := newCache(10, []*slot{{name: "stays", resource: &fixedThing{11}}}, nil); err == nil {
 		t.Error("what stays takes more than the budget: no error")
 	}
 }
@@ -356,7 +356,7 @@ func TestAStreamOfRequestsKeepsNobodyWaiting(t *testing.T) {
 			a := &kind{name: "a", said: 10, size: 10, load: time.Second, shut: time.Second}
 			b := &kind{name: "b", said: 10, size: 10, load: time.Second, shut: time.Second}
 			c := &kind{name: "c", said: size, size: size, load: time.Second, shut: time.Second}
-			s := shelfOf(t, f.budget, f, a, b, c)
+			s := cacheOf(t, f.budget, f, a, b, c)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // otherwise a test that fails would not end
 			defer cancel()
 			stop := make(chan struct{})
@@ -398,7 +398,7 @@ func TestAStreamOfRequestsKeepsNobodyWaiting(t *testing.T) {
 				if took := time.Since(began); took > 5*time.Second { // the leases that there are, closing, and loading
 					t.Errorf("the third one, of %d bytes, came after %v", size, took)
 				}
-				checkShelf(t, s)
+				checkCache(t, s)
 				s.release(s.slots[2])
 			}
 			close(stop)
@@ -413,7 +413,7 @@ func TestWhatStopsBeingNeededStays(t *testing.T) {
 		f := &fakes{t: t, budget: 10}
 		a := &kind{name: "a", said: 10, size: 10, load: time.Second}
 		b := &kind{name: "b", said: 10, size: 10, load: time.Second}
-		s := shelfOf(t, f.budget, f, a, b)
+		s := cacheOf(t, f.budget, f, a, b)
 		if _, err := s.acquire(t.Context(), s.slots[0]); err != nil {
 			t.Fatal(err)
 		}
@@ -448,8 +448,8 @@ func TestWhatStopsBeingNeededStays(t *testing.T) {
 func TestNotAllMayWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakes{t: t}
-		s := shelfOf(t, 15, f, &kind{name: "a", size: 10, said: 10, load: 4500 * time.Millisecond}, &kind{name: "b", size: 10, said: 10})
-		s.slots[0].most = 3
+		s := cacheOf(t, 15, f, &kind{name: "a", size: 10, said: 10, load: 4500 * time.Millisecond}, &kind{name: "b", size: 10, said: 10})
+		s.slots[0].maxWaiters = 3
 		var all sync.WaitGroup
 		for _, want := range []time.Duration{time.Second, 5 * time.Second} { // it is not known how long loading takes, and then it is
 			for range 3 {
@@ -477,7 +477,7 @@ func TestNotAllMayWait(t *testing.T) {
 }
 
 func TestAPanicOfLoadIsAnError(t *testing.T) {
-	s, err := newShelf(0, []*slot{{name: "a", load: func(context.Context) (thing, error) { panic("oh") }}}, slog.New(slog.DiscardHandler))
+	s, err := newCache(0, []*slot{{name: "a", load: func(context.Context) (resource, error) { panic("oh") }}}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -490,7 +490,7 @@ func TestWhatShrinksInTimeStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakes{t: t}
 		a, b := &kind{name: "a", said: 10, size: 10}, &kind{name: "b", said: 10, size: 10}
-		s := shelfOf(t, 15, f, a, b)
+		s := cacheOf(t, 15, f, a, b)
 		got, err := s.acquire(t.Context(), s.slots[0])
 		if err != nil {
 			t.Fatal(err)
@@ -522,7 +522,7 @@ func TestUnknownSizesAreLearnt(t *testing.T) {
 		f := &fakes{t: t}
 		a := &kind{name: "a", size: 10, load: time.Second}
 		b := &kind{name: "b", size: 10, load: time.Second}
-		s := shelfOf(t, 15, f, a, b)
+		s := cacheOf(t, 15, f, a, b)
 		if _, err := s.acquire(t.Context(), s.slots[0]); err != nil {
 			t.Fatal(err)
 		}
@@ -554,7 +554,7 @@ func TestWhatGrowsMakesOthersGo(t *testing.T) {
 		f := &fakes{t: t}
 		a := &kind{name: "a", said: 10, size: 10}
 		b := &kind{name: "b", said: 10, size: 10}
-		s := shelfOf(t, 25, f, a, b)
+		s := cacheOf(t, 25, f, a, b)
 		for _, o := range s.slots {
 			if _, err := s.acquire(t.Context(), o); err != nil {
 				t.Fatal(err)
@@ -589,7 +589,7 @@ func TestCloseOfAShelf(t *testing.T) {
 		a := &kind{name: "a", size: 1}
 		b := &kind{name: "b", size: 1, load: time.Hour}
 		deaf := &kind{name: "deaf", size: 1, load: time.Minute, deaf: true}
-		s := shelfOf(t, 0, f, a, b, deaf)
+		s := cacheOf(t, 0, f, a, b, deaf)
 		if _, err := s.acquire(t.Context(), s.slots[0]); err != nil {
 			t.Fatal(err)
 		}
@@ -612,7 +612,7 @@ func TestCloseOfAShelf(t *testing.T) {
 		if _, err := s.acquire(t.Context(), s.slots[0]); err != ErrClosed {
 			t.Errorf("acquire: %v, want ErrClosed", err)
 		}
-		if err := s.clear(); err != nil {
+		if err := s.closeAll(); err != nil {
 			t.Error(err)
 		}
 		if a.open.Load() != 0 {
@@ -631,7 +631,7 @@ func TestErrorsOfCloseAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bad := errors.New("the device does not answer")
 		f := &fakes{t: t}
-		s := shelfOf(t, 0, f, &kind{name: "a"})
+		s := cacheOf(t, 0, f, &kind{name: "a"})
 		got, err := s.acquire(t.Context(), s.slots[0])
 		if err != nil {
 			t.Fatal(err)
@@ -641,7 +641,7 @@ func TestErrorsOfCloseAreTold(t *testing.T) {
 		if err := s.drain(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if err := s.clear(); !errors.Is(err, bad) {
+		if err := s.closeAll(); !errors.Is(err, bad) {
 			t.Errorf("clear: %v, want %v", err, bad)
 		}
 	})
@@ -673,7 +673,7 @@ func TestNothingDeadlocks(t *testing.T) {
 				}
 				kinds[i] = k
 			}
-			s := shelfOf(t, f.budget, f, kinds...)
+			s := cacheOf(t, f.budget, f, kinds...)
 			var served, failed, left atomic.Int32
 			var all sync.WaitGroup
 			for i := range 20 {
@@ -703,7 +703,7 @@ func TestNothingDeadlocks(t *testing.T) {
 							t.Errorf("seed %d: %v", seed, err)
 						}
 						cancel()
-						checkShelf(t, s)
+						checkCache(t, s)
 						time.Sleep(time.Duration(r.IntN(20)) * time.Millisecond)
 					}
 				})

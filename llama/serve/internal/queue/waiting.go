@@ -2,17 +2,17 @@ package queue
 
 import "container/heap"
 
-// line is the positions of one client that wait, in the order in which they came. A Place is its own link, so that one that waits
+// waitingList is the positions of one client that wait, in the order in which they came. A Place is its own link, so that one that waits
 // takes no further memory and leaves in constant time.
 //
 // Invariants: first and last are nil together, and exactly when len is 0; len counts the places from first along next.
-type line struct {
+type waitingList struct {
 	first, last *Place
 	len         int
 }
 
 // push adds p at the end.
-func (l *line) push(p *Place) {
+func (l *waitingList) push(p *Place) {
 	p.prev = l.last
 	if l.last == nil {
 		l.first = p
@@ -24,7 +24,7 @@ func (l *line) push(p *Place) {
 }
 
 // remove takes p out, which is in the line.
-func (l *line) remove(p *Place) {
+func (l *waitingList) remove(p *Place) {
 	if p.prev == nil {
 		l.first = p.next
 	} else {
@@ -39,40 +39,40 @@ func (l *line) remove(p *Place) {
 	l.len--
 }
 
-// order is the clients that wait, as a heap of package container/heap: the one that gets the next free place stands first.
-type order []*client
+// clientHeap is the clients that wait, as a heap of package container/heap: the one that gets the next free place stands first.
+type clientHeap []*client
 
 // moved puts a client where it belongs after its places or its turn changed. A client that does not wait is not in the heap.
-func (o *order) moved(c *client) {
+func (o *clientHeap) moved(c *client) {
 	if c.line.len > 0 {
 		heap.Fix(o, c.rank)
 	}
 }
 
 // Len is part of heap.Interface.
-func (o order) Len() int { return len(o) }
+func (o clientHeap) Len() int { return len(o) }
 
 // Less tells whether the client at i gets a place before the one at j. No two clients have had the same turn.
-func (o order) Less(i, j int) bool {
+func (o clientHeap) Less(i, j int) bool {
 	a, b := o[i], o[j]
 	return a.held < b.held || a.held == b.held && a.last < b.last
 }
 
 // Swap is part of heap.Interface.
-func (o order) Swap(i, j int) {
+func (o clientHeap) Swap(i, j int) {
 	o[i], o[j] = o[j], o[i]
 	o[i].rank, o[j].rank = i, j
 }
 
 // Push is part of heap.Interface.
-func (o *order) Push(x any) {
+func (o *clientHeap) Push(x any) {
 	c := x.(*client)
 	c.rank = len(*o)
 	*o = append(*o, c)
 }
 
 // Pop is part of heap.Interface.
-func (o *order) Pop() any {
+func (o *clientHeap) Pop() any {
 	last := len(*o) - 1
 	c := (*o)[last]
 	(*o)[last] = nil

@@ -10,12 +10,12 @@ import (
 // maxDepth is how deep arrays and objects of a request may lie in each other.
 const maxDepth = 100
 
-// errDepth is the error of twice for arrays and objects that lie deeper.
+// errDepth is the error of duplicateName for arrays and objects that lie deeper.
 var errDepth = errors.New("nested deeper")
 
-// twice returns the place of the first name that comes twice in one object of a text; "" if no name does. Of two members with one name each
+// duplicateName returns the place of the first name that comes twice in one object of a text; "" if no name does. Of two members with one name each
 // reader takes another: the request would not say what it seems to say. The error is errDepth, or says that the text is no JSON.
-func twice(text []byte) (place string, err error) {
+func duplicateName(text []byte) (place string, err error) {
 	s := search{Reader: strictjson.Lenient(text)}
 	if err := s.value(); err != nil {
 		return "", err

@@ -8,9 +8,9 @@ import (
 	"strconv"
 )
 
-// Long writes an answer of JSON part by part, since it may be too long to lie in memory as a whole. An error ends it: what comes after does
+// JSONWriter writes an answer of JSON part by part, since it may be too long to lie in memory as a whole. An error ends it: what comes after does
 // nothing, and End returns the error. One goroutine at a time uses it.
-type Long struct {
+type JSONWriter struct {
 	w    http.ResponseWriter
 	rc   *http.ResponseController
 	text bytes.Buffer // what has not been written yet
@@ -19,53 +19,53 @@ type Long struct {
 	err  error
 }
 
-// longPart is how many bytes are written at once.
-const longPart = 32 << 10
+// writeSize is how many bytes are written at once.
+const writeSize = 32 << 10
 
-// NewLong begins an answer with status 200.
-func NewLong(w http.ResponseWriter) *Long {
+// NewJSONWriter begins an answer with status 200.
+func NewJSONWriter(w http.ResponseWriter) *JSONWriter {
 	w.Header().Set("Content-Type", "application/json")
-	l := &Long{w: w, rc: http.NewResponseController(w)}
+	l := &JSONWriter{w: w, rc: http.NewResponseController(w)}
 	l.json = encoder(&l.text)
 	return l
 }
 
 // Raw adds a text that is JSON already.
-func (l *Long) Raw(text string) {
+func (l *JSONWriter) Raw(text string) {
 	l.text.WriteString(text)
-	l.write(longPart)
+	l.write(writeSize)
 }
 
 // Int adds a number.
-func (l *Long) Int(n int64) {
+func (l *JSONWriter) Int(n int64) {
 	l.text.Write(strconv.AppendInt(l.text.AvailableBuffer(), n, 10))
-	l.write(longPart)
+	l.write(writeSize)
 }
 
 // Value adds v as JSON.
-func (l *Long) Value(v any) {
+func (l *JSONWriter) Value(v any) {
 	if err := l.json.Encode(v); err != nil && l.err == nil {
 		l.err = fmt.Errorf("write an answer: %w", err)
 	}
 	l.text.Truncate(max(0, l.text.Len()-1)) // the line feed
-	l.write(longPart)
+	l.write(writeSize)
 }
 
 // write writes what there is, if that has at least that many bytes.
-func (l *Long) write(least int) {
+func (l *JSONWriter) write(least int) {
 	if l.err != nil || l.text.Len() < least {
 		return
 	}
-	extend(l.rc)
+	extendDeadline(l.rc)
 	l.sent = true
 	if _, err := l.w.Write(l.text.Bytes()); err != nil {
-		l.err = gone(err)
+		l.err = clientGone(err)
 	}
 	l.text.Reset()
 }
 
 // End writes the rest.
-func (l *Long) End() error {
+func (l *JSONWriter) End() error {
 	l.text.WriteByte('\n')
 	if !l.sent && l.err == nil {
 		l.w.Header().Set("Content-Length", strconv.Itoa(l.text.Len()))

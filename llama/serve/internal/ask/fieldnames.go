@@ -2,12 +2,12 @@ package ask
 
 import "strings"
 
-// Names says how an interface calls what llama's errors name: {"Params.TopK": "top_k"}. A name that ends with a dot or a bracket stands for all
+// FieldNames says how an interface calls what llama's errors name: {"Params.TopK": "top_k"}. A name that ends with a dot or a bracket stands for all
 // that begin with it: {"history[": "messages["}.
-type Names map[string]string
+type FieldNames map[string]string
 
 // find returns the interface's name of a field, "" if it has none.
-func (n Names) find(field string) string {
+func (n FieldNames) find(field string) string {
 	if name, ok := n[field]; ok {
 		return name
 	}
@@ -19,10 +19,10 @@ func (n Names) find(field string) string {
 	return ""
 }
 
-// NewNames returns the names that interfaces have in common, most of all Sampling's. prompt is the parameter that has the conversation or the
+// NewFieldNames returns the names that interfaces have in common, most of all Sampling's. prompt is the parameter that has the conversation or the
 // text that is answered, and length the one that bounds the answer.
-func NewNames(prompt, length string) Names {
-	return Names{
+func NewFieldNames(prompt, length string) FieldNames {
+	return FieldNames{
 		"Params.Temperature": "temperature", "Params.TopP": "top_p", "Params.TopK": "top_k", "Params.MinP": "min_p",
 		"Params.RepeatPenalty": "repeat_penalty", "Params.FrequencyPenalty": "frequency_penalty",
 		"Params.PresencePenalty": "presence_penalty", "Params.Seed": "seed", "Params.Stop": "stop", "Params.Logprobs": "top_logprobs",

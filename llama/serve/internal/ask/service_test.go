@@ -17,13 +17,13 @@ import (
 
 // asks returns the context of a request of a client whose body has some bytes.
 func asks(t *testing.T, client string, size int, memory *budget.Share) context.Context {
-	return With(t.Context(), &Request{Client: client, Memory: memory, size: size})
+	return WithRequest(t.Context(), &Request{Client: client, Memory: memory, size: size})
 }
 
 // TestFewLongTextsAtATime works on many texts at once: only a few long ones have their turn, and short ones do not wait for them.
 func TestFewLongTextsAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &Desk{Texts: NewDesks()}
+		d := &Service{TextQueues: NewTextQueues()}
 		opened := make(chan struct{})
 		working, most := 0, 0
 		done := make(chan struct{})
@@ -37,7 +37,7 @@ func TestFewLongTextsAtATime(t *testing.T) {
 		}()
 		for i := range 40 {
 			go func() {
-				err := d.Work(asks(t, fmt.Sprint(i%3), longText, nil), func() error {
+				err := d.ProcessText(asks(t, fmt.Sprint(i%3), longText, nil), func() error {
 					turn <- 1
 					<-opened
 					turn <- -1
@@ -53,12 +53,12 @@ func TestFewLongTextsAtATime(t *testing.T) {
 			t.Errorf("%d long texts are worked on at a time", most)
 		}
 		short := false
-		if err := d.Work(asks(t, "0", longText-1, nil), func() error { short = true; return nil }); err != nil || !short {
+		if err := d.ProcessText(asks(t, "0", longText-1, nil), func() error { short = true; return nil }); err != nil || !short {
 			t.Errorf("a short text waits for long ones: %v", err)
 		}
 		gone, leave := context.WithCancelCause(asks(t, "0", longText, nil))
 		leave(ErrShutdown)
-		if err := d.Work(gone, func() error { return nil }); !errors.Is(err, ErrShutdown) {
+		if err := d.ProcessText(gone, func() error { return nil }); !errors.Is(err, ErrShutdown) {
 			t.Errorf("who leaves the queue: %v", err)
 		}
 		close(opened)
@@ -72,12 +72,12 @@ func TestFewLongTextsAtATime(t *testing.T) {
 func TestTokensCountAsMemory(t *testing.T) {
 	b := budget.New(100)
 	share := b.Open("a")
-	d := &Desk{Texts: NewDesks()}
-	tokens, err := d.Tokens(asks(t, "a", 1, share), func() ([]llama.Token, error) { return make([]llama.Token, 10), nil })
+	d := &Service{TextQueues: NewTextQueues()}
+	tokens, err := d.Encode(asks(t, "a", 1, share), func() ([]llama.Token, error) { return make([]llama.Token, 10), nil })
 	if err != nil || len(tokens) != 10 || b.Stats().Held != 40 {
 		t.Errorf("ten tokens: %v, %+v", err, b.Stats())
 	}
-	_, err = d.Tokens(asks(t, "a", 1, share), func() ([]llama.Token, error) { return make([]llama.Token, 10), nil })
+	_, err = d.Encode(asks(t, "a", 1, share), func() ([]llama.Token, error) { return make([]llama.Token, 10), nil })
 	if e := Explain(t.Context(), err, nil); e.Status != http.StatusServiceUnavailable || e.Code != "requests_full" || e.RetryAfter <= 0 {
 		t.Errorf("ten more: %v", err)
 	}
@@ -93,11 +93,11 @@ func TestConstraintsEndWithTheRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &Model{Lease: &models.Lease{Model: model}, desk: &Desk{}}
+	m := &Model{Lease: &models.Lease{Model: model}, service: &Service{}}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(ErrShutdown)
 	schema := Form{Schema: []byte(`{"type":"object","properties":{"unheard-of":{"const":"of"}}}`)}
-	names := NewNames("messages", "max_tokens")
+	names := NewFieldNames("messages", "max_tokens")
 	names["schema"] = "response_format"
 	err = m.Constrain(ctx, new(llama.Params), Tools{}, schema, names)
 	if e := Explain(t.Context(), err, nil); err == nil || e.Code != "shutting_down" || e.Param != "" {
@@ -107,7 +107,7 @@ func TestConstraintsEndWithTheRequest(t *testing.T) {
 
 // TestAnswersThatTheirFormEnds explains what a constraint says of an answer that cannot go on.
 func TestAnswersThatTheirFormEnds(t *testing.T) {
-	names := NewNames("messages", "max_tokens")
+	names := NewFieldNames("messages", "max_tokens")
 	names["schema"] = "response_format"
 	for form, param := range map[string]string{"JSON schema": "response_format", "lossy JSON schema": "response_format", "tools": "tools"} {
 		for _, why := range []error{constrain.ErrStuck, constrain.ErrRefused, constrain.ErrTooComplex} {

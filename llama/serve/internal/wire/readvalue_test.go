@@ -9,7 +9,7 @@ import (
 
 // Whatever is wrong with a value within a request, the error names its place.
 func TestObjectListString(t *testing.T) {
-	rules := Rules{"cache": Harmless(), "citations": Refused("nothing is cited", "[]")}
+	rules := Rules{"cache": Ignored(), "citations": Refused("nothing is cited", "[]")}
 	object := func(value json.RawMessage) error {
 		var into struct {
 			Type string `json:"type"`
@@ -58,7 +58,7 @@ func TestObjectListString(t *testing.T) {
 func TestErrorTellsTheRequest(t *testing.T) {
 	w := httptest.NewRecorder()
 	w.Header().Set(RequestID, "req_1")
-	e := Bad("a", "a is wrong")
+	e := Invalid("a", "a is wrong")
 	if err := WriteError(w, e, func(e *Error) any { return map[string]string{"id": e.Request} }); err != nil {
 		t.Fatal(err)
 	}

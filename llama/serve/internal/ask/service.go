@@ -1,0 +1,92 @@
+package ask
+
+import (
+	"context"
+	"net/http"
+	"runtime"
+
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/queue"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
+)
+
+// TextQueues order the work on the texts of requests: reading JSON, rendering conversations, tokenizing. Such work takes many times the memory
+// of the text, for a moment, and a processor for up to seconds. So only a few long texts are processed at a time. Short texts have a queue of
+// their own, so that long ones do not hold them up.
+type TextQueues struct{ short, long *queue.Queue }
+
+const (
+	longText     = 64 << 10 // bytes of a body from which a text is long
+	maxLongTexts = 4        // that are worked on at a time, on whatever machine
+	maxWaiting   = 1024     // requests that wait in one queue
+)
+
+// NewTextQueues makes queues for runtime.GOMAXPROCS(0) processors.
+func NewTextQueues() *TextQueues {
+	return &TextQueues{queue.New(runtime.GOMAXPROCS(0), maxWaiting), NewSlowQueue()}
+}
+
+// NewSlowQueue makes a queue for work that takes long, and much memory: half of the processors, and at most maxLongTexts, do it at a time.
+func NewSlowQueue() *queue.Queue {
+	return queue.New(min(max(1, runtime.GOMAXPROCS(0)/2), maxLongTexts), maxWaiting)
+}
+
+// ProcessText calls f, which works on the text of the context's request, when it is the request's turn. The error is f's or, if the turn did not
+// come, the queue's.
+func (s *Service) ProcessText(ctx context.Context, f func() error) error {
+	if s.TextQueues == nil {
+		return f()
+	}
+	request, q := RequestOf(ctx), s.TextQueues.short
+	if request.size >= longText {
+		q = s.TextQueues.long
+	}
+	return runQueued(ctx, q, request.Client, f)
+}
+
+// runQueued calls f when the client gets a place in the queue. The error is f's or, if there was no place, the queue's.
+func runQueued(ctx context.Context, q *queue.Queue, client string, f func() error) error {
+	places, err := q.Join(client, 1)
+	if err != nil {
+		return err
+	}
+	defer places[0].Leave()
+	if err := places[0].Wait(ctx); err != nil {
+		return err
+	}
+	return f()
+}
+
+// Read reads the body of a request into a struct; see wire.Body and wire.Parse. Until the request is over its share of memory holds the body.
+func (s *Service) Read(w http.ResponseWriter, r *http.Request, rules wire.Rules, into any) error {
+	ctx, request := r.Context(), RequestOf(r.Context())
+	body, err := wire.Body(w, r, s.MaxBody, request.Memory.Grow)
+	if err != nil {
+		return err
+	}
+	request.size = len(body)
+	err = s.ProcessText(ctx, func() error { return wire.Parse(body, rules, into) })
+	if err == nil {
+		err = request.Memory.Grow(int64(len(body) - cap(body))) // what was read holds about as much as the body has
+	}
+	return err
+}
+
+// tokenBytes is the memory of a token.
+const tokenBytes = 4
+
+// Encode calls encode, which tokenizes the text of the context's request, when it is the request's turn. The tokens count as memory that the
+// request holds.
+func (s *Service) Encode(ctx context.Context, encode func() ([]llama.Token, error)) (tokens []llama.Token, err error) {
+	err = s.ProcessText(ctx, func() error {
+		tokens, err = encode()
+		return err
+	})
+	if err == nil {
+		err = RequestOf(ctx).Memory.Grow(tokenBytes * int64(len(tokens)))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return tokens, nil
+}
