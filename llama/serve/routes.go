@@ -25,7 +25,7 @@ type route struct {
 
 // routeTable lists what the server answers.
 func (s *Server) routeTable() []route {
-	api, messages, tokens := &openai.API{Service: s.service}, &anthropic.API{Service: s.desk}, &tokens.API{Service: s.desk}
+	api, messages, tokens := &openai.API{Service: s.service}, &anthropic.API{Service: s.service}, &tokens.API{Service: s.service}
 	routes := []route{
 		{"POST", "/v1/chat/completions", openai.Shape, api.Chat, false},
 		{"POST", "/v1/completions", openai.Shape, api.Completions, false},
