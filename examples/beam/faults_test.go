@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/antigravity-go/antigravity/examples/beam/internal/crowd"
+	"github.com/antigravity-go/antigravity/examples/beam/internal/flakyworkers"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 )
 
@@ -140,9 +140,9 @@ func TestFaultsOfWorkersChangeNoFile(t *testing.T) {
 	want := undisturbed(t, lines())
 	folder := t.TempDir()
 	questions(t, folder, lines())
-	pool, err := crowd.New(crowd.Options{
-		Children: 4, Slots: 2, Start: crowd.Program(os.Args[0], "-test.run=^$"), Attempts: 4, Largest: 1,
-		Faults: crowd.Random(1, 0.2, 0.15, 500*time.Millisecond),
+	pool, err := flakyworkers.New(flakyworkers.Options{
+		Children: 4, Slots: 2, Start: flakyworkers.Program(os.Args[0], "-test.run=^$"), Attempts: 4, Largest: 1,
+		Faults: flakyworkers.RandomFaults(1, 0.2, 0.15, 500*time.Millisecond),
 	})
 	if err != nil {
 		t.Fatal(err)

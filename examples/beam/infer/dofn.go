@@ -10,13 +10,13 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/window"
 )
 
-// work is an element that a model makes a result R of.
-type work[R any] interface {
+// workItem is an element that a model makes a result R of.
+type workItem[R any] interface {
 	element
 	// name is the element's ID.
 	name() string
-	// atOnce is how many such elements a bundle begins before it waits for one of them.
-	atOnce(m Model) int
+	// concurrency is how many such elements a bundle begins before it waits for one of them.
+	concurrency(m Model) int
 	// compute makes the result. An error of the element itself is a Failure; a *bundleError fails the bundle.
 	compute(ctx context.Context, l *loaded) (R, measured, error)
 }
@@ -42,7 +42,7 @@ type outcome[R any] struct {
 // Invariants between two calls of Beam: begun elements of whom nobody has handed the outcome on are going many; each of them sends one
 // outcome to done, which has room for all of them, so that none waits for a bundle that has been given up. An instance serves one bundle
 // at a time.
-type doFn[E work[R], R any] struct {
+type doFn[E workItem[R], R any] struct {
 	Model Model
 
 	ctx   context.Context
@@ -56,10 +56,10 @@ func (f *doFn[E, R]) StartBundle(ctx context.Context, _ func(beam.EventTime, R),
 	if f.stop != nil {
 		f.stop()
 	}
-	announce(ctx)
+	declareMetrics(ctx)
 	var e E
 	f.ctx, f.stop = context.WithCancel(ctx)
-	f.done, f.going = make(chan outcome[R], e.atOnce(f.Model)), 0
+	f.done, f.going = make(chan outcome[R], e.concurrency(f.Model)), 0
 }
 
 // ProcessElement begins an element, once there is room for it, and hands on what is ready.
@@ -105,7 +105,7 @@ func (f *doFn[E, R]) next(ctx context.Context, results func(beam.EventTime, R), 
 		f.stop()
 		return o.err
 	}
-	o.measured.tell(ctx)
+	o.measured.report(ctx)
 	if o.failure != nil {
 		failures(o.at, *o.failure)
 	} else {
@@ -117,7 +117,7 @@ func (f *doFn[E, R]) next(ctx context.Context, results func(beam.EventTime, R), 
 // compute computes one element.
 func (f *doFn[E, R]) compute(ctx context.Context, at beam.EventTime, e E) outcome[R] {
 	o := outcome[R]{at: at}
-	l, release, first, err := held.use(ctx, f.Model)
+	l, release, first, err := loadedModels.use(ctx, f.Model)
 	if err != nil {
 		o.err = err
 		return o

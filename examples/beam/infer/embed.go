@@ -19,14 +19,14 @@ type Vector struct {
 	Model  string    `json:"model"`  // llama.Model.Fingerprint of the model
 }
 
-func (Text) element()           {}
-func (Vector) element()         {}
-func (t Text) name() string     { return t.ID }
-func (Text) atOnce(m Model) int { return 2 * m.sessions() }
+func (Text) element()                {}
+func (Vector) element()              {}
+func (t Text) name() string          { return t.ID }
+func (Text) concurrency(m Model) int { return 2 * m.sessions() }
 
 // compute embeds the text.
 func (t Text) compute(ctx context.Context, l *loaded) (Vector, measured, error) {
-	leave, err := l.room(ctx)
+	leave, err := l.reserve(ctx)
 	if err != nil {
 		return Vector{}, measured{}, err
 	}

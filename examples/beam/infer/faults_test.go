@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/examples/beam/infer"
-	"github.com/antigravity-go/antigravity/examples/beam/internal/crowd"
+	"github.com/antigravity-go/antigravity/examples/beam/internal/flakyworkers"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/constrain"
 	"github.com/antigravity-go/antigravity/llama/flint"
@@ -184,8 +184,8 @@ func howMany() int {
 	return 2000
 }
 
-// answered runs the first n requests through Infer on prism and a crowd, and checks that each of them comes out once, as it is wanted.
-func answered(t *testing.T, n int, model infer.Model, options crowd.Options) (beam.PipelineResult, crowd.Counts) {
+// answered runs the first n requests through Infer on prism and flaky workers, and checks that each of them comes out once, as it is wanted.
+func answered(t *testing.T, n int, model infer.Model, options flakyworkers.Options) (beam.PipelineResult, flakyworkers.Counts) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Minute)
 	defer cancel()
@@ -199,7 +199,7 @@ func answered(t *testing.T, n int, model infer.Model, options crowd.Options) (be
 	lines := beam.Flatten(s, beam.ParDo(s, answerLine, answers), beam.ParDo(s, failureLine, failures))
 	beam.ParDo0(s, &collect{path}, beam.GroupByKey(s, beam.ParDo(s, together, lines)))
 	began := time.Now()
-	result, counts, err := crowd.Run(ctx, p, options)
+	result, counts, err := flakyworkers.Run(ctx, p, options)
 	t.Logf("%d requests in %v, %+v", n, time.Since(began).Round(time.Millisecond), counts)
 	if err != nil {
 		t.Fatal(err)
@@ -254,9 +254,9 @@ func TestFaultsLoseNothing(t *testing.T) {
 	n := howMany()
 	for seed := range uint64(2) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			_, counts := answered(t, n, infer.Model{Path: "flint", Threads: 1, Sessions: 8}, crowd.Options{
-				Children: 4, Slots: 2, Start: crowd.Program(os.Args[0], "-test.run=^$"), Attempts: 4, Largest: max(n/50, 1),
-				Faults: crowd.Random(seed, 0.2, 0.1, time.Second),
+			_, counts := answered(t, n, infer.Model{Path: "flint", Threads: 1, Sessions: 8}, flakyworkers.Options{
+				Children: 4, Slots: 2, Start: flakyworkers.Program(os.Args[0], "-test.run=^$"), Attempts: 4, Largest: max(n/50, 1),
+				Faults: flakyworkers.RandomFaults(seed, 0.2, 0.1, time.Second),
 			})
 			if counts.Failures < 5 || counts.Kills < 2 || counts.Died < counts.Kills {
 				t.Errorf("too few faults to show anything: %+v", counts)
@@ -267,17 +267,17 @@ func TestFaultsLoseNothing(t *testing.T) {
 
 // Bundles as prism makes them are split while they are computed.
 func TestFaultsInBundlesThatAreSplit(t *testing.T) {
-	answered(t, max(howMany()/4, 100), infer.Model{Path: "flint", Threads: 1, Sessions: 2}, crowd.Options{
-		Children: 4, Slots: 4, Start: crowd.Program(os.Args[0], "-test.run=^$"), Attempts: 4,
-		Faults: crowd.Random(3, 0.3, 0.1, time.Second),
+	answered(t, max(howMany()/4, 100), infer.Model{Path: "flint", Threads: 1, Sessions: 2}, flakyworkers.Options{
+		Children: 4, Slots: 4, Start: flakyworkers.Program(os.Args[0], "-test.run=^$"), Attempts: 4,
+		Faults: flakyworkers.RandomFaults(3, 0.3, 0.1, time.Second),
 	})
 }
 
 // Workers that are one process, with a bundle each, share one model, which no other test has loaded.
 func TestHarnessesInOneProcessLoadTheModelOnce(t *testing.T) {
 	n := howMany()
-	result, _ := answered(t, n, infer.Model{Path: "flint", Sessions: 7}, crowd.Options{
-		Children: 4, Slots: 2, Start: crowd.Harness, Attempts: 1, Largest: max(n/50, 1),
+	result, _ := answered(t, n, infer.Model{Path: "flint", Sessions: 7}, flakyworkers.Options{
+		Children: 4, Slots: 2, Start: flakyworkers.Harness, Attempts: 1, Largest: max(n/50, 1),
 	})
 	if loads := counter(result, "models_loaded"); loads != 1 {
 		t.Errorf("the model was loaded %d times by 4 workers in one process", loads)

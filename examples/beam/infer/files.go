@@ -49,10 +49,10 @@ func FailuresOf(output string) string { return output + failuresSuffix }
 
 const failuresSuffix = ".failures"
 
-func (Lines) element()         {}
-func (File) element()          {}
-func (l Lines) name() string   { return l.Output }
-func (Lines) atOnce(Model) int { return linesAtOnce }
+func (Lines) element()              {}
+func (File) element()               {}
+func (l Lines) name() string        { return l.Output }
+func (Lines) concurrency(Model) int { return linesAtOnce }
 
 // linesAtOnce is how many files a bundle works on: a second one, so that the model is busy while the last answers of the first come.
 const linesAtOnce = 2
@@ -102,7 +102,7 @@ type lineResult struct {
 }
 
 // computeLine makes a result R of a line that is an element E.
-func computeLine[E work[R], R any](ctx context.Context, l *loaded, lines Lines, i int) (r lineResult) {
+func computeLine[E workItem[R], R any](ctx context.Context, l *loaded, lines Lines, i int) (r lineResult) {
 	var e E
 	id := fmt.Sprintf("%s:%d", lines.Source, lines.First+i)
 	own, err := json.Marshal(map[string]string{"id": id})

@@ -76,7 +76,7 @@ func TestWriteFilesWhereNothingCanBeWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	for task, says := range map[Task]string{Answers: "write", "nonsense": "no task"} {
-		l, release, _, err := held.use(t.Context(), flintModel)
+		l, release, _, err := loadedModels.use(t.Context(), flintModel)
 		if err != nil {
 			t.Fatal(err)
 		}

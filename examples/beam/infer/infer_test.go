@@ -48,9 +48,9 @@ func TestInferAnswersAsASessionDoes(t *testing.T) {
 			t.Errorf("%d results were counted", n)
 		}
 	}
-	held.mu.Lock()
-	defer held.mu.Unlock()
-	if n := len(held.open); n != 1 {
+	loadedModels.mu.Lock()
+	defer loadedModels.mu.Unlock()
+	if n := len(loadedModels.open); n != 1 {
 		t.Errorf("%d models are open", n)
 	}
 }
@@ -163,7 +163,7 @@ func TestEmbed(t *testing.T) {
 		beam.ParDo0(s, takeVector, vectors)
 		beam.ParDo0(s, takeFailure, failures)
 	})
-	l, release, _, err := held.use(t.Context(), flintModel)
+	l, release, _, err := loadedModels.use(t.Context(), flintModel)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,18 +25,18 @@ type loaded struct {
 // close gives the memory back. What is being computed ends.
 func (l *loaded) close() error { return errors.Join(l.pool.Close(), l.model.Close()) }
 
-// held are the models of this process. It is a variable of the package because Beam gives the instances of a DoFn nothing else in common:
+// loadedModels are the models of this process. It is a variable of the package because Beam gives the instances of a DoFn nothing else in common:
 // a worker unmarshals one for each bundle that runs beside others.
-var held = models{open: map[Model]*holding{}}
+var loadedModels = models{open: map[Model]*modelEntry{}}
 
 // models holds each model once, for as long as somebody uses it and for Model.Idle after that.
 type models struct {
 	mu   sync.Mutex
-	open map[Model]*holding
+	open map[Model]*modelEntry
 }
 
-// holding is a model that is loaded or being loaded. It is in models.open until loading has failed or the model has been closed.
-type holding struct {
+// modelEntry is a model that is loaded or being loaded. It is in models.open until loading has failed or the model has been closed.
+type modelEntry struct {
 	ready  chan struct{} // closed when loading has ended; err and loaded are written before that
 	loaded *loaded
 	err    error
@@ -48,11 +48,11 @@ type holding struct {
 // them loads it, in its own context, and the others wait; when that one's context ends the next one loads.
 func (m *models) use(ctx context.Context, spec Model) (l *loaded, release func(), first bool, err error) {
 	for {
-		h, first := m.take(spec)
+		h, first := m.acquire(spec)
 		if first {
 			h.loaded, h.err = load(ctx, spec)
 			if h.err != nil {
-				m.drop(spec, h)
+				m.forget(spec, h)
 			}
 			close(h.ready)
 		}
@@ -72,13 +72,13 @@ func (m *models) use(ctx context.Context, spec Model) (l *loaded, release func()
 	}
 }
 
-// take returns the holding of a model with one user more, and whether the caller has to load it.
-func (m *models) take(spec Model) (h *holding, first bool) {
+// acquire returns the entry of a model with one user more, and whether the caller has to load it.
+func (m *models) acquire(spec Model) (h *modelEntry, first bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	h = m.open[spec]
 	if h == nil {
-		h, first = &holding{ready: make(chan struct{})}, true
+		h, first = &modelEntry{ready: make(chan struct{})}, true
 		m.open[spec] = h
 	}
 	h.users++
@@ -90,7 +90,7 @@ func (m *models) take(spec Model) (h *holding, first bool) {
 }
 
 // release takes one user away. After the last one the model waits for another for as long as it may be idle.
-func (m *models) release(spec Model, h *holding) {
+func (m *models) release(spec Model, h *modelEntry) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	h.users--
@@ -100,7 +100,7 @@ func (m *models) release(spec Model, h *holding) {
 }
 
 // expire closes a model that has been idle, unless somebody has come meanwhile.
-func (m *models) expire(spec Model, h *holding) {
+func (m *models) expire(spec Model, h *modelEntry) {
 	m.mu.Lock()
 	if h.users > 0 || m.open[spec] != h {
 		m.mu.Unlock()
@@ -113,8 +113,8 @@ func (m *models) expire(spec Model, h *holding) {
 	}
 }
 
-// drop forgets a model that could not be loaded.
-func (m *models) drop(spec Model, h *holding) {
+// forget forgets a model that could not be loaded.
+func (m *models) forget(spec Model, h *modelEntry) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.open[spec] == h {
@@ -159,8 +159,8 @@ func load(ctx context.Context, spec Model) (*loaded, error) {
 	return l, nil
 }
 
-// room waits until a text may be embedded or scored, and returns what ends that.
-func (l *loaded) room(ctx context.Context) (leave func(), err error) {
+// reserve waits until a text may be embedded or scored, and returns what ends that.
+func (l *loaded) reserve(ctx context.Context) (leave func(), err error) {
 	select {
 	case l.rooms <- struct{}{}:
 		return func() { <-l.rooms }, nil

@@ -17,7 +17,7 @@ var quick = Model{Path: "flint", Sessions: 3, Idle: 20 * time.Millisecond}
 
 // Users share one model; it is closed when it has been idle, and loaded again for the next user.
 func TestModelIsHeldOnce(t *testing.T) {
-	m := models{open: map[Model]*holding{}}
+	m := models{open: map[Model]*modelEntry{}}
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	seen, loads := map[*loaded]int{}, 0
@@ -80,7 +80,7 @@ func (m *models) await(t *testing.T, want int) {
 
 // A model that cannot be loaded is an error for all who wait for it, and is tried again by the next.
 func TestModelThatCannotBeLoaded(t *testing.T) {
-	m := models{open: map[Model]*holding{}}
+	m := models{open: map[Model]*modelEntry{}}
 	file := filepath.Join(t.TempDir(), "model.gguf")
 	spec := Model{Path: file}
 	if _, _, _, err := m.use(t.Context(), spec); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), file) {
@@ -100,7 +100,7 @@ func TestModelThatCannotBeLoaded(t *testing.T) {
 
 // The end of the context of whoever loads ends his wait alone.
 func TestLoadingThatIsInterrupted(t *testing.T) {
-	m := models{open: map[Model]*holding{}}
+	m := models{open: map[Model]*modelEntry{}}
 	for range 20 {
 		ctx, cancel := context.WithCancel(context.Background())
 		var wg sync.WaitGroup

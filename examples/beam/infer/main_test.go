@@ -75,7 +75,7 @@ func counter(r beam.PipelineResult, name string) (sum int64) {
 // alone answers a request with a session of its own.
 func alone(t *testing.T, r Request) (string, int) {
 	t.Helper()
-	l, release, _, err := held.use(t.Context(), flintModel)
+	l, release, _, err := loadedModels.use(t.Context(), flintModel)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,9 +27,9 @@ var (
 
 const namespace = "antigravity"
 
-// announce tells the runner of the counters when a bundle begins. Prism (of Beam 2.77) asks for a metric's name when it first sees it, and
+// declareMetrics tells the runner of the counters when a bundle begins. Prism (of Beam 2.77) asks for a metric's name when it first sees it, and
 // loses what one of two bundles has counted if both end while it asks.
-func announce(ctx context.Context) {
+func declareMetrics(ctx context.Context) {
 	for _, c := range []beam.Counter{succeeded, failed, modelsLoaded, promptTokens, reusedTokens, tokens} {
 		c.Inc(ctx, 0)
 	}
@@ -44,8 +44,8 @@ type measured struct {
 	answers  []llama.Stats // of the answers that were computed
 }
 
-// tell adds to the metrics.
-func (m measured) tell(ctx context.Context) {
+// report adds to the metrics.
+func (m measured) report(ctx context.Context) {
 	if m.first {
 		modelsLoaded.Inc(ctx, 1)
 	}

@@ -65,10 +65,10 @@ var finish = map[llama.StopReason]string{
 	llama.EndOfTurn: "stop", llama.StopString: "stop", llama.ToolCalled: "tool_calls", llama.MaxTokens: "length", llama.ContextFull: "length",
 }
 
-func (Request) element()           {}
-func (Answer) element()            {}
-func (r Request) name() string     { return r.ID }
-func (Request) atOnce(m Model) int { return 2 * m.sessions() }
+func (Request) element()                {}
+func (Answer) element()                 {}
+func (r Request) name() string          { return r.ID }
+func (Request) concurrency(m Model) int { return 2 * m.sessions() }
 
 // compute answers the request.
 func (r Request) compute(ctx context.Context, l *loaded) (Answer, measured, error) {

@@ -23,10 +23,10 @@ type Scores struct {
 	Model    string    `json:"model"`    // llama.Model.Fingerprint of the model
 }
 
-func (Continuations) element()           {}
-func (Scores) element()                  {}
-func (c Continuations) name() string     { return c.ID }
-func (Continuations) atOnce(m Model) int { return 2 * m.sessions() }
+func (Continuations) element()                {}
+func (Scores) element()                       {}
+func (c Continuations) name() string          { return c.ID }
+func (Continuations) concurrency(m Model) int { return 2 * m.sessions() }
 
 // compute scores the continuations.
 func (c Continuations) compute(ctx context.Context, l *loaded) (Scores, measured, error) {
@@ -37,7 +37,7 @@ func (c Continuations) compute(ctx context.Context, l *loaded) (Scores, measured
 	if err != nil {
 		return Scores{}, measured{}, err
 	}
-	leave, err := l.room(ctx)
+	leave, err := l.reserve(ctx)
 	if err != nil {
 		return Scores{}, measured{}, err
 	}

@@ -15,7 +15,7 @@ func decodeStrictly(text string, v any) error {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
-		return fmt.Errorf("read a line: %w", inUsersWords(err))
+		return fmt.Errorf("read a line: %w", userError(err))
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return errors.New("read a line: there is something after the object: a line must be one JSON object")
@@ -23,13 +23,13 @@ func decodeStrictly(text string, v any) error {
 	return nil
 }
 
-// inUsersWords returns an error of package json without the types of this program, which whoever wrote the line does not know.
-func inUsersWords(err error) error {
+// userError returns an error of package json without the types of this program, which whoever wrote the line does not know.
+func userError(err error) error {
 	var wrong *json.UnmarshalTypeError
 	var syntax *json.SyntaxError
 	switch {
 	case errors.As(err, &wrong):
-		return fmt.Errorf("%s must be %s, and is %s", member(wrong.Field), kindOf(wrong.Type), valueOf(wrong.Value))
+		return fmt.Errorf("%s must be %s, and is %s", fieldPath(wrong.Field), kindOf(wrong.Type), valueOf(wrong.Value))
 	case errors.As(err, &syntax):
 		return fmt.Errorf("it is no JSON: %s at byte %d", syntax.Error(), syntax.Offset)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
@@ -41,9 +41,9 @@ func inUsersWords(err error) error {
 	return err
 }
 
-// member returns what a user calls a field, given the path that package json has for it: the names in capitals are those of structs
+// fieldPath returns what a user calls a field, given the path that package json has for it: the names in capitals are those of structs
 // in one another, which a line does not have.
-func member(path string) string {
+func fieldPath(path string) string {
 	var names []string
 	for name := range strings.SplitSeq(path, ".") {
 		if name != "" && !unicode.IsUpper([]rune(name)[0]) {

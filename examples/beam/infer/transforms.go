@@ -48,7 +48,7 @@ func init() {
 }
 
 // registerDoFn tells Beam of the DoFn that makes results R of elements E.
-func registerDoFn[E work[R], R any]() {
+func registerDoFn[E workItem[R], R any]() {
 	register.DoFn6x1[context.Context, beam.Window, beam.EventTime, E, func(beam.EventTime, R), func(beam.EventTime, Failure), error](
 		&doFn[E, R]{})
 	register.Emitter2[beam.EventTime, R]()

@@ -146,7 +146,7 @@ func TestOracleIsRight(t *testing.T) {
 	if slices.Equal(list[0].start, list[1].start) {
 		t.Error("two sessions have the same prompt")
 	}
-	if err := learn(t.Context(), list, 4); err != nil {
+	if err := prepareDrafts(t.Context(), list, 4); err != nil {
 		t.Fatal(err)
 	}
 	for i, a := range list {
@@ -208,10 +208,10 @@ func TestGaps(t *testing.T) {
 	for i := range 200 {
 		times = append(times, time.Duration(200-i)*time.Millisecond)
 	}
-	if got, want := sumUp(times), (gaps{200, 100, 198, 200}); got != want {
+	if got, want := summarize(times), (gaps{200, 100, 198, 200}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if got := sumUp(nil); got != (gaps{}) {
+	if got := summarize(nil); got != (gaps{}) {
 		t.Errorf("of nothing: %+v", got)
 	}
 }

@@ -11,17 +11,17 @@ import (
 	"github.com/antigravity-go/antigravity/llama/constrain"
 )
 
-// held says how far an answer is held to the form of -schema.
-type held int
+// constraintMode says how far an answer is held to the form of -schema.
+type constraintMode int
 
 const (
-	free     held = iota // not at all
-	fitting              // it fits, and tokens without an alternative are not chosen
-	unforced             // it fits, and every token is chosen
+	free     constraintMode = iota // not at all
+	fitting                        // it fits, and tokens without an alternative are not chosen
+	unforced                       // it fits, and every token is chosen
 )
 
 // String returns what the form adds to a test's name.
-func (h held) String() string { return [...]string{"", "+schema", "+schema-unforced"}[h] }
+func (h constraintMode) String() string { return [...]string{"", "+schema", "+schema-unforced"}[h] }
 
 // form is the form that answers are to have.
 type form struct {
@@ -54,7 +54,7 @@ func newForm(model *llama.Model, schema, document string) (*form, error) {
 }
 
 // of returns the constraint of answers, and what leads them.
-func (f *form) of(h held) (llama.Constraint, llama.LogitMask) {
+func (f *form) of(h constraintMode) (llama.Constraint, llama.LogitMask) {
 	switch h {
 	case fitting:
 		return f.constraint, f.guide

@@ -17,16 +17,16 @@ type generation struct {
 	tokens   int // of each answer
 	sessions int
 	draft    int // tokens that an oracle proposes at a time; 0: none are proposed
-	held     held
+	mode     constraintMode
 }
 
 func (g generation) describe() result {
-	return result{Test: "tg" + strconv.Itoa(g.tokens) + g.held.String(), Sessions: g.sessions, Draft: g.draft}
+	return result{Test: "tg" + strconv.Itoa(g.tokens) + g.mode.String(), Sessions: g.sessions, Draft: g.draft}
 }
 
-func (g generation) constrained() bool { return g.held != free }
+func (g generation) constrained() bool { return g.mode != free }
 
-func (g generation) once(ctx context.Context, b *bench, m meter) (sample, error) {
+func (g generation) measureOnce(ctx context.Context, b *bench, m meter) (sample, error) {
 	list := make([]*answerer, g.sessions)
 	for i := range list {
 		a, err := b.newAnswerer(ctx, i, g.tokens)
@@ -34,18 +34,18 @@ func (g generation) once(ctx context.Context, b *bench, m meter) (sample, error)
 			return sample{}, err
 		}
 		defer a.session.Close()
-		a.constraint, a.guide = b.form.of(g.held)
+		a.constraint, a.guide = b.form.of(g.mode)
 		list[i] = a
 	}
 	if g.draft > 0 {
-		if err := learn(ctx, list, g.draft); err != nil {
+		if err := prepareDrafts(ctx, list, g.draft); err != nil {
 			return sample{}, err
 		}
 	}
 	m.begin()
 	defer m.end()
 	began := precise.Now()
-	if err := together(ctx, list, (*answerer).answer); err != nil {
+	if err := runAll(ctx, list, (*answerer).answer); err != nil {
 		return sample{}, err
 	}
 	took := precise.Since(began)
@@ -58,10 +58,10 @@ func (g generation) once(ctx context.Context, b *bench, m meter) (sample, error)
 	return sample{rate: float64(tokens) / took.Seconds(), perStep: float64(tokens) / float64(tokens-accepted), forced: float64(forced) / float64(tokens)}, nil
 }
 
-// learn prepares for drafts: first the answers are generated without any, for the oracle to know them, and then with those of the
+// prepareDrafts prepares for drafts: first the answers are generated without any, for the oracle to know them, and then with those of the
 // oracle, for the sessions to find out how many are worth computing.
-func learn(ctx context.Context, list []*answerer, draft int) error {
-	if err := together(ctx, list, (*answerer).answer); err != nil {
+func prepareDrafts(ctx context.Context, list []*answerer, draft int) error {
+	if err := runAll(ctx, list, (*answerer).answer); err != nil {
 		return err
 	}
 	for _, a := range list {
@@ -70,7 +70,7 @@ func learn(ctx context.Context, list []*answerer, draft int) error {
 			return err
 		}
 	}
-	if err := together(ctx, list, (*answerer).answer); err != nil {
+	if err := runAll(ctx, list, (*answerer).answer); err != nil {
 		return err
 	}
 	for _, a := range list {
@@ -81,8 +81,8 @@ func learn(ctx context.Context, list []*answerer, draft int) error {
 	return nil
 }
 
-// together lets all do something at once, each on a goroutine.
-func together(ctx context.Context, list []*answerer, do func(*answerer, context.Context) error) error {
+// runAll lets all do something at once, each on a goroutine.
+func runAll(ctx context.Context, list []*answerer, do func(*answerer, context.Context) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	for _, a := range list {
 		group.Go(func() error { return do(a, ctx) })

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
-	"github.com/antigravity-go/antigravity/examples/tools/internal/spread"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/statistics"
 	"github.com/antigravity-go/antigravity/internal/precise"
 	"golang.org/x/sync/errgroup"
 )
@@ -32,10 +32,10 @@ type gaps struct {
 	Max   float64 `json:"max_ms"`
 }
 
-// sumUp sums up times, which it sorts.
-func sumUp(times []time.Duration) gaps {
+// summarize sums up times, which it sorts.
+func summarize(times []time.Duration) gaps {
 	slices.Sort(times)
-	quantile := func(q float64) float64 { return float64(spread.Quantile(times, q)) / float64(time.Millisecond) }
+	quantile := func(q float64) float64 { return float64(statistics.Quantile(times, q)) / float64(time.Millisecond) }
 	return gaps{len(times), quantile(0.5), quantile(0.99), quantile(1)}
 }
 
@@ -72,19 +72,19 @@ func (b *bench) latency(ctx context.Context, tokens int) (*latency, error) {
 			return nil, err
 		}
 		alone = append(alone, times...)
-		s, err := prompt{tokens}.once(ctx, b, meter{trace: b.trace, name: "prompt alone"})
+		s, err := prompt{tokens}.measureOnce(ctx, b, meter{trace: b.trace, name: "prompt alone"})
 		if err != nil {
 			return nil, err
 		}
 		l.PromptSeconds += float64(tokens) / s.rate / float64(b.repetitions)
-		times, took, err := b.generateBeside(ctx, prompt{tokens})
+		times, took, err := b.generateDuringPrompt(ctx, prompt{tokens})
 		if err != nil {
 			return nil, err
 		}
 		beside = append(beside, times...)
 		l.PromptSecondsBeside += took.Seconds() / float64(b.repetitions)
 	}
-	l.Alone, l.Beside = sumUp(alone), sumUp(beside)
+	l.Alone, l.Beside = summarize(alone), summarize(beside)
 	l.setting = b.setting.now()
 	return l, nil
 }
@@ -119,9 +119,9 @@ func (b *bench) generateAlone(ctx context.Context) ([]time.Duration, error) {
 	return came.between(time.Time{}, precise.Now()), err
 }
 
-// generateBeside returns the times between the tokens of answers while another session reads a prompt, and what that took. There
+// generateDuringPrompt returns the times between the tokens of answers while another session reads a prompt, and what that took. There
 // is always an answer under way: after the end of one comes the next.
-func (b *bench) generateBeside(ctx context.Context, p prompt) ([]time.Duration, time.Duration, error) {
+func (b *bench) generateDuringPrompt(ctx context.Context, p prompt) ([]time.Duration, time.Duration, error) {
 	writer, err := b.newAnswerer(ctx, 1, b.generate)
 	if err != nil {
 		return nil, 0, err

@@ -16,7 +16,7 @@ func (p prompt) describe() result { return result{Test: "pp" + strconv.Itoa(p.to
 
 func (p prompt) constrained() bool { return false }
 
-func (p prompt) once(ctx context.Context, b *bench, m meter) (sample, error) {
+func (p prompt) measureOnce(ctx context.Context, b *bench, m meter) (sample, error) {
 	session, tokens, err := p.open(ctx, b)
 	if err != nil {
 		return sample{}, err

@@ -14,8 +14,8 @@ import (
 type test interface {
 	// describe returns what identifies the test among the results.
 	describe() result
-	// once runs the test in new sessions. m watches the time that is measured.
-	once(ctx context.Context, b *bench, m meter) (sample, error)
+	// measureOnce runs the test in new sessions. m watches the time that is measured.
+	measureOnce(ctx context.Context, b *bench, m meter) (sample, error)
 	// constrained tells whether answers have a constraint.
 	constrained() bool
 }
@@ -73,7 +73,7 @@ func (o *options) tests() (list []test) {
 			list = append(list, generation{tokens: o.generate, sessions: n, draft: o.draft})
 		}
 		if o.schema != "" {
-			list = append(list, generation{tokens: o.generate, sessions: n, held: fitting}, generation{tokens: o.generate, sessions: n, held: unforced})
+			list = append(list, generation{tokens: o.generate, sessions: n, mode: fitting}, generation{tokens: o.generate, sessions: n, mode: unforced})
 		}
 	}
 	return list
@@ -97,9 +97,9 @@ func (b *bench) rates(ctx context.Context) error {
 			entries, elapsed := b.recorder.Take()
 			profiles = append(profiles, &profile{r.title(), b.repetitions, entries, elapsed})
 		}
-		r.TokensPerSecond, r.StdDev = statistics(samples, func(s sample) float64 { return s.rate })
-		r.TokensPerStep, _ = statistics(samples, func(s sample) float64 { return s.perStep })
-		r.Forced, _ = statistics(samples, func(s sample) float64 { return s.forced })
+		r.TokensPerSecond, r.StdDev = meanAndDeviation(samples, func(s sample) float64 { return s.rate })
+		r.TokensPerStep, _ = meanAndDeviation(samples, func(s sample) float64 { return s.perStep })
+		r.Forced, _ = meanAndDeviation(samples, func(s sample) float64 { return s.forced })
 		r.setting = b.setting.now()
 		if !b.json {
 			table.add(&r)
@@ -124,7 +124,7 @@ func (b *bench) rates(ctx context.Context) error {
 // measure runs a test several times.
 func (b *bench) measure(ctx context.Context, t test, m meter) (list []sample, err error) {
 	for range b.repetitions {
-		s, err := t.once(ctx, b, m)
+		s, err := t.measureOnce(ctx, b, m)
 		if err != nil {
 			return nil, err
 		}
@@ -141,13 +141,13 @@ func (b *bench) rows(ctx context.Context, n int) (perStep, rate float64, err err
 	if err != nil {
 		return 0, 0, fmt.Errorf("%d rows of one session: %w", n, err)
 	}
-	perStep, _ = statistics(samples, func(s sample) float64 { return s.perStep })
-	rate, _ = statistics(samples, func(s sample) float64 { return s.rate })
+	perStep, _ = meanAndDeviation(samples, func(s sample) float64 { return s.perStep })
+	rate, _ = meanAndDeviation(samples, func(s sample) float64 { return s.rate })
 	return perStep, rate, nil
 }
 
-// statistics returns the mean and the standard deviation of one number of each sample.
-func statistics(samples []sample, of func(sample) float64) (mean, deviation float64) {
+// meanAndDeviation returns the mean and the standard deviation of one number of each sample.
+func meanAndDeviation(samples []sample, of func(sample) float64) (mean, deviation float64) {
 	for _, s := range samples {
 		mean += of(s) / float64(len(samples))
 	}

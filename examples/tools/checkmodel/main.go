@@ -69,7 +69,7 @@ func (o *options) inspect(ctx context.Context, stdout, stderr io.Writer) (*llama
 	if err != nil {
 		return nil, err
 	}
-	if words := otherThanModel(path); words != "" {
+	if words := describeOther(path); words != "" {
 		fmt.Fprintf(stdout, "%s\n  %s\n", o.model.Name(), cli.Printable(words))
 		return nil, fmt.Errorf("%s is no model", path)
 	}

@@ -17,9 +17,9 @@ import (
 	"github.com/antigravity-go/antigravity/llama"
 )
 
-// otherThanModel says what a file or a folder is that people take for a model; "" for what may be one, and for what llama.Inspect
+// describeOther says what a file or a folder is that people take for a model; "" for what may be one, and for what llama.Inspect
 // names itself.
-func otherThanModel(path string) (words string) {
+func describeOther(path string) (words string) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return ""
@@ -39,7 +39,7 @@ func otherThanModel(path string) (words string) {
 // pickles end the names of files that PyTorch writes.
 var pickles = []string{".bin", ".pt", ".pth", ".ckpt"}
 
-// otherFolder is otherThanModel for a folder.
+// otherFolder is describeOther for a folder.
 func otherFolder(dir string) string {
 	has := func(name string) bool {
 		info, err := os.Stat(filepath.Join(dir, name))
@@ -61,25 +61,25 @@ func otherFolder(dir string) string {
 	case has(checkpoint.ConfigFile) && weights:
 		return ""
 	case len(ending(".gguf")) > 1:
-		return "several GGUF files, of which one has to be named: " + some(ending(".gguf"))
+		return "several GGUF files, of which one has to be named: " + abridge(ending(".gguf"))
 	case has(checkpoint.ConfigFile) && len(ending(pickles...)) > 0:
 		return fmt.Sprintf("a model whose weights are in PyTorch's own files (%s), which are programs and not read: save it as safetensors, "+
-			"by save_pretrained of transformers", some(ending(pickles...)))
+			"by save_pretrained of transformers", abridge(ending(pickles...)))
 	case has(checkpoint.TokenizerFile) && !has(checkpoint.ConfigFile) && !weights:
 		return tokenizerAlone(dir)
 	case has(checkpoint.ConfigFile) && !weights && len(ending(".safetensors")) > 0:
 		return fmt.Sprintf("a configuration, and weights under other names than %s or those of its %s: %s", checkpoint.WeightsFile, checkpoint.IndexFile,
-			some(ending(".safetensors")))
+			abridge(ending(".safetensors")))
 	case len(ending(".onnx")) > 0:
-		return "a model in the ONNX format, which is not read: " + some(ending(".onnx"))
+		return "a model in the ONNX format, which is not read: " + abridge(ending(".onnx"))
 	case weights && !has(checkpoint.ConfigFile):
 		return "weights without the " + checkpoint.ConfigFile + " that tells what they are"
 	}
 	return ""
 }
 
-// some joins the first of some names.
-func some(names []string) string {
+// abridge joins the first of some names.
+func abridge(names []string) string {
 	if len(names) > 4 {
 		return strings.Join(names[:4], ", ") + ", …"
 	}
@@ -118,7 +118,7 @@ func tokenizerAlone(path string) string {
 // maxJSON bounds what is looked at as JSON, in bytes.
 const maxJSON = 64 << 20
 
-// otherFile is otherThanModel for a file.
+// otherFile is describeOther for a file.
 func otherFile(path string, data []byte) string {
 	ext := strings.ToLower(filepath.Ext(path))
 	if f, err := gguf.Parse(data); err == nil {
@@ -156,7 +156,7 @@ var ggufTypes = map[string]string{
 	"vocab":   "a vocabulary without a model, in the GGUF format",
 }
 
-// otherGGUF is otherThanModel for a GGUF file.
+// otherGGUF is describeOther for a GGUF file.
 func otherGGUF(f *gguf.File) string {
 	if checkpoint.IsAdapter(f) {
 		return "a LoRA adapter in the GGUF format: it changes a model, and is loaded beside it"

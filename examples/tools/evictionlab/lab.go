@@ -117,7 +117,7 @@ type outcome struct {
 // evictOnce reads the prompt once. For each cell it then evicts from a copy of that conversation, and lets the copy answer.
 // It calls note with each cell's index and outcome.
 func (l *lab) evictOnce(ctx context.Context, kv tensor.DType, p questions.Prompt, note func(int, outcome)) error {
-	turn := &turns{}
+	turn := &switchablePolicy{}
 	for _, c := range l.cells {
 		turn.add(c.policy)
 	}
@@ -158,7 +158,7 @@ func (l *lab) evictOnce(ctx context.Context, kv tensor.DType, p questions.Prompt
 // It calls note with each cell's index and outcome.
 func (l *lab) evictDuringPrompt(ctx context.Context, kv tensor.DType, p questions.Prompt, note func(int, outcome)) error {
 	for i, c := range l.cells {
-		o, err := l.bounded(ctx, kv, p, c)
+		o, err := l.askInCell(ctx, kv, p, c)
 		if err != nil {
 			return fmt.Errorf("%s at %v: %w", c.policy.Name(), c.budget, err)
 		}
@@ -170,8 +170,8 @@ func (l *lab) evictDuringPrompt(ctx context.Context, kv tensor.DType, p question
 // leastBudget is the least number of slots that every policy can work with.
 const leastBudget = 8
 
-// bounded asks one question in one cell for evictDuringPrompt.
-func (l *lab) bounded(ctx context.Context, kv tensor.DType, p questions.Prompt, c cell) (o outcome, err error) {
+// askInCell asks one question in one cell for evictDuringPrompt.
+func (l *lab) askInCell(ctx context.Context, kv tensor.DType, p questions.Prompt, c cell) (o outcome, err error) {
 	slots := max(c.slots(len(p.Before)), leastBudget)
 	policy, err := l.policy(c.policy.Name(), slots)
 	if err != nil {
@@ -197,15 +197,15 @@ func (l *lab) bounded(ctx context.Context, kv tensor.DType, p questions.Prompt, 
 // never is a budget that no prompt reaches.
 const never = 1 << 20
 
-// turns is a policy that stands for several: it evicts only on request, by the policy whose turn it is. The cache keeps the
+// switchablePolicy is a policy that stands for several: it evicts only on request, by the policy whose turn it is. The cache keeps the
 // records that any of them needs, so that a prompt is read once for all of them.
-type turns struct {
+type switchablePolicy struct {
 	eviction.Policy // whose turn it is
 	tracking        kvcache.Tracking
 }
 
 // add adds a policy, whose turn it then is, and makes the cache keep the records that it needs.
-func (t *turns) add(p eviction.Policy) {
+func (t *switchablePolicy) add(p eviction.Policy) {
 	t.Policy = p
 	if tracker, ok := p.(eviction.Tracker); ok {
 		wants := tracker.Tracking()
@@ -216,16 +216,16 @@ func (t *turns) add(p eviction.Policy) {
 }
 
 // Budget returns never.
-func (*turns) Budget() int { return never }
+func (*switchablePolicy) Budget() int { return never }
 
 // ShouldEvict says no.
-func (*turns) ShouldEvict(eviction.View, int64) bool { return false }
+func (*switchablePolicy) ShouldEvict(eviction.View, int64) bool { return false }
 
 // Tracking implements eviction.Tracker.
-func (t *turns) Tracking() kvcache.Tracking { return t.tracking }
+func (t *switchablePolicy) Tracking() kvcache.Tracking { return t.tracking }
 
 // LayerTarget implements eviction.Layered: most policies give all layers the same share.
-func (t *turns) LayerTarget(layer, layers, targetLen int) int {
+func (t *switchablePolicy) LayerTarget(layer, layers, targetLen int) int {
 	if layered, ok := t.Policy.(eviction.Layered); ok {
 		return layered.LayerTarget(layer, layers, targetLen)
 	}

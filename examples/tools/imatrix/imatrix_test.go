@@ -76,7 +76,7 @@ func TestSumsAreTransformers(t *testing.T) {
 	if err := readChunk(t.Context(), m, ids); err != nil {
 		t.Fatal(err)
 	}
-	if missed := w.missed(); len(missed) > 0 {
+	if missed := w.unseen(); len(missed) > 0 {
 		t.Errorf("not seen: %v", missed)
 	}
 	width := m.Config().HiddenSize

@@ -162,7 +162,7 @@ func (o *options) read(ctx context.Context, model *llama.Model, w *watcher, text
 	if w.err != nil {
 		return w.err
 	}
-	if missed := w.missed(); len(missed) > 0 {
+	if missed := w.unseen(); len(missed) > 0 {
 		return fmt.Errorf("nothing was multiplied with %s: operations of this model are not watched", missed[0])
 	}
 	w.sums.Datasets = append(w.sums.Datasets, filepath.Base(o.file))

@@ -50,8 +50,8 @@ func (w *watcher) watch(m *llama.Model, head bool) {
 	}
 }
 
-// missed lists the matrices of layers that nothing was multiplied with.
-func (w *watcher) missed() (names []string) {
+// unseen lists the matrices of layers that nothing was multiplied with.
+func (w *watcher) unseen() (names []string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for name, n := range w.counts {
@@ -63,8 +63,8 @@ func (w *watcher) missed() (names []string) {
 	return names
 }
 
-// see adds the rows of x, which are to be multiplied with weights.
-func (w *watcher) see(x, weights *tensor.Tensor) error {
+// record adds the rows of x, which are to be multiplied with weights.
+func (w *watcher) record(x, weights *tensor.Tensor) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	name, ok := w.names[weights]
@@ -107,7 +107,7 @@ func (w *watcher) read(x *tensor.Tensor) ([]float32, error) {
 
 // MatMulTransposed multiplies activations with weights, and sums them.
 func (w *watcher) MatMulTransposed(a, weights, out *tensor.Tensor) error {
-	if err := w.see(a, weights); err != nil {
+	if err := w.record(a, weights); err != nil {
 		return err
 	}
 	return w.Backend.MatMulTransposed(a, weights, out)

@@ -59,7 +59,7 @@ func (c *checker) position(m llama.Matcher) error {
 	for i := range c.drawn {
 		t := llama.Token(c.random.IntN(c.set.Size()))
 		if i%2 == 1 && members > 0 {
-			t = nth(c.set, c.random.IntN(members))
+			t = nthToken(c.set, c.random.IntN(members))
 		}
 		has, err := c.set.Has(t), m.Clone().Accept(t)
 		switch text := c.tokenizer.AppendBytes(nil, t); {
@@ -125,8 +125,8 @@ func wellFormed(s *llama.TokenSet) error {
 	return nil
 }
 
-// nth returns the n-th token of a set, counted from 0.
-func nth(s *llama.TokenSet, n int) llama.Token {
+// nthToken returns the n-th token of a set, counted from 0.
+func nthToken(s *llama.TokenSet, n int) llama.Token {
 	for t := range members(s) {
 		if n == 0 {
 			return t

@@ -146,7 +146,7 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 	e.forced, e.memory, e.check, e.thread = o.forced, o.memory, o.check, o.thread
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	warmed, err := e.warm()
+	warmed, err := e.warmUp()
 	if err != nil {
 		return err
 	}

@@ -78,8 +78,8 @@ func newExaminer(load func() (*llama.Tokenizer, error)) *examiner {
 	return &examiner{load: load, random: rand.New(rand.NewPCG(1, 2))}
 }
 
-// warm reads the vocabulary, makes what the engine prepares once for it, and returns how long preparing took.
-func (e *examiner) warm() (took time.Duration, err error) {
+// warmUp reads the vocabulary, makes what the engine prepares once for it, and returns how long preparing took.
+func (e *examiner) warmUp() (took time.Duration, err error) {
 	if e.tokenizer, err = e.load(); err != nil {
 		return 0, err
 	}
@@ -102,7 +102,7 @@ func (e *examiner) examine(s *schema) (r *result, err error) {
 		}
 	}()
 	if e.memory && e.compiled >= mostKept {
-		if _, err := e.warm(); err != nil {
+		if _, err := e.warmUp(); err != nil {
 			return nil, err
 		}
 	}
@@ -168,7 +168,7 @@ func (e *examiner) test(r *result, m llama.Matcher, i int, valid bool) {
 		}
 	}
 	if e.forced && valid && accepted {
-		e.foretell(r, watched)
+		e.checkForced(r, watched)
 	}
 }
 
@@ -201,8 +201,8 @@ func (e *examiner) follow(r *result, m llama.Matcher) (int, error) {
 	}
 }
 
-// foretell counts the tokens that Forced foretells of the document, which the matcher accepts.
-func (e *examiner) foretell(r *result, m llama.Matcher) {
+// checkForced counts the tokens that Forced foretells of the document, which the matcher accepts.
+func (e *examiner) checkForced(r *result, m llama.Matcher) {
 	var foretold []llama.Token
 	for at := 0; at < len(e.tokens); {
 		foretold = m.Forced(foretold[:0])

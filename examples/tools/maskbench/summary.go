@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
-	"github.com/antigravity-go/antigravity/examples/tools/internal/spread"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/statistics"
 )
 
 // summary adds up what an engine's schemas gave.
@@ -141,12 +141,12 @@ func (o *options) report(ours *summary, warmed time.Duration, w io.Writer) error
 			slices.Sort(c.of(s))
 		}
 		row(c.title+": average", func(s *summary) string { return time3(average(c.of(s))) })
-		row("  p50", func(s *summary) string { return time3(spread.Quantile(c.of(s), 0.5)) })
-		row("  p99", func(s *summary) string { return time3(spread.Quantile(c.of(s), 0.99)) })
+		row("  p50", func(s *summary) string { return time3(statistics.Quantile(c.of(s), 0.5)) })
+		row("  p99", func(s *summary) string { return time3(statistics.Quantile(c.of(s), 0.99)) })
 		if c.most {
-			row("  p99.9", func(s *summary) string { return time3(spread.Quantile(c.of(s), 0.999)) })
+			row("  p99.9", func(s *summary) string { return time3(statistics.Quantile(c.of(s), 0.999)) })
 		}
-		row("  worst", func(s *summary) string { return time3(spread.Quantile(c.of(s), 1)) })
+		row("  worst", func(s *summary) string { return time3(statistics.Quantile(c.of(s), 1)) })
 	}
 	if o.forced {
 		row("tokens of accepted documents", count(func(s *summary) int { return s.tokens }))

@@ -115,7 +115,7 @@ func matmul(l *lab, c testCase) (*subject, error) {
 	x, out := t[0], t[1]
 	return &subject{
 		func(i int) error { return l.MatMulTransposed(x, w[i%len(w)], out) },
-		machine.Weighing(c.m, w[0]).Plus(machine.Moving(x, out)),
+		machine.MatMulWork(c.m, w[0]).Plus(machine.TensorWork(x, out)),
 	}, nil
 }
 
@@ -135,7 +135,7 @@ func attention(l *lab, c testCase) (*subject, error) {
 	}
 	return &subject{
 		func(i int) error { return l.Attend(q, out, runs[i%len(runs)]) },
-		machine.Attending(q, runs[0]...),
+		machine.AttentionWork(q, runs[0]...),
 	}, nil
 }
 
@@ -148,7 +148,7 @@ func gather(l *lab, c testCase) (*subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	work := machine.Moving(t[0])
+	work := machine.TensorWork(t[0])
 	work.Memory = int64(c.m) * int64(tables[0].RowBytes())
 	indices := make([]int32, c.m)
 	return &subject{func(i int) error {
@@ -165,44 +165,44 @@ func cast(l *lab, c testCase) (*subject, error) {
 		return nil, err
 	}
 	return l.onActivations(func(t []*tensor.Tensor) (func(int) error, machine.Work) {
-		return func(int) error { return l.Cast(t[0], y) }, machine.Moving(t[0], y)
+		return func(int) error { return l.Cast(t[0], y) }, machine.TensorWork(t[0], y)
 	}, random(c.m, c.k))
 }
 
 func rmsNorm(l *lab, c testCase) (*subject, error) {
 	return l.onActivations(func(t []*tensor.Tensor) (func(int) error, machine.Work) {
-		return func(int) error { return l.RMSNorm(t[0], t[1], 1e-5) }, machine.Moving(t[0], t[0], t[1])
+		return func(int) error { return l.RMSNorm(t[0], t[1], 1e-5) }, machine.TensorWork(t[0], t[0], t[1])
 	}, random(c.m, c.k), all(1, c.k))
 }
 
 // rope rotates in place, by 45° each time.
 func rope(l *lab, c testCase) (*subject, error) {
 	return l.onActivations(func(t []*tensor.Tensor) (func(int) error, machine.Work) {
-		return func(int) error { return l.RoPE(t[0], t[1]) }, machine.Moving(t[0], t[0], t[1])
+		return func(int) error { return l.RoPE(t[0], t[1]) }, machine.TensorWork(t[0], t[0], t[1])
 	}, random(c.m, c.n, c.k), all(math.Sqrt2/2, c.m, c.k))
 }
 
 // silu computes in place: the float32 nearest to silu(x) is x for a large x, so that the numbers stay what they are.
 func silu(l *lab, c testCase) (*subject, error) {
 	return l.onActivations(func(t []*tensor.Tensor) (func(int) error, machine.Work) {
-		return func(int) error { return l.SiLUMul(t[0], t[1]) }, machine.Moving(t[0], t[0], t[1])
+		return func(int) error { return l.SiLUMul(t[0], t[1]) }, machine.TensorWork(t[0], t[0], t[1])
 	}, all(40, c.m, c.k), all(1, c.m, c.k))
 }
 
 func add(l *lab, c testCase) (*subject, error) {
 	return l.onActivations(func(t []*tensor.Tensor) (func(int) error, machine.Work) {
-		return func(int) error { return l.AddAssign(t[0], t[1]) }, machine.Moving(t[0], t[0], t[1])
+		return func(int) error { return l.AddAssign(t[0], t[1]) }, machine.TensorWork(t[0], t[0], t[1])
 	}, random(c.m, c.k), random(c.m, c.k))
 }
 
 func scale(l *lab, c testCase) (*subject, error) {
 	return l.onActivations(func(t []*tensor.Tensor) (func(int) error, machine.Work) {
-		return func(int) error { return l.Scale(t[0], 1) }, machine.Moving(t[0], t[0])
+		return func(int) error { return l.Scale(t[0], 1) }, machine.TensorWork(t[0], t[0])
 	}, random(c.m, c.k))
 }
 
 func softmax(l *lab, c testCase) (*subject, error) {
 	return l.onActivations(func(t []*tensor.Tensor) (func(int) error, machine.Work) {
-		return func(int) error { return l.Softmax(t[0]) }, machine.Moving(t[0], t[0])
+		return func(int) error { return l.Softmax(t[0]) }, machine.TensorWork(t[0], t[0])
 	}, random(c.m, c.k))
 }

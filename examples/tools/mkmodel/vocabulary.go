@@ -51,7 +51,7 @@ func newVocabulary(n int) *vocabulary {
 	if n < smallVocab {
 		v.specials = smallSpecialCount
 	}
-	v.invent(n - v.specials)
+	v.fill(n - v.specials)
 	reserved := 0
 	for i := range v.specials {
 		name, ok := specialNames[i]
@@ -70,17 +70,17 @@ func (v *vocabulary) id(special int) int32 { return int32(len(v.tokens) - v.spec
 // text returns a special token.
 func (v *vocabulary) text(special int) string { return v.tokens[v.id(special)] }
 
-// inventor adds merges to a vocabulary until it is full.
-type inventor struct {
+// vocabularyBuilder adds merges to a vocabulary until it is full.
+type vocabularyBuilder struct {
 	*vocabulary
 	full  int
 	known map[string]bool
 }
 
-// invent fills the vocabulary with n tokens: bytes, white space, numbers of up to three digits, syllables, and words of ever
+// fill fills the vocabulary with n tokens: bytes, white space, numbers of up to three digits, syllables, and words of ever
 // more syllables, each also with a space before it, as English text has them.
-func (v *vocabulary) invent(n int) {
-	in := inventor{v, n, make(map[string]bool, n)}
+func (v *vocabulary) fill(n int) {
+	in := vocabularyBuilder{v, n, make(map[string]bool, n)}
 	for b := range 256 {
 		in.add(byteText(byte(b)))
 	}
@@ -106,10 +106,13 @@ func byteText(b byte) string {
 	return string(r)
 }
 
-func (in *inventor) add(text string) { in.known[text] = true; in.tokens = append(in.tokens, text) }
+func (in *vocabularyBuilder) add(text string) {
+	in.known[text] = true
+	in.tokens = append(in.tokens, text)
+}
 
 // merge adds the token that two others make, unless there is no room or it exists.
-func (in *inventor) merge(left, right string) (text string, added bool) {
+func (in *vocabularyBuilder) merge(left, right string) (text string, added bool) {
 	text = left + right
 	if len(in.tokens) == in.full || in.known[text] {
 		return text, false
@@ -120,7 +123,7 @@ func (in *inventor) merge(left, right string) (text string, added bool) {
 }
 
 // whitespace adds doubled line feeds, and indentation.
-func (in *inventor) whitespace() {
+func (in *vocabularyBuilder) whitespace() {
 	space, feed := byteText(' '), byteText('\n')
 	in.merge(feed, feed)
 	for range 4 { // 2, 4, 8 and 16
@@ -129,7 +132,7 @@ func (in *inventor) whitespace() {
 }
 
 // numbers adds those of two and three digits.
-func (in *inventor) numbers() {
+func (in *vocabularyBuilder) numbers() {
 	const digits = "0123456789"
 	var pairs []string
 	for _, a := range digits {
@@ -146,7 +149,7 @@ func (in *inventor) numbers() {
 }
 
 // syllables adds a consonant and a vowel, in either order, and returns them all.
-func (in *inventor) syllables() (list []string) {
+func (in *vocabularyBuilder) syllables() (list []string) {
 	const consonants, vowels = "tnshrldcmfpgwybvkjxz", "eaoiu"
 	for _, c := range consonants {
 		for _, v := range vowels {
@@ -163,7 +166,7 @@ func (in *inventor) syllables() (list []string) {
 
 // words joins words, the shortest first, until the vocabulary is full. There is no end to them: every round adds one at least,
 // because its two words have more syllables together than any two before.
-func (in *inventor) words(words []string) {
+func (in *vocabularyBuilder) words(words []string) {
 	space := byteText(' ')
 	for round := 0; len(in.tokens) < in.full; round++ {
 		for i := range round + 1 {

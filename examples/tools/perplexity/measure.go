@@ -101,7 +101,7 @@ func (m *measurement) window(ctx context.Context, t []llama.Token) error {
 		}
 	}
 	for i, next := range t[1:] {
-		if err := m.foresee(ctx, t[i], next, i+1 >= m.skip); err != nil {
+		if err := m.scoreNext(ctx, t[i], next, i+1 >= m.skip); err != nil {
 			return err
 		}
 	}
@@ -123,8 +123,8 @@ func (m *measurement) score(ctx context.Context, t []llama.Token) error {
 	return nil
 }
 
-// foresee computes a token, and measures how well the sessions then predict the next one, if it is to be judged.
-func (m *measurement) foresee(ctx context.Context, token, next llama.Token, judged bool) error {
+// scoreNext computes a token, and measures how well the sessions then predict the next one, if it is to be judged.
+func (m *measurement) scoreNext(ctx context.Context, token, next llama.Token, judged bool) error {
 	if err := m.tested.Prefill(ctx, []llama.Token{token}); err != nil {
 		return err
 	}

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/antigravity-go/antigravity/examples/tools/internal/spread"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/statistics"
 )
 
 // sample is a list of measured values.
@@ -35,5 +35,5 @@ func (s sample) perplexity() (perplexity, stderr float64) {
 
 // quantile returns the value that a part q of the values do not exceed.
 func (s sample) quantile(q float64) float64 {
-	return spread.Quantile(slices.Sorted(slices.Values(s)), q)
+	return statistics.Quantile(slices.Sorted(slices.Values(s)), q)
 }

@@ -63,7 +63,7 @@ func (c *conversion) plan() error {
 			return fmt.Errorf("tensor %s: GGUF has no type for %v", w.name, t.dtype)
 		}
 		t.info = gguf.TensorInfo{Name: w.name, Type: kind, Shape: w.shape}
-		if err := c.weigh(w, &t); err != nil {
+		if err := c.planWeight(w, &t); err != nil {
 			return err
 		}
 		c.targets = append(c.targets, t)
@@ -93,8 +93,8 @@ func (c *conversion) wanted(w *weight) tensor.DType {
 	return o.mix.of(w.model.Part, place{w.model.Layer, config.Layers, config.Heads / config.KVHeads, c.importance != nil})
 }
 
-// weigh finds the importance of a tensor's columns.
-func (c *conversion) weigh(w *weight, t *target) error {
+// planWeight finds the importance of a tensor's columns.
+func (c *conversion) planWeight(w *weight, t *target) error {
 	if c.importance == nil || !t.dtype.Quantized() {
 		return nil
 	}

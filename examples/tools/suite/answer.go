@@ -14,12 +14,12 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/suite/internal/target"
 )
 
-// output is what a child wrote on stdout, at most maxOutput bytes of it.
-type output struct{ text []byte }
+// childOutput is what a child wrote on stdout, at most maxOutput bytes of it.
+type childOutput struct{ text []byte }
 
 const maxOutput = runs.MaxFile
 
-func (o *output) Write(p []byte) (int, error) {
+func (o *childOutput) Write(p []byte) (int, error) {
 	if len(o.text)+len(p) > maxOutput {
 		return 0, fmt.Errorf("a run is no longer than %d bytes", maxOutput)
 	}
@@ -28,7 +28,7 @@ func (o *output) Write(p []byte) (int, error) {
 }
 
 // run returns the run that was written.
-func (o *output) run() (*runs.Run, error) {
+func (o *childOutput) run() (*runs.Run, error) {
 	first := json.NewDecoder(bytes.NewReader(o.text))
 	var text json.RawMessage
 	if err := first.Decode(&text); err != nil {
@@ -44,8 +44,8 @@ func (o *output) run() (*runs.Run, error) {
 	return r, nil
 }
 
-// lines are what a child writes on stderr: how far it is, and at last why it failed. Of that the beginning and the end are kept.
-type lines struct {
+// childLog are what a child writes on stderr: how far it is, and at last why it failed. Of that the beginning and the end are kept.
+type childLog struct {
 	progress func(text string)
 	mu       sync.Mutex
 	open     []byte // a line that has no end yet
@@ -60,7 +60,7 @@ const (
 	maxLine    = 4 << 10 // bytes
 )
 
-func (l *lines) Write(p []byte) (int, error) {
+func (l *childLog) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, c := range p {
@@ -74,7 +74,7 @@ func (l *lines) Write(p []byte) (int, error) {
 }
 
 // end takes the open line as a whole.
-func (l *lines) end() {
+func (l *childLog) end() {
 	line := strings.TrimRight(string(l.open), "\r ")
 	l.open = l.open[:0]
 	if text, ok := strings.CutPrefix(line, progressMark); ok {
@@ -93,7 +93,7 @@ func (l *lines) end() {
 }
 
 // reason says why a child failed: in its own words where it has some, with its status where that says more.
-func (l *lines) reason(exit *target.ExitError) string {
+func (l *childLog) reason(exit *target.ExitError) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.open) > 0 {

@@ -18,7 +18,7 @@ import (
 
 // launcher brings the programs and files that the matrix needs to the target.
 func (o *options) launcher(ctx context.Context, t target.Target, stderr io.Writer) (*launcher, error) {
-	l := &launcher{target: t, programs: map[string]string{}, files: map[string]string{}, timeout: o.timeout, stamp: stamped(ctx, "")}
+	l := &launcher{target: t, programs: map[string]string{}, files: map[string]string{}, timeout: o.timeout, stamp: stampOf(ctx, "")}
 	backends := map[string]bool{}
 	for _, c := range o.configs {
 		backends[c.Backend] = true

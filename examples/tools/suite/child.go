@@ -55,7 +55,7 @@ func child(ctx context.Context, args []string, stdin io.Reader, stdout, stderr i
 			fmt.Fprintf(stderr, "%s%s %d/%d\n", progressMark, part, done, total)
 		}
 	}
-	r, err := experiment.Do(ctx, q.Config, o)
+	r, err := experiment.Run(ctx, q.Config, o)
 	if err != nil {
 		return err
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/suite/internal/target"
 )
 
-// rest is what happens between two runs, so that the heat of one does not slow the next down.
-type rest struct {
+// cooler is what happens between two runs, so that the heat of one does not slow the next down.
+type cooler struct {
 	pause    time.Duration // always
 	celsius  float64       // wait until the machine is no hotter; 0: do not ask
 	patience time.Duration // but no longer than this
@@ -26,18 +26,18 @@ type rest struct {
 	unknown    bool // it has been said that the machine does not tell
 }
 
-// look is how often the temperature is looked at.
-const look = 5 * time.Second
+// lookInterval is how often the temperature is looked at.
+const lookInterval = 5 * time.Second
 
-// flat says that the battery is too low to go on.
-type flat struct{ percent, least float64 }
+// batteryLowError says that the battery is too low to go on.
+type batteryLowError struct{ percent, least float64 }
 
-func (e *flat) Error() string {
+func (e *batteryLowError) Error() string {
 	return fmt.Sprintf("the battery is at %.0f %%, below -battery %.0f: charge the device, and the same command goes on", e.percent, e.least)
 }
 
-// before waits until the next run may begin. first tells that none came before.
-func (r *rest) before(ctx context.Context, first bool) error {
+// wait waits until the next run may begin. first tells that none came before.
+func (r *cooler) wait(ctx context.Context, first bool) error {
 	if !first && r.pause > 0 {
 		if err := sleep(ctx, r.pause); err != nil {
 			return err
@@ -54,7 +54,7 @@ func (r *rest) before(ctx context.Context, first bool) error {
 		}
 		switch {
 		case c.Battery > 0 && c.Battery < r.battery:
-			return &flat{c.Battery, r.battery}
+			return &batteryLowError{c.Battery, r.battery}
 		case r.celsius > 0 && c.Celsius == 0 && !r.unknown:
 			r.unknown = true
 			r.say("the machine does not tell its temperature: -cool waits for nothing")
@@ -73,7 +73,7 @@ func (r *rest) before(ctx context.Context, first bool) error {
 			r.say("%.0f °C: waiting for %.0f °C, at most %s", c.Celsius, r.celsius, duration(r.patience.Seconds()))
 		}
 		waited = true
-		if err := sleep(ctx, look); err != nil {
+		if err := sleep(ctx, lookInterval); err != nil {
 			return err
 		}
 	}

@@ -59,9 +59,11 @@ func foregroundTest(ctx context.Context, args []string, stdin io.Reader, stdout,
 		return err
 	}
 	here := func(what string) { fmt.Fprintln(stderr, what) }
-	measure := o.here
+	measure := o.runHere
 	if o.target != "" {
-		measure = func(ctx context.Context, _ func(string)) (*foreground.Result, error) { return o.there(ctx, stderr) }
+		measure = func(ctx context.Context, _ func(string)) (*foreground.Result, error) {
+			return o.runOnTarget(ctx, stderr)
+		}
 	}
 	r, err := measure(ctx, here)
 	if err != nil {
@@ -144,8 +146,8 @@ func integers(flag, list string, low, high int) (numbers []int, err error) {
 	return numbers, nil
 }
 
-// here measures on this machine.
-func (o *foregroundOptions) here(ctx context.Context, tell func(string)) (*foreground.Result, error) {
+// runHere measures on this machine.
+func (o *foregroundOptions) runHere(ctx context.Context, tell func(string)) (*foreground.Result, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -154,11 +156,11 @@ func (o *foregroundOptions) here(ctx context.Context, tell func(string)) (*foreg
 	test := o.Options
 	test.Progress = tell
 	test.Frames, test.Generate = append(command[:len(command):len(command)], "frames"), append(command[:len(command):len(command)], "generate")
-	return foreground.Do(ctx, test)
+	return foreground.Run(ctx, test)
 }
 
-// there measures on a target: the test runs there as a whole, and its result comes back.
-func (o *foregroundOptions) there(ctx context.Context, stderr io.Writer) (*foreground.Result, error) {
+// runOnTarget measures on a target: the test runs there as a whole, and its result comes back.
+func (o *foregroundOptions) runOnTarget(ctx context.Context, stderr io.Writer) (*foreground.Result, error) {
 	t, err := target.Open(ctx, o.target, target.Options{Progress: cli.Progress(stderr, "copying")})
 	if err != nil {
 		return nil, err
@@ -223,7 +225,7 @@ func printForeground(w io.Writer, r *foreground.Result) error {
 		r.Model, r.Frame, r.Work, where, r.Machine.Processors)
 	t := cli.Table{Left: 1}
 	t.Row("generating", "missed", "frame p50", "p99", "longest", "woken p99", "tokens/s", "without frames")
-	row := func(name string, m *foreground.Measured, rates ...string) {
+	row := func(name string, m *foreground.FrameTimes, rates ...string) {
 		t.Row(append([]string{name, fmt.Sprintf("%.1f %%", 100*m.Share()), fmt.Sprintf("%.1f ms", m.Median), fmt.Sprintf("%.1f ms", m.P99),
 			fmt.Sprintf("%.1f ms", m.Longest), fmt.Sprintf("%.2f ms", m.WakeP99)}, rates...)...)
 	}

@@ -33,9 +33,9 @@ func TestForegroundFlags(t *testing.T) {
 }
 
 func TestForegroundResult(t *testing.T) {
-	m := foreground.Measured{Frames: 200, Missed: 1, Median: 8, P99: 9, Longest: 20, WakeP99: 0.5}
+	m := foreground.FrameTimes{Frames: 200, Missed: 1, Median: 8, P99: 9, Longest: 20, WakeP99: 0.5}
 	r := &foreground.Result{Began: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC), Target: "adb:X", Machine: runs.Machine{Processor: "Fast", Processors: 8},
-		Model: "pebble", Frame: 16.7, Work: 8, Alone: m, Beside: []foreground.Beside{{Threads: 1, Nice: 19, Frames: m, Rate: 99.6, RateAlone: 120}}}
+		Model: "pebble", Frame: 16.7, Work: 8, Alone: m, Beside: []foreground.Concurrent{{Threads: 1, Nice: 19, Frames: m, Rate: 99.6, RateAlone: 120}}}
 	var out bytes.Buffer
 	if err := printForeground(&out, r); err != nil {
 		t.Fatal(err)

@@ -61,8 +61,8 @@ func (l *launcher) ask(ctx context.Context, c runs.Config, repetition int) (*run
 		defer cancel()
 		running = timed
 	}
-	var answer output
-	said := lines{progress: l.progress}
+	var answer childOutput
+	said := childLog{progress: l.progress}
 	err = l.target.Run(running, l.programs[c.Program], []string{"child"}, stdin, &answer, &said)
 	var exit *target.ExitError
 	switch {
@@ -89,7 +89,7 @@ func (l *launcher) ask(ctx context.Context, c runs.Config, repetition int) (*run
 		return nil, &runError{"the program answered with a run of another configuration than it was asked for"}
 	}
 	r.Config = c
-	r.Conditions = around(r, before, l.sense(ctx))
+	r.Conditions = conditionsAround(r, before, l.sense(ctx))
 	return r, nil
 }
 
@@ -146,8 +146,8 @@ func (l *launcher) sense(ctx context.Context) runs.Condition {
 	return c
 }
 
-// around returns a run's conditions with what the target told before it and after it at their two ends.
-func around(r *runs.Run, before, after runs.Condition) []runs.Condition {
+// conditionsAround returns a run's conditions with what the target told before it and after it at their two ends.
+func conditionsAround(r *runs.Run, before, after runs.Condition) []runs.Condition {
 	list := r.Conditions
 	if before != (runs.Condition{}) {
 		before.At = 0

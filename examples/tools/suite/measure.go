@@ -89,7 +89,7 @@ func (o *options) print(w io.Writer) error {
 	if _, err := table.WriteTo(w); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\n%s, each %d to %d times\n", several(len(o.configs), "run"), o.rule.Least, o.rule.Most)
+	_, err := fmt.Fprintf(w, "\n%s, each %d to %d times\n", plural(len(o.configs), "run"), o.rule.Least, o.rule.Most)
 	return err
 }
 

@@ -39,7 +39,7 @@ type options struct {
 	matrix  *matrix.Matrix
 	configs []runs.Config
 	rule    rounds.Rule
-	rest    rest
+	rest    cooler
 	timeout time.Duration
 	target  string
 	out     string

@@ -240,8 +240,8 @@ func duration(seconds float64) string {
 	return fmt.Sprintf("%.1f h", seconds/3600)
 }
 
-// several says how many there are of something: one word for one, and one for another number, which unless given adds an s.
-func several(n int, words ...string) string {
+// plural says how many there are of something: one word for one, and one for another number, which unless given adds an s.
+func plural(n int, words ...string) string {
 	if n == 1 {
 		return "1 " + words[0]
 	}

@@ -17,8 +17,8 @@ type stamp struct {
 	Committed time.Time
 }
 
-// stamped asks git for the commit of the checkout in a folder, if that is one of this module.
-func stamped(ctx context.Context, folder string) (s stamp) {
+// stampOf asks git for the commit of the checkout in a folder, if that is one of this module.
+func stampOf(ctx context.Context, folder string) (s stamp) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || revision(info) != "" {
 		return s

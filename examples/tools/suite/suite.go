@@ -36,7 +36,7 @@ func (s *suite) resume(commit string) error {
 			continue
 		}
 		for repetition := 1; repetition <= s.rule.Most; repetition++ {
-			r, damaged, err := s.results.there(c, repetition)
+			r, damaged, err := s.results.read(c, repetition)
 			switch {
 			case err != nil:
 				return err
@@ -50,7 +50,7 @@ func (s *suite) resume(commit string) error {
 		}
 	}
 	if found > 0 {
-		s.tell.say("%s in %s already", several(found, "run is", "runs are"), s.out)
+		s.tell.say("%s in %s already", plural(found, "run is", "runs are"), s.out)
 		if commit != "" && (len(commits) > 1 || !commits[commit]) {
 			s.tell.say("some of them are of other commits than this program's, %.8s: -again measures them anew, -out keeps them apart", commit)
 		}
@@ -68,7 +68,7 @@ func (s *suite) run(ctx context.Context) error {
 			return s.finish(measured)
 		}
 		began := time.Now()
-		r, err := s.one(ctx, c, repetition, measured == 0)
+		r, err := s.measureOne(ctx, c, repetition, measured == 0)
 		if err == nil {
 			if err = s.results.Write(r); err == nil {
 				measured++
@@ -84,9 +84,9 @@ func (s *suite) run(ctx context.Context) error {
 	}
 }
 
-// one measures a run when the machine has had its rest.
-func (s *suite) one(ctx context.Context, c runs.Config, repetition int, first bool) (*runs.Run, error) {
-	if err := s.rest.before(ctx, first); err != nil {
+// measureOne measures a run when the machine has had its rest.
+func (s *suite) measureOne(ctx context.Context, c runs.Config, repetition int, first bool) (*runs.Run, error) {
+	if err := s.rest.wait(ctx, first); err != nil {
 		return nil, err
 	}
 	s.tell.begin(&c, repetition, s.rounds)
@@ -132,10 +132,10 @@ func (s *suite) stop(err error, measured int) error {
 		command = "the same command without -again"
 	}
 	if errors.Is(err, context.Canceled) {
-		s.tell.say("interrupted; %s in %s: %s goes on from there", several(s.rounds.Outlook().Done, "run is", "runs are"), s.out, command)
+		s.tell.say("interrupted; %s in %s: %s goes on from there", plural(s.rounds.Outlook().Done, "run is", "runs are"), s.out, command)
 		return err
 	}
-	var low *flat
+	var low *batteryLowError
 	if errors.As(err, &low) {
 		return err
 	}
@@ -153,15 +153,15 @@ func (s *suite) finish(measured int) error {
 	}
 	s.results.log.Info("end", "there", o.Done, "measured", measured, "given up", o.CellsGivenUp)
 	if !s.json {
-		fmt.Fprintf(s.stdout, "%s in %s, %d measured now.\n", several(o.Done, "run is", "runs are"), s.out, measured)
+		fmt.Fprintf(s.stdout, "%s in %s, %d measured now.\n", plural(o.Done, "run is", "runs are"), s.out, measured)
 		if wide > 0 {
 			fmt.Fprintf(s.stdout, "Of %d of %s the interval is wider than ± %g %% (-spread): more repetitions (-r-max) or a quieter machine narrow it.\n",
-				wide, several(len(s.configs), "configuration"), 100*s.rule.Spread)
+				wide, plural(len(s.configs), "configuration"), 100*s.rule.Spread)
 		}
 		fmt.Fprintf(s.stdout, "A table of them: go run ./examples/tools/suite summary %s\n", s.out)
 	}
 	if o.CellsGivenUp > 0 {
-		return fmt.Errorf("%s failed, as told above and in the files: the same command tries again", several(o.CellsGivenUp, "configuration"))
+		return fmt.Errorf("%s failed, as told above and in the files: the same command tries again", plural(o.CellsGivenUp, "configuration"))
 	}
 	return nil
 }

@@ -151,7 +151,7 @@ func TestReal(t *testing.T) {
 		if r.Error != "" || len(r.Tokens) != 8 || r.Machine.Go == "" {
 			t.Errorf("%+v", r)
 		}
-		if s := stamped(t.Context(), ""); s.Commit != "" && r.Machine.Commit == "" {
+		if s := stampOf(t.Context(), ""); s.Commit != "" && r.Machine.Commit == "" {
 			t.Error("git knows the commit, and the run does not")
 		}
 	}
@@ -387,7 +387,7 @@ func TestMistakes(t *testing.T) {
 func TestChildEndsWithItsSuite(t *testing.T) {
 	r, w := io.Pipe()
 	q := request{Config: runs.Config{Model: "pebble", Backend: "cpu", KV: "f16", Policy: "none", Prompt: 16, Generate: 1900}, Repetition: 1, Watched: true, Progress: true}
-	said := &lines{progress: func(string) { w.Close() }} // as soon as it has begun
+	said := &childLog{progress: func(string) { w.Close() }} // as soon as it has begun
 	go json.NewEncoder(w).Encode(q)
 	if err := child(t.Context(), nil, r, io.Discard, said); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
@@ -408,10 +408,10 @@ func TestStamp(t *testing.T) {
 	}
 	info, _ := debug.ReadBuildInfo()
 	unknown := exec.Command("git", "-C", "../../..", "rev-parse", "--resolve-git-dir", ".git").Run() != nil || revision(info) != ""
-	if s := stamped(t.Context(), ""); s.Commit == "" != unknown || !unknown && (!regexp.MustCompile(`^[0-9a-f]{40,64}\+?$`).MatchString(s.Commit) || s.Committed.IsZero()) {
+	if s := stampOf(t.Context(), ""); s.Commit == "" != unknown || !unknown && (!regexp.MustCompile(`^[0-9a-f]{40,64}\+?$`).MatchString(s.Commit) || s.Committed.IsZero()) {
 		t.Errorf("%+v", s)
 	}
-	if s := stamped(t.Context(), t.TempDir()); s.Commit != "" {
+	if s := stampOf(t.Context(), t.TempDir()); s.Commit != "" {
 		t.Errorf("of a folder without a checkout: %+v", s)
 	}
 }

@@ -43,7 +43,7 @@ var skipped = beam.NewCounter("antigravity", "files_there")
 
 // ProcessElement cuts one file.
 func (f *splitFn) ProcessElement(ctx context.Context, file string, emit func(infer.Lines)) error {
-	there, err := f.there(ctx, file)
+	there, err := f.existingOutputs(ctx, file)
 	if err != nil {
 		return err
 	}
@@ -93,8 +93,8 @@ func (f *splitFn) ProcessElement(ctx context.Context, file string, emit func(inf
 	return nil
 }
 
-// there returns the names of an input's files of results that are written.
-func (f *splitFn) there(ctx context.Context, file string) (map[string]bool, error) {
+// existingOutputs returns the names of an input's files of results that are written.
+func (f *splitFn) existingOutputs(ctx context.Context, file string) (map[string]bool, error) {
 	pattern := infer.InFolder(f.Options.Out, stem(file)+"-*"+extension)
 	fs, err := filesystem.New(ctx, pattern)
 	if err != nil {

@@ -75,13 +75,13 @@ func Measure(threads, span int, window time.Duration) (Limits, error) {
 	}
 	defer free()
 	l, kernels := Limits{Threads: threads, Tier: asm.Tier(), Span: span}, asm.Best()
-	meters := []meter{newMeter(&l.Cache, threads, func(int) step { return adding(kernels) })}
+	meters := []meter{newMeter(&l.Cache, threads, func(int) step { return addStep(kernels) })}
 	for _, r := range readers(kernels) {
-		meters = append(meters, newMeter(&l.Memory, threads, func(thread int) step { return reading(data[thread], r()) }))
+		meters = append(meters, newMeter(&l.Memory, threads, func(thread int) step { return readStep(data[thread], r()) }))
 	}
 	meters = append(meters,
-		newMeter(&l.Integer, threads, func(int) step { return repeating(kernels.MultiplyIntegers) }),
-		newMeter(&l.Float, threads, func(int) step { return repeating(kernels.MultiplyFloats) }))
+		newMeter(&l.Integer, threads, func(int) step { return repeatStep(kernels.MultiplyIntegers) }),
+		newMeter(&l.Float, threads, func(int) step { return repeatStep(kernels.MultiplyFloats) }))
 	for range rounds {
 		for _, m := range meters {
 			m.measure(window)
@@ -90,8 +90,8 @@ func Measure(threads, span int, window time.Duration) (Limits, error) {
 	return l, nil
 }
 
-// repeating returns a step of several calls of do, which are short beside a look at the clock.
-func repeating(do func() int) step {
+// repeatStep returns a step of several calls of do, which are short beside a look at the clock.
+func repeatStep(do func() int) step {
 	const calls = 8
 	return func() (done int) {
 		for range calls {

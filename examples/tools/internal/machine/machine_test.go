@@ -79,11 +79,11 @@ func TestWork(t *testing.T) {
 		name      string
 		got, want Work
 	}{
-		{"q4_0 weights", Weighing(5, q4), Work{Memory: 64 * 18, Integer: 5 * 64 * 32}},
-		{"two weights", Weighing(1, q4, f16), Work{Memory: 64*18 + 64*64, Integer: 64 * 32, Float: 64 * 32}},
-		{"activations", Moving(one, one), Work{Cache: 2 * 4 * 32 * 4}},
-		{"one token's attention", Attending(one, runOf(tensor.F16, 1)), Work{Memory: 2 * 10 * 2 * 64, Cache: 2 * 4 * 32 * 4, Float: 2 * 10 * 4 * 32}},
-		{"a chunk's attention", Attending(chunk, runOf(tensor.Q8_0, 3)), Work{Memory: 2 * 10 * 2 * 34, Cache: 2 * 3 * 4 * 32 * 4, Integer: 2 * 27 * 4 * 32}},
+		{"q4_0 weights", MatMulWork(5, q4), Work{Memory: 64 * 18, Integer: 5 * 64 * 32}},
+		{"two weights", MatMulWork(1, q4, f16), Work{Memory: 64*18 + 64*64, Integer: 64 * 32, Float: 64 * 32}},
+		{"activations", TensorWork(one, one), Work{Cache: 2 * 4 * 32 * 4}},
+		{"one token's attention", AttentionWork(one, runOf(tensor.F16, 1)), Work{Memory: 2 * 10 * 2 * 64, Cache: 2 * 4 * 32 * 4, Float: 2 * 10 * 4 * 32}},
+		{"a chunk's attention", AttentionWork(chunk, runOf(tensor.Q8_0, 3)), Work{Memory: 2 * 10 * 2 * 34, Cache: 2 * 3 * 4 * 32 * 4, Integer: 2 * 27 * 4 * 32}},
 	}
 	for _, test := range tests {
 		if test.got != test.want {

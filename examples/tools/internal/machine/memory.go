@@ -37,8 +37,8 @@ func memoryParts(threads, span int) (parts [][]byte, free func() error, err erro
 	return parts, buffer.Free, nil
 }
 
-// reading returns a step that reads the next stretch of a part.
-func reading(part []byte, read func([]byte)) step {
+// readStep returns a step that reads the next stretch of a part.
+func readStep(part []byte, read func([]byte)) step {
 	at := 0
 	return func() int {
 		read(part[at : at+stretch])
@@ -87,8 +87,8 @@ func touchLines(b []byte) uint64 {
 	return sum[0] + sum[1] + sum[2] + sum[3]
 }
 
-// adding returns a step that adds vectors which stay in the caches.
-func adding(kernels *asm.Kernels) step {
+// addStep returns a step that adds vectors which stay in the caches.
+func addStep(kernels *asm.Kernels) step {
 	const elements = 8 << 10 // of each vector, 64 KiB together
 	x, y := make([]float32, elements), make([]float32, elements)
 	return func() int {

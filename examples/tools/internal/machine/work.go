@@ -20,16 +20,16 @@ func (w Work) Plus(v Work) Work {
 	return Work{w.Memory + v.Memory, w.Cache + v.Cache, w.Integer + v.Integer, w.Float + v.Float}
 }
 
-// Moving is the work of reading or writing activations, each tensor once; list a tensor twice when it is read and written.
-func Moving(ts ...*tensor.Tensor) (w Work) {
+// TensorWork is the work of reading or writing activations, each tensor once; list a tensor twice when it is read and written.
+func TensorWork(ts ...*tensor.Tensor) (w Work) {
 	for _, t := range ts {
 		w.Cache += int64(t.Size())
 	}
 	return w
 }
 
-// Weighing is the work of multiplying the rows of an activation with weights [N, K], without moving the activation.
-func Weighing(rows int, weights ...*tensor.Tensor) (work Work) {
+// MatMulWork is the work of multiplying the rows of an activation with weights [N, K], without moving the activation.
+func MatMulWork(rows int, weights ...*tensor.Tensor) (work Work) {
 	for _, w := range weights {
 		macs := int64(rows) * int64(w.Shape().NumElements())
 		if f := w.DType().Format(); f.Valid() && f.ActivationForm() != quant.Float {
@@ -42,22 +42,22 @@ func Weighing(rows int, weights ...*tensor.Tensor) (work Work) {
 	return work
 }
 
-// Attending is the work of attention for q [rows, heads, headDim], the rows of some runs. Products with quantised keys, and with quantised
+// AttentionWork is the work of attention for q [rows, heads, headDim], the rows of some runs. Products with quantised keys, and with quantised
 // values, are of integers.
-func Attending(q *tensor.Tensor, runs ...backend.Run) Work {
-	work := Moving(q, q)
+func AttentionWork(q *tensor.Tensor, runs ...backend.Run) Work {
+	work := TensorWork(q, q)
 	for _, r := range runs {
-		scores := scoring(q, r)
+		scores := scoreWork(q, r)
 		work = work.Plus(scores).Plus(scores) // as much with values
 	}
 	return work
 }
 
-// Scoring is the part of Attending that multiplies the queries of a run with keys.
-func Scoring(q *tensor.Tensor, r backend.Run) Work { return Moving(q).Plus(scoring(q, r)) }
+// ScoreWork is the part of AttentionWork that multiplies the queries of a run with keys.
+func ScoreWork(q *tensor.Tensor, r backend.Run) Work { return TensorWork(q).Plus(scoreWork(q, r)) }
 
-// scoring is Scoring without what it takes to read the queries.
-func scoring(q *tensor.Tensor, r backend.Run) (work Work) {
+// scoreWork is ScoreWork without what it takes to read the queries.
+func scoreWork(q *tensor.Tensor, r backend.Run) (work Work) {
 	group := q.Shape().Dim(-2) / max(len(r.Slots.Heads), 1) // query heads that share a KV head
 	for _, h := range r.Slots.Heads {
 		t, slots := int64(r.Tokens), int64(h.Len)

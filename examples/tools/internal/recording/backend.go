@@ -101,7 +101,7 @@ func headwise(name string, x *tensor.Tensor, d tensor.DType) Operation {
 
 func (b plain) MatMul(x, y, out *tensor.Tensor) error {
 	return b.call(func() error { return b.Backend.MatMul(x, y, out) }, func() (Operation, machine.Work) {
-		work := machine.Moving(x, y, out)
+		work := machine.TensorWork(x, y, out)
 		work.Float = int64(x.Shape().NumElements()) * int64(y.Shape().Dim(-1))
 		return weighted("MatMul", y, y.Shape().Dim(0), y.Shape().Dim(-1)), work
 	})
@@ -109,58 +109,58 @@ func (b plain) MatMul(x, y, out *tensor.Tensor) error {
 
 func (b plain) MatMulTransposed(x, w, out *tensor.Tensor) error {
 	return b.call(func() error { return b.Backend.MatMulTransposed(x, w, out) }, func() (Operation, machine.Work) {
-		work := machine.Weighing(x.Shape().Rows(), w).Plus(machine.Moving(x, out))
+		work := machine.MatMulWork(x.Shape().Rows(), w).Plus(machine.TensorWork(x, out))
 		return weighted("MatMulTransposed", w, w.Shape().Dim(0), w.Shape().Dim(-1)), work
 	})
 }
 
 func (b plain) AddAssign(x, y *tensor.Tensor) error {
 	return b.call(func() error { return b.Backend.AddAssign(x, y) }, func() (Operation, machine.Work) {
-		return rowwise("AddAssign", x), machine.Moving(x, x, y)
+		return rowwise("AddAssign", x), machine.TensorWork(x, x, y)
 	})
 }
 
 func (b plain) Scale(x *tensor.Tensor, v float32) error {
 	return b.call(func() error { return b.Backend.Scale(x, v) }, func() (Operation, machine.Work) {
-		return rowwise("Scale", x), machine.Moving(x, x)
+		return rowwise("Scale", x), machine.TensorWork(x, x)
 	})
 }
 
 func (b plain) SiLUMul(x, y *tensor.Tensor) error {
 	return b.call(func() error { return b.Backend.SiLUMul(x, y) }, func() (Operation, machine.Work) {
-		return rowwise("SiLUMul", x), machine.Moving(x, x, y)
+		return rowwise("SiLUMul", x), machine.TensorWork(x, x, y)
 	})
 }
 
 func (b plain) GELUMul(x, y *tensor.Tensor) error {
 	return b.call(func() error { return b.Backend.GELUMul(x, y) }, func() (Operation, machine.Work) {
-		return rowwise("GELUMul", x), machine.Moving(x, x, y)
+		return rowwise("GELUMul", x), machine.TensorWork(x, x, y)
 	})
 }
 
 func (b plain) RMSNorm(x, w *tensor.Tensor, eps float32) error {
 	return b.call(func() error { return b.Backend.RMSNorm(x, w, eps) }, func() (Operation, machine.Work) {
-		return rowwise("RMSNorm", x), machine.Moving(x, x, w)
+		return rowwise("RMSNorm", x), machine.TensorWork(x, x, w)
 	})
 }
 
 func (b plain) Softmax(x *tensor.Tensor) error {
 	return b.call(func() error { return b.Backend.Softmax(x) }, func() (Operation, machine.Work) {
-		return rowwise("Softmax", x), machine.Moving(x, x)
+		return rowwise("Softmax", x), machine.TensorWork(x, x)
 	})
 }
 
 func (b plain) RoPE(x, table *tensor.Tensor) error {
 	return b.call(func() error { return b.Backend.RoPE(x, table) }, func() (Operation, machine.Work) {
-		return headwise("RoPE", x, x.DType()), machine.Moving(x, x, table)
+		return headwise("RoPE", x, x.DType()), machine.TensorWork(x, x, table)
 	})
 }
 
 func (b plain) RoPEStore(q, k, v, table *tensor.Tensor, runs []backend.Run) error {
 	return b.call(func() error { return b.Backend.RoPEStore(q, k, v, table, runs) }, func() (Operation, machine.Work) {
-		work := machine.Moving(k, v)
+		work := machine.TensorWork(k, v)
 		if table != nil {
-			work = work.Plus(machine.Moving(q, q, table))
+			work = work.Plus(machine.TensorWork(q, q, table))
 		}
 		work.Cache += 2 * stored(runs, func(r backend.Run) int { return r.Tokens * len(r.Slots.Heads) })
 		return pagewise("RoPEStore", k, runs), work
@@ -169,13 +169,13 @@ func (b plain) RoPEStore(q, k, v, table *tensor.Tensor, runs []backend.Run) erro
 
 func (b plain) Attend(q, out *tensor.Tensor, runs []backend.Run) error {
 	return b.call(func() error { return b.Backend.Attend(q, out, runs) }, func() (Operation, machine.Work) {
-		return pagewise("Attend", q, runs), machine.Attending(q, runs...)
+		return pagewise("Attend", q, runs), machine.AttentionWork(q, runs...)
 	})
 }
 
 func (b plain) AccumulateAttention(q, sums *tensor.Tensor, run backend.Run) error {
 	return b.call(func() error { return b.Backend.AccumulateAttention(q, sums, run) }, func() (Operation, machine.Work) {
-		return pagewise("AccumulateAttention", q, []backend.Run{run}), machine.Scoring(q, run)
+		return pagewise("AccumulateAttention", q, []backend.Run{run}), machine.ScoreWork(q, run)
 	})
 }
 
@@ -198,21 +198,21 @@ func (b plain) CopyPage(from, to backend.Page) error {
 
 func (b plain) ReadSlots(s *backend.Slots, head, first int, keys, values *tensor.Tensor) error {
 	return b.call(func() error { return b.Backend.ReadSlots(s, head, first, keys, values) }, func() (Operation, machine.Work) {
-		return slotwise("ReadSlots", s), moving(keys, values)
+		return slotwise("ReadSlots", s), slotWork(keys, values)
 	})
 }
 
 func (b plain) WriteSlots(s *backend.Slots, head, first int, keys, values *tensor.Tensor) error {
 	return b.call(func() error { return b.Backend.WriteSlots(s, head, first, keys, values) }, func() (Operation, machine.Work) {
-		return slotwise("WriteSlots", s), moving(keys, values)
+		return slotwise("WriteSlots", s), slotWork(keys, values)
 	})
 }
 
-// moving is the work of copying keys and values, either of which may be nil.
-func moving(keys, values *tensor.Tensor) (work machine.Work) {
+// slotWork is the work of copying keys and values, either of which may be nil.
+func slotWork(keys, values *tensor.Tensor) (work machine.Work) {
 	for _, t := range [2]*tensor.Tensor{keys, values} {
 		if t != nil {
-			work = work.Plus(machine.Moving(t, t))
+			work = work.Plus(machine.TensorWork(t, t))
 		}
 	}
 	return work
@@ -243,7 +243,7 @@ func slotwise(name string, s *backend.Slots) Operation {
 
 func (b plain) Gather(table *tensor.Tensor, indices []int32, out *tensor.Tensor) error {
 	return b.call(func() error { return b.Backend.Gather(table, indices, out) }, func() (Operation, machine.Work) {
-		work := machine.Moving(out).Plus(machine.Work{Memory: int64(len(indices)) * int64(table.RowBytes())})
+		work := machine.TensorWork(out).Plus(machine.Work{Memory: int64(len(indices)) * int64(table.RowBytes())})
 		return weighted("Gather", table, table.Shape().Dim(0), table.Shape().Dim(-1)), work
 	})
 }
@@ -258,13 +258,13 @@ func (b plain) CopySlice(src, dst *tensor.Tensor, srcOff, dstOff, n int) error {
 
 func (b plain) ReadBuffer(t *tensor.Tensor, dst []byte) error {
 	return b.call(func() error { return b.Backend.ReadBuffer(t, dst) }, func() (Operation, machine.Work) {
-		return rowwise("ReadBuffer", t), machine.Moving(t, t)
+		return rowwise("ReadBuffer", t), machine.TensorWork(t, t)
 	})
 }
 
 func (b plain) Cast(src, dst *tensor.Tensor) error {
 	return b.call(func() error { return b.Backend.Cast(src, dst) }, func() (Operation, machine.Work) {
-		return rowwise("Cast", dst), machine.Moving(src, dst)
+		return rowwise("Cast", dst), machine.TensorWork(src, dst)
 	})
 }
 
@@ -283,21 +283,21 @@ func (b fuser) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.Te
 		for _, w := range ws {
 			rows += w.Shape().Dim(0)
 		}
-		work := machine.Weighing(x.Shape().Rows(), ws...).Plus(machine.Moving(append(outs[:len(outs):len(outs)], x, norm)...))
+		work := machine.MatMulWork(x.Shape().Rows(), ws...).Plus(machine.TensorWork(append(outs[:len(outs):len(outs)], x, norm)...))
 		return weighted("NormMatMul", ws[0], rows, ws[0].Shape().Dim(-1)), work
 	})
 }
 
 func (b fuser) MatMulAdd(x, w, scratch, out *tensor.Tensor) error {
 	return b.call(func() error { return b.fuser.MatMulAdd(x, w, scratch, out) }, func() (Operation, machine.Work) {
-		work := machine.Weighing(x.Shape().Rows(), w).Plus(machine.Moving(x, out, out))
+		work := machine.MatMulWork(x.Shape().Rows(), w).Plus(machine.TensorWork(x, out, out))
 		return weighted("MatMulAdd", w, w.Shape().Dim(0), w.Shape().Dim(-1)), work
 	})
 }
 
 func (b fuser) NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, up, scratch, out *tensor.Tensor) error {
 	return b.call(func() error { return b.fuser.NormSwiGLU(x, norm, eps, normed, gate, up, scratch, out) }, func() (Operation, machine.Work) {
-		work := machine.Weighing(x.Shape().Rows(), gate, up).Plus(machine.Moving(x, norm, out))
+		work := machine.MatMulWork(x.Shape().Rows(), gate, up).Plus(machine.TensorWork(x, norm, out))
 		rows := gate.Shape().Dim(0) + up.Shape().Dim(0)
 		return weighted("NormSwiGLU", gate, rows, gate.Shape().Dim(-1)), work
 	})
@@ -311,12 +311,12 @@ type selector struct {
 
 func (b selector) Largest(x *tensor.Tensor, indices []int32, values []float32) error {
 	return b.call(func() error { return b.selector.Largest(x, indices, values) }, func() (Operation, machine.Work) {
-		return rowwise("Largest", x), machine.Moving(x)
+		return rowwise("Largest", x), machine.TensorWork(x)
 	})
 }
 
 func (b selector) Mask(x *tensor.Tensor, allowed []uint64) error {
 	return b.call(func() error { return b.selector.Mask(x, allowed) }, func() (Operation, machine.Work) {
-		return rowwise("Mask", x), machine.Moving(x)
+		return rowwise("Mask", x), machine.TensorWork(x)
 	})
 }

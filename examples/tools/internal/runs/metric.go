@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/antigravity-go/antigravity/examples/tools/internal/spread"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/statistics"
 )
 
 // Metric is a number that is read off a run.
@@ -81,7 +81,7 @@ func (r *Run) gap(part float64) (float64, bool) {
 		return 0, false
 	}
 	slices.Sort(gaps)
-	return spread.Quantile(gaps, part), true
+	return statistics.Quantile(gaps, part), true
 }
 
 // right is the part of the questions that were answered rightly.

@@ -8,9 +8,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/antigravity-go/antigravity/examples/tools/internal/compare"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
-	"github.com/antigravity-go/antigravity/examples/tools/internal/sides"
-	"github.com/antigravity-go/antigravity/examples/tools/internal/spread"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/statistics"
 )
 
 // Change is a metric of a Config that differs beyond noise between one cell and the next: of two commits, or of two programs.
@@ -40,10 +40,10 @@ type step struct {
 
 // comparisons remembers what came of comparing some samples, by the samples. Comparing takes the most time of all that an overview needs, and
 // while a suite runs only those of the newest commit are new.
-type comparisons map[[sha256.Size]byte][]spread.Change
+type comparisons map[[sha256.Size]byte][]statistics.Change
 
-// compare is spread.CompareAll, unless old knows the result; it is in c afterwards.
-func (c comparisons) compare(old comparisons, samples []spread.Sample) []spread.Change {
+// compare is statistics.CompareAll, unless old knows the result; it is in c afterwards.
+func (c comparisons) compare(old comparisons, samples []statistics.Sample) []statistics.Change {
 	h := sha256.New()
 	number := func(x uint64) { h.Write(binary.LittleEndian.AppendUint64(nil, x)) }
 	for _, s := range samples {
@@ -61,7 +61,7 @@ func (c comparisons) compare(old comparisons, samples []spread.Sample) []spread.
 	key := [sha256.Size]byte(h.Sum(nil))
 	result, ok := old[key]
 	if !ok {
-		result = spread.CompareAll(samples)
+		result = statistics.CompareAll(samples)
 	}
 	c[key] = result
 	return result
@@ -85,11 +85,11 @@ func changes(o *Overview, members [][]*summary, old comparisons) (found []Change
 		}
 	}
 	for _, list := range steps {
-		samples := make([]spread.Sample, len(list))
+		samples := make([]statistics.Sample, len(list))
 		for i, c := range list {
 			from, to, metric := members[c.From], members[c.To], runs.Metrics[c.Metric]
-			samples[i] = sides.Sample(metric, measured(from, c.Metric), measured(to, c.Metric))
-			samples[i].Least = sides.Least(metric, sides.Threshold, sides.Clock(yardsticks(from), yardsticks(to)))
+			samples[i] = compare.Sample(metric, measured(from, c.Metric), measured(to, c.Metric))
+			samples[i].Least = compare.LeastChange(metric, compare.Threshold, compare.ClockRatio(yardsticks(from), yardsticks(to)))
 		}
 		compared.All += len(list)
 		for i, result := range all.compare(old, samples) {
@@ -102,7 +102,7 @@ func changes(o *Overview, members [][]*summary, old comparisons) (found []Change
 			c := list[i]
 			c.Ratio, c.Low, c.High = number(result.Ratio), number(result.Low), number(result.High)
 			c.Before, c.After = number(result.Before.Median), number(result.After.Median)
-			c.Worse = result.Rose() == (runs.Metrics[c.Metric].Better < 0)
+			c.Worse = result.Increased() == (runs.Metrics[c.Metric].Better < 0)
 			found = append(found, c)
 		}
 	}
@@ -113,10 +113,10 @@ func changes(o *Overview, members [][]*summary, old comparisons) (found []Change
 }
 
 // measured lists a metric of those runs that have it.
-func measured(members []*summary, metric int) (list []sides.Measured) {
+func measured(members []*summary, metric int) (list []compare.Measurement) {
 	for _, r := range members {
 		if v := r.values[metric]; finite(v) {
-			list = append(list, sides.Measured{Repetition: r.repetition, Began: r.began, Value: v})
+			list = append(list, compare.Measurement{Repetition: r.repetition, Began: r.began, Value: v})
 		}
 	}
 	return list

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
-	"github.com/antigravity-go/antigravity/examples/tools/internal/spread"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/statistics"
 )
 
 // Overview is what the page knows of all runs. Its lists refer to each other by index.
@@ -83,7 +83,7 @@ type Cell struct {
 	Gaps    []number    `json:"gaps"` // of all repetitions together: as long as Overview.Gaps, or empty
 }
 
-// Interval is a spread.Interval as an array: how many values, their median, and between what it lies.
+// Interval is a statistics.Interval as an array: how many values, their median, and between what it lies.
 type Interval [4]number
 
 // Notice is something that could not be read.
@@ -207,7 +207,7 @@ func (c *Cell) fill(members []*summary) {
 	c.Metrics = make([]*Interval, len(runs.Metrics))
 	for i := range runs.Metrics {
 		if values := valuesOf(members, i); len(values) > 0 {
-			s := spread.Of(values)
+			s := statistics.IntervalOf(values)
 			c.Metrics[i] = &Interval{number(s.N), number(s.Median), number(s.Low), number(s.High)}
 		}
 	}
@@ -223,7 +223,7 @@ func (c *Cell) fill(members []*summary) {
 	if len(gaps) > 0 {
 		slices.Sort(gaps)
 		for _, part := range gapParts {
-			c.Gaps = append(c.Gaps, number(spread.Quantile(gaps, float64(part))))
+			c.Gaps = append(c.Gaps, number(statistics.Quantile(gaps, float64(part))))
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/examples/tools/dashboard/internal/sample"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
-	"github.com/antigravity-go/antigravity/examples/tools/internal/spread"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/statistics"
 )
 
 // newTestStore is a store whose clock a test moves.
@@ -89,7 +89,7 @@ func TestOverviewIsConsistent(t *testing.T) {
 				}
 				values = append(values, float64(r.Values[m]))
 			}
-			if want := spread.Of(values); c.Metrics[m] == nil || math.Abs(float64(c.Metrics[m][1])-want.Median) > 1e-5*math.Abs(want.Median) {
+			if want := statistics.IntervalOf(values); c.Metrics[m] == nil || math.Abs(float64(c.Metrics[m][1])-want.Median) > 1e-5*math.Abs(want.Median) {
 				t.Errorf("%s: the median is %v, want %v", runs.Metrics[m].Name, c.Metrics[m], want.Median)
 			}
 		}

@@ -49,9 +49,9 @@ const (
 	Asking     = "asking" // questions
 )
 
-// Do measures a run. It must be the only thing that the process does meanwhile. When the context ends, so does the run, with the context's
+// Run measures a run. It must be the only thing that the process does meanwhile. When the context ends, so does the run, with the context's
 // error. Other errors name the part of the Config that does not work.
-func Do(ctx context.Context, c runs.Config, o Options) (*runs.Run, error) {
+func Run(ctx context.Context, c runs.Config, o Options) (*runs.Run, error) {
 	s, err := newSettings(&c)
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func Do(ctx context.Context, c runs.Config, o Options) (*runs.Run, error) {
 		}
 	}
 	e.run = &runs.Run{Config: c, Repetition: max(o.Repetition, 1), Began: e.began.Round(0).UTC()}
-	if err := e.do(ctx); err != nil {
+	if err := e.execute(ctx); err != nil {
 		return nil, err
 	}
 	e.run.Seconds = e.at(precise.Now())
@@ -82,14 +82,14 @@ type experiment struct {
 	model    *llama.Model
 	recorder recording.Recorder
 	evicted  evictions
-	memory   memories
+	memory   memorySamples
 	asked    []questions.Skill // none: accuracy is not measured
 }
 
 // at returns a time in seconds since the run began, to the microsecond.
 func (e *experiment) at(t time.Time) float64 { return math.Round(t.Sub(e.began).Seconds()*1e6) / 1e6 }
 
-func (e *experiment) do(ctx context.Context) (err error) {
+func (e *experiment) execute(ctx context.Context) (err error) {
 	here := sysinfo.Here()
 	e.run.Machine = here.Machine()
 	if e.options.Commit != "" && e.options.Commit != e.run.Machine.Commit {

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
-	"github.com/antigravity-go/antigravity/examples/tools/internal/spread"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/statistics"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/sysinfo"
 	"github.com/antigravity-go/antigravity/internal/countdown"
 	"github.com/antigravity-go/antigravity/internal/precise"
@@ -35,7 +35,7 @@ var quick = Options{yardstick: 1000}
 
 func do(t testing.TB, c runs.Config) *runs.Run {
 	t.Helper()
-	r, err := Do(t.Context(), c, quick)
+	r, err := Run(t.Context(), c, quick)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +225,7 @@ func TestOptions(t *testing.T) {
 	var parts []string
 	at := time.Date(2026, 11, 22, 10, 0, 0, 0, time.UTC)
 	c := small(func(c *runs.Config) { c.Profile, c.Questions, c.Skills, c.Asked = true, "pebble", "capital", 1 })
-	r, err := Do(t.Context(), c, Options{yardstick: 1000, Repetition: 3, Commit: "abc+", Committed: at, Progress: func(part string, done, total int) {
+	r, err := Run(t.Context(), c, Options{yardstick: 1000, Repetition: 3, Commit: "abc+", Committed: at, Progress: func(part string, done, total int) {
 		if done < 0 || done > total {
 			t.Errorf("%s: %d of %d", part, done, total)
 		}
@@ -290,7 +290,7 @@ func TestMistakes(t *testing.T) {
 		{func(c *runs.Config) { c.Questions, c.Asked, c.Skills = "pebble", 1, "flying" }, []string{"flying", "capital"}},
 	} {
 		config := small(c.change)
-		r, err := Do(t.Context(), config, quick)
+		r, err := Run(t.Context(), config, quick)
 		if err == nil || r != nil {
 			t.Errorf("%+v: no error", config)
 			continue
@@ -310,7 +310,7 @@ func TestInterrupted(t *testing.T) {
 		t.Run(part, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			r, err := Do(ctx, c, Options{yardstick: 1000, Progress: func(now string, done, total int) {
+			r, err := Run(ctx, c, Options{yardstick: 1000, Progress: func(now string, done, total int) {
 				if now == part && done < total || part == Generating && now == Reading && done == total {
 					cancel()
 				}
@@ -321,7 +321,7 @@ func TestInterrupted(t *testing.T) {
 		})
 	}
 	for _, looks := range []int{0, 100, 215, 225, 240, 300} { // loading takes 210
-		if r, err := Do(countdown.New(t.Context(), looks), c, quick); !errors.Is(err, context.Canceled) || r != nil {
+		if r, err := Run(countdown.New(t.Context(), looks), c, quick); !errors.Is(err, context.Canceled) || r != nil {
 			t.Errorf("at look %d: error %v", looks, err)
 		}
 	}
@@ -333,7 +333,7 @@ func BenchmarkSampling(b *testing.B) {
 	rates := map[bool][]float64{}
 	for b.Loop() {
 		for _, unwatched := range []bool{false, true} {
-			r, err := Do(b.Context(), small(func(c *runs.Config) { c.Prompt, c.Generate, c.Threads = 64, 256, 1 }), Options{yardstick: 1000, unwatched: unwatched})
+			r, err := Run(b.Context(), small(func(c *runs.Config) { c.Prompt, c.Generate, c.Threads = 64, 256, 1 }), Options{yardstick: 1000, unwatched: unwatched})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -346,7 +346,7 @@ func BenchmarkSampling(b *testing.B) {
 	for i, watched := range rates[false] {
 		ratios[i] = watched / rates[true][i]
 	}
-	ratio := spread.Of(ratios)
+	ratio := statistics.IntervalOf(ratios)
 	b.ReportMetric(ratio.Median, "watched/unwatched")
 	b.ReportMetric(ratio.Low, "low")
 	b.ReportMetric(ratio.High, "high")

@@ -12,9 +12,9 @@ const (
 	maxMemory   = 2000                  // samples
 )
 
-// memories are samples of memory. When there are too many, each two become one, which has the most of both, and only half as many are
+// memorySamples are samples of memory. When there are too many, each two become one, which has the most of both, and only half as many are
 // taken from then on: the peak stays what it was. The zero value is ready.
-type memories struct {
+type memorySamples struct {
 	list  []runs.Memory
 	every time.Duration // 0: memoryEvery
 	last  time.Time     // when the last sample was taken
@@ -22,10 +22,10 @@ type memories struct {
 }
 
 // due tells whether it is time for a sample.
-func (m *memories) due(now time.Time) bool { return now.Sub(m.last) >= max(m.every, memoryEvery) }
+func (m *memorySamples) due(now time.Time) bool { return now.Sub(m.last) >= max(m.every, memoryEvery) }
 
 // add adds a sample.
-func (m *memories) add(now time.Time, sample runs.Memory) {
+func (m *memorySamples) add(now time.Time, sample runs.Memory) {
 	m.list, m.last, m.cache = append(m.list, sample), now, max(m.cache, sample.Cache)
 	if len(m.list) < maxMemory {
 		return

@@ -43,7 +43,7 @@ func TestConditionsAreBounded(t *testing.T) {
 
 // TestMemoryIsBoundedAndKeepsThePeak takes samples of a long run.
 func TestMemoryIsBoundedAndKeepsThePeak(t *testing.T) {
-	var m memories
+	var m memorySamples
 	now := time.Unix(0, 0)
 	for i := range 100_000 {
 		now = now.Add(3 * time.Millisecond)

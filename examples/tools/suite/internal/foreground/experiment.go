@@ -39,29 +39,29 @@ type Result struct {
 	Backend string       `json:"backend"`
 	Frame   float64      `json:"frame"` // milliseconds, as Plan has it
 	Work    float64      `json:"work"`  // milliseconds, as Plan has it
-	Alone   Measured     `json:"alone"` // the frames with nothing beside them
-	Beside  []Beside     `json:"beside"`
+	Alone   FrameTimes   `json:"alone"` // the frames with nothing beside them
+	Beside  []Concurrent `json:"beside"`
 }
 
-// Beside is how frames and generation went beside each other.
-type Beside struct {
-	Threads   int      `json:"threads"`
-	Nice      int      `json:"nice"`
-	Frames    Measured `json:"frames"`
-	Rate      float64  `json:"rate"`       // tokens/s beside the frames
-	RateAlone float64  `json:"rate_alone"` // tokens/s without them
+// Concurrent is how frames and generation went beside each other.
+type Concurrent struct {
+	Threads   int        `json:"threads"`
+	Nice      int        `json:"nice"`
+	Frames    FrameTimes `json:"frames"`
+	Rate      float64    `json:"rate"`       // tokens/s beside the frames
+	RateAlone float64    `json:"rate_alone"` // tokens/s without them
 }
 
-// Do carries the experiment out: the frames alone, and then beside each number of threads with each niceness.
-func Do(ctx context.Context, o Options) (*Result, error) {
-	r, err := o.do(ctx)
+// Run carries the experiment out: the frames alone, and then beside each number of threads with each niceness.
+func Run(ctx context.Context, o Options) (*Result, error) {
+	r, err := o.run(ctx)
 	if err != nil && ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	return r, err
 }
 
-func (o Options) do(ctx context.Context) (*Result, error) {
+func (o Options) run(ctx context.Context) (*Result, error) {
 	if !nicenessKnown && slices.ContainsFunc(o.Nice, func(n int) bool { return n != 0 }) {
 		return nil, fmt.Errorf("the test sets the niceness on Linux and Android only, and this is %s: -nice 0 is what it can measure", runtime.GOOS)
 	}
@@ -79,7 +79,7 @@ func (o Options) do(ctx context.Context) (*Result, error) {
 	r := &Result{Began: time.Now(), Machine: sysinfo.Here().Machine(), Model: o.Model, Backend: o.Backend,
 		Frame: milliseconds(o.Plan.Frame), Work: milliseconds(o.Plan.Work)}
 	tell("the frames alone")
-	alone, err := o.frames(ctx, nil)
+	alone, err := o.measureFrames(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (o Options) do(ctx context.Context) (*Result, error) {
 	for _, threads := range o.Threads {
 		for _, niceness := range o.Nice {
 			tell(fmt.Sprintf("beside generation, threads %d, niceness %d", threads, niceness))
-			b, err := o.beside(ctx, threads, niceness)
+			b, err := o.measureConcurrent(ctx, threads, niceness)
 			if err != nil {
 				return nil, err
 			}
@@ -97,18 +97,18 @@ func (o Options) do(ctx context.Context) (*Result, error) {
 	return r, nil
 }
 
-// frames measures the frames. beginning, if it is not nil, is called when they begin.
-func (o *Options) frames(ctx context.Context, beginning func() error) (m *Measured, err error) {
+// measureFrames measures the frames. beginning, if it is not nil, is called when they begin.
+func (o *Options) measureFrames(ctx context.Context, beginning func() error) (m *FrameTimes, err error) {
 	c, err := startChild(ctx, o.Frames)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = c.end(err) }()
 	var b began
-	if err := c.tell(o.Plan); err != nil {
+	if err := c.send(o.Plan); err != nil {
 		return nil, err
 	}
-	if err := c.hear(&b); err != nil {
+	if err := c.receive(&b); err != nil {
 		return nil, err
 	}
 	if beginning != nil {
@@ -116,30 +116,30 @@ func (o *Options) frames(ctx context.Context, beginning func() error) (m *Measur
 			return nil, err
 		}
 	}
-	m = new(Measured)
-	return m, c.hear(m)
+	m = new(FrameTimes)
+	return m, c.receive(m)
 }
 
-// beside measures the generation alone, for as long as there are frames, and then both.
-func (o *Options) beside(ctx context.Context, threads, niceness int) (b *Beside, err error) {
+// measureConcurrent measures the generation alone, for as long as there are frames, and then both.
+func (o *Options) measureConcurrent(ctx context.Context, threads, niceness int) (b *Concurrent, err error) {
 	c, err := startChild(ctx, o.Generate)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = c.end(err) }()
 	var ready began
-	if err := c.tell(Load{o.Model, o.Backend, threads, niceness}); err != nil {
+	if err := c.send(Load{o.Model, o.Backend, threads, niceness}); err != nil {
 		return nil, err
 	}
-	if err := c.hear(&ready); err != nil {
+	if err := c.receive(&ready); err != nil {
 		return nil, err
 	}
 	var counts [4]count
 	at := func(i int) error {
-		if err := c.tell(true); err != nil {
+		if err := c.send(true); err != nil {
 			return err
 		}
-		return c.hear(&counts[i])
+		return c.receive(&counts[i])
 	}
 	if err := at(0); err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func (o *Options) beside(ctx context.Context, threads, niceness int) (b *Beside,
 	if err := at(1); err != nil {
 		return nil, err
 	}
-	m, err := o.frames(ctx, func() error { return at(2) })
+	m, err := o.measureFrames(ctx, func() error { return at(2) })
 	if err == nil {
 		err = at(3)
 	}
@@ -162,7 +162,7 @@ func (o *Options) beside(ctx context.Context, threads, niceness int) (b *Beside,
 	rate := func(from, to count) float64 {
 		return float64(to.Tokens-from.Tokens) / max(to.Seconds-from.Seconds, 1e-9)
 	}
-	return &Beside{threads, niceness, *m, rate(counts[2], counts[3]), rate(counts[0], counts[1])}, nil
+	return &Concurrent{threads, niceness, *m, rate(counts[2], counts[3]), rate(counts[0], counts[1])}, nil
 }
 
 // child is a process that answers lines of JSON with lines of JSON.
@@ -194,14 +194,14 @@ func startChild(ctx context.Context, command []string) (*child, error) {
 // errChild stands for the end of a child, which end explains.
 var errChild = errors.New("a process of the test ended too early")
 
-func (c *child) tell(v any) error {
+func (c *child) send(v any) error {
 	if err := json.NewEncoder(c.stdin).Encode(v); err != nil {
 		return errChild
 	}
 	return nil
 }
 
-func (c *child) hear(v any) error {
+func (c *child) receive(v any) error {
 	if err := c.out.Decode(v); err != nil {
 		return errChild
 	}

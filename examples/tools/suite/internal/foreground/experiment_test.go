@@ -45,7 +45,7 @@ func short(t *testing.T) Options {
 
 func TestDo(t *testing.T) {
 	o := short(t)
-	r, err := Do(t.Context(), o)
+	r, err := Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestDoFails(t *testing.T) {
 	} {
 		o := short(t)
 		c.change(&o)
-		if _, err := Do(t.Context(), o); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
@@ -93,7 +93,7 @@ func TestDoEndsWithItsContext(t *testing.T) {
 	o.Plan.Frames = maxFrames
 	ctx, cancel := context.WithCancel(t.Context())
 	o.Progress = func(string) { time.AfterFunc(50*time.Millisecond, cancel) }
-	if _, err := Do(ctx, o); !errors.Is(err, context.Canceled) {
+	if _, err := Run(ctx, o); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

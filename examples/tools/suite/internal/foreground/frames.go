@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/antigravity-go/antigravity/examples/tools/internal/spread"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/statistics"
 )
 
 // Plan says what the task in the foreground does.
@@ -20,8 +20,8 @@ type Plan struct {
 	Units  int           `json:"units"`  // of work in a frame; 0: find out how many take Work
 }
 
-// Measured is how a task's frames went. Times are in milliseconds.
-type Measured struct {
+// FrameTimes is how a task's frames went. Times are in milliseconds.
+type FrameTimes struct {
 	Frames int `json:"frames"`
 	Missed int `json:"missed"` // whose work ended after the next frame began, and those that could not even begin by then
 	Units  int `json:"units"`  // of work in a frame
@@ -38,7 +38,7 @@ type Measured struct {
 }
 
 // Share is the part of the frames that were missed.
-func (m *Measured) Share() float64 { return float64(m.Missed) / float64(max(m.Frames, 1)) }
+func (m *FrameTimes) Share() float64 { return float64(m.Missed) / float64(max(m.Frames, 1)) }
 
 // clock is time as the task sees it.
 type clock interface {
@@ -50,7 +50,7 @@ type clock interface {
 // run lets the frames pass. Each is due at its own time, however late the one before it was: a task that counted from the end of its
 // work would leave out just the frames that it was too late for. A frame whose time passed altogether is dropped, as a display drops
 // it; it counts as missed, with the time until the work that stood in its way ended.
-func (p *Plan) run(c clock, work func()) Measured {
+func (p *Plan) run(c clock, work func()) FrameTimes {
 	took, woke := make([]float64, 0, p.Frames), make([]float64, 0, p.Frames)
 	missed := 0
 	began := c.now() + p.Frame
@@ -73,10 +73,10 @@ func (p *Plan) run(c clock, work func()) Measured {
 	}
 	slices.Sort(took)
 	slices.Sort(woke)
-	return Measured{
+	return FrameTimes{
 		Frames: p.Frames, Missed: missed, Units: p.Units,
-		Median: spread.Quantile(took, 0.5), P99: spread.Quantile(took, 0.99), Longest: spread.Quantile(took, 1),
-		WakeMedian: spread.Quantile(woke, 0.5), WakeP99: spread.Quantile(woke, 0.99), WakeLongest: spread.Quantile(woke, 1),
+		Median: statistics.Quantile(took, 0.5), P99: statistics.Quantile(took, 0.99), Longest: statistics.Quantile(took, 1),
+		WakeMedian: statistics.Quantile(woke, 0.5), WakeP99: statistics.Quantile(woke, 0.99), WakeLongest: statistics.Quantile(woke, 1),
 	}
 }
 

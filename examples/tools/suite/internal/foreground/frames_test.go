@@ -27,17 +27,17 @@ func TestFrames(t *testing.T) {
 		name   string
 		works  []time.Duration // of frames that are not dropped; then 4 ms
 		late   []time.Duration
-		want   Measured // of five frames of 10 ms
-		worked int      // frames whose work was done
+		want   FrameTimes // of five frames of 10 ms
+		worked int        // frames whose work was done
 	}{
-		{"calm", nil, nil, Measured{Median: 4, P99: 4, Longest: 4}, 5},
-		{"just in time", []time.Duration{10 * ms}, nil, Measured{Median: 4, P99: 10, Longest: 10}, 5},
-		{"one too long", []time.Duration{12 * ms}, nil, Measured{Missed: 1, Median: 4, P99: 12, Longest: 12}, 5},
-		{"late by it, the next is in time still", []time.Duration{16 * ms}, nil, Measured{Missed: 1, Median: 4, P99: 16, Longest: 16}, 5},
-		{"late by it, the next is missed too", []time.Duration{17 * ms}, nil, Measured{Missed: 2, Median: 5, P99: 17, Longest: 17}, 5},
-		{"a stall drops frames", []time.Duration{35 * ms}, nil, Measured{Missed: 3, Median: 15, P99: 35, Longest: 35}, 3},
-		{"a stall to the end", []time.Duration{4 * ms, 100 * ms}, nil, Measured{Missed: 4, Median: 80, P99: 100, Longest: 100}, 2},
-		{"woken late", nil, []time.Duration{1 * ms, 7 * ms}, Measured{Missed: 1, Median: 5, P99: 11, Longest: 11, WakeP99: 7, WakeLongest: 7}, 5},
+		{"calm", nil, nil, FrameTimes{Median: 4, P99: 4, Longest: 4}, 5},
+		{"just in time", []time.Duration{10 * ms}, nil, FrameTimes{Median: 4, P99: 10, Longest: 10}, 5},
+		{"one too long", []time.Duration{12 * ms}, nil, FrameTimes{Missed: 1, Median: 4, P99: 12, Longest: 12}, 5},
+		{"late by it, the next is in time still", []time.Duration{16 * ms}, nil, FrameTimes{Missed: 1, Median: 4, P99: 16, Longest: 16}, 5},
+		{"late by it, the next is missed too", []time.Duration{17 * ms}, nil, FrameTimes{Missed: 2, Median: 5, P99: 17, Longest: 17}, 5},
+		{"a stall drops frames", []time.Duration{35 * ms}, nil, FrameTimes{Missed: 3, Median: 15, P99: 35, Longest: 35}, 3},
+		{"a stall to the end", []time.Duration{4 * ms, 100 * ms}, nil, FrameTimes{Missed: 4, Median: 80, P99: 100, Longest: 100}, 2},
+		{"woken late", nil, []time.Duration{1 * ms, 7 * ms}, FrameTimes{Missed: 1, Median: 5, P99: 11, Longest: 11, WakeP99: 7, WakeLongest: 7}, 5},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			clock := &script{t: 3 * ms, late: c.late}

@@ -93,7 +93,7 @@ func Frames(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
 	if err := out.Encode(began{true}); err != nil {
 		return err
 	}
-	measured := p.run(ending{ctx, c}, func() { do(p.Units) })
+	measured := p.run(endingClock{ctx, c}, func() { do(p.Units) })
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -109,13 +109,13 @@ type began struct {
 	Began bool `json:"began"`
 }
 
-// ending is a clock on which nobody sleeps once its context has ended.
-type ending struct {
+// endingClock is a clock on which nobody sleeps once its context has ended.
+type endingClock struct {
 	ctx context.Context
 	clock
 }
 
-func (e ending) sleepUntil(t time.Duration) {
+func (e endingClock) sleepUntil(t time.Duration) {
 	if e.ctx.Err() == nil {
 		e.clock.sleepUntil(t)
 	}

@@ -29,7 +29,7 @@ func (r *Rounds) Outlook() Outlook {
 		}
 		least, most := max(r.rule.Least-done, 0), r.rule.Most-done
 		if least == 0 { // now the spread decides
-			if most > 0 && r.unsure(c, r.rule.Most+1) {
+			if most > 0 && r.isUncertain(c, r.rule.Most+1) {
 				least = 1
 			} else {
 				most = 0

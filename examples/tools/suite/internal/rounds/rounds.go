@@ -13,7 +13,7 @@ import (
 	"slices"
 
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
-	"github.com/antigravity-go/antigravity/examples/tools/internal/spread"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/statistics"
 )
 
 // Rule says how often cells are repeated: Least times, and then until the intervals of their rates are narrow, but at most Most times.
@@ -80,7 +80,7 @@ func (r *Rounds) Next() (config runs.Config, repetition int, ok bool) {
 		for len(r.queue) > 0 {
 			c := r.queue[0]
 			r.queue = r.queue[1:]
-			if r.wants(c, r.round) {
+			if r.needsRun(c, r.round) {
 				return c.config, r.round, true
 			}
 		}
@@ -115,13 +115,13 @@ func (r *Rounds) order() []*cell {
 	return slices.Concat(groups...)
 }
 
-// wants tells whether a cell has to be measured in a round.
-func (r *Rounds) wants(c *cell, round int) bool {
-	return c.runs[round] == nil && c.failures < attempts && (round <= r.rule.Least || r.unsure(c, round))
+// needsRun tells whether a cell has to be measured in a round.
+func (r *Rounds) needsRun(c *cell, round int) bool {
+	return c.runs[round] == nil && c.failures < attempts && (round <= r.rule.Least || r.isUncertain(c, round))
 }
 
-// unsure tells whether a cell's runs before a round spread too much.
-func (r *Rounds) unsure(c *cell, round int) bool {
+// isUncertain tells whether a cell's runs before a round spread too much.
+func (r *Rounds) isUncertain(c *cell, round int) bool {
 	relative, ok := c.spread(round)
 	return ok && relative > r.rule.Spread
 }
@@ -140,7 +140,7 @@ func (c *cell) spread(round int) (widest float64, ok bool) {
 			}
 		}
 		if len(values) > 0 {
-			widest, ok = max(widest, spread.Of(values).Relative()), true
+			widest, ok = max(widest, statistics.IntervalOf(values).Relative()), true
 		}
 	}
 	return widest, ok

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/antigravity-go/antigravity/examples/tools/internal/compare"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
-	"github.com/antigravity-go/antigravity/examples/tools/internal/sides"
 )
 
 // cell holds the runs that agree in some properties, the earliest first.
@@ -72,10 +72,10 @@ func (c *cell) metric(m runs.Metric) (values []float64, of []*runs.Run) {
 }
 
 // measured returns a metric of the runs that have it.
-func (c *cell) measured(m runs.Metric) (list []sides.Measured) {
+func (c *cell) measured(m runs.Metric) (list []compare.Measurement) {
 	values, of := c.metric(m)
 	for i, r := range of {
-		list = append(list, sides.Measured{Repetition: r.Repetition, Began: r.Began, Value: values[i]})
+		list = append(list, compare.Measurement{Repetition: r.Repetition, Began: r.Began, Value: values[i]})
 	}
 	return list
 }

@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/compare"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
-	"github.com/antigravity-go/antigravity/examples/tools/internal/sides"
-	"github.com/antigravity-go/antigravity/examples/tools/internal/spread"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/statistics"
 )
 
 const compareAbout = `
@@ -49,7 +49,7 @@ func Compare(_ context.Context, args []string, stdout, _ io.Writer) error {
 		f.StringVar(&b, "b", "", "`axis=value,…` of the runs after")
 		f.StringVar(&where, "where", "", "`axis=value,…` that the runs of both sides have; an axis that is named twice has either value")
 		f.StringVar(&metrics, "metrics", "all", "`names` of metrics with commas between, or all")
-		f.Float64Var(&o.threshold, "threshold", sides.Threshold, "the least `part` by which something must change to be worth telling")
+		f.Float64Var(&o.threshold, "threshold", compare.Threshold, "the least `part` by which something must change to be worth telling")
 	})
 	f.Group("Form", func() { f.BoolVar(&o.json, "json", false, "print one JSON object") })
 	dirs, err := f.ParseMixed(args, stdout)
@@ -141,7 +141,7 @@ type comparison struct {
 	Cell    map[string]string `json:"cell"` // by axis; nil: all cells together
 	Metric  string            `json:"metric"`
 	Verdict string            `json:"verdict"` // better, worse, or "": it is not told from noise
-	spread.Change
+	statistics.Change
 	metric runs.Metric
 	title  string // of the cell
 }
@@ -170,8 +170,8 @@ func (o *compareOptions) comparable() []property {
 	})
 }
 
-// apart names the properties of which two lists of runs have no value in common.
-func apart(a, b []*runs.Run, by []property) string {
+// differingProperty names the properties of which two lists of runs have no value in common.
+func differingProperty(a, b []*runs.Run, by []property) string {
 	var names []string
 	for _, p := range by {
 		values := valuesOf(p, b)
@@ -186,15 +186,15 @@ func apart(a, b []*runs.Run, by []property) string {
 func compareSides(a, b *side, o *compareOptions) *report {
 	r := &report{A: *a, B: *b, Threshold: o.threshold, Changes: []*comparison{}, Warnings: warnings(a, b)}
 	differ, same := differing(slices.Concat(a.list, b.list), o.comparable())
-	r.same, r.apart = same, apart(a.list, b.list, differ)
+	r.same, r.apart = same, differingProperty(a.list, b.list, differ)
 	pairs := r.match(cellsOf(a.list, differ), cellsOf(b.list, differ), differ)
-	var samples []spread.Sample
-	r.list, samples = comparisons(pairs, differ, clock(a.list, b.list), o)
+	var samples []statistics.Sample
+	r.list, samples = comparisons(pairs, differ, clockRatio(a.list, b.list), o)
 	r.Cells, r.Compared = len(pairs), len(r.list)
-	for i, change := range spread.CompareAll(samples) {
+	for i, change := range statistics.CompareAll(samples) {
 		c := r.list[i]
 		if c.Change = change; c.Certain {
-			if c.Verdict = worse; c.Rose() == (c.metric.Better > 0) {
+			if c.Verdict = worse; c.Increased() == (c.metric.Better > 0) {
 				c.Verdict = better
 			}
 			r.Changes = append(r.Changes, c)
@@ -228,7 +228,7 @@ func (r *report) match(before, after []*cell, by []property) (pairs [][2]*cell) 
 
 // comparisons lists what is compared, each with its sample: every metric in each pair of cells, and over all of them together. whole is
 // the clock of all runs after beside that of all runs before.
-func comparisons(pairs [][2]*cell, by []property, whole float64, o *compareOptions) (list []*comparison, samples []spread.Sample) {
+func comparisons(pairs [][2]*cell, by []property, whole float64, o *compareOptions) (list []*comparison, samples []statistics.Sample) {
 	for _, m := range o.metrics {
 		for _, p := range pairs {
 			s := sampleOf(p[0], p[1], m)
@@ -239,11 +239,11 @@ func comparisons(pairs [][2]*cell, by []property, whole float64, o *compareOptio
 			for i, axis := range by {
 				c.Cell[axis.name] = p[0].values[i]
 			}
-			s.Least = sides.Least(m, o.threshold, clock(p[0].runs, p[1].runs))
+			s.Least = compare.LeastChange(m, o.threshold, clockRatio(p[0].runs, p[1].runs))
 			samples, list = append(samples, s), append(list, c)
 		}
 		if s, ok := together(pairs, m); ok {
-			s.Least = sides.Least(m, o.threshold, whole)
+			s.Least = compare.LeastChange(m, o.threshold, whole)
 			samples, list = append(samples, s), append(list, &comparison{Metric: m.Name, metric: m, title: fmt.Sprintf("all %d cells together", len(pairs))})
 		}
 	}
@@ -251,18 +251,18 @@ func comparisons(pairs [][2]*cell, by []property, whole float64, o *compareOptio
 }
 
 // sampleOf returns what two cells' runs have of a metric.
-func sampleOf(a, b *cell, m runs.Metric) spread.Sample {
-	return sides.Sample(m, a.measured(m), b.measured(m))
+func sampleOf(a, b *cell, m runs.Metric) statistics.Sample {
+	return compare.Sample(m, a.measured(m), b.measured(m))
 }
 
 // together returns, for each repetition that all cells have, the geometric mean of a metric over the cells: what changed a little
 // everywhere is seen there. Only metrics with noise are summed up so, and only of two cells or more. The means are in pairs if those of all
 // cells are.
-func together(pairs [][2]*cell, m runs.Metric) (spread.Sample, bool) {
+func together(pairs [][2]*cell, m runs.Metric) (statistics.Sample, bool) {
 	if len(pairs) < 2 || m.Unit == "" {
-		return spread.Sample{}, false
+		return statistics.Sample{}, false
 	}
-	s := spread.Sample{Kind: m.Name + ", all cells", Paired: true}
+	s := statistics.Sample{Kind: m.Name + ", all cells", Paired: true}
 	var means [2]map[int]float64 // by repetition
 	for side := range means {
 		sums, counts := map[int]float64{}, map[int]int{}
@@ -289,13 +289,13 @@ func together(pairs [][2]*cell, m runs.Metric) (spread.Sample, bool) {
 	return s, len(s.Before) > 0 && len(s.After) > 0
 }
 
-// clock returns how many times as long the yardstick took beside the runs b as beside the runs a.
-func clock(a, b []*runs.Run) float64 {
+// clockRatio returns how many times as long the yardstick took beside the runs b as beside the runs a.
+func clockRatio(a, b []*runs.Run) float64 {
 	yardsticks := func(list []*runs.Run) (all []float64) {
 		for _, r := range list {
 			all = append(all, r.Yardsticks[:]...)
 		}
 		return all
 	}
-	return sides.Clock(yardsticks(a), yardsticks(b))
+	return compare.ClockRatio(yardsticks(a), yardsticks(b))
 }

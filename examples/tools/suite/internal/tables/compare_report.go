@@ -115,7 +115,7 @@ func warnings(a, b *side) []string {
 			list = append(list, fmt.Sprintf("the runs %s are of %d commits", []string{"before", "after"}[i], len(values)))
 		}
 	}
-	if c := clock(a.list, b.list); math.Abs(math.Log(c)) > math.Log(1.05) {
+	if c := clockRatio(a.list, b.list); math.Abs(math.Log(c)) > math.Log(1.05) {
 		than := "more"
 		if c < 1 {
 			than = "less"

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
-	"github.com/antigravity-go/antigravity/examples/tools/internal/spread"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/statistics"
 )
 
 // table is what a summary prints: a row for each cell, with a figure for each metric.
@@ -20,8 +20,8 @@ type table struct {
 // row is a cell with its figures, one for each of the table's metrics.
 type row struct {
 	*cell
-	figures []spread.Interval
-	ratios  []spread.Change // to the row that this one is divided by; nil: there are no ratios, or none for this row
+	figures []statistics.Interval
+	ratios  []statistics.Change // to the row that this one is divided by; nil: there are no ratios, or none for this row
 }
 
 // summarise makes the table.
@@ -48,14 +48,14 @@ func summarise(list []*runs.Run, o *summaryOptions) *table {
 		r := row{cell: c}
 		for _, m := range t.metrics {
 			values, _ := c.metric(m)
-			r.figures = append(r.figures, spread.Of(values))
+			r.figures = append(r.figures, statistics.IntervalOf(values))
 		}
 		switch base := t.base(c, cells, o.ratio); {
 		case base == c:
-			r.ratios = slices.Repeat([]spread.Change{{Ratio: 1, Low: 1, High: 1}}, len(t.metrics))
+			r.ratios = slices.Repeat([]statistics.Change{{Ratio: 1, Low: 1, High: 1}}, len(t.metrics))
 		case base != nil:
 			for _, m := range t.metrics {
-				r.ratios = append(r.ratios, spread.CompareAll([]spread.Sample{sampleOf(base, c, m)})[0])
+				r.ratios = append(r.ratios, statistics.CompareAll([]statistics.Sample{sampleOf(base, c, m)})[0])
 			}
 		}
 		t.rows = append(t.rows, r)

@@ -9,7 +9,7 @@ import (
 	"unicode"
 
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
-	"github.com/antigravity-go/antigravity/examples/tools/internal/spread"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/statistics"
 )
 
 // printable returns a text for a line of a table: a file may hold anything.
@@ -93,7 +93,7 @@ func (r *row) ratio(metric int) string {
 }
 
 // figure writes a median and how far off it may be, with three digits or more.
-func figure(i spread.Interval) string {
+func figure(i statistics.Interval) string {
 	if i.N == 0 {
 		return ""
 	}

@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// marks passes on what a program writes and takes the lines out that errand.script writes among it: a prefix that is drawn at random,
+// markedStream passes on what a program writes and takes the lines out that remoteRun.script writes among it: a prefix that is drawn at random,
 // a word, and a bracket. It holds back only what may be the beginning of such a line.
-type marks struct {
+type markedStream struct {
 	out    io.Writer
 	prefix string
 	told   func(word string)
@@ -26,7 +26,7 @@ const (
 )
 
 // Write never fails for want of a reader: a program over there is not to be blocked by a terminal here that was closed.
-func (m *marks) Write(p []byte) (int, error) {
+func (m *markedStream) Write(p []byte) (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.held = append(m.held, p...)
@@ -52,7 +52,7 @@ func (m *marks) Write(p []byte) (int, error) {
 }
 
 // beginning returns how many bytes at the end may be the beginning of a mark.
-func (m *marks) beginning() int {
+func (m *markedStream) beginning() int {
 	for n := min(len(m.held), len(m.prefix)-1); n > 0; n-- {
 		if strings.HasPrefix(m.prefix, string(m.held[len(m.held)-n:])) {
 			return n
@@ -62,7 +62,7 @@ func (m *marks) beginning() int {
 }
 
 // pass hands n bytes on.
-func (m *marks) pass(n int) {
+func (m *markedStream) pass(n int) {
 	if n == 0 {
 		return
 	}
@@ -73,14 +73,14 @@ func (m *marks) pass(n int) {
 }
 
 // last returns the last of what was passed on.
-func (m *marks) last() string {
+func (m *markedStream) last() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return string(m.tail)
 }
 
 // flush passes on what was held back.
-func (m *marks) flush() {
+func (m *markedStream) flush() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.pass(len(m.held))

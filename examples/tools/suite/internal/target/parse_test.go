@@ -56,7 +56,7 @@ func TestMarks(t *testing.T) {
 	for at := range len(stream) + 1 {
 		var out bytes.Buffer
 		var words []string
-		m := &marks{out: &out, prefix: prefix, told: func(word string) { words = append(words, word) }}
+		m := &markedStream{out: &out, prefix: prefix, told: func(word string) { words = append(words, word) }}
 		m.Write([]byte(stream[:at]))
 		m.Write([]byte(stream[at:]))
 		m.flush()
@@ -65,7 +65,7 @@ func TestMarks(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	m := &marks{out: &out, prefix: prefix, told: func(word string) { t.Error(word) }}
+	m := &markedStream{out: &out, prefix: prefix, told: func(word string) { t.Error(word) }}
 	long := prefix + strings.Repeat("x", 1000)
 	for _, b := range []byte(long) {
 		m.Write([]byte{b})

@@ -137,19 +137,19 @@ func hashFile(ctx context.Context, file string) (string, error) {
 	}
 	defer f.Close()
 	sum := sha256.New()
-	if _, err := io.Copy(sum, stopping{ctx, f}); err != nil {
+	if _, err := io.Copy(sum, contextReader{ctx, f}); err != nil {
 		return "", err
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// stopping is a reader that fails when its context ends.
-type stopping struct {
+// contextReader is a reader that fails when its context ends.
+type contextReader struct {
 	ctx context.Context
 	r   io.Reader
 }
 
-func (s stopping) Read(p []byte) (int, error) {
+func (s contextReader) Read(p []byte) (int, error) {
 	if err := s.ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -182,7 +182,7 @@ func (r *remote) pushFiles(ctx context.Context, files []item, last string) error
 	if last == "" {
 		return nil
 	}
-	return said(r.ask(ctx, last, r.o.Patience))
+	return withOutput(r.ask(ctx, last, r.o.Patience))
 }
 
 // missing asks which files are not there.
@@ -208,18 +208,18 @@ func (r *remote) missing(ctx context.Context, files []item) ([]item, error) {
 
 // checkRoom fails if there is no room for that many bytes, as far as the system over there tells.
 func (r *remote) checkRoom(ctx context.Context, bytes int64) error {
-	free, ok, err := r.free(ctx)
+	free, ok, err := r.freeBytes(ctx)
 	if err != nil || !ok || free >= bytes {
 		return err
 	}
-	return r.full(ctx, fmt.Sprintf("it needs %s and there is room for %s", size(bytes), size(free)))
+	return r.fullError(ctx, fmt.Sprintf("it needs %s and there is room for %s", size(bytes), size(free)))
 }
 
-// free returns how many bytes there is room for where pushed files lie.
-func (r *remote) free(ctx context.Context) (bytes int64, ok bool, err error) {
+// freeBytes returns how many bytes there is room for where pushed files lie.
+func (r *remote) freeBytes(ctx context.Context) (bytes int64, ok bool, err error) {
 	answer, err := r.ask(ctx, "mkdir -p "+quote(r.folder)+" && df -Pk "+quote(r.folder), r.o.Patience)
 	if err != nil {
-		return 0, false, said(answer, err)
+		return 0, false, withOutput(answer, err)
 	}
 	lines := strings.Split(strings.TrimSpace(answer), "\n")
 	fields := strings.Fields(lines[len(lines)-1]) // device, size, used, free, percent, path
@@ -230,19 +230,19 @@ func (r *remote) free(ctx context.Context) (bytes int64, ok bool, err error) {
 	return blocks << 10, err == nil, nil
 }
 
-// full is the error of a target that has no room, and tells what would make some.
-func (r *remote) full(ctx context.Context, why string) error {
-	if taken, err := r.taken(ctx); err == nil && taken > 0 {
+// fullError is the error of a target that has no room, and tells what would make some.
+func (r *remote) fullError(ctx context.Context, why string) error {
+	if taken, err := r.usedBytes(ctx); err == nil && taken > 0 {
 		why += fmt.Sprintf("; what was pushed before takes %s, which suite -target %s -clean frees", size(taken), r.name())
 	}
 	return fmt.Errorf("no space left in %s: %s", r.folder, why)
 }
 
-// taken returns how many bytes all that was pushed takes.
-func (r *remote) taken(ctx context.Context) (int64, error) {
+// usedBytes returns how many bytes all that was pushed takes.
+func (r *remote) usedBytes(ctx context.Context) (int64, error) {
 	answer, err := r.ask(ctx, "[ ! -e "+quote(r.folder)+" ] || du -sk "+quote(r.folder), r.o.Patience)
 	if err != nil || answer == "" {
-		return 0, said(answer, err)
+		return 0, withOutput(answer, err)
 	}
 	blocks, err := strconv.ParseInt(strings.Fields(answer + " 0")[0], 10, 53)
 	if err != nil {
@@ -253,9 +253,9 @@ func (r *remote) taken(ctx context.Context) (int64, error) {
 
 // Clean removes all that was pushed, as Cleaner says.
 func (r *remote) Clean(ctx context.Context) (int64, error) {
-	taken, err := r.taken(ctx)
+	taken, err := r.usedBytes(ctx)
 	if err == nil {
-		err = said(r.ask(ctx, "rm -rf "+quote(r.folder), r.o.Patience))
+		err = withOutput(r.ask(ctx, "rm -rf "+quote(r.folder), r.o.Patience))
 	}
 	if err != nil {
 		return 0, fmt.Errorf("clean %s: %w", r.name(), err)
@@ -267,11 +267,11 @@ func (r *remote) Clean(ctx context.Context) (int64, error) {
 func (r *remote) pushFile(ctx context.Context, f item, progress func(done int64)) error {
 	there := r.place(f.sum, f.name)
 	part := path.Join(path.Dir(there), "part")
-	if err := said(r.ask(ctx, "mkdir -p "+quote(path.Dir(there)), r.o.Patience)); err != nil {
-		return r.noRoom(ctx, f, err)
+	if err := withOutput(r.ask(ctx, "mkdir -p "+quote(path.Dir(there)), r.o.Patience)); err != nil {
+		return r.noRoomError(ctx, f, err)
 	}
 	if err := r.upload(ctx, f.local, part, f.size, progress); err != nil {
-		return r.noRoom(ctx, f, err)
+		return r.noRoomError(ctx, f, err)
 	}
 	// A device may read its storage at no more than this.
 	const slowest = 20e6 // bytes/s
@@ -284,20 +284,20 @@ func (r *remote) pushFile(ctx context.Context, f item, progress func(done int64)
 	if words[0] != strconv.FormatInt(f.size, 10) || len(words[1]) == len(f.sum) && words[1] != f.sum {
 		return fmt.Errorf("what came there is not the file: %s bytes of %d, SHA-256 %s; try again", words[0], f.size, words[1])
 	}
-	return said(r.ask(ctx, fmt.Sprintf("chmod 755 %[1]s && mv -f %[1]s %[2]s", quote(part), quote(there)), r.o.Patience))
+	return withOutput(r.ask(ctx, fmt.Sprintf("chmod 755 %[1]s && mv -f %[1]s %[2]s", quote(part), quote(there)), r.o.Patience))
 }
 
-// noRoom makes the error of a push clearer if the target has no room, and removes the part that came.
-func (r *remote) noRoom(ctx context.Context, f item, err error) error {
+// noRoomError makes the error of a push clearer if the target has no room, and removes the part that came.
+func (r *remote) noRoomError(ctx context.Context, f item, err error) error {
 	if !strings.Contains(strings.ToLower(err.Error()), "no space left") {
 		return err
 	}
 	r.ask(ctx, "rm -rf "+quote(path.Dir(r.place(f.sum, f.name))), r.o.Patience)
-	return r.full(ctx, "it needs "+size(f.size))
+	return r.fullError(ctx, "it needs "+size(f.size))
 }
 
-// said adds to the error of a script what the script said.
-func said(answer string, err error) error {
+// withOutput adds to the error of a script what the script said.
+func withOutput(answer string, err error) error {
 	if answer = strings.TrimSpace(answer); err == nil || answer == "" {
 		return err
 	}

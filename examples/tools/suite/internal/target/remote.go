@@ -62,7 +62,7 @@ var errSilent = errors.New("no answer")
 func (r *remote) ask(ctx context.Context, script string, patience time.Duration) (string, error) {
 	told := ""
 	var answer limited
-	m := &marks{out: &answer, prefix: "[" + rand.Text() + ":", told: func(word string) { told = word }}
+	m := &markedStream{out: &answer, prefix: "[" + rand.Text() + ":", told: func(word string) { told = word }}
 	within, cancel := context.WithTimeoutCause(ctx, patience, errSilent)
 	defer cancel()
 	cmd := r.command(within, "{ "+script+"\n} 2>&1\necho \""+m.prefix+"$?]\"")
@@ -114,7 +114,7 @@ func (r *remote) Run(ctx context.Context, program string, args []string, stdin i
 	}
 	stdout, stderr = orDiscard(stdout), orDiscard(stderr)
 	mark := rand.Text()
-	e := &errand{mark: "[" + mark + ":", folder: path.Join(r.folder, "run-"+mark), input: len(input), plain: r.plain(),
+	e := &remoteRun{mark: "[" + mark + ":", folder: path.Join(r.folder, "run-"+mark), input: len(input), plain: r.plain(),
 		command: quoteAll(append([]string{program}, args...))}
 	err = r.run(ctx, e, input, stdout, stderr)
 	if err != nil && ctx.Err() != nil {
@@ -127,7 +127,7 @@ func (r *remote) Run(ctx context.Context, program string, args []string, stdin i
 	return err
 }
 
-func (r *remote) run(ctx context.Context, e *errand, input []byte, stdout, stderr io.Writer) error {
+func (r *remote) run(ctx context.Context, e *remoteRun, input []byte, stdout, stderr io.Writer) error {
 	if e.plain {
 		if err := r.putInput(ctx, e, input); err != nil {
 			return err
@@ -142,7 +142,7 @@ func (r *remote) run(ctx context.Context, e *errand, input []byte, stdout, stder
 	if err != nil {
 		return err
 	}
-	m := &marks{out: stderr, prefix: e.mark, told: func(word string) {
+	m := &markedStream{out: stderr, prefix: e.mark, told: func(word string) {
 		silent.Stop()
 		doing = "wait for a program's end on"
 		if n, err := strconv.Atoi(word); err == nil {
@@ -178,7 +178,7 @@ func (r *remote) run(ctx context.Context, e *errand, input []byte, stdout, stder
 }
 
 // putInput puts a program's input where the script of a plain link expects it.
-func (r *remote) putInput(ctx context.Context, e *errand, input []byte) error {
+func (r *remote) putInput(ctx context.Context, e *remoteRun, input []byte) error {
 	if _, err := r.ask(ctx, "mkdir -p "+quote(e.folder), r.o.Patience); err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func (r *remote) putInput(ctx context.Context, e *errand, input []byte) error {
 }
 
 // fetchOutput hands on what the program wrote under a plain link, and removes it there.
-func (r *remote) fetchOutput(ctx context.Context, e *errand, stdout, stderr io.Writer) error {
+func (r *remote) fetchOutput(ctx context.Context, e *remoteRun, stdout, stderr io.Writer) error {
 	err := errors.Join(r.download(ctx, path.Join(e.folder, "out"), stdout), r.download(ctx, path.Join(e.folder, "err"), stderr))
 	_, removed := r.ask(ctx, "rm -rf "+quote(e.folder), r.o.Patience)
 	return errors.Join(err, removed)

@@ -25,8 +25,8 @@ func quoteAll(words []string) string {
 	return strings.Join(quoted, " ")
 }
 
-// errand is one run of a program over there.
-type errand struct {
+// remoteRun is one run of a program over there.
+type remoteRun struct {
 	mark    string // what begins the lines that the script itself writes on stderr
 	folder  string // of this run alone: input, and the program's process
 	command string // the program and its arguments, quoted
@@ -34,7 +34,7 @@ type errand struct {
 	plain   bool   // the link is plain: see link
 }
 
-// script is what the shell over there does for an errand.
+// script is what the shell over there does for a remoteRun.
 //
 // The connection ends with the program, and the program with the connection. The host sends the input and then keeps the connection's
 // stdin open as long as it lives: when that ends, so does the program. A hang-up, which is what adb sends, ends it as well. Where
@@ -43,7 +43,7 @@ type errand struct {
 //
 // The status comes in a line of the script's own, because neither adb's nor ssh's tells a program that failed from a connection that
 // broke. Input goes through a file, since the host's stdin says whether there is a host.
-func (e *errand) script() string {
+func (e *remoteRun) script() string {
 	input, output, watch, remove := fmt.Sprintf(`head -c %d <&3 >"$d/in" || exit 1`, e.input), "", watchHost, `rm -rf "$d"`
 	if e.input == 0 {
 		input = `: >"$d/in"`
@@ -80,8 +80,8 @@ echo "@MARK$s]" >&2
 const watchHost = `( exec >/dev/null 2>&1; read -r gone <&3; stop ) &
 w=$!`
 
-// stopScript ends what an errand started, where the script itself has not noticed that the host is gone.
-func (e *errand) stopScript() string {
+// stopScript ends what a remoteRun started, if the script itself has not noticed that the host is gone.
+func (e *remoteRun) stopScript() string {
 	return strings.ReplaceAll(`d=@FOLDER
 p=$(cat "$d/process" 2>/dev/null) && { kill -9 -$p || kill -9 $p; } 2>/dev/null
 rm -rf "$d"`, "@FOLDER", quote(e.folder))

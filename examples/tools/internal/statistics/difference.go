@@ -1,4 +1,4 @@
-package spread
+package statistics
 
 import (
 	"math"
@@ -16,12 +16,12 @@ type difference struct {
 	kind          string // the Sample's, and whether it is one of logarithms
 }
 
-// leastPairs is how many pairs are needed to compare them pair by pair: the signs of fewer agree too often by chance. Fewer are compared
+// minPairs is how many pairs are needed to compare them pair by pair: the signs of fewer agree too often by chance. Fewer are compared
 // as if they were no pairs, which is right too: drifts that both share only make it look the noisier.
-const leastPairs = 8
+const minPairs = 8
 
-// leastLevelled is how many differences are needed to tell from them what is common to all that was measured in a round.
-const leastLevelled = 8
+// minForDrift is how many differences are needed to tell from them what is common to all that was measured in a round.
+const minForDrift = 8
 
 func newDifference(s *Sample) *difference {
 	d := &difference{before: slices.Clone(s.Before), after: slices.Clone(s.After), paired: s.Paired, kind: s.Kind}
@@ -42,10 +42,10 @@ func newDifference(s *Sample) *difference {
 	return d
 }
 
-// level takes out of differences in pairs what a round has in common, such as a clock that wanders: it is the median, over all of their
+// removeCommonDrift takes out of differences in pairs what a round has in common, such as a clock that wanders: it is the median, over all of their
 // kind, of how far the round's measurements are off their medians. Afterwards they need not be compared pair by pair, which leaves more
 // ways to exchange them. Few differences stay in pairs.
-func level(list []*difference) {
+func removeCommonDrift(list []*difference) {
 	type rounds struct {
 		kind string
 		n    int
@@ -57,14 +57,14 @@ func level(list []*difference) {
 		}
 	}
 	for key, group := range groups {
-		if len(group) < leastLevelled {
+		if len(group) < minForDrift {
 			continue
 		}
 		off := make([][]float64, key.n)
 		for _, d := range group {
 			d.paired, d.levelled = false, true
 			for _, side := range [][]float64{d.before, d.after} {
-				usual := middle(slices.Sorted(slices.Values(side)))
+				usual := medianOf(slices.Sorted(slices.Values(side)))
 				for i, x := range side {
 					off[i] = append(off[i], x-usual)
 				}
@@ -72,7 +72,7 @@ func level(list []*difference) {
 		}
 		for i, all := range off {
 			slices.Sort(all)
-			common := middle(all)
+			common := medianOf(all)
 			for _, d := range group {
 				d.before[i] -= common
 				d.after[i] -= common
@@ -80,12 +80,12 @@ func level(list []*difference) {
 		}
 	}
 	for _, d := range list {
-		d.paired = d.paired && len(d.before) >= leastPairs
+		d.paired = d.paired && len(d.before) >= minPairs
 	}
 }
 
-// rises returns after − before of each pair.
-func (d *difference) rises() []float64 {
+// pairDifferences returns after − before of each pair.
+func (d *difference) pairDifferences() []float64 {
 	list := make([]float64, len(d.before))
 	for i, b := range d.before {
 		list[i] = d.after[i] - b
@@ -93,25 +93,25 @@ func (d *difference) rises() []float64 {
 	return list
 }
 
-// ways returns in how many ways the measurements can be exchanged.
-func (d *difference) ways() float64 {
+// permutations returns in how many ways the measurements can be exchanged between before and after.
+func (d *difference) permutations() float64 {
 	if d.paired {
 		return math.Exp2(float64(len(d.before)))
 	}
 	n, m := float64(len(d.before)), float64(len(d.after))
-	ways := 1.0
+	permutations := 1.0
 	for i := 1.0; i <= min(n, m); i++ {
-		ways *= (max(n, m) + i) / i
+		permutations *= (max(n, m) + i) / i
 	}
-	return ways
+	return permutations
 }
 
-// clearest returns how likely the clearest of differences arises by chance: it and its opposite are two of all ways.
-func (d *difference) clearest() float64 {
+// smallestP returns the smallest P that a difference can have: the clearest difference and its opposite are two of all permutations.
+func (d *difference) smallestP() float64 {
 	if len(d.before) < 2 || len(d.after) < 2 {
 		return 1
 	}
-	return 2 / d.ways()
+	return 2 / d.permutations()
 }
 
 // The number of ways to exchange that are tried; fewer where there are thousands of measurements.
@@ -121,31 +121,31 @@ const (
 	work     = 4_000_000 // measurements that are exchanged altogether, about
 )
 
-// exchange returns the size of the real difference and of those that arise when measurements are exchanged: in all ways, or in some by
+// permute returns the size of the real difference and of those that arise when measurements are exchanged: in all ways, or in some by
 // chance, always the same, of which the first is the real one. The noise of a difference is its standard error.
-func (d *difference) exchange() (real float64, chance []float64, noise func(float64) float64) {
+func (d *difference) permute() (real float64, chance []float64, noise func(float64) float64) {
 	random := rand.New(rand.NewPCG(15, 24))
-	all := d.ways() <= manyWays
+	all := d.permutations() <= manyWays
 	n := len(d.before) + len(d.after)
 	count := max(min(manyWays, work/n), someWays)
 	if d.paired {
-		rises := drawn(d.rises(), 0)
-		return exchangePairs(rises, all, count, random)
+		rises := clampOutliers(d.pairDifferences(), 0)
+		return permutePairs(rises, all, count, random)
 	}
 	pool := slices.Concat(d.before, d.after)
 	sorted := slices.Sorted(slices.Values(pool))
-	pool = drawn(pool, middle(sorted))
-	return exchangeSides(pool, len(d.before), all, count, random)
+	pool = clampOutliers(pool, medianOf(sorted))
+	return permuteGroups(pool, len(d.before), all, count, random)
 }
 
-// drawn draws outliers in: no value is farther from the centre than twice what half of them are. That is not changed by exchanging them.
-func drawn(values []float64, centre float64) []float64 {
+// clampOutliers draws outliers in: no value is farther from the centre than twice what half of them are. That is not changed by exchanging them.
+func clampOutliers(values []float64, centre float64) []float64 {
 	far := make([]float64, len(values))
 	for i, x := range values {
 		far[i] = math.Abs(x - centre)
 	}
 	slices.Sort(far)
-	most := 2 * middle(far)
+	most := 2 * medianOf(far)
 	for i, x := range values {
 		values[i] = x - centre
 		if most > 0 {
@@ -155,8 +155,8 @@ func drawn(values []float64, centre float64) []float64 {
 	return values
 }
 
-// exchangePairs exchanges the two of each pair or does not: their rise changes its sign.
-func exchangePairs(rises []float64, all bool, count int, random *rand.Rand) (float64, []float64, func(float64) float64) {
+// permutePairs exchanges the two of each pair or does not: their rise changes its sign.
+func permutePairs(rises []float64, all bool, count int, random *rand.Rand) (float64, []float64, func(float64) float64) {
 	n := float64(len(rises))
 	squares := 0.0
 	for _, x := range rises {
@@ -182,8 +182,8 @@ func exchangePairs(rises []float64, all bool, count int, random *rand.Rand) (flo
 	return chance[0], chance, func(mean float64) float64 { return math.Sqrt(max(squares-n*mean*mean, 0) / (n * (n - 1))) }
 }
 
-// exchangeSides takes any of the values for those before; the first ones are.
-func exchangeSides(pool []float64, before int, all bool, count int, random *rand.Rand) (float64, []float64, func(float64) float64) {
+// permuteGroups takes any of the values for those before; the first ones are.
+func permuteGroups(pool []float64, before int, all bool, count int, random *rand.Rand) (float64, []float64, func(float64) float64) {
 	n, m := float64(before), float64(len(pool)-before)
 	total, squares := 0.0, 0.0
 	for _, x := range pool {
@@ -196,7 +196,7 @@ func exchangeSides(pool []float64, before int, all bool, count int, random *rand
 	difference := func(sum float64) float64 { return math.Abs((total-sum)/m - sum/n) }
 	var chance []float64
 	if all {
-		chance = sumsOf(nil, pool, before, 0)
+		chance = appendSums(nil, pool, before, 0)
 	} else {
 		chance = make([]float64, count)
 		for way := range chance {
@@ -219,14 +219,14 @@ func exchangeSides(pool []float64, before int, all bool, count int, random *rand
 	}
 }
 
-// sumsOf appends the sums of all choices of some of the values, added to a sum. The first choice is the first values.
-func sumsOf(sums, values []float64, choose int, sum float64) []float64 {
+// appendSums appends the sums of all choices of some of the values, added to a sum. The first choice is the first values.
+func appendSums(sums, values []float64, choose int, sum float64) []float64 {
 	switch {
 	case choose == 0:
 		return append(sums, sum)
 	case choose > len(values):
 		return sums
 	}
-	sums = sumsOf(sums, values[1:], choose-1, sum+values[0])
-	return sumsOf(sums, values[1:], choose, sum)
+	sums = appendSums(sums, values[1:], choose-1, sum+values[0])
+	return appendSums(sums, values[1:], choose, sum)
 }

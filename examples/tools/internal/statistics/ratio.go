@@ -1,4 +1,4 @@
-package spread
+package statistics
 
 import (
 	"math"
@@ -16,33 +16,33 @@ func (d *difference) ratio() (ratio, low, high float64) {
 	var list []float64
 	var out float64 // part of the combinations that may lie below the interval, and as many above it
 	if d.paired {
-		rises := thinned(d.rises())
+		rises := evenSample(d.pairDifferences())
 		for i, x := range rises {
 			for _, y := range rises[i:] {
 				list = append(list, x+(y-x)/2)
 			}
 		}
-		out = pairsOutside(len(d.before))
+		out = signedRankTail(len(d.before))
 	} else {
-		before, after := thinned(d.before), thinned(d.after)
+		before, after := evenSample(d.before), evenSample(d.after)
 		for _, b := range before {
 			for _, a := range after {
 				list = append(list, a-b)
 			}
 		}
-		out = sidesOutside(len(d.before), len(d.after))
+		out = rankSumTail(len(d.before), len(d.after))
 	}
 	slices.Sort(list)
 	k := min(int(out*float64(len(list))+1e-9), (len(list)-1)/2)
-	ratio, low, high = math.Exp(middle(list)), math.Exp(list[k]), math.Exp(list[len(list)-1-k])
+	ratio, low, high = math.Exp(medianOf(list)), math.Exp(list[k]), math.Exp(list[len(list)-1-k])
 	if low == 0 || math.IsInf(high, 0) {
 		return 0, 0, 0 // so far apart that no number tells it
 	}
 	return ratio, low, high
 }
 
-// thinned returns the values, sorted, or some that lie evenly among them.
-func thinned(values []float64) []float64 {
+// evenSample returns the values, sorted, or some that lie evenly among them.
+func evenSample(values []float64) []float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	if len(sorted) <= manyValues {
 		return sorted
@@ -54,9 +54,9 @@ func thinned(values []float64) []float64 {
 	return thin
 }
 
-// pairsOutside returns which part of the means of two rises (or of one) of n may lie below an interval of 95 %: how many do is distributed
+// signedRankTail returns which part of the means of two rises (or of one) of n may lie below an interval of 95 %: how many do is distributed
 // as Wilcoxon's sum of signed ranks.
-func pairsOutside(n int) float64 {
+func signedRankTail(n int) float64 {
 	all := float64(n) * float64(n+1) / 2
 	if n > 40 {
 		return max(all/2-1.96*math.Sqrt(all*float64(2*n+1)/12), 0) / all
@@ -68,12 +68,12 @@ func pairsOutside(n int) float64 {
 			counts[sum] += counts[sum-rank]
 		}
 	}
-	return outsideOf(counts, math.Exp2(float64(n))) / all
+	return tailCount(counts, math.Exp2(float64(n))) / all
 }
 
-// sidesOutside returns which part of the differences of n values from m may lie below an interval of 95 %: how many do is distributed as
+// rankSumTail returns which part of the differences of n values from m may lie below an interval of 95 %: how many do is distributed as
 // the U of Mann and Whitney.
-func sidesOutside(n, m int) float64 {
+func rankSumTail(n, m int) float64 {
 	all := float64(n) * float64(m)
 	if n+m > 50 {
 		return max(all/2-1.96*math.Sqrt(all*float64(n+m+1)/12), 0) / all
@@ -82,7 +82,7 @@ func sidesOutside(n, m int) float64 {
 	// below 2⁵³ here.
 	counts := make([]float64, n*m+1)
 	counts[0] = 1
-	ways := 1.0
+	permutations := 1.0
 	for i := 1; i <= n; i++ {
 		for u := len(counts) - 1; u >= m+i; u-- {
 			counts[u] -= counts[u-m-i]
@@ -90,18 +90,18 @@ func sidesOutside(n, m int) float64 {
 		for u := i; u < len(counts); u++ {
 			counts[u] += counts[u-i]
 		}
-		ways *= float64(m+i) / float64(i)
+		permutations *= float64(m+i) / float64(i)
 	}
-	return outsideOf(counts, ways) / all
+	return tailCount(counts, permutations) / all
 }
 
-// outsideOf returns how many combinations may lie outside on one side: the largest number k for which no more than k lie there in 2.5 % of
+// tailCount returns how many combinations may lie outside on one side: the largest number k for which no more than k lie there in 2.5 % of
 // all ways at the most; or none.
-func outsideOf(counts []float64, ways float64) float64 {
+func tailCount(counts []float64, permutations float64) float64 {
 	below := 0.0
 	for k, count := range counts {
 		below += count
-		if below > 0.025*ways {
+		if below > 0.025*permutations {
 			return float64(max(k-1, 0))
 		}
 	}

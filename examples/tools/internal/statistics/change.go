@@ -1,4 +1,4 @@
-package spread
+package statistics
 
 import (
 	"cmp"
@@ -53,14 +53,14 @@ func CompareAll(samples []Sample) []Change {
 	samples = slices.Clone(samples)
 	differences := make([]*difference, len(samples))
 	for i := range samples {
-		samples[i].clean()
+		samples[i].dropNonFinite()
 		differences[i] = newDifference(&samples[i])
 	}
-	level(differences)
+	removeCommonDrift(differences)
 	var tests []*test // one for each sample that can be tested
 	for i, d := range differences {
 		c, s := &changes[i], samples[i]
-		*c = Change{Before: Of(s.Before), After: Of(s.After), P: 1}
+		*c = Change{Before: IntervalOf(s.Before), After: IntervalOf(s.After), P: 1}
 		if d.paired || d.levelled {
 			c.Pairs = len(s.Before)
 		}
@@ -71,23 +71,23 @@ func CompareAll(samples []Sample) []Change {
 			if s.Before[0] != s.After[0] {
 				c.P = 0
 			}
-		case d.clearest() > certainty:
+		case d.smallestP() > certainty:
 			c.Few = true
 		default:
 			tests = append(tests, newTest(c, d))
 		}
 	}
-	steady(tests)
-	judge(tests)
+	studentize(tests)
+	setProbabilities(tests)
 	for i := range changes {
 		c := &changes[i]
-		c.Certain = c.P <= certainty && c.large(samples[i].Least) && (c.Exact || c.Ratio == 0 || c.Low > 1 || c.High < 1)
+		c.Certain = c.P <= certainty && c.exceeds(samples[i].Least) && (c.Exact || c.Ratio == 0 || c.Low > 1 || c.High < 1)
 	}
 	return changes
 }
 
-// clean takes a copy of the measurements without those that are not finite, and with them their partners.
-func (s *Sample) clean() {
+// dropNonFinite takes a copy of the measurements without those that are not finite, and with them their partners.
+func (s *Sample) dropNonFinite() {
 	if s.Paired = s.Paired && len(s.Before) == len(s.After); !s.Paired {
 		s.Before, s.After = finite(s.Before), finite(s.After)
 		return
@@ -106,16 +106,16 @@ func constant(values []float64) bool {
 	return len(values) > 1 && slices.Min(values) == slices.Max(values)
 }
 
-// Rose tells whether there is more after than before.
-func (c *Change) Rose() bool {
+// Increased tells whether there is more after than before.
+func (c *Change) Increased() bool {
 	if c.Ratio > 0 {
 		return c.Ratio > 1
 	}
 	return c.After.Median > c.Before.Median
 }
 
-// large tells whether the change is larger than a part. Without a ratio the medians' difference counts as a part of the larger one.
-func (c *Change) large(part float64) bool {
+// exceeds tells whether the change is larger than a part. Without a ratio the medians' difference counts as a part of the larger one.
+func (c *Change) exceeds(part float64) bool {
 	if c.Ratio > 0 {
 		return math.Abs(math.Log(c.Ratio)) > math.Log1p(max(part, 0))
 	}
@@ -134,13 +134,13 @@ type test struct {
 
 func newTest(c *Change, d *difference) *test {
 	t := &test{change: c, kind: d.kind}
-	t.real, t.chance, t.noise = d.exchange()
+	t.real, t.chance, t.noise = d.permute()
 	slices.Sort(t.chance)
 	return t
 }
 
-// steady divides each test's differences by their noise, to which the median noise of the tests of its kind is added.
-func steady(tests []*test) {
+// studentize divides each test's differences by their noise, to which the median noise of the tests of its kind is added.
+func studentize(tests []*test) {
 	noises := map[string][]float64{}
 	for _, t := range tests {
 		noises[t.kind] = append(noises[t.kind], t.noise(t.real))
@@ -149,7 +149,7 @@ func steady(tests []*test) {
 		slices.Sort(list)
 	}
 	for _, t := range tests {
-		usual := middle(noises[t.kind])
+		usual := medianOf(noises[t.kind])
 		against := func(difference float64) float64 {
 			if difference == 0 {
 				return 0
@@ -163,22 +163,22 @@ func steady(tests []*test) {
 	}
 }
 
-// judge gives each test's change its P: the clearest first, and each among those that are not clearer than it.
-func judge(tests []*test) {
+// setProbabilities gives each test's change its P: the clearest first, and each among those that are not clearer than it.
+func setProbabilities(tests []*test) {
 	slices.SortStableFunc(tests, func(a, b *test) int { return cmp.Compare(b.real, a.real) })
 	least := 0.0
 	for i, t := range tests {
 		none := 1.0 // probability that none of the tests shows so large a difference by chance
 		for _, other := range tests[i:] {
-			none *= 1 - other.part(t.real)
+			none *= 1 - other.shareAtLeast(t.real)
 		}
 		least = max(least, 1-none)
 		t.change.P = min(least, 1)
 	}
 }
 
-// part returns which part of the differences that arise by chance is at least as large as a real one.
-func (t *test) part(real float64) float64 {
+// shareAtLeast returns which part of the differences that arise by chance is at least as large as a real one.
+func (t *test) shareAtLeast(real float64) float64 {
 	if real == 0 {
 		return 1
 	}

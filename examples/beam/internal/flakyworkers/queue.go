@@ -1,4 +1,4 @@
-package crowd
+package flakyworkers
 
 import (
 	"context"
@@ -51,9 +51,9 @@ type stream[S, R any] interface {
 	Recv() (R, error)
 }
 
-// converse writes what comes into out and gives what arrives to take, until the stream ends; it returns why. The writer is a
+// exchange writes what comes into out and gives what arrives to take, until the stream ends; it returns why. The writer is a
 // goroutine of the group and ends soon after.
-func converse[S, R any](ctx context.Context, group *sync.WaitGroup, s stream[S, R], out *queue[S], take func(R)) error {
+func exchange[S, R any](ctx context.Context, group *sync.WaitGroup, s stream[S, R], out *queue[S], take func(R)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	group.Go(func() { out.drain(ctx, s.Send) })

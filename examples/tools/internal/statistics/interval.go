@@ -1,4 +1,4 @@
-// Package spread says how sure a number is that was measured a few times, and whether two such numbers differ.
+// Package statistics computes how certain a number is that was measured a few times, and whether two such numbers differ.
 //
 // Times on a shared machine are not normally distributed: they have a floor, a long tail and slow drifts. Nothing here assumes a
 // distribution. Values that are not finite are left out everywhere, and no result holds one.
@@ -46,7 +46,7 @@
 // What was measured apart while the clock wanders is another matter: with steps of 2 % from round to round, 5 to 12 % of 60 tables had false
 // alarms (5 to 10 repetitions), since nothing in the measurements tells the clock from the program. Whoever compares such measurements must
 // know the clock from elsewhere, and ask for more by Sample.Least.
-package spread
+package statistics
 
 import (
 	"math"
@@ -62,21 +62,21 @@ type Interval struct {
 	High   float64 `json:"high"`
 }
 
-// Of returns the interval of some measurements, which it does not change. Without any it is the zero Interval.
-func Of(values []float64) Interval {
+// IntervalOf returns the interval of some measurements, which it does not change. Without any it is the zero Interval.
+func IntervalOf(values []float64) Interval {
 	sorted := finite(values)
 	n := len(sorted)
 	if n == 0 {
 		return Interval{}
 	}
 	slices.Sort(sorted)
-	out := outside(n)
-	return Interval{N: n, Median: middle(sorted), Low: sorted[out], High: sorted[n-1-out]}
+	out := outsideMedian(n)
+	return Interval{N: n, Median: medianOf(sorted), Low: sorted[out], High: sorted[n-1-out]}
 }
 
-// outside returns how many of n measurements may lie below an interval, and as many above it, that holds the true median with a
+// outsideMedian returns how many of n measurements may lie below an interval, and as many above it, that holds the true median with a
 // confidence of 95 %. Each measurement lies below the median with a probability of a half, so their number is binomial.
-func outside(n int) int {
+func outsideMedian(n int) int {
 	whole, _ := math.Lgamma(float64(n + 1))
 	below := 0.0 // probability that no more than out measurements lie below the median
 	for out := range n / 2 {
@@ -90,8 +90,8 @@ func outside(n int) int {
 	return max(n/2-1, 0)
 }
 
-// middle returns the median of sorted values.
-func middle(sorted []float64) float64 {
+// medianOf returns the median of sorted values.
+func medianOf(sorted []float64) float64 {
 	n := len(sorted)
 	a, b := sorted[(n-1)/2], sorted[n/2]
 	return a + (b/2 - a/2) // in this order nothing overflows, and the result lies between them

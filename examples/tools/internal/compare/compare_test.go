@@ -1,4 +1,4 @@
-package sides
+package compare
 
 import (
 	"math"
@@ -9,9 +9,9 @@ import (
 )
 
 // measured makes repetitions 1, 2, … that began at some seconds.
-func measured(seconds ...int) (list []Measured) {
+func measured(seconds ...int) (list []Measurement) {
 	for i, s := range seconds {
-		list = append(list, Measured{i + 1, time.Unix(int64(s), 0), float64(100*s + i)})
+		list = append(list, Measurement{i + 1, time.Unix(int64(s), 0), float64(100*s + i)})
 	}
 	return list
 }
@@ -19,7 +19,7 @@ func measured(seconds ...int) (list []Measured) {
 func TestSamplesAreInPairsWhereTheyWereMeasuredInTurn(t *testing.T) {
 	for _, c := range []struct {
 		name          string
-		before, after []Measured
+		before, after []Measurement
 		paired        bool
 		n             int // values before
 	}{
@@ -48,7 +48,7 @@ func TestClock(t *testing.T) {
 		{nil, []float64{5}, 1},
 		{[]float64{math.SmallestNonzeroFloat64}, []float64{math.MaxFloat64}, 1},
 	} {
-		if got := Clock(c.before, c.after); math.Abs(got-c.want) > 1e-12 {
+		if got := ClockRatio(c.before, c.after); math.Abs(got-c.want) > 1e-12 {
 			t.Errorf("%v, %v: %v, want %v", c.before, c.after, got, c.want)
 		}
 	}
@@ -58,7 +58,7 @@ func TestLeast(t *testing.T) {
 	for name, want := range map[string]float64{"generating": 0.122, "first": 0.122, "load": 0.122, "accuracy": 0, "evictions": 0, "resident": 0.02} {
 		m, _ := runs.MetricNamed(name)
 		for _, clock := range []float64{1.1, 1 / 1.1} { // quicker or slower alike
-			if got := Least(m, Threshold, clock); math.Abs(got-want) > 1e-9 {
+			if got := LeastChange(m, Threshold, clock); math.Abs(got-want) > 1e-9 {
 				t.Errorf("%s on a clock of %v: %v, want %v", name, clock, got, want)
 			}
 		}

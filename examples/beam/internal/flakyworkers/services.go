@@ -1,4 +1,4 @@
-package crowd
+package flakyworkers
 
 import (
 	"context"
@@ -36,8 +36,8 @@ func (s *services) caller(ctx context.Context) (*child, error) {
 	return c, nil
 }
 
-// talk converses with a child until the stream ends, and with it the child.
-func talk[S, R any, T interface {
+// exchangeWithChild converses with a child until the stream ends, and with it the child.
+func exchangeWithChild[S, R any, T interface {
 	stream[S, R]
 	Context() context.Context
 }](s *services, stream T, out func(*child) *queue[S], take func(*child, R)) error {
@@ -45,7 +45,7 @@ func talk[S, R any, T interface {
 	if err != nil {
 		return err
 	}
-	err = converse[S, R](s.ctx, &s.running, stream, out(c), func(m R) { take(c, m) })
+	err = exchange[S, R](s.ctx, &s.running, stream, out(c), func(m R) { take(c, m) })
 	s.mu.Lock()
 	c.kill()
 	s.mu.Unlock()
@@ -53,15 +53,15 @@ func talk[S, R any, T interface {
 }
 
 func (s *services) Control(stream fnpb.BeamFnControl_ControlServer) error {
-	return talk(s, stream, func(c *child) *queue[*fnpb.InstructionRequest] { return c.control }, s.responded)
+	return exchangeWithChild(s, stream, func(c *child) *queue[*fnpb.InstructionRequest] { return c.control }, s.handleResponse)
 }
 
 func (s *services) Data(stream fnpb.BeamFnData_DataServer) error {
-	return talk(s, stream, func(c *child) *queue[*fnpb.Elements] { return c.data }, s.received)
+	return exchangeWithChild(s, stream, func(c *child) *queue[*fnpb.Elements] { return c.data }, s.handleOutput)
 }
 
 func (s *services) State(stream fnpb.BeamFnState_StateServer) error {
-	return talk(s, stream, func(c *child) *queue[*fnpb.StateResponse] { return c.state }, s.requested)
+	return exchangeWithChild(s, stream, func(c *child) *queue[*fnpb.StateResponse] { return c.state }, s.handleStateRequest)
 }
 
 func (s *services) Logging(stream fnpb.BeamFnLogging_LoggingServer) error {
@@ -86,8 +86,8 @@ func (s *services) GetProcessBundleDescriptor(
 	return d.message, nil
 }
 
-// responded deals with a child's answer to an instruction.
-func (w *worker) responded(c *child, r *fnpb.InstructionResponse) {
+// handleResponse deals with a child's answer to an instruction.
+func (w *worker) handleResponse(c *child, r *fnpb.InstructionResponse) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	id := r.GetInstructionId()
@@ -103,39 +103,39 @@ func (w *worker) responded(c *child, r *fnpb.InstructionResponse) {
 		w.attemptFailed(a, r.GetError())
 	default:
 		a.response = r.GetProcessBundle()
-		w.settle(a)
+		w.completeAttempt(a)
 	}
 }
 
-// received deals with what a child's attempts put out.
-func (w *worker) received(c *child, elements *fnpb.Elements) {
+// handleOutput deals with what a child's attempts put out.
+func (w *worker) handleOutput(c *child, elements *fnpb.Elements) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, d := range elements.GetData() {
 		if a, ok := c.attempts[d.GetInstructionId()]; ok {
 			d.InstructionId = a.piece.bundle.id
-			w.hold(a, &fnpb.Elements{Data: []*fnpb.Elements_Data{d}}, d.GetIsLast())
+			w.holdOutput(a, &fnpb.Elements{Data: []*fnpb.Elements_Data{d}}, d.GetIsLast())
 		}
 	}
 	for _, t := range elements.GetTimers() {
 		if a, ok := c.attempts[t.GetInstructionId()]; ok {
 			t.InstructionId = a.piece.bundle.id
-			w.hold(a, &fnpb.Elements{Timers: []*fnpb.Elements_Timers{t}}, t.GetIsLast())
+			w.holdOutput(a, &fnpb.Elements{Timers: []*fnpb.Elements_Timers{t}}, t.GetIsLast())
 		}
 	}
 }
 
-// hold holds back what an attempt put out.
-func (w *worker) hold(a *attempt, elements *fnpb.Elements, last bool) {
+// holdOutput holds back what an attempt put out.
+func (w *worker) holdOutput(a *attempt, elements *fnpb.Elements, last bool) {
 	a.output = append(a.output, elements)
 	if last {
 		a.streams--
-		w.settle(a)
+		w.completeAttempt(a)
 	}
 }
 
-// requested passes a child's request for state to prism.
-func (w *worker) requested(c *child, r *fnpb.StateRequest) {
+// handleStateRequest passes a child's request for state to prism.
+func (w *worker) handleStateRequest(c *child, r *fnpb.StateRequest) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	a, ok := c.attempts[r.GetInstructionId()]
@@ -151,7 +151,7 @@ func (w *worker) requested(c *child, r *fnpb.StateRequest) {
 	}
 	w.asked++
 	id := strconv.Itoa(w.asked)
-	w.questions[id] = question{c, r.GetId()}
+	w.stateRequests[id] = stateRequest{c, r.GetId()}
 	r.Id, r.InstructionId = id, a.piece.bundle.id
 	w.state.put(r)
 }

@@ -1,4 +1,4 @@
-// Package crowd puts many workers that may fail where Beam's embedded runner, prism, expects one that may not.
+// Package flakyworkers puts many workers that may fail where Beam's embedded runner, prism, expects one that may not.
 //
 // Prism has one worker, never tries a failed bundle again, and fails a job whose worker dies. Flink, Spark and Dataflow have many
 // workers, give failed bundles to others, and outlive dead ones: that is what a pipeline must bear, and what no test could show on
@@ -8,7 +8,7 @@
 //
 // It does not try bundles again that changed the runner's state before they failed: prism has the changes already. Our pipelines have
 // no state.
-package crowd
+package flakyworkers
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Options say what a crowd is. Children, Slots and Attempts must be at least 1.
+// Options describe a pool of flaky workers. Children, Slots and Attempts must be at least 1.
 type Options struct {
 	Children int     // living children at any time
 	Slots    int     // bundles that a child has at once
@@ -36,7 +36,7 @@ type Options struct {
 	Faults func() Fault
 }
 
-// Counts say what a crowd has done so far.
+// Counts are what the workers of a pool have done so far.
 type Counts struct {
 	Bundles  int64 // that prism has given out
 	Pieces   int64 // that they were cut into, bundles to children
@@ -50,7 +50,7 @@ type Counts struct {
 
 type counts struct{ bundles, pieces, attempts, failures, kills, splits, started, died atomic.Int64 }
 
-// Pool is a pool of workers for prism, each of which is a crowd. Several jobs may use it, each with children of its own.
+// Pool is a pool of workers for prism, each of which has children that may fail. Several jobs may use it, each with children of its own.
 type Pool struct {
 	fnpb.UnimplementedBeamFnExternalWorkerPoolServer
 
@@ -67,12 +67,12 @@ type Pool struct {
 // New starts a pool, which must be closed.
 func New(options Options) (*Pool, error) {
 	if min(options.Children, options.Slots, options.Attempts) < 1 || options.Largest < 0 || options.Start == nil {
-		return nil, fmt.Errorf("starting a crowd of %d children with %d slots that tries bundles of %d elements %d times: "+
+		return nil, fmt.Errorf("starting a pool of %d children with %d slots that tries bundles of %d elements %d times: "+
 			"all but the elements must be at least 1, and Start be set", options.Children, options.Slots, options.Largest, options.Attempts)
 	}
 	listener, err := net.Listen("tcp", "localhost:0")
 	if err != nil {
-		return nil, fmt.Errorf("starting a crowd: %w", err)
+		return nil, fmt.Errorf("starting a pool: %w", err)
 	}
 	p := &Pool{
 		options: options, address: listener.Addr().String(), workers: map[string]*worker{},

@@ -1,4 +1,4 @@
-package spread
+package statistics
 
 import (
 	"encoding/json"
@@ -23,14 +23,14 @@ func TestOf(t *testing.T) {
 		{"large", []float64{-math.MaxFloat64, math.MaxFloat64}, Interval{2, 0, -math.MaxFloat64, math.MaxFloat64}},
 	}
 	for _, test := range tests {
-		if got := Of(test.values); got != test.want {
+		if got := IntervalOf(test.values); got != test.want {
 			t.Errorf("%s: %+v, want %+v", test.name, got, test.want)
 		}
 	}
-	if r := Of([]float64{98, 100, 102}).Relative(); math.Abs(r-0.02) > 1e-12 {
+	if r := IntervalOf([]float64{98, 100, 102}).Relative(); math.Abs(r-0.02) > 1e-12 {
 		t.Errorf("relative %v", r)
 	}
-	if r := Of([]float64{0}).Relative(); !math.IsInf(r, 1) {
+	if r := IntervalOf([]float64{0}).Relative(); !math.IsInf(r, 1) {
 		t.Errorf("relative to 0: %v", r)
 	}
 }
@@ -38,11 +38,11 @@ func TestOf(t *testing.T) {
 // The numbers are those of published tables of the sign test: how many of n measurements lie below the interval.
 func TestOutside(t *testing.T) {
 	for n, want := range map[int]int{6: 0, 8: 0, 9: 1, 12: 2, 20: 5, 50: 17, 100: 39} {
-		if got := outside(n); got != want {
+		if got := outsideMedian(n); got != want {
 			t.Errorf("of %d measurements %d lie outside, want %d", n, got, want)
 		}
 	}
-	if got := outside(5000); got < 2420 || got > 2440 { // 2500 − 1.96 √1250
+	if got := outsideMedian(5000); got < 2420 || got > 2440 { // 2500 − 1.96 √1250
 		t.Errorf("of 5000 measurements %d lie outside", got)
 	}
 }
@@ -50,12 +50,12 @@ func TestOutside(t *testing.T) {
 // The critical values for 5 % on two sides are those of published tables of Wilcoxon, and of Mann and Whitney.
 func TestCriticalValues(t *testing.T) {
 	for n, want := range map[int]float64{5: 0, 6: 0, 7: 2, 8: 3, 10: 8, 20: 52} {
-		if got := pairsOutside(n) * float64(n*(n+1)/2); math.Abs(got-want) > 1e-9 {
+		if got := signedRankTail(n) * float64(n*(n+1)/2); math.Abs(got-want) > 1e-9 {
 			t.Errorf("signed ranks of %d pairs: %v, want %v", n, got, want)
 		}
 	}
 	for sides, want := range map[[2]int]float64{{3, 3}: 0, {4, 4}: 0, {5, 5}: 2, {5, 8}: 6, {10, 10}: 23, {20, 20}: 127} {
-		if got := sidesOutside(sides[0], sides[1]) * float64(sides[0]*sides[1]); math.Abs(got-want) > 1e-9 {
+		if got := rankSumTail(sides[0], sides[1]) * float64(sides[0]*sides[1]); math.Abs(got-want) > 1e-9 {
 			t.Errorf("U of %v: %v, want %v", sides, got, want)
 		}
 	}

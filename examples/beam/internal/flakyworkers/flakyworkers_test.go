@@ -1,4 +1,4 @@
-package crowd
+package flakyworkers
 
 import (
 	"bufio"
@@ -27,7 +27,7 @@ func init() {
 	register.Function1x2(alone)
 }
 
-// The test binary is also the program of the crowd's children: beam.Init does not return in worker mode.
+// The test binary is also the program of the children: beam.Init does not return in worker mode.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	beam.Init()
@@ -46,7 +46,7 @@ type slow struct {
 }
 
 func (s *slow) Setup() {
-	s.processed, s.sizes = beam.NewCounter("crowd", "processed"), beam.NewDistribution("crowd", "sizes")
+	s.processed, s.sizes = beam.NewCounter("flakyworkers", "processed"), beam.NewDistribution("flakyworkers", "sizes")
 }
 
 func (s *slow) ProcessElement(ctx context.Context, n int64, emit func(int64)) error {
@@ -101,7 +101,7 @@ func count(n int64, fn *slow, folder string) *beam.Pipeline {
 	return p
 }
 
-// run runs the pipeline on prism and a crowd.
+// run runs the pipeline on prism and flaky workers.
 func run(t *testing.T, p *beam.Pipeline, options Options) (beam.PipelineResult, Counts, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -173,7 +173,7 @@ func TestFaultsAreSurvived(t *testing.T) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			folder := t.TempDir()
 			result, counts, err := run(t, count(n, &slow{Pause: 100 * time.Microsecond}, folder), Options{
-				Children: 4, Slots: 2, Start: processes(), Attempts: 4, Largest: 100, Faults: Random(seed, 0.15, 0.05, 20*time.Millisecond),
+				Children: 4, Slots: 2, Start: processes(), Attempts: 4, Largest: 100, Faults: RandomFaults(seed, 0.15, 0.05, 20*time.Millisecond),
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -193,7 +193,7 @@ func TestSplitsAreFollowed(t *testing.T) {
 	for seed := range uint64(3) {
 		folder := t.TempDir()
 		fn := &slow{Pause: 5 * time.Millisecond, Stuck: 1, Stay: 700 * time.Millisecond}
-		random := Random(seed, 0.4, 0.3, 0)
+		random := RandomFaults(seed, 0.4, 0.3, 0)
 		faults := func() Fault {
 			f := random()
 			f.After = time.Minute // prism asks for a split once: children live until then, and are killed when they answer
@@ -216,7 +216,7 @@ func TestSplitsAreFollowed(t *testing.T) {
 func TestHarnessesInOneProcess(t *testing.T) {
 	folder := t.TempDir()
 	result, counts, err := run(t, count(1000, &slow{}, folder), Options{
-		Children: 4, Slots: 2, Start: Harness, Attempts: 4, Largest: 10, Faults: Random(7, 0.2, 0, 0),
+		Children: 4, Slots: 2, Start: Harness, Attempts: 4, Largest: 10, Faults: RandomFaults(7, 0.2, 0, 0),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -264,7 +264,7 @@ func TestDeadChildrenAreNotReplaced(t *testing.T) {
 func TestNothingIsLeft(t *testing.T) {
 	job := func() {
 		if _, _, err := run(t, count(100, &slow{}, t.TempDir()), Options{
-			Children: 3, Slots: 2, Start: processes(), Attempts: 4, Largest: 10, Faults: Random(1, 0.1, 0.1, time.Millisecond),
+			Children: 3, Slots: 2, Start: processes(), Attempts: 4, Largest: 10, Faults: RandomFaults(1, 0.1, 0.1, time.Millisecond),
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -278,7 +278,7 @@ func TestNothingIsLeft(t *testing.T) {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("%d goroutines of the crowd are left:\n%s", len(left), strings.Join(left, "\n\n"))
+			t.Fatalf("%d goroutines of the pool are left:\n%s", len(left), strings.Join(left, "\n\n"))
 		}
 	}
 	if children := childrenOf(os.Getpid()); len(children) > 0 {
@@ -286,12 +286,12 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
-// ours returns the stacks of the goroutines that run the crowd's code.
+// ours returns the stacks of the goroutines that run this package's code.
 func ours() []string {
 	buffer := make([]byte, 8<<20)
 	var ours []string
 	for _, stack := range strings.Split(string(buffer[:runtime.Stack(buffer, true)]), "\n\n") {
-		if strings.Contains(stack, "internal/crowd.") && !strings.Contains(stack, "testing.tRunner") {
+		if strings.Contains(stack, "internal/flakyworkers.") && !strings.Contains(stack, "testing.tRunner") {
 			ours = append(ours, stack)
 		}
 	}

@@ -1,4 +1,4 @@
-package crowd
+package flakyworkers
 
 import (
 	"bytes"
@@ -74,7 +74,7 @@ func encoded(numbers ...int64) []byte {
 }
 
 // shortIDs gives metrics the short names by which prism wants them, and nothing else. Each child has short names of its own, so the
-// crowd asks children for long names (it does not tell them that its runner can take short ones) and shortens them here.
+// worker asks children for long names (it does not tell them that its runner can take short ones) and shortens them here.
 type shortIDs struct {
 	byInfo map[string]string                 // a marshalled MonitoringInfo without payload → its short name
 	infos  map[string]*pipepb.MonitoringInfo // the inverse

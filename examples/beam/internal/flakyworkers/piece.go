@@ -1,4 +1,4 @@
-package crowd
+package flakyworkers
 
 import (
 	"fmt"
@@ -40,32 +40,32 @@ type attempt struct {
 	response *fnpb.ProcessBundleResponse
 }
 
-// give gives waiting pieces to children that have room for them.
-func (w *worker) give() {
+// dispatch gives waiting pieces to children that have room for them.
+func (w *worker) dispatch() {
 	w.startChildren()
 	waiting := w.waiting
 	w.waiting = nil
 	for _, p := range waiting {
-		c, possible := w.choose(p)
+		c, possible := w.chooseChild(p)
 		switch {
 		case p.bundle.over:
 		case c != nil:
-			w.try(p, c)
+			w.startAttempt(p, c)
 		case possible:
 			w.waiting = append(w.waiting, p)
 		default:
-			p.because("no worker is left")
+			p.noteFailure("no worker is left")
 			if w.notStarted != nil {
-				p.because(fmt.Sprintf("none could be started: %v", w.notStarted))
+				p.noteFailure(fmt.Sprintf("none could be started: %v", w.notStarted))
 			}
 			w.giveUp(p)
 		}
 	}
 }
 
-// choose returns the living child that has the fewest attempts, of those on which the piece has not failed, unless it has failed on
+// chooseChild returns the living child that has the fewest attempts, of those on which the piece has not failed, unless it has failed on
 // all: nil where none of them has room, which it may have later if it is possible at all.
-func (w *worker) choose(p *piece) (chosen *child, possible bool) {
+func (w *worker) chooseChild(p *piece) (chosen *child, possible bool) {
 	failed := func(c *child) bool { return slices.Contains(p.failedOn, c.id) }
 	for _, c := range w.children {
 		switch {
@@ -80,8 +80,8 @@ func (w *worker) choose(p *piece) (chosen *child, possible bool) {
 	return chosen, chosen != nil
 }
 
-// try gives the piece to the child.
-func (w *worker) try(p *piece, c *child) {
+// startAttempt gives the piece to the child.
+func (w *worker) startAttempt(p *piece, c *child) {
 	p.tries++
 	w.counts.attempts.Add(1)
 	b := p.bundle
@@ -94,7 +94,7 @@ func (w *worker) try(p *piece, c *child) {
 		InstructionId: a.id, Request: &fnpb.InstructionRequest_ProcessBundle{ProcessBundle: b.request},
 	})
 	for _, elements := range p.input {
-		c.data.put(addressed(elements, a.id))
+		c.data.put(withInstruction(elements, a.id))
 	}
 	if a.fault.Kill {
 		time.AfterFunc(a.fault.After, func() {
@@ -107,8 +107,8 @@ func (w *worker) try(p *piece, c *child) {
 	}
 }
 
-// addressed returns the elements for another instruction. It shares their bytes.
-func addressed(elements *fnpb.Elements, instruction string) *fnpb.Elements {
+// withInstruction returns the elements for another instruction. It shares their bytes.
+func withInstruction(elements *fnpb.Elements, instruction string) *fnpb.Elements {
 	copied := &fnpb.Elements{}
 	for _, d := range elements.GetData() {
 		copied.Data = append(copied.Data, &fnpb.Elements_Data{
@@ -124,23 +124,23 @@ func addressed(elements *fnpb.Elements, instruction string) *fnpb.Elements {
 	return copied
 }
 
-// settle counts an attempt as the piece's success, if there is all that it takes and no fault is planted in it.
-func (w *worker) settle(a *attempt) {
+// completeAttempt counts an attempt as the piece's success, if there is all that it takes and no fault is planted in it.
+func (w *worker) completeAttempt(a *attempt) {
 	if a.response == nil || a.streams > 0 || a.splits > 0 || a.child.dead {
 		return
 	}
 	if a.fault.Kill && w.killPlanned(a) {
 		return
 	}
-	if a.fault.Fail && !a.spared(w.options.Attempts) {
+	if a.fault.Fail && !a.exempt(w.options.Attempts) {
 		w.counts.failures.Add(1)
 		w.attemptFailed(a, "a failure that was planned")
 		return
 	}
 	delete(a.child.attempts, a.id)
 	a.piece.bundle.unfinished--
-	w.finish(a.piece.bundle)
-	w.give()
+	w.finishBundle(a.piece.bundle)
+	w.dispatch()
 }
 
 // attemptFailed gives the attempt's piece to another child, if that is still possible.
@@ -149,21 +149,21 @@ func (w *worker) attemptFailed(a *attempt, why string) {
 	delete(a.child.attempts, a.id)
 	p.attempt = nil
 	p.failedOn = append(p.failedOn, a.child.id)
-	p.because(why)
+	p.noteFailure(why)
 	switch {
 	case p.wrote:
-		p.because("it had changed the runner's state, which the crowd cannot undo")
+		p.noteFailure("it had changed the runner's state, which the worker cannot undo")
 		w.giveUp(p)
 	case p.tries >= w.options.Attempts:
 		w.giveUp(p)
 	default:
 		w.waiting = append(w.waiting, p)
 	}
-	w.give()
+	w.dispatch()
 }
 
-// because notes why an attempt failed.
-func (p *piece) because(why string) {
+// noteFailure notes why an attempt failed.
+func (p *piece) noteFailure(why string) {
 	if !slices.Contains(p.causes, why) {
 		p.causes = append(p.causes, why)
 	}
@@ -171,20 +171,20 @@ func (p *piece) because(why string) {
 
 // giveUp lets the piece's bundle fail.
 func (w *worker) giveUp(p *piece) {
-	w.fail(p.bundle, fmt.Sprintf("%s failed after %d attempts: %s", p.id, p.tries, strings.Join(p.causes, "; ")))
+	w.failBundle(p.bundle, fmt.Sprintf("%s failed after %d attempts: %s", p.id, p.tries, strings.Join(p.causes, "; ")))
 }
 
-// spared says whether the attempt must bear no planted fault, since it could not survive one.
-func (a *attempt) spared(most int) bool { return a.piece.wrote || a.piece.tries >= most }
+// exempt reports whether no fault may be planted in the attempt, since the piece could not survive one.
+func (a *attempt) exempt(most int) bool { return a.piece.wrote || a.piece.tries >= most }
 
-// killPlanned kills an attempt's child for the fault planted in it, unless that would hit an attempt that must be spared. It returns
+// killPlanned kills an attempt's child for the fault planted in it, unless that would hit an exempt attempt. It returns
 // whether the child is dead.
 func (w *worker) killPlanned(a *attempt) bool {
 	if a.child.dead {
 		return true
 	}
 	for _, other := range a.child.attempts {
-		if other.spared(w.options.Attempts) {
+		if other.exempt(w.options.Attempts) {
 			return false
 		}
 	}
@@ -193,7 +193,7 @@ func (w *worker) killPlanned(a *attempt) bool {
 	return true
 }
 
-// divisible says whether the piece can be split, as far as the crowd is concerned: the ends of all elements can be found.
+// divisible says whether the piece can be split, as far as the worker is concerned: the ends of all elements can be found.
 func (p *piece) divisible() bool {
 	if p.attempt == nil || p.indivisible || p.bundle.descriptor.input == nil {
 		return false

@@ -1,4 +1,4 @@
-package crowd
+package flakyworkers
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 )
 
-// Run runs a pipeline on a prism of its own, in this process, and a crowd. Beam's flags are others while it runs, so two must not run
+// Run runs a pipeline on a prism of its own, in this process, and a pool of flaky workers. Beam's flags are others while it runs, so two must not run
 // at the same time.
 func Run(ctx context.Context, p *beam.Pipeline, options Options) (beam.PipelineResult, Counts, error) {
 	pool, err := New(options)

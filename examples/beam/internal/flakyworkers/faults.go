@@ -1,4 +1,4 @@
-package crowd
+package flakyworkers
 
 import (
 	"math/rand/v2"
@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Fault is what the crowd does on purpose to one attempt at a bundle. The zero value does nothing.
+// Fault is what a worker does on purpose to one attempt at a bundle. The zero value does nothing.
 //
 // A fault is planted only where it can be survived: the last attempt that a bundle has, and one that changed the runner's state
 // for the bundle (which cannot be undone), are spared, and so are children that have such an attempt under way.
@@ -18,9 +18,9 @@ type Fault struct {
 	After time.Duration
 }
 
-// Random returns faults in the stated shares of attempts, drawn from a seed. Children are killed up to within after they got the
+// RandomFaults returns faults in the stated shares of attempts, drawn from a seed. Children are killed up to within after they got the
 // bundle. It may be called by several goroutines.
-func Random(seed uint64, failShare, killShare float64, within time.Duration) func() Fault {
+func RandomFaults(seed uint64, failShare, killShare float64, within time.Duration) func() Fault {
 	random := rand.New(rand.NewPCG(seed, 17))
 	var mu sync.Mutex
 	return func() Fault {

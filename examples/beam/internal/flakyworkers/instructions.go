@@ -1,4 +1,4 @@
-package crowd
+package flakyworkers
 
 import (
 	"context"
@@ -7,25 +7,25 @@ import (
 	fnpb "github.com/apache/beam/sdks/v2/go/pkg/beam/model/fnexecution_v1"
 )
 
-// instructed deals with an instruction of prism's.
-func (w *worker) instructed(ctx context.Context, prism fnpb.BeamFnControlClient, r *fnpb.InstructionRequest) {
+// handleInstruction deals with an instruction of prism's.
+func (w *worker) handleInstruction(ctx context.Context, prism fnpb.BeamFnControlClient, r *fnpb.InstructionRequest) {
 	process := r.GetProcessBundle()
 	if process == nil {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.instructedOther(r)
+		w.handleOther(r)
 		return
 	}
 	d, err := w.describe(ctx, prism, process.GetProcessBundleDescriptorId())
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	b := w.bundle(r.GetInstructionId())
+	b := w.bundleFor(r.GetInstructionId())
 	if err != nil {
-		w.fail(b, err.Error())
+		w.failBundle(b, err.Error())
 		return
 	}
 	b.request, b.descriptor = process, d
-	w.begin(b)
+	w.startBundle(b)
 }
 
 // describe returns the descriptor with the ID, which is asked for once.
@@ -50,9 +50,9 @@ func (w *worker) describe(ctx context.Context, prism fnpb.BeamFnControlClient, i
 	return d, nil
 }
 
-// instructedOther deals with an instruction that is no bundle. About a bundle that no child, or more than one, is at work on, prism
+// handleOther deals with an instruction that is no bundle. About a bundle that no child, or more than one, is at work on, prism
 // gets an empty answer.
-func (w *worker) instructedOther(r *fnpb.InstructionRequest) {
+func (w *worker) handleOther(r *fnpb.InstructionRequest) {
 	answer := &fnpb.InstructionResponse{InstructionId: r.GetInstructionId()}
 	switch {
 	case r.GetProcessBundleProgress() != nil:
@@ -65,7 +65,7 @@ func (w *worker) instructedOther(r *fnpb.InstructionRequest) {
 		answer.Response = &fnpb.InstructionResponse_MonitoringInfos{MonitoringInfos: w.metrics.expand(r.GetMonitoringInfos())}
 		w.control.put(answer)
 	default:
-		answer.Error = fmt.Sprintf("the crowd does not know this instruction: %v", r)
+		answer.Error = fmt.Sprintf("the worker does not know this instruction: %v", r)
 		w.control.put(answer)
 	}
 }
@@ -80,19 +80,19 @@ func (w *worker) progress(request *fnpb.ProcessBundleProgressRequest, answer *fn
 		answer.Response = &fnpb.InstructionResponse_ProcessBundleProgress{ProcessBundleProgress: r}
 		w.control.put(answer)
 	}
-	p := w.only(request.GetInstructionId())
+	p := w.onlyPiece(request.GetInstructionId())
 	if p == nil {
 		respond(nil)
 		return
 	}
 	asked := &fnpb.ProcessBundleProgressRequest{InstructionId: p.attempt.id}
-	p.attempt.child.ask(&fnpb.InstructionRequest{
+	p.attempt.child.sendInstruction(&fnpb.InstructionRequest{
 		InstructionId: answer.GetInstructionId(), Request: &fnpb.InstructionRequest_ProcessBundleProgress{ProcessBundleProgress: asked},
 	}, func(r *fnpb.InstructionResponse) { respond(r.GetProcessBundleProgress()) })
 }
 
-// only returns the piece of a bundle that was left whole and is under way, or nil.
-func (w *worker) only(bundle string) *piece {
+// onlyPiece returns the piece of a bundle that was left whole and is under way, or nil.
+func (w *worker) onlyPiece(bundle string) *piece {
 	b, ok := w.bundles[bundle]
 	if !ok || len(b.pieces) != 1 || b.pieces[0].attempt == nil || b.pieces[0].attempt.child.dead {
 		return nil
@@ -107,7 +107,7 @@ func (w *worker) split(request *fnpb.ProcessBundleSplitRequest, answer *fnpb.Ins
 		w.control.put(answer)
 	}
 	none := &fnpb.ProcessBundleSplitResponse{}
-	p := w.only(request.GetInstructionId())
+	p := w.onlyPiece(request.GetInstructionId())
 	if p == nil || !p.divisible() {
 		respond(none)
 		return
@@ -115,23 +115,23 @@ func (w *worker) split(request *fnpb.ProcessBundleSplitRequest, answer *fnpb.Ins
 	a := p.attempt
 	a.splits++
 	asked := &fnpb.ProcessBundleSplitRequest{InstructionId: a.id, DesiredSplits: request.GetDesiredSplits()}
-	a.child.ask(&fnpb.InstructionRequest{
+	a.child.sendInstruction(&fnpb.InstructionRequest{
 		InstructionId: answer.GetInstructionId(), Request: &fnpb.InstructionRequest_ProcessBundleSplit{ProcessBundleSplit: asked},
 	}, func(r *fnpb.InstructionResponse) {
 		a.splits--
 		s := r.GetProcessBundleSplit()
 		if len(s.GetChannelSplits()) == 0 || p.attempt != a || a.child.dead { // no split, or of an attempt that does not count
 			respond(none)
-		} else if err := p.split(s); err != nil { // the attempt does a part only, and the crowd does not know the other
+		} else if err := p.split(s); err != nil { // the attempt does a part only, and this worker does not know the other
 			respond(none)
-			w.attemptFailed(a, fmt.Sprintf("the crowd could not follow a split: %v", err))
+			w.attemptFailed(a, fmt.Sprintf("the worker could not follow a split: %v", err))
 			return
 		} else {
 			w.counts.splits.Add(1)
 			respond(s)
 		}
 		if p.attempt == a {
-			w.settle(a)
+			w.completeAttempt(a)
 		}
 	})
 }
@@ -140,7 +140,7 @@ func (w *worker) split(request *fnpb.ProcessBundleSplitRequest, answer *fnpb.Ins
 func (w *worker) finalize(request *fnpb.FinalizeBundleRequest, answer *fnpb.InstructionResponse) {
 	for _, a := range w.finalizing[request.GetInstructionId()] {
 		asked := &fnpb.FinalizeBundleRequest{InstructionId: a.id}
-		a.child.ask(&fnpb.InstructionRequest{
+		a.child.sendInstruction(&fnpb.InstructionRequest{
 			InstructionId: "finalize " + a.id, Request: &fnpb.InstructionRequest_FinalizeBundle{FinalizeBundle: asked},
 		}, func(*fnpb.InstructionResponse) {})
 	}
@@ -149,8 +149,8 @@ func (w *worker) finalize(request *fnpb.FinalizeBundleRequest, answer *fnpb.Inst
 	w.control.put(answer)
 }
 
-// fed keeps input of bundles. Prism ends a bundle's input in one message that ends its data and its timers.
-func (w *worker) fed(elements *fnpb.Elements) {
+// handleInput keeps input of bundles. Prism ends a bundle's input in one message that ends its data and its timers.
+func (w *worker) handleInput(elements *fnpb.Elements) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	parts := map[string]*fnpb.Elements{} // by instruction
@@ -169,24 +169,24 @@ func (w *worker) fed(elements *fnpb.Elements) {
 		p.Timers = append(p.Timers, t)
 	}
 	for id, p := range parts {
-		b := w.bundle(id)
+		b := w.bundleFor(id)
 		b.input = append(b.input, p)
 		for _, d := range p.GetData() {
 			b.complete = b.complete || d.GetIsLast()
 		}
-		w.begin(b)
+		w.startBundle(b)
 	}
 }
 
-// answered passes an answer of prism's to the child that asked for state.
-func (w *worker) answered(r *fnpb.StateResponse) {
+// handleStateResponse passes an answer of prism's to the child that asked for state.
+func (w *worker) handleStateResponse(r *fnpb.StateResponse) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	q, ok := w.questions[r.GetId()]
+	q, ok := w.stateRequests[r.GetId()]
 	if !ok {
 		return
 	}
-	delete(w.questions, r.GetId())
+	delete(w.stateRequests, r.GetId())
 	r.Id = q.id
 	q.child.state.put(r)
 }

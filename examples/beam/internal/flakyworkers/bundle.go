@@ -1,4 +1,4 @@
-package crowd
+package flakyworkers
 
 import (
 	"fmt"
@@ -22,8 +22,8 @@ type bundle struct {
 	over       bool                       // prism has the answer: pieces that are still under way do not count
 }
 
-// bundle returns the bundle with prism's ID, a new one if there is none.
-func (w *worker) bundle(id string) *bundle {
+// bundleFor returns the bundle with prism's ID, a new one if there is none.
+func (w *worker) bundleFor(id string) *bundle {
 	b, ok := w.bundles[id]
 	if !ok {
 		b = &bundle{id: id}
@@ -32,23 +32,23 @@ func (w *worker) bundle(id string) *bundle {
 	return b
 }
 
-// begin gives the bundle out once all of it has come.
-func (w *worker) begin(b *bundle) {
+// startBundle gives the bundle out once all of it has come.
+func (w *worker) startBundle(b *bundle) {
 	if b.request == nil || !b.complete || b.pieces != nil || b.over {
 		return
 	}
 	w.counts.bundles.Add(1)
-	for i, input := range b.cut(w.options.Largest) {
+	for i, input := range b.divide(w.options.Largest) {
 		b.pieces = append(b.pieces, &piece{id: fmt.Sprintf("%s.%d", b.id, i), bundle: b, input: input})
 	}
 	b.unfinished = len(b.pieces)
 	w.counts.pieces.Add(int64(len(b.pieces)))
 	w.waiting = append(w.waiting, b.pieces...)
-	w.give()
+	w.dispatch()
 }
 
-// cut returns the bundle's input in pieces of at most largest elements, or in one where largest is 0 or the bundle cannot be cut.
-func (b *bundle) cut(largest int) [][]*fnpb.Elements {
+// divide returns the bundle's input in pieces of at most largest elements, or in one where largest is 0 or the bundle cannot be cut.
+func (b *bundle) divide(largest int) [][]*fnpb.Elements {
 	whole := [][]*fnpb.Elements{b.input}
 	data, transform := dataOf(b.input)
 	if largest == 0 || b.descriptor.whole || b.descriptor.input == nil || len(data) == 0 {
@@ -84,18 +84,18 @@ func inputOf(transform string, data []byte) []*fnpb.Elements {
 	}}}
 }
 
-// finish tells prism what all pieces have put out, once all have succeeded.
-func (w *worker) finish(b *bundle) {
+// finishBundle tells prism what all pieces have put out, once all have succeeded.
+func (w *worker) finishBundle(b *bundle) {
 	if b.unfinished > 0 || b.over {
 		return
 	}
-	w.end(b)
+	w.forgetBundle(b)
 	answer := &fnpb.ProcessBundleResponse{}
 	var metrics [][]*pipepb.MonitoringInfo
 	for i, p := range b.pieces {
 		for _, elements := range p.attempt.output {
 			if i < len(b.pieces)-1 { // the last piece's streams end the bundle's
-				elements = notLast(elements)
+				elements = withoutEndMarks(elements)
 			}
 			w.data.put(elements)
 		}
@@ -113,8 +113,8 @@ func (w *worker) finish(b *bundle) {
 	})
 }
 
-// notLast returns the elements without the mark that they end their stream.
-func notLast(elements *fnpb.Elements) *fnpb.Elements {
+// withoutEndMarks returns the elements without the mark that they end their stream.
+func withoutEndMarks(elements *fnpb.Elements) *fnpb.Elements {
 	for _, d := range elements.GetData() {
 		d.IsLast = false
 	}
@@ -124,16 +124,16 @@ func notLast(elements *fnpb.Elements) *fnpb.Elements {
 	return elements
 }
 
-// fail tells prism that the bundle has failed, which ends its job.
-func (w *worker) fail(b *bundle, why string) {
+// failBundle tells prism that the bundle has failed, which ends its job.
+func (w *worker) failBundle(b *bundle, why string) {
 	if !b.over {
-		w.end(b)
+		w.forgetBundle(b)
 		w.control.put(&fnpb.InstructionResponse{InstructionId: b.id, Error: why})
 	}
 }
 
-// end forgets a bundle that prism gets the answer to.
-func (w *worker) end(b *bundle) {
+// forgetBundle forgets a bundle that prism gets the answer to.
+func (w *worker) forgetBundle(b *bundle) {
 	b.over = true
 	delete(w.bundles, b.id)
 }

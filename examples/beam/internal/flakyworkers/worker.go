@@ -1,4 +1,4 @@
-package crowd
+package flakyworkers
 
 import (
 	"context"
@@ -34,22 +34,22 @@ type worker struct {
 	state   *queue[*fnpb.StateRequest]
 	log     *queue[*fnpb.LogEntry_List]
 
-	mu          sync.Mutex
-	stopping    bool
-	started     int   // children so far
-	notStarted  error // why the latest child that could not be started was not
-	children    map[string]*child
-	descriptors map[string]*descriptor
-	bundles     map[string]*bundle    // those that prism has no answer to, by its instruction ID
-	waiting     []*piece              // those that no child has, and that are to be tried
-	finalizing  map[string][]*attempt // those that prism has yet to finalize, by the bundle's ID
-	metrics     shortIDs
-	questions   map[string]question // requests for state that prism has not answered, by their ID there
-	asked       int                 // requests for state so far
+	mu            sync.Mutex
+	stopping      bool
+	started       int   // children so far
+	notStarted    error // why the latest child that could not be started was not
+	children      map[string]*child
+	descriptors   map[string]*descriptor
+	bundles       map[string]*bundle    // those that prism has no answer to, by its instruction ID
+	waiting       []*piece              // those that no child has, and that are to be tried
+	finalizing    map[string][]*attempt // those that prism has yet to finalize, by the bundle's ID
+	metrics       shortIDs
+	stateRequests map[string]stateRequest // requests for state that prism has not answered, by their ID there
+	asked         int                     // requests for state so far
 }
 
-// question is a child's request for state.
-type question struct {
+// stateRequest is a child's request for state.
+type stateRequest struct {
 	child *child
 	id    string // the child's
 }
@@ -66,7 +66,7 @@ func newWorker(ctx context.Context, p *Pool, id, prism string) (*worker, error) 
 		control: newQueue[*fnpb.InstructionResponse](), data: newQueue[*fnpb.Elements](), state: newQueue[*fnpb.StateRequest](),
 		log:      newQueue[*fnpb.LogEntry_List](),
 		children: map[string]*child{}, descriptors: map[string]*descriptor{}, bundles: map[string]*bundle{},
-		finalizing: map[string][]*attempt{}, questions: map[string]question{},
+		finalizing: map[string][]*attempt{}, stateRequests: map[string]stateRequest{},
 		metrics: newShortIDs(),
 	}
 	w.ctx, w.cancel = context.WithCancel(context.Background())
@@ -110,11 +110,11 @@ func (w *worker) connect() error {
 	w.running.Go(func() { w.server.Serve(listener) })
 
 	w.running.Go(func() {
-		converse(w.ctx, &w.running, control, w.control, func(r *fnpb.InstructionRequest) { w.instructed(ctx, controls, r) })
+		exchange(w.ctx, &w.running, control, w.control, func(r *fnpb.InstructionRequest) { w.handleInstruction(ctx, controls, r) })
 	})
-	w.running.Go(func() { converse(w.ctx, &w.running, data, w.data, w.fed) })
-	w.running.Go(func() { converse(w.ctx, &w.running, state, w.state, w.answered) })
-	w.running.Go(func() { converse(w.ctx, &w.running, log, w.log, func(*fnpb.LogControl) {}) })
+	w.running.Go(func() { exchange(w.ctx, &w.running, data, w.data, w.handleInput) })
+	w.running.Go(func() { exchange(w.ctx, &w.running, state, w.state, w.handleStateResponse) })
+	w.running.Go(func() { exchange(w.ctx, &w.running, log, w.log, func(*fnpb.LogControl) {}) })
 	return nil
 }
 

@@ -1,4 +1,4 @@
-package crowd
+package flakyworkers
 
 import (
 	"bytes"
@@ -42,7 +42,7 @@ func Program(path string, arguments ...string) Starter {
 
 type program struct {
 	cmd  *exec.Cmd
-	said tail
+	said tailBuffer
 }
 
 func (p *program) Kill() { p.cmd.Process.Kill() } // an error says that it has ended, which Wait tells, too
@@ -56,10 +56,10 @@ func (p *program) Wait() error {
 	return fmt.Errorf("process %d: %v", state.Pid(), state)
 }
 
-// tail keeps the last kilobytes of what is written.
-type tail struct{ bytes.Buffer }
+// tailBuffer keeps the last kilobytes of what is written.
+type tailBuffer struct{ bytes.Buffer }
 
-func (t *tail) Write(p []byte) (int, error) {
+func (t *tailBuffer) Write(p []byte) (int, error) {
 	const most = 4 << 10
 	t.Buffer.Write(p)
 	if n := t.Len(); n > most {
@@ -109,8 +109,8 @@ type child struct {
 	state   *queue[*fnpb.StateResponse]
 }
 
-// ask sends an instruction that is no bundle.
-func (c *child) ask(request *fnpb.InstructionRequest, then func(*fnpb.InstructionResponse)) {
+// sendInstruction sends an instruction that is no bundle.
+func (c *child) sendInstruction(request *fnpb.InstructionRequest, then func(*fnpb.InstructionResponse)) {
 	c.asked[request.GetInstructionId()] = then
 	c.control.put(request)
 }
@@ -149,7 +149,7 @@ func (w *worker) startChildren() {
 		c.process = process
 		w.children[c.id] = c
 		w.counts.started.Add(1)
-		w.running.Go(func() { w.buried(c, process.Wait()) })
+		w.running.Go(func() { w.childEnded(c, process.Wait()) })
 		time.AfterFunc(startTimeout, func() {
 			w.mu.Lock()
 			defer w.mu.Unlock()
@@ -160,8 +160,8 @@ func (w *worker) startChildren() {
 	}
 }
 
-// buried deals with the end of a child: its attempts have failed.
-func (w *worker) buried(c *child, why error) {
+// childEnded deals with the end of a child: its attempts have failed.
+func (w *worker) childEnded(c *child, why error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c.dead = true

@@ -1,6 +1,6 @@
-// Package sides makes of two sets of runs, before a change and after it, what spread compares. The suite's compare and the dashboard
-// both do it here, so that they call the same things a change.
-package sides
+// Package compare prepares two sets of runs, before a change and after it, for package statistics. The suite's compare and the dashboard
+// both use it, so that they call the same differences a change.
+package compare
 
 import (
 	"cmp"
@@ -9,29 +9,29 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
-	"github.com/antigravity-go/antigravity/examples/tools/internal/spread"
+	"github.com/antigravity-go/antigravity/examples/tools/internal/statistics"
 )
 
 // Threshold is the part by which something must change to be worth telling, unless a person says otherwise.
 const Threshold = 0.02
 
-// Measured is what a repetition has of a metric.
-type Measured struct {
+// Measurement is what a repetition has of a metric.
+type Measurement struct {
 	Repetition int // 1, 2, …
 	Began      time.Time
 	Value      float64
 }
 
-// Sample returns what a metric is before and after: in pairs, where the repetitions were measured in turn. Its Least is to be set.
-func Sample(m runs.Metric, before, after []Measured) spread.Sample {
-	s := spread.Sample{Kind: m.Name}
-	if s.Before, s.After, s.Paired = inTurn(before, after); !s.Paired {
+// Sample returns what a metric is before and after: in pairs if the repetitions were measured in turn. The caller sets its Least.
+func Sample(m runs.Metric, before, after []Measurement) statistics.Sample {
+	s := statistics.Sample{Kind: m.Name}
+	if s.Before, s.After, s.Paired = pairUp(before, after); !s.Paired {
 		s.Before, s.After = values(before), values(after)
 	}
 	return s
 }
 
-func values(list []Measured) []float64 {
+func values(list []Measurement) []float64 {
 	var of []float64
 	for _, m := range list {
 		of = append(of, m.Value)
@@ -39,8 +39,8 @@ func values(list []Measured) []float64 {
 	return of
 }
 
-// inTurn returns the values of those repetitions that both sides have, if they were measured in turn: each pair before the next began.
-func inTurn(a, b []Measured) (before, after []float64, ok bool) {
+// pairUp returns the values of those repetitions that both sides have, if they were measured in turn: each pair before the next began.
+func pairUp(a, b []Measurement) (before, after []float64, ok bool) {
 	type pair struct {
 		a, b        float64
 		begin, last int64 // of the runs' beginnings
@@ -67,11 +67,11 @@ func inTurn(a, b []Measured) (before, after []float64, ok bool) {
 	return before, after, true
 }
 
-// Clock returns how many times as long the yardstick took after as before, of the yardsticks of all runs of both sides, in milliseconds:
+// ClockRatio returns how many times as long the yardstick took after as before, of the yardsticks of all runs of both sides, in milliseconds:
 // 1 if it is not known.
-func Clock(before, after []float64) float64 {
+func ClockRatio(before, after []float64) float64 {
 	usual := func(list []float64) float64 {
-		return spread.Of(slices.DeleteFunc(slices.Clone(list), func(y float64) bool { return !(y > 0) })).Median
+		return statistics.IntervalOf(slices.DeleteFunc(slices.Clone(list), func(y float64) bool { return !(y > 0) })).Median
 	}
 	x, y := usual(before), usual(after)
 	if ratio := y / x; x > 0 && y > 0 && ratio > 0 && !math.IsInf(ratio, 0) {
@@ -80,8 +80,8 @@ func Clock(before, after []float64) float64 {
 	return 1
 }
 
-// Least returns by which part a metric must change to be told: times by more than the clock's, a count by anything.
-func Least(m runs.Metric, threshold, clock float64) float64 {
+// LeastChange returns by which part a metric must change to be told: times by more than the clock's, a count by anything.
+func LeastChange(m runs.Metric, threshold, clock float64) float64 {
 	switch m.Unit {
 	case "":
 		return 0

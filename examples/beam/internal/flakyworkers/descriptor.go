@@ -1,4 +1,4 @@
-package crowd
+package flakyworkers
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 
 // descriptor says what bundles of one kind are: which transforms a child applies to which input. It does not change once it is made.
 type descriptor struct {
-	message *fnpb.ProcessBundleDescriptor // for children: the addresses in it are the crowd's
+	message *fnpb.ProcessBundleDescriptor // for children: the addresses in it are the worker's
 	// streams is how many streams of output (collections and families of timers) a child ends before a bundle is complete.
 	streams int
 	// whole says that a bundle must not be cut: its transforms have state or timers, which keys that stand together share.
@@ -19,7 +19,7 @@ type descriptor struct {
 	input skip
 }
 
-// describe makes a descriptor of prism's message, which it takes over: the address becomes the one at which children reach the crowd.
+// describe makes a descriptor of prism's message, which it takes over: the address becomes the one at which children reach the worker.
 func describe(message *fnpb.ProcessBundleDescriptor, address string) (*descriptor, error) {
 	d := &descriptor{message: message}
 	service := &pipepb.ApiServiceDescriptor{Url: address}
