@@ -40,8 +40,8 @@ type connection struct {
 // busy is what a client without TLS is sent for which there is no connection.
 const busy = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
-// limited returns a listener that keeps at most that many connections of l open.
-func limited(l net.Listener, most int, plain bool) *connections {
+// limitConnections returns a listener that keeps at most that many connections of l open.
+func limitConnections(l net.Listener, most int, plain bool) *connections {
 	c := &connections{Listener: l, most: most}
 	if plain {
 		c.full = []byte(busy)
@@ -127,16 +127,16 @@ func (c *connection) use() (leave func()) {
 
 type connectionKey struct{}
 
-// remember is http.Server.ConnContext: it puts the connection where handlers find it.
-func remember(ctx context.Context, conn net.Conn) context.Context {
+// withConnection is http.Server.ConnContext: it puts the connection where handlers find it.
+func withConnection(ctx context.Context, conn net.Conn) context.Context {
 	if secure, ok := conn.(*tls.Conn); ok {
 		conn = secure.NetConn()
 	}
 	return context.WithValue(ctx, connectionKey{}, conn)
 }
 
-// using returns a handler whose requests use their connections.
-func using(h http.Handler) http.Handler {
+// markInUse returns a handler whose requests use their connections.
+func markInUse(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c, ok := r.Context().Value(connectionKey{}).(*connection); ok {
 			defer c.use()()

@@ -18,8 +18,8 @@ func listenLimited(t *testing.T, most int, h http.HandlerFunc, accepted chan<- b
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := limited(l, most, true)
-	s := &http.Server{Handler: using(h), ConnContext: remember, ConnState: func(_ net.Conn, state http.ConnState) {
+	c := limitConnections(l, most, true)
+	s := &http.Server{Handler: markInUse(h), ConnContext: withConnection, ConnState: func(_ net.Conn, state http.ConnState) {
 		if state == http.StateNew && accepted != nil {
 			accepted <- true
 		}

@@ -121,8 +121,8 @@ func (c *command) logger(stderr io.Writer) (*slog.Logger, error) {
 	return nil, cli.Usagef("-log %s: it must be text or json", c.logForm)
 }
 
-// tell says what memory the server may take beside the models that are not loaded yet.
-func tell(stderr io.Writer, s serve.Stats) {
+// printStats says what memory the server may take beside the models that are not loaded yet.
+func printStats(stderr io.Writer, s serve.Stats) {
 	fmt.Fprintf(stderr, "requests may hold %d MB together (-requests-mb)\n", s.Memory.MaxBytes>>20)
 	for _, m := range s.Models {
 		if m.Loaded {

@@ -43,7 +43,7 @@ func (c *command) listen() (*listener, error) {
 	if err != nil {
 		return nil, errors.Join(err, l.Listener.Close())
 	}
-	l.Listener = limited(l.Listener, most, l.tls == nil)
+	l.Listener = limitConnections(l.Listener, most, l.tls == nil)
 	at := l.Addr().(*net.TCPAddr)
 	l.loopback = at.IP.IsLoopback()
 	host := at.IP.String()
@@ -69,7 +69,7 @@ const (
 // serve answers requests until the context ends; then it lets no more in, and waits for those that are being answered.
 func (c *command) serve(ctx context.Context, l *listener, server *serve.Server, log *slog.Logger, stderr io.Writer) error {
 	h := &http.Server{
-		Handler: using(server), ConnContext: remember, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		Handler: markInUse(server), ConnContext: withConnection, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		TLSConfig: l.tls, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	failed := make(chan error, 1)

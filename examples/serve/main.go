@@ -51,7 +51,7 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 	if err != nil {
 		return err
 	}
-	tell(stderr, server.Stats())
+	printStats(stderr, server.Stats())
 	c.warn(stderr, l)
 	defer c.rekeyOnHangup(ctx, server, log, stderr)()
 	fmt.Fprintf(stdout, "listening on %s\n", l.url)

@@ -27,8 +27,8 @@ const (
 	before                // the call was complete before this byte, which does not belong to it
 )
 
-// offer knows which names calls may have.
-type offer struct {
+// functionNames knows which names calls may have.
+type functionNames struct {
 	names []string
 	any   bool // every name that looks like one
 }
@@ -37,7 +37,7 @@ type offer struct {
 const maxName = 64
 
 // has tells whether a call may have the name.
-func (o offer) has(name string) bool {
+func (o functionNames) has(name string) bool {
 	if !o.any {
 		return slices.Contains(o.names, name)
 	}
@@ -45,7 +45,7 @@ func (o offer) has(name string) bool {
 }
 
 // begins tells whether a name may begin so.
-func (o offer) begins(prefix []byte) bool {
+func (o functionNames) begins(prefix []byte) bool {
 	if o.any {
 		return o.has(string(prefix))
 	}
@@ -82,7 +82,7 @@ func (o *object) start() {
 	o.seen = 0
 }
 
-func (o *object) step(c byte, to *call, names offer) verdict {
+func (o *object) step(c byte, to *call, names functionNames) verdict {
 	j := &o.json
 	depth, was, key := len(j.open), j.state, j.key
 	if !j.step(c) {
@@ -137,7 +137,7 @@ func (o *object) inKey(c byte) bool {
 }
 
 // inValue reads a byte of a string that is the value of name, type or id, or the quote after it. text then has the quote before it.
-func (o *object) inValue(c byte, to *call, names offer) bool {
+func (o *object) inValue(c byte, to *call, names functionNames) bool {
 	o.text = append(o.text, c)
 	complete := o.json.state == jsonAfter
 	switch {
@@ -179,7 +179,7 @@ func (w *withArgs) start() {
 }
 
 // step reads a byte. isControl tells which marks are control tokens, and are not looked for in the text.
-func (w *withArgs) step(c byte, to *call, names offer, isControl func(mark string) bool) verdict {
+func (w *withArgs) step(c byte, to *call, names functionNames, isControl func(mark string) bool) verdict {
 	switch w.place {
 	case inName:
 		if c != '[' {
@@ -216,7 +216,7 @@ func (w *withArgs) step(c byte, to *call, names offer, isControl func(mark strin
 }
 
 // inMark reads a byte of a mark that is text.
-func (w *withArgs) inMark(c byte, to *call, names offer, isControl func(mark string) bool) verdict {
+func (w *withArgs) inMark(c byte, to *call, names functionNames, isControl func(mark string) bool) verdict {
 	w.text = append(w.text, c)
 	for _, mark := range [...]string{argsMark, idMark} {
 		switch {
@@ -232,7 +232,7 @@ func (w *withArgs) inMark(c byte, to *call, names offer, isControl func(mark str
 }
 
 // mark reads a whole mark.
-func (w *withArgs) mark(text string, to *call, names offer) verdict {
+func (w *withArgs) mark(text string, to *call, names functionNames) verdict {
 	switch {
 	case w.place != inID && (w.place != inName || !w.nameEnds(to, names)):
 		return wrong
@@ -247,7 +247,7 @@ func (w *withArgs) mark(text string, to *call, names offer) verdict {
 }
 
 // nameEnds notes that the name is complete, and tells whether it is on offer.
-func (w *withArgs) nameEnds(to *call, names offer) bool {
+func (w *withArgs) nameEnds(to *call, names functionNames) bool {
 	to.name, to.named = string(w.text), names.has(string(w.text))
 	return to.named
 }

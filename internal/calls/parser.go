@@ -29,7 +29,7 @@ type Call struct {
 // at the end of the text in place inText, elsewhere everything since that white space, or since the latest call.
 type Parser struct {
 	family *Family
-	names  offer
+	names  functionNames
 	marks  []string // those of the family that are control tokens
 
 	place     place
@@ -83,7 +83,7 @@ const (
 // where it stands in the text.
 func (p *Parser) Start(f Format, names []string, control func(token string) bool) {
 	p.family = f.Family()
-	p.names = offer{names, names == nil}
+	p.names = functionNames{names, names == nil}
 	p.marks = p.marks[:0]
 	for _, mark := range [...]string{p.family.open, p.family.close, argsMark, idMark} {
 		if mark != "" && control(mark) {

@@ -55,7 +55,7 @@ func (p *python) start() {
 	p.state, p.open, p.text = pythonName, p.open[:0], p.text[:0]
 }
 
-func (p *python) step(c byte, to *call, names offer) verdict {
+func (p *python) step(c byte, to *call, names functionNames) verdict {
 	if p.state == pythonDigits && p.base == 8 && (c < '0' || c > '7') { // an octal escape has one to three digits
 		to.writeRune(p.value)
 		p.state = pythonString

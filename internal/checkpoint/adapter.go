@@ -46,12 +46,12 @@ func (h *halves) half(isA bool) **AdapterTensor {
 	return &h.b
 }
 
-// naming is how an adapter's format calls the model's tensors: t itself, and the larger one that t may be some rows of.
-type naming func(t *Tensor) (own, within string)
+// tensorNames is how an adapter's format calls the model's tensors: t itself, and the larger one that t may be some rows of.
+type tensorNames func(t *Tensor) (own, within string)
 
 // joinHalves makes pairs of what was found for matrices of the model, by their names in the adapter's format. The function scale
 // returns what a product of a rank is multiplied by, for the matrix of a name, or why the rank is wrong.
-func joinHalves(found map[string]*halves, tensors []Tensor, names naming, scale func(name string, rank int) (float64, error)) ([]AdapterPair, error) {
+func joinHalves(found map[string]*halves, tensors []Tensor, names tensorNames, scale func(name string, rank int) (float64, error)) ([]AdapterPair, error) {
 	var pairs []AdapterPair
 	used := map[string]bool{}
 	for i := range tensors {

@@ -16,20 +16,20 @@ type family struct {
 	class string // what config.json calls the program
 
 	// Parts.
-	with        []Part                // that Llama has not
-	without     []Part                // that Llama has
-	huggingFace map[Part]string       // names where they are not those of the table of parts
-	fused       map[Part]fusion       // parts that are some of the rows of a tensor
-	bare        []Part                // parts without a bias where the model has biases of attention
-	biased      bool                  // queries, keys and values always have biases
-	unpaired    bool                  // GGUF has the rows of queries and keys in Hugging Face's order
-	gguf        string                // GGUF's name of the architecture where it is another family's; "" where it is name
-	plusOne     bool                  // Hugging Face stores the weights of norms less one
-	normOf      map[Part]size         // the elements of a norm of queries or keys: of a head, or of all together
-	activation  string                // of the feed-forward layer, as Hugging Face names it
-	window      func(*windowing) bool // whether a layer has a sliding window, where the configuration has one; nil: no layer
-	embedding   bool                  // embeddings are multiplied by the square root of the width, rounded to BF16
-	keys        []string              // of config.json beside Llama's: see special
+	with        []Part                 // that Llama has not
+	without     []Part                 // that Llama has
+	huggingFace map[Part]string        // names where they are not those of the table of parts
+	fused       map[Part]fusedPart     // parts that are some of the rows of a tensor
+	bare        []Part                 // parts without a bias where the model has biases of attention
+	biased      bool                   // queries, keys and values always have biases
+	unpaired    bool                   // GGUF has the rows of queries and keys in Hugging Face's order
+	gguf        string                 // GGUF's name of the architecture where it is another family's; "" where it is name
+	plusOne     bool                   // Hugging Face stores the weights of norms less one
+	normOf      map[Part]size          // the elements of a norm of queries or keys: of a head, or of all together
+	activation  string                 // of the feed-forward layer, as Hugging Face names it
+	window      func(*windowRule) bool // whether a layer has a sliding window, where the configuration has one; nil: no layer
+	embedding   bool                   // embeddings are multiplied by the square root of the width, rounded to BF16
+	keys        []string               // of config.json beside Llama's: see special
 
 	defaults defaults
 }
@@ -45,23 +45,23 @@ type defaults struct {
 	every      int // each such layer is unlike the others: it has no RoPE (SmolLM3), or no window (Gemma 3)
 }
 
-// fusion tells of a part that is some of the rows of a tensor.
-type fusion struct {
+// fusedPart tells of a part that is some of the rows of a tensor.
+type fusedPart struct {
 	huggingFace, gguf string // names, without the layer and what follows
 	parts             []Part // whose rows the tensor has, in their order
 }
 
-// windowing is what decides whether a layer has a sliding window.
-type windowing struct {
+// windowRule is what decides whether a layer has a sliding window.
+type windowRule struct {
 	layer int
 	use   bool // use_sliding_window
 	from  int  // max_window_layers
 	every int  // each such layer has none; 0: nothing is said
 }
 
-func always(*windowing) bool        { return true }
-func fromLayer(w *windowing) bool   { return w.use && w.layer >= w.from }
-func exceptEvery(w *windowing) bool { return w.every < 1 || (w.layer+1)%w.every != 0 }
+func always(*windowRule) bool        { return true }
+func fromLayer(w *windowRule) bool   { return w.use && w.layer >= w.from }
+func exceptEvery(w *windowRule) bool { return w.every < 1 || (w.layer+1)%w.every != 0 }
 
 // The names of tensors that several families have.
 const (
@@ -76,8 +76,8 @@ const (
 )
 
 var (
-	fusedAttention   = fusion{"self_attn.qkv_proj", "attn_qkv", []Part{Query, Key, Value}}
-	fusedFeedForward = fusion{"mlp.gate_up_proj", "ffn_up", []Part{Gate, Up}}
+	fusedAttention   = fusedPart{"self_attn.qkv_proj", "attn_qkv", []Part{Query, Key, Value}}
+	fusedFeedForward = fusedPart{"mlp.gate_up_proj", "ffn_up", []Part{Gate, Up}}
 )
 
 // families is the table of architectures.
@@ -106,7 +106,7 @@ var families = []family{
 	},
 	{
 		name: "phi3", model: "phi3", class: "Phi3ForCausalLM", unpaired: true, window: always,
-		fused: map[Part]fusion{Query: fusedAttention, Key: fusedAttention, Value: fusedAttention, Gate: fusedFeedForward, Up: fusedFeedForward},
+		fused: map[Part]fusedPart{Query: fusedAttention, Key: fusedAttention, Value: fusedAttention, Gate: fusedFeedForward, Up: fusedFeedForward},
 		keys:  []string{"sliding_window", "original_max_position_embeddings"}, defaults: defaults{eps: 1e-5},
 	},
 	{
@@ -228,7 +228,7 @@ const (
 )
 
 // setWindow gives layers a window by the family's rule, unless layers have been listed.
-func (c *Config) setWindow(f *family, window int, w windowing) {
+func (c *Config) setWindow(f *family, window int, w windowRule) {
 	if f.window == nil || window == 0 {
 		return
 	}
@@ -243,8 +243,8 @@ func (c *Config) setWindow(f *family, window int, w windowing) {
 	}
 }
 
-// tidy makes what changes nothing zero: a window that no layer has, multipliers that are 1.
-func (c *Config) tidy() {
+// normalize makes what changes nothing zero: a window that no layer has, multipliers that are 1.
+func (c *Config) normalize() {
 	v := &c.Variant
 	const rounding = 1e-6 // some formats have multipliers in 32 bits
 	if d := v.ScoreScale*math.Sqrt(float64(c.HeadDim)) - 1; d > -rounding && d < rounding {
@@ -263,8 +263,8 @@ func (c *Config) tidy() {
 	}
 }
 
-// everyOther lists layers of which each so many-th is set.
-func everyOther(layers, every int) []bool {
+// everyNth lists layers of which each so many-th is set.
+func everyNth(layers, every int) []bool {
 	list := make([]bool, min(max(layers, 0), maxLayers))
 	for i := range list {
 		list[i] = (i+1)%every == 0

@@ -193,10 +193,10 @@ func (k metadata) readVariant(c *Config, f *family) error {
 		c.LocalRoPE.Theta = k.float(ropeLocalKey, f.defaults.localTheta)
 	}
 	if f.hasNoRoPE() {
-		c.Unrotated = everyOther(c.Layers, f.defaults.every)
+		c.Unrotated = everyNth(c.Layers, f.defaults.every)
 	}
 	window, _ := k.Uint(k.prefix + windowKey)
-	w := windowing{use: true, every: f.defaults.every}
+	w := windowRule{use: true, every: f.defaults.every}
 	if every, ok := k.Uint(k.prefix + windowPatternKey); ok {
 		w.every = int(min(every, maxLayers))
 	} else if list, ok := k.Value(k.prefix + windowPatternKey); ok {
@@ -210,7 +210,7 @@ func (k metadata) readVariant(c *Config, f *family) error {
 		rule.window = always
 	}
 	c.setWindow(&rule, int(min(window, maxContext+1)), w)
-	c.tidy()
+	c.normalize()
 	return nil
 }
 

@@ -198,7 +198,7 @@ func (j *configJSON) config(f *family) (*Config, error) {
 		c.RoPE.OriginalContext = first(or(j.OriginalContext, 0), c.RoPE.OriginalContext)
 		c.RoPE.Attention = first(c.RoPE.Attention, c.RoPE.attentionOf(c.ContextLength))
 	}
-	c.tidy()
+	c.normalize()
 	return c, nil
 }
 
@@ -255,11 +255,11 @@ func (j *configJSON) setVariant(c *Config, f *family) error {
 	}
 	if has("sliding_window") {
 		every := first(or(j.WindowPattern, 0), or(j.WindowPattern5, 0), f.defaults.every)
-		c.setWindow(f, or(j.Window, 0), windowing{use: or(j.UseWindow, false), from: or(j.MaxWindowLayers, 0), every: every})
+		c.setWindow(f, or(j.Window, 0), windowRule{use: or(j.UseWindow, false), from: or(j.MaxWindowLayers, 0), every: every})
 	}
 	if has("no_rope_layers") {
 		if every := or(j.NoRoPEInterval, f.defaults.every); every > 0 {
-			c.Unrotated = everyOther(c.Layers, every)
+			c.Unrotated = everyNth(c.Layers, every)
 		}
 		if j.NoRoPELayers != nil {
 			c.Unrotated = make([]bool, 0, len(j.NoRoPELayers))

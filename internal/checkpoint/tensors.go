@@ -67,11 +67,11 @@ type Within struct {
 // size is a dimension of a tensor.
 type size func(c *Config) int
 
-func hidden(c *Config) int  { return c.HiddenSize }
-func wide(c *Config) int    { return c.IntermediateSize }
-func vocab(c *Config) int   { return c.VocabSize }
-func queries(c *Config) int { return c.Heads * c.HeadDim }
-func keys(c *Config) int    { return c.KVHeads * c.HeadDim }
+func hidden(c *Config) int       { return c.HiddenSize }
+func intermediate(c *Config) int { return c.IntermediateSize }
+func vocab(c *Config) int        { return c.VocabSize }
+func queries(c *Config) int      { return c.Heads * c.HeadDim }
+func keys(c *Config) int         { return c.KVHeads * c.HeadDim }
 
 func attentionBias(c *Config) bool { return c.AttentionBias }
 func mlpBias(c *Config) bool       { return c.MLPBias }
@@ -94,9 +94,9 @@ var parts = [numParts]struct {
 	AttentionOutput:     {"self_attn.o_proj", "attn_output", Linear, hidden, queries, attentionBias, false},
 	AttentionPostNorm:   {afterAttention, "post_attention_norm", Vector, hidden, nil, nil, false},
 	FeedForwardNorm:     {afterAttention, "ffn_norm", Vector, hidden, nil, nil, false},
-	Gate:                {"mlp.gate_proj", "ffn_gate", Linear, wide, hidden, mlpBias, false},
-	Up:                  {"mlp.up_proj", "ffn_up", Linear, wide, hidden, mlpBias, false},
-	Down:                {"mlp.down_proj", "ffn_down", Linear, hidden, wide, mlpBias, false},
+	Gate:                {"mlp.gate_proj", "ffn_gate", Linear, intermediate, hidden, mlpBias, false},
+	Up:                  {"mlp.up_proj", "ffn_up", Linear, intermediate, hidden, mlpBias, false},
+	Down:                {"mlp.down_proj", "ffn_down", Linear, hidden, intermediate, mlpBias, false},
 	FeedForwardPostNorm: {afterFeedForward, "post_ffw_norm", Vector, hidden, nil, nil, false},
 	OutputNorm:          {"model.norm", "output_norm", Vector, hidden, nil, nil, false},
 	Head:                {"lm_head", "output", Logits, vocab, hidden, nil, false},

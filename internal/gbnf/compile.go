@@ -28,7 +28,7 @@ type compiler struct {
 // symbol returns the symbol of the root, with everything that is used defined.
 func (c *compiler) symbol(root int) grammar.Symbol {
 	for _, group := range c.groups(root) {
-		c.settle(group)
+		c.compileGroup(group)
 	}
 	s := c.use(root)
 	for len(c.todo) > 0 && c.err == nil && c.g.Arena.Err() == nil {
@@ -87,8 +87,8 @@ func (n *node) uses(f func(rule int)) {
 	}
 }
 
-// settle finds out which rule of a group is one expression, and makes it. The rules that the group needs are settled.
-func (c *compiler) settle(group []int) {
+// compileGroup finds out which rule of a group is one expression, and makes it. The rules that the group needs are settled.
+func (c *compiler) compileGroup(group []int) {
 	if len(group) > 1 {
 		return
 	}

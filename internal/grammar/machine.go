@@ -54,7 +54,7 @@ type Machine struct {
 	effort   int   // symbols and stacks that may still be looked at until Begin
 
 	threads []Thread // of the state that is being built
-	pushed  map[pushing]struct{}
+	pushed  map[expansion]struct{}
 	popped  map[Set]struct{}
 	accepts bool
 	depth   int
@@ -86,8 +86,8 @@ const (
 	several  // or none, or the text may be complete
 )
 
-// pushing is a symbol that is expanded while a state is built.
-type pushing struct {
+// expansion is a symbol that is expanded while a state is built.
+type expansion struct {
 	symbol Symbol
 	below  Set
 }
@@ -110,7 +110,7 @@ func NewMachine(g *Grammar) *Machine {
 	m := &Machine{
 		arena: g.Arena.Clone(), rules: g.rules, start: g.Start,
 		stackIDs: map[stack]int32{}, setIDs: map[string]Set{}, stateIDs: map[string]State{},
-		pushed: map[pushing]struct{}{}, popped: map[Set]struct{}{},
+		pushed: map[expansion]struct{}{}, popped: map[Set]struct{}{},
 		states: make([]state, 1),
 	}
 	m.Begin()
@@ -137,8 +137,8 @@ func (m *Machine) Begin() {
 	m.arena.Allow(maxArenaEffort)
 }
 
-// spend counts symbols or stacks that are looked at.
-func (m *Machine) spend(n int) {
+// addEffort counts symbols or stacks that are looked at.
+func (m *Machine) addEffort(n int) {
 	if m.effort -= n; m.effort < 0 {
 		m.fail()
 	}
@@ -247,12 +247,12 @@ func (m *Machine) push(s Symbol, below Set) {
 		m.accepts = true
 		return
 	}
-	at := pushing{s, below}
+	at := expansion{s, below}
 	if _, ok := m.pushed[at]; ok || m.err != nil {
 		return
 	}
 	m.pushed[at] = struct{}{}
-	m.spend(1)
+	m.addEffort(1)
 	if m.depth++; len(m.pushed) > maxPushes || len(m.threads) > maxThreads || m.depth > maxDepth {
 		m.fail()
 	}
@@ -279,7 +279,7 @@ func (m *Machine) pop(set Set) {
 		return
 	}
 	m.popped[set] = struct{}{}
-	m.spend(1 + len(m.sets[set]))
+	m.addEffort(1 + len(m.sets[set]))
 	for _, i := range m.sets[set] {
 		m.push(m.stacks[i].symbol, m.stacks[i].below)
 	}
@@ -375,7 +375,7 @@ func (m *Machine) unite(sets []Set) Set {
 	for _, s := range sets {
 		all = append(all, m.sets[s]...)
 	}
-	if m.spend(len(all)); m.err != nil {
+	if m.addEffort(len(all)); m.err != nil {
 		return sets[0]
 	}
 	slices.SortFunc(all, func(a, b int32) int {

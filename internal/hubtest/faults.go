@@ -29,7 +29,7 @@ func Cuts(times, most int, seed uint64) func(http.Handler) http.Handler {
 				next.ServeHTTP(w, r)
 				return
 			}
-			next.ServeHTTP(&cutting{ResponseWriter: w, left: after, cut: func() {
+			next.ServeHTTP(&cuttingWriter{ResponseWriter: w, left: after, cut: func() {
 				mu.Lock()
 				times--
 				mu.Unlock()
@@ -40,15 +40,15 @@ func Cuts(times, most int, seed uint64) func(http.Handler) http.Handler {
 	}
 }
 
-// cutting sends so many bytes.
-type cutting struct {
+// cuttingWriter sends so many bytes.
+type cuttingWriter struct {
 	http.ResponseWriter
 	left int
 	cut  func()
 }
 
 // Write sends bytes until it cuts.
-func (c *cutting) Write(b []byte) (int, error) {
+func (c *cuttingWriter) Write(b []byte) (int, error) {
 	n := min(len(b), c.left)
 	n, err := c.ResponseWriter.Write(b[:n])
 	c.left -= n
@@ -74,7 +74,7 @@ func WrongBytes(times int) func(http.Handler) http.Handler {
 			mu.Lock()
 			defer mu.Unlock()
 			if isFile(r) && times != 0 {
-				w = &changing{ResponseWriter: w, change: func(b []byte) {
+				w = &changingWriter{ResponseWriter: w, change: func(b []byte) {
 					if times != 0 {
 						b[len(b)/2] ^= 1
 						times--
@@ -86,21 +86,21 @@ func WrongBytes(times int) func(http.Handler) http.Handler {
 	}
 }
 
-// changing changes what is sent of files.
-type changing struct {
+// changingWriter changes what is sent of files.
+type changingWriter struct {
 	http.ResponseWriter
 	change func([]byte)
 	status int
 }
 
 // WriteHeader notes the status: what comes with a redirect is no file.
-func (c *changing) WriteHeader(status int) {
+func (c *changingWriter) WriteHeader(status int) {
 	c.status = status
 	c.ResponseWriter.WriteHeader(status)
 }
 
 // Write sends bytes.
-func (c *changing) Write(b []byte) (int, error) {
+func (c *changingWriter) Write(b []byte) (int, error) {
 	if len(b) > 0 && (c.status == 0 || c.status == http.StatusOK || c.status == http.StatusPartialContent) {
 		b = append([]byte(nil), b...)
 		c.change(b)
@@ -113,21 +113,21 @@ func Header(change func(http.Header)) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if isFile(r) {
-				w = &heading{ResponseWriter: w, change: change}
+				w = &headerWriter{ResponseWriter: w, change: change}
 			}
 			next.ServeHTTP(w, r)
 		})
 	}
 }
 
-// heading changes the header.
-type heading struct {
+// headerWriter changes the header.
+type headerWriter struct {
 	http.ResponseWriter
 	change func(http.Header)
 }
 
 // WriteHeader sends the header.
-func (h *heading) WriteHeader(status int) {
+func (h *headerWriter) WriteHeader(status int) {
 	if status == http.StatusOK || status == http.StatusPartialContent {
 		h.change(h.Header())
 	}

@@ -88,7 +88,7 @@ func start(hub func(http.Handler) *httptest.Server) *Server {
 			if around != nil {
 				handler = around(handler)
 			}
-			handler.ServeHTTP(&counting{ResponseWriter: w, s: s, file: strings.TrimPrefix(r.URL.Path, "/")}, r)
+			handler.ServeHTTP(&countingWriter{ResponseWriter: w, s: s, file: strings.TrimPrefix(r.URL.Path, "/")}, r)
 		}))
 	}
 	s.hub, s.Side = serve(hub, false, s.serveHub), serve(httptest.NewServer, true, s.serveSide)
@@ -160,15 +160,15 @@ func (s *Server) note(side bool, r *http.Request) {
 	s.log = append(s.log, Request{side, r.Method, r.URL.Path, r.Header.Get("Range"), r.Header.Get("Authorization")})
 }
 
-// counting counts what is sent of files: under the last part of the path.
-type counting struct {
+// countingWriter counts what is sent of files: under the last part of the path.
+type countingWriter struct {
 	http.ResponseWriter
 	s    *Server
 	file string
 }
 
 // Write sends bytes.
-func (c *counting) Write(b []byte) (int, error) {
+func (c *countingWriter) Write(b []byte) (int, error) {
 	n, err := c.ResponseWriter.Write(b)
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
@@ -177,7 +177,7 @@ func (c *counting) Write(b []byte) (int, error) {
 }
 
 // Unwrap lets handlers reach the connection.
-func (c *counting) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+func (c *countingWriter) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
 // refuse answers as the hub does.
 func refuse(w http.ResponseWriter, status int, code, reason string) {

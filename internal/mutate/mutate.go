@@ -28,7 +28,7 @@ func JSON(rng *rand.Rand, document string) string {
 	}
 	m.write(v)
 	text := m.out.String()
-	if len(text) > 0 && m.one(20) { // sometimes change a byte too
+	if len(text) > 0 && m.oneIn(20) { // sometimes change a byte too
 		b := []byte(text)
 		b[m.IntN(len(b))] = byte(m.IntN(256))
 		text = string(b)
@@ -47,8 +47,8 @@ type mutator struct {
 	out     strings.Builder
 }
 
-// one is true once in n times.
-func (m *mutator) one(n int) bool { return m.IntN(n) == 0 }
+// oneIn is true once in n times.
+func (m *mutator) oneIn(n int) bool { return m.IntN(n) == 0 }
 
 // collect counts the nodes, and remembers strings and values, which mutants have in other places too.
 func (m *mutator) collect(v any) {
@@ -123,7 +123,7 @@ func (m *mutator) leaf() any {
 	case 0:
 		return nil
 	case 1:
-		return m.one(2)
+		return m.oneIn(2)
 	case 2:
 		return m.number("0")
 	case 3:
@@ -144,7 +144,7 @@ func (m *mutator) nest(v any) any {
 			v = map[string]any{m.name(): v}
 		default:
 			v = map[string]any{"type": "Sequence", "normalizers": []any{v}, "pretokenizers": []any{v}}
-			if m.one(4) {
+			if m.oneIn(4) {
 				return v // v twice: with more levels the value would double with each
 			}
 			delete(v.(map[string]any), []string{"normalizers", "pretokenizers"}[m.IntN(2)])
@@ -159,7 +159,7 @@ func (m *mutator) name() string { return m.strings[m.IntN(len(m.strings))] }
 func (m *mutator) object(v map[string]any) any {
 	c := maps.Clone(v)
 	names := slices.Sorted(maps.Keys(c))
-	if len(names) == 0 || m.one(4) {
+	if len(names) == 0 || m.oneIn(4) {
 		c[m.name()] = m.values[m.IntN(len(m.values))]
 		return c
 	}
@@ -247,10 +247,10 @@ func (m *mutator) write(v any) {
 	case map[string]any:
 		m.out.WriteByte('{')
 		names := slices.Sorted(maps.Keys(v))
-		if m.one(2) {
+		if m.oneIn(2) {
 			m.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 		}
-		if len(names) > 0 && m.one(200) {
+		if len(names) > 0 && m.oneIn(200) {
 			names = append(names, names[0])
 		}
 		for i, name := range names {
@@ -281,7 +281,7 @@ func (m *mutator) write(v any) {
 }
 
 func (m *mutator) string(s string) {
-	if m.one(50) {
+	if m.oneIn(50) {
 		m.out.WriteByte('"')
 		for _, r := range s {
 			if r > 0xFFFF {

@@ -56,7 +56,7 @@ func (s *span) mantissa(p place) regular.Expr {
 	if !p.low && !p.high {
 		return s.r.Concat(s.r.Class(regular.Range('1', '9')), s.anyWhole(0, 0, 0))
 	}
-	return s.digit(p, s.from)
+	return s.digit(p, s.wholeFrom)
 }
 
 // scientific returns b divided by a power of ten, so that one digit that is not 0 stands before the point, and the power. 0 stays 0.

@@ -61,22 +61,22 @@ type place struct {
 func (s *span) plain() regular.Expr {
 	n := len(s.low.whole)
 	if s.high != nil && len(s.high.whole) == n {
-		return s.from(place{whole: n, low: true, high: true})
+		return s.wholeFrom(place{whole: n, low: true, high: true})
 	}
-	es := []regular.Expr{s.from(place{whole: n, low: true})}
+	es := []regular.Expr{s.wholeFrom(place{whole: n, low: true})}
 	least, most := n, regular.Unbounded // digits behind the first one of numbers that are longer than low and shorter than high
 	if s.high != nil {
 		most = len(s.high.whole) - 2
-		es = append(es, s.from(place{whole: len(s.high.whole), high: true}))
+		es = append(es, s.wholeFrom(place{whole: len(s.high.whole), high: true}))
 	}
 	if most < 0 || least <= most {
-		es = append(es, s.choose(1, 9, func(d byte) regular.Expr { return s.anyWhole(s.after(0, d), least, most) }))
+		es = append(es, s.digitRange(1, 9, func(d byte) regular.Expr { return s.anyWhole(s.remainderAfter(0, d), least, most) }))
 	}
 	return s.r.Or(es...)
 }
 
-// after returns the remainder after one more digit.
-func (s *span) after(rem int32, d byte) int32 {
+// remainderAfter returns the remainder after one more digit.
+func (s *span) remainderAfter(rem int32, d byte) int32 {
 	if s.of == 0 {
 		return 0
 	}
@@ -125,29 +125,29 @@ func (s *span) anyFraction(rem int32, i int, some bool) regular.Expr {
 	return s.r.Repeat(s.r.Class(digits), least, regular.Unbounded)
 }
 
-// from returns what may follow at a place in the whole part, or at its end.
-func (s *span) from(p place) regular.Expr {
+// wholeFrom returns what may follow at a place in the whole part, or at its end.
+func (s *span) wholeFrom(p place) regular.Expr {
 	if p.i < p.whole {
 		if !p.low && !p.high {
 			return s.anyWhole(p.rem, p.whole-p.i, p.whole-p.i)
 		}
-		return s.digit(p, s.from)
+		return s.digit(p, s.wholeFrom)
 	}
 	if !p.low && !p.high {
 		return s.anyWhole(p.rem, 0, 0)
 	}
 	e := regular.None
-	if s.stops(p) {
+	if s.mayEnd(p) {
 		e = regular.Empty
 	}
 	if s.fraction {
-		e = s.r.Or(e, s.r.Concat(s.r.Literal("."), s.behind(p, true)))
+		e = s.r.Or(e, s.r.Concat(s.r.Literal("."), s.fractionFrom(p, true)))
 	}
 	return e
 }
 
-// stops tells whether a text may end at a place behind the whole part.
-func (s *span) stops(p place) bool {
+// mayEnd tells whether a text may end at a place behind the whole part.
+func (s *span) mayEnd(p place) bool {
 	low := !p.low || p.i-p.whole >= len(s.low.fraction) && !s.low.exclusive
 	high := !p.high || p.i-p.whole < len(s.high.fraction) || !s.high.exclusive
 	if !low || !high || s.of <= 1 {
@@ -156,13 +156,13 @@ func (s *span) stops(p place) bool {
 	// The digits must make a multiple when the places that are missing are zeros.
 	rem := p.rem
 	for range s.places - (p.i - p.whole) {
-		rem = s.after(rem, 0)
+		rem = s.remainderAfter(rem, 0)
 	}
 	return rem == 0
 }
 
-// behind returns what may follow at a place behind the point; where some, at least one digit.
-func (s *span) behind(p place, some bool) regular.Expr {
+// fractionFrom returns what may follow at a place behind the point; where some, at least one digit.
+func (s *span) fractionFrom(p place, some bool) regular.Expr {
 	r, i := s.r, p.i-p.whole
 	if !p.low && !p.high {
 		return s.anyFraction(p.rem, i, some)
@@ -175,8 +175,8 @@ func (s *span) behind(p place, some bool) regular.Expr {
 		last = max(last, len(s.high.fraction))
 	}
 	if i < last {
-		e := s.digit(p, func(p place) regular.Expr { return s.behind(p, false) })
-		if !some && s.stops(p) {
+		e := s.digit(p, func(p place) regular.Expr { return s.fractionFrom(p, false) })
+		if !some && s.mayEnd(p) {
 			e = r.Or(e, regular.Empty)
 		}
 		return e
@@ -208,13 +208,13 @@ func (s *span) digit(p place, then func(place) regular.Expr) regular.Expr {
 	if p.high {
 		most = s.high.at(p.i)
 	}
-	return s.choose(least, most, func(d byte) regular.Expr {
-		return then(place{i: p.i + 1, whole: p.whole, low: p.low && d == s.low.at(p.i), high: p.high && d == s.high.at(p.i), rem: s.after(p.rem, d)})
+	return s.digitRange(least, most, func(d byte) regular.Expr {
+		return then(place{i: p.i + 1, whole: p.whole, low: p.low && d == s.low.at(p.i), high: p.high && d == s.high.at(p.i), rem: s.remainderAfter(p.rem, d)})
 	})
 }
 
-// choose returns the digits from least to most, each with what follows then. Digits that the same follows become one class.
-func (s *span) choose(least, most byte, then func(d byte) regular.Expr) regular.Expr {
+// digitRange returns the digits from least to most, each with what follows then. Digits that the same follows become one class.
+func (s *span) digitRange(least, most byte, then func(d byte) regular.Expr) regular.Expr {
 	var classes []regular.Class
 	var rests []regular.Expr
 	for d := least; d <= most; d++ {

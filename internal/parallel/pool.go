@@ -98,7 +98,7 @@ func NewRecorded(size int, record *timing.Record) *Pool {
 	for id := 1; id < size; id++ {
 		w := &worker{wake: make(chan struct{}, 1)}
 		p.workers = append(p.workers, w)
-		go p.work(w, id, record.Lane(id))
+		go p.workerLoop(w, id, record.Lane(id))
 	}
 	outer := &Pool{p}
 	runtime.AddCleanup(outer, func(p *pool) { p.close() }, p)
@@ -116,7 +116,7 @@ func (p *pool) close() {
 		return
 	}
 	for _, w := range p.workers {
-		w.rouse()
+		w.wakeUp()
 	}
 }
 
@@ -131,15 +131,15 @@ func (p *Pool) Run(task Task, n int) (err error) {
 		helpers = min(helpers, runtime.GOMAXPROCS(0)-1)
 	}
 	if helpers < 1 || n > MaxPieces || p.closed.Load() || !p.busy.TryLock() {
-		p.alone(task, n)
+		p.runAlone(task, n)
 		return nil
 	}
 	defer p.busy.Unlock()
 	return p.run(task, n, helpers)
 }
 
-// alone computes a task on its caller's goroutine.
-func (p *pool) alone(task Task, n int) {
+// runAlone computes a task on its caller's goroutine.
+func (p *pool) runAlone(task Task, n int) {
 	share := p.begin(task)
 	for piece := range n {
 		task.Do(0, piece)
@@ -158,10 +158,10 @@ func (p *pool) run(task Task, n, helpers int) error {
 	epoch := p.ticket.Load()>>(2*ticketBits) + 1
 	p.ticket.Store(epoch<<(2*ticketBits) | uint64(n)<<ticketBits)
 	for _, w := range p.workers[:helpers] {
-		w.rouse()
+		w.wakeUp()
 	}
 	p.compute(0, p.caller)
-	p.await(int64(n))
+	p.waitDone(int64(n))
 	p.task = nil
 	return p.failure
 }
@@ -195,8 +195,8 @@ func (p *pool) piece(worker, piece, n int) {
 	p.task.Do(worker, piece)
 }
 
-// await returns when n pieces are done. It spins first, since the last pieces usually end together, and then parks.
-func (p *pool) await(n int64) {
+// waitDone returns when n pieces are done. It spins first, since the last pieces usually end together, and then parks.
+func (p *pool) waitDone(n int64) {
 	for i := range spins {
 		if p.done.Load() == n {
 			return
@@ -213,8 +213,8 @@ func (p *pool) await(n int64) {
 	<-p.wake
 }
 
-// work is the life of a worker.
-func (p *pool) work(w *worker, id int, lane *timing.Lane) {
+// workerLoop is the life of a worker.
+func (p *pool) workerLoop(w *worker, id int, lane *timing.Lane) {
 	debug.SetPanicOnFault(true) // a fault in a mapped file becomes a panic that piece recovers
 	seen := uint64(0)
 	for !p.closed.Load() {
@@ -243,8 +243,8 @@ func (p *pool) next(w *worker, seen uint64) uint64 {
 	}
 }
 
-// rouse wakes a parked worker; one that is awake sees the ticket itself.
-func (w *worker) rouse() {
+// wakeUp wakes a parked worker; one that is awake sees the ticket itself.
+func (w *worker) wakeUp() {
 	if w.parked.CompareAndSwap(true, false) {
 		w.wake <- struct{}{}
 	}

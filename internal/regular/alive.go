@@ -36,7 +36,7 @@ func (r *Arena) Alive(e Expr) bool {
 // search walks through the states that are reached from e until it finds one that is known to have strings. For a while it takes
 // the state that was found last and the one that was found first in turn: the one order finds long strings soon, the other short ones.
 func (r *Arena) search(e Expr) bool {
-	r.begin()
+	r.startEffort()
 	enough := r.enough          // rows that are added on the way begin anew
 	seen := map[Expr]Expr{e: e} // each state, and the one that it was reached from
 	todo := append(r.stack[:0:0], e)

@@ -52,18 +52,18 @@ const (
 type node struct {
 	kind            kind
 	nullable, plain bool
-	alive           knowledge
+	alive           liveness
 	a, b, c         int32
 	row             int32 // 1 + where its transitions are in rows; 0: not yet asked for
 	part            int32 // 1 + its partition of the bytes; 0: not yet asked for
 	loose, slack    int32 // what Loosen returned; loose is 0, None, where it was not yet asked
 }
 
-// knowledge is what is known about whether an expression has any string.
-type knowledge uint8
+// liveness is what is known about whether an expression has any string.
+type liveness uint8
 
 const (
-	unknown knowledge = iota
+	unknown liveness = iota
 	has
 	hasNot
 )
@@ -159,11 +159,11 @@ func (r *Arena) fail() Expr {
 	return None
 }
 
-// begin notes that something is about to be found out, which must not take more than so much effort.
-func (r *Arena) begin() { r.enough = min(r.effort+r.bounds.Effort, r.bounds.Work) }
+// startEffort notes that something is about to be found out, which must not take more than so much effort.
+func (r *Arena) startEffort() { r.enough = min(r.effort+r.bounds.Effort, r.bounds.Work) }
 
-// tired counts an expression that is looked at, and tells whether there were more than enough.
-func (r *Arena) tired() bool {
+// overEffort counts an expression that is looked at, and tells whether there were more than enough.
+func (r *Arena) overEffort() bool {
 	if r.effort++; r.effort > r.enough {
 		r.fail()
 		return true

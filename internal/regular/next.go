@@ -46,7 +46,7 @@ func (r *Arena) next(e Expr, b byte) Expr {
 		n = &r.nodes[e]
 	}
 	at := int(n.row-1) + int(r.parts[n.part-1].of[b])
-	r.begin()
+	r.startEffort()
 	d := r.derivative(e, b)
 	if !r.Alive(d) {
 		d = None
@@ -115,7 +115,7 @@ func (r *Arena) addRow(e Expr) {
 	if r.Bytes() > r.bounds.Bytes {
 		r.fail() // and go on: what follows has a row to look at
 	}
-	r.begin()
+	r.startEffort()
 	id := r.partOf(e)
 	n := &r.nodes[e]
 	n.row, n.part = int32(len(r.rows)+1), id // partOf does not note a part that it was too tired to find
@@ -134,7 +134,7 @@ func (r *Arena) partOf(e Expr) int32 {
 	if n.part != 0 {
 		return n.part
 	}
-	if r.tired() {
+	if r.overEffort() {
 		return r.addPart(&partition{count: 1})
 	}
 	id := int32(0)
@@ -211,7 +211,7 @@ func (r *Arena) common(a, b int32) int32 {
 // split makes p fine enough that the bytes of a part lead from e to the same state. Single bytes, which literals begin with too, are
 // only noted in singles.
 func (r *Arena) split(e Expr, p *partition, singles *Class) {
-	if r.tired() {
+	if r.overEffort() {
 		return
 	}
 	switch n := &r.nodes[e]; n.kind {
@@ -230,7 +230,7 @@ func (r *Arena) split(e Expr, p *partition, singles *Class) {
 			if !r.nodes[n.a].nullable {
 				return
 			}
-			if e = Expr(n.b); r.tired() {
+			if e = Expr(n.b); r.overEffort() {
 				return
 			}
 		}
@@ -287,7 +287,7 @@ func (p *partition) refine(c Class) {
 
 // derivative returns the strings that, put behind b, belong to e.
 func (r *Arena) derivative(e Expr, b byte) Expr {
-	if r.tired() {
+	if r.overEffort() {
 		return None
 	}
 	switch n := r.nodes[e]; n.kind {

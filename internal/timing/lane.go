@@ -54,7 +54,7 @@ func (l *Lane) store() {
 			l.n = 0
 			return
 		}
-		l.chunks = append(l.chunks, &chunk{moment: present()})
+		l.chunks = append(l.chunks, &chunk{moment: readClocks()})
 		n++
 	}
 	last := l.chunks[n-1]
@@ -81,7 +81,7 @@ func (l *Lane) appendTo(shares []Share) []Share {
 	for _, c := range l.chunks {
 		clock = append(clock, c.moment)
 	}
-	clock = append(clock, present())
+	clock = append(clock, readClocks())
 	at := 0
 	add := func(list []share) {
 		for _, s := range list {

@@ -35,7 +35,7 @@ func (r *Record) Lane(thread int) *Lane {
 	if r == nil {
 		return nil
 	}
-	l := &Lane{record: r, thread: thread, began: present()}
+	l := &Lane{record: r, thread: thread, began: readClocks()}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.lanes = append(r.lanes, l)

@@ -39,9 +39,9 @@ type moment struct {
 	time  time.Time
 }
 
-// present reads both clocks. A thread may lose its processor between the two, so that it tries some times and takes the two that were read
+// readClocks reads both clocks. A thread may lose its processor between the two, so that it tries some times and takes the two that were read
 // nearest to each other.
-func present() (best moment) {
+func readClocks() (best moment) {
 	var least Ticks
 	for i := range 3 {
 		before := Now()

@@ -47,8 +47,8 @@ func (m *masks) alike(p pair, height uint8) bool {
 // samples are bytes by which expressions are compared: of words, of signs, and the first of two in "é" and of three in "中".
 const samples = "etZ .0(\xC3\xE4"
 
-// resembles tells whether e and r go on alike after most of the samples.
-func (m *masks) resembles(e, r regular.Expr) bool {
+// sampleAlike tells whether e and r go on alike after most of the samples.
+func (m *masks) sampleAlike(e, r regular.Expr) bool {
 	alike := 0
 	for _, b := range []byte(samples) {
 		if d := m.arena.Next(e, b); d != regular.None && d == m.arena.Next(r, b) {
@@ -61,10 +61,10 @@ func (m *masks) resembles(e, r regular.Expr) bool {
 // maxFollowed is up to how many pairs of states are looked at to find out whether an expression follows another.
 const maxFollowed = 1000
 
-// follows tells whether e goes on with the same bytes as r does, and so forth, until r may be complete: whether all that a pattern
+// goesOnAlike tells whether e goes on with the same bytes as r does, and so forth, until r may be complete: whether all that a pattern
 // forbids is to end in its midst, and e is not complete before r either. Then a token that does not come to an end of r may come in e
 // where it may in r.
-func (m *masks) follows(e, r regular.Expr) bool {
+func (m *masks) goesOnAlike(e, r regular.Expr) bool {
 	if m.arena.Nullable(r) || m.arena.Nullable(e) || e == r {
 		return false
 	}

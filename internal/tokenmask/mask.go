@@ -139,7 +139,7 @@ func (m *masks) find(e regular.Expr) *mask {
 		}
 	}
 	for _, r := range slices.Backward(m.references) {
-		if m.resembles(e, r) || r < m.vocabulary.own && m.follows(e, r) {
+		if m.sampleAlike(e, r) || r < m.vocabulary.own && m.goesOnAlike(e, r) {
 			return m.adapt(e, r, m.own[r])
 		}
 	}

@@ -2,9 +2,9 @@ package tokenmask
 
 import "github.com/antigravity-go/antigravity/internal/regular"
 
-// remembered are masks that languages have found, by what their expressions are made of: many languages have the same patterns and
+// maskCache are masks that languages have found, by what their expressions are made of: many languages have the same patterns and
 // formats in them. Where they come to maxRemembered, all are forgotten.
-type remembered struct {
+type maskCache struct {
 	masks  map[regular.Fingerprint]*mask // none of them changes: each language uses a copy
 	counts map[regular.Fingerprint]*counted
 	size   int // bytes
@@ -13,7 +13,7 @@ type remembered struct {
 const maxRemembered = 48 << 20
 
 // grow makes room for another one.
-func (k *remembered) grow(bytes int) {
+func (k *maskCache) grow(bytes int) {
 	if k.size += bytes; k.masks == nil || k.size > maxRemembered {
 		k.masks, k.counts, k.size = map[regular.Fingerprint]*mask{}, map[regular.Fingerprint]*counted{}, bytes
 	}

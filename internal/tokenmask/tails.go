@@ -28,9 +28,9 @@ func newCountedTails(v *Vocabulary, past []int32, counts []uint8) *tails {
 	if len(past) == 0 {
 		return nil
 	}
-	g := growing{v: v, tails: &tails{labels: []byte{0}, depths: []uint8{0}, end: []int32{0}, first: []int32{0}}, counted: counts != nil}
+	g := tailsBuilder{v: v, tails: &tails{labels: []byte{0}, depths: []uint8{0}, end: []int32{0}, first: []int32{0}}, counted: counts != nil}
 	for i, n := range past {
-		p := passed{node: n}
+		p := tailRoot{node: n}
 		if counts != nil {
 			p.count = counts[i]
 		}
@@ -42,23 +42,23 @@ func newCountedTails(v *Vocabulary, past []int32, counts []uint8) *tails {
 	return g.tails
 }
 
-// passed is a node of the vocabulary that is behind one of those at which an expression may be complete, and the count of that one.
-type passed struct {
+// tailRoot is a node of the vocabulary that is behind one of those at which an expression may be complete, and the count of that one.
+type tailRoot struct {
 	node  int32
 	count uint8
 }
 
-// growing are tails that are being put together.
-type growing struct {
+// tailsBuilder are tails that are being put together.
+type tailsBuilder struct {
 	*tails
 	v       *Vocabulary
 	counted bool
-	stack   []passed // on the path to the node that is being made, the vocabulary's nodes that become one
-	sorted  []passed
+	stack   []tailRoot // on the path to the node that is being made, the vocabulary's nodes that become one
+	sorted  []tailRoot
 }
 
 // grow makes what there is below a node that begin to end of stack become one as.
-func (g *growing) grow(begin, end int, depth uint8) {
+func (g *tailsBuilder) grow(begin, end int, depth uint8) {
 	v, children := g.v, len(g.stack)
 	if end-begin == 1 { // a copy
 		p := g.stack[begin]
@@ -73,7 +73,7 @@ func (g *growing) grow(begin, end int, depth uint8) {
 	for i := begin; i < end; i++ {
 		p := g.stack[i]
 		for n := p.node + 1; n < v.end[p.node]; n = v.end[n] {
-			g.stack = append(g.stack, passed{n, p.count})
+			g.stack = append(g.stack, tailRoot{n, p.count})
 		}
 	}
 	last := len(g.stack)
@@ -92,7 +92,7 @@ func (g *growing) grow(begin, end int, depth uint8) {
 }
 
 // add notes that tokens end at the node that was made last.
-func (g *growing) add(tokens []int32, count uint8) {
+func (g *tailsBuilder) add(tokens []int32, count uint8) {
 	g.order = append(g.order, tokens...)
 	if g.counted {
 		for range tokens {
@@ -102,9 +102,9 @@ func (g *growing) add(tokens []int32, count uint8) {
 }
 
 // sortLabels sorts nodes by their labels.
-func (g *growing) sortLabels(nodes []passed) {
+func (g *tailsBuilder) sortLabels(nodes []tailRoot) {
 	if len(nodes) < 64 {
-		slices.SortFunc(nodes, func(a, b passed) int { return int(g.v.labels[a.node]) - int(g.v.labels[b.node]) })
+		slices.SortFunc(nodes, func(a, b tailRoot) int { return int(g.v.labels[a.node]) - int(g.v.labels[b.node]) })
 		return
 	}
 	var from [257]int

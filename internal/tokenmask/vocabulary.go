@@ -43,7 +43,7 @@ type Vocabulary struct {
 	mu     sync.Mutex
 	masks  map[regular.Expr]*mask    // of expressions that the arenas of all languages have
 	counts map[regular.Expr]*counted // by the expression with a repetition that has no bounds
-	known  remembered
+	known  maskCache
 }
 
 // maxToken is the longest token, in bytes, that may be generated. The longest of Llama 3's has 128.

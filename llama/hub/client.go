@@ -39,15 +39,15 @@ func newClient(s *settings) *client {
 			if len(via) > maxRedirects {
 				return &redirectError{fmt.Sprintf("more than %d redirects", maxRedirects)}
 			}
-			return mayLead(via[0].URL, r.URL)
+			return checkRedirect(via[0].URL, r.URL)
 		},
 	}}
 }
 
-// mayLead returns an error if an answer from one URL leads to another URL that must not be followed.
-func mayLead(from, to *url.URL) error {
+// checkRedirect returns an error if an answer from one URL leads to another URL that must not be followed.
+func checkRedirect(from, to *url.URL) error {
 	if from.Scheme == "https" && to.Scheme != "https" {
-		return &redirectError{fmt.Sprintf("the answer of %s leads from https to %s, where anybody could change the answer", place(from), place(to))}
+		return &redirectError{fmt.Sprintf("the answer of %s leads from https to %s, where anybody could change the answer", displayURL(from), displayURL(to))}
 	}
 	return nil
 }
@@ -80,14 +80,14 @@ func (a *authorized) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a.RoundTripper.RoundTrip(r)
 }
 
-// temporary is an error after which another attempt may succeed.
-type temporary struct {
+// retryableError is an error after which another attempt may succeed.
+type retryableError struct {
 	error
 	after time.Duration // what the server asks for before the next attempt; 0: nothing
 }
 
 // Unwrap returns the error itself.
-func (t *temporary) Unwrap() error { return t.error }
+func (t *retryableError) Unwrap() error { return t.error }
 
 // get requests a URL, from an offset on if part is not empty, and returns the answer if it brings what was asked for. The answer's
 // body ends with an error when it delivers nothing for a while, and must be closed.
@@ -106,9 +106,9 @@ func (c *client) get(ctx context.Context, address string, part span) (*http.Resp
 	response, err := c.http.Do(request)
 	if err != nil {
 		cancel(nil)
-		return nil, failed(ctx, request.URL, err)
+		return nil, requestError(ctx, request.URL, err)
 	}
-	response.Body = newWatched(watch, cancel, response.Body, c.s.tuning.stall)
+	response.Body = newStallReader(watch, cancel, response.Body, c.s.tuning.stall)
 	if err := c.check(response); err != nil {
 		response.Body.Close()
 		return nil, err
@@ -116,8 +116,8 @@ func (c *client) get(ctx context.Context, address string, part span) (*http.Resp
 	return response, nil
 }
 
-// failed says what was requested when it failed. URLs are told without what may be secret in them.
-func failed(ctx context.Context, u *url.URL, err error) error {
+// requestError says what was requested when it failed. URLs are told without what may be secret in them.
+func requestError(ctx context.Context, u *url.URL, err error) error {
 	var outer *url.Error
 	if errors.As(err, &outer) {
 		err = outer.Err
@@ -128,14 +128,14 @@ func failed(ctx context.Context, u *url.URL, err error) error {
 	var redirect *redirectError
 	var certificate *tls.CertificateVerificationError
 	lasting := errors.As(err, &redirect) || errors.As(err, &certificate)
-	if err = fmt.Errorf("request %s: %w", place(u), err); lasting {
+	if err = fmt.Errorf("request %s: %w", displayURL(u), err); lasting {
 		return err
 	}
-	return &temporary{error: err}
+	return &retryableError{error: err}
 }
 
-// place returns a URL without user, query and fragment.
-func place(u *url.URL) string { return u.Scheme + "://" + u.Host + u.EscapedPath() }
+// displayURL returns a URL without user, query and fragment.
+func displayURL(u *url.URL) string { return u.Scheme + "://" + u.Host + u.EscapedPath() }
 
 // check tells whether an answer brings what was asked for.
 func (c *client) check(r *http.Response) error {
@@ -144,13 +144,13 @@ func (c *client) check(r *http.Response) error {
 	case r.StatusCode != http.StatusOK && r.StatusCode != http.StatusPartialContent:
 		return refusal(r, c.s)
 	case encoding != "" && !strings.EqualFold(encoding, "identity"):
-		return fmt.Errorf("%s comes as %.20q, which was not asked for", place(r.Request.URL), encoding)
+		return fmt.Errorf("%s comes as %.20q, which was not asked for", displayURL(r.Request.URL), encoding)
 	}
 	return nil
 }
 
-// watched is a body that ends with an error when it delivers nothing for a while.
-type watched struct {
+// stallReader is a body that ends with an error when it delivers nothing for a while.
+type stallReader struct {
 	io.ReadCloser
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -161,14 +161,14 @@ type watched struct {
 // errStalled is why a request ends that nothing comes of.
 var errStalled = errors.New("the server sends nothing any more")
 
-func newWatched(ctx context.Context, cancel context.CancelCauseFunc, body io.ReadCloser, stall time.Duration) *watched {
-	w := &watched{body, ctx, cancel, time.AfterFunc(stall, func() { cancel(errStalled) }), stall}
+func newStallReader(ctx context.Context, cancel context.CancelCauseFunc, body io.ReadCloser, stall time.Duration) *stallReader {
+	w := &stallReader{body, ctx, cancel, time.AfterFunc(stall, func() { cancel(errStalled) }), stall}
 	w.timer.Stop() // it runs during reads: what happens between them is not the server's affair
 	return w
 }
 
 // Read reads what has come.
-func (w *watched) Read(b []byte) (int, error) {
+func (w *stallReader) Read(b []byte) (int, error) {
 	w.timer.Reset(w.stall)
 	n, err := w.ReadCloser.Read(b)
 	w.timer.Stop()
@@ -180,11 +180,11 @@ func (w *watched) Read(b []byte) (int, error) {
 	case w.ctx.Err() != nil:
 		err = errStalled
 	}
-	return n, &temporary{error: err}
+	return n, &retryableError{error: err}
 }
 
 // Close ends the request.
-func (w *watched) Close() error {
+func (w *stallReader) Close() error {
 	w.timer.Stop()
 	err := w.ReadCloser.Close()
 	w.cancel(nil)
@@ -203,7 +203,7 @@ const (
 func (c *client) retry(ctx context.Context, about string, tries int, try func() (progress bool, err error)) error {
 	for failures := 1; ; failures++ {
 		progress, err := try()
-		var t *temporary
+		var t *retryableError
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return ctx.Err()
@@ -241,16 +241,16 @@ func (c *client) ask(ctx context.Context, address string, tries int, limit int64
 		header = response.Header
 		body := &io.LimitedReader{R: response.Body, N: limit}
 		err = read(body)
-		var t *temporary
+		var t *retryableError
 		switch {
 		case err == nil || errors.As(err, &t) || ctx.Err() != nil:
 			return false, err
 		case body.N == 0:
-			return false, fmt.Errorf("the answer of %s has more than %d bytes", place(response.Request.URL), limit)
+			return false, fmt.Errorf("the answer of %s has more than %d bytes", displayURL(response.Request.URL), limit)
 		case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF): // cut short, however it was cut
-			return false, &temporary{error: fmt.Errorf("the answer of %s: %w", place(response.Request.URL), err)}
+			return false, &retryableError{error: fmt.Errorf("the answer of %s: %w", displayURL(response.Request.URL), err)}
 		}
-		return false, fmt.Errorf("the answer of %s is not a hub's: %w", place(response.Request.URL), err)
+		return false, fmt.Errorf("the answer of %s is not a hub's: %w", displayURL(response.Request.URL), err)
 	})
 	return header, err
 }

@@ -73,15 +73,15 @@ func (s *settings) getURL(ctx context.Context, r *reference) (string, error) {
 func (f *fetcher) getDownloads(ctx context.Context, files []*download) error {
 	if f.s.offline {
 		for _, d := range files {
-			if known, err := d.known(ctx); err != nil || !d.is(known) {
-				return fmt.Errorf("%s must have been fetched before, since %s: %w", place(d.url), whyOffline, os.ErrNotExist)
+			if known, err := d.known(ctx); err != nil || !d.matches(known) {
+				return fmt.Errorf("%s must have been fetched before, since %s: %w", displayURL(d.url), whyOffline, os.ErrNotExist)
 			}
 		}
 		return nil
 	}
 	needed, total := map[*download]*remote{}, int64(0)
 	for _, d := range files {
-		r, err := d.look(ctx)
+		r, err := d.lookUp(ctx)
 		if err != nil {
 			return err
 		}
@@ -93,10 +93,10 @@ func (f *fetcher) getDownloads(ctx context.Context, files []*download) error {
 	if len(needed) == 0 {
 		return nil
 	}
-	if err := f.room(filepath.Dir(files[0].path), total); err != nil {
+	if err := f.checkDiskSpace(filepath.Dir(files[0].path), total); err != nil {
 		return err
 	}
-	f.s.log.Info("fetching", "url", place(files[0].url), "files", len(needed), "size", inWords(total), "to", filepath.Dir(files[0].path))
+	f.s.log.Info("fetching", "url", displayURL(files[0].url), "files", len(needed), "size", formatBytes(total), "to", filepath.Dir(files[0].path))
 	f.meter.start(total)
 	workers, ctx := errgroup.WithContext(ctx)
 	workers.SetLimit(f.s.connections)
@@ -120,7 +120,7 @@ func (d *download) known(ctx context.Context) (*downloadJSON, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() || info.Size() != known.Size || known.URL != place(d.url) {
+	if !info.Mode().IsRegular() || info.Size() != known.Size || known.URL != displayURL(d.url) {
 		return nil, fmt.Errorf("%s is another file: %w", d.path, os.ErrNotExist)
 	}
 	if modified := info.ModTime().UnixNano(); modified != known.Modified {
@@ -146,14 +146,14 @@ func (d *download) describe(known *downloadJSON) error {
 	return writeFile(d.state+".json", data)
 }
 
-// is tells whether a file that is there is the one that the name asks for.
-func (d *download) is(known *downloadJSON) bool { return d.sum == "" || d.sum == known.SHA256 }
+// matches tells whether a file that is there is the one that the name asks for.
+func (d *download) matches(known *downloadJSON) bool { return d.sum == "" || d.sum == known.SHA256 }
 
-// look asks the server for the file's size and version. It returns nil if the file is there, in this version or, when the server
+// lookUp asks the server for the file's size and version. It returns nil if the file is there, in this version or, when the server
 // cannot be asked, in any. A server that sends no version may have any file: what is there is fetched again.
-func (d *download) look(ctx context.Context) (r *remote, err error) {
+func (d *download) lookUp(ctx context.Context) (r *remote, err error) {
 	known, err := d.known(ctx)
-	there := err == nil && d.is(known)
+	there := err == nil && d.matches(known)
 	if there && d.sum != "" {
 		return nil, nil
 	}
@@ -164,7 +164,7 @@ func (d *download) look(ctx context.Context) (r *remote, err error) {
 	if there {
 		tries = 1
 	}
-	err = d.retry(ctx, place(d.url), tries, func() (bool, error) {
+	err = d.retry(ctx, displayURL(d.url), tries, func() (bool, error) {
 		response, err := d.client.get(ctx, d.url.String(), span{0, 1}) // servers of signed URLs know GET alone
 		if err != nil {
 			return false, err
@@ -176,12 +176,12 @@ func (d *download) look(ctx context.Context) (r *remote, err error) {
 	var refused *StatusError
 	switch {
 	case there && err != nil && ctx.Err() == nil && !errors.As(err, &refused):
-		d.s.log.Warn("the server cannot be asked; taking the file that was fetched before", "url", place(d.url), "because", err)
+		d.s.log.Warn("the server cannot be asked; taking the file that was fetched before", "url", displayURL(d.url), "because", err)
 		return nil, nil
 	case err != nil:
 		return nil, err
 	case there && r.version == "":
-		d.s.log.Warn("the server tells no version of the file; fetching it again. With #sha256=… it would be fetched once", "url", place(d.url))
+		d.s.log.Warn("the server tells no version of the file; fetching it again. With #sha256=… it would be fetched once", "url", displayURL(d.url))
 	case there && known.Version == r.version && known.Size == r.size:
 		return nil, nil
 	}
@@ -194,11 +194,11 @@ func (d *download) remote(response *http.Response) (*remote, error) {
 	if response.StatusCode == http.StatusPartialContent {
 		var err error
 		if _, size, err = contentRange(response.Header.Get("Content-Range")); err != nil {
-			return nil, fmt.Errorf("%s: %w", place(d.url), err)
+			return nil, fmt.Errorf("%s: %w", displayURL(d.url), err)
 		}
 	}
 	if size < 0 {
-		return nil, fmt.Errorf("%s does not tell how long the file is, so that nobody could tell whether all of it has arrived", place(d.url))
+		return nil, fmt.Errorf("%s does not tell how long the file is, so that nobody could tell whether all of it has arrived", displayURL(d.url))
 	}
 	r := &remote{name: path.Base(d.path), url: d.url.String(), size: size, version: versionOf(response.Header)}
 	if d.sum != "" {
@@ -214,7 +214,7 @@ func (d *download) get(ctx context.Context, r *remote) error {
 		return err
 	}
 	defer unlock()
-	if known, err := d.known(ctx); err == nil && d.is(known) && (d.sum != "" || d.fetched(known, r)) {
+	if known, err := d.known(ctx); err == nil && d.matches(known) && (d.sum != "" || d.fetched(known, r)) {
 		d.meter.add(r.size) // while this one waited for the lock
 		return nil
 	}
@@ -229,7 +229,7 @@ func (d *download) get(ctx context.Context, r *remote) error {
 	if err != nil {
 		return err
 	}
-	return d.describe(&downloadJSON{place(d.url), r.version, r.size, sum, info.ModTime().UnixNano()})
+	return d.describe(&downloadJSON{displayURL(d.url), r.version, r.size, sum, info.ModTime().UnixNano()})
 }
 
 // fetched reports whether the file became the server's after look looked.

@@ -76,13 +76,13 @@ func (f *fetcher) fetch(ctx context.Context, r *remote, path, unfinished string)
 		if err != nil {
 			return "", &diskError{err}
 		}
-		resumed := p.there()
+		resumed := p.doneBytes()
 		f.meter.add(resumed)
 		if sum, err = f.fill(ctx, r, p); err != nil {
-			if p.there() == 0 {
+			if p.doneBytes() == 0 {
 				_ = p.discard() // the error that matters is the other one
 			} else {
-				p.leave()
+				p.close()
 			}
 			return "", err
 		}
@@ -112,14 +112,14 @@ func (f *fetcher) fill(ctx context.Context, r *remote, p *partial) (sum string, 
 		workers, ctx := errgroup.WithContext(ctx)
 		others := sync.OnceFunc(func() { // when the server has shown that it knows ranges
 			for range f.s.connections - 1 {
-				workers.Go(func() error { return f.work(ctx, r, p, func() {}) })
+				workers.Go(func() error { return f.fetchRemaining(ctx, r, p, func() {}) })
 			}
 		})
-		workers.Go(func() error { return f.work(ctx, r, p, others) })
-		if err := workers.Wait(); err != nil || p.there() == r.size {
+		workers.Go(func() error { return f.fetchRemaining(ctx, r, p, others) })
+		if err := workers.Wait(); err != nil || p.doneBytes() == r.size {
 			return err
 		}
-		return fmt.Errorf("%s: %d bytes of %d have arrived, and nobody fetches the others", r.name, p.there(), r.size) // a mistake of this package
+		return fmt.Errorf("%s: %d bytes of %d have arrived, and nobody fetches the others", r.name, p.doneBytes(), r.size) // a mistake of this package
 	})
 	if err := all.Wait(); err != nil {
 		return "", err
@@ -127,18 +127,18 @@ func (f *fetcher) fill(ctx context.Context, r *remote, p *partial) (sum string, 
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// work fetches piece after piece of what is missing, until nobody is needed any more. It calls ranged when the server has answered
+// fetchRemaining fetches piece after piece of what is missing, until nobody is needed any more. It calls ranged when the server has answered
 // with a range.
-func (f *fetcher) work(ctx context.Context, r *remote, p *partial, ranged func()) error {
+func (f *fetcher) fetchRemaining(ctx context.Context, r *remote, p *partial, ranged func()) error {
 	for {
 		piece, ok := p.take(f.s.tuning.piece)
 		if !ok {
 			return nil
 		}
 		err := f.retry(ctx, r.name, triesToFetch, func() (bool, error) {
-			before := p.there()
-			err := f.piece(ctx, r, p, &piece, ranged)
-			return p.there() > before, err
+			before := p.doneBytes()
+			err := f.fetchPiece(ctx, r, p, &piece, ranged)
+			return p.doneBytes() > before, err
 		})
 		if err != nil {
 			return fmt.Errorf("%s: %w", r.name, err)
@@ -146,9 +146,9 @@ func (f *fetcher) work(ctx context.Context, r *remote, p *partial, ranged func()
 	}
 }
 
-// piece fetches a piece of a file and moves the piece's beginning as bytes arrive. Where the server knows no ranges, that becomes the
+// fetchPiece fetches a piece of a file and moves the piece's beginning as bytes arrive. Where the server knows no ranges, that becomes the
 // whole file.
-func (f *fetcher) piece(ctx context.Context, r *remote, p *partial, piece *span, ranged func()) error {
+func (f *fetcher) fetchPiece(ctx context.Context, r *remote, p *partial, piece *span, ranged func()) error {
 	select {
 	case f.limit <- struct{}{}:
 		defer func() { <-f.limit }()
@@ -156,15 +156,15 @@ func (f *fetcher) piece(ctx context.Context, r *remote, p *partial, piece *span,
 		return ctx.Err()
 	}
 	for piece.from < piece.to {
-		if err := f.answer(ctx, r, p, piece, ranged); err != nil {
+		if err := f.fetchOnce(ctx, r, p, piece, ranged); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// answer makes one request for a piece, and reads what the server gives of it.
-func (f *fetcher) answer(ctx context.Context, r *remote, p *partial, piece *span, ranged func()) error {
+// fetchOnce makes one request for a piece, and reads what the server gives of it.
+func (f *fetcher) fetchOnce(ctx context.Context, r *remote, p *partial, piece *span, ranged func()) error {
 	asked := *piece
 	if asked == (span{0, r.size}) {
 		asked = span{} // all of it needs no range
@@ -173,10 +173,10 @@ func (f *fetcher) answer(ctx context.Context, r *remote, p *partial, piece *span
 	response, err := f.get(ctx, address, asked)
 	if err != nil {
 		var refused *StatusError
-		var t *temporary
+		var t *retryableError
 		if direct && errors.As(err, &refused) && !errors.As(err, &t) { // such addresses hold for a while only
 			r.setDirect("")
-			return &temporary{error: err}
+			return &retryableError{error: err}
 		}
 		return err
 	}
@@ -205,16 +205,16 @@ func (f *fetcher) part(response *http.Response, r *remote, asked span) (part spa
 	size := response.ContentLength
 	if response.StatusCode == http.StatusPartialContent {
 		if part, size, err = contentRange(response.Header.Get("Content-Range")); err != nil {
-			return part, &temporary{error: fmt.Errorf("%s: %w", place(response.Request.URL), err)}
+			return part, &retryableError{error: fmt.Errorf("%s: %w", displayURL(response.Request.URL), err)}
 		}
 		if part.from != asked.from || part.to > asked.to {
-			return part, &temporary{error: fmt.Errorf("%s sends the bytes from %d to %d, where those from %d to %d were asked for",
-				place(response.Request.URL), part.from, part.to, asked.from, asked.to)}
+			return part, &retryableError{error: fmt.Errorf("%s sends the bytes from %d to %d, where those from %d to %d were asked for",
+				displayURL(response.Request.URL), part.from, part.to, asked.from, asked.to)}
 		}
 	}
 	if size >= 0 && size != r.size {
-		return part, &temporary{error: fmt.Errorf("%s sends a file of %d bytes, where one of %d is wanted",
-			place(response.Request.URL), size, r.size)}
+		return part, &retryableError{error: fmt.Errorf("%s sends a file of %d bytes, where one of %d is wanted",
+			displayURL(response.Request.URL), size, r.size)}
 	}
 	return part, nil
 }
@@ -239,7 +239,7 @@ func (f *fetcher) read(ctx context.Context, body io.Reader, p *partial, part spa
 			return ctx.Err()
 		case at == part.to:
 		case err == io.EOF:
-			return &temporary{error: fmt.Errorf("the server ended %d bytes too early", part.to-at)}
+			return &retryableError{error: fmt.Errorf("the server ended %d bytes too early", part.to-at)}
 		case err != nil:
 			return err
 		}
@@ -290,22 +290,22 @@ func (f *fetcher) lock(ctx context.Context, path, name string) (unlock func(), e
 	return func() { _ = l.Close() }, nil
 }
 
-// room looks at whether bytes still fit on the disk of a folder.
-func (f *fetcher) room(folder string, bytes int64) error {
+// checkDiskSpace looks at whether bytes still fit on the disk of a folder.
+func (f *fetcher) checkDiskSpace(folder string, bytes int64) error {
 	for path := folder; ; path = filepath.Dir(path) {
 		if _, err := os.Stat(path); err != nil && path != filepath.Dir(path) {
 			continue // it is not made yet
 		}
 		if free, known := f.s.tuning.free(path); known && free < bytes {
 			return fmt.Errorf("%s are to be fetched to %s, where %s are free: make room, or let HF_HOME name a folder where there is some",
-				inWords(bytes), folder, inWords(free))
+				formatBytes(bytes), folder, formatBytes(free))
 		}
 		return nil
 	}
 }
 
-// inWords returns a number of bytes in a unit that suits it.
-func inWords(bytes int64) string {
+// formatBytes returns a number of bytes in a unit that suits it.
+func formatBytes(bytes int64) string {
 	switch {
 	case bytes >= 1e9:
 		return fmt.Sprintf("%.1f GB", float64(bytes)/1e9)

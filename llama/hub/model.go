@@ -39,7 +39,7 @@ func (s *settings) getModel(ctx context.Context, r *reference) (string, error) {
 	if inCache { // which is quick, so that somebody without a network need not wait
 		tries = 1
 	}
-	commit, files, err := m.look(ctx, tries)
+	commit, files, err := m.lookUp(ctx, tries)
 	if err != nil {
 		if inCache && ctx.Err() == nil && !isMistake(err) {
 			s.log.Warn("the hub cannot be asked; taking the model that is in the cache", "model", r.String(), "because", err)
@@ -47,7 +47,7 @@ func (s *settings) getModel(ctx context.Context, r *reference) (string, error) {
 		}
 		return "", err
 	}
-	path, err := m.bring(ctx, commit, files)
+	path, err := m.fetchSnapshot(ctx, commit, files)
 	if err != nil {
 		return "", err
 	}
@@ -74,11 +74,11 @@ func (m *model) cached(commit string) (string, error) {
 	}
 	c, err := pick(files, m.ref)
 	if err != nil {
-		return "", fmt.Errorf("%s at %s: %w", m.ref, commit, notThere{err})
+		return "", fmt.Errorf("%s at %s: %w", m.ref, commit, notFoundError{err})
 	}
 	if c.index != nil && m.repo.has(commit, c.index) {
 		if err := m.addShards(commit, c); err != nil {
-			return "", fmt.Errorf("%s at %s: %w", m.ref, commit, notThere{err})
+			return "", fmt.Errorf("%s at %s: %w", m.ref, commit, notFoundError{err})
 		}
 	}
 	if missing := m.missing(commit, c); len(missing) > 0 {
@@ -87,11 +87,11 @@ func (m *model) cached(commit string) (string, error) {
 	return m.repo.snapshot(commit, c.path), nil
 }
 
-// notThere is an error because of which the cache does not have a model.
-type notThere struct{ error }
+// notFoundError is an error because of which the cache does not have a model.
+type notFoundError struct{ error }
 
 // Is tells that it means that something does not exist.
-func (notThere) Is(target error) bool { return target == fs.ErrNotExist }
+func (notFoundError) Is(target error) bool { return target == fs.ErrNotExist }
 
 // missing returns the files of a choice that are not in a commit's snapshot.
 func (m *model) missing(commit string, c *choice) []entry {
@@ -110,8 +110,8 @@ func (m *model) addShards(commit string, c *choice) error {
 	return c.addShards(data)
 }
 
-// look asks the hub which commit the revision is at and, unless the cache knows, which files the commit has.
-func (m *model) look(ctx context.Context, tries int) (commit string, files listing, err error) {
+// lookUp asks the hub which commit the revision is at and, unless the cache knows, which files the commit has.
+func (m *model) lookUp(ctx context.Context, tries int) (commit string, files listing, err error) {
 	commit = m.ref.revision
 	if !commitText.MatchString(commit) {
 		if commit, err = m.askCommit(ctx, tries); err != nil {
@@ -192,7 +192,7 @@ func nextPage(h http.Header, address string) (string, error) {
 			if err != nil {
 				return "", err
 			}
-			return u.String(), mayLead(base, u)
+			return u.String(), checkRedirect(base, u)
 		}
 	}
 	return "", nil
@@ -203,8 +203,8 @@ func (m *model) api(what, revision string) string {
 	return m.s.endpoint.String() + "/api/models/" + m.ref.id() + "/" + what + "/" + url.PathEscape(revision)
 }
 
-// bring fetches what the model needs of a commit, and returns its path.
-func (m *model) bring(ctx context.Context, commit string, files listing) (string, error) {
+// fetchSnapshot fetches what the model needs of a commit, and returns its path.
+func (m *model) fetchSnapshot(ctx context.Context, commit string, files listing) (string, error) {
 	c, err := pick(files, m.ref)
 	if err != nil {
 		return "", err
@@ -223,7 +223,7 @@ func (m *model) bring(ctx context.Context, commit string, files listing) (string
 		total += e.size
 	}
 	if len(missing) > 0 {
-		m.s.log.Info("fetching", "model", m.ref.String(), "commit", commit, "files", len(missing), "size", inWords(total), "to", m.repo.path())
+		m.s.log.Info("fetching", "model", m.ref.String(), "commit", commit, "files", len(missing), "size", formatBytes(total), "to", m.repo.path())
 		m.repo.tag()
 	}
 	m.meter.start(total)
@@ -235,7 +235,7 @@ func (m *model) bring(ctx context.Context, commit string, files listing) (string
 
 // fetchAll fetches files of a commit, several at once.
 func (m *model) fetchAll(ctx context.Context, commit string, files []entry) error {
-	if err := m.room(m.repo.path("blobs"), m.toCome(files)); err != nil {
+	if err := m.checkDiskSpace(m.repo.path("blobs"), m.missingBytes(files)); err != nil {
 		return err
 	}
 	workers, ctx := errgroup.WithContext(ctx)
@@ -246,8 +246,8 @@ func (m *model) fetchAll(ctx context.Context, commit string, files []entry) erro
 	return workers.Wait()
 }
 
-// toCome returns how many bytes files will add to the cache.
-func (m *model) toCome(files []entry) (bytes int64) {
+// missingBytes returns how many bytes files will add to the cache.
+func (m *model) missingBytes(files []entry) (bytes int64) {
 	for _, e := range files {
 		if isFile(m.repo.blob(&e), e.size) {
 			continue

@@ -126,8 +126,8 @@ func (p *partial) save() error {
 	return writeFile(p.journal, data)
 }
 
-// there returns how many bytes are there.
-func (p *partial) there() int64 {
+// doneBytes returns how many bytes are there.
+func (p *partial) doneBytes() int64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.have.size()
@@ -149,11 +149,11 @@ func (p *partial) takeAll() span {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.taken = p.taken.add(span{0, p.size})
-	return span{p.beginning(), p.size}
+	return span{p.donePrefix(), p.size}
 }
 
-// beginning returns how much is there from the file's beginning on. The caller holds mu.
-func (p *partial) beginning() int64 {
+// donePrefix returns how much is there from the file's beginning on. The caller holds mu.
+func (p *partial) donePrefix() int64 {
 	if len(p.have) > 0 && p.have[0].from == 0 {
 		return p.have[0].to
 	}
@@ -197,7 +197,7 @@ func (p *partial) put(b []byte, at int64) (added int64, late bool, err error) {
 func (p *partial) hashInto(ctx context.Context, h hash.Hash) error {
 	for at := int64(0); at < p.size; {
 		p.mu.Lock()
-		end := p.beginning()
+		end := p.donePrefix()
 		p.mu.Unlock()
 		if at == end {
 			select {
@@ -218,8 +218,8 @@ func (p *partial) hashInto(ctx context.Context, h hash.Hash) error {
 	return nil
 }
 
-// leave closes the file and keeps what is there of it for later. Where that fails, more has to be fetched again.
-func (p *partial) leave() {
+// close closes the file and keeps what is there of it for later. Where that fails, more has to be fetched again.
+func (p *partial) close() {
 	p.saving.Lock()
 	defer p.saving.Unlock()
 	_ = p.save()

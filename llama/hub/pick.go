@@ -46,7 +46,7 @@ func pick(l listing, r *reference) (*choice, error) {
 	models := ggufModels(l)
 	switch len(models) {
 	case 0:
-		return nil, fmt.Errorf("the repository has neither %s or %s nor a GGUF file%s", checkpoint.WeightsFile, checkpoint.IndexFile, has(l))
+		return nil, fmt.Errorf("the repository has neither %s or %s nor a GGUF file%s", checkpoint.WeightsFile, checkpoint.IndexFile, describeFiles(l))
 	case 1:
 		return models[0].choice()
 	}
@@ -60,7 +60,7 @@ func pick(l listing, r *reference) (*choice, error) {
 // pickFolder chooses a Hugging Face folder: what loading reads, without the shards.
 func pickFolder(l listing) (*choice, error) {
 	if _, ok := l[checkpoint.ConfigFile]; !ok {
-		return nil, fmt.Errorf("the repository has weights, and no %s%s", checkpoint.ConfigFile, has(l))
+		return nil, fmt.Errorf("the repository has weights, and no %s%s", checkpoint.ConfigFile, describeFiles(l))
 	}
 	c := &choice{all: l}
 	for _, name := range checkpoint.SmallFiles() {
@@ -109,7 +109,7 @@ func (c *choice) addShards(data []byte) error {
 func pickFile(l listing, file string) (*choice, error) {
 	e, ok := l[file]
 	if !ok {
-		return nil, fmt.Errorf("the repository has no file %q%s", file, has(l))
+		return nil, fmt.Errorf("the repository has no file %q%s", file, describeFiles(l))
 	}
 	for _, m := range ggufFiles(l) {
 		if slices.ContainsFunc(m.parts, func(part entry) bool { return part.path == file }) {
@@ -124,7 +124,7 @@ func pickKind(l listing, kind string) (*choice, error) {
 	models := ggufModels(l)
 	switch found := ofKind(models, kind); {
 	case len(models) == 0:
-		return nil, fmt.Errorf("the repository has no GGUF file%s", has(l))
+		return nil, fmt.Errorf("the repository has no GGUF file%s", describeFiles(l))
 	case len(found) == 0:
 		return nil, fmt.Errorf("the repository has no model of the type %s, but %s", kind, names(models))
 	case len(found) > 1:
@@ -243,8 +243,8 @@ func names(models []*ggufModel) string {
 	return enumerate(list)
 }
 
-// has says for an error which files the repository has, weights first.
-func has(l listing) string {
+// describeFiles says for an error which files the repository has, weights first.
+func describeFiles(l listing) string {
 	var weights, others []string
 	for e := range l.sorted() {
 		switch strings.ToLower(path.Ext(e.path)) {

@@ -52,7 +52,7 @@ func refusal(r *http.Response, s *settings) error {
 	if len(reason) > maxReason {
 		reason = strings.ToValidUTF8(reason[:maxReason], "") + " …"
 	}
-	e := &StatusError{URL: place(r.Request.URL), Status: r.StatusCode, Code: r.Header.Get("X-Error-Code"), Reason: reason}
+	e := &StatusError{URL: displayURL(r.Request.URL), Status: r.StatusCode, Code: r.Header.Get("X-Error-Code"), Reason: reason}
 	after := retryAfter(r.Header, time.Now())
 	if sameOrigin(r.Request.URL, s.endpoint) {
 		e.Advice = advice(e, s, r.Request.URL.Path, after)
@@ -60,7 +60,7 @@ func refusal(r *http.Response, s *settings) error {
 	switch {
 	case r.StatusCode == http.StatusRequestTimeout, r.StatusCode == http.StatusTooEarly, r.StatusCode == http.StatusTooManyRequests,
 		r.StatusCode >= 500 && r.StatusCode != http.StatusNotImplemented:
-		return &temporary{e, after}
+		return &retryableError{e, after}
 	}
 	return e
 }
@@ -74,9 +74,9 @@ func advice(e *StatusError, s *settings, path string, after time.Duration) strin
 	}
 	switch {
 	case e.Status == http.StatusTooManyRequests && s.token == "":
-		return fmt.Sprintf("too many requests from here; try again %s, or with a token, which the hub allows more: %s", in(after), makeToken)
+		return fmt.Sprintf("too many requests from here; try again %s, or with a token, which the hub allows more: %s", formatDelay(after), makeToken)
 	case e.Status == http.StatusTooManyRequests:
-		return "too many requests; try again " + in(after)
+		return "too many requests; try again " + formatDelay(after)
 	case e.Code == codeGated && s.token == "":
 		return fmt.Sprintf("the model is gated: accept its conditions at %s, and %s", page, makeToken)
 	case e.Code == codeGated:
@@ -104,8 +104,8 @@ func repositoryIn(path string) (owner, name string, ok bool) {
 	return parts[0], parts[min(1, len(parts)-1)], len(parts) == 3
 }
 
-// in says when something may be tried again.
-func in(after time.Duration) string {
+// formatDelay says when something may be tried again.
+func formatDelay(after time.Duration) string {
 	if after <= 0 {
 		return "later"
 	}

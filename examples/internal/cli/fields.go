@@ -37,7 +37,7 @@ func (f *Flags) Explained(err error) error {
 	if text = strings.NewReplacer(words...).Replace(text); text == err.Error() {
 		return err
 	}
-	return &explained{text, err}
+	return &explainedError{text, err}
 }
 
 // contextFull says what a *ContextFullError says, but with what helps at the command line.
@@ -75,11 +75,11 @@ func sentences(a, b string) string {
 	return a + ". " + b
 }
 
-// explained is an error in other words.
-type explained struct {
+// explainedError is an error in other words.
+type explainedError struct {
 	text string
 	err  error
 }
 
-func (e *explained) Error() string { return e.text }
-func (e *explained) Unwrap() error { return e.err }
+func (e *explainedError) Error() string { return e.text }
+func (e *explainedError) Unwrap() error { return e.err }

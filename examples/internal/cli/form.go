@@ -49,29 +49,29 @@ func (c *Form) Constraint(t *llama.Tokenizer, stderr io.Writer) (llama.Constrain
 	case c.Schema != "":
 		schema, err := readForm(c.Schema)
 		if err != nil {
-			return nil, wrong("schema", c.Schema, err)
+			return nil, flagError("schema", c.Schema, err)
 		}
 		k, left, err := constrain.JSONSchemaWith(t, schema, constrain.SchemaOptions{Lossy: true})
 		for _, u := range left {
 			fmt.Fprintf(stderr, "%s: not kept: %v\n", c.Schema, u)
 		}
-		return k, wrong("schema", c.Schema, err)
+		return k, flagError("schema", c.Schema, err)
 	case c.Grammar != "":
 		grammar, err := readForm(c.Grammar)
 		if err != nil {
-			return nil, wrong("grammar", c.Grammar, err)
+			return nil, flagError("grammar", c.Grammar, err)
 		}
 		k, err := constrain.Grammar(t, string(grammar))
-		return k, wrong("grammar", c.Grammar, err)
+		return k, flagError("grammar", c.Grammar, err)
 	case c.Regexp != "":
 		k, err := constrain.Regexp(t, c.Regexp)
-		return k, wrong("regexp", c.Regexp, err)
+		return k, flagError("regexp", c.Regexp, err)
 	}
 	return nil, nil
 }
 
-// wrong says which flag an error is about, and its value unless the error names it.
-func wrong(flag, value string, err error) error {
+// flagError says which flag an error is about, and its value unless the error names it.
+func flagError(flag, value string, err error) error {
 	switch {
 	case err == nil:
 		return nil
