@@ -263,7 +263,7 @@ func (c *Config) normalize() {
 	}
 }
 
-// everyNth lists layers of which each so many-th is set.
+// everyNth returns a list of layers in which every every-th one is set.
 func everyNth(layers, every int) []bool {
 	list := make([]bool, min(max(layers, 0), maxLayers))
 	for i := range list {

@@ -232,7 +232,7 @@ func (d *download) get(ctx context.Context, r *remote) error {
 	return d.describe(&downloadJSON{displayURL(d.url), r.version, r.size, sum, info.ModTime().UnixNano()})
 }
 
-// fetched reports whether the file became the server's after look looked.
+// fetched reports whether the file became the server's after lookUp asked.
 func (d *download) fetched(known *downloadJSON, r *remote) bool {
 	return known.Version == r.version && known.Size == r.size && (r.version != "" || known.Modified != d.was)
 }

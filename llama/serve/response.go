@@ -83,7 +83,7 @@ func (r *response) shortenDeadline() {
 }
 
 // finish gives the client time to read what net/http sends once the handler is done, which no longer writes. Before that net/http may read what is
-// left of the request's body; see bound.
+// left of the request's body; see setReadDeadline.
 func (r *response) finish() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

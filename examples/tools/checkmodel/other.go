@@ -78,7 +78,7 @@ func otherFolder(dir string) string {
 	return ""
 }
 
-// abridge joins the first of some names.
+// abridge joins the names, of which it leaves out all but the first few.
 func abridge(names []string) string {
 	if len(names) > 4 {
 		return strings.Join(names[:4], ", ") + ", …"

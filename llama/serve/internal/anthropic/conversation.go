@@ -67,14 +67,14 @@ func (c *conversation) add(place string, m llama.Message) {
 	c.history, c.places = append(c.history, m), append(c.places, place)
 }
 
-// addNames says in names where messages of the history stand in the request.
+// addNames adds to names where messages of the history stand in the request.
 func (c *conversation) addNames(names ask.FieldNames) {
 	for i, place := range c.places {
 		names[fmt.Sprintf("history[%d].Role", i)] = place + ".role"
 	}
 }
 
-// checkCallsAnswered is an error where calls have no result and something else comes, at a place.
+// checkCallsAnswered returns an error if calls have no result and something else comes, at a place.
 func (c *conversation) checkCallsAnswered(at string) error {
 	if len(c.open) == 0 {
 		return nil

@@ -2,7 +2,7 @@ package ask
 
 import "strings"
 
-// FieldNames says how an interface calls what llama's errors name: {"Params.TopK": "top_k"}. A name that ends with a dot or a bracket stands for all
+// FieldNames maps the fields that llama's errors name to the parameters of an interface: {"Params.TopK": "top_k"}. A name that ends with a dot or a bracket stands for all
 // that begin with it: {"history[": "messages["}.
 type FieldNames map[string]string
 

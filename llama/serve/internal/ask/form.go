@@ -85,7 +85,7 @@ func (m *Model) constrain(ctx context.Context, p *llama.Params, tools Tools, for
 	return nil
 }
 
-// constraintError says that a constraint cannot be made of what a request has under a name: that is the request's fault.
+// constraintError returns the error of a constraint that cannot be made of a parameter: the request is wrong.
 func constraintError(ctx context.Context, err error, names FieldNames, what string) error {
 	if e := Explain(ctx, err, names); e.Status != http.StatusInternalServerError {
 		if e.Code == "unsupported_schema" || e.Param == "" && e.Status == http.StatusBadRequest { // which schema it is is known here

@@ -87,7 +87,7 @@ func (s *Sampling) Params(ctx context.Context) (llama.Params, error) {
 	return p, nil
 }
 
-// CheckStops judges stop strings, which an interface calls param.
+// CheckStops returns an error if stop strings are not allowed. param is their parameter in the interface.
 func CheckStops(param string, stops []string) error {
 	if len(stops) > maxStops {
 		return wire.Invalid(param, "%s has %d strings; it may have %d", param, len(stops), maxStops)

@@ -6,9 +6,35 @@ import (
 	"runtime"
 
 	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/models"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/queue"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
+
+// Service answers the requests of all interfaces: it has the models, the queues and the limits. It is immutable, and safe for concurrent use.
+type Service struct {
+	Models *models.Registry
+	// ConstraintQueue orders the making of constraints: a schema can take a processor a second and hundreds of megabytes, and one client can
+	// send many of them at once. nil: no order, and no bound.
+	ConstraintQueue *queue.Queue
+	TextQueues      *TextQueues // order the reading and tokenizing of requests; nil: no order, and no bound
+	MaxAnswers      int         // that one request may ask for
+	MaxTokens       int         // of an answer, and how many it has where the request does not say; 0: what the context holds
+	MaxBody         int64       // of a request, in bytes
+	DropTurns       bool        // conversations that do not fit lose their oldest turns, unless the request says otherwise
+	LogPrompts      bool        // prompts and answers may be logged
+}
+
+// Open takes the model of this name or alias, and loads it where that is needed. The parameter "model" is what errors name.
+func (s *Service) Open(ctx context.Context, name string) (*Model, error) {
+	lease, err := s.Models.Lease(ctx, name)
+	if err != nil {
+		return nil, Explain(ctx, err, nil)
+	}
+	m := &Model{Lease: lease, service: s, request: RequestOf(ctx)}
+	m.request.Span.Model(lease.Name)
+	return m, nil
+}
 
 // TextQueues order the work on the texts of requests: reading JSON, rendering conversations, tokenizing. Such work takes many times the memory
 // of the text, for a moment, and a processor for up to seconds. So only a few long texts are processed at a time. Short texts have a queue of

@@ -46,7 +46,7 @@ type ToolChoice struct {
 	Named    []ToolName // what the request calls functions by
 }
 
-// ParseToolChoice returns the choice that OpenAI's interfaces call so.
+// ParseToolChoice returns the choice for a word of OpenAI's interfaces: "none", "auto" or "required".
 func ParseToolChoice(word string) (choice constrain.ToolChoice, ok bool) {
 	switch word {
 	case "none":
@@ -101,7 +101,7 @@ func (t *Tools) constraint(ctx context.Context, tokenizer *llama.Tokenizer) (lla
 	return constrain.ToolsContext(ctx, tokenizer, list, t.Options)
 }
 
-// needsConstraint tells whether what is said of calls has to be kept by a constraint.
+// needsConstraint reports whether only a constraint can make the answer call functions as the request demands.
 func (t *Tools) needsConstraint() bool {
 	o := &t.Options
 	return o.Choice != constrain.ToolAuto || o.Function != "" || o.Single || t.Allowed != nil

@@ -140,7 +140,7 @@ func (r *Registry) add(i int, spec Spec, o Options) error {
 	e.queue = queue.New(places, waiting)
 	e.slot = &slot{name: spec.Name, size: spec.Bytes, maxWaiters: places + waiting}
 	if spec.Loaded == nil {
-		e.slot.load = e.noting(loader(spec, places, o.Budget))
+		e.slot.load = e.withNotes(loader(spec, places, o.Budget))
 	} else {
 		m, err := prepare(spec, spec.Loaded, places, math.MaxInt64)
 		if err != nil {
@@ -153,8 +153,8 @@ func (r *Registry) add(i int, spec Spec, o Options) error {
 	return nil
 }
 
-// noting returns load with a note of what List says also while the model is not loaded. It logs what the model's conversations may take.
-func (e *entry) noting(load func(context.Context) (resource, error)) func(context.Context) (resource, error) {
+// withNotes returns load with a note of what List says also while the model is not loaded. It logs what the model's conversations may take.
+func (e *entry) withNotes(load func(context.Context) (resource, error)) func(context.Context) (resource, error) {
 	return func(ctx context.Context) (resource, error) {
 		t, err := load(ctx)
 		if err == nil {

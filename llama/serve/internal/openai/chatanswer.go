@@ -7,8 +7,8 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 )
 
-// chatEncoder turns the events of a chat's answers into what a client is told. Streamed or not, that is the same: a whole answer is its
-// parts put together.
+// chatEncoder turns the events of a chat's answers into what a client is sent. A stream and a whole answer have the same parts: a whole
+// answer is its parts put together.
 type chatEncoder struct {
 	logprobs *ask.Logprobs // nil: they are not told
 	calls    []ask.Calls   // by choice
@@ -62,7 +62,7 @@ type callDelta struct {
 	} `json:"function"`
 }
 
-// delta returns what an event tells.
+// delta returns the part of a choice that an event brings.
 func (t *chatEncoder) delta(e ask.Event) chatDelta {
 	d := chatDelta{Index: e.Choice}
 	text, calls := t.calls[e.Choice].Take(e.Piece)
@@ -92,7 +92,7 @@ func (t *chatEncoder) delta(e ask.Event) chatDelta {
 	return d
 }
 
-// chunk is tell for streaming.send.
+// chunk is delta for streaming.send.
 func (t *chatEncoder) chunk(e ask.Event) any {
 	d := t.delta(e)
 	if d.Delta.Role == "" && d.Delta.Content == nil && len(d.Delta.ToolCalls) == 0 && d.Logprobs == nil && d.Finish == nil {
@@ -135,7 +135,7 @@ type chatCall struct {
 	} `json:"function"`
 }
 
-// add puts what an event tells to what was told before.
+// add appends the part that an event brings.
 func (a *chatAnswer) add(t *chatEncoder, e ask.Event) {
 	d, c := t.delta(e), &a.Choices[e.Choice]
 	if d.Delta.Content != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 )
 
-// completionEncoder turns the events of completions into what a client is told. Streamed or not, that is the same.
+// completionEncoder turns the events of completions into what a client is sent. A stream and a whole answer have the same parts.
 type completionEncoder struct {
 	tokenizer *llama.Tokenizer
 	n         int      // answers to a prompt
@@ -44,7 +44,7 @@ type completionDelta struct {
 	Finish   *string             `json:"finish_reason"`
 }
 
-// delta returns what an event tells.
+// delta returns the part of a choice that an event brings.
 func (t *completionEncoder) delta(e ask.Event) completionDelta {
 	d := completionDelta{Index: e.Choice, Text: e.Piece.Text}
 	if t.echo != nil {
@@ -61,7 +61,7 @@ func (t *completionEncoder) delta(e ask.Event) completionDelta {
 	return d
 }
 
-// chunk is tell for streaming.send.
+// chunk is delta for streaming.send.
 func (t *completionEncoder) chunk(e ask.Event) any {
 	if d := t.delta(e); d.Text != "" || d.Logprobs != nil || d.Finish != nil {
 		return d
@@ -84,7 +84,7 @@ type completionChoice struct {
 	text strings.Builder
 }
 
-// add puts what an event tells to what was told before.
+// add appends the part that an event brings.
 func (a *completionAnswer) add(t *completionEncoder, e ask.Event) {
 	d, c := t.delta(e), &a.Choices[e.Choice]
 	c.text.WriteString(d.Text)

@@ -4,7 +4,7 @@
 // Beyond what OpenAI documents there are top_k, min_p and repeat_penalty (llama.Params says what they do), a model's meta, and
 // stream_options.include_stats. What OpenAI leaves open, or does otherwise, is decided so:
 //
-//   - A stream and a whole answer say the same: see chatTeller. A call that the end of the answer breaks off stays a call, with the arguments
+//   - A stream and a whole answer say the same: see chatEncoder. A call that the end of the answer breaks off stays a call, with the arguments
 //     that came until then, and finish_reason is "length".
 //   - Log-probabilities are told of all tokens that the model chose, those of calls and of a stop string included.
 //   - With tool_choice "none" the model is not shown the functions.

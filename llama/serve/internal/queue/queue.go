@@ -228,7 +228,7 @@ func (p *Place) Leave() {
 	}
 }
 
-// grantNext gives the free place to whoever's turn it is.
+// grantNext gives the free place to the client whose turn it is.
 func (q *Queue) grantNext() {
 	if len(q.next) == 0 {
 		return
@@ -244,7 +244,7 @@ func (q *Queue) grantNext() {
 	}
 }
 
-// grant makes a free place the one of p, whose client's rank the caller then corrects.
+// grant gives a free place to p. The caller then corrects the rank of p's client.
 func (q *Queue) grant(p *Place) {
 	q.taken++
 	q.turn++
@@ -325,7 +325,7 @@ const (
 // learnShift sets how fast the average of times forgets: each new one counts for a part in 1<<learnShift.
 const learnShift = 3
 
-// addHoldTime adds the time for which a place was held to the average.
+// addHoldTime adds d, for which a place was held, to the average.
 func (q *Queue) addHoldTime(d time.Duration) {
 	if q.held == 0 {
 		q.held = d

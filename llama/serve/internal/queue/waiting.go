@@ -2,7 +2,7 @@ package queue
 
 import "container/heap"
 
-// waitingList is the positions of one client that wait, in the order in which they came. A Place is its own link, so that one that waits
+// waitingList is a linked list of one client's places that wait, in the order of their arrival. A Place is its own link, so that one that waits
 // takes no further memory and leaves in constant time.
 //
 // Invariants: first and last are nil together, and exactly when len is 0; len counts the places from first along next.
@@ -39,7 +39,7 @@ func (l *waitingList) remove(p *Place) {
 	l.len--
 }
 
-// clientHeap is the clients that wait, as a heap of package container/heap: the one that gets the next free place stands first.
+// clientHeap is the clients that wait, as a heap of package container/heap: the client that gets the next free place is the first.
 type clientHeap []*client
 
 // moved puts a client where it belongs after its places or its turn changed. A client that does not wait is not in the heap.

@@ -125,7 +125,7 @@ func (o *output) beginMessage() error {
 	return o.send(&partEvent{o.head("response.content_part.added"), o.place(), newPart("", nil)})
 }
 
-// writeText goes on with a text.
+// writeText adds text to the open message, which begins if there is none.
 func (o *output) writeText(text string) error {
 	if o.message == nil {
 		if err := o.beginMessage(); err != nil {
@@ -149,7 +149,7 @@ func (o *output) beginCall(c llama.CallPiece) error {
 	return o.send(&itemEvent{o.head("response.output_item.added"), o.call})
 }
 
-// extendCall goes on with the open call.
+// extendCall adds arguments to the open call.
 func (o *output) extendCall(arguments string) error {
 	o.pending = nil // no log-probabilities are told of calls
 	if arguments == "" || o.call == nil {
@@ -197,7 +197,7 @@ func (o *output) completeItem(status string) {
 	}
 }
 
-// abort ends the answer in its middle, without a word: an open item is not complete, and nobody is to act on it.
+// abort ends the answer without an event: an open item is not complete, and no client is to act on it.
 func (o *output) abort() {
 	o.completeItem(incomplete)
 	o.message, o.call = nil, nil

@@ -157,7 +157,7 @@ func (r *response) put(items []any) {
 	r.OutputText = &whole
 }
 
-// isIncomplete tells whether an answer ended because it may not be longer.
+// isIncomplete reports whether an answer ended because it may not be longer.
 func isIncomplete(stop llama.StopReason) bool {
 	return stop == llama.MaxTokens || stop == llama.ContextFull
 }

@@ -67,7 +67,7 @@ func decode(place string, value json.RawMessage, into reflect.Value) error {
 	return nil
 }
 
-// readerError returns the error of a value that read itself.
+// readerError returns the error of a value whose type reads itself.
 func readerError(place string, err error) error {
 	if err == nil {
 		return nil

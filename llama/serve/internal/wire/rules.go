@@ -26,7 +26,7 @@ func Ignored() Rule { return Rule{ignored: true} }
 // goes on after "… is not supported: ".
 func Refused(why string, neutral ...string) Rule { return Rule{why: why, neutral: neutral} }
 
-// check reports whether a parameter may stand in a request.
+// check returns an error if a parameter may not be in a request.
 func (r Rule) check(name string, value json.RawMessage) error {
 	if r.ignored {
 		return nil

@@ -1,7 +1,7 @@
 // Package foreground measures what generating does to the program that a person is looking at: a task that has work to do in each
 // frame of a display, alone and beside a model, by the model's threads and niceness.
 //
-// Three processes take part. Do, in the first, is the experiment; it starts the frames (Frames) and the generation (Generate) as
+// Three processes take part. Run, in the first, is the experiment; it starts the frames (Frames) and the generation (Generate) as
 // processes of their own, as an application and its helper would be, and stands by.
 package foreground
 

@@ -2,7 +2,7 @@
 // machine through ssh.
 //
 // The programs adb and ssh do the talking, so whatever a person has set up for them holds here too: keys, aliases, devices on the
-// network. Everything over there is done by a POSIX shell in the words of script.go; adb.go and ssh.go only carry scripts and files.
+// network. Everything over there is done by a POSIX shell in the words of remoterun.go; adb.go and ssh.go only carry scripts and files.
 package target
 
 import (

@@ -1,13 +1,3 @@
-// Package ask is where a request becomes answers, whichever interface it came through. A handler does six things:
-//
-//	err := service.Read(w, r, rules, &in)                           // read the request, within the memory that requests have
-//	m, err := service.Open(ctx, name)                               // take the model, which may have to be loaded
-//	err = m.Constrain(ctx, &params, tools, form, names)          // make the constraint of functions and form
-//	prompt, err := m.Prompt(ctx, history, params.Template, names) // render the conversation
-//	answers, err := m.Ask(ctx, choices, names)                   // judge the choices, wait for places, compute
-//	e, ok, err := answers.Next(idle)                             // write what comes
-//
-// All answers of a request are computed at the same time. Errors name parameters as the interface does: see FieldNames.
 package ask
 
 import (
@@ -15,86 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"log/slog"
-	"net/http"
 	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/antigravity-go/antigravity/internal/precise"
 	"github.com/antigravity-go/antigravity/llama"
-	"github.com/antigravity-go/antigravity/llama/serve/internal/budget"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/models"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/queue"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
-
-// Service answers the requests of all interfaces: it has the models, the queues and the limits. It is immutable, and safe for concurrent use.
-type Service struct {
-	Models *models.Registry
-	// ConstraintQueue orders the making of constraints: a schema can take a processor a second and hundreds of megabytes, and one client can
-	// send many of them at once. nil: no order, and no bound.
-	ConstraintQueue *queue.Queue
-	TextQueues      *TextQueues // order the reading and tokenizing of requests; nil: no order, and no bound
-	MaxAnswers      int         // that one request may ask for
-	MaxTokens       int         // of an answer, and how many it has where the request does not say; 0: what the context holds
-	MaxBody         int64       // of a request, in bytes
-	DropTurns       bool        // conversations that do not fit lose their oldest turns, unless the request says otherwise
-	LogPrompts      bool        // what is said may be logged: prompts, and answers
-}
-
-// Request is what is known of a request before it is read. The server puts it into the request's context.
-type Request struct {
-	ID     string
-	Client string // whose requests wait in one line
-	Scope  string // llama.Params.Scope of its answers
-	Log    *slog.Logger
-	Span   Span
-	Memory *budget.Share // that it holds; nil: not counted
-	Header http.Header   // of its answer; nil: nobody reads it
-
-	Dropped int // messages of its conversation that were left out; see Model.Fit
-
-	size int // of its body, in bytes; 0 until it has been read
-}
-
-// Span follows one request. It is serve.Span without Done. Its methods are called from one goroutine at a time.
-type Span interface {
-	// Model reports the name, never an alias, of the model that answers.
-	Model(name string)
-	// Begin reports that an answer has its place in the queue, and how long it waited for the place.
-	Begin(choice int, waited time.Duration)
-	// Tokens reports that count more tokens of an answer have been computed.
-	Tokens(choice, count int)
-	// End reports that an answer is over. stop is 0 if it ended early.
-	End(choice int, stop llama.StopReason, stats llama.Stats)
-}
-
-type requestKey struct{}
-
-// WithRequest returns a context that carries a request.
-func WithRequest(ctx context.Context, r *Request) context.Context {
-	return context.WithValue(ctx, requestKey{}, r)
-}
-
-// RequestOf returns the request that a context carries.
-func RequestOf(ctx context.Context) *Request {
-	r, _ := ctx.Value(requestKey{}).(*Request)
-	if r == nil {
-		r = &Request{Log: slog.New(slog.DiscardHandler), Span: noSpan{}}
-	}
-	return r
-}
-
-// noSpan is a Span that does nothing.
-type noSpan struct{}
-
-func (noSpan) Model(string)                           {}
-func (noSpan) Begin(int, time.Duration)               {}
-func (noSpan) Tokens(int, int)                        {}
-func (noSpan) End(int, llama.StopReason, llama.Stats) {}
 
 // Model is a model that a request has taken. Close gives it back.
 type Model struct {
@@ -105,17 +26,6 @@ type Model struct {
 
 // SystemFingerprint is what answers tell of the weights that they are of, as OpenAI names and writes it.
 func (m *Model) SystemFingerprint() string { return "fp_" + m.Fingerprint }
-
-// Open takes the model of this name or alias, and loads it where that is needed. The parameter "model" is what errors name.
-func (s *Service) Open(ctx context.Context, name string) (*Model, error) {
-	lease, err := s.Models.Lease(ctx, name)
-	if err != nil {
-		return nil, Explain(ctx, err, nil)
-	}
-	m := &Model{Lease: lease, service: s, request: RequestOf(ctx)}
-	m.request.Span.Model(lease.Name)
-	return m, nil
-}
 
 // Choice is an answer that a request asks for.
 type Choice struct {
@@ -136,6 +46,7 @@ func (c Choice) Repeat(n int) []Choice {
 // Ask judges the choices, joins the queue and begins to compute. names says how the interface calls the fields of llama.Params:
 // {"Params.TopK": "top_k"}. What is wrong with a choice is told before anything waits. Close the Answers.
 //
+
 // As soon as the answers are computed the model is given back, whoever still reads them: it is not to be used after Ask, but for its
 // Tokenizer.
 func (m *Model) Ask(ctx context.Context, choices []Choice, names FieldNames) (*Answers, error) {
@@ -184,6 +95,7 @@ type Event struct {
 // Answers are the answers of a request while they are computed. They are computed as fast as they can be, however slowly they are read: what
 // nobody has read yet lies in memory, which the lengths of the answers bound.
 //
+
 // Invariants: events are in the order in which they came; open is how many answers have not come to their last event; more holds an
 // element whenever events is not empty or open is 0.
 type Answers struct {
