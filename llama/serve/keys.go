@@ -35,7 +35,7 @@ func newKeyring(keys []Key) (keyring, error) {
 	return ring, nil
 }
 
-// empty tells whether anybody may come in.
+// empty reports whether there are no keys: every client may send requests.
 func (k keyring) empty() bool { return len(k) == 0 }
 
 // find returns the name of the key that a request has. How long it takes depends on no secret: hashes are compared, and all of them.

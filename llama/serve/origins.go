@@ -40,7 +40,7 @@ func newOrigins(hosts, pages []string) (*origins, error) {
 	return o, nil
 }
 
-// judge tells why a request is not even looked at, and sets the headers that let pages of other origins read the answer (the Fetch standard
+// judge returns an error if a request comes from a host or page that may not send it, and sets the headers that let pages of other origins read the answer (the Fetch standard
 // calls that CORS). A page that may not is refused also where it could not read the answer, since computing it costs.
 func (o *origins) judge(h http.Header, r *http.Request) error {
 	if len(o.hosts) > 0 && !slices.Contains(o.hosts, hostname(r.Host)) {

@@ -76,7 +76,7 @@ func clipped(text string) string {
 	return strings.ToValidUTF8(text[:maxLogged], "") + "…"
 }
 
-// done tells the log and the span that the request is over; sent is the status that the client was sent, 0 if none. Where an answer fails
+// done reports to the log and the span that the request is over. sent is the status that the client was sent, 0 if none. If an answer fails
 // after it began the status that counts is the failure's.
 func (a *requestLog) done(ctx context.Context, r *http.Request, sent int) {
 	status := sent

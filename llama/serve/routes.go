@@ -99,7 +99,7 @@ func notFound(_ http.ResponseWriter, r *http.Request) error {
 // plainTimeout is how long a client may take to read what a plain handler writes.
 const plainTimeout = time.Minute
 
-// plainHandler serves with a handler that tells clients of its errors itself, and knows of no deadlines.
+// plainHandler serves with a handler that writes its errors itself, and sets no deadlines.
 func plainHandler(h http.Handler) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(plainTimeout)) // a writer without deadlines goes without
@@ -108,7 +108,7 @@ func plainHandler(h http.Handler) func(http.ResponseWriter, *http.Request) error
 	}
 }
 
-// health tells that the server lets requests in.
+// health answers with status 200 while the server lets requests in.
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) error {
 	return wire.Write(w, http.StatusOK, map[string]string{"status": "ok"})
 }

@@ -18,7 +18,7 @@ type request struct {
 	end func() // ends it early; may be called from any goroutine
 }
 
-// enter notes that a request is being served, until leave is called. ok is false where no more are let in.
+// enter notes that a request is being served, until leave is called. ok is false if no more requests are let in.
 func (r *running) enter(end func()) (leave func(), ok bool) {
 	one := &request{end}
 	r.mu.Lock()

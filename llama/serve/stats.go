@@ -6,7 +6,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama"
 )
 
-// Stats tell what a Server is doing.
+// Stats describe what a Server is doing.
 type Stats struct {
 	Running int          // requests that are being served, those that wait for their turn included
 	Closing bool         // Shutdown or Close was called: no more requests are let in
@@ -14,7 +14,7 @@ type Stats struct {
 	Models  []ModelStats // in the order of Options.Models
 }
 
-// MemoryStats tell what requests hold of the memory that Options.RequestBytes bounds.
+// MemoryStats describe how much requests hold of the memory that Options.RequestBytes bounds.
 type MemoryStats struct {
 	Bytes    int64 // held now
 	MaxBytes int64 // Options.RequestBytes, with the default filled in
@@ -22,7 +22,7 @@ type MemoryStats struct {
 	Refused  int64 // times that a request was refused because it would have held more
 }
 
-// ModelStats tell what a model of a Server is doing, and has done.
+// ModelStats describe what a model of a Server is doing, and has done.
 type ModelStats struct {
 	Name     string
 	Loaded   bool

@@ -11,7 +11,7 @@ import (
 )
 
 // wrap returns the handler of a route, with all that is the same for every request around it: who may come in, how long it may take,
-// what is told of it, and what happens when it fails.
+// what is logged, and what happens when it fails.
 func (s *Server) wrap(route route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		out := &response{ResponseWriter: w}

@@ -24,7 +24,7 @@ type Model struct {
 	request *Request
 }
 
-// SystemFingerprint is what answers tell of the weights that they are of, as OpenAI names and writes it.
+// SystemFingerprint returns the fingerprint of the model's weights, as OpenAI names and writes it.
 func (m *Model) SystemFingerprint() string { return "fp_" + m.Fingerprint }
 
 // Choice is an answer that a request asks for.
@@ -44,7 +44,7 @@ func (c Choice) Repeat(n int) []Choice {
 }
 
 // Ask judges the choices, joins the queue and begins to compute. names says how the interface calls the fields of llama.Params:
-// {"Params.TopK": "top_k"}. What is wrong with a choice is told before anything waits. Close the Answers.
+// {"Params.TopK": "top_k"}. An error in a choice is returned before anything waits. The caller closes the Answers.
 //
 
 // As soon as the answers are computed the model is given back, whoever still reads them: it is not to be used after Ask, but for its
@@ -93,7 +93,7 @@ type Event struct {
 }
 
 // Answers are the answers of a request while they are computed. They are computed as fast as they can be, however slowly they are read: what
-// nobody has read yet lies in memory, which the lengths of the answers bound.
+// has not been read yet lies in memory, which the lengths of the answers bound.
 //
 
 // Invariants: events are in the order in which they came; open is how many answers have not come to their last event; more holds an
@@ -152,7 +152,7 @@ func (a *Answers) pieces(ctx context.Context, c *Choice) iter.Seq2[llama.Piece, 
 	return a.model.Pool.Generate(ctx, c.Prompt, c.Params)
 }
 
-// last tells whether the event is its answer's last.
+// last reports whether the event is its answer's last.
 func (e *Event) last() bool { return e.Err != nil || e.Piece.Stop != 0 }
 
 // notify calls what with the request's span, one goroutine at a time.
@@ -226,7 +226,7 @@ func (a *Answers) Collect(take func(Event) error) error {
 	}
 }
 
-// errLeft is why answers end that nobody reads any more.
+// errLeft is the cause for which answers end that are not read any more.
 var errLeft = errors.New("the answers are not read any more")
 
 // Close ends what is still computed, and waits for that: at most one chunk of a prompt or one token.

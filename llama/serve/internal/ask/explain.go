@@ -28,7 +28,7 @@ const shutdownRetry = 5 * time.Second
 // memoryRetry is when to try again at a server whose requests hold all memory that they may: most bodies are there within that time.
 const memoryRetry = 5 * time.Second
 
-// Explain returns an error as the client is told it. Of a context's error it tells the cause.
+// Explain returns err in words for the client. For a context's error it returns the cause.
 func Explain(ctx context.Context, err error, names FieldNames) *wire.Error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		err = context.Cause(ctx)

@@ -19,13 +19,13 @@ type Service struct {
 	ConstraintQueue *queue.Queue
 	TextQueues      *TextQueues // order the reading and tokenizing of requests; nil: no order, and no bound
 	MaxAnswers      int         // that one request may ask for
-	MaxTokens       int         // of an answer, and how many it has where the request does not say; 0: what the context holds
+	MaxTokens       int         // of an answer, and its default length; 0: what the context holds
 	MaxBody         int64       // of a request, in bytes
 	DropTurns       bool        // conversations that do not fit lose their oldest turns, unless the request says otherwise
 	LogPrompts      bool        // prompts and answers may be logged
 }
 
-// Open takes the model of this name or alias, and loads it where that is needed. The parameter "model" is what errors name.
+// Open takes the model of this name or alias, and loads it if that is needed. Errors name the parameter "model".
 func (s *Service) Open(ctx context.Context, name string) (*Model, error) {
 	lease, err := s.Models.Lease(ctx, name)
 	if err != nil {

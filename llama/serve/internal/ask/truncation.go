@@ -27,7 +27,7 @@ func (t *Truncation) ReadJSON(at string, value json.RawMessage) error {
 	return err
 }
 
-// OrDefault returns t, or what a server does where t says nothing.
+// OrDefault returns t or, if t is "", what the service does by default.
 func (t Truncation) OrDefault(s *Service) Truncation {
 	switch {
 	case t != "":
@@ -44,8 +44,8 @@ const DroppedMessages = "X-Dropped-Messages"
 // answerShare says that truncation leaves the context's answerShare-th part free for an answer that may be longer.
 const answerShare = 4
 
-// FitPrompt is Prompt for a conversation that is to be answered: where it leaves no room in the context, its oldest turns are left out, if t says
-// so. The answer has p.MaxTokens, and at most a part of the context, for its room. The answer's header and the request's Dropped tell how
+// FitPrompt is Prompt for a conversation that is to be answered: if it leaves no room in the context, its oldest turns are left out, provided that
+// t is "auto". The answer has p.MaxTokens, and at most a part of the context, for its room. The answer's header and the request's Dropped tell how
 // many messages were left out.
 func (m *Model) FitPrompt(ctx context.Context, history []llama.Message, p *llama.Params, t Truncation, names FieldNames) ([]llama.Token, error) {
 	if t.OrDefault(m.service) != "auto" || m.Context == 0 {

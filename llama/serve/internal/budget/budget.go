@@ -23,7 +23,7 @@ type Budget struct {
 	clients map[string]int64
 }
 
-// Stats tell how much of a budget is in use.
+// Stats describe how much of a budget is in use.
 type Stats struct {
 	Held    int64 // bytes that requests hold now
 	Most    int64 // bytes that they may hold

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// ErrClosed tells that the registry was closed.
+// ErrClosed is the error of a registry that was closed.
 var ErrClosed = errors.New("the models are closed")
 
-// UnknownError tells that no model has a name.
+// UnknownError is the error of a name that no model has.
 type UnknownError struct {
 	Name  string   // what was asked for
 	Known []string // the names that there are, without aliases, in the order of the specs
@@ -20,7 +20,7 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("there is no model %q: known are %s", e.Name, strings.Join(e.Known, ", "))
 }
 
-// TooLargeError tells that a model does not fit into the budget, even if no other model were loaded that can be given back.
+// TooLargeError is the error of a model that does not fit into the budget, even if no other model were loaded that can be given back.
 type TooLargeError struct {
 	Name   string
 	Bytes  int64 // what the model takes, or is said to take

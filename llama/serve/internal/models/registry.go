@@ -177,7 +177,7 @@ func (r *Registry) closePools() error {
 	return errors.Join(errs...)
 }
 
-// Lease is a model that somebody uses: it is not given back before Close.
+// Lease is a model that is in use: it is not closed before Close is called.
 type Lease struct {
 	Name        string // the spec's, whichever of its names was asked for
 	Model       *llama.Model
@@ -235,7 +235,7 @@ func (r *Registry) Lease(ctx context.Context, name string) (*Lease, error) {
 	}, nil
 }
 
-// Status tells about one model of a registry.
+// Status describes one model of a registry.
 type Status struct {
 	Name    string
 	Aliases []string
@@ -248,7 +248,7 @@ type Status struct {
 	Queue   queue.Stats     // since the registry was made
 }
 
-// List tells about all models, in the order of the specs.
+// List returns the status of all models, in the order of the specs.
 func (r *Registry) List() []Status {
 	list := make([]Status, len(r.entries))
 	for i, e := range r.entries {

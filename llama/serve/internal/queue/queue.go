@@ -66,7 +66,7 @@ type Place struct {
 	prev, next *Place        // neighbours in client.line
 }
 
-// state is where a Place has come to.
+// state is what has become of a Place.
 type state uint8
 
 const (
@@ -76,7 +76,7 @@ const (
 	closed              // the queue was closed before there was a place
 )
 
-// Stats tell what a queue is doing and has done.
+// Stats describe what a queue is doing and has done.
 type Stats struct {
 	InUse   int           // places that are taken
 	Waiting int           // positions that wait for a place
@@ -85,13 +85,13 @@ type Stats struct {
 	Refused int64         // calls of Join that failed with a *FullError
 }
 
-// ErrClosed tells that the queue was closed.
+// ErrClosed is the error of a queue that was closed.
 var ErrClosed = errors.New("the queue is closed")
 
-// ErrLeft tells that Wait was called for a place that had been given back, or was given back meanwhile.
+// ErrLeft is the error of Wait for a place that was given back, before or meanwhile.
 var ErrLeft = errors.New("the place was given back")
 
-// FullError tells that the line has no room for another request of this client now.
+// FullError is the error of a line that has no room for another request of this client now.
 type FullError struct {
 	Waiting    int           // positions that wait, those of other clients included
 	RetryAfter time.Duration // when there may be room, in whole seconds from 1 to 60: about how long it takes to serve all who wait
@@ -102,7 +102,7 @@ func (e *FullError) Error() string {
 	return fmt.Sprintf("%d answers wait already: try again in %v", e.Waiting, e.RetryAfter)
 }
 
-// TooManyError tells that so many positions at once are more than one client can ever have.
+// TooManyError is the error of a request for more positions than one client can ever have.
 type TooManyError struct {
 	N    int // how many were asked for
 	Most int // how many one client can have while nobody else is there
@@ -113,7 +113,7 @@ func (e *TooManyError) Error() string {
 	return fmt.Sprintf("%d answers at once: a client can have at most %d", e.N, e.Most)
 }
 
-// New makes a queue of so many places, in which at most waiting wait. There is at least one place; waiting may be 0: who finds no free
+// New makes a queue with this number of places, in which at most waiting wait. There is at least one place; waiting may be 0: who finds no free
 // place is then refused.
 func New(places, waiting int) *Queue {
 	return &Queue{places: max(places, 1), most: max(waiting, 0), clients: make(map[string]*client)}
@@ -316,7 +316,7 @@ func (q *Queue) Stats() Stats {
 	return s
 }
 
-// What retryAfter may tell, in seconds.
+// The bounds of retryAfter, in seconds.
 const (
 	soonest = 1
 	latest  = 60

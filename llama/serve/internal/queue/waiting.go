@@ -52,7 +52,7 @@ func (o *clientHeap) moved(c *client) {
 // Len is part of heap.Interface.
 func (o clientHeap) Len() int { return len(o) }
 
-// Less tells whether the client at i gets a place before the one at j. No two clients have had the same turn.
+// Less reports whether the client at i gets a place before the one at j. No two clients have had the same turn.
 func (o clientHeap) Less(i, j int) bool {
 	a, b := o[i], o[j]
 	return a.held < b.held || a.held == b.held && a.last < b.last

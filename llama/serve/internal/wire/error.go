@@ -59,7 +59,8 @@ func Unsupported(param, format string, a ...any) *Error {
 	return &Error{Status: http.StatusBadRequest, Code: "unsupported_parameter", Param: param, Message: fmt.Sprintf(format, a...)}
 }
 
-// ErrorOf returns err as an Error; one that is none is the server's own fault: status 500, and the client is not told what happened.
+// ErrorOf returns err as an Error. An error that is not an *Error is the server's own fault: status 500, and the client does not learn what
+// happened.
 func ErrorOf(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
