@@ -252,11 +252,11 @@ func newAdapterOn(ctx context.Context, file *source.Adapter, m *Model) (*engine.
 	defer loader.Close()
 	for i := range file.Pairs {
 		p := &file.Pairs[i]
-		err := on.Takes(&p.Of)
+		number, err := m.weights.Projection(&p.Of)
 		if err == nil {
 			var a, b *tensor.Tensor
 			if a, b, err = loader.Pair(ctx, p, engine.RankUnit); err == nil {
-				on.Set(&p.Of, a, b, p.Scale)
+				on.Set(number, a, b, p.Scale)
 			}
 		}
 		if err != nil {

@@ -18,9 +18,6 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// Token is the id of a vocabulary entry.
-type Token int32
-
 // Model is a loaded model: weights on a device, and a tokenizer. It is immutable and safe for concurrent use; what changes
 // during a conversation belongs to its sessions.
 type Model struct {

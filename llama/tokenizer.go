@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"sync"
-	"unsafe"
 
 	"github.com/antigravity-go/antigravity/internal/bpe"
 	"github.com/antigravity-go/antigravity/internal/calls"
@@ -272,15 +271,6 @@ func parseVocabulary(data []byte) (Vocabulary, error) {
 		}
 	}
 	return nil, err
-}
-
-// fromInt32 and toInt32 convert without copying: Token is an int32.
-func fromInt32(ids []int32) []Token {
-	return unsafe.Slice((*Token)(unsafe.SliceData(ids)), len(ids))
-}
-
-func toInt32(tokens []Token) []int32 {
-	return unsafe.Slice((*int32)(unsafe.SliceData(tokens)), len(tokens))
 }
 
 // noVocabulary is the vocabulary of a model that came without a tokenizer: it knows how many tokens there are, and no texts.

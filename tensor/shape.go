@@ -89,12 +89,6 @@ func (s Shape) Rows() int {
 	return rows
 }
 
-// withDim0 returns s with another outermost dimension, which must not be negative nor larger than the present one.
-func (s Shape) withDim0(d int) Shape {
-	s.dims[0] = d
-	return s
-}
-
 // String formats the shape as [2 3].
 func (s Shape) String() string {
 	var b strings.Builder

@@ -166,7 +166,7 @@ func (t *Tensor) SliceInto(view *Tensor, lo, hi int) error {
 	}
 	offset := t.offset + from // view may be t
 	*view = *t
-	view.shape, view.offset, view.size = t.shape.withDim0(hi-lo), offset, to-from
+	view.shape.dims[0], view.offset, view.size = hi-lo, offset, to-from
 	return nil
 }
 

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math"
+	"slices"
 
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -55,24 +56,17 @@ func (r *adaptedRun) joins(j *Job) bool {
 	return r.adapter == j.Adapter && r.scale == j.Scale && r.hi == j.first
 }
 
-// needs reports whether the pass has rows whose adapters add something to one of some projections.
-func (ad *adapted) needs(projections ...*projection) bool {
-	for i := range ad.runs {
-		for _, j := range projections {
-			if ad.runs[i].adapter.deltas[j.number].a != nil {
-				return true
-			}
-		}
-	}
-	return false
+// needs reports whether the pass has rows whose adapters add something to the projection with a number.
+func (ad *adapted) needs(number int) bool {
+	return slices.ContainsFunc(ad.runs, func(r adaptedRun) bool { return r.adapter.deltas[number].a != nil })
 }
 
-// add adds to out [rows, n], a projection of in [rows, k], what adapters make of in.
-func (ad *adapted) add(p *pass, j *projection, in, out *tensor.Tensor) error {
+// add adds to out [rows, n], the projection of in [rows, k] with a number, what adapters make of in.
+func (ad *adapted) add(d *device, number int, in, out *tensor.Tensor) error {
 	for i := range ad.runs {
 		r := &ad.runs[i]
-		if d := &r.adapter.deltas[j.number]; d.a != nil {
-			if err := ad.addRun(p, r, d, in, out); err != nil {
+		if delta := &r.adapter.deltas[number]; delta.a != nil {
+			if err := ad.addRun(d, r, delta, in, out); err != nil {
 				return err
 			}
 		}
@@ -81,26 +75,26 @@ func (ad *adapted) add(p *pass, j *projection, in, out *tensor.Tensor) error {
 }
 
 // addRun adds scale·(in·aᵀ)·bᵀ to a run's rows of out.
-func (ad *adapted) addRun(p *pass, r *adaptedRun, d *delta, in, out *tensor.Tensor) error {
+func (ad *adapted) addRun(d *device, r *adaptedRun, delta *delta, in, out *tensor.Tensor) error {
 	if err := in.SliceInto(&ad.in, r.lo, r.hi); err != nil {
 		return err
 	}
 	if err := out.SliceInto(&ad.out, r.lo, r.hi); err != nil {
 		return err
 	}
-	if err := ad.low.cut(&ad.lowView, r.hi-r.lo, d.a.Shape().Dim(0)); err != nil {
+	if err := ad.low.cut(&ad.lowView, r.hi-r.lo, delta.a.Shape().Dim(0)); err != nil {
 		return err
 	}
-	if err := ad.high.cut(&ad.highView, r.hi-r.lo, d.b.Shape().Dim(0)); err != nil {
+	if err := ad.high.cut(&ad.highView, r.hi-r.lo, delta.b.Shape().Dim(0)); err != nil {
 		return err
 	}
-	if err := p.device.MatMulTransposed(&ad.in, d.a, &ad.lowView); err != nil {
+	if err := d.MatMulTransposed(&ad.in, delta.a, &ad.lowView); err != nil {
 		return err
 	}
-	if err := p.device.scale(&ad.lowView, float32(d.scale*float64(r.scale))); err != nil {
+	if err := d.scale(&ad.lowView, float32(delta.scale*float64(r.scale))); err != nil {
 		return err
 	}
-	return p.device.fused.MatMulAdd(&ad.lowView, d.b, &ad.highView, &ad.out)
+	return d.fused.MatMulAdd(&ad.lowView, delta.b, &ad.highView, &ad.out)
 }
 
 // sheets are tensors [most, cols], one for each width that was asked for.

@@ -2,23 +2,22 @@ package engine
 
 import (
 	"errors"
-	"fmt"
 	"slices"
+	"sync/atomic"
 
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
-	"github.com/antigravity-go/antigravity/llama/internal/fault"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // Adapter is a LoRA adapter (arXiv 2106.09685) on a model's device: what it adds to the model's projections. It does not change once all of it
 // is set.
 type Adapter struct {
-	weights *Weights
-	order   uint64           // by which jobs with one adapter come to stand side by side
-	deltas  []delta          // by the projections' numbers
-	all     []*tensor.Tensor // each once
-	inner   []int            // the different inner dimensions of the products
-	outer   []int            // the different outer dimensions
+	device *device
+	bytes  *atomic.Int64    // of the model's weights
+	order  uint64           // by which jobs with one adapter come to stand side by side
+	deltas []delta          // by the projections' numbers
+	all    []*tensor.Tensor // each once
+	inner  []int            // the different inner dimensions of the products
+	outer  []int            // the different outer dimensions
 }
 
 // delta is what an adapter adds to a projection: scale·b·a; nothing if a is nil.
@@ -27,31 +26,13 @@ type delta struct {
 	scale float64
 }
 
-// NewAdapter makes an adapter that adds nothing yet.
-func (w *Weights) NewAdapter() *Adapter {
-	return &Adapter{weights: w, order: w.adapters.Add(1), deltas: make([]delta, len(w.projections))}
-}
-
-// Takes returns an error, which wraps errors.ErrUnsupported, if no adapter can add anything to the projection whose weight is this tensor.
-func (a *Adapter) Takes(of *checkpoint.Tensor) error {
-	if a.projection(of) == nil {
-		return fmt.Errorf("an adapter of the tensor %s: %w beside the weights", of.HuggingFace, fault.ErrUnsupported)
-	}
-	return nil
-}
-
-// projection returns the projection with this weight; nil if the tensor is no projection's.
-func (a *Adapter) projection(of *checkpoint.Tensor) *projection {
-	return a.weights.projections[place{part: of.Part, layer: of.Layer}]
-}
-
-// Set makes the adapter add scale·b·a to the projection whose weight is this tensor, which it Takes. down is a [inner, in] and up is b [out, inner], as the
+// Set makes the adapter add scale·b·a to the projection with a number (see Weights.Projection). down is a [inner, in] and up is b [out, inner], as the
 // device has prepared them; from then on they belong to the adapter.
-func (a *Adapter) Set(of *checkpoint.Tensor, down, up *tensor.Tensor, scale float64) {
-	a.deltas[a.projection(of).number] = delta{down, up, scale}
+func (a *Adapter) Set(number int, down, up *tensor.Tensor, scale float64) {
+	a.deltas[number] = delta{down, up, scale}
 	for _, t := range []*tensor.Tensor{down, up} {
 		a.all = append(a.all, t)
-		a.weights.bytes.Add(int64(t.Size()))
+		a.bytes.Add(int64(t.Size()))
 	}
 	a.inner, a.outer = addOnce(a.inner, down.Shape().Dim(0)), addOnce(a.outer, up.Shape().Dim(0))
 }
@@ -70,10 +51,10 @@ func addOnce(list []int, n int) []int {
 
 // Free gives the memory back, when no job uses the adapter any more.
 func (a *Adapter) Free() error {
-	_ = a.weights.device.Synchronize() // the device may still be computing the last step of a session; nobody wants its error
+	_ = a.device.Synchronize() // the device may still be computing the last step of a session; nobody wants its error
 	var errs []error
 	for _, t := range a.all {
-		a.weights.bytes.Add(-int64(t.Size()))
+		a.bytes.Add(-int64(t.Size()))
 		errs = append(errs, t.Free())
 	}
 	a.all = nil

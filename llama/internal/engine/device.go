@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // device is a backend with its optional interfaces, which are looked up once: its own methods where it has them, package
@@ -14,4 +15,50 @@ type device struct {
 
 func newDevice(b backend.Backend) *device {
 	return &device{Backend: b, fused: backend.Fused(b), choose: backend.Selecting(b)}
+}
+
+// normMatMul computes norm(x)·weightᵀ for each weight; a nil norm changes nothing. See backend.Fuser's NormMatMul.
+func (d *device) normMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.Tensor, weights, outs []*tensor.Tensor) error {
+	if norm != nil {
+		return d.fused.NormMatMul(x, norm, eps, normed, weights, outs)
+	}
+	for i, w := range weights {
+		if err := d.MatMulTransposed(x, w, outs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// norm normalises each row of x [rows, n], or of its last two dimensions, by a norm [n]; nil changes nothing.
+func (d *device) norm(x, norm *tensor.Tensor, eps float32) error {
+	if norm == nil {
+		return nil
+	}
+	return d.RMSNorm(x, norm, eps)
+}
+
+// normHeads normalises each head of x [rows, heads, headDim] by a norm [headDim] or, by a longer norm, all heads of a row together; flat is
+// the same memory as [rows, heads·headDim]. Nil changes nothing.
+func (d *device) normHeads(x, flat, norm *tensor.Tensor, eps float32) error {
+	if norm != nil && norm.Shape().Dim(0) != x.Shape().Dim(-1) {
+		x = flat
+	}
+	return d.norm(x, norm, eps)
+}
+
+// addBias adds a bias [out] to each row of x [rows, out]; nil adds nothing.
+func (d *device) addBias(x, bias *tensor.Tensor) error {
+	if bias == nil {
+		return nil
+	}
+	return d.AddAssign(x, bias)
+}
+
+// scale multiplies x by a factor.
+func (d *device) scale(x *tensor.Tensor, factor float32) error {
+	if factor == 1 {
+		return nil
+	}
+	return d.Scale(x, factor)
 }

@@ -28,49 +28,6 @@ type MemoryOptions struct {
 	Track    *kvcache.Tracking
 }
 
-// NewMemory makes an empty memory on the model's device. It takes hardly any memory before the first token. The memory holds pages of the
-// model's store: free it before the Weights.
-func (w *Weights) NewMemory(o *MemoryOptions) (*Memory, error) {
-	m := &Memory{}
-	for i := range w.layers {
-		cache, err := w.newCache(i, o)
-		if err == nil {
-			m.caches = append(m.caches, cache)
-		} else {
-			err = fmt.Errorf("a cache for %d tokens: %w", o.Capacity, err)
-		}
-		if err == nil && o.Track != nil && cache.Window() == 0 {
-			if err = cache.Track(*o.Track, w.Config.Heads, w.rotation(i, o.Long)); err != nil {
-				err = fmt.Errorf("a cache for the eviction policy %s: %w", o.Policy, err)
-			}
-		}
-		if err != nil {
-			m.Free()
-			return nil, err
-		}
-	}
-	m.findWhole()
-	return m, nil
-}
-
-// newCache makes an empty cache of a layer.
-func (w *Weights) newCache(layer int, o *MemoryOptions) (*kvcache.Cache, error) {
-	if window := w.Config.Layer(layer).Window; window > 0 {
-		return w.store.NewWindow(o.KV, window)
-	}
-	return w.store.New(o.KV, o.Capacity)
-}
-
-// rotation is a layer's RoPE for one position; see kvcache.Rotation.
-func (w *Weights) rotation(layer int, long bool) kvcache.Rotation {
-	a, ok := w.layers[layer].mixer.(*attention)
-	if !ok {
-		return nil
-	}
-	r := &w.rotaries[a.rotary]
-	return func(row []float32, position int) { r.table(row, position, long) }
-}
-
 // findWhole lists the caches without a window.
 func (m *Memory) findWhole() {
 	m.whole = nil

@@ -106,6 +106,9 @@ func ended(jobs []*Job) error {
 	return jobs[0].Context.Err()
 }
 
+// adapts reports whether adapters of the pass's rows add something to a projection.
+func (p *pass) adapts(j *projection) bool { return p.adapted.needs(j.number) }
+
 // lookUp gathers the tokens' embeddings into p.x, and computes RoPE's cosines and sines for their positions into p.ropes.
 func (p *pass) lookUp(w *Weights) error {
 	p.tokens = p.tokens[:0]

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"slices"
+
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -32,7 +34,7 @@ func (r *residual) project(p *pass, outs []*tensor.Tensor, projections ...*proje
 		return err
 	}
 	in := &p.x
-	if r.norm != nil && p.adapted.needs(projections...) { // normMatMul leaves p.normed undefined
+	if r.norm != nil && slices.ContainsFunc(projections, p.adapts) { // normMatMul leaves p.normed undefined
 		in = &p.normed
 		if err := p.device.CopySlice(&p.x, in, 0, 0, in.Shape().NumElements()); err != nil {
 			return err
@@ -87,53 +89,5 @@ func (j *projection) complete(p *pass, in, out *tensor.Tensor) error {
 	if err := p.device.addBias(out, j.bias); err != nil {
 		return err
 	}
-	return p.adapted.add(p, j, in, out)
-}
-
-// What follows are operations that some families leave out.
-
-// normMatMul computes norm(x)·weightᵀ for each weight; a nil norm changes nothing. See backend.Fuser's NormMatMul.
-func (d *device) normMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.Tensor, weights, outs []*tensor.Tensor) error {
-	if norm != nil {
-		return d.fused.NormMatMul(x, norm, eps, normed, weights, outs)
-	}
-	for i, w := range weights {
-		if err := d.MatMulTransposed(x, w, outs[i]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// norm normalises each row of x [rows, n], or of its last two dimensions, by a norm [n]; nil changes nothing.
-func (d *device) norm(x, norm *tensor.Tensor, eps float32) error {
-	if norm == nil {
-		return nil
-	}
-	return d.RMSNorm(x, norm, eps)
-}
-
-// normHeads normalises each head of x [rows, heads, headDim] by a norm [headDim] or, by a longer norm, all heads of a row together; flat is
-// the same memory as [rows, heads·headDim]. Nil changes nothing.
-func (d *device) normHeads(x, flat, norm *tensor.Tensor, eps float32) error {
-	if norm != nil && norm.Shape().Dim(0) != x.Shape().Dim(-1) {
-		x = flat
-	}
-	return d.norm(x, norm, eps)
-}
-
-// addBias adds a bias [out] to each row of x [rows, out]; nil adds nothing.
-func (d *device) addBias(x, bias *tensor.Tensor) error {
-	if bias == nil {
-		return nil
-	}
-	return d.AddAssign(x, bias)
-}
-
-// scale multiplies x by a factor.
-func (d *device) scale(x *tensor.Tensor, factor float32) error {
-	if factor == 1 {
-		return nil
-	}
-	return d.Scale(x, factor)
+	return p.adapted.add(p.device, j.number, in, out)
 }

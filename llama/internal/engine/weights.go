@@ -10,6 +10,7 @@ import (
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/kvcache"
+	"github.com/antigravity-go/antigravity/llama/internal/fault"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -95,6 +96,21 @@ func (w *Weights) at(t *checkpoint.Tensor) **tensor.Tensor {
 	return w.places[place{t.Part, t.Layer, t.Bias}]
 }
 
+// Projection returns the number of the projection whose weight is a tensor of the model. The error, which wraps errors.ErrUnsupported, says that no
+// adapter can add anything to what this tensor computes.
+func (w *Weights) Projection(of *checkpoint.Tensor) (number int, err error) {
+	j := w.projections[place{part: of.Part, layer: of.Layer}]
+	if j == nil {
+		return 0, fmt.Errorf("an adapter of the tensor %s: %w beside the weights", of.HuggingFace, fault.ErrUnsupported)
+	}
+	return j.number, nil
+}
+
+// NewAdapter makes an adapter that adds nothing yet. Free it before the weights.
+func (w *Weights) NewAdapter() *Adapter {
+	return &Adapter{device: w.device, bytes: &w.bytes, order: w.adapters.Add(1), deltas: make([]delta, len(w.projections))}
+}
+
 // All yields the tensors that are set with their names in GGUF files, in the order of computation.
 func (w *Weights) All() iter.Seq2[string, *tensor.Tensor] {
 	return func(yield func(string, *tensor.Tensor) bool) {
@@ -132,6 +148,49 @@ func (w *Weights) ScratchBytes() int64 { return w.store.ScratchBytes() }
 // that its keys never have to be rotated anew.
 func (w *Weights) Long(capacity int) bool {
 	return w.Config.RoPE.Long != nil && capacity > w.Config.RoPE.OriginalContext
+}
+
+// NewMemory makes an empty memory on the model's device. It takes hardly any memory before the first token. The memory holds pages of the
+// model's store: free it before the Weights.
+func (w *Weights) NewMemory(o *MemoryOptions) (*Memory, error) {
+	m := &Memory{}
+	for i := range w.layers {
+		cache, err := w.newCache(i, o)
+		if err == nil {
+			m.caches = append(m.caches, cache)
+		} else {
+			err = fmt.Errorf("a cache for %d tokens: %w", o.Capacity, err)
+		}
+		if err == nil && o.Track != nil && cache.Window() == 0 {
+			if err = cache.Track(*o.Track, w.Config.Heads, w.rotation(i, o.Long)); err != nil {
+				err = fmt.Errorf("a cache for the eviction policy %s: %w", o.Policy, err)
+			}
+		}
+		if err != nil {
+			m.Free()
+			return nil, err
+		}
+	}
+	m.findWhole()
+	return m, nil
+}
+
+// newCache makes an empty cache of a layer.
+func (w *Weights) newCache(layer int, o *MemoryOptions) (*kvcache.Cache, error) {
+	if window := w.Config.Layer(layer).Window; window > 0 {
+		return w.store.NewWindow(o.KV, window)
+	}
+	return w.store.New(o.KV, o.Capacity)
+}
+
+// rotation is a layer's RoPE for one position; see kvcache.Rotation.
+func (w *Weights) rotation(layer int, long bool) kvcache.Rotation {
+	a, ok := w.layers[layer].mixer.(*attention)
+	if !ok {
+		return nil
+	}
+	r := &w.rotaries[a.rotary]
+	return func(row []float32, position int) { r.table(row, position, long) }
 }
 
 // Free gives the memory of the tensors and of the caches' store back. No pass is under way, and no Memory or Adapter is left.
