@@ -43,7 +43,7 @@ type Variant struct {
 // RoPE says how positions turn into angles: the base of the frequencies and how they were stretched for long contexts.
 type RoPE struct {
 	Theta   float64
-	Scaling string // "", "linear", "llama3" or "longrope"
+	Scaling string // "", "linear", "llama3", "longrope" or "yarn"
 	Factor  float64
 	// For "llama3": wavelengths longer than OriginalContext/LowFreqFactor are stretched by Factor, those shorter than
 	// OriginalContext/HighFreqFactor are left alone, those between are blended.
@@ -57,6 +57,11 @@ type RoPE struct {
 	// multiplied by Attention; 0: 1.
 	Long      []float32
 	Attention float64
+	// For "yarn" (arXiv 2309.00071): frequencies with more than BetaFast turns in OriginalContext are left alone, those with fewer than BetaSlow
+	// are divided by Factor, those between are blended. Where the blend begins and ends is rounded to whole pairs, unless Unrounded. Cosines and
+	// sines are multiplied by Attention.
+	BetaFast, BetaSlow float64
+	Unrounded          bool
 }
 
 // configOf returns what a model's files say in the terms of this package. It shares nothing with c.

@@ -112,7 +112,7 @@ func TestConfigRefuses(t *testing.T) {
 		{"another architecture", `{"model_type":"gpt2"}`, true},
 		{"another activation", `{` + minimal + `,"hidden_act":"gelu"}`, true},
 		{"partial rotation", `{` + minimal + `,"partial_rotary_factor":0.5}`, true},
-		{"unknown scaling", `{` + minimal + `,"rope_scaling":{"rope_type":"yarn","factor":2}}`, true},
+		{"unknown scaling", `{` + minimal + `,"rope_scaling":{"rope_type":"dynamic","factor":2}}`, true},
 		{"no sizes", `{"model_type":"llama"}`, false},
 		{"absurd size", `{` + minimal + `,"hidden_size":1e15}`, false},
 		{"huge size", `{` + minimal + `,"hidden_size":2000000000}`, false},

@@ -28,6 +28,7 @@ type family struct {
 	normOf      map[Part]size          // the elements of a norm of queries or keys: of a head, or of all together
 	activation  string                 // of the feed-forward layer, as Hugging Face names it
 	window      func(*windowRule) bool // whether a layer has a sliding window, where the configuration has one; nil: no layer
+	unstretched bool                   // layers with a window have RoPE's base and no scaling
 	embedding   bool                   // embeddings are multiplied by the square root of the width, rounded to BF16
 	keys        []string               // of config.json beside Llama's: see special
 
@@ -36,13 +37,14 @@ type family struct {
 
 // defaults are what config.json need not say.
 type defaults struct {
-	tied       bool
-	eps        float32
-	theta      float64
-	localTheta float64 // of layers with a window, where it is another one
-	window     int
-	headDim    int
-	every      int // each such layer is unlike the others: it has no RoPE (SmolLM3), or no window (Gemma 3)
+	tied                           bool
+	eps                            float32
+	theta                          float64
+	localTheta                     float64 // of layers with a window, where it is another one
+	window                         int
+	headDim                        int
+	heads, kvHeads, vocab, context int // of Gemma 3, whose wrappers leave out what is usual
+	every                          int // each such layer is unlike the others: it has no RoPE (SmolLM3), or no window (Gemma 3)
 }
 
 // fusedPart tells of a part that is some of the rows of a tensor.
@@ -111,14 +113,24 @@ var families = []family{
 	},
 	{
 		name: "olmo2", model: "olmo2", class: "Olmo2ForCausalLM", without: []Part{AttentionNorm, FeedForwardNorm},
-		with: []Part{QueryNorm, KeyNorm, AttentionPostNorm, FeedForwardPostNorm}, normOf: wholeNorms, unpaired: true, defaults: defaults{eps: 1e-5},
+		with: []Part{QueryNorm, KeyNorm, AttentionPostNorm, FeedForwardPostNorm}, normOf: wholeNorms, unpaired: true, unstretched: true, defaults: defaults{eps: 1e-5},
+	},
+	{
+		name: "olmo3", model: "olmo3", class: "Olmo3ForCausalLM", gguf: "olmo2", without: []Part{AttentionNorm, FeedForwardNorm},
+		with: []Part{QueryNorm, KeyNorm, AttentionPostNorm, FeedForwardPostNorm}, normOf: wholeNorms, unpaired: true, unstretched: true, window: exceptEvery,
+		keys: []string{"sliding_window", "layer_types"}, defaults: defaults{eps: 1e-5, theta: 500000, window: 4096, every: 4},
+	},
+	{
+		name: "gemma", model: "gemma", class: "GemmaForCausalLM", unpaired: true, plusOne: true, activation: geluTanh, embedding: true,
+		defaults: defaults{tied: true, headDim: 256},
 	},
 	{
 		name: "gemma3", model: "gemma3_text", class: "Gemma3ForCausalLM", with: []Part{QueryNorm, KeyNorm, AttentionPostNorm, FeedForwardPostNorm},
 		huggingFace: map[Part]string{FeedForwardNorm: "pre_feedforward_layernorm"}, normOf: headNorms, unpaired: true, plusOne: true,
 		activation: geluTanh, window: exceptEvery, embedding: true,
-		keys:     []string{"sliding_window", "sliding_window_pattern", "_sliding_window_pattern", "layer_types", "query_pre_attn_scalar", "rope_local_base_freq"},
-		defaults: defaults{tied: true, theta: 1000000, localTheta: 10000, window: 4096, headDim: 256, every: 6},
+		keys: []string{"sliding_window", "sliding_window_pattern", "_sliding_window_pattern", "layer_types", "query_pre_attn_scalar", "rope_local_base_freq"},
+		defaults: defaults{tied: true, theta: 1000000, localTheta: 10000, window: 4096, headDim: 256, every: 6,
+			heads: 8, kvHeads: 4, vocab: 262208, context: 131072},
 	},
 }
 

@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/antigravity-go/antigravity/internal/modeljson"
 	"github.com/antigravity-go/antigravity/internal/safetensors"
@@ -168,11 +167,11 @@ func (t *templateText) UnmarshalJSON(b []byte) error {
 
 // Weights are the tensors of a folder: one safetensors file, or shards with an index.
 //
-// Some folders of models without an output head have names without the "model." that others begin with. A Weights has the longer names.
+// Folders name the tensors of the model of text in some ways: see naming. A Weights has the usual names.
 type Weights struct {
 	index *safetensors.Index           // nil: there is one file
 	files map[string]*safetensors.File // by name
-	short bool                         // the files have names without modelPrefix
+	naming
 }
 
 // modelPrefix begins the names of all tensors but the output head's.
@@ -202,7 +201,7 @@ func (f Folder) Weights(open func(name string) ([]byte, error)) (*Weights, error
 			return nil, &FileError{name, err}
 		}
 	}
-	w.short = slices.Contains(w.Names(), strings.TrimPrefix(Embedding.HuggingFace(0, false), modelPrefix))
+	w.naming = namingOf(w.fileNames())
 	return w, nil
 }
 
@@ -215,14 +214,18 @@ func (w *Weights) List() string {
 }
 
 // Names returns the names of all tensors.
-func (w *Weights) Names() (names []string) {
+func (w *Weights) Names() []string {
+	names := w.fileNames()
+	for i, name := range names {
+		names[i] = w.usual(name)
+	}
+	return names
+}
+
+// fileNames returns the names that all tensors have in the files.
+func (w *Weights) fileNames() (names []string) {
 	for _, file := range slices.Sorted(maps.Keys(w.files)) {
 		names = append(names, w.files[file].Names()...)
-	}
-	if w.short {
-		for i, name := range names {
-			names[i] = modelPrefix + name
-		}
 	}
 	return names
 }
@@ -230,9 +233,7 @@ func (w *Weights) Names() (names []string) {
 // Tensor returns the tensor of a name and the name of the file that has it. The error wraps a *FileError.
 func (w *Weights) Tensor(name string) (t safetensors.Tensor, file string, err error) {
 	asked := name
-	if w.short {
-		name = strings.TrimPrefix(name, modelPrefix)
-	}
+	name = w.naming.stored(name)
 	file, listed := WeightsFile, true
 	if w.index != nil {
 		file, listed = w.index.Shard(name)

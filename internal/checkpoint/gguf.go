@@ -91,6 +91,7 @@ const (
 	logitKey         = "logit_scale" // what logits are divided by
 	attentionCapKey  = "attn_logit_softcapping"
 	logitCapKey      = "final_logit_softcapping"
+	temperatureKey   = "attention.temperature_scale"
 	ropeThetaKey     = "rope.freq_base"
 	ropeLocalKey     = "rope.freq_base_swa"
 	ropeRotatedKey   = "rope.dimension_count"
@@ -98,6 +99,9 @@ const (
 	ropeFactorKey    = "rope.scaling.factor"
 	ropeContextKey   = "rope.scaling.original_context_length"
 	ropeAttentionKey = "rope.scaling.attn_factor"
+	ropeBetaFastKey  = "rope.scaling.yarn_beta_fast"
+	ropeBetaSlowKey  = "rope.scaling.yarn_beta_slow"
+	ropeLogKey       = "rope.scaling.yarn_log_multiplier" // mscale_all_dim of config.json
 	vocabSizeKey     = "vocab_size"
 )
 
@@ -122,13 +126,16 @@ func readConfig(f *gguf.File) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := metadata{f, family.architecture() + "."}
+	name, _ := f.String(ArchitectureKey)
+	k := metadata{f, name + "."}
 	if experts, _ := f.Uint(k.prefix + expertsKey); experts > 0 {
 		return nil, unsupported("a mixture of %d experts; only one feed-forward layer is implemented", experts)
 	}
-	for _, key := range []string{attentionCapKey, logitCapKey} {
-		if limit := k.float(key, 0); limit != 0 {
-			return nil, unsupported("%s is %g; limits of scores and logits are not implemented", k.prefix+key, limit)
+	for key, what := range map[string]string{
+		attentionCapKey: "limits of scores", logitCapKey: "limits of logits", temperatureKey: "scales of queries by their positions",
+	} {
+		if v := k.float(key, 0); v != 0 {
+			return nil, unsupported("%s is %g; %s are not implemented", k.prefix+key, v, what)
 		}
 	}
 	has := func(p Part, bias bool) bool {
@@ -189,8 +196,11 @@ func (k metadata) readVariant(c *Config, f *family) error {
 	if f.embedding {
 		c.EmbeddingScale = embeddingScale(c.HiddenSize)
 	}
-	if f.defaults.localTheta != 0 {
+	switch {
+	case f.defaults.localTheta != 0:
 		c.LocalRoPE.Theta = k.float(ropeLocalKey, f.defaults.localTheta)
+	case f.unstretched:
+		c.LocalRoPE.Theta = k.float(ropeLocalKey, c.RoPE.Theta)
 	}
 	if f.hasNoRoPE() {
 		c.Unrotated = everyNth(c.Layers, f.defaults.every)
@@ -220,7 +230,7 @@ func (f *family) hasNoRoPE() bool { return slices.Contains(f.keys, "no_rope_laye
 // ggufFamily returns the family of a file, and an error where it is unknown.
 func ggufFamily(f *gguf.File) (*family, error) {
 	name, _ := f.String(ArchitectureKey)
-	return familyBy(ArchitectureKey, name, (*family).architecture)
+	return familyBy(ArchitectureKey, first(textArchitectures[name], name), (*family).architecture)
 }
 
 // CheckArchitecture refuses a file of an unknown architecture.
@@ -252,6 +262,15 @@ func (k metadata) readScaling(r *RoPE, context int) (err error) {
 		r.Scaling = kind
 		r.Factor = k.float(ropeFactorKey, 0)
 	}
+	original, _ := k.Uint(k.prefix + ropeContextKey)
+	if r.Scaling == yarn {
+		r.OriginalContext = first(int(min(original, maxContext+1)), context)
+		r.BetaFast, r.BetaSlow = k.float(ropeBetaFastKey, defaultBetaFast), k.float(ropeBetaSlowKey, defaultBetaSlow)
+		r.Attention = k.float(ropeAttentionKey, 1) * yarnAttention(r.Factor, 1)
+		if all := k.float(ropeLogKey, 0); all != 0 {
+			r.Attention /= yarnAttention(r.Factor, all)
+		}
+	}
 	if r.Divisors, err = k.divisors(DivisorsGGUF); err != nil {
 		return err
 	}
@@ -261,7 +280,6 @@ func (k metadata) readScaling(r *RoPE, context int) (err error) {
 	if r.Divisors, err = k.divisors(shortDivisorsGGUF); err != nil {
 		return err
 	}
-	original, _ := k.Uint(k.prefix + ropeContextKey)
 	r.Scaling, r.Factor, r.OriginalContext = longRoPE, 0, int(min(original, maxContext+1))
 	r.Attention = k.float(ropeAttentionKey, r.attentionOf(context))
 	return nil
@@ -343,6 +361,13 @@ func (c *Config) Metadata(name string, general ...gguf.KeyValue) []gguf.KeyValue
 	case longRoPE:
 		number(ropeContextKey, c.RoPE.OriginalContext)
 		float(ropeAttentionKey, c.RoPE.Attention)
+	case yarn:
+		add(ropeScalingKey, gguf.ValueOf(c.RoPE.Scaling))
+		float(ropeFactorKey, c.RoPE.Factor)
+		number(ropeContextKey, c.RoPE.OriginalContext)
+		float(ropeBetaFastKey, c.RoPE.BetaFast)
+		float(ropeBetaSlowKey, c.RoPE.BetaSlow)
+		float(ropeAttentionKey, c.RoPE.Attention/yarnAttention(c.RoPE.Factor, 1))
 	}
 	if c.Windowed != nil {
 		number(windowKey, c.Window)

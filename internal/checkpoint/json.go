@@ -66,6 +66,12 @@ type ropeJSON struct {
 	Type            string    `json:"rope_type,omitempty"`
 	OldType         string    `json:"type,omitempty"` // before transformers 4.43
 	Attention       float64   `json:"attention_factor,omitempty"`
+	BetaFast        float64   `json:"beta_fast,omitempty"`
+	BetaSlow        float64   `json:"beta_slow,omitempty"`
+	MScale          float64   `json:"mscale,omitempty"` // YaRN's attention factor is a quotient of two, by this
+	MScaleAll       float64   `json:"mscale_all_dim,omitempty"`
+	Truncate        *bool     `json:"truncate,omitempty"`
+	QueryScale      float64   `json:"llama_4_scaling_beta,omitempty"`
 	Short           []float32 `json:"short_factor,omitempty"`
 	Long            []float32 `json:"long_factor,omitempty"`
 	Partial         *float64  `json:"partial_rotary_factor,omitempty"`
@@ -109,11 +115,18 @@ func (l tokenList) MarshalJSON() ([]byte, error) {
 
 // parseConfig reads config.json.
 func parseConfig(data []byte) (*Config, error) {
+	bare, err := headless(data)
+	if err != nil {
+		return nil, err
+	}
+	if data, err = textConfig(data); err != nil {
+		return nil, err
+	}
 	var j configJSON
 	if err := modeljson.Unmarshal(data, &j); err != nil {
 		return nil, err
 	}
-	f, err := familyBy("model_type", j.ModelType, func(f *family) string { return f.model })
+	f, err := familyBy("model_type", first(textTypes[j.ModelType], j.ModelType), func(f *family) string { return f.model })
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +137,7 @@ func parseConfig(data []byte) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if bare, err := headless(data); err != nil || bare {
+	if bare {
 		c.TiedEmbeddings = true // there is no head to load; see Pipeline.Headless
 	}
 	if err := c.Validate(); err != nil {
@@ -156,11 +169,15 @@ func (j *configJSON) config(f *family) (*Config, error) {
 		if r != nil && r.Partial != nil && *r.Partial != 1 {
 			return nil, unsupported("partial_rotary_factor is %g; only whole heads are rotated", *r.Partial)
 		}
+		if r != nil && r.QueryScale != 0 {
+			return nil, unsupported("llama_4_scaling_beta is %g; queries are not scaled by their positions", r.QueryScale)
+		}
 	}
 	d := &f.defaults
 	c := &Config{
 		HiddenSize: j.HiddenSize, IntermediateSize: j.IntermediateSize, Layers: j.Layers,
-		Heads: j.Heads, KVHeads: or(j.KVHeads, j.Heads), HeadDim: d.headDim, VocabSize: j.VocabSize, ContextLength: j.ContextLength,
+		Heads: first(j.Heads, d.heads), KVHeads: or(j.KVHeads, first(j.Heads, d.kvHeads)), HeadDim: d.headDim,
+		VocabSize: first(j.VocabSize, d.vocab), ContextLength: first(j.ContextLength, d.context),
 		RMSNormEps: or(j.RMSNormEps, first(float32(d.eps), 1e-6)), RoPE: RoPE{Theta: or(j.RoPETheta, first(d.theta, 10000))}, // transformers' defaults
 		AttentionBias: j.AttentionBias || f.biased, MLPBias: j.MLPBias, TiedEmbeddings: or(j.TiedEmbeddings, d.tied),
 		BOS: -1, EOS: j.EOS, Variant: Variant{Activation: activation},
@@ -194,6 +211,14 @@ func (j *configJSON) config(f *family) (*Config, error) {
 			r.apply(&c.RoPE)
 		}
 	}
+	if f.unstretched && c.LocalRoPE.Theta == 0 {
+		c.LocalRoPE.Theta = c.RoPE.Theta
+	}
+	for _, r := range []*RoPE{&c.RoPE, &c.LocalRoPE} { // a scaling without a context of its own begins at the context that the file has
+		if r.Scaling == yarn {
+			r.OriginalContext = first(r.OriginalContext, or(j.OriginalContext, 0), c.ContextLength)
+		}
+	}
 	if c.RoPE.Scaling == longRoPE {
 		c.RoPE.OriginalContext = first(or(j.OriginalContext, 0), c.RoPE.OriginalContext)
 		c.RoPE.Attention = first(c.RoPE.Attention, c.RoPE.attentionOf(c.ContextLength))
@@ -206,7 +231,7 @@ func (j *configJSON) config(f *family) (*Config, error) {
 func (f *family) activationOf(names ...*string) (string, error) {
 	want := first(f.activation, silu)
 	for _, name := range names {
-		if name != nil && *name != want {
+		if name != nil && *name != want && !(want == geluTanh && *name == "gelu") { // Gemma's first files say gelu and mean this
 			return "", unsupported("the activation is %.100q; for the architecture %s only %s is implemented", *name, f.name, want)
 		}
 	}
@@ -296,15 +321,26 @@ func (j *ropeJSON) apply(r *RoPE) {
 	if r.Scaling == "" {
 		r.Scaling = j.OldType
 	}
-	if r.Scaling == "default" {
+	if r.Scaling == "default" || r.Scaling == "mrope" { // see textTypes
 		r.Scaling = ""
 	}
 	if r.Scaling == oldLongRoPE {
 		r.Scaling = longRoPE
 	}
 	r.Factor, r.LowFreqFactor, r.HighFreqFactor, r.OriginalContext = j.Factor, j.LowFreqFactor, j.HighFreqFactor, j.OriginalContext
-	if r.Scaling == longRoPE {
+	switch r.Scaling {
+	case longRoPE:
 		r.Factor, r.Divisors, r.Long, r.Attention = 0, j.Short, j.Long, j.Attention
+	case yarn:
+		r.BetaFast, r.BetaSlow, r.Unrounded = first(j.BetaFast, defaultBetaFast), first(j.BetaSlow, defaultBetaSlow), !or(j.Truncate, true)
+		r.Attention = j.Attention
+		switch {
+		case r.Attention != 0:
+		case j.MScale != 0 && j.MScaleAll != 0:
+			r.Attention = yarnAttention(j.Factor, j.MScale) / yarnAttention(j.Factor, j.MScaleAll)
+		default:
+			r.Attention = yarnAttention(j.Factor, 1)
+		}
 	}
 }
 
@@ -330,7 +366,10 @@ func (c *Config) JSON(dtype string) ([]byte, error) {
 	}
 	if r := &c.RoPE; r.Scaling != "" {
 		j.RoPEScaling = &ropeJSON{Type: r.Scaling, Factor: r.Factor, LowFreqFactor: r.LowFreqFactor,
-			HighFreqFactor: r.HighFreqFactor, OriginalContext: r.OriginalContext}
+			HighFreqFactor: r.HighFreqFactor, OriginalContext: r.OriginalContext, Attention: r.Attention, BetaFast: r.BetaFast, BetaSlow: r.BetaSlow}
+		if r.Unrounded {
+			j.RoPEScaling.Truncate = new(bool)
+		}
 	}
 	return json.Marshal(&j)
 }

@@ -196,11 +196,11 @@ func headless(data []byte) (bool, error) {
 // PipelineOf reads how a GGUF file says that a text becomes a vector. What this module does not do is an error that wraps
 // errors.ErrUnsupported. Vectors have unit length: the format has no key for others.
 func PipelineOf(f *gguf.File) (*Pipeline, error) {
-	family, err := ggufFamily(f)
-	if err != nil {
+	if _, err := ggufFamily(f); err != nil {
 		return nil, err
 	}
-	key := family.architecture() + "." + poolingKey
+	name, _ := f.String(ArchitectureKey)
+	key := name + "." + poolingKey
 	n, _ := f.Uint(key)
 	if pooling, ok := poolingTypes[n]; ok {
 		return &Pipeline{Given: n != 0, Pooling: pooling}, nil

@@ -10,7 +10,7 @@ import (
 // RoPE says how positions turn into angles: the base of the frequencies and how they were stretched for long contexts.
 type RoPE struct {
 	Theta   float64
-	Scaling string // "", "linear", "llama3" or "longrope"
+	Scaling string // "", "linear", "llama3", "longrope" or "yarn"
 	Factor  float64
 	// For "llama3": wavelengths longer than OriginalContext/LowFreqFactor are stretched by Factor, those shorter than
 	// OriginalContext/HighFreqFactor are left alone, those between are blended.
@@ -23,12 +23,17 @@ type RoPE struct {
 	// ones. Cosines and sines are multiplied by Attention; 0: 1.
 	Long      []float32
 	Attention float64
+	// For "yarn" (arXiv 2309.00071): frequencies with more than BetaFast turns in OriginalContext are left alone, those with fewer than BetaSlow
+	// are divided by Factor, those between are blended. Where the blend begins and ends is rounded to whole pairs, unless Unrounded.
+	BetaFast, BetaSlow float64
+	Unrounded          bool
 }
 
 // Frequencies returns the angle per position of each of the headDim/2 pairs, in radians: theta^(-2i/headDim), stretched as
 // the scaling says (llama3: the blend of Meta's reference code, by wavelength).
 func (r *RoPE) Frequencies(headDim int) []float64 {
 	list := make([]float64, headDim/2)
+	low, high := r.blended(headDim)
 	for i := range list {
 		f := r.frequency(i, headDim)
 		switch {
@@ -39,10 +44,50 @@ func (r *RoPE) Frequencies(headDim int) []float64 {
 		case r.Scaling == "llama3":
 			kept := r.kept(f)
 			f = float64(kept*f) + float64((1-kept)*f/r.Factor) // the conversions keep processors from fusing
+		case r.Scaling == yarn:
+			kept := 1 - min(max((float64(i)-low)/(high-low), 0), 1)
+			f = float64(kept*f) + float64((1-kept)*f/r.Factor)
 		}
 		list[i] = f
 	}
 	return list
+}
+
+// yarn is the scaling of arXiv 2309.00071.
+const yarn = "yarn"
+
+// The defaults of YaRN's BetaFast and BetaSlow.
+const (
+	defaultBetaFast = 32
+	defaultBetaSlow = 1
+)
+
+// blended returns between which pairs YaRN blends: the first with fewer than BetaFast turns in the original context, and the last with more
+// than BetaSlow. Of 64 elements, a base of 10,000 and 4,096 tokens these are 10 and 23: pairs up to 10 are left alone, those from 23 on divided by Factor.
+func (r *RoPE) blended(headDim int) (low, high float64) {
+	if r.Scaling != yarn {
+		return 0, 1
+	}
+	pairOf := func(turns float64) float64 { // the pair, a fraction too, that makes some turns in the original context
+		return float64(headDim) * exact.Log(float64(r.OriginalContext)/(turns*2*math.Pi)) / (2 * exact.Log(r.Theta))
+	}
+	low, high = pairOf(r.BetaFast), pairOf(r.BetaSlow)
+	if !r.Unrounded {
+		low, high = math.Floor(low), math.Ceil(high)
+	}
+	low, high = max(low, 0), min(high, float64(headDim-1))
+	if low == high {
+		high += 0.001 // as in the paper's program
+	}
+	return low, high
+}
+
+// yarnAttention returns what YaRN multiplies cosines and sines by if a file does not say: 1 + scale·ln(factor)/10.
+func yarnAttention(factor, scale float64) float64 {
+	if factor <= 1 {
+		return 1
+	}
+	return 1 + 0.1*scale*exact.Log(factor)
 }
 
 // longRoPE is the scaling that has other divisors for long conversations.
@@ -132,8 +177,17 @@ func (r *RoPE) validate(headDim int) error {
 		}
 		return nil
 	}
+	if r.Scaling == yarn {
+		if !stretch(r.Factor) || !stretch(r.BetaFast) || !stretch(r.BetaSlow) || r.BetaSlow >= r.BetaFast || r.OriginalContext < 1 || r.OriginalContext > maxContext ||
+			r.Theta <= 1 || !(r.Attention >= minScale && r.Attention <= maxScale) {
+			return fmt.Errorf("RoPE scaling yarn with factor %g, beta_fast %g, beta_slow %g, original_max_position_embeddings %d and a factor of attention of %g: "+
+				"factor and betas must be between %g and %g and beta_slow below beta_fast, the context positive, and rope_theta above 1",
+				r.Factor, r.BetaFast, r.BetaSlow, r.OriginalContext, r.Attention, minStretch, maxStretch)
+		}
+		return nil
+	}
 	if r.Scaling != longRoPE {
-		return unsupported("RoPE scaling of type %.100q: known are linear, llama3 and longrope", r.Scaling)
+		return unsupported("RoPE scaling of type %.100q: known are linear, llama3, longrope and yarn", r.Scaling)
 	}
 	if r.Divisors == nil || r.Long == nil || r.OriginalContext < 2 || r.OriginalContext > maxContext || !(r.Attention >= minScale && r.Attention <= maxScale) {
 		return fmt.Errorf("RoPE scaling longrope with %d short and %d long factors, original_max_position_embeddings %d and a factor of attention of %g: "+

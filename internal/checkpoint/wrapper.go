@@ -1,0 +1,88 @@
+package checkpoint
+
+import (
+	"encoding/json"
+	"maps"
+	"strings"
+
+	"github.com/antigravity-go/antigravity/internal/modeljson"
+)
+
+// Models that see images or hear wrap a model of text: config.json has that model's configuration under text_config, and its tensors have a longer
+// prefix. Only the model of text is read. Some wrappers, Qwen 2.5 VL's say, have the keys of the model of text among their own.
+
+// textTypes are the families' names for models of text that have another name within wrappers. Their rotary positions have three parts (M-RoPE),
+// which are the same number in a text: then they are those of the family.
+var textTypes = map[string]string{
+	"qwen2_vl": "qwen2", "qwen2_vl_text": "qwen2", "qwen2_5_vl": "qwen2", "qwen2_5_vl_text": "qwen2", "qwen3_vl_text": "qwen3",
+}
+
+// textArchitectures are GGUF's names of architectures that differ from a family in nothing that counts for text.
+var textArchitectures = map[string]string{"qwen2vl": "qwen2", "qwen3vl": "qwen3", "mistral3": "llama"}
+
+// textConfig returns the configuration of the model of text in a config.json: itself, unless it is a wrapper's. What the wrapper says of the tokens
+// that begin and end a text counts if the inner configuration says nothing; whether the output head is the embedding table, the wrapper decides.
+func textConfig(data []byte) ([]byte, error) {
+	var outer, inner map[string]json.RawMessage
+	if err := modeljson.Unmarshal(data, &outer); err != nil {
+		return nil, err
+	}
+	if text, ok := outer["text_config"]; !ok || modeljson.Unmarshal(text, &inner) != nil || inner == nil {
+		return data, nil
+	}
+	merged := maps.Clone(inner)
+	for _, key := range []string{"bos_token_id", "eos_token_id"} {
+		if value, ok := inner[key]; !ok || string(value) == "null" {
+			merged[key] = outer[key]
+		}
+	}
+	if tied, ok := outer["tie_word_embeddings"]; ok {
+		merged["tie_word_embeddings"] = tied
+	}
+	for key, value := range merged {
+		if value == nil {
+			delete(merged, key)
+		}
+	}
+	return json.Marshal(merged)
+}
+
+// naming is how a folder names the tensors of its model of text: with prefix for modelPrefix, and head before the output head's name.
+type naming struct{ prefix, head string }
+
+// namings are the ways of naming, the usual one first.
+var namings = []naming{
+	{modelPrefix, ""}, {"language_model.model.", "language_model."}, {"model.language_model.", ""}, {"model.text_model.", ""},
+	{"", ""}, // base models without an output head, and models that AutoModel saved
+}
+
+// namingOf returns how files with these tensors name those of the model of text.
+func namingOf(names []string) naming {
+	table := strings.TrimPrefix(Embedding.HuggingFace(0, false), modelPrefix)
+	known := make(map[string]bool, len(names))
+	for _, name := range names {
+		known[name] = true
+	}
+	for _, n := range namings {
+		if known[n.prefix+table] {
+			return n
+		}
+	}
+	return namings[0]
+}
+
+// stored returns a folder's name for a tensor that has the usual name.
+func (n naming) stored(name string) string {
+	if rest, ok := strings.CutPrefix(name, modelPrefix); ok {
+		return n.prefix + rest
+	}
+	return n.head + name
+}
+
+// usual returns the usual name for a tensor of a folder. What does not belong to the model of text keeps its name.
+func (n naming) usual(name string) string {
+	if rest, ok := strings.CutPrefix(name, n.prefix); ok {
+		return modelPrefix + rest
+	}
+	return strings.TrimPrefix(name, n.head)
+}
