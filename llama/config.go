@@ -62,6 +62,8 @@ type RoPE struct {
 	// sines are multiplied by Attention.
 	BetaFast, BetaSlow float64
 	Unrounded          bool
+	// Rotated is how many elements of a head are rotated, the first ones; the others are left alone. 0: all.
+	Rotated int
 }
 
 // configOf returns what a model's files say in the terms of this package. It shares nothing with c.

@@ -109,7 +109,7 @@ var families = []family{
 	{
 		name: "phi3", model: "phi3", class: "Phi3ForCausalLM", unpaired: true, window: always,
 		fused: map[Part]fusedPart{Query: fusedAttention, Key: fusedAttention, Value: fusedAttention, Gate: fusedFeedForward, Up: fusedFeedForward},
-		keys:  []string{"sliding_window", "original_max_position_embeddings"}, defaults: defaults{eps: 1e-5},
+		keys:  []string{"sliding_window", "original_max_position_embeddings", "partial_rotary_factor"}, defaults: defaults{eps: 1e-5},
 	},
 	{
 		name: "olmo2", model: "olmo2", class: "Olmo2ForCausalLM", without: []Part{AttentionNorm, FeedForwardNorm},

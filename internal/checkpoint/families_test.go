@@ -14,7 +14,7 @@ import (
 )
 
 // fixtures are the models of families that the repository has.
-var fixtures = []string{"mistral", "qwen2", "qwen3", "smollm3", "granite", "phi3", "phi3-longrope", "olmo2", "gemma3", "gemma", "olmo3", "qwen3-yarn", "llama-yarn", "gemma3-wrapper", "mistral3-wrapper", "qwen3vl-wrapper"}
+var fixtures = []string{"mistral", "qwen2", "qwen3", "smollm3", "granite", "phi3", "phi3-longrope", "olmo2", "gemma3", "gemma", "olmo3", "qwen3-yarn", "llama-yarn", "gemma3-wrapper", "mistral3-wrapper", "qwen3vl-wrapper", "phi4mini"}
 
 // TestFamiliesStayInGGUF writes the configurations of folders in GGUF's keys and reads them.
 func TestFamiliesStayInGGUF(t *testing.T) {
@@ -74,6 +74,25 @@ func TestFamilyConfigs(t *testing.T) {
 		{"gemma3 with another scale", `"model_type":"gemma3_text","head_dim":16,"query_pre_attn_scalar":64`, func(c *Config) bool {
 			return c.ScoreScale == 0.125 && c.Window == 0 && c.Windowed == nil
 		}},
+		{"yarn, attention by mscale", `"model_type":"llama","head_dim":4,"rope_scaling":{"rope_type":"yarn","factor":16,"original_max_position_embeddings":8,"mscale":1,"mscale_all_dim":1,"truncate":false}`, func(c *Config) bool {
+			return c.RoPE.Scaling == yarn && c.RoPE.Attention == 1 && c.RoPE.Unrounded && c.RoPE.BetaFast == 32 && c.RoPE.BetaSlow == 1 && c.RoPE.OriginalContext == 8
+		}},
+		{"yarn, attention said", `"model_type":"qwen2","head_dim":4,"rope_scaling":{"type":"yarn","factor":4,"attention_factor":1.5}`, func(c *Config) bool {
+			return c.RoPE.Attention == 1.5 && !c.RoPE.Unrounded && c.RoPE.OriginalContext == 32
+		}},
+		{"olmo3 as transformers 4 writes it", `"model_type":"olmo3","sliding_window":7,"rope_theta":5000,"rope_scaling":{"rope_type":"yarn","factor":8,"original_max_position_embeddings":8}`, func(c *Config) bool {
+			return slices.Equal(c.Windowed, []bool{true, true, true, false, true, true, true, false}) && c.RoPE.Scaling == yarn && c.LocalRoPE.Theta == 5000 && c.LocalRoPE.Scaling == ""
+		}},
+		{"the first Gemma", `"model_type":"gemma","hidden_act":"gelu","head_dim":4`, func(c *Config) bool {
+			return c.Activation == "gelu_tanh" && c.TiedEmbeddings && c.EmbeddingScale == 2.828125
+		}},
+		{"Phi 4 mini", `"model_type":"phi3","head_dim":16,"partial_rotary_factor":0.75`, func(c *Config) bool { return c.RoPE.Rotated == 12 }},
+		{"a wrapper that leaves out what is usual", `"model_type":"gemma3","eos_token_id":[1,6],"text_config":{"model_type":"gemma3_text","hidden_size":512,"intermediate_size":16,"num_hidden_layers":7}`, func(c *Config) bool {
+			return c.Heads == 8 && c.KVHeads == 4 && c.HeadDim == 256 && c.VocabSize == 262208 && c.ContextLength == 131072 && slices.Equal(c.EOS, []int32{1, 6})
+		}},
+		{"keys of text among those of a wrapper", `"model_type":"qwen2_5_vl","vision_config":{},"rope_scaling":{"type":"mrope","mrope_section":[1,1,2]}`, func(c *Config) bool {
+			return c.Family == "qwen2" && c.AttentionBias && c.RoPE.Scaling == ""
+		}},
 		{"longrope by its old name", `"model_type":"phi3","head_dim":4,"original_max_position_embeddings":16,"rope_scaling":{"type":"su","short_factor":[1,2],"long_factor":[3,4]}`, func(c *Config) bool {
 			return c.RoPE.Scaling == longRoPE && slices.Equal(c.RoPE.Long, []float32{3, 4}) && math.Abs(c.RoPE.Attention-math.Sqrt(1.25)) < 1e-12
 		}},
@@ -91,8 +110,8 @@ func TestFamilyConfigs(t *testing.T) {
 func TestWhatFamiliesCannotHaveIsRefused(t *testing.T) {
 	const sizes = `"hidden_size":8,"intermediate_size":16,"num_hidden_layers":2,"num_attention_heads":2,"vocab_size":10,"max_position_embeddings":32`
 	for _, text := range []string{
-		`"model_type":"phi3","partial_rotary_factor":0.75`,
-		`"model_type":"phi3","rope_parameters":{"rope_type":"default","partial_rotary_factor":0.75}`,
+		`"model_type":"llama","partial_rotary_factor":0.75`,
+		`"model_type":"llama","rope_parameters":{"rope_type":"default","partial_rotary_factor":0.75}`,
 		`"model_type":"qwen3","num_experts":128`,
 		`"model_type":"llama","embedding_multiplier":2`,
 		`"model_type":"llama","no_rope_layers":[1,0]`,

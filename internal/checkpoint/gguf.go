@@ -162,15 +162,18 @@ func readConfig(f *gguf.File) (*Config, error) {
 			c.HeadDim = c.HiddenSize / c.Heads
 		}
 	}
-	if rotated, ok := f.Uint(k.prefix + ropeRotatedKey); ok && rotated != uint64(c.HeadDim) {
-		return nil, unsupported("RoPE over %d of %d elements of a head; only whole heads are rotated", rotated, c.HeadDim)
-	}
 	c.VocabSize, _ = embeddingRows(f)
 	c.BOS, c.EOS = tokenID(f, BOSKey), endTokens(f)
 	if err := k.readScaling(&c.RoPE, c.ContextLength); err != nil {
 		return nil, err
 	}
-	return c, k.readVariant(c, family)
+	if err := k.readVariant(c, family); err != nil {
+		return nil, err
+	}
+	if rotated, ok := f.Uint(k.prefix + ropeRotatedKey); ok && rotated != uint64(c.HeadDim) {
+		return c, c.setRotated(family, float64(rotated)/float64(c.HeadDim))
+	}
+	return c, nil
 }
 
 // metadata reads the keys of an architecture.
@@ -352,7 +355,7 @@ func (c *Config) Metadata(name string, general ...gguf.KeyValue) []gguf.KeyValue
 	number(valueLengthKey, c.HeadDim)
 	float(normEpsKey, float64(c.RMSNormEps))
 	float(ropeThetaKey, c.RoPE.Theta)
-	number(ropeRotatedKey, c.HeadDim)
+	number(ropeRotatedKey, first(c.RoPE.Rotated, c.HeadDim))
 	number(vocabSizeKey, c.VocabSize)
 	switch c.RoPE.Scaling {
 	case "linear":

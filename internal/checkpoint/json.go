@@ -166,9 +166,6 @@ func (j *configJSON) config(f *family) (*Config, error) {
 		return nil, err
 	}
 	for _, r := range []*ropeJSON{j.RoPEScaling, j.RoPEParameters} {
-		if r != nil && r.Partial != nil && *r.Partial != 1 {
-			return nil, unsupported("partial_rotary_factor is %g; only whole heads are rotated", *r.Partial)
-		}
 		if r != nil && r.QueryScale != 0 {
 			return nil, unsupported("llama_4_scaling_beta is %g; queries are not scaled by their positions", r.QueryScale)
 		}
@@ -219,12 +216,44 @@ func (j *configJSON) config(f *family) (*Config, error) {
 			r.OriginalContext = first(r.OriginalContext, or(j.OriginalContext, 0), c.ContextLength)
 		}
 	}
+	if err := c.setRotated(f, j.partial()); err != nil {
+		return nil, err
+	}
 	if c.RoPE.Scaling == longRoPE {
 		c.RoPE.OriginalContext = first(or(j.OriginalContext, 0), c.RoPE.OriginalContext)
 		c.RoPE.Attention = first(c.RoPE.Attention, c.RoPE.attentionOf(c.ContextLength))
 	}
 	c.normalize()
 	return c, nil
+}
+
+// partial returns which part of a head is rotated.
+func (j *configJSON) partial() float64 {
+	part := or(j.PartialRoPEFactor, 1)
+	for _, r := range []*ropeJSON{j.RoPEScaling, j.RoPEParameters} {
+		if r != nil && r.Partial != nil {
+			part = *r.Partial
+		}
+	}
+	return part
+}
+
+// setRotated notes that only a part of each head is rotated, if it is one.
+func (c *Config) setRotated(f *family, part float64) error {
+	switch rotated := int(float64(c.HeadDim) * part); {
+	case rotated == c.HeadDim:
+		return nil
+	case !f.unpaired || len(f.normOf) > 0:
+		return unsupported("%d of %d elements of a head are rotated; for the architecture %s only whole heads are", rotated, c.HeadDim, f.name)
+	case !(part > 0 && part < 1):
+		return fmt.Errorf("partial_rotary_factor is %g, not between 0 and 1", part)
+	default:
+		c.RoPE.Rotated = rotated
+	}
+	if c.LocalRoPE.Theta != 0 {
+		c.LocalRoPE.Rotated = c.RoPE.Rotated
+	}
+	return nil
 }
 
 // activationOf returns the activation in the terms of Config.

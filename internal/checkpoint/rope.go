@@ -27,12 +27,18 @@ type RoPE struct {
 	// are divided by Factor, those between are blended. Where the blend begins and ends is rounded to whole pairs, unless Unrounded.
 	BetaFast, BetaSlow float64
 	Unrounded          bool
+	// Rotated is how many elements of a head are rotated, the first ones; the others are left alone. 0: all.
+	Rotated int
 }
 
-// Frequencies returns the angle per position of each of the headDim/2 pairs, in radians: theta^(-2i/headDim), stretched as
+// pairs returns how many pairs of a head's elements are rotated.
+func (r *RoPE) pairs(headDim int) int { return first(r.Rotated, headDim) / 2 }
+
+// Frequencies returns the angle per position of each of the pairs that are rotated, in radians: theta^(-2i/Rotated), stretched as
 // the scaling says (llama3: the blend of Meta's reference code, by wavelength).
 func (r *RoPE) Frequencies(headDim int) []float64 {
-	list := make([]float64, headDim/2)
+	list := make([]float64, r.pairs(headDim))
+	headDim = 2 * len(list)
 	low, high := r.blended(headDim)
 	for i := range list {
 		f := r.frequency(i, headDim)
@@ -118,7 +124,8 @@ func (r *RoPE) StretchDivisors(headDim int) []float32 {
 	if r.Scaling != "llama3" {
 		return nil
 	}
-	list := make([]float32, headDim/2)
+	list := make([]float32, r.pairs(headDim))
+	headDim = 2 * len(list)
 	for i := range list {
 		kept := r.kept(r.frequency(i, headDim))
 		list[i] = float32(1 / (float64((1-kept)/r.Factor) + kept))
@@ -150,9 +157,12 @@ func (r *RoPE) validate(headDim int) error {
 	if !(r.Theta >= 1 && r.Theta <= maxTheta) {
 		return fmt.Errorf("rope_theta is %g, not between 1 and %g", r.Theta, maxTheta)
 	}
+	if r.Rotated < 0 || r.Rotated%2 != 0 || r.Rotated >= headDim {
+		return fmt.Errorf("%d of %d elements of a head are rotated: it must be an even number of them", r.Rotated, headDim)
+	}
 	for _, list := range [][]float32{r.Divisors, r.Long} {
-		if list != nil && len(list) != headDim/2 {
-			return fmt.Errorf("%d RoPE frequency divisors for a head of %d elements: there must be %d", len(list), headDim, headDim/2)
+		if n := r.pairs(headDim); list != nil && len(list) != n {
+			return fmt.Errorf("%d RoPE frequency divisors for %d elements of a head: there must be %d", len(list), 2*n, n)
 		}
 		for _, d := range list {
 			if !stretch(float64(d)) {

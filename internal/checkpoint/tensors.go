@@ -52,6 +52,8 @@ type Tensor struct {
 	// HeadDim, where it is not 0, tells that the rows belong to heads of so many elements, which RoPE rotates: their order
 	// differs between the formats, see PairedRow.
 	HeadDim int
+	// Partial, if its Rotated is not 0, says that RoPE rotates only some of each head's elements: see Row.
+	Partial Partial
 	// Within, where its Rows are not 0, tells that the tensor may be some of the rows of a larger one, in either format.
 	Within Within
 	// PlusOne tells that Hugging Face stores the elements less one.
@@ -191,6 +193,9 @@ func (c *Config) tensor(p Part, layer int, bias bool) Tensor {
 	if part.rotated && !f.unpaired {
 		t.HeadDim = c.HeadDim
 	}
+	if part.rotated {
+		t.Partial = Partial{c.HeadDim, c.RoPE.Rotated}
+	}
 	if whole, ok := f.fused[p]; ok {
 		t.Within = Within{HuggingFace: p.name(layersHuggingFace, layer, whole.huggingFace, bias), GGUF: p.name(layersGGUF, layer, whole.gguf, bias)}
 		for _, other := range whole.parts {
@@ -225,6 +230,21 @@ func (f *family) tensorName(p Part, layer int, bias bool) string {
 func PairedRow(row, headDim int) int {
 	in, half := row%headDim, headDim/2
 	return row - in + in%half*2 + in/half
+}
+
+// Partial is heads of HeadDim elements of which RoPE rotates the first Rotated ones.
+type Partial struct{ HeadDim, Rotated int }
+
+// Row returns where files have a row of queries or keys, given where it is wanted for computing: there a pair is an element of the head's first
+// half and the one in the same place of its second half, whether RoPE rotates it or not. Of 8 elements, 4 of them rotated in the pairs (0, 2) and
+// (1, 3), the wanted order is 0 1 4 5 2 3 6 7.
+func (p Partial) Row(row int) int {
+	in, half, pairs := row%p.HeadDim, p.HeadDim/2, p.Rotated/2
+	at, second := in%half, in/half // which pair, and which element of it
+	if at < pairs {
+		return row - in + second*pairs + at
+	}
+	return row - in + p.Rotated + second*(half-pairs) + at - pairs
 }
 
 // HalvedRow is the inverse of PairedRow: it returns where Hugging Face has a row, given where GGUF has it.

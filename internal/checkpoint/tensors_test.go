@@ -42,14 +42,14 @@ func TestTensors(t *testing.T) {
 		}
 	}
 	for _, want := range []Tensor{
-		{Embedding, 0, false, "model.embed_tokens.weight", "token_embd.weight", []int{100, 64}, Lookup, 0, Within{}, false},
-		{Query, 1, false, "model.layers.1.self_attn.q_proj.weight", "blk.1.attn_q.weight", []int{32, 64}, Linear, 8, Within{}, false},
-		{Key, 1, true, "model.layers.1.self_attn.k_proj.bias", "blk.1.attn_k.bias", []int{16}, Vector, 8, Within{}, false},
-		{AttentionOutput, 0, false, "model.layers.0.self_attn.o_proj.weight", "blk.0.attn_output.weight", []int{64, 32}, Linear, 0, Within{}, false},
-		{Down, 0, false, "model.layers.0.mlp.down_proj.weight", "blk.0.ffn_down.weight", []int{64, 96}, Linear, 0, Within{}, false},
-		{FeedForwardNorm, 0, false, "model.layers.0.post_attention_layernorm.weight", "blk.0.ffn_norm.weight", []int{64}, Vector, 0, Within{}, false},
-		{OutputNorm, 0, false, "model.norm.weight", "output_norm.weight", []int{64}, Vector, 0, Within{}, false},
-		{Head, 0, false, "lm_head.weight", "output.weight", []int{100, 64}, Logits, 0, Within{}, false},
+		{Embedding, 0, false, "model.embed_tokens.weight", "token_embd.weight", []int{100, 64}, Lookup, 0, Partial{}, Within{}, false},
+		{Query, 1, false, "model.layers.1.self_attn.q_proj.weight", "blk.1.attn_q.weight", []int{32, 64}, Linear, 8, Partial{}, Within{}, false},
+		{Key, 1, true, "model.layers.1.self_attn.k_proj.bias", "blk.1.attn_k.bias", []int{16}, Vector, 8, Partial{}, Within{}, false},
+		{AttentionOutput, 0, false, "model.layers.0.self_attn.o_proj.weight", "blk.0.attn_output.weight", []int{64, 32}, Linear, 0, Partial{}, Within{}, false},
+		{Down, 0, false, "model.layers.0.mlp.down_proj.weight", "blk.0.ffn_down.weight", []int{64, 96}, Linear, 0, Partial{}, Within{}, false},
+		{FeedForwardNorm, 0, false, "model.layers.0.post_attention_layernorm.weight", "blk.0.ffn_norm.weight", []int{64}, Vector, 0, Partial{}, Within{}, false},
+		{OutputNorm, 0, false, "model.norm.weight", "output_norm.weight", []int{64}, Vector, 0, Partial{}, Within{}, false},
+		{Head, 0, false, "lm_head.weight", "output.weight", []int{100, 64}, Logits, 0, Partial{}, Within{}, false},
 	} {
 		if !slices.ContainsFunc(list, func(w Tensor) bool {
 			return w.Part == want.Part && w.Layer == want.Layer && w.Bias == want.Bias && w.HuggingFace == want.HuggingFace && w.GGUF == want.GGUF &&
@@ -85,6 +85,26 @@ func TestRowsOfRotatedHeads(t *testing.T) {
 			if got := PairedRow(HalvedRow(row, headDim), headDim); got != row {
 				t.Fatalf("heads of %d: row %d comes back as %d", headDim, row, got)
 			}
+		}
+	}
+}
+
+// TestPartialRows puts the rows of heads in order of which half is rotated, and finds every row once.
+func TestPartialRows(t *testing.T) {
+	var order []int
+	for row := range 16 {
+		order = append(order, Partial{8, 4}.Row(row))
+	}
+	if want := []int{0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15}; !slices.Equal(order, want) {
+		t.Errorf("rows %v, want %v", order, want)
+	}
+	for _, p := range []Partial{{16, 12}, {16, 4}, {128, 96}, {128, 32}, {2, 2}} {
+		seen := map[int]bool{}
+		for row := range 3 * p.HeadDim {
+			seen[p.Row(row)] = true
+		}
+		if len(seen) != 3*p.HeadDim || !seen[3*p.HeadDim-1] {
+			t.Errorf("%+v: %d of %d rows", p, len(seen), 3*p.HeadDim)
 		}
 	}
 }

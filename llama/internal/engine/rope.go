@@ -7,7 +7,8 @@ import (
 
 // rotary is how positions turn into angles, for some of the layers.
 type rotary struct {
-	frequencies []float64 // [headDim/2], in radians a position
+	half        int       // a head's pairs of elements
+	frequencies []float64 // of the first pairs, in radians a position; the others are not rotated
 	long        []float64 // for long conversations; nil: the same
 	attention   float64   // what cosines and sines are multiplied by
 }
@@ -16,13 +17,13 @@ type rotary struct {
 // rotated, though some by nothing.
 func newRotary(r *checkpoint.RoPE, headDim int) rotary {
 	if r == nil {
-		return rotary{frequencies: make([]float64, headDim/2), attention: 1}
+		return rotary{half: headDim / 2}
 	}
 	attention := r.Attention
 	if attention == 0 {
 		attention = 1
 	}
-	return rotary{r.Frequencies(headDim), r.LongFrequencies(headDim), attention}
+	return rotary{headDim / 2, r.Frequencies(headDim), r.LongFrequencies(headDim), attention}
 }
 
 // table fills rows of [cos…, sin…], one for each position start, start+1, …; dst is [tokens, headDim].
@@ -31,12 +32,15 @@ func (r *rotary) table(dst []float32, start int, long bool) {
 	if long && r.long != nil {
 		frequencies = r.long
 	}
-	half := len(frequencies)
+	half := r.half
 	for row := 0; row*2*half < len(dst); row++ {
 		angles := dst[row*2*half : (row+1)*2*half]
 		for i, f := range frequencies {
 			sin, cos := exact.Sincos(float64(float64(start+row) * f))
 			angles[i], angles[half+i] = float32(cos*r.attention), float32(sin*r.attention)
+		}
+		for i := len(frequencies); i < half; i++ {
+			angles[i], angles[half+i] = 1, 0
 		}
 	}
 }

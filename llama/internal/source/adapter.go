@@ -124,6 +124,7 @@ func newAdapterFile(adapter *checkpoint.Adapter, path string, closer io.Closer, 
 				return nil, tensorError(path, from.B.Name, from.B.Offset, err)
 			}
 		}
+		to.b.part = from.Of.Partial
 		if paired {
 			to.b.pairs = from.Of.HeadDim
 		}
@@ -159,7 +160,7 @@ func (s *Stored) padded(rows, cols int) (Stored, error) {
 	if err != nil {
 		return Stored{}, err
 	}
-	result := Stored{dtype: s.dtype, shape: tensor.ShapeOf(rows, cols), data: make([]byte, rows*to), pairs: s.pairs}
+	result := Stored{dtype: s.dtype, shape: tensor.ShapeOf(rows, cols), data: make([]byte, rows*to), pairs: s.pairs, part: s.part}
 	for row := range s.shape.Dim(0) {
 		copy(result.data[row*to:], s.data[row*from:(row+1)*from])
 	}

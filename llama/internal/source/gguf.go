@@ -111,7 +111,7 @@ func (g *ggufModel) find(t *checkpoint.Tensor) (Stored, error) {
 	if err == nil && within {
 		s, err = s.rows(t.Within.First, t.Shape[0])
 	}
-	s.pairs = t.HeadDim
+	s.pairs, s.part = t.HeadDim, t.Partial
 	return s, tensorError(g.paths[stored.Part], name, stored.Offset, err)
 }
 

@@ -71,6 +71,7 @@ func (h *huggingFace) find(t *checkpoint.Tensor) (Stored, error) {
 	if err == nil && within {
 		s, err = s.rows(t.Within.First, t.Shape[0])
 	}
+	s.part = t.Partial
 	if t.PlusOne {
 		s.plus = 1
 	}

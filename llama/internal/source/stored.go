@@ -19,9 +19,10 @@ type Stored struct {
 	shape tensor.Shape
 	data  []byte
 	owner io.Closer // of data
-	pairs int       // if not 0: rows belong to heads of so many elements, in GGUF's order
-	plus  float32   // to be added to the elements of a vector
-	times float32   // by which they are to be multiplied then; 0: 1
+	pairs int       // if not 0: rows belong to heads of this many elements, in GGUF's order
+	part  checkpoint.Partial
+	plus  float32 // to be added to the elements of a vector
+	times float32 // by which they are to be multiplied then; 0: 1
 
 	rare *rare.Type // not nil: the data are of this type, and are rewritten as dtype before anything else reads them
 }
@@ -116,19 +117,27 @@ func WeightTypes() string {
 	return strings.Join(names, ", ")
 }
 
-// read returns the tensor on the host: a view of the file if order and alignment allow that, else a copy. If halves is true, its rows are in
-// Hugging Face's order; otherwise they may be in the file's, and order returns where the file has a row; a nil order is Hugging Face's. A tensor with
-// pairs must have a shape of whole heads.
-func (s *Stored) read(ctx context.Context, memory tensor.Memory, halves bool) (t *tensor.Tensor, order func(row int) int, view bool, err error) {
-	if s.pairs != 0 && halves {
-		t, err = s.halved(ctx, memory)
+// read returns the tensor on the host: a view of the file if order and alignment allow that, else a copy. If inOrder is true, its rows are in
+// the order that is wanted for computing; otherwise they may be in the file's, and order returns where the file has a row; a nil order is the wanted one. A
+// tensor whose rows belong to heads must have whole heads.
+func (s *Stored) read(ctx context.Context, memory tensor.Memory, inOrder bool) (t *tensor.Tensor, order func(row int) int, view bool, err error) {
+	if order = s.order(); order != nil && inOrder {
+		t, err = s.ordered(ctx, memory, order)
 		return t, nil, false, err
-	}
-	if s.pairs != 0 {
-		order = func(row int) int { return checkpoint.PairedRow(row, s.pairs) }
 	}
 	t, view, err = s.asStored(ctx, memory)
 	return t, order, view, err
+}
+
+// order returns where the file has a row that is wanted for computing; nil if the file has it there.
+func (s *Stored) order() func(row int) int {
+	switch {
+	case s.pairs != 0:
+		return func(row int) int { return checkpoint.PairedRow(row, s.pairs) }
+	case s.part.Rotated != 0:
+		return s.part.Row
+	}
+	return nil
 }
 
 // asStored returns the tensor with its rows in the file's order: a view of the file if alignment allows that, else a copy.
@@ -150,8 +159,8 @@ func (s *Stored) asStored(ctx context.Context, memory tensor.Memory) (t *tensor.
 	return t, false, err
 }
 
-// halved returns a copy whose rows, in GGUF's order, are in Hugging Face's.
-func (s *Stored) halved(ctx context.Context, memory tensor.Memory) (*tensor.Tensor, error) {
+// ordered returns a copy with its rows in the order that is wanted for computing: row i is the file's row order(i).
+func (s *Stored) ordered(ctx context.Context, memory tensor.Memory, order func(row int) int) (*tensor.Tensor, error) {
 	dtype, data := s.dtype, s.data
 	if s.rare != nil {
 		t, err := s.rewritten(ctx, memory)
@@ -179,7 +188,7 @@ func (s *Stored) halved(ctx context.Context, memory tensor.Memory) (*tensor.Tens
 	}
 	dst := buffer.Bytes()
 	for row := range rows {
-		copy(dst[row*rowBytes:(row+1)*rowBytes], data[checkpoint.PairedRow(row, s.pairs)*rowBytes:])
+		copy(dst[row*rowBytes:(row+1)*rowBytes], data[order(row)*rowBytes:])
 	}
 	return tensor.Wrap(nil, buffer, s.shape)
 }
