@@ -183,15 +183,6 @@ func (f *family) architecture() string {
 	return f.name
 }
 
-// Known lists the architectures, by GGUF's names.
-func Known() []string {
-	var list []string
-	for i := range families {
-		list = append(list, families[i].name)
-	}
-	return list
-}
-
 // Variant is where a model differs from Llama beyond which parts it has. The zero value is Llama.
 type Variant struct {
 	Family     string // the architecture's name; "" stands for "llama"
