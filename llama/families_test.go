@@ -127,7 +127,11 @@ func asGGUF(t *testing.T, dir string) string {
 		}
 		infos, all = append(infos, gguf.TensorInfo{Name: name, Type: gguf.F32, Shape: shape}), append(all, data)
 	}
-	for _, d := range c.GGUFDivisors() {
+	divisors, err := c.GGUFDivisors()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range divisors {
 		add(d.Name, []int{len(d.List)}, d.List)
 	}
 	for _, w := range c.Tensors() {

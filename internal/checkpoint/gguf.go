@@ -399,17 +399,20 @@ type Divisors struct {
 	List []float32
 }
 
-// GGUFDivisors returns the tensors that GGUF has for RoPE's scaling beside those of Tensors.
-func (c *Config) GGUFDivisors() []Divisors {
+// GGUFDivisors returns the tensors that GGUF has for RoPE's scaling beside those of Tensors. The format has no place for YaRN that is not rounded to
+// whole pairs, which is an error.
+func (c *Config) GGUFDivisors() ([]Divisors, error) {
 	switch r := &c.RoPE; {
 	case r.Scaling == longRoPE:
-		return []Divisors{{longDivisorsGGUF, r.Long}, {shortDivisorsGGUF, r.Divisors}}
+		return []Divisors{{longDivisorsGGUF, r.Long}, {shortDivisorsGGUF, r.Divisors}}, nil
 	case r.Divisors != nil:
-		return []Divisors{{DivisorsGGUF, r.Divisors}}
+		return []Divisors{{DivisorsGGUF, r.Divisors}}, nil
 	case r.StretchDivisors(c.HeadDim) != nil:
-		return []Divisors{{DivisorsGGUF, r.StretchDivisors(c.HeadDim)}}
+		return []Divisors{{DivisorsGGUF, r.StretchDivisors(c.HeadDim)}}, nil
+	case r.Unrounded:
+		return nil, unsupported("YaRN that is not rounded to whole pairs has no place in GGUF")
 	}
-	return nil
+	return nil, nil
 }
 
 // VocabularyOf reads the vocabulary and the chat template in a GGUF file; a file without a vocabulary gives nil. More tokens

@@ -38,7 +38,11 @@ func fileOf(t *testing.T, c *Config, more ...gguf.KeyValue) *gguf.File {
 		}
 		add(w.GGUF, w.Shape, make([]float32, n))
 	}
-	for _, d := range c.GGUFDivisors() {
+	divisors, err := c.GGUFDivisors()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range divisors {
 		add(d.Name, []int{len(d.List)}, d.List)
 	}
 	var file bytes.Buffer
@@ -177,5 +181,14 @@ func TestVocabularyOf(t *testing.T) {
 	}
 	if _, _, err := VocabularyOf(fileOf(t, c, keys(make([]string, 101))...)); err == nil {
 		t.Error("a vocabulary of more tokens than the embedding table has rows was read")
+	}
+}
+
+// TestUnroundedYaRNHasNoPlaceInGGUF asks for the tensors of a scaling that the format cannot say.
+func TestUnroundedYaRNHasNoPlaceInGGUF(t *testing.T) {
+	c := biased()
+	c.RoPE = RoPE{Theta: 10000, Scaling: yarn, Factor: 4, OriginalContext: 64, BetaFast: 32, BetaSlow: 1, Attention: 1, Unrounded: true}
+	if _, err := c.GGUFDivisors(); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("%v; want an error that wraps ErrUnsupported", err)
 	}
 }

@@ -76,7 +76,11 @@ func (s *source) readFolder(dir string) error {
 
 // addDivisors adds llama3's and longrope's stretching of RoPE in GGUF's form, where the model has it.
 func (s *source) addDivisors(c *checkpoint.Config) error {
-	for _, d := range c.GGUFDivisors() {
+	divisors, err := c.GGUFDivisors()
+	if err != nil {
+		return err
+	}
+	for _, d := range divisors {
 		data := make([]byte, tensor.F32.Format().Bytes(len(d.List)))
 		s.tensors = append(s.tensors, weight{name: d.Name, dtype: tensor.F32, shape: []int{len(d.List)}, data: data})
 		if err := tensor.F32.Format().Quantize(data, d.List); err != nil {
