@@ -52,6 +52,8 @@ type Pool struct {
 // Parking: whoever is about to wait sets waiting (the caller) or parked (a worker) to true, and looks once more for what it
 // waits for. If another goroutine sets it back to false, that goroutine sends to wake, and the waiter receives; if the
 // waiter itself does, nobody sends, and it does not receive. So a wake channel, of capacity 1, never blocks its sender.
+// The look must not come before the setting. Go promises that of a Store too, but qemu 7.2 lets a load overtake arm64's
+// releasing store, and then everybody waits. A Swap holds there as well, and costs nothing that counts: who parks is in no hurry.
 type pool struct {
 	size    int        // workers, the caller included
 	workers []*worker  // size-1: the caller has none
@@ -206,7 +208,7 @@ func (p *pool) waitDone(n int64) {
 		}
 		pause()
 	}
-	p.waiting.Store(true)
+	p.waiting.Swap(true)
 	if p.done.Load() == n && p.waiting.CompareAndSwap(true, false) {
 		return
 	}
@@ -235,7 +237,7 @@ func (p *pool) next(w *worker, seen uint64) uint64 {
 			}
 			pause()
 		}
-		w.parked.Store(true)
+		w.parked.Swap(true)
 		if epoch := p.ticket.Load() >> (2 * ticketBits); (epoch != seen || p.closed.Load()) && w.parked.CompareAndSwap(true, false) {
 			return epoch
 		}
