@@ -70,7 +70,7 @@ func (o *outputs) visit(p *pass, j *Job) error {
 		if err := p.device.CopySlice(&p.x, &o.last, (j.first+lo)*width, 0, n*width); err != nil {
 			return err
 		}
-		if err := p.device.RMSNorm(&o.last, w.norm, w.Config.RMSNormEps); err != nil {
+		if err := w.norm.apply(p.device, &o.last); err != nil {
 			return fmt.Errorf("final norm: %w", err)
 		}
 		seen := &o.last
@@ -136,7 +136,7 @@ func (o *outputs) lastLogits(p *pass) (shared *block, waited bool, err error) {
 		}
 	}
 	o.operand[0], o.out[0] = w.head, logits
-	if err := p.device.fused.NormMatMul(&o.states, w.norm, w.Config.RMSNormEps, &o.last, o.operand[:], o.out[:]); err != nil {
+	if err := p.device.fused.NormMatMul(&o.states, w.norm.weight, w.norm.eps, &o.last, o.operand[:], o.out[:]); err != nil {
 		return nil, false, fmt.Errorf("final norm and output head: %w", err)
 	}
 	waited, err = o.choose(p.jobs, logits)
