@@ -39,7 +39,7 @@ func (m *Model) embedAll(ctx context.Context, a *Adapter, scale float32, texts [
 		if len(tokens) == 0 {
 			return nil, &ParamError{fmt.Sprintf("text %d to embed", i), `""`, "one that has tokens"}
 		}
-		if most := m.longestText(); len(tokens) > most {
+		if most := m.LongestText(); len(tokens) > most {
 			return nil, fmt.Errorf("embed text %d, which must be no longer than the %d tokens that the model takes: %w", i, most,
 				&ContextFullError{Want: len(tokens), Room: most})
 		}
@@ -68,8 +68,8 @@ func (m *Model) embedAll(ctx context.Context, a *Adapter, scale float32, texts [
 	return vectors, nil
 }
 
-// longestText returns how many tokens a text to embed may have.
-func (m *Model) longestText() int {
+// LongestText returns how many tokens a text to embed may have, or a query with a document, the special ones around them included.
+func (m *Model) LongestText() int {
 	if most := m.files.Pipeline.MaxTokens; most > 0 {
 		return min(most, m.config.ContextLength)
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/safetensors"
 	"github.com/antigravity-go/antigravity/llama"
-	_ "github.com/antigravity-go/antigravity/llama/tokenizers" // the fixture's vocabulary is Unigram
 )
 
 // embedder writes a copy of the fixture whose files are changed, and returns its folder. A file that becomes empty is left out.

@@ -9,7 +9,9 @@ import (
 	"github.com/antigravity-go/antigravity/internal/bpe"
 	"github.com/antigravity-go/antigravity/internal/calls"
 	"github.com/antigravity-go/antigravity/internal/chat"
+	"github.com/antigravity-go/antigravity/internal/hftok"
 	"github.com/antigravity-go/antigravity/internal/parallel"
+	"github.com/antigravity-go/antigravity/internal/postprocess"
 	"github.com/antigravity-go/antigravity/llama/internal/source"
 )
 
@@ -17,11 +19,11 @@ import (
 // keeps, and safe for concurrent use.
 type Tokenizer struct {
 	vocabulary Vocabulary
-	template   *chat.Template // nil: the model has no chat format
-	calls      calls.Format   // how the model writes function calls
-	end        string         // the token that ends a text or a turn, as the tokenizer's files name it; "" for none
-	ending     []int32        // the tokens that follow a text that is embedded
-	derived    sync.Map       // what Derive made, by key
+	template   *chat.Template       // nil: the model has no chat format
+	calls      calls.Format         // how the model writes function calls
+	end        string               // the token that ends a text or a turn, as the tokenizer's files name it; "" for none
+	around     postprocess.Template // what stands around texts that are embedded or compared
+	derived    sync.Map             // what Derive made, by key
 }
 
 // Vocabulary is what a kind of tokenizer offers: the methods of Tokenizer in plain types. Implementations are immutable and
@@ -59,10 +61,10 @@ type Vocabulary interface {
 	BOS() (int32, bool)
 }
 
-// ending is what a Vocabulary has, too, if it puts tokens after texts that are embedded.
-type ending interface {
-	// Ending returns the tokens that follow a text. The caller must not change the slice.
-	Ending() []int32
+// templated is what a Vocabulary has, too, if it puts tokens around texts that are embedded or compared.
+type templated interface {
+	// Template returns what stands around texts. The caller must not change it.
+	Template() *postprocess.Template
 }
 
 // LoadTokenizer reads a tokenizer without any weights: from a tokenizer.json, a directory that holds one, or a GGUF file.
@@ -116,11 +118,11 @@ func newTokenizer(from *source.Tokenizer) (*Tokenizer, error) {
 		return nil, source.Malformed(from.Path, err) // which leaves ErrUnsupported as it is
 	}
 	t := &Tokenizer{vocabulary: v, end: from.EOS}
-	if e, ok := v.(ending); ok {
-		t.ending = e.Ending()
+	if w, ok := v.(templated); ok {
+		t.around = *w.Template()
 	}
-	if id, ok := v.ID(from.EOS); ok && from.AddEOS && len(t.ending) == 0 {
-		t.ending = []int32{id}
+	if id, ok := v.ID(from.EOS); ok && from.AddEOS && len(t.around.After()) == 0 {
+		t.around = t.around.Ended(id)
 	}
 	bos, eos := from.BOS, from.EOS
 	if gguf := from.Vocabulary; gguf != nil {
@@ -147,21 +149,36 @@ func newVocabulary(from *source.Tokenizer) (Vocabulary, error) {
 	if from.Vocabulary == nil {
 		return parseVocabulary(from.JSON)
 	}
-	b, err := bpe.FromVocab(*from.Vocabulary)
-	if errors.Is(err, bpe.ErrUnsupported) {
+	var v Vocabulary
+	var err error
+	switch from.Vocabulary.Model {
+	case bpe.WordPieceModel, bpe.UnigramModel:
+		v, err = hftok.FromVocab(*from.Vocabulary)
+	default:
+		v, err = bpe.FromVocab(*from.Vocabulary)
+	}
+	if errors.Is(err, bpe.ErrUnsupported) || errors.Is(err, hftok.ErrUnsupported) {
 		return nil, fmt.Errorf("%w: %w", ErrUnsupported, err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return b, nil
+	return v, nil
 }
 
 // EncodeWhole returns the tokens of a whole text as Model.Embed gives them to the model: those of Encode, between the tokens that
 // the tokenizer puts before and after a text.
 func (t *Tokenizer) EncodeWhole(text string) []Token {
 	tokens := t.vocabulary.Encode(t.vocabulary.EncodeSpecial(nil, "", true), text)
-	return fromInt32(append(tokens, t.ending...))
+	return fromInt32(append(tokens, t.around.After()...))
+}
+
+// EncodePair returns the tokens of two texts in one, as Model.Rerank gives a query and a document to the model: those of Encode, with what
+// the tokenizer puts before, between and after them. types has each token's type: 0 for those that belong to the first text, and for a
+// tokenizer in BERT's manner 1 for those that belong to the second.
+func (t *Tokenizer) EncodePair(first, second string) (tokens []Token, types []int32) {
+	ids, types := t.around.Join(t.vocabulary.Encode(nil, first), t.vocabulary.Encode(nil, second))
+	return fromInt32(ids), types
 }
 
 // Encode returns the tokens of a text. Added tokens in it are inert, whether they are special ("<|eot_id|>") or not
@@ -242,14 +259,14 @@ var parsers struct {
 
 // RegisterTokenizer adds a reader for kinds of tokenizer.json that this package does not read itself. It is asked for files
 // that were refused as unsupported, and answers with an error that wraps ErrUnsupported for those that it does not read
-// either. Packages call it from init, as image formats do; see package llama/tokenizers.
+// either. Packages call it from init, as image formats do.
 func RegisterTokenizer(parse func(data []byte) (Vocabulary, error)) {
 	parsers.Lock()
 	defer parsers.Unlock()
 	parsers.list = append(parsers.list, parse)
 }
 
-// parseVocabulary reads a tokenizer.json: with this package's own reader or, if that does not support it, with the registered ones.
+// parseVocabulary reads a tokenizer.json: with the readers of this module or, if these do not support it, with the registered ones.
 func parseVocabulary(data []byte) (Vocabulary, error) {
 	b, err := bpe.ParseJSON(data)
 	if err == nil {
@@ -258,7 +275,16 @@ func parseVocabulary(data []byte) (Vocabulary, error) {
 	if !errors.Is(err, bpe.ErrUnsupported) {
 		return nil, err
 	}
-	err = fmt.Errorf("%w: %w (importing llama/tokenizers adds other kinds)", ErrUnsupported, err)
+	w, other := hftok.ParseJSON(data)
+	switch {
+	case other == nil:
+		return w, nil
+	case !errors.Is(other, hftok.ErrUnsupported):
+		return nil, other
+	case !errors.Is(other, hftok.ErrModel): // a kind of that package's, with a step that it lacks
+		err = other
+	}
+	err = fmt.Errorf("%w: %w", ErrUnsupported, err)
 	parsers.RLock()
 	defer parsers.RUnlock()
 	for _, parse := range parsers.list {

@@ -8,31 +8,64 @@ import (
 
 	"github.com/antigravity-go/antigravity/internal/added"
 	"github.com/antigravity-go/antigravity/internal/bytefallback"
+	"github.com/antigravity-go/antigravity/internal/postprocess"
 )
 
-// Vocab is a GGUF file's vocabulary: the values of its tokenizer.ggml keys.
+// Vocab is a GGUF file's vocabulary: the values of its tokenizer.ggml keys. Package hftok reads those of WordPieceModel and UnigramModel.
 type Vocab struct {
-	Model string // ByteLevelModel or SentencePieceModel
+	Model string // ByteLevelModel, SentencePieceModel, WordPieceModel or UnigramModel
 	Pre   string // the split rule of ByteLevelModel: one of RuleNames
 
 	Tokens []string
-	Scores []float32 // for "llama": of two merges, the one that makes the token of the higher score comes first
+	Scores []float32 // for "llama": of two merges, the one that makes the token of the higher score comes first; for "t5": logarithms of probabilities
 	Types  []int32   // TypeNormal, …; empty: all normal
 	Merges []string  // for "gpt2": "left right", the first merge first
 
-	BOS, EOS, Unknown int32 // -1 for none; BOS and EOS are special whatever their types
+	BOS, EOS, SEP, Unknown int32 // -1 for none; BOS and EOS are special whatever their types
 
 	AddBOS         bool // EncodeSpecial puts BOS first when asked to
-	AddEOS         bool // EOS follows a text that is embedded: see Tokenizer.Ending
-	AddSpacePrefix bool // for "llama": a space is put before text
+	AddEOS         bool // EOS follows a text that is embedded: see Around
+	AddSEP         bool // SEP stands between two texts
+	AddSpacePrefix bool // for "llama" and "t5": a space is put before text
 	RStrip         bool // added tokens take the white space after them, but for BOS, Unknown and the end of a text
+
+	MergeSpaces  bool   // for "t5": several spaces count as one, and spaces at the ends of a text as none
+	Charsmap     []byte // for "t5": SentencePiece's normalizer; empty for none
+	Lower        bool   // for "bert": letters become small ones
+	StripAccents bool   // for "bert": accents are dropped
 }
 
 // What GGUF calls the kinds of tokenizers.
 const (
 	ByteLevelModel     = "gpt2"
 	SentencePieceModel = "llama"
+	WordPieceModel     = "bert"
+	UnigramModel       = "t5"
 )
+
+// modernBERT is the split rule of models that have one SEP between two texts, although their files say add_eos_token and add_sep_token.
+const modernBERT = "modern-bert"
+
+// Around returns what stands around texts. Between two texts llama.cpp puts EOS and SEP, whichever the file asks for. BERT's models have
+// one SEP after each text, and know by types which text a token belongs to.
+func (v *Vocab) Around() postprocess.Template {
+	before, after, between := int32(-1), int32(-1), int32(-1)
+	if v.AddBOS {
+		before = v.BOS
+	}
+	if v.Model == WordPieceModel {
+		return postprocess.Around(before, v.SEP, -1, 1)
+	}
+	if v.AddEOS {
+		after = v.EOS
+	}
+	if v.AddSEP && v.Pre != modernBERT {
+		if between = v.SEP; between < 0 {
+			between = v.EOS
+		}
+	}
+	return postprocess.Around(before, after, between, 0)
+}
 
 // The types of tokens, numbered as in tokenizer.ggml.token_type.
 const (
@@ -61,17 +94,32 @@ func FromVocab(v Vocab) (*Tokenizer, error) {
 	return t, nil
 }
 
-func (v *Vocab) tokenizer() (*Tokenizer, error) {
+// Check reports what is wrong with the lists' lengths and the special tokens.
+func (v *Vocab) Check() error {
 	if len(v.Tokens) > maxID {
-		return nil, fmt.Errorf("%d tokens; at most %d would be right", len(v.Tokens), maxID)
+		return fmt.Errorf("%d tokens; at most %d would be right", len(v.Tokens), maxID)
 	}
 	if len(v.Types) != 0 && len(v.Types) != len(v.Tokens) {
-		return nil, fmt.Errorf("%d token types for %d tokens; as many or none would be right", len(v.Types), len(v.Tokens))
+		return fmt.Errorf("%d token types for %d tokens; as many or none would be right", len(v.Types), len(v.Tokens))
 	}
-	for _, id := range []int32{v.BOS, v.EOS, v.Unknown} {
+	if n := len(v.Scores); (v.Model == SentencePieceModel || v.Model == UnigramModel) && n != len(v.Tokens) {
+		return fmt.Errorf("%d scores for %d tokens; as many would be right", n, len(v.Tokens))
+	}
+	ids := []int32{v.BOS, v.EOS, v.Unknown}
+	if v.AddSEP || v.Model == WordPieceModel {
+		ids = append(ids, v.SEP)
+	}
+	for _, id := range ids {
 		if id < -1 || int(id) >= len(v.Tokens) {
-			return nil, fmt.Errorf("special token %d in a vocabulary of %d tokens", id, len(v.Tokens))
+			return fmt.Errorf("special token %d in a vocabulary of %d tokens", id, len(v.Tokens))
 		}
+	}
+	return nil
+}
+
+func (v *Vocab) tokenizer() (*Tokenizer, error) {
+	if err := v.Check(); err != nil {
+		return nil, err
 	}
 	var t *Tokenizer
 	var err error
@@ -87,12 +135,7 @@ func (v *Vocab) tokenizer() (*Tokenizer, error) {
 		return nil, err
 	}
 	t.bos = v.BOS
-	if v.AddBOS && v.BOS >= 0 {
-		t.prefix = []int32{v.BOS}
-	}
-	if v.AddEOS && v.EOS >= 0 {
-		t.ending = []int32{v.EOS}
-	}
+	t.setTemplate(v.Around())
 	return t, t.finish(v.added())
 }
 
@@ -134,9 +177,6 @@ func (v *Vocab) byteLevel() (*Tokenizer, error) {
 
 // sentencePiece makes a tokenizer of the model "llama".
 func (v *Vocab) sentencePiece() (*Tokenizer, error) {
-	if len(v.Scores) != len(v.Tokens) {
-		return nil, fmt.Errorf("%d scores for %d tokens; as many would be right", len(v.Scores), len(v.Tokens))
-	}
 	vocab, err := v.index(metaspace)
 	if err != nil {
 		return nil, err
@@ -159,8 +199,8 @@ func (v *Vocab) sentencePiece() (*Tokenizer, error) {
 	return t, nil
 }
 
-// typeOf returns the type of a token.
-func (v *Vocab) typeOf(id int) int32 {
+// TypeOf returns the type of a token.
+func (v *Vocab) TypeOf(id int) int32 {
 	switch {
 	case id == int(v.BOS), id == int(v.EOS):
 		return TypeControl
@@ -178,7 +218,7 @@ func (v *Vocab) index(c codec) (*vocabulary, error) {
 	for id, text := range v.Tokens {
 		buf = append(buf[:0], text...)
 		var f flag
-		switch kind := v.typeOf(id); kind {
+		switch kind := v.TypeOf(id); kind {
 		case TypeUnknown, TypeControl:
 			f = special | literal
 		case TypeUserDefined, TypeUnused:
@@ -201,7 +241,7 @@ func (v *Vocab) index(c codec) (*vocabulary, error) {
 func (v *Vocab) added() []added.Token {
 	var tokens []added.Token
 	for id, text := range v.Tokens {
-		switch kind := v.typeOf(id); kind {
+		switch kind := v.TypeOf(id); kind {
 		case TypeUnknown, TypeControl, TypeUserDefined:
 			if text != "" {
 				strips := v.RStrip && int32(id) != v.BOS && int32(id) != v.Unknown && text != endOfText

@@ -108,11 +108,8 @@ func (pl *pipeline) build(f *tokenizerjson.File, m *model) (*Tokenizer, error) {
 			return nil, fmt.Errorf("model.unk_token: %.40q is no token", *m.Unknown)
 		}
 	}
-	if t.prefix, t.ending, err = pl.templateTokens(v); err != nil {
+	if err := t.readTemplate(f); err != nil {
 		return nil, err
-	}
-	if len(t.prefix) > 0 {
-		t.bos = t.prefix[0]
 	}
 	if pl.codec == byteLevel && !pl.unnamed && pl.space == neverPrefix {
 		t.rule, _ = RuleFor(t.ignoreMerges, pl.steps...)

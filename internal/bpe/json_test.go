@@ -160,7 +160,8 @@ func TestParseJSONErrors(t *testing.T) {
 		{"pattern", tiny().with("pre_tokenizer", split(`(?<=a)b`, "Isolated")), true, `"Split"`},
 		{"behaviour", tiny().with("pre_tokenizer", split(Llama3Pattern, "Sideways")), true, `"Split"`},
 		{"pre-tokenizer", tiny().with("pre_tokenizer", document{"type": "Whitespace"}), true, `"Whitespace"`},
-		{"post-processor", tiny().with("post_processor", document{"type": "BertProcessing", "sep": []any{"[SEP]", 1}}), true, `"BertProcessing"`},
+		{"post-processor", tiny().with("post_processor", document{"type": "Morse"}), true, `"Morse"`},
+		{"an end without an id", tiny().with("post_processor", document{"type": "BertProcessing", "sep": []any{"[SEP]", 1}}), false, `"cls" of BertProcessing`},
 		{"decoder", tiny().with("decoder", document{"type": "WordPiece"}), true, `"WordPiece"`},
 		{"no decoder", tiny().with("decoder", nil), true, "decoder"},
 		{"no model", tiny().with("model", nil), false, "no model"},
@@ -306,7 +307,7 @@ func FuzzParseJSON(f *testing.F) {
 // What stands after a text in the post-processor's template, or what GGUF's add_eos_token says, follows texts that are embedded.
 func TestEnding(t *testing.T) {
 	d := tiny()
-	if got := d.parse(t).Ending(); got != nil {
+	if got := d.parse(t).Template().After(); got != nil {
 		t.Errorf("%v follows a text", got)
 	}
 	both := document{
@@ -315,7 +316,7 @@ func TestEnding(t *testing.T) {
 		"special_tokens": document{"<s>": document{"ids": []int{259}}, "</s>": document{"ids": []int{260}}},
 	}
 	tok := d.with("post_processor", document{"type": "Sequence", "processors": []document{{"type": "ByteLevel"}, both}}).parse(t)
-	if got := tok.Ending(); !slices.Equal(got, []int32{260}) {
+	if got := tok.Template().After(); !slices.Equal(got, []int32{260}) {
 		t.Errorf("%v follows a text", got)
 	}
 	if got := tok.EncodeSpecial(nil, "low", true); !slices.Equal(got, []int32{259, 257}) {
@@ -327,7 +328,7 @@ func TestEnding(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := tok.Ending(); slices.Equal(got, []int32{2}) != add {
+		if got := tok.Template().After(); slices.Equal(got, []int32{2}) != add {
 			t.Errorf("add_eos_token %v: %v follows a text", add, got)
 		}
 	}

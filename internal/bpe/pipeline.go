@@ -23,9 +23,8 @@ type pipeline struct {
 	split      splitter
 	space      spacePrefix
 	decoder    decoder
-	byteTokens bool       // the decoder takes <0xNN> for a byte
-	marked     bool       // spaces become space marks
-	template   *component // the post-processor TemplateProcessing, nil for none
+	byteTokens bool // the decoder takes <0xNN> for a byte
+	marked     bool // spaces become space marks
 }
 
 // unsupported returns the error for a component.
@@ -42,7 +41,6 @@ func readPipeline(f *tokenizerjson.File, m *model) (*pipeline, error) {
 	}{
 		{"normalizer", pl.normalizer},
 		{"pre_tokenizer", pl.preTokenizer},
-		{"post_processor", pl.postProcessor},
 		{"decoder", pl.readDecoder},
 	} {
 		parts, err := f.Components(step.part)
@@ -200,31 +198,18 @@ func prefixScheme(c component) (scheme spacePrefix, ok bool) {
 	return scheme, true
 }
 
-// postProcessor accepts ByteLevel, which changes no ids, and one TemplateProcessing.
-func (pl *pipeline) postProcessor(parts []component) error {
-	for _, c := range parts {
-		switch {
-		case c.Type == "ByteLevel":
-		case c.Type == "TemplateProcessing" && pl.template == nil:
-			pl.template = &c
-		default:
-			return unsupported("post-processor", c, "none, ByteLevel and TemplateProcessing")
-		}
+// readTemplate sets what the post-processor puts around texts.
+func (t *Tokenizer) readTemplate(f *tokenizerjson.File) error {
+	parts, err := f.Components("post_processor")
+	if err != nil {
+		return err
 	}
-	return nil
-}
-
-// templateTokens returns the tokens that the template puts before a text, and after it.
-func (pl *pipeline) templateTokens(v *vocabulary) (before, after []int32, err error) {
-	if pl.template == nil {
-		return nil, nil, nil
+	template, c, known, err := tokenizerjson.Template(parts, func(id int32) bool { return t.vocab.has(id, inUse) })
+	if !known {
+		return unsupported("post-processor", c, "none, ByteLevel, BertProcessing, RobertaProcessing and TemplateProcessing, of which the last three exclude each other")
 	}
-	return pl.template.Template(func(name string, id int32) error {
-		if !v.has(id, inUse) {
-			return fmt.Errorf("%.40q has id %d, which no token has", name, id)
-		}
-		return nil
-	})
+	t.setTemplate(template)
+	return err
 }
 
 // readDecoder accepts ByteLevel, or the steps that turn SentencePiece's tokens back into text: Replace "▁" by " " or

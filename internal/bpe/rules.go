@@ -133,11 +133,17 @@ func RuleFor(ignoreMerges bool, steps ...string) (name string, ok bool) {
 	return "", false
 }
 
+// seps are the values of tokenizer.ggml.pre with which SEP stands between two texts where a file does not say.
+var seps = []string{"jina-v1-en", "jina-v2-code", "roberta-bpe"}
+
+// AddsSEP reports whether SEP stands between two texts where a GGUF file does not say, for the value of tokenizer.ggml.pre.
+func AddsSEP(pre string) bool { return slices.Contains(seps, pre) }
+
 // AddsBOS reports whether the begin token comes first where a GGUF file does not say, for the values of tokenizer.ggml.model and
 // tokenizer.ggml.pre.
 func AddsBOS(model, pre string) bool {
 	if model != ByteLevelModel {
-		return model == SentencePieceModel
+		return model == SentencePieceModel || model == WordPieceModel
 	}
 	r := ruleOf(pre)
 	return r != nil && r.addBOS

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/antigravity-go/antigravity/internal/added"
+	"github.com/antigravity-go/antigravity/internal/postprocess"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -27,9 +28,9 @@ type Tokenizer struct {
 	normalized *added.Matcher // looked for in the normalised text
 	addedTexts []string       // in the order of their ids
 
-	bos    int32   // the begin token, -1 for none
-	prefix []int32 // the tokens that EncodeSpecial begins with, if it is told to
-	ending []int32 // see Ending
+	bos      int32                // the begin token, -1 for none
+	template postprocess.Template // what stands around texts
+	prefix   []int32              // the tokens that EncodeSpecial begins with, if it is told to: those before a single text
 
 	forms        []norm.Form // Unicode's normal forms that a text is brought into, one after another
 	split        splitter    // cuts a text into pieces; nil: the whole text is one piece
@@ -202,9 +203,16 @@ func (t *Tokenizer) Rule() (name string, ok bool) { return t.rule, t.rule != "" 
 // BOS returns the token that begins a text, and false when the tokenizer does not name one.
 func (t *Tokenizer) BOS() (int32, bool) { return t.bos, t.bos >= 0 }
 
-// Ending returns the tokens that the post-processor puts after a text, as models that embed texts are trained with. The caller must not
-// change the slice.
-func (t *Tokenizer) Ending() []int32 { return t.ending }
+// Template returns what stands around one text, or two, as models that embed texts are trained with. The caller must not change it.
+func (t *Tokenizer) Template() *postprocess.Template { return &t.template }
+
+// setTemplate sets what stands around texts.
+func (t *Tokenizer) setTemplate(around postprocess.Template) {
+	t.template, t.prefix = around, around.Before()
+	if len(t.prefix) > 0 {
+		t.bos = t.prefix[0]
+	}
+}
 
 // finish fills the fields that follow from the vocabulary and from the added tokens: addedTexts, the matchers, symbols, and
 // split.

@@ -24,21 +24,31 @@ const QuantizationVersion uint32 = 2
 
 // The keys of GGUF's metadata that tell of the tokenizer.
 const (
-	TokenizerModelKey = "tokenizer.ggml.model" // bpe.ByteLevelModel or bpe.SentencePieceModel, or NoTokenizer
+	TokenizerModelKey = "tokenizer.ggml.model" // what package bpe calls …Model, or NoTokenizer
 	SplitRuleKey      = "tokenizer.ggml.pre"
 	TokensKey         = "tokenizer.ggml.tokens"
 	ScoresKey         = "tokenizer.ggml.scores"
 	TokenTypesKey     = "tokenizer.ggml.token_type"
+	TypeCountKey      = "tokenizer.ggml.token_type_count" // of two texts in one: see Part.Type of package postprocess
 	MergesKey         = "tokenizer.ggml.merges"
+	CharsmapKey       = "tokenizer.ggml.precompiled_charsmap"
 	BOSKey            = "tokenizer.ggml.bos_token_id"
 	EOSKey            = "tokenizer.ggml.eos_token_id"
+	SEPKey            = "tokenizer.ggml.seperator_token_id" // as llama.cpp spells it
+	CLSKey            = "tokenizer.ggml.cls_token_id"
 	EndOfTurnKey      = "tokenizer.ggml.eot_token_id"
 	EndOfMessageKey   = "tokenizer.ggml.eom_token_id"
 	UnknownKey        = "tokenizer.ggml.unknown_token_id"
 	PaddingKey        = "tokenizer.ggml.padding_token_id"
+	MaskKey           = "tokenizer.ggml.mask_token_id"
 	AddBOSKey         = "tokenizer.ggml.add_bos_token"
 	AddEOSKey         = "tokenizer.ggml.add_eos_token"
+	AddSEPKey         = "tokenizer.ggml.add_sep_token"
 	AddSpacePrefixKey = "tokenizer.ggml.add_space_prefix"
+	MergeSpacesKey    = "tokenizer.ggml.remove_extra_whitespaces"
+	LowerKey          = "tokenizer.ggml.normalizer.lowercase"
+	StripAccentsKey   = "tokenizer.ggml.normalizer.strip_accents"
+	WholeTokenizerKey = "tokenizer.huggingface.json" // the tokenizer.json, as text
 	TemplateKey       = "tokenizer.chat_template"
 )
 
@@ -419,38 +429,4 @@ func (c *Config) GGUFDivisors() ([]Divisors, error) {
 		return nil, unsupported("YaRN that is not rounded to whole pairs has no place in GGUF")
 	}
 	return nil, nil
-}
-
-// VocabularyOf reads the vocabulary and the chat template in a GGUF file; a file without a vocabulary gives nil. More tokens
-// than the embedding table has rows are refused before they are read, since they take many times the memory of their few bytes
-// in the file. A file of nothing but a vocabulary has no table.
-func VocabularyOf(f *gguf.File) (v *bpe.Vocab, template string, err error) {
-	tokens, _ := f.Value(TokensKey)
-	n, _ := tokens.Len()
-	if rows, ok := embeddingRows(f); ok && n > rows {
-		return nil, "", fmt.Errorf("the tokenizer has %d entries, the embedding table only %d", n, rows)
-	}
-	v = &bpe.Vocab{
-		Tokens: tokens.Strings(), Scores: f.Float32s(ScoresKey), Types: f.Int32s(TokenTypesKey), Merges: f.Strings(MergesKey),
-		BOS: tokenID(f, BOSKey), EOS: tokenID(f, EOSKey), Unknown: tokenID(f, UnknownKey),
-	}
-	if v.Tokens == nil {
-		return nil, "", nil
-	}
-	v.Model, _ = f.String(TokenizerModelKey)
-	v.Pre, _ = f.String(SplitRuleKey)
-	truth := func(key string, otherwise bool) bool {
-		if b, ok := f.Bool(key); ok {
-			return b
-		}
-		return otherwise
-	}
-	sentencePiece := v.Model == bpe.SentencePieceModel
-	v.AddBOS = truth(AddBOSKey, bpe.AddsBOS(v.Model, v.Pre))
-	v.AddEOS = truth(AddEOSKey, false)
-	v.AddSpacePrefix = truth(AddSpacePrefixKey, sentencePiece)
-	name, _ := f.String(ArchitectureKey)
-	v.RStrip = sentencePiece && name == strippingArchitecture
-	template, _ = f.String(TemplateKey)
-	return v, template, nil
 }

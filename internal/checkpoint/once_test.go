@@ -20,7 +20,8 @@ func TestFactsStandOnce(t *testing.T) {
 	for _, text := range []string{
 		ConfigFile, GenerationFile, TokenizerFile, TokenizerConfigFile, TemplateFile, ModulesFile, PoolingFile, TextsFile, PromptsFile, WeightsFile, IndexFile, AdapterConfigFile, AdapterWeightsFile,
 		ArchitectureKey, NameKey, FileTypeKey, QuantizationVersionKey, TokenizerModelKey, SplitRuleKey, TokensKey, ScoresKey,
-		TokenTypesKey, MergesKey, BOSKey, EOSKey, EndOfTurnKey, EndOfMessageKey, UnknownKey, PaddingKey, AddBOSKey, AddEOSKey, AddSpacePrefixKey,
+		TokenTypesKey, MergesKey, BOSKey, EOSKey, EndOfTurnKey, EndOfMessageKey, UnknownKey, PaddingKey, AddBOSKey, AddEOSKey, AddSEPKey, AddSpacePrefixKey,
+		TypeCountKey, CharsmapKey, SEPKey, CLSKey, MaskKey, MergeSpacesKey, LowerKey, StripAccentsKey, WholeTokenizerKey,
 		TemplateKey, AdapterTypeKey, AdapterAlphaKey,
 	} {
 		whole[text] = true

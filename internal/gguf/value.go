@@ -185,6 +185,15 @@ func (v Value) Int32s() []int32 {
 	})
 }
 
+// Bytes decodes an array of integers of one byte, whatever their sign; nil for any other value.
+func (v Value) Bytes() []byte {
+	elem, _, elements, ok := v.array()
+	if !ok || elem != Uint8Type && elem != Int8Type {
+		return nil
+	}
+	return []byte(elements)
+}
+
 // Bools decodes an array of truth values; nil for any other value.
 func (v Value) Bools() []bool {
 	return decodeArray(v, func(elem ValueType, encoded string) (bool, bool) { return encoded == "\x01", elem == BoolType })

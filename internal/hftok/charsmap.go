@@ -2,7 +2,6 @@ package hftok
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/binary"
 	"fmt"
 	"strings"
@@ -21,12 +20,8 @@ type charsmap struct {
 	texts string   // the texts that others become, each with a zero byte at its end; a leaf's value is where its text begins
 }
 
-// newCharsmap reads a map in base64: the trie's length in bytes as a uint32, the trie, the texts.
-func newCharsmap(text string) (*charsmap, error) {
-	data, err := base64.StdEncoding.DecodeString(text)
-	if err != nil {
-		return nil, fmt.Errorf("precompiled_charsmap: %w", err)
-	}
+// newCharsmap reads a map: the trie's length in bytes as a uint32, the trie, the texts.
+func newCharsmap(data []byte) (*charsmap, error) {
 	if len(data) < 4 {
 		return nil, fmt.Errorf("precompiled_charsmap: %d bytes; 4 or more would be right", len(data))
 	}

@@ -2,16 +2,21 @@ package hftok
 
 import (
 	"errors"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/antigravity-go/antigravity/internal/added"
+	"github.com/antigravity-go/antigravity/internal/postprocess"
 )
 
 // ErrUnsupported is wrapped by the error for a tokenizer.json of another kind.
 var ErrUnsupported = errors.New("unsupported tokenizer")
+
+// ErrModel is wrapped by the error for a model that is none of this package's. It wraps ErrUnsupported.
+var ErrModel = fmt.Errorf("%w: model", ErrUnsupported)
 
 // spaceMark is how Unigram's vocabularies write a space.
 const spaceMark = "\u2581"
@@ -28,8 +33,8 @@ type Tokenizer struct {
 	split     []splitStep // the pre-tokenizers, run one after another
 	model     model       // makes tokens of each piece
 	decoder   decoder
-	prefix    []int32 // the tokens that the post-processor puts before a text
-	ending    []int32 // the tokens that the post-processor puts after a text
+	template  postprocess.Template // what stands around texts
+	prefix    []int32              // the tokens before a single text
 }
 
 // Encode appends the tokens of text to dst. Added tokens are inert text. Characters that the model has no token for become
@@ -138,5 +143,5 @@ func (t *Tokenizer) BOS() (int32, bool) {
 	return t.prefix[0], true
 }
 
-// Ending returns the tokens that the post-processor puts after a text. The caller must not change the slice.
-func (t *Tokenizer) Ending() []int32 { return t.ending }
+// Template returns what stands around one text, or two. The caller must not change it.
+func (t *Tokenizer) Template() *postprocess.Template { return &t.template }

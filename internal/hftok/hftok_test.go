@@ -148,7 +148,7 @@ func TestEnding(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if before, after := tok.EncodeSpecial(nil, "", true), tok.Ending(); !slices.Equal(before, want[0]) || !slices.Equal(after, want[1]) {
+		if before, after := tok.EncodeSpecial(nil, "", true), tok.Template().After(); !slices.Equal(before, want[0]) || !slices.Equal(after, want[1]) {
 			t.Errorf("%s: %v before a text and %v after it, want %v", processor, before, after, want)
 		}
 	}

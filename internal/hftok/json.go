@@ -45,7 +45,7 @@ func parse(data []byte) (*Tokenizer, error) {
 		return nil, err
 	}
 	if !slices.Contains([]string{"WordPiece", "WordLevel", "Unigram"}, m.Type) {
-		return nil, fmt.Errorf("%w: model %q; WordPiece, WordLevel and Unigram are implemented", ErrUnsupported, m.Type)
+		return nil, fmt.Errorf("%w %q; WordPiece, WordLevel and Unigram are implemented", ErrModel, m.Type)
 	}
 	t := &Tokenizer{}
 	if err := t.pipeline(f); err != nil {

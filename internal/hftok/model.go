@@ -110,10 +110,8 @@ func newUnigram(v *vocabulary, scores []float64, byteFallback bool) (*unigram, e
 	}
 	for b := range u.bytes {
 		u.bytes[b] = -1
-		if node, ok := v.walk(fmt.Sprintf("<0x%02X>", b)); ok {
-			if token := v.ordinary(node); token != nil {
-				u.bytes[b] = token.id
-			}
+		if token := v.find(fmt.Sprintf("<0x%02X>", b)); token != nil && !token.special && !token.added {
+			u.bytes[b] = token.id
 		}
 	}
 	return u, v.checkLengths(0)

@@ -2,15 +2,15 @@ package hftok
 
 import (
 	"cmp"
-	"encoding/json"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/antigravity-go/antigravity/internal/postprocess"
 	"github.com/antigravity-go/antigravity/internal/split"
 	"github.com/antigravity-go/antigravity/internal/tokenizerjson"
 )
@@ -89,7 +89,11 @@ func normalizersOf(c component) (normalizers, error) {
 		}
 		return normalizers{replace(found, c.Content)}, nil
 	case "Precompiled":
-		m, err := newCharsmap(c.Charsmap)
+		data, err := base64.StdEncoding.DecodeString(c.Charsmap)
+		if err != nil {
+			return nil, fmt.Errorf("normalizer: precompiled_charsmap: %w", err)
+		}
+		m, err := newCharsmap(data)
 		if err != nil {
 			return nil, fmt.Errorf("normalizer: %w", err)
 		}
@@ -117,7 +121,7 @@ func matches(p tokenizerjson.Pattern) (func(text string) iter.Seq2[int, int], er
 func splitStepsOf(c component) ([]splitStep, error) {
 	switch c.Type {
 	case "BertPreTokenizer":
-		return []splitStep{splitAt(class(unicode.IsSpace), split.Removed), splitAt(class(isPunctuation), split.Isolated)}, nil
+		return bertWords(), nil
 	case "Whitespace":
 		return []splitStep{splitWhitespace}, nil
 	case "WhitespaceSplit":
@@ -150,6 +154,11 @@ func splitStepsOf(c component) ([]splitStep, error) {
 		}
 	}
 	return nil, unsupported("pre-tokenizer", c, `BertPreTokenizer, Whitespace, WhitespaceSplit, Punctuation, Digits, CharDelimiterSplit, Split at a text, and Metaspace with "▁"`)
+}
+
+// bertWords is BertPreTokenizer: words without white space, and punctuation one by one.
+func bertWords() []splitStep {
+	return []splitStep{splitAt(class(unicode.IsSpace), split.Removed), splitAt(class(isPunctuation), split.Isolated)}
 }
 
 // schemeOf reads Metaspace's prepend_scheme, and add_prefix_space as older files have it.
@@ -199,45 +208,17 @@ func (d *decoder) read(parts []component) error {
 	return nil
 }
 
-// readTemplate reads the tokens that the post-processor puts before and after a text.
+// readTemplate sets what the post-processor puts around texts.
 func (t *Tokenizer) readTemplate(parts []component) error {
-	for _, c := range parts {
-		var err error
-		switch c.Type {
-		case "ByteLevel":
-		case "BertProcessing", "RobertaProcessing":
-			err = t.readPair(c)
-		case "TemplateProcessing":
-			var before, after []int32
-			before, after, err = c.Template(func(string, int32) error { return nil }) // ids are judged below
-			t.prefix, t.ending = append(t.prefix, before...), append(t.ending, after...)
-		default:
-			err = unsupported("post-processor", c, "none, BertProcessing, RobertaProcessing, TemplateProcessing and ByteLevel")
-		}
-		if err != nil {
-			return err
-		}
+	template, c, known, err := tokenizerjson.Template(parts, func(id int32) bool { return t.entry(id) != nil })
+	if !known {
+		return unsupported("post-processor", c, "none, ByteLevel, BertProcessing, RobertaProcessing and TemplateProcessing, of which the last three exclude each other")
 	}
-	for _, id := range slices.Concat(t.prefix, t.ending) {
-		if t.entry(id) == nil {
-			return fmt.Errorf("post_processor: no token has id %d", id)
-		}
-	}
-	return nil
+	t.setTemplate(template)
+	return err
 }
 
-// readPair reads the two tokens of BertProcessing.
-func (t *Tokenizer) readPair(c component) error {
-	for _, token := range []struct {
-		name string
-		json []json.RawMessage
-		side *[]int32
-	}{{"cls", c.CLS, &t.prefix}, {"sep", c.SEP, &t.ending}} {
-		var id int32
-		if len(token.json) != 2 || json.Unmarshal(token.json[1], &id) != nil {
-			return fmt.Errorf(`post_processor: the %q of %s is no text and id`, token.name, c.Type)
-		}
-		*token.side = append(*token.side, id)
-	}
-	return nil
+// setTemplate sets what stands around texts.
+func (t *Tokenizer) setTemplate(around postprocess.Template) {
+	t.template, t.prefix = around, around.Before()
 }

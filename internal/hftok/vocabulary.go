@@ -18,7 +18,8 @@ const (
 type entry struct {
 	text    string
 	id      int32
-	added   bool // an added token that is not in the model's vocabulary
+	added   bool // an added token that is not in the model's vocabulary, or a token that is not in use
+	byte    bool // stands for a byte of a character that is no token, and not for the text <0xNN>
 	special bool // skipped by Decode
 }
 
@@ -94,10 +95,10 @@ func (v *vocabulary) walk(text string) (node uint32, ok bool) {
 	return node, true
 }
 
-// ordinary returns the token that ends at a node, nil for none and for those that the model does not make: special ones, and
-// added ones that its vocabulary lacks.
+// ordinary returns the token that ends at a node, nil for none and for those that the model does not make of a text: special ones, added
+// ones that its vocabulary lacks, and those of bytes.
 func (v *vocabulary) ordinary(node uint32) *entry {
-	if i := v.trie.Key(node); i >= 0 && !v.entries[i].special && !v.entries[i].added {
+	if i := v.trie.Key(node); i >= 0 && !v.entries[i].special && !v.entries[i].added && !v.entries[i].byte {
 		return &v.entries[i]
 	}
 	return nil

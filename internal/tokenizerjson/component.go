@@ -51,6 +51,7 @@ type Component struct {
 
 	// TemplateProcessing
 	Single        []TemplatePart `json:"single"`
+	Pair          []TemplatePart `json:"pair"`
 	SpecialTokens map[string]struct {
 		IDs []int32 `json:"ids"`
 	} `json:"special_tokens"`
@@ -66,14 +67,13 @@ type Pattern struct {
 	Regex  string
 }
 
-// TemplatePart is one of the two: a special token, or a text.
-type TemplatePart struct {
-	SpecialToken *struct {
-		ID string `json:"id"`
-	}
-	Sequence *struct {
-		ID string `json:"id"`
-	}
+// TemplatePart is one of the two: a special token, or a text, which is called "A" or "B".
+type TemplatePart struct{ SpecialToken, Sequence *TemplateName }
+
+// TemplateName is what a part of a template is called, and the type of its tokens.
+type TemplateName struct {
+	ID   string `json:"id"`
+	Type int32  `json:"type_id"`
 }
 
 // Components decodes a part of the pipeline, "normalizer" for instance, and returns the components that run one after another: those of a
@@ -104,30 +104,6 @@ func (c *Component) flatten(flat []Component) []Component {
 		}
 	}
 	return flat
-}
-
-// Template returns the tokens that a TemplateProcessing puts before a text, and after it. check judges each id; name is what the template
-// calls the token.
-func (c *Component) Template(check func(name string, id int32) error) (before, after []int32, err error) {
-	side := &before
-	for _, part := range c.Single {
-		if part.SpecialToken == nil {
-			side = &after
-			continue
-		}
-		name := part.SpecialToken.ID
-		token, ok := c.SpecialTokens[name]
-		if !ok {
-			return nil, nil, fmt.Errorf("post_processor: the template names %.40q, which special_tokens lacks", name)
-		}
-		for _, id := range token.IDs {
-			if err := check(name, id); err != nil {
-				return nil, nil, fmt.Errorf("post_processor: %w", err)
-			}
-		}
-		*side = append(*side, token.IDs...)
-	}
-	return before, after, nil
 }
 
 // OrDefault returns *p, or byDefault if the file does not say.

@@ -103,7 +103,9 @@ func TestEmbeddingErrors(t *testing.T) {
 		{`"model":"flint","input":["x",1]`, "input[1]", "invalid_type", "a string"},
 		{`"model":"flint","input":7`, "input", "invalid_type", "a string"},
 		{`"model":"flint","input":"x","encoding_format":"hex"`, "encoding_format", "invalid_value", "base64"},
-		{`"model":"flint","input":"x","dimensions":3`, "dimensions", "unsupported_parameter", "not shortened"},
+		{`"model":"flint","input":"x","dimensions":0`, "dimensions", "invalid_value", "1 or more"},
+		{`"model":"flint","input":"x","dimensions":100000`, "dimensions", "invalid_value", "1 to"},
+		{`"model":"flint","input":"x","input_type":"poem"`, "input_type", "invalid_value", "poem"},
 		{`"model":"flint","input":["x","` + strings.Repeat("word ", 5000) + `"]`, "input[1]", "context_length_exceeded", "more than"},
 	} {
 		refused(t, h, "/v1/embeddings", "{"+c.body+"}", 400, c.param, c.code, c.says)

@@ -59,7 +59,10 @@ var fuzzedPaths = []fuzzed{
 	}},
 	{"/v1/embeddings", "", "", false, []string{
 		`{"model":"flint","input":"Hello","encoding_format":"base64","user":"u"}`,
-		`{"model":"flint","input":["a","b"],"encoding_format":"float"}`,
+		`{"model":"flint","input":["a","b"],"encoding_format":"float","dimensions":4}`,
+	}},
+	{"/v1/rerank", "", "", false, []string{
+		`{"model":"flint","query":"a","documents":["b",{"text":"c"}],"top_n":1,"return_documents":true,"raw_scores":false}`,
 	}},
 	{"/v1/responses", "Response", "ResponseStreamEvent", true, []string{
 		`{"model":"flint","input":"Hello","instructions":"Be brief.","max_output_tokens":2,"temperature":1,"top_p":0.9,"store":false}`,
@@ -142,7 +145,7 @@ var words = []string{"user", "assistant", "system", "tool", "developer", "functi
 // names are those of parameters, of all interfaces.
 var names = []string{"model", "messages", "prompt", "input", "stop", "n", "logprobs", "top_logprobs", "echo", "suffix", "best_of", "tools", "tool_choice", "stream",
 	"stream_options", "response_format", "logit_bias", "content", "role", "type", "name", "id", "arguments", "strict", "schema", "store", "functions",
-	"previous_response_id", "thinking", "system", "dimensions", "Model", "max_tokens", "grammar", "$ref", "uniqueItems"}
+	"previous_response_id", "thinking", "system", "dimensions", "input_type", "query", "documents", "top_n", "Model", "max_tokens", "grammar", "$ref", "uniqueItems"}
 
 // change changes a value somewhere within, and returns it.
 func (r *recipe) change(v any) any {

@@ -30,6 +30,9 @@ func (s *Server) routeTable() []route {
 		{"POST", "/v1/chat/completions", openai.Shape, api.Chat, false},
 		{"POST", "/v1/completions", openai.Shape, api.Completions, false},
 		{"POST", "/v1/embeddings", openai.Shape, api.Embeddings, false},
+		{"POST", "/v1/rerank", openai.Shape, api.Rerank, false},
+		{"POST", "/v2/rerank", openai.Shape, api.Rerank, false}, // as Cohere's clients call it
+		{"POST", "/rerank", openai.Shape, api.Rerank, false},
 		{"GET", "/v1/models", openai.Shape, api.Models, false},
 		{"GET", "/v1/models/{name...}", openai.Shape, api.Model, false},
 		{"POST", "/tokenize", openai.Shape, tokens.Tokenize, false},

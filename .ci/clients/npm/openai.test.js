@@ -267,7 +267,9 @@ test('embeddings', async () => {
   const one = await client.embeddings.create({ model: 'flint', input: input[0] });
   assert.deepEqual([...one.data[0].embedding], [...packed.data[0].embedding], 'company changes an embedding');
   assert.ok(plain.usage.prompt_tokens > 10);
-  await assert.rejects(client.embeddings.create({ model: 'flint', input, dimensions: 8 }), { status: 400, param: 'dimensions' });
+  const short = await client.embeddings.create({ model: 'flint', input, dimensions: 8 });
+  assert.equal(short.data[0].embedding.length, 8);
+  await assert.rejects(client.embeddings.create({ model: 'flint', input, dimensions: 0 }), { status: 400, param: 'dimensions' });
 });
 
 test('models', async () => {

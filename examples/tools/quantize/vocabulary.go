@@ -178,7 +178,7 @@ func (s *source) addChat(folder checkpoint.Folder, c *checkpoint.Config, k *bpe.
 	if len(prefix) > 0 {
 		begin = prefix[0]
 	}
-	ending := k.Ending() // what it puts after a text that is embedded
+	ending := k.Template().After() // what it puts after a text that is embedded
 	switch {
 	case len(ending) > 1:
 		return fmt.Errorf("%w: the tokenizer puts %d tokens after a text, GGUF one at most", errKind, len(ending))

@@ -106,7 +106,23 @@ func (g *ggufModel) tokenizer() (*Tokenizer, error) {
 	if v == nil {
 		return nil, nil
 	}
-	return &Tokenizer{Path: g.File(), Vocabulary: v, Template: template}, nil
+	t := &Tokenizer{Path: g.File(), Template: template}
+	whole, _ := g.gguf.String(checkpoint.WholeTokenizerKey)
+	if whole != "" && (v.Model == bpe.WordPieceModel || v.Model == bpe.UnigramModel) {
+		// The keys of these models have no place for some steps that a tokenizer.json may have.
+		t.JSON, t.BOS, t.EOS = []byte(whole), textOf(v, v.BOS), textOf(v, v.EOS)
+		return t, nil
+	}
+	t.Vocabulary = v
+	return t, nil
+}
+
+// textOf returns the text of a token; "" if there is none.
+func textOf(v *bpe.Vocab, id int32) string {
+	if id < 0 || int(id) >= len(v.Tokens) {
+		return ""
+	}
+	return v.Tokens[id]
 }
 
 // otherTokenizer reads a tokenizer.json of another name.

@@ -14,62 +14,118 @@ import (
 // with others as one that has a long prompt does, and not as one for each text: they would wait for all of those whenever they come.
 const embedTogether = 512
 
-// Embed returns the vectors of texts, which are computed in one place of the queue, and how many tokens they have. place names a text in
-// errors: "input[3]". What is wrong with a text is told before anything waits.
-func (m *Model) Embed(ctx context.Context, texts []string, place func(i int) string) (vectors [][]float32, tokens int, err error) {
-	var counts []int
-	err = m.service.ProcessText(ctx, func() error {
-		counts, err = m.count(texts, place)
+// A Compared is what Embed and Rerank work on: texts, each by itself or with the query before it.
+type Compared struct {
+	Query *string // nil: the texts are embedded
+	Texts []string
+	Place func(i int) string // names a text in errors: "input[3]"
+	Names FieldNames         // of parameters
+}
+
+// Embed returns the vectors of texts, which are computed in one place of the queue, and how many tokens they have. What is wrong with a text
+// is told before anything waits.
+func (m *Model) Embed(ctx context.Context, in Compared, o llama.EmbedOptions) (vectors [][]float32, tokens int, err error) {
+	if m.Model.Kind() == llama.Reranker {
+		return nil, 0, m.otherKind("it compares a query with documents and makes no vectors; ask POST /v1/rerank")
+	}
+	tokens, err = m.inGroups(ctx, in, 4*int64(m.Model.Config().HiddenSize), func(texts []string) error {
+		group, err := m.Lease.Embed(ctx, o, texts...)
+		vectors = append(vectors, group...)
 		return err
 	})
-	if err == nil { // for the vectors
-		err = m.request.Memory.Grow(4 * int64(len(texts)) * int64(m.Model.Config().HiddenSize))
+	return vectors, tokens, err
+}
+
+// Rerank returns the scores of texts as answers to a query, as Embed returns vectors.
+func (m *Model) Rerank(ctx context.Context, in Compared) (scores []float32, tokens int, err error) {
+	if m.Model.Kind() != llama.Reranker {
+		return nil, 0, m.otherKind("it gives no scores; POST /v1/rerank needs a reranker")
+	}
+	tokens, err = m.inGroups(ctx, in, 4, func(texts []string) error {
+		group, err := m.Lease.Rerank(ctx, *in.Query, texts...)
+		scores = append(scores, group...)
+		return err
+	})
+	return scores, tokens, err
+}
+
+// otherKind is the error of a request for what this kind of model does not do. help says what it does.
+func (m *Model) otherKind(help string) *wire.Error {
+	kind := m.Model.Kind()
+	article := "a"
+	if kind == llama.Embedder {
+		article = "an"
+	}
+	return &wire.Error{Status: http.StatusBadRequest, Code: "unsupported_model", Param: "model",
+		Message: fmt.Sprintf("the model %.80q is %s %s: %s", m.Name, article, kind, help)}
+}
+
+// inGroups calls compute with texts that are computed together, one group after another, in one place of the queue. each is how many bytes the
+// result of a text takes. tokens is how many the texts have, with the query before each.
+func (m *Model) inGroups(ctx context.Context, in Compared, each int64, compute func(texts []string) error) (tokens int, err error) {
+	var counts []int
+	err = m.service.ProcessText(ctx, func() error {
+		counts, err = m.count(in)
+		return err
+	})
+	if err == nil { // for the results
+		err = m.request.Memory.Grow(each * int64(len(in.Texts)))
 	}
 	if err != nil {
-		return nil, 0, Explain(ctx, err, nil)
+		return 0, Explain(ctx, err, nil)
 	}
 	for _, n := range counts {
 		tokens += n
 	}
 	places, err := m.Queue.Join(m.request.Client, 1)
 	if err != nil {
-		return nil, 0, Explain(ctx, err, nil)
+		return 0, Explain(ctx, err, nil)
 	}
 	defer places[0].Leave()
 	began := precise.Now()
 	if err := places[0].Wait(ctx); err != nil {
-		return nil, 0, Explain(ctx, err, nil)
+		return 0, Explain(ctx, err, nil)
 	}
 	watch := m.request.Span
 	watch.Begin(0, precise.Since(began))
 	began = precise.Now()
-	var group [][]float32
+	done := 0
 	for _, end := range groups(counts) {
-		group, err = m.Lease.Embed(ctx, texts[len(vectors):end]...)
-		if err != nil {
+		if err = compute(in.Texts[done:end]); err != nil {
 			break
 		}
-		vectors = append(vectors, group...)
+		done = end
 	}
 	watch.End(0, 0, llama.Stats{PromptTokens: tokens, PrefillTime: precise.Since(began)})
 	if err != nil {
-		return nil, 0, Explain(ctx, err, nil)
+		return 0, Explain(ctx, err, in.Names)
 	}
-	return vectors, tokens, nil
+	return tokens, nil
 }
 
-// count returns how many tokens the texts have.
-func (m *Model) count(texts []string, place func(i int) string) ([]int, error) {
-	t, most := m.Model.Tokenizer(), m.Model.Config().ContextLength
-	counts := make([]int, len(texts))
-	for i, text := range texts {
+// count returns how many tokens the texts have, with the query.
+func (m *Model) count(in Compared) ([]int, error) {
+	t, most := m.Model.Tokenizer(), m.Model.LongestText()
+	query := 0
+	if in.Query != nil {
+		pair, _ := t.EncodePair(*in.Query, "")
+		query = len(pair)
+	}
+	counts := make([]int, len(in.Texts))
+	for i, text := range in.Texts {
+		place := in.Place(i)
 		if text == "" {
-			return nil, wire.Invalid(place(i), "%s is empty; it must be a text", place(i))
+			return nil, wire.Invalid(place, "%s is empty; it must be a text", place)
 		}
-		n := len(t.EncodeWhole(text))
+		with, n := "", 0
+		if in.Query == nil {
+			n = len(t.EncodeWhole(text))
+		} else {
+			with, n = " with the query", query+len(t.Encode(text))
+		}
 		if n > most {
-			return nil, &wire.Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Param: place(i),
-				Message: fmt.Sprintf("%s has %d tokens, %d more than the %d that fit this model's context", place(i), n, n-most, most)}
+			return nil, &wire.Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Param: place,
+				Message: fmt.Sprintf("%s has %d tokens%s, %d more than the %d that fit this model's context", place, n, with, n-most, most)}
 		}
 		counts[i] = n
 	}

@@ -38,7 +38,7 @@ func TestEmbedWaits(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	left := make(chan error, 1)
 	go func() {
-		_, _, err := m.Embed(ctx, []string{"a"}, input)
+		_, _, err := m.Embed(ctx, Compared{Texts: []string{"a"}, Place: input}, llama.EmbedOptions{})
 		left <- err
 	}()
 	for m.Queue.Stats().Waiting == 0 { // until it waits
@@ -48,7 +48,7 @@ func TestEmbedWaits(t *testing.T) {
 		default:
 		}
 	}
-	_, _, err = m.Embed(t.Context(), []string{"a"}, input)
+	_, _, err = m.Embed(t.Context(), Compared{Texts: []string{"a"}, Place: input}, llama.EmbedOptions{})
 	if e, ok := errors.AsType[*wire.Error](err); !ok || e.Status != http.StatusTooManyRequests {
 		t.Errorf("with a full line: %v", err)
 	}
@@ -57,7 +57,7 @@ func TestEmbedWaits(t *testing.T) {
 		t.Errorf("whose context ended: %v", e)
 	}
 	held[0].Leave()
-	vectors, tokens, err := m.Embed(t.Context(), []string{"a", "b"}, input)
+	vectors, tokens, err := m.Embed(t.Context(), Compared{Texts: []string{"a", "b"}, Place: input}, llama.EmbedOptions{})
 	if err != nil || len(vectors) != 2 || tokens < 2 {
 		t.Errorf("%d vectors, %d tokens, %v", len(vectors), tokens, err)
 	}
@@ -96,7 +96,7 @@ func TestEmbedComputesFewTokensTogether(t *testing.T) {
 	for i := range 20 {
 		texts = append(texts, strings.Repeat(fmt.Sprint("the fox ", i, " "), 40))
 	}
-	vectors, _, err := m.Embed(t.Context(), texts, func(i int) string { return fmt.Sprint(i) })
+	vectors, _, err := m.Embed(t.Context(), Compared{Texts: texts, Place: func(i int) string { return fmt.Sprint(i) }}, llama.EmbedOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

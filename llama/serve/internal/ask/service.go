@@ -25,8 +25,27 @@ type Service struct {
 	LogPrompts      bool        // prompts and answers may be logged
 }
 
-// Open takes the model of this name or alias, and loads it if that is needed. Errors name the parameter "model".
+// Open takes the model of this name or alias, which must give answers, and loads it if that is needed. Errors name the parameter "model".
 func (s *Service) Open(ctx context.Context, name string) (*Model, error) {
+	m, err := s.OpenAny(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if help := instead[m.Model.Kind()]; help != "" {
+		defer m.Close()
+		return nil, m.otherKind(help)
+	}
+	return m, nil
+}
+
+// instead says what to ask of models that give no answers.
+var instead = map[llama.Kind]string{
+	llama.Embedder: "it makes vectors of texts and gives no answers; ask POST /v1/embeddings",
+	llama.Reranker: "it compares a query with documents and gives no answers; ask POST /v1/rerank",
+}
+
+// OpenAny is Open for models of any kind.
+func (s *Service) OpenAny(ctx context.Context, name string) (*Model, error) {
 	lease, err := s.Models.Lease(ctx, name)
 	if err != nil {
 		return nil, Explain(ctx, err, nil)

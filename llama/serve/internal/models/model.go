@@ -13,7 +13,7 @@ import (
 // model is a model that is loaded, with what the registry makes of it. It never changes.
 type model struct {
 	model       *llama.Model
-	pool        *llama.Pool
+	pool        *llama.Pool // nil: the model gives no answers
 	fingerprint string
 	context     int  // tokens that a conversation may have; 0: no bound
 	keep        bool // the model is the caller's, who closes it
@@ -30,7 +30,10 @@ func usage(m *llama.Model) int64 {
 
 // close gives back whatever the registry made. Answers that are being computed end with an error.
 func (m *model) close() error {
-	err := m.pool.Close()
+	var err error
+	if m.pool != nil {
+		err = m.pool.Close()
+	}
 	if m.keep {
 		return err
 	}
@@ -85,7 +88,7 @@ func newPool(m *llama.Model, o llama.PoolOptions, room int64) (*llama.Pool, erro
 	return m.NewPool(&o)
 }
 
-// prepare makes the pool of a model, whose caches take at most room, and finds out what its Status says.
+// prepare makes the pool of a model that gives answers, whose caches take at most room, and finds out what its Status says.
 func prepare(spec Spec, m *llama.Model, places int, room int64) (*model, error) {
 	fingerprint, err := m.Fingerprint()
 	if err != nil {
@@ -98,21 +101,23 @@ func prepare(spec Spec, m *llama.Model, places int, room int64) (*model, error) 
 		}
 		fingerprint = fmt.Sprintf("%s+%s*%g", fingerprint, adapted, cmp.Or(spec.Pool.Session.AdapterScale, 1))
 	}
+	made := &model{model: m, fingerprint: fingerprint, context: m.LongestText(), keep: spec.Loaded != nil}
+	if m.Kind() != llama.Generator {
+		return made, nil
+	}
 	s, err := m.NewSession(&spec.Pool.Session) // takes memory only for tokens, and will have none
 	if err != nil {
 		return nil, fmt.Errorf("a session as Pool describes it: %w", err)
 	}
-	capacity := s.Capacity()
-	if capacity == math.MaxInt {
-		capacity = 0
+	if made.context = s.Capacity(); made.context == math.MaxInt {
+		made.context = 0
 	}
 	if err := s.Close(); err != nil {
 		return nil, err
 	}
 	spec.Pool.MaxSessions = cmp.Or(spec.Pool.MaxSessions, places)
-	pool, err := newPool(m, spec.Pool, room)
-	if err != nil {
+	if made.pool, err = newPool(m, spec.Pool, room); err != nil {
 		return nil, fmt.Errorf("a pool as Pool describes it: %w", err)
 	}
-	return &model{model: m, pool: pool, fingerprint: fingerprint, context: capacity, keep: spec.Loaded != nil}, nil
+	return made, nil
 }

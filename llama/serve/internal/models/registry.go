@@ -78,7 +78,8 @@ type entry struct {
 	queue *queue.Queue
 	log   *slog.Logger
 
-	context atomic.Int64 // Status.Context, as soon as it is known
+	context atomic.Int64               // Status.Context, as soon as it is known
+	kind    atomic.Pointer[llama.Kind] // of the model, as soon as it is known
 }
 
 // New makes a registry. It loads nothing. It is an error where there is no spec, where one has no name, a name that another one has too, or
@@ -147,7 +148,7 @@ func (r *Registry) add(i int, spec Spec, o Options) error {
 			return fmt.Errorf("the model %q: %w", spec.Name, err)
 		}
 		e.slot.resource = m
-		e.context.Store(int64(m.context))
+		e.note(m)
 	}
 	r.entries = append(r.entries, e)
 	return nil
@@ -159,11 +160,20 @@ func (e *entry) withNotes(load func(context.Context) (resource, error)) func(con
 		t, err := load(ctx)
 		if err == nil {
 			m := t.(*model)
-			e.context.Store(int64(m.context))
-			e.log.Info("conversations of a model stay cached", "model", e.spec.Name, "max_bytes", m.pool.Stats().MaxBytes)
+			e.note(m)
+			if m.pool != nil {
+				e.log.Info("conversations of a model stay cached", "model", e.spec.Name, "max_bytes", m.pool.Stats().MaxBytes)
+			}
 		}
 		return t, err
 	}
+}
+
+// note keeps what List says of a model also while it is not loaded.
+func (e *entry) note(m *model) {
+	kind := m.model.Kind()
+	e.context.Store(int64(m.context))
+	e.kind.Store(&kind)
 }
 
 // closePools gives back what a New that failed has made.
@@ -181,11 +191,11 @@ func (r *Registry) closePools() error {
 type Lease struct {
 	Name        string // the spec's, whichever of its names was asked for
 	Model       *llama.Model
-	Pool        *llama.Pool
+	Pool        *llama.Pool   // nil: the model's Kind is not llama.Generator
 	Queue       *queue.Queue  // who may compute when; it outlives the lease, and counts what all leases of the model did
 	Draft       llama.Drafter // nil: none
 	Fingerprint string        // llama.Model.Fingerprint's, with the adapter's where there is one
-	Context     int           // tokens that a conversation may have; 0: no bound
+	Context     int           // tokens that a conversation, or a text to embed, may have; 0: no bound
 
 	session llama.SessionOptions // of the pool
 	shelf   *cache
@@ -193,12 +203,24 @@ type Lease struct {
 	done    atomic.Bool
 }
 
-// Embed is llama.Model.Embed, with the adapter that the pool's sessions have.
-func (l *Lease) Embed(ctx context.Context, texts ...string) ([][]float32, error) {
-	if a := l.session.Adapter; a != nil {
-		return a.Embed(ctx, l.Model, l.session.AdapterScale, texts...)
+// Embed is llama.Model.EmbedWith, with the adapter that the pool's sessions have.
+func (l *Lease) Embed(ctx context.Context, o llama.EmbedOptions, texts ...string) ([][]float32, error) {
+	a := l.session.Adapter
+	switch {
+	case a == nil:
+		return l.Model.EmbedWith(ctx, o, texts...)
+	case o != llama.EmbedOptions{}:
+		return nil, fmt.Errorf("%w: with an adapter vectors have all dimensions and no task", llama.ErrUnsupported)
 	}
-	return l.Model.Embed(ctx, texts...)
+	return a.Embed(ctx, l.Model, l.session.AdapterScale, texts...)
+}
+
+// Rerank is llama.Model.Rerank. A model with an adapter has none.
+func (l *Lease) Rerank(ctx context.Context, query string, documents ...string) ([]float32, error) {
+	if l.session.Adapter != nil {
+		return nil, fmt.Errorf("%w: scores of documents with an adapter", llama.ErrUnsupported)
+	}
+	return l.Model.Rerank(ctx, query, documents...)
 }
 
 // Close gives the model back. It is idempotent, and may be called from any goroutine.
@@ -243,7 +265,8 @@ type Status struct {
 	Created time.Time       // when the registry was made
 	InUse   int             // leases that are open
 	Bytes   int64           // the memory of its weights, caches and workspaces; 0 while it is not loaded
-	Context int             // tokens that a conversation may have; 0 where there is no bound, and until the model was loaded once
+	Context int             // tokens that a conversation, or a text to embed, may have; 0 where there is no bound, and until the model was loaded once
+	Kind    *llama.Kind     // nil until the model was loaded once
 	Pool    llama.PoolStats // of the pool since the model was loaded; zero while it is not
 	Queue   queue.Stats     // since the registry was made
 }
@@ -253,12 +276,15 @@ func (r *Registry) List() []Status {
 	list := make([]Status, len(r.entries))
 	for i, e := range r.entries {
 		list[i] = Status{
-			Name: e.spec.Name, Aliases: slices.Clone(e.spec.Aliases), Created: r.created, Context: int(e.context.Load()), Queue: e.queue.Stats(),
+			Name: e.spec.Name, Aliases: slices.Clone(e.spec.Aliases), Created: r.created, Context: int(e.context.Load()), Kind: e.kind.Load(), Queue: e.queue.Stats(),
 		}
 		var t resource
 		t, list[i].InUse = r.cache.peek(e.slot)
 		if m, ok := t.(*model); ok { // it may be closed meanwhile, and then tells what it did last
-			list[i].Loaded, list[i].Bytes, list[i].Pool = true, m.bytes(), m.pool.Stats()
+			list[i].Loaded, list[i].Bytes = true, m.bytes()
+			if m.pool != nil {
+				list[i].Pool = m.pool.Stats()
+			}
 		}
 	}
 	return list

@@ -68,7 +68,7 @@ func TestAdaptersOfOneModel(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer l.Close()
-		v, err := l.Embed(t.Context(), "What is 3 + 4?")
+		v, err := l.Embed(t.Context(), llama.EmbedOptions{}, "What is 3 + 4?")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,12 +1,15 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"math"
 	"net/http"
 
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
@@ -15,8 +18,15 @@ type embeddingRequest struct {
 	Model      string `json:"model"`
 	Input      inputs `json:"input" wire:"required"`
 	Encoding   string `json:"encoding_format"` // "": float
-	Dimensions *int   `json:"dimensions"`
+	Dimensions *int   `json:"dimensions"`      // the first ones, scaled to unit length again
+	Task       string `json:"input_type"`      // what the vectors are for: "query" or "document", or another task that the model names
 }
+
+// tasks are Cohere's names of tasks, and the models'.
+var tasks = map[string]string{"search_query": "query", "search_document": "document"}
+
+// embeddingNames are the parameters by the fields that llama's errors name.
+var embeddingNames = ask.FieldNames{"EmbedOptions.Dimensions": "dimensions", "EmbedOptions.Task": "input_type"}
 
 // embeddingRules are those of the parameters that are not read.
 var embeddingRules = wire.Rules{"user": wire.Ignored()}
@@ -78,15 +88,18 @@ func (a *API) Embeddings(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return wire.Invalid("encoding_format", `encoding_format is %.40q; it must be "float" or "base64"`, in.Encoding)
 	}
-	m, err := a.Service.Open(r.Context(), in.Model)
+	o := llama.EmbedOptions{Task: cmp.Or(tasks[in.Task], in.Task)}
+	if in.Dimensions != nil {
+		if o.Dimensions = *in.Dimensions; o.Dimensions < 1 {
+			return wire.Invalid("dimensions", "dimensions is %d; it must be 1 or more", o.Dimensions)
+		}
+	}
+	m, err := a.Service.OpenAny(r.Context(), in.Model)
 	if err != nil {
 		return err
 	}
 	defer m.Close()
-	if width := m.Model.Config().HiddenSize; in.Dimensions != nil && *in.Dimensions != width {
-		return wire.Unsupported("dimensions", "dimensions is %d; vectors of this model have %d, and are not shortened", *in.Dimensions, width)
-	}
-	vectors, tokens, err := m.Embed(r.Context(), in.Input.texts, in.Input.place)
+	vectors, tokens, err := m.Embed(r.Context(), ask.Compared{Texts: in.Input.texts, Place: in.Input.place, Names: embeddingNames}, o)
 	if err != nil {
 		return err
 	}

@@ -20,13 +20,18 @@ type modelObject struct {
 
 type modelMeta struct {
 	Loaded  bool     `json:"loaded"`
-	Context *int     `json:"context"` // tokens that a conversation may have; null where that has no bound, or is not known yet
+	Kind    *string  `json:"kind"`    // "generator", "embedder" or "reranker"; null where that is not known yet
+	Context *int     `json:"context"` // tokens that a conversation, or a text to embed, may have; null where that has no bound, or is not known yet
 	Aliases []string `json:"aliases"`
 }
 
 func modelOf(s models.Status) modelObject {
 	m := modelObject{ID: s.Name, Object: "model", Created: s.Created.Unix(), OwnedBy: "antigravity"}
 	m.Meta = modelMeta{Loaded: s.Loaded, Aliases: append([]string{}, s.Aliases...)}
+	if s.Kind != nil {
+		kind := s.Kind.String()
+		m.Meta.Kind = &kind
+	}
 	if s.Context > 0 {
 		m.Meta.Context = &s.Context
 	}

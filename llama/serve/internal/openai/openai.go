@@ -1,5 +1,5 @@
-// Package openai is OpenAI's interface without its newer Responses: chat completions, completions, embeddings, models. What each
-// parameter does is in the structs and rules of its file; a parameter that is in neither is an error.
+// Package openai is OpenAI's interface without its newer Responses: chat completions, completions, embeddings, models; and reranking, which
+// OpenAI does not have, in the form of Jina and Cohere. What each parameter does is in the structs and rules of its file; a parameter that is in neither is an error.
 //
 // Beyond what OpenAI documents there are top_k, min_p and repeat_penalty (llama.Params says what they do), a model's meta, and
 // stream_options.include_stats. What OpenAI leaves open, or does otherwise, is decided so:
@@ -12,7 +12,9 @@
 //   - Of several choices the i-th is the one that the seed plus i gives alone; of several prompts each begins with the seed.
 //   - In a completion's prompt that is a text, what looks like a special token is text, and the begin-of-text token comes first where the model
 //     wants one. A prompt of tokens is taken as it is.
-//   - Refused by name are echo with logprobs, best_of that compares, suffix, embeddings of tokens, and dimensions other than the model's.
+//   - Refused by name are echo with logprobs, best_of that compares, suffix, and embeddings of tokens.
+//   - An embedding's dimensions are the first ones of the vector, scaled to unit length again; input_type names a task of the model's.
+//   - A document's relevance_score is the model's own, unless raw_scores is false: then it is the logistic function of that, from 0 to 1.
 package openai
 
 import (

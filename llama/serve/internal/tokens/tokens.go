@@ -23,7 +23,7 @@ func (a *API) open(r *http.Request, name string) (*ask.Model, error) {
 	if list := a.Service.Models.List(); name == "" && len(list) > 0 {
 		name = list[0].Name
 	}
-	return a.Service.Open(r.Context(), name)
+	return a.Service.OpenAny(r.Context(), name)
 }
 
 // tokenizeRequest is what POST /tokenize reads: a text, or a conversation.

@@ -4,12 +4,15 @@ import { readKey } from './key.js';
 import { BrokenAnswer, ServerError } from './problems.js';
 import { dataOf } from './sse.js';
 
-// listModels is the models that the server has: [{id, meta?}].
+// listModels is the server's models that one can talk to: [{id, meta?}]. What kind of model one is may not be known before it is loaded.
 export async function listModels() {
   const response = await request('v1/models', {});
   const { data } = await response.json();
-  return Array.isArray(data) ? data.filter((model) => typeof model?.id === 'string') : [];
+  return Array.isArray(data) ? data.filter((model) => typeof model?.id === 'string' && talks(model)) : [];
 }
+
+// talks returns whether a model may give answers: vectors and scores are all that others make.
+const talks = (model) => !['embedder', 'reranker'].includes(model.meta?.kind);
 
 // chunksOf asks for an answer and yields its chunks as they come. It throws a ServerError where the server refuses or fails, also
 // within the stream, a BrokenAnswer where the stream ends before the answer does, and a TypeError where the connection fails.

@@ -1,4 +1,4 @@
-package tokenizers
+package llama_test
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama"
 )
 
-func load(t *testing.T, text string) (*llama.Tokenizer, error) {
+func tokenizerFrom(t *testing.T, text string) (*llama.Tokenizer, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "tokenizer.json")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -19,7 +19,7 @@ func load(t *testing.T, text string) (*llama.Tokenizer, error) {
 }
 
 func TestWordPiece(t *testing.T) {
-	tokenizer, err := load(t, `{"version":"1.0","added_tokens":[],"normalizer":null,"pre_tokenizer":{"type":"Whitespace"},
+	tokenizer, err := tokenizerFrom(t, `{"version":"1.0","added_tokens":[],"normalizer":null,"pre_tokenizer":{"type":"Whitespace"},
 		"post_processor":null,"decoder":{"type":"WordPiece","prefix":"##","cleanup":true},
 		"model":{"type":"WordPiece","unk_token":"[UNK]","continuing_subword_prefix":"##","max_input_chars_per_word":100,
 		"vocab":{"[UNK]":0,"play":1,"##ing":2,"chess":3}}}`)
@@ -36,7 +36,7 @@ func TestWordPiece(t *testing.T) {
 }
 
 func TestUnknownKindsAreStillRefused(t *testing.T) {
-	if _, err := load(t, `{"version":"1.0","model":{"type":"Morse","vocab":{}}}`); !errors.Is(err, llama.ErrUnsupported) {
+	if _, err := tokenizerFrom(t, `{"version":"1.0","model":{"type":"Morse","vocab":{}}}`); !errors.Is(err, llama.ErrUnsupported) {
 		t.Errorf("a made-up model: %v", err)
 	}
 }

@@ -1,0 +1,124 @@
+// Package postprocess is what a tokenizer puts around texts: what Hugging Face's library calls a post-processor, and what GGUF says in
+// add_bos_token, add_eos_token and add_sep_token.
+//
+// BERT's template makes of a text "[CLS] text [SEP]", and of two "[CLS] first [SEP] second [SEP]", in which the second text and the
+// token after it have the type 1.
+package postprocess
+
+import "slices"
+
+// Source says what a part of a template stands for.
+type Source uint8
+
+// What a part of a template stands for.
+const (
+	Token  Source = iota // Part.ID
+	First                // the tokens of the text, or of the first one
+	Second               // the tokens of the second text
+)
+
+// A Part is one part of a template.
+type Part struct {
+	Source Source
+	ID     int32 // of a Token
+	Type   int32 // of the part's tokens: what models like BERT add the embedding of
+}
+
+// A Template is what stands around one text, and around two. Single has at most one First and no Second; without a First it must be
+// empty. Pair has a First and a Second, or is empty. The zero Template adds nothing: two texts follow each other, with the types 0 and 1.
+type Template struct{ Single, Pair []Part }
+
+// Valid reports whether the template has the texts that it must have.
+func (t *Template) Valid() bool {
+	count := func(parts []Part, s Source) (n int) {
+		for _, p := range parts {
+			if p.Source == s {
+				n++
+			}
+		}
+		return n
+	}
+	single := len(t.Single) == 0 || count(t.Single, First) == 1 && count(t.Single, Second) == 0
+	pair := len(t.Pair) == 0 || count(t.Pair, First) == 1 && count(t.Pair, Second) == 1
+	return single && pair
+}
+
+// Tokens returns all tokens of the template.
+func (t *Template) Tokens() (ids []int32) {
+	for _, p := range slices.Concat(t.Single, t.Pair) {
+		if p.Source == Token {
+			ids = append(ids, p.ID)
+		}
+	}
+	return ids
+}
+
+// Before returns the tokens before a single text.
+func (t *Template) Before() (ids []int32) {
+	for _, p := range t.Single {
+		if p.Source == First {
+			break
+		}
+		ids = append(ids, p.ID)
+	}
+	return ids
+}
+
+// After returns the tokens after a single text.
+func (t *Template) After() (ids []int32) {
+	at := slices.IndexFunc(t.Single, func(p Part) bool { return p.Source == First })
+	for _, p := range t.Single[at+1:] {
+		ids = append(ids, p.ID)
+	}
+	return ids
+}
+
+// Join returns the tokens of two texts with what stands around them, and the type of each token.
+func (t *Template) Join(first, second []int32) (ids, types []int32) {
+	parts := t.Pair
+	if len(parts) == 0 {
+		parts = plain
+	}
+	for _, p := range parts {
+		list := []int32{p.ID}
+		switch p.Source {
+		case First:
+			list = first
+		case Second:
+			list = second
+		}
+		ids = append(ids, list...)
+		types = append(types, slices.Repeat([]int32{p.Type}, len(list))...)
+	}
+	return ids, types
+}
+
+// Ended returns the template with one more token after a single text, and after the last of two.
+func (t *Template) Ended(id int32) Template {
+	single, pair := slices.Clone(t.Single), slices.Clone(t.Pair)
+	if len(single) == 0 {
+		single = []Part{{Source: First}}
+	}
+	if len(pair) == 0 {
+		pair = plain
+	}
+	last := pair[len(pair)-1].Type
+	return Template{Single: append(single, Part{ID: id}), Pair: append(slices.Clip(pair), Part{ID: id, Type: last})}
+}
+
+// plain is two texts with nothing around them.
+var plain = []Part{{Source: First}, {Source: Second, Type: 1}}
+
+// Around returns the template that puts tokens before the first text, after each text, and once more before the second; a negative token
+// is left out. The second text and what follows it have the type secondType.
+func Around(before, after, between, secondType int32) Template {
+	add := func(parts []Part, id, kind int32) []Part {
+		if id >= 0 {
+			parts = append(parts, Part{ID: id, Type: kind})
+		}
+		return parts
+	}
+	single := add(append(add(nil, before, 0), Part{Source: First}), after, 0)
+	pair := add(slices.Clone(single), between, 0)
+	return Template{Single: single, Pair: add(append(pair, Part{Source: Second, Type: secondType}), after, secondType)}
+}

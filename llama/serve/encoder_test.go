@@ -1,0 +1,138 @@
+package serve_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/internal/fixture"
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/serve"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/openapi"
+)
+
+// startEncoders serves Flint and encoders by the names of their fixtures.
+func startEncoders(t *testing.T, names ...string) *httptest.Server {
+	t.Helper()
+	return start(t, func(o *serve.Options) {
+		for _, name := range names {
+			o.Models = append(o.Models, serve.File(name, fixture.Path(t, "families/"+name), nil))
+		}
+	})
+}
+
+// embeddingsOf returns the vectors of an answer.
+func embeddingsOf(t *testing.T, h *httptest.Server, body string) (vectors [][]float32, tokens int) {
+	t.Helper()
+	status, text := post(t, h, "/v1/embeddings", "{"+body+"}")
+	var got struct {
+		Data  []struct{ Embedding []float32 }
+		Usage struct {
+			Prompt int `json:"prompt_tokens"`
+		}
+	}
+	if err := json.Unmarshal([]byte(text), &got); err != nil || status != 200 {
+		t.Fatalf("%s: status %d: %.300s", body, status, text)
+	}
+	openapi.Validate(t, "CreateEmbeddingResponse", []byte(text))
+	for _, d := range got.Data {
+		vectors = append(vectors, d.Embedding)
+	}
+	return vectors, got.Usage.Prompt
+}
+
+// A model that gives no answers is served: its kind is in the list, its vectors are its own, and whoever asks it for something else is told what
+// to ask for.
+func TestEncoder(t *testing.T) {
+	h := startEncoders(t, "enc-qwen3")
+	kinds := func() (list []string) {
+		status, body := get(t, h, "/v1/models")
+		var got struct {
+			Data []struct {
+				Meta struct {
+					Kind    *string
+					Context *int
+				}
+			}
+		}
+		if err := json.Unmarshal([]byte(body), &got); err != nil || status != 200 {
+			t.Fatalf("status %d: %s", status, body)
+		}
+		for _, m := range got.Data {
+			kind := "unknown"
+			if m.Meta.Kind != nil {
+				kind = fmt.Sprint(*m.Meta.Kind, " ", m.Meta.Context != nil)
+			}
+			list = append(list, kind)
+		}
+		return list
+	}
+	if got := fmt.Sprint(kinds()); got != "[generator true unknown]" {
+		t.Errorf("the kinds are %s", got)
+	}
+	model, err := llama.Load(fixture.Path(t, "families/enc-qwen3"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer model.Close()
+	const text = "The quick brown fox jumps over the lazy dog."
+	want, err := model.Embed(t.Context(), text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, tokens := embeddingsOf(t, h, `"model":"enc-qwen3","input":"`+text+`"`)
+	if fmt.Sprint(got) != fmt.Sprint(want) || tokens != len(model.Tokenizer().EncodeWhole(text)) {
+		t.Errorf("%d tokens, and the vector is another one than the model's", tokens)
+	}
+	if got := fmt.Sprint(kinds()); got != "[generator true embedder true]" {
+		t.Errorf("once it is loaded the kinds are %s", got)
+	}
+	short, _ := embeddingsOf(t, h, `"model":"enc-qwen3","input":"`+text+`","dimensions":8`)
+	length := 0.0
+	for i, x := range short[0] {
+		length += float64(x) * float64(x)
+		if ratio := float64(x) / float64(want[0][i]); math.Abs(ratio-float64(short[0][0]/want[0][0])) > 1e-3 {
+			t.Errorf("element %d is %g, in the whole vector %g", i, x, want[0][i])
+		}
+	}
+	if len(short[0]) != 8 || math.Abs(length-1) > 1e-5 {
+		t.Errorf("the short vector has %d elements and the squared length %g", len(short[0]), length)
+	}
+	for _, path := range []string{"/v1/chat/completions", "/v1/responses", "/v1/completions"} {
+		body := map[string]string{"/v1/chat/completions": `"messages":[{"role":"user","content":"Hi"}]`, "/v1/responses": `"input":"Hi"`, "/v1/completions": `"prompt":"Hi"`}[path]
+		refused(t, h, path, `{"model":"enc-qwen3",`+body+`}`, 400, "model", "unsupported_model", "/v1/embeddings")
+	}
+	if status, text := post(t, h, "/v1/messages", `{"model":"enc-qwen3","max_tokens":2,"messages":[{"role":"user","content":"Hi"}]}`); status != 400 {
+		t.Errorf("messages: status %d: %s", status, text)
+	}
+	if status, text := post(t, h, "/tokenize", `{"model":"enc-qwen3","content":"Hi"}`); status != 200 {
+		t.Errorf("tokenize: status %d: %s", status, text)
+	}
+	for _, model := range []string{"flint", "enc-qwen3"} {
+		refused(t, h, "/v1/rerank", `{"model":"`+model+`","query":"a","documents":["b"]}`, 400, "model", "unsupported_model", "needs a reranker")
+	}
+}
+
+// TestRerankErrors checks that what is wrong is named.
+func TestRerankErrors(t *testing.T) {
+	h := start(t, nil)
+	for _, c := range []struct{ body, param, code, says string }{
+		{`"documents":["b"]`, "query", "missing_required_parameter", "missing"},
+		{`"query":"a"`, "documents", "missing_required_parameter", "missing"},
+		{`"query":"","documents":["b"]`, "query", "invalid_value", "empty"},
+		{`"query":"a","documents":[]`, "documents", "invalid_value", "1 to 2048"},
+		{`"query":"a","documents":"b"`, "documents", "invalid_type", "array"},
+		{`"query":"a","documents":["b",7]`, "documents[1]", "invalid_type", "string"},
+		{`"query":"a","documents":[{"text":7}]`, "documents[0].text", "invalid_type", "string"},
+		{`"query":"a","documents":[{"title":"b"}]`, "documents[0].title", "unknown_parameter", "title"},
+		{`"query":"a","documents":[{}]`, "documents[0].text", "missing_required_parameter", "missing"},
+		{`"query":"a","documents":["b"],"top_n":0`, "top_n", "invalid_value", "1 or more"},
+		{`"query":"a","documents":["b"],"max_chunks_per_doc":2`, "max_chunks_per_doc", "unsupported_parameter", "parts"},
+	} {
+		for _, path := range []string{"/v1/rerank", "/v2/rerank", "/rerank"} {
+			refused(t, h, path, `{"model":"flint",`+c.body+`}`, 400, c.param, c.code, c.says)
+		}
+	}
+}
