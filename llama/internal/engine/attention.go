@@ -19,9 +19,10 @@ type attention struct {
 	rotary       int     // which of the model's
 }
 
-func newAttention(w *Weights, layer, rotary int) *attention {
+// build makes the mixer of a layer without its tensors.
+func (a *attention) build(w *Weights, layer, rotary int) {
 	c := w.Config
-	a := &attention{layer: layer, eps: c.RMSNormEps, queryScale: 1, rotary: rotary}
+	a.layer, a.eps, a.queryScale, a.rotary = layer, c.RMSNormEps, 1, rotary
 	if c.ScoreScale != 0 {
 		a.queryScale = float32(c.ScoreScale * math.Sqrt(float64(c.HeadDim)))
 	}
@@ -31,7 +32,6 @@ func newAttention(w *Weights, layer, rotary int) *attention {
 	w.placeProjection(checkpoint.AttentionOutput, layer, &a.o)
 	w.place(checkpoint.QueryNorm, layer, &a.qNorm)
 	w.place(checkpoint.KeyNorm, layer, &a.kNorm)
-	return a
 }
 
 // forward appends the rows' keys and values to the jobs' caches, and lets the rows attend.

@@ -145,8 +145,11 @@ func (b *Batch) came() {
 func (b *Batch) Run(j *Job) error { return b.RunAll(j) }
 
 // RunAll is Run for several jobs, which may be computed in one pass. Those of models that read texts as a whole are: longest first, as many as a
-// pass has room for. It returns the errors of all jobs, joined.
+// pass has room for. It returns the first job's error that is not nil.
 func (b *Batch) RunAll(jobs ...*Job) error {
+	if len(jobs) == 0 {
+		return nil
+	}
 	b.mu.Lock()
 	for _, j := range jobs {
 		j.reset()
@@ -159,15 +162,17 @@ func (b *Batch) RunAll(jobs ...*Job) error {
 	lead := !b.leading
 	b.leading = true
 	b.mu.Unlock()
-	var errs []error
+	var first error
 	for _, j := range jobs {
 		if lead || b.await(j) {
 			b.lead(j)
 		}
 		lead = false
-		errs = append(errs, j.err, b.outputs.collect(j))
+		if err := errors.Join(j.err, b.outputs.collect(j)); first == nil {
+			first = err
+		}
 	}
-	return errors.Join(errs...)
+	return first
 }
 
 // await returns true when the job is to lead, and false when it is finished.

@@ -42,6 +42,7 @@ type Output struct {
 	// Each is called for groups of at most GroupRows rows, in order, which together are all rows: with their logits [n, vocab].
 	Each func(x *tensor.Tensor) error
 	Hide bool // Each gets the final hidden states [n, hidden] instead
+	Rows int  // Each gets only the first rows; 0: all
 }
 
 // Result is what comes back.

@@ -38,9 +38,13 @@ func (l *layer) build(w *Weights, n int, is *checkpoint.Layer, rotary int) (err 
 	l.aroundFeedForward.build(w, n, checkpoint.FeedForwardNorm, checkpoint.FeedForwardPostNorm, checkpoint.FeedForwardSumNorm)
 	switch is.Mixer {
 	case checkpoint.Attention:
-		l.mixer = newAttention(w, n, rotary)
+		a := &attention{}
+		a.build(w, n, rotary)
+		l.mixer = a
 	case checkpoint.TextAttention:
-		l.mixer = newTextAttention(w, n, rotary, is.Reach)
+		a := &textAttention{reach: is.Reach}
+		a.build(w, n, rotary)
+		l.mixer = a
 	default:
 		return fmt.Errorf("layer %d: a mixer of kind %d: %w", n, is.Mixer, fault.ErrUnsupported)
 	}

@@ -58,12 +58,16 @@ const GroupRows = 8
 // visit calls the job's Each for all of its rows. An error of Each is the job's.
 func (o *outputs) visit(p *pass, j *Job) error {
 	w, width := o.weights, o.weights.Config.HiddenSize
-	for lo := 0; lo < j.Rows; lo += GroupRows {
+	rows := j.Rows
+	if j.Output.Rows > 0 {
+		rows = min(rows, j.Output.Rows)
+	}
+	for lo := 0; lo < rows; lo += GroupRows {
 		if j.Context != nil && j.Context.Err() != nil {
 			j.err = j.Context.Err()
 			return nil
 		}
-		n := min(GroupRows, j.Rows-lo)
+		n := min(GroupRows, rows-lo)
 		if err := p.cut(&p.normed, &o.last, n); err != nil {
 			return err
 		}

@@ -15,10 +15,6 @@ type textAttention struct {
 // unrotated is the number of a rotary that does not rotate.
 const unrotated = -1
 
-func newTextAttention(w *Weights, layer, rotary, reach int) *textAttention {
-	return &textAttention{attention: *newAttention(w, layer, rotary), reach: reach}
-}
-
 // forward lets the rows of each job attend to each other.
 func (a *textAttention) forward(p *pass, around *residual) error {
 	s := &p.attention
