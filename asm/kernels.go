@@ -57,6 +57,9 @@ func (k *Kernels) SiLUMul(dst, gate, up []float32) { k.vectors.SiLUMul(dst, gate
 // GELUMul computes dst[i] = exact.GELU(gate[i]) · up[i], the activation of GeGLU. dst may be gate or up.
 func (k *Kernels) GELUMul(dst, gate, up []float32) { k.vectors.GELUMul(dst, gate, up) }
 
+// GELUErfMul computes dst[i] = exact.GELUErf(gate[i]) · up[i]. The slices have one length; dst may be gate or up.
+func (k *Kernels) GELUErfMul(dst, gate, up []float32) { k.vectors.GELUErfMul(dst, gate, up) }
+
 // RMSNorm computes dst[i] = x[i]/rms(x)·w[i], with eps added to the mean of squares. The slices have one length; dst may be x.
 func (k *Kernels) RMSNorm(dst, x, w []float32, eps float32) { k.vectors.RMSNorm(dst, x, w, eps) }
 

@@ -48,6 +48,11 @@ type Backend interface {
 	SiLUMul(a, b *tensor.Tensor) error
 	// GELUMul computes a = gelu(a)·b, in the form with a hyperbolic tangent: gelu(x) = x/(1+e^(−2u)), u = √(2/π)·(x+0.044715x³).
 	GELUMul(a, b *tensor.Tensor) error
+	// GELUErf computes a = gelu(a)·b, in the form with the error function: gelu(x) = x/2·(1+erf(x/√2)). A b that is nil counts as ones.
+	GELUErf(a, b *tensor.Tensor) error
+	// LayerNorm replaces each row of x [.., dim] by (x−mean(x))/√(mean((x−mean(x))²)+eps)·w + b, w and b [dim] (arXiv 1607.06450). A b that is
+	// nil adds nothing.
+	LayerNorm(x, w, b *tensor.Tensor, eps float32) error
 	// RMSNorm replaces each row of x [.., dim] by x/√(mean(x²)+eps)·w, w [dim] (arXiv 1910.07467).
 	RMSNorm(x, w *tensor.Tensor, eps float32) error
 	// Softmax replaces each row of x by its softmax.
@@ -55,6 +60,12 @@ type Backend interface {
 	// RoPE rotates each head of x [tokens, heads, headDim] by the angles of its token, whose cosines and sines are the first
 	// and second half of the rows of table [tokens, headDim] (arXiv 2104.09864; element i pairs with i+headDim/2).
 	RoPE(x, table *tensor.Tensor) error
+
+	// AttendTexts lets the rows of each of some texts attend to all rows of the same text, earlier and later ones, heads/kvHeads query heads
+	// sharing each KV head: out = softmax(q·kᵀ/√headDim)·v, for q and out [rows, heads, headDim], k and v [rows, kvHeads, headDim]. The texts'
+	// rows lie one after the other; texts has how many rows each has. reach, if it is not 0, limits how far a row sees: to the reach rows
+	// before its own and the reach rows after it.
+	AttendTexts(q, k, v, out *tensor.Tensor, texts []int, reach int) error
 
 	// Gather copies row indices[i] of table [rows, dim], of any weight type, to row i of out [len(indices), dim] as F32.
 	Gather(table *tensor.Tensor, indices []int32, out *tensor.Tensor) error

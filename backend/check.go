@@ -92,6 +92,65 @@ func CheckRMSNorm(x, w *tensor.Tensor) (rows, dim int, err error) {
 	return rows, dim, needWritable("RMSNorm", x)
 }
 
+// CheckLayerNorm checks a norm of the rows of x [.., dim] with weights w [dim] and b [dim], which may be nil.
+func CheckLayerNorm(x, w, b *tensor.Tensor) (rows, dim int, err error) {
+	list := [3]*tensor.Tensor{x, w, b}
+	most := 3
+	if b == nil {
+		most = 2
+	}
+	if err := needF32("LayerNorm", list[:most]...); err != nil {
+		return 0, 0, err
+	}
+	rows, dim = x.Shape().Rows(), x.Shape().Dim(-1)
+	for _, t := range list[1:most] {
+		if t.Shape().NumElements() != dim {
+			return 0, 0, fmt.Errorf("backend: LayerNorm of %v with %v: weights and biases must be as long as a row", x, t)
+		}
+	}
+	return rows, dim, needWritable("LayerNorm", x)
+}
+
+// CheckGELUErf checks a and b, of a's shape or nil.
+func CheckGELUErf(a, b *tensor.Tensor) error {
+	if b == nil {
+		return CheckSame("GELUErf", a)
+	}
+	return CheckSame("GELUErf", a, b)
+}
+
+// CheckAttendTexts checks q and out [rows, heads, headDim], k and v [rows, kvHeads, headDim], and texts, which have all rows, with one row at
+// least each. The dimensions' Slots is the length of the longest text.
+func CheckAttendTexts(q, k, v, out *tensor.Tensor, texts []int, reach int) (d AttentionDims, err error) {
+	const op = "AttendTexts"
+	if err := CheckSame(op, out, q); err != nil {
+		return d, err
+	}
+	if err := needF32(op, k, v); err != nil {
+		return d, err
+	}
+	qs, ks := q.Shape(), k.Shape()
+	if qs.NDim() != 3 || ks.NDim() != 3 || v.Shape() != ks || qs.Dim(0) != ks.Dim(0) || qs.Dim(2) != ks.Dim(2) || ks.Dim(1) < 1 || qs.Dim(1)%ks.Dim(1) != 0 {
+		return d, fmt.Errorf("backend: %s of q %v, k %v, v %v: shapes must be [rows heads headDim] and [rows kvHeads headDim], heads a multiple of kvHeads", op, q, k, v)
+	}
+	d = AttentionDims{Tokens: qs.Dim(0), Heads: qs.Dim(1), KVHeads: ks.Dim(1), HeadDim: qs.Dim(2)}
+	left := d.Tokens
+	for i, n := range texts {
+		if n < 1 || n > left {
+			return d, fmt.Errorf("backend: %s of text %d of %d rows, with %d rows left: a text has rows, and the texts as many as there are", op, i, n, left)
+		}
+		left -= n
+		d.Slots = max(d.Slots, n)
+	}
+	switch {
+	case left != 0:
+		return d, fmt.Errorf("backend: %s of %d rows, %d of which are no text's", op, d.Tokens, left)
+	case reach < 0:
+		return d, fmt.Errorf("backend: %s with a reach of %d rows", op, reach)
+	}
+	return d, nil
+}
+
 // CheckNormMatMul checks x [M, K], its scratch normed, and outs[i] [M, N] for ws[i] [N, K].
 func CheckNormMatMul(x, normed *tensor.Tensor, ws, outs []*tensor.Tensor) error {
 	if err := CheckSame("NormMatMul", normed, x); err != nil {

@@ -58,6 +58,7 @@ type Adapter struct {
 	closed bool // no session begins to use it
 	on     map[*Model]*engine.Adapter
 	print  *[sha256.Size]byte // the fingerprint, once asked for
+	texts  sync.WaitGroup     // that are computed with it, outside of sessions
 }
 
 // LoadAdapter opens a LoRA adapter for the model: a directory as Hugging Face's PEFT writes it (adapter_config.json and
@@ -151,6 +152,7 @@ func (a *Adapter) Close() error {
 			errs = append(errs, s.Close())
 		}
 	}
+	a.texts.Wait()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for m, w := range a.on { // without those that were closed meanwhile

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
@@ -12,60 +13,40 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Embed returns a vector for each text: [texts][HiddenSize]. The vector is made of the last hidden states, after the final norm, as the
-// model's files say: their mean, or the state of the first or of the last token, which may be one that the tokenizer puts before or
-// after a text; scaled to unit length, unless the files leave that out. Of a model whose files say nothing it is the mean, scaled.
+// EmbedOptions say how texts become vectors. The zero value is what Model.Embed does.
+type EmbedOptions struct {
+	// Task is what the vectors are for, as the model's files name it: it chooses what is put before each text. Of every model "query" and
+	// "document" can be asked for, the two sides of a search, which are alike if the files say nothing of them. "" is the task that
+	// the files choose, which is usually none.
+	Task string
+	// Dimensions is how many elements the vectors have: the first ones, scaled to unit length anew. It makes sense for models that were
+	// trained so that the first elements say most (Matryoshka, arXiv 2205.13147). 0: all.
+	Dimensions int
+}
+
+// Embed returns a vector for each text: [texts][HiddenSize], or as long as the layers make it that the model's files put after pooling. The
+// vector is made of the last hidden states, after the final norm, as the files say: their mean, or the state of the first or of the last
+// token, which may be one that the tokenizer puts before or after a text; scaled to unit length, unless the files leave that out. Of a model
+// whose files say nothing it is the mean, scaled.
 //
-// The texts are computed together, long ones in chunks. Special tokens in the texts are inert, as in Tokenizer.Encode. A text that does
+// The texts are computed together, and together with those of other goroutines; no vector depends on the company. Special tokens in the texts
+// are inert, as in Tokenizer.Encode. A text that does
 // not fit the model's context, or that is longer than its files allow, is a *ContextFullError, and one without tokens a *ParamError;
-// then nothing is computed.
+// then nothing is computed. A model whose Kind is Reranker makes no vectors: the error wraps ErrUnsupported.
 func (m *Model) Embed(ctx context.Context, texts ...string) ([][]float32, error) {
-	return m.embedAll(ctx, nil, 0, texts)
+	return m.EmbedWith(ctx, EmbedOptions{}, texts...)
+}
+
+// EmbedWith is Embed with options. A task that the model does not know, and more dimensions than it has, are a *ParamError.
+func (m *Model) EmbedWith(ctx context.Context, o EmbedOptions, texts ...string) ([][]float32, error) {
+	e := embedding{model: m, options: o}
+	return e.texts(ctx, texts)
 }
 
 // Embed is m.Embed with the adapter, whose changes are multiplied by scale; 0: 1.
 func (a *Adapter) Embed(ctx context.Context, m *Model, scale float32, texts ...string) ([][]float32, error) {
-	return m.embedAll(ctx, a, scale, texts)
-}
-
-// embedAll is Embed with an adapter, or none.
-func (m *Model) embedAll(ctx context.Context, a *Adapter, scale float32, texts []string) ([][]float32, error) {
-	if err := m.tokenizer.hasTexts(); err != nil {
-		return nil, err
-	}
-	all := make([][]Token, len(texts))
-	for i, text := range texts {
-		tokens := m.tokenizer.EncodeWhole(text)
-		if len(tokens) == 0 {
-			return nil, &ParamError{fmt.Sprintf("text %d to embed", i), `""`, "one that has tokens"}
-		}
-		if most := m.LongestText(); len(tokens) > most {
-			return nil, fmt.Errorf("embed text %d, which must be no longer than the %d tokens that the model takes: %w", i, most,
-				&ContextFullError{Want: len(tokens), Room: most})
-		}
-		all[i] = tokens
-	}
-	o := SessionOptions{Adapter: a, AdapterScale: scale}
-	if m.files.Pipeline.Given { // vectors are compared with those that others computed, without rounding keys and values
-		o.KV = tensor.F32
-	}
-	vectors := make([][]float32, len(texts))
-	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(m.batch.Most())
-	for i, tokens := range all {
-		g.Go(func() (err error) {
-			o := o
-			o.Capacity = len(tokens)
-			if vectors[i], err = embedTokens(ctx, m, &o, tokens); err != nil {
-				err = fmt.Errorf("embed text %d: %w", i, err)
-			}
-			return err
-		})
-	}
-	if err := g.Wait(); err != nil {
-		return nil, err
-	}
-	return vectors, nil
+	e := embedding{model: m, adapter: a, scale: scale}
+	return e.texts(ctx, texts)
 }
 
 // LongestText returns how many tokens a text to embed may have, or a query with a document, the special ones around them included.
@@ -76,29 +57,148 @@ func (m *Model) LongestText() int {
 	return m.config.ContextLength
 }
 
-// embedTokens is Embed for one text's tokens, in a session with options.
-func embedTokens(ctx context.Context, m *Model, o *SessionOptions, tokens []Token) ([]float32, error) {
-	s, err := m.newSession(o)
+// embedding makes vectors of texts, with an adapter or without.
+type embedding struct {
+	model   *Model
+	options EmbedOptions
+	adapter *Adapter
+	scale   float32
+}
+
+// texts makes the vectors.
+func (e *embedding) texts(ctx context.Context, texts []string) ([][]float32, error) {
+	m := e.model
+	prompt, err := e.check()
 	if err != nil {
 		return nil, err
 	}
-	defer s.Close()
-	width := m.config.HiddenSize
-	p, rows := pooled{by: m.files.Pipeline.Pooling, sum: make([]float64, width)}, make([]float32, engine.GroupRows*width)
-	err = s.prefill(ctx, tokens, 0, func() (engine.Output, error) {
-		return engine.Output{Hide: true, Each: func(x *tensor.Tensor) error {
-			part := rows[:x.Shape().NumElements()]
-			if err := backend.ReadFloats(m.backend, x, part); err != nil {
-				return err
-			}
-			p.add(part)
-			return nil
-		}}, nil
-	})
-	if m.files.Pipeline.Unscaled {
-		return scaled(p.sum, float64(p.count)), err
+	all := make([][]Token, len(texts))
+	for i, text := range texts {
+		tokens := m.tokenizer.EncodeWhole(prompt + text)
+		if len(tokens) == 0 {
+			return nil, &ParamError{fmt.Sprintf("text %d to embed", i), `""`, "one that has tokens"}
+		}
+		if most := m.LongestText(); len(tokens) > most {
+			return nil, fmt.Errorf("embed text %d, which must be no longer than the %d tokens that the model takes: %w", i, most,
+				&ContextFullError{Want: len(tokens), Room: most})
+		}
+		all[i] = tokens
 	}
-	return unit(p.sum), err
+	return e.tokens(ctx, all)
+}
+
+// check refuses options that the model cannot have, and returns what is put before the texts.
+func (e *embedding) check() (prompt string, err error) {
+	m, p := e.model, &e.model.files.Pipeline
+	if m.config.Scores {
+		return "", fmt.Errorf("%w: the model compares a query with documents, by Model.Rerank, and makes no vectors", ErrUnsupported)
+	}
+	if err := m.tokenizer.hasTexts(); err != nil {
+		return "", err
+	}
+	prompt, ok := p.Prompt(e.options.Task)
+	if !ok {
+		return "", &ParamError{"EmbedOptions.Task", fmt.Sprintf("%.100q", e.options.Task), "one of " + strings.Join(p.Tasks(), ", ")}
+	}
+	if most, n := m.vectorSize(), e.options.Dimensions; n < 0 || n > most {
+		return "", &ParamError{"EmbedOptions.Dimensions", n, fmt.Sprintf("1 to %d, or 0 for all", most)}
+	}
+	return prompt, nil
+}
+
+// vectorSize returns how many elements the vectors of texts have.
+func (m *Model) vectorSize() int {
+	if n := len(m.config.Dense); n > 0 {
+		return m.config.Dense[n-1].Out
+	}
+	return m.config.HiddenSize
+}
+
+// tokens makes the vectors of texts that are tokens already.
+func (e *embedding) tokens(ctx context.Context, texts [][]Token) ([][]float32, error) {
+	m, p := e.model, &e.model.files.Pipeline
+	pool := e.poolSessions
+	if m.config.Whole {
+		pool = e.poolTexts
+	}
+	pooled, err := pool(ctx, texts)
+	if err != nil {
+		return nil, err
+	}
+	if len(m.config.Dense) > 0 && len(texts) > 0 {
+		if err := m.project(pooled); err != nil {
+			return nil, err
+		}
+	}
+	vectors := make([][]float32, len(texts))
+	for i := range pooled {
+		sum := pooled[i].sum
+		if n := e.options.Dimensions; n > 0 {
+			sum = sum[:n]
+		}
+		if p.Unscaled {
+			vectors[i] = scaled(sum, float64(pooled[i].count))
+		} else {
+			vectors[i] = unit(sum)
+		}
+	}
+	return vectors, nil
+}
+
+// project replaces pooled states by what the layers that follow pooling make of them.
+func (m *Model) project(all []pooled) error {
+	var states []float32
+	for i := range all {
+		states = append(states, scaled(all[i].sum, float64(all[i].count))...)
+	}
+	made, err := m.weights.Pooled(states, len(all))
+	if err != nil {
+		return fmt.Errorf("the layers that follow pooling: %w", err)
+	}
+	width := len(made) / len(all)
+	for i := range all {
+		all[i] = pooled{sum: make([]float64, width), count: 1}
+		all[i].add(made[i*width:][:width])
+	}
+	return nil
+}
+
+// poolSessions pools the states of texts by a model that reads them token by token: each in a session, several at once.
+func (e *embedding) poolSessions(ctx context.Context, texts [][]Token) ([]pooled, error) {
+	m := e.model
+	o := SessionOptions{Adapter: e.adapter, AdapterScale: e.scale}
+	if m.files.Pipeline.Given { // vectors are compared with those that others computed, without rounding keys and values
+		o.KV = tensor.F32
+	}
+	all := make([]pooled, len(texts))
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(m.batch.Most())
+	for i, tokens := range texts {
+		g.Go(func() (err error) {
+			o := o
+			o.Capacity = len(tokens)
+			if all[i], err = poolTokens(ctx, m, &o, tokens); err != nil {
+				err = fmt.Errorf("embed text %d: %w", i, err)
+			}
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// poolTokens pools the states of one text's tokens, in a session with options.
+func poolTokens(ctx context.Context, m *Model, o *SessionOptions, tokens []Token) (pooled, error) {
+	s, err := m.newSession(o)
+	if err != nil {
+		return pooled{}, err
+	}
+	defer s.Close()
+	p := newPooled(m, m.files.Pipeline.Pooling)
+	err = s.prefill(ctx, tokens, 0, func() (engine.Output, error) { return p.output(m), nil })
+	return p, err
 }
 
 // pooled is the hidden states of a text's tokens, pooled.
@@ -106,6 +206,24 @@ type pooled struct {
 	by    checkpoint.Pooling
 	sum   []float64 // of the states that count
 	count int       // of them
+}
+
+// newPooled prepares for a text's states.
+func newPooled(m *Model, by checkpoint.Pooling) pooled {
+	return pooled{by: by, sum: make([]float64, m.config.HiddenSize)}
+}
+
+// output asks for the states of a text's tokens.
+func (p *pooled) output(m *Model) engine.Output {
+	rows := make([]float32, engine.GroupRows*len(p.sum))
+	return engine.Output{Hide: true, Each: func(x *tensor.Tensor) error {
+		part := rows[:x.Shape().NumElements()]
+		if err := backend.ReadFloats(m.backend, x, part); err != nil {
+			return err
+		}
+		p.add(part)
+		return nil
+	}}
 }
 
 // add takes the states of the next tokens, one after another.

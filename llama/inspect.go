@@ -127,7 +127,7 @@ func (r *inspection) read(ctx context.Context, at source.Location) (model bool, 
 	if m.tokenizer, err = tokenizerOf(files); err != nil {
 		return true, err
 	}
-	m.findEnds()
+	findEnds(m)
 	if m.tokenizer.hasTexts() == nil {
 		r.Tokens = m.tokenizer
 	}

@@ -27,8 +27,22 @@ func (k Kind) String() string {
 
 // Kind returns what the model is made for. Sessions and pools are for a Generator only.
 func (m *Model) Kind() Kind {
-	if m.files.Pipeline.Headless {
+	switch {
+	case m.config.Scores:
+		return Reranker
+	case m.config.Whole || m.files.Pipeline.Headless:
 		return Embedder
 	}
 	return Generator
+}
+
+// hasHead returns an error if the model gives no answers.
+func hasHead(m *Model) error {
+	switch m.Kind() {
+	case Reranker:
+		return fmt.Errorf("%w: the model gives no answers; it compares a query with documents, by Model.Rerank", ErrUnsupported)
+	case Embedder:
+		return fmt.Errorf("%w: the model has no output head, so that it gives no answers; it makes vectors of texts, by Model.Embed", ErrUnsupported)
+	}
+	return nil
 }

@@ -140,7 +140,7 @@ func load(ctx context.Context, at locator, path string, o *LoadOptions) (m *Mode
 	if err := m.loadWeights(ctx, loader, &options); err != nil {
 		return m, err
 	}
-	m.findEnds()
+	findEnds(m)
 	if options.Logger != nil {
 		options.Logger.Info("model loaded", "from", m.files.File(), "layers", m.config.Layers, "hidden", m.config.HiddenSize,
 			"vocabulary", m.config.VocabSize, "weights_bytes", m.weights.Bytes(), "linear", m.WeightType(),
@@ -221,7 +221,10 @@ func findAll(files *source.Model, tensors []checkpoint.Tensor, most int) (stored
 
 // findEnds lists the tokens that end a turn: those of the configuration, and the one that the tokenizer names. Models that were trained further
 // for conversations have a new one there, and config.json often still has the base model's alone.
-func (m *Model) findEnds() {
+func findEnds(m *Model) {
+	if m.config.Whole {
+		return
+	}
 	if id, ok := m.tokenizer.ID(m.tokenizer.end); ok && m.tokenizer.end != "" && !slices.Contains(m.config.EOS, int32(id)) {
 		m.config.EOS = append(slices.Clip(m.config.EOS), int32(id))
 	}

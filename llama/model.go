@@ -31,6 +31,7 @@ type Model struct {
 	batch     *engine.Batch // computes what the sessions have to compute
 	trace     Trace         // LoadOptions.Trace
 	opened    atomic.Uint64 // sessions so far
+	working   working
 
 	print *[sha256.Size]byte // the fingerprint, once asked for; users.mu guards it
 	users
@@ -120,6 +121,7 @@ func (m *Model) Close() error {
 	m.sessions = nil
 	m.mu.Unlock()
 	var errs []error
+	m.working.close()
 	for w := range open {
 		if s := w.Value(); s != nil {
 			errs = append(errs, s.closeOn(m))

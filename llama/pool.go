@@ -92,7 +92,7 @@ const (
 // NewPool makes a pool of sessions of the model. It takes no memory worth mentioning before the first answer. An option without meaning
 // is an error as NewSession's; a closed model gives ErrClosed. Model.Close closes the pool's sessions too.
 func (m *Model) NewPool(o *PoolOptions) (*Pool, error) {
-	if err := m.hasHead(); err != nil {
+	if err := hasHead(m); err != nil {
 		return nil, err
 	}
 	p := &Pool{model: m}

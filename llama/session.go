@@ -25,18 +25,10 @@ type Session struct {
 
 // NewSession makes an empty session. It takes hardly any memory before the first token.
 func (m *Model) NewSession(o *SessionOptions) (*Session, error) {
-	if err := m.hasHead(); err != nil {
+	if err := hasHead(m); err != nil {
 		return nil, err
 	}
 	return m.newSession(o)
-}
-
-// hasHead returns an error if the model has no output head.
-func (m *Model) hasHead() error {
-	if m.files.Pipeline.Headless {
-		return fmt.Errorf("%w: the model has no output head, so that it gives no answers; it makes vectors of texts, by Model.Embed", ErrUnsupported)
-	}
-	return nil
 }
 
 // newSession is NewSession for a model that need not have an output head.

@@ -124,6 +124,9 @@ func (m *Model) Restore(r io.Reader, o *SessionOptions) (*Session, error) {
 }
 
 func (m *Model) restore(r io.Reader, o *SessionOptions) (_ *Session, err error) {
+	if m.config.Whole {
+		return nil, hasHead(m)
+	}
 	fingerprint, err := m.fingerprint()
 	if err != nil {
 		return nil, err

@@ -25,6 +25,7 @@ func vectors(c *build.Context) {
 		u.axpby()
 		u.siluMul()
 		u.geluMul()
+		u.geluErfMul()
 		u.rope()
 		u.sumOfSquares()
 		u.norm()
@@ -116,6 +117,31 @@ func (u *unit) geluMul() {
 			u.VMULPS(x[i], x[i], t)
 			u.VMOVUPS(u.float(exact.GELUC1), e[i])
 			u.VFMADD231PS(u.float(exact.GELUC3), t, e[i])
+			u.VMULPS(x[i], e[i], e[i])
+			u.VXORPS(u.bits(1<<31), e[i], e[i])
+			u.exp(e[i])
+			u.VADDPS(u.float(1), e[i], e[i])
+			u.VDIVPS(e[i], x[i], x[i])
+			u.VMULPS(y[i], x[i], x[i])
+		}
+		a.store(x, dst)
+	})
+	u.end()
+}
+
+func (u *unit) geluErfMul() {
+	u.function("geluErfMul", "func(dst, gate, up *float32, n int)", "dst[i] = exact.GELUErf(gate[i])·up[i] for i < n.")
+	n, dst, gate, up := u.integer("n"), u.integer("dst"), u.integer("gate"), u.integer("up")
+	u.strips(n, []reg.GPVirtual{dst, gate, up}, func(a access) {
+		x, y, e := a.load(gate), a.load(up), u.strip()
+		for i := range x {
+			t := u.vector()
+			u.VMULPS(x[i], x[i], t)
+			u.VMINPS(u.float(exact.GELUErfMost), t, t)
+			u.VMOVUPS(u.float(exact.GELUErfC6), e[i])
+			for _, c := range []float32{exact.GELUErfC5, exact.GELUErfC4, exact.GELUErfC3, exact.GELUErfC2, exact.GELUErfC1, exact.GELUErfC0} {
+				u.VFMADD213PS(u.float(c), t, e[i])
+			}
 			u.VMULPS(x[i], e[i], e[i])
 			u.VXORPS(u.bits(1<<31), e[i], e[i])
 			u.exp(e[i])

@@ -103,6 +103,18 @@ func (d plain) SiLUMul(a, b *tensor.Tensor) error {
 	return d.call("SiLUMul", a, func() error { return d.Backend.SiLUMul(a, b) })
 }
 
+func (d plain) GELUErf(a, b *tensor.Tensor) error {
+	return d.call("GELUErf", a, func() error { return d.Backend.GELUErf(a, b) })
+}
+
+func (d plain) LayerNorm(x, w, b *tensor.Tensor, eps float32) error {
+	return d.call("LayerNorm", x, func() error { return d.Backend.LayerNorm(x, w, b, eps) })
+}
+
+func (d plain) AttendTexts(q, k, v, out *tensor.Tensor, texts []int, reach int) error {
+	return d.call("AttendTexts", out, func() error { return d.Backend.AttendTexts(q, k, v, out, texts, reach) })
+}
+
 func (d plain) GELUMul(a, b *tensor.Tensor) error {
 	return d.call("GELUMul", a, func() error { return d.Backend.GELUMul(a, b) })
 }

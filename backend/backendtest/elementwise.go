@@ -51,6 +51,16 @@ func elementwiseChecks(quick bool) (checks []Check) {
 	checks = append(checks, rowChecks("Scale", shapes, oneRow, scale)...)
 	checks = append(checks, rowChecks("SiLUMul", shapes, oneRow, gateMul(backend.Backend.SiLUMul))...)
 	checks = append(checks, rowChecks("GELUMul", shapes, oneRow, gateMul(backend.Backend.GELUMul))...)
+	checks = append(checks, rowChecks("GELUErf", shapes, oneRow, gateMul(backend.Backend.GELUErf))...)
+	for _, c := range rowChecks("GELUErf", shapes, oneRow, geluErf) {
+		c.Shape += " alone"
+		checks = append(checks, c)
+	}
+	checks = append(checks, rowChecks("LayerNorm", shapes, oneRow, layerNorm(true))...)
+	for _, c := range rowChecks("LayerNorm", shapes, oneRow, layerNorm(false)) {
+		c.Shape += " without a bias"
+		checks = append(checks, c)
+	}
 	checks = append(checks, rowChecks("RMSNorm", shapes, oneRow, rmsNorm)...)
 	checks = append(checks, rowChecks("Softmax", shapes, oneRow, softmax)...)
 	heads := upTo(quick, [][]int{{1, 1, 2}, {1, 3, 6}, {1, 32, 64}, {7, 4, 32}, {3, 24, 128}}, []int{512, 8, 64}, []int{100, 24, 128})
@@ -121,6 +131,57 @@ func rmsNorm(g generator, dims []int, in input) *trial {
 			f32("w", reading, g.floats(random, dim), dim),
 		},
 		do: func(b backend.Backend, t []*tensor.Tensor) error { return b.RMSNorm(t[0], t[1], epsilon) },
+	}
+}
+
+// geluErf makes trials of GELUErf without a second operand.
+func geluErf(g generator, dims []int, in input) *trial {
+	x := g.floats(in, elements(dims))
+	magnitude := func([]float32) []float64 {
+		result := make([]float64, len(x))
+		for i, v := range x {
+			result[i] = math.Abs(float64(v))
+		}
+		return result
+	}
+	return &trial{
+		operands: []operand{f32("a", update, x, dims...).within(limit{tolerance: exponents, magnitude: magnitude})},
+		do:       func(b backend.Backend, t []*tensor.Tensor) error { return b.GELUErf(t[0], nil) },
+	}
+}
+
+// layerNorm makes trials of LayerNorm with a bias, or without.
+func layerNorm(biased bool) func(g generator, dims []int, in input) *trial {
+	return func(g generator, dims []int, in input) *trial {
+		dim := dims[len(dims)-1]
+		x, w, bias := g.floats(in, elements(dims)), g.floats(random, dim), g.floats(random, dim)
+		magnitude := func([]float32) []float64 { // errors of the mean are in proportion to the row's largest element
+			result := make([]float64, len(x))
+			for first := 0; first < len(x); first += dim {
+				row := x[first : first+dim]
+				mean, largest, squares := 0.0, 0.0, 0.0
+				for _, v := range row {
+					mean, largest = mean+float64(v)/float64(dim), max(largest, math.Abs(float64(v)))
+				}
+				for _, v := range row {
+					squares += (float64(v) - mean) * (float64(v) - mean)
+				}
+				for i := range row {
+					result[first+i] = (2+math.Sqrt(float64(dim)))*largest/math.Sqrt(squares/float64(dim)+epsilon)*(math.Abs(float64(w[i]))+1) + math.Abs(float64(bias[i]))
+				}
+			}
+			return result
+		}
+		t := &trial{operands: []operand{
+			f32("x", update, x, dims...).within(limit{tolerance: single, magnitude: magnitude}), f32("w", reading, w, dim), f32("b", reading, bias, dim),
+		}}
+		t.do = func(b backend.Backend, t []*tensor.Tensor) error {
+			if biased {
+				return b.LayerNorm(t[0], t[1], t[2], epsilon)
+			}
+			return b.LayerNorm(t[0], t[1], nil, epsilon)
+		}
+		return t
 	}
 }
 

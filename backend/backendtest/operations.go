@@ -19,7 +19,7 @@ func Checks(quick bool) []Check {
 		elementwiseChecks(quick),
 		matMulChecks(quick), transposedChecks(quick),
 		normMatMulChecks(quick), matMulAddChecks(quick), normSwiGLUChecks(quick),
-		storeChecks(quick), attendChecks(quick), weighChecks(quick),
+		storeChecks(quick), attendChecks(quick), textChecks(quick), weighChecks(quick),
 		compactChecks(), pageChecks(),
 		largestChecks(),
 		maskChecks(),

@@ -19,9 +19,9 @@ import (
 func TestEveryOperationIsChecked(t *testing.T) {
 	checked := operations()
 	for _, want := range []string{
-		"MatMul", "MatMulTransposed", "AddAssign", "Scale", "SiLUMul", "GELUMul", "RMSNorm", "Softmax", "RoPE",
+		"MatMul", "MatMulTransposed", "AddAssign", "Scale", "SiLUMul", "GELUMul", "GELUErf", "LayerNorm", "RMSNorm", "Softmax", "RoPE",
 		"Gather", "CopySlice", "ReadBuffer", "Cast", "NormMatMul", "MatMulAdd", "NormSwiGLU", "Largest", "Mask",
-		"RoPEStore", "Attend", "AccumulateAttention", "Compact", "CopyPage", "ReadSlots", "WriteSlots",
+		"RoPEStore", "Attend", "AttendTexts", "AccumulateAttention", "Compact", "CopyPage", "ReadSlots", "WriteSlots",
 	} {
 		if !slices.Contains(checked, want) {
 			t.Errorf("%s is not checked", want)

@@ -15,6 +15,7 @@ type Base struct {
 	products
 	rotations
 	attentions
+	textAttentions
 	weighings
 	paging
 	compactions
@@ -33,7 +34,7 @@ func NewBase(kernels *asm.Kernels, runner Runner) *Base {
 	}
 	m := &machine{kernels: kernels, pages: asm.Portable().Pages(), runner: runner}
 	return &Base{
-		machine: m, rowOps: rowOps{machine: m}, products: products{machine: m}, rotations: rotations{machine: m}, attentions: attentions{machine: m},
+		machine: m, rowOps: rowOps{machine: m}, products: products{machine: m}, rotations: rotations{machine: m}, attentions: attentions{machine: m}, textAttentions: textAttentions{machine: m},
 		weighings: weighings{machine: m}, paging: paging{m}, compactions: compactions{machine: m}, selections: selections{machine: m},
 	}
 }

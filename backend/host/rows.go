@@ -16,8 +16,9 @@ type rowOp struct {
 	rows    int
 	x, y    *tensor.Tensor // the operands; which is written is run's affair
 	eps     float32
-	table   bool    // x is a table of weights, which may be packed
-	indices []int32 // of its rows
+	bias    []float32 // of LayerNorm, mapped; nil: none
+	table   bool      // x is a table of weights, which may be packed
+	indices []int32   // of its rows
 
 	kernels *asm.Kernels
 	pieces  int
@@ -135,6 +136,66 @@ func geluMulRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 	dim := o.x.Shape().Dim(-1)
 	gate := floats(o.x)[lo*dim : hi*dim]
 	k.GELUMul(gate, gate, floats(o.y)[lo*dim:hi*dim])
+}
+
+// GELUErf computes a = gelu(a)·b, of the form with the error function.
+func (b *rowOps) GELUErf(a, c *tensor.Tensor) error {
+	if err := backend.CheckGELUErf(a, c); err != nil {
+		return err
+	}
+	if c == nil {
+		return b.onRows(rowOp{name: "GELUErf", run: geluErfRows, rows: a.Shape().Rows(), x: a, y: a})
+	}
+	return b.onRows(rowOp{name: "GELUErf", run: geluErfMulRows, rows: a.Shape().Rows(), x: a, y: c})
+}
+
+// ones is what geluErfRows multiplies by. Nothing writes to it.
+var ones = func() (list [1 << 9]float32) {
+	for i := range list {
+		list[i] = 1
+	}
+	return list
+}()
+
+func geluErfRows(k *asm.Kernels, o *rowOp, lo, hi int) {
+	dim := o.x.Shape().Dim(-1)
+	for x := floats(o.x)[lo*dim : hi*dim]; len(x) > 0; {
+		n := min(len(x), len(ones))
+		k.GELUErfMul(x[:n], x[:n], ones[:n])
+		x = x[n:]
+	}
+}
+
+func geluErfMulRows(k *asm.Kernels, o *rowOp, lo, hi int) {
+	dim := o.x.Shape().Dim(-1)
+	gate := floats(o.x)[lo*dim : hi*dim]
+	k.GELUErfMul(gate, gate, floats(o.y)[lo*dim:hi*dim])
+}
+
+// LayerNorm normalises the rows of x about their means.
+func (b *rowOps) LayerNorm(x, w, bias *tensor.Tensor, eps float32) error {
+	rows, _, err := backend.CheckLayerNorm(x, w, bias)
+	if err != nil {
+		return err
+	}
+	op := rowOp{name: "LayerNorm", run: layerNormRows, rows: rows, x: x, y: w, eps: eps}
+	if bias == nil {
+		return b.onRows(op)
+	}
+	var m mapped
+	defer m.unmap()
+	if err := m.add(op.name, bias); err != nil {
+		return err
+	}
+	op.bias = floats(bias)
+	return b.onRows(op)
+}
+
+func layerNormRows(k *asm.Kernels, o *rowOp, lo, hi int) {
+	dim, w := o.x.Shape().Dim(-1), floats(o.y)
+	for rows := floats(o.x)[lo*dim : hi*dim]; len(rows) > 0; rows = rows[dim:] {
+		k.LayerNorm(rows[:dim], w, o.bias, o.eps)
+	}
 }
 
 // RMSNorm normalises the rows of x.

@@ -24,6 +24,7 @@ type Config struct {
 	BOS              int32   // begin of text; -1: none
 	EOS              []int32 // each ends a turn
 	Variant                  // where the family differs from Llama
+	Encoder                  // of a model that reads a text as a whole
 }
 
 // Limits that no model of this family comes near, so that absurd files are refused before anything is allocated: the largest
@@ -76,6 +77,9 @@ func (c *Config) Validate() error {
 		return err
 	}
 	if err := c.Variant.validate(c.Layers, c.HeadDim); err != nil {
+		return err
+	}
+	if err := c.Encoder.validate(c); err != nil {
 		return err
 	}
 	return c.RoPE.validate(c.HeadDim)

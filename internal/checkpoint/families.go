@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -30,9 +31,23 @@ type family struct {
 	window      func(*windowRule) bool // whether a layer has a sliding window, where the configuration has one; nil: no layer
 	unstretched bool                   // layers with a window have RoPE's base and no scaling
 	embedding   bool                   // embeddings are multiplied by the square root of the width, rounded to BF16
-	keys        []string               // of config.json beside Llama's: see special
+	encoding
+	keys []string // of config.json beside Llama's: see special
 
 	defaults defaults
+}
+
+// encoding is what families have whose models read a text as a whole: see Encoder.
+type encoding struct {
+	whole          bool
+	centred        bool
+	normBiased     bool   // norms always have biases
+	plain          bool   // the feed-forward network has no gate
+	positions      bool   // positions are learned
+	padded         bool   // those of a folder begin after that of padding
+	localAttention bool   // the window is called local_attention
+	layers         string // with what the names of the parts of layers begin in Hugging Face's terms; "": as Llama's
+	firstWithout   []Part // that the first layer has not
 }
 
 // defaults are what config.json need not say.
@@ -63,6 +78,7 @@ type windowRule struct {
 
 func always(*windowRule) bool        { return true }
 func fromLayer(w *windowRule) bool   { return w.use && w.layer >= w.from }
+func exceptFirst(w *windowRule) bool { return w.every < 1 || w.layer%w.every != 0 }
 func exceptEvery(w *windowRule) bool { return w.every < 1 || (w.layer+1)%w.every != 0 }
 
 // The names of tensors that several families have.
@@ -74,6 +90,7 @@ const (
 // activations are the names of activations by what Hugging Face calls them.
 const (
 	silu     = "silu"
+	gelu     = "gelu"
 	geluTanh = "gelu_pytorch_tanh"
 )
 
@@ -132,7 +149,70 @@ var families = []family{
 		defaults: defaults{tied: true, theta: 1000000, localTheta: 10000, window: 4096, headDim: 256, every: 6,
 			heads: 8, kvHeads: 4, vocab: 262208, context: 131072},
 	},
+	{
+		name: "gemma-embedding", model: "gemma3_text", class: "Gemma3TextModel", with: []Part{QueryNorm, KeyNorm, AttentionPostNorm, FeedForwardPostNorm},
+		huggingFace: map[Part]string{FeedForwardNorm: "pre_feedforward_layernorm"}, normOf: headNorms, unpaired: true, plusOne: true,
+		activation: geluTanh, window: exceptEvery, embedding: true, encoding: encoding{whole: true},
+		keys: []string{"sliding_window", "sliding_window_pattern", "_sliding_window_pattern", "layer_types", "query_pre_attn_scalar", "rope_local_base_freq",
+			"use_bidirectional_attention"},
+		defaults: defaults{tied: true, theta: 1000000, localTheta: 10000, window: 4096, headDim: 256, every: 6,
+			heads: 8, kvHeads: 4, vocab: 262208, context: 131072},
+	},
+	{
+		name: "bert", model: "bert", class: "BertModel", with: bertParts, without: bertLacks, huggingFace: bertNames, biased: true, unpaired: true,
+		activation: gelu, encoding: bertEncoding, defaults: defaults{tied: true, eps: 1e-12},
+	},
+	{
+		name: "xlm-roberta", model: "xlm-roberta", class: "XLMRobertaModel", gguf: "bert", with: bertParts, without: bertLacks, huggingFace: robertaNames, biased: true,
+		unpaired: true, activation: gelu, encoding: roberta, defaults: defaults{tied: true, eps: 1e-5},
+	},
+	{
+		name: "roberta", model: "roberta", class: "RobertaModel", gguf: "bert", with: bertParts, without: bertLacks, huggingFace: robertaNames, biased: true,
+		unpaired: true, activation: gelu, encoding: roberta, defaults: defaults{tied: true, eps: 1e-5},
+	},
+	{
+		name: "nomic-bert", model: "nomic_bert", class: "NomicBertModel", with: []Part{TypeEmbedding, EmbeddingNorm, AttentionSumNorm, FeedForwardSumNorm},
+		without: []Part{AttentionNorm, FeedForwardNorm, OutputNorm}, unpaired: true,
+		huggingFace: map[Part]string{
+			Embedding: "model.embeddings.word_embeddings", EmbeddingNorm: "model.emb_ln", AttentionOutput: "attn.out_proj", AttentionSumNorm: "norm1",
+			Gate: "mlp.fc12", Up: "mlp.fc11", Down: "mlp.fc2", FeedForwardSumNorm: "norm2",
+		},
+		fused:    map[Part]fusedPart{Query: nomicQKV, Key: nomicQKV, Value: nomicQKV},
+		encoding: encoding{whole: true, centred: true, normBiased: true, layers: "model.encoder.layers."}, defaults: defaults{tied: true, eps: 1e-12, theta: 1000},
+	},
+	{
+		name: "modern-bert", model: "modernbert", class: "ModernBertModel", with: []Part{EmbeddingNorm}, unpaired: true, activation: gelu, window: exceptFirst,
+		huggingFace: map[Part]string{
+			Embedding: "model.embeddings.tok_embeddings", EmbeddingNorm: "model.embeddings.norm", AttentionNorm: "attn_norm", AttentionOutput: "attn.Wo",
+			FeedForwardNorm: "mlp_norm", Down: "mlp.Wo", OutputNorm: "model.final_norm",
+		},
+		fused:    map[Part]fusedPart{Query: nomicQKV, Key: nomicQKV, Value: nomicQKV, Gate: modernMLP, Up: modernMLP},
+		encoding: encoding{whole: true, centred: true, localAttention: true, firstWithout: []Part{AttentionNorm}},
+		keys:     []string{"layer_types"}, defaults: defaults{tied: true, eps: 1e-5, theta: 160000, localTheta: 10000, every: 3},
+	},
 }
+
+// The names of BERT's tensors.
+var bertNames = map[Part]string{
+	Embedding: "model.embeddings.word_embeddings", Query: "attention.self.query", Key: "attention.self.key", Value: "attention.self.value",
+	AttentionOutput: "attention.output.dense", Up: "intermediate.dense", Down: "output.dense", ScoreDense: "model.pooler.dense", ScoreOutput: "classifier",
+}
+
+// robertaNames are BERT's but for the head that classifies.
+var robertaNames = func() map[Part]string {
+	names := maps.Clone(bertNames)
+	names[ScoreDense], names[ScoreOutput] = "classifier.dense", "classifier.out_proj"
+	return names
+}()
+
+var (
+	bertParts    = []Part{PositionEmbedding, TypeEmbedding, EmbeddingNorm, AttentionSumNorm, FeedForwardSumNorm, ScoreDense, ScoreOutput}
+	bertLacks    = []Part{AttentionNorm, FeedForwardNorm, Gate, OutputNorm}
+	bertEncoding = encoding{whole: true, centred: true, normBiased: true, plain: true, positions: true, layers: "model.encoder.layer."}
+	roberta      = encoding{whole: true, centred: true, normBiased: true, plain: true, positions: true, layers: "model.encoder.layer.", padded: true}
+	nomicQKV     = fusedPart{"attn.Wqkv", "attn_qkv", []Part{Query, Key, Value}}
+	modernMLP    = fusedPart{"mlp.Wi", "ffn_up", []Part{Gate, Up}}
+)
 
 var (
 	headNorms  = map[Part]size{QueryNorm: headDim, KeyNorm: headDim}
@@ -173,7 +253,24 @@ func (f *family) hasPart(p Part) bool {
 }
 
 // optionalParts are those that Llama has not.
-var optionalParts = []Part{QueryNorm, KeyNorm, AttentionPostNorm, FeedForwardPostNorm}
+var optionalParts = []Part{
+	PositionEmbedding, TypeEmbedding, EmbeddingNorm, QueryNorm, KeyNorm, AttentionPostNorm, AttentionSumNorm, FeedForwardPostNorm, FeedForwardSumNorm,
+	ScoreDense, ScoreOutput,
+}
+
+// bidirectional returns the family of models that are f's but for attention, which sees later tokens too if the value of
+// use_bidirectional_attention is true.
+func (f *family) bidirectional(value any) (*family, error) {
+	if value == nil || value == false || f.whole {
+		return f, nil
+	}
+	for i := range families {
+		if other := &families[i]; value == true && other.whole && other.model == f.model {
+			return other, nil
+		}
+	}
+	return nil, unsupported("use_bidirectional_attention is %.100v, which is not implemented for the architecture %s", value, f.name)
+}
 
 // architecture returns GGUF's name.
 func (f *family) architecture() string {
@@ -186,8 +283,9 @@ func (f *family) architecture() string {
 // Variant is where a model differs from Llama beyond which parts it has. The zero value is Llama.
 type Variant struct {
 	Family     string // the architecture's name; "" stands for "llama"
-	Activation string // of the feed-forward layer: "" for SiLU, or "gelu_tanh"
-	// Window is how many positions a token of the layers of which Windowed holds sees, itself included; 0: all.
+	Activation string // of the feed-forward layer: "" for SiLU, "gelu_tanh", or "gelu" for that with the error function
+	// Window is how many positions a token of the layers of which Windowed holds sees, itself included; 0: all. An encoder's sees half as many before
+	// itself, and as many after itself.
 	Window    int
 	Windowed  []bool // one for each layer; nil: none
 	Unrotated []bool // layers without RoPE; nil: none

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/antigravity-go/antigravity/internal/modeljson"
 	"github.com/antigravity-go/antigravity/internal/safetensors"
@@ -29,6 +30,12 @@ func SmallFiles() []string {
 	return []string{
 		ConfigFile, GenerationFile, TokenizerFile, TokenizerConfigFile, TemplateFile, ModulesFile, PoolingFile, TextsFile, PromptsFile,
 	}
+}
+
+// IsModuleFile reports whether a file of a folder is one of a layer that follows pooling, as sentence-transformers names them: 2_Dense/config.json, say.
+func IsModuleFile(name string) bool {
+	module, file, _ := strings.Cut(name, "/")
+	return strings.HasSuffix(module, "_"+denseModule) && (file == moduleConfig || file == WeightsFile)
 }
 
 // ShardFile returns the name of shard i of n, counted from 0, of the weights.
@@ -169,8 +176,9 @@ func (t *templateText) UnmarshalJSON(b []byte) error {
 //
 // Folders name the tensors of the model of text in some ways: see naming. A Weights has the usual names.
 type Weights struct {
-	index *safetensors.Index           // nil: there is one file
-	files map[string]*safetensors.File // by name
+	index   *safetensors.Index           // nil: there is one file
+	files   map[string]*safetensors.File // by name
+	modules map[string]*safetensors.File // of the modules, by their folders
 	naming
 }
 
@@ -178,9 +186,9 @@ type Weights struct {
 const modelPrefix = "model."
 
 // Weights parses the files of the weights. The function open is called for each of them with its name and returns its bytes,
-// which the Weights refer to.
-func (f Folder) Weights(open func(name string) ([]byte, error)) (*Weights, error) {
-	w := &Weights{files: map[string]*safetensors.File{}}
+// which the Weights refer to. The tensors of modules, in folders of their own, have names that begin with their folders.
+func (f Folder) Weights(open func(name string) ([]byte, error), modules ...Dense) (*Weights, error) {
+	w := &Weights{files: map[string]*safetensors.File{}, modules: map[string]*safetensors.File{}}
 	data, err := f.Optional(IndexFile)
 	if err != nil {
 		return nil, err
@@ -202,6 +210,16 @@ func (f Folder) Weights(open func(name string) ([]byte, error)) (*Weights, error
 		}
 	}
 	w.naming = namingOf(w.fileNames())
+	for _, m := range modules {
+		name := m.Folder + "/" + WeightsFile
+		data, err := open(name)
+		if err != nil {
+			return nil, err
+		}
+		if w.modules[m.Folder], err = safetensors.Parse(data); err != nil {
+			return nil, &FileError{name, err}
+		}
+	}
 	return w, nil
 }
 
@@ -219,6 +237,11 @@ func (w *Weights) Names() []string {
 	for i, name := range names {
 		names[i] = w.usual(name)
 	}
+	for _, folder := range slices.Sorted(maps.Keys(w.modules)) {
+		for _, name := range w.modules[folder].Names() {
+			names = append(names, folder+"/"+name)
+		}
+	}
 	return names
 }
 
@@ -233,6 +256,15 @@ func (w *Weights) fileNames() (names []string) {
 // Tensor returns the tensor of a name and the name of the file that has it. The error wraps a *FileError.
 func (w *Weights) Tensor(name string) (t safetensors.Tensor, file string, err error) {
 	asked := name
+	if at := strings.LastIndexByte(name, '/'); at >= 0 {
+		file = name[:at] + "/" + WeightsFile
+		if module := w.modules[name[:at]]; module != nil {
+			if t, ok := module.Tensor(name[at+1:]); ok {
+				return t, file, nil
+			}
+		}
+		return t, file, &FileError{file, fmt.Errorf("the tensor %s is missing", name[at+1:])}
+	}
 	name = w.naming.stored(name)
 	file, listed := WeightsFile, true
 	if w.index != nil {

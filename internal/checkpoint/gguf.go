@@ -180,6 +180,9 @@ func readConfig(f *gguf.File) (*Config, error) {
 	if err := k.readVariant(c, family); err != nil {
 		return nil, err
 	}
+	if err := k.readEncoder(c, family); err != nil {
+		return nil, err
+	}
 	if rotated, ok := f.Uint(k.prefix + ropeRotatedKey); ok && rotated != uint64(c.HeadDim) {
 		return c, c.setRotated(family, float64(rotated)/float64(c.HeadDim))
 	}
@@ -363,7 +366,10 @@ func (c *Config) Metadata(name string, general ...gguf.KeyValue) []gguf.KeyValue
 		number(s.key, *s.field(c))
 	}
 	number(valueLengthKey, c.HeadDim)
-	float(normEpsKey, float64(c.RMSNormEps))
+	if !c.Centred {
+		float(normEpsKey, float64(c.RMSNormEps))
+	}
+	list = append(list, c.encoderMetadata(prefix)...)
 	float(ropeThetaKey, c.RoPE.Theta)
 	number(ropeRotatedKey, first(c.RoPE.Rotated, c.HeadDim))
 	number(vocabSizeKey, c.VocabSize)

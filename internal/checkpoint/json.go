@@ -34,6 +34,7 @@ type configJSON struct {
 	DType             string    `json:"torch_dtype,omitempty"` // only written
 	VocabSize         int       `json:"vocab_size"`
 	familyJSON
+	encoderJSON
 }
 
 // familyJSON is what config.json tells of some families alone, and only they read: see special. None of it is written.
@@ -130,6 +131,12 @@ func parseConfig(data []byte) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := j.rename(); err != nil {
+		return nil, err
+	}
+	if f, err = f.bidirectional(j.Bidirectional); err != nil {
+		return nil, err
+	}
 	if err := f.checkSpecial(data); err != nil {
 		return nil, err
 	}
@@ -194,6 +201,9 @@ func (j *configJSON) config(f *family) (*Config, error) {
 		return nil, err
 	}
 	c.LocalRoPE.Theta = or(j.LocalTheta, d.localTheta)
+	if err := j.setEncoder(c, f); err != nil {
+		return nil, err
+	}
 	for _, r := range []*ropeJSON{j.RoPEScaling, j.RoPEParameters} {
 		switch {
 		case r == nil:
@@ -268,7 +278,7 @@ func (f *family) activationOf(names ...*string) (string, error) {
 }
 
 // activationNames are Variant.Activation's values by Hugging Face's names.
-var activationNames = map[string]string{silu: "", geluTanh: "gelu_tanh"}
+var activationNames = map[string]string{silu: "", geluTanh: "gelu_tanh", gelu: "gelu"}
 
 // or returns what p points to; if it is nil, otherwise.
 func or[T any](p *T, otherwise T) T {

@@ -4,7 +4,8 @@ package checkpoint
 type Layer struct {
 	Mixer       Mixer
 	FeedForward FeedForward
-	Window      int   // how many positions attention sees, the token's own included; 0: all
+	Window      int   // how many positions Attention sees, the token's own included; 0: all
+	Reach       int   // how many positions before and after the token's own TextAttention sees; 0: all
 	RoPE        *RoPE // by which angles attention rotates queries and keys, one of the configuration's; nil: it does not rotate them
 }
 
@@ -13,7 +14,8 @@ type Mixer uint8
 
 // The mixers.
 const (
-	Attention Mixer = iota
+	Attention     Mixer = iota
+	TextAttention       // sees the tokens after its own, too
 )
 
 // FeedForward is what a layer computes of each token by itself.
@@ -21,13 +23,14 @@ type FeedForward uint8
 
 // The feed-forward networks.
 const (
-	Dense FeedForward = iota // down(activation(gate(x))·up(x))
+	Gated   FeedForward = iota // down(activation(gate(x))·up(x))
+	Ungated                    // down(activation(up(x)))
 )
 
 // Layer returns what a layer computes, 0 ≤ n < Layers.
 func (c *Config) Layer(n int) Layer {
 	is := func(list []bool) bool { return list != nil && list[n] }
-	l := Layer{Mixer: Attention, FeedForward: Dense, RoPE: &c.RoPE}
+	l := Layer{Mixer: Attention, FeedForward: Gated, RoPE: &c.RoPE}
 	if is(c.Windowed) {
 		l.Window = c.Window
 		if c.LocalRoPE.Theta != 0 {
@@ -35,6 +38,15 @@ func (c *Config) Layer(n int) Layer {
 		}
 	}
 	if is(c.Unrotated) {
+		l.RoPE = nil
+	}
+	if c.Whole {
+		l.Mixer, l.Reach, l.Window = TextAttention, l.Window/2, 0
+	}
+	if familyOf(c.Family).plain {
+		l.FeedForward = Ungated
+	}
+	if c.Positions > 0 {
 		l.RoPE = nil
 	}
 	return l

@@ -21,6 +21,7 @@ const (
 	moduleConfig      = "config.json" // in the folder of a module
 	transformerModule = "Transformer"
 	poolingModule     = "Pooling"
+	denseModule       = "Dense"
 	normalizeModule   = "Normalize"
 )
 
@@ -44,6 +45,11 @@ type Pipeline struct {
 	Unscaled  bool // the vector is as long as pooling makes it; otherwise it has unit length
 	MaxTokens int  // of a text; 0: those that the model was trained for
 	Headless  bool // the files have no output head: vectors are all that the model makes
+
+	Dense   []Dense           // layers between pooling and scaling
+	Prompts map[string]string // what is put before texts, by the names of tasks
+	Default string            // the task of texts whose task is not said; "": nothing is put before them
+	bare    bool              // the states of a prompt's tokens do not count when states are pooled
 }
 
 // Pipeline reads modules.json and what it names, if there is such a file. What this module does not do is an error that wraps
@@ -61,20 +67,19 @@ func (f Folder) Pipeline() (*Pipeline, error) {
 		return p, err
 	}
 	p.Given = true
-	folder, err := p.readModules(data)
+	pooling, err := p.readModules(data)
 	if err != nil {
 		return nil, &FileError{ModulesFile, err}
 	}
-	name := folder + "/" + moduleConfig
-	if data, err = f(name); errors.Is(err, fs.ErrNotExist) {
-		return nil, &FileError{ModulesFile, fmt.Errorf("it names the module %s, whose %s is missing: %w", folder, name, err)}
-	} else if err != nil {
+	if err := f.readModule(pooling, p.readPooling); err != nil {
 		return nil, err
 	}
-	if err := p.readPooling(data); err != nil {
-		return nil, &FileError{name, err}
+	for i := range p.Dense {
+		if err := f.readModule(p.Dense[i].Folder, p.Dense[i].read); err != nil {
+			return nil, err
+		}
 	}
-	for name, read := range map[string]func([]byte) error{TextsFile: p.readTexts, PromptsFile: readPrompts} {
+	for name, read := range map[string]func([]byte) error{TextsFile: p.readTexts, PromptsFile: p.readPrompts} {
 		data, err := f.Optional(name)
 		if err != nil {
 			return nil, err
@@ -86,11 +91,54 @@ func (f Folder) Pipeline() (*Pipeline, error) {
 			return nil, &FileError{name, err}
 		}
 	}
+	if p.bare && p.Pooling == MeanPooling && len(p.Prompts) > 0 {
+		return nil, &FileError{pooling + "/" + moduleConfig, unsupported("include_prompt is false: a mean without the tokens of prompts is not implemented")}
+	}
 	return p, nil
 }
 
+// readModule reads the configuration of a module in a folder of its own.
+func (f Folder) readModule(folder string, read func(data []byte) error) error {
+	name := folder + "/" + moduleConfig
+	data, err := f(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &FileError{ModulesFile, fmt.Errorf("it names the module %s, whose %s is missing: %w", folder, name, err)}
+	}
+	if err != nil {
+		return err
+	}
+	if err := read(data); err != nil {
+		return &FileError{name, err}
+	}
+	return nil
+}
+
+// read reads the configuration of a layer that follows pooling.
+func (d *Dense) read(data []byte) error {
+	var j struct {
+		In         int     `json:"in_features"`
+		Out        int     `json:"out_features"`
+		Bias       *bool   `json:"bias"`
+		Activation *string `json:"activation_function"`
+	}
+	if err := modeljson.Unmarshal(data, &j); err != nil {
+		return err
+	}
+	d.In, d.Out, d.Bias = j.In, j.Out, or(j.Bias, true)
+	name := or(j.Activation, "torch.nn.modules.activation.Tanh")
+	activation, known := denseActivations[name[strings.LastIndexByte(name, '.')+1:]]
+	if !known {
+		return unsupported("activation_function is %.100q; Identity and Tanh are implemented", name)
+	}
+	d.Activation = activation
+	return nil
+}
+
+// denseActivations are Dense's activations by the names of PyTorch's classes.
+var denseActivations = map[string]string{"Identity": "", "Tanh": "tanh"}
+
 // readModules reads modules.json, and returns the folder of the pooling. The modules must be a transformer, a pooling and, perhaps,
-// what scales vectors to unit length.
+// dense layers and what scales vectors to unit length.
 func (p *Pipeline) readModules(data []byte) (pooling string, err error) {
 	var modules []struct {
 		Path string `json:"path"`
@@ -102,21 +150,31 @@ func (p *Pipeline) readModules(data []byte) (pooling string, err error) {
 	var kinds []string
 	for _, m := range modules {
 		kind := m.Type[strings.LastIndexByte(m.Type, '.')+1:]
+		local := m.Path != "" && fs.ValidPath(m.Path) && filepath.IsLocal(filepath.FromSlash(m.Path))
 		switch {
-		case !slices.Contains([]string{transformerModule, poolingModule, normalizeModule}, kind):
+		case !slices.Contains([]string{transformerModule, poolingModule, denseModule, normalizeModule}, kind):
 			return "", unsupported("the module %.100q of the type %.100q is not implemented: vectors without it would be wrong", m.Path, m.Type)
 		case kind == transformerModule && m.Path != "":
 			return "", unsupported("the model is in the folder %.100q, and not beside %s", m.Path, ModulesFile)
+		case (kind == poolingModule || kind == denseModule) && !local:
+			return "", fmt.Errorf("the module %s cannot be in %.100q", kind, m.Path)
 		case kind == poolingModule:
-			if pooling = m.Path; pooling == "" || !fs.ValidPath(pooling) || !filepath.IsLocal(filepath.FromSlash(pooling)) {
-				return "", fmt.Errorf("the module %s cannot be in %.100q", kind, m.Path)
-			}
+			pooling = m.Path
+		case kind == denseModule:
+			p.Dense = append(p.Dense, Dense{Folder: m.Path})
 		}
 		kinds = append(kinds, kind)
 	}
-	p.Unscaled = len(kinds) == 2
-	if want := []string{transformerModule, poolingModule, normalizeModule}; len(kinds) < 2 || len(kinds) > 3 || !slices.Equal(kinds, want[:len(kinds)]) {
-		return "", unsupported("the modules %.200q are not implemented: known are %s and %s, and %s after them", kinds, want[0], want[1], want[2])
+	want := []string{transformerModule, poolingModule}
+	for range p.Dense {
+		want = append(want, denseModule)
+	}
+	p.Unscaled = len(kinds) == len(want)
+	if !p.Unscaled {
+		want = append(want, normalizeModule)
+	}
+	if !slices.Equal(kinds, want) {
+		return "", unsupported("the modules %.200q are not implemented: known are %s and %s, and after them %s and %s", kinds, transformerModule, poolingModule, denseModule, normalizeModule)
 	}
 	return pooling, nil
 }
@@ -132,6 +190,7 @@ func (p *Pipeline) readPooling(data []byte) error {
 	if err := modeljson.Unmarshal(data, &all); err != nil {
 		return err
 	}
+	p.bare = all["include_prompt"] == false
 	var modes []string
 	for key, value := range all {
 		if strings.HasPrefix(key, "pooling_mode_") && value == true {
@@ -166,8 +225,8 @@ func (p *Pipeline) readTexts(data []byte) error {
 	return nil
 }
 
-// readPrompts refuses a prompt that is put before each text. Those that callers may choose are theirs to write.
-func readPrompts(data []byte) error {
+// readPrompts reads what is put before texts.
+func (p *Pipeline) readPrompts(data []byte) error {
 	var j struct {
 		Prompts map[string]string `json:"prompts"`
 		Default *string           `json:"default_prompt_name"`
@@ -175,10 +234,44 @@ func readPrompts(data []byte) error {
 	if err := modeljson.Unmarshal(data, &j); err != nil {
 		return err
 	}
-	if name := or(j.Default, ""); j.Prompts[name] != "" && j.Default != nil {
-		return unsupported("default_prompt_name is %.100q: a prompt before every text is not implemented", name)
+	p.Prompts, p.Default = j.Prompts, or(j.Default, "")
+	if _, ok := p.Prompts[p.Default]; !ok && p.Default != "" {
+		return fmt.Errorf("default_prompt_name is %.100q, and there is no such prompt", p.Default)
 	}
 	return nil
+}
+
+// The tasks that callers can name whatever the files say: for a search, texts are asked for and found.
+const (
+	queryTask    = "query"
+	documentTask = "document"
+)
+
+// Prompt returns what is put before the texts of a task; the task "" stands for the one that the files choose. ok reports whether there is such
+// a task.
+func (p *Pipeline) Prompt(task string) (prompt string, ok bool) {
+	if task == "" {
+		return p.Prompts[p.Default], true
+	}
+	for _, name := range append([]string{task}, otherTasks[task]...) {
+		if prompt, ok := p.Prompts[name]; ok {
+			return prompt, true
+		}
+	}
+	return "", task == queryTask || task == documentTask
+}
+
+// otherTasks are what files call tasks that callers can name.
+var otherTasks = map[string][]string{documentTask: {"passage", "corpus"}}
+
+// Tasks returns the names of the tasks, in order.
+func (p *Pipeline) Tasks() []string {
+	names := []string{documentTask, queryTask}
+	for name := range p.Prompts {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // headless reports whether a config.json is of a model without its output head: the class is Qwen3Model, say, and not Qwen3ForCausalLM.
@@ -202,14 +295,20 @@ func PipelineOf(f *gguf.File) (*Pipeline, error) {
 	name, _ := f.String(ArchitectureKey)
 	key := name + "." + poolingKey
 	n, _ := f.Uint(key)
+	if f, err := ggufFamily(f); err == nil && f.whole && n == rankPooling {
+		return &Pipeline{Pooling: FirstPooling}, nil
+	}
 	if pooling, ok := poolingTypes[n]; ok {
 		return &Pipeline{Given: n != 0, Pooling: pooling}, nil
 	}
-	return nil, unsupported("%s is %d; mean (1), first token (2) and last token (3) are implemented", key, n)
+	return nil, unsupported("%s is %d; mean (1), first token (2) and last token (3) are implemented, and scores (4) of encoders", key, n)
 }
 
 // poolingTypes are the ways to pool by llama.cpp's numbers. 0 says that nothing is said.
 var poolingTypes = map[uint64]Pooling{0: MeanPooling, 1: MeanPooling, 2: FirstPooling, 3: LastPooling}
+
+// rankPooling is llama.cpp's number for models that score texts.
+const rankPooling = 4
 
 // Metadata describes the pipeline in GGUF's keys: nothing for what models do that say nothing about it. The format has no place for
 // vectors that are not scaled, which are an error.

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"errors"
 	"io/fs"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -39,11 +40,25 @@ func TestPipeline(t *testing.T) {
 		{"no head", map[string]string{ConfigFile: `{"architectures":["Qwen3Model"],"tie_word_embeddings":false}`}, Pipeline{Headless: true}, ""},
 		{"the table for a head", map[string]string{ConfigFile: `{"architectures":["Qwen3Model"],"tie_word_embeddings":true}`}, Pipeline{}, ""},
 		{"short texts", map[string]string{ModulesFile: usual(), PoolingFile: last, TextsFile: `{"max_seq_length":9,"do_lower_case":false}`,
-			PromptsFile: `{"prompts":{"query":"q: ","document":""},"default_prompt_name":null}`}, Pipeline{Given: true, Pooling: LastPooling, MaxTokens: 9}, ""},
+			PromptsFile: `{"prompts":{"query":"q: ","document":""},"default_prompt_name":null}`}, Pipeline{Given: true, Pooling: LastPooling, MaxTokens: 9, Prompts: map[string]string{"query": "q: ", "document": ""}}, ""},
 		{"an empty prompt", map[string]string{ModulesFile: usual(), PoolingFile: last, PromptsFile: `{"prompts":{"document":""},"default_prompt_name":"document"}`},
-			Pipeline{Given: true, Pooling: LastPooling}, ""},
+			Pipeline{Given: true, Pooling: LastPooling, Prompts: map[string]string{"document": ""}, Default: "document"}, ""},
+		{"a prompt", map[string]string{ModulesFile: usual(), PoolingFile: last, PromptsFile: `{"prompts":{"query":"q: "},"default_prompt_name":"query"}`},
+			Pipeline{Given: true, Pooling: LastPooling, Prompts: map[string]string{"query": "q: "}, Default: "query"}, ""},
+		{"dense", map[string]string{
+			ModulesFile: modules("Transformer", "", "Pooling", "1_Pooling", "Dense", "2_Dense", "Dense", "3_Dense", "Normalize", "4"), PoolingFile: last,
+			"2_Dense/config.json": `{"in_features":4,"out_features":6,"bias":false,"activation_function":"torch.nn.modules.linear.Identity"}`,
+			"3_Dense/config.json": `{"in_features":6,"out_features":4}`,
+		}, Pipeline{Given: true, Pooling: LastPooling, Dense: []Dense{{"2_Dense", 4, 6, false, ""}, {"3_Dense", 6, 4, true, "tanh"}}}, ""},
 
-		{"dense", map[string]string{ModulesFile: modules("Transformer", "", "Pooling", "1_Pooling", "Dense", "2_Dense", "Normalize", "3")}, Pipeline{}, "2_Dense"},
+		{"dense, missing", map[string]string{ModulesFile: modules("Transformer", "", "Pooling", "1_Pooling", "Dense", "2_Dense", "Normalize", "3"), PoolingFile: last}, Pipeline{}, "!2_Dense"},
+		{"dense of another activation", map[string]string{ModulesFile: modules("Transformer", "", "Pooling", "1_Pooling", "Dense", "2_Dense"), PoolingFile: last,
+			"2_Dense/config.json": `{"activation_function":"torch.nn.modules.activation.GELU"}`}, Pipeline{}, "GELU"},
+		{"dense elsewhere", map[string]string{ModulesFile: modules("Transformer", "", "Pooling", "1_Pooling", "Dense", "../d")}, Pipeline{}, "!../d"},
+		{"dense before pooling", map[string]string{ModulesFile: modules("Transformer", "", "Dense", "2_Dense", "Pooling", "1_Pooling")}, Pipeline{}, "Dense"},
+		{"a mean without prompts", map[string]string{ModulesFile: usual(), PoolingFile: `{"pooling_mode_mean_tokens":true,"include_prompt":false}`,
+			PromptsFile: `{"prompts":{"query":"q: "}}`}, Pipeline{}, "include_prompt"},
+		{"a default that is not there", map[string]string{ModulesFile: usual(), PoolingFile: last, PromptsFile: `{"prompts":{},"default_prompt_name":"x"}`}, Pipeline{}, "!\"x\""},
 		{"no pooling", map[string]string{ModulesFile: modules("Transformer", "", "Normalize", "2")}, Pipeline{}, "Normalize"},
 		{"twice", map[string]string{ModulesFile: modules("Transformer", "", "Pooling", "1", "Normalize", "2", "Normalize", "3")}, Pipeline{}, "Normalize"},
 		{"only a transformer", map[string]string{ModulesFile: modules("Transformer", "")}, Pipeline{}, "Transformer"},
@@ -54,7 +69,6 @@ func TestPipeline(t *testing.T) {
 		{"none", map[string]string{ModulesFile: usual(), PoolingFile: `{}`}, Pipeline{}, "pooling"},
 		{"capitals", map[string]string{ModulesFile: usual(), PoolingFile: `{"Pooling_Mode_Mean_Tokens":true}`}, Pipeline{}, "pooling"},
 		{"small letters", map[string]string{ModulesFile: usual(), PoolingFile: last, TextsFile: `{"do_lower_case":true}`}, Pipeline{}, "do_lower_case"},
-		{"a prompt", map[string]string{ModulesFile: usual(), PoolingFile: last, PromptsFile: `{"prompts":{"query":"q: "},"default_prompt_name":"query"}`}, Pipeline{}, "query"},
 
 		{"outside", map[string]string{ModulesFile: modules("Transformer", "", "Pooling", "../1_Pooling")}, Pipeline{}, "!../1_Pooling"},
 		{"at the root", map[string]string{ModulesFile: modules("Transformer", "", "Pooling", "/1_Pooling")}, Pipeline{}, "!/1_Pooling"},
@@ -70,7 +84,7 @@ func TestPipeline(t *testing.T) {
 		text, wrong := strings.CutPrefix(c.fails, "!")
 		var in *FileError
 		switch {
-		case c.fails == "" && (err != nil || *got != c.want):
+		case c.fails == "" && (err != nil || !reflect.DeepEqual(*got, c.want)):
 			t.Errorf("%s: %+v, %v; want %+v", c.name, got, err, c.want)
 		case c.fails != "" && (!errors.As(err, &in) || !strings.Contains(err.Error(), text) || errors.Is(err, errors.ErrUnsupported) == wrong):
 			t.Errorf("%s: %v; want an error with %q, unsupported: %v", c.name, err, text, !wrong)
@@ -91,7 +105,7 @@ func TestPipelineOfGGUF(t *testing.T) {
 		switch {
 		case want == 255 && (!errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "qwen3.pooling_type")):
 			t.Errorf("%d: %v", number, err)
-		case want != 255 && (err != nil || *got != Pipeline{Given: number > 0, Pooling: want}):
+		case want != 255 && (err != nil || !reflect.DeepEqual(*got, Pipeline{Given: number > 0, Pooling: want})):
 			t.Errorf("%d: %+v, %v", number, got, err)
 		}
 	}
@@ -106,7 +120,7 @@ func TestPipelineMetadata(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := PipelineOf(fileOf(t, c, list...))
-		if err != nil || *got != *p {
+		if err != nil || !reflect.DeepEqual(got, p) {
 			t.Errorf("%+v, %v; want %+v", got, err, p)
 		}
 	}
@@ -130,7 +144,22 @@ func TestPipelineReadsAsPythonWrites(t *testing.T) {
 		}
 		return []byte(text), nil
 	}).Pipeline()
-	if err != nil || *p != (Pipeline{Given: true, Pooling: FirstPooling, Unscaled: true, MaxTokens: 7}) {
+	if err != nil || !reflect.DeepEqual(*p, Pipeline{Given: true, Pooling: FirstPooling, Unscaled: true, MaxTokens: 7}) {
 		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+func TestPromptsByTask(t *testing.T) {
+	p := &Pipeline{Prompts: map[string]string{"query": "q: ", "passage": "p: ", "sts": "s: "}, Default: "sts"}
+	for task, want := range map[string]string{"": "s: ", "query": "q: ", "document": "p: ", "passage": "p: "} {
+		if got, ok := p.Prompt(task); got != want || !ok {
+			t.Errorf("%q: %q, %v; want %q", task, got, ok, want)
+		}
+	}
+	if _, ok := p.Prompt("other"); ok {
+		t.Error("a task that is not there")
+	}
+	if got, ok := (&Pipeline{}).Prompt("query"); got != "" || !ok {
+		t.Errorf("no prompts: %q, %v", got, ok)
 	}
 }

@@ -9,9 +9,12 @@ import (
 // Part is what a tensor is in the computation of a model. The parts are in the order of computation.
 type Part uint8
 
-// The parts of a model. Those from AttentionNorm to FeedForwardPostNorm exist once in each layer.
+// The parts of a model. Those from AttentionNorm to FeedForwardSumNorm exist once in each layer.
 const (
 	Embedding Part = iota
+	PositionEmbedding
+	TypeEmbedding
+	EmbeddingNorm
 	AttentionNorm
 	Query
 	Key
@@ -20,13 +23,18 @@ const (
 	KeyNorm
 	AttentionOutput
 	AttentionPostNorm
+	AttentionSumNorm // of the residual stream, after attention was added to it
 	FeedForwardNorm
 	Gate
 	Up
 	Down
 	FeedForwardPostNorm
+	FeedForwardSumNorm
 	OutputNorm
 	Head
+	PooledDense // layers that follow pooling, which have numbers
+	ScoreDense
+	ScoreOutput
 	numParts
 )
 
@@ -39,6 +47,7 @@ const (
 	Logits             // the matrix that gives the logits: the output head, or the embedding that serves as one too
 	Lookup             // an embedding that is only looked up
 	Vector             // a norm's weights, or a bias
+	Pooled             // a matrix that a text's vector is multiplied by, which is kept as it is stored
 )
 
 // Tensor is one tensor of a model.
@@ -77,6 +86,12 @@ func keys(c *Config) int         { return c.KVHeads * c.HeadDim }
 
 func attentionBias(c *Config) bool { return c.AttentionBias }
 func mlpBias(c *Config) bool       { return c.MLPBias }
+func normBias(c *Config) bool      { return c.NormBias }
+func biasedAlways(*Config) bool    { return true }
+
+func positions(c *Config) int { return c.Positions }
+func types(c *Config) int     { return c.Types }
+func one(*Config) int         { return 1 }
 
 // parts is the table of all that a checkpoint holds.
 var parts = [numParts]struct {
@@ -87,7 +102,10 @@ var parts = [numParts]struct {
 	rotated           bool
 }{
 	Embedding:           {"model.embed_tokens", "token_embd", Lookup, vocab, hidden, nil, false},
-	AttentionNorm:       {"input_layernorm", "attn_norm", Vector, hidden, nil, nil, false},
+	PositionEmbedding:   {"model.embeddings.position_embeddings", "position_embd", Lookup, positions, hidden, nil, false},
+	TypeEmbedding:       {"model.embeddings.token_type_embeddings", "token_types", Lookup, types, hidden, nil, false},
+	EmbeddingNorm:       {"model.embeddings.LayerNorm", "token_embd_norm", Vector, hidden, nil, normBias, false},
+	AttentionNorm:       {"input_layernorm", "attn_norm", Vector, hidden, nil, normBias, false},
 	Query:               {"self_attn.q_proj", "attn_q", Linear, queries, hidden, attentionBias, true},
 	Key:                 {"self_attn.k_proj", "attn_k", Linear, keys, hidden, attentionBias, true},
 	Value:               {"self_attn.v_proj", "attn_v", Linear, keys, hidden, attentionBias, false},
@@ -95,13 +113,18 @@ var parts = [numParts]struct {
 	KeyNorm:             {"self_attn.k_norm", "attn_k_norm", Vector, nil, nil, nil, false},
 	AttentionOutput:     {"self_attn.o_proj", "attn_output", Linear, hidden, queries, attentionBias, false},
 	AttentionPostNorm:   {afterAttention, "post_attention_norm", Vector, hidden, nil, nil, false},
-	FeedForwardNorm:     {afterAttention, "ffn_norm", Vector, hidden, nil, nil, false},
+	AttentionSumNorm:    {"attention.output.LayerNorm", "attn_output_norm", Vector, hidden, nil, normBias, false},
+	FeedForwardNorm:     {afterAttention, "ffn_norm", Vector, hidden, nil, normBias, false},
 	Gate:                {"mlp.gate_proj", "ffn_gate", Linear, intermediate, hidden, mlpBias, false},
 	Up:                  {"mlp.up_proj", "ffn_up", Linear, intermediate, hidden, mlpBias, false},
 	Down:                {"mlp.down_proj", "ffn_down", Linear, hidden, intermediate, mlpBias, false},
 	FeedForwardPostNorm: {afterFeedForward, "post_ffw_norm", Vector, hidden, nil, nil, false},
-	OutputNorm:          {"model.norm", "output_norm", Vector, hidden, nil, nil, false},
+	FeedForwardSumNorm:  {"output.LayerNorm", "layer_output_norm", Vector, hidden, nil, normBias, false},
+	OutputNorm:          {"model.norm", "output_norm", Vector, hidden, nil, normBias, false},
 	Head:                {"lm_head", "output", Logits, vocab, hidden, nil, false},
+	PooledDense:         {"linear", "dense", Pooled, nil, nil, nil, false}, // see denseTensors
+	ScoreDense:          {"classifier.dense", "cls", Pooled, hidden, hidden, biasedAlways, false},
+	ScoreOutput:         {"classifier.out_proj", "cls.output", Pooled, one, hidden, biasedAlways, false},
 }
 
 // Aside tells whether a tensor of a name is no weight but a table that is computed, or that the configuration has: of RoPE's
@@ -126,7 +149,7 @@ const (
 )
 
 // inLayers tells whether each layer has the part.
-func (p Part) inLayers() bool { return p >= AttentionNorm && p <= FeedForwardPostNorm }
+func (p Part) inLayers() bool { return p >= AttentionNorm && p <= FeedForwardSumNorm }
 
 // GGUF returns the name in GGUF's terms; layer counts only for the parts of layers.
 func (p Part) GGUF(layer int, bias bool) string {
@@ -153,7 +176,7 @@ func (c *Config) Tensors() []Tensor {
 	var list []Tensor
 	f := familyOf(c.Family)
 	add := func(p Part, layer int) {
-		if !f.hasPart(p) {
+		if !f.hasPart(p) || layer == 0 && slices.Contains(f.firstWithout, p) {
 			return
 		}
 		list = append(list, c.tensor(p, layer, false))
@@ -162,14 +185,24 @@ func (c *Config) Tensors() []Tensor {
 		}
 	}
 	add(Embedding, 0)
+	for p := PositionEmbedding; p <= EmbeddingNorm; p++ {
+		add(p, 0)
+	}
 	for layer := range c.Layers {
-		for p := AttentionNorm; p <= FeedForwardPostNorm; p++ {
+		for p := AttentionNorm; p <= FeedForwardSumNorm; p++ {
 			add(p, layer)
 		}
 	}
 	add(OutputNorm, 0)
 	if !c.TiedEmbeddings {
 		add(Head, 0)
+	}
+	list = append(list, c.denseTensors()...)
+	if c.ScoreDense {
+		add(ScoreDense, 0)
+	}
+	if c.Scores {
+		add(ScoreOutput, 0)
 	}
 	return list
 }
@@ -193,11 +226,14 @@ func (c *Config) tensor(p Part, layer int, bias bool) Tensor {
 	if part.rotated && !f.unpaired {
 		t.HeadDim = c.HeadDim
 	}
+	if p == PositionEmbedding && f.padded { // the first rows are of padding
+		t.Within = Within{HuggingFace: t.HuggingFace, GGUF: t.GGUF, Rows: c.Positions + c.Skipped, First: c.Skipped}
+	}
 	if part.rotated {
 		t.Partial = Partial{c.HeadDim, c.RoPE.Rotated}
 	}
 	if whole, ok := f.fused[p]; ok {
-		t.Within = Within{HuggingFace: p.name(layersHuggingFace, layer, whole.huggingFace, bias), GGUF: p.name(layersGGUF, layer, whole.gguf, bias)}
+		t.Within = Within{HuggingFace: p.name(first(f.layers, layersHuggingFace), layer, whole.huggingFace, bias), GGUF: p.name(layersGGUF, layer, whole.gguf, bias)}
 		for _, other := range whole.parts {
 			if other == p {
 				t.Within.First = t.Within.Rows
@@ -219,9 +255,9 @@ func (c *Config) rows(f *family, p Part) int {
 // tensorName returns a part's name in Hugging Face's terms.
 func (f *family) tensorName(p Part, layer int, bias bool) string {
 	if name, other := f.huggingFace[p]; other {
-		return p.name(layersHuggingFace, layer, name, bias)
+		return p.name(first(f.layers, layersHuggingFace), layer, name, bias)
 	}
-	return p.HuggingFace(layer, bias)
+	return p.name(first(f.layers, layersHuggingFace), layer, parts[p].huggingFace, bias)
 }
 
 // PairedRow returns where GGUF has a row of a tensor whose Tensor.HeadDim is headDim, given where Hugging Face has it. RoPE

@@ -52,20 +52,21 @@ type naming struct{ prefix, head string }
 
 // namings are the ways of naming, the usual one first.
 var namings = []naming{
-	{modelPrefix, ""}, {"language_model.model.", "language_model."}, {"model.language_model.", ""}, {"model.text_model.", ""},
+	{modelPrefix, ""}, {"language_model.model.", "language_model."}, {"model.language_model.", ""}, {"model.text_model.", ""}, {"bert.", ""}, {"roberta.", ""},
 	{"", ""}, // base models without an output head, and models that AutoModel saved
 }
 
 // namingOf returns how files with these tensors name those of the model of text.
 func namingOf(names []string) naming {
-	table := strings.TrimPrefix(Embedding.HuggingFace(0, false), modelPrefix)
 	known := make(map[string]bool, len(names))
 	for _, name := range names {
 		known[name] = true
 	}
 	for _, n := range namings {
-		if known[n.prefix+table] {
-			return n
+		for i := range families {
+			if table := families[i].tensorName(Embedding, 0, false); known[n.prefix+strings.TrimPrefix(table, modelPrefix)] {
+				return n
+			}
 		}
 	}
 	return namings[0]

@@ -104,6 +104,24 @@ func TestGELU(t *testing.T) {
 	}
 }
 
+func TestGELUErf(t *testing.T) {
+	worst := 0.0
+	for i := range 1_000_000 {
+		x := float32(i-500_000) * (12. / 500_000)
+		v := float64(x)
+		want := v / 2 * math.Erfc(-v/math.Sqrt2)
+		worst = max(worst, math.Abs(float64(exact.GELUErf(x))-want)/max(math.Abs(v), 1e-9))
+	}
+	t.Logf("worst error, in proportion to the argument, %.3g", worst)
+	if worst > 2e-7 {
+		t.Errorf("GELUErf is off by %v", worst)
+	}
+	inf := float32(math.Inf(1))
+	if exact.GELUErf(inf) != inf || exact.GELUErf(0) != 0 || exact.GELUErf(-20) > 0 || exact.GELUErf(-20) < -1e-30 || !math.IsNaN(float64(exact.GELUErf(float32(math.NaN())))) {
+		t.Error("GELUErf of +Inf, 0, -20 or NaN is not +Inf, 0, 0 or NaN")
+	}
+}
+
 func TestSincos(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	worst := 0.0
@@ -229,6 +247,9 @@ func TestGolden(t *testing.T) {
 		{"GELU", func(_ *rand.Rand, i int) uint64 {
 			return uint64(math.Float32bits(exact.GELU(float32(scale(i, -12, 12)))))
 		}, 0x49a35763},
+		{"GELUErf", func(_ *rand.Rand, i int) uint64 {
+			return uint64(math.Float32bits(exact.GELUErf(float32(scale(i, -12, 12)))))
+		}, 0x6f5ab0af},
 		{"Log", func(_ *rand.Rand, i int) uint64 { return math.Float64bits(exact.Log(scale(i, 1e-9, 1e6))) }, 0xd26a2689},
 		{"Sincos", func(rng *rand.Rand, _ int) uint64 {
 			s, c := exact.Sincos(math.Ldexp(float64(rng.Int64()), -int(rng.UintN(64))-32))

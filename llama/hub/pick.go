@@ -3,6 +3,7 @@ package hub
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -66,6 +67,11 @@ func pickFolder(l listing) (*choice, error) {
 	for _, name := range checkpoint.SmallFiles() {
 		if e, ok := l[name]; ok {
 			c.files = append(c.files, e)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(l)) {
+		if checkpoint.IsModuleFile(name) {
+			c.files = append(c.files, l[name])
 		}
 	}
 	if e, ok := l[checkpoint.IndexFile]; ok {

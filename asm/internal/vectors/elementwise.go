@@ -33,6 +33,14 @@ func geluMul(dst, gate, up []float32) {
 	}
 }
 
+// geluErfMul computes dst[i] = exact.GELUErf(gate[i]) * up[i]. dst may be gate or up.
+func geluErfMul(dst, gate, up []float32) {
+	gate, up = gate[:len(dst)], up[:len(dst)]
+	for i := range dst {
+		dst[i] = exact.GELUErf(gate[i]) * up[i]
+	}
+}
+
 // Axpy computes dst[i] = fma(a, x[i], dst[i]).
 func Axpy(dst []float32, a float32, x []float32) {
 	x = x[:len(dst)]

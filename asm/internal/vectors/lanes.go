@@ -5,8 +5,8 @@ import "github.com/antigravity-go/antigravity/internal/exact"
 // Lanes is the number of virtual lanes in which a sum over a row is accumulated, whatever the width of the registers.
 const Lanes = 16
 
-// fold sums the lanes in a fixed tree.
-func fold(lanes *[Lanes]float32) float32 {
+// Fold sums the lanes in a fixed tree. It uses them up.
+func Fold(lanes *[Lanes]float32) float32 {
 	for half := Lanes / 2; half > 0; half /= 2 {
 		for i := range half {
 			lanes[i] += lanes[i+half]
@@ -21,7 +21,7 @@ func sumOfSquares(x []float32) float32 {
 	for i, v := range x {
 		lanes[i%Lanes] = exact.FMA(v, v, lanes[i%Lanes])
 	}
-	return fold(&lanes)
+	return Fold(&lanes)
 }
 
 // Maximum returns the largest of x. A NaN is passed over unless it comes first, when it is the result; of no elements it is 0.
@@ -46,5 +46,5 @@ func Exponentials(x []float32, max float32) float32 {
 		x[i] = e
 		lanes[i%Lanes] += e
 	}
-	return fold(&lanes)
+	return Fold(&lanes)
 }

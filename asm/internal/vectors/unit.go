@@ -16,6 +16,7 @@ type Unit struct {
 	axpby        func(dst, x *float32, n int, a, b float32)
 	siluMul      func(dst, gate, up *float32, n int)
 	geluMul      func(dst, gate, up *float32, n int)
+	geluErfMul   func(dst, gate, up *float32, n int)
 	rope         func(lo, hi, cos, sin *float32, n int)
 	sumOfSquares func(x *float32, n int) float32
 	norm         func(dst, x, w *float32, n int, s float32)
@@ -29,7 +30,7 @@ type Unit struct {
 // Kernels returns the unit's kernels.
 func (u *Unit) Kernels() Kernels {
 	return Kernels{
-		Add: u.addAll, Scale: u.scaleAll, Axpy: u.axpyAll, SiLUMul: u.siluMulAll, GELUMul: u.geluMulAll, RoPE: u.ropeHead,
+		Add: u.addAll, Scale: u.scaleAll, Axpy: u.axpyAll, SiLUMul: u.siluMulAll, GELUMul: u.geluMulAll, GELUErfMul: u.geluErfMulAll, RoPE: u.ropeHead,
 		RMSNorm: u.rmsNorm, Softmax: u.softmax, Prepare: u.Prepare,
 	}
 }
@@ -83,6 +84,16 @@ func (u *Unit) geluMulAll(dst, gate, up []float32) {
 	for len(dst) > 0 {
 		n := min(len(dst), MaxElements)
 		u.geluMul(&dst[0], &gate[0], &up[0], n)
+		dst, gate, up = dst[n:], gate[n:], up[n:]
+	}
+}
+
+// geluErfMulAll is geluErfMul.
+func (u *Unit) geluErfMulAll(dst, gate, up []float32) {
+	gate, up = gate[:len(dst)], up[:len(dst)]
+	for len(dst) > 0 {
+		n := min(len(dst), MaxElements)
+		u.geluErfMul(&dst[0], &gate[0], &up[0], n)
 		dst, gate, up = dst[n:], gate[n:], up[n:]
 	}
 }

@@ -12,6 +12,7 @@ var AVX2 = Unit{
 	axpby:        axpbyAVX2,
 	siluMul:      siluMulAVX2,
 	geluMul:      geluMulAVX2,
+	geluErfMul:   geluErfMulAVX2,
 	rope:         ropeAVX2,
 	sumOfSquares: sumOfSquaresAVX2,
 	norm:         normAVX2,
@@ -30,6 +31,7 @@ var AVX512 = Unit{
 	axpby:        axpbyAVX512,
 	siluMul:      siluMulAVX512,
 	geluMul:      geluMulAVX512,
+	geluErfMul:   geluErfMulAVX512,
 	rope:         ropeAVX512,
 	sumOfSquares: sumOfSquaresAVX512,
 	norm:         normAVX512,
@@ -75,6 +77,12 @@ func siluMulAVX2(dst *float32, gate *float32, up *float32, n int)
 //
 //go:noescape
 func geluMulAVX2(dst *float32, gate *float32, up *float32, n int)
+
+// geluErfMulAVX2 computes
+// dst[i] = exact.GELUErf(gate[i])·up[i] for i < n.
+//
+//go:noescape
+func geluErfMulAVX2(dst *float32, gate *float32, up *float32, n int)
 
 // ropeAVX2 computes
 // lo[i], hi[i] = fma(lo[i], cos[i], -(hi[i]·sin[i])), fma(lo[i], sin[i], hi[i]·cos[i]) for i < n.
@@ -159,6 +167,12 @@ func siluMulAVX512(dst *float32, gate *float32, up *float32, n int)
 //
 //go:noescape
 func geluMulAVX512(dst *float32, gate *float32, up *float32, n int)
+
+// geluErfMulAVX512 computes
+// dst[i] = exact.GELUErf(gate[i])·up[i] for i < n.
+//
+//go:noescape
+func geluErfMulAVX512(dst *float32, gate *float32, up *float32, n int)
 
 // ropeAVX512 computes
 // lo[i], hi[i] = fma(lo[i], cos[i], -(hi[i]·sin[i])), fma(lo[i], sin[i], hi[i]·cos[i]) for i < n.

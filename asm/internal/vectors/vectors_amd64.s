@@ -740,6 +740,319 @@ DATA every3d922279<>+56(SB)/4, $0x3d922279
 DATA every3d922279<>+60(SB)/4, $0x3d922279
 GLOBL every3d922279<>(SB), RODATA|NOPTR, $64
 
+// func geluErfMulAVX2(dst *float32, gate *float32, up *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·geluErfMulAVX2(SB), NOSPLIT, $0-32
+	MOVQ n+24(FP), AX
+	MOVQ dst+0(FP), CX
+	MOVQ gate+8(FP), DX
+	MOVQ up+16(FP), BX
+
+strips:
+	CMPQ         AX, $0x10
+	JLT          tail
+	VMOVUPS      (DX), Y0
+	VMOVUPS      32(DX), Y1
+	VMOVUPS      (BX), Y2
+	VMOVUPS      32(BX), Y3
+	VMULPS       Y0, Y0, Y5
+	VMINPS       every42100000<>+0(SB), Y5, Y5
+	VMOVUPS      every31715ff5<>+0(SB), Y4
+	VFMADD213PS  everyb48e04af<>+0(SB), Y5, Y4
+	VFMADD213PS  every370508fa<>+0(SB), Y5, Y4
+	VFMADD213PS  everyb8e7f892<>+0(SB), Y5, Y4
+	VFMADD213PS  everyb888b6c2<>+0(SB), Y5, Y4
+	VFMADD213PS  every3d94d200<>+0(SB), Y5, Y4
+	VFMADD213PS  every3fcc4230<>+0(SB), Y5, Y4
+	VMULPS       Y0, Y4, Y4
+	VXORPS       every80000000<>+0(SB), Y4, Y4
+	VCMPPS       $0x01, everyc2aea8f6<>+0(SB), Y4, Y5
+	VMOVUPS      every42b0bd71<>+0(SB), Y6
+	VMINPS       Y4, Y6, Y4
+	VMOVUPS      every4b40007f<>+0(SB), Y6
+	VFMADD231PS  every3fb8aa3b<>+0(SB), Y4, Y6
+	VSUBPS       every4b40007f<>+0(SB), Y6, Y7
+	VFNMADD231PS every3f317218<>+0(SB), Y7, Y4
+	VFNMADD231PS everyb102e308<>+0(SB), Y7, Y4
+	VMOVUPS      every3ab51252<>+0(SB), Y7
+	VFMADD213PS  every3c091cd1<>+0(SB), Y4, Y7
+	VFMADD213PS  every3d2aac78<>+0(SB), Y4, Y7
+	VFMADD213PS  every3e2aaa49<>+0(SB), Y4, Y7
+	VFMADD213PS  every3efffffe<>+0(SB), Y4, Y7
+	VFMADD213PS  every3f800000<>+0(SB), Y4, Y7
+	VFMADD213PS  every3f800000<>+0(SB), Y4, Y7
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y7, Y7
+	VANDNPS      Y7, Y5, Y4
+	VADDPS       every3f800000<>+0(SB), Y4, Y4
+	VDIVPS       Y4, Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VMULPS       Y1, Y1, Y4
+	VMINPS       every42100000<>+0(SB), Y4, Y4
+	VMOVUPS      every31715ff5<>+0(SB), Y2
+	VFMADD213PS  everyb48e04af<>+0(SB), Y4, Y2
+	VFMADD213PS  every370508fa<>+0(SB), Y4, Y2
+	VFMADD213PS  everyb8e7f892<>+0(SB), Y4, Y2
+	VFMADD213PS  everyb888b6c2<>+0(SB), Y4, Y2
+	VFMADD213PS  every3d94d200<>+0(SB), Y4, Y2
+	VFMADD213PS  every3fcc4230<>+0(SB), Y4, Y2
+	VMULPS       Y1, Y2, Y2
+	VXORPS       every80000000<>+0(SB), Y2, Y2
+	VCMPPS       $0x01, everyc2aea8f6<>+0(SB), Y2, Y4
+	VMOVUPS      every42b0bd71<>+0(SB), Y5
+	VMINPS       Y2, Y5, Y2
+	VMOVUPS      every4b40007f<>+0(SB), Y5
+	VFMADD231PS  every3fb8aa3b<>+0(SB), Y2, Y5
+	VSUBPS       every4b40007f<>+0(SB), Y5, Y6
+	VFNMADD231PS every3f317218<>+0(SB), Y6, Y2
+	VFNMADD231PS everyb102e308<>+0(SB), Y6, Y2
+	VMOVUPS      every3ab51252<>+0(SB), Y6
+	VFMADD213PS  every3c091cd1<>+0(SB), Y2, Y6
+	VFMADD213PS  every3d2aac78<>+0(SB), Y2, Y6
+	VFMADD213PS  every3e2aaa49<>+0(SB), Y2, Y6
+	VFMADD213PS  every3efffffe<>+0(SB), Y2, Y6
+	VFMADD213PS  every3f800000<>+0(SB), Y2, Y6
+	VFMADD213PS  every3f800000<>+0(SB), Y2, Y6
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y6, Y6
+	VANDNPS      Y6, Y4, Y2
+	VADDPS       every3f800000<>+0(SB), Y2, Y2
+	VDIVPS       Y2, Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VMOVUPS      Y0, (CX)
+	VMOVUPS      Y1, 32(CX)
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, BX
+	SUBQ         $0x10, AX
+	JMP          strips
+
+tail:
+	TESTQ        AX, AX
+	JLE          done
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     numbers<>+0(SB), Y0, Y1
+	VPCMPGTD     numbers<>+32(SB), Y0, Y0
+	VMASKMOVPS   (DX), Y1, Y2
+	VMASKMOVPS   32(DX), Y0, Y3
+	VMASKMOVPS   (BX), Y1, Y4
+	VMASKMOVPS   32(BX), Y0, Y5
+	VMULPS       Y2, Y2, Y7
+	VMINPS       every42100000<>+0(SB), Y7, Y7
+	VMOVUPS      every31715ff5<>+0(SB), Y6
+	VFMADD213PS  everyb48e04af<>+0(SB), Y7, Y6
+	VFMADD213PS  every370508fa<>+0(SB), Y7, Y6
+	VFMADD213PS  everyb8e7f892<>+0(SB), Y7, Y6
+	VFMADD213PS  everyb888b6c2<>+0(SB), Y7, Y6
+	VFMADD213PS  every3d94d200<>+0(SB), Y7, Y6
+	VFMADD213PS  every3fcc4230<>+0(SB), Y7, Y6
+	VMULPS       Y2, Y6, Y6
+	VXORPS       every80000000<>+0(SB), Y6, Y6
+	VCMPPS       $0x01, everyc2aea8f6<>+0(SB), Y6, Y7
+	VMOVUPS      every42b0bd71<>+0(SB), Y8
+	VMINPS       Y6, Y8, Y6
+	VMOVUPS      every4b40007f<>+0(SB), Y8
+	VFMADD231PS  every3fb8aa3b<>+0(SB), Y6, Y8
+	VSUBPS       every4b40007f<>+0(SB), Y8, Y9
+	VFNMADD231PS every3f317218<>+0(SB), Y9, Y6
+	VFNMADD231PS everyb102e308<>+0(SB), Y9, Y6
+	VMOVUPS      every3ab51252<>+0(SB), Y9
+	VFMADD213PS  every3c091cd1<>+0(SB), Y6, Y9
+	VFMADD213PS  every3d2aac78<>+0(SB), Y6, Y9
+	VFMADD213PS  every3e2aaa49<>+0(SB), Y6, Y9
+	VFMADD213PS  every3efffffe<>+0(SB), Y6, Y9
+	VFMADD213PS  every3f800000<>+0(SB), Y6, Y9
+	VFMADD213PS  every3f800000<>+0(SB), Y6, Y9
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y8, Y9, Y9
+	VANDNPS      Y9, Y7, Y6
+	VADDPS       every3f800000<>+0(SB), Y6, Y6
+	VDIVPS       Y6, Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VMULPS       Y3, Y3, Y6
+	VMINPS       every42100000<>+0(SB), Y6, Y6
+	VMOVUPS      every31715ff5<>+0(SB), Y4
+	VFMADD213PS  everyb48e04af<>+0(SB), Y6, Y4
+	VFMADD213PS  every370508fa<>+0(SB), Y6, Y4
+	VFMADD213PS  everyb8e7f892<>+0(SB), Y6, Y4
+	VFMADD213PS  everyb888b6c2<>+0(SB), Y6, Y4
+	VFMADD213PS  every3d94d200<>+0(SB), Y6, Y4
+	VFMADD213PS  every3fcc4230<>+0(SB), Y6, Y4
+	VMULPS       Y3, Y4, Y4
+	VXORPS       every80000000<>+0(SB), Y4, Y4
+	VCMPPS       $0x01, everyc2aea8f6<>+0(SB), Y4, Y6
+	VMOVUPS      every42b0bd71<>+0(SB), Y7
+	VMINPS       Y4, Y7, Y4
+	VMOVUPS      every4b40007f<>+0(SB), Y7
+	VFMADD231PS  every3fb8aa3b<>+0(SB), Y4, Y7
+	VSUBPS       every4b40007f<>+0(SB), Y7, Y8
+	VFNMADD231PS every3f317218<>+0(SB), Y8, Y4
+	VFNMADD231PS everyb102e308<>+0(SB), Y8, Y4
+	VMOVUPS      every3ab51252<>+0(SB), Y8
+	VFMADD213PS  every3c091cd1<>+0(SB), Y4, Y8
+	VFMADD213PS  every3d2aac78<>+0(SB), Y4, Y8
+	VFMADD213PS  every3e2aaa49<>+0(SB), Y4, Y8
+	VFMADD213PS  every3efffffe<>+0(SB), Y4, Y8
+	VFMADD213PS  every3f800000<>+0(SB), Y4, Y8
+	VFMADD213PS  every3f800000<>+0(SB), Y4, Y8
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y8, Y8
+	VANDNPS      Y8, Y6, Y4
+	VADDPS       every3f800000<>+0(SB), Y4, Y4
+	VDIVPS       Y4, Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VMASKMOVPS   Y2, Y1, (CX)
+	VMASKMOVPS   Y3, Y0, 32(CX)
+
+done:
+	VZEROUPPER
+	RET
+
+DATA every42100000<>+0(SB)/4, $0x42100000
+DATA every42100000<>+4(SB)/4, $0x42100000
+DATA every42100000<>+8(SB)/4, $0x42100000
+DATA every42100000<>+12(SB)/4, $0x42100000
+DATA every42100000<>+16(SB)/4, $0x42100000
+DATA every42100000<>+20(SB)/4, $0x42100000
+DATA every42100000<>+24(SB)/4, $0x42100000
+DATA every42100000<>+28(SB)/4, $0x42100000
+DATA every42100000<>+32(SB)/4, $0x42100000
+DATA every42100000<>+36(SB)/4, $0x42100000
+DATA every42100000<>+40(SB)/4, $0x42100000
+DATA every42100000<>+44(SB)/4, $0x42100000
+DATA every42100000<>+48(SB)/4, $0x42100000
+DATA every42100000<>+52(SB)/4, $0x42100000
+DATA every42100000<>+56(SB)/4, $0x42100000
+DATA every42100000<>+60(SB)/4, $0x42100000
+GLOBL every42100000<>(SB), RODATA|NOPTR, $64
+
+DATA every31715ff5<>+0(SB)/4, $0x31715ff5
+DATA every31715ff5<>+4(SB)/4, $0x31715ff5
+DATA every31715ff5<>+8(SB)/4, $0x31715ff5
+DATA every31715ff5<>+12(SB)/4, $0x31715ff5
+DATA every31715ff5<>+16(SB)/4, $0x31715ff5
+DATA every31715ff5<>+20(SB)/4, $0x31715ff5
+DATA every31715ff5<>+24(SB)/4, $0x31715ff5
+DATA every31715ff5<>+28(SB)/4, $0x31715ff5
+DATA every31715ff5<>+32(SB)/4, $0x31715ff5
+DATA every31715ff5<>+36(SB)/4, $0x31715ff5
+DATA every31715ff5<>+40(SB)/4, $0x31715ff5
+DATA every31715ff5<>+44(SB)/4, $0x31715ff5
+DATA every31715ff5<>+48(SB)/4, $0x31715ff5
+DATA every31715ff5<>+52(SB)/4, $0x31715ff5
+DATA every31715ff5<>+56(SB)/4, $0x31715ff5
+DATA every31715ff5<>+60(SB)/4, $0x31715ff5
+GLOBL every31715ff5<>(SB), RODATA|NOPTR, $64
+
+DATA everyb48e04af<>+0(SB)/4, $0xb48e04af
+DATA everyb48e04af<>+4(SB)/4, $0xb48e04af
+DATA everyb48e04af<>+8(SB)/4, $0xb48e04af
+DATA everyb48e04af<>+12(SB)/4, $0xb48e04af
+DATA everyb48e04af<>+16(SB)/4, $0xb48e04af
+DATA everyb48e04af<>+20(SB)/4, $0xb48e04af
+DATA everyb48e04af<>+24(SB)/4, $0xb48e04af
+DATA everyb48e04af<>+28(SB)/4, $0xb48e04af
+DATA everyb48e04af<>+32(SB)/4, $0xb48e04af
+DATA everyb48e04af<>+36(SB)/4, $0xb48e04af
+DATA everyb48e04af<>+40(SB)/4, $0xb48e04af
+DATA everyb48e04af<>+44(SB)/4, $0xb48e04af
+DATA everyb48e04af<>+48(SB)/4, $0xb48e04af
+DATA everyb48e04af<>+52(SB)/4, $0xb48e04af
+DATA everyb48e04af<>+56(SB)/4, $0xb48e04af
+DATA everyb48e04af<>+60(SB)/4, $0xb48e04af
+GLOBL everyb48e04af<>(SB), RODATA|NOPTR, $64
+
+DATA every370508fa<>+0(SB)/4, $0x370508fa
+DATA every370508fa<>+4(SB)/4, $0x370508fa
+DATA every370508fa<>+8(SB)/4, $0x370508fa
+DATA every370508fa<>+12(SB)/4, $0x370508fa
+DATA every370508fa<>+16(SB)/4, $0x370508fa
+DATA every370508fa<>+20(SB)/4, $0x370508fa
+DATA every370508fa<>+24(SB)/4, $0x370508fa
+DATA every370508fa<>+28(SB)/4, $0x370508fa
+DATA every370508fa<>+32(SB)/4, $0x370508fa
+DATA every370508fa<>+36(SB)/4, $0x370508fa
+DATA every370508fa<>+40(SB)/4, $0x370508fa
+DATA every370508fa<>+44(SB)/4, $0x370508fa
+DATA every370508fa<>+48(SB)/4, $0x370508fa
+DATA every370508fa<>+52(SB)/4, $0x370508fa
+DATA every370508fa<>+56(SB)/4, $0x370508fa
+DATA every370508fa<>+60(SB)/4, $0x370508fa
+GLOBL every370508fa<>(SB), RODATA|NOPTR, $64
+
+DATA everyb8e7f892<>+0(SB)/4, $0xb8e7f892
+DATA everyb8e7f892<>+4(SB)/4, $0xb8e7f892
+DATA everyb8e7f892<>+8(SB)/4, $0xb8e7f892
+DATA everyb8e7f892<>+12(SB)/4, $0xb8e7f892
+DATA everyb8e7f892<>+16(SB)/4, $0xb8e7f892
+DATA everyb8e7f892<>+20(SB)/4, $0xb8e7f892
+DATA everyb8e7f892<>+24(SB)/4, $0xb8e7f892
+DATA everyb8e7f892<>+28(SB)/4, $0xb8e7f892
+DATA everyb8e7f892<>+32(SB)/4, $0xb8e7f892
+DATA everyb8e7f892<>+36(SB)/4, $0xb8e7f892
+DATA everyb8e7f892<>+40(SB)/4, $0xb8e7f892
+DATA everyb8e7f892<>+44(SB)/4, $0xb8e7f892
+DATA everyb8e7f892<>+48(SB)/4, $0xb8e7f892
+DATA everyb8e7f892<>+52(SB)/4, $0xb8e7f892
+DATA everyb8e7f892<>+56(SB)/4, $0xb8e7f892
+DATA everyb8e7f892<>+60(SB)/4, $0xb8e7f892
+GLOBL everyb8e7f892<>(SB), RODATA|NOPTR, $64
+
+DATA everyb888b6c2<>+0(SB)/4, $0xb888b6c2
+DATA everyb888b6c2<>+4(SB)/4, $0xb888b6c2
+DATA everyb888b6c2<>+8(SB)/4, $0xb888b6c2
+DATA everyb888b6c2<>+12(SB)/4, $0xb888b6c2
+DATA everyb888b6c2<>+16(SB)/4, $0xb888b6c2
+DATA everyb888b6c2<>+20(SB)/4, $0xb888b6c2
+DATA everyb888b6c2<>+24(SB)/4, $0xb888b6c2
+DATA everyb888b6c2<>+28(SB)/4, $0xb888b6c2
+DATA everyb888b6c2<>+32(SB)/4, $0xb888b6c2
+DATA everyb888b6c2<>+36(SB)/4, $0xb888b6c2
+DATA everyb888b6c2<>+40(SB)/4, $0xb888b6c2
+DATA everyb888b6c2<>+44(SB)/4, $0xb888b6c2
+DATA everyb888b6c2<>+48(SB)/4, $0xb888b6c2
+DATA everyb888b6c2<>+52(SB)/4, $0xb888b6c2
+DATA everyb888b6c2<>+56(SB)/4, $0xb888b6c2
+DATA everyb888b6c2<>+60(SB)/4, $0xb888b6c2
+GLOBL everyb888b6c2<>(SB), RODATA|NOPTR, $64
+
+DATA every3d94d200<>+0(SB)/4, $0x3d94d200
+DATA every3d94d200<>+4(SB)/4, $0x3d94d200
+DATA every3d94d200<>+8(SB)/4, $0x3d94d200
+DATA every3d94d200<>+12(SB)/4, $0x3d94d200
+DATA every3d94d200<>+16(SB)/4, $0x3d94d200
+DATA every3d94d200<>+20(SB)/4, $0x3d94d200
+DATA every3d94d200<>+24(SB)/4, $0x3d94d200
+DATA every3d94d200<>+28(SB)/4, $0x3d94d200
+DATA every3d94d200<>+32(SB)/4, $0x3d94d200
+DATA every3d94d200<>+36(SB)/4, $0x3d94d200
+DATA every3d94d200<>+40(SB)/4, $0x3d94d200
+DATA every3d94d200<>+44(SB)/4, $0x3d94d200
+DATA every3d94d200<>+48(SB)/4, $0x3d94d200
+DATA every3d94d200<>+52(SB)/4, $0x3d94d200
+DATA every3d94d200<>+56(SB)/4, $0x3d94d200
+DATA every3d94d200<>+60(SB)/4, $0x3d94d200
+GLOBL every3d94d200<>(SB), RODATA|NOPTR, $64
+
+DATA every3fcc4230<>+0(SB)/4, $0x3fcc4230
+DATA every3fcc4230<>+4(SB)/4, $0x3fcc4230
+DATA every3fcc4230<>+8(SB)/4, $0x3fcc4230
+DATA every3fcc4230<>+12(SB)/4, $0x3fcc4230
+DATA every3fcc4230<>+16(SB)/4, $0x3fcc4230
+DATA every3fcc4230<>+20(SB)/4, $0x3fcc4230
+DATA every3fcc4230<>+24(SB)/4, $0x3fcc4230
+DATA every3fcc4230<>+28(SB)/4, $0x3fcc4230
+DATA every3fcc4230<>+32(SB)/4, $0x3fcc4230
+DATA every3fcc4230<>+36(SB)/4, $0x3fcc4230
+DATA every3fcc4230<>+40(SB)/4, $0x3fcc4230
+DATA every3fcc4230<>+44(SB)/4, $0x3fcc4230
+DATA every3fcc4230<>+48(SB)/4, $0x3fcc4230
+DATA every3fcc4230<>+52(SB)/4, $0x3fcc4230
+DATA every3fcc4230<>+56(SB)/4, $0x3fcc4230
+DATA every3fcc4230<>+60(SB)/4, $0x3fcc4230
+GLOBL every3fcc4230<>(SB), RODATA|NOPTR, $64
+
 // func ropeAVX2(lo *float32, hi *float32, cos *float32, sin *float32, n int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·ropeAVX2(SB), NOSPLIT, $0-40
@@ -1621,6 +1934,102 @@ tail:
 	VMULPS       Z0, Z0, Z3
 	VMOVUPS      every3fcc422a<>+0(SB), Z2
 	VFMADD231PS  every3d922279<>+0(SB), Z3, Z2
+	VMULPS       Z0, Z2, Z2
+	VXORPS       every80000000<>+0(SB), Z2, Z2
+	VCMPPS       $0x05, everyc2aea8f6<>+0(SB), Z2, K2
+	VMOVUPS      every42b0bd71<>+0(SB), Z3
+	VMINPS       Z2, Z3, Z2
+	VMOVUPS      every4b40007f<>+0(SB), Z3
+	VFMADD231PS  every3fb8aa3b<>+0(SB), Z2, Z3
+	VSUBPS       every4b40007f<>+0(SB), Z3, Z4
+	VFNMADD231PS every3f317218<>+0(SB), Z4, Z2
+	VFNMADD231PS everyb102e308<>+0(SB), Z4, Z2
+	VMOVUPS      every3ab51252<>+0(SB), Z4
+	VFMADD213PS  every3c091cd1<>+0(SB), Z2, Z4
+	VFMADD213PS  every3d2aac78<>+0(SB), Z2, Z4
+	VFMADD213PS  every3e2aaa49<>+0(SB), Z2, Z4
+	VFMADD213PS  every3efffffe<>+0(SB), Z2, Z4
+	VFMADD213PS  every3f800000<>+0(SB), Z2, Z4
+	VFMADD213PS  every3f800000<>+0(SB), Z2, Z4
+	VPSLLD       $0x17, Z3, Z3
+	VMULPS.Z     Z3, Z4, K2, Z2
+	VADDPS       every3f800000<>+0(SB), Z2, Z2
+	VDIVPS       Z2, Z0, Z0
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS      Z0, K1, (CX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func geluErfMulAVX512(dst *float32, gate *float32, up *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·geluErfMulAVX512(SB), NOSPLIT, $0-32
+	MOVQ n+24(FP), AX
+	MOVQ dst+0(FP), CX
+	MOVQ gate+8(FP), DX
+	MOVQ up+16(FP), BX
+
+strips:
+	CMPQ         AX, $0x10
+	JLT          tail
+	VMOVUPS      (DX), Z0
+	VMOVUPS      (BX), Z1
+	VMULPS       Z0, Z0, Z3
+	VMINPS       every42100000<>+0(SB), Z3, Z3
+	VMOVUPS      every31715ff5<>+0(SB), Z2
+	VFMADD213PS  everyb48e04af<>+0(SB), Z3, Z2
+	VFMADD213PS  every370508fa<>+0(SB), Z3, Z2
+	VFMADD213PS  everyb8e7f892<>+0(SB), Z3, Z2
+	VFMADD213PS  everyb888b6c2<>+0(SB), Z3, Z2
+	VFMADD213PS  every3d94d200<>+0(SB), Z3, Z2
+	VFMADD213PS  every3fcc4230<>+0(SB), Z3, Z2
+	VMULPS       Z0, Z2, Z2
+	VXORPS       every80000000<>+0(SB), Z2, Z2
+	VCMPPS       $0x05, everyc2aea8f6<>+0(SB), Z2, K1
+	VMOVUPS      every42b0bd71<>+0(SB), Z3
+	VMINPS       Z2, Z3, Z2
+	VMOVUPS      every4b40007f<>+0(SB), Z3
+	VFMADD231PS  every3fb8aa3b<>+0(SB), Z2, Z3
+	VSUBPS       every4b40007f<>+0(SB), Z3, Z4
+	VFNMADD231PS every3f317218<>+0(SB), Z4, Z2
+	VFNMADD231PS everyb102e308<>+0(SB), Z4, Z2
+	VMOVUPS      every3ab51252<>+0(SB), Z4
+	VFMADD213PS  every3c091cd1<>+0(SB), Z2, Z4
+	VFMADD213PS  every3d2aac78<>+0(SB), Z2, Z4
+	VFMADD213PS  every3e2aaa49<>+0(SB), Z2, Z4
+	VFMADD213PS  every3efffffe<>+0(SB), Z2, Z4
+	VFMADD213PS  every3f800000<>+0(SB), Z2, Z4
+	VFMADD213PS  every3f800000<>+0(SB), Z2, Z4
+	VPSLLD       $0x17, Z3, Z3
+	VMULPS.Z     Z3, Z4, K1, Z2
+	VADDPS       every3f800000<>+0(SB), Z2, Z2
+	VDIVPS       Z2, Z0, Z0
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS      Z0, (CX)
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, BX
+	SUBQ         $0x10, AX
+	JMP          strips
+
+tail:
+	TESTQ        AX, AX
+	JLE          done
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Z0
+	VPCMPD       $0x06, numbers<>+0(SB), Z0, K1
+	VMOVUPS.Z    (DX), K1, Z0
+	VMOVUPS.Z    (BX), K1, Z1
+	VMULPS       Z0, Z0, Z3
+	VMINPS       every42100000<>+0(SB), Z3, Z3
+	VMOVUPS      every31715ff5<>+0(SB), Z2
+	VFMADD213PS  everyb48e04af<>+0(SB), Z3, Z2
+	VFMADD213PS  every370508fa<>+0(SB), Z3, Z2
+	VFMADD213PS  everyb8e7f892<>+0(SB), Z3, Z2
+	VFMADD213PS  everyb888b6c2<>+0(SB), Z3, Z2
+	VFMADD213PS  every3d94d200<>+0(SB), Z3, Z2
+	VFMADD213PS  every3fcc4230<>+0(SB), Z3, Z2
 	VMULPS       Z0, Z2, Z2
 	VXORPS       every80000000<>+0(SB), Z2, Z2
 	VCMPPS       $0x05, everyc2aea8f6<>+0(SB), Z2, K2

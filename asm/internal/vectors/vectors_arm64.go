@@ -4,7 +4,7 @@ package vectors
 
 // NEON is the unit of Advanced SIMD.
 var NEON = Unit{
-	add: addNEON, scale: scaleNEON, axpy: axpyNEON, axpby: axpbyNEON, siluMul: siluMulNEON, geluMul: geluMulNEON, rope: ropeNEON,
+	add: addNEON, scale: scaleNEON, axpy: axpyNEON, axpby: axpbyNEON, siluMul: siluMulNEON, geluMul: geluMulNEON, geluErfMul: geluErfMulNEON, rope: ropeNEON,
 	sumOfSquares: sumOfSquaresNEON, norm: normNEON, maximum: maximumNEON, exponentials: exponentialsNEON, divide: divideNEON,
 	prepare32: prepare32NEON, prepare256: prepare256NEON,
 }
@@ -53,6 +53,11 @@ func siluMulNEON(dst, gate, up *float32, n int)
 //
 //go:noescape
 func geluMulNEON(dst, gate, up *float32, n int)
+
+// geluErfMulNEON computes dst[i] = exact.GELUErf(gate[i])·up[i] for i < n.
+//
+//go:noescape
+func geluErfMulNEON(dst, gate, up *float32, n int)
 
 // sumOfSquaresNEON returns Σ x[i]² for i < n, as the portable sumOfSquares does.
 //

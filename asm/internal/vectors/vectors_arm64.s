@@ -430,6 +430,72 @@ one:
 done:
 	RET
 
+// The constants of exact.GELUErf.
+DATA geluErf<>+0(SB)/4, $0x3fcc4230 // GELUErfC0
+DATA geluErf<>+4(SB)/4, $0x3d94d200 // GELUErfC1
+DATA geluErf<>+8(SB)/4, $0xb888b6c2 // GELUErfC2
+DATA geluErf<>+12(SB)/4, $0xb8e7f892 // GELUErfC3
+DATA geluErf<>+16(SB)/4, $0x370508fa // GELUErfC4
+DATA geluErf<>+20(SB)/4, $0xb48e04af // GELUErfC5
+DATA geluErf<>+24(SB)/4, $0x31715ff5 // GELUErfC6
+DATA geluErf<>+28(SB)/4, $0x42100000 // GELUErfMost
+GLOBL geluErf<>(SB), RODATA|NOPTR, $32
+
+// GELUERF multiplies V2 by exact.GELUErf of V1. V8 to V14 have its coefficients, V15 the limit of squares; V3 and V28 are used up.
+#define GELUERF \
+	FMUL4S(3, 1, 1) \
+	FMIN4S(3, 3, 15) \
+	VMOV  V13.B16, V0.B16 \
+	VFMLA V3.S4, V14.S4, V0.S4 \
+	VMOV  V12.B16, V28.B16 \
+	VFMLA V3.S4, V0.S4, V28.S4 \
+	VMOV  V11.B16, V0.B16 \
+	VFMLA V3.S4, V28.S4, V0.S4 \
+	VMOV  V10.B16, V28.B16 \
+	VFMLA V3.S4, V0.S4, V28.S4 \
+	VMOV  V9.B16, V0.B16 \
+	VFMLA V3.S4, V28.S4, V0.S4 \
+	VMOV  V8.B16, V28.B16 \
+	VFMLA V3.S4, V0.S4, V28.S4 \
+	FMUL4S(0, 1, 28) \
+	FNEG4S(0, 0) \
+	EXP \
+	FADD4S(0, 26, 0) \
+	FDIV4S(0, 1, 0) \
+	FMUL4S(2, 0, 2)
+
+// func geluErfMulNEON(dst, gate, up *float32, n int)
+TEXT ·geluErfMulNEON(SB), NOSPLIT, $0-32
+	MOVD  dst+0(FP), R0
+	MOVD  gate+8(FP), R1
+	MOVD  up+16(FP), R2
+	MOVD  n+24(FP), R8
+	LOADEXP
+	MOVD  $geluErf<>(SB), R9
+	VLD4R.P 16(R9), [V8.S4, V9.S4, V10.S4, V11.S4]
+	VLD4R (R9), [V12.S4, V13.S4, V14.S4, V15.S4]
+	SUBS  $4, R8
+	BLT   tail
+four:
+	VLD1.P 16(R1), [V1.S4]
+	VLD1.P 16(R2), [V2.S4]
+	GELUERF
+	VST1.P [V2.S4], 16(R0)
+	SUBS   $4, R8
+	BGE    four
+tail:
+	ADDS $4, R8
+	BEQ  done
+one:
+	FMOVS.P 4(R1), F1
+	FMOVS.P 4(R2), F2
+	GELUERF
+	FMOVS.P F2, 4(R0)
+	SUBS    $1, R8
+	BNE     one
+done:
+	RET
+
 // EXP2 is EXP of x and y, step by step of one and of the other: a step waits for the one before. It uses V4 to V7, V9, V14, V15
 // and V28. xn and yn are the numbers of x and y.
 #define EXP2(x, y, xn, yn) \

@@ -27,6 +27,11 @@ var operations = []struct {
 	{"GELUMul", func(k *asm.Kernels, x, y, z []float32) { k.GELUMul(z, x, y) }},
 	{"GELUMul in place of the gate", func(k *asm.Kernels, x, y, _ []float32) { k.GELUMul(x, x, y) }},
 	{"GELUMul in place of up", func(k *asm.Kernels, x, y, _ []float32) { k.GELUMul(y, x, y) }},
+	{"GELUErfMul", func(k *asm.Kernels, x, y, z []float32) { k.GELUErfMul(z, x, y) }},
+	{"GELUErfMul in place of the gate", func(k *asm.Kernels, x, y, _ []float32) { k.GELUErfMul(x, x, y) }},
+	{"GELUErfMul in place of up", func(k *asm.Kernels, x, y, _ []float32) { k.GELUErfMul(y, x, y) }},
+	{"LayerNorm", func(k *asm.Kernels, x, y, z []float32) { k.LayerNorm(x, y, z, 1e-5) }},
+	{"LayerNorm without a bias", func(k *asm.Kernels, x, y, _ []float32) { k.LayerNorm(x, y, nil, 1e-5) }},
 	{"RMSNorm", func(k *asm.Kernels, x, y, z []float32) { k.RMSNorm(z, x, y, 1e-5) }},
 	{"RMSNorm in place", func(k *asm.Kernels, x, y, _ []float32) { k.RMSNorm(x, x, y, 1e-5) }},
 	{"Softmax", func(k *asm.Kernels, x, _, _ []float32) { k.Softmax(x) }},
@@ -157,6 +162,8 @@ func TestVectorsDoNotAllocate(t *testing.T) {
 			k.Axpy(x, 1, y)
 			k.SiLUMul(x, y, z)
 			k.GELUMul(x, y, z)
+			k.GELUErfMul(x, y, z)
+			k.LayerNorm(x, y, z, 1e-5)
 			k.RMSNorm(x, y, z, 1e-5)
 			k.Softmax(x)
 			k.RoPE(x, y[:50], z[:50])
@@ -190,6 +197,8 @@ func BenchmarkVectors(b *testing.B) {
 		{"RMSNorm", func(k *asm.Kernels) { k.RMSNorm(z, x, y, 1e-5) }},
 		{"SiLUMul", func(k *asm.Kernels) { k.SiLUMul(z, x, y) }},
 		{"GELUMul", func(k *asm.Kernels) { k.GELUMul(z, x, y) }},
+		{"GELUErfMul", func(k *asm.Kernels) { k.GELUErfMul(z, x, y) }},
+		{"LayerNorm", func(k *asm.Kernels) { copy(z, x); k.LayerNorm(z, x, y, 1e-5) }},
 		{"Add", func(k *asm.Kernels) { k.Add(z, x) }},
 		{"Axpy", func(k *asm.Kernels) { k.Axpy(z, 1e-9, x) }},
 		{"RoPE", func(k *asm.Kernels) { k.RoPE(z, cos, sin) }},

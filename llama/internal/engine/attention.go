@@ -19,9 +19,10 @@ type attention struct {
 	rotary       int     // which of the model's
 }
 
-func newAttention(w *Weights, layer, rotary int) *attention {
+// build makes the mixer of a layer without its tensors.
+func (a *attention) build(w *Weights, layer, rotary int) {
 	c := w.Config
-	a := &attention{layer: layer, eps: c.RMSNormEps, queryScale: 1, rotary: rotary}
+	a.layer, a.eps, a.queryScale, a.rotary = layer, c.RMSNormEps, 1, rotary
 	if c.ScoreScale != 0 {
 		a.queryScale = float32(c.ScoreScale * math.Sqrt(float64(c.HeadDim)))
 	}
@@ -31,22 +32,12 @@ func newAttention(w *Weights, layer, rotary int) *attention {
 	w.placeProjection(checkpoint.AttentionOutput, layer, &a.o)
 	w.place(checkpoint.QueryNorm, layer, &a.qNorm)
 	w.place(checkpoint.KeyNorm, layer, &a.kNorm)
-	return a
 }
 
 // forward appends the rows' keys and values to the jobs' caches, and lets the rows attend.
 func (a *attention) forward(p *pass, around *residual) error {
 	s := &p.attention
-	if err := around.project(p, s.projected[:], &a.q, &a.k, &a.v); err != nil {
-		return err
-	}
-	if err := p.device.normHeads(&s.q, &s.qFlat, a.qNorm, a.eps); err != nil {
-		return err
-	}
-	if err := p.device.normHeads(&s.k, &s.kFlat, a.kNorm, a.eps); err != nil {
-		return err
-	}
-	if err := p.device.scale(&s.q, a.queryScale); err != nil {
+	if err := a.project(p, around); err != nil {
 		return err
 	}
 	s.caches.Reset()
@@ -60,6 +51,21 @@ func (a *attention) forward(p *pass, around *residual) error {
 		return err
 	}
 	return around.add(p, &s.outFlat, &a.o)
+}
+
+// project computes the rows' queries, keys and values, normed and scaled, but not rotated.
+func (a *attention) project(p *pass, around *residual) error {
+	s := &p.attention
+	if err := around.project(p, s.projected[:], &a.q, &a.k, &a.v); err != nil {
+		return err
+	}
+	if err := p.device.normHeads(&s.q, &s.qFlat, a.qNorm, a.eps); err != nil {
+		return err
+	}
+	if err := p.device.normHeads(&s.k, &s.kFlat, a.kNorm, a.eps); err != nil {
+		return err
+	}
+	return p.device.scale(&s.q, a.queryScale)
 }
 
 // attentionRows is the memory of a pass's rows in attention. By heads it is [rows, heads, headDim], and the same memory as rows

@@ -142,21 +142,37 @@ func (b *Batch) came() {
 }
 
 // Run computes a job, with whatever others wait, and returns its error. After an error the memory is as it was, with its records, and nothing was computed.
-func (b *Batch) Run(j *Job) error {
+func (b *Batch) Run(j *Job) error { return b.RunAll(j) }
+
+// RunAll is Run for several jobs, which may be computed in one pass. Those of models that read texts as a whole are: longest first, as many as a
+// pass has room for. It returns the first job's error that is not nil.
+func (b *Batch) RunAll(jobs ...*Job) error {
+	if len(jobs) == 0 {
+		return nil
+	}
 	b.mu.Lock()
-	j.reset()
-	b.queue = append(b.queue, j)
+	for _, j := range jobs {
+		j.reset()
+		if j.member {
+			j.away.Add(precise.Since(j.returned))
+			b.came()
+		}
+	}
+	b.queue = append(b.queue, jobs...)
 	lead := !b.leading
 	b.leading = true
-	if j.member {
-		j.away.Add(precise.Since(j.returned))
-		b.came()
-	}
 	b.mu.Unlock()
-	if lead || b.await(j) {
-		b.lead(j)
+	var first error
+	for _, j := range jobs {
+		if lead || b.await(j) {
+			b.lead(j)
+		}
+		lead = false
+		if err := errors.Join(j.err, b.outputs.collect(j)); first == nil {
+			first = err
+		}
 	}
-	return errors.Join(j.err, b.outputs.collect(j))
+	return first
 }
 
 // await returns true when the job is to lead, and false when it is finished.
@@ -278,6 +294,10 @@ func (b *Batch) take() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.taken = b.taken[:0]
+	if b.weights.Config.Whole {
+		b.takeTexts()
+		return
+	}
 	rows := 0
 	for _, j := range b.queue {
 		if j.Answer && (rows == 0 || rows+len(j.Tokens) <= b.most) {
@@ -309,8 +329,37 @@ func (b *Batch) take() {
 	// Caches of one type side by side: what turns keys of 4 bits then works on all of them at once.
 	// So are the rows of one adapter, which are then computed at once.
 	slices.SortStableFunc(b.taken, func(x, y *Job) int {
-		return cmp.Or(cmp.Compare(x.Memory.caches[0].DType(), y.Memory.caches[0].DType()), cmp.Compare(x.Adapter.place(), y.Adapter.place()))
+		return cmp.Or(cmp.Compare(x.dtype(), y.dtype()), cmp.Compare(x.Adapter.place(), y.Adapter.place()))
 	})
+}
+
+// takeTexts is take for whole texts: the longest first, so that the short ones fill what is left of the passes. It is called with mu held. The leader's
+// own texts may be late, but not for ever: a pass takes the text that came first, whatever its length.
+//
+// Example: texts of 40, 300, 10 and 500 tokens wait, and a pass has room for 512 rows. It takes the first, which came first, and then those of 300 and 10;
+// the next one takes that of 500.
+func (b *Batch) takeTexts() {
+	room := max(b.chunk, MostChunk)
+	take := func(j *Job) {
+		j.queued = false
+		if j.Context != nil && j.Context.Err() != nil {
+			j.err = j.Context.Err()
+		} else {
+			j.Rows = len(j.Tokens)
+			room -= j.Rows
+		}
+		b.taken = append(b.taken, j)
+	}
+	take(b.queue[0])
+	rest := slices.Clone(b.queue[1:])
+	slices.SortStableFunc(rest, func(x, y *Job) int { return cmp.Compare(len(y.Tokens), len(x.Tokens)) })
+	for _, j := range rest {
+		if len(j.Tokens) <= room {
+			take(j)
+		}
+	}
+	b.queue = slices.DeleteFunc(b.queue, func(j *Job) bool { return !j.queued })
+	slices.SortStableFunc(b.taken, func(x, y *Job) int { return cmp.Compare(x.Adapter.place(), y.Adapter.place()) })
 }
 
 // expected tells whether a member, whose job is not in the queue, will be back before a long pass is over: it would have to wait for

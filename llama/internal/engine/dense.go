@@ -23,6 +23,7 @@ type activation func(b backend.Backend, gate, up *tensor.Tensor) error
 var activations = map[string]activation{
 	"":          backend.Backend.SiLUMul,
 	"gelu_tanh": backend.Backend.GELUMul,
+	"gelu":      backend.Backend.GELUErf,
 }
 
 func newDense(w *Weights, layer int) (*dense, error) {
@@ -47,8 +48,8 @@ func (f *dense) forward(p *pass, around *residual) error {
 // activated computes activate(gate(x))·up(x) of the normed stream into p.dense.gate.
 func (f *dense) activated(p *pass, around *residual) error {
 	s := &p.dense
-	if f.fuses && f.gate.bias == nil && f.up.bias == nil && around.norm != nil && !p.adapts(&f.gate) && !p.adapts(&f.up) {
-		return p.device.fused.NormSwiGLU(&p.x, around.norm, around.eps, &p.normed, f.gate.weight, f.up.weight, &s.up, &s.gate)
+	if f.fuses && f.gate.bias == nil && f.up.bias == nil && around.norm.fuses() && !p.adapts(&f.gate) && !p.adapts(&f.up) {
+		return p.device.fused.NormSwiGLU(&p.x, around.norm.weight, around.norm.eps, &p.normed, f.gate.weight, f.up.weight, &s.up, &s.gate)
 	}
 	if err := around.project(p, s.projected[:], &f.gate, &f.up); err != nil {
 		return err

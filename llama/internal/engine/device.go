@@ -17,10 +17,16 @@ func newDevice(b backend.Backend) *device {
 	return &device{Backend: b, fused: backend.Fused(b), choose: backend.Selecting(b)}
 }
 
-// normMatMul computes norm(x)·weightᵀ for each weight; a nil norm changes nothing. See backend.Fuser's NormMatMul.
-func (d *device) normMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.Tensor, weights, outs []*tensor.Tensor) error {
-	if norm != nil {
-		return d.fused.NormMatMul(x, norm, eps, normed, weights, outs)
+// normMatMul computes norm(x)·weightᵀ for each weight; what normed, of x's shape, holds afterwards is undefined. See backend.Fuser's NormMatMul.
+func (d *device) normMatMul(x *tensor.Tensor, n *norm, normed *tensor.Tensor, weights, outs []*tensor.Tensor) error {
+	if n.fuses() {
+		return d.fused.NormMatMul(x, n.weight, n.eps, normed, weights, outs)
+	}
+	if n.weight != nil {
+		if err := d.normOf(x, n, normed); err != nil {
+			return err
+		}
+		x = normed
 	}
 	for i, w := range weights {
 		if err := d.MatMulTransposed(x, w, outs[i]); err != nil {
@@ -28,6 +34,14 @@ func (d *device) normMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.
 		}
 	}
 	return nil
+}
+
+// normOf computes the norm of x into normed, of its shape.
+func (d *device) normOf(x *tensor.Tensor, n *norm, normed *tensor.Tensor) error {
+	if err := d.CopySlice(x, normed, 0, 0, x.Shape().NumElements()); err != nil {
+		return err
+	}
+	return n.apply(d, normed)
 }
 
 // norm normalises each row of x [rows, n], or of its last two dimensions, by a norm [n]; nil changes nothing.

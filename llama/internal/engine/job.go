@@ -22,8 +22,9 @@ type Job struct {
 // Request is what a conversation asks for.
 type Request struct {
 	Context context.Context // the job leaves the queue when it ends, and does not begin another layer; nil: it never ends
-	Memory  *Memory         // of the conversation
-	Tokens  []int32         // to compute, or as many of the first of them as there is room for; of the vocabulary
+	Memory  *Memory         // of the conversation; nil of models that read texts as a whole
+	Tokens  []int32         // to compute, or as many of the first of them as there is room for; of the vocabulary. A whole text if there is no Memory
+	Types   []int32         // of the tokens of a text, for models that tell texts of a pair apart; nil: 0
 	Start   int             // the position of the first
 	Long    bool            // the angles of RoPE are those of long conversations
 	Adapter *Adapter        // changes what is computed; nil: nothing does
@@ -41,6 +42,7 @@ type Output struct {
 	// Each is called for groups of at most GroupRows rows, in order, which together are all rows: with their logits [n, vocab].
 	Each func(x *tensor.Tensor) error
 	Hide bool // Each gets the final hidden states [n, hidden] instead
+	Rows int  // Each gets only the first rows; 0: all
 }
 
 // Result is what comes back.
@@ -86,13 +88,35 @@ func (j *Job) reset() {
 // reserve makes room for the job's tokens in the memory. Whatever goes wrong is the job's error alone: the leader must go on for the
 // others.
 func (j *Job) reserve() (err error) {
+	if j.Memory == nil {
+		return nil
+	}
 	defer parallel.Catch(&err)()
 	return j.Memory.reserve(j.Rows)
 }
 
 // takeBack undoes the job in its memory.
 func (j *Job) takeBack() {
+	if j.Memory == nil {
+		return
+	}
 	_ = j.Memory.TakeBack(j.Start) // an error of a cache that was not reached is none
+}
+
+// typeOf returns the type of a token.
+func (j *Job) typeOf(row int) int32 {
+	if j.Types == nil {
+		return 0
+	}
+	return j.Types[row]
+}
+
+// dtype returns the type of what the conversation's memory holds; 0 if there is no memory.
+func (j *Job) dtype() tensor.DType {
+	if j.Memory == nil {
+		return 0
+	}
+	return j.Memory.caches[0].DType()
 }
 
 // wantsLast reports whether the job wants logits of its last tokens, and these are in the pass.

@@ -11,6 +11,8 @@ import (
 // normed stream x, and its result is added to the stream:
 //
 //	x += post(mixer(norm(x)));  x += post(feedForward(norm(x)))
+//
+// Some families have a further norm, of the stream after each of the two sums.
 type layer struct {
 	mixer, feedForward             sublayer
 	aroundMixer, aroundFeedForward residual
@@ -32,17 +34,26 @@ func (l *layer) forward(p *pass) error {
 
 // build makes the n-th layer of a model as its configuration says, without its tensors.
 func (l *layer) build(w *Weights, n int, is *checkpoint.Layer, rotary int) (err error) {
-	l.aroundMixer.build(w, n, checkpoint.AttentionNorm, checkpoint.AttentionPostNorm)
-	l.aroundFeedForward.build(w, n, checkpoint.FeedForwardNorm, checkpoint.FeedForwardPostNorm)
+	l.aroundMixer.build(w, n, checkpoint.AttentionNorm, checkpoint.AttentionPostNorm, checkpoint.AttentionSumNorm)
+	l.aroundFeedForward.build(w, n, checkpoint.FeedForwardNorm, checkpoint.FeedForwardPostNorm, checkpoint.FeedForwardSumNorm)
 	switch is.Mixer {
 	case checkpoint.Attention:
-		l.mixer = newAttention(w, n, rotary)
+		a := &attention{}
+		a.build(w, n, rotary)
+		l.mixer = a
+	case checkpoint.TextAttention:
+		a := &textAttention{reach: is.Reach}
+		a.build(w, n, rotary)
+		l.mixer = a
 	default:
 		return fmt.Errorf("layer %d: a mixer of kind %d: %w", n, is.Mixer, fault.ErrUnsupported)
 	}
 	switch is.FeedForward {
-	case checkpoint.Dense:
+	case checkpoint.Gated:
 		l.feedForward, err = newDense(w, n)
+		return err
+	case checkpoint.Ungated:
+		l.feedForward, err = newUngated(w, n)
 		return err
 	}
 	return fmt.Errorf("layer %d: a feed-forward network of kind %d: %w", n, is.FeedForward, fault.ErrUnsupported)

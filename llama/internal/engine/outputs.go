@@ -58,19 +58,23 @@ const GroupRows = 8
 // visit calls the job's Each for all of its rows. An error of Each is the job's.
 func (o *outputs) visit(p *pass, j *Job) error {
 	w, width := o.weights, o.weights.Config.HiddenSize
-	for lo := 0; lo < j.Rows; lo += GroupRows {
+	rows := j.Rows
+	if j.Output.Rows > 0 {
+		rows = min(rows, j.Output.Rows)
+	}
+	for lo := 0; lo < rows; lo += GroupRows {
 		if j.Context != nil && j.Context.Err() != nil {
 			j.err = j.Context.Err()
 			return nil
 		}
-		n := min(GroupRows, j.Rows-lo)
+		n := min(GroupRows, rows-lo)
 		if err := p.cut(&p.normed, &o.last, n); err != nil {
 			return err
 		}
 		if err := p.device.CopySlice(&p.x, &o.last, (j.first+lo)*width, 0, n*width); err != nil {
 			return err
 		}
-		if err := p.device.RMSNorm(&o.last, w.norm, w.Config.RMSNormEps); err != nil {
+		if err := w.norm.apply(p.device, &o.last); err != nil {
 			return fmt.Errorf("final norm: %w", err)
 		}
 		seen := &o.last
@@ -136,7 +140,7 @@ func (o *outputs) lastLogits(p *pass) (shared *block, waited bool, err error) {
 		}
 	}
 	o.operand[0], o.out[0] = w.head, logits
-	if err := p.device.fused.NormMatMul(&o.states, w.norm, w.Config.RMSNormEps, &o.last, o.operand[:], o.out[:]); err != nil {
+	if err := p.device.fused.NormMatMul(&o.states, w.norm.weight, w.norm.eps, &o.last, o.operand[:], o.out[:]); err != nil {
 		return nil, false, fmt.Errorf("final norm and output head: %w", err)
 	}
 	waited, err = o.choose(p.jobs, logits)

@@ -25,6 +25,7 @@ type pass struct {
 
 	// Lists of operands, kept so that a pass does not allocate them.
 	tokens   []int32
+	texts    []int
 	operands []*tensor.Tensor
 }
 
@@ -121,10 +122,11 @@ func (p *pass) lookUp(w *Weights) error {
 			return err
 		}
 	}
-	if err := p.device.Gather(w.embedding, p.tokens, &p.x); err != nil || w.Config.EmbeddingScale == 0 {
-		return err
+	scale := float32(1)
+	if s := w.Config.EmbeddingScale; s != 0 {
+		scale = float32(s)
 	}
-	return p.device.Scale(&p.x, float32(w.Config.EmbeddingScale))
+	return w.embeddings.lookUp(p, scale, &p.x, &p.product)
 }
 
 // rotate computes the cosines and sines of one of the model's rotaries.

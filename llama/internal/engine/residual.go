@@ -7,18 +7,18 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// residual is what stands around a sublayer f: x += scale·post(f(norm(x))).
+// residual is what stands around a sublayer f: x = sum(x + scale·post(f(norm(x)))). A family has at most two of the norms.
 type residual struct {
-	norm, post *tensor.Tensor // [hidden]; nil: the family has no such norm, and nothing is normalised
-	eps        float32        // of the norms
-	scale      float32        // 1 changes nothing
+	norm, post, sum norm
+	scale           float32 // 1 changes nothing
 }
 
 // build makes what stands around a sublayer, without its norms, which are tensors of these parts.
-func (r *residual) build(w *Weights, layer int, norm, post checkpoint.Part) {
-	w.place(norm, layer, &r.norm)
-	w.place(post, layer, &r.post)
-	r.eps, r.scale = w.Config.RMSNormEps, 1
+func (r *residual) build(w *Weights, layer int, norm, post, sum checkpoint.Part) {
+	r.norm.build(w, norm, layer)
+	r.post.build(w, post, layer)
+	r.sum.build(w, sum, layer)
+	r.scale = 1
 	if s := w.Config.ResidualScale; s != 0 {
 		r.scale = float32(s)
 	}
@@ -30,16 +30,13 @@ func (r *residual) project(p *pass, outs []*tensor.Tensor, projections ...*proje
 	for _, j := range projections {
 		p.operands = append(p.operands, j.weight)
 	}
-	if err := p.device.normMatMul(&p.x, r.norm, r.eps, &p.normed, p.operands, outs); err != nil {
+	if err := p.device.normMatMul(&p.x, &r.norm, &p.normed, p.operands, outs); err != nil {
 		return err
 	}
 	in := &p.x
-	if r.norm != nil && slices.ContainsFunc(projections, p.adapts) { // normMatMul leaves p.normed undefined
+	if r.norm.weight != nil && slices.ContainsFunc(projections, p.adapts) { // normMatMul leaves p.normed undefined
 		in = &p.normed
-		if err := p.device.CopySlice(&p.x, in, 0, 0, in.Shape().NumElements()); err != nil {
-			return err
-		}
-		if err := p.device.RMSNorm(in, r.norm, r.eps); err != nil {
+		if err := p.device.normOf(&p.x, &r.norm, in); err != nil {
 			return err
 		}
 	}
@@ -51,9 +48,17 @@ func (r *residual) project(p *pass, outs []*tensor.Tensor, projections ...*proje
 	return nil
 }
 
-// add computes x += scale·post(to(in)). in is [rows, k].
+// add computes x = sum(x + scale·post(to(in))). in is [rows, k].
 func (r *residual) add(p *pass, in *tensor.Tensor, to *projection) error {
-	plain := r.post == nil && r.scale == 1
+	if err := r.addTo(p, in, to); err != nil {
+		return err
+	}
+	return r.sum.apply(p.device, &p.x)
+}
+
+// addTo computes x += scale·post(to(in)).
+func (r *residual) addTo(p *pass, in *tensor.Tensor, to *projection) error {
+	plain := r.post.weight == nil && r.scale == 1
 	out := &p.x
 	var err error
 	if plain {
@@ -68,7 +73,7 @@ func (r *residual) add(p *pass, in *tensor.Tensor, to *projection) error {
 	if err := to.complete(p, in, out); err != nil || plain {
 		return err
 	}
-	if err := p.device.norm(out, r.post, r.eps); err != nil {
+	if err := r.post.apply(p.device, out); err != nil {
 		return err
 	}
 	if err := p.device.scale(out, r.scale); err != nil {

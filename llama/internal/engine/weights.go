@@ -21,9 +21,12 @@ type Weights struct {
 	device *device
 	store  *kvcache.Store // of all conversations' caches
 
-	embedding, norm, head *tensor.Tensor // [vocab, hidden], [hidden], [vocab, hidden]; head is embedding if the configuration ties them
-	layers                []layer
-	rotaries              []rotary
+	embeddings embeddings
+	norm       norm           // after the last layer
+	head       *tensor.Tensor // [vocab, hidden]: the embeddings' table if the configuration ties them
+	heads      heads
+	layers     []layer
+	rotaries   []rotary
 
 	places      map[place]**tensor.Tensor // where each tensor goes
 	projections map[place]*projection     // the linear maps, by the place of their weight
@@ -46,14 +49,20 @@ func NewWeights(b backend.Backend, c *checkpoint.Config, rows int) (*Weights, er
 		Config: c, device: newDevice(b), store: kvcache.NewStore(b, rows, c.Heads, c.KVHeads, c.HeadDim), layers: make([]layer, c.Layers),
 		places: map[place]**tensor.Tensor{}, projections: map[place]*projection{}, tensors: c.Tensors(),
 	}
-	w.place(checkpoint.Embedding, 0, &w.embedding)
-	w.place(checkpoint.OutputNorm, 0, &w.norm)
+	w.embeddings.build(w)
+	w.norm.build(w, checkpoint.OutputNorm, 0)
 	w.place(checkpoint.Head, 0, &w.head)
+	if err := w.heads.build(w); err != nil {
+		return nil, err
+	}
 	rotaries := map[*checkpoint.RoPE]int{}
 	for i := range w.layers {
 		l := c.Layer(i)
 		rotary, known := rotaries[l.RoPE]
-		if !known {
+		switch {
+		case l.RoPE == nil && l.Mixer == checkpoint.TextAttention:
+			rotary = unrotated
+		case !known:
 			rotary = len(w.rotaries)
 			rotaries[l.RoPE] = rotary
 			w.rotaries = append(w.rotaries, newRotary(l.RoPE, c.HeadDim))
@@ -211,7 +220,7 @@ func (w *Weights) Free() error {
 // Hash adds to h what tells models apart: the type, the shape and three rows of every matrix, as floats that the device gives for them. The
 // rows are the first, the last, and one at a third of them.
 func (w *Weights) Hash(h hash.Hash) error {
-	matrices := []*tensor.Tensor{w.embedding, w.head}
+	matrices := []*tensor.Tensor{w.embeddings.tokens, w.head}
 	for i := range w.tensors {
 		if t := &w.tensors[i]; t.Role == checkpoint.Linear {
 			matrices = append(matrices, *w.at(t))

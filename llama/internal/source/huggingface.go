@@ -18,8 +18,8 @@ type huggingFace struct {
 	open    map[string]io.Closer // by the file's name
 }
 
-// openHuggingFace opens the weights of a folder.
-func openHuggingFace(ctx context.Context, f files, memory tensor.Memory) (*huggingFace, error) {
+// openHuggingFace opens the weights of a folder, and of the modules within it.
+func openHuggingFace(ctx context.Context, f files, memory tensor.Memory, modules []checkpoint.Dense) (*huggingFace, error) {
 	h := &huggingFace{files: f, open: map[string]io.Closer{}}
 	defer func() {
 		if h.weights == nil { // an error, or a panic because a mapped file was cut short
@@ -37,7 +37,7 @@ func openHuggingFace(ctx context.Context, f files, memory tensor.Memory) (*huggi
 		}
 		h.open[name] = closer
 		return data, nil
-	})
+	}, modules...)
 	if err != nil {
 		return nil, folderError(f, err)
 	}

@@ -91,7 +91,7 @@ func TargetType(role checkpoint.Role, stored, asked tensor.DType) tensor.DType {
 	switch {
 	case role == checkpoint.Vector:
 		return tensor.F32
-	case asked == 0 || role == checkpoint.Lookup:
+	case asked == 0 || role == checkpoint.Lookup || role == checkpoint.Pooled:
 		return stored
 	case role == checkpoint.Logits && asked.Quantized():
 		return tensor.Q8_0

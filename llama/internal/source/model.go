@@ -67,7 +67,11 @@ func (m *Model) openFolder(ctx context.Context, memory tensor.Memory) error {
 	if err != nil {
 		return folderError(f, err)
 	}
-	h, err := openHuggingFace(ctx, f, memory)
+	config.Dense = pipeline.Dense
+	if err := config.Validate(); err != nil {
+		return folderError(f, &checkpoint.FileError{Name: checkpoint.ModulesFile, Err: err})
+	}
+	h, err := openHuggingFace(ctx, f, memory, pipeline.Dense)
 	if err != nil {
 		return err
 	}

@@ -138,6 +138,35 @@ func (b plain) GELUMul(x, y *tensor.Tensor) error {
 	})
 }
 
+func (b plain) GELUErf(x, y *tensor.Tensor) error {
+	return b.call(func() error { return b.Backend.GELUErf(x, y) }, func() (Operation, machine.Work) {
+		if y == nil {
+			return rowwise("GELUErf", x), machine.TensorWork(x, x)
+		}
+		return rowwise("GELUErf", x), machine.TensorWork(x, x, y)
+	})
+}
+
+func (b plain) LayerNorm(x, w, y *tensor.Tensor, eps float32) error {
+	return b.call(func() error { return b.Backend.LayerNorm(x, w, y, eps) }, func() (Operation, machine.Work) {
+		return rowwise("LayerNorm", x), machine.TensorWork(x, x, w)
+	})
+}
+
+func (b plain) AttendTexts(q, k, v, out *tensor.Tensor, texts []int, reach int) error {
+	return b.call(func() error { return b.Backend.AttendTexts(q, k, v, out, texts, reach) }, func() (Operation, machine.Work) {
+		work := machine.TensorWork(q, k, v, out)
+		for _, n := range texts {
+			seen := n
+			if reach > 0 {
+				seen = min(n, 2*reach+1)
+			}
+			work.Float += 2 * int64(n) * int64(seen) * int64(q.Shape().Dim(1)) * int64(q.Shape().Dim(2))
+		}
+		return headwise("AttendTexts", q, q.DType()), work
+	})
+}
+
 func (b plain) RMSNorm(x, w *tensor.Tensor, eps float32) error {
 	return b.call(func() error { return b.Backend.RMSNorm(x, w, eps) }, func() (Operation, machine.Work) {
 		return rowwise("RMSNorm", x), machine.TensorWork(x, x, w)

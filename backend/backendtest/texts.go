@@ -1,0 +1,88 @@
+package backendtest
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// company is the shape of an attention of texts to themselves.
+type company struct {
+	texts               []int
+	heads, kvHeads, dim int
+	reach               int
+}
+
+// companies are texts of one row, shorter and longer than a tile, at a tile's end, with and without a reach, and with shared KV heads.
+func companies(quick bool) []company {
+	return upTo(quick, []company{
+		{[]int{1}, 1, 1, 2, 0}, {[]int{3, 1, 16}, 2, 2, 32, 0}, {[]int{128, 129}, 2, 1, 16, 0}, {[]int{17, 300}, 4, 2, 32, 8},
+		{[]int{300}, 2, 2, 24, 64}, {[]int{5, 5}, 3, 3, 20, 1},
+	}, company{[]int{700, 20, 513}, 12, 12, 64, 0}, company{[]int{700, 20, 513}, 4, 1, 256, 200})
+}
+
+// textChecks checks AttendTexts.
+func textChecks(quick bool) (checks []Check) {
+	add := func(c company, in queries) {
+		checks = append(checks, Check{Operation: "AttendTexts", Type: "f32", Shape: fmt.Sprint(c), Input: in.name,
+			build: func(g generator) *trial { return c.trial(g, in) }})
+	}
+	for _, c := range companies(quick) {
+		add(c, anyQueries)
+	}
+	for _, in := range allQueries {
+		add(company{[]int{40, 150}, 2, 1, 32, 0}, in)
+	}
+	return checks
+}
+
+// trial makes a trial of the texts.
+func (c company) trial(g generator, in queries) *trial {
+	rows := 0
+	for _, n := range c.texts {
+		rows += n
+	}
+	q, k, v := g.floats(in.q, rows*c.heads*c.dim), g.floats(in.k, rows*c.kvHeads*c.dim), g.floats(in.v, rows*c.kvHeads*c.dim)
+	magnitude := func(want []float32) []float64 {
+		result := make([]float64, len(want))
+		row := 0
+		for _, n := range c.texts {
+			for head := range c.heads {
+				kv := head / (c.heads / c.kvHeads)
+				at := func(x []float32, i, heads, head int) []float32 { return x[((row+i)*heads+head)*c.dim:][:c.dim] }
+				largest, scores := 0.0, 0.0
+				for i := range n {
+					for e := range c.dim {
+						largest = max(largest, math.Abs(float64(at(v, i, c.kvHeads, kv)[e])))
+					}
+					for j := range n {
+						score := 0.0
+						for e := range c.dim {
+							score += math.Abs(float64(at(q, i, c.heads, head)[e]) * float64(at(k, j, c.kvHeads, kv)[e]))
+						}
+						scores = max(scores, score/math.Sqrt(float64(c.dim)))
+					}
+				}
+				for i := range n {
+					for e := range c.dim {
+						at := ((row+i)*c.heads+head)*c.dim + e
+						result[at] = largest * (1 + scores)
+					}
+				}
+			}
+			row += n
+		}
+		return result
+	}
+	return &trial{
+		operands: []operand{
+			f32("q", reading, q, rows, c.heads, c.dim), f32("k", reading, k, rows, c.kvHeads, c.dim), f32("v", reading, v, rows, c.kvHeads, c.dim),
+			blank("out", output, rows, c.heads, c.dim).within(limit{tolerance: exponents, magnitude: magnitude}),
+		},
+		do: func(b backend.Backend, t []*tensor.Tensor) error {
+			return b.AttendTexts(t[0], t[1], t[2], t[3], c.texts, c.reach)
+		},
+	}
+}

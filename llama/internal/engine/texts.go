@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// textAttention is the mixer of models that read a text as a whole (arXiv 1810.04805): softmax(q·kᵀ/√headDim)·v, where a token sees all tokens
+// of its text, or those that its reach allows. Each job is a whole text, so that nothing is remembered of it.
+type textAttention struct {
+	attention
+	reach int // how many tokens before and after its own a token sees; 0: all
+}
+
+// unrotated is the number of a rotary that does not rotate.
+const unrotated = -1
+
+// forward lets the rows of each job attend to each other.
+func (a *textAttention) forward(p *pass, around *residual) error {
+	s := &p.attention
+	if err := a.project(p, around); err != nil {
+		return err
+	}
+	if a.rotary != unrotated {
+		for _, x := range [2]*tensor.Tensor{&s.q, &s.k} {
+			if err := p.device.RoPE(x, &p.ropes[a.rotary]); err != nil {
+				return err
+			}
+		}
+	}
+	p.texts = p.texts[:0]
+	for _, j := range p.jobs {
+		p.texts = append(p.texts, j.Rows)
+	}
+	if err := p.device.AttendTexts(&s.q, &s.k, &s.v, &s.out, p.texts, a.reach); err != nil {
+		return err
+	}
+	return around.add(p, &s.outFlat, &a.o)
+}
+
+// embeddings are what the first layer reads: x = norm(token + type + position). All but the tokens' table may be nil.
+type embeddings struct {
+	tokens, positions, types *tensor.Tensor // [vocab, hidden], [positions, hidden], [types, hidden]
+	norm                     norm
+}
+
+// build makes the embeddings without their tensors.
+func (e *embeddings) build(w *Weights) {
+	w.place(checkpoint.Embedding, 0, &e.tokens)
+	w.place(checkpoint.PositionEmbedding, 0, &e.positions)
+	w.place(checkpoint.TypeEmbedding, 0, &e.types)
+	e.norm.build(w, checkpoint.EmbeddingNorm, 0)
+}
+
+// lookUp gathers the rows of the jobs' tokens into x. The scratch has x's shape.
+func (e *embeddings) lookUp(p *pass, scale float32, x, scratch *tensor.Tensor) error {
+	if err := p.device.Gather(e.tokens, p.tokens, x); err != nil {
+		return err
+	}
+	if err := p.device.scale(x, scale); err != nil {
+		return err
+	}
+	if e.types != nil {
+		if err := e.add(p, e.types, x, scratch, func(j *Job, row int) int32 { return j.typeOf(row) }); err != nil {
+			return err
+		}
+	}
+	if e.positions != nil {
+		if err := e.add(p, e.positions, x, scratch, func(j *Job, row int) int32 { return int32(j.Start + row) }); err != nil {
+			return err
+		}
+	}
+	return e.norm.apply(p.device, x)
+}
+
+// add adds to each row of x a row of a table: the one that which returns for a row of a job.
+func (e *embeddings) add(p *pass, table, x, scratch *tensor.Tensor, which func(j *Job, row int) int32) error {
+	p.tokens = p.tokens[:0] // which have been looked up
+	for _, j := range p.jobs {
+		for row := range j.Rows {
+			p.tokens = append(p.tokens, which(j, row))
+		}
+	}
+	if err := p.device.Gather(table, p.tokens, scratch); err != nil {
+		return err
+	}
+	return p.device.AddAssign(x, scratch)
+}

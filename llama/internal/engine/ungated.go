@@ -1,0 +1,34 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/llama/internal/fault"
+)
+
+// ungated is the feed-forward network down(gelu(up(x))) (arXiv 1706.03762, 1606.08415).
+type ungated struct {
+	up, down projection
+}
+
+func newUngated(w *Weights, layer int) (*ungated, error) {
+	if name := w.Config.Activation; name != "gelu" {
+		return nil, fmt.Errorf("the activation of a network without a gate is %.100q: %w", name, fault.ErrUnsupported)
+	}
+	f := &ungated{}
+	w.placeProjection(checkpoint.Up, layer, &f.up)
+	w.placeProjection(checkpoint.Down, layer, &f.down)
+	return f, nil
+}
+
+func (f *ungated) forward(p *pass, around *residual) error {
+	s := &p.dense
+	if err := around.project(p, s.projected[1:], &f.up); err != nil {
+		return err
+	}
+	if err := p.device.GELUErf(&s.up, nil); err != nil {
+		return err
+	}
+	return around.add(p, &s.up, &f.down)
+}

@@ -1,0 +1,58 @@
+package llama
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
+)
+
+// Rerank returns how well each document answers a query, as the model's head scores the two: the higher the better, without a bound; 1/(1+e⁻ˢ) of
+// most models' scores is a probability. The documents are computed together, and together with those of other goroutines; no score depends
+// on the company. Special tokens in the texts are inert.
+//
+// A query with a document that is longer than LongestText is a *ContextFullError; then nothing is computed. If the model's Kind is not
+// Reranker, the error wraps ErrUnsupported.
+func (m *Model) Rerank(ctx context.Context, query string, documents ...string) ([]float32, error) {
+	if !m.config.Scores {
+		return nil, fmt.Errorf("%w: the model is no reranker: it has no head that scores texts", ErrUnsupported)
+	}
+	if err := m.tokenizer.hasTexts(); err != nil {
+		return nil, err
+	}
+	texts, types := make([][]Token, len(documents)), make([][]int32, len(documents))
+	for i, document := range documents {
+		texts[i], types[i] = m.tokenizer.EncodePair(query, document)
+		if most := m.LongestText(); len(texts[i]) > most {
+			return nil, fmt.Errorf("score document %d, which, with the query, must be no longer than the %d tokens that the model takes: %w", i, most,
+				&ContextFullError{Want: len(texts[i]), Room: most})
+		}
+		for _, t := range types[i] {
+			if int(t) >= m.config.Types {
+				return nil, fmt.Errorf("%w: the tokenizer gives a token the type %d, the model has %d types", ErrUnsupported, t, m.config.Types)
+			}
+		}
+	}
+	return m.scores(ctx, texts, types)
+}
+
+// scores is Rerank for texts that are tokens already.
+func (m *Model) scores(ctx context.Context, texts [][]Token, types [][]int32) ([]float32, error) {
+	if len(texts) == 0 {
+		return nil, nil
+	}
+	w := whole{model: m, pooling: checkpoint.FirstPooling, texts: texts, types: types, scale: 1}
+	pooled, err := w.pooled(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var states []float32
+	for i := range pooled {
+		states = append(states, scaled(pooled[i].sum, 1)...)
+	}
+	scores, err := m.weights.Scored(states, len(texts))
+	if err != nil {
+		return nil, fmt.Errorf("the head that scores texts: %w", err)
+	}
+	return scores, nil
+}
