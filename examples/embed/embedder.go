@@ -11,7 +11,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama"
 )
 
-// The tasks that a model may tell apart.
+// The tasks that some models tell apart.
 const (
 	question = "query"
 	document = "document"
@@ -20,7 +20,6 @@ const (
 // embedder makes vectors.
 type embedder struct {
 	model *llama.Model
-	tasks bool // the model tells questions and documents apart
 	close func() error
 }
 
@@ -30,20 +29,14 @@ func open(ctx context.Context, m *cli.Model, stderr io.Writer) (*embedder, error
 	if err != nil {
 		return nil, err
 	}
-	e := &embedder{model: model, close: closeModel}
-	_, err = model.EmbedWith(ctx, llama.EmbedOptions{Task: question}, "a")
-	e.tasks = err == nil
-	if wrong := new(llama.ParamError); err != nil && !errors.As(err, &wrong) && !errors.Is(err, llama.ErrUnsupported) {
-		return nil, errors.Join(err, closeModel())
+	if model.Kind() == llama.Reranker {
+		return nil, errors.Join(cli.Usagef("-model %s is a reranker: name it with -rerank, of embed search", m.Path), closeModel())
 	}
-	return e, nil
+	return &embedder{model, closeModel}, nil
 }
 
 // embed returns the vectors of texts for a task, each of length 1.
 func (e *embedder) embed(ctx context.Context, task string, texts []string) ([][]float32, error) {
-	if !e.tasks {
-		task = ""
-	}
 	return e.model.EmbedWith(ctx, llama.EmbedOptions{Task: task}, texts...)
 }
 

@@ -111,6 +111,9 @@ type encoder struct {
 // text appends the tokens of a stretch of normalised text that holds no added token. first reports whether the stretch begins
 // the whole text.
 func (e *encoder) text(dst []int32, text string, first bool) []int32 {
+	if text == "" { // before which no space is put
+		return dst
+	}
 	pieces := []piece{{text, first}}
 	for _, split := range e.split {
 		pieces = split(pieces)
