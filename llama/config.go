@@ -24,13 +24,37 @@ type Config struct {
 	BOS              Token   // begin of text; -1: none
 	EOS              []Token // each ends a turn
 	Variant                  // where the family differs from Llama
+	Encoder                  // of a model that reads a text as a whole
+}
+
+// Encoder is what a model has that reads a text as a whole, and makes a vector of it, or a score. The zero value is a model that reads a text
+// token by token.
+type Encoder struct {
+	Whole     bool // attention sees the tokens after its own, too
+	Centred   bool // norms subtract the mean: they are LayerNorm (arXiv 1607.06450), and not RMSNorm; RMSNormEps is their epsilon
+	NormBias  bool // norms have biases
+	Positions int  // rows of the table of learned positions; 0: there is none
+	Skipped   int  // rows before them in a Hugging Face folder, which nothing uses
+	Types     int  // rows of the table of the types of tokens, which say what text of a pair a token belongs to; 0: there is none
+	// Scores says that a head makes a score of the first token's state. ScoreDense says that a layer with tanh comes before it.
+	Scores, ScoreDense bool
+	Dense              []Dense // layers that follow pooling, in their order
+}
+
+// Dense is a layer that follows pooling: x ↦ activation(x·weightᵀ + bias).
+type Dense struct {
+	Folder     string // of a Hugging Face folder
+	In, Out    int
+	Bias       bool
+	Activation string // "" for none, or "tanh"
 }
 
 // Variant is where a model differs from Llama beyond which biases and norms its layers have. The zero value is Llama.
 type Variant struct {
 	Family     string // the architecture's name; "" stands for "llama"
-	Activation string // of the feed-forward layer: "" for SiLU, or "gelu_tanh"
-	// Window is how many positions a token sees, itself included, in the layers of which Windowed holds; 0: all.
+	Activation string // of the feed-forward layer: "" for SiLU, "gelu_tanh", or "gelu" for that with the error function
+	// Window is how many positions a token sees, itself included, in the layers of which Windowed holds; 0: all. An encoder's sees half as many
+	// before itself, and as many after itself.
 	Window    int
 	Windowed  []bool // one for each layer; nil: none
 	Unrotated []bool // layers without RoPE; nil: none
@@ -76,7 +100,19 @@ func configOf(c *checkpoint.Config) Config {
 			Family: c.Family, Activation: c.Activation, Window: c.Window, Windowed: slices.Clone(c.Windowed), Unrotated: slices.Clone(c.Unrotated),
 			LocalRoPE: ropeOf(&c.LocalRoPE), EmbeddingScale: c.EmbeddingScale, ScoreScale: c.ScoreScale, ResidualScale: c.ResidualScale, LogitScale: c.LogitScale,
 		},
+		Encoder: encoderOf(&c.Encoder),
 	}
+}
+
+// encoderOf is configOf for what encoders have.
+func encoderOf(e *checkpoint.Encoder) Encoder {
+	result := Encoder{
+		Whole: e.Whole, Centred: e.Centred, NormBias: e.NormBias, Positions: e.Positions, Skipped: e.Skipped, Types: e.Types, Scores: e.Scores, ScoreDense: e.ScoreDense,
+	}
+	for _, d := range e.Dense {
+		result.Dense = append(result.Dense, Dense(d))
+	}
+	return result
 }
 
 // ropeOf is configOf for RoPE.

@@ -12,7 +12,8 @@ import (
 // TestConfigHasAllThatCheckpointsSay fills every field of a checkpoint's configuration and finds it in ours.
 func TestConfigHasAllThatCheckpointsSay(t *testing.T) {
 	c := checkpoint.Config{BOS: 7, EOS: []int32{8}, RMSNormEps: 0.5, AttentionBias: true, MLPBias: true, TiedEmbeddings: true,
-		RoPE: checkpoint.RoPE{Theta: 3, Scaling: "linear", Factor: 2, Divisors: []float32{4}}, Variant: checkpoint.Variant{Family: "x", Window: 3, LocalRoPE: checkpoint.RoPE{Theta: 2}, EmbeddingScale: 2}}
+		RoPE: checkpoint.RoPE{Theta: 3, Scaling: "linear", Factor: 2, Divisors: []float32{4}}, Variant: checkpoint.Variant{Family: "x", Window: 3, LocalRoPE: checkpoint.RoPE{Theta: 2}, EmbeddingScale: 2},
+		Encoder: checkpoint.Encoder{Whole: true, Positions: 5, Dense: []checkpoint.Dense{{Folder: "x", In: 2}}}}
 	from := reflect.ValueOf(&c).Elem()
 	for i := range from.NumField() {
 		if f := from.Field(i); f.Kind() == reflect.Int {

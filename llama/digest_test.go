@@ -51,6 +51,35 @@ func digest(t *testing.T, m *llama.Model, kv tensor.DType) string {
 	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
+// textDigest returns a hash of the vectors of an encoder's texts or, of a reranker, of each text's score with the next one.
+func textDigest(t *testing.T, m *llama.Model) string {
+	t.Helper()
+	texts := []string{"Paris is the capital of France.", "a", "naïve café 😀", strings.Repeat("The library embeds text; it promises the same bits. ", 2)}
+	sum := sha256.New()
+	add := func(numbers []float32, err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range numbers {
+			var b [4]byte
+			binary.LittleEndian.PutUint32(b[:], math.Float32bits(v))
+			sum.Write(b[:])
+		}
+	}
+	if m.Kind() == llama.Reranker {
+		add(m.Rerank(context.Background(), "capital", texts...))
+		return hex.EncodeToString(sum.Sum(nil)[:16])
+	}
+	vectors, err := m.Embed(context.Background(), texts...)
+	for _, v := range vectors {
+		add(v, err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16])
+}
+
 // TestDigests holds the logits to the bits that are written down: the same on every architecture and tier of processors,
 // with any number of threads.
 func TestDigests(t *testing.T) {
@@ -99,6 +128,24 @@ func TestDigests(t *testing.T) {
 		add(name+" as q8_0", func() (*llama.Model, error) {
 			return llama.Load(dir, &llama.LoadOptions{Weights: tensor.Q8_0})
 		}, tensor.F16)
+	}
+	for _, name := range []string{"enc-bert", "enc-xlmr", "enc-nomic", "enc-modernbert", "enc-gemma", "rank-bert", "rank-xlmr"} {
+		dir := fixture.Path(t, "families/"+name)
+		for _, o := range []*llama.LoadOptions{nil, {Weights: tensor.Q8_0}, {Weights: tensor.F16, Threads: 1}} {
+			m, err := llama.Load(dir, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			key := name
+			if o != nil {
+				key += " as " + o.Weights.String()
+			}
+			got[key] = textDigest(t, m)
+			if got[key] != want[key] && !*updateDigests {
+				t.Errorf("%s on %s: vectors or scores have the digest %s, want %s", key, asm.Tier(), got[key], want[key])
+			}
+			m.Close()
+		}
 	}
 	kquants := fixture.Path(t, "pebble/gguf/pebble-Q4_K_M.gguf")
 	add("pebble q4_k_m", func() (*llama.Model, error) { return llama.Load(kquants, nil) }, tensor.F16)

@@ -100,14 +100,14 @@ func (e *embedding) check() (prompt string, err error) {
 	if !ok {
 		return "", &ParamError{"EmbedOptions.Task", fmt.Sprintf("%.100q", e.options.Task), "one of " + strings.Join(p.Tasks(), ", ")}
 	}
-	if most, n := m.vectorSize(), e.options.Dimensions; n < 0 || n > most {
+	if most, n := vectorSize(m), e.options.Dimensions; n < 0 || n > most {
 		return "", &ParamError{"EmbedOptions.Dimensions", n, fmt.Sprintf("1 to %d, or 0 for all", most)}
 	}
 	return prompt, nil
 }
 
-// vectorSize returns how many elements the vectors of texts have.
-func (m *Model) vectorSize() int {
+// vectorSize returns how many elements the vectors of a model's texts have.
+func vectorSize(m *Model) int {
 	if n := len(m.config.Dense); n > 0 {
 		return m.config.Dense[n-1].Out
 	}
@@ -126,7 +126,7 @@ func (e *embedding) tokens(ctx context.Context, texts [][]Token) ([][]float32, e
 		return nil, err
 	}
 	if len(m.config.Dense) > 0 && len(texts) > 0 {
-		if err := m.project(pooled); err != nil {
+		if err := project(m, pooled); err != nil {
 			return nil, err
 		}
 	}
@@ -145,8 +145,8 @@ func (e *embedding) tokens(ctx context.Context, texts [][]Token) ([][]float32, e
 	return vectors, nil
 }
 
-// project replaces pooled states by what the layers that follow pooling make of them.
-func (m *Model) project(all []pooled) error {
+// project replaces pooled states by what the layers of a model that follow pooling make of them.
+func project(m *Model, all []pooled) error {
 	var states []float32
 	for i := range all {
 		states = append(states, scaled(all[i].sum, float64(all[i].count))...)

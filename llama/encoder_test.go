@@ -1,17 +1,21 @@
 package llama
 
 import (
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/safetensors"
 	"github.com/antigravity-go/antigravity/llama/internal/engine"
@@ -156,4 +160,175 @@ func TestRerankersEqualTransformers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestTextsChangeNoByteOfOthers computes texts alone, together and by many goroutines at once, with one thread and with several, by weights of several
+// types: the bits are the same.
+func TestTextsChangeNoByteOfOthers(t *testing.T) {
+	for _, name := range encoders {
+		for _, d := range []tensor.DType{0, tensor.F16, tensor.Q8_0, tensor.Q4_0} {
+			t.Run(name+" as "+d.String(), func(t *testing.T) {
+				dir := fixture.Path(t, "families/"+name)
+				one, several := mustLoad(t, dir, &LoadOptions{Threads: 1, Weights: d}), mustLoad(t, dir, &LoadOptions{Threads: 3, Weights: d})
+				texts := readTexts(t, dir).texts
+				for n := range 12 { // of many lengths, so that passes are full
+					texts = append(texts, strings.Repeat("wood chuck ", 1+n%5))
+				}
+				together, err := one.Embed(t.Context(), texts...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var all sync.WaitGroup
+				for i, text := range texts {
+					all.Go(func() {
+						for _, m := range []*Model{one, several} {
+							if alone, err := m.Embed(t.Context(), text); err != nil || !slices.Equal(alone[0], together[i]) {
+								t.Errorf("text %d alone: %v, or other bits", i, err)
+							}
+						}
+					})
+				}
+				all.Wait()
+			})
+		}
+	}
+}
+
+// TestScoresChangeNoByteOfOthers is TestTextsChangeNoByteOfOthers for rerankers.
+func TestScoresChangeNoByteOfOthers(t *testing.T) {
+	for _, name := range rerankers {
+		dir := fixture.Path(t, "families/"+name)
+		m, texts := mustLoad(t, dir, nil), readTexts(t, dir).texts
+		together, err := m.Rerank(t.Context(), texts[0], texts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, text := range texts {
+			if alone, err := m.Rerank(t.Context(), texts[0], text); err != nil || alone[0] != together[i] {
+				t.Errorf("%s: document %d alone: %v, %v; with others %v", name, i, alone, err, together[i])
+			}
+		}
+	}
+}
+
+// TestEncodersRefuseWhatTheyCannot asks for what an encoder has not.
+func TestEncodersRefuseWhatTheyCannot(t *testing.T) {
+	encoder, reranker := mustLoad(t, fixture.Path(t, "families/enc-bert"), nil), mustLoad(t, fixture.Path(t, "families/rank-bert"), nil)
+	if _, err := encoder.NewSession(nil); !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), "Model.Embed") {
+		t.Errorf("a session of an encoder: %v", err)
+	}
+	if _, err := encoder.NewPool(nil); !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), "Model.Embed") {
+		t.Errorf("a pool of an encoder: %v", err)
+	}
+	if _, err := encoder.Restore(strings.NewReader(""), nil); !errors.Is(err, ErrUnsupported) {
+		t.Errorf("a saved state for an encoder: %v", err)
+	}
+	if _, err := reranker.NewSession(nil); !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), "Model.Rerank") {
+		t.Errorf("a session of a reranker: %v", err)
+	}
+	if _, err := encoder.Rerank(t.Context(), "a", "b"); !errors.Is(err, ErrUnsupported) {
+		t.Errorf("Rerank of an encoder: %v", err)
+	}
+	var full *ContextFullError
+	if _, err := encoder.Embed(t.Context(), "a", strings.Repeat("wood ", 140)); !errors.As(err, &full) || full.Room != 128 {
+		t.Errorf("a text beyond max_seq_length: %v", err)
+	}
+	if _, err := reranker.Rerank(t.Context(), strings.Repeat("wood ", 80), strings.Repeat("wood ", 80)); !errors.As(err, &full) || full.Room != 160 {
+		t.Errorf("a pair beyond the context: %v", err)
+	}
+	var param *ParamError
+	for _, o := range []EmbedOptions{{Task: "poetry"}, {Dimensions: -1}, {Dimensions: 65}} {
+		if _, err := encoder.EmbedWith(t.Context(), o, "a"); !errors.As(err, &param) {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := encoder.Embed(ctx, "a", "b"); !errors.Is(err, context.Canceled) {
+		t.Errorf("a context that has ended: %v", err)
+	}
+	if err := encoder.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := encoder.Embed(t.Context(), "a"); !errors.Is(err, ErrClosed) {
+		t.Errorf("a closed model: %v", err)
+	}
+}
+
+// TestEmbedWithOptions cuts vectors, and puts prompts before texts.
+func TestEmbedWithOptions(t *testing.T) {
+	dir := fixture.Path(t, "families/enc-bert")
+	prompts := `{"prompts":{"query":"query: ","passage":"passage: "},"default_prompt_name":null}`
+	if err := os.WriteFile(filepath.Join(dir, checkpoint.PromptsFile), []byte(prompts), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	m := mustLoad(t, dir, nil)
+	embed := func(o EmbedOptions, text string) []float32 {
+		v, err := m.EmbedWith(t.Context(), o, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v[0]
+	}
+	for task, prompt := range map[string]string{"": "", "query": "query: ", "document": "passage: ", "passage": "passage: "} {
+		if !slices.Equal(embed(EmbedOptions{Task: task}, "wood"), embed(EmbedOptions{}, prompt+"wood")) {
+			t.Errorf("the task %q does not put %q before a text", task, prompt)
+		}
+	}
+	whole, cut := embed(EmbedOptions{}, "wood"), embed(EmbedOptions{Dimensions: 16}, "wood")
+	length := 0.0
+	for _, v := range whole[:16] {
+		length += float64(v) * float64(v)
+	}
+	for i := range whole[:16] {
+		whole[i] /= float32(math.Sqrt(length))
+	}
+	if len(cut) != 16 || farthest(cut, whole[:16]) > 1e-6 {
+		t.Errorf("16 dimensions: %v, want %v", cut, whole[:16])
+	}
+}
+
+// TestEncodersAreTheSameInGGUF compares vectors and scores of a folder with those of the same model as a GGUF file.
+func TestEncodersAreTheSameInGGUF(t *testing.T) {
+	for _, name := range slices.Concat(encoders, rerankers) {
+		t.Run(name, func(t *testing.T) {
+			dir := fixture.Path(t, "families/"+name)
+			g := readTexts(t, dir)
+			m := mustLoad(t, asGGUF(t, dir), nil)
+			if name := m.Config().Family; name == "" {
+				t.Error("no family")
+			}
+			if slices.Contains(rerankers, name) {
+				got, err := scores(t.Context(), m, g.tokens, pairTypes(g.tokens, m.config.Types))
+				if d := farthest(got, g.scores); err != nil || d > 1e-4 {
+					t.Errorf("scores differ by %.2g, %v", d, err)
+				}
+				return
+			}
+			e := embedding{model: m}
+			got, err := e.tokens(t.Context(), g.tokens)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range got {
+				if d := farthest(got[i], g.vectors[i]); d > 1e-4 {
+					t.Errorf("text %d: the vector differs by %.2g", i, d)
+				}
+			}
+		})
+	}
+}
+
+// pairTypes returns the types of pairs' tokens in BERT's manner: those after the first [SEP], which is 3, have the type 1.
+func pairTypes(pairs [][]Token, types int) (all [][]int32) {
+	for _, tokens := range pairs {
+		list, kind := make([]int32, len(tokens)), int32(0)
+		for i, token := range tokens {
+			if list[i] = kind; token == 3 && types > 1 {
+				kind = 1
+			}
+		}
+		all = append(all, list)
+	}
+	return all
 }

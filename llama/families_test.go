@@ -114,7 +114,12 @@ func asGGUF(t *testing.T, dir string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	weights, err := read.Weights(read)
+	pipeline, err := read.Pipeline()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Dense = pipeline.Dense
+	weights, err := read.Weights(read, c.Dense...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +141,7 @@ func asGGUF(t *testing.T, dir string) string {
 	}
 	for _, w := range c.Tensors() {
 		from, name := w.HuggingFace, w.GGUF
-		if w.Within.Rows > 0 {
+		if w.Within.Rows > 0 && w.Part != checkpoint.PositionEmbedding {
 			if w.Within.First > 0 {
 				continue
 			}
@@ -150,6 +155,9 @@ func asGGUF(t *testing.T, dir string) string {
 		values := make([]float32, len(stored.Data)/d.Format().Bytes(1))
 		if err := d.Format().Dequantize(values, stored.Data); err != nil {
 			t.Fatal(err)
+		}
+		if w.Part == checkpoint.PositionEmbedding { // without those before a text's first
+			values, stored.Shape = values[w.Within.First*stored.Shape[1]:], w.Shape
 		}
 		if w.PlusOne {
 			for i := range values {
@@ -172,7 +180,11 @@ func asGGUF(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	w, err := gguf.NewWriter(file, c.Metadata("test"), infos)
+	pooling, err := pipeline.Metadata(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := gguf.NewWriter(file, append(c.Metadata("test"), pooling...), infos)
 	if err != nil {
 		t.Fatal(err)
 	}

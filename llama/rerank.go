@@ -33,11 +33,11 @@ func (m *Model) Rerank(ctx context.Context, query string, documents ...string) (
 			}
 		}
 	}
-	return m.scores(ctx, texts, types)
+	return scores(ctx, m, texts, types)
 }
 
 // scores is Rerank for texts that are tokens already.
-func (m *Model) scores(ctx context.Context, texts [][]Token, types [][]int32) ([]float32, error) {
+func scores(ctx context.Context, m *Model, texts [][]Token, types [][]int32) ([]float32, error) {
 	if len(texts) == 0 {
 		return nil, nil
 	}

@@ -127,10 +127,15 @@ var parts = [numParts]struct {
 	ScoreOutput:         {"classifier.out_proj", "cls.output", Pooled, one, hidden, biasedAlways, false},
 }
 
-// Aside tells whether a tensor of a name is no weight but a table that is computed, or that the configuration has: of RoPE's
-// frequencies.
+// Aside reports whether a tensor of a name is no weight that a model has any use for: a table that is computed, or that the configuration has, of RoPE's
+// frequencies or of positions; or the layer of BERT that was trained for another task, and follows no pooling.
 func Aside(name string) bool {
-	return name == DivisorsGGUF || name == longDivisorsGGUF || name == shortDivisorsGGUF || strings.HasSuffix(name, ".rotary_emb.inv_freq")
+	for _, end := range []string{".rotary_emb.inv_freq", "embeddings.position_ids", "pooler.dense.weight", "pooler.dense.bias"} {
+		if strings.HasSuffix(name, end) {
+			return true
+		}
+	}
+	return name == DivisorsGGUF || name == longDivisorsGGUF || name == shortDivisorsGGUF
 }
 
 // DivisorsGGUF is the name of a tensor that only GGUF files have: what RoPE's frequencies are divided by. See RoPE.Divisors.

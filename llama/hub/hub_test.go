@@ -45,7 +45,7 @@ func folderModel() map[string][]byte {
 
 // needed are the files of folderModel that loading reads.
 var needed = []string{"config.json", "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors", "model.safetensors.index.json",
-	"tokenizer.json", "tokenizer_config.json", "modules.json", "1_Pooling/config.json"}
+	"tokenizer.json", "tokenizer_config.json", "modules.json", "1_Pooling/config.json", "2_Dense/model.safetensors"}
 
 // quantised is a repository of GGUF files.
 func quantised() map[string][]byte {
