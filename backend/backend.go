@@ -104,7 +104,7 @@ type Converter interface {
 // scratch tensors, whose contents are undefined afterwards.
 type Fuser interface {
 	// NormMatMul computes outs[i] = n·ws[i]ᵀ with n = rmsnorm(x, norm), for x [M, K], which is left as it is; the scratch is
-	// normed [M, K].
+	// normed [M, K]. A norm that is nil normalises nothing.
 	NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.Tensor, ws, outs []*tensor.Tensor) error
 	// MatMulAdd computes out += x·wᵀ; the scratch is product, of out's shape.
 	MatMulAdd(x, w, product, out *tensor.Tensor) error

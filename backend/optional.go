@@ -62,14 +62,17 @@ func (c composed) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor
 	if err := CheckNormMatMul(x, normed, ws, outs); err != nil {
 		return err
 	}
-	if err := c.CopySlice(x, normed, 0, 0, x.Shape().NumElements()); err != nil {
-		return err
-	}
-	if err := c.RMSNorm(normed, norm, eps); err != nil {
-		return err
+	if norm != nil {
+		if err := c.CopySlice(x, normed, 0, 0, x.Shape().NumElements()); err != nil {
+			return err
+		}
+		if err := c.RMSNorm(normed, norm, eps); err != nil {
+			return err
+		}
+		x = normed
 	}
 	for i, w := range ws {
-		if err := c.MatMulTransposed(normed, w, outs[i]); err != nil {
+		if err := c.MatMulTransposed(x, w, outs[i]); err != nil {
 			return err
 		}
 	}

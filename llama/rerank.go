@@ -8,12 +8,16 @@ import (
 )
 
 // Rerank returns how well each document answers a query, as the model's head scores the two: the higher the better, without a bound; 1/(1+e⁻ˢ) of
-// most models' scores is a probability. The documents are computed together, and together with those of other goroutines; no score depends
+// most models' scores is a probability. Of Qwen3-Reranker, which has no such head, a score is the logarithm of the probability that it answers yes and
+// not no; other models of its family that chat are asked the same. The documents are computed together, and together with those of other goroutines; no score depends
 // on the company. Special tokens in the texts are inert.
 //
-// A query with a document that is longer than LongestText is a *ContextFullError; then nothing is computed. If the model's Kind is not
-// Reranker, the error wraps ErrUnsupported.
+// A query with a document that is longer than LongestText is a *ContextFullError; then nothing is computed. The error of other models wraps
+// ErrUnsupported.
 func (m *Model) Rerank(ctx context.Context, query string, documents ...string) ([]float32, error) {
+	if j, ok := newJudge(m); ok {
+		return j.scores(ctx, query, documents)
+	}
 	if !m.config.Scores {
 		return nil, fmt.Errorf("%w: the model is no reranker: it has no head that scores texts", ErrUnsupported)
 	}
@@ -24,8 +28,7 @@ func (m *Model) Rerank(ctx context.Context, query string, documents ...string) (
 	for i, document := range documents {
 		texts[i], types[i] = m.tokenizer.EncodePair(query, document)
 		if most := m.LongestText(); len(texts[i]) > most {
-			return nil, fmt.Errorf("score document %d, which, with the query, must be no longer than the %d tokens that the model takes: %w", i, most,
-				&ContextFullError{Want: len(texts[i]), Room: most})
+			return nil, tooLong(i, len(texts[i]), most)
 		}
 		for _, t := range types[i] {
 			if int(t) >= m.config.Types {

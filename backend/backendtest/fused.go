@@ -34,20 +34,31 @@ func normed(x, norm []float32) []float32 {
 
 func normMatMulChecks(quick bool) []Check {
 	checks := productChecks("NormMatMul", func(g generator, p product, d tensor.DType, f factors) *trial {
-		return normMatMul(g, p, []tensor.DType{d, d, d}, f)
+		return normMatMul(g, p, []tensor.DType{d, d, d}, f, true)
 	}, upTo(quick, fusedProducts, product{1, 2048, 2048}, product{32, 512, 2048}))
 	mixed := []Check{{
 		Operation: "NormMatMul", Type: "mixed", Shape: product{5, 48, 256}.String(), Input: random.name,
 		build: func(g generator) *trial {
-			return normMatMul(g, product{5, 48, 256}, []tensor.DType{tensor.Q4_K, tensor.F16, tensor.Q6_K, tensor.Q8_0}, usual)
+			return normMatMul(g, product{5, 48, 256}, []tensor.DType{tensor.Q4_K, tensor.F16, tensor.Q6_K, tensor.Q8_0}, usual, true)
 		},
 	}}
+	for _, types := range [][]tensor.DType{{tensor.F32, tensor.F32, tensor.F32}, {tensor.Q8_0, tensor.F32, tensor.Q4_K}} {
+		mixed = append(mixed, Check{
+			Operation: "NormMatMul", Type: fmt.Sprint(types), Shape: product{5, 48, 256}.String() + " without a norm", Input: random.name,
+			build: func(g generator) *trial { return normMatMul(g, product{5, 48, 256}, types, usual, false) },
+		})
+	}
 	return append(checks, both(mixed)...)
 }
 
-// normMatMul multiplies with weights of several types, the second and later of which have fewer rows, as keys and values do.
-func normMatMul(g generator, p product, types []tensor.DType, f factors) *trial {
+// normMatMul multiplies with weights of several types, the second and later of which have fewer rows, as keys and values do, with a norm before or
+// without.
+func normMatMul(g generator, p product, types []tensor.DType, f factors, norms bool) *trial {
 	x, norm := g.floats(f.x, p.m*p.k), g.floats(random, p.k)
+	multiplied := x
+	if norms {
+		multiplied = normed(x, norm)
+	}
 	t := &trial{operands: []operand{
 		f32("x", reading, x, p.m, p.k), f32("norm", reading, norm, p.k), blank("normed", scratch, p.m, p.k),
 	}}
@@ -60,12 +71,15 @@ func normMatMul(g generator, p product, types []tensor.DType, f factors) *trial 
 		w := g.weights(d, f.weights, p.n*p.k)
 		t.operands = append(t.operands, operand{name: fmt.Sprint("w", i), role: weight, dtype: d, dims: []int{p.n, p.k}, data: w})
 		outs = append(outs, blank(fmt.Sprint("out", i), output, p.m, p.n).within(limit{
-			tolerance: productTolerance(d), magnitude: p.magnitude(d, normed(x, norm), w),
+			tolerance: productTolerance(d), magnitude: p.magnitude(d, multiplied, w),
 		}))
 	}
 	t.operands = append(t.operands, outs...)
 	t.do = func(b backend.Backend, t []*tensor.Tensor) error {
 		ws, outs := t[3:3+len(types)], t[3+len(types):]
+		if !norms {
+			return backend.Fused(b).NormMatMul(t[0], nil, 0, t[2], ws, outs)
+		}
 		return backend.Fused(b).NormMatMul(t[0], t[1], epsilon, t[2], ws, outs)
 	}
 	return t

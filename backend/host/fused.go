@@ -24,17 +24,25 @@ func (b Fused) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.Te
 
 // normMatMul is NormMatMul as a part of an operation with a name.
 func (b Fused) normMatMul(name string, x, norm *tensor.Tensor, eps float32, normed *tensor.Tensor, ws, outs []*tensor.Tensor, e epilogue) error {
-	_, k, err := backend.CheckRMSNorm(x, norm)
-	if err != nil {
-		return err
+	if norm != nil {
+		if _, _, err := backend.CheckRMSNorm(x, norm); err != nil {
+			return err
+		}
 	}
 	if err := backend.CheckNormMatMul(x, normed, ws, outs); err != nil {
 		return err
 	}
 	var maps mapped
 	defer maps.unmap()
-	if err := maps.add(name, x, norm, normed); err != nil {
+	if err := maps.add(name, x, normed); err != nil {
 		return err
+	}
+	from := activation{x: floats(x)}
+	if norm != nil {
+		if err := maps.add(name, norm); err != nil {
+			return err
+		}
+		from = activation{floats(x), floats(norm), floats(normed), eps}
 	}
 	if err := maps.addWeights(name, ws...); err != nil {
 		return err
@@ -45,7 +53,7 @@ func (b Fused) normMatMul(name string, x, norm *tensor.Tensor, eps float32, norm
 	p := b.products.tasks.get()
 	p.held = &b.held
 	defer b.products.tasks.put(p)
-	p.begin(name, b.kernels, x.Shape().Rows(), k)
+	p.begin(name, b.kernels, x.Shape().Rows(), x.Shape().Dim(-1))
 	for i, w := range ws {
 		if err := needWholePanels(w); err != nil {
 			return err
@@ -53,7 +61,7 @@ func (b Fused) normMatMul(name string, x, norm *tensor.Tensor, eps float32, norm
 		p.add(w, outs[i])
 	}
 	p.epilogue = e
-	if err := p.activate(b.runner, activation{floats(x), floats(norm), floats(normed), eps}); err != nil {
+	if err := p.activate(b.runner, from); err != nil {
 		return err
 	}
 	return p.multiply(b.runner)

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"github.com/antigravity-go/antigravity/asm"
@@ -163,6 +164,9 @@ func (p *product) activate(r Runner, a activation) error {
 		if a.norm != nil {
 			p.partners[i].X = a.normed
 		}
+	}
+	if a.norm == nil && !slices.ContainsFunc(p.partners, func(a quant.Activation) bool { return a.Form != quant.Float }) {
+		return nil // floats are multiplied as they are
 	}
 	p.pieces = min(p.m, r.Size())
 	return r.Run(p, p.pieces)

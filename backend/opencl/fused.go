@@ -16,6 +16,9 @@ type fused struct {
 
 // NormMatMul computes outs[i] = rmsnorm(x)·ws[i]ᵀ: for few rows in one kernel, for more with activations that are rounded once.
 func (f *fused) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.Tensor, ws, outs []*tensor.Tensor) error {
+	if norm == nil {
+		return f.composed.NormMatMul(x, nil, 0, normed, ws, outs)
+	}
 	m, k, err := backend.CheckRMSNorm(x, norm)
 	if err != nil {
 		return err

@@ -19,21 +19,14 @@ func newDevice(b backend.Backend) *device {
 
 // normMatMul computes norm(x)·weightᵀ for each weight; what normed, of x's shape, holds afterwards is undefined. See backend.Fuser's NormMatMul.
 func (d *device) normMatMul(x *tensor.Tensor, n *norm, normed *tensor.Tensor, weights, outs []*tensor.Tensor) error {
-	if n.fuses() {
-		return d.fused.NormMatMul(x, n.weight, n.eps, normed, weights, outs)
-	}
-	if n.weight != nil {
+	weight := n.weight
+	if n.centred && weight != nil {
 		if err := d.normOf(x, n, normed); err != nil {
 			return err
 		}
-		x = normed
+		return d.fused.NormMatMul(normed, nil, 0, normed, weights, outs)
 	}
-	for i, w := range weights {
-		if err := d.MatMulTransposed(x, w, outs[i]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return d.fused.NormMatMul(x, weight, n.eps, normed, weights, outs)
 }
 
 // normOf computes the norm of x into normed, of its shape.

@@ -312,7 +312,11 @@ func (b fuser) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.Te
 		for _, w := range ws {
 			rows += w.Shape().Dim(0)
 		}
-		work := machine.MatMulWork(x.Shape().Rows(), ws...).Plus(machine.TensorWork(append(outs[:len(outs):len(outs)], x, norm)...))
+		read := append(outs[:len(outs):len(outs)], x)
+		if norm != nil {
+			read = append(read, norm)
+		}
+		work := machine.MatMulWork(x.Shape().Rows(), ws...).Plus(machine.TensorWork(read...))
 		return weighted("NormMatMul", ws[0], rows, ws[0].Shape().Dim(-1)), work
 	})
 }
