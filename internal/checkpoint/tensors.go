@@ -71,7 +71,7 @@ type Tensor struct {
 
 // Within tells of which larger tensor some rows are a tensor. Files that have no such tensor have the tensor itself.
 type Within struct {
-	HuggingFace, GGUF string // the larger tensor's names
+	HuggingFace, GGUF string // the larger tensor's names; GGUF is "" if that format has none
 	Rows, First       int    // how many rows that has, and which of them is the first
 }
 
@@ -232,7 +232,7 @@ func (c *Config) tensor(p Part, layer int, bias bool) Tensor {
 		t.HeadDim = c.HeadDim
 	}
 	if p == PositionEmbedding && f.padded { // the first rows are of padding
-		t.Within = Within{HuggingFace: t.HuggingFace, GGUF: t.GGUF, Rows: c.Positions + c.Skipped, First: c.Skipped}
+		t.Within = Within{HuggingFace: t.HuggingFace, Rows: c.Positions + c.Skipped, First: c.Skipped}
 	}
 	if part.rotated {
 		t.Partial = Partial{c.HeadDim, c.RoPE.Rotated}

@@ -86,6 +86,14 @@ func wordText(text string) string {
 	return continuation + text
 }
 
+// VocabText returns a token of WordPiece as GGUF writes it; see wordText.
+func VocabText(text string) string {
+	if rest, continues := strings.CutPrefix(text, continuation); continues {
+		return rest
+	}
+	return spaceMark + text
+}
+
 // wordPieces sets up what BERT does.
 func (t *Tokenizer) wordPieces(v *bpe.Vocab) (err error) {
 	t.normalize = bert(true, true, v.StripAccents, v.Lower)
