@@ -134,6 +134,9 @@ func (t *Tokenizer) unknownToken(dst []int32) []int32 {
 	return dst
 }
 
+// Kind returns what tokenizer.json calls the tokenizer's model: "WordPiece", "WordLevel" or "Unigram".
+func (t *Tokenizer) Kind() string { return t.model.kind() }
+
 // Added returns the texts of the added tokens, special or not, in the order of their ids. The caller may keep and change the
 // slice.
 func (t *Tokenizer) Added() []string { return slices.Clone(t.addedTexts) }

@@ -93,6 +93,9 @@ func TestVocabulary(t *testing.T) {
 	if bos, ok := tok.BOS(); bos != 1 || !ok || !tok.IsSpecial(2) || tok.IsSpecial(3) {
 		t.Errorf("BOS %d, %v", bos, ok)
 	}
+	if kind := tok.Kind(); kind != "WordPiece" {
+		t.Errorf("Kind %q", kind)
+	}
 	if got := tok.Added(); !slices.Equal(got, []string{"[UNK]", "[CLS]", "[SEP]"}) {
 		t.Errorf("Added %q", got)
 	}

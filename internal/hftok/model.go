@@ -15,7 +15,13 @@ const maxPieceLen = 256
 type model interface {
 	// encode appends the tokens of a piece, which is not empty.
 	encode(e *encoder, dst []int32, piece string) []int32
+	// kind is what tokenizer.json calls the model.
+	kind() string
 }
+
+func (wordLevel) kind() string { return "WordLevel" }
+func (wordPiece) kind() string { return "WordPiece" }
+func (*unigram) kind() string  { return "Unigram" }
 
 // wordLevel takes every piece as a token.
 type wordLevel struct{}
