@@ -228,7 +228,7 @@ func castRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 	switch {
 	case from == to:
 		copy(dst, src)
-	case o.x.DType() == tensor.F32: // rows are whole blocks, so many quantise as one
+	case o.x.DType() == tensor.F32: // rows are whole blocks: all of them are quantised at once
 		k.Quantize(to, dst, floats(o.x)[lo*dim:hi*dim])
 	case o.y.DType() == tensor.F32:
 		k.Dequantize(from, floats(o.y)[lo*dim:hi*dim], src)

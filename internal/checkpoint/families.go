@@ -47,7 +47,7 @@ type defaults struct {
 	every                          int // each such layer is unlike the others: it has no RoPE (SmolLM3), or no window (Gemma 3)
 }
 
-// fusedPart tells of a part that is some of the rows of a tensor.
+// fusedPart is a part that is some of the rows of a tensor.
 type fusedPart struct {
 	huggingFace, gguf string // names, without the layer and what follows
 	parts             []Part // whose rows the tensor has, in their order

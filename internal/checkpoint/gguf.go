@@ -126,16 +126,15 @@ func readConfig(f *gguf.File) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	name, _ := f.String(ArchitectureKey)
-	k := metadata{f, name + "."}
+	k := metadata{f, architectureOf(f) + "."}
 	if experts, _ := f.Uint(k.prefix + expertsKey); experts > 0 {
 		return nil, unsupported("a mixture of %d experts; only one feed-forward layer is implemented", experts)
 	}
-	for key, what := range map[string]string{
-		attentionCapKey: "limits of scores", logitCapKey: "limits of logits", temperatureKey: "scales of queries by their positions",
+	for _, s := range []struct{ key, what string }{
+		{attentionCapKey, "limits of scores"}, {logitCapKey, "limits of logits"}, {temperatureKey, "scales of queries by their positions"},
 	} {
-		if v := k.float(key, 0); v != 0 {
-			return nil, unsupported("%s is %g; %s are not implemented", k.prefix+key, v, what)
+		if v := k.float(s.key, 0); v != 0 {
+			return nil, unsupported("%s is %g; %s are not implemented", k.prefix+s.key, v, s.what)
 		}
 	}
 	has := func(p Part, bias bool) bool {
@@ -171,7 +170,7 @@ func readConfig(f *gguf.File) (*Config, error) {
 		return nil, err
 	}
 	if rotated, ok := f.Uint(k.prefix + ropeRotatedKey); ok && rotated != uint64(c.HeadDim) {
-		return c, c.setRotated(family, float64(rotated)/float64(c.HeadDim))
+		return c, c.setRotated(family, int(min(rotated, maxHeadDim+1)))
 	}
 	return c, nil
 }
@@ -232,7 +231,7 @@ func (f *family) hasNoRoPE() bool { return slices.Contains(f.keys, "no_rope_laye
 
 // ggufFamily returns the family of a file, and an error where it is unknown.
 func ggufFamily(f *gguf.File) (*family, error) {
-	name, _ := f.String(ArchitectureKey)
+	name := architectureOf(f)
 	return familyBy(ArchitectureKey, first(textArchitectures[name], name), (*family).architecture)
 }
 
@@ -443,8 +442,7 @@ func VocabularyOf(f *gguf.File) (v *bpe.Vocab, template string, err error) {
 	v.AddBOS = truth(AddBOSKey, bpe.AddsBOS(v.Model, v.Pre))
 	v.AddEOS = truth(AddEOSKey, false)
 	v.AddSpacePrefix = truth(AddSpacePrefixKey, sentencePiece)
-	name, _ := f.String(ArchitectureKey)
-	v.RStrip = sentencePiece && name == strippingArchitecture
+	v.RStrip = sentencePiece && architectureOf(f) == strippingArchitecture
 	template, _ = f.String(TemplateKey)
 	return v, template, nil
 }

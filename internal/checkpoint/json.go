@@ -216,7 +216,7 @@ func (j *configJSON) config(f *family) (*Config, error) {
 			r.OriginalContext = first(r.OriginalContext, or(j.OriginalContext, 0), c.ContextLength)
 		}
 	}
-	if err := c.setRotated(f, j.partial()); err != nil {
+	if err := c.setRotated(f, int(float64(c.HeadDim)*min(j.partial(), 2))); err != nil {
 		return nil, err
 	}
 	if c.RoPE.Scaling == longRoPE {
@@ -238,15 +238,15 @@ func (j *configJSON) partial() float64 {
 	return part
 }
 
-// setRotated notes that only a part of each head is rotated, if it is one.
-func (c *Config) setRotated(f *family, part float64) error {
-	switch rotated := int(float64(c.HeadDim) * part); {
+// setRotated notes how many elements of each head are rotated, if not all are.
+func (c *Config) setRotated(f *family, rotated int) error {
+	switch {
 	case rotated == c.HeadDim:
 		return nil
 	case !f.unpaired || len(f.normOf) > 0:
 		return unsupported("%d of %d elements of a head are rotated; for the architecture %s only whole heads are", rotated, c.HeadDim, f.name)
-	case !(part > 0 && part < 1):
-		return fmt.Errorf("partial_rotary_factor is %g, not between 0 and 1", part)
+	case rotated < 1 || rotated > c.HeadDim:
+		return fmt.Errorf("%d of %d elements of a head are rotated (partial_rotary_factor): it must be some of them", rotated, c.HeadDim)
 	default:
 		c.RoPE.Rotated = rotated
 	}

@@ -199,8 +199,7 @@ func PipelineOf(f *gguf.File) (*Pipeline, error) {
 	if _, err := ggufFamily(f); err != nil {
 		return nil, err
 	}
-	name, _ := f.String(ArchitectureKey)
-	key := name + "." + poolingKey
+	key := architectureOf(f) + "." + poolingKey
 	n, _ := f.Uint(key)
 	if pooling, ok := poolingTypes[n]; ok {
 		return &Pipeline{Given: n != 0, Pooling: pooling}, nil

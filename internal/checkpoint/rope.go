@@ -93,7 +93,7 @@ func yarnAttention(factor, scale float64) float64 {
 	if factor <= 1 {
 		return 1
 	}
-	return 1 + 0.1*scale*exact.Log(factor)
+	return 1 + float64(0.1*scale*exact.Log(factor)) // the conversion keeps processors from fusing
 }
 
 // longRoPE is the scaling that has other divisors for long conversations.

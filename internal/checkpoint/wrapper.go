@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"encoding/json"
-	"maps"
 	"strings"
 
 	"github.com/antigravity-go/antigravity/internal/modeljson"
@@ -30,21 +29,13 @@ func textConfig(data []byte) ([]byte, error) {
 	if text, ok := outer["text_config"]; !ok || modeljson.Unmarshal(text, &inner) != nil || inner == nil {
 		return data, nil
 	}
-	merged := maps.Clone(inner)
-	for _, key := range []string{"bos_token_id", "eos_token_id"} {
-		if value, ok := inner[key]; !ok || string(value) == "null" {
-			merged[key] = outer[key]
+	for _, key := range []string{"bos_token_id", "eos_token_id", "tie_word_embeddings"} {
+		said := inner[key] != nil && string(inner[key]) != "null"
+		if value, ok := outer[key]; ok && (!said || key == "tie_word_embeddings") {
+			inner[key] = value
 		}
 	}
-	if tied, ok := outer["tie_word_embeddings"]; ok {
-		merged["tie_word_embeddings"] = tied
-	}
-	for key, value := range merged {
-		if value == nil {
-			delete(merged, key)
-		}
-	}
-	return json.Marshal(merged)
+	return json.Marshal(inner)
 }
 
 // naming is how a folder names the tensors of its model of text: with prefix for modelPrefix, and head before the output head's name.

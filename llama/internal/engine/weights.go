@@ -40,7 +40,7 @@ type place struct {
 }
 
 // NewWeights makes the weights of a model without their tensors, for passes of up to rows rows. It allocates nothing on the device. The error
-// wraps errors.ErrUnsupported.
+// wraps errors.ErrUnsupported. b may be nil: then the weights only show whether the engine has what the configuration asks for.
 func NewWeights(b backend.Backend, c *checkpoint.Config, rows int) (*Weights, error) {
 	w := &Weights{
 		Config: c, device: newDevice(b), store: kvcache.NewStore(b, rows, c.Heads, c.KVHeads, c.HeadDim), layers: make([]layer, c.Layers),
@@ -208,7 +208,7 @@ func (w *Weights) Free() error {
 	return errors.Join(errs...)
 }
 
-// Hash adds to h what tells models apart: the type, the shape and three rows of every matrix, as floats that the device gives for them. The
+// Hash adds to h what differs between models: the type, the shape and three rows of every matrix, as floats that the device gives for them. The
 // rows are the first, the last, and one at a third of them.
 func (w *Weights) Hash(h hash.Hash) error {
 	matrices := []*tensor.Tensor{w.embedding, w.head}

@@ -69,7 +69,7 @@ func (t *completionEncoder) chunk(e ask.Event) any {
 	return nil
 }
 
-// countsPrompt tells whether a choice's prompt is to be counted: those of one prompt share it.
+// countsPrompt reports whether a choice's prompt is to be counted: those of one prompt share it.
 func (t *completionEncoder) countsPrompt(choice int) bool { return choice%t.n == 0 }
 
 // completionAnswer is what a request that is not streamed is answered with.
