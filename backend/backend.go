@@ -48,6 +48,8 @@ type Backend interface {
 	SiLUMul(a, b *tensor.Tensor) error
 	// GELUMul computes a = gelu(a)·b, in the form with a hyperbolic tangent: gelu(x) = x/(1+e^(−2u)), u = √(2/π)·(x+0.044715x³).
 	GELUMul(a, b *tensor.Tensor) error
+	// Softcap replaces each x by limit·tanh(x/limit), which lies between −limit and limit; limit is above 0.
+	Softcap(x *tensor.Tensor, limit float32) error
 	// RMSNorm replaces each row of x [.., dim] by x/√(mean(x²)+eps)·w, w [dim] (arXiv 1910.07467).
 	RMSNorm(x, w *tensor.Tensor, eps float32) error
 	// Softmax replaces each row of x by its softmax.

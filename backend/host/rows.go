@@ -15,9 +15,9 @@ type rowOp struct {
 	name    string
 	rows    int
 	x, y    *tensor.Tensor // the operands; which is written is run's affair
-	eps     float32
-	table   bool    // x is a table of weights, which may be packed
-	indices []int32 // of its rows
+	number  float32        // RMSNorm's eps, Softcap's limit
+	table   bool           // x is a table of weights, which may be packed
+	indices []int32        // of its rows
 
 	kernels *asm.Kernels
 	pieces  int
@@ -137,19 +137,32 @@ func geluMulRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 	k.GELUMul(gate, gate, floats(o.y)[lo*dim:hi*dim])
 }
 
+// Softcap limits the elements of x.
+func (b *rowOps) Softcap(x *tensor.Tensor, limit float32) error {
+	if err := backend.CheckSoftcap(x, limit); err != nil {
+		return err
+	}
+	return b.onRows(rowOp{name: "Softcap", run: softcapRows, rows: x.Shape().Rows(), x: x, y: x, number: limit})
+}
+
+func softcapRows(k *asm.Kernels, o *rowOp, lo, hi int) {
+	dim := o.x.Shape().Dim(-1)
+	k.Softcap(floats(o.x)[lo*dim:hi*dim], o.number)
+}
+
 // RMSNorm normalises the rows of x.
 func (b *rowOps) RMSNorm(x, w *tensor.Tensor, eps float32) error {
 	rows, _, err := backend.CheckRMSNorm(x, w)
 	if err != nil {
 		return err
 	}
-	return b.onRows(rowOp{name: "RMSNorm", run: rmsNormRows, rows: rows, x: x, y: w, eps: eps})
+	return b.onRows(rowOp{name: "RMSNorm", run: rmsNormRows, rows: rows, x: x, y: w, number: eps})
 }
 
 func rmsNormRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 	dim, w := o.x.Shape().Dim(-1), floats(o.y)
 	for rows := floats(o.x)[lo*dim : hi*dim]; len(rows) > 0; rows = rows[dim:] {
-		k.RMSNorm(rows[:dim], rows[:dim], w, o.eps)
+		k.RMSNorm(rows[:dim], rows[:dim], w, o.number)
 	}
 }
 

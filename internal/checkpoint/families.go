@@ -45,6 +45,10 @@ type defaults struct {
 	headDim                        int
 	heads, kvHeads, vocab, context int // of Gemma 3, whose wrappers leave out what is usual
 	every                          int // each such layer is unlike the others: it has no RoPE (SmolLM3), or no window (Gemma 3)
+	scoreCap, logitCap             float64
+	// wideLayers is how many layers the size has whose scores are divided by the root of the width of one head's share of the model instead of HeadDim's.
+	// GGUF does not say so; llama.cpp knows these sizes (27B of Gemma 2 and 3) by their layers.
+	wideLayers int
 }
 
 // fusedPart is a part that is some of the rows of a tensor.
@@ -125,12 +129,19 @@ var families = []family{
 		defaults: defaults{tied: true, headDim: 256},
 	},
 	{
+		name: "gemma2", model: "gemma2", class: "Gemma2ForCausalLM", with: []Part{AttentionPostNorm, FeedForwardPostNorm},
+		huggingFace: map[Part]string{FeedForwardNorm: "pre_feedforward_layernorm"}, unpaired: true, plusOne: true,
+		activation: geluTanh, window: exceptEvery, embedding: true,
+		keys:     []string{"sliding_window", "layer_types", "query_pre_attn_scalar", "attn_logit_softcapping", "final_logit_softcapping"},
+		defaults: defaults{tied: true, window: 4096, headDim: 256, every: 2, scoreCap: 50, logitCap: 30, wideLayers: 46},
+	},
+	{
 		name: "gemma3", model: "gemma3_text", class: "Gemma3ForCausalLM", with: []Part{QueryNorm, KeyNorm, AttentionPostNorm, FeedForwardPostNorm},
 		huggingFace: map[Part]string{FeedForwardNorm: "pre_feedforward_layernorm"}, normOf: headNorms, unpaired: true, plusOne: true,
 		activation: geluTanh, window: exceptEvery, embedding: true,
 		keys: []string{"sliding_window", "sliding_window_pattern", "_sliding_window_pattern", "layer_types", "query_pre_attn_scalar", "rope_local_base_freq"},
 		defaults: defaults{tied: true, theta: 1000000, localTheta: 10000, window: 4096, headDim: 256, every: 6,
-			heads: 8, kvHeads: 4, vocab: 262208, context: 131072},
+			heads: 8, kvHeads: 4, vocab: 262208, context: 131072, wideLayers: 62},
 	},
 }
 
@@ -195,6 +206,8 @@ type Variant struct {
 	// What embeddings, scores of attention, the results of a layer's two halves and logits are multiplied by; 0: 1, for ScoreScale
 	// 1/√HeadDim.
 	EmbeddingScale, ScoreScale, ResidualScale, LogitScale float64
+	// What scores of attention and logits x are limited to, cap·tanh(x/cap) for a cap; 0: they are not limited.
+	ScoreCap, LogitCap float64
 }
 
 // validate checks that the sizes fit together, for a number of layers and the length of a head.
@@ -213,6 +226,7 @@ func (v *Variant) validate(layers, headDim int) error {
 	}{
 		{"the multiplier of embeddings", v.EmbeddingScale}, {"the multiplier of attention's scores", v.ScoreScale},
 		{"the multiplier of residuals", v.ResidualScale}, {"the multiplier of logits", v.LogitScale},
+		{"the limit of attention's scores", v.ScoreCap}, {"the limit of logits", v.LogitCap},
 	} {
 		if s.value != 0 && !(s.value >= minScale && s.value <= maxScale) {
 			return fmt.Errorf("%s is %g, not between %g and %g", s.name, s.value, minScale, maxScale)

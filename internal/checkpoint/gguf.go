@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/antigravity-go/antigravity/internal/bpe"
@@ -130,12 +131,8 @@ func readConfig(f *gguf.File) (*Config, error) {
 	if experts, _ := f.Uint(k.prefix + expertsKey); experts > 0 {
 		return nil, unsupported("a mixture of %d experts; only one feed-forward layer is implemented", experts)
 	}
-	for _, s := range []struct{ key, what string }{
-		{attentionCapKey, "limits of scores"}, {logitCapKey, "limits of logits"}, {temperatureKey, "scales of queries by their positions"},
-	} {
-		if v := k.float(s.key, 0); v != 0 {
-			return nil, unsupported("%s is %g; %s are not implemented", k.prefix+s.key, v, s.what)
-		}
+	if v := k.float(temperatureKey, 0); v != 0 {
+		return nil, unsupported("%s is %g; scales of queries by their positions are not implemented", k.prefix+temperatureKey, v)
 	}
 	has := func(p Part, bias bool) bool {
 		_, ok := f.Tensor(p.GGUF(0, bias))
@@ -192,11 +189,19 @@ func (k metadata) float(key string, otherwise float64) float64 {
 // readVariant reads what distinguishes the family.
 func (k metadata) readVariant(c *Config, f *family) error {
 	c.EmbeddingScale, c.ScoreScale, c.ResidualScale = k.float(embeddingKey, 0), k.float(scoreScaleKey, 0), k.float(residualKey, 0)
+	c.ScoreCap, c.LogitCap = k.float(attentionCapKey, f.defaults.scoreCap), k.float(logitCapKey, f.defaults.logitCap)
+	if f.defaults.scoreCap == 0 && (c.ScoreCap != 0 || c.LogitCap != 0) {
+		return unsupported("%s is %g and %s is %g, which are not implemented for the architecture %s",
+			k.prefix+attentionCapKey, c.ScoreCap, k.prefix+logitCapKey, c.LogitCap, f.name)
+	}
 	if divisor := k.float(logitKey, 0); divisor != 0 {
 		c.LogitScale = 1 / divisor
 	}
 	if f.embedding {
 		c.EmbeddingScale = embeddingScale(c.HiddenSize)
+	}
+	if c.ScoreScale == 0 && c.Layers == f.defaults.wideLayers && c.Heads > 0 && c.HiddenSize >= c.Heads {
+		c.ScoreScale = 1 / math.Sqrt(float64(c.HiddenSize/c.Heads))
 	}
 	switch {
 	case f.defaults.localTheta != 0:
@@ -381,7 +386,7 @@ func (c *Config) Metadata(name string, general ...gguf.KeyValue) []gguf.KeyValue
 	for _, s := range []struct {
 		key   string
 		value float64
-	}{{embeddingKey, c.EmbeddingScale}, {scoreScaleKey, c.ScoreScale}, {residualKey, c.ResidualScale}} {
+	}{{embeddingKey, c.EmbeddingScale}, {scoreScaleKey, c.ScoreScale}, {residualKey, c.ResidualScale}, {attentionCapKey, c.ScoreCap}, {logitCapKey, c.LogitCap}} {
 		if s.value != 0 {
 			float(s.key, s.value)
 		}

@@ -38,11 +38,13 @@ type configJSON struct {
 
 // familyJSON is what config.json tells of some families alone, and only they read: see special. None of it is written.
 type familyJSON struct {
+	AttentionCap        capJSON   `json:"attn_logit_softcapping,omitzero"`
 	AttentionMultiplier *float64  `json:"attention_multiplier,omitempty"`
 	EmbeddingMultiplier *float64  `json:"embedding_multiplier,omitempty"`
 	HiddenActivation    *string   `json:"hidden_activation,omitempty"` // Gemma's hidden_act
 	LayerTypes          []string  `json:"layer_types,omitempty"`
 	LocalTheta          *float64  `json:"rope_local_base_freq,omitempty"`
+	LogitCap            capJSON   `json:"final_logit_softcapping,omitzero"`
 	LogitsScaling       *float64  `json:"logits_scaling,omitempty"`
 	MaxWindowLayers     *int      `json:"max_window_layers,omitempty" whole:"4.0"`
 	NoRoPEInterval      *int      `json:"no_rope_layer_interval,omitempty" whole:"4.0"`
@@ -54,6 +56,26 @@ type familyJSON struct {
 	Window              *int      `json:"sliding_window,omitempty" whole:"4.0"`
 	WindowPattern       *int      `json:"sliding_window_pattern,omitempty" whole:"4.0"`
 	WindowPattern5      *int      `json:"_sliding_window_pattern,omitempty" whole:"4.0"` // as transformers 5 writes it
+}
+
+// capJSON is a limit. null says that there is none, which is not the same as nothing.
+type capJSON struct {
+	given bool
+	value float64
+}
+
+// UnmarshalJSON reads a number or null.
+func (c *capJSON) UnmarshalJSON(b []byte) error {
+	*c = capJSON{given: true}
+	return modeljson.Unmarshal(b, &c.value)
+}
+
+// or returns the limit; if nothing is said, otherwise.
+func (c *capJSON) or(otherwise float64) float64 {
+	if c.given {
+		return c.value
+	}
+	return otherwise
 }
 
 // ropeJSON is how config.json tells of RoPE.
@@ -328,6 +350,9 @@ func (j *configJSON) setVariant(c *Config, f *family) error {
 	}
 	if f.embedding {
 		c.EmbeddingScale = embeddingScale(c.HiddenSize)
+	}
+	if has("attn_logit_softcapping") {
+		c.ScoreCap, c.LogitCap = j.AttentionCap.or(f.defaults.scoreCap), j.LogitCap.or(f.defaults.logitCap)
 	}
 	if has("query_pre_attn_scalar") {
 		c.ScoreScale = 1 / math.Sqrt(or(j.QueryScalar, float64(c.HeadDim)))

@@ -3,6 +3,7 @@
 package vectors
 
 import (
+	"github.com/antigravity-go/antigravity/internal/exact"
 	"github.com/antigravity-go/antigravity/quant"
 )
 
@@ -16,6 +17,7 @@ type Unit struct {
 	axpby        func(dst, x *float32, n int, a, b float32)
 	siluMul      func(dst, gate, up *float32, n int)
 	geluMul      func(dst, gate, up *float32, n int)
+	softcap      func(x *float32, n int, factor, limit float32)
 	rope         func(lo, hi, cos, sin *float32, n int)
 	sumOfSquares func(x *float32, n int) float32
 	norm         func(dst, x, w *float32, n int, s float32)
@@ -29,8 +31,8 @@ type Unit struct {
 // Kernels returns the unit's kernels.
 func (u *Unit) Kernels() Kernels {
 	return Kernels{
-		Add: u.addAll, Scale: u.scaleAll, Axpy: u.axpyAll, SiLUMul: u.siluMulAll, GELUMul: u.geluMulAll, RoPE: u.ropeHead,
-		RMSNorm: u.rmsNorm, Softmax: u.softmax, Prepare: u.Prepare,
+		Add: u.addAll, Scale: u.scaleAll, Axpy: u.axpyAll, SiLUMul: u.siluMulAll, GELUMul: u.geluMulAll, Softcap: u.Softcap,
+		RoPE: u.ropeHead, RMSNorm: u.rmsNorm, Softmax: u.softmax, Prepare: u.Prepare,
 	}
 }
 
@@ -84,6 +86,16 @@ func (u *Unit) geluMulAll(dst, gate, up []float32) {
 		n := min(len(dst), MaxElements)
 		u.geluMul(&dst[0], &gate[0], &up[0], n)
 		dst, gate, up = dst[n:], gate[n:], up[n:]
+	}
+}
+
+// Softcap is the portable softcap.
+func (u *Unit) Softcap(x []float32, limit float32) {
+	factor := exact.SoftcapFactor(limit)
+	for len(x) > 0 {
+		n := min(len(x), MaxElements)
+		u.softcap(&x[0], n, factor, limit)
+		x = x[n:]
 	}
 }
 

@@ -17,6 +17,7 @@ type Kernels struct {
 	Axpy    func(dst []float32, a float32, x []float32)   // dst += a·x
 	SiLUMul func(dst, gate, up []float32)                 // dst = silu(gate)·up
 	GELUMul func(dst, gate, up []float32)                 // dst = gelu(gate)·up
+	Softcap func(x []float32, limit float32)              // x = limit·tanh(x/limit)
 	RMSNorm func(dst, x, w []float32, eps float32)        // dst = x/rms(x)·w
 	Softmax func(x []float32)                             // x = softmax(x)
 	RoPE    func(x, cos, sin []float32)                   // one head, in place
@@ -31,6 +32,7 @@ func Portable() Kernels {
 		Axpy:    Axpy,
 		SiLUMul: siluMul,
 		GELUMul: geluMul,
+		Softcap: Softcap,
 		RMSNorm: rmsNorm,
 		Softmax: softmax,
 		RoPE:    rope,

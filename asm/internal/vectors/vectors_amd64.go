@@ -12,6 +12,7 @@ var AVX2 = Unit{
 	axpby:        axpbyAVX2,
 	siluMul:      siluMulAVX2,
 	geluMul:      geluMulAVX2,
+	softcap:      softcapAVX2,
 	rope:         ropeAVX2,
 	sumOfSquares: sumOfSquaresAVX2,
 	norm:         normAVX2,
@@ -30,6 +31,7 @@ var AVX512 = Unit{
 	axpby:        axpbyAVX512,
 	siluMul:      siluMulAVX512,
 	geluMul:      geluMulAVX512,
+	softcap:      softcapAVX512,
 	rope:         ropeAVX512,
 	sumOfSquares: sumOfSquaresAVX512,
 	norm:         normAVX512,
@@ -75,6 +77,12 @@ func siluMulAVX2(dst *float32, gate *float32, up *float32, n int)
 //
 //go:noescape
 func geluMulAVX2(dst *float32, gate *float32, up *float32, n int)
+
+// softcapAVX2 computes
+// x[i] = exact.Softcap(x[i], limit) for i < n; factor is exact.SoftcapFactor(limit).
+//
+//go:noescape
+func softcapAVX2(x *float32, n int, factor float32, limit float32)
 
 // ropeAVX2 computes
 // lo[i], hi[i] = fma(lo[i], cos[i], -(hi[i]·sin[i])), fma(lo[i], sin[i], hi[i]·cos[i]) for i < n.
@@ -159,6 +167,12 @@ func siluMulAVX512(dst *float32, gate *float32, up *float32, n int)
 //
 //go:noescape
 func geluMulAVX512(dst *float32, gate *float32, up *float32, n int)
+
+// softcapAVX512 computes
+// x[i] = exact.Softcap(x[i], limit) for i < n; factor is exact.SoftcapFactor(limit).
+//
+//go:noescape
+func softcapAVX512(x *float32, n int, factor float32, limit float32)
 
 // ropeAVX512 computes
 // lo[i], hi[i] = fma(lo[i], cos[i], -(hi[i]·sin[i])), fma(lo[i], sin[i], hi[i]·cos[i]) for i < n.

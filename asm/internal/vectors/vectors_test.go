@@ -27,6 +27,7 @@ var operations = []struct {
 	{"GELUMul", func(k *asm.Kernels, x, y, z []float32) { k.GELUMul(z, x, y) }},
 	{"GELUMul in place of the gate", func(k *asm.Kernels, x, y, _ []float32) { k.GELUMul(x, x, y) }},
 	{"GELUMul in place of up", func(k *asm.Kernels, x, y, _ []float32) { k.GELUMul(y, x, y) }},
+	{"Softcap", func(k *asm.Kernels, x, _, _ []float32) { k.Softcap(x, 30) }},
 	{"RMSNorm", func(k *asm.Kernels, x, y, z []float32) { k.RMSNorm(z, x, y, 1e-5) }},
 	{"RMSNorm in place", func(k *asm.Kernels, x, y, _ []float32) { k.RMSNorm(x, x, y, 1e-5) }},
 	{"Softmax", func(k *asm.Kernels, x, _, _ []float32) { k.Softmax(x) }},

@@ -177,10 +177,8 @@ func (w *Weights) NewMemory(o *MemoryOptions) (*Memory, error) {
 
 // newCache makes an empty cache of a layer.
 func (w *Weights) newCache(layer int, o *MemoryOptions) (*kvcache.Cache, error) {
-	if window := w.Config.Layer(layer).Window; window > 0 {
-		return w.store.NewWindow(o.KV, window)
-	}
-	return w.store.New(o.KV, o.Capacity)
+	is := w.Config.Layer(layer)
+	return w.store.NewFor(backend.Attention{Window: is.Window, Cap: float32(is.ScoreCap)}, o.KV, o.Capacity)
 }
 
 // rotation is a layer's RoPE for one position; see kvcache.Rotation.
