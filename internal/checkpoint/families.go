@@ -44,6 +44,7 @@ type defaults struct {
 	window                         int
 	headDim                        int
 	heads, kvHeads, vocab, context int // of Gemma 3, whose wrappers leave out what is usual
+	rope                           *ropeJSON
 	every                          int // each such layer is unlike the others: it has no RoPE (SmolLM3), or no window (Gemma 3)
 }
 
@@ -88,6 +89,12 @@ var families = []family{
 	{
 		name: "mistral", model: "mistral", class: "MistralForCausalLM", gguf: "llama", window: always, keys: []string{"sliding_window"},
 		defaults: defaults{window: 4096},
+	},
+	{
+		name: "ministral3", model: "ministral3", class: "Ministral3ForCausalLM", gguf: "mistral3", window: always, keys: []string{"sliding_window", queryScaleName},
+		defaults: defaults{eps: 1e-5, theta: 1000000, headDim: 128, heads: 32, kvHeads: 8, vocab: 131072, context: 262144, rope: &ropeJSON{
+			Type: yarn, Factor: 16, OriginalContext: 16384, MScale: 1, MScaleAll: 1, QueryScale: 0.1,
+		}},
 	},
 	{
 		name: "qwen2", model: "qwen2", class: "Qwen2ForCausalLM", biased: true, bare: []Part{AttentionOutput}, unpaired: true, window: fromLayer,

@@ -14,7 +14,7 @@ import (
 )
 
 // fixtures are the models of families that the repository has.
-var fixtures = []string{"mistral", "qwen2", "qwen3", "smollm3", "granite", "phi3", "phi3-longrope", "olmo2", "gemma3", "gemma", "olmo3", "qwen3-yarn", "llama-yarn", "gemma3-wrapper", "mistral3-wrapper", "qwen3vl-wrapper", "phi4mini"}
+var fixtures = []string{"mistral", "qwen2", "qwen3", "smollm3", "granite", "phi3", "phi3-longrope", "olmo2", "gemma3", "gemma", "olmo3", "qwen3-yarn", "llama-yarn", "gemma3-wrapper", "mistral3-wrapper", "qwen3vl-wrapper", "phi4mini", "ministral3"}
 
 // TestFamiliesStayInGGUF writes the configurations of folders in GGUF's keys and reads them.
 func TestFamiliesStayInGGUF(t *testing.T) {
@@ -40,7 +40,7 @@ func TestFamiliesStayInGGUF(t *testing.T) {
 			t.Errorf("%s: GGUF gives %+v, want %+v", name, *g, *w)
 		}
 		if !slices.Equal(got.RoPE.Divisors, want.RoPE.Divisors) || !slices.Equal(got.RoPE.Long, want.RoPE.Long) || got.RoPE.OriginalContext != want.RoPE.OriginalContext ||
-			!near(got.RoPE.Attention, want.RoPE.Attention) || got.AttentionBias != want.AttentionBias || got.TiedEmbeddings != want.TiedEmbeddings {
+			!near(got.RoPE.Attention, want.RoPE.Attention) || !near(got.RoPE.QueryScale, want.RoPE.QueryScale) || got.AttentionBias != want.AttentionBias || got.TiedEmbeddings != want.TiedEmbeddings {
 			t.Errorf("%s: GGUF gives %+v, want %+v", name, *got, *want)
 		}
 	}
@@ -82,6 +82,14 @@ func TestFamilyConfigs(t *testing.T) {
 		}},
 		{"olmo3 as transformers 4 writes it", `"model_type":"olmo3","sliding_window":7,"rope_theta":5000,"rope_scaling":{"rope_type":"yarn","factor":8,"original_max_position_embeddings":8}`, func(c *Config) bool {
 			return slices.Equal(c.Windowed, []bool{true, true, true, false, true, true, true, false}) && c.RoPE.Scaling == yarn && c.LocalRoPE.Theta == 5000 && c.LocalRoPE.Scaling == ""
+		}},
+		{"ministral3 without a word of RoPE", `"model_type":"ministral3","head_dim":16`, func(c *Config) bool {
+			r := &c.RoPE
+			return r.Scaling == yarn && r.Factor == 16 && r.OriginalContext == 16384 && r.Attention == 1 && r.Theta == 1000000 && r.QueryScale == 0.1 && c.Window == 0
+		}},
+		{"ministral3 that scales queries and nothing else", `"model_type":"ministral3","head_dim":16,"rope_parameters":{"rope_type":"default","llama_4_scaling_beta":0.5,"original_max_position_embeddings":8}`, func(c *Config) bool {
+			r := &c.RoPE
+			return r.Scaling == "" && r.QueryFactor(7) == 1 && r.QueryFactor(8) == float32(1+0.5*math.Log(2)) && r.QueryFactor(31) == float32(1+0.5*math.Log(4))
 		}},
 		{"the first Gemma", `"model_type":"gemma","hidden_act":"gelu","head_dim":4`, func(c *Config) bool {
 			return c.Activation == "gelu_tanh" && c.TiedEmbeddings && c.EmbeddingScale == 2.828125
@@ -136,6 +144,8 @@ func TestWhatFamiliesCannotHaveIsRefused(t *testing.T) {
 		`"model_type":"qwen3","sliding_window":4,"use_sliding_window":true,"layer_types":["sliding_attention"]`,
 		`"model_type":"granite","residual_multiplier":1e300`,
 		`"model_type":"granite","logits_scaling":0`,
+		`"model_type":"ministral3","rope_parameters":{"rope_type":"default","llama_4_scaling_beta":-1,"original_max_position_embeddings":8}`,
+		`"model_type":"ministral3","rope_parameters":{"rope_type":"default","llama_4_scaling_beta":0.1}`,
 		`"model_type":"phi3","rope_scaling":{"type":"longrope","short_factor":[1],"long_factor":[1]}`,
 	} {
 		if c, err := configOf([]byte(`{`+text+`,`+sizes+`}`), nil); err == nil || errors.Is(err, errors.ErrUnsupported) {
@@ -151,6 +161,7 @@ func TestWhatFamiliesCannotHaveIsRefused(t *testing.T) {
 	c := biased()
 	for key, value := range map[string]gguf.Value{
 		"llama." + logitCapKey: gguf.ValueOf(float32(30)), "llama." + attentionCapKey: gguf.ValueOf(float32(50)), "llama." + ropeScalingKey: gguf.ValueOf("dynamic"),
+		"llama." + temperatureKey: gguf.ValueOf(float32(0.1)),
 	} {
 		c.RoPE = RoPE{Theta: 10000}
 		if got, err := ConfigOf(fileOf(t, c, gguf.KeyValue{Key: key, Value: value})); !errors.Is(err, errors.ErrUnsupported) {

@@ -91,7 +91,8 @@ const (
 	logitKey         = "logit_scale" // what logits are divided by
 	attentionCapKey  = "attn_logit_softcapping"
 	logitCapKey      = "final_logit_softcapping"
-	temperatureKey   = "attention.temperature_scale"
+	temperatureKey   = "attention.temperature_scale"  // llama_4_scaling_beta of config.json
+	temperatureLen   = "attention.temperature_length" // the positions that share a factor; without it, the original context
 	ropeThetaKey     = "rope.freq_base"
 	ropeLocalKey     = "rope.freq_base_swa"
 	ropeRotatedKey   = "rope.dimension_count"
@@ -132,7 +133,7 @@ func readConfig(f *gguf.File) (*Config, error) {
 		return nil, unsupported("a mixture of %d experts; only one feed-forward layer is implemented", experts)
 	}
 	for key, what := range map[string]string{
-		attentionCapKey: "limits of scores", logitCapKey: "limits of logits", temperatureKey: "scales of queries by their positions",
+		attentionCapKey: "limits of scores", logitCapKey: "limits of logits",
 	} {
 		if v := k.float(key, 0); v != 0 {
 			return nil, unsupported("%s is %g; %s are not implemented", k.prefix+key, v, what)
@@ -165,6 +166,9 @@ func readConfig(f *gguf.File) (*Config, error) {
 	c.VocabSize, _ = embeddingRows(f)
 	c.BOS, c.EOS = tokenID(f, BOSKey), endTokens(f)
 	if err := k.readScaling(&c.RoPE, c.ContextLength); err != nil {
+		return nil, err
+	}
+	if err := k.readQueryScale(c, family); err != nil {
 		return nil, err
 	}
 	if err := k.readVariant(c, family); err != nil {
@@ -288,6 +292,24 @@ func (k metadata) readScaling(r *RoPE, context int) (err error) {
 	return nil
 }
 
+// readQueryScale reads how queries are scaled by their positions.
+func (k metadata) readQueryScale(c *Config, f *family) error {
+	scale, r := k.float(temperatureKey, 0), &c.RoPE
+	if scale == 0 {
+		return nil
+	}
+	if !slices.Contains(f.keys, queryScaleName) {
+		return unsupported("%s is %g; for the architecture %s queries are not scaled by their positions", k.prefix+temperatureKey, scale, f.name)
+	}
+	length, _ := k.Uint(k.prefix + temperatureLen)
+	original, _ := k.Uint(k.prefix + ropeContextKey)
+	if length != 0 && original != 0 && length != original {
+		return unsupported("%s is %d, %s is %d; only the same number is implemented", k.prefix+temperatureLen, length, k.prefix+ropeContextKey, original)
+	}
+	r.QueryScale, r.OriginalContext = scale, first(int(min(first(original, length), maxContext+1)), c.ContextLength)
+	return nil
+}
+
 // divisors reads a tensor of what frequencies are divided by; nil where there is none.
 func (k metadata) divisors(name string) ([]float32, error) {
 	t, ok := k.Tensor(name)
@@ -357,6 +379,10 @@ func (c *Config) Metadata(name string, general ...gguf.KeyValue) []gguf.KeyValue
 	float(ropeThetaKey, c.RoPE.Theta)
 	number(ropeRotatedKey, first(c.RoPE.Rotated, c.HeadDim))
 	number(vocabSizeKey, c.VocabSize)
+	if r := &c.RoPE; r.QueryScale != 0 {
+		float(temperatureKey, r.QueryScale)
+		number(temperatureLen, r.OriginalContext)
+	}
 	switch c.RoPE.Scaling {
 	case "linear":
 		add(ropeScalingKey, gguf.ValueOf(c.RoPE.Scaling))

@@ -165,11 +165,6 @@ func (j *configJSON) config(f *family) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range []*ropeJSON{j.RoPEScaling, j.RoPEParameters} {
-		if r != nil && r.QueryScale != 0 {
-			return nil, unsupported("llama_4_scaling_beta is %g; queries are not scaled by their positions", r.QueryScale)
-		}
-	}
 	d := &f.defaults
 	c := &Config{
 		HiddenSize: j.HiddenSize, IntermediateSize: j.IntermediateSize, Layers: j.Layers,
@@ -194,6 +189,9 @@ func (j *configJSON) config(f *family) (*Config, error) {
 		return nil, err
 	}
 	c.LocalRoPE.Theta = or(j.LocalTheta, d.localTheta)
+	if j.RoPEScaling == nil && j.RoPEParameters == nil {
+		j.RoPEParameters = d.rope
+	}
 	for _, r := range []*ropeJSON{j.RoPEScaling, j.RoPEParameters} {
 		switch {
 		case r == nil:
@@ -289,6 +287,9 @@ func first[T comparable](values ...T) (v T) {
 	return v
 }
 
+// queryScaleName is what scales queries by their positions.
+const queryScaleName = "llama_4_scaling_beta"
+
 // The values of layer_types.
 const (
 	wholeLayer  = "full_attention"
@@ -357,6 +358,7 @@ func (j *ropeJSON) apply(r *RoPE) {
 		r.Scaling = longRoPE
 	}
 	r.Factor, r.LowFreqFactor, r.HighFreqFactor, r.OriginalContext = j.Factor, j.LowFreqFactor, j.HighFreqFactor, j.OriginalContext
+	r.QueryScale = j.QueryScale
 	switch r.Scaling {
 	case longRoPE:
 		r.Factor, r.Divisors, r.Long, r.Attention = 0, j.Short, j.Long, j.Attention
