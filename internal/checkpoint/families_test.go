@@ -91,6 +91,31 @@ func TestFamilyConfigs(t *testing.T) {
 			r := &c.RoPE
 			return r.Scaling == "" && r.QueryFactor(7) == 1 && r.QueryFactor(8) == float32(1+0.5*math.Log(2)) && r.QueryFactor(31) == float32(1+0.5*math.Log(4))
 		}},
+		{"gemma3 with parameters by type of layer", `"model_type":"gemma3_text","head_dim":16,"sliding_window":7,"rope_parameters":{
+			"full_attention":{"rope_type":"yarn","factor":4,"rope_theta":5000,"original_max_position_embeddings":8,"beta_fast":16,"attention_factor":1.25,"truncate":false},
+			"sliding_attention":{"rope_type":"linear","factor":8.0,"partial_rotary_factor":0.5}}`, func(c *Config) bool {
+			r, local := c.Layer(5).RoPE, c.Layer(0).RoPE
+			return r.Theta == 5000 && r.Scaling == yarn && r.Factor == 4 && r.BetaFast == 16 && r.Attention == 1.25 && r.Unrounded && r.Rotated == 0 &&
+				local.Theta == 10000 && local.Scaling == "linear" && local.Factor == 8 && local.Rotated == 8
+		}},
+		{"one base, other factors by type of layer", `"model_type":"qwen3","head_dim":16,"rope_theta":77,"sliding_window":7,"use_sliding_window":true,"max_window_layers":4,"rope_parameters":{
+			"full_attention":{"rope_type":"linear","factor":2},"sliding_attention":{"rope_type":"llama3","factor":8,"low_freq_factor":1,"high_freq_factor":4,"original_max_position_embeddings":8}}`, func(c *Config) bool {
+			r, local := c.Layer(0).RoPE, c.Layer(7).RoPE
+			return r.Theta == 77 && r.Factor == 2 && local.Theta == 77 && local.Scaling == "llama3" && local.Factor == 8
+		}},
+		{"yarn of layers with a window alone", `"model_type":"olmo3","sliding_window":7,"rope_parameters":{
+			"sliding_attention":{"rope_type":"yarn","factor":2,"rope_theta":99},"full_attention":{"rope_type":"default","rope_theta":100}}`, func(c *Config) bool {
+			r, local := c.Layer(3).RoPE, c.Layer(0).RoPE
+			return r.Theta == 100 && r.Scaling == "" && local.Theta == 99 && local.Scaling == yarn && local.OriginalContext == 32
+		}},
+		{"a part of heads with norms", `"model_type":"qwen3","head_dim":16,"rope_parameters":{"rope_type":"default","partial_rotary_factor":0.25}`, func(c *Config) bool {
+			for _, t := range c.Tensors() {
+				if moved := t.Part == Query || t.Part == Key || t.Part == QueryNorm || t.Part == KeyNorm; moved != (t.Partial == Partial{16, 4}) {
+					return false
+				}
+			}
+			return c.RoPE.Rotated == 4
+		}},
 		{"the first Gemma", `"model_type":"gemma","hidden_act":"gelu","head_dim":4`, func(c *Config) bool {
 			return c.Activation == "gelu_tanh" && c.TiedEmbeddings && c.EmbeddingScale == 2.828125
 		}},
@@ -120,6 +145,14 @@ func TestWhatFamiliesCannotHaveIsRefused(t *testing.T) {
 	for _, text := range []string{
 		`"model_type":"llama","partial_rotary_factor":0.75`,
 		`"model_type":"llama","rope_parameters":{"rope_type":"default","partial_rotary_factor":0.75}`,
+		`"model_type":"llama","rope_parameters":{"rope_type":"default","llama_4_scaling_beta":0.1}`,
+		`"model_type":"llama","rope_parameters":{"rope_type":"linear","factor":2,"high_base":7}`,
+		`"model_type":"gemma3_text","head_dim":16,"rope_parameters":{"full_attention":{"rope_type":"default","original_max_position":7},"sliding_attention":{"rope_type":"default"}}`,
+		`"model_type":"gemma3_text","head_dim":16,"rope_parameters":{"full_attention":{"rope_type":"default"},"sliding_attention":{"rope_type":"default"},"factor":2}`,
+		`"model_type":"gemma3_text","head_dim":16,"sliding_window":7,"rope_parameters":{"full_attention":{"rope_type":"default"},"chunked_attention":{"rope_type":"default"}}`,
+		`"model_type":"gemma3_text","head_dim":16,"sliding_window":7,"rope_parameters":{"full_attention":{"rope_type":"default"},"sliding_attention":{"rope_type":"dynamic","factor":2}}`,
+		`"model_type":"gemma3_text","head_dim":16,"sliding_window":7,"rope_parameters":{"full_attention":{"rope_type":"default"},"sliding_attention":{"rope_type":"default","llama_4_scaling_beta":1}}`,
+		`"model_type":"qwen3","rope_parameters":{"full_attention":{"full_attention":{"rope_type":"default"}}}`,
 		`"model_type":"qwen3","num_experts":128`,
 		`"model_type":"llama","embedding_multiplier":2`,
 		`"model_type":"llama","no_rope_layers":[1,0]`,
@@ -146,6 +179,7 @@ func TestWhatFamiliesCannotHaveIsRefused(t *testing.T) {
 		`"model_type":"granite","logits_scaling":0`,
 		`"model_type":"ministral3","rope_parameters":{"rope_type":"default","llama_4_scaling_beta":-1,"original_max_position_embeddings":8}`,
 		`"model_type":"ministral3","rope_parameters":{"rope_type":"default","llama_4_scaling_beta":0.1}`,
+		`"model_type":"phi3","head_dim":16,"rope_parameters":{"rope_type":"default","partial_rotary_factor":0.01}`,
 		`"model_type":"phi3","rope_scaling":{"type":"longrope","short_factor":[1],"long_factor":[1]}`,
 	} {
 		if c, err := configOf([]byte(`{`+text+`,`+sizes+`}`), nil); err == nil || errors.Is(err, errors.ErrUnsupported) {

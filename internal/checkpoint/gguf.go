@@ -175,7 +175,13 @@ func readConfig(f *gguf.File) (*Config, error) {
 		return nil, err
 	}
 	if rotated, ok := f.Uint(k.prefix + ropeRotatedKey); ok && rotated != uint64(c.HeadDim) {
-		return c, c.setRotated(family, float64(rotated)/float64(c.HeadDim))
+		part := float64(rotated) / float64(c.HeadDim)
+		if c.LocalRoPE.Theta != 0 {
+			if err := c.setRotated(family, &c.LocalRoPE, part); err != nil {
+				return nil, err
+			}
+		}
+		return c, c.setRotated(family, &c.RoPE, part)
 	}
 	return c, nil
 }
@@ -426,9 +432,11 @@ type Divisors struct {
 }
 
 // GGUFDivisors returns the tensors that GGUF has for RoPE's scaling beside those of Tensors. The format has no place for YaRN that is not rounded to
-// whole pairs, which is an error.
+// whole pairs, nor for parameters of layers with a window alone other than the base: these are errors.
 func (c *Config) GGUFDivisors() ([]Divisors, error) {
-	switch r := &c.RoPE; {
+	switch r, local := &c.RoPE, &c.LocalRoPE; {
+	case local.Theta != 0 && (local.Scaling != "" || local.QueryScale != 0 || local.Rotated != r.Rotated):
+		return nil, unsupported("RoPE of layers with a window that differs by more than its base has no place in GGUF")
 	case r.Scaling == longRoPE:
 		return []Divisors{{longDivisorsGGUF, r.Long}, {shortDivisorsGGUF, r.Divisors}}, nil
 	case r.Divisors != nil:

@@ -56,29 +56,6 @@ type familyJSON struct {
 	WindowPattern5      *int      `json:"_sliding_window_pattern,omitempty" whole:"4.0"` // as transformers 5 writes it
 }
 
-// ropeJSON is how config.json tells of RoPE.
-type ropeJSON struct {
-	Factor          float64   `json:"factor"`
-	HighFreqFactor  float64   `json:"high_freq_factor,omitempty"`
-	LowFreqFactor   float64   `json:"low_freq_factor,omitempty"`
-	OriginalContext int       `json:"original_max_position_embeddings,omitempty"`
-	Theta           *float64  `json:"rope_theta,omitempty"`
-	Type            string    `json:"rope_type,omitempty"`
-	OldType         string    `json:"type,omitempty"` // before transformers 4.43
-	Attention       float64   `json:"attention_factor,omitempty"`
-	BetaFast        float64   `json:"beta_fast,omitempty"`
-	BetaSlow        float64   `json:"beta_slow,omitempty"`
-	MScale          float64   `json:"mscale,omitempty"` // YaRN's attention factor is a quotient of two, by this
-	MScaleAll       float64   `json:"mscale_all_dim,omitempty"`
-	Truncate        *bool     `json:"truncate,omitempty"`
-	QueryScale      float64   `json:"llama_4_scaling_beta,omitempty"`
-	Short           []float32 `json:"short_factor,omitempty"`
-	Long            []float32 `json:"long_factor,omitempty"`
-	Partial         *float64  `json:"partial_rotary_factor,omitempty"`
-	Whole           *ropeJSON `json:"full_attention,omitempty"` // where layers with and without a window differ
-	Local           *ropeJSON `json:"sliding_attention,omitempty"`
-}
-
 // generationJSON is what counts of generation_config.json.
 type generationJSON struct {
 	EOS tokenList `json:"eos_token_id"`
@@ -131,6 +108,9 @@ func parseConfig(data []byte) (*Config, error) {
 		return nil, err
 	}
 	if err := f.checkSpecial(data); err != nil {
+		return nil, err
+	}
+	if err := checkRoPE(data); err != nil {
 		return nil, err
 	}
 	c, err := j.config(f)
@@ -188,70 +168,11 @@ func (j *configJSON) config(f *family) (*Config, error) {
 	if err := j.setVariant(c, f); err != nil {
 		return nil, err
 	}
-	c.LocalRoPE.Theta = or(j.LocalTheta, d.localTheta)
-	if j.RoPEScaling == nil && j.RoPEParameters == nil {
-		j.RoPEParameters = d.rope
-	}
-	for _, r := range []*ropeJSON{j.RoPEScaling, j.RoPEParameters} {
-		switch {
-		case r == nil:
-		case r.Whole != nil || r.Local != nil:
-			if r.Whole != nil {
-				r.Whole.apply(&c.RoPE)
-			}
-			if r.Local != nil {
-				r.Local.apply(&c.LocalRoPE)
-			}
-		default:
-			r.apply(&c.RoPE)
-		}
-	}
-	if f.unstretched && c.LocalRoPE.Theta == 0 {
-		c.LocalRoPE.Theta = c.RoPE.Theta
-	}
-	for _, r := range []*RoPE{&c.RoPE, &c.LocalRoPE} { // a scaling without a context of its own begins at the context that the file has
-		if r.Scaling == yarn {
-			r.OriginalContext = first(r.OriginalContext, or(j.OriginalContext, 0), c.ContextLength)
-		}
-	}
-	if err := c.setRotated(f, j.partial()); err != nil {
+	if err := j.setRoPE(c, f); err != nil {
 		return nil, err
-	}
-	if c.RoPE.Scaling == longRoPE {
-		c.RoPE.OriginalContext = first(or(j.OriginalContext, 0), c.RoPE.OriginalContext)
-		c.RoPE.Attention = first(c.RoPE.Attention, c.RoPE.attentionOf(c.ContextLength))
 	}
 	c.normalize()
 	return c, nil
-}
-
-// partial returns which part of a head is rotated.
-func (j *configJSON) partial() float64 {
-	part := or(j.PartialRoPEFactor, 1)
-	for _, r := range []*ropeJSON{j.RoPEScaling, j.RoPEParameters} {
-		if r != nil && r.Partial != nil {
-			part = *r.Partial
-		}
-	}
-	return part
-}
-
-// setRotated notes that only a part of each head is rotated, if it is one.
-func (c *Config) setRotated(f *family, part float64) error {
-	switch rotated := int(float64(c.HeadDim) * part); {
-	case rotated == c.HeadDim:
-		return nil
-	case !f.unpaired || len(f.normOf) > 0:
-		return unsupported("%d of %d elements of a head are rotated; for the architecture %s only whole heads are", rotated, c.HeadDim, f.name)
-	case !(part > 0 && part < 1):
-		return fmt.Errorf("partial_rotary_factor is %g, not between 0 and 1", part)
-	default:
-		c.RoPE.Rotated = rotated
-	}
-	if c.LocalRoPE.Theta != 0 {
-		c.LocalRoPE.Rotated = c.RoPE.Rotated
-	}
-	return nil
 }
 
 // activationOf returns the activation in the terms of Config.
@@ -286,9 +207,6 @@ func first[T comparable](values ...T) (v T) {
 	}
 	return v
 }
-
-// queryScaleName is what scales queries by their positions.
-const queryScaleName = "llama_4_scaling_beta"
 
 // The values of layer_types.
 const (
@@ -342,41 +260,6 @@ func embeddingScale(width int) float64 {
 	bits += 0x7fff + bits>>16&1 // half to even
 	return float64(math.Float32frombits(bits &^ 0xffff))
 }
-
-func (j *ropeJSON) apply(r *RoPE) {
-	if j.Theta != nil {
-		r.Theta = *j.Theta
-	}
-	r.Scaling = j.Type
-	if r.Scaling == "" {
-		r.Scaling = j.OldType
-	}
-	if r.Scaling == "default" || r.Scaling == "mrope" { // see textTypes
-		r.Scaling = ""
-	}
-	if r.Scaling == oldLongRoPE {
-		r.Scaling = longRoPE
-	}
-	r.Factor, r.LowFreqFactor, r.HighFreqFactor, r.OriginalContext = j.Factor, j.LowFreqFactor, j.HighFreqFactor, j.OriginalContext
-	r.QueryScale = j.QueryScale
-	switch r.Scaling {
-	case longRoPE:
-		r.Factor, r.Divisors, r.Long, r.Attention = 0, j.Short, j.Long, j.Attention
-	case yarn:
-		r.BetaFast, r.BetaSlow, r.Unrounded = first(j.BetaFast, defaultBetaFast), first(j.BetaSlow, defaultBetaSlow), !or(j.Truncate, true)
-		r.Attention = j.Attention
-		switch {
-		case r.Attention != 0:
-		case j.MScale != 0 && j.MScaleAll != 0:
-			r.Attention = yarnAttention(j.Factor, j.MScale) / yarnAttention(j.Factor, j.MScaleAll)
-		default:
-			r.Attention = yarnAttention(j.Factor, 1)
-		}
-	}
-}
-
-// oldLongRoPE is what early models of Phi 3 call longrope.
-const oldLongRoPE = "su"
 
 // JSON returns config.json for weights of a type that PyTorch knows by the name dtype, of a Llama: other families are an error.
 // RoPE.Divisors are left out: the format has no place for them.

@@ -193,8 +193,10 @@ func (c *Config) tensor(p Part, layer int, bias bool) Tensor {
 	if part.rotated && !f.unpaired {
 		t.HeadDim = c.HeadDim
 	}
-	if part.rotated {
-		t.Partial = Partial{c.HeadDim, c.RoPE.Rotated}
+	if part.rotated || p == QueryNorm || p == KeyNorm {
+		if r := c.Layer(layer).RoPE; r != nil && r.Rotated != 0 {
+			t.Partial = Partial{c.HeadDim, r.Rotated}
+		}
 	}
 	if whole, ok := f.fused[p]; ok {
 		t.Within = Within{HuggingFace: p.name(layersHuggingFace, layer, whole.huggingFace, bias), GGUF: p.name(layersGGUF, layer, whole.gguf, bias)}
