@@ -136,15 +136,23 @@ func asGGUF(t *testing.T, dir string) string {
 	}
 	for _, w := range c.Tensors() {
 		from, name := w.HuggingFace, w.GGUF
-		if w.Within.Rows > 0 {
+		if w.Within.GGUF != "" {
 			if w.Within.First > 0 {
 				continue
 			}
 			from, name = w.Within.HuggingFace, w.Within.GGUF
 		}
+		cut := w.Within.Rows > 0 && w.Within.GGUF == ""
+		if cut {
+			from = w.Within.HuggingFace
+		}
 		stored, _, err := weights.Tensor(from)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if cut {
+			row := len(stored.Data) / w.Within.Rows
+			stored.Shape, stored.Data = w.Shape, stored.Data[w.Within.First*row:][:w.Shape[0]*row]
 		}
 		d, _ := stored.ElementType()
 		values := make([]float32, len(stored.Data)/d.Format().Bytes(1))

@@ -50,7 +50,7 @@ type defaults struct {
 
 // fusedPart tells of a part that is some of the rows of a tensor.
 type fusedPart struct {
-	huggingFace, gguf string // names, without the layer and what follows
+	huggingFace, gguf string // names, without the layer and what follows; gguf is "" if GGUF has the parts apart
 	parts             []Part // whose rows the tensor has, in their order
 }
 
@@ -81,6 +81,8 @@ const (
 var (
 	fusedAttention   = fusedPart{"self_attn.qkv_proj", "attn_qkv", []Part{Query, Key, Value}}
 	fusedFeedForward = fusedPart{"mlp.gate_up_proj", "ffn_up", []Part{Gate, Up}}
+	// Granite 4's, which is called shared since models with experts have it too. GGUF has gate and up apart.
+	sharedFeedForward = fusedPart{"shared_mlp.input_linear", "", []Part{Gate, Up}}
 )
 
 // families is the table of architectures.
@@ -112,6 +114,11 @@ var families = []family{
 	{
 		name: "granite", model: "granite", class: "GraniteForCausalLM",
 		keys: []string{"embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling"},
+	},
+	{
+		name: "granitehybrid", model: "granitemoehybrid", class: "GraniteMoeHybridForCausalLM", gguf: "granite",
+		huggingFace: map[Part]string{Down: "shared_mlp.output_linear"}, fused: map[Part]fusedPart{Gate: sharedFeedForward, Up: sharedFeedForward},
+		keys: []string{"embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling", "num_local_experts", sharedWidthName},
 	},
 	{
 		name: "phi3", model: "phi3", class: "Phi3ForCausalLM", unpaired: true, window: always,

@@ -14,7 +14,7 @@ import (
 )
 
 // fixtures are the models of families that the repository has.
-var fixtures = []string{"mistral", "qwen2", "qwen3", "smollm3", "granite", "phi3", "phi3-longrope", "olmo2", "gemma3", "gemma", "olmo3", "qwen3-yarn", "llama-yarn", "gemma3-wrapper", "mistral3-wrapper", "qwen3vl-wrapper", "phi4mini", "ministral3"}
+var fixtures = []string{"mistral", "qwen2", "qwen3", "smollm3", "granite", "phi3", "phi3-longrope", "olmo2", "gemma3", "gemma", "olmo3", "qwen3-yarn", "llama-yarn", "gemma3-wrapper", "mistral3-wrapper", "qwen3vl-wrapper", "phi4mini", "ministral3", "granite4-micro"}
 
 // TestFamiliesStayInGGUF writes the configurations of folders in GGUF's keys and reads them.
 func TestFamiliesStayInGGUF(t *testing.T) {
@@ -29,7 +29,7 @@ func TestFamiliesStayInGGUF(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if shared, ok := map[string]string{"mistral": "", "mistral3-wrapper": "", "olmo3": "olmo2"}[name]; ok {
+		if shared, ok := map[string]string{"mistral": "", "mistral3-wrapper": "", "olmo3": "olmo2", "granite4-micro": "granite"}[name]; ok {
 			want.Family = shared // GGUF has no other name for it
 		}
 		near := func(a, b float64) bool { return a == b || math.Abs(a/b-1) < 1e-6 } // GGUF has numbers of 32 bits
@@ -85,7 +85,7 @@ func TestFamilyConfigs(t *testing.T) {
 		}},
 		{"ministral3 without a word of RoPE", `"model_type":"ministral3","head_dim":16`, func(c *Config) bool {
 			r := &c.RoPE
-			return r.Scaling == yarn && r.Factor == 16 && r.OriginalContext == 16384 && r.Attention == 1 && r.Theta == 1000000 && r.QueryScale == 0.1 && c.Window == 0
+			return r.Scaling == yarn && r.Factor == 16 && r.OriginalContext == 16384 && r.Attention == 1 && r.Theta == 1000000 && r.QueryScale == float64(float32(0.1)) && c.Window == 0
 		}},
 		{"ministral3 that scales queries and nothing else", `"model_type":"ministral3","head_dim":16,"rope_parameters":{"rope_type":"default","llama_4_scaling_beta":0.5,"original_max_position_embeddings":8}`, func(c *Config) bool {
 			r := &c.RoPE

@@ -103,6 +103,7 @@ const (
 	ropeBetaFastKey  = "rope.scaling.yarn_beta_fast"
 	ropeBetaSlowKey  = "rope.scaling.yarn_beta_slow"
 	ropeLogKey       = "rope.scaling.yarn_log_multiplier" // mscale_all_dim of config.json
+	ropeThereKey     = "rope.scaling.finetuned"           // Granite's models are without RoPE if it is false
 	vocabSizeKey     = "vocab_size"
 )
 
@@ -139,6 +140,9 @@ func readConfig(f *gguf.File) (*Config, error) {
 			return nil, unsupported("%s is %g; %s are not implemented", k.prefix+key, v, what)
 		}
 	}
+	if err := checkScan(f); err != nil {
+		return nil, err
+	}
 	has := func(p Part, bias bool) bool {
 		_, ok := f.Tensor(p.GGUF(0, bias))
 		return ok
@@ -153,8 +157,10 @@ func readConfig(f *gguf.File) (*Config, error) {
 	}
 	for _, s := range sizes {
 		field := s.field(c)
-		v, ok := f.Uint(k.prefix + s.key)
+		v, ok, err := k.size(s.key)
 		switch {
+		case err != nil:
+			return nil, err
 		case ok:
 			*field = int(min(v, maxContext+1)) // Validate refuses more
 		case field == &c.KVHeads:
@@ -200,6 +206,25 @@ func (k metadata) float(key string, otherwise float64) float64 {
 	return otherwise
 }
 
+// size returns the number at a key, which may be a list of the same number for every layer.
+func (k metadata) size(key string) (v uint64, ok bool, err error) {
+	if v, ok = k.Uint(k.prefix + key); ok {
+		return v, true, nil
+	}
+	value, _ := k.Value(k.prefix + key)
+	if n, _ := value.Len(); n > maxLayers {
+		return 0, false, fmt.Errorf("%s has %d entries, more than any model has layers", k.prefix+key, n)
+	}
+	list := value.Int32s()
+	for _, n := range list {
+		if n != list[0] || n < 0 {
+			return 0, false, unsupported("%s is %d and %d; layers of different sizes are not implemented", k.prefix+key, list[0], n)
+		}
+		v = uint64(n)
+	}
+	return v, len(list) > 0, nil
+}
+
 // readVariant reads what distinguishes the family.
 func (k metadata) readVariant(c *Config, f *family) error {
 	c.EmbeddingScale, c.ScoreScale, c.ResidualScale = k.float(embeddingKey, 0), k.float(scoreScaleKey, 0), k.float(residualKey, 0)
@@ -217,6 +242,9 @@ func (k metadata) readVariant(c *Config, f *family) error {
 	}
 	if f.hasNoRoPE() {
 		c.Unrotated = everyNth(c.Layers, f.defaults.every)
+	}
+	if there, ok := k.Bool(k.prefix + ropeThereKey); ok && !there && slices.Contains(f.keys, "attention_multiplier") {
+		c.Unrotated = everyNth(c.Layers, 1)
 	}
 	window, _ := k.Uint(k.prefix + windowKey)
 	w := windowRule{use: true, every: f.defaults.every}
@@ -410,6 +438,9 @@ func (c *Config) Metadata(name string, general ...gguf.KeyValue) []gguf.KeyValue
 	}
 	if c.LocalRoPE.Theta != 0 {
 		float(ropeLocalKey, c.LocalRoPE.Theta)
+	}
+	if c.Unrotated != nil && !slices.Contains(c.Unrotated, false) {
+		add(ropeThereKey, gguf.ValueOf(false))
 	}
 	for _, s := range []struct {
 		key   string

@@ -42,14 +42,17 @@ type familyJSON struct {
 	EmbeddingMultiplier *float64  `json:"embedding_multiplier,omitempty"`
 	HiddenActivation    *string   `json:"hidden_activation,omitempty"` // Gemma's hidden_act
 	LayerTypes          []string  `json:"layer_types,omitempty"`
+	LocalExperts        *int      `json:"num_local_experts,omitempty" whole:"4.0"`
 	LocalTheta          *float64  `json:"rope_local_base_freq,omitempty"`
 	LogitsScaling       *float64  `json:"logits_scaling,omitempty"`
 	MaxWindowLayers     *int      `json:"max_window_layers,omitempty" whole:"4.0"`
 	NoRoPEInterval      *int      `json:"no_rope_layer_interval,omitempty" whole:"4.0"`
 	NoRoPELayers        []float64 `json:"no_rope_layers,omitempty"` // 0: the layer has no RoPE
 	OriginalContext     *int      `json:"original_max_position_embeddings,omitempty" whole:"4.0"`
+	PositionType        string    `json:"position_embedding_type,omitempty"`
 	QueryScalar         *float64  `json:"query_pre_attn_scalar,omitempty"`
 	ResidualMultiplier  *float64  `json:"residual_multiplier,omitempty"`
+	SharedWidth         *int      `json:"shared_intermediate_size,omitempty" whole:"4.0"`
 	UseWindow           *bool     `json:"use_sliding_window,omitempty"`
 	Window              *int      `json:"sliding_window,omitempty" whole:"4.0"`
 	WindowPattern       *int      `json:"sliding_window_pattern,omitempty" whole:"4.0"`
@@ -224,6 +227,11 @@ func (j *configJSON) setVariant(c *Config, f *family) error {
 				return unsupported("layer_types has %.100q; known are %s and %s", kind, wholeLayer, windowLayer)
 			}
 			c.Windowed = append(c.Windowed, kind == windowLayer)
+		}
+	}
+	if has(sharedWidthName) {
+		if err := j.setHybrid(c); err != nil {
+			return err
 		}
 	}
 	if has("sliding_window") {

@@ -199,7 +199,7 @@ func (j *ropeJSON) apply(r *RoPE) {
 		r.Scaling = longRoPE
 	}
 	r.Factor, r.LowFreqFactor, r.HighFreqFactor, r.OriginalContext = j.Factor, j.LowFreqFactor, j.HighFreqFactor, j.OriginalContext
-	r.QueryScale = j.QueryScale
+	r.QueryScale = float64(float32(j.QueryScale)) // as in GGUF, so that both formats have the same bits
 	switch r.Scaling {
 	case longRoPE:
 		r.Factor, r.Divisors, r.Long, r.Attention = 0, j.Short, j.Long, j.Attention

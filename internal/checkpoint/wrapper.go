@@ -18,7 +18,7 @@ var textTypes = map[string]string{
 }
 
 // textArchitectures are GGUF's names of architectures that differ from a family in nothing that counts for text.
-var textArchitectures = map[string]string{"qwen2vl": "qwen2", "qwen3vl": "qwen3"}
+var textArchitectures = map[string]string{"qwen2vl": "qwen2", "qwen3vl": "qwen3", "granitehybrid": "granite"}
 
 // textConfig returns the configuration of the model of text in a config.json: itself, unless it is a wrapper's. What the wrapper says of the tokens
 // that begin and end a text counts if the inner configuration says nothing; whether the output head is the embedding table, the wrapper decides.
