@@ -430,7 +430,11 @@ func (c *Config) Metadata(name string, general ...gguf.KeyValue) []gguf.KeyValue
 		number(ropeContextKey, c.RoPE.OriginalContext)
 		float(ropeBetaFastKey, c.RoPE.BetaFast)
 		float(ropeBetaSlowKey, c.RoPE.BetaSlow)
-		float(ropeAttentionKey, c.RoPE.Attention/yarnAttention(c.RoPE.Factor, 1))
+		if slices.Contains(f.keys, queryScaleName) && c.RoPE.Attention == 1 { // as llama.cpp writes it for this architecture alone
+			float(ropeLogKey, 1)
+		} else {
+			float(ropeAttentionKey, c.RoPE.Attention/yarnAttention(c.RoPE.Factor, 1))
+		}
 	}
 	if c.Windowed != nil {
 		number(windowKey, c.Window)
