@@ -122,7 +122,8 @@ const (
 // With what the names of the parts of layers begin.
 const (
 	layersGGUF        = "blk."
-	layersHuggingFace = "model.layers."
+	layersHuggingFace = modelPrefix + layersPart
+	layersPart        = "layers."
 )
 
 // inLayers tells whether each layer has the part.
