@@ -66,6 +66,8 @@ type RoPE struct {
 	Unrounded          bool
 	// Rotated is how many elements of a head are rotated, the first ones; the others are left alone. 0: all.
 	Rotated int
+	// QueryScale, if it is not 0, scales queries by their position p, by 1 + QueryScale·ln(1+⌊p/OriginalContext⌋) (Ministral 3).
+	QueryScale float64
 }
 
 // configOf returns what a model's files say in the terms of this package. It shares nothing with c.

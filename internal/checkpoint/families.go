@@ -44,6 +44,7 @@ type defaults struct {
 	window                         int
 	headDim                        int
 	heads, kvHeads, vocab, context int // of Gemma 3, whose wrappers leave out what is usual
+	rope                           *ropeJSON
 	every                          int // each such layer is unlike the others: it has no RoPE (SmolLM3), or no window (Gemma 3)
 	scoreCap, logitCap             float64
 	// wideLayers is how many layers the size has whose scores are divided by the root of the width of one head's share of the model instead of HeadDim's.
@@ -53,7 +54,7 @@ type defaults struct {
 
 // fusedPart is a part that is some of the rows of a tensor.
 type fusedPart struct {
-	huggingFace, gguf string // names, without the layer and what follows
+	huggingFace, gguf string // names, without the layer and what follows; gguf is "" if GGUF has the parts apart
 	parts             []Part // whose rows the tensor has, in their order
 }
 
@@ -84,6 +85,8 @@ const (
 var (
 	fusedAttention   = fusedPart{"self_attn.qkv_proj", "attn_qkv", []Part{Query, Key, Value}}
 	fusedFeedForward = fusedPart{"mlp.gate_up_proj", "ffn_up", []Part{Gate, Up}}
+	// Granite 4's, which is called shared since models with experts have it too. GGUF has gate and up apart.
+	sharedFeedForward = fusedPart{"shared_mlp.input_linear", "", []Part{Gate, Up}}
 )
 
 // families is the table of architectures.
@@ -92,6 +95,12 @@ var families = []family{
 	{
 		name: "mistral", model: "mistral", class: "MistralForCausalLM", gguf: "llama", window: always, keys: []string{"sliding_window"},
 		defaults: defaults{window: 4096},
+	},
+	{
+		name: "ministral3", model: "ministral3", class: "Ministral3ForCausalLM", gguf: "mistral3", window: always, keys: []string{"sliding_window", queryScaleName},
+		defaults: defaults{eps: 1e-5, theta: 1000000, headDim: 128, heads: 32, kvHeads: 8, vocab: 131072, context: 262144, rope: &ropeJSON{
+			Type: yarn, Factor: 16, OriginalContext: 16384, MScale: 1, MScaleAll: 1, QueryScale: 0.1,
+		}},
 	},
 	{
 		name: "qwen2", model: "qwen2", class: "Qwen2ForCausalLM", biased: true, bare: []Part{AttentionOutput}, unpaired: true, window: fromLayer,
@@ -109,6 +118,11 @@ var families = []family{
 	{
 		name: "granite", model: "granite", class: "GraniteForCausalLM",
 		keys: []string{"embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling"},
+	},
+	{
+		name: "granitehybrid", model: "granitemoehybrid", class: "GraniteMoeHybridForCausalLM", gguf: "granite",
+		huggingFace: map[Part]string{Down: "shared_mlp.output_linear"}, fused: map[Part]fusedPart{Gate: sharedFeedForward, Up: sharedFeedForward},
+		keys: []string{"embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling", "num_local_experts", sharedWidthName},
 	},
 	{
 		name: "phi3", model: "phi3", class: "Phi3ForCausalLM", unpaired: true, window: always,

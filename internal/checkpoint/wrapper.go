@@ -17,7 +17,15 @@ var textTypes = map[string]string{
 }
 
 // textArchitectures are GGUF's names of architectures that differ from a family in nothing that counts for text.
-var textArchitectures = map[string]string{"qwen2vl": "qwen2", "qwen3vl": "qwen3", "mistral3": "llama"}
+var textArchitectures = map[string]string{"qwen2vl": "qwen2", "qwen3vl": "qwen3", "granitehybrid": "granite"}
+
+// plainArchitecture returns the architecture for which adapters are made that fit a model of an architecture: Mistral Small's files say llama or mistral3.
+func plainArchitecture(name string) string {
+	if name == "mistral3" {
+		return families[0].architecture()
+	}
+	return first(textArchitectures[name], name)
+}
 
 // textConfig returns the configuration of the model of text in a config.json: itself, unless it is a wrapper's. What the wrapper says of the tokens
 // that begin and end a text counts if the inner configuration says nothing; whether the output head is the embedding table, the wrapper decides.
@@ -76,4 +84,14 @@ func (n naming) usual(name string) string {
 		return modelPrefix + rest
 	}
 	return strings.TrimPrefix(name, n.head)
+}
+
+// usualModule returns the usual name for a module of the model of text, given the one that it has within a wrapper or in a model without a head.
+func usualModule(name string) string {
+	for _, n := range namings {
+		if rest, ok := strings.CutPrefix(name, n.prefix+layersPart); ok {
+			return layersHuggingFace + rest
+		}
+	}
+	return name
 }

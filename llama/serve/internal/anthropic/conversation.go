@@ -264,6 +264,9 @@ func eachBlock(at string, content json.RawMessage, read map[string]func(at strin
 		}
 		word, _ := kind.Type.(string)
 		one, ok := read[word]
+		if !ok && word == "image" {
+			return wire.Image(at, word)
+		}
 		if !ok {
 			return wire.Unsupported(at, "%s is of the type %.40q, which is not supported here: it may be %s", at, word, listKeys(read))
 		}

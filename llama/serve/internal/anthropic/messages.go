@@ -62,7 +62,7 @@ func (a *API) read(w http.ResponseWriter, r *http.Request, counts bool) (in requ
 		return in, q, err
 	}
 	if q.conversation, err = in.conversation(); err != nil {
-		return in, q, err
+		return in, q, a.Service.NameModel(err, in.Model)
 	}
 	if q.tools, err = in.tools(); err != nil {
 		return in, q, err

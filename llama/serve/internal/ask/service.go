@@ -2,6 +2,7 @@ package ask
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"runtime"
 
@@ -91,11 +92,26 @@ func (s *Service) Read(w http.ResponseWriter, r *http.Request, rules wire.Rules,
 		return err
 	}
 	request.size = len(body)
-	err = s.ProcessText(ctx, func() error { return wire.Parse(body, rules, into) })
+	err = s.ProcessText(ctx, func() error {
+		err := wire.Parse(body, rules, into)
+		var request struct{ Model string }
+		if err == nil || json.Unmarshal(body, &request) != nil {
+			return err
+		}
+		return s.NameModel(err, request.Model)
+	})
 	if err == nil {
 		err = request.Memory.Grow(int64(len(body) - cap(body))) // what was read holds about as much as the body has
 	}
 	return err
+}
+
+// NameModel returns the error of a request for the model of this name or alias; what says that it sees no images has the model's name.
+func (s *Service) NameModel(err error, name string) error {
+	if err == nil || s.Models == nil {
+		return err
+	}
+	return wire.NameModel(err, s.Models.NameOf(name))
 }
 
 // tokenBytes is the memory of a token.

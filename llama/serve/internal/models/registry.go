@@ -235,6 +235,14 @@ func (r *Registry) Lease(ctx context.Context, name string) (*Lease, error) {
 	}, nil
 }
 
+// NameOf returns the name of the model that has a name or an alias, and the name itself if there is no such model.
+func (r *Registry) NameOf(name string) string {
+	if e := r.byName[name]; e != nil {
+		return e.spec.Name
+	}
+	return name
+}
+
 // Status describes one model of a registry.
 type Status struct {
 	Name    string

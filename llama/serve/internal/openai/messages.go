@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/antigravity-go/antigravity/llama"
@@ -28,6 +29,7 @@ var messageRules = wire.Rules{
 	"audio":         wire.Refused("messages are text"),
 	"function_call": wire.Refused("use tool_calls"),
 	"annotations":   wire.Refused("messages are text", "[]"),
+	"images":        wire.RefusedImages("[]", "null"), // as Ollama's programs send them
 	"parsed":        wire.Ignored(),
 }
 
@@ -110,7 +112,11 @@ var partRules = wire.Rules{"prompt_cache_breakpoint": wire.Ignored()}
 func (p *part) ReadJSON(at string, value json.RawMessage) error {
 	var kind struct{ Type any }
 	if err := json.Unmarshal(value, &kind); err == nil {
-		if word, ok := kind.Type.(string); ok && word != "text" {
+		word, ok := kind.Type.(string)
+		switch {
+		case ok && slices.Contains([]string{"image_url", "input_image", "image"}, word):
+			return wire.Image(at+".type", word)
+		case ok && word != "text":
 			return wire.Unsupported(at+".type", `%s.type is %.40q; it must be "text": the models read nothing else`, at, word)
 		}
 	}

@@ -234,6 +234,8 @@ func (p *inputPart) ReadJSON(at string, value json.RawMessage) error {
 	}
 	if kind, err := typeOf(at, value); err != nil {
 		return err
+	} else if kind == "input_image" {
+		return wire.Image(at+".type", kind)
 	} else if kind != "" && kind != "input_text" && kind != "output_text" {
 		return wire.Unsupported(at+".type", `%s.type is %.40q; it must be "input_text" or "output_text": the models read nothing else`, at, kind)
 	}

@@ -9,6 +9,7 @@ import (
 // Rule says what is done with a parameter that a request's struct has no field for.
 type Rule struct {
 	ignored bool
+	image   bool     // an image; why does not count
 	neutral []string // values, as compact JSON, that ask for nothing that is not done anyway
 	why     string
 }
@@ -26,6 +27,9 @@ func Ignored() Rule { return Rule{ignored: true} }
 // goes on after "… is not supported: ".
 func Refused(why string, neutral ...string) Rule { return Rule{why: why, neutral: neutral} }
 
+// RefusedImages is the rule of parameters that are images, but for these values.
+func RefusedImages(neutral ...string) Rule { return Rule{image: true, neutral: neutral} }
+
 // check returns an error if a parameter may not be in a request.
 func (r Rule) check(name string, value json.RawMessage) error {
 	if r.ignored {
@@ -34,6 +38,9 @@ func (r Rule) check(name string, value json.RawMessage) error {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, value); err == nil && slices.Contains(r.neutral, compact.String()) {
 		return nil
+	}
+	if r.image {
+		return Image(name, "an image")
 	}
 	if r.why == "" {
 		return Unsupported(name, "%s is not supported", name)
