@@ -52,8 +52,8 @@ type Options struct {
 	// them.
 	Accounts map[string]Account
 	// ShareCache lets all clients use what was computed of each other's prompts, which saves time where many of them begin alike. Then a
-	// client that guesses the beginning of another one's prompt finds out, from the cached tokens of its own answer or from its time, whether it was right.
-	// Without it a key's owner, or whom Client names, has a cache of its own, or shares one with those whom its Account trusts; all others
+	// client that guesses the beginning of another one's prompt finds out, from the cached tokens of its own answer or from its time, whether
+	// it was right. Without it a key's owner, or whom Client names, has a cache of its own, or shares one with those whom its Account trusts; all others
 	// share one.
 	ShareCache bool
 	// Origins are the web pages of other origins that may use the server ("https://example.org"), or "*" for all; none: its own page alone.
