@@ -58,6 +58,15 @@ func TestModels(t *testing.T) {
 	if m := list.Data[1]; m.ID != "someone/broken" || m.Meta.Loaded || m.Meta.Context != nil || len(m.Meta.Aliases) != 0 || m.Created == 0 {
 		t.Errorf("the second is %s", body)
 	}
+	var meta struct {
+		Data []struct {
+			Meta struct{ Defaults map[string]any }
+		}
+	}
+	want := map[string]any{"temperature": 1.0, "top_p": 1.0, "top_k": 0.0, "min_p": 0.0, "max_completion_tokens": nil, "seed": nil}
+	if err := json.Unmarshal([]byte(body), &meta); err != nil || !reflect.DeepEqual(meta.Data[0].Meta.Defaults, want) {
+		t.Errorf("the defaults are %v, not %v", meta.Data[0].Meta.Defaults, want)
+	}
 	for path, want := range map[string]object{
 		"/v1/models/flint": list.Data[0], "/v1/models/default": list.Data[0],
 		"/v1/models/someone/broken": list.Data[1], "/v1/models/someone%2Fbroken": list.Data[1],

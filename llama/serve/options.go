@@ -48,9 +48,13 @@ type Options struct {
 	// their own, and must not believe a header that clients could set themselves. It is called once for each request, before it is known
 	// whether the request is let in, by many goroutines at once. Nil, or where it returns "": the name of the request's key, or its address.
 	Client func(*http.Request) string
+	// Accounts say what clients may use, by the names that Keys or Client give to them; none: as much as they like. Server.SetAccounts changes
+	// them.
+	Accounts map[string]Account
 	// ShareCache lets all clients use what was computed of each other's prompts, which saves time where many of them begin alike. Then a
-	// client that guesses the beginning of another one's prompt finds out, from the cached tokens of its own answer, whether it was right.
-	// Without it a key's owner, or whom Client names, has a cache of its own; all others share one.
+	// client that guesses the beginning of another one's prompt finds out, from the cached tokens of its own answer or from its time, whether
+	// it was right. Without it a key's owner, or whom Client names, has a cache of its own, or shares one with those whom its Account trusts; all others
+	// share one.
 	ShareCache bool
 	// Origins are the web pages of other origins that may use the server ("https://example.org"), or "*" for all; none: its own page alone.
 	Origins []string

@@ -51,11 +51,14 @@ const (
 	maxTemperature = 2
 )
 
+// defaultTemperature is OpenAI's.
+const defaultTemperature = 1
+
 // Params returns the parameters of an answer. Where there is no temperature it is OpenAI's, 1; where there is no seed it is a random one,
 // which the log tells.
 func (s *Sampling) Params(ctx context.Context) (llama.Params, error) {
 	p := llama.Params{
-		Temperature: 1, TopK: s.TopK, MinP: s.MinP, RepeatPenalty: s.RepeatPenalty,
+		Temperature: defaultTemperature, TopK: s.TopK, MinP: s.MinP, RepeatPenalty: s.RepeatPenalty,
 		FrequencyPenalty: s.FrequencyPenalty, PresencePenalty: s.PresencePenalty, Stop: s.Stop,
 	}
 	if s.Temperature != nil {

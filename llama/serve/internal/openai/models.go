@@ -22,11 +22,13 @@ type modelMeta struct {
 	Loaded  bool     `json:"loaded"`
 	Context *int     `json:"context"` // tokens that a conversation may have; null where that has no bound, or is not known yet
 	Aliases []string `json:"aliases"`
+
+	Defaults ask.Defaults `json:"defaults"`
 }
 
-func modelOf(s models.Status) modelObject {
+func (a *API) modelOf(s models.Status) modelObject {
 	m := modelObject{ID: s.Name, Object: "model", Created: s.Created.Unix(), OwnedBy: "antigravity"}
-	m.Meta = modelMeta{Loaded: s.Loaded, Aliases: append([]string{}, s.Aliases...)}
+	m.Meta = modelMeta{Loaded: s.Loaded, Aliases: append([]string{}, s.Aliases...), Defaults: a.Service.Defaults()}
 	if s.Context > 0 {
 		m.Meta.Context = &s.Context
 	}
@@ -37,7 +39,7 @@ func modelOf(s models.Status) modelObject {
 func (a *API) Models(w http.ResponseWriter, _ *http.Request) error {
 	list := []modelObject{}
 	for _, s := range a.Service.Models.List() {
-		list = append(list, modelOf(s))
+		list = append(list, a.modelOf(s))
 	}
 	return wire.Write(w, http.StatusOK, struct {
 		Object string        `json:"object"`
@@ -51,7 +53,7 @@ func (a *API) Model(w http.ResponseWriter, r *http.Request) error {
 	var known []string
 	for _, s := range a.Service.Models.List() {
 		if s.Name == name || slices.Contains(s.Aliases, name) {
-			return wire.Write(w, http.StatusOK, modelOf(s))
+			return wire.Write(w, http.StatusOK, a.modelOf(s))
 		}
 		known = append(known, s.Name)
 	}
