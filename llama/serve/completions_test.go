@@ -178,7 +178,6 @@ func TestCompletionErrors(t *testing.T) {
 	h := start(t, nil)
 	const ask = `"model":"flint","prompt":"Hello"`
 	for _, c := range []struct{ body, param, code, says string }{
-		{`"prompt":"Hello"`, "model", "missing_required_parameter", "flint"},
 		{`"model":"flint"`, "prompt", "missing_required_parameter", "missing"},
 		{`"model":"flint","prompt":[]`, "prompt", "invalid_value", "a string, or a list"},
 		{`"model":"flint","prompt":{}`, "prompt", "invalid_value", "a string, or a list"},
@@ -197,7 +196,7 @@ func TestCompletionErrors(t *testing.T) {
 		{ask + `,"logprobs":true`, "logprobs", "invalid_type", "a whole number"},
 		{ask + `,"logprobs":1,"echo":true`, "logprobs", "unsupported_parameter", "echo"},
 		{ask + `,"messages":[]`, "messages", "unknown_parameter", "messages"},
-		{ask + `,"grammar":"root ::= \"a\""`, "grammar", "unknown_parameter", "grammar"},
+		{ask + `,"grammar":"root ::= \"a\""`, "grammar", "unsupported_parameter", "response_format"},
 		{`"model":"flint","prompt":"` + strings.Repeat("word ", 5000) + `"`, "prompt", "context_length_exceeded", "more than"},
 	} {
 		refused(t, h, "/v1/completions", "{"+c.body+"}", 400, c.param, c.code, c.says)

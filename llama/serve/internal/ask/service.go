@@ -22,11 +22,16 @@ type Service struct {
 	MaxTokens       int         // of an answer, and its default length; 0: what the context holds
 	MaxBody         int64       // of a request, in bytes
 	DropTurns       bool        // conversations that do not fit lose their oldest turns, unless the request says otherwise
+	Strict          bool        // what could be left out of a request is an error
 	LogPrompts      bool        // prompts and answers may be logged
 }
 
-// Open takes the model of this name or alias, and loads it if that is needed. Errors name the parameter "model".
+// Open takes the model of this name or alias, and loads it if that is needed. A request that names no model means the only one that there is.
+// Errors name the parameter "model".
 func (s *Service) Open(ctx context.Context, name string) (*Model, error) {
+	if name == "" {
+		name = s.Models.Only()
+	}
 	lease, err := s.Models.Lease(ctx, name)
 	if err != nil {
 		return nil, Explain(ctx, err, nil)

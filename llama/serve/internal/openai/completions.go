@@ -18,16 +18,17 @@ type completionRequest struct {
 	streaming
 	MaxTokens *int `json:"max_tokens"` // nil: defaultTokens
 	N         *int `json:"n"`
+	NPredict  *int `json:"n_predict"` // MaxTokens, as llama-server calls it
 	BestOf    *int `json:"best_of"`
 	Echo      bool `json:"echo"`
 	Logprobs  *int `json:"logprobs"` // how many alternatives of a token are told; nil: nothing is
 }
 
 // completionRules are those of the parameters that are not read.
-var completionRules = wire.Rules{
-	"user":   wire.Ignored(),
+var completionRules = ask.SamplingRules.With(wire.Rules{
+	"user": wire.Ignored(), "client_metadata": wire.Ignored(), "session_id": wire.Ignored(), "request_id": wire.Ignored(),
 	"suffix": wire.Refused("the models only continue a text", `""`),
-}
+})
 
 // The defaults and bounds of OpenAI's.
 const (
@@ -143,10 +144,10 @@ func (in *completionRequest) read(ctx context.Context, most int) (p llama.Params
 	if p, err = in.Sampling.Params(ctx); err != nil {
 		return p, 0, err
 	}
-	if p.MaxTokens, err = lengthOf(length{"max_tokens", in.MaxTokens}); err != nil {
+	if p.MaxTokens, err = lengthOf(length{"max_tokens", in.MaxTokens}, length{"n_predict", in.NPredict}); err != nil {
 		return p, 0, err
 	}
-	if in.MaxTokens == nil {
+	if in.MaxTokens == nil && in.NPredict == nil {
 		p.MaxTokens = defaultTokens
 	}
 	if n, err = countOf(in.N, most); err != nil {

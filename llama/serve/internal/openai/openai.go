@@ -12,7 +12,7 @@
 //   - Of several choices the i-th is the one that the seed plus i gives alone; of several prompts each begins with the seed.
 //   - In a completion's prompt that is a text, what looks like a special token is text, and the begin-of-text token comes first where the model
 //     wants one. A prompt of tokens is taken as it is.
-//   - Refused by name are echo with logprobs, best_of that compares, suffix, embeddings of tokens, and dimensions other than the model's.
+//   - Refused by name are best_of that compares, suffix, embeddings of tokens, and dimensions other than the model's.
 package openai
 
 import (
@@ -36,6 +36,8 @@ func Shape(e *wire.Error) any {
 		Type    string  `json:"type"`
 		Param   *string `json:"param"`
 		Code    *string `json:"code"`
+		Prompt  int     `json:"n_prompt_tokens,omitempty"` // this and Context are llama-server's, of a prompt that is too long
+		Context int     `json:"n_ctx,omitempty"`
 	}
 	b := body{Message: e.Message, Type: kind(e.Status)}
 	if e.Param != "" {
@@ -43,6 +45,9 @@ func Shape(e *wire.Error) any {
 	}
 	if e.Code != "" {
 		b.Code = &e.Code
+	}
+	if e.Counts != nil {
+		b.Prompt, b.Context = e.Counts.Prompt, e.Counts.Context
 	}
 	return map[string]body{"error": b}
 }

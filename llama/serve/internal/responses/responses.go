@@ -44,6 +44,9 @@ func (a *API) Create(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if err := a.Service.LeaveOut(ctx, in.leftOut(tools)); err != nil {
+		return err
+	}
 	m, err := a.Service.Open(ctx, in.Model)
 	if err != nil {
 		return err
@@ -53,10 +56,11 @@ func (a *API) Create(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	history, names := in.conversation()
+	m.Think(&params, in.Reasoning.Thinking)
 	if err := m.Constrain(ctx, &params, tools, in.Text.form(), names); err != nil {
 		return err
 	}
-	prompt, err := m.FitPrompt(ctx, history, &params, in.Truncation, names)
+	prompt, err := m.FitPrompt(ctx, history, "", &params, in.Truncation, names)
 	if err != nil {
 		return err
 	}
