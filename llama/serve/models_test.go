@@ -82,7 +82,9 @@ func TestModels(t *testing.T) {
 func TestNames(t *testing.T) {
 	one := start(t, nil)
 	any := start(t, func(o *serve.Options) { o.Models[0].Aliases = []string{"*"} })
-	two := start(t, func(o *serve.Options) { o.Models = append(o.Models, serve.Model{Name: "other", Loaded: o.Models[0].Loaded}) })
+	two := start(t, func(o *serve.Options) {
+		o.Models = append(o.Models, serve.Model{Name: "other", Loaded: o.Models[0].Loaded})
+	})
 	for _, path := range []struct{ path, rest string }{
 		{"/chat/completions", `,"messages":[{"role":"user","content":"Hello"}],"max_tokens":1}`},
 		{"/completions", `,"prompt":"Hello","max_tokens":1}`},

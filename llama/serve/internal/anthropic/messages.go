@@ -224,12 +224,16 @@ func (a *API) Messages(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	answers, err := m.Ask(ctx, []ask.Choice{{Prompt: prompt, Message: q.begun == "", Params: q.params}}, q.names)
+	progress := ask.NoProgress
+	if in.Stream {
+		progress = ask.AtBegin
+	}
+	answers, err := m.Ask(ctx, []ask.Choice{{Prompt: prompt, Message: q.begun == "", Params: q.params, Progress: progress}}, q.names)
 	if err != nil {
 		return err
 	}
 	defer answers.Close()
-	out := newMessage(m, len(prompt))
+	out := newMessage(m)
 	if in.Stream {
 		return writeStream(w, ask.RequestOf(ctx).ID, answers, out, q.tools.eager && q.params.Constraint != nil)
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/antigravity-go/antigravity/internal/precise"
 	"github.com/antigravity-go/antigravity/llama"
@@ -29,10 +30,21 @@ func (m *Model) SystemFingerprint() string { return "fp_" + m.Fingerprint }
 
 // Choice is an answer that a request asks for.
 type Choice struct {
-	Prompt  []llama.Token
-	Message bool // the answer is a message, and does not continue the prompt's text
-	Params  llama.Params
+	Prompt   []llama.Token
+	Message  bool // the answer is a message, and does not continue the prompt's text
+	Params   llama.Params
+	Progress Progress // which events there are of the prompt
 }
+
+// Progress says which events there are of a prompt that is being computed.
+type Progress uint8
+
+// What there is of a prompt.
+const (
+	NoProgress Progress = iota
+	AtBegin             // one event, when the computing begins
+	EachStep            // one more after each step
+)
 
 // Repeat returns n choices that differ in their seeds: the i-th, from 0, is the one that the seed plus i gives alone.
 func (c Choice) Repeat(n int) []Choice {
@@ -87,9 +99,10 @@ func (m *Model) Ask(ctx context.Context, choices []Choice, names FieldNames) (*A
 
 // Event is a part of one of the answers: a piece of it or, as its last, the error that ended it.
 type Event struct {
-	Choice int
-	Piece  llama.Piece
-	Err    *wire.Error // the piece beside it is what there was still to come
+	Choice   int
+	Piece    llama.Piece
+	Err      *wire.Error           // the piece beside it is what there was still to come
+	Progress *llama.PromptProgress // of the prompt; then the piece is empty. nil: the event is of the answer
 }
 
 // Answers are the answers of a request while they are computed. They are computed as fast as they can be, however slowly they are read: what
@@ -127,6 +140,13 @@ func (a *Answers) compute(ctx context.Context, choice int, place *queue.Place, c
 	a.notify(func(s Span) { s.Begin(choice, precise.Since(began)) })
 	logged := a.model.newAnswerLog(choice, c.Prompt)
 	defer logged.end()
+	if c.Progress != NoProgress {
+		c.Params.Progress = func(p llama.PromptProgress) {
+			if c.Progress == EachStep || p.Done == p.Reused {
+				a.put(Event{Choice: choice, Progress: &p})
+			}
+		}
+	}
 	for piece, err := range a.pieces(ctx, c) {
 		if n := len(piece.Tokens); n > 0 {
 			a.notify(func(s Span) { s.Tokens(choice, n) })
@@ -175,46 +195,33 @@ func (a *Answers) put(e Event) {
 	}
 }
 
-// Next returns the next event; ok is false when there are no more. It waits for one, and calls idle, if that is not nil, before it waits: what
-// lies in a buffer can be sent then.
-func (a *Answers) Next(idle func() error) (e Event, ok bool, err error) {
+// poll returns the next event, if it has come. more is false when there are no more.
+func (a *Answers) poll() (e Event, ok, more bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.events) == 0 {
+		return Event{}, false, a.open > 0
+	}
+	e, a.events = a.events[0], a.events[1:]
+	return e, true, true
+}
+
+// Next waits for the next event; ok is false when there are no more.
+func (a *Answers) Next() (e Event, ok bool) {
 	for {
-		a.mu.Lock()
-		if len(a.events) > 0 {
-			e, a.events = a.events[0], a.events[1:]
-			a.mu.Unlock()
-			return e, true, nil
-		}
-		open := a.open
-		a.mu.Unlock()
-		if open == 0 {
-			return Event{}, false, nil
-		}
-		if idle != nil {
-			if err := idle(); err != nil {
-				return Event{}, false, err
-			}
+		e, ok, more := a.poll()
+		if ok || !more {
+			return e, ok
 		}
 		<-a.more
 	}
 }
 
-// First returns the first event. An error that is all that comes of an answer is the error: an answer's status can still say so.
-func (a *Answers) First() (Event, error) {
-	e, _, err := a.Next(nil)
-	if err == nil && e.Err != nil {
-		err = e.Err
-	}
-	return e, err
-}
-
 // Collect reads all events; take is called for each that is not an error. The first error ends it.
 func (a *Answers) Collect(take func(Event) error) error {
 	for {
-		e, ok, err := a.Next(nil)
+		e, ok := a.Next()
 		switch {
-		case err != nil:
-			return err
 		case e.Err != nil:
 			return e.Err
 		case !ok:
@@ -222,6 +229,40 @@ func (a *Answers) Collect(take func(Event) error) error {
 		}
 		if err := take(e); err != nil {
 			return err
+		}
+	}
+}
+
+// Stream calls take for each event, errors included; take writes to a stream, which is sent before Stream waits. If nothing is written for as long
+// as the service says, ping is called to write a sign of life. The first error of take or ping ends it.
+func (a *Answers) Stream(to *wire.Events, ping func() error, take func(Event) error) error {
+	every := a.model.service.PingInterval
+	timer := time.NewTimer(max(every, 0))
+	defer timer.Stop()
+	var late <-chan time.Time // nil: never
+	if every > 0 {
+		late = timer.C
+	}
+	for {
+		if every > 0 && to.Quiet() >= every {
+			if err := errors.Join(ping(), to.Flush()); err != nil {
+				return err
+			}
+		}
+		e, ok, more := a.poll()
+		if ok {
+			if err := take(e); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := to.Flush(); err != nil || !more {
+			return err
+		}
+		timer.Reset(max(every-to.Quiet(), 0))
+		select {
+		case <-a.more:
+		case <-late:
 		}
 	}
 }

@@ -112,7 +112,7 @@ func (a *API) Chat(w http.ResponseWriter, r *http.Request) error {
 	t := newChatEncoder(m.Model.Tokenizer(), choices, in.Logprobs, in.TopLogprobs)
 	if in.Stream {
 		in.dropped = ask.RequestOf(ctx).Dropped
-		return in.send(w, newEnvelope("chatcmpl-", "chat.completion.chunk", m), answers, t.chunk, func(choice int) bool { return choice == 0 })
+		return in.send(w, newEnvelope("chatcmpl-", "chat.completion.chunk", m), answers, len(choices), t)
 	}
 	out := chatAnswer{envelope: newEnvelope("chatcmpl-", "chat.completion", m), Choices: make([]chatChoice, len(choices))}
 	if err := answers.Collect(func(e ask.Event) error { out.add(t, e); return nil }); err != nil {
@@ -202,5 +202,5 @@ func (c *chat) choices(ctx context.Context, m *ask.Model, in *chatRequest, names
 	if err != nil {
 		return nil, err
 	}
-	return ask.Choice{Prompt: prompt, Message: c.begun == "", Params: p}.Repeat(c.n), nil
+	return ask.Choice{Prompt: prompt, Message: c.begun == "", Params: p, Progress: in.progress()}.Repeat(c.n), nil
 }

@@ -61,7 +61,20 @@ func (t *completionEncoder) delta(e ask.Event) completionDelta {
 	return d
 }
 
-// chunk is delta for streaming.send.
+// first is encoder's: a text that is echoed comes before anything else.
+func (t *completionEncoder) first(choice int) any {
+	if t.echo == nil || t.logprobs {
+		return nil
+	}
+	text := t.echo[choice]
+	t.echo[choice] = ""
+	return completionDelta{Index: choice, Text: text}
+}
+
+// empty is encoder's.
+func (t *completionEncoder) empty(choice int) any { return completionDelta{Index: choice} }
+
+// chunk is encoder's.
 func (t *completionEncoder) chunk(e ask.Event) any {
 	if d := t.delta(e); d.Text != "" || d.Logprobs != nil || d.Finish != nil {
 		return d

@@ -130,7 +130,7 @@ func (a *API) Completions(w http.ResponseWriter, r *http.Request) error {
 	defer answers.Close()
 	t := in.encoder(m.Model.Tokenizer(), choices, n)
 	if in.Stream {
-		return in.send(w, newEnvelope("cmpl-", "text_completion", m), answers, t.chunk, t.countsPrompt)
+		return in.send(w, newEnvelope("cmpl-", "text_completion", m), answers, len(choices), t)
 	}
 	out := completionAnswer{envelope: newEnvelope("cmpl-", "text_completion", m), Choices: make([]completionChoice, len(choices))}
 	if err := answers.Collect(func(e ask.Event) error { out.add(t, e); return nil }); err != nil {
@@ -184,7 +184,7 @@ func (in *completionRequest) choices(ctx context.Context, service *ask.Service, 
 		if err != nil {
 			return nil, err
 		}
-		choices = append(choices, ask.Choice{Prompt: tokens, Params: p}.Repeat(n)...)
+		choices = append(choices, ask.Choice{Prompt: tokens, Params: p, Progress: in.progress()}.Repeat(n)...)
 	}
 	return choices, nil
 }
