@@ -34,6 +34,11 @@ type Choice struct {
 	Message  bool // the answer is a message, and does not continue the prompt's text
 	Params   llama.Params
 	Progress Progress // which events there are of the prompt
+
+	// PromptLogprobs asks for the log-probabilities of the prompt's tokens and of this many likeliest ones in the place of each, which come in
+	// one event before the answer. The prompt is computed as a whole then, whatever is cached. 0: they are not asked for.
+	PromptLogprobs int
+	PromptOnly     bool // there is to be no answer after them
 }
 
 // Progress says which events there are of a prompt that is being computed.
@@ -103,6 +108,7 @@ type Event struct {
 	Piece    llama.Piece
 	Err      *wire.Error           // the piece beside it is what there was still to come
 	Progress *llama.PromptProgress // of the prompt; then the piece is empty. nil: the event is of the answer
+	Prompt   []llama.Logprobs      // of the prompt's tokens, where a Choice asks for them; then the piece is empty
 }
 
 // Answers are the answers of a request while they are computed. They are computed as fast as they can be, however slowly they are read: what
@@ -147,7 +153,7 @@ func (a *Answers) compute(ctx context.Context, choice int, place *queue.Place, c
 			}
 		}
 	}
-	for piece, err := range a.pieces(ctx, c) {
+	for piece, err := range a.pieces(ctx, choice, c) {
 		if n := len(piece.Tokens); n > 0 {
 			a.notify(func(s Span) { s.Tokens(choice, n) })
 		}
@@ -165,11 +171,47 @@ func (a *Answers) compute(ctx context.Context, choice int, place *queue.Place, c
 	}
 }
 
-func (a *Answers) pieces(ctx context.Context, c *Choice) iter.Seq2[llama.Piece, error] {
+func (a *Answers) pieces(ctx context.Context, choice int, c *Choice) iter.Seq2[llama.Piece, error] {
+	if c.PromptLogprobs > 0 {
+		return a.scored(ctx, choice, c)
+	}
 	if c.Message {
 		return a.model.Pool.Answer(ctx, c.Prompt, c.Params)
 	}
 	return a.model.Pool.Generate(ctx, c.Prompt, c.Params)
+}
+
+// scored returns the pieces of an answer to a prompt whose log-probabilities are asked for: an event has them. Conversations of the pool keep
+// no log-probabilities, so that the answer has a session of its own.
+func (a *Answers) scored(ctx context.Context, choice int, c *Choice) iter.Seq2[llama.Piece, error] {
+	return func(yield func(llama.Piece, error) bool) {
+		s, err := a.model.NewSession()
+		if err != nil {
+			yield(llama.Piece{}, err)
+			return
+		}
+		defer s.Close()
+		began := precise.Now()
+		logs, err := s.Logprobs(ctx, c.Prompt, c.PromptLogprobs)
+		if err != nil {
+			yield(llama.Piece{}, err)
+			return
+		}
+		prompt := llama.Stats{PromptTokens: len(c.Prompt), PrefillTime: precise.Since(began)}
+		a.put(Event{Choice: choice, Prompt: logs})
+		if c.PromptOnly {
+			yield(llama.Piece{Stop: llama.MaxTokens, Stats: prompt}, nil)
+			return
+		}
+		for piece, err := range s.Generate(ctx, nil, c.Params) {
+			if piece.Stop != 0 || err != nil {
+				piece.Stats.PromptTokens, piece.Stats.PrefillTime = prompt.PromptTokens, prompt.PrefillTime
+			}
+			if !yield(piece, err) {
+				return
+			}
+		}
+	}
 }
 
 // last reports whether the event is its answer's last.

@@ -205,6 +205,9 @@ func (l *Lease) Embed(ctx context.Context, texts ...string) ([][]float32, error)
 	return l.Model.Embed(ctx, texts...)
 }
 
+// NewSession returns a session as those of the pool are, which is none of them. The caller closes it before the lease.
+func (l *Lease) NewSession() (*llama.Session, error) { return l.Model.NewSession(&l.session) }
+
 // Close gives the model back. It is idempotent, and may be called from any goroutine.
 func (l *Lease) Close() {
 	if l.done.CompareAndSwap(false, true) {

@@ -20,8 +20,8 @@ type completionRequest struct {
 	N         *int `json:"n"`
 	NPredict  *int `json:"n_predict"` // MaxTokens, as llama-server calls it
 	BestOf    *int `json:"best_of"`
-	Echo      bool `json:"echo"`
-	Logprobs  *int `json:"logprobs"` // how many alternatives of a token are told; nil: nothing is
+	Echo      bool `json:"echo"`     // the text begins with the prompt
+	Logprobs  *int `json:"logprobs"` // how many alternatives of a token are told, with Echo of the prompt's too; nil: nothing is
 }
 
 // completionRules are those of the parameters that are not read.
@@ -144,7 +144,9 @@ func (in *completionRequest) read(ctx context.Context, most int) (p llama.Params
 	if p, err = in.Sampling.Params(ctx); err != nil {
 		return p, 0, err
 	}
-	if p.MaxTokens, err = lengthOf(length{"max_tokens", in.MaxTokens}, length{"n_predict", in.NPredict}); err != nil {
+	if in.scoresOnly() { // 0 is no length otherwise
+		p.MaxTokens = 1
+	} else if p.MaxTokens, err = lengthOf(length{"max_tokens", in.MaxTokens}, length{"n_predict", in.NPredict}); err != nil {
 		return p, 0, err
 	}
 	if in.MaxTokens == nil && in.NPredict == nil {
@@ -163,14 +165,17 @@ func (in *completionRequest) read(ctx context.Context, most int) (p llama.Params
 		return p, 0, wire.Invalid("n", "n is %d for each of %d prompts; a request may ask for %d answers in all", n, len(in.Prompt), most)
 	case in.BestOf != nil && *in.BestOf != 1 && *in.BestOf != n:
 		return p, 0, wire.Unsupported("best_of", "best_of is %d, and answers are not compared: leave it out, or ask for as many with n", *in.BestOf)
-	case in.Echo && in.Logprobs != nil:
-		return p, 0, wire.Unsupported("logprobs", "logprobs beside echo asks for those of the prompt, which are not told: leave one of them out")
 	case in.Logprobs != nil && (*in.Logprobs < 0 || *in.Logprobs > maxCompletionLogprobs):
 		return p, 0, wire.Invalid("logprobs", "logprobs is %d; it must be 0 to %d", *in.Logprobs, maxCompletionLogprobs)
 	case in.Logprobs != nil:
 		p.Logprobs = max(1, *in.Logprobs) // one is what the chosen token's own needs
 	}
 	return p, n, nil
+}
+
+// scoresOnly reports whether the request asks for the log-probabilities of its prompts alone.
+func (in *completionRequest) scoresOnly() bool {
+	return in.Echo && in.Logprobs != nil && in.MaxTokens != nil && *in.MaxTokens == 0
 }
 
 // choices returns the answers that a model is asked for: n of the first prompt, then n of the next.
@@ -184,7 +189,11 @@ func (in *completionRequest) choices(ctx context.Context, service *ask.Service, 
 		if err != nil {
 			return nil, err
 		}
-		choices = append(choices, ask.Choice{Prompt: tokens, Params: p, Progress: in.progress()}.Repeat(n)...)
+		choice := ask.Choice{Prompt: tokens, Params: p, Progress: in.progress()}
+		if in.Echo {
+			choice.PromptLogprobs, choice.PromptOnly = p.Logprobs, in.scoresOnly()
+		}
+		choices = append(choices, choice.Repeat(n)...)
 	}
 	return choices, nil
 }
