@@ -1,8 +1,8 @@
 // Package openai is OpenAI's interface without its newer Responses: chat completions, completions, embeddings, models. What each
 // parameter does is in the structs and rules of its file; a parameter that is in neither is an error.
 //
-// Beyond what OpenAI documents there are top_k, min_p and repeat_penalty (llama.Params says what they do), a model's meta, and
-// stream_options.include_stats. What OpenAI leaves open, or does otherwise, is decided so:
+// Beyond what OpenAI documents there are top_k, min_p and repeat_penalty (llama.Params says what they do), a model's meta,
+// stream_options.include_stats, return_progress, continue_final_message and a form's schema without json_schema. What OpenAI leaves open, or does otherwise, is decided so:
 //
 //   - A stream and a whole answer say the same: see chatEncoder. A call that the end of the answer breaks off stays a call, with the arguments
 //     that came until then, and finish_reason is "length".
@@ -12,6 +12,7 @@
 //   - Of several choices the i-th is the one that the seed plus i gives alone; of several prompts each begins with the seed.
 //   - In a completion's prompt that is a text, what looks like a special token is text, and the begin-of-text token comes first where the model
 //     wants one. A prompt of tokens is taken as it is.
+//   - With echo, a completion's log-probabilities begin with those of the prompt; max_tokens may then be 0.
 //   - Refused by name are best_of that compares, suffix, embeddings of tokens, and dimensions other than the model's.
 package openai
 
