@@ -61,7 +61,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.budget = budget.New(s.options.RequestBytes)
 	s.service = &ask.Service{Models: registry, ConstraintQueue: ask.NewSlowQueue(), TextQueues: ask.NewTextQueues(),
-		MaxAnswers: s.options.MaxAnswers, MaxTokens: o.MaxTokens, DropTurns: o.DropTurns, MaxBody: s.options.MaxBody, LogPrompts: o.LogPrompts}
+		MaxAnswers: s.options.MaxAnswers, MaxTokens: o.MaxTokens, DropTurns: o.DropTurns, Strict: o.Strict, PingInterval: s.options.PingInterval, MaxBody: s.options.MaxBody, LogPrompts: o.LogPrompts}
 	s.routes = s.mux()
 	return s, nil
 }

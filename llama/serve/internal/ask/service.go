@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"runtime"
+	"time"
 
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/models"
@@ -18,16 +19,22 @@ type Service struct {
 	// ConstraintQueue orders the making of constraints: a schema can take a processor a second and hundreds of megabytes, and one client can
 	// send many of them at once. nil: no order, and no bound.
 	ConstraintQueue *queue.Queue
-	TextQueues      *TextQueues // order the reading and tokenizing of requests; nil: no order, and no bound
-	MaxAnswers      int         // that one request may ask for
-	MaxTokens       int         // of an answer, and its default length; 0: what the context holds
-	MaxBody         int64       // of a request, in bytes
-	DropTurns       bool        // conversations that do not fit lose their oldest turns, unless the request says otherwise
-	LogPrompts      bool        // prompts and answers may be logged
+	TextQueues      *TextQueues   // order the reading and tokenizing of requests; nil: no order, and no bound
+	MaxAnswers      int           // that one request may ask for
+	MaxTokens       int           // of an answer, and its default length; 0: what the context holds
+	MaxBody         int64         // of a request, in bytes
+	DropTurns       bool          // conversations that do not fit lose their oldest turns, unless the request says otherwise
+	Strict          bool          // what could be left out of a request is an error
+	PingInterval    time.Duration // after which a stream in which nothing comes has a sign of life; at most 0: never
+	LogPrompts      bool          // prompts and answers may be logged
 }
 
-// Open takes the model of this name or alias, and loads it if that is needed. Errors name the parameter "model".
+// Open takes the model of this name or alias, and loads it if that is needed. A request that names no model means the only one that there is.
+// Errors name the parameter "model".
 func (s *Service) Open(ctx context.Context, name string) (*Model, error) {
+	if name == "" {
+		name = s.Models.Only()
+	}
 	lease, err := s.Models.Lease(ctx, name)
 	if err != nil {
 		return nil, Explain(ctx, err, nil)

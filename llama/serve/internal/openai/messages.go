@@ -31,6 +31,10 @@ var messageRules = wire.Rules{
 	"annotations":   wire.Refused("messages are text", "[]"),
 	"images":        wire.RefusedImages("[]", "null"), // as Ollama's programs send them
 	"parsed":        wire.Ignored(),
+	"cache_control": wire.Ignored(),
+	// What a model thought before an answer, which comes back in various words. Templates leave thoughts of earlier turns out.
+	"reasoning": wire.Ignored(), "reasoning_content": wire.Ignored(), "reasoning_text": wire.Ignored(), "reasoning_details": wire.Ignored(),
+	"reasoning_opaque": wire.Ignored(),
 }
 
 // History returns the conversation that messages are; at is where they stand in the request: "messages".
@@ -106,7 +110,7 @@ func (c *content) ReadJSON(at string, value json.RawMessage) error {
 // part is a part of a content.
 type part struct{ text string }
 
-var partRules = wire.Rules{"prompt_cache_breakpoint": wire.Ignored()}
+var partRules = wire.Rules{"prompt_cache_breakpoint": wire.Ignored(), "cache_control": wire.Ignored()}
 
 // ReadJSON reads a part that is a text. Pictures, sound and files are errors that say so.
 func (p *part) ReadJSON(at string, value json.RawMessage) error {

@@ -50,12 +50,17 @@ func (a *API) Models(w http.ResponseWriter, _ *http.Request) error {
 // Model serves GET /v1/models/{name...}, where the name may be an alias.
 func (a *API) Model(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("name")
-	var known []string
-	for _, s := range a.Service.Models.List() {
-		if s.Name == name || slices.Contains(s.Aliases, name) {
-			return wire.Write(w, http.StatusOK, a.modelOf(s))
+	list := a.Service.Models.List()
+	for _, alias := range []string{name, models.AnyName} {
+		for _, s := range list {
+			if s.Name == name || slices.Contains(s.Aliases, alias) {
+				return wire.Write(w, http.StatusOK, a.modelOf(s))
+			}
 		}
-		known = append(known, s.Name)
+	}
+	known := make([]string, len(list))
+	for i, s := range list {
+		known[i] = s.Name
 	}
 	return ask.Explain(r.Context(), &models.UnknownError{Name: name, Known: known}, nil)
 }
