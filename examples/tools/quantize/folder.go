@@ -43,12 +43,12 @@ func (s *source) readFolder(dir string) error {
 	}
 	parts := partsOf(c)
 	for _, t := range c.Tensors() {
-		if t.Within.First > 0 {
-			continue // it is part of a tensor that has been added as a whole
-		}
-		if w := &t.Within; w.Rows > 0 { // GGUF fuses what Hugging Face does
+		if w := &t.Within; w.GGUF != "" { // GGUF fuses what Hugging Face does
+			if w.First > 0 {
+				continue // it is part of a tensor that has been added as a whole
+			}
 			t.HuggingFace, t.GGUF, t.Shape = w.HuggingFace, w.GGUF, slices.Clone(t.Shape)
-			t.Shape[0] = w.Rows
+			t.Shape[0], *w = w.Rows, checkpoint.Within{}
 		}
 		w, err := find(stored, mapped, &t)
 		if err != nil {
@@ -103,21 +103,30 @@ func plusOne(w *weight) (*weight, error) {
 	return &weight{name: w.name, dtype: tensor.F32, shape: w.shape, data: data}, tensor.F32.Format().Quantize(data, values)
 }
 
-// find finds a tensor and checks its shape.
+// find finds a tensor, which may be some rows of another one, and checks its shape.
 func find(stored *checkpoint.Weights, mapped map[string]*mmap.File, t *checkpoint.Tensor) (*weight, error) {
-	in, file, err := stored.Tensor(t.HuggingFace)
+	name := t.HuggingFace
+	if t.Within.Rows > 0 {
+		name = t.Within.HuggingFace
+	}
+	in, file, err := stored.Tensor(name)
 	if err != nil {
 		return nil, err
+	}
+	if w := &t.Within; w.Rows > 0 && len(in.Shape) > 0 && in.Shape[0] == w.Rows {
+		row := len(in.Data) / w.Rows
+		in.Shape, in.Data = slices.Clone(in.Shape), in.Data[w.First*row:][:t.Shape[0]*row]
+		in.Shape[0], in.Offset = t.Shape[0], in.Offset+int64(w.First*row)
 	}
 	d, err := in.ElementType()
 	if err != nil {
 		return nil, err
 	}
 	if !slices.Equal(in.Shape, t.Shape) {
-		return nil, fmt.Errorf("the tensor %s has the shape %v, where %s asks for %v", t.HuggingFace, in.Shape, checkpoint.ConfigFile, t.Shape)
+		return nil, fmt.Errorf("the tensor %s has the shape %v, where %s asks for %v", name, in.Shape, checkpoint.ConfigFile, t.Shape)
 	}
 	if !d.Format().Valid() {
-		return nil, fmt.Errorf("the tensor %s has elements of type %v; weights are f32, f16 or bf16", t.HuggingFace, d)
+		return nil, fmt.Errorf("the tensor %s has elements of type %v; weights are f32, f16 or bf16", name, d)
 	}
 	w := &weight{name: t.GGUF, dtype: d, shape: t.Shape, data: in.Data, headDim: t.HeadDim, file: mapped[file], offset: in.Offset}
 	if t.PlusOne {

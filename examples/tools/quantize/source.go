@@ -41,7 +41,7 @@ func partsOf(c *checkpoint.Config) map[string]*checkpoint.Tensor {
 	parts, fused := map[string]*checkpoint.Tensor{}, map[string]*checkpoint.Tensor{}
 	for _, t := range c.Tensors() {
 		parts[t.GGUF] = &t
-		if t.Within.Rows > 0 {
+		if t.Within.GGUF != "" {
 			fused[t.Within.GGUF] = &t
 		}
 	}
