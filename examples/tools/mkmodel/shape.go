@@ -30,6 +30,10 @@ var shapes = map[string]checkpoint.Config{
 	"granite4-micro": {HiddenSize: 2560, IntermediateSize: 8192, Layers: 40, Heads: 40, KVHeads: 8, HeadDim: 64,
 		VocabSize: 100352, ContextLength: 131072, RoPE: checkpoint.RoPE{Theta: 10000000}, TiedEmbeddings: true, Variant: checkpoint.Variant{
 			Family: "granitehybrid", EmbeddingScale: 12, ScoreScale: 1. / 64, ResidualScale: 0.22, LogitScale: 0.1}},
+	"gemma2-2b": {HiddenSize: 2304, IntermediateSize: 9216, Layers: 26, Heads: 8, KVHeads: 4, HeadDim: 256, RMSNormEps: 1e-6,
+		VocabSize: 256000, ContextLength: 8192, RoPE: checkpoint.RoPE{Theta: 10000}, TiedEmbeddings: true, Variant: gemma2(26, 4096, 48)},
+	"tiny-gemma2": {HiddenSize: 256, IntermediateSize: 512, Layers: 4, Heads: 4, KVHeads: 2, HeadDim: 64, RMSNormEps: 1e-6,
+		VocabSize: 1024, ContextLength: 1024, RoPE: checkpoint.RoPE{Theta: 10000}, TiedEmbeddings: true, Variant: gemma2(4, 128, 16)},
 	"tiny-yarn": {HiddenSize: 256, IntermediateSize: 512, Layers: 3, Heads: 4, KVHeads: 2, HeadDim: 64, RMSNormEps: 1e-6,
 		VocabSize: 1024, ContextLength: 2048, RoPE: yarn(1000000, 4, 512, yarn4), TiedEmbeddings: true, Variant: family("qwen3")},
 	"tiny": {HiddenSize: 256, IntermediateSize: 512, Layers: 2, Heads: 4, KVHeads: 2, HeadDim: 64,
@@ -55,6 +59,15 @@ func scaled(r checkpoint.RoPE, by float64) checkpoint.RoPE {
 
 // family is a variant that differs from Llama by its family alone.
 func family(name string) checkpoint.Variant { return checkpoint.Variant{Family: name} }
+
+// gemma2 is what Gemma 2 has beyond Llama, with windows in every other layer, the first one too.
+func gemma2(layers, window int, embedding float64) checkpoint.Variant {
+	v := checkpoint.Variant{Family: "gemma2", Activation: "gelu_tanh", Window: window, EmbeddingScale: embedding, ScoreCap: 50, LogitCap: 30}
+	for i := range layers {
+		v.Windowed = append(v.Windowed, i%2 == 0)
+	}
+	return v
+}
 
 // exceptEveryFourth lists the layers with a window.
 func exceptEveryFourth(layers int) []bool {
