@@ -60,6 +60,9 @@ func (k *Kernels) GELUMul(dst, gate, up []float32) { k.vectors.GELUMul(dst, gate
 // GELUErfMul computes dst[i] = exact.GELUErf(gate[i]) · up[i]. The slices have one length; dst may be gate or up.
 func (k *Kernels) GELUErfMul(dst, gate, up []float32) { k.vectors.GELUErfMul(dst, gate, up) }
 
+// Softcap computes x[i] = exact.Softcap(x[i], limit), that is limit·tanh(x[i]/limit). limit is above 0.
+func (k *Kernels) Softcap(x []float32, limit float32) { k.vectors.Softcap(x, limit) }
+
 // RMSNorm computes dst[i] = x[i]/rms(x)·w[i], with eps added to the mean of squares. The slices have one length; dst may be x.
 func (k *Kernels) RMSNorm(dst, x, w []float32, eps float32) { k.vectors.RMSNorm(dst, x, w, eps) }
 
@@ -115,6 +118,7 @@ type (
 	//	Keys, Values []byte            // the halves of a page; Values nil: weights only
 	//	Next         []byte            // a hint: the keys of the page after this one
 	//	HeadDim      int               // elements of a key
+	//	Cap          float32           // scores s count as Cap·tanh(s/Cap); 0: as they are
 	//	Queries      *quant.Activation // row r, multiplied by QueryScale, in Format's ActivationForm
 	//	Visible      []int             // row r sees the first Visible[r] slots
 	//	Hidden       []int             // but not the first Hidden[r] of them; nil: it sees all of them
@@ -126,8 +130,8 @@ type (
 	//
 	// Release() forgets the keys and values.
 	AttentionTile = attention.Tile
-	// Partial is a row's attention to some of the slots. Finish(dst) divides Out by Sum and writes it to dst [HeadDim]. Its
-	// fields:
+	// Partial is a row's attention to some of the slots. Sink(score) joins a score that has no value; Finish(dst) divides Out by Sum and writes
+	// it to dst [HeadDim]. Its fields:
 	//
 	//	Max, Sum float32   // the largest score, and Σ exp(score−Max): 0 where there were no slots
 	//	Out      []float32 // [HeadDim]: Σ exp(score−Max)·value

@@ -53,6 +53,8 @@ type Backend interface {
 	// LayerNorm replaces each row of x [.., dim] by (x−mean(x))/√(mean((x−mean(x))²)+eps)·w + b, w and b [dim] (arXiv 1607.06450). A b that is
 	// nil adds nothing.
 	LayerNorm(x, w, b *tensor.Tensor, eps float32) error
+	// Softcap replaces each x by limit·tanh(x/limit), which lies between −limit and limit; limit is above 0.
+	Softcap(x *tensor.Tensor, limit float32) error
 	// RMSNorm replaces each row of x [.., dim] by x/√(mean(x²)+eps)·w, w [dim] (arXiv 1910.07467).
 	RMSNorm(x, w *tensor.Tensor, eps float32) error
 	// Softmax replaces each row of x by its softmax.

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -67,6 +68,14 @@ func CheckSame(op string, ts ...*tensor.Tensor) error {
 		}
 	}
 	return needWritable(op, ts[0])
+}
+
+// CheckSoftcap checks x = limit·tanh(x/limit).
+func CheckSoftcap(x *tensor.Tensor, limit float32) error {
+	if !(limit > 0) || math.IsInf(float64(limit), 1) {
+		return fmt.Errorf("backend: Softcap of %v to %v: the limit must be positive", x, limit)
+	}
+	return CheckSame("Softcap", x)
 }
 
 // CheckAddAssign checks a += b, where b has a's shape or is one row of it.

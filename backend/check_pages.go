@@ -2,6 +2,7 @@ package backend
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -23,6 +24,8 @@ func (s *Slots) check(op string) error {
 		return fmt.Errorf("backend: %s of %v: a cache is f32, f16, q8_0 or q4_0", op, s)
 	case s.Window < 0:
 		return fmt.Errorf("backend: %s of %v with a window of %d", op, s, s.Window)
+	case !(s.Cap >= 0) || math.IsInf(float64(s.Cap), 1):
+		return fmt.Errorf("backend: %s of %v with scores limited to %v: the limit must be positive, or 0 for none", op, s, s.Cap)
 	case len(s.Heads) < 1 || s.HeadDim < 1 || s.HeadDim%s.DType.BlockLen() != 0:
 		return fmt.Errorf("backend: %s of %v: it must have heads, of whole blocks of %v", op, s, s.DType)
 	}
@@ -90,6 +93,8 @@ func checkRuns(op string, runs []Run, rows, heads, headDim int, write bool) (d A
 		case s.HeadDim != headDim || len(s.Heads) != d.KVHeads || heads%d.KVHeads != 0:
 			return d, fmt.Errorf("backend: %s of %d heads of %d elements to %v of run %d: heads must be as long, KV heads as many in each run, and heads "+
 				"a multiple of them", op, heads, headDim, s, i)
+		case !write && s.Sinks != nil && (s.Sinks.DType() != tensor.F32 || s.Sinks.Shape() != tensor.ShapeOf(heads)):
+			return d, fmt.Errorf("backend: %s with sinks %v in run %d: they must be f32[%d], one for each head", op, s.Sinks, i, heads)
 		}
 		rows -= r.Tokens
 		for head := range s.Heads {

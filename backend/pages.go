@@ -21,9 +21,20 @@ type Slots struct {
 	DType   tensor.DType // F32, F16, Q8_0 or Q4_0
 	HeadDim int
 	Heads   []HeadSlots // one for each KV head
-	Window  int         // how many of the slots before and at its own a token sees; 0: all
+	Attention
 	Version uint64
 	Device  any // what a device keeps of the lists, such as its copy of them; it belongs to the device
+}
+
+// Attention is what a layer's attention has beyond softmax(q·kᵀ/√headDim)·v. The zero value is that alone.
+type Attention struct {
+	// Window is how many of the slots before and at its own a token sees; 0: all.
+	Window int
+	// Cap limits scores: before the softmax a score s becomes Cap·tanh(s/Cap), as in Gemma 2. 0: scores stay as they are.
+	Cap float32
+	// Sinks [heads], of type F32 and on the device, has a score for each query head that joins the softmax and has no value, as in gpt-oss: the
+	// weights of a row's slots then add up to less than 1. nil: there are none.
+	Sinks *tensor.Tensor
 }
 
 // HeadSlots are the slots of one KV head.
@@ -64,12 +75,12 @@ type Pager interface {
 	// nil too. What k holds afterwards is undefined. No two of the tensors share memory.
 	RoPEStore(q, k, v, table *tensor.Tensor, runs []Run) error
 	// Attend lets the rows of each run attend to its slots, heads/kvHeads query heads sharing each KV head: out = softmax(q·kᵀ/√headDim)·v, for
-	// q and out [rows, heads, headDim]. Row i of a run of n tokens sees the first Len-n+i+1 slots of each head; with a Window, the last
-	// Window of these.
+	// q and out [rows, heads, headDim], with what Attention of the run's slots adds to that. Row i of a run of n tokens sees the first Len-n+i+1
+	// slots of each head; with a Window, the last Window of these.
 	Attend(q, out *tensor.Tensor, runs []Run) error
 	// AccumulateAttention adds the attention that the keys of one run get from its queries to sums [kvHeads, ≥ Len] of type F32:
 	// sums[h, j] += Σ softmax(q·kᵀ/√headDim)[j] over the queries of all rows of q [rows, heads, headDim] that share KV head h, in
-	// their order. Rows see the slots that they see in Attend. Eviction policies choose by it.
+	// their order. Rows see the slots that they see in Attend, with the same scores and sinks. Eviction policies choose by it.
 	AccumulateAttention(q, sums *tensor.Tensor, run Run) error
 	// Compact makes slot i of each head what slot keep[head][i] of it was; each list is strictly ascending. It writes to no slot that
 	// stays what it was (keep[head][i] = i). The caller has made sure that the pages which change are nobody else's, and sets each Len

@@ -38,6 +38,6 @@
 // Track makes a cache record which token is in which slot and how much attention the slots received. The record belongs to the cache
 // because it must move with the slots.
 //
-// A cache with a window (Store.NewWindow) is for a layer whose tokens see only the latest positions. It gives the pages before the
+// A cache with a window (Store.NewFor) is for a layer whose tokens see only the latest positions. It gives the pages before the
 // window back by itself, and is never shown to a policy.
 package kvcache

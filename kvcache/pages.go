@@ -22,13 +22,13 @@ type pages struct {
 	freed     bool
 }
 
-// newPages makes empty lists. window is backend.Slots'.
-func newPages(p *pool, window int) (*pages, error) {
+// newPages makes empty lists, for a layer with an attention.
+func newPages(p *pool, a backend.Attention) (*pages, error) {
 	h, err := p.enter()
 	if err != nil {
 		return nil, err
 	}
-	slots := backend.Slots{DType: p.dtype, HeadDim: p.shape.headDim, Heads: make([]backend.HeadSlots, p.shape.kvHeads), Window: window, Version: 1}
+	slots := backend.Slots{DType: p.dtype, HeadDim: p.shape.headDim, Heads: make([]backend.HeadSlots, p.shape.kvHeads), Attention: a, Version: 1}
 	return &pages{pool: p, slots: slots, hadamard: h}, nil
 }
 

@@ -27,21 +27,19 @@ func NewStore(b backend.Backend, rows, heads, kvHeads, headDim int) *Store {
 
 // New makes an empty cache for up to capacity slots of each head, of type F32, F16, Q8_0 or Q4_0. It takes memory as slots are used.
 func (s *Store) New(d tensor.DType, capacity int) (*Cache, error) {
-	return s.newCache(d, capacity, 0)
+	return s.NewFor(backend.Attention{}, d, capacity)
 }
 
-// NewWindow makes an empty cache for a layer in which a token sees window positions, its own included. The cache gives the pages before
-// the window back, and so takes memory for little more than the window and a step, however many tokens it sees. It must not be given to
-// an eviction policy, nor made to track.
-func (s *Store) NewWindow(d tensor.DType, window int) (*Cache, error) {
-	if window < 1 {
-		return nil, fmt.Errorf("kvcache: a cache with a window of %d: it must be positive", window)
+// NewFor is New for a layer whose attention has more to it. With a window, the cache gives the pages before the window back, and so takes
+// memory for little more than the window and a step, however many tokens it sees; capacity does not count then, and the cache must not be
+// given to an eviction policy, nor made to track.
+func (s *Store) NewFor(a backend.Attention, d tensor.DType, capacity int) (*Cache, error) {
+	if a.Window < 0 {
+		return nil, fmt.Errorf("kvcache: a cache with a window of %d: it must be positive, or 0 for none", a.Window)
 	}
-	return s.newCache(d, window, window)
-}
-
-// newCache makes an empty cache. window is 0 for a cache without a window.
-func (s *Store) newCache(d tensor.DType, capacity, window int) (*Cache, error) {
+	if a.Window > 0 {
+		capacity = a.Window
+	}
 	if !backend.CacheType(d) {
 		return nil, fmt.Errorf("kvcache: a cache of type %v: the types are f32, f16, q8_0 and q4_0", d)
 	}
@@ -51,7 +49,7 @@ func (s *Store) newCache(d tensor.DType, capacity, window int) (*Cache, error) {
 	if _, err := d.Bytes(s.shape.headDim); err != nil {
 		return nil, fmt.Errorf("kvcache: a cache with heads of %d: %w", s.shape.headDim, err)
 	}
-	p, err := newPages(s.pool(d), window)
+	p, err := newPages(s.pool(d), a)
 	if err != nil {
 		return nil, err
 	}

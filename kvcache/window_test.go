@@ -104,7 +104,7 @@ func TestWindow(t *testing.T) {
 					b = host.NewReference()
 				}
 				store := kvcache.NewStore(b, tokens, w.heads, w.kvHeads, w.headDim)
-				c, err := store.NewWindow(kv, window)
+				c, err := store.NewFor(backend.Attention{Window: window}, kv, 0)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -149,7 +149,7 @@ func TestWindowGoesBack(t *testing.T) {
 	w := newWindowTest(tokens)
 	b := host.NewReference()
 	store := kvcache.NewStore(b, tokens, w.heads, w.kvHeads, w.headDim)
-	c, err := store.NewWindow(tensor.F16, window)
+	c, err := store.NewFor(backend.Attention{Window: window}, tensor.F16, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func TestWindowGoesBack(t *testing.T) {
 	if err := c.Save(&state); err != nil {
 		t.Fatal(err)
 	}
-	read, err := store.NewWindow(tensor.F16, window)
+	read, err := store.NewFor(backend.Attention{Window: window}, tensor.F16, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,6 +46,10 @@ func (a *answering) generate(ctx context.Context, prompt []Token, reused int, p 
 	}
 	a.drafting.start(p.Draft)
 	began, had := precise.Now(), len(c.tokens)
+	if p.Progress != nil {
+		defer func(before func()) { a.progress = before }(a.progress)
+		a.reportProgress(p.Progress, PromptProgress{Total: stats.PromptTokens, Reused: reused, Done: reused})
+	}
 	err = a.prefill(ctx, prompt, reused, nil)
 	if err == nil {
 		err = a.with(func(c *sequence) error {
@@ -84,6 +88,20 @@ func (a *answering) generate(ctx context.Context, prompt []Token, reused int, p 
 		return last, err
 	}
 	return Piece{}, nil
+}
+
+// reportProgress calls report with from, and again after each step of the prompt from now on.
+func (a *answering) reportProgress(report func(PromptProgress), from PromptProgress) {
+	report(from)
+	others, had := a.progress, len(a.sequence.tokens)
+	a.progress = func() {
+		if others != nil {
+			others()
+		}
+		now := from
+		now.Done += len(a.sequence.tokens) - had
+		report(now)
+	}
 }
 
 // decode generates the answer token by token. Each is delivered first, and then becomes part of the conversation.

@@ -15,6 +15,7 @@ const (
 	MistralArgsCalls   = CallFormat(calls.MistralArgs)   // [TOOL_CALLS]f[ARGS]{"a": 1} each: Mistral's later models
 	GraniteCalls       = CallFormat(calls.Granite)       // <|tool_call|>[{"name": "f", "arguments": {"a": 1}}, {"name": "g", "arguments": {}}]: Granite 3
 	PhiCalls           = CallFormat(calls.Phi)           // <|tool_call|>{"name": "f", "arguments": {"a": 1}}<|/tool_call|> each: Phi-4-mini
+	OlmoCalls          = CallFormat(calls.Olmo)          // <function_calls>f(a=1), a line break, g()</function_calls>: OLMo 3
 )
 
 // String names the format in words.

@@ -62,6 +62,8 @@ type Variant struct {
 	// What embeddings, scores of attention, the results of a layer's two halves and logits are multiplied by; 0: 1, for ScoreScale
 	// 1/√HeadDim.
 	EmbeddingScale, ScoreScale, ResidualScale, LogitScale float64
+	// What scores of attention and logits x are limited to, cap·tanh(x/cap) for a cap; 0: they are not limited.
+	ScoreCap, LogitCap float64
 }
 
 // RoPE says how positions turn into angles: the base of the frequencies and how they were stretched for long contexts.
@@ -88,6 +90,8 @@ type RoPE struct {
 	Unrounded          bool
 	// Rotated is how many elements of a head are rotated, the first ones; the others are left alone. 0: all.
 	Rotated int
+	// QueryScale, if it is not 0, scales queries by their position p, by 1 + QueryScale·ln(1+⌊p/OriginalContext⌋) (Ministral 3).
+	QueryScale float64
 }
 
 // configOf returns what a model's files say in the terms of this package. It shares nothing with c.
@@ -99,6 +103,7 @@ func configOf(c *checkpoint.Config) Config {
 		Variant: Variant{
 			Family: c.Family, Activation: c.Activation, Window: c.Window, Windowed: slices.Clone(c.Windowed), Unrotated: slices.Clone(c.Unrotated),
 			LocalRoPE: ropeOf(&c.LocalRoPE), EmbeddingScale: c.EmbeddingScale, ScoreScale: c.ScoreScale, ResidualScale: c.ResidualScale, LogitScale: c.LogitScale,
+			ScoreCap: c.ScoreCap, LogitCap: c.LogitCap,
 		},
 		Encoder: encoderOf(&c.Encoder),
 	}

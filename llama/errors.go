@@ -31,12 +31,7 @@ type FormatError struct {
 }
 
 // Error formats the file, the offset and the cause.
-func (e *FormatError) Error() string {
-	if e.Offset < 0 {
-		return fmt.Sprintf("%s: %v", e.File, e.Err)
-	}
-	return fmt.Sprintf("%s: at byte %d: %v", e.File, e.Offset, e.Err)
-}
+func (e *FormatError) Error() string { return (*fault.FormatError)(e).Error() }
 
 // Unwrap returns the cause.
 func (e *FormatError) Unwrap() error { return e.Err }

@@ -17,7 +17,7 @@ import (
 )
 
 // familyNames are the fixtures of families other than Llama.
-var familyNames = []string{"mistral", "qwen2", "qwen3", "smollm3", "granite", "phi3", "phi3-longrope", "olmo2", "gemma3", "gemma", "olmo3", "qwen3-yarn", "llama-yarn", "gemma3-wrapper", "mistral3-wrapper", "qwen3vl-wrapper", "phi4mini"}
+var familyNames = []string{"mistral", "qwen2", "qwen3", "smollm3", "granite", "phi3", "phi3-longrope", "olmo2", "gemma3", "gemma", "gemma2", "olmo3", "qwen3-yarn", "llama-yarn", "gemma3-wrapper", "mistral3-wrapper", "qwen3vl-wrapper", "phi4mini", "ministral3"}
 
 // family returns a family's model and its golden results.
 func family(t *testing.T, name string) (*Model, golden) {
@@ -141,15 +141,23 @@ func asGGUF(t *testing.T, dir string) string {
 	}
 	for _, w := range c.Tensors() {
 		from, name := w.HuggingFace, w.GGUF
-		if w.Within.Rows > 0 && w.Part != checkpoint.PositionEmbedding {
+		if w.Within.GGUF != "" && w.Part != checkpoint.PositionEmbedding {
 			if w.Within.First > 0 {
 				continue
 			}
 			from, name = w.Within.HuggingFace, w.Within.GGUF
 		}
+		cut := w.Within.Rows > 0 && w.Within.GGUF == ""
+		if cut {
+			from = w.Within.HuggingFace
+		}
 		stored, _, err := weights.Tensor(from)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if cut {
+			row := len(stored.Data) / w.Within.Rows
+			stored.Shape, stored.Data = w.Shape, stored.Data[w.Within.First*row:][:w.Shape[0]*row]
 		}
 		d, _ := stored.ElementType()
 		values := make([]float32, len(stored.Data)/d.Format().Bytes(1))

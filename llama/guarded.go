@@ -8,7 +8,6 @@ import (
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/eviction"
 	"github.com/antigravity-go/antigravity/llama/internal/engine"
-	"github.com/antigravity-go/antigravity/llama/internal/sampling"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -129,23 +128,23 @@ func (g *guarded) prefill(ctx context.Context, t []Token, reused int, every outp
 	return nil
 }
 
-// score is Session.Score.
-func (g *guarded) score(ctx context.Context, t []Token) ([]float32, error) {
+// score appends tokens to the conversation, and calls score with the logits that t[i] was chosen from, for each i in their order: not for the
+// first token of an empty conversation. The logits are only valid during the call.
+func (g *guarded) score(ctx context.Context, t []Token, score func(i int, logits []float32)) error {
 	if err := g.check(t); err != nil || len(t) == 0 {
-		return []float32{}, err
+		return err
 	}
 	before, err := g.needLogits()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	c, scores := &g.sequence, make([]float32, len(t))
-	score := func(i int, logits []float32) { scores[i] = float32(float64(logits[t[i]]) - sampling.LogSumExp(logits)) }
+	c := &g.sequence
 	if before != nil {
 		score(0, before)
 	}
 	had, vocab := len(c.tokens), c.config.VocabSize
 	rows := make([]float32, engine.GroupRows*vocab)
-	err = g.prefill(ctx, t, 0, func() (engine.Output, error) {
+	return g.prefill(ctx, t, 0, func() (engine.Output, error) {
 		at := len(c.tokens) - had // the index in t of the step's first token
 		return engine.Output{Each: func(x *tensor.Tensor) error {
 			n := x.Shape().Dim(0)
@@ -161,10 +160,6 @@ func (g *guarded) score(ctx context.Context, t []Token) ([]float32, error) {
 			return nil
 		}}, nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return scores, nil
 }
 
 // check refuses tokens that cannot be appended.

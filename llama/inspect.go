@@ -23,7 +23,8 @@ type Report struct {
 	Config   *Config    // nil if it cannot be read
 	Tensors  []TypeUse  // the tensors of the model as the files have them, by type; those that have Problems are left out
 	Rewrites []TypeUse  // those of Tensors that are converted while loading, since nothing computes with their types
-	Unused   []string   // tensors in the files that no model of this architecture has
+	Unused   []string   // tensors in the files that no model of this architecture has, at most MaxProblems
+	Towers   []string   // what all such tensors belong to, "vision_tower" say: the parts of a model that sees or hears, which are not loaded
 	Tokens   *Tokenizer // nil if the files have none, or none that can be read
 	Kind     string     // of tokenizer, in words
 	// Parameters counts the elements of Tensors.
@@ -120,6 +121,8 @@ func (r *inspection) read(ctx context.Context, at source.Location) (model bool, 
 	}
 	r.count(stored, tensors)
 	r.Unused = unused(files.Names(), tensors)
+	r.Towers = towers(r.Unused)
+	r.Unused = r.Unused[:min(len(r.Unused), MaxProblems)]
 	defer func() {
 		config := m.Config()
 		r.Config = &config
@@ -167,7 +170,7 @@ func (r *Report) count(stored []source.Stored, tensors []checkpoint.Tensor) {
 	}
 }
 
-// unused returns the names that are no tensor of the model's, at most MaxProblems of them.
+// unused returns the names that are no tensor of the model's.
 func unused(names []string, tensors []checkpoint.Tensor) (list []string) {
 	known := map[string]bool{}
 	for i := range tensors {
@@ -177,7 +180,7 @@ func unused(names []string, tensors []checkpoint.Tensor) (list []string) {
 		}
 	}
 	for _, name := range names {
-		if !known[name] && !checkpoint.Aside(name) && len(list) < MaxProblems {
+		if !known[name] && !checkpoint.Aside(name) {
 			list = append(list, name)
 		}
 	}

@@ -1,6 +1,7 @@
 package llama_test
 
 import (
+	"errors"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"testing/fstest"
 
 	"github.com/antigravity-go/antigravity/internal/fixture"
+	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -109,6 +111,8 @@ func TestInspectMutants(t *testing.T) {
 			}
 		case err == nil && len(report.Problems) == 0:
 			t.Errorf("seed %d: Inspect sees nothing wrong; %v", seed, wrong)
+		case err == nil && slices.ContainsFunc(report.Problems, func(err error) bool { return errors.As(err, new(*parallel.PanicError)) }):
+			t.Errorf("seed %d: Inspect panicked: %v", seed, report.Problems)
 		}
 	}
 	if good < mutants/10 {

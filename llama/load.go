@@ -182,7 +182,7 @@ func (m *Model) loadWeights(ctx context.Context, loader *source.Loader, o *LoadO
 	if o.Logger != nil {
 		source.LogRewritten(o.Logger, m.files.File(), stored)
 		if names := unused(m.files.Names(), tensors); len(names) > 0 {
-			o.Logger.Info("tensors are left alone: the model of text has none of them", "file", m.files.File(), "tensors", len(names), "such as", names[0])
+			o.Logger.Info("tensors are left alone: the model of text has none of them", "file", m.files.File(), "tensors", len(names), "of", towers(names))
 		}
 	}
 	var (

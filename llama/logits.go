@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/antigravity-go/antigravity/internal/selection"
-	"github.com/antigravity-go/antigravity/llama/internal/engine"
 	"github.com/antigravity-go/antigravity/llama/internal/sampling"
 )
 
@@ -22,7 +21,7 @@ type deviceRanking struct {
 // Largest finds the largest logits. If the largest of all are allowed, the step may have found them already.
 func (r *deviceRanking) Largest(few *selection.Choices) error {
 	c := r.c
-	if c.logits.At == engine.OnDevice && c.logits.Found(few, r.sampler.Allowed) {
+	if c.logits.Found(few, r.sampler.Allowed) {
 		return nil
 	}
 	err := c.useLogits(func() error { return c.logits.Largest(c.model.weights, few, r.sampler.Allowed) })

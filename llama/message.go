@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -40,6 +41,7 @@ type messageJSON struct {
 	ToolCalls  []ToolCall      `json:"tool_calls,omitempty"`
 	Name       string          `json:"name,omitempty"`
 	ToolCallID string          `json:"tool_call_id,omitempty"`
+	Images     json.RawMessage `json:"images,omitempty"` // as Ollama's programs write them: refused
 }
 
 // toolCallJSON is a function call as OpenAI writes it.
@@ -70,14 +72,17 @@ func (m Message) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads what MarshalJSON writes, and what programs send to OpenAI's chat completions besides: a content that is null, is
-// missing or is a list of parts, whose texts are put together, and arguments that are an object instead of a string that holds one. Parts
-// other than text and calls of anything but functions are errors; keys that Message has no field for are passed over.
+// missing or is a list of parts, whose texts are put together, and arguments that are an object instead of a string that holds one. Images, parts
+// other than text, and calls of anything but functions are errors; keys that Message has no field for are passed over.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	var in messageJSON
 	if err := json.Unmarshal(data, &in); err != nil {
 		return fmt.Errorf("a message: %w", err)
 	}
 	content, err := contentText(in.Content)
+	if images := string(in.Images); err == nil && images != "" && images != "null" && images != "[]" {
+		err = errImage
+	}
 	if err != nil {
 		return fmt.Errorf("the content of a message of the role %.40q: %w", in.Role, err)
 	}
@@ -100,6 +105,9 @@ func contentText(content json.RawMessage) (string, error) {
 	}
 	var text strings.Builder
 	for _, part := range parts {
+		if slices.Contains(imageTypes, part.Type) {
+			return "", fmt.Errorf("a part of the type %q: %w", part.Type, errImage)
+		}
 		if part.Type != "text" {
 			return "", fmt.Errorf(`a part of the type %.40q: it must be "text"`, part.Type)
 		}
@@ -107,6 +115,11 @@ func contentText(content json.RawMessage) (string, error) {
 	}
 	return text.String(), nil
 }
+
+// imageTypes are the types of parts that are images, in the interfaces that people use.
+var imageTypes = []string{"image_url", "input_image", "image"}
+
+var errImage = errors.New("an image: a model's vision part is not loaded, it reads text alone; send text")
 
 // MarshalJSON writes the call as OpenAI's chat completions do: its arguments are a string that holds their JSON.
 func (c ToolCall) MarshalJSON() ([]byte, error) {

@@ -53,6 +53,9 @@ type Params struct {
 	Constraint Constraint
 	// Draft, when not nil, proposes tokens so that several are computed in one step; see Drafter. It never changes the answer.
 	Draft Drafter
+	// Progress, when not nil, is called when the computing of the prompt begins, and after each step of it, on the goroutine of the answer, which
+	// waits for it. It must not call methods of the session or the model.
+	Progress func(PromptProgress)
 	// Scope says whose cached conversations a Pool may use for the answer: those of answers with the same Scope, and no others. So nobody
 	// finds out from Stats.ReusedTokens, or from how soon an answer comes, what is said in another scope. It never changes the answer,
 	// and a Session does not look at it.
@@ -60,6 +63,15 @@ type Params struct {
 	// Template says how Chat renders the conversation: tools, the date, variables. Complete must be false where a message is wanted.
 	// Where it has tools, calls of them are looked for in the answer, in Generate's too; see Piece.
 	Template TemplateOptions
+}
+
+// PromptProgress says how much of a prompt is computed.
+//
+// Invariant: 0 ≤ Reused ≤ Done ≤ Total.
+type PromptProgress struct {
+	Total  int // tokens of the prompt
+	Reused int // those of them that were in the cache
+	Done   int // those of them that are in the cache now
 }
 
 // LogitMask constrains what may be generated.

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"weak"
+
+	"github.com/antigravity-go/antigravity/llama/internal/sampling"
 )
 
 // Session is one conversation: one history of tokens, and their keys and values in one cache a layer. It is for one goroutine
@@ -136,7 +138,34 @@ func (s *Session) Score(ctx context.Context, t []Token) ([]float32, error) {
 		return nil, err
 	}
 	defer s.end()
-	return s.score(ctx, t)
+	scores := make([]float32, len(t))
+	if err := s.score(ctx, t, func(i int, logits []float32) {
+		scores[i] = float32(float64(logits[t[i]]) - sampling.LogSumExp(logits))
+	}); err != nil {
+		return nil, err
+	}
+	return scores, nil
+}
+
+// Logprobs is Score with the n likeliest tokens in the place of each. The first token of an empty conversation has nothing before it; its
+// element has no Top, and a Logprob of 0.
+func (s *Session) Logprobs(ctx context.Context, t []Token, n int) ([]Logprobs, error) {
+	tokenizer := s.sequence.model.tokenizer
+	if n < 0 || n > tokenizer.VocabSize() {
+		return nil, &ParamError{"n", n, fmt.Sprintf("0 to %d, the size of the vocabulary", tokenizer.VocabSize())}
+	}
+	if err := s.begin(); err != nil {
+		return nil, err
+	}
+	defer s.end()
+	all := make([]Logprobs, len(t))
+	for i, token := range t[:min(len(t), 1)] {
+		all[i].Chosen = TokenLogprob{Token: token, Text: string(tokenizer.AppendBytes(nil, token))}
+	}
+	if err := s.score(ctx, t, func(i int, logits []float32) { all[i] = logprobs(logits, t[i], n, tokenizer) }); err != nil {
+		return nil, err
+	}
+	return all, nil
 }
 
 // Truncate forgets all but the first n tokens. n = 0 begins anew. After an eviction n must be at least the length that the conversation had

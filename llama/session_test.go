@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -261,6 +262,68 @@ func TestSessionContextFull(t *testing.T) {
 	}
 	if n := len(s.Tokens()); n != 0 {
 		t.Errorf("%d tokens were computed all the same", n)
+	}
+}
+
+// TestSessionLogprobs compares log-probabilities of a text with what Score says of it, and with those of its tokens as an answer.
+func TestSessionLogprobs(t *testing.T) {
+	m := pebbleModel(t)
+	tokens := m.Tokenizer().EncodeSpecial("The capital of Japan is Tokyo. The capital of Italy is Rome.", true)
+	scores, err := newSession(t, m, nil).Score(t.Context(), tokens)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := newSession(t, m, nil).Logprobs(t.Context(), tokens, 3)
+	if err != nil || len(all) != len(tokens) {
+		t.Fatalf("%d elements for %d tokens, %v", len(all), len(tokens), err)
+	}
+	for i, l := range all {
+		if l.Chosen.Token != tokens[i] || l.Chosen.Logprob != scores[i] || i == 0 != (l.Top == nil) {
+			t.Errorf("token %d: %+v, want %v", i, l, scores[i])
+		}
+		if i > 0 && (len(l.Top) != 3 || l.Top[0].Logprob < l.Top[1].Logprob || l.Top[0].Logprob < l.Chosen.Logprob) {
+			t.Errorf("token %d: the likeliest are %+v", i, l.Top)
+		}
+	}
+	for piece, err := range newSession(t, m, nil).Generate(t.Context(), tokens[:9], llama.Params{MaxTokens: 1, Logprobs: 3}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(piece.Logprobs) == 1 && !reflect.DeepEqual(piece.Logprobs[0].Top, all[9].Top) {
+			t.Errorf("as an answer: %+v, want %+v", piece.Logprobs[0].Top, all[9].Top)
+		}
+	}
+	if _, err := newSession(t, m, nil).Logprobs(t.Context(), tokens, -1); err == nil {
+		t.Error("-1 tokens in the place of each")
+	}
+}
+
+// TestProgress follows the computing of a prompt, of which a part may be cached.
+func TestProgress(t *testing.T) {
+	m := pebbleModel(t)
+	pool, err := m.NewPool(&llama.PoolOptions{Session: llama.SessionOptions{Chunk: 4}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	prompt := m.Tokenizer().EncodeSpecial(strings.Repeat("The fox saw the ship by the harbor. ", 9), true)
+	for turn := range 2 {
+		var all []llama.PromptProgress
+		var last llama.Stats
+		for piece, err := range pool.Generate(t.Context(), prompt, llama.Params{MaxTokens: 2, Progress: func(p llama.PromptProgress) { all = append(all, p) }}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			last = piece.Stats
+		}
+		if len(all) < 2 || all[0].Done != all[0].Reused || all[len(all)-1].Done != len(prompt) || (turn == 1) != (all[0].Reused > 0) {
+			t.Fatalf("turn %d: %+v", turn, all)
+		}
+		for i, p := range all {
+			if p.Total != len(prompt) || p.Reused != last.ReusedTokens || i > 0 && p.Done <= all[i-1].Done {
+				t.Errorf("turn %d: %+v", turn, all)
+			}
+		}
 	}
 }
 

@@ -103,7 +103,7 @@ type MoveInfo struct {
 	Because error // the failure of the device that the session came back from; nil: it was moved by Session.Move
 }
 
-// passes returns what a batch tells of its passes; nil if nobody listens.
+// passes returns the function to which a batch reports its passes; nil if there is no Trace.Pass.
 func (t *Trace) passes() func(engine.PassInfo) {
 	if t.Pass == nil {
 		return nil

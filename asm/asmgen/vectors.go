@@ -26,6 +26,7 @@ func vectors(c *build.Context) {
 		u.siluMul()
 		u.geluMul()
 		u.geluErfMul()
+		u.softcap()
 		u.rope()
 		u.sumOfSquares()
 		u.norm()
@@ -150,6 +151,30 @@ func (u *unit) geluErfMul() {
 			u.VMULPS(y[i], x[i], x[i])
 		}
 		a.store(x, dst)
+	})
+	u.end()
+}
+
+func (u *unit) softcap() {
+	u.function("softcap", "func(x *float32, n int, factor, limit float32)",
+		"x[i] = exact.Softcap(x[i], limit) for i < n; factor is exact.SoftcapFactor(limit).")
+	n, p, factor, limit := u.integer("n"), u.integer("x"), u.everywhere("factor"), u.everywhere("limit")
+	u.strips(n, []reg.GPVirtual{p}, func(a access) {
+		x, e := a.load(p), u.strip()
+		for i := range x {
+			u.VANDPS(u.bits(math.MaxInt32), x[i], e[i])
+			u.VXORPS(e[i], x[i], x[i]) // the sign
+			u.VMULPS(factor, e[i], e[i])
+			u.exp(e[i])
+			t := u.vector()
+			u.VMOVUPS(u.float(1), t)
+			u.VSUBPS(e[i], t, t)
+			u.VADDPS(u.float(1), e[i], e[i])
+			u.VDIVPS(e[i], t, t)
+			u.VMULPS(limit, t, t)
+			u.VORPS(t, x[i], x[i])
+		}
+		a.store(x, p)
 	})
 	u.end()
 }

@@ -38,6 +38,8 @@ type attended struct {
 	k, v  []float32 // as they are cached
 	first []int     // of each KV head
 	used  []int     // slots of each KV head
+	also  also
+	sinks []float32 // of each head; nil: there are none
 }
 
 // row returns the key or the value of a slot.
@@ -60,17 +62,27 @@ func (a *attended) each(f func(query, kvHead int, p, scores []float64)) {
 			for j := range seen {
 				k := a.row(a.k, kv, j)
 				p[j], s[j] = dot(q, k)/root, magnitudeOf(a.dtype, k, steps)/root
+				switch limit := float64(a.also.limit); {
+				case a.also.window > 0 && j < seen-a.also.window:
+					p[j], s[j] = math.Inf(-1), 0
+				case limit > 0:
+					p[j] = limit * math.Tanh(p[j]/limit)
+				}
 				highest = max(highest, p[j])
 			}
-			normalise(p[:seen], highest)
+			sink := math.Inf(-1)
+			if a.sinks != nil {
+				sink = float64(a.sinks[head])
+			}
+			normalise(p[:seen], sink, max(highest, sink))
 			f(query, kv, p[:seen], s[:seen])
 		}
 	}
 }
 
-// normalise makes scores their softmax.
-func normalise(p []float64, highest float64) {
-	sum := 0.0
+// normalise makes scores their softmax, in which a sink takes part. highest is the largest of all.
+func normalise(p []float64, sink, highest float64) {
+	sum := math.Exp(sink - highest)
 	for j, score := range p {
 		p[j] = math.Exp(score - highest)
 		sum += p[j]

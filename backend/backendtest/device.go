@@ -119,6 +119,10 @@ func (d plain) GELUMul(a, b *tensor.Tensor) error {
 	return d.call("GELUMul", a, func() error { return d.Backend.GELUMul(a, b) })
 }
 
+func (d plain) Softcap(x *tensor.Tensor, limit float32) error {
+	return d.call("Softcap", x, func() error { return d.Backend.Softcap(x, limit) })
+}
+
 func (d plain) RMSNorm(x, w *tensor.Tensor, eps float32) error {
 	return d.call("RMSNorm", x, func() error { return d.Backend.RMSNorm(x, w, eps) })
 }

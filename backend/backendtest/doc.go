@@ -18,7 +18,7 @@
 //
 //  3. Test it, with one line: backendtest.Run(t, b). It should pass now, and after each of the next steps.
 //
-//  4. Operations, the ones that matter first: MatMulTransposed, RoPEStore and Attend, then RMSNorm, RoPE, SiLUMul (and GELUMul), AddAssign,
+//  4. Operations, the ones that matter first: MatMulTransposed, RoPEStore and Attend, then RMSNorm, RoPE, SiLUMul (and GELUMul, Softcap), AddAssign,
 //     Gather, CopySlice, ReadBuffer and Cast, which together keep a token's activations on the device. Begin each with its check, such as
 //     backend.CheckRMSNorm, which returns the dimensions and the error that says what does not fit. Find your buffer by a type
 //     assertion; if an operand is no buffer of yours, or the host has it mapped, hand the call on to Base. Write nothing but the

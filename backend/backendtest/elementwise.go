@@ -3,6 +3,7 @@ package backendtest
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -61,6 +62,7 @@ func elementwiseChecks(quick bool) (checks []Check) {
 		c.Shape += " without a bias"
 		checks = append(checks, c)
 	}
+	checks = append(checks, rowChecks("Softcap", shapes, oneRow, softcap)...)
 	checks = append(checks, rowChecks("RMSNorm", shapes, oneRow, rmsNorm)...)
 	checks = append(checks, rowChecks("Softmax", shapes, oneRow, softmax)...)
 	heads := upTo(quick, [][]int{{1, 1, 2}, {1, 3, 6}, {1, 32, 64}, {7, 4, 32}, {3, 24, 128}}, []int{512, 8, 64}, []int{100, 24, 128})
@@ -97,6 +99,16 @@ func scale(g generator, dims []int, in input) *trial {
 	return &trial{
 		operands: []operand{f32("x", update, g.floats(in, elements(dims)), dims...).within(limit{tolerance: single})},
 		do:       func(b backend.Backend, t []*tensor.Tensor) error { return b.Scale(t[0], -0.3) },
+	}
+}
+
+func softcap(g generator, dims []int, in input) *trial {
+	const most = 3
+	return &trial{
+		operands: []operand{f32("x", update, g.floats(in, elements(dims)), dims...).within(limit{tolerance: exponents, magnitude: func(want []float32) []float64 {
+			return slices.Repeat([]float64{most}, len(want))
+		}})},
+		do: func(b backend.Backend, t []*tensor.Tensor) error { return b.Softcap(t[0], most) },
 	}
 }
 

@@ -95,6 +95,8 @@ var mistakes = []mistake{
 	{"AddAssign", "f16", func(b backend.Backend, o odd) error { return b.AddAssign(o.half, o.half) }},
 	{"Scale", "f16", func(b backend.Backend, o odd) error { return b.Scale(o.half, 2) }},
 	{"SiLUMul", "two shapes", func(b backend.Backend, o odd) error { return b.SiLUMul(o.x, o.short) }},
+	{"Softcap", "f16", func(b backend.Backend, o odd) error { return b.Softcap(o.half, 30) }},
+	{"Softcap", "to nothing", func(b backend.Backend, o odd) error { return b.Softcap(o.x, 0) }},
 	{"GELUMul", "two shapes", func(b backend.Backend, o odd) error { return b.GELUMul(o.x, o.short) }},
 	{"GELUErf", "two shapes", func(b backend.Backend, o odd) error { return b.GELUErf(o.x, o.short) }},
 	{"GELUErf", "f16", func(b backend.Backend, o odd) error { return b.GELUErf(o.half, nil) }},

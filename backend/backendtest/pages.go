@@ -27,6 +27,14 @@ type step struct {
 	name                string
 	heads, kvHeads, dim int
 	runs                []run
+	also                also
+}
+
+// also is what an attention has beyond the softmax: see backend.Attention.
+type also struct {
+	window int
+	limit  float32
+	sinks  bool
 }
 
 func (s step) String() string {
@@ -57,7 +65,7 @@ func (s step) of(d tensor.DType) step {
 
 // lone is a step of one conversation whose heads have the same number of slots.
 func lone(heads, kvHeads, dim, tokens, used int) step {
-	return step{"alone", heads, kvHeads, dim, []run{{tensor.F32, tokens, slices.Repeat([]int{used}, kvHeads)}}}
+	return step{"alone", heads, kvHeads, dim, []run{{tensor.F32, tokens, slices.Repeat([]int{used}, kvHeads)}}, also{}}
 }
 
 // steps returns shapes of steps, of F32: single tokens and chunks, the sizes around pages, an odd group of heads, heads of different
@@ -71,9 +79,9 @@ func steps(quick bool) []step {
 	small := []step{
 		lone(1, 1, 32, 1, 1), lone(4, 2, 64, 1, 127), lone(4, 4, 32, 1, 128), lone(8, 2, 64, 1, 129), lone(3, 1, 96, 1, 300), lone(6, 2, 128, 1, 700),
 		lone(2, 2, 32, 5, 5), lone(4, 2, 64, 2, 129), lone(10, 5, 64, 33, 150), lone(6, 2, 80, 20, 260), lone(4, 2, 256, 3, 40),
-		{"unequal heads", 6, 3, 64, []run{{tensor.F32, 1, []int{400, 3, 129}}}},
-		{"unequal heads", 4, 2, 64, []run{{tensor.F32, 17, []int{300, 20}}}},
-		{"two", 4, 2, 64, []run{{tensor.F32, 3, []int{130, 130}}, {tensor.F32, 20, []int{20, 50}}}},
+		{"unequal heads", 6, 3, 64, []run{{tensor.F32, 1, []int{400, 3, 129}}}, also{}},
+		{"unequal heads", 4, 2, 64, []run{{tensor.F32, 17, []int{300, 20}}}, also{}},
+		{"two", 4, 2, 64, []run{{tensor.F32, 3, []int{130, 130}}, {tensor.F32, 20, []int{20, 50}}}, also{}},
 		many,
 	}
 	return upTo(quick, small,
@@ -83,7 +91,7 @@ func steps(quick bool) []step {
 // mixed is a step of caches of all types.
 var mixed = step{"mixed", 4, 2, 64, []run{
 	{tensor.Q8_0, 1, []int{140, 140}}, {tensor.F16, 9, []int{200, 200}}, {tensor.F32, 1, []int{300, 7}}, {tensor.Q4_0, 4, []int{128, 4}}, {tensor.Q8_0, 40, []int{40, 40}},
-}}
+}, also{}}
 
 // stepChecks makes checks of all cache types, and of values of all kinds.
 func stepChecks(operation string, shapes []step, build func(step, queries, generator) *trial) (checks []Check) {
@@ -114,12 +122,28 @@ func storeChecks(quick bool) []Check {
 }
 
 func attendChecks(quick bool) []Check {
-	return append(stepChecks("Attend", steps(quick), attend), mixedCheck("Attend", attend))
+	list := stepChecks("Attend", steps(quick), attend)
+	for _, what := range []also{{window: 1}, {window: 100}, {limit: 2}, {sinks: true}, {window: 130, limit: 2, sinks: true}} {
+		for _, s := range []step{lone(8, 2, 64, 1, 129), lone(4, 2, 64, 33, 150), mixed} {
+			list = append(list, s.with(what, "Attend", attend))
+		}
+	}
+	return append(list, mixedCheck("Attend", attend))
+}
+
+// with makes the check of an attention that has something beyond the softmax.
+func (s step) with(what also, operation string, build func(step, queries, generator) *trial) Check {
+	s.also = what
+	return Check{Operation: operation, Type: s.name, Shape: fmt.Sprintf("%v, %+v", s, what), Input: random.name, build: func(g generator) *trial { return build(s, anyQueries, g) }}
 }
 
 // weighChecks leaves out what has several conversations: the operation is one's.
 func weighChecks(quick bool) []Check {
-	return stepChecks("AccumulateAttention", slices.DeleteFunc(steps(quick), func(s step) bool { return len(s.runs) > 1 }), weigh)
+	list := stepChecks("AccumulateAttention", slices.DeleteFunc(steps(quick), func(s step) bool { return len(s.runs) > 1 }), weigh)
+	for _, what := range []also{{limit: 2}, {sinks: true}, {limit: 2, sinks: true}} {
+		list = append(list, lone(8, 2, 64, 1, 129).with(what, "AccumulateAttention", weigh), lone(4, 2, 64, 33, 300).with(what, "AccumulateAttention", weigh))
+	}
+	return list
 }
 
 // conversation is a run with the values of its slots, one head after the other, and where its slabs are among the operands.
@@ -132,6 +156,9 @@ type conversation struct {
 	pages      [][]int   // of each head: number p is page p/2 of slab p%2
 	spare      []int     // pages that are nobody's
 	source     int       // the operand with keys, after which comes that with values
+	also       also
+	sinks      int       // the operand with sinks
+	sinkValues []float32 // nil: there are none
 }
 
 // sum returns how many slots are in use in all heads before the given one.
@@ -146,7 +173,7 @@ func (r *run) sum(head int) (n int) {
 // disorder in two slabs.
 func (s step) conversations(t *trial, in queries, g generator) (list []*conversation) {
 	for i, r := range s.runs {
-		c := &conversation{run: r, dim: s.dim}
+		c := &conversation{run: r, dim: s.dim, also: s.also}
 		total := r.sum(len(r.used))
 		c.keys, c.k = g.cache(r.dtype, in.k, total, total, s.dim)
 		c.vals, c.v = g.cache(r.dtype, in.v, total, total, s.dim)
@@ -171,6 +198,10 @@ func (s step) conversations(t *trial, in queries, g generator) (list []*conversa
 		for side, data := range [][]byte{c.keys, c.vals} {
 			t.operands = append(t.operands, operand{name: fmt.Sprintf("%s%d", [...]string{"keys", "values"}[side], i), dtype: r.dtype, dims: []int{total, s.dim}, data: data})
 		}
+		if s.also.sinks {
+			c.sinks, c.sinkValues = len(t.operands), g.floats(random, s.heads)
+			t.operands = append(t.operands, f32(fmt.Sprintf("sinks%d", i), reading, c.sinkValues, s.heads))
+		}
 		list = append(list, c)
 	}
 	return list
@@ -180,7 +211,10 @@ func pagesFor(slots int) int { return (slots + backend.PageSlots - 1) / backend.
 
 // on returns the conversation's slots as lists of pages of placed operands.
 func (c *conversation) on(t []*tensor.Tensor) *backend.Slots {
-	s := &backend.Slots{DType: c.dtype, HeadDim: c.dim, Version: 1}
+	s := &backend.Slots{DType: c.dtype, HeadDim: c.dim, Version: 1, Attention: backend.Attention{Window: c.also.window, Cap: c.also.limit}}
+	if c.sinkValues != nil {
+		s.Sinks = t[c.sinks]
+	}
 	for head, numbers := range c.pages {
 		h := backend.HeadSlots{Len: c.used[head]}
 		for _, p := range numbers {
@@ -288,6 +322,7 @@ func (s step) attended(c *conversation, q []float32, row int) *attended {
 	width := s.heads * s.dim
 	a := &attended{
 		heads: heads{c.tokens, s.heads, s.kvHeads, s.dim}, dtype: c.dtype, k: c.k, v: c.v, used: c.used,
+		also: c.also, sinks: c.sinkValues,
 		q: q[row*width : (row+c.tokens)*width],
 	}
 	for head := range c.used {
@@ -422,7 +457,7 @@ func compactChecks() (checks []Check) {
 			{32, []int{1}, []int{1}}, {64, []int{9, 9}, []int{4, 4}}, {96, []int{100, 100, 100}, []int{37, 0, 100}}, {64, []int{300, 129}, []int{299, 128}},
 			{128, []int{300, 300}, []int{1, 200}}, {64, []int{1000, 400}, []int{500, 130}},
 		} {
-			s := step{"compact", len(c.used), len(c.used), c.dim, []run{{d, 1, c.used}}}
+			s := step{"compact", len(c.used), len(c.used), c.dim, []run{{d, 1, c.used}}, also{}}
 			checks = append(checks, Check{
 				Operation: "Compact", Type: d.String(), Shape: fmt.Sprintf("%v of %v slots of %d", c.kept, c.used, c.dim), Input: random.name,
 				build: func(g generator) *trial { return compact(s, c.kept, g) },
@@ -466,7 +501,7 @@ func pageChecks() (checks []Check) {
 		for _, c := range []struct{ dim, lo, n int }{
 			{64, 0, 1}, {32, 0, 129}, {96, 100, 129}, {128, 127, 1}, {64, 127, 2}, {64, 200, 28}, {32, 128, 130},
 		} {
-			s := step{"pages", 2, 2, c.dim, []run{{d, 1, []int{130, 330}}}}
+			s := step{"pages", 2, 2, c.dim, []run{{d, 1, []int{130, 330}}}, also{}}
 			add := func(operation string, t func(g generator) *trial) {
 				checks = append(checks, Check{
 					Operation: operation, Type: d.String(), Shape: fmt.Sprintf("%d slots from %d on, of %d", c.n, c.lo, c.dim), Input: random.name, build: t,

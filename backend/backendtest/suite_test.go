@@ -19,7 +19,7 @@ import (
 func TestEveryOperationIsChecked(t *testing.T) {
 	checked := operations()
 	for _, want := range []string{
-		"MatMul", "MatMulTransposed", "AddAssign", "Scale", "SiLUMul", "GELUMul", "GELUErf", "LayerNorm", "RMSNorm", "Softmax", "RoPE",
+		"MatMul", "MatMulTransposed", "AddAssign", "Scale", "SiLUMul", "GELUMul", "GELUErf", "Softcap", "LayerNorm", "RMSNorm", "Softmax", "RoPE",
 		"Gather", "CopySlice", "ReadBuffer", "Cast", "NormMatMul", "MatMulAdd", "NormSwiGLU", "Largest", "Mask",
 		"RoPEStore", "Attend", "AttendTexts", "AccumulateAttention", "Compact", "CopyPage", "ReadSlots", "WriteSlots",
 	} {
@@ -289,7 +289,10 @@ func (a *attended) attend(out func(i int, v float32)) {
 // attended reads what a run attends to with rows of queries [tokens, heads, dim] from the given one on.
 func (f floating) attended(q *tensor.Tensor, row int, r backend.Run) (*attended, error) {
 	s, d := r.Slots, q.Shape()
-	a := &attended{heads: heads{r.Tokens, d.Dim(1), len(s.Heads), s.HeadDim}, dtype: s.DType}
+	a := &attended{heads: heads{r.Tokens, d.Dim(1), len(s.Heads), s.HeadDim}, dtype: s.DType, also: also{window: s.Window, limit: s.Cap}}
+	if s.Sinks != nil {
+		a.sinks = decode(tensor.F32, s.Sinks.Data())
+	}
 	a.q = decode(tensor.F32, q.Data())[row*d.Dim(1)*d.Dim(2):]
 	for head := range s.Heads {
 		n := s.Heads[head].Len

@@ -32,7 +32,7 @@ func (b *attentions) Attend(q, out *tensor.Tensor, runs []backend.Run) error {
 	defer b.tasks.put(a)
 	a.begin(b.machine, "Attend", runs[0].Slots.DType, d, q)
 	for i := range runs {
-		if err := maps.addRun("Attend", &runs[i], false); err != nil {
+		if err := maps.addAttended("Attend", &runs[i]); err != nil {
 			return err
 		}
 		a.add(&runs[i])
@@ -100,7 +100,9 @@ type attended struct {
 	row       int // the first of them among all rows
 	headBytes int // of a key, or a value, of one head
 	heads     []backend.HeadSlots
-	window    int // as Slots.Window
+	window    int // these are Slots' Attention
+	cap       float32
+	sinks     []float32
 }
 
 // len returns how many slots of a head are in use.
@@ -163,9 +165,14 @@ func (a *attention) add(r *backend.Run) {
 	if n := len(a.runs); n > 0 {
 		row = a.runs[n-1].row + a.runs[n-1].tokens
 	}
-	a.runs = append(a.runs, attended{
-		format: r.Slots.DType.Format(), tokens: r.Tokens, row: row, heads: r.Slots.Heads, headBytes: r.Slots.SlotBytes(), window: r.Slots.Window,
-	})
+	s := attended{
+		format: r.Slots.DType.Format(), tokens: r.Tokens, row: row, heads: r.Slots.Heads, headBytes: r.Slots.SlotBytes(),
+		window: r.Slots.Window, cap: r.Slots.Cap,
+	}
+	if r.Slots.Sinks != nil {
+		s.sinks = floats(r.Slots.Sinks)
+	}
+	a.runs = append(a.runs, s)
 }
 
 // reset forgets the operands, and keeps the scratch.
@@ -320,19 +327,28 @@ func (a *attention) Do(worker, number int) {
 	}
 	switch {
 	case partials == nil:
-		for r := range l.total {
-			l.total[r].Finish(a.row(a.out, s, head, first, r))
-		}
+		a.finish(l.total, s, head, first)
 	case atomic.AddInt32(&a.joints[p.joint].pieces, -1) == 0:
 		total := partials[:rows]
 		for t := 1; t < a.joints[p.joint].last-lowest; t++ {
 			a.kernels.Merge(total, partials[t*rows:][:rows])
 		}
-		for r := range total {
-			total[r].Finish(a.row(a.out, s, head, first, r))
-		}
+		a.finish(total, s, head, first)
 	}
 }
+
+// finish writes the attention of a block's rows, whose tiles are joined in total.
+func (a *attention) finish(total []asm.Partial, s *attended, head, first int) {
+	for r := range total {
+		if s.sinks != nil {
+			total[r].Sink(a.sink(s, head, r))
+		}
+		total[r].Finish(a.row(a.out, s, head, first, r))
+	}
+}
+
+// sink returns the sink of row r of a block.
+func (a *attention) sink(s *attended, head, r int) float32 { return s.sinks[head*a.group+r%a.group] }
 
 // row returns row r of a block in q or out: rows are tokens, from the run's first on, by query heads of the group.
 func (a *attention) row(x []float32, s *attended, head, first, r int) []float32 {
@@ -349,7 +365,7 @@ func (a *attention) load(l *lane, s *attended, head, first, rows int) {
 		a.held.Add(int64(grown))
 	}
 	l.queries.X, l.tile.Queries = l.scaled, &l.queries
-	l.tile.Format, l.tile.HeadDim = s.format, a.HeadDim
+	l.tile.Format, l.tile.HeadDim, l.tile.Cap = s.format, a.HeadDim, s.cap
 	scale := asm.QueryScale(a.HeadDim)
 	for r := range rows {
 		scaled := l.scaled[r*a.HeadDim : (r+1)*a.HeadDim]

@@ -94,6 +94,16 @@ func (m *mapped) addRun(op string, r *backend.Run, latest bool) error {
 	return nil
 }
 
+// addAttended maps what rows of a run attend to.
+func (m *mapped) addAttended(op string, r *backend.Run) error {
+	if r.Slots.Sinks != nil && !m.has(r.Slots.Sinks) {
+		if err := m.add(op, r.Slots.Sinks); err != nil {
+			return err
+		}
+	}
+	return m.addRun(op, r, false)
+}
+
 // addPages maps the slabs of a head's slots [lo, hi). Slots keep their slabs from being collected, so that those of host memory, which
 // is always mapped, need not be noted.
 func (m *mapped) addPages(op string, s *backend.Slots, head, lo, hi int) error {

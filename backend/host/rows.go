@@ -15,10 +15,10 @@ type rowOp struct {
 	name    string
 	rows    int
 	x, y    *tensor.Tensor // the operands; which is written is run's affair
-	eps     float32
-	bias    []float32 // of LayerNorm, mapped; nil: none
-	table   bool      // x is a table of weights, which may be packed
-	indices []int32   // of its rows
+	number  float32        // a norm's eps, Softcap's limit
+	bias    []float32      // of LayerNorm, mapped; nil: none
+	table   bool           // x is a table of weights, which may be packed
+	indices []int32        // of its rows
 
 	kernels *asm.Kernels
 	pieces  int
@@ -178,7 +178,7 @@ func (b *rowOps) LayerNorm(x, w, bias *tensor.Tensor, eps float32) error {
 	if err != nil {
 		return err
 	}
-	op := rowOp{name: "LayerNorm", run: layerNormRows, rows: rows, x: x, y: w, eps: eps}
+	op := rowOp{name: "LayerNorm", run: layerNormRows, rows: rows, x: x, y: w, number: eps}
 	if bias == nil {
 		return b.onRows(op)
 	}
@@ -194,8 +194,21 @@ func (b *rowOps) LayerNorm(x, w, bias *tensor.Tensor, eps float32) error {
 func layerNormRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 	dim, w := o.x.Shape().Dim(-1), floats(o.y)
 	for rows := floats(o.x)[lo*dim : hi*dim]; len(rows) > 0; rows = rows[dim:] {
-		k.LayerNorm(rows[:dim], w, o.bias, o.eps)
+		k.LayerNorm(rows[:dim], w, o.bias, o.number)
 	}
+}
+
+// Softcap limits the elements of x.
+func (b *rowOps) Softcap(x *tensor.Tensor, limit float32) error {
+	if err := backend.CheckSoftcap(x, limit); err != nil {
+		return err
+	}
+	return b.onRows(rowOp{name: "Softcap", run: softcapRows, rows: x.Shape().Rows(), x: x, y: x, number: limit})
+}
+
+func softcapRows(k *asm.Kernels, o *rowOp, lo, hi int) {
+	dim := o.x.Shape().Dim(-1)
+	k.Softcap(floats(o.x)[lo*dim:hi*dim], o.number)
 }
 
 // RMSNorm normalises the rows of x.
@@ -204,13 +217,13 @@ func (b *rowOps) RMSNorm(x, w *tensor.Tensor, eps float32) error {
 	if err != nil {
 		return err
 	}
-	return b.onRows(rowOp{name: "RMSNorm", run: rmsNormRows, rows: rows, x: x, y: w, eps: eps})
+	return b.onRows(rowOp{name: "RMSNorm", run: rmsNormRows, rows: rows, x: x, y: w, number: eps})
 }
 
 func rmsNormRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 	dim, w := o.x.Shape().Dim(-1), floats(o.y)
 	for rows := floats(o.x)[lo*dim : hi*dim]; len(rows) > 0; rows = rows[dim:] {
-		k.RMSNorm(rows[:dim], rows[:dim], w, o.eps)
+		k.RMSNorm(rows[:dim], rows[:dim], w, o.number)
 	}
 }
 
@@ -289,7 +302,7 @@ func castRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 	switch {
 	case from == to:
 		copy(dst, src)
-	case o.x.DType() == tensor.F32: // rows are whole blocks, so many quantise as one
+	case o.x.DType() == tensor.F32: // rows are whole blocks: all of them are quantised at once
 		k.Quantize(to, dst, floats(o.x)[lo*dim:hi*dim])
 	case o.y.DType() == tensor.F32:
 		k.Dequantize(from, floats(o.y)[lo*dim:hi*dim], src)

@@ -24,7 +24,7 @@ func (b *weighings) AccumulateAttention(q, sums *tensor.Tensor, run backend.Run)
 	if err := maps.add("AccumulateAttention", q, sums); err != nil {
 		return err
 	}
-	if err := maps.addRun("AccumulateAttention", &run, false); err != nil {
+	if err := maps.addAttended("AccumulateAttention", &run); err != nil {
 		return err
 	}
 	w := b.tasks.get()
@@ -78,8 +78,8 @@ func (w *weighing) weigh(l *lane, kept *keptTiles, head, first, last int) {
 		w.held.Add(int64((need - len(kept.partials)) * (partialBytes + 4*asm.TileKeys)))
 		kept.partials, kept.scores = make([]asm.Partial, need), make([]float32, need*asm.TileKeys)
 	}
-	if tiles > len(kept.shares) {
-		kept.shares = make([]float32, tiles)
+	if tiles >= len(kept.shares) {
+		kept.shares = make([]float32, tiles+1) // one for a sink
 	}
 	for t := range tiles {
 		l.tile.Scores = kept.scores[t*rows*asm.TileKeys:][:rows*asm.TileKeys]
@@ -94,8 +94,14 @@ func (w *weighing) weigh(l *lane, kept *keptTiles, head, first, last int) {
 		for t := range shares {
 			shares[t] = kept.partials[t*rows+r].Max
 		}
-		w.kernels.Softmax(shares)
 		var total float32 // of the weights, each tile's by its share
+		if s.sinks == nil {
+			w.kernels.Softmax(shares)
+		} else { // like a tile whose weights add up to 1
+			shares = append(shares, w.sink(s, head, r))
+			w.kernels.Softmax(shares)
+			shares, total = shares[:len(shares)-1], shares[len(shares)-1]
+		}
 		for t, share := range shares {
 			total += float32(share * kept.partials[t*rows+r].Sum)
 		}

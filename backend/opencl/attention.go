@@ -9,6 +9,7 @@ import (
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
+	"github.com/antigravity-go/antigravity/internal/exact"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -16,7 +17,8 @@ import (
 type attentionShape struct {
 	cache   tensor.DType
 	headDim int
-	share   int // query heads that share a KV head
+	share   int     // query heads that share a KV head
+	limit   float32 // of scores; 0: they are not limited
 }
 
 // attentionPrograms are the programs of a shape.
@@ -47,6 +49,9 @@ func (a *attention) programsFor(s attentionShape) *attentionPrograms {
 	p := &attentionPrograms{queries: s.queries(min(a.device.LocalBytes, leastLocal))}
 	options := fmt.Sprintf("-DGROUP=%d -DHEAD_DIM=%d -DSHARE=%d -DQUERIES=%d -DKV_%v%s%s",
 		asm.TileKeys, s.headDim, s.share, p.queries, s.cache, a.dot, a.lastGroup)
+	if s.limit != 0 {
+		options += fmt.Sprintf(" -DSCORE_LIMIT=%xf -DLIMIT_FACTOR=%xf", s.limit, exact.SoftcapFactor(s.limit))
+	}
 	const files = "common exact dot activations last cache pages tile "
 	p.attend, p.weigh = pagedProgramOf(program{files + "values attention", options}), pagedProgramOf(program{files + "weigh", options})
 	switch s.headDim {
@@ -115,7 +120,7 @@ func (a *attention) Attend(q, out *tensor.Tensor, runs []backend.Run) error {
 		if needed[i] == 0 {
 			continue
 		}
-		c.attentionPrograms = a.programsFor(c.shape(cache))
+		c.attentionPrograms = a.programsFor(c.shape(cache, runs[0].Slots))
 		long := a.flashes(&c, cache, runs)
 		if long {
 			err := a.pages.eachLaunch(pageShape{cache, d.HeadDim}, needed[i], runs, c.flashBlocks, func(l *launch) error { return a.flash(&c, l) })
@@ -142,29 +147,30 @@ func (a *attention) Attend(q, out *tensor.Tensor, runs []backend.Run) error {
 }
 
 // shape is what the programs for a cache of a type are compiled for.
-func (c *attending) shape(cache tensor.DType) attentionShape {
-	return attentionShape{cache, c.HeadDim, c.Heads / c.KVHeads}
+func (c *attending) shape(cache tensor.DType, s *backend.Slots) attentionShape {
+	return attentionShape{cache, c.HeadDim, c.Heads / c.KVHeads, s.Cap}
 }
 
-// attendable reports whether kernels take all of the runs, and which slabs the runs need. The host computes windows.
+// attendable reports whether kernels take all of the runs, and which slabs the runs need. The host computes windows, sinks, and runs whose scores have
+// different limits.
 func (a *attention) attendable(c *attending, runs []backend.Run) (n needed, ok bool, err error) {
 	if !c.out.ok || !c.out.float4s() {
 		return n, false, nil
 	}
 	for _, r := range runs {
-		if r.Slots.Window > 0 || a.kernels(c, r.Slots.DType) == nil {
+		if s := r.Slots; s.Window > 0 || s.Sinks != nil || s.Cap != runs[0].Slots.Cap || a.kernels(c, s) == nil {
 			return n, false, nil
 		}
 	}
 	return a.pages.tablesOf(runs)
 }
 
-// kernels returns the programs for queries and caches of a type, nil if they cannot be used: they load four elements at once.
-func (a *attention) kernels(c *attending, cache tensor.DType) *attentionPrograms {
+// kernels returns the programs for queries and slots like s, nil if they cannot be used: they load four elements at once.
+func (a *attention) kernels(c *attending, s *backend.Slots) *attentionPrograms {
 	if !c.q.ok || !c.q.float4s() || c.HeadDim%4 != 0 {
 		return nil
 	}
-	if p := a.programsFor(c.shape(cache)); p.queries > 0 {
+	if p := a.programsFor(c.shape(s.DType, s)); p.queries > 0 {
 		return p
 	}
 	return nil
@@ -257,7 +263,9 @@ func (a *attention) AccumulateAttention(q, sums *tensor.Tensor, r backend.Run) e
 	}
 	a.mu.Lock()
 	c := attending{AttentionDims: d, q: a.operand(q), out: a.operand(sums)}
-	c.attentionPrograms = a.kernels(&c, r.Slots.DType)
+	if r.Slots.Sinks == nil {
+		c.attentionPrograms = a.kernels(&c, r.Slots)
+	}
 	var l *launch
 	ok := c.attentionPrograms != nil && c.out.ok
 	if ok {

@@ -34,6 +34,7 @@ func TestElementwise(t *testing.T) {
 			check("AddAssign of a row", b.gpu.AddAssign(gx, b.on(row)), b.host.AddAssign(x, row))
 			check("AddAssign of the host's", b.gpu.AddAssign(gx, y), b.host.AddAssign(x, y))
 			check("Scale", b.gpu.Scale(gx, 0.3), b.host.Scale(x, 0.3))
+			check("Softcap", b.gpu.Softcap(gx, 2), b.host.Softcap(x, 2))
 			check("RMSNorm", b.gpu.RMSNorm(gx, b.on(norm), 1e-5), b.host.RMSNorm(x, norm, 1e-5))
 			check("SiLUMul", b.gpu.SiLUMul(gx, b.on(y)), b.host.SiLUMul(x, y))
 			check("GELUMul", b.gpu.GELUMul(gx, b.on(y)), b.host.GELUMul(x, y))

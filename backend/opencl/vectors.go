@@ -4,6 +4,7 @@ package opencl
 
 import (
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/internal/exact"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -62,6 +63,21 @@ func (v *vectors) GELUMul(x, y *tensor.Tensor) error {
 	return v.compute([]*tensor.Tensor{x, y}, func(o operandSet) error {
 		return v.gateMul("GELUMul", "gelu_mul", o[0], o[1], x.Shape().NumElements())
 	}, func() error { return v.host.GELUMul(x, y) })
+}
+
+// Softcap replaces each x by limit·tanh(x/limit).
+func (v *vectors) Softcap(x *tensor.Tensor, limit float32) error {
+	if err := backend.CheckSoftcap(x, limit); err != nil {
+		return err
+	}
+	return v.compute([]*tensor.Tensor{x}, func(o operandSet) error {
+		k, err := v.kernel(elementwise, "softcap")
+		if err != nil {
+			return err
+		}
+		n := x.Shape().NumElements()
+		return v.runFlat("Softcap", floats(k, o[0]).Int(n).Float(exact.SoftcapFactor(limit)).Float(limit), n)
+	}, func() error { return v.host.Softcap(x, limit) })
 }
 
 // gateMul computes x = act(x)·y of n elements, by a kernel of a name.

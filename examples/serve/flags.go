@@ -16,7 +16,7 @@ type command struct {
 	options serve.Options // what flags say directly
 
 	paths     []string // -model: NAME=PATH or PATH
-	aliases   []string // -alias: NAME=OTHER
+	aliases   []string // -alias: NAME=OTHER, or NAME
 	adapters  []string // -adapter: NAME=PATH[:SCALE]
 	preload   bool
 	computing cli.Model // how models are run; its path is not used
@@ -42,7 +42,7 @@ func (c *command) parse(args []string, stdout io.Writer) error {
 	f.Group("Models", func() {
 		f.Strings(&c.paths, "model", "`[NAME=]PATH` of "+cli.Models+"; or pebble or flint, which are embedded; without a name it is the "+
 			"file's; may be repeated: requests choose by the name; none: flint")
-		f.Strings(&c.aliases, "alias", "`NAME=OTHER` lets requests call the model OTHER by NAME, too; may be repeated")
+		f.Strings(&c.aliases, "alias", "`NAME[=OTHER]` lets requests call the model OTHER, or the only one, by NAME, too; *: by any name that no model has; may be repeated")
 		f.Strings(&c.adapters, "adapter", "`NAME=PATH[:SCALE]` of "+cli.Adapters+" for the only -model, which requests then call MODEL:NAME; may be repeated")
 		f.BoolVar(&c.preload, "preload", false, "load all models at the start; a single one always is, several only when a request asks for them")
 		f.Int64Var(&c.modelMB, "models-mb", 0, "`MB` of memory that models may take together, caches included: the least recently used are given back; 0: no bound")
@@ -52,7 +52,9 @@ func (c *command) parse(args []string, stdout io.Writer) error {
 		f.StringVar(&c.addr, "addr", "127.0.0.1:8080", "`host:port` to listen at; without a host: on all addresses; port 0: any free one")
 		f.StringVar(&c.tlsCert, "tls-cert", "", "`file` of the certificate, for HTTPS")
 		f.StringVar(&c.tlsKey, "tls-key", "", "`file` of the certificate's private key")
-		f.StringVar(&c.keyFile, "key-file", "", "`file` of the keys that let clients in: each line is a secret, or a client's name and a secret; # begins a comment; SIGHUP reads it again")
+		f.StringVar(&c.keyFile, "key-file", "", "`file` of the keys that let clients in: each line is a secret, or a client's name and a secret, and then "+
+			"what the client may use, any of requests/minute=N, tokens/day=N, and cache=NAME, a cache that clients of the same NAME share; # begins a comment; "+
+			"it is read again when it changes, and at SIGHUP")
 		f.Strings(&o.Origins, "cors", "`origin` of web pages that may use the server, as in https://example.org, or *; may be repeated; none: its own page alone")
 		f.Strings(&o.Hosts, "host", "`name` that requests may call the server by; may be repeated; none: on loopback addresses localhost, 127.0.0.1 and ::1, on others any")
 		f.IntVar(&c.connections, "connections", 0, "`number` of connections at once, beyond which the one that was used least recently is closed; 0: as many as the process may have files open, at most 4096")
@@ -66,6 +68,8 @@ func (c *command) parse(args []string, stdout io.Writer) error {
 			"0: as much as its weights, at least 256, and at most a quarter of what is available")
 		f.BoolVar(&o.ShareCache, "share-cache", false, "let clients with different keys use what was computed of each other's prompts, from which they can guess these")
 		f.Int64Var(&c.requestsMB, "requests-mb", 0, "`MB` of memory that all requests may hold together, beyond which they are refused; 0: 256, otherwise at least 128")
+		f.BoolVar(&o.Strict, "strict", false, "refuse requests that offer tools of other kinds than functions, or ask for other things that can be left out, which are otherwise left out with a warning")
+		f.DurationVar(&o.PingInterval, "ping", 0, "`time` without anything in a stream after which the client is sent a sign of life; 0: 15s; negative: never")
 		f.BoolVar(&o.DropTurns, "drop-turns", false, "leave out the oldest turns of conversations that do not fit, unless the request's truncation says otherwise")
 		f.DurationVar(&o.Timeout, "timeout", 10*time.Minute, "`time` after which a request ends, waiting included; 0: never")
 		f.Sets(map[string]string{"serve: Options.MaxTokens": "n", "serve: Options.MaxQueue": "queue",

@@ -5,36 +5,50 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/antigravity-go/antigravity/llama/serve"
 )
 
-// keys reads the file of keys, if there is one, and warns where others than its owner can read it.
-func (c *command) keys(stderr io.Writer) ([]serve.Key, error) {
+// clients are who may use the server, and how much.
+type clients struct {
+	keys     []serve.Key
+	accounts map[string]serve.Account // of those whom something is said of
+}
+
+// clients reads the file of keys, if there is one, and warns where others than its owner can read it.
+func (c *command) clients(stderr io.Writer) (read clients, err error) {
 	if c.keyFile == "" {
-		return nil, nil
+		return read, nil
 	}
 	f, err := os.Open(c.keyFile)
 	if err != nil {
-		return nil, fmt.Errorf("-key-file: %w", err)
+		return read, fmt.Errorf("-key-file: %w", err)
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0 {
 		fmt.Fprintf(stderr, "warning: others than its owner can use %s: chmod 600 keeps the keys secret\n", c.keyFile)
 	}
-	keys, err := readKeys(f)
-	if err != nil {
-		return nil, fmt.Errorf("-key-file %s: %w", c.keyFile, err)
+	if read, err = readClients(f); err != nil {
+		return read, fmt.Errorf("-key-file %s: %w", c.keyFile, err)
 	}
-	return keys, nil
+	return read, nil
 }
 
-// readKeys reads keys: each line is a secret, or a name and a secret. Empty lines count for nothing, nor does what follows # at the
-// beginning of a line or after a space. A key without a name has its line's number for one: secrets are not logged.
-func readKeys(r io.Reader) (keys []serve.Key, err error) {
+// readClients reads keys: each line is a secret, or a name and a secret, and after them what its owner may use (see setTerm):
+//
+//	ann 4f1c… requests/minute=60 tokens/day=200000
+//	bob 8e07… cache=team
+//
+// Empty lines count for nothing, nor does what follows # at the beginning of a line or after a space. A key without a name has its line's
+// number for one: secrets are not logged. Of several keys of one name the last that says how much is used counts for all.
+func readClients(r io.Reader) (read clients, err error) {
+	read.accounts = map[string]serve.Account{}
 	lines := bufio.NewScanner(r)
 	for n := 1; lines.Scan(); n++ {
 		line := lines.Text()
@@ -42,30 +56,88 @@ func readKeys(r io.Reader) (keys []serve.Key, err error) {
 			line = strings.TrimPrefix(line, "\ufeff") // which some editors begin a file with
 		}
 		if !utf8.ValidString(line) || strings.ContainsRune(line, 0) {
-			return nil, fmt.Errorf("line %d is not text: the file must be UTF-8", n)
+			return read, fmt.Errorf("line %d is not text: the file must be UTF-8", n)
 		}
-		fields := strings.Fields(line)
-		for i, field := range fields {
-			if field[0] == '#' {
-				fields = fields[:i]
-				break
-			}
-		}
-		switch len(fields) {
-		case 0:
-		case 1:
-			keys = append(keys, serve.Key{Name: fmt.Sprintf("key %d", n), Secret: fields[0]})
-		case 2:
-			keys = append(keys, serve.Key{Name: fields[0], Secret: fields[1]})
-		default:
-			return nil, fmt.Errorf("line %d has %d words: it must be a secret, or a name and a secret", n, len(fields))
+		if err := read.add(n, wordsOf(line)); err != nil {
+			return read, fmt.Errorf("line %d: %w", n, err)
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return nil, err
+		return read, err
 	}
-	if len(keys) == 0 {
-		return nil, errors.New("there is no key in it, and without one nobody could be let in")
+	if len(read.keys) == 0 {
+		return read, errors.New("there is no key in it, and without one nobody could be let in")
 	}
-	return keys, nil
+	return read, nil
+}
+
+// wordsOf returns the words of a line, up to a comment.
+func wordsOf(line string) []string {
+	words := strings.Fields(line)
+	for i, word := range words {
+		if word[0] == '#' {
+			return words[:i]
+		}
+	}
+	return words
+}
+
+// add adds the key in the words of line n, and the account of its owner.
+func (c *clients) add(n int, words []string) error {
+	end := len(words)
+	for end > 0 && isTerm(words[end-1]) {
+		end--
+	}
+	key := serve.Key{Name: fmt.Sprintf("key %d", n)}
+	switch end {
+	case 0:
+		if len(words) > 0 {
+			return errors.New("it has no secret before what its owner may use")
+		}
+		return nil
+	case 1:
+		key.Secret = words[0]
+	case 2:
+		key.Name, key.Secret = words[0], words[1]
+	default:
+		return fmt.Errorf("it has %d words: it must be a secret, or a name and a secret, and then any of %s", len(words), termForms)
+	}
+	c.keys = append(c.keys, key)
+	if end == len(words) {
+		return nil
+	}
+	var account serve.Account
+	for _, word := range words[end:] {
+		if err := setTerm(&account, word); err != nil {
+			return err
+		}
+	}
+	c.accounts[key.Name] = account
+	return nil
+}
+
+const termForms = "requests/minute=N, tokens/day=N, cache=NAME"
+
+// termForm is the form of words that say what a client may use, known ones and misspelt ones. A secret of this form is refused rather than
+// a limit taken for a secret.
+var termForm = regexp.MustCompile(`^(?:[a-z]+/[a-z]+|cache)=`)
+
+func isTerm(word string) bool { return termForm.MatchString(word) }
+
+// setTerm reads one word of what a client may use.
+func setTerm(a *serve.Account, word string) error {
+	name, value, _ := strings.Cut(word, "=")
+	n, err := strconv.ParseInt(value, 10, 64)
+	number := err == nil && n > 0
+	switch {
+	case name == "requests/minute" && number && n <= math.MaxInt32:
+		a.RequestsPerMinute = int(n)
+	case name == "tokens/day" && number:
+		a.TokensPerDay = n
+	case name == "cache" && value != "":
+		a.Cache = value
+	default:
+		return fmt.Errorf("%q must be one of %s, where N is a whole number, 1 or more", word, termForms)
+	}
+	return nil
 }

@@ -53,7 +53,7 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 	}
 	printStats(stderr, server.Stats())
 	c.warn(stderr, l)
-	defer c.rekeyOnHangup(ctx, server, log, stderr)()
+	defer c.keepKeys(ctx, server, log, stderr)()
 	fmt.Fprintf(stdout, "listening on %s\n", l.url)
 	return c.serve(ctx, l, server, log, stderr)
 }
@@ -65,10 +65,11 @@ func (c *command) server(ctx context.Context, log *slog.Logger, l *listener, clo
 	if o.Hosts == nil && l.loopback {
 		o.Hosts = l.names // so that a page of the web cannot reach it under a name of its own
 	}
-	var err error
-	if o.Keys, err = c.keys(stderr); err != nil {
+	allowed, err := c.clients(stderr)
+	if err != nil {
 		return nil, err
 	}
+	o.Keys, o.Accounts = allowed.keys, allowed.accounts
 	session, release, err := c.memory.Options()
 	if err != nil {
 		return nil, err

@@ -69,10 +69,13 @@ func named(text string) (name, value string) {
 // addAliases gives models their other names.
 func (c *command) addAliases(models []serve.Model) error {
 	for _, text := range c.aliases {
-		name, other := named(text)
+		name, other, ok := strings.Cut(text, "=")
+		if !ok && len(models) == 1 {
+			other = models[0].Name
+		}
 		i := slices.IndexFunc(models, func(m serve.Model) bool { return m.Name == other })
 		if name == "" || i < 0 {
-			return cli.Usagef("-alias %s: it must be NAME=OTHER, where OTHER is the name of a -model", text)
+			return cli.Usagef("-alias %s: it must be NAME=OTHER, where OTHER is the name of a -model, or NAME if there is only one", text)
 		}
 		models[i].Aliases = append(models[i].Aliases, name)
 	}

@@ -2,15 +2,19 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/serve"
@@ -26,11 +30,11 @@ func TestKeysAreReadAgain(t *testing.T) {
 	}
 	write("one")
 	c := &command{keyFile: path}
-	keys, err := c.keys(io.Discard)
+	allowed, err := c.clients(io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	server, err := serve.New(serve.Options{Keys: keys, Models: []serve.Model{serve.File("m", "nowhere.gguf", &llama.LoadOptions{})}})
+	server, err := serve.New(serve.Options{Keys: allowed.keys, Models: []serve.Model{serve.File("m", "nowhere.gguf", &llama.LoadOptions{})}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,4 +72,76 @@ func TestKeysAreReadAgain(t *testing.T) {
 			t.Errorf("%+v: the log says %s", step, log.String())
 		}
 	}
+}
+
+// TestAChangedFileOfKeysIsReadAgain needs no signal, which Windows has none of. Time is the test's own.
+func TestAChangedFileOfKeysIsReadAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keys")
+	at := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
+	write := func(text string) {
+		t.Helper()
+		at = at.Add(time.Second) // as far as the file says
+		if err := errors.Join(os.WriteFile(path, []byte(text), 0o600), os.Chtimes(path, at, at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("ann one")
+	synctest.Test(t, func(t *testing.T) {
+		c := &command{keyFile: path}
+		allowed, err := c.clients(io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		server, err := serve.New(serve.Options{Keys: allowed.keys, Accounts: allowed.accounts, Models: []serve.Model{serve.File("m", "nowhere.gguf", nil)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer server.Close()
+		var log notes
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go c.rekey(ctx, nil, server, slog.New(slog.NewTextHandler(&log, nil)), io.Discard)
+		status := func(secret string) int {
+			r := httptest.NewRequest("GET", "/v1/models", nil)
+			r.Header.Set("X-Api-Key", secret)
+			w := httptest.NewRecorder()
+			server.ServeHTTP(w, r)
+			return w.Code
+		}
+		look := func() {
+			time.Sleep(lookEvery)
+			synctest.Wait()
+		}
+		synctest.Wait()
+		if status("one") != 200 || status("two") != 401 {
+			t.Error("the first keys")
+		}
+		write("ann t")
+		look()
+		write("ann two requests/minute=1") // now it is whole
+		look()
+		if status("one") != 200 || status("t") != 401 || log.String() != "" {
+			t.Errorf("a file that is being written was read: %s", log.String())
+		}
+		look()
+		if got := []int{status("one"), status("two"), status("two")}; !slices.Equal(got, []int{401, 200, 429}) {
+			t.Errorf("after the change: statuses %d; the log says %s", got, log.String())
+		}
+		write("a b c")
+		look()
+		look()
+		if status("two") != 429 || strings.Count(log.String(), "stay as they were") != 1 {
+			t.Errorf("after a wrong change: the log says %s", log.String())
+		}
+		look()
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		look()
+		look()
+		look()
+		if status("two") != 429 || strings.Count(log.String(), "stay as they were") != 2 {
+			t.Errorf("without a file: the log says %s", log.String())
+		}
+	})
 }

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"io"
+	"maps"
 	"math/big"
 	"net"
 	"net/http"
@@ -22,6 +23,7 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
+	"github.com/antigravity-go/antigravity/llama/serve"
 )
 
 // notes is a standard error that a program writes to while a test reads it.
@@ -265,9 +267,34 @@ func selfSigned(t *testing.T) (certificate, key string) {
 
 func TestReadsKeys(t *testing.T) {
 	for text, want := range map[string]int{"a\n": 1, "a b\n#c\nd": 2, "a b c": -1, "": -1, "# a\n": -1, "a#b": 1, "\ufeffa\r\nb\r\n": 2, "\xff\xfea\x00\n\x00": -1, "a\x00": -1} {
-		keys, err := readKeys(strings.NewReader(text))
+		read, err := readClients(strings.NewReader(text))
+		keys := read.keys
 		if err != nil && want >= 0 || err == nil && len(keys) != want || len(keys) > 0 && strings.Contains(keys[0].Secret, "\ufeff") {
 			t.Errorf("%q: %v, %v", text, keys, err)
+		}
+	}
+}
+
+func TestReadsWhatClientsMayUse(t *testing.T) {
+	read, err := readClients(strings.NewReader("ann abc= requests/minute=60 tokens/day=200000 # a comment\nann def\nghi tokens/day=5\nbob jkl cache=team\nmno\n"))
+	want := map[string]serve.Account{"ann": {RequestsPerMinute: 60, TokensPerDay: 200000}, "key 3": {TokensPerDay: 5}, "bob": {Cache: "team"}}
+	if err != nil || len(read.keys) != 5 || read.keys[0] != (serve.Key{Name: "ann", Secret: "abc="}) || !maps.Equal(read.accounts, want) {
+		t.Errorf("%v, %v", read, err)
+	}
+	for text, says := range map[string]string{
+		"ann abc requests/minute=0":             "1 or more",
+		"ann abc requests/minute=99999999999":   "1 or more",
+		"ann abc tokens/day=many":               `"tokens/day=many"`,
+		"ann abc tokens/week=5":                 `"tokens/week=5" must be one of requests/minute=N, tokens/day=N, cache=NAME`,
+		"ann request/minute=5":                  "request/minute=5",
+		"ann abc cache=":                        "cache=",
+		"tokens/day=5":                          "no secret",
+		"ann abc def tokens/day=5":              "4 words",
+		"ann tokens/day=5 abc":                  "3 words",
+		"one\nann abc requests/minute=5 tokens": "line 2",
+	} {
+		if _, err := readClients(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: error %v, which does not say %s", text, err, says)
 		}
 	}
 }

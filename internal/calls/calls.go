@@ -38,6 +38,7 @@ const (
 	MistralArgs                 // [TOOL_CALLS]f[ARGS]{"a": 1} each
 	Granite                     // <|tool_call|>[{"name": "f", "arguments": {"a": 1}}, {"name": "g", "arguments": {}}]
 	Phi                         // <|tool_call|>{"name": "f", "arguments": {"a": 1}}<|/tool_call|> each
+	Olmo                        // <function_calls>f(a=1), a line break, g()</function_calls>
 )
 
 // Family is how the models of one format write calls. The fields with a capital letter tell how calls are written well; a Parser
@@ -169,14 +170,28 @@ var families = [...]Family{
 		template:       []string{"<|tool_call|>", phiEnd}, token: phiEnd,
 		open: "<|tool_call|>", close: phiEnd, separator: ",", mayList: true,
 	},
+	Olmo: {
+		Name:  "OLMo's",
+		Begin: mark(olmoStart), BeforeArguments: text("("), AfterArguments: text(")"), Between: text("\n"), End: mark(olmoEnd),
+		Python:   true,
+		Opening:  olmoStart,
+		template: []string{olmoStart, "<functions>"}, notTemplate: []string{"<tool_call>"}, token: olmoStart,
+		open: olmoStart, close: olmoEnd, body: pythonBody,
+	},
 }
+
+// The marks around OLMo 3's calls.
+const (
+	olmoStart = "<function_calls>"
+	olmoEnd   = "</function_calls>"
+)
 
 // phiEnd ends Phi's calls, and tells them from Granite's.
 const phiEnd = "<|/tool_call|>"
 
 // order is that in which the rules are tried that tell families apart: those that others' templates or vocabularies would satisfy too
 // come last.
-var order = [...]Format{MistralArgs, Mistral, Phi, Granite, Hermes, LlamaPythonic, LlamaJSON}
+var order = [...]Format{MistralArgs, Mistral, Phi, Granite, Hermes, Olmo, LlamaPythonic, LlamaJSON}
 
 // Family returns how calls are written in a format. What it holds must not be changed.
 func (f Format) Family() *Family {

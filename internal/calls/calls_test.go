@@ -238,6 +238,16 @@ func TestParser(t *testing.T) {
 		{"marks as text", Phi, nil, `<|tool_call|>{"name": "f", "arguments": {"a": 1}}<|/tool_call|>`, "", f1, 0},
 		{"a list", Phi, nil, `<|tool_call|>[{"name": "f", "arguments": {"a": 1}}, {"name": "g", "arguments": {}}]<|/tool_call|>`, "", fg, 0},
 		{"a list that does not close", Phi, nil, `<|tool_call|>[{"name": "f", "arguments": {"a": 1}}, <|/tool_call|>`, "", f1, 0},
+
+		{"a call", Olmo, nil, `<function_calls>f(a=1)</function_calls>`, "", f1, 0},
+		{"two calls", Olmo, nil, "Look.<function_calls>f(a=1)\ng()</function_calls>", "Look.", fg, 0},
+		{"marks as control tokens", Olmo, []string{"<function_calls>", "</function_calls>"}, "Look.«<function_calls>»f(a=1)\ng()«</function_calls>»", "Look.", fg, 0},
+		{"JSON's words", Olmo, nil, `<function_calls>f(a=null, b=true, c={"x": [1.5, "y"]})</function_calls>`, "", []Call{call(0, "f", `{"a": null, "b": true, "c": {"x": [1.5, "y"]}}`)}, 0},
+		{"no closing mark", Olmo, nil, "<function_calls>f(a=1)\n g()\n", "", fg, 0},
+		{"text after the calls", Olmo, nil, "<function_calls>f(a=1)</function_calls> good", "good", f1, 0},
+		{"another function than those on offer", Olmo, nil, "<function_calls>f(a=1)\nh()</function_calls>", "h()</function_calls>", f1, 0},
+		{"no mark", Olmo, nil, "f(a=1)", "f(a=1)", nil, 0},
+		{"a call that is broken off", Olmo, nil, `<function_calls>f(a="x`, `<function_calls>f(a="x`, nil, 1},
 	} {
 		want := answer{c.content, c.calls, c.broken}
 		name := fmt.Sprintf("%v, %s", c.format, c.name)
@@ -532,6 +542,8 @@ func TestLinear(t *testing.T) {
 		{LlamaPythonic, "[f(a="},
 		{MistralArgs, "[TOOL_CALLS]f[ARGS]{"},
 		{Phi, `<|tool_call|>[{"arguments": {"a": [`},
+		{Olmo, "<function_calls>f(a=["},
+		{Olmo, "<function_calls>f()\n"},
 	} {
 		const n = 1 << 17
 		text := strings.Repeat(c.unit, n/len(c.unit)+1)
@@ -557,6 +569,8 @@ func TestOf(t *testing.T) {
 		{"Granite 4", `<tool_call>\n{"name": "`, "<|tool_call|> <tool_call>", Hermes},
 		{"Phi-4-mini", `in this format: <|tool_call|>{"name": "foo"}<|/tool_call|>`, "<|tool_call|> <|/tool_call|>", Phi},
 		{"Phi-4-mini without a template for calls", `{{ '<|tool|>' + tools + '<|/tool|>' }}`, "<|tool_call|> <|/tool_call|>", Phi},
+		{"OLMo 3", `Output any function calls within <function_calls></function_calls> XML tags.' -}}{{- '<functions>'`, "<function_calls>", Olmo},
+		{"OLMo 3 that only thinks", `<functions></functions>`, "<function_calls>", Olmo},
 		{"Mistral's later models", `{{- "[TOOL_CALLS]" + name + "[ARGS]" + arguments }}`, "[TOOL_CALLS] [ARGS]", MistralArgs},
 	} {
 		got := Of(c.template, func(token string) bool { return bytes.Contains([]byte(c.tokens), []byte(token)) && token != "" })

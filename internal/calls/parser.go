@@ -228,8 +228,8 @@ func (p *Parser) opened(c byte) {
 	case isSpace(c):
 	case (f.list || f.mayList) && !p.inList && c == '[':
 		p.inList = true
-	case f.body == pythonBody && p.inList && isNameByte(c):
-		p.python.start()
+	case f.body == pythonBody && p.inList == f.list && isNameByte(c):
+		p.python.start(!f.list)
 		p.begin(readsPython, c)
 	case f.body == objectBody && (p.inList == f.list || f.mayList) && c == '{':
 		p.object.start()
@@ -296,7 +296,7 @@ func (p *Parser) afterCall(c byte) {
 		p.separated = true
 	case p.inList && c == ']':
 		p.inList, p.held = false, p.held[:0]
-	case p.inList && p.separated, !f.list && p.bare(c):
+	case p.inList && p.separated, !f.list && p.bare(c), !f.list && f.body == pythonBody && !p.closed && isNameByte(c):
 		p.place = opened
 		p.opened(c)
 	default:

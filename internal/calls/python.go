@@ -15,6 +15,7 @@ import (
 // Invariant between bytes: open holds what is open, the arguments themselves first.
 type python struct {
 	state pythonState
+	alone bool // the bracket that ends a call's arguments ends the call: it stands in no list
 	open  []container
 	text  []byte // a name, a word or a number so far
 	quote byte   // that which the string began with
@@ -51,8 +52,8 @@ const (
 	pythonEnd   // the call is complete, if what follows says so
 )
 
-func (p *python) start() {
-	p.state, p.open, p.text = pythonName, p.open[:0], p.text[:0]
+func (p *python) start(alone bool) {
+	p.state, p.alone, p.open, p.text = pythonName, alone, p.open[:0], p.text[:0]
 }
 
 func (p *python) step(c byte, to *call, names functionNames) verdict {
@@ -116,7 +117,11 @@ func (p *python) step(c byte, to *call, names functionNames) verdict {
 		}
 		return wrong
 	}
-	return verdictOf(p.item(c, to))
+	v := verdictOf(p.item(c, to))
+	if v == goOn && p.alone && p.state == pythonEnd {
+		return last
+	}
+	return v
 }
 
 // item reads the first byte of an item, a comma, or the end of what is open.

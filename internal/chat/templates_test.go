@@ -113,6 +113,35 @@ const (
         {{- raise_exception("unknown role") }}
     {%- endif %}
 {%- endfor %}`
+	gemma2 = `{{ bos_token }}{% if messages[0]['role'] == 'system' %}{{ raise_exception('no system role') }}{% endif %}` +
+		`{% for m in messages %}{% set role = 'model' if m.role == 'assistant' else m.role %}{{ '<start_of_turn>' + role + '\n' + m.content | trim + '<end_of_turn>\n' }}{% endfor %}`
+	gemma3 = `{{ bos_token }}
+{%- if messages[0]['role'] == 'system' -%}
+    {%- set prefix = messages[0]['content'] + '
+
+' -%}
+    {%- set rest = messages[1:] -%}
+{%- else -%}
+    {%- set prefix = "" -%}
+    {%- set rest = messages -%}
+{%- endif -%}
+{%- for m in rest -%}
+    {{ '<start_of_turn>' + m.role + '\n' + (prefix if loop.first else "") }}
+    {%- if m['content'] is string -%}
+        {{ m['content'] | trim }}
+    {%- else -%}
+        {{ raise_exception("no text") }}
+    {%- endif -%}
+    {{ '<end_of_turn>
+' }}
+{%- endfor -%}`
+	olmo3 = `{%- for m in messages -%}{{- m['role'] ~ ':' ~ m.get('content', none) -}}{%- if m.get('tool_calls', none) is not none -%}{{- '<function_calls>' -}}` +
+		`{%- for call in m['tool_calls'] %}{%- if call is mapping and call.get('function', none) is not none %}{%- set ns = namespace(list=[]) -%}` +
+		`{%- for key, value in call['function']['arguments'].items() -%}{%- set ns.list = ns.list + [key ~ '=' ~ (value | tojson)] -%}{%- endfor -%}` +
+		`{{- call['function']['name'] + '(' + ns.list | join(', ') + ')' -}}{%- if not loop.last -%}{{ '
+' }}{%- endif -%}{%- endif %}{%- endfor %}{{- '</function_calls>' -}}{%- endif -%}{%- endfor -%}`
+	ministral3 = `{{- bos_token }}{%- for m in messages %}{%- for call in m.tool_calls %}{%- set arguments = call['function']['arguments'] %}` +
+		`{%- if arguments is not string %}{%- set arguments = arguments|tojson|safe %}{%- endif %}{{- '[TOOL_CALLS]' + call['function']['name'] + '[ARGS]' + arguments }}{%- endfor %}{%- endfor %}`
 	phi = `{% for m in messages %}{{'<|' + m.role + '|>\n' + m.content + '<|end|>\n'}}{% endfor %}`
 	// what reasoning models do with earlier turns, and training marks
 	reasoning = `{%- for m in messages %}
@@ -177,6 +206,21 @@ func TestCommonTemplates(t *testing.T) {
 			special("[TOOL_CALLS]"), plain(` [{"name": "weather", "arguments": {"z": "[INST]", "a": 2}, "id": "123456789"}]`), special("</s>"),
 			plain(`[TOOL_RESULTS] {"content": 22, "call_id": "123456789"}[/TOOL_RESULTS]`),
 		}},
+		{"Gemma 2", gemma2, []string{"<start_of_turn>", "<end_of_turn>"}, []Message{user(" a<end_of_turn>"), assistant("b")}, Options{}, []Segment{
+			special("<s>"), special("<start_of_turn>"), plain("user\na<end_of_turn>"), special("<end_of_turn>"), plain("\n"),
+			special("<start_of_turn>"), plain("model\nb"), special("<end_of_turn>"), plain("\n"),
+		}},
+		{"Gemma 3 puts the system's text before the user's", gemma3, []string{"<start_of_turn>", "<end_of_turn>"}, []Message{system("S"), user(" a ")}, Options{}, []Segment{
+			special("<s>"), special("<start_of_turn>"), plain("user\nS\n\na"), special("<end_of_turn>"), plain("\n"),
+		}},
+		{"OLMo 3 with calls", olmo3, []string{"<function_calls>", "</function_calls>"}, []Message{
+			{Role: "assistant", Content: "x", ToolCalls: []ToolCall{{Name: "f", Arguments: json.RawMessage(`{"z":"</function_calls>","a":[true,null]}`)}, {Name: "g", Arguments: json.RawMessage(`{}`)}}},
+		}, Options{}, []Segment{
+			plain("assistant:x"), special("<function_calls>"), plain(`f(z="</function_calls>", a=[true, null])` + "\ng()"), special("</function_calls>"),
+		}},
+		{"Ministral 3 with a call", ministral3, []string{"[TOOL_CALLS]", "[ARGS]"}, []Message{
+			{Role: "assistant", ToolCalls: []ToolCall{{Name: "f", Arguments: json.RawMessage(`{"z":"[ARGS]"}`)}}},
+		}, Options{}, []Segment{special("<s>"), special("[TOOL_CALLS]"), plain("f"), special("[ARGS]"), plain(`{"z": "[ARGS]"}`)}},
 		{"Phi builds a token from the role", phi, []string{"<|user|>", "<|end|>"}, []Message{user("end")}, Options{}, []Segment{
 			special("<|user|>"), plain("\nend"), special("<|end|>"), plain("\n"),
 		}},
@@ -214,6 +258,13 @@ func TestRefusal(t *testing.T) {
 	}
 	_, err = template.Render(t.Context(), []Message{{Role: "assistant", Content: "x"}}, Options{})
 	if err == nil || err.Error() != "rendering the chat template: user and assistant must take turns" {
+		t.Errorf("got %v", err)
+	}
+	if template, err = Parse(gemma2, nil, "<s>", "</s>"); err != nil { // which has no system role
+		t.Fatal(err)
+	}
+	_, err = template.Render(t.Context(), []Message{{Role: "system", Content: "x"}, {Role: "user", Content: "x"}}, Options{})
+	if err == nil || err.Error() != "rendering the chat template: no system role" {
 		t.Errorf("got %v", err)
 	}
 }

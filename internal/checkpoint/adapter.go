@@ -62,7 +62,7 @@ func joinHalves(found map[string]*halves, tensors []Tensor, names tensorNames, s
 		p := AdapterPair{Of: *t}
 		name, within := names(t)
 		rows := t.Shape[0]
-		if whole := found[within]; t.Within.Rows > 0 && whole.rows() == t.Within.Rows {
+		if whole := found[within]; within != "" && whole.rows() == t.Within.Rows {
 			name, rows, p.First = within, t.Within.Rows, t.Within.First
 		}
 		h := found[name]

@@ -50,7 +50,7 @@ func AdapterOf(f *gguf.File, c *Config) (*Adapter, error) {
 	if err := CheckWhole(f); err != nil {
 		return nil, err
 	}
-	if got, want := architectureOf(f), familyOf(c.Family).architecture(); got != want {
+	if got, want := architectureOf(f), familyOf(c.Family).architecture(); plainArchitecture(got) != plainArchitecture(want) {
 		return nil, fmt.Errorf("%s is %.100q: the adapter is for another model than this one, which is %q", ArchitectureKey, got, want)
 	}
 	if _, ok := f.Value(invocationKey); ok {

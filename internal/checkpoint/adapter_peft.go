@@ -154,6 +154,7 @@ func (j *adapterJSON) pairs(weights *safetensors.File, tensors []Tensor) ([]Adap
 			of, isPart = strings.CutSuffix(t.Name, peftSuffixB)
 		}
 		module, prefixed := strings.CutPrefix(of, peftPrefix)
+		module = usualModule(module)
 		if !isPart || !prefixed {
 			return nil, unsupported("the tensor %s is neither %s…%s nor …%s; nothing else of an adapter is implemented", t.Name, peftPrefix, peftSuffixA, peftSuffixB)
 		}

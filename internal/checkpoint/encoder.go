@@ -63,7 +63,6 @@ type encoderJSON struct {
 	NormBias         bool              `json:"norm_bias,omitempty"`
 	Types            *int              `json:"type_vocab_size,omitempty" whole:"4.0"`
 	Padding          *int              `json:"pad_token_id,omitempty" whole:"4.0"`
-	PositionKind     string            `json:"position_embedding_type,omitempty"`
 	Decoder          bool              `json:"is_decoder,omitempty"`
 	LocalAttention   *int              `json:"local_attention,omitempty" whole:"4.0"`
 	GlobalEvery      *int              `json:"global_attn_every_n_layers,omitempty" whole:"4.0"`
@@ -93,8 +92,11 @@ type encoderJSON struct {
 	NomicExperts     int      `json:"moe_every_n_layers,omitempty"`
 }
 
-// rename gives what nomic-bert's own program calls otherwise its usual names.
+// rename gives what nomic-bert's own program and the first files of modernbert call otherwise its usual names.
 func (j *configJSON) rename() error {
+	if j.ModelType == "modernbert" {
+		j.RoPETheta, j.LocalTheta = first(j.GlobalTheta, j.RoPETheta), first(j.WindowTheta, j.LocalTheta)
+	}
 	if j.ModelType != "nomic_bert" || j.NomicWidth == 0 {
 		return nil
 	}
@@ -126,8 +128,8 @@ func (j *configJSON) setEncoder(c *Config, f *family) error {
 	switch {
 	case j.Decoder:
 		return unsupported("is_decoder is true; the architecture %s is implemented as an encoder", f.name)
-	case j.PositionKind != "" && j.PositionKind != "absolute" && f.positions:
-		return unsupported("position_embedding_type is %.100q; only absolute is implemented", j.PositionKind)
+	case j.PositionType != "" && j.PositionType != "absolute" && f.positions:
+		return unsupported("position_embedding_type is %.100q; only absolute is implemented", j.PositionType)
 	}
 	if slices.Contains(f.with, TypeEmbedding) {
 		e.Types = or(j.Types, 2)
@@ -141,8 +143,6 @@ func (j *configJSON) setEncoder(c *Config, f *family) error {
 	}
 	if f.localAttention {
 		c.setWindow(f, or(j.LocalAttention, 0), windowRule{every: or(j.GlobalEvery, f.defaults.every)})
-		c.RoPE.Theta = or(j.GlobalTheta, c.RoPE.Theta)
-		c.LocalRoPE.Theta = or(j.WindowTheta, f.defaults.localTheta)
 	}
 	return j.setScores(c, f)
 }

@@ -59,12 +59,17 @@ type defaults struct {
 	window                         int
 	headDim                        int
 	heads, kvHeads, vocab, context int // of Gemma 3, whose wrappers leave out what is usual
+	rope                           *ropeJSON
 	every                          int // each such layer is unlike the others: it has no RoPE (SmolLM3), or no window (Gemma 3)
+	scoreCap, logitCap             float64
+	// wideLayers is how many layers the size has whose scores are divided by the root of the width of one head's share of the model instead of HeadDim's.
+	// GGUF does not say so; llama.cpp knows these sizes (27B of Gemma 2 and 3) by their layers.
+	wideLayers int
 }
 
-// fusedPart tells of a part that is some of the rows of a tensor.
+// fusedPart is a part that is some of the rows of a tensor.
 type fusedPart struct {
-	huggingFace, gguf string // names, without the layer and what follows
+	huggingFace, gguf string // names, without the layer and what follows; gguf is "" if GGUF has the parts apart
 	parts             []Part // whose rows the tensor has, in their order
 }
 
@@ -97,6 +102,8 @@ const (
 var (
 	fusedAttention   = fusedPart{"self_attn.qkv_proj", "attn_qkv", []Part{Query, Key, Value}}
 	fusedFeedForward = fusedPart{"mlp.gate_up_proj", "ffn_up", []Part{Gate, Up}}
+	// Granite 4's, which is called shared since models with experts have it too. GGUF has gate and up apart.
+	sharedFeedForward = fusedPart{"shared_mlp.input_linear", "", []Part{Gate, Up}}
 )
 
 // families is the table of architectures.
@@ -105,6 +112,12 @@ var families = []family{
 	{
 		name: "mistral", model: "mistral", class: "MistralForCausalLM", gguf: "llama", window: always, keys: []string{"sliding_window"},
 		defaults: defaults{window: 4096},
+	},
+	{
+		name: "ministral3", model: "ministral3", class: "Ministral3ForCausalLM", gguf: "mistral3", window: always, keys: []string{"sliding_window", queryScaleName},
+		defaults: defaults{eps: 1e-5, theta: 1000000, headDim: 128, heads: 32, kvHeads: 8, vocab: 131072, context: 262144, rope: &ropeJSON{
+			Type: yarn, Factor: 16, OriginalContext: 16384, MScale: 1, MScaleAll: 1, QueryScale: 0.1,
+		}},
 	},
 	{
 		name: "qwen2", model: "qwen2", class: "Qwen2ForCausalLM", biased: true, bare: []Part{AttentionOutput}, unpaired: true, window: fromLayer,
@@ -122,6 +135,11 @@ var families = []family{
 	{
 		name: "granite", model: "granite", class: "GraniteForCausalLM",
 		keys: []string{"embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling"},
+	},
+	{
+		name: "granitehybrid", model: "granitemoehybrid", class: "GraniteMoeHybridForCausalLM", gguf: "granite",
+		huggingFace: map[Part]string{Down: "shared_mlp.output_linear"}, fused: map[Part]fusedPart{Gate: sharedFeedForward, Up: sharedFeedForward},
+		keys: []string{"embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling", "num_local_experts", sharedWidthName},
 	},
 	{
 		name: "phi3", model: "phi3", class: "Phi3ForCausalLM", unpaired: true, window: always,
@@ -142,12 +160,19 @@ var families = []family{
 		defaults: defaults{tied: true, headDim: 256},
 	},
 	{
+		name: "gemma2", model: "gemma2", class: "Gemma2ForCausalLM", with: []Part{AttentionPostNorm, FeedForwardPostNorm},
+		huggingFace: map[Part]string{FeedForwardNorm: "pre_feedforward_layernorm"}, unpaired: true, plusOne: true,
+		activation: geluTanh, window: exceptEvery, embedding: true,
+		keys:     []string{"sliding_window", "layer_types", "query_pre_attn_scalar", "attn_logit_softcapping", "final_logit_softcapping"},
+		defaults: defaults{tied: true, window: 4096, headDim: 256, every: 2, scoreCap: 50, logitCap: 30, wideLayers: 46},
+	},
+	{
 		name: "gemma3", model: "gemma3_text", class: "Gemma3ForCausalLM", with: []Part{QueryNorm, KeyNorm, AttentionPostNorm, FeedForwardPostNorm},
 		huggingFace: map[Part]string{FeedForwardNorm: "pre_feedforward_layernorm"}, normOf: headNorms, unpaired: true, plusOne: true,
 		activation: geluTanh, window: exceptEvery, embedding: true,
 		keys: []string{"sliding_window", "sliding_window_pattern", "_sliding_window_pattern", "layer_types", "query_pre_attn_scalar", "rope_local_base_freq"},
 		defaults: defaults{tied: true, theta: 1000000, localTheta: 10000, window: 4096, headDim: 256, every: 6,
-			heads: 8, kvHeads: 4, vocab: 262208, context: 131072},
+			heads: 8, kvHeads: 4, vocab: 262208, context: 131072, wideLayers: 62},
 	},
 	{
 		name: "gemma-embedding", model: "gemma3_text", class: "Gemma3TextModel", with: []Part{QueryNorm, KeyNorm, AttentionPostNorm, FeedForwardPostNorm},
@@ -293,6 +318,8 @@ type Variant struct {
 	// What embeddings, scores of attention, the results of a layer's two halves and logits are multiplied by; 0: 1, for ScoreScale
 	// 1/√HeadDim.
 	EmbeddingScale, ScoreScale, ResidualScale, LogitScale float64
+	// What scores of attention and logits x are limited to, cap·tanh(x/cap) for a cap; 0: they are not limited.
+	ScoreCap, LogitCap float64
 }
 
 // validate checks that the sizes fit together, for a number of layers and the length of a head.
@@ -311,6 +338,7 @@ func (v *Variant) validate(layers, headDim int) error {
 	}{
 		{"the multiplier of embeddings", v.EmbeddingScale}, {"the multiplier of attention's scores", v.ScoreScale},
 		{"the multiplier of residuals", v.ResidualScale}, {"the multiplier of logits", v.LogitScale},
+		{"the limit of attention's scores", v.ScoreCap}, {"the limit of logits", v.LogitCap},
 	} {
 		if s.value != 0 && !(s.value >= minScale && s.value <= maxScale) {
 			return fmt.Errorf("%s is %g, not between %g and %g", s.name, s.value, minScale, maxScale)

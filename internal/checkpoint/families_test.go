@@ -14,7 +14,7 @@ import (
 )
 
 // fixtures are the models of families that the repository has.
-var fixtures = []string{"mistral", "qwen2", "qwen3", "smollm3", "granite", "phi3", "phi3-longrope", "olmo2", "gemma3", "gemma", "olmo3", "qwen3-yarn", "llama-yarn", "gemma3-wrapper", "mistral3-wrapper", "qwen3vl-wrapper", "phi4mini"}
+var fixtures = []string{"mistral", "qwen2", "qwen3", "smollm3", "granite", "phi3", "phi3-longrope", "olmo2", "gemma3", "gemma", "olmo3", "qwen3-yarn", "llama-yarn", "gemma3-wrapper", "mistral3-wrapper", "qwen3vl-wrapper", "phi4mini", "ministral3", "granite4-micro"}
 
 // TestFamiliesStayInGGUF writes the configurations of folders in GGUF's keys and reads them.
 func TestFamiliesStayInGGUF(t *testing.T) {
@@ -29,7 +29,7 @@ func TestFamiliesStayInGGUF(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if shared, ok := map[string]string{"mistral": "", "mistral3-wrapper": "", "olmo3": "olmo2"}[name]; ok {
+		if shared, ok := map[string]string{"mistral": "", "mistral3-wrapper": "", "olmo3": "olmo2", "granite4-micro": "granite"}[name]; ok {
 			want.Family = shared // GGUF has no other name for it
 		}
 		near := func(a, b float64) bool { return a == b || math.Abs(a/b-1) < 1e-6 } // GGUF has numbers of 32 bits
@@ -40,7 +40,7 @@ func TestFamiliesStayInGGUF(t *testing.T) {
 			t.Errorf("%s: GGUF gives %+v, want %+v", name, *g, *w)
 		}
 		if !slices.Equal(got.RoPE.Divisors, want.RoPE.Divisors) || !slices.Equal(got.RoPE.Long, want.RoPE.Long) || got.RoPE.OriginalContext != want.RoPE.OriginalContext ||
-			!near(got.RoPE.Attention, want.RoPE.Attention) || got.AttentionBias != want.AttentionBias || got.TiedEmbeddings != want.TiedEmbeddings {
+			!near(got.RoPE.Attention, want.RoPE.Attention) || !near(got.RoPE.QueryScale, want.RoPE.QueryScale) || got.AttentionBias != want.AttentionBias || got.TiedEmbeddings != want.TiedEmbeddings {
 			t.Errorf("%s: GGUF gives %+v, want %+v", name, *got, *want)
 		}
 	}
@@ -83,6 +83,39 @@ func TestFamilyConfigs(t *testing.T) {
 		{"olmo3 as transformers 4 writes it", `"model_type":"olmo3","sliding_window":7,"rope_theta":5000,"rope_scaling":{"rope_type":"yarn","factor":8,"original_max_position_embeddings":8}`, func(c *Config) bool {
 			return slices.Equal(c.Windowed, []bool{true, true, true, false, true, true, true, false}) && c.RoPE.Scaling == yarn && c.LocalRoPE.Theta == 5000 && c.LocalRoPE.Scaling == ""
 		}},
+		{"ministral3 without a word of RoPE", `"model_type":"ministral3","head_dim":16`, func(c *Config) bool {
+			r := &c.RoPE
+			return r.Scaling == yarn && r.Factor == 16 && r.OriginalContext == 16384 && r.Attention == 1 && r.Theta == 1000000 && r.QueryScale == float64(float32(0.1)) && c.Window == 0
+		}},
+		{"ministral3 that scales queries and nothing else", `"model_type":"ministral3","head_dim":16,"rope_parameters":{"rope_type":"default","llama_4_scaling_beta":0.5,"original_max_position_embeddings":8}`, func(c *Config) bool {
+			r := &c.RoPE
+			return r.Scaling == "" && r.QueryFactor(7) == 1 && r.QueryFactor(8) == float32(1+0.5*math.Log(2)) && r.QueryFactor(31) == float32(1+0.5*math.Log(4))
+		}},
+		{"gemma3 with parameters by type of layer", `"model_type":"gemma3_text","head_dim":16,"sliding_window":7,"rope_parameters":{
+			"full_attention":{"rope_type":"yarn","factor":4,"rope_theta":5000,"original_max_position_embeddings":8,"beta_fast":16,"attention_factor":1.25,"truncate":false},
+			"sliding_attention":{"rope_type":"linear","factor":8.0,"partial_rotary_factor":0.5}}`, func(c *Config) bool {
+			r, local := c.Layer(5).RoPE, c.Layer(0).RoPE
+			return r.Theta == 5000 && r.Scaling == yarn && r.Factor == 4 && r.BetaFast == 16 && r.Attention == 1.25 && r.Unrounded && r.Rotated == 0 &&
+				local.Theta == 10000 && local.Scaling == "linear" && local.Factor == 8 && local.Rotated == 8
+		}},
+		{"one base, other factors by type of layer", `"model_type":"qwen3","head_dim":16,"rope_theta":77,"sliding_window":7,"use_sliding_window":true,"max_window_layers":4,"rope_parameters":{
+			"full_attention":{"rope_type":"linear","factor":2},"sliding_attention":{"rope_type":"llama3","factor":8,"low_freq_factor":1,"high_freq_factor":4,"original_max_position_embeddings":8}}`, func(c *Config) bool {
+			r, local := c.Layer(0).RoPE, c.Layer(7).RoPE
+			return r.Theta == 77 && r.Factor == 2 && local.Theta == 77 && local.Scaling == "llama3" && local.Factor == 8
+		}},
+		{"yarn of layers with a window alone", `"model_type":"olmo3","sliding_window":7,"rope_parameters":{
+			"sliding_attention":{"rope_type":"yarn","factor":2,"rope_theta":99},"full_attention":{"rope_type":"default","rope_theta":100}}`, func(c *Config) bool {
+			r, local := c.Layer(3).RoPE, c.Layer(0).RoPE
+			return r.Theta == 100 && r.Scaling == "" && local.Theta == 99 && local.Scaling == yarn && local.OriginalContext == 32
+		}},
+		{"a part of heads with norms", `"model_type":"qwen3","head_dim":16,"rope_parameters":{"rope_type":"default","partial_rotary_factor":0.25}`, func(c *Config) bool {
+			for _, t := range c.Tensors() {
+				if moved := t.Part == Query || t.Part == Key || t.Part == QueryNorm || t.Part == KeyNorm; moved != (t.Partial == Partial{16, 4}) {
+					return false
+				}
+			}
+			return c.RoPE.Rotated == 4
+		}},
 		{"the first Gemma", `"model_type":"gemma","hidden_act":"gelu","head_dim":4`, func(c *Config) bool {
 			return c.Activation == "gelu_tanh" && c.TiedEmbeddings && c.EmbeddingScale == 2.828125
 		}},
@@ -112,6 +145,14 @@ func TestWhatFamiliesCannotHaveIsRefused(t *testing.T) {
 	for _, text := range []string{
 		`"model_type":"llama","partial_rotary_factor":0.75`,
 		`"model_type":"llama","rope_parameters":{"rope_type":"default","partial_rotary_factor":0.75}`,
+		`"model_type":"llama","rope_parameters":{"rope_type":"default","llama_4_scaling_beta":0.1}`,
+		`"model_type":"llama","rope_parameters":{"rope_type":"linear","factor":2,"high_base":7}`,
+		`"model_type":"gemma3_text","head_dim":16,"rope_parameters":{"full_attention":{"rope_type":"default","original_max_position":7},"sliding_attention":{"rope_type":"default"}}`,
+		`"model_type":"gemma3_text","head_dim":16,"rope_parameters":{"full_attention":{"rope_type":"default"},"sliding_attention":{"rope_type":"default"},"factor":2}`,
+		`"model_type":"gemma3_text","head_dim":16,"sliding_window":7,"rope_parameters":{"full_attention":{"rope_type":"default"},"chunked_attention":{"rope_type":"default"}}`,
+		`"model_type":"gemma3_text","head_dim":16,"sliding_window":7,"rope_parameters":{"full_attention":{"rope_type":"default"},"sliding_attention":{"rope_type":"dynamic","factor":2}}`,
+		`"model_type":"gemma3_text","head_dim":16,"sliding_window":7,"rope_parameters":{"full_attention":{"rope_type":"default"},"sliding_attention":{"rope_type":"default","llama_4_scaling_beta":1}}`,
+		`"model_type":"qwen3","rope_parameters":{"full_attention":{"full_attention":{"rope_type":"default"}}}`,
 		`"model_type":"qwen3","num_experts":128`,
 		`"model_type":"llama","embedding_multiplier":2`,
 		`"model_type":"llama","no_rope_layers":[1,0]`,
@@ -137,6 +178,9 @@ func TestWhatFamiliesCannotHaveIsRefused(t *testing.T) {
 		`"model_type":"qwen3","sliding_window":4,"use_sliding_window":true,"layer_types":["sliding_attention"]`,
 		`"model_type":"granite","residual_multiplier":1e300`,
 		`"model_type":"granite","logits_scaling":0`,
+		`"model_type":"ministral3","rope_parameters":{"rope_type":"default","llama_4_scaling_beta":-1,"original_max_position_embeddings":8}`,
+		`"model_type":"ministral3","rope_parameters":{"rope_type":"default","llama_4_scaling_beta":0.1}`,
+		`"model_type":"phi3","head_dim":16,"rope_parameters":{"rope_type":"default","partial_rotary_factor":0.01}`,
 		`"model_type":"phi3","rope_scaling":{"type":"longrope","short_factor":[1],"long_factor":[1]}`,
 	} {
 		if c, err := configOf([]byte(`{`+text+`,`+sizes+`}`), nil); err == nil || errors.Is(err, errors.ErrUnsupported) {
@@ -152,6 +196,7 @@ func TestWhatFamiliesCannotHaveIsRefused(t *testing.T) {
 	c := biased()
 	for key, value := range map[string]gguf.Value{
 		"llama." + logitCapKey: gguf.ValueOf(float32(30)), "llama." + attentionCapKey: gguf.ValueOf(float32(50)), "llama." + ropeScalingKey: gguf.ValueOf("dynamic"),
+		"llama." + temperatureKey: gguf.ValueOf(float32(0.1)),
 	} {
 		c.RoPE = RoPE{Theta: 10000}
 		if got, err := ConfigOf(fileOf(t, c, gguf.KeyValue{Key: key, Value: value})); !errors.Is(err, errors.ErrUnsupported) {

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/antigravity-go/antigravity/internal/bpe"
@@ -101,7 +102,8 @@ const (
 	logitKey         = "logit_scale" // what logits are divided by
 	attentionCapKey  = "attn_logit_softcapping"
 	logitCapKey      = "final_logit_softcapping"
-	temperatureKey   = "attention.temperature_scale"
+	temperatureKey   = "attention.temperature_scale"  // llama_4_scaling_beta of config.json
+	temperatureLen   = "attention.temperature_length" // the positions that share a factor; without it, the original context
 	ropeThetaKey     = "rope.freq_base"
 	ropeLocalKey     = "rope.freq_base_swa"
 	ropeRotatedKey   = "rope.dimension_count"
@@ -112,6 +114,7 @@ const (
 	ropeBetaFastKey  = "rope.scaling.yarn_beta_fast"
 	ropeBetaSlowKey  = "rope.scaling.yarn_beta_slow"
 	ropeLogKey       = "rope.scaling.yarn_log_multiplier" // mscale_all_dim of config.json
+	ropeThereKey     = "rope.scaling.finetuned"           // Granite's models are without RoPE if it is false
 	vocabSizeKey     = "vocab_size"
 )
 
@@ -136,17 +139,12 @@ func readConfig(f *gguf.File) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	name, _ := f.String(ArchitectureKey)
-	k := metadata{f, name + "."}
+	k := metadata{f, architectureOf(f) + "."}
 	if experts, _ := f.Uint(k.prefix + expertsKey); experts > 0 {
 		return nil, unsupported("a mixture of %d experts; only one feed-forward layer is implemented", experts)
 	}
-	for key, what := range map[string]string{
-		attentionCapKey: "limits of scores", logitCapKey: "limits of logits", temperatureKey: "scales of queries by their positions",
-	} {
-		if v := k.float(key, 0); v != 0 {
-			return nil, unsupported("%s is %g; %s are not implemented", k.prefix+key, v, what)
-		}
+	if err := checkScan(f); err != nil {
+		return nil, err
 	}
 	has := func(p Part, bias bool) bool {
 		_, ok := f.Tensor(p.GGUF(0, bias))
@@ -162,8 +160,10 @@ func readConfig(f *gguf.File) (*Config, error) {
 	}
 	for _, s := range sizes {
 		field := s.field(c)
-		v, ok := f.Uint(k.prefix + s.key)
+		v, ok, err := k.size(s.key)
 		switch {
+		case err != nil:
+			return nil, err
 		case ok:
 			*field = int(min(v, maxContext+1)) // Validate refuses more
 		case field == &c.KVHeads:
@@ -177,6 +177,9 @@ func readConfig(f *gguf.File) (*Config, error) {
 	if err := k.readScaling(&c.RoPE, c.ContextLength); err != nil {
 		return nil, err
 	}
+	if err := k.readQueryScale(c, family); err != nil {
+		return nil, err
+	}
 	if err := k.readVariant(c, family); err != nil {
 		return nil, err
 	}
@@ -184,7 +187,13 @@ func readConfig(f *gguf.File) (*Config, error) {
 		return nil, err
 	}
 	if rotated, ok := f.Uint(k.prefix + ropeRotatedKey); ok && rotated != uint64(c.HeadDim) {
-		return c, c.setRotated(family, float64(rotated)/float64(c.HeadDim))
+		rotated := int(min(rotated, maxHeadDim+1))
+		if c.LocalRoPE.Theta != 0 {
+			if err := c.setRotated(family, &c.LocalRoPE, rotated); err != nil {
+				return nil, err
+			}
+		}
+		return c, c.setRotated(family, &c.RoPE, rotated)
 	}
 	return c, nil
 }
@@ -203,14 +212,41 @@ func (k metadata) float(key string, otherwise float64) float64 {
 	return otherwise
 }
 
+// size returns the number at a key, which may be a list of the same number for every layer.
+func (k metadata) size(key string) (v uint64, ok bool, err error) {
+	if v, ok = k.Uint(k.prefix + key); ok {
+		return v, true, nil
+	}
+	value, _ := k.Value(k.prefix + key)
+	if n, _ := value.Len(); n > maxLayers {
+		return 0, false, fmt.Errorf("%s has %d entries, more than any model has layers", k.prefix+key, n)
+	}
+	list := value.Int32s()
+	for _, n := range list {
+		if n != list[0] || n < 0 {
+			return 0, false, unsupported("%s is %d and %d; layers of different sizes are not implemented", k.prefix+key, list[0], n)
+		}
+		v = uint64(n)
+	}
+	return v, len(list) > 0, nil
+}
+
 // readVariant reads what distinguishes the family.
 func (k metadata) readVariant(c *Config, f *family) error {
 	c.EmbeddingScale, c.ScoreScale, c.ResidualScale = k.float(embeddingKey, 0), k.float(scoreScaleKey, 0), k.float(residualKey, 0)
+	c.ScoreCap, c.LogitCap = k.float(attentionCapKey, f.defaults.scoreCap), k.float(logitCapKey, f.defaults.logitCap)
+	if f.defaults.scoreCap == 0 && (c.ScoreCap != 0 || c.LogitCap != 0) {
+		return unsupported("%s is %g and %s is %g, which are not implemented for the architecture %s",
+			k.prefix+attentionCapKey, c.ScoreCap, k.prefix+logitCapKey, c.LogitCap, f.name)
+	}
 	if divisor := k.float(logitKey, 0); divisor != 0 {
 		c.LogitScale = 1 / divisor
 	}
 	if f.embedding {
 		c.EmbeddingScale = embeddingScale(c.HiddenSize)
+	}
+	if c.ScoreScale == 0 && c.Layers == f.defaults.wideLayers && c.Heads > 0 && c.HiddenSize >= c.Heads {
+		c.ScoreScale = 1 / math.Sqrt(float64(c.HiddenSize/c.Heads))
 	}
 	switch {
 	case f.defaults.localTheta != 0:
@@ -220,6 +256,9 @@ func (k metadata) readVariant(c *Config, f *family) error {
 	}
 	if f.hasNoRoPE() {
 		c.Unrotated = everyNth(c.Layers, f.defaults.every)
+	}
+	if there, ok := k.Bool(k.prefix + ropeThereKey); ok && !there && slices.Contains(f.keys, "attention_multiplier") {
+		c.Unrotated = everyNth(c.Layers, 1)
 	}
 	window, _ := k.Uint(k.prefix + windowKey)
 	w := windowRule{use: true, every: f.defaults.every}
@@ -245,7 +284,7 @@ func (f *family) hasNoRoPE() bool { return slices.Contains(f.keys, "no_rope_laye
 
 // ggufFamily returns the family of a file, and an error where it is unknown.
 func ggufFamily(f *gguf.File) (*family, error) {
-	name, _ := f.String(ArchitectureKey)
+	name := architectureOf(f)
 	return familyBy(ArchitectureKey, first(textArchitectures[name], name), (*family).architecture)
 }
 
@@ -298,6 +337,24 @@ func (k metadata) readScaling(r *RoPE, context int) (err error) {
 	}
 	r.Scaling, r.Factor, r.OriginalContext = longRoPE, 0, int(min(original, maxContext+1))
 	r.Attention = k.float(ropeAttentionKey, r.attentionOf(context))
+	return nil
+}
+
+// readQueryScale reads how queries are scaled by their positions.
+func (k metadata) readQueryScale(c *Config, f *family) error {
+	scale, r := k.float(temperatureKey, 0), &c.RoPE
+	if scale == 0 {
+		return nil
+	}
+	if !slices.Contains(f.keys, queryScaleName) {
+		return unsupported("%s is %g; for the architecture %s queries are not scaled by their positions", k.prefix+temperatureKey, scale, f.name)
+	}
+	length, _ := k.Uint(k.prefix + temperatureLen)
+	original, _ := k.Uint(k.prefix + ropeContextKey)
+	if length != 0 && original != 0 && length != original {
+		return unsupported("%s is %d, %s is %d; only the same number is implemented", k.prefix+temperatureLen, length, k.prefix+ropeContextKey, original)
+	}
+	r.QueryScale, r.OriginalContext = scale, first(int(min(first(original, length), maxContext+1)), c.ContextLength)
 	return nil
 }
 
@@ -373,6 +430,10 @@ func (c *Config) Metadata(name string, general ...gguf.KeyValue) []gguf.KeyValue
 	float(ropeThetaKey, c.RoPE.Theta)
 	number(ropeRotatedKey, first(c.RoPE.Rotated, c.HeadDim))
 	number(vocabSizeKey, c.VocabSize)
+	if r := &c.RoPE; r.QueryScale != 0 {
+		float(temperatureKey, r.QueryScale)
+		number(temperatureLen, r.OriginalContext)
+	}
 	switch c.RoPE.Scaling {
 	case "linear":
 		add(ropeScalingKey, gguf.ValueOf(c.RoPE.Scaling))
@@ -386,7 +447,11 @@ func (c *Config) Metadata(name string, general ...gguf.KeyValue) []gguf.KeyValue
 		number(ropeContextKey, c.RoPE.OriginalContext)
 		float(ropeBetaFastKey, c.RoPE.BetaFast)
 		float(ropeBetaSlowKey, c.RoPE.BetaSlow)
-		float(ropeAttentionKey, c.RoPE.Attention/yarnAttention(c.RoPE.Factor, 1))
+		if slices.Contains(f.keys, queryScaleName) && c.RoPE.Attention == 1 { // as llama.cpp writes it for this architecture alone
+			float(ropeLogKey, 1)
+		} else {
+			float(ropeAttentionKey, c.RoPE.Attention/yarnAttention(c.RoPE.Factor, 1))
+		}
 	}
 	if c.Windowed != nil {
 		number(windowKey, c.Window)
@@ -395,10 +460,13 @@ func (c *Config) Metadata(name string, general ...gguf.KeyValue) []gguf.KeyValue
 	if c.LocalRoPE.Theta != 0 {
 		float(ropeLocalKey, c.LocalRoPE.Theta)
 	}
+	if c.Unrotated != nil && !slices.Contains(c.Unrotated, false) {
+		add(ropeThereKey, gguf.ValueOf(false))
+	}
 	for _, s := range []struct {
 		key   string
 		value float64
-	}{{embeddingKey, c.EmbeddingScale}, {scoreScaleKey, c.ScoreScale}, {residualKey, c.ResidualScale}} {
+	}{{embeddingKey, c.EmbeddingScale}, {scoreScaleKey, c.ScoreScale}, {residualKey, c.ResidualScale}, {attentionCapKey, c.ScoreCap}, {logitCapKey, c.LogitCap}} {
 		if s.value != 0 {
 			float(s.key, s.value)
 		}
@@ -416,9 +484,11 @@ type Divisors struct {
 }
 
 // GGUFDivisors returns the tensors that GGUF has for RoPE's scaling beside those of Tensors. The format has no place for YaRN that is not rounded to
-// whole pairs, which is an error.
+// whole pairs, nor for parameters of layers with a window alone other than the base: these are errors.
 func (c *Config) GGUFDivisors() ([]Divisors, error) {
-	switch r := &c.RoPE; {
+	switch r, local := &c.RoPE, &c.LocalRoPE; {
+	case local.Theta != 0 && (local.Scaling != "" || local.QueryScale != 0 || local.Rotated != r.Rotated):
+		return nil, unsupported("RoPE of layers with a window that differs by more than its base has no place in GGUF")
 	case r.Scaling == longRoPE:
 		return []Divisors{{longDivisorsGGUF, r.Long}, {shortDivisorsGGUF, r.Divisors}}, nil
 	case r.Divisors != nil:

@@ -39,45 +39,47 @@ type configJSON struct {
 
 // familyJSON is what config.json tells of some families alone, and only they read: see special. None of it is written.
 type familyJSON struct {
+	AttentionCap        capJSON   `json:"attn_logit_softcapping,omitzero"`
 	AttentionMultiplier *float64  `json:"attention_multiplier,omitempty"`
 	EmbeddingMultiplier *float64  `json:"embedding_multiplier,omitempty"`
 	HiddenActivation    *string   `json:"hidden_activation,omitempty"` // Gemma's hidden_act
 	LayerTypes          []string  `json:"layer_types,omitempty"`
+	LocalExperts        *int      `json:"num_local_experts,omitempty" whole:"4.0"`
 	LocalTheta          *float64  `json:"rope_local_base_freq,omitempty"`
+	LogitCap            capJSON   `json:"final_logit_softcapping,omitzero"`
 	LogitsScaling       *float64  `json:"logits_scaling,omitempty"`
 	MaxWindowLayers     *int      `json:"max_window_layers,omitempty" whole:"4.0"`
 	NoRoPEInterval      *int      `json:"no_rope_layer_interval,omitempty" whole:"4.0"`
 	NoRoPELayers        []float64 `json:"no_rope_layers,omitempty"` // 0: the layer has no RoPE
 	OriginalContext     *int      `json:"original_max_position_embeddings,omitempty" whole:"4.0"`
+	PositionType        string    `json:"position_embedding_type,omitempty"`
 	QueryScalar         *float64  `json:"query_pre_attn_scalar,omitempty"`
 	ResidualMultiplier  *float64  `json:"residual_multiplier,omitempty"`
+	SharedWidth         *int      `json:"shared_intermediate_size,omitempty" whole:"4.0"`
 	UseWindow           *bool     `json:"use_sliding_window,omitempty"`
 	Window              *int      `json:"sliding_window,omitempty" whole:"4.0"`
 	WindowPattern       *int      `json:"sliding_window_pattern,omitempty" whole:"4.0"`
 	WindowPattern5      *int      `json:"_sliding_window_pattern,omitempty" whole:"4.0"` // as transformers 5 writes it
 }
 
-// ropeJSON is how config.json tells of RoPE.
-type ropeJSON struct {
-	Factor          float64   `json:"factor"`
-	HighFreqFactor  float64   `json:"high_freq_factor,omitempty"`
-	LowFreqFactor   float64   `json:"low_freq_factor,omitempty"`
-	OriginalContext int       `json:"original_max_position_embeddings,omitempty"`
-	Theta           *float64  `json:"rope_theta,omitempty"`
-	Type            string    `json:"rope_type,omitempty"`
-	OldType         string    `json:"type,omitempty"` // before transformers 4.43
-	Attention       float64   `json:"attention_factor,omitempty"`
-	BetaFast        float64   `json:"beta_fast,omitempty"`
-	BetaSlow        float64   `json:"beta_slow,omitempty"`
-	MScale          float64   `json:"mscale,omitempty"` // YaRN's attention factor is a quotient of two, by this
-	MScaleAll       float64   `json:"mscale_all_dim,omitempty"`
-	Truncate        *bool     `json:"truncate,omitempty"`
-	QueryScale      float64   `json:"llama_4_scaling_beta,omitempty"`
-	Short           []float32 `json:"short_factor,omitempty"`
-	Long            []float32 `json:"long_factor,omitempty"`
-	Partial         *float64  `json:"partial_rotary_factor,omitempty"`
-	Whole           *ropeJSON `json:"full_attention,omitempty"` // where layers with and without a window differ
-	Local           *ropeJSON `json:"sliding_attention,omitempty"`
+// capJSON is a limit. null says that there is none, which is not the same as nothing.
+type capJSON struct {
+	given bool
+	value float64
+}
+
+// UnmarshalJSON reads a number or null.
+func (c *capJSON) UnmarshalJSON(b []byte) error {
+	*c = capJSON{given: true}
+	return modeljson.Unmarshal(b, &c.value)
+}
+
+// or returns the limit; if nothing is said, otherwise.
+func (c *capJSON) or(otherwise float64) float64 {
+	if c.given {
+		return c.value
+	}
+	return otherwise
 }
 
 // generationJSON is what counts of generation_config.json.
@@ -140,6 +142,9 @@ func parseConfig(data []byte) (*Config, error) {
 	if err := f.checkSpecial(data); err != nil {
 		return nil, err
 	}
+	if err := checkRoPE(data); err != nil {
+		return nil, err
+	}
 	c, err := j.config(f)
 	if err != nil {
 		return nil, err
@@ -172,11 +177,6 @@ func (j *configJSON) config(f *family) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range []*ropeJSON{j.RoPEScaling, j.RoPEParameters} {
-		if r != nil && r.QueryScale != 0 {
-			return nil, unsupported("llama_4_scaling_beta is %g; queries are not scaled by their positions", r.QueryScale)
-		}
-	}
 	d := &f.defaults
 	c := &Config{
 		HiddenSize: j.HiddenSize, IntermediateSize: j.IntermediateSize, Layers: j.Layers,
@@ -200,70 +200,14 @@ func (j *configJSON) config(f *family) (*Config, error) {
 	if err := j.setVariant(c, f); err != nil {
 		return nil, err
 	}
-	c.LocalRoPE.Theta = or(j.LocalTheta, d.localTheta)
 	if err := j.setEncoder(c, f); err != nil {
 		return nil, err
 	}
-	for _, r := range []*ropeJSON{j.RoPEScaling, j.RoPEParameters} {
-		switch {
-		case r == nil:
-		case r.Whole != nil || r.Local != nil:
-			if r.Whole != nil {
-				r.Whole.apply(&c.RoPE)
-			}
-			if r.Local != nil {
-				r.Local.apply(&c.LocalRoPE)
-			}
-		default:
-			r.apply(&c.RoPE)
-		}
-	}
-	if f.unstretched && c.LocalRoPE.Theta == 0 {
-		c.LocalRoPE.Theta = c.RoPE.Theta
-	}
-	for _, r := range []*RoPE{&c.RoPE, &c.LocalRoPE} { // a scaling without a context of its own begins at the context that the file has
-		if r.Scaling == yarn {
-			r.OriginalContext = first(r.OriginalContext, or(j.OriginalContext, 0), c.ContextLength)
-		}
-	}
-	if err := c.setRotated(f, j.partial()); err != nil {
+	if err := j.setRoPE(c, f); err != nil {
 		return nil, err
-	}
-	if c.RoPE.Scaling == longRoPE {
-		c.RoPE.OriginalContext = first(or(j.OriginalContext, 0), c.RoPE.OriginalContext)
-		c.RoPE.Attention = first(c.RoPE.Attention, c.RoPE.attentionOf(c.ContextLength))
 	}
 	c.normalize()
 	return c, nil
-}
-
-// partial returns which part of a head is rotated.
-func (j *configJSON) partial() float64 {
-	part := or(j.PartialRoPEFactor, 1)
-	for _, r := range []*ropeJSON{j.RoPEScaling, j.RoPEParameters} {
-		if r != nil && r.Partial != nil {
-			part = *r.Partial
-		}
-	}
-	return part
-}
-
-// setRotated notes that only a part of each head is rotated, if it is one.
-func (c *Config) setRotated(f *family, part float64) error {
-	switch rotated := int(float64(c.HeadDim) * part); {
-	case rotated == c.HeadDim:
-		return nil
-	case !f.unpaired || len(f.normOf) > 0:
-		return unsupported("%d of %d elements of a head are rotated; for the architecture %s only whole heads are", rotated, c.HeadDim, f.name)
-	case !(part > 0 && part < 1):
-		return fmt.Errorf("partial_rotary_factor is %g, not between 0 and 1", part)
-	default:
-		c.RoPE.Rotated = rotated
-	}
-	if c.LocalRoPE.Theta != 0 {
-		c.LocalRoPE.Rotated = c.RoPE.Rotated
-	}
-	return nil
 }
 
 // activationOf returns the activation in the terms of Config.
@@ -317,6 +261,11 @@ func (j *configJSON) setVariant(c *Config, f *family) error {
 			c.Windowed = append(c.Windowed, kind == windowLayer)
 		}
 	}
+	if has(sharedWidthName) {
+		if err := j.setHybrid(c); err != nil {
+			return err
+		}
+	}
 	if has("sliding_window") {
 		every := first(or(j.WindowPattern, 0), or(j.WindowPattern5, 0), f.defaults.every)
 		c.setWindow(f, or(j.Window, 0), windowRule{use: or(j.UseWindow, false), from: or(j.MaxWindowLayers, 0), every: every})
@@ -339,6 +288,9 @@ func (j *configJSON) setVariant(c *Config, f *family) error {
 	if f.embedding {
 		c.EmbeddingScale = embeddingScale(c.HiddenSize)
 	}
+	if has("attn_logit_softcapping") {
+		c.ScoreCap, c.LogitCap = j.AttentionCap.or(f.defaults.scoreCap), j.LogitCap.or(f.defaults.logitCap)
+	}
 	if has("query_pre_attn_scalar") {
 		c.ScoreScale = 1 / math.Sqrt(or(j.QueryScalar, float64(c.HeadDim)))
 	}
@@ -351,40 +303,6 @@ func embeddingScale(width int) float64 {
 	bits += 0x7fff + bits>>16&1 // half to even
 	return float64(math.Float32frombits(bits &^ 0xffff))
 }
-
-func (j *ropeJSON) apply(r *RoPE) {
-	if j.Theta != nil {
-		r.Theta = *j.Theta
-	}
-	r.Scaling = j.Type
-	if r.Scaling == "" {
-		r.Scaling = j.OldType
-	}
-	if r.Scaling == "default" || r.Scaling == "mrope" { // see textTypes
-		r.Scaling = ""
-	}
-	if r.Scaling == oldLongRoPE {
-		r.Scaling = longRoPE
-	}
-	r.Factor, r.LowFreqFactor, r.HighFreqFactor, r.OriginalContext = j.Factor, j.LowFreqFactor, j.HighFreqFactor, j.OriginalContext
-	switch r.Scaling {
-	case longRoPE:
-		r.Factor, r.Divisors, r.Long, r.Attention = 0, j.Short, j.Long, j.Attention
-	case yarn:
-		r.BetaFast, r.BetaSlow, r.Unrounded = first(j.BetaFast, defaultBetaFast), first(j.BetaSlow, defaultBetaSlow), !or(j.Truncate, true)
-		r.Attention = j.Attention
-		switch {
-		case r.Attention != 0:
-		case j.MScale != 0 && j.MScaleAll != 0:
-			r.Attention = yarnAttention(j.Factor, j.MScale) / yarnAttention(j.Factor, j.MScaleAll)
-		default:
-			r.Attention = yarnAttention(j.Factor, 1)
-		}
-	}
-}
-
-// oldLongRoPE is what early models of Phi 3 call longrope.
-const oldLongRoPE = "su"
 
 // JSON returns config.json for weights of a type that PyTorch knows by the name dtype, of a Llama: other families are an error.
 // RoPE.Divisors are left out: the format has no place for them.

@@ -4,9 +4,10 @@ package checkpoint
 type Layer struct {
 	Mixer       Mixer
 	FeedForward FeedForward
-	Window      int   // how many positions Attention sees, the token's own included; 0: all
-	Reach       int   // how many positions before and after the token's own TextAttention sees; 0: all
-	RoPE        *RoPE // by which angles attention rotates queries and keys, one of the configuration's; nil: it does not rotate them
+	ScoreCap    float64 // what attention's scores s are limited to, ScoreCap·tanh(s/ScoreCap); 0: they are not
+	Window      int     // how many positions Attention sees, the token's own included; 0: all
+	Reach       int     // how many positions before and after the token's own TextAttention sees; 0: all
+	RoPE        *RoPE   // by which angles attention rotates queries and keys, one of the configuration's; nil: it does not rotate them
 }
 
 // Mixer is how a layer lets tokens see each other.
@@ -30,7 +31,7 @@ const (
 // Layer returns what a layer computes, 0 ≤ n < Layers.
 func (c *Config) Layer(n int) Layer {
 	is := func(list []bool) bool { return list != nil && list[n] }
-	l := Layer{Mixer: Attention, FeedForward: Gated, RoPE: &c.RoPE}
+	l := Layer{Mixer: Attention, FeedForward: Gated, RoPE: &c.RoPE, ScoreCap: c.ScoreCap}
 	if is(c.Windowed) {
 		l.Window = c.Window
 		if c.LocalRoPE.Theta != 0 {

@@ -292,8 +292,7 @@ func PipelineOf(f *gguf.File) (*Pipeline, error) {
 	if _, err := ggufFamily(f); err != nil {
 		return nil, err
 	}
-	name, _ := f.String(ArchitectureKey)
-	key := name + "." + poolingKey
+	key := architectureOf(f) + "." + poolingKey
 	n, _ := f.Uint(key)
 	if f, err := ggufFamily(f); err == nil && f.whole && n == rankPooling {
 		return &Pipeline{Pooling: FirstPooling}, nil

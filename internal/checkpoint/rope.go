@@ -29,6 +29,17 @@ type RoPE struct {
 	Unrounded          bool
 	// Rotated is how many elements of a head are rotated, the first ones; the others are left alone. 0: all.
 	Rotated int
+	// QueryScale, if it is not 0, scales queries by their position p, by 1 + QueryScale·ln(1+⌊p/OriginalContext⌋) (Ministral 3).
+	QueryScale float64
+}
+
+// QueryFactor returns what queries at a position are multiplied by. Of 16384 original tokens and a QueryScale of 0.1, queries up to position 16383 are
+// multiplied by 1, those of the next 16384 positions by 1 + 0.1·ln 2.
+func (r *RoPE) QueryFactor(position int) float32 {
+	if r.QueryScale == 0 || position < r.OriginalContext {
+		return 1
+	}
+	return float32(1 + float64(r.QueryScale*exact.Log(float64(1+position/r.OriginalContext))))
 }
 
 // pairs returns how many pairs of a head's elements are rotated.
@@ -93,7 +104,7 @@ func yarnAttention(factor, scale float64) float64 {
 	if factor <= 1 {
 		return 1
 	}
-	return 1 + 0.1*scale*exact.Log(factor)
+	return 1 + float64(0.1*scale*exact.Log(factor)) // the conversion keeps processors from fusing
 }
 
 // longRoPE is the scaling that has other divisors for long conversations.
@@ -169,6 +180,10 @@ func (r *RoPE) validate(headDim int) error {
 				return fmt.Errorf("a RoPE frequency divisor is %g, not between %g and %g", d, minStretch, maxStretch)
 			}
 		}
+	}
+	if r.QueryScale != 0 && (!(r.QueryScale >= minScale && r.QueryScale <= maxScale) || r.OriginalContext < 1 || r.OriginalContext > maxContext) {
+		return fmt.Errorf("queries are scaled by llama_4_scaling_beta %g and original_max_position_embeddings %d: the former must be between %g and %g, the latter positive",
+			r.QueryScale, r.OriginalContext, minScale, maxScale)
 	}
 	switch r.Scaling {
 	case "":

@@ -150,7 +150,8 @@ const (
 // With what the names of the parts of layers begin.
 const (
 	layersGGUF        = "blk."
-	layersHuggingFace = "model.layers."
+	layersHuggingFace = modelPrefix + layersPart
+	layersPart        = "layers."
 )
 
 // inLayers tells whether each layer has the part.
@@ -234,11 +235,16 @@ func (c *Config) tensor(p Part, layer int, bias bool) Tensor {
 	if p == PositionEmbedding && f.padded { // the first rows are of padding
 		t.Within = Within{HuggingFace: t.HuggingFace, Rows: c.Positions + c.Skipped, First: c.Skipped}
 	}
-	if part.rotated {
-		t.Partial = Partial{c.HeadDim, c.RoPE.Rotated}
+	if part.rotated || p == QueryNorm || p == KeyNorm {
+		if r := c.Layer(layer).RoPE; r != nil && r.Rotated != 0 {
+			t.Partial = Partial{c.HeadDim, r.Rotated}
+		}
 	}
 	if whole, ok := f.fused[p]; ok {
-		t.Within = Within{HuggingFace: p.name(first(f.layers, layersHuggingFace), layer, whole.huggingFace, bias), GGUF: p.name(layersGGUF, layer, whole.gguf, bias)}
+		t.Within = Within{HuggingFace: p.name(first(f.layers, layersHuggingFace), layer, whole.huggingFace, bias)}
+		if whole.gguf != "" {
+			t.Within.GGUF = p.name(layersGGUF, layer, whole.gguf, bias)
+		}
 		for _, other := range whole.parts {
 			if other == p {
 				t.Within.First = t.Within.Rows

@@ -46,8 +46,7 @@ func VocabularyOf(f *gguf.File) (v *bpe.Vocab, template string, err error) {
 	if wordPiece || unigram {
 		nameSpecials(v, f)
 	}
-	name, _ := f.String(ArchitectureKey)
-	v.RStrip = sentencePiece && name == strippingArchitecture
+	v.RStrip = sentencePiece && architectureOf(f) == strippingArchitecture
 	template, _ = f.String(TemplateKey)
 	return v, template, nil
 }

@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"encoding/json"
-	"maps"
 	"strings"
 
 	"github.com/antigravity-go/antigravity/internal/modeljson"
@@ -18,7 +17,15 @@ var textTypes = map[string]string{
 }
 
 // textArchitectures are GGUF's names of architectures that differ from a family in nothing that counts for text.
-var textArchitectures = map[string]string{"qwen2vl": "qwen2", "qwen3vl": "qwen3", "mistral3": "llama"}
+var textArchitectures = map[string]string{"qwen2vl": "qwen2", "qwen3vl": "qwen3", "granitehybrid": "granite"}
+
+// plainArchitecture returns the architecture for which adapters are made that fit a model of an architecture: Mistral Small's files say llama or mistral3.
+func plainArchitecture(name string) string {
+	if name == "mistral3" {
+		return families[0].architecture()
+	}
+	return first(textArchitectures[name], name)
+}
 
 // textConfig returns the configuration of the model of text in a config.json: itself, unless it is a wrapper's. What the wrapper says of the tokens
 // that begin and end a text counts if the inner configuration says nothing; whether the output head is the embedding table, the wrapper decides.
@@ -30,21 +37,13 @@ func textConfig(data []byte) ([]byte, error) {
 	if text, ok := outer["text_config"]; !ok || modeljson.Unmarshal(text, &inner) != nil || inner == nil {
 		return data, nil
 	}
-	merged := maps.Clone(inner)
-	for _, key := range []string{"bos_token_id", "eos_token_id"} {
-		if value, ok := inner[key]; !ok || string(value) == "null" {
-			merged[key] = outer[key]
+	for _, key := range []string{"bos_token_id", "eos_token_id", "tie_word_embeddings"} {
+		said := inner[key] != nil && string(inner[key]) != "null"
+		if value, ok := outer[key]; ok && (!said || key == "tie_word_embeddings") {
+			inner[key] = value
 		}
 	}
-	if tied, ok := outer["tie_word_embeddings"]; ok {
-		merged["tie_word_embeddings"] = tied
-	}
-	for key, value := range merged {
-		if value == nil {
-			delete(merged, key)
-		}
-	}
-	return json.Marshal(merged)
+	return json.Marshal(inner)
 }
 
 // naming is how a folder names the tensors of its model of text: with prefix for modelPrefix, and head before the output head's name.
@@ -86,4 +85,14 @@ func (n naming) usual(name string) string {
 		return modelPrefix + rest
 	}
 	return strings.TrimPrefix(name, n.head)
+}
+
+// usualModule returns the usual name for a module of the model of text, given the one that it has within a wrapper or in a model without a head.
+func usualModule(name string) string {
+	for _, n := range namings {
+		if rest, ok := strings.CutPrefix(name, n.prefix+layersPart); ok {
+			return layersHuggingFace + rest
+		}
+	}
+	return name
 }

@@ -102,3 +102,16 @@ func GELUErf(x float32) float32 {
 	v := float32(x * p)
 	return x / (1 + Exp(-v))
 }
+
+// SoftcapFactor returns −2/limit, by which Softcap multiplies.
+func SoftcapFactor(limit float32) float32 { return -2 / limit }
+
+// Softcap returns limit·tanh(x/limit), which keeps x between −limit and limit: limit·(1−e)/(1+e) with the sign of x, for
+// e = Exp(|x|·SoftcapFactor(limit)), each step rounded once. limit is above 0.
+func Softcap(x, limit float32) float32 {
+	const sign = 1 << 31
+	bits := math.Float32bits(x)
+	e := Exp(math.Float32frombits(bits&^sign) * SoftcapFactor(limit))
+	capped := (1 - e) / (1 + e) * limit
+	return math.Float32frombits(math.Float32bits(capped) | bits&sign)
+}

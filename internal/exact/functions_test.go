@@ -122,6 +122,28 @@ func TestGELUErf(t *testing.T) {
 	}
 }
 
+func TestSoftcap(t *testing.T) {
+	for _, limit := range []float32{30, 50, 0.5} {
+		worst := 0.0
+		for i := range 200_000 {
+			x := float32(i-100_000) * (limit * 20 / 100_000)
+			want := float64(limit) * math.Tanh(float64(x)/float64(limit))
+			worst = max(worst, math.Abs(float64(exact.Softcap(x, limit))-want)/float64(limit))
+		}
+		t.Logf("limit %v: worst error %.3g of the limit", limit, worst)
+		if worst > 1.5e-7 {
+			t.Errorf("Softcap with the limit %v is off by %v of it", limit, worst)
+		}
+		inf := float32(math.Inf(1))
+		if exact.Softcap(inf, limit) != limit || exact.Softcap(-inf, limit) != -limit || !math.IsNaN(float64(exact.Softcap(float32(math.NaN()), limit))) {
+			t.Errorf("Softcap of ±Inf or NaN with the limit %v is not ± the limit or NaN", limit)
+		}
+		if zero := exact.Softcap(float32(math.Copysign(0, -1)), limit); zero != 0 || !math.Signbit(float64(zero)) {
+			t.Errorf("Softcap of -0 is %v", zero)
+		}
+	}
+}
+
 func TestSincos(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	worst := 0.0

@@ -40,7 +40,7 @@ func Cuts(times, most int, seed uint64) func(http.Handler) http.Handler {
 	}
 }
 
-// cuttingWriter sends so many bytes.
+// cuttingWriter sends left bytes, and then fails.
 type cuttingWriter struct {
 	http.ResponseWriter
 	left int

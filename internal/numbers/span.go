@@ -146,7 +146,7 @@ func (s *span) wholeFrom(p place) regular.Expr {
 	return e
 }
 
-// mayEnd tells whether a text may end at a place behind the whole part.
+// mayEnd reports whether a text may end at a place behind the whole part.
 func (s *span) mayEnd(p place) bool {
 	low := !p.low || p.i-p.whole >= len(s.low.fraction) && !s.low.exclusive
 	high := !p.high || p.i-p.whole < len(s.high.fraction) || !s.high.exclusive

@@ -162,7 +162,7 @@ func (r *Arena) fail() Expr {
 // startEffort notes that something is about to be found out, which must not take more than so much effort.
 func (r *Arena) startEffort() { r.enough = min(r.effort+r.bounds.Effort, r.bounds.Work) }
 
-// overEffort counts an expression that is looked at, and tells whether there were more than enough.
+// overEffort counts an expression that is looked at, and reports whether there were more than enough.
 func (r *Arena) overEffort() bool {
 	if r.effort++; r.effort > r.enough {
 		r.fail()

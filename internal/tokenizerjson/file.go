@@ -120,7 +120,7 @@ func (f *File) Reader(name string) *strictjson.Reader {
 	return strictjson.At(f.data, f.settings[name].start)
 }
 
-// part returns a part of the file with at most so many commas; nil if there is no such part.
+// part returns a part of the file, if it has at most the given number of commas; nil if there is no such part.
 func (f *File) part(name string, commas int) ([]byte, error) {
 	s, ok := f.parts[name]
 	if !ok {

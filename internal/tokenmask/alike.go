@@ -47,7 +47,7 @@ func (m *masks) alike(p pair, height uint8) bool {
 // samples are bytes by which expressions are compared: of words, of signs, and the first of two in "é" and of three in "中".
 const samples = "etZ .0(\xC3\xE4"
 
-// sampleAlike tells whether e and r go on alike after most of the samples.
+// sampleAlike reports whether e and r go on alike after most of the samples.
 func (m *masks) sampleAlike(e, r regular.Expr) bool {
 	alike := 0
 	for _, b := range []byte(samples) {
@@ -61,7 +61,7 @@ func (m *masks) sampleAlike(e, r regular.Expr) bool {
 // maxFollowed is up to how many pairs of states are looked at to find out whether an expression follows another.
 const maxFollowed = 1000
 
-// goesOnAlike tells whether e goes on with the same bytes as r does, and so forth, until r may be complete: whether all that a pattern
+// goesOnAlike reports whether e goes on with the same bytes as r does, and so forth, until r may be complete: whether all that a pattern
 // forbids is to end in its midst, and e is not complete before r either. Then a token that does not come to an end of r may come in e
 // where it may in r.
 func (m *masks) goesOnAlike(e, r regular.Expr) bool {

@@ -55,7 +55,7 @@ type Answer struct {
 // as a JSON object (llama.LlamaJSONCalls), no object that fits may have both the name of a function as its "name" and an object as its
 // "parameters" or "arguments": "additionalProperties": false and no such properties see to that.
 //
-// A model whose way of writing calls is not known, or is Python's (llama.LlamaPythonicCalls), is an error that is llama.ErrUnsupported.
+// A model whose way of writing calls is not known, or is Python's (llama.LlamaPythonicCalls, llama.OlmoCalls), is an error that is llama.ErrUnsupported.
 func Tools(t *llama.Tokenizer, tools []json.RawMessage, o ToolOptions) (llama.Constraint, error) {
 	return ToolsContext(context.Background(), t, tools, o)
 }

@@ -146,7 +146,7 @@ func (d *download) describe(known *downloadJSON) error {
 	return writeFile(d.state+".json", data)
 }
 
-// matches tells whether a file that is there is the one that the name asks for.
+// matches reports whether a file that is there is the one that the name asks for.
 func (d *download) matches(known *downloadJSON) bool { return d.sum == "" || d.sum == known.SHA256 }
 
 // lookUp asks the server for the file's size and version. It returns nil if the file is there, in this version or, when the server

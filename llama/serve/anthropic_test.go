@@ -363,7 +363,6 @@ func TestMessagesErrors(t *testing.T) {
 		{"top_p", "POST", "/v1/messages", "right", `{"model":"flint",` + chat + `,"top_p":2}`, 400, "invalid_request_error", "top_p"},
 		{"top_k", "POST", "/v1/messages", "right", `{"model":"flint",` + chat + `,"top_k":-2}`, 400, "invalid_request_error", "top_k"},
 		{"a long prompt", "POST", "/v1/messages", "right", `{"model":"flint","stream":true,"max_tokens":5,"messages":[{"role":"user","content":"` + long + `"}]}`, 400, "invalid_request_error", "tokens"},
-		{"no model", "POST", "/v1/messages", "right", `{` + chat + `}`, 400, "invalid_request_error", "model is missing; it must be one of flint"},
 		{"an unknown model", "POST", "/v1/messages", "right", `{"model":"granite",` + chat + `}`, 404, "not_found_error", "granite"},
 		{"an unknown model, counting", "POST", "/v1/messages/count_tokens", "right", `{"model":"granite",` + chat + `}`, 404, "not_found_error", "granite"},
 		{"a wrong key", "POST", "/v1/messages", "wrong", `{"model":"flint",` + chat + `}`, 401, "authentication_error", "key"},

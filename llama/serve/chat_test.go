@@ -285,7 +285,7 @@ func TestSeeds(t *testing.T) {
 
 // TestChatErrors checks that what is wrong is named, streamed or not.
 func TestChatErrors(t *testing.T) {
-	h := start(t, nil)
+	h := start(t, func(o *serve.Options) { o.Strict = true })
 	const ask = `"model":"flint","messages":[{"role":"user","content":"Hello"}]`
 	message := func(m string) string {
 		return `"model":"flint","messages":[{"role":"user","content":"Hello"},` + m + `]`
@@ -293,7 +293,6 @@ func TestChatErrors(t *testing.T) {
 	tool := func(f string) string { return ask + `,"tools":[` + weather + `,` + f + `]` }
 	const value, kind, missing, unsupported, unknown = "invalid_value", "invalid_type", "missing_required_parameter", "unsupported_parameter", "unknown_parameter"
 	for _, c := range []struct{ body, param, code, says string }{
-		{`"messages":[{"role":"user","content":"Hello"}]`, "model", missing, "flint"},
 		{`"model":"flint"`, "messages", missing, "missing"},
 		{`"model":"flint","messages":[]`, "messages", value, "at least one"},
 		{ask + `,"temprature":1`, "temprature", unknown, "temprature"},
@@ -301,12 +300,12 @@ func TestChatErrors(t *testing.T) {
 		{ask + `,"temperature":-1`, "temperature", value, "0 or more"},
 		{ask + `,"temperature":2.5`, "temperature", value, "0 to 2"},
 		{ask + `,"top_p":1.5`, "top_p", value, "between 0 and 1"},
-		{ask + `,"top_k":-1`, "top_k", value, "0 or more"},
+		{ask + `,"top_k":-2`, "top_k", value, "0 or more"},
 		{ask + `,"min_p":2`, "min_p", value, "between 0 and 1"},
 		{ask + `,"repeat_penalty":-1`, "repeat_penalty", value, "0 or more"},
 		{ask + `,"presence_penalty":3`, "presence_penalty", value, "-2 to 2"},
 		{ask + `,"max_tokens":0`, "max_tokens", value, "1 or more"},
-		{ask + `,"max_completion_tokens":-1`, "max_completion_tokens", value, "1 or more"},
+		{ask + `,"max_completion_tokens":-2`, "max_completion_tokens", value, "1 or more"},
 		{ask + `,"max_tokens":5,"max_completion_tokens":6`, "max_completion_tokens", value, "give one of them"},
 		{ask + `,"n":0`, "n", value, "1 to 8"},
 		{ask + `,"n":9`, "n", value, "1 to 8"},
@@ -322,6 +321,15 @@ func TestChatErrors(t *testing.T) {
 		{ask + `,"store":true`, "store", unsupported, "nothing is stored"},
 		{ask + `,"modalities":["text","audio"]`, "modalities", unsupported, "text"},
 		{ask + `,"functions":[{}]`, "functions", unsupported, "use tools"},
+		{ask + `,"reasoning_effort":"little"`, "reasoning_effort", value, "medium"},
+		{ask + `,"reasoning":{"max_tokens":-5}`, "reasoning.max_tokens", value, "1 or more"},
+		{ask + `,"verbosity":"low"`, "verbosity", unsupported, "system message"},
+		{ask + `,"verbosity":"loud"`, "verbosity", value, "medium"},
+		{ask + `,"mirostat":2`, "mirostat", unsupported, "temperature"},
+		{ask + `,"repeat_last_n":-1,"repeat_penalty":1.1`, "repeat_last_n", unsupported, "64"},
+		{ask + `,"max_tokens":5,"n_predict":6`, "n_predict", value, "give one of them"},
+		{ask + `,"continue_final_message":true`, "messages[0]", value, "assistant"},
+		{ask + `,"add_generation_prompt":false`, "add_generation_prompt", value, "continue_final_message"},
 		// Messages.
 		{message(`{"content":"x"}`), "messages[1].role", missing, "missing"},
 		{message(`{"role":"wizard","content":"x"}`), "messages[1].role", value, "wizard"},
@@ -344,8 +352,8 @@ func TestChatErrors(t *testing.T) {
 		{message(`{"role":"tool","content":"x"}`), "messages[1].tool_call_id", missing, "id"},
 		{message(`{"role":"user","content":"x","tool_call_id":"a"}`), "messages[1].tool_call_id", value, "tool"},
 		// Tools.
-		{tool(`{"type":"custom","custom":{"name":"x"}}`), "tools[1].custom", unsupported, "functions"},
-		{tool(`{"type":"code_interpreter","function":{"name":"x"}}`), "tools[1].type", unsupported, "code_interpreter"},
+		{tool(`{"type":"custom","custom":{"name":"x"}}`), "tools[1]", unsupported, "only functions"},
+		{tool(`{"type":"code_interpreter","function":{"name":"x"}}`), "tools[1]", unsupported, "code_interpreter"},
 		{tool(`{"type":"function","function":{}}`), "tools[1].function.name", missing, "missing"},
 		{tool(`{"type":"function","function":{"name":"a b"}}`), "tools[1].function.name", value, "letters"},
 		{tool(`{"type":"function","function":{"name":"` + strings.Repeat("a", 65) + `"}}`), "tools[1].function.name", value, "1 to 64"},
@@ -363,6 +371,8 @@ func TestChatErrors(t *testing.T) {
 			"response_format.json_schema.schema", "unsupported_value", "taken for a call"},
 		// The form.
 		{ask + `,"response_format":{"type":"xml"}`, "response_format.type", value, "xml"},
+		{ask + `,"response_format":{"type":"text","schema":{}}`, "response_format.schema", value, "json_object"},
+		{ask + `,"response_format":{"type":"json_object","schema":{"type":"thing"}}`, "response_format.schema", value, "/type is not a type"},
 		{ask + `,"response_format":{"type":"json_schema"}`, "response_format.json_schema", missing, "missing"},
 		{ask + `,"response_format":{"type":"json_schema","json_schema":{"schema":{"type":"thing"}}}`, "response_format.json_schema.schema", value, "/type is not a type"},
 		{ask + `,"response_format":{"type":"json_schema","json_schema":{"schema":{"type":"array","uniqueItems":true}}}`, "response_format.json_schema.schema", "unsupported_schema", "uniqueItems"},

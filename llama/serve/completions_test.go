@@ -178,7 +178,6 @@ func TestCompletionErrors(t *testing.T) {
 	h := start(t, nil)
 	const ask = `"model":"flint","prompt":"Hello"`
 	for _, c := range []struct{ body, param, code, says string }{
-		{`"prompt":"Hello"`, "model", "missing_required_parameter", "flint"},
 		{`"model":"flint"`, "prompt", "missing_required_parameter", "missing"},
 		{`"model":"flint","prompt":[]`, "prompt", "invalid_value", "a string, or a list"},
 		{`"model":"flint","prompt":{}`, "prompt", "invalid_value", "a string, or a list"},
@@ -195,12 +194,124 @@ func TestCompletionErrors(t *testing.T) {
 		{ask + `,"best_of":3`, "best_of", "unsupported_parameter", "not compared"},
 		{ask + `,"logprobs":6`, "logprobs", "invalid_value", "0 to 5"},
 		{ask + `,"logprobs":true`, "logprobs", "invalid_type", "a whole number"},
-		{ask + `,"logprobs":1,"echo":true`, "logprobs", "unsupported_parameter", "echo"},
+		{ask + `,"max_tokens":0,"echo":true`, "max_tokens", "invalid_value", "1 or more"},
 		{ask + `,"messages":[]`, "messages", "unknown_parameter", "messages"},
-		{ask + `,"grammar":"root ::= \"a\""`, "grammar", "unknown_parameter", "grammar"},
+		{ask + `,"grammar":"root ::= \"a\""`, "grammar", "unsupported_parameter", "response_format"},
 		{`"model":"flint","prompt":"` + strings.Repeat("word ", 5000) + `"`, "prompt", "context_length_exceeded", "more than"},
 	} {
 		refused(t, h, "/v1/completions", "{"+c.body+"}", 400, c.param, c.code, c.says)
 		refused(t, h, "/v1/completions", "{"+c.body+`,"stream":true}`, 400, c.param, c.code, c.says)
+	}
+}
+
+// TestEchoWithLogprobs asks for the log-probabilities of prompts, as programs do that measure how likely a model finds a text: lm-evaluation-harness,
+// say.
+func TestEchoWithLogprobs(t *testing.T) {
+	h := start(t, nil)
+	model, err := embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokenizer := model.Tokenizer()
+	const text = "The capital of Japan is"
+	begin := tokenizer.EncodeSpecial("", true)
+	tokens := append(begin, tokenizer.Encode(text)...)
+	s, err := model.NewSession(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	scores, err := s.Score(t.Context(), tokens)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := json.Marshal(tokens)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type logprobs struct {
+		Tokens   []string
+		Logprobs []*float32            `json:"token_logprobs"`
+		Top      []map[string]*float32 `json:"top_logprobs"`
+		Offsets  []int                 `json:"text_offset"`
+	}
+	type answer struct {
+		Choices []struct {
+			Text     string
+			Logprobs *logprobs
+		}
+		Usage struct {
+			Prompt     int `json:"prompt_tokens"`
+			Completion int `json:"completion_tokens"`
+		}
+	}
+	const echo = `{"model":"flint","temperature":0,"echo":true,"logprobs":2,`
+	for _, c := range []struct {
+		name, body string
+		skip       int // of tokens, that stand before the text
+		answer     int // tokens
+	}{
+		{"a text", `"prompt":"` + text + `","max_tokens":1`, len(begin), 1},
+		{"tokens", `"prompt":` + string(list) + `,"max_tokens":1`, 0, 1},
+		{"several prompts", `"prompt":[` + string(list) + `,` + string(list) + `],"max_tokens":2`, 0, 2},
+		{"no answer", `"prompt":"` + text + `","max_tokens":0`, len(begin), 0},
+	} {
+		status, body := post(t, h, "/v1/completions", echo+c.body+`}`)
+		var whole answer
+		if err := json.Unmarshal([]byte(body), &whole); err != nil || status != 200 {
+			t.Fatalf("%s: status %d: %s", c.name, status, body)
+		}
+		if n := len(whole.Choices); whole.Usage.Prompt != n*len(tokens) || whole.Usage.Completion != n*c.answer {
+			t.Errorf("%s: %+v", c.name, whole.Usage)
+		}
+		for _, choice := range whole.Choices {
+			l := choice.Logprobs
+			if want := len(tokens) - c.skip + c.answer; len(l.Tokens) != want || len(l.Logprobs) != want || len(l.Top) != want || len(l.Offsets) != want {
+				t.Fatalf("%s: %s", c.name, body)
+			}
+			if !strings.HasPrefix(choice.Text, text) {
+				t.Errorf("%s: the text is %q", c.name, choice.Text)
+			}
+			for i, token := range tokens[c.skip:] {
+				if i+c.skip == 0 {
+					if l.Logprobs[i] != nil || l.Top[i] != nil {
+						t.Errorf("%s: the first token has the log-probability %v", c.name, *l.Logprobs[i])
+					}
+					continue
+				}
+				if l.Logprobs[i] == nil || *l.Logprobs[i] != scores[i+c.skip] || len(l.Top[i]) < 2 || len(l.Top[i]) > 3 {
+					t.Errorf("%s: token %d (%s): %v of %v, want %v", c.name, i, tokenizer.Text(token), l.Logprobs[i], l.Top[i], scores[i+c.skip])
+				}
+				if tokenizer.Special(token) {
+					continue
+				}
+				if one := string(tokenizer.AppendBytes(nil, token)); l.Tokens[i] != one || !strings.HasPrefix(choice.Text[l.Offsets[i]:], one) {
+					t.Errorf("%s: token %d is %q at %d", c.name, i, l.Tokens[i], l.Offsets[i])
+				}
+			}
+		}
+		_, body = post(t, h, "/v1/completions", echo+c.body+`,"stream":true}`)
+		var text string
+		var all logprobs
+		for _, event := range events(t, body) {
+			var part answer
+			if event == "[DONE]" {
+				continue
+			}
+			if err := json.Unmarshal([]byte(event), &part); err != nil {
+				t.Fatal(err)
+			}
+			if c.name == "several prompts" || len(part.Choices) == 0 {
+				continue
+			}
+			text += part.Choices[0].Text
+			if l := part.Choices[0].Logprobs; l != nil {
+				all.Tokens, all.Logprobs = append(all.Tokens, l.Tokens...), append(all.Logprobs, l.Logprobs...)
+				all.Top, all.Offsets = append(all.Top, l.Top...), append(all.Offsets, l.Offsets...)
+			}
+		}
+		if c.name != "several prompts" && (text != whole.Choices[0].Text || !reflect.DeepEqual(all, *whole.Choices[0].Logprobs)) {
+			t.Errorf("%s: the stream says %q and %v", c.name, text, all)
+		}
 	}
 }

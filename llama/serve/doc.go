@@ -22,6 +22,8 @@
 //	GET  /metrics                    Options.Metrics
 //	GET  /                           the page
 //
+// What stands under /v1 is there without it, too. A request that names no model means the only one that there is.
+//
 // # No surprises
 //
 // The same request with the same seed has the same answer, to the byte, whatever else the server is doing, and on every machine; the answer's
@@ -31,6 +33,16 @@
 // 400 that names it. An answer's JSON Schema is kept as a whole or refused with the keyword that cannot be kept; "strict": false asks for what
 // can be kept of it. So is a function's where it is "strict"; otherwise what can be kept of it is, for the model sees all of it. A prompt that
 // does not fit the model's context is an error that says by how much, unless the request or Options.DropTurns lets the oldest turns go.
+//
+// What programs ask for and get on without is left out with a warning, in the log and the answer's header X-Warnings, unless Options.Strict is set:
+// tools of other kinds than functions, edits of the context, verbosity. Bounds of thoughts are kept by a model that does not think. Parameters of
+// other servers' samplers may be there as long as they ask for nothing: typical_p of 1, mirostat of 0.
+//
+// # Streams
+//
+// A stream begins at once: its header and its first event do not wait for the prompt. While nothing comes for Options.PingInterval, the client is
+// sent a comment, Anthropic's ping, or response.in_progress once more. Only what is wrong with the request has a status of its own; what goes
+// wrong later is the stream's last event. "return_progress" asks for llama-server's prompt_progress, of how much of the prompt is computed.
 //
 // A client that leaves costs nothing from the next token, or the next chunk of its prompt, on. A client that reads slowly holds nobody up.
 //

@@ -70,28 +70,42 @@ func (s *Server) SetKeys(keys ...Key) error {
 
 // client is who sends a request.
 type client struct {
-	name  string // for the log, and for fairness
-	scope string // llama.Params.Scope of its answers
+	name    string   // for the log, and for fairness
+	keyed   bool     // the request has a valid key
+	key     string   // the key's name
+	scope   string   // llama.Params.Scope of its answers
+	account *account // nil: nothing bounds the client
 }
 
 // client returns who sends a request: whom Options.Client names, the owner of the request's key or, if neither is known, an address.
 func (s *Server) client(r *http.Request) client {
-	name, known := "", false
+	var c client
 	if s.options.Client != nil {
-		name = s.options.Client(r)
-		known = name != ""
+		c.name = s.options.Client(r)
 	}
-	if !known {
-		name, known = s.keys.Load().find(r)
+	known := c.name != ""
+	if c.key, c.keyed = s.keys.Load().find(r); c.keyed && !known {
+		c.name, known = c.key, true
 	}
-	switch {
-	case known && s.options.ShareCache:
-		return client{name: name}
-	case known:
-		return client{name: name, scope: "client " + name}
+	if known {
+		c.account = (*s.accounts.Load())[c.name]
+		c.scope = s.scope(c)
+		return c
 	}
+	c.name = r.RemoteAddr
 	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
-		return client{name: host}
+		c.name = host
 	}
-	return client{name: r.RemoteAddr}
+	return c
+}
+
+// scope returns the cache that a client whose name is known uses. No client's own has the name of one that others share.
+func (s *Server) scope(c client) string {
+	switch {
+	case s.options.ShareCache:
+		return ""
+	case c.account != nil && c.account.Cache != "":
+		return "cache " + c.account.Cache
+	}
+	return "client " + c.name
 }

@@ -58,6 +58,15 @@ func TestModels(t *testing.T) {
 	if m := list.Data[1]; m.ID != "someone/broken" || m.Meta.Loaded || m.Meta.Context != nil || len(m.Meta.Aliases) != 0 || m.Created == 0 {
 		t.Errorf("the second is %s", body)
 	}
+	var meta struct {
+		Data []struct {
+			Meta struct{ Defaults map[string]any }
+		}
+	}
+	want := map[string]any{"temperature": 1.0, "top_p": 1.0, "top_k": 0.0, "min_p": 0.0, "max_completion_tokens": nil, "seed": nil}
+	if err := json.Unmarshal([]byte(body), &meta); err != nil || !reflect.DeepEqual(meta.Data[0].Meta.Defaults, want) {
+		t.Errorf("the defaults are %v, not %v", meta.Data[0].Meta.Defaults, want)
+	}
 	for path, want := range map[string]object{
 		"/v1/models/flint": list.Data[0], "/v1/models/default": list.Data[0],
 		"/v1/models/someone/broken": list.Data[1], "/v1/models/someone%2Fbroken": list.Data[1],
@@ -75,5 +84,51 @@ func TestModels(t *testing.T) {
 		if status < 400 || status > 404 {
 			t.Errorf("%s: status %d: %s", path, status, body)
 		}
+	}
+}
+
+// TestNames checks what requests may call models, or leave to the server, at paths with /v1 and without it.
+func TestNames(t *testing.T) {
+	one := start(t, nil)
+	any := start(t, func(o *serve.Options) { o.Models[0].Aliases = []string{"*"} })
+	two := start(t, func(o *serve.Options) {
+		o.Models = append(o.Models, serve.Model{Name: "other", Loaded: o.Models[0].Loaded})
+	})
+	for _, path := range []struct{ path, rest string }{
+		{"/chat/completions", `,"messages":[{"role":"user","content":"Hello"}],"max_tokens":1}`},
+		{"/completions", `,"prompt":"Hello","max_tokens":1}`},
+		{"/embeddings", `,"input":"Hello"}`},
+		{"/responses", `,"input":"Hello","max_output_tokens":1}`},
+		{"/messages", `,"messages":[{"role":"user","content":"Hello"}],"max_tokens":1}`},
+		{"/messages/count_tokens", `,"messages":[{"role":"user","content":"Hello"}]}`},
+	} {
+		for _, c := range []struct {
+			name  string
+			h     *httptest.Server
+			model string
+			want  int
+		}{
+			{"no name for one model", one, `null`, 200},
+			{"an unknown name for one model", one, `"gpt-5"`, 404},
+			{"any name", any, `"gpt-5"`, 200},
+			{"no name", any, `""`, 200},
+			{"a name of two models", two, `"other"`, 200},
+			{"no name for two models", two, `""`, 400},
+			{"an unknown name for two models", two, `"gpt-5"`, 404},
+		} {
+			for _, prefix := range []string{"", "/v1"} {
+				if status, body := post(t, c.h, prefix+path.path, `{"model":`+c.model+path.rest); status != c.want {
+					t.Errorf("%s%s, %s: status %d, want %d: %s", prefix, path.path, c.name, status, c.want, body)
+				}
+			}
+		}
+	}
+	for path, want := range map[string]int{"/models": 200, "/models/flint": 200, "/v1/models/gpt-5": 404} {
+		if status, _ := get(t, one, path); status != want {
+			t.Errorf("%s: status %d, want %d", path, status, want)
+		}
+	}
+	if status, body := get(t, any, "/v1/models/openai/gpt-5"); status != 200 {
+		t.Errorf("status %d: %s", status, body)
 	}
 }

@@ -12,7 +12,8 @@ import (
 
 // Options say what a Server serves, and to whom. All but Models may be zero.
 type Options struct {
-	// Models are the models by name. The first one answers requests that name none, where an interface allows that.
+	// Models are the models by name. If there is only one it answers requests that name none; of several, the first one is what /tokenize and
+	// /detokenize take.
 	Models []Model
 	// Pool are the options of each model's Pool. MaxSessions is how many answers of a model are computed at once. MaxBytes bounds the
 	// conversations that stay cached, so that the next turn need not compute them again; 0: as many bytes as the model's weights have, at
@@ -32,6 +33,10 @@ type Options struct {
 	// instructions, never a call without its result. The answer's header X-Dropped-Messages says how many messages were left out. A request
 	// can ask for the same, or for an error instead, with "truncation", "auto" or "disabled" (but for Anthropic's interface).
 	DropTurns bool
+	// Strict refuses requests that ask for what the server does not have and programs get on without: tools of other kinds than functions, say.
+	// Otherwise these are left out, and the log and the answer's header X-Warnings say so. What would change an answer without a word is
+	// refused in any case.
+	Strict bool
 	// MaxBody bounds a request's body, in bytes; 0: 8 MiB.
 	MaxBody int64
 	// RequestBytes bounds the memory that all requests hold together, in bytes: of bodies what has come of them, and what is made of them, such
@@ -42,15 +47,23 @@ type Options struct {
 	// Timeout ends a request that takes longer, waiting and reading the answer included; 0: 10 minutes. Negative: never.
 	Timeout time.Duration
 
+	// PingInterval is how long nothing comes in a stream, since a prompt is long or the request waits for its turn, before the client is sent a sign
+	// of life: a comment, or the interface's own event. 0: 15 seconds; negative: never.
+	PingInterval time.Duration
+
 	// Keys are who may use the server; none: anybody. GET /health and the page's files need no key. Server.SetKeys changes them.
 	Keys []Key
 	// Client says who sends a request, for fairness, logs and what clients share: it is for servers behind a proxy or an authentication of
 	// their own, and must not believe a header that clients could set themselves. It is called once for each request, before it is known
 	// whether the request is let in, by many goroutines at once. Nil, or where it returns "": the name of the request's key, or its address.
 	Client func(*http.Request) string
+	// Accounts say what clients may use, by the names that Keys or Client give to them; none: as much as they like. Server.SetAccounts changes
+	// them.
+	Accounts map[string]Account
 	// ShareCache lets all clients use what was computed of each other's prompts, which saves time where many of them begin alike. Then a
-	// client that guesses the beginning of another one's prompt finds out, from the cached tokens of its own answer, whether it was right.
-	// Without it a key's owner, or whom Client names, has a cache of its own; all others share one.
+	// client that guesses the beginning of another one's prompt finds out, from the cached tokens of its own answer or from its time, whether
+	// it was right. Without it a key's owner, or whom Client names, has a cache of its own, or shares one with those whom its Account trusts; all others
+	// share one.
 	ShareCache bool
 	// Origins are the web pages of other origins that may use the server ("https://example.org"), or "*" for all; none: its own page alone.
 	Origins []string
@@ -73,8 +86,8 @@ type Options struct {
 
 // Model is a model that a Server serves: one that is loaded, which the Server never closes, or one that it loads when it is asked for.
 type Model struct {
-	// Name is how requests call the model, and how answers, logs and figures do. Aliases are other names that requests may use. No two models
-	// share a name.
+	// Name is how requests call the model, and how answers, logs and figures do. Aliases are other names that requests may use; "*" stands for
+	// every name that no model has, for programs that insist on names of their own. No two models share a name.
 	Name    string
 	Aliases []string
 
@@ -110,6 +123,7 @@ const (
 	defaultMemory  = 256 << 20 // of RequestBytes
 	leastBodies    = 16        // how many of the largest bodies RequestBytes has room for, at least
 	defaultTimeout = 10 * time.Minute
+	defaultPing    = 15 * time.Second
 )
 
 // complete checks the options and fills the defaults in.
@@ -139,6 +153,9 @@ func (o *Options) complete() error {
 	}
 	if o.Timeout == 0 {
 		o.Timeout = defaultTimeout
+	}
+	if o.PingInterval == 0 {
+		o.PingInterval = defaultPing
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

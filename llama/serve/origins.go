@@ -53,7 +53,7 @@ func (o *origins) judge(h http.Header, r *http.Request) error {
 	origin := r.Header.Get("Origin")
 	if origin != "" && (o.all || slices.Contains(o.pages, origin)) {
 		h.Set("Access-Control-Allow-Origin", origin)
-		h.Set("Access-Control-Expose-Headers", "X-Request-Id, Request-Id, Retry-After, "+ask.DroppedMessages)
+		h.Set("Access-Control-Expose-Headers", "X-Request-Id, Request-Id, Retry-After, "+ask.DroppedMessages+", "+ask.Warnings)
 		if r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != "" {
 			h.Set("Access-Control-Allow-Methods", "GET, POST")
 			h.Set("Access-Control-Allow-Headers", r.Header.Get("Access-Control-Request-Headers"))

@@ -18,7 +18,7 @@ import (
 // requestLog follows one request, for the log and for the Observer's span. It is the request's ask.Span.
 type requestLog struct {
 	began  time.Time
-	client string
+	client client
 	memory *budget.Share // that the request holds
 	open   bool          // of a route that is open to everybody: health checks and files, which only fill a log
 	log    *slog.Logger
@@ -36,11 +36,11 @@ func (s *Server) newRequestLog(w http.ResponseWriter, r *http.Request, route rou
 	w.Header().Set(wire.RequestID, id)
 	w.Header().Set("Request-Id", id) // the name under which Anthropic's clients look for it
 	client := s.client(r)
-	a := &requestLog{began: time.Now(), client: client.name, memory: s.budget.Open(client.name), open: route.open, log: s.options.Logger.With(slog.String("request", id))}
+	a := &requestLog{began: time.Now(), client: client, memory: s.budget.Open(client.name), open: route.open, log: s.options.Logger.With(slog.String("request", id))}
 	ctx, span := s.options.Observer.Begin(r.Context(), Request{
-		ID: id, Endpoint: strings.TrimSpace(route.method + " " + route.path), Client: a.client, Header: r.Header})
+		ID: id, Endpoint: strings.TrimSpace(route.method + " " + route.path), Client: client.name, Key: client.key, Header: r.Header})
 	a.span = span
-	return ask.WithRequest(ctx, &ask.Request{ID: id, Client: a.client, Scope: client.scope, Log: a.log, Span: a, Memory: a.memory,
+	return ask.WithRequest(ctx, &ask.Request{ID: id, Client: client.name, Scope: client.scope, Log: a.log, Span: a, Memory: a.memory,
 		Header: w.Header()}), a
 }
 
@@ -62,6 +62,7 @@ func (a *requestLog) Tokens(answer, count int) { a.span.Tokens(answer, count) }
 // End is ask.Span's.
 func (a *requestLog) End(answer int, stop llama.StopReason, s llama.Stats) {
 	a.prompt, a.reused, a.generated = a.prompt+s.PromptTokens, a.reused+s.ReusedTokens, a.generated+s.GeneratedTokens
+	a.client.account.spend(time.Now(), s)
 	a.span.End(answer, stop, s)
 }
 
@@ -94,8 +95,11 @@ func (a *requestLog) done(ctx context.Context, r *http.Request, sent int) {
 		level = slog.LevelDebug
 	}
 	attributes := []slog.Attr{
-		slog.String("client", clipped(a.client)), slog.String("method", clipped(r.Method)), slog.String("path", clipped(r.URL.Path)),
+		slog.String("client", clipped(a.client.name)), slog.String("method", clipped(r.Method)), slog.String("path", clipped(r.URL.Path)),
 		slog.Int("status", status), slog.Duration("took", time.Since(a.began)),
+	}
+	if a.client.key != "" && a.client.key != a.client.name {
+		attributes = append(attributes, slog.String("key", clipped(a.client.key)))
 	}
 	if sent != 0 && sent != status {
 		attributes = append(attributes, slog.Int("sent", sent))

@@ -258,7 +258,6 @@ func TestResponsesErrors(t *testing.T) {
 		param, code   string
 	}{
 		{"an unknown parameter", `"model":"flint","input":"a","temprature":1`, 400, "temprature", "unknown_parameter"},
-		{"no model", `"input":"a"`, 400, "model", "missing_required_parameter"},
 		{"an unknown model", `"model":"granite","input":"a"`, 404, "model", "model_not_found"},
 		{"a long prompt", `"model":"flint","input":"` + strings.Repeat("garden ", 5000) + `"`, 400, "input", "context_length_exceeded"},
 		{"a negative temperature", `"model":"flint","input":"a","temperature":-1`, 400, "temperature", "invalid_value"},

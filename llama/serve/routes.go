@@ -52,9 +52,18 @@ func (s *Server) routeTable() []route {
 	return routes
 }
 
+// pathsOf returns the paths of a route: its own and, if that begins with /v1, the rest, since some programs know the address of a server
+// without it.
+func pathsOf(r route) []string {
+	if short, ok := strings.CutPrefix(r.path, "/v1/"); ok {
+		return []string{r.path, "/" + short}
+	}
+	return []string{r.path}
+}
+
 // shapeOf returns the shape of errors at a path that is asked for by another method than those that it has, or below which nothing is.
 func shapeOf(path string) func(*wire.Error) any {
-	if strings.HasPrefix(path, "/v1/messages") {
+	if strings.HasPrefix(strings.TrimPrefix(path, "/v1"), "/messages") {
 		return anthropic.Shape
 	}
 	return openai.Shape
@@ -65,16 +74,19 @@ func (s *Server) mux() http.Handler {
 	mux := http.NewServeMux()
 	methods := map[string][]string{}
 	for _, r := range s.routeTable() {
-		mux.Handle(r.method+" "+r.path, s.wrap(r))
-		methods[r.path] = append(methods[r.path], r.method)
-		if r.method == http.MethodGet {
-			methods[r.path] = append(methods[r.path], http.MethodHead) // which ServeMux takes for GET, and net/http answers without a body
+		handler := s.wrap(r)
+		for _, path := range pathsOf(r) {
+			mux.Handle(r.method+" "+path, handler)
+			methods[path] = append(methods[path], r.method)
+			if r.method == http.MethodGet {
+				methods[path] = append(methods[path], http.MethodHead) // which ServeMux takes for GET, and net/http answers without a body
+			}
 		}
 	}
 	for path, allowed := range methods {
 		mux.Handle(path, s.wrap(route{"", path, shapeOf(path), methodNotAllowed(allowed), true}))
 	}
-	for _, path := range []string{"/", "/v1/messages/"} {
+	for _, path := range []string{"/", "/v1/messages/", "/messages/"} {
 		mux.Handle(path, s.wrap(route{"", "", shapeOf(path), notFound, true}))
 	}
 	return mux

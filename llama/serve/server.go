@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"sync/atomic"
 
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
@@ -16,11 +17,14 @@ import (
 type Server struct {
 	options Options // with the defaults filled in
 	service *ask.Service
-	keys    atomic.Pointer[keyring] // never nil
 	origins *origins
 	budget  *budget.Budget // of the requests' memory
 	routes  http.Handler
 	running running
+
+	setting  sync.Mutex               // held by SetAccounts
+	keys     atomic.Pointer[keyring]  // never nil
+	accounts atomic.Pointer[accounts] // never nil
 }
 
 // New makes a server. An option without meaning is an error that names it.
@@ -34,6 +38,11 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s.keys.Store(&keys)
+	granted, err := newAccounts(o.Accounts, nil)
+	if err != nil {
+		return nil, err
+	}
+	s.accounts.Store(&granted)
 	if s.origins, err = newOrigins(o.Hosts, o.Origins); err != nil {
 		return nil, err
 	}
@@ -52,7 +61,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.budget = budget.New(s.options.RequestBytes)
 	s.service = &ask.Service{Models: registry, ConstraintQueue: ask.NewSlowQueue(), TextQueues: ask.NewTextQueues(),
-		MaxAnswers: s.options.MaxAnswers, MaxTokens: o.MaxTokens, DropTurns: o.DropTurns, MaxBody: s.options.MaxBody, LogPrompts: o.LogPrompts}
+		MaxAnswers: s.options.MaxAnswers, MaxTokens: o.MaxTokens, DropTurns: o.DropTurns, Strict: o.Strict, PingInterval: s.options.PingInterval, MaxBody: s.options.MaxBody, LogPrompts: o.LogPrompts}
 	s.routes = s.mux()
 	return s, nil
 }

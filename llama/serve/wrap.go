@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"runtime/debug"
+	"time"
 
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
@@ -31,19 +32,22 @@ func (s *Server) wrap(route route) http.Handler {
 				panic(http.ErrAbortHandler) // breaks the connection, so that no client takes what it has for a whole answer
 			}
 		}()
-		a.err = s.admit(out, r.WithContext(ctx), route)
+		a.err = s.admit(out, r.WithContext(ctx), route, a.client)
 	})
 }
 
 // admit serves a request that may come in, and returns why another one may not.
-func (s *Server) admit(w *response, r *http.Request, route route) error {
+func (s *Server) admit(w *response, r *http.Request, route route, client client) error {
 	if err := s.origins.judge(w.Header(), r); err != nil {
 		return err
 	}
-	if keys := s.keys.Load(); !route.open && !keys.empty() {
-		if _, ok := keys.find(r); !ok {
+	if !route.open {
+		if !client.keyed && !s.keys.Load().empty() {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			return &wire.Error{Status: http.StatusUnauthorized, Code: "invalid_api_key", Message: "the request has no valid key"}
+		}
+		if err := client.account.admit(time.Now(), route.method == http.MethodPost); err != nil {
+			return err
 		}
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())

@@ -17,6 +17,7 @@ type request struct {
 	Messages []struct {
 		Role       string
 		Content    string
+		Thought    string `json:"reasoning_content"`
 		ToolCallID string `json:"tool_call_id"`
 		ToolCalls  []struct {
 			ID       string
@@ -32,6 +33,7 @@ type request struct {
 	TopK, Seed        *int
 	Stop              []string
 	Truncation        string
+	GoesOn            bool `json:"continue_final_message"`
 	Tools             []json.RawMessage
 }
 
@@ -58,7 +60,8 @@ func start(t *testing.T, reply func(request, *answer)) *fake {
 		if !f.allowed(w, r) {
 			return
 		}
-		fmt.Fprint(w, `{"object":"list","data":[{"id":"flint","object":"model","created":1,"owned_by":"antigravity","meta":{"loaded":true,"context":2048}},
+		fmt.Fprint(w, `{"object":"list","data":[{"id":"flint","object":"model","created":1,"owned_by":"antigravity","meta":{"loaded":true,"context":2048,
+			"defaults":{"temperature":1,"top_p":0.95,"top_k":0,"min_p":0,"max_completion_tokens":null,"seed":null}}},
 			{"id":"pebble","object":"model","created":1,"owned_by":"antigravity","meta":{"loaded":false}}]}`)
 	})
 	mux.HandleFunc("POST /v1/chat/completions", f.chat)

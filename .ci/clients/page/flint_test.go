@@ -76,7 +76,7 @@ func TestFlint(t *testing.T) {
 	if numbers := b.text(".costs"); !strings.Contains(numbers, "tokens/s") || !strings.Contains(numbers, "first after") {
 		t.Errorf("the numbers are %q", numbers)
 	}
-	if cache := b.text("#cache-button"); !strings.Contains(cache, "slots") {
+	if cache := b.text("#cache-button"); !strings.Contains(cache, "tokens") {
 		t.Errorf("the cache is %q", cache)
 	}
 	first := b.text(".prose")

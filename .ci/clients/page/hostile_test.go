@@ -62,13 +62,37 @@ var hostile = []string{
 	`# Heading <img src=x onerror=window.hacked=1> {#prompt}`,
 	`[link](https://example.org "a title onmouseover=window.hacked=1 \" onmouseover=\"window.hacked=1")`,
 	"http://127.0.0.1:9/\"onmouseover=\"window.hacked=1",
+	"$<img src=x onerror=window.hacked=1>$ and \\(\\text{<img src=x onerror=window.hacked=1>}\\)",
+	"$$\\href{javascript:window.hacked=1}{x} \\url{javascript:window.hacked=1} \\htmlClass{visually-hidden}{x} \\style{position:fixed}{y}$$",
+	"$\\def\\x{\\x\\x}\\x \\input{/etc/passwd} \\class{send}{y} \\cssId{prompt}{z} \\includegraphics{http://127.0.0.1:9/a.png}$",
+	"$$\\begin{array}{\" onmouseover=\"window.hacked=1}a\\end{array}$$",
+	"$$\\operatorname{<script>window.hacked=1</script>}$$",
+	"```js\n\"<img src=x onerror=window.hacked=1>\" // <script>window.hacked=1</script>\n```",
+	"```html\n<img src=x onerror=\"window.hacked=1\"><script>window.hacked=1</script>\n```",
+	"```constructor\n<img src=x onerror=window.hacked=1>\n```",
+	"```__proto__\n<svg onload=window.hacked=1>\n```",
+	`<math href="javascript:window.hacked=1"><maction actiontype="statusline#http://127.0.0.1:9/" xlink:href="javascript:window.hacked=1">x</maction></math>`,
+	`<code class="formula">$<img src=x onerror=window.hacked=1>$</code>`,
+	`<code class="formula"></code><code class="formula">x</code>`,
 }
 
 // harmless is whether, of what the model wrote, nothing is there but what may be: it is ” or says what is there.
 const harmless = `(() => {
 	const tags = new Set('A BLOCKQUOTE BR CODE DEL EM H3 H4 H5 H6 HR KBD LI OL P PRE STRONG SUB SUP TABLE TBODY TD TH THEAD TR UL'.split(' '));
 	const attributes = new Set(['href', 'rel', 'target', 'align', 'start', 'tabindex', 'role', 'aria-label', 'class']);
+	const formula = new Set('math mrow mi mn mo mtext mspace mstyle mfrac msqrt mroot msub msup msubsup munder mover munderover mtable mtr mtd mphantom'.split(' '));
+	const drawing = /^(alttext|display|displaystyle|mathvariant|stretchy|fence|accent|accentunder|movablelimits|lspace|rspace|width|linethickness)$/;
 	for (const element of document.querySelectorAll('.prose *')) {
+		if (element.namespaceURI.endsWith('MathML')) {
+			if (!formula.has(element.localName) || !element.closest('math')) return 'an element of a formula ' + element.outerHTML;
+			for (const { name, value } of element.attributes)
+				if (!drawing.test(name) && !(name === 'class' && /^(boxed|side-left|side-right)$/.test(value))) return 'an attribute of ' + element.outerHTML;
+			continue;
+		}
+		if (element.matches('pre code span')) {
+			if (element.attributes.length !== 1 || !/^tok-[a-z]+$/.test(element.className) || element.children.length > 0) return 'a colour ' + element.outerHTML;
+			continue;
+		}
 		if (element.closest('.code-head') || element.matches('.block, .code, .table')) continue;
 		if (!tags.has(element.tagName)) return 'an element ' + element.outerHTML;
 		for (const { name } of element.attributes) if (!attributes.has(name)) return 'an attribute of ' + element.outerHTML;
@@ -143,7 +167,7 @@ func TestEndlessMarkdown(t *testing.T) {
 		a.end("stop")
 	})
 	b := open(t, f.URL)
-	for _, pattern := range []string{"> ", "[", "*a ", "**a", "<a ", "`", "- ", "![", "_a_", "|", "(", "&#", "<!--", "1. ", "~", "[a](", "\\", "a "} {
+	for _, pattern := range []string{"> ", "[", "*a ", "**a", "<a ", "`", "- ", "![", "_a_", "|", "(", "&#", "<!--", "1. ", "~", "[a](", "\\", "a ", "$", "$a", "$$", "\\(", "\\[", "\n\\[", "$a$ "} {
 		b.button("New conversation")
 		start := time.Now()
 		b.ask(pattern + "¦")

@@ -39,7 +39,7 @@ func TestTalks(t *testing.T) {
 	equal(t, "title", b.text("#title"), "First question")
 	equal(t, "field after sending", js[string](b, "document.querySelector('#prompt').value"), "")
 	equal(t, "numbers", strings.Join(b.texts(".assistant:last-child .costs span")[:2], ", "), "87 tokens, 47.5 tokens/s")
-	equal(t, "cache", js[string](b, "document.querySelector('#cache-button').textContent"), "Cache: 399 of 2,048 slots in use, 280 of them reused, 64 evicted")
+	equal(t, "cache", js[string](b, "document.querySelector('#cache-button').textContent"), "Cache: 399 of 2,048 tokens in use, 280 of them reused, 64 evicted")
 	b.until(`document.querySelector('#announcer').textContent === '3 messages, the last: And then?'`)
 	if last := f.asked()[1]; !last.Stream || !last.StreamOptions.IncludeUsage || !last.StreamOptions.IncludeStats || last.Model != "flint" {
 		t.Errorf("the page asks with %+v", last)

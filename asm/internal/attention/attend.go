@@ -36,6 +36,11 @@ func (p *panelPages) Attend(t *Tile) {
 	if longest > 0 && t.HeadDim > 0 && !p.unit.scoreFloats(t) {
 		p.score(t, longest)
 	}
+	if t.Cap != 0 {
+		for r, n := range t.Visible[:rows] {
+			p.unit.vectors.Softcap(t.Scores[r*TileKeys:][:n], t.Cap)
+		}
+	}
 	if t.Hidden != nil {
 		for r := range rows {
 			t.hide(r)

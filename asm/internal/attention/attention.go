@@ -29,6 +29,7 @@ type Tile struct {
 	Keys, Values []byte
 	Next         []byte // a hint: the keys of the page that will be attended to after this one
 	HeadDim      int
+	Cap          float32 // limits the scores: see exact.Softcap; 0: they are not limited
 	Queries      *quant.Activation
 	Visible      []int
 	Hidden       []int
@@ -85,6 +86,9 @@ func Attend(t *Tile) {
 		scores := t.Scores[r*TileKeys:][:n]
 		query := t.Queries.Row(r)
 		t.Format.DotRows(scores, 0, t.Keys, size, n, &query)
+		if t.Cap != 0 {
+			vectors.Softcap(scores, t.Cap)
+		}
 		t.hide(r)
 		p.Max = vectors.Maximum(scores)
 		p.Sum = vectors.Exponentials(scores, p.Max)
@@ -203,6 +207,14 @@ func (p *Partial) join(src *Partial) (a, b float32) {
 	a, b = exact.Exp(p.Max-m), exact.Exp(src.Max-m)
 	p.Max, p.Sum = m, exact.FMA(src.Sum, b, float32(p.Sum*a))
 	return a, b
+}
+
+// Sink joins a score that has no value: it takes its part of the sum of weights, and adds nothing to the values. The row has seen some slot.
+func (p *Partial) Sink(score float32) {
+	shrink, _ := p.join(&Partial{Max: score, Sum: 1})
+	for i := range p.Out {
+		p.Out[i] *= shrink
+	}
 }
 
 // Finish divides by the sum and writes the row's attention to dst [HeadDim].

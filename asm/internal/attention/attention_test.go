@@ -19,6 +19,7 @@ type tileCase struct {
 	visible  []int // of each row
 	elements func(r *rand.Rand, i int) float32
 	seed     uint64
+	limit    float32 // of scores
 	anyBytes bool // integers and the signs of scales are any, not what Quantize makes of elements
 }
 
@@ -33,7 +34,7 @@ func (c tileCase) tile(t testing.TB, k *asm.Kernels) *attention.Tile {
 	}
 	size := c.format.Bytes(c.headDim)
 	tile := &attention.Tile{
-		Format: c.format, HeadDim: c.headDim, Visible: c.visible, Queries: &quant.Activation{}, Results: make([]attention.Partial, rows),
+		Format: c.format, HeadDim: c.headDim, Cap: c.limit, Visible: c.visible, Queries: &quant.Activation{}, Results: make([]attention.Partial, rows),
 		Out: asmtest.FencedFloats(t, rows*c.headDim), Scores: asmtest.FencedFloats(t, rows*attention.TileKeys),
 		Weights: &quant.Activation{}, Wide: asmtest.FencedFloats(t, attention.WideSlots*c.headDim),
 	}
@@ -136,13 +137,14 @@ func TestAttend(t *testing.T) {
 					mask(12, 4, 5), mask(7, 3, 130), mask(9, 1, 65),
 				} {
 					tileCase{format: f, headDim: headDim, visible: visible, elements: asmtest.Fills[0].At, seed: uint64(i)}.check(t)
+					tileCase{format: f, headDim: headDim, visible: visible, elements: asmtest.Fills[0].At, seed: uint64(i), limit: 0.5}.check(t)
 				}
 			})
 		}
 		for _, fill := range asmtest.Fills {
 			t.Run(f.String()+"/"+fill.Name, func(t *testing.T) {
 				for seed := range uint64(4) {
-					tileCase{format: f, headDim: 64, visible: []int{5, 40, 40, 41, 77}, elements: fill.At, seed: seed}.check(t)
+					tileCase{format: f, headDim: 64, visible: []int{5, 40, 40, 41, 77}, elements: fill.At, seed: seed, limit: float32(seed) * 30}.check(t)
 				}
 			})
 		}
@@ -166,6 +168,9 @@ func FuzzAttend(f *testing.F) {
 		c := tileCase{format: cacheFormats[int(format)%len(cacheFormats)], seed: seed, elements: asmtest.Fills[int(fill)%len(asmtest.Fills)].At}
 		c.headDim = (1 + int(size)%16) * max(8, c.format.BlockLen())
 		r := rand.New(rand.NewPCG(seed, 2))
+		if seed%3 == 0 {
+			c.limit = r.Float32() * 60
+		}
 		for range 1 + rows%12 {
 			c.visible = append(c.visible, r.IntN(min(int(seen), attention.TileKeys)+1))
 		}

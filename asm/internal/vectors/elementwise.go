@@ -41,6 +41,13 @@ func geluErfMul(dst, gate, up []float32) {
 	}
 }
 
+// Softcap computes x[i] = exact.Softcap(x[i], limit).
+func Softcap(x []float32, limit float32) {
+	for i, v := range x {
+		x[i] = exact.Softcap(v, limit)
+	}
+}
+
 // Axpy computes dst[i] = fma(a, x[i], dst[i]).
 func Axpy(dst []float32, a float32, x []float32) {
 	x = x[:len(dst)]

@@ -3,6 +3,7 @@
 package vectors
 
 import (
+	"github.com/antigravity-go/antigravity/internal/exact"
 	"github.com/antigravity-go/antigravity/quant"
 )
 
@@ -17,6 +18,7 @@ type Unit struct {
 	siluMul      func(dst, gate, up *float32, n int)
 	geluMul      func(dst, gate, up *float32, n int)
 	geluErfMul   func(dst, gate, up *float32, n int)
+	softcap      func(x *float32, n int, factor, limit float32)
 	rope         func(lo, hi, cos, sin *float32, n int)
 	sumOfSquares func(x *float32, n int) float32
 	norm         func(dst, x, w *float32, n int, s float32)
@@ -30,8 +32,8 @@ type Unit struct {
 // Kernels returns the unit's kernels.
 func (u *Unit) Kernels() Kernels {
 	return Kernels{
-		Add: u.addAll, Scale: u.scaleAll, Axpy: u.axpyAll, SiLUMul: u.siluMulAll, GELUMul: u.geluMulAll, GELUErfMul: u.geluErfMulAll, RoPE: u.ropeHead,
-		RMSNorm: u.rmsNorm, Softmax: u.softmax, Prepare: u.Prepare,
+		Add: u.addAll, Scale: u.scaleAll, Axpy: u.axpyAll, SiLUMul: u.siluMulAll, GELUMul: u.geluMulAll, GELUErfMul: u.geluErfMulAll, Softcap: u.Softcap,
+		RoPE: u.ropeHead, RMSNorm: u.rmsNorm, Softmax: u.softmax, Prepare: u.Prepare,
 	}
 }
 
@@ -95,6 +97,16 @@ func (u *Unit) geluErfMulAll(dst, gate, up []float32) {
 		n := min(len(dst), MaxElements)
 		u.geluErfMul(&dst[0], &gate[0], &up[0], n)
 		dst, gate, up = dst[n:], gate[n:], up[n:]
+	}
+}
+
+// Softcap is the portable softcap.
+func (u *Unit) Softcap(x []float32, limit float32) {
+	factor := exact.SoftcapFactor(limit)
+	for len(x) > 0 {
+		n := min(len(x), MaxElements)
+		u.softcap(&x[0], n, factor, limit)
+		x = x[n:]
 	}
 }
 

@@ -18,6 +18,7 @@ type Kernels struct {
 	SiLUMul    func(dst, gate, up []float32)                 // dst = silu(gate)·up
 	GELUMul    func(dst, gate, up []float32)                 // dst = gelu(gate)·up
 	GELUErfMul func(dst, gate, up []float32)                 // dst = gelu(gate)·up, with the error function
+	Softcap    func(x []float32, limit float32)              // x = limit·tanh(x/limit)
 	RMSNorm    func(dst, x, w []float32, eps float32)        // dst = x/rms(x)·w
 	Softmax    func(x []float32)                             // x = softmax(x)
 	RoPE       func(x, cos, sin []float32)                   // one head, in place
@@ -33,6 +34,7 @@ func Portable() Kernels {
 		SiLUMul:    siluMul,
 		GELUMul:    geluMul,
 		GELUErfMul: geluErfMul,
+		Softcap:    Softcap,
 		RMSNorm:    rmsNorm,
 		Softmax:    softmax,
 		RoPE:       rope,

@@ -13,6 +13,7 @@ var AVX2 = Unit{
 	siluMul:      siluMulAVX2,
 	geluMul:      geluMulAVX2,
 	geluErfMul:   geluErfMulAVX2,
+	softcap:      softcapAVX2,
 	rope:         ropeAVX2,
 	sumOfSquares: sumOfSquaresAVX2,
 	norm:         normAVX2,
@@ -32,6 +33,7 @@ var AVX512 = Unit{
 	siluMul:      siluMulAVX512,
 	geluMul:      geluMulAVX512,
 	geluErfMul:   geluErfMulAVX512,
+	softcap:      softcapAVX512,
 	rope:         ropeAVX512,
 	sumOfSquares: sumOfSquaresAVX512,
 	norm:         normAVX512,
@@ -83,6 +85,12 @@ func geluMulAVX2(dst *float32, gate *float32, up *float32, n int)
 //
 //go:noescape
 func geluErfMulAVX2(dst *float32, gate *float32, up *float32, n int)
+
+// softcapAVX2 computes
+// x[i] = exact.Softcap(x[i], limit) for i < n; factor is exact.SoftcapFactor(limit).
+//
+//go:noescape
+func softcapAVX2(x *float32, n int, factor float32, limit float32)
 
 // ropeAVX2 computes
 // lo[i], hi[i] = fma(lo[i], cos[i], -(hi[i]·sin[i])), fma(lo[i], sin[i], hi[i]·cos[i]) for i < n.
@@ -173,6 +181,12 @@ func geluMulAVX512(dst *float32, gate *float32, up *float32, n int)
 //
 //go:noescape
 func geluErfMulAVX512(dst *float32, gate *float32, up *float32, n int)
+
+// softcapAVX512 computes
+// x[i] = exact.Softcap(x[i], limit) for i < n; factor is exact.SoftcapFactor(limit).
+//
+//go:noescape
+func softcapAVX512(x *float32, n int, factor float32, limit float32)
 
 // ropeAVX512 computes
 // lo[i], hi[i] = fma(lo[i], cos[i], -(hi[i]·sin[i])), fma(lo[i], sin[i], hi[i]·cos[i]) for i < n.

@@ -1053,6 +1053,167 @@ DATA every3fcc4230<>+56(SB)/4, $0x3fcc4230
 DATA every3fcc4230<>+60(SB)/4, $0x3fcc4230
 GLOBL every3fcc4230<>(SB), RODATA|NOPTR, $64
 
+// func softcapAVX2(x *float32, n int, factor float32, limit float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·softcapAVX2(SB), NOSPLIT, $0-24
+	MOVQ         n+8(FP), AX
+	MOVQ         x+0(FP), CX
+	VBROADCASTSS factor+16(FP), Y0
+	VBROADCASTSS limit+20(FP), Y1
+
+strips:
+	CMPQ         AX, $0x10
+	JLT          tail
+	VMOVUPS      (CX), Y2
+	VMOVUPS      32(CX), Y3
+	VANDPS       every7fffffff<>+0(SB), Y2, Y4
+	VXORPS       Y4, Y2, Y2
+	VMULPS       Y0, Y4, Y4
+	VCMPPS       $0x01, everyc2aea8f6<>+0(SB), Y4, Y5
+	VMOVUPS      every42b0bd71<>+0(SB), Y6
+	VMINPS       Y4, Y6, Y4
+	VMOVUPS      every4b40007f<>+0(SB), Y6
+	VFMADD231PS  every3fb8aa3b<>+0(SB), Y4, Y6
+	VSUBPS       every4b40007f<>+0(SB), Y6, Y7
+	VFNMADD231PS every3f317218<>+0(SB), Y7, Y4
+	VFNMADD231PS everyb102e308<>+0(SB), Y7, Y4
+	VMOVUPS      every3ab51252<>+0(SB), Y7
+	VFMADD213PS  every3c091cd1<>+0(SB), Y4, Y7
+	VFMADD213PS  every3d2aac78<>+0(SB), Y4, Y7
+	VFMADD213PS  every3e2aaa49<>+0(SB), Y4, Y7
+	VFMADD213PS  every3efffffe<>+0(SB), Y4, Y7
+	VFMADD213PS  every3f800000<>+0(SB), Y4, Y7
+	VFMADD213PS  every3f800000<>+0(SB), Y4, Y7
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y7, Y7
+	VANDNPS      Y7, Y5, Y4
+	VMOVUPS      every3f800000<>+0(SB), Y5
+	VSUBPS       Y4, Y5, Y5
+	VADDPS       every3f800000<>+0(SB), Y4, Y4
+	VDIVPS       Y4, Y5, Y5
+	VMULPS       Y1, Y5, Y5
+	VORPS        Y5, Y2, Y2
+	VANDPS       every7fffffff<>+0(SB), Y3, Y4
+	VXORPS       Y4, Y3, Y3
+	VMULPS       Y0, Y4, Y4
+	VCMPPS       $0x01, everyc2aea8f6<>+0(SB), Y4, Y5
+	VMOVUPS      every42b0bd71<>+0(SB), Y6
+	VMINPS       Y4, Y6, Y4
+	VMOVUPS      every4b40007f<>+0(SB), Y6
+	VFMADD231PS  every3fb8aa3b<>+0(SB), Y4, Y6
+	VSUBPS       every4b40007f<>+0(SB), Y6, Y7
+	VFNMADD231PS every3f317218<>+0(SB), Y7, Y4
+	VFNMADD231PS everyb102e308<>+0(SB), Y7, Y4
+	VMOVUPS      every3ab51252<>+0(SB), Y7
+	VFMADD213PS  every3c091cd1<>+0(SB), Y4, Y7
+	VFMADD213PS  every3d2aac78<>+0(SB), Y4, Y7
+	VFMADD213PS  every3e2aaa49<>+0(SB), Y4, Y7
+	VFMADD213PS  every3efffffe<>+0(SB), Y4, Y7
+	VFMADD213PS  every3f800000<>+0(SB), Y4, Y7
+	VFMADD213PS  every3f800000<>+0(SB), Y4, Y7
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y7, Y7
+	VANDNPS      Y7, Y5, Y4
+	VMOVUPS      every3f800000<>+0(SB), Y5
+	VSUBPS       Y4, Y5, Y5
+	VADDPS       every3f800000<>+0(SB), Y4, Y4
+	VDIVPS       Y4, Y5, Y5
+	VMULPS       Y1, Y5, Y5
+	VORPS        Y5, Y3, Y3
+	VMOVUPS      Y2, (CX)
+	VMOVUPS      Y3, 32(CX)
+	ADDQ         $0x40, CX
+	SUBQ         $0x10, AX
+	JMP          strips
+
+tail:
+	TESTQ        AX, AX
+	JLE          done
+	VMOVD        AX, X2
+	VPBROADCASTD X2, Y2
+	VPCMPGTD     numbers<>+0(SB), Y2, Y3
+	VPCMPGTD     numbers<>+32(SB), Y2, Y2
+	VMASKMOVPS   (CX), Y3, Y4
+	VMASKMOVPS   32(CX), Y2, Y5
+	VANDPS       every7fffffff<>+0(SB), Y4, Y6
+	VXORPS       Y6, Y4, Y4
+	VMULPS       Y0, Y6, Y6
+	VCMPPS       $0x01, everyc2aea8f6<>+0(SB), Y6, Y7
+	VMOVUPS      every42b0bd71<>+0(SB), Y8
+	VMINPS       Y6, Y8, Y6
+	VMOVUPS      every4b40007f<>+0(SB), Y8
+	VFMADD231PS  every3fb8aa3b<>+0(SB), Y6, Y8
+	VSUBPS       every4b40007f<>+0(SB), Y8, Y9
+	VFNMADD231PS every3f317218<>+0(SB), Y9, Y6
+	VFNMADD231PS everyb102e308<>+0(SB), Y9, Y6
+	VMOVUPS      every3ab51252<>+0(SB), Y9
+	VFMADD213PS  every3c091cd1<>+0(SB), Y6, Y9
+	VFMADD213PS  every3d2aac78<>+0(SB), Y6, Y9
+	VFMADD213PS  every3e2aaa49<>+0(SB), Y6, Y9
+	VFMADD213PS  every3efffffe<>+0(SB), Y6, Y9
+	VFMADD213PS  every3f800000<>+0(SB), Y6, Y9
+	VFMADD213PS  every3f800000<>+0(SB), Y6, Y9
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y8, Y9, Y9
+	VANDNPS      Y9, Y7, Y6
+	VMOVUPS      every3f800000<>+0(SB), Y7
+	VSUBPS       Y6, Y7, Y7
+	VADDPS       every3f800000<>+0(SB), Y6, Y6
+	VDIVPS       Y6, Y7, Y7
+	VMULPS       Y1, Y7, Y7
+	VORPS        Y7, Y4, Y4
+	VANDPS       every7fffffff<>+0(SB), Y5, Y6
+	VXORPS       Y6, Y5, Y5
+	VMULPS       Y0, Y6, Y6
+	VCMPPS       $0x01, everyc2aea8f6<>+0(SB), Y6, Y0
+	VMOVUPS      every42b0bd71<>+0(SB), Y7
+	VMINPS       Y6, Y7, Y6
+	VMOVUPS      every4b40007f<>+0(SB), Y7
+	VFMADD231PS  every3fb8aa3b<>+0(SB), Y6, Y7
+	VSUBPS       every4b40007f<>+0(SB), Y7, Y8
+	VFNMADD231PS every3f317218<>+0(SB), Y8, Y6
+	VFNMADD231PS everyb102e308<>+0(SB), Y8, Y6
+	VMOVUPS      every3ab51252<>+0(SB), Y8
+	VFMADD213PS  every3c091cd1<>+0(SB), Y6, Y8
+	VFMADD213PS  every3d2aac78<>+0(SB), Y6, Y8
+	VFMADD213PS  every3e2aaa49<>+0(SB), Y6, Y8
+	VFMADD213PS  every3efffffe<>+0(SB), Y6, Y8
+	VFMADD213PS  every3f800000<>+0(SB), Y6, Y8
+	VFMADD213PS  every3f800000<>+0(SB), Y6, Y8
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y8, Y8
+	VANDNPS      Y8, Y0, Y6
+	VMOVUPS      every3f800000<>+0(SB), Y0
+	VSUBPS       Y6, Y0, Y0
+	VADDPS       every3f800000<>+0(SB), Y6, Y6
+	VDIVPS       Y6, Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VORPS        Y0, Y5, Y5
+	VMASKMOVPS   Y4, Y3, (CX)
+	VMASKMOVPS   Y5, Y2, 32(CX)
+
+done:
+	VZEROUPPER
+	RET
+
+DATA every7fffffff<>+0(SB)/4, $0x7fffffff
+DATA every7fffffff<>+4(SB)/4, $0x7fffffff
+DATA every7fffffff<>+8(SB)/4, $0x7fffffff
+DATA every7fffffff<>+12(SB)/4, $0x7fffffff
+DATA every7fffffff<>+16(SB)/4, $0x7fffffff
+DATA every7fffffff<>+20(SB)/4, $0x7fffffff
+DATA every7fffffff<>+24(SB)/4, $0x7fffffff
+DATA every7fffffff<>+28(SB)/4, $0x7fffffff
+DATA every7fffffff<>+32(SB)/4, $0x7fffffff
+DATA every7fffffff<>+36(SB)/4, $0x7fffffff
+DATA every7fffffff<>+40(SB)/4, $0x7fffffff
+DATA every7fffffff<>+44(SB)/4, $0x7fffffff
+DATA every7fffffff<>+48(SB)/4, $0x7fffffff
+DATA every7fffffff<>+52(SB)/4, $0x7fffffff
+DATA every7fffffff<>+56(SB)/4, $0x7fffffff
+DATA every7fffffff<>+60(SB)/4, $0x7fffffff
+GLOBL every7fffffff<>(SB), RODATA|NOPTR, $64
+
 // func ropeAVX2(lo *float32, hi *float32, cos *float32, sin *float32, n int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·ropeAVX2(SB), NOSPLIT, $0-40
@@ -1526,24 +1687,6 @@ groups:
 done:
 	VZEROUPPER
 	RET
-
-DATA every7fffffff<>+0(SB)/4, $0x7fffffff
-DATA every7fffffff<>+4(SB)/4, $0x7fffffff
-DATA every7fffffff<>+8(SB)/4, $0x7fffffff
-DATA every7fffffff<>+12(SB)/4, $0x7fffffff
-DATA every7fffffff<>+16(SB)/4, $0x7fffffff
-DATA every7fffffff<>+20(SB)/4, $0x7fffffff
-DATA every7fffffff<>+24(SB)/4, $0x7fffffff
-DATA every7fffffff<>+28(SB)/4, $0x7fffffff
-DATA every7fffffff<>+32(SB)/4, $0x7fffffff
-DATA every7fffffff<>+36(SB)/4, $0x7fffffff
-DATA every7fffffff<>+40(SB)/4, $0x7fffffff
-DATA every7fffffff<>+44(SB)/4, $0x7fffffff
-DATA every7fffffff<>+48(SB)/4, $0x7fffffff
-DATA every7fffffff<>+52(SB)/4, $0x7fffffff
-DATA every7fffffff<>+56(SB)/4, $0x7fffffff
-DATA every7fffffff<>+60(SB)/4, $0x7fffffff
-GLOBL every7fffffff<>(SB), RODATA|NOPTR, $64
 
 DATA every42fe0000<>+0(SB)/4, $0x42fe0000
 DATA every42fe0000<>+4(SB)/4, $0x42fe0000
@@ -2053,6 +2196,88 @@ tail:
 	VDIVPS       Z2, Z0, Z0
 	VMULPS       Z1, Z0, Z0
 	VMOVUPS      Z0, K1, (CX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func softcapAVX512(x *float32, n int, factor float32, limit float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·softcapAVX512(SB), NOSPLIT, $0-24
+	MOVQ         n+8(FP), AX
+	MOVQ         x+0(FP), CX
+	VBROADCASTSS factor+16(FP), Z0
+	VBROADCASTSS limit+20(FP), Z1
+
+strips:
+	CMPQ         AX, $0x10
+	JLT          tail
+	VMOVUPS      (CX), Z2
+	VANDPS       every7fffffff<>+0(SB), Z2, Z3
+	VXORPS       Z3, Z2, Z2
+	VMULPS       Z0, Z3, Z3
+	VCMPPS       $0x05, everyc2aea8f6<>+0(SB), Z3, K1
+	VMOVUPS      every42b0bd71<>+0(SB), Z4
+	VMINPS       Z3, Z4, Z3
+	VMOVUPS      every4b40007f<>+0(SB), Z4
+	VFMADD231PS  every3fb8aa3b<>+0(SB), Z3, Z4
+	VSUBPS       every4b40007f<>+0(SB), Z4, Z5
+	VFNMADD231PS every3f317218<>+0(SB), Z5, Z3
+	VFNMADD231PS everyb102e308<>+0(SB), Z5, Z3
+	VMOVUPS      every3ab51252<>+0(SB), Z5
+	VFMADD213PS  every3c091cd1<>+0(SB), Z3, Z5
+	VFMADD213PS  every3d2aac78<>+0(SB), Z3, Z5
+	VFMADD213PS  every3e2aaa49<>+0(SB), Z3, Z5
+	VFMADD213PS  every3efffffe<>+0(SB), Z3, Z5
+	VFMADD213PS  every3f800000<>+0(SB), Z3, Z5
+	VFMADD213PS  every3f800000<>+0(SB), Z3, Z5
+	VPSLLD       $0x17, Z4, Z4
+	VMULPS.Z     Z4, Z5, K1, Z3
+	VMOVUPS      every3f800000<>+0(SB), Z4
+	VSUBPS       Z3, Z4, Z4
+	VADDPS       every3f800000<>+0(SB), Z3, Z3
+	VDIVPS       Z3, Z4, Z4
+	VMULPS       Z1, Z4, Z4
+	VORPS        Z4, Z2, Z2
+	VMOVUPS      Z2, (CX)
+	ADDQ         $0x40, CX
+	SUBQ         $0x10, AX
+	JMP          strips
+
+tail:
+	TESTQ        AX, AX
+	JLE          done
+	VMOVD        AX, X2
+	VPBROADCASTD X2, Z2
+	VPCMPD       $0x06, numbers<>+0(SB), Z2, K1
+	VMOVUPS.Z    (CX), K1, Z2
+	VANDPS       every7fffffff<>+0(SB), Z2, Z3
+	VXORPS       Z3, Z2, Z2
+	VMULPS       Z0, Z3, Z3
+	VCMPPS       $0x05, everyc2aea8f6<>+0(SB), Z3, K2
+	VMOVUPS      every42b0bd71<>+0(SB), Z0
+	VMINPS       Z3, Z0, Z3
+	VMOVUPS      every4b40007f<>+0(SB), Z0
+	VFMADD231PS  every3fb8aa3b<>+0(SB), Z3, Z0
+	VSUBPS       every4b40007f<>+0(SB), Z0, Z4
+	VFNMADD231PS every3f317218<>+0(SB), Z4, Z3
+	VFNMADD231PS everyb102e308<>+0(SB), Z4, Z3
+	VMOVUPS      every3ab51252<>+0(SB), Z4
+	VFMADD213PS  every3c091cd1<>+0(SB), Z3, Z4
+	VFMADD213PS  every3d2aac78<>+0(SB), Z3, Z4
+	VFMADD213PS  every3e2aaa49<>+0(SB), Z3, Z4
+	VFMADD213PS  every3efffffe<>+0(SB), Z3, Z4
+	VFMADD213PS  every3f800000<>+0(SB), Z3, Z4
+	VFMADD213PS  every3f800000<>+0(SB), Z3, Z4
+	VPSLLD       $0x17, Z0, Z0
+	VMULPS.Z     Z0, Z4, K2, Z3
+	VMOVUPS      every3f800000<>+0(SB), Z0
+	VSUBPS       Z3, Z0, Z0
+	VADDPS       every3f800000<>+0(SB), Z3, Z3
+	VDIVPS       Z3, Z0, Z0
+	VMULPS       Z1, Z0, Z0
+	VORPS        Z0, Z2, Z2
+	VMOVUPS      Z2, K1, (CX)
 
 done:
 	VZEROUPPER

@@ -4,8 +4,8 @@ package vectors
 
 // NEON is the unit of Advanced SIMD.
 var NEON = Unit{
-	add: addNEON, scale: scaleNEON, axpy: axpyNEON, axpby: axpbyNEON, siluMul: siluMulNEON, geluMul: geluMulNEON, geluErfMul: geluErfMulNEON, rope: ropeNEON,
-	sumOfSquares: sumOfSquaresNEON, norm: normNEON, maximum: maximumNEON, exponentials: exponentialsNEON, divide: divideNEON,
+	add: addNEON, scale: scaleNEON, axpy: axpyNEON, axpby: axpbyNEON, siluMul: siluMulNEON, geluMul: geluMulNEON, geluErfMul: geluErfMulNEON,
+	softcap: softcapNEON, rope: ropeNEON, sumOfSquares: sumOfSquaresNEON, norm: normNEON, maximum: maximumNEON, exponentials: exponentialsNEON, divide: divideNEON,
 	prepare32: prepare32NEON, prepare256: prepare256NEON,
 }
 
@@ -58,6 +58,11 @@ func geluMulNEON(dst, gate, up *float32, n int)
 //
 //go:noescape
 func geluErfMulNEON(dst, gate, up *float32, n int)
+
+// softcapNEON computes x[i] = exact.Softcap(x[i], limit) for i < n; factor is exact.SoftcapFactor(limit).
+//
+//go:noescape
+func softcapNEON(x *float32, n int, factor, limit float32)
 
 // sumOfSquaresNEON returns Σ x[i]² for i < n, as the portable sumOfSquares does.
 //

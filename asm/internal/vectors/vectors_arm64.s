@@ -496,6 +496,49 @@ one:
 done:
 	RET
 
+// SOFTCAP replaces V1 by exact.Softcap of it. V28 has the signs' bits, V29 the factor and V30 the limit, and V2 and V3 are used up.
+#define SOFTCAP \
+	VAND V28.B16, V1.B16, V2.B16 \
+	VEOR V2.B16, V1.B16, V0.B16 \
+	FMUL4S(0, 0, 29) \
+	EXP \
+	FSUB4S(3, 26, 0) \
+	FADD4S(0, 26, 0) \
+	FDIV4S(0, 3, 0) \
+	FMUL4S(0, 0, 30) \
+	VORR V2.B16, V0.B16, V1.B16
+
+// func softcapNEON(x *float32, n int, factor, limit float32)
+TEXT ·softcapNEON(SB), NOSPLIT, $0-24
+	MOVD  x+0(FP), R0
+	MOVD  n+8(FP), R8
+	LOADEXP
+	MOVW  $0x80000000, R9
+	VDUP  R9, V28.S4
+	FMOVS factor+16(FP), F29
+	VDUP  V29.S[0], V29.S4
+	FMOVS limit+20(FP), F30
+	VDUP  V30.S[0], V30.S4
+	SUBS  $4, R8
+	BLT   tail
+four:
+	VLD1   (R0), [V1.S4]
+	SOFTCAP
+	VST1.P [V1.S4], 16(R0)
+	SUBS   $4, R8
+	BGE    four
+tail:
+	ADDS $4, R8
+	BEQ  done
+one:
+	FMOVS (R0), F1
+	SOFTCAP
+	FMOVS.P F1, 4(R0)
+	SUBS  $1, R8
+	BNE   one
+done:
+	RET
+
 // EXP2 is EXP of x and y, step by step of one and of the other: a step waits for the one before. It uses V4 to V7, V9, V14, V15
 // and V28. xn and yn are the numbers of x and y.
 #define EXP2(x, y, xn, yn) \

@@ -34,6 +34,12 @@ __kernel void gelu_mul(output a, int a_at, input b, int b_at, int n) {
   }
 }
 
+__kernel void softcap(output x, int x_at, int n, float factor, float limit) {
+  const int i = get_global_id(0);
+  if (i < n)
+    x[x_at + i] = exact_softcap(x[x_at + i], factor, limit);
+}
+
 // turned returns the pair (a, b) turned by the angle whose cosine and sine lie half_dim apart.
 static inline float2 turned(float a, float b, input angle, int half_dim) {
   const float cosine = angle[0], sine = angle[half_dim];

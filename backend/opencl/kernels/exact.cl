@@ -34,6 +34,19 @@ static inline float exact_gelu(float x) {
   return x / (1.0f + exact_exp(-v));
 }
 
+// exact_softcap is exact.Softcap: limit·tanh(x/limit), for factor = -2/limit.
+static inline float exact_softcap(float x, float factor, float limit) {
+  const float e = exact_exp(fabs(x) * factor);
+  return copysign((1.0f - e) / (1.0f + e) * limit, x);
+}
+
+// LIMITED is a score of attention as it counts.
+#ifdef SCORE_LIMIT
+#define LIMITED(score) exact_softcap(score, LIMIT_FACTOR, SCORE_LIMIT)
+#else
+#define LIMITED(score) (score)
+#endif
+
 // add_four adds four products in order.
 static inline float add_four(float sum, float4 a, float4 b) { return fma(a.w, b.w, fma(a.z, b.z, fma(a.y, b.y, fma(a.x, b.x, sum)))); }
 

@@ -222,8 +222,8 @@ flash(input q, int q_at, output out, int out_at, float scale, CACHE_ARGUMENTS, c
       }
 #pragma unroll
       for (int r = 0; r < SCORE_ROWS; r++) {
-        scores[r][2 * piece] = dots[r][0];
-        scores[r][2 * piece + 1] = dots[r][1];
+        scores[r][2 * piece] = LIMITED(dots[r][0]);
+        scores[r][2 * piece + 1] = LIMITED(dots[r][1]);
       }
       barrier(CLK_LOCAL_MEM_FENCE);
     }

@@ -116,6 +116,9 @@ INLINED void score_tile(float *scores, input q, float scale, const place tile, i
     add_scores(scores, piece, buffer, QUERY_NAMES);
     barrier(CLK_LOCAL_MEM_FENCE);
   }
+#pragma unroll
+  for (int g = 0; g < QUERIES; g++)
+    scores[g] = LIMITED(scores[g]);
 }
 
 // weigh_tile turns the scores, of which the token sees the first `seen`, into weights [QUERIES, TILE], the largest scores

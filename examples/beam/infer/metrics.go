@@ -27,7 +27,7 @@ var (
 
 const namespace = "antigravity"
 
-// declareMetrics tells the runner of the counters when a bundle begins. Prism (of Beam 2.77) asks for a metric's name when it first sees it, and
+// declareMetrics gives the runner the names of the counters when a bundle begins. Prism (of Beam 2.77) asks for a metric's name when it first sees it, and
 // loses what one of two bundles has counted if both end while it asks.
 func declareMetrics(ctx context.Context) {
 	for _, c := range []beam.Counter{succeeded, failed, modelsLoaded, promptTokens, reusedTokens, tokens} {

@@ -68,3 +68,15 @@ func TestDescribesTheEmbeddedModel(t *testing.T) {
 		}
 	}
 }
+
+// TestNamesTowers describes models that also see.
+func TestNamesTowers(t *testing.T) {
+	for name, want := range map[string]string{
+		"qwen3vl-wrapper": "of model.visual\n", "mistral3-wrapper": "vision_tower", "gemma3-wrapper": "multi_modal_projector",
+	} {
+		out, err := check(t, "-model", fixture.Path(t, "families/"+name))
+		if err != nil || !strings.Contains(out, "not loaded") || !strings.Contains(out, want) {
+			t.Errorf("%s: %v; the description lacks %q:\n%s", name, err, want, out)
+		}
+	}
+}

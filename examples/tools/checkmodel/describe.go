@@ -87,10 +87,10 @@ func (t table) weights(r *llama.Report) {
 	}
 	if n := len(r.Unused); n > 0 {
 		more := ""
-		if n > 3 {
-			more = ", …"
+		if n == llama.MaxProblems {
+			more = " or more"
 		}
-		t.row("not used", "%d tensors: %s%s", n, strings.Join(r.Unused[:min(n, 3)], ", "), more)
+		t.row("not loaded", "%d%s tensors, of %s", n, more, strings.Join(r.Towers, ", "))
 	}
 	t.row("parameters", "%.1f million", float64(r.Parameters)/mega)
 	t.row("weights loaded", "%.1f MB", float64(r.Weights)/mega)

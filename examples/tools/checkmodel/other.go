@@ -78,7 +78,7 @@ func otherFolder(dir string) string {
 	return ""
 }
 
-// abridge joins the names, of which it leaves out all but the first few.
+// abridge joins the first few of the names; … stands for the others.
 func abridge(names []string) string {
 	if len(names) > 4 {
 		return strings.Join(names[:4], ", ") + ", …"

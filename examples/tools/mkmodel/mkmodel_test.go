@@ -251,3 +251,32 @@ func TestStopped(t *testing.T) {
 		})
 	}
 }
+
+// TestShapes checks that every shape is a model that Load would take, and that its GGUF file says the same.
+func TestShapes(t *testing.T) {
+	for name := range shapes {
+		c, err := shapeOf(name, 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Validate(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestYaRN makes a small Qwen 3 with YaRN, and reads its configuration.
+func TestYaRN(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "m.gguf")
+	if err := run(t.Context(), []string{"-shape", "tiny-yarn", "-type", "f16", "-out", path}, nil, io.Discard, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	m, err := llama.Load(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	if r := m.Config().RoPE; r.Scaling != "yarn" || r.Factor != 4 || r.OriginalContext != 512 || math.Abs(r.Attention-yarn4) > 1e-7 || m.Config().Family != "qwen3" {
+		t.Errorf("the configuration became %+v", m.Config())
+	}
+}

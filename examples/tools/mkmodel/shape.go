@@ -9,8 +9,8 @@ import (
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 )
 
-// shapes are the published sizes: the config.json of meta-llama's repositories. tiny is ours, for tests; its rows are whole
-// blocks of every format.
+// shapes are the published sizes: the config.json of the models' repositories. Those whose names begin with tiny are ours, for tests; their rows are
+// whole blocks of every format.
 var shapes = map[string]checkpoint.Config{
 	"llama-3.2-1b": {HiddenSize: 2048, IntermediateSize: 8192, Layers: 16, Heads: 32, KVHeads: 8, HeadDim: 64,
 		VocabSize: 128256, ContextLength: 131072, RoPE: llama3(32), TiedEmbeddings: true},
@@ -20,11 +20,65 @@ var shapes = map[string]checkpoint.Config{
 		VocabSize: 128256, ContextLength: 131072, RoPE: llama3(8)},
 	"llama-2-7b": {HiddenSize: 4096, IntermediateSize: 11008, Layers: 32, Heads: 32, KVHeads: 32, HeadDim: 128,
 		VocabSize: 32000, ContextLength: 4096, RoPE: checkpoint.RoPE{Theta: 10000}},
+	"qwen3-4b-yarn": {HiddenSize: 2560, IntermediateSize: 9728, Layers: 36, Heads: 32, KVHeads: 8, HeadDim: 128, RMSNormEps: 1e-6,
+		VocabSize: 151936, ContextLength: 131072, RoPE: yarn(1000000, 4, 32768, yarn4), TiedEmbeddings: true, Variant: family("qwen3")},
+	"olmo3-7b": {HiddenSize: 4096, IntermediateSize: 11008, Layers: 32, Heads: 32, KVHeads: 32, HeadDim: 128, RMSNormEps: 1e-6,
+		VocabSize: 100278, ContextLength: 65536, RoPE: yarn(500000, 8, 8192, yarn8), Variant: checkpoint.Variant{
+			Family: "olmo3", Window: 4096, Windowed: exceptEveryFourth(32), LocalRoPE: checkpoint.RoPE{Theta: 500000}}},
+	"ministral3-3b": {HiddenSize: 3072, IntermediateSize: 9216, Layers: 26, Heads: 32, KVHeads: 8, HeadDim: 128,
+		VocabSize: 131072, ContextLength: 262144, RoPE: scaled(yarn(1000000, 16, 16384, 1), 0.1), TiedEmbeddings: true, Variant: family("ministral3")},
+	"granite4-micro": {HiddenSize: 2560, IntermediateSize: 8192, Layers: 40, Heads: 40, KVHeads: 8, HeadDim: 64,
+		VocabSize: 100352, ContextLength: 131072, RoPE: checkpoint.RoPE{Theta: 10000000}, TiedEmbeddings: true, Variant: checkpoint.Variant{
+			Family: "granitehybrid", EmbeddingScale: 12, ScoreScale: 1. / 64, ResidualScale: 0.22, LogitScale: 0.1}},
+	"gemma2-2b": {HiddenSize: 2304, IntermediateSize: 9216, Layers: 26, Heads: 8, KVHeads: 4, HeadDim: 256, RMSNormEps: 1e-6,
+		VocabSize: 256000, ContextLength: 8192, RoPE: checkpoint.RoPE{Theta: 10000}, TiedEmbeddings: true, Variant: gemma2(26, 4096, 48)},
+	"tiny-gemma2": {HiddenSize: 256, IntermediateSize: 512, Layers: 4, Heads: 4, KVHeads: 2, HeadDim: 64, RMSNormEps: 1e-6,
+		VocabSize: 1024, ContextLength: 1024, RoPE: checkpoint.RoPE{Theta: 10000}, TiedEmbeddings: true, Variant: gemma2(4, 128, 16)},
+	"tiny-yarn": {HiddenSize: 256, IntermediateSize: 512, Layers: 3, Heads: 4, KVHeads: 2, HeadDim: 64, RMSNormEps: 1e-6,
+		VocabSize: 1024, ContextLength: 2048, RoPE: yarn(1000000, 4, 512, yarn4), TiedEmbeddings: true, Variant: family("qwen3")},
 	"tiny": {HiddenSize: 256, IntermediateSize: 512, Layers: 2, Heads: 4, KVHeads: 2, HeadDim: 64,
 		VocabSize: 1024, ContextLength: 512, RoPE: llama3(32), TiedEmbeddings: true},
 }
 
-// normEps is every shape's.
+// YaRN's factors of attention, 1 + ln(factor)/10, for the factors 4 and 8.
+const (
+	yarn4 = 1.1386294361119891
+	yarn8 = 1.2079441541679836
+)
+
+// yarn is a RoPE stretched by YaRN, as Qwen 3 and OLMo 3 have it.
+func yarn(theta, factor float64, original int, attention float64) checkpoint.RoPE {
+	return checkpoint.RoPE{Theta: theta, Scaling: "yarn", Factor: factor, OriginalContext: original, Attention: attention, BetaFast: 32, BetaSlow: 1}
+}
+
+// scaled is a RoPE with queries that are scaled by their positions.
+func scaled(r checkpoint.RoPE, by float64) checkpoint.RoPE {
+	r.QueryScale = by
+	return r
+}
+
+// family is a variant that differs from Llama by its family alone.
+func family(name string) checkpoint.Variant { return checkpoint.Variant{Family: name} }
+
+// gemma2 is what Gemma 2 has beyond Llama, with windows in every other layer, the first one too.
+func gemma2(layers, window int, embedding float64) checkpoint.Variant {
+	v := checkpoint.Variant{Family: "gemma2", Activation: "gelu_tanh", Window: window, EmbeddingScale: embedding, ScoreCap: 50, LogitCap: 30}
+	for i := range layers {
+		v.Windowed = append(v.Windowed, i%2 == 0)
+	}
+	return v
+}
+
+// exceptEveryFourth lists the layers with a window.
+func exceptEveryFourth(layers int) []bool {
+	list := make([]bool, layers)
+	for i := range list {
+		list[i] = (i+1)%4 != 0
+	}
+	return list
+}
+
+// normEps is every shape's that says nothing.
 const normEps = 1e-5
 
 // llama3 is the RoPE of Llama 3.1 and later, stretched by a factor.
@@ -40,7 +94,9 @@ func shapeOf(name string, vocab, context int) (*checkpoint.Config, error) {
 	if !ok {
 		return nil, cli.Usagef("unknown -shape %q: known are %s", name, shapeNames())
 	}
-	c.RMSNormEps = normEps
+	if c.RMSNormEps == 0 {
+		c.RMSNormEps = normEps
+	}
 	if vocab != 0 {
 		c.VocabSize = vocab
 	}

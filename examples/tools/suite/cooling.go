@@ -36,7 +36,7 @@ func (e *batteryLowError) Error() string {
 	return fmt.Sprintf("the battery is at %.0f %%, below -battery %.0f: charge the device, and the same command goes on", e.percent, e.least)
 }
 
-// wait waits until the next run may begin. first tells that none came before.
+// wait waits until the next run may begin. first: no run came before.
 func (r *cooler) wait(ctx context.Context, first bool) error {
 	if !first && r.pause > 0 {
 		if err := sleep(ctx, r.pause); err != nil {

@@ -47,6 +47,9 @@ func (a *attention) forward(p *pass, around *residual) error {
 	if err := s.caches.Append(&s.q, &s.k, &s.v, &p.ropes[a.rotary]); err != nil {
 		return err
 	}
+	if err := p.scaleQueries(a.rotary); err != nil {
+		return err
+	}
 	if err := s.caches.Attend(&s.q, &s.out); err != nil {
 		return err
 	}
@@ -74,6 +77,7 @@ type attentionRows struct {
 	q, k, v, out                 tensor.Tensor
 	qFlat, kFlat, vFlat, outFlat tensor.Tensor
 	projected                    [3]*tensor.Tensor
+	scaled                       tensor.Tensor  // some rows of q
 	caches                       *kvcache.Batch // of the layer under way
 }
 

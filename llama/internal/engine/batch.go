@@ -40,7 +40,7 @@ type Batch struct {
 	members []*Job        // of conversations that are in the middle of an answer
 	leading bool          // somebody leads
 	missing int           // members that the leader waits for
-	arrived chan struct{} // tells a waiting leader that missing has become 0
+	arrived chan struct{} // signals to a waiting leader that missing has become 0
 	chunk   int           // the most rows of prompts in one pass
 	costs   rowCosts      // how long passes take; the leader alone changes them
 
@@ -363,6 +363,7 @@ func (b *Batch) takeTexts() {
 }
 
 // expected tells whether a member, whose job is not in the queue, will be back before a long pass is over: it would have to wait for
+// expected reports whether a member, whose job is not in the queue, will be back before a long pass is over: it would have to wait for
 // that. It is called with mu held.
 func (b *Batch) expected() bool {
 	now := precise.Now()

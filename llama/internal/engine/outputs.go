@@ -108,6 +108,18 @@ func (o *outputs) groupLogits(n int) error {
 	if err := w.device.MatMulTransposed(&o.last, w.head, &o.logits); err != nil {
 		return fmt.Errorf("output head: %w", err)
 	}
+	return o.limit(&o.logits)
+}
+
+// limit limits logits, if the model does.
+func (o *outputs) limit(logits *tensor.Tensor) error {
+	limit := o.weights.Config.LogitCap
+	if limit == 0 {
+		return nil
+	}
+	if err := o.weights.device.Softcap(logits, float32(limit)); err != nil {
+		return fmt.Errorf("limit logits: %w", err)
+	}
 	return nil
 }
 
@@ -142,6 +154,9 @@ func (o *outputs) lastLogits(p *pass) (shared *block, waited bool, err error) {
 	o.operand[0], o.out[0] = w.head, logits
 	if err := p.device.fused.NormMatMul(&o.states, w.norm.weight, w.norm.eps, &o.last, o.operand[:], o.out[:]); err != nil {
 		return nil, false, fmt.Errorf("final norm and output head: %w", err)
+	}
+	if err := o.limit(logits); err != nil {
+		return nil, false, err
 	}
 	waited, err = o.choose(p.jobs, logits)
 	return shared, waited, err

@@ -18,6 +18,7 @@ type pass struct {
 
 	x, normed, product tensor.Tensor    // [rows, hidden]: the residual stream, its norm, and what is to be added to it
 	ropes              []tensor.Tensor  // [rows, headDim]: cosines, then sines, of each of the model's rotaries
+	scaled             [][]scaledRows   // for each rotary, the rows whose queries are scaled by their positions
 	ropeHosts          []*tensor.Tensor // [most, headDim] on the host, where ropes are computed before they are copied
 	attention          attentionRows
 	dense              denseRows
@@ -33,7 +34,7 @@ type pass struct {
 func newPass(w *Weights, most int, total *atomic.Int64) (p *pass, err error) {
 	p = &pass{
 		device: w.device, arena: arena{device: w.device.Backend, most: most, total: total},
-		ropes: make([]tensor.Tensor, len(w.rotaries)), tokens: make([]int32, 0, most),
+		ropes: make([]tensor.Tensor, len(w.rotaries)), scaled: make([][]scaledRows, len(w.rotaries)), tokens: make([]int32, 0, most),
 	}
 	if err := p.reserveAll(w); err != nil {
 		p.free()
@@ -129,15 +130,19 @@ func (p *pass) lookUp(w *Weights) error {
 	return w.embeddings.lookUp(p, scale, &p.x, &p.product)
 }
 
-// rotate computes the cosines and sines of one of the model's rotaries.
+// rotate computes the cosines and sines of one of the model's rotaries, and which rows' queries are scaled.
 func (p *pass) rotate(w *Weights, number int) error {
 	angles, err := tensor.Mut[float32](p.ropeHosts[number])
 	if err != nil {
 		return err
 	}
-	width := w.Config.HeadDim
+	width, r := w.Config.HeadDim, &w.rotaries[number]
+	p.scaled[number] = p.scaled[number][:0]
 	for _, j := range p.jobs {
-		w.rotaries[number].table(angles[j.first*width:][:j.Rows*width], j.Start, j.Long)
+		r.table(angles[j.first*width:][:j.Rows*width], j.Start, j.Long)
+		if r.scales != nil {
+			p.scaled[number] = appendScaled(p.scaled[number], r.scales, j)
+		}
 	}
 	return p.device.CopySlice(p.ropeHosts[number], &p.ropes[number], 0, 0, p.rows*width)
 }

@@ -7,10 +7,11 @@ import (
 
 // rotary is how positions turn into angles, for some of the layers.
 type rotary struct {
-	half        int       // a head's pairs of elements
-	frequencies []float64 // of the first pairs, in radians a position; the others are not rotated
-	long        []float64 // for long conversations; nil: the same
-	attention   float64   // what cosines and sines are multiplied by
+	half        int              // a head's pairs of elements
+	frequencies []float64        // of the first pairs, in radians a position; the others are not rotated
+	long        []float64        // for long conversations; nil: the same
+	attention   float64          // what cosines and sines are multiplied by
+	scales      *checkpoint.RoPE // by which queries are scaled by their positions; nil: they are not
 }
 
 // newRotary makes a rotary of heads of a length. For layers without RoPE, whose r is nil, all angles are 0: every layer has keys that are
@@ -23,7 +24,11 @@ func newRotary(r *checkpoint.RoPE, headDim int) rotary {
 	if attention == 0 {
 		attention = 1
 	}
-	return rotary{headDim / 2, r.Frequencies(headDim), r.LongFrequencies(headDim), attention}
+	made := rotary{half: headDim / 2, frequencies: r.Frequencies(headDim), long: r.LongFrequencies(headDim), attention: attention}
+	if r.QueryScale != 0 {
+		made.scales = r
+	}
+	return made
 }
 
 // table fills rows of [cos…, sin…], one for each position start, start+1, …; dst is [tokens, headDim].

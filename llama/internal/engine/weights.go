@@ -43,7 +43,7 @@ type place struct {
 }
 
 // NewWeights makes the weights of a model without their tensors, for passes of up to rows rows. It allocates nothing on the device. The error
-// wraps errors.ErrUnsupported.
+// wraps errors.ErrUnsupported. b may be nil: then the weights only show whether the engine has what the configuration asks for.
 func NewWeights(b backend.Backend, c *checkpoint.Config, rows int) (*Weights, error) {
 	w := &Weights{
 		Config: c, device: newDevice(b), store: kvcache.NewStore(b, rows, c.Heads, c.KVHeads, c.HeadDim), layers: make([]layer, c.Layers),
@@ -186,10 +186,8 @@ func (w *Weights) NewMemory(o *MemoryOptions) (*Memory, error) {
 
 // newCache makes an empty cache of a layer.
 func (w *Weights) newCache(layer int, o *MemoryOptions) (*kvcache.Cache, error) {
-	if window := w.Config.Layer(layer).Window; window > 0 {
-		return w.store.NewWindow(o.KV, window)
-	}
-	return w.store.New(o.KV, o.Capacity)
+	is := w.Config.Layer(layer)
+	return w.store.NewFor(backend.Attention{Window: is.Window, Cap: float32(is.ScoreCap)}, o.KV, o.Capacity)
 }
 
 // rotation is a layer's RoPE for one position; see kvcache.Rotation.
@@ -217,7 +215,7 @@ func (w *Weights) Free() error {
 	return errors.Join(errs...)
 }
 
-// Hash adds to h what tells models apart: the type, the shape and three rows of every matrix, as floats that the device gives for them. The
+// Hash adds to h what differs between models: the type, the shape and three rows of every matrix, as floats that the device gives for them. The
 // rows are the first, the last, and one at a third of them.
 func (w *Weights) Hash(h hash.Hash) error {
 	matrices := []*tensor.Tensor{w.embeddings.tokens, w.head}

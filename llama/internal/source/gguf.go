@@ -98,7 +98,7 @@ func (g *ggufModel) Close() error {
 
 func (g *ggufModel) find(t *checkpoint.Tensor) (Stored, error) {
 	name, within := t.GGUF, false
-	if w := &t.Within; w.Rows > 0 {
+	if w := &t.Within; w.GGUF != "" {
 		if whole, ok := g.gguf.Tensor(w.GGUF); ok && len(whole.Shape) > 0 && whole.Shape[0] == w.Rows {
 			name, within = w.GGUF, true
 		}

@@ -84,9 +84,9 @@ func (l *Loader) Load(ctx context.Context, tensors []checkpoint.Tensor, stored [
 	return views.Load(), ctx.Err() // it may have ended before the last tensor was begun
 }
 
-// TargetType returns the type in which a tensor of a role is kept that is stored in one type, if linear layers are asked for in another; asked is 0 for
-// as stored. The
-// head decides between neighbouring tokens and gets eight bits, as the usual four-bit files give it six.
+// TargetType returns the type in which a tensor of a role is kept, if files have it in the type stored and the caller wants linear layers in the type
+// asked; asked is 0 if the caller wants them as stored. The head decides between neighbouring tokens and gets eight bits, as the usual four-bit files
+// give it six.
 func TargetType(role checkpoint.Role, stored, asked tensor.DType) tensor.DType {
 	switch {
 	case role == checkpoint.Vector:

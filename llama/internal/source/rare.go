@@ -64,7 +64,7 @@ func (s *Stored) rewritten(ctx context.Context, memory tensor.Memory) (*tensor.T
 	return t, err
 }
 
-// LogRewritten tells the log, once for each type, which tensors of a file will be rewritten while loading.
+// LogRewritten logs, once for each type, which tensors of a file will be rewritten while loading.
 func LogRewritten(log *slog.Logger, file string, stored []Stored) {
 	count := map[*rare.Type]int{}
 	for i := range stored {

@@ -30,7 +30,10 @@ func (m *Model) Tokenizer() (*Tokenizer, error) {
 	if m.location.name == "" {
 		return folderTokenizer(m.location.files)
 	}
-	return m.weights.(*ggufModel).tokenizer()
+	if g, ok := m.weights.(*ggufModel); ok {
+		return g.tokenizer()
+	}
+	return nil, nil // the file could not be opened
 }
 
 // ReadTokenizer reads what the files at a path say of a tokenizer: a tokenizer.json of any name, a folder that holds one, or a GGUF file.

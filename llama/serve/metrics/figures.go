@@ -14,6 +14,9 @@ type figures struct {
 	wait, firstToken, gap                                                    *prometheus.HistogramVec
 	answers                                                                  *prometheus.CounterVec
 	prompt, reused, generated, drafted, accepted, forced, evictions, evicted *prometheus.CounterVec
+
+	// By the name of the request's key, for requests that have one.
+	keyRequests, keyTokens *prometheus.CounterVec
 }
 
 // The upper bounds of histograms' buckets, in seconds. gaps are those between tokens.
@@ -52,6 +55,10 @@ func newFigures() figures {
 		forced:    counter("forced_tokens_total", "Tokens of answers that the answer's form left no alternative to.", "model"),
 		evictions: counter("evictions_total", "How often the cache of a conversation was shrunk.", "model"),
 		evicted:   counter("evicted_slots_total", "Slots by which caches were shrunk.", "model"),
+
+		keyRequests: counter("key_requests_total", "Requests that are over, by the name of their key and by their status: 429 where they were too many.",
+			"key", "code"),
+		keyTokens: counter("key_tokens_total", "Tokens of prompts, cached ones included, and of answers, by the name of the request's key.", "key"),
 	}
 }
 
@@ -60,6 +67,7 @@ func (f *figures) each(do func(prometheus.Collector)) {
 	for _, c := range []prometheus.Collector{
 		f.running, f.requests, f.duration, f.wait, f.firstToken, f.gap, f.answers,
 		f.prompt, f.reused, f.generated, f.drafted, f.accepted, f.forced, f.evictions, f.evicted,
+		f.keyRequests, f.keyTokens,
 	} {
 		do(c)
 	}

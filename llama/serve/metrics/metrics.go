@@ -50,5 +50,5 @@ func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 // Begin is serve.Observer's.
 func (m *Metrics) Begin(ctx context.Context, r serve.Request) (context.Context, serve.Span) {
 	m.figures.running.WithLabelValues(r.Endpoint).Inc()
-	return ctx, &span{figures: &m.figures, endpoint: r.Endpoint, began: time.Now()}
+	return ctx, &span{figures: &m.figures, endpoint: r.Endpoint, key: r.Key, began: time.Now()}
 }

@@ -135,9 +135,45 @@ func TestScrape(t *testing.T) {
 	}
 }
 
+// TestKeysAreCountedByName has figures of who uses the server, and never a key in them.
+func TestKeysAreCountedByName(t *testing.T) {
+	m := metrics.New()
+	s, err := serve.New(serve.Options{
+		Models: []serve.Model{serve.File("m", "nowhere.gguf", nil)}, Observer: m, Metrics: m,
+		Keys:     []serve.Key{{Name: "ann", Secret: "sesame"}},
+		Accounts: map[string]serve.Account{"ann": {RequestsPerMinute: 2}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ask := func(key string) string {
+		r := httptest.NewRequest("GET", "/metrics", nil)
+		r.Header.Set("X-Api-Key", key)
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		return w.Body.String()
+	}
+	ask("sesame")
+	ask("wrong")
+	ask("sesame")
+	ask("sesame")
+	if err := s.SetAccounts(nil); err != nil {
+		t.Fatal(err)
+	}
+	text := ask("sesame")
+	for _, line := range []string{`antigravity_key_requests_total{code="200",key="ann"} 2`, `antigravity_key_requests_total{code="429",key="ann"} 1`} {
+		if !strings.Contains(text, line+"\n") {
+			t.Errorf("there is no %s", line)
+		}
+	}
+	if strings.Contains(text, "sesame") || strings.Contains(text, `key=""`) {
+		t.Errorf("the figures have a key, or no name: %s", text)
+	}
+}
+
 func TestPromlintFindsNothing(t *testing.T) {
 	m := metrics.New()
-	_, span := m.Begin(context.Background(), serve.Request{Endpoint: "GET /"})
+	_, span := m.Begin(context.Background(), serve.Request{Endpoint: "GET /", Key: "k"})
 	span.Model("m")
 	span.Begin(0, time.Second)
 	span.Tokens(0, 1)

@@ -12,6 +12,7 @@ import (
 type span struct {
 	figures  *figures
 	endpoint string
+	key      string // name of the request's key; "" if it has none
 	began    time.Time
 
 	model string
@@ -52,6 +53,9 @@ func (s *span) End(_ int, stop llama.StopReason, stats llama.Stats) {
 	f.forced.WithLabelValues(s.model).Add(float64(stats.ForcedTokens))
 	f.evictions.WithLabelValues(s.model).Add(float64(stats.Evictions))
 	f.evicted.WithLabelValues(s.model).Add(float64(stats.EvictedSlots))
+	if s.key != "" {
+		f.keyTokens.WithLabelValues(s.key).Add(float64(stats.PromptTokens + stats.GeneratedTokens))
+	}
 }
 
 func (s *span) Done(status int, _ error) {
@@ -59,4 +63,7 @@ func (s *span) Done(status int, _ error) {
 	f.running.WithLabelValues(s.endpoint).Dec()
 	f.requests.WithLabelValues(s.endpoint, s.model, strconv.Itoa(status)).Inc()
 	f.duration.WithLabelValues(s.endpoint, s.model).Observe(time.Since(s.began).Seconds())
+	if s.key != "" {
+		f.keyRequests.WithLabelValues(s.key, strconv.Itoa(status)).Inc()
+	}
 }

@@ -105,11 +105,12 @@ func TestEveryFileHasAContentType(t *testing.T) {
 	}
 }
 
-// The page works without a network: nothing in it names another place, apart from the name of SVG's elements and where a rule is
+// The page works without a network: nothing in it names another place, apart from the names of SVG's and MathML's elements and where a rule is
 // written down.
 func TestNoFileNamesAnotherPlace(t *testing.T) {
 	address := regexp.MustCompile(`(?i)(?:https?:|wss?:)?//[\w-]+(?:\.[\w-]+)+[^\s'"]*`)
-	allowed := map[string]bool{"http://www.w3.org/2000/svg": true, "https://html.spec.whatwg.org/multipage/server-sent-events.html,": true}
+	allowed := map[string]bool{"http://www.w3.org/2000/svg": true, "http://www.w3.org/1998/Math/MathML": true,
+		"https://html.spec.whatwg.org/multipage/server-sent-events.html,": true}
 	for name, content := range files(t) {
 		if strings.HasPrefix(name, "vendor/") {
 			continue // addresses in comments and licences; what they load the next test sees

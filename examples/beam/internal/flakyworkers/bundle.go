@@ -84,7 +84,7 @@ func inputOf(transform string, data []byte) []*fnpb.Elements {
 	}}}
 }
 
-// finishBundle tells prism what all pieces have put out, once all have succeeded.
+// finishBundle sends prism what all pieces have put out, once all have succeeded.
 func (w *worker) finishBundle(b *bundle) {
 	if b.unfinished > 0 || b.over {
 		return
@@ -124,7 +124,7 @@ func withoutEndMarks(elements *fnpb.Elements) *fnpb.Elements {
 	return elements
 }
 
-// failBundle tells prism that the bundle has failed, which ends its job.
+// failBundle reports to prism that the bundle has failed, which ends its job.
 func (w *worker) failBundle(b *bundle, why string) {
 	if !b.over {
 		w.forgetBundle(b)

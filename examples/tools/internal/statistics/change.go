@@ -106,7 +106,7 @@ func constant(values []float64) bool {
 	return len(values) > 1 && slices.Min(values) == slices.Max(values)
 }
 
-// Increased tells whether there is more after than before.
+// Increased reports whether there is more after than before.
 func (c *Change) Increased() bool {
 	if c.Ratio > 0 {
 		return c.Ratio > 1
@@ -114,7 +114,7 @@ func (c *Change) Increased() bool {
 	return c.After.Median > c.Before.Median
 }
 
-// exceeds tells whether the change is larger than a part. Without a ratio the medians' difference counts as a part of the larger one.
+// exceeds reports whether the change is larger than a part. Without a ratio the medians' difference counts as a part of the larger one.
 func (c *Change) exceeds(part float64) bool {
 	if c.Ratio > 0 {
 		return math.Abs(math.Log(c.Ratio)) > math.Log1p(max(part, 0))

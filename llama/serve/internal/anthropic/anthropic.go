@@ -6,6 +6,7 @@
 package anthropic
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -46,6 +47,9 @@ func Shape(e *wire.Error) any {
 	f.Error.Type, f.Error.Message = kind(e.Status), e.Message
 	if !strings.Contains(e.Message, e.Param) {
 		f.Error.Message = e.Param + ": " + e.Message
+	}
+	if c := e.Counts; c != nil { // in the words by which clients know that they are to make the conversation shorter
+		f.Error.Message = fmt.Sprintf("prompt is too long: %d tokens > %d maximum", c.Prompt, c.Context)
 	}
 	if code, ok := codes[e.Param]; ok {
 		f.Error.Details = &details{code}

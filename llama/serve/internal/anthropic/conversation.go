@@ -148,6 +148,9 @@ func (c *conversation) readAssistant(at string, content json.RawMessage) error {
 			m.Content += part
 			return err
 		},
+		// What the model thought before: templates leave thoughts of earlier turns out.
+		"thinking":          readThought,
+		"redacted_thinking": readThought,
 		"tool_use": func(at string, raw json.RawMessage) error {
 			call, err := c.readToolUse(at, raw)
 			m.ToolCalls = append(m.ToolCalls, call)
@@ -157,6 +160,12 @@ func (c *conversation) readAssistant(at string, content json.RawMessage) error {
 	c.open = slices.Clone(m.ToolCalls)
 	c.add(at, m)
 	return err
+}
+
+// readThought passes over a thought.
+func readThought(at string, raw json.RawMessage) error {
+	return wire.Object(at, raw, wire.Rules{"type": wire.Ignored(), "thinking": wire.Ignored(), "signature": wire.Ignored(), "data": wire.Ignored(),
+		"cache_control": wire.Ignored()}, &struct{}{})
 }
 
 // useRules are the members of a tool_use that are not read.
@@ -264,6 +273,9 @@ func eachBlock(at string, content json.RawMessage, read map[string]func(at strin
 		}
 		word, _ := kind.Type.(string)
 		one, ok := read[word]
+		if !ok && word == "image" {
+			return wire.Image(at, word)
+		}
 		if !ok {
 			return wire.Unsupported(at, "%s is of the type %.40q, which is not supported here: it may be %s", at, word, listKeys(read))
 		}

@@ -23,10 +23,10 @@ type message struct {
 	Fingerprint string `json:"system_fingerprint"` // ours: which weights the answer is of
 }
 
-// newMessage returns the message of an answer that has not begun. How many of the prompt's tokens are in the cache is not known then.
-func newMessage(m *ask.Model, prompt int) message {
+// newMessage returns the message of an answer that has not begun.
+func newMessage(m *ask.Model) message {
 	return message{ID: "msg_" + rand.Text(), Type: "message", Role: llama.RoleAssistant, Model: m.Name, Content: []block{},
-		Usage: usage{Input: prompt}, Fingerprint: m.SystemFingerprint()}
+		Fingerprint: m.SystemFingerprint()}
 }
 
 // wholeMessage is the blockWriter of a whole answer.

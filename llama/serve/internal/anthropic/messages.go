@@ -3,7 +3,9 @@ package anthropic
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
@@ -12,45 +14,85 @@ import (
 
 // request is what POST /v1/messages and POST /v1/messages/count_tokens read. seed and min_p are this server's additions.
 type request struct {
-	Model         string          `json:"model"`
-	MaxTokens     *int            `json:"max_tokens"`
-	Messages      json.RawMessage `json:"messages"`
-	System        json.RawMessage `json:"system"`
-	StopSequences []string        `json:"stop_sequences"`
-	Temperature   *float32        `json:"temperature"`
-	TopP          *float32        `json:"top_p"`
-	TopK          int             `json:"top_k"`
-	MinP          float32         `json:"min_p"`
-	Seed          *int64          `json:"seed"`
-	Stream        bool            `json:"stream"`
-	Tools         json.RawMessage `json:"tools"`
-	ToolChoice    json.RawMessage `json:"tool_choice"`
-	OutputConfig  json.RawMessage `json:"output_config"`
-	OutputFormat  json.RawMessage `json:"output_format"` // the older place of output_config.format
+	Model             string            `json:"model"`
+	MaxTokens         *int              `json:"max_tokens"`
+	Messages          json.RawMessage   `json:"messages"`
+	System            json.RawMessage   `json:"system"`
+	StopSequences     []string          `json:"stop_sequences"`
+	Temperature       *float32          `json:"temperature"`
+	TopP              *float32          `json:"top_p"`
+	TopK              int               `json:"top_k"`
+	MinP              float32           `json:"min_p"`
+	Seed              *int64            `json:"seed"`
+	Stream            bool              `json:"stream"`
+	Tools             json.RawMessage   `json:"tools"`
+	ToolChoice        json.RawMessage   `json:"tool_choice"`
+	OutputConfig      json.RawMessage   `json:"output_config"`
+	OutputFormat      json.RawMessage   `json:"output_format"` // the older place of output_config.format
+	Thinking          ask.ThinkingBlock `json:"thinking"`
+	ContextManagement contextManagement `json:"context_management"`
+	MCPServers        []json.RawMessage `json:"mcp_servers"` // left out
 }
 
-var requestRules = wire.Rules{
+// contextManagement says what may be taken out of a conversation that becomes long.
+type contextManagement struct {
+	left []ask.LeftOut
+}
+
+// ReadJSON reads the list of edits. To clear thoughts of earlier turns is the template's affair; other edits are left out.
+func (c *contextManagement) ReadJSON(at string, value json.RawMessage) error {
+	var in struct {
+		Edits []edit `json:"edits"`
+	}
+	if err := wire.Object(at, value, nil, &in); err != nil {
+		return err
+	}
+	for i, e := range in.Edits {
+		if !strings.HasPrefix(string(e), "clear_thinking_") {
+			c.left = append(c.left, ask.LeftOut{At: fmt.Sprintf("%s.edits[%d]", at, i), Why: fmt.Sprintf("the server knows no edit %+.40q, and takes prompts as they are", string(e))})
+		}
+	}
+	return nil
+}
+
+// edit is the type of an edit.
+type edit string
+
+// ReadJSON reads it.
+func (e *edit) ReadJSON(at string, value json.RawMessage) error {
+	var kind struct{ Type any }
+	if json.Unmarshal(value, &kind) != nil {
+		return wire.Invalid(at, "%s must be an object with a type", at)
+	}
+	word, ok := kind.Type.(string)
+	if !ok {
+		return wire.Missing(at+".type", "a string")
+	}
+	*e = edit(word)
+	return nil
+}
+
+var requestRules = ask.SamplingRules.With(wire.Rules{
+	"client_metadata": wire.Ignored(), "session_id": wire.Ignored(),
 	"metadata": wire.Ignored(), "service_tier": wire.Ignored(), "speed": wire.Ignored(), "cache_control": wire.Ignored(),
 	"betas": wire.Ignored(), "user_profile_id": wire.Ignored(), "workspace_id": wire.Ignored(), "billing_policy": wire.Ignored(),
-	"thinking":              wire.Refused("the models do not think aside", `{"type":"disabled"}`),
 	"container":             wire.Refused("the server runs no code"),
-	"mcp_servers":           wire.Refused("the server calls no other servers", "[]"),
-	"context_management":    wire.Refused("prompts are taken as they are", `{}`, `{"edits":[]}`),
 	"compaction":            wire.Refused("prompts are taken as they are"),
-	"diagnostics":           wire.Refused("nothing is kept of earlier requests"),
+	"diagnostics":           wire.Ignored(), // of earlier requests, of which nothing is kept
 	"fallbacks":             wire.Refused("the model that is asked answers", "[]"),
 	"fallback_credit_token": wire.Refused("the model that is asked answers"),
 	"inference_geo":         wire.Refused("the server does not know where it is"),
 	"thread":                wire.Refused("nothing is stored"),
-}
+})
 
 // question is what a request asks, as far as it is known without the model.
 type question struct {
 	conversation
-	params llama.Params
-	tools  tools
-	form   ask.Form
-	names  ask.FieldNames // of what llama's errors name
+	params   llama.Params
+	tools    tools
+	form     ask.Form
+	thinking ask.Thinking
+	names    ask.FieldNames // of what llama's errors name
 }
 
 // read reads a request. Of one that only counts tokens, what says how to answer may be missing.
@@ -62,13 +104,17 @@ func (a *API) read(w http.ResponseWriter, r *http.Request, counts bool) (in requ
 		return in, q, err
 	}
 	if q.conversation, err = in.conversation(); err != nil {
-		return in, q, err
+		return in, q, a.Service.NameModel(err, in.Model)
 	}
 	if q.tools, err = in.tools(); err != nil {
 		return in, q, err
 	}
-	form, place, err := in.form()
+	form, effort, place, err := in.form()
 	if err != nil {
+		return in, q, err
+	}
+	q.thinking = in.Thinking.Merge(effort.Thinking)
+	if err := a.Service.LeaveOut(r.Context(), in.leftOut(q.tools)); err != nil {
 		return in, q, err
 	}
 	if form.Schema != nil && q.begun != "" {
@@ -110,47 +156,56 @@ func (in *request) params(ctx context.Context, counts bool) (llama.Params, error
 	return p, nil
 }
 
-// configRules are the members of output_config that are not read.
-var configRules = wire.Rules{
-	"effort":      wire.Refused("the models do not think aside", `"high"`),
-	"task_budget": wire.Refused("max_tokens bounds the answer"),
+// leftOut returns what of the request is left out.
+func (in *request) leftOut(t tools) []ask.LeftOut {
+	left := append(t.offer.LeftOut, in.ContextManagement.left...)
+	if len(in.MCPServers) > 0 {
+		left = append(left, ask.LeftOut{At: "mcp_servers", Why: "the server calls no other servers"})
+	}
+	return left
 }
 
+// configRules are the members of output_config that are not read. A task's budget is what the client means to spend in many requests.
+var configRules = wire.Rules{"task_budget": wire.Ignored()}
+
 // form returns the form that is asked of the answer, and the name of the parameter that asks for it. A schema is kept as a whole or refused.
-func (in *request) form() (form ask.Form, place string, err error) {
+// effort is how much the model is to think if it does; it does not say whether.
+func (in *request) form() (form ask.Form, effort ask.Effort, place string, err error) {
 	place = "output_config.format"
 	var format json.RawMessage
 	if in.OutputConfig != nil {
 		var config struct {
 			Format json.RawMessage `json:"format"`
+			Effort ask.Effort      `json:"effort"`
 		}
 		if err := wire.Object("output_config", in.OutputConfig, configRules, &config); err != nil {
-			return form, place, err
+			return form, effort, place, err
 		}
-		format = config.Format
+		format, effort = config.Format, config.Effort
+		effort.Enabled = nil
 	}
 	switch {
 	case in.OutputFormat != nil && format != nil:
-		return form, place, wire.Invalid("output_format", "output_format stands beside %s, which is the newer name of the same", place)
+		return form, effort, place, wire.Invalid("output_format", "output_format stands beside %s, which is the newer name of the same", place)
 	case in.OutputFormat != nil:
 		place, format = "output_format", in.OutputFormat
 	case format == nil:
-		return form, place, nil
+		return form, effort, place, nil
 	}
 	var f struct {
 		Type   string          `json:"type"`
 		Schema json.RawMessage `json:"schema"`
 	}
 	if err := wire.Object(place, format, nil, &f); err != nil {
-		return form, place, err
+		return form, effort, place, err
 	}
 	switch {
 	case f.Type != "json_schema":
-		return form, place, wire.Invalid(place+".type", `%s.type is %.40q; it must be "json_schema"`, place, f.Type)
+		return form, effort, place, wire.Invalid(place+".type", `%s.type is %.40q; it must be "json_schema"`, place, f.Type)
 	case f.Schema == nil:
-		return form, place, wire.Invalid(place+".schema", "%s.schema is missing", place)
+		return form, effort, place, wire.Invalid(place+".schema", "%s.schema is missing", place)
 	}
-	return ask.Form{Schema: f.Schema}, place, nil
+	return ask.Form{Schema: f.Schema}, effort, place, nil
 }
 
 // Messages serves POST /v1/messages.
@@ -169,12 +224,16 @@ func (a *API) Messages(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	answers, err := m.Ask(ctx, []ask.Choice{{Prompt: prompt, Message: q.begun == "", Params: q.params}}, q.names)
+	progress := ask.NoProgress
+	if in.Stream {
+		progress = ask.AtBegin
+	}
+	answers, err := m.Ask(ctx, []ask.Choice{{Prompt: prompt, Message: q.begun == "", Params: q.params, Progress: progress}}, q.names)
 	if err != nil {
 		return err
 	}
 	defer answers.Close()
-	out := newMessage(m, len(prompt))
+	out := newMessage(m)
 	if in.Stream {
 		return writeStream(w, ask.RequestOf(ctx).ID, answers, out, q.tools.eager && q.params.Constraint != nil)
 	}
@@ -200,17 +259,11 @@ func (a *API) CountTokens(w http.ResponseWriter, r *http.Request) error {
 	return wire.Write(w, http.StatusOK, map[string]int{"input_tokens": len(prompt)})
 }
 
-// prompt sets what the answer's parameters lack without the model, and returns the tokens that the answer comes after. Where the answer is
-// begun already, the beginning stands behind the opening of the assistant's turn as if the model had just written it, and the turn is left
-// open.
+// prompt sets what the answer's parameters lack without the model, and returns the tokens that the answer comes after.
 func (q *question) prompt(ctx context.Context, m *ask.Model, t ask.Truncation) ([]llama.Token, error) {
+	m.Think(&q.params, q.thinking)
 	if err := m.Constrain(ctx, &q.params, q.tools.offer, q.form, q.names); err != nil {
 		return nil, err
 	}
-	prompt, err := m.FitPrompt(ctx, q.history, &q.params, t, q.names)
-	if err != nil || q.begun == "" {
-		return prompt, err
-	}
-	begun, err := m.Tokens(ctx, q.begun)
-	return append(prompt, begun...), err
+	return m.FitPrompt(ctx, q.history, q.begun, &q.params, t, q.names)
 }

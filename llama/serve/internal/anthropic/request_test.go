@@ -17,7 +17,7 @@ import (
 
 // read reads a request's body.
 func read(body string, headers ...string) (question, error) {
-	api := &API{Service: &ask.Service{MaxBody: 1 << 20, MaxAnswers: 1}}
+	api := &API{Service: &ask.Service{MaxBody: 1 << 20, MaxAnswers: 1, Strict: true}}
 	r := httptest.NewRequest(http.MethodPost, "/v1/messages", strings.NewReader(body))
 	for i := 0; i+1 < len(headers); i += 2 {
 		r.Header.Add(headers[i], headers[i+1])
@@ -62,6 +62,9 @@ func TestConversation(t *testing.T) {
 				{"type":"text","text":"Thanks"}]}]`,
 			[]llama.Message{user, {Role: "assistant", Content: "Let me see.", ToolCalls: []llama.ToolCall{call, other}},
 				{Role: "tool", Name: "now", ToolCallID: "c2"}, {Role: "tool", Name: "weather", ToolCallID: "c1", Content: "17 degrees"}, {Role: "user", Content: "Thanks"}}, ""},
+		{"thoughts", `"messages":[{"role":"user","content":"Hello"},{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"x"},
+			{"type":"redacted_thinking","data":"y"},{"type":"text","text":"Hi"}]},{"role":"user","content":"Hello"}]`,
+			[]llama.Message{user, {Role: "assistant", Content: "Hi"}, user}, ""},
 		{"results in two messages, one failed", `"messages":[{"role":"user","content":"Hello"},{"role":"assistant","content":[` + uses + `]},
 			{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"no network","is_error":true}]},
 			{"role":"user","content":[{"type":"tool_result","tool_use_id":"c2","content":"12:00"}]}]`,
@@ -139,7 +142,9 @@ func TestHarmless(t *testing.T) {
 		`"metadata":{"user_id":"u"}`, `"service_tier":"auto"`, `"cache_control":{"type":"ephemeral"}`, `"thinking":{"type":"disabled"}`, `"thinking":null`,
 		`"mcp_servers":[]`, `"context_management":{"edits":[]}`, `"output_config":{}`, `"output_config":{"effort":"high","format":null}`,
 		`"container":null`, `"tools":[]`, `"tool_choice":{"type":"auto"}`, `"stop_sequences":[]`, `"top_k":5,"top_p":0.9,"min_p":0.1,"seed":-1`,
-		`"system":[]`, `"betas":["x"]`, `"speed":"standard"`, `"fallbacks":[]`,
+		`"system":[]`, `"betas":["x"]`, `"speed":"standard"`, `"fallbacks":[]`, `"thinking":{"type":"enabled","budget_tokens":1024}`,
+		`"thinking":{"type":"adaptive","display":"omitted"}`, `"context_management":{"edits":[{"type":"clear_thinking_20251015","keep":"all"}]}`,
+		`"output_config":{"effort":"low","task_budget":{"type":"tokens","total":9}}`, `"diagnostics":{}`, `"client_metadata":{}`, `"typical_p":1.0`,
 	} {
 		if _, err := read(`{` + hello + `,` + member + `}`); err != nil {
 			t.Errorf("%s: %v", member, err)
@@ -219,19 +224,19 @@ func TestRefused(t *testing.T) {
 		{hello + `,"stop":"x"`, "stop"},
 		{hello + `,"max_completion_tokens":5`, "max_completion_tokens"},
 		{hello + `,"stream":"yes"`, "stream"},
-		{hello + `,"thinking":{"type":"enabled","budget_tokens":1024}`, "thinking"},
-		{hello + `,"thinking":{"type":"adaptive"}`, "thinking"},
+		{hello + `,"thinking":{"type":"enabled","budget_tokens":0}`, "thinking.budget_tokens"},
+		{hello + `,"thinking":{"type":"deep"}`, "thinking.type"},
+		{hello + `,"thinking":{"budget_tokens":1024}`, "thinking.type"},
+		{hello + `,"thinking":true`, "thinking"},
 		{hello + `,"container":"c"`, "container"},
 		{hello + `,"mcp_servers":[{"type":"url"}]`, "mcp_servers"},
-		{hello + `,"context_management":{"edits":[{"type":"clear_tool_uses_20250919"}]}`, "context_management"},
+		{hello + `,"context_management":{"edits":[{"type":"clear_thinking_20251015"},{"type":"clear_tool_uses_20250919"}]}`, "context_management.edits[1]"},
 		{hello + `,"compaction":{}`, "compaction"},
-		{hello + `,"diagnostics":{}`, "diagnostics"},
 		{hello + `,"fallbacks":[{}]`, "fallbacks"},
 		{hello + `,"fallback_credit_token":"x"`, "fallback_credit_token"},
 		{hello + `,"inference_geo":"eu"`, "inference_geo"},
 		{hello + `,"thread":{"type":"create"}`, "thread"},
-		{hello + `,"output_config":{"effort":"low"}`, "output_config.effort"},
-		{hello + `,"output_config":{"task_budget":{}}`, "output_config.task_budget"},
+		{hello + `,"output_config":{"effort":"little"}`, "output_config.effort"},
 		{hello + `,"output_config":{"format":"json"}`, "output_config.format"},
 		{hello + `,"output_config":{"format":{"type":"text"}}`, "output_config.format.type"},
 		{hello + `,"output_config":{"format":{"type":"json_schema"}}`, "output_config.format.schema"},
@@ -260,7 +265,7 @@ func TestRefused(t *testing.T) {
 		cases = append(cases, refusal{message(`[{"type":"text","text":"x"},{"type":"` + kind + `","source":{}}]`), "messages[0].content[1]"})
 	}
 	for _, kind := range []string{"bash_20250124", "text_editor_20250728", "web_search_20250305", "code_execution_20250825", "memory_20250818", "mcp_toolset"} {
-		cases = append(cases, refusal{hello + `,"tools":[` + weather + `,{"type":"` + kind + `","name":"x","max_uses":3}]`, "tools[1].type"})
+		cases = append(cases, refusal{hello + `,"tools":[` + weather + `,{"type":"` + kind + `","name":"x","max_uses":3}]`, "tools[1]"})
 	}
 	for _, c := range cases {
 		_, err := read(`{` + c.body + `}`)

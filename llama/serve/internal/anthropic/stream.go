@@ -73,45 +73,34 @@ func (s *messageStream) end() error {
 // send sends an event, whose name is its type.
 func (s *messageStream) send(name string, event any) error { return s.events.Send(name, event) }
 
-// writeStream answers with a stream. The status is decided by the first event: an error that comes before any piece of the answer is no stream.
-// An error that comes later is an event too, the last one. The arguments of calls come while they are written (eager), or else when
+// writeStream answers with a stream, whose header is sent at once: what is wrong with the request has been found before, and what goes wrong while
+// it is computed is an event, the last one. The message begins as soon as it is known how much of the prompt is in the cache. The arguments of calls come while they are written (eager), or else when
 // they are complete: then the blocks never have a call that the end of the answer breaks off, which is text.
 func writeStream(w http.ResponseWriter, request string, answers *ask.Answers, out message, eager bool) error {
-	e, err := answers.First()
-	if err != nil {
-		return err
-	}
 	s := &messageStream{events: wire.NewEvents(w)}
-	if err := s.send("message_start", messageStart{"message_start", out}); err != nil {
-		return err
-	}
-	if err := s.send("ping", bare{"ping"}); err != nil {
-		return err
-	}
+	ping := func() error { return s.send("ping", bare{"ping"}) }
 	c := blockSplitter{to: s, calls: ask.Calls{Sure: eager}}
-	for ok := true; ok; e, ok, err = answers.Next(s.events.Flush) {
-		if e.Err != nil {
+	return answers.Stream(s.events, ping, func(e ask.Event) error {
+		switch p := e.Progress; {
+		case e.Err != nil:
 			told := *e.Err
 			told.Request = request
 			_ = s.send("error", Shape(&told))
 			_ = s.events.Flush()
 			return e.Err
+		case p != nil:
+			out.Usage = usage{Input: p.Total - p.Reused, Cached: p.Reused}
+			if err := s.send("message_start", messageStart{"message_start", out}); err != nil {
+				return err
+			}
+			return ping()
 		}
-		if err := c.add(e.Piece); err != nil {
+		if err := c.add(e.Piece); err != nil || e.Piece.Stop == 0 {
 			return err
-		}
-		if e.Piece.Stop == 0 {
-			continue
 		}
 		if err := s.send("message_delta", messageDelta{"message_delta", stopInfoOf(e.Piece), usageOf(e.Piece.Stats)}); err != nil {
 			return err
 		}
-	}
-	if err != nil {
-		return err
-	}
-	if err := s.send("message_stop", bare{"message_stop"}); err != nil {
-		return err
-	}
-	return s.events.Flush()
+		return s.send("message_stop", bare{"message_stop"})
+	})
 }

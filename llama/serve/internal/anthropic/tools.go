@@ -37,10 +37,11 @@ func (in *request) tools() (t tools, err error) {
 	t.eager, t.offer.Options.Lossy = true, true // the model sees the schemas, kept or not
 	for i, raw := range list {
 		at := fmt.Sprintf("tools[%d]", i)
-		var kind struct{ Type any }
-		if json.Unmarshal(raw, &kind) == nil && kind.Type != nil && kind.Type != "custom" {
-			return t, wire.Unsupported(at+".type", `%s.type is %.60q: the server has no tools of its own, only functions of the client's ("custom")`,
-				at, fmt.Sprint(kind.Type))
+		if kind := ask.ToolKind(raw); kind == "function" {
+			return t, wire.Unsupported(at+".type", `%s.type is "function"; functions have no type here, or "custom", and an input_schema`, at)
+		} else if kind != "" && kind != "custom" {
+			t.offer.LeftOut = append(t.offer.LeftOut, ask.LeftOutTool(at, kind, ""))
+			continue
 		}
 		var f struct {
 			Type        string          `json:"type"`

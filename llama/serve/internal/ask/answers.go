@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/antigravity-go/antigravity/internal/precise"
 	"github.com/antigravity-go/antigravity/llama"
@@ -29,10 +30,26 @@ func (m *Model) SystemFingerprint() string { return "fp_" + m.Fingerprint }
 
 // Choice is an answer that a request asks for.
 type Choice struct {
-	Prompt  []llama.Token
-	Message bool // the answer is a message, and does not continue the prompt's text
-	Params  llama.Params
+	Prompt   []llama.Token
+	Message  bool // the answer is a message, and does not continue the prompt's text
+	Params   llama.Params
+	Progress Progress // which events there are of the prompt
+
+	// PromptLogprobs asks for the log-probabilities of the prompt's tokens and of this many likeliest ones in the place of each, which come in
+	// one event before the answer. The prompt is computed as a whole then, whatever is cached. 0: they are not asked for.
+	PromptLogprobs int
+	PromptOnly     bool // there is to be no answer after them
 }
+
+// Progress says which events there are of a prompt that is being computed.
+type Progress uint8
+
+// What there is of a prompt.
+const (
+	NoProgress Progress = iota
+	AtBegin             // one event, when the computing begins
+	EachStep            // one more after each step
+)
 
 // Repeat returns n choices that differ in their seeds: the i-th, from 0, is the one that the seed plus i gives alone.
 func (c Choice) Repeat(n int) []Choice {
@@ -87,9 +104,11 @@ func (m *Model) Ask(ctx context.Context, choices []Choice, names FieldNames) (*A
 
 // Event is a part of one of the answers: a piece of it or, as its last, the error that ended it.
 type Event struct {
-	Choice int
-	Piece  llama.Piece
-	Err    *wire.Error // the piece beside it is what there was still to come
+	Choice   int
+	Piece    llama.Piece
+	Err      *wire.Error           // the piece beside it is what there was still to come
+	Progress *llama.PromptProgress // of the prompt; then the piece is empty. nil: the event is of the answer
+	Prompt   []llama.Logprobs      // of the prompt's tokens, where a Choice asks for them; then the piece is empty
 }
 
 // Answers are the answers of a request while they are computed. They are computed as fast as they can be, however slowly they are read: what
@@ -127,7 +146,14 @@ func (a *Answers) compute(ctx context.Context, choice int, place *queue.Place, c
 	a.notify(func(s Span) { s.Begin(choice, precise.Since(began)) })
 	logged := a.model.newAnswerLog(choice, c.Prompt)
 	defer logged.end()
-	for piece, err := range a.pieces(ctx, c) {
+	if c.Progress != NoProgress {
+		c.Params.Progress = func(p llama.PromptProgress) {
+			if c.Progress == EachStep || p.Done == p.Reused {
+				a.put(Event{Choice: choice, Progress: &p})
+			}
+		}
+	}
+	for piece, err := range a.pieces(ctx, choice, c) {
 		if n := len(piece.Tokens); n > 0 {
 			a.notify(func(s Span) { s.Tokens(choice, n) })
 		}
@@ -145,11 +171,47 @@ func (a *Answers) compute(ctx context.Context, choice int, place *queue.Place, c
 	}
 }
 
-func (a *Answers) pieces(ctx context.Context, c *Choice) iter.Seq2[llama.Piece, error] {
+func (a *Answers) pieces(ctx context.Context, choice int, c *Choice) iter.Seq2[llama.Piece, error] {
+	if c.PromptLogprobs > 0 {
+		return a.scored(ctx, choice, c)
+	}
 	if c.Message {
 		return a.model.Pool.Answer(ctx, c.Prompt, c.Params)
 	}
 	return a.model.Pool.Generate(ctx, c.Prompt, c.Params)
+}
+
+// scored returns the pieces of an answer to a prompt whose log-probabilities are asked for: an event has them. Conversations of the pool keep
+// no log-probabilities, so that the answer has a session of its own.
+func (a *Answers) scored(ctx context.Context, choice int, c *Choice) iter.Seq2[llama.Piece, error] {
+	return func(yield func(llama.Piece, error) bool) {
+		s, err := a.model.NewSession()
+		if err != nil {
+			yield(llama.Piece{}, err)
+			return
+		}
+		defer s.Close()
+		began := precise.Now()
+		logs, err := s.Logprobs(ctx, c.Prompt, c.PromptLogprobs)
+		if err != nil {
+			yield(llama.Piece{}, err)
+			return
+		}
+		prompt := llama.Stats{PromptTokens: len(c.Prompt), PrefillTime: precise.Since(began)}
+		a.put(Event{Choice: choice, Prompt: logs})
+		if c.PromptOnly {
+			yield(llama.Piece{Stop: llama.MaxTokens, Stats: prompt}, nil)
+			return
+		}
+		for piece, err := range s.Generate(ctx, nil, c.Params) {
+			if piece.Stop != 0 || err != nil {
+				piece.Stats.PromptTokens, piece.Stats.PrefillTime = prompt.PromptTokens, prompt.PrefillTime
+			}
+			if !yield(piece, err) {
+				return
+			}
+		}
+	}
 }
 
 // last reports whether the event is its answer's last.
@@ -175,46 +237,33 @@ func (a *Answers) put(e Event) {
 	}
 }
 
-// Next returns the next event; ok is false when there are no more. It waits for one, and calls idle, if that is not nil, before it waits: what
-// lies in a buffer can be sent then.
-func (a *Answers) Next(idle func() error) (e Event, ok bool, err error) {
+// poll returns the next event, if it has come. more is false when there are no more.
+func (a *Answers) poll() (e Event, ok, more bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.events) == 0 {
+		return Event{}, false, a.open > 0
+	}
+	e, a.events = a.events[0], a.events[1:]
+	return e, true, true
+}
+
+// Next waits for the next event; ok is false when there are no more.
+func (a *Answers) Next() (e Event, ok bool) {
 	for {
-		a.mu.Lock()
-		if len(a.events) > 0 {
-			e, a.events = a.events[0], a.events[1:]
-			a.mu.Unlock()
-			return e, true, nil
-		}
-		open := a.open
-		a.mu.Unlock()
-		if open == 0 {
-			return Event{}, false, nil
-		}
-		if idle != nil {
-			if err := idle(); err != nil {
-				return Event{}, false, err
-			}
+		e, ok, more := a.poll()
+		if ok || !more {
+			return e, ok
 		}
 		<-a.more
 	}
 }
 
-// First returns the first event. An error that is all that comes of an answer is the error: an answer's status can still say so.
-func (a *Answers) First() (Event, error) {
-	e, _, err := a.Next(nil)
-	if err == nil && e.Err != nil {
-		err = e.Err
-	}
-	return e, err
-}
-
 // Collect reads all events; take is called for each that is not an error. The first error ends it.
 func (a *Answers) Collect(take func(Event) error) error {
 	for {
-		e, ok, err := a.Next(nil)
+		e, ok := a.Next()
 		switch {
-		case err != nil:
-			return err
 		case e.Err != nil:
 			return e.Err
 		case !ok:
@@ -222,6 +271,40 @@ func (a *Answers) Collect(take func(Event) error) error {
 		}
 		if err := take(e); err != nil {
 			return err
+		}
+	}
+}
+
+// Stream calls take for each event, errors included; take writes to a stream, which is sent before Stream waits. If nothing is written for as long
+// as the service says, ping is called to write a sign of life. The first error of take or ping ends it.
+func (a *Answers) Stream(to *wire.Events, ping func() error, take func(Event) error) error {
+	every := a.model.service.PingInterval
+	timer := time.NewTimer(max(every, 0))
+	defer timer.Stop()
+	var late <-chan time.Time // nil: never
+	if every > 0 {
+		late = timer.C
+	}
+	for {
+		if every > 0 && to.Quiet() >= every {
+			if err := errors.Join(ping(), to.Flush()); err != nil {
+				return err
+			}
+		}
+		e, ok, more := a.poll()
+		if ok {
+			if err := take(e); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := to.Flush(); err != nil || !more {
+			return err
+		}
+		timer.Reset(max(every-to.Quiet(), 0))
+		select {
+		case <-a.more:
+		case <-late:
 		}
 	}
 }

@@ -49,6 +49,7 @@ func Explain(ctx context.Context, err error, names FieldNames) *wire.Error {
 			help = name + ` "auto" leaves the oldest turns of a conversation out`
 		}
 		return &wire.Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Param: names["prompt"], Err: err,
+			Counts:  &wire.Counts{Prompt: e.Have + e.Want, Context: e.Have + e.Room},
 			Message: fmt.Sprintf("the prompt has %d tokens, %d more than the %d that fit this model's context: %s", e.Have+e.Want, e.Want-e.Room, e.Have+e.Room, help)}
 	}
 	if _, ok := errors.AsType[*constrain.UnsupportedError](err); ok {

@@ -24,7 +24,44 @@ type Sampling struct {
 	Seed             *int64             `json:"seed"`
 	Stop             Strings            `json:"stop"`
 	LogitBias        map[string]float32 `json:"logit_bias"`
+	RepeatLastN      *int               `json:"repeat_last_n"` // over how many tokens penalties look; see penalties
 }
+
+// SamplingRules are the parameters of other servers' samplers that are not read: each may be there if it asks for nothing. Those that only say
+// how another one works, which is not in use then, change nothing.
+var SamplingRules = wire.Rules{
+	"typical_p": wire.Refused(noSampler, "1", "0"), "typ_p": wire.Refused(noSampler, "1", "0"), "tfs_z": wire.Refused(noSampler, "1"),
+	"top_a": wire.Refused(noSampler, "0"), "top_n_sigma": wire.Refused(noSampler, "-1", "0"),
+	"mirostat": wire.Refused(noSampler, "0"), "mirostat_tau": wire.Ignored(), "mirostat_eta": wire.Ignored(),
+	"dry_multiplier": wire.Refused(noSampler, "0"), "dry_base": wire.Ignored(), "dry_allowed_length": wire.Ignored(),
+	"dry_penalty_last_n": wire.Ignored(), "dry_sequence_breakers": wire.Ignored(),
+	"xtc_probability": wire.Refused(noSampler, "0"), "xtc_threshold": wire.Ignored(),
+	"dynatemp_range": wire.Refused(noSampler, "0"), "dynatemp_exponent": wire.Ignored(),
+	"adaptive_target": wire.Refused(noSampler, "-1"), "adaptive_decay": wire.Ignored(),
+	"smoothing_factor": wire.Refused(noSampler, "0"), "smoothing_curve": wire.Ignored(),
+	"repetition_penalty": wire.Refused("use repeat_penalty, which looks at the last 64 tokens", "1", "0"),
+	"length_penalty":     wire.Refused(noBeams, "1", "0"), "use_beam_search": wire.Refused(noBeams, "false"), "early_stopping": wire.Refused(noBeams, "false"),
+	"samplers": wire.Refused("the samplers have one order, the temperature first", "[]", `""`),
+	"min_keep": wire.Refused(noSampler, "0", "1"), "min_tokens": wire.Refused(noLeast, "0"), "n_indent": wire.Refused(noSampler, "0"),
+	"ignore_eos": wire.Refused(noLeast, "false"), "penalize_nl": wire.Refused("a line feed is a token like any other", "true"),
+	"stop_token_ids": wire.Refused("answers end with the model's turn, or a text in stop", "[]"),
+	"n_probs":        wire.Refused("use logprobs", "0"), "post_sampling_probs": wire.Refused("log-probabilities are the model's own", "false"),
+	"prompt_logprobs":            wire.Refused("/v1/completions has them, with echo and logprobs", "0"),
+	"include_stop_str_in_output": wire.Refused("what stop names is not part of an answer", "false"),
+	"skip_special_tokens":        wire.Refused("special tokens are no text", "true"), "spaces_between_special_tokens": wire.Ignored(),
+	"grammar": wire.Refused("use response_format with a JSON Schema", `""`), "json_schema": wire.Refused("use response_format", "{}"),
+	"lora": wire.Refused("a model with an adapter has a name of its own", "[]"), "timings_per_token": wire.Refused("use stream_options.include_stats", "false"),
+	"t_max_predict_ms": wire.Refused("use max_tokens", "0", "-1"), "t_max_prompt_ms": wire.Refused("use max_tokens", "0", "-1"),
+	"n_keep": wire.Ignored(), "n_discard": wire.Ignored(), // of a context that is shifted, and here none is
+	"id_slot": wire.Ignored(), "slot_id": wire.Ignored(), "cache_prompt": wire.Ignored(), "n_cache_reuse": wire.Ignored(), // no answer depends on the cache
+}
+
+// Why parameters of SamplingRules are refused.
+const (
+	noSampler = "tokens are chosen by temperature, top_k, top_p, min_p and penalties"
+	noBeams   = "there is no search among several answers"
+	noLeast   = "answers end where the model ends them"
+)
 
 // Strings is a string or a list of strings.
 type Strings []string
@@ -51,11 +88,14 @@ const (
 	maxTemperature = 2
 )
 
+// defaultTemperature is OpenAI's.
+const defaultTemperature = 1
+
 // Params returns the parameters of an answer. Where there is no temperature it is OpenAI's, 1; where there is no seed it is a random one,
 // which the log tells.
 func (s *Sampling) Params(ctx context.Context) (llama.Params, error) {
 	p := llama.Params{
-		Temperature: 1, TopK: s.TopK, MinP: s.MinP, RepeatPenalty: s.RepeatPenalty,
+		Temperature: defaultTemperature, TopK: max(s.TopK, 0), MinP: s.MinP, RepeatPenalty: s.RepeatPenalty,
 		FrequencyPenalty: s.FrequencyPenalty, PresencePenalty: s.PresencePenalty, Stop: s.Stop,
 	}
 	if s.Temperature != nil {
@@ -72,6 +112,12 @@ func (s *Sampling) Params(ctx context.Context) (llama.Params, error) {
 			return p, wire.Invalid(name, "%s is %v; it must be -%d to %d", name, v, maxPenalty, maxPenalty)
 		}
 	}
+	if s.TopK < -1 {
+		return p, wire.Invalid("top_k", "top_k is %d; it must be 0 or more, or -1 for all", s.TopK)
+	}
+	if err := s.limitPenalties(&p); err != nil {
+		return p, err
+	}
 	if p.Temperature > maxTemperature {
 		return p, wire.Invalid("temperature", "temperature is %v; it must be 0 to %d", p.Temperature, maxTemperature)
 	}
@@ -85,6 +131,24 @@ func (s *Sampling) Params(ctx context.Context) (llama.Params, error) {
 		RequestOf(ctx).Log.Debug("the request has no seed", slog.Uint64("seed", p.Seed))
 	}
 	return p, nil
+}
+
+// penaltyTokens is over how many tokens llama.Params.RepeatPenalty looks.
+const penaltyTokens = 64
+
+// limitPenalties sees to it that penalties look at as many tokens as RepeatLastN says: 0 turns them off, and any other number than the one that
+// there is needs penalties that are off.
+func (s *Sampling) limitPenalties(p *llama.Params) error {
+	off := (p.RepeatPenalty == 0 || p.RepeatPenalty == 1) && p.FrequencyPenalty == 0 && p.PresencePenalty == 0
+	switch n := s.RepeatLastN; {
+	case n == nil || off || *n == penaltyTokens:
+		return nil
+	case *n == 0:
+		p.RepeatPenalty, p.FrequencyPenalty, p.PresencePenalty = 0, 0, 0
+		return nil
+	default:
+		return wire.Unsupported("repeat_last_n", "repeat_last_n is %d; it must be %d, or 0 for no penalties", *n, penaltyTokens)
+	}
 }
 
 // CheckStops returns an error if stop strings are not allowed. param is their parameter in the interface.

@@ -2,8 +2,10 @@ package ask
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"runtime"
+	"time"
 
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/models"
@@ -17,15 +19,18 @@ type Service struct {
 	// ConstraintQueue orders the making of constraints: a schema can take a processor a second and hundreds of megabytes, and one client can
 	// send many of them at once. nil: no order, and no bound.
 	ConstraintQueue *queue.Queue
-	TextQueues      *TextQueues // order the reading and tokenizing of requests; nil: no order, and no bound
-	MaxAnswers      int         // that one request may ask for
-	MaxTokens       int         // of an answer, and its default length; 0: what the context holds
-	MaxBody         int64       // of a request, in bytes
-	DropTurns       bool        // conversations that do not fit lose their oldest turns, unless the request says otherwise
-	LogPrompts      bool        // prompts and answers may be logged
+	TextQueues      *TextQueues   // order the reading and tokenizing of requests; nil: no order, and no bound
+	MaxAnswers      int           // that one request may ask for
+	MaxTokens       int           // of an answer, and its default length; 0: what the context holds
+	MaxBody         int64         // of a request, in bytes
+	DropTurns       bool          // conversations that do not fit lose their oldest turns, unless the request says otherwise
+	Strict          bool          // what could be left out of a request is an error
+	PingInterval    time.Duration // after which a stream in which nothing comes has a sign of life; at most 0: never
+	LogPrompts      bool          // prompts and answers may be logged
 }
 
-// Open takes the model of this name or alias, which must give answers, and loads it if that is needed. Errors name the parameter "model".
+// Open takes the model of this name or alias, which must give answers, and loads it if that is needed. A request that names no model means the only
+// one that there is. Errors name the parameter "model".
 func (s *Service) Open(ctx context.Context, name string) (*Model, error) {
 	m, err := s.OpenAny(ctx, name)
 	if err != nil {
@@ -46,6 +51,9 @@ var instead = map[llama.Kind]string{
 
 // OpenAny is Open for models of any kind.
 func (s *Service) OpenAny(ctx context.Context, name string) (*Model, error) {
+	if name == "" {
+		name = s.Models.Only()
+	}
 	lease, err := s.Models.Lease(ctx, name)
 	if err != nil {
 		return nil, Explain(ctx, err, nil)
@@ -110,11 +118,26 @@ func (s *Service) Read(w http.ResponseWriter, r *http.Request, rules wire.Rules,
 		return err
 	}
 	request.size = len(body)
-	err = s.ProcessText(ctx, func() error { return wire.Parse(body, rules, into) })
+	err = s.ProcessText(ctx, func() error {
+		err := wire.Parse(body, rules, into)
+		var request struct{ Model string }
+		if err == nil || json.Unmarshal(body, &request) != nil {
+			return err
+		}
+		return s.NameModel(err, request.Model)
+	})
 	if err == nil {
 		err = request.Memory.Grow(int64(len(body) - cap(body))) // what was read holds about as much as the body has
 	}
 	return err
+}
+
+// NameModel returns the error of a request for the model of this name or alias; what says that it sees no images has the model's name.
+func (s *Service) NameModel(err error, name string) error {
+	if err == nil || s.Models == nil {
+		return err
+	}
+	return wire.NameModel(err, s.Models.NameOf(name))
 }
 
 // tokenBytes is the memory of a token.

@@ -24,6 +24,8 @@ type Tools struct {
 	Strict []string
 	// Allowed are the only functions that may be called, by name; nil: all. The model is shown the others, too.
 	Allowed []string
+	// LeftOut are the tools that are no functions.
+	LeftOut []LeftOut
 }
 
 // Add puts a function on offer; raw is {"type":"function","function":{…}}, and at where its name stands in the request.

@@ -47,7 +47,20 @@ const answerShare = 4
 // FitPrompt is Prompt for a conversation that is to be answered: if it leaves no room in the context, its oldest turns are left out, provided that
 // t is "auto". The answer has p.MaxTokens, and at most a part of the context, for its room. The answer's header and the request's Dropped tell how
 // many messages were left out.
-func (m *Model) FitPrompt(ctx context.Context, history []llama.Message, p *llama.Params, t Truncation, names FieldNames) ([]llama.Token, error) {
+//
+// If begun is not "", the answer goes on with that text: the text comes after the opening of the assistant's turn as if the model had just
+// written it, and the turn stays open.
+func (m *Model) FitPrompt(ctx context.Context, history []llama.Message, begun string, p *llama.Params, t Truncation, names FieldNames) ([]llama.Token, error) {
+	prompt, err := m.fitHistory(ctx, history, p, t, names)
+	if err != nil || begun == "" {
+		return prompt, err
+	}
+	tokens, err := m.Tokens(ctx, begun)
+	return append(prompt, tokens...), err
+}
+
+// fitHistory returns the tokens of a conversation; see FitPrompt.
+func (m *Model) fitHistory(ctx context.Context, history []llama.Message, p *llama.Params, t Truncation, names FieldNames) ([]llama.Token, error) {
 	if t.OrDefault(m.service) != "auto" || m.Context == 0 {
 		return m.Prompt(ctx, history, p.Template, names)
 	}
@@ -79,6 +92,7 @@ func (m *Model) tooLong(err error, names FieldNames) error {
 		return err
 	}
 	return &wire.Error{Status: http.StatusBadRequest, Code: "context_length_exceeded", Param: names["prompt"], Err: err,
+		Counts: &wire.Counts{Prompt: full.Want, Context: m.Context - 1},
 		Message: fmt.Sprintf("the instructions and the last turn have %d tokens, and %d fit this model's context: nothing else can be left out",
 			full.Want, m.Context-1)}
 }

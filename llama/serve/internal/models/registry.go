@@ -19,7 +19,8 @@ import (
 
 // Spec describes one model.
 type Spec struct {
-	// Name is how requests call the model, and Aliases are further names. No two models share one.
+	// Name is how requests call the model, and Aliases are further names. No two models share one. The alias AnyName stands for every name that
+	// no model has.
 	Name    string
 	Aliases []string
 	// Load loads the model when it is asked for; it should return soon after ctx has ended, which happens when nobody waits for the model
@@ -38,6 +39,9 @@ type Spec struct {
 	// Draft is handed on with the model; nil: none.
 	Draft llama.Drafter
 }
+
+// AnyName is the alias of the model that has every name which no other model has.
+const AnyName = "*"
 
 // Options describe a registry.
 type Options struct {
@@ -223,6 +227,9 @@ func (l *Lease) Rerank(ctx context.Context, query string, documents ...string) (
 	return l.Model.Rerank(ctx, query, documents...)
 }
 
+// NewSession returns a session as those of the pool are, which is none of them. The caller closes it before the lease.
+func (l *Lease) NewSession() (*llama.Session, error) { return l.Model.NewSession(&l.session) }
+
 // Close gives the model back. It is idempotent, and may be called from any goroutine.
 func (l *Lease) Close() {
 	if l.done.CompareAndSwap(false, true) {
@@ -239,6 +246,9 @@ func (l *Lease) Close() {
 // errors are *UnknownError, *TooLargeError, *queue.FullError where too many wait for the model already, and ErrClosed after Close.
 func (r *Registry) Lease(ctx context.Context, name string) (*Lease, error) {
 	e := r.byName[name]
+	if e == nil && name != "" {
+		e = r.byName[AnyName]
+	}
 	if e == nil {
 		known := make([]string, len(r.entries))
 		for i, e := range r.entries {
@@ -255,6 +265,22 @@ func (r *Registry) Lease(ctx context.Context, name string) (*Lease, error) {
 		Name: e.spec.Name, Model: m.model, Pool: m.pool, Queue: e.queue, Draft: e.spec.Draft, Fingerprint: m.fingerprint, Context: m.context,
 		session: e.spec.Pool.Session, shelf: r.cache, slot: e.slot,
 	}, nil
+}
+
+// NameOf returns the name of the model that has a name or an alias, and the name itself if there is no such model.
+func (r *Registry) NameOf(name string) string {
+	if e := r.byName[name]; e != nil {
+		return e.spec.Name
+	}
+	return name
+}
+
+// Only returns the name of the only model that there is, "" if there are several.
+func (r *Registry) Only() string {
+	if len(r.entries) == 1 {
+		return r.entries[0].spec.Name
+	}
+	return ""
 }
 
 // Status describes one model of a registry.

@@ -25,23 +25,59 @@ type chatRequest struct {
 	ParallelToolCalls   *bool           `json:"parallel_tool_calls"`
 	ResponseFormat      *responseFormat `json:"response_format"`
 	Truncation          ask.Truncation  `json:"truncation"` // ours, as OpenAI's Responses have it
+	NPredict            *int            `json:"n_predict"`  // MaxTokens, as llama-server calls it
+	Verbosity           *string         `json:"verbosity"`
+	thinking
+	continuing
+}
+
+// thinking are the parameters that say how much a model is to think: OpenAI's, and those of other servers. They are upper bounds.
+type thinking struct {
+	Effort    ask.Effort        `json:"reasoning_effort"`
+	Reasoning ask.Reasoning     `json:"reasoning"`
+	Thinking  ask.ThinkingBlock `json:"thinking"`
+}
+
+// asked returns what the parameters ask for together.
+func (t *thinking) asked() ask.Thinking {
+	return t.Effort.Merge(t.Reasoning.Thinking).Merge(t.Thinking.Thinking)
+}
+
+// continuing are the parameters by which an answer goes on with a conversation's last message, as vLLM and Transformers call them.
+type continuing struct {
+	ContinueFinal       bool  `json:"continue_final_message"`
+	AddGenerationPrompt *bool `json:"add_generation_prompt"` // ContinueFinal's opposite, if it is there
+}
+
+// split takes the text that the answer goes on with from the end of a conversation, which the messages at a place are.
+func (c *continuing) split(at string, history []llama.Message) (rest []llama.Message, begun string, err error) {
+	switch add := c.AddGenerationPrompt; {
+	case add != nil && *add == c.ContinueFinal:
+		return nil, "", wire.Invalid("add_generation_prompt", "add_generation_prompt is %v, and so is continue_final_message: an answer either goes on with the last message or is one of its own", *add)
+	case !c.ContinueFinal:
+		return history, "", nil
+	}
+	last := len(history) - 1
+	if m := &history[last]; m.Role != llama.RoleAssistant || len(m.ToolCalls) > 0 || m.Content == "" {
+		return nil, "", wire.Invalid(place(at, last), "%s must be a text of the role \"assistant\": continue_final_message asks to go on with it", place(at, last))
+	}
+	return history[:last], history[last].Content, nil
 }
 
 // chatRules are those of the parameters that are not read.
-var chatRules = wire.Rules{
+var chatRules = ask.SamplingRules.With(wire.Rules{
+	"client_metadata": wire.Ignored(), "session_id": wire.Ignored(), "request_id": wire.Ignored(), "conversation_id": wire.Ignored(),
 	"user": wire.Ignored(), "metadata": wire.Ignored(), "safety_identifier": wire.Ignored(), "service_tier": wire.Ignored(),
 	"prompt_cache_key": wire.Ignored(), "prompt_cache_retention": wire.Ignored(), "prompt_cache_options": wire.Ignored(),
 	"prediction":         wire.Ignored(), // a draft, which never changes an answer
 	"store":              wire.Refused("nothing is stored", "false"),
 	"modalities":         wire.Refused("answers are text", `["text"]`),
 	"audio":              wire.Refused("answers are text"),
-	"reasoning_effort":   wire.Refused("the models do not think aside", `"none"`),
-	"verbosity":          wire.Refused("say it in the system message", `"medium"`),
 	"web_search_options": wire.Refused("the server has no web search"),
 	"functions":          wire.Refused("use tools", "[]"),
 	"function_call":      wire.Refused("use tool_choice", `"none"`),
 	"moderation":         wire.Refused("the server has no moderation"),
-}
+})
 
 // Chat serves POST /v1/chat/completions.
 func (a *API) Chat(w http.ResponseWriter, r *http.Request) error {
@@ -52,6 +88,9 @@ func (a *API) Chat(w http.ResponseWriter, r *http.Request) error {
 	ctx := r.Context()
 	c, err := in.read(ctx, a.Service.MaxAnswers)
 	if err != nil {
+		return err
+	}
+	if err := a.Service.LeaveOut(ctx, c.tools.LeftOut); err != nil {
 		return err
 	}
 	m, err := a.Service.Open(ctx, in.Model)
@@ -73,7 +112,7 @@ func (a *API) Chat(w http.ResponseWriter, r *http.Request) error {
 	t := newChatEncoder(m.Model.Tokenizer(), choices, in.Logprobs, in.TopLogprobs)
 	if in.Stream {
 		in.dropped = ask.RequestOf(ctx).Dropped
-		return in.send(w, newEnvelope("chatcmpl-", "chat.completion.chunk", m), answers, t.chunk, func(choice int) bool { return choice == 0 })
+		return in.send(w, newEnvelope("chatcmpl-", "chat.completion.chunk", m), answers, len(choices), t)
 	}
 	out := chatAnswer{envelope: newEnvelope("chatcmpl-", "chat.completion", m), Choices: make([]chatChoice, len(choices))}
 	if err := answers.Collect(func(e ask.Event) error { out.add(t, e); return nil }); err != nil {
@@ -84,11 +123,13 @@ func (a *API) Chat(w http.ResponseWriter, r *http.Request) error {
 
 // chat is a request whose parameters are right, as far as that can be told without the model.
 type chat struct {
-	history []llama.Message
-	params  llama.Params
-	tools   ask.Tools
-	form    ask.Form
-	n       int
+	history  []llama.Message
+	begun    string // the text of the last message, which the answer goes on with
+	params   llama.Params
+	tools    ask.Tools
+	form     ask.Form
+	thinking ask.Thinking
+	n        int
 }
 
 // read judges the parameters; answers is how many answers a request may ask for.
@@ -96,7 +137,8 @@ func (in *chatRequest) read(ctx context.Context, answers int) (c chat, err error
 	if c.params, err = in.Sampling.Params(ctx); err != nil {
 		return c, err
 	}
-	if c.params.MaxTokens, err = lengthOf(length{"max_tokens", in.MaxTokens}, length{"max_completion_tokens", in.MaxCompletionTokens}); err != nil {
+	if c.params.MaxTokens, err = lengthOf(length{"max_tokens", in.MaxTokens}, length{"max_completion_tokens", in.MaxCompletionTokens},
+		length{"n_predict", in.NPredict}); err != nil {
 		return c, err
 	}
 	if c.n, err = countOf(in.N, answers); err != nil {
@@ -119,15 +161,28 @@ func (in *chatRequest) read(ctx context.Context, answers int) (c chat, err error
 	if c.history, err = History("messages", in.Messages); err != nil {
 		return c, err
 	}
+	if c.history, c.begun, err = in.split("messages", c.history); err != nil {
+		return c, err
+	}
 	if c.tools, err = ReadTools("tools", in.Tools); err != nil {
 		return c, err
 	}
+	if v := in.Verbosity; v != nil && *v != "medium" {
+		if *v != "low" && *v != "high" {
+			return c, wire.Invalid("verbosity", `verbosity is %.40q; it must be "low", "medium" or "high"`, *v)
+		}
+		c.tools.LeftOut = append(c.tools.LeftOut, ask.LeftOut{At: "verbosity", Why: "the models know no such word: say it in the system message"})
+	}
+	c.thinking = in.asked()
 	if err := c.tools.Choose(ask.ToolChoice(in.ToolChoice)); err != nil {
 		return c, err
 	}
 	c.tools.Options.Single = in.ParallelToolCalls != nil && !*in.ParallelToolCalls
 	if c.form, err = in.ResponseFormat.form(); err != nil {
 		return c, err
+	}
+	if c.begun != "" && c.form.Schema != nil {
+		return c, wire.Unsupported("continue_final_message", "continue_final_message: an answer cannot both go on with a text and be of a form: leave it or response_format out")
 	}
 	return c, nil
 }
@@ -139,12 +194,13 @@ func (c *chat) choices(ctx context.Context, m *ask.Model, in *chatRequest, names
 	if p.Mask, err = m.NewBias(in.LogitBias, "logit_bias"); err != nil {
 		return nil, err
 	}
+	m.Think(&p, c.thinking)
 	if err := m.Constrain(ctx, &p, c.tools, c.form, names); err != nil {
 		return nil, err
 	}
-	prompt, err := m.FitPrompt(ctx, c.history, &p, in.Truncation, names)
+	prompt, err := m.FitPrompt(ctx, c.history, c.begun, &p, in.Truncation, names)
 	if err != nil {
 		return nil, err
 	}
-	return ask.Choice{Prompt: prompt, Message: true, Params: p}.Repeat(c.n), nil
+	return ask.Choice{Prompt: prompt, Message: c.begun == "", Params: p, Progress: in.progress()}.Repeat(c.n), nil
 }

@@ -12,7 +12,7 @@ import (
 type chatEncoder struct {
 	logprobs *ask.Logprobs // nil: they are not told
 	calls    []ask.Calls   // by choice
-	begun    []bool        // by choice: something was told of it
+	begun    []bool        // by choice: its role was told
 }
 
 func newChatEncoder(t *llama.Tokenizer, choices []ask.Choice, logprobs bool, top *int) *chatEncoder {
@@ -92,7 +92,22 @@ func (t *chatEncoder) delta(e ask.Event) chatDelta {
 	return d
 }
 
-// chunk is delta for streaming.send.
+// first is encoder's: the role comes before anything else.
+func (t *chatEncoder) first(choice int) any {
+	if t.begun[choice] {
+		return nil
+	}
+	t.begun[choice] = true
+	return chatDelta{Index: choice, Delta: delta{Role: llama.RoleAssistant, Content: new("")}}
+}
+
+// empty is encoder's.
+func (t *chatEncoder) empty(choice int) any { return chatDelta{Index: choice} }
+
+// countsPrompt is encoder's: all choices share one prompt.
+func (t *chatEncoder) countsPrompt(choice int) bool { return choice == 0 }
+
+// chunk is encoder's.
 func (t *chatEncoder) chunk(e ask.Event) any {
 	d := t.delta(e)
 	if d.Delta.Role == "" && d.Delta.Content == nil && len(d.Delta.ToolCalls) == 0 && d.Logprobs == nil && d.Finish == nil {

@@ -14,6 +14,7 @@ type completionEncoder struct {
 	tokenizer *llama.Tokenizer
 	n         int      // answers to a prompt
 	echo      []string // by choice: what its text begins with; nil: nothing
+	begins    []int    // by choice: tokens that stand before the text of its prompt
 	logprobs  bool
 	top       int   // alternatives that are told of a token
 	offsets   []int // by choice: characters of the tokens so far
@@ -25,11 +26,13 @@ func (in *completionRequest) encoder(t *llama.Tokenizer, choices []ask.Choice, n
 		c.top = *in.Logprobs
 	}
 	if in.Echo {
-		c.echo = make([]string, len(choices))
+		c.echo, c.begins = make([]string, len(choices)), make([]int, len(choices))
 		for i := range choices {
 			p := &in.Prompt[i/n]
-			if c.echo[i] = p.text; p.tokens != nil {
+			if p.tokens != nil {
 				c.echo[i] = t.Decode(choices[i].Prompt...)
+			} else {
+				c.echo[i], c.begins[i] = p.text, len(t.EncodeSpecial("", true))
 			}
 		}
 	}
@@ -51,7 +54,10 @@ func (t *completionEncoder) delta(e ask.Event) completionDelta {
 		d.Text = t.echo[e.Choice] + d.Text
 		t.echo[e.Choice] = "" // once
 	}
-	if t.logprobs {
+	switch {
+	case e.Prompt != nil:
+		d.Logprobs = t.logprobsOf(e.Choice, e.Prompt[t.begins[e.Choice]:])
+	case t.logprobs:
 		d.Logprobs = t.logprobsOf(e.Choice, e.Piece.Logprobs)
 	}
 	if e.Piece.Stop != 0 {
@@ -61,7 +67,20 @@ func (t *completionEncoder) delta(e ask.Event) completionDelta {
 	return d
 }
 
-// chunk is delta for streaming.send.
+// first is encoder's: a text that is echoed comes before anything else.
+func (t *completionEncoder) first(choice int) any {
+	if t.echo == nil || t.logprobs {
+		return nil
+	}
+	text := t.echo[choice]
+	t.echo[choice] = ""
+	return completionDelta{Index: choice, Text: text}
+}
+
+// empty is encoder's.
+func (t *completionEncoder) empty(choice int) any { return completionDelta{Index: choice} }
+
+// chunk is encoder's.
 func (t *completionEncoder) chunk(e ask.Event) any {
 	if d := t.delta(e); d.Text != "" || d.Logprobs != nil || d.Finish != nil {
 		return d
@@ -69,7 +88,7 @@ func (t *completionEncoder) chunk(e ask.Event) any {
 	return nil
 }
 
-// countsPrompt tells whether a choice's prompt is to be counted: those of one prompt share it.
+// countsPrompt reports whether a choice's prompt is to be counted: those of one prompt share it.
 func (t *completionEncoder) countsPrompt(choice int) bool { return choice%t.n == 0 }
 
 // completionAnswer is what a request that is not streamed is answered with.
@@ -102,9 +121,9 @@ func (a *completionAnswer) add(t *completionEncoder, e ask.Event) {
 // completionLogprobs are the log-probabilities of tokens in the form of completions: lists with an element for each token.
 type completionLogprobs struct {
 	Tokens   []string             `json:"tokens"`
-	Logprobs []float32            `json:"token_logprobs"`
-	Top      []map[string]float32 `json:"top_logprobs"` // the likeliest and, if it is none of them, the chosen one
-	Offsets  []int                `json:"text_offset"`  // where the token begins in the text, in characters
+	Logprobs []*float32           `json:"token_logprobs"` // nil for a prompt's first token, before which there is nothing
+	Top      []map[string]float32 `json:"top_logprobs"`   // the likeliest and, if it is none of them, the chosen one; nil likewise
+	Offsets  []int                `json:"text_offset"`    // where the token begins in the text, in characters
 }
 
 // logprobsOf returns the log-probabilities of tokens of a choice, nil if there are none.
@@ -115,11 +134,16 @@ func (t *completionEncoder) logprobsOf(choice int, all []llama.Logprobs) *comple
 	out := &completionLogprobs{}
 	for _, l := range all {
 		name := t.name(l.Chosen.Token)
-		top := map[string]float32{name: ask.FiniteLogprob(l.Chosen.Logprob)}
-		for _, other := range l.Top[:min(len(l.Top), t.top)] {
-			top[t.name(other.Token)] = ask.FiniteLogprob(other.Logprob)
+		var logprob *float32
+		var top map[string]float32
+		if l.Top != nil {
+			logprob = new(ask.FiniteLogprob(l.Chosen.Logprob))
+			top = map[string]float32{name: *logprob}
+			for _, other := range l.Top[:min(len(l.Top), t.top)] {
+				top[t.name(other.Token)] = ask.FiniteLogprob(other.Logprob)
+			}
 		}
-		out.Tokens, out.Logprobs = append(out.Tokens, name), append(out.Logprobs, ask.FiniteLogprob(l.Chosen.Logprob))
+		out.Tokens, out.Logprobs = append(out.Tokens, name), append(out.Logprobs, logprob)
 		out.Top, out.Offsets = append(out.Top, top), append(out.Offsets, t.offsets[choice])
 		for _, b := range t.tokenizer.AppendBytes(nil, l.Chosen.Token) {
 			if utf8.RuneStart(b) {

@@ -18,16 +18,17 @@ type completionRequest struct {
 	streaming
 	MaxTokens *int `json:"max_tokens"` // nil: defaultTokens
 	N         *int `json:"n"`
+	NPredict  *int `json:"n_predict"` // MaxTokens, as llama-server calls it
 	BestOf    *int `json:"best_of"`
-	Echo      bool `json:"echo"`
-	Logprobs  *int `json:"logprobs"` // how many alternatives of a token are told; nil: nothing is
+	Echo      bool `json:"echo"`     // the text begins with the prompt
+	Logprobs  *int `json:"logprobs"` // how many alternatives of a token are told, with Echo of the prompt's too; nil: nothing is
 }
 
 // completionRules are those of the parameters that are not read.
-var completionRules = wire.Rules{
-	"user":   wire.Ignored(),
+var completionRules = ask.SamplingRules.With(wire.Rules{
+	"user": wire.Ignored(), "client_metadata": wire.Ignored(), "session_id": wire.Ignored(), "request_id": wire.Ignored(),
 	"suffix": wire.Refused("the models only continue a text", `""`),
-}
+})
 
 // The defaults and bounds of OpenAI's.
 const (
@@ -129,7 +130,7 @@ func (a *API) Completions(w http.ResponseWriter, r *http.Request) error {
 	defer answers.Close()
 	t := in.encoder(m.Model.Tokenizer(), choices, n)
 	if in.Stream {
-		return in.send(w, newEnvelope("cmpl-", "text_completion", m), answers, t.chunk, t.countsPrompt)
+		return in.send(w, newEnvelope("cmpl-", "text_completion", m), answers, len(choices), t)
 	}
 	out := completionAnswer{envelope: newEnvelope("cmpl-", "text_completion", m), Choices: make([]completionChoice, len(choices))}
 	if err := answers.Collect(func(e ask.Event) error { out.add(t, e); return nil }); err != nil {
@@ -143,10 +144,12 @@ func (in *completionRequest) read(ctx context.Context, most int) (p llama.Params
 	if p, err = in.Sampling.Params(ctx); err != nil {
 		return p, 0, err
 	}
-	if p.MaxTokens, err = lengthOf(length{"max_tokens", in.MaxTokens}); err != nil {
+	if in.scoresOnly() { // 0 is no length otherwise
+		p.MaxTokens = 1
+	} else if p.MaxTokens, err = lengthOf(length{"max_tokens", in.MaxTokens}, length{"n_predict", in.NPredict}); err != nil {
 		return p, 0, err
 	}
-	if in.MaxTokens == nil {
+	if in.MaxTokens == nil && in.NPredict == nil {
 		p.MaxTokens = defaultTokens
 	}
 	if n, err = countOf(in.N, most); err != nil {
@@ -162,14 +165,17 @@ func (in *completionRequest) read(ctx context.Context, most int) (p llama.Params
 		return p, 0, wire.Invalid("n", "n is %d for each of %d prompts; a request may ask for %d answers in all", n, len(in.Prompt), most)
 	case in.BestOf != nil && *in.BestOf != 1 && *in.BestOf != n:
 		return p, 0, wire.Unsupported("best_of", "best_of is %d, and answers are not compared: leave it out, or ask for as many with n", *in.BestOf)
-	case in.Echo && in.Logprobs != nil:
-		return p, 0, wire.Unsupported("logprobs", "logprobs beside echo asks for those of the prompt, which are not told: leave one of them out")
 	case in.Logprobs != nil && (*in.Logprobs < 0 || *in.Logprobs > maxCompletionLogprobs):
 		return p, 0, wire.Invalid("logprobs", "logprobs is %d; it must be 0 to %d", *in.Logprobs, maxCompletionLogprobs)
 	case in.Logprobs != nil:
 		p.Logprobs = max(1, *in.Logprobs) // one is what the chosen token's own needs
 	}
 	return p, n, nil
+}
+
+// scoresOnly reports whether the request asks for the log-probabilities of its prompts alone.
+func (in *completionRequest) scoresOnly() bool {
+	return in.Echo && in.Logprobs != nil && in.MaxTokens != nil && *in.MaxTokens == 0
 }
 
 // choices returns the answers that a model is asked for: n of the first prompt, then n of the next.
@@ -183,7 +189,11 @@ func (in *completionRequest) choices(ctx context.Context, service *ask.Service, 
 		if err != nil {
 			return nil, err
 		}
-		choices = append(choices, ask.Choice{Prompt: tokens, Params: p}.Repeat(n)...)
+		choice := ask.Choice{Prompt: tokens, Params: p, Progress: in.progress()}
+		if in.Echo {
+			choice.PromptLogprobs, choice.PromptOnly = p.Logprobs, in.scoresOnly()
+		}
+		choices = append(choices, choice.Repeat(n)...)
 	}
 	return choices, nil
 }

@@ -9,7 +9,8 @@ import (
 
 // responseFormat is the form of an answer.
 type responseFormat struct {
-	Type       string `json:"type" wire:"required"`
+	Type       string          `json:"type" wire:"required"`
+	Schema     json.RawMessage `json:"schema"` // ours, as other servers have it: in place of JSONSchema
 	JSONSchema *struct {
 		Name        string          `json:"name"`        // for people
 		Description string          `json:"description"` // for people: what the model is to know stands in the messages
@@ -27,8 +28,12 @@ func (f *responseFormat) form() (ask.Form, error) {
 		return ask.Form{}, wire.Invalid("response_format.type", `response_format.type is %.40q; it must be "text", "json_object" or "json_schema"`, f.Type)
 	case f.Type != "json_schema" && f.JSONSchema != nil:
 		return ask.Form{}, wire.Invalid("response_format.json_schema", "response_format.json_schema stands beside the type %q", f.Type)
+	case f.Schema != nil && (f.Type == "text" || f.JSONSchema != nil):
+		return ask.Form{}, wire.Invalid("response_format.schema", "response_format.schema stands without \"type\": \"json_object\", or next to json_schema")
 	case f.Type == "text":
 		return ask.Form{}, nil
+	case f.Schema != nil:
+		return ask.Form{Schema: f.Schema}, nil
 	case f.Type == "json_object":
 		return ask.AnyObject(), nil
 	case f.JSONSchema == nil:
@@ -41,8 +46,11 @@ func (f *responseFormat) form() (ask.Form, error) {
 
 // place returns where the form stands in the request.
 func (f *responseFormat) place() string {
-	if f != nil && f.JSONSchema != nil {
+	switch {
+	case f != nil && f.JSONSchema != nil:
 		return "response_format.json_schema.schema"
+	case f != nil && f.Schema != nil:
+		return "response_format.schema"
 	}
 	return "response_format"
 }

@@ -12,15 +12,15 @@ type length struct {
 	value *int
 }
 
-// lengthOf returns the bound that parameters give, 0 for none. Where several are given they must agree.
+// lengthOf returns the bound that parameters give, 0 for none. -1 is none, too. Where several are given they must agree.
 func lengthOf(parameters ...length) (most int, err error) {
 	before := ""
 	for _, p := range parameters {
 		switch {
-		case p.value == nil:
+		case p.value == nil || *p.value == -1:
 			continue
 		case *p.value < 1:
-			return 0, wire.Invalid(p.name, "%s is %d; it must be 1 or more", p.name, *p.value)
+			return 0, wire.Invalid(p.name, "%s is %d; it must be 1 or more, or -1 for no bound", p.name, *p.value)
 		case before != "" && *p.value != most:
 			return 0, wire.Invalid(p.name, "%s is %d, and %s is %d: give one of them", p.name, *p.value, before, most)
 		}

@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/antigravity-go/antigravity/llama"
@@ -28,7 +29,12 @@ var messageRules = wire.Rules{
 	"audio":         wire.Refused("messages are text"),
 	"function_call": wire.Refused("use tool_calls"),
 	"annotations":   wire.Refused("messages are text", "[]"),
+	"images":        wire.RefusedImages("[]", "null"), // as Ollama's programs send them
 	"parsed":        wire.Ignored(),
+	"cache_control": wire.Ignored(),
+	// What a model thought before an answer, which comes back in various words. Templates leave thoughts of earlier turns out.
+	"reasoning": wire.Ignored(), "reasoning_content": wire.Ignored(), "reasoning_text": wire.Ignored(), "reasoning_details": wire.Ignored(),
+	"reasoning_opaque": wire.Ignored(),
 }
 
 // History returns the conversation that messages are; at is where they stand in the request: "messages".
@@ -104,13 +110,17 @@ func (c *content) ReadJSON(at string, value json.RawMessage) error {
 // part is a part of a content.
 type part struct{ text string }
 
-var partRules = wire.Rules{"prompt_cache_breakpoint": wire.Ignored()}
+var partRules = wire.Rules{"prompt_cache_breakpoint": wire.Ignored(), "cache_control": wire.Ignored()}
 
 // ReadJSON reads a part that is a text. Pictures, sound and files are errors that say so.
 func (p *part) ReadJSON(at string, value json.RawMessage) error {
 	var kind struct{ Type any }
 	if err := json.Unmarshal(value, &kind); err == nil {
-		if word, ok := kind.Type.(string); ok && word != "text" {
+		word, ok := kind.Type.(string)
+		switch {
+		case ok && slices.Contains([]string{"image_url", "input_image", "image"}, word):
+			return wire.Image(at+".type", word)
+		case ok && word != "text":
 			return wire.Unsupported(at+".type", `%s.type is %.40q; it must be "text": the models read nothing else`, at, word)
 		}
 	}

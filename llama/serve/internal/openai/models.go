@@ -23,11 +23,13 @@ type modelMeta struct {
 	Kind    *string  `json:"kind"`    // "generator", "embedder" or "reranker"; null where that is not known yet
 	Context *int     `json:"context"` // tokens that a conversation, or a text to embed, may have; null where that has no bound, or is not known yet
 	Aliases []string `json:"aliases"`
+
+	Defaults ask.Defaults `json:"defaults"`
 }
 
-func modelOf(s models.Status) modelObject {
+func (a *API) modelOf(s models.Status) modelObject {
 	m := modelObject{ID: s.Name, Object: "model", Created: s.Created.Unix(), OwnedBy: "antigravity"}
-	m.Meta = modelMeta{Loaded: s.Loaded, Aliases: append([]string{}, s.Aliases...)}
+	m.Meta = modelMeta{Loaded: s.Loaded, Aliases: append([]string{}, s.Aliases...), Defaults: a.Service.Defaults()}
 	if s.Kind != nil {
 		kind := s.Kind.String()
 		m.Meta.Kind = &kind
@@ -42,7 +44,7 @@ func modelOf(s models.Status) modelObject {
 func (a *API) Models(w http.ResponseWriter, _ *http.Request) error {
 	list := []modelObject{}
 	for _, s := range a.Service.Models.List() {
-		list = append(list, modelOf(s))
+		list = append(list, a.modelOf(s))
 	}
 	return wire.Write(w, http.StatusOK, struct {
 		Object string        `json:"object"`
@@ -53,12 +55,17 @@ func (a *API) Models(w http.ResponseWriter, _ *http.Request) error {
 // Model serves GET /v1/models/{name...}, where the name may be an alias.
 func (a *API) Model(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("name")
-	var known []string
-	for _, s := range a.Service.Models.List() {
-		if s.Name == name || slices.Contains(s.Aliases, name) {
-			return wire.Write(w, http.StatusOK, modelOf(s))
+	list := a.Service.Models.List()
+	for _, alias := range []string{name, models.AnyName} {
+		for _, s := range list {
+			if s.Name == name || slices.Contains(s.Aliases, alias) {
+				return wire.Write(w, http.StatusOK, a.modelOf(s))
+			}
 		}
-		known = append(known, s.Name)
+	}
+	known := make([]string, len(list))
+	for i, s := range list {
+		known[i] = s.Name
 	}
 	return ask.Explain(r.Context(), &models.UnknownError{Name: name, Known: known}, nil)
 }

@@ -1,8 +1,8 @@
 // Package openai is OpenAI's interface without its newer Responses: chat completions, completions, embeddings, models; and reranking, which
 // OpenAI does not have, in the form of Jina and Cohere. What each parameter does is in the structs and rules of its file; a parameter that is in neither is an error.
 //
-// Beyond what OpenAI documents there are top_k, min_p and repeat_penalty (llama.Params says what they do), a model's meta, and
-// stream_options.include_stats. What OpenAI leaves open, or does otherwise, is decided so:
+// Beyond what OpenAI documents there are top_k, min_p and repeat_penalty (llama.Params says what they do), a model's meta,
+// stream_options.include_stats, return_progress, continue_final_message and a form's schema without json_schema. What OpenAI leaves open, or does otherwise, is decided so:
 //
 //   - A stream and a whole answer say the same: see chatEncoder. A call that the end of the answer breaks off stays a call, with the arguments
 //     that came until then, and finish_reason is "length".
@@ -12,7 +12,8 @@
 //   - Of several choices the i-th is the one that the seed plus i gives alone; of several prompts each begins with the seed.
 //   - In a completion's prompt that is a text, what looks like a special token is text, and the begin-of-text token comes first where the model
 //     wants one. A prompt of tokens is taken as it is.
-//   - Refused by name are echo with logprobs, best_of that compares, suffix, and embeddings of tokens.
+//   - With echo, a completion's log-probabilities begin with those of the prompt; max_tokens may then be 0.
+//   - Refused by name are best_of that compares, suffix, and embeddings of tokens.
 //   - An embedding's dimensions are the first ones of the vector, scaled to unit length again; input_type names a task of the model's.
 //   - A document's relevance_score is the model's own, unless raw_scores is false: then it is the logistic function of that, from 0 to 1.
 package openai
@@ -38,6 +39,8 @@ func Shape(e *wire.Error) any {
 		Type    string  `json:"type"`
 		Param   *string `json:"param"`
 		Code    *string `json:"code"`
+		Prompt  int     `json:"n_prompt_tokens,omitempty"` // this and Context are llama-server's, of a prompt that is too long
+		Context int     `json:"n_ctx,omitempty"`
 	}
 	b := body{Message: e.Message, Type: kind(e.Status)}
 	if e.Param != "" {
@@ -45,6 +48,9 @@ func Shape(e *wire.Error) any {
 	}
 	if e.Code != "" {
 		b.Code = &e.Code
+	}
+	if e.Counts != nil {
+		b.Prompt, b.Context = e.Counts.Prompt, e.Counts.Context
 	}
 	return map[string]body{"error": b}
 }

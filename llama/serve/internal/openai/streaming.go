@@ -2,6 +2,7 @@ package openai
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
@@ -9,8 +10,9 @@ import (
 
 // streaming are the parameters that say how answers are told.
 type streaming struct {
-	Stream        bool           `json:"stream"`
-	StreamOptions *streamOptions `json:"stream_options"`
+	Stream         bool           `json:"stream"`
+	ReturnProgress bool           `json:"return_progress"` // llama-server's: how much of the prompt is computed; see promptProgress
+	StreamOptions  *streamOptions `json:"stream_options"`
 
 	dropped int // messages of the conversation that were left out
 }
@@ -48,18 +50,41 @@ type chunk struct {
 	Choices any    `json:"choices"`
 	Usage   any    `json:"usage,omitempty"` // nil: not there; a *usage that is nil: null
 	Stats   *stats `json:"stats,omitempty"`
+
+	Progress *promptProgress `json:"prompt_progress,omitempty"`
 }
 
-// send answers with a stream. tell returns the choice that an event is told as, nil where it tells nothing yet; prompt tells of an answer
-// whether its prompt is to be counted, which several may share.
-//
-// The status is decided by the first event: an error that comes before any piece of an answer is no stream. A later one is an event of its
-// own, and the last.
-func (s *streaming) send(w http.ResponseWriter, head envelope, answers *ask.Answers, tell func(ask.Event) any, prompt func(choice int) bool) error {
-	e, err := answers.First()
-	if err != nil {
-		return err
+// promptProgress says how much of a prompt is computed, in llama-server's words.
+type promptProgress struct {
+	Total     int   `json:"total"`     // tokens of the prompt
+	Cache     int   `json:"cache"`     // those of them that were in the cache
+	Processed int   `json:"processed"` // those of them that are in the cache now
+	TimeMS    int64 `json:"time_ms"`   // since the computing of the prompt began
+}
+
+// progress says which events of prompts a stream needs.
+func (s *streaming) progress() ask.Progress {
+	if s.Stream && s.ReturnProgress {
+		return ask.EachStep
 	}
+	return ask.NoProgress
+}
+
+// encoder tells of the choices of a stream.
+type encoder interface {
+	// first returns what a choice begins with before anything of it has come; nil: nothing.
+	first(choice int) any
+	// empty returns a choice that tells nothing.
+	empty(choice int) any
+	// chunk returns the choice that an event is told as, nil if it tells nothing yet.
+	chunk(e ask.Event) any
+	// countsPrompt reports whether a choice's prompt is to be counted: several may share it.
+	countsPrompt(choice int) bool
+}
+
+// send answers with a stream of n choices. It begins at once, since a prompt may take longer than a client waits for the header. What is wrong
+// with the request has been found before; what goes wrong while it is computed is an event of its own, and the last.
+func (s *streaming) send(w http.ResponseWriter, head envelope, answers *ask.Answers, n int, t encoder) error {
 	o := s.options()
 	out := chunk{envelope: head}
 	if o.IncludeUsage {
@@ -68,25 +93,44 @@ func (s *streaming) send(w http.ResponseWriter, head envelope, answers *ask.Answ
 	var used usage
 	how := stats{DroppedMessages: s.dropped}
 	events := wire.NewEvents(w)
-	for ok := true; ok && err == nil; e, ok, err = answers.Next(events.Flush) {
-		if e.Err != nil {
-			_ = events.Send("", Shape(e.Err)) // a client that is gone reads no error either
-			_ = events.Flush()
-			return e.Err
-		}
-		if e.Piece.Stop != 0 {
-			used.add(e.Piece.Stats, prompt(e.Choice))
-			how.add(e.Piece.Stats)
-		}
-		choice := tell(e)
+	send := func(choice any) error {
 		if choice == nil {
-			continue
+			return nil
 		}
 		out.Choices = []any{choice}
-		if err := events.Send("", out); err != nil {
+		return events.Send("", out)
+	}
+	for i := range n {
+		if err := send(t.first(i)); err != nil {
 			return err
 		}
 	}
+	if out.Choices == nil { // something comes at once in any case
+		if err := events.Comment(); err != nil {
+			return err
+		}
+	}
+	began := make([]time.Time, n)
+	err := answers.Stream(events, events.Comment, func(e ask.Event) error {
+		switch p := e.Progress; {
+		case e.Err != nil:
+			_ = events.Send("", Shape(e.Err)) // a client that is gone reads no error either
+			_ = events.Flush()
+			return e.Err
+		case p != nil:
+			if began[e.Choice].IsZero() {
+				began[e.Choice] = time.Now()
+			}
+			told := out
+			told.Choices = []any{t.empty(e.Choice)}
+			told.Progress = &promptProgress{p.Total, p.Reused, p.Done, time.Since(began[e.Choice]).Milliseconds()}
+			return events.Send("", told)
+		case e.Piece.Stop != 0:
+			used.add(e.Piece.Stats, t.countsPrompt(e.Choice))
+			how.add(e.Piece.Stats)
+		}
+		return send(t.chunk(e))
+	})
 	if err == nil && (o.IncludeUsage || o.IncludeStats) {
 		out.Choices, out.Usage = []any{}, &used
 		if o.IncludeStats {

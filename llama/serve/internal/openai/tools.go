@@ -13,10 +13,11 @@ import (
 // maxToolName is how long a function's name may be: OpenAI's bound.
 const maxToolName = 64
 
-// Tool is a function that a request offers.
+// Tool is a function that a request offers, or a tool of another kind, which is left out.
 type Tool struct {
 	raw      json.RawMessage // as it came, for the chat template
 	function function
+	foreign  string // the kind of a tool that is no function; "": a function
 }
 
 type function struct {
@@ -26,19 +27,21 @@ type function struct {
 	Strict      bool            `json:"strict"`
 }
 
-// ReadJSON reads a function. Other tools are errors that say so.
+// ReadJSON reads a function, and notes other tools.
 func (t *Tool) ReadJSON(at string, value json.RawMessage) error {
+	if kind := ask.ToolKind(value); kind != "" && kind != "function" {
+		t.foreign = kind
+		return nil
+	}
 	var in struct {
 		Type     string   `json:"type" wire:"required"`
 		Function function `json:"function" wire:"required"`
 	}
-	if err := wire.Object(at, value, wire.Rules{"custom": wire.Refused("tools are functions")}, &in); err != nil {
+	if err := wire.Object(at, value, wire.Rules{"custom": wire.Refused("tools are functions"), "cache_control": wire.Ignored()}, &in); err != nil {
 		return err
 	}
 	name := in.Function.Name
 	switch {
-	case in.Type != "function":
-		return wire.Unsupported(at+".type", `%s.type is %.40q; it must be "function"`, at, in.Type)
 	case name == "" || len(name) > maxToolName || !calls.IsName(name):
 		return wire.Invalid(at+".function.name", "%s.function.name is %.80q; it must be 1 to %d letters, digits, '_', '-' and '.'", at, name, maxToolName)
 	case len(in.Function.Parameters) > 0 && in.Function.Parameters[0] != '{':
@@ -56,6 +59,10 @@ func ReadTools(at string, tools []Tool) (ask.Tools, error) {
 		return offer, wire.Invalid(at, "%s has %d functions; it may have %d", at, len(tools), ask.MaxTools)
 	}
 	for i, t := range tools {
+		if t.foreign != "" {
+			offer.LeftOut = append(offer.LeftOut, ask.LeftOutTool(place(at, i), t.foreign, ""))
+			continue
+		}
 		if err := offer.Add(place(at, i)+".function.name", t.function.Name, t.raw, t.function.Strict); err != nil {
 			return offer, err
 		}

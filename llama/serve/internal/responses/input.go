@@ -106,7 +106,7 @@ func (in *input) readMessage(at string, item json.RawMessage) error {
 	}
 	if err := wire.Object(at, item, wire.Rules{
 		"type": wire.Ignored(), "id": wire.Ignored(), "status": wire.Ignored(),
-		"phase": wire.Refused("the models' messages have no phases"),
+		"phase": wire.Ignored(), // of a message's turn, which templates do not tell
 	}, &m); err != nil {
 		return err
 	}
@@ -181,12 +181,11 @@ func (in *input) readResult(at string, item json.RawMessage) error {
 	return nil
 }
 
-// readReasoning passes over what a model thought aside, if that is nothing: the models here do not.
+// readReasoning passes over what a model thought before an answer: templates leave thoughts of earlier turns out.
 func readReasoning(at string, item json.RawMessage) error {
-	const why = "the models do not think aside"
 	return wire.Object(at, item, wire.Rules{
 		"type": wire.Ignored(), "id": wire.Ignored(), "status": wire.Ignored(),
-		"summary": wire.Refused(why, "[]"), "content": wire.Refused(why, "[]"), "encrypted_content": wire.Refused(why, `""`),
+		"summary": wire.Ignored(), "content": wire.Ignored(), "encrypted_content": wire.Ignored(),
 	}, &struct{}{})
 }
 
@@ -234,6 +233,8 @@ func (p *inputPart) ReadJSON(at string, value json.RawMessage) error {
 	}
 	if kind, err := typeOf(at, value); err != nil {
 		return err
+	} else if kind == "input_image" {
+		return wire.Image(at+".type", kind)
 	} else if kind != "" && kind != "input_text" && kind != "output_text" {
 		return wire.Unsupported(at+".type", `%s.type is %.40q; it must be "input_text" or "output_text": the models read nothing else`, at, kind)
 	}

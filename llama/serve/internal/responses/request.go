@@ -20,11 +20,12 @@ type request struct {
 	MaxOutputTokens   *int              `json:"max_output_tokens"`
 	Include           include           `json:"include"`
 	TopLogprobs       int               `json:"top_logprobs"`
-	Tools             []tool            `json:"tools"`
+	Tools             tools             `json:"tools"`
 	ToolChoice        toolChoice        `json:"tool_choice"`
 	ParallelToolCalls *bool             `json:"parallel_tool_calls"`
 	Text              text              `json:"text"`
-	Reasoning         reasoning         `json:"reasoning"`
+	Reasoning         ask.Reasoning     `json:"reasoning"`
+	ContextManagement []json.RawMessage `json:"context_management"` // left out
 	Truncation        ask.Truncation    `json:"truncation"`
 	Stream            bool              `json:"stream"`
 	StreamOptions     *streamOptions    `json:"stream_options"`
@@ -34,17 +35,17 @@ type request struct {
 	PromptCacheKey    *string           `json:"prompt_cache_key"`
 }
 
-var rules = wire.Rules{
+var rules = ask.SamplingRules.With(wire.Rules{
+	"client_metadata": wire.Ignored(), "session_id": wire.Ignored(), "request_id": wire.Ignored(),
 	"service_tier": wire.Ignored(), "prompt_cache_retention": wire.Ignored(), "prompt_cache_options": wire.Ignored(),
 	"store":                wire.Refused("nothing is stored", "false"),
 	"previous_response_id": wire.Refused("nothing is stored: send the whole conversation as input"),
 	"conversation":         wire.Refused("nothing is stored: send the whole conversation as input"),
 	"prompt":               wire.Refused("nothing is stored: send the prompt as instructions and input"),
 	"background":           wire.Refused("nothing is stored: read the answer while it comes, with stream", "false"),
-	"context_management":   wire.Refused("nothing of a conversation is summed up; truncation leaves its oldest turns out"),
 	"max_tool_calls":       wire.Refused("it bounds calls of tools that a server runs, and there are none"),
 	"moderation":           wire.Refused("the server has no moderation"),
-}
+})
 
 // maxSafetyIdentifier is the length, in characters, that is published for it.
 const maxSafetyIdentifier = 64
@@ -122,16 +123,16 @@ func (i *include) ReadJSON(at string, value json.RawMessage) error {
 	return nil
 }
 
-// reasoning is how much a model is to think aside: the models here do not.
-type reasoning struct{}
-
-// Rules accept what asks for no reasoning.
-func (reasoning) Rules() wire.Rules {
-	none := wire.Refused("the models do not think aside")
-	return wire.Rules{
-		"effort":  wire.Refused("the models do not think aside", `"none"`),
-		"summary": none, "generate_summary": none, "context": none, "mode": none,
+// leftOut returns what of the request is left out.
+func (in *request) leftOut(tools ask.Tools) []ask.LeftOut {
+	left := tools.LeftOut
+	if len(in.ContextManagement) > 0 {
+		left = append(left, ask.LeftOut{At: "context_management", Why: "nothing of a conversation is summed up; truncation leaves its oldest turns out"})
 	}
+	if v := in.Text.Verbosity; v != "" && v != "medium" {
+		left = append(left, ask.LeftOut{At: "text.verbosity", Why: "the models know no such word: say it in the instructions"})
+	}
+	return left
 }
 
 // streamOptions say how a stream is sent.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/constrain"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/openapi"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
@@ -23,7 +24,10 @@ func read(body string) (*request, llama.Params, error) {
 	}
 	p, err := in.params(context.Background())
 	if err == nil {
-		_, err = in.readTools()
+		var tools ask.Tools
+		if tools, err = in.readTools(); err == nil {
+			err = (&ask.Service{Strict: true}).LeaveOut(context.Background(), in.leftOut(tools))
+		}
 	}
 	return &in, p, err
 }
@@ -37,6 +41,10 @@ func TestParameters(t *testing.T) {
 		}
 	}
 	for name := range rules {
+		_, sampling := ask.SamplingRules[name]
+		if sampling || slices.Contains([]string{"client_metadata", "session_id", "request_id"}, name) {
+			continue // other servers' parameters, and what programs send along
+		}
 		if !slices.Contains(openapi.Parameters("CreateResponse"), name) {
 			t.Errorf("there is a rule for %s, which is no published parameter", name)
 		}
@@ -63,6 +71,7 @@ func TestHarmless(t *testing.T) {
 		`"tool_choice":"auto"`, `"tool_choice":"none"`, `"tool_choice":null`, `"parallel_tool_calls":true`, `"instructions":null`, `"instructions":""`,
 		`"max_output_tokens":null`, `"top_logprobs":0`, `"temperature":1`, `"top_p":1`, `"top_p":null`, `"stream":false`, `"stream_options":null`,
 		`"metadata":{"a":"b"}`, `"user":"u"`, `"safety_identifier":"s"`, `"prompt_cache_key":"k"`,
+		`"reasoning":{"effort":"low","summary":"auto"}`, `"client_metadata":{"a":"b"}`, `"typical_p":1.0`, `"dry_multiplier":0`, `"repeat_last_n":5`,
 	} {
 		in, p, err := read(`{"input":"a","seed":7,` + member + `}`)
 		if err != nil {
@@ -107,8 +116,11 @@ func TestRefused(t *testing.T) {
 		{`"input":"a","context_management":[{"type":"compaction"}]`, "context_management", unsupported},
 		{`"input":"a","max_tool_calls":1`, "max_tool_calls", unsupported},
 		{`"input":"a","moderation":{"model":"m"}`, "moderation", unsupported},
-		{`"input":"a","reasoning":{"effort":"low"}`, "reasoning.effort", unsupported},
-		{`"input":"a","reasoning":{"summary":"auto"}`, "reasoning.summary", unsupported},
+		{`"input":"a","reasoning":{"effort":"little"}`, "reasoning.effort", value},
+		{`"input":"a","reasoning":{"effort":7}`, "reasoning.effort", kind},
+		{`"input":"a","reasoning":{"max_tokens":0}`, "reasoning.max_tokens", value},
+		{`"input":"a","typical_p":0.5`, "typical_p", unsupported},
+		{`"input":"a","text":{"verbosity":"loud"}`, "text.verbosity", value},
 		{`"input":"a","reasoning":{"depth":1}`, "reasoning.depth", unknown},
 		{`"input":"a","reasoning":"none"`, "reasoning", kind},
 		{`"input":"a","text":{"verbosity":"low"}`, "text.verbosity", unsupported},
@@ -139,7 +151,7 @@ func TestRefused(t *testing.T) {
 		{`"input":"a","stream":true,"stream_options":{"include_usage":true}`, "stream_options.include_usage", unknown},
 		{`"input":"a","instructions":["a"]`, "instructions", kind},
 
-		{`"input":"a","tools":[{"type":"web_search"}]`, "tools[0].type", unsupported},
+		{`"input":"a","tools":[{"type":"web_search"}]`, "tools[0]", unsupported},
 		{`"input":"a","tools":{}`, "tools", kind},
 		{`"input":"a","tools":[` + weather + `,7]`, "tools[1]", kind},
 		{`"input":"a","tools":[{"type":"function"}]`, "tools[0].name", missing},
@@ -170,7 +182,6 @@ func TestRefused(t *testing.T) {
 		{`"input":[{"role":"tool","content":"a"}]`, "input[0].role", value},
 		{`"input":[{"role":"user"}]`, "input[0].content", missing},
 		{`"input":[{"role":"user","content":"a","name":"Ann"}]`, "input[0].name", unknown},
-		{`"input":[{"role":"assistant","content":"a","phase":"commentary"}]`, "input[0].phase", unsupported},
 		{`"input":[{"role":"user","content":7}]`, "input[0].content", kind},
 		{`"input":[{"role":"user","content":["a"]}]`, "input[0].content[0]", kind},
 		{`"input":[{"role":"user","content":[{"type":"text","text":"a"}]}]`, "input[0].content[0].type", unsupported},
@@ -184,9 +195,8 @@ func TestRefused(t *testing.T) {
 		{`"input":[{"role":"user","content":"a"},{"type":"item_reference","id":"msg_1"}]`, "input[1].type", unsupported},
 		{`"input":[{"id":"msg_1"}]`, "input[0].type", unsupported},
 		{`"input":[{"type":"web_search_call","id":"w"}]`, "input[0].type", unsupported},
-		{`"input":[{"type":"reasoning","id":"r","summary":[{"type":"summary_text","text":"hm"}]}]`, "input[0].summary", unsupported},
-		{`"input":[{"type":"reasoning","id":"r","summary":[],"encrypted_content":"xyz"}]`, "input[0].encrypted_content", unsupported},
-		{`"input":[{"type":"reasoning","id":"r","summary":[]}]`, "input", value},
+		{`"input":[{"type":"reasoning","id":"r","summary":[{"type":"summary_text","text":"hm"}],"encrypted_content":"xyz"}]`, "input", value},
+		{`"input":[{"type":"reasoning","id":"r","depth":1}]`, "input[0].depth", unknown},
 		{`"input":[{"type":"function_call","name":"f","arguments":"{}"}]`, "input[0].call_id", missing},
 		{`"input":[{"type":"function_call","call_id":"1","arguments":"{}"}]`, "input[0].name", missing},
 		{`"input":[{"type":"function_call","call_id":"","name":"f","arguments":"{}"}]`, "input[0].call_id", value},

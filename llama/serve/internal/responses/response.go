@@ -96,7 +96,7 @@ func newResponse(in *request, m *ask.Model) *response {
 		ID: "resp_" + rand.Text(), Object: "response", CreatedAt: time.Now().Unix(), Status: inProgress, Model: m.Name,
 		Fingerprint: m.SystemFingerprint(), Output: []any{}, Instructions: in.Instructions, MaxOutputTokens: in.MaxOutputTokens,
 		Metadata: in.Metadata, ParallelToolCalls: in.ParallelToolCalls == nil || *in.ParallelToolCalls, ServiceTier: "default",
-		Temperature: 1, TopP: 1, TopLogprobs: in.TopLogprobs, ToolChoice: json.RawMessage(`"auto"`), Tools: in.Tools,
+		Temperature: 1, TopP: 1, TopLogprobs: in.TopLogprobs, ToolChoice: json.RawMessage(`"auto"`), Tools: in.Tools.functions,
 		Text: textForm{in.Text.Format, "medium"},
 		User: in.User, SafetyIdentifier: in.SafetyIdentifier, PromptCacheKey: in.PromptCacheKey,
 	}
@@ -110,7 +110,7 @@ func newResponse(in *request, m *ask.Model) *response {
 	if in.ToolChoice.raw != nil {
 		out.ToolChoice = in.ToolChoice.raw
 	}
-	if in.Tools == nil {
+	if out.Tools == nil {
 		out.Tools = []tool{}
 	}
 	if in.Metadata == nil {

@@ -1,6 +1,6 @@
 // Package responses is OpenAI's Responses interface, POST /v1/responses, without storage: a request brings the whole conversation, and what
-// would need something that was stored is an error that names the parameter. So is what this server has no models for: pictures, files,
-// searches and other tools than functions.
+// would need something that was stored is an error that names the parameter. So is what this server has no models for: pictures and
+// files. Searches and other tools than functions are left out; see ask.LeftOut.
 //
 // # Items
 //
@@ -11,7 +11,7 @@
 //
 // The events are OpenAI's, in its order; each has its name in the line "event:" too. Items are told of one after the other, and what is told of
 // an item adds up to the item in the final event, whose response is what the same request without a stream is answered with, but for ids
-// and times.
+// and times. While nothing comes, response.in_progress comes again.
 //
 // A call that the answer's end cuts off is a function_call whose status is "incomplete": its arguments are no JSON object yet. Of a model whose
 // way of writing calls cannot be constrained, a call is told of when it is complete.
@@ -44,6 +44,9 @@ func (a *API) Create(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if err := a.Service.LeaveOut(ctx, in.leftOut(tools)); err != nil {
+		return err
+	}
 	m, err := a.Service.Open(ctx, in.Model)
 	if err != nil {
 		return err
@@ -53,10 +56,11 @@ func (a *API) Create(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	history, names := in.conversation()
+	m.Think(&params, in.Reasoning.Thinking)
 	if err := m.Constrain(ctx, &params, tools, in.Text.form(), names); err != nil {
 		return err
 	}
-	prompt, err := m.FitPrompt(ctx, history, &params, in.Truncation, names)
+	prompt, err := m.FitPrompt(ctx, history, "", &params, in.Truncation, names)
 	if err != nil {
 		return err
 	}

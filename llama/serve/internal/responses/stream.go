@@ -85,12 +85,10 @@ type argumentsDone struct {
 	Arguments string `json:"arguments"`
 }
 
-// writeStream answers with a stream. The status is decided by the first thing that comes: an error before any piece of the answer is no stream.
+// writeStream answers with a stream, which begins at once: what is wrong with the request has been found before, and what goes wrong while it is
+// computed is an event. While nothing comes the client is told again that the answer is in progress: some clients take only events, and no
+// comments, for signs of life.
 func writeStream(w http.ResponseWriter, out *response, answers *ask.Answers, logs ask.Logprobs, items *output) error {
-	e, err := answers.First()
-	if err != nil {
-		return err
-	}
 	events := wire.NewEvents(w)
 	sent := 0
 	send := func(e event) error {
@@ -106,7 +104,8 @@ func writeStream(w http.ResponseWriter, out *response, answers *ask.Answers, log
 		return err
 	}
 	items.send = send
-	for ok := true; ok; e, ok, err = answers.Next(events.Flush) {
+	ping := func() error { return tell("response.in_progress") }
+	return answers.Stream(events, ping, func(e ask.Event) error {
 		if e.Err == nil || items.call == nil { // the text of an error's piece may be that of a call that is cut off
 			if err := items.add(e.Piece, logs.Of(e.Piece)); err != nil {
 				return err
@@ -122,15 +121,10 @@ func writeStream(w http.ResponseWriter, out *response, answers *ask.Answers, log
 		}
 		if e.Piece.Stop != 0 {
 			out.end(items.items, e.Piece)
-			if err := tell("response." + out.Status); err != nil {
-				return err
-			}
+			return tell("response." + out.Status)
 		}
-	}
-	if err != nil {
-		return err
-	}
-	return events.Flush()
+		return nil
+	})
 }
 
 // newErrorEvent returns the event of an error.

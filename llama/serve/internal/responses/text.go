@@ -9,12 +9,21 @@ import (
 
 // text is the form that a request asks of a text. The zero value is a text of any form.
 type text struct {
-	Format format `json:"format"`
+	Format    format    `json:"format"`
+	Verbosity verbosity `json:"verbosity"` // left out
 }
 
-// Rules are those of the members that are not read.
-func (text) Rules() wire.Rules {
-	return wire.Rules{"verbosity": wire.Refused("say it in the instructions", `"medium"`)}
+// verbosity is how much a text is to say: "low", "medium" or "high"; "": nothing is said.
+type verbosity string
+
+// ReadJSON reads one of the words.
+func (v *verbosity) ReadJSON(at string, value json.RawMessage) error {
+	word, err := wire.String(at, value)
+	if err == nil && word != "low" && word != "medium" && word != "high" {
+		err = wire.Invalid(at, `%s is %.40q; it must be "low", "medium" or "high"`, at, word)
+	}
+	*v = verbosity(word)
+	return err
 }
 
 // format is a form, as this interface writes it, in requests and in responses. The zero value is that of any text.

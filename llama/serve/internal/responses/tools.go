@@ -19,15 +19,45 @@ type tool struct {
 	Strict      *bool           `json:"strict"`     // after reading not nil
 }
 
-// ReadJSON reads a function. Other tools are errors.
+// tools are the functions on offer, and what stands among them that is none.
+type tools struct {
+	functions []tool
+	places    []string // of the functions, in the request
+	foreign   []ask.LeftOut
+}
+
+// ReadJSON reads a list of tools.
+func (t *tools) ReadJSON(at string, value json.RawMessage) error {
+	list, err := wire.List(at, value)
+	if err != nil {
+		return err
+	}
+	t.functions = []tool{}
+	for i, raw := range list {
+		at := fmt.Sprintf("%s[%d]", at, i)
+		if kind := ask.ToolKind(raw); kind != "" && kind != "function" {
+			var named struct{ Name any }
+			_ = json.Unmarshal(raw, &named) // an object, since it has a type
+			name, _ := named.Name.(string)
+			t.foreign = append(t.foreign, ask.LeftOutTool(at, kind, name))
+			continue
+		}
+		var f tool
+		if err := f.ReadJSON(at, raw); err != nil {
+			return err
+		}
+		t.functions, t.places = append(t.functions, f), append(t.places, at)
+	}
+	return nil
+}
+
+// ReadJSON reads a function.
 func (t *tool) ReadJSON(at string, value json.RawMessage) error {
-	if value[0] != '{' {
+	if len(value) == 0 || value[0] != '{' {
 		return mistyped(at, "a function, an object")
 	}
-	if kind, err := typeOf(at, value); err != nil {
+	if _, err := typeOf(at, value); err != nil {
 		return err
-	} else if kind != "" && kind != "function" {
-		return wire.Unsupported(at+".type", `%s.type is %.40q; it must be "function": the server has no tools of its own`, at, kind)
 	}
 	if err := wire.Object(at, value, wire.Rules{
 		"output_schema":   wire.Refused("describe what the function returns in its description"),
@@ -141,15 +171,16 @@ func (r *reference) ReadJSON(at string, value json.RawMessage) error {
 func (in *request) readTools() (ask.Tools, error) {
 	var t ask.Tools
 	t.Options.Single = in.ParallelToolCalls != nil && !*in.ParallelToolCalls
-	if len(in.Tools) > ask.MaxTools {
-		return t, wire.Invalid("tools", "tools has %d functions; it may have %d", len(in.Tools), ask.MaxTools)
+	t.LeftOut = in.Tools.foreign
+	if n := len(in.Tools.functions); n > ask.MaxTools {
+		return t, wire.Invalid("tools", "tools has %d functions; it may have %d", n, ask.MaxTools)
 	}
-	for i, f := range in.Tools {
+	for i, f := range in.Tools.functions {
 		function, err := ask.Function(f.Name, f.Description, f.Parameters)
 		if err != nil {
 			return t, err
 		}
-		if err := t.Add(fmt.Sprintf("tools[%d].name", i), f.Name, function, *f.Strict); err != nil {
+		if err := t.Add(in.Tools.places[i]+".name", f.Name, function, *f.Strict); err != nil {
 			return t, err
 		}
 	}

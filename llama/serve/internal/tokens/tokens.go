@@ -99,7 +99,7 @@ func (in *tokenizeRequest) write(w http.ResponseWriter, t *llama.Tokenizer, toke
 // tokens returns the tokens of the text or the conversation.
 func (in *tokenizeRequest) tokens(r *http.Request, service *ask.Service, m *ask.Model) ([]llama.Token, error) {
 	if in.Content == nil {
-		return in.render(r, m)
+		return in.render(r, service, m)
 	}
 	return service.Encode(r.Context(), func() (tokens []llama.Token, err error) {
 		t := m.Model.Tokenizer()
@@ -111,13 +111,16 @@ func (in *tokenizeRequest) tokens(r *http.Request, service *ask.Service, m *ask.
 }
 
 // render returns the tokens of the conversation.
-func (in *tokenizeRequest) render(r *http.Request, m *ask.Model) ([]llama.Token, error) {
+func (in *tokenizeRequest) render(r *http.Request, service *ask.Service, m *ask.Model) ([]llama.Token, error) {
 	history, err := openai.History("messages", in.Messages)
 	if err != nil {
 		return nil, err
 	}
 	tools, err := openai.ReadTools("tools", in.Tools)
 	if err != nil {
+		return nil, err
+	}
+	if err := service.LeaveOut(r.Context(), tools.LeftOut); err != nil {
 		return nil, err
 	}
 	names := ask.FieldNames{"history": "messages", "history[": "messages[", "Params.Template.Tools[": "tools[", "tools": "tools"}

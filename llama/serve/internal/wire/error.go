@@ -19,6 +19,13 @@ type Error struct {
 	RetryAfter time.Duration // when to try again; 0: not told
 	Err        error         // what happened, for the log; may be nil
 	Request    string        // the request's id, for interfaces whose errors tell it; WriteError fills it in
+	Counts     *Counts       // of a prompt that is too long; nil: the error is another one
+}
+
+// Counts say by how much a prompt is too long.
+type Counts struct {
+	Prompt  int // tokens that it has
+	Context int // tokens that fit the model's context
 }
 
 // Error returns the message.

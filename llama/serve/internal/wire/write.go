@@ -65,15 +65,16 @@ type Events struct {
 	rc   *http.ResponseController
 	text bytes.Buffer // of the event that is being written
 	json *json.Encoder
+	last time.Time // when something was written, or the stream began
 }
 
-// NewEvents begins a stream.
+// NewEvents begins a stream. Its header is sent with the first Flush.
 func NewEvents(w http.ResponseWriter) *Events {
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	h.Set("Cache-Control", "no-cache")
 	h.Set("X-Accel-Buffering", "no") // a proxy is to pass events on as they come
-	e := &Events{w: w, rc: http.NewResponseController(w)}
+	e := &Events{w: w, rc: http.NewResponseController(w), last: time.Now()}
 	e.json = encoder(&e.text)
 	extendDeadline(e.rc)
 	w.WriteHeader(http.StatusOK)
@@ -97,6 +98,16 @@ func (e *Events) SendText(text string) error {
 	return e.end()
 }
 
+// Comment writes an event that clients pass over, to say that the server is still there.
+func (e *Events) Comment() error {
+	e.text.Reset()
+	e.text.WriteString(":\n")
+	return e.end()
+}
+
+// Quiet returns for how long nothing has been written.
+func (e *Events) Quiet() time.Duration { return time.Since(e.last) }
+
 func (e *Events) begin(name string) {
 	e.text.Reset()
 	if name != "" {
@@ -110,6 +121,7 @@ func (e *Events) begin(name string) {
 // end writes the event with the empty line that ends it.
 func (e *Events) end() error {
 	e.text.WriteByte('\n')
+	e.last = time.Now()
 	extendDeadline(e.rc)
 	if _, err := e.w.Write(e.text.Bytes()); err != nil {
 		return clientGone(err)

@@ -115,12 +115,12 @@ func (r *Rounds) order() []*cell {
 	return slices.Concat(groups...)
 }
 
-// needsRun tells whether a cell has to be measured in a round.
+// needsRun reports whether a cell has to be measured in a round.
 func (r *Rounds) needsRun(c *cell, round int) bool {
 	return c.runs[round] == nil && c.failures < attempts && (round <= r.rule.Least || r.isUncertain(c, round))
 }
 
-// isUncertain tells whether a cell's runs before a round spread too much.
+// isUncertain reports whether a cell's runs before a round spread too much.
 func (r *Rounds) isUncertain(c *cell, round int) bool {
 	relative, ok := c.spread(round)
 	return ok && relative > r.rule.Spread

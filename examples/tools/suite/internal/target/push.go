@@ -230,7 +230,7 @@ func (r *remote) freeBytes(ctx context.Context) (bytes int64, ok bool, err error
 	return blocks << 10, err == nil, nil
 }
 
-// fullError is the error of a target that has no room, and tells what would make some.
+// fullError is the error of a target that has no room. It says what would make room.
 func (r *remote) fullError(ctx context.Context, why string) error {
 	if taken, err := r.usedBytes(ctx); err == nil && taken > 0 {
 		why += fmt.Sprintf("; what was pushed before takes %s, which suite -target %s -clean frees", size(taken), r.name())

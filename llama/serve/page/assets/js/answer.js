@@ -1,17 +1,22 @@
 // An answer that comes: chunks from the server become a message's content, calls and numbers.
 
 // receive adds the chunks to message until there are no more, and calls changed after each that showed something. It throws what
-// chunks throws.
+// chunks throws. The tokens of an answer that goes on are counted with those that it has.
 export async function receive(message, chunks, changed) {
   const start = performance.now();
+  message.earlier = message.usage?.completion_tokens ?? 0;
   for await (const chunk of chunks) {
     if (typeof chunk.model === 'string') message.model = chunk.model;
-    if (chunk.usage) message.usage = chunk.usage;
+    if (chunk.usage) message.usage = { ...chunk.usage, completion_tokens: message.earlier + (chunk.usage.completion_tokens ?? 0) };
     if (chunk.stats) message.stats = chunk.stats;
     const choice = chunk.choices?.[0];
     if (!choice) continue;
-    const { content, refusal, tool_calls: parts } = choice.delta ?? {};
-    if (content || refusal || parts?.length) message.firstMs ??= performance.now() - start;
+    const { content, refusal, tool_calls: parts, reasoning_content: thought } = choice.delta ?? {};
+    if (content || refusal || parts?.length || thought) message.firstMs ??= performance.now() - start;
+    if (typeof thought === 'string' && thought !== '') {
+      message.thought = (message.thought ?? '') + thought;
+      message.thoughtMs = performance.now() - start;
+    }
     if (typeof content === 'string') message.content += content;
     if (typeof refusal === 'string') message.content += refusal;
     for (const part of parts ?? []) addToCall(message.calls, part);
@@ -47,7 +52,7 @@ export function settle(message) {
 // undefined where nobody knows.
 export function speed(message) {
   if (message.stats?.tokens_per_second > 0) return message.stats.tokens_per_second;
-  const tokens = message.usage?.completion_tokens;
+  const tokens = message.usage?.completion_tokens - (message.earlier ?? 0);
   const seconds = (message.totalMs - message.firstMs) / 1000;
   return tokens > 1 && seconds > 0 ? (tokens - 1) / seconds : undefined;
 }

@@ -18,7 +18,7 @@ import { requestFor } from './request.js';
 import { keepSettings, lastSettings } from './settings.js';
 import { openStore } from './store.js';
 import { exported, imported } from './transfer.js';
-import { add, choose, merge, newConversation, parentOf, shown, until } from './tree.js';
+import { add, choose, following, merge, newConversation, parentOf, remove, shown, until } from './tree.js';
 
 const currentKey = 'antigravity.current';
 const interrupted = { kind: 'lost', message: 'The page was closed or loaded again while this answer came.' };
@@ -133,11 +133,31 @@ export class App extends EventTarget {
     this.#answerTo(parentOf(this.current, message));
   }
 
-  // goOn asks again for an answer that the conversation was too long for, and from now on without the oldest messages where need be.
+  // shorten lets the oldest messages be left out from now on where need be.
+  shorten() {
+    this.current.truncation = 'auto';
+  }
+
+  // goOn asks for the rest of an answer that ended early.
   goOn(message) {
     if (this.busy) return;
-    this.current.truncation = 'auto';
-    this.again(message);
+    this.#receive(message, this.#requestUntil(message, true));
+  }
+
+  // removal is the messages that go when this one is deleted: what was said after it was said to it.
+  removal(message) {
+    return following(this.current, message);
+  }
+
+  // removeMessage deletes a message and what follows it. A conversation without messages is none.
+  async removeMessage(message) {
+    if (this.busy) return;
+    const { current } = this;
+    remove(current, message);
+    if (current.messages.length === 0) return this.remove(current.id);
+    this.#store.save(current);
+    this.#emit('list');
+    this.#emit('thread');
   }
 
   sendResults(message, results) {
@@ -178,11 +198,20 @@ export class App extends EventTarget {
   }
 
   async #answerTo(parent) {
+    if (this.busy) return;
+    const body = this.#requestUntil(parent, false);
+    await this.#receive(add(this.current, parent, { role: 'assistant', content: '', calls: [], model: this.model }), body);
+  }
+
+  #requestUntil(message, goesOn) {
+    const { current, model } = this;
+    return requestFor(current.settings, model, until(current, message), { truncation: current.truncation, goesOn });
+  }
+
+  // receive asks for what a message says, or for more of it, and adds what comes.
+  async #receive(message, body) {
     const conversation = this.current;
-    if (this.#answering.has(conversation.id)) return;
-    const { model } = this;
-    const body = requestFor(conversation.settings, model, until(conversation, parent), conversation.truncation);
-    const message = add(conversation, parent, { role: 'assistant', content: '', calls: [], state: 'coming', model });
+    Object.assign(message, { state: 'coming', finish: undefined, problem: undefined, firstMs: undefined, totalMs: undefined });
     const controller = new AbortController();
     this.#answering.set(conversation.id, { controller, message });
     this.conversations.set(conversation.id, conversation);

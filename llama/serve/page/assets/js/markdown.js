@@ -2,7 +2,7 @@
 //
 // Two walls stand one behind the other. marked reads the Markdown with HTML switched off: a tag that a model writes is shown as the
 // text that it is. Then DOMPurify keeps, of what came out, only the elements and attributes below. The page's Content-Security-Policy
-// is a third.
+// is a third. Colours of code and formulas come after the second wall: they are elements made one by one of a text that has passed it.
 
 import { Marked } from '../vendor/marked/marked.esm.js';
 import DOMPurify from '../vendor/dompurify/purify.es.mjs';
@@ -25,6 +25,46 @@ const marked = new Marked({
     image: ({ text }) => `<em>${escaped(text || 'picture')}</em>`,
     checkbox: ({ checked }) => (checked ? '☑ ' : '☐ '),
   },
+});
+
+// Formulas: $…$ and \(…\) within a line, $$…$$ and \[…\] as blocks. Amounts of money are none: a formula begins and ends with no space
+// inside, and no digit follows it. The lengths bound how far a beginning without an end is looked after.
+const inlineFormula = /^(?:\$\$(?:[^$\\]|\\[^]){1,2000}\$\$|\$(?![\s$])(?:[^$\\\n]|\\.){0,1000}(?:[^$\\\s]|\\\S)\$(?!\d)|\\\((?:[^\\]|\\(?!\))[^]){1,1000}\\\))/;
+const blockFormula = /^ {0,3}(\$\$(?:[^$\\]|\\[^]){1,5000}\$\$|\\\[(?:[^\\]|\\(?!\])[^]){1,5000}\\\])[ \t]*(?:\n|$)/;
+const sight = 2000; // characters of a paragraph in which a block's beginning is looked for
+
+const indexIn = (text, ...beginnings) => {
+  const found = beginnings.map((beginning) => text.indexOf(beginning)).filter((index) => index >= 0);
+  return found.length > 0 ? Math.min(...found) : undefined;
+};
+const shownFormula = ({ formula }) => `<code class="formula">${escaped(formula)}</code>`;
+
+marked.use({
+  extensions: [
+    {
+      name: 'blockFormula',
+      level: 'block',
+      start: (text) => {
+        const index = indexIn(text.slice(0, sight), '\n$$', '\n\\[');
+        return index === undefined ? undefined : index + 1;
+      },
+      tokenizer: (text) => {
+        const match = blockFormula.exec(text);
+        return match ? { type: 'blockFormula', raw: match[0], formula: match[1] } : undefined;
+      },
+      renderer: (token) => `<p>${shownFormula(token)}</p>`,
+    },
+    {
+      name: 'inlineFormula',
+      level: 'inline',
+      start: (text) => indexIn(text, '$'),
+      tokenizer: (text) => {
+        const match = text[0] === '$' || text[0] === '\\' ? inlineFormula.exec(text) : null;
+        return match ? { type: 'inlineFormula', raw: match[0], formula: match[0] } : undefined;
+      },
+      renderer: shownFormula,
+    },
+  ],
 });
 
 const purifier = DOMPurify(window);
@@ -79,8 +119,35 @@ export function clean(html) {
     frame.append(table);
   }
   for (const heading of fragment.querySelectorAll('h1, h2, h3, h4, h5, h6')) lowerHeading(heading);
+  const formulas = fragment.querySelectorAll('code.formula');
   for (const element of fragment.querySelectorAll('[class]:not(.table, .code, .code *)')) element.removeAttribute('class');
+  for (const element of formulas) dressFormula(element);
   return fragment;
+}
+
+// later is what loads a module when it is first needed, and then calls use with it: at once, if it is there already.
+function later(load) {
+  let loaded = null;
+  return (use) => {
+    if (loaded) return use(loaded);
+    load().then(
+      (module) => use((loaded = module)),
+      () => {}, // the text stays as it is
+    );
+  };
+}
+const withHighlighter = later(() => import('./highlight.js'));
+const withFormulas = later(() => import('./formula.js'));
+
+// dressFormula draws a formula in the place of its text. One that cannot be read stays a text.
+function dressFormula(element) {
+  withFormulas(({ formula }) => {
+    try {
+      element.replaceWith(formula(element.textContent));
+    } catch {
+      // its beginning, perhaps: more of it comes
+    }
+  });
 }
 
 function dressLink(link) {
@@ -99,11 +166,9 @@ function dressCode(block) {
   const text = block.textContent.replace(/\n$/, ''); // a line's end that is pasted into a terminal would run the line
   const button = h('button', { type: 'button', class: 'copy-code', 'aria-label': 'Copy the code' }, icon('copy'), 'Copy');
   // Only text comes over into the block that is shown: the model's own elements stay behind.
-  const code = h(
-    'pre',
-    { tabindex: '0', role: 'group', 'aria-label': language ? `Code in ${language}` : 'Code' },
-    h('code', null, text),
-  );
+  const lines = h('code', null, text);
+  const code = h('pre', { tabindex: '0', role: 'group', 'aria-label': language ? `Code in ${language}` : 'Code' }, lines);
+  if (language) withHighlighter(({ coloured }) => lines.replaceChildren(...coloured(language, text)));
   button.addEventListener('click', () => copyText(text, button));
   block.replaceWith(h('div', { class: 'code' }, h('div', { class: 'code-head' }, h('span', null, language || 'code'), button), code));
 }

@@ -1,7 +1,8 @@
 // What went wrong, in words: {kind, message, wait?}. It is kept with the message that it ended.
 //
 // kind is what can be done about it: 'key' (the server wants another key), 'busy' (ask again later; wait is how many seconds, where
-// the server says), 'full' (the conversation is longer than the model can read), 'refused' (the request must change), 'lost' (the connection or the page went away), 'server' (it failed), 'page' (anything else).
+// the server says), 'limit' (the key has used what it may; message says until when), 'full' (the conversation is longer than the model can read),
+// 'refused' (the request must change), 'lost' (the connection or the page went away), 'server' (it failed), 'page' (anything else).
 
 export class ServerError extends Error {
   // status is the HTTP status, or 0 within a stream; body is the parsed JSON of the answer, or null; retryAfter is that header, or
@@ -25,6 +26,7 @@ function textOf(body) {
 export function problemOf(error) {
   if (error instanceof ServerError) {
     if (error.status === 401 || error.status === 403) return { kind: 'key', message: error.message };
+    if (error.code === 'rate_limit_exceeded' || error.code === 'insufficient_quota') return { kind: 'limit', message: error.message };
     if (error.status === 429 || error.status === 503)
       return { kind: 'busy', message: error.message, wait: secondsOf(error.retryAfter) };
     if (error.code === 'context_length_exceeded') return { kind: 'full', message: error.message };

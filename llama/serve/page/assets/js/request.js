@@ -4,13 +4,15 @@ import { parametersOf } from './settings.js';
 
 // requestFor asks for what follows after these messages. Calls are sent only where their results are, since no model goes on from a
 // call that nobody answered; an answer of which nothing is left is not sent at all. truncation 'auto' lets the server leave the oldest out.
-export function requestFor(settings, model, messages, truncation) {
+// goesOn says that the last message is an answer, whose rest is asked for.
+export function requestFor(settings, model, messages, { truncation, goesOn }) {
   return {
     model,
     messages: [...systemOf(settings), ...messages.flatMap((message, index) => onWire[message.role](message, messages[index + 1]))],
     stream: true,
     stream_options: { include_usage: true, include_stats: true },
     ...(truncation && { truncation }),
+    ...(goesOn && { continue_final_message: true }),
     ...parametersOf(settings),
   };
 }
@@ -28,6 +30,7 @@ const onWire = {
       {
         role: 'assistant',
         content: message.content,
+        ...(message.thought && { reasoning_content: message.thought }), // a model goes on with what it thought before it called
         tool_calls: calls.map((call) => ({ id: call.id, type: 'function', function: { name: call.name, arguments: call.arguments } })),
       },
     ];

@@ -50,6 +50,19 @@ export const fields = {
   tools: { read: toolsOf },
 };
 
+// defaultOf is what holds while a setting is empty, in words: values are the server's own, by the names of settings, null where it has none.
+// It is '' where nobody knows.
+export function defaultOf(name, values, context) {
+  if (!values || !Object.hasOwn(values, name)) return '';
+  const value = values[name];
+  const words = {
+    top_k: () => (value === 0 ? 'all tokens' : value),
+    max_completion_tokens: () => value ?? (context ? `what fits ${context}` : 'what fits'),
+    seed: () => value ?? 'another each time',
+  };
+  return String(words[name]?.() ?? value ?? '');
+}
+
 // emptySettings is what a first conversation has: the server's own values for everything.
 export function emptySettings() {
   return { model: '', ...Object.fromEntries(Object.keys(fields).map((name) => [name, ''])) };

@@ -97,6 +97,9 @@ const readers = {
     stats: numbers(raw.stats),
     firstMs: optional(raw.firstMs, 'number'),
     totalMs: optional(raw.totalMs, 'number'),
+    thought: optional(raw.thought, 'string'),
+    thoughtMs: optional(raw.thoughtMs, 'number'),
+    earlier: optional(raw.earlier, 'number'),
   }),
 };
 

@@ -1,15 +1,17 @@
 // A conversation is a tree of messages: every version of a turn is a child of the message before it.
 //
-// {version: 1, id, title, created, updated, settings, truncation, chosen, messages: [{id, parent, chosen, role, …}]}
+// {version: 1, id, title, created, updated, settings, truncation, chosen, messages: [{id, parent, chosen, role, …}], removed}
 //
 // parent is the id of the message before, or null for a first one. chosen is the id of the child that is shown, or null where there is
 // none; the conversation's own chosen is the first message's. A parent stands in messages before its children, so there are no
 // circles. title is empty until somebody names the conversation.
+// removed is the ids of messages that were deleted, so that another window does not bring them back; it may not be there.
 // truncation is 'auto' where the reader lets the oldest messages be left out of what the model reads, otherwise it is not there. Times are milliseconds since 1970.
 //
 // What a message has besides depends on its role:
 //   user       content
-//   assistant  content, calls: [{id, name, arguments}], state, finish, problem, model, usage, stats, firstMs, totalMs
+//   assistant  content, calls: [{id, name, arguments}], state, finish, problem, model, usage, stats, firstMs, totalMs, thought and thoughtMs
+//              (what the model thought before it answered, and until when), earlier (tokens that it had before it went on)
 //   results    results: [{id, name, content}], one for each call of the message before
 //
 // state is 'coming' while the answer comes, then 'done', 'stopped' (by the reader) or 'failed' (then problem says why; see
@@ -80,6 +82,34 @@ export function canShorten(conversation, message) {
   return conversation.truncation !== 'auto' && turns.length > 1;
 }
 
+// following is the message and all that follows it, in every version.
+export function following(conversation, message) {
+  const ids = new Set([message.id]);
+  for (const other of conversation.messages) if (ids.has(other.parent)) ids.add(other.id); // a parent stands before its children
+  return conversation.messages.filter(({ id }) => ids.has(id));
+}
+
+// remove deletes a message and all that follows it. Another version of it is shown, if there is one: the one before it, if it can be.
+export function remove(conversation, message) {
+  const versions = versionsOf(conversation, message);
+  const at = versions.indexOf(message);
+  const next = versions[at - 1] ?? versions[at + 1] ?? null;
+  const above = parentOf(conversation, message) ?? conversation;
+  const gone = following(conversation, message).map(({ id }) => id);
+  conversation.removed = [...(conversation.removed ?? []), ...gone];
+  withoutRemoved(conversation);
+  if (!conversation.messages.some(({ id }) => id === above.chosen)) above.chosen = next?.id ?? null;
+  conversation.updated = Date.now();
+}
+
+function withoutRemoved(conversation) {
+  const removed = new Set(conversation.removed);
+  conversation.messages = conversation.messages.filter(({ id, parent }) => {
+    if (removed.has(parent)) removed.add(id); // what another window has said after it
+    return !removed.has(id);
+  });
+}
+
 // merge adds to conversation the messages that only other has, and takes over the others' newer state, except for those that keep
 // names: two windows may write to one conversation, and neither may lose what the other has added.
 export function merge(conversation, other, keep = () => false) {
@@ -91,15 +121,40 @@ export function merge(conversation, other, keep = () => false) {
       conversation.messages[index] = { ...message, chosen: conversation.messages[index].chosen ?? message.chosen };
   }
   conversation.chosen ??= other.chosen;
+  if (!conversation.removed && !other.removed) return;
+  conversation.removed = [...new Set([...(conversation.removed ?? []), ...(other.removed ?? [])])];
+  withoutRemoved(conversation);
+  for (const above of [conversation, ...conversation.messages]) {
+    if (!conversation.removed.includes(above.chosen)) continue;
+    const parent = above === conversation ? null : above.id;
+    above.chosen = conversation.messages.findLast((message) => message.parent === parent)?.id ?? null;
+  }
 }
 
 const titleLength = 60;
 
-// titleOf is the name that somebody gave, or the beginning of the first question.
+// plain is a text without the marks of Markdown, on one line.
+function plain(text) {
+  return text
+    .replace(/```(?:\w*\n)?/g, ' ')
+    .replace(/!?\[([^\]\n]{1,200})\]\([^)\s]{0,500}\)/g, '$1')
+    .replace(/^[ \t]*(?:#{1,6}|>|[-*+]|\d{1,3}[.)])[ \t]+/gm, '')
+    .replace(/(\*\*|__|~~|`)(?=\S)([^\n]{1,200}?\S|\S)\1/g, '$2')
+    .replace(/(?<![\w*])\*(?=\S)([^*\n]{1,200})(?<=\S)\*(?![\w*])/g, '$1')
+    .trim()
+    .replace(/\s+/g, ' ');
+}
+
+// textOf is what a message says, for whoever looks for a word in it.
+export function textOf(message) {
+  return message.content ?? message.results?.map((result) => result.content).join('\n') ?? '';
+}
+
+// titleOf is the name that somebody gave, or the beginning of the first question, without the marks of Markdown.
 export function titleOf(conversation) {
   if (conversation.title) return conversation.title;
   const first = conversation.messages.find((message) => message.role === 'user');
-  const words = Array.from((first?.content ?? '').trim().replace(/\s+/g, ' '));
+  const words = Array.from(plain((first?.content ?? '').slice(0, 1000)));
   if (words.length === 0) return 'New conversation';
   return words.length <= titleLength
     ? words.join('')

@@ -1,4 +1,4 @@
-// An answer: its text, its calls, what it cost, and what ended it.
+// An answer: what the model thought, its text, its calls, what it cost, and what ended it.
 
 import { speed } from '../answer.js';
 import { copyText } from '../clipboard.js';
@@ -7,11 +7,14 @@ import { iconButton } from '../icons.js';
 import { Prose } from '../markdown.js';
 import { canShorten } from '../tree.js';
 import { CallCards } from './calls.js';
-import { problemNotice } from './problem.js';
+import { deleteButton } from './delete.js';
+import { buttonsOf, problemNotice } from './problem.js';
+import { Thought } from './thought.js';
 import { versionSwitch } from './turn.js';
 
 export class AssistantView {
   #head = h('h2', { class: 'model' });
+  #thought = new Thought();
   #prose = new Prose(h('div', { class: 'prose' }));
   #dots = h('p', { class: 'dots', role: 'img', 'aria-label': 'The answer is coming' }, h('span'), h('span'), h('span'));
   #cards;
@@ -28,6 +31,7 @@ export class AssistantView {
       'li',
       { class: 'message assistant' },
       this.#head,
+      this.#thought.element,
       this.#prose.element,
       this.#dots,
       this.#cards.element,
@@ -40,6 +44,7 @@ export class AssistantView {
   get text() {
     const copy = this.#prose.element.cloneNode(true);
     copy.querySelectorAll('.code-head').forEach((head) => head.remove());
+    copy.querySelectorAll('math').forEach((formula) => formula.replaceWith(formula.getAttribute('alttext')));
     return [...copy.children].map((block) => block.textContent.trim()).join('\n');
   }
 
@@ -49,7 +54,7 @@ export class AssistantView {
       () => {
         this.#next = 0;
         if (message.state !== 'coming') return;
-        this.#pause = 4 * this.#prose.draw(message.content, false);
+        this.#pause = 4 * (this.#prose.draw(message.content, false) + this.#thought.draw(message));
         this.#cards.draw(message, { open: false });
         show(this.#dots, message.content === '' && message.calls.length === 0);
         this.context?.scrolled();
@@ -63,11 +68,12 @@ export class AssistantView {
     const coming = message.state === 'coming';
     this.element.setAttribute('aria-busy', String(coming));
     this.#head.textContent = message.model || 'Answer';
+    this.#thought.draw(message);
     this.#prose.draw(message.content, !coming);
     show(this.#prose.element, coming || message.content !== '');
     show(this.#dots, coming && message.content === '' && message.calls.length === 0);
     this.#cards.draw(message, { open: context.last && !coming && message.state !== 'failed', busy: context.busy });
-    const end = JSON.stringify([message.state, message.finish, message.problem, context.busy]);
+    const end = JSON.stringify([message.state, message.finish, message.problem, context.busy, context.last]);
     if (end !== this.#drawnEnd) this.#end.replaceChildren(...this.#endOf(message, context)); // a notice that stays is said once
     this.#drawnEnd = end;
     this.#foot.replaceChildren(...(coming ? [] : this.#footOf(message, context)));
@@ -76,11 +82,15 @@ export class AssistantView {
   #endOf(message, context) {
     if (message.state === 'failed') {
       const problem = { ...message.problem, kept: message.content !== '' };
-      return [problemNotice(this.app, problem, wayOn(this.app, message), !context.busy)];
+      return [problemNotice(this.app, problem, waysOn(this.app, message), !context.busy)];
     }
-    const note = endings[message.state === 'stopped' ? 'stopped' : message.finish];
+    const note = endingOf(message);
     const empty = message.state === 'done' && message.content === '' && message.calls.length === 0;
-    return [leftOut(message), note, empty && !note ? 'The answer is empty.' : null].filter(Boolean).map((text) => h('p', { class: 'note' }, text));
+    const notes = [leftOut(message), note, empty && !note ? 'The answer is empty.' : null].filter(Boolean);
+    return [
+      ...notes.map((text) => h('p', { class: 'note' }, text)),
+      context.last && message.state !== 'coming' && buttonsOf(waysToContinue(this.app, message), !context.busy),
+    ].filter(Boolean);
   }
 
   #footOf(message, context) {
@@ -89,16 +99,49 @@ export class AssistantView {
       versionSwitch(this.app, message, context),
       message.content && copy,
       message.state !== 'failed' && iconButton('again', 'Another answer', () => this.app.again(message), { disabled: context.busy }),
+      deleteButton(this.app, message, context),
       costs(message),
     ].filter(Boolean);
   }
 }
 
-// wayOn is what can be done after an answer that failed: {label, act}, or null where the same would only happen again.
-function wayOn(app, message) {
-  if (message.problem?.kind !== 'full') return { label: 'Try again', act: () => app.again(message) };
-  if (!canShorten(app.current, message)) return null;
-  return { label: 'Go on without the oldest messages', act: () => app.goOn(message) };
+const anew = (app) => ({ label: 'New conversation', act: () => app.begin(), away: true });
+
+// without is a way that begins by letting the oldest messages be left out.
+const without = (app, label, act) => ({
+  label,
+  act: () => {
+    if (app.busy) return;
+    app.shorten();
+    act();
+  },
+});
+
+// waysOn is what can be done after an answer that failed: [{label, act}, …]. What would only fail again is not among them.
+function waysOn(app, message) {
+  const again = () => app.again(message);
+  if (message.problem?.kind !== 'full') {
+    return [{ label: 'Try again', act: again }, ...(canContinue(message) ? [{ label: 'Continue', act: () => app.goOn(message) }] : [])];
+  }
+  const shorter = canShorten(app.current, message) ? [without(app, 'Go on without the oldest messages', again)] : [];
+  return [...shorter, anew(app)];
+}
+
+// canContinue says whether a part of a text is there that the model can go on with.
+const canContinue = (message) => message.content !== '' && message.calls.length === 0;
+
+// waysToContinue is how an answer can go on that ended before the model was done.
+function waysToContinue(app, message) {
+  const stopped = message.state === 'stopped' || message.finish === 'length';
+  const goOn = () => app.goOn(message);
+  if (!isFull(message)) return stopped && canContinue(message) ? [{ label: 'Continue', act: goOn }] : [];
+  const shorter = canContinue(message) && canShorten(app.current, message);
+  return [...(shorter ? [without(app, 'Continue without the oldest messages', goOn)] : []), anew(app)];
+}
+
+// isFull says whether an answer ended because the model can read no more.
+function isFull({ finish, usage, stats }) {
+  return finish === 'length' && stats?.cache_capacity > 0 && !(stats.evictions > 0) && usage?.total_tokens >= stats.cache_capacity - 1;
 }
 
 // leftOut says how many messages the model did not read, or nothing where it read all.
@@ -108,11 +151,16 @@ function leftOut(message) {
   return count === 1 ? 'The model did not read the oldest message.' : `The model did not read the oldest ${format(count, 0)} messages.`;
 }
 
-const endings = {
-  stopped: 'You stopped this answer.',
-  length: 'The answer ends here because it has reached the greatest number of tokens, or the end of the context.',
-  content_filter: 'The server left the rest of the answer out.',
-};
+// endingOf says why an answer ended that was not at its end, or nothing.
+function endingOf(message) {
+  if (message.state === 'stopped') return 'You stopped this answer.';
+  if (message.finish === 'content_filter') return 'The server left the rest of the answer out.';
+  if (message.finish !== 'length') return undefined;
+  if (isFull(message)) {
+    return `The answer ends here because the context is full: the model can read ${format(message.stats.cache_capacity, 0)} tokens at once.`;
+  }
+  return 'The answer ends here because it has reached the greatest number of tokens.';
+}
 
 const format = (value, digits) => value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 

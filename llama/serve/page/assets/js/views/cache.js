@@ -45,7 +45,7 @@ export function attachCache(app) {
   app.addEventListener('thread', draw);
 }
 
-// partsOf is the cache in slots: one holds what the model keeps of one token. reused were there when the last answer began.
+// partsOf is the cache in tokens: what the model keeps of each. reused were there when the last answer began.
 function partsOf({ stats }) {
   const capacity = stats.cache_capacity;
   const used = Math.min(stats.cache_slots ?? 0, capacity);
@@ -62,20 +62,20 @@ const number = (value) => value.toLocaleString('en');
 
 // describe is the cache in words, in two parts: what is written beside the picture, and the rest.
 function describe({ capacity, used, reused, evicted }) {
-  return [`${number(used)} of ${number(capacity)} slots`, ` in use, ${number(reused)} of them reused, ${number(evicted)} evicted`];
+  return [`${number(used)} of ${number(capacity)} tokens`, ` in use, ${number(reused)} of them reused, ${number(evicted)} evicted`];
 }
 
 const hidden = (text) => h('span', { class: 'visually-hidden' }, text);
 
 function rowsOf({ stats }, { capacity, used, reused, evicted, evictions }) {
   const more = [
-    ['reused', 'Reused from before', `${number(reused)} slots`],
-    ['fresh', 'Newly computed', `${number(used - reused)} slots`],
-    ['free', 'Free', `${number(capacity - used)} slots`],
+    ['reused', 'Reused from before', `${number(reused)} tokens`],
+    ['fresh', 'Newly computed', `${number(used - reused)} tokens`],
+    ['free', 'Free', `${number(capacity - used)} tokens`],
     [
       'evicted',
       'Evicted',
-      evictions > 0 ? `${number(evicted)} slots in ${number(evictions)} ${evictions === 1 ? 'eviction' : 'evictions'}` : 'none',
+      evictions > 0 ? `${number(evicted)} tokens in ${number(evictions)} ${evictions === 1 ? 'eviction' : 'evictions'}` : 'none',
     ],
   ];
   if (stats.drafted_tokens > 0)
@@ -85,7 +85,7 @@ function rowsOf({ stats }, { capacity, used, reused, evicted, evictions }) {
 }
 
 function bar({ capacity, used, reused }) {
-  const part = (slots) => (100 * slots) / capacity;
+  const part = (tokens) => (100 * tokens) / capacity;
   return svg(
     'svg',
     { class: 'cache-bar', viewBox: '0 0 100 8', preserveAspectRatio: 'none', 'aria-hidden': 'true' },
@@ -95,7 +95,7 @@ function bar({ capacity, used, reused }) {
   );
 }
 
-// grid draws the cache as cells, each for the same number of slots. A cell that is begun counts as used.
+// grid draws the cache as cells, each for the same number of tokens. A cell that is begun counts as used.
 function grid({ capacity, used, reused }, words) {
   const cells = columns * rows;
   const first = { fresh: Math.round((cells * reused) / capacity), free: Math.ceil((cells * used) / capacity) };

@@ -2,10 +2,11 @@
 
 import { find } from '../dom.js';
 
-// confirmRemoval asks whether the conversation of this title shall go, and gives the answer.
-export function confirmRemoval(title) {
+// confirmRemoval asks a question, with a text that says what will be gone, and gives the answer.
+export function confirmRemoval(question, text) {
   const dialog = find('confirm');
-  find('confirm-text').textContent = `“${title}” will be gone from this browser. This cannot be undone.`;
+  find('confirm-title').textContent = question;
+  find('confirm-text').textContent = text;
   dialog.showModal();
   find('confirm-no').focus();
   return new Promise((resolve) => {

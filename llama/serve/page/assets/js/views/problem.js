@@ -2,10 +2,9 @@
 
 import { h } from '../dom.js';
 
-// problemNotice shows a problem (see problems.js); its kept says that a part of the answer is there. way is {label, act}, what the button
-// says and does, or null where nothing can be done; enabled says whether it can be done now.
-export function problemNotice(app, problem, way, enabled = true) {
-  const again = way && h('button', { type: 'button', class: 'button', disabled: !enabled, onclick: way.act }, way.label);
+// problemNotice shows a problem (see problems.js); its kept says that a part of the answer is there. ways are what can be done; enabled says
+// whether it can be done now. A new key is followed by the first way.
+export function problemNotice(app, problem, ways, enabled = true) {
   return h(
     'div',
     { class: `problem ${problem.kind}`, role: 'alert' },
@@ -13,25 +12,34 @@ export function problemNotice(app, problem, way, enabled = true) {
       'p',
       null,
       titles[problem.kind] ? h('strong', null, titles[problem.kind] + ': ') : null,
-      ended(problem.kind === 'full' ? fullness(way) : problem.message),
+      ended(problem.kind === 'full' ? fullness(ways) : problem.message),
       waitOf(problem),
       problem.kept ? ' What came is kept.' : null,
     ),
-    problem.kind === 'key' ? keyField(app, way.act) : again && h('div', { class: 'buttons' }, again),
+    problem.kind === 'key' ? keyField(app, ways[0].act) : buttonsOf(ways, enabled),
   );
+}
+
+// buttonsOf is a button for each way, {label, act, away?}; away says that it can be gone while an answer comes.
+export function buttonsOf(ways, enabled) {
+  const buttons = ways.map(({ label, act, away }) =>
+    h('button', { type: 'button', class: 'button', disabled: !enabled && !away, onclick: act }, label),
+  );
+  return buttons.length > 0 ? h('div', { class: 'buttons' }, buttons) : null;
 }
 
 const titles = {
   key: 'The server asks for a key',
   busy: 'The server is busy',
+  limit: 'The limit of this key is reached',
   full: 'This is more than the model can read at once',
   refused: 'The server did not take this request',
   server: 'The server could not answer',
 };
 
 // fullness says what helps where a conversation is too long.
-const fullness = (way) =>
-  way
+const fullness = (ways) =>
+  ways.length > 1
     ? 'It can go on without the oldest messages. They stay here, and the model no longer reads them'
     : 'The last message is too long by itself: make it shorter, or begin a new conversation';
 

@@ -3,6 +3,7 @@
 import { h } from '../dom.js';
 import { iconButton } from '../icons.js';
 import { area, versionSwitch } from './turn.js';
+import { deleteButton } from './delete.js';
 import { indented } from './calls.js';
 
 export class ResultsView {
@@ -40,6 +41,7 @@ export class ResultsView {
         { class: 'turn-foot' },
         versionSwitch(this.app, message, context),
         iconButton('edit', 'Edit the results', () => this.#edit(), { disabled: context.busy }),
+        deleteButton(this.app, message, context),
       ),
     );
   }

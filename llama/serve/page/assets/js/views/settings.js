@@ -4,15 +4,16 @@ import { find, h, show } from '../dom.js';
 import { icon } from '../icons.js';
 import { readKey } from '../key.js';
 import { sampleTools } from '../sampletools.js';
-import { complaint, fields } from '../settings.js';
+import { complaint, defaultOf, fields } from '../settings.js';
+
+// labelOf is what a setting is called in the form.
+const labelOf = (name) => document.querySelector(`label[for="set-${name}"]`).firstChild.textContent.trim();
 
 export function attachSettings(app) {
   const sheet = find('settings');
   find('open-settings').append(icon('sliders'));
-  find('open-settings').addEventListener('click', () => {
-    draw();
-    sheet.showModal();
-  });
+  find('open-settings').addEventListener('click', () => open());
+  find('settings-problem').addEventListener('click', () => open());
   find('close-settings').append(icon('close'));
   find('close-settings').addEventListener('click', () => sheet.close());
   // A click beside the sheet lands on the dialog itself: its shade belongs to it.
@@ -42,8 +43,17 @@ export function attachSettings(app) {
       find(`set-${name}`).value = app.current.settings[name] ?? '';
       judge(name);
     }
+    drawDefaults();
     find('set-key').value = readKey();
     show(find('key-part'), readKey() !== '' || app.modelsProblem?.kind === 'key');
+  };
+
+  // drawDefaults shows in empty fields what holds without them.
+  const drawDefaults = () => {
+    const meta = app.models.find(({ id }) => id === app.model)?.meta;
+    for (const name of ['temperature', 'top_p', 'top_k', 'min_p', 'max_completion_tokens', 'seed']) {
+      find(`set-${name}`).placeholder = defaultOf(name, meta?.defaults, meta?.context);
+    }
   };
 
   const judge = (name) => {
@@ -54,14 +64,21 @@ export function attachSettings(app) {
     drawMark();
   };
 
-  // drawMark shows on the button that something is set, or set wrongly, behind it.
+  const open = () => {
+    draw();
+    sheet.showModal();
+  };
+
+  // drawMark shows on the button that something is set, or set wrongly, behind it, and says above the next message what of it is not sent.
   const drawMark = () => {
     const { settings } = app.current;
-    const wrong = Object.keys(fields).some((name) => complaint(name, settings[name] ?? ''));
+    const wrong = Object.keys(fields).find((name) => complaint(name, settings[name] ?? ''));
+    show(find('settings-problem'), Boolean(wrong));
+    if (wrong) find('settings-problem').textContent = `${labelOf(wrong)} is not sent: ${complaint(wrong, settings[wrong])}`;
     const set = Object.keys(fields).some((name) => (settings[name] ?? '').trim() !== '');
     const button = find('open-settings');
     button.classList.toggle('marked', set);
-    button.classList.toggle('wrong', wrong);
+    button.classList.toggle('wrong', Boolean(wrong));
     const label = wrong ? 'Settings (one of them cannot be used)' : set ? 'Settings (some are set)' : 'Settings';
     button.setAttribute('aria-label', label);
     button.title = label;

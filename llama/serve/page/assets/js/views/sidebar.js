@@ -3,21 +3,26 @@
 import { confirmRemoval } from './confirm.js';
 import { find, h, show } from '../dom.js';
 import { icon, iconButton } from '../icons.js';
-import { titleOf } from '../tree.js';
+import { textOf, titleOf } from '../tree.js';
 import { announce } from '../announcer.js';
 
 const narrow = matchMedia('(max-width: 860px)');
 
 export function attachSidebar(app) {
   const list = find('conversations');
+  const search = find('search');
   let renaming = ''; // id of the conversation whose title is being typed
 
   const draw = () => {
     if (renaming) return;
-    const conversations = [...app.conversations.values()].sort((a, b) => b.updated - a.updated);
+    const all = [...app.conversations.values()].sort((a, b) => b.updated - a.updated);
+    const wanted = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const conversations = wanted.length === 0 ? all : all.filter((conversation) => has(conversation, wanted));
     const focused = list.contains(document.activeElement) ? document.activeElement.dataset.focus : '';
     list.replaceChildren(...conversations.map(row));
-    show(find('no-conversations'), conversations.length === 0);
+    show(search, all.length > 0);
+    show(find('no-conversations'), all.length === 0);
+    show(find('none-found'), all.length > 0 && conversations.length === 0);
     if (focused) list.querySelector(`[data-focus="${CSS.escape(focused)}"]`)?.focus();
   };
 
@@ -80,14 +85,40 @@ export function attachSidebar(app) {
   };
 
   const remove = async (conversation) => {
-    if (!(await confirmRemoval(titleOf(conversation)))) return;
+    const text = `“${titleOf(conversation)}” will be gone from this browser. This cannot be undone.`;
+    if (!(await confirmRemoval('Delete this conversation?', text))) return;
     await app.remove(conversation.id);
     announce('The conversation is deleted');
     find('new-conversation').focus();
   };
 
   app.addEventListener('list', draw);
+  search.addEventListener('input', () => {
+    draw();
+    const count = list.children.length;
+    if (search.value.trim() !== '') announce(count === 1 ? '1 conversation is found' : `${count || 'No'} conversations are found`);
+  });
+  search.addEventListener('keydown', (event) => {
+    if (event.key !== 'Escape' || search.value === '') return;
+    event.preventDefault(); // it ends the search, and nothing else
+    search.value = '';
+    draw();
+  });
   attachDrawer();
+}
+
+const texts = new WeakMap(); // what is said in a conversation, in small letters: {updated, title, text}
+
+// has says whether all these words, in small letters, are in a conversation or in its title.
+function has(conversation, words) {
+  const { updated } = conversation;
+  const title = titleOf(conversation);
+  let known = texts.get(conversation);
+  if (known?.updated !== updated || known.title !== title) {
+    known = { updated, title, text: [title, ...conversation.messages.map(textOf)].join('\n').toLowerCase() };
+    texts.set(conversation, known);
+  }
+  return words.every((word) => known.text.includes(word));
 }
 
 // closeDrawer puts the list away where it is a drawer.

@@ -73,7 +73,7 @@ export function attachThread(app) {
 
   const drawProblem = () => {
     const problem = app.modelsProblem;
-    const notice = problem && problemNotice(app, problem, { label: 'Try again', act: () => app.loadModels() });
+    const notice = problem && problemNotice(app, problem, [{ label: 'Try again', act: () => app.loadModels() }]);
     find('server-problem').replaceChildren(...(notice ? [notice] : []));
   };
 

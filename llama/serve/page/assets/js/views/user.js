@@ -4,6 +4,7 @@ import { copyText } from '../clipboard.js';
 import { h } from '../dom.js';
 import { iconButton } from '../icons.js';
 import { area, versionSwitch } from './turn.js';
+import { deleteButton } from './delete.js';
 
 export class UserView {
   element = h('li', { class: 'message user' });
@@ -26,7 +27,7 @@ export class UserView {
     this.element.replaceChildren(
       h('h2', { class: 'visually-hidden' }, 'You'),
       h('div', { class: 'bubble', dir: 'auto' }, message.content),
-      h('div', { class: 'turn-foot' }, versionSwitch(this.app, message, context), copy, edit),
+      h('div', { class: 'turn-foot' }, versionSwitch(this.app, message, context), copy, edit, deleteButton(this.app, message, context)),
     );
   }
 
