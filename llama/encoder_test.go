@@ -162,8 +162,8 @@ func TestRerankersEqualTransformers(t *testing.T) {
 	}
 }
 
-// TestTextsChangeNoByteOfOthers computes texts alone, together and by many goroutines at once, with one thread and with several, by weights of several
-// types: the bits are the same.
+// TestTextsChangeNoByteOfOthers computes texts alone, together and by many goroutines at once, with one thread and with several, by weights
+// of several types: the bits are the same.
 func TestTextsChangeNoByteOfOthers(t *testing.T) {
 	for _, name := range encoders {
 		for _, d := range []tensor.DType{0, tensor.F16, tensor.Q8_0, tensor.Q4_0} {
