@@ -50,8 +50,8 @@ type Backend interface {
 	GELUMul(a, b *tensor.Tensor) error
 	// GELUErf computes a = gelu(a)·b, in the form with the error function: gelu(x) = x/2·(1+erf(x/√2)). A b that is nil counts as ones.
 	GELUErf(a, b *tensor.Tensor) error
-	// LayerNorm replaces each row of x [.., dim] by (x−mean(x))/√(mean((x−mean(x))²)+eps)·w + b, w and b [dim] (arXiv 1607.06450). A b that is
-	// nil adds nothing.
+	// LayerNorm replaces each row of x [.., dim] by (x−mean(x))/√(mean((x−mean(x))²)+eps)·w + b, w and b [dim] (arXiv 1607.06450). A b that
+	// is nil adds nothing.
 	LayerNorm(x, w, b *tensor.Tensor, eps float32) error
 	// Softcap replaces each x by limit·tanh(x/limit), which lies between −limit and limit; limit is above 0.
 	Softcap(x *tensor.Tensor, limit float32) error
@@ -63,10 +63,10 @@ type Backend interface {
 	// and second half of the rows of table [tokens, headDim] (arXiv 2104.09864; element i pairs with i+headDim/2).
 	RoPE(x, table *tensor.Tensor) error
 
-	// AttendTexts lets the rows of each of some texts attend to all rows of the same text, earlier and later ones, heads/kvHeads query heads
-	// sharing each KV head: out = softmax(q·kᵀ/√headDim)·v, for q and out [rows, heads, headDim], k and v [rows, kvHeads, headDim]. The texts'
-	// rows lie one after the other; texts has how many rows each has. reach, if it is not 0, limits how far a row sees: to the reach rows
-	// before its own and the reach rows after it.
+	// AttendTexts lets the rows of each of some texts attend to all rows of the same text, earlier and later ones, heads/kvHeads query
+	// heads sharing each KV head: out = softmax(q·kᵀ/√headDim)·v, for q and out [rows, heads, headDim], k and v [rows, kvHeads, headDim].
+	// The texts' rows lie one after the other; texts has how many rows each has. reach, if it is not 0, limits how far a row sees: to the
+	// reach rows before its own and the reach rows after it.
 	AttendTexts(q, k, v, out *tensor.Tensor, texts []int, reach int) error
 
 	// Gather copies row indices[i] of table [rows, dim], of any weight type, to row i of out [len(indices), dim] as F32.

@@ -128,8 +128,8 @@ func CheckGELUErf(a, b *tensor.Tensor) error {
 	return CheckSame("GELUErf", a, b)
 }
 
-// CheckAttendTexts checks q and out [rows, heads, headDim], k and v [rows, kvHeads, headDim], and texts, which have all rows, with one row at
-// least each. The dimensions' Slots is the length of the longest text.
+// CheckAttendTexts checks q and out [rows, heads, headDim], k and v [rows, kvHeads, headDim], and texts, which have all rows, with one row
+// at least each. The dimensions' Slots is the length of the longest text.
 func CheckAttendTexts(q, k, v, out *tensor.Tensor, texts []int, reach int) (d AttentionDims, err error) {
 	const op = "AttendTexts"
 	if err := CheckSame(op, out, q); err != nil {

@@ -27,8 +27,8 @@ type Config struct {
 	Encoder                  // of a model that reads a text as a whole
 }
 
-// Encoder is what a model has that reads a text as a whole, and makes a vector of it, or a score. The zero value is a model that reads a text
-// token by token.
+// Encoder is what a model has that reads a text as a whole, and makes a vector of it, or a score. The zero value is a model that reads a
+// text token by token.
 type Encoder struct {
 	Whole     bool // attention sees the tokens after its own, too
 	Centred   bool // norms subtract the mean: they are LayerNorm (arXiv 1607.06450), and not RMSNorm; RMSNormEps is their epsilon
@@ -53,8 +53,8 @@ type Dense struct {
 type Variant struct {
 	Family     string // the architecture's name; "" stands for "llama"
 	Activation string // of the feed-forward layer: "" for SiLU, "gelu_tanh", or "gelu" for that with the error function
-	// Window is how many positions a token sees, itself included, in the layers of which Windowed holds; 0: all. An encoder's sees half as many
-	// before itself, and as many after itself.
+	// Window is how many positions a token sees, itself included, in the layers of which Windowed holds; 0: all. An encoder's sees half as
+	// many before itself, and as many after itself.
 	Window    int
 	Windowed  []bool // one for each layer; nil: none
 	Unrotated []bool // layers without RoPE; nil: none
@@ -83,9 +83,9 @@ type RoPE struct {
 	// multiplied by Attention; 0: 1.
 	Long      []float32
 	Attention float64
-	// For "yarn" (arXiv 2309.00071): frequencies with more than BetaFast turns in OriginalContext are left alone, those with fewer than BetaSlow
-	// are divided by Factor, those between are blended. Where the blend begins and ends is rounded to whole pairs, unless Unrounded. Cosines and
-	// sines are multiplied by Attention.
+	// For "yarn" (arXiv 2309.00071): frequencies with more than BetaFast turns in OriginalContext are left alone, those with fewer than
+	// BetaSlow are divided by Factor, those between are blended. Where the blend begins and ends is rounded to whole pairs, unless
+	// Unrounded. Cosines and sines are multiplied by Attention.
 	BetaFast, BetaSlow float64
 	Unrounded          bool
 	// Rotated is how many elements of a head are rotated, the first ones; the others are left alone. 0: all.

@@ -26,13 +26,13 @@ type EmbedOptions struct {
 
 // Embed returns a vector for each text: [texts][HiddenSize], or as long as the layers make it that the model's files put after pooling. The
 // vector is made of the last hidden states, after the final norm, as the files say: their mean, or the state of the first or of the last
-// token, which may be one that the tokenizer puts before or after a text; scaled to unit length, unless the files leave that out. Of a model
-// whose files say nothing it is the mean, scaled.
+// token, which may be one that the tokenizer puts before or after a text; scaled to unit length, unless the files leave that out. Of a
+// model whose files say nothing it is the mean, scaled.
 //
-// The texts are computed together, and together with those of other goroutines; no vector depends on the company. Special tokens in the texts
-// are inert, as in Tokenizer.Encode. A text that does
-// not fit the model's context, or that is longer than its files allow, is a *ContextFullError, and one without tokens a *ParamError;
-// then nothing is computed. A model whose Kind is Reranker makes no vectors: the error wraps ErrUnsupported.
+// The texts are computed together, and together with those of other goroutines; no vector depends on the company. Special tokens in the
+// texts are inert, as in Tokenizer.Encode. A text that does not fit the model's context, or that is longer than its files allow, is a
+// *ContextFullError, and one without tokens a *ParamError; then nothing is computed. A model whose Kind is Reranker makes no vectors: the
+// error wraps ErrUnsupported.
 func (m *Model) Embed(ctx context.Context, texts ...string) ([][]float32, error) {
 	return m.EmbedWith(ctx, EmbedOptions{}, texts...)
 }

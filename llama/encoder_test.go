@@ -162,8 +162,8 @@ func TestRerankersEqualTransformers(t *testing.T) {
 	}
 }
 
-// TestTextsChangeNoByteOfOthers computes texts alone, together and by many goroutines at once, with one thread and with several, by weights of several
-// types: the bits are the same.
+// TestTextsChangeNoByteOfOthers computes texts alone, together and by many goroutines at once, with one thread and with several, by weights
+// of several types: the bits are the same.
 func TestTextsChangeNoByteOfOthers(t *testing.T) {
 	for _, name := range encoders {
 		for _, d := range []tensor.DType{0, tensor.F16, tensor.Q8_0, tensor.Q4_0} {
@@ -331,4 +331,73 @@ func pairTypes(pairs [][]Token, types int) (all [][]int32) {
 		all = append(all, list)
 	}
 	return all
+}
+
+// TestAdaptersOfEncoders compares merged weights with adapters beside them, which PEFT names as AutoModel names the modules.
+func TestAdaptersOfEncoders(t *testing.T) {
+	for name, modules := range map[string][]string{
+		"enc-bert": {"query", "value", "dense"}, "enc-nomic": {"Wqkv", "fc11", "fc2"}, "enc-modernbert": {"Wqkv", "Wi", "Wo"}, "enc-gemma": {"q_proj", "down_proj"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, folder := fixture.Path(t, "families/"+name), t.TempDir()
+			m, text := mustLoad(t, dir, nil), "How much wood?"
+			list := randomAdapter(m, 1, 5, modules...)
+			for i := range list {
+				list[i].name = strings.Replace(list[i].name, ".model.model.", ".model.", 1)
+			}
+			for file, content := range peftFolder(t, plainConfig(t, map[string]any{"r": 5, "target_modules": modules}), list) {
+				mustWrite(t, filepath.Join(folder, file), content.Data)
+			}
+			a := mustAdapter(t, m, folder)
+			plain, err1 := m.Embed(t.Context(), text)
+			beside, err2 := a.Embed(t.Context(), m, 0, text)
+			off, err3 := a.Embed(t.Context(), m, AdapterOff, text)
+			merged, err4 := mustLoad(t, dir, &LoadOptions{Adapters: []AdapterFile{{Path: folder}}, Weights: tensor.F32}).Embed(t.Context(), text)
+			if err := errors.Join(err1, err2, err3, err4); err != nil {
+				t.Fatal(err)
+			}
+			if d, far := farthest(beside[0], merged[0]), farthest(plain[0], merged[0]); d > 1e-4 || far < 0.01 || !slices.Equal(off[0], plain[0]) {
+				t.Errorf("beside and merged differ by %.2g, without the adapter by %.2g", d, far)
+			}
+			if err := a.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := a.Embed(t.Context(), m, 0, text); !errors.Is(err, ErrClosed) {
+				t.Errorf("a closed adapter: %v", err)
+			}
+		})
+	}
+}
+
+// TestCloseStopsTexts closes a model while goroutines embed: each call ends with vectors or with ErrClosed.
+func TestCloseStopsTexts(t *testing.T) {
+	m := mustLoad(t, fixture.Path(t, "families/enc-bert"), &LoadOptions{Threads: 2})
+	texts := make([]string, 200)
+	for i := range texts {
+		texts[i] = strings.Repeat("wood chuck ", 1+i%30)
+	}
+	var all sync.WaitGroup
+	began := make(chan struct{}, 4)
+	for range 4 {
+		all.Go(func() {
+			for n := 0; ; n++ {
+				if n == 1 {
+					began <- struct{}{}
+				}
+				if _, err := m.Embed(t.Context(), texts...); err != nil {
+					if !errors.Is(err, ErrClosed) {
+						t.Errorf("while the model is closed: %v", err)
+					}
+					return
+				}
+			}
+		})
+	}
+	for range 4 {
+		<-began
+	}
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+	all.Wait()
 }

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// judge is a model that answers yes or no to whether a document fits a query, in Qwen3-Reranker's manner: a document's score is the logarithm of
-// the probability of yes, if yes and no are all that can be answered.
+// judge is a model that answers yes or no to whether a document fits a query, in Qwen3-Reranker's manner: a document's score is the
+// logarithm of the probability of yes, if yes and no are all that can be answered.
 type judge struct {
 	model         *Model
 	yes, no       Token

@@ -51,8 +51,8 @@ func normMatMulChecks(quick bool) []Check {
 	return append(checks, both(mixed)...)
 }
 
-// normMatMul multiplies with weights of several types, the second and later of which have fewer rows, as keys and values do, with a norm before or
-// without.
+// normMatMul multiplies with weights of several types, the second and later of which have fewer rows, as keys and values do, with a norm
+// before or without.
 func normMatMul(g generator, p product, types []tensor.DType, f factors, norms bool) *trial {
 	x, norm := g.floats(f.x, p.m*p.k), g.floats(random, p.k)
 	multiplied := x

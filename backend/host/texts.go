@@ -52,7 +52,8 @@ func (t *texts) reset() {
 	t.k, t.v = nil, nil
 }
 
-// The rows of a piece: more than attention's, since each piece packs the tiles for itself, and fewer if there are few pieces for the workers.
+// The rows of a piece: more than attention's, since each piece packs the tiles for itself, and fewer if there are few pieces for the
+// workers.
 const (
 	mostTextRows  = 128
 	leastTextRows = 16

@@ -8,8 +8,8 @@ import (
 	"github.com/antigravity-go/antigravity/internal/gguf"
 )
 
-// Encoder is what a model has that reads a text as a whole, and makes a vector of it, or a score. The zero value is a model that reads a text
-// token by token.
+// Encoder is what a model has that reads a text as a whole, and makes a vector of it, or a score. The zero value is a model that reads a
+// text token by token.
 type Encoder struct {
 	Whole     bool // attention sees the tokens after its own, too
 	Centred   bool // norms subtract the mean: they are LayerNorm (arXiv 1607.06450), and not RMSNorm

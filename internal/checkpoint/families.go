@@ -62,8 +62,8 @@ type defaults struct {
 	rope                           *ropeJSON
 	every                          int // each such layer is unlike the others: it has no RoPE (SmolLM3), or no window (Gemma 3)
 	scoreCap, logitCap             float64
-	// wideLayers is how many layers the size has whose scores are divided by the root of the width of one head's share of the model instead of HeadDim's.
-	// GGUF does not say so; llama.cpp knows these sizes (27B of Gemma 2 and 3) by their layers.
+	// wideLayers is how many layers the size has whose scores are divided by the root of the width of one head's share of the model instead
+	// of HeadDim's. GGUF does not say so; llama.cpp knows these sizes (27B of Gemma 2 and 3) by their layers.
 	wideLayers int
 }
 
@@ -309,8 +309,8 @@ func (f *family) architecture() string {
 type Variant struct {
 	Family     string // the architecture's name; "" stands for "llama"
 	Activation string // of the feed-forward layer: "" for SiLU, "gelu_tanh", or "gelu" for that with the error function
-	// Window is how many positions a token of the layers of which Windowed holds sees, itself included; 0: all. An encoder's sees half as many before
-	// itself, and as many after itself.
+	// Window is how many positions a token of the layers of which Windowed holds sees, itself included; 0: all. An encoder's sees half as
+	// many before itself, and as many after itself.
 	Window    int
 	Windowed  []bool // one for each layer; nil: none
 	Unrotated []bool // layers without RoPE; nil: none

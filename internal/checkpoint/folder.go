@@ -32,7 +32,8 @@ func SmallFiles() []string {
 	}
 }
 
-// IsModuleFile reports whether a file of a folder is one of a layer that follows pooling, as sentence-transformers names them: 2_Dense/config.json, say.
+// IsModuleFile reports whether a file of a folder is one of a layer that follows pooling, as sentence-transformers names them:
+// 2_Dense/config.json, say.
 func IsModuleFile(name string) bool {
 	module, file, _ := strings.Cut(name, "/")
 	return strings.HasSuffix(module, "_"+denseModule) && (file == moduleConfig || file == WeightsFile)

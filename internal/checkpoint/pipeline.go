@@ -247,8 +247,8 @@ const (
 	documentTask = "document"
 )
 
-// Prompt returns what is put before the texts of a task; the task "" stands for the one that the files choose. ok reports whether there is such
-// a task.
+// Prompt returns what is put before the texts of a task; the task "" stands for the one that the files choose. ok reports whether there is
+// such a task.
 func (p *Pipeline) Prompt(task string) (prompt string, ok bool) {
 	if task == "" {
 		return p.Prompts[p.Default], true

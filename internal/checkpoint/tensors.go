@@ -127,8 +127,8 @@ var parts = [numParts]struct {
 	ScoreOutput:         {"classifier.out_proj", "cls.output", Pooled, one, hidden, biasedAlways, false},
 }
 
-// Aside reports whether a tensor of a name is no weight that a model has any use for: a table that is computed, or that the configuration has, of RoPE's
-// frequencies or of positions; or the layer of BERT that was trained for another task, and follows no pooling.
+// Aside reports whether a tensor of a name is no weight that a model has any use for: a table that is computed, or that the configuration
+// has, of RoPE's frequencies or of positions; or the layer of BERT that was trained for another task, and follows no pooling.
 func Aside(name string) bool {
 	for _, end := range []string{".rotary_emb.inv_freq", "embeddings.position_ids", "pooler.dense.weight", "pooler.dense.bias"} {
 		if strings.HasSuffix(name, end) {
@@ -282,9 +282,9 @@ func PairedRow(row, headDim int) int {
 // Partial is heads of HeadDim elements of which RoPE rotates the first Rotated ones.
 type Partial struct{ HeadDim, Rotated int }
 
-// Row returns where files have a row of queries or keys, given where it is wanted for computing: there a pair is an element of the head's first
-// half and the one in the same place of its second half, whether RoPE rotates it or not. Of 8 elements, 4 of them rotated in the pairs (0, 2) and
-// (1, 3), the wanted order is 0 1 4 5 2 3 6 7.
+// Row returns where files have a row of queries or keys, given where it is wanted for computing: there a pair is an element of the head's
+// first half and the one in the same place of its second half, whether RoPE rotates it or not. Of 8 elements, 4 of them rotated in the
+// pairs (0, 2) and (1, 3), the wanted order is 0 1 4 5 2 3 6 7.
 func (p Partial) Row(row int) int {
 	in, half, pairs := row%p.HeadDim, p.HeadDim/2, p.Rotated/2
 	at, second := in%half, in/half // which pair, and which element of it

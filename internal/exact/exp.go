@@ -73,8 +73,8 @@ func GELU(x float32) float32 {
 	return x / (1 + Exp(-v))
 }
 
-// The coefficients of GELUErf: x·P(x²) with P(t) = GELUErfC0 + … + GELUErfC6·t⁶ is the logarithm of Φ(x)/Φ(−x) for t up to GELUErfMost, Φ being
-// the normal distribution. They come from a fit of x·Φ(x) that minimises its largest error in proportion to x, which is 2.9e-8.
+// The coefficients of GELUErf: x·P(x²) with P(t) = GELUErfC0 + … + GELUErfC6·t⁶ is the logarithm of Φ(x)/Φ(−x) for t up to GELUErfMost, Φ
+// being the normal distribution. They come from a fit of x·Φ(x) that minimises its largest error in proportion to x, which is 2.9e-8.
 const (
 	GELUErfMost = 36
 	GELUErfC0   = 0x1.98846p+0
@@ -86,8 +86,8 @@ const (
 	GELUErfC6   = 0x1.e2bfeap-29
 )
 
-// GELUErf returns the Gaussian error linear unit as it is defined (arXiv 1606.08415), x·Φ(x) = x/2·(1 + erf(x/√2)), with an error below 2e-7:
-// x / (1 + Exp(−v)) with t = min(x·x, GELUErfMost) and v = x·P(t), P by FMA from GELUErfC6 down, each step rounded once.
+// GELUErf returns the Gaussian error linear unit as it is defined (arXiv 1606.08415), x·Φ(x) = x/2·(1 + erf(x/√2)), with an error below
+// 2e-7: x / (1 + Exp(−v)) with t = min(x·x, GELUErfMost) and v = x·P(t), P by FMA from GELUErfC6 down, each step rounded once.
 func GELUErf(x float32) float32 {
 	t := float32(x * x)
 	if t > GELUErfMost {

@@ -25,8 +25,9 @@ import (
 // longer than without them. Before a pass the leader waits a little for those whose answers were in the last pass and who are
 // expected back: otherwise the conversations would fall apart into groups that each read the weights.
 //
-// Example: A, B and C answer, and D brings a prompt of 300 tokens. A leads; B and C come back within its patience; D is in the queue. The pass has a row of each
-// of A, B and C, and as many of D's rows as rowCosts allows, 40 say. D gets its job back with Rows = 40 and brings the other 260.
+// Example: A, B and C answer, and D brings a prompt of 300 tokens. A leads; B and C come back within its patience; D is in the queue. The
+// pass has a row of each of A, B and C, and as many of D's rows as rowCosts allows, 40 say. D gets its job back with Rows = 40 and brings
+// the other 260.
 //
 // Invariants while mu is free: a job is in queue from the call of Run until a leader takes it; leading is true while a goroutine
 // leads or has been told to; missing is the number of jobs that the leader waits for, 0 when it does not wait.
@@ -78,8 +79,8 @@ const (
 	DefaultMost  = 32
 )
 
-// NewBatch makes the batch of a model, whose passes compute at most `most` rows of answers. trace is called after each pass, by the goroutine that
-// leads; nil: nobody is told.
+// NewBatch makes the batch of a model, whose passes compute at most `most` rows of answers. trace is called after each pass, by the
+// goroutine that leads; nil: nobody is told.
 func NewBatch(w *Weights, most int, trace func(PassInfo)) *Batch {
 	b := &Batch{weights: w, most: most, trace: trace, chunk: DefaultChunk, arrived: make(chan struct{}, 1)}
 	b.outputs = outputs{weights: w, memory: &b.memory}
@@ -141,11 +142,12 @@ func (b *Batch) came() {
 	}
 }
 
-// Run computes a job, with whatever others wait, and returns its error. After an error the memory is as it was, with its records, and nothing was computed.
+// Run computes a job, with whatever others wait, and returns its error. After an error the memory is as it was, with its records, and
+// nothing was computed.
 func (b *Batch) Run(j *Job) error { return b.RunAll(j) }
 
-// RunAll is Run for several jobs, which may be computed in one pass. Those of models that read texts as a whole are: longest first, as many as a
-// pass has room for. It returns the first job's error that is not nil.
+// RunAll is Run for several jobs, which may be computed in one pass. Those of models that read texts as a whole are: longest first, as many
+// as a pass has room for. It returns the first job's error that is not nil.
 func (b *Batch) RunAll(jobs ...*Job) error {
 	if len(jobs) == 0 {
 		return nil
@@ -333,11 +335,11 @@ func (b *Batch) take() {
 	})
 }
 
-// takeTexts is take for whole texts: the longest first, so that the short ones fill what is left of the passes. It is called with mu held. The leader's
-// own texts may be late, but not for ever: a pass takes the text that came first, whatever its length.
+// takeTexts is take for whole texts. A pass takes the text that came first, whatever its length, so that no text waits for ever, and then the
+// longest ones that it has room for: the short ones fill what is left. It is called with mu held.
 //
-// Example: texts of 40, 300, 10 and 500 tokens wait, and a pass has room for 512 rows. It takes the first, which came first, and then those of 300 and 10;
-// the next one takes that of 500.
+// Example: texts of 40, 300, 10 and 500 tokens wait, in this order, and a pass has room for 512 rows. The first pass takes those of 40, 300
+// and 10, and the second one that of 500.
 func (b *Batch) takeTexts() {
 	room := max(b.chunk, MostChunk)
 	take := func(j *Job) {

@@ -17,7 +17,8 @@ func newDevice(b backend.Backend) *device {
 	return &device{Backend: b, fused: backend.Fused(b), choose: backend.Selecting(b)}
 }
 
-// normMatMul computes norm(x)·weightᵀ for each weight; what normed, of x's shape, holds afterwards is undefined. See backend.Fuser's NormMatMul.
+// normMatMul computes norm(x)·weightᵀ for each weight; what normed, of x's shape, holds afterwards is undefined. See backend.Fuser's
+// NormMatMul.
 func (d *device) normMatMul(x *tensor.Tensor, n *norm, normed *tensor.Tensor, weights, outs []*tensor.Tensor) error {
 	weight := n.weight
 	if n.centred && weight != nil {

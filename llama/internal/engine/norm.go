@@ -5,8 +5,8 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// norm is RMSNorm (arXiv 1910.07467) or, if it is centred, LayerNorm (arXiv 1607.06450). If its weight is nil, the family has no such norm, and
-// nothing is normalised.
+// norm is RMSNorm (arXiv 1910.07467) or, if it is centred, LayerNorm (arXiv 1607.06450). If its weight is nil, the family has no such norm,
+// and nothing is normalised.
 type norm struct {
 	weight, bias *tensor.Tensor // [n]; a nil bias adds nothing
 	eps          float32
