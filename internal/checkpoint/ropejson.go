@@ -80,7 +80,8 @@ func checkRoPEObject(name string, data []byte, typed bool) error {
 	if len(types) == 0 {
 		return nil
 	}
-	for key, value := range members {
+	for _, key := range slices.Sorted(maps.Keys(members)) {
+		value := members[key]
 		if !slices.Contains(types, key) && string(value) != "null" {
 			return unsupported("%s has %s and %s: parameters are either those of all layers or those of each type", name, key, types[0])
 		}

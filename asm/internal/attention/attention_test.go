@@ -20,7 +20,7 @@ type tileCase struct {
 	elements func(r *rand.Rand, i int) float32
 	seed     uint64
 	limit    float32 // of scores
-	anyBytes bool // integers and the signs of scales are any, not what Quantize makes of elements
+	anyBytes bool    // integers and the signs of scales are any, not what Quantize makes of elements
 }
 
 // tile returns the tile of a page that is just before a protected page and has slots beyond those that rows see, of which some hold
