@@ -16,7 +16,7 @@ import (
 func TestFamilies(t *testing.T) {
 	const tokens, tolerance = 180, 1e-3
 	d := device(t)
-	for _, name := range []string{"granite", "olmo2", "gemma3"} {
+	for _, name := range []string{"granite", "olmo2", "gemma3", "ministral3"} {
 		t.Run(name, func(t *testing.T) {
 			var scores [2][]float32
 			for i, o := range []*llama.LoadOptions{nil, {Backend: d}} {
@@ -28,7 +28,7 @@ func TestFamilies(t *testing.T) {
 				s := session(t, m, &llama.SessionOptions{Chunk: 64})
 				list := make([]llama.Token, tokens)
 				for j := range list {
-					list[j] = llama.Token(j * 7919 % 509)
+					list[j] = llama.Token(j * 7919 % m.Config().VocabSize)
 				}
 				for _, part := range [][]llama.Token{list[:170], list[170:171], list[171:]} {
 					got, err := s.Score(t.Context(), part)

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"bytes"
 	"errors"
 	"math"
 	"os"
@@ -86,6 +87,10 @@ func TestFamilyConfigs(t *testing.T) {
 		{"ministral3 without a word of RoPE", `"model_type":"ministral3","head_dim":16`, func(c *Config) bool {
 			r := &c.RoPE
 			return r.Scaling == yarn && r.Factor == 16 && r.OriginalContext == 16384 && r.Attention == 1 && r.Theta == 1000000 && r.QueryScale == float64(float32(0.1)) && c.Window == 0
+		}},
+		{"ministral3 within a wrapper", `"model_type":"mistral3","vision_config":{},"tie_word_embeddings":true,"text_config":{"model_type":"ministral3","hidden_size":512,"intermediate_size":16,"num_hidden_layers":2,"head_dim":16,
+			"rope_parameters":{"type":"yarn","rope_type":"yarn","factor":16,"mscale":1,"mscale_all_dim":1,"llama_4_scaling_beta":0.5,"original_max_position_embeddings":8,"max_position_embeddings":128,"rope_theta":99}}`, func(c *Config) bool {
+			return c.Family == "ministral3" && c.RoPE.QueryScale == 0.5 && c.RoPE.Theta == 99 && c.RoPE.Attention == 1 && c.TiedEmbeddings && c.Heads == 32 && c.VocabSize == 131072
 		}},
 		{"ministral3 that scales queries and nothing else", `"model_type":"ministral3","head_dim":16,"rope_parameters":{"rope_type":"default","llama_4_scaling_beta":0.5,"original_max_position_embeddings":8}`, func(c *Config) bool {
 			r := &c.RoPE
@@ -202,5 +207,107 @@ func TestWhatFamiliesCannotHaveIsRefused(t *testing.T) {
 		if got, err := ConfigOf(fileOf(t, c, gguf.KeyValue{Key: key, Value: value})); !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("%s: %+v, %v; want an error that wraps ErrUnsupported", key, got, err)
 		}
+	}
+}
+
+// TestGGUFOfMistral3 reads both kinds of models that GGUF calls mistral3: Mistral Small without scaled queries, and Ministral 3.
+func TestGGUFOfMistral3(t *testing.T) {
+	c := biased()
+	c.RoPE, c.Family, c.AttentionBias, c.MLPBias = RoPE{Theta: 10000}, "ministral3", false, false
+	if got, err := ConfigOf(fileOf(t, c)); err != nil || got.RoPE.QueryScale != 0 || got.RoPE.Scaling != "" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	length := gguf.KeyValue{Key: "mistral3." + temperatureLen, Value: gguf.ValueOf(uint32(7))}
+	scale := gguf.KeyValue{Key: "mistral3." + temperatureKey, Value: gguf.ValueOf(float32(0.5))}
+	if got, err := ConfigOf(fileOf(t, c, scale)); err != nil || got.RoPE.QueryScale != 0.5 || got.RoPE.OriginalContext != c.ContextLength {
+		t.Errorf("without a length: %+v, %v", got, err)
+	}
+	if got, err := ConfigOf(fileOf(t, c, scale, length)); err != nil || got.RoPE.OriginalContext != 7 {
+		t.Errorf("with a length: %+v, %v", got, err)
+	}
+	original := gguf.KeyValue{Key: "mistral3." + ropeContextKey, Value: gguf.ValueOf(uint32(8))}
+	if _, err := ConfigOf(fileOf(t, c, scale, length, original)); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("two lengths: %v", err)
+	}
+}
+
+// TestGGUFOfGraniteHybrid reads files of an architecture that may have Mamba's layers, and lists of sizes.
+func TestGGUFOfGraniteHybrid(t *testing.T) {
+	c := biased()
+	c.RoPE, c.Family, c.AttentionBias, c.MLPBias = RoPE{Theta: 10000}, "granite", false, false
+	hybrid := func(key string, v gguf.Value) gguf.KeyValue { return gguf.KeyValue{Key: "granite." + key, Value: v} }
+	for _, k := range []struct {
+		what     string
+		key      gguf.KeyValue
+		unrotate bool
+		refused  bool
+	}{
+		{"no RoPE", hybrid(ropeThereKey, gguf.ValueOf(false)), true, false},
+		{"RoPE", hybrid(ropeThereKey, gguf.ValueOf(true)), false, false},
+		{"experts", hybrid(expertsKey, gguf.ValueOf(uint32(8))), false, true},
+	} {
+		got, err := ConfigOf(fileOf(t, c, k.key))
+		if k.refused {
+			if !errors.Is(err, errors.ErrUnsupported) {
+				t.Errorf("%s: %v", k.what, err)
+			}
+			continue
+		}
+		if err != nil || (got.Unrotated != nil) != k.unrotate {
+			t.Errorf("%s: %+v, %v", k.what, got, err)
+		}
+	}
+}
+
+// hybridFile is a GGUF file of the architecture granitehybrid that has a tensor, and sizes as lists, one for each layer.
+func hybridFile(t *testing.T, c *Config, kvHeads []int32, name string) *gguf.File {
+	t.Helper()
+	var metadata []gguf.KeyValue
+	for _, kv := range c.Metadata("test") {
+		if rest, ok := strings.CutPrefix(kv.Key, "granite."); ok {
+			kv.Key = "granitehybrid." + rest
+		}
+		switch kv.Key {
+		case ArchitectureKey:
+			kv.Value = gguf.ValueOf("granitehybrid")
+		case "granitehybrid.attention.head_count_kv":
+			kv.Value = gguf.ArrayOf(kvHeads)
+		}
+		metadata = append(metadata, kv)
+	}
+	rows := c.VocabSize
+	infos := []gguf.TensorInfo{{Name: Embedding.GGUF(0, false), Type: gguf.F32, Shape: []int{rows, 1}}, {Name: name, Type: gguf.F32, Shape: []int{1}}}
+	var file bytes.Buffer
+	w, err := gguf.NewWriter(&file, metadata, infos)
+	if err == nil {
+		err = errors.Join(w.WriteTensor(infos[0].Name, make([]byte, 4*rows)), w.WriteTensor(name, make([]byte, 4)), w.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := gguf.Parse(file.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// TestGGUFOfLayersWithMamba refuses them by the names of their tensors, and sizes that differ between layers.
+func TestGGUFOfLayersWithMamba(t *testing.T) {
+	c := biased()
+	c.RoPE, c.Family, c.AttentionBias, c.MLPBias = RoPE{Theta: 10000}, "granite", false, false
+	same := slices.Repeat([]int32{int32(c.KVHeads)}, c.Layers)
+	if got, err := ConfigOf(hybridFile(t, c, same, "blk.0.attn_q.weight")); err != nil || got.KVHeads != c.KVHeads || got.Family != "granite" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := ConfigOf(hybridFile(t, c, same, "blk.1.ssm_in.weight")); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "Mamba") {
+		t.Errorf("layers with Mamba: %v", err)
+	}
+	other := append(slices.Clone(same), 0)
+	if _, err := ConfigOf(hybridFile(t, c, other, "blk.0.attn_q.weight")); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("layers without attention: %v", err)
+	}
+	if _, err := ConfigOf(hybridFile(t, c, make([]int32, 2*maxLayers), "blk.0.attn_q.weight")); err == nil {
+		t.Error("too many layers")
 	}
 }

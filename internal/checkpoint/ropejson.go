@@ -46,8 +46,8 @@ type ropeJSON struct {
 // queryScaleName is what scales queries by their positions.
 const queryScaleName = "llama_4_scaling_beta"
 
-// ropeIdle are keys that change nothing: parts of positions, which are equal in a text, and what repeats another key.
-var ropeIdle = []string{"mrope_section", "mrope_interleaved", "max_position_embeddings"}
+// ropeIdle are keys that change nothing: parts of positions, which are equal in a text, what repeats another key, and how a model was trained.
+var ropeIdle = []string{"mrope_section", "mrope_interleaved", "max_position_embeddings", "finetuned"}
 
 // checkRoPE refuses by name what objects of RoPE say and nobody reads, in a whole config.json.
 func checkRoPE(data []byte) error {

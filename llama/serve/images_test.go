@@ -28,6 +28,10 @@ func TestImagesAreRefused(t *testing.T) {
 			}
 		}
 	}
+	image := `"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:,"}}]}]`
+	if status, text := post(t, h, "/v1/chat/completions", `{`+image+`}`); status != http.StatusBadRequest || !strings.Contains(text, "vision part") {
+		t.Errorf("without a model's name: %d %s", status, text)
+	}
 	if status, text := post(t, h, "/v1/chat/completions", `{"model":"flint","max_tokens":1,"messages":[{"role":"user","content":"what?","images":[]}]}`); status != http.StatusOK {
 		t.Errorf("no images: %d %s", status, text)
 	}

@@ -245,10 +245,7 @@ func (l *Lease) Close() {
 // more the load is cancelled. The error of a load that failed goes to all who waited for it, and the next request tries again. Other
 // errors are *UnknownError, *TooLargeError, *queue.FullError where too many wait for the model already, and ErrClosed after Close.
 func (r *Registry) Lease(ctx context.Context, name string) (*Lease, error) {
-	e := r.byName[name]
-	if e == nil && name != "" {
-		e = r.byName[AnyName]
-	}
+	e := r.find(name)
 	if e == nil {
 		known := make([]string, len(r.entries))
 		for i, e := range r.entries {
@@ -269,10 +266,19 @@ func (r *Registry) Lease(ctx context.Context, name string) (*Lease, error) {
 
 // NameOf returns the name of the model that has a name or an alias, and the name itself if there is no such model.
 func (r *Registry) NameOf(name string) string {
-	if e := r.byName[name]; e != nil {
+	if e := r.find(name); e != nil {
 		return e.spec.Name
 	}
 	return name
+}
+
+// find returns what has a name or an alias; nil if nothing has.
+func (r *Registry) find(name string) *entry {
+	e := r.byName[name]
+	if e == nil && name != "" {
+		e = r.byName[AnyName]
+	}
+	return e
 }
 
 // Only returns the name of the only model that there is, "" if there are several.
