@@ -4,9 +4,8 @@
 // A program imports package llama, and the packages below it where it needs to choose more:
 //
 //	llama     models, sessions, sampling, chat templates: the package to use; llama/constrain makes answers have a form,
-//	          llama/hub fetches models by their names, llama/tokenizers adds kinds of tokenizers, llama/pebble and llama/flint
-//	          are small models that need no file, and llama/serve answers requests of any program, in the interfaces of OpenAI
-//	          and Anthropic
+//	          llama/hub fetches models by their names, llama/pebble and llama/flint are small models that need no file, and
+//	          llama/serve answers requests of any program, in the interfaces of OpenAI and Anthropic
 //	eviction  what a cache forgets when memory is short
 //	kvcache   keys and values, one cache a layer
 //	backend   the contract between a model and what computes it; backend/cpu is the processor, backend/opencl a GPU,

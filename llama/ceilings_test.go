@@ -166,7 +166,7 @@ func hostileInputs() (list []hostile) {
 		}})
 	}
 	for name, text := range hostileTexts() {
-		for _, kind := range []string{"byte-level", "SentencePiece"} {
+		for _, kind := range []string{"byte-level", "SentencePiece", "WordPiece", "Unigram"} {
 			list = append(list, hostile{kind + " text: " + name, parseUnits, textFactor, func(t *testing.T) (int, func() error) {
 				tokenizer := tokenizerOf(t, kind)
 				return len(text), func() error {
@@ -366,8 +366,13 @@ func tokenizerWith(t *testing.T, config map[string]any) string {
 func tokenizerOf(t *testing.T, kind string) *llama.Tokenizer {
 	t.Helper()
 	path := filepath.Join(fixture.Path(t, "pebble/hf"), "tokenizer.json")
-	if kind == "SentencePiece" {
+	switch kind {
+	case "SentencePiece":
 		path = fixture.Path(t, "tokenizer/llama-spm-vocab.gguf")
+	case "WordPiece":
+		path = fixture.Path(t, "families/enc-bert")
+	case "Unigram":
+		path = fixture.Path(t, "families/enc-xlmr")
 	}
 	tokenizer, err := llama.LoadTokenizer(path)
 	if err != nil {

@@ -233,7 +233,7 @@ func (c *Config) tensor(p Part, layer int, bias bool) Tensor {
 		t.HeadDim = c.HeadDim
 	}
 	if p == PositionEmbedding && f.padded { // the first rows are of padding
-		t.Within = Within{HuggingFace: t.HuggingFace, GGUF: t.GGUF, Rows: c.Positions + c.Skipped, First: c.Skipped}
+		t.Within = Within{HuggingFace: t.HuggingFace, Rows: c.Positions + c.Skipped, First: c.Skipped}
 	}
 	if part.rotated || p == QueryNorm || p == KeyNorm {
 		if r := c.Layer(layer).RoPE; r != nil && r.Rotated != 0 {

@@ -44,7 +44,11 @@ func fromVocab(v *bpe.Vocab) (*Tokenizer, error) {
 	for id, text := range v.Tokens {
 		e := &entries[id]
 		*e = entry{text: text, id: int32(id)}
-		switch kind := v.TypeOf(id); kind {
+		kind := v.TypeOf(id)
+		if e.id == v.SEP || e.id == v.Unknown { // files of 2024 have all types normal
+			kind = bpe.TypeControl
+		}
+		switch kind {
 		case bpe.TypeControl, bpe.TypeUnknown:
 			e.special = true
 		case bpe.TypeUnused:
@@ -57,7 +61,7 @@ func fromVocab(v *bpe.Vocab) (*Tokenizer, error) {
 		default:
 			return nil, fmt.Errorf("token %d, %.40q, has type %d; 1 to %d would be right", id, text, kind, bpe.TypeByte)
 		}
-		if e.special || v.TypeOf(id) == bpe.TypeUserDefined {
+		if e.special || kind == bpe.TypeUserDefined {
 			tokens = append(tokens, added.Token{ID: e.id, Content: e.text, Special: e.special})
 		}
 	}
@@ -84,6 +88,14 @@ func wordText(text string) string {
 		return word
 	}
 	return continuation + text
+}
+
+// VocabText returns a token of WordPiece as GGUF writes it; see wordText.
+func VocabText(text string) string {
+	if rest, continues := strings.CutPrefix(text, continuation); continues {
+		return rest
+	}
+	return spaceMark + text
 }
 
 // wordPieces sets up what BERT does.

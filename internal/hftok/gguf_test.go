@@ -104,6 +104,22 @@ func TestFromVocab(t *testing.T) {
 	}
 }
 
+// In older files all types are normal, and special tokens known by their ids alone.
+func TestVocabWithoutTypes(t *testing.T) {
+	v := wordVocab()
+	v.Types = nil
+	tok, err := FromVocab(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := tok.EncodeSpecial(nil, "[CLS] unaff[SEP] x", false), []int32{1, 3, 4, 2, 0}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if ids, _ := tok.Template().Join([]int32{3}, []int32{6}); !slices.Equal(ids, []int32{1, 3, 2, 6, 2}) {
+		t.Errorf("two texts are %v", ids)
+	}
+}
+
 // Tokens of bytes stand for the bytes of characters that are no tokens, and not for their own texts.
 func TestVocabWithBytes(t *testing.T) {
 	v, _, _ := pieceVocab()

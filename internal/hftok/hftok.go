@@ -111,6 +111,9 @@ type encoder struct {
 // text appends the tokens of a stretch of normalised text that holds no added token. first reports whether the stretch begins
 // the whole text.
 func (e *encoder) text(dst []int32, text string, first bool) []int32 {
+	if text == "" { // before which no space is put
+		return dst
+	}
 	pieces := []piece{{text, first}}
 	for _, split := range e.split {
 		pieces = split(pieces)
@@ -130,6 +133,9 @@ func (t *Tokenizer) unknownToken(dst []int32) []int32 {
 	}
 	return dst
 }
+
+// Kind returns what tokenizer.json calls the tokenizer's model: "WordPiece", "WordLevel" or "Unigram".
+func (t *Tokenizer) Kind() string { return t.model.kind() }
 
 // Added returns the texts of the added tokens, special or not, in the order of their ids. The caller may keep and change the
 // slice.

@@ -59,6 +59,7 @@ func TestEncode(t *testing.T) {
 		{"unknown", wordPieceFile, "xyz", []int32{0}, []int32{1, 0}, ""},
 		{"empty", wordPieceFile, "", nil, []int32{1}, ""},
 		{"not UTF-8", wordPieceFile, "hello \xff\xfe", []int32{6}, []int32{1, 6}, "hello"},
+		{"nothing", unigramFile, "", nil, nil, ""},
 		{"unigram", unigramFile, "hello world", []int32{2, 6}, []int32{2, 6}, "hello world"},
 		{"unigram special tokens", unigramFile, "<s>hello", []int32{3, 0, 5, 4}, []int32{1, 2}, "hello"},
 	} {
@@ -91,6 +92,9 @@ func TestVocabulary(t *testing.T) {
 	}
 	if bos, ok := tok.BOS(); bos != 1 || !ok || !tok.IsSpecial(2) || tok.IsSpecial(3) {
 		t.Errorf("BOS %d, %v", bos, ok)
+	}
+	if kind := tok.Kind(); kind != "WordPiece" {
+		t.Errorf("Kind %q", kind)
 	}
 	if got := tok.Added(); !slices.Equal(got, []string{"[UNK]", "[CLS]", "[SEP]"}) {
 		t.Errorf("Added %q", got)

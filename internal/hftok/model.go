@@ -3,6 +3,7 @@ package hftok
 import (
 	"fmt"
 	"math"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -14,7 +15,13 @@ const maxPieceLen = 256
 type model interface {
 	// encode appends the tokens of a piece, which is not empty.
 	encode(e *encoder, dst []int32, piece string) []int32
+	// kind is what tokenizer.json calls the model.
+	kind() string
 }
+
+func (wordLevel) kind() string { return "WordLevel" }
+func (wordPiece) kind() string { return "WordPiece" }
+func (*unigram) kind() string  { return "Unigram" }
 
 // wordLevel takes every piece as a token.
 type wordLevel struct{}
@@ -128,10 +135,8 @@ type step struct {
 // encode finds the best way to the piece's end by Viterbi's algorithm: from each character it tries the tokens that begin
 // there. path[i] is the best way to byte i.
 func (u *unigram) encode(e *encoder, dst []int32, piece string) []int32 {
-	path := e.path[:0]
-	for range len(piece) + 1 {
-		path = append(path, step{})
-	}
+	path := slices.Grow(e.path[:0], len(piece)+1)[:len(piece)+1]
+	clear(path)
 	e.path = path
 	for at := 0; at < len(piece); {
 		_, char := utf8.DecodeRuneInString(piece[at:])

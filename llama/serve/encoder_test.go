@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/fixture"
@@ -135,4 +136,80 @@ func TestRerankErrors(t *testing.T) {
 			refused(t, h, path, `{"model":"flint",`+c.body+`}`, 400, c.param, c.code, c.says)
 		}
 	}
+}
+
+// Documents come in the order of their scores, which are those that transformers computed.
+func TestRerank(t *testing.T) {
+	names := []string{"rank-bert", "rank-xlmr"}
+	h := startEncoders(t, append(names, "enc-bert")...)
+	for _, name := range names {
+		model, err := llama.Load(fixture.Path(t, "families/"+name), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer model.Close()
+		const query = "query: what is the capital of France"
+		documents := []string{"a", "passage: Paris is the capital of France.", "The quick brown fox.", "a"}
+		want, err := model.Rerank(t.Context(), query, documents...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := json.Marshal([]any{documents[0], map[string]string{"text": documents[1]}, documents[2], documents[3]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for more, n := range map[string]int{"": 4, `,"top_n":2`: 2, `,"top_n":9,"return_documents":true`: 4, `,"raw_scores":false`: 4} {
+			status, body := post(t, h, "/v1/rerank", fmt.Sprintf(`{"model":%q,"query":%q,"documents":%s%s}`, name, query, list, more))
+			var got struct {
+				Model   string
+				Results []struct {
+					Index    int
+					Score    float32 `json:"relevance_score"`
+					Document *struct{ Text string }
+				}
+				Usage struct {
+					Total int `json:"total_tokens"`
+				}
+			}
+			if err := json.Unmarshal([]byte(body), &got); err != nil || status != 200 || len(got.Results) != n || got.Model != name {
+				t.Fatalf("%s%s: status %d: %s", name, more, status, body)
+			}
+			tokens := 0
+			for _, d := range documents {
+				pair, _ := model.Tokenizer().EncodePair(query, d)
+				tokens += len(pair)
+			}
+			if got.Usage.Total != tokens {
+				t.Errorf("%s%s: %d tokens, want %d", name, more, got.Usage.Total, tokens)
+			}
+			for i, r := range got.Results {
+				score := want[r.Index]
+				if strings.Contains(more, "raw") {
+					score = float32(1 / (1 + math.Exp(-float64(score))))
+				}
+				if r.Score != score {
+					t.Errorf("%s%s: document %d has the score %g, want %g", name, more, r.Index, r.Score, score)
+				}
+				if i > 0 && (got.Results[i-1].Score < r.Score || got.Results[i-1].Score == r.Score && got.Results[i-1].Index > r.Index) {
+					t.Errorf("%s%s: not in the order of the scores: %s", name, more, body)
+				}
+				if back := strings.Contains(more, "return"); back != (r.Document != nil) || back && r.Document.Text != documents[r.Index] {
+					t.Errorf("%s%s: document %d comes back as %+v", name, more, r.Index, r.Document)
+				}
+			}
+		}
+		refused(t, h, "/v1/chat/completions", `{"model":"`+name+`","messages":[{"role":"user","content":"Hi"}]}`, 400, "model", "unsupported_model", "/v1/rerank")
+		refused(t, h, "/v1/embeddings", `{"model":"`+name+`","input":"Hi"}`, 400, "model", "unsupported_model", "/v1/rerank")
+		refused(t, h, "/v1/rerank", `{"model":"`+name+`","query":"a","documents":["b","`+strings.Repeat("wood ", 999)+`"]}`, 400, "documents[1]", "context_length_exceeded", "with the query")
+		refused(t, h, "/v1/rerank", `{"model":"`+name+`","query":"`+strings.Repeat("wood ", 999)+`","documents":["b"]}`, 400, "documents[0]", "context_length_exceeded", "with the query")
+	}
+	refused(t, h, "/v1/rerank", `{"model":"enc-bert","query":"a","documents":["b"]}`, 400, "model", "unsupported_model", "needs a reranker")
+	refused(t, h, "/v1/chat/completions", `{"model":"enc-bert","messages":[{"role":"user","content":"Hi"}]}`, 400, "model", "unsupported_model", "/v1/embeddings")
+	plain, _ := embeddingsOf(t, h, `"model":"enc-bert","input":"Hello"`)
+	for _, task := range []string{"query", "document", "search_query", "search_document"} { // of which this model's files say nothing
+		if got, _ := embeddingsOf(t, h, `"model":"enc-bert","input":"Hello","input_type":"`+task+`"`); fmt.Sprint(got) != fmt.Sprint(plain) {
+			t.Errorf("for the task %s the vector is another one", task)
+		}
+	}
+	refused(t, h, "/v1/embeddings", `{"model":"enc-bert","input":"Hi","dimensions":65}`, 400, "dimensions", "invalid_value", "1 to 64")
 }

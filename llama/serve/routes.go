@@ -32,7 +32,6 @@ func (s *Server) routeTable() []route {
 		{"POST", "/v1/embeddings", openai.Shape, api.Embeddings, false},
 		{"POST", "/v1/rerank", openai.Shape, api.Rerank, false},
 		{"POST", "/v2/rerank", openai.Shape, api.Rerank, false}, // as Cohere's clients call it
-		{"POST", "/rerank", openai.Shape, api.Rerank, false},
 		{"GET", "/v1/models", openai.Shape, api.Models, false},
 		{"GET", "/v1/models/{name...}", openai.Shape, api.Model, false},
 		{"POST", "/tokenize", openai.Shape, tokens.Tokenize, false},

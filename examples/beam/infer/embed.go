@@ -8,15 +8,17 @@ import (
 
 // Text is a text to embed.
 type Text struct {
-	ID   string `json:"id"`
-	Text string `json:"text"`
+	ID         string `json:"id"`
+	Text       string `json:"text"`
+	Task       string `json:"task,omitempty"`       // llama.EmbedOptions.Task: "query" or "document", or another one that the model names
+	Dimensions int    `json:"dimensions,omitempty"` // of the vector; 0: all
 }
 
-// Vector is a text's vector, of length 1: the mean of its last hidden states. See llama.Model.Embed.
+// Vector is a text's vector, as the model's files say that it is made. See llama.Model.EmbedWith.
 type Vector struct {
-	ID     string    `json:"id"`     // the text's
-	Vector []float32 `json:"vector"` // [HiddenSize]
-	Model  string    `json:"model"`  // llama.Model.Fingerprint of the model
+	ID     string    `json:"id"` // the text's
+	Vector []float32 `json:"vector"`
+	Model  string    `json:"model"` // llama.Model.Fingerprint of the model
 }
 
 func (Text) element()                {}
@@ -31,10 +33,10 @@ func (t Text) compute(ctx context.Context, l *loaded) (Vector, measured, error) 
 		return Vector{}, measured{}, err
 	}
 	defer leave()
-	vectors, err := l.model.Embed(ctx, t.Text)
+	vectors, err := l.model.EmbedWith(ctx, llama.EmbedOptions{Task: t.Task, Dimensions: t.Dimensions}, t.Text)
 	if err != nil {
 		return Vector{}, measured{}, err
 	}
-	n := len(l.model.Tokenizer().Encode(t.Text))
+	n := len(l.model.Tokenizer().EncodeWhole(t.Text))
 	return Vector{ID: t.ID, Vector: vectors[0], Model: l.fingerprint}, measured{answers: []llama.Stats{{PromptTokens: n}}}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/core/graph/mtime"
@@ -157,7 +158,8 @@ func TestForms(t *testing.T) {
 }
 
 func TestEmbed(t *testing.T) {
-	texts := []Text{{"a", "What sound does a dog make?"}, {"b", "What sound does a cow make?"}, {"none", strings.Repeat("x ", 5000)}}
+	texts := []Text{{ID: "a", Text: "What sound does a dog make?"}, {ID: "b", Text: "What sound does a cow make?", Task: "query", Dimensions: 7},
+		{ID: "none", Text: strings.Repeat("x ", 5000)}, {ID: "task", Text: "x", Task: "poem"}}
 	seen, _ := runPipeline(t, func(s beam.Scope) {
 		vectors, failures := Embed(s, flintModel, beam.CreateList(s, texts))
 		beam.ParDo0(s, takeVector, vectors)
@@ -169,7 +171,7 @@ func TestEmbed(t *testing.T) {
 	}
 	defer release()
 	for _, text := range texts[:2] {
-		want, err := l.model.Embed(t.Context(), text.Text)
+		want, err := l.model.EmbedWith(t.Context(), llama.EmbedOptions{Task: text.Task, Dimensions: text.Dimensions}, text.Text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,8 +179,31 @@ func TestEmbed(t *testing.T) {
 			t.Errorf("%s: another vector", text.ID)
 		}
 	}
-	if _, ok := seen["none"][0].(Failure); !ok {
-		t.Errorf("%v", seen["none"])
+	for _, id := range []string{"none", "task"} {
+		if _, ok := seen[id][0].(Failure); !ok {
+			t.Errorf("%v", seen[id])
+		}
+	}
+}
+
+// A model that gives no answers embeds texts, and requests for answers are failures.
+func TestEmbedder(t *testing.T) {
+	spec := Model{Path: fixture.Path(t, "families/enc-bert")}
+	seen, _ := runPipeline(t, func(s beam.Scope) {
+		vectors, failures := Embed(s, spec, beam.CreateList(s, []Text{{ID: "a", Text: "The quick brown fox"}}))
+		beam.ParDo0(s, takeVector, vectors)
+		beam.ParDo0(s, takeFailure, failures)
+	})
+	if v, ok := seen["a"][0].(Vector); !ok || len(v.Vector) != 64 {
+		t.Errorf("%v", seen["a"])
+	}
+	l, release, _, err := loadedModels.use(t.Context(), spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	if _, _, err := (Request{ID: "b", Input: Input{Prompt: "Hi"}}).compute(t.Context(), l); err == nil || !strings.Contains(err.Error(), "no answers") {
+		t.Errorf("a request: %v", err)
 	}
 }
 

@@ -16,14 +16,19 @@ import (
 // loaded is a model in memory.
 type loaded struct {
 	model       *llama.Model
-	pool        *llama.Pool
+	pool        *llama.Pool          // nil: the model gives no answers
 	session     llama.SessionOptions // of sessions outside the pool
 	rooms       chan struct{}        // holds an element for each text that is embedded or scored: what does not go through the pool is bounded as it is
 	fingerprint string
 }
 
 // close gives the memory back. What is being computed ends.
-func (l *loaded) close() error { return errors.Join(l.pool.Close(), l.model.Close()) }
+func (l *loaded) close() error {
+	if l.pool == nil {
+		return l.model.Close()
+	}
+	return errors.Join(l.pool.Close(), l.model.Close())
+}
 
 // loadedModels are the models of this process. It is a variable of the package because Beam gives the instances of a DoFn nothing else in common:
 // a worker unmarshals one for each bundle that runs beside others.
@@ -149,8 +154,10 @@ func load(ctx context.Context, spec Model) (*loaded, error) {
 		return nil, err
 	}
 	l := &loaded{model: model, session: poolOptions.Session, rooms: make(chan struct{}, spec.sessions())}
-	if l.pool, err = model.NewPool(poolOptions); err != nil {
-		return nil, errors.Join(err, model.Close())
+	if model.Kind() == llama.Generator {
+		if l.pool, err = model.NewPool(poolOptions); err != nil {
+			return nil, errors.Join(err, model.Close())
+		}
 	}
 	if l.fingerprint, err = model.Fingerprint(); err != nil {
 		return nil, errors.Join(err, l.close())

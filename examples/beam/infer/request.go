@@ -72,6 +72,9 @@ func (Request) concurrency(m Model) int { return 2 * m.sessions() }
 
 // compute answers the request.
 func (r Request) compute(ctx context.Context, l *loaded) (Answer, measured, error) {
+	if l.pool == nil {
+		return Answer{}, measured{}, fmt.Errorf("the model gives no answers: it is made for something else (%v)", l.model.Kind())
+	}
 	params, err := l.params(r)
 	if err != nil {
 		return Answer{}, measured{}, err

@@ -23,6 +23,11 @@ func (s *source) readFolder(dir string) error {
 	if err != nil {
 		return err
 	}
+	pipeline, err := folder.Pipeline()
+	if err != nil {
+		return err
+	}
+	c.Dense = pipeline.Dense
 	mapped := map[string]*mmap.File{}
 	stored, err := folder.Weights(func(name string) ([]byte, error) {
 		f, err := s.mapFile(filepath.Join(dir, name))
@@ -31,7 +36,7 @@ func (s *source) readFolder(dir string) error {
 		}
 		mapped[name] = f
 		return f.Bytes(), nil
-	})
+	}, c.Dense...)
 	if err != nil {
 		return err
 	}
@@ -61,10 +66,6 @@ func (s *source) readFolder(dir string) error {
 	name := dir
 	if absolute, err := filepath.Abs(dir); err == nil {
 		name = filepath.Base(absolute)
-	}
-	pipeline, err := folder.Pipeline()
-	if err != nil {
-		return err
 	}
 	pooling, err := pipeline.Metadata(c)
 	if err != nil {

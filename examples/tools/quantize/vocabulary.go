@@ -8,21 +8,61 @@ import (
 	"strings"
 
 	"github.com/antigravity-go/antigravity/internal/bpe"
+	"github.com/antigravity-go/antigravity/internal/bytefallback"
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/gguf"
+	"github.com/antigravity-go/antigravity/internal/hftok"
+	"github.com/antigravity-go/antigravity/internal/postprocess"
 )
 
-// vocabularyJSON is what package bpe does not tell of a tokenizer.json.
+// vocabularyJSON is what packages bpe and hftok do not tell of a tokenizer.json.
 type vocabularyJSON struct {
 	Added []struct {
 		ID      int32
 		Special bool
 	} `json:"added_tokens"`
-	Model struct {
+	Normalizer *normalizerJSON `json:"normalizer"`
+	Model      struct {
+		Type         string
 		Merges       []merge
-		ByteFallback bool   `json:"byte_fallback"`
-		Unknown      string `json:"unk_token"`
+		ByteFallback bool            `json:"byte_fallback"`
+		Unknown      string          `json:"unk_token"`
+		UnknownID    *int32          `json:"unk_id"`
+		Vocab        json.RawMessage // of Unigram [["text", score], …]
 	}
+}
+
+// normalizerJSON is what changes a text first.
+type normalizerJSON struct {
+	Type         string
+	Lower        *bool             `json:"lowercase"`
+	StripAccents *bool             `json:"strip_accents"`
+	Charsmap     []byte            `json:"precompiled_charsmap"`
+	List         []*normalizerJSON `json:"normalizers"`
+}
+
+// find returns the first normalizer of a type; nil if there is none.
+func (n *normalizerJSON) find(kind string) *normalizerJSON {
+	if n == nil || n.Type == kind {
+		return n
+	}
+	for _, inner := range n.List {
+		if found := inner.find(kind); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// tokenizer is what bpe's and hftok's tokenizers tell.
+type tokenizer interface {
+	VocabSize() int
+	Text(id int32) string
+	ID(text string) (int32, bool)
+	IsSpecial(id int32) bool
+	EncodeSpecial(dst []int32, text string, bos bool) []int32
+	LeadingSpace() bool
+	Template() *postprocess.Template
 }
 
 // merge is a pair of tokens that becomes one, as GGUF writes it: "left right".
@@ -53,7 +93,7 @@ func (s *source) addVocabulary(folder checkpoint.Folder, c *checkpoint.Config) e
 		s.addEnds(c.BOS, c.EOS)
 		return nil
 	}
-	k, err := bpe.ParseJSON(data)
+	k, err := parseTokenizer(data)
 	if err != nil {
 		return fmt.Errorf("%s: %w", checkpoint.TokenizerFile, err)
 	}
@@ -65,16 +105,135 @@ func (s *source) addVocabulary(folder checkpoint.Folder, c *checkpoint.Config) e
 		return fmt.Errorf("%s: %w", checkpoint.TokenizerFile, err)
 	}
 	tokens, types := v.tokens(k, c.VocabSize)
+	if c.Types > 0 {
+		s.set(checkpoint.TypeCountKey, number(int32(c.Types)))
+	}
 	s.set(checkpoint.TokensKey, gguf.ArrayOf(tokens))
 	s.set(checkpoint.TokenTypesKey, gguf.ArrayOf(types))
-	if rule, ok := k.Rule(); ok {
-		s.set(checkpoint.TokenizerModelKey, text(bpe.ByteLevelModel))
-		s.set(checkpoint.SplitRuleKey, text(rule))
-		s.set(checkpoint.MergesKey, gguf.ArrayOf(v.merges()))
-	} else if err := s.addPieces(k, &v, tokens, types); err != nil {
+	switch k := k.(type) {
+	case *hftok.Tokenizer:
+		err = s.addEncoder(k, &v, data, tokens, types)
+	case *bpe.Tokenizer:
+		if rule, ok := k.Rule(); ok {
+			s.set(checkpoint.TokenizerModelKey, text(bpe.ByteLevelModel))
+			s.set(checkpoint.SplitRuleKey, text(rule))
+			s.set(checkpoint.MergesKey, gguf.ArrayOf(v.merges()))
+		} else {
+			err = s.addPieces(k, &v, tokens, types)
+		}
+	}
+	if err != nil {
 		return err
 	}
-	return s.addChat(folder, c, k)
+	if err := s.addChat(folder, c, k); err != nil {
+		return err
+	}
+	if v.Model.Type == "WordPiece" { // it is SEP that ends a text, whatever else the file says
+		s.set(checkpoint.AddSEPKey, gguf.ValueOf(true))
+		s.set(checkpoint.AddEOSKey, gguf.ValueOf(false))
+	}
+	return nil
+}
+
+// parseTokenizer reads a tokenizer.json of any kind.
+func parseTokenizer(data []byte) (tokenizer, error) {
+	k, err := bpe.ParseJSON(data)
+	if err == nil {
+		return k, nil
+	}
+	if errors.Is(err, bpe.ErrUnsupported) {
+		other, otherErr := hftok.ParseJSON(data)
+		if otherErr == nil {
+			return other, nil
+		}
+		if !errors.Is(otherErr, hftok.ErrModel) {
+			err = otherErr
+		}
+	}
+	return nil, err
+}
+
+// addEncoder adds a vocabulary of WordPiece or Unigram. The keys have no place for some of what a tokenizer.json may say, such as normal forms: it is
+// added as a whole, too, and this module reads it then.
+func (s *source) addEncoder(k *hftok.Tokenizer, v *vocabularyJSON, data []byte, tokens []string, types []int32) error {
+	unknown := int32(-1)
+	if id, ok := k.ID(v.Model.Unknown); ok && v.Model.Unknown != "" {
+		unknown = id
+	}
+	switch v.Model.Type {
+	case "WordPiece":
+		s.set(checkpoint.TokenizerModelKey, text(bpe.WordPieceModel))
+		lower, accents := true, true
+		if n := v.Normalizer.find("BertNormalizer"); n != nil {
+			lower = n.Lower == nil || *n.Lower
+			if accents = lower; n.StripAccents != nil {
+				accents = *n.StripAccents
+			}
+		}
+		s.set(checkpoint.LowerKey, gguf.ValueOf(lower))
+		s.set(checkpoint.StripAccentsKey, gguf.ValueOf(accents))
+		for i, t := range tokens {
+			if types[i] == bpe.TypeNormal || types[i] == bpe.TypeUserDefined {
+				tokens[i] = hftok.VocabText(t)
+			}
+		}
+		s.set(checkpoint.TokensKey, gguf.ArrayOf(tokens))
+	case "Unigram":
+		s.set(checkpoint.TokenizerModelKey, text(bpe.UnigramModel))
+		var pairs [][]any
+		if err := json.Unmarshal(v.Model.Vocab, &pairs); err != nil {
+			return fmt.Errorf("%s: vocab: %w", checkpoint.TokenizerFile, err)
+		}
+		scores := make([]float32, len(tokens))
+		for i := range min(len(pairs), len(scores)) {
+			score, _ := pairs[i][1].(float64) // package hftok has read it
+			scores[i] = float32(score)
+		}
+		if id := v.Model.UnknownID; id != nil {
+			unknown = *id
+		}
+		for i, t := range tokens {
+			if _, is := bytefallback.Byte([]byte(t)); is && v.Model.ByteFallback && types[i] == bpe.TypeNormal {
+				types[i] = bpe.TypeByte
+			}
+		}
+		if n := v.Normalizer.find("Precompiled"); n != nil {
+			s.set(checkpoint.CharsmapKey, gguf.ArrayOf(n.Charsmap))
+		}
+		s.set(checkpoint.SplitRuleKey, text("default"))
+		s.set(checkpoint.ScoresKey, gguf.ArrayOf(scores))
+		s.set(checkpoint.AddSpacePrefixKey, gguf.ValueOf(k.LeadingSpace()))
+		s.set(checkpoint.MergeSpacesKey, gguf.ValueOf(mergesSpaces(k)))
+	default:
+		return fmt.Errorf("%w: the model %s", errKind, v.Model.Type)
+	}
+	if unknown >= 0 {
+		types[unknown] = bpe.TypeUnknown
+		s.set(checkpoint.UnknownKey, number(unknown))
+	}
+	s.set(checkpoint.TokenTypesKey, gguf.ArrayOf(types))
+	s.set(checkpoint.WholeTokenizerKey, text(string(data)))
+	s.addPair(k)
+	return nil
+}
+
+// mergesSpaces reports whether several spaces count as one.
+func mergesSpaces(k *hftok.Tokenizer) bool {
+	return slices.Equal(k.Encode(nil, "a  b"), k.Encode(nil, "a b"))
+}
+
+// addPair adds what stands between two texts.
+func (s *source) addPair(k *hftok.Tokenizer) {
+	ids, _ := k.Template().Join([]int32{-1}, []int32{-2})
+	first, second := slices.Index(ids, -1), slices.Index(ids, -2)
+	if first < 0 || second < first {
+		return
+	}
+	between := ids[first+1 : second]
+	if len(between) > 0 {
+		s.set(checkpoint.SEPKey, number(between[len(between)-1]))
+	}
+	s.set(checkpoint.AddSEPKey, gguf.ValueOf(len(between) > len(k.Template().After())))
 }
 
 // spaceMark is how SentencePiece's vocabularies write a space.
@@ -135,7 +294,7 @@ func (s *source) addPieces(k *bpe.Tokenizer, v *vocabularyJSON, tokens []string,
 }
 
 // tokens returns the texts and types of all entries of the embedding table.
-func (v *vocabularyJSON) tokens(k *bpe.Tokenizer, n int) (texts []string, types []int32) {
+func (v *vocabularyJSON) tokens(k tokenizer, n int) (texts []string, types []int32) {
 	texts, types = make([]string, n), make([]int32, n)
 	for i := range texts {
 		id := int32(i)
@@ -164,7 +323,7 @@ func (v *vocabularyJSON) merges() []string {
 }
 
 // addChat adds the special tokens and the chat template.
-func (s *source) addChat(folder checkpoint.Folder, c *checkpoint.Config, k *bpe.Tokenizer) error {
+func (s *source) addChat(folder checkpoint.Folder, c *checkpoint.Config, k tokenizer) error {
 	chat, err := folder.Chat()
 	if err != nil {
 		return err

@@ -3,13 +3,18 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/fixture"
+	"github.com/antigravity-go/antigravity/internal/gguf"
+	"github.com/antigravity-go/antigravity/internal/hftok"
 	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // sameTokens checks that a folder's tokenizer and that of the file made of it cut texts alike.
@@ -95,4 +100,88 @@ func TestSentencePiece(t *testing.T) {
 		t.Errorf("the tokenizer's model is %q", model)
 	}
 	sameTokens(t, folder, file)
+}
+
+// TestEncoderVocabularies converts the tokenizers of encoders, and finds the tokens of the folders': by the tokenizer.json that the file has, and by the keys
+// alone, as other programs read them, where those can say what the tokenizer does.
+func TestEncoderVocabularies(t *testing.T) {
+	for name, keys := range map[string]bool{"enc-bert": true, "rank-bert": true, "enc-xlmr": false, "rank-xlmr": false} {
+		folder := fixture.Path(t, "families/"+name)
+		data := readFile(t, filepath.Join(folder, checkpoint.TokenizerFile))
+		s := &source{}
+		if err := s.addVocabulary(folderOf(folder), &checkpoint.Config{VocabSize: 512}); err != nil {
+			t.Fatal(err)
+		}
+		like, err := hftok.ParseJSON(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var buf bytes.Buffer
+		w, err := gguf.NewWriter(&buf, s.metadata, nil)
+		if err == nil {
+			err = w.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := parseGGUF(t, buf.Bytes())
+		if whole, _ := f.String(checkpoint.WholeTokenizerKey); whole != string(data) {
+			t.Errorf("%s: the tokenizer.json is another one", name)
+		}
+		v, _, err := checkpoint.VocabularyOf(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := hftok.FromVocab(*v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{"", "The quick brown fox, ÄÖÜ!", "how much wood would a woodchuck chuck", "東京は x  y", "[CLS] ##s <s>"} {
+			if a, b := got.Encode(nil, text), like.Encode(nil, text); !slices.Equal(a, b) && (keys || text == "how much wood would a woodchuck chuck") {
+				t.Errorf("%s: %q is %v by the keys, %v in the folder", name, text, a, b)
+			}
+		}
+		a, types := got.Template().Join([]int32{7}, []int32{8})
+		b, wanted := like.Template().Join([]int32{7}, []int32{8})
+		if !slices.Equal(a, b) || !slices.Equal(types, wanted) || !slices.Equal(got.Template().Single, like.Template().Single) {
+			t.Errorf("%s: two texts are %v of %v by the keys, %v of %v in the folder", name, a, types, b, wanted)
+		}
+	}
+}
+
+// TestEncoders converts encoders and rerankers: tokens, vectors and scores are the folder's.
+func TestEncoders(t *testing.T) {
+	texts := []string{"The quick brown fox jumps over the lazy dog.", "Größe und Länge", "a"}
+	for _, name := range []string{"enc-bert", "enc-nomic", "enc-modernbert", "enc-xlmr", "enc-gemma", "enc-qwen3", "rank-bert", "rank-xlmr"} {
+		t.Run(name, func(t *testing.T) {
+			dir := fixture.Path(t, "families/"+name)
+			var results [2][]float32
+			for i, path := range []string{dir, quantized(t, dir, "-type", "f32")} {
+				m, err := llama.Load(path, &llama.LoadOptions{Weights: tensor.F32})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer m.Close()
+				if m.Kind() == llama.Reranker {
+					if results[i], err = m.Rerank(t.Context(), texts[0], texts...); err != nil {
+						t.Fatal(err)
+					}
+					continue
+				}
+				vectors, err := m.Embed(t.Context(), texts...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				results[i] = slices.Concat(vectors...)
+			}
+			if len(results[0]) != len(results[1]) {
+				t.Fatalf("%d numbers, want %d", len(results[1]), len(results[0]))
+			}
+			for i, want := range results[0] {
+				if math.Abs(float64(results[1][i]-want)) > 1e-5 {
+					t.Fatalf("number %d is %g, and the folder's %g", i, results[1][i], want)
+				}
+			}
+		})
+	}
 }
