@@ -141,7 +141,7 @@ func asGGUF(t *testing.T, dir string) string {
 	}
 	for _, w := range c.Tensors() {
 		from, name := w.HuggingFace, w.GGUF
-		if w.Within.GGUF != "" && w.Part != checkpoint.PositionEmbedding {
+		if w.Within.GGUF != "" {
 			if w.Within.First > 0 {
 				continue
 			}
@@ -163,9 +163,6 @@ func asGGUF(t *testing.T, dir string) string {
 		values := make([]float32, len(stored.Data)/d.Format().Bytes(1))
 		if err := d.Format().Dequantize(values, stored.Data); err != nil {
 			t.Fatal(err)
-		}
-		if w.Part == checkpoint.PositionEmbedding { // without those before a text's first
-			values, stored.Shape = values[w.Within.First*stored.Shape[1]:], w.Shape
 		}
 		if w.PlusOne {
 			for i := range values {

@@ -47,3 +47,40 @@ func TestFamilies(t *testing.T) {
 		})
 	}
 }
+
+// TestEncoders compares the vectors and scores of models that read texts as a whole with those on the CPU.
+func TestEncoders(t *testing.T) {
+	const tolerance = 1e-3
+	d, texts := device(t), []string{"Paris is the capital of France.", "a", "wood chuck wood chuck wood"}
+	for _, name := range []string{"enc-bert", "enc-nomic", "enc-modernbert", "enc-gemma", "rank-xlmr"} {
+		t.Run(name, func(t *testing.T) {
+			var all [2][]float32
+			for i, o := range []*llama.LoadOptions{nil, {Backend: d}} {
+				m, err := llama.Load(fixture.Path(t, "families/"+name), o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer m.Close()
+				if m.Kind() == llama.Reranker {
+					if all[i], err = m.Rerank(t.Context(), "capital", texts...); err != nil {
+						t.Fatal(err)
+					}
+					continue
+				}
+				vectors, err := m.Embed(t.Context(), texts...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, v := range vectors {
+					all[i] = append(all[i], v...)
+				}
+			}
+			for i, want := range all[0] {
+				got := all[1][i]
+				if e := math.Abs(float64(got - want)); !(e <= tolerance) || backend.BitExact(d) && got != want {
+					t.Fatalf("element %d is %g, on the CPU %g", i, got, want)
+				}
+			}
+		})
+	}
+}

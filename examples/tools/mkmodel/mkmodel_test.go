@@ -280,3 +280,20 @@ func TestYaRN(t *testing.T) {
 		t.Errorf("the configuration became %+v", m.Config())
 	}
 }
+
+// TestEncoders makes an encoder of MiniLM's shape, and embeds a text.
+func TestEncoders(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "m.gguf")
+	if err := run(t.Context(), []string{"-shape", "minilm-l6", "-type", "q8_0", "-vocab", "2048", "-out", path}, nil, io.Discard, io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	m, err := llama.Load(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	vectors, err := m.Embed(t.Context(), "how much wood?")
+	if err != nil || len(vectors[0]) != 384 || m.Kind() != llama.Embedder {
+		t.Errorf("%d elements, %v, a model of kind %v", len(vectors[0]), err, m.Kind())
+	}
+}

@@ -87,7 +87,7 @@ func moreBits(layer, layers int) bool {
 // typeOf returns the type that a tensor gets.
 func (r *recipe) typeOf(t *checkpoint.Tensor, layers int) tensor.DType {
 	switch {
-	case t.Role == checkpoint.Vector:
+	case t.Role == checkpoint.Vector, t.Part == checkpoint.PositionEmbedding, t.Part == checkpoint.TypeEmbedding:
 		return tensor.F32
 	case t.Role == checkpoint.Logits:
 		return r.head

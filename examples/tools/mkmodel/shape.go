@@ -36,6 +36,8 @@ var shapes = map[string]checkpoint.Config{
 		VocabSize: 1024, ContextLength: 1024, RoPE: checkpoint.RoPE{Theta: 10000}, TiedEmbeddings: true, Variant: gemma2(4, 128, 16)},
 	"tiny-yarn": {HiddenSize: 256, IntermediateSize: 512, Layers: 3, Heads: 4, KVHeads: 2, HeadDim: 64, RMSNormEps: 1e-6,
 		VocabSize: 1024, ContextLength: 2048, RoPE: yarn(1000000, 4, 512, yarn4), TiedEmbeddings: true, Variant: family("qwen3")},
+	"minilm-l6": bert(6, 384, 1536),
+	"bge-base":  bert(12, 768, 3072),
 	"tiny": {HiddenSize: 256, IntermediateSize: 512, Layers: 2, Heads: 4, KVHeads: 2, HeadDim: 64,
 		VocabSize: 1024, ContextLength: 512, RoPE: llama3(32), TiedEmbeddings: true},
 }
@@ -76,6 +78,16 @@ func exceptEveryFourth(layers int) []bool {
 		list[i] = (i+1)%4 != 0
 	}
 	return list
+}
+
+// bert is an encoder of BERT's kind with 12 heads, for texts of up to 512 tokens.
+func bert(layers, hidden, wide int) checkpoint.Config {
+	const heads, context = 12, 512
+	return checkpoint.Config{
+		HiddenSize: hidden, IntermediateSize: wide, Layers: layers, Heads: heads, KVHeads: heads, HeadDim: hidden / heads, VocabSize: 30522, ContextLength: context,
+		RoPE: checkpoint.RoPE{Theta: 10000}, AttentionBias: true, MLPBias: true, TiedEmbeddings: true, Variant: checkpoint.Variant{Family: "bert", Activation: "gelu"},
+		Encoder: checkpoint.Encoder{Whole: true, Centred: true, NormBias: true, Positions: context, Types: 2},
+	}
 }
 
 // normEps is every shape's that says nothing.
