@@ -191,7 +191,7 @@ func TestTitlesAreWithoutMarkdown(t *testing.T) {
 		"- a * b * c, 2*3*4 and snake_case_name":                  "a * b * c, 2*3*4 and snake_case_name",
 		"*really* __so__":                                         "really so",
 		"fruit <b>salad</b>":                                      "fruit <b>salad</b>",
-		"```go\nwhat is this?":                                    "what is this?",
+		"say ```this``` once":                                     "say this once",
 	} {
 		b.button("New conversation")
 		b.ask(text)
@@ -204,7 +204,7 @@ func TestSettingsShowDefaults(t *testing.T) {
 	f := start(t, echo)
 	b := open(t, f.URL)
 	b.click("#open-settings")
-	for name, want := range map[string]string{"temperature": "1", "top_p": "0.95", "top_k": "all tokens", "min_p": "0", "max_completion_tokens": "what fits 2048", "seed": "another each time"} {
+	for name, want := range map[string]string{"temperature": "1", "top_p": "0.95", "top_k": "all tokens", "min_p": "0", "max_completion_tokens": "up to 2,048", "seed": "another each time"} {
 		equal(t, name, js[string](b, fmt.Sprintf("document.querySelector('#set-%s').placeholder", name)), want)
 	}
 	b.fill("#set-temperature", "hot")

@@ -139,11 +139,16 @@ function later(load) {
 const withHighlighter = later(() => import('./highlight.js'));
 const withFormulas = later(() => import('./formula.js'));
 
+const longInline = 40; // letters of a formula's text
+
 // dressFormula draws a formula in the place of its text. One that cannot be read stays a text.
 function dressFormula(element) {
   withFormulas(({ formula }) => {
     try {
-      element.replaceWith(formula(element.textContent));
+      const drawn = formula(element.textContent);
+      const kind = drawn.getAttribute('display') === 'block' ? 'formula' : 'formula in-line';
+      const wide = kind === 'formula' || element.textContent.length > longInline; // it may be wider than the page, and can be scrolled
+      element.replaceWith(wide ? h('span', { class: kind, tabindex: '0', role: 'group', 'aria-label': 'Formula' }, drawn) : drawn);
     } catch {
       // its beginning, perhaps: more of it comes
     }

@@ -57,7 +57,7 @@ export function defaultOf(name, values, context) {
   const value = values[name];
   const words = {
     top_k: () => (value === 0 ? 'all tokens' : value),
-    max_completion_tokens: () => value ?? (context ? `what fits ${context}` : 'what fits'),
+    max_completion_tokens: () => value ?? (context ? `up to ${context.toLocaleString('en')}` : 'as many as fit'),
     seed: () => value ?? 'another each time',
   };
   return String(words[name]?.() ?? value ?? '');
