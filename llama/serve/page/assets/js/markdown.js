@@ -29,7 +29,8 @@ const marked = new Marked({
 
 // Formulas: $…$ and \(…\) within a line, $$…$$ and \[…\] as blocks. Amounts of money are none: a formula begins and ends with no space
 // inside, and no digit follows it. The lengths bound how far a beginning without an end is looked after.
-const inlineFormula = /^(?:\$\$(?:[^$\\]|\\[^]){1,2000}\$\$|\$(?![\s$])(?:[^$\\\n]|\\.){0,1000}(?:[^$\\\s]|\\\S)\$(?!\d)|\\\((?:[^\\]|\\(?!\))[^]){1,1000}\\\))/;
+const inlineFormula =
+  /^(?:\$\$(?:[^$\\]|\\[^]){1,2000}\$\$|\$(?![\s$])(?:[^$\\\n]|\\.){0,1000}(?:[^$\\\s]|\\\S)\$(?!\d)|\\\((?:[^\\]|\\(?!\))[^]){1,1000}\\\))/;
 const blockFormula = /^ {0,3}(\$\$(?:[^$\\]|\\[^]){1,5000}\$\$|\\\[(?:[^\\]|\\(?!\])[^]){1,5000}\\\])[ \t]*(?:\n|$)/;
 const sight = 2000; // characters of a paragraph in which a block's beginning is looked for
 
