@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -273,6 +274,29 @@ func TestReadsKeys(t *testing.T) {
 			t.Errorf("%q: %v, %v", text, keys, err)
 		}
 	}
+}
+
+// FuzzClients reads any file of keys: each client in it can be let in, and each account is a client's.
+func FuzzClients(f *testing.F) {
+	for _, text := range []string{"ann abc requests/minute=60 tokens/day=5 cache=x # y", "abc", "\ufeffa b\n# c\n\nd tokens/day=1", "a b c", "a\x00", "x/y=1"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		read, err := readClients(strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		for _, k := range read.keys {
+			if k.Name == "" || k.Secret == "" || strings.TrimSpace(k.Secret) != k.Secret || isTerm(k.Secret) {
+				t.Errorf("%q has the key %+v", text, k)
+			}
+		}
+		for name, a := range read.accounts {
+			if a == (serve.Account{}) || a.RequestsPerMinute < 0 || a.TokensPerDay < 0 || !slices.ContainsFunc(read.keys, func(k serve.Key) bool { return k.Name == name }) {
+				t.Errorf("%q has the account %q: %+v", text, name, a)
+			}
+		}
+	})
 }
 
 func TestReadsWhatClientsMayUse(t *testing.T) {

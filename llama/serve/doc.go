@@ -51,7 +51,9 @@
 // Where Options has no Keys, anybody who reaches the server may; otherwise whoever has a key. A web page of another origin has to be among
 // Options.Origins besides, and Options.Hosts keeps pages away that call the server by a name of their own. Prompts and answers are not logged
 // unless Options.LogPrompts says so. Behind a proxy or an authentication of your own, Options.Client says who asks. Clients that are known have
-// caches of their own, so that none finds out from cached tokens what another one asked.
+// caches of their own, so that none finds out from cached tokens what another one asked, and Options.Accounts may bound how many requests a
+// minute they send and how many tokens a day they use. Beyond that the status is 429, with a Retry-After: code "rate_limit_exceeded" or
+// "insufficient_quota".
 //
 // # Load
 //

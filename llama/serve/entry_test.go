@@ -208,6 +208,8 @@ func TestWrongOptions(t *testing.T) {
 		"MaxQueue":          func(o *serve.Options) { o.MaxQueue = -1 },
 		"Keys[0]":           func(o *serve.Options) { o.Keys = []serve.Key{{"a", ""}} },
 		"same secret":       func(o *serve.Options) { o.Keys = []serve.Key{{"a", "s"}, {"b", "s"}} },
+		`Accounts["a"]`:     func(o *serve.Options) { o.Accounts = map[string]serve.Account{"a": {TokensPerDay: -1}} },
+		"a client's":        func(o *serve.Options) { o.Accounts = map[string]serve.Account{"": {}} },
 		"Origins[0]":        func(o *serve.Options) { o.Origins = []string{"example.org"} },
 		"Hosts[0]":          func(o *serve.Options) { o.Hosts = []string{"http://localhost"} },
 		"MaxSessions":       func(o *serve.Options) { o.Pool = llama.PoolOptions{MaxSessions: -1} },

@@ -41,6 +41,7 @@ func TestAxe(t *testing.T) {
 			a.call(0, "call_1", "get_weather", `{"city": "Nairobi"}`)
 			a.end("tool_calls")
 		default:
+			a.delta(delta{"reasoning_content": "A *thought*."}, nil)
 			a.say(essay)
 			a.end("stop")
 		}
@@ -62,6 +63,8 @@ func TestAxe(t *testing.T) {
 			b.ask("What does a cache cost?")
 			b.button("Another answer")
 			b.answered()
+			b.click(".thought summary")
+			b.until("document.querySelector('.thought em') && document.querySelector('math') && document.querySelector('.tok-keyword')")
 			check("answer")
 			b.click("#cache-button")
 			check("cache")
@@ -86,6 +89,7 @@ func TestAxe(t *testing.T) {
 			b.fill("#set-top_p", "3")
 			check("settings")
 			b.click("#close-settings")
+			check("setting that is not sent")
 			if s.width >= 800 {
 				b.button("Delete What does a cache cost?")
 				check("question")

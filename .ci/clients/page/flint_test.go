@@ -104,3 +104,34 @@ func TestFlint(t *testing.T) {
 		t.Errorf("the page complains: %q", notices)
 	}
 }
+
+// An answer of a few tokens at a time, each continued, is the answer that comes at once.
+func TestFlintContinues(t *testing.T) {
+	b := open(t, serveFlint(t))
+	set := func(tokens string) {
+		b.click("#open-settings")
+		b.fill("#set-temperature", "0")
+		b.fill("#set-max_completion_tokens", tokens)
+		b.click("#close-settings")
+	}
+	set("200")
+	b.ask("What is the capital of Japan?")
+	whole := b.text(".prose")
+	b.button("New conversation")
+	set("3")
+	b.ask("What is the capital of Japan?")
+	for range 20 {
+		if len(b.texts(".turn-end button")) == 0 {
+			break
+		}
+		b.button("Continue")
+		b.answered()
+	}
+	equal(t, "answer", b.text(".prose"), whole)
+	if strings.Count(whole, " ") < 3 {
+		t.Errorf("the answer %q is too short to be continued", whole)
+	}
+	if notices := b.texts(".problem"); len(notices) > 0 {
+		t.Errorf("the page complains: %q", notices)
+	}
+}

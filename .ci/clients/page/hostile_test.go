@@ -93,7 +93,7 @@ const harmless = `(() => {
 			if (element.attributes.length !== 1 || !/^tok-[a-z]+$/.test(element.className) || element.children.length > 0) return 'a colour ' + element.outerHTML;
 			continue;
 		}
-		if (element.closest('.code-head') || element.matches('.block, .code, .table')) continue;
+		if (element.closest('.code-head') || element.matches('.block, .code, .table, span.formula')) continue;
 		if (!tags.has(element.tagName)) return 'an element ' + element.outerHTML;
 		for (const { name } of element.attributes) if (!attributes.has(name)) return 'an attribute of ' + element.outerHTML;
 		if (element.className && !/^(as-h[1-6]|plain)$/.test(element.className)) return 'a class: ' + element.outerHTML;

@@ -38,7 +38,14 @@ const essay = "Memory for a conversation grows with its length, so the server ke
 	"## What happens\n\n1. The prompt is compared with what is *already there*.\n2. Only the rest is computed.\n3. The answer follows, token by token.\n\n" +
 	"```go\nfor piece, err := range session.Chat(ctx, history, params) {\n\tif err != nil {\n\t\treturn fmt.Errorf(\"answering a question that was rather long: %w\", err)\n\t}\n\tfmt.Print(piece.Text)\n}\n```\n\n" +
 	"| policy | keeps | costs |\n|---|---|---:|\n| window | the newest | 0 |\n| attention | what is looked at | 3 % |\n\n" +
-	"> A cache is a promise that yesterday was worth remembering.\n\nMore in [the documentation](https://example.org/docs), or try `go doc ./llama`."
+	"> A cache is a promise that yesterday was worth remembering.\n\nMore in [the documentation](https://example.org/docs), or try `go doc ./llama`.\n\n" +
+	"A long one in a line, $a_1 + a_2 + a_3 + a_4 + a_5 + a_6 + a_7 + a_8 + a_9 + a_{10} + a_{11} + a_{12} + a_{13} = \\sum_i a_i$. The weights of $n$ slots are $w_i = e^{s_i} / \\sum_{j=1}^{n} e^{s_j}$, and with queries and keys\n\n" +
+	"$$\\operatorname{Attention}(Q, K, V) = \\operatorname{softmax}\\left(\\frac{QK^\\top}{\\sqrt{d_k}}\\right) V, \\qquad " +
+	"\\begin{pmatrix} a & b \\\\ c & d \\end{pmatrix}^{-1} = \\frac{1}{ad-bc} \\begin{pmatrix} d & -b \\\\ -c & a \\end{pmatrix}, \\quad f(x) = " +
+	"\\begin{cases} x^2 & \\text{if } x > 0 \\\\ 0 & \\text{otherwise} \\end{cases}$$\n\n" +
+	"```python\n@cache\ndef softmax(scores: list[float]) -> list[float]:\n    \"\"\"Weights of the slots.\"\"\"\n    top = max(scores)  # for large numbers\n" +
+	"    raised = [exp(s - top) for s in scores]\n    return [r / sum(raised) for r in raised] if scores else None\n```\n\n" +
+	"```diff\n@@ -1,2 +1,2 @@\n-old line\n+new line\n```\n\n```html\n<!-- a note --><a href=\"x\">text &amp; more</a>\n```"
 
 func TestLooks(t *testing.T) {
 	f := start(t, func(r request, a *answer) {
@@ -51,6 +58,7 @@ func TestLooks(t *testing.T) {
 			a.call(0, "call_1", "get_weather", `{"city": "Nai`, `robi"}`)
 			a.end("tool_calls")
 		default:
+			a.delta(delta{"reasoning_content": "The reader asks for **costs**. I shall say what a slot is first, and then count: $2 \\cdot d$ numbers for each."}, nil)
 			a.say(essay)
 			a.end("stop")
 		}
@@ -69,8 +77,12 @@ func TestLooks(t *testing.T) {
 	b.answered()
 	for _, s := range sights {
 		b.see(s.width, s.height, s.scheme)
+		js[chromedp.Void](b, "document.querySelector('.thought').open = true")
+		b.until("document.querySelector('.thought math') && document.querySelector('.tok-keyword')")
 		js[chromedp.Void](b, "document.querySelector('#scroller').scrollTop = 0")
 		b.picture("talk-top-" + s.name)
+		js[chromedp.Void](b, "[...document.querySelectorAll('.prose math')].find((e) => e.textContent.includes('softmax')).closest('.block').scrollIntoView()")
+		b.picture("formulas-" + s.name)
 		js[chromedp.Void](b, "document.querySelector('#scroller').scrollTop = 1e6")
 		b.picture("talk-end-" + s.name)
 		b.click("#cache-button")

@@ -101,6 +101,7 @@ func TestAnAnswerFillsTheContext(t *testing.T) {
 	b.ask("one")
 	b.ask("two")
 	equal(t, "note", b.text(".note"), "The answer ends here because the context is full: the model can read 2,048 tokens at once.")
+	b.picture("filled")
 	b.button("Continue without the oldest messages")
 	b.until("[...document.querySelectorAll('.prose')].at(-1).innerText === 'on and on'")
 	b.answered()
@@ -191,7 +192,7 @@ func TestTitlesAreWithoutMarkdown(t *testing.T) {
 		"- a * b * c, 2*3*4 and snake_case_name":                  "a * b * c, 2*3*4 and snake_case_name",
 		"*really* __so__":                                         "really so",
 		"fruit <b>salad</b>":                                      "fruit <b>salad</b>",
-		"```go\nwhat is this?":                                    "what is this?",
+		"say ```this``` once":                                     "say this once",
 	} {
 		b.button("New conversation")
 		b.ask(text)
@@ -204,12 +205,16 @@ func TestSettingsShowDefaults(t *testing.T) {
 	f := start(t, echo)
 	b := open(t, f.URL)
 	b.click("#open-settings")
-	for name, want := range map[string]string{"temperature": "1", "top_p": "0.95", "top_k": "all tokens", "min_p": "0", "max_completion_tokens": "what fits 2048", "seed": "another each time"} {
+	for name, want := range map[string]string{"temperature": "1", "top_p": "0.95", "top_k": "all tokens", "min_p": "0", "max_completion_tokens": "up to 2,048", "seed": "another each time"} {
 		equal(t, name, js[string](b, fmt.Sprintf("document.querySelector('#set-%s').placeholder", name)), want)
 	}
 	b.fill("#set-temperature", "hot")
 	b.escape()
 	equal(t, "above the next message", b.text("#settings-problem"), "Temperature is not sent: This must be a number from 0 to 2.")
+	b.see(375, 812, "dark")
+	b.still()
+	b.picture("setting-not-sent")
+	b.see(1280, 800, "light")
 	b.click("#settings-problem")
 	b.fill("#set-temperature", "1.5")
 	b.escape()

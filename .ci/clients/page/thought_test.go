@@ -3,6 +3,8 @@ package page
 import (
 	"strings"
 	"testing"
+
+	"github.com/chromedp/chromedp"
 )
 
 // What a model thought is folded, and can be read while it comes and after it.
@@ -52,8 +54,8 @@ func TestThoughts(t *testing.T) {
 
 	b.ask("plain")
 	equal(t, "visible thoughts", js[int](b, "[...document.querySelectorAll('.thought')].filter((e) => e.checkVisibility()).length"), 1)
-	if asked := f.asked()[1]; asked.Messages[1].Thought != "" || asked.Messages[1].Content != "The answer." {
-		t.Errorf("thoughts of other turns were sent: %+v", asked.Messages)
+	if said := f.asked()[1].Messages[1]; !strings.HasPrefix(said.Thought, "First **this**, then") || said.Content != "The answer." {
+		t.Errorf("the thought does not go with the answer: %+v", said)
 	}
 
 	b.button("New conversation")
@@ -65,4 +67,41 @@ func TestThoughts(t *testing.T) {
 	b.until("document.querySelectorAll('.assistant').length === 2")
 	b.answered()
 	equal(t, "what the model thought before it called", js[string](b, "[...document.querySelectorAll('.prose')].at(-1).innerText"), "thought I shall call.")
+}
+
+// How much a model is to think is a setting, which models that do not think keep.
+func TestEffort(t *testing.T) {
+	f := start(t, echo)
+	b := open(t, f.URL)
+	b.ask("one")
+	b.click("#open-settings")
+	js[chromedp.Void](b, `{ const list = document.querySelector('#set-reasoning_effort'); list.value = 'low'; list.dispatchEvent(new Event('input')); }`)
+	b.escape()
+	b.ask("two")
+	if strings.Contains(f.bodies[0], "reasoning_effort") || !strings.Contains(f.bodies[1], `"reasoning_effort":"low"`) {
+		t.Errorf("the page asks %s and %s", f.bodies[0], f.bodies[1])
+	}
+}
+
+// While a long prompt is read the page says how far that is.
+func TestProgress(t *testing.T) {
+	rest := make(chan struct{})
+	f := start(t, func(_ request, a *answer) {
+		for _, done := range []int{0, 12000} {
+			a.event(map[string]any{"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "flint", "choices": []any{},
+				"prompt_progress": map[string]any{"total": 65891, "cache": 0, "processed": done, "time_ms": done}})
+		}
+		a.waitFor(rest)
+		a.say("Done.")
+		a.end("stop")
+	})
+	b := open(t, f.URL)
+	b.begin("read")
+	b.until("document.querySelector('.assistant > .quiet')?.innerText === 'Reading: 12,000 of 65,891 tokens'")
+	close(rest)
+	b.answered()
+	equal(t, "after it", js[bool](b, "document.querySelector('.assistant > .quiet').checkVisibility()"), false)
+	if !strings.Contains(f.bodies[0], `"return_progress":true`) {
+		t.Errorf("the page asks %s", f.bodies[0])
+	}
 }

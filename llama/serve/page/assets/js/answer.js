@@ -9,10 +9,17 @@ export async function receive(message, chunks, changed) {
     if (typeof chunk.model === 'string') message.model = chunk.model;
     if (chunk.usage) message.usage = { ...chunk.usage, completion_tokens: message.earlier + (chunk.usage.completion_tokens ?? 0) };
     if (chunk.stats) message.stats = chunk.stats;
+    if (chunk.prompt_progress) {
+      message.progress = chunk.prompt_progress;
+      changed();
+    }
     const choice = chunk.choices?.[0];
     if (!choice) continue;
     const { content, refusal, tool_calls: parts, reasoning_content: thought } = choice.delta ?? {};
-    if (content || refusal || parts?.length || thought) message.firstMs ??= performance.now() - start;
+    if (content || refusal || parts?.length || thought) {
+      message.firstMs ??= performance.now() - start;
+      delete message.progress;
+    }
     if (typeof thought === 'string' && thought !== '') {
       message.thought = (message.thought ?? '') + thought;
       message.thoughtMs = performance.now() - start;
@@ -34,8 +41,9 @@ function addToCall(calls, part) {
   call.arguments += part.function?.arguments ?? '';
 }
 
-// settle makes calls that can be answered of those that came: one whose arguments were cut off is none.
+// settle ends an answer. Of the calls that came it keeps those that can be answered: one whose arguments were cut off is none.
 export function settle(message) {
+  delete message.progress;
   message.calls = message.calls.filter((call) => {
     if (!call?.name) return false;
     call.arguments ||= '{}';

@@ -19,47 +19,117 @@ function table(text) {
   return new Map(Array.from({ length: entries.length / 2 }, (_, i) => [entries[2 * i], entries[2 * i + 1]]));
 }
 
+const words = (text) => new Set(text.trim().split(/\s+/));
+
 // Letters and what is set like them.
-const letters = table(`alpha α beta β gamma γ delta δ epsilon ϵ varepsilon ε zeta ζ eta η theta θ vartheta ϑ iota ι kappa κ lambda λ mu μ nu ν xi ξ
-  omicron ο pi π varpi ϖ rho ρ varrho ϱ sigma σ varsigma ς tau τ upsilon υ phi ϕ varphi φ chi χ psi ψ omega ω Gamma Γ Delta Δ Theta Θ Lambda Λ Xi Ξ
-  Pi Π Sigma Σ Upsilon Υ Phi Φ Psi Ψ Omega Ω ell ℓ hbar ℏ imath ı jmath ȷ Re ℜ Im ℑ wp ℘ aleph ℵ beth ℶ infty ∞ emptyset ∅ varnothing ∅ nabla ∇ partial ∂
-  forall ∀ exists ∃ nexists ∄ top ⊤ bot ⊥ angle ∠ triangle △ square □ blacksquare ■ degree ° prime ′ dots … ldots … cdots ⋯ vdots ⋮ ddots ⋱ dotsc … dotsb ⋯
-  S § P ¶ pounds £ euro € checkmark ✓ clubsuit ♣ diamondsuit ♢ heartsuit ♡ spadesuit ♠ flat ♭ sharp ♯ natural ♮ complement ∁ mho ℧ eth ð Box □ Diamond ◇ $ $ % % # # & & _ _`);
+const letters =
+  table(`alpha α beta β gamma γ delta δ epsilon ϵ varepsilon ε zeta ζ eta η theta θ vartheta ϑ iota ι kappa κ lambda λ mu μ nu ν xi ξ
+    omicron ο pi π varpi ϖ rho ρ varrho ϱ sigma σ varsigma ς tau τ upsilon υ phi ϕ varphi φ chi χ psi ψ omega ω Gamma Γ Delta Δ Theta Θ
+    Lambda Λ Xi Ξ Pi Π Sigma Σ Upsilon Υ Phi Φ Psi Ψ Omega Ω ell ℓ hbar ℏ imath ı jmath ȷ Re ℜ Im ℑ wp ℘ aleph ℵ beth ℶ infty ∞ emptyset ∅
+    varnothing ∅ nabla ∇ partial ∂ forall ∀ exists ∃ nexists ∄ top ⊤ bot ⊥ angle ∠ triangle △ square □ blacksquare ■ degree ° prime ′ dots
+    … ldots … cdots ⋯ vdots ⋮ ddots ⋱ dotsc … dotsb ⋯ S § P ¶ pounds £ euro € checkmark ✓ clubsuit ♣ diamondsuit ♢ heartsuit ♡ spadesuit ♠
+    flat ♭ sharp ♯ natural ♮ complement ∁ mho ℧ eth ð Box □ Diamond ◇ $ $ % % # # & & _ _`);
 
 // Signs between things.
-const signs = table(`pm ± mp ∓ times × div ÷ cdot ⋅ ast ∗ star ⋆ circ ∘ bullet • oplus ⊕ ominus ⊖ otimes ⊗ oslash ⊘ odot ⊙ dagger † ddagger ‡ amalg ⨿ cap ∩ cup ∪
-  uplus ⊎ sqcap ⊓ sqcup ⊔ vee ∨ lor ∨ wedge ∧ land ∧ setminus ∖ smallsetminus ∖ wr ≀ bmod mod leq ≤ le ≤ leqslant ⩽ geq ≥ ge ≥ geqslant ⩾ neq ≠ ne ≠ ll ≪ gg ≫
-  equiv ≡ sim ∼ simeq ≃ approx ≈ cong ≅ propto ∝ asymp ≍ doteq ≐ triangleq ≜ coloneqq ≔ prec ≺ succ ≻ preceq ⪯ succeq ⪰ subset ⊂ supset ⊃ subseteq ⊆ supseteq ⊇
-  subsetneq ⊊ supsetneq ⊋ nsubseteq ⊈ sqsubseteq ⊑ sqsupseteq ⊒ in ∈ notin ∉ ni ∋ vdash ⊢ dashv ⊣ models ⊨ vDash ⊨ perp ⟂ parallel ∥ nparallel ∦ mid ∣ nmid ∤ bowtie ⋈ smile ⌣ frown ⌢
-  neg ¬ lnot ¬ to → rightarrow → leftarrow ← gets ← leftrightarrow ↔ Rightarrow ⇒ Leftarrow ⇐ Leftrightarrow ⇔ implies ⟹ impliedby ⟸ iff ⟺ mapsto ↦
-  longrightarrow ⟶ longleftarrow ⟵ longleftrightarrow ⟷ Longrightarrow ⟹ Longleftarrow ⟸ longmapsto ⟼ hookrightarrow ↪ hookleftarrow ↩ uparrow ↑ downarrow ↓ updownarrow ↕
-  Uparrow ⇑ Downarrow ⇓ nearrow ↗ searrow ↘ swarrow ↙ nwarrow ↖ rightleftharpoons ⇌ leftrightharpoons ⇋ rightharpoonup ⇀ leftharpoonup ↼ rightsquigarrow ⇝ leadsto ⇝ twoheadrightarrow ↠
-  therefore ∴ because ∵ colon : lt < gt > surd √ backslash \\ ltimes ⋉ rtimes ⋊ boxplus ⊞ boxtimes ⊠ vartriangleleft ⊲ trianglelefteq ⊴ lesssim ≲ gtrsim ≳ nleq ≰ ngeq ≱ nless ≮ ngtr ≯`);
+const signs =
+  table(`pm ± mp ∓ times × div ÷ cdot ⋅ ast ∗ star ⋆ circ ∘ bullet • oplus ⊕ ominus ⊖ otimes ⊗ oslash ⊘ odot ⊙ dagger † ddagger ‡ amalg ⨿
+    cap ∩ cup ∪ uplus ⊎ sqcap ⊓ sqcup ⊔ vee ∨ lor ∨ wedge ∧ land ∧ setminus ∖ smallsetminus ∖ wr ≀ bmod mod leq ≤ le ≤ leqslant ⩽ geq ≥ ge
+    ≥ geqslant ⩾ neq ≠ ne ≠ ll ≪ gg ≫ equiv ≡ sim ∼ simeq ≃ approx ≈ cong ≅ propto ∝ asymp ≍ doteq ≐ triangleq ≜ coloneqq ≔ prec ≺ succ ≻
+    preceq ⪯ succeq ⪰ subset ⊂ supset ⊃ subseteq ⊆ supseteq ⊇ subsetneq ⊊ supsetneq ⊋ nsubseteq ⊈ sqsubseteq ⊑ sqsupseteq ⊒ in ∈ notin ∉
+    ni ∋ vdash ⊢ dashv ⊣ models ⊨ vDash ⊨ perp ⟂ parallel ∥ nparallel ∦ mid ∣ nmid ∤ bowtie ⋈ smile ⌣ frown ⌢ neg ¬ lnot ¬ to → rightarrow
+    → leftarrow ← gets ← leftrightarrow ↔ Rightarrow ⇒ Leftarrow ⇐ Leftrightarrow ⇔ implies ⟹ impliedby ⟸ iff ⟺ mapsto ↦ longrightarrow ⟶
+    longleftarrow ⟵ longleftrightarrow ⟷ Longrightarrow ⟹ Longleftarrow ⟸ longmapsto ⟼ hookrightarrow ↪ hookleftarrow ↩ uparrow ↑
+    downarrow ↓ updownarrow ↕ Uparrow ⇑ Downarrow ⇓ nearrow ↗ searrow ↘ swarrow ↙ nwarrow ↖ rightleftharpoons ⇌ leftrightharpoons ⇋
+    rightharpoonup ⇀ leftharpoonup ↼ rightsquigarrow ⇝ leadsto ⇝ twoheadrightarrow ↠ therefore ∴ because ∵ colon : lt < gt > surd √
+    backslash \\ ltimes ⋉ rtimes ⋊ boxplus ⊞ boxtimes ⊠ vartriangleleft ⊲ trianglelefteq ⊴ lesssim ≲ gtrsim ≳ nleq ≰ ngeq ≱ nless ≮ ngtr ≯`);
 
 // Signs that take limits above and below, and those that take them at the side.
 const large = table('sum ∑ prod ∏ coprod ∐ bigcup ⋃ bigcap ⋂ bigvee ⋁ bigwedge ⋀ bigoplus ⨁ bigotimes ⨂ bigodot ⨀ biguplus ⨄ bigsqcup ⨆');
 const integrals = table('int ∫ iint ∬ iiint ∭ oint ∮ oiint ∯');
-const limits = new Set('lim max min sup inf limsup liminf argmax argmin det gcd Pr injlim projlim'.split(' '));
-const functions = new Set('sin cos tan cot sec csc arcsin arccos arctan arccot sinh cosh tanh coth exp log ln lg arg deg dim hom ker sgn tr rank span diag erf mod'.split(' '));
+const limits = words('lim max min sup inf limsup liminf argmax argmin det gcd Pr injlim projlim');
+const functions = words(
+  `sin cos tan cot sec csc arcsin arccos arctan arccot sinh cosh tanh coth exp log ln lg arg deg dim hom ker sgn tr rank span diag erf mod`,
+);
 
-const brackets = table('{ { } } lbrace { rbrace } lbrack [ rbrack ] langle ⟨ rangle ⟩ lfloor ⌊ rfloor ⌋ lceil ⌈ rceil ⌉ lvert | rvert | vert | lVert ‖ rVert ‖ Vert ‖ | ‖ lgroup ⟮ rgroup ⟯ ulcorner ⌜ urcorner ⌝');
+const brackets = table(
+  `{ { } } lbrace { rbrace } lbrack [ rbrack ] langle ⟨ rangle ⟩ lfloor ⌊ rfloor ⌋ lceil ⌈ rceil ⌉ lvert | rvert | vert | lVert ‖ rVert ‖
+    Vert ‖ | ‖ lgroup ⟮ rgroup ⟯ ulcorner ⌜ urcorner ⌝`,
+);
 const plainBrackets = new Set('()[]|/'.split(''));
-const accents = table('hat ^ widehat ^ check ˇ tilde ~ widetilde ~ acute ´ grave ` dot ˙ ddot ¨ dddot ⃛ breve ˘ bar ¯ vec → mathring ˚ overline ‾ overrightarrow → overleftarrow ← overleftrightarrow ↔ overbrace ⏞ overparen ⏜');
+const accents = table(
+  'hat ^ widehat ^ check ˇ tilde ~ widetilde ~ acute ´ grave ` dot ˙ ddot ¨ dddot ⃛ breve ˘ bar ¯ vec → mathring ˚ ' +
+    'overline ‾ overrightarrow → overleftarrow ← overleftrightarrow ↔ overbrace ⏞ overparen ⏜',
+);
 const below = table('underline _ underbrace ⏟ underrightarrow → underleftarrow ← underparen ⏝');
-const wide = new Set('widehat widetilde overline overrightarrow overleftarrow overleftrightarrow overbrace overparen underline underbrace underrightarrow underleftarrow underparen'.split(' '));
-const spaces = new Map([[',', 0.167], [':', 0.222], [';', 0.278], ['>', 0.222], ['!', -0.167], [' ', 0.25], ['~', 0.25], ['quad', 1], ['qquad', 2], ['enspace', 0.5], ['thinspace', 0.167], ['medspace', 0.222], ['thickspace', 0.278], ['negthinspace', -0.167]]);
-const texts = new Set('text textrm textnormal textup textsf texttt textbf textit mbox hbox mathrm mathup mathsf mathtt operatorname'.split(' '));
-const alphabets = { mathbf: 'bold', boldsymbol: 'bold', bm: 'bold', pmb: 'bold', mathbb: 'double', mathcal: 'script', mathscr: 'script', mathfrak: 'fraktur', mathit: 'italic', mathnormal: 'italic' };
+const wide =
+  words(`widehat widetilde overline overrightarrow overleftarrow overleftrightarrow overbrace overparen underline underbrace underrightarrow
+    underleftarrow underparen`);
+const spaces = new Map([
+  [',', 0.167],
+  [':', 0.222],
+  [';', 0.278],
+  ['>', 0.222],
+  ['!', -0.167],
+  [' ', 0.25],
+  ['~', 0.25],
+  ['quad', 1],
+  ['qquad', 2],
+  ['enspace', 0.5],
+  ['thinspace', 0.167],
+  ['medspace', 0.222],
+  ['thickspace', 0.278],
+  ['negthinspace', -0.167],
+]);
+const texts = words('text textrm textnormal textup textsf texttt textbf textit mbox hbox mathrm mathup mathsf mathtt operatorname');
+const alphabets = {
+  mathbf: 'bold',
+  boldsymbol: 'bold',
+  bm: 'bold',
+  pmb: 'bold',
+  mathbb: 'double',
+  mathcal: 'script',
+  mathscr: 'script',
+  mathfrak: 'fraktur',
+  mathit: 'italic',
+  mathnormal: 'italic',
+};
 const styles = { displaystyle: 'true', textstyle: 'false', scriptstyle: 'false', scriptscriptstyle: 'false' };
 const environments = {
-  matrix: ['', ''], smallmatrix: ['', ''], pmatrix: ['(', ')'], bmatrix: ['[', ']'], Bmatrix: ['{', '}'], vmatrix: ['|', '|'], Vmatrix: ['‖', '‖'], array: ['', ''],
-  cases: ['{', ''], rcases: ['', '}'], aligned: ['', ''], align: ['', ''], alignat: ['', ''], split: ['', ''], gathered: ['', ''], gather: ['', ''], equation: ['', ''], eqnarray: ['', ''], multline: ['', ''], substack: ['', ''],
+  matrix: ['', ''],
+  smallmatrix: ['', ''],
+  pmatrix: ['(', ')'],
+  bmatrix: ['[', ']'],
+  Bmatrix: ['{', '}'],
+  vmatrix: ['|', '|'],
+  Vmatrix: ['‖', '‖'],
+  array: ['', ''],
+  cases: ['{', ''],
+  rcases: ['', '}'],
+  aligned: ['', ''],
+  align: ['', ''],
+  alignat: ['', ''],
+  split: ['', ''],
+  gathered: ['', ''],
+  gather: ['', ''],
+  equation: ['', ''],
+  eqnarray: ['', ''],
+  multline: ['', ''],
+  substack: ['', ''],
 };
 const aligned = new Set(['aligned', 'align', 'alignat', 'split', 'eqnarray']);
 
 // Where the letters of an alphabet begin: capitals, small letters, digits. Some have stood elsewhere for longer.
-const starts = { bold: [0x1d400, 0x1d41a, 0x1d7ce], double: [0x1d538, 0x1d552, 0x1d7d8], script: [0x1d49c, 0x1d4b6], fraktur: [0x1d504, 0x1d51e] };
-const elsewhere = { double: table('C ℂ H ℍ N ℕ P ℙ Q ℚ R ℝ Z ℤ'), script: table('B ℬ E ℰ F ℱ H ℋ I ℐ L ℒ M ℳ R ℛ e ℯ g ℊ o ℴ'), fraktur: table('C ℭ H ℌ I ℑ R ℜ Z ℨ') };
+const starts = {
+  bold: [0x1d400, 0x1d41a, 0x1d7ce],
+  double: [0x1d538, 0x1d552, 0x1d7d8],
+  script: [0x1d49c, 0x1d4b6],
+  fraktur: [0x1d504, 0x1d51e],
+};
+const elsewhere = {
+  double: table('C ℂ H ℍ N ℕ P ℙ Q ℚ R ℝ Z ℤ'),
+  script: table('B ℬ E ℰ F ℱ H ℋ I ℐ L ℒ M ℳ R ℛ e ℯ g ℊ o ℴ'),
+  fraktur: table('C ℭ H ℌ I ℑ R ℜ Z ℨ'),
+};
 
 function inAlphabet(name, text) {
   return Array.from(text, (sign) => {
@@ -192,7 +262,11 @@ class Reader {
     if (signs.has(name)) return { element: m('mo', null, signs.get(name)) };
     if (large.has(name)) return { element: m('mo', { movablelimits: 'true' }, large.get(name)), over: true };
     if (integrals.has(name)) return { element: m('mo', null, integrals.get(name)) };
-    if (limits.has(name)) return { element: m('mo', { movablelimits: 'true', lspace: '0', rspace: '0.167em' }, name.replace(/^(lim|arg)(?=...)/, '$1 ')), over: true };
+    if (limits.has(name))
+      return {
+        element: m('mo', { movablelimits: 'true', lspace: '0', rspace: '0.167em' }, name.replace(/^(lim|arg)(?=...)/, '$1 ')),
+        over: true,
+      };
     if (functions.has(name)) return { element: m('mo', { lspace: '0.05em', rspace: '0.167em' }, name) };
     if (brackets.has(name)) return { element: m('mo', { stretchy: 'false' }, brackets.get(name)) };
     if (spaces.has(name)) return { element: m('mspace', { width: `${spaces.get(name)}em` }) };
@@ -207,7 +281,12 @@ class Reader {
 
   #accented(tag, name, sign) {
     const base = this.#argument();
-    const accent = m(tag, tag === 'mover' ? { accent: 'true' } : { accentunder: 'true' }, base, m('mo', { stretchy: String(wide.has(name)) }, sign));
+    const accent = m(
+      tag,
+      tag === 'mover' ? { accent: 'true' } : { accentunder: 'true' },
+      base,
+      m('mo', { stretchy: String(wide.has(name)) }, sign),
+    );
     return { element: accent, over: /brace|paren/.test(name) };
   }
 
@@ -222,12 +301,24 @@ class Reader {
       open += token === '{' ? 1 : token === '}' ? -1 : 0;
       if (open === 0) break;
       if (token === '{' || token === '}' || (token === '$' && name.startsWith('text'))) continue;
-      text += token === '~' || token === '\\ ' || token === '\\,' ? '\u00a0' : letters.get(token.slice(1)) && token[0] === '\\' ? letters.get(token.slice(1)) : token;
+      text +=
+        token === '~' || token === '\\ ' || token === '\\,'
+          ? '\u00a0'
+          : letters.get(token.slice(1)) && token[0] === '\\'
+            ? letters.get(token.slice(1))
+            : token;
     }
     this.#take('}');
     if (name === 'textbf') text = inAlphabet('bold', text);
     const operator = name === 'operatorname' || name === 'mathrm';
-    if (operator) return { element: m(name === 'mathrm' ? 'mi' : 'mo', name === 'mathrm' ? { mathvariant: 'normal' } : { lspace: '0.05em', rspace: '0.167em' }, text) };
+    if (operator)
+      return {
+        element: m(
+          name === 'mathrm' ? 'mi' : 'mo',
+          name === 'mathrm' ? { mathvariant: 'normal' } : { lspace: '0.05em', rspace: '0.167em' },
+          text,
+        ),
+      };
     return { element: m('mtext', null, text.replace(/^\s+|\s+$/g, '\u00a0')) };
   }
 
@@ -288,8 +379,17 @@ class Reader {
     const grid = this.grid((token) => token === '\\end');
     this.#take('\\end');
     if (this.word().replace(/\*$/, '') !== name) throw new Error(`${name} ends as something else`);
-    const sides = (index) => (aligned.has(name) ? (index % 2 ? 'left' : 'right') : name.endsWith('cases') ? 'left' : ({ l: 'left', r: 'right' }[columns.replace(/[^lcr]/g, '')[index]] ?? ''));
-    const cells = grid.map((line) => m('mtr', null, ...line.map((cell, index) => m('mtd', sides(index) ? { class: `side-${sides(index)}` } : null, ...cell))));
+    const sides = (index) =>
+      aligned.has(name)
+        ? index % 2
+          ? 'left'
+          : 'right'
+        : name.endsWith('cases')
+          ? 'left'
+          : ({ l: 'left', r: 'right' }[columns.replace(/[^lcr]/g, '')[index]] ?? '');
+    const cells = grid.map((line) =>
+      m('mtr', null, ...line.map((cell, index) => m('mtd', sides(index) ? { class: `side-${sides(index)}` } : null, ...cell))),
+    );
     const [open, close] = environments[name];
     const fence = (sign) => (sign ? [m('mo', { fence: 'true', stretchy: 'true' }, sign)] : []);
     const display = aligned.has(name) || name.startsWith('gather') ? { displaystyle: 'true' } : null;
@@ -328,7 +428,13 @@ const stacked = (tag) => (r) => {
   return { element: m(tag, null, r.argument(), first) };
 };
 const binomial = (r) => ({
-  element: m('mrow', null, m('mo', { fence: 'true' }, '('), m('mfrac', { linethickness: '0' }, r.argument(), r.argument()), m('mo', { fence: 'true' }, ')')),
+  element: m(
+    'mrow',
+    null,
+    m('mo', { fence: 'true' }, '('),
+    m('mfrac', { linethickness: '0' }, r.argument(), r.argument()),
+    m('mo', { fence: 'true' }, ')'),
+  ),
 });
 const arrow = (sign) => (r) => {
   const under = r.option();
@@ -341,8 +447,13 @@ const ignored = (r) => {
   return nothing();
 };
 const commands = {
-  frac: fraction(null), cfrac: fraction('true'), dfrac: fraction('true'), tfrac: fraction('false'),
-  binom: binomial, dbinom: binomial, tbinom: binomial,
+  frac: fraction(null),
+  cfrac: fraction('true'),
+  dfrac: fraction('true'),
+  tfrac: fraction('false'),
+  binom: binomial,
+  dbinom: binomial,
+  tbinom: binomial,
   sqrt: (r) => {
     const index = r.option();
     return { element: index ? m('mroot', null, r.argument(), index) : m('msqrt', null, r.argument()) };
@@ -350,8 +461,11 @@ const commands = {
   left: (r) => r.fenced(),
   begin: (r) => r.environment(),
   substack: (r) => r.substack(),
-  overset: stacked('mover'), stackrel: stacked('mover'), underset: stacked('munder'),
-  xrightarrow: arrow('→'), xleftarrow: arrow('←'),
+  overset: stacked('mover'),
+  stackrel: stacked('mover'),
+  underset: stacked('munder'),
+  xrightarrow: arrow('→'),
+  xleftarrow: arrow('←'),
   boxed: (r) => ({ element: m('mrow', { class: 'boxed' }, r.argument()) }),
   phantom: (r) => ({ element: m('mphantom', null, r.argument()) }),
   not: (r) => {
@@ -359,16 +473,38 @@ const commands = {
     element.append('\u0338');
     return { element };
   },
-  pmod: (r) => ({ element: m('mrow', null, m('mspace', { width: '0.5em' }), m('mo', { stretchy: 'false' }, '('), m('mi', null, 'mod'), m('mspace', { width: '0.25em' }), r.argument(), m('mo', { stretchy: 'false' }, ')')) }),
+  pmod: (r) => ({
+    element: m(
+      'mrow',
+      null,
+      m('mspace', { width: '0.5em' }),
+      m('mo', { stretchy: 'false' }, '('),
+      m('mi', null, 'mod'),
+      m('mspace', { width: '0.25em' }),
+      r.argument(),
+      m('mo', { stretchy: 'false' }, ')'),
+    ),
+  }),
   mathop: (r) => ({ element: r.argument(), over: true }),
-  mathbin: (r) => ({ element: r.argument() }), mathrel: (r) => ({ element: r.argument() }), mathord: (r) => ({ element: r.argument() }),
+  mathbin: (r) => ({ element: r.argument() }),
+  mathrel: (r) => ({ element: r.argument() }),
+  mathord: (r) => ({ element: r.argument() }),
   tag: (r) => ({ element: m('mtext', null, `\u2003(${r.word()})`) }),
-  color: ignored, label: ignored, hspace: ignored, vspace: ignored,
+  color: ignored,
+  label: ignored,
+  hspace: ignored,
+  vspace: ignored,
   textcolor: (r) => {
     r.skipWord();
     return { element: r.argument() };
   },
-  nonumber: nothing, notag: nothing, hline: nothing, hfill: nothing, limits: nothing, nolimits: nothing, displaylimits: nothing,
+  nonumber: nothing,
+  notag: nothing,
+  hline: nothing,
+  hfill: nothing,
+  limits: nothing,
+  nolimits: nothing,
+  displaylimits: nothing,
 };
 
 // together is elements as one.
@@ -386,7 +522,12 @@ function changed(element, alphabet) {
   return element;
 }
 
-const delimiters = [['$$', '$$', true], ['\\[', '\\]', true], ['$', '$', false], ['\\(', '\\)', false]];
+const delimiters = [
+  ['$$', '$$', true],
+  ['\\[', '\\]', true],
+  ['$', '$', false],
+  ['\\(', '\\)', false],
+];
 
 // formula is the element that draws a text in delimiters, such as "$x^2$". It throws an Error where the text is no formula that it can read.
 export function formula(text) {

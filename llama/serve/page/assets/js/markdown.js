@@ -29,7 +29,8 @@ const marked = new Marked({
 
 // Formulas: $…$ and \(…\) within a line, $$…$$ and \[…\] as blocks. Amounts of money are none: a formula begins and ends with no space
 // inside, and no digit follows it. The lengths bound how far a beginning without an end is looked after.
-const inlineFormula = /^(?:\$\$(?:[^$\\]|\\[^]){1,2000}\$\$|\$(?![\s$])(?:[^$\\\n]|\\.){0,1000}(?:[^$\\\s]|\\\S)\$(?!\d)|\\\((?:[^\\]|\\(?!\))[^]){1,1000}\\\))/;
+const inlineFormula =
+  /^(?:\$\$(?:[^$\\]|\\[^]){1,2000}\$\$|\$(?![\s$])(?:[^$\\\n]|\\.){0,1000}(?:[^$\\\s]|\\\S)\$(?!\d)|\\\((?:[^\\]|\\(?!\))[^]){1,1000}\\\))/;
 const blockFormula = /^ {0,3}(\$\$(?:[^$\\]|\\[^]){1,5000}\$\$|\\\[(?:[^\\]|\\(?!\])[^]){1,5000}\\\])[ \t]*(?:\n|$)/;
 const sight = 2000; // characters of a paragraph in which a block's beginning is looked for
 
@@ -139,11 +140,16 @@ function later(load) {
 const withHighlighter = later(() => import('./highlight.js'));
 const withFormulas = later(() => import('./formula.js'));
 
+const longInline = 40; // letters of a formula's text
+
 // dressFormula draws a formula in the place of its text. One that cannot be read stays a text.
 function dressFormula(element) {
   withFormulas(({ formula }) => {
     try {
-      element.replaceWith(formula(element.textContent));
+      const drawn = formula(element.textContent);
+      const kind = drawn.getAttribute('display') === 'block' ? 'formula' : 'formula in-line';
+      const wide = kind === 'formula' || element.textContent.length > longInline; // it may be wider than the page, and can be scrolled
+      element.replaceWith(wide ? h('span', { class: kind, tabindex: '0', role: 'group', 'aria-label': 'Formula' }, drawn) : drawn);
     } catch {
       // its beginning, perhaps: more of it comes
     }

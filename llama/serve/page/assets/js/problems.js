@@ -27,8 +27,7 @@ export function problemOf(error) {
   if (error instanceof ServerError) {
     if (error.status === 401 || error.status === 403) return { kind: 'key', message: error.message };
     if (error.code === 'rate_limit_exceeded' || error.code === 'insufficient_quota') return { kind: 'limit', message: error.message };
-    if (error.status === 429 || error.status === 503)
-      return { kind: 'busy', message: error.message, wait: secondsOf(error.retryAfter) };
+    if (error.status === 429 || error.status === 503 || error.code === 'queue_full') return { kind: 'busy', message: error.message, wait: secondsOf(error.retryAfter) };
     if (error.code === 'context_length_exceeded') return { kind: 'full', message: error.message };
     if (error.status >= 400 && error.status < 500) return { kind: 'refused', message: error.message };
     return { kind: 'server', message: error.message };

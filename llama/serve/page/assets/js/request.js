@@ -11,6 +11,7 @@ export function requestFor(settings, model, messages, { truncation, goesOn }) {
     messages: [...systemOf(settings), ...messages.flatMap((message, index) => onWire[message.role](message, messages[index + 1]))],
     stream: true,
     stream_options: { include_usage: true, include_stats: true },
+    return_progress: true,
     ...(truncation && { truncation }),
     ...(goesOn && { continue_final_message: true }),
     ...parametersOf(settings),
@@ -25,12 +26,13 @@ const onWire = {
   user: (message) => [{ role: 'user', content: message.content }],
   assistant: (message, next) => {
     const calls = next?.role === 'results' ? message.calls : [];
-    if (calls.length === 0) return message.content === '' ? [] : [{ role: 'assistant', content: message.content }];
+    if (calls.length === 0 && message.content === '') return [];
+    // What a model thought goes with what it said: its chat template knows which thoughts it should see again.
+    const said = { role: 'assistant', content: message.content, ...(message.thought && { reasoning_content: message.thought }) };
+    if (calls.length === 0) return [said];
     return [
       {
-        role: 'assistant',
-        content: message.content,
-        ...(message.thought && { reasoning_content: message.thought }), // a model goes on with what it thought before it called
+        ...said,
         tool_calls: calls.map((call) => ({ id: call.id, type: 'function', function: { name: call.name, arguments: call.arguments } })),
       },
     ];

@@ -37,6 +37,11 @@ function toolsOf(text) {
   return tools;
 }
 
+function effort(text) {
+  if (!['none', 'low', 'medium', 'high'].includes(text)) throw new Error('This must be none, low, medium or high.');
+  return text;
+}
+
 // fields says, for each setting that is a text in the form, how it is read. read throws an Error in words for whoever typed it.
 export const fields = {
   system: { read: (text) => text },
@@ -45,6 +50,7 @@ export const fields = {
   top_k: { read: whole(0, 1e9, 'This must be a whole number, 0 or more.') },
   min_p: { read: number(0, 1) },
   max_completion_tokens: { read: whole(1, 1e9, 'This must be a whole number, 1 or more.') },
+  reasoning_effort: { read: effort },
   seed: { read: whole(0, Number.MAX_SAFE_INTEGER, 'This must be a whole number, 0 or more.') },
   stop: { read: lines },
   tools: { read: toolsOf },
@@ -57,7 +63,7 @@ export function defaultOf(name, values, context) {
   const value = values[name];
   const words = {
     top_k: () => (value === 0 ? 'all tokens' : value),
-    max_completion_tokens: () => value ?? (context ? `what fits ${context}` : 'what fits'),
+    max_completion_tokens: () => value ?? (context ? `up to ${context.toLocaleString('en')}` : 'as many as fit'),
     seed: () => value ?? 'another each time',
   };
   return String(words[name]?.() ?? value ?? '');

@@ -44,8 +44,7 @@ function readConversation(from) {
     messages.push(message);
   }
   for (const place of [from, ...messages]) {
-    if (!messages.some((child) => child.id === place.chosen && child.parent === (place === from ? null : place.id)))
-      place.chosen = null;
+    if (!messages.some((child) => child.id === place.chosen && child.parent === (place === from ? null : place.id))) place.chosen = null;
   }
   return {
     version: 1,

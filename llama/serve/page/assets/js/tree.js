@@ -6,12 +6,14 @@
 // none; the conversation's own chosen is the first message's. A parent stands in messages before its children, so there are no
 // circles. title is empty until somebody names the conversation.
 // removed is the ids of messages that were deleted, so that another window does not bring them back; it may not be there.
-// truncation is 'auto' where the reader lets the oldest messages be left out of what the model reads, otherwise it is not there. Times are milliseconds since 1970.
+// truncation is 'auto' where the reader lets the oldest messages be left out of what the model reads, otherwise it is not there. Times are
+// milliseconds since 1970.
 //
 // What a message has besides depends on its role:
 //   user       content
 //   assistant  content, calls: [{id, name, arguments}], state, finish, problem, model, usage, stats, firstMs, totalMs, thought and thoughtMs
-//              (what the model thought before it answered, and until when), earlier (tokens that it had before it went on)
+//              (what the model thought before it answered, and until when), earlier (tokens that it had before it went on), progress (how much of
+//              the prompt is computed, as the server says it, until something of the answer is there)
 //   results    results: [{id, name, content}], one for each call of the message before
 //
 // state is 'coming' while the answer comes, then 'done', 'stopped' (by the reader) or 'failed' (then problem says why; see

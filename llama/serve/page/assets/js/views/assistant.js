@@ -7,6 +7,7 @@ import { iconButton } from '../icons.js';
 import { Prose } from '../markdown.js';
 import { canShorten } from '../tree.js';
 import { CallCards } from './calls.js';
+import { focusComposer } from './composer.js';
 import { deleteButton } from './delete.js';
 import { buttonsOf, problemNotice } from './problem.js';
 import { Thought } from './thought.js';
@@ -17,6 +18,7 @@ export class AssistantView {
   #thought = new Thought();
   #prose = new Prose(h('div', { class: 'prose' }));
   #dots = h('p', { class: 'dots', role: 'img', 'aria-label': 'The answer is coming' }, h('span'), h('span'), h('span'));
+  #reading = h('p', { class: 'quiet', hidden: true });
   #cards;
   #end = h('div', { class: 'turn-end' });
   #foot = h('div', { class: 'turn-foot' });
@@ -34,6 +36,7 @@ export class AssistantView {
       this.#thought.element,
       this.#prose.element,
       this.#dots,
+      this.#reading,
       this.#cards.element,
       this.#end,
       this.#foot,
@@ -57,6 +60,7 @@ export class AssistantView {
         this.#pause = 4 * (this.#prose.draw(message.content, false) + this.#thought.draw(message));
         this.#cards.draw(message, { open: false });
         show(this.#dots, message.content === '' && message.calls.length === 0);
+        this.#drawReading(message);
         this.context?.scrolled();
       },
       Math.max(30, this.#pause),
@@ -72,11 +76,19 @@ export class AssistantView {
     this.#prose.draw(message.content, !coming);
     show(this.#prose.element, coming || message.content !== '');
     show(this.#dots, coming && message.content === '' && message.calls.length === 0);
+    this.#drawReading(message);
     this.#cards.draw(message, { open: context.last && !coming && message.state !== 'failed', busy: context.busy });
     const end = JSON.stringify([message.state, message.finish, message.problem, context.busy, context.last]);
     if (end !== this.#drawnEnd) this.#end.replaceChildren(...this.#endOf(message, context)); // a notice that stays is said once
     this.#drawnEnd = end;
     this.#foot.replaceChildren(...(coming ? [] : this.#footOf(message, context)));
+  }
+
+  // drawReading says how far the model is in reading, if that takes long enough to be looked at.
+  #drawReading({ state, progress }) {
+    const slow = state === 'coming' && progress?.time_ms > longReading && progress.processed < progress.total;
+    show(this.#reading, slow);
+    if (slow) this.#reading.textContent = `Reading: ${format(progress.processed, 0)} of ${format(progress.total, 0)} tokens`;
   }
 
   #endOf(message, context) {
@@ -105,7 +117,16 @@ export class AssistantView {
   }
 }
 
-const anew = (app) => ({ label: 'New conversation', act: () => app.begin(), away: true });
+const longReading = 500; // milliseconds
+
+const anew = (app) => ({
+  label: 'New conversation',
+  act: () => {
+    app.begin();
+    focusComposer();
+  },
+  away: true,
+});
 
 // without is a way that begins by letting the oldest messages be left out.
 const without = (app, label, act) => ({

@@ -29,11 +29,7 @@ export class ResultsView {
           'div',
           { class: 'card' },
           h('span', { class: 'card-label' }, `Result of ${result.name}`),
-          h(
-            'pre',
-            { tabindex: '0', role: 'group', 'aria-label': `Result of ${result.name}` },
-            h('code', null, indented(result.content)),
-          ),
+          h('pre', { tabindex: '0', role: 'group', 'aria-label': `Result of ${result.name}` }, h('code', null, indented(result.content))),
         ),
       ),
       h(

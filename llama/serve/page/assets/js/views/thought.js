@@ -35,7 +35,7 @@ export class Thought {
 }
 
 function duration(ms) {
-  const seconds = ms / 1000;
+  const seconds = Math.max(ms / 1000, 0.1);
   if (seconds < 60) return `${seconds.toFixed(1)} s`;
   return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
 }
