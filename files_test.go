@@ -28,6 +28,7 @@ var createsItself = map[string]string{
 	"internal/atomicfile/":                             "the package itself",
 	"internal/fixture/":                                "copies for tests",
 	"internal/mmap/":                                   "opens to read",
+	"internal/scriptedmodel/":                          "models for tests",
 	"llama/hub/":                                       "a cache of its own rules, which goes on with files that were cut off",
 	"llama/serve/internal/openapi/extract.go":          "a generated file, under version control",
 }
