@@ -25,6 +25,9 @@ import (
 type Piece struct {
 	// Text is whole UTF-8 characters; it may be empty while a character, or what may become a stop string or a call, is incomplete.
 	Text string
+	// Thought is the next part of what the model thinks before it answers: whole UTF-8 characters, without the marks around the thought.
+	// A thought comes before Text and Calls.
+	Thought string
 	// Calls are pieces of function calls, in the order in which they came.
 	Calls []CallPiece
 	// Tokens are the tokens generated since the last piece.
@@ -87,6 +90,7 @@ type Stats struct {
 	PromptTokens    int           // tokens of the prompt; if computing it was cancelled or failed, those that were computed
 	ReusedTokens    int           // those of the prompt's tokens that were in the cache already
 	GeneratedTokens int           // tokens of the answer
+	ThoughtTokens   int           // those of them that are the thought's, the marks around it included
 	PrefillTime     time.Duration // computing the prompt
 	DecodeTime      time.Duration // computing the answer, without the time that the caller's loop took
 	Evictions       int           // how often the cache was shrunk

@@ -18,7 +18,8 @@ type TemplateOptions struct {
 	Complete bool              // end with the last message instead, without opening a turn: the conversation is over
 	Tools    []json.RawMessage // functions on offer, each {"type":"function","function":{…}}
 	Date     time.Time         // today, for templates that tell the model; zero: the template's own fixed date
-	Vars     map[string]any    // more variables of the template
+	Vars     map[string]any    // more variables of the template; they win over what the other fields set
+	Thinking Thinking          // whether the model thinks before it answers, and for how long
 }
 
 // Template renders a conversation to tokens, with the model's own chat template, or with Llama 3's format if the model has none
@@ -47,13 +48,14 @@ func (t *Tokenizer) render(ctx context.Context, history []Message, o TemplateOpt
 		if !slices.Contains(roles, m.Role) && !t.template.Names(m.Role) {
 			return nil, roleError(i, m.Role)
 		}
-		messages[i] = chat.Message{Role: m.Role, Content: m.Content, Name: m.Name, ToolCallID: m.ToolCallID}
+		messages[i] = chat.Message{Role: m.Role, Content: m.Content, Name: m.Name, ToolCallID: m.ToolCallID, Thinking: m.Thinking}
 		for _, call := range m.ToolCalls {
 			messages[i].ToolCalls = append(messages[i].ToolCalls, chat.ToolCall(call))
 		}
 	}
 	segments, err := t.template.Render(ctx, messages, chat.Options{
 		AddGenerationPrompt: !o.Complete, Tools: o.Tools, Date: o.Date, Vars: o.Vars,
+		Thinking: o.Thinking.Enabled, Effort: o.Thinking.Effort,
 	})
 	if err != nil {
 		return nil, templateError(err)

@@ -45,6 +45,7 @@ type Message struct {
 	ToolCalls  []ToolCall // the calls an assistant's turn makes; the key tool_calls is absent when there are none
 	Name       string     // the key name, absent when empty
 	ToolCallID string     // the key tool_call_id, absent when empty: which call a tool's turn answers
+	Thinking   string     // the key reasoning_content, or another that the template reads instead, absent when empty: what an assistant's turn thought
 }
 
 // ToolCall is a function call made by the model.
@@ -60,6 +61,8 @@ type Options struct {
 	Tools               []json.RawMessage // functions on offer, each {"type":"function","function":{…}}; keys keep their order
 	Date                time.Time         // today, for strftime_now and date_string; zero: the template's own default, so that the result is reproducible
 	Vars                map[string]any    // more variables for the template, such as tools_in_user_message; anything that encoding/json encodes
+	Thinking            *bool             // whether the model is to think, for templates that read enable_thinking or thinking; nil: undefined
+	Effort              string            // for templates that read reasoning_effort; "": undefined
 }
 
 // Segment is a stretch of rendered text.
