@@ -119,6 +119,7 @@ func (t *Tokenizer) setTemplate(source, bos, eos string) error {
 		source = chat.Llama3()
 	}
 	t.calls = calls.Of(source, func(token string) bool { return slices.Contains(t.vocabulary.Added(), token) })
+	t.thinker = newThinker(t, source)
 	if source == "" {
 		return nil
 	}

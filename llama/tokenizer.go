@@ -21,6 +21,7 @@ type Tokenizer struct {
 	vocabulary Vocabulary
 	template   *chat.Template       // nil: the model has no chat format
 	calls      calls.Format         // how the model writes function calls
+	thinker    thinker              // how it marks thoughts
 	end        string               // the token that ends a text or a turn, as the tokenizer's files name it; "" for none
 	around     postprocess.Template // what stands around texts that are embedded or compared
 	derived    sync.Map             // what Derive made, by key
