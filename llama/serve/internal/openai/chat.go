@@ -36,11 +36,20 @@ type thinking struct {
 	Effort    ask.Effort        `json:"reasoning_effort"`
 	Reasoning ask.Reasoning     `json:"reasoning"`
 	Thinking  ask.ThinkingBlock `json:"thinking"`
+	Enable    *bool             `json:"enable_thinking"`
+	Budget    ask.Budget        `json:"thinking_budget"`
+	Tokens    ask.Budget        `json:"thinking_budget_tokens"` // Budget, as llama-server calls it
+	Variables ask.Variables     `json:"chat_template_kwargs"`
+	Include   *bool             `json:"include_reasoning"` // whether thoughts are told; nil: they are
 }
 
 // asked returns what the parameters ask for together.
 func (t *thinking) asked() ask.Thinking {
-	return t.Effort.Merge(t.Reasoning.Thinking).Merge(t.Thinking.Thinking)
+	all := ask.Thinking{Enabled: t.Enable}
+	for _, one := range []ask.Thinking{t.Budget.Thinking, t.Tokens.Thinking, t.Variables.Thinking, t.Thinking.Thinking, t.Reasoning.Thinking, t.Effort.Thinking} {
+		all = all.Merge(one)
+	}
+	return all
 }
 
 // continuing are the parameters by which an answer goes on with a conversation's last message, as vLLM and Transformers call them.
@@ -110,6 +119,7 @@ func (a *API) Chat(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer answers.Close()
 	t := newChatEncoder(m.Model.Tokenizer(), choices, in.Logprobs, in.TopLogprobs)
+	t.silent = in.Include != nil && !*in.Include
 	if in.Stream {
 		in.dropped = ask.RequestOf(ctx).Dropped
 		return in.send(w, newEnvelope("chatcmpl-", "chat.completion.chunk", m), answers, len(choices), t)
@@ -195,6 +205,7 @@ func (c *chat) choices(ctx context.Context, m *ask.Model, in *chatRequest, names
 		return nil, err
 	}
 	m.Think(&p, c.thinking)
+	p.Template.Vars = in.Variables.Values
 	if err := m.Constrain(ctx, &p, c.tools, c.form, names); err != nil {
 		return nil, err
 	}
