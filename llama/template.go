@@ -27,9 +27,16 @@ type TemplateOptions struct {
 // as "<|eot_id|>" and "<think>", are recognised only in the template's own text. In messages, names and tools they are inert, in
 // an assistant's messages too.
 //
-// Nothing is left out silently. An empty history and a role that the template does not know are *ParamErrors. Tools or tool
-// calls that the template leaves out are an error that wraps ErrUnsupported, and so is a model without a template. Other errors
-// are the template's own. A template is a program from a stranger: it is stopped with an error when it takes more than some
+// A begin-of-text token comes if the template writes it, and then once: the one that the tokenizer puts before other texts (see EncodeSpecial) is
+// not added. So the tokens are those of apply_chat_template in Hugging Face's transformers. Some templates write none though their model was trained
+// with one; llama.cpp adds it there.
+//
+// Thoughts of the history are given to the template, which renders or drops them as its authors want it.
+//
+// Nothing is left out silently. If the template has no place for tools, for calls or for their results, these are told as content: tools at the
+// beginning of the user's first message, calls as the model's family writes them (see CallFormat), or else as HermesCalls, and results, unless the template
+// prints them, within <tool_response> in messages of the user's. An empty history and a role that the template does not know are *ParamErrors. A
+// model without a template is an error that wraps ErrUnsupported. Other errors are the template's own. A template is a program from a stranger: it is stopped with an error when it takes more than some
 // 200 ms or 64 MB.
 func (t *Tokenizer) Template(history []Message, o TemplateOptions) ([]Token, error) {
 	return t.render(context.Background(), history, o)
@@ -127,6 +134,10 @@ func (t *Tokenizer) setTemplate(source, bos, eos string) error {
 	if err != nil {
 		return fmt.Errorf("chat template: %w", err)
 	}
+	if t.calls == calls.None && !template.HasTools() { // what such a model is told of functions says how to call them
+		t.calls = calls.Hermes
+	}
+	template.WriteCalls(t.calls)
 	t.template = template
 	return nil
 }

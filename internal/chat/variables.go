@@ -93,7 +93,10 @@ var toolsVariables = [...]string{"tools", "xml_tools"}
 var thinkingVariables = [...]string{"enable_thinking", "thinking"}
 
 // thoughtKeys are the keys of a message under which templates look for its thoughts, everybody's first.
-var thoughtKeys = [...]string{"reasoning_content", "thinking", "reasoning"}
+var thoughtKeys = [...]string{"reasoning_content", harmonyThought, "reasoning"}
+
+// harmonyThought is the key of OpenAI's open models, whose template refuses a message that has thoughts, a text and calls.
+const harmonyThought = "thinking"
 
 // thoughtKey returns the key under which the template looks for a message's thoughts: of thoughtKeys the first that the template mentions.
 func (t *Template) thoughtKey() string {
@@ -142,7 +145,7 @@ func (in *inputs) tools(tools []json.RawMessage, o jinja.Origin) (jinja.Value, e
 func (in *inputs) conversation(messages []Message, t *Template) (jinja.Value, error) {
 	turns := jinja.NewList()
 	for i, m := range messages {
-		in.text -= len(m.Role) + len(m.Content) + len(m.Name) + len(m.ToolCallID) + len(m.Thinking)
+		in.text -= len(m.Role) + m.size() + len(m.Name) + len(m.ToolCallID) + len(m.Thinking)
 		if in.Left -= messageValues; in.text < 0 || in.Left < 0 {
 			return nil, fmt.Errorf("the conversation has more than %d bytes, or %d messages", maxText, maxValues/messageValues)
 		}
@@ -152,7 +155,7 @@ func (in *inputs) conversation(messages []Message, t *Template) (jinja.Value, er
 		}
 		turn := jinja.NewDict()
 		turn.Set(key("role"), jinja.From(m.Role, role))
-		turn.Set(key("content"), jinja.From(m.Content, origin(i, ofContent)))
+		turn.Set(key("content"), m.content(i))
 		if len(m.ToolCalls) > 0 {
 			calls, err := in.calls(m.ToolCalls, origin(i, ofCalls))
 			if err != nil {
@@ -162,7 +165,9 @@ func (in *inputs) conversation(messages []Message, t *Template) (jinja.Value, er
 		}
 		optional(turn, "name", m.Name, origin(i, ofContent))
 		optional(turn, "tool_call_id", m.ToolCallID, origin(i, ofContent))
-		optional(turn, t.thoughtKey(), m.Thinking, origin(i, ofContent))
+		if k := t.thoughtKey(); k != harmonyThought || len(m.ToolCalls) == 0 || m.Content == "" {
+			optional(turn, k, m.Thinking, origin(i, ofContent))
+		}
 		turns.Items = append(turns.Items, turn)
 	}
 	return turns, nil
