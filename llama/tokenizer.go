@@ -89,8 +89,8 @@ func LoadTokenizer(path string) (t *Tokenizer, err error) {
 }
 
 // tokenizerOf reads the tokenizer of a model, and refuses one with tokens that the model does not have. A model without a tokenizer gets one
-// that knows no texts.
-func tokenizerOf(files *source.Model) (*Tokenizer, error) {
+// that knows no texts. template is the source of a chat template that replaces the model's own; "": none does.
+func tokenizerOf(files *source.Model, template string) (*Tokenizer, error) {
 	size := files.Config.VocabSize
 	from, err := files.Tokenizer()
 	if err != nil {
@@ -98,6 +98,9 @@ func tokenizerOf(files *source.Model) (*Tokenizer, error) {
 	}
 	if from == nil {
 		return &Tokenizer{vocabulary: noVocabulary{size}}, nil
+	}
+	if template != "" {
+		from.Template, from.TemplateFile = template, "LoadOptions.ChatTemplate"
 	}
 	t, err := newTokenizer(from)
 	if err != nil {
