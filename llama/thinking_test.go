@@ -167,3 +167,128 @@ func TestThoughtsBeforeForms(t *testing.T) {
 		})
 	}
 }
+
+// TestThoughtsAreTheSame compares answers that are computed in other ways: with drafts, by a pool, and read from their tokens at once.
+func TestThoughtsAreTheSame(t *testing.T) {
+	for _, template := range []string{thinkSwitch, thinkOpened} {
+		open := marks[:1]
+		if template == thinkOpened {
+			open = nil
+		}
+		m := thinkingModel(t, template, marks, script(open, marks[1:])...)
+		history := []llama.Message{{Role: llama.RoleUser, Content: "It asks, STOP"}}
+		for _, thinking := range []llama.Thinking{{}, {Budget: 3}, {Enabled: new(false)}} {
+			p := llama.Params{Template: llama.TemplateOptions{Thinking: thinking}}
+			want, err := llama.Collect(newSession(t, m, nil).Chat(t.Context(), history, p))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Draft = llama.PromptLookup(llama.LookupOptions{})
+			drafted, err := llama.Collect(newSession(t, m, nil).Chat(t.Context(), history, p))
+			if err != nil || drafted.Thought != want.Thought || drafted.Text != want.Text || !slices.Equal(drafted.Tokens, want.Tokens) {
+				t.Errorf("with drafts %q, %q, %v; want %q, %q", drafted.Thought, drafted.Text, err, want.Thought, want.Text)
+			}
+			pool, err := m.NewPool(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer pool.Close()
+			prompt, err := m.Tokenizer().Template(history, p.Template)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pooled, err := llama.Collect(pool.Answer(t.Context(), prompt, p))
+			if err != nil || pooled.Message.Thinking != want.Thought || pooled.Message.Content != want.Text {
+				t.Errorf("a pool: %+v, %v; want %q, %q", pooled.Message, err, want.Thought, want.Text)
+			}
+			if read := m.Tokenizer().ParseAnswer(want.Tokens, -1); read.Thinking != want.Thought || read.Content != want.Text {
+				t.Errorf("%q is read as %+v", want.Tokens, read)
+			}
+		}
+		whole, err := llama.Collect(newSession(t, m, nil).Generate(t.Context(), m.Tokenizer().EncodeSpecial("\n", false), llama.Params{}))
+		if err != nil || whole.Thought != "" || !strings.Contains(whole.Text, "</think>\n\nThe") {
+			t.Errorf("a text that goes on: %q, %q, %v", whole.Thought, whole.Text, err)
+		}
+	}
+}
+
+// TestThoughtsOfAHistory sends an answer back: the template renders its thought, and the cache has all of it.
+func TestThoughtsOfAHistory(t *testing.T) {
+	m := thinkingModel(t, thinkSwitch, marks, script(marks[:1], marks[1:])...)
+	s := newSession(t, m, nil)
+	history := []llama.Message{{Role: llama.RoleUser, Content: "What?"}}
+	first, err := llama.Collect(s.Chat(t.Context(), history, llama.Params{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	history = append(history, first.Message, llama.Message{Role: llama.RoleUser, Content: "And?"})
+	prompt, err := m.Tokenizer().Template(history, llama.TemplateOptions{})
+	if text := m.Tokenizer().Decode(prompt...); err != nil || !strings.Contains(text, "assistant\n<think>\nIt asks, STOP 한!\n</think>\n\nThe answer is STOP 42.\nuser\nAnd?") {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+func TestCloseThought(t *testing.T) {
+	for _, added := range [][]string{marks, nil} {
+		m := thinkingModel(t, thinkOpened, added, script(nil, marks[1:])...)
+		tokens := m.Tokenizer()
+		prompt, err := tokens.Template([]llama.Message{{Role: llama.RoleUser, Content: "What?"}}, llama.TemplateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		closed := tokens.CloseThought(prompt)
+		if text := tokens.Decode(closed...); !strings.HasSuffix(text, "<think>\n\n</think>\n\n") || len(closed) <= len(prompt) {
+			t.Errorf("%q", text)
+		}
+		if again := tokens.CloseThought(closed); len(again) != len(closed) {
+			t.Errorf("%q is closed twice", tokens.Decode(again...))
+		}
+		if !tokens.Thinks() {
+			t.Error("the model does not think")
+		}
+	}
+	if pebbleModel(t).Tokenizer().Thinks() {
+		t.Error("Pebble thinks")
+	}
+}
+
+// TestOneBeginningOfText renders conversations for models whose templates write the token that begins a text, or do not.
+func TestOneBeginningOfText(t *testing.T) {
+	for template, want := range map[string]int{"{{ bos_token }}{% for m in messages %}{{ m.content }}{% endfor %}": 1, "{% for m in messages %}{{ m.content }}{% endfor %}": 0} {
+		m, err := llama.Load(scriptedmodel.Write(t, scriptedmodel.Script{Template: template, Special: []string{"<s>"}, BOS: "<s>", Chains: [][]string{{"a", "b"}}}), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		bos, _ := m.Tokenizer().ID("<s>")
+		prompt, err := m.Tokenizer().Template([]llama.Message{{Role: llama.RoleUser, Content: "a<s>"}}, llama.TemplateOptions{})
+		n := 0
+		for _, token := range prompt {
+			if token == bos {
+				n++
+			}
+		}
+		if err != nil || n != want || n == 1 && prompt[0] != bos {
+			t.Errorf("%s: %d begin tokens in %v, %v", template, n, prompt, err)
+		}
+	}
+}
+
+// TestChatTemplate gives a template to a model that has none, and to one that has another.
+func TestChatTemplate(t *testing.T) {
+	for _, own := range []string{"", "{{ raise_exception('no') }}"} {
+		dir := scriptedmodel.Write(t, scriptedmodel.Script{Template: own, Special: imMarks, Added: marks, Chains: script(marks[:1], marks[1:])})
+		m, err := llama.Load(dir, &llama.LoadOptions{ChatTemplate: thinkSwitch})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		piece, err := llama.Collect(newSession(t, m, nil).Chat(t.Context(), []llama.Message{{Role: llama.RoleUser, Content: "What?"}}, llama.Params{}))
+		if err != nil || piece.Message.Content != "The answer is STOP 42." || piece.Message.Thinking == "" {
+			t.Errorf("%+v, %v", piece.Message, err)
+		}
+		if _, err := llama.Load(dir, &llama.LoadOptions{ChatTemplate: "{% if"}); err == nil || !strings.Contains(err.Error(), "LoadOptions.ChatTemplate") {
+			t.Errorf("a template that does not parse: %v", err)
+		}
+	}
+}

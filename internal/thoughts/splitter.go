@@ -9,7 +9,7 @@ import (
 // Splitter takes the thought out of an answer that comes token by token: as bytes, and as marks that are tokens. It is for one goroutine at
 // a time. Start makes it ready, and ready again with the same memory.
 //
-// Invariants between calls: thought and rest are what was not taken. held is text of which is not known yet what it is: white space, and
+// Invariants between calls: thought and rest are what was not taken; white is right. held is text of which is not known yet what it is: white space, and
 // then perhaps the beginning of the one mark that may come.
 type Splitter struct {
 	format *Format
@@ -18,6 +18,7 @@ type Splitter struct {
 	begun  bool // something of the thought has come
 	within bool // the answer stands between marks of its own
 	held   []byte
+	white  int // bytes of white space that held begins with
 
 	thought, rest []byte
 }
@@ -62,7 +63,7 @@ func (s *Splitter) Thinking() bool { return s.place == inside }
 func (s *Splitter) Answering() bool { return s.place == between || s.place == answer }
 
 // Holding reports whether text has come that may be the beginning of a mark.
-func (s *Splitter) Holding() bool { return len(bytes.TrimLeft(s.held, space)) > 0 }
+func (s *Splitter) Holding() bool { return len(s.held) > s.white }
 
 // Take returns what has come of the thought and of the answer since the last Take. Both are valid until the next call of a method. Either
 // may end within a character.
@@ -94,7 +95,7 @@ func (s *Splitter) Mark(mark string) bool {
 	default:
 		return false
 	}
-	s.held = s.held[:0]
+	s.drop(len(s.held))
 	return true
 }
 
@@ -108,7 +109,7 @@ func (s *Splitter) channelMark(mark string) bool {
 		s.place = header
 	case messageMark:
 		switch {
-		case s.place == header && bytes.HasPrefix(bytes.TrimLeft(s.held, space), []byte("analysis")):
+		case s.place == header && bytes.HasPrefix(s.held[s.white:], []byte("analysis")):
 			if s.begun {
 				s.thought = append(s.thought, "\n\n"...)
 			}
@@ -121,7 +122,7 @@ func (s *Splitter) channelMark(mark string) bool {
 	case formMark:
 		return s.place == header
 	}
-	s.held = s.held[:0]
+	s.drop(len(s.held))
 	return true
 }
 
@@ -132,9 +133,23 @@ func (s *Splitter) Write(b []byte) {
 			s.rest = append(s.rest, b[i:]...)
 			return
 		}
-		s.held = append(s.held, c)
+		s.hold(c)
 		s.step()
 	}
+}
+
+// hold adds a byte to held.
+func (s *Splitter) hold(c byte) {
+	if s.white == len(s.held) && strings.IndexByte(space, c) >= 0 {
+		s.white++
+	}
+	s.held = append(s.held, c)
+}
+
+// drop takes the first n bytes off held.
+func (s *Splitter) drop(n int) {
+	s.held = s.held[:copy(s.held, s.held[n:])]
+	s.white = len(s.held) - len(bytes.TrimLeft(s.held, space))
 }
 
 // step decides about held after a byte has come.
@@ -152,6 +167,7 @@ func (s *Splitter) step() {
 	case header:
 		if len(s.held) > maxHeader {
 			s.held = s.held[:maxHeader]
+			s.white = min(s.white, maxHeader)
 		}
 	}
 }
@@ -162,45 +178,42 @@ const maxHeader = 64
 // expect decides whether held is a mark, to which white space may lead. If not, the answer has begun. White space before an answer is
 // the answer's only if no thought came before.
 func (s *Splitter) expect(mark string, came func()) {
-	text := bytes.TrimLeft(s.held, space)
+	if s.place == between {
+		s.drop(s.white)
+	}
+	text := s.held[s.white:]
 	switch {
 	case len(text) == 0:
-		if s.place == between {
-			s.held = s.held[:0]
-		}
 	case s.isText(mark) && string(text) == mark:
-		s.held = s.held[:0]
+		s.drop(len(s.held))
 		came()
 	case s.isText(mark) && strings.HasPrefix(mark, string(text)):
 	default:
-		if s.place == between {
-			s.held = s.held[:copy(s.held, text)]
-		}
 		s.place = answer
-		held := s.held
-		s.held = nil
-		s.Write(held)
-		if s.held == nil {
-			s.held = held[:0]
+		if !s.within {
+			s.say(s.held)
+			s.drop(len(s.held))
+			return
 		}
+		s.step()
 	}
 }
 
 // search decides about held where a mark may come anywhere: what cannot be the beginning of the mark is given.
 func (s *Splitter) search(mark string, give func([]byte), came func()) {
-	for len(s.held) > 0 {
-		text := bytes.TrimLeft(s.held, space)
-		white := len(s.held) - len(text)
+	for len(s.held) > s.white {
+		text := s.held[s.white:]
 		switch {
 		case s.isText(mark) && string(text) == mark:
-			s.held = s.held[:0]
+			s.drop(len(s.held))
 			came()
 			return
-		case len(text) == 0, s.isText(mark) && strings.HasPrefix(mark, string(text)):
+		case s.isText(mark) && strings.HasPrefix(mark, string(text)):
 			return
 		}
-		give(s.held[:white+1])
-		s.held = s.held[:copy(s.held, s.held[white+1:])]
+		n := s.white + 1
+		give(s.held[:n])
+		s.drop(n)
 	}
 }
 
@@ -224,7 +237,8 @@ func (s *Splitter) say(text []byte) { s.rest = append(s.rest, text...) }
 // Answer notes that the answer begins, though its text has not.
 func (s *Splitter) Answer() {
 	s.say(s.held)
-	s.place, s.held = answer, s.held[:0]
+	s.place = answer
+	s.drop(len(s.held))
 }
 
 // Finish decides what was not decided, now that the answer is over. What was begun of a mark is text; white space at the end of a thought
@@ -236,7 +250,8 @@ func (s *Splitter) Finish() {
 	case before, between, answer:
 		s.say(s.held)
 	}
-	s.place, s.held = answer, s.held[:0]
+	s.place = answer
+	s.drop(len(s.held))
 }
 
 const space = " \t\r\n"

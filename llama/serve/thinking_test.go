@@ -298,3 +298,62 @@ func TestThinking(t *testing.T) {
 		}
 	}
 }
+
+// TestBegunAnswersDoNotThink goes on with the beginning of an answer: the thought that the template opens is closed before it.
+func TestBegunAnswersDoNotThink(t *testing.T) {
+	h := startThinking(t, openedTemplate)
+	const said = `"model":"thinker","temperature":0,"max_tokens":20,"messages":[{"role":"user","content":"What?"},{"role":"assistant","content":"It is\n\n"}]`
+	for path, body := range map[string]string{"/v1/messages": `{` + said + `}`, "/v1/chat/completions": `{` + said + `,"continue_final_message":true}`} {
+		status, text := post(t, h, path, body)
+		if status != 200 || !strings.Contains(text, "The answer is 42.") || strings.Contains(text, "It asks") || strings.Contains(text, `"reasoning_content"`) {
+			t.Errorf("%s: status %d: %s", path, status, text)
+		}
+	}
+}
+
+// TestThoughtsComeBack sends thoughts back with a conversation: the template has a place for them.
+func TestThoughtsComeBack(t *testing.T) {
+	h := startThinking(t, thinkTemplate, "<think>")
+	count := func(path, body string, count func(string) int) int {
+		t.Helper()
+		status, text := post(t, h, path, body)
+		if status != 200 {
+			t.Fatalf("%s: status %d: %s", body, status, text)
+		}
+		return count(text)
+	}
+	const thought = "A long thought of a turn before this one."
+	for _, c := range []struct{ path, with, without string }{
+		{"/v1/chat/completions", `{"model":"thinker","max_tokens":1,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b","reasoning_content":"` + thought + `"},{"role":"user","content":"c"}]}`,
+			`{"model":"thinker","max_tokens":1,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}]}`},
+		{"/v1/messages", `{"model":"thinker","max_tokens":1,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"thinking","thinking":"` + thought + `","signature":"x"},{"type":"text","text":"b"}]},{"role":"user","content":"c"}]}`,
+			`{"model":"thinker","max_tokens":1,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}]}`},
+		{"/v1/responses", `{"model":"thinker","max_output_tokens":1,"input":[{"role":"user","content":"a"},{"type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"` + thought + `"}]},{"role":"assistant","content":"b"},{"role":"user","content":"c"}]}`,
+			`{"model":"thinker","max_output_tokens":1,"input":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"}]}`},
+	} {
+		tokens := func(text string) int {
+			u := decoded[struct {
+				Usage struct {
+					Prompt int `json:"prompt_tokens"`
+					Input  int `json:"input_tokens"`
+					Cached int `json:"cache_read_input_tokens"`
+				}
+			}](t, text).Usage
+			return u.Prompt + u.Input + u.Cached
+		}
+		with, without := count(c.path, c.with, tokens), count(c.path, c.without, tokens)
+		if least := len(thought); with-without < least || with-without > least+20 {
+			t.Errorf("%s: %d tokens with a thought of %d bytes, %d without", c.path, with, least, without)
+		}
+	}
+}
+
+// TestTemplateVariables refuses variables that the conversation itself sets, and budgets without meaning.
+func TestTemplateVariables(t *testing.T) {
+	h := startThinking(t, thinkTemplate, "<think>")
+	const ask = `{"model":"thinker","messages":[{"role":"user","content":"What?"}]`
+	refused(t, h, "/v1/chat/completions", ask+`,"chat_template_kwargs":{"messages":[]}}`, 400, "chat_template_kwargs", "invalid_value", "chat_template_kwargs.messages")
+	refused(t, h, "/v1/chat/completions", ask+`,"chat_template_kwargs":7}`, 400, "chat_template_kwargs", "invalid_type", "")
+	refused(t, h, "/v1/chat/completions", ask+`,"thinking_budget":-2}`, 400, "thinking_budget", "invalid_value", "-1")
+	refused(t, h, "/v1/chat/completions", ask+`,"enable_thinking":"yes"}`, 400, "enable_thinking", "invalid_type", "")
+}
