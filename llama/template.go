@@ -134,7 +134,7 @@ func (t *Tokenizer) setTemplate(source, bos, eos string) error {
 	if err != nil {
 		return fmt.Errorf("chat template: %w", err)
 	}
-	if t.calls == calls.None && !template.HasTools() { // what such a model is told of functions says how to call them
+	if !template.HasTools() && (t.calls == calls.None || t.calls.Family().Python) { // what such a model is told of functions says how to call them
 		t.calls = calls.Hermes
 	}
 	template.WriteCalls(t.calls)

@@ -116,8 +116,7 @@ func (o *output) add(p llama.Piece, logs []ask.TokenLogprob) error {
 	if p.Stop == 0 {
 		return nil
 	}
-	if !slices.ContainsFunc(o.items, func(item any) bool { _, thinks := item.(*thought); return !thinks }) && !isIncomplete(p.Stop) {
-		// an answer that says nothing is a message, too
+	if len(o.items) == 0 || o.thought != nil && !isIncomplete(p.Stop) { // an answer that says nothing is a message, too
 		if err := o.beginMessage(); err != nil {
 			return err
 		}
