@@ -69,7 +69,7 @@ func (a *answering) generate(ctx context.Context, prompt []Token, reused int, p 
 	a.sampler.Start(p.sampling())
 	a.answer.start(c.model.tokenizer, p.Stop, fresh, len(tools) > 0, tools, c.tokens)
 	if fresh {
-		p.Constraint = c.model.thinkingConstraint(p.Constraint, p.Template.Thinking, c.tokens)
+		p.Constraint = thinkingConstraint(c.model, p.Constraint, p.Template.Thinking, c.tokens)
 	}
 	defer a.constraining.stop()
 	if err := a.constraining.start(p.Constraint, c.model); err != nil {

@@ -141,9 +141,9 @@ func (t *Tokenizer) CloseThought(prompt []Token) []Token {
 // Thinks reports whether the model's thoughts are told from its answers: whether its chat template, or its vocabulary, has marks for them.
 func (t *Tokenizer) Thinks() bool { return t.thinker.format != nil }
 
-// thinkingConstraint returns what an answer to a prompt keeps to: c from where the thought is over, and the bounds of the thought. It is c
+// thinkingConstraint returns what an answer of m to a prompt keeps to: c from where the thought is over, and the bounds of the thought. It is c
 // itself if there is nothing to bound.
-func (m *Model) thinkingConstraint(c Constraint, o Thinking, prompt []Token) Constraint {
+func thinkingConstraint(m *Model, c Constraint, o Thinking, prompt []Token) Constraint {
 	k := &m.tokenizer.thinker
 	if k.format == nil || c == nil && o.Budget == 0 && !o.off() || slices.ContainsFunc(k.close, m.IsEnd) {
 		return c
@@ -248,7 +248,7 @@ func (m *thoughtMatcher) Allowed(set *TokenSet) error {
 // keepTogether takes the tokens out of set that would close the thought and begin the answer at once: inner would not see the latter.
 func (m *thoughtMatcher) keepTogether(set *TokenSet) {
 	mark := m.tokenizer.thinker.format.Close
-	for _, t := range m.tokenizer.tokensAround(mark[len(mark)-1]) {
+	for _, t := range tokensAround(m.tokenizer, mark[len(mark)-1]) {
 		s := m.splitter.Clone()
 		m.bytes = m.tokenizer.thinker.feed(m.tokenizer, &s, t, m.bytes)
 		if _, rest := s.Take(); len(rest) > 0 || s.Answering() && s.Holding() {
@@ -257,8 +257,8 @@ func (m *thoughtMatcher) keepTogether(set *TokenSet) {
 	}
 }
 
-// tokensAround returns the tokens that have a byte before their end.
-func (t *Tokenizer) tokensAround(c byte) []Token {
+// tokensAround returns the tokens of t that have the byte c before their end.
+func tokensAround(t *Tokenizer, c byte) []Token {
 	type key byte
 	return t.Derive(key(c), func() any {
 		var list []Token
