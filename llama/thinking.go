@@ -237,7 +237,7 @@ func (m *thoughtMatcher) Allowed(set *TokenSet) error {
 		if rest := set.size % 64; rest != 0 {
 			set.words[len(set.words)-1] = 1<<rest - 1
 		}
-		if m.inner != nil && m.splitter.Holding() {
+		if m.inner != nil {
 			m.keepTogether(set)
 		}
 		set.SetEnd(m.inner == nil)
@@ -247,8 +247,7 @@ func (m *thoughtMatcher) Allowed(set *TokenSet) error {
 
 // keepTogether takes the tokens out of set that would close the thought and begin the answer at once: inner would not see the latter.
 func (m *thoughtMatcher) keepTogether(set *TokenSet) {
-	mark := m.tokenizer.thinker.format.Close
-	for _, t := range tokensAround(m.tokenizer, mark[len(mark)-1]) {
+	for _, t := range overlong(m.tokenizer) {
 		s := m.splitter.Clone()
 		m.bytes = m.tokenizer.thinker.feed(m.tokenizer, &s, t, m.bytes)
 		if _, rest := s.Take(); len(rest) > 0 || s.Answering() && s.Holding() {
@@ -257,16 +256,25 @@ func (m *thoughtMatcher) keepTogether(set *TokenSet) {
 	}
 }
 
-// tokensAround returns the tokens of t that have the byte c before their end.
-func tokensAround(t *Tokenizer, c byte) []Token {
-	type key byte
-	return t.Derive(key(c), func() any {
+// overlong returns the tokens of t that may have the end of the mark that closes thoughts, and more text after it. There are none if the
+// mark is a token.
+func overlong(t *Tokenizer) []Token {
+	type key struct{}
+	return t.Derive(key{}, func() any {
+		k := &t.thinker
+		mark := k.format.Close
+		if slices.Contains(k.texts, mark) {
+			return []Token(nil)
+		}
 		var list []Token
 		var b []byte
 		for id := range Token(t.VocabSize()) {
 			b = t.AppendBytes(b[:0], id)
-			if at := bytes.IndexByte(b, c); at >= 0 && at < len(b)-1 {
-				list = append(list, id)
+			for at := range b[:max(len(b)-1, 0)] {
+				if head := string(b[:at+1]); b[at] == mark[len(mark)-1] && (strings.HasSuffix(mark, head) || strings.HasSuffix(head, mark)) {
+					list = append(list, id)
+					break
+				}
 			}
 		}
 		return list

@@ -292,3 +292,31 @@ func TestChatTemplate(t *testing.T) {
 		}
 	}
 }
+
+// TestRandomThoughtsBeforeForms draws answers freely: whatever the thought is, the answer has its form, and what is read from its tokens is the same.
+func TestRandomThoughtsBeforeForms(t *testing.T) {
+	overlong := []string{">x", "</think>y", "think>z", ">\n", "<think>{"} // tokens that have an end of a mark and more
+	for _, c := range []struct {
+		template string
+		added    []string
+	}{{thinkSwitch, marks}, {thinkOpened, marks}, {thinkSwitch, nil}, {thinkOpened, nil}} {
+		m := thinkingModel(t, c.template, c.added, append(script([]string{"<", "think", ">"}[:0], []string{"</", "think"}), overlong)...)
+		form, err := constrain.Choice(m.Tokenizer(), `{"a": 1}`, "<b>", "<think")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for seed := range uint64(60) {
+			p := llama.Params{
+				MaxTokens: 400, Temperature: 100, Seed: seed, Constraint: form,
+				Template: llama.TemplateOptions{Thinking: llama.Thinking{Budget: int(seed)%7*3 + 1}},
+			}
+			piece, err := llama.Collect(newSession(t, m, nil).Chat(t.Context(), []llama.Message{{Role: llama.RoleUser, Content: "What?"}}, p))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text := piece.Text; text != `{"a": 1}` && text != "<b>" && text != "<think" || piece.Stop != llama.EndOfTurn {
+				t.Fatalf("seed %d: thought %q, text %q, %v, of %q", seed, piece.Thought, piece.Text, piece.Stop, m.Tokenizer().Decode(piece.Tokens...))
+			}
+		}
+	}
+}
