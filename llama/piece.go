@@ -110,7 +110,7 @@ type Stats struct {
 	CacheCapacity   int           // slots that the cache may have: SessionOptions.Capacity
 	DraftedTokens   int           // tokens that Params.Draft proposed, and that were computed ahead
 	AcceptedTokens  int           // those of them that the answer went on with
-	ForcedTokens    int           // tokens of the answer that Params.Constraint left no alternative to
+	ForcedTokens    int           // tokens of the answer that Params.Constraint left no alternative to, or that closed a thought
 }
 
 // PrefillRate returns the prompt tokens computed per second, 0 when none were.

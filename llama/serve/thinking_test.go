@@ -357,3 +357,18 @@ func TestTemplateVariables(t *testing.T) {
 	refused(t, h, "/v1/chat/completions", ask+`,"thinking_budget":-2}`, 400, "thinking_budget", "invalid_value", "-1")
 	refused(t, h, "/v1/chat/completions", ask+`,"enable_thinking":"yes"}`, 400, "enable_thinking", "invalid_type", "")
 }
+
+// TestToolsWithoutAPlace offers functions to a model whose template knows nothing of them, at the beginning and in the midst of a loop.
+func TestToolsWithoutAPlace(t *testing.T) {
+	h := startThinking(t, "{% for m in messages %}{% if m.role == 'user' or m.role == 'assistant' %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endif %}{% endfor %}<|im_start|>assistant\n")
+	const tools = `"tools":[{"type":"function","function":{"name":"f","parameters":` + noArguments + `}}],"tool_choice":"required"`
+	const loop = `{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"1","content":"17"}`
+	for _, messages := range []string{`{"role":"user","content":"What?"}`, `{"role":"user","content":"What?"},` + loop} {
+		for _, stream := range []string{"false", "true"} {
+			status, text := post(t, h, "/v1/chat/completions", `{"model":"thinker","temperature":0,"messages":[`+messages+`],`+tools+`,"stream":`+stream+`}`)
+			if status != 200 || !strings.Contains(text, `"name":"f"`) || !strings.Contains(text, `"tool_calls"`) {
+				t.Errorf("status %d: %s", status, text)
+			}
+		}
+	}
+}

@@ -85,6 +85,7 @@ var chatRules = ask.SamplingRules.With(wire.Rules{
 	"web_search_options": wire.Refused("the server has no web search"),
 	"functions":          wire.Refused("use tools", "[]"),
 	"function_call":      wire.Refused("use tool_choice", `"none"`),
+	"reasoning_format":   wire.Refused("thoughts are told in reasoning_content", `"auto"`, `"deepseek"`),
 	"moderation":         wire.Refused("the server has no moderation"),
 })
 

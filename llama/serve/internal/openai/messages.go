@@ -75,7 +75,7 @@ func (m *Message) turn(at string) (llama.Message, error) {
 		return turn, wire.Invalid(at+".tool_call_id", `%s.tool_call_id stands in a message of the role %.40q; it belongs to "tool"`, at, m.Role)
 	case tool && m.ToolCallID == "":
 		return turn, wire.Missing(at+".tool_call_id", "the id of the call that the message answers")
-	case !m.Content.given && len(turn.ToolCalls) == 0:
+	case !m.Content.given && len(turn.ToolCalls) == 0 && turn.Thinking == "":
 		return turn, wire.Missing(at+".content", "a text or a list of parts")
 	}
 	return turn, nil
