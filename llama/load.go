@@ -34,8 +34,8 @@ type LoadOptions struct {
 	// to few bits again, they would lose most of what an adapter changes. The model then costs no more than without adapters; to choose
 	// an adapter for each session, see LoadAdapter.
 	Adapters []AdapterFile
-	// ChatTemplate is the source of a chat template, in Jinja, that is used in place of the model's own; "": the model's own, if it has one. It is
-	// for files that came without one, and for mended templates.
+	// ChatTemplate is the source of a chat template, in Jinja, that is used in place of the model's own; "": the model's own, if it has one.
+	// It is for files that came without one, and for mended templates.
 	ChatTemplate string
 	// MaxBatch is the most rows of answers that one pass through the model computes for sessions that run at once, a row for each
 	// token; 0: 32. What does not fit waits for the next pass. No answer depends on it.

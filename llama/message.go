@@ -25,7 +25,7 @@ type Message struct {
 	ToolCalls  []ToolCall // functions that an assistant's turn calls
 	Name       string     // who speaks, for templates that use it
 	ToolCallID string     // the call that a tool's turn answers, for templates that use it
-	Thinking   string     // what an assistant's turn thought before its Content; templates render thoughts, or leave them out, as their authors want it
+	Thinking   string     // what an assistant's turn thought before its Content; the template renders it or drops it
 }
 
 // ToolCall is a function call in an assistant's turn.
@@ -60,7 +60,8 @@ type toolCallJSON struct {
 //
 //	{"role":"assistant","content":null,"tool_calls":[{"id":"…","type":"function","function":{"name":"f","arguments":"{\"a\": 1}"}}]}
 //
-// name, tool_call_id and reasoning_content, which is Thinking, are left out if they are empty. content is null in a message that has calls and no text.
+// name, tool_call_id and reasoning_content, which is Thinking, are left out if they are empty. content is null in a message that has calls
+// and no text.
 func (m Message) MarshalJSON() ([]byte, error) {
 	out := messageJSON{Role: m.Role, ToolCalls: m.ToolCalls, Name: m.Name, ToolCallID: m.ToolCallID, Thinking: m.Thinking}
 	if m.Content != "" || len(m.ToolCalls) == 0 {

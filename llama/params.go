@@ -47,7 +47,8 @@ type Params struct {
 	// Where the model chooses to end it there, or nothing else is allowed, the answer stops with EndOfTurn; MaxTokens, Stop and a full
 	// context end it anywhere. What has no alternative becomes part of the answer without being chosen, and is computed several tokens at
 	// a time. Where thoughts are told apart (see Piece), an answer may begin with one, and Constraint holds from its end on; the answer does
-	// not end within the thought then. Of the vocabulary's entries those without a token are never allowed. The error of a Matcher ends the answer.
+	// not end within the thought then. Of the vocabulary's entries those without a token are never allowed. The error of a Matcher ends the
+	// answer.
 	//
 	// A Matcher is asked while the step before is computed, on another goroutine, where steps are long enough for that to be quicker;
 	// never while the loop's body runs.

@@ -26,9 +26,9 @@ import (
 // # Thoughts
 //
 // Some models think before they answer, and mark the thought, which their chat template or their vocabulary shows; see Tokenizer.Thinks.
-// Chat and Pool.Answer tell it apart: it comes in Thought, and the answer in Text and Calls. A thought stands at the beginning of an answer;
-// the prompt may have opened it. Its marks, and the white space beside them, are in neither. Where the answer ends before the thought
-// does, all of it is Thought. Generate, which goes on with a text, gives everything as Text.
+// Chat and Pool.Answer tell it apart: it comes in Thought, and the answer in Text and Calls. A thought stands at the beginning of an
+// answer; the prompt may have opened it. Its marks, and the white space beside them, are in neither. Where the answer ends before the
+// thought does, all of it is Thought. Generate, which goes on with a text, gives everything as Text.
 //
 // Within a thought, Params.Stop and calls are not looked for, and Params.Constraint is not kept to: they are the answer's. Params.MaxTokens
 // bounds thought and answer together. Params.Template.Thinking says whether to think, and bounds the thought.
@@ -144,9 +144,9 @@ func rate(n int, d time.Duration) float64 {
 	return float64(n) / d.Seconds()
 }
 
-// Collect computes an answer to its end and returns it as one piece: all of its thought, text and tokens, its calls, each of them in one piece and
-// those that were Broken left out, and the last piece's Stop, Message and Stats. Beside an error is what there was of the answer until
-// then.
+// Collect computes an answer to its end and returns it as one piece: all of its thought, text and tokens, its calls, each of them in one
+// piece and those that were Broken left out, and the last piece's Stop, Message and Stats. Beside an error is what there was of the answer
+// until then.
 //
 //	answer, err := llama.Collect(session.Chat(ctx, history, llama.Params{}))
 func Collect(pieces iter.Seq2[Piece, error]) (Piece, error) {

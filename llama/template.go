@@ -27,17 +27,17 @@ type TemplateOptions struct {
 // as "<|eot_id|>" and "<think>", are recognised only in the template's own text. In messages, names and tools they are inert, in
 // an assistant's messages too.
 //
-// A begin-of-text token comes if the template writes it, and then once: the one that the tokenizer puts before other texts (see EncodeSpecial) is
-// not added. So the tokens are those of apply_chat_template in Hugging Face's transformers. Some templates write none though their model was trained
-// with one; llama.cpp adds it there.
+// A begin-of-text token comes if the template writes it, and then once: the one that the tokenizer puts before other texts (see
+// EncodeSpecial) is not added. So the tokens are those of apply_chat_template in Hugging Face's transformers. Some templates write none
+// though their model was trained with one; llama.cpp adds it there.
 //
 // Thoughts of the history are given to the template, which renders or drops them as its authors want it.
 //
-// Nothing is left out silently. If the template has no place for tools, for calls or for their results, these are told as content: tools at the
-// beginning of the user's first message, calls as the model's family writes them (see CallFormat), or else as HermesCalls, and results, unless the template
-// prints them, within <tool_response> in messages of the user's. An empty history and a role that the template does not know are *ParamErrors. A
-// model without a template is an error that wraps ErrUnsupported. Other errors are the template's own. A template is a program from a stranger: it is stopped with an error when it takes more than some
-// 200 ms or 64 MB.
+// Nothing is left out silently. If the template has no place for tools, for calls or for their results, these are told as content: tools at
+// the beginning of the user's first message, calls as the model's family writes them (see CallFormat), or else as HermesCalls, and results,
+// unless the template prints them, within <tool_response> in messages of the user's. An empty history and a role that the template does not
+// know are *ParamErrors. A model without a template is an error that wraps ErrUnsupported. Other errors are the template's own. A template
+// is a program from a stranger: it is stopped with an error when it takes more than some 200 ms or 64 MB.
 func (t *Tokenizer) Template(history []Message, o TemplateOptions) ([]Token, error) {
 	return t.render(context.Background(), history, o)
 }
@@ -134,7 +134,8 @@ func (t *Tokenizer) setTemplate(source, bos, eos string) error {
 	if err != nil {
 		return fmt.Errorf("chat template: %w", err)
 	}
-	if !template.HasTools() && (t.calls == calls.None || t.calls.Family().Python) { // what such a model is told of functions says how to call them
+	// A model whose template has no place for functions is told how to call them, in a way that can be written as content.
+	if !template.HasTools() && (t.calls == calls.None || t.calls.Family().Python) {
 		t.calls = calls.Hermes
 	}
 	template.WriteCalls(t.calls)

@@ -16,9 +16,11 @@ type Thinking struct {
 	// Enabled says whether the model thinks; nil: as its template has it. A template learns of it as enable_thinking, or as thinking,
 	// if it reads one of these variables. With false, a thought that begins all the same is closed at once.
 	Enabled *bool
-	// Budget is the most tokens of a thought, without the marks around it; 0: no bound. A thought that has them is closed, and the answer follows.
+	// Budget is the most tokens of a thought, without the marks around it; 0: no bound. A thought that has them is closed, and the answer
+	// follows.
 	Budget int
-	// Effort is the word that a template learns as reasoning_effort, if it reads that variable: "low", "medium", "high". "" leaves it undefined.
+	// Effort is the word that a template learns as reasoning_effort, if it reads that variable: "low", "medium", "high". "" leaves it
+	// undefined.
 	Effort string
 }
 
@@ -141,8 +143,8 @@ func (t *Tokenizer) CloseThought(prompt []Token) []Token {
 // Thinks reports whether the model's thoughts are told from its answers: whether its chat template, or its vocabulary, has marks for them.
 func (t *Tokenizer) Thinks() bool { return t.thinker.format != nil }
 
-// thinkingConstraint returns what an answer of m to a prompt keeps to: c from where the thought is over, and the bounds of the thought. It is c
-// itself if there is nothing to bound.
+// thinkingConstraint returns what an answer of m to a prompt keeps to: c from where the thought is over, and the bounds of the thought. It
+// is c itself if there is nothing to bound.
 func thinkingConstraint(m *Model, c Constraint, o Thinking, prompt []Token) Constraint {
 	k := &m.tokenizer.thinker
 	if k.format == nil || c == nil && o.Budget == 0 && !o.off() || slices.ContainsFunc(k.close, m.IsEnd) {
@@ -184,7 +186,8 @@ func (c *thoughtful) Start() Matcher {
 // When it has had its budget, its closing is forced. Then inner follows the answer. Until it is known whether there is a thought, both the
 // splitter and inner follow the text.
 //
-// Invariant: inner is nil if thoughtful.inner is; while splitter is Answering and forced is empty, inner has accepted what came after the thought.
+// Invariant: inner is nil if thoughtful.inner is; while splitter is Answering and forced is empty, inner has accepted what came after the
+// thought.
 type thoughtMatcher struct {
 	*thoughtful
 	inner    Matcher

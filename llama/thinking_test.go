@@ -293,7 +293,8 @@ func TestChatTemplate(t *testing.T) {
 	}
 }
 
-// TestRandomThoughtsBeforeForms draws answers freely: whatever the thought is, the answer has its form, and what is read from its tokens is the same.
+// TestRandomThoughtsBeforeForms draws answers freely: whatever the thought is, the answer has its form, and what is read from its tokens is
+// the same.
 func TestRandomThoughtsBeforeForms(t *testing.T) {
 	overlong := []string{">x", "</think>y", "think>z", ">\n", "<think>{"} // tokens that have an end of a mark and more
 	for _, c := range []struct {

@@ -165,7 +165,8 @@ type answer struct{ text, thought strings.Builder }
 // empty reports whether nothing has come.
 func (a *answer) empty() bool { return a.text.Len() == 0 && a.thought.Len() == 0 }
 
-// stream prints the answer's pieces as they come, and returns the last one. At a terminal the model's thoughts come before, in faint letters.
+// stream prints the answer's pieces as they come, and returns the last one. At a terminal the model's thoughts come before, in faint
+// letters.
 func (c *conversation) stream(ctx context.Context, answer *answer) (last llama.Piece, err error) {
 	faint := &fainter{stdout: c.stdout, terminal: c.terminal}
 	defer faint.end()

@@ -49,7 +49,7 @@ type Message struct {
 	ToolCalls  []ToolCall // the calls an assistant's turn makes; the key tool_calls is absent when there are none
 	Name       string     // the key name, absent when empty
 	ToolCallID string     // the key tool_call_id, absent when empty: which call a tool's turn answers
-	Thinking   string     // the key reasoning_content, or another that the template reads instead, absent when empty: what an assistant's turn thought
+	Thinking   string     // the key reasoning_content, or the template's own word for it, absent when empty: what the turn thought
 
 	parts []part // the content, if the caller has not written all of it; see told
 }

@@ -40,8 +40,8 @@ func (m *Message) size() int {
 }
 
 // renderTold renders a conversation, and tells as content what the template has no place for. A template that knows nothing of functions
-// on offer is told everything so. One that does, but has no place for calls, as Granite 3's has none, may print a tool's messages all the same:
-// if not, they are told, too.
+// on offer is told everything so. One that does, but has no place for calls, as Granite 3's has none, may print a tool's messages all the
+// same: if not, they are told, too.
 func (t *Template) renderTold(ctx context.Context, messages []Message, o Options) ([]Segment, error) {
 	called, answered := false, false
 	for _, m := range messages {
@@ -63,8 +63,8 @@ func (t *Template) renderTold(ctx context.Context, messages []Message, o Options
 	return t.render(ctx, messages, o)
 }
 
-// renderAs renders a conversation whose calls are told as content. With all, so are the functions on offer, if the template has no place for
-// them, and results.
+// renderAs renders a conversation whose calls are told as content. With all, so are the functions on offer, if the template has no place
+// for them, and results.
 func (t *Template) renderAs(ctx context.Context, messages []Message, o Options, all bool) ([]Segment, error) {
 	if len(messages) == 0 {
 		return nil, ErrEmpty

@@ -1,8 +1,8 @@
 // Package scriptedmodel helps tests: it makes models that say what a script has, whatever came before their last token.
 //
 // Each token of the vocabulary has a successor. The model has one layer, whose matrices are zero, so that a token's logits depend on its
-// embedding alone. Embeddings are random signs, nearly orthogonal to each other, and a row of the head is the sum of the embeddings of those
-// tokens that it follows. A model of the chains
+// embedding alone. Embeddings are random signs, nearly orthogonal to each other, and a row of the head is the sum of the embeddings of
+// those tokens that it follows. A model of the chains
 //
 //	"<think>", "\n", "Hm", "</think>", "Yes"
 //

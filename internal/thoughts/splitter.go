@@ -9,8 +9,8 @@ import (
 // Splitter takes the thought out of an answer that comes token by token: as bytes, and as marks that are tokens. It is for one goroutine at
 // a time. Start makes it ready, and ready again with the same memory.
 //
-// Invariants between calls: thought and rest are what was not taken; white is right. held is text of which is not known yet what it is: white space, and
-// then perhaps the beginning of the one mark that may come.
+// Invariants between calls: thought and rest are what was not taken; white is right. held is text of which is not known yet what it is:
+// white space, and then perhaps the beginning of the one mark that may come.
 type Splitter struct {
 	format *Format
 	tokens []string // those marks of the format that are tokens

@@ -168,7 +168,8 @@ func (c *conversation) readAssistant(at string, content json.RawMessage) error {
 	return err
 }
 
-// readThought reads what the model thought before. Templates render the thoughts of earlier turns, or leave them out, as their authors want it.
+// readThought reads what the model thought before. Templates render the thoughts of earlier turns, or leave them out, as their authors want
+// it.
 func readThought(at string, raw json.RawMessage) (string, error) {
 	var b struct {
 		Thought string `json:"thinking"`

@@ -19,7 +19,7 @@ type Message struct {
 	Name       string     `json:"name"` // told to the model where its chat template has a place for names
 	ToolCalls  []toolCall `json:"tool_calls"`
 	ToolCallID string     `json:"tool_call_id"`
-	Thought    thought    `json:"reasoning_content"` // templates render the thoughts of earlier turns, or leave them out, as their authors want it
+	Thought    thought    `json:"reasoning_content"` // what the turn thought; the template renders it or drops it
 	Reasoning  thought    `json:"reasoning"`         // Thought, as OpenRouter and vLLM call it
 }
 

@@ -69,8 +69,8 @@ type call struct {
 //
 // Within a piece, the thought comes first, then what belongs to the call that was open, then the text, then new calls.
 //
-// Invariants: at most one of thought, message and call is not nil; it is the item that is open, and the last of items. written and logs are what has
-// come of it: they become part of the item when it is closed.
+// Invariants: at most one of thought, message and call is not nil; it is the item that is open, and the last of items. written and logs are
+// what has come of it: they become part of the item when it is closed.
 type output struct {
 	send    func(event) error
 	calls   ask.Calls // which calls are told of, and when
