@@ -39,7 +39,10 @@ func (a *answer) start(t *Tokenizer, stop []string, fresh, looks bool, names []s
 	a.tokenizer, a.content = t, a.content[:0]
 	a.thought, a.thoughtTokens, a.undecided = a.thought[:0], 0, 0
 	if a.thinks = fresh && t.thinker.format != nil; a.thinks {
-		a.splitter.Start(t.thinker.format, t.thinker.texts, t.thinker.opens(t, prompt))
+		open, begun := t.thinker.opens(t, prompt)
+		if a.splitter.Start(t.thinker.format, t.thinker.texts, open); begun {
+			a.splitter.GoOn()
+		}
 		a.characters.Start(nil, false)
 	}
 	a.filter.Start(stop, fresh && t.leadingSpace())

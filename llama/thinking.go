@@ -98,13 +98,26 @@ func (k *thinker) feed(t *Tokenizer, s *thoughts.Splitter, token Token, scratch 
 	return scratch
 }
 
-// openAtEnd is how many of a prompt's last tokens are looked at for a mark that opens a thought.
+// openAtEnd is how many of a prompt's last tokens are looked at for a mark that is text.
 const openAtEnd = 32
 
-// opens reports whether a prompt ends with what opens a thought, and white space.
-func (k *thinker) opens(t *Tokenizer, prompt []Token) bool {
+// opens reports whether a prompt leaves a thought open, and whether something of the thought is there. If the marks are tokens, the last one of them says so: a user's text has none. A
+// mark that is text has to stand at the prompt's end, with nothing but white space after it.
+func (k *thinker) opens(t *Tokenizer, prompt []Token) (open, begun bool) {
 	if k.format == nil {
-		return false
+		return false, false
+	}
+	if slices.Contains(k.texts, k.format.Open) && slices.Contains(k.texts, k.format.Close) {
+		var b []byte
+		for _, token := range slices.Backward(prompt) {
+			if mark := k.mark(token); mark != "" {
+				open = mark == k.format.Open
+				return open, open && begun
+			}
+			b = t.AppendBytes(b[:0], token)
+			begun = begun || len(bytes.TrimRight(b, white)) > 0
+		}
+		return false, false
 	}
 	var end []byte
 	for _, token := range prompt[max(len(prompt)-openAtEnd, 0):] {
@@ -114,8 +127,10 @@ func (k *thinker) opens(t *Tokenizer, prompt []Token) bool {
 			end = t.AppendBytes(end, token)
 		}
 	}
-	return bytes.HasSuffix(bytes.TrimRight(end, " \t\r\n"), []byte(k.format.Open))
+	return bytes.HasSuffix(bytes.TrimRight(end, white), []byte(k.format.Open)), false
 }
+
+const white = " \t\r\n"
 
 // closes reports whether an answer closes a thought that a prompt has opened.
 func (k *thinker) closes(t *Tokenizer, answer []Token) bool {
@@ -131,13 +146,27 @@ func (k *thinker) closes(t *Tokenizer, answer []Token) bool {
 	return false
 }
 
-// CloseThought returns a prompt with the thought closed that the prompt's end opens, as some templates' do. It is for answers whose
-// beginning is given: without it the beginning would be a part of the thought. A prompt that opens no thought is returned as it is.
-func (t *Tokenizer) CloseThought(prompt []Token) []Token {
-	if !t.thinker.opens(t, prompt) {
+// ContinueThought returns a prompt that goes on with a thought, as if the model had thought it: with what opens a thought, unless the end of
+// the prompt does, the text of the thought and, if closed is set, what closes it. It is for answers whose beginning is given: without it the
+// beginning of an answer would be a part of the thought that some templates open. A prompt that opens no thought is returned as it is if
+// the text is empty, and so is any prompt for a model that marks no thoughts.
+func (t *Tokenizer) ContinueThought(prompt []Token, text string, closed bool) []Token {
+	k := &t.thinker
+	open, _ := k.opens(t, prompt)
+	if k.format == nil || !open && text == "" {
 		return prompt
 	}
-	return append(slices.Clip(prompt), t.thinker.close...)
+	prompt = slices.Clip(prompt)
+	if !open {
+		prompt = append(append(prompt, k.open...), k.encode(t, k.format.BeforeClose)...)
+	}
+	if text != "" {
+		prompt = append(prompt, t.EncodeContinuation(text)...)
+	}
+	if closed {
+		prompt = append(prompt, k.close...)
+	}
+	return prompt
 }
 
 // Thinks reports whether the model's thoughts are told from its answers: whether its chat template, or its vocabulary, has marks for them.
@@ -150,7 +179,8 @@ func thinkingConstraint(m *Model, c Constraint, o Thinking, prompt []Token) Cons
 	if k.format == nil || c == nil && o.Budget == 0 && !o.off() || slices.ContainsFunc(k.close, m.IsEnd) {
 		return c
 	}
-	return &thoughtful{c, m.tokenizer, o, k.opens(m.tokenizer, prompt)}
+	open, _ := k.opens(m.tokenizer, prompt)
+	return &thoughtful{c, m.tokenizer, o, open}
 }
 
 // thoughtful is the Constraint of an answer that may begin with a thought.

@@ -228,7 +228,7 @@ func TestThoughtsOfAHistory(t *testing.T) {
 	}
 }
 
-func TestCloseThought(t *testing.T) {
+func TestContinueThought(t *testing.T) {
 	for _, added := range [][]string{marks, nil} {
 		m := thinkingModel(t, thinkOpened, added, script(nil, marks[1:])...)
 		tokens := m.Tokenizer()
@@ -236,15 +236,32 @@ func TestCloseThought(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		closed := tokens.CloseThought(prompt)
+		closed := tokens.ContinueThought(prompt, "", true)
 		if text := tokens.Decode(closed...); !strings.HasSuffix(text, "<think>\n\n</think>\n\n") || len(closed) <= len(prompt) {
 			t.Errorf("%q", text)
 		}
-		if again := tokens.CloseThought(closed); len(again) != len(closed) {
+		if again := tokens.ContinueThought(closed, "", true); len(again) != len(closed) {
 			t.Errorf("%q is closed twice", tokens.Decode(again...))
 		}
 		if !tokens.Thinks() {
 			t.Error("the model does not think")
+		}
+		begun := tokens.ContinueThought(closed, "It", false)
+		if text := tokens.Decode(begun...); !strings.HasSuffix(text, "</think>\n\n<think>\nIt") {
+			t.Errorf("%q", text)
+		}
+		if added == nil {
+			continue // a thought that has begun is not seen if its marks are text
+		}
+		scripted, _ := tokens.ID("It")
+		pool, err := m.NewPool(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer pool.Close()
+		answer, err := llama.Collect(pool.Answer(t.Context(), append(slices.Clip(prompt), scripted), llama.Params{MaxTokens: 50}))
+		if err != nil || answer.Thought != " asks, STOP 한!" || answer.Text != "The answer is STOP 42." {
+			t.Errorf("%q, %q, %v", answer.Thought, answer.Text, err)
 		}
 	}
 	if pebbleModel(t).Tokenizer().Thinks() {

@@ -46,6 +46,9 @@ func (s *Splitter) Start(f *Format, tokens []string, open bool) {
 	}
 }
 
+// GoOn notes that the prompt has the beginning of the thought: white space that comes next is the thought's.
+func (s *Splitter) GoOn() { s.begun = true }
+
 // Clone returns a splitter that goes on from here on its own.
 func (s *Splitter) Clone() Splitter {
 	c := *s

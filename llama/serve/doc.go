@@ -52,7 +52,8 @@
 //	thinking_budget                    tokens; 0 turns thoughts off, -1 is no bound; also thinking_budget_tokens
 //	include_reasoning                  false: thoughts are not told
 //
-// A thought that has had its budget is closed, and the answer follows. max_tokens bounds both together; usage says how many tokens the
+// continue_final_message goes on with an answer, or with a thought if the message has nothing else. A thought that has had its budget is
+// closed, and the answer follows. max_tokens bounds both together; usage says how many tokens the
 // thought had. Stop strings are looked for in the answer alone, and schemas and required calls hold for it: they begin where the thought
 // ends. Log-probabilities are those of all tokens.
 //

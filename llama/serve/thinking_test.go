@@ -311,6 +311,23 @@ func TestBegunAnswersDoNotThink(t *testing.T) {
 	}
 }
 
+// TestThoughtsGoOn goes on with answers that ended within their thoughts, or after them.
+func TestThoughtsGoOn(t *testing.T) {
+	for _, template := range []string{thinkTemplate, openedTemplate} {
+		h := startThinking(t, template)
+		for last, want := range map[string]string{
+			`"content":"","reasoning_content":"Hm, so\n"`:          `"content":"The answer is 42.","refusal":null,"reasoning_content":"It asks, 한!"`,
+			`"content":null,"reasoning_content":"Hm, so\n"`:        `"content":"The answer is 42.","refusal":null,"reasoning_content":"It asks, 한!"`,
+			`"content":"Well.\n\n","reasoning_content":"Hm, so\n"`: `"content":"The answer is 42.","refusal":null}`,
+		} {
+			status, text := post(t, h, "/v1/chat/completions", `{"model":"thinker","temperature":0,"max_tokens":30,"continue_final_message":true,"messages":[{"role":"user","content":"What?"},{"role":"assistant",`+last+`}]}`)
+			if status != 200 || !strings.Contains(text, want) {
+				t.Errorf("%s: status %d: %s", last, status, text)
+			}
+		}
+	}
+}
+
 // TestThoughtsComeBack sends thoughts back with a conversation: the template has a place for them.
 func TestThoughtsComeBack(t *testing.T) {
 	h := startThinking(t, thinkTemplate, "<think>")

@@ -62,7 +62,15 @@ func (m *Model) FitPrompt(ctx context.Context, history []llama.Message, begun st
 		return nil, err
 	}
 	tokens, err := m.Tokens(ctx, begun)
-	return append(m.Model.Tokenizer().CloseThought(prompt), tokens...), err
+	return append(m.Model.Tokenizer().ContinueThought(prompt, "", true), tokens...), err
+}
+
+// GoOn returns a prompt that goes on with a thought and the beginning of an answer; if the latter is "", the thought stays open.
+func (m *Model) GoOn(ctx context.Context, prompt []llama.Token, thought, begun string) ([]llama.Token, error) {
+	return m.service.Encode(ctx, func() ([]llama.Token, error) {
+		t := m.Model.Tokenizer()
+		return append(t.ContinueThought(prompt, thought, begun != ""), t.Encode(begun)...), nil
+	})
 }
 
 // fitHistory returns the tokens of a conversation; see FitPrompt.
