@@ -45,7 +45,7 @@ func (a *answer) start(t *Tokenizer, stop []string, fresh, looks bool, names []s
 		}
 		a.characters.Start(nil, false)
 	}
-	a.filter.Start(stop, fresh && t.leadingSpace())
+	a.filter.Start(stop, fresh && t.vocabulary.LeadingSpace())
 	a.looks = looks && t.calls != calls.None
 	if a.looks {
 		a.parser.Start(t.calls, names, t.control)

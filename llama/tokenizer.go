@@ -252,9 +252,6 @@ func (t *Tokenizer) Derive(key any, make func() any) any {
 	return v
 }
 
-// leadingSpace tells whether the first token of a text carries a space that the text does not have.
-func (t *Tokenizer) leadingSpace() bool { return t.vocabulary.LeadingSpace() }
-
 // parsers holds what RegisterTokenizer was given; nothing changes it once the init functions have run.
 var parsers struct {
 	sync.RWMutex
