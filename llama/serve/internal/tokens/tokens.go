@@ -1,4 +1,5 @@
-// Package tokens tells how models cut texts into tokens. It is this server's own interface, in the form that llama-server gave it.
+// Package tokens tells how models cut texts into tokens, what conversations become, and what a model's answers are like by default: the
+// parts of llama-server's interface that OpenAI's has nothing for, in the form that llama-server gave them.
 package tokens
 
 import (
