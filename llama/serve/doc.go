@@ -22,7 +22,7 @@
 //	GET  /api/tags, /api/ps, /api/version
 //	POST /api/show
 //	POST /tokenize, /detokenize      llama-server's
-//	POST /apply-template
+//	POST /apply-template, /infill
 //	GET  /props
 //	GET  /health
 //	GET  /metrics                    Options.Metrics

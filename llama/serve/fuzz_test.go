@@ -83,6 +83,7 @@ var fuzzedPaths = []fuzzed{
 	}},
 	{"/detokenize", "", "", false, []string{`{"model":"flint","tokens":[1,2,3]}`}},
 	{"/apply-template", "", "", false, []string{`{"model":"flint","messages":[{"role":"user","content":"Hello"}],"tools":[{"type":"function","function":{"name":"f"}}]}`}},
+	{"/infill", "", "", true, []string{`{"input_prefix":"a","input_suffix":"b","input_extra":[{"filename":"x","text":"y","time":1}],"prompt":"","n_predict":2,"top_k":4,"samplers":["top_k"],"n_indent":1}`}},
 	{"/api/chat", "", "", true, []string{
 		`{"model":"flint:latest","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Hello"}],"think":false,"keep_alive":"5m","logprobs":true,"top_logprobs":2,
 			"options":{"num_ctx":512,"num_predict":2,"temperature":0.5,"top_k":5,"top_p":0.9,"min_p":0.1,"seed":-1,"stop":["x"],"repeat_penalty":1.1,"repeat_last_n":64,"mirostat":0,"num_gpu":1}}`,

@@ -40,6 +40,7 @@ func (s *Server) routeTable() []route {
 		{"POST", "/detokenize", openai.Shape, tokens.Detokenize, false},
 		{"POST", "/apply-template", openai.Shape, tokens.ApplyTemplate, false},
 		{"GET", "/props", openai.Shape, tokens.Props, false},
+		{"POST", "/infill", openai.Shape, tokens.Infill, false},
 		{"POST", "/v1/responses", openai.Shape, (&responses.API{Service: s.service}).Create, false},
 		{"POST", "/v1/messages", anthropic.Shape, messages.Messages, false},
 		{"POST", "/v1/messages/count_tokens", anthropic.Shape, messages.CountTokens, false},
