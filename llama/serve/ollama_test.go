@@ -682,3 +682,25 @@ func TestProps(t *testing.T) {
 		t.Errorf("status %d", status)
 	}
 }
+
+// TestOllamaEncoders checks that models which give no answers say so, and embed.
+func TestOllamaEncoders(t *testing.T) {
+	h := startEncoders(t, "enc-bert")
+	if m := ollamaModels(t, h, "/api/tags")[1]; m.Name != "enc-bert" || !slices.Equal(m.Capabilities, []string{"embedding"}) {
+		t.Errorf("%+v", m)
+	}
+	status, text := post(t, h, "/api/embed", `{"model":"enc-bert","input":["Hello","`+strings.Repeat("long ", 2000)+`"],"dimensions":8}`)
+	var out struct{ Embeddings [][]float32 }
+	if err := json.Unmarshal([]byte(text), &out); err != nil || status != 200 || len(out.Embeddings) != 2 || len(out.Embeddings[0]) != 8 {
+		t.Errorf("status %d: %.300s", status, text)
+	}
+	for path, body := range map[string]string{
+		"/api/chat": `{"model":"enc-bert",` + japan + `}`, "/api/generate": `{"model":"enc-bert","prompt":"Hello"}`,
+	} {
+		ollamaRefused(t, h, path, body, 400, "gives no answers")
+	}
+	refused(t, h, "/infill", `{"model":"enc-bert","input_prefix":"a"}`, 400, "model", "unsupported_model", "gives no answers")
+	if status, text := get(t, h, "/props?model=enc-bert"); status != 200 {
+		t.Errorf("status %d: %s", status, text)
+	}
+}

@@ -7,6 +7,7 @@
 //   - Models are there as the server's operator says: a request fetches, makes, copies and deletes none. keep_alive gives a model back at
 //     once if it is 0, and otherwise says nothing: models stay until others need their memory.
 //   - num_ctx is read, and has no effect: a conversation may always have the model's whole context.
+//   - Vectors are those of /v1/embeddings, scaled as the model's files say.
 //   - A conversation that does not fit loses its oldest turns unless truncate is false; the answer's header X-Dropped-Messages says how
 //     many messages that were. A text to embed loses its end.
 //   - think is an upper bound: a model that does not think keeps it, and answers. Of Ollama's it is an error.

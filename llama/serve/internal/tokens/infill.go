@@ -119,7 +119,7 @@ func (a *API) Infill(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	m, err := a.open(r, in.Model)
+	m, err := a.Service.Open(ctx, a.name(in.Model))
 	if err != nil {
 		return err
 	}
