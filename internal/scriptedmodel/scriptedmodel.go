@@ -12,6 +12,7 @@ package scriptedmodel
 import (
 	"encoding/binary"
 	"encoding/json"
+	"io/fs"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -20,6 +21,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/safetensors"
 )
 
@@ -82,10 +84,11 @@ func (s *Script) files(t testing.TB) map[string][]byte {
 	if s.BOS != "" {
 		tokenizer["bos_token"] = s.BOS
 	}
-	return map[string][]byte{
-		"config.json": encode(config), "tokenizer_config.json": encode(tokenizer), "tokenizer.json": encode(s.tokenizer(ids)),
-		"model.safetensors": s.weights(t, ids),
+	files := map[string][]byte{
+		checkpoint.ConfigFile: encode(config), checkpoint.TokenizerConfigFile: encode(tokenizer), checkpoint.TokenizerFile: encode(s.tokenizer(ids)),
 	}
+	files[checkpoint.WeightsFile] = s.weights(t, ids, files)
+	return files
 }
 
 // vocabulary numbers the tokens: the bytes, "\n\n", those of the chains, and the added ones.
@@ -160,8 +163,8 @@ func bytesAsCharacters(text string) string {
 	return b.String()
 }
 
-// weights returns the model.safetensors.
-func (s *Script) weights(t testing.TB, ids map[string]int) []byte {
+// weights returns the file of weights, for the configuration among the folder's other files.
+func (s *Script) weights(t testing.TB, ids map[string]int, files map[string][]byte) []byte {
 	embedding, head := make([]float32, len(ids)*hidden), make([]float32, len(ids)*hidden)
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range embedding {
@@ -190,36 +193,42 @@ func (s *Script) weights(t testing.TB, ids map[string]int) []byte {
 	for _, chain := range s.Chains {
 		follow(ids[chain[len(chain)-1]], ids[End])
 	}
-	ones := slices.Repeat([]float32{1}, hidden)
-	square, wide := make([]float32, hidden*hidden), make([]float32, hidden*middle)
-	type tensor struct {
-		name  string
-		shape []int
-		data  []float32
+	config, err := checkpoint.Folder(func(name string) ([]byte, error) {
+		if data, ok := files[name]; ok {
+			return data, nil
+		}
+		return nil, fs.ErrNotExist
+	}).Config()
+	if err != nil {
+		t.Fatal(err)
 	}
-	const layer = "model.layers.0."
-	tensors := []tensor{
-		{"model.embed_tokens.weight", []int{len(ids), hidden}, embedding},
-		{layer + "input_layernorm.weight", []int{hidden}, ones}, {layer + "post_attention_layernorm.weight", []int{hidden}, ones},
-		{layer + "self_attn.q_proj.weight", []int{hidden, hidden}, square}, {layer + "self_attn.k_proj.weight", []int{hidden, hidden}, square},
-		{layer + "self_attn.v_proj.weight", []int{hidden, hidden}, square}, {layer + "self_attn.o_proj.weight", []int{hidden, hidden}, square},
-		{layer + "mlp.gate_proj.weight", []int{middle, hidden}, wide}, {layer + "mlp.up_proj.weight", []int{middle, hidden}, wide},
-		{layer + "mlp.down_proj.weight", []int{hidden, middle}, wide},
-		{"model.norm.weight", []int{hidden}, ones}, {"lm_head.weight", []int{len(ids), hidden}, head},
-	}
+	tensors := config.Tensors()
 	infos := make([]safetensors.TensorInfo, len(tensors))
 	for i, x := range tensors {
-		infos[i] = safetensors.TensorInfo{Name: x.name, DType: "F32", Shape: x.shape}
+		infos[i] = safetensors.TensorInfo{Name: x.HuggingFace, DType: "F32", Shape: x.Shape}
 	}
 	var file strings.Builder
 	w, err := safetensors.NewWriter(&file, nil, infos)
 	for _, x := range tensors {
-		data := make([]byte, 0, 4*len(x.data))
-		for _, v := range x.data {
+		elements := 1
+		for _, n := range x.Shape {
+			elements *= n
+		}
+		values := make([]float32, elements) // matrices of the layer are zero
+		switch {
+		case x.Part == checkpoint.Embedding:
+			values = embedding
+		case x.Part == checkpoint.Head:
+			values = head
+		case x.Role == checkpoint.Vector:
+			values = slices.Repeat([]float32{1}, elements)
+		}
+		data := make([]byte, 0, 4*elements)
+		for _, v := range values {
 			data = binary.LittleEndian.AppendUint32(data, math.Float32bits(v))
 		}
 		if err == nil {
-			err = w.WriteTensor(x.name, data)
+			err = w.WriteTensor(x.HuggingFace, data)
 		}
 	}
 	if err == nil {

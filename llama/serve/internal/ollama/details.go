@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/models"
 )
@@ -72,7 +73,7 @@ func capabilities(facts *models.Facts) []string {
 func info(name string, facts *models.Facts) map[string]any {
 	family, c := familyOf(facts), &facts.Config
 	return map[string]any{
-		"general.architecture": family, "general.basename": name, "general.name": name, "general.parameter_count": facts.Parameters,
+		checkpoint.ArchitectureKey: family, "general.basename": name, checkpoint.NameKey: name, "general.parameter_count": facts.Parameters,
 		family + ".context_length": facts.ContextLength(), family + ".embedding_length": c.HiddenSize, family + ".block_count": c.Layers,
 		family + ".feed_forward_length": c.IntermediateSize, family + ".vocab_size": c.VocabSize,
 		family + ".attention.head_count": c.Heads, family + ".attention.head_count_kv": c.KVHeads, family + ".attention.key_length": c.HeadDim,
