@@ -39,6 +39,7 @@ type ollamaLine struct {
 		} `json:"tool_calls"`
 	}
 	Response *string
+	Thinking string // of /api/generate
 	Context  []int
 	Logprobs []struct {
 		Token   string

@@ -19,6 +19,7 @@ type Facts struct {
 	Format      string // of the files: "gguf" or "safetensors"; "" where that is not known
 	Fingerprint string // "" until the model was loaded once
 	Tools       bool   // it calls functions in a way that is known
+	Thinks      bool   // it thinks before it answers, in a way that is known
 	Infill      bool   // it fills in what is between two texts
 }
 
@@ -112,5 +113,6 @@ func (f *Facts) tell(t *llama.Tokenizer) {
 		return
 	}
 	f.Tools = t.HasTemplate() && t.CallFormat() != llama.NoCalls
+	f.Thinks = t.HasTemplate() && t.Thinks()
 	_, f.Infill = InfillTokens(t)
 }

@@ -96,7 +96,7 @@ type encoder struct {
 // part returns what a piece adds to the answer.
 func (e *encoder) part(piece llama.Piece) (p part) {
 	text, calls := e.calls.Take(piece)
-	p.text = text
+	p.thinking, p.text = piece.Thought, text
 	for _, c := range calls {
 		call := calledTool{ID: c.ID}
 		call.Function.Index, call.Function.Name, call.Function.Arguments = c.Index, c.Name, json.RawMessage(c.Arguments)

@@ -63,6 +63,9 @@ func capabilities(facts *models.Facts) []string {
 	if facts.Tools {
 		list = append(list, "tools")
 	}
+	if facts.Thinks {
+		list = append(list, "thinking")
+	}
 	if facts.Infill {
 		list = append(list, "insert")
 	}

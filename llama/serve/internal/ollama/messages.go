@@ -55,6 +55,9 @@ func history(messages []message) ([]llama.Message, error) {
 		m, at := &messages[i], fmt.Sprintf("messages[%d]", i)
 		turn := llama.Message{Role: strings.ToLower(m.Role), Content: m.Content, Name: m.Name, ToolCallID: m.ToolCallID}
 		assistant, tool := turn.Role == llama.RoleAssistant, turn.Role == llama.RoleTool
+		if assistant {
+			turn.Thinking = m.Thinking
+		}
 		switch {
 		case !assistant && len(m.ToolCalls) > 0:
 			return nil, wire.Invalid(at+".tool_calls", `%s.tool_calls stands in a message of the role %.40q; only "assistant" calls`, at, m.Role)

@@ -15,6 +15,8 @@ type templateRequest struct {
 	Model    string           `json:"model"`
 	Messages []openai.Message `json:"messages" wire:"required"` // as chat completions have them
 	Tools    []openai.Tool    `json:"tools"`
+
+	Variables ask.Variables `json:"chat_template_kwargs"`
 }
 
 // ApplyTemplate serves POST /apply-template: the text that a chat's conversation becomes, with the opening of the model's turn behind it.
@@ -28,7 +30,7 @@ func (a *API) ApplyTemplate(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer m.Close()
-	conversation := tokenizeRequest{Messages: in.Messages, Tools: in.Tools}
+	conversation := tokenizeRequest{Messages: in.Messages, Tools: in.Tools, Variables: in.Variables}
 	tokens, err := conversation.render(r, a.Service, m)
 	if err != nil {
 		return err
