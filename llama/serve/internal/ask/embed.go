@@ -38,7 +38,7 @@ func (m *Model) Embed(ctx context.Context, in Compared, o llama.EmbedOptions) (v
 
 // Rerank returns the scores of texts as answers to a query, as Embed returns vectors.
 func (m *Model) Rerank(ctx context.Context, in Compared) (scores []float32, tokens int, err error) {
-	if m.Model.Kind() != llama.Reranker {
+	if !m.Model.Reranks() {
 		return nil, 0, m.otherKind("it gives no scores; POST /v1/rerank needs a reranker")
 	}
 	tokens, err = m.inGroups(ctx, in, 4, func(texts []string) error {
