@@ -38,6 +38,25 @@
 // tools of other kinds than functions, edits of the context, verbosity. Bounds of thoughts are kept by a model that does not think. Parameters of
 // other servers' samplers may be there as long as they ask for nothing: typical_p of 1, mirostat of 0.
 //
+// # Thoughts
+//
+// What a model thinks before it answers is a part of its own: reasoning_content in OpenAI's chat, items of the type reasoning in Responses,
+// blocks of the type thinking in Anthropic's messages, streamed and whole. Thoughts that come back with a conversation go to the model's
+// chat template, which renders or drops them. The model thinks as its template's authors want it, unless the request says otherwise:
+//
+//	chat_template_kwargs               variables of the template; enable_thinking and thinking work for any model that thinks
+//	enable_thinking                    the same
+//	reasoning_effort, reasoning        a word, which stands for a bound: "minimal" 512 tokens, "low" 2,048, "medium" 8,192,
+//	                                   the others none; "none" turns thoughts off. Or {"max_tokens": …}
+//	thinking                           Anthropic's, with budget_tokens
+//	thinking_budget                    tokens; 0 turns thoughts off, -1 is no bound; also thinking_budget_tokens
+//	include_reasoning                  false: thoughts are not told
+//
+// continue_final_message goes on with an answer, or with a thought if the message has nothing else. A thought that has had its budget is
+// closed, and the answer follows. max_tokens bounds both together; usage says how many tokens the
+// thought had. Stop strings are looked for in the answer alone, and schemas and required calls hold for it: they begin where the thought
+// ends. Log-probabilities are those of all tokens.
+//
 // # Streams
 //
 // A stream begins at once: its header and its first event do not wait for the prompt. While nothing comes for Options.PingInterval, the client is

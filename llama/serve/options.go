@@ -17,7 +17,8 @@ type Options struct {
 	Models []Model
 	// Pool are the options of each model's Pool. MaxSessions is how many answers of a model are computed at once. MaxBytes bounds the
 	// conversations that stay cached, so that the next turn need not compute them again; 0: as many bytes as the model's weights have, at
-	// least 256 MiB, and at most a quarter of the memory that is available when the model is loaded.
+	// least 256 MiB, and at most a quarter of the memory that is available when the model is loaded. A completion with echo and logprobs, whose
+	// prompt is scored, has a conversation of its own, which is not kept.
 	Pool llama.PoolOptions
 	// ModelBytes bounds the memory of the models that are loaded on demand, in bytes, caches included: others are given back, the least
 	// recently used first, before one is loaded. 0: no bound.

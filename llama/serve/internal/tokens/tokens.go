@@ -34,6 +34,7 @@ type tokenizeRequest struct {
 	Tools      []openai.Tool    `json:"tools"`
 	AddSpecial bool             `json:"add_special"` // the begin-of-text token comes first, where the model wants one
 	WithPieces bool             `json:"with_pieces"`
+	Variables  ask.Variables    `json:"chat_template_kwargs"`
 }
 
 var tokenizeRules = wire.Rules{
@@ -124,7 +125,8 @@ func (in *tokenizeRequest) render(r *http.Request, service *ask.Service, m *ask.
 		return nil, err
 	}
 	names := ask.FieldNames{"history": "messages", "history[": "messages[", "Params.Template.Tools[": "tools[", "tools": "tools"}
-	return m.Prompt(r.Context(), history, llama.TemplateOptions{Tools: tools.List}, names)
+	o := llama.TemplateOptions{Tools: tools.List, Vars: in.Variables.Values, Thinking: llama.Thinking(in.Variables.Thinking)}
+	return m.Prompt(r.Context(), history, o, names)
 }
 
 // text returns the text of a token, of a special one as the vocabulary writes it; where its bytes are no text by themselves, it returns those
