@@ -36,13 +36,6 @@ func (m *Model) Kind() Kind {
 	return Generator
 }
 
-// Reranks reports whether Rerank is for the model: whether it is a Reranker, or a Generator that is asked for its judgement, as
-// Qwen3-Reranker is.
-func (m *Model) Reranks() bool {
-	_, judges := newJudge(m)
-	return judges || m.Kind() == Reranker
-}
-
 // hasHead returns an error if the model gives no answers.
 func hasHead(m *Model) error {
 	switch m.Kind() {
