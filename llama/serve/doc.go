@@ -1,5 +1,5 @@
-// Package serve lets programs of any language talk to models: it is an http.Handler with the interfaces of OpenAI and Anthropic, and a page
-// to talk on in a browser.
+// Package serve lets programs of any language talk to models: it is an http.Handler with the interfaces of OpenAI, Anthropic and
+// Ollama, and a page to talk on in a browser.
 //
 //	model, err := flint.Load(nil)
 //	…
@@ -17,10 +17,16 @@
 //	GET  /v1/models, /v1/models/{name}
 //	POST /v1/messages                Anthropic's
 //	POST /v1/messages/count_tokens
-//	POST /tokenize, /detokenize
+//	POST /api/chat, /api/generate    Ollama's
+//	POST /api/embed, /api/embeddings
+//	GET  /api/tags, /api/ps, /api/version
+//	POST /api/show
+//	POST /tokenize, /detokenize      llama-server's
+//	POST /apply-template, /infill
+//	GET  /props
 //	GET  /health
 //	GET  /metrics                    Options.Metrics
-//	GET  /                           the page
+//	GET  /                           the page or, without it, that the server runs
 //
 // What stands under /v1 is there without it, too. A request that names no model means the only one that there is.
 //
@@ -32,7 +38,8 @@
 // Nothing is ignored silently. A parameter that is not known, or that would change the answer and is not supported, is an error with status
 // 400 that names it. An answer's JSON Schema is kept as a whole or refused with the keyword that cannot be kept; "strict": false asks for what
 // can be kept of it. So is a function's where it is "strict"; otherwise what can be kept of it is, for the model sees all of it. A prompt that
-// does not fit the model's context is an error that says by how much, unless the request or Options.DropTurns lets the oldest turns go.
+// does not fit the model's context is an error that says by how much, unless the request or Options.DropTurns lets the oldest turns go, as
+// requests in Ollama's interface do that say nothing else.
 //
 // What programs ask for and get on without is left out with a warning, in the log and the answer's header X-Warnings, unless Options.Strict is set:
 // tools of other kinds than functions, edits of the context, verbosity. Bounds of thoughts are kept by a model that does not think. Parameters of

@@ -95,6 +95,27 @@ var fuzzedPaths = []fuzzed{
 		`{"messages":[{"role":"user","content":"Hello"}],"tools":[{"type":"function","function":{"name":"f"}}]}`,
 	}},
 	{"/detokenize", "", "", false, []string{`{"model":"flint","tokens":[1,2,3]}`}},
+	{"/apply-template", "", "", false, []string{`{"model":"flint","messages":[{"role":"user","content":"Hello"}],"tools":[{"type":"function","function":{"name":"f"}}]}`}},
+	{"/infill", "", "", true, []string{`{"input_prefix":"a","input_suffix":"b","input_extra":[{"filename":"x","text":"y","time":1}],"prompt":"","n_predict":2,"top_k":4,"samplers":["top_k"],"n_indent":1}`}},
+	{"/api/chat", "", "", true, []string{
+		`{"model":"flint:latest","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Hello"}],"think":false,"keep_alive":"5m","logprobs":true,"top_logprobs":2,
+			"options":{"num_ctx":512,"num_predict":2,"temperature":0.5,"top_k":5,"top_p":0.9,"min_p":0.1,"seed":-1,"stop":["x"],"repeat_penalty":1.1,"repeat_last_n":64,"mirostat":0,"num_gpu":1}}`,
+		`{"model":"flint","stream":false,"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":"","thinking":"Hm.","tool_calls":[{"function":{"name":"f","arguments":{"city":"x"}}}]},
+			{"role":"tool","tool_name":"f","content":"5"}],"options":{"num_predict":2},"tools":[{"type":"function","function":{"name":"f","description":"d","parameters":` + fuzzSchema + `}}]}`,
+		`{"model":"flint","messages":[{"role":"user","content":"Hi"}],"format":` + fuzzSchema + `,"keep_alive":0,"truncate":false,"options":{"num_predict":2}}`,
+		`{"model":"flint","messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":"The"}],"options":{"num_predict":2}}`,
+		`{"model":"flint","messages":[],"keep_alive":-1}`,
+	}},
+	{"/api/generate", "", "", true, []string{
+		`{"model":"flint","prompt":"Hello","system":"Be brief.","format":"json","options":{"num_predict":2}}`,
+		`{"model":"flint","prompt":"Hello","raw":true,"template":"","options":{"num_predict":2}}`,
+		`{"model":"flint","prompt":"Hello","context":[4080,4082,436,262],"options":{"num_predict":2}}`,
+		`{"model":"flint","prompt":"Hello","suffix":"x","images":[]}`,
+	}},
+	{"/api/embed", "", "", false, []string{`{"model":"flint","input":["a","b"],"truncate":true,"dimensions":256,"keep_alive":1,"options":{"num_ctx":5}}`}},
+	{"/api/embeddings", "", "", false, []string{`{"model":"flint","prompt":"a"}`}},
+	{"/api/show", "", "", false, []string{`{"model":"flint","verbose":true}`}},
+	{"/api/pull", "", "", false, []string{`{"model":"flint","stream":false}`}},
 }
 
 // recipe is bytes that decide what becomes of a request. When they are used up, what follows from them does.
@@ -153,12 +174,13 @@ var oddities = []func(r *recipe) any{
 
 // words are those that interfaces know: where one stands another may be wrong, or right.
 var words = []string{"user", "assistant", "system", "tool", "developer", "function", "text", "image_url", "json_object", "json_schema", "auto", "none",
-	"required", "any", "allowed_tools", "float", "base64", "f", "flint", "input_text", "tool_use", "tool_result", "low", "disabled"}
+	"required", "any", "allowed_tools", "float", "base64", "f", "flint", "input_text", "tool_use", "tool_result", "low", "disabled", "json", "5m", "flint:latest"}
 
 // names are those of parameters, of all interfaces.
 var names = []string{"model", "messages", "prompt", "input", "stop", "n", "logprobs", "top_logprobs", "echo", "suffix", "best_of", "tools", "tool_choice", "stream",
 	"stream_options", "response_format", "logit_bias", "content", "role", "type", "name", "id", "arguments", "strict", "schema", "store", "functions",
-	"previous_response_id", "thinking", "reasoning", "context_management", "return_progress", "repeat_last_n", "system", "dimensions", "input_type", "query", "documents", "top_n", "Model", "max_tokens", "grammar", "$ref", "uniqueItems"}
+	"previous_response_id", "thinking", "reasoning", "context_management", "return_progress", "repeat_last_n", "system", "dimensions", "input_type", "query", "documents", "top_n", "Model", "max_tokens", "grammar", "$ref", "uniqueItems",
+	"options", "format", "keep_alive", "context", "raw", "images", "template", "tool_calls", "num_predict", "num_ctx", "truncate"}
 
 // change changes a value somewhere within, and returns it.
 func (r *recipe) change(v any) any {
@@ -347,6 +369,12 @@ func check(t *testing.T, server http.Handler, f fuzzed, body []byte) {
 				openapi.Validate(t, f.event, []byte(data))
 			}
 		}
+	case w.Code == http.StatusOK && w.Header().Get("Content-Type") == "application/x-ndjson":
+		for line := range strings.Lines(string(answer)) {
+			if !json.Valid([]byte(line)) || strings.Contains(line, `"error":`) {
+				t.Fatalf("%s streams %q for %.2000s", f.path, line, body)
+			}
+		}
 	case w.Code == http.StatusOK:
 		if !json.Valid(answer) {
 			t.Fatalf("%s answers %q to %.2000s", f.path, answer, body)
@@ -356,6 +384,11 @@ func check(t *testing.T, server http.Handler, f fuzzed, body []byte) {
 			answer = bytes.ReplaceAll(answer, []byte(`"token_logprobs":[null`), []byte(`"token_logprobs":[0`))
 			answer = bytes.ReplaceAll(answer, []byte(`"top_logprobs":[null`), []byte(`"top_logprobs":[{}`))
 			openapi.Validate(t, f.schema, answer)
+		}
+	case slices.Contains([]int{400, 404, 413}, w.Code) && strings.HasPrefix(f.path, "/api/"):
+		var e struct{ Error string }
+		if err := json.Unmarshal(answer, &e); err != nil || len(e.Error) < 10 {
+			t.Fatalf("%s: the error is %s for %.2000s", f.path, answer, body)
 		}
 	case slices.Contains([]int{400, 404, 413}, w.Code):
 		var e struct {
