@@ -2,6 +2,7 @@ package ask
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -38,13 +39,19 @@ func (m *Model) Embed(ctx context.Context, in Compared, o llama.EmbedOptions) (v
 	return vectors, tokens, err
 }
 
-// Rerank returns the scores of texts as answers to a query, as Embed returns vectors.
+// Rerank returns the scores of texts as answers to a query, as Embed returns vectors. Some generators give scores, too: llama.Model.Rerank knows
+// which.
 func (m *Model) Rerank(ctx context.Context, in Compared) (scores []float32, tokens int, err error) {
-	if m.Model.Kind() != llama.Reranker {
-		return nil, 0, m.otherKind("it gives no scores; POST /v1/rerank needs a reranker")
+	const help = "it gives no scores; POST /v1/rerank needs a reranker"
+	kind := m.Model.Kind()
+	if kind == llama.Embedder {
+		return nil, 0, m.otherKind(help)
 	}
 	tokens, err = m.inGroups(ctx, in, 4, func(texts []string) error {
 		group, err := m.Lease.Rerank(ctx, *in.Query, texts...)
+		if kind == llama.Generator && errors.Is(err, llama.ErrUnsupported) {
+			err = m.otherKind(help)
+		}
 		scores = append(scores, group...)
 		return err
 	})

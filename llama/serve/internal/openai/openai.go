@@ -15,7 +15,8 @@
 //   - With echo, a completion's log-probabilities begin with those of the prompt; max_tokens may then be 0.
 //   - Refused by name are best_of that compares, suffix, and embeddings of tokens.
 //   - An embedding's dimensions are the first ones of the vector, scaled to unit length again; input_type names a task of the model's.
-//   - A document's relevance_score is the model's own, unless raw_scores is false: then it is the logistic function of that, from 0 to 1.
+//   - A document's relevance_score is the model's own, unless raw_scores is false: then it is a probability: the logistic function of a head's score,
+//     the exponential of a judgement's.
 package openai
 
 import (

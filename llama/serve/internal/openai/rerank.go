@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
@@ -30,6 +31,9 @@ var rerankRules = wire.Rules{
 	"max_chunks_per_doc": wire.Refused("send a document's parts as documents"),
 	"rank_fields":        wire.Refused(`a document is a string or has one member "text"`, `["text"]`),
 }
+
+// rerankNames are the parameters by the fields that llama's errors name.
+var rerankNames = ask.FieldNames{"prompt": "documents"}
 
 // documents are texts: strings, or objects with a member "text".
 type documents []string
@@ -89,12 +93,17 @@ func (a *API) Rerank(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer m.Close()
-	scores, tokens, err := m.Rerank(r.Context(), ask.Compared{Query: &in.Query, Texts: in.Documents, Place: func(i int) string { return place("documents", i) }})
+	scores, tokens, err := m.Rerank(r.Context(), ask.Compared{Query: &in.Query, Texts: in.Documents, Names: rerankNames,
+		Place: func(i int) string { return place("documents", i) }})
 	if err != nil {
 		return err
 	}
+	probability := logistic
+	if m.Model.Kind() == llama.Generator {
+		probability = math.Exp
+	}
 	m.Close() // a client that reads slowly must not keep the model from being given back
-	list := in.rank(scores)
+	list := in.rank(scores, probability)
 	out := wire.NewJSONWriter(w)
 	out.Raw(`{"id":`)
 	out.Value("rerank-" + rand.Text())
@@ -113,8 +122,11 @@ func (a *API) Rerank(w http.ResponseWriter, r *http.Request) error {
 	return out.End()
 }
 
-// rank returns what the answer lists.
-func (in *rerankRequest) rank(scores []float32) []ranked {
+// logistic returns the probability that a reranker's head scores.
+func logistic(score float64) float64 { return 1 / (1 + math.Exp(-score)) }
+
+// rank returns what the answer lists. probability makes a score one between 0 and 1.
+func (in *rerankRequest) rank(scores []float32, probability func(score float64) float64) []ranked {
 	list := make([]ranked, len(scores))
 	for i, score := range scores {
 		list[i] = ranked{Index: i, Score: score}
@@ -126,7 +138,7 @@ func (in *rerankRequest) rank(scores []float32) []ranked {
 	for i := range list {
 		one := &list[i]
 		if in.Raw != nil && !*in.Raw {
-			one.Score = float32(1 / (1 + math.Exp(-float64(one.Score))))
+			one.Score = float32(probability(float64(one.Score)))
 		}
 		if in.Return {
 			one.Document = &document{in.Documents[one.Index]}
