@@ -5,7 +5,8 @@
 //
 //	llama     models, sessions, sampling, chat templates: the package to use; llama/constrain makes answers have a form,
 //	          llama/hub fetches models by their names, llama/pebble and llama/flint are small models that need no file, and
-//	          llama/serve answers requests of any program, in the interfaces of OpenAI and Anthropic
+//	          llama/serve answers requests of any program, in the interfaces of OpenAI,
+//	          Anthropic and Ollama
 //	eviction  what a cache forgets when memory is short
 //	kvcache   keys and values, one cache a layer
 //	backend   the contract between a model and what computes it; backend/cpu is the processor, backend/opencl a GPU,

@@ -27,6 +27,7 @@ var createsItself = map[string]string{
 	"examples/tools/suite/results.go":                  "a log, to which lines are added",
 	"internal/atomicfile/":                             "the package itself",
 	"internal/fixture/":                                "copies for tests",
+	"internal/scriptedmodel/":                          "models for tests",
 	"internal/mmap/":                                   "opens to read",
 	"llama/hub/":                                       "a cache of its own rules, which goes on with files that were cut off",
 	"llama/serve/internal/openapi/extract.go":          "a generated file, under version control",

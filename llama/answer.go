@@ -5,28 +5,47 @@ import (
 	"slices"
 
 	"github.com/antigravity-go/antigravity/internal/calls"
+	"github.com/antigravity-go/antigravity/internal/thoughts"
 	"github.com/antigravity-go/antigravity/llama/internal/sampling"
 )
 
-// answer makes pieces of the tokens of an answer: it cuts the text at stop strings, and takes the calls out of it where calls are
-// looked for. Its memory is the session's and is used again by the next answer.
+// answer makes pieces of the tokens of an answer: it takes the thought out of it, cuts the rest at stop strings, and takes the calls out
+// of that where calls are looked for. Its memory is the session's and is used again by the next answer.
 //
-// Invariant between tokens: content is the text of the pieces that were filled in so far.
+// Invariants between tokens: content is the text of the pieces that were filled in so far, and thought their Thought. undecided is how many
+// tokens have come since the answer began, while nothing but white space and the beginning of a mark has.
 type answer struct {
 	tokenizer *Tokenizer
 	filter    sampling.TextFilter
 	bytes     []byte // of one token
-	looks     bool   // calls are looked for, by parser
-	parser    calls.Parser
-	ids       callIDs
-	content   []byte
+
+	thinks        bool // a thought may come
+	splitter      thoughts.Splitter
+	characters    sampling.TextFilter // makes whole characters of the thought
+	thought       []byte
+	thoughtTokens int
+	undecided     int
+
+	looks   bool // calls are looked for, by parser
+	parser  calls.Parser
+	ids     callIDs
+	content []byte
 }
 
-// start prepares for an answer to prompt. fresh tells that the answer is a text of its own, as a message is, and not the continuation
-// of the prompt's text. With looks calls of the functions that names has are looked for, or of any where names is nil.
+// start prepares for an answer to prompt, whose end may open a thought. fresh tells that the answer is a text of its own, as a message is,
+// and not the continuation of the prompt's text. With looks calls of the functions that names has are looked for, or of any where names is
+// nil.
 func (a *answer) start(t *Tokenizer, stop []string, fresh, looks bool, names []string, prompt []Token) {
 	a.tokenizer, a.content = t, a.content[:0]
-	a.filter.Start(stop, fresh && t.leadingSpace())
+	a.thought, a.thoughtTokens, a.undecided = a.thought[:0], 0, 0
+	if a.thinks = fresh && t.thinker.format != nil; a.thinks {
+		open, begun := t.thinker.opens(t, prompt)
+		if a.splitter.Start(t.thinker.format, t.thinker.texts, open); begun {
+			a.splitter.GoOn()
+		}
+		a.characters.Start(nil, false)
+	}
+	a.filter.Start(stop, fresh && t.vocabulary.LeadingSpace())
 	a.looks = looks && t.calls != calls.None
 	if a.looks {
 		a.parser.Start(t.calls, names, t.control)
@@ -40,17 +59,73 @@ func (t *Tokenizer) control(text string) bool {
 	return ok && t.Special(token)
 }
 
-// add fills in the text and the calls that can be told of when a token has come. It tells whether a stop string has come up: then no
-// token may follow.
+// add fills in the thought, the text and the calls that can be told of when a token has come. It tells whether a stop string has come up:
+// then no token may follow. Stop strings and calls are not looked for in thoughts.
 func (a *answer) add(token Token, piece *Piece) (stopped bool) {
-	if a.looks && a.tokenizer.Special(token) {
-		if text := a.tokenizer.Text(token); a.parser.Knows(text) {
-			a.parser.Write(a.filter.Flush())
-			a.parser.Control(text)
-		}
+	if a.thinks && a.think(token) {
+		return a.say(a.giveThought(piece), piece)
+	}
+	if a.knows(token) {
+		a.parser.Write(a.filter.Flush())
+		a.parser.Control(a.tokenizer.Text(token))
 	}
 	a.bytes = a.tokenizer.AppendBytes(a.bytes[:0], token)
-	text, stopped := a.filter.Push(a.bytes)
+	if !a.thinks {
+		return a.say(a.bytes, piece)
+	}
+	a.splitter.Write(a.bytes)
+	return a.say(a.giveThought(piece), piece)
+}
+
+// knows reports whether a token is a mark of calls, which are looked for.
+func (a *answer) knows(token Token) bool {
+	return a.looks && a.tokenizer.Special(token) && a.parser.Knows(a.tokenizer.Text(token))
+}
+
+// think gives a token to the splitter, and reports false if the token is the answer's.
+func (a *answer) think(token Token) bool {
+	thinking, mark := a.splitter.Thinking(), a.tokenizer.thinker.mark(token)
+	switch {
+	case mark != "" && a.splitter.Mark(mark):
+	case a.splitter.Waiting() && a.knows(token):
+		a.splitter.Answer()
+		return false
+	case a.splitter.Answering():
+		return false
+	default:
+		a.bytes = a.tokenizer.AppendBytes(a.bytes[:0], token)
+		a.splitter.Write(a.bytes)
+	}
+	a.count(thinking)
+	return true
+}
+
+// count counts a token that has come, before which the answer was within a thought, or was not.
+func (a *answer) count(thinking bool) {
+	switch {
+	case a.splitter.Waiting():
+		a.undecided++
+	case thinking, a.splitter.Thinking():
+		a.thoughtTokens += 1 + a.undecided
+		a.undecided = 0
+	}
+}
+
+// giveThought adds to the piece what has come of the thought, and returns what has come of the answer.
+func (a *answer) giveThought(piece *Piece) (rest []byte) {
+	thought, rest := a.splitter.Take()
+	text, _ := a.characters.Push(thought)
+	if !a.splitter.Thinking() {
+		text += a.characters.Flush()
+	}
+	piece.Thought += text
+	a.thought = append(a.thought, text...)
+	return rest
+}
+
+// say adds the next bytes of the answer's text.
+func (a *answer) say(b []byte, piece *Piece) (stopped bool) {
+	text, stopped := a.filter.Push(b)
 	a.give(text, piece)
 	return stopped
 }
@@ -75,6 +150,12 @@ func (a *answer) give(text string, piece *Piece) {
 
 // finish fills in the text that was held back, now that the answer is over, and the whole answer as a message.
 func (a *answer) finish(piece *Piece) {
+	if a.thinks {
+		a.splitter.Finish()
+		if rest := a.giveThought(piece); a.filter.Stopped == "" && a.say(rest, piece) && piece.Stop != 0 {
+			piece.Stop, piece.StopString = StopString, a.filter.Stopped
+		}
+	}
 	rest := a.filter.Flush()
 	if a.looks {
 		a.parser.Write(rest)
@@ -82,7 +163,7 @@ func (a *answer) finish(piece *Piece) {
 		rest = ""
 	}
 	a.give(rest, piece)
-	piece.Message = Message{Role: RoleAssistant, Content: string(a.content)}
+	piece.Message = Message{Role: RoleAssistant, Content: string(a.content), Thinking: string(a.thought)}
 	if !a.looks {
 		return
 	}
@@ -94,8 +175,9 @@ func (a *answer) finish(piece *Piece) {
 	}
 }
 
-// ParseAnswer returns the message that the tokens of an answer are: its text and the calls that it makes, as the model writes calls
-// (see CallFormat). The answer is tokens up to the token end, or all of tokens if end is not among them; a negative end never is.
+// ParseAnswer returns the message that the tokens of an answer are: its thought, its text and the calls that it makes, as the model writes
+// calls (see CallFormat). A thought that the prompt has opened is one if the answer closes it. The answer is tokens up to the token end, or
+// all of tokens if end is not among them; a negative end never is.
 //
 // The rule of what is a call is Piece's, but ParseAnswer does not know which functions were on offer: it takes a call of any function
 // whose name is letters, digits, '_', '-' and '.' and has at most 64 bytes. It does not know the conversation either: the calls' IDs
@@ -107,6 +189,9 @@ func (t *Tokenizer) ParseAnswer(tokens []Token, end Token) Message {
 	var a answer
 	var all Piece
 	a.start(t, nil, true, true, nil, tokens)
+	if a.thinks {
+		a.splitter.Start(t.thinker.format, t.thinker.texts, t.thinker.closes(t, tokens))
+	}
 	for _, token := range tokens {
 		a.add(token, &all)
 	}

@@ -40,6 +40,7 @@ func (a *answering) generate(ctx context.Context, prompt []Token, reused int, p 
 	final := func() Stats {
 		stats.Evictions, stats.EvictedSlots = c.usage.Evictions-before.Evictions, c.usage.EvictedSlots-before.EvictedSlots
 		stats.EvictionTime = c.usage.EvictionTime - before.EvictionTime
+		stats.ThoughtTokens = a.answer.thoughtTokens
 		stats.DraftedTokens, stats.AcceptedTokens = a.drafting.drafted, a.drafting.accepted
 		stats.CacheSlots, stats.CacheCapacity = c.slots(), c.options.Capacity
 		return stats
@@ -67,6 +68,9 @@ func (a *answering) generate(ctx context.Context, prompt []Token, reused int, p 
 	a.params = p
 	a.sampler.Start(p.sampling())
 	a.answer.start(c.model.tokenizer, p.Stop, fresh, len(tools) > 0, tools, c.tokens)
+	if fresh {
+		p.Constraint = thinkingConstraint(c.model, p.Constraint, p.Template.Thinking, c.tokens)
+	}
 	defer a.constraining.stop()
 	if err := a.constraining.start(p.Constraint, c.model); err != nil {
 		return Piece{Stats: final()}, err

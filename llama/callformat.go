@@ -21,5 +21,6 @@ const (
 // String names the format in words.
 func (f CallFormat) String() string { return calls.Format(f).String() }
 
-// CallFormat tells how the model writes function calls, as far as its chat template and its vocabulary say.
+// CallFormat returns how the model writes function calls, as far as its chat template and its vocabulary say. It is HermesCalls for a model
+// whose template has no place for functions and whose own way is not known or Python's: Template tells such a model to write calls so.
 func (t *Tokenizer) CallFormat() CallFormat { return CallFormat(t.calls) }

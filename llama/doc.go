@@ -19,11 +19,17 @@
 // and Logits are for programs that choose tokens themselves; Score tells how probable the model finds a text; Embed turns a text
 // into a vector.
 //
+// # Thoughts
+//
+// Models that think before they answer mark their thoughts. Chat tells them apart: they come before the text, in Piece.Thought, and are
+// Message.Thinking in the history, for which the model's template has a place or not. Params.Template.Thinking turns thinking on or off and
+// bounds it; without it the model thinks as its template's authors want it.
+//
 // # Functions
 //
-// Params.Template.Tools offers functions to a model whose template has a place for them. Answers then have calls beside text, while they
-// come (Piece.Calls) and as a whole (Piece.Message). The history goes on with that message and a message of the role RoleTool for each
-// call's result. Messages are JSON as OpenAI's chat completions have it.
+// Params.Template.Tools offers functions to a model. A model whose template has no place for them is told of them in the user's first
+// message. Answers then have calls beside text, while they come (Piece.Calls) and as a whole (Piece.Message). The history goes on with that
+// message and a message of the role RoleTool for each call's result. Messages are JSON as OpenAI's chat completions have it.
 //
 // # Many conversations
 //

@@ -127,7 +127,7 @@ func (r *inspection) read(ctx context.Context, at source.Location) (model bool, 
 		config := m.Config()
 		r.Config = &config
 	}()
-	if m.tokenizer, err = tokenizerOf(files); err != nil {
+	if m.tokenizer, err = tokenizerOf(files, ""); err != nil {
 		return true, err
 	}
 	findEnds(m)

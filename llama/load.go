@@ -34,6 +34,9 @@ type LoadOptions struct {
 	// to few bits again, they would lose most of what an adapter changes. The model then costs no more than without adapters; to choose
 	// an adapter for each session, see LoadAdapter.
 	Adapters []AdapterFile
+	// ChatTemplate is the source of a chat template, in Jinja, that is used in place of the model's own; "": the model's own, if it has one.
+	// It is for files that came without one, and for mended templates.
+	ChatTemplate string
 	// MaxBatch is the most rows of answers that one pass through the model computes for sessions that run at once, a row for each
 	// token; 0: 32. What does not fit waits for the next pass. No answer depends on it.
 	MaxBatch int
@@ -198,7 +201,7 @@ func (m *Model) loadWeights(ctx context.Context, loader *source.Loader, o *LoadO
 		}
 	}
 	readTokenizer := func() (err error) { // it takes longest
-		m.tokenizer, err = tokenizerOf(m.files)
+		m.tokenizer, err = tokenizerOf(m.files, o.ChatTemplate)
 		return err
 	}
 	viewed, err := loader.Load(ctx, tensors, stored, m.weights.Set, loaded, readTokenizer)

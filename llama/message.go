@@ -25,6 +25,7 @@ type Message struct {
 	ToolCalls  []ToolCall // functions that an assistant's turn calls
 	Name       string     // who speaks, for templates that use it
 	ToolCallID string     // the call that a tool's turn answers, for templates that use it
+	Thinking   string     // what an assistant's turn thought before its Content; the template renders it or drops it
 }
 
 // ToolCall is a function call in an assistant's turn.
@@ -41,6 +42,7 @@ type messageJSON struct {
 	ToolCalls  []ToolCall      `json:"tool_calls,omitempty"`
 	Name       string          `json:"name,omitempty"`
 	ToolCallID string          `json:"tool_call_id,omitempty"`
+	Thinking   string          `json:"reasoning_content,omitempty"`
 	Images     json.RawMessage `json:"images,omitempty"` // as Ollama's programs write them: refused
 }
 
@@ -58,9 +60,10 @@ type toolCallJSON struct {
 //
 //	{"role":"assistant","content":null,"tool_calls":[{"id":"…","type":"function","function":{"name":"f","arguments":"{\"a\": 1}"}}]}
 //
-// name and tool_call_id are left out where they are empty. content is null in a message that has calls and no text.
+// name, tool_call_id and reasoning_content, which is Thinking, are left out if they are empty. content is null in a message that has calls
+// and no text.
 func (m Message) MarshalJSON() ([]byte, error) {
-	out := messageJSON{Role: m.Role, ToolCalls: m.ToolCalls, Name: m.Name, ToolCallID: m.ToolCallID}
+	out := messageJSON{Role: m.Role, ToolCalls: m.ToolCalls, Name: m.Name, ToolCallID: m.ToolCallID, Thinking: m.Thinking}
 	if m.Content != "" || len(m.ToolCalls) == 0 {
 		content, err := json.Marshal(m.Content)
 		if err != nil {
@@ -86,7 +89,7 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	if err != nil {
 		return fmt.Errorf("the content of a message of the role %.40q: %w", in.Role, err)
 	}
-	*m = Message{in.Role, content, in.ToolCalls, in.Name, in.ToolCallID}
+	*m = Message{in.Role, content, in.ToolCalls, in.Name, in.ToolCallID, in.Thinking}
 	return nil
 }
 

@@ -17,7 +17,7 @@ import (
 // TopP, MinP, and a draw. Tokens that Constraint leaves no alternative to are not chosen, and nothing is drawn for them. The generator is math/rand/v2's PCG seeded with
 // (Seed, 0) at the start of each call, so the same model, tokens, parameters and seed give the same answer, on every machine.
 type Params struct {
-	// MaxTokens bounds the tokens generated; 0 means as many as the context holds.
+	// MaxTokens bounds the tokens generated, those of a thought included; 0 means as many as the context holds.
 	MaxTokens int
 	// TopK keeps the k likeliest tokens; 0 keeps all. On a GPU a greedy choice and one with a TopK of up to 256 are the quickest,
 	// since only the candidates are copied to the host; Mask, penalties and Logprobs need all logits there.
@@ -37,7 +37,7 @@ type Params struct {
 	PresencePenalty float32
 	// Seed starts the generator. Zero is a seed like any other.
 	Seed uint64
-	// Stop ends the answer where the first of these strings is complete; it is not part of the output.
+	// Stop ends the answer where the first of these strings is complete; it is not part of the output. It is not looked for in a thought.
 	Stop []string
 	// Logprobs asks for the log-probabilities of each token and of this many likeliest alternatives; see Piece.Logprobs.
 	Logprobs int
@@ -46,7 +46,9 @@ type Params struct {
 	// Constraint, when not nil, says what may come next: no other token is chosen, and the answer ends where Constraint says that it may.
 	// Where the model chooses to end it there, or nothing else is allowed, the answer stops with EndOfTurn; MaxTokens, Stop and a full
 	// context end it anywhere. What has no alternative becomes part of the answer without being chosen, and is computed several tokens at
-	// a time. Of the vocabulary's entries those without a token are never allowed. The error of a Matcher ends the answer.
+	// a time. Where thoughts are told apart (see Piece), an answer may begin with one, and Constraint holds from its end on; the answer does
+	// not end within the thought then. Of the vocabulary's entries those without a token are never allowed. The error of a Matcher ends the
+	// answer.
 	//
 	// A Matcher is asked while the step before is computed, on another goroutine, where steps are long enough for that to be quicker;
 	// never while the loop's body runs.
@@ -61,7 +63,8 @@ type Params struct {
 	// and a Session does not look at it.
 	Scope string
 	// Template says how Chat renders the conversation: tools, the date, variables. Complete must be false where a message is wanted.
-	// Where it has tools, calls of them are looked for in the answer, in Generate's too; see Piece.
+	// Where it has tools, calls of them are looked for in the answer, in Generate's too; see Piece. Its Thinking bounds the thoughts of Chat's
+	// answers.
 	Template TemplateOptions
 }
 
@@ -105,6 +108,7 @@ func (p *Params) validate(t *Tokenizer) error {
 		{"FrequencyPenalty", p.FrequencyPenalty, finite(p.FrequencyPenalty), "finite"},
 		{"PresencePenalty", p.PresencePenalty, finite(p.PresencePenalty), "finite"},
 		{"Logprobs", p.Logprobs, p.Logprobs >= 0, "0 or more"},
+		{"Template.Thinking.Budget", p.Template.Thinking.Budget, p.Template.Thinking.Budget >= 0, "0 or more"},
 	} {
 		if !f.ok {
 			return &ParamError{Field: "Params." + f.name, Value: f.value, Want: f.want}

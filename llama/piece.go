@@ -22,9 +22,22 @@ import (
 //
 // So at any time the answer until then is: the texts together, and the calls whose arguments are together and not Broken. At its end
 // that is Message.
+//
+// # Thoughts
+//
+// Some models think before they answer, and mark the thought, which their chat template or their vocabulary shows; see Tokenizer.Thinks.
+// Chat and Pool.Answer tell it apart: it comes in Thought, and the answer in Text and Calls. A thought stands at the beginning of an
+// answer; the prompt may have opened it. Its marks, and the white space beside them, are in neither. Where the answer ends before the
+// thought does, all of it is Thought. Generate, which goes on with a text, gives everything as Text.
+//
+// Within a thought, Params.Stop and calls are not looked for, and Params.Constraint is not kept to: they are the answer's. Params.MaxTokens
+// bounds thought and answer together. Params.Template.Thinking says whether to think, and bounds the thought.
 type Piece struct {
 	// Text is whole UTF-8 characters; it may be empty while a character, or what may become a stop string or a call, is incomplete.
 	Text string
+	// Thought is the next part of what the model thinks before it answers: whole UTF-8 characters, without the marks around the thought.
+	// A thought comes before Text and Calls.
+	Thought string
 	// Calls are pieces of function calls, in the order in which they came.
 	Calls []CallPiece
 	// Tokens are the tokens generated since the last piece.
@@ -87,6 +100,7 @@ type Stats struct {
 	PromptTokens    int           // tokens of the prompt; if computing it was cancelled or failed, those that were computed
 	ReusedTokens    int           // those of the prompt's tokens that were in the cache already
 	GeneratedTokens int           // tokens of the answer
+	ThoughtTokens   int           // those of them that are the thought's, the marks around it included
 	PrefillTime     time.Duration // computing the prompt
 	DecodeTime      time.Duration // computing the answer, without the time that the caller's loop took
 	Evictions       int           // how often the cache was shrunk
@@ -96,7 +110,7 @@ type Stats struct {
 	CacheCapacity   int           // slots that the cache may have: SessionOptions.Capacity
 	DraftedTokens   int           // tokens that Params.Draft proposed, and that were computed ahead
 	AcceptedTokens  int           // those of them that the answer went on with
-	ForcedTokens    int           // tokens of the answer that Params.Constraint left no alternative to
+	ForcedTokens    int           // tokens of the answer that Params.Constraint left no alternative to, or that closed a thought
 }
 
 // PrefillRate returns the prompt tokens computed per second, 0 when none were.
@@ -130,24 +144,26 @@ func rate(n int, d time.Duration) float64 {
 	return float64(n) / d.Seconds()
 }
 
-// Collect computes an answer to its end and returns it as one piece: all of its text and tokens, its calls, each of them in one piece and
-// those that were Broken left out, and the last piece's Stop, Message and Stats. Beside an error is what there was of the answer until
-// then.
+// Collect computes an answer to its end and returns it as one piece: all of its thought, text and tokens, its calls, each of them in one
+// piece and those that were Broken left out, and the last piece's Stop, Message and Stats. Beside an error is what there was of the answer
+// until then.
 //
 //	answer, err := llama.Collect(session.Chat(ctx, history, llama.Params{}))
 func Collect(pieces iter.Seq2[Piece, error]) (Piece, error) {
 	var all Piece
-	var text strings.Builder
+	var text, thought strings.Builder
 	for p, err := range pieces {
 		text.WriteString(p.Text)
+		thought.WriteString(p.Thought)
 		all.Calls = joinCalls(all.Calls, p.Calls)
 		all.Tokens, all.Logprobs = append(all.Tokens, p.Tokens...), append(all.Logprobs, p.Logprobs...)
+		all.Thought = thought.String()
 		all.Text, all.Stop, all.StopString, all.Message, all.Stats = text.String(), p.Stop, p.StopString, p.Message, p.Stats
 		if err != nil {
 			return all, err
 		}
 	}
-	all.Text = text.String()
+	all.Text, all.Thought = text.String(), thought.String()
 	return all, nil
 }
 

@@ -18,7 +18,8 @@ type TemplateOptions struct {
 	Complete bool              // end with the last message instead, without opening a turn: the conversation is over
 	Tools    []json.RawMessage // functions on offer, each {"type":"function","function":{…}}
 	Date     time.Time         // today, for templates that tell the model; zero: the template's own fixed date
-	Vars     map[string]any    // more variables of the template
+	Vars     map[string]any    // more variables of the template; they win over what the other fields set
+	Thinking Thinking          // whether the model thinks before it answers, and for how long
 }
 
 // Template renders a conversation to tokens, with the model's own chat template, or with Llama 3's format if the model has none
@@ -26,10 +27,17 @@ type TemplateOptions struct {
 // as "<|eot_id|>" and "<think>", are recognised only in the template's own text. In messages, names and tools they are inert, in
 // an assistant's messages too.
 //
-// Nothing is left out silently. An empty history and a role that the template does not know are *ParamErrors. Tools or tool
-// calls that the template leaves out are an error that wraps ErrUnsupported, and so is a model without a template. Other errors
-// are the template's own. A template is a program from a stranger: it is stopped with an error when it takes more than some
-// 200 ms or 64 MB.
+// A begin-of-text token comes if the template writes it, and then once: the one that the tokenizer puts before other texts (see
+// EncodeSpecial) is not added. So the tokens are those of apply_chat_template in Hugging Face's transformers. Some templates write none
+// though their model was trained with one; llama.cpp adds it there.
+//
+// Thoughts of the history are given to the template, which renders or drops them as its authors want it.
+//
+// Nothing is left out silently. If the template has no place for tools, for calls or for their results, these are told as content: tools at
+// the beginning of the user's first message, calls as the model's family writes them (see CallFormat), or else as HermesCalls, and results,
+// unless the template prints them, within <tool_response> in messages of the user's. An empty history and a role that the template does not
+// know are *ParamErrors. A model without a template is an error that wraps ErrUnsupported. Other errors are the template's own. A template
+// is a program from a stranger: it is stopped with an error when it takes more than some 200 ms or 64 MB.
 func (t *Tokenizer) Template(history []Message, o TemplateOptions) ([]Token, error) {
 	return t.render(context.Background(), history, o)
 }
@@ -47,13 +55,14 @@ func (t *Tokenizer) render(ctx context.Context, history []Message, o TemplateOpt
 		if !slices.Contains(roles, m.Role) && !t.template.Names(m.Role) {
 			return nil, roleError(i, m.Role)
 		}
-		messages[i] = chat.Message{Role: m.Role, Content: m.Content, Name: m.Name, ToolCallID: m.ToolCallID}
+		messages[i] = chat.Message{Role: m.Role, Content: m.Content, Name: m.Name, ToolCallID: m.ToolCallID, Thinking: m.Thinking}
 		for _, call := range m.ToolCalls {
 			messages[i].ToolCalls = append(messages[i].ToolCalls, chat.ToolCall(call))
 		}
 	}
 	segments, err := t.template.Render(ctx, messages, chat.Options{
 		AddGenerationPrompt: !o.Complete, Tools: o.Tools, Date: o.Date, Vars: o.Vars,
+		Thinking: o.Thinking.Enabled, Effort: o.Thinking.Effort,
 	})
 	if err != nil {
 		return nil, templateError(err)
@@ -117,6 +126,7 @@ func (t *Tokenizer) setTemplate(source, bos, eos string) error {
 		source = chat.Llama3()
 	}
 	t.calls = calls.Of(source, func(token string) bool { return slices.Contains(t.vocabulary.Added(), token) })
+	t.thinker = newThinker(t, source)
 	if source == "" {
 		return nil
 	}
@@ -124,6 +134,11 @@ func (t *Tokenizer) setTemplate(source, bos, eos string) error {
 	if err != nil {
 		return fmt.Errorf("chat template: %w", err)
 	}
+	// A model whose template has no place for functions is told how to call them, in a way that can be written as content.
+	if !template.HasTools() && (t.calls == calls.None || t.calls.Family().Python) {
+		t.calls = calls.Hermes
+	}
+	template.WriteCalls(t.calls)
 	t.template = template
 	return nil
 }

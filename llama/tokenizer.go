@@ -21,6 +21,7 @@ type Tokenizer struct {
 	vocabulary Vocabulary
 	template   *chat.Template       // nil: the model has no chat format
 	calls      calls.Format         // how the model writes function calls
+	thinker    thinker              // how it marks thoughts
 	end        string               // the token that ends a text or a turn, as the tokenizer's files name it; "" for none
 	around     postprocess.Template // what stands around texts that are embedded or compared
 	derived    sync.Map             // what Derive made, by key
@@ -88,8 +89,8 @@ func LoadTokenizer(path string) (t *Tokenizer, err error) {
 }
 
 // tokenizerOf reads the tokenizer of a model, and refuses one with tokens that the model does not have. A model without a tokenizer gets one
-// that knows no texts.
-func tokenizerOf(files *source.Model) (*Tokenizer, error) {
+// that knows no texts. template is the source of a chat template that replaces the model's own; "": none does.
+func tokenizerOf(files *source.Model, template string) (*Tokenizer, error) {
 	size := files.Config.VocabSize
 	from, err := files.Tokenizer()
 	if err != nil {
@@ -97,6 +98,9 @@ func tokenizerOf(files *source.Model) (*Tokenizer, error) {
 	}
 	if from == nil {
 		return &Tokenizer{vocabulary: noVocabulary{size}}, nil
+	}
+	if template != "" {
+		from.Template, from.TemplateFile = template, "LoadOptions.ChatTemplate"
 	}
 	t, err := newTokenizer(from)
 	if err != nil {
@@ -247,9 +251,6 @@ func (t *Tokenizer) Derive(key any, make func() any) any {
 	v, _ := t.derived.LoadOrStore(key, make())
 	return v
 }
-
-// leadingSpace tells whether the first token of a text carries a space that the text does not have.
-func (t *Tokenizer) leadingSpace() bool { return t.vocabulary.LeadingSpace() }
 
 // parsers holds what RegisterTokenizer was given; nothing changes it once the init functions have run.
 var parsers struct {

@@ -23,6 +23,7 @@ type conversation struct {
 	system         string          // the system message; "": none
 	history        []llama.Message // without the system message; between answers each message of the user has an answer
 	stdout, stderr io.Writer       // for answers, and for notes to the user
+	terminal       io.Writer       // what stdout shows on, if that is a terminal: thoughts are shown there, too; nil: it is none
 	interactive    bool            // a person at a terminal talks and reads
 
 	answers, generated int           // answers, and tokens of answers, since the program's start
@@ -83,24 +84,24 @@ func (c *conversation) answer(ctx context.Context, text string) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
 	c.history = append(c.history, llama.Message{Role: "user", Content: text})
-	var answer strings.Builder
+	var answer answer
 	var last llama.Piece
 	err := c.makeRoom()
 	if err == nil {
 		last, err = c.stream(ctx, &answer)
 	}
-	if err == nil || answer.Len() > 0 {
+	if err == nil || !answer.empty() {
 		fmt.Fprintln(c.stdout)
 	}
 	c.generated += last.Stats.GeneratedTokens
 	c.computing += last.Stats.DecodeTime
 	c.drafted += last.Stats.DraftedTokens
 	c.accepted += last.Stats.AcceptedTokens
-	interrupted, unanswered := errors.Is(err, context.Canceled), err != nil && answer.Len() == 0
+	interrupted, unanswered := errors.Is(err, context.Canceled), err != nil && answer.text.Len() == 0
 	if unanswered {
 		c.history = c.history[:len(c.history)-1] // a message without an answer would confuse the next
 	} else {
-		c.history = append(c.history, llama.Message{Role: "assistant", Content: answer.String()})
+		c.history = append(c.history, llama.Message{Role: "assistant", Content: answer.text.String(), Thinking: answer.thought.String()})
 		c.answers++
 	}
 	switch {
@@ -158,10 +159,26 @@ func (c *conversation) makeRoom() error {
 	return nil
 }
 
-// stream prints the answer's pieces as they come, and returns the last one.
-func (c *conversation) stream(ctx context.Context, answer *strings.Builder) (last llama.Piece, err error) {
+// answer is what has come of an answer.
+type answer struct{ text, thought strings.Builder }
+
+// empty reports whether nothing has come.
+func (a *answer) empty() bool { return a.text.Len() == 0 && a.thought.Len() == 0 }
+
+// stream prints the answer's pieces as they come, and returns the last one. At a terminal the model's thoughts come before, in faint
+// letters.
+func (c *conversation) stream(ctx context.Context, answer *answer) (last llama.Piece, err error) {
+	faint := &fainter{stdout: c.stdout, terminal: c.terminal}
+	defer faint.end()
 	for piece, err := range c.session.Chat(ctx, c.messages(), c.params) {
-		answer.WriteString(piece.Text)
+		answer.thought.WriteString(piece.Thought)
+		answer.text.WriteString(piece.Text)
+		if err := faint.write(piece.Thought); err != nil {
+			return piece, fmt.Errorf("write the thought: %w", err)
+		}
+		if piece.Text != "" {
+			faint.end()
+		}
 		if _, err := io.WriteString(c.stdout, piece.Text); err != nil {
 			return piece, fmt.Errorf("write the answer: %w", err)
 		}

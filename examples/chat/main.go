@@ -89,6 +89,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		interactive: cli.IsTerminal(stdin) && cli.IsTerminal(stdout),
 	}
 	if cli.IsTerminal(stdout) {
+		c.terminal = stdout
 		c.stdout = &wrapper{w: stdout, columns: func() int { return cli.Columns(stdout) }}
 	}
 	lines, err := c.lines(stdin, stdout, o.history)

@@ -24,13 +24,14 @@ generate answers one prompt with a model of the Llama family.
 
 The prompt becomes a user's message when the model has a chat template. With -raw, or without a template, it is a text to
 continue: begin-of-text comes first, and special tokens such as <|eot_id|> are recognised in it. The answer goes to stdout
-as it comes, and how fast it came to stderr.`
+as it comes; what the model thinks before, and how fast the answer came, to stderr.`
 
 func main() { cli.Main("generate", run) }
 
 // result is what -json prints.
 type result struct {
 	Text            string  `json:"text"`
+	Thought         string  `json:"thought,omitempty"` // what the model thought before
 	Stop            string  `json:"stop"`
 	PromptTokens    int     `json:"prompt_tokens"`
 	GeneratedTokens int     `json:"generated_tokens"`
@@ -84,13 +85,19 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if params.Constraint, err = form.Constraint(m.Tokenizer(), stderr); err != nil {
 		return err
 	}
-	var text strings.Builder
-	out := stdout
+	var text, thought strings.Builder
+	out, thoughts := stdout, stderr
 	if prompt.JSON {
-		out = &text
+		out, thoughts = &text, &thought
 	}
+	thinking := false
 	var last llama.Piece
 	for last, err = range prompt.Ask(ctx, m, session, params) {
+		fmt.Fprint(thoughts, last.Thought)
+		if thinking = thinking || last.Thought != ""; thinking && (last.Text != "" || last.Stop != 0) && !prompt.JSON {
+			fmt.Fprint(thoughts, "\n\n")
+			thinking = false
+		}
 		if _, failure := io.WriteString(out, last.Text); failure != nil {
 			return fmt.Errorf("write the answer: %w", failure)
 		}
@@ -106,7 +113,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	if prompt.JSON {
 		return errors.Join(err, cli.PrintJSON(stdout, result{
-			Text: text.String(), Stop: stop, PromptTokens: s.PromptTokens, GeneratedTokens: s.GeneratedTokens,
+			Text: text.String(), Thought: thought.String(), Stop: stop, PromptTokens: s.PromptTokens, GeneratedTokens: s.GeneratedTokens,
 			PrefillRate: s.PrefillRate(), DecodeRate: s.DecodeRate(), Evictions: s.Evictions, EvictedTokens: s.EvictedSlots,
 			DraftedTokens: s.DraftedTokens, AcceptedTokens: s.AcceptedTokens, Seed: params.Seed, Model: model.Name(),
 		}))

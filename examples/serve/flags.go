@@ -18,6 +18,7 @@ type command struct {
 	paths     []string // -model: NAME=PATH or PATH
 	aliases   []string // -alias: NAME=OTHER, or NAME
 	adapters  []string // -adapter: NAME=PATH[:SCALE]
+	templates []string // -chat-template: [NAME=]FILE
 	preload   bool
 	computing cli.Model // how models are run; its path is not used
 	draft     cli.Draft
@@ -44,6 +45,7 @@ func (c *command) parse(args []string, stdout io.Writer) error {
 			"file's; may be repeated: requests choose by the name; none: flint")
 		f.Strings(&c.aliases, "alias", "`NAME[=OTHER]` lets requests call the model OTHER, or the only one, by NAME, too; *: by any name that no model has; may be repeated")
 		f.Strings(&c.adapters, "adapter", "`NAME=PATH[:SCALE]` of "+cli.Adapters+" for the only -model, which requests then call MODEL:NAME; may be repeated")
+		f.Strings(&c.templates, "chat-template", "`[NAME=]FILE` of a chat template in Jinja, in place of the own one of the model NAME, or of the only one; for files that have none or a wrong one; may be repeated")
 		f.BoolVar(&c.preload, "preload", false, "load all models at the start; a single one always is, several only when a request asks for them")
 		f.Int64Var(&c.modelMB, "models-mb", 0, "`MB` of memory that models may take together, caches included: the least recently used are given back; 0: no bound")
 		c.computing.ComputeFlags(f)

@@ -1,4 +1,4 @@
-// Serve lets programs of any language talk to models, through the interfaces of OpenAI and Anthropic, and people through a page.
+// Serve lets programs of any language talk to models, through the interfaces of OpenAI, Anthropic and Ollama, and people through a page.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 )
 
 const about = `
-serve answers requests in the interfaces of OpenAI and Anthropic, and shows a page to talk on.
+serve answers requests in the interfaces of OpenAI, Anthropic and Ollama, and shows a page to talk on.
 
   go run ./examples/serve                                    Flint, a small embedded model: open http://127.0.0.1:8080/
   go run ./examples/serve -model model.gguf

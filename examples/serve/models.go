@@ -24,8 +24,12 @@ func (c *command) models(ctx context.Context, closers *closers, stderr io.Writer
 	if len(paths) == 0 {
 		paths = []string{"flint"}
 	}
-	for _, text := range paths {
-		m, err := c.model(ctx, text, b, stderr)
+	templates, err := c.chatTemplates(paths)
+	if err != nil {
+		return nil, err
+	}
+	for i, text := range paths {
+		m, err := c.model(ctx, text, templates[i], b, stderr)
 		if err != nil {
 			return nil, err
 		}
@@ -41,13 +45,11 @@ func (c *command) models(ctx context.Context, closers *closers, stderr io.Writer
 }
 
 // model returns a model that is loaded on demand. It is fetched at once, since no request would wait for that.
-func (c *command) model(ctx context.Context, text string, b backend.Backend, stderr io.Writer) (serve.Model, error) {
-	name, path := named(text)
+// template is the file of its chat template; "": its own.
+func (c *command) model(ctx context.Context, text, template string, b backend.Backend, stderr io.Writer) (serve.Model, error) {
+	name, path := nameOf(text)
 	chosen := c.computing
-	chosen.Path = path
-	if name == "" {
-		name = strings.TrimSuffix(hub.Base(path), ".gguf")
-	}
+	chosen.Path, chosen.ChatTemplate = path, template
 	file, err := chosen.Fetch(ctx, stderr)
 	if err != nil {
 		return serve.Model{}, err
@@ -55,6 +57,31 @@ func (c *command) model(ctx context.Context, text string, b backend.Backend, std
 	m := serve.File(name, file, nil)
 	m.Load = func(ctx context.Context) (*llama.Model, error) { return chosen.LoadOn(ctx, b, stderr) }
 	return m, nil
+}
+
+// nameOf takes a -model apart. A model without a name has that of its file.
+func nameOf(text string) (name, path string) {
+	if name, path = named(text); name == "" {
+		name = strings.TrimSuffix(hub.Base(path), ".gguf")
+	}
+	return name, path
+}
+
+// chatTemplates returns the file of each model's chat template, "" for its own.
+func (c *command) chatTemplates(paths []string) ([]string, error) {
+	files := make([]string, len(paths))
+	for _, text := range c.templates {
+		name, file := named(text)
+		i := slices.IndexFunc(paths, func(path string) bool {
+			other, _ := nameOf(path)
+			return other == name || name == "" && len(paths) == 1
+		})
+		if i < 0 {
+			return nil, cli.Usagef("-chat-template %s: it must be NAME=FILE, where NAME is the name of a -model, or FILE if there is only one", text)
+		}
+		files[i] = file
+	}
+	return files, nil
 }
 
 // named takes "NAME=VALUE" apart. Where there is no name it is "". A name has no slash: what stands before an equals sign may be a folder of a path.

@@ -17,6 +17,9 @@
 // A template may have no place for what it is given, and Jinja does not say so. Origins tell: tools and calls that a
 // template never refers to, and a message of which nothing was printed and whose role equals none that the template
 // names, are errors.
+//
+// If it is known how the model writes calls ([Template.WriteCalls]), what the template has no place for is told as content instead: the
+// functions at the beginning of the user's first message, calls as the model writes them, and results, if need be, as the user's words.
 package chat
 
 import (
@@ -27,6 +30,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/antigravity-go/antigravity/internal/calls"
 	"github.com/antigravity-go/antigravity/internal/jinja"
 )
 
@@ -45,6 +49,9 @@ type Message struct {
 	ToolCalls  []ToolCall // the calls an assistant's turn makes; the key tool_calls is absent when there are none
 	Name       string     // the key name, absent when empty
 	ToolCallID string     // the key tool_call_id, absent when empty: which call a tool's turn answers
+	Thinking   string     // the key reasoning_content, or the template's own word for it, absent when empty: what the turn thought
+
+	parts []part // the content, if the caller has not written all of it; see told
 }
 
 // ToolCall is a function call made by the model.
@@ -60,6 +67,8 @@ type Options struct {
 	Tools               []json.RawMessage // functions on offer, each {"type":"function","function":{…}}; keys keep their order
 	Date                time.Time         // today, for strftime_now and date_string; zero: the template's own default, so that the result is reproducible
 	Vars                map[string]any    // more variables for the template, such as tools_in_user_message; anything that encoding/json encodes
+	Thinking            *bool             // whether the model is to think, for templates that read enable_thinking or thinking; nil: undefined
+	Effort              string            // for templates that read reasoning_effort; "": undefined
 }
 
 // Segment is a stretch of rendered text.
@@ -92,6 +101,7 @@ type Template struct {
 	specials specials
 	bos, eos string
 	jinja    *jinja.Template
+	calls    calls.Format // how calls are written that the template has no place for
 }
 
 // Parse prepares a model's Jinja template. Texts of specials, bos and eos are recognised as special tokens where the
@@ -101,8 +111,15 @@ func Parse(source string, specials []string, bos, eos string) (*Template, error)
 	if err != nil {
 		return nil, fmt.Errorf("parsing the chat template: %w", err)
 	}
-	return &Template{newSpecials(append([]string{bos, eos}, specials...)...), bos, eos, t}, nil
+	return &Template{newSpecials(append([]string{bos, eos}, specials...)...), bos, eos, t, calls.None}, nil
 }
+
+// HasTools reports whether the template has a place for functions on offer.
+func (t *Template) HasTools() bool { return t.toolsName() != "" }
+
+// WriteCalls sets how calls are written that the template has no place for: then calls, functions on offer and results are told as content
+// (see told), and are no ErrUnsupported. It is part of the template's making: no rendering may run.
+func (t *Template) WriteCalls(f calls.Format) { t.calls = f }
 
 // Names reports whether the template says a role by name, so that it has something in mind for such a message. Many templates
 // print any role.
@@ -114,7 +131,7 @@ func (t *Template) Names(role string) bool { return role != "" && t.jinja.Mentio
 // An error is the template's refusal (raise_exception, in its own words), a mistake in it, JSON that does not parse, what
 // the template leaves out, a template that exceeds its budget (a *jinja.BudgetError), or the context's.
 func (t *Template) Render(ctx context.Context, messages []Message, o Options) ([]Segment, error) {
-	segments, err := t.render(ctx, messages, o)
+	segments, err := t.renderTold(ctx, messages, o)
 	if err != nil {
 		return nil, fmt.Errorf("rendering the chat template: %w", err)
 	}

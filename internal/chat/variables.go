@@ -37,7 +37,7 @@ type inputs struct {
 // variables returns the values that the template finds by name.
 func (t *Template) variables(messages []Message, o Options) (map[string]jinja.Value, error) {
 	in := &inputs{jinja.Decoder{Left: maxValues}, maxText, maxJSON}
-	turns, err := in.conversation(messages, t.specials)
+	turns, err := in.conversation(messages, t)
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +62,16 @@ func (t *Template) variables(messages []Message, o Options) (map[string]jinja.Va
 	if !o.Date.IsZero() {
 		variables["date_string"] = jinja.From(o.Date.Format(dateLayout), others)
 	}
+	if o.Thinking != nil {
+		for _, name := range thinkingVariables {
+			if t.jinja.Reads(name) {
+				variables[name] = *o.Thinking
+			}
+		}
+	}
+	if o.Effort != "" {
+		variables["reasoning_effort"] = jinja.From(o.Effort, others)
+	}
 	for _, key := range slices.Sorted(maps.Keys(o.Vars)) {
 		data, err := json.Marshal(o.Vars[key])
 		if err == nil {
@@ -77,6 +87,26 @@ func (t *Template) variables(messages []Message, o Options) (map[string]jinja.Va
 // toolsVariables are what templates call the functions on offer. SmolLM3's has two names, for calls in JSON and for calls in Python,
 // of which the first is everybody's format.
 var toolsVariables = [...]string{"tools", "xml_tools"}
+
+// thinkingVariables are what templates call the switch that says whether the model thinks: the former is Qwen's and SmolLM's, the latter
+// Granite's and DeepSeek's.
+var thinkingVariables = [...]string{"enable_thinking", "thinking"}
+
+// thoughtKeys are the keys of a message under which templates look for its thoughts, everybody's first.
+var thoughtKeys = [...]string{"reasoning_content", harmonyThought, "reasoning"}
+
+// harmonyThought is the key of OpenAI's open models, whose template refuses a message that has thoughts, a text and calls.
+const harmonyThought = "thinking"
+
+// thoughtKey returns the key under which the template looks for a message's thoughts: of thoughtKeys the first that the template mentions.
+func (t *Template) thoughtKey() string {
+	for _, key := range thoughtKeys {
+		if t.jinja.Mentions(key) {
+			return key
+		}
+	}
+	return thoughtKeys[0]
+}
 
 // toolsName returns the first of toolsVariables that the template reads, "" for none.
 func (t *Template) toolsName() string {
@@ -112,20 +142,20 @@ func (in *inputs) tools(tools []json.RawMessage, o jinja.Origin) (jinja.Value, e
 }
 
 // conversation is the messages as a template sees them.
-func (in *inputs) conversation(messages []Message, known specials) (jinja.Value, error) {
+func (in *inputs) conversation(messages []Message, t *Template) (jinja.Value, error) {
 	turns := jinja.NewList()
 	for i, m := range messages {
-		in.text -= len(m.Role) + len(m.Content) + len(m.Name) + len(m.ToolCallID)
+		in.text -= len(m.Role) + m.size() + len(m.Name) + len(m.ToolCallID) + len(m.Thinking)
 		if in.Left -= messageValues; in.text < 0 || in.Left < 0 {
 			return nil, fmt.Errorf("the conversation has more than %d bytes, or %d messages", maxText, maxValues/messageValues)
 		}
 		role := origin(i, ofRole)
-		if isWord(m.Role) && !known.in(m.Role) {
+		if isWord(m.Role) && !t.specials.in(m.Role) {
 			role = -role
 		}
 		turn := jinja.NewDict()
 		turn.Set(key("role"), jinja.From(m.Role, role))
-		turn.Set(key("content"), jinja.From(m.Content, origin(i, ofContent)))
+		turn.Set(key("content"), m.content(i))
 		if len(m.ToolCalls) > 0 {
 			calls, err := in.calls(m.ToolCalls, origin(i, ofCalls))
 			if err != nil {
@@ -135,6 +165,9 @@ func (in *inputs) conversation(messages []Message, known specials) (jinja.Value,
 		}
 		optional(turn, "name", m.Name, origin(i, ofContent))
 		optional(turn, "tool_call_id", m.ToolCallID, origin(i, ofContent))
+		if k := t.thoughtKey(); k != harmonyThought || len(m.ToolCalls) == 0 || m.Content == "" {
+			optional(turn, k, m.Thinking, origin(i, ofContent))
+		}
 		turns.Items = append(turns.Items, turn)
 	}
 	return turns, nil

@@ -33,6 +33,9 @@ type (
 // From returns a text of one origin.
 func From(s string, o Origin) Text { return texts.From(s, o) }
 
+// Joined returns a text of parts.
+func Joined(parts ...Text) Text { return texts.Joined(parts...) }
+
 // NewList returns a list of the values.
 func NewList(items ...Value) *List { return values.NewList(items...) }
 

@@ -1,5 +1,5 @@
-// Package serve lets programs of any language talk to models: it is an http.Handler with the interfaces of OpenAI and Anthropic, and a page
-// to talk on in a browser.
+// Package serve lets programs of any language talk to models: it is an http.Handler with the interfaces of OpenAI, Anthropic and
+// Ollama, and a page to talk on in a browser.
 //
 //	model, err := flint.Load(nil)
 //	…
@@ -17,10 +17,16 @@
 //	GET  /v1/models, /v1/models/{name}
 //	POST /v1/messages                Anthropic's
 //	POST /v1/messages/count_tokens
-//	POST /tokenize, /detokenize
+//	POST /api/chat, /api/generate    Ollama's
+//	POST /api/embed, /api/embeddings
+//	GET  /api/tags, /api/ps, /api/version
+//	POST /api/show
+//	POST /tokenize, /detokenize      llama-server's
+//	POST /apply-template, /infill
+//	GET  /props
 //	GET  /health
 //	GET  /metrics                    Options.Metrics
-//	GET  /                           the page
+//	GET  /                           the page or, without it, that the server runs
 //
 // What stands under /v1 is there without it, too. A request that names no model means the only one that there is.
 //
@@ -32,11 +38,31 @@
 // Nothing is ignored silently. A parameter that is not known, or that would change the answer and is not supported, is an error with status
 // 400 that names it. An answer's JSON Schema is kept as a whole or refused with the keyword that cannot be kept; "strict": false asks for what
 // can be kept of it. So is a function's where it is "strict"; otherwise what can be kept of it is, for the model sees all of it. A prompt that
-// does not fit the model's context is an error that says by how much, unless the request or Options.DropTurns lets the oldest turns go.
+// does not fit the model's context is an error that says by how much, unless the request or Options.DropTurns lets the oldest turns go, as
+// requests in Ollama's interface do that say nothing else.
 //
 // What programs ask for and get on without is left out with a warning, in the log and the answer's header X-Warnings, unless Options.Strict is set:
 // tools of other kinds than functions, edits of the context, verbosity. Bounds of thoughts are kept by a model that does not think. Parameters of
 // other servers' samplers may be there as long as they ask for nothing: typical_p of 1, mirostat of 0.
+//
+// # Thoughts
+//
+// What a model thinks before it answers is a part of its own: reasoning_content in OpenAI's chat, items of the type reasoning in Responses,
+// blocks of the type thinking in Anthropic's messages, streamed and whole. Thoughts that come back with a conversation go to the model's
+// chat template, which renders or drops them. The model thinks as its template's authors want it, unless the request says otherwise:
+//
+//	chat_template_kwargs               variables of the template; enable_thinking and thinking work for any model that thinks
+//	enable_thinking                    the same
+//	reasoning_effort, reasoning        a word, which stands for a bound: "minimal" 512 tokens, "low" 2,048, "medium" 8,192,
+//	                                   the others none; "none" turns thoughts off. Or {"max_tokens": …}
+//	thinking                           Anthropic's, with budget_tokens
+//	thinking_budget                    tokens; 0 turns thoughts off, -1 is no bound; also thinking_budget_tokens
+//	include_reasoning                  false: thoughts are not told
+//
+// continue_final_message goes on with an answer, or with a thought if the message has nothing else. A thought that has had its budget is
+// closed, and the answer follows. max_tokens bounds both together; usage says how many tokens the
+// thought had. Stop strings are looked for in the answer alone, and schemas and required calls hold for it: they begin where the thought
+// ends. Log-probabilities are those of all tokens.
 //
 // # Streams
 //

@@ -178,10 +178,11 @@ func TestMethodsAndPaths(t *testing.T) {
 
 func TestWithoutAPage(t *testing.T) {
 	h := start(t, func(o *serve.Options) { o.NoPage = true })
-	for _, path := range []string{"/", "/page/js/main.js"} {
-		if answer := send(t, "GET", h.URL+path, ""); answer.StatusCode != 404 || codeOf(t, answer) != "not_found" {
-			t.Errorf("%s: status %d", path, answer.StatusCode)
-		}
+	if answer := send(t, "GET", h.URL+"/page/js/main.js", ""); answer.StatusCode != 404 || codeOf(t, answer) != "not_found" {
+		t.Errorf("status %d", answer.StatusCode)
+	}
+	if status, text := get(t, h, "/"); status != 200 || text != "Ollama is running" { // which its programs look for
+		t.Errorf("/: status %d, %s", status, text)
 	}
 }
 

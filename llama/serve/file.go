@@ -17,9 +17,10 @@ func File(name, path string, o *llama.LoadOptions) Model {
 	if name == "" {
 		name = strings.TrimSuffix(filepath.Base(filepath.Clean(path)), ".gguf")
 	}
-	return Model{Name: name, Bytes: weightsSize(path), Load: func(ctx context.Context) (*llama.Model, error) {
-		return llama.LoadContext(ctx, path, o)
-	}}
+	return Model{
+		Name: name, Bytes: weightsSize(path), Inspect: func() (*llama.Report, error) { return llama.Inspect(path) },
+		Load: func(ctx context.Context) (*llama.Model, error) { return llama.LoadContext(ctx, path, o) },
+	}
 }
 
 // weightsSize returns how many bytes a .gguf file has or, in a folder, the files of weights all together; 0 where there are none.

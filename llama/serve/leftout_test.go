@@ -31,6 +31,7 @@ func TestLeftOut(t *testing.T) {
 		{"/v1/responses", response(`,"context_management":[{"type":"compaction","compact_threshold":1000}]`), response(``), "context_management"},
 		{"/v1/messages", chat(`,"tools":[{"type":"web_search_20250305","name":"web_search","max_uses":5},{"type":"b\u00e4sh\r\n"}]`), chat(``), "tools[1]"},
 		{"/v1/messages", chat(`,"context_management":{"edits":[{"type":"clear_tool_uses_20250919"}]}`), chat(``), "context_management.edits[0]"},
+		{"/v1/messages", chat(`,"tool_choice":{"type":"none"},"tools":[{"name":"f","input_schema":{"type":"object"},"defer_loading":true,"input_examples":[{"a":1}]}]`), chat(``), "tools[0].input_examples"},
 		{"/v1/messages", chat(`,"mcp_servers":[{"type":"url","url":"https://example.org","name":"x"}]`), chat(``), "mcp_servers"},
 	} {
 		answer := send(t, "POST", lax.URL+c.path, c.body)

@@ -17,7 +17,8 @@ type Options struct {
 	Models []Model
 	// Pool are the options of each model's Pool. MaxSessions is how many answers of a model are computed at once. MaxBytes bounds the
 	// conversations that stay cached, so that the next turn need not compute them again; 0: as many bytes as the model's weights have, at
-	// least 256 MiB, and at most a quarter of the memory that is available when the model is loaded.
+	// least 256 MiB, and at most a quarter of the memory that is available when the model is loaded. A completion with echo and logprobs, whose
+	// prompt is scored, has a conversation of its own, which is not kept.
 	Pool llama.PoolOptions
 	// ModelBytes bounds the memory of the models that are loaded on demand, in bytes, caches included: others are given back, the least
 	// recently used first, before one is loaded. 0: no bound.
@@ -31,7 +32,8 @@ type Options struct {
 	MaxTokens int
 	// DropTurns leaves out the oldest turns of conversations that do not fit the model's context, so that they can go on: never the
 	// instructions, never a call without its result. The answer's header X-Dropped-Messages says how many messages were left out. A request
-	// can ask for the same, or for an error instead, with "truncation", "auto" or "disabled" (but for Anthropic's interface).
+	// can ask for the same, or for an error instead, with "truncation", "auto" or "disabled"; not in Anthropic's interface. In Ollama's
+	// the request alone says it, with "truncate", which is true if it is not there.
 	DropTurns bool
 	// Strict refuses requests that ask for what the server does not have and programs get on without: tools of other kinds than functions, say.
 	// Otherwise these are left out, and the log and the answer's header X-Warnings say so. What would change an answer without a word is
@@ -80,7 +82,7 @@ type Options struct {
 	Observer Observer
 	// Metrics is served at GET /metrics, which needs a key where there are Keys; nil: nothing is.
 	Metrics http.Handler
-	// NoPage leaves the page out.
+	// NoPage leaves the page out. GET / then says that the server runs, as Ollama does.
 	NoPage bool
 }
 
@@ -96,6 +98,9 @@ type Model struct {
 	// ctx has ended, which happens when nobody waits for the model any more. File makes a Model with a Load.
 	Loaded *llama.Model
 	Load   func(ctx context.Context) (*llama.Model, error)
+	// Inspect reads what the model's files say of it, for programs that ask before they use it, without loading it: llama.Inspect. nil: what there is to
+	// know is known from the first load on. File sets it.
+	Inspect func() (*llama.Report, error)
 	// Bytes is about what loading takes, for Options.ModelBytes, until that is known; 0: nothing is said.
 	Bytes int64
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/antigravity-go/antigravity/llama/serve/internal/anthropic"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/ollama"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/openai"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/responses"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/tokens"
@@ -26,6 +27,7 @@ type route struct {
 // routeTable lists what the server answers.
 func (s *Server) routeTable() []route {
 	api, messages, tokens := &openai.API{Service: s.service}, &anthropic.API{Service: s.service}, &tokens.API{Service: s.service}
+	local := &ollama.API{Service: s.service}
 	routes := []route{
 		{"POST", "/v1/chat/completions", openai.Shape, api.Chat, false},
 		{"POST", "/v1/completions", openai.Shape, api.Completions, false},
@@ -36,10 +38,26 @@ func (s *Server) routeTable() []route {
 		{"GET", "/v1/models/{name...}", openai.Shape, api.Model, false},
 		{"POST", "/tokenize", openai.Shape, tokens.Tokenize, false},
 		{"POST", "/detokenize", openai.Shape, tokens.Detokenize, false},
+		{"POST", "/apply-template", openai.Shape, tokens.ApplyTemplate, false},
+		{"GET", "/props", openai.Shape, tokens.Props, false},
+		{"POST", "/infill", openai.Shape, tokens.Infill, false},
 		{"POST", "/v1/responses", openai.Shape, (&responses.API{Service: s.service}).Create, false},
 		{"POST", "/v1/messages", anthropic.Shape, messages.Messages, false},
 		{"POST", "/v1/messages/count_tokens", anthropic.Shape, messages.CountTokens, false},
 		{"GET", "/health", openai.Shape, s.health, true},
+		{"GET", "/api/version", ollama.Shape, local.Version, false},
+		{"GET", "/api/tags", ollama.Shape, local.Tags, false},
+		{"GET", "/api/ps", ollama.Shape, local.Ps, false},
+		{"POST", "/api/show", ollama.Shape, local.Show, false},
+		{"POST", "/api/chat", ollama.Shape, local.Chat, false},
+		{"POST", "/api/generate", ollama.Shape, local.Generate, false},
+		{"POST", "/api/embed", ollama.Shape, local.Embed, false},
+		{"POST", "/api/embeddings", ollama.Shape, local.Embedding, false},
+		{"POST", "/api/pull", ollama.Shape, local.Pull, false},
+		{"POST", "/api/push", ollama.Shape, ollama.Refuse("publishes no models", "copy the model's file yourself"), false},
+		{"POST", "/api/create", ollama.Shape, ollama.Refuse("makes no models", "name their files when the program starts, and send the system message with each request"), false},
+		{"POST", "/api/copy", ollama.Shape, ollama.Refuse("copies no models", "give the model another name when the program starts (examples/serve: -alias NAME=OTHER)"), false},
+		{"DELETE", "/api/delete", ollama.Shape, ollama.Refuse("deletes no models", "start the program without the model, and remove its file yourself"), false},
 	}
 	if s.options.Metrics != nil {
 		routes = append(routes, route{"GET", "/metrics", openai.Shape, plainHandler(s.options.Metrics), false})
@@ -47,6 +65,8 @@ func (s *Server) routeTable() []route {
 	if !s.options.NoPage {
 		files := plainHandler(page.Handler())
 		routes = append(routes, route{"GET", "/{$}", openai.Shape, files, true}, route{"GET", "/page/", openai.Shape, files, true})
+	} else {
+		routes = append(routes, route{"GET", "/{$}", ollama.Shape, ollama.Running, true})
 	}
 	return routes
 }
@@ -64,6 +84,9 @@ func pathsOf(r route) []string {
 func shapeOf(path string) func(*wire.Error) any {
 	if strings.HasPrefix(strings.TrimPrefix(path, "/v1"), "/messages") {
 		return anthropic.Shape
+	}
+	if strings.HasPrefix(path, "/api/") {
+		return ollama.Shape
 	}
 	return openai.Shape
 }
@@ -85,7 +108,7 @@ func (s *Server) mux() http.Handler {
 	for path, allowed := range methods {
 		mux.Handle(path, s.wrap(route{"", path, shapeOf(path), methodNotAllowed(allowed), true}))
 	}
-	for _, path := range []string{"/", "/v1/messages/", "/messages/"} {
+	for _, path := range []string{"/", "/v1/messages/", "/messages/", "/api/"} {
 		mux.Handle(path, s.wrap(route{"", "", shapeOf(path), notFound, true}))
 	}
 	return mux

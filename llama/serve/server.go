@@ -52,7 +52,7 @@ func New(o Options) (*Server, error) {
 		if m.Adapter != nil {
 			pool.Session.Adapter, pool.Session.AdapterScale = m.Adapter, m.AdapterScale
 		}
-		specs[i] = models.Spec{Name: m.Name, Aliases: m.Aliases, Load: m.Load, Loaded: m.Loaded, Bytes: m.Bytes, Pool: pool, Draft: m.Draft}
+		specs[i] = models.Spec{Name: m.Name, Aliases: m.Aliases, Load: m.Load, Loaded: m.Loaded, Inspect: m.Inspect, Bytes: m.Bytes, Pool: pool, Draft: m.Draft}
 	}
 	registry, err := models.New(specs, models.Options{
 		Budget: o.ModelBytes, Places: o.Pool.MaxSessions, Waiting: o.MaxQueue, Logger: s.options.Logger})

@@ -187,7 +187,7 @@ test('errors', async (t) => {
     ['no messages', { messages: [] }, 'messages'],
     ['a system prompt among the messages', { messages: [{ role: 'wizard', content: 'Hello' }] }, 'messages[0]'],
     ['a picture', { messages: user([{ type: 'image', source: { type: 'url', url: 'http://127.0.0.1' } }]) }, 'messages[0]'],
-    ['a tool of the server', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }, 'tools'],
+    ['a tool without a name', { tools: [{ input_schema: { type: 'object' } }] }, 'tools'],
   ]) {
     await t.test(name, async () => {
       const failed = await client.messages.create({ ...greedy, messages, ...request }).then(() => undefined, (e) => e);
@@ -233,4 +233,11 @@ test('a client that leaves costs nothing more', () => leaves(begin, short));
 test('too many at once', async () => {
   const errors = await crowd(begin, short, (e) => e instanceof Anthropic.RateLimitError && e.error.error.type === 'rate_limit_error');
   for (const e of errors) assert.ok(Number(e.headers.get('retry-after')) >= 1, 'no Retry-After');
+});
+
+test('a tool of the server is left out, which a header says', async () => {
+  const { data, response } = await client.messages.create({ ...greedy, max_tokens: 2048, messages: user(capital.question), thinking: { type: 'enabled', budget_tokens: 1024 },
+    tools: [{ type: 'web_search_20250305', name: 'web_search' }] }).withResponse();
+  assert.equal(data.stop_reason, 'end_turn');
+  assert.match(response.headers.get('x-warnings'), /^tools\[0\] is left out/);
 });

@@ -137,7 +137,7 @@ test('errors', async (t) => {
     ['an answer that is kept nowhere', { previous_response_id: 'resp_1' }, 'previous_response_id'],
     ['a conversation that is kept nowhere', { conversation: 'conv_1' }, 'conversation'],
     ['an answer in the background', { background: true }, 'background'],
-    ['a tool that is not a function', { tools: [{ type: 'web_search' }] }, 'tools'],
+    ['a tool without a name', { tools: [{ type: 'function' }] }, 'tools'],
   ]) {
     await t.test(name, async () => {
       const failed = await client.responses.create({ ...greedy, input: capital.question, ...request }).then(() => undefined, (e) => e);
@@ -172,3 +172,10 @@ test('a client that leaves costs nothing more', () =>
   leaves(begin, async () => {
     assert.equal((await small.responses.create({ ...greedy, input: capital.question })).output_text, capital.answer);
   }));
+
+test('a tool of the server is left out, which a header says', async () => {
+  const { data, response } = await client.responses.create({ ...greedy, input: capital.question, tools: [{ type: 'web_search' }], reasoning: { effort: 'low', summary: 'auto' } })
+    .withResponse();
+  assert.equal(data.output_text, capital.answer);
+  assert.match(response.headers.get('x-warnings'), /^tools\[0\] is left out/);
+});

@@ -34,9 +34,18 @@ func TestFieldsAndFlagsExist(t *testing.T) {
 	}
 	for field, flag := range f.fields {
 		owner, name, _ := strings.Cut(strings.Fields(field)[0], ".")
-		if types[owner] == nil {
-			t.Errorf("%s: no type %s", field, owner)
-		} else if _, ok := types[owner].FieldByName(name); !ok {
+		at := types[owner]
+		for part := range strings.SplitSeq(name, ".") {
+			if at == nil {
+				break
+			}
+			if f, ok := at.FieldByName(part); ok {
+				at = f.Type
+			} else {
+				at = nil
+			}
+		}
+		if at == nil {
 			t.Errorf("there is no field %s", field)
 		}
 		if f.Lookup(strings.Fields(flag)[0]) == nil {
@@ -56,6 +65,7 @@ func TestErrorsNameFlags(t *testing.T) {
 		"-n -5":                              "-n is -5: it must be 0 or more",
 		"-temperature -1":                    "-temperature is -1: ",
 		"-top-k -1":                          "-top-k is -1: ",
+		"-think-budget -1":                   "-think-budget is -1: ",
 		"-top-p 2":                           "-top-p is 2: ",
 		"-min-p 2":                           "-min-p is 2: ",
 		"-repeat-penalty -1":                 "-repeat-penalty is -1: ",

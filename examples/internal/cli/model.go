@@ -3,8 +3,10 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 
@@ -22,6 +24,8 @@ type Model struct {
 	Threads int          // 0: one for each processor
 	Weights tensor.DType // the type that weights are converted to; 0: as they are stored
 	Verbose bool         // log on stderr what is loaded
+	// ChatTemplate is the path of a file with a chat template that replaces the model's own; "": none does.
+	ChatTemplate string
 	// Wrap, if a program sets it, returns the backend that the model gets in place of the one that is chosen.
 	Wrap func(backend.Backend) backend.Backend
 	// Trace, if a program sets it, is told what the model does.
@@ -36,6 +40,7 @@ type Model struct {
 func (m *Model) Flags(f *Flags) {
 	f.Group("Model", func() {
 		f.StringVar(&m.Path, "model", "", "`path` of "+Models+"; or pebble or flint, which are embedded; none: pebble")
+		f.StringVar(&m.ChatTemplate, "chat-template", "", "`path` of a file with a chat template in Jinja, in place of the model's own, for files that have none or a wrong one")
 		m.ComputeFlags(f)
 	})
 }
@@ -82,6 +87,13 @@ func (m *Model) LoadOn(ctx context.Context, b backend.Backend, stderr io.Writer)
 	o := &llama.LoadOptions{Backend: b, Threads: m.Threads, Weights: m.Weights, Trace: m.Trace, Progress: Progress(stderr, "loading")}
 	if m.Verbose {
 		o.Logger = slog.New(slog.NewTextHandler(stderr, nil))
+	}
+	if m.ChatTemplate != "" {
+		source, err := os.ReadFile(m.ChatTemplate)
+		if err != nil {
+			return nil, fmt.Errorf("-chat-template: %w", err)
+		}
+		o.ChatTemplate = string(source)
 	}
 	if e := m.embedded(); e != nil {
 		return e.load(ctx, o)

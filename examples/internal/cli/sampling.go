@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"math/rand/v2"
 
 	"github.com/antigravity-go/antigravity/llama"
@@ -17,8 +18,17 @@ func SamplingFlags(f *Flags, p *llama.Params, answer int) {
 		f.Float32(&p.RepeatPenalty, "repeat-penalty", "`factor` that makes tokens less likely which occurred lately; 0 or 1: none")
 		f.Uint64Var(&p.Seed, "seed", 0, "`number` that the draws start from: the same one gives the same answer; random unless given")
 		f.Strings(&p.Stop, "stop", "`text` that ends an answer and is not part of it; may be repeated")
+		f.Func("think", "`on` or off: whether the model thinks before it answers; unless given, as its chat template has it", func(word string) error {
+			if word != "on" && word != "off" {
+				return errors.New("it must be on or off")
+			}
+			p.Template.Thinking.Enabled = new(word == "on")
+			return nil
+		})
+		f.IntVar(&p.Template.Thinking.Budget, "think-budget", 0, "`number` of tokens after which a thought is closed, so that the answer follows; 0: no bound")
 		f.Sets(map[string]string{
-			"Params.MaxTokens": "n", "Params.Temperature": "temperature", "Params.TopK": "top-k", "Params.TopP": "top-p", "Params.MinP": "min-p",
+			"Params.Template.Thinking.Budget": "think-budget",
+			"Params.MaxTokens":                "n", "Params.Temperature": "temperature", "Params.TopK": "top-k", "Params.TopP": "top-p", "Params.MinP": "min-p",
 			"Params.RepeatPenalty": "repeat-penalty", "Params.Stop": "stop",
 		})
 	})

@@ -48,6 +48,21 @@ func From(s string, o Origin) Text {
 	return Text{s, &origins{[]span{{0, o}}}}
 }
 
+// Joined returns a text of parts. Nothing is paid for it: it is for texts that come with a call, not for what a template does.
+func Joined(parts ...Text) Text {
+	var all []byte
+	var spans []span
+	for _, t := range parts {
+		for s, o := range t.Spans {
+			if n := len(spans); n == 0 || spans[n-1].origin != o {
+				spans = append(spans, span{int32(len(all)), o})
+			}
+			all = append(all, s...)
+		}
+	}
+	return Text{string(all), &origins{spans}}.Slice(0, len(all))
+}
+
 // Own returns a text of origin 0: one that the template or this package writes.
 func Own(s string) Text { return Text{s: s} }
 

@@ -1,31 +1,36 @@
 package anthropic
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 )
 
-// block is a part of an answer: a text or a call.
+// block is a part of an answer: a thought, a text or a call.
 type block struct {
-	Type  string          `json:"type"` // textType or callType
-	Text  *string         `json:"text,omitempty"`
-	ID    string          `json:"id,omitempty"`
-	Name  string          `json:"name,omitempty"`
-	Input json.RawMessage `json:"input,omitempty"`
+	Type      string          `json:"type"` // thoughtType, textType or callType
+	Text      *string         `json:"text,omitempty"`
+	Thought   *string         `json:"thinking,omitempty"`
+	Signature *string         `json:"signature,omitempty"` // of a thought, for programs that want one; nothing checks it
+	ID        string          `json:"id,omitempty"`
+	Name      string          `json:"name,omitempty"`
+	Input     json.RawMessage `json:"input,omitempty"`
 }
 
 // The types of blocks.
 const (
-	textType = "text"
-	callType = "tool_use"
+	textType    = "text"
+	callType    = "tool_use"
+	thoughtType = "thinking"
 )
 
 // blockWriter takes an answer's blocks, one after the other.
 type blockWriter interface {
 	begin(b block) error      // a block begins: with an empty text, or as a call without arguments
-	extend(part string) error // its text, or the JSON of its arguments, goes on
+	extend(part string) error // its thought or text, or the JSON of its arguments, goes on
 	end() error               // it is complete
 }
 
@@ -40,6 +45,16 @@ type blockSplitter struct {
 
 // add hands over what a piece brings.
 func (c *blockSplitter) add(p llama.Piece) error {
+	if p.Thought != "" {
+		if c.open != thoughtType {
+			if err := c.begin(block{Type: thoughtType, Thought: new(string), Signature: new(string)}); err != nil {
+				return err
+			}
+		}
+		if err := c.to.extend(p.Thought); err != nil {
+			return err
+		}
+	}
 	text, calls := c.calls.Take(p)
 	if text != "" {
 		if c.open != textType {
@@ -67,6 +82,12 @@ func (c *blockSplitter) add(p llama.Piece) error {
 		return nil
 	}
 	return c.end()
+}
+
+// signature returns what is told as a thought's signature: its digest, so that the same thought has the same.
+func signature(thought string) *string {
+	digest := sha256.Sum256([]byte(thought))
+	return new(base64.StdEncoding.EncodeToString(digest[:]))
 }
 
 // noArguments is the input of a call that begins.

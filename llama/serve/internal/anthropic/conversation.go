@@ -148,9 +148,15 @@ func (c *conversation) readAssistant(at string, content json.RawMessage) error {
 			m.Content += part
 			return err
 		},
-		// What the model thought before: templates leave thoughts of earlier turns out.
-		"thinking":          readThought,
-		"redacted_thinking": readThought,
+		"thinking": func(at string, raw json.RawMessage) error {
+			part, err := readThought(at, raw)
+			m.Thinking += part
+			return err
+		},
+		"redacted_thinking": func(at string, raw json.RawMessage) error { // another model's
+			_, err := readThought(at, raw)
+			return err
+		},
 		"tool_use": func(at string, raw json.RawMessage) error {
 			call, err := c.readToolUse(at, raw)
 			m.ToolCalls = append(m.ToolCalls, call)
@@ -162,10 +168,14 @@ func (c *conversation) readAssistant(at string, content json.RawMessage) error {
 	return err
 }
 
-// readThought passes over a thought.
-func readThought(at string, raw json.RawMessage) error {
-	return wire.Object(at, raw, wire.Rules{"type": wire.Ignored(), "thinking": wire.Ignored(), "signature": wire.Ignored(), "data": wire.Ignored(),
-		"cache_control": wire.Ignored()}, &struct{}{})
+// readThought reads what the model thought before. Templates render the thoughts of earlier turns, or leave them out, as their authors want
+// it.
+func readThought(at string, raw json.RawMessage) (string, error) {
+	var b struct {
+		Thought string `json:"thinking"`
+	}
+	err := wire.Object(at, raw, wire.Rules{"type": wire.Ignored(), "signature": wire.Ignored(), "data": wire.Ignored(), "cache_control": wire.Ignored()}, &b)
+	return b.Thought, err
 }
 
 // useRules are the members of a tool_use that are not read.

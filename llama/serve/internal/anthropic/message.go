@@ -48,9 +48,12 @@ func (g *wholeMessage) extend(part string) error {
 
 func (g *wholeMessage) end() error {
 	last, text := &g.blocks[len(g.blocks)-1], g.text.String()
-	if last.Type == textType {
+	switch last.Type {
+	case textType:
 		last.Text = &text
-	} else {
+	case thoughtType:
+		last.Thought, last.Signature = &text, signature(text)
+	default:
 		last.Input = json.RawMessage(text)
 	}
 	return nil

@@ -64,7 +64,7 @@ func TestConversation(t *testing.T) {
 				{Role: "tool", Name: "now", ToolCallID: "c2"}, {Role: "tool", Name: "weather", ToolCallID: "c1", Content: "17 degrees"}, {Role: "user", Content: "Thanks"}}, ""},
 		{"thoughts", `"messages":[{"role":"user","content":"Hello"},{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"x"},
 			{"type":"redacted_thinking","data":"y"},{"type":"text","text":"Hi"}]},{"role":"user","content":"Hello"}]`,
-			[]llama.Message{user, {Role: "assistant", Content: "Hi"}, user}, ""},
+			[]llama.Message{user, {Role: "assistant", Content: "Hi", Thinking: "hm"}, user}, ""},
 		{"results in two messages, one failed", `"messages":[{"role":"user","content":"Hello"},{"role":"assistant","content":[` + uses + `]},
 			{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"no network","is_error":true}]},
 			{"role":"user","content":[{"type":"tool_result","tool_use_id":"c2","content":"12:00"}]}]`,

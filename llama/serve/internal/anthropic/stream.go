@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
@@ -40,9 +41,11 @@ type (
 
 // delta is what a block goes on with: one of these.
 type delta struct {
-	Type string  `json:"type"`
-	Text *string `json:"text,omitempty"`
-	JSON *string `json:"partial_json,omitempty"`
+	Type      string  `json:"type"`
+	Text      *string `json:"text,omitempty"`
+	Thought   *string `json:"thinking,omitempty"`
+	Signature *string `json:"signature,omitempty"`
+	JSON      *string `json:"partial_json,omitempty"`
 }
 
 // messageStream is the blockWriter of a stream.
@@ -50,22 +53,35 @@ type messageStream struct {
 	events *wire.Events
 	index  int    // of the block that is open, or comes next
 	kind   string // of the block that is open
+
+	thought strings.Builder // what the open block has, if it is a thought
 }
 
 func (s *messageStream) begin(b block) error {
 	s.kind = b.Type
+	s.thought.Reset()
 	return s.send("content_block_start", blockStart{"content_block_start", s.index, b})
 }
 
 func (s *messageStream) extend(part string) error {
 	d := delta{Type: "text_delta", Text: &part}
-	if s.kind == callType {
+	switch s.kind {
+	case callType:
 		d = delta{Type: "input_json_delta", JSON: &part}
+	case thoughtType:
+		d = delta{Type: "thinking_delta", Thought: &part}
+		s.thought.WriteString(part)
 	}
 	return s.send("content_block_delta", blockDelta{"content_block_delta", s.index, d})
 }
 
 func (s *messageStream) end() error {
+	if s.kind == thoughtType {
+		d := delta{Type: "signature_delta", Signature: signature(s.thought.String())}
+		if err := s.send("content_block_delta", blockDelta{"content_block_delta", s.index, d}); err != nil {
+			return err
+		}
+	}
 	s.index++
 	return s.send("content_block_stop", blockStop{"content_block_stop", s.index - 1})
 }

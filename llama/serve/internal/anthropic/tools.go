@@ -18,8 +18,6 @@ type tools struct {
 // toolRules are the members of a function that are not read.
 var toolRules = wire.Rules{
 	"cache_control":   wire.Ignored(),
-	"input_examples":  wire.Refused("the models know no place for examples: give them in the description", "[]"),
-	"defer_loading":   wire.Refused("every function is told to the model", "false"),
 	"allowed_callers": wire.Refused("the model alone calls functions", `["direct"]`),
 }
 
@@ -50,6 +48,8 @@ func (in *request) tools() (t tools, err error) {
 			Schema      json.RawMessage `json:"input_schema"`
 			Strict      bool            `json:"strict"`
 			Eager       *bool           `json:"eager_input_streaming"`
+			Deferred    bool            `json:"defer_loading"`  // left out
+			Examples    []any           `json:"input_examples"` // left out
 		}
 		if err := wire.Object(at, raw, toolRules, &f); err != nil {
 			return t, err
@@ -59,6 +59,12 @@ func (in *request) tools() (t tools, err error) {
 			return t, wire.Invalid(at+".name", "%s.name is missing", at)
 		case f.Schema == nil || f.Schema[0] != '{':
 			return t, wire.Invalid(at+".input_schema", "%s.input_schema must be a JSON Schema, an object", at)
+		}
+		if f.Deferred {
+			t.offer.LeftOut = append(t.offer.LeftOut, ask.LeftOut{At: at + ".defer_loading", Why: "every function is shown to the model"})
+		}
+		if len(f.Examples) > 0 {
+			t.offer.LeftOut = append(t.offer.LeftOut, ask.LeftOut{At: at + ".input_examples", Why: "the models know no place for examples: give them in the description"})
 		}
 		if f.Eager != nil && !*f.Eager {
 			t.eager = false // one stream cannot have both ways

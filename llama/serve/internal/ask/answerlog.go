@@ -38,6 +38,7 @@ func (s *answerLog) add(p llama.Piece) {
 	if s.log == nil || s.text.Len() > maxLogged {
 		return
 	}
+	s.text.WriteString(p.Thought)
 	s.text.WriteString(p.Text)
 	for _, c := range p.Calls {
 		s.text.WriteString(c.Name)

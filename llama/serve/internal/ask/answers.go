@@ -275,9 +275,15 @@ func (a *Answers) Collect(take func(Event) error) error {
 	}
 }
 
+// stream is what events are written to.
+type stream interface {
+	Flush() error         // sends what lies in memory
+	Quiet() time.Duration // for how long nothing has been written
+}
+
 // Stream calls take for each event, errors included; take writes to a stream, which is sent before Stream waits. If nothing is written for as long
 // as the service says, ping is called to write a sign of life. The first error of take or ping ends it.
-func (a *Answers) Stream(to *wire.Events, ping func() error, take func(Event) error) error {
+func (a *Answers) Stream(to stream, ping func() error, take func(Event) error) error {
 	every := a.model.service.PingInterval
 	timer := time.NewTimer(max(every, 0))
 	defer timer.Stop()

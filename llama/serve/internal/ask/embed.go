@@ -3,7 +3,9 @@ package ask
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"strings"
 
 	"github.com/antigravity-go/antigravity/internal/precise"
 	"github.com/antigravity-go/antigravity/llama"
@@ -130,6 +132,29 @@ func (m *Model) count(in Compared) ([]int, error) {
 		counts[i] = n
 	}
 	return counts, nil
+}
+
+// Truncate leaves out the ends of texts that do not fit the model's context. It changes the list.
+func (m *Model) Truncate(ctx context.Context, texts []string) error {
+	t, most := m.Model.Tokenizer(), m.Model.LongestText()
+	return m.service.ProcessText(ctx, func() error {
+		for i, text := range texts {
+			tokens := t.Encode(text)
+			keep := len(tokens)
+			for {
+				over := len(t.EncodeWhole(texts[i])) - most
+				if over <= 0 || keep == 0 {
+					break
+				}
+				keep = max(0, keep-over)
+				texts[i] = strings.TrimRight(t.Decode(tokens[:keep]...), "\ufffd") // half of a character
+			}
+			if keep < len(tokens) {
+				m.request.Log.Info("a text to embed is too long, and its end is left out", slog.Int("tokens", len(tokens)), slog.Int("kept", keep))
+			}
+		}
+		return nil
+	})
 }
 
 // groups returns where the groups of texts end that are computed together, for how many tokens the texts have.

@@ -127,4 +127,4 @@ func (t Thinking) Merge(other Thinking) Thinking {
 }
 
 // Think sets how much an answer may think. It comes before Constrain.
-func (m *Model) Think(*llama.Params, Thinking) {}
+func (m *Model) Think(p *llama.Params, t Thinking) { p.Template.Thinking = llama.Thinking(t) }

@@ -51,12 +51,26 @@ const answerShare = 4
 // If begun is not "", the answer goes on with that text: the text comes after the opening of the assistant's turn as if the model had just
 // written it, and the turn stays open.
 func (m *Model) FitPrompt(ctx context.Context, history []llama.Message, begun string, p *llama.Params, t Truncation, names FieldNames) ([]llama.Token, error) {
+	if begun == "" {
+		return m.fitHistory(ctx, history, p, t, names)
+	}
+	if p.Template.Thinking.Enabled == nil { // what is begun is the answer, which comes after the thought
+		p.Template.Thinking.Enabled = new(false)
+	}
 	prompt, err := m.fitHistory(ctx, history, p, t, names)
-	if err != nil || begun == "" {
-		return prompt, err
+	if err != nil {
+		return nil, err
 	}
 	tokens, err := m.Tokens(ctx, begun)
-	return append(prompt, tokens...), err
+	return append(m.Model.Tokenizer().ContinueThought(prompt, "", true), tokens...), err
+}
+
+// GoOn returns a prompt that goes on with a thought and the beginning of an answer; if the latter is "", the thought stays open.
+func (m *Model) GoOn(ctx context.Context, prompt []llama.Token, thought, begun string) ([]llama.Token, error) {
+	return m.service.Encode(ctx, func() ([]llama.Token, error) {
+		t := m.Model.Tokenizer()
+		return append(t.ContinueThought(prompt, thought, begun != ""), t.Encode(begun)...), nil
+	})
 }
 
 // fitHistory returns the tokens of a conversation; see FitPrompt.

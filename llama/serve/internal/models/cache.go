@@ -61,6 +61,7 @@ type slot struct {
 	leases   int      // acquired and not yet released
 	lastUsed uint64
 	leaving  bool          // it is loaded and in use, and acquire waits
+	unwanted bool          // it is loaded, and to be closed as soon as it is not in use
 	waiters  list.List     // of *waiter, in the order of arrival
 	size     int64         // the memory that loading it takes: the caller's estimate, then what the last load took
 	loadTime time.Duration // how long the last load took
@@ -162,11 +163,28 @@ func (c *cache) release(t *slot) {
 	c.update()
 }
 
-// peek returns a slot's resource, nil if it is not loaded, and how often it is in use.
-func (c *cache) peek(t *slot) (resource, int) {
+// unload closes a slot's resource as soon as it is neither in use nor waited for. It does not wait for that.
+func (c *cache) unload(t *slot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return t.resource, t.leases
+	t.unwanted = t.load != nil && t.state == loaded
+	c.update()
+}
+
+// closeUnwanted closes what unload was called for.
+func (c *cache) closeUnwanted() {
+	for _, t := range c.slots {
+		if t.unwanted && t.state == loaded && t.leases == 0 && t.waiters.Len() == 0 && !c.closed {
+			c.startClose(t)
+		}
+	}
+}
+
+// peek returns a slot's resource, nil if it is not loaded, how often it is in use, and what loading it takes.
+func (c *cache) peek(t *slot) (resource resource, leases int, size int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return t.resource, t.leases, t.size
 }
 
 // update does whatever is to be done after a change: it serves waiters, and starts, cancels and closes what the budget demands. mu is held.
@@ -188,6 +206,7 @@ func (c *cache) update() {
 			t.cancel = nil
 		}
 	}
+	c.closeUnwanted()
 	c.trim()
 	if c.changed != nil {
 		close(c.changed)
@@ -397,7 +416,7 @@ func (c *cache) loadEnded(t *slot, resource resource, err error, took time.Durat
 // startClose starts to close a slot's resource on a goroutine of its own.
 func (c *cache) startClose(t *slot) {
 	closed, idle := t.resource, t.leases == 0
-	t.state, t.resource, t.leaving = closing, nil, false
+	t.state, t.resource, t.leaving, t.unwanted = closing, nil, false, false
 	if t.load != nil { // otherwise the caller keeps the model
 		c.log.Info("giving a model back", "model", t.name, "bytes", t.charged, "idle", idle)
 	}

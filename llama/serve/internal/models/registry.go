@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"math"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -29,6 +30,8 @@ type Spec struct {
 	Load func(ctx context.Context) (*llama.Model, error)
 	// Loaded is a model that is loaded already, in place of Load. It is never given back, and the caller closes it, after the registry.
 	Loaded *llama.Model
+	// Inspect reads what a model's files say, for Describe, without loading it; nil: nothing is known before it was loaded once.
+	Inspect func() (*llama.Report, error)
 	// Bytes is what loading the model takes, for the budget, before it is known. 0: it is taken to be nothing until the model was
 	// loaded once; if there was no room then, the model is given back and loaded again when there is.
 	Bytes int64
@@ -84,6 +87,7 @@ type entry struct {
 
 	context atomic.Int64               // Status.Context, as soon as it is known
 	kind    atomic.Pointer[llama.Kind] // of the model, as soon as it is known
+	memo    memo                       // of its facts
 }
 
 // New makes a registry. It loads nothing. It is an error where there is no spec, where one has no name, a name that another one has too, or
@@ -173,11 +177,12 @@ func (e *entry) withNotes(load func(context.Context) (resource, error)) func(con
 	}
 }
 
-// note keeps what List says of a model also while it is not loaded.
+// note keeps what List and Describe say of a model also while it is not loaded.
 func (e *entry) note(m *model) {
 	kind := m.model.Kind()
 	e.context.Store(int64(m.context))
 	e.kind.Store(&kind)
+	e.memo.set(factsOf(m.model, m.context, m.fingerprint))
 }
 
 // closePools gives back what a New that failed has made.
@@ -272,21 +277,49 @@ func (r *Registry) NameOf(name string) string {
 	return name
 }
 
-// find returns what has a name or an alias; nil if nothing has.
-func (r *Registry) find(name string) *entry {
-	e := r.byName[name]
-	if e == nil && name != "" {
-		e = r.byName[AnyName]
-	}
-	return e
-}
-
 // Only returns the name of the only model that there is, "" if there are several.
 func (r *Registry) Only() string {
 	if len(r.entries) == 1 {
 		return r.entries[0].spec.Name
 	}
 	return ""
+}
+
+// latest is the tag that names may have, as Ollama's programs write them: "flint:latest" is "flint".
+const latest = ":latest"
+
+// find returns the model of a name or an alias, with or without the tag, nil if there is none.
+func (r *Registry) find(name string) *entry {
+	if e := r.byName[name]; e != nil {
+		return e
+	}
+	if bare, tagged := strings.CutSuffix(name, latest); tagged && r.byName[bare] != nil {
+		return r.byName[bare]
+	}
+	if name == "" {
+		return nil
+	}
+	return r.byName[AnyName]
+}
+
+// Find returns the status of the model of a name or an alias.
+func (r *Registry) Find(name string) (s Status, known bool) {
+	e := r.find(name)
+	if e == nil {
+		return Status{}, false
+	}
+	return r.status(e), true
+}
+
+// Unload gives the model of a name or an alias back as soon as nobody uses it, and nobody waits for it. It does not wait for that. It
+// reports false if there is no such model, or if the model is never given back.
+func (r *Registry) Unload(name string) bool {
+	e := r.find(name)
+	if e == nil || e.slot.load == nil {
+		return false
+	}
+	r.cache.unload(e.slot)
+	return true
 }
 
 // Status describes one model of a registry.
@@ -297,6 +330,7 @@ type Status struct {
 	Created time.Time       // when the registry was made
 	InUse   int             // leases that are open
 	Bytes   int64           // the memory of its weights, caches and workspaces; 0 while it is not loaded
+	Size    int64           // what loading it takes, as far as that is known: what the last load took, or Spec.Bytes
 	Context int             // tokens that a conversation, or a text to embed, may have; 0 where there is no bound, and until the model was loaded once
 	Kind    *llama.Kind     // nil until the model was loaded once
 	Pool    llama.PoolStats // of the pool since the model was loaded; zero while it is not
@@ -307,19 +341,25 @@ type Status struct {
 func (r *Registry) List() []Status {
 	list := make([]Status, len(r.entries))
 	for i, e := range r.entries {
-		list[i] = Status{
-			Name: e.spec.Name, Aliases: slices.Clone(e.spec.Aliases), Created: r.created, Context: int(e.context.Load()), Kind: e.kind.Load(), Queue: e.queue.Stats(),
-		}
-		var t resource
-		t, list[i].InUse = r.cache.peek(e.slot)
-		if m, ok := t.(*model); ok { // it may be closed meanwhile, and then tells what it did last
-			list[i].Loaded, list[i].Bytes = true, m.bytes()
-			if m.pool != nil {
-				list[i].Pool = m.pool.Stats()
-			}
-		}
+		list[i] = r.status(e)
 	}
 	return list
+}
+
+// status returns the status of a model.
+func (r *Registry) status(e *entry) Status {
+	s := Status{
+		Name: e.spec.Name, Aliases: slices.Clone(e.spec.Aliases), Created: r.created, Context: int(e.context.Load()), Kind: e.kind.Load(), Queue: e.queue.Stats(),
+	}
+	var t resource
+	t, s.InUse, s.Size = r.cache.peek(e.slot)
+	if m, ok := t.(*model); ok { // it may be closed meanwhile, and then tells what it did last
+		s.Loaded, s.Bytes = true, m.bytes()
+		if m.pool != nil {
+			s.Pool = m.pool.Stats()
+		}
+	}
+	return s
 }
 
 // Close closes the registry. Whoever waits for a model, and whoever asks from then on, gets ErrClosed. It waits until all leases are

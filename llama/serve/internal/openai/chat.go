@@ -36,11 +36,20 @@ type thinking struct {
 	Effort    ask.Effort        `json:"reasoning_effort"`
 	Reasoning ask.Reasoning     `json:"reasoning"`
 	Thinking  ask.ThinkingBlock `json:"thinking"`
+	Enable    *bool             `json:"enable_thinking"`
+	Budget    ask.Budget        `json:"thinking_budget"`
+	Tokens    ask.Budget        `json:"thinking_budget_tokens"` // Budget, as llama-server calls it
+	Variables ask.Variables     `json:"chat_template_kwargs"`
+	Include   *bool             `json:"include_reasoning"` // whether thoughts are told; nil: they are
 }
 
 // asked returns what the parameters ask for together.
 func (t *thinking) asked() ask.Thinking {
-	return t.Effort.Merge(t.Reasoning.Thinking).Merge(t.Thinking.Thinking)
+	all := ask.Thinking{Enabled: t.Enable}
+	for _, one := range []ask.Thinking{t.Budget.Thinking, t.Tokens.Thinking, t.Variables.Thinking, t.Thinking.Thinking, t.Reasoning.Thinking, t.Effort.Thinking} {
+		all = all.Merge(one)
+	}
+	return all
 }
 
 // continuing are the parameters by which an answer goes on with a conversation's last message, as vLLM and Transformers call them.
@@ -49,19 +58,20 @@ type continuing struct {
 	AddGenerationPrompt *bool `json:"add_generation_prompt"` // ContinueFinal's opposite, if it is there
 }
 
-// split takes the text that the answer goes on with from the end of a conversation, which the messages at a place are.
-func (c *continuing) split(at string, history []llama.Message) (rest []llama.Message, begun string, err error) {
+// split takes the message that the answer goes on with from the end of a conversation, which the messages at a place are. It has a text, or a
+// thought, or both.
+func (c *continuing) split(at string, history []llama.Message) (rest []llama.Message, begun llama.Message, err error) {
 	switch add := c.AddGenerationPrompt; {
 	case add != nil && *add == c.ContinueFinal:
-		return nil, "", wire.Invalid("add_generation_prompt", "add_generation_prompt is %v, and so is continue_final_message: an answer either goes on with the last message or is one of its own", *add)
+		return nil, begun, wire.Invalid("add_generation_prompt", "add_generation_prompt is %v, and so is continue_final_message: an answer either goes on with the last message or is one of its own", *add)
 	case !c.ContinueFinal:
-		return history, "", nil
+		return history, begun, nil
 	}
 	last := len(history) - 1
-	if m := &history[last]; m.Role != llama.RoleAssistant || len(m.ToolCalls) > 0 || m.Content == "" {
-		return nil, "", wire.Invalid(place(at, last), "%s must be a text of the role \"assistant\": continue_final_message asks to go on with it", place(at, last))
+	if m := &history[last]; m.Role != llama.RoleAssistant || len(m.ToolCalls) > 0 || m.Content == "" && m.Thinking == "" {
+		return nil, begun, wire.Invalid(place(at, last), "%s must be a text of the role \"assistant\": continue_final_message asks to go on with it", place(at, last))
 	}
-	return history[:last], history[last].Content, nil
+	return history[:last], history[last], nil
 }
 
 // chatRules are those of the parameters that are not read.
@@ -76,6 +86,7 @@ var chatRules = ask.SamplingRules.With(wire.Rules{
 	"web_search_options": wire.Refused("the server has no web search"),
 	"functions":          wire.Refused("use tools", "[]"),
 	"function_call":      wire.Refused("use tool_choice", `"none"`),
+	"reasoning_format":   wire.Refused("thoughts are told in reasoning_content", `"auto"`, `"deepseek"`),
 	"moderation":         wire.Refused("the server has no moderation"),
 })
 
@@ -110,6 +121,7 @@ func (a *API) Chat(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer answers.Close()
 	t := newChatEncoder(m.Model.Tokenizer(), choices, in.Logprobs, in.TopLogprobs)
+	t.silent = in.Include != nil && !*in.Include
 	if in.Stream {
 		in.dropped = ask.RequestOf(ctx).Dropped
 		return in.send(w, newEnvelope("chatcmpl-", "chat.completion.chunk", m), answers, len(choices), t)
@@ -124,7 +136,7 @@ func (a *API) Chat(w http.ResponseWriter, r *http.Request) error {
 // chat is a request whose parameters are right, as far as that can be told without the model.
 type chat struct {
 	history  []llama.Message
-	begun    string // the text of the last message, which the answer goes on with
+	begun    llama.Message // the last message, which the answer goes on with; its Role is "" if there is none
 	params   llama.Params
 	tools    ask.Tools
 	form     ask.Form
@@ -181,7 +193,7 @@ func (in *chatRequest) read(ctx context.Context, answers int) (c chat, err error
 	if c.form, err = in.ResponseFormat.form(); err != nil {
 		return c, err
 	}
-	if c.begun != "" && c.form.Schema != nil {
+	if c.begun.Role != "" && c.form.Schema != nil {
 		return c, wire.Unsupported("continue_final_message", "continue_final_message: an answer cannot both go on with a text and be of a form: leave it or response_format out")
 	}
 	return c, nil
@@ -195,12 +207,20 @@ func (c *chat) choices(ctx context.Context, m *ask.Model, in *chatRequest, names
 		return nil, err
 	}
 	m.Think(&p, c.thinking)
+	p.Template.Vars = in.Variables.Values
 	if err := m.Constrain(ctx, &p, c.tools, c.form, names); err != nil {
 		return nil, err
 	}
-	prompt, err := m.FitPrompt(ctx, c.history, c.begun, &p, in.Truncation, names)
+	text, thought := c.begun.Content, c.begun.Thinking
+	if thought != "" {
+		text = "" // the thought comes first
+	}
+	prompt, err := m.FitPrompt(ctx, c.history, text, &p, in.Truncation, names)
+	if err == nil && thought != "" {
+		prompt, err = m.GoOn(ctx, prompt, thought, c.begun.Content)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return ask.Choice{Prompt: prompt, Message: c.begun == "", Params: p, Progress: in.progress()}.Repeat(c.n), nil
+	return ask.Choice{Prompt: prompt, Message: c.begun.Content == "", Params: p, Progress: in.progress()}.Repeat(c.n), nil
 }

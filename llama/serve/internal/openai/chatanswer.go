@@ -13,6 +13,7 @@ type chatEncoder struct {
 	logprobs *ask.Logprobs // nil: they are not told
 	calls    []ask.Calls   // by choice
 	begun    []bool        // by choice: its role was told
+	silent   bool          // thoughts are not told
 }
 
 func newChatEncoder(t *llama.Tokenizer, choices []ask.Choice, logprobs bool, top *int) *chatEncoder {
@@ -48,6 +49,7 @@ type chatDelta struct {
 type delta struct {
 	Role      string      `json:"role,omitempty"`
 	Content   *string     `json:"content,omitempty"`
+	Thought   string      `json:"reasoning_content,omitempty"`
 	ToolCalls []callDelta `json:"tool_calls,omitempty"`
 }
 
@@ -70,7 +72,10 @@ func (t *chatEncoder) delta(e ask.Event) chatDelta {
 		t.begun[e.Choice] = true
 		d.Delta.Role = llama.RoleAssistant
 	}
-	if text != "" || d.Delta.Role != "" && len(calls) == 0 {
+	if !t.silent {
+		d.Delta.Thought = e.Piece.Thought
+	}
+	if text != "" || d.Delta.Role != "" && len(calls) == 0 && d.Delta.Thought == "" {
 		d.Delta.Content = &text
 	}
 	for _, c := range calls {
@@ -110,7 +115,7 @@ func (t *chatEncoder) countsPrompt(choice int) bool { return choice == 0 }
 // chunk is encoder's.
 func (t *chatEncoder) chunk(e ask.Event) any {
 	d := t.delta(e)
-	if d.Delta.Role == "" && d.Delta.Content == nil && len(d.Delta.ToolCalls) == 0 && d.Logprobs == nil && d.Finish == nil {
+	if d.Delta.Role == "" && d.Delta.Content == nil && d.Delta.Thought == "" && len(d.Delta.ToolCalls) == 0 && d.Logprobs == nil && d.Finish == nil {
 		return nil
 	}
 	return d
@@ -129,8 +134,9 @@ type chatChoice struct {
 	Logprobs *chatLogprobs `json:"logprobs"`
 	Finish   string        `json:"finish_reason"`
 
-	text  strings.Builder // of Message
-	calls [][]byte        // the arguments of Message.ToolCalls
+	text    strings.Builder // of Message
+	thought strings.Builder // of Message
+	calls   [][]byte        // the arguments of Message.ToolCalls
 }
 
 // chatMessage is a whole answer. Its content is null where it calls functions and says nothing beside.
@@ -138,6 +144,7 @@ type chatMessage struct {
 	Role      string     `json:"role"`
 	Content   *string    `json:"content"`
 	Refusal   *string    `json:"refusal"`
+	Thought   string     `json:"reasoning_content,omitempty"`
 	ToolCalls []chatCall `json:"tool_calls,omitempty"`
 }
 
@@ -156,6 +163,7 @@ func (a *chatAnswer) add(t *chatEncoder, e ask.Event) {
 	if d.Delta.Content != nil {
 		c.text.WriteString(*d.Delta.Content)
 	}
+	c.thought.WriteString(d.Delta.Thought)
 	for _, part := range d.Delta.ToolCalls {
 		if part.Type != "" {
 			call := chatCall{ID: part.ID, Type: part.Type}
@@ -173,6 +181,7 @@ func (a *chatAnswer) add(t *chatEncoder, e ask.Event) {
 		return
 	}
 	c.Index, c.Message.Role, c.Finish = e.Choice, llama.RoleAssistant, *d.Finish
+	c.Message.Thought = c.thought.String()
 	if text := c.text.String(); text != "" || len(c.calls) == 0 {
 		c.Message.Content = &text
 	}

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -18,6 +19,8 @@ type Message struct {
 	Name       string     `json:"name"` // told to the model where its chat template has a place for names
 	ToolCalls  []toolCall `json:"tool_calls"`
 	ToolCallID string     `json:"tool_call_id"`
+	Thought    thought    `json:"reasoning_content"` // what the turn thought; the template renders it or drops it
+	Reasoning  thought    `json:"reasoning"`         // Thought, as OpenRouter and vLLM call it
 }
 
 // Rules are those of the members that an answer's message has, and that come back with the conversation. "parsed" is what OpenAI's own client
@@ -32,9 +35,8 @@ var messageRules = wire.Rules{
 	"images":        wire.RefusedImages("[]", "null"), // as Ollama's programs send them
 	"parsed":        wire.Ignored(),
 	"cache_control": wire.Ignored(),
-	// What a model thought before an answer, which comes back in various words. Templates leave thoughts of earlier turns out.
-	"reasoning": wire.Ignored(), "reasoning_content": wire.Ignored(), "reasoning_text": wire.Ignored(), "reasoning_details": wire.Ignored(),
-	"reasoning_opaque": wire.Ignored(),
+	// What another model thought, in forms that this one does not read.
+	"reasoning_text": wire.Ignored(), "reasoning_details": wire.Ignored(), "reasoning_opaque": wire.Ignored(),
 }
 
 // History returns the conversation that messages are; at is where they stand in the request: "messages".
@@ -55,6 +57,9 @@ func History(at string, messages []Message) ([]llama.Message, error) {
 // turn returns the message for the model.
 func (m *Message) turn(at string) (llama.Message, error) {
 	turn := llama.Message{Role: m.Role, Content: m.Content.text, Name: m.Name, ToolCallID: m.ToolCallID}
+	if turn.Role == llama.RoleAssistant {
+		turn.Thinking = cmp.Or(string(m.Thought), string(m.Reasoning))
+	}
 	if turn.Role == "developer" {
 		turn.Role = llama.RoleSystem
 	}
@@ -70,10 +75,23 @@ func (m *Message) turn(at string) (llama.Message, error) {
 		return turn, wire.Invalid(at+".tool_call_id", `%s.tool_call_id stands in a message of the role %.40q; it belongs to "tool"`, at, m.Role)
 	case tool && m.ToolCallID == "":
 		return turn, wire.Missing(at+".tool_call_id", "the id of the call that the message answers")
-	case !m.Content.given && len(turn.ToolCalls) == 0:
+	case !m.Content.given && len(turn.ToolCalls) == 0 && turn.Thinking == "":
 		return turn, wire.Missing(at+".content", "a text or a list of parts")
 	}
 	return turn, nil
+}
+
+// thought is what a model thought: a text. Anything else is another model's, and passed over.
+type thought string
+
+// ReadJSON reads the text.
+func (t *thought) ReadJSON(at string, value json.RawMessage) error {
+	if value[0] != '"' {
+		return nil
+	}
+	text, err := wire.String(at, value)
+	*t = thought(text)
+	return err
 }
 
 // content is the content of a message: a text, or a list of parts that are texts and follow each other without anything between them.

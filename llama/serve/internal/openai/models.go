@@ -2,7 +2,6 @@ package openai
 
 import (
 	"net/http"
-	"slices"
 
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 	"github.com/antigravity-go/antigravity/llama/serve/internal/models"
@@ -55,17 +54,12 @@ func (a *API) Models(w http.ResponseWriter, _ *http.Request) error {
 // Model serves GET /v1/models/{name...}, where the name may be an alias.
 func (a *API) Model(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("name")
-	list := a.Service.Models.List()
-	for _, alias := range []string{name, models.AnyName} {
-		for _, s := range list {
-			if s.Name == name || slices.Contains(s.Aliases, alias) {
-				return wire.Write(w, http.StatusOK, a.modelOf(s))
-			}
-		}
+	if s, ok := a.Service.Models.Find(name); ok {
+		return wire.Write(w, http.StatusOK, a.modelOf(s))
 	}
-	known := make([]string, len(list))
-	for i, s := range list {
-		known[i] = s.Name
+	var known []string
+	for _, s := range a.Service.Models.List() {
+		known = append(known, s.Name)
 	}
 	return ask.Explain(r.Context(), &models.UnknownError{Name: name, Known: known}, nil)
 }

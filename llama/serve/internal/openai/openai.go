@@ -78,6 +78,9 @@ type usage struct {
 	Details    struct {
 		Cached int `json:"cached_tokens"`
 	} `json:"prompt_tokens_details"`
+	CompletionDetails struct {
+		Reasoning int `json:"reasoning_tokens"` // of the thoughts
+	} `json:"completion_tokens_details"`
 }
 
 // add counts an answer. The answers of a request that has one prompt share it: prompt is false for all but the first.
@@ -87,6 +90,7 @@ func (u *usage) add(s llama.Stats, prompt bool) {
 		u.Details.Cached += s.ReusedTokens
 	}
 	u.Completion += s.GeneratedTokens
+	u.CompletionDetails.Reasoning += s.ThoughtTokens
 	u.Total = u.Prompt + u.Completion
 }
 

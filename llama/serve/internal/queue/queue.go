@@ -76,6 +76,9 @@ const (
 	closed              // the queue was closed before there was a place
 )
 
+// Places returns how many places there are.
+func (q *Queue) Places() int { return q.places }
+
 // Stats describe what a queue is doing and has done.
 type Stats struct {
 	InUse   int           // places that are taken

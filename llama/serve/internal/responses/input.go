@@ -19,6 +19,7 @@ type input struct {
 	history []llama.Message
 	places  []string
 	calls   []string // the ids of the calls so far
+	thought string   // what the model thought before the assistant's next message or call
 }
 
 // ReadJSON reads either.
@@ -48,6 +49,10 @@ func (in *input) ReadJSON(at string, value json.RawMessage) error {
 }
 
 func (in *input) add(at string, m llama.Message) {
+	if m.Role == llama.RoleAssistant {
+		m.Thinking = in.thought
+	}
+	in.thought = ""
 	in.history, in.places = append(in.history, m), append(in.places, at)
 }
 
@@ -68,7 +73,7 @@ func (in *input) read(at string, item json.RawMessage) error {
 	case "function_call_output":
 		return in.readResult(at, item)
 	case "reasoning":
-		return readReasoning(at, item)
+		return in.readReasoning(at, item)
 	case "item_reference":
 		return wire.Unsupported(at+".type",
 			`%s.type: the item refers to another, and nothing is stored: send the item itself, as clients do that are told "store": false`, at)
@@ -181,12 +186,30 @@ func (in *input) readResult(at string, item json.RawMessage) error {
 	return nil
 }
 
-// readReasoning passes over what a model thought before an answer: templates leave thoughts of earlier turns out.
-func readReasoning(at string, item json.RawMessage) error {
-	return wire.Object(at, item, wire.Rules{
-		"type": wire.Ignored(), "id": wire.Ignored(), "status": wire.Ignored(),
-		"summary": wire.Ignored(), "content": wire.Ignored(), "encrypted_content": wire.Ignored(),
-	}, &struct{}{})
+// readReasoning reads what the model thought before an answer. Templates render the thoughts of earlier turns, or leave them out, as their
+// authors want it. A summary is read if the thought itself is missing; what is encrypted is another model's.
+func (in *input) readReasoning(at string, item json.RawMessage) error {
+	type text struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	var r struct {
+		Content []text `json:"content"`
+		Summary []text `json:"summary"`
+	}
+	if err := wire.Object(at, item, wire.Rules{
+		"type": wire.Ignored(), "id": wire.Ignored(), "status": wire.Ignored(), "encrypted_content": wire.Ignored(),
+	}, &r); err != nil {
+		return err
+	}
+	list := r.Content
+	if len(list) == 0 {
+		list = r.Summary
+	}
+	for _, part := range list {
+		in.thought += part.Text
+	}
+	return nil
 }
 
 // last returns the last message, nil if there is none.

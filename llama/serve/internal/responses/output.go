@@ -17,6 +17,24 @@ type message struct {
 	Content []part `json:"content"` // one part, or none at first
 }
 
+// thought is an item: what the model thought before it answered.
+type thought struct {
+	ID        string        `json:"id"`
+	Type      string        `json:"type"`
+	Status    string        `json:"status"`
+	Summary   []struct{}    `json:"summary"` // thoughts are told as they are, in Content
+	Content   []thoughtPart `json:"content"` // one part, or none at first
+	Encrypted *string       `json:"encrypted_content"`
+}
+
+// thoughtPart is the text of a thought.
+type thoughtPart struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+func newThoughtPart(text string) thoughtPart { return thoughtPart{"reasoning_text", text} }
+
 // part is a text.
 type part struct {
 	Type        string             `json:"type"`
@@ -49,14 +67,15 @@ type call struct {
 
 // output puts the items of an answer together from its pieces, and sends an event of each thing that happens to them.
 //
-// Within a piece, what belongs to the call that was open comes first, then the text, then new calls.
+// Within a piece, the thought comes first, then what belongs to the call that was open, then the text, then new calls.
 //
-// Invariants: at most one of message and call is not nil; it is the item that is open, and the last of items. written and logs are what has
-// come of it: they become part of the item when it is closed.
+// Invariants: at most one of thought, message and call is not nil; it is the item that is open, and the last of items. written and logs are
+// what has come of it: they become part of the item when it is closed.
 type output struct {
 	send    func(event) error
 	calls   ask.Calls // which calls are told of, and when
-	items   []any     // *message and *call
+	items   []any     // *thought, *message and *call
+	thought *thought
 	message *message
 	call    *call
 	index   int // of the open call
@@ -68,6 +87,11 @@ type output struct {
 // add goes on with the next piece, whose tokens have these log-probabilities.
 func (o *output) add(p llama.Piece, logs []ask.TokenLogprob) error {
 	o.pending = append(o.pending, logs...)
+	if p.Thought != "" {
+		if err := o.writeThought(p.Thought); err != nil {
+			return err
+		}
+	}
 	text, calls := o.calls.Take(p)
 	for ; len(calls) > 0 && o.call != nil && calls[0].Index == o.index; calls = calls[1:] {
 		if err := o.extendCall(calls[0].Arguments); err != nil {
@@ -92,7 +116,7 @@ func (o *output) add(p llama.Piece, logs []ask.TokenLogprob) error {
 	if p.Stop == 0 {
 		return nil
 	}
-	if len(o.items) == 0 { // an answer that says nothing is a message, too
+	if len(o.items) == 0 || o.thought != nil && !isIncomplete(p.Stop) { // an answer that says nothing is a message, too
 		if err := o.beginMessage(); err != nil {
 			return err
 		}
@@ -110,6 +134,26 @@ func (o *output) end(p llama.Piece) error {
 		return o.close(completed)
 	}
 	return o.close(incomplete)
+}
+
+// writeThought adds text to the open thought, which begins if there is none.
+func (o *output) writeThought(text string) error {
+	o.pending = nil // no log-probabilities are told of thoughts
+	if o.thought == nil {
+		if err := o.close(completed); err != nil {
+			return err
+		}
+		o.thought = &thought{ID: "rs_" + rand.Text(), Type: "reasoning", Status: inProgress, Summary: []struct{}{}, Content: []thoughtPart{}}
+		o.items = append(o.items, o.thought)
+		if err := o.send(&itemEvent{o.head("response.output_item.added"), o.thought}); err != nil {
+			return err
+		}
+		if err := o.send(&thoughtPartEvent{o.head("response.content_part.added"), o.place(), newThoughtPart("")}); err != nil {
+			return err
+		}
+	}
+	o.written = append(o.written, text...)
+	return o.send(&thoughtDelta{o.head("response.reasoning_text.delta"), o.place(), text})
 }
 
 // beginMessage begins a message.
@@ -163,6 +207,14 @@ func (o *output) extendCall(arguments string) error {
 func (o *output) close(status string) error {
 	var events []event
 	switch {
+	case o.thought != nil:
+		o.completeItem(status)
+		p := o.thought.Content[0]
+		events = []event{
+			&thoughtDone{o.head("response.reasoning_text.done"), o.place(), p.Text},
+			&thoughtPartEvent{o.head("response.content_part.done"), o.place(), p},
+			&itemEvent{o.head("response.output_item.done"), o.thought},
+		}
 	case o.message != nil:
 		o.completeItem(status)
 		p := o.message.Content[0]
@@ -178,7 +230,7 @@ func (o *output) close(status string) error {
 			&itemEvent{o.head("response.output_item.done"), o.call},
 		}
 	}
-	o.message, o.call, o.written, o.logs = nil, nil, o.written[:0], nil
+	o.thought, o.message, o.call, o.written, o.logs = nil, nil, nil, o.written[:0], nil
 	for _, e := range events {
 		if err := o.send(e); err != nil {
 			return err
@@ -189,6 +241,9 @@ func (o *output) close(status string) error {
 
 // completeItem makes what has come of the open item part of it.
 func (o *output) completeItem(status string) {
+	if o.thought != nil {
+		o.thought.Status, o.thought.Content = status, []thoughtPart{newThoughtPart(string(o.written))}
+	}
 	if o.message != nil {
 		o.message.Status, o.message.Content = status, []part{newPart(string(o.written), o.logs)}
 	}
@@ -200,10 +255,15 @@ func (o *output) completeItem(status string) {
 // abort ends the answer without an event: an open item is not complete, and no client is to act on it.
 func (o *output) abort() {
 	o.completeItem(incomplete)
-	o.message, o.call = nil, nil
+	o.thought, o.message, o.call = nil, nil, nil
 }
 
 // head and place begin the events of the last item.
 func (o *output) head(name string) itemHead { return itemHead{head{Type: name}, len(o.items) - 1} }
 
-func (o *output) place() partPlace { return partPlace{ItemID: o.message.ID} }
+func (o *output) place() partPlace {
+	if o.thought != nil {
+		return partPlace{ItemID: o.thought.ID}
+	}
+	return partPlace{ItemID: o.message.ID}
+}

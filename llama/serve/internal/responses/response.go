@@ -32,7 +32,7 @@ type response struct {
 	IncompleteDetails *reason           `json:"incomplete_details"`
 	Model             string            `json:"model"`
 	Fingerprint       string            `json:"system_fingerprint"`    // ours: which weights the answer is of
-	Output            []any             `json:"output"`                // *message and *call
+	Output            []any             `json:"output"`                // *thought, *message and *call
 	OutputText        *string           `json:"output_text,omitempty"` // the texts of the output together; nil until the answer is over
 	Usage             *usage            `json:"usage,omitempty"`       // likewise
 	Instructions      *string           `json:"instructions"`
@@ -131,6 +131,7 @@ func (r *response) end(items []any, last llama.Piece) {
 	}
 	s := last.Stats
 	r.Usage = &usage{Input: s.PromptTokens, Output: s.GeneratedTokens, Total: s.PromptTokens + s.GeneratedTokens}
+	r.Usage.OutputDetails.Reasoning = s.ThoughtTokens
 	r.Usage.InputDetails.Cached, r.Usage.InputDetails.Written = s.ReusedTokens, s.PromptTokens-s.ReusedTokens
 }
 

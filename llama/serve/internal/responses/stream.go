@@ -46,7 +46,7 @@ type itemEvent struct {
 	Item any `json:"item"`
 }
 
-// partPlace says which part of a message an event is about: there is one.
+// partPlace says which part of a message or a thought an event is about: there is one.
 type partPlace struct {
 	ItemID       string `json:"item_id"`
 	ContentIndex int    `json:"content_index"`
@@ -56,6 +56,24 @@ type partEvent struct {
 	itemHead
 	partPlace
 	Part part `json:"part"`
+}
+
+type thoughtPartEvent struct {
+	itemHead
+	partPlace
+	Part thoughtPart `json:"part"`
+}
+
+type thoughtDelta struct {
+	itemHead
+	partPlace
+	Delta string `json:"delta"`
+}
+
+type thoughtDone struct {
+	itemHead
+	partPlace
+	Text string `json:"text"`
 }
 
 type textDelta struct {

@@ -15,15 +15,16 @@ type tool struct {
 	Type        string          `json:"type" wire:"required"`
 	Name        string          `json:"name" wire:"required"`
 	Description string          `json:"description,omitempty"`
-	Parameters  json.RawMessage `json:"parameters"` // nil: it has none
-	Strict      *bool           `json:"strict"`     // after reading not nil
+	Parameters  json.RawMessage `json:"parameters"`              // nil: it has none
+	Strict      *bool           `json:"strict"`                  // after reading not nil
+	Deferred    bool            `json:"defer_loading,omitempty"` // left out
 }
 
-// tools are the functions on offer, and what stands among them that is none.
+// tools are the functions on offer, and what is left out.
 type tools struct {
 	functions []tool
 	places    []string // of the functions, in the request
-	foreign   []ask.LeftOut
+	leftOut   []ask.LeftOut
 }
 
 // ReadJSON reads a list of tools.
@@ -39,12 +40,15 @@ func (t *tools) ReadJSON(at string, value json.RawMessage) error {
 			var named struct{ Name any }
 			_ = json.Unmarshal(raw, &named) // an object, since it has a type
 			name, _ := named.Name.(string)
-			t.foreign = append(t.foreign, ask.LeftOutTool(at, kind, name))
+			t.leftOut = append(t.leftOut, ask.LeftOutTool(at, kind, name))
 			continue
 		}
 		var f tool
 		if err := f.ReadJSON(at, raw); err != nil {
 			return err
+		}
+		if f.Deferred {
+			t.leftOut = append(t.leftOut, ask.LeftOut{At: at + ".defer_loading", Why: "every function is shown to the model"})
 		}
 		t.functions, t.places = append(t.functions, f), append(t.places, at)
 	}
@@ -62,7 +66,6 @@ func (t *tool) ReadJSON(at string, value json.RawMessage) error {
 	if err := wire.Object(at, value, wire.Rules{
 		"output_schema":   wire.Refused("describe what the function returns in its description"),
 		"allowed_callers": wire.Refused("calls are the model's"),
-		"defer_loading":   wire.Refused("all functions are shown to the model", "false"),
 	}, t); err != nil {
 		return err
 	}
@@ -171,7 +174,7 @@ func (r *reference) ReadJSON(at string, value json.RawMessage) error {
 func (in *request) readTools() (ask.Tools, error) {
 	var t ask.Tools
 	t.Options.Single = in.ParallelToolCalls != nil && !*in.ParallelToolCalls
-	t.LeftOut = in.Tools.foreign
+	t.LeftOut = in.Tools.leftOut
 	if n := len(in.Tools.functions); n > ask.MaxTools {
 		return t, wire.Invalid("tools", "tools has %d functions; it may have %d", n, ask.MaxTools)
 	}

@@ -1,4 +1,5 @@
-// Package tokens tells how models cut texts into tokens. It is this server's own interface, in the form that llama-server gave it.
+// Package tokens tells how models cut texts into tokens, what conversations become, and what a model's answers are like by default: the
+// parts of llama-server's interface that OpenAI's has nothing for, in the form that llama-server gave them.
 package tokens
 
 import (
@@ -20,10 +21,15 @@ type API struct {
 
 // open takes the model of a name, the first one for "".
 func (a *API) open(r *http.Request, name string) (*ask.Model, error) {
+	return a.Service.OpenAny(r.Context(), a.name(name))
+}
+
+// name returns a model's name, the first one's for "".
+func (a *API) name(name string) string {
 	if list := a.Service.Models.List(); name == "" && len(list) > 0 {
-		name = list[0].Name
+		return list[0].Name
 	}
-	return a.Service.OpenAny(r.Context(), name)
+	return name
 }
 
 // tokenizeRequest is what POST /tokenize reads: a text, or a conversation.
@@ -34,6 +40,7 @@ type tokenizeRequest struct {
 	Tools      []openai.Tool    `json:"tools"`
 	AddSpecial bool             `json:"add_special"` // the begin-of-text token comes first, where the model wants one
 	WithPieces bool             `json:"with_pieces"`
+	Variables  ask.Variables    `json:"chat_template_kwargs"`
 }
 
 var tokenizeRules = wire.Rules{
@@ -124,7 +131,8 @@ func (in *tokenizeRequest) render(r *http.Request, service *ask.Service, m *ask.
 		return nil, err
 	}
 	names := ask.FieldNames{"history": "messages", "history[": "messages[", "Params.Template.Tools[": "tools[", "tools": "tools"}
-	return m.Prompt(r.Context(), history, llama.TemplateOptions{Tools: tools.List}, names)
+	o := llama.TemplateOptions{Tools: tools.List, Vars: in.Variables.Values, Thinking: llama.Thinking(in.Variables.Thinking)}
+	return m.Prompt(r.Context(), history, o, names)
 }
 
 // text returns the text of a token, of a special one as the vocabulary writes it; where its bytes are no text by themselves, it returns those

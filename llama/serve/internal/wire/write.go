@@ -70,8 +70,13 @@ type Events struct {
 
 // NewEvents begins a stream. Its header is sent with the first Flush.
 func NewEvents(w http.ResponseWriter) *Events {
+	return newEvents(w, "text/event-stream; charset=utf-8")
+}
+
+// newEvents begins a stream of a type.
+func newEvents(w http.ResponseWriter, contentType string) *Events {
 	h := w.Header()
-	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	h.Set("Content-Type", contentType)
 	h.Set("Cache-Control", "no-cache")
 	h.Set("X-Accel-Buffering", "no") // a proxy is to pass events on as they come
 	e := &Events{w: w, rc: http.NewResponseController(w), last: time.Now()}
@@ -121,6 +126,11 @@ func (e *Events) begin(name string) {
 // end writes the event with the empty line that ends it.
 func (e *Events) end() error {
 	e.text.WriteByte('\n')
+	return e.write()
+}
+
+// write writes what there is of the event.
+func (e *Events) write() error {
 	e.last = time.Now()
 	extendDeadline(e.rc)
 	if _, err := e.w.Write(e.text.Bytes()); err != nil {

@@ -1,0 +1,156 @@
+package thoughts
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// templates are what tells each format, in short.
+var templates = map[string]string{
+	"think":       "{{ '<think>' }}…</think>",
+	"mistral":     "[THINK][/THINK]",
+	"seed":        "<seed:think>",
+	"granite 3.2": "after 'Here is my thought process:' and after 'Here is my response:'",
+	"granite 3.3": "between <think></think> and between <response></response>",
+	"harmony":     "<|start|><|channel|>analysis<|message|>",
+}
+
+func none(string) bool { return false }
+
+// split gives an answer to a splitter, in pieces of some bytes; marks that are tokens stand between « and ».
+func split(f *Format, tokens []string, open bool, answer string, bytes int) (thought, rest string) {
+	var s Splitter
+	s.Start(f, nil, !open)
+	s.Write([]byte("something else <th")) // its memory is used again
+	s.Start(f, tokens, open)
+	take := func() {
+		a, b := s.Take()
+		thought, rest = thought+string(a), rest+string(b)
+	}
+	for answer != "" {
+		plain, more, _ := strings.Cut(answer, "«")
+		for part := range slices.Chunk([]byte(plain), bytes) {
+			s.Write(part)
+			take()
+			if len(answer) < 100 {
+				clone := s.Clone()
+				clone.Write([]byte("<think>x</think>y"))
+			}
+		}
+		mark, more, found := strings.Cut(more, "»")
+		if found && !s.Mark(mark) {
+			s.Write([]byte(mark))
+		}
+		take()
+		answer = more
+	}
+	s.Finish()
+	take()
+	return thought, rest
+}
+
+func TestSplitter(t *testing.T) {
+	for _, c := range []struct {
+		format  string
+		tokens  []string
+		open    bool
+		answer  string
+		thought string
+		rest    string
+	}{
+		{"think", nil, false, "<think>\nhm\n</think>\n\nyes\n", "hm", "yes\n"},
+		{"think", nil, false, " \n<think> a  b </think>c", "a  b", "c"},
+		{"think", nil, false, "\n yes <think>no</think>", "", "\n yes <think>no</think>"},
+		{"think", nil, false, "<thin", "", "<thin"},
+		{"think", nil, false, "<thinker>", "", "<thinker>"},
+		{"think", nil, false, "<think>a <</th </</think></think>", "a <</th </", "</think>"},
+		{"think", nil, false, "<think>a </thi", "a </thi", ""},
+		{"think", nil, false, "<think>  \n", "", ""},
+		{"think", nil, false, "<think></think>", "", ""},
+		{"think", nil, false, "", "", ""},
+		{"think", nil, false, " ", "", " "},
+		{"think", nil, true, "hm</think>yes", "hm", "yes"},
+		{"think", nil, true, "\n\nhm \n", "hm", ""},
+		{"think", []string{"<think>", "</think>"}, false, "«<think>»\nhm\n«</think>»\n\nyes", "hm", "yes"},
+		{"think", []string{"<think>", "</think>"}, false, "<think>hm</think>", "", "<think>hm</think>"},
+		{"think", []string{"<think>", "</think>"}, false, "«<think>»a </think> b«</think>»c", "a </think> b", "c"},
+		{"think", []string{"<think>", "</think>"}, true, "«<think>»a«<think>»b«</think>»c«</think>»d", "a<think>b", "c</think>d"},
+		{"think", []string{"<think>", "</think>"}, false, " «</think>»\n\nyes", "", "yes"},
+		{"think", []string{"</think>"}, false, "<think>hm«</think>»yes", "hm", "yes"},
+		{"mistral", nil, false, "[THINK]hm[/THINK]yes", "hm", "yes"},
+		{"seed", nil, false, "<seed:think>hm</seed:think>yes", "hm", "yes"},
+		{"granite 3.2", nil, false, "Here is my thought process:\n\nhm\n\nHere is my response:\n\nyes", "hm", "yes"},
+		{"granite 3.2", nil, false, "Here is my answer", "", "Here is my answer"},
+		{"granite 3.3", nil, false, "<think>hm</think>\n<response>yes </response>", "hm", "yes"},
+		{"granite 3.3", nil, false, "<think>hm</think><response>yes</response", "hm", "yes</response"},
+		{"granite 3.3", nil, false, "<think>hm</think>yes</response>", "hm", "yes</response>"},
+		{"granite 3.3", nil, false, "<response>yes", "", "<response>yes"},
+		{"harmony", []string{startMark, channelMark, messageMark, endMark}, false,
+			"«<|channel|>»analysis«<|message|>»hm «<|end|>»«<|start|>»assistant«<|channel|>»final«<|message|>»yes", "hm", "yes"},
+		{"harmony", []string{startMark, channelMark, messageMark, endMark}, false, "«<|channel|>»final«<|message|>»yes", "", "yes"},
+		{"harmony", []string{startMark, channelMark, messageMark, endMark}, false,
+			"«<|channel|>»analysis«<|message|>»a«<|end|>»«<|start|>»assistant«<|channel|>»commentary«<|message|>»b«<|end|>»«<|start|>»assistant«<|channel|>»analysis«<|message|>»c", "a\n\nc", "b"},
+		{"harmony", []string{startMark, channelMark, messageMark, endMark}, false, "yes", "", "yes"},
+	} {
+		f := Of(templates[c.format], none)
+		for bytes := 1; bytes <= max(len(c.answer), 1); bytes++ {
+			if thought, rest := split(f, c.tokens, c.open, c.answer, bytes); thought != c.thought || rest != c.rest {
+				t.Errorf("%s, %d bytes at a time, %q: thought %q, rest %q; want %q, %q", c.format, bytes, c.answer, thought, rest, c.thought, c.rest)
+			}
+		}
+	}
+	if thought, rest := split(nil, nil, false, "<think>a</think>b", 3); thought != "" || rest != "<think>a</think>b" {
+		t.Errorf("no format: %q, %q", thought, rest)
+	}
+}
+
+func TestOf(t *testing.T) {
+	for name, template := range templates {
+		if f := Of(template, none); f == nil || f.Open == "" || f.Close == "" || len(f.Marks()) < 2 {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+	has := func(tokens ...string) func(string) bool {
+		return func(token string) bool { return slices.Contains(tokens, token) }
+	}
+	for name, c := range map[string]struct {
+		template string
+		has      func(string) bool
+		want     string
+	}{
+		"nothing":                 {"{{ messages }}", none, ""},
+		"a template of R1's kind": {"{{ content.split('</think>')[-1] }}", none, "<think>"},
+		"tokens":                  {"{{ messages }}", has("<think>", "</think>"), "<think>"},
+		"one token":               {"{{ messages }}", has("<think>"), ""},
+		"Mistral's tokens":        {"{{ messages }}", has("[THINK]", "[/THINK]"), "[THINK]"},
+	} {
+		open := ""
+		if f := Of(c.template, c.has); f != nil {
+			open = f.Open
+		}
+		if open != c.want {
+			t.Errorf("%s: %q, want %q", name, open, c.want)
+		}
+	}
+}
+
+// FuzzSplitter cuts answers in two ways: what comes out is the same, and nothing of it is made up.
+func FuzzSplitter(f *testing.F) {
+	f.Add("<think>\nhm</think> yes", uint8(0), uint8(3), true)
+	f.Add("<think>a</think><response>b</response>", uint8(4), uint8(1), false)
+	f.Add("Here is my thought process: x Here is my response: y", uint8(3), uint8(7), false)
+	names := []string{"think", "mistral", "seed", "granite 3.2", "granite 3.3", "harmony"}
+	f.Fuzz(func(t *testing.T, answer string, format, bytes uint8, open bool) {
+		answer = strings.NewReplacer("«", "", "»", "").Replace(answer)
+		form := Of(templates[names[int(format)%len(names)]], none)
+		thought, rest := split(form, nil, open, answer, max(len(answer), 1))
+		again, other := split(form, nil, open, answer, int(bytes)+1)
+		if thought != again || rest != other {
+			t.Fatalf("%q is %q, %q and %q, %q", answer, thought, rest, again, other)
+		}
+		if !strings.Contains(answer, thought) || len(thought)+len(rest) > len(answer) {
+			t.Fatalf("%q is %q and %q", answer, thought, rest)
+		}
+	})
+}

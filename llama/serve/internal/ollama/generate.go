@@ -1,0 +1,120 @@
+package ollama
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
+)
+
+// generateRequest is what POST /api/generate reads.
+type generateRequest struct {
+	asking
+	Prompt  string `json:"prompt"`
+	Suffix  string `json:"suffix"` // what comes after the text that is asked for
+	System  string `json:"system"`
+	Context []int  `json:"context"` // the conversation so far: an answer's
+	Raw     bool   `json:"raw"`     // the prompt is continued as it is, without the chat template
+}
+
+// generateRules are those of the parameters that are not read.
+var generateRules = askingRules.With(imageRules).With(wire.Rules{
+	"template": wire.Refused("the model's own chat template is used", `""`),
+	"width":    wire.Refused("answers are text", "0"), "height": wire.Refused("answers are text", "0"), "steps": wire.Refused("answers are text", "0"),
+})
+
+// generateLine is a line of an answer.
+type generateLine struct {
+	head
+	Response string             `json:"response"`
+	Thinking string             `json:"thinking,omitempty"`
+	Context  []llama.Token      `json:"context,omitempty"`
+	Logprobs []ask.TokenLogprob `json:"logprobs,omitempty"`
+	*ending
+}
+
+// Generate serves POST /api/generate.
+func (a *API) Generate(w http.ResponseWriter, r *http.Request) error {
+	var in generateRequest
+	if err := a.Service.Read(w, r, generateRules, &in); err != nil {
+		return err
+	}
+	if in.Prompt == "" && in.Suffix == "" {
+		return a.prepare(w, r, &in.asking, func(reason string) any {
+			return generateLine{head: newHead(in.Model, true), ending: &ending{Reason: reason}}
+		})
+	}
+	if err := in.check(); err != nil {
+		return err
+	}
+	q, err := a.open(r.Context(), &in.asking, "prompt")
+	if err != nil {
+		return err
+	}
+	defer a.close(q)
+	choice, err := in.choice(r.Context(), a.Service, q)
+	if err != nil {
+		return err
+	}
+	return q.answer(w, r, choice, func(p *part) any {
+		line := generateLine{head: newHead(in.Model, p.end != nil), Response: p.text, Thinking: p.thinking, Logprobs: p.logprobs, ending: p.end}
+		if p.end != nil && choice.Message {
+			line.Context = slices.Concat(choice.Prompt, p.tokens)
+		}
+		return line
+	})
+}
+
+// check refuses parameters that exclude each other.
+func (in *generateRequest) check() error {
+	switch {
+	case in.Raw && in.System != "":
+		return wire.Invalid("system", "system stands beside raw, which takes the prompt as it is")
+	case in.Raw && in.Context != nil:
+		return wire.Invalid("context", "context stands beside raw, which takes the prompt as it is")
+	case in.Raw && in.Suffix != "":
+		return wire.Invalid("suffix", "suffix stands beside raw, which takes the prompt as it is")
+	case in.Suffix != "" && in.System != "":
+		return wire.Invalid("system", "system stands beside suffix: what comes between two texts is no conversation")
+	case in.Suffix != "" && in.Context != nil:
+		return wire.Invalid("context", "context stands beside suffix: what comes between two texts is no conversation")
+	case in.System != "" && in.Context != nil:
+		return wire.Invalid("system", "system stands beside context, which has begun the conversation: send the system message with the first request, or use /api/chat")
+	}
+	return nil
+}
+
+// choice returns the answer that the model is asked for.
+func (in *generateRequest) choice(ctx context.Context, service *ask.Service, q *question) (ask.Choice, error) {
+	if !in.Raw && in.Suffix == "" && in.Context == nil {
+		return q.chat(ctx, in.history(), ask.Tools{}, "")
+	}
+	if err := q.model.Constrain(ctx, &q.params, ask.Tools{}, ask.Form(in.Format), q.names); err != nil {
+		return ask.Choice{}, err
+	}
+	var prompt []llama.Token
+	var err error
+	switch {
+	case in.Raw:
+		prompt, err = service.Encode(ctx, func() ([]llama.Token, error) {
+			t := q.model.Model.Tokenizer()
+			return append(t.EncodeSpecial("", true), t.Encode(in.Prompt)...), nil
+		})
+	case in.Suffix != "":
+		prompt, err = q.model.Infill(ctx, in.Prompt, in.Suffix, "suffix")
+	default:
+		prompt, err = q.continued(ctx, in.Context, in.Prompt)
+	}
+	return ask.Choice{Prompt: prompt, Message: in.Context != nil, Params: q.params}, err
+}
+
+// history returns the conversation that the request is.
+func (in *generateRequest) history() (history []llama.Message) {
+	if in.System != "" {
+		history = append(history, llama.Message{Role: llama.RoleSystem, Content: in.System})
+	}
+	return append(history, llama.Message{Role: llama.RoleUser, Content: in.Prompt})
+}

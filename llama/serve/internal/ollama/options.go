@@ -1,0 +1,104 @@
+package ollama
+
+import (
+	"context"
+
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
+)
+
+// options are the parameters that choose tokens.
+type options struct {
+	NumCtx           *int        `json:"num_ctx"`
+	NumPredict       *int        `json:"num_predict"` // negative: no bound
+	Temperature      *float32    `json:"temperature"`
+	TopK             *int        `json:"top_k"` // 0 or less: all
+	TopP             *float32    `json:"top_p"`
+	MinP             float32     `json:"min_p"`
+	Seed             *int64      `json:"seed"` // negative: a random one
+	Stop             ask.Strings `json:"stop"`
+	RepeatPenalty    *float32    `json:"repeat_penalty"`
+	RepeatLastN      *int        `json:"repeat_last_n"`
+	PenalizeNewline  *bool       `json:"penalize_newline"`
+	PresencePenalty  float32     `json:"presence_penalty"`
+	FrequencyPenalty float32     `json:"frequency_penalty"`
+}
+
+// Rules are those of the options that have no field. What says how a model is run, and on what, cannot change an answer here.
+func (options) Rules() wire.Rules { return optionRules }
+
+var optionRules = wire.Rules{
+	"num_batch": wire.Ignored(), "num_gpu": wire.Ignored(), "main_gpu": wire.Ignored(), "num_thread": wire.Ignored(), "num_gqa": wire.Ignored(),
+	"use_mmap": wire.Ignored(), "use_mlock": wire.Ignored(), "numa": wire.Ignored(), "low_vram": wire.Ignored(), "f16_kv": wire.Ignored(),
+	"logits_all": wire.Ignored(),
+	"num_keep":   wire.Ignored(), // of a context that is shifted, which none is
+	// A draft never changes an answer.
+	"draft_num_predict": wire.Ignored(),
+	"vocab_only":        wire.Refused("a model is loaded as a whole", "false"),
+	"embedding_only":    wire.Refused("a model is loaded as a whole", "false"),
+	"typical_p":         wire.Refused("use top_p or min_p", "1", "0"),
+	"tfs_z":             wire.Refused("use top_p or min_p", "1"),
+	"mirostat":          wire.Refused("use top_p or min_p", "0"),
+	"mirostat_tau":      wire.Ignored(), // which mirostat alone looks at
+	"mirostat_eta":      wire.Ignored(),
+	// Angles are what the model's files say.
+	"rope_frequency_base":  wire.Refused("the model's files say it", "0"),
+	"rope_frequency_scale": wire.Refused("the model's files say it", "0"),
+}
+
+// Ollama's defaults.
+const (
+	defaultTemperature = 0.8
+	defaultTopK        = 40
+	defaultTopP        = 0.9
+)
+
+// params returns the parameters of an answer. Errors name them as members of "options".
+func (o *options) params(ctx context.Context) (llama.Params, error) {
+	temperature, top := float32(defaultTemperature), float32(defaultTopP)
+	s := ask.Sampling{Temperature: &temperature, TopK: defaultTopK, TopP: &top, MinP: o.MinP, Seed: o.Seed, Stop: o.Stop,
+		PresencePenalty: o.PresencePenalty, FrequencyPenalty: o.FrequencyPenalty}
+	if o.Temperature != nil {
+		s.Temperature = o.Temperature
+	}
+	if o.TopK != nil {
+		s.TopK = max(0, *o.TopK)
+	}
+	if o.TopP != nil {
+		s.TopP = o.TopP
+	}
+	if o.Seed != nil && *o.Seed < 0 {
+		s.Seed = nil
+	}
+	if err := o.penalty(&s); err != nil {
+		return llama.Params{}, err
+	}
+	p, err := s.Params(ctx)
+	if e, ok := err.(*wire.Error); ok {
+		return p, e.Within("options")
+	}
+	switch n := o.NumPredict; {
+	case n != nil && *n == 0:
+		return p, wire.Invalid("options.num_predict", "options.num_predict is 0; it must be 1 or more, or -1 for no bound")
+	case n != nil && *n > 0:
+		p.MaxTokens = *n
+	}
+	if o.NumCtx != nil && *o.NumCtx < 1 {
+		return p, wire.Invalid("options.num_ctx", "options.num_ctx is %d; it must be 1 or more", *o.NumCtx)
+	}
+	return p, err
+}
+
+// penalty reads what keeps an answer from repeating itself. What says how that is done is looked at only if it is done.
+func (o *options) penalty(s *ask.Sampling) error {
+	s.RepeatLastN = o.RepeatLastN
+	if o.RepeatPenalty == nil || *o.RepeatPenalty == 1 || *o.RepeatPenalty == 0 {
+		return nil
+	}
+	if o.PenalizeNewline != nil && !*o.PenalizeNewline {
+		return wire.Unsupported("options.penalize_newline", "options.penalize_newline is false; repeat_penalty is for all tokens alike")
+	}
+	s.RepeatPenalty = *o.RepeatPenalty
+	return nil
+}

@@ -1,0 +1,55 @@
+package tokens
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/openai"
+	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
+)
+
+// templateRequest is what POST /apply-template reads.
+type templateRequest struct {
+	Model    string           `json:"model"`
+	Messages []openai.Message `json:"messages" wire:"required"` // as chat completions have them
+	Tools    []openai.Tool    `json:"tools"`
+}
+
+// ApplyTemplate serves POST /apply-template: the text that a chat's conversation becomes, with the opening of the model's turn behind it.
+func (a *API) ApplyTemplate(w http.ResponseWriter, r *http.Request) error {
+	var in templateRequest
+	if err := a.Service.Read(w, r, nil, &in); err != nil {
+		return err
+	}
+	m, err := a.open(r, in.Model)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	conversation := tokenizeRequest{Messages: in.Messages, Tools: in.Tools}
+	tokens, err := conversation.render(r, a.Service, m)
+	if err != nil {
+		return err
+	}
+	prompt := promptText(m.Model.Tokenizer(), tokens)
+	if err := ask.RequestOf(r.Context()).Memory.Grow(2 * int64(len(prompt))); err != nil { // once as it is and once as JSON
+		return err
+	}
+	m.Close() // a client that reads slowly must not keep the model from being given back
+	return wire.Write(w, http.StatusOK, map[string]string{"prompt": prompt})
+}
+
+// promptText returns the text of a prompt's tokens, of special ones as the vocabulary writes them.
+func promptText(t *llama.Tokenizer, tokens []llama.Token) string {
+	var text []byte
+	for _, token := range tokens {
+		if t.Special(token) {
+			text = append(text, t.Text(token)...)
+		} else {
+			text = t.AppendBytes(text, token)
+		}
+	}
+	return strings.ToValidUTF8(string(text), "\ufffd")
+}
