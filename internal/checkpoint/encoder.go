@@ -172,6 +172,9 @@ const (
 	causalKey       = "attention.causal"
 )
 
+// tokenTypesKey is the key of GGUF's metadata for the number of token types, without which llama.cpp loads no bert. It is not read: the table has as many rows.
+const tokenTypesKey = "tokenizer.ggml.token_type_count"
+
 // readEncoder is setEncoder for a GGUF file.
 func (k metadata) readEncoder(c *Config, f *family) error {
 	causal, said := k.Bool(k.prefix + causalKey)
@@ -227,6 +230,13 @@ func (c *Config) encoderMetadata(prefix string) (list []gguf.KeyValue) {
 	list = append(list, gguf.KeyValue{Key: prefix + causalKey, Value: gguf.ValueOf(false)})
 	if c.Centred {
 		list = append(list, gguf.KeyValue{Key: prefix + layerNormEpsKey, Value: gguf.ValueOf(c.RMSNormEps)})
+	}
+	for i, d := range c.Dense { // llama.cpp asks for these sizes
+		list = append(list, gguf.KeyValue{Key: fmt.Sprintf("%sdense_%d_feat_in", prefix, i+2), Value: gguf.ValueOf(uint32(d.In))},
+			gguf.KeyValue{Key: fmt.Sprintf("%sdense_%d_feat_out", prefix, i+2), Value: gguf.ValueOf(uint32(d.Out))})
+	}
+	if c.Types > 0 {
+		list = append(list, gguf.KeyValue{Key: tokenTypesKey, Value: gguf.ValueOf(uint32(c.Types))})
 	}
 	return list
 }
