@@ -196,7 +196,6 @@ func TestCompletionErrors(t *testing.T) {
 		{ask + `,"logprobs":true`, "logprobs", "invalid_type", "a whole number"},
 		{ask + `,"max_tokens":0,"echo":true`, "max_tokens", "invalid_value", "1 or more"},
 		{ask + `,"messages":[]`, "messages", "unknown_parameter", "messages"},
-		{ask + `,"grammar":"root ::= \"a\""`, "grammar", "unsupported_parameter", "response_format"},
 		{`"model":"flint","prompt":"` + strings.Repeat("word ", 5000) + `"`, "prompt", "context_length_exceeded", "more than"},
 	} {
 		refused(t, h, "/v1/completions", "{"+c.body+"}", 400, c.param, c.code, c.says)

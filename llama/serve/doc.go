@@ -23,12 +23,14 @@
 //	POST /api/show
 //	POST /tokenize, /detokenize      llama-server's
 //	POST /apply-template, /infill
-//	GET  /props
+//	POST /completion
+//	GET  /props, /slots
 //	GET  /health
 //	GET  /metrics                    Options.Metrics
 //	GET  /                           the page or, without it, that the server runs
 //
-// What stands under /v1 is there without it, too. A request that names no model means the only one that there is.
+// What stands under /v1 is there without it, too: /completions is OpenAI's, and /completion is llama-server's. A request that names no model
+// means the only one that there is.
 //
 // # No surprises
 //
@@ -44,6 +46,14 @@
 // What programs ask for and get on without is left out with a warning, in the log and the answer's header X-Warnings, unless Options.Strict is set:
 // tools of other kinds than functions, edits of the context, verbosity. Bounds of thoughts are kept by a model that does not think. Parameters of
 // other servers' samplers may be there as long as they ask for nothing: typical_p of 1, mirostat of 0.
+//
+// # What llama-server's programs ask for
+//
+// "grammar" and "json_schema" at the top level of a request hold an answer to a form, as response_format does. "timings_per_token" asks
+// for timings, which come once, with the end of the answer. /completion reads prompts of texts and tokens mixed, n_probs,
+// response_fields and logit_bias of texts, and its answers have generation_settings. Its defaults are those of /props. What looks like a
+// special token in a text is text there, too: a rendered conversation is sent as tokens. There are no slots: /slots shows places, id_slot
+// asks for nothing, and every answer's is -1. Probabilities after sampling, ignore_eos and a shifted context are refused.
 //
 // # Thoughts
 //

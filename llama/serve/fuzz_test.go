@@ -53,6 +53,7 @@ var fuzzedPaths = []fuzzed{
 		`{"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":"Hel","reasoning_content":"x"}],"max_tokens":2,"continue_final_message":true,"add_generation_prompt":false,
 			"reasoning_effort":"low","reasoning":{"effort":"high","max_tokens":5},"thinking":{"type":"enabled","budget_tokens":9},"verbosity":"low","return_progress":true,"typical_p":1,
 			"mirostat":0,"repeat_last_n":64,"repeat_penalty":1.1,"client_metadata":{"x":"y"},"tools":[{"type":"custom","custom":{"name":"x"}}]}`,
+		`{"messages":[{"role":"user","content":"Hi"}],"n_predict":2,"grammar":"root ::= \"a\" root?","timings_per_token":true}`,
 		`{"messages":[{"role":"user","content":"Hi"}],"n_predict":2,"response_format":{"type":"json_object","schema":` + fuzzSchema + `}}`,
 	}},
 	{"/v1/completions", "CreateCompletionResponse", "", true, []string{
@@ -96,6 +97,11 @@ var fuzzedPaths = []fuzzed{
 	}},
 	{"/detokenize", "", "", false, []string{`{"model":"flint","tokens":[1,2,3]}`}},
 	{"/apply-template", "", "", false, []string{`{"model":"flint","messages":[{"role":"user","content":"Hello"}],"tools":[{"type":"function","function":{"name":"f"}}]}`}},
+	{"/completion", "", "", true, []string{
+		`{"model":"flint","prompt":"Hello","n_predict":2,"temperature":0.5,"seed":1,"n_probs":2,"logit_bias":[[5,-1],["a",false]],"return_tokens":true,"id_slot":0,"cache_prompt":true}`,
+		`{"prompt":[5,"a",6],"n_predict":1,"json_schema":` + fuzzSchema + `,"response_fields":["content","timings/prompt_n"],"logit_bias":{"5":1," a":-1}}`,
+		`{"prompt":["a",[5,6],["b",5]],"n_predict":2,"grammar":"root ::= [a-z]{1,3} (\"x\" | root)?","stop":["x"]}`,
+	}},
 	{"/infill", "", "", true, []string{`{"input_prefix":"a","input_suffix":"b","input_extra":[{"filename":"x","text":"y","time":1}],"prompt":"","n_predict":2,"top_k":4,"samplers":["top_k"],"n_indent":1}`}},
 	{"/api/chat", "", "", true, []string{
 		`{"model":"flint:latest","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Hello"}],"think":false,"keep_alive":"5m","logprobs":true,"top_logprobs":2,
@@ -179,7 +185,7 @@ var words = []string{"user", "assistant", "system", "tool", "developer", "functi
 // names are those of parameters, of all interfaces.
 var names = []string{"model", "messages", "prompt", "input", "stop", "n", "logprobs", "top_logprobs", "echo", "suffix", "best_of", "tools", "tool_choice", "stream",
 	"stream_options", "response_format", "logit_bias", "content", "role", "type", "name", "id", "arguments", "strict", "schema", "store", "functions",
-	"previous_response_id", "thinking", "reasoning", "context_management", "return_progress", "repeat_last_n", "system", "dimensions", "input_type", "query", "documents", "top_n", "Model", "max_tokens", "grammar", "$ref", "uniqueItems",
+	"previous_response_id", "thinking", "reasoning", "context_management", "return_progress", "repeat_last_n", "system", "dimensions", "input_type", "query", "documents", "top_n", "Model", "max_tokens", "grammar", "json_schema", "n_probs", "response_fields", "$ref", "uniqueItems",
 	"options", "format", "keep_alive", "context", "raw", "images", "template", "tool_calls", "num_predict", "num_ctx", "truncate"}
 
 // change changes a value somewhere within, and returns it.

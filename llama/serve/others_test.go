@@ -47,7 +47,7 @@ func TestOtherServersSamplers(t *testing.T) {
 		}
 		for _, c := range []struct{ name, value string }{
 			{"typical_p", "0.5"}, {"mirostat", "2"}, {"dry_multiplier", "0.8"}, {"xtc_probability", "0.1"}, {"dynatemp_range", "0.5"}, {"repetition_penalty", "1.2"},
-			{"top_n_sigma", "1"}, {"samplers", `["top_k"]`}, {"ignore_eos", "true"}, {"min_tokens", "3"}, {"grammar", `"root ::= [a-z]+"`}, {"typical_p", `"1"`},
+			{"top_n_sigma", "1"}, {"samplers", `["top_k"]`}, {"ignore_eos", "true"}, {"min_tokens", "3"}, {"n_probs", "2"}, {"typical_p", `"1"`},
 		} {
 			refused(t, h, path, body+fmt.Sprintf(",%q:%s}", c.name, c.value), 400, c.name, "unsupported_parameter", c.name)
 		}

@@ -40,6 +40,8 @@ func (s *Server) routeTable() []route {
 		{"POST", "/detokenize", openai.Shape, tokens.Detokenize, false},
 		{"POST", "/apply-template", openai.Shape, tokens.ApplyTemplate, false},
 		{"GET", "/props", openai.Shape, tokens.Props, false},
+		{"GET", "/slots", openai.Shape, tokens.Slots, false},
+		{"POST", "/completion", openai.Shape, tokens.Completion, false},
 		{"POST", "/infill", openai.Shape, tokens.Infill, false},
 		{"POST", "/v1/responses", openai.Shape, (&responses.API{Service: s.service}).Create, false},
 		{"POST", "/v1/messages", anthropic.Shape, messages.Messages, false},

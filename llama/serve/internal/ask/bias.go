@@ -7,11 +7,11 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
-// bias is a mask that adds to the logits of some tokens.
-type bias map[llama.Token]float32
+// Bias is a mask that adds to the logits of some tokens.
+type Bias map[llama.Token]float32
 
-// maxBias bounds what is added: OpenAI's bound, at which a token is as good as forbidden, or certain.
-const maxBias = 100
+// MaxBias bounds what is added: OpenAI's bound, at which a token is as good as forbidden, or certain.
+const MaxBias = 100
 
 // NewBias returns the mask for values by token numbers, nil for none.
 func (m *Model) NewBias(values map[string]float32, param string) (llama.LogitMask, error) {
@@ -19,14 +19,14 @@ func (m *Model) NewBias(values map[string]float32, param string) (llama.LogitMas
 		return nil, nil
 	}
 	size := m.Model.Tokenizer().VocabSize()
-	b := bias{}
+	b := Bias{}
 	for text, value := range values {
 		id, err := strconv.Atoi(text)
 		if err != nil || strconv.Itoa(id) != text || id < 0 || id >= size {
 			return nil, wire.Invalid(param, "%s has the key %.40q; it must be a token's number, 0 to %d", param, text, size-1)
 		}
-		if !(value >= -maxBias && value <= maxBias) {
-			return nil, wire.Invalid(param, "%s is %v for token %d; it must be -%d to %d", param, value, id, maxBias, maxBias)
+		if !(value >= -MaxBias && value <= MaxBias) {
+			return nil, wire.Invalid(param, "%s is %v for token %d; it must be -%d to %d", param, value, id, MaxBias, MaxBias)
 		}
 		b[llama.Token(id)] = value
 	}
@@ -34,7 +34,7 @@ func (m *Model) NewBias(values map[string]float32, param string) (llama.LogitMas
 }
 
 // Apply adds the values.
-func (b bias) Apply(_ []llama.Token, logits []float32) error {
+func (b Bias) Apply(_ []llama.Token, logits []float32) error {
 	for t, value := range b {
 		logits[t] += value
 	}

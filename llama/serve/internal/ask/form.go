@@ -15,9 +15,13 @@ import (
 
 // Form is the form that a request asks of an answer. The zero value is free text.
 type Form struct {
-	Schema json.RawMessage // a JSON Schema; nil: none
-	Lossy  bool            // keep what can be kept of the schema
+	Schema  json.RawMessage // a JSON Schema; nil: none
+	Lossy   bool            // keep what can be kept of the schema
+	Grammar string          // in GBNF, if there is no Schema; "": none
 }
+
+// Free reports whether the answer is free text.
+func (f Form) Free() bool { return f.Schema == nil && f.Grammar == "" }
 
 // anyObject is the schema of all JSON objects; noCall leaves out those that could be taken for a call of a function.
 var (
@@ -35,7 +39,7 @@ func (m *Model) Constrain(ctx context.Context, p *llama.Params, tools Tools, for
 		tools = Tools{} // a model that is shown functions and may not call them has little else to say
 	}
 	make := func() error { return m.constrain(ctx, p, tools, form, names) }
-	if m.service.ConstraintQueue == nil || len(tools.List) == 0 && form.Schema == nil {
+	if m.service.ConstraintQueue == nil || len(tools.List) == 0 && form.Free() {
 		return make()
 	}
 	if err := runQueued(ctx, m.service.ConstraintQueue, m.request.Client, make); err != nil {
@@ -48,6 +52,14 @@ func (m *Model) Constrain(ctx context.Context, p *llama.Params, tools Tools, for
 func (m *Model) constrain(ctx context.Context, p *llama.Params, tools Tools, form Form, names FieldNames) error {
 	t, offered := m.Model.Tokenizer(), len(tools.List) > 0
 	switch {
+	case form.Grammar != "" && offered:
+		return wire.Unsupported(names["schema"], "%s: an answer cannot both be of a grammar and call functions: leave tools out, or choose none of them", names["schema"])
+	case form.Grammar != "":
+		c, err := constrain.Grammar(t, form.Grammar)
+		if err != nil {
+			return constraintError(ctx, err, names, "schema")
+		}
+		p.Constraint = c
 	case form.Schema != nil && !bytes.HasPrefix(bytes.TrimSpace(form.Schema), []byte("{")):
 		return wire.Invalid(names["schema"], "%s must be a JSON Schema, an object", names["schema"])
 	case form.Schema != nil:

@@ -49,7 +49,7 @@ var SamplingRules = wire.Rules{
 	"prompt_logprobs":            wire.Refused("/v1/completions has them, with echo and logprobs", "0"),
 	"include_stop_str_in_output": wire.Refused("what stop names is not part of an answer", "false"),
 	"skip_special_tokens":        wire.Refused("special tokens are no text", "true"), "spaces_between_special_tokens": wire.Ignored(),
-	"grammar": wire.Refused("use response_format with a JSON Schema", `""`), "json_schema": wire.Refused("use response_format", "{}"),
+	"grammar": wire.Refused("chat completions have it", `""`), "json_schema": wire.Refused("chat completions have it", "{}"),
 	"lora": wire.Refused("a model with an adapter has a name of its own", "[]"), "timings_per_token": wire.Refused("use stream_options.include_stats", "false"),
 	"t_max_predict_ms": wire.Refused("use max_tokens", "0", "-1"), "t_max_prompt_ms": wire.Refused("use max_tokens", "0", "-1"),
 	"n_keep": wire.Ignored(), "n_discard": wire.Ignored(), // of a context that is shifted, and here none is

@@ -14,6 +14,7 @@ type chatRequest struct {
 	Model    string    `json:"model"`
 	Messages []Message `json:"messages" wire:"required"`
 	ask.Sampling
+	ask.TopForm
 	streaming
 	MaxTokens           *int            `json:"max_tokens"`
 	MaxCompletionTokens *int            `json:"max_completion_tokens"`
@@ -75,7 +76,7 @@ func (c *continuing) split(at string, history []llama.Message) (rest []llama.Mes
 }
 
 // chatRules are those of the parameters that are not read.
-var chatRules = ask.SamplingRules.With(wire.Rules{
+var chatRules = ask.SamplingRules.Without(append(ask.FormNames, timingsName)...).With(wire.Rules{
 	"client_metadata": wire.Ignored(), "session_id": wire.Ignored(), "request_id": wire.Ignored(), "conversation_id": wire.Ignored(),
 	"user": wire.Ignored(), "metadata": wire.Ignored(), "safety_identifier": wire.Ignored(), "service_tier": wire.Ignored(),
 	"prompt_cache_key": wire.Ignored(), "prompt_cache_retention": wire.Ignored(), "prompt_cache_options": wire.Ignored(),
@@ -110,7 +111,7 @@ func (a *API) Chat(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer m.Close()
 	names := ask.NewFieldNames("messages", "max_completion_tokens")
-	names["history["], names["schema"], names["truncation"] = "messages[", in.ResponseFormat.place(), "truncation"
+	names["history["], names["schema"], names["truncation"] = "messages[", c.formAt, "truncation"
 	choices, err := c.choices(ctx, m, &in, names)
 	if err != nil {
 		return err
@@ -126,7 +127,7 @@ func (a *API) Chat(w http.ResponseWriter, r *http.Request) error {
 		in.dropped = ask.RequestOf(ctx).Dropped
 		return in.send(w, newEnvelope("chatcmpl-", "chat.completion.chunk", m), answers, len(choices), t)
 	}
-	out := chatAnswer{envelope: newEnvelope("chatcmpl-", "chat.completion", m), Choices: make([]chatChoice, len(choices))}
+	out := chatAnswer{envelope: newEnvelope("chatcmpl-", "chat.completion", m), Choices: make([]chatChoice, len(choices)), Timings: in.timings()}
 	if err := answers.Collect(func(e ask.Event) error { out.add(t, e); return nil }); err != nil {
 		return err
 	}
@@ -140,6 +141,7 @@ type chat struct {
 	params   llama.Params
 	tools    ask.Tools
 	form     ask.Form
+	formAt   string // the parameter that asks for it
 	thinking ask.Thinking
 	n        int
 }
@@ -190,11 +192,11 @@ func (in *chatRequest) read(ctx context.Context, answers int) (c chat, err error
 		return c, err
 	}
 	c.tools.Options.Single = in.ParallelToolCalls != nil && !*in.ParallelToolCalls
-	if c.form, err = in.ResponseFormat.form(); err != nil {
+	if c.form, c.formAt, err = in.form(); err != nil {
 		return c, err
 	}
-	if c.begun.Role != "" && c.form.Schema != nil {
-		return c, wire.Unsupported("continue_final_message", "continue_final_message: an answer cannot both go on with a text and be of a form: leave it or response_format out")
+	if c.begun.Role != "" && !c.form.Free() {
+		return c, wire.Unsupported("continue_final_message", "continue_final_message: an answer cannot both go on with a text and be of a form: leave it or %s out", c.formAt)
 	}
 	return c, nil
 }

@@ -113,12 +113,15 @@ func (t *chatEncoder) empty(choice int) any { return chatDelta{Index: choice} }
 func (t *chatEncoder) countsPrompt(choice int) bool { return choice == 0 }
 
 // chunk is encoder's.
-func (t *chatEncoder) chunk(e ask.Event) any {
+func (t *chatEncoder) chunk(e ask.Event) (part, end any) {
 	d := t.delta(e)
-	if d.Delta.Role == "" && d.Delta.Content == nil && d.Delta.Thought == "" && len(d.Delta.ToolCalls) == 0 && d.Logprobs == nil && d.Finish == nil {
-		return nil
+	if d.Finish != nil {
+		end, d.Finish = chatDelta{Index: d.Index, Finish: d.Finish}, nil
 	}
-	return d
+	if d.Delta.Role != "" || d.Delta.Content != nil || d.Delta.Thought != "" || len(d.Delta.ToolCalls) > 0 || d.Logprobs != nil {
+		part = d
+	}
+	return part, end
 }
 
 // chatAnswer is what a request that is not streamed is answered with.
@@ -126,6 +129,7 @@ type chatAnswer struct {
 	envelope
 	Choices []chatChoice `json:"choices"`
 	Usage   usage        `json:"usage"`
+	Timings *ask.Timings `json:"timings,omitempty"`
 }
 
 type chatChoice struct {
@@ -189,4 +193,5 @@ func (a *chatAnswer) add(t *chatEncoder, e ask.Event) {
 		c.Message.ToolCalls[i].Function.Arguments = string(c.calls[i])
 	}
 	a.Usage.add(e.Piece.Stats, e.Choice == 0)
+	a.Timings.Add(e.Piece.Stats)
 }

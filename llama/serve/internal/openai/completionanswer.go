@@ -81,11 +81,15 @@ func (t *completionEncoder) first(choice int) any {
 func (t *completionEncoder) empty(choice int) any { return completionDelta{Index: choice} }
 
 // chunk is encoder's.
-func (t *completionEncoder) chunk(e ask.Event) any {
-	if d := t.delta(e); d.Text != "" || d.Logprobs != nil || d.Finish != nil {
-		return d
+func (t *completionEncoder) chunk(e ask.Event) (part, end any) {
+	d := t.delta(e)
+	if d.Finish != nil {
+		end, d.Finish = completionDelta{Index: d.Index, Finish: d.Finish}, nil
 	}
-	return nil
+	if d.Text != "" || d.Logprobs != nil {
+		part = d
+	}
+	return part, end
 }
 
 // countsPrompt reports whether a choice's prompt is to be counted: those of one prompt share it.
@@ -96,6 +100,7 @@ type completionAnswer struct {
 	envelope
 	Choices []completionChoice `json:"choices"`
 	Usage   usage              `json:"usage"`
+	Timings *ask.Timings       `json:"timings,omitempty"`
 }
 
 type completionChoice struct {
@@ -115,6 +120,7 @@ func (a *completionAnswer) add(t *completionEncoder, e ask.Event) {
 	if d.Finish != nil {
 		c.Index, c.Text, c.Finish = e.Choice, c.text.String(), d.Finish
 		a.Usage.add(e.Piece.Stats, t.countsPrompt(e.Choice))
+		a.Timings.Add(e.Piece.Stats)
 	}
 }
 

@@ -15,6 +15,7 @@ type completionRequest struct {
 	Model  string  `json:"model"`
 	Prompt prompts `json:"prompt" wire:"required"`
 	ask.Sampling
+	ask.TopForm
 	streaming
 	MaxTokens *int `json:"max_tokens"` // nil: defaultTokens
 	N         *int `json:"n"`
@@ -25,7 +26,7 @@ type completionRequest struct {
 }
 
 // completionRules are those of the parameters that are not read.
-var completionRules = ask.SamplingRules.With(wire.Rules{
+var completionRules = ask.SamplingRules.Without(append(ask.FormNames, timingsName)...).With(wire.Rules{
 	"user": wire.Ignored(), "client_metadata": wire.Ignored(), "session_id": wire.Ignored(), "request_id": wire.Ignored(),
 	"suffix": wire.Refused("the models only continue a text", `""`),
 })
@@ -117,12 +118,19 @@ func (a *API) Completions(w http.ResponseWriter, r *http.Request) error {
 	if params.Mask, err = m.NewBias(in.LogitBias, "logit_bias"); err != nil {
 		return err
 	}
+	names := ask.NewFieldNames("prompt", "max_tokens")
+	names["Params.Logprobs"] = "logprobs"
+	var form ask.Form
+	if form, names["schema"], err = in.Form(); err != nil {
+		return err
+	}
+	if err := m.Constrain(ctx, &params, ask.Tools{}, form, names); err != nil {
+		return err
+	}
 	choices, err := in.choices(ctx, a.Service, m, params, n)
 	if err != nil {
 		return err
 	}
-	names := ask.NewFieldNames("prompt", "max_tokens")
-	names["Params.Logprobs"] = "logprobs"
 	answers, err := m.Ask(ctx, choices, names)
 	if err != nil {
 		return err
@@ -132,7 +140,7 @@ func (a *API) Completions(w http.ResponseWriter, r *http.Request) error {
 	if in.Stream {
 		return in.send(w, newEnvelope("cmpl-", "text_completion", m), answers, len(choices), t)
 	}
-	out := completionAnswer{envelope: newEnvelope("cmpl-", "text_completion", m), Choices: make([]completionChoice, len(choices))}
+	out := completionAnswer{envelope: newEnvelope("cmpl-", "text_completion", m), Choices: make([]completionChoice, len(choices)), Timings: in.timings()}
 	if err := answers.Collect(func(e ask.Event) error { out.add(t, e); return nil }); err != nil {
 		return err
 	}

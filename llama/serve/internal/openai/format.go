@@ -44,6 +44,23 @@ func (f *responseFormat) form() (ask.Form, error) {
 	return ask.Form{Schema: f.JSONSchema.Schema, Lossy: f.JSONSchema.Strict != nil && !*f.JSONSchema.Strict}, nil
 }
 
+// form returns the form of a chat's answer, and the parameter that asks for it.
+func (in *chatRequest) form() (form ask.Form, param string, err error) {
+	if form, param, err = in.TopForm.Form(); err != nil {
+		return form, param, err
+	}
+	asked, err := in.ResponseFormat.form()
+	switch {
+	case err != nil:
+		return asked, param, err
+	case asked.Free() && param != "":
+		return form, param, nil
+	case param != "":
+		return form, param, wire.Invalid(param, "%s stands next to response_format; a request has one of them", param)
+	}
+	return asked, in.ResponseFormat.place(), nil
+}
+
 // place returns where the form stands in the request.
 func (f *responseFormat) place() string {
 	switch {

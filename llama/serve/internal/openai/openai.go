@@ -1,8 +1,10 @@
 // Package openai is OpenAI's interface without its newer Responses: chat completions, completions, embeddings, models; and reranking, which
-// OpenAI does not have, in the form of Jina and Cohere. What each parameter does is in the structs and rules of its file; a parameter that is in neither is an error.
+// OpenAI does not have, in the form of Jina and Cohere. What each parameter does is in the structs and rules of its file; a parameter
+// that is in neither is an error.
 //
 // Beyond what OpenAI documents there are top_k, min_p and repeat_penalty (llama.Params says what they do), a model's meta,
-// stream_options.include_stats, return_progress, continue_final_message and a form's schema without json_schema. What OpenAI leaves open, or does otherwise, is decided so:
+// stream_options.include_stats, return_progress, timings_per_token, continue_final_message, grammar, json_schema, and a form's schema
+// without json_schema. What OpenAI leaves open, or does otherwise, is decided so:
 //
 //   - A stream and a whole answer say the same: see chatEncoder. A call that the end of the answer breaks off stays a call, with the arguments
 //     that came until then, and finish_reason is "length".

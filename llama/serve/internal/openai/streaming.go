@@ -13,8 +13,20 @@ type streaming struct {
 	Stream         bool           `json:"stream"`
 	ReturnProgress bool           `json:"return_progress"` // llama-server's: how much of the prompt is computed; see promptProgress
 	StreamOptions  *streamOptions `json:"stream_options"`
+	Timings        bool           `json:"timings_per_token"` // llama-server's: how long the answers took, at their end
 
 	dropped int // messages of the conversation that were left out
+}
+
+// timingsName is the parameter Timings, for which ask.SamplingRules has a rule.
+const timingsName = "timings_per_token"
+
+// timings returns what answers' times are added up in, nil if they are not asked for.
+func (s *streaming) timings() *ask.Timings {
+	if !s.Timings {
+		return nil
+	}
+	return &ask.Timings{}
 }
 
 // streamOptions say what a stream tells beside the answers.
@@ -51,6 +63,7 @@ type chunk struct {
 	Usage   any    `json:"usage,omitempty"` // nil: not there; a *usage that is nil: null
 	Stats   *stats `json:"stats,omitempty"`
 
+	Timings  *ask.Timings    `json:"timings,omitempty"`
 	Progress *promptProgress `json:"prompt_progress,omitempty"`
 }
 
@@ -76,8 +89,9 @@ type encoder interface {
 	first(choice int) any
 	// empty returns a choice that tells nothing.
 	empty(choice int) any
-	// chunk returns the choice that an event is told as, nil if it tells nothing yet.
-	chunk(e ask.Event) any
+	// chunk returns the choice that an event is told as, nil if it tells nothing yet, and the choice that says why the answer is over, nil if it goes
+	// on. That has nothing else, for programs stop reading there.
+	chunk(e ask.Event) (part, end any)
 	// countsPrompt reports whether a choice's prompt is to be counted: several may share it.
 	countsPrompt(choice int) bool
 }
@@ -91,7 +105,7 @@ func (s *streaming) send(w http.ResponseWriter, head envelope, answers *ask.Answ
 		out.Usage = (*usage)(nil)
 	}
 	var used usage
-	how := stats{DroppedMessages: s.dropped}
+	how, took := stats{DroppedMessages: s.dropped}, s.timings()
 	events := wire.NewEvents(w)
 	send := func(choice any) error {
 		if choice == nil {
@@ -128,11 +142,16 @@ func (s *streaming) send(w http.ResponseWriter, head envelope, answers *ask.Answ
 		case e.Piece.Stop != 0:
 			used.add(e.Piece.Stats, t.countsPrompt(e.Choice))
 			how.add(e.Piece.Stats)
+			took.Add(e.Piece.Stats)
 		}
-		return send(t.chunk(e))
+		part, end := t.chunk(e)
+		if err := send(part); err != nil {
+			return err
+		}
+		return send(end)
 	})
-	if err == nil && (o.IncludeUsage || o.IncludeStats) {
-		out.Choices, out.Usage = []any{}, &used
+	if err == nil && (o.IncludeUsage || o.IncludeStats || took != nil) {
+		out.Choices, out.Usage, out.Timings = []any{}, &used, took
 		if o.IncludeStats {
 			out.Stats = &how
 		}

@@ -23,17 +23,36 @@ type props struct {
 	Build      string          `json:"build_info"`
 }
 
-// params returns the parameters of an answer for which the request says nothing, in llama-server's words: seed -1 is a random one,
-// n_predict -1 no bound.
-func params(d ask.Defaults) map[string]any {
+// settings returns the parameters of an answer in llama-server's words: n_predict -1 is no bound.
+func settings(p llama.Params) map[string]any {
 	most := -1
-	if d.MaxTokens != nil {
-		most = *d.MaxTokens
+	if p.MaxTokens > 0 {
+		most = p.MaxTokens
 	}
 	return map[string]any{
-		"temperature": d.Temperature, "top_k": d.TopK, "top_p": d.TopP, "min_p": d.MinP, "repeat_penalty": 1, "repeat_last_n": 64,
-		"presence_penalty": 0, "frequency_penalty": 0, "seed": -1, "max_tokens": most, "n_predict": most, "stop": []string{}, "stream": false,
+		"temperature": p.Temperature, "top_k": p.TopK, "top_p": orOne(p.TopP), "min_p": p.MinP, "repeat_penalty": orOne(p.RepeatPenalty), "repeat_last_n": 64,
+		"presence_penalty": p.PresencePenalty, "frequency_penalty": p.FrequencyPenalty, "seed": p.Seed, "max_tokens": most, "n_predict": most,
+		"stop": append([]string{}, p.Stop...),
 	}
+}
+
+// orOne returns a parameter of llama.Params for which 0 means the same as 1.
+func orOne(v float32) float32 {
+	if v == 0 {
+		return 1
+	}
+	return v
+}
+
+// defaults returns the settings of an answer for which the request says nothing: seed -1 is a random one.
+func defaults(d ask.Defaults) map[string]any {
+	p := llama.Params{Temperature: d.Temperature, TopK: d.TopK, TopP: d.TopP, MinP: d.MinP}
+	if d.MaxTokens != nil {
+		p.MaxTokens = *d.MaxTokens
+	}
+	all := settings(p)
+	all["seed"], all["stream"] = -1, false
+	return all
 }
 
 // Props serves GET /props, of the first model or of the one that the query's model names.
@@ -45,7 +64,7 @@ func (a *API) Props(w http.ResponseWriter, r *http.Request) error {
 	defer m.Close()
 	t, config := m.Model.Tokenizer(), m.Model.Config()
 	p := props{Slots: m.Queue.Places(), Alias: m.Name, Path: m.Name, Modalities: map[string]bool{"vision": false, "audio": false}, Build: "antigravity"}
-	p.Defaults.Context, p.Defaults.Params = m.Context, params(a.Service.Defaults())
+	p.Defaults.Context, p.Defaults.Params = m.Context, defaults(a.Service.Defaults())
 	p.BOS = name(t, config.BOS)
 	if len(config.EOS) > 0 {
 		p.EOS = name(t, config.EOS[0])

@@ -1,5 +1,6 @@
-// Package tokens tells how models cut texts into tokens, what conversations become, and what a model's answers are like by default: the
-// parts of llama-server's interface that OpenAI's has nothing for, in the form that llama-server gave them.
+// Package tokens serves how models cut texts into tokens, what conversations become, what a model's answers are like by default, and
+// answers to prompts of tokens and texts: the parts of llama-server's interface that OpenAI's has nothing for, in the form that
+// llama-server gave them.
 package tokens
 
 import (
@@ -135,8 +136,8 @@ func (in *tokenizeRequest) render(r *http.Request, service *ask.Service, m *ask.
 	return m.Prompt(r.Context(), history, o, names)
 }
 
-// text returns the text of a token, of a special one as the vocabulary writes it; where its bytes are no text by themselves, it returns those
-// as numbers.
+// text returns the text of a token, of a special one as the vocabulary writes it; where its bytes are no text by themselves, it returns
+// those as numbers.
 func text(t *llama.Tokenizer, token llama.Token) any {
 	if t.Special(token) {
 		return t.Text(token)

@@ -26,6 +26,15 @@ func (r Rules) With(more Rules) Rules {
 	return all
 }
 
+// Without returns the rules of r but for these names: a request's struct has fields for them.
+func (r Rules) Without(names ...string) Rules {
+	rest := maps.Clone(r)
+	for _, name := range names {
+		delete(rest, name)
+	}
+	return rest
+}
+
 // Ruled is a struct within a request that has rules of its own.
 type Ruled interface{ Rules() Rules }
 
