@@ -13,7 +13,7 @@
 //	POST /v1/completions             continues a text
 //	POST /v1/responses               OpenAI's newer interface, without storage
 //	POST /v1/embeddings              vectors of texts, shortened and for a task if the request says so
-//	POST /v1/rerank                  documents by how well they answer a query, in Jina's and Cohere's form; also /v2/rerank and /rerank
+//	POST /v1/rerank                  documents by how well they answer a query, in Jina's, Cohere's or TEI's form; also /v2/rerank and /rerank
 //	GET  /v1/models, /v1/models/{name}
 //	POST /v1/messages                Anthropic's
 //	POST /v1/messages/count_tokens

@@ -122,6 +122,9 @@ func TestRerankErrors(t *testing.T) {
 	for _, c := range []struct{ body, param, code, says string }{
 		{`"documents":["b"]`, "query", "missing_required_parameter", "missing"},
 		{`"query":"a"`, "documents", "missing_required_parameter", "missing"},
+		{`"query":"a","documents":["b"],"texts":["b"]`, "texts", "invalid_value", "one of them"},
+		{`"query":"a","texts":[]`, "texts", "invalid_value", "0 texts"},
+		{`"query":"a","texts":["b"],"truncate":true`, "truncate", "unsupported_parameter", "shorten"},
 		{`"query":"","documents":["b"]`, "query", "invalid_value", "empty"},
 		{`"query":"a","documents":[]`, "documents", "invalid_value", "1 to 2048"},
 		{`"query":"a","documents":"b"`, "documents", "invalid_type", "array"},
@@ -198,6 +201,28 @@ func TestRerank(t *testing.T) {
 				}
 			}
 		}
+		for more, n := range map[string]int{"": 4, `,"top_n":2`: 2, `,"raw_scores":true,"truncate":false`: 4, `,"return_text":true`: 4} {
+			texts, _ := json.Marshal(documents)
+			status, body := post(t, h, "/rerank", fmt.Sprintf(`{"model":%q,"query":%q,"texts":%s%s}`, name, query, texts, more))
+			var got []struct {
+				Index int
+				Score float32
+				Text  *string
+			}
+			if err := json.Unmarshal([]byte(body), &got); err != nil || status != 200 || len(got) != n {
+				t.Fatalf("%s%s: status %d: %s", name, more, status, body)
+			}
+			for i, r := range got {
+				score := want[r.Index]
+				if !strings.Contains(more, "raw") {
+					score = float32(1 / (1 + math.Exp(-float64(score))))
+				}
+				if back := strings.Contains(more, "return"); r.Score != score || i > 0 && got[i-1].Score < r.Score || back != (r.Text != nil) || back && *r.Text != documents[r.Index] {
+					t.Errorf("%s%s: text %d has the score %g, want %g: %s", name, more, r.Index, r.Score, score, body)
+				}
+			}
+		}
+		refused(t, h, "/v1/rerank", `{"model":"`+name+`","query":"a","texts":["b","`+strings.Repeat("wood ", 999)+`"]}`, 400, "texts[1]", "context_length_exceeded", "with the query")
 		refused(t, h, "/v1/chat/completions", `{"model":"`+name+`","messages":[{"role":"user","content":"Hi"}]}`, 400, "model", "unsupported_model", "/v1/rerank")
 		refused(t, h, "/v1/embeddings", `{"model":"`+name+`","input":"Hi"}`, 400, "model", "unsupported_model", "/v1/rerank")
 		refused(t, h, "/v1/rerank", `{"model":"`+name+`","query":"a","documents":["b","`+strings.Repeat("wood ", 999)+`"]}`, 400, "documents[1]", "context_length_exceeded", "with the query")

@@ -71,6 +71,7 @@ var fuzzedPaths = []fuzzed{
 	}},
 	{"/v1/rerank", "", "", false, []string{
 		`{"model":"flint","query":"a","documents":["b",{"text":"c"}],"top_n":1,"return_documents":true,"raw_scores":false}`,
+		`{"query":"a","texts":["b","c"],"top_n":1,"return_text":true,"truncate":false}`,
 	}},
 	{"/v1/responses", "Response", "ResponseStreamEvent", true, []string{
 		`{"model":"flint","input":"Hello","instructions":"Be brief.","max_output_tokens":2,"temperature":1,"top_p":0.9,"store":false}`,
@@ -96,7 +97,7 @@ var fuzzedPaths = []fuzzed{
 		`{"messages":[{"role":"user","content":"Hello"}],"tools":[{"type":"function","function":{"name":"f"}}]}`,
 	}},
 	{"/detokenize", "", "", false, []string{`{"model":"flint","tokens":[1,2,3]}`}},
-	{"/apply-template", "", "", false, []string{`{"model":"flint","messages":[{"role":"user","content":"Hello"}],"tools":[{"type":"function","function":{"name":"f"}}]}`}},
+	{"/apply-template", "", "", false, []string{`{"model":"flint","add_generation_prompt":false,"messages":[{"role":"user","content":"Hello"}],"tools":[{"type":"function","function":{"name":"f"}}]}`}},
 	{"/completion", "", "", true, []string{
 		`{"model":"flint","prompt":"Hello","n_predict":2,"temperature":0.5,"seed":1,"n_probs":2,"logit_bias":[[5,-1],["a",false]],"return_tokens":true,"id_slot":0,"cache_prompt":true}`,
 		`{"prompt":[5,"a",6],"n_predict":1,"json_schema":` + fuzzSchema + `,"response_fields":["content","timings/prompt_n"],"logit_bias":{"5":1," a":-1}}`,

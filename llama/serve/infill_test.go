@@ -108,5 +108,6 @@ func TestInfill(t *testing.T) {
 	if status != 200 || !strings.Contains(text, `"content":""`) {
 		t.Errorf("status %d: %s", status, text)
 	}
+	refused(t, h, "/infill", `{"input_prefix":"a","input_extra":[{"filename":"b"}]}`, 400, "input_extra[0].text", "missing_required_parameter", "missing")
 	refused(t, start(t, nil), "/infill", `{"input_prefix":"a","input_suffix":"b"}`, 400, "input_suffix", "unsupported_parameter", "no tokens for filling in")
 }

@@ -647,6 +647,18 @@ func TestApplyTemplate(t *testing.T) {
 			t.Errorf("%q, want %q", out.Prompt, want)
 		}
 	}
+	rendered := func(more string) (out struct{ Prompt string }) {
+		status, text := post(t, h, "/apply-template", `{"messages":[{"role":"user","content":"Hello"}]`+more+`}`)
+		if err := json.Unmarshal([]byte(text), &out); err != nil || status != 200 {
+			t.Fatalf("status %d: %s", status, text)
+		}
+		return out
+	}
+	whole, opened, closed := rendered("").Prompt, rendered(`,"add_generation_prompt":true`).Prompt, rendered(`,"add_generation_prompt":false`).Prompt
+	if opened != whole || closed == whole || !strings.HasPrefix(whole, closed) || !strings.Contains(closed, "Hello") {
+		t.Errorf("%q with the model's turn, %q without, want %q and its beginning", opened, closed, whole)
+	}
+	refused(t, h, "/tokenize", `{"content":"a","add_generation_prompt":false}`, 400, "add_generation_prompt", "invalid_value", "without messages")
 	refused(t, h, "/apply-template", `{"messages":[]}`, 400, "messages", "invalid_value", "at least one")
 	refused(t, h, "/apply-template", `{}`, 400, "messages", "missing_required_parameter", "missing")
 }

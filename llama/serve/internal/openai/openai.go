@@ -1,6 +1,6 @@
 // Package openai is OpenAI's interface without its newer Responses: chat completions, completions, embeddings, models; and reranking, which
-// OpenAI does not have, in the form of Jina and Cohere. What each parameter does is in the structs and rules of its file; a parameter
-// that is in neither is an error.
+// OpenAI does not have, in the form of Jina and Cohere, or of Text Embeddings Inference (TEI). What each parameter does is in the
+// structs and rules of its file; a parameter that is in neither is an error.
 //
 // Beyond what OpenAI documents there are top_k, min_p and repeat_penalty (llama.Params says what they do), a model's meta,
 // stream_options.include_stats, return_progress, timings_per_token, continue_final_message, grammar, json_schema, and a form's schema
@@ -17,8 +17,8 @@
 //   - With echo, a completion's log-probabilities begin with those of the prompt; max_tokens may then be 0.
 //   - Refused by name are best_of that compares, suffix, and embeddings of tokens.
 //   - An embedding's dimensions are the first ones of the vector, scaled to unit length again; input_type names a task of the model's.
-//   - A document's relevance_score is the model's own, unless raw_scores is false: then it is a probability: the logistic function of a head's score,
-//     the exponential of a judgement's.
+//   - A document's relevance_score is the model's own, unless raw_scores is false, as it is in TEI's form if nothing is said. Then it is a
+//     probability: the logistic function of a head's score, the exponential of a judgement's.
 package openai
 
 import (

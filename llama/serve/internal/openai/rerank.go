@@ -13,14 +13,17 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
-// rerankRequest is what POST /v1/rerank reads, in the form that Jina and Cohere gave it.
+// rerankRequest is what POST /v1/rerank reads, in the form that Jina and Cohere gave it or, with Texts, in that of Text Embeddings
+// Inference. Of Documents and Texts a request has one.
 type rerankRequest struct {
-	Model     string    `json:"model"`
-	Query     string    `json:"query" wire:"required"`
-	Documents documents `json:"documents" wire:"required"`
-	Top       *int      `json:"top_n"` // nil: all
-	Return    bool      `json:"return_documents"`
-	Raw       *bool     `json:"raw_scores"` // nil: true. The scores are the model's own, and not between 0 and 1
+	Model      string    `json:"model"`
+	Query      string    `json:"query" wire:"required"`
+	Documents  documents `json:"documents"`
+	Texts      documents `json:"texts"`
+	Top        *int      `json:"top_n"` // nil: all
+	Return     bool      `json:"return_documents"`
+	ReturnText bool      `json:"return_text"` // Return, with Texts
+	Raw        *bool     `json:"raw_scores"`  // the scores are the model's own, and not between 0 and 1; nil: true, with Texts false
 }
 
 // rerankRules are those of the parameters that are not read.
@@ -29,11 +32,9 @@ var rerankRules = wire.Rules{
 	"truncation":         wire.Refused("shorten documents that are too long", "false"),
 	"max_tokens_per_doc": wire.Refused("shorten documents that are too long"),
 	"max_chunks_per_doc": wire.Refused("send a document's parts as documents"),
+	"truncate":           wire.Refused("shorten texts that are too long", "false"),
 	"rank_fields":        wire.Refused(`a document is a string or has one member "text"`, `["text"]`),
 }
-
-// rerankNames are the parameters by the fields that llama's errors name.
-var rerankNames = ask.FieldNames{"prompt": "documents"}
 
 // documents are texts: strings, or objects with a member "text".
 type documents []string
@@ -76,25 +77,51 @@ type ranked struct {
 	Document *document `json:"document,omitempty"`
 }
 
+// rankedText is a text's score, as Text Embeddings Inference writes it.
+type rankedText struct {
+	Index int     `json:"index"`
+	Score float32 `json:"score"`
+	Text  *string `json:"text,omitempty"`
+}
+
+// read judges the parameters. The texts are in Documents then; param is the parameter that has them.
+func (in *rerankRequest) read() (param string, err error) {
+	switch {
+	case in.Query == "":
+		return "", wire.Invalid("query", "query is empty; it must be a text")
+	case in.Top != nil && *in.Top < 1:
+		return "", wire.Invalid("top_n", "top_n is %d; it must be 1 or more", *in.Top)
+	case in.Documents == nil && in.Texts == nil:
+		return "", wire.Missing("documents", "an array")
+	case in.Texts == nil:
+		return "documents", nil
+	case in.Documents != nil:
+		return "", wire.Invalid("texts", "texts stands next to documents; a request has one of them")
+	}
+	in.Documents = in.Texts
+	if in.Raw == nil {
+		in.Raw = new(false)
+	}
+	return "texts", nil
+}
+
 // Rerank serves POST /v1/rerank: the documents in the order of their scores, the best one first; of equal ones the earlier comes first.
 func (a *API) Rerank(w http.ResponseWriter, r *http.Request) error {
 	var in rerankRequest
 	if err := a.Service.Read(w, r, rerankRules, &in); err != nil {
 		return err
 	}
-	if in.Query == "" {
-		return wire.Invalid("query", "query is empty; it must be a text")
-	}
-	if in.Top != nil && *in.Top < 1 {
-		return wire.Invalid("top_n", "top_n is %d; it must be 1 or more", *in.Top)
+	param, err := in.read()
+	if err != nil {
+		return err
 	}
 	m, err := a.Service.OpenAny(r.Context(), in.Model)
 	if err != nil {
 		return err
 	}
 	defer m.Close()
-	scores, tokens, err := m.Rerank(r.Context(), ask.Compared{Query: &in.Query, Texts: in.Documents, Names: rerankNames,
-		Place: func(i int) string { return place("documents", i) }})
+	scores, tokens, err := m.Rerank(r.Context(), ask.Compared{Query: &in.Query, Texts: in.Documents,
+		Names: ask.FieldNames{"prompt": param}, Place: func(i int) string { return place(param, i) }})
 	if err != nil {
 		return err
 	}
@@ -105,6 +132,10 @@ func (a *API) Rerank(w http.ResponseWriter, r *http.Request) error {
 	m.Close() // a client that reads slowly must not keep the model from being given back
 	list := in.rank(scores, probability)
 	out := wire.NewJSONWriter(w)
+	if in.Texts != nil {
+		in.writeTexts(out, list)
+		return out.End()
+	}
 	out.Raw(`{"id":`)
 	out.Value("rerank-" + rand.Text())
 	out.Raw(`,"object":"list","model":`)
@@ -120,6 +151,22 @@ func (a *API) Rerank(w http.ResponseWriter, r *http.Request) error {
 	out.Value(embeddingUsage{tokens, tokens})
 	out.Raw("}")
 	return out.End()
+}
+
+// writeTexts writes the list in the form of Text Embeddings Inference.
+func (in *rerankRequest) writeTexts(out *wire.JSONWriter, list []ranked) {
+	out.Raw("[")
+	for i, one := range list {
+		if i > 0 {
+			out.Raw(",")
+		}
+		text := rankedText{Index: one.Index, Score: one.Score}
+		if in.ReturnText {
+			text.Text = &in.Texts[one.Index]
+		}
+		out.Value(text)
+	}
+	out.Raw("]")
 }
 
 // logistic returns the probability that a reranker's head scores.

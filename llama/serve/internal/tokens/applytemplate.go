@@ -17,9 +17,10 @@ type templateRequest struct {
 	Tools    []openai.Tool    `json:"tools"`
 
 	Variables ask.Variables `json:"chat_template_kwargs"`
+	Opening   *bool         `json:"add_generation_prompt"` // false: the text ends without the opening of the model's turn
 }
 
-// ApplyTemplate serves POST /apply-template: the text that a chat's conversation becomes, with the opening of the model's turn behind it.
+// ApplyTemplate serves POST /apply-template: the text that a chat's conversation becomes.
 func (a *API) ApplyTemplate(w http.ResponseWriter, r *http.Request) error {
 	var in templateRequest
 	if err := a.Service.Read(w, r, nil, &in); err != nil {
@@ -30,7 +31,7 @@ func (a *API) ApplyTemplate(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer m.Close()
-	conversation := tokenizeRequest{Messages: in.Messages, Tools: in.Tools, Variables: in.Variables}
+	conversation := tokenizeRequest{Messages: in.Messages, Tools: in.Tools, Variables: in.Variables, Opening: in.Opening}
 	tokens, err := conversation.render(r, a.Service, m)
 	if err != nil {
 		return err

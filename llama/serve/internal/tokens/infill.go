@@ -22,7 +22,7 @@ type infillRequest struct {
 // extra is a text of another place or file.
 type extra struct {
 	Name string `json:"filename"`
-	Text string `json:"text"`
+	Text string `json:"text" wire:"required"`
 }
 
 // Rules are those of what editors note beside a text.

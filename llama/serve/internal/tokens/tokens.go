@@ -42,6 +42,7 @@ type tokenizeRequest struct {
 	AddSpecial bool             `json:"add_special"` // the begin-of-text token comes first, where the model wants one
 	WithPieces bool             `json:"with_pieces"`
 	Variables  ask.Variables    `json:"chat_template_kwargs"`
+	Opening    *bool            `json:"add_generation_prompt"` // false: the messages end without the opening of the model's turn
 }
 
 var tokenizeRules = wire.Rules{
@@ -67,6 +68,8 @@ func (a *API) Tokenize(w http.ResponseWriter, r *http.Request) error {
 		return wire.Invalid("messages", "messages stand beside content; a request has one of them")
 	case in.Messages == nil && in.Tools != nil:
 		return wire.Invalid("tools", "tools stand without messages")
+	case in.Messages == nil && in.Opening != nil:
+		return wire.Invalid("add_generation_prompt", "add_generation_prompt stands without messages")
 	case in.Messages != nil && in.AddSpecial:
 		return wire.Invalid("add_special", "add_special stands beside messages, for which the model's chat template says what comes first")
 	}
@@ -132,7 +135,8 @@ func (in *tokenizeRequest) render(r *http.Request, service *ask.Service, m *ask.
 		return nil, err
 	}
 	names := ask.FieldNames{"history": "messages", "history[": "messages[", "Params.Template.Tools[": "tools[", "tools": "tools"}
-	o := llama.TemplateOptions{Tools: tools.List, Vars: in.Variables.Values, Thinking: llama.Thinking(in.Variables.Thinking)}
+	o := llama.TemplateOptions{Tools: tools.List, Vars: in.Variables.Values, Thinking: llama.Thinking(in.Variables.Thinking),
+		Complete: in.Opening != nil && !*in.Opening}
 	return m.Prompt(r.Context(), history, o, names)
 }
 
