@@ -104,6 +104,9 @@ func TestLlamaServersCompletion(t *testing.T) {
 	if ended.StopType != "word" || ended.Word != " " || strings.Contains(ended.Content, " ") {
 		t.Errorf("%+v", ended)
 	}
+	if few := goOn(t, h, prompt+`,"max_tokens":2`); few.Predicted != 2 || few.Settings.Most != 2 {
+		t.Errorf("%+v", few)
+	}
 	if none := goOn(t, h, prompt+`,"n_predict":0`); none.Content != "" || !none.Stop || none.Predicted != 0 || none.StopType != "limit" {
 		t.Errorf("%+v", none)
 	}
@@ -374,7 +377,8 @@ func TestLlamaServersCompletionErrors(t *testing.T) {
 		{ask + `,"logit_bias":{"a":null}`, "logit_bias.a", kind, "a number"},
 		{ask + `,"logit_bias":{"9999999":1}`, "logit_bias.9999999", value, "a token's number"},
 		{ask + `,"response_fields":"content"`, "response_fields", kind, "an array"},
-		{ask + `,"max_tokens":5`, "max_tokens", "unknown_parameter", "max_tokens"},
+		{ask + `,"max_tokens":5,"n_predict":6`, "max_tokens", value, "give one of them"},
+		{ask + `,"messages":[]`, "messages", "unknown_parameter", "messages"},
 	} {
 		body := strings.TrimPrefix(c.body, ",")
 		refused(t, h, "/completion", "{"+body+"}", 400, c.param, c.code, c.says)

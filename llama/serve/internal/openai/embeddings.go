@@ -47,7 +47,7 @@ func (in *inputs) ReadJSON(at string, value json.RawMessage) error {
 		return wire.Decode(at, value, &in.texts[0])
 	}
 	if first := wire.FirstByte(value); first == '[' || first == '-' || first >= '0' && first <= '9' {
-		return wire.Unsupported(at, "%s is a list of tokens, which are not supported: send texts", at)
+		return wire.Unsupported(at, "%s is a list of tokens, which are not supported, since those of another model mean something else: send texts (LangChain does with check_embedding_ctx_length=False)", at)
 	}
 	if err := wire.Decode(at, value, &in.texts); err != nil {
 		return err

@@ -17,6 +17,7 @@ type answering struct {
 	ask.TopForm
 	Stream  bool     `json:"stream"`
 	Length  *int     `json:"n_predict"`         // negative: no bound; 0: nothing is computed
+	Most    *int     `json:"max_tokens"`        // Length, as OpenAI calls it
 	Tokens  bool     `json:"return_tokens"`     // a whole answer has its tokens, as the parts of a stream always have
 	Probs   int      `json:"n_probs"`           // how many alternatives of each token are told; 0: no probabilities are
 	Fields  []string `json:"response_fields"`   // all that the answer has, or the last part of a stream; see picked. Empty: everything
@@ -54,6 +55,12 @@ func (in *answering) params(ctx context.Context, service *ask.Service) (p llama.
 	}
 	if in.Probs < 0 || in.Probs > ask.MaxTopLogprobs {
 		return p, wire.Invalid("n_probs", "n_probs is %d; it must be 0 to %d", in.Probs, ask.MaxTopLogprobs)
+	}
+	switch {
+	case in.Length == nil:
+		in.Length = in.Most
+	case in.Most != nil && *in.Most != *in.Length:
+		return p, wire.Invalid("max_tokens", "max_tokens is %d, and n_predict is %d: give one of them", *in.Most, *in.Length)
 	}
 	if p, err = in.Sampling.Params(ctx); err != nil {
 		return p, err
