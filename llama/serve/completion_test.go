@@ -271,12 +271,15 @@ func TestTimings(t *testing.T) {
 		}
 		_, text := post(t, h, path, body+`,"timings_per_token":true}`)
 		whole(text)
-		_, text = post(t, h, path, body+`,"timings_per_token":true,"stream":true}`)
-		parts := events(t, text)
-		if last := len(parts) - 2; strings.Contains(strings.Join(parts[:last], ""), "timings") {
-			t.Errorf("%s: timings before the end: %s", path, text)
-		} else {
-			whole(parts[last])
+		for more, choices := range map[string]int{"": 1, `,"stream_options":{"include_usage":true}`: 0} {
+			used := out.Usage // of the whole answer, for streams that have none
+			_, text = post(t, h, path, body+`,"timings_per_token":true,"stream":true`+more+`}`)
+			parts := events(t, text)
+			last := len(parts) - 2
+			out.Choices, out.Usage, out.Timings = nil, used, nil
+			if whole(parts[last]); strings.Contains(strings.Join(parts[:last], ""), "timings") || len(out.Choices) != choices || strings.Contains(parts[last], "usage") == (choices == 1) {
+				t.Errorf("%s%s: %s", path, more, text)
+			}
 		}
 		for _, none := range []string{"", `,"timings_per_token":false`} {
 			if _, text := post(t, h, path, body+none+`}`); strings.Contains(text, "timings") {
@@ -343,6 +346,31 @@ func TestSlots(t *testing.T) {
 	if status, _ := get(t, h, "/slots?model=granite"); status != 404 {
 		t.Errorf("status %d", status)
 	}
+}
+
+// TestTakenSlots asks for places while an answer is computed.
+func TestTakenSlots(t *testing.T) {
+	h, _, g := startGated(t, 20, nil)
+	answered := make(chan string)
+	go func() {
+		_, text := post(t, h, "/completion", `{"prompt":"Once upon a time","temperature":0,"n_predict":30}`)
+		answered <- text
+	}()
+	<-g.reached
+	if status, text := get(t, h, "/slots"); status != 200 || !strings.Contains(text, `"is_processing":true`) || strings.Contains(text, `"is_processing":false`) {
+		t.Errorf("status %d: %s", status, text)
+	}
+	if status, text := get(t, h, "/slots?fail_on_no_slot=1"); status != 503 || !strings.Contains(text, "no_slot") {
+		t.Errorf("status %d: %s", status, text)
+	}
+	g.open()
+	if text := <-answered; !strings.Contains(text, `"stop":true`) {
+		t.Error(text)
+	}
+	until(func() bool {
+		_, text := get(t, h, "/slots")
+		return strings.Contains(text, `"is_processing":false`)
+	})
 }
 
 func TestLlamaServersCompletionErrors(t *testing.T) {

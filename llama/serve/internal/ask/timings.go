@@ -1,10 +1,6 @@
 package ask
 
-import (
-	"time"
-
-	"github.com/antigravity-go/antigravity/llama"
-)
+import "github.com/antigravity-go/antigravity/llama"
 
 // Timings say how long the answers of a request took, in llama-server's words. Several answers are added up: those that are computed at
 // once count each for itself.
@@ -25,14 +21,12 @@ func (t *Timings) Add(s llama.Stats) {
 	}
 	t.Cached += s.ReusedTokens
 	t.PromptN += s.PromptTokens - s.ReusedTokens
-	t.PromptMS += milliseconds(s.PrefillTime)
+	t.PromptMS += 1e3 * s.PrefillTime.Seconds()
 	t.PromptRate = perSecond(t.PromptN, t.PromptMS)
 	t.PredictedN += s.GeneratedTokens
-	t.PredictedMS += milliseconds(s.DecodeTime)
+	t.PredictedMS += 1e3 * s.DecodeTime.Seconds()
 	t.PredictedRate = perSecond(t.PredictedN, t.PredictedMS)
 }
-
-func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // perSecond returns a rate, 0 if no time was measured.
 func perSecond(n int, milliseconds float64) float64 {

@@ -124,6 +124,7 @@ func (s *streaming) send(w http.ResponseWriter, head envelope, answers *ask.Answ
 			return err
 		}
 	}
+	more, open := o.IncludeUsage || o.IncludeStats, n // whether an event without choices follows, and how many answers are not over
 	began := make([]time.Time, n)
 	err := answers.Stream(events, events.Comment, func(e ask.Event) error {
 		switch p := e.Progress; {
@@ -148,9 +149,15 @@ func (s *streaming) send(w http.ResponseWriter, head envelope, answers *ask.Answ
 		if err := send(part); err != nil {
 			return err
 		}
+		if end == nil {
+			return nil
+		}
+		if open--; open == 0 && !more {
+			out.Timings = took
+		}
 		return send(end)
 	})
-	if err == nil && (o.IncludeUsage || o.IncludeStats || took != nil) {
+	if err == nil && more {
 		out.Choices, out.Usage, out.Timings = []any{}, &used, took
 		if o.IncludeStats {
 			out.Stats = &how
