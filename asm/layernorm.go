@@ -2,14 +2,6 @@ package asm
 
 import "github.com/antigravity-go/antigravity/asm/internal/vectors"
 
-// ones is what a number is multiplied by to be added to every element by Axpy.
-var ones = func() (list [1 << 9]float32) {
-	for i := range list {
-		list[i] = 1
-	}
-	return list
-}()
-
 // LayerNorm replaces a row x by (x − mean(x))/√(var(x) + eps)·w + b (arXiv 1607.06450). The slices have one length; a nil b adds nothing.
 //
 // It is made of the other kernels: the sum of x is accumulated in Lanes lanes, by additions, and folded as other sums are; the mean is
@@ -19,11 +11,7 @@ func (k *Kernels) LayerNorm(x, w, b []float32, eps float32) {
 		return
 	}
 	mean := k.sum(x) / float32(len(x))
-	for rest := x; len(rest) > 0; {
-		n := min(len(rest), len(ones))
-		k.Axpy(rest[:n], -mean, ones[:n])
-		rest = rest[n:]
-	}
+	withOnes(x, func(x, ones []float32) { k.Axpy(x, -mean, ones) })
 	k.RMSNorm(x, x, w, eps)
 	if b != nil {
 		k.Add(x, b)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/antigravity-go/antigravity/internal/exact"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -47,12 +48,11 @@ func (j *judge) scores(ctx context.Context, query string, documents []string) ([
 	texts, most := make([][]Token, len(documents)), j.model.LongestText()
 	longest, common := 0, math.MaxInt
 	for i, document := range documents {
-		text := append(append([]Token(nil), j.before...), j.model.tokenizer.Encode(fmt.Sprintf(judgePair, query, document))...)
-		texts[i] = append(text, j.after...)
+		texts[i] = slices.Concat(j.before, j.model.tokenizer.Encode(fmt.Sprintf(judgePair, query, document)), j.after)
 		if n := len(texts[i]); n > most {
 			return nil, tooLong(i, n, most)
 		}
-		longest, common = max(longest, len(texts[i])), min(common, shared(texts[0], texts[i]), len(texts[i])-1)
+		longest, common = max(longest, len(texts[i])), min(common, commonPrefix(texts[0], texts[i]), len(texts[i])-1)
 	}
 	if len(documents) == 0 {
 		return nil, nil
@@ -95,14 +95,6 @@ func (j *judge) score(logits []float32) float32 {
 		return -d
 	}
 	return float32(-exact.Log(1 + float64(exact.Exp(d))))
-}
-
-// shared returns the length of the common beginning of two lists.
-func shared(a, b []Token) (n int) {
-	for n < min(len(a), len(b)) && a[n] == b[n] {
-		n++
-	}
-	return n
 }
 
 // tooLong is the error of a document that, with the query, has n tokens where the model takes most.

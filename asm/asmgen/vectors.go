@@ -92,59 +92,44 @@ func (u *unit) axpby() {
 }
 
 func (u *unit) siluMul() {
-	u.function("siluMul", "func(dst, gate, up *float32, n int)", "dst[i] = exact.SiLU(gate[i])·up[i] for i < n.")
-	n, dst, gate, up := u.integer("n"), u.integer("dst"), u.integer("gate"), u.integer("up")
-	u.strips(n, []reg.GPVirtual{dst, gate, up}, func(a access) {
-		x, y, e := a.load(gate), a.load(up), u.strip()
-		for i := range x {
-			u.VXORPS(u.bits(1<<31), x[i], e[i])
-			u.exp(e[i])
-			u.VADDPS(u.float(1), e[i], e[i])
-			u.VDIVPS(e[i], x[i], x[i])
-			u.VMULPS(y[i], x[i], x[i])
-		}
-		a.store(x, dst)
+	u.gateMul("siluMul", "exact.SiLU", func(x, e reg.VecVirtual) {
+		u.VXORPS(u.bits(1<<31), x, e)
 	})
-	u.end()
 }
 
 func (u *unit) geluMul() {
-	u.function("geluMul", "func(dst, gate, up *float32, n int)", "dst[i] = exact.GELU(gate[i])·up[i] for i < n.")
-	n, dst, gate, up := u.integer("n"), u.integer("dst"), u.integer("gate"), u.integer("up")
-	u.strips(n, []reg.GPVirtual{dst, gate, up}, func(a access) {
-		x, y, e := a.load(gate), a.load(up), u.strip()
-		for i := range x {
-			t := u.vector()
-			u.VMULPS(x[i], x[i], t)
-			u.VMOVUPS(u.float(exact.GELUC1), e[i])
-			u.VFMADD231PS(u.float(exact.GELUC3), t, e[i])
-			u.VMULPS(x[i], e[i], e[i])
-			u.VXORPS(u.bits(1<<31), e[i], e[i])
-			u.exp(e[i])
-			u.VADDPS(u.float(1), e[i], e[i])
-			u.VDIVPS(e[i], x[i], x[i])
-			u.VMULPS(y[i], x[i], x[i])
-		}
-		a.store(x, dst)
+	u.gateMul("geluMul", "exact.GELU", func(x, e reg.VecVirtual) {
+		t := u.vector()
+		u.VMULPS(x, x, t)
+		u.VMOVUPS(u.float(exact.GELUC1), e)
+		u.VFMADD231PS(u.float(exact.GELUC3), t, e)
+		u.VMULPS(x, e, e)
+		u.VXORPS(u.bits(1<<31), e, e)
 	})
-	u.end()
 }
 
 func (u *unit) geluErfMul() {
-	u.function("geluErfMul", "func(dst, gate, up *float32, n int)", "dst[i] = exact.GELUErf(gate[i])·up[i] for i < n.")
+	u.gateMul("geluErfMul", "exact.GELUErf", func(x, e reg.VecVirtual) {
+		t := u.vector()
+		u.VMULPS(x, x, t)
+		u.VMINPS(u.float(exact.GELUErfMost), t, t)
+		u.VMOVUPS(u.float(exact.GELUErfC6), e)
+		for _, c := range []float32{exact.GELUErfC5, exact.GELUErfC4, exact.GELUErfC3, exact.GELUErfC2, exact.GELUErfC1, exact.GELUErfC0} {
+			u.VFMADD213PS(u.float(c), t, e)
+		}
+		u.VMULPS(x, e, e)
+		u.VXORPS(u.bits(1<<31), e, e)
+	})
+}
+
+// gateMul generates the product of up with an activation x/(1+eᵛ) of the gate. exponent sets its second operand to v of the first.
+func (u *unit) gateMul(name, activation string, exponent func(x, v reg.VecVirtual)) {
+	u.function(name, "func(dst, gate, up *float32, n int)", "dst[i] = "+activation+"(gate[i])·up[i] for i < n.")
 	n, dst, gate, up := u.integer("n"), u.integer("dst"), u.integer("gate"), u.integer("up")
 	u.strips(n, []reg.GPVirtual{dst, gate, up}, func(a access) {
 		x, y, e := a.load(gate), a.load(up), u.strip()
 		for i := range x {
-			t := u.vector()
-			u.VMULPS(x[i], x[i], t)
-			u.VMINPS(u.float(exact.GELUErfMost), t, t)
-			u.VMOVUPS(u.float(exact.GELUErfC6), e[i])
-			for _, c := range []float32{exact.GELUErfC5, exact.GELUErfC4, exact.GELUErfC3, exact.GELUErfC2, exact.GELUErfC1, exact.GELUErfC0} {
-				u.VFMADD213PS(u.float(c), t, e[i])
-			}
-			u.VMULPS(x[i], e[i], e[i])
-			u.VXORPS(u.bits(1<<31), e[i], e[i])
+			exponent(x[i], e[i])
 			u.exp(e[i])
 			u.VADDPS(u.float(1), e[i], e[i])
 			u.VDIVPS(e[i], x[i], x[i])

@@ -149,21 +149,9 @@ func (b *rowOps) GELUErf(a, c *tensor.Tensor) error {
 	return b.onRows(rowOp{name: "GELUErf", run: geluErfMulRows, rows: a.Shape().Rows(), x: a, y: c})
 }
 
-// ones is what geluErfRows multiplies by. Nothing writes to it.
-var ones = func() (list [1 << 9]float32) {
-	for i := range list {
-		list[i] = 1
-	}
-	return list
-}()
-
 func geluErfRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 	dim := o.x.Shape().Dim(-1)
-	for x := floats(o.x)[lo*dim : hi*dim]; len(x) > 0; {
-		n := min(len(x), len(ones))
-		k.GELUErfMul(x[:n], x[:n], ones[:n])
-		x = x[n:]
-	}
+	k.GELUErf(floats(o.x)[lo*dim : hi*dim])
 }
 
 func geluErfMulRows(k *asm.Kernels, o *rowOp, lo, hi int) {

@@ -118,9 +118,7 @@ func (t *texts) Do(worker, number int) {
 		t.layout.Attend(&l.tile)
 		t.kernels.Merge(l.total, l.results)
 	}
-	for r := range l.total {
-		l.total[r].Finish(t.row(t.out, s, head, first, r))
-	}
+	t.finish(l.total, s, head, first)
 }
 
 // show notes which slots of a tile each row sees; a row that sees none of them sees the first 0.

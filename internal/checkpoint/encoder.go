@@ -100,14 +100,17 @@ func (j *configJSON) rename() error {
 	if j.ModelType != "nomic_bert" || j.NomicWidth == 0 {
 		return nil
 	}
-	for what, wrong := range map[string]bool{
-		"qkv_proj_bias": j.NomicBias, "mlp_fc1_bias": j.NomicUpBias, "mlp_fc2_bias": j.NomicDownBias, "prenorm": j.NomicPrenorm,
-		"parallel_block": j.NomicParallel, "use_rms_norm": j.NomicRMSNorm, "rotary_emb_interleaved": j.NomicInterleaved,
-		"moe_every_n_layers": j.NomicExperts > 0, "rotary_emb_fraction": or(j.NomicFraction, 1) != 1,
-		"activation_function": j.NomicActivation != "swiglu",
+	for _, s := range []struct {
+		key   string
+		wrong bool
+	}{
+		{"qkv_proj_bias", j.NomicBias}, {"mlp_fc1_bias", j.NomicUpBias}, {"mlp_fc2_bias", j.NomicDownBias}, {"prenorm", j.NomicPrenorm},
+		{"parallel_block", j.NomicParallel}, {"use_rms_norm", j.NomicRMSNorm}, {"rotary_emb_interleaved", j.NomicInterleaved},
+		{"moe_every_n_layers", j.NomicExperts > 0}, {"rotary_emb_fraction", or(j.NomicFraction, 1) != 1},
+		{"activation_function", j.NomicActivation != "swiglu"},
 	} {
-		if wrong {
-			return unsupported("%s has a value that is not implemented for the architecture nomic-bert", what)
+		if s.wrong {
+			return unsupported("%s has a value that is not implemented for the architecture nomic-bert", s.key)
 		}
 	}
 	j.HiddenSize, j.Heads, j.Layers, j.IntermediateSize, j.ContextLength = j.NomicWidth, j.NomicHeads, j.NomicLayers, j.NomicInner, j.NomicContext
