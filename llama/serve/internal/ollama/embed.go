@@ -92,14 +92,9 @@ func (a *API) Embed(w http.ResponseWriter, r *http.Request) error {
 	out := wire.NewJSONWriter(w)
 	out.Raw(`{"model":`)
 	out.Value(in.Model)
-	out.Raw(`,"embeddings":[`)
-	for i, v := range vectors {
-		if i > 0 {
-			out.Raw(",")
-		}
-		out.Value(v)
-	}
-	out.Raw(`],"total_duration":`)
+	out.Raw(`,"embeddings":`)
+	out.List(len(vectors), func(i int) { out.Value(vectors[i]) })
+	out.Raw(`,"total_duration":`)
 	out.Value(precise.Since(began))
 	out.Raw(`,"load_duration":`)
 	out.Value(loaded)

@@ -105,14 +105,9 @@ func (a *API) Embeddings(w http.ResponseWriter, r *http.Request) error {
 	}
 	m.Close() // a client that reads slowly must not keep the model from being given back
 	out := wire.NewJSONWriter(w)
-	out.Raw(`{"object":"list","data":[`)
-	for i, v := range vectors {
-		if i > 0 {
-			out.Raw(",")
-		}
-		out.Value(embedding{"embedding", i, encode(v)})
-	}
-	out.Raw(`],"model":`)
+	out.Raw(`{"object":"list","data":`)
+	out.List(len(vectors), func(i int) { out.Value(embedding{"embedding", i, encode(vectors[i])}) })
+	out.Raw(`,"model":`)
 	out.Value(m.Name)
 	out.Raw(`,"usage":`)
 	out.Value(embeddingUsage{tokens, tokens})

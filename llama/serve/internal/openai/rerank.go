@@ -140,14 +140,9 @@ func (a *API) Rerank(w http.ResponseWriter, r *http.Request) error {
 	out.Value("rerank-" + rand.Text())
 	out.Raw(`,"object":"list","model":`)
 	out.Value(m.Name)
-	out.Raw(`,"results":[`)
-	for i, one := range list {
-		if i > 0 {
-			out.Raw(",")
-		}
-		out.Value(one)
-	}
-	out.Raw(`],"usage":`)
+	out.Raw(`,"results":`)
+	out.List(len(list), func(i int) { out.Value(list[i]) })
+	out.Raw(`,"usage":`)
 	out.Value(embeddingUsage{tokens, tokens})
 	out.Raw("}")
 	return out.End()
@@ -155,18 +150,13 @@ func (a *API) Rerank(w http.ResponseWriter, r *http.Request) error {
 
 // writeTexts writes the list in the form of Text Embeddings Inference.
 func (in *rerankRequest) writeTexts(out *wire.JSONWriter, list []ranked) {
-	out.Raw("[")
-	for i, one := range list {
-		if i > 0 {
-			out.Raw(",")
-		}
-		text := rankedText{Index: one.Index, Score: one.Score}
+	out.List(len(list), func(i int) {
+		text := rankedText{Index: list[i].Index, Score: list[i].Score}
 		if in.ReturnText {
-			text.Text = &in.Texts[one.Index]
+			text.Text = &in.Texts[text.Index]
 		}
 		out.Value(text)
-	}
-	out.Raw("]")
+	})
 }
 
 // logistic returns the probability that a reranker's head scores.

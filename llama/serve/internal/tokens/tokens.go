@@ -90,18 +90,15 @@ func (a *API) Tokenize(w http.ResponseWriter, r *http.Request) error {
 // write writes the tokens. With their texts, they are many times as long as the request.
 func (in *tokenizeRequest) write(w http.ResponseWriter, t *llama.Tokenizer, tokens []llama.Token) error {
 	out := wire.NewJSONWriter(w)
-	out.Raw(`{"tokens":[`)
-	for i, token := range tokens {
-		if i > 0 {
-			out.Raw(",")
-		}
-		if in.WithPieces {
+	out.Raw(`{"tokens":`)
+	out.List(len(tokens), func(i int) {
+		if token := tokens[i]; in.WithPieces {
 			out.Value(piece{token, text(t, token)})
 		} else {
 			out.Int(int64(token))
 		}
-	}
-	out.Raw(`],"count":`)
+	})
+	out.Raw(`,"count":`)
 	out.Int(int64(len(tokens)))
 	out.Raw("}")
 	return out.End()

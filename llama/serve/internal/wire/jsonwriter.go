@@ -51,6 +51,18 @@ func (l *JSONWriter) Value(v any) {
 	l.write(writeSize)
 }
 
+// List adds a list of n elements, each of which element adds.
+func (l *JSONWriter) List(n int, element func(i int)) {
+	l.Raw("[")
+	for i := range n {
+		if i > 0 {
+			l.Raw(",")
+		}
+		element(i)
+	}
+	l.Raw("]")
+}
+
 // write writes what there is, if that has at least that many bytes.
 func (l *JSONWriter) write(least int) {
 	if l.err != nil || l.text.Len() < least {
