@@ -232,7 +232,7 @@ var robertaNames = func() map[Part]string {
 
 var (
 	bertParts    = []Part{PositionEmbedding, TypeEmbedding, EmbeddingNorm, AttentionSumNorm, FeedForwardSumNorm, ScoreDense, ScoreOutput}
-	bertLacks    = []Part{AttentionNorm, FeedForwardNorm, Gate, OutputNorm}
+	bertLacks    = []Part{AttentionNorm, FeedForwardNorm, OutputNorm}
 	bertEncoding = encoding{whole: true, centred: true, normBiased: true, plain: true, positions: true, layers: "model.encoder.layer."}
 	roberta      = encoding{whole: true, centred: true, normBiased: true, plain: true, positions: true, layers: "model.encoder.layer.", padded: true}
 	nomicQKV     = fusedPart{"attn.Wqkv", "attn_qkv", []Part{Query, Key, Value}}
@@ -243,8 +243,6 @@ var (
 	headNorms  = map[Part]size{QueryNorm: headDim, KeyNorm: headDim}
 	wholeNorms = map[Part]size{QueryNorm: queries, KeyNorm: keys}
 )
-
-func headDim(c *Config) int { return c.HeadDim }
 
 // familyOf returns a configuration's family; Llama's where its name is none.
 func familyOf(name string) *family {
@@ -314,7 +312,11 @@ type Variant struct {
 	Window    int
 	Windowed  []bool // one for each layer; nil: none
 	Unrotated []bool // layers without RoPE; nil: none
-	LocalRoPE RoPE   // of layers with a window; a Theta of 0: theirs is Config.RoPE
+	// Of each layer; nil: all have attention, the family's feed-forward network, and the sizes of Config.
+	Mixers       []Mixer
+	FeedForwards []FeedForward
+	Sizes        []LayerSizes
+	LocalRoPE    RoPE // of layers with a window; a Theta of 0: theirs is Config.RoPE
 	// What embeddings, scores of attention, the results of a layer's two halves and logits are multiplied by; 0: 1, for ScoreScale
 	// 1/√HeadDim.
 	EmbeddingScale, ScoreScale, ResidualScale, LogitScale float64

@@ -75,23 +75,24 @@ type Within struct {
 	Rows, First       int    // how many rows that has, and which of them is the first
 }
 
-// size is a dimension of a tensor.
-type size func(c *Config) int
+// size is a dimension of a tensor of a layer; of one that belongs to no layer, of any.
+type size func(c *Config, l *Layer) int
 
-func hidden(c *Config) int       { return c.HiddenSize }
-func intermediate(c *Config) int { return c.IntermediateSize }
-func vocab(c *Config) int        { return c.VocabSize }
-func queries(c *Config) int      { return c.Heads * c.HeadDim }
-func keys(c *Config) int         { return c.KVHeads * c.HeadDim }
+func hidden(c *Config, _ *Layer) int       { return c.HiddenSize }
+func intermediate(_ *Config, l *Layer) int { return l.IntermediateSize }
+func vocab(c *Config, _ *Layer) int        { return c.VocabSize }
+func queries(c *Config, l *Layer) int      { return c.Heads * l.HeadDim }
+func keys(_ *Config, l *Layer) int         { return l.KVHeads * l.HeadDim }
+func headDim(_ *Config, l *Layer) int      { return l.HeadDim }
 
 func attentionBias(c *Config) bool { return c.AttentionBias }
 func mlpBias(c *Config) bool       { return c.MLPBias }
 func normBias(c *Config) bool      { return c.NormBias }
 func biasedAlways(*Config) bool    { return true }
 
-func positions(c *Config) int { return c.Positions }
-func types(c *Config) int     { return c.Types }
-func one(*Config) int         { return 1 }
+func positions(c *Config, _ *Layer) int { return c.Positions }
+func types(c *Config, _ *Layer) int     { return c.Types }
+func one(*Config, *Layer) int           { return 1 }
 
 // parts is the table of all that a checkpoint holds.
 var parts = [numParts]struct {
@@ -185,9 +186,13 @@ func (c *Config) Tensors() []Tensor {
 		if !f.hasPart(p) || layer == 0 && slices.Contains(f.firstWithout, p) {
 			return
 		}
-		list = append(list, c.tensor(p, layer, false))
+		is := c.Layer(layer)
+		if !is.has(p) {
+			return
+		}
+		list = append(list, c.tensor(p, layer, &is, false))
 		if biased := parts[p].biased; biased != nil && biased(c) && !slices.Contains(f.bare, p) {
-			list = append(list, c.tensor(p, layer, true))
+			list = append(list, c.tensor(p, layer, &is, true))
 		}
 	}
 	add(Embedding, 0)
@@ -213,16 +218,16 @@ func (c *Config) Tensors() []Tensor {
 	return list
 }
 
-// tensor describes one tensor.
-func (c *Config) tensor(p Part, layer int, bias bool) Tensor {
+// tensor describes one tensor of a layer; of a part that belongs to no layer, any layer serves.
+func (c *Config) tensor(p Part, layer int, is *Layer, bias bool) Tensor {
 	part, f := &parts[p], familyOf(c.Family)
 	t := Tensor{Part: p, Layer: layer, Bias: bias, HuggingFace: f.tensorName(p, layer, bias), GGUF: p.GGUF(layer, bias),
-		Shape: []int{c.rows(f, p)}, Role: part.role}
+		Shape: []int{c.rows(f, p, is)}, Role: part.role}
 	switch {
 	case bias:
 		t.Role = Vector
 	case part.in != nil:
-		t.Shape = append(t.Shape, part.in(c))
+		t.Shape = append(t.Shape, part.in(c, is))
 	default:
 		t.PlusOne = f.plusOne
 	}
@@ -230,14 +235,14 @@ func (c *Config) tensor(p Part, layer int, bias bool) Tensor {
 		t.Role = Logits
 	}
 	if part.rotated && !f.unpaired {
-		t.HeadDim = c.HeadDim
+		t.HeadDim = is.HeadDim
 	}
 	if p == PositionEmbedding && f.padded { // the first rows are of padding
 		t.Within = Within{HuggingFace: t.HuggingFace, Rows: c.Positions + c.Skipped, First: c.Skipped}
 	}
 	if part.rotated || p == QueryNorm || p == KeyNorm {
-		if r := c.Layer(layer).RoPE; r != nil && r.Rotated != 0 {
-			t.Partial = Partial{c.HeadDim, r.Rotated}
+		if r := is.RoPE; r != nil && r.Rotated != 0 {
+			t.Partial = Partial{is.HeadDim, r.Rotated}
 		}
 	}
 	if whole, ok := f.fused[p]; ok {
@@ -249,18 +254,18 @@ func (c *Config) tensor(p Part, layer int, bias bool) Tensor {
 			if other == p {
 				t.Within.First = t.Within.Rows
 			}
-			t.Within.Rows += c.rows(f, other)
+			t.Within.Rows += c.rows(f, other, is)
 		}
 	}
 	return t
 }
 
-// rows returns the length of a part's first dimension.
-func (c *Config) rows(f *family, p Part) int {
+// rows returns the length of the first dimension of a layer's part.
+func (c *Config) rows(f *family, p Part, is *Layer) int {
 	if out := f.normOf[p]; out != nil {
-		return out(c)
+		return out(c, is)
 	}
-	return parts[p].out(c)
+	return parts[p].out(c, is)
 }
 
 // tensorName returns a part's name in Hugging Face's terms.

@@ -34,6 +34,9 @@ func (l *layer) forward(p *pass) error {
 
 // build makes the n-th layer of a model as its configuration says, without its tensors.
 func (l *layer) build(w *Weights, n int, is *checkpoint.Layer, rotary int) (err error) {
+	if c := w.Config; is.LayerSizes != (checkpoint.LayerSizes{IntermediateSize: c.IntermediateSize, KVHeads: c.KVHeads, HeadDim: c.HeadDim}) {
+		return fmt.Errorf("layer %d: sizes of its own, %+v: %w", n, is.LayerSizes, fault.ErrUnsupported)
+	}
 	l.aroundMixer.build(w, n, checkpoint.AttentionNorm, checkpoint.AttentionPostNorm, checkpoint.AttentionSumNorm)
 	l.aroundFeedForward.build(w, n, checkpoint.FeedForwardNorm, checkpoint.FeedForwardPostNorm, checkpoint.FeedForwardSumNorm)
 	switch is.Mixer {
