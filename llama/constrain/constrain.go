@@ -19,8 +19,8 @@
 // A schema is about values, a constraint about texts. Every text that a constraint allows is the text of a value that fits the schema;
 // not every text of every such value is allowed:
 //
-// - The members of an object come in any order if its schema lists at most some dozens. They come in the order of the schema if it lists
-// more, with SchemaOptions.Ordered, for a Go type, and in the arguments of functions.
+//   - The members of an object come in any order if its schema lists at most some dozens. They come in the order of the schema if it lists
+//     more, with SchemaOptions.Ordered, for a Go type, and in the arguments of functions.
 //   - A name that the schema lists comes at most once. Others may come again, as no automaton remembers them all: the text is valid if of
 //     these members the last counts, as parsers have it (one that refuses repeated names refuses such a text; additionalProperties
 //     false keeps them out). No name counts twice towards minProperties.
