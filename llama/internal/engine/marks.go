@@ -74,6 +74,9 @@ func (m *marks) within(dst []int, start, rows int) []int {
 // passed notes that the conversation has come to n tokens, or gone back to them.
 func (m *marks) passed(n int) {
 	m.wanted = slices.DeleteFunc(m.wanted, func(at int) bool { return at <= n })
+	if n < m.pinned {
+		m.pinned = 0
+	}
 }
 
 // excess returns the snapshots, of a conversation of end tokens, that are too many.

@@ -147,8 +147,21 @@ func (m *Memory) Least(tokens int) (n int) {
 			n = max(n, least+1)
 		}
 	}
+	if at := m.states.marks.pinned; at > 0 {
+		n = max(n, at+1)
+	}
 	return n
 }
+
+// Pin keeps the present states of recurrent layers, until the next call: behind it the conversation does not go back, but to no tokens.
+func (m *Memory) Pin() error { return m.states.pin() }
+
+// Settle passes what is certain of the latest steps' guesses through the states of recurrent layers, so that a Clone has it. None of them is to be
+// forgotten any more.
+func (m *Memory) Settle() error { return m.states.each((*kvcache.State).Settle) }
+
+// Rest is Settle for a conversation that does nothing for a while: it gives back the memory that only guesses need.
+func (m *Memory) Rest() error { return m.states.each((*kvcache.State).Rest) }
 
 // Complete reports whether the memory has a slot for each of tokens tokens, or for all that a window shows, and can take more.
 func (m *Memory) Complete(tokens int) bool {
@@ -244,14 +257,14 @@ func (m *Memory) Break(because error) {
 	}
 }
 
-// Write writes all slots and records to w; Read reads them.
-func (m *Memory) Write(w io.Writer) error {
+// Write writes all slots, records and states to w, with snapshots if they are wanted; Read reads them.
+func (m *Memory) Write(w io.Writer, snapshots bool) error {
 	for i, c := range m.attending() {
 		if err := c.Save(w); err != nil {
 			return layerError(i, err)
 		}
 	}
-	return nil
+	return m.states.write(w, snapshots)
 }
 
 // Read fills an empty memory with what Write wrote of a conversation of tokens tokens, the first evicted of which may lack slots. The error
@@ -273,10 +286,10 @@ func (m *Memory) Read(r io.Reader, tokens, evicted int) error {
 			}
 		}
 	}
-	return nil
+	return m.states.read(r, tokens, evicted)
 }
 
-// CopyTo copies slots and records to an empty memory, which may be on another device. The context is looked at between layers.
+// CopyTo copies slots, records and states with their snapshots to an empty memory, which may be on another device. The context is looked at between layers.
 func (m *Memory) CopyTo(ctx context.Context, to *Memory) error {
 	for i, c := range m.attending() {
 		if err := ctx.Err(); err != nil {
@@ -286,7 +299,7 @@ func (m *Memory) CopyTo(ctx context.Context, to *Memory) error {
 			return layerError(i, err)
 		}
 	}
-	return nil
+	return m.states.copyTo(ctx, &to.states)
 }
 
 // copyState passes what write writes to read, through a pipe, without holding it all in memory.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -163,14 +164,17 @@ func (s *states) cut(n int) error {
 	return s.each(func(state *kvcache.State) error { return state.Truncate(n) })
 }
 
-// keep makes a snapshot of the present states, which stays until the next call: the conversation cannot go back behind it.
+// pin makes a snapshot of the present states, which stays until the next call. Those before it are given up.
 func (s *states) pin() error {
 	if !s.any() {
 		return nil
 	}
-	err := s.each((*kvcache.State).Keep)
+	if err := s.each((*kvcache.State).Keep); err != nil {
+		return err
+	}
 	s.marks.pinned = s.seen()
-	return errors.Join(err, s.thin())
+	list := s.snapshots()
+	return s.drop(list[:slices.Index(list, s.marks.pinned)])
 }
 
 // write writes the states, with the snapshots at some positions; read reads them.
@@ -180,8 +184,7 @@ func (s *states) write(w io.Writer, snapshots bool) error {
 	})
 }
 
-// read fills empty states with what write wrote of a conversation of tokens tokens. If snapshots are not wanted, those are left out that are
-// not needed.
+// read fills empty states with what write wrote of a conversation of tokens tokens, of which the first evicted may lack slots in caches.
 func (s *states) read(r io.Reader, tokens, evicted int) error {
 	for layer, i := range s.at {
 		if i < 0 {
@@ -200,4 +203,17 @@ func (s *states) read(r io.Reader, tokens, evicted int) error {
 	}
 	s.marks.pinned = evicted
 	return s.thin()
+}
+
+// copyTo copies the states and their snapshots to empty ones, which may be on another device.
+func (s *states) copyTo(ctx context.Context, to *states) error {
+	to.marks = s.marks.clone()
+	all := func(int) bool { return true }
+	return s.each(func(state *kvcache.State) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		fresh := to.list[slices.Index(s.list, state)]
+		return copyState(func(w io.Writer) error { return state.Save(w, all) }, fresh.Restore)
+	})
 }
