@@ -154,7 +154,11 @@ func (s *State) Begin(rows int, o Step) error {
 		return errors.Join(fmt.Errorf("kvcache: a state for %d tokens after %d: %w", rows, s.seen, err), s.abandon())
 	}
 	for _, at := range o.Marks {
-		if at <= s.seen || at > s.seen+rows || s.has(at) {
+		latest := s.seen
+		if n := len(st.marks); n > 0 {
+			latest = st.marks[n-1].at
+		}
+		if at <= latest || at > s.seen+rows {
 			continue
 		}
 		mark := snapshot{at: at}

@@ -222,3 +222,14 @@ func (s *states) copyTo(ctx context.Context, to *states) error {
 		return copyState(func(w io.Writer) error { return state.Save(w, all) }, fresh.Restore)
 	})
 }
+
+// recall returns the states of a recurrent layer for the rows of the pass, until the next call.
+func (p *pass) recall(layer int) (*kvcache.States, error) {
+	p.states.Reset()
+	for _, j := range p.jobs {
+		if err := p.states.Add(j.Memory.states.of(layer), j.Rows); err != nil {
+			return nil, err
+		}
+	}
+	return p.states, nil
+}
