@@ -30,7 +30,7 @@ func (g *guarded) fork() (f *Session, err error) {
 		err = c.fetchLogits() // before anything else: a failing device may send the sequence back
 	}
 	if err == nil {
-		err = c.onDevice(context.Background(), func() error { return c.memory.Settle() })
+		err = c.onDevice(context.Background(), func() error { return c.memory.States.Settle() })
 	}
 	if err == nil {
 		f, err = c.fork(len(c.tokens))

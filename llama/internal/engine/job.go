@@ -101,8 +101,8 @@ func (j *Job) reserve() (err error) {
 
 // done ends the job's step in its memory.
 func (j *Job) done() {
-	if j.Memory != nil && j.Memory.states.any() {
-		j.Memory.states.end()
+	if j.Memory != nil && j.Memory.States.any() {
+		j.Memory.States.end()
 	}
 }
 

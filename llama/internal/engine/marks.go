@@ -18,6 +18,7 @@ type marks struct {
 	wanted   []int // ascending positions to come
 	branches []int // positions where conversations branched, or are about to
 	pinned   int   // a position that is always kept, and before which nobody goes back; 0: none
+	held     int   // a position that is always kept; 0: none
 }
 
 // clone returns a copy.
@@ -27,28 +28,26 @@ func (m *marks) clone() marks {
 	return n
 }
 
-// want asks for snapshots at positions to come, of which a prompt's end is the last: as many as are kept. branch is a position where conversations
-// branch; 0: there is none.
-func (m *marks) want(positions []int, end, branch int) {
-	if m.most == 0 {
+// want asks for snapshots at positions of a prompt that ends at end: as many as are kept.
+func (m *marks) want(positions []int, end int) {
+	if m.most == 0 || len(positions) == 0 {
 		return
 	}
-	m.wanted = append(m.wanted[:0], positions...)
-	if branch > 0 {
-		m.wanted = append(m.wanted, branch)
-		m.branch(branch)
-	}
+	m.wanted = append(m.wanted, positions...)
 	slices.Sort(m.wanted)
 	m.wanted = slices.Compact(m.wanted)
-	for _, at := range m.excess(m.wanted, end) {
+	for _, at := range m.excess(m.wanted, max(end, m.wanted[len(m.wanted)-1])) {
 		m.wanted = slices.DeleteFunc(m.wanted, func(w int) bool { return w == at })
 	}
 }
 
-// branch notes that conversations branch at a position.
-func (m *marks) branch(at int) {
+// branch notes that conversations branch at a position, in one of seen tokens.
+func (m *marks) branch(at, seen int) {
 	if !slices.Contains(m.branches, at) {
 		m.branches = append(m.branches, at)
+	}
+	if at > seen {
+		m.want([]int{at}, at)
 	}
 }
 
@@ -71,22 +70,40 @@ func (m *marks) within(dst []int, start, rows int) []int {
 	return slices.Compact(dst)
 }
 
-// passed notes that the conversation has come to n tokens, or gone back to them.
-func (m *marks) passed(n int) {
+// passed forgets what the conversation has behind it at n tokens, with some snapshots.
+func (m *marks) passed(snapshots []int, n int) {
 	m.wanted = slices.DeleteFunc(m.wanted, func(at int) bool { return at <= n })
-	if n < m.pinned {
+	m.branches = slices.DeleteFunc(m.branches, func(at int) bool { return at <= n && !slices.Contains(snapshots, at) })
+}
+
+// cut notes that the conversation has gone back to n tokens: what was to come after them does not come.
+func (m *marks) cut(n int) {
+	beyond := func(at int) bool { return at > n }
+	m.wanted, m.branches = slices.DeleteFunc(m.wanted, beyond), slices.DeleteFunc(m.branches, beyond)
+	if m.pinned > n {
 		m.pinned = 0
 	}
+	if m.held > n {
+		m.held = 0
+	}
 }
+
+// stays reports whether the snapshot at a position is not given up as long as there are others.
+func (m *marks) stays(at int) bool { return m.fixed(at) || slices.Contains(m.branches, at) }
+
+// fixed reports whether the snapshot at a position is not given up.
+func (m *marks) fixed(at int) bool { return at == m.pinned || at == m.held }
 
 // excess returns the snapshots, of a conversation of end tokens, that are too many.
 func (m *marks) excess(snapshots []int, end int) (gone []int) {
 	left := slices.Clone(snapshots)
-	most := m.most
-	if slices.Contains(left, m.pinned) {
-		most++
+	fixed := 0
+	for _, at := range left {
+		if m.fixed(at) {
+			fixed++
+		}
 	}
-	for len(left) > most {
+	for len(left)-fixed > m.most {
 		i := m.least(left, end)
 		gone = append(gone, left[i])
 		left = slices.Delete(left, i, i+1)
@@ -101,7 +118,7 @@ func (m *marks) least(snapshots []int, end int) int {
 	for i, at := range snapshots {
 		gap := at - before
 		before = at
-		if at == m.pinned {
+		if m.fixed(at) {
 			continue
 		}
 		branch, part := slices.Contains(m.branches, at), float64(gap)/float64(end-at+1)

@@ -20,7 +20,7 @@ import (
 type Memory struct {
 	caches []*kvcache.Cache // by layers; nil for those with states
 	whole  []*kvcache.Cache // those without a window
-	states states
+	States States
 }
 
 // MemoryOptions describe a Memory.
@@ -59,7 +59,7 @@ func (m *Memory) findWhole() {
 
 // Free gives the memory back. The Memory can be freed again, to no effect.
 func (m *Memory) Free() error {
-	errs := []error{m.states.free()}
+	errs := []error{m.States.free()}
 	for _, c := range m.attending() {
 		errs = append(errs, c.Free())
 	}
@@ -77,7 +77,7 @@ func (m *Memory) Clone() (*Memory, error) {
 		}
 		clone.caches[i] = copied
 	}
-	clone.states.clone(&m.states)
+	clone.States.clone(&m.States)
 	clone.findWhole()
 	return clone, nil
 }
@@ -100,16 +100,16 @@ func (m *Memory) Seen() int {
 	for _, c := range m.attending() {
 		return c.Seen()
 	}
-	return m.states.seen()
+	return m.States.seen()
 }
 
 // Computed returns how many of the first tokens all layers have seen. If it is less than Seen, Cut to it and compute the others again before anything
 // else: the results will be the same.
 func (m *Memory) Computed() int {
-	if !m.states.any() {
+	if !m.States.any() {
 		return m.Seen()
 	}
-	return m.states.seen()
+	return m.States.seen()
 }
 
 // MemoryUsage is what a Memory takes.
@@ -131,7 +131,7 @@ func (m *Memory) Usage() (u MemoryUsage) {
 		u.Bytes += c.MemoryUsage()
 		u.RecordBytes += c.RecordBytes()
 	}
-	for _, state := range m.states.list {
+	for _, state := range m.States.list {
 		u.Bytes += state.MemoryUsage()
 		if len(m.whole) == 0 {
 			u.Slots = max(u.Slots, m.Seen())
@@ -147,21 +147,11 @@ func (m *Memory) Least(tokens int) (n int) {
 			n = max(n, least+1)
 		}
 	}
-	if at := m.states.marks.pinned; at > 0 {
+	if at := m.States.marks.pinned; at > 0 {
 		n = max(n, at+1)
 	}
 	return n
 }
-
-// Pin keeps the present states of recurrent layers, until the next call: behind it the conversation does not go back, but to no tokens.
-func (m *Memory) Pin() error { return m.states.pin() }
-
-// Settle passes what is certain of the latest steps' guesses through the states of recurrent layers, so that a Clone has it. None of them is to be
-// forgotten any more.
-func (m *Memory) Settle() error { return m.states.each((*kvcache.State).Settle) }
-
-// Rest is Settle for a conversation that does nothing for a while: it gives back the memory that only guesses need.
-func (m *Memory) Rest() error { return m.states.each((*kvcache.State).Rest) }
 
 // Complete reports whether the memory has a slot for each of tokens tokens, or for all that a window shows, and can take more.
 func (m *Memory) Complete(tokens int) bool {
@@ -173,17 +163,17 @@ func (m *Memory) Complete(tokens int) bool {
 	return m.Computed() == tokens
 }
 
-// reserve makes room for further tokens, which are computed in one step; see states.begin.
+// reserve makes room for further tokens, which are computed in one step; see States.begin.
 func (m *Memory) reserve(tokens int, keep, guesses bool) error {
 	for i, c := range m.attending() {
 		if err := c.Reserve(tokens); err != nil {
 			return layerError(i, err)
 		}
 	}
-	if !m.states.any() {
+	if !m.States.any() {
 		return nil
 	}
-	return m.states.begin(tokens, keep, guesses)
+	return m.States.begin(tokens, keep, guesses)
 }
 
 // each calls f for each layer's cache, for all of them also when some fail.
@@ -201,18 +191,18 @@ func (m *Memory) each(f func(c *kvcache.Cache) error) error {
 // see Computed.
 func (m *Memory) Cut(n int) error {
 	errs := m.each(func(c *kvcache.Cache) error { return c.Truncate(n) })
-	if !m.states.any() {
+	if !m.States.any() {
 		return errs
 	}
-	return errors.Join(errs, m.states.cut(m.Reach(n)))
+	return errors.Join(errs, m.States.cut(m.Reach(n)))
 }
 
 // Reach returns of how many of the first n tokens the layers would have seen all after Cut(n).
 func (m *Memory) Reach(n int) int {
-	if !m.states.any() {
+	if !m.States.any() {
 		return n
 	}
-	reach := m.states.list[0].Reach(n)
+	reach := m.States.list[0].Reach(n)
 	for _, c := range m.attending() {
 		if reach < c.Least(reach) {
 			return 0 // a cache with a window cannot go back to where the tokens would be computed from
@@ -224,7 +214,7 @@ func (m *Memory) Reach(n int) int {
 // TakeBack undoes the latest step, before which the conversation had n tokens, without the device; see kvcache.Cache.TakeBack. When a
 // layer's cache fails, the others go back all the same.
 func (m *Memory) TakeBack(n int) error {
-	return errors.Join(m.each(func(c *kvcache.Cache) error { return c.TakeBack(n) }), m.states.takeBack(n))
+	return errors.Join(m.each(func(c *kvcache.Cache) error { return c.TakeBack(n) }), m.States.takeBack(n))
 }
 
 // DropUnseen gives back what layers with windows have of tokens that no later one sees.
@@ -264,7 +254,7 @@ func (m *Memory) Write(w io.Writer, snapshots bool) error {
 			return layerError(i, err)
 		}
 	}
-	return m.states.write(w, snapshots)
+	return m.States.write(w, snapshots)
 }
 
 // Read fills an empty memory with what Write wrote of a conversation of tokens tokens, the first evicted of which may lack slots. The error
@@ -286,7 +276,7 @@ func (m *Memory) Read(r io.Reader, tokens, evicted int) error {
 			}
 		}
 	}
-	return m.states.read(r, tokens, evicted)
+	return m.States.read(r, tokens, evicted)
 }
 
 // CopyTo copies slots, records and states with their snapshots to an empty memory, which may be on another device. The context is looked at between layers.
@@ -299,7 +289,7 @@ func (m *Memory) CopyTo(ctx context.Context, to *Memory) error {
 			return layerError(i, err)
 		}
 	}
-	return m.states.copyTo(ctx, &to.states)
+	return m.States.copyTo(ctx, &to.States)
 }
 
 // copyState passes what write writes to read, through a pipe, without holding it all in memory.

@@ -20,10 +20,10 @@ type recurrent interface {
 // ErrBehind is the error of a job whose memory's recurrent layers have to see earlier tokens again first: see Memory.Computed.
 var ErrBehind = errors.New("recurrent layers have not seen all tokens before")
 
-// states are what the recurrent layers of a model remember of one conversation. A model without such layers has none, and nothing to do.
+// States are what the recurrent layers of a model remember of one conversation. A model without such layers has none, and nothing to do.
 //
 // Invariants between its methods, unless one has failed: all states have seen the same tokens, and have snapshots at the same positions.
-type states struct {
+type States struct {
 	list  []*kvcache.State // in the layers' order
 	at    []int            // the layers' places in list; -1 for layers with caches
 	marks marks
@@ -31,7 +31,7 @@ type states struct {
 }
 
 // build makes empty states for the layers that are recurrent.
-func (s *states) build(w *Weights, o *MemoryOptions) error {
+func (s *States) build(w *Weights, o *MemoryOptions) error {
 	s.marks = marks{most: o.Snapshots, every: o.SnapshotEvery}
 	s.at = make([]int, len(w.layers))
 	for i := range w.layers {
@@ -51,19 +51,19 @@ func (s *states) build(w *Weights, o *MemoryOptions) error {
 }
 
 // any reports whether there are recurrent layers.
-func (s *states) any() bool { return len(s.list) > 0 }
+func (s *States) any() bool { return len(s.list) > 0 }
 
 // has reports whether a layer is recurrent.
-func (s *states) has(layer int) bool { return s.at[layer] >= 0 }
+func (s *States) has(layer int) bool { return s.at[layer] >= 0 }
 
 // of returns a recurrent layer's state.
-func (s *states) of(layer int) *kvcache.State { return s.list[s.at[layer]] }
+func (s *States) of(layer int) *kvcache.State { return s.list[s.at[layer]] }
 
 // seen returns how many tokens the states have seen. There are states.
-func (s *states) seen() int { return s.list[0].Seen() }
+func (s *States) seen() int { return s.list[0].Seen() }
 
 // each calls f for each state, for all of them also when some fail.
-func (s *states) each(f func(state *kvcache.State) error) error {
+func (s *States) each(f func(state *kvcache.State) error) error {
 	var errs []error
 	for layer, i := range s.at {
 		if i < 0 {
@@ -77,7 +77,7 @@ func (s *states) each(f func(state *kvcache.State) error) error {
 }
 
 // clone fills empty states with copies that share memory until one of the two writes.
-func (s *states) clone(from *states) {
+func (s *States) clone(from *States) {
 	s.at, s.marks = from.at, from.marks.clone()
 	for _, state := range from.list {
 		s.list = append(s.list, state.Clone())
@@ -85,7 +85,7 @@ func (s *states) clone(from *states) {
 }
 
 // free gives the memory back.
-func (s *states) free() error {
+func (s *States) free() error {
 	var errs []error
 	for _, state := range s.list {
 		errs = append(errs, state.Free())
@@ -95,7 +95,7 @@ func (s *states) free() error {
 
 // begin prepares a step of rows further tokens. keep says that the states before the step are kept until it ends, and guesses that some of
 // the rows may be forgotten afterwards.
-func (s *states) begin(rows int, keep, guesses bool) error {
+func (s *States) begin(rows int, keep, guesses bool) error {
 	s.step = s.marks.within(s.step[:0], s.seen(), rows)
 	o := kvcache.Step{Keep: keep, Guesses: guesses, Marks: s.step}
 	for _, state := range s.list {
@@ -107,26 +107,27 @@ func (s *states) begin(rows int, keep, guesses bool) error {
 }
 
 // end ends a step that was computed.
-func (s *states) end() {
+func (s *States) end() {
 	for _, state := range s.list {
 		state.End()
 	}
 	if len(s.step) > 0 {
-		s.marks.passed(s.seen())
 		_ = s.thin() // an error would be that of a device that gives memory back
 	}
 }
 
 // thin gives the snapshots up that are too many.
-func (s *states) thin() error {
+func (s *States) thin() error {
 	if !s.any() {
 		return nil
 	}
-	return s.drop(s.marks.excess(s.snapshots(), s.seen()))
+	err := s.drop(s.marks.excess(s.Snapshots(), s.seen()))
+	s.marks.passed(s.Snapshots(), s.seen())
+	return err
 }
 
 // drop gives snapshots up.
-func (s *states) drop(positions []int) error {
+func (s *States) drop(positions []int) error {
 	return s.each(func(state *kvcache.State) error {
 		var errs []error
 		for _, at := range positions {
@@ -136,21 +137,13 @@ func (s *states) drop(positions []int) error {
 	})
 }
 
-// snapshots returns the positions of the snapshots.
-func (s *states) snapshots() []int {
-	if !s.any() {
-		return nil
-	}
-	return s.list[0].Snapshots(nil)
-}
-
 // takeBack undoes the latest step, before which the conversation had n tokens, as far as the states can.
-func (s *states) takeBack(n int) error {
+func (s *States) takeBack(n int) error {
 	return errors.Join(s.each(func(state *kvcache.State) error { return state.TakeBack(n) }), s.align())
 }
 
 // align takes all states to where the one is that has seen least, since a step has come to some layers only.
-func (s *states) align() error {
+func (s *States) align() error {
 	if !s.any() {
 		return nil
 	}
@@ -162,33 +155,84 @@ func (s *states) align() error {
 }
 
 // cut goes back to n tokens or, if the states cannot, to an earlier snapshot.
-func (s *states) cut(n int) error {
-	s.marks.passed(n)
-	return s.each(func(state *kvcache.State) error { return state.Truncate(n) })
+func (s *States) cut(n int) error {
+	err := s.each(func(state *kvcache.State) error { return state.Truncate(n) })
+	s.marks.cut(n)
+	return err
 }
 
-// pin makes a snapshot of the present states, which stays until the next call. Those before it are given up.
-func (s *states) pin() error {
+// Pin makes a snapshot of the present states, which stays until the next Pin. Those before it are given up: the conversation does not go back behind
+// it, but to no tokens.
+func (s *States) Pin() error {
 	if !s.any() {
 		return nil
 	}
+	err := s.snapshot(&s.marks.pinned)
+	list := s.Snapshots()
+	return errors.Join(err, s.drop(list[:max(slices.Index(list, s.marks.pinned), 0)]))
+}
+
+// Hold makes a snapshot of the present states, which stays until the next Hold.
+func (s *States) Hold() error {
+	if !s.any() {
+		return nil
+	}
+	err := s.snapshot(&s.marks.held)
+	return errors.Join(err, s.thin())
+}
+
+// snapshot makes one of the present states, and writes its position to at.
+func (s *States) snapshot(at *int) error {
 	if err := s.each((*kvcache.State).Keep); err != nil {
 		return err
 	}
-	s.marks.pinned = s.seen()
-	list := s.snapshots()
-	return s.drop(list[:slices.Index(list, s.marks.pinned)])
+	*at = s.seen()
+	return nil
 }
 
+// Mark asks for snapshots at positions of a prompt that ends at end, as far as there is room for them.
+func (s *States) Mark(positions []int, end int) {
+	if s.any() {
+		s.marks.want(positions, end)
+	}
+}
+
+// Branch notes that conversations branch at a position: its snapshot is among the last that are given up. If it is still to come, there will be one.
+func (s *States) Branch(at int) {
+	if s.any() && at > 0 {
+		s.marks.branch(at, s.seen())
+	}
+}
+
+// Snapshots returns the positions of the snapshots, in their order.
+func (s *States) Snapshots() []int {
+	if !s.any() {
+		return nil
+	}
+	return s.list[0].Snapshots(nil)
+}
+
+// DropPlain gives up all snapshots but those where conversations branch, and reports whether there were any.
+func (s *States) DropPlain() (some bool, err error) {
+	gone := slices.DeleteFunc(s.Snapshots(), s.marks.stays)
+	return len(gone) > 0, s.drop(gone)
+}
+
+// Settle passes what is certain of the latest steps' guesses through the states, so that a Clone has it. None of them is to be forgotten any more.
+func (s *States) Settle() error { return s.each((*kvcache.State).Settle) }
+
+// Rest is Settle for a conversation that does nothing for a while: it gives back the memory that only guesses need.
+func (s *States) Rest() error { return s.each((*kvcache.State).Rest) }
+
 // write writes the states, with the snapshots at some positions; read reads them.
-func (s *states) write(w io.Writer, snapshots bool) error {
+func (s *States) write(w io.Writer, snapshots bool) error {
 	return s.each(func(state *kvcache.State) error {
 		return state.Save(w, func(at int) bool { return snapshots || at == s.marks.pinned })
 	})
 }
 
 // read fills empty states with what write wrote of a conversation of tokens tokens, of which the first evicted may lack slots in caches.
-func (s *states) read(r io.Reader, tokens, evicted int) error {
+func (s *States) read(r io.Reader, tokens, evicted int) error {
 	for layer, i := range s.at {
 		if i < 0 {
 			continue
@@ -200,7 +244,7 @@ func (s *states) read(r io.Reader, tokens, evicted int) error {
 		if state.Seen() != tokens {
 			return layerError(layer, fmt.Errorf("a state of %d tokens of %d", state.Seen(), tokens))
 		}
-		if !slices.Equal(state.Snapshots(nil), s.snapshots()) {
+		if !slices.Equal(state.Snapshots(nil), s.Snapshots()) {
 			return layerError(layer, errors.New("its snapshots are not those of the other layers"))
 		}
 	}
@@ -211,7 +255,7 @@ func (s *states) read(r io.Reader, tokens, evicted int) error {
 }
 
 // copyTo copies the states and their snapshots to empty ones, which may be on another device.
-func (s *states) copyTo(ctx context.Context, to *states) error {
+func (s *States) copyTo(ctx context.Context, to *States) error {
 	to.marks = s.marks.clone()
 	all := func(int) bool { return true }
 	return s.each(func(state *kvcache.State) error {
@@ -227,7 +271,7 @@ func (s *states) copyTo(ctx context.Context, to *states) error {
 func (p *pass) recall(layer int) (*kvcache.States, error) {
 	p.states.Reset()
 	for _, j := range p.jobs {
-		if err := p.states.Add(j.Memory.states.of(layer), j.Rows); err != nil {
+		if err := p.states.Add(j.Memory.States.of(layer), j.Rows); err != nil {
 			return nil, err
 		}
 	}

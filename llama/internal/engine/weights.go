@@ -163,12 +163,12 @@ func (w *Weights) Long(capacity int) bool {
 // model's store: free it before the Weights.
 func (w *Weights) NewMemory(o *MemoryOptions) (*Memory, error) {
 	m := &Memory{caches: make([]*kvcache.Cache, len(w.layers))}
-	if err := m.states.build(w, o); err != nil {
+	if err := m.States.build(w, o); err != nil {
 		m.Free()
 		return nil, err
 	}
 	for i := range w.layers {
-		if m.states.has(i) {
+		if m.States.has(i) {
 			continue
 		}
 		cache, err := w.newCache(i, o)
