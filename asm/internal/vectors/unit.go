@@ -33,6 +33,7 @@ type Unit struct {
 func (u *Unit) Kernels() Kernels {
 	return Kernels{
 		Add: u.addAll, Scale: u.scaleAll, Axpy: u.axpyAll, SiLUMul: u.siluMulAll, GELUMul: u.geluMulAll, GELUErfMul: u.geluErfMulAll, Softcap: u.Softcap,
+		Mul: mul, SigmoidMul: sigmoidMul, Exp: u.exponential, Convolve: convolve,
 		RoPE: u.ropeHead, RMSNorm: u.rmsNorm, Softmax: u.softmax, Prepare: u.Prepare,
 	}
 }
@@ -144,6 +145,15 @@ func (u *Unit) Maximum(x []float32) float32 { return u.maximum(&x[0], len(x)) }
 // Exponentials is the portable Exponentials of at least one element.
 func (u *Unit) Exponentials(x []float32, max float32) float32 {
 	return u.exponentials(&x[0], len(x), max)
+}
+
+// exponential is the portable exponential.
+func (u *Unit) exponential(x []float32) {
+	for len(x) > 0 {
+		n := min(len(x), MaxElements)
+		u.exponentials(&x[0], n, 0)
+		x = x[n:]
+	}
 }
 
 // Axpby computes dst[i] = fma(x[i], a, dst[i]·b) for the elements of x, of which there is at least one.
