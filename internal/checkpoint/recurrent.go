@@ -19,7 +19,7 @@ type Recurrent struct {
 	// Heads of values, and of queries and keys, each of which Heads/KeyHeads value heads share; their elements. Short convolutions have none.
 	Heads, KeyHeads, KeyDim, ValueDim int
 	FilterBias                        bool // convolutions have biases
-	// Tiled says that value head h has the query and key of head h mod KeyHeads: otherwise it is h/(Heads/KeyHeads).
+	// Tiled says that the columns of RecurrentOutput are in GGUF's order of heads: see Tiling. Those of a quantised tensor cannot change places.
 	Tiled bool
 }
 
@@ -47,6 +47,12 @@ type Tiling struct {
 func (t Tiling) Grouped(i int) int {
 	head, in := i/t.Length, i%t.Length
 	return (head%t.KeyHeads*t.Repeats+head/t.KeyHeads)*t.Length + in
+}
+
+// Tiled is the inverse of Grouped.
+func (t Tiling) Tiled(i int) int {
+	head, in := i/t.Length, i%t.Length
+	return (head%t.Repeats*t.KeyHeads+head/t.Repeats)*t.Length + in
 }
 
 // The sizes of parts of layers with a state.

@@ -102,8 +102,8 @@ func openGGUFAdapter(ctx context.Context, f files, name string, c *checkpoint.Co
 	return newAdapterFile(adapter, f.path(name), closer, true, c.Recurrent.Tiled)
 }
 
-// newAdapterFile checks the types of an adapter's tensors. paired says that the rows of each B are in GGUF's order; tiled says that the model's value
-// heads are, see checkpoint.Tiling.
+// newAdapterFile checks the types of an adapter's tensors. paired says that the rows of each B are in GGUF's order; tiled says that the columns of
+// value heads are in GGUF's order in the model: see checkpoint.Tiling.
 func newAdapterFile(adapter *checkpoint.Adapter, path string, closer io.Closer, paired, tiled bool) (*Adapter, error) {
 	file := &Adapter{path: path, closer: closer, Pairs: make([]Pair, len(adapter.Pairs))}
 	for i := range adapter.Pairs {
@@ -125,10 +125,13 @@ func newAdapterFile(adapter *checkpoint.Adapter, path string, closer io.Closer, 
 				return nil, tensorError(path, from.B.Name, from.B.Offset, err)
 			}
 		}
-		if from.Of.Tiled.KeyHeads > 0 && tiled != paired {
-			return nil, tensorError(path, from.B.Name, from.B.Offset, fmt.Errorf("the model's heads are in another order than the adapter's: %w", fault.ErrUnsupported))
+		if from.Of.Tiled.Columns && tiled != paired {
+			return nil, tensorError(path, from.A.Name, from.A.Offset, fmt.Errorf("the model's heads are in another order than the adapter's: %w", fault.ErrUnsupported))
 		}
 		to.b.part = from.Of.Partial
+		if paired && !from.Of.Tiled.Columns {
+			to.b.tiled = from.Of.Tiled
+		}
 		if paired {
 			to.b.pairs = from.Of.HeadDim
 		}

@@ -113,6 +113,9 @@ func (g *ggufModel) find(t *checkpoint.Tensor) (Stored, error) {
 		s, err = s.within(*w, t.Shape[0])
 	}
 	s.pairs, s.part = t.HeadDim, t.Partial
+	if !t.Tiled.Columns {
+		s.tiled = t.Tiled
+	}
 	if t.Change != checkpoint.Decayed {
 		s.change, s.repeats = t.Change, t.Times
 	}

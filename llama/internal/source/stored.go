@@ -24,8 +24,9 @@ type Stored struct {
 	from  *outer    // not nil: the tensor is some of the rows of a larger one, which do not lie together, and data are all of that's
 	pairs int       // if not 0: rows belong to heads of this many elements, in GGUF's order
 	part  checkpoint.Partial
-	plus  float32 // to be added to the elements of a vector
-	times float32 // by which they are to be multiplied then; 0: 1
+	tiled checkpoint.Tiling // if its KeyHeads are not 0: rows belong to heads in GGUF's order
+	plus  float32           // to be added to the elements of a vector
+	times float32           // by which they are to be multiplied then; 0: 1
 
 	change  checkpoint.Change // of a vector or a filter, if the file has not what is wanted
 	repeats int               // how often checkpoint.Repeated repeats an element
@@ -217,6 +218,8 @@ func (s *Stored) order() func(row int) int {
 		order = func(row int) int { return checkpoint.PairedRow(row, s.pairs) }
 	case s.part.Rotated != 0:
 		order = s.part.Row
+	case s.tiled.KeyHeads != 0:
+		order = s.tiled.Tiled
 	}
 	switch {
 	case s.from == nil:
