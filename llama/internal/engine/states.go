@@ -119,6 +119,9 @@ func (s *states) end() {
 
 // thin gives the snapshots up that are too many.
 func (s *states) thin() error {
+	if !s.any() {
+		return nil
+	}
 	return s.drop(s.marks.excess(s.snapshots(), s.seen()))
 }
 
@@ -201,7 +204,9 @@ func (s *states) read(r io.Reader, tokens, evicted int) error {
 			return layerError(layer, errors.New("its snapshots are not those of the other layers"))
 		}
 	}
-	s.marks.pinned = evicted
+	if s.any() {
+		s.marks.pinned = evicted
+	}
 	return s.thin()
 }
 
