@@ -3,6 +3,8 @@
 // The portable form is the specification; package asm says in which order it, and so all others, compute.
 package recurrent
 
+//go:generate go -C ../../asmgen run . recurrent
+
 import "github.com/antigravity-go/antigravity/internal/exact"
 
 // Columns is how many columns of a state a kernel works on: each is a lane.

@@ -22,6 +22,7 @@ type pass struct {
 	scaled             [][]scaledRows   // for each rotary, the rows whose queries are scaled by their positions
 	ropeHosts          []*tensor.Tensor // [most, headDim] on the host, where ropes are computed before they are copied
 	attention          attentionRows
+	recurrent          recurrentRows
 	dense              denseRows
 	states             *kvcache.States // of the recurrent layer under way
 	adapted            adapted
@@ -54,6 +55,9 @@ func (p *pass) reserveAll(w *Weights) error {
 		}
 	}
 	if err := p.attention.reserve(&p.arena, c); err != nil {
+		return err
+	}
+	if err := p.recurrent.reserve(&p.arena, c); err != nil {
 		return err
 	}
 	if err := p.dense.reserve(&p.arena, c); err != nil {

@@ -60,7 +60,7 @@ func NewWeights(b backend.Backend, c *checkpoint.Config, rows int) (*Weights, er
 		l := c.Layer(i)
 		rotary, known := rotaries[l.RoPE]
 		switch {
-		case l.RoPE == nil && l.Mixer == checkpoint.TextAttention:
+		case l.RoPE == nil && (l.Mixer == checkpoint.TextAttention || l.Mixer.Recurrent()):
 			rotary = unrotated
 		case !known:
 			rotary = len(w.rotaries)
