@@ -60,7 +60,6 @@ func (s *recurrentRows) reserve(a *arena, c *checkpoint.Config) error {
 	for i := range c.Layers {
 		has[c.Layer(i).Mixer] = true
 	}
-	s.states = kvcache.NewStates(a.device)
 	if has[checkpoint.ShortConvolution] {
 		s.short = [...]*tensor.Tensor{&s.b, &s.c, &s.x}
 		for _, t := range s.short {
@@ -142,14 +141,9 @@ func (s *recurrentRows) reserveOrder(a *arena, r *checkpoint.Recurrent) error {
 }
 
 // begin makes the states those of a layer, for the pass's rows.
-func (s *recurrentRows) begin(p *pass, layer int) error {
-	s.states.Reset()
-	for _, j := range p.jobs {
-		if err := s.states.Add(j.Memory.states.of(layer), j.Rows); err != nil {
-			return err
-		}
-	}
-	return nil
+func (s *recurrentRows) begin(p *pass, layer int) (err error) {
+	s.states, err = p.recall(layer)
+	return err
 }
 
 // convolve passes x through a filter and SiLU, in place. The filter's last inputs are the state's part.
