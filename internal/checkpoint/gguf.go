@@ -87,7 +87,7 @@ var sizes = []struct {
 	{"embedding_length", func(c *Config) *int { return &c.HiddenSize }, nil},
 	{"feed_forward_length", func(c *Config) *int { return &c.IntermediateSize }, func(l *LayerSizes) *int { return &l.IntermediateSize }},
 	{"attention.head_count", func(c *Config) *int { return &c.Heads }, nil},
-	{"attention.head_count_kv", func(c *Config) *int { return &c.KVHeads }, func(l *LayerSizes) *int { return &l.KVHeads }},
+	{keyHeadsKey, func(c *Config) *int { return &c.KVHeads }, func(l *LayerSizes) *int { return &l.KVHeads }},
 	{"attention.key_length", func(c *Config) *int { return &c.HeadDim }, nil},
 }
 
@@ -145,9 +145,6 @@ func readConfig(f *gguf.File) (*Config, error) {
 	if experts, _ := f.Uint(k.prefix + expertsKey); experts > 0 {
 		return nil, unsupported("a mixture of %d experts; only one feed-forward layer is implemented", experts)
 	}
-	if err := checkScan(f); err != nil {
-		return nil, err
-	}
 	has := func(p Part, bias bool) bool {
 		_, ok := f.Tensor(p.GGUF(0, bias))
 		return ok
@@ -177,12 +174,22 @@ func readConfig(f *gguf.File) (*Config, error) {
 			c.HeadDim = c.HiddenSize / c.Heads
 		}
 	}
+	ahead, _ := f.Uint(k.prefix + aheadKey)
+	if ahead < uint64(max(c.Layers, 0)) {
+		c.Layers -= int(ahead)
+	}
 	for i, s := range sizes {
 		if lists[i] != nil {
+			if len(lists[i]) == c.Layers+int(min(ahead, maxLayers)) {
+				lists[i] = lists[i][:max(c.Layers, 0)]
+			}
 			if err := c.setSizes(s.key, lists[i], s.byLayer); err != nil {
 				return nil, err
 			}
 		}
+	}
+	if err := k.readRecurrent(c, family); err != nil {
+		return nil, err
 	}
 	c.VocabSize, _ = embeddingRows(f)
 	c.BOS, c.EOS = tokenID(f, BOSKey), endTokens(f)
@@ -445,9 +452,13 @@ func endTokens(f *gguf.File) (list []int32) {
 // the architecture. RoPE.Divisors and Long and the scaling llama3 have no keys: see GGUFDivisors.
 func (c *Config) Metadata(name string, general ...gguf.KeyValue) []gguf.KeyValue {
 	f := familyOf(c.Family)
-	prefix := f.architecture() + "."
+	architecture := f.architecture()
+	if c.Mixers == nil {
+		architecture = first(f.allGGUF, architecture)
+	}
+	prefix := architecture + "."
 	list := append([]gguf.KeyValue{
-		{Key: ArchitectureKey, Value: gguf.ValueOf(f.architecture())},
+		{Key: ArchitectureKey, Value: gguf.ValueOf(architecture)},
 		{Key: TypeKey, Value: gguf.ValueOf("model")},
 		{Key: NameKey, Value: gguf.ValueOf(name)},
 	}, general...)
@@ -455,8 +466,13 @@ func (c *Config) Metadata(name string, general ...gguf.KeyValue) []gguf.KeyValue
 	number := func(key string, v int) { add(key, gguf.ValueOf(uint32(v))) }
 	float := func(key string, v float64) { add(key, gguf.ValueOf(float32(v))) }
 	for _, s := range sizes {
+		if list := c.keyHeadList(f); s.key == keyHeadsKey && list != nil {
+			add(s.key, gguf.ArrayOf(list))
+			continue
+		}
 		number(s.key, *s.field(c))
 	}
+	list = append(list, c.recurrentMetadata(f, prefix)...)
 	number(valueLengthKey, c.HeadDim)
 	if !c.Centred {
 		float(normEpsKey, float64(c.RMSNormEps))

@@ -40,10 +40,16 @@ func (l *layer) build(w *Weights, n int, is *checkpoint.Layer, rotary int) (err 
 	l.aroundMixer.build(w, n, checkpoint.AttentionNorm, checkpoint.AttentionPostNorm, checkpoint.AttentionSumNorm)
 	l.aroundFeedForward.build(w, n, checkpoint.FeedForwardNorm, checkpoint.FeedForwardPostNorm, checkpoint.FeedForwardSumNorm)
 	switch is.Mixer {
-	case checkpoint.Attention:
-		a := &attention{}
+	case checkpoint.Attention, checkpoint.GatedAttention:
+		a := &attention{gated: is.Mixer == checkpoint.GatedAttention}
 		a.build(w, n, rotary)
 		l.mixer = a
+	case checkpoint.DeltaRule:
+		l.mixer = newDeltaRule(w, n)
+	case checkpoint.SelectiveScan:
+		l.mixer = newSelectiveScan(w, n)
+	case checkpoint.ShortConvolution:
+		l.mixer = newShortConvolution(w, n)
 	case checkpoint.TextAttention:
 		a := &textAttention{reach: is.Reach}
 		a.build(w, n, rotary)
