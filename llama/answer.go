@@ -32,7 +32,7 @@ type answer struct {
 	content []byte
 }
 
-// start prepares for an answer to prompt, whose end may open a thought. fresh tells that the answer is a text of its own, as a message is,
+// start prepares for an answer to prompt, whose end may open a thought. fresh says that the answer is a text of its own, as a message is,
 // and not the continuation of the prompt's text. With looks calls of the functions that names has are looked for, or of any where names is
 // nil.
 func (a *answer) start(t *Tokenizer, stop []string, fresh, looks bool, names []string, prompt []Token) {
@@ -53,13 +53,13 @@ func (a *answer) start(t *Tokenizer, stop []string, fresh, looks bool, names []s
 	}
 }
 
-// control tells whether the vocabulary has a control token of this text.
+// control reports whether the vocabulary has a control token of this text.
 func (t *Tokenizer) control(text string) bool {
 	token, ok := t.ID(text)
 	return ok && t.Special(token)
 }
 
-// add fills in the thought, the text and the calls that can be told of when a token has come. It tells whether a stop string has come up:
+// add fills in the thought, the text and the calls that can be told of when a token has come. It reports whether a stop string has come up:
 // then no token may follow. Stop strings and calls are not looked for in thoughts.
 func (a *answer) add(token Token, piece *Piece) (stopped bool) {
 	if a.thinks && a.think(token) {

@@ -16,7 +16,7 @@
 //	}
 //
 // Chat takes the whole history each time and computes only what the cache does not hold. Generate continues tokens; Prefill
-// and Logits are for programs that choose tokens themselves; Score tells how probable the model finds a text; Embed turns a text
+// and Logits are for programs that choose tokens themselves; Score says how probable the model finds a text; Embed turns a text
 // into a vector.
 //
 // # Thoughts

@@ -23,7 +23,7 @@ var (
 	ErrStateMismatch = errors.New("llama: the state belongs to another model")
 )
 
-// FormatError tells that a file is malformed: which file, at which byte, and in what way.
+// FormatError says that a file is malformed: which file, at which byte, and in what way.
 type FormatError struct {
 	File   string
 	Offset int64 // the byte at which the damage was noticed, or -1 when no single byte can be named

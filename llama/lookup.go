@@ -115,7 +115,7 @@ func (l *lookup) put(c *copyist) {
 	l.idle = append(l.idle, c)
 }
 
-// beginsWith tells whether tokens begin with a prefix. It compares blocks, for which the compiler has the processor's widest
+// beginsWith reports whether tokens begin with a prefix. It compares blocks, for which the compiler has the processor's widest
 // registers: a few nanoseconds for each hundred tokens, so that a token costs next to nothing in the longest conversation too.
 func beginsWith(tokens, prefix []Token) bool {
 	const block = 256

@@ -64,7 +64,7 @@ func storedTypes() []tensor.DType {
 	return types
 }
 
-// find returns the operation of a name, nil where there is none.
+// find returns the operation of a name, or nil.
 func find(name string) *operation {
 	for _, op := range operations() {
 		if op.name == name {
