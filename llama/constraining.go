@@ -137,7 +137,7 @@ func (c *constraining) chosen(t Token) error {
 	return c.look()
 }
 
-// next makes sure that it is known what may be chosen, where the next token is a choice. over says that the answer can only end.
+// next finds out which tokens may be chosen, if the next token is a choice. over says that the answer can only end.
 func (c *constraining) next() (over bool, err error) {
 	if c.filling { // also where the next token is forced: the loop's body is to run while the matcher does not
 		<-c.filled

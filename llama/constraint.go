@@ -35,8 +35,8 @@ type Matcher interface {
 	// Accept notes that the answer goes on with a token that is not an end token. A token that is not allowed is an error and
 	// changes nothing.
 	Accept(t Token) error
-	// Forced appends to dst the tokens of the text that has no alternative here, as the tokenizer writes that text, and returns dst.
-	// It appends none where there is a choice, and it changes nothing: tokens that are taken are accepted one by one.
+	// Forced appends to dst the tokens of the text that has no alternative here, as the tokenizer writes that text, and returns dst. It
+	// appends nothing if there is a choice, and it changes no state: tokens that are taken are accepted one by one.
 	Forced(dst []Token) []Token
 	// Clone returns a matcher that goes on from here on its own.
 	Clone() Matcher

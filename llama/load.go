@@ -42,18 +42,17 @@ type LoadOptions struct {
 	MaxBatch int
 	// Progress is called now and then with the bytes of weights done and in total. Calls do not overlap.
 	Progress func(done, total int64)
-	// Logger is told what was loaded; nil: silent.
+	// Logger gets lines about the model that was loaded. Nil: nothing is logged.
 	Logger *slog.Logger
 	// Trace is told what the model does, and when; nil: nobody is.
 	Trace *Trace
 }
 
-// Load opens a model: a Hugging Face directory (config.json, tokenizer.json, model.safetensors or its shards with their
-// index) or a GGUF file, told by how it begins and not by its name. (A name on the Hugging Face Hub is no path: hub.Get, of package
-// llama/hub, fetches what has one, and returns its path.) Weights are mapped, not read, where the backend can compute
-// on the file's own layout.
+// Load opens a model: a Hugging Face directory (config.json, tokenizer.json, model.safetensors or its shards with their index) or a GGUF
+// file, which is recognised by its first bytes and not by its name. (For a name on the Hugging Face Hub, hub.Get of package llama/hub
+// fetches the files and returns their path.) Weights are mapped, not read, if the backend can compute on the file's own layout.
 //
-// What is wrong with a file is a *FormatError, what is merely not supported wraps ErrUnsupported.
+// A malformed file is a *FormatError. An error about something valid that is not supported wraps ErrUnsupported.
 func Load(path string, o *LoadOptions) (*Model, error) {
 	return LoadContext(context.Background(), path, o)
 }
@@ -75,7 +74,7 @@ func LoadFS(ctx context.Context, fsys fs.FS, name string, o *LoadOptions) (*Mode
 	return m, loadError(name, err)
 }
 
-// loadError says what was being loaded, if the error itself does not name a file of it.
+// loadError adds the path to an error that does not name a file.
 func loadError(path string, err error) error {
 	if path == "" {
 		return fileError("", err)
@@ -83,7 +82,7 @@ func loadError(path string, err error) error {
 	return fileError("load "+path, err)
 }
 
-// locator returns where the files of a path are.
+// locator finds the files of a model by its path.
 type locator func(path string) (source.Location, error)
 
 // in locates the files of a file system.
