@@ -190,7 +190,7 @@ func (p *Pool) pieces(ctx context.Context, params Params, fresh bool, render fun
 			yield(Piece{}, err)
 			return
 		}
-		c := &conversation{scope: params.Scope, tokens: prompt, prompting: true}
+		c := newConversation(p.model, params.Scope, prompt)
 		if err := p.begin(ctx, c); err != nil {
 			yield(Piece{}, err)
 			return

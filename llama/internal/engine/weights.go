@@ -153,6 +153,16 @@ func (w *Weights) CacheBytes() int64 { return w.store.Bytes() }
 // ScratchBytes returns how many bytes the caches' operations keep to work in.
 func (w *Weights) ScratchBytes() int64 { return w.store.ScratchBytes() }
 
+// Recurrent reports whether layers remember of a conversation what has a fixed size, so that conversations go back to snapshots only.
+func (w *Weights) Recurrent() bool {
+	for i := range w.layers {
+		if _, is := w.layers[i].mixer.(recurrent); is {
+			return true
+		}
+	}
+	return false
+}
+
 // Long reports whether conversations of up to capacity tokens have the angles of long ones. It goes by what a conversation may become, so
 // that its keys never have to be rotated anew.
 func (w *Weights) Long(capacity int) bool {
@@ -168,7 +178,7 @@ func (w *Weights) NewMemory(o *MemoryOptions) (*Memory, error) {
 		return nil, err
 	}
 	for i := range w.layers {
-		if m.States.has(i) {
+		if m.States.at[i] >= 0 {
 			continue
 		}
 		cache, err := w.newCache(i, o)
