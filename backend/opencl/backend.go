@@ -67,6 +67,9 @@ func open(driver cl.Driver, o Options) (*Backend, error) {
 		return nil, errors.Join(err, b.Close())
 	}
 	b.tuning.dot, b.dot = dot, dot
+	if b.products.matrix, err = matrixWayOf(b.queue); err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
 	return b, nil
 }
 

@@ -70,7 +70,7 @@ type PassInfo struct {
 }
 
 // MostChunk is the most rows of prompts in one pass: more are not faster anywhere, and take memory.
-const MostChunk = 512
+const MostChunk = 4096
 
 // DefaultChunk is how many rows of prompts a pass computes if nobody wants more; DefaultMost is how many rows of answers: with more rows no
 // processor that was measured computes a row in less time.
