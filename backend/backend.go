@@ -128,6 +128,12 @@ type Exact interface {
 	BitExact() bool
 }
 
+// Sized is a backend on which passes of other numbers of rows are fastest than on a processor.
+type Sized interface {
+	// PassRows returns how many rows of prompts, and how many rows of answers, a pass computes best; 0: it does not know.
+	PassRows() (prompts, answers int)
+}
+
 // Selector finds the largest elements of rows where they lie, so that logits need not travel to the host, nor those that were changed
 // there back.
 type Selector interface {

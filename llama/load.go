@@ -38,7 +38,7 @@ type LoadOptions struct {
 	// It is for files that came without one, and for mended templates.
 	ChatTemplate string
 	// MaxBatch is the most rows of answers that one pass through the model computes for sessions that run at once, a row for each
-	// token; 0: 32. What does not fit waits for the next pass. No answer depends on it.
+	// token; 0: as many as the backend computes well, on the CPU 32. What does not fit waits for the next pass. No answer depends on it.
 	MaxBatch int
 	// Progress is called now and then with the bytes of weights done and in total. Calls do not overlap.
 	Progress func(done, total int64)
@@ -132,7 +132,7 @@ func load(ctx context.Context, at locator, path string, o *LoadOptions) (m *Mode
 		return m, err
 	}
 	m.config = m.files.Config
-	if m.weights, err = engine.NewWeights(m.backend, m.config, engine.MostChunk+options.MaxBatch); err != nil {
+	if m.weights, err = engine.NewWeights(m.backend, m.config, engine.Widest(m.backend)+options.MaxBatch); err != nil {
 		return m, err
 	}
 	m.batch = engine.NewBatch(m.weights, options.MaxBatch, m.trace.passes())
@@ -161,14 +161,14 @@ func (o *LoadOptions) complete() error {
 	case o.MaxBatch < 0:
 		return &ParamError{"LoadOptions.MaxBatch", o.MaxBatch, "positive, or 0 for the default"}
 	}
-	if o.MaxBatch == 0 {
-		o.MaxBatch = engine.DefaultMost
-	}
 	if o.Trace == nil {
 		o.Trace = &Trace{}
 	}
 	if o.Backend == nil {
 		o.Backend = cpu.New(o.Threads)
+	}
+	if o.MaxBatch == 0 {
+		_, o.MaxBatch = engine.PassRows(o.Backend)
 	}
 	return nil
 }
