@@ -31,9 +31,10 @@ type States struct {
 
 // stretch is a conversation's rows in a step.
 type stretch struct {
-	state *State
-	rows  int
-	value *value // that the rows pass through: the state's, or a copy for guesses
+	state  *State
+	rows   int
+	value  *value // that the rows pass through: the state's, or a copy for guesses
+	copied bool   // value is a copy, which nobody else has
 }
 
 // NewStates makes an empty batch of states on a device.
@@ -42,7 +43,7 @@ func NewStates(b backend.Backend) *States { return &States{backend: b} }
 // Reset empties the batch.
 func (b *States) Reset() {
 	for i := range b.of {
-		if s := &b.of[i]; s.value != s.state.value {
+		if s := &b.of[i]; s.copied {
 			_ = s.state.pool.give(s.value) // an error would be that of a device that gives memory back
 		}
 	}
@@ -64,7 +65,7 @@ func (b *States) Add(s *State, rows int) error {
 		}
 	}
 	s.step.wrote = true
-	b.of = append(b.of, stretch{s, rows, v})
+	b.of = append(b.of, stretch{s, rows, v, s.step.draft})
 	return nil
 }
 
