@@ -1,6 +1,7 @@
 package llama
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -27,6 +28,9 @@ func (g *guarded) fork() (f *Session, err error) {
 	defer g.unlock()
 	if err = c.settle(); err == nil {
 		err = c.fetchLogits() // before anything else: a failing device may send the sequence back
+	}
+	if err == nil {
+		err = c.onDevice(context.Background(), func() error { return c.memory.States.Settle() })
 	}
 	if err == nil {
 		f, err = c.fork(len(c.tokens))

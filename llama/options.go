@@ -29,6 +29,18 @@ type SessionOptions struct {
 	// at the end of a slider, there is AdapterOff.
 	AdapterScale float32
 
+	// Snapshots is how many earlier states of the recurrent layers a conversation keeps to go back to, if the model has such layers; 0 means 8, and
+	// NoSnapshots none. A model with attention alone needs none. A recurrent layer cannot forget single tokens: Truncate, and a prompt that shares
+	// only the beginning of the conversation, go back to the latest snapshot before, and compute the tokens from there on again. There is a
+	// snapshot at the end of a prompt, at the ends of its messages, and where conversations have gone apart; if these are too many, those go
+	// first that save least, and those where conversations have gone apart last. Each takes the memory of the layers' states, however
+	// long the conversation is. No result depends on snapshots.
+	Snapshots int
+	// SnapshotEvery is after how many tokens there is a further snapshot in any case; 0: there is none.
+	SnapshotEvery int
+	// SaveSnapshots makes Save write the snapshots, too. Otherwise a restored conversation that goes back is computed from its beginning.
+	SaveSnapshots bool
+
 	// Eviction decides which tokens the cache forgets; nil: none, and a full cache is ErrContextFull, never silent truncation.
 	Eviction eviction.Policy
 	// EvictAfterPrompt waits for the end of a prompt before evicting, so that the policy chooses with everything in sight; the
@@ -59,7 +71,11 @@ const (
 const (
 	defaultCapacity = 4096
 	defaultChunk    = engine.DefaultChunk
+	defaultStates   = 8
 )
+
+// NoSnapshots is SessionOptions.Snapshots for conversations that hardly ever go back.
+const NoSnapshots = -1
 
 // complete fills in the defaults for a model, refuses options that cannot work, and returns the manager of evictions.
 func (o *SessionOptions) complete(c *checkpoint.Config) (*eviction.Manager[*kvcache.Cache], error) {
@@ -76,6 +92,15 @@ func (o *SessionOptions) complete(c *checkpoint.Config) (*eviction.Manager[*kvca
 	}
 	if o.Chunk < 1 {
 		return nil, &ParamError{"SessionOptions.Chunk", o.Chunk, "positive, or 0 for the default"}
+	}
+	switch {
+	case o.Snapshots == 0:
+		o.Snapshots = defaultStates
+	case o.Snapshots < NoSnapshots:
+		return nil, &ParamError{"SessionOptions.Snapshots", o.Snapshots, "positive, 0 for the default, or NoSnapshots"}
+	}
+	if o.SnapshotEvery < 0 {
+		return nil, &ParamError{"SessionOptions.SnapshotEvery", o.SnapshotEvery, "positive, or 0"}
 	}
 	if o.EvictAfterPrompt && manager.Policy() == eviction.None {
 		return nil, &ParamError{"SessionOptions.EvictAfterPrompt", true, "false, or SessionOptions.Eviction a policy that can evict"}

@@ -183,7 +183,7 @@ func (s *Session) Truncate(n int) error {
 	case n > 0 && n < c.evicted:
 		return &ParamError{"Truncate's n", n, fmt.Sprintf("0, or at least %d: of the first %d tokens some were evicted", c.evicted, c.evicted)}
 	case n > 0 && n < min(c.least(), len(c.tokens)):
-		return &ParamError{"Truncate's n", n, fmt.Sprintf("0, or at least %d: what layers with a sliding window saw before is not in the cache any more", c.least())}
+		return &ParamError{"Truncate's n", n, fmt.Sprintf("0, or at least %d: of what some layers saw before they have too little left", c.least())}
 	}
 	return s.with(func(c *sequence) error { return c.truncate(n) })
 }

@@ -169,9 +169,12 @@ func (a access) at(m Mem) strip {
 }
 
 // store writes the strip at p.
-func (a access) store(s strip, p reg.GPVirtual) {
+func (a access) store(s strip, p reg.GPVirtual) { a.storeAt(s, Mem{Base: p}) }
+
+// storeAt writes the strip at m.
+func (a access) storeAt(s strip, m Mem) {
 	for i, v := range s {
-		switch m := (Mem{Base: p, Disp: 4 * a.width * i}); {
+		switch m := m.Offset(4 * a.width * i); {
 		case a.masks == nil:
 			a.VMOVUPS(v, m)
 		case a.width == 16:

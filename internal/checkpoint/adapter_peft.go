@@ -169,7 +169,9 @@ func (j *adapterJSON) pairs(weights *safetensors.File, tensors []Tensor) ([]Adap
 	return joinHalves(found, tensors, huggingFaceNames, j.scale)
 }
 
-func huggingFaceNames(t *Tensor) (own, within string) { return t.HuggingFace, t.Within.HuggingFace }
+func huggingFaceNames(t *Tensor) (own string, within *Whole) {
+	return t.HuggingFace, &t.Within.HuggingFace
+}
 
 // module returns the path of the module that a matrix of a name belongs to.
 func module(name string) string { return strings.TrimSuffix(name, weight) }
@@ -203,9 +205,9 @@ func (j *adapterJSON) checkTargets(pairs []AdapterPair, tensors []Tensor) error 
 	}
 	for i := range tensors {
 		t := &tensors[i]
-		own, within := module(t.HuggingFace), module(t.Within.HuggingFace)
+		own, within := module(t.HuggingFace), module(t.Within.HuggingFace.Name)
 		named := j.Targets.pattern == allLinear || slices.ContainsFunc(j.Targets.list, func(name string) bool {
-			return endsWith(own, name) || t.Within.Rows > 0 && endsWith(within, name)
+			return endsWith(own, name) || t.Within.HuggingFace.Rows > 0 && endsWith(within, name)
 		})
 		chosen := len(j.Layers) == 0 || slices.Contains(j.Layers, t.Layer)
 		if t.Role == Linear && named && chosen && !there[t.HuggingFace] {

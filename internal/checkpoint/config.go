@@ -9,11 +9,11 @@ import (
 // Config describes a model: its sizes and the few choices that its architecture leaves open.
 type Config struct {
 	HiddenSize       int // width of the residual stream
-	IntermediateSize int // width of the feed-forward layer
+	IntermediateSize int // width of the feed-forward layer: the largest, if layers differ; see Variant.Sizes
 	Layers           int
 	Heads            int // query heads
-	KVHeads          int // key and value heads, each shared by Heads/KVHeads query heads
-	HeadDim          int
+	KVHeads          int // key and value heads, each shared by Heads/KVHeads query heads: the most, if layers differ
+	HeadDim          int // the largest, if layers differ
 	VocabSize        int
 	ContextLength    int // tokens the model was trained for
 	RMSNormEps       float32
@@ -70,6 +70,9 @@ func (c *Config) Validate() error {
 	case !(c.RMSNormEps >= 0 && c.RMSNormEps < 1):
 		return fmt.Errorf("rms_norm_eps is %g, not between 0 and 1", c.RMSNormEps)
 	}
+	if err := c.validateLayers(); err != nil {
+		return err
+	}
 	if err := c.checkTokens(c.BOS); err != nil {
 		return err
 	}
@@ -83,6 +86,36 @@ func (c *Config) Validate() error {
 		return err
 	}
 	return c.RoPE.validate(c.HeadDim)
+}
+
+// validateLayers checks the sizes of the layers. None is above the configuration's own, which have been checked.
+func (c *Config) validateLayers() error {
+	if c.Sizes != nil && len(c.Sizes) != c.Layers || c.Mixers != nil && len(c.Mixers) != c.Layers || c.FeedForwards != nil && len(c.FeedForwards) != c.Layers {
+		return fmt.Errorf("a list of layers has not the model's %d layers", c.Layers)
+	}
+	if err := c.Recurrent.validate(c); err != nil {
+		return err
+	}
+	for i, s := range c.Sizes {
+		if s.KVHeads == 0 {
+			return unsupported("layer %d has no key and value heads: a layer without attention is not implemented for the architecture %s", i, familyOf(c.Family).name)
+		}
+		for _, f := range []struct {
+			name       string
+			value, max int
+		}{{"intermediate_size", s.IntermediateSize, c.IntermediateSize}, {"num_key_value_heads", s.KVHeads, c.KVHeads}, {"head_dim", s.HeadDim, c.HeadDim}} {
+			if f.value < 1 || f.value > f.max {
+				return fmt.Errorf("%s of layer %d is %d, not between 1 and %d", f.name, i, f.value, f.max)
+			}
+		}
+		switch {
+		case c.Heads%s.KVHeads != 0:
+			return fmt.Errorf("%d query heads cannot share %d key and value heads of layer %d evenly", c.Heads, s.KVHeads, i)
+		case s.HeadDim%2 != 0:
+			return fmt.Errorf("head_dim of layer %d is %d: RoPE needs an even one", i, s.HeadDim)
+		}
+	}
+	return nil
 }
 
 // checkTokens refuses ids outside the vocabulary, and more than it has; -1 stands for none.

@@ -75,18 +75,20 @@ var endTypes = []int32{bpe.TypeControl, bpe.TypeUserDefined}
 // them, of which GGUF tells nothing.
 const strippingArchitecture = "phi3"
 
-// sizes are the keys of GGUF's metadata, after the architecture's name and a dot, for the sizes of a model.
+// sizes are the keys of GGUF's metadata, after the architecture's name and a dot, for the sizes of a model. byLayer is where those go that may be a list
+// with one for each layer; Config then has the largest.
 var sizes = []struct {
-	key   string
-	field func(c *Config) *int
+	key     string
+	field   func(c *Config) *int
+	byLayer func(l *LayerSizes) *int
 }{
-	{"block_count", func(c *Config) *int { return &c.Layers }},
-	{"context_length", func(c *Config) *int { return &c.ContextLength }},
-	{"embedding_length", func(c *Config) *int { return &c.HiddenSize }},
-	{"feed_forward_length", func(c *Config) *int { return &c.IntermediateSize }},
-	{"attention.head_count", func(c *Config) *int { return &c.Heads }},
-	{"attention.head_count_kv", func(c *Config) *int { return &c.KVHeads }},
-	{"attention.key_length", func(c *Config) *int { return &c.HeadDim }},
+	{"block_count", func(c *Config) *int { return &c.Layers }, nil},
+	{"context_length", func(c *Config) *int { return &c.ContextLength }, nil},
+	{"embedding_length", func(c *Config) *int { return &c.HiddenSize }, nil},
+	{"feed_forward_length", func(c *Config) *int { return &c.IntermediateSize }, func(l *LayerSizes) *int { return &l.IntermediateSize }},
+	{"attention.head_count", func(c *Config) *int { return &c.Heads }, nil},
+	{keyHeadsKey, func(c *Config) *int { return &c.KVHeads }, func(l *LayerSizes) *int { return &l.KVHeads }},
+	{"attention.key_length", func(c *Config) *int { return &c.HeadDim }, nil},
 }
 
 // The other keys of GGUF's metadata for a configuration, after the architecture's name and a dot.
@@ -143,9 +145,6 @@ func readConfig(f *gguf.File) (*Config, error) {
 	if experts, _ := f.Uint(k.prefix + expertsKey); experts > 0 {
 		return nil, unsupported("a mixture of %d experts; only one feed-forward layer is implemented", experts)
 	}
-	if err := checkScan(f); err != nil {
-		return nil, err
-	}
 	has := func(p Part, bias bool) bool {
 		_, ok := f.Tensor(p.GGUF(0, bias))
 		return ok
@@ -158,19 +157,39 @@ func readConfig(f *gguf.File) (*Config, error) {
 	if family != &families[0] {
 		c.Family = family.name
 	}
-	for _, s := range sizes {
+	lists := make([][]int, len(sizes))
+	for i, s := range sizes {
 		field := s.field(c)
-		v, ok, err := k.size(s.key)
+		v, list, err := k.size(s.key)
 		switch {
 		case err != nil:
 			return nil, err
-		case ok:
-			*field = int(min(v, maxContext+1)) // Validate refuses more
+		case len(list) > 0 && s.byLayer == nil:
+			return nil, unsupported("%s has different numbers for the layers, %d to %d, which is not implemented", k.prefix+s.key, slices.Min(list), v)
+		case v >= 0:
+			*field, lists[i] = v, list
 		case field == &c.KVHeads:
 			c.KVHeads = c.Heads
 		case field == &c.HeadDim && c.Heads > 0:
 			c.HeadDim = c.HiddenSize / c.Heads
 		}
+	}
+	ahead, _ := f.Uint(k.prefix + aheadKey)
+	if ahead < uint64(max(c.Layers, 0)) {
+		c.Layers -= int(ahead)
+	}
+	for i, s := range sizes {
+		if lists[i] != nil {
+			if len(lists[i]) == c.Layers+int(min(ahead, maxLayers)) {
+				lists[i] = lists[i][:max(c.Layers, 0)]
+			}
+			if err := c.setSizes(s.key, lists[i], s.byLayer); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := k.readRecurrent(c, family); err != nil {
+		return nil, err
 	}
 	c.VocabSize, _ = embeddingRows(f)
 	c.BOS, c.EOS = tokenID(f, BOSKey), endTokens(f)
@@ -212,23 +231,46 @@ func (k metadata) float(key string, otherwise float64) float64 {
 	return otherwise
 }
 
-// size returns the number at a key, which may be a list of the same number for every layer.
-func (k metadata) size(key string) (v uint64, ok bool, err error) {
-	if v, ok = k.Uint(k.prefix + key); ok {
-		return v, true, nil
+// size returns the number at a key; -1: there is none. If the key has a list with different numbers for the layers, size returns the largest and the
+// list.
+func (k metadata) size(key string) (v int, list []int, err error) {
+	const most = maxContext + 1 // Validate refuses it
+	if v, ok := k.Uint(k.prefix + key); ok {
+		return int(min(v, most)), nil, nil
 	}
 	value, _ := k.Value(k.prefix + key)
 	if n, _ := value.Len(); n > maxLayers {
-		return 0, false, fmt.Errorf("%s has %d entries, more than any model has layers", k.prefix+key, n)
+		return 0, nil, fmt.Errorf("%s has %d entries, more than any model has layers", k.prefix+key, n)
 	}
-	list := value.Int32s()
-	for _, n := range list {
-		if n != list[0] || n < 0 {
-			return 0, false, unsupported("%s is %d and %d; layers of different sizes are not implemented", k.prefix+key, list[0], n)
+	v = -1
+	for _, n := range value.Int32s() {
+		if n < 0 {
+			return 0, nil, fmt.Errorf("%s has %d, which is no size", k.prefix+key, n)
 		}
-		v = uint64(n)
+		v = max(v, min(int(n), most))
+		list = append(list, min(int(n), most))
 	}
-	return v, len(list) > 0, nil
+	if !slices.ContainsFunc(list, func(n int) bool { return n != v }) {
+		list = nil
+	}
+	return v, list, nil
+}
+
+// setSizes gives each layer its own of a list of sizes.
+func (c *Config) setSizes(key string, list []int, field func(l *LayerSizes) *int) error {
+	if len(list) != c.Layers {
+		return fmt.Errorf("%s has %d entries, the model %d layers", key, len(list), c.Layers)
+	}
+	if c.Sizes == nil {
+		c.Sizes = make([]LayerSizes, max(c.Layers, 0))
+		for i := range c.Sizes {
+			c.Sizes[i] = LayerSizes{c.IntermediateSize, c.KVHeads, c.HeadDim}
+		}
+	}
+	for i := range c.Sizes {
+		*field(&c.Sizes[i]) = list[i]
+	}
+	return nil
 }
 
 // readVariant reads what distinguishes the family.
@@ -410,9 +452,13 @@ func endTokens(f *gguf.File) (list []int32) {
 // the architecture. RoPE.Divisors and Long and the scaling llama3 have no keys: see GGUFDivisors.
 func (c *Config) Metadata(name string, general ...gguf.KeyValue) []gguf.KeyValue {
 	f := familyOf(c.Family)
-	prefix := f.architecture() + "."
+	architecture := f.architecture()
+	if c.Mixers == nil {
+		architecture = first(f.allGGUF, architecture)
+	}
+	prefix := architecture + "."
 	list := append([]gguf.KeyValue{
-		{Key: ArchitectureKey, Value: gguf.ValueOf(f.architecture())},
+		{Key: ArchitectureKey, Value: gguf.ValueOf(architecture)},
 		{Key: TypeKey, Value: gguf.ValueOf("model")},
 		{Key: NameKey, Value: gguf.ValueOf(name)},
 	}, general...)
@@ -420,8 +466,13 @@ func (c *Config) Metadata(name string, general ...gguf.KeyValue) []gguf.KeyValue
 	number := func(key string, v int) { add(key, gguf.ValueOf(uint32(v))) }
 	float := func(key string, v float64) { add(key, gguf.ValueOf(float32(v))) }
 	for _, s := range sizes {
+		if list := c.keyHeadList(f); s.key == keyHeadsKey && list != nil {
+			add(s.key, gguf.ArrayOf(list))
+			continue
+		}
 		number(s.key, *s.field(c))
 	}
+	list = append(list, c.recurrentMetadata(f, prefix)...)
 	number(valueLengthKey, c.HeadDim)
 	if !c.Centred {
 		float(normEpsKey, float64(c.RMSNormEps))

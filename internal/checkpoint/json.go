@@ -35,6 +35,7 @@ type configJSON struct {
 	VocabSize         int       `json:"vocab_size"`
 	familyJSON
 	encoderJSON
+	recurrentJSON
 }
 
 // familyJSON is what config.json tells of some families alone, and only they read: see special. None of it is written.
@@ -201,6 +202,9 @@ func (j *configJSON) config(f *family) (*Config, error) {
 		return nil, err
 	}
 	if err := j.setEncoder(c, f); err != nil {
+		return nil, err
+	}
+	if err := j.setRecurrent(c, f); err != nil {
 		return nil, err
 	}
 	if err := j.setRoPE(c, f); err != nil {

@@ -1,13 +1,21 @@
 package checkpoint
 
+import "slices"
+
 // Layer is what one layer of a model computes. The engine reads it and never asks for a family's name.
 type Layer struct {
 	Mixer       Mixer
 	FeedForward FeedForward
-	ScoreCap    float64 // what attention's scores s are limited to, ScoreCap·tanh(s/ScoreCap); 0: they are not
-	Window      int     // how many positions Attention sees, the token's own included; 0: all
-	Reach       int     // how many positions before and after the token's own TextAttention sees; 0: all
-	RoPE        *RoPE   // by which angles attention rotates queries and keys, one of the configuration's; nil: it does not rotate them
+	LayerSizes
+	ScoreCap float64 // what attention's scores s are limited to, ScoreCap·tanh(s/ScoreCap); 0: they are not
+	Window   int     // how many positions Attention sees, the token's own included; 0: all
+	Reach    int     // how many positions before and after the token's own TextAttention sees; 0: all
+	RoPE     *RoPE   // by which angles attention rotates queries and keys, one of the configuration's; nil: nothing is rotated
+}
+
+// LayerSizes are the sizes in which layers of one model may differ; see Config's fields of these names.
+type LayerSizes struct {
+	IntermediateSize, KVHeads, HeadDim int
 }
 
 // Mixer is how a layer lets tokens see each other.
@@ -17,7 +25,29 @@ type Mixer uint8
 const (
 	Attention     Mixer = iota
 	TextAttention       // sees the tokens after its own, too
+	GatedAttention
+	DeltaRule        // the gated delta rule (arXiv 2412.06464)
+	ShortConvolution // of the last few tokens
+	SelectiveScan    // the state space of Mamba 2 (arXiv 2405.21060)
 )
+
+// Recurrent reports whether what the mixer remembers of a conversation has a fixed size.
+func (m Mixer) Recurrent() bool { return m >= DeltaRule }
+
+// parts returns the parts that the mixer computes with, in the order of computation.
+func (m Mixer) parts() []Part { return mixerParts[m] }
+
+var attentionParts = []Part{Query, Key, Value, QueryNorm, KeyNorm, AttentionOutput}
+
+// mixerParts has each mixer's parts. A family may have only some of those that are optionalParts.
+var mixerParts = [...][]Part{
+	Attention: attentionParts, TextAttention: attentionParts, GatedAttention: {Query, QueryGate, Key, Value, QueryNorm, KeyNorm, AttentionOutput},
+	DeltaRule: {RecurrentQuery, RecurrentKey, RecurrentValue, RecurrentGate, RecurrentBeta, RecurrentStep, QueryFilter, KeyFilter, ValueFilter,
+		StepBias, Decay, RecurrentNorm, RecurrentOutput},
+	ShortConvolution: {InputGate, OutputGate, ConvolutionInput, ConvolutionFilter, ConvolutionOutput},
+	SelectiveScan: {RecurrentQuery, RecurrentKey, RecurrentValue, RecurrentGate, RecurrentStep, QueryFilter, KeyFilter, ValueFilter, StepBias, Decay,
+		Skip, RecurrentNorm, RecurrentOutput},
+}
 
 // FeedForward is what a layer computes of each token by itself.
 type FeedForward uint8
@@ -28,10 +58,28 @@ const (
 	Ungated                    // down(activation(up(x)))
 )
 
+// parts returns the parts that the network computes with, in the order of computation.
+func (f FeedForward) parts() []Part { return feedForwardParts[f] }
+
+// feedForwardParts has each network's parts.
+var feedForwardParts = [...][]Part{Gated: {Gate, Up, Down}, Ungated: {Up, Down}}
+
+// has reports whether a layer has a part: one of its mixer, of its feed-forward network, or one that belongs to neither.
+func (l *Layer) has(p Part) bool {
+	if slices.Contains(l.Mixer.parts(), p) || slices.Contains(l.FeedForward.parts(), p) {
+		return true
+	}
+	of := func(parts []Part) bool { return slices.Contains(parts, p) }
+	return !slices.ContainsFunc(mixerParts[:], of) && !slices.ContainsFunc(feedForwardParts[:], of)
+}
+
 // Layer returns what a layer computes, 0 ≤ n < Layers.
 func (c *Config) Layer(n int) Layer {
 	is := func(list []bool) bool { return list != nil && list[n] }
-	l := Layer{Mixer: Attention, FeedForward: Gated, RoPE: &c.RoPE, ScoreCap: c.ScoreCap}
+	l := Layer{Mixer: Attention, FeedForward: Gated, LayerSizes: c.layerSizes(n), RoPE: &c.RoPE, ScoreCap: c.ScoreCap}
+	if c.Mixers != nil {
+		l.Mixer = c.Mixers[n]
+	}
 	if is(c.Windowed) {
 		l.Window = c.Window
 		if c.LocalRoPE.Theta != 0 {
@@ -47,8 +95,19 @@ func (c *Config) Layer(n int) Layer {
 	if familyOf(c.Family).plain {
 		l.FeedForward = Ungated
 	}
-	if c.Positions > 0 {
+	if c.FeedForwards != nil {
+		l.FeedForward = c.FeedForwards[n]
+	}
+	if c.Positions > 0 || l.Mixer.Recurrent() {
 		l.RoPE = nil
 	}
 	return l
+}
+
+// layerSizes returns the sizes of a layer.
+func (c *Config) layerSizes(n int) LayerSizes {
+	if c.Sizes != nil {
+		return c.Sizes[n]
+	}
+	return LayerSizes{c.IntermediateSize, c.KVHeads, c.HeadDim}
 }

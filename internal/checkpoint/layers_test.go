@@ -21,3 +21,29 @@ func TestCheckLayers(t *testing.T) {
 		}
 	}
 }
+
+// TestLayersOfDifferentSizes: a layer's tensors have its own sizes.
+func TestLayersOfDifferentSizes(t *testing.T) {
+	c := biased()
+	c.Sizes = make([]LayerSizes, c.Layers)
+	for i := range c.Sizes {
+		c.Sizes[i] = LayerSizes{c.IntermediateSize, c.KVHeads, c.HeadDim}
+	}
+	c.Sizes[1] = LayerSizes{c.IntermediateSize / 2, 1, c.HeadDim / 2}
+	if err := c.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	for _, ts := range c.Tensors() {
+		if ts.Layer != 1 || ts.Bias {
+			continue
+		}
+		want := map[Part]int{Gate: c.IntermediateSize / 2, Key: c.HeadDim / 2, Query: c.Heads * c.HeadDim / 2}[ts.Part]
+		if want != 0 && ts.Shape[0] != want {
+			t.Errorf("%s has %d rows, not %d", ts.GGUF, ts.Shape[0], want)
+		}
+	}
+	c.Sizes[1].HeadDim = 2 * c.HeadDim
+	if err := c.Validate(); err == nil {
+		t.Error("a layer's head is larger than the configuration's")
+	}
+}

@@ -17,11 +17,31 @@ const (
 	EmbeddingNorm
 	AttentionNorm
 	Query
+	QueryGate // what the result of GatedAttention is multiplied by, after a sigmoid
 	Key
 	Value
 	QueryNorm
 	KeyNorm
 	AttentionOutput
+	RecurrentQuery
+	RecurrentKey
+	RecurrentValue
+	RecurrentGate // what the result is multiplied by, after SiLU
+	RecurrentBeta // how much of a token the state takes in
+	RecurrentStep // how much of the state a token leaves, with StepBias and Decay
+	QueryFilter   // of the convolution of RecurrentQuery
+	KeyFilter
+	ValueFilter
+	StepBias
+	Decay
+	Skip
+	RecurrentNorm
+	RecurrentOutput
+	InputGate // what is multiplied before the convolution, and
+	OutputGate
+	ConvolutionInput
+	ConvolutionFilter
+	ConvolutionOutput
 	AttentionPostNorm
 	AttentionSumNorm // of the residual stream, after attention was added to it
 	FeedForwardNorm
@@ -63,35 +83,36 @@ type Tensor struct {
 	HeadDim int
 	// Partial, if its Rotated is not 0, says that RoPE rotates only some of each head's elements: see Row.
 	Partial Partial
-	// Within, where its Rows are not 0, tells that the tensor may be some of the rows of a larger one, in either format.
+	// Within says that the tensor may be some of the rows of a larger one.
 	Within Within
 	// PlusOne tells that Hugging Face stores the elements less one.
 	PlusOne bool
+	// Change is what else is done to the elements of a vector or a filter when they are read.
+	Change Change
+	Times  int    // how often Repeated repeats each element
+	Tiled  Tiling // which of GGUF's rows or columns are in another order than Hugging Face's
+	// GGUFShape is the shape that GGUF has, if it is another one: dimensions of 1 do not count when a file is read.
+	GGUFShape []int
 }
 
-// Within tells of which larger tensor some rows are a tensor. Files that have no such tensor have the tensor itself.
-type Within struct {
-	HuggingFace, GGUF string // the larger tensor's names; GGUF is "" if that format has none
-	Rows, First       int    // how many rows that has, and which of them is the first
-}
+// size is a dimension of a tensor of a layer; of one that belongs to no layer, of any.
+type size func(c *Config, l *Layer) int
 
-// size is a dimension of a tensor.
-type size func(c *Config) int
-
-func hidden(c *Config) int       { return c.HiddenSize }
-func intermediate(c *Config) int { return c.IntermediateSize }
-func vocab(c *Config) int        { return c.VocabSize }
-func queries(c *Config) int      { return c.Heads * c.HeadDim }
-func keys(c *Config) int         { return c.KVHeads * c.HeadDim }
+func hidden(c *Config, _ *Layer) int       { return c.HiddenSize }
+func intermediate(_ *Config, l *Layer) int { return l.IntermediateSize }
+func vocab(c *Config, _ *Layer) int        { return c.VocabSize }
+func queries(c *Config, l *Layer) int      { return c.Heads * l.HeadDim }
+func keys(_ *Config, l *Layer) int         { return l.KVHeads * l.HeadDim }
+func headDim(_ *Config, l *Layer) int      { return l.HeadDim }
 
 func attentionBias(c *Config) bool { return c.AttentionBias }
 func mlpBias(c *Config) bool       { return c.MLPBias }
 func normBias(c *Config) bool      { return c.NormBias }
 func biasedAlways(*Config) bool    { return true }
 
-func positions(c *Config) int { return c.Positions }
-func types(c *Config) int     { return c.Types }
-func one(*Config) int         { return 1 }
+func positions(c *Config, _ *Layer) int { return c.Positions }
+func types(c *Config, _ *Layer) int     { return c.Types }
+func one(*Config, *Layer) int           { return 1 }
 
 // parts is the table of all that a checkpoint holds.
 var parts = [numParts]struct {
@@ -109,6 +130,26 @@ var parts = [numParts]struct {
 	Query:               {"self_attn.q_proj", "attn_q", Linear, queries, hidden, attentionBias, true},
 	Key:                 {"self_attn.k_proj", "attn_k", Linear, keys, hidden, attentionBias, true},
 	Value:               {"self_attn.v_proj", "attn_v", Linear, keys, hidden, attentionBias, false},
+	QueryGate:           {"self_attn.q_gate", "attn_q_gate", Linear, queries, hidden, attentionBias, false},
+	RecurrentQuery:      {"linear_attn.in_proj_q", "ssm_q", Linear, recurrentKeys, hidden, nil, false},
+	RecurrentKey:        {"linear_attn.in_proj_k", "ssm_k", Linear, recurrentKeys, hidden, nil, false},
+	RecurrentValue:      {"linear_attn.in_proj_v", "ssm_v", Linear, recurrentValues, hidden, nil, false},
+	RecurrentGate:       {"linear_attn.in_proj_z", "attn_gate", Linear, recurrentValues, hidden, nil, false},
+	RecurrentBeta:       {"linear_attn.in_proj_b", "ssm_beta", Linear, recurrentHeads, hidden, nil, false},
+	RecurrentStep:       {"linear_attn.in_proj_a", "ssm_alpha", Linear, recurrentHeads, hidden, nil, false},
+	QueryFilter:         {"linear_attn.conv1d_q", "ssm_conv1d_q", Vector, recurrentKeys, taps, filterBias, false},
+	KeyFilter:           {"linear_attn.conv1d_k", "ssm_conv1d_k", Vector, recurrentKeys, taps, filterBias, false},
+	ValueFilter:         {"linear_attn.conv1d_v", "ssm_conv1d_v", Vector, recurrentValues, taps, filterBias, false},
+	StepBias:            {"linear_attn.dt_bias", "ssm_dt.bias", Vector, recurrentHeads, nil, nil, false},
+	Decay:               {"linear_attn.A_log", "ssm_a", Vector, recurrentHeads, nil, nil, false},
+	Skip:                {"linear_attn.D", "ssm_d", Vector, recurrentHeads, nil, nil, false},
+	RecurrentNorm:       {"linear_attn.norm", "ssm_norm", Vector, recurrentNorm, nil, nil, false},
+	RecurrentOutput:     {"linear_attn.out_proj", "ssm_out", Linear, hidden, recurrentValues, nil, false},
+	InputGate:           {"conv.in_proj_b", "shortconv.in_proj_b", Linear, hidden, hidden, nil, false},
+	OutputGate:          {"conv.in_proj_c", "shortconv.in_proj_c", Linear, hidden, hidden, nil, false},
+	ConvolutionInput:    {"conv.in_proj_x", "shortconv.in_proj_x", Linear, hidden, hidden, nil, false},
+	ConvolutionFilter:   {"conv.conv", "shortconv.conv", Vector, hidden, taps, nil, false},
+	ConvolutionOutput:   {"conv.out_proj", "shortconv.out_proj", Linear, hidden, hidden, nil, false},
 	QueryNorm:           {"self_attn.q_norm", "attn_q_norm", Vector, nil, nil, nil, false},
 	KeyNorm:             {"self_attn.k_norm", "attn_k_norm", Vector, nil, nil, nil, false},
 	AttentionOutput:     {"self_attn.o_proj", "attn_output", Linear, hidden, queries, attentionBias, false},
@@ -171,6 +212,9 @@ func (p Part) name(layers string, layer int, name string, bias bool) string {
 	if p.inLayers() {
 		name = layers + strconv.Itoa(layer) + "." + name
 	}
+	if p.bare() {
+		return name
+	}
 	if bias {
 		return name + ".bias"
 	}
@@ -185,9 +229,13 @@ func (c *Config) Tensors() []Tensor {
 		if !f.hasPart(p) || layer == 0 && slices.Contains(f.firstWithout, p) {
 			return
 		}
-		list = append(list, c.tensor(p, layer, false))
+		is := c.Layer(layer)
+		if !is.has(p) {
+			return
+		}
+		list = append(list, c.tensor(p, layer, &is, false))
 		if biased := parts[p].biased; biased != nil && biased(c) && !slices.Contains(f.bare, p) {
-			list = append(list, c.tensor(p, layer, true))
+			list = append(list, c.tensor(p, layer, &is, true))
 		}
 	}
 	add(Embedding, 0)
@@ -213,54 +261,52 @@ func (c *Config) Tensors() []Tensor {
 	return list
 }
 
-// tensor describes one tensor.
-func (c *Config) tensor(p Part, layer int, bias bool) Tensor {
+// tensor describes one tensor of a layer; of a part that belongs to no layer, any layer serves.
+func (c *Config) tensor(p Part, layer int, is *Layer, bias bool) Tensor {
 	part, f := &parts[p], familyOf(c.Family)
-	t := Tensor{Part: p, Layer: layer, Bias: bias, HuggingFace: f.tensorName(p, layer, bias), GGUF: p.GGUF(layer, bias),
-		Shape: []int{c.rows(f, p)}, Role: part.role}
+	t := Tensor{Part: p, Layer: layer, Bias: bias, HuggingFace: f.tensorName(p, layer, bias), GGUF: f.ggufName(p, layer, bias),
+		Shape: []int{c.rows(f, p, is)}, Role: part.role}
 	switch {
 	case bias:
 		t.Role = Vector
 	case part.in != nil:
-		t.Shape = append(t.Shape, part.in(c))
+		t.Shape = append(t.Shape, part.in(c, is))
 	default:
-		t.PlusOne = f.plusOne
+		t.PlusOne = f.plusOne && !is.Mixer.owns(p)
 	}
 	if p == Embedding && c.TiedEmbeddings {
 		t.Role = Logits
 	}
 	if part.rotated && !f.unpaired {
-		t.HeadDim = c.HeadDim
+		t.HeadDim = is.HeadDim
 	}
 	if p == PositionEmbedding && f.padded { // the first rows are of padding
-		t.Within = Within{HuggingFace: t.HuggingFace, Rows: c.Positions + c.Skipped, First: c.Skipped}
+		t.Within.HuggingFace = Whole{Name: t.HuggingFace, Rows: c.Positions + c.Skipped, First: c.Skipped}
 	}
 	if part.rotated || p == QueryNorm || p == KeyNorm {
-		if r := c.Layer(layer).RoPE; r != nil && r.Rotated != 0 {
-			t.Partial = Partial{c.HeadDim, r.Rotated}
+		if r := is.RoPE; r != nil && r.Rotated != 0 {
+			t.Partial = Partial{is.HeadDim, r.Rotated}
 		}
 	}
 	if whole, ok := f.fused[p]; ok {
-		t.Within = Within{HuggingFace: p.name(first(f.layers, layersHuggingFace), layer, whole.huggingFace, bias)}
+		t.Within.HuggingFace = c.whole(f, &whole, p, is, p.name(first(f.layers, layersHuggingFace), layer, whole.huggingFace, bias))
 		if whole.gguf != "" {
-			t.Within.GGUF = p.name(layersGGUF, layer, whole.gguf, bias)
-		}
-		for _, other := range whole.parts {
-			if other == p {
-				t.Within.First = t.Within.Rows
-			}
-			t.Within.Rows += c.rows(f, other)
+			t.Within.GGUF = c.whole(f, &whole, p, is, p.name(layersGGUF, layer, whole.gguf, bias))
 		}
 	}
+	if whole, ok := f.fusedGGUF[p]; ok {
+		t.Within.GGUF = c.whole(f, &whole, p, is, p.name(layersGGUF, layer, whole.gguf, bias))
+	}
+	c.setRecurrentTensor(f, &t)
 	return t
 }
 
-// rows returns the length of a part's first dimension.
-func (c *Config) rows(f *family, p Part) int {
+// rows returns the length of the first dimension of a layer's part.
+func (c *Config) rows(f *family, p Part, is *Layer) int {
 	if out := f.normOf[p]; out != nil {
-		return out(c)
+		return out(c, is)
 	}
-	return parts[p].out(c)
+	return parts[p].out(c, is)
 }
 
 // tensorName returns a part's name in Hugging Face's terms.
@@ -269,6 +315,11 @@ func (f *family) tensorName(p Part, layer int, bias bool) string {
 		return p.name(first(f.layers, layersHuggingFace), layer, name, bias)
 	}
 	return p.name(first(f.layers, layersHuggingFace), layer, parts[p].huggingFace, bias)
+}
+
+// ggufName returns a part's name in GGUF's terms.
+func (f *family) ggufName(p Part, layer int, bias bool) string {
+	return p.name(layersGGUF, layer, first(f.ggufNames[p], parts[p].gguf), bias)
 }
 
 // PairedRow returns where GGUF has a row of a tensor whose Tensor.HeadDim is headDim, given where Hugging Face has it. RoPE

@@ -82,8 +82,8 @@ func (m *Matcher) find() {
 	}
 }
 
-// Allowed replaces words, a bit for each entry of the vocabulary, by the tokens that may come next, and tells whether the text may
-// end here. At least one of the two is possible.
+// Allowed sets words, one bit for each entry of the vocabulary, to the tokens that may come next. end reports whether the text may end
+// here. At least one token is allowed, or end is true.
 func (m *Matcher) Allowed(words []uint64) (end bool, err error) {
 	v := m.language.vocabulary
 	if want := (v.size + 63) / 64; len(words) < want {

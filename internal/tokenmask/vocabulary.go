@@ -1,5 +1,5 @@
-// Package tokenmask tells which tokens of a vocabulary may come next in a text that follows a grammar, and which tokens a text without
-// alternatives is made of.
+// Package tokenmask finds the tokens of a vocabulary that may come next in a text that follows a grammar, and the tokens of a text that has
+// no alternative.
 //
 // A grammar reads bytes, a token is a few of them, and there are a hundred thousand tokens: trying each would take milliseconds. So
 // the vocabulary is a trie, and what cannot begin is dropped with all that begins so. Most of the work does not depend on what

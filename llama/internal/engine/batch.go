@@ -423,7 +423,9 @@ func (b *Batch) compute() {
 		live[0].err = err
 	default:
 		for i, j := range live {
-			j.err = b.forward(live[i:i+1], j.Rows)
+			if j.err = j.reserve(); j.err == nil {
+				j.err = b.forward(live[i:i+1], j.Rows)
+			}
 		}
 	}
 	if b.trace != nil {
@@ -443,6 +445,8 @@ func (b *Batch) forward(jobs []*Job, rows int) (err error) {
 		for _, j := range jobs {
 			if err != nil || j.err != nil {
 				j.takeBack()
+			} else {
+				j.done()
 			}
 		}
 		if err != nil && len(jobs) == 1 {

@@ -34,13 +34,22 @@ func (l *layer) forward(p *pass) error {
 
 // build makes the n-th layer of a model as its configuration says, without its tensors.
 func (l *layer) build(w *Weights, n int, is *checkpoint.Layer, rotary int) (err error) {
+	if c := w.Config; is.LayerSizes != (checkpoint.LayerSizes{IntermediateSize: c.IntermediateSize, KVHeads: c.KVHeads, HeadDim: c.HeadDim}) {
+		return fmt.Errorf("layer %d: sizes of its own, %+v: %w", n, is.LayerSizes, fault.ErrUnsupported)
+	}
 	l.aroundMixer.build(w, n, checkpoint.AttentionNorm, checkpoint.AttentionPostNorm, checkpoint.AttentionSumNorm)
 	l.aroundFeedForward.build(w, n, checkpoint.FeedForwardNorm, checkpoint.FeedForwardPostNorm, checkpoint.FeedForwardSumNorm)
 	switch is.Mixer {
-	case checkpoint.Attention:
-		a := &attention{}
+	case checkpoint.Attention, checkpoint.GatedAttention:
+		a := &attention{gated: is.Mixer == checkpoint.GatedAttention}
 		a.build(w, n, rotary)
 		l.mixer = a
+	case checkpoint.DeltaRule:
+		l.mixer = newDeltaRule(w, n)
+	case checkpoint.SelectiveScan:
+		l.mixer = newSelectiveScan(w, n)
+	case checkpoint.ShortConvolution:
+		l.mixer = newShortConvolution(w, n)
 	case checkpoint.TextAttention:
 		a := &textAttention{reach: is.Reach}
 		a.build(w, n, rotary)

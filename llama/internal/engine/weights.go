@@ -60,7 +60,7 @@ func NewWeights(b backend.Backend, c *checkpoint.Config, rows int) (*Weights, er
 		l := c.Layer(i)
 		rotary, known := rotaries[l.RoPE]
 		switch {
-		case l.RoPE == nil && l.Mixer == checkpoint.TextAttention:
+		case l.RoPE == nil && (l.Mixer == checkpoint.TextAttention || l.Mixer.Recurrent()):
 			rotary = unrotated
 		case !known:
 			rotary = len(w.rotaries)
@@ -162,11 +162,18 @@ func (w *Weights) Long(capacity int) bool {
 // NewMemory makes an empty memory on the model's device. It takes hardly any memory before the first token. The memory holds pages of the
 // model's store: free it before the Weights.
 func (w *Weights) NewMemory(o *MemoryOptions) (*Memory, error) {
-	m := &Memory{}
+	m := &Memory{caches: make([]*kvcache.Cache, len(w.layers))}
+	if err := m.States.build(w, o); err != nil {
+		m.Free()
+		return nil, err
+	}
 	for i := range w.layers {
+		if m.States.has(i) {
+			continue
+		}
 		cache, err := w.newCache(i, o)
 		if err == nil {
-			m.caches = append(m.caches, cache)
+			m.caches[i] = cache
 		} else {
 			err = fmt.Errorf("a cache for %d tokens: %w", o.Capacity, err)
 		}

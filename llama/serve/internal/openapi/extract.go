@@ -29,7 +29,7 @@ var roots = []string{
 	"ListModelsResponse", "Model", "ErrorResponse",
 }
 
-// kind tells what the value of a keyword is.
+// kind is the kind of value that a keyword has.
 type kind int
 
 const (
