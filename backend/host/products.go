@@ -96,13 +96,17 @@ type term struct {
 	w        []byte
 	rowBytes int
 	rows     int
+	bias     []float32 // [rows]; nil: none
 	out      []float32 // [m, rows]
 }
 
-// activation is where the rows to multiply come from: x [m, k], or their norm, which is then stored in normed.
+// activation is where the rows to multiply come from: x [m, k], or their norm, which is then stored in normed. The norm is RMSNorm or, if it
+// is centred, LayerNorm: of that normed may be x.
 type activation struct {
 	x, norm, normed []float32
 	eps             float32
+	centred         bool
+	bias            []float32 // of LayerNorm; nil: none
 }
 
 // epilogue is what happens to a piece of the products as soon as it is computed, while it is in the cache. With one, all
@@ -246,7 +250,12 @@ func (p *product) prepare(lo, hi int) {
 		x := a.x[row*p.k : (row+1)*p.k]
 		if a.norm != nil {
 			normed := a.normed[row*p.k : (row+1)*p.k]
-			p.kernels.RMSNorm(normed, x, a.norm, a.eps)
+			if a.centred {
+				copy(normed, x)
+				p.kernels.LayerNorm(normed, a.norm, a.bias, a.eps)
+			} else {
+				p.kernels.RMSNorm(normed, x, a.norm, a.eps)
+			}
 			x = normed
 		}
 		for i := range p.partners {
@@ -255,8 +264,19 @@ func (p *product) prepare(lo, hi int) {
 	}
 }
 
-// multiplyRows computes rows [lo, hi) of a term for every row of the activation.
+// multiplyRows computes rows [lo, hi) of a term, and adds their biases, for every row of the activation.
 func (p *product) multiplyRows(worker int, t *term, lo, hi int) {
+	p.multiplyWeights(worker, t, lo, hi)
+	if t.bias == nil || p.sum != nil {
+		return
+	}
+	for at := 0; at < p.m*t.rows; at += t.rows {
+		p.kernels.Add(t.out[at+lo:at+hi], t.bias[lo:hi])
+	}
+}
+
+// multiplyWeights is multiplyRows without the biases.
+func (p *product) multiplyWeights(worker int, t *term, lo, hi int) {
 	w, acts := t.w[lo*t.rowBytes:], &p.partners[t.partner]
 	if t.panels == nil {
 		t.format.DotRows(t.out[lo:], t.rows, w, t.rowBytes, hi-lo, acts)
