@@ -93,7 +93,7 @@ func (b Fused) projectAdd(name string, x *tensor.Tensor, to backend.Linear, prod
 	f := b.fusing(name, x)
 	defer f.end()
 	f.add(to, product)
-	f.epilogue, f.sum = addProduct, f.of(out)
+	f.sum = f.of(out)
 	return f.compute(activation{x: f.of(x)})
 }
 
@@ -154,16 +154,6 @@ func (f *fusing) compute(from activation) error {
 		return err
 	}
 	return f.multiply(f.products.runner)
-}
-
-// addProduct adds the product to the sum, and then the bias.
-func addProduct(k *asm.Kernels, p *product, lo, hi int) {
-	t := &p.terms[0]
-	k.Add(p.sum[lo:hi], t.out[lo:hi])
-	if t.bias != nil {
-		row := lo / t.rows * t.rows
-		k.Add(p.sum[lo:hi], t.bias[lo-row:hi-row])
-	}
 }
 
 // NormSwiGLU computes out = silu(n·gateᵀ)·(n·upᵀ) of the normalised x.
