@@ -83,9 +83,9 @@ type product struct {
 	partners   []quant.Activation // the activation in each form that a term wants
 	preparing  bool
 	epilogue   epilogue
-	sum        []float32 // [m, rows], to which the products are added; nil: they are the result
+	sum        []float32             // [m, rows], to which the products are added; nil: they are the result
 	own        workerMemory[float32] // products on their way to the sum
-	calls      []asm.PanelProduct // one for each worker, kept to spare an allocation
+	calls      []asm.PanelProduct    // one for each worker, kept to spare an allocation
 }
 
 // term is one weight of a product.
