@@ -15,7 +15,7 @@ import (
 // A query with a document that is longer than LongestText is a *ContextFullError; then nothing is computed. The error of other models wraps
 // ErrUnsupported.
 func (m *Model) Rerank(ctx context.Context, query string, documents ...string) ([]float32, error) {
-	if j, ok := newJudge(m); ok {
+	if j := m.judging.of(m); j != nil {
 		return j.scores(ctx, query, documents)
 	}
 	if !m.config.Scores {
