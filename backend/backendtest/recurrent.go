@@ -88,7 +88,7 @@ func filters(quick bool) []filter {
 	return upTo(quick, []filter{
 		{2, 1, []int{1}, false, false}, {3, 64, []int{1}, false, false}, {4, 33, []int{1}, true, false}, {4, 100, []int{5}, false, true},
 		{4, 40, []int{3, 1, 2, 9}, true, false}, {3, 17, []int{1, 1, 4}, true, true}, {5, 70, []int{2, 8}, true, true}, {7, 16, []int{3, 20}, false, false},
-		{4, 2100, []int{1, 6}, false, false}, {4, 6144, []int{1}, false, true},
+		{4, 33, []int{1, 2, 1, 1, 3, 1, 1, 1, 4, 1, 1}, true, true}, {4, 2100, []int{1, 6}, false, false}, {4, 6144, []int{1}, false, true},
 	}, filter{4, 6144, []int{512}, false, true}, filter{4, 8192, []int{1, 1, 1, 1, 100, 1}, true, false})
 }
 
@@ -177,7 +177,7 @@ func recurrences(quick bool) []recurrence {
 	return upTo(quick, []recurrence{
 		{1, 1, 1, 1, []int{1}, true}, {1, 1, 4, 16, []int{3}, true}, {2, 4, 32, 32, []int{1}, true}, {2, 4, 32, 32, []int{5}, false},
 		{1, 3, 7, 40, []int{2, 1, 4}, true}, {1, 8, 16, 16, []int{1, 1, 9}, false}, {3, 3, 13, 5, []int{70}, true}, {2, 2, 128, 128, []int{1, 66}, true},
-		{1, 4, 128, 64, []int{1, 3, 1}, false}, {16, 16, 128, 128, []int{1}, true}, {1, 1, 256, 24, []int{6}, true},
+		{1, 2, 16, 16, []int{1, 2, 1, 1, 3, 1, 1, 1, 4, 1, 1}, true}, {1, 4, 128, 64, []int{1, 3, 1}, false}, {16, 16, 128, 128, []int{1}, true}, {1, 1, 256, 24, []int{6}, true},
 	}, recurrence{16, 32, 128, 128, []int{1, 1, 1, 100, 1, 1}, true}, recurrence{1, 48, 128, 64, []int{200}, false})
 }
 
