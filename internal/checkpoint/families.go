@@ -20,19 +20,23 @@ type family struct {
 	with        []Part                 // that Llama has not
 	without     []Part                 // that Llama has
 	huggingFace map[Part]string        // names where they are not those of the table of parts
+	inGGUF      map[Part]string        // GGUF's names where they are not those
 	fused       map[Part]fusedPart     // parts that are some of the rows of a tensor
 	bare        []Part                 // parts without a bias where the model has biases of attention
 	biased      bool                   // queries, keys and values always have biases
 	unpaired    bool                   // GGUF has the rows of queries and keys in Hugging Face's order
 	gguf        string                 // GGUF's name of the architecture where it is another family's; "" where it is name
+	ggufExperts string                 // that of models with experts; "": the same
 	plusOne     bool                   // Hugging Face stores the weights of norms less one
 	normOf      map[Part]size          // the elements of a norm of queries or keys: of a head, or of all together
 	activation  string                 // of the feed-forward layer, as Hugging Face names it
 	window      func(*windowRule) bool // whether a layer has a sliding window, where the configuration has one; nil: no layer
 	unstretched bool                   // layers with a window have RoPE's base and no scaling
+	unrounded   bool                   // YaRN is not rounded to whole pairs, which GGUF does not say
 	embedding   bool                   // embeddings are multiplied by the square root of the width, rounded to BF16
 	encoding
-	keys []string // of config.json beside Llama's: see special
+	experts *expertRule // nil: the family has no layers with experts
+	keys    []string    // of config.json beside Llama's: see special
 
 	defaults defaults
 }
@@ -58,7 +62,8 @@ type defaults struct {
 	localTheta                     float64 // of layers with a window, where it is another one
 	window                         int
 	headDim                        int
-	heads, kvHeads, vocab, context int // of Gemma 3, whose wrappers leave out what is usual
+	part                           float64 // of a head that is rotated; 0: all
+	heads, kvHeads, vocab, context int     // of Gemma 3, whose wrappers leave out what is usual
 	rope                           *ropeJSON
 	every                          int // each such layer is unlike the others: it has no RoPE (SmolLM3), or no window (Gemma 3)
 	scoreCap, logitCap             float64
@@ -137,9 +142,40 @@ var families = []family{
 		keys: []string{"embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling"},
 	},
 	{
-		name: "granitehybrid", model: "granitemoehybrid", class: "GraniteMoeHybridForCausalLM", gguf: "granite",
-		huggingFace: map[Part]string{Down: "shared_mlp.output_linear"}, fused: map[Part]fusedPart{Gate: sharedFeedForward, Up: sharedFeedForward},
-		keys: []string{"embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling", "num_local_experts", sharedWidthName},
+		name: "granitehybrid", model: "granitemoehybrid", class: "GraniteMoeHybridForCausalLM", gguf: "granite", ggufExperts: "granitemoe", experts: &graniteExperts,
+		huggingFace: map[Part]string{Down: "shared_mlp.output_linear", Router: "block_sparse_moe.router.layer", SharedDown: "shared_mlp.output_linear"},
+		fused:       map[Part]fusedPart{Gate: sharedFeedForward, Up: sharedFeedForward, SharedGate: sharedExpert, SharedUp: sharedExpert},
+		keys:        []string{"embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling", "num_local_experts", sharedWidthName},
+	},
+	{
+		name: "granitemoe", model: "granitemoe", class: "GraniteMoeForCausalLM", experts: &graniteExperts,
+		huggingFace: graniteExpertNames, fused: map[Part]fusedPart{SharedGate: sharedExpert, SharedUp: sharedExpert},
+		keys: []string{"embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling", "num_local_experts"},
+	},
+	{
+		name: "mixtral", model: "mixtral", class: "MixtralForCausalLM", gguf: "llama", experts: &mixedExperts, window: always,
+		huggingFace: map[Part]string{Router: "block_sparse_moe.gate"}, keys: []string{"sliding_window", "num_local_experts"},
+		defaults: defaults{eps: 1e-5, theta: 1000000},
+	},
+	{
+		name: "qwen3moe", model: "qwen3_moe", class: "Qwen3MoeForCausalLM", with: []Part{QueryNorm, KeyNorm}, normOf: headNorms, unpaired: true, window: fromLayer,
+		experts: &qwenExperts,
+		keys:    []string{"sliding_window", "use_sliding_window", "max_window_layers", "num_experts", "num_local_experts", "norm_topk_prob", "decoder_sparse_step", "mlp_only_layers"},
+	},
+	{
+		name: "glm4moe", model: "glm4_moe", class: "Glm4MoeForCausalLM", with: []Part{QueryNorm, KeyNorm}, normOf: headNorms, unpaired: true, bare: []Part{AttentionOutput},
+		huggingFace: map[Part]string{SharedGate: "mlp.shared_experts.gate_proj", SharedUp: "mlp.shared_experts.up_proj", SharedDown: "mlp.shared_experts.down_proj"},
+		inGGUF:      map[Part]string{FeedForwardNorm: "post_attention_norm"}, experts: &glmExperts,
+		keys:     []string{"n_routed_experts", "n_shared_experts", "norm_topk_prob", "routed_scaling_factor", "first_k_dense_replace", "use_qk_norm", "partial_rotary_factor"},
+		defaults: defaults{eps: 1e-5, part: 0.5},
+	},
+	{
+		name: "gpt-oss", model: "gpt_oss", class: "GptOssForCausalLM", with: []Part{Sinks}, unpaired: true, biased: true, window: exceptEvery, unrounded: true,
+		huggingFace: map[Part]string{Router: "mlp.router"}, inGGUF: map[Part]string{FeedForwardNorm: "post_attention_norm"}, experts: &gptExperts,
+		keys: []string{"sliding_window", "layer_types", "num_local_experts", "swiglu_limit", "quantization_config"},
+		defaults: defaults{eps: 1e-5, theta: 150000, window: 128, headDim: 64, every: 2, rope: &ropeJSON{
+			Type: yarn, Factor: 32, OriginalContext: 4096, BetaFast: 32, BetaSlow: 1, Truncate: new(bool),
+		}},
 	},
 	{
 		name: "phi3", model: "phi3", class: "Phi3ForCausalLM", unpaired: true, window: always,
@@ -277,7 +313,7 @@ func (f *family) hasPart(p Part) bool {
 
 // optionalParts are those that Llama has not.
 var optionalParts = []Part{
-	PositionEmbedding, TypeEmbedding, EmbeddingNorm, QueryNorm, KeyNorm, AttentionPostNorm, AttentionSumNorm, FeedForwardPostNorm, FeedForwardSumNorm,
+	PositionEmbedding, TypeEmbedding, EmbeddingNorm, QueryNorm, KeyNorm, Sinks, AttentionPostNorm, AttentionSumNorm, FeedForwardPostNorm, FeedForwardSumNorm,
 	ScoreDense, ScoreOutput,
 }
 
@@ -303,6 +339,14 @@ func (f *family) architecture() string {
 	return f.name
 }
 
+// architecture returns GGUF's name of the model's architecture.
+func (c *Config) architecture() string {
+	if f := familyOf(c.Family); c.Experts.Count == 0 || f.ggufExperts == "" {
+		return f.architecture()
+	}
+	return familyOf(c.Family).ggufExperts
+}
+
 // Variant is where a model differs from Llama beyond which parts it has. The zero value is Llama.
 type Variant struct {
 	Family     string // the architecture's name; "" stands for "llama"
@@ -316,7 +360,9 @@ type Variant struct {
 	Mixers       []Mixer
 	FeedForwards []FeedForward
 	Sizes        []LayerSizes
-	LocalRoPE    RoPE // of layers with a window; a Theta of 0: theirs is Config.RoPE
+	Experts      Experts // of the layers with Routed
+	Unnormed     bool    // queries and keys have no norms, though the family may have them
+	LocalRoPE    RoPE    // of layers with a window; a Theta of 0: theirs is Config.RoPE
 	// What embeddings, scores of attention, the results of a layer's two halves and logits are multiplied by; 0: 1, for ScoreScale
 	// 1/√HeadDim.
 	EmbeddingScale, ScoreScale, ResidualScale, LogitScale float64

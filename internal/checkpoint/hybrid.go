@@ -19,11 +19,8 @@ const (
 	rotatedByRoPE  = "rope"      // position_embedding_type of models with RoPE
 )
 
-// setHybrid reads a configuration of Granite 4, and refuses Mamba and experts.
+// setHybrid reads a configuration of Granite 4, and refuses Mamba.
 func (j *configJSON) setHybrid(c *Config) error {
-	if experts := or(j.LocalExperts, 8); experts != 0 {
-		return unsupported("num_local_experts is %d: a mixture of experts is not implemented, only models with 0", experts)
-	}
 	if j.LayerTypes == nil {
 		return unsupported("without layer_types all layers are Mamba's, which are not implemented")
 	}
@@ -35,7 +32,9 @@ func (j *configJSON) setHybrid(c *Config) error {
 			return unsupported("layer_types has %.100q: layers with Mamba's selective scan are not implemented, only %s and %s", kind, attentionLayer, wholeLayer)
 		}
 	}
-	c.IntermediateSize = or(j.SharedWidth, 1024)
+	if or(j.LocalExperts, graniteExperts.Count) == 0 {
+		c.IntermediateSize = or(j.SharedWidth, 1024)
+	}
 	if j.PositionType != rotatedByRoPE {
 		c.Unrotated = everyNth(c.Layers, 1)
 	}

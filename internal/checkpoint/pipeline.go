@@ -317,7 +317,7 @@ func (p *Pipeline) Metadata(c *Config) ([]gguf.KeyValue, error) {
 	}
 	for number, pooling := range poolingTypes {
 		if p.Given && pooling == p.Pooling && number != 0 {
-			return []gguf.KeyValue{{Key: familyOf(c.Family).architecture() + "." + poolingKey, Value: gguf.ValueOf(uint32(number))}}, nil
+			return []gguf.KeyValue{{Key: c.architecture() + "." + poolingKey, Value: gguf.ValueOf(uint32(number))}}, nil
 		}
 	}
 	return nil, nil

@@ -108,7 +108,8 @@ func (j *configJSON) setRoPE(c *Config, f *family) error {
 	if j.RoPEScaling == nil && j.RoPEParameters == nil {
 		objects = []*ropeJSON{f.defaults.rope}
 	}
-	whole, local := or(j.PartialRoPEFactor, 1), or(j.PartialRoPEFactor, 1) // the parts of a head that are rotated
+	part := or(j.PartialRoPEFactor, first(f.defaults.part, 1))
+	whole, local := part, part // the parts of a head that are rotated
 	theta := c.RoPE.Theta
 	c.LocalRoPE.Theta = or(j.LocalTheta, f.defaults.localTheta)
 	for _, r := range objects {

@@ -21,6 +21,7 @@ const (
 	Value
 	QueryNorm
 	KeyNorm
+	Sinks // a score for each query head that joins attention's softmax and has no value
 	AttentionOutput
 	AttentionPostNorm
 	AttentionSumNorm // of the residual stream, after attention was added to it
@@ -28,6 +29,15 @@ const (
 	Gate
 	Up
 	Down
+	Router           // the scores of experts
+	RouterCorrection // is added to the scores when experts are chosen
+	ExpertGate
+	ExpertUp
+	ExpertDown
+	SharedRouter // what the result of the shared expert is multiplied by
+	SharedGate
+	SharedUp
+	SharedDown
 	FeedForwardPostNorm
 	FeedForwardSumNorm
 	OutputNorm
@@ -43,11 +53,13 @@ type Role uint8
 
 // The roles of tensors.
 const (
-	Linear Role = iota // a matrix that activations are multiplied by
-	Logits             // the matrix that gives the logits: the output head, or the embedding that serves as one too
-	Lookup             // an embedding that is only looked up
-	Vector             // a norm's weights, or a bias
-	Pooled             // a matrix that a text's vector is multiplied by, which is kept as it is stored
+	Linear  Role = iota // a matrix that activations are multiplied by
+	Logits              // the matrix that gives the logits: the output head, or the embedding that serves as one too
+	Lookup              // an embedding that is only looked up
+	Vector              // a norm's weights, or a bias
+	Pooled              // a matrix that a text's vector is multiplied by, which is kept as it is stored
+	Routing             // a matrix that scores experts, which is kept as it is stored
+	Expert              // a matrix for each expert, [experts, out, in], that activations are multiplied by
 )
 
 // Tensor is one tensor of a model.
@@ -56,7 +68,7 @@ type Tensor struct {
 	Layer             int // 0 for a part that belongs to no layer
 	Bias              bool
 	HuggingFace, GGUF string // its names
-	Shape             []int  // outermost dimension first; a matrix is [out, in]
+	Shape             []int  // outermost dimension first; a matrix is [out, in], those of experts [experts, out, in] and their biases [experts, out]
 	Role              Role
 	// HeadDim, where it is not 0, tells that the rows belong to heads of so many elements, which RoPE rotates: their order
 	// differs between the formats, see PairedRow.
@@ -65,6 +77,8 @@ type Tensor struct {
 	Partial Partial
 	// Within, where its Rows are not 0, tells that the tensor may be some of the rows of a larger one, in either format.
 	Within Within
+	// Forms are the ways in which files may have the tensor of a part with experts; empty for other parts.
+	Forms Forms
 	// PlusOne tells that Hugging Face stores the elements less one.
 	PlusOne bool
 }
@@ -84,6 +98,7 @@ func vocab(c *Config, _ *Layer) int        { return c.VocabSize }
 func queries(c *Config, l *Layer) int      { return c.Heads * l.HeadDim }
 func keys(_ *Config, l *Layer) int         { return l.KVHeads * l.HeadDim }
 func headDim(_ *Config, l *Layer) int      { return l.HeadDim }
+func heads(c *Config, _ *Layer) int        { return c.Heads }
 
 func attentionBias(c *Config) bool { return c.AttentionBias }
 func mlpBias(c *Config) bool       { return c.MLPBias }
@@ -112,6 +127,7 @@ var parts = [numParts]struct {
 	Value:               {"self_attn.v_proj", "attn_v", Linear, keys, hidden, attentionBias, false},
 	QueryNorm:           {"self_attn.q_norm", "attn_q_norm", Vector, nil, nil, nil, false},
 	KeyNorm:             {"self_attn.k_norm", "attn_k_norm", Vector, nil, nil, nil, false},
+	Sinks:               {"self_attn.sinks", "attn_sinks", Vector, heads, nil, nil, false},
 	AttentionOutput:     {"self_attn.o_proj", "attn_output", Linear, hidden, queries, attentionBias, false},
 	AttentionPostNorm:   {afterAttention, "post_attention_norm", Vector, hidden, nil, nil, false},
 	AttentionSumNorm:    {"attention.output.LayerNorm", "attn_output_norm", Vector, hidden, nil, normBias, false},
@@ -119,6 +135,15 @@ var parts = [numParts]struct {
 	Gate:                {"mlp.gate_proj", "ffn_gate", Linear, intermediate, hidden, mlpBias, false},
 	Up:                  {"mlp.up_proj", "ffn_up", Linear, intermediate, hidden, mlpBias, false},
 	Down:                {"mlp.down_proj", "ffn_down", Linear, hidden, intermediate, mlpBias, false},
+	Router:              {"mlp.gate", "ffn_gate_inp", Routing, experts, hidden, expertBias, false},
+	RouterCorrection:    {"mlp.gate.e_score_correction_bias", "exp_probs_b.bias", Vector, experts, nil, nil, false},
+	ExpertGate:          {"mlp.experts.gate_proj", "ffn_gate_exps", Expert, expertWidth, hidden, expertBias, false},
+	ExpertUp:            {"mlp.experts.up_proj", "ffn_up_exps", Expert, expertWidth, hidden, expertBias, false},
+	ExpertDown:          {"mlp.experts.down_proj", "ffn_down_exps", Expert, hidden, expertWidth, expertBias, false},
+	SharedRouter:        {"mlp.shared_expert_gate", "ffn_gate_inp_shexp", Routing, one, hidden, nil, false},
+	SharedGate:          {"mlp.shared_expert.gate_proj", "ffn_gate_shexp", Linear, sharedWidth, hidden, nil, false},
+	SharedUp:            {"mlp.shared_expert.up_proj", "ffn_up_shexp", Linear, sharedWidth, hidden, nil, false},
+	SharedDown:          {"mlp.shared_expert.down_proj", "ffn_down_shexp", Linear, hidden, sharedWidth, nil, false},
 	FeedForwardPostNorm: {afterFeedForward, "post_ffw_norm", Vector, hidden, nil, nil, false},
 	FeedForwardSumNorm:  {"output.LayerNorm", "layer_output_norm", Vector, hidden, nil, normBias, false},
 	OutputNorm:          {"model.norm", "output_norm", Vector, hidden, nil, normBias, false},
@@ -172,8 +197,11 @@ func (p Part) name(layers string, layer int, name string, bias bool) string {
 	if p.inLayers() {
 		name = layers + strconv.Itoa(layer) + "." + name
 	}
-	if bias {
+	switch {
+	case bias:
 		return name + ".bias"
+	case p == RouterCorrection, p == Sinks && layers != layersGGUF:
+		return name
 	}
 	return name + ".weight"
 }
@@ -187,7 +215,7 @@ func (c *Config) Tensors() []Tensor {
 			return
 		}
 		is := c.Layer(layer)
-		if !is.has(p) {
+		if !is.has(p) || c.lacks(p) {
 			return
 		}
 		list = append(list, c.tensor(p, layer, &is, false))
@@ -221,7 +249,7 @@ func (c *Config) Tensors() []Tensor {
 // tensor describes one tensor of a layer; of a part that belongs to no layer, any layer serves.
 func (c *Config) tensor(p Part, layer int, is *Layer, bias bool) Tensor {
 	part, f := &parts[p], familyOf(c.Family)
-	t := Tensor{Part: p, Layer: layer, Bias: bias, HuggingFace: f.tensorName(p, layer, bias), GGUF: p.GGUF(layer, bias),
+	t := Tensor{Part: p, Layer: layer, Bias: bias, HuggingFace: f.tensorName(p, layer, bias), GGUF: f.nameInGGUF(p, layer, bias),
 		Shape: []int{c.rows(f, p, is)}, Role: part.role}
 	switch {
 	case bias:
@@ -229,7 +257,11 @@ func (c *Config) tensor(p Part, layer int, is *Layer, bias bool) Tensor {
 	case part.in != nil:
 		t.Shape = append(t.Shape, part.in(c, is))
 	default:
-		t.PlusOne = f.plusOne
+		t.PlusOne = f.plusOne && p != Sinks && p != RouterCorrection
+	}
+	if t.Forms = c.forms(f, p, layer, bias); t.Forms.GGUF != nil {
+		t.Shape = append([]int{c.Experts.Count}, t.Shape...)
+		t.HuggingFace = t.Forms.HuggingFace[0].Of(0)
 	}
 	if p == Embedding && c.TiedEmbeddings {
 		t.Role = Logits
@@ -274,6 +306,11 @@ func (f *family) tensorName(p Part, layer int, bias bool) string {
 		return p.name(first(f.layers, layersHuggingFace), layer, name, bias)
 	}
 	return p.name(first(f.layers, layersHuggingFace), layer, parts[p].huggingFace, bias)
+}
+
+// nameInGGUF returns a part's name in GGUF's terms.
+func (f *family) nameInGGUF(p Part, layer int, bias bool) string {
+	return p.name(layersGGUF, layer, first(f.inGGUF[p], parts[p].gguf), bias)
 }
 
 // PairedRow returns where GGUF has a row of a tensor whose Tensor.HeadDim is headDim, given where Hugging Face has it. RoPE
