@@ -36,6 +36,7 @@ type Backend struct {
 	*caches
 	*attention
 	*encoders
+	*experts
 }
 
 // New opens a device.
@@ -72,7 +73,7 @@ func open(driver cl.Driver, o Options) (*Backend, error) {
 // assemble makes a backend of a queue.
 func assemble(q *queue) *Backend {
 	b := &Backend{
-		queue: q, vectors: &vectors{q}, selections: &selections{queue: q, selects: q.device.Kind&cl.CPU == 0}, copies: &copies{q}, preparation: &preparation{q}, encoders: &encoders{q},
+		queue: q, vectors: &vectors{q}, selections: &selections{queue: q, selects: q.device.Kind&cl.CPU == 0}, copies: &copies{q}, preparation: &preparation{q}, encoders: &encoders{q}, experts: &experts{q},
 	}
 	b.conversions = &conversions{q, b.copies}
 	b.products = &products{queue: q, vectors: b.vectors, conversions: b.conversions, composed: backend.Composed(b)}
