@@ -9,12 +9,13 @@ import (
 // backend's substitutes otherwise.
 type device struct {
 	backend.Backend
-	fused  backend.Fuser
-	choose backend.Selector
+	fused   backend.Fuser
+	experts backend.ExpertFuser
+	choose  backend.Selector
 }
 
 func newDevice(b backend.Backend) *device {
-	return &device{Backend: b, fused: backend.Fused(b), choose: backend.Selecting(b)}
+	return &device{Backend: b, fused: backend.Fused(b), experts: backend.FusedExperts(b), choose: backend.Selecting(b)}
 }
 
 // normMatMul computes norm(x)·weightᵀ for each weight; what normed, of x's shape, holds afterwards is undefined. See backend.Fuser's

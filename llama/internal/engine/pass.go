@@ -22,6 +22,7 @@ type pass struct {
 	ropeHosts          []*tensor.Tensor // [most, headDim] on the host, where ropes are computed before they are copied
 	attention          attentionRows
 	dense              denseRows
+	experts            expertRows
 	adapted            adapted
 
 	// Lists of operands, kept so that a pass does not allocate them.
@@ -55,6 +56,9 @@ func (p *pass) reserveAll(w *Weights) error {
 		return err
 	}
 	if err := p.dense.reserve(&p.arena, c); err != nil {
+		return err
+	}
+	if err := p.experts.reserve(&p.arena, c); err != nil {
 		return err
 	}
 	for i := range p.ropes {

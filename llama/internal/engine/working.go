@@ -14,8 +14,10 @@ func workingBytes(c *checkpoint.Config, capacity int) int64 {
 	const workers, floatBytes = 8, 4
 	q, kv := int64(c.Heads)*int64(c.HeadDim), int64(c.KVHeads)*int64(c.HeadDim)
 	hidden, wide, vocab := int64(c.HiddenSize), int64(c.IntermediateSize), int64(c.VocabSize)
-	// The floats of a token's row: x, normed and product; q and out; k and v; gate and up; ropes and ropeHosts.
+	// The floats of a token's row: x, normed and product; q and out; k and v; gate and up; ropes and ropeHosts; those of experts.
 	row := 3*hidden + 2*q + 2*kv + 2*wide + 2*int64(c.HeadDim)
+	e := &c.Experts
+	row += int64(e.Chosen)*(2*int64(e.Width)+hidden) + int64(e.Count) + 2*int64(e.SharedWidth)
 	row += max(hidden, q, wide) / 2 // a product's activation, quantised: at most 2 bytes an element, half of a float
 	choosing := 5 * vocab           // of a session: logits on the device and the host, probabilities, and the candidates' tokens and values
 	return floatBytes*((DefaultChunk+DefaultMost)*row+GroupRows*vocab+choosing) +

@@ -142,7 +142,7 @@ func (m *Model) Find(tensors []checkpoint.Tensor, most int) (stored []Stored, to
 			s.times = float32(scale) // what every product with the output head is in proportion to
 		}
 		stored[i] = s
-		total += int64(len(s.data))
+		total += int64(s.Bytes())
 	}
 	return stored, total, problems
 }

@@ -24,7 +24,8 @@ type Stored struct {
 	plus  float32 // to be added to the elements of a vector
 	times float32 // by which they are to be multiplied then; 0: 1
 
-	rare *rare.Type // not nil: the data are of this type, and are rewritten as dtype before anything else reads them
+	pieces []piece    // not nil: the tensor is put together of these, and data is nil
+	rare   *rare.Type // not nil: the data are of this type, and are rewritten as dtype before anything else reads them
 }
 
 // DType returns the type as which the tensor is read.
@@ -47,7 +48,13 @@ func (s *Stored) Elements() int {
 }
 
 // Bytes returns how many bytes the tensor has in the file.
-func (s *Stored) Bytes() int { return len(s.data) }
+func (s *Stored) Bytes() int {
+	n := len(s.data)
+	for i := range s.pieces {
+		n += s.pieces[i].bytes()
+	}
+	return n
+}
 
 // rows returns some of the rows of a tensor; the elements of a vector are its rows.
 func (s Stored) rows(first, n int) (Stored, error) {
@@ -142,6 +149,10 @@ func (s *Stored) order() func(row int) int {
 
 // asStored returns the tensor with its rows in the file's order: a view of the file if alignment allows that, else a copy.
 func (s *Stored) asStored(ctx context.Context, memory tensor.Memory) (t *tensor.Tensor, view bool, err error) {
+	if s.pieces != nil {
+		t, err = s.collected(ctx, memory)
+		return t, false, err
+	}
 	if s.rare != nil {
 		t, err = s.rewritten(ctx, memory)
 		return t, false, err
