@@ -34,6 +34,7 @@ func family(t *testing.T, name string) (*Model, golden) {
 var tolerances = map[string]float64{
 	"phi3-longrope": 4e-5, // the reference itself moves by 1e-5 from one version of torch to another
 	"phi4mini":      4e-5, // as phi3-longrope
+	"gptoss":        2e-5, // YaRN multiplies cosines by a factor that the reference has in float32
 	"gemma3":        2e-4, // embeddings are scaled by a BF16 number, as in models of BF16, but in the reference by a float32
 }
 
