@@ -50,15 +50,17 @@ func normMatMulChecks(quick bool) []Check {
 	}
 	for _, d := range []tensor.DType{tensor.BF16, tensor.Q4_0} {
 		mixed = append(mixed, Check{
-			Operation: "NormMatMul", Type: d.String(), Shape: product{13, few, 256}.String() + " and more rows", Input: random.name,
-			build: func(g generator) *trial { return normMatMul(g, product{13, few, 256}, []tensor.DType{tensor.F32, d, d}, usual, true) },
+			Operation: "NormMatMul", Type: d.String(), Shape: product{13, fewRows, 256}.String() + " and more rows", Input: random.name,
+			build: func(g generator) *trial {
+				return normMatMul(g, product{13, fewRows, 256}, []tensor.DType{tensor.F32, d, d}, usual, true)
+			},
 		})
 	}
 	return append(checks, both(mixed)...)
 }
 
-// few is fewer rows than any layout of weights groups: those of a router of experts.
-const few = 8
+// fewRows is fewer rows than any layout of weights groups: those of a router of experts.
+const fewRows = 8
 
 // normMatMul multiplies with weights of several types, with a norm before or without. The second and later ones have fewer rows, as keys and values do;
 // after one with few rows they have more.
@@ -75,8 +77,8 @@ func normMatMul(g generator, p product, types []tensor.DType, f factors, norms b
 	for i, d := range types {
 		p := p
 		switch {
-		case i > 0 && p.n == few:
-			p.n = 8 * few
+		case i > 0 && p.n == fewRows:
+			p.n = 8 * fewRows
 		case i > 0:
 			p.n = (p.n + 3) / 4
 		}
