@@ -62,7 +62,7 @@ func (k *Kernels) GELUErfMul(dst, gate, up []float32) { k.vectors.GELUErfMul(dst
 
 // SwiGLUClamped computes dst[i] = exact.SwiGLUClamped(gate[i], up[i], limit). The slices have one length; dst may be gate or up.
 func (k *Kernels) SwiGLUClamped(dst, gate, up []float32, limit float32) {
-	vectors.SwiGLUClamped(dst, gate, up, limit)
+	k.vectors.SwiGLUClamped(dst, gate, up, limit)
 }
 
 // Softcap computes x[i] = exact.Softcap(x[i], limit), that is limit·tanh(x[i]/limit). limit is above 0.
