@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -110,6 +111,52 @@ func TestFamiliesGreedyTokensEqualTransformers(t *testing.T) {
 	}
 }
 
+// expertFloats returns the elements of a tensor of experts, in whichever form a folder has it.
+func expertFloats(t *testing.T, weights *checkpoint.Weights, w *checkpoint.Tensor) (values []float32) {
+	for _, form := range w.Forms.HuggingFace {
+		if _, _, err := weights.Tensor(form.Of(0)); err != nil {
+			continue
+		}
+		for e := range w.Shape[0] {
+			stored, _, err := weights.Tensor(form.Of(e))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var all []float32
+			if form.Exponents != "" {
+				exponents, _, err := weights.Tensor(form.Exponents)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i, b := range stored.Data {
+					scale := math.Ldexp(1, int(exponents.Data[i/16])-127)
+					all = append(all, float32(scale*e2m1[b&15]), float32(scale*e2m1[b>>4]))
+				}
+			} else {
+				d, _ := stored.ElementType()
+				all = make([]float32, len(stored.Data)/d.Format().Bytes(1))
+				if err := d.Format().Dequantize(all, stored.Data); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if !form.Each() {
+				n := len(all) / w.Shape[0]
+				all = all[e*n:][:n]
+			}
+			width := len(all) / form.Rows
+			for row := range w.Shape[1] {
+				values = append(values, all[(form.First+row*form.Step)*width:][:width]...)
+			}
+		}
+		return values
+	}
+	t.Fatalf("%v is in none of the forms", w.Forms.HuggingFace)
+	return nil
+}
+
+// e2m1 are the numbers of four bits of MXFP4.
+var e2m1 = []float64{0, .5, 1, 1.5, 2, 3, 4, 6, 0, -.5, -1, -1.5, -2, -3, -4, -6}
+
 // asGGUF writes a folder's model as a GGUF file as llama.cpp's conversion does: rows in pairs and fused tensors where the architecture has
 // them, and the weights of norms as they are multiplied.
 func asGGUF(t *testing.T, dir string) string {
@@ -145,6 +192,10 @@ func asGGUF(t *testing.T, dir string) string {
 		add(d.Name, []int{len(d.List)}, d.List)
 	}
 	for _, w := range c.Tensors() {
+		if w.Forms.GGUF != nil {
+			add(w.GGUF, w.Shape, expertFloats(t, weights, &w))
+			continue
+		}
 		from, name := w.HuggingFace, w.GGUF
 		if w.Within.GGUF != "" {
 			if w.Within.First > 0 {

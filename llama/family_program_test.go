@@ -12,8 +12,8 @@ import (
 )
 
 // programFamilies are the families whose sessions play random programs: layers with and without a window that rotate otherwise, queries that are scaled
-// by their positions, layers of Granite 4.
-var programFamilies = []string{"olmo3", "ministral3", "granite4-micro", "gemma3", "gemma2"}
+// by their positions, layers of Granite 4, experts with and without a shared one, and with sinks.
+var programFamilies = []string{"olmo3", "ministral3", "granite4-micro", "gemma3", "gemma2", "qwen3moe", "glm4moe", "gptoss"}
 
 // familyProgram plays random calls of a session of any family. It keeps no account of slots as program does, but compares with fresh sessions.
 type familyProgram struct {
