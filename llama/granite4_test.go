@@ -127,14 +127,12 @@ func TestGranite4WithoutRoPE(t *testing.T) {
 	}
 }
 
-// TestGranite4sOtherPartsAreRefused names Mamba and experts.
+// TestGranite4sOtherPartsAreRefused names Mamba.
 func TestGranite4sOtherPartsAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		want    string
 		changes map[string]any
 	}{
-		{"num_local_experts is 8", map[string]any{"num_local_experts": 8}},
-		{"num_local_experts is 8", map[string]any{"num_local_experts": nil}},
 		{"Mamba", map[string]any{"layer_types": []string{"mamba", "attention", "mamba", "mamba"}}},
 		{"Mamba", map[string]any{"layer_types": []string{"linear_attention", "full_attention", "linear_attention", "linear_attention"}}},
 		{"Mamba", map[string]any{"layer_types": nil}},

@@ -208,6 +208,16 @@ func (j *configJSON) setExperts(c *Config, f *family) error {
 	return nil
 }
 
+// RoutedLayers returns how many layers have experts.
+func (c *Config) RoutedLayers() (n int) {
+	for _, f := range c.FeedForwards {
+		if f == Routed {
+			n++
+		}
+	}
+	return n
+}
+
 // setRouted gives layers experts, the others the family's dense network. A model without such a layer has none.
 func (c *Config) setRouted(is func(layer int) bool) {
 	c.FeedForwards = make([]FeedForward, min(max(c.Layers, 0), maxLayers))

@@ -89,6 +89,21 @@ type Within struct {
 	Rows, First       int    // how many rows that has, and which of them is the first
 }
 
+// Names returns the names of the tensors of files that have the tensor, or some of it, in either format.
+func (t *Tensor) Names() []string {
+	names := []string{t.HuggingFace, t.GGUF, t.Within.HuggingFace, t.Within.GGUF}
+	for _, forms := range [][]Form{t.Forms.HuggingFace, t.Forms.GGUF} {
+		for i := range forms {
+			f := &forms[i]
+			names = append(names, f.Of(0), f.Exponents)
+			for e := 1; f.Each() && e < t.Shape[0]; e++ {
+				names = append(names, f.Of(e))
+			}
+		}
+	}
+	return names
+}
+
 // size is a dimension of a tensor of a layer; of one that belongs to no layer, of any.
 type size func(c *Config, l *Layer) int
 
@@ -179,6 +194,9 @@ const (
 	layersHuggingFace = modelPrefix + layersPart
 	layersPart        = "layers."
 )
+
+// Down reports whether the part is the last matrix of a feed-forward network.
+func (p Part) Down() bool { return p == Down || p == ExpertDown || p == SharedDown }
 
 // inLayers tells whether each layer has the part.
 func (p Part) inLayers() bool { return p >= AttentionNorm && p <= FeedForwardSumNorm }
