@@ -32,6 +32,7 @@ type Backend interface {
 	tensor.Device // Name, Memory, CopyFrom
 	Pager         // what is done with keys and values that are cached in pages
 	Experts       // what mixtures of experts need
+	Recurrent     // what is done with the states of recurrent layers
 
 	// Describe says for a person what the device is, such as the processor's name and the kernels in use.
 	Describe() string
@@ -45,8 +46,14 @@ type Backend interface {
 	AddAssign(a, b *tensor.Tensor) error
 	// Scale computes x *= v.
 	Scale(x *tensor.Tensor, v float32) error
-	// SiLUMul computes a = silu(a)·b, silu(x) = x/(1+e⁻ˣ).
+	// MulAssign computes a *= b, element by element; b has a's shape, or is one row by which each row of a is multiplied.
+	MulAssign(a, b *tensor.Tensor) error
+	// SiLUMul computes a = silu(a)·b, silu(x) = x/(1+e⁻ˣ). A b that is nil counts as ones.
 	SiLUMul(a, b *tensor.Tensor) error
+	// SigmoidMul computes a = σ(a)·b, σ(x) = 1/(1+e⁻ˣ). A b that is nil counts as ones.
+	SigmoidMul(a, b *tensor.Tensor) error
+	// Softplus computes a = ln(1+e^(a+bias)); bias is one row that is added to each row of a, or nil, which adds nothing.
+	Softplus(a, bias *tensor.Tensor) error
 	// GELUMul computes a = gelu(a)·b, in the form with a hyperbolic tangent: gelu(x) = x/(1+e^(−2u)), u = √(2/π)·(x+0.044715x³).
 	GELUMul(a, b *tensor.Tensor) error
 	// GELUErf computes a = gelu(a)·b, in the form with the error function: gelu(x) = x/2·(1+erf(x/√2)). A b that is nil counts as ones.
@@ -116,10 +123,36 @@ type Fuser interface {
 	NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, up, product, out *tensor.Tensor) error
 }
 
+// Linear is a linear map x ↦ x·Weightᵀ + Bias, Weight [N, K] and Bias [N]. A Bias that is nil adds nothing.
+type Linear struct{ Weight, Bias *tensor.Tensor }
+
+// LayerNorm is what the operation of the same name normalises rows by. A Weight that is nil normalises nothing.
+type LayerNorm struct {
+	Weight, Bias *tensor.Tensor // [dim]; a nil Bias adds nothing
+	Eps          float32
+}
+
+// Projector offers the phases of an encoder's layer as single operations, as Fuser does those of a decoder's. Each gives what the plain
+// operations give, bit for bit.
+type Projector interface {
+	// Project computes outs[i] = n·maps[i].Weightᵀ + maps[i].Bias with n = layernorm(x), for x [M, K]. n is kept in normed [M, K], which may be x,
+	// unless the norm has no weight: then n is x, and normed is not touched. If gelu is set, there are one or two maps, two of one shape, and
+	// then outs[0] = gelu(outs[0])·outs[1], in the form of GELUErf; an outs[1] that is not there counts as ones.
+	Project(x *tensor.Tensor, norm LayerNorm, normed *tensor.Tensor, maps []Linear, outs []*tensor.Tensor, gelu bool) error
+	// ProjectAdd computes out = (out + x·to.Weightᵀ) + to.Bias; the scratch is product, of out's shape.
+	ProjectAdd(x *tensor.Tensor, to Linear, product, out *tensor.Tensor) error
+}
+
 // Exact is a backend that can tell whether it gives the bits of the portable reference, host.Reference. Where backends do, it does not show
 // in a result which of them computed it.
 type Exact interface {
 	BitExact() bool
+}
+
+// Sized is a backend on which passes of other numbers of rows are fastest than on a processor.
+type Sized interface {
+	// PassRows returns how many rows of prompts, and how many rows of answers, a pass computes best; 0: it does not know.
+	PassRows() (prompts, answers int)
 }
 
 // Selector finds the largest elements of rows where they lie, so that logits need not travel to the host, nor those that were changed

@@ -78,14 +78,35 @@ func CheckSoftcap(x *tensor.Tensor, limit float32) error {
 }
 
 // CheckAddAssign checks a += b, where b has a's shape or is one row of it.
-func CheckAddAssign(a, b *tensor.Tensor) error {
+func CheckAddAssign(a, b *tensor.Tensor) error { return checkRows("AddAssign", a, b) }
+
+// CheckMulAssign checks a *= b, where b has a's shape or is one row of it.
+func CheckMulAssign(a, b *tensor.Tensor) error { return checkRows("MulAssign", a, b) }
+
+// checkRows checks an operation that changes a by b, which has a's shape or is one row for each row of a.
+func checkRows(op string, a, b *tensor.Tensor) error {
 	if b.Shape().Rows() == 1 && b.Shape().Dim(-1) == a.Shape().Dim(-1) {
-		if err := needF32("AddAssign", a, b); err != nil {
+		if err := needF32(op, a, b); err != nil {
 			return err
 		}
-		return needWritable("AddAssign", a)
+		return needWritable(op, a)
 	}
-	return CheckSame("AddAssign", a, b)
+	return CheckSame(op, a, b)
+}
+
+// CheckSoftplus checks a and bias, which is one row of a, or nil.
+func CheckSoftplus(a, bias *tensor.Tensor) error {
+	const op = "Softplus"
+	if bias == nil {
+		return CheckSame(op, a)
+	}
+	if err := needF32(op, a, bias); err != nil {
+		return err
+	}
+	if bias.Shape().NumElements() != a.Shape().Dim(-1) {
+		return fmt.Errorf("backend: %s of %v with biases %v: the biases must be as long as a row", op, a, bias)
+	}
+	return needWritable(op, a)
 }
 
 // CheckRMSNorm checks a norm of the rows of x [.., dim] with weights w [dim].
@@ -119,12 +140,12 @@ func CheckLayerNorm(x, w, b *tensor.Tensor) (rows, dim int, err error) {
 	return rows, dim, needWritable("LayerNorm", x)
 }
 
-// CheckGELUErf checks a and b, of a's shape or nil.
-func CheckGELUErf(a, b *tensor.Tensor) error {
+// CheckGated checks a = act(a)·b for a b of a's shape or nil.
+func CheckGated(op string, a, b *tensor.Tensor) error {
 	if b == nil {
-		return CheckSame("GELUErf", a)
+		return CheckSame(op, a)
 	}
-	return CheckSame("GELUErf", a, b)
+	return CheckSame(op, a, b)
 }
 
 // CheckAttendTexts checks q and out [rows, heads, headDim], k and v [rows, kvHeads, headDim], and texts, which have all rows, with one row
@@ -173,6 +194,54 @@ func CheckNormMatMul(x, normed *tensor.Tensor, ws, outs []*tensor.Tensor) error 
 		}
 	}
 	return nil
+}
+
+// CheckProject checks x and normed [M, K], of one shape, and outs[i] [M, N] for maps[i] of weights [N, K] and biases [N] or nil. With gelu there are
+// one or two outs, of one shape.
+func CheckProject(x *tensor.Tensor, norm LayerNorm, normed *tensor.Tensor, maps []Linear, outs []*tensor.Tensor, gelu bool) error {
+	if norm.Weight != nil {
+		if err := CheckSame("Project", normed, x); err != nil {
+			return err
+		}
+		if _, _, err := CheckLayerNorm(normed, norm.Weight, norm.Bias); err != nil {
+			return err
+		}
+	}
+	if len(maps) != len(outs) {
+		return fmt.Errorf("backend: Project by %d maps to %d outputs", len(maps), len(outs))
+	}
+	for i := range maps {
+		if err := maps[i].check(x, outs[i]); err != nil {
+			return err
+		}
+	}
+	switch {
+	case gelu && (len(outs) < 1 || len(outs) > 2):
+		return fmt.Errorf("backend: Project to %d outputs with GELU: there must be one or two", len(outs))
+	case gelu:
+		return CheckSame("Project", outs...)
+	}
+	return nil
+}
+
+// CheckProjectAdd checks x [M, K], to of [N, K] and [N] or nil, and product and out [M, N].
+func CheckProjectAdd(x *tensor.Tensor, to Linear, product, out *tensor.Tensor) error {
+	if err := to.check(x, product); err != nil {
+		return err
+	}
+	return CheckSame("ProjectAdd", out, product)
+}
+
+// check checks a map of x to out.
+func (l *Linear) check(x, out *tensor.Tensor) error {
+	_, n, _, err := CheckMatMulTransposed(x, l.Weight, out)
+	if err != nil || l.Bias == nil {
+		return err
+	}
+	if l.Bias.Shape().NumElements() != n {
+		return fmt.Errorf("backend: a product of weights %v with the bias %v: the bias must have an element for each of their rows", l.Weight, l.Bias)
+	}
+	return needF32("Project", l.Bias)
 }
 
 // CheckRoPE checks x [tokens, heads, headDim] and table [tokens, headDim].

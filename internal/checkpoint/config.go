@@ -100,6 +100,9 @@ func (c *Config) validateLayers() error {
 	if c.Sizes != nil && len(c.Sizes) != c.Layers || c.Mixers != nil && len(c.Mixers) != c.Layers || c.FeedForwards != nil && len(c.FeedForwards) != c.Layers {
 		return fmt.Errorf("a list of layers has not the model's %d layers", c.Layers)
 	}
+	if err := c.Recurrent.validate(c); err != nil {
+		return err
+	}
 	for i, s := range c.Sizes {
 		if s.KVHeads == 0 {
 			return unsupported("layer %d has no key and value heads: a layer without attention is not implemented for the architecture %s", i, familyOf(c.Family).name)

@@ -114,7 +114,7 @@ var (
 	gptExperts = expertRule{Experts: Experts{Count: 128, Chosen: 4, Scores: SoftmaxChosen, Limit: 7, Biased: true},
 		stacked: stackedRule{gateUp: "mlp.experts.gate_up_proj", down: "mlp.experts.down_proj", blocks: "_blocks", scales: "_scales", bias: "_bias", alternate: true}}
 	graniteExpertNames = map[Part]string{Router: "block_sparse_moe.router.layer", SharedDown: "shared_mlp.output_linear"}
-	sharedExpert       = fusedPart{"shared_mlp.input_linear", "", []Part{SharedGate, SharedUp}}
+	sharedExpert       = fusedPart{"shared_mlp.input_linear", "", []Part{SharedGate, SharedUp}, nil}
 )
 
 // The keys of config.json of the families with experts.

@@ -20,19 +20,24 @@ type family struct {
 	with        []Part                 // that Llama has not
 	without     []Part                 // that Llama has
 	huggingFace map[Part]string        // names where they are not those of the table of parts
-	inGGUF      map[Part]string        // GGUF's names where they are not those
+	ggufNames   map[Part]string        // the same for GGUF
 	fused       map[Part]fusedPart     // parts that are some of the rows of a tensor
+	fusedGGUF   map[Part]fusedPart     // the same for GGUF alone
 	bare        []Part                 // parts without a bias where the model has biases of attention
 	biased      bool                   // queries, keys and values always have biases
 	unpaired    bool                   // GGUF has the rows of queries and keys in Hugging Face's order
 	gguf        string                 // GGUF's name of the architecture where it is another family's; "" where it is name
-	ggufExperts string                 // that of models with experts; "": the same
 	plusOne     bool                   // Hugging Face stores the weights of norms less one
 	normOf      map[Part]size          // the elements of a norm of queries or keys: of a head, or of all together
 	activation  string                 // of the feed-forward layer, as Hugging Face names it
 	window      func(*windowRule) bool // whether a layer has a sliding window, where the configuration has one; nil: no layer
 	unstretched bool                   // layers with a window have RoPE's base and no scaling
 	unrounded   bool                   // YaRN is not rounded to whole pairs, which GGUF does not say
+	attention   Mixer                  // of the layers with attention
+	recurrent   Mixer                  // of the layers without; Attention: there are none
+	tiled       bool                   // GGUF has value heads in another order: see Tiling
+	allGGUF     string                 // GGUF's name of the architecture if all layers have attention; "": the usual one
+	ggufExperts string                 // that if all layers have attention, and some have experts
 	embedding   bool                   // embeddings are multiplied by the square root of the width, rounded to BF16
 	encoding
 	experts *expertRule // nil: the family has no layers with experts
@@ -62,10 +67,10 @@ type defaults struct {
 	localTheta                     float64 // of layers with a window, where it is another one
 	window                         int
 	headDim                        int
-	part                           float64 // of a head that is rotated; 0: all
-	heads, kvHeads, vocab, context int     // of Gemma 3, whose wrappers leave out what is usual
+	heads, kvHeads, vocab, context int // of Gemma 3, whose wrappers leave out what is usual
 	rope                           *ropeJSON
-	every                          int // each such layer is unlike the others: it has no RoPE (SmolLM3), or no window (Gemma 3)
+	rotated                        float64 // which part of a head is rotated; 0: all
+	every                          int     // each such layer is unlike the others: it has no RoPE (SmolLM3), or no window (Gemma 3)
 	scoreCap, logitCap             float64
 	// wideLayers is how many layers the size has whose scores are divided by the root of the width of one head's share of the model instead
 	// of HeadDim's. GGUF does not say so; llama.cpp knows these sizes (27B of Gemma 2 and 3) by their layers.
@@ -76,6 +81,7 @@ type defaults struct {
 type fusedPart struct {
 	huggingFace, gguf string // names, without the layer and what follows; gguf is "" if GGUF has the parts apart
 	parts             []Part // whose rows the tensor has, in their order
+	groups            size   // the parts lie in so many groups, each of which has an equal share of each part; nil: one
 }
 
 // windowRule is what decides whether a layer has a sliding window.
@@ -105,10 +111,24 @@ const (
 )
 
 var (
-	fusedAttention   = fusedPart{"self_attn.qkv_proj", "attn_qkv", []Part{Query, Key, Value}}
-	fusedFeedForward = fusedPart{"mlp.gate_up_proj", "ffn_up", []Part{Gate, Up}}
+	fusedAttention   = fusedPart{"self_attn.qkv_proj", "attn_qkv", []Part{Query, Key, Value}, nil}
+	fusedFeedForward = fusedPart{"mlp.gate_up_proj", "ffn_up", []Part{Gate, Up}, nil}
 	// Granite 4's, which is called shared since models with experts have it too. GGUF has gate and up apart.
-	sharedFeedForward = fusedPart{"shared_mlp.input_linear", "", []Part{Gate, Up}}
+	sharedFeedForward = fusedPart{"shared_mlp.input_linear", "", []Part{Gate, Up}, nil}
+)
+
+// The tensors of recurrent layers and gated attention that hold several parts.
+var (
+	gatedQuery  = fusedPart{"self_attn.q_proj", "attn_q", []Part{Query, QueryGate}, queryHeads}
+	deltaInput  = fusedPart{"linear_attn.in_proj_qkv", "attn_qkv", []Part{RecurrentQuery, RecurrentKey, RecurrentValue}, nil}
+	deltaFilter = fusedPart{"linear_attn.conv1d", "ssm_conv1d", []Part{QueryFilter, KeyFilter, ValueFilter}, nil}
+	mambaInput  = fusedPart{"mamba.in_proj", "ssm_in", []Part{RecurrentGate, RecurrentValue, RecurrentKey, RecurrentQuery, RecurrentStep}, nil}
+	mambaFilter = fusedPart{"mamba.conv1d", "ssm_conv1d", []Part{ValueFilter, KeyFilter, QueryFilter}, nil}
+	shortInput  = fusedPart{"conv.in_proj", "shortconv.in_proj", []Part{InputGate, OutputGate, ConvolutionInput}, nil}
+	mambaNames  = map[Part]string{
+		Down: "shared_mlp.output_linear", SharedDown: "shared_mlp.output_linear", Router: "block_sparse_moe.router.layer", StepBias: "mamba.dt_bias", Decay: "mamba.A_log", Skip: "mamba.D", RecurrentNorm: "mamba.norm",
+		RecurrentOutput: "mamba.out_proj",
+	}
 )
 
 // families is the table of architectures.
@@ -142,10 +162,12 @@ var families = []family{
 		keys: []string{"embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling"},
 	},
 	{
-		name: "granitehybrid", model: "granitemoehybrid", class: "GraniteMoeHybridForCausalLM", gguf: "granite", ggufExperts: "granitemoe", experts: &graniteExperts,
-		huggingFace: map[Part]string{Down: "shared_mlp.output_linear", Router: "block_sparse_moe.router.layer", SharedDown: "shared_mlp.output_linear"},
-		fused:       map[Part]fusedPart{Gate: sharedFeedForward, Up: sharedFeedForward, SharedGate: sharedExpert, SharedUp: sharedExpert},
-		keys:        []string{"embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling", "num_local_experts", sharedWidthName},
+		name: "granitehybrid", model: "granitemoehybrid", class: "GraniteMoeHybridForCausalLM", allGGUF: "granite", ggufExperts: "granitemoe", experts: &graniteExperts, recurrent: SelectiveScan,
+		huggingFace: mambaNames, fused: map[Part]fusedPart{
+			Gate: sharedFeedForward, Up: sharedFeedForward, RecurrentGate: mambaInput, RecurrentValue: mambaInput, RecurrentKey: mambaInput,
+			RecurrentQuery: mambaInput, RecurrentStep: mambaInput, SharedGate: sharedExpert, SharedUp: sharedExpert, ValueFilter: mambaFilter, KeyFilter: mambaFilter, QueryFilter: mambaFilter,
+		},
+		keys: []string{"embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling", "num_local_experts", sharedWidthName},
 	},
 	{
 		name: "granitemoe", model: "granitemoe", class: "GraniteMoeForCausalLM", experts: &graniteExperts,
@@ -165,17 +187,37 @@ var families = []family{
 	{
 		name: "glm4moe", model: "glm4_moe", class: "Glm4MoeForCausalLM", with: []Part{QueryNorm, KeyNorm}, normOf: headNorms, unpaired: true, bare: []Part{AttentionOutput},
 		huggingFace: map[Part]string{SharedGate: "mlp.shared_experts.gate_proj", SharedUp: "mlp.shared_experts.up_proj", SharedDown: "mlp.shared_experts.down_proj"},
-		inGGUF:      map[Part]string{FeedForwardNorm: "post_attention_norm"}, experts: &glmExperts,
+		ggufNames:   map[Part]string{FeedForwardNorm: "post_attention_norm"}, experts: &glmExperts,
 		keys:     []string{"n_routed_experts", "n_shared_experts", "norm_topk_prob", "routed_scaling_factor", "first_k_dense_replace", "use_qk_norm", "partial_rotary_factor"},
-		defaults: defaults{eps: 1e-5, part: 0.5},
+		defaults: defaults{eps: 1e-5, rotated: 0.5},
 	},
 	{
 		name: "gpt-oss", model: "gpt_oss", class: "GptOssForCausalLM", with: []Part{Sinks}, unpaired: true, biased: true, window: exceptEvery, unrounded: true,
-		huggingFace: map[Part]string{Router: "mlp.router"}, inGGUF: map[Part]string{FeedForwardNorm: "post_attention_norm"}, experts: &gptExperts,
+		huggingFace: map[Part]string{Router: "mlp.router"}, ggufNames: map[Part]string{FeedForwardNorm: "post_attention_norm"}, experts: &gptExperts,
 		keys: []string{"sliding_window", "layer_types", "num_local_experts", "swiglu_limit", "quantization_config"},
 		defaults: defaults{eps: 1e-5, theta: 150000, window: 128, headDim: 64, every: 2, rope: &ropeJSON{
 			Type: yarn, Factor: 32, OriginalContext: 4096, BetaFast: 32, BetaSlow: 1, Truncate: new(bool),
 		}},
+	},
+	{
+		name: "qwen35", model: "qwen3_5_text", class: "Qwen3_5ForCausalLM", with: []Part{QueryNorm, KeyNorm}, normOf: headNorms, unpaired: true, plusOne: true,
+		attention: GatedAttention, recurrent: DeltaRule, tiled: true, ggufNames: map[Part]string{FeedForwardNorm: "post_attention_norm"},
+		fused: map[Part]fusedPart{
+			Query: gatedQuery, QueryGate: gatedQuery, RecurrentQuery: deltaInput, RecurrentKey: deltaInput, RecurrentValue: deltaInput,
+			QueryFilter: deltaFilter, KeyFilter: deltaFilter, ValueFilter: deltaFilter,
+		},
+		keys:     []string{"partial_rotary_factor", "attn_output_gate"},
+		defaults: defaults{headDim: 256, heads: 16, kvHeads: 4, vocab: 248320, context: 32768, rotated: 0.25, every: 4},
+	},
+	{
+		name: "lfm2", model: "lfm2", class: "Lfm2ForCausalLM", with: []Part{QueryNorm, KeyNorm}, normOf: headNorms, unpaired: true, recurrent: ShortConvolution,
+		huggingFace: map[Part]string{
+			AttentionNorm: "operator_norm", FeedForwardNorm: "ffn_norm", QueryNorm: "self_attn.q_layernorm", KeyNorm: "self_attn.k_layernorm",
+			AttentionOutput: "self_attn.out_proj", Gate: "feed_forward.w1", Up: "feed_forward.w3", Down: "feed_forward.w2", OutputNorm: "model.embedding_norm",
+		},
+		ggufNames: map[Part]string{OutputNorm: "token_embd_norm"}, // as llama.cpp's first files called it
+		fused:     map[Part]fusedPart{InputGate: shortInput, OutputGate: shortInput, ConvolutionInput: shortInput},
+		defaults:  defaults{tied: true, eps: 1e-5, theta: 1000000, heads: 32, kvHeads: 8, vocab: 65536, context: 128000},
 	},
 	{
 		name: "phi3", model: "phi3", class: "Phi3ForCausalLM", unpaired: true, window: always,
@@ -242,10 +284,11 @@ var families = []family{
 		encoding: encoding{whole: true, centred: true, normBiased: true, layers: "model.encoder.layers."}, defaults: defaults{tied: true, eps: 1e-12, theta: 1000},
 	},
 	{
-		name: "modern-bert", model: "modernbert", class: "ModernBertModel", with: []Part{EmbeddingNorm}, unpaired: true, activation: gelu, window: exceptFirst,
+		name: "modern-bert", model: "modernbert", class: "ModernBertModel", with: []Part{EmbeddingNorm, ScoreDense, ScoreNorm, ScoreOutput}, unpaired: true,
+		activation: gelu, window: exceptFirst,
 		huggingFace: map[Part]string{
 			Embedding: "model.embeddings.tok_embeddings", EmbeddingNorm: "model.embeddings.norm", AttentionNorm: "attn_norm", AttentionOutput: "attn.Wo",
-			FeedForwardNorm: "mlp_norm", Down: "mlp.Wo", OutputNorm: "model.final_norm",
+			FeedForwardNorm: "mlp_norm", Down: "mlp.Wo", OutputNorm: "model.final_norm", ScoreDense: "head.dense", ScoreNorm: "head.norm", ScoreOutput: "classifier",
 		},
 		fused:    map[Part]fusedPart{Query: nomicQKV, Key: nomicQKV, Value: nomicQKV, Gate: modernMLP, Up: modernMLP},
 		encoding: encoding{whole: true, centred: true, localAttention: true, firstWithout: []Part{AttentionNorm}},
@@ -271,8 +314,8 @@ var (
 	bertLacks    = []Part{AttentionNorm, FeedForwardNorm, OutputNorm}
 	bertEncoding = encoding{whole: true, centred: true, normBiased: true, plain: true, positions: true, layers: "model.encoder.layer."}
 	roberta      = encoding{whole: true, centred: true, normBiased: true, plain: true, positions: true, layers: "model.encoder.layer.", padded: true}
-	nomicQKV     = fusedPart{"attn.Wqkv", "attn_qkv", []Part{Query, Key, Value}}
-	modernMLP    = fusedPart{"mlp.Wi", "ffn_up", []Part{Gate, Up}}
+	nomicQKV     = fusedPart{"attn.Wqkv", "attn_qkv", []Part{Query, Key, Value}, nil}
+	modernMLP    = fusedPart{"mlp.Wi", "ffn_up", []Part{Gate, Up}, nil}
 )
 
 var (
@@ -314,7 +357,7 @@ func (f *family) hasPart(p Part) bool {
 // optionalParts are those that Llama has not.
 var optionalParts = []Part{
 	PositionEmbedding, TypeEmbedding, EmbeddingNorm, QueryNorm, KeyNorm, Sinks, AttentionPostNorm, AttentionSumNorm, FeedForwardPostNorm, FeedForwardSumNorm,
-	ScoreDense, ScoreOutput,
+	ScoreDense, ScoreNorm, ScoreOutput,
 }
 
 // bidirectional returns the family of models that are f's but for attention, which sees later tokens too if the value of
@@ -341,10 +384,14 @@ func (f *family) architecture() string {
 
 // architecture returns GGUF's name of the model's architecture.
 func (c *Config) architecture() string {
-	if f := familyOf(c.Family); c.Experts.Count == 0 || f.ggufExperts == "" {
-		return f.architecture()
+	f := familyOf(c.Family)
+	switch {
+	case c.Mixers == nil && c.Experts.Count > 0:
+		return first(f.ggufExperts, f.architecture())
+	case c.Mixers == nil:
+		return first(f.allGGUF, f.architecture())
 	}
-	return familyOf(c.Family).ggufExperts
+	return f.architecture()
 }
 
 // Variant is where a model differs from Llama beyond which parts it has. The zero value is Llama.
@@ -358,6 +405,7 @@ type Variant struct {
 	Unrotated []bool // layers without RoPE; nil: none
 	// Of each layer; nil: all have attention, the family's feed-forward network, and the sizes of Config.
 	Mixers       []Mixer
+	Recurrent    Recurrent
 	FeedForwards []FeedForward
 	Sizes        []LayerSizes
 	Experts      Experts // of the layers with Routed

@@ -87,7 +87,7 @@ var sizes = []struct {
 	{"embedding_length", func(c *Config) *int { return &c.HiddenSize }, nil},
 	{"feed_forward_length", func(c *Config) *int { return &c.IntermediateSize }, func(l *LayerSizes) *int { return &l.IntermediateSize }},
 	{"attention.head_count", func(c *Config) *int { return &c.Heads }, nil},
-	{"attention.head_count_kv", func(c *Config) *int { return &c.KVHeads }, func(l *LayerSizes) *int { return &l.KVHeads }},
+	{keyHeadsKey, func(c *Config) *int { return &c.KVHeads }, func(l *LayerSizes) *int { return &l.KVHeads }},
 	{"attention.key_length", func(c *Config) *int { return &c.HeadDim }, nil},
 }
 
@@ -141,9 +141,6 @@ func readConfig(f *gguf.File) (*Config, error) {
 		return nil, err
 	}
 	k := metadata{f, architectureOf(f) + ".", family.unrounded}
-	if err := checkScan(f); err != nil {
-		return nil, err
-	}
 	has := func(p Part, bias bool) bool {
 		_, ok := f.Tensor(p.GGUF(0, bias))
 		return ok
@@ -173,8 +170,15 @@ func readConfig(f *gguf.File) (*Config, error) {
 			c.HeadDim = c.HiddenSize / c.Heads
 		}
 	}
+	ahead, _ := f.Uint(k.prefix + aheadKey)
+	if ahead < uint64(max(c.Layers, 0)) {
+		c.Layers -= int(ahead)
+	}
 	for i, s := range sizes {
 		if lists[i] != nil {
+			if len(lists[i]) == c.Layers+int(min(ahead, maxLayers)) {
+				lists[i] = lists[i][:max(c.Layers, 0)]
+			}
 			if err := c.setSizes(s.key, lists[i], s.byLayer); err != nil {
 				return nil, err
 			}
@@ -184,6 +188,9 @@ func readConfig(f *gguf.File) (*Config, error) {
 		c.Layers -= ahead // they stand after the others, and predict tokens ahead
 	}
 	if err := k.readExperts(c, family); err != nil {
+		return nil, err
+	}
+	if err := k.readRecurrent(c, family); err != nil {
 		return nil, err
 	}
 	c.VocabSize, _ = embeddingRows(f)
@@ -462,8 +469,13 @@ func (c *Config) Metadata(name string, general ...gguf.KeyValue) []gguf.KeyValue
 	number := func(key string, v int) { add(key, gguf.ValueOf(uint32(v))) }
 	float := func(key string, v float64) { add(key, gguf.ValueOf(float32(v))) }
 	for _, s := range sizes {
+		if list := c.keyHeadList(f); s.key == keyHeadsKey && list != nil {
+			add(s.key, gguf.ArrayOf(list))
+			continue
+		}
 		number(s.key, *s.field(c))
 	}
+	list = append(list, c.recurrentMetadata(f, prefix)...)
 	number(valueLengthKey, c.HeadDim)
 	c.expertMetadata(number, float, func(key string, v bool) { add(key, gguf.ValueOf(v)) })
 	if !c.Centred {

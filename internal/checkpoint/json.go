@@ -36,6 +36,7 @@ type configJSON struct {
 	familyJSON
 	expertJSON
 	encoderJSON
+	recurrentJSON
 }
 
 // familyJSON is what config.json tells of some families alone, and only they read: see special. None of it is written.
@@ -203,6 +204,9 @@ func (j *configJSON) config(f *family) (*Config, error) {
 		return nil, err
 	}
 	if err := j.setEncoder(c, f); err != nil {
+		return nil, err
+	}
+	if err := j.setRecurrent(c, f); err != nil {
 		return nil, err
 	}
 	if err := j.setRoPE(c, f); err != nil {

@@ -108,8 +108,8 @@ func (j *configJSON) setRoPE(c *Config, f *family) error {
 	if j.RoPEScaling == nil && j.RoPEParameters == nil {
 		objects = []*ropeJSON{f.defaults.rope}
 	}
-	part := or(j.PartialRoPEFactor, first(f.defaults.part, 1))
-	whole, local := part, part // the parts of a head that are rotated
+	whole := or(j.PartialRoPEFactor, first(f.defaults.rotated, 1)) // the part of a head that is rotated, and that in layers with a window
+	local := whole
 	theta := c.RoPE.Theta
 	c.LocalRoPE.Theta = or(j.LocalTheta, f.defaults.localTheta)
 	for _, r := range objects {

@@ -17,12 +17,32 @@ const (
 	EmbeddingNorm
 	AttentionNorm
 	Query
+	QueryGate // what the result of GatedAttention is multiplied by, after a sigmoid
 	Key
 	Value
 	QueryNorm
 	KeyNorm
 	Sinks // a score for each query head that joins attention's softmax and has no value
 	AttentionOutput
+	RecurrentQuery
+	RecurrentKey
+	RecurrentValue
+	RecurrentGate // what the result is multiplied by, after SiLU
+	RecurrentBeta // how much of a token the state takes in
+	RecurrentStep // how much of the state a token leaves, with StepBias and Decay
+	QueryFilter   // of the convolution of RecurrentQuery
+	KeyFilter
+	ValueFilter
+	StepBias
+	Decay
+	Skip
+	RecurrentNorm
+	RecurrentOutput
+	InputGate // what is multiplied before the convolution, and
+	OutputGate
+	ConvolutionInput
+	ConvolutionFilter
+	ConvolutionOutput
 	AttentionPostNorm
 	AttentionSumNorm // of the residual stream, after attention was added to it
 	FeedForwardNorm
@@ -44,6 +64,7 @@ const (
 	Head
 	PooledDense // layers that follow pooling, which have numbers
 	ScoreDense
+	ScoreNorm
 	ScoreOutput
 	numParts
 )
@@ -75,23 +96,23 @@ type Tensor struct {
 	HeadDim int
 	// Partial, if its Rotated is not 0, says that RoPE rotates only some of each head's elements: see Row.
 	Partial Partial
-	// Within, where its Rows are not 0, tells that the tensor may be some of the rows of a larger one, in either format.
+	// Within says that the tensor may be some of the rows of a larger one.
 	Within Within
 	// Forms are the ways in which files may have the tensor of a part with experts; empty for other parts.
 	Forms Forms
 	// PlusOne tells that Hugging Face stores the elements less one.
 	PlusOne bool
-}
-
-// Within tells of which larger tensor some rows are a tensor. Files that have no such tensor have the tensor itself.
-type Within struct {
-	HuggingFace, GGUF string // the larger tensor's names; GGUF is "" if that format has none
-	Rows, First       int    // how many rows that has, and which of them is the first
+	// Change is what else is done to the elements of a vector or a filter when they are read.
+	Change Change
+	Times  int    // how often Repeated repeats each element
+	Tiled  Tiling // which of GGUF's rows or columns are in another order than Hugging Face's
+	// GGUFShape is the shape that GGUF has, if it is another one: dimensions of 1 do not count when a file is read.
+	GGUFShape []int
 }
 
 // Names returns the names of the tensors of files that have the tensor, or some of it, in either format.
 func (t *Tensor) Names() []string {
-	names := []string{t.HuggingFace, t.GGUF, t.Within.HuggingFace, t.Within.GGUF}
+	names := []string{t.HuggingFace, t.GGUF, t.Within.HuggingFace.Name, t.Within.GGUF.Name}
 	for _, forms := range [][]Form{t.Forms.HuggingFace, t.Forms.GGUF} {
 		for i := range forms {
 			f := &forms[i]
@@ -118,6 +139,7 @@ func heads(c *Config, _ *Layer) int        { return c.Heads }
 func attentionBias(c *Config) bool { return c.AttentionBias }
 func mlpBias(c *Config) bool       { return c.MLPBias }
 func normBias(c *Config) bool      { return c.NormBias }
+func scoreBias(c *Config) bool     { return c.ScoreBias }
 func biasedAlways(*Config) bool    { return true }
 
 func positions(c *Config, _ *Layer) int { return c.Positions }
@@ -140,6 +162,26 @@ var parts = [numParts]struct {
 	Query:               {"self_attn.q_proj", "attn_q", Linear, queries, hidden, attentionBias, true},
 	Key:                 {"self_attn.k_proj", "attn_k", Linear, keys, hidden, attentionBias, true},
 	Value:               {"self_attn.v_proj", "attn_v", Linear, keys, hidden, attentionBias, false},
+	QueryGate:           {"self_attn.q_gate", "attn_q_gate", Linear, queries, hidden, attentionBias, false},
+	RecurrentQuery:      {"linear_attn.in_proj_q", "ssm_q", Linear, recurrentKeys, hidden, nil, false},
+	RecurrentKey:        {"linear_attn.in_proj_k", "ssm_k", Linear, recurrentKeys, hidden, nil, false},
+	RecurrentValue:      {"linear_attn.in_proj_v", "ssm_v", Linear, recurrentValues, hidden, nil, false},
+	RecurrentGate:       {"linear_attn.in_proj_z", "attn_gate", Linear, recurrentValues, hidden, nil, false},
+	RecurrentBeta:       {"linear_attn.in_proj_b", "ssm_beta", Linear, recurrentHeads, hidden, nil, false},
+	RecurrentStep:       {"linear_attn.in_proj_a", "ssm_alpha", Linear, recurrentHeads, hidden, nil, false},
+	QueryFilter:         {"linear_attn.conv1d_q", "ssm_conv1d_q", Vector, recurrentKeys, taps, filterBias, false},
+	KeyFilter:           {"linear_attn.conv1d_k", "ssm_conv1d_k", Vector, recurrentKeys, taps, filterBias, false},
+	ValueFilter:         {"linear_attn.conv1d_v", "ssm_conv1d_v", Vector, recurrentValues, taps, filterBias, false},
+	StepBias:            {"linear_attn.dt_bias", "ssm_dt.bias", Vector, recurrentHeads, nil, nil, false},
+	Decay:               {"linear_attn.A_log", "ssm_a", Vector, recurrentHeads, nil, nil, false},
+	Skip:                {"linear_attn.D", "ssm_d", Vector, recurrentHeads, nil, nil, false},
+	RecurrentNorm:       {"linear_attn.norm", "ssm_norm", Vector, recurrentNorm, nil, nil, false},
+	RecurrentOutput:     {"linear_attn.out_proj", "ssm_out", Linear, hidden, recurrentValues, nil, false},
+	InputGate:           {"conv.in_proj_b", "shortconv.in_proj_b", Linear, hidden, hidden, nil, false},
+	OutputGate:          {"conv.in_proj_c", "shortconv.in_proj_c", Linear, hidden, hidden, nil, false},
+	ConvolutionInput:    {"conv.in_proj_x", "shortconv.in_proj_x", Linear, hidden, hidden, nil, false},
+	ConvolutionFilter:   {"conv.conv", "shortconv.conv", Vector, hidden, taps, nil, false},
+	ConvolutionOutput:   {"conv.out_proj", "shortconv.out_proj", Linear, hidden, hidden, nil, false},
 	QueryNorm:           {"self_attn.q_norm", "attn_q_norm", Vector, nil, nil, nil, false},
 	KeyNorm:             {"self_attn.k_norm", "attn_k_norm", Vector, nil, nil, nil, false},
 	Sinks:               {"self_attn.sinks", "attn_sinks", Vector, heads, nil, nil, false},
@@ -164,7 +206,8 @@ var parts = [numParts]struct {
 	OutputNorm:          {"model.norm", "output_norm", Vector, hidden, nil, normBias, false},
 	Head:                {"lm_head", "output", Logits, vocab, hidden, nil, false},
 	PooledDense:         {"linear", "dense", Pooled, nil, nil, nil, false}, // see denseTensors
-	ScoreDense:          {"classifier.dense", "cls", Pooled, hidden, hidden, biasedAlways, false},
+	ScoreDense:          {"classifier.dense", "cls", Pooled, hidden, hidden, scoreBias, false},
+	ScoreNorm:           {"head.norm", "cls.norm", Vector, hidden, nil, normBias, false},
 	ScoreOutput:         {"classifier.out_proj", "cls.output", Pooled, one, hidden, biasedAlways, false},
 }
 
@@ -215,11 +258,11 @@ func (p Part) name(layers string, layer int, name string, bias bool) string {
 	if p.inLayers() {
 		name = layers + strconv.Itoa(layer) + "." + name
 	}
-	switch {
-	case bias:
-		return name + ".bias"
-	case p == RouterCorrection, p == Sinks && layers != layersGGUF:
+	if p.bare() || p == Sinks && layers != layersGGUF {
 		return name
+	}
+	if bias {
+		return name + ".bias"
 	}
 	return name + ".weight"
 }
@@ -258,6 +301,9 @@ func (c *Config) Tensors() []Tensor {
 	if c.ScoreDense {
 		add(ScoreDense, 0)
 	}
+	if c.ScoreNorm {
+		add(ScoreNorm, 0)
+	}
 	if c.Scores {
 		add(ScoreOutput, 0)
 	}
@@ -267,7 +313,7 @@ func (c *Config) Tensors() []Tensor {
 // tensor describes one tensor of a layer; of a part that belongs to no layer, any layer serves.
 func (c *Config) tensor(p Part, layer int, is *Layer, bias bool) Tensor {
 	part, f := &parts[p], familyOf(c.Family)
-	t := Tensor{Part: p, Layer: layer, Bias: bias, HuggingFace: f.tensorName(p, layer, bias), GGUF: f.nameInGGUF(p, layer, bias),
+	t := Tensor{Part: p, Layer: layer, Bias: bias, HuggingFace: f.tensorName(p, layer, bias), GGUF: f.ggufName(p, layer, bias),
 		Shape: []int{c.rows(f, p, is)}, Role: part.role}
 	switch {
 	case bias:
@@ -275,11 +321,14 @@ func (c *Config) tensor(p Part, layer int, is *Layer, bias bool) Tensor {
 	case part.in != nil:
 		t.Shape = append(t.Shape, part.in(c, is))
 	default:
-		t.PlusOne = f.plusOne && p != Sinks && p != RouterCorrection
+		t.PlusOne = f.plusOne && !is.Mixer.owns(p)
 	}
 	if t.Forms = c.forms(f, p, layer, bias); t.Forms.GGUF != nil {
 		t.Shape = append([]int{c.Experts.Count}, t.Shape...)
 		t.HuggingFace = t.Forms.HuggingFace[0].Of(0)
+	}
+	if p == SharedRouter {
+		t.GGUFShape = []int{c.HiddenSize}
 	}
 	if p == Embedding && c.TiedEmbeddings {
 		t.Role = Logits
@@ -288,7 +337,7 @@ func (c *Config) tensor(p Part, layer int, is *Layer, bias bool) Tensor {
 		t.HeadDim = is.HeadDim
 	}
 	if p == PositionEmbedding && f.padded { // the first rows are of padding
-		t.Within = Within{HuggingFace: t.HuggingFace, Rows: c.Positions + c.Skipped, First: c.Skipped}
+		t.Within.HuggingFace = Whole{Name: t.HuggingFace, Rows: c.Positions + c.Skipped, First: c.Skipped}
 	}
 	if part.rotated || p == QueryNorm || p == KeyNorm {
 		if r := is.RoPE; r != nil && r.Rotated != 0 {
@@ -296,17 +345,15 @@ func (c *Config) tensor(p Part, layer int, is *Layer, bias bool) Tensor {
 		}
 	}
 	if whole, ok := f.fused[p]; ok {
-		t.Within = Within{HuggingFace: p.name(first(f.layers, layersHuggingFace), layer, whole.huggingFace, bias)}
+		t.Within.HuggingFace = c.whole(f, &whole, p, is, p.name(first(f.layers, layersHuggingFace), layer, whole.huggingFace, bias))
 		if whole.gguf != "" {
-			t.Within.GGUF = p.name(layersGGUF, layer, whole.gguf, bias)
-		}
-		for _, other := range whole.parts {
-			if other == p {
-				t.Within.First = t.Within.Rows
-			}
-			t.Within.Rows += c.rows(f, other, is)
+			t.Within.GGUF = c.whole(f, &whole, p, is, p.name(layersGGUF, layer, whole.gguf, bias))
 		}
 	}
+	if whole, ok := f.fusedGGUF[p]; ok {
+		t.Within.GGUF = c.whole(f, &whole, p, is, p.name(layersGGUF, layer, whole.gguf, bias))
+	}
+	c.setRecurrentTensor(f, &t)
 	return t
 }
 
@@ -326,9 +373,9 @@ func (f *family) tensorName(p Part, layer int, bias bool) string {
 	return p.name(first(f.layers, layersHuggingFace), layer, parts[p].huggingFace, bias)
 }
 
-// nameInGGUF returns a part's name in GGUF's terms.
-func (f *family) nameInGGUF(p Part, layer int, bias bool) string {
-	return p.name(layersGGUF, layer, first(f.inGGUF[p], parts[p].gguf), bias)
+// ggufName returns a part's name in GGUF's terms.
+func (f *family) ggufName(p Part, layer int, bias bool) string {
+	return p.name(layersGGUF, layer, first(f.ggufNames[p], parts[p].gguf), bias)
 }
 
 // PairedRow returns where GGUF has a row of a tensor whose Tensor.HeadDim is headDim, given where Hugging Face has it. RoPE

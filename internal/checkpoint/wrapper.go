@@ -17,15 +17,18 @@ var textTypes = map[string]string{
 }
 
 // textArchitectures are GGUF's names of architectures that differ from a family in nothing that counts for text.
-var textArchitectures = map[string]string{"qwen2vl": "qwen2", "qwen3vl": "qwen3", "granitehybrid": "granite"}
+var textArchitectures = map[string]string{"qwen2vl": "qwen2", "qwen3vl": "qwen3"}
 
 // expertArchitectures are the families of files with experts, by GGUF's names of architectures that other families have, too.
-var expertArchitectures = map[string]string{"llama": "mixtral", "granitehybrid": "granitemoe"}
+var expertArchitectures = map[string]string{"llama": "mixtral"}
 
 // plainArchitecture returns the architecture for which adapters are made that fit a model of an architecture: Mistral Small's files say llama or mistral3.
 func plainArchitecture(name string) string {
-	if name == "mistral3" {
+	switch name {
+	case "mistral3":
 		return families[0].architecture()
+	case "granitehybrid":
+		return "granite"
 	}
 	return first(textArchitectures[name], name)
 }

@@ -34,6 +34,18 @@ __kernel void gelu_mul(output a, int a_at, input b, int b_at, int n) {
   }
 }
 
+__kernel void gelu_erf_mul(output a, int a_at, input b, int b_at, int n) {
+  const int i = get_global_id(0);
+  if (i < n)
+    a[a_at + i] = exact_gelu_erf(a[a_at + i]) * b[b_at + i];
+}
+
+__kernel void gelu_erf(output a, int a_at, int n) {
+  const int i = get_global_id(0);
+  if (i < n)
+    a[a_at + i] = exact_gelu_erf(a[a_at + i]);
+}
+
 __kernel void softcap(output x, int x_at, int n, float factor, float limit) {
   const int i = get_global_id(0);
   if (i < n)

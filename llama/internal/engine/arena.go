@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"slices"
 	"sync/atomic"
 
 	"github.com/antigravity-go/antigravity/backend"
@@ -105,6 +106,9 @@ func (a *arena) cut(of, view *tensor.Tensor, n int) error {
 	}
 	return nil
 }
+
+// whole returns all of a view's memory, [most, …].
+func (a *arena) whole(of *tensor.Tensor) *tensor.Tensor { return a.full[slices.Index(a.views, of)] }
 
 // free gives the memory back.
 func (a *arena) free() error {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math"
+	"slices"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/kvcache"
@@ -13,6 +14,8 @@ import (
 type attention struct {
 	layer        int
 	q, k, v, o   projection
+	gate         projection // by whose sigmoid the result is multiplied (arXiv 2505.06708), if attention is gated
+	gated        bool
 	qNorm, kNorm *tensor.Tensor // [headDim]: of each head; or [heads·headDim]: of all heads together; nil: the family has none
 	sinks        *tensor.Tensor // [heads]: scores that join the softmax and have no value; nil: there are none
 	eps          float32
@@ -31,6 +34,9 @@ func (a *attention) build(w *Weights, layer, rotary int) {
 	w.placeProjection(checkpoint.Key, layer, &a.k)
 	w.placeProjection(checkpoint.Value, layer, &a.v)
 	w.placeProjection(checkpoint.AttentionOutput, layer, &a.o)
+	if a.gated {
+		w.placeProjection(checkpoint.QueryGate, layer, &a.gate)
+	}
 	w.place(checkpoint.QueryNorm, layer, &a.qNorm)
 	w.place(checkpoint.KeyNorm, layer, &a.kNorm)
 	w.place(checkpoint.Sinks, layer, &a.sinks)
@@ -55,13 +61,25 @@ func (a *attention) forward(p *pass, around *residual) error {
 	if err := s.caches.Attend(&s.q, &s.out); err != nil {
 		return err
 	}
+	if a.gated {
+		if err := p.device.SigmoidMul(&s.gate, &s.outFlat); err != nil {
+			return err
+		}
+		return around.add(p, &s.gate, &a.o)
+	}
 	return around.add(p, &s.outFlat, &a.o)
 }
 
 // project computes the rows' queries, keys and values, normed and scaled, but not rotated.
 func (a *attention) project(p *pass, around *residual) error {
 	s := &p.attention
-	if err := around.project(p, s.projected[:], &a.q, &a.k, &a.v); err != nil {
+	var err error
+	if a.gated {
+		err = around.project(p, s.projected[:], &a.q, &a.k, &a.v, &a.gate)
+	} else {
+		err = around.project(p, s.projected[:3], &a.q, &a.k, &a.v)
+	}
+	if err != nil {
 		return err
 	}
 	if err := p.device.normHeads(&s.q, &s.qFlat, a.qNorm, a.eps); err != nil {
@@ -74,18 +92,19 @@ func (a *attention) project(p *pass, around *residual) error {
 }
 
 // attentionRows is the memory of a pass's rows in attention. By heads it is [rows, heads, headDim], and the same memory as rows
-// [rows, heads·headDim] is flat. projected are qFlat, kFlat and vFlat.
+// [rows, heads·headDim] is flat. projected are qFlat, kFlat, vFlat and gate.
 type attentionRows struct {
 	q, k, v, out                 tensor.Tensor
 	qFlat, kFlat, vFlat, outFlat tensor.Tensor
-	projected                    [3]*tensor.Tensor
+	gate                         tensor.Tensor // as rows, of models with gated attention
+	projected                    [4]*tensor.Tensor
 	scaled                       tensor.Tensor  // some rows of q
 	caches                       *kvcache.Batch // of the layer under way
 }
 
 // reserve allocates the memory.
 func (s *attentionRows) reserve(a *arena, c *checkpoint.Config) error {
-	s.caches, s.projected = kvcache.NewBatch(a.device), [...]*tensor.Tensor{&s.qFlat, &s.kFlat, &s.vFlat}
+	s.caches, s.projected = kvcache.NewBatch(a.device), [...]*tensor.Tensor{&s.qFlat, &s.kFlat, &s.vFlat, &s.gate}
 	for _, t := range []struct {
 		flat, byHeads *tensor.Tensor
 		heads         int
@@ -93,6 +112,9 @@ func (s *attentionRows) reserve(a *arena, c *checkpoint.Config) error {
 		if err := a.reserveHeads(t.flat, t.byHeads, t.heads, c.HeadDim); err != nil {
 			return err
 		}
+	}
+	if slices.Contains(c.Mixers, checkpoint.GatedAttention) {
+		return a.reserve(&s.gate, c.Heads*c.HeadDim)
 	}
 	return nil
 }

@@ -107,10 +107,7 @@ func (f *experts) forward(p *pass, around *residual) error {
 			return err
 		}
 	}
-	if err := p.device.experts.FeedExperts(&p.normed, &f.network, &s.chosen, &s.weights, &s.gate, &s.up, &s.down, &p.x); err != nil {
-		return err
-	}
-	return around.sum.apply(p.device, &p.x)
+	return p.device.experts.FeedExperts(&p.normed, &f.network, &s.chosen, &s.weights, &s.gate, &s.up, &s.down, &p.x)
 }
 
 // add adds the shared expert's result to the stream. Its projections of the normed stream have been computed.
@@ -120,7 +117,7 @@ func (f *sharedExpert) add(p *pass, around *residual) error {
 		return err
 	}
 	if f.router == nil {
-		return around.addTo(p, &s.sharedGate, &f.down)
+		return around.add(p, &s.sharedGate, &f.down)
 	}
 	// With a router of its own it is the only one of its kind to choose from.
 	if err := p.device.Route(&s.sharedLogit, f.routing, &s.sharedChosen, &s.sharedWeight); err != nil {
@@ -129,7 +126,7 @@ func (f *sharedExpert) add(p *pass, around *residual) error {
 	if err := p.device.MatMulTransposed(&s.sharedGate, f.down.weight, &p.product); err != nil {
 		return err
 	}
-	if err := f.down.complete(p, &s.sharedGate, &p.product); err != nil {
+	if err := p.adapted.add(p.device, f.down.number, &s.sharedGate, &p.product); err != nil {
 		return err
 	}
 	return p.device.SumExperts(&p.product, &s.sharedWeight, &p.x)

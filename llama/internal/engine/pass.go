@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -21,20 +23,23 @@ type pass struct {
 	scaled             [][]scaledRows   // for each rotary, the rows whose queries are scaled by their positions
 	ropeHosts          []*tensor.Tensor // [most, headDim] on the host, where ropes are computed before they are copied
 	attention          attentionRows
+	recurrent          recurrentRows
 	dense              denseRows
 	experts            expertRows
+	states             *kvcache.States // of the recurrent layer under way
 	adapted            adapted
 
 	// Lists of operands, kept so that a pass does not allocate them.
 	tokens   []int32
 	texts    []int
 	operands []*tensor.Tensor
+	maps     []backend.Linear
 }
 
 // newPass allocates memory for passes of up to most rows; total counts it.
 func newPass(w *Weights, most int, total *atomic.Int64) (p *pass, err error) {
 	p = &pass{
-		device: w.device, arena: arena{device: w.device.Backend, most: most, total: total},
+		device: w.device, states: kvcache.NewStates(w.device), arena: arena{device: w.device.Backend, most: most, total: total},
 		ropes: make([]tensor.Tensor, len(w.rotaries)), scaled: make([][]scaledRows, len(w.rotaries)), tokens: make([]int32, 0, most),
 	}
 	if err := p.reserveAll(w); err != nil {
@@ -53,6 +58,9 @@ func (p *pass) reserveAll(w *Weights) error {
 		}
 	}
 	if err := p.attention.reserve(&p.arena, c); err != nil {
+		return err
+	}
+	if err := p.recurrent.reserve(&p.arena, c); err != nil {
 		return err
 	}
 	if err := p.dense.reserve(&p.arena, c); err != nil {
@@ -79,6 +87,7 @@ func (p *pass) reserveAll(w *Weights) error {
 // memories. When all jobs have contexts that have ended, it gives up before the next layer.
 func (p *pass) run(w *Weights, jobs []*Job, rows int) error {
 	p.jobs = jobs
+	defer p.states.Reset()
 	if err := p.lookUp(w); err != nil {
 		return err
 	}

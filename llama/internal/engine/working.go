@@ -18,9 +18,16 @@ func workingBytes(c *checkpoint.Config, capacity int) int64 {
 	row := 3*hidden + 2*q + 2*kv + 2*wide + 2*int64(c.HeadDim)
 	e := &c.Experts
 	row += int64(e.Chosen)*(2*int64(e.Width)+hidden) + int64(e.Count) + 2*int64(e.SharedWidth)
+	if r := &c.Recurrent; r.Taps > 0 { // queries and keys; values, out and gate; beta, step and decay; and those of short convolutions
+		row += 2*int64(r.KeyHeads)*int64(r.KeyDim) + 3*int64(r.Heads)*(int64(r.ValueDim)+1) + 3*hidden + q
+	}
 	row += max(hidden, q, wide) / 2 // a product's activation, quantised: at most 2 bytes an element, half of a float
 	choosing := 5 * vocab           // of a session: logits on the device and the host, probabilities, and the candidates' tokens and values
-	return floatBytes*((DefaultChunk+DefaultMost)*row+GroupRows*vocab+choosing) +
+	var states int64                // of a conversation
+	for i := range c.Layers {
+		states += c.StateElements(c.Layer(i).Mixer)
+	}
+	return floatBytes*(states+(DefaultChunk+DefaultMost)*row+GroupRows*vocab+choosing) +
 		host.AttentionScratch(c.Heads, c.KVHeads, c.HeadDim, capacity, workers)
 }
 

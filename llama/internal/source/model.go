@@ -153,6 +153,9 @@ func (m *Model) findChecked(t *checkpoint.Tensor) (Stored, error) {
 	if err != nil {
 		return s, err
 	}
+	if t.Role == checkpoint.Vector {
+		s = s.as(t.Shape)
+	}
 	if want := tensor.ShapeOf(t.Shape...); s.shape != want {
 		return s, Malformed(m.File(), fmt.Errorf("the tensor %s is %v%v, where the configuration asks for %v", t.HuggingFace, s.dtype, s.shape, want))
 	}
