@@ -32,7 +32,7 @@ type MemoryOptions struct {
 	Track    *kvcache.Tracking
 
 	// Of recurrent layers.
-	Snapshots     int // how many snapshots are kept
+	Snapshots     int // how many snapshots are kept; 0: a good number; negative: none
 	SnapshotEvery int // after how many tokens there is one in any case; 0: only where Mark says
 }
 

@@ -32,23 +32,38 @@ type States struct {
 
 // build makes empty states for the layers that are recurrent.
 func (s *States) build(w *Weights, o *MemoryOptions) error {
-	s.marks = marks{most: o.Snapshots, every: o.SnapshotEvery}
 	s.at = make([]int, len(w.layers))
+	size := 0 // of the states, in bytes
 	for i := range w.layers {
 		s.at[i] = -1
 		r, ok := w.layers[i].mixer.(recurrent)
 		if !ok {
 			continue
 		}
-		state, err := w.store.NewState(r.remembers()...)
+		shapes := r.remembers()
+		state, err := w.store.NewState(shapes...)
 		if err != nil {
 			return layerError(i, err)
 		}
 		s.at[i] = len(s.list)
 		s.list = append(s.list, state)
+		for _, shape := range shapes {
+			size += 4 * shape.NumElements()
+		}
+	}
+	s.marks = marks{most: max(o.Snapshots, 0), every: o.SnapshotEvery}
+	if o.Snapshots == 0 && size > 0 {
+		s.marks.most = max(leastSnapshots, min(snapshotBytes/size, mostSnapshots))
 	}
 	return nil
 }
+
+// How many snapshots are kept if nobody says: as many as take snapshotBytes, within these bounds.
+const (
+	leastSnapshots = 4
+	mostSnapshots  = 32
+	snapshotBytes  = 256 << 20
+)
 
 // any reports whether there are recurrent layers.
 func (s *States) any() bool { return len(s.list) > 0 }
