@@ -227,13 +227,12 @@ func (s *State) End() {
 // abandon gives back what a step has that is under way.
 func (h *held) abandon() error {
 	st := &h.step
-	var errs []error
-	errs = append(errs, h.pool.give(st.before))
+	err := h.pool.give(st.before)
 	for _, mark := range st.marks {
-		errs = append(errs, h.pool.give(mark.value))
+		err = errors.Join(err, h.pool.give(mark.value))
 	}
 	h.step = stepUnderWay{marks: st.marks[:0]}
-	return errors.Join(errs...)
+	return err
 }
 
 // TakeBack undoes the step that is under way, or, without one, goes back to seen tokens, as Truncate does. Neither needs the device.

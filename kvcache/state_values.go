@@ -178,22 +178,25 @@ func (p *statePool) give(v *value) error {
 		delete(p.all, v)
 		err = v.flat.Free()
 	}
-	return errors.Join(err, p.trim())
+	if p.spare > p.used {
+		err = errors.Join(err, p.trim())
+	}
+	return err
 }
 
 // trim gives memory back that nobody uses, if there is more of it than of memory in use.
 func (p *statePool) trim() error {
-	var errs []error
+	var err error
 	for l, list := range p.free {
 		for ; len(list) > 0 && p.spare > p.used; list = list[:len(list)-1] {
 			v := list[len(list)-1]
 			delete(p.all, v)
 			p.spare -= l.bytes()
-			errs = append(errs, v.flat.Free())
+			err = errors.Join(err, v.flat.Free())
 		}
 		p.free[l] = list
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // count adds bytes, of a journal, to those in use.

@@ -43,6 +43,9 @@ func (m *marks) want(positions []int, end int) {
 
 // branch notes that conversations branch at a position, in one of seen tokens.
 func (m *marks) branch(at, seen int) {
+	if m.most == 0 {
+		return
+	}
 	if !slices.Contains(m.branches, at) {
 		m.branches = append(m.branches, at)
 	}

@@ -105,11 +105,12 @@ func (s *States) free() error {
 // begin prepares a step of rows further tokens. keep says that the states before the step are kept until it ends, and guesses that some of
 // the rows may be forgotten afterwards.
 func (s *States) begin(rows int, keep, guesses bool) error {
-	s.step = s.marks.within(s.step[:0], s.seen(), rows)
+	n := s.seen()
+	s.step = s.marks.within(s.step[:0], n, rows)
 	o := kvcache.Step{Keep: keep, Guesses: guesses, Marks: s.step}
 	for _, state := range s.list {
 		if err := state.Begin(rows, o); err != nil {
-			return errors.Join(err, s.align())
+			return errors.Join(err, s.takeBack(n))
 		}
 	}
 	return nil
