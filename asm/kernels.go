@@ -69,6 +69,11 @@ func (k *Kernels) GELUMul(dst, gate, up []float32) { k.vectors.GELUMul(dst, gate
 // GELUErfMul computes dst[i] = exact.GELUErf(gate[i]) · up[i]. The slices have one length; dst may be gate or up.
 func (k *Kernels) GELUErfMul(dst, gate, up []float32) { k.vectors.GELUErfMul(dst, gate, up) }
 
+// SwiGLUClamped computes dst[i] = exact.SwiGLUClamped(gate[i], up[i], limit). The slices have one length; dst may be gate or up.
+func (k *Kernels) SwiGLUClamped(dst, gate, up []float32, limit float32) {
+	k.vectors.SwiGLUClamped(dst, gate, up, limit)
+}
+
 // Softcap computes x[i] = exact.Softcap(x[i], limit), that is limit·tanh(x[i]/limit). limit is above 0.
 func (k *Kernels) Softcap(x []float32, limit float32) { k.vectors.Softcap(x, limit) }
 

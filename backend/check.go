@@ -2,7 +2,6 @@ package backend
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -49,7 +48,7 @@ func CheckMatMulTransposed(a, w, out *tensor.Tensor) (m, n, k int, err error) {
 	switch {
 	case w.Shape().NDim() != 2 || a.Shape().Dim(-1) != k || out.Shape().Rows() != m || out.Shape().Dim(-1) != n:
 		err = fmt.Errorf("backend: MatMulTransposed of a %v, w %v to %v: shapes must be [M K], [N K] and [M N]", a, w, out)
-	case w.DType() == tensor.U8 || k%w.DType().BlockLen() != 0:
+	case !w.DType().Format().Valid() || k%w.DType().BlockLen() != 0:
 		err = fmt.Errorf("backend: MatMulTransposed of a %v, w %v: %d columns of type %v cannot be multiplied", a, w, k, w.DType())
 	default:
 		err = needWritable("MatMulTransposed", out)
@@ -72,8 +71,8 @@ func CheckSame(op string, ts ...*tensor.Tensor) error {
 
 // CheckSoftcap checks x = limit·tanh(x/limit).
 func CheckSoftcap(x *tensor.Tensor, limit float32) error {
-	if !(limit > 0) || math.IsInf(float64(limit), 1) {
-		return fmt.Errorf("backend: Softcap of %v to %v: the limit must be positive", x, limit)
+	if err := needLimit("Softcap", x, limit); err != nil {
+		return err
 	}
 	return CheckSame("Softcap", x)
 }
@@ -223,7 +222,7 @@ func CheckGather(table *tensor.Tensor, indices []int32, out *tensor.Tensor) (dim
 		return 0, err
 	}
 	rows, dim := table.Shape().Dim(0), table.Shape().Dim(-1)
-	if table.Shape().NDim() != 2 || table.DType() == tensor.U8 || out.Shape().Rows() != len(indices) || out.Shape().Dim(-1) != dim {
+	if table.Shape().NDim() != 2 || !table.DType().Format().Valid() || out.Shape().Rows() != len(indices) || out.Shape().Dim(-1) != dim {
 		return 0, fmt.Errorf("backend: Gather of %d rows of %v to %v: shapes must be [rows dim] and [%d dim]", len(indices), table, out, len(indices))
 	}
 	for _, index := range indices {

@@ -32,6 +32,14 @@ func Fused(b Backend) Fuser {
 // these do not take.
 func Composed(b Backend) Fuser { return composed{b} }
 
+// FusedExperts returns the backend's fused operation for experts, or one composed of its plain operations.
+func FusedExperts(b Backend) ExpertFuser {
+	if f, ok := b.(ExpertFuser); ok {
+		return f
+	}
+	return composed{b}
+}
+
 // BitExact reports whether the backend promises the bits of the portable reference, host.Reference.
 func BitExact(b Backend) bool {
 	e, ok := b.(Exact)
@@ -44,6 +52,14 @@ func Scratch(b Backend) int64 {
 		return s.ScratchBytes()
 	}
 	return 0
+}
+
+// PassRows returns how many rows of prompts, and how many rows of answers, a pass of a backend computes best: 0 if it does not say.
+func PassRows(b Backend) (prompts, answers int) {
+	if s, ok := b.(Sized); ok {
+		return s.PassRows()
+	}
+	return 0, 0
 }
 
 // Selecting returns the backend's selection, or one that reads the row and searches it on the host.
@@ -93,6 +109,43 @@ func (c composed) NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, 
 		return err
 	}
 	return c.SiLUMul(out, product)
+}
+
+// FeedExperts multiplies, activates, multiplies and adds up.
+func (c composed) FeedExperts(x *tensor.Tensor, n *ExpertNetwork, chosen, weights, gate, up, down, out *tensor.Tensor) error {
+	if _, err := CheckFeedExperts(x, n, chosen, weights, gate, up, down, out); err != nil {
+		return err
+	}
+	if err := c.multiplyExperts(x, n.Gate, n.GateBias, chosen, gate); err != nil {
+		return err
+	}
+	if err := c.multiplyExperts(x, n.Up, n.UpBias, chosen, up); err != nil {
+		return err
+	}
+	var err error
+	switch n.Activation {
+	case ActivateSiLU:
+		err = c.SiLUMul(gate, up)
+	case ActivateGELU:
+		err = c.GELUMul(gate, up)
+	case ActivateClamped:
+		err = c.SwiGLUClamped(gate, up, n.Limit)
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.multiplyExperts(gate, n.Down, n.DownBias, chosen, down); err != nil {
+		return err
+	}
+	return c.SumExperts(down, weights, out)
+}
+
+// multiplyExperts multiplies and adds a bias, if there is one.
+func (c composed) multiplyExperts(x, w, bias, chosen, out *tensor.Tensor) error {
+	if err := c.MatMulExperts(x, w, chosen, out); err != nil || bias == nil {
+		return err
+	}
+	return c.AddExpertBias(out, bias, chosen)
 }
 
 // reading is a Selector for backends without one.

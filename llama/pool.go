@@ -114,7 +114,7 @@ func (m *Model) NewPool(o *PoolOptions) (*Pool, error) {
 	p.room.free = p.options.MaxSessions
 	session := p.options.Session
 	var err error
-	if p.limits, err = newLimits(&session, m.config); err != nil {
+	if p.limits, err = newLimits(&session, m.config, m.batch.Chunk()); err != nil {
 		return nil, err
 	}
 	_, tracked := p.limits.manager.Tracking()

@@ -39,7 +39,7 @@ func (m *Model) newSession(o *SessionOptions) (*Session, error) {
 	if o != nil {
 		s.options = *o
 	}
-	limits, err := newLimits(&s.options, m.config)
+	limits, err := newLimits(&s.options, m.config, m.batch.Chunk())
 	if err != nil {
 		return nil, err
 	}

@@ -26,6 +26,7 @@ const (
 	Q2_K                     // 256 × 2 bits, sixteen 4-bit scales and minimums: 84 bytes
 	Q3_K                     // 256 × 3 bits, sixteen 6-bit scales: 110 bytes
 	IQ4_XS                   // 256 × 4 bits that choose from sixteen values, eight 6-bit scales: 136 bytes
+	_                        // package tensor's I32: whole numbers, which are no format
 )
 
 // facts are what other packages and the algorithms of this one need to know of a format: no other place of the module repeats them.

@@ -11,6 +11,7 @@ import (
 type Device struct {
 	plain
 	fuser    backend.Fuser
+	experts  backend.ExpertFuser
 	selector backend.Selector
 }
 
@@ -20,9 +21,12 @@ type Device struct {
 // selection, the plain operations that stand in for them are calls, too.
 func NewDevice(b backend.Backend, before func(call string, operand *tensor.Tensor) error) *Device {
 	p := plain{b, before}
-	d := &Device{plain: p, fuser: backend.Fused(p), selector: backend.Selecting(p)}
+	d := &Device{plain: p, fuser: backend.Fused(p), experts: backend.FusedExperts(p), selector: backend.Selecting(p)}
 	if f, ok := b.(backend.Fuser); ok {
 		d.fuser = f
+	}
+	if f, ok := b.(backend.ExpertFuser); ok {
+		d.experts = f
 	}
 	if s, ok := b.(backend.Selector); ok {
 		d.selector = s

@@ -19,6 +19,7 @@ func Checks(quick bool) []Check {
 		elementwiseChecks(quick), gateChecks(quick), convolveChecks(quick), recurChecks(quick),
 		matMulChecks(quick), transposedChecks(quick),
 		normMatMulChecks(quick), matMulAddChecks(quick), normSwiGLUChecks(quick),
+		expertChecks(quick),
 		storeChecks(quick), attendChecks(quick), textChecks(quick), weighChecks(quick),
 		compactChecks(), pageChecks(),
 		largestChecks(),

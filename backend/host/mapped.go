@@ -80,6 +80,26 @@ func floats(t *tensor.Tensor) []float32 {
 	return x
 }
 
+// integers returns the data of a mapped I32 tensor.
+func integers(t *tensor.Tensor) []int32 {
+	x, err := tensor.As[int32](t)
+	if err != nil {
+		return nil // the checks and mapped leave no way here
+	}
+	return x
+}
+
+// optional maps an F32 tensor and returns its data; nil has none.
+func (m *mapped) optional(op string, t *tensor.Tensor) ([]float32, error) {
+	if t == nil {
+		return nil, nil
+	}
+	if err := m.add(op, t); err != nil {
+		return nil, err
+	}
+	return floats(t), nil
+}
+
 // addStates maps the states of stretches.
 func (m *mapped) addStates(op string, of []backend.Stretch) error {
 	for i := range of {

@@ -57,6 +57,14 @@ func geluErfMul(dst, gate, up []float32) {
 	}
 }
 
+// SwiGLUClamped computes dst[i] = exact.SwiGLUClamped(gate[i], up[i], limit). dst may be gate or up.
+func SwiGLUClamped(dst, gate, up []float32, limit float32) {
+	gate, up = gate[:len(dst)], up[:len(dst)]
+	for i := range dst {
+		dst[i] = exact.SwiGLUClamped(gate[i], up[i], limit)
+	}
+}
+
 // Softcap computes x[i] = exact.Softcap(x[i], limit).
 func Softcap(x []float32, limit float32) {
 	for i, v := range x {

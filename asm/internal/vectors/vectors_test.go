@@ -50,6 +50,8 @@ var operations = []struct {
 	{"GELUErfMul in place of up", func(k *asm.Kernels, x, y, _ []float32) { k.GELUErfMul(y, x, y) }},
 	{"LayerNorm", func(k *asm.Kernels, x, y, z []float32) { k.LayerNorm(x, y, z, 1e-5) }},
 	{"LayerNorm without a bias", func(k *asm.Kernels, x, y, _ []float32) { k.LayerNorm(x, y, nil, 1e-5) }},
+	{"SwiGLUClamped", func(k *asm.Kernels, x, y, z []float32) { k.SwiGLUClamped(z, x, y, 0.7) }},
+	{"SwiGLUClamped in place of the gate", func(k *asm.Kernels, x, y, _ []float32) { k.SwiGLUClamped(x, x, y, 0.7) }},
 	{"Softcap", func(k *asm.Kernels, x, _, _ []float32) { k.Softcap(x, 30) }},
 	{"RMSNorm", func(k *asm.Kernels, x, y, z []float32) { k.RMSNorm(z, x, y, 1e-5) }},
 	{"RMSNorm in place", func(k *asm.Kernels, x, y, _ []float32) { k.RMSNorm(x, x, y, 1e-5) }},
