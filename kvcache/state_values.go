@@ -68,7 +68,8 @@ func (v *value) copyFrom(b backend.Backend, from *value) error {
 	return b.CopySlice(from.flat, v.flat, 0, 0, v.flat.Shape().NumElements())
 }
 
-// statePool is the memory of a store's states. It is safe for concurrent use. A nil value stands for that of no tokens, and has no references.
+// statePool is the memory of a store's states. It is safe for concurrent use. A nil value stands for that of no tokens, and has no
+// references.
 //
 // Invariants: all has every value that was not given back to the system; free has those without references.
 type statePool struct {
@@ -81,8 +82,8 @@ type statePool struct {
 	used, spare int64 // bytes of the values with and without references; those of journals are used
 }
 
-// spareStates is how many bytes of values a statePool keeps that nobody uses, at most as many as are in use: a long prompt takes a value and
-// gives one back with each step.
+// spareStates is how many bytes of values a statePool keeps that nobody uses, at most as many as are in use: a long prompt takes a value
+// and gives one back with each step.
 const spareStates = 64 << 20
 
 // layoutOf returns the layout of tensors of some shapes, the same for the same shapes.

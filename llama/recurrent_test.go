@@ -32,8 +32,8 @@ func slowDevice(fault *backendtest.Fault, slow time.Duration) *backendtest.Devic
 	})
 }
 
-// recurrentCalls are calls that take states forward and back. Each is tried again until it succeeds, at most tries times. went is how the conversation
-// goes on, for drafts.
+// recurrentCalls are calls that take states forward and back. Each is tried again until it succeeds, at most tries times. went is how the
+// conversation goes on, for drafts.
 func recurrentCalls(t *testing.T, s *llama.Session, went []llama.Token, tries int) (drafted, accepted int, err error) {
 	params := llama.Params{MaxTokens: 9, Temperature: 0.5, Seed: 3}
 	calls := []func() error{
@@ -70,8 +70,8 @@ func recurrentCalls(t *testing.T, s *llama.Session, went []llama.Token, tries in
 	return drafted, accepted, nil
 }
 
-// TestRecurrentDeviceLost loses the device that a session was moved to at each call of prompts, answers with drafts and Truncates in turn: the session goes
-// on where it came from as if nothing had happened.
+// TestRecurrentDeviceLost loses the device that a session was moved to at each call of prompts, answers with drafts and Truncates in turn:
+// the session goes on where it came from as if nothing had happened.
 func TestRecurrentDeviceLost(t *testing.T) {
 	fault := recurrentFault(false)
 	drafts, accepted := 0, 0
@@ -125,7 +125,8 @@ func answered(t *testing.T, base *llama.Session) []llama.Token {
 	return s.Tokens()
 }
 
-// TestRecurrentDeviceFailsOnce lets one call of a session fail that has nowhere to go back to: done again, the call gives what it would have given.
+// TestRecurrentDeviceFailsOnce lets one call of a session fail that has nowhere to go back to: done again, the call gives what it would
+// have given.
 func TestRecurrentDeviceFailsOnce(t *testing.T) {
 	fault := recurrentFault(true)
 	for _, family := range recurrentFamilies {
@@ -150,18 +151,13 @@ func TestRecurrentDeviceFailsOnce(t *testing.T) {
 				}
 				return s.Prefill(t.Context(), []llama.Token{7, 8})
 			}
-			plain := newSession(t, m, options)
-			if err := run(plain); err != nil {
-				t.Fatal(err)
-			}
-			state := save(t, plain)
 			for calls, struck := 0, true; struck; calls += stride(7) {
 				s := newSession(t, m, options)
 				fault.Arm(calls)
 				err := run(s)
 				struck = fault.Struck()
 				fault.Disarm()
-				if err != nil && !errors.Is(err, errDevice) || err == nil && struck && len(s.Tokens()) != 34 {
+				if struck != errors.Is(err, errDevice) {
 					t.Fatalf("%s %d, call %d: %v", family, i, calls, err)
 				}
 				// Whatever failed, the session goes on from its tokens as a new one does.
@@ -170,13 +166,12 @@ func TestRecurrentDeviceFailsOnce(t *testing.T) {
 				if err := errors.Join(want.Prefill(t.Context(), tokens), s.Prefill(t.Context(), tokens[len(tokens)-1:])); err != nil {
 					t.Fatalf("%s %d, call %d: %v", family, i, calls, err)
 				}
-				if !slices.Equal(logitsOf(s), logitsOf(want)) || err == nil && len(tokens) == 35 && len(state) == 0 {
+				if !slices.Equal(logitsOf(s), logitsOf(want)) {
 					t.Errorf("%s %d: after call %d failed (%v), at %d tokens, the logits are others", family, i, calls, err, len(tokens)-1)
 				}
 				s.Close()
 				want.Close()
 			}
-			plain.Close()
 			if left := m.MemoryUsage().Caches; left != 0 {
 				t.Errorf("%s: %d bytes are left", family, left)
 			}
@@ -196,8 +191,8 @@ func turns(m *llama.Model, random *rand.Rand, messages, length int) (tokens []ll
 	return tokens
 }
 
-// TestEditedTurn edits the middle turn of a chat of twenty turns, and counts the tokens that are computed again: hardly more than what comes
-// after the change.
+// TestEditedTurn edits the middle turn of a chat of twenty turns, and counts the tokens that are computed again: hardly more than what
+// comes after the change.
 func TestEditedTurn(t *testing.T) {
 	m := familyModel(t, "lfm2", nil)
 	for _, snapshots := range []int{4, 8, 16} {
@@ -306,14 +301,12 @@ func TestSnapshotsWithinABudget(t *testing.T) {
 		system := turns(m, random, 1, 100)
 		for range effort.Of(6, 12, 30) {
 			prompt := append(slices.Clone(system), turns(m, random, 2, 30)...)
-			piece, err := llama.Collect(p.Generate(t.Context(), prompt, llama.Params{MaxTokens: 3}))
-			if err != nil {
+			if _, err := llama.Collect(p.Generate(t.Context(), prompt, llama.Params{MaxTokens: 3})); err != nil {
 				t.Fatal(err)
 			}
 			if stats := p.Stats(); stats.Bytes > maxBytes && stats.Idle > 0 {
 				t.Errorf("%d bytes, with a budget of %d", stats.Bytes, maxBytes)
 			}
-			_ = piece
 		}
 		t.Logf("%d bytes: %+v", maxBytes, p.Stats())
 		p.Close()

@@ -2,16 +2,18 @@ package engine
 
 import "slices"
 
-// marks say after which tokens of a conversation the recurrent layers' states are kept, and which of these snapshots go first if there are too many.
+// marks say after which tokens of a conversation the recurrent layers' states are kept, and which of these snapshots go first if there are
+// too many.
 //
-// Whoever goes back somewhere computes in any case what comes after that place, and besides what lies between it and the snapshot before. Without a
-// snapshot that is worst just before the next one, at r, from where on the one before it, at q, has to help: (end−q)/(end−r) times what must be
-// computed. Of too many snapshots that one goes without which this is least. In a conversation of 4000 tokens with snapshots after
+// Whoever goes back somewhere computes in any case what comes after that place, and besides what lies between it and the snapshot before.
+// Without a snapshot that is worst just before the next one, at r, from where on the one before it, at q, has to help: (end−q)/(end−r)
+// times what must be computed. Of too many snapshots that one goes without which this is least. In a conversation of 4000 tokens with
+// snapshots after
 //
 //	100   1000   1100   3000   3600   3990
 //
-// it is the one after 100, with 4000/3000; the one after 1000 would leave 3900/2900, the one after 1100 3000/1000. The snapshots that stay are the closer
-// together the later they are. Those where conversations branched go last.
+// it is the one after 100, with 4000/3000; the one after 1000 would leave 3900/2900, the one after 1100 3000/1000. The snapshots that stay
+// are the closer together the later they are. Those where conversations branched go last.
 type marks struct {
 	most     int   // snapshots that are kept, apart from pinned and held
 	every    int   // tokens after which there is one in any case; 0: there is not

@@ -30,8 +30,8 @@ func TestExcess(t *testing.T) {
 
 func sorted(list []int) []int { return slices.Sorted(slices.Values(list)) }
 
-// TestSnapshotsOfAGrowingConversation keeps 8 snapshots of a conversation whose messages end somewhere: from wherever one goes back, the tokens that
-// are computed are few times those that must be.
+// TestSnapshotsOfAGrowingConversation keeps 8 snapshots of a conversation whose messages end somewhere: from wherever one goes back, the
+// tokens that are computed are few times those that must be.
 func TestSnapshotsOfAGrowingConversation(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	m := &marks{most: 8}

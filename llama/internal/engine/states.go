@@ -171,8 +171,8 @@ func (s *States) cut(n int) error {
 	return err
 }
 
-// Pin makes a snapshot of the present states, which stays until the next Pin. Those before it are given up: the conversation does not go back behind
-// it, but to no tokens.
+// Pin makes a snapshot of the present states, which stays until the next Pin. Those before it are given up: the conversation does not go
+// back behind it, but to no tokens.
 func (s *States) Pin() error {
 	if !s.any() {
 		return nil
@@ -207,7 +207,8 @@ func (s *States) Mark(positions []int, end int) {
 	}
 }
 
-// Branch notes that conversations branch at a position: its snapshot is among the last that are given up. If it is still to come, there will be one.
+// Branch notes that conversations branch at a position: its snapshot is among the last that are given up. If it is still to come, there
+// will be one.
 func (s *States) Branch(at int) {
 	if s.any() && at > 0 {
 		s.marks.branch(at, s.seen())
@@ -228,7 +229,8 @@ func (s *States) DropPlain() (some bool, err error) {
 	return len(gone) > 0, s.drop(gone)
 }
 
-// Settle passes what is certain of the latest steps' guesses through the states, so that a Clone has it. None of them is to be forgotten any more.
+// Settle passes what is certain of the latest steps' guesses through the states, so that a Clone has it. None of them is to be forgotten
+// any more.
 func (s *States) Settle() error { return s.each((*kvcache.State).Settle) }
 
 // Rest is Settle for a conversation that does nothing for a while: it gives back the memory that only guesses need.
