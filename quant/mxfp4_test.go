@@ -2,9 +2,13 @@ package quant_test
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/antigravity-go/antigravity/quant"
@@ -92,5 +96,35 @@ func TestJoinMXFP4(t *testing.T) {
 	}
 	if quant.JoinMXFP4(joined, blocks[1:], scales) == nil || quant.JoinMXFP4(joined[1:], blocks, scales) == nil {
 		t.Error("tensors that do not fit were joined")
+	}
+}
+
+// TestMXFP4EqualsGGUF reads random blocks and compares with what the gguf package for Python reads.
+func TestMXFP4EqualsGGUF(t *testing.T) {
+	raw, err := os.ReadFile("testdata/mxfp4-gguf.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var golden struct {
+		Blocks []byte    // in base 64
+		SHA256 string    // of all numbers
+		First  []float32 // of them
+	}
+	if err := json.Unmarshal(raw, &golden); err != nil {
+		t.Fatal(err)
+	}
+	got := make([]float32, len(golden.Blocks)/17*32)
+	if err := quant.MXFP4.Dequantize(got, golden.Blocks); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(got[:len(golden.First)], golden.First) {
+		t.Errorf("the first numbers are %v, want %v", got[:len(golden.First)], golden.First)
+	}
+	numbers := make([]byte, 4*len(got))
+	if err := quant.F32.Quantize(numbers, got); err != nil {
+		t.Fatal(err)
+	}
+	if sum := sha256.Sum256(numbers); hex.EncodeToString(sum[:]) != golden.SHA256 {
+		t.Error("some number is another one")
 	}
 }
