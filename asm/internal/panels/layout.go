@@ -41,12 +41,13 @@ var (
 	LayoutQ2_K   = newLayout(quant.Q2_K, field{16, 64, 4, 0}, field{80, 4, 2, 1}, field{0, 16, 4, 2})
 	LayoutQ3_K   = newLayout(quant.Q3_K, field{32, 64, 4, 0}, field{0, 32, 4, 0}, field{108, 2, 2, 1}, field{96, 12, 4, 2})
 	LayoutIQ4_XS = newLayout(quant.IQ4_XS, field{8, 128, 4, 0}, field{0, 2, 2, 1}, field{2, 6, 2, 2})
+	LayoutMXFP4  = newLayout(quant.MXFP4, field{1, 16, 4, 0}, field{0, 1, 1, 1})
 )
 
 // layouts are all layouts, those of cached keys first.
 var layouts = [...]*Layout{
 	LayoutF32, LayoutF16, LayoutBF16, LayoutQ8_0, LayoutQ4_0, LayoutQ4_1, LayoutQ4_K, LayoutQ5_K, LayoutQ6_K,
-	LayoutQ5_0, LayoutQ5_1, LayoutIQ4_NL, LayoutQ2_K, LayoutQ3_K, LayoutIQ4_XS,
+	LayoutQ5_0, LayoutQ5_1, LayoutIQ4_NL, LayoutQ2_K, LayoutQ3_K, LayoutIQ4_XS, LayoutMXFP4,
 }
 
 // LayoutOf returns the layout of a format's panels, nil where it has none.
