@@ -425,32 +425,7 @@ TEXT ·siluMulNEON(SB), NOSPLIT, $0-32
 
 // func sigmoidMulNEON(dst, gate, up *float32, n int)
 TEXT ·sigmoidMulNEON(SB), NOSPLIT, $0-32
-	MOVD dst+0(FP), R0
-	MOVD gate+8(FP), R1
-	MOVD up+16(FP), R2
-	MOVD n+24(FP), R8
-	LOADEXP
-	SUBS $4, R8
-	BLT  tail
-four:
-	VLD1.P 16(R1), [V1.S4]
-	VLD1.P 16(R2), [V2.S4]
-	SIGMOID
-	VST1.P [V2.S4], 16(R0)
-	SUBS   $4, R8
-	BGE    four
-tail:
-	ADDS $4, R8
-	BEQ  done
-one:
-	FMOVS.P 4(R1), F1
-	FMOVS.P 4(R2), F2
-	SIGMOID
-	FMOVS.P F2, 4(R0)
-	SUBS    $1, R8
-	BNE     one
-done:
-	RET
+	ACTIVATE(LOADEXP, SIGMOID)
 
 // The constants of exact.GELU.
 DATA gelu<>+0(SB)/4, $0xbfcc422a // -GELUC1
@@ -537,38 +512,17 @@ TEXT ·geluErfMulNEON(SB), NOSPLIT, $0-32
 	FDIV4S(0, 1, 0) \
 	FMUL4S(2, 0, 2)
 
+// LOADCLAMPED is LOADEXP, and loads -exact.SwiGLUClampedSlope to V28 and the limit, which is in F29, to V29.
+#define LOADCLAMPED \
+	LOADEXP \
+	MOVW  $0xbfd9db23, R9 \
+	VDUP  R9, V28.S4 \
+	VDUP  V29.S[0], V29.S4
+
 // func swiGLUClampedNEON(dst, gate, up *float32, n int, limit float32)
 TEXT ·swiGLUClampedNEON(SB), NOSPLIT, $0-36
-	MOVD  dst+0(FP), R0
-	MOVD  gate+8(FP), R1
-	MOVD  up+16(FP), R2
-	MOVD  n+24(FP), R8
-	LOADEXP
-	MOVW  $0xbfd9db23, R9 // -exact.SwiGLUClampedSlope
-	VDUP  R9, V28.S4
 	FMOVS limit+32(FP), F29
-	VDUP  V29.S[0], V29.S4
-	SUBS  $4, R8
-	BLT   tail
-four:
-	VLD1.P 16(R1), [V1.S4]
-	VLD1.P 16(R2), [V2.S4]
-	CLAMPED
-	VST1.P [V2.S4], 16(R0)
-	SUBS   $4, R8
-	BGE    four
-tail:
-	ADDS $4, R8
-	BEQ  done
-one:
-	FMOVS.P 4(R1), F1
-	FMOVS.P 4(R2), F2
-	CLAMPED
-	FMOVS.P F2, 4(R0)
-	SUBS    $1, R8
-	BNE     one
-done:
-	RET
+	ACTIVATE(LOADCLAMPED, CLAMPED)
 
 // SOFTCAP replaces V1 by exact.Softcap of it. V28 has the signs' bits, V29 the factor and V30 the limit, and V2 and V3 are used up.
 #define SOFTCAP \
