@@ -10515,7 +10515,7 @@ block:
 	RET
 
 // func f32AVX2x6(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·f32AVX2x6(SB), $0-48
 	MOVQ  w+0(FP), AX
 	MOVQ  x+24(FP), SI
@@ -10537,6 +10537,7 @@ TEXT ·f32AVX2x6(SB), $0-48
 	MOVQ  k+16(FP), CX
 
 step:
+	PREFETCHT0   2048(AX)
 	VMOVUPS      (AX), Y1
 	VMOVUPS      32(AX), Y2
 	VBROADCASTSS (SI), Y0
@@ -10586,7 +10587,7 @@ step:
 	RET
 
 // func f32AVX2x4(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·f32AVX2x4(SB), $0-48
 	MOVQ  w+0(FP), AX
 	MOVQ  x+24(FP), SI
@@ -10604,6 +10605,7 @@ TEXT ·f32AVX2x4(SB), $0-48
 	MOVQ  k+16(FP), CX
 
 step:
+	PREFETCHT0   2048(AX)
 	VMOVUPS      (AX), Y1
 	VMOVUPS      32(AX), Y2
 	VBROADCASTSS (SI), Y0
@@ -10641,7 +10643,7 @@ step:
 	RET
 
 // func f32AVX2x2(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·f32AVX2x2(SB), $0-48
 	MOVQ  w+0(FP), AX
 	MOVQ  x+24(FP), SI
@@ -10657,6 +10659,10 @@ TEXT ·f32AVX2x2(SB), $0-48
 	JEQ   tail
 
 steps:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
 	VMOVUPS      (AX), Y1
 	VMOVUPS      32(AX), Y2
 	VMOVUPS      64(AX), Y3
@@ -10700,6 +10706,7 @@ tail:
 	JEQ  done
 
 step:
+	PREFETCHT0   2048(AX)
 	VMOVUPS      (AX), Y1
 	VMOVUPS      32(AX), Y2
 	VBROADCASTSS (SI), Y0
@@ -11068,7 +11075,7 @@ step:
 	RET
 
 // func f16AVX2x2(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
-// Requires: AVX, AVX2, F16C, FMA3
+// Requires: AVX, AVX2, F16C, FMA3, MMX+
 TEXT ·f16AVX2x2(SB), $0-48
 	MOVQ  w+0(FP), AX
 	MOVQ  x+24(FP), SI
@@ -11084,6 +11091,8 @@ TEXT ·f16AVX2x2(SB), $0-48
 	JEQ   tail
 
 steps:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
 	VCVTPH2PS    (AX), Y1
 	VCVTPH2PS    16(AX), Y2
 	VCVTPH2PS    32(AX), Y3
@@ -11489,7 +11498,7 @@ step:
 	RET
 
 // func bf16AVX2x2(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·bf16AVX2x2(SB), $0-48
 	MOVQ  w+0(FP), AX
 	MOVQ  x+24(FP), SI
@@ -11505,6 +11514,8 @@ TEXT ·bf16AVX2x2(SB), $0-48
 	JEQ   tail
 
 steps:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
 	VPMOVZXWD    (AX), Y1
 	VPSLLD       $0x10, Y1, Y1
 	VPMOVZXWD    16(AX), Y2
