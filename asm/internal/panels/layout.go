@@ -14,6 +14,7 @@ import (
 type Layout struct {
 	Format     quant.Format
 	PlaneBytes [3]int  // bytes of a block of each plane, of all rows
+	blockLen   int     // the format's: kept because each panel of each product asks for it
 	fields     []field // in the order of the panel, by planes
 }
 
@@ -62,7 +63,7 @@ func LayoutOf(f quant.Format) *Layout {
 
 // newLayout returns the layout of a format with the fields of its blocks.
 func newLayout(f quant.Format, fields ...field) *Layout {
-	l := &Layout{Format: f, fields: fields}
+	l := &Layout{Format: f, blockLen: f.BlockLen(), fields: fields}
 	for _, f := range fields {
 		l.PlaneBytes[f.plane] += f.bytes * Rows
 	}
@@ -71,11 +72,11 @@ func newLayout(f quant.Format, fields ...field) *Layout {
 
 // Cut returns the planes of a panel of rows of k elements.
 func (l *Layout) Cut(panel []byte, k int) (planes [3][]byte) {
-	blocks := k / l.Format.BlockLen()
-	for i, n := range l.PlaneBytes {
-		planes[i], panel = panel[:blocks*n], panel[blocks*n:]
-	}
-	return planes
+	blocks := k / l.blockLen
+	first := blocks * l.PlaneBytes[0]
+	second := first + blocks*l.PlaneBytes[1]
+	third := second + blocks*l.PlaneBytes[2]
+	return [3][]byte{panel[:first], panel[first:second], panel[second:third]}
 }
 
 // RowsOf returns where row r and those after it begin in each plane, nil for an empty plane.
@@ -87,7 +88,9 @@ func (l *Layout) RowsOf(planes [3][]byte, r int) (first [3]*byte) {
 }
 
 // Bytes returns the size of a panel of rows of k elements.
-func (l *Layout) Bytes(k int) int { return Rows * l.Format.Bytes(k) }
+func (l *Layout) Bytes(k int) int {
+	return k / l.blockLen * (l.PlaneBytes[0] + l.PlaneBytes[1] + l.PlaneBytes[2])
+}
 
 // Pack is Panels.Pack. It goes through the rows in steps that stay in the first-level cache, since each field reads them anew.
 func (l *Layout) Pack(dst, src []byte, rowBytes, k int) {

@@ -12094,7 +12094,7 @@ block:
 	RET
 
 // func f32AVX2x6(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·f32AVX2x6(SB), $0-48
 	MOVQ  w+0(FP), AX
 	MOVQ  x+24(FP), SI
@@ -12116,6 +12116,7 @@ TEXT ·f32AVX2x6(SB), $0-48
 	MOVQ  k+16(FP), CX
 
 step:
+	PREFETCHT0   2048(AX)
 	VMOVUPS      (AX), Y1
 	VMOVUPS      32(AX), Y2
 	VBROADCASTSS (SI), Y0
@@ -12165,7 +12166,7 @@ step:
 	RET
 
 // func f32AVX2x4(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·f32AVX2x4(SB), $0-48
 	MOVQ  w+0(FP), AX
 	MOVQ  x+24(FP), SI
@@ -12183,6 +12184,7 @@ TEXT ·f32AVX2x4(SB), $0-48
 	MOVQ  k+16(FP), CX
 
 step:
+	PREFETCHT0   2048(AX)
 	VMOVUPS      (AX), Y1
 	VMOVUPS      32(AX), Y2
 	VBROADCASTSS (SI), Y0
@@ -12283,6 +12285,7 @@ tail:
 	JEQ  done
 
 step:
+	PREFETCHT0   2048(AX)
 	VMOVUPS      (AX), Y1
 	VMOVUPS      32(AX), Y2
 	VBROADCASTSS (SI), Y0
