@@ -30,6 +30,8 @@ type family struct {
 	activation  string                 // of the feed-forward layer, as Hugging Face names it
 	window      func(*windowRule) bool // whether a layer has a sliding window, where the configuration has one; nil: no layer
 	unstretched bool                   // layers with a window have RoPE's base and no scaling
+	unscaled    bool                   // attention's scores are not divided by the root of a head's length
+	valueNorm   bool                   // see Layer.ValueNorm
 	embedding   bool                   // embeddings are multiplied by the square root of the width, rounded to BF16
 	encoding
 	keys []string // of config.json beside Llama's: see special
@@ -175,6 +177,13 @@ var families = []family{
 			heads: 8, kvHeads: 4, vocab: 262208, context: 131072, wideLayers: 62},
 	},
 	{
+		name: "gemma4", model: "gemma4_text", class: "Gemma4ForCausalLM", with: gemma4Parts,
+		huggingFace: map[Part]string{FeedForwardNorm: "pre_feedforward_layernorm"}, normOf: headNorms, unpaired: true, activation: geluTanh, window: exceptEvery,
+		unscaled: true, valueNorm: true, embedding: true,
+		keys:     []string{"sliding_window", "layer_types", "final_logit_softcapping", "use_bidirectional_attention", sharedLayersName},
+		defaults: defaults{tied: true, theta: 1000000, localTheta: 10000, window: 512, headDim: 256, every: 6, heads: 8, kvHeads: 4, vocab: 262144, context: 131072},
+	},
+	{
 		name: "gemma-embedding", model: "gemma3_text", class: "Gemma3TextModel", with: []Part{QueryNorm, KeyNorm, AttentionPostNorm, FeedForwardPostNorm},
 		huggingFace: map[Part]string{FeedForwardNorm: "pre_feedforward_layernorm"}, normOf: headNorms, unpaired: true, plusOne: true,
 		activation: geluTanh, window: exceptEvery, embedding: true, encoding: encoding{whole: true},
@@ -239,6 +248,9 @@ var (
 	modernMLP    = fusedPart{"mlp.Wi", "ffn_up", []Part{Gate, Up}}
 )
 
+// gemma4Parts are the parts that Gemma 4 has and Llama has not.
+var gemma4Parts = append([]Part{QueryNorm, KeyNorm, AttentionPostNorm, FeedForwardPostNorm, LayerScale}, inputParts...)
+
 var (
 	headNorms  = map[Part]size{QueryNorm: headDim, KeyNorm: headDim}
 	wholeNorms = map[Part]size{QueryNorm: queries, KeyNorm: keys}
@@ -278,13 +290,13 @@ func (f *family) hasPart(p Part) bool {
 // optionalParts are those that Llama has not.
 var optionalParts = []Part{
 	PositionEmbedding, TypeEmbedding, EmbeddingNorm, QueryNorm, KeyNorm, AttentionPostNorm, AttentionSumNorm, FeedForwardPostNorm, FeedForwardSumNorm,
-	ScoreDense, ScoreOutput,
+	ScoreDense, ScoreOutput, InputEmbedding, InputProjection, InputNorm, InputGate, InputUp, InputPostNorm, LayerScale,
 }
 
 // bidirectional returns the family of models that are f's but for attention, which sees later tokens too if the value of
 // use_bidirectional_attention is true.
 func (f *family) bidirectional(value any) (*family, error) {
-	if value == nil || value == false || f.whole {
+	if value == nil || value == false || f.whole || value == "vision" { // which is of tokens that stand for images
 		return f, nil
 	}
 	for i := range families {
@@ -316,7 +328,9 @@ type Variant struct {
 	Mixers       []Mixer
 	FeedForwards []FeedForward
 	Sizes        []LayerSizes
-	LocalRoPE    RoPE // of layers with a window; a Theta of 0: theirs is Config.RoPE
+	// InputWidth is the width of inputs that each layer has of its own, which come from the tokens alone (Gemma 4's per-layer embeddings); 0: there are none.
+	InputWidth int
+	LocalRoPE  RoPE // of layers with a window; a Theta of 0: theirs is Config.RoPE
 	// What embeddings, scores of attention, the results of a layer's two halves and logits are multiplied by; 0: 1, for ScoreScale
 	// 1/√HeadDim.
 	EmbeddingScale, ScoreScale, ResidualScale, LogitScale float64

@@ -34,6 +34,7 @@ type configJSON struct {
 	DType             string    `json:"torch_dtype,omitempty"` // only written
 	VocabSize         int       `json:"vocab_size"`
 	familyJSON
+	layersJSON
 	encoderJSON
 }
 
@@ -281,6 +282,11 @@ func (j *configJSON) setVariant(c *Config, f *family) error {
 			}
 		}
 	}
+	if has(sharedLayersName) {
+		if err := j.setLayers(c, f); err != nil {
+			return err
+		}
+	}
 	if has("embedding_multiplier") {
 		c.EmbeddingScale, c.ScoreScale, c.ResidualScale = or(j.EmbeddingMultiplier, 0), or(j.AttentionMultiplier, 1), or(j.ResidualMultiplier, 0)
 		c.LogitScale = 1 / or(j.LogitsScaling, 1)
@@ -289,7 +295,13 @@ func (j *configJSON) setVariant(c *Config, f *family) error {
 		c.EmbeddingScale = embeddingScale(c.HiddenSize)
 	}
 	if has("attn_logit_softcapping") {
-		c.ScoreCap, c.LogitCap = j.AttentionCap.or(f.defaults.scoreCap), j.LogitCap.or(f.defaults.logitCap)
+		c.ScoreCap = j.AttentionCap.or(f.defaults.scoreCap)
+	}
+	if has("final_logit_softcapping") {
+		c.LogitCap = j.LogitCap.or(f.defaults.logitCap)
+	}
+	if f.unscaled {
+		c.ScoreScale = 1
 	}
 	if has("query_pre_attn_scalar") {
 		c.ScoreScale = 1 / math.Sqrt(or(j.QueryScalar, float64(c.HeadDim)))

@@ -9,12 +9,15 @@ import (
 // Part is what a tensor is in the computation of a model. The parts are in the order of computation.
 type Part uint8
 
-// The parts of a model. Those from AttentionNorm to FeedForwardSumNorm exist once in each layer.
+// The parts of a model. Those from AttentionNorm to LayerScale exist once in each layer.
 const (
 	Embedding Part = iota
 	PositionEmbedding
 	TypeEmbedding
 	EmbeddingNorm
+	InputEmbedding  // of all layers' own inputs: see Variant.InputWidth
+	InputProjection // of the tokens' embeddings to the layers' own inputs
+	InputNorm       // of what InputProjection gives, for each layer apart
 	AttentionNorm
 	Query
 	Key
@@ -30,6 +33,10 @@ const (
 	Down
 	FeedForwardPostNorm
 	FeedForwardSumNorm
+	InputGate
+	InputUp
+	InputPostNorm
+	LayerScale // what a layer's result is multiplied by: one number
 	OutputNorm
 	Head
 	PooledDense // layers that follow pooling, which have numbers
@@ -85,6 +92,9 @@ func queries(c *Config, l *Layer) int      { return c.Heads * l.HeadDim }
 func keys(_ *Config, l *Layer) int         { return l.KVHeads * l.HeadDim }
 func headDim(_ *Config, l *Layer) int      { return l.HeadDim }
 
+func inputs(c *Config, _ *Layer) int { return c.Layers * c.InputWidth }
+func input(c *Config, _ *Layer) int  { return c.InputWidth }
+
 func attentionBias(c *Config) bool { return c.AttentionBias }
 func mlpBias(c *Config) bool       { return c.MLPBias }
 func normBias(c *Config) bool      { return c.NormBias }
@@ -106,6 +116,9 @@ var parts = [numParts]struct {
 	PositionEmbedding:   {"model.embeddings.position_embeddings", "position_embd", Lookup, positions, hidden, nil, false},
 	TypeEmbedding:       {"model.embeddings.token_type_embeddings", "token_types", Lookup, types, hidden, nil, false},
 	EmbeddingNorm:       {"model.embeddings.LayerNorm", "token_embd_norm", Vector, hidden, nil, normBias, false},
+	InputEmbedding:      {"model.embed_tokens_per_layer", "per_layer_token_embd", Lookup, vocab, inputs, nil, false},
+	InputProjection:     {"model.per_layer_model_projection", "per_layer_model_proj", Linear, inputs, hidden, nil, false},
+	InputNorm:           {"model.per_layer_projection_norm", "per_layer_proj_norm", Vector, input, nil, nil, false},
 	AttentionNorm:       {"input_layernorm", "attn_norm", Vector, hidden, nil, normBias, false},
 	Query:               {"self_attn.q_proj", "attn_q", Linear, queries, hidden, attentionBias, true},
 	Key:                 {"self_attn.k_proj", "attn_k", Linear, keys, hidden, attentionBias, true},
@@ -121,12 +134,22 @@ var parts = [numParts]struct {
 	Down:                {"mlp.down_proj", "ffn_down", Linear, hidden, intermediate, mlpBias, false},
 	FeedForwardPostNorm: {afterFeedForward, "post_ffw_norm", Vector, hidden, nil, nil, false},
 	FeedForwardSumNorm:  {"output.LayerNorm", "layer_output_norm", Vector, hidden, nil, normBias, false},
+	InputGate:           {"per_layer_input_gate", "inp_gate", Linear, input, hidden, nil, false},
+	InputUp:             {"per_layer_projection", "proj", Linear, hidden, input, nil, false},
+	InputPostNorm:       {"post_per_layer_input_norm", "post_norm", Vector, hidden, nil, nil, false},
+	LayerScale:          {"layer_scalar", "layer_output_scale", Vector, one, nil, nil, false},
 	OutputNorm:          {"model.norm", "output_norm", Vector, hidden, nil, normBias, false},
 	Head:                {"lm_head", "output", Logits, vocab, hidden, nil, false},
 	PooledDense:         {"linear", "dense", Pooled, nil, nil, nil, false}, // see denseTensors
 	ScoreDense:          {"classifier.dense", "cls", Pooled, hidden, hidden, biasedAlways, false},
 	ScoreOutput:         {"classifier.out_proj", "cls.output", Pooled, one, hidden, biasedAlways, false},
 }
+
+// inputParts are those of layers' own inputs.
+var inputParts = []Part{InputEmbedding, InputProjection, InputNorm, InputGate, InputUp, InputPostNorm}
+
+// unsuffixed are the parts whose names in Hugging Face's files do not end in .weight.
+var unsuffixed = []Part{LayerScale}
 
 // Aside reports whether a tensor of a name is no weight that a model has any use for: a table that is computed, or that the configuration
 // has, of RoPE's frequencies or of positions; or the layer of BERT that was trained for another task, and follows no pooling.
@@ -156,7 +179,7 @@ const (
 )
 
 // inLayers tells whether each layer has the part.
-func (p Part) inLayers() bool { return p >= AttentionNorm && p <= FeedForwardSumNorm }
+func (p Part) inLayers() bool { return p >= AttentionNorm && p <= LayerScale }
 
 // GGUF returns the name in GGUF's terms; layer counts only for the parts of layers.
 func (p Part) GGUF(layer int, bias bool) string {
@@ -183,7 +206,7 @@ func (c *Config) Tensors() []Tensor {
 	var list []Tensor
 	f := familyOf(c.Family)
 	add := func(p Part, layer int) {
-		if !f.hasPart(p) || layer == 0 && slices.Contains(f.firstWithout, p) {
+		if !f.hasPart(p) || c.InputWidth == 0 && slices.Contains(inputParts, p) || layer == 0 && slices.Contains(f.firstWithout, p) {
 			return
 		}
 		is := c.Layer(layer)
@@ -196,11 +219,11 @@ func (c *Config) Tensors() []Tensor {
 		}
 	}
 	add(Embedding, 0)
-	for p := PositionEmbedding; p <= EmbeddingNorm; p++ {
+	for p := PositionEmbedding; p < AttentionNorm; p++ {
 		add(p, 0)
 	}
 	for layer := range c.Layers {
-		for p := AttentionNorm; p <= FeedForwardSumNorm; p++ {
+		for p := AttentionNorm; p <= LayerScale; p++ {
 			add(p, layer)
 		}
 	}
@@ -270,10 +293,15 @@ func (c *Config) rows(f *family, p Part, is *Layer) int {
 
 // tensorName returns a part's name in Hugging Face's terms.
 func (f *family) tensorName(p Part, layer int, bias bool) string {
-	if name, other := f.huggingFace[p]; other {
-		return p.name(first(f.layers, layersHuggingFace), layer, name, bias)
+	name, other := f.huggingFace[p]
+	if !other {
+		name = parts[p].huggingFace
 	}
-	return p.name(first(f.layers, layersHuggingFace), layer, parts[p].huggingFace, bias)
+	name = p.name(first(f.layers, layersHuggingFace), layer, name, bias)
+	if slices.Contains(unsuffixed, p) {
+		name = strings.TrimSuffix(name, ".weight")
+	}
+	return name
 }
 
 // PairedRow returns where GGUF has a row of a tensor whose Tensor.HeadDim is headDim, given where Hugging Face has it. RoPE
