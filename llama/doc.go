@@ -59,9 +59,11 @@
 //
 // A cache has room for SessionOptions.Capacity tokens. When it is full, the error is ErrContextFull: nothing is ever dropped
 // silently. Tokenizer.DropTurns takes the oldest turns off a history that has grown too long. With an eviction.Policy the cache
-// stays within a budget instead, and with a sliding window and ReanchorSinks a conversation may go on without end. Truncate goes back to an earlier token, Fork makes a second session that goes on from the
-// same conversation, Save and Model.Restore carry a conversation from one process to another, and Move carries it from one
-// device to another, in the middle of an answer if need be; a Switch decides when that pays.
+// stays within a budget instead, and with a sliding window and ReanchorSinks a conversation may go on without end.
+//
+// Truncate goes back to an earlier token. Fork makes a second session that goes on from the same conversation. Save and Model.Restore carry a
+// conversation from one process to another, and Move carries it from one device to another, in the middle of an answer if need
+// be; a Switch decides when that pays.
 //
 // # Where the time goes
 //
@@ -71,10 +73,13 @@
 //
 // # Reproducible to the bit
 //
-// For one model file, one prompt and one seed the logits are the same bits on every processor and with every set of
-// instructions that package asm has kernels for, at any number of threads, however a prompt is cut into chunks, whether
-// its beginning was computed now or reused, whatever other sessions compute at the same time, and with drafts or without. GPUs that compute as package opencl needs it give the same bits too
-// (backend.BitExact). Another type of cache or of weights gives other bits.
+// For one model file, one prompt and one seed the logits are the same bits:
+//
+//   - on every processor, with every set of instructions that package asm has kernels for, and with any number of threads;
+//   - however a prompt is cut into chunks, and whether its beginning was computed now or reused;
+//   - whatever other sessions compute at the same time, and with drafts or without.
+//
+// GPUs that compute as package opencl needs it give the same bits too (backend.BitExact). Another type of cache or of weights gives other bits.
 //
 // # Untrusted input
 //

@@ -54,12 +54,12 @@
 //
 // # The bits of the CPU
 //
-// Every operation gives what package cpu gives, bit for bit: activations are rounded to eight bits in the same blocks, the
-// products of a block are sums of integers, which have no order, and floats are added in the order that package asm lays
-// down, each step one fused multiply-add where it has one. Work-items share what has no order, and one of them adds up what
-// has. So a conversation may move between devices, or its state be restored on another, and nobody can tell from a token,
-// a logit or a slot which of them computed it. To agree within rounding would be worth little: each layer rounds its
-// activations anew, and turns a difference in a last bit into one of a percent of the logits.
+// Every operation gives what package cpu gives, bit for bit. Activations are rounded to eight bits in the same blocks. The
+// products of a block are sums of integers, whose order does not matter. Floats are added in the order that package asm lays
+// down, with fused multiply-adds at the same steps: work-items share the sums of integers, and one of them adds up the floats.
+// So a conversation may move between devices, or its state be restored on another, and no token, logit or slot shows
+// which device computed it. Agreement within rounding would be worth little: each layer rounds its
+// activations anew, and a difference in the last bit becomes one of a percent of the logits.
 //
 // It takes a device that rounds divisions and square roots correctly and computes with floats below the normal range, both of
 // which OpenCL leaves open: BitExact reports it. On others results agree within the error of rounding activations.

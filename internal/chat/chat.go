@@ -5,18 +5,17 @@
 //
 // # Who wrote a special token
 //
-// The result is not a string but a list of segments, because a tokenizer has to know who wrote "<|eot_id|>": the
-// template, then it is the special token that ends a turn; or the user, then it is ten harmless characters. So every
-// string that comes with a call (contents, roles, names, tool schemas, variables) carries its origin through whatever the
-// template does with it ([jinja.Text]), and at the end a special token is recognised only where all of its bytes are the
-// template's. A role that is a plain word counts as the template's, since some templates build a special token from it
-// ('<|' + role + '|>').
+// The result is not a string but a list of segments, because the tokenizer has to know who wrote "<|eot_id|>". If the template wrote it, it is
+// the special token that ends a turn. If the user wrote it, it is ten harmless characters.
+//
+// So every string that comes with a call (contents, roles, names, tool schemas, variables) carries its origin through whatever the template
+// does with it ([jinja.Text]). At the end a special token is recognised only if all of its bytes are the template's. A role that is a
+// plain word counts as the template's, since some templates build a special token from it ('<|' + role + '|>').
 //
 // # What a template leaves out
 //
-// A template may have no place for what it is given, and Jinja does not say so. Origins tell: tools and calls that a
-// template never refers to, and a message of which nothing was printed and whose role equals none that the template
-// names, are errors.
+// A template may have no place for what it is given, and Jinja does not say so. Origins show it. Two things are errors: tools and
+// calls to which the template never refers, and a message of which nothing was printed although the template does not name its role.
 //
 // If it is known how the model writes calls ([Template.WriteCalls]), what the template has no place for is told as content instead: the
 // functions at the beginning of the user's first message, calls as the model writes them, and results, if need be, as the user's words.

@@ -9,9 +9,9 @@
 //
 // # A stream
 //
-// The events are OpenAI's, in its order; each has its name in the line "event:" too. Items are told of one after the other, and what is told of
-// an item adds up to the item in the final event, whose response is what the same request without a stream is answered with, but for ids
-// and times. While nothing comes, response.in_progress comes again.
+// The events are OpenAI's, in its order; each has its name in the line "event:" too. The events of one item come
+// before those of the next, and together they make the item in the final event. That event's response is, but for ids and times, the answer to
+// the same request without a stream. While nothing else comes, response.in_progress comes again.
 //
 // A call that the answer's end cuts off is a function_call whose status is "incomplete": its arguments are no JSON object yet. Of a model whose
 // way of writing calls cannot be constrained, a call is told of when it is complete.
