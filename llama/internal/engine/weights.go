@@ -22,11 +22,19 @@ type Weights struct {
 	store  *kvcache.Store // of all conversations' caches
 
 	embeddings embeddings
+	inputs     inputs
 	norm       norm           // after the last layer
 	head       *tensor.Tensor // [vocab, hidden]: the embeddings' table if the configuration ties them
 	heads      heads
 	layers     []layer
 	rotaries   []rotary
+
+	shapes      []headShape // of attention, for which a pass has memory
+	widths      []int       // of dense networks
+	normsValues bool        // some layer does
+	cacheOf     []int       // for each layer, which of a conversation's caches it reads, and writes if the layer has keys of its own
+	caching     []int       // the layers that have a cache of their own, in the order of a conversation's caches
+	remembering int         // how many of the first layers there are up to the last one that has a cache
 
 	places      map[place]**tensor.Tensor // where each tensor goes
 	projections map[place]*projection     // the linear maps, by the place of their weight
@@ -49,23 +57,30 @@ func NewWeights(b backend.Backend, c *checkpoint.Config, rows int) (*Weights, er
 		Config: c, device: newDevice(b), store: kvcache.NewStore(b, rows, c.Heads, c.KVHeads, c.HeadDim), layers: make([]layer, c.Layers),
 		places: map[place]**tensor.Tensor{}, projections: map[place]*projection{}, tensors: c.Tensors(),
 	}
+	w.findCaches()
 	w.embeddings.build(w)
+	w.inputs.build(w)
 	w.norm.build(w, checkpoint.OutputNorm, 0)
 	w.place(checkpoint.Head, 0, &w.head)
 	if err := w.heads.build(w); err != nil {
 		return nil, err
 	}
-	rotaries := map[*checkpoint.RoPE]int{}
+	type rotates struct {
+		rope    *checkpoint.RoPE
+		headDim int
+	}
+	rotaries := map[rotates]int{}
 	for i := range w.layers {
 		l := c.Layer(i)
-		rotary, known := rotaries[l.RoPE]
+		w.normsValues = w.normsValues || l.ValueNorm
+		rotary, known := rotaries[rotates{l.RoPE, l.HeadDim}]
 		switch {
 		case l.RoPE == nil && l.Mixer == checkpoint.TextAttention:
 			rotary = unrotated
 		case !known:
 			rotary = len(w.rotaries)
-			rotaries[l.RoPE] = rotary
-			w.rotaries = append(w.rotaries, newRotary(l.RoPE, c.HeadDim))
+			rotaries[rotates{l.RoPE, l.HeadDim}] = rotary
+			w.rotaries = append(w.rotaries, newRotary(l.RoPE, l.HeadDim))
 		}
 		if err := w.layers[i].build(w, i, &l, rotary); err != nil {
 			return nil, err
@@ -163,7 +178,7 @@ func (w *Weights) Long(capacity int) bool {
 // model's store: free it before the Weights.
 func (w *Weights) NewMemory(o *MemoryOptions) (*Memory, error) {
 	m := &Memory{}
-	for i := range w.layers {
+	for _, i := range w.caching {
 		cache, err := w.newCache(i, o)
 		if err == nil {
 			m.caches = append(m.caches, cache)
@@ -184,10 +199,27 @@ func (w *Weights) NewMemory(o *MemoryOptions) (*Memory, error) {
 	return m, nil
 }
 
+// findCaches gives each layer with keys of its own a cache, and finds which cache each layer reads.
+func (w *Weights) findCaches() {
+	w.cacheOf = make([]int, w.Config.Layers)
+	for i := range w.cacheOf {
+		is := w.Config.Layer(i)
+		if is.Mixer == checkpoint.SharedAttention {
+			w.cacheOf[i] = w.cacheOf[is.Source]
+			continue
+		}
+		w.cacheOf[i] = len(w.caching)
+		w.caching = append(w.caching, i)
+		w.remembering = i + 1
+	}
+}
+
 // newCache makes an empty cache of a layer.
 func (w *Weights) newCache(layer int, o *MemoryOptions) (*kvcache.Cache, error) {
 	is := w.Config.Layer(layer)
-	return w.store.NewFor(backend.Attention{Window: is.Window, Cap: float32(is.ScoreCap)}, o.KV, o.Capacity)
+	return w.store.NewLayer(kvcache.Layer{
+		KVHeads: is.KVHeads, HeadDim: is.HeadDim, Attention: backend.Attention{Window: is.Window, Cap: float32(is.ScoreCap)},
+	}, o.KV, o.Capacity)
 }
 
 // rotation is a layer's RoPE for one position; see kvcache.Rotation.

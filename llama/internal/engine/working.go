@@ -16,10 +16,23 @@ func workingBytes(c *checkpoint.Config, capacity int) int64 {
 	hidden, wide, vocab := int64(c.HiddenSize), int64(c.IntermediateSize), int64(c.VocabSize)
 	// The floats of a token's row: x, normed and product; q and out; k and v; gate and up; ropes and ropeHosts.
 	row := 3*hidden + 2*q + 2*kv + 2*wide + 2*int64(c.HeadDim)
-	row += max(hidden, q, wide) / 2 // a product's activation, quantised: at most 2 bytes an element, half of a float
-	choosing := 5 * vocab           // of a session: logits on the device and the host, probabilities, and the candidates' tokens and values
+	row += int64(c.InputWidth) * int64(2*c.Layers+2) // inputs of the layers' own
+	row += max(hidden, q, wide) / 2                  // a product's activation, quantised: at most 2 bytes an element, half of a float
+	choosing := 5 * vocab                            // of a session: logits on the device and the host, probabilities, and the candidates' tokens and values
 	return floatBytes*((DefaultChunk+DefaultMost)*row+GroupRows*vocab+choosing) +
-		host.AttentionScratch(c.Heads, c.KVHeads, c.HeadDim, capacity, workers)
+		attentionScratch(c, capacity, workers)
+}
+
+// attentionScratch returns the most that attention of any layer takes.
+func attentionScratch(c *checkpoint.Config, capacity, workers int) (most int64) {
+	of := c.Sizes
+	if of == nil {
+		of = []checkpoint.LayerSizes{{KVHeads: c.KVHeads, HeadDim: c.HeadDim}}
+	}
+	for _, s := range of {
+		most = max(most, host.AttentionScratch(c.Heads, s.KVHeads, s.HeadDim, capacity, workers))
+	}
+	return most
 }
 
 // The working memory that a configuration may ask for: workingFree bytes in any case, which lets the smallest models in, and
