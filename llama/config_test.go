@@ -3,6 +3,7 @@ package llama
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
@@ -12,7 +13,8 @@ import (
 // TestConfigHasAllThatCheckpointsSay fills every field of a checkpoint's configuration and finds it in ours.
 func TestConfigHasAllThatCheckpointsSay(t *testing.T) {
 	c := checkpoint.Config{BOS: 7, EOS: []int32{8}, RMSNormEps: 0.5, AttentionBias: true, MLPBias: true, TiedEmbeddings: true,
-		RoPE: checkpoint.RoPE{Theta: 3, Scaling: "linear", Factor: 2, Divisors: []float32{4}}, Variant: checkpoint.Variant{Family: "x", Window: 3, LocalRoPE: checkpoint.RoPE{Theta: 2}, EmbeddingScale: 2},
+		RoPE: checkpoint.RoPE{Theta: 3, Scaling: "linear", Factor: 2, Divisors: []float32{4}}, Variant: checkpoint.Variant{Family: "x", Window: 3, InputWidth: 4, Sizes: []checkpoint.LayerSizes{{HeadDim: 5}},
+			Mixers: []checkpoint.Mixer{checkpoint.SharedAttention, checkpoint.Attention}, LocalRoPE: checkpoint.RoPE{Theta: 2}, EmbeddingScale: 2},
 		Encoder: checkpoint.Encoder{Whole: true, Positions: 5, Dense: []checkpoint.Dense{{Folder: "x", In: 2}}}}
 	from := reflect.ValueOf(&c).Elem()
 	for i := range from.NumField() {
@@ -25,11 +27,18 @@ func TestConfigHasAllThatCheckpointsSay(t *testing.T) {
 	if from.NumField() != to.NumField() {
 		t.Errorf("a checkpoint's configuration has %d fields, ours %d", from.NumField(), to.NumField())
 	}
-	for i := range from.NumField() {
-		name := from.Type().Field(i).Name
-		if f := to.FieldByName(name); !f.IsValid() || f.IsZero() || fmt.Sprint(f) != fmt.Sprint(from.Field(i)) {
-			t.Errorf("%s is %v, want %v", name, f, from.Field(i))
+	same := func(to, from reflect.Value, but ...string) {
+		for i := range from.NumField() {
+			name := from.Type().Field(i).Name
+			if f := to.FieldByName(name); !slices.Contains(but, name) && (!f.IsValid() || f.IsZero() != from.Field(i).IsZero() || fmt.Sprint(f) != fmt.Sprint(from.Field(i))) {
+				t.Errorf("%s is %v, want %v", name, f, from.Field(i))
+			}
 		}
+	}
+	same(to, from, "Variant")
+	same(to.FieldByName("Variant"), from.FieldByName("Variant"), "Mixers", "FeedForwards") // Shared has what counts of the former
+	if !slices.Equal(ours.Shared, []bool{true, false}) {
+		t.Errorf("layers that share are %v, want the first of two", ours.Shared)
 	}
 }
 

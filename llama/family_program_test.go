@@ -12,8 +12,8 @@ import (
 )
 
 // programFamilies are the families whose sessions play random programs: layers with and without a window that rotate otherwise, queries that are scaled
-// by their positions, layers of Granite 4.
-var programFamilies = []string{"olmo3", "ministral3", "granite4-micro", "gemma3", "gemma2"}
+// by their positions, layers of Granite 4, caches of several sizes that layers share.
+var programFamilies = []string{"olmo3", "ministral3", "granite4-micro", "gemma3", "gemma2", "gemma4-e", "gemma4-dense"}
 
 // familyProgram plays random calls of a session of any family. It keeps no account of slots as program does, but compares with fresh sessions.
 type familyProgram struct {

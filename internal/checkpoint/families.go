@@ -180,8 +180,18 @@ var families = []family{
 		name: "gemma4", model: "gemma4_text", class: "Gemma4ForCausalLM", with: gemma4Parts,
 		huggingFace: map[Part]string{FeedForwardNorm: "pre_feedforward_layernorm"}, normOf: headNorms, unpaired: true, activation: geluTanh, window: exceptEvery,
 		unscaled: true, valueNorm: true, embedding: true,
-		keys:     []string{"sliding_window", "layer_types", "final_logit_softcapping", "use_bidirectional_attention", sharedLayersName},
-		defaults: defaults{tied: true, theta: 1000000, localTheta: 10000, window: 512, headDim: 256, every: 6, heads: 8, kvHeads: 4, vocab: 262144, context: 131072},
+		keys: gemma4Keys,
+		defaults: defaults{tied: true, theta: 1000000, localTheta: 10000, window: 512, headDim: 256, every: 6, heads: 8, kvHeads: 4, vocab: 262144, context: 131072,
+			rope: gemma4RoPE},
+	},
+	{
+		name: "gemma4-unified", model: "gemma4_unified_text", class: "Gemma4UnifiedForCausalLM", gguf: "gemma4",
+		with:        []Part{QueryNorm, KeyNorm, AttentionPostNorm, FeedForwardPostNorm, LayerScale},
+		huggingFace: map[Part]string{FeedForwardNorm: "pre_feedforward_layernorm"}, normOf: headNorms, unpaired: true, activation: geluTanh, window: exceptEvery,
+		unscaled: true, valueNorm: true, embedding: true,
+		keys: gemma4Keys,
+		defaults: defaults{tied: true, theta: 1000000, localTheta: 10000, window: 1024, headDim: 256, every: 6, heads: 8, kvHeads: 4, vocab: 262144, context: 262144,
+			rope: gemma4RoPE},
 	},
 	{
 		name: "gemma-embedding", model: "gemma3_text", class: "Gemma3TextModel", with: []Part{QueryNorm, KeyNorm, AttentionPostNorm, FeedForwardPostNorm},
@@ -247,6 +257,15 @@ var (
 	nomicQKV     = fusedPart{"attn.Wqkv", "attn_qkv", []Part{Query, Key, Value}}
 	modernMLP    = fusedPart{"mlp.Wi", "ffn_up", []Part{Gate, Up}}
 )
+
+// gemma4Keys are the keys that Gemma 4 has and Llama has not.
+var gemma4Keys = []string{"sliding_window", "layer_types", "final_logit_softcapping", "use_bidirectional_attention", sharedLayersName}
+
+// gemma4RoPE is Gemma 4's if nothing is said.
+var gemma4RoPE = func() *ropeJSON {
+	quarter, theta, local := 0.25, 1000000.0, 10000.0
+	return &ropeJSON{Whole: &ropeJSON{Type: proportional, Partial: &quarter, Theta: &theta}, Local: &ropeJSON{Theta: &local}}
+}()
 
 // gemma4Parts are the parts that Gemma 4 has and Llama has not.
 var gemma4Parts = append([]Part{QueryNorm, KeyNorm, AttentionPostNorm, FeedForwardPostNorm, LayerScale}, inputParts...)

@@ -93,11 +93,21 @@ func (j *configJSON) setLayers(c *Config, f *family) error {
 		s.HeadDim, s.KVHeads, s.IntermediateSize = or(own.HeadDim, s.HeadDim), or(own.KVHeads, s.KVHeads), or(own.IntermediateSize, s.IntermediateSize)
 	}
 	c.setMixers(shared, func(layer int) bool { return j.KeysAreValues && !c.Windowed[layer] })
-	c.InputWidth = or(j.InputWidth, 256)
+	if f.hasPart(InputEmbedding) {
+		c.InputWidth = or(j.InputWidth, 256)
+	}
 	if vocab := or(j.InputVocab, 262144); c.InputWidth != 0 && vocab != c.VocabSize {
 		return unsupported("vocab_size_per_layer_input is %d, vocab_size %d: only the same number is implemented", vocab, c.VocabSize)
 	}
 	return nil
+}
+
+// defaultWindow returns the window of layers of several sizes if nothing is said; 0 for other families, whose windows files say.
+func (f *family) defaultWindow() int {
+	if f.unscaled {
+		return f.defaults.window
+	}
+	return 0
 }
 
 // makeSizes gives each layer sizes of its own, those of all so far.

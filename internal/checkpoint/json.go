@@ -269,7 +269,7 @@ func (j *configJSON) setVariant(c *Config, f *family) error {
 	}
 	if has("sliding_window") {
 		every := first(or(j.WindowPattern, 0), or(j.WindowPattern5, 0), f.defaults.every)
-		c.setWindow(f, or(j.Window, 0), windowRule{use: or(j.UseWindow, false), from: or(j.MaxWindowLayers, 0), every: every})
+		c.setWindow(f, or(j.Window, f.defaultWindow()), windowRule{use: or(j.UseWindow, false), from: or(j.MaxWindowLayers, 0), every: every})
 	}
 	if has("no_rope_layers") {
 		if every := or(j.NoRoPEInterval, f.defaults.every); every > 0 {

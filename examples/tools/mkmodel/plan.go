@@ -87,6 +87,8 @@ func moreBits(layer, layers int) bool {
 // typeOf returns the type that a tensor gets.
 func (r *recipe) typeOf(t *checkpoint.Tensor, layers int) tensor.DType {
 	switch {
+	case t.Part == checkpoint.InputProjection && r.linear.Quantized(): // llama.cpp leaves it as it is
+		return tensor.F16
 	case t.Role == checkpoint.Vector, t.Part == checkpoint.PositionEmbedding, t.Part == checkpoint.TypeEmbedding:
 		return tensor.F32
 	case t.Role == checkpoint.Logits:
@@ -98,14 +100,21 @@ func (r *recipe) typeOf(t *checkpoint.Tensor, layers int) tensor.DType {
 }
 
 // planGGUF lists the tensors of a model under GGUF's names.
-func planGGUF(c *checkpoint.Config, r recipe) (list []planned) {
+func planGGUF(c *checkpoint.Config, r recipe) (list []planned, err error) {
+	divisors, err := c.GGUFDivisors()
+	if err != nil {
+		return nil, err
+	}
 	for _, t := range c.Tensors() {
 		list = append(list, planned{name: t.GGUF, dtype: r.typeOf(&t, c.Layers), dims: t.Shape, norm: t.Role == checkpoint.Vector})
-		if d := c.RoPE.StretchDivisors(c.HeadDim); d != nil && t.Part == checkpoint.Embedding {
-			list = append(list, planned{name: checkpoint.DivisorsGGUF, dtype: tensor.F32, dims: []int{len(d)}, content: d})
+		if t.Part != checkpoint.Embedding {
+			continue
+		}
+		for _, d := range divisors {
+			list = append(list, planned{name: d.Name, dtype: tensor.F32, dims: []int{len(d.List)}, content: d.List})
 		}
 	}
-	return list
+	return list, nil
 }
 
 // planHuggingFace lists the tensors under Hugging Face's names, all of one type.

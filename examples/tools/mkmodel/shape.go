@@ -36,6 +36,21 @@ var shapes = map[string]checkpoint.Config{
 		VocabSize: 1024, ContextLength: 1024, RoPE: checkpoint.RoPE{Theta: 10000}, TiedEmbeddings: true, Variant: gemma2(4, 128, 16)},
 	"tiny-yarn": {HiddenSize: 256, IntermediateSize: 512, Layers: 3, Heads: 4, KVHeads: 2, HeadDim: 64, RMSNormEps: 1e-6,
 		VocabSize: 1024, ContextLength: 2048, RoPE: yarn(1000000, 4, 512, yarn4), TiedEmbeddings: true, Variant: family("qwen3")},
+	"gemma4-e2b": {HiddenSize: 1536, IntermediateSize: 12288, Layers: 35, Heads: 8, KVHeads: 1, HeadDim: 512, RMSNormEps: 1e-6,
+		VocabSize: 262144, ContextLength: 131072, RoPE: turned(64), TiedEmbeddings: true,
+		Variant: gemma4(35, 5, 512, layerSizes{wide: 6144, kvHeads: 1, headDim: 256, globalKVHeads: 1, globalHeadDim: 512}, 256, 20, true, 39.25)},
+	"gemma4-e4b": {HiddenSize: 2560, IntermediateSize: 10240, Layers: 42, Heads: 8, KVHeads: 2, HeadDim: 512, RMSNormEps: 1e-6,
+		VocabSize: 262144, ContextLength: 131072, RoPE: turned(64), TiedEmbeddings: true,
+		Variant: gemma4(42, 6, 512, layerSizes{wide: 10240, kvHeads: 2, headDim: 256, globalKVHeads: 2, globalHeadDim: 512}, 256, 18, false, 50.5)},
+	"gemma4-12b": {HiddenSize: 3840, IntermediateSize: 15360, Layers: 48, Heads: 16, KVHeads: 8, HeadDim: 512, RMSNormEps: 1e-6,
+		VocabSize: 262144, ContextLength: 262144, RoPE: turned(64), TiedEmbeddings: true,
+		Variant: gemma4(48, 6, 1024, layerSizes{wide: 15360, kvHeads: 8, headDim: 256, globalKVHeads: 1, globalHeadDim: 512}, 0, 0, false, 62)},
+	"tiny-gemma4-e": {HiddenSize: 256, IntermediateSize: 1024, Layers: 8, Heads: 4, KVHeads: 2, HeadDim: 128, RMSNormEps: 1e-6,
+		VocabSize: 1024, ContextLength: 2048, RoPE: turned(16), TiedEmbeddings: true,
+		Variant: gemma4(8, 4, 128, layerSizes{wide: 512, kvHeads: 2, headDim: 64, globalKVHeads: 2, globalHeadDim: 128}, 256, 4, true, 16)},
+	"tiny-gemma4": {HiddenSize: 256, IntermediateSize: 512, Layers: 6, Heads: 4, KVHeads: 2, HeadDim: 128, RMSNormEps: 1e-6,
+		VocabSize: 1024, ContextLength: 2048, RoPE: turned(16), TiedEmbeddings: true,
+		Variant: gemma4(6, 3, 128, layerSizes{wide: 512, kvHeads: 2, headDim: 64, globalKVHeads: 1, globalHeadDim: 128}, 0, 0, false, 16)},
 	"minilm-l6": bert(6, 384, 1536),
 	"bge-base":  bert(12, 768, 3072),
 	"tiny": {HiddenSize: 256, IntermediateSize: 512, Layers: 2, Heads: 4, KVHeads: 2, HeadDim: 64,
@@ -67,6 +82,39 @@ func gemma2(layers, window int, embedding float64) checkpoint.Variant {
 	v := checkpoint.Variant{Family: "gemma2", Activation: "gelu_tanh", Window: window, EmbeddingScale: embedding, ScoreCap: 50, LogitCap: 30}
 	for i := range layers {
 		v.Windowed = append(v.Windowed, i%2 == 0)
+	}
+	return v
+}
+
+// turned is the RoPE of Gemma 4's layers without a window, in which some pairs of each head's elements turn.
+func turned(pairs int) checkpoint.RoPE { return checkpoint.RoPE{Theta: 1000000, Turned: pairs} }
+
+// layerSizes are the sizes of Gemma 4's layers: with a window, and, global, without.
+type layerSizes struct{ wide, kvHeads, headDim, globalKVHeads, globalHeadDim int }
+
+// gemma4 is what Gemma 4 has beyond Llama, with windows in all layers but each every-th. The last shared layers share keys and values, and are double wide if
+// wider; without an input of the layers' own, keys are values in layers without a window.
+func gemma4(layers, every, window int, s layerSizes, input, shared int, wider bool, embedding float64) checkpoint.Variant {
+	v := checkpoint.Variant{
+		Family: "gemma4", Activation: "gelu_tanh", Window: window, InputWidth: input, LocalRoPE: checkpoint.RoPE{Theta: 10000},
+		EmbeddingScale: embedding, ScoreScale: 1, LogitCap: 30,
+	}
+	for i := range layers {
+		global, shares := (i+1)%every == 0, i >= layers-shared
+		sizes, mixer := checkpoint.LayerSizes{IntermediateSize: s.wide, KVHeads: s.kvHeads, HeadDim: s.headDim}, checkpoint.Attention
+		switch {
+		case shares:
+			mixer = checkpoint.SharedAttention
+		case global && input == 0:
+			mixer = checkpoint.TiedAttention
+		}
+		if global {
+			sizes.KVHeads, sizes.HeadDim = s.globalKVHeads, s.globalHeadDim
+		}
+		if wider && shares {
+			sizes.IntermediateSize *= 2
+		}
+		v.Windowed, v.Sizes, v.Mixers = append(v.Windowed, !global), append(v.Sizes, sizes), append(v.Mixers, mixer)
 	}
 	return v
 }

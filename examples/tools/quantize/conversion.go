@@ -80,6 +80,8 @@ func (c *conversion) wanted(w *weight) tensor.DType {
 		return tensor.F32
 	case w.model == nil || w.model.Role == checkpoint.Vector:
 		return w.dtype
+	case w.model.Part == checkpoint.InputProjection: // as llama.cpp does: it is not large
+		return w.dtype
 	case w.model.Role == checkpoint.Logits && o.head != 0:
 		return o.head
 	case w.model.Role == checkpoint.Lookup && o.embedding != 0:
@@ -90,7 +92,22 @@ func (c *conversion) wanted(w *weight) tensor.DType {
 		return o.mix.head(w.shape[len(w.shape)-1])
 	}
 	config := c.source.config
-	return o.mix.of(w.model.Part, place{w.model.Layer, config.Layers, config.Heads / config.KVHeads, c.importance != nil})
+	layer, layers := rank(config, w.model)
+	return o.mix.of(w.model.Part, place{layer, layers, config.Heads / config.KVHeads, c.importance != nil})
+}
+
+// rank returns a tensor's number among those of its part, and how many there are: layers that have no such part do not count.
+func rank(c *checkpoint.Config, t *checkpoint.Tensor) (at, all int) {
+	for _, other := range c.Tensors() {
+		if other.Part != t.Part || other.Bias != t.Bias {
+			continue
+		}
+		if other.Layer < t.Layer {
+			at++
+		}
+		all++
+	}
+	return at, all
 }
 
 // planWeight finds the importance of a tensor's columns.
