@@ -23,7 +23,7 @@ var tics = []struct {
 	{regexp.MustCompile(`(?i)\b(of which|of whom|whose)\b`), "two sentences", 634},
 	{regexp.MustCompile(`(?i)\bwhere (it|there|they|that|this|a|an|the|no|its|nothing|one)\b`), "if", 732},
 	{regexp.MustCompile(`(?i)\bwhat (is|are|was|were)\b`), "the noun", 522},
-	{regexp.MustCompile(`(?i)\bnone\b`), "nil, 0, empty, no …", 497},
+	{regexp.MustCompile(`\bnone\b`), "nil, 0, empty, no …", 497},
 	{regexp.MustCompile(`(?i)\bbeside\b`), "besides, with, next to", 136},
 	{regexp.MustCompile(`(?i)\bso (many|much)\b`), "the parameter's name", 41},
 }

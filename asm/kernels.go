@@ -5,6 +5,7 @@ import (
 	"github.com/antigravity-go/antigravity/asm/internal/convert"
 	"github.com/antigravity-go/antigravity/asm/internal/limits"
 	"github.com/antigravity-go/antigravity/asm/internal/panels"
+	"github.com/antigravity-go/antigravity/asm/internal/recurrent"
 	"github.com/antigravity-go/antigravity/asm/internal/vectors"
 	"github.com/antigravity-go/antigravity/quant"
 )
@@ -19,6 +20,7 @@ type Kernels struct {
 	dequantize func(f quant.Format, dst []float32, src []byte)
 	pages      Pages
 	merge      func(dst, src []Partial)
+	recur      func(p *StatePass)
 	panels     []*Panels
 	integers   limits.Chain
 	floats     limits.Chain
@@ -32,6 +34,7 @@ var portable = Kernels{
 	dequantize: convert.Dequantize,
 	pages:      attention.InRows{},
 	merge:      attention.Merge,
+	recur:      recurrent.Portable,
 	integers:   limits.IntegersPortable,
 	floats:     limits.FloatsPortable,
 }
@@ -45,6 +48,9 @@ func (k *Kernels) Tier() string { return k.tier }
 // Add computes dst[i] += src[i]. The slices have one length and do not overlap partly.
 func (k *Kernels) Add(dst, src []float32) { k.vectors.Add(dst, src) }
 
+// Mul computes dst[i] *= src[i]. The slices have one length and do not overlap partly.
+func (k *Kernels) Mul(dst, src []float32) { k.vectors.Mul(dst, src) }
+
 // Scale computes x[i] *= v.
 func (k *Kernels) Scale(x []float32, v float32) { k.vectors.Scale(x, v) }
 
@@ -54,6 +60,9 @@ func (k *Kernels) Axpy(dst []float32, a float32, x []float32) { k.vectors.Axpy(d
 // SiLUMul computes dst[i] = silu(gate[i])·up[i], the activation of SwiGLU. The slices have one length; dst may be gate or up.
 func (k *Kernels) SiLUMul(dst, gate, up []float32) { k.vectors.SiLUMul(dst, gate, up) }
 
+// SigmoidMul computes dst[i] = exact.Sigmoid(gate[i])·up[i]. The slices have one length; dst may be gate or up.
+func (k *Kernels) SigmoidMul(dst, gate, up []float32) { k.vectors.SigmoidMul(dst, gate, up) }
+
 // GELUMul computes dst[i] = exact.GELU(gate[i]) · up[i], the activation of GeGLU. dst may be gate or up.
 func (k *Kernels) GELUMul(dst, gate, up []float32) { k.vectors.GELUMul(dst, gate, up) }
 
@@ -62,6 +71,18 @@ func (k *Kernels) GELUErfMul(dst, gate, up []float32) { k.vectors.GELUErfMul(dst
 
 // Softcap computes x[i] = exact.Softcap(x[i], limit), that is limit·tanh(x[i]/limit). limit is above 0.
 func (k *Kernels) Softcap(x []float32, limit float32) { k.vectors.Softcap(x, limit) }
+
+// Exp replaces each element by its exponential, as exact.Exp has it.
+func (k *Kernels) Exp(x []float32) { k.vectors.Exp(x) }
+
+// Convolve computes one row of a convolution of each channel by itself: dst[i] = b[i] + Σ taps[j][i]·w[j·stride+i], the taps in order, each by
+// FMA. A b that is nil counts as zeros. The taps and b are as long as dst, which may be the last tap.
+func (k *Kernels) Convolve(dst []float32, taps [][]float32, w []float32, stride int, b []float32) {
+	k.vectors.Convolve(dst, taps, w, stride, b)
+}
+
+// Recur computes a pass of some tokens through a block of a state's columns.
+func (k *Kernels) Recur(p *StatePass) { k.recur(p) }
 
 // RMSNorm computes dst[i] = x[i]/rms(x)·w[i], with eps added to the mean of squares. The slices have one length; dst may be x.
 func (k *Kernels) RMSNorm(dst, x, w []float32, eps float32) { k.vectors.RMSNorm(dst, x, w, eps) }
@@ -136,6 +157,24 @@ type (
 	//	Max, Sum float32   // the largest score, and Σ exp(score−Max): 0 where there were no slots
 	//	Out      []float32 // [HeadDim]: Σ exp(score−Max)·value
 	Partial = attention.Partial
+	// StatePass is some tokens that pass, one after the other, through StateColumns columns of one head's state S. Token t has k =
+	// K[t·KeyStride:][:KeyDim], q likewise of Q, v = V[t·ValueStride:][:StateColumns], Decay[t] and Beta[t], and for each column j
+	//
+	//	m = Σᵢ S[i][j]·k[i];  u = Beta·fma(−Decay, m, v[j]), or Beta·v[j] without Delta
+	//	S[i][j] = fma(k[i], u, Decay·S[i][j]);  Out[t·ValueStride+j] = Σᵢ S[i][j]·q[i]
+	//
+	// A sum is four, of the terms with i mod 4 = 0, 1, 2 and 3, each in order by FMA from 0, which are added as (0+2) + (1+3). Out may be V.
+	// Its fields:
+	//
+	//	State       []float32 // [KeyDim, StateColumns]
+	//	Q, K        []float32 // KeyDim elements a token, KeyStride apart
+	//	V, Out      []float32 // StateColumns elements a token, ValueStride apart
+	//	Decay, Beta []float32 // one a token
+	//	KeyDim      int
+	//	KeyStride   int
+	//	ValueStride int
+	//	Delta       bool
+	StatePass = recurrent.Pass
 	// Panels is how a tier stores the weights of one format, which Format returns, for its products: PanelRows rows together, in
 	// as many bytes as the format has for them. It has no fields for users. Its methods:
 	//
@@ -174,6 +213,8 @@ const (
 	PageKeys = attention.Keys
 	// PageValues is the half of a page with the values.
 	PageValues = attention.Values
+	// StateColumns is how many columns of a state a pass works on.
+	StateColumns = recurrent.Columns
 	// PanelRows is how many rows of weights a panel interleaves.
 	PanelRows = panels.Rows
 )

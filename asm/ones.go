@@ -21,3 +21,13 @@ func withOnes(x []float32, f func(x, ones []float32)) {
 func (k *Kernels) GELUErf(x []float32) {
 	withOnes(x, func(x, ones []float32) { k.GELUErfMul(x, x, ones) })
 }
+
+// SiLU computes x[i] = exact.SiLU(x[i]).
+func (k *Kernels) SiLU(x []float32) {
+	withOnes(x, func(x, ones []float32) { k.SiLUMul(x, x, ones) })
+}
+
+// Sigmoid computes x[i] = exact.Sigmoid(x[i]).
+func (k *Kernels) Sigmoid(x []float32) {
+	withOnes(x, func(x, ones []float32) { k.SigmoidMul(x, x, ones) })
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/antigravity-go/antigravity/asm/internal/convert"
 	"github.com/antigravity-go/antigravity/asm/internal/limits"
 	"github.com/antigravity-go/antigravity/asm/internal/panels/amd64"
+	"github.com/antigravity-go/antigravity/asm/internal/recurrent"
 	"github.com/antigravity-go/antigravity/asm/internal/vectors"
 )
 
@@ -31,6 +32,7 @@ var processorTiers = append([]tier{
 // improveAVX2 replaces the kernels that AVX2, FMA and F16C do better.
 func improveAVX2(k *Kernels) {
 	k.useVectors(&vectors.AVX2, convert.AVX2)
+	k.recur = recurrent.AVX2.Recur
 	k.replacePanels(amd64.AVX2(), &attention.AVX2)
 	k.integers, k.floats = limits.IntegersAVX2, limits.FloatsAVX2
 }
@@ -44,6 +46,7 @@ func improveAVXVNNI(k *Kernels) {
 // improveAVX512 replaces the kernels that AVX-512 F, BW, VL and DQ do better.
 func improveAVX512(k *Kernels) {
 	k.useVectors(&vectors.AVX512, convert.AVX512)
+	k.recur = recurrent.AVX512.Recur
 	k.replacePanels(amd64.AVX512(), &attention.AVX512)
 	k.integers, k.floats = limits.IntegersAVX512, limits.FloatsAVX512
 }

@@ -31,6 +31,7 @@ var ErrUnsupported = errors.New("not supported by this backend")
 type Backend interface {
 	tensor.Device // Name, Memory, CopyFrom
 	Pager         // what is done with keys and values that are cached in pages
+	Recurrent     // what is done with the states of recurrent layers
 
 	// Describe says for a person what the device is, such as the processor's name and the kernels in use.
 	Describe() string
@@ -44,8 +45,14 @@ type Backend interface {
 	AddAssign(a, b *tensor.Tensor) error
 	// Scale computes x *= v.
 	Scale(x *tensor.Tensor, v float32) error
-	// SiLUMul computes a = silu(a)·b, silu(x) = x/(1+e⁻ˣ).
+	// MulAssign computes a *= b, element by element; b has a's shape, or is one row by which each row of a is multiplied.
+	MulAssign(a, b *tensor.Tensor) error
+	// SiLUMul computes a = silu(a)·b, silu(x) = x/(1+e⁻ˣ). A b that is nil counts as ones.
 	SiLUMul(a, b *tensor.Tensor) error
+	// SigmoidMul computes a = σ(a)·b, σ(x) = 1/(1+e⁻ˣ). A b that is nil counts as ones.
+	SigmoidMul(a, b *tensor.Tensor) error
+	// Softplus computes a = ln(1+e^(a+bias)); bias is one row that is added to each row of a, or nil, which adds nothing.
+	Softplus(a, bias *tensor.Tensor) error
 	// GELUMul computes a = gelu(a)·b, in the form with a hyperbolic tangent: gelu(x) = x/(1+e^(−2u)), u = √(2/π)·(x+0.044715x³).
 	GELUMul(a, b *tensor.Tensor) error
 	// GELUErf computes a = gelu(a)·b, in the form with the error function: gelu(x) = x/2·(1+erf(x/√2)). A b that is nil counts as ones.
@@ -119,6 +126,12 @@ type Fuser interface {
 // in a result which of them computed it.
 type Exact interface {
 	BitExact() bool
+}
+
+// Sized is a backend on which passes of other numbers of rows are fastest than on a processor.
+type Sized interface {
+	// PassRows returns how many rows of prompts, and how many rows of answers, a pass computes best; 0: it does not know.
+	PassRows() (prompts, answers int)
 }
 
 // Selector finds the largest elements of rows where they lie, so that logits need not travel to the host, nor those that were changed

@@ -79,14 +79,35 @@ func CheckSoftcap(x *tensor.Tensor, limit float32) error {
 }
 
 // CheckAddAssign checks a += b, where b has a's shape or is one row of it.
-func CheckAddAssign(a, b *tensor.Tensor) error {
+func CheckAddAssign(a, b *tensor.Tensor) error { return checkRows("AddAssign", a, b) }
+
+// CheckMulAssign checks a *= b, where b has a's shape or is one row of it.
+func CheckMulAssign(a, b *tensor.Tensor) error { return checkRows("MulAssign", a, b) }
+
+// checkRows checks an operation that changes a by b, which has a's shape or is one row for each row of a.
+func checkRows(op string, a, b *tensor.Tensor) error {
 	if b.Shape().Rows() == 1 && b.Shape().Dim(-1) == a.Shape().Dim(-1) {
-		if err := needF32("AddAssign", a, b); err != nil {
+		if err := needF32(op, a, b); err != nil {
 			return err
 		}
-		return needWritable("AddAssign", a)
+		return needWritable(op, a)
 	}
-	return CheckSame("AddAssign", a, b)
+	return CheckSame(op, a, b)
+}
+
+// CheckSoftplus checks a and bias, which is one row of a, or nil.
+func CheckSoftplus(a, bias *tensor.Tensor) error {
+	const op = "Softplus"
+	if bias == nil {
+		return CheckSame(op, a)
+	}
+	if err := needF32(op, a, bias); err != nil {
+		return err
+	}
+	if bias.Shape().NumElements() != a.Shape().Dim(-1) {
+		return fmt.Errorf("backend: %s of %v with biases %v: the biases must be as long as a row", op, a, bias)
+	}
+	return needWritable(op, a)
 }
 
 // CheckRMSNorm checks a norm of the rows of x [.., dim] with weights w [dim].
@@ -120,12 +141,12 @@ func CheckLayerNorm(x, w, b *tensor.Tensor) (rows, dim int, err error) {
 	return rows, dim, needWritable("LayerNorm", x)
 }
 
-// CheckGELUErf checks a and b, of a's shape or nil.
-func CheckGELUErf(a, b *tensor.Tensor) error {
+// CheckGated checks a = act(a)·b for a b of a's shape or nil.
+func CheckGated(op string, a, b *tensor.Tensor) error {
 	if b == nil {
-		return CheckSame("GELUErf", a)
+		return CheckSame(op, a)
 	}
-	return CheckSame("GELUErf", a, b)
+	return CheckSame(op, a, b)
 }
 
 // CheckAttendTexts checks q and out [rows, heads, headDim], k and v [rows, kvHeads, headDim], and texts, which have all rows, with one row

@@ -46,6 +46,14 @@ func Scratch(b Backend) int64 {
 	return 0
 }
 
+// PassRows returns how many rows of prompts, and how many rows of answers, a pass of a backend computes best: 0 if it does not say.
+func PassRows(b Backend) (prompts, answers int) {
+	if s, ok := b.(Sized); ok {
+		return s.PassRows()
+	}
+	return 0, 0
+}
+
 // Selecting returns the backend's selection, or one that reads the row and searches it on the host.
 func Selecting(b Backend) Selector {
 	if s, ok := b.(Selector); ok {

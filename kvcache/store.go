@@ -9,12 +9,13 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// Store is the memory of the caches of one model on one device. It holds their keys and values in pages of backend.PageSlots slots of one
+// Store is the memory of the caches and states of one model on one device. It holds keys and values in pages of backend.PageSlots slots of one
 // KV head. Copies of a cache share pages until one of them writes there. The store uses a page again once no cache has it, and gives
 // memory that it has too much of back to the system. A Store is safe for concurrent use.
 type Store struct {
 	backend backend.Backend
 	shape   shape
+	states  statePool // of recurrent layers
 
 	mu    sync.Mutex // guards pools
 	pools map[poolKind]*pool
@@ -35,7 +36,7 @@ type Layer struct {
 // NewStore makes a store of caches for steps of up to the given number of rows, of query heads and KV heads of headDim elements. A model whose layers
 // differ in KV heads and their elements gives any layer's, and makes caches by NewLayer.
 func NewStore(b backend.Backend, rows, heads, kvHeads, headDim int) *Store {
-	return &Store{backend: b, shape: shape{rows, heads, kvHeads, headDim}, pools: map[poolKind]*pool{}}
+	return &Store{backend: b, shape: shape{rows, heads, kvHeads, headDim}, states: statePool{device: b}, pools: map[poolKind]*pool{}}
 }
 
 // New makes an empty cache for up to capacity slots of each head, of type F32, F16, Q8_0 or Q4_0. It takes memory as slots are used.
@@ -86,10 +87,10 @@ func (s *Store) pool(k poolKind) *pool {
 	return s.pools[k]
 }
 
-// Bytes returns the memory that the store's caches take for keys and values, in bytes: pages in use. A page counts once, however many
-// caches share it. What caches record for eviction policies does not count; see Cache.RecordBytes.
+// Bytes returns the memory that the store's caches take for keys and values, and its states with their snapshots, in bytes: what is in use. What
+// several share counts once. What caches record for eviction policies does not count; see Cache.RecordBytes.
 func (s *Store) Bytes() int64 {
-	return s.sum((*pool).bytes)
+	return s.sum((*pool).bytes) + s.states.bytes()
 }
 
 // ScratchBytes returns the memory in which steps turn keys and queries, in bytes.
@@ -113,7 +114,7 @@ func (s *Store) sum(number func(*pool) int64) (total int64) {
 func (s *Store) Free() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var errs []error
+	errs := []error{s.states.close()}
 	for _, p := range s.pools {
 		errs = append(errs, p.free())
 	}

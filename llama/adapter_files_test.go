@@ -69,8 +69,8 @@ func randomAdapter(m *Model, seed uint64, rank int, names ...string) (list []mat
 	for i := range tensors {
 		of := &tensors[i]
 		module, rows, first := of.HuggingFace, of.Shape[0], true
-		if of.Within.Rows > 0 {
-			module, rows, first = of.Within.HuggingFace, of.Within.Rows, of.Within.First == 0
+		if w := &of.Within.HuggingFace; w.Rows > 0 {
+			module, rows, first = w.Name, w.Rows, w.First == 0
 		}
 		chosen := false
 		for _, name := range names {

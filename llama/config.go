@@ -62,9 +62,9 @@ type Variant struct {
 	Sizes []LayerSizes
 	// Shared has the layers that have no keys and values of their own, and read those of the last layer before them that sees as much and has some; nil: none.
 	Shared []bool
-	// InputWidth is the width of inputs that each layer has of its own, which come from the tokens alone (Gemma 4's per-layer embeddings); 0: there are none.
-	InputWidth int
-	LocalRoPE  RoPE // of layers with a window; a Theta of 0: theirs is Config.RoPE
+	// PerLayerWidth is the width of inputs that each layer has of its own, which come from the tokens alone (Gemma 4's per-layer embeddings); 0: there are none.
+	PerLayerWidth int
+	LocalRoPE     RoPE // of layers with a window; a Theta of 0: theirs is Config.RoPE
 	// What embeddings, scores of attention, the results of a layer's two halves and logits are multiplied by; 0: 1, for ScoreScale
 	// 1/√HeadDim.
 	EmbeddingScale, ScoreScale, ResidualScale, LogitScale float64
@@ -117,7 +117,7 @@ func configOf(c *checkpoint.Config) Config {
 		Variant: Variant{
 			Family: c.Family, Activation: c.Activation, Window: c.Window, Windowed: slices.Clone(c.Windowed), Unrotated: slices.Clone(c.Unrotated),
 			LocalRoPE: ropeOf(&c.LocalRoPE), EmbeddingScale: c.EmbeddingScale, ScoreScale: c.ScoreScale, ResidualScale: c.ResidualScale, LogitScale: c.LogitScale,
-			ScoreCap: c.ScoreCap, LogitCap: c.LogitCap, InputWidth: c.InputWidth, Sizes: sizesOf(c.Sizes), Shared: sharedOf(c.Mixers),
+			ScoreCap: c.ScoreCap, LogitCap: c.LogitCap, PerLayerWidth: c.PerLayerWidth, Sizes: sizesOf(c.Sizes), Shared: sharedOf(c.Mixers),
 		},
 		Encoder: encoderOf(&c.Encoder),
 	}

@@ -45,6 +45,9 @@ func (s *Session) Evict(targetLen int) (result eviction.Result, err error) {
 		if err := c.settle(); err != nil {
 			return err
 		}
+		if err := c.onDevice(context.Background(), func() error { return catchUp(context.Background(), c) }); err != nil {
+			return err
+		}
 		result, err = c.evict(func() (eviction.Result, error) { return c.manager.Evict(c.memory.Whole(), targetLen) })
 		return err
 	})
@@ -73,6 +76,9 @@ func (c *sequence) evict(run func() (eviction.Result, error)) (result eviction.R
 		var err error
 		if result, err = run(); err == nil && c.options.Positions == ReanchorSinks && (result.Slots > 0 || tried > 1) {
 			err = c.memory.Reanchor(c.sinks(), len(c.tokens))
+		}
+		if err == nil && (result.Slots > 0 || tried > 1) {
+			err = c.memory.States.Pin() // what comes before cannot be computed again
 		}
 		result.Slots, result.Duration = max(result.Slots, done.Slots), result.Duration+done.Duration
 		if tried > 1 {

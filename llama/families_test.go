@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,7 +18,8 @@ import (
 )
 
 // familyNames are the fixtures of families other than Llama.
-var familyNames = []string{"mistral", "qwen2", "qwen3", "smollm3", "granite", "phi3", "phi3-longrope", "olmo2", "gemma3", "gemma", "gemma2", "olmo3", "qwen3-yarn", "llama-yarn", "gemma3-wrapper", "mistral3-wrapper", "qwen3vl-wrapper", "phi4mini", "ministral3", "gemma4-e", "gemma4-dense"}
+var familyNames = []string{"mistral", "qwen2", "qwen3", "smollm3", "granite", "phi3", "phi3-longrope", "olmo2", "gemma3", "gemma", "gemma2", "olmo3", "qwen3-yarn", "llama-yarn", "gemma3-wrapper", "mistral3-wrapper", "qwen3vl-wrapper", "phi4mini", "ministral3",
+	"qwen35", "qwen35-wrapper", "lfm2", "granite4h", "gemma4-e", "gemma4-dense"}
 
 // family returns a family's model and its golden results.
 func family(t *testing.T, name string) (*Model, golden) {
@@ -30,6 +32,7 @@ func family(t *testing.T, name string) (*Model, golden) {
 var tolerances = map[string]float64{
 	"phi3-longrope": 4e-5, // the reference itself moves by 1e-5 from one version of torch to another
 	"phi4mini":      4e-5, // as phi3-longrope
+	"qwen35":        4e-5, // the reference computes the delta rule of 64 tokens at a time
 	"gemma3":        2e-4, // embeddings are scaled by a BF16 number, as in models of BF16, but in the reference by a float32
 }
 
@@ -105,6 +108,51 @@ func TestFamiliesGreedyTokensEqualTransformers(t *testing.T) {
 	}
 }
 
+// partOf returns the elements of a tensor of a folder as GGUF has them.
+func partOf(t *testing.T, weights *checkpoint.Weights, w *checkpoint.Tensor) []float32 {
+	t.Helper()
+	from, row := w.HuggingFace, func(row int) int { return row }
+	if whole := &w.Within.HuggingFace; whole.Name != "" {
+		from, row = whole.Name, whole.Row
+	}
+	stored, _, err := weights.Tensor(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, _ := stored.ElementType()
+	all := make([]float32, len(stored.Data)/d.Format().Bytes(1))
+	if err := d.Format().Dequantize(all, stored.Data); err != nil {
+		t.Fatal(err)
+	}
+	width := len(all) / stored.Shape[0]
+	values := make([]float32, w.Shape[0]*width)
+	for i := range w.Shape[0] {
+		to := i
+		switch {
+		case w.HeadDim != 0:
+			to = checkpoint.PairedRow(i, w.HeadDim)
+		case w.Tiled.KeyHeads != 0 && !w.Tiled.Columns:
+			to = w.Tiled.Tiled(i)
+		}
+		copy(values[to*width:][:width], all[row(i)*width:])
+	}
+	if w.Tiled.Columns {
+		grouped := slices.Clone(values)
+		for i := range values {
+			values[i] = grouped[i-i%width+w.Tiled.Grouped(i%width)]
+		}
+	}
+	for i, v := range values {
+		switch {
+		case w.PlusOne:
+			values[i]++
+		case w.Change == checkpoint.Decayed:
+			values[i] = float32(-math.Exp(float64(v)))
+		}
+	}
+	return values
+}
+
 // asGGUF writes a folder's model as a GGUF file as llama.cpp's conversion does: rows in pairs and fused tensors where the architecture has
 // them, and the weights of norms as they are multiplied.
 func asGGUF(t *testing.T, dir string) string {
@@ -139,45 +187,30 @@ func asGGUF(t *testing.T, dir string) string {
 	for _, d := range divisors {
 		add(d.Name, []int{len(d.List)}, d.List)
 	}
+	wholes, filled := map[string][]float32{}, map[string]int{} // tensors of several parts
 	for _, w := range c.Tensors() {
-		from, name := w.HuggingFace, w.GGUF
-		if w.Within.GGUF != "" {
-			if w.Within.First > 0 {
-				continue
-			}
-			from, name = w.Within.HuggingFace, w.Within.GGUF
+		values := partOf(t, weights, &w)
+		shape, whole := w.Shape, &w.Within.GGUF
+		if w.GGUFShape != nil {
+			shape = w.GGUFShape
 		}
-		cut := w.Within.Rows > 0 && w.Within.GGUF == ""
-		if cut {
-			from = w.Within.HuggingFace
+		if whole.Name == "" {
+			add(w.GGUF, shape, values)
+			continue
 		}
-		stored, _, err := weights.Tensor(from)
-		if err != nil {
-			t.Fatal(err)
+		width := len(values) / w.Shape[0]
+		if wholes[whole.Name] == nil {
+			wholes[whole.Name] = make([]float32, whole.Rows*width)
 		}
-		if cut {
-			row := len(stored.Data) / w.Within.Rows
-			stored.Shape, stored.Data = w.Shape, stored.Data[w.Within.First*row:][:w.Shape[0]*row]
+		for row := range w.Shape[0] {
+			copy(wholes[whole.Name][whole.Row(row)*width:], values[row*width:][:width])
 		}
-		d, _ := stored.ElementType()
-		values := make([]float32, len(stored.Data)/d.Format().Bytes(1))
-		if err := d.Format().Dequantize(values, stored.Data); err != nil {
-			t.Fatal(err)
+		filled[whole.Name] += w.Shape[0]
+		if filled[whole.Name] == whole.Rows {
+			shape = slices.Clone(shape)
+			shape[0] = whole.Rows
+			add(whole.Name, shape, wholes[whole.Name])
 		}
-		if w.PlusOne {
-			for i := range values {
-				values[i]++
-			}
-		}
-		if w.HeadDim != 0 {
-			width := len(values) / stored.Shape[0]
-			paired := make([]float32, len(values))
-			for row := range stored.Shape[0] {
-				copy(paired[checkpoint.PairedRow(row, w.HeadDim)*width:][:width], values[row*width:])
-			}
-			values = paired
-		}
-		add(name, stored.Shape, values)
 	}
 	path := filepath.Join(t.TempDir(), "model.gguf")
 	file, err := os.Create(path)

@@ -175,7 +175,7 @@ func unused(names []string, tensors []checkpoint.Tensor) (list []string) {
 	known := map[string]bool{}
 	for i := range tensors {
 		t := &tensors[i]
-		for _, name := range []string{t.HuggingFace, t.GGUF, t.Within.HuggingFace, t.Within.GGUF} {
+		for _, name := range []string{t.HuggingFace, t.GGUF, t.Within.HuggingFace.Name, t.Within.GGUF.Name} {
 			known[name] = true
 		}
 	}

@@ -18,9 +18,10 @@ type limits struct {
 	config  *checkpoint.Config
 }
 
-// newLimits fills in the defaults of options for a model, and refuses options that cannot work.
-func newLimits(o *SessionOptions, c *checkpoint.Config) (limits, error) {
-	manager, err := o.complete(c)
+// newLimits fills in the defaults of options for a model, whose passes compute chunk tokens of a prompt best, and refuses options that cannot
+// work.
+func newLimits(o *SessionOptions, c *checkpoint.Config, chunk int) (limits, error) {
+	manager, err := o.complete(c, chunk)
 	return limits{o, manager, c}, err
 }
 
@@ -100,7 +101,7 @@ func (l *limits) undisturbed(caches []*kvcache.Cache, n int) int {
 // newMemory makes an empty memory on m's device, with the records that the eviction policy needs. long says that the conversation has the angles of
 // long ones.
 func (l *limits) newMemory(m *Model, long bool) (*engine.Memory, error) {
-	o := engine.MemoryOptions{KV: l.options.KV, Capacity: l.options.Capacity, Long: long, Policy: l.manager.Policy().Name()}
+	o := engine.MemoryOptions{KV: l.options.KV, Capacity: l.options.Capacity, Long: long, Policy: l.manager.Policy().Name(), Snapshots: max(l.options.Snapshots, 0), SnapshotEvery: l.options.SnapshotEvery}
 	tracking, track := l.manager.Tracking()
 	if l.options.Positions == ReanchorSinks {
 		track, tracking.Anchors = true, l.sinks()

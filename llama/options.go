@@ -17,9 +17,10 @@ type SessionOptions struct {
 	Capacity int
 	// KV is the type of the cached keys and values: F32, F16 (the default), Q8_0 or Q4_0.
 	KV tensor.DType
-	// Chunk is the most tokens of a prompt computed at once, up to 512: more are faster and need more memory; 0 means 256. Without an
-	// eviction policy results do not depend on it. With one it is at most a quarter of the budget, and the policy is asked after each
-	// chunk, also where sessions that run beside this one make it take several passes.
+	// Chunk is the most tokens of a prompt computed at once, up to 512, or more if the backend computes more best: more are faster and need
+	// more memory. 0 means what the backend computes best, on the CPU 256. Without an eviction policy results do not depend on it. With one 0
+	// means 256 on all backends, it is at most a quarter of the budget, and the policy is asked after each chunk, also where sessions that run
+	// beside this one make it take several passes.
 	Chunk int
 
 	// Adapter changes what the model's linear layers compute, for this session alone; nil: nothing does. It must be of this model, or of
@@ -28,6 +29,18 @@ type SessionOptions struct {
 	// AdapterScale is what the adapter's changes are multiplied by, at most MaxAdapterScale in magnitude; 0: 1. For no changes at all, as
 	// at the end of a slider, there is AdapterOff.
 	AdapterScale float32
+
+	// Snapshots is how many earlier states of the recurrent layers a conversation keeps to go back to, if the model has such layers; 0 means 8, and
+	// NoSnapshots none. A model with attention alone needs none. A recurrent layer cannot forget single tokens: Truncate, and a prompt that shares
+	// only the beginning of the conversation, go back to the latest snapshot before, and compute the tokens from there on again. There is a
+	// snapshot at the end of a prompt, at the ends of its messages, and where conversations have gone apart; if these are too many, those go
+	// first that save least, and those where conversations have gone apart last. Each takes the memory of the layers' states, however
+	// long the conversation is. No result depends on snapshots.
+	Snapshots int
+	// SnapshotEvery is after how many tokens there is a further snapshot in any case; 0: there is none.
+	SnapshotEvery int
+	// SaveSnapshots makes Save write the snapshots, too. Otherwise a restored conversation that goes back is computed from its beginning.
+	SaveSnapshots bool
 
 	// Eviction decides which tokens the cache forgets; nil: none, and a full cache is ErrContextFull, never silent truncation.
 	Eviction eviction.Policy
@@ -59,10 +72,15 @@ const (
 const (
 	defaultCapacity = 4096
 	defaultChunk    = engine.DefaultChunk
+	defaultStates   = 8
 )
 
-// complete fills in the defaults for a model, refuses options that cannot work, and returns the manager of evictions.
-func (o *SessionOptions) complete(c *checkpoint.Config) (*eviction.Manager[*kvcache.Cache], error) {
+// NoSnapshots is SessionOptions.Snapshots for conversations that hardly ever go back.
+const NoSnapshots = -1
+
+// complete fills in the defaults for a model, whose passes compute chunk tokens of a prompt best, refuses options that cannot work, and returns
+// the manager of evictions.
+func (o *SessionOptions) complete(c *checkpoint.Config, chunk int) (*eviction.Manager[*kvcache.Cache], error) {
 	manager, err := eviction.NewManager[*kvcache.Cache](o.Eviction, eviction.ManagerOptions{Monitor: o.Monitor, Threshold: o.MemoryThreshold})
 	if err != nil {
 		return nil, fmt.Errorf("SessionOptions: %w", err)
@@ -72,10 +90,22 @@ func (o *SessionOptions) complete(c *checkpoint.Config) (*eviction.Manager[*kvca
 		o.KV = tensor.F16
 	}
 	if o.Chunk == 0 {
-		o.Chunk = defaultChunk
+		o.Chunk = defaultChunk // evictions depend on it, and on no backend
+		if manager.Policy() == eviction.None {
+			o.Chunk = chunk
+		}
 	}
 	if o.Chunk < 1 {
 		return nil, &ParamError{"SessionOptions.Chunk", o.Chunk, "positive, or 0 for the default"}
+	}
+	switch {
+	case o.Snapshots == 0:
+		o.Snapshots = defaultStates
+	case o.Snapshots < NoSnapshots:
+		return nil, &ParamError{"SessionOptions.Snapshots", o.Snapshots, "positive, 0 for the default, or NoSnapshots"}
+	}
+	if o.SnapshotEvery < 0 {
+		return nil, &ParamError{"SessionOptions.SnapshotEvery", o.SnapshotEvery, "positive, or 0"}
 	}
 	if o.EvictAfterPrompt && manager.Policy() == eviction.None {
 		return nil, &ParamError{"SessionOptions.EvictAfterPrompt", true, "false, or SessionOptions.Eviction a policy that can evict"}

@@ -19,7 +19,7 @@ import (
 //
 // Invariants between two calls of its methods:
 //   - memory has seen len(tokens)+len(ahead) tokens, and still has a slot for each token from position evicted on, or, in layers with a
-//     sliding window, of those in the window;
+//     sliding window, of those in the window; of a model with recurrent layers it may have seen fewer, until catchUp;
 //   - 0 ≤ evicted ≤ len(tokens), and 0 ≤ latest ≤ len(tokens)+len(ahead);
 //   - adapter, memory and logits lie on model's device, and model closes the session when it is closed;
 //   - origin is nil or another model than model.
@@ -107,6 +107,20 @@ func noOutput() (engine.Output, error) { return engine.Output{}, nil }
 // The tokens of an answer are computed all together, and without looking at the context. It changes nothing but the memory, latest
 // and logits' memory.
 func (c *sequence) compute(ctx context.Context, t []Token, out outputOf, answer bool) (rows int, err error) {
+	if err := catchUp(ctx, c); err != nil {
+		return 0, err
+	}
+	rows, err = c.run(ctx, t, out, answer)
+	if errors.Is(err, engine.ErrBehind) { // a pass failed because of others, and left states where snapshots are
+		if err = catchUp(ctx, c); err == nil {
+			rows, err = c.run(ctx, t, out, answer)
+		}
+	}
+	return rows, err
+}
+
+// run is compute for a memory that has seen all of the conversation that comes before the tokens.
+func (c *sequence) run(ctx context.Context, t []Token, out outputOf, answer bool) (rows int, err error) {
 	j := &c.job
 	if j.Output, err = out(); err != nil {
 		return 0, err
@@ -250,8 +264,8 @@ func (c *sequence) ensureLogits() error {
 // room returns how many tokens can still be appended.
 func (c *sequence) room() int { return c.limits.room(len(c.tokens), c.slots()) }
 
-// slots returns the number of cache slots in use, those of ahead left out: of the layer that has most.
-func (c *sequence) slots() int { return c.used - len(c.ahead) }
+// slots returns the number of cache slots in use, those of ahead left out and those of catchUp included: of the layer that has most.
+func (c *sequence) slots() int { return c.used + len(c.tokens) - c.memory.Seen() }
 
 // count counts what the memory takes. It also publishes what Model.MemoryUsage reads from other goroutines.
 func (c *sequence) count() {
@@ -284,7 +298,10 @@ func (c *sequence) useLogits(use func() error) error {
 
 // answer computes run: the next token of an answer, and behind it tokens that may be the next ones.
 func (c *sequence) answer(run []Token, top int) error {
-	if _, err := c.step(context.Background(), run, c.lastLogits(len(run), top), true); err != nil {
+	c.job.Guesses = len(run) > 1
+	_, err := c.step(context.Background(), run, c.lastLogits(len(run), top), true)
+	c.job.Guesses = false
+	if err != nil {
 		return err
 	}
 	n := len(c.tokens) - (len(run) - 1)

@@ -2,6 +2,7 @@ package llama
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -68,6 +69,9 @@ func writeState(w io.Writer, c *sequence) error {
 	if err := c.rest(); err != nil {
 		return err
 	}
+	if err := c.onDevice(context.Background(), func() error { return catchUp(context.Background(), c) }); err != nil {
+		return err
+	}
 	if err := c.fetchLogits(); err != nil {
 		return err
 	}
@@ -100,7 +104,7 @@ func writeState(w io.Writer, c *sequence) error {
 			return err
 		}
 	}
-	if err := c.memory.Write(out); err != nil {
+	if err := c.memory.Write(out, c.options.SaveSnapshots); err != nil {
 		return err
 	}
 	_, err = w.Write(sum.Sum(nil))

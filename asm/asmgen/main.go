@@ -36,6 +36,7 @@ var outputs = []struct {
 	{"convert", "convert", convert, convertTable},
 	{"attention", "attention", attention, attentionTable},
 	{"integers", "attention", integers, integersTable},
+	{"recurrent", "recurrent", recurrent, recurrentTable},
 	{"transpose", "panels", transpose, transposeTable},
 	{"limits", "limits", limits, limitsTable},
 	{"avx2", "panels/amd64", panelsAVX2, panelsTable(unitAVX2)},

@@ -42,6 +42,15 @@ func vectorsTable(functions []string) string {
 	return b.String()
 }
 
+// recurrentTable is the table of package recurrent.
+func recurrentTable([]string) string {
+	var b strings.Builder
+	for _, u := range vectorUnits {
+		fmt.Fprintf(&b, "// %s is the unit of %s.\nvar %s = Unit{recur%s, %d}\n\n", u.name, u.instructions, u.name, u.name, u.width)
+	}
+	return b.String()
+}
+
 // storage are the formats that keys, values and rows of numbers are stored in, by the names in the functions.
 var storage = []struct {
 	name   string

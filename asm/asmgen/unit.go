@@ -149,10 +149,10 @@ func (u *unit) masked(n reg.GPVirtual) access {
 	return access{u, masks}
 }
 
-// load returns the strip at p, zero where it is masked out.
+// load returns the strip at p, zero if it is masked out.
 func (a access) load(p reg.GPVirtual) strip { return a.at(Mem{Base: p}) }
 
-// at returns the strip at m, zero where it is masked out.
+// at returns the strip at m, zero if it is masked out.
 func (a access) at(m Mem) strip {
 	s := a.strip()
 	for i, v := range s {
@@ -169,9 +169,12 @@ func (a access) at(m Mem) strip {
 }
 
 // store writes the strip at p.
-func (a access) store(s strip, p reg.GPVirtual) {
+func (a access) store(s strip, p reg.GPVirtual) { a.storeAt(s, Mem{Base: p}) }
+
+// storeAt writes the strip at m.
+func (a access) storeAt(s strip, m Mem) {
 	for i, v := range s {
-		switch m := (Mem{Base: p, Disp: 4 * a.width * i}); {
+		switch m := m.Offset(4 * a.width * i); {
 		case a.masks == nil:
 			a.VMOVUPS(v, m)
 		case a.width == 16:

@@ -20,10 +20,12 @@ const (
 func vectors(c *build.Context) {
 	for _, u := range units(c) {
 		u.add()
+		u.mul()
 		u.scale()
 		u.axpy()
 		u.axpby()
 		u.siluMul()
+		u.sigmoidMul()
 		u.geluMul()
 		u.geluErfMul()
 		u.softcap()
@@ -33,6 +35,7 @@ func vectors(c *build.Context) {
 		u.maximum()
 		u.exponentials()
 		u.divide()
+		u.convolve()
 		u.prepare("prepare32", 2, 2)
 		u.prepare("prepare256", 16, 1)
 	}
@@ -45,6 +48,19 @@ func (u *unit) add() {
 		x, y := a.load(dst), a.load(src)
 		for i := range x {
 			u.VADDPS(y[i], x[i], x[i])
+		}
+		a.store(x, dst)
+	})
+	u.end()
+}
+
+func (u *unit) mul() {
+	u.function("mul", "func(dst, src *float32, n int)", "dst[i] *= src[i] for i < n.")
+	n, dst, src := u.integer("n"), u.integer("dst"), u.integer("src")
+	u.strips(n, []reg.GPVirtual{dst, src}, func(a access) {
+		x, y := a.load(dst), a.load(src)
+		for i := range x {
+			u.VMULPS(y[i], x[i], x[i])
 		}
 		a.store(x, dst)
 	})
@@ -92,13 +108,19 @@ func (u *unit) axpby() {
 }
 
 func (u *unit) siluMul() {
-	u.gateMul("siluMul", "exact.SiLU", func(x, e reg.VecVirtual) {
+	u.gateMul("siluMul", "exact.SiLU", false, func(x, e reg.VecVirtual) {
+		u.VXORPS(u.bits(1<<31), x, e)
+	})
+}
+
+func (u *unit) sigmoidMul() {
+	u.gateMul("sigmoidMul", "exact.Sigmoid", true, func(x, e reg.VecVirtual) {
 		u.VXORPS(u.bits(1<<31), x, e)
 	})
 }
 
 func (u *unit) geluMul() {
-	u.gateMul("geluMul", "exact.GELU", func(x, e reg.VecVirtual) {
+	u.gateMul("geluMul", "exact.GELU", false, func(x, e reg.VecVirtual) {
 		t := u.vector()
 		u.VMULPS(x, x, t)
 		u.VMOVUPS(u.float(exact.GELUC1), e)
@@ -109,7 +131,7 @@ func (u *unit) geluMul() {
 }
 
 func (u *unit) geluErfMul() {
-	u.gateMul("geluErfMul", "exact.GELUErf", func(x, e reg.VecVirtual) {
+	u.gateMul("geluErfMul", "exact.GELUErf", false, func(x, e reg.VecVirtual) {
 		t := u.vector()
 		u.VMULPS(x, x, t)
 		u.VMINPS(u.float(exact.GELUErfMost), t, t)
@@ -122,8 +144,9 @@ func (u *unit) geluErfMul() {
 	})
 }
 
-// gateMul generates the product of up with an activation x/(1+eᵛ) of the gate. exponent sets its second operand to v of the first.
-func (u *unit) gateMul(name, activation string, exponent func(x, v reg.VecVirtual)) {
+// gateMul generates the product of up with an activation x/(1+eᵛ) of the gate, or, for a share, 1/(1+eᵛ). exponent sets its second operand
+// to v of the first.
+func (u *unit) gateMul(name, activation string, share bool, exponent func(x, v reg.VecVirtual)) {
 	u.function(name, "func(dst, gate, up *float32, n int)", "dst[i] = "+activation+"(gate[i])·up[i] for i < n.")
 	n, dst, gate, up := u.integer("n"), u.integer("dst"), u.integer("gate"), u.integer("up")
 	u.strips(n, []reg.GPVirtual{dst, gate, up}, func(a access) {
@@ -132,6 +155,9 @@ func (u *unit) gateMul(name, activation string, exponent func(x, v reg.VecVirtua
 			exponent(x[i], e[i])
 			u.exp(e[i])
 			u.VADDPS(u.float(1), e[i], e[i])
+			if share {
+				u.VMOVUPS(u.float(1), x[i])
+			}
 			u.VDIVPS(e[i], x[i], x[i])
 			u.VMULPS(y[i], x[i], x[i])
 		}
@@ -310,6 +336,44 @@ func (u *unit) divide() {
 			u.VDIVPS(v, x[i], x[i])
 		}
 		a.store(x, p)
+	})
+	u.end()
+}
+
+func (u *unit) convolve() {
+	u.function("convolve", "func(dst *float32, taps *[]float32, w, b *float32, n, width, stride int)",
+		"dst[i] = b[i] + Σ taps[j][i]·w[j·stride/4+i] for i < n, j < width, as the portable convolve does. A b that is nil counts as zeros.")
+	n, dst, w, b := u.integer("n"), u.integer("dst"), u.integer("w"), u.integer("b")
+	taps, stride := u.integer("taps"), u.integer("stride")
+	at := u.GP64()
+	u.XORQ(at, at)
+	u.strips(n, []reg.GPVirtual{at}, func(a access) {
+		name := "strip"
+		if a.masks != nil {
+			name = "rest"
+		}
+		sum := u.zeros()
+		u.TESTQ(b, b)
+		u.JZ(LabelRef(name + "Unbiased"))
+		for i, v := range a.at(Mem{Base: b, Index: at, Scale: 1}) {
+			u.VMOVAPS(v, sum[i])
+		}
+		u.Label(name + "Unbiased")
+		header, weights, tap, count := u.GP64(), u.GP64(), u.GP64(), u.GP64()
+		u.MOVQ(taps, header)
+		u.MOVQ(w, weights)
+		u.Load(u.Param("width"), count)
+		u.Label(name + "Tap")
+		u.MOVQ(Mem{Base: header}, tap)
+		x, y := a.at(Mem{Base: tap, Index: at, Scale: 1}), a.at(Mem{Base: weights, Index: at, Scale: 1})
+		for i := range x {
+			u.VFMADD231PS(x[i], y[i], sum[i])
+		}
+		u.ADDQ(Imm(24), header) // the size of a slice
+		u.ADDQ(stride, weights)
+		u.DECQ(count)
+		u.JNZ(LabelRef(name + "Tap"))
+		a.storeAt(sum, Mem{Base: dst, Index: at, Scale: 1})
 	})
 	u.end()
 }

@@ -103,6 +103,26 @@ func (d plain) SiLUMul(a, b *tensor.Tensor) error {
 	return d.call("SiLUMul", a, func() error { return d.Backend.SiLUMul(a, b) })
 }
 
+func (d plain) MulAssign(a, b *tensor.Tensor) error {
+	return d.call("MulAssign", a, func() error { return d.Backend.MulAssign(a, b) })
+}
+
+func (d plain) SigmoidMul(a, b *tensor.Tensor) error {
+	return d.call("SigmoidMul", a, func() error { return d.Backend.SigmoidMul(a, b) })
+}
+
+func (d plain) Softplus(a, bias *tensor.Tensor) error {
+	return d.call("Softplus", a, func() error { return d.Backend.Softplus(a, bias) })
+}
+
+func (d plain) Convolve(x, w, b, out *tensor.Tensor, of []backend.Stretch) error {
+	return d.call("Convolve", out, func() error { return d.Backend.Convolve(x, w, b, out, of) })
+}
+
+func (d plain) Recur(q, k, v, g, beta, out *tensor.Tensor, delta bool, of []backend.Stretch) error {
+	return d.call("Recur", out, func() error { return d.Backend.Recur(q, k, v, g, beta, out, delta, of) })
+}
+
 func (d plain) GELUErf(a, b *tensor.Tensor) error {
 	return d.call("GELUErf", a, func() error { return d.Backend.GELUErf(a, b) })
 }

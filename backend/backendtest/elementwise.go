@@ -53,6 +53,10 @@ func elementwiseChecks(quick bool) (checks []Check) {
 	checks = append(checks, rowChecks("SiLUMul", shapes, oneRow, gateMul(backend.Backend.SiLUMul))...)
 	checks = append(checks, rowChecks("GELUMul", shapes, oneRow, gateMul(backend.Backend.GELUMul))...)
 	checks = append(checks, rowChecks("GELUErf", shapes, oneRow, gateMul(backend.Backend.GELUErf))...)
+	for _, c := range rowChecks("SiLUMul", shapes, oneRow, gateAlone(backend.Backend.SiLUMul)) {
+		c.Shape += " alone"
+		checks = append(checks, c)
+	}
 	for _, c := range rowChecks("GELUErf", shapes, oneRow, geluErf) {
 		c.Shape += " alone"
 		checks = append(checks, c)

@@ -25,6 +25,14 @@ type odd struct {
 	wide  *tensor.Tensor // bf16 [5 2 32]
 	k     *tensor.Tensor // f32 [1 2 32]
 	slab  *tensor.Tensor // f16 [3 2 128 32]
+	row   *tensor.Tensor // f32 [1 64]
+	gates *tensor.Tensor // f32 [1 4]
+	state *tensor.Tensor // f32 [4 2 32 16]
+}
+
+// stretches returns one stretch.
+func (o odd) stretches(rows int, state *tensor.Tensor) []backend.Stretch {
+	return []backend.Stretch{{State: state, Rows: rows}}
 }
 
 // slots returns a cache of two heads, whose pages are the first two of the slab, with a number of slots in use.
@@ -95,6 +103,12 @@ var mistakes = []mistake{
 	{"AddAssign", "f16", func(b backend.Backend, o odd) error { return b.AddAssign(o.half, o.half) }},
 	{"Scale", "f16", func(b backend.Backend, o odd) error { return b.Scale(o.half, 2) }},
 	{"SiLUMul", "two shapes", func(b backend.Backend, o odd) error { return b.SiLUMul(o.x, o.short) }},
+	{"SiLUMul", "f16 alone", func(b backend.Backend, o odd) error { return b.SiLUMul(o.half, nil) }},
+	{"SigmoidMul", "two shapes", func(b backend.Backend, o odd) error { return b.SigmoidMul(o.x, o.short) }},
+	{"MulAssign", "two shapes", func(b backend.Backend, o odd) error { return b.MulAssign(o.x, o.short) }},
+	{"MulAssign", "f16", func(b backend.Backend, o odd) error { return b.MulAssign(o.half, o.half) }},
+	{"Softplus", "a bias of another length", func(b backend.Backend, o odd) error { return b.Softplus(o.x, o.q) }},
+	{"Softplus", "f16", func(b backend.Backend, o odd) error { return b.Softplus(o.half, nil) }},
 	{"Softcap", "f16", func(b backend.Backend, o odd) error { return b.Softcap(o.half, 30) }},
 	{"Softcap", "to nothing", func(b backend.Backend, o odd) error { return b.Softcap(o.x, 0) }},
 	{"GELUMul", "two shapes", func(b backend.Backend, o odd) error { return b.GELUMul(o.x, o.short) }},
@@ -108,6 +122,32 @@ var mistakes = []mistake{
 	{"AttendTexts", "too few rows", func(b backend.Backend, o odd) error { return b.AttendTexts(o.q, o.k, o.k, o.q, nil, 0) }},
 	{"AttendTexts", "a text without rows", func(b backend.Backend, o odd) error { return b.AttendTexts(o.q, o.k, o.k, o.q, []int{0, 1}, 0) }},
 	{"AttendTexts", "a negative reach", func(b backend.Backend, o odd) error { return b.AttendTexts(o.q, o.k, o.k, o.q, []int{1}, -1) }},
+	{"Convolve", "weights of other channels", func(b backend.Backend, o odd) error { return b.Convolve(o.x, o.short, nil, o.x, o.stretches(2, o.x)) }},
+	{"Convolve", "a state of another shape", func(b backend.Backend, o odd) error { return b.Convolve(o.x, o.x, nil, o.x, o.stretches(2, o.x)) }},
+	{"Convolve", "a bias of another length", func(b backend.Backend, o odd) error { return b.Convolve(o.x, o.x, o.x, o.x, o.stretches(2, o.row)) }},
+	{"Convolve", "too few rows", func(b backend.Backend, o odd) error { return b.Convolve(o.x, o.x, nil, o.x, o.stretches(1, o.row)) }},
+	{"Convolve", "too many rows", func(b backend.Backend, o odd) error { return b.Convolve(o.x, o.x, nil, o.x, o.stretches(3, o.row)) }},
+	{"Convolve", "a stretch without rows", func(b backend.Backend, o odd) error {
+		return b.Convolve(o.x, o.x, nil, o.x, append(o.stretches(0, o.row), o.stretches(2, o.row)...))
+	}},
+	{"Convolve", "a stretch without a state", func(b backend.Backend, o odd) error { return b.Convolve(o.x, o.x, nil, o.x, o.stretches(2, nil)) }},
+	{"Convolve", "a width of 1", func(b backend.Backend, o odd) error { return b.Convolve(o.x, o.row, nil, o.x, o.stretches(2, o.row)) }},
+	{"Recur", "a state of another shape", func(b backend.Backend, o odd) error {
+		return b.Recur(o.k, o.k, o.q, o.gates, o.gates, o.q, true, o.stretches(1, o.x))
+	}},
+	{"Recur", "keys and queries of two shapes", func(b backend.Backend, o odd) error {
+		return b.Recur(o.q, o.k, o.q, o.gates, o.gates, o.q, true, o.stretches(1, o.state))
+	}},
+	{"Recur", "to another shape", func(b backend.Backend, o odd) error {
+		return b.Recur(o.k, o.k, o.q, o.gates, o.gates, o.k, true, o.stretches(1, o.state))
+	}},
+	{"Recur", "gates of other heads", func(b backend.Backend, o odd) error {
+		return b.Recur(o.k, o.k, o.q, o.x, o.x, o.q, true, o.stretches(1, o.state))
+	}},
+	{"Recur", "more key heads than heads", func(b backend.Backend, o odd) error {
+		return b.Recur(o.q, o.q, o.k, o.gates, o.gates, o.k, true, o.stretches(1, o.state))
+	}},
+	{"Recur", "no stretches", func(b backend.Backend, o odd) error { return b.Recur(o.k, o.k, o.q, o.gates, o.gates, o.q, true, nil) }},
 	{"RMSNorm", "weights of another length", func(b backend.Backend, o odd) error { return b.RMSNorm(o.x, o.q, epsilon) }},
 	{"Softmax", "f16", func(b backend.Backend, o odd) error { return b.Softmax(o.half) }},
 	{"RoPE", "two dimensions", func(b backend.Backend, o odd) error { return b.RoPE(o.x, o.x) }},
@@ -218,12 +258,15 @@ func (m mistake) trial(g generator) *trial {
 		{name: "wide", dtype: tensor.BF16, dims: []int{5, 2, 32}},
 		{name: "k", dtype: tensor.F32, dims: []int{1, 2, 32}},
 		{name: "slab", dtype: tensor.F16, dims: []int{3, 2, backend.PageSlots, 32}},
+		{name: "row", dtype: tensor.F32, dims: []int{1, 64}},
+		{name: "gates", dtype: tensor.F32, dims: []int{1, 4}},
+		{name: "state", dtype: tensor.F32, dims: []int{4, 2, 32, 16}},
 	}
 	for i := range operands {
 		operands[i].data = g.weights(operands[i].dtype, random, elements(operands[i].dims))
 	}
 	return &trial{operands: operands, do: func(b backend.Backend, t []*tensor.Tensor) error {
-		if m.do(b, odd{t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8]}) == nil {
+		if m.do(b, odd{t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8], t[9], t[10], t[11]}) == nil {
 			return errAccepted
 		}
 		return nil

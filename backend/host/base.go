@@ -20,6 +20,8 @@ type Base struct {
 	paging
 	compactions
 	selections
+	convolutions
+	recurrences
 }
 
 // NewBase makes a Base of a tier's kernels and a runner; nil stands for the portable kernels, and for computing on the
@@ -36,6 +38,7 @@ func NewBase(kernels *asm.Kernels, runner Runner) *Base {
 	return &Base{
 		machine: m, rowOps: rowOps{machine: m}, products: products{machine: m}, rotations: rotations{machine: m}, attentions: attentions{machine: m}, textAttentions: textAttentions{machine: m},
 		weighings: weighings{machine: m}, paging: paging{m}, compactions: compactions{machine: m}, selections: selections{machine: m},
+		convolutions: convolutions{machine: m}, recurrences: recurrences{machine: m},
 	}
 }
 

@@ -80,6 +80,16 @@ func floats(t *tensor.Tensor) []float32 {
 	return x
 }
 
+// addStates maps the states of stretches.
+func (m *mapped) addStates(op string, of []backend.Stretch) error {
+	for i := range of {
+		if err := m.add(op, of[i].State); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // addRun maps the pages of a run: of the slots of its tokens, or of all slots in use.
 func (m *mapped) addRun(op string, r *backend.Run, latest bool) error {
 	for head := range r.Slots.Heads {

@@ -3,6 +3,7 @@ package host
 import (
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/internal/exact"
 	"github.com/antigravity-go/antigravity/internal/timing"
 	"github.com/antigravity-go/antigravity/quant"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -16,7 +17,7 @@ type rowOp struct {
 	rows    int
 	x, y    *tensor.Tensor // the operands; which is written is run's affair
 	number  float32        // a norm's eps, Softcap's limit
-	bias    []float32      // of LayerNorm, mapped; nil: none
+	bias    []float32      // LayerNorm's or Softplus', mapped; nil: none
 	table   bool           // x is a table of weights, which may be packed
 	indices []int32        // of its rows
 
@@ -85,14 +86,27 @@ func (b *rowOps) AddAssign(a, c *tensor.Tensor) error {
 	return b.onRows(rowOp{name: "AddAssign", run: addRows, rows: a.Shape().Rows(), x: a, y: c})
 }
 
-func addRows(k *asm.Kernels, o *rowOp, lo, hi int) {
+func addRows(k *asm.Kernels, o *rowOp, lo, hi int) { changeRows(k.Add, o, lo, hi) }
+
+// MulAssign computes a *= b.
+func (b *rowOps) MulAssign(a, c *tensor.Tensor) error {
+	if err := backend.CheckMulAssign(a, c); err != nil {
+		return err
+	}
+	return b.onRows(rowOp{name: "MulAssign", run: mulRows, rows: a.Shape().Rows(), x: a, y: c})
+}
+
+func mulRows(k *asm.Kernels, o *rowOp, lo, hi int) { changeRows(k.Mul, o, lo, hi) }
+
+// changeRows changes rows of x by those of y, or by its only one.
+func changeRows(change func(dst, src []float32), o *rowOp, lo, hi int) {
 	dim, src := o.x.Shape().Dim(-1), floats(o.y)
 	dst := floats(o.x)[lo*dim : hi*dim]
 	if len(src) > dim { // not one row for all
 		src = src[lo*dim : hi*dim]
 	}
 	for ; len(dst) > 0; dst = dst[len(src):] {
-		k.Add(dst[:len(src)], src)
+		change(dst[:len(src)], src)
 	}
 }
 
@@ -112,16 +126,79 @@ func (b *rowOps) Scale(x *tensor.Tensor, v float32) error {
 
 // SiLUMul computes a = silu(a)·b.
 func (b *rowOps) SiLUMul(a, c *tensor.Tensor) error {
-	if err := backend.CheckSame("SiLUMul", a, c); err != nil {
-		return err
-	}
-	return b.onRows(rowOp{name: "SiLUMul", run: siluMulRows, rows: a.Shape().Rows(), x: a, y: c})
+	return b.gated("SiLUMul", a, c, siluMulRows, siluRows)
 }
 
 func siluMulRows(k *asm.Kernels, o *rowOp, lo, hi int) {
+	gate, up := o.gateAndUp(lo, hi)
+	k.SiLUMul(gate, gate, up)
+}
+
+func siluRows(k *asm.Kernels, o *rowOp, lo, hi int) {
+	gate, _ := o.gateAndUp(lo, hi)
+	k.SiLU(gate)
+}
+
+// SigmoidMul computes a = σ(a)·b.
+func (b *rowOps) SigmoidMul(a, c *tensor.Tensor) error {
+	return b.gated("SigmoidMul", a, c, sigmoidMulRows, sigmoidRows)
+}
+
+func sigmoidMulRows(k *asm.Kernels, o *rowOp, lo, hi int) {
+	gate, up := o.gateAndUp(lo, hi)
+	k.SigmoidMul(gate, gate, up)
+}
+
+func sigmoidRows(k *asm.Kernels, o *rowOp, lo, hi int) {
+	gate, _ := o.gateAndUp(lo, hi)
+	k.Sigmoid(gate)
+}
+
+// gated runs an operation a = act(a)·c, which is alone's where c is nil.
+func (b *rowOps) gated(name string, a, c *tensor.Tensor, both, alone func(k *asm.Kernels, o *rowOp, lo, hi int)) error {
+	if err := backend.CheckGated(name, a, c); err != nil {
+		return err
+	}
+	if c == nil {
+		return b.onRows(rowOp{name: name, run: alone, rows: a.Shape().Rows(), x: a, y: a})
+	}
+	return b.onRows(rowOp{name: name, run: both, rows: a.Shape().Rows(), x: a, y: c})
+}
+
+// gateAndUp returns rows of x and y.
+func (o *rowOp) gateAndUp(lo, hi int) (gate, up []float32) {
 	dim := o.x.Shape().Dim(-1)
-	gate := floats(o.x)[lo*dim : hi*dim]
-	k.SiLUMul(gate, gate, floats(o.y)[lo*dim:hi*dim])
+	return floats(o.x)[lo*dim : hi*dim], floats(o.y)[lo*dim : hi*dim]
+}
+
+// Softplus computes a = ln(1+e^(a+bias)).
+func (b *rowOps) Softplus(a, bias *tensor.Tensor) error {
+	if err := backend.CheckSoftplus(a, bias); err != nil {
+		return err
+	}
+	op := rowOp{name: "Softplus", run: softplusRows, rows: a.Shape().Rows(), x: a, y: a}
+	if bias == nil {
+		return b.onRows(op)
+	}
+	var m mapped
+	defer m.unmap()
+	if err := m.add(op.name, bias); err != nil {
+		return err
+	}
+	op.bias = floats(bias)
+	return b.onRows(op)
+}
+
+func softplusRows(_ *asm.Kernels, o *rowOp, lo, hi int) {
+	dim := o.x.Shape().Dim(-1)
+	for rows := floats(o.x)[lo*dim : hi*dim]; len(rows) > 0; rows = rows[dim:] {
+		for i, v := range rows[:dim] {
+			if o.bias != nil {
+				v += o.bias[i]
+			}
+			rows[i] = exact.Softplus(v)
+		}
+	}
 }
 
 // GELUMul computes a = gelu(a)·b.
@@ -133,31 +210,23 @@ func (b *rowOps) GELUMul(a, c *tensor.Tensor) error {
 }
 
 func geluMulRows(k *asm.Kernels, o *rowOp, lo, hi int) {
-	dim := o.x.Shape().Dim(-1)
-	gate := floats(o.x)[lo*dim : hi*dim]
-	k.GELUMul(gate, gate, floats(o.y)[lo*dim:hi*dim])
+	gate, up := o.gateAndUp(lo, hi)
+	k.GELUMul(gate, gate, up)
 }
 
 // GELUErf computes a = gelu(a)·b, of the form with the error function.
 func (b *rowOps) GELUErf(a, c *tensor.Tensor) error {
-	if err := backend.CheckGELUErf(a, c); err != nil {
-		return err
-	}
-	if c == nil {
-		return b.onRows(rowOp{name: "GELUErf", run: geluErfRows, rows: a.Shape().Rows(), x: a, y: a})
-	}
-	return b.onRows(rowOp{name: "GELUErf", run: geluErfMulRows, rows: a.Shape().Rows(), x: a, y: c})
+	return b.gated("GELUErf", a, c, geluErfMulRows, geluErfRows)
 }
 
 func geluErfRows(k *asm.Kernels, o *rowOp, lo, hi int) {
-	dim := o.x.Shape().Dim(-1)
-	k.GELUErf(floats(o.x)[lo*dim : hi*dim])
+	gate, _ := o.gateAndUp(lo, hi)
+	k.GELUErf(gate)
 }
 
 func geluErfMulRows(k *asm.Kernels, o *rowOp, lo, hi int) {
-	dim := o.x.Shape().Dim(-1)
-	gate := floats(o.x)[lo*dim : hi*dim]
-	k.GELUErfMul(gate, gate, floats(o.y)[lo*dim:hi*dim])
+	gate, up := o.gateAndUp(lo, hi)
+	k.GELUErfMul(gate, gate, up)
 }
 
 // LayerNorm normalises the rows of x about their means.

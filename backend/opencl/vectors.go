@@ -43,8 +43,11 @@ func (v *vectors) Scale(x *tensor.Tensor, f float32) error {
 
 // SiLUMul computes x = silu(x)·y.
 func (v *vectors) SiLUMul(x, y *tensor.Tensor) error {
-	if err := backend.CheckSame("SiLUMul", x, y); err != nil {
+	if err := backend.CheckGated("SiLUMul", x, y); err != nil {
 		return err
+	}
+	if y == nil {
+		return v.onHost(func() error { return v.host.SiLUMul(x, nil) })
 	}
 	return v.compute([]*tensor.Tensor{x, y}, func(o operandSet) error { return v.siluMul(o[0], o[1], x.Shape().NumElements()) },
 		func() error { return v.host.SiLUMul(x, y) })

@@ -15,9 +15,9 @@ type decoder struct {
 
 // Decode returns the text of tokens. Special tokens and ids that are not in use are skipped.
 //
-// What is not UTF-8 becomes U+FFFD as in Hugging Face's tokenizers: at byte level, one for each maximal beginning of a
-// character (Unicode's "substitution of maximal subparts"); in a SentencePiece vocabulary, one for each token of a run of
-// byte tokens that is not UTF-8 as a whole. A SentencePiece text loses the space that encoding put before it.
+// Bytes that are not UTF-8 become U+FFFD as in Hugging Face's tokenizers: at byte level, one for each maximal beginning of a character
+// (Unicode's "substitution of maximal subparts"); in a SentencePiece vocabulary, one for each token of a run of byte tokens that is not
+// UTF-8 as a whole. A SentencePiece text loses the space that encoding put before it.
 func (t *Tokenizer) Decode(tokens []int32) string {
 	var text []byte
 	first := true

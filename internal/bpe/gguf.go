@@ -94,7 +94,7 @@ func FromVocab(v Vocab) (*Tokenizer, error) {
 	return t, nil
 }
 
-// Check reports what is wrong with the lists' lengths and the special tokens.
+// Check returns an error if the lists' lengths or the special tokens are wrong.
 func (v *Vocab) Check() error {
 	if len(v.Tokens) > maxID {
 		return fmt.Errorf("%d tokens; at most %d would be right", len(v.Tokens), maxID)
@@ -210,7 +210,7 @@ func (v *Vocab) TypeOf(id int) int32 {
 	return v.Types[id]
 }
 
-// index builds the vocabulary, whose texts are written as codec c has it.
+// index builds the vocabulary from texts that codec c reads.
 func (v *Vocab) index(c codec) (*vocabulary, error) {
 	b := newBuilder(c)
 	spm := c == metaspace

@@ -9,8 +9,8 @@ import (
 	"github.com/antigravity-go/antigravity/internal/tokenizerjson"
 )
 
-// ParseJSON reads a tokenizer.json of Hugging Face's tokenizers library. The error wraps ErrUnsupported where the file asks
-// for a model, normalizer, pre-tokenizer, post-processor or decoder that this package does not implement.
+// ParseJSON reads a tokenizer.json of Hugging Face's tokenizers library. The error wraps ErrUnsupported if the file asks for a model,
+// normalizer, pre-tokenizer, post-processor or decoder that this package does not implement.
 func ParseJSON(data []byte) (*Tokenizer, error) {
 	t, err := parseJSON(data)
 	if err != nil {
@@ -47,7 +47,7 @@ type model struct {
 	IgnoreMerges bool     `json:"ignore_merges"`
 }
 
-// readModel reads the model's settings, and refuses what is no BPE model or has settings that are not implemented.
+// readModel reads the model's settings. It refuses models other than BPE, and settings that are not implemented.
 func readModel(f *tokenizerjson.File) (*model, error) {
 	m := &model{}
 	if err := f.Settings(m); err != nil {

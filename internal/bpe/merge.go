@@ -24,7 +24,7 @@ type symbol struct {
 	rank       uint32
 }
 
-// node is a token of a long piece, in a doubly linked list: prev and next are indices of nodes, -1 for none. A node that a
+// node is a token of a long piece, in a doubly linked list: prev and next are indices of nodes, or -1 at an end of the list. A node that a
 // merge has removed from the list has the id -1.
 type node struct{ id, prev, next int32 }
 

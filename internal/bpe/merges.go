@@ -33,7 +33,7 @@ func (v *vocabulary) known(text []byte) (int32, error) {
 	return id, nil
 }
 
-// merge returns the merge of two tokens, with the token whose text or bytes are theirs together.
+// merge returns the merge of two tokens into the token with their concatenated text or bytes.
 func (v *vocabulary) merge(left, right int32, rank int) (merge, error) {
 	m := merge{left: left, right: right, rank: uint32(rank)}
 	var buf [128]byte

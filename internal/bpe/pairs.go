@@ -40,7 +40,7 @@ func newPairs(n int) *pairs {
 // pairKey is pair.key.
 func pairKey(left, right int32) uint64 { return uint64(left)<<32 | uint64(right+1) }
 
-// find returns the slot that holds key, or the free one where it belongs.
+// find returns the slot that holds key, or the free slot in which key belongs.
 func (p *pairs) find(key uint64) *pair {
 	mask := uint64(len(p.slots) - 1)
 	for i := key * p.multiplier >> p.shift; ; i = (i + 1) & mask {

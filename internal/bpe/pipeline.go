@@ -9,7 +9,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// component is one of a tokenizer.json's, of which this package knows what it does.
+// component is a component of a tokenizer.json.
 type component = tokenizerjson.Component
 
 // pipeline is what happens to a text before and after the model; see Tokenizer for the fields that have the same names
@@ -63,8 +63,8 @@ func readPipeline(f *tokenizerjson.File, m *model) (*pipeline, error) {
 // normalForms are the normalizers that bring a text into one of Unicode's normal forms.
 var normalForms = map[string]norm.Form{"NFC": norm.NFC, "NFD": norm.NFD, "NFKC": norm.NFKC, "NFKD": norm.NFKD}
 
-// normalizer accepts none, normal forms, and after these what SentencePiece's vocabularies have: Prepend "▁" and Replace " " by
-// "▁".
+// normalizer accepts an empty list, normal forms, and after these the normalizers of SentencePiece's vocabularies: Prepend "▁" and Replace
+// " " by "▁".
 func (pl *pipeline) normalizer(parts []component) error {
 	for _, c := range parts {
 		form, known := normalForms[c.Type]
@@ -120,7 +120,7 @@ func behaviorOf(c component) split.Behavior {
 	return split.Behavior(cmp.Or(c.Behavior, string(split.Isolated)))
 }
 
-// stepOf returns what a pre-tokenizer that splits does, and its expression; there is none for another kind of pre-tokenizer.
+// stepOf returns the step of a pre-tokenizer that splits, and its expression. For another kind of pre-tokenizer the expression is empty.
 func stepOf(c component) (s split.Step, expression string, err error) {
 	s.Behavior = behaviorOf(c)
 	switch c.Type {
@@ -166,8 +166,8 @@ func (pl *pipeline) byteLevel(c component) bool {
 	return true
 }
 
-// metaspace sets up the Metaspace pre-tokenizer, and returns whether it is implemented. After a Prepend the text begins with
-// a space already, and Metaspace adds none.
+// metaspace sets up the Metaspace pre-tokenizer, and reports whether it is implemented. After a Prepend the text begins with a space
+// already, and Metaspace adds no other.
 func (pl *pipeline) metaspace(c component) bool {
 	scheme, ok := prefixScheme(c)
 	if pl.space == neverPrefix {
@@ -247,7 +247,7 @@ func (pl *pipeline) readDecoder(parts []component) error {
 	return nil
 }
 
-// first returns parts[0], or a component without a type if there is none.
+// first returns parts[0], or a component without a type if parts is empty.
 func first(parts []component) component {
 	if len(parts) == 0 {
 		return component{}

@@ -52,10 +52,10 @@ const (
 	punctuation = "[\\p{P}\\$\\+<=>\\^~\\|`]+"
 )
 
-// rule is what names in tokenizer.ggml.pre mean in llama.cpp; see Tokenizer for ignoreMerges.
+// rule is the meaning of a name in tokenizer.ggml.pre, as in llama.cpp; see Tokenizer for ignoreMerges.
 //
-// Where llama.cpp only comes near the expressions of a model's tokenizer.json, those are the model's. A letter's case, for
-// instance, it tells in ASCII alone.
+// If llama.cpp only approximates the expressions of a model's tokenizer.json, the rule has the model's. For instance, llama.cpp
+// distinguishes a letter's case in ASCII only.
 type rule struct {
 	names        []string // the first is the one to write
 	steps        []string // expressions, each of which isolates its matches in the pieces of the one before
@@ -98,7 +98,7 @@ var rules = []rule{
 	{names: []string{"default", ""}, steps: []string{`[\p{P}\$\+<=>\^~\|]+`, gpt2Pattern, `\p{N}+`, `[0-9][0-9][0-9]`}},
 }
 
-// ruleOf returns the rule of a name, nil where none is implemented.
+// ruleOf returns the rule of a name, or nil if the name is unknown.
 func ruleOf(name string) *rule {
 	for i := range rules {
 		if slices.Contains(rules[i].names, name) {
@@ -122,8 +122,8 @@ func RuleNames() string {
 	return strings.Join(names, ", ")
 }
 
-// RuleFor returns what GGUF calls the rule of expressions that isolate their matches, one after another, in a vocabulary with this
-// ignore_merges; ok is false where no name says the same.
+// RuleFor returns GGUF's name for the rule that applies steps, expressions that isolate their matches, one after another, in a vocabulary
+// with this ignore_merges. ok is false if no name has this meaning.
 func RuleFor(ignoreMerges bool, steps ...string) (name string, ok bool) {
 	for _, r := range rules {
 		if r.ignoreMerges == ignoreMerges && slices.Equal(r.steps, steps) {
@@ -133,13 +133,13 @@ func RuleFor(ignoreMerges bool, steps ...string) (name string, ok bool) {
 	return "", false
 }
 
-// seps are the values of tokenizer.ggml.pre with which SEP stands between two texts where a file does not say.
+// seps are the values of tokenizer.ggml.pre for which SEP stands between two texts if the file does not say.
 var seps = []string{"jina-v1-en", "jina-v2-code", "roberta-bpe"}
 
-// AddsSEP reports whether SEP stands between two texts where a GGUF file does not say, for the value of tokenizer.ggml.pre.
+// AddsSEP reports whether SEP stands between two texts if a GGUF file does not say. pre is the value of tokenizer.ggml.pre.
 func AddsSEP(pre string) bool { return slices.Contains(seps, pre) }
 
-// AddsBOS reports whether the begin token comes first where a GGUF file does not say, for the values of tokenizer.ggml.model and
+// AddsBOS reports whether the begin token comes first if a GGUF file does not say. model and pre are the values of tokenizer.ggml.model and
 // tokenizer.ggml.pre.
 func AddsBOS(model, pre string) bool {
 	if model != ByteLevelModel {

@@ -138,7 +138,7 @@ func TestEncodeSegmentsFromOutside(t *testing.T) {
 	}
 }
 
-// crosses tells whether some piece stands across a border between the template's text and text from outside.
+// crosses reports whether some piece stands across a border between the template's text and text from outside.
 func crosses(segments []segment) bool {
 	text := join(segments)
 	at := 0

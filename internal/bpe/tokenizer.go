@@ -58,13 +58,13 @@ const (
 // Encode appends the tokens of text to dst. No added token is recognised, special or not: "<|eot_id|>" is ten characters
 // like any others, so that text from outside cannot forge a conversation's structure. No begin token is added.
 //
-// Bytes that are not UTF-8 are kept where the vocabulary has tokens for them.
+// Bytes that are not UTF-8 are kept if the vocabulary has tokens for them.
 func (t *Tokenizer) Encode(dst []int32, text string) []int32 {
 	return t.encode(dst, text, true)
 }
 
-// EncodeContinuation is Encode for a stretch of text that follows an added token. It differs where a tokenizer puts a space
-// before the beginning of a whole text only, as SentencePiece vocabularies with the prepend scheme "first" do.
+// EncodeContinuation is Encode for a stretch of text that follows an added token. It differs if the tokenizer puts a space before the
+// beginning of a whole text only, as SentencePiece vocabularies with the prepend scheme "first" do.
 func (t *Tokenizer) EncodeContinuation(dst []int32, text string) []int32 {
 	return t.encode(dst, text, false)
 }
@@ -196,8 +196,8 @@ func (t *Tokenizer) Kind() string {
 	return b.String()
 }
 
-// Rule returns what GGUF calls the way in which a tokenizer at byte level splits text, and false where it has no name for it. A
-// normal form is no part of it: GGUF does without.
+// Rule returns GGUF's name for the way in which a tokenizer at byte level splits text, and false if GGUF has no name for it. The name does
+// not cover normal forms, which GGUF does not have.
 func (t *Tokenizer) Rule() (name string, ok bool) { return t.rule, t.rule != "" }
 
 // BOS returns the token that begins a text, and false when the tokenizer does not name one.

@@ -168,7 +168,7 @@ func (v *vocabulary) insert(t token) error {
 	return nil
 }
 
-// find returns the slot of the token that stands for key, or the free one where it belongs.
+// find returns the slot of the token that stands for key, or the free slot in which it belongs.
 func (v *vocabulary) find(key string) (*slot, uint32) {
 	h := maphash.String(v.seed, key)
 	hash, mask := uint32(h>>32), uint64(len(v.slots)-1)
@@ -210,7 +210,7 @@ func (v *vocabulary) plain(text []byte) (id int32, ok bool) {
 	return s.id - 1, s.id != 0
 }
 
-// bytesOf returns the bytes that a token stands for; none for an id that is not in use.
+// bytesOf returns the bytes that a token stands for, or nil for an id that is not in use.
 func (v *vocabulary) bytesOf(id int32) []byte {
 	if id < 0 || int(id) >= len(v.spans) {
 		return nil

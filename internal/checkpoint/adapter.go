@@ -20,7 +20,7 @@ type AdapterPair struct {
 	Of    Tensor        // the model's matrix [out, in]
 	A     AdapterTensor // [Rank, in]
 	B     AdapterTensor // [out, Rank]; its rows are in the file's order, as those of Of are. Where Of is some rows of a larger matrix, B may be all of that's
-	First int           // the row of B that is the first of Of's
+	Rows  Whole         // which rows of B are Of's; the zero value: all
 	Rank  int
 	Scale float64 // finite, as a float32 too
 }
@@ -47,7 +47,7 @@ func (h *halves) half(isA bool) **AdapterTensor {
 }
 
 // tensorNames is how an adapter's format calls the model's tensors: t itself, and the larger one that t may be some rows of.
-type tensorNames func(t *Tensor) (own, within string)
+type tensorNames func(t *Tensor) (own string, within *Whole)
 
 // joinHalves makes pairs of what was found for matrices of the model, by their names in the adapter's format. The function scale
 // returns what a product of a rank is multiplied by, for the matrix of a name, or why the rank is wrong.
@@ -62,8 +62,8 @@ func joinHalves(found map[string]*halves, tensors []Tensor, names tensorNames, s
 		p := AdapterPair{Of: *t}
 		name, within := names(t)
 		rows := t.Shape[0]
-		if whole := found[within]; within != "" && whole.rows() == t.Within.Rows {
-			name, rows, p.First = within, t.Within.Rows, t.Within.First
+		if whole := found[within.Name]; within.Name != "" && whole.rows() == within.Rows {
+			name, rows, p.Rows = within.Name, within.Rows, *within
 		}
 		h := found[name]
 		if h == nil {
@@ -93,7 +93,7 @@ func joinHalves(found map[string]*halves, tensors []Tensor, names tensorNames, s
 	return pairs, nil
 }
 
-// rows returns how many rows B has; -1 where it is no matrix.
+// rows returns how many rows B has; -1 if it is no matrix.
 func (h *halves) rows() int {
 	if h == nil || h.b == nil || len(h.b.Shape) != 2 {
 		return -1

@@ -94,4 +94,4 @@ func architectureOf(f *gguf.File) string {
 	return name
 }
 
-func ggufNames(t *Tensor) (own, within string) { return t.GGUF, t.Within.GGUF }
+func ggufNames(t *Tensor) (own string, within *Whole) { return t.GGUF, &t.Within.GGUF }

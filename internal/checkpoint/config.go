@@ -105,6 +105,9 @@ func (c *Config) validateLayers() error {
 			return fmt.Errorf("layer %d has %d key and value heads of %d elements and shares those of layer %d, %d of %d", i, a.KVHeads, a.HeadDim, from, b.KVHeads, b.HeadDim)
 		}
 	}
+	if err := c.Recurrent.validate(c); err != nil {
+		return err
+	}
 	for i, s := range c.Sizes {
 		if s.KVHeads == 0 {
 			return unsupported("layer %d has no key and value heads: a layer without attention is not implemented for the architecture %s", i, familyOf(c.Family).name)

@@ -20,7 +20,9 @@ type family struct {
 	with        []Part                 // that Llama has not
 	without     []Part                 // that Llama has
 	huggingFace map[Part]string        // names where they are not those of the table of parts
+	ggufNames   map[Part]string        // the same for GGUF
 	fused       map[Part]fusedPart     // parts that are some of the rows of a tensor
+	fusedGGUF   map[Part]fusedPart     // the same for GGUF alone
 	bare        []Part                 // parts without a bias where the model has biases of attention
 	biased      bool                   // queries, keys and values always have biases
 	unpaired    bool                   // GGUF has the rows of queries and keys in Hugging Face's order
@@ -32,6 +34,10 @@ type family struct {
 	unstretched bool                   // layers with a window have RoPE's base and no scaling
 	unscaled    bool                   // attention's scores are not divided by the root of a head's length
 	valueNorm   bool                   // see Layer.ValueNorm
+	attention   Mixer                  // of the layers with attention
+	recurrent   Mixer                  // of the layers without; Attention: there are none
+	tiled       bool                   // GGUF has value heads in another order: see Tiling
+	allGGUF     string                 // GGUF's name of the architecture if all layers have attention; "": the usual one
 	embedding   bool                   // embeddings are multiplied by the square root of the width, rounded to BF16
 	encoding
 	keys []string // of config.json beside Llama's: see special
@@ -62,7 +68,8 @@ type defaults struct {
 	headDim                        int
 	heads, kvHeads, vocab, context int // of Gemma 3, whose wrappers leave out what is usual
 	rope                           *ropeJSON
-	every                          int // each such layer is unlike the others: it has no RoPE (SmolLM3), or no window (Gemma 3)
+	rotated                        float64 // which part of a head is rotated; 0: all
+	every                          int     // each such layer is unlike the others: it has no RoPE (SmolLM3), or no window (Gemma 3)
 	scoreCap, logitCap             float64
 	// wideLayers is how many layers the size has whose scores are divided by the root of the width of one head's share of the model instead
 	// of HeadDim's. GGUF does not say so; llama.cpp knows these sizes (27B of Gemma 2 and 3) by their layers.
@@ -73,6 +80,7 @@ type defaults struct {
 type fusedPart struct {
 	huggingFace, gguf string // names, without the layer and what follows; gguf is "" if GGUF has the parts apart
 	parts             []Part // whose rows the tensor has, in their order
+	groups            size   // the parts lie in so many groups, each of which has an equal share of each part; nil: one
 }
 
 // windowRule is what decides whether a layer has a sliding window.
@@ -102,10 +110,24 @@ const (
 )
 
 var (
-	fusedAttention   = fusedPart{"self_attn.qkv_proj", "attn_qkv", []Part{Query, Key, Value}}
-	fusedFeedForward = fusedPart{"mlp.gate_up_proj", "ffn_up", []Part{Gate, Up}}
+	fusedAttention   = fusedPart{"self_attn.qkv_proj", "attn_qkv", []Part{Query, Key, Value}, nil}
+	fusedFeedForward = fusedPart{"mlp.gate_up_proj", "ffn_up", []Part{Gate, Up}, nil}
 	// Granite 4's, which is called shared since models with experts have it too. GGUF has gate and up apart.
-	sharedFeedForward = fusedPart{"shared_mlp.input_linear", "", []Part{Gate, Up}}
+	sharedFeedForward = fusedPart{"shared_mlp.input_linear", "", []Part{Gate, Up}, nil}
+)
+
+// The tensors of recurrent layers and gated attention that hold several parts.
+var (
+	gatedQuery  = fusedPart{"self_attn.q_proj", "attn_q", []Part{Query, QueryGate}, queryHeads}
+	deltaInput  = fusedPart{"linear_attn.in_proj_qkv", "attn_qkv", []Part{RecurrentQuery, RecurrentKey, RecurrentValue}, nil}
+	deltaFilter = fusedPart{"linear_attn.conv1d", "ssm_conv1d", []Part{QueryFilter, KeyFilter, ValueFilter}, nil}
+	mambaInput  = fusedPart{"mamba.in_proj", "ssm_in", []Part{RecurrentGate, RecurrentValue, RecurrentKey, RecurrentQuery, RecurrentStep}, nil}
+	mambaFilter = fusedPart{"mamba.conv1d", "ssm_conv1d", []Part{ValueFilter, KeyFilter, QueryFilter}, nil}
+	shortInput  = fusedPart{"conv.in_proj", "shortconv.in_proj", []Part{InputGate, OutputGate, ConvolutionInput}, nil}
+	mambaNames  = map[Part]string{
+		Down: "shared_mlp.output_linear", StepBias: "mamba.dt_bias", Decay: "mamba.A_log", Skip: "mamba.D", RecurrentNorm: "mamba.norm",
+		RecurrentOutput: "mamba.out_proj",
+	}
 )
 
 // families is the table of architectures.
@@ -139,9 +161,32 @@ var families = []family{
 		keys: []string{"embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling"},
 	},
 	{
-		name: "granitehybrid", model: "granitemoehybrid", class: "GraniteMoeHybridForCausalLM", gguf: "granite",
-		huggingFace: map[Part]string{Down: "shared_mlp.output_linear"}, fused: map[Part]fusedPart{Gate: sharedFeedForward, Up: sharedFeedForward},
+		name: "granitehybrid", model: "granitemoehybrid", class: "GraniteMoeHybridForCausalLM", allGGUF: "granite", recurrent: SelectiveScan,
+		huggingFace: mambaNames, fused: map[Part]fusedPart{
+			Gate: sharedFeedForward, Up: sharedFeedForward, RecurrentGate: mambaInput, RecurrentValue: mambaInput, RecurrentKey: mambaInput,
+			RecurrentQuery: mambaInput, RecurrentStep: mambaInput, ValueFilter: mambaFilter, KeyFilter: mambaFilter, QueryFilter: mambaFilter,
+		},
 		keys: []string{"embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling", "num_local_experts", sharedWidthName},
+	},
+	{
+		name: "qwen35", model: "qwen3_5_text", class: "Qwen3_5ForCausalLM", with: []Part{QueryNorm, KeyNorm}, normOf: headNorms, unpaired: true, plusOne: true,
+		attention: GatedAttention, recurrent: DeltaRule, tiled: true, ggufNames: map[Part]string{FeedForwardNorm: "post_attention_norm"},
+		fused: map[Part]fusedPart{
+			Query: gatedQuery, QueryGate: gatedQuery, RecurrentQuery: deltaInput, RecurrentKey: deltaInput, RecurrentValue: deltaInput,
+			QueryFilter: deltaFilter, KeyFilter: deltaFilter, ValueFilter: deltaFilter,
+		},
+		keys:     []string{"partial_rotary_factor", "attn_output_gate"},
+		defaults: defaults{headDim: 256, heads: 16, kvHeads: 4, vocab: 248320, context: 32768, rotated: 0.25, every: 4},
+	},
+	{
+		name: "lfm2", model: "lfm2", class: "Lfm2ForCausalLM", with: []Part{QueryNorm, KeyNorm}, normOf: headNorms, unpaired: true, recurrent: ShortConvolution,
+		huggingFace: map[Part]string{
+			AttentionNorm: "operator_norm", FeedForwardNorm: "ffn_norm", QueryNorm: "self_attn.q_layernorm", KeyNorm: "self_attn.k_layernorm",
+			AttentionOutput: "self_attn.out_proj", Gate: "feed_forward.w1", Up: "feed_forward.w3", Down: "feed_forward.w2", OutputNorm: "model.embedding_norm",
+		},
+		ggufNames: map[Part]string{OutputNorm: "token_embd_norm"}, // as llama.cpp's first files called it
+		fused:     map[Part]fusedPart{InputGate: shortInput, OutputGate: shortInput, ConvolutionInput: shortInput},
+		defaults:  defaults{tied: true, eps: 1e-5, theta: 1000000, heads: 32, kvHeads: 8, vocab: 65536, context: 128000},
 	},
 	{
 		name: "phi3", model: "phi3", class: "Phi3ForCausalLM", unpaired: true, window: always,
@@ -254,8 +299,8 @@ var (
 	bertLacks    = []Part{AttentionNorm, FeedForwardNorm, OutputNorm}
 	bertEncoding = encoding{whole: true, centred: true, normBiased: true, plain: true, positions: true, layers: "model.encoder.layer."}
 	roberta      = encoding{whole: true, centred: true, normBiased: true, plain: true, positions: true, layers: "model.encoder.layer.", padded: true}
-	nomicQKV     = fusedPart{"attn.Wqkv", "attn_qkv", []Part{Query, Key, Value}}
-	modernMLP    = fusedPart{"mlp.Wi", "ffn_up", []Part{Gate, Up}}
+	nomicQKV     = fusedPart{"attn.Wqkv", "attn_qkv", []Part{Query, Key, Value}, nil}
+	modernMLP    = fusedPart{"mlp.Wi", "ffn_up", []Part{Gate, Up}, nil}
 )
 
 // gemma4Keys are the keys that Gemma 4 has and Llama has not.
@@ -268,7 +313,7 @@ var gemma4RoPE = func() *ropeJSON {
 }()
 
 // gemma4Parts are the parts that Gemma 4 has and Llama has not.
-var gemma4Parts = append([]Part{QueryNorm, KeyNorm, AttentionPostNorm, FeedForwardPostNorm, LayerScale}, inputParts...)
+var gemma4Parts = append([]Part{QueryNorm, KeyNorm, AttentionPostNorm, FeedForwardPostNorm, LayerScale}, perLayerParts...)
 
 var (
 	headNorms  = map[Part]size{QueryNorm: headDim, KeyNorm: headDim}
@@ -309,7 +354,7 @@ func (f *family) hasPart(p Part) bool {
 // optionalParts are those that Llama has not.
 var optionalParts = []Part{
 	PositionEmbedding, TypeEmbedding, EmbeddingNorm, QueryNorm, KeyNorm, AttentionPostNorm, AttentionSumNorm, FeedForwardPostNorm, FeedForwardSumNorm,
-	ScoreDense, ScoreOutput, InputEmbedding, InputProjection, InputNorm, InputGate, InputUp, InputPostNorm, LayerScale,
+	ScoreDense, ScoreOutput, PerLayerEmbedding, PerLayerProjection, PerLayerNorm, PerLayerGate, PerLayerUp, PerLayerPostNorm, LayerScale,
 }
 
 // bidirectional returns the family of models that are f's but for attention, which sees later tokens too if the value of
@@ -345,11 +390,12 @@ type Variant struct {
 	Unrotated []bool // layers without RoPE; nil: none
 	// Of each layer; nil: all have attention, the family's feed-forward network, and the sizes of Config.
 	Mixers       []Mixer
+	Recurrent    Recurrent
 	FeedForwards []FeedForward
 	Sizes        []LayerSizes
-	// InputWidth is the width of inputs that each layer has of its own, which come from the tokens alone (Gemma 4's per-layer embeddings); 0: there are none.
-	InputWidth int
-	LocalRoPE  RoPE // of layers with a window; a Theta of 0: theirs is Config.RoPE
+	// PerLayerWidth is the width of inputs that each layer has of its own, which come from the tokens alone (Gemma 4's per-layer embeddings); 0: there are none.
+	PerLayerWidth int
+	LocalRoPE     RoPE // of layers with a window; a Theta of 0: theirs is Config.RoPE
 	// What embeddings, scores of attention, the results of a layer's two halves and logits are multiplied by; 0: 1, for ScoreScale
 	// 1/√HeadDim.
 	EmbeddingScale, ScoreScale, ResidualScale, LogitScale float64

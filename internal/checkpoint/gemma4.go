@@ -29,7 +29,7 @@ type layersJSON struct {
 	Experts        bool                     `json:"enable_moe_block,omitempty"`
 	GlobalHeadDim  *int                     `json:"global_head_dim,omitempty" whole:"4.0"`
 	GlobalKVHeads  *int                     `json:"num_global_key_value_heads,omitempty" whole:"4.0"`
-	InputWidth     *int                     `json:"hidden_size_per_layer_input,omitempty" whole:"4.0"`
+	PerLayerWidth  *int                     `json:"hidden_size_per_layer_input,omitempty" whole:"4.0"`
 	InputVocab     *int                     `json:"vocab_size_per_layer_input,omitempty" whole:"4.0"`
 	KeysAreValues  bool                     `json:"attention_k_eq_v,omitempty"` // in layers without a window
 	PerLayer       map[string]layerSizeJSON `json:"per_layer_config,omitempty"` // by the layers' numbers, instead of the global sizes
@@ -93,10 +93,10 @@ func (j *configJSON) setLayers(c *Config, f *family) error {
 		s.HeadDim, s.KVHeads, s.IntermediateSize = or(own.HeadDim, s.HeadDim), or(own.KVHeads, s.KVHeads), or(own.IntermediateSize, s.IntermediateSize)
 	}
 	c.setMixers(shared, func(layer int) bool { return j.KeysAreValues && !c.Windowed[layer] })
-	if f.hasPart(InputEmbedding) {
-		c.InputWidth = or(j.InputWidth, 256)
+	if f.hasPart(PerLayerEmbedding) {
+		c.PerLayerWidth = or(j.PerLayerWidth, 256)
 	}
-	if vocab := or(j.InputVocab, 262144); c.InputWidth != 0 && vocab != c.VocabSize {
+	if vocab := or(j.InputVocab, 262144); c.PerLayerWidth != 0 && vocab != c.VocabSize {
 		return unsupported("vocab_size_per_layer_input is %d, vocab_size %d: only the same number is implemented", vocab, c.VocabSize)
 	}
 	return nil
@@ -180,7 +180,7 @@ func (k metadata) readLayers(c *Config, f *family) error {
 		return !has
 	})
 	width, _ := k.Uint(k.prefix + inputWidthKey)
-	c.InputWidth = int(min(width, maxWidth+1))
+	c.PerLayerWidth = int(min(width, maxWidth+1))
 	return c.RoPE.readStill()
 }
 
@@ -248,6 +248,6 @@ func (c *Config) layersMetadata(prefix string) []gguf.KeyValue {
 		return gguf.KeyValue{Key: prefix + key, Value: gguf.ValueOf(uint32(v))}
 	}
 	return []gguf.KeyValue{
-		number(sharedLayersKey, shared), number(inputWidthKey, c.InputWidth), number(localKeyLengthKey, local), number(localValueLengthKey, local), number(localRotatedKey, local),
+		number(sharedLayersKey, shared), number(inputWidthKey, c.PerLayerWidth), number(localKeyLengthKey, local), number(localValueLengthKey, local), number(localRotatedKey, local),
 	}
 }

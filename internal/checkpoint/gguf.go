@@ -87,7 +87,7 @@ var sizes = []struct {
 	{"embedding_length", func(c *Config) *int { return &c.HiddenSize }, nil},
 	{"feed_forward_length", func(c *Config) *int { return &c.IntermediateSize }, func(l *LayerSizes) *int { return &l.IntermediateSize }},
 	{"attention.head_count", func(c *Config) *int { return &c.Heads }, nil},
-	{"attention.head_count_kv", func(c *Config) *int { return &c.KVHeads }, func(l *LayerSizes) *int { return &l.KVHeads }},
+	{keyHeadsKey, func(c *Config) *int { return &c.KVHeads }, func(l *LayerSizes) *int { return &l.KVHeads }},
 	{keyLengthKey, func(c *Config) *int { return &c.HeadDim }, nil},
 }
 
@@ -146,9 +146,6 @@ func readConfig(f *gguf.File) (*Config, error) {
 	if experts, _ := f.Uint(k.prefix + expertsKey); experts > 0 {
 		return nil, unsupported("a mixture of %d experts; only one feed-forward layer is implemented", experts)
 	}
-	if err := checkScan(f); err != nil {
-		return nil, err
-	}
 	has := func(p Part, bias bool) bool {
 		_, ok := f.Tensor(p.GGUF(0, bias))
 		return ok
@@ -178,12 +175,22 @@ func readConfig(f *gguf.File) (*Config, error) {
 			c.HeadDim = c.HiddenSize / c.Heads
 		}
 	}
+	ahead, _ := f.Uint(k.prefix + aheadKey)
+	if ahead < uint64(max(c.Layers, 0)) {
+		c.Layers -= int(ahead)
+	}
 	for i, s := range sizes {
 		if lists[i] != nil {
+			if len(lists[i]) == c.Layers+int(min(ahead, maxLayers)) {
+				lists[i] = lists[i][:max(c.Layers, 0)]
+			}
 			if err := c.setSizes(s.key, lists[i], s.byLayer); err != nil {
 				return nil, err
 			}
 		}
+	}
+	if err := k.readRecurrent(c, family); err != nil {
+		return nil, err
 	}
 	c.VocabSize, _ = embeddingRows(f)
 	c.BOS, c.EOS = tokenID(f, BOSKey), endTokens(f)
@@ -263,13 +270,13 @@ func (c *Config) setSizes(key string, list []int, field func(l *LayerSizes) *int
 }
 
 // sizesOf returns a size of each layer, nil if the layers have the same.
-func (c *Config) sizesOf(field func(l *LayerSizes) *int) (list []uint32) {
+func (c *Config) sizesOf(field func(l *LayerSizes) *int) (list []int32) {
 	if field == nil {
 		return nil
 	}
 	same := true
 	for i := range c.Sizes {
-		v := uint32(*field(&c.Sizes[i]))
+		v := int32(*field(&c.Sizes[i]))
 		same = same && (i == 0 || v == list[0])
 		list = append(list, v)
 	}
@@ -465,9 +472,13 @@ func endTokens(f *gguf.File) (list []int32) {
 // the architecture. RoPE.Divisors and Long and the scaling llama3 have no keys: see GGUFDivisors.
 func (c *Config) Metadata(name string, general ...gguf.KeyValue) []gguf.KeyValue {
 	f := familyOf(c.Family)
-	prefix := f.architecture() + "."
+	architecture := f.architecture()
+	if c.Mixers == nil {
+		architecture = first(f.allGGUF, architecture)
+	}
+	prefix := architecture + "."
 	list := append([]gguf.KeyValue{
-		{Key: ArchitectureKey, Value: gguf.ValueOf(f.architecture())},
+		{Key: ArchitectureKey, Value: gguf.ValueOf(architecture)},
 		{Key: TypeKey, Value: gguf.ValueOf("model")},
 		{Key: NameKey, Value: gguf.ValueOf(name)},
 	}, general...)
@@ -476,7 +487,11 @@ func (c *Config) Metadata(name string, general ...gguf.KeyValue) []gguf.KeyValue
 	float := func(key string, v float64) { add(key, gguf.ValueOf(float32(v))) }
 	headDim, _ := c.headDims()
 	for _, s := range sizes {
-		switch list := c.sizesOf(s.byLayer); {
+		list := c.sizesOf(s.byLayer)
+		if s.key == keyHeadsKey && list == nil {
+			list = c.keyHeadList(f)
+		}
+		switch {
 		case list != nil:
 			add(s.key, gguf.ArrayOf(list))
 		case s.key == keyLengthKey:
@@ -485,6 +500,7 @@ func (c *Config) Metadata(name string, general ...gguf.KeyValue) []gguf.KeyValue
 			number(s.key, *s.field(c))
 		}
 	}
+	list = append(list, c.recurrentMetadata(f, prefix)...)
 	number(valueLengthKey, headDim)
 	list = append(list, c.layersMetadata(prefix)...)
 	if !c.Centred {

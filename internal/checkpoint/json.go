@@ -36,6 +36,7 @@ type configJSON struct {
 	familyJSON
 	layersJSON
 	encoderJSON
+	recurrentJSON
 }
 
 // familyJSON is what config.json tells of some families alone, and only they read: see special. None of it is written.
@@ -202,6 +203,9 @@ func (j *configJSON) config(f *family) (*Config, error) {
 		return nil, err
 	}
 	if err := j.setEncoder(c, f); err != nil {
+		return nil, err
+	}
+	if err := j.setRecurrent(c, f); err != nil {
 		return nil, err
 	}
 	if err := j.setRoPE(c, f); err != nil {

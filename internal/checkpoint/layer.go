@@ -12,7 +12,7 @@ type Layer struct {
 	ScoreCap  float64 // what attention's scores s are limited to, ScoreCap·tanh(s/ScoreCap); 0: they are not
 	Window    int     // how many positions Attention sees, the token's own included; 0: all
 	Reach     int     // how many positions before and after the token's own TextAttention sees; 0: all
-	RoPE      *RoPE   // by which angles attention rotates queries and keys, one of the configuration's; nil: it does not rotate them
+	RoPE      *RoPE   // by which angles attention rotates queries and keys, one of the configuration's; nil: nothing is rotated
 }
 
 // LayerSizes are the sizes in which layers of one model may differ; see Config's fields of these names.
@@ -29,7 +29,14 @@ const (
 	TextAttention         // sees the tokens after its own, too
 	TiedAttention         // values are what keys are made of, before their norm and rotation
 	SharedAttention       // has queries alone, and reads the keys and values of an earlier layer, Layer.Source
+	GatedAttention
+	DeltaRule        // the gated delta rule (arXiv 2412.06464)
+	ShortConvolution // of the last few tokens
+	SelectiveScan    // the state space of Mamba 2 (arXiv 2405.21060)
 )
+
+// Recurrent reports whether what the mixer remembers of a conversation has a fixed size.
+func (m Mixer) Recurrent() bool { return m >= DeltaRule }
 
 // parts returns the parts that the mixer computes with, in the order of computation.
 func (m Mixer) parts() []Part { return mixerParts[m] }
@@ -38,9 +45,14 @@ var attentionParts = []Part{Query, Key, Value, QueryNorm, KeyNorm, AttentionOutp
 
 // mixerParts has each mixer's parts. A family may have only some of those that are optionalParts.
 var mixerParts = [...][]Part{
-	Attention: attentionParts, TextAttention: attentionParts,
+	Attention: attentionParts, TextAttention: attentionParts, GatedAttention: {Query, QueryGate, Key, Value, QueryNorm, KeyNorm, AttentionOutput},
 	TiedAttention:   {Query, Key, QueryNorm, KeyNorm, AttentionOutput},
 	SharedAttention: {Query, QueryNorm, AttentionOutput},
+	DeltaRule: {RecurrentQuery, RecurrentKey, RecurrentValue, RecurrentGate, RecurrentBeta, RecurrentStep, QueryFilter, KeyFilter, ValueFilter,
+		StepBias, Decay, RecurrentNorm, RecurrentOutput},
+	ShortConvolution: {InputGate, OutputGate, ConvolutionInput, ConvolutionFilter, ConvolutionOutput},
+	SelectiveScan: {RecurrentQuery, RecurrentKey, RecurrentValue, RecurrentGate, RecurrentStep, QueryFilter, KeyFilter, ValueFilter, StepBias, Decay,
+		Skip, RecurrentNorm, RecurrentOutput},
 }
 
 // FeedForward is what a layer computes of each token by itself.
@@ -96,7 +108,7 @@ func (c *Config) Layer(n int) Layer {
 	if c.FeedForwards != nil {
 		l.FeedForward = c.FeedForwards[n]
 	}
-	if c.Positions > 0 {
+	if c.Positions > 0 || l.Mixer.Recurrent() {
 		l.RoPE = nil
 	}
 	return l

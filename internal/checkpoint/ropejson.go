@@ -108,7 +108,8 @@ func (j *configJSON) setRoPE(c *Config, f *family) error {
 	if j.RoPEScaling == nil && j.RoPEParameters == nil {
 		objects = []*ropeJSON{f.defaults.rope}
 	}
-	whole, local := or(j.PartialRoPEFactor, 1), or(j.PartialRoPEFactor, 1) // the parts of a head that are rotated
+	whole := or(j.PartialRoPEFactor, first(f.defaults.rotated, 1)) // the part of a head that is rotated, and that in layers with a window
+	local := whole
 	theta := c.RoPE.Theta
 	c.LocalRoPE.Theta = or(j.LocalTheta, f.defaults.localTheta)
 	for _, r := range objects {

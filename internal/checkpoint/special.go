@@ -38,6 +38,7 @@ var special = []struct {
 	{"no_rope_layers", []string{"[]"}},
 	{"use_sliding_window", nil},
 	{"rope_local_base_freq", nil},
+	{"attn_output_gate", nil},
 }
 
 // checkSpecial refuses what config.json says and the family cannot have.

@@ -15,16 +15,36 @@ const (
 	PositionEmbedding
 	TypeEmbedding
 	EmbeddingNorm
-	InputEmbedding  // of all layers' own inputs: see Variant.InputWidth
-	InputProjection // of the tokens' embeddings to the layers' own inputs
-	InputNorm       // of what InputProjection gives, for each layer apart
+	PerLayerEmbedding  // of all layers' own inputs: see Variant.PerLayerWidth
+	PerLayerProjection // of the tokens' embeddings to the layers' own inputs
+	PerLayerNorm       // of what PerLayerProjection gives, for each layer apart
 	AttentionNorm
 	Query
+	QueryGate // what the result of GatedAttention is multiplied by, after a sigmoid
 	Key
 	Value
 	QueryNorm
 	KeyNorm
 	AttentionOutput
+	RecurrentQuery
+	RecurrentKey
+	RecurrentValue
+	RecurrentGate // what the result is multiplied by, after SiLU
+	RecurrentBeta // how much of a token the state takes in
+	RecurrentStep // how much of the state a token leaves, with StepBias and Decay
+	QueryFilter   // of the convolution of RecurrentQuery
+	KeyFilter
+	ValueFilter
+	StepBias
+	Decay
+	Skip
+	RecurrentNorm
+	RecurrentOutput
+	InputGate // what is multiplied before the convolution, and
+	OutputGate
+	ConvolutionInput
+	ConvolutionFilter
+	ConvolutionOutput
 	AttentionPostNorm
 	AttentionSumNorm // of the residual stream, after attention was added to it
 	FeedForwardNorm
@@ -33,9 +53,9 @@ const (
 	Down
 	FeedForwardPostNorm
 	FeedForwardSumNorm
-	InputGate
-	InputUp
-	InputPostNorm
+	PerLayerGate
+	PerLayerUp
+	PerLayerPostNorm
 	LayerScale // what a layer's result is multiplied by: one number
 	OutputNorm
 	Head
@@ -70,16 +90,16 @@ type Tensor struct {
 	HeadDim int
 	// Partial, if its Rotated is not 0, says that RoPE rotates only some of each head's elements: see Row.
 	Partial Partial
-	// Within, where its Rows are not 0, tells that the tensor may be some of the rows of a larger one, in either format.
+	// Within says that the tensor may be some of the rows of a larger one.
 	Within Within
 	// PlusOne tells that Hugging Face stores the elements less one.
 	PlusOne bool
-}
-
-// Within tells of which larger tensor some rows are a tensor. Files that have no such tensor have the tensor itself.
-type Within struct {
-	HuggingFace, GGUF string // the larger tensor's names; GGUF is "" if that format has none
-	Rows, First       int    // how many rows that has, and which of them is the first
+	// Change is what else is done to the elements of a vector or a filter when they are read.
+	Change Change
+	Times  int    // how often Repeated repeats each element
+	Tiled  Tiling // which of GGUF's rows or columns are in another order than Hugging Face's
+	// GGUFShape is the shape that GGUF has, if it is another one: dimensions of 1 do not count when a file is read.
+	GGUFShape []int
 }
 
 // size is a dimension of a tensor of a layer; of one that belongs to no layer, of any.
@@ -92,8 +112,8 @@ func queries(c *Config, l *Layer) int      { return c.Heads * l.HeadDim }
 func keys(_ *Config, l *Layer) int         { return l.KVHeads * l.HeadDim }
 func headDim(_ *Config, l *Layer) int      { return l.HeadDim }
 
-func inputs(c *Config, _ *Layer) int { return c.Layers * c.InputWidth }
-func input(c *Config, _ *Layer) int  { return c.InputWidth }
+func inputs(c *Config, _ *Layer) int { return c.Layers * c.PerLayerWidth }
+func input(c *Config, _ *Layer) int  { return c.PerLayerWidth }
 
 func attentionBias(c *Config) bool { return c.AttentionBias }
 func mlpBias(c *Config) bool       { return c.MLPBias }
@@ -116,13 +136,33 @@ var parts = [numParts]struct {
 	PositionEmbedding:   {"model.embeddings.position_embeddings", "position_embd", Lookup, positions, hidden, nil, false},
 	TypeEmbedding:       {"model.embeddings.token_type_embeddings", "token_types", Lookup, types, hidden, nil, false},
 	EmbeddingNorm:       {"model.embeddings.LayerNorm", "token_embd_norm", Vector, hidden, nil, normBias, false},
-	InputEmbedding:      {"model.embed_tokens_per_layer", "per_layer_token_embd", Lookup, vocab, inputs, nil, false},
-	InputProjection:     {"model.per_layer_model_projection", "per_layer_model_proj", Linear, inputs, hidden, nil, false},
-	InputNorm:           {"model.per_layer_projection_norm", "per_layer_proj_norm", Vector, input, nil, nil, false},
+	PerLayerEmbedding:   {"model.embed_tokens_per_layer", "per_layer_token_embd", Lookup, vocab, inputs, nil, false},
+	PerLayerProjection:  {"model.per_layer_model_projection", "per_layer_model_proj", Linear, inputs, hidden, nil, false},
+	PerLayerNorm:        {"model.per_layer_projection_norm", "per_layer_proj_norm", Vector, input, nil, nil, false},
 	AttentionNorm:       {"input_layernorm", "attn_norm", Vector, hidden, nil, normBias, false},
 	Query:               {"self_attn.q_proj", "attn_q", Linear, queries, hidden, attentionBias, true},
 	Key:                 {"self_attn.k_proj", "attn_k", Linear, keys, hidden, attentionBias, true},
 	Value:               {"self_attn.v_proj", "attn_v", Linear, keys, hidden, attentionBias, false},
+	QueryGate:           {"self_attn.q_gate", "attn_q_gate", Linear, queries, hidden, attentionBias, false},
+	RecurrentQuery:      {"linear_attn.in_proj_q", "ssm_q", Linear, recurrentKeys, hidden, nil, false},
+	RecurrentKey:        {"linear_attn.in_proj_k", "ssm_k", Linear, recurrentKeys, hidden, nil, false},
+	RecurrentValue:      {"linear_attn.in_proj_v", "ssm_v", Linear, recurrentValues, hidden, nil, false},
+	RecurrentGate:       {"linear_attn.in_proj_z", "attn_gate", Linear, recurrentValues, hidden, nil, false},
+	RecurrentBeta:       {"linear_attn.in_proj_b", "ssm_beta", Linear, recurrentHeads, hidden, nil, false},
+	RecurrentStep:       {"linear_attn.in_proj_a", "ssm_alpha", Linear, recurrentHeads, hidden, nil, false},
+	QueryFilter:         {"linear_attn.conv1d_q", "ssm_conv1d_q", Vector, recurrentKeys, taps, filterBias, false},
+	KeyFilter:           {"linear_attn.conv1d_k", "ssm_conv1d_k", Vector, recurrentKeys, taps, filterBias, false},
+	ValueFilter:         {"linear_attn.conv1d_v", "ssm_conv1d_v", Vector, recurrentValues, taps, filterBias, false},
+	StepBias:            {"linear_attn.dt_bias", "ssm_dt.bias", Vector, recurrentHeads, nil, nil, false},
+	Decay:               {"linear_attn.A_log", "ssm_a", Vector, recurrentHeads, nil, nil, false},
+	Skip:                {"linear_attn.D", "ssm_d", Vector, recurrentHeads, nil, nil, false},
+	RecurrentNorm:       {"linear_attn.norm", "ssm_norm", Vector, recurrentNorm, nil, nil, false},
+	RecurrentOutput:     {"linear_attn.out_proj", "ssm_out", Linear, hidden, recurrentValues, nil, false},
+	InputGate:           {"conv.in_proj_b", "shortconv.in_proj_b", Linear, hidden, hidden, nil, false},
+	OutputGate:          {"conv.in_proj_c", "shortconv.in_proj_c", Linear, hidden, hidden, nil, false},
+	ConvolutionInput:    {"conv.in_proj_x", "shortconv.in_proj_x", Linear, hidden, hidden, nil, false},
+	ConvolutionFilter:   {"conv.conv", "shortconv.conv", Vector, hidden, taps, nil, false},
+	ConvolutionOutput:   {"conv.out_proj", "shortconv.out_proj", Linear, hidden, hidden, nil, false},
 	QueryNorm:           {"self_attn.q_norm", "attn_q_norm", Vector, nil, nil, nil, false},
 	KeyNorm:             {"self_attn.k_norm", "attn_k_norm", Vector, nil, nil, nil, false},
 	AttentionOutput:     {"self_attn.o_proj", "attn_output", Linear, hidden, queries, attentionBias, false},
@@ -134,9 +174,9 @@ var parts = [numParts]struct {
 	Down:                {"mlp.down_proj", "ffn_down", Linear, hidden, intermediate, mlpBias, false},
 	FeedForwardPostNorm: {afterFeedForward, "post_ffw_norm", Vector, hidden, nil, nil, false},
 	FeedForwardSumNorm:  {"output.LayerNorm", "layer_output_norm", Vector, hidden, nil, normBias, false},
-	InputGate:           {"per_layer_input_gate", "inp_gate", Linear, input, hidden, nil, false},
-	InputUp:             {"per_layer_projection", "proj", Linear, hidden, input, nil, false},
-	InputPostNorm:       {"post_per_layer_input_norm", "post_norm", Vector, hidden, nil, nil, false},
+	PerLayerGate:        {"per_layer_input_gate", "inp_gate", Linear, input, hidden, nil, false},
+	PerLayerUp:          {"per_layer_projection", "proj", Linear, hidden, input, nil, false},
+	PerLayerPostNorm:    {"post_per_layer_input_norm", "post_norm", Vector, hidden, nil, nil, false},
 	LayerScale:          {"layer_scalar", "layer_output_scale", Vector, one, nil, nil, false},
 	OutputNorm:          {"model.norm", "output_norm", Vector, hidden, nil, normBias, false},
 	Head:                {"lm_head", "output", Logits, vocab, hidden, nil, false},
@@ -145,8 +185,8 @@ var parts = [numParts]struct {
 	ScoreOutput:         {"classifier.out_proj", "cls.output", Pooled, one, hidden, biasedAlways, false},
 }
 
-// inputParts are those of layers' own inputs.
-var inputParts = []Part{InputEmbedding, InputProjection, InputNorm, InputGate, InputUp, InputPostNorm}
+// perLayerParts are those of layers' own inputs.
+var perLayerParts = []Part{PerLayerEmbedding, PerLayerProjection, PerLayerNorm, PerLayerGate, PerLayerUp, PerLayerPostNorm}
 
 // unsuffixed are the parts whose names in Hugging Face's files do not end in .weight.
 var unsuffixed = []Part{LayerScale}
@@ -195,6 +235,9 @@ func (p Part) name(layers string, layer int, name string, bias bool) string {
 	if p.inLayers() {
 		name = layers + strconv.Itoa(layer) + "." + name
 	}
+	if p.bare() {
+		return name
+	}
 	if bias {
 		return name + ".bias"
 	}
@@ -206,7 +249,7 @@ func (c *Config) Tensors() []Tensor {
 	var list []Tensor
 	f := familyOf(c.Family)
 	add := func(p Part, layer int) {
-		if !f.hasPart(p) || c.InputWidth == 0 && slices.Contains(inputParts, p) || layer == 0 && slices.Contains(f.firstWithout, p) {
+		if !f.hasPart(p) || c.PerLayerWidth == 0 && slices.Contains(perLayerParts, p) || layer == 0 && slices.Contains(f.firstWithout, p) {
 			return
 		}
 		is := c.Layer(layer)
@@ -244,7 +287,7 @@ func (c *Config) Tensors() []Tensor {
 // tensor describes one tensor of a layer; of a part that belongs to no layer, any layer serves.
 func (c *Config) tensor(p Part, layer int, is *Layer, bias bool) Tensor {
 	part, f := &parts[p], familyOf(c.Family)
-	t := Tensor{Part: p, Layer: layer, Bias: bias, HuggingFace: f.tensorName(p, layer, bias), GGUF: p.GGUF(layer, bias),
+	t := Tensor{Part: p, Layer: layer, Bias: bias, HuggingFace: f.tensorName(p, layer, bias), GGUF: f.ggufName(p, layer, bias),
 		Shape: []int{c.rows(f, p, is)}, Role: part.role}
 	switch {
 	case bias:
@@ -252,7 +295,7 @@ func (c *Config) tensor(p Part, layer int, is *Layer, bias bool) Tensor {
 	case part.in != nil:
 		t.Shape = append(t.Shape, part.in(c, is))
 	default:
-		t.PlusOne = f.plusOne
+		t.PlusOne = f.plusOne && !is.Mixer.owns(p)
 	}
 	if p == Embedding && c.TiedEmbeddings {
 		t.Role = Logits
@@ -261,7 +304,7 @@ func (c *Config) tensor(p Part, layer int, is *Layer, bias bool) Tensor {
 		t.HeadDim = is.HeadDim
 	}
 	if p == PositionEmbedding && f.padded { // the first rows are of padding
-		t.Within = Within{HuggingFace: t.HuggingFace, Rows: c.Positions + c.Skipped, First: c.Skipped}
+		t.Within.HuggingFace = Whole{Name: t.HuggingFace, Rows: c.Positions + c.Skipped, First: c.Skipped}
 	}
 	if part.rotated || p == QueryNorm || p == KeyNorm {
 		if r := is.RoPE; r != nil && r.Rotated != 0 {
@@ -269,17 +312,15 @@ func (c *Config) tensor(p Part, layer int, is *Layer, bias bool) Tensor {
 		}
 	}
 	if whole, ok := f.fused[p]; ok {
-		t.Within = Within{HuggingFace: p.name(first(f.layers, layersHuggingFace), layer, whole.huggingFace, bias)}
+		t.Within.HuggingFace = c.whole(f, &whole, p, is, p.name(first(f.layers, layersHuggingFace), layer, whole.huggingFace, bias))
 		if whole.gguf != "" {
-			t.Within.GGUF = p.name(layersGGUF, layer, whole.gguf, bias)
-		}
-		for _, other := range whole.parts {
-			if other == p {
-				t.Within.First = t.Within.Rows
-			}
-			t.Within.Rows += c.rows(f, other, is)
+			t.Within.GGUF = c.whole(f, &whole, p, is, p.name(layersGGUF, layer, whole.gguf, bias))
 		}
 	}
+	if whole, ok := f.fusedGGUF[p]; ok {
+		t.Within.GGUF = c.whole(f, &whole, p, is, p.name(layersGGUF, layer, whole.gguf, bias))
+	}
+	c.setRecurrentTensor(f, &t)
 	return t
 }
 
@@ -302,6 +343,11 @@ func (f *family) tensorName(p Part, layer int, bias bool) string {
 		name = strings.TrimSuffix(name, ".weight")
 	}
 	return name
+}
+
+// ggufName returns a part's name in GGUF's terms.
+func (f *family) ggufName(p Part, layer int, bias bool) string {
+	return p.name(layersGGUF, layer, first(f.ggufNames[p], parts[p].gguf), bias)
 }
 
 // PairedRow returns where GGUF has a row of a tensor whose Tensor.HeadDim is headDim, given where Hugging Face has it. RoPE

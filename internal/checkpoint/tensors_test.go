@@ -14,6 +14,11 @@ func biased() *Config {
 	}
 }
 
+// named is a tensor of these names, without what else it may have.
+func named(p Part, layer int, bias bool, huggingFace, gguf string, shape []int, role Role, headDim int) Tensor {
+	return Tensor{Part: p, Layer: layer, Bias: bias, HuggingFace: huggingFace, GGUF: gguf, Shape: shape, Role: role, HeadDim: headDim}
+}
+
 func TestTensors(t *testing.T) {
 	c := biased()
 	list := c.Tensors()
@@ -42,14 +47,14 @@ func TestTensors(t *testing.T) {
 		}
 	}
 	for _, want := range []Tensor{
-		{Embedding, 0, false, "model.embed_tokens.weight", "token_embd.weight", []int{100, 64}, Lookup, 0, Partial{}, Within{}, false},
-		{Query, 1, false, "model.layers.1.self_attn.q_proj.weight", "blk.1.attn_q.weight", []int{32, 64}, Linear, 8, Partial{}, Within{}, false},
-		{Key, 1, true, "model.layers.1.self_attn.k_proj.bias", "blk.1.attn_k.bias", []int{16}, Vector, 8, Partial{}, Within{}, false},
-		{AttentionOutput, 0, false, "model.layers.0.self_attn.o_proj.weight", "blk.0.attn_output.weight", []int{64, 32}, Linear, 0, Partial{}, Within{}, false},
-		{Down, 0, false, "model.layers.0.mlp.down_proj.weight", "blk.0.ffn_down.weight", []int{64, 96}, Linear, 0, Partial{}, Within{}, false},
-		{FeedForwardNorm, 0, false, "model.layers.0.post_attention_layernorm.weight", "blk.0.ffn_norm.weight", []int{64}, Vector, 0, Partial{}, Within{}, false},
-		{OutputNorm, 0, false, "model.norm.weight", "output_norm.weight", []int{64}, Vector, 0, Partial{}, Within{}, false},
-		{Head, 0, false, "lm_head.weight", "output.weight", []int{100, 64}, Logits, 0, Partial{}, Within{}, false},
+		named(Embedding, 0, false, "model.embed_tokens.weight", "token_embd.weight", []int{100, 64}, Lookup, 0),
+		named(Query, 1, false, "model.layers.1.self_attn.q_proj.weight", "blk.1.attn_q.weight", []int{32, 64}, Linear, 8),
+		named(Key, 1, true, "model.layers.1.self_attn.k_proj.bias", "blk.1.attn_k.bias", []int{16}, Vector, 8),
+		named(AttentionOutput, 0, false, "model.layers.0.self_attn.o_proj.weight", "blk.0.attn_output.weight", []int{64, 32}, Linear, 0),
+		named(Down, 0, false, "model.layers.0.mlp.down_proj.weight", "blk.0.ffn_down.weight", []int{64, 96}, Linear, 0),
+		named(FeedForwardNorm, 0, false, "model.layers.0.post_attention_layernorm.weight", "blk.0.ffn_norm.weight", []int{64}, Vector, 0),
+		named(OutputNorm, 0, false, "model.norm.weight", "output_norm.weight", []int{64}, Vector, 0),
+		named(Head, 0, false, "lm_head.weight", "output.weight", []int{100, 64}, Logits, 0),
 	} {
 		if !slices.ContainsFunc(list, func(w Tensor) bool {
 			return w.Part == want.Part && w.Layer == want.Layer && w.Bias == want.Bias && w.HuggingFace == want.HuggingFace && w.GGUF == want.GGUF &&

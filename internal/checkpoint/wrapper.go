@@ -17,12 +17,15 @@ var textTypes = map[string]string{
 }
 
 // textArchitectures are GGUF's names of architectures that differ from a family in nothing that counts for text.
-var textArchitectures = map[string]string{"qwen2vl": "qwen2", "qwen3vl": "qwen3", "granitehybrid": "granite"}
+var textArchitectures = map[string]string{"qwen2vl": "qwen2", "qwen3vl": "qwen3"}
 
 // plainArchitecture returns the architecture for which adapters are made that fit a model of an architecture: Mistral Small's files say llama or mistral3.
 func plainArchitecture(name string) string {
-	if name == "mistral3" {
+	switch name {
+	case "mistral3":
 		return families[0].architecture()
+	case "granitehybrid":
+		return "granite"
 	}
 	return first(textArchitectures[name], name)
 }

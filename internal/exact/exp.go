@@ -59,6 +59,36 @@ func Exp(x float32) float32 {
 // SiLU returns x / (1 + Exp(−x)), one addition and one division, each rounded. An infinite x is returned as it is.
 func SiLU(x float32) float32 { return x / (1 + Exp(-x)) }
 
+// Sigmoid returns 1 / (1 + Exp(−x)), one addition and one division, each rounded.
+func Sigmoid(x float32) float32 { return 1 / (1 + Exp(-x)) }
+
+// The coefficients of Softplus: 1/3 + z/5 + z²/7 + … ≈ SoftplusC0 + … + SoftplusC4·z⁴ for z up to 1/9, with an error below 1e-9.
+const (
+	SoftplusC0 = 0x1.555556p-2
+	SoftplusC1 = 0x1.9998d4p-3
+	SoftplusC2 = 0x1.24c926p-3
+	SoftplusC3 = 0x1.bc8cf8p-4
+	SoftplusC4 = 0x1.dba26p-4
+)
+
+// Softplus returns ln(1 + eˣ), with an error below 3 units in the last place: max(x, 0) + ln(1 + e) for e = Exp(−|x|). The second
+// term is 2·artanh(s) for s = e/(2+e), computed as fma(2s, z·P(z), 2s) with z = s·s and P by FMA from SoftplusC4 down, each step rounded
+// once. Below ExpLow it is 0.
+func Softplus(x float32) float32 {
+	e := Exp(-math.Float32frombits(math.Float32bits(x) &^ (1 << 31)))
+	s := e / (2 + e)
+	z := float32(s * s)
+	p := FMA(SoftplusC4, z, SoftplusC3)
+	p = FMA(p, z, SoftplusC2)
+	p = FMA(p, z, SoftplusC1)
+	p = FMA(p, z, SoftplusC0)
+	tail := FMA(s+s, float32(z*p), s+s)
+	if x > 0 {
+		return x + tail
+	}
+	return tail
+}
+
 // The coefficients of GELU: 2·√(2/π) and 2·√(2/π)·0.044715.
 const (
 	GELUC1 = 0x1.988454p+0

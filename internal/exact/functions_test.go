@@ -86,6 +86,38 @@ func TestSiLU(t *testing.T) {
 	}
 }
 
+func TestSigmoid(t *testing.T) {
+	worst := 0.0
+	for i := range 1_000_000 {
+		x := float32(i-500_000) * (80. / 500_000)
+		worst = max(worst, ulps32(exact.Sigmoid(x), 1/(1+math.Exp(-float64(x)))))
+	}
+	t.Logf("worst error %.3f ulp", worst)
+	if worst > 2.5 {
+		t.Errorf("Sigmoid is off by %v ulp", worst)
+	}
+	inf := float32(math.Inf(1))
+	if exact.Sigmoid(inf) != 1 || exact.Sigmoid(-inf) > 1e-38 || exact.Sigmoid(0) != 0.5 || !math.IsNaN(float64(exact.Sigmoid(float32(math.NaN())))) {
+		t.Error("Sigmoid of ±Inf, 0 or NaN is not 1, 0, ½ or NaN")
+	}
+}
+
+func TestSoftplus(t *testing.T) {
+	worst := 0.0
+	for i := range 1_000_000 {
+		x := float32(i-500_000) * (80. / 500_000)
+		worst = max(worst, ulps32(exact.Softplus(x), math.Max(float64(x), 0)+math.Log1p(math.Exp(-math.Abs(float64(x))))))
+	}
+	t.Logf("worst error %.3f ulp", worst)
+	if worst > 3 {
+		t.Errorf("Softplus is off by %v ulp", worst)
+	}
+	inf := float32(math.Inf(1))
+	if exact.Softplus(inf) != inf || exact.Softplus(-inf) != 0 || exact.Softplus(-100) != 0 || !math.IsNaN(float64(exact.Softplus(float32(math.NaN())))) {
+		t.Error("Softplus of ±Inf, -100 or NaN is not Inf, 0, 0 or NaN")
+	}
+}
+
 func TestGELU(t *testing.T) {
 	worst := 0.0
 	for i := range 1_000_000 {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// check finds what is wrong with the rules as a whole, and returns the number of the root.
+// check returns an error if the rules as a whole are wrong, and the number of the root otherwise.
 func (p *parser) check() (root int, err error) {
 	root, ok := p.names["root"]
 	if !ok || p.rules[root].body == nil {

@@ -107,8 +107,8 @@ func (c *compiler) compileGroup(group []int) {
 	r.one, r.expr, r.body = true, c.expr(body), body
 }
 
-// loop splits a rule's body: its texts are those of again with a text of the rule behind, and those of last. Either is nil if there
-// are none; ok is false where the rule is used otherwise than at an end.
+// loop splits the body of a rule that uses itself at its end: a text of the rule is one of again followed by a text of the rule, or one of
+// last. again and last may be nil. ok is false if the rule uses itself elsewhere.
 func (n *node) loop(rule int) (again, last *node, ok bool) {
 	switch {
 	case n.kind == ref && n.rule == rule:
@@ -173,7 +173,7 @@ func inOrder(parts ...*node) *node {
 	return n
 }
 
-// oneOfThese returns the choice among parts; nil if there are none.
+// oneOfThese returns the choice among parts, or nil if parts is empty.
 func oneOfThese(parts []*node) *node {
 	if len(parts) == 0 {
 		return nil
@@ -185,7 +185,7 @@ func oneOfThese(parts []*node) *node {
 	return n
 }
 
-// look returns what is known of n, where the rules that it uses are settled.
+// look returns the facts about n. The rules that n uses have been compiled.
 func (c *compiler) look(n *node) *facts {
 	if n.facts != nil {
 		return n.facts
@@ -254,7 +254,7 @@ func (c *compiler) use(i int) grammar.Symbol {
 	return grammar.Call(r.id, 0)
 }
 
-// affordable tells whether a part may become an expression, or belong to one that costs more already.
+// affordable reports whether a part may become an expression, or join one that costs more already.
 func (c *compiler) affordable(n *node, more int) bool {
 	f := c.look(n)
 	return f.solid && f.cost+more <= min(c.budget, freeCost+2*f.own)
@@ -341,8 +341,8 @@ func (c *compiler) alternatives(n *node) grammar.Alternatives {
 	return all
 }
 
-// repetition is the rule of a part that is repeated. Its argument counts how often it was, up to most, or to least where there is no
-// bound.
+// repetition is the rule of a part that is repeated. Its argument counts the repetitions so far, up to most, or up to least if there is no
+// upper bound.
 type repetition struct {
 	self        grammar.RuleID
 	body        []grammar.Symbol

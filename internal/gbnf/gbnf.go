@@ -25,7 +25,7 @@ const (
 	maxRepeated = 4         // repetitions of the same part
 )
 
-// Error says what is wrong with a grammar, and where. Lines and columns count from 1, columns in characters.
+// Error is a mistake in a grammar and its place. Lines and columns count from 1, columns in characters.
 type Error struct {
 	Line, Column int
 	Problem      string

@@ -38,7 +38,7 @@ func tokens(written string) (string, error) {
 	return "", errors.New("there is no such token")
 }
 
-// matches tells whether text belongs to the grammar.
+// matches reports whether text belongs to the grammar.
 func matches(m *grammar.Machine, text string) bool {
 	s := m.Start()
 	for i := range len(text) {
@@ -291,7 +291,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// reference tells by trying all ways whether a text belongs to a grammar.
+// reference decides by trying all ways whether a text belongs to a grammar.
 type reference struct {
 	rules []rule
 	arena *regular.Arena
@@ -304,7 +304,7 @@ type place struct {
 	at   int
 }
 
-// ends tells at which places a text of n that begins at a place may end.
+// ends returns the places at which a text of n that begins at a place may end.
 func (r *reference) ends(n *node, at int) []bool {
 	if ends, ok := r.known[place{n, at}]; ok {
 		return ends

@@ -57,7 +57,7 @@ func (p *parser) parse() error {
 	return nil
 }
 
-// unexpected returns an error at the next character, which is not what is wanted.
+// unexpected returns an error that says what the parser wants instead of the next character.
 func (p *parser) unexpected(want string, args ...any) error {
 	found := "the end"
 	if p.at < len(p.source) {
@@ -94,7 +94,7 @@ func (p *parser) take(s string) bool {
 	return true
 }
 
-// name reads the name of a rule; "" if there is none.
+// name reads the name of a rule. It returns "" if no name comes next.
 func (p *parser) name() string {
 	begin := p.at
 	for p.at < len(p.source) {
@@ -147,7 +147,7 @@ func (p *parser) alternatives() (*node, error) {
 	return p.add(&node{kind: choice, at: begin}, all...), nil
 }
 
-// sequence reads parts up to something that is none.
+// sequence reads parts until something else comes.
 func (p *parser) sequence() (*node, error) {
 	n := &node{kind: sequence, at: p.at}
 	var parts []*node
@@ -171,7 +171,7 @@ func (p *parser) sequence() (*node, error) {
 	return p.add(n, parts...), nil
 }
 
-// part reads one part without repetition; nil if none comes next.
+// part reads one part without repetition. It returns nil if no part comes next.
 func (p *parser) part() (*node, error) {
 	begin := p.at
 	switch c := p.source[p.at]; c {

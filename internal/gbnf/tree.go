@@ -5,7 +5,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
-// kind tells what a node is.
+// kind is the kind of a node.
 type kind uint8
 
 const (
@@ -49,7 +49,7 @@ type rule struct {
 	id    grammar.RuleID // where added
 }
 
-// facts is what is known of a part when rules are compiled.
+// facts are what the compiler has found out about a part.
 type facts struct {
 	solid bool // it may become one expression, or a part of one
 	cost  int  // about how many expressions that takes
@@ -59,7 +59,7 @@ type facts struct {
 	open  bool // it may do so at the end of its texts
 }
 
-// closed tells whether texts have a loop over many characters, and then an end that they are known by.
+// closed reports whether texts have a loop over many characters, followed by an end that identifies them.
 func (f *facts) closed() bool { return f.wide && !f.open }
 
 // manyCharacters is from how many characters on a class counts as one of many.

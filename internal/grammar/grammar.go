@@ -41,9 +41,8 @@ type Rule interface {
 	// Expand calls yield with each alternative for an argument: the sequence of symbols that may stand for the rule. An empty
 	// sequence is the empty text. yield does not keep its argument.
 	//
-	// Every alternative must be able to come to an end: a text that has none would leave a matcher without a token. A rule
-	// must not come back to itself, with the same or a growing argument, before a byte was taken: left recursion fails with
-	// ErrTooComplex.
+	// Every alternative must be able to end: a text that can never be completed would leave a matcher without a token. A rule must not come
+	// back to itself, with the same or a growing argument, before a byte was read: left recursion fails with ErrTooComplex.
 	Expand(arg int64, yield func(sequence ...Symbol))
 }
 

@@ -80,7 +80,7 @@ func rank(c *regular.Class, b byte) (n int) {
 	return n + bits.OnesCount64(c[b/64]&(1<<(b%64)-1))
 }
 
-// What is known of the byte that must follow, where it is none.
+// What is known of the byte that must follow, if it is not one byte.
 const (
 	notAsked = iota - 2
 	several  // or none, or the text may be complete
@@ -123,7 +123,7 @@ func NewMachine(g *Grammar) *Machine {
 // Arena returns the machine's expressions.
 func (m *Machine) Arena() *regular.Arena { return m.arena }
 
-// Err tells whether the machine met more than it may hold; what it returned since is of no use then.
+// Err returns an error if the machine met more than it may hold. What the machine returned since must not be used then.
 func (m *Machine) Err() error {
 	if m.err != nil {
 		return m.err
@@ -131,7 +131,7 @@ func (m *Machine) Err() error {
 	return m.arena.Err()
 }
 
-// Begin says that something new is asked for: what is asked for until the next call of Begin may take a bounded effort in all.
+// Begin starts a new question: all calls until the next Begin share one bounded effort.
 func (m *Machine) Begin() {
 	m.effort = maxEffort
 	m.arena.Allow(maxArenaEffort)
@@ -147,7 +147,7 @@ func (m *Machine) addEffort(n int) {
 // Start returns the state of the empty text.
 func (m *Machine) Start() State { return m.begun }
 
-// Accepts tells whether a text that came to s is complete.
+// Accepts reports whether a text that led to state s is complete.
 func (m *Machine) Accepts(s State) bool { return m.states[s].accepts }
 
 // Threads returns the ways in which a text that came to s can be read. The slice is the machine's.

@@ -63,7 +63,7 @@ func (d *decoder) appendToken(b []byte, text string, first bool) []byte {
 	return append(b, text...)
 }
 
-// tidy drops spaces where English has none, as the WordPiece decoder's "cleanup" does.
+// tidy drops spaces that English does not have, as the WordPiece decoder's "cleanup" does.
 func tidy(s string) string {
 	for _, pair := range [][2]string{{" .", "."}, {" ?", "?"}, {" !", "!"}, {" ,", ","}, {" ' ", "'"}, {" n't", "n't"}, {" 'm", "'m"},
 		{" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}} {

@@ -15,7 +15,7 @@ import (
 // ErrUnsupported is wrapped by the error for a tokenizer.json of another kind.
 var ErrUnsupported = errors.New("unsupported tokenizer")
 
-// ErrModel is wrapped by the error for a model that is none of this package's. It wraps ErrUnsupported.
+// ErrModel is wrapped by the error for a model that belongs to another package. It wraps ErrUnsupported.
 var ErrModel = fmt.Errorf("%w: model", ErrUnsupported)
 
 // spaceMark is how Unigram's vocabularies write a space.
@@ -37,14 +37,14 @@ type Tokenizer struct {
 	prefix    []int32              // the tokens before a single text
 }
 
-// Encode appends the tokens of text to dst. Added tokens are inert text. Characters that the model has no token for become
-// the unknown token, or nothing where there is none.
+// Encode appends the tokens of text to dst. Added tokens are inert text. Characters that the model has no token for become the unknown
+// token, or nothing if there is no unknown token.
 func (t *Tokenizer) Encode(dst []int32, text string) []int32 {
 	return t.encodeInert(dst, text, true)
 }
 
-// EncodeContinuation is Encode for a stretch of text that follows an added token. It differs where a pre-tokenizer puts a
-// space before the beginning of a whole text only.
+// EncodeContinuation is Encode for a stretch of text that follows an added token. It differs if a pre-tokenizer puts a space before the
+// beginning of a whole text only.
 func (t *Tokenizer) EncodeContinuation(dst []int32, text string) []int32 {
 	return t.encodeInert(dst, text, false)
 }
@@ -63,10 +63,10 @@ func (t *Tokenizer) EncodeSpecial(dst []int32, text string, bos bool) []int32 {
 	return t.encode(dst, added.Trusted(text))
 }
 
-// EncodeSegments appends to dst the tokens of a text that comes in segments; the bool reports whether a segment is trusted.
-// The tokens are those of EncodeSpecial for the whole text, except that an added token is recognised only where all of its
-// bytes lie in trusted segments; elsewhere it is inert, as in Encode. An added token that is looked for in the normalised
-// text ("normalized") is recognised only where the whole text between two other added tokens is trusted.
+// EncodeSegments appends to dst the tokens of a text that comes in segments; the bool reports whether a segment is trusted. The tokens are
+// those of EncodeSpecial for the whole text, with one difference: an added token is recognised only if all of its bytes lie in trusted
+// segments, and is inert otherwise, as in Encode. An added token that is looked for in the normalised text ("normalized") is recognised
+// only if the whole text between two other added tokens is trusted.
 func (t *Tokenizer) EncodeSegments(dst []int32, segments iter.Seq2[string, bool]) []int32 {
 	return t.encode(dst, added.Join(segments))
 }
@@ -141,7 +141,7 @@ func (t *Tokenizer) Kind() string { return t.model.kind() }
 // slice.
 func (t *Tokenizer) Added() []string { return slices.Clone(t.addedTexts) }
 
-// BOS returns the token that the post-processor puts before a text, and false when there is none.
+// BOS returns the token that the post-processor puts before a text, and false if it puts no token there.
 func (t *Tokenizer) BOS() (int32, bool) {
 	if len(t.prefix) == 0 {
 		return -1, false

@@ -78,8 +78,8 @@ func (w wordPiece) encode(e *encoder, dst []int32, word string) []int32 {
 	return dst
 }
 
-// longest returns the longest token that s begins with, and its length without w's prefix; 0 for none. continuing tells
-// whether s continues a word.
+// longest returns the longest token that s begins with, and its length without w's prefix, which is 0 if there is no such token. continuing
+// says that s continues a word.
 func (v *vocabulary) longest(s string, continuing bool, w wordPiece) (id int32, n int) {
 	node := uint32(0)
 	if continuing {
@@ -98,7 +98,7 @@ func (v *vocabulary) longest(s string, continuing bool, w wordPiece) (id int32, 
 	return id, n
 }
 
-// unigram cuts a piece into the tokens whose probabilities have the greatest product (Kudo, "Subword Regularization", 2018).
+// unigram cuts a piece into the tokens with the greatest product of probabilities (Kudo, "Subword Regularization", 2018).
 type unigram struct {
 	scores       []float64  // by id, logarithms of probabilities
 	unknownScore float64    // of a character that is no token
@@ -124,8 +124,8 @@ func newUnigram(v *vocabulary, scores []float64, byteFallback bool) (*unigram, e
 	return u, v.checkLengths(0)
 }
 
-// step is the last step of the best way from a piece's beginning to one of its bytes: a way is a row of tokens and unknown
-// characters whose texts together are the piece up to that byte, and the best one has the greatest sum of scores.
+// step is the last step of the best way from a piece's beginning to one of its bytes. A way is a row of tokens and unknown characters that
+// together spell the piece up to that byte. The best way has the greatest sum of scores.
 type step struct {
 	score  float64 // the sum for the whole way
 	token  int32   // the last token of the way, -1 for an unknown character

@@ -34,7 +34,7 @@ func (ns normalizers) apply(text string) string {
 // form returns the normalizer for one of Unicode's normal forms.
 func form(f norm.Form) normalizer { return func(s string, _ int) string { return f.String(s) } }
 
-// mapping returns the normalizer that replaces each character by change of it, or drops it where that is -1.
+// mapping returns the normalizer that replaces each character c by change(c), or drops it if change(c) is -1.
 func mapping(change func(rune) rune) normalizer {
 	return func(s string, _ int) string { return strings.Map(change, s) }
 }
@@ -93,7 +93,7 @@ func prepend(prefix string) normalizer {
 	}
 }
 
-// replace returns the normalizer that replaces each match. matches returns where the matches in a text begin and end.
+// replace returns the normalizer that replaces each match. matches yields the begin and the end of each match in a text.
 func replace(matches func(text string) iter.Seq2[int, int], by string) normalizer {
 	return func(s string, limit int) string {
 		var b strings.Builder

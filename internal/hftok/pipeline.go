@@ -18,7 +18,7 @@ import (
 // maxSteps bounds how many normalizers, and how many pre-tokenizers, follow one another.
 const maxSteps = 32
 
-// component is one of a tokenizer.json's, of which this package knows what it does.
+// component is a component of a tokenizer.json.
 type component = tokenizerjson.Component
 
 // unsupported returns the error for a component.
@@ -102,7 +102,7 @@ func normalizersOf(c component) (normalizers, error) {
 	return nil, unsupported("normalizer", c, "BertNormalizer, NFC, NFD, NFKC, NFKD, Lowercase, StripAccents, Nmt, Strip, Prepend, Precompiled and Replace")
 }
 
-// matches returns the function that returns where a pattern's matches in a text begin and end.
+// matches returns a function that yields the begin and the end of each match of a pattern in a text.
 func matches(p tokenizerjson.Pattern) (func(text string) iter.Seq2[int, int], error) {
 	switch {
 	case p.String != "" && p.Regex == "":

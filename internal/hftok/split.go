@@ -19,7 +19,7 @@ type piece struct {
 // A splitStep is a pre-tokenizer: it splits pieces further.
 type splitStep func(pieces []piece) []piece
 
-// A finder returns where in s, at byte i or later, the next delimiter lies; start == len(s) for none.
+// A finder returns the begin and the end of the next delimiter in s, at byte i or later. start is len(s) if there is no further delimiter.
 type finder func(s string, i int) (start, end int)
 
 // splitAt returns the step that splits at delimiters.
@@ -87,7 +87,7 @@ func literal(text string) finder {
 	}
 }
 
-// all returns where the delimiters of a text begin and end, one after another.
+// all yields the begin and the end of each delimiter of a text.
 func (find finder) all(s string) iter.Seq2[int, int] {
 	return func(yield func(start, end int) bool) {
 		for i := 0; i < len(s); {
@@ -109,7 +109,7 @@ func isPunctuation(r rune) bool {
 	return unicode.IsPunct(r)
 }
 
-// splitWhitespace is \w+|[^\w\s]+: words, and runs of what is neither word nor white space.
+// splitWhitespace is \w+|[^\w\s]+: words, and runs of characters that are neither of words nor white space.
 func splitWhitespace(pieces []piece) []piece {
 	kind := func(r rune) int {
 		switch {
@@ -138,7 +138,7 @@ func splitWhitespace(pieces []piece) []piece {
 	return out
 }
 
-// prefixScheme says where Metaspace puts a space mark before a text that has none.
+// prefixScheme says when Metaspace puts a space mark before a text that does not begin with one.
 type prefixScheme uint8
 
 const (
@@ -147,8 +147,8 @@ const (
 	onlyFirst              // before the piece that begins the whole text
 )
 
-// markSpaces is the pre-tokenizer Metaspace without splitting: spaces become space marks, and one is put before a piece
-// where the scheme says so.
+// markSpaces is the pre-tokenizer Metaspace without splitting: spaces become space marks, and a piece gets a further one in front if the
+// scheme says so.
 func markSpaces(scheme prefixScheme) splitStep {
 	return func(pieces []piece) []piece {
 		for i, p := range pieces {

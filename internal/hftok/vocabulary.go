@@ -76,7 +76,7 @@ func (v *vocabulary) entry(id int32) *entry {
 	return &v.entries[v.byID[id]-1]
 }
 
-// find returns the token of an exact text, nil for none.
+// find returns the token of an exact text, or nil.
 func (v *vocabulary) find(text string) *entry {
 	node, ok := v.walk(text)
 	if !ok || v.trie.Key(node) < 0 {
@@ -85,7 +85,7 @@ func (v *vocabulary) find(text string) *entry {
 	return &v.entries[v.trie.Key(node)]
 }
 
-// walk returns the trie's node of a text; ok is false where no token begins with the text.
+// walk returns the trie's node of a text. ok is false if no token begins with the text.
 func (v *vocabulary) walk(text string) (node uint32, ok bool) {
 	for i := range len(text) {
 		if node = v.trie.Child(node, text[i]); node == 0 {
@@ -95,8 +95,8 @@ func (v *vocabulary) walk(text string) (node uint32, ok bool) {
 	return node, true
 }
 
-// ordinary returns the token that ends at a node, nil for none and for those that the model does not make of a text: special ones, added
-// ones that its vocabulary lacks, and those of bytes.
+// ordinary returns the token that ends at a node. It returns nil if no token ends there, or one that the model does not make of text: a
+// special token, an added one that its vocabulary lacks, or a byte's.
 func (v *vocabulary) ordinary(node uint32) *entry {
 	if i := v.trie.Key(node); i >= 0 && !v.entries[i].special && !v.entries[i].added && !v.entries[i].byte {
 		return &v.entries[i]

@@ -24,7 +24,7 @@ type (
 	Namespace = values.Namespace
 	// Function is a function that the caller of Render provides.
 	Function = values.Function
-	// Undefined is the value of what is not there.
+	// Undefined is the value of a name, key or attribute that does not exist.
 	Undefined = values.Undefined
 	// Decoder makes values of JSON.
 	Decoder = values.Decoder

@@ -69,7 +69,7 @@ func (e *evaluator) arguments(a *syntax.Arguments) (builtins.Args, error) {
 	return out, nil
 }
 
-// macro is a macro where it was defined.
+// macro is a macro with the scope in which it was defined.
 type macro struct {
 	node  *syntax.Macro
 	scope *scope

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// locatedError is an error with the template's line where it arose.
+// locatedError is an error with its line in the template.
 type locatedError struct {
 	line int // 0: a function of the caller's failed, which says in its own words why
 	error

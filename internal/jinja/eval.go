@@ -337,7 +337,7 @@ func (e *evaluator) steps(steps []syntax.Step, v Value) (Value, error) {
 	return v, nil
 }
 
-// located adds the current line to an error that has none.
+// located adds the current line to an error that has no line yet.
 func (e *evaluator) located(err error) error {
 	var l *locatedError
 	if err == nil || errors.As(err, &l) {

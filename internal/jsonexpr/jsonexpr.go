@@ -1,5 +1,5 @@
-// Package jsonexpr has the regular expressions of what JSON texts are made of (RFC 8259): strings, numbers, white space. It reads no JSON;
-// strictjson does.
+// Package jsonexpr has regular expressions for the pieces of JSON texts (RFC 8259): strings, numbers, white space. It reads no JSON;
+// package strictjson does.
 //
 // A character of a string can be written in several ways: "é", "\u00e9" and "\u00E9" are the same string. Where any string may stand,
 // all ways are allowed. Where a string must have some form, only one is, the canonical one: each character is written as itself,
@@ -132,7 +132,7 @@ func Spell(c rune) string {
 	return string(c)
 }
 
-// Quote returns a string as JSON, with its quotes, in the canonical way. What is not UTF-8 becomes U+FFFD.
+// Quote returns a string as JSON, with its quotes, in the canonical way. Bytes that are not UTF-8 become U+FFFD.
 func Quote(s string) string { return `"` + Body(s) + `"` }
 
 // Body is Quote without the quotes.

@@ -16,7 +16,7 @@ import (
 // Budget is the work that compilations that belong together may take. One goroutine at a time uses a Budget.
 type Budget = limits.Budget
 
-// NewBudget returns a Budget of which nothing is spent yet. Compilations end when ctx does.
+// NewBudget returns a full Budget. Compilations that use it end when ctx does.
 func NewBudget(ctx context.Context) *Budget { return limits.NewBudget(ctx) }
 
 // UnsupportedError says that a constraint cannot promise what a keyword of a schema demands.
@@ -32,8 +32,8 @@ type Options struct {
 	Budget *Budget
 }
 
-// Compile adds the rules of a schema to g, whose arena is l.Arena, and returns the symbol of its values, and in lossy mode what was
-// left out. An error of the budget's context ends it.
+// Compile adds the rules of a schema to g, which must use l.Arena. It returns the symbol of the schema's values and, in lossy mode, the
+// conditions that were left out. An error of the budget's context ends it.
 func Compile(text []byte, l *jsonexpr.Language, g *grammar.Grammar, o Options) (symbol grammar.Symbol, left []*UnsupportedError, err error) {
 	if o.Budget == nil {
 		o.Budget = NewBudget(context.Background())

@@ -28,7 +28,7 @@ func compile(schema string, o jsonschema.Options) (*grammar.Machine, error) {
 	return grammar.NewMachine(g), nil
 }
 
-// accepts tells whether a text is one of the machine's.
+// accepts reports whether a text is one of the machine's.
 func accepts(m *grammar.Machine, text string) bool {
 	s := m.Start()
 	for i := range len(text) {

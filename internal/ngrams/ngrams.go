@@ -1,4 +1,4 @@
-// Package ngrams finds where the end of a sequence of tokens occurred before: the search behind prompt lookup.
+// Package ngrams finds an earlier occurrence of the last tokens of a sequence: the search behind prompt lookup.
 package ngrams
 
 import (
@@ -30,7 +30,7 @@ func New[T ~int32](min, max int) *Index[T] {
 	return &Index[T]{min: min, max: max, seed: rand.Uint64(), tables: make([][]int32, max-min+1)}
 }
 
-// Tokens returns what was appended. The slice is the index's own, valid until Append or Reset.
+// Tokens returns the tokens that were appended. The slice belongs to the index and is valid until Append or Reset.
 func (x *Index[T]) Tokens() []T { return x.tokens }
 
 // Reset forgets all tokens and keeps the memory.
@@ -41,7 +41,7 @@ func (x *Index[T]) Reset() {
 	}
 }
 
-// Append adds tokens, which are copied. Memory grows by doubling; where it suffices nothing is allocated.
+// Append adds copies of tokens. Memory grows by doubling; if it suffices, nothing is allocated.
 func (x *Index[T]) Append(tokens ...T) {
 	x.grow(len(x.tokens) + len(tokens))
 	x.tokens = append(x.tokens, tokens...)
@@ -53,8 +53,8 @@ func (x *Index[T]) Append(tokens ...T) {
 	}
 }
 
-// Find returns where the longest n-gram that ends a sequence goes on, the index of a token, and how long it is; of several
-// occurrences the latest counts. The length is 0 where no n-gram of min tokens or more was found.
+// Find looks for the longest n-gram that ends sequence and occurred before. next is the index of the token after that occurrence, of the
+// latest one if there are several. length is the n-gram's length, or 0 if no n-gram of min tokens or more was found.
 func (x *Index[T]) Find(sequence []T) (next, length int) {
 	if len(x.tokens) == 0 {
 		return 0, 0

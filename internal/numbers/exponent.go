@@ -7,17 +7,17 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
-// maxExponent bounds the exponents of scientific texts: what is between 1e-308 and 1e309 is a float64 with all its digits, or nearly.
+// maxExponent bounds the exponents of scientific texts: numbers between 1e-308 and 1e309 are float64s with all, or nearly all, of their
+// digits.
 const maxExponent = 308
 
-// exponent returns e or E, a sign or none, and the digits.
+// exponent returns the language of e or E, an optional sign, and the digits.
 func exponent(r *regular.Arena, some regular.Expr) regular.Expr {
 	return r.Concat(r.Class(regular.ClassOf('e', 'E')), r.Optional(r.Class(regular.ClassOf('+', '-'))), some)
 }
 
-// scientific returns the texts of the numbers of s, which is not of multiples, with an exponent and exactly one digit before the point,
-// which is not 0, as programs write small and large numbers: 1e-05, 1.5e+16. Which exponents there may be depends on the digits only
-// where an exponent is that of a bound.
+// scientific returns the texts of the numbers of s with an exponent and exactly one digit before the point, which is not 0, as programs
+// write small and large numbers: 1e-05, 1.5e+16. s is not a set of multiples. The digits only matter for the exponents of the bounds.
 func (s *span) scientific() regular.Expr {
 	r := s.r
 	low, least := s.low.scientific()

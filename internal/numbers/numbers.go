@@ -19,7 +19,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
-// Set says which numbers belong to a Language: those from Min to Max that are multiples of MultipleOf. What is nil asks for nothing.
+// Set is a set of numbers: those from Min to Max that are multiples of MultipleOf. A nil field sets no condition.
 type Set struct {
 	Integer                    bool // only whole numbers
 	ZeroFraction               bool // whole numbers may be written 1.0, which decoders for whole numbers may refuse
@@ -50,8 +50,8 @@ func Plain(r *regular.Arena) regular.Expr {
 	return r.Or(s.plain(), r.Concat(r.Literal("-"), positive.plain()))
 }
 
-// Language returns the texts of the numbers of s: None where there is no such number. What bounds are written with too many digits, or
-// are no decimals, is an error.
+// Language returns the texts of the numbers of s, or None if s is empty. A bound with too many digits, or one that is no decimal, is an
+// error.
 func Language(r *regular.Arena, s Set) (regular.Expr, error) {
 	step, err := s.step()
 	if err != nil {
@@ -103,7 +103,7 @@ func Text(v *big.Rat) string {
 // errNoDecimal says that a number, 1/3 say, has no end when it is written as a decimal.
 var errNoDecimal = errors.New("it is no decimal")
 
-// check tells whether a bound can be written with few enough digits.
+// check returns an error if a bound has too many digits.
 func check(v *big.Rat, what string) error {
 	if v == nil {
 		return nil
@@ -255,7 +255,7 @@ func snap(v, step *big.Rat, exclusive bool, direction int64) *big.Rat {
 	return q.Mul(q.SetInt(n), step)
 }
 
-// signs is Language for bounds that are 0 or nil: signs alone tell, whatever the exponent is.
+// signs is Language for bounds that are 0 or nil: the sign alone decides, whatever the exponent is.
 func signs(r *regular.Arena, s Set) regular.Expr {
 	digit, nonzero := r.Class(digits), r.Class(regular.Range('1', '9'))
 	all, some, zeros := r.Star(digit), r.Repeat(digit, 1, regular.Unbounded), r.Star(r.Literal("0"))

@@ -22,7 +22,7 @@ func boundOf(v *big.Rat, exclusive bool) bound {
 	return bound{whole, fraction, exclusive}
 }
 
-// at returns the digit at place i, where the whole part has n digits.
+// at returns the digit at place i if the whole part has n digits.
 func (b *bound) at(i int) byte {
 	if i < len(b.whole) {
 		return b.whole[i] - '0'
@@ -88,7 +88,7 @@ func (s *span) multiples(rem int32, places int) regular.Multiples {
 	return regular.Multiples{Of: s.of, Remainder: rem, Scale: places}
 }
 
-// anyWhole returns what may follow in the whole part and behind where no bound matters any more: least to most digits, and a fraction.
+// anyWhole returns the rest of a number from within the whole part on, if no bound matters any more: least to most digits, and a fraction.
 func (s *span) anyWhole(rem int32, least, most int) regular.Expr {
 	r := s.r
 	if s.of <= 1 {
@@ -113,7 +113,8 @@ func (s *span) anyWhole(rem int32, least, most int) regular.Expr {
 	return r.Or(es...)
 }
 
-// anyFraction returns what may follow behind the point and i places where no bound matters any more; where some, at least one digit.
+// anyFraction returns the rest of a number after the point and i decimal places, if no bound matters any more. If some is true, at least
+// one digit follows.
 func (s *span) anyFraction(rem int32, i int, some bool) regular.Expr {
 	if s.of != 0 {
 		return s.r.MultiplesFraction(s.multiples(rem, s.places-i), some)

@@ -60,8 +60,8 @@ func (c *compiler) set(set charset.Set) regular.Expr {
 // char returns the expression of any character.
 func (c *compiler) char() regular.Expr { return c.set(charset.All()) }
 
-// partition refines the blocks so that each assertion below n holds for all characters of a block or for none. In a loop, that goes
-// for look-aheads for one character too.
+// partition refines the blocks so that each assertion below n holds for all characters of a block or for no character of it. In a loop,
+// that includes look-aheads for one character.
 func (c *compiler) partition(n *node, loop bool) {
 	if !n.asserts {
 		return
@@ -97,7 +97,7 @@ func (c *compiler) partition(n *node, loop bool) {
 	c.blocks = blocks
 }
 
-// inside tells whether the character of a context is in set.
+// inside reports whether the character of a context is in set.
 func (c *compiler) inside(context int, set charset.Set) bool {
 	return context > 0 && set.Has(c.blocks[context-1][0].Low)
 }
@@ -159,7 +159,7 @@ func (c *compiler) same(e regular.Expr) rest {
 	return k
 }
 
-// uniform tells whether the context does not matter.
+// uniform reports whether the context does not matter.
 func (k rest) uniform() bool { return slices.Min(k.of) == slices.Max(k.of) }
 
 // each returns what f makes of each context's expression.
@@ -171,14 +171,14 @@ func (k rest) each(f func(context int, e regular.Expr) regular.Expr) rest {
 	return out
 }
 
-// either returns what is in k or in l.
+// either returns the union of k and l.
 func (c *compiler) either(k, l rest) rest {
 	out := k.each(func(i int, e regular.Expr) regular.Expr { return c.r.Or(e, l.of[i]) })
 	out.open = k.open || l.open
 	return out
 }
 
-// step counts what is compiled and tells whether to go on.
+// step counts the nodes that are compiled, and reports whether there may be more.
 func (c *compiler) step() bool {
 	if c.steps++; c.steps > maxSteps && c.err == nil || c.r.Err() != nil {
 		c.err = tooComplex(c.source)
@@ -254,7 +254,7 @@ const atEnd demand = 1
 // anyNext demands nothing.
 func (c *compiler) anyNext() demand { return 1<<(1+len(c.blocks)) - 1 }
 
-// demand returns what an assertion demands of what follows in a context; it is 0 where the assertion does not hold.
+// demand returns what an assertion demands of the following text in a context; it is 0 if the assertion does not hold.
 func (c *compiler) demand(n *node, context int) demand {
 	next := demand(0)
 	for i := range c.blocks {

@@ -9,11 +9,11 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
-// ECMA returns the texts in which a pattern matches somewhere. The pattern is one of ECMA-262 with the flag u, as JSON Schema has
-// them, with some of the laxity of patterns without that flag (Annex B): needless backslashes before what is no letter, brackets
-// and braces that stand for themselves, octal escapes. Some constructs of other languages whose meaning is beyond doubt are
-// understood too: (?i), (?m) and (?s) at the beginning, (?P<name>…), \A, \z, \Z. Look-aheads are supported, though in unbounded
-// repetitions mostly those for one character; look-behinds are where they look at one character; back-references are not.
+// ECMA returns the texts in which a pattern matches somewhere. The pattern is one of ECMA-262 with the flag u, as JSON Schema has them,
+// with some of the laxity of patterns without that flag (Annex B): needless backslashes before what is no letter, brackets and braces that
+// stand for themselves, octal escapes. Some constructs of other languages whose meaning is beyond doubt are understood too: (?i), (?m) and
+// (?s) at the beginning, (?P<name>…), \A, \z, \Z. Look-aheads are supported, though in unbounded repetitions mostly those for one
+// character. Look-behinds are supported if they look at one character. Back-references are not.
 //
 // An error is an *Error, or is regular.ErrTooComplex.
 func ECMA(r *regular.Arena, a Alphabet, source string) (regular.Expr, error) {
@@ -66,7 +66,7 @@ func (p *ecma) parse() (*node, error) {
 	return tree, p.err
 }
 
-// invalidUTF8 returns where a text is not UTF-8, or -1.
+// invalidUTF8 returns the place of the first byte that is not UTF-8, or -1.
 func invalidUTF8(text string) int {
 	if utf8.ValidString(text) {
 		return -1
@@ -86,10 +86,10 @@ func (p *ecma) fail(at int, construct string, unsupported bool) {
 	}
 }
 
-// more tells whether there is something left to parse.
+// more reports whether there is something left to parse.
 func (p *ecma) more() bool { return p.err == nil && p.at < len(p.source) }
 
-// peek tells whether the rest begins with text.
+// peek reports whether the rest begins with text.
 func (p *ecma) peek(text string) bool { return strings.HasPrefix(p.source[p.at:], text) }
 
 // take is peek, and goes on behind text.
@@ -255,7 +255,7 @@ func (p *ecma) run() string {
 	return p.source[begin:p.at]
 }
 
-// isSyntax tells whether a character stands for something else than itself.
+// isSyntax reports whether a character stands for something else than itself.
 func isSyntax(c byte) bool { return strings.IndexByte(`^$\\.*+?()[]{}|`, c) >= 0 }
 
 // literal returns the node of a character that stands for itself.
@@ -319,7 +319,7 @@ func (p *ecma) number() (n int, ok bool) {
 	return n, ok
 }
 
-// group parses a group behind its (, and tells whether a quantifier may follow.
+// group parses a group behind its (, and reports whether a quantifier may follow.
 func (p *ecma) group(begin int) (n *node, quantifiable bool) {
 	fold, lines, dotAll := p.fold, p.lines, p.dotAll
 	defer func() { p.fold, p.lines, p.dotAll = fold, lines, dotAll }()
@@ -395,7 +395,8 @@ func (p *ecma) modifiers() bool {
 	return true
 }
 
-// one returns what a look-around looks for, where that is one character or the edge of the text: opBegin or opEnd.
+// one returns the set of characters that a look-around looks for, if it looks for one character or the edge of the text. edge is opBegin or
+// opEnd.
 func (n *node) one(edge op) (set charset.Set, atEdge, ok bool) {
 	switch n.op {
 	case opSet:

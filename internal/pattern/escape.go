@@ -226,7 +226,7 @@ func (p *ecma) class(begin int) charset.Set {
 	return set
 }
 
-// put appends a set or, where that is nil, a character.
+// put appends set or, if set is nil, the character c.
 func (p *ecma) put(spans []charset.Span, c rune, set charset.Set) []charset.Span {
 	if set != nil {
 		return append(spans, set...)
@@ -234,7 +234,7 @@ func (p *ecma) put(spans []charset.Span, c rune, set charset.Set) []charset.Span
 	return append(spans, charset.Span{Low: c, High: c})
 }
 
-// classAtom parses a character or, where it is an escape for several, a set, which is not nil then.
+// classAtom parses a character, or an escape for a set of characters. The set is nil for a character.
 func (p *ecma) classAtom() (rune, charset.Set) {
 	begin := p.at
 	c := p.rune()

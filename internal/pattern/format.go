@@ -8,10 +8,10 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
-// Format returns the strings of a format of JSON Schema, in the alphabet JSON, and whether it is one that is known.
+// Format returns the strings of a format of JSON Schema, in the alphabet JSON. The bool reports whether the format is known.
 //
-// All of these strings are what the format's RFC allows; not all that it allows are here, where more would not be regular, or is
-// of little use: each format says what is left out.
+// The format's RFC allows all of these strings. Some strings that it allows are missing, because the whole would not be regular or is of
+// little use: each format says what is missing.
 func Format(r *regular.Arena, name string) (regular.Expr, bool) {
 	parse, ok := formats()[name]
 	if !ok {
@@ -59,8 +59,8 @@ func formatPatterns() map[string]string {
 		// RFC 3339, appendix A.
 		"duration": `P(?:\d+W|(?:\d+Y(?:\d+M(?:\d+D)?)?|\d+M(?:\d+D)?|\d+D)(?:` + durationTime + `)?|` + durationTime + `)`,
 
-		// RFC 5321, where a domain has two labels or more and a quoted local part has no backslashes. An address has at most 254
-		// characters, 64 of them before the @: 189 are left for the domain.
+		// RFC 5321, with two labels or more in a domain and no backslashes in a quoted local part. An address has at most 254 characters,
+		// 64 of them before the @: 189 are left for the domain.
 		"email": `(?:` + localPart + `)@(?:(?=.{1,189}$)(?:` + label + `\.)+` + lastLabel + `|\[` + ipv4 + `\]|\[IPv6:` + ipv6 + `\])`,
 		// RFC 6531, as far as email and idn-hostname go.
 		"idn-email": `(?:` + localPart + `|(?=[^@]{1,16}@)` + idnAtom + `(?:\.` + idnAtom + `)*|"[^"\\\0-\x1f\x7f]{0,15}")@(?:(?=.{1,189}$)(?:` + label + `\.)+` +
@@ -141,8 +141,8 @@ const (
 	pointer  = `(?:/(?:[^~/]|~[01])*)*`
 )
 
-// leapSeconds returns a pattern of the times of leap seconds whose offset has a sign. Those that are behind UTC, or at it, are on
-// the day that they are in UTC; those that are before it are on the next day.
+// leapSeconds returns a pattern of the times of leap seconds with an offset of the given sign. Local times behind UTC, or equal to it, are
+// on UTC's day; those ahead of it are on the next day.
 func leapSeconds(sign byte) string {
 	var b strings.Builder
 	if sign == '-' {
@@ -175,7 +175,7 @@ var (
 	unicodeURI = extra{ucs, ucs + private}
 )
 
-// uri returns a pattern for URIs or IRIs that begin with a scheme or, where that is empty, for references without one.
+// uri returns a pattern for URIs or IRIs that begin with scheme. If scheme is empty, it returns one for references without a scheme.
 func uri(scheme string, more extra) string {
 	char := func(others string) string {
 		return `(?:[` + unreserved + delimiters + others + more.anywhere + `]|` + percent + `)`

@@ -74,8 +74,8 @@ func (n *node) lookOffset() int {
 	return n.offset
 }
 
-// tempered returns what a repetition of one character with look-aheads before or behind it matches where nothing but the end of the
-// text follows, as in ^((?!word).)*$. Then the look-aheads are asked at each character of what is repeated. ok is false elsewhere.
+// tempered compiles a repetition of one character with look-aheads before or behind it, if only the end of the text follows, as in
+// ^((?!word).)*$. Then the look-aheads must hold at each character of the repetition. ok is false for all other repetitions.
 func (c *compiler) tempered(n *node, k rest) (out rest, ok bool) {
 	r := c.r
 	if n.subs[0].op != opSeq || !k.uniform() || k.of[0] != regular.Empty {

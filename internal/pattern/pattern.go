@@ -1,10 +1,10 @@
-// Package pattern makes regular expressions over bytes of patterns that people write: ECMA-262's, as JSON Schema has them, and
-// those of Go's package regexp. It also has the formats of JSON Schema.
+// Package pattern compiles the patterns that people write to regular expressions over bytes: ECMA-262's, as JSON Schema has them, and those
+// of Go's package regexp. It also has the formats of JSON Schema.
 //
-// A pattern is parsed to a tree, which is the same for all syntaxes, and the tree is compiled from its end to its beginning: what
-// a part is compiled to is the language of all that may follow from there to the end of the text. A look-ahead is an intersection
-// then. What a part says about the character before it (^, \b, a look-behind for one character) is settled by compiling it once for
-// each kind of character that the pattern tells apart there.
+// A pattern is parsed to a tree, which is the same for all syntaxes. The tree is compiled from its end to its beginning: a part becomes the
+// language of all texts that may follow from there to the end. So a look-ahead is an intersection. An assertion about the character before
+// a part (^, \b, a look-behind for one character) is resolved by compiling the part once for each kind of character that the pattern
+// distinguishes there.
 package pattern
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
-// Error says what is wrong with a pattern, or what about it is not supported.
+// Error is a mistake in a pattern, or a construct of it that is not supported.
 type Error struct {
 	Pattern     string
 	Construct   string // what, in words; of a pattern in Go's syntax that package regexp/syntax refuses, where the mistake is

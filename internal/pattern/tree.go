@@ -7,7 +7,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/charset"
 )
 
-// op tells what a node is.
+// op is the kind of a node.
 type op uint8
 
 const (
@@ -103,5 +103,5 @@ func character(set charset.Set) *node {
 	return &node{op: opSet, set: set}
 }
 
-// any tells whether n is any one character.
+// any reports whether n is any one character.
 func (n *node) any() bool { return n.op == opSet && slices.Equal(n.set, charset.All()) }

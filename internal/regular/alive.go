@@ -1,6 +1,6 @@
 package regular
 
-// Alive tells whether any string belongs to e.
+// Alive reports whether any string belongs to e.
 func (r *Arena) Alive(e Expr) bool {
 	n := &r.nodes[e]
 	if n.alive != unknown {

@@ -30,7 +30,7 @@ const Unbounded = -1
 // ErrTooComplex says that an expression, or the states that are reached from it, need more than an arena holds.
 var ErrTooComplex = errors.New("the pattern is too complex")
 
-// kind tells what an expression is made of.
+// kind is the operation at the top of an expression.
 type kind uint8
 
 const (
@@ -47,8 +47,8 @@ const (
 	places       // MultiplesFraction, packed; its More is some
 )
 
-// node is an expression. nullable tells whether the empty string belongs to it. plain tells that it has no intersection and no
-// complement in it: then it has at least one string unless it is None.
+// node is an expression. nullable reports whether the empty string belongs to it. plain reports that it contains no intersection and no
+// complement: then it has at least one string unless it is None.
 type node struct {
 	kind            kind
 	nullable, plain bool
@@ -59,7 +59,7 @@ type node struct {
 	loose, slack    int32 // what Loosen returned; loose is 0, None, where it was not yet asked
 }
 
-// liveness is what is known about whether an expression has any string.
+// liveness says whether an expression is known to have a string, known to have no string, or has not been searched.
 type liveness uint8
 
 const (
@@ -71,8 +71,8 @@ const (
 // Arena holds expressions. Its functions simplify what they build, so that two expressions for the same language are often the
 // same one, though not always. One goroutine at a time uses an arena.
 //
-// The functions never fail; where they meet more than the arena may hold, Err tells from then on, and what was returned is of no
-// use.
+// The functions never fail. If they meet more than the arena may hold, Err returns an error from then on, and the expressions that they
+// returned since must not be used.
 //
 // Invariants: operands of an or and an and are in ascending order, without duplicates, at most one of them a class; the left part of
 // a concat is not a concat; table holds each expression once, at a place that its hash says.
@@ -132,7 +132,7 @@ func (r *Arena) Clone() *Arena {
 	return &c
 }
 
-// Err tells whether the arena met more than it may hold: an error that is ErrTooComplex, or nil.
+// Err returns ErrTooComplex if the arena met more than it may hold, and nil otherwise.
 func (r *Arena) Err() error { return r.err }
 
 // Effort returns how many expressions were looked at so far: about how much work was done, in units of some 20 ns.
@@ -150,7 +150,7 @@ func (r *Arena) Bytes() int {
 	return cap(r.nodes)*nodeBytes + cap(r.lists)*4 + cap(r.text) + cap(r.classes)*32 + cap(r.table)*4 + cap(r.parts)*partBytes*2 + cap(r.rows)*4
 }
 
-// Nullable tells whether the empty string belongs to e.
+// Nullable reports whether the empty string belongs to e.
 func (r *Arena) Nullable(e Expr) bool { return r.nodes[e].nullable }
 
 // fail notes that the arena met more than it may hold.
@@ -159,7 +159,7 @@ func (r *Arena) fail() Expr {
 	return None
 }
 
-// startEffort notes that something is about to be found out, which must not take more than so much effort.
+// startEffort begins a search that may take at most bounds.Effort steps.
 func (r *Arena) startEffort() { r.enough = min(r.effort+r.bounds.Effort, r.bounds.Work) }
 
 // overEffort counts an expression that is looked at, and reports whether there were more than enough.
@@ -171,8 +171,8 @@ func (r *Arena) overEffort() bool {
 	return false
 }
 
-// intern returns the expression that n is; where n has operands in lists or text, they are the last ones there and are taken off
-// again where the expression exists already.
+// intern returns the expression for node n. If n has operands in lists or bytes in text, they are the last ones there; intern removes them
+// again if the expression exists already.
 func (r *Arena) intern(n node) Expr {
 	if len(r.nodes) >= r.bounds.Nodes || r.Bytes() > r.bounds.Bytes {
 		return r.fail()
@@ -234,7 +234,7 @@ func (r *Arena) hash(n *node) uint64 {
 	return h
 }
 
-// same tells whether two nodes are the same expression.
+// same reports whether two nodes are the same expression.
 func (r *Arena) same(m, n *node) bool {
 	if m.kind != n.kind {
 		return false

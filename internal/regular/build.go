@@ -170,8 +170,8 @@ func (r *Arena) join(k kind, es []Expr) Expr {
 	return e
 }
 
-// commonCount returns the intersection of two repetitions where one is of single bytes of a class, and the other one can read these
-// bytes in no other way than one by one: [a-z]{2,9} of [a-z]+ and .{2,9}.
+// commonCount returns the intersection of two repetitions if one repeats single bytes of a class and the other can only read these bytes
+// one by one. Example: of [a-z]+ and .{2,9} it returns [a-z]{2,9}.
 func (r *Arena) commonCount(list []Expr) (Expr, bool) {
 	if len(list) != 2 {
 		return None, false
@@ -190,7 +190,7 @@ func (r *Arena) commonCount(list []Expr) (Expr, bool) {
 	return None, false
 }
 
-// reads tells whether each byte of c is a string of e, and no other string of e begins with it.
+// reads reports whether each byte of c is a string of e, and no other string of e begins with it.
 func (r *Arena) reads(e Expr, c Class) bool {
 	n := r.nodes[e]
 	switch n.kind {
@@ -217,8 +217,8 @@ func (r *Arena) reads(e Expr, c Class) bool {
 	return false
 }
 
-// absorb leaves out of the operands of a union those repetitions that others of the same have in them: beside a{2,9}b, it leaves out
-// a{3,7}b. A search for a{1000} anywhere would else be a union of up to a thousand such.
+// absorb drops operands of a union that another operand contains because its bounds are wider: with a{2,9}b in the union, it drops a{3,7}b.
+// Otherwise a search for a{1000} anywhere would become a union of up to a thousand operands.
 func (r *Arena) absorb(list []Expr) []Expr {
 	type repetition struct {
 		at          int

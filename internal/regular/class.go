@@ -27,7 +27,7 @@ func Range(low, high byte) (c Class) {
 // Add puts a byte into the class.
 func (c *Class) Add(b byte) { c[b/64] |= 1 << (b % 64) }
 
-// Has tells whether a byte is in the class.
+// Has reports whether a byte is in the class.
 func (c *Class) Has(b byte) bool { return c[b/64]>>(b%64)&1 != 0 }
 
 // Or returns the bytes of either class.

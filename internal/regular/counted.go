@@ -1,7 +1,7 @@
 package regular
 
-// Counted returns the bounds of the first counted repetition that is a part of the sequence that e is: of a{2,9}b it returns 2 and 9.
-// ok is false where there is none. Repetitions of repetitions are passed over: without bounds, they are something else.
+// Counted returns the bounds of the first counted repetition in the sequence e: for a{2,9}b it returns 2 and 9. ok is false if e has no
+// counted repetition. It skips repetitions of repetitions, since they are not the same expression without their bounds.
 func (r *Arena) Counted(e Expr) (least, most int, ok bool) {
 	switch n := r.nodes[e]; n.kind {
 	case repeat:
@@ -15,12 +15,12 @@ func (r *Arena) Counted(e Expr) (least, most int, ok bool) {
 	return 0, 0, false
 }
 
-// counts tells whether n is a repetition that Counted tells of.
+// counts reports whether n is a repetition that Counted can return.
 func (r *Arena) counts(n *node) bool {
 	return n.kind == repeat && n.c != Unbounded && r.nodes[n.a].kind != repeat
 }
 
-// Recount returns e with other bounds for the repetition that Counted tells of.
+// Recount returns e with other bounds for the repetition that Counted found.
 func (r *Arena) Recount(e Expr, least, most int) Expr {
 	switch n := r.nodes[e]; n.kind {
 	case repeat:
@@ -34,9 +34,8 @@ func (r *Arena) Recount(e Expr, least, most int) Expr {
 	return e
 }
 
-// Again returns the bytes with which a text goes on in the repetition that Counted tells of, or on the way to it, rather than in what
-// stands behind it. clear is false where the first byte alone does not tell that: then one text can have several numbers of
-// repetitions, as with the first of a{2,9}(aa)?.
+// Again returns the bytes that continue the repetition that Counted found, or lead to it, rather than the part after it. clear is false if
+// the next byte alone does not decide this: then one text can be read with different numbers of repetitions, as aaa can by a{2,9}(aa)?.
 func (r *Arena) Again(e Expr) (again Class, clear bool) {
 	head, rest := e, Empty
 	if n := r.nodes[e]; n.kind == concat {

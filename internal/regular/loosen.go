@@ -2,8 +2,8 @@ package regular
 
 import "math"
 
-// Loosen returns e without the upper bounds of its repetitions, (a{2,9}&.{0,40}) as (a{2,}&.*), and slack: up to so many bytes may follow,
-// all told, before any of the bounds matters. Where e has no such bounds, it returns e and Unlimited.
+// Loosen returns e without the upper bounds of its repetitions: for (a{2,9}&.{0,40}) it returns (a{2,}&.*). Up to slack bytes may follow
+// before any of the dropped bounds matters. If e has no such bounds, Loosen returns e and Unlimited.
 func (r *Arena) Loosen(e Expr) (loose Expr, slack int) {
 	if n := &r.nodes[e]; n.loose != 0 {
 		return Expr(n.loose), int(n.slack)

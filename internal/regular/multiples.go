@@ -1,6 +1,7 @@
 package regular
 
-// Multiples are texts of decimals: the digits, and the fraction, of which put behind some digits makes a multiple of a number.
+// Multiples is a language of decimal digits: the digits and the fraction that, after some digits that have already been read, complete a
+// multiple of a number.
 //
 // The digits before leave a remainder when the number that they write is divided by Of. A text with n further digits, with which the
 // number in units of 10^-Scale is divided by Of without remainder, belongs to the language; a decimal that has fewer than Scale
@@ -41,9 +42,8 @@ func (r *Arena) Multiples(m Multiples) Expr {
 	return r.intern(m.node(whole))
 }
 
-// MultiplesFraction returns what may follow the digits before where they end in the fraction: at most Scale digits, and then zeros.
-// Scale counts the decimal places that are still to come. Digits and More have no meaning. Where some is set, at least one digit must
-// follow.
+// MultiplesFraction returns what may follow if the digits before end within the fraction: at most Scale digits, and then zeros. Scale
+// counts the decimal places that are still to come. Digits and More are not used. If some is true, at least one digit must follow.
 func (r *Arena) MultiplesFraction(m Multiples, some bool) Expr {
 	m.Digits, m.More = 0, some
 	switch {
@@ -61,7 +61,7 @@ func (r *Arena) MultiplesFraction(m Multiples, some bool) Expr {
 	return r.Concat(r.Repeat(r.Class(digit), 0, m.Scale), r.Star(r.Literal("0")))
 }
 
-// exists tells whether there are n digits that make a multiple.
+// exists reports whether there are n digits that make a multiple.
 func (m Multiples) exists(n int) bool {
 	reach := int64(1) // 10ⁿ: the digits write a number below
 	for ; n > 0 && reach < int64(m.Of); n-- {
@@ -74,7 +74,7 @@ func (m Multiples) exists(n int) bool {
 	return missing < reach
 }
 
-// divides tells whether n zeros make a multiple.
+// divides reports whether n zeros make a multiple.
 func (m Multiples) divides(n int) bool {
 	rest := int64(m.Remainder)
 	for ; n > 0 && rest != 0; n-- {
@@ -83,7 +83,7 @@ func (m Multiples) divides(n int) bool {
 	return rest == 0
 }
 
-// after returns m after a digit; of the fraction where scale tells how many places come behind it.
+// after returns m after digit d. scale is how many decimal places follow d.
 func (m Multiples) after(d byte, scale int) Multiples {
 	m.Remainder, m.Scale = int32((int64(m.Remainder)*10+int64(d))%int64(m.Of)), scale
 	return m

@@ -10,8 +10,8 @@ type partition struct {
 	count int
 }
 
-// Next returns what may follow in the strings of e after byte b: None if no string of e begins so. It finds out whether any string
-// does, so what it returns is None or has at least one string.
+// Next returns the derivative of e by byte b: the rest of those strings of e that begin with b. It is None if no string of e begins with b,
+// and otherwise has at least one string.
 func (r *Arena) Next(e Expr, b byte) Expr {
 	if n := &r.nodes[e]; n.row != 0 {
 		if d := r.rows[int(n.row-1)+int(r.parts[n.part-1].of[b])]; d != notYet {
@@ -21,7 +21,7 @@ func (r *Arena) Next(e Expr, b byte) Expr {
 	return r.next(e, b)
 }
 
-// next is Next for what was not asked before.
+// next computes Next for an expression and a byte that are not in the table yet.
 func (r *Arena) next(e Expr, b byte) Expr {
 	n := &r.nodes[e]
 	switch n.kind {
@@ -57,7 +57,7 @@ func (r *Arena) next(e Expr, b byte) Expr {
 	return d
 }
 
-// Matches tells whether a text belongs to e.
+// Matches reports whether a text belongs to e.
 func (r *Arena) Matches(e Expr, text string) bool {
 	for i := 0; i < len(text) && e != None; i++ {
 		e = r.Next(e, text[i])
@@ -177,7 +177,8 @@ func (r *Arena) addPart(p *partition) int32 {
 	return id
 }
 
-// common returns 1 + the number of the partition into the bytes that neither of two partitions tells apart.
+// common returns 1 + the number of the coarsest partition that refines partitions a and b: two bytes share a part in it if they share one
+// in both.
 func (r *Arena) common(a, b int32) int32 {
 	if a == b || r.parts[b-1].count == 1 {
 		return a

@@ -2,8 +2,8 @@ package selection
 
 import "math/bits"
 
-// Heaviest is a list of indices of weights. It is ordered by the weights, the heaviest first, but only as far as it takes to
-// tell which come first. It is Hoare's selection (Algorithm 65, CACM 1961) with sums in place of counts.
+// Heaviest is a list of indices of weights. It is ordered by weight, the heaviest first, but only as far as it must be to know which come
+// first. It is Hoare's selection (Algorithm 65, CACM 1961) with sums in place of counts.
 type Heaviest struct {
 	Indices []int32 // of elements of Weights, each at most once, in any order; First moves them
 	Weights []float32
@@ -53,7 +53,7 @@ func (h *Heaviest) First(wanted float64, of func(index int32) float64) int {
 	return lo
 }
 
-// before tells whether index a comes before index b.
+// before reports whether index a comes before index b.
 func (h *Heaviest) before(a, b int32) bool {
 	if order := compare(h.Weights[a], h.Weights[b]); order != 0 {
 		return order < 0
@@ -61,8 +61,8 @@ func (h *Heaviest) before(a, b int32) bool {
 	return a < b
 }
 
-// partition takes the last index of [lo, hi) as the pivot, moves the indices that come before it to its left and the others
-// to its right, and returns where the pivot is then.
+// partition takes the last index of [lo, hi) as the pivot, moves the indices that come before it to its left and the others to its right,
+// and returns the pivot's new place.
 func (h *Heaviest) partition(lo, hi int) int {
 	t, last, at := h.Indices, hi-1, lo
 	for i := lo; i < last; i++ {

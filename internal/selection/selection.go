@@ -1,4 +1,4 @@
-// Package selection tells which of many numbers come first, without ordering the rest.
+// Package selection finds those of many numbers that come first, without ordering the rest.
 //
 // One rule says what comes before what:
 //
@@ -13,7 +13,7 @@ package selection
 
 import "math"
 
-// compare is negative where a comes before b among the largest, positive where it comes after, and 0 where they are equal.
+// compare returns a negative number if a comes before b among the largest, a positive one if a comes after b, and 0 if they are equal.
 func compare(a, b float32) int {
 	switch {
 	case a > b:

@@ -37,10 +37,10 @@ const (
 	maxSets  = 64
 )
 
-// compiler builds a program from its end to its beginning: every instruction is given where it goes on.
+// compiler builds a program from its end to its beginning, so that each instruction's successor is known when it is added.
 type compiler struct{ program }
 
-// assemble returns the program of an expression; ok is false where it has too many instructions or sets.
+// assemble returns the program of an expression. ok is false if the program would have too many instructions or sets.
 func assemble(n *node) (p program, ok bool) {
 	var c compiler
 	c.insts = append(c.insts, inst{op: instMatch})
@@ -69,7 +69,7 @@ func (c *compiler) setOf(set charset.Set) (index int32, ok bool) {
 	return int32(len(c.sets) - 1), true
 }
 
-// node adds the instructions of a node that go on at out, and returns where they begin.
+// node adds the instructions of n, which continue at instruction out, and returns the first of them.
 func (c *compiler) node(n *node, out int32) (start int32, ok bool) {
 	switch n.op {
 	case opSet, opAhead:

@@ -62,7 +62,7 @@ func Quote(text string) string {
 	return b.String()
 }
 
-// Split calls yield with the pieces of a text, none of them empty, in their order. It takes time linear in the text.
+// Split calls yield with the pieces of a text in their order. No piece is empty. The time is linear in the text.
 func (r Rule) Split(text string, yield func(piece string)) {
 	if len(r) == 0 {
 		if text != "" {
@@ -90,7 +90,7 @@ func (s Step) split(text string, yield func(piece string)) {
 	c.flush()
 }
 
-// cutter makes pieces of the matches and of what is between them.
+// cutter turns the matches, and the texts between them, into pieces.
 type cutter struct {
 	step  Step
 	text  string

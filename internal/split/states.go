@@ -69,7 +69,7 @@ func Compile(text string) (*Expression, error) {
 	return e, nil
 }
 
-// classify fills ascii, pages, index and classes, and returns which sets each class belongs to, as bits. ok is false where there
+// classify fills ascii, pages, index and classes. members has, for each class, the sets that it belongs to, as bits. ok is false if there
 // are too many classes.
 func (e *Expression) classify(sets []charset.Set) (members []uint64, ok bool) {
 	borders := []rune{0}
@@ -173,8 +173,8 @@ func (d *determiner) run() bool {
 	return true
 }
 
-// visit follows an instruction where a character of a class, or the end of the text, comes next. It returns false where a match
-// has ended: whatever would come after is not tried.
+// visit follows an instruction if the next character is of a class, or if the text ends there. It returns false once a match has ended:
+// later alternatives are not tried.
 func (d *determiner) visit(place int32, class int) bool {
 	d.steps++
 	if d.seen[place] == d.step {
@@ -214,8 +214,8 @@ func (d *determiner) stateOf(places []int32) uint32 {
 	return state
 }
 
-// Matches returns where the matches in a text begin and end, in their order: none is empty, and none begins before the end of
-// the one before it. Going through all of them takes time linear in the text.
+// Matches yields the begin and the end of each match in a text, in order. No match is empty, and no match begins before the one before it
+// ends. Iterating over all of them takes time linear in the text.
 func (e *Expression) Matches(text string) iter.Seq2[int, int] {
 	return func(yield func(start, end int) bool) {
 		slack := 4*len(text) + 1<<12
@@ -243,7 +243,8 @@ func (e *Expression) Matches(text string) iter.Seq2[int, int] {
 	}
 }
 
-// match returns the end of the match that begins at byte i of s, -1 if there is none, and up to where it has read.
+// match returns the end of the match that begins at byte i of s, or -1 if there is no match. read is the first byte that it has not looked
+// at.
 func (e *Expression) match(s string, i int) (end, read int) {
 	end = -1
 	state := uint32(first)
@@ -272,8 +273,8 @@ func (e *Expression) match(s string, i int) (end, read int) {
 	return end, i
 }
 
-// fruitless remembers from which states, and at which bytes, no match ends any more, so that no search goes there again (T. Reps,
-// "Maximal-Munch Tokenization in Linear Time", 1998). It remembers one byte in every so many.
+// fruitless remembers states and bytes from which no match ends any more, so that no search goes there again (T. Reps, "Maximal-Munch
+// Tokenization in Linear Time", 1998). To save memory, it only remembers every few bytes.
 type fruitless map[visit]struct{}
 
 type visit struct {

@@ -76,7 +76,7 @@ func moveBelow(limit int32, to, from []int32) (longer, rest []int32) {
 	return append(to, from[:n]...), from[n:]
 }
 
-// holds tells whether an ascending list has a number from low to below high.
+// holds reports whether an ascending list has a number n with low ≤ n < high.
 func holds(list []int32, low, high int32) bool {
 	at, _ := slices.BinarySearch(list, low)
 	return at < len(list) && list[at] < high

@@ -13,8 +13,8 @@ const shortReach = 4
 
 // loosen returns e without the bounds of its repetitions.
 //
-// A text that the loosened expression can take can be completed in it with no more than so many bytes (its completion). While the
-// text and its completion together stay within the slack, no bound matters: e can take both of them.
+// A text that the loosened expression can read can be completed in it with a few bytes, its completion. While the text and its completion
+// together are no longer than the slack, no bound matters: e can read both of them.
 func (m *masks) loosen(e regular.Expr) loosened {
 	if l, ok := m.loosened[e]; ok {
 		return l
@@ -32,7 +32,7 @@ func (m *masks) loosen(e regular.Expr) loosened {
 	return l
 }
 
-// alike tells whether all that can follow p.expr within height bytes is what can follow p.reference.
+// alike reports whether, for the next height bytes, p.expr and p.reference can be followed by the same texts.
 func (m *masks) alike(p pair, height uint8) bool {
 	if p.expr == p.reference {
 		return true

@@ -5,8 +5,8 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
-// allow adds to words the tokens that may come where an expression with mask known is to be read, and then what after is the state
-// of.
+// allow adds to words the tokens that may come next if an expression with mask known is to be read, followed by what the states in then
+// accept.
 func (m *masks) allow(known *mask, machine *grammar.Machine, then grammar.Set, words []uint64) {
 	v := m.vocabulary
 	if known.many != nil {
@@ -40,8 +40,8 @@ func (m *masks) allow(known *mask, machine *grammar.Machine, then grammar.Set, w
 	known.tail.allow(machine, after, words, 0, unlimited)
 }
 
-// oftenAsked returns how often a mask is asked for until its tails are put together: a walk below all of past takes some hundredth
-// of the time where there are many tokens there.
+// oftenAsked returns after how many questions a mask's tails are built. Building them walks everything below past; afterwards a question
+// takes about a hundredth of the time if many tokens are there.
 func (v *Vocabulary) oftenAsked(past []int32) int {
 	tokens := 0
 	for _, n := range past {

@@ -6,7 +6,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
-// mask says which tokens may come where an expression is to be read.
+// mask says which tokens may come next if an expression is to be read.
 //
 // inside are the tokens that the expression can take as a whole, as a list or, where there are many, as a set of bits. past are the
 // nodes of the trie at which a string of the expression may be complete and below which there are tokens: these may come where
@@ -52,7 +52,7 @@ type masks struct {
 	scratch    []uint64
 }
 
-// pair is where the walk for an expression is, and where the reference is after the same bytes.
+// pair is an expression and its reference after the same bytes of a walk.
 type pair struct{ expr, reference regular.Expr }
 
 // maxReferences is how many expressions are tried as references.

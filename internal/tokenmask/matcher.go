@@ -82,8 +82,8 @@ func (m *Matcher) find() {
 	}
 }
 
-// Allowed replaces words, a bit for each entry of the vocabulary, by the tokens that may come next, and tells whether the text may
-// end here. At least one of the two is possible.
+// Allowed sets words, one bit for each entry of the vocabulary, to the tokens that may come next. end reports whether the text may end
+// here. At least one token is allowed, or end is true.
 func (m *Matcher) Allowed(words []uint64) (end bool, err error) {
 	v := m.language.vocabulary
 	if want := (v.size + 63) / 64; len(words) < want {
@@ -196,7 +196,7 @@ func (m *Matcher) write(dst []int32, machine *grammar.Machine, s grammar.State) 
 	return dst
 }
 
-// longer tells whether there is a token that begins with text and may go on from state s, which text leads to.
+// longer reports whether there is a token that begins with text and may go on from state s, which text leads to.
 func (m *Matcher) longer(machine *grammar.Machine, s grammar.State, text []byte) bool {
 	v := m.language.vocabulary
 	node := int32(0)
@@ -215,7 +215,7 @@ func (m *Matcher) longer(machine *grammar.Machine, s grammar.State, text []byte)
 	return false
 }
 
-// child returns the node that a byte leads to, 0 for none.
+// child returns the node that a byte leads to, or 0.
 func (v *Vocabulary) child(node int32, b byte) int32 {
 	for i := node + 1; i < v.end[node]; i = v.end[i] {
 		if v.labels[i] == b {

@@ -20,7 +20,7 @@ type tails struct {
 	counts []uint8
 }
 
-// newTails puts together what there is below these nodes; nil if there are none.
+// newTails returns the tails below the nodes in past, or nil if past is empty.
 func newTails(v *Vocabulary, past []int32) *tails { return newCountedTails(v, past, nil) }
 
 // newCountedTails is newTails, with a count for each node if there are any.

@@ -1,5 +1,5 @@
-// Package tokenmask tells which tokens of a vocabulary may come next in a text that follows a grammar, and which tokens a text without
-// alternatives is made of.
+// Package tokenmask finds the tokens of a vocabulary that may come next in a text that follows a grammar, and the tokens of a text that has
+// no alternative.
 //
 // A grammar reads bytes, a token is a few of them, and there are a hundred thousand tokens: trying each would take milliseconds. So
 // the vocabulary is a trie, and what cannot begin is dropped with all that begins so. Most of the work does not depend on what
@@ -58,7 +58,7 @@ func Mark(id int32) string {
 }
 
 // New returns the trie of a vocabulary with size entries. text returns the bytes of an entry that is text, and nil for one that is
-// not; added tells which of these stand in grammars as Mark says. encode turns text into the tokens that the tokenizer writes it
+// not; added says which of these stand in grammars as Mark says. encode turns text into the tokens that the tokenizer writes it
 // with, in the midst of a text. shared is the arena whose expressions every language begins with, and wide are those of them that
 // most tokens can go on with, as the inside of a string.
 func New(size int, text func(id int32) []byte, added func(id int32) bool, encode func(text string) []int32, shared *regular.Arena, wide ...regular.Expr) *Vocabulary {

@@ -71,7 +71,7 @@ func (t *Trie) Len() int { return len(t.labels) }
 // fewLabels is up to how many labels a loop finds a label faster than a call of bytes.IndexByte.
 const fewLabels = 4
 
-// Child returns the node that byte c leads to from a node, 0 for none.
+// Child returns the node that byte c leads to from a node, or 0 if there is no such node.
 func (t *Trie) Child(node uint32, c byte) uint32 {
 	first, end := t.first[node], t.first[node+1]
 	labels := t.labels[first:end]
@@ -95,5 +95,5 @@ func (t *Trie) Children(node uint32) (first, end uint32, labels []byte) {
 	return first, end, t.labels[first:end]
 }
 
-// Key returns the index of the key that ends at a node, -1 for none.
+// Key returns the index of the key that ends at a node, or -1 if no key ends there.
 func (t *Trie) Key(node uint32) int32 { return t.keys[node] }

@@ -19,13 +19,12 @@ var (
 	ErrTooComplex = regular.ErrTooComplex
 )
 
-// AnswerError says that an answer ends before it is complete because of what its constraint was made of: a grammar or a schema that is too
-// complex for the text so far, or that leads to where nothing can follow. Methods of a llama.Matcher return it, and llama.Session and
-// llama.Pool end the answer with an error that wraps it. It is a mistake of whoever wrote the grammar or the schema, and no failure of the
-// model: another answer under the same constraint may succeed.
+// AnswerError says that an answer ends before it is complete because of its grammar or schema: it is too complex for the text so far, or
+// nothing can follow that text. Methods of a llama.Matcher return it, and llama.Session and llama.Pool end the answer with an error that
+// wraps it. The mistake lies in the grammar or the schema, not in the model: another answer under the same constraint may succeed.
 //
-// What is found out while a constraint is made is no AnswerError: an *UnsupportedError names the keyword of a schema and its place; other
-// errors say what is wrong with a grammar or a pattern, and wrap ErrTooComplex if that is the reason.
+// Errors that are found while a constraint is made are not AnswerErrors: an *UnsupportedError names the keyword of a schema and its place;
+// other errors describe the mistake in a grammar or a pattern, and wrap ErrTooComplex if that is the reason.
 type AnswerError struct {
 	Form string // what the constraint was made of: "JSON schema", "tools", "grammar", "regular expression", "choice"
 	Text string // the end of the answer so far, at most 80 bytes

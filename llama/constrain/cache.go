@@ -21,13 +21,13 @@ type entry struct {
 	constraint *constraint
 }
 
-// A cache holds up to maxEntries constraints, and beside the latest one no more than maxBytes.
+// A cache holds up to maxEntries constraints. All but the latest one take no more than maxBytes together.
 const (
 	maxEntries = 256
 	maxBytes   = 256 << 20
 )
 
-// get returns the constraint with a key, nil if there is none.
+// get returns the constraint with a key, or nil.
 func (c *cache) get(key [sha256.Size]byte) *constraint {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -39,7 +39,7 @@ func (c *cache) get(key [sha256.Size]byte) *constraint {
 	return e.Value.(entry).constraint
 }
 
-// put adds a constraint, and lets go of those that were not used for longest where they are too many or too large.
+// put adds a constraint. If there are too many, or they are too large, it drops the least recently used ones.
 func (c *cache) put(key [sha256.Size]byte, made *constraint) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

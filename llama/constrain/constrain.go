@@ -7,21 +7,20 @@
 //	…
 //	err = json.Unmarshal([]byte(piece.Text), &person)
 //
-// Before each token is chosen, those that would lead away from the form are left out, so that whatever the model would rather say, what
-// it says has the form. Text without an alternative, the name of a property say, is not chosen at all: it is computed together with
-// the token before it, which is faster than an answer without a constraint.
+// Before each token is chosen, the tokens that would break the form are left out, so that the answer has the form whatever the model would
+// rather say. Text without an alternative, such as the name of a property, is not chosen at all: it is computed together with the token
+// before it, which is faster than an answer without a constraint.
 //
-// Nothing is promised that is not kept. A keyword of a schema, or a construct of a pattern, that cannot be kept is an
-// *UnsupportedError that names it. Two things end an answer before its form is complete: Params.MaxTokens and a full context; then
-// Piece.Stop says so.
+// The form always holds. A keyword of a schema, or a construct of a pattern, that cannot be guaranteed is an *UnsupportedError that names
+// it. Two things end an answer before its form is complete: Params.MaxTokens and a full context. Piece.Stop says so.
 //
 // # How JSON is written
 //
 // A schema is about values, a constraint about texts. Every text that a constraint allows is the text of a value that fits the schema;
 // not every text of every such value is allowed:
 //
-//   - The members of an object come in any order where its schema lists no more than some dozens. They come in the order of the schema
-//     where it lists more, with SchemaOptions.Ordered, for a Go type, and in the arguments of functions.
+//   - The members of an object come in any order if its schema lists at most some dozens. They come in the order of the schema if it lists
+//     more, with SchemaOptions.Ordered, for a Go type, and in the arguments of functions.
 //   - A name that the schema lists comes at most once. Others may come again, as no automaton remembers them all: the text is valid if of
 //     these members the last counts, as parsers have it (one that refuses repeated names refuses such a text; additionalProperties
 //     false keeps them out). No name counts twice towards minProperties.
@@ -127,7 +126,7 @@ func compile(ctx context.Context, t *llama.Tokenizer, what string, content []byt
 	return c, nil
 }
 
-// made returns a constraint as the interface, which is nil beside an error.
+// made returns a constraint as the interface. It is nil if there is an error.
 func made(c *constraint, err error) (llama.Constraint, error) {
 	if err != nil {
 		return nil, err

@@ -40,7 +40,7 @@ func TestChoice(t *testing.T) {
 	}
 }
 
-// accepts tells whether a constraint allows a text, as the tokenizer writes it.
+// accepts reports whether a constraint allows a text, as the tokenizer writes it.
 func accepts(t testing.TB, tok *llama.Tokenizer, c llama.Constraint, text string) bool {
 	m, set := c.Start(), llama.NewTokenSet(tok.VocabSize())
 	for _, token := range tok.EncodeContinuation(text) {

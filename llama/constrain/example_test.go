@@ -78,7 +78,7 @@ type age int
 
 func (age) JSONSchema() []byte { return []byte(`{"minimum": 0, "maximum": 120}`) }
 
-// What a Go type cannot say, its method JSONSchema does: which values there are, or from where to where they go.
+// A type's method JSONSchema says more than the Go type can: which values exist, or their range.
 func ExampleSchemer() {
 	type person struct {
 		Name  string `json:"name" jsonschema:"name of the person"`
@@ -136,7 +136,7 @@ func ExampleTools() {
 	// get_weather({"city": "Oslo"})
 }
 
-// What of a schema cannot be promised is named, and left out where that is asked for.
+// A keyword that cannot be guaranteed is named in an error, or left out if the options ask for that.
 func ExampleJSONSchemaWith() {
 	schema := []byte(`{"type": "object", "properties": {"tags": {"type": "array", "items": {"type": "string"}, "uniqueItems": true}}}`)
 	_, err := constrain.JSONSchema(flintTokenizer(), schema)

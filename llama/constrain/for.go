@@ -21,12 +21,11 @@ import (
 // order. It keeps Schema's schema, numbers fit their Go types (floating-point ones are no larger than a float32 may be), and a time is
 // one that package time knows, without leap seconds.
 //
-// Enumerations, ranges and patterns are said by a method JSONSchema of the type that has them: see Schemer. A schema that is no Go type's
-// is for JSONSchema.
+// A type states its enumeration, range or pattern with a method JSONSchema: see Schemer. For a schema without a Go type, use JSONSchema.
 //
-// JSONFor fails if Schema does, and for types of which nothing says what they decode: those with a method UnmarshalJSON or UnmarshalText
-// that are neither a Schemer nor of the standard library's time, log/slog, math/big or encoding/json, interfaces with methods, and fields
-// with the option string.
+// JSONFor fails if Schema fails, and for types that decode JSON in a way that nothing describes: types with a method UnmarshalJSON or
+// UnmarshalText that are neither a Schemer nor of the standard library's time, log/slog, math/big or encoding/json; interfaces with
+// methods; and fields with the option string.
 func JSONFor[T any](t *llama.Tokenizer) (llama.Constraint, error) {
 	s, err := reflected[T]()
 	if err != nil {
@@ -47,9 +46,9 @@ func JSONFor[T any](t *llama.Tokenizer) (llama.Constraint, error) {
 	return c, err
 }
 
-// Schema returns the JSON Schema of a Go type, to be shown to the model in the system message. Tags of encoding/json are followed: a
-// field that is marked omitempty or omitzero may be left out, the others are required. A `jsonschema:"…"` tag of a field tells the
-// model what to put there, and a type's method JSONSchema what values it has: see Schemer.
+// Schema returns the JSON Schema of a Go type, to be shown to the model in the system message. Tags of encoding/json are followed: a field
+// that is marked omitempty or omitzero may be left out, the others are required. A `jsonschema:"…"` tag of a field describes the field to
+// the model, and a type's method JSONSchema lists its values: see Schemer.
 //
 // A type that JSON does not know (a channel, a function), or that holds itself, is an error. The schema is made by
 // github.com/google/jsonschema-go, and written as chat templates write JSON, with a blank after each comma and colon.
@@ -183,16 +182,16 @@ func written(v any) ([]byte, error) {
 	return spaced, nil
 }
 
-// escaped tells whether what follows before, in a string, is escaped: whether before ends in an odd number of backslashes.
+// escaped reports whether the character after before, in a string, is escaped: whether before ends in an odd number of backslashes.
 func escaped(before []byte) bool {
 	return (len(before)-len(bytes.TrimRight(before, `\`)))%2 == 1
 }
 
-// goTime are the times of RFC 3339 that package time reads: not those with small letters, and none of a leap second. More digits of a
-// second than nine would be cut off.
+// goTime are the times of RFC 3339 that package time reads: no small letters, no leap seconds, and at most nine digits of a second, since
+// it would cut off more.
 const goTime = `^[0-9-]{10}T[0-9]{2}:[0-9]{2}:[0-5][0-9](\.[0-9]{1,9})?(Z|[+-][0-9:]{5})$`
 
-// bound limits the numbers of a schema to what an int64, a uint64 and a float32 hold, where it does not limit them further, and its
+// bound limits the numbers of a schema to the range of an int64, a uint64 or a float32, unless the schema has a smaller range, and its
 // times to Go's.
 func bound(root *jsonschema.Schema) {
 	const bounded = "bounded"

@@ -12,10 +12,10 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// longSeed is the length from which an input is no seed of a fuzz target: what is long takes long.
+// longSeed is the length from which on an input is not used as a seed of a fuzz target: long inputs take long.
 const longSeed = 1000
 
-// soon ends the program where a test does not end soon: then the fuzzer tells the input.
+// soon ends the program if a test takes too long: then the fuzzer prints the input.
 func soon(t *testing.T) {
 	timer := time.AfterFunc(*patience, func() { panic("no end") })
 	t.Cleanup(func() { timer.Stop() })
@@ -82,8 +82,8 @@ func FuzzJSONSchema(f *testing.F) {
 // overflowing are numbers that the validator cannot take for a count.
 var overflowing = regexp.MustCompile(`[0-9]{18}|[0-9][eE]`)
 
-// fuzzedValidator returns the validator of a schema, or nil where it cannot judge: it knows Go's patterns and not ECMA's, loads other
-// schemas, and counts up to 2⁶³.
+// fuzzedValidator returns the validator of a schema, or nil if the validator cannot judge it: it knows Go's patterns and not ECMA's, loads
+// other schemas, and counts up to 2⁶³.
 func fuzzedValidator(schema []byte) *jsonschema.Schema {
 	if !utf8.Valid(schema) || overflowing.Match(schema) {
 		return nil

@@ -14,9 +14,9 @@ func JSON(t *llama.Tokenizer) (llama.Constraint, error) { return JSONSchema(t, [
 
 // SchemaOptions say how a schema is kept. The zero value promises all of it.
 type SchemaOptions struct {
-	// Ordered asks for the members of objects in the order of the schema: those of "properties" as they stand there, then others that
-	// are required, then the rest. Otherwise they come in any order, where an object has no more than some dozens of them. The order
-	// lets a schema say what is to be thought of first, and leaves less to choose: answers are quicker.
+	// Ordered asks for the members of objects in the order of the schema: those of "properties" as they stand there, then others that are
+	// required, then the rest. Otherwise they come in any order if the schema lists at most some dozens. A fixed order lets the schema say
+	// what the model is to consider first, and answers are quicker since there is less to choose.
 	Ordered bool
 	// Lossy makes a constraint also of a schema that has something that cannot be promised: what can be is.
 	Lossy bool
@@ -29,7 +29,7 @@ func JSONSchema(t *llama.Tokenizer, schema []byte) (llama.Constraint, error) {
 	return c, err
 }
 
-// JSONSchemaWith is JSONSchema with options. With Lossy, it returns what is not kept.
+// JSONSchemaWith is JSONSchema with options. With Lossy, it returns the keywords that are not guaranteed.
 func JSONSchemaWith(t *llama.Tokenizer, schema []byte, o SchemaOptions) (llama.Constraint, []*UnsupportedError, error) {
 	return JSONSchemaContext(context.Background(), t, schema, o)
 }

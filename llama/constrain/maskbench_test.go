@@ -18,7 +18,7 @@ import (
 
 var everySchema = flag.Int("maskbench", 200, "TestMaskBench takes every n-th schema of MaskBench")
 
-// maskBench is where MaskBench's schemas lie, where they do.
+// maskBench is the file of MaskBench's schemas. It need not exist.
 const maskBench = "../../../shared/fixtures/maskbench.jsonl.gz"
 
 // TestMaskBench lets a validator that shares nothing with this module judge, for schemas as people write them, documents that are drawn

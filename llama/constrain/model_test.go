@@ -49,7 +49,7 @@ func TestAnswersFit(t *testing.T) {
 	})
 }
 
-// asked is a schema of which answers are asked for, and the seed of one.
+// asked is a schema, and the seed of an answer that is to fit it.
 type asked struct {
 	*ourSchema
 	constraint llama.Constraint

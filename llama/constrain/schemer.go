@@ -13,8 +13,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// Schemer is a Go type that says more about its JSON than its Go type does: which values an enumeration has, from where to where a number
-// goes, what a string looks like. JSONFor, Schema and Function ask it, wherever in a type it stands.
+// Schemer is implemented by types that restrict their JSON further than their Go type does: the values of an enumeration, the range of a
+// number, the pattern of a string. JSONFor, Schema and Function use it wherever such a type occurs.
 //
 //	type Mood string
 //
@@ -22,14 +22,14 @@ import (
 //
 // The method may have a value or a pointer as its receiver, and is called with the zero value.
 type Schemer interface {
-	// JSONSchema returns a JSON Schema, an object, that refers to nothing outside of itself. It applies beside what the Go type says, so
-	// that a Mood is a string without its saying so, and cannot allow what the Go type does not hold. For a type with a method UnmarshalJSON or
-	// UnmarshalText it is all that is known of what the type decodes, and must be right.
+	// JSONSchema returns a JSON Schema, an object, that refers to nothing outside of itself. It is added to the schema of the Go type, so a
+	// Mood is a string without saying so, and cannot allow values that the Go type does not hold. For a type with a method UnmarshalJSON or
+	// UnmarshalText it is the only description of the values that the type decodes, and must be right.
 	JSONSchema() []byte
 }
 
-// ownSchema returns the schema that a type gives itself, nil if it gives none. A struct that only has the method of a struct in it gives
-// none: the schema is about the inner one.
+// ownSchema returns the schema that a type's own method returns, or nil. A method that a struct only has from an embedded struct does not
+// count: that schema describes the inner struct.
 func ownSchema(t reflect.Type) ([]byte, error) {
 	s, ok := reflect.New(t).Interface().(Schemer)
 	if !ok || t.Kind() == reflect.Interface || t.Kind() == reflect.Pointer {
@@ -141,7 +141,7 @@ func shown(s, own *jsonschema.Schema, pointer, whole bool) {
 	}
 }
 
-// kept makes s demand what a type's own schema demands, too, or that alone if the schema is the whole of what is known of the type.
+// kept adds a type's own schema to s. If whole is true, the own schema replaces s.
 func kept(s, own *jsonschema.Schema, pointer, whole bool) {
 	if pointer {
 		own = &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "null"}, own}}

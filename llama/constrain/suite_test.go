@@ -145,7 +145,7 @@ func suite(t *testing.T) iter.Seq[*suiteGroup] {
 	}
 }
 
-// inDraft says in a schema which draft it is written for, where it does not and is not written for the newest.
+// inDraft adds the draft to a schema that does not name one, unless it is written for the newest.
 func inDraft(file string, schema json.RawMessage) []byte {
 	if members, ok := bytes.CutPrefix(bytes.TrimSpace(schema), []byte("{")); ok && strings.HasPrefix(file, "draft7/") && !bytes.Contains(schema, []byte(`"$schema"`)) {
 		comma := ","
@@ -157,7 +157,7 @@ func inDraft(file string, schema json.RawMessage) []byte {
 	return schema
 }
 
-// letsThrough tells whether a constraint lets a text through to its end.
+// letsThrough reports whether a constraint lets a text through to its end.
 func letsThrough(t *llama.Tokenizer, c llama.Constraint, text string) bool {
 	m := c.Start()
 	for _, token := range t.Encode(text) {

@@ -46,8 +46,8 @@ func (w *callWriter) formed(tools []json.RawMessage) (symbol grammar.Symbol, err
 	return symbol, nil
 }
 
-// callReader tells which schemas have values that can be read as calls, where a call is a JSON object with the members "name" and "parameters"
-// or "arguments". In doubt a schema has: keywords that it does not know can only forbid more.
+// callReader finds schemas with values that can be read as calls: JSON objects with the members "name" and "parameters" or "arguments". In
+// doubt it answers yes: keywords that it does not know can only forbid more.
 type callReader struct {
 	root  any      // the whole schema
 	names []string // of functions
@@ -64,7 +64,7 @@ const maxSteps = 10_000
 // longList is how many values of an enumeration, or bytes of a reference, are as much to look at as a schema.
 const longList = 64
 
-// admits tells whether a schema may have a value of some kind: may tells it of the keywords that stand in one object.
+// admits reports whether a schema may have a value of some kind. may reports it for the keywords of one object.
 func (r *callReader) admits(schema any, may func(s map[string]any) bool) bool {
 	s, ok := schema.(map[string]any)
 	if !ok {
@@ -112,7 +112,7 @@ func (r *callReader) resolve(ref string) (target any, ok bool) {
 	return target, true
 }
 
-// call tells whether an object may be a call.
+// call reports whether an object may be a call.
 func (r *callReader) call(s map[string]any) bool {
 	member := func(name string, may func(map[string]any) bool) bool {
 		properties, _ := s["properties"].(map[string]any)
@@ -126,17 +126,17 @@ func (r *callReader) call(s map[string]any) bool {
 	return r.object(s) && member("name", r.name) && (member("parameters", r.object) || member("arguments", r.object))
 }
 
-// object tells whether a value may be an object.
+// object reports whether a value may be an object.
 func (r *callReader) object(s map[string]any) bool {
 	return ofType(s, "object") && r.listed(s, func(v any) bool { _, ok := v.(map[string]any); return ok })
 }
 
-// name tells whether a value may be the name of a function.
+// name reports whether a value may be the name of a function.
 func (r *callReader) name(s map[string]any) bool {
 	return ofType(s, "string") && r.listed(s, func(v any) bool { name, ok := v.(string); return ok && slices.Contains(r.names, name) })
 }
 
-// ofType tells whether type, where it is given, allows one.
+// ofType reports whether the keyword type allows a type, or is absent.
 func ofType(s map[string]any, name string) bool {
 	switch t := s["type"].(type) {
 	case string:
@@ -147,7 +147,7 @@ func ofType(s map[string]any, name string) bool {
 	return true
 }
 
-// listed tells whether enum and const, where they are given, have a value of some kind.
+// listed reports whether enum and const have a value of some kind, or are absent.
 func (r *callReader) listed(s map[string]any, is func(any) bool) bool {
 	list, ok := s["enum"].([]any)
 	if r.steps -= len(list) / longList; ok && !slices.ContainsFunc(list, is) {

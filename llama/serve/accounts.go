@@ -11,8 +11,8 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
-// Account is what the server grants to a client whose name it knows: the owner of a key, or whom Options.Client names. The zero value has no
-// bound.
+// Account is the limits of a client that the server knows by name: the owner of a key, or the name that Options.Client returns. The zero
+// value sets no limits.
 type Account struct {
 	// RequestsPerMinute is how many requests that need a key the client may send a minute; 0: any number. As many may come at once; then one
 	// more may come each minute/RequestsPerMinute. A request beyond it has status 429, and a Retry-After that says when to try again.
@@ -23,7 +23,8 @@ type Account struct {
 	// Server.
 	TokensPerDay int64
 	// Cache names a cache of prompts that the client shares with all clients whose Accounts name the same one: members of a team that trust
-	// each other. "": the client has a cache of its own. See Options.ShareCache for what who shares a cache can find out.
+	// each other. "": the client has a cache of its own. Clients that share a cache can learn something about each other's prompts; see
+	// Options.ShareCache.
 	Cache string
 }
 
@@ -45,7 +46,7 @@ type usage struct {
 // accounts are the accounts by the clients' names. A map never changes.
 type accounts map[string]*account
 
-// newAccounts returns accounts whose clients have used what they have used of old ones.
+// newAccounts returns accounts with the new limits. Clients keep the usage that they have in old.
 func newAccounts(granted map[string]Account, old accounts) (accounts, error) {
 	made := accounts{}
 	for client, a := range granted {

@@ -7,7 +7,7 @@
 //	…
 //	http.Handle("/", server)
 //
-// What it answers:
+// Its routes:
 //
 //	POST /v1/chat/completions        OpenAI's chat: streams, several answers, tools, JSON of a schema, log-probabilities
 //	POST /v1/completions             continues a text
@@ -29,37 +29,39 @@
 //	GET  /metrics                    Options.Metrics
 //	GET  /                           the page or, without it, that the server runs
 //
-// What stands under /v1 is there without it, too: /completions is OpenAI's, and /completion is llama-server's. A request that names no model
-// means the only one that there is.
+// The routes under /v1 exist without it, too: /completions is OpenAI's, and /completion is llama-server's. A request that names no model
+// means the only model.
 //
 // # No surprises
 //
-// The same request with the same seed has the same answer, to the byte, whatever else the server is doing, and on every machine; the answer's
-// system_fingerprint says which weights it is of. Of a request for n answers, the i-th (from 0) is the one that the seed plus i gives alone.
+// The same request with the same seed has the same answer, to the byte, whatever else the server is doing, and on every machine. The
+// answer's system_fingerprint identifies the weights. If a request asks for n answers, the i-th (from 0) is the one that the seed plus i
+// gives alone.
 //
 // Nothing is ignored silently. A parameter that is not known, or that would change the answer and is not supported, is an error with status
-// 400 that names it. An answer's JSON Schema is kept as a whole or refused with the keyword that cannot be kept; "strict": false asks for what
-// can be kept of it. So is a function's where it is "strict"; otherwise what can be kept of it is, for the model sees all of it. A prompt that
-// does not fit the model's context is an error that says by how much, unless the request or Options.DropTurns lets the oldest turns go, as
-// requests in Ollama's interface do that say nothing else.
+// 400 that names it. An answer's JSON Schema is guaranteed as a whole, or refused with the keyword that cannot be guaranteed; with
+// "strict": false, such keywords are left out. The schema of a function is guaranteed as a whole if it is "strict"; otherwise such keywords
+// are left out, since the model sees all of them. A prompt that does not fit the model's context is an error that says by how much, unless
+// the request or Options.DropTurns drops the oldest turns; requests in Ollama's interface do so by default.
 //
-// What programs ask for and get on without is left out with a warning, in the log and the answer's header X-Warnings, unless Options.Strict is set:
-// tools of other kinds than functions, edits of the context, verbosity. Bounds of thoughts are kept by a model that does not think. Parameters of
-// other servers' samplers may be there as long as they ask for nothing: typical_p of 1, mirostat of 0.
+// Some requests ask for things that programs work without: tools of other kinds than functions, edits of the context, verbosity. These are
+// left out with a warning, in the log and the answer's header X-Warnings, unless Options.Strict is set. A model that does not think accepts
+// limits of thoughts. Parameters of other servers' samplers are accepted if they have no effect: typical_p of 1, mirostat of 0.
 //
 // # What llama-server's programs ask for
 //
-// "grammar" and "json_schema" at the top level of a request hold an answer to a form, as response_format does. "timings_per_token" asks
-// for timings, which come once, with the end of the answer. /completion reads prompts of texts and tokens mixed, n_probs,
-// response_fields and logit_bias of texts, and its answers have generation_settings. Its defaults are those of /props. What looks like a
-// special token in a text is text there, too: a rendered conversation is sent as tokens. There are no slots: /slots shows places, id_slot
-// asks for nothing, and every answer's is -1. Probabilities after sampling, ignore_eos and a shifted context are refused.
+// "grammar" and "json_schema" at the top level of a request hold an answer to a form, as response_format does. "timings_per_token" asks for
+// timings, which come once, with the end of the answer. /completion reads prompts of texts and tokens mixed, n_probs, response_fields and
+// logit_bias of texts, and its answers have generation_settings. Its defaults are those of /props. A text that looks like a special token
+// is plain text there, too: send a rendered conversation as tokens. There are no slots: /slots shows places, id_slot has no effect, and
+// every answer's is -1. Probabilities after sampling, ignore_eos and a shifted context are refused.
 //
 // # Thoughts
 //
-// What a model thinks before it answers is a part of its own: reasoning_content in OpenAI's chat, items of the type reasoning in Responses,
-// blocks of the type thinking in Anthropic's messages, streamed and whole. Thoughts that come back with a conversation go to the model's
-// chat template, which renders or drops them. The model thinks as its template's authors want it, unless the request says otherwise:
+// A model's thoughts before its answer are a part of their own: reasoning_content in OpenAI's chat, items of the type reasoning in
+// Responses, blocks of the type thinking in Anthropic's messages, streamed and whole. Thoughts that come back with a conversation go to the
+// model's chat template, which renders or drops them. The template decides by default whether the model thinks. A request can say
+// otherwise:
 //
 //	chat_template_kwargs               variables of the template; enable_thinking and thinking work for any model that thinks
 //	enable_thinking                    the same
@@ -69,37 +71,38 @@
 //	thinking_budget                    tokens; 0 turns thoughts off, -1 is no bound; also thinking_budget_tokens
 //	include_reasoning                  false: thoughts are not told
 //
-// continue_final_message goes on with an answer, or with a thought if the message has nothing else. A thought that has had its budget is
-// closed, and the answer follows. max_tokens bounds both together; usage says how many tokens the
-// thought had. Stop strings are looked for in the answer alone, and schemas and required calls hold for it: they begin where the thought
-// ends. Log-probabilities are those of all tokens.
+// continue_final_message goes on with an answer, or with a thought if the message has nothing else. A thought that reaches its budget is
+// closed, and the answer follows. max_tokens bounds both together; usage counts the tokens of the thought. Stop strings, schemas and
+// required calls apply to the answer only. Log-probabilities are those of all tokens.
 //
 // # Streams
 //
-// A stream begins at once: its header and its first event do not wait for the prompt. While nothing comes for Options.PingInterval, the client is
-// sent a comment, Anthropic's ping, or response.in_progress once more. Only what is wrong with the request has a status of its own; what goes
-// wrong later is the stream's last event. "return_progress" asks for llama-server's prompt_progress, of how much of the prompt is computed.
+// A stream begins at once: its header and its first event do not wait for the prompt. Whenever nothing else was sent for
+// Options.PingInterval, the client gets a comment, Anthropic's ping, or response.in_progress once more. Only a wrong request has an error
+// status; an error later is the stream's last event. "return_progress" asks for llama-server's prompt_progress: how much of the prompt is
+// computed.
 //
 // A client that leaves costs nothing from the next token, or the next chunk of its prompt, on. A client that reads slowly holds nobody up.
 //
 // # Who may use it
 //
-// Where Options has no Keys, anybody who reaches the server may; otherwise whoever has a key. A web page of another origin has to be among
-// Options.Origins besides, and Options.Hosts keeps pages away that call the server by a name of their own. Prompts and answers are not logged
-// unless Options.LogPrompts says so. Behind a proxy or an authentication of your own, Options.Client says who asks. Clients that are known have
-// caches of their own, so that none finds out from cached tokens what another one asked, and Options.Accounts may bound how many requests a
-// minute they send and how many tokens a day they use. Beyond that the status is 429, with a Retry-After: code "rate_limit_exceeded" or
+// Without Options.Keys, anybody who reaches the server may use it; with Keys, whoever has one. In addition, the origin of a web page must
+// be among Options.Origins, and Options.Hosts keeps out pages that reach the server under a name of their own. Prompts and answers are not
+// logged unless Options.LogPrompts is set. Behind a proxy or an authentication of your own, Options.Client returns the client's name. Known
+// clients have caches of their own, so that no client learns from cached tokens what another one asked. Options.Accounts may limit their
+// requests a minute and their tokens a day. Beyond that the status is 429, with a Retry-After: code "rate_limit_exceeded" or
 // "insufficient_quota".
 //
 // # Load
 //
-// Each model computes a bounded number of answers at once, and a bounded number waits; free places go to whoever of the waiting clients has
-// the fewest. Beyond that the status is 429, with a Retry-After. A client is whom Options.Client names, a key's owner or, where neither is
-// known, an address. Models that are loaded on demand share Options.ModelBytes: the least recently used one goes where another needs its
-// memory.
+// Each model computes a bounded number of answers at once, and a bounded number waits. A free place goes to the waiting client that holds
+// the fewest. Beyond that the status is 429, with a Retry-After. A client is the name that Options.Client returns, the owner of a key or,
+// without either, an address. Models that are loaded on demand share Options.ModelBytes: the least recently used one is given back if
+// another one needs its memory.
 //
-// Memory is bounded as well: Options.RequestBytes for what all requests hold, Options.Pool.MaxBytes for the conversations of a model that stay
-// cached. Server.Stats has both figures with their bounds.
+// Memory is bounded as well: Options.RequestBytes for all requests together, Options.Pool.MaxBytes for the cached conversations of a model.
+// Server.Stats has both figures with their bounds.
 //
-// Server.Stats, Options.Observer and package metrics tell how it goes. Server.Shutdown lets answers end before the program does.
+// Server.Stats, Options.Observer and package metrics report what the server is doing. Server.Shutdown lets answers end before the program
+// does.
 package serve

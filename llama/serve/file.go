@@ -11,8 +11,8 @@ import (
 )
 
 // File describes a model that is loaded from a .gguf file or a Hugging Face folder when it is first asked for. Its Bytes are the size of
-// the weights' files. Where the name is "" it is the file's or the folder's, without ".gguf". Whether there is such a file is not looked at
-// before somebody asks for the model, or Server.Preload loads it.
+// the weights' files. If name is "", the model gets the name of the file or folder, without ".gguf". File does not check that the file
+// exists: the first request, or Server.Preload, does.
 func File(name, path string, o *llama.LoadOptions) Model {
 	if name == "" {
 		name = strings.TrimSuffix(filepath.Base(filepath.Clean(path)), ".gguf")
@@ -23,7 +23,7 @@ func File(name, path string, o *llama.LoadOptions) Model {
 	}
 }
 
-// weightsSize returns how many bytes a .gguf file has or, in a folder, the files of weights all together; 0 where there are none.
+// weightsSize returns the bytes of a .gguf file, or of all files of weights in a folder. It returns 0 if there are no such files.
 func weightsSize(path string) (bytes int64) {
 	files := []string{path}
 	if inFolder, _ := fs.Glob(os.DirFS(path), "*.safetensors"); len(inFolder) > 0 {

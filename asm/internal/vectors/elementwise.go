@@ -10,6 +10,14 @@ func add(dst, src []float32) {
 	}
 }
 
+// mul computes dst[i] *= src[i]. The slices have one length and do not overlap partly.
+func mul(dst, src []float32) {
+	src = src[:len(dst)]
+	for i := range dst {
+		dst[i] *= src[i]
+	}
+}
+
 // scale computes x[i] *= v.
 func scale(x []float32, v float32) {
 	for i := range x {
@@ -22,6 +30,14 @@ func siluMul(dst, gate, up []float32) {
 	gate, up = gate[:len(dst)], up[:len(dst)]
 	for i := range dst {
 		dst[i] = exact.SiLU(gate[i]) * up[i]
+	}
+}
+
+// sigmoidMul computes dst[i] = exact.Sigmoid(gate[i]) * up[i]. dst may be gate or up.
+func sigmoidMul(dst, gate, up []float32) {
+	gate, up = gate[:len(dst)], up[:len(dst)]
+	for i := range dst {
+		dst[i] = exact.Sigmoid(gate[i]) * up[i]
 	}
 }
 
@@ -45,6 +61,13 @@ func geluErfMul(dst, gate, up []float32) {
 func Softcap(x []float32, limit float32) {
 	for i, v := range x {
 		x[i] = exact.Softcap(v, limit)
+	}
+}
+
+// exponential computes x[i] = exact.Exp(x[i]).
+func exponential(x []float32) {
+	for i, v := range x {
+		x[i] = exact.Exp(v)
 	}
 }
 

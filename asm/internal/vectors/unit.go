@@ -12,10 +12,12 @@ import (
 // short enough for a thread that cannot be preempted within assembly.
 type Unit struct {
 	add          func(dst, src *float32, n int)
+	mul          func(dst, src *float32, n int)
 	scale        func(x *float32, n int, v float32)
 	axpy         func(dst, x *float32, n int, a float32)
 	axpby        func(dst, x *float32, n int, a, b float32)
 	siluMul      func(dst, gate, up *float32, n int)
+	sigmoidMul   func(dst, gate, up *float32, n int)
 	geluMul      func(dst, gate, up *float32, n int)
 	geluErfMul   func(dst, gate, up *float32, n int)
 	softcap      func(x *float32, n int, factor, limit float32)
@@ -25,6 +27,7 @@ type Unit struct {
 	maximum      func(x *float32, n int) float32
 	exponentials func(x *float32, n int, max float32) float32
 	divide       func(x *float32, n int, v float32)
+	convolve     func(dst *float32, taps *[]float32, w, b *float32, n, width, stride int)
 	prepare32    func(x *float32, q *int8, d *float32, sums *int32, blocks int)
 	prepare256   func(x *float32, q *int8, d *float32, sums *int32, blocks int)
 }
@@ -33,6 +36,7 @@ type Unit struct {
 func (u *Unit) Kernels() Kernels {
 	return Kernels{
 		Add: u.addAll, Scale: u.scaleAll, Axpy: u.axpyAll, SiLUMul: u.siluMulAll, GELUMul: u.geluMulAll, GELUErfMul: u.geluErfMulAll, Softcap: u.Softcap,
+		Mul: u.mulAll, SigmoidMul: u.sigmoidMulAll, Exp: u.exponential, Convolve: u.convolveAll,
 		RoPE: u.ropeHead, RMSNorm: u.rmsNorm, Softmax: u.softmax, Prepare: u.Prepare,
 	}
 }
@@ -47,6 +51,16 @@ func (u *Unit) addAll(dst, src []float32) {
 	for len(dst) > 0 {
 		n := min(len(dst), MaxElements)
 		u.add(&dst[0], &src[0], n)
+		dst, src = dst[n:], src[n:]
+	}
+}
+
+// mulAll is mul.
+func (u *Unit) mulAll(dst, src []float32) {
+	src = src[:len(dst)]
+	for len(dst) > 0 {
+		n := min(len(dst), MaxElements)
+		u.mul(&dst[0], &src[0], n)
 		dst, src = dst[n:], src[n:]
 	}
 }
@@ -80,6 +94,16 @@ func (u *Unit) siluMulAll(dst, gate, up []float32) {
 	}
 }
 
+// sigmoidMulAll is sigmoidMul.
+func (u *Unit) sigmoidMulAll(dst, gate, up []float32) {
+	gate, up = gate[:len(dst)], up[:len(dst)]
+	for len(dst) > 0 {
+		n := min(len(dst), MaxElements)
+		u.sigmoidMul(&dst[0], &gate[0], &up[0], n)
+		dst, gate, up = dst[n:], gate[n:], up[n:]
+	}
+}
+
 // geluMulAll is geluMul.
 func (u *Unit) geluMulAll(dst, gate, up []float32) {
 	gate, up = gate[:len(dst)], up[:len(dst)]
@@ -98,6 +122,23 @@ func (u *Unit) geluErfMulAll(dst, gate, up []float32) {
 		u.geluErfMul(&dst[0], &gate[0], &up[0], n)
 		dst, gate, up = dst[n:], gate[n:], up[n:]
 	}
+}
+
+// convolveAll is convolve. A row is as long as a model's widest vector, which one call may take: its taps cannot be cut without a copy.
+func (u *Unit) convolveAll(dst []float32, taps [][]float32, w []float32, stride int, b []float32) {
+	if len(dst) == 0 || len(taps) == 0 {
+		convolve(dst, taps, w, stride, b)
+		return
+	}
+	for _, tap := range taps {
+		_ = tap[:len(dst)]
+	}
+	_ = w[(len(taps)-1)*stride:][:len(dst)]
+	var bias *float32
+	if b != nil {
+		bias = &b[:len(dst)][0]
+	}
+	u.convolve(&dst[0], &taps[0], &w[0], bias, len(dst), len(taps), 4*stride)
 }
 
 // Softcap is the portable softcap.
@@ -144,6 +185,15 @@ func (u *Unit) Maximum(x []float32) float32 { return u.maximum(&x[0], len(x)) }
 // Exponentials is the portable Exponentials of at least one element.
 func (u *Unit) Exponentials(x []float32, max float32) float32 {
 	return u.exponentials(&x[0], len(x), max)
+}
+
+// exponential is the portable exponential.
+func (u *Unit) exponential(x []float32) {
+	for len(x) > 0 {
+		n := min(len(x), MaxElements)
+		u.exponentials(&x[0], n, 0)
+		x = x[n:]
+	}
 }
 
 // Axpby computes dst[i] = fma(x[i], a, dst[i]·b) for the elements of x, of which there is at least one.

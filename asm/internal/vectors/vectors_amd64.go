@@ -7,10 +7,12 @@ package vectors
 // AVX2 is the unit of AVX2, FMA and F16C.
 var AVX2 = Unit{
 	add:          addAVX2,
+	mul:          mulAVX2,
 	scale:        scaleAVX2,
 	axpy:         axpyAVX2,
 	axpby:        axpbyAVX2,
 	siluMul:      siluMulAVX2,
+	sigmoidMul:   sigmoidMulAVX2,
 	geluMul:      geluMulAVX2,
 	geluErfMul:   geluErfMulAVX2,
 	softcap:      softcapAVX2,
@@ -20,6 +22,7 @@ var AVX2 = Unit{
 	maximum:      maximumAVX2,
 	exponentials: exponentialsAVX2,
 	divide:       divideAVX2,
+	convolve:     convolveAVX2,
 	prepare32:    prepare32AVX2,
 	prepare256:   prepare256AVX2,
 }
@@ -27,10 +30,12 @@ var AVX2 = Unit{
 // AVX512 is the unit of AVX-512 F, BW, VL and DQ.
 var AVX512 = Unit{
 	add:          addAVX512,
+	mul:          mulAVX512,
 	scale:        scaleAVX512,
 	axpy:         axpyAVX512,
 	axpby:        axpbyAVX512,
 	siluMul:      siluMulAVX512,
+	sigmoidMul:   sigmoidMulAVX512,
 	geluMul:      geluMulAVX512,
 	geluErfMul:   geluErfMulAVX512,
 	softcap:      softcapAVX512,
@@ -40,6 +45,7 @@ var AVX512 = Unit{
 	maximum:      maximumAVX512,
 	exponentials: exponentialsAVX512,
 	divide:       divideAVX512,
+	convolve:     convolveAVX512,
 	prepare32:    prepare32AVX512,
 	prepare256:   prepare256AVX512,
 }
@@ -49,6 +55,12 @@ var AVX512 = Unit{
 //
 //go:noescape
 func addAVX2(dst *float32, src *float32, n int)
+
+// mulAVX2 computes
+// dst[i] *= src[i] for i < n.
+//
+//go:noescape
+func mulAVX2(dst *float32, src *float32, n int)
 
 // scaleAVX2 computes
 // x[i] *= v for i < n.
@@ -73,6 +85,12 @@ func axpbyAVX2(dst *float32, x *float32, n int, a float32, b float32)
 //
 //go:noescape
 func siluMulAVX2(dst *float32, gate *float32, up *float32, n int)
+
+// sigmoidMulAVX2 computes
+// dst[i] = exact.Sigmoid(gate[i])·up[i] for i < n.
+//
+//go:noescape
+func sigmoidMulAVX2(dst *float32, gate *float32, up *float32, n int)
 
 // geluMulAVX2 computes
 // dst[i] = exact.GELU(gate[i])·up[i] for i < n.
@@ -128,6 +146,12 @@ func exponentialsAVX2(x *float32, n int, max float32) float32
 //go:noescape
 func divideAVX2(x *float32, n int, v float32)
 
+// convolveAVX2 computes
+// dst[i] = b[i] + Σ taps[j][i]·w[j·stride/4+i] for i < n, j < width, as the portable convolve does. A b that is nil counts as zeros.
+//
+//go:noescape
+func convolveAVX2(dst *float32, taps *[]float32, w *float32, b *float32, n int, width int, stride int)
+
 // prepare32AVX2 computes
 // blocks of quant.Activation.Prepare: the elements, scales and sums.
 //
@@ -145,6 +169,12 @@ func prepare256AVX2(x *float32, q *int8, d *float32, sums *int32, blocks int)
 //
 //go:noescape
 func addAVX512(dst *float32, src *float32, n int)
+
+// mulAVX512 computes
+// dst[i] *= src[i] for i < n.
+//
+//go:noescape
+func mulAVX512(dst *float32, src *float32, n int)
 
 // scaleAVX512 computes
 // x[i] *= v for i < n.
@@ -169,6 +199,12 @@ func axpbyAVX512(dst *float32, x *float32, n int, a float32, b float32)
 //
 //go:noescape
 func siluMulAVX512(dst *float32, gate *float32, up *float32, n int)
+
+// sigmoidMulAVX512 computes
+// dst[i] = exact.Sigmoid(gate[i])·up[i] for i < n.
+//
+//go:noescape
+func sigmoidMulAVX512(dst *float32, gate *float32, up *float32, n int)
 
 // geluMulAVX512 computes
 // dst[i] = exact.GELU(gate[i])·up[i] for i < n.
@@ -223,6 +259,12 @@ func exponentialsAVX512(x *float32, n int, max float32) float32
 //
 //go:noescape
 func divideAVX512(x *float32, n int, v float32)
+
+// convolveAVX512 computes
+// dst[i] = b[i] + Σ taps[j][i]·w[j·stride/4+i] for i < n, j < width, as the portable convolve does. A b that is nil counts as zeros.
+//
+//go:noescape
+func convolveAVX512(dst *float32, taps *[]float32, w *float32, b *float32, n int, width int, stride int)
 
 // prepare32AVX512 computes
 // blocks of quant.Activation.Prepare: the elements, scales and sums.

@@ -65,6 +65,49 @@ DATA numbers<>+56(SB)/4, $0x0000000e
 DATA numbers<>+60(SB)/4, $0x0000000f
 GLOBL numbers<>(SB), RODATA|NOPTR, $64
 
+// func mulAVX2(dst *float32, src *float32, n int)
+// Requires: AVX, AVX2
+TEXT ·mulAVX2(SB), NOSPLIT, $0-24
+	MOVQ n+16(FP), AX
+	MOVQ dst+0(FP), CX
+	MOVQ src+8(FP), DX
+
+strips:
+	CMPQ    AX, $0x10
+	JLT     tail
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	VMOVUPS (DX), Y2
+	VMOVUPS 32(DX), Y3
+	VMULPS  Y2, Y0, Y0
+	VMULPS  Y3, Y1, Y1
+	VMOVUPS Y0, (CX)
+	VMOVUPS Y1, 32(CX)
+	ADDQ    $0x40, CX
+	ADDQ    $0x40, DX
+	SUBQ    $0x10, AX
+	JMP     strips
+
+tail:
+	TESTQ        AX, AX
+	JLE          done
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     numbers<>+0(SB), Y0, Y1
+	VPCMPGTD     numbers<>+32(SB), Y0, Y0
+	VMASKMOVPS   (CX), Y1, Y2
+	VMASKMOVPS   32(CX), Y0, Y3
+	VMASKMOVPS   (DX), Y1, Y4
+	VMASKMOVPS   32(DX), Y0, Y5
+	VMULPS       Y4, Y2, Y2
+	VMULPS       Y5, Y3, Y3
+	VMASKMOVPS   Y2, Y1, (CX)
+	VMASKMOVPS   Y3, Y0, 32(CX)
+
+done:
+	VZEROUPPER
+	RET
+
 // func scaleAVX2(x *float32, n int, v float32)
 // Requires: AVX, AVX2
 TEXT ·scaleAVX2(SB), NOSPLIT, $0-20
@@ -558,6 +601,139 @@ DATA every3f800000<>+52(SB)/4, $0x3f800000
 DATA every3f800000<>+56(SB)/4, $0x3f800000
 DATA every3f800000<>+60(SB)/4, $0x3f800000
 GLOBL every3f800000<>(SB), RODATA|NOPTR, $64
+
+// func sigmoidMulAVX2(dst *float32, gate *float32, up *float32, n int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·sigmoidMulAVX2(SB), NOSPLIT, $0-32
+	MOVQ n+24(FP), AX
+	MOVQ dst+0(FP), CX
+	MOVQ gate+8(FP), DX
+	MOVQ up+16(FP), BX
+
+strips:
+	CMPQ         AX, $0x10
+	JLT          tail
+	VMOVUPS      (DX), Y0
+	VMOVUPS      32(DX), Y1
+	VMOVUPS      (BX), Y2
+	VMOVUPS      32(BX), Y3
+	VXORPS       every80000000<>+0(SB), Y0, Y4
+	VCMPPS       $0x01, everyc2aea8f6<>+0(SB), Y4, Y0
+	VMOVUPS      every42b0bd71<>+0(SB), Y5
+	VMINPS       Y4, Y5, Y4
+	VMOVUPS      every4b40007f<>+0(SB), Y5
+	VFMADD231PS  every3fb8aa3b<>+0(SB), Y4, Y5
+	VSUBPS       every4b40007f<>+0(SB), Y5, Y6
+	VFNMADD231PS every3f317218<>+0(SB), Y6, Y4
+	VFNMADD231PS everyb102e308<>+0(SB), Y6, Y4
+	VMOVUPS      every3ab51252<>+0(SB), Y6
+	VFMADD213PS  every3c091cd1<>+0(SB), Y4, Y6
+	VFMADD213PS  every3d2aac78<>+0(SB), Y4, Y6
+	VFMADD213PS  every3e2aaa49<>+0(SB), Y4, Y6
+	VFMADD213PS  every3efffffe<>+0(SB), Y4, Y6
+	VFMADD213PS  every3f800000<>+0(SB), Y4, Y6
+	VFMADD213PS  every3f800000<>+0(SB), Y4, Y6
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y6, Y6
+	VANDNPS      Y6, Y0, Y4
+	VADDPS       every3f800000<>+0(SB), Y4, Y4
+	VMOVUPS      every3f800000<>+0(SB), Y0
+	VDIVPS       Y4, Y0, Y0
+	VMULPS       Y2, Y0, Y0
+	VXORPS       every80000000<>+0(SB), Y1, Y2
+	VCMPPS       $0x01, everyc2aea8f6<>+0(SB), Y2, Y1
+	VMOVUPS      every42b0bd71<>+0(SB), Y4
+	VMINPS       Y2, Y4, Y2
+	VMOVUPS      every4b40007f<>+0(SB), Y4
+	VFMADD231PS  every3fb8aa3b<>+0(SB), Y2, Y4
+	VSUBPS       every4b40007f<>+0(SB), Y4, Y5
+	VFNMADD231PS every3f317218<>+0(SB), Y5, Y2
+	VFNMADD231PS everyb102e308<>+0(SB), Y5, Y2
+	VMOVUPS      every3ab51252<>+0(SB), Y5
+	VFMADD213PS  every3c091cd1<>+0(SB), Y2, Y5
+	VFMADD213PS  every3d2aac78<>+0(SB), Y2, Y5
+	VFMADD213PS  every3e2aaa49<>+0(SB), Y2, Y5
+	VFMADD213PS  every3efffffe<>+0(SB), Y2, Y5
+	VFMADD213PS  every3f800000<>+0(SB), Y2, Y5
+	VFMADD213PS  every3f800000<>+0(SB), Y2, Y5
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y5, Y5
+	VANDNPS      Y5, Y1, Y2
+	VADDPS       every3f800000<>+0(SB), Y2, Y2
+	VMOVUPS      every3f800000<>+0(SB), Y1
+	VDIVPS       Y2, Y1, Y1
+	VMULPS       Y3, Y1, Y1
+	VMOVUPS      Y0, (CX)
+	VMOVUPS      Y1, 32(CX)
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, BX
+	SUBQ         $0x10, AX
+	JMP          strips
+
+tail:
+	TESTQ        AX, AX
+	JLE          done
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     numbers<>+0(SB), Y0, Y1
+	VPCMPGTD     numbers<>+32(SB), Y0, Y0
+	VMASKMOVPS   (DX), Y1, Y2
+	VMASKMOVPS   32(DX), Y0, Y3
+	VMASKMOVPS   (BX), Y1, Y4
+	VMASKMOVPS   32(BX), Y0, Y5
+	VXORPS       every80000000<>+0(SB), Y2, Y6
+	VCMPPS       $0x01, everyc2aea8f6<>+0(SB), Y6, Y2
+	VMOVUPS      every42b0bd71<>+0(SB), Y7
+	VMINPS       Y6, Y7, Y6
+	VMOVUPS      every4b40007f<>+0(SB), Y7
+	VFMADD231PS  every3fb8aa3b<>+0(SB), Y6, Y7
+	VSUBPS       every4b40007f<>+0(SB), Y7, Y8
+	VFNMADD231PS every3f317218<>+0(SB), Y8, Y6
+	VFNMADD231PS everyb102e308<>+0(SB), Y8, Y6
+	VMOVUPS      every3ab51252<>+0(SB), Y8
+	VFMADD213PS  every3c091cd1<>+0(SB), Y6, Y8
+	VFMADD213PS  every3d2aac78<>+0(SB), Y6, Y8
+	VFMADD213PS  every3e2aaa49<>+0(SB), Y6, Y8
+	VFMADD213PS  every3efffffe<>+0(SB), Y6, Y8
+	VFMADD213PS  every3f800000<>+0(SB), Y6, Y8
+	VFMADD213PS  every3f800000<>+0(SB), Y6, Y8
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y8, Y8
+	VANDNPS      Y8, Y2, Y6
+	VADDPS       every3f800000<>+0(SB), Y6, Y6
+	VMOVUPS      every3f800000<>+0(SB), Y2
+	VDIVPS       Y6, Y2, Y2
+	VMULPS       Y4, Y2, Y2
+	VXORPS       every80000000<>+0(SB), Y3, Y4
+	VCMPPS       $0x01, everyc2aea8f6<>+0(SB), Y4, Y3
+	VMOVUPS      every42b0bd71<>+0(SB), Y6
+	VMINPS       Y4, Y6, Y4
+	VMOVUPS      every4b40007f<>+0(SB), Y6
+	VFMADD231PS  every3fb8aa3b<>+0(SB), Y4, Y6
+	VSUBPS       every4b40007f<>+0(SB), Y6, Y7
+	VFNMADD231PS every3f317218<>+0(SB), Y7, Y4
+	VFNMADD231PS everyb102e308<>+0(SB), Y7, Y4
+	VMOVUPS      every3ab51252<>+0(SB), Y7
+	VFMADD213PS  every3c091cd1<>+0(SB), Y4, Y7
+	VFMADD213PS  every3d2aac78<>+0(SB), Y4, Y7
+	VFMADD213PS  every3e2aaa49<>+0(SB), Y4, Y7
+	VFMADD213PS  every3efffffe<>+0(SB), Y4, Y7
+	VFMADD213PS  every3f800000<>+0(SB), Y4, Y7
+	VFMADD213PS  every3f800000<>+0(SB), Y4, Y7
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y7, Y7
+	VANDNPS      Y7, Y3, Y4
+	VADDPS       every3f800000<>+0(SB), Y4, Y4
+	VMOVUPS      every3f800000<>+0(SB), Y3
+	VDIVPS       Y4, Y3, Y3
+	VMULPS       Y5, Y3, Y3
+	VMASKMOVPS   Y2, Y1, (CX)
+	VMASKMOVPS   Y3, Y0, 32(CX)
+
+done:
+	VZEROUPPER
+	RET
 
 // func geluMulAVX2(dst *float32, gate *float32, up *float32, n int)
 // Requires: AVX, AVX2, FMA3
@@ -1588,6 +1764,91 @@ done:
 	VZEROUPPER
 	RET
 
+// func convolveAVX2(dst *float32, taps *[]float32, w *float32, b *float32, n int, width int, stride int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·convolveAVX2(SB), NOSPLIT, $0-56
+	MOVQ n+32(FP), AX
+	MOVQ dst+0(FP), CX
+	MOVQ w+16(FP), DX
+	MOVQ b+24(FP), BX
+	MOVQ taps+8(FP), SI
+	MOVQ stride+48(FP), DI
+	XORQ R8, R8
+
+strips:
+	CMPQ    AX, $0x10
+	JLT     tail
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y1, Y1, Y1
+	TESTQ   BX, BX
+	JZ      stripUnbiased
+	VMOVUPS (BX)(R8*1), Y0
+	VMOVUPS 32(BX)(R8*1), Y1
+	VMOVAPS Y0, Y0
+	VMOVAPS Y1, Y1
+
+stripUnbiased:
+	MOVQ SI, R9
+	MOVQ DX, R10
+	MOVQ width+40(FP), R12
+
+stripTap:
+	MOVQ        (R9), R11
+	VMOVUPS     (R11)(R8*1), Y2
+	VMOVUPS     32(R11)(R8*1), Y3
+	VMOVUPS     (R10)(R8*1), Y4
+	VMOVUPS     32(R10)(R8*1), Y5
+	VFMADD231PS Y2, Y4, Y0
+	VFMADD231PS Y3, Y5, Y1
+	ADDQ        $0x18, R9
+	ADDQ        DI, R10
+	DECQ        R12
+	JNZ         stripTap
+	VMOVUPS     Y0, (CX)(R8*1)
+	VMOVUPS     Y1, 32(CX)(R8*1)
+	ADDQ        $0x40, R8
+	SUBQ        $0x10, AX
+	JMP         strips
+
+tail:
+	TESTQ        AX, AX
+	JLE          done
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPGTD     numbers<>+0(SB), Y0, Y1
+	VPCMPGTD     numbers<>+32(SB), Y0, Y0
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	TESTQ        BX, BX
+	JZ           restUnbiased
+	VMASKMOVPS   (BX)(R8*1), Y1, Y2
+	VMASKMOVPS   32(BX)(R8*1), Y0, Y3
+	VMOVAPS      Y2, Y2
+	VMOVAPS      Y3, Y3
+
+restUnbiased:
+	MOVQ SI, AX
+	MOVQ width+40(FP), SI
+
+restTap:
+	MOVQ        (AX), BX
+	VMASKMOVPS  (BX)(R8*1), Y1, Y4
+	VMASKMOVPS  32(BX)(R8*1), Y0, Y5
+	VMASKMOVPS  (DX)(R8*1), Y1, Y6
+	VMASKMOVPS  32(DX)(R8*1), Y0, Y7
+	VFMADD231PS Y4, Y6, Y2
+	VFMADD231PS Y5, Y7, Y3
+	ADDQ        $0x18, AX
+	ADDQ        DI, DX
+	DECQ        SI
+	JNZ         restTap
+	VMASKMOVPS  Y2, Y1, (CX)(R8*1)
+	VMASKMOVPS  Y3, Y0, 32(CX)(R8*1)
+
+done:
+	VZEROUPPER
+	RET
+
 // func prepare32AVX2(x *float32, q *int8, d *float32, sums *int32, blocks int)
 // Requires: AVX, AVX2
 TEXT ·prepare32AVX2(SB), NOSPLIT, $0-40
@@ -1841,6 +2102,40 @@ done:
 	VZEROUPPER
 	RET
 
+// func mulAVX512(dst *float32, src *float32, n int)
+// Requires: AVX, AVX512F
+TEXT ·mulAVX512(SB), NOSPLIT, $0-24
+	MOVQ n+16(FP), AX
+	MOVQ dst+0(FP), CX
+	MOVQ src+8(FP), DX
+
+strips:
+	CMPQ    AX, $0x10
+	JLT     tail
+	VMOVUPS (CX), Z0
+	VMOVUPS (DX), Z1
+	VMULPS  Z1, Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    $0x40, CX
+	ADDQ    $0x40, DX
+	SUBQ    $0x10, AX
+	JMP     strips
+
+tail:
+	TESTQ        AX, AX
+	JLE          done
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Z0
+	VPCMPD       $0x06, numbers<>+0(SB), Z0, K1
+	VMOVUPS.Z    (CX), K1, Z0
+	VMOVUPS.Z    (DX), K1, Z1
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS      Z0, K1, (CX)
+
+done:
+	VZEROUPPER
+	RET
+
 // func scaleAVX512(x *float32, n int, v float32)
 // Requires: AVX, AVX512F
 TEXT ·scaleAVX512(SB), NOSPLIT, $0-20
@@ -2013,6 +2308,84 @@ tail:
 	VPSLLD       $0x17, Z3, Z3
 	VMULPS.Z     Z3, Z4, K2, Z2
 	VADDPS       every3f800000<>+0(SB), Z2, Z2
+	VDIVPS       Z2, Z0, Z0
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS      Z0, K1, (CX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func sigmoidMulAVX512(dst *float32, gate *float32, up *float32, n int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·sigmoidMulAVX512(SB), NOSPLIT, $0-32
+	MOVQ n+24(FP), AX
+	MOVQ dst+0(FP), CX
+	MOVQ gate+8(FP), DX
+	MOVQ up+16(FP), BX
+
+strips:
+	CMPQ         AX, $0x10
+	JLT          tail
+	VMOVUPS      (DX), Z0
+	VMOVUPS      (BX), Z1
+	VXORPS       every80000000<>+0(SB), Z0, Z2
+	VCMPPS       $0x05, everyc2aea8f6<>+0(SB), Z2, K1
+	VMOVUPS      every42b0bd71<>+0(SB), Z0
+	VMINPS       Z2, Z0, Z2
+	VMOVUPS      every4b40007f<>+0(SB), Z0
+	VFMADD231PS  every3fb8aa3b<>+0(SB), Z2, Z0
+	VSUBPS       every4b40007f<>+0(SB), Z0, Z3
+	VFNMADD231PS every3f317218<>+0(SB), Z3, Z2
+	VFNMADD231PS everyb102e308<>+0(SB), Z3, Z2
+	VMOVUPS      every3ab51252<>+0(SB), Z3
+	VFMADD213PS  every3c091cd1<>+0(SB), Z2, Z3
+	VFMADD213PS  every3d2aac78<>+0(SB), Z2, Z3
+	VFMADD213PS  every3e2aaa49<>+0(SB), Z2, Z3
+	VFMADD213PS  every3efffffe<>+0(SB), Z2, Z3
+	VFMADD213PS  every3f800000<>+0(SB), Z2, Z3
+	VFMADD213PS  every3f800000<>+0(SB), Z2, Z3
+	VPSLLD       $0x17, Z0, Z0
+	VMULPS.Z     Z0, Z3, K1, Z2
+	VADDPS       every3f800000<>+0(SB), Z2, Z2
+	VMOVUPS      every3f800000<>+0(SB), Z0
+	VDIVPS       Z2, Z0, Z0
+	VMULPS       Z1, Z0, Z0
+	VMOVUPS      Z0, (CX)
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, BX
+	SUBQ         $0x10, AX
+	JMP          strips
+
+tail:
+	TESTQ        AX, AX
+	JLE          done
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Z0
+	VPCMPD       $0x06, numbers<>+0(SB), Z0, K1
+	VMOVUPS.Z    (DX), K1, Z0
+	VMOVUPS.Z    (BX), K1, Z1
+	VXORPS       every80000000<>+0(SB), Z0, Z2
+	VCMPPS       $0x05, everyc2aea8f6<>+0(SB), Z2, K2
+	VMOVUPS      every42b0bd71<>+0(SB), Z0
+	VMINPS       Z2, Z0, Z2
+	VMOVUPS      every4b40007f<>+0(SB), Z0
+	VFMADD231PS  every3fb8aa3b<>+0(SB), Z2, Z0
+	VSUBPS       every4b40007f<>+0(SB), Z0, Z3
+	VFNMADD231PS every3f317218<>+0(SB), Z3, Z2
+	VFNMADD231PS everyb102e308<>+0(SB), Z3, Z2
+	VMOVUPS      every3ab51252<>+0(SB), Z3
+	VFMADD213PS  every3c091cd1<>+0(SB), Z2, Z3
+	VFMADD213PS  every3d2aac78<>+0(SB), Z2, Z3
+	VFMADD213PS  every3e2aaa49<>+0(SB), Z2, Z3
+	VFMADD213PS  every3efffffe<>+0(SB), Z2, Z3
+	VFMADD213PS  every3f800000<>+0(SB), Z2, Z3
+	VFMADD213PS  every3f800000<>+0(SB), Z2, Z3
+	VPSLLD       $0x17, Z0, Z0
+	VMULPS.Z     Z0, Z3, K2, Z2
+	VADDPS       every3f800000<>+0(SB), Z2, Z2
+	VMOVUPS      every3f800000<>+0(SB), Z0
 	VDIVPS       Z2, Z0, Z0
 	VMULPS       Z1, Z0, Z0
 	VMOVUPS      Z0, K1, (CX)
@@ -2554,6 +2927,76 @@ tail:
 	VMOVUPS.Z    (CX), K1, Z1
 	VDIVPS       Z0, Z1, Z1
 	VMOVUPS      Z1, K1, (CX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func convolveAVX512(dst *float32, taps *[]float32, w *float32, b *float32, n int, width int, stride int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·convolveAVX512(SB), NOSPLIT, $0-56
+	MOVQ n+32(FP), AX
+	MOVQ dst+0(FP), CX
+	MOVQ w+16(FP), DX
+	MOVQ b+24(FP), BX
+	MOVQ taps+8(FP), SI
+	MOVQ stride+48(FP), DI
+	XORQ R8, R8
+
+strips:
+	CMPQ    AX, $0x10
+	JLT     tail
+	VXORPS  Z0, Z0, Z0
+	TESTQ   BX, BX
+	JZ      stripUnbiased
+	VMOVUPS (BX)(R8*1), Z0
+	VMOVAPS Z0, Z0
+
+stripUnbiased:
+	MOVQ SI, R9
+	MOVQ DX, R10
+	MOVQ width+40(FP), R12
+
+stripTap:
+	MOVQ        (R9), R11
+	VMOVUPS     (R11)(R8*1), Z1
+	VMOVUPS     (R10)(R8*1), Z2
+	VFMADD231PS Z1, Z2, Z0
+	ADDQ        $0x18, R9
+	ADDQ        DI, R10
+	DECQ        R12
+	JNZ         stripTap
+	VMOVUPS     Z0, (CX)(R8*1)
+	ADDQ        $0x40, R8
+	SUBQ        $0x10, AX
+	JMP         strips
+
+tail:
+	TESTQ        AX, AX
+	JLE          done
+	VMOVD        AX, X0
+	VPBROADCASTD X0, Z0
+	VPCMPD       $0x06, numbers<>+0(SB), Z0, K1
+	VXORPS       Z0, Z0, Z0
+	TESTQ        BX, BX
+	JZ           restUnbiased
+	VMOVUPS.Z    (BX)(R8*1), K1, Z0
+	VMOVAPS      Z0, Z0
+
+restUnbiased:
+	MOVQ SI, AX
+	MOVQ width+40(FP), SI
+
+restTap:
+	MOVQ        (AX), BX
+	VMOVUPS.Z   (BX)(R8*1), K1, Z1
+	VMOVUPS.Z   (DX)(R8*1), K1, Z2
+	VFMADD231PS Z1, Z2, Z0
+	ADDQ        $0x18, AX
+	ADDQ        DI, DX
+	DECQ        SI
+	JNZ         restTap
+	VMOVUPS     Z0, K1, (CX)(R8*1)
 
 done:
 	VZEROUPPER

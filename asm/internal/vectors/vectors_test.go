@@ -19,6 +19,24 @@ var operations = []struct {
 	run  func(k *asm.Kernels, x, y, z []float32)
 }{
 	{"Add", func(k *asm.Kernels, x, y, _ []float32) { k.Add(x, y) }},
+	{"Mul", func(k *asm.Kernels, x, y, _ []float32) { k.Mul(x, y) }},
+	{"SigmoidMul", func(k *asm.Kernels, x, y, z []float32) { k.SigmoidMul(z, x, y) }},
+	{"SigmoidMul in place of the gate", func(k *asm.Kernels, x, y, _ []float32) { k.SigmoidMul(x, x, y) }},
+	{"Sigmoid", func(k *asm.Kernels, x, _, _ []float32) { k.Sigmoid(x) }},
+	{"SiLU", func(k *asm.Kernels, x, _, _ []float32) { k.SiLU(x) }},
+	{"Exp", func(k *asm.Kernels, x, _, _ []float32) { k.Exp(x) }},
+	{"Convolve", func(k *asm.Kernels, x, y, z []float32) {
+		for width := 1; width < 5; width++ { // each tap and row of weights is a part of its own
+			n := len(x) / (width + 1)
+			taps := make([][]float32, width)
+			for j := range taps {
+				taps[j] = x[j*n:][:n]
+			}
+			k.Convolve(z[len(z)-n:], taps, y, n, y[width*n:])
+			k.Convolve(z[:n], taps, y, n, nil)
+			k.Convolve(taps[width-1], taps, y[n:], n, nil)
+		}
+	}},
 	{"Scale", func(k *asm.Kernels, x, _, _ []float32) { k.Scale(x, -1.7) }},
 	{"Axpy", func(k *asm.Kernels, x, y, _ []float32) { k.Axpy(x, 1.3, y) }},
 	{"SiLUMul", func(k *asm.Kernels, x, y, z []float32) { k.SiLUMul(z, x, y) }},
@@ -156,9 +174,14 @@ func TestVectorsDoNotAllocate(t *testing.T) {
 	x, y, z := make([]float32, 100), make([]float32, 100), make([]float32, 100)
 	var a quant.Activation
 	a.Reserve(quant.Int8x32, 1, 96)
+	taps := [1][]float32{x}
 	for _, k := range asm.Tiers() {
 		n := testing.AllocsPerRun(10, func() {
 			k.Add(x, y)
+			k.Mul(x, y)
+			k.SigmoidMul(x, y, z)
+			k.Exp(x)
+			k.Convolve(x, taps[:], y, 100, z)
 			k.Scale(x, 0.5)
 			k.Axpy(x, 1, y)
 			k.SiLUMul(x, y, z)
@@ -188,6 +211,7 @@ func BenchmarkVectors(b *testing.B) {
 		s, c := math.Sincos(float64(i))
 		cos[i], sin[i] = float32(c), float32(s)
 	}
+	taps, weights := [4][]float32{x, y, x, y}, slices.Repeat(x, 4)
 	var a quant.Activation
 	for _, bench := range []struct {
 		name string
@@ -199,6 +223,7 @@ func BenchmarkVectors(b *testing.B) {
 		{"SiLUMul", func(k *asm.Kernels) { k.SiLUMul(z, x, y) }},
 		{"GELUMul", func(k *asm.Kernels) { k.GELUMul(z, x, y) }},
 		{"GELUErfMul", func(k *asm.Kernels) { k.GELUErfMul(z, x, y) }},
+		{"Convolve", func(k *asm.Kernels) { k.Convolve(z, taps[:], weights, n, nil) }},
 		{"LayerNorm", func(k *asm.Kernels) { copy(z, x); k.LayerNorm(z, x, y, 1e-5) }},
 		{"Add", func(k *asm.Kernels) { k.Add(z, x) }},
 		{"Axpy", func(k *asm.Kernels) { k.Axpy(z, 1e-9, x) }},

@@ -87,26 +87,43 @@ func moreBits(layer, layers int) bool {
 // typeOf returns the type that a tensor gets.
 func (r *recipe) typeOf(t *checkpoint.Tensor, layers int) tensor.DType {
 	switch {
-	case t.Part == checkpoint.InputProjection && r.linear.Quantized(): // llama.cpp leaves it as it is
+	case t.Part == checkpoint.PerLayerProjection && r.linear.Quantized(): // llama.cpp leaves it as it is
 		return tensor.F16
 	case t.Role == checkpoint.Vector, t.Part == checkpoint.PositionEmbedding, t.Part == checkpoint.TypeEmbedding:
 		return tensor.F32
 	case t.Role == checkpoint.Logits:
 		return r.head
-	case r.more != 0 && (t.Part == checkpoint.Value || t.Part == checkpoint.Down) && moreBits(t.Layer, layers):
+	case r.more != 0 && (t.Part == checkpoint.Value || t.Part == checkpoint.RecurrentValue || t.Part == checkpoint.Down) && moreBits(t.Layer, layers):
 		return r.more
 	}
 	return r.linear
 }
 
-// planGGUF lists the tensors of a model under GGUF's names.
+// planGGUF lists the tensors of a model under GGUF's names. Of several parts in one tensor the first one counts, and the type is that of the last.
 func planGGUF(c *checkpoint.Config, r recipe) (list []planned, err error) {
 	divisors, err := c.GGUFDivisors()
 	if err != nil {
 		return nil, err
 	}
+	wholes := map[string]int{}
 	for _, t := range c.Tensors() {
-		list = append(list, planned{name: t.GGUF, dtype: r.typeOf(&t, c.Layers), dims: t.Shape, norm: t.Role == checkpoint.Vector})
+		p := planned{name: t.GGUF, dtype: r.typeOf(&t, c.Layers), dims: t.Shape, norm: t.Role == checkpoint.Vector && len(t.Shape) == 1, content: contentOf(&t)}
+		if t.GGUFShape != nil {
+			p.dims = t.GGUFShape
+		}
+		if whole := t.Within.GGUF; whole.Name != "" {
+			at, known := wholes[whole.Name]
+			if known {
+				if whole.First > 0 {
+					list[at].dtype = p.dtype
+				}
+				continue
+			}
+			wholes[whole.Name] = len(list)
+			p.name, p.dims = whole.Name, slices.Clone(t.Shape)
+			p.dims[0] = whole.Rows
+		}
+		list = append(list, p)
 		if t.Part != checkpoint.Embedding {
 			continue
 		}
@@ -115,6 +132,23 @@ func planGGUF(c *checkpoint.Config, r recipe) (list []planned, err error) {
 		}
 	}
 	return list, nil
+}
+
+// contentOf returns the elements of a tensor that may not be random, nil if they may: of layers with a state, what says how fast the state decays. Heads
+// have rates from 1 to 16 and steps of about 0.02, as at the beginning of a training.
+func contentOf(t *checkpoint.Tensor) []float32 {
+	const firstRate, lastRate, stepBias = 1, 16, -4
+	if t.Part != checkpoint.Decay && t.Part != checkpoint.StepBias {
+		return nil
+	}
+	list := make([]float32, t.Shape[0])
+	for i := range list {
+		list[i] = stepBias
+		if t.Part == checkpoint.Decay {
+			list[i] = -float32(firstRate + (lastRate-firstRate)*float64(i)/float64(len(list)))
+		}
+	}
+	return list
 }
 
 // planHuggingFace lists the tensors under Hugging Face's names, all of one type.

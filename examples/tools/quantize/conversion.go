@@ -76,11 +76,11 @@ func (c *conversion) plan() error {
 func (c *conversion) wanted(w *weight) tensor.DType {
 	o := c.options
 	switch {
-	case len(w.shape) == 1: // norms, biases and RoPE's divisors
+	case len(w.shape) == 1 || w.model != nil && w.model.Role == checkpoint.Vector: // norms, biases, filters and RoPE's divisors
 		return tensor.F32
-	case w.model == nil || w.model.Role == checkpoint.Vector:
+	case w.model == nil:
 		return w.dtype
-	case w.model.Part == checkpoint.InputProjection: // as llama.cpp does: it is not large
+	case w.model.Part == checkpoint.PerLayerProjection: // as llama.cpp does: it is not large
 		return w.dtype
 	case w.model.Role == checkpoint.Logits && o.head != 0:
 		return o.head
@@ -91,23 +91,7 @@ func (c *conversion) wanted(w *weight) tensor.DType {
 	case w.model.Role == checkpoint.Logits:
 		return o.mix.head(w.shape[len(w.shape)-1])
 	}
-	config := c.source.config
-	layer, layers := rank(config, w.model)
-	return o.mix.of(w.model.Part, place{layer, layers, config.Heads / config.KVHeads, c.importance != nil})
-}
-
-// rank returns a tensor's number among those of its part, and how many there are: layers that have no such part do not count.
-func rank(c *checkpoint.Config, t *checkpoint.Tensor) (at, all int) {
-	for _, other := range c.Tensors() {
-		if other.Part != t.Part || other.Bias != t.Bias {
-			continue
-		}
-		if other.Layer < t.Layer {
-			at++
-		}
-		all++
-	}
-	return at, all
+	return o.mix.of(c.source.placeOf(w, c.importance != nil))
 }
 
 // planWeight finds the importance of a tensor's columns.
@@ -363,15 +347,12 @@ func (c *conversion) gather(w *weight, lo, hi int) (err error) {
 		w.release(lo*from, (hi-lo)*from)
 		return nil
 	}
-	if w.headDim == 0 {
+	if w.moved == nil {
 		copy(c.in, w.data[lo*n:hi*n])
 		w.release(lo*n, (hi-lo)*n)
 		return nil
 	}
-	for i := lo; i < hi; i++ {
-		from := checkpoint.HalvedRow(i, w.headDim)
-		copy(c.in[(i-lo)*n:(i-lo+1)*n], w.data[from*n:])
-	}
+	w.moved.arrange(c.in, lo, hi, n, cols)
 	return nil
 }
 

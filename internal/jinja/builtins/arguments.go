@@ -64,7 +64,7 @@ func Bind(a Args, names []string, need int) (Args, error) {
 	return out, nil
 }
 
-// or returns argument i, or otherwise where it is absent.
+// or returns argument i, or otherwise if it is absent.
 func (a Args) or(i int, otherwise values.Value) values.Value {
 	if i >= len(a.Values) {
 		return otherwise

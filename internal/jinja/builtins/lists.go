@@ -194,7 +194,7 @@ func (e *Environment) byName(table map[string]*Builtin, kind string, v values.Va
 	return table[name.String()].Call(e, name.String(), v, Args{a.Values[1:], a.Named})
 }
 
-// selected is select, reject, selectattr and rejectattr: the items of which a test, or the truth, has the wanted outcome.
+// selected is select, reject, selectattr and rejectattr: it returns the items for which a test, or their truth, gives want.
 func selected(byAttribute, want bool) func(*Environment, values.Value, Args) (values.Value, error) {
 	return func(e *Environment, v values.Value, a Args) (values.Value, error) {
 		if !values.IsTrue(v) { // None, too

@@ -76,7 +76,7 @@ func divisibleBy(e *Environment, v values.Value, a Args) (values.Value, error) {
 	return !values.IsTrue(m), err
 }
 
-// remainder tests what is left of a number when it is divided by two.
+// remainder tests the remainder of a number divided by two.
 func remainder(want int64) *Builtin {
 	return &Builtin{Do: func(e *Environment, v values.Value, _ Args) (values.Value, error) {
 		m, err := e.Arithmetic("%", v, int64(2))

@@ -127,8 +127,8 @@ func (p *parser) enter() error {
 	return nil
 }
 
-// statements reads up to a block that begins with one of the ends, whose name is then the current token, or up to the end
-// of the template when there are none. open is the line of the block that it is the body of.
+// statements reads up to a block that begins with one of ends, and leaves the block's name as the current token. Without ends it reads up
+// to the end of the template. open is the line of the block around the statements.
 func (p *parser) statements(open token, ends ...string) ([]Statement, error) {
 	if err := p.enter(); err != nil {
 		return nil, err
@@ -204,7 +204,7 @@ func (p *parser) wholeBody(open token, end string) ([]Statement, error) {
 	return body, p.advance()
 }
 
-// statement reads a statement whose name is the current token, up to its block's end.
+// statement reads one statement up to its block's end. The current token is its name.
 func (p *parser) statement() (Statement, error) {
 	t := p.token
 	parse, ok := p.blocks[t.value]

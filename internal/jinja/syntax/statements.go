@@ -265,7 +265,7 @@ func (p *parser) parameters(n *Macro) error {
 	return p.advance()
 }
 
-// target reads what is assigned to: names, with commas and brackets, or in a set a namespace's attribute.
+// target reads the left side of an assignment: names, with commas and brackets, or, in a set, a namespace's attribute.
 func (p *parser) target(attributes bool) (Target, error) {
 	one, err := p.oneTarget(attributes)
 	if err != nil || !p.isOperator(",") {

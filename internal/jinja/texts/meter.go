@@ -59,7 +59,7 @@ func (m *Meter) Spend(n int) error {
 	return m.ctx.Err()
 }
 
-// Skim asks for the work of copying or comparing n bytes, of which a processor does many at a time.
+// Skim asks for the work of copying or comparing n bytes, which a processor does many at a time.
 func (m *Meter) Skim(n int) error { return m.Spend(n>>3 + 1) }
 
 // Search asks for the work of looking for part in s.
@@ -83,7 +83,7 @@ func (m *Meter) Take(n int) error {
 	return m.Spend(n>>2 + 1)
 }
 
-// TakeValues asks for the memory of n values whose texts, if they have any, are parts of others.
+// TakeValues asks for the memory of n values. Their texts, if they have any, must be parts of other texts.
 func (m *Meter) TakeValues(n int) error {
 	return m.Take((min(n, MaxMemory/ValueBytes) + 1) * ValueBytes)
 }

@@ -111,7 +111,7 @@ func (t Text) Single() (Origin, bool) {
 	return 0, false
 }
 
-// Slice is t.s[i:j] with its origins. It takes memory for the origins only where the text has several.
+// Slice is t.s[i:j] with its origins. It takes memory for the origins only if the text has several.
 func (t Text) Slice(i, j int) Text {
 	if t.from == nil || i >= j {
 		return Text{s: t.s[i:j]}

@@ -13,7 +13,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/texts"
 )
 
-// maxJSONDepth bounds the nesting of what is read or printed.
+// maxJSONDepth bounds the nesting of JSON that is read or printed.
 const maxJSONDepth = 64
 
 // Decoder makes values of JSON.
@@ -21,7 +21,7 @@ type Decoder struct {
 	Left int // values that may still come, dictionaries and lists included
 }
 
-// Decode reads one JSON value, whose texts are of the given origin. Dictionaries keep the order of keys.
+// Decode reads one JSON value. Its texts get origin o. Dictionaries keep the order of keys.
 func (d *Decoder) Decode(data []byte, o texts.Origin) (Value, error) {
 	r := jsonReader{json.NewDecoder(bytes.NewReader(data)), d, o}
 	r.UseNumber()

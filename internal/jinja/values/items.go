@@ -37,7 +37,7 @@ func valuesOf(list []texts.Text) []Value {
 	return out
 }
 
-// Index returns an integer that counts items; ok is false for what is no integer.
+// Index returns an integer that counts items. ok is false if v is no integer.
 func Index(v Value) (n int, ok bool) {
 	switch v := v.(type) {
 	case int64:

@@ -71,7 +71,7 @@ func (x Number) Float64() float64 {
 	return float64(x.Int)
 }
 
-// Compare is exact, also between an integer and a float. What is not a number is above all.
+// Compare is exact, also between an integer and a float. A NaN is above all numbers.
 func (x Number) Compare(y Number) int {
 	switch {
 	case !x.IsFloat && !y.IsFloat && x.Big == nil && y.Big == nil:

@@ -25,10 +25,10 @@ import (
 // and what the interpreter adds: macros, methods and loops.
 type Value any
 
-// Undefined is the value of what is not there. It prints as nothing, and most operations on it are errors.
+// Undefined is the value of a name, key or attribute that does not exist. It prints as nothing, and most operations on it are errors.
 type Undefined struct{ what string }
 
-// Missing returns the value of what is not there; what names it in errors.
+// Missing returns the Undefined for something that errors call what.
 func Missing(what string) Undefined { return Undefined{what} }
 
 // Err returns the error of an operation that takes no undefined value.

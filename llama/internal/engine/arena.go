@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"slices"
 	"sync/atomic"
 
 	"github.com/antigravity-go/antigravity/backend"
@@ -81,6 +82,15 @@ func (a *arena) shareHeads(memory, flat, byHeads *tensor.Tensor, heads, headDim 
 	return nil
 }
 
+// reserveHeads is shareHeads in memory of its own.
+func (a *arena) reserveHeads(flat, byHeads *tensor.Tensor, heads, headDim int) error {
+	memory, err := a.allocate(a.most, heads*headDim)
+	if err != nil {
+		return err
+	}
+	return a.shareHeads(memory, flat, byHeads, heads, headDim)
+}
+
 // allocateOnes returns a tensor [n] of ones that is freed with the arena.
 func (a *arena) allocateOnes(n int) (*tensor.Tensor, error) {
 	ones := make([]float32, n)
@@ -128,6 +138,9 @@ func (a *arena) cut(of, view *tensor.Tensor, n int) error {
 	}
 	return nil
 }
+
+// whole returns all of a view's memory, [most, …].
+func (a *arena) whole(of *tensor.Tensor) *tensor.Tensor { return a.full[slices.Index(a.views, of)] }
 
 // free gives the memory back.
 func (a *arena) free() error {

@@ -12,9 +12,11 @@ import (
 // attention is the mixer softmax(q·kᵀ/√headDim)·v with grouped queries (arXiv 2305.13245) and rotary positions (arXiv 2104.09864). Keys and values
 // of earlier tokens come from the conversation's cache.
 type attention struct {
-	cache        int // which of the conversation's caches
+	cache        int // the layer whose cache is read
 	shape        int // which of the model's shapes of heads
 	q, k, v, o   projection
+	gate         projection // by whose sigmoid the result is multiplied (arXiv 2505.06708), if attention is gated
+	gated        bool
 	qNorm, kNorm *tensor.Tensor // [headDim]: of each head; or [heads·headDim]: of all heads together; nil: the family has none
 	eps          float32
 	queryScale   float32 // what queries are multiplied by beyond 1/√headDim, which the operation does by itself
@@ -32,6 +34,9 @@ func (a *attention) build(w *Weights, layer int, is *checkpoint.Layer, rotary in
 		a.queryScale = float32(c.ScoreScale * math.Sqrt(float64(is.HeadDim)))
 	}
 	w.placeProjection(checkpoint.Query, layer, &a.q)
+	if a.gated {
+		w.placeProjection(checkpoint.QueryGate, layer, &a.gate)
+	}
 	w.place(checkpoint.QueryNorm, layer, &a.qNorm)
 	w.placeProjection(checkpoint.AttentionOutput, layer, &a.o)
 	if is.Mixer == checkpoint.SharedAttention {
@@ -59,6 +64,12 @@ func (a *attention) forward(p *pass, around *residual) error {
 	}
 	if err := p.caches.Attend(&s.q, &s.out); err != nil {
 		return err
+	}
+	if a.gated {
+		if err := p.device.SigmoidMul(&s.gate, &s.outFlat); err != nil {
+			return err
+		}
+		return around.add(p, &s.gate, &a.o)
 	}
 	return around.add(p, &s.outFlat, &a.o)
 }
@@ -102,8 +113,11 @@ func (a *attention) normQueries(p *pass) error {
 // projectAll computes queries, keys and values.
 func (a *attention) projectAll(p *pass, around *residual) error {
 	s := &p.attention[a.shape]
-	if !a.tied {
-		return around.project(p, s.projected[:], &a.q, &a.k, &a.v)
+	switch {
+	case a.gated:
+		return around.project(p, s.projected[:], &a.q, &a.k, &a.v, &a.gate)
+	case !a.tied:
+		return around.project(p, s.projected[:3], &a.q, &a.k, &a.v)
 	}
 	if err := around.project(p, s.projected[:2], &a.q, &a.k); err != nil {
 		return err
@@ -150,11 +164,12 @@ func (w *Weights) shapeOf(is *checkpoint.Layer) int {
 }
 
 // attentionRows is the memory of a pass's rows in attention of one shape. By heads it is [rows, heads, headDim], and the same memory as rows
-// [rows, heads·headDim] is flat. projected are qFlat, kFlat and vFlat.
+// [rows, heads·headDim] is flat. projected are qFlat, kFlat, vFlat and gate.
 type attentionRows struct {
 	q, k, v, out                 tensor.Tensor
 	qFlat, kFlat, vFlat, outFlat tensor.Tensor
-	projected                    [3]*tensor.Tensor
+	gate                         tensor.Tensor // as rows, of models with gated attention
+	projected                    [4]*tensor.Tensor
 	scaled                       tensor.Tensor  // some rows of q
 	ones                         *tensor.Tensor // [headDim]: weights that change nothing; nil if no values are normalised
 }
@@ -176,12 +191,17 @@ func (p *pass) reserveAttention(w *Weights) error {
 	}
 	for i, shape := range w.shapes {
 		s := &p.attention[i]
-		s.projected = [...]*tensor.Tensor{&s.qFlat, &s.kFlat, &s.vFlat}
+		s.projected = [...]*tensor.Tensor{&s.qFlat, &s.kFlat, &s.vFlat, &s.gate}
 		for n, t := range []struct {
 			flat, byHeads *tensor.Tensor
 			heads         int
 		}{{&s.qFlat, &s.q, shape.heads}, {&s.kFlat, &s.k, shape.kvHeads}, {&s.vFlat, &s.v, shape.kvHeads}, {&s.outFlat, &s.out, shape.heads}} {
 			if err := p.shareHeads(memory[n], t.flat, t.byHeads, t.heads, shape.headDim); err != nil {
+				return err
+			}
+		}
+		if slices.Contains(w.Config.Mixers, checkpoint.GatedAttention) {
+			if err := p.reserve(&s.gate, shape.heads*shape.headDim); err != nil {
 				return err
 			}
 		}

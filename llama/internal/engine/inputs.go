@@ -21,13 +21,13 @@ type inputs struct {
 
 // build makes the inputs without their tensors.
 func (in *inputs) build(w *Weights) {
-	in.width = w.Config.InputWidth
+	in.width = w.Config.PerLayerWidth
 	if in.width == 0 {
 		return
 	}
-	w.place(checkpoint.InputEmbedding, 0, &in.table)
-	w.placeProjection(checkpoint.InputProjection, 0, &in.projection)
-	in.norm.build(w, checkpoint.InputNorm, 0)
+	w.place(checkpoint.PerLayerEmbedding, 0, &in.table)
+	w.placeProjection(checkpoint.PerLayerProjection, 0, &in.projection)
+	in.norm.build(w, checkpoint.PerLayerNorm, 0)
 }
 
 // inputRows is the memory of a pass's inputs.
@@ -44,25 +44,25 @@ type inputRows struct {
 
 // reserve allocates the memory.
 func (s *inputRows) reserve(a *arena, c *checkpoint.Config) error {
-	if c.InputWidth == 0 {
+	if c.PerLayerWidth == 0 {
 		return nil
 	}
-	width := c.InputWidth * c.Layers
+	width := c.PerLayerWidth * c.Layers
 	memory, err := a.allocate(a.most, width)
 	if err != nil {
 		return err
 	}
-	if err := a.shareHeads(memory, &s.all, &s.byLayer, c.Layers, c.InputWidth); err != nil {
+	if err := a.shareHeads(memory, &s.all, &s.byLayer, c.Layers, c.PerLayerWidth); err != nil {
 		return err
 	}
-	if s.table, err = memory.Reshape(a.most*c.Layers, c.InputWidth); err != nil {
+	if s.table, err = memory.Reshape(a.most*c.Layers, c.PerLayerWidth); err != nil {
 		return err
 	}
 	s.rows, s.which, s.projected = make([]int32, 0, a.most), make([]int32, 0, a.most), [...]*tensor.Tensor{&s.gate}
 	for _, t := range []struct {
 		view *tensor.Tensor
 		cols int
-	}{{&s.looked, width}, {&s.own, c.InputWidth}, {&s.gate, c.InputWidth}} {
+	}{{&s.looked, width}, {&s.own, c.PerLayerWidth}, {&s.gate, c.PerLayerWidth}} {
 		if err := a.reserve(t.view, t.cols); err != nil {
 			return err
 		}
@@ -112,9 +112,9 @@ type layerInput struct {
 
 // build makes the part of a layer without its tensors.
 func (l *layerInput) build(w *Weights, layer int) {
-	w.placeProjection(checkpoint.InputGate, layer, &l.gate)
-	w.placeProjection(checkpoint.InputUp, layer, &l.up)
-	l.around.post.build(w, checkpoint.InputPostNorm, layer)
+	w.placeProjection(checkpoint.PerLayerGate, layer, &l.gate)
+	w.placeProjection(checkpoint.PerLayerUp, layer, &l.up)
+	l.around.post.build(w, checkpoint.PerLayerPostNorm, layer)
 	l.around.scale = 1
 }
 

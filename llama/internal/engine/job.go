@@ -30,6 +30,7 @@ type Request struct {
 	Adapter *Adapter        // changes what is computed; nil: nothing does
 	Scale   float32         // of what Adapter changes
 	Answer  bool            // the tokens are an answer's: all of them are computed, before any prompt's
+	Guesses bool            // some of the latter tokens may be cut off again
 	Output  Output
 }
 
@@ -93,7 +94,17 @@ func (j *Job) reserve() (err error) {
 		return nil
 	}
 	defer parallel.Catch(&err)()
-	return j.Memory.reserve(j.Rows)
+	if j.Memory.Computed() != j.Start {
+		return ErrBehind
+	}
+	return j.Memory.reserve(j.Rows, !j.Answer, j.Guesses)
+}
+
+// done ends the job's step in its memory.
+func (j *Job) done() {
+	if j.Memory != nil && j.Memory.States.any() {
+		j.Memory.States.end()
+	}
 }
 
 // takeBack undoes the job in its memory.
@@ -131,7 +142,10 @@ func (j *Job) dtype() tensor.DType {
 	if j.Memory == nil {
 		return 0
 	}
-	return j.Memory.caches[0].DType()
+	for _, c := range j.Memory.attending() {
+		return c.DType()
+	}
+	return 0
 }
 
 // wantsLast reports whether the job wants logits of its last tokens, and these are in the pass.

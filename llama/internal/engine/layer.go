@@ -48,21 +48,27 @@ func (l *layer) forward(p *pass) error {
 func (l *layer) build(w *Weights, n int, is *checkpoint.Layer, rotary int) (err error) {
 	l.number = n
 	w.place(checkpoint.LayerScale, n, &l.scale)
-	if w.Config.InputWidth != 0 {
+	if w.Config.PerLayerWidth != 0 {
 		l.input = &layerInput{}
 		l.input.build(w, n)
 	}
 	l.aroundMixer.build(w, n, checkpoint.AttentionNorm, checkpoint.AttentionPostNorm, checkpoint.AttentionSumNorm)
 	l.aroundFeedForward.build(w, n, checkpoint.FeedForwardNorm, checkpoint.FeedForwardPostNorm, checkpoint.FeedForwardSumNorm)
 	switch is.Mixer {
-	case checkpoint.Attention, checkpoint.TiedAttention:
-		a := &attention{}
+	case checkpoint.Attention, checkpoint.TiedAttention, checkpoint.GatedAttention:
+		a := &attention{gated: is.Mixer == checkpoint.GatedAttention, tied: is.Mixer == checkpoint.TiedAttention}
 		a.build(w, n, is, rotary)
 		l.mixer = a
 	case checkpoint.SharedAttention:
 		a := &sharedAttention{}
 		a.build(w, n, is, rotary)
 		l.mixer = a
+	case checkpoint.DeltaRule:
+		l.mixer = newDeltaRule(w, n)
+	case checkpoint.SelectiveScan:
+		l.mixer = newSelectiveScan(w, n)
+	case checkpoint.ShortConvolution:
+		l.mixer = newShortConvolution(w, n)
 	case checkpoint.TextAttention:
 		a := &textAttention{reach: is.Reach}
 		a.build(w, n, is, rotary)

@@ -5,18 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 
 	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// Memory is what a model's layers remember of one conversation: a cache for each layer. It belongs to one goroutine at a time.
+// Memory is what a model's layers remember of one conversation: for each layer a cache or, if it is recurrent, a state. It belongs to one goroutine
+// at a time.
 //
-// Invariant between its methods: every cache has seen the same tokens, unless a method has failed.
+// Invariants between its methods, unless one has failed: every cache has seen the same tokens, and every state has seen the first of them. States
+// have seen less if the memory went back to where they cannot: see Computed.
 type Memory struct {
-	caches []*kvcache.Cache // one a layer, in the layers' order
+	caches []*kvcache.Cache // by layers; nil for those with states
 	whole  []*kvcache.Cache // those without a window
+	States States
 }
 
 // MemoryOptions describe a Memory.
@@ -26,12 +30,27 @@ type MemoryOptions struct {
 	Long     bool         // the conversation has the angles of long ones: see Weights.Long
 	Policy   string       // the eviction policy's name, for messages
 	Track    *kvcache.Tracking
+
+	// Of recurrent layers.
+	Snapshots     int // how many snapshots are kept
+	SnapshotEvery int // after how many tokens there is one in any case; 0: only where Mark says
+}
+
+// attending yields the caches with their layers.
+func (m *Memory) attending() iter.Seq2[int, *kvcache.Cache] {
+	return func(yield func(int, *kvcache.Cache) bool) {
+		for i, c := range m.caches {
+			if c != nil && !yield(i, c) {
+				return
+			}
+		}
+	}
 }
 
 // findWhole lists the caches without a window.
 func (m *Memory) findWhole() {
 	m.whole = nil
-	for _, c := range m.caches {
+	for _, c := range m.attending() {
 		if c.Window() == 0 {
 			m.whole = append(m.whole, c)
 		}
@@ -40,8 +59,8 @@ func (m *Memory) findWhole() {
 
 // Free gives the memory back. The Memory can be freed again, to no effect.
 func (m *Memory) Free() error {
-	var errs []error
-	for _, c := range m.caches {
+	errs := []error{m.States.free()}
+	for _, c := range m.attending() {
 		errs = append(errs, c.Free())
 	}
 	return errors.Join(errs...)
@@ -49,15 +68,16 @@ func (m *Memory) Free() error {
 
 // Clone returns a copy that shares pages until one of the two writes.
 func (m *Memory) Clone() (*Memory, error) {
-	clone := &Memory{}
-	for i, c := range m.caches {
+	clone := &Memory{caches: make([]*kvcache.Cache, len(m.caches))}
+	for i, c := range m.attending() {
 		copied, err := c.Clone()
 		if err != nil {
 			clone.Free()
 			return nil, layerError(i, err)
 		}
-		clone.caches = append(clone.caches, copied)
+		clone.caches[i] = copied
 	}
+	clone.States.clone(&m.States)
 	clone.findWhole()
 	return clone, nil
 }
@@ -66,21 +86,42 @@ func (m *Memory) Clone() (*Memory, error) {
 func (m *Memory) Whole() []*kvcache.Cache { return m.whole }
 
 // Windowed reports whether some layers see a window only.
-func (m *Memory) Windowed() bool { return len(m.whole) < len(m.caches) }
+func (m *Memory) Windowed() bool {
+	for _, c := range m.attending() {
+		if c.Window() > 0 {
+			return true
+		}
+	}
+	return false
+}
 
 // Seen returns how many tokens the memory has seen, evicted ones included.
-func (m *Memory) Seen() int { return m.caches[0].Seen() }
+func (m *Memory) Seen() int {
+	for _, c := range m.attending() {
+		return c.Seen()
+	}
+	return m.States.seen()
+}
+
+// Computed returns how many of the first tokens all layers have seen. If it is less than Seen, Cut to it and compute the others again before anything
+// else: the results will be the same.
+func (m *Memory) Computed() int {
+	if !m.States.any() {
+		return m.Seen()
+	}
+	return m.States.seen()
+}
 
 // MemoryUsage is what a Memory takes.
 type MemoryUsage struct {
 	Slots       int   // in use: of the layer that has most
-	Bytes       int64 // of keys and values
+	Bytes       int64 // of keys and values, and of states with their snapshots
 	RecordBytes int64 // of the records that the eviction policy needs
 }
 
 // Usage counts.
 func (m *Memory) Usage() (u MemoryUsage) {
-	for _, c := range m.caches {
+	for _, c := range m.attending() {
 		switch {
 		case c.Window() == 0:
 			u.Slots = max(u.Slots, c.Len())
@@ -90,43 +131,55 @@ func (m *Memory) Usage() (u MemoryUsage) {
 		u.Bytes += c.MemoryUsage()
 		u.RecordBytes += c.RecordBytes()
 	}
+	for _, state := range m.States.list {
+		u.Bytes += state.MemoryUsage()
+		if len(m.whole) == 0 {
+			u.Slots = max(u.Slots, m.Seen())
+		}
+	}
 	return u
 }
 
 // Least returns the smallest non-zero length to which a conversation of tokens tokens can be cut and its last token computed again.
 func (m *Memory) Least(tokens int) (n int) {
-	for _, c := range m.caches {
+	for _, c := range m.attending() {
 		if least := c.Least(tokens); least > 0 {
 			n = max(n, least+1)
 		}
+	}
+	if at := m.States.marks.pinned; at > 0 {
+		n = max(n, at+1)
 	}
 	return n
 }
 
 // Complete reports whether the memory has a slot for each of tokens tokens, or for all that a window shows, and can take more.
 func (m *Memory) Complete(tokens int) bool {
-	for _, c := range m.caches {
+	for _, c := range m.attending() {
 		if c.Window() == 0 && c.Len() != tokens || c.Seen() != tokens || c.Reserve(0) != nil {
 			return false
 		}
 	}
-	return true
+	return m.Computed() == tokens
 }
 
-// reserve makes room for further tokens.
-func (m *Memory) reserve(tokens int) error {
-	for i, c := range m.caches {
+// reserve makes room for further tokens, which are computed in one step; see States.begin.
+func (m *Memory) reserve(tokens int, keep, guesses bool) error {
+	for i, c := range m.attending() {
 		if err := c.Reserve(tokens); err != nil {
 			return layerError(i, err)
 		}
 	}
-	return nil
+	if !m.States.any() {
+		return nil
+	}
+	return m.States.begin(tokens, keep, guesses)
 }
 
 // each calls f for each layer's cache, for all of them also when some fail.
 func (m *Memory) each(f func(c *kvcache.Cache) error) error {
 	var errs []error
-	for i, c := range m.caches {
+	for i, c := range m.attending() {
 		if err := f(c); err != nil {
 			errs = append(errs, layerError(i, err))
 		}
@@ -134,20 +187,39 @@ func (m *Memory) each(f func(c *kvcache.Cache) error) error {
 	return errors.Join(errs...)
 }
 
-// Cut forgets the tokens after the first n. When a layer's cache fails, the others forget them all the same.
+// Cut forgets the tokens after the first n. When a layer's cache fails, the others forget them all the same. Recurrent layers may have to forget more:
+// see Computed.
 func (m *Memory) Cut(n int) error {
-	return m.each(func(c *kvcache.Cache) error { return c.Truncate(n) })
+	errs := m.each(func(c *kvcache.Cache) error { return c.Truncate(n) })
+	if !m.States.any() {
+		return errs
+	}
+	return errors.Join(errs, m.States.cut(m.Reach(n)))
+}
+
+// Reach returns of how many of the first n tokens the layers would have seen all after Cut(n).
+func (m *Memory) Reach(n int) int {
+	if !m.States.any() {
+		return n
+	}
+	reach := m.States.list[0].Reach(n)
+	for _, c := range m.attending() {
+		if reach < c.Least(reach) {
+			return 0 // a cache with a window cannot go back to where the tokens would be computed from
+		}
+	}
+	return reach
 }
 
 // TakeBack undoes the latest step, before which the conversation had n tokens, without the device; see kvcache.Cache.TakeBack. When a
 // layer's cache fails, the others go back all the same.
 func (m *Memory) TakeBack(n int) error {
-	return m.each(func(c *kvcache.Cache) error { return c.TakeBack(n) })
+	return errors.Join(m.each(func(c *kvcache.Cache) error { return c.TakeBack(n) }), m.States.takeBack(n))
 }
 
 // DropUnseen gives back what layers with windows have of tokens that no later one sees.
 func (m *Memory) DropUnseen() error {
-	for i, c := range m.caches {
+	for i, c := range m.attending() {
 		if err := c.DropUnseen(); err != nil {
 			return layerError(i, err)
 		}
@@ -169,22 +241,26 @@ func (m *Memory) Reanchor(sinks, tokens int) error {
 }
 
 // Break makes the memory unusable until it is cut to no tokens, since its layers disagree. Later calls give errors that wrap kvcache.ErrBroken.
-func (m *Memory) Break(because error) { m.caches[0].Break(because) }
+func (m *Memory) Break(because error) {
+	for _, c := range m.attending() {
+		c.Break(because)
+	}
+}
 
-// Write writes all slots and records to w; Read reads them.
-func (m *Memory) Write(w io.Writer) error {
-	for i, c := range m.caches {
+// Write writes all slots, records and states to w, with snapshots if they are wanted; Read reads them.
+func (m *Memory) Write(w io.Writer, snapshots bool) error {
+	for i, c := range m.attending() {
 		if err := c.Save(w); err != nil {
 			return layerError(i, err)
 		}
 	}
-	return nil
+	return m.States.write(w, snapshots)
 }
 
 // Read fills an empty memory with what Write wrote of a conversation of tokens tokens, the first evicted of which may lack slots. The error
 // wraps kvcache.ErrMismatch if what was written belongs to a memory of other options.
 func (m *Memory) Read(r io.Reader, tokens, evicted int) error {
-	for i, c := range m.caches {
+	for i, c := range m.attending() {
 		if err := c.Restore(r); err != nil {
 			return layerError(i, err)
 		}
@@ -200,12 +276,12 @@ func (m *Memory) Read(r io.Reader, tokens, evicted int) error {
 			}
 		}
 	}
-	return nil
+	return m.States.read(r, tokens, evicted)
 }
 
-// CopyTo copies slots and records to an empty memory, which may be on another device. The context is looked at between layers.
+// CopyTo copies slots, records and states with their snapshots to an empty memory, which may be on another device. The context is looked at between layers.
 func (m *Memory) CopyTo(ctx context.Context, to *Memory) error {
-	for i, c := range m.caches {
+	for i, c := range m.attending() {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -213,7 +289,7 @@ func (m *Memory) CopyTo(ctx context.Context, to *Memory) error {
 			return layerError(i, err)
 		}
 	}
-	return nil
+	return m.States.copyTo(ctx, &to.States)
 }
 
 // copyState passes what write writes to read, through a pipe, without holding it all in memory.

@@ -25,7 +25,9 @@ type pass struct {
 	ropeHosts          []*tensor.Tensor // [most, headDim] on the host, where ropes are computed before they are copied
 	caches             *kvcache.Batch   // of the layer under way
 	attention          []attentionRows  // for each of the model's shapes of heads
-	dense              []denseRows      // for each of the model's widths
+	recurrent          recurrentRows
+	states             *kvcache.States // of the recurrent layer under way
+	dense              []denseRows     // for each of the model's widths
 	inputs             inputRows
 	scales             []float32 // what each layer's result is multiplied by
 	adapted            adapted
@@ -39,7 +41,7 @@ type pass struct {
 // newPass allocates memory for passes of up to most rows; total counts it.
 func newPass(w *Weights, most int, total *atomic.Int64) (p *pass, err error) {
 	p = &pass{
-		device: w.device, arena: arena{device: w.device.Backend, most: most, total: total},
+		device: w.device, states: kvcache.NewStates(w.device), arena: arena{device: w.device.Backend, most: most, total: total},
 		ropes: make([]tensor.Tensor, len(w.rotaries)), scaled: make([][]scaledRows, len(w.rotaries)), tokens: make([]int32, 0, most),
 	}
 	if err := p.reserveAll(w); err != nil {
@@ -58,6 +60,9 @@ func (p *pass) reserveAll(w *Weights) error {
 		}
 	}
 	if err := p.reserveAttention(w); err != nil {
+		return err
+	}
+	if err := p.recurrent.reserve(&p.arena, c); err != nil {
 		return err
 	}
 	if err := p.reserveDense(w); err != nil {
@@ -88,6 +93,7 @@ func (p *pass) reserveAll(w *Weights) error {
 // memories. When all jobs have contexts that have ended, it gives up before the next layer.
 func (p *pass) run(w *Weights, jobs []*Job) error {
 	p.jobs = jobs
+	defer p.states.Reset()
 	if err := p.lookUp(w); err != nil {
 		return err
 	}

@@ -32,9 +32,8 @@ type Weights struct {
 	shapes      []headShape // of attention, for which a pass has memory
 	widths      []int       // of dense networks
 	normsValues bool        // some layer does
-	cacheOf     []int       // for each layer, which of a conversation's caches it reads, and writes if the layer has keys of its own
-	caching     []int       // the layers that have a cache of their own, in the order of a conversation's caches
-	remembering int         // how many of the first layers there are up to the last one that has a cache
+	cacheOf     []int       // for each layer, that whose cache it reads: itself, unless it shares
+	remembering int         // how many of the first layers there are up to the last one that remembers something
 
 	places      map[place]**tensor.Tensor // where each tensor goes
 	projections map[place]*projection     // the linear maps, by the place of their weight
@@ -75,7 +74,7 @@ func NewWeights(b backend.Backend, c *checkpoint.Config, rows int) (*Weights, er
 		w.normsValues = w.normsValues || l.ValueNorm
 		rotary, known := rotaries[rotates{l.RoPE, l.HeadDim}]
 		switch {
-		case l.RoPE == nil && l.Mixer == checkpoint.TextAttention:
+		case l.RoPE == nil && (l.Mixer == checkpoint.TextAttention || l.Mixer.Recurrent()):
 			rotary = unrotated
 		case !known:
 			rotary = len(w.rotaries)
@@ -168,6 +167,16 @@ func (w *Weights) CacheBytes() int64 { return w.store.Bytes() }
 // ScratchBytes returns how many bytes the caches' operations keep to work in.
 func (w *Weights) ScratchBytes() int64 { return w.store.ScratchBytes() }
 
+// Recurrent reports whether layers remember of a conversation what has a fixed size, so that conversations go back to snapshots only.
+func (w *Weights) Recurrent() bool {
+	for i := range w.layers {
+		if _, is := w.layers[i].mixer.(recurrent); is {
+			return true
+		}
+	}
+	return false
+}
+
 // Long reports whether conversations of up to capacity tokens have the angles of long ones. It goes by what a conversation may become, so
 // that its keys never have to be rotated anew.
 func (w *Weights) Long(capacity int) bool {
@@ -177,11 +186,18 @@ func (w *Weights) Long(capacity int) bool {
 // NewMemory makes an empty memory on the model's device. It takes hardly any memory before the first token. The memory holds pages of the
 // model's store: free it before the Weights.
 func (w *Weights) NewMemory(o *MemoryOptions) (*Memory, error) {
-	m := &Memory{}
-	for _, i := range w.caching {
+	m := &Memory{caches: make([]*kvcache.Cache, len(w.layers))}
+	if err := m.States.build(w, o); err != nil {
+		m.Free()
+		return nil, err
+	}
+	for i := range w.layers {
+		if m.States.at[i] >= 0 || w.cacheOf[i] != i {
+			continue
+		}
 		cache, err := w.newCache(i, o)
 		if err == nil {
-			m.caches = append(m.caches, cache)
+			m.caches[i] = cache
 		} else {
 			err = fmt.Errorf("a cache for %d tokens: %w", o.Capacity, err)
 		}
@@ -199,7 +215,7 @@ func (w *Weights) NewMemory(o *MemoryOptions) (*Memory, error) {
 	return m, nil
 }
 
-// findCaches gives each layer with keys of its own a cache, and finds which cache each layer reads.
+// findCaches finds whose cache each layer reads, and which layers end the model and remember nothing.
 func (w *Weights) findCaches() {
 	w.cacheOf = make([]int, w.Config.Layers)
 	for i := range w.cacheOf {
@@ -208,8 +224,7 @@ func (w *Weights) findCaches() {
 			w.cacheOf[i] = w.cacheOf[is.Source]
 			continue
 		}
-		w.cacheOf[i] = len(w.caching)
-		w.caching = append(w.caching, i)
+		w.cacheOf[i] = i
 		w.remembering = i + 1
 	}
 }

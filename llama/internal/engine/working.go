@@ -16,11 +16,17 @@ func workingBytes(c *checkpoint.Config, capacity int) int64 {
 	hidden, wide, vocab := int64(c.HiddenSize), int64(c.IntermediateSize), int64(c.VocabSize)
 	// The floats of a token's row: x, normed and product; q and out; k and v; gate and up; ropes and ropeHosts.
 	row := 3*hidden + 2*q + 2*kv + 2*wide + 2*int64(c.HeadDim)
-	row += int64(c.InputWidth) * int64(2*c.Layers+2) // inputs of the layers' own
-	row += max(hidden, q, wide) / 2                  // a product's activation, quantised: at most 2 bytes an element, half of a float
-	choosing := 5 * vocab                            // of a session: logits on the device and the host, probabilities, and the candidates' tokens and values
-	return floatBytes*((DefaultChunk+DefaultMost)*row+GroupRows*vocab+choosing) +
-		attentionScratch(c, capacity, workers)
+	if r := &c.Recurrent; r.Taps > 0 { // queries and keys; values, out and gate; beta, step and decay; and those of short convolutions
+		row += 2*int64(r.KeyHeads)*int64(r.KeyDim) + 3*int64(r.Heads)*(int64(r.ValueDim)+1) + 3*hidden + q
+	}
+	row += int64(c.PerLayerWidth) * int64(2*c.Layers+2)
+	row += max(hidden, q, wide) / 2 // a product's activation, quantised: at most 2 bytes an element, half of a float
+	choosing := 5 * vocab           // of a session: logits on the device and the host, probabilities, and the candidates' tokens and values
+	var states int64                // of a conversation
+	for i := range c.Layers {
+		states += c.StateElements(c.Layer(i).Mixer)
+	}
+	return floatBytes*(states+(DefaultChunk+DefaultMost)*row+GroupRows*vocab+choosing) + attentionScratch(c, capacity, workers)
 }
 
 // attentionScratch returns the most that attention of any layer takes.
@@ -30,7 +36,9 @@ func attentionScratch(c *checkpoint.Config, capacity, workers int) (most int64) 
 		of = []checkpoint.LayerSizes{{KVHeads: c.KVHeads, HeadDim: c.HeadDim}}
 	}
 	for _, s := range of {
-		most = max(most, host.AttentionScratch(c.Heads, s.KVHeads, s.HeadDim, capacity, workers))
+		if s.KVHeads > 0 {
+			most = max(most, host.AttentionScratch(c.Heads, s.KVHeads, s.HeadDim, capacity, workers))
+		}
 	}
 	return most
 }

@@ -77,7 +77,7 @@ func openPEFT(ctx context.Context, f files, c *checkpoint.Config, memory tensor.
 	if err != nil {
 		return nil, folderError(f, err)
 	}
-	return newAdapterFile(adapter, f.path(checkpoint.AdapterWeightsFile), closer, false)
+	return newAdapterFile(adapter, f.path(checkpoint.AdapterWeightsFile), closer, false, c.Recurrent.Tiled)
 }
 
 // openGGUFAdapter opens a GGUF file that is an adapter.
@@ -99,11 +99,12 @@ func openGGUFAdapter(ctx context.Context, f files, name string, c *checkpoint.Co
 	if err != nil {
 		return nil, Malformed(f.path(name), err)
 	}
-	return newAdapterFile(adapter, f.path(name), closer, true)
+	return newAdapterFile(adapter, f.path(name), closer, true, c.Recurrent.Tiled)
 }
 
-// newAdapterFile checks the types of an adapter's tensors. paired says that the rows of each B are in GGUF's order.
-func newAdapterFile(adapter *checkpoint.Adapter, path string, closer io.Closer, paired bool) (*Adapter, error) {
+// newAdapterFile checks the types of an adapter's tensors. paired says that the rows of each B are in GGUF's order; tiled says that the columns of
+// value heads are in GGUF's order in the model: see checkpoint.Tiling.
+func newAdapterFile(adapter *checkpoint.Adapter, path string, closer io.Closer, paired, tiled bool) (*Adapter, error) {
 	file := &Adapter{path: path, closer: closer, Pairs: make([]Pair, len(adapter.Pairs))}
 	for i := range adapter.Pairs {
 		from, to := &adapter.Pairs[i], &file.Pairs[i]
@@ -118,13 +119,19 @@ func newAdapterFile(adapter *checkpoint.Adapter, path string, closer io.Closer, 
 			}
 			*half.to = s
 		}
-		if rows := from.Of.Shape[0]; to.b.shape.Dim(0) != rows {
+		if from.Rows.Rows > 0 {
 			var err error
-			if to.b, err = to.b.rows(from.First, rows); err != nil {
+			if to.b, err = to.b.within(from.Rows, from.Of.Shape[0]); err != nil {
 				return nil, tensorError(path, from.B.Name, from.B.Offset, err)
 			}
 		}
+		if from.Of.Tiled.Columns && tiled != paired {
+			return nil, tensorError(path, from.A.Name, from.A.Offset, fmt.Errorf("the model's heads are in another order than the adapter's: %w", fault.ErrUnsupported))
+		}
 		to.b.part = from.Of.Partial
+		if paired && !from.Of.Tiled.Columns {
+			to.b.tiled = from.Of.Tiled
+		}
 		if paired {
 			to.b.pairs = from.Of.HeadDim
 		}

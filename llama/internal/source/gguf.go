@@ -98,9 +98,10 @@ func (g *ggufModel) Close() error {
 
 func (g *ggufModel) find(t *checkpoint.Tensor) (Stored, error) {
 	name, within := t.GGUF, false
-	if w := &t.Within; w.GGUF != "" {
-		if whole, ok := g.gguf.Tensor(w.GGUF); ok && len(whole.Shape) > 0 && whole.Shape[0] == w.Rows {
-			name, within = w.GGUF, true
+	w := &t.Within.GGUF
+	if w.Name != "" {
+		if whole, ok := g.gguf.Tensor(w.Name); ok && len(whole.Shape) > 0 && whole.Shape[0] == w.Rows {
+			name, within = w.Name, true
 		}
 	}
 	stored, ok := g.gguf.Tensor(name)
@@ -109,9 +110,15 @@ func (g *ggufModel) find(t *checkpoint.Tensor) (Stored, error) {
 	}
 	s, err := ggufTensor(&stored, g.closers[stored.Part])
 	if err == nil && within {
-		s, err = s.rows(t.Within.First, t.Shape[0])
+		s, err = s.within(*w, t.Shape[0])
 	}
 	s.pairs, s.part = t.HeadDim, t.Partial
+	if !t.Tiled.Columns {
+		s.tiled = t.Tiled
+	}
+	if t.Change != checkpoint.Decayed {
+		s.change, s.repeats = t.Change, t.Times
+	}
 	return s, tensorError(g.paths[stored.Part], name, stored.Offset, err)
 }
 

@@ -57,9 +57,10 @@ func (h *huggingFace) names() []string { return h.weights.Names() }
 
 func (h *huggingFace) find(t *checkpoint.Tensor) (Stored, error) {
 	name, within := t.HuggingFace, false
-	if w := &t.Within; w.Rows > 0 {
-		if whole, _, err := h.weights.Tensor(w.HuggingFace); err == nil && len(whole.Shape) > 0 && whole.Shape[0] == w.Rows {
-			name, within = w.HuggingFace, true
+	w := &t.Within.HuggingFace
+	if w.Rows > 0 {
+		if whole, _, err := h.weights.Tensor(w.Name); err == nil && len(whole.Shape) > 0 && whole.Shape[0] == w.Rows {
+			name, within = w.Name, true
 		}
 	}
 	stored, file, err := h.weights.Tensor(name)
@@ -69,9 +70,9 @@ func (h *huggingFace) find(t *checkpoint.Tensor) (Stored, error) {
 	d, _ := stored.ElementType() // 0, which newStored refuses, if there is no such type
 	s, err := newStored(d, stored.DType, stored.Shape, stored.Data, h.open[file])
 	if err == nil && within {
-		s, err = s.rows(t.Within.First, t.Shape[0])
+		s, err = s.within(*w, t.Shape[0])
 	}
-	s.part = t.Partial
+	s.part, s.change, s.repeats = t.Partial, t.Change, t.Times
 	if t.PlusOne {
 		s.plus = 1
 	}

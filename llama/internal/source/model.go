@@ -142,7 +142,7 @@ func (m *Model) Find(tensors []checkpoint.Tensor, most int) (stored []Stored, to
 			s.times = float32(scale) // what every product with the output head is in proportion to
 		}
 		stored[i] = s
-		total += int64(len(s.data))
+		total += int64(s.Bytes())
 	}
 	return stored, total, problems
 }
@@ -152,6 +152,9 @@ func (m *Model) findChecked(t *checkpoint.Tensor) (Stored, error) {
 	s, err := m.weights.find(t)
 	if err != nil {
 		return s, err
+	}
+	if t.Role == checkpoint.Vector {
+		s = s.as(t.Shape)
 	}
 	if want := tensor.ShapeOf(t.Shape...); s.shape != want {
 		return s, Malformed(m.File(), fmt.Errorf("the tensor %s is %v%v, where the configuration asks for %v", t.HuggingFace, s.dtype, s.shape, want))

@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unsafe"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/exact"
 	"github.com/antigravity-go/antigravity/internal/rare"
 	"github.com/antigravity-go/antigravity/llama/internal/fault"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -19,10 +21,15 @@ type Stored struct {
 	shape tensor.Shape
 	data  []byte
 	owner io.Closer // of data
+	from  *outer    // not nil: the tensor is some of the rows of a larger one, which do not lie together, and data are all of that's
 	pairs int       // if not 0: rows belong to heads of this many elements, in GGUF's order
 	part  checkpoint.Partial
-	plus  float32 // to be added to the elements of a vector
-	times float32 // by which they are to be multiplied then; 0: 1
+	tiled checkpoint.Tiling // if its KeyHeads are not 0: rows belong to heads in GGUF's order
+	plus  float32           // to be added to the elements of a vector
+	times float32           // by which they are to be multiplied then; 0: 1
+
+	change  checkpoint.Change // of a vector or a filter, if the file has not what is wanted
+	repeats int               // how often checkpoint.Repeated repeats an element
 
 	rare *rare.Type // not nil: the data are of this type, and are rewritten as dtype before anything else reads them
 }
@@ -47,7 +54,49 @@ func (s *Stored) Elements() int {
 }
 
 // Bytes returns how many bytes the tensor has in the file.
-func (s *Stored) Bytes() int { return len(s.data) }
+func (s *Stored) Bytes() int {
+	if s.from != nil {
+		return len(s.data) / s.from.Rows * s.shape.Dim(0)
+	}
+	return len(s.data)
+}
+
+// outer is a larger tensor.
+type outer struct {
+	checkpoint.Whole
+	shape tensor.Shape
+}
+
+// within returns the n rows of a tensor that are another tensor.
+func (s Stored) within(w checkpoint.Whole, n int) (Stored, error) {
+	if w.Every == 0 {
+		return s.rows(w.First, n)
+	}
+	dims := s.shape.Dims()
+	dims[0] = n
+	shape, err := tensor.NewShape(dims...)
+	if err != nil {
+		return s, err
+	}
+	s.from, s.shape = &outer{w, s.shape}, shape
+	return s, nil
+}
+
+// as returns the tensor with another shape of as many elements, of which dimensions of 1 do not count: itself if it is not such a shape.
+func (s Stored) as(dims []int) Stored {
+	long := func(dims []int) (list []int) {
+		for _, d := range dims {
+			if d != 1 {
+				list = append(list, d)
+			}
+		}
+		return list
+	}
+	if shape, err := tensor.NewShape(dims...); err == nil && slices.Equal(long(s.shape.Dims()), long(dims)) {
+		s.shape = shape
+	}
+	return s
+}
 
 // rows returns some of the rows of a tensor; the elements of a vector are its rows.
 func (s Stored) rows(first, n int) (Stored, error) {
@@ -65,20 +114,16 @@ func (s Stored) rows(first, n int) (Stored, error) {
 	return s, nil
 }
 
-// adjusted returns a vector of floats with what is to be added to its elements, and multiplied; itself if that is nothing.
+// adjusted returns a vector or a filter of floats with its elements as they are wanted; itself if they are.
 func (s *Stored) adjusted(t *tensor.Tensor, host converter) (*tensor.Tensor, error) {
-	if s.plus == 0 && s.times == 0 {
+	if s.plus == 0 && s.times == 0 && s.change == checkpoint.Unchanged {
 		return t, nil
 	}
 	values, err := tensor.As[float32](t)
 	if err != nil {
 		return t, err
 	}
-	times := s.times
-	if times == 0 {
-		times = 1
-	}
-	result, err := tensor.New(host, tensor.F32, t.Shape())
+	result, err := tensor.New(host, tensor.F32, s.adjustedShape())
 	if err != nil {
 		return t, err
 	}
@@ -86,10 +131,46 @@ func (s *Stored) adjusted(t *tensor.Tensor, host converter) (*tensor.Tensor, err
 	if err != nil {
 		return t, err
 	}
-	for i, v := range values {
-		adjusted[i] = float32(v+s.plus) * times
-	}
+	s.adjust(adjusted, values)
 	return result, nil
+}
+
+// adjustedShape returns the shape that is wanted.
+func (s *Stored) adjustedShape() tensor.Shape {
+	switch s.change {
+	case checkpoint.Transposed:
+		return tensor.ShapeOf(s.shape.Dim(1), s.shape.Dim(0))
+	case checkpoint.Repeated:
+		return tensor.ShapeOf(s.shape.Dim(0) * s.repeats)
+	}
+	return s.shape
+}
+
+// adjust computes the elements that are wanted.
+func (s *Stored) adjust(to, from []float32) {
+	times := s.times
+	if times == 0 {
+		times = 1
+	}
+	switch s.change {
+	case checkpoint.Transposed:
+		channels, taps := s.shape.Dim(0), s.shape.Dim(1)
+		for i, v := range from {
+			to[i%taps*channels+i/taps] = v
+		}
+	case checkpoint.Repeated:
+		for i := range to {
+			to[i] = from[i/s.repeats]
+		}
+	case checkpoint.Decayed:
+		for i, v := range from {
+			to[i] = -exact.Exp(v)
+		}
+	default:
+		for i, v := range from {
+			to[i] = float32(v+s.plus) * times
+		}
+	}
 }
 
 // newStored is the one way from a file's tensor to ours: it refuses types that cannot be computed with, and shapes that
@@ -121,7 +202,7 @@ func WeightTypes() string {
 // the order that is wanted for computing; otherwise they may be in the file's, and order returns where the file has a row; a nil order is the wanted one. A
 // tensor whose rows belong to heads must have whole heads.
 func (s *Stored) read(ctx context.Context, memory tensor.Memory, inOrder bool) (t *tensor.Tensor, order func(row int) int, view bool, err error) {
-	if order = s.order(); order != nil && inOrder {
+	if order = s.order(); order != nil && (inOrder || s.from != nil) {
 		t, err = s.ordered(ctx, memory, order)
 		return t, nil, false, err
 	}
@@ -131,13 +212,22 @@ func (s *Stored) read(ctx context.Context, memory tensor.Memory, inOrder bool) (
 
 // order returns where the file has a row that is wanted for computing; nil if the file has it there.
 func (s *Stored) order() func(row int) int {
+	var order func(row int) int
 	switch {
 	case s.pairs != 0:
-		return func(row int) int { return checkpoint.PairedRow(row, s.pairs) }
+		order = func(row int) int { return checkpoint.PairedRow(row, s.pairs) }
 	case s.part.Rotated != 0:
-		return s.part.Row
+		order = s.part.Row
+	case s.tiled.KeyHeads != 0:
+		order = s.tiled.Tiled
 	}
-	return nil
+	switch {
+	case s.from == nil:
+		return order
+	case order == nil:
+		return s.from.Row
+	}
+	return func(row int) int { return s.from.Row(order(row)) }
 }
 
 // asStored returns the tensor with its rows in the file's order: a view of the file if alignment allows that, else a copy.
@@ -163,7 +253,11 @@ func (s *Stored) asStored(ctx context.Context, memory tensor.Memory) (t *tensor.
 func (s *Stored) ordered(ctx context.Context, memory tensor.Memory, order func(row int) int) (*tensor.Tensor, error) {
 	dtype, data := s.dtype, s.data
 	if s.rare != nil {
-		t, err := s.rewritten(ctx, memory)
+		all := *s
+		if s.from != nil {
+			all.shape = s.from.shape
+		}
+		t, err := all.rewritten(ctx, memory)
 		if err != nil {
 			return nil, err
 		}
@@ -171,7 +265,7 @@ func (s *Stored) ordered(ctx context.Context, memory tensor.Memory, order func(r
 		data = t.Data()
 	}
 	if s.shape.NDim() == 1 && dtype.Quantized() { // the elements that change places share blocks
-		values := make([]float32, s.shape.NumElements())
+		values := make([]float32, len(data)/dtype.BlockBytes()*dtype.BlockLen())
 		if err := dtype.Format().Dequantize(values, data); err != nil {
 			return nil, err
 		}
@@ -182,7 +276,7 @@ func (s *Stored) ordered(ctx context.Context, memory tensor.Memory, order func(r
 	if err != nil {
 		return nil, err
 	}
-	buffer, err := memory.Alloc(len(data), dtype)
+	buffer, err := memory.Alloc(rows*rowBytes, dtype)
 	if err != nil {
 		return nil, err
 	}

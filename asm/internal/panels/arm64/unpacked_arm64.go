@@ -134,7 +134,7 @@ func (m *unpackedPanels) multiplyRows(p *panels.Product, u *unpacked, scales []b
 	}
 }
 
-// minimums returns those of a row and of the rows after it, nil where the format has none.
+// minimums returns those of a row and of the rows after it, nil if the format has none.
 func (m *unpackedPanels) minimums(u *unpacked, row int) *byte {
 	if m.layout != panels.LayoutQ2_K {
 		return nil

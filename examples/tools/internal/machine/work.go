@@ -72,3 +72,23 @@ func scoreWork(q *tensor.Tensor, r backend.Run) (work Work) {
 	}
 	return work
 }
+
+// StatesWork is the work of reading and writing the states of stretches, once each.
+func StatesWork(of []backend.Stretch) (w Work) {
+	for _, s := range of {
+		w.Memory += 2 * int64(s.State.Size())
+	}
+	return w
+}
+
+// RecurWork is the work of passing rows through states: the state, once read and written for each stretch, and for each row q and k [rows,
+// keyHeads, dk], v and out [rows, heads, dv]. A row multiplies each element of the state by the decay, by k twice if delta, else once, and
+// by q.
+func RecurWork(q, v *tensor.Tensor, delta bool, of []backend.Stretch) Work {
+	work := TensorWork(q, q, v, v).Plus(StatesWork(of))
+	work.Float = 3 * int64(v.Shape().NumElements()) * int64(q.Shape().Dim(-1))
+	if delta {
+		work.Float += work.Float / 3
+	}
+	return work
+}

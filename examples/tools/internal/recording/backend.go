@@ -36,6 +36,9 @@ func New(b backend.Backend, o Observer) *Backend {
 // BitExact tells whether the other backend promises the bits of the portable reference.
 func (b *Backend) BitExact() bool { return backend.BitExact(b.plain.Backend) }
 
+// PassRows returns how many rows of prompts and of answers a pass of the other backend computes best.
+func (b *Backend) PassRows() (prompts, answers int) { return backend.PassRows(b.plain.Backend) }
+
 // ScratchBytes returns what the other backend's operations keep to work in, in bytes.
 func (b *Backend) ScratchBytes() int64 { return backend.Scratch(b.plain.Backend) }
 
@@ -128,7 +131,47 @@ func (b plain) Scale(x *tensor.Tensor, v float32) error {
 
 func (b plain) SiLUMul(x, y *tensor.Tensor) error {
 	return b.call(func() error { return b.Backend.SiLUMul(x, y) }, func() (Operation, machine.Work) {
-		return rowwise("SiLUMul", x), machine.TensorWork(x, x, y)
+		return gated("SiLUMul", x, y)
+	})
+}
+
+func (b plain) SigmoidMul(x, y *tensor.Tensor) error {
+	return b.call(func() error { return b.Backend.SigmoidMul(x, y) }, func() (Operation, machine.Work) {
+		return gated("SigmoidMul", x, y)
+	})
+}
+
+// gated returns an operation x = act(x)·y and its work; y may be nil.
+func gated(name string, x, y *tensor.Tensor) (Operation, machine.Work) {
+	if y == nil {
+		return rowwise(name, x), machine.TensorWork(x, x)
+	}
+	return rowwise(name, x), machine.TensorWork(x, x, y)
+}
+
+func (b plain) MulAssign(x, y *tensor.Tensor) error {
+	return b.call(func() error { return b.Backend.MulAssign(x, y) }, func() (Operation, machine.Work) {
+		return rowwise("MulAssign", x), machine.TensorWork(x, x, y)
+	})
+}
+
+func (b plain) Softplus(x, bias *tensor.Tensor) error {
+	return b.call(func() error { return b.Backend.Softplus(x, bias) }, func() (Operation, machine.Work) {
+		return gated("Softplus", x, bias)
+	})
+}
+
+func (b plain) Convolve(x, w, bias, out *tensor.Tensor, of []backend.Stretch) error {
+	return b.call(func() error { return b.Backend.Convolve(x, w, bias, out, of) }, func() (Operation, machine.Work) {
+		work := machine.TensorWork(x, w, out).Plus(machine.StatesWork(of))
+		work.Float = int64(x.Shape().NumElements()) * int64(w.Shape().Dim(0))
+		return rowwise("Convolve", x), work
+	})
+}
+
+func (b plain) Recur(q, k, v, g, beta, out *tensor.Tensor, delta bool, of []backend.Stretch) error {
+	return b.call(func() error { return b.Backend.Recur(q, k, v, g, beta, out, delta, of) }, func() (Operation, machine.Work) {
+		return headwise("Recur", v, v.DType()), machine.RecurWork(q, v, delta, of)
 	})
 }
 
@@ -140,10 +183,7 @@ func (b plain) GELUMul(x, y *tensor.Tensor) error {
 
 func (b plain) GELUErf(x, y *tensor.Tensor) error {
 	return b.call(func() error { return b.Backend.GELUErf(x, y) }, func() (Operation, machine.Work) {
-		if y == nil {
-			return rowwise("GELUErf", x), machine.TensorWork(x, x)
-		}
-		return rowwise("GELUErf", x), machine.TensorWork(x, x, y)
+		return gated("GELUErf", x, y)
 	})
 }
 

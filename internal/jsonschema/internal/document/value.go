@@ -1,4 +1,5 @@
-// Package document reads the text of a schema: JSON values, of which equal ones are one value, so that what a schema says twice is read once.
+// Package document reads the text of a schema. Equal JSON values become one Value, so that a part that stands in a schema twice is read
+// once.
 package document
 
 import (
@@ -19,7 +20,7 @@ const (
 	Object
 )
 
-// Value is a JSON value. Equal texts of values (without white space) are one value, so that what is said twice in a schema is read
+// Value is a JSON value. Values with equal texts (without white space) are one Value, so that a part that stands in a schema twice is read
 // once.
 type Value struct {
 	Kind    Kind

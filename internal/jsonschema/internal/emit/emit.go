@@ -12,8 +12,8 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
-// Rules adds the rules of root to g, whose arena is that of the algebra, and returns the symbol of the values of root. With anyOrder, the
-// properties of an object come in any order, if there are not too many.
+// Rules adds the rules of root to g, which must use the algebra's arena, and returns the symbol of the values of root. With anyOrder, the
+// properties of an object come in any order if there are not too many.
 func Rules(root *normal.Node, algebra *sets.Algebra, doc *document.Document, g *grammar.Grammar, anyOrder bool) grammar.Symbol {
 	c := &emitter{Algebra: algebra, g: g, doc: doc, anyOrder: anyOrder, writings: map[*document.Value]regular.Expr{}}
 	c.arrays, c.objects = c.brackets("[", "]"), c.brackets("{", "}")

@@ -20,7 +20,7 @@ type states interface {
 	ends(state int64) bool
 }
 
-// list returns a rule of the grammar whose states are still to be set.
+// list returns a new rule of the grammar. The caller sets its states.
 func (c *emitter) list() *listRule {
 	r := &listRule{id: c.g.Add(nil), signs: c.signs(c.arrays)}
 	c.g.Define(r.id, r)

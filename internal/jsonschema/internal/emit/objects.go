@@ -25,7 +25,7 @@ type objectRule struct {
 	signs
 }
 
-// objectState says what was written of an object.
+// objectState is the part of an object that has been written.
 type objectState struct {
 	count int  // members; if any order is allowed, those that have no place of their own
 	flags int  // which demands for some member are fulfilled

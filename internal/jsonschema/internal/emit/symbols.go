@@ -70,8 +70,8 @@ func (c *emitter) symbol(n *normal.Node) grammar.Symbol {
 	return s
 }
 
-// append adds the symbol of n to a sequence that ends with an expression. The two stay apart, even if n is an expression: what is
-// inside a string is then the same expression, with the same mask, wherever the string stands.
+// append adds the symbol of n to a sequence that ends with an expression. The two stay apart, even if n is an expression: the inside of a
+// string is then the same expression, with the same mask, wherever the string stands.
 func (c *emitter) append(e regular.Expr, n *normal.Node) []grammar.Symbol {
 	s := c.symbol(n)
 	if e == regular.Empty {

@@ -6,7 +6,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
-// Meter measures the work of one compilation, and knows what is being compiled.
+// Meter measures the work of one compilation, and holds the schema that is being compiled, for errors.
 type Meter struct {
 	budget *Budget
 	arena  *regular.Arena

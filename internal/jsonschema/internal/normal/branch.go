@@ -92,7 +92,7 @@ func (c *brancher) narrow(sh *shape, alts []alternative) (kept []alternative, se
 	return kept, false
 }
 
-// weigh reports whether an alternative may be true, and whether it is true already. It sees what is easy to see.
+// weigh reports whether an alternative may be true, and whether it is true already. It only finds contradictions that are cheap to find.
 func (c *brancher) weigh(sh *shape, a *alternative) (possible, implied bool) {
 	c.Spend(2 + len(a.lits) + len(a.require))
 	possible, implied = true, a.demand == nil

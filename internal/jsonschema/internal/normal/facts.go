@@ -12,7 +12,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
-// facts is what is known of each schema without a look at arrays and objects.
+// facts holds, for each schema, a fact that does not depend on arrays and objects.
 type facts struct {
 	*limits.Meter
 	*read.Schemas
@@ -22,7 +22,7 @@ type facts struct {
 	patterns map[string]compiled
 }
 
-// fact is what is known of a schema.
+// fact is the knowledge about one schema.
 type fact struct {
 	scalarsKnown progress
 	scalars      sets.Scalars
@@ -31,7 +31,7 @@ type fact struct {
 	may          read.TypeSet
 }
 
-// of returns what is known of s.
+// of returns the fact about s.
 func (c *facts) of(s *read.Schema) *fact {
 	if more := len(c.List) - len(c.known); more > 0 {
 		c.known = append(c.known, make([]*fact, more)...)
@@ -120,7 +120,7 @@ func (c *facts) scalarsOf(s *read.Schema) sets.Scalars {
 	return f.scalars
 }
 
-// scalarsSaid is scalarsOf for what was not asked before.
+// scalarsSaid computes scalarsOf for a schema that is not in the table yet.
 func (c *facts) scalarsSaid(s *read.Schema) sets.Scalars {
 	set := c.ownScalars(s)
 	for _, list := range [][]*read.Schema{s.Ref, s.AllOf} {

@@ -6,8 +6,8 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
-// keys is a set of names: one; those that match a pattern; those that are not among the properties of a schema and match none of its
-// patterns; or those of which a lit is true.
+// keys is a set of names, in one of four forms: a single name; the names that match a pattern; the names that are not among the properties
+// of a schema and match no pattern of it; or the names for which a lit is true.
 type keys struct {
 	kind    keysKind
 	name    string

@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// memberLits returns what is true of a member with a name.
+// memberLits returns the lits that are true of the member called name.
 func (c *nodes) memberLits(sh *shape, name string) []lit {
 	var lits []lit
 	looked := sh.members.about(name, func(m memberRule) {

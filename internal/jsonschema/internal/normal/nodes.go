@@ -105,7 +105,7 @@ func (c *nodes) node(lits ...lit) *Node {
 	return n
 }
 
-// from notes that what is being compiled comes from the schemas of n.
+// from notes that the schemas of n are being compiled, for errors.
 func (c *nodes) from(n *Node) {
 	if n.About != nil {
 		c.Here = n.About

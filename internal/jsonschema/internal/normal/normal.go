@@ -72,8 +72,8 @@ func (c *brancher) reach(root *Node) {
 	}
 }
 
-// findProductive finds out which of the reached nodes have a value. A node has one if it has a scalar, or a form whose necessary
-// parts have values: the smallest set of nodes for which that is true.
+// findProductive marks the reached nodes that have a value. A node has a value if it has a scalar, or a form all necessary parts of which
+// have values: the smallest set of nodes with this property.
 func (c *brancher) findProductive() {
 	var forms []*candidate
 	users := map[*Node][]*candidate{}

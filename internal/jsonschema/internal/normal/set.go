@@ -40,5 +40,5 @@ func (s *set[T]) add(x T) bool {
 	return true
 }
 
-// clip makes sure that what is added from now on does not change copies of the set.
+// clip makes sure that later additions do not change copies of the set.
 func (s *set[T]) clip() { s.list = slices.Clip(s.list) }

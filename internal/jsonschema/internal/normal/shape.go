@@ -40,8 +40,8 @@ type choice struct {
 // demand adds the alternative that a plain demand is fulfilled.
 func (ch *choice) demand(f func(*shape)) { ch.alts = append(ch.alts, alternative{demand: f}) }
 
-// alternative is what is true in one case: lits; names of properties that there are; what a property is if there is one (nothing:
-// there is no such property); and a plain demand.
+// alternative is one case of a choice: the lits that are true in it; the names of properties that exist; what a property is if it exists
+// (nothing: it does not exist); and a plain demand.
 type alternative struct {
 	lits    []lit
 	require []string
@@ -56,13 +56,13 @@ type memberRule struct {
 	is   lit
 }
 
-// memberRules is what is said of members, with an index of the first of the rules. The index does not change: copies share it.
+// memberRules are the rules about members, with an index of the first of the rules. The index does not change: copies share it.
 type memberRules struct {
 	list  []memberRule
 	index *memberIndex
 }
 
-// memberIndex says where the rules of a name are, and those of many names, in ascending order, among the first rules.
+// memberIndex has, in ascending order, the places of the rules about each name, and of those about many names, among the first rules.
 type memberIndex struct {
 	first  int
 	byName map[string][]int32

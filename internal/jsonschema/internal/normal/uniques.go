@@ -7,8 +7,8 @@ import (
 // maxUnique bounds the values that the elements of an array without equal elements may have: each is a bit of an argument.
 const maxUnique = 60
 
-// finishUnique adds the form of arrays whose elements differ. They must be words, or strings and numbers of an enumeration: what was
-// written is remembered.
+// finishUnique adds the form of arrays with elements that all differ. The elements must be words, or strings and numbers of an enumeration,
+// because the grammar has to remember which of them were written.
 func (c *finisher) finishUnique(sh *shape, f *Array, forms *[]Form) {
 	refuse := func(reason string) {
 		c.Unsupported(sh.unique, "uniqueItems", "%s", reason)

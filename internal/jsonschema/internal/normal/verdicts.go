@@ -9,7 +9,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/sets"
 )
 
-// verdicts says which values of the text are of which schemas.
+// verdicts records which values of the text satisfy which schemas.
 type verdicts struct {
 	*facts
 	given    map[question]verdict
@@ -132,7 +132,7 @@ func (c *verdicts) listing(list []*read.Schema, v *document.Value) []*read.Schem
 // unlisted stands for the values of a schema without an enumeration.
 const unlisted int32 = 0
 
-// listedBy returns the values that an enumeration of s has, unlisted if s has none.
+// listedBy returns the values of an enumeration of s, or unlisted if s has no enumeration.
 func (c *verdicts) listedBy(s *read.Schema) map[int32]bool {
 	if len(s.Enums) == 0 {
 		return map[int32]bool{unlisted: true}

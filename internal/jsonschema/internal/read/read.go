@@ -23,7 +23,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/limits"
 )
 
-// Read reads the schemas of a text whose value is v. It returns all of them, and that of v.
+// Read reads the schemas of the document v. It returns all of them, and the one at the top.
 func Read(v *document.Value, m *limits.Meter, ledger *Ledger) (all *Schemas, top *Schema) {
 	all = &Schemas{Meter: m, ledger: ledger}
 	c := &reader{Meter: m, Schemas: all, known: map[schemaKey]*Schema{}, resources: &resources{

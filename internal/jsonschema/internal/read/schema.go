@@ -63,7 +63,7 @@ type Property struct {
 	Is   *Schema
 }
 
-// PatternProperty is what the properties must be whose names match.
+// PatternProperty is a schema for the properties with names that match a pattern.
 type PatternProperty struct {
 	Pattern string
 	Is      *Schema

@@ -38,7 +38,7 @@ func NumeralOf(s *document.Document, v *document.Value) (n Numeral, ok bool) {
 // fewTexts is how many numbers are looked at one by one.
 const fewTexts = 8
 
-// Listed returns the set of some numbers, each of which comes once.
+// Listed returns the set of the given numbers, which must differ.
 func Listed(texts []Numeral) Numbers {
 	if len(texts) == 0 {
 		return Numbers{}
@@ -242,7 +242,7 @@ func (c *Algebra) NumberExpr(a Numbers, all bool) regular.Expr {
 // maxBits bounds what numbers are to be multiples of.
 const maxBits = 4096
 
-// refuseMultiple ends the compilation: what several schemas say together, each of which alone can be promised, is too much.
+// refuseMultiple ends the compilation: several schemas, each of which can be promised alone, cannot be promised together.
 func (c *Algebra) refuseMultiple(reason string) {
 	limits.Refuse(c.Here, "multipleOf", reason)
 }

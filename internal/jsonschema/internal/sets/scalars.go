@@ -88,7 +88,7 @@ func (c *Algebra) ScalarExpr(a Scalars) regular.Expr {
 	return c.Arena.Or(append(list, c.NumberExpr(a.Numbers, false), c.Quoted(a.Strings))...)
 }
 
-// SomeScalar reports whether a set has any value. It asks first what is easy to see.
+// SomeScalar reports whether a set has any value. It tries the cheap tests first.
 func (c *Algebra) SomeScalar(a Scalars) bool {
 	simple := func(k Kind) bool { return k == All || k == Finite }
 	if a.Words != 0 || simple(a.Numbers.Kind) || simple(a.Strings.Kind) || a.Strings.Kind == Simple {

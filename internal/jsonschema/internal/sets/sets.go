@@ -1,10 +1,9 @@
-// Package sets computes with sets of scalars, which are the values that are neither arrays nor objects: unions, intersections and
-// complements are exact.
+// Package sets computes with sets of scalars: values that are neither arrays nor objects. Unions, intersections and complements are exact.
 //
 // A set is a set of words (null, true, false), one of numbers and one of strings. Sets of numbers and strings are held in the simplest Kind
-// that has room for them, so that most schemas need no expressions: {"minimum": 2} and {"maximum": 5} are Simple, and so is what is in both.
-// Only what has no simpler Kind becomes an expression of package regular: the numbers that are not in {"minimum": 2}, the strings that match
-// a pattern and have at most 9 characters.
+// that has room for them, so that most schemas need no expressions: {"minimum": 2} and {"maximum": 5} are Simple, and so is their
+// intersection. Only sets without a simpler Kind become expressions of package regular: the numbers that are not in {"minimum": 2}, or the
+// strings that match a pattern and have at most 9 characters.
 package sets
 
 import (
@@ -13,7 +12,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
-// Algebra computes sets of scalars, whose expressions are in Arena.
+// Algebra computes sets of scalars. Their expressions are in Arena.
 type Algebra struct {
 	*limits.Meter
 	Language *jsonexpr.Language
@@ -22,7 +21,7 @@ type Algebra struct {
 	plain    regular.Expr // all plain decimals; regular.None: not asked for
 }
 
-// New returns an Algebra whose expressions are in the arena of l.
+// New returns an Algebra with its expressions in the arena of l.
 func New(m *limits.Meter, l *jsonexpr.Language) *Algebra {
 	return &Algebra{Meter: m, Language: l, Arena: l.Arena, quote: l.Arena.Literal(`"`)}
 }

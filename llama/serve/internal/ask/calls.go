@@ -2,13 +2,13 @@ package ask
 
 import "github.com/antigravity-go/antigravity/llama"
 
-// Calls decides what a client is told of the function calls of one answer while its pieces come. What it was told is never taken back: the
-// texts together and the calls together are the answer, streamed or not.
+// Calls decides which parts of an answer's function calls are sent to the client while the pieces come. Parts that were sent are never
+// taken back: all texts together and all calls together are the answer, streamed or not.
 //
-// A call that the end of the answer breaks off (its longest length is reached, say) stays a call, with the arguments that came until then, as
-// it does at OpenAI: the reason for the end tells that the answer is not complete. What else turns out to be no call is text.
+// A call that the end of the answer cuts off (because of MaxTokens, say) stays a call with the arguments so far, as at OpenAI: the stop
+// reason shows that the answer is not complete. Anything else that turns out not to be a call is text.
 type Calls struct {
-	// Sure tells that a call that has begun ends as one unless the answer ends before: a constraint keeps the answer's form. Then its
+	// Sure says that a call that has begun ends as one unless the answer ends before: a constraint keeps the answer's form. Then its
 	// arguments are told while they come, otherwise when the call is complete.
 	Sure bool
 

@@ -1,6 +1,6 @@
 package ask
 
-// Defaults are what holds where a request says nothing, by the names of OpenAI's parameters.
+// Defaults are the values of parameters that a request does not have, by the names of OpenAI's parameters.
 type Defaults struct {
 	Temperature float32 `json:"temperature"`
 	TopP        float32 `json:"top_p"` // 1: all tokens

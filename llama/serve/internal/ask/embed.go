@@ -25,8 +25,8 @@ type Compared struct {
 	Names FieldNames         // of parameters
 }
 
-// Embed returns the vectors of texts, which are computed in one place of the queue, and how many tokens they have. What is wrong with a text
-// is told before anything waits.
+// Embed returns the vectors of texts, which are computed in one place of the queue, and the number of their tokens. Errors about a text
+// come before any wait.
 func (m *Model) Embed(ctx context.Context, in Compared, o llama.EmbedOptions) (vectors [][]float32, tokens int, err error) {
 	if m.Model.Kind() == llama.Reranker {
 		return nil, 0, m.otherKind("it compares a query with documents and makes no vectors; ask POST /v1/rerank")
@@ -164,7 +164,7 @@ func (m *Model) Truncate(ctx context.Context, texts []string) error {
 	})
 }
 
-// groups returns where the groups of texts end that are computed together, for how many tokens the texts have.
+// groups divides texts into groups that are computed together, and returns the end of each group. counts are the texts' numbers of tokens.
 func groups(counts []int) (ends []int) {
 	together := 0
 	for i, n := range counts {

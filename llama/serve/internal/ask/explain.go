@@ -25,7 +25,7 @@ var (
 // shutdownRetry is when to try again at a server that is shutting down: another one may have taken its place by then.
 const shutdownRetry = 5 * time.Second
 
-// memoryRetry is when to try again at a server whose requests hold all memory that they may: most bodies are there within that time.
+// memoryRetry is the Retry-After of a server without free memory for requests: most bodies have arrived within that time.
 const memoryRetry = 5 * time.Second
 
 // Explain returns err in words for the client. For a context's error it returns the cause.

@@ -9,8 +9,8 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
-// Infill returns the prompt that asks a model for what is between two texts. A model whose vocabulary has no tokens for that is an error
-// about the parameter param.
+// Infill returns the prompt that asks a model for the text between two texts. If the model's vocabulary has no tokens for that, the error
+// names the parameter param.
 func (m *Model) Infill(ctx context.Context, before, after, param string) ([]llama.Token, error) {
 	t := m.Model.Tokenizer()
 	marks, ok := models.InfillTokens(t)

@@ -23,7 +23,7 @@ type LeftOut struct {
 	Why string // why it is left out: "the server has no web search"
 }
 
-// LeftOutTool returns what is left out if a tool at a place is of a kind that is no function. name may be "".
+// LeftOutTool returns the LeftOut for a tool at a place that is not a function. name may be "".
 func LeftOutTool(at, kind, name string) LeftOut {
 	what := fmt.Sprintf("tools of the type %+.40q", kind)
 	if name != "" {
@@ -32,7 +32,7 @@ func LeftOutTool(at, kind, name string) LeftOut {
 	return LeftOut{at, "the server has no " + what + ", only functions"}
 }
 
-// ToolKind returns the type of a tool, any JSON value; "" if it has no type, or none that is a word.
+// ToolKind returns the type of a tool, which may be any JSON value. It returns "" if the type is missing or is no word.
 func ToolKind(tool json.RawMessage) string {
 	var of struct{ Type any }
 	if json.Unmarshal(tool, &of) != nil {
@@ -42,7 +42,8 @@ func ToolKind(tool json.RawMessage) string {
 	return kind
 }
 
-// LeaveOut says in the answer's header and in the log what is left out of a request. If the service is strict, that is an error instead.
+// LeaveOut records, in the answer's header and in the log, the parts of a request that are left out. If the service is strict, it returns
+// an error instead.
 func (s *Service) LeaveOut(ctx context.Context, left []LeftOut) error {
 	if len(left) == 0 {
 		return nil

@@ -17,15 +17,15 @@ type TokenLogprob struct {
 	Top []TokenProb `json:"top_logprobs"` // never nil
 }
 
-// TokenProb is a token with its log-probability. Where its bytes are no text by themselves, U+FFFD stands in Token for what is none. A
-// special token has the name that the vocabulary has for it, and no bytes.
+// TokenProb is a token with its log-probability. In Token, U+FFFD stands for bytes that are no text by themselves. A special token has its
+// name in the vocabulary, and no bytes.
 type TokenProb struct {
 	Token   string  `json:"token"`
 	Logprob float32 `json:"logprob"`
 	Bytes   []int   `json:"bytes"` // never nil
 }
 
-// Of returns the log-probabilities of a piece's tokens, nil if it has none.
+// Of returns the log-probabilities of a piece's tokens, or nil if the piece has no log-probabilities.
 func (l *Logprobs) Of(p llama.Piece) (list []TokenLogprob) {
 	for _, each := range p.Logprobs {
 		one := TokenLogprob{TokenProb: l.token(each.Chosen), Top: []TokenProb{}}

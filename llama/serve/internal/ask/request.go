@@ -10,7 +10,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/budget"
 )
 
-// Request is what is known of a request before it is read. The server puts it into the request's context.
+// Request describes a request before its body is read. The server puts it into the request's context.
 type Request struct {
 	ID     string
 	Client string // whose requests wait in one line

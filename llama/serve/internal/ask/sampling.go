@@ -91,8 +91,7 @@ const (
 // defaultTemperature is OpenAI's.
 const defaultTemperature = 1
 
-// Params returns the parameters of an answer. Where there is no temperature it is OpenAI's, 1; where there is no seed it is a random one,
-// which the log tells.
+// Params returns the parameters of an answer. The default temperature is OpenAI's, 1. The default seed is random; the log has it.
 func (s *Sampling) Params(ctx context.Context) (llama.Params, error) {
 	p := llama.Params{
 		Temperature: defaultTemperature, TopK: max(s.TopK, 0), MinP: s.MinP, RepeatPenalty: s.RepeatPenalty,

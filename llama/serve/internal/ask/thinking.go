@@ -73,7 +73,7 @@ func (r *Reasoning) ReadJSON(at string, value json.RawMessage) error {
 	return r.SetEffort(at+".effort", *in.Effort)
 }
 
-// setBudget notes a budget in tokens, which a request has at a place; nil: it has none.
+// setBudget sets a budget in tokens, which stands at a place of the request. A nil budget sets nothing.
 func (t *Thinking) setBudget(at string, budget *int) error {
 	if budget == nil {
 		return nil

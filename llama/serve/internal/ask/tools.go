@@ -28,7 +28,7 @@ type Tools struct {
 	LeftOut []LeftOut
 }
 
-// Add puts a function on offer; raw is {"type":"function","function":{…}}, and at where its name stands in the request.
+// Add puts a function on offer. raw is {"type":"function","function":{…}}, and at is the place of its name in the request.
 func (t *Tools) Add(at, name string, raw json.RawMessage, strict bool) error {
 	if slices.Contains(t.Names, name) {
 		return wire.Invalid(at, "%s is %.80q, as that of another function is", at, name)

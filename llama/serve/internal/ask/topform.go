@@ -16,7 +16,7 @@ type TopForm struct {
 // FormNames are the parameters of a TopForm, for which SamplingRules has rules.
 var FormNames = []string{"json_schema", "grammar"}
 
-// Form returns the form, and the name of the parameter that asks for it, "" if none does.
+// Form returns the form, and the name of the parameter that asks for it, or "".
 func (f *TopForm) Form() (form Form, param string, err error) {
 	switch {
 	case f.JSONSchema != nil && f.Grammar != "":

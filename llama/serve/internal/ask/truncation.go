@@ -99,7 +99,7 @@ func (m *Model) fitHistory(ctx context.Context, history []llama.Message, p *llam
 	})
 }
 
-// tooLong returns the error of a conversation of which nothing more can be left out.
+// tooLong returns the error for a conversation that is too long although no more turns can be left out.
 func (m *Model) tooLong(err error, names FieldNames) error {
 	full, ok := errors.AsType[*llama.ContextFullError](err)
 	if !ok {

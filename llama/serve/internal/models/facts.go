@@ -9,7 +9,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama"
 )
 
-// Facts are what is known of a model whether it is loaded or not.
+// Facts describe a model, whether it is loaded or not.
 type Facts struct {
 	Config      llama.Config
 	Kind        llama.Kind
@@ -50,8 +50,7 @@ func (m *memo) get(find func() *Facts) *Facts {
 	return m.facts
 }
 
-// Describe returns what is known of the model of a name or an alias, nil if nothing is. It loads no model, but reads a file's header the
-// first time.
+// Describe returns the facts about the model with a name or an alias, or nil. It loads no model, but reads a file's header the first time.
 func (r *Registry) Describe(name string) *Facts {
 	e := r.find(name)
 	if e == nil {

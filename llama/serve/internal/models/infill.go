@@ -2,7 +2,7 @@ package models
 
 import "github.com/antigravity-go/antigravity/llama"
 
-// Infill are the tokens with which a model is asked to fill in what is between two texts: Before the one, After, the other, Between.
+// Infill are the tokens of a prompt that asks for the text between two others: Before, the first text, After, the second text, Between.
 type Infill struct{ Before, After, Between llama.Token }
 
 // infillNames are these tokens as vocabularies write them.
@@ -15,7 +15,7 @@ var infillNames = [][3]string{
 	{"<|code_prefix|>", "<|code_suffix|>", "<|code_middle|>"}, // GLM
 }
 
-// InfillTokens returns a vocabulary's tokens for filling in; ok is false if it has none.
+// InfillTokens returns a vocabulary's tokens for filling in. ok is false if it has no such tokens.
 func InfillTokens(t *llama.Tokenizer) (tokens Infill, ok bool) {
 	for _, names := range infillNames {
 		var ids [3]llama.Token

@@ -40,8 +40,7 @@ func (m *model) close() error {
 	return errors.Join(err, m.model.Close())
 }
 
-// loader returns what loads the model of a spec. Where there is a budget, the pool's caches take at most what it leaves beside
-// the weights.
+// loader returns a function that loads the model of a spec. If budget is not 0, the pool's caches take at most the budget less the weights.
 func loader(spec Spec, places int, budget int64) func(context.Context) (resource, error) {
 	return func(ctx context.Context) (resource, error) {
 		m, err := spec.Load(ctx)
@@ -63,7 +62,7 @@ func loader(spec Spec, places int, budget int64) func(context.Context) (resource
 	}
 }
 
-// leastCache is how many bytes of conversations stay cached at least, where nothing else is said.
+// leastCache is the least default, in bytes, for the conversations that stay cached.
 const leastCache = 256 << 20
 
 // newPool makes the pool of a model, whose caches take at most room. Where its options do not say how much memory cached conversations may

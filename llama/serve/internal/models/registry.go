@@ -1,5 +1,5 @@
-// Package models keeps the models of a server by name: it loads them when they are asked for, and gives back those that are not used
-// where a budget of memory needs it.
+// Package models keeps the models of a server by name. It loads them when they are asked for, and gives back unused ones to stay within a
+// budget of memory.
 package models
 
 import (
@@ -90,8 +90,8 @@ type entry struct {
 	memo    memo                       // of its facts
 }
 
-// New makes a registry. It loads nothing. It is an error where there is no spec, where one has no name, a name that another one has too, or
-// not exactly one of Load and Loaded, where a figure is negative, and where the models that are loaded already take more than the budget.
+// New makes a registry. It loads nothing. It returns an error if there is no spec; if a spec has no name, another spec's name, or not
+// exactly one of Load and Loaded; if a figure is negative; or if the models that are loaded already take more than the budget.
 func New(specs []Spec, o Options) (*Registry, error) {
 	switch {
 	case len(specs) == 0:
@@ -224,7 +224,7 @@ func (l *Lease) Embed(ctx context.Context, o llama.EmbedOptions, texts ...string
 	return a.Embed(ctx, l.Model, l.session.AdapterScale, texts...)
 }
 
-// Rerank is llama.Model.Rerank. A model with an adapter has none.
+// Rerank is llama.Model.Rerank. For a model with an adapter it is an error.
 func (l *Lease) Rerank(ctx context.Context, query string, documents ...string) ([]float32, error) {
 	if l.session.Adapter != nil {
 		return nil, fmt.Errorf("%w: scores of documents with an adapter", llama.ErrUnsupported)
@@ -232,7 +232,7 @@ func (l *Lease) Rerank(ctx context.Context, query string, documents ...string) (
 	return l.Model.Rerank(ctx, query, documents...)
 }
 
-// NewSession returns a session as those of the pool are, which is none of them. The caller closes it before the lease.
+// NewSession returns a session with the options of the pool's, outside the pool. The caller closes it before the lease.
 func (l *Lease) NewSession() (*llama.Session, error) { return l.Model.NewSession(&l.session) }
 
 // Close gives the model back. It is idempotent, and may be called from any goroutine.
@@ -288,7 +288,7 @@ func (r *Registry) Only() string {
 // latest is the tag that names may have, as Ollama's programs write them: "flint:latest" is "flint".
 const latest = ":latest"
 
-// find returns the model of a name or an alias, with or without the tag, nil if there is none.
+// find returns the model with a name or an alias, with or without the tag, or nil.
 func (r *Registry) find(name string) *entry {
 	if e := r.byName[name]; e != nil {
 		return e

@@ -6,7 +6,8 @@ import (
 	"github.com/antigravity-go/antigravity/llama"
 )
 
-// stats tell how the answers of a request were computed: ours, for who asks for them with stream_options.include_stats.
+// stats describe how the answers of a request were computed. They are ours, for programs that ask for them with
+// stream_options.include_stats.
 type stats struct {
 	PromptMS        float64 `json:"prompt_ms"`         // computing the prompt
 	AnswerMS        float64 `json:"answer_ms"`         // computing the answer

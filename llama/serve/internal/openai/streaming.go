@@ -40,7 +40,7 @@ func (streamOptions) Rules() wire.Rules {
 	return wire.Rules{"include_obfuscation": wire.Refused("events are not padded", "false")}
 }
 
-// check refuses options of a stream where there is none.
+// check refuses options of a stream if the answer is not streamed.
 func (s *streaming) check() error {
 	if s.StreamOptions != nil && !s.Stream {
 		return wire.Invalid("stream_options", "stream_options stands without stream")
@@ -83,14 +83,14 @@ func (s *streaming) progress() ask.Progress {
 	return ask.NoProgress
 }
 
-// encoder tells of the choices of a stream.
+// encoder makes the events of a stream's choices.
 type encoder interface {
 	// first returns what a choice begins with before anything of it has come; nil: nothing.
 	first(choice int) any
-	// empty returns a choice that tells nothing.
+	// empty returns a choice without content.
 	empty(choice int) any
-	// chunk returns the choice that an event is told as, nil if it tells nothing yet, and the choice that says why the answer is over, nil if it goes
-	// on. That has nothing else, for programs stop reading there.
+	// chunk returns the choice for an event, or nil if there is nothing to send yet. end is the choice with the reason why the answer is
+	// over, or nil if it goes on. end has nothing else, because programs stop reading there.
 	chunk(e ask.Event) (part, end any)
 	// countsPrompt reports whether a choice's prompt is to be counted: several may share it.
 	countsPrompt(choice int) bool

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Queue hands out a fixed number of places. Who finds none free waits in a line of bounded length.
+// Queue hands out a fixed number of places. Whoever finds all places taken waits in a line of bounded length.
 //
 // Fairness: a place that becomes free goes to the client that holds the fewest places at that moment; among those, to the client whose
 // last turn is longest ago. A turn is the moment at which a client got a place, gave one back, or came to a queue in which it had
@@ -122,9 +122,9 @@ func New(places, waiting int) *Queue {
 	return &Queue{places: max(places, 1), most: max(waiting, 0), clients: make(map[string]*client)}
 }
 
-// Join takes n positions in line for a client at once: all of them, or none and an error. Those for which places are free have them when
-// Join returns, and take no room in the line. The error is a *FullError where the line has no room for the others, a *TooManyError
-// where n could not be had even if nobody else were there, and ErrClosed after Close.
+// Join takes n positions in line for a client at once. It takes all of them or returns an error. Positions for which places are free have
+// them when Join returns, and take no room in the line. The error is a *FullError if the line has no room for the others, a *TooManyError
+// if n positions would be too many even in an empty queue, and ErrClosed after Close.
 //
 // Each of the positions gets its place by itself: who waits for all of them before using the first may wait for ever.
 func (q *Queue) Join(name string, n int) ([]*Place, error) {
@@ -178,8 +178,8 @@ func (q *Queue) Join(name string, n int) ([]*Place, error) {
 	return places, nil
 }
 
-// Wait returns nil when the place is the caller's. Where the context ends first the position is given back, as with Leave, and the error
-// is the context's cause. Where the queue is closed first it is ErrClosed; where somebody else calls Leave, ErrLeft.
+// Wait returns nil when the place is the caller's. If the context ends first, the position is given back, as with Leave, and the error is
+// the context's cause. If the queue is closed first, the error is ErrClosed; if somebody else calls Leave, ErrLeft.
 func (p *Place) Wait(ctx context.Context) error {
 	if p.over != nil {
 		select {
@@ -231,7 +231,7 @@ func (p *Place) Leave() {
 	}
 }
 
-// grantNext gives the free place to the client whose turn it is.
+// grantNext gives the free place to the next client.
 func (q *Queue) grantNext() {
 	if len(q.next) == 0 {
 		return
@@ -289,8 +289,8 @@ func (q *Queue) Close() {
 	// Nobody waited unless all places are taken: whoever waits for the queue to be idle still does so.
 }
 
-// Idle returns nil as soon as no place is taken or waited for. Where the context ends first, it returns its cause. Close keeps
-// others from coming meanwhile.
+// Idle returns nil as soon as no place is taken or waited for. If the context ends first, Idle returns the context's cause. Close keeps
+// others from joining meanwhile.
 func (q *Queue) Idle(ctx context.Context) error {
 	q.mu.Lock()
 	if q.taken+q.waiting == 0 {

@@ -33,7 +33,7 @@ func joinAll(t *testing.T, q *Queue, client string, n int) []*Place {
 	return places
 }
 
-// has tells whether p has a place, without waiting for one.
+// has reports whether p has a place, without waiting for one.
 func has(p *Place) bool {
 	p.queue.mu.Lock()
 	defer p.queue.mu.Unlock()

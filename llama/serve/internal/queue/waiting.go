@@ -42,7 +42,7 @@ func (l *waitingList) remove(p *Place) {
 // clientHeap is the clients that wait, as a heap of package container/heap: the client that gets the next free place is the first.
 type clientHeap []*client
 
-// moved puts a client where it belongs after its places or its turn changed. A client that does not wait is not in the heap.
+// moved restores a client's place in the heap after its places or its turn changed. A client that does not wait is not in the heap.
 func (o *clientHeap) moved(c *client) {
 	if c.line.len > 0 {
 		heap.Fix(o, c.rank)

@@ -1,0 +1,145 @@
+package host
+
+import (
+	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/internal/timing"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// convolutions computes causal convolutions of channels.
+type convolutions struct {
+	*machine
+	tasks pool[convolution, *convolution]
+}
+
+// Convolve computes the causal convolution of each channel.
+func (b *convolutions) Convolve(x, w, bias, out *tensor.Tensor, of []backend.Stretch) error {
+	rows, channels, width, err := backend.CheckConvolve(x, w, bias, out, of)
+	if err != nil || rows*channels == 0 {
+		return err
+	}
+	var maps mapped
+	defer maps.unmap()
+	if err := maps.add("Convolve", x, w, out); err != nil {
+		return err
+	}
+	if err := maps.addStates("Convolve", of); err != nil {
+		return err
+	}
+	c := b.tasks.get()
+	defer b.tasks.put(c)
+	c.kernels, c.channels, c.width = b.kernels, channels, width
+	c.x, c.w, c.out = floats(x), floats(w), floats(out)
+	if bias != nil {
+		if err := maps.add("Convolve", bias); err != nil {
+			return err
+		}
+		c.bias = floats(bias)
+	}
+	c.stretches = appendStretches(c.stretches[:0], of)
+	c.pieces = max(min(rows*channels/elementsPerPiece, b.runner.Size(), channels/asm.Lanes), 1)
+	for len(c.workers) < b.runner.Size() {
+		c.workers = append(c.workers, convolver{})
+	}
+	return b.runner.Run(c, c.pieces)
+}
+
+// stretch is a backend.Stretch whose state is mapped.
+type stretch struct {
+	state       []float32
+	first, rows int // among the rows of the operation
+}
+
+// appendStretches appends mapped stretches to a list.
+func appendStretches(list []stretch, of []backend.Stretch) []stretch {
+	first := 0
+	for i := range of {
+		list = append(list, stretch{state: floats(of[i].State), first: first, rows: of[i].Rows})
+		first += of[i].Rows
+	}
+	return list
+}
+
+// convolution is a Convolve as a task. A piece is some channels of all rows.
+//
+// The rows of a stretch are computed from the last to the first, so that out may be x: a row reads itself and rows before it. The inputs
+// that become the state are copied beforehand.
+type convolution struct {
+	kernels         *asm.Kernels
+	channels, width int
+	x, w, bias, out []float32 // bias: nil if there is none
+	stretches       []stretch
+	pieces          int
+	workers         []convolver
+}
+
+// convolver is what a worker needs for itself.
+type convolver struct {
+	state []float32   // [width−1, channels of a step]: the state to come
+	taps  [][]float32 // [width]
+}
+
+// stepChannels is how many channels a worker takes through all rows at a time: the rows' parts stay in the nearest memory from one row
+// to the next.
+const stepChannels = 1 << 10
+
+// reset forgets the operands, and keeps the scratch.
+func (c *convolution) reset() {
+	clear(c.stretches)
+	for i := range c.workers {
+		clear(c.workers[i].taps)
+	}
+	*c = convolution{stretches: c.stretches[:0], workers: c.workers}
+}
+
+// Phase says what the operation is.
+func (c *convolution) Phase() timing.Phase {
+	return timing.Phase{Operation: "Convolve", Rows: c.width, Cols: c.channels, DType: tensor.F32}
+}
+
+// Do computes the channels of one piece.
+func (c *convolution) Do(worker, piece int) {
+	strips := (c.channels + asm.Lanes - 1) / asm.Lanes
+	lo, hi := piece*strips/c.pieces*asm.Lanes, min((piece+1)*strips/c.pieces*asm.Lanes, c.channels)
+	for ; lo < hi; lo += stepChannels {
+		for i := range c.stretches {
+			c.convolve(&c.workers[worker], &c.stretches[i], lo, min(lo+stepChannels, hi))
+		}
+	}
+}
+
+// convolve computes channels [lo, hi) of a stretch.
+func (c *convolution) convolve(l *convolver, s *stretch, lo, hi int) {
+	n, remembered := hi-lo, c.width-1
+	if len(l.state) < remembered*n {
+		l.state = make([]float32, remembered*max(n, stepChannels))
+	}
+	if len(l.taps) < c.width {
+		l.taps = make([][]float32, c.width)
+	}
+	// input returns what came at a row of the stretch, or before it.
+	input := func(row int) []float32 {
+		if row < 0 {
+			return s.state[(remembered+row)*c.channels+lo:][:n]
+		}
+		return c.x[(s.first+row)*c.channels+lo:][:n]
+	}
+	for i := range remembered {
+		copy(l.state[i*n:][:n], input(s.rows-remembered+i))
+	}
+	var bias []float32
+	if c.bias != nil {
+		bias = c.bias[lo:hi]
+	}
+	taps := l.taps[:c.width]
+	for row := s.rows - 1; row >= 0; row-- {
+		for j := range taps {
+			taps[j] = input(row - remembered + j)
+		}
+		c.kernels.Convolve(c.out[(s.first+row)*c.channels+lo:][:n], taps, c.w[lo:], c.channels, bias)
+	}
+	for i := range remembered {
+		copy(s.state[i*c.channels+lo:][:n], l.state[i*n:][:n])
+	}
+}

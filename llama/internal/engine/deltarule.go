@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// deltaRule is the mixer of Gated DeltaNet (arXiv 2412.06464). A head remembers a matrix S [keyDim, valueDim], from which a key gets what was
+// stored under it. A token lets some of S go, by its decay, and then changes what its key gets towards its value, by β of the difference:
+//
+//	q, k, v = silu(conv(W x));  q, k = q/‖q‖/√keyDim, k/‖k‖;  β = σ(W_b x);  g = −e^A·softplus(W_a x + bias)
+//	S ← e^g·S;  S ← S + k·(β·(v − Sᵀk))ᵀ;  o = Sᵀq
+//	out = W_o (RMSNorm(o)·silu(W_z x))
+type deltaRule struct {
+	layer               int
+	shapes              []tensor.Shape
+	q, k, v, z, b, a, o projection
+	qConv, kConv, vConv filter
+	stepBias, decay     *tensor.Tensor // [heads]; decay is −e^A
+	norm                norm           // of each head
+	unitEps             float32        // added to the mean of the squares
+	tiled               bool           // the columns of o are of tiled heads
+}
+
+// squaresEps is what is added to the sum of squares of which the root is a vector's length.
+const squaresEps = 1e-6
+
+// newDeltaRule makes the mixer of a layer without its tensors.
+func newDeltaRule(w *Weights, layer int) *deltaRule {
+	r := &w.Config.Recurrent
+	m := &deltaRule{layer: layer, shapes: stateShapes(r, backend.StateShape(r.Heads, r.KeyDim, r.ValueDim)), tiled: r.Tiled && r.Heads > r.KeyHeads}
+	m.unitEps = squaresEps / float32(r.KeyDim)
+	for _, p := range []struct {
+		part checkpoint.Part
+		at   *projection
+	}{{checkpoint.RecurrentQuery, &m.q}, {checkpoint.RecurrentKey, &m.k}, {checkpoint.RecurrentValue, &m.v}, {checkpoint.RecurrentGate, &m.z},
+		{checkpoint.RecurrentBeta, &m.b}, {checkpoint.RecurrentStep, &m.a}, {checkpoint.RecurrentOutput, &m.o}} {
+		w.placeProjection(p.part, layer, p.at)
+	}
+	m.qConv.build(w, checkpoint.QueryFilter, layer)
+	m.kConv.build(w, checkpoint.KeyFilter, layer)
+	m.vConv.build(w, checkpoint.ValueFilter, layer)
+	w.place(checkpoint.StepBias, layer, &m.stepBias)
+	w.place(checkpoint.Decay, layer, &m.decay)
+	m.norm.build(w, checkpoint.RecurrentNorm, layer)
+	return m
+}
+
+func (m *deltaRule) remembers() []tensor.Shape { return m.shapes }
+
+// forward passes the rows through the jobs' states.
+func (m *deltaRule) forward(p *pass, around *residual) error {
+	s, d := &p.recurrent, p.device
+	if err := around.project(p, s.delta[:], &m.q, &m.k, &m.v, &m.z, &m.b, &m.a); err != nil {
+		return err
+	}
+	if err := s.begin(p, m.layer); err != nil {
+		return err
+	}
+	if err := m.queriesAndKeys(s, d); err != nil {
+		return err
+	}
+	if err := s.convolve(d, pastValues, &s.vFlat, &m.vConv); err != nil {
+		return err
+	}
+	if err := m.decays(s, d); err != nil {
+		return err
+	}
+	if err := s.states.Recur(matrices, &s.q, &s.k, &s.v, &s.step, &s.beta, &s.out, true); err != nil {
+		return err
+	}
+	if err := m.norm.apply(d, &s.out); err != nil {
+		return err
+	}
+	if err := d.SiLUMul(&s.gateFlat, &s.outFlat); err != nil {
+		return err
+	}
+	if !m.tiled {
+		return around.add(p, &s.gateFlat, &m.o)
+	}
+	if err := s.tile(p); err != nil {
+		return err
+	}
+	return around.add(p, &s.outFlat, &m.o)
+}
+
+// queriesAndKeys makes queries and keys of the projections: unit vectors, of which the queries are divided by √keyDim.
+func (m *deltaRule) queriesAndKeys(s *recurrentRows, d *device) error {
+	if err := s.convolve(d, pastQueries, &s.qFlat, &m.qConv); err != nil {
+		return err
+	}
+	if err := s.convolve(d, pastKeys, &s.kFlat, &m.kConv); err != nil {
+		return err
+	}
+	if err := d.RMSNorm(&s.q, s.unitQuery, m.unitEps); err != nil {
+		return err
+	}
+	return d.RMSNorm(&s.k, s.unit, m.unitEps)
+}
+
+// decays makes β and the logarithms of the decays of the projections.
+func (m *deltaRule) decays(s *recurrentRows, d *device) error {
+	if err := d.SigmoidMul(&s.beta, nil); err != nil {
+		return err
+	}
+	if err := d.Softplus(&s.step, m.stepBias); err != nil {
+		return err
+	}
+	return d.MulAssign(&s.step, m.decay)
+}
+
+// tile copies the heads of gate, which are grouped, to out in the tiled order.
+func (s *recurrentRows) tile(p *pass) error {
+	n := p.rows * len(s.grouped) / p.most
+	if err := s.heads.SliceInto(&s.headRows, 0, n); err != nil {
+		return err
+	}
+	return p.device.Gather(&s.gated, s.grouped[:n], &s.headRows)
+}

@@ -1,0 +1,130 @@
+package engine
+
+import "slices"
+
+// marks say after which tokens of a conversation the recurrent layers' states are kept, and which of these snapshots go first if there are too many.
+//
+// A snapshot saves what lies between the one before it, or the beginning, and itself: its gap. Whoever goes back behind it computes in any
+// case everything that comes after; the farther back a snapshot is, the less its gap matters. Of too many snapshots that one goes whose gap is
+// the smallest part of its distance from the end. In a conversation of 4000 tokens with snapshots after
+//
+//	100   1000   1100   3000   3600   3990
+//
+// the one after 1100 goes first, with 100/2900. The snapshots that stay are the closer together the later they are, and going back somewhere
+// computes little more than what follows there anyway. Those where conversations branched go last.
+type marks struct {
+	most     int   // snapshots that are kept
+	every    int   // tokens after which there is one in any case; 0: there is not
+	wanted   []int // ascending positions to come
+	branches []int // positions where conversations branched, or are about to
+	pinned   int   // a position that is always kept, and before which nobody goes back; 0: none
+	held     int   // a position that is always kept; 0: none
+}
+
+// clone returns a copy.
+func (m *marks) clone() marks {
+	n := *m
+	n.wanted, n.branches = slices.Clone(m.wanted), slices.Clone(m.branches)
+	return n
+}
+
+// want asks for snapshots at positions of a prompt that ends at end: as many as are kept.
+func (m *marks) want(positions []int, end int) {
+	if m.most == 0 || len(positions) == 0 {
+		return
+	}
+	m.wanted = append(m.wanted, positions...)
+	slices.Sort(m.wanted)
+	m.wanted = slices.Compact(m.wanted)
+	for _, at := range m.excess(m.wanted, max(end, m.wanted[len(m.wanted)-1])) {
+		m.wanted = slices.DeleteFunc(m.wanted, func(w int) bool { return w == at })
+	}
+}
+
+// branch notes that conversations branch at a position, in one of seen tokens.
+func (m *marks) branch(at, seen int) {
+	if !slices.Contains(m.branches, at) {
+		m.branches = append(m.branches, at)
+	}
+	if at > seen {
+		m.want([]int{at}, at)
+	}
+}
+
+// within appends to dst the positions of the snapshots of a step of rows tokens after start.
+func (m *marks) within(dst []int, start, rows int) []int {
+	if m.most == 0 {
+		return dst
+	}
+	if m.every > 0 {
+		for at := (start/m.every + 1) * m.every; at <= start+rows; at += m.every {
+			dst = append(dst, at)
+		}
+	}
+	for _, at := range m.wanted {
+		if at > start && at <= start+rows {
+			dst = append(dst, at)
+		}
+	}
+	slices.Sort(dst)
+	return slices.Compact(dst)
+}
+
+// passed forgets what the conversation has behind it at n tokens, with some snapshots.
+func (m *marks) passed(snapshots []int, n int) {
+	m.wanted = slices.DeleteFunc(m.wanted, func(at int) bool { return at <= n })
+	m.branches = slices.DeleteFunc(m.branches, func(at int) bool { return at <= n && !slices.Contains(snapshots, at) })
+}
+
+// cut notes that the conversation has gone back to n tokens: what was to come after them does not come.
+func (m *marks) cut(n int) {
+	beyond := func(at int) bool { return at > n }
+	m.wanted, m.branches = slices.DeleteFunc(m.wanted, beyond), slices.DeleteFunc(m.branches, beyond)
+	if m.pinned > n {
+		m.pinned = 0
+	}
+	if m.held > n {
+		m.held = 0
+	}
+}
+
+// stays reports whether the snapshot at a position is not given up as long as there are others.
+func (m *marks) stays(at int) bool { return m.fixed(at) || slices.Contains(m.branches, at) }
+
+// fixed reports whether the snapshot at a position is not given up.
+func (m *marks) fixed(at int) bool { return at == m.pinned || at == m.held }
+
+// excess returns the snapshots, of a conversation of end tokens, that are too many.
+func (m *marks) excess(snapshots []int, end int) (gone []int) {
+	left := slices.Clone(snapshots)
+	fixed := 0
+	for _, at := range left {
+		if m.fixed(at) {
+			fixed++
+		}
+	}
+	for len(left)-fixed > m.most {
+		i := m.least(left, end)
+		gone = append(gone, left[i])
+		left = slices.Delete(left, i, i+1)
+	}
+	return gone
+}
+
+// least returns the index of the snapshot that goes first.
+func (m *marks) least(snapshots []int, end int) int {
+	best, branches, share := -1, false, 0.0
+	before := 0
+	for i, at := range snapshots {
+		gap := at - before
+		before = at
+		if m.fixed(at) {
+			continue
+		}
+		branch, part := slices.Contains(m.branches, at), float64(gap)/float64(end-at+1)
+		if best < 0 || branches && !branch || branch == branches && part < share {
+			best, branches, share = i, branch, part
+		}
+	}
+	return best
+}

@@ -1,0 +1,155 @@
+package engine
+
+import (
+	"math"
+
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/kvcache"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// filter is a causal convolution of each channel by itself: weight [taps, channels], and bias [channels] or nil.
+type filter struct{ weight, bias *tensor.Tensor }
+
+// build notes where the tensors of a filter go.
+func (f *filter) build(w *Weights, p checkpoint.Part, layer int) {
+	w.place(p, layer, &f.weight)
+	w.places[place{p, layer, true}] = &f.bias
+}
+
+// stateShapes returns the shapes of what a layer of the delta rule or of Mamba remembers: the last inputs of the convolutions of queries, keys and
+// values, and the matrix of each head.
+func stateShapes(r *checkpoint.Recurrent, matrices tensor.Shape) []tensor.Shape {
+	keys, values := r.KeyHeads*r.KeyDim, r.Heads*r.ValueDim
+	return []tensor.Shape{tensor.ShapeOf(r.Taps-1, keys), tensor.ShapeOf(r.Taps-1, keys), tensor.ShapeOf(r.Taps-1, values), matrices}
+}
+
+// The parts of such a state.
+const (
+	pastQueries = iota
+	pastKeys
+	pastValues
+	matrices
+)
+
+// recurrentRows is the memory of a pass's rows in layers with a state. By heads it is [rows, heads, …], and the same memory as rows is flat.
+type recurrentRows struct {
+	q, k, v, out, gate                     tensor.Tensor // by heads: [rows, keyHeads, keyDim], or [rows, heads, valueDim]
+	qFlat, kFlat, vFlat, outFlat, gateFlat tensor.Tensor
+	beta, step, decay                      tensor.Tensor // [rows, heads]
+	b, c, x                                tensor.Tensor // of short convolutions: [rows, hidden]
+
+	delta [6]*tensor.Tensor // what a layer of the delta rule projects to
+	scan  [5]*tensor.Tensor // and one of Mamba
+	short [3]*tensor.Tensor
+
+	// Unit vectors are the result of RMSNorm with these weights [keyDim], whose elements are all the same: x/√(Σx²/n) times 1/√n. Those of
+	// queries are multiplied by another 1/√n.
+	unit, unitQuery *tensor.Tensor
+
+	heads, gated tensor.Tensor // [most·heads, valueDim]: all of outFlat's and gateFlat's memory
+	headRows     tensor.Tensor // some rows of heads
+	grouped      []int32       // which of gated's rows comes where in heads, if the heads are tiled
+
+	states *kvcache.States // of the layer under way
+}
+
+// reserve allocates the memory, if the model has such layers.
+func (s *recurrentRows) reserve(a *arena, c *checkpoint.Config) error {
+	has := map[checkpoint.Mixer]bool{}
+	for i := range c.Layers {
+		has[c.Layer(i).Mixer] = true
+	}
+	if has[checkpoint.ShortConvolution] {
+		s.short = [...]*tensor.Tensor{&s.b, &s.c, &s.x}
+		for _, t := range s.short {
+			if err := a.reserve(t, c.HiddenSize); err != nil {
+				return err
+			}
+		}
+	}
+	if !has[checkpoint.DeltaRule] && !has[checkpoint.SelectiveScan] {
+		return nil
+	}
+	r := &c.Recurrent
+	s.delta = [...]*tensor.Tensor{&s.qFlat, &s.kFlat, &s.vFlat, &s.gateFlat, &s.beta, &s.step}
+	s.scan = [...]*tensor.Tensor{&s.gateFlat, &s.vFlat, &s.kFlat, &s.qFlat, &s.step}
+	for _, t := range []struct {
+		flat, byHeads *tensor.Tensor
+		heads, length int
+	}{{&s.qFlat, &s.q, r.KeyHeads, r.KeyDim}, {&s.kFlat, &s.k, r.KeyHeads, r.KeyDim}, {&s.vFlat, &s.v, r.Heads, r.ValueDim},
+		{&s.outFlat, &s.out, r.Heads, r.ValueDim}, {&s.gateFlat, &s.gate, r.Heads, r.ValueDim}} {
+		if err := a.reserveHeads(t.flat, t.byHeads, t.heads, t.length); err != nil {
+			return err
+		}
+	}
+	for _, t := range []*tensor.Tensor{&s.beta, &s.step, &s.decay} {
+		if err := a.reserve(t, r.Heads); err != nil {
+			return err
+		}
+	}
+	if err := s.reserveUnits(a, r.KeyDim); err != nil {
+		return err
+	}
+	return s.reserveOrder(a, r)
+}
+
+// reserveUnits makes the weights that give unit vectors of n elements.
+func (s *recurrentRows) reserveUnits(a *arena, n int) error {
+	for _, u := range []struct {
+		at     **tensor.Tensor
+		weight float64
+	}{{&s.unit, 1 / math.Sqrt(float64(n))}, {&s.unitQuery, 1 / float64(n)}} {
+		host, err := tensor.New(nil, tensor.F32, tensor.ShapeOf(n)) // no device: the host
+		if err != nil {
+			return err
+		}
+		defer host.Free()
+		weights, err := tensor.Mut[float32](host)
+		if err != nil {
+			return err
+		}
+		for i := range weights {
+			weights[i] = float32(u.weight)
+		}
+		if *u.at, err = host.ToDevice(a.device); err != nil {
+			return err
+		}
+		a.own(*u.at)
+	}
+	return nil
+}
+
+// reserveOrder prepares for heads that are tiled in the columns of the output projection, if they are: see checkpoint.Tiling.
+func (s *recurrentRows) reserveOrder(a *arena, r *checkpoint.Recurrent) error {
+	if !r.Tiled || r.Heads == r.KeyHeads {
+		return nil
+	}
+	for _, t := range []struct{ of, all *tensor.Tensor }{{&s.outFlat, &s.heads}, {&s.gateFlat, &s.gated}} {
+		all, err := a.whole(t.of).Reshape(a.most*r.Heads, r.ValueDim)
+		if err != nil {
+			return err
+		}
+		*t.all = *all
+	}
+	order := checkpoint.Tiling{KeyHeads: r.KeyHeads, Repeats: r.Heads / r.KeyHeads, Length: 1}
+	s.grouped = make([]int32, a.most*r.Heads)
+	for i := range s.grouped {
+		s.grouped[i] = int32(i - i%r.Heads + order.Grouped(i%r.Heads))
+	}
+	return nil
+}
+
+// begin makes the states those of a layer, for the pass's rows.
+func (s *recurrentRows) begin(p *pass, layer int) (err error) {
+	s.states, err = p.recall(layer)
+	return err
+}
+
+// convolve passes x through a filter and SiLU, in place. The filter's last inputs are the state's part.
+func (s *recurrentRows) convolve(d *device, part int, x *tensor.Tensor, f *filter) error {
+	if err := s.states.Convolve(part, x, f.weight, f.bias, x); err != nil {
+		return err
+	}
+	return d.SiLUMul(x, nil)
+}

@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// selectiveScan is the mixer of Mamba 2 (arXiv 2405.21060). A head remembers a matrix h [state, headDim]. A token chooses by its step Δ how
+// much of h it lets go, and how much it adds:
+//
+//	z, x, B, C, Δ = W u;  x, B, C = silu(conv(x, B, C));  Δ = softplus(Δ + bias)
+//	h ← h·e^(−e^A·Δ) + Δ·B·xᵀ;  y = hᵀC + D·x
+//	out = W_o RMSNorm(y·silu(z))
+//
+// That is the recurrence of deltaRule without the difference, where C are queries, B keys, x values and Δ is β.
+type selectiveScan struct {
+	layer                 int
+	shapes                []tensor.Shape
+	c, b, x, z, dt, o     projection
+	cConv, bConv, xConv   filter
+	stepBias, decay, skip *tensor.Tensor // [heads]; decay is −e^A, and skip is D for each element, [heads·headDim]
+	norm                  norm           // of all heads together
+}
+
+// newSelectiveScan makes the mixer of a layer without its tensors.
+func newSelectiveScan(w *Weights, layer int) *selectiveScan {
+	r := &w.Config.Recurrent
+	m := &selectiveScan{layer: layer, shapes: stateShapes(r, backend.StateShape(r.Heads, r.KeyDim, r.ValueDim))}
+	for _, p := range []struct {
+		part checkpoint.Part
+		at   *projection
+	}{{checkpoint.RecurrentQuery, &m.c}, {checkpoint.RecurrentKey, &m.b}, {checkpoint.RecurrentValue, &m.x}, {checkpoint.RecurrentGate, &m.z},
+		{checkpoint.RecurrentStep, &m.dt}, {checkpoint.RecurrentOutput, &m.o}} {
+		w.placeProjection(p.part, layer, p.at)
+	}
+	m.cConv.build(w, checkpoint.QueryFilter, layer)
+	m.bConv.build(w, checkpoint.KeyFilter, layer)
+	m.xConv.build(w, checkpoint.ValueFilter, layer)
+	w.place(checkpoint.StepBias, layer, &m.stepBias)
+	w.place(checkpoint.Decay, layer, &m.decay)
+	w.place(checkpoint.Skip, layer, &m.skip)
+	m.norm.build(w, checkpoint.RecurrentNorm, layer)
+	return m
+}
+
+func (m *selectiveScan) remembers() []tensor.Shape { return m.shapes }
+
+// forward passes the rows through the jobs' states.
+func (m *selectiveScan) forward(p *pass, around *residual) error {
+	s, d := &p.recurrent, p.device
+	if err := around.project(p, s.scan[:], &m.z, &m.x, &m.b, &m.c, &m.dt); err != nil {
+		return err
+	}
+	if err := s.begin(p, m.layer); err != nil {
+		return err
+	}
+	for part, f := range [...]struct {
+		x *tensor.Tensor
+		*filter
+	}{pastQueries: {&s.qFlat, &m.cConv}, pastKeys: {&s.kFlat, &m.bConv}, pastValues: {&s.vFlat, &m.xConv}} {
+		if err := s.convolve(d, part, f.x, f.filter); err != nil {
+			return err
+		}
+	}
+	if err := m.decays(s, d); err != nil {
+		return err
+	}
+	if err := s.states.Recur(matrices, &s.q, &s.k, &s.v, &s.decay, &s.step, &s.out, false); err != nil {
+		return err
+	}
+	if err := d.MulAssign(&s.vFlat, m.skip); err != nil {
+		return err
+	}
+	if err := d.AddAssign(&s.outFlat, &s.vFlat); err != nil {
+		return err
+	}
+	if err := d.SiLUMul(&s.gateFlat, &s.outFlat); err != nil {
+		return err
+	}
+	if err := m.norm.apply(d, &s.gateFlat); err != nil {
+		return err
+	}
+	return around.add(p, &s.gateFlat, &m.o)
+}
+
+// decays makes Δ and the logarithms of the decays, −e^A·Δ, of the projection.
+func (m *selectiveScan) decays(s *recurrentRows, d *device) error {
+	if err := d.Softplus(&s.step, m.stepBias); err != nil {
+		return err
+	}
+	if err := d.CopySlice(&s.step, &s.decay, 0, 0, s.step.Shape().NumElements()); err != nil {
+		return err
+	}
+	return d.MulAssign(&s.decay, m.decay)
+}

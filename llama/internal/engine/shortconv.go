@@ -1,0 +1,51 @@
+package engine
+
+import (
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// shortConvolution is the mixer of LFM2 (arXiv 2511.23404), a convolution of the last few tokens between two gates:
+//
+//	b, c, x = W u;  out = W_o (c·conv(b·x))
+type shortConvolution struct {
+	layer      int
+	shapes     []tensor.Shape
+	b, c, x, o projection
+	conv       filter
+}
+
+// newShortConvolution makes the mixer of a layer without its tensors.
+func newShortConvolution(w *Weights, layer int) *shortConvolution {
+	c := w.Config
+	m := &shortConvolution{layer: layer, shapes: []tensor.Shape{tensor.ShapeOf(c.Recurrent.Taps-1, c.HiddenSize)}}
+	w.placeProjection(checkpoint.InputGate, layer, &m.b)
+	w.placeProjection(checkpoint.OutputGate, layer, &m.c)
+	w.placeProjection(checkpoint.ConvolutionInput, layer, &m.x)
+	w.placeProjection(checkpoint.ConvolutionOutput, layer, &m.o)
+	m.conv.build(w, checkpoint.ConvolutionFilter, layer)
+	return m
+}
+
+func (m *shortConvolution) remembers() []tensor.Shape { return m.shapes }
+
+// forward passes the rows through the jobs' states, which are the last inputs of the convolution.
+func (m *shortConvolution) forward(p *pass, around *residual) error {
+	s, d := &p.recurrent, p.device
+	if err := around.project(p, s.short[:], &m.b, &m.c, &m.x); err != nil {
+		return err
+	}
+	if err := d.MulAssign(&s.x, &s.b); err != nil {
+		return err
+	}
+	if err := s.begin(p, m.layer); err != nil {
+		return err
+	}
+	if err := s.states.Convolve(0, &s.x, m.conv.weight, m.conv.bias, &s.x); err != nil {
+		return err
+	}
+	if err := d.MulAssign(&s.c, &s.x); err != nil {
+		return err
+	}
+	return around.add(p, &s.c, &m.o)
+}
