@@ -16,6 +16,7 @@ const (
 	GraniteCalls       = CallFormat(calls.Granite)       // <|tool_call|>[{"name": "f", "arguments": {"a": 1}}, {"name": "g", "arguments": {}}]: Granite 3
 	PhiCalls           = CallFormat(calls.Phi)           // <|tool_call|>{"name": "f", "arguments": {"a": 1}}<|/tool_call|> each: Phi-4-mini
 	OlmoCalls          = CallFormat(calls.Olmo)          // <function_calls>f(a=1), a line break, g()</function_calls>: OLMo 3
+	GemmaCalls         = CallFormat(calls.Gemma)         // <|tool_call>call:f{a:1}<tool_call|> each: Gemma 4
 )
 
 // String names the format in words.

@@ -39,6 +39,7 @@ const (
 	Granite                     // <|tool_call|>[{"name": "f", "arguments": {"a": 1}}, {"name": "g", "arguments": {}}]
 	Phi                         // <|tool_call|>{"name": "f", "arguments": {"a": 1}}<|/tool_call|> each
 	Olmo                        // <function_calls>f(a=1), a line break, g()</function_calls>
+	Gemma                       // <|tool_call>call:f{a:1,b:<|"|>x<|"|>}<tool_call|> each
 )
 
 // Family is how the models of one format write calls. The fields with a capital letter tell how calls are written well; a Parser
@@ -61,6 +62,8 @@ type Family struct {
 	BeforeName, BeforeArguments, AfterArguments []Part
 	// Python says that arguments are written as Python's keyword arguments, a=1, b=[True, None], and not as a JSON object.
 	Python bool
+	// Bare tells that arguments are written with bare keys, and with marks around strings, and not as a JSON object.
+	Bare bool
 	// Opening is a regular expression in RE2's syntax. A text in which it does not match, and in which there are no marks as control
 	// tokens, holds no call: it is what a constraint excludes from the text beside calls.
 	Opening string
@@ -87,6 +90,7 @@ type body int
 const (
 	objectBody body = iota // a JSON object with its name and its arguments
 	pythonBody             // a Python call
+	gemmaBody              // call:, a name, and arguments with bare keys
 )
 
 // Part is a stretch of what is written: text, or a mark.
@@ -178,7 +182,18 @@ var families = [...]Family{
 		template: []string{olmoStart, "<functions>"}, notTemplate: []string{"<tool_call>"}, token: olmoStart,
 		open: olmoStart, close: olmoEnd, body: pythonBody,
 	},
+	Gemma: {
+		Name:       "Gemma's",
+		BeforeName: []Part{{gemmaOpen, true}, {gemmaCall, false}}, AfterArguments: mark(gemmaClose),
+		Bare:     true,
+		Opening:  `<\|tool_call>`,
+		template: []string{gemmaOpen}, token: gemmaOpen,
+		open: gemmaOpen, close: gemmaClose, body: gemmaBody,
+	},
 }
+
+// JSON reports whether arguments are written as JSON.
+func (f *Family) JSON() bool { return !f.Python && !f.Bare }
 
 // The marks around OLMo 3's calls.
 const (
@@ -191,7 +206,7 @@ const phiEnd = "<|/tool_call|>"
 
 // order is that in which the rules are tried that tell families apart: those that others' templates or vocabularies would satisfy too
 // come last.
-var order = [...]Format{MistralArgs, Mistral, Phi, Granite, Hermes, Olmo, LlamaPythonic, LlamaJSON}
+var order = [...]Format{Gemma, MistralArgs, Mistral, Phi, Granite, Hermes, Olmo, LlamaPythonic, LlamaJSON}
 
 // Family returns how calls are written in a format. What it holds must not be changed.
 func (f Format) Family() *Family {

@@ -49,6 +49,7 @@ type Parser struct {
 	object    object
 	python    python
 	withArgs  withArgs
+	gemma     gemma
 
 	begun    int    // calls that were started
 	complete []Call // those of them that are complete
@@ -75,6 +76,7 @@ const (
 	readsObject reader = iota
 	readsPython
 	readsWithArgs
+	readsGemma
 )
 
 // Start makes the parser ready for an answer of a model that writes calls in a format. names are the functions on offer: no others
@@ -85,7 +87,7 @@ func (p *Parser) Start(f Format, names []string, control func(token string) bool
 	p.family = f.Family()
 	p.names = functionNames{names, names == nil}
 	p.marks = p.marks[:0]
-	for _, mark := range [...]string{p.family.open, p.family.close, argsMark, idMark} {
+	for _, mark := range [...]string{p.family.open, p.family.close, argsMark, idMark, quoteMark} {
 		if mark != "" && control(mark) {
 			p.marks = append(p.marks, mark)
 		}
@@ -118,6 +120,7 @@ func (p *Parser) Control(token string) {
 	case token == p.family.close && p.place == afterCall && !p.closed:
 		p.close()
 	case p.place == inCall && p.reader == readsWithArgs && p.withArgs.mark(token, &p.call, p.names) == goOn:
+	case p.place == inCall && p.reader == readsGemma && p.gemma.mark(token, &p.call) == goOn:
 	case p.place != inText:
 		p.fail(0)
 	}
@@ -234,6 +237,9 @@ func (p *Parser) opened(c byte) {
 	case f.body == objectBody && (p.inList == f.list || f.mayList) && c == '{':
 		p.object.start()
 		p.begin(readsObject, c)
+	case f.body == gemmaBody && c == gemmaCall[0]:
+		p.gemma.start()
+		p.begin(readsGemma, c)
 	case f.withArgs && !p.inList && isNameByte(c):
 		p.withArgs.start()
 		p.begin(readsWithArgs, c)
@@ -259,6 +265,8 @@ func (p *Parser) inCall(c byte) {
 		v = p.python.step(c, &p.call, p.names)
 	case readsWithArgs:
 		v = p.withArgs.step(c, &p.call, p.names, p.Knows)
+	case readsGemma:
+		v = p.gemma.step(c, &p.call, p.names, p.Knows)
 	}
 	if !p.started && v != wrong && p.call.named && p.call.begun {
 		p.started = true

@@ -64,7 +64,7 @@ const (
 
 // endTexts are the texts of tokens that end a turn or a text, in the families' chat formats: files name only one.
 var endTexts = []string{
-	EndOfTurn, EndOfMessage, "<|end_of_text|>", "<|im_end|>", "<|endoftext|>", "</s>", "<end_of_turn>", "<|end|>", "<eos>", "<EOT>", "[EOT]",
+	EndOfTurn, EndOfMessage, "<|end_of_text|>", "<|im_end|>", "<|endoftext|>", "</s>", "<end_of_turn>", "<|end|>", "<eos>", "<EOT>", "[EOT]", "<turn|>", "<|tool_response>",
 	"<｜end▁of▁sentence｜>",
 }
 
