@@ -29,7 +29,8 @@
 //     backend.ErrUnsupported where they cannot use it. The weights given to Prepare may be a mapped file, which someone may cut
 //     short while you read: copy the bytes in Go, not in a driver.
 //
-//  6. Fewer and larger calls: backend.Fuser, which makes a layer five calls; and backend.Selector, which leaves the logits where they are.
+//  6. Fewer and larger calls: backend.Fuser, which makes a layer five calls, and backend.Projector for models that embed texts; and backend.Selector,
+//     which leaves the logits where they are.
 //
 //  7. Where the device rounds divisions and square roots correctly and computes with denormal numbers, its results can have the
 //     reference's bits, if they are added up in the order that package asm lays down. Implement backend.Exact then: the suite

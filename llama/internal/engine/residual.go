@@ -76,7 +76,7 @@ func (p *pass) list(projections []*projection) {
 // add computes x += scale·post(to(in)). in is [rows, k].
 func (r *residual) add(p *pass, in *tensor.Tensor, to *projection) error {
 	if r.post.weight == nil && r.scale == 1 {
-		if err := p.device.projects.ProjectAdd(in, backend.Linear{Weight: to.weight, Bias: to.bias}, &p.product, &p.x); err != nil {
+		if err := p.device.projectAdd(in, to, &p.product, &p.x); err != nil {
 			return err
 		}
 		return p.adapted.add(p.device, to.number, in, &p.x)
