@@ -49,6 +49,8 @@ type Parser struct {
 	object    object
 	python    python
 	withArgs  withArgs
+	tagged    tagged
+	types     func(function, parameter string) string // see Types
 
 	begun    int    // calls that were started
 	complete []Call // those of them that are complete
@@ -75,14 +77,19 @@ const (
 	readsObject reader = iota
 	readsPython
 	readsWithArgs
+	readsTagged
 )
+
+// Types gives the parser what the functions' schemas say: types returns the type of a parameter, as JSON Schema names it, or "" if there is none or several. It counts
+// for formats that write texts without quotes, until the next Start.
+func (p *Parser) Types(types func(function, parameter string) string) { p.types = types }
 
 // Start makes the parser ready for an answer of a model that writes calls in a format. names are the functions on offer: no others
 // are called. With nil names any function can be called whose name is letters, digits, '_', '-' and '.' and has at most 64 bytes. control
 // reports whether the vocabulary has a control token of a text: a mark that is one is written with [Parser.Control], and is no mark
 // where it stands in the text.
 func (p *Parser) Start(f Format, names []string, control func(token string) bool) {
-	p.family = f.Family()
+	p.family, p.types = f.Family(), nil
 	p.names = functionNames{names, names == nil}
 	p.marks = p.marks[:0]
 	for _, mark := range [...]string{p.family.open, p.family.close, argsMark, idMark} {
@@ -234,6 +241,9 @@ func (p *Parser) opened(c byte) {
 	case f.body == objectBody && (p.inList == f.list || f.mayList) && c == '{':
 		p.object.start()
 		p.begin(readsObject, c)
+	case f.body == taggedBody && c == '<':
+		p.tagged.start()
+		p.begin(readsTagged, c)
 	case f.withArgs && !p.inList && isNameByte(c):
 		p.withArgs.start()
 		p.begin(readsWithArgs, c)
@@ -259,6 +269,8 @@ func (p *Parser) inCall(c byte) {
 		v = p.python.step(c, &p.call, p.names)
 	case readsWithArgs:
 		v = p.withArgs.step(c, &p.call, p.names, p.Knows)
+	case readsTagged:
+		v = p.tagged.step(c, &p.call, p.names, p.types)
 	}
 	if !p.started && v != wrong && p.call.named && p.call.begun {
 		p.started = true

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -24,6 +25,7 @@ type pass struct {
 	attention          attentionRows
 	recurrent          recurrentRows
 	dense              denseRows
+	experts            expertRows
 	states             *kvcache.States // of the recurrent layer under way
 	adapted            adapted
 
@@ -31,6 +33,7 @@ type pass struct {
 	tokens   []int32
 	texts    []int
 	operands []*tensor.Tensor
+	maps     []backend.Linear
 }
 
 // newPass allocates memory for passes of up to most rows; total counts it.
@@ -61,6 +64,9 @@ func (p *pass) reserveAll(w *Weights) error {
 		return err
 	}
 	if err := p.dense.reserve(&p.arena, c); err != nil {
+		return err
+	}
+	if err := p.experts.reserve(&p.arena, c); err != nil {
 		return err
 	}
 	for i := range p.ropes {

@@ -156,6 +156,7 @@ var unitAVX512 = unit{
 		{
 			Layout: panels.LayoutF32, Single: f32AVX512x1x4,
 			Tiles: []panels.FloatTile{
+				{Tokens: 16, Run: f32AVX512x16},
 				{Tokens: 12, Run: f32AVX512x12},
 				{Tokens: 8, Run: f32AVX512x8},
 				{Tokens: 4, Run: f32AVX512x4},
@@ -166,6 +167,7 @@ var unitAVX512 = unit{
 		{
 			Layout: panels.LayoutF16, Single: f16AVX512x1x4,
 			Tiles: []panels.FloatTile{
+				{Tokens: 16, Run: f16AVX512x16},
 				{Tokens: 12, Run: f16AVX512x12},
 				{Tokens: 8, Run: f16AVX512x8},
 				{Tokens: 4, Run: f16AVX512x4},
@@ -176,6 +178,7 @@ var unitAVX512 = unit{
 		{
 			Layout: panels.LayoutBF16, Single: bf16AVX512x1x4,
 			Tiles: []panels.FloatTile{
+				{Tokens: 16, Run: bf16AVX512x16},
 				{Tokens: 12, Run: bf16AVX512x12},
 				{Tokens: 8, Run: bf16AVX512x8},
 				{Tokens: 4, Run: bf16AVX512x4},
@@ -424,6 +427,13 @@ func iq4_nlAVX512x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *
 //go:noescape
 func iq4_nlAVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
+// f32AVX512x16 multiplies 1 panels with 16 rows of activations, see panels.FloatKernel:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func f32AVX512x16(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
 // f32AVX512x12 multiplies 1 panels with 12 rows of activations, see panels.FloatKernel:
 //
 //	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
@@ -466,6 +476,13 @@ func f32AVX512x1(w *byte, panelBytes int, k int, x *float32, out *float32, strid
 //go:noescape
 func f32AVX512x1x4(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
 
+// f16AVX512x16 multiplies 1 panels with 16 rows of activations, see panels.FloatKernel:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func f16AVX512x16(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
 // f16AVX512x12 multiplies 1 panels with 12 rows of activations, see panels.FloatKernel:
 //
 //	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
@@ -507,6 +524,13 @@ func f16AVX512x1(w *byte, panelBytes int, k int, x *float32, out *float32, strid
 //
 //go:noescape
 func f16AVX512x1x4(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
+// bf16AVX512x16 multiplies 1 panels with 16 rows of activations, see panels.FloatKernel:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func bf16AVX512x16(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
 
 // bf16AVX512x12 multiplies 1 panels with 12 rows of activations, see panels.FloatKernel:
 //
