@@ -68,6 +68,16 @@ type Variant struct {
 	EmbeddingScale, ScoreScale, ResidualScale, LogitScale float64
 	// What scores of attention and logits x are limited to, cap·tanh(x/cap) for a cap; 0: they are not limited.
 	ScoreCap, LogitCap float64
+	Experts            Experts
+}
+
+// Experts says which layers have a mixture of experts for a feed-forward network. The zero value: none has.
+type Experts struct {
+	Count       int // experts of each of these layers
+	Chosen      int // how many of them compute a token
+	Width       int // of an expert's network, as IntermediateSize is that of the other layers'
+	SharedWidth int // of the network that computes every token; 0: there is none
+	Layers      int // how many layers have experts
 }
 
 // RoPE says how positions turn into angles: the base of the frequencies and how they were stretched for long contexts.
@@ -108,6 +118,7 @@ func configOf(c *checkpoint.Config) Config {
 			Family: c.Family, Activation: c.Activation, Window: c.Window, Windowed: slices.Clone(c.Windowed), Unrotated: slices.Clone(c.Unrotated),
 			LocalRoPE: ropeOf(&c.LocalRoPE), EmbeddingScale: c.EmbeddingScale, ScoreScale: c.ScoreScale, ResidualScale: c.ResidualScale, LogitScale: c.LogitScale,
 			ScoreCap: c.ScoreCap, LogitCap: c.LogitCap, StateBytes: statesOf(c),
+			Experts: Experts{Count: c.Experts.Count, Chosen: c.Experts.Chosen, Width: c.Experts.Width, SharedWidth: c.Experts.SharedWidth, Layers: c.RoutedLayers()},
 		},
 		Encoder: encoderOf(&c.Encoder),
 	}

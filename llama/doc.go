@@ -61,9 +61,16 @@
 // silently. Tokenizer.DropTurns takes the oldest turns off a history that has grown too long. With an eviction.Policy the cache
 // stays within a budget instead, and with a sliding window and ReanchorSinks a conversation may go on without end.
 //
-// Truncate goes back to an earlier token. Fork makes a second session that goes on from the same conversation. Save and Model.Restore carry a
-// conversation from one process to another, and Move carries it from one device to another, in the middle of an answer if need
-// be; a Switch decides when that pays.
+// Truncate goes back to an earlier token. Fork makes a second session that goes on from the same conversation. Save and Model.Restore carry
+// a conversation from one process to another, and Move carries it from one device to another, in the middle of an answer if need be; a
+// Switch decides when that pays.
+//
+// # Recurrent layers
+//
+// Some models have layers that do not look at earlier tokens, but carry a state of a fixed size along: Qwen 3.5, LFM2, Granite 4 with
+// Mamba. Everything above holds for them, bit for bit. Such a state cannot forget single tokens. A conversation therefore keeps snapshots
+// of it, as many as SessionOptions.Snapshots says, and whoever goes back goes back to the latest one before, from where on tokens are
+// computed again. Drafts that turn out wrong cost nothing of that kind. Stats.ReusedTokens has how much of a prompt was not computed again.
 //
 // # Where the time goes
 //
@@ -78,7 +85,8 @@
 //   - however a prompt is cut into chunks, and whether its beginning was computed now or reused;
 //   - whatever other sessions compute at the same time, and with drafts or without.
 //
-// GPUs that compute as package opencl needs it give the same bits too (backend.BitExact). Another type of cache or of weights gives other bits.
+// GPUs that compute as package opencl needs it give the same bits too (backend.BitExact). Another type of cache or of weights gives other
+// bits.
 //
 // # Untrusted input
 //

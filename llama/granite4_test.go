@@ -127,14 +127,12 @@ func TestGranite4WithoutRoPE(t *testing.T) {
 	}
 }
 
-// TestGranite4sOtherPartsAreRefused names experts and what Mamba's layers may not have.
+// TestGranite4sOtherPartsAreRefused names what Mamba's layers may not have.
 func TestGranite4sOtherPartsAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		want    string
 		changes map[string]any
 	}{
-		{"num_local_experts is 8", map[string]any{"num_local_experts": 8}},
-		{"num_local_experts is 8", map[string]any{"num_local_experts": nil}},
 		{"no layer has attention", map[string]any{"layer_types": nil, "mamba_n_heads": 4}},
 		{"mamba_n_groups is 2", mamba("mamba_n_groups", 2)},
 		{"mamba_proj_bias", mamba("mamba_proj_bias", true)},

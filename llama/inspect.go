@@ -174,8 +174,7 @@ func (r *Report) count(stored []source.Stored, tensors []checkpoint.Tensor) {
 func unused(names []string, tensors []checkpoint.Tensor) (list []string) {
 	known := map[string]bool{}
 	for i := range tensors {
-		t := &tensors[i]
-		for _, name := range []string{t.HuggingFace, t.GGUF, t.Within.HuggingFace.Name, t.Within.GGUF.Name} {
+		for _, name := range tensors[i].Names() {
 			known[name] = true
 		}
 	}

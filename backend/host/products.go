@@ -236,8 +236,8 @@ func (p *product) Do(worker, piece int) {
 	}
 	for i := range p.terms {
 		t := &p.terms[i]
-		if lo < t.rows && hi > 0 {
-			p.multiplyRows(worker, t, max(lo, 0), min(hi, t.rows))
+		if from, to := t.whole(lo), t.whole(hi); from < to {
+			p.multiplyRows(worker, t, from, to)
 		}
 		lo, hi = lo-t.rows, hi-t.rows
 	}
@@ -249,6 +249,14 @@ func (p *product) cut(piece int) int {
 		return p.rows
 	}
 	return piece * p.rows / p.pieces / rowsPerPiece * rowsPerPiece
+}
+
+// whole returns where a piece begins or ends among the term's rows: in packed weights at a panel, also after terms whose rows are no whole panels.
+func (t *term) whole(row int) int {
+	if row <= 0 || row >= t.rows || t.panels == nil {
+		return min(max(row, 0), t.rows)
+	}
+	return row / asm.PanelRows * asm.PanelRows
 }
 
 // prepare normalises and quantises rows of the activation.

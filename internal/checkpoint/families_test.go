@@ -16,7 +16,7 @@ import (
 
 // fixtures are the models of families that the repository has.
 var fixtures = []string{"mistral", "qwen2", "qwen3", "smollm3", "granite", "phi3", "phi3-longrope", "olmo2", "gemma3", "gemma", "olmo3", "qwen3-yarn", "llama-yarn", "gemma3-wrapper", "mistral3-wrapper", "qwen3vl-wrapper", "phi4mini", "ministral3", "granite4-micro",
-	"qwen35", "qwen35-wrapper", "lfm2", "granite4h"}
+	"qwen35", "qwen35-wrapper", "lfm2", "granite4h", "qwen3moe", "mixtral", "granite-moe", "glm4moe", "gptoss"}
 
 // TestFamiliesStayInGGUF writes the configurations of folders in GGUF's keys and reads them.
 func TestFamiliesStayInGGUF(t *testing.T) {
@@ -188,7 +188,13 @@ func TestWhatFamiliesCannotHaveIsRefused(t *testing.T) {
 		`"model_type":"qwen2","layer_types":["full_attention","chunked_attention"]`,
 		`"model_type":"olmo2","clip_qkv":8.0`,
 		`"model_type":"llama","quantization_config":{"bits":4}`,
-		`"model_type":"gpt_oss"`,
+		`"model_type":"deepseek_v3"`,
+		`"model_type":"glm4_moe","head_dim":16,"n_group":2`,
+		`"model_type":"glm4_moe","head_dim":16,"n_group":4,"topk_group":2`,
+		`"model_type":"qwen3_moe","quantization_config":{"quant_method":"fp8"}`,
+		`"model_type":"gpt_oss","quantization_config":{"quant_method":"fp8"}`,
+		`"model_type":"qwen3","n_routed_experts":8`,
+		`"model_type":"qwen3","use_qk_norm":true`,
 	} {
 		if c, err := configOf([]byte(`{`+text+`,`+sizes+`}`), nil); !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("%s: %+v, %v; want an error that wraps ErrUnsupported", text, c, err)
@@ -209,7 +215,7 @@ func TestWhatFamiliesCannotHaveIsRefused(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want an error of what is malformed", text, c, err)
 		}
 	}
-	_, err := configOf([]byte(`{"model_type":"gpt_oss"}`), nil)
+	_, err := configOf([]byte(`{"model_type":"deepseek_v3"}`), nil)
 	for _, f := range families {
 		if !strings.Contains(err.Error(), f.model) {
 			t.Errorf("%v does not name %s", err, f.model)

@@ -87,11 +87,11 @@ func moreBits(layer, layers int) bool {
 // typeOf returns the type that a tensor gets.
 func (r *recipe) typeOf(t *checkpoint.Tensor, layers int) tensor.DType {
 	switch {
-	case t.Role == checkpoint.Vector, t.Part == checkpoint.PositionEmbedding, t.Part == checkpoint.TypeEmbedding:
+	case t.Role == checkpoint.Vector, t.Role == checkpoint.Routing, t.Part == checkpoint.PositionEmbedding, t.Part == checkpoint.TypeEmbedding:
 		return tensor.F32
 	case t.Role == checkpoint.Logits:
 		return r.head
-	case r.more != 0 && (t.Part == checkpoint.Value || t.Part == checkpoint.RecurrentValue || t.Part == checkpoint.Down) && moreBits(t.Layer, layers):
+	case r.more != 0 && (t.Part == checkpoint.Value || t.Part == checkpoint.RecurrentValue || t.Part.Down()) && moreBits(t.Layer, layers):
 		return r.more
 	}
 	return r.linear

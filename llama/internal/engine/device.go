@@ -10,12 +10,13 @@ import (
 type device struct {
 	backend.Backend
 	fused    backend.Fuser
+	experts  backend.ExpertFuser
 	projects backend.Projector
 	choose   backend.Selector
 }
 
 func newDevice(b backend.Backend) *device {
-	return &device{Backend: b, fused: backend.Fused(b), projects: backend.Projecting(b), choose: backend.Selecting(b)}
+	return &device{Backend: b, fused: backend.Fused(b), experts: backend.FusedExperts(b), projects: backend.Projecting(b), choose: backend.Selecting(b)}
 }
 
 // project computes outs[i] = n·maps[i].Weightᵀ + maps[i].Bias with n = norm(x), which x becomes if the norm stays. What normed, of x's shape,

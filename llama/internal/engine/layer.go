@@ -71,6 +71,9 @@ func (l *layer) build(w *Weights, n int, is *checkpoint.Layer, rotary int) (err 
 	case checkpoint.Ungated:
 		l.feedForward, err = newUngated(w, n)
 		return err
+	case checkpoint.Routed:
+		l.feedForward, err = newExperts(w, n)
+		return err
 	}
 	return fmt.Errorf("layer %d: a feed-forward network of kind %d: %w", n, is.FeedForward, fault.ErrUnsupported)
 }

@@ -25,6 +25,7 @@ type pass struct {
 	attention          attentionRows
 	recurrent          recurrentRows
 	dense              denseRows
+	experts            expertRows
 	states             *kvcache.States // of the recurrent layer under way
 	adapted            adapted
 
@@ -63,6 +64,9 @@ func (p *pass) reserveAll(w *Weights) error {
 		return err
 	}
 	if err := p.dense.reserve(&p.arena, c); err != nil {
+		return err
+	}
+	if err := p.experts.reserve(&p.arena, c); err != nil {
 		return err
 	}
 	for i := range p.ropes {

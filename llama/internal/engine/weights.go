@@ -212,7 +212,11 @@ func (w *Weights) NewMemory(o *MemoryOptions) (*Memory, error) {
 // newCache makes an empty cache of a layer.
 func (w *Weights) newCache(layer int, o *MemoryOptions) (*kvcache.Cache, error) {
 	is := w.Config.Layer(layer)
-	return w.store.NewFor(backend.Attention{Window: is.Window, Cap: float32(is.ScoreCap)}, o.KV, o.Capacity)
+	beyond := backend.Attention{Window: is.Window, Cap: float32(is.ScoreCap)}
+	if a, ok := w.layers[layer].mixer.(*attention); ok {
+		beyond.Sinks = a.sinks
+	}
+	return w.store.NewFor(beyond, o.KV, o.Capacity)
 }
 
 // rotation is a layer's RoPE for one position; see kvcache.Rotation.
@@ -245,8 +249,19 @@ func (w *Weights) Free() error {
 func (w *Weights) Hash(h hash.Hash) error {
 	matrices := []*tensor.Tensor{w.embeddings.tokens, w.head}
 	for i := range w.tensors {
-		if t := &w.tensors[i]; t.Role == checkpoint.Linear {
+		switch t := &w.tensors[i]; t.Role {
+		case checkpoint.Linear:
 			matrices = append(matrices, *w.at(t))
+		case checkpoint.Expert:
+			if t.Bias {
+				continue
+			}
+			m := *w.at(t)
+			rows, err := m.Reshape(m.Shape().Rows(), m.Shape().Dim(-1))
+			if err != nil {
+				return err
+			}
+			matrices = append(matrices, rows)
 		}
 	}
 	for _, m := range matrices {
