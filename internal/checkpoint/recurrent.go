@@ -60,6 +60,7 @@ func recurrentKeys(c *Config, _ *Layer) int   { return c.Recurrent.KeyHeads * c.
 func recurrentValues(c *Config, _ *Layer) int { return c.Recurrent.Heads * c.Recurrent.ValueDim }
 func recurrentHeads(c *Config, _ *Layer) int  { return c.Recurrent.Heads }
 func taps(c *Config, _ *Layer) int            { return c.Recurrent.Taps }
+func keyHeads(c *Config, _ *Layer) int        { return c.Recurrent.KeyHeads }
 func queryHeads(c *Config, _ *Layer) int      { return c.Heads }
 func filterBias(c *Config) bool               { return c.Recurrent.FilterBias }
 
