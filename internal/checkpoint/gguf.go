@@ -171,22 +171,19 @@ func readConfig(f *gguf.File) (*Config, error) {
 			c.HeadDim = c.HiddenSize / c.Heads
 		}
 	}
-	ahead, _ := f.Uint(k.prefix + aheadKey)
-	if ahead < uint64(max(c.Layers, 0)) {
-		c.Layers -= int(ahead)
+	ahead := k.number(aheadLayersKey, 0, maxLayers)
+	if ahead < c.Layers {
+		c.Layers -= ahead // they stand after the others, and predict tokens ahead
 	}
 	for i, s := range sizes {
 		if lists[i] != nil {
-			if len(lists[i]) == c.Layers+int(min(ahead, maxLayers)) {
+			if len(lists[i]) == c.Layers+ahead {
 				lists[i] = lists[i][:max(c.Layers, 0)]
 			}
 			if err := c.setSizes(s.key, lists[i], s.byLayer); err != nil {
 				return nil, err
 			}
 		}
-	}
-	if ahead := k.number(aheadLayersKey, 0, maxLayers); ahead > 0 && ahead < c.Layers {
-		c.Layers -= ahead // they stand after the others, and predict tokens ahead
 	}
 	if err := k.readExperts(c, family); err != nil {
 		return nil, err
