@@ -184,9 +184,6 @@ func readConfig(f *gguf.File) (*Config, error) {
 			}
 		}
 	}
-	if ahead := k.number(aheadLayersKey, 0, maxLayers); ahead > 0 && ahead < c.Layers {
-		c.Layers -= ahead // they stand after the others, and predict tokens ahead
-	}
 	if err := k.readExperts(c, family); err != nil {
 		return nil, err
 	}
