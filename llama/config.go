@@ -59,7 +59,10 @@ type Variant struct {
 	Window    int
 	Windowed  []bool // one for each layer; nil: none
 	Unrotated []bool // layers without RoPE; nil: none
-	LocalRoPE RoPE   // of layers with a window; a Theta of 0: theirs is Config.RoPE
+	// StateBytes are the bytes that a conversation's state takes in each layer that has a state of fixed size instead of a cache; 0 for layers with
+	// attention. nil: all have attention.
+	StateBytes []int64
+	LocalRoPE  RoPE // of layers with a window; a Theta of 0: theirs is Config.RoPE
 	// What embeddings, scores of attention, the results of a layer's two halves and logits are multiplied by; 0: 1, for ScoreScale
 	// 1/√HeadDim.
 	EmbeddingScale, ScoreScale, ResidualScale, LogitScale float64
@@ -114,10 +117,23 @@ func configOf(c *checkpoint.Config) Config {
 		Variant: Variant{
 			Family: c.Family, Activation: c.Activation, Window: c.Window, Windowed: slices.Clone(c.Windowed), Unrotated: slices.Clone(c.Unrotated),
 			LocalRoPE: ropeOf(&c.LocalRoPE), EmbeddingScale: c.EmbeddingScale, ScoreScale: c.ScoreScale, ResidualScale: c.ResidualScale, LogitScale: c.LogitScale,
-			ScoreCap: c.ScoreCap, LogitCap: c.LogitCap, Experts: Experts{Count: c.Experts.Count, Chosen: c.Experts.Chosen, Width: c.Experts.Width, SharedWidth: c.Experts.SharedWidth, Layers: c.RoutedLayers()},
+			ScoreCap: c.ScoreCap, LogitCap: c.LogitCap, StateBytes: statesOf(c),
+			Experts: Experts{Count: c.Experts.Count, Chosen: c.Experts.Chosen, Width: c.Experts.Width, SharedWidth: c.Experts.SharedWidth, Layers: c.RoutedLayers()},
 		},
 		Encoder: encoderOf(&c.Encoder),
 	}
+}
+
+// statesOf returns the bytes of each layer's state.
+func statesOf(c *checkpoint.Config) (list []int64) {
+	if !slices.ContainsFunc(c.Mixers, checkpoint.Mixer.Recurrent) {
+		return nil
+	}
+	for _, m := range c.Mixers {
+		const floatBytes = 4
+		list = append(list, floatBytes*c.StateElements(m))
+	}
+	return list
 }
 
 // encoderOf is configOf for what encoders have.

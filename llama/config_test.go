@@ -3,10 +3,12 @@ package llama
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/llama/internal/engine"
+	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // TestConfigHasAllThatCheckpointsSay fills every field of a checkpoint's configuration and finds it in ours.
@@ -25,35 +27,35 @@ func TestConfigHasAllThatCheckpointsSay(t *testing.T) {
 	if from.NumField() != to.NumField() {
 		t.Errorf("a checkpoint's configuration has %d fields, ours %d", from.NumField(), to.NumField())
 	}
-	for i := range from.NumField() {
-		name := from.Type().Field(i).Name
-		f := to.FieldByName(name)
-		if name == "Variant" { // the face does not say how each layer is computed
-			if variant := from.Field(i); f.IsZero() || differ(f, variant) != "" {
-				t.Errorf("%s: %s is %v, want %v", name, differ(f, variant), f, variant)
+	same := func(to, from reflect.Value, but ...string) {
+		for i := range from.NumField() {
+			name := from.Type().Field(i).Name
+			if f := to.FieldByName(name); !slices.Contains(but, name) && (!f.IsValid() || f.IsZero() != from.Field(i).IsZero() || fmt.Sprint(f) != fmt.Sprint(from.Field(i))) {
+				t.Errorf("%s is %v, want %v", name, f, from.Field(i))
 			}
-		} else if !f.IsValid() || f.IsZero() || fmt.Sprint(f) != fmt.Sprint(from.Field(i)) {
-			t.Errorf("%s is %v, want %v", name, f, from.Field(i))
 		}
+	}
+	same(to, from, "Variant")
+	same(to.FieldByName("Variant"), from.FieldByName("Variant"), "Mixers", "FeedForwards", "Experts", "Unnormed", "Recurrent", "Sizes") // StateBytes has what counts of layers with states
+}
+
+// TestStateBytes finds how much memory the states of a model's layers take.
+func TestStateBytes(t *testing.T) {
+	c := familyConfig(t, "lfm2")
+	const state = 4 * 2 * 64 // the last two inputs of the convolution
+	if want := []int64{state, state, 0, state}; !slices.Equal(c.StateBytes, want) {
+		t.Errorf("states have %v bytes, want %v", c.StateBytes, want)
+	}
+	if got, want := c.CacheBytes(10, tensor.F16), int64(3*state+2*10*2*2*16); got != want {
+		t.Errorf("caches and states have %d bytes, want %d", got, want)
 	}
 }
 
-// differ returns the name of a field that two structs have, if it differs; structs within count field by field.
-func differ(a, b reflect.Value) string {
-	for i := range a.NumField() {
-		name := a.Type().Field(i).Name
-		x, y := a.Field(i), b.FieldByName(name)
-		switch {
-		case !y.IsValid():
-		case x.Kind() == reflect.Struct && x.Type() != y.Type():
-			if within := differ(x, y); within != "" {
-				return name + "." + within
-			}
-		case fmt.Sprint(x) != fmt.Sprint(y):
-			return name
-		}
-	}
-	return ""
+// familyConfig returns the configuration of a fixture.
+func familyConfig(t *testing.T, name string) Config {
+	t.Helper()
+	m, _ := family(t, name)
+	return m.Config()
 }
 
 // TestPublishedShapesFit holds the limits of configurations against models that exist, the largest and the smallest of the family

@@ -147,7 +147,7 @@ func (r *Report) count(stored []source.Stored, tensors []checkpoint.Tensor) {
 			continue
 		}
 		r.Parameters += int64(n)
-		if bytes, err := source.TargetType(tensors[i].Role, s.DType(), 0).Bytes(n); err == nil {
+		if bytes, err := source.TargetType(tensors[i].Role, s.DType(), 0).Bytes(n * max(tensors[i].Times, 1)); err == nil {
 			r.Weights += int64(bytes)
 		}
 		name, loss := s.Type()
@@ -187,11 +187,15 @@ func unused(names []string, tensors []checkpoint.Tensor) (list []string) {
 }
 
 // CacheBytes returns the memory that keys and values of so many tokens take, with elements of a type. In layers with a sliding window no
-// more tokens than the window are kept.
+// more tokens than the window are kept. Layers that have a state instead take StateBytes, whatever the number of tokens.
 func (c *Config) CacheBytes(tokens int, d tensor.DType) int64 {
-	var rows int64
+	var rows, states int64
 	for layer := range c.Layers {
 		n := tokens
+		if layer < len(c.StateBytes) && c.StateBytes[layer] > 0 {
+			states += c.StateBytes[layer]
+			continue
+		}
 		if layer < len(c.Windowed) && c.Windowed[layer] && c.Window > 0 {
 			n = min(n, c.Window)
 		}
@@ -201,5 +205,5 @@ func (c *Config) CacheBytes(tokens int, d tensor.DType) int64 {
 	if err != nil {
 		return 0
 	}
-	return 2 * rows * int64(perRow)
+	return states + 2*rows*int64(perRow)
 }

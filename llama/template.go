@@ -119,7 +119,10 @@ func (o *TemplateOptions) toolNames() ([]string, error) {
 // parameterTypes returns the types of the parameters of functions on offer, as their schemas say; "" for a parameter of no type, or of several.
 func (o *TemplateOptions) parameterTypes() func(function, parameter string) string {
 	type schema struct {
-		Properties map[string]struct{ Type any }
+		Properties map[string]struct {
+			Type any
+			Enum []any
+		}
 	}
 	all := map[string]schema{}
 	for _, tool := range o.Tools {
@@ -140,7 +143,11 @@ func (o *TemplateOptions) parameterTypes() func(function, parameter string) stri
 		}
 	}
 	return func(function, parameter string) string {
-		name, _ := all[function].Properties[parameter].Type.(string)
+		p := all[function].Properties[parameter]
+		name, _ := p.Type.(string)
+		if name == "" && len(p.Enum) > 0 && !slices.ContainsFunc(p.Enum, func(v any) bool { _, text := v.(string); return !text }) {
+			return "string"
+		}
 		return name
 	}
 }

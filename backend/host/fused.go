@@ -8,13 +8,16 @@ import (
 
 // Fused is Base with the fused operations, panels of weights, and pages in the layout that the kernels like: for backends whose tensors
 // are host memory, which is always mapped.
-type Fused struct{ *Base }
+type Fused struct {
+	*Base
+	deltaRules *pool[deltaRule, *deltaRule]
+}
 
 // NewFused makes a Fused, as NewBase makes a Base.
 func NewFused(kernels *asm.Kernels, runner Runner) Fused {
 	b := NewBase(kernels, runner)
 	b.machine.pages = b.kernels.Pages()
-	return Fused{b}
+	return Fused{b, &pool[deltaRule, *deltaRule]{}}
 }
 
 // NormMatMul normalises x and multiplies with several weights.

@@ -27,6 +27,19 @@ static inline float not_nan(float d) { return isnan(d) ? as_float(0x7f800000) : 
 
 static inline float exact_silu(float x) { return x / (1.0f + exact_exp(-x)); }
 
+static inline float exact_sigmoid(float x) { return 1.0f / (1.0f + exact_exp(-x)); }
+
+// exact_softplus is exact.Softplus: ln(1 + eˣ).
+static inline float exact_softplus(float x) {
+  const float e = exact_exp(-fabs(x)), s = e / (2.0f + e), z = s * s;
+  float p = fma(0x1.dba26p-4f, z, 0x1.bc8cf8p-4f);
+  p = fma(p, z, 0x1.24c926p-3f);
+  p = fma(p, z, 0x1.9998d4p-3f);
+  p = fma(p, z, 0x1.555556p-2f);
+  const float tail = fma(s + s, z * p, s + s);
+  return x > 0.0f ? x + tail : tail;
+}
+
 // exact_gelu is exact.GELU: the form with a hyperbolic tangent.
 static inline float exact_gelu(float x) {
   const float t = x * x;
