@@ -19,6 +19,7 @@ type attentionShape struct {
 	headDim int
 	share   int     // query heads that share a KV head
 	limit   float32 // of scores; 0: they are not limited
+	window  int     // 0: tokens see all
 }
 
 // attentionPrograms are the programs of a shape.
@@ -51,6 +52,9 @@ func (a *attention) programsFor(s attentionShape) *attentionPrograms {
 		asm.TileKeys, s.headDim, s.share, p.queries, s.cache, a.dot, a.lastGroup)
 	if s.limit != 0 {
 		options += fmt.Sprintf(" -DSCORE_LIMIT=%xf -DLIMIT_FACTOR=%xf", s.limit, exact.SoftcapFactor(s.limit))
+	}
+	if s.window != 0 {
+		options += fmt.Sprintf(" -DWINDOW=%d", s.window)
 	}
 	const files = "common exact dot activations last cache pages tile "
 	p.attend, p.weigh = pagedProgramOf(program{files + "values attention", options}), pagedProgramOf(program{files + "weigh", options})
@@ -155,17 +159,17 @@ func (a *attention) Attend(q, out *tensor.Tensor, runs []backend.Run) error {
 
 // shape is what the programs for a cache of a type are compiled for.
 func (c *attending) shape(cache tensor.DType, s *backend.Slots) attentionShape {
-	return attentionShape{cache, c.HeadDim, c.Heads / c.KVHeads, s.Cap}
+	return attentionShape{cache, c.HeadDim, c.Heads / c.KVHeads, s.Cap, s.Window}
 }
 
-// attendable reports whether kernels take all of the runs, and which slabs the runs need. The host computes windows, sinks, and runs whose scores have
-// different limits.
+// attendable reports whether kernels take all of the runs, and which slabs the runs need. The host computes sinks, and runs whose scores have
+// different limits, or tokens different windows.
 func (a *attention) attendable(c *attending, runs []backend.Run) (n needed, ok bool, err error) {
 	if !c.out.ok || !c.out.float4s() {
 		return n, false, nil
 	}
 	for _, r := range runs {
-		if s := r.Slots; s.Window > 0 || s.Sinks != nil || s.Cap != runs[0].Slots.Cap || a.kernels(c, s) == nil {
+		if s := r.Slots; s.Window != runs[0].Slots.Window || s.Sinks != nil || s.Cap != runs[0].Slots.Cap || a.kernels(c, s) == nil {
 			return n, false, nil
 		}
 	}
@@ -270,7 +274,7 @@ func (a *attention) AccumulateAttention(q, sums *tensor.Tensor, r backend.Run) e
 	}
 	a.mu.Lock()
 	c := attending{AttentionDims: d, q: a.operand(q), out: a.operand(sums)}
-	if r.Slots.Sinks == nil {
+	if r.Slots.Sinks == nil && r.Slots.Window == 0 {
 		c.attentionPrograms = a.kernels(&c, r.Slots)
 	}
 	var l *launch

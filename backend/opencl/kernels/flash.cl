@@ -37,12 +37,26 @@
 #define WEIGHTS (KEYS + 4) // of a row in local memory, fours: a piece's
 #endif
 
+// How many slots of the tile stand before those that row `row` sees. Without a window it sees all from the first on.
+#ifdef WINDOW
+#define UNSEEN(row) (before + (row) / SHARE - WINDOW - tile)
+#else
+#define UNSEEN(row) (-1)
+#endif
+
+// sees reports whether a row sees some of a tile, and begins whether it sees none before, given its visible and unseen slots of the tile.
+#define SEES(row) (before + (row) / SHARE > tile && UNSEEN(row) < TILE)
+#define BEGINS(row) (tile == 0 || UNSEEN(row) >= 0)
+
 // MASK_SCORES puts a number in place of the scores of slots that a row does not see.
-#define MASK_SCORES(unseen)                                                                                          \
+#define MASK_SCORES(hidden)                                                                                          \
   _Pragma("unroll") for (int r = 0; r < SCORE_ROWS; r++) {                                                           \
     const int visible = min(before + (first + SCORE_ROW(r)) / SHARE - tile, seen);                                   \
-    _Pragma("unroll") for (int j = 0; j < OWN; j++)                                                                  \
-      scores[r][j] = j * LANES_OF_SUM + lane < visible ? scores[r][j] : unseen;                                      \
+    const int unseen = UNSEEN(first + SCORE_ROW(r));                                                                 \
+    _Pragma("unroll") for (int j = 0; j < OWN; j++) {                                                                \
+      const int slot = j * LANES_OF_SUM + lane;                                                                      \
+      scores[r][j] = slot >= unseen && slot < visible ? scores[r][j] : hidden;                                       \
+    }                                                                                                                \
   }
 
 // fetch begins to load the keys of a piece, or its values where they are floats. It begins with slot `first` of a tile. Slots after
@@ -152,9 +166,14 @@ flash(input q, int q_at, output out, int out_at, float scale, CACHE_ARGUMENTS, c
   const int first = (blocks - 1 - ((int)get_group_id(0) - chunk.first)) * ROWS; // those that see most begin first
   const int before = slots_of(chunk, head, CACHE_NAMES) - chunk.tokens + 1;         // what row i sees: before + i / SHARE slots
   const int end = before + min(first + ROWS - 1, rows - 1) / SHARE;         // what the last row sees
-  place here = tile_of(chunk, head, 0, CACHE_NAMES);
+#ifdef WINDOW
+  const int start = max(before + first / SHARE - WINDOW, 0) / TILE * TILE; // the first tile that the first row sees
+#else
+  const int start = 0;
+#endif
+  place here = tile_of(chunk, head, start / TILE, CACHE_NAMES);
   RAW next[LOADED];
-  fetch(next, here.keys, 0, end - 1);
+  fetch(next, here.keys, 0, end - 1 - start);
 #ifdef PACKED
   __local uint query[ROWS * QUERY_WORDS] __attribute__((aligned(16)));
   __local float steps[ROWS * BLOCKS];
@@ -183,7 +202,7 @@ flash(input q, int q_at, output out, int out_at, float scale, CACHE_ARGUMENTS, c
 #pragma unroll
   for (int i = 0; i < SUM_ROWS; i++)
     sums[i] = (float4)(0);
-  for (int tile = 0; tile < end; tile += TILE) {
+  for (int tile = start; tile < end; tile += TILE) {
     const int seen = min(end - tile, TILE), pieces = (seen + KEYS - 1) / KEYS;
 #ifdef PACKED
 #pragma unroll
@@ -242,7 +261,7 @@ flash(input q, int q_at, output out, int out_at, float scale, CACHE_ARGUMENTS, c
     for (int i = 0; i < BLOCKS; i++)
       value_scales[i * WEIGHTS + COLUMN(id)] = scale_of((RAW)(0, next_scales[i]));
 #endif
-    const int whole = before + first / SHARE - tile >= TILE; // every row sees all of the tile
+    const int whole = before + first / SHARE - tile >= TILE && UNSEEN(first + ROWS - 1) <= 0; // every row sees all of the tile
     if (!whole) {
       MASK_SCORES(-INFINITY)
     }
@@ -286,11 +305,12 @@ flash(input q, int q_at, output out, int out_at, float scale, CACHE_ARGUMENTS, c
       lanes[SCORE_ROW(r) * LANES_OF_SUM + lane] = sum;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (id < ROWS && before + (first + id) / SHARE > tile) { // the row sees some of the tile
-      const float sum = fold_lanes(lanes + id * LANES_OF_SUM), m = tile == 0 ? tile_largest[id] : fmax(largest[id], tile_largest[id]);
-      shrink[id] = tile == 0 ? 0.0f : exact_exp(largest[id] - m);
+    if (id < ROWS && SEES(first + id)) {
+      const bool begins = BEGINS(first + id);
+      const float sum = fold_lanes(lanes + id * LANES_OF_SUM), m = begins ? tile_largest[id] : fmax(largest[id], tile_largest[id]);
+      shrink[id] = begins ? 0.0f : exact_exp(largest[id] - m);
       grow[id] = exact_exp(tile_largest[id] - m);
-      total[id] = tile == 0 ? sum : fma(sum, grow[id], total[id] * shrink[id]);
+      total[id] = begins ? sum : fma(sum, grow[id], total[id] * shrink[id]);
       largest[id] = m;
     }
 #ifdef PACKED
@@ -354,9 +374,9 @@ flash(input q, int q_at, output out, int out_at, float scale, CACHE_ARGUMENTS, c
     }
 #pragma unroll
     for (int i = 0; i < SUM_ROWS; i++)
-      if (tile == 0)
+      if (BEGINS(first + SUM_ROW(i)))
         sums[i] = part[i];
-      else if (before + (first + SUM_ROW(i)) / SHARE > tile)
+      else if (SEES(first + SUM_ROW(i)))
         sums[i] = fma(part[i], (float4)(grow[SUM_ROW(i)]), sums[i] * shrink[SUM_ROW(i)]);
   }
 #pragma unroll
