@@ -52,7 +52,7 @@ func floorOf(folder string) int {
 	return found
 }
 
-// allowed tells whether a package in one folder may import a package in another.
+// allowed reports whether a package in one folder may import a package in another.
 func allowed(from, to string) bool {
 	f, t := floorOf(from), floorOf(to)
 	switch {

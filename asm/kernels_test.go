@@ -41,7 +41,7 @@ func TestTiers(t *testing.T) {
 	}
 }
 
-// TestKernelsCannotBeChanged fails where a type that all users share has a field that they could set.
+// TestKernelsCannotBeChanged fails if a type that all users share has a field that they could set.
 func TestKernelsCannotBeChanged(t *testing.T) {
 	for _, shared := range []reflect.Type{reflect.TypeFor[asm.Kernels](), reflect.TypeFor[asm.Panels]()} {
 		for i := range shared.NumField() {

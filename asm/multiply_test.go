@@ -8,7 +8,7 @@ import (
 	"github.com/antigravity-go/antigravity/quant"
 )
 
-// TestMultiplyCounts fails where a tier does no multiply-adds, or not always as many.
+// TestMultiplyCounts fails if a tier does no multiply-adds, or not always as many.
 func TestMultiplyCounts(t *testing.T) {
 	for _, k := range asm.Tiers() {
 		for name, multiply := range map[string]func() int{"integers": k.MultiplyIntegers, "floats": k.MultiplyFloats} {
@@ -19,7 +19,7 @@ func TestMultiplyCounts(t *testing.T) {
 	}
 }
 
-// TestProductsStayBelowTheLimit fails where a product is faster than MultiplyIntegers or MultiplyFloats, which are what the
+// TestProductsStayBelowTheLimit fails if a product is faster than MultiplyIntegers or MultiplyFloats, which are what the
 // instructions can do at most. It leaves much room for a clock that changes while it measures.
 func TestProductsStayBelowTheLimit(t *testing.T) {
 	const room, least, window = 2, 12, 20 * time.Millisecond

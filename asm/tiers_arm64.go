@@ -9,6 +9,7 @@ import (
 	"github.com/antigravity-go/antigravity/asm/internal/convert"
 	"github.com/antigravity-go/antigravity/asm/internal/limits"
 	"github.com/antigravity-go/antigravity/asm/internal/panels/arm64"
+	"github.com/antigravity-go/antigravity/asm/internal/recurrent"
 	"github.com/antigravity-go/antigravity/asm/internal/vectors"
 )
 
@@ -22,6 +23,7 @@ var processorTiers = []tier{
 // improveNEON replaces the kernels that Advanced SIMD does better.
 func improveNEON(k *Kernels) {
 	k.vectors, k.quantize, k.dequantize = vectors.NEON.Kernels(), convert.NEON.Quantize, convert.NEON.Dequantize
+	k.recur = recurrent.NEON.Recur
 	k.replacePanels(arm64.NEON(), &attention.NEON)
 	k.integers, k.floats = limits.IntegersNEON, limits.FloatsNEON
 }

@@ -123,10 +123,36 @@ type Fuser interface {
 	NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, up, product, out *tensor.Tensor) error
 }
 
+// Linear is a linear map x ↦ x·Weightᵀ + Bias, Weight [N, K] and Bias [N]. A Bias that is nil adds nothing.
+type Linear struct{ Weight, Bias *tensor.Tensor }
+
+// LayerNorm is what the operation of the same name normalises rows by. A Weight that is nil normalises nothing.
+type LayerNorm struct {
+	Weight, Bias *tensor.Tensor // [dim]; a nil Bias adds nothing
+	Eps          float32
+}
+
+// Projector offers the phases of an encoder's layer as single operations, as Fuser does those of a decoder's. Each gives what the plain
+// operations give, bit for bit.
+type Projector interface {
+	// Project computes outs[i] = n·maps[i].Weightᵀ + maps[i].Bias with n = layernorm(x), for x [M, K]. n is kept in normed [M, K], which may be x,
+	// unless the norm has no weight: then n is x, and normed is not touched. If gelu is set, there are one or two maps, two of one shape, and
+	// then outs[0] = gelu(outs[0])·outs[1], in the form of GELUErf; an outs[1] that is not there counts as ones.
+	Project(x *tensor.Tensor, norm LayerNorm, normed *tensor.Tensor, maps []Linear, outs []*tensor.Tensor, gelu bool) error
+	// ProjectAdd computes out = (out + x·to.Weightᵀ) + to.Bias; the scratch is product, of out's shape.
+	ProjectAdd(x *tensor.Tensor, to Linear, product, out *tensor.Tensor) error
+}
+
 // Exact is a backend that can tell whether it gives the bits of the portable reference, host.Reference. Where backends do, it does not show
 // in a result which of them computed it.
 type Exact interface {
 	BitExact() bool
+}
+
+// Sized is a backend on which passes of other numbers of rows are fastest than on a processor.
+type Sized interface {
+	// PassRows returns how many rows of prompts, and how many rows of answers, a pass computes best; 0: it does not know.
+	PassRows() (prompts, answers int)
 }
 
 // Selector finds the largest elements of rows where they lie, so that logits need not travel to the host, nor those that were changed

@@ -196,6 +196,54 @@ func CheckNormMatMul(x, normed *tensor.Tensor, ws, outs []*tensor.Tensor) error 
 	return nil
 }
 
+// CheckProject checks x and normed [M, K], of one shape, and outs[i] [M, N] for maps[i] of weights [N, K] and biases [N] or nil. With gelu there are
+// one or two outs, of one shape.
+func CheckProject(x *tensor.Tensor, norm LayerNorm, normed *tensor.Tensor, maps []Linear, outs []*tensor.Tensor, gelu bool) error {
+	if norm.Weight != nil {
+		if err := CheckSame("Project", normed, x); err != nil {
+			return err
+		}
+		if _, _, err := CheckLayerNorm(normed, norm.Weight, norm.Bias); err != nil {
+			return err
+		}
+	}
+	if len(maps) != len(outs) {
+		return fmt.Errorf("backend: Project by %d maps to %d outputs", len(maps), len(outs))
+	}
+	for i := range maps {
+		if err := maps[i].check(x, outs[i]); err != nil {
+			return err
+		}
+	}
+	switch {
+	case gelu && (len(outs) < 1 || len(outs) > 2):
+		return fmt.Errorf("backend: Project to %d outputs with GELU: there must be one or two", len(outs))
+	case gelu:
+		return CheckSame("Project", outs...)
+	}
+	return nil
+}
+
+// CheckProjectAdd checks x [M, K], to of [N, K] and [N] or nil, and product and out [M, N].
+func CheckProjectAdd(x *tensor.Tensor, to Linear, product, out *tensor.Tensor) error {
+	if err := to.check(x, product); err != nil {
+		return err
+	}
+	return CheckSame("ProjectAdd", out, product)
+}
+
+// check checks a map of x to out.
+func (l *Linear) check(x, out *tensor.Tensor) error {
+	_, n, _, err := CheckMatMulTransposed(x, l.Weight, out)
+	if err != nil || l.Bias == nil {
+		return err
+	}
+	if l.Bias.Shape().NumElements() != n {
+		return fmt.Errorf("backend: a product of weights %v with the bias %v: the bias must have an element for each of their rows", l.Weight, l.Bias)
+	}
+	return needF32("Project", l.Bias)
+}
+
 // CheckRoPE checks x [tokens, heads, headDim] and table [tokens, headDim].
 func CheckRoPE(x, table *tensor.Tensor) (tokens, heads, headDim int, err error) {
 	if err := needF32("RoPE", x, table); err != nil {

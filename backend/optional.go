@@ -28,6 +28,14 @@ func Fused(b Backend) Fuser {
 	return composed{b}
 }
 
+// Projecting returns the backend's projections, or ones composed of its plain operations.
+func Projecting(b Backend) Projector {
+	if p, ok := b.(Projector); ok {
+		return p
+	}
+	return composed{b}
+}
+
 // Composed returns the fused operations composed of the backend's plain ones, even where it has its own: for operands that
 // these do not take.
 func Composed(b Backend) Fuser { return composed{b} }
@@ -52,6 +60,14 @@ func Scratch(b Backend) int64 {
 		return s.ScratchBytes()
 	}
 	return 0
+}
+
+// PassRows returns how many rows of prompts, and how many rows of answers, a pass of a backend computes best: 0 if it does not say.
+func PassRows(b Backend) (prompts, answers int) {
+	if s, ok := b.(Sized); ok {
+		return s.PassRows()
+	}
+	return 0, 0
 }
 
 // Selecting returns the backend's selection, or one that reads the row and searches it on the host.
@@ -138,6 +154,52 @@ func (c composed) multiplyExperts(x, w, bias, chosen, out *tensor.Tensor) error 
 		return err
 	}
 	return c.AddExpertBias(out, bias, chosen)
+}
+
+// Project normalises, multiplies with each weight, and adds the biases.
+func (c composed) Project(x *tensor.Tensor, norm LayerNorm, normed *tensor.Tensor, maps []Linear, outs []*tensor.Tensor, gelu bool) error {
+	if err := CheckProject(x, norm, normed, maps, outs, gelu); err != nil {
+		return err
+	}
+	if norm.Weight != nil {
+		if x != normed {
+			if err := c.CopySlice(x, normed, 0, 0, x.Shape().NumElements()); err != nil {
+				return err
+			}
+		}
+		if err := c.LayerNorm(normed, norm.Weight, norm.Bias, norm.Eps); err != nil {
+			return err
+		}
+		x = normed
+	}
+	for i, to := range maps {
+		if err := c.MatMulTransposed(x, to.Weight, outs[i]); err != nil {
+			return err
+		}
+		if to.Bias != nil {
+			if err := c.AddAssign(outs[i], to.Bias); err != nil {
+				return err
+			}
+		}
+	}
+	switch {
+	case !gelu:
+		return nil
+	case len(outs) == 2:
+		return c.GELUErf(outs[0], outs[1])
+	}
+	return c.GELUErf(outs[0], nil)
+}
+
+// ProjectAdd multiplies, adds, and adds the bias.
+func (c composed) ProjectAdd(x *tensor.Tensor, to Linear, product, out *tensor.Tensor) error {
+	if err := CheckProjectAdd(x, to, product, out); err != nil {
+		return err
+	}
+	if err := Fused(c.Backend).MatMulAdd(x, to.Weight, product, out); err != nil || to.Bias == nil {
+		return err
+	}
+	return c.AddAssign(out, to.Bias)
 }
 
 // reading is a Selector for backends without one.

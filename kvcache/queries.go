@@ -68,7 +68,7 @@ func (q *queries) forget(tokens int) error {
 	return nil
 }
 
-// latest returns the latest rows that count, n at most: a view, nil if there are none.
+// latest returns the latest rows that count, n at most: a view, or nil.
 func (q *queries) latest(n int) (*tensor.Tensor, error) {
 	if n = min(n, q.recent, q.most); n <= 0 {
 		return nil, nil

@@ -9,8 +9,8 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// A saved state is, all numbers little-endian: the number of tokens and the number of snapshots (uint32); the value's tensors (float32), unless there are no tokens; and
-// for each snapshot its position (uint32) and its tensors.
+// A saved state is, all numbers little-endian: the number of tokens and the number of snapshots (uint32); the value's tensors (float32), unless
+// there are no tokens; and for each snapshot its position (uint32) and its tensors, unless these are the value's.
 
 // Save writes the state and the snapshots whose positions are wanted. It is not a format for other programs: the tensors' shapes are not part of it.
 func (s *State) Save(w io.Writer, wanted func(at int) bool) error {
@@ -32,6 +32,9 @@ func (s *State) Save(w io.Writer, wanted func(at int) bool) error {
 	for _, k := range some {
 		if err := binary.Write(w, binary.LittleEndian, uint32(k.at)); err != nil {
 			return err
+		}
+		if k.at == s.at {
+			continue
 		}
 		if err := s.writeTo(w, k.value); err != nil {
 			return err
@@ -82,11 +85,15 @@ func (s *State) Restore(r io.Reader) error {
 		if int64(at) <= int64(before) || int64(at) > int64(seen) {
 			return fmt.Errorf("kvcache: %w: a snapshot of %d tokens after one of %d, of %d tokens", ErrMismatch, at, before, seen)
 		}
+		before = int(at)
+		if before == seen {
+			s.snapshots = append(s.snapshots, snapshot{seen, s.pool.share(s.value)})
+			continue
+		}
 		v, err := s.readFrom(r)
 		if err != nil {
 			return err
 		}
-		before = int(at)
 		s.snapshots = append(s.snapshots, snapshot{before, v})
 	}
 	return nil

@@ -34,7 +34,7 @@ type stretch struct {
 	state  *State
 	rows   int
 	value  *value // that the rows pass through: the state's, or a copy for guesses
-	copied bool
+	copied bool   // value is a copy, which nobody else has
 }
 
 // NewStates makes an empty batch of states on a device.

@@ -26,7 +26,7 @@ const (
 	// MaxAdapterScale is the largest magnitude of a scale. Scales that are used lie around 1, and far larger ones only make a model's
 	// numbers overflow.
 	MaxAdapterScale = 100
-	// AdapterOff is the scale with which an adapter changes nothing. It is needed where a scale of 0 means 1.
+	// AdapterOff is the scale with which an adapter changes nothing. It is needed because a scale of 0 means 1.
 	AdapterOff = engine.AdapterOff
 )
 
@@ -43,16 +43,16 @@ type AdapterFile struct {
 	Scale float32
 }
 
-// Adapter is a LoRA adapter (arXiv 2106.09685): for some of a model's matrices W two small ones, whose product changes what a linear
-// layer computes to x·Wᵀ + scale·(x·Aᵀ)·Bᵀ. The model's weights stay as they are: of the sessions of one model each has the adapter that
-// its options name, or none, and all are computed together. A session's results are what they would be if it were alone.
+// Adapter is a LoRA adapter (arXiv 2106.09685). For some of a model's matrices W it has two small matrices A and B, and the linear layer
+// computes x·Wᵀ + scale·(x·Aᵀ)·Bᵀ. The model's weights stay as they are. Each session of a model may have an adapter of its own or none,
+// and all sessions are computed together. A session's results are the same as if it were alone.
 //
 // It is immutable and safe for concurrent use.
 type Adapter struct {
 	config Config // of the models that it fits
 	file   *source.Adapter
 
-	// Invariant while mu is free: on has the models on whose devices the adapter's matrices are. A session's lock is taken before mu, and
+	// Invariant while mu is free: the adapter's matrices are on the devices of the models in on. A session's lock is taken before mu, and
 	// mu before a model's.
 	mu     sync.Mutex
 	closed bool // no session begins to use it
@@ -65,8 +65,8 @@ type Adapter struct {
 // adapter_model.safetensors), or a GGUF file as llama.cpp's convert_lora_to_gguf does. It can be used with every model of the same
 // configuration, on other devices too, where its matrices are copied when the first session needs them.
 //
-// What is wrong with a file is a *FormatError: a tensor whose shape does not fit the model's too. Adapters that are not plain LoRA of
-// linear layers (DoRA, biases, embeddings, whole modules) wrap ErrUnsupported. A closed model gives ErrClosed.
+// A malformed file is a *FormatError, and so is a tensor with a shape that does not fit the model. For adapters that are not plain LoRA of
+// linear layers (DoRA, biases, embeddings, whole modules) the error wraps ErrUnsupported. A closed model gives ErrClosed.
 func (m *Model) LoadAdapter(path string) (*Adapter, error) {
 	return m.LoadAdapterContext(context.Background(), path)
 }
@@ -82,7 +82,7 @@ func (m *Model) LoadAdapterFS(ctx context.Context, fsys fs.FS, name string) (*Ad
 	return m.loadAdapter(ctx, in(fsys), name)
 }
 
-// adapterError says what was being loaded, if the error itself does not name a file of it.
+// adapterError adds the path to an error that does not name a file.
 func adapterError(path string, err error) error { return fileError("load the adapter "+path, err) }
 
 func (m *Model) loadAdapter(ctx context.Context, at locator, path string) (a *Adapter, err error) {
@@ -189,7 +189,7 @@ func (a *Adapter) weightsOn(ctx context.Context, m *Model) (*engine.Adapter, err
 	return w, nil
 }
 
-// leave gives back what the adapter has on the device of a model that is being closed, and whose sessions are closed already.
+// leave gives back the adapter's memory on the device of a model that is being closed. The model's sessions are closed already.
 func (a *Adapter) leave(m *Model) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

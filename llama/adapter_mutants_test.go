@@ -95,7 +95,7 @@ func damaged(data []byte, r *rand.Rand) []byte {
 	return data
 }
 
-// try loads and uses a mutant, and tells whether that worked.
+// try loads and uses a mutant, and reports whether that worked.
 func (a *adapterMutants) try(t testing.TB, seed uint64) bool {
 	files, path := a.files(t, seed)
 	began := cost.Seconds()

@@ -32,9 +32,9 @@ type answer struct {
 	content []byte
 }
 
-// start prepares for an answer to prompt, whose end may open a thought. fresh tells that the answer is a text of its own, as a message is,
-// and not the continuation of the prompt's text. With looks calls of the functions that names has are looked for, or of any where names is
-// nil.
+// start prepares for an answer to prompt, which may end by opening a thought. fresh says that the answer is a text of its own, as a message
+// is, and not the continuation of the prompt's text. If looks is true, the answer looks for calls of the functions in names, or of any
+// function if names is nil.
 func (a *answer) start(t *Tokenizer, stop []string, fresh, looks bool, names []string, prompt []Token) {
 	a.tokenizer, a.content = t, a.content[:0]
 	a.thought, a.thoughtTokens, a.undecided = a.thought[:0], 0, 0
@@ -53,13 +53,13 @@ func (a *answer) start(t *Tokenizer, stop []string, fresh, looks bool, names []s
 	}
 }
 
-// control tells whether the vocabulary has a control token of this text.
+// control reports whether the vocabulary has a control token of this text.
 func (t *Tokenizer) control(text string) bool {
 	token, ok := t.ID(text)
 	return ok && t.Special(token)
 }
 
-// add fills in the thought, the text and the calls that can be told of when a token has come. It tells whether a stop string has come up:
+// add fills in the thought, the text and the calls that can be told of when a token has come. It reports whether a stop string has come up:
 // then no token may follow. Stop strings and calls are not looked for in thoughts.
 func (a *answer) add(token Token, piece *Piece) (stopped bool) {
 	if a.thinks && a.think(token) {
@@ -175,13 +175,13 @@ func (a *answer) finish(piece *Piece) {
 	}
 }
 
-// ParseAnswer returns the message that the tokens of an answer are: its thought, its text and the calls that it makes, as the model writes
-// calls (see CallFormat). A thought that the prompt has opened is one if the answer closes it. The answer is tokens up to the token end, or
-// all of tokens if end is not among them; a negative end never is.
+// ParseAnswer turns the tokens of an answer into a message: its thought, its text and its calls, in the model's own format (see
+// CallFormat). A thought that the prompt has opened counts if the answer closes it. The answer is tokens up to the token end, or all of
+// tokens if end is not among them; a negative end never is.
 //
-// The rule of what is a call is Piece's, but ParseAnswer does not know which functions were on offer: it takes a call of any function
-// whose name is letters, digits, '_', '-' and '.' and has at most 64 bytes. It does not know the conversation either: the calls' IDs
-// are made of the answer's tokens, so that the same answer has the same IDs again.
+// Calls are recognised as in Piece, but ParseAnswer does not know which functions were on offer: it accepts a call of any function with a
+// name of at most 64 letters, digits, '_', '-' and '.'. It does not know the conversation either: the calls' IDs are computed from the
+// answer's tokens, so that the same answer has the same IDs again.
 func (t *Tokenizer) ParseAnswer(tokens []Token, end Token) Message {
 	if i := slices.Index(tokens, end); i >= 0 {
 		tokens = tokens[:i]

@@ -36,9 +36,10 @@ type Encoder struct {
 	Positions int  // rows of the table of learned positions; 0: there is none
 	Skipped   int  // rows before them in a Hugging Face folder, which nothing uses
 	Types     int  // rows of the table of the types of tokens, which say what text of a pair a token belongs to; 0: there is none
-	// Scores says that a head makes a score of the first token's state. ScoreDense says that a layer with tanh comes before it.
-	Scores, ScoreDense bool
-	Dense              []Dense // layers that follow pooling, in their order
+	// Scores says that a head makes a score of the first token's state, or, with ScoreMean, of the mean of all. ScoreDense says that a layer comes
+	// before it, with a bias if ScoreBias is set, and then tanh or, with ScoreNorm, GELU and a norm.
+	Scores, ScoreDense, ScoreBias, ScoreNorm, ScoreMean bool
+	Dense                                               []Dense // layers that follow pooling, in their order
 }
 
 // Dense is a layer that follows pooling: x ↦ activation(x·weightᵀ + bias).
@@ -112,7 +113,8 @@ func configOf(c *checkpoint.Config) Config {
 // encoderOf is configOf for what encoders have.
 func encoderOf(e *checkpoint.Encoder) Encoder {
 	result := Encoder{
-		Whole: e.Whole, Centred: e.Centred, NormBias: e.NormBias, Positions: e.Positions, Skipped: e.Skipped, Types: e.Types, Scores: e.Scores, ScoreDense: e.ScoreDense,
+		Whole: e.Whole, Centred: e.Centred, NormBias: e.NormBias, Positions: e.Positions, Skipped: e.Skipped, Types: e.Types, Scores: e.Scores,
+		ScoreDense: e.ScoreDense, ScoreBias: e.ScoreBias, ScoreNorm: e.ScoreNorm, ScoreMean: e.ScoreMean,
 	}
 	for _, d := range e.Dense {
 		result.Dense = append(result.Dense, Dense(d))

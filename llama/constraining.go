@@ -18,7 +18,7 @@ import (
 // goroutine: see overlap.
 //
 // Invariants while matcher is not nil and no call is under way: matcher has accepted the answer's tokens and then those of forced that
-// were not taken; taken ≤ len(forced), and both are 0 where all were; more tells that it is not known yet whether further ones are
+// were not taken; taken ≤ len(forced), and both are 0 if all were; more says that it is not known yet whether further ones are
 // forced behind them, and then there are some that were not taken; while known, allowed, over and err tell what comes next. While
 // filling, the other goroutine alone uses matcher, set, allowed, over, err and panicked.
 type constraining struct {
@@ -107,7 +107,7 @@ func (c *constraining) accept(t Token) error {
 	return nil
 }
 
-// choice tells whether the next token is not forced.
+// choice reports whether the next token is not forced.
 func (c *constraining) choice() bool { return c.taken == len(c.forced) }
 
 // take returns the next token of an answer if it is forced.
@@ -137,7 +137,7 @@ func (c *constraining) chosen(t Token) error {
 	return c.look()
 }
 
-// next makes sure that it is known what may be chosen, where the next token is a choice. over tells that the answer can only end.
+// next finds out which tokens may be chosen, if the next token is a choice. over says that the answer can only end.
 func (c *constraining) next() (over bool, err error) {
 	if c.filling { // also where the next token is forced: the loop's body is to run while the matcher does not
 		<-c.filled

@@ -35,8 +35,8 @@ type Matcher interface {
 	// Accept notes that the answer goes on with a token that is not an end token. A token that is not allowed is an error and
 	// changes nothing.
 	Accept(t Token) error
-	// Forced appends to dst the tokens of the text that has no alternative here, as the tokenizer writes that text, and returns dst.
-	// It appends none where there is a choice, and it changes nothing: tokens that are taken are accepted one by one.
+	// Forced appends to dst the tokens of the text that has no alternative here, as the tokenizer writes that text, and returns dst. It
+	// appends nothing if there is a choice, and it changes no state: tokens that are taken are accepted one by one.
 	Forced(dst []Token) []Token
 	// Clone returns a matcher that goes on from here on its own.
 	Clone() Matcher
@@ -62,7 +62,7 @@ func (s *TokenSet) Size() int { return s.size }
 // Words returns the set itself: token t is bit t%64 of word t/64. Whoever changes it leaves the bits from Size on 0.
 func (s *TokenSet) Words() []uint64 { return s.words }
 
-// Has tells whether a token of the vocabulary is in the set.
+// Has reports whether a token of the vocabulary is in the set.
 func (s *TokenSet) Has(t Token) bool {
 	return t >= 0 && int(t) < s.size && s.words[t/64]>>(t%64)&1 != 0
 }
@@ -82,5 +82,5 @@ func (s *TokenSet) Clear() {
 // SetEnd notes whether the answer may end.
 func (s *TokenSet) SetEnd(may bool) { s.end = may }
 
-// End tells whether the answer may end.
+// End reports whether the answer may end.
 func (s *TokenSet) End() bool { return s.end }

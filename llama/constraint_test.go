@@ -73,7 +73,7 @@ func newForm(t testing.TB, m *llama.Model, parts ...part) *form {
 	return f
 }
 
-// step returns the state after a byte; ok is false where it must not come.
+// step returns the state after a byte; ok is false if it must not come.
 func (f *form) step(state int, c byte) (next int, ok bool) {
 	for state < len(f.places) {
 		if strings.IndexByte(f.places[state].set, c) >= 0 {
@@ -96,7 +96,7 @@ func (f *form) walk(state int, text []byte) (next int, ok bool) {
 	return state, len(text) > 0
 }
 
-// ends tells whether a text may end.
+// ends reports whether a text may end.
 func (f *form) ends(state int) bool {
 	for state < len(f.places) {
 		if state = f.places[state].skip; state == 0 {
@@ -106,7 +106,7 @@ func (f *form) ends(state int) bool {
 	return true
 }
 
-// matches tells whether the text is one of the form, or a beginning of one.
+// matches reports whether the text is one of the form, or a beginning of one.
 func (f *form) matches(text string) (whole, begins bool) {
 	state, ok := f.walk(0, []byte(text))
 	ok = ok || text == ""

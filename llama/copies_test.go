@@ -8,15 +8,46 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/llama"
+	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // TestCopiesAreTheOriginal plays the same random calls, Truncate included, in sessions that are replaced before each call: by
 // themselves, by a fork, by what was restored of a saved state, and by a session moved to another device. After each call their
 // saved states, of which logits and records are part, must be equal byte for byte.
 func TestCopiesAreTheOriginal(t *testing.T) {
-	models := twoDevices(t)
+	copiesAreTheOriginal(t, twoDevices(t), append(plainOptions(t),
+		&llama.SessionOptions{Eviction: policyOf(t, "pyramidkv", 32)},
+		&llama.SessionOptions{Eviction: policyOf(t, "ada", 32)},
+		&llama.SessionOptions{Eviction: policyOf(t, "snapkv", 30), Capacity: 100, EvictAfterPrompt: true, Chunk: 16},
+		&llama.SessionOptions{Eviction: policyOf(t, "h2o", 30), Capacity: 100, EvictAfterPrompt: true, Chunk: 16}))
+}
+
+// TestCopiesOfRecurrentModels is TestCopiesAreTheOriginal for models whose states go back to snapshots: the copies have others, or none.
+func TestCopiesOfRecurrentModels(t *testing.T) {
+	for _, family := range recurrentFamilies {
+		t.Run(family, func(t *testing.T) {
+			var models [2]*llama.Model
+			for i := range models {
+				models[i] = familyModel(t, family, &llama.LoadOptions{Backend: cpu.New(1)})
+			}
+			copiesAreTheOriginal(t, models, []*llama.SessionOptions{
+				{Chunk: 16},
+				{Chunk: 7, Snapshots: 2, SnapshotEvery: 5},
+				{Snapshots: llama.NoSnapshots, KV: tensor.F32},
+				{SaveSnapshots: true, Snapshots: 3, SnapshotEvery: 9},
+				{Eviction: policyOf(t, "sliding", 24)},
+				{Eviction: policyOf(t, "snapkv", 30), Chunk: 5},
+				{Eviction: policyOf(t, "sliding", 40), Positions: llama.ReanchorSinks},
+			})
+		})
+	}
+}
+
+// copiesAreTheOriginal plays the calls with each of some options.
+func copiesAreTheOriginal(t *testing.T, models [2]*llama.Model, all []*llama.SessionOptions) {
 	copies := []struct {
 		name string
 		copy func(t *testing.T, s *llama.Session, o *llama.SessionOptions) *llama.Session
@@ -44,11 +75,6 @@ func TestCopiesAreTheOriginal(t *testing.T) {
 			return s
 		}},
 	}
-	all := append(plainOptions(t),
-		&llama.SessionOptions{Eviction: policyOf(t, "pyramidkv", 32)},
-		&llama.SessionOptions{Eviction: policyOf(t, "ada", 32)},
-		&llama.SessionOptions{Eviction: policyOf(t, "snapkv", 30), Capacity: 100, EvictAfterPrompt: true, Chunk: 16},
-		&llama.SessionOptions{Eviction: policyOf(t, "h2o", 30), Capacity: 100, EvictAfterPrompt: true, Chunk: 16})
 	for i, options := range all {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(7, uint64(i)))
@@ -87,7 +113,7 @@ func TestCopiesAreTheOriginal(t *testing.T) {
 
 // randomCall returns a call for sessions of n tokens, of which the latest call added some, and the call's name.
 func randomCall(t *testing.T, random *rand.Rand, n, added int) (what string, run func(s *llama.Session) error) {
-	tokens := slices.Clone(stream(100)[random.IntN(50):][:1+random.IntN(12)])
+	tokens := slices.Clone(shortStream(100)[random.IntN(50):][:1+random.IntN(12)])
 	back := random.IntN(min(n, 9) + 1)
 	if added > 0 && random.IntN(2) == 0 {
 		back = added

@@ -16,20 +16,20 @@
 //	}
 //
 // Chat takes the whole history each time and computes only what the cache does not hold. Generate continues tokens; Prefill
-// and Logits are for programs that choose tokens themselves; Score tells how probable the model finds a text; Embed turns a text
+// and Logits are for programs that choose tokens themselves; Score says how probable the model finds a text; Embed turns a text
 // into a vector.
 //
 // # Thoughts
 //
-// Models that think before they answer mark their thoughts. Chat tells them apart: they come before the text, in Piece.Thought, and are
-// Message.Thinking in the history, for which the model's template has a place or not. Params.Template.Thinking turns thinking on or off and
-// bounds it; without it the model thinks as its template's authors want it.
+// Models that think before they answer mark their thoughts. Chat separates the thought from the answer: it comes before the text, in
+// Piece.Thought, and is Message.Thinking in the history, which the model's template renders or drops. Params.Template.Thinking turns
+// thinking on or off and bounds it; by default the template decides.
 //
 // # Functions
 //
-// Params.Template.Tools offers functions to a model. A model whose template has no place for them is told of them in the user's first
-// message. Answers then have calls beside text, while they come (Piece.Calls) and as a whole (Piece.Message). The history goes on with that
-// message and a message of the role RoleTool for each call's result. Messages are JSON as OpenAI's chat completions have it.
+// Params.Template.Tools offers functions to a model. If the model's template has no place for them, they are described in the user's first
+// message. Answers then have calls as well as text, piece by piece (Piece.Calls) and as a whole (Piece.Message). Append that message to the
+// history, and then a message of the role RoleTool for each call's result. In JSON, messages look as in OpenAI's chat completions.
 //
 // # Many conversations
 //
@@ -38,16 +38,16 @@
 //
 // # Several tokens at once
 //
-// A step that computes several tokens of one answer takes little longer than one that computes one. Params.Draft says what the next
-// tokens may be: PromptLookup finds them in the conversation, NewDraftModel asks a smaller model. What turns out right was computed
-// in one step; what does not is forgotten.
+// A step that computes several tokens of one answer takes little longer than one that computes one. Params.Draft proposes the next tokens:
+// PromptLookup finds them in the conversation, NewDraftModel asks a smaller model. Proposals that turn out right were computed in one step;
+// the others are forgotten.
 //
 // # Adapters
 //
 // A LoRA adapter changes what a model's linear layers compute. Model.LoadAdapter opens one, a folder of Hugging Face's PEFT or a GGUF file,
-// and SessionOptions.Adapter gives it to a session, beside the weights: sessions with different adapters, and with none, are computed
-// together, and each gets what it would get alone. Copies, saved states and moves keep a session's adapter; a Pool has one for all of its
-// sessions, and a model may have several pools. LoadOptions.Adapters adds adapters to the weights instead, while they are loaded.
+// and SessionOptions.Adapter gives it to a session. Sessions with different adapters, or without one, are computed together, and each gets
+// the same results as alone. Copies, saved states and moves keep a session's adapter. All sessions of a Pool have the same adapter, and a
+// model may have several pools. LoadOptions.Adapters adds adapters to the weights instead, while they are loaded.
 //
 // # Answers that have a form
 //
@@ -67,9 +67,8 @@
 //
 // # Where the time goes
 //
-// LoadOptions.Trace is told of each forward pass, and of what each session waited for, computed, chose and gave up, with when it began and
-// how long it took; backend.Options.Record keeps what each thread computed meanwhile. The program examples/tools/bench shows both on a
-// time axis.
+// LoadOptions.Trace is called for each forward pass, and for each wait, step, choice and eviction of a session, with its begin and its
+// duration. backend.Options.Record keeps what each thread computed meanwhile. The program examples/tools/bench shows both on a time axis.
 //
 // # Reproducible to the bit
 //
@@ -88,6 +87,6 @@
 //
 // # Memory
 //
-// Weights, caches and activations lie outside the Go heap. Close gives their memory back at once; the garbage collector gives it
-// back later where a program did not call Close. Generating a token allocates nothing but the piece that is handed over.
+// Weights, caches and activations lie outside the Go heap. Close gives their memory back at once; the garbage collector gives it back later
+// if a program did not call Close. Generating a token allocates nothing but the piece that is handed over.
 package llama

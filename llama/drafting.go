@@ -34,8 +34,8 @@ func (d *drafting) start(drafter Drafter) {
 	d.drafter, d.drafted, d.accepted, d.open = drafter, 0, 0, false
 }
 
-// propose appends to run, which is the token that the answer goes on with and what is forced behind it, what the drafter expects to
-// come next, as far as that is allowed and computing it is worth it: at most most tokens.
+// propose appends to run the tokens that the drafter expects next, at most most of them, as far as the constraint allows them and computing
+// them is worth it. run is the answer's next token and the tokens that are forced after it.
 func (d *drafting) propose(run []Token, c *sequence, most int, constraint *constraining) []Token {
 	if d.drafter == nil {
 		return run
@@ -91,7 +91,7 @@ func (d *drafting) ask(run []Token, c *sequence, most int) []Token {
 	return run[:min(len(run), had+most)]
 }
 
-// rowCost estimates how long a step takes that has rows rows beside those that are certain.
+// rowCost estimates how long a step takes that has rows rows in addition to those that are certain.
 func (d *drafting) rowCost(rows int) time.Duration { return d.batch.Cost(d.certain + rows) }
 
 // dearCost is rowCost with what the drafter takes.

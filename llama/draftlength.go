@@ -8,8 +8,8 @@ import (
 // maxDraft is how many tokens a step computes beyond the one that was chosen, at most.
 const maxDraft = 48
 
-// draftLength decides how much of a proposal to compute: what promises the most tokens a second, and nothing where proposals turn out
-// wrong. It is a function of what it is told; it reads no clock. A session has one, for all of its answers.
+// draftLength decides how much of a proposal to compute: the length that promises the most tokens a second, and nothing if proposals turn
+// out wrong. It depends on its arguments only and reads no clock. A session has one, for all of its answers.
 //
 // It takes a proposal's tokens to be right as follows: the first with a probability that depends on the proposal's length, since
 // drafters propose more where they are sure; each further one, if those before it are right, with the same probability. Both are

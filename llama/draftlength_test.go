@@ -139,7 +139,7 @@ func TestDraftLengthFollowsPhases(t *testing.T) {
 	}
 }
 
-// TestDraftLengthLearnsFromWhatIsNotDrafted tells that proposals have become right again while none are computed.
+// TestDraftLengthLearnsFromWhatIsNotDrafted says that proposals have become right again while none are computed.
 func TestDraftLengthLearnsFromWhatIsNotDrafted(t *testing.T) {
 	r := &replay{cost: stepCosts["rows cost"]}
 	for range 100 {

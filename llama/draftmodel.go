@@ -92,6 +92,9 @@ func (a *answering) continuation(dst, prompt []Token) []Token {
 	if err != nil || a.prefill(context.Background(), prompt[shared:], shared, nil) != nil {
 		return dst
 	}
+	if a.with(func(c *sequence) error { return c.memory.States.Hold() }) != nil { // the next call goes back to here, or to a few tokens behind
+		return dst
+	}
 	a.params = Params{}
 	a.sampler.Start(a.params.sampling())
 	a.drafting.start(nil)

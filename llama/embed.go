@@ -15,19 +15,19 @@ import (
 
 // EmbedOptions say how texts become vectors. The zero value is what Model.Embed does.
 type EmbedOptions struct {
-	// Task is what the vectors are for, as the model's files name it: it chooses what is put before each text. Of every model "query" and
-	// "document" can be asked for, the two sides of a search, which are alike if the files say nothing of them. "" is the task that
-	// the files choose, which is usually none.
+	// Task is the purpose of the vectors, by its name in the model's files. It chooses the prompt that is put before each text. Every model
+	// accepts "query" and "document", the two sides of a search; they are the same if the files have no prompts for them. "" is the task
+	// that the files choose by default, which is usually no prompt.
 	Task string
 	// Dimensions is how many elements the vectors have: the first ones, scaled to unit length anew. It makes sense for models that were
 	// trained so that the first elements say most (Matryoshka, arXiv 2205.13147). 0: all.
 	Dimensions int
 }
 
-// Embed returns a vector for each text: [texts][HiddenSize], or as long as the layers make it that the model's files put after pooling. The
-// vector is made of the last hidden states, after the final norm, as the files say: their mean, or the state of the first or of the last
-// token, which may be one that the tokenizer puts before or after a text; scaled to unit length, unless the files leave that out. Of a
-// model whose files say nothing it is the mean, scaled.
+// Embed returns a vector for each text: [texts][HiddenSize], or of another length if the model's files put layers after pooling. The vector
+// is made from the last hidden states, after the final norm, as the files say: their mean, or the state of the first or of the last token,
+// which may be one that the tokenizer puts before or after a text. It is scaled to unit length unless the files leave that out. If the
+// files say nothing, it is the mean, scaled.
 //
 // The texts are computed together, and together with those of other goroutines; no vector depends on the company. Special tokens in the
 // texts are inert, as in Tokenizer.Encode. A text that does not fit the model's context, or that is longer than its files allow, is a
@@ -43,7 +43,7 @@ func (m *Model) EmbedWith(ctx context.Context, o EmbedOptions, texts ...string) 
 	return e.texts(ctx, texts)
 }
 
-// Embed is m.Embed with the adapter, whose changes are multiplied by scale; 0: 1.
+// Embed is m.Embed with the adapter. Its changes are multiplied by scale; 0 means 1.
 func (a *Adapter) Embed(ctx context.Context, m *Model, scale float32, texts ...string) ([][]float32, error) {
 	e := embedding{model: m, adapter: a, scale: scale}
 	return e.texts(ctx, texts)
@@ -87,7 +87,7 @@ func (e *embedding) texts(ctx context.Context, texts []string) ([][]float32, err
 	return e.tokens(ctx, all)
 }
 
-// check refuses options that the model cannot have, and returns what is put before the texts.
+// check refuses options that the model cannot have, and returns the prompt before the texts.
 func (e *embedding) check() (prompt string, err error) {
 	m, p := e.model, &e.model.files.Pipeline
 	if m.config.Scores {

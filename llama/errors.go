@@ -8,7 +8,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/internal/fault"
 )
 
-// The errors that callers may want to tell apart, with errors.Is. Others say what was being done and are for people.
+// The errors that callers may want to distinguish, with errors.Is. Others are for people.
 var (
 	// ErrClosed: the model or the session was closed.
 	ErrClosed = errors.New("llama: closed")
@@ -23,7 +23,7 @@ var (
 	ErrStateMismatch = errors.New("llama: the state belongs to another model")
 )
 
-// FormatError tells that a file is malformed: which file, at which byte, and in what way.
+// FormatError says that a file is malformed: which file, at which byte, and in what way.
 type FormatError struct {
 	File   string
 	Offset int64 // the byte at which the damage was noticed, or -1 when no single byte can be named
@@ -82,15 +82,14 @@ func (e *briefError) Error() string {
 // Unwrap returns the error with its whole message.
 func (e *briefError) Unwrap() error { return e.error }
 
-// ParamError tells of a caller's mistake: a value that has no meaning, or that the model cannot serve. A server answers it with
-// status 400.
+// ParamError is a caller's mistake: a value that has no meaning, or that the model cannot serve. A server answers it with status 400.
 type ParamError struct {
 	Field string // what was given, by its Go name: "Params.Temperature", "SessionOptions.KV", "history[2].Role"
 	Value any    // the value that was given
 	Want  string // what would be right, in words that go on after "it must be"
 }
 
-// Error says what was given, and what would be right.
+// Error names the value, and says what would be right.
 func (e *ParamError) Error() string {
 	return fmt.Sprintf("llama: %s is %v: it must be %s", e.Field, e.Value, e.Want)
 }

@@ -45,7 +45,7 @@ func (s *Session) Evict(targetLen int) (result eviction.Result, err error) {
 		if err := c.settle(); err != nil {
 			return err
 		}
-		if err := c.onDevice(context.Background(), func() error { return c.catchUp(context.Background()) }); err != nil {
+		if err := c.onDevice(context.Background(), func() error { return catchUp(context.Background(), c) }); err != nil {
 			return err
 		}
 		result, err = c.evict(func() (eviction.Result, error) { return c.manager.Evict(c.memory.Whole(), targetLen) })

@@ -231,7 +231,7 @@ func TestChatAfterEviction(t *testing.T) {
 	}
 }
 
-// fakeMonitor tells what it is told.
+// fakeMonitor says what it is told.
 type fakeMonitor struct{ bytes int64 }
 
 func (*fakeMonitor) Name() string                { return "fake" }

@@ -11,7 +11,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/pebble"
 )
 
-// Rank classifies: of several answers that a program has a use for, it tells which the model finds likeliest.
+// Rank classifies: of several answers that a program has a use for, it says which the model finds likeliest.
 func ExampleSession_Rank() {
 	model, err := pebble.Load(nil)
 	if err != nil {
@@ -37,7 +37,7 @@ func ExampleSession_Rank() {
 	// Output: The capital of Mali is Bamako.
 }
 
-// With PromptLookup an answer that copies much of its prompt takes fewer steps than it has tokens; answer.Stats tells how many were
+// With PromptLookup an answer that copies much of its prompt takes fewer steps than it has tokens; answer.Stats says how many were
 // drafted and accepted. Collect gathers the answer.
 func ExamplePromptLookup() {
 	model, err := flint.Load(nil)

@@ -9,7 +9,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/pebble"
 )
 
-// Score tells how likely a text is. Here it compares continuations of a text that is computed once.
+// Score says how likely a text is. Here it compares continuations of a text that is computed once.
 func ExampleSession_Score() {
 	model, err := pebble.Load(nil)
 	if err != nil {
@@ -46,7 +46,7 @@ func ExampleSession_Score() {
 	// 2.6e-09 sleepy opposite
 }
 
-// Embed turns texts into vectors of unit length, whose inner product tells how much alike they are.
+// Embed turns texts into vectors of unit length, whose inner product says how much alike they are.
 func ExampleModel_Embed() {
 	model, err := pebble.Load(nil)
 	if err != nil {

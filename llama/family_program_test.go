@@ -15,6 +15,9 @@ import (
 // by their positions, layers of Granite 4.
 var programFamilies = []string{"olmo3", "ministral3", "granite4-micro", "gemma3", "gemma2"}
 
+// recurrentFamilies are those with layers that have a state: the gated delta rule, short convolutions and Mamba 2.
+var recurrentFamilies = []string{"qwen35", "lfm2", "granite4h"}
+
 // familyProgram plays random calls of a session of any family. It keeps no account of slots as program does, but compares with fresh sessions.
 type familyProgram struct {
 	testing.TB
@@ -95,10 +98,14 @@ func (p *familyProgram) compare() {
 
 // TestFamilyPrograms plays programs of several sessions at once, in each other's company: their logits are those of fresh sessions.
 func TestFamilyPrograms(t *testing.T) {
-	for _, family := range programFamilies {
+	for _, family := range slices.Concat(programFamilies, recurrentFamilies) {
 		t.Run(family, func(t *testing.T) {
 			m := familyModel(t, family, nil)
-			for i, o := range []*llama.SessionOptions{{Chunk: 5}, {KV: tensor.F32}, {Chunk: 33}, {KV: tensor.F32, Chunk: 1}} {
+			options := []*llama.SessionOptions{{Chunk: 5}, {KV: tensor.F32}, {Chunk: 33}, {KV: tensor.F32, Chunk: 1}}
+			if slices.Contains(recurrentFamilies, family) {
+				options = append(options, &llama.SessionOptions{Snapshots: 2, SnapshotEvery: 7, SaveSnapshots: true}, &llama.SessionOptions{Snapshots: llama.NoSnapshots})
+			}
+			for i, o := range options {
 				t.Run(fmt.Sprint(i), func(t *testing.T) {
 					t.Parallel()
 					p := &familyProgram{TB: t, model: m, options: o, random: rand.New(rand.NewPCG(uint64(i), 9))}

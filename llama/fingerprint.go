@@ -9,7 +9,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/mmap"
 )
 
-// Fingerprint returns a short text that tells models apart, of 16 hexadecimal digits: the same for the same weights in the same types, on
+// Fingerprint returns a short text that identifies the model, of 16 hexadecimal digits: the same for the same weights in the same types, on
 // every machine. It reads some rows of every matrix the first time. After Close the error is ErrClosed.
 func (m *Model) Fingerprint() (string, error) {
 	sum, err := m.fingerprint()
@@ -19,8 +19,8 @@ func (m *Model) Fingerprint() (string, error) {
 	return hex.EncodeToString(sum[:8]), nil
 }
 
-// fingerprint returns a SHA-256 that tells models apart: of the configuration, and of some rows of every matrix of weights, as
-// floats that the device gives for them. It is computed once.
+// fingerprint returns a SHA-256 of the configuration and of some rows of every matrix of weights, as floats that the device gives for them.
+// It is computed once.
 func (m *Model) fingerprint() (sum [sha256.Size]byte, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -43,7 +43,7 @@ func (g *guarded) fork() (f *Session, err error) {
 
 // forkPrefix returns a session with the longest beginning of t that the conversation has, and the length of that beginning; no
 // session if it is shorter than least, tokens were evicted, or caches with windows cannot go back to it. It may be a token shorter than it
-// could be. Another goroutine may be using the session, in the middle of an answer too: it waits for this, and nothing changes for it.
+// could be, and with recurrent layers it ends at a snapshot. Another goroutine may be using the session, in the middle of an answer too: it waits for this, and nothing changes for it.
 func (g *guarded) forkPrefix(t []Token, least int) (f *Session, n int, err error) {
 	c, err := g.lock()
 	if err != nil {
@@ -54,13 +54,16 @@ func (g *guarded) forkPrefix(t []Token, least int) (f *Session, n int, err error
 	if n == len(c.tokens) && n%c.options.Chunk == 0 {
 		n-- // the policy may not have been asked yet whether to evict at this end of a chunk: the copy computes the last token, and asks
 	}
+	shared := n
+	n = c.memory.Reach(n)
 	if n < least || n < c.least() || c.evicted > 0 {
 		return nil, 0, nil
 	}
+	c.memory.States.Branch(n)
 	if f, err = c.fork(n); err != nil {
 		return nil, 0, fmt.Errorf("fork the first %d of a session's %d tokens: %w", n, len(c.tokens), err)
 	}
-	return f, n, nil
+	return f, n, f.with(func(c *sequence) error { c.memory.States.Branch(shared); return nil })
 }
 
 // fork returns a session with the first n tokens, and, if these are all, with those logits that are on the host. It changes nothing

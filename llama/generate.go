@@ -9,10 +9,10 @@ import (
 
 // Generate appends the prompt to the conversation and returns the continuation, piece by piece, as it is computed.
 //
-// The sequence computes while it is ranged over, and once: a second range gives an error. An error comes as the last element,
-// beside a piece with the text that was still held back and with Stats; a cancelled context gives the context's error. However
-// the loop ends, by break too, the conversation then holds the prompt and exactly the tokens that the loop was given, and the
-// session can go on. An end-of-turn token that the model chose is not appended.
+// The sequence computes while it is ranged over, and once: a second range gives an error. An error comes as the last element, together with
+// a piece that has the text that was still held back, and Stats; a cancelled context gives the context's error. However the loop ends, by
+// break too, the conversation then holds the prompt and exactly the tokens that the loop was given, and the session can go on. An
+// end-of-turn token that the model chose is not appended.
 //
 // The context is looked at as in Prefill while the prompt is computed, and then before each token is chosen. The computing of
 // a single token and an eviction are not interrupted.
@@ -54,7 +54,7 @@ func once(pieces iter.Seq2[Piece, error]) iter.Seq2[Piece, error] {
 	}
 }
 
-// emptyPrompt returns the error of a conversation without any token: texts have none if there is no tokenizer.
+// emptyPrompt returns the error for a conversation without tokens. Without a tokenizer, texts have no tokens.
 func (t *Tokenizer) emptyPrompt() error {
 	if err := t.hasTexts(); err != nil {
 		return err
@@ -62,9 +62,8 @@ func (t *Tokenizer) emptyPrompt() error {
 	return &ParamError{"the prompt", "empty", "at least one token, such as begin-of-text, in an empty conversation"}
 }
 
-// pieces returns the pieces that call yields. It claims the session while they are ranged over; if call returns an error, the
-// last element is that error beside the piece that call returned with it. callMu is not held while the loop's body runs, so
-// that the body may move the session.
+// pieces returns the pieces that call yields. It claims the session while they are ranged over. If call returns an error, the last element
+// is that error, with the piece that call returned. callMu is not held while the loop's body runs, so that the body may move the session.
 func (s *Session) pieces(call func(yield func(Piece) bool) (Piece, error)) iter.Seq2[Piece, error] {
 	return once(func(yield func(Piece, error) bool) {
 		if err := s.begin(); err != nil {

@@ -58,7 +58,8 @@ func (g *guarded) closeOn(m *Model) error {
 	return c.free()
 }
 
-// keepPrefix forgets all but the longest beginning that the conversation shares with t, and returns its length.
+// keepPrefix forgets all but the longest beginning that the conversation shares with t, and returns its length. With recurrent layers it keeps as much of
+// that as they have a snapshot of.
 func (g *guarded) keepPrefix(t []Token) (shared int, err error) {
 	c := &g.sequence
 	shared = commonPrefix(t, c.tokens)
@@ -68,7 +69,16 @@ func (g *guarded) keepPrefix(t []Token) (shared int, err error) {
 	if shared < len(c.tokens) && shared < c.least() {
 		shared = 0 // some tokens before the last eviction, or before a window, are not in the cache any more: compute all anew
 	}
-	return shared, g.with(func(c *sequence) error { return c.truncate(shared) })
+	return shared, g.with(func(c *sequence) error {
+		branch := shared
+		shared = c.memory.Reach(shared)
+		whole := shared == len(c.tokens)
+		if err := c.truncate(shared); err != nil || whole {
+			return err
+		}
+		c.memory.States.Branch(branch)
+		return nil
+	})
 }
 
 // commonPrefix returns the length of the longest beginning that a and b share.
@@ -88,6 +98,9 @@ func commonPrefix(a, b []Token) int {
 // evicted: t is the rest of a prompt of which the cache had reused tokens, and the chunks end where those of the whole prompt do.
 func (g *guarded) prefill(ctx context.Context, t []Token, reused int, every outputOf) error {
 	if err := g.check(t); err != nil {
+		return err
+	}
+	if err := g.with(func(c *sequence) error { markPrompt(c, t); return nil }); err != nil {
 		return err
 	}
 	size := g.sequence.options.Chunk

@@ -355,7 +355,7 @@ func TestVectorsOfEveryType(t *testing.T) {
 	}
 }
 
-// rewritten tells whether loading rewrites a vector of the type: nothing computes with it, and its rows lie apart from each other.
+// rewritten reports whether loading rewrites a vector of the type: nothing computes with it, and its rows lie apart from each other.
 func rewritten(typ gguf.GGMLType) bool {
 	kind := rare.Of(typ)
 	return kind != nil && kind.RowsAtOnce() == 1

@@ -18,9 +18,10 @@ type limits struct {
 	config  *checkpoint.Config
 }
 
-// newLimits fills in the defaults of options for a model, and refuses options that cannot work.
-func newLimits(o *SessionOptions, c *checkpoint.Config) (limits, error) {
-	manager, err := o.complete(c)
+// newLimits fills in the defaults of options for a model, whose passes compute chunk tokens of a prompt best, and refuses options that cannot
+// work.
+func newLimits(o *SessionOptions, c *checkpoint.Config, chunk int) (limits, error) {
+	manager, err := o.complete(c, chunk)
 	return limits{o, manager, c}, err
 }
 

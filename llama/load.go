@@ -38,22 +38,21 @@ type LoadOptions struct {
 	// It is for files that came without one, and for mended templates.
 	ChatTemplate string
 	// MaxBatch is the most rows of answers that one pass through the model computes for sessions that run at once, a row for each
-	// token; 0: 32. What does not fit waits for the next pass. No answer depends on it.
+	// token; 0: as many as the backend computes well, on the CPU 32. What does not fit waits for the next pass. No answer depends on it.
 	MaxBatch int
 	// Progress is called now and then with the bytes of weights done and in total. Calls do not overlap.
 	Progress func(done, total int64)
-	// Logger is told what was loaded; nil: silent.
+	// Logger gets lines about the model that was loaded. Nil: nothing is logged.
 	Logger *slog.Logger
 	// Trace is told what the model does, and when; nil: nobody is.
 	Trace *Trace
 }
 
-// Load opens a model: a Hugging Face directory (config.json, tokenizer.json, model.safetensors or its shards with their
-// index) or a GGUF file, told by how it begins and not by its name. (A name on the Hugging Face Hub is no path: hub.Get, of package
-// llama/hub, fetches what has one, and returns its path.) Weights are mapped, not read, where the backend can compute
-// on the file's own layout.
+// Load opens a model: a Hugging Face directory (config.json, tokenizer.json, model.safetensors or its shards with their index) or a GGUF
+// file, which is recognised by its first bytes and not by its name. (For a name on the Hugging Face Hub, hub.Get of package llama/hub
+// fetches the files and returns their path.) Weights are mapped, not read, if the backend can compute on the file's own layout.
 //
-// What is wrong with a file is a *FormatError, what is merely not supported wraps ErrUnsupported.
+// A malformed file is a *FormatError. An error about something valid that is not supported wraps ErrUnsupported.
 func Load(path string, o *LoadOptions) (*Model, error) {
 	return LoadContext(context.Background(), path, o)
 }
@@ -75,7 +74,7 @@ func LoadFS(ctx context.Context, fsys fs.FS, name string, o *LoadOptions) (*Mode
 	return m, loadError(name, err)
 }
 
-// loadError says what was being loaded, if the error itself does not name a file of it.
+// loadError adds the path to an error that does not name a file.
 func loadError(path string, err error) error {
 	if path == "" {
 		return fileError("", err)
@@ -83,7 +82,7 @@ func loadError(path string, err error) error {
 	return fileError("load "+path, err)
 }
 
-// locator returns where the files of a path are.
+// locator finds the files of a model by its path.
 type locator func(path string) (source.Location, error)
 
 // in locates the files of a file system.
@@ -133,7 +132,7 @@ func load(ctx context.Context, at locator, path string, o *LoadOptions) (m *Mode
 		return m, err
 	}
 	m.config = m.files.Config
-	if m.weights, err = engine.NewWeights(m.backend, m.config, engine.MostChunk+options.MaxBatch); err != nil {
+	if m.weights, err = engine.NewWeights(m.backend, m.config, engine.Widest(m.backend)+options.MaxBatch); err != nil {
 		return m, err
 	}
 	m.batch = engine.NewBatch(m.weights, options.MaxBatch, m.trace.passes())
@@ -162,14 +161,14 @@ func (o *LoadOptions) complete() error {
 	case o.MaxBatch < 0:
 		return &ParamError{"LoadOptions.MaxBatch", o.MaxBatch, "positive, or 0 for the default"}
 	}
-	if o.MaxBatch == 0 {
-		o.MaxBatch = engine.DefaultMost
-	}
 	if o.Trace == nil {
 		o.Trace = &Trace{}
 	}
 	if o.Backend == nil {
 		o.Backend = cpu.New(o.Threads)
+	}
+	if o.MaxBatch == 0 {
+		_, o.MaxBatch = engine.PassRows(o.Backend)
 	}
 	return nil
 }

@@ -1,6 +1,6 @@
 package llama
 
-// logitsOf returns a session's logits, nil where there are none or the session is closed.
+// logitsOf returns a session's logits, or nil or the session is closed.
 func logitsOf(s *Session) []float32 {
 	l, err := s.Logits()
 	if err != nil {

@@ -2,7 +2,7 @@ package llama_test
 
 import "github.com/antigravity-go/antigravity/llama"
 
-// logitsOf returns a session's logits, nil where there are none or the session is closed.
+// logitsOf returns a session's logits, or nil or the session is closed.
 func logitsOf(s *llama.Session) []float32 {
 	l, err := s.Logits()
 	if err != nil {

@@ -19,7 +19,7 @@ type Logprobs struct {
 	Top    []TokenLogprob // the likeliest tokens, likeliest first, as many as Params.Logprobs asked for
 }
 
-// logprobs computes the log-probabilities of the chosen and the n likeliest tokens, whose texts the tokenizer has.
+// logprobs computes the log-probabilities of the chosen and the n likeliest tokens. The tokenizer has their texts.
 func logprobs(logits []float32, chosen Token, n int, tokenizer *Tokenizer) Logprobs {
 	norm := sampling.LogSumExp(logits)
 	at := func(t Token) TokenLogprob {

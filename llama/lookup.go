@@ -18,8 +18,8 @@ type LookupOptions struct {
 	Corpus [][]Token
 }
 
-// PromptLookup returns a Drafter that proposes what the answer copies, from the conversation itself or from a corpus: it pays
-// where answers repeat much of their prompt, as in editing a text. It needs no second model, and takes about a microsecond.
+// PromptLookup returns a Drafter that proposes copies from the conversation itself, or from a corpus. It pays if answers repeat much of
+// their prompt, as in editing a text. It needs no second model, and takes about a microsecond.
 //
 // The longest run of tokens that ends the conversation and occurred before, Max tokens at most, proposes what followed its latest
 // occurrence; the conversation comes before the corpus. Once an answer follows such a copy, the copy goes on, past one token that
@@ -115,7 +115,7 @@ func (l *lookup) put(c *copyist) {
 	l.idle = append(l.idle, c)
 }
 
-// beginsWith tells whether tokens begin with a prefix. It compares blocks, for which the compiler has the processor's widest
+// beginsWith reports whether tokens begin with a prefix. It compares blocks, for which the compiler has the processor's widest
 // registers: a few nanoseconds for each hundred tokens, so that a token costs next to nothing in the longest conversation too.
 func beginsWith(tokens, prefix []Token) bool {
 	const block = 256
@@ -181,7 +181,7 @@ func (c *copyist) follow(t Token) {
 	}
 }
 
-// look begins another copy where a longer run of tokens agrees with the end of the conversation than the present copy's.
+// look begins another copy if a longer run of tokens agrees with the end of the conversation than the present copy's.
 func (c *copyist) look(corpus *ngrams.Index[Token]) {
 	source := c.said
 	next, length := source.Find(c.said.Tokens())

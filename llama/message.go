@@ -160,7 +160,7 @@ func (c *ToolCall) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// object returns arguments, or {} if there are none, and an error if they are no object.
+// object returns arguments, or {} if arguments is empty. It returns an error if they are not an object.
 func object(arguments json.RawMessage) (json.RawMessage, error) {
 	trimmed := bytes.TrimSpace(arguments)
 	switch {

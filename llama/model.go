@@ -32,6 +32,7 @@ type Model struct {
 	trace     Trace         // LoadOptions.Trace
 	opened    atomic.Uint64 // sessions so far
 	working   working
+	judging   judging
 
 	print *[sha256.Size]byte // the fingerprint, once asked for; users.mu guards it
 	users

@@ -10,7 +10,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/internal/engine"
 )
 
-// Migration tells of a session's move to another device.
+// Migration describes a session's move to another device.
 type Migration struct {
 	From, To string        // the backends' names
 	Position int           // of the next token
@@ -18,25 +18,24 @@ type Migration struct {
 	Duration time.Duration // in which no token was computed
 }
 
-// Move lets another Model compute the rest of the conversation: the same weights, loaded on another device. The caller makes
-// sure that they are the same; Move only compares the configurations, and returns an error that wraps ErrStateMismatch where
-// they differ. Nothing is lost, repeated or computed again: the cache's slots move with their positions and the records of the
-// eviction policy; sampling, penalties and stop strings go on as they were. The context is looked at between layers. When it
-// ends or the move fails, the session goes on where it was, and nothing stays allocated on the other device.
+// Move lets another Model compute the rest of the conversation: the same weights, loaded on another device. The caller makes sure that they
+// are the same; Move only compares the configurations, and returns an error that wraps ErrStateMismatch if they differ. Nothing is lost,
+// repeated or computed again: the cache's slots move with their positions and the records of the eviction policy; sampling, penalties and
+// stop strings go on as they were. The context is looked at between layers. When it ends or the move fails, the session goes on where it
+// was, and nothing stays allocated on the other device.
 //
 // Move may be called between two calls or inside the loop of one, where it takes effect with the next token; elsewhere while a
 // call is computing the error is ErrBusy. Moving to the model that the session is on does nothing.
 //
-// If the device that the session was moved to fails later, be it in computing tokens, in an eviction or in Truncate, the
-// session goes back to the model that it came from, once, by itself, and does there what the device failed to do; so close
-// the model that it came from only after the session. The cache is copied if the device can still be read, and otherwise computed
-// anew from the tokens. That is not possible where tokens were evicted: the error then says so, and the session can begin anew
-// with Truncate(0).
+// If the device that the session was moved to fails later, be it in computing tokens, in an eviction or in Truncate, the session goes back
+// to the model that it came from, once, by itself, and does there what the device failed to do; so close the model that it came from only
+// after the session. The cache is copied if the device can still be read, and otherwise computed anew from the tokens. That is not possible
+// if tokens were evicted: the error then says so, and the session can begin anew with Truncate(0).
 //
 // A session with an adapter takes it along: its matrices are copied to the other device when the first session brings them there.
 //
-// Logits after a move are those of the new device. Where both devices give the reference's bits (backend.BitExact), as CPUs and
-// NVIDIA's GPUs do, neither the answer nor a saved state depends on whether and when the session moved.
+// Logits after a move are those of the new device. If both devices give the reference's bits (backend.BitExact), as CPUs and NVIDIA's GPUs
+// do, neither the answer nor a saved state depends on whether and when the session moved.
 func (s *Session) Move(ctx context.Context, to *Model) (Migration, error) {
 	if to == nil {
 		return Migration{}, &ParamError{"Move's model", nil, "one that was loaded on the other device"}
@@ -116,7 +115,7 @@ func copyMemory(ctx context.Context, c *sequence, _ *Model, memory *engine.Memor
 	return c.memory.CopyTo(ctx, memory)
 }
 
-// computeMemory computes the sequence's tokens anew, none of which may have been evicted.
+// computeMemory computes the sequence's tokens anew. None of them may have been evicted.
 func computeMemory(ctx context.Context, c *sequence, to *Model, memory *engine.Memory) error {
 	adapter, err := c.options.adapterOn(ctx, to)
 	if err != nil {

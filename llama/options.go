@@ -17,9 +17,10 @@ type SessionOptions struct {
 	Capacity int
 	// KV is the type of the cached keys and values: F32, F16 (the default), Q8_0 or Q4_0.
 	KV tensor.DType
-	// Chunk is the most tokens of a prompt computed at once, up to 512: more are faster and need more memory; 0 means 256. Without an
-	// eviction policy results do not depend on it. With one it is at most a quarter of the budget, and the policy is asked after each
-	// chunk, also where sessions that run beside this one make it take several passes.
+	// Chunk is the most tokens of a prompt computed at once, up to 512, or more if the backend computes more best: more are faster and need
+	// more memory. 0 means what the backend computes best, on the CPU 256. Without an eviction policy results do not depend on it. With one 0
+	// means 256 on all backends, it is at most a quarter of the budget, and the policy is asked after each chunk, also where sessions that run
+	// beside this one make it take several passes.
 	Chunk int
 
 	// Adapter changes what the model's linear layers compute, for this session alone; nil: nothing does. It must be of this model, or of
@@ -77,8 +78,9 @@ const (
 // NoSnapshots is SessionOptions.Snapshots for conversations that hardly ever go back.
 const NoSnapshots = -1
 
-// complete fills in the defaults for a model, refuses options that cannot work, and returns the manager of evictions.
-func (o *SessionOptions) complete(c *checkpoint.Config) (*eviction.Manager[*kvcache.Cache], error) {
+// complete fills in the defaults for a model, whose passes compute chunk tokens of a prompt best, refuses options that cannot work, and returns
+// the manager of evictions.
+func (o *SessionOptions) complete(c *checkpoint.Config, chunk int) (*eviction.Manager[*kvcache.Cache], error) {
 	manager, err := eviction.NewManager[*kvcache.Cache](o.Eviction, eviction.ManagerOptions{Monitor: o.Monitor, Threshold: o.MemoryThreshold})
 	if err != nil {
 		return nil, fmt.Errorf("SessionOptions: %w", err)
@@ -88,7 +90,10 @@ func (o *SessionOptions) complete(c *checkpoint.Config) (*eviction.Manager[*kvca
 		o.KV = tensor.F16
 	}
 	if o.Chunk == 0 {
-		o.Chunk = defaultChunk
+		o.Chunk = defaultChunk // evictions depend on it, and on no backend
+		if manager.Policy() == eviction.None {
+			o.Chunk = chunk
+		}
 	}
 	if o.Chunk < 1 {
 		return nil, &ParamError{"SessionOptions.Chunk", o.Chunk, "positive, or 0 for the default"}

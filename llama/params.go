@@ -62,7 +62,7 @@ type Params struct {
 	// finds out from Stats.ReusedTokens, or from how soon an answer comes, what is said in another scope. It never changes the answer,
 	// and a Session does not look at it.
 	Scope string
-	// Template says how Chat renders the conversation: tools, the date, variables. Complete must be false where a message is wanted.
+	// Template says how Chat renders the conversation: tools, the date, variables. Complete must be false if a message is wanted.
 	// Where it has tools, calls of them are looked for in the answer, in Generate's too; see Piece. Its Thinking bounds the thoughts of Chat's
 	// answers.
 	Template TemplateOptions

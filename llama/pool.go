@@ -114,7 +114,7 @@ func (m *Model) NewPool(o *PoolOptions) (*Pool, error) {
 	p.room.free = p.options.MaxSessions
 	session := p.options.Session
 	var err error
-	if p.limits, err = newLimits(&session, m.config); err != nil {
+	if p.limits, err = newLimits(&session, m.config, m.batch.Chunk()); err != nil {
 		return nil, err
 	}
 	_, tracked := p.limits.manager.Tracking()
@@ -190,7 +190,7 @@ func (p *Pool) pieces(ctx context.Context, params Params, fresh bool, render fun
 			yield(Piece{}, err)
 			return
 		}
-		c := &conversation{scope: params.Scope, tokens: prompt, prompting: true}
+		c := newConversation(p.model, params.Scope, prompt)
 		if err := p.begin(ctx, c); err != nil {
 			yield(Piece{}, err)
 			return

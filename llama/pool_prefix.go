@@ -2,6 +2,7 @@ package llama
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -22,6 +23,21 @@ type conversation struct {
 	prompting bool          // computed may still grow
 	spoilt    bool          // slots were evicted: what the cache holds is of no use for other conversations
 	changed   chan struct{} // closed when computed or prompting changes; nil: nobody waits for that
+
+	// Of models with recurrent layers.
+	recurrent bool
+	snapshots []int // positions where others can begin
+	planned   []int // positions of the prompt that are not computed yet, where others will be able to
+	asked     []int // those of planned that others asked for, and the session does not know of
+}
+
+// newConversation makes the conversation of a prompt that is to be answered.
+func newConversation(m *Model, scope string, prompt []Token) *conversation {
+	c := &conversation{scope: scope, tokens: prompt, prompting: true, recurrent: m.weights.Recurrent()}
+	if c.recurrent {
+		c.planned = promptMarks(m, prompt, 0)
+	}
+	return c
 }
 
 // await returns what is closed when the conversation changes.
@@ -80,7 +96,7 @@ func (p *Pool) longest(c *conversation) (from *conversation, n int, how beginnin
 			if e == c || e.scope != c.scope || e.session == nil || e.spoilt {
 				continue
 			}
-			if shared := commonPrefix(want, e.tokens[:e.computed]); shared >= atLeast {
+			if shared := e.usable(commonPrefix(want, e.tokens[:e.computed]), false); shared >= atLeast {
 				from, n, how, atLeast = e, shared, byForking, shared+1
 			}
 		}
@@ -96,7 +112,11 @@ func (p *Pool) longest(c *conversation) (from *conversation, n int, how beginnin
 		if e.seeking && !before || e.scope != c.scope || !e.prompting || e.spoilt || e.computed < now {
 			continue
 		}
-		if shared := commonPrefix(want, e.tokens); shared >= atLeast {
+		common := commonPrefix(want, e.tokens)
+		if common >= atLeast {
+			e.ask(common)
+		}
+		if shared := e.usable(common, true); shared >= atLeast {
 			from, n, how, atLeast = e, shared, byWaiting, shared+1
 		}
 	}
@@ -134,6 +154,7 @@ func (p *Pool) begin(ctx context.Context, c *conversation) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c.session, c.computed = s, n // from here on end closes the session or keeps it
+	c.note()
 	p.reused += int64(n)
 	c.wake()
 	if p.closed {
@@ -195,7 +216,25 @@ func (p *Pool) progress(c *conversation, prompting bool) {
 	n := min(len(s.tokens), len(c.tokens))
 	p.computed += int64(n - c.computed)
 	c.computed, c.spoilt, c.prompting = n, s.evicted > 0, prompting
+	c.note()
 	c.wake()
+}
+
+// note notes where others can begin, and asks the session for what others asked for. It is called with the pool's mu held, by the goroutine of the
+// answer or with the session at rest.
+func (c *conversation) note() {
+	if !c.recurrent {
+		return
+	}
+	_ = c.session.with(func(s *sequence) error { // a session that is closed is of no use to others
+		for _, at := range c.asked {
+			s.memory.States.Branch(at)
+		}
+		c.snapshots = s.memory.States.Snapshots()
+		return nil
+	})
+	c.asked = c.asked[:0]
+	c.planned = slices.DeleteFunc(c.planned, func(at int) bool { return at <= c.computed })
 }
 
 // forget removes an idle conversation, with mu held.
@@ -237,16 +276,17 @@ func (p *Pool) end(c *conversation) {
 // itself: of conversations of one scope, one of which is the beginning of the other, the longer one is enough where beginnings can be forked.
 func (p *Pool) keep(c *conversation) (useless []*conversation) {
 	s := &c.session.sequence
-	c.tokens, c.computed = s.tokens, len(s.tokens)
+	c.tokens, c.computed, c.planned = s.tokens, len(s.tokens), nil
+	c.note()
 	if p.forks {
 		for _, e := range p.idle {
-			if e.scope == c.scope && commonPrefix(c.tokens, e.tokens) == len(c.tokens) {
+			if e.scope == c.scope && commonPrefix(c.tokens, e.tokens) == len(c.tokens) && e.replaces(c) {
 				p.touch(e)
 				return []*conversation{c}
 			}
 		}
 		p.idle = slices.DeleteFunc(p.idle, func(e *conversation) bool {
-			inside := e.scope == c.scope && commonPrefix(c.tokens, e.tokens) == len(e.tokens)
+			inside := e.scope == c.scope && commonPrefix(c.tokens, e.tokens) == len(e.tokens) && c.replaces(e)
 			if inside {
 				useless = append(useless, e)
 			}
@@ -267,7 +307,7 @@ func (a *answering) rest() (useful bool) {
 		if err := c.settle(); err != nil { // an answer whose loop panicked may have left a drafter's proposals
 			return err
 		}
-		err := c.logits.Free()
+		err := errors.Join(c.memory.States.Rest(), c.logits.Free())
 		c.logits = engine.Logits{}
 		c.count()
 		useful = c.evicted == 0 && len(c.tokens) > 0 && (c.options.EvictAfterPrompt || !c.manager.Due(c.memory.Whole(), 0)) && c.memory.Complete(len(c.tokens))
@@ -279,8 +319,8 @@ func (a *answering) rest() (useful bool) {
 // bytes returns the memory that PoolOptions.MaxBytes bounds.
 func (p *Pool) bytes() int64 { return p.model.MemoryUsage().Caches }
 
-// trim closes idle sessions, those first that have been of no use for longest, while the caches take more than MaxBytes. Where
-// another goroutine is doing so, that is enough.
+// trim closes idle sessions, those first that have been of no use for longest, while the caches take more than MaxBytes; before a session is closed it
+// gives up its snapshots, but those where conversations branch. Where another goroutine is doing so, that is enough.
 func (p *Pool) trim() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -290,11 +330,27 @@ func (p *Pool) trim() {
 	p.trimming = true
 	for len(p.idle) > 0 && p.bytes() > p.options.MaxBytes {
 		oldest := p.idle[0]
+		if oldest.thin() {
+			continue
+		}
 		p.idle = slices.Delete(p.idle, 0, 1)
 		p.evicted++
 		p.closeIdle(oldest)
 	}
 	p.trimming = false
+}
+
+// thin gives up the snapshots that others are less likely to want, and reports whether there were any. It is called with the pool's mu held.
+func (c *conversation) thin() (some bool) {
+	if !c.recurrent {
+		return false
+	}
+	_ = c.session.with(func(s *sequence) (err error) { // an error would be that of a device that gives memory back
+		some, err = s.memory.States.DropPlain()
+		return err
+	})
+	c.note()
+	return some
 }
 
 // closeIdle closes a conversation that is idle no longer, without mu: somebody may be forking it.

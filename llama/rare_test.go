@@ -148,7 +148,7 @@ func TestRareTypes(t *testing.T) {
 	}
 }
 
-// The log tells what is rewritten, once for each type.
+// The log says what is rewritten, once for each type.
 func TestRareTypesAreLogged(t *testing.T) {
 	var log strings.Builder
 	m, err := llama.Load(fixture.Path(t, "quants/iq3_s.gguf"), &llama.LoadOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})

@@ -10,7 +10,6 @@ import (
 	"weak"
 
 	"github.com/antigravity-go/antigravity/internal/precise"
-	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/llama/internal/engine"
 )
 
@@ -108,45 +107,16 @@ func noOutput() (engine.Output, error) { return engine.Output{}, nil }
 // The tokens of an answer are computed all together, and without looking at the context. It changes nothing but the memory, latest
 // and logits' memory.
 func (c *sequence) compute(ctx context.Context, t []Token, out outputOf, answer bool) (rows int, err error) {
-	if err := c.catchUp(ctx); err != nil {
+	if err := catchUp(ctx, c); err != nil {
 		return 0, err
 	}
 	rows, err = c.run(ctx, t, out, answer)
 	if errors.Is(err, engine.ErrBehind) { // a pass failed because of others, and left states where snapshots are
-		if err = c.catchUp(ctx); err == nil {
+		if err = catchUp(ctx, c); err == nil {
 			rows, err = c.run(ctx, t, out, answer)
 		}
 	}
 	return rows, err
-}
-
-// catchUp computes again what recurrent layers do not have of the conversation, since a Truncate or a step that failed took them back to a snapshot.
-// The results are the same.
-func (c *sequence) catchUp(ctx context.Context) error {
-	n := c.memory.Computed()
-	if n >= len(c.tokens)+len(c.ahead) {
-		return nil
-	}
-	if n < c.evicted {
-		return fmt.Errorf("%w: what recurrent layers know of %d tokens was lost, and cannot be computed again, since some of the first %d were evicted",
-			kvcache.ErrBroken, len(c.tokens), c.evicted)
-	}
-	if err := c.memory.Cut(n); err != nil {
-		return err
-	}
-	all := slices.Concat(c.tokens, c.ahead)
-	guesses := c.job.Guesses
-	c.job.Guesses = false
-	defer func() { c.job.Guesses = guesses }()
-	for n < len(all) {
-		rows, err := c.run(ctx, all[n:], noOutput, false)
-		if err != nil {
-			return err
-		}
-		n += rows
-	}
-	c.latest = 0
-	return nil
 }
 
 // run is compute for a memory that has seen all of the conversation that comes before the tokens.

@@ -39,7 +39,7 @@ func (m *Model) newSession(o *SessionOptions) (*Session, error) {
 	if o != nil {
 		s.options = *o
 	}
-	limits, err := newLimits(&s.options, m.config)
+	limits, err := newLimits(&s.options, m.config, m.batch.Chunk())
 	if err != nil {
 		return nil, err
 	}
@@ -171,6 +171,9 @@ func (s *Session) Logprobs(ctx context.Context, t []Token, n int) ([]Logprobs, e
 // Truncate forgets all but the first n tokens. n = 0 begins anew. After an eviction n must be at least the length that the conversation had
 // then. Models with sliding windows keep only their last tokens: n can be at most about a window shorter than the conversation. Which n
 // is too small depends on the tokens alone: on how many there are, and on earlier evictions and Truncates.
+//
+// Models with recurrent layers go back to the latest snapshot before n: the next call first computes the tokens from there to n again, with the same
+// results. See SessionOptions.Snapshots.
 func (s *Session) Truncate(n int) error {
 	if err := s.begin(); err != nil {
 		return err
@@ -185,5 +188,12 @@ func (s *Session) Truncate(n int) error {
 	case n > 0 && n < min(c.least(), len(c.tokens)):
 		return &ParamError{"Truncate's n", n, fmt.Sprintf("0, or at least %d: of what some layers saw before they have too little left", c.least())}
 	}
-	return s.with(func(c *sequence) error { return c.truncate(n) })
+	return s.with(func(c *sequence) error {
+		if n == len(c.tokens) {
+			return c.truncate(n)
+		}
+		err := c.truncate(n)
+		c.memory.States.Branch(n)
+		return err
+	})
 }

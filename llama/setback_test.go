@@ -22,7 +22,7 @@ func lossy() *backendtest.Fault {
 	return &backendtest.Fault{Err: errDevice, In: []string{"Attend", "RoPEStore", "Compact", "CopySlice", "AccumulateAttention", "ReadSlots", "WriteSlots", "CopyPage", "RoPE", "ReadBuffer"}}
 }
 
-// spare tells whether what a lost device holds can be read.
+// spare reports whether what a lost device holds can be read.
 func spare(fault *backendtest.Fault, readable bool) {
 	if fault.Spared = nil; readable {
 		fault.Spared = []string{"ReadBuffer", "ReadSlots"}
@@ -56,7 +56,7 @@ func evictedBefore(t *testing.T, m *llama.Model, o *llama.SessionOptions, evicti
 	return s
 }
 
-// lose moves a copy of a session to a device that is lost after some calls, and runs something there. It tells whether
+// lose moves a copy of a session to a device that is lost after some calls, and runs something there. It reports whether
 // the device was lost, which it is not if fewer calls were made.
 func lose(t *testing.T, base *llama.Session, to *llama.Model, fault *backendtest.Fault, calls int, run func(s *llama.Session)) (lost bool) {
 	t.Helper()

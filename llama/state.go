@@ -69,7 +69,7 @@ func writeState(w io.Writer, c *sequence) error {
 	if err := c.rest(); err != nil {
 		return err
 	}
-	if err := c.onDevice(context.Background(), func() error { return c.catchUp(context.Background()) }); err != nil {
+	if err := c.onDevice(context.Background(), func() error { return catchUp(context.Background(), c) }); err != nil {
 		return err
 	}
 	if err := c.fetchLogits(); err != nil {

@@ -45,7 +45,7 @@ type Switch struct {
 	report SwitchReport
 }
 
-// SwitchReport tells how a Switch decided.
+// SwitchReport says how a Switch decided.
 type SwitchReport struct {
 	Ready     bool          // the model is loaded on the other device and warmed up
 	Load      time.Duration // how long loading and warming up took
@@ -215,7 +215,7 @@ func (w *Switch) worth(s *Session) int {
 	return int(cost/saved) + 1
 }
 
-// Report tells how things stand. It is safe to call at any time.
+// Report says how things stand. It is safe to call at any time.
 func (w *Switch) Report() SwitchReport {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -95,7 +95,7 @@ func templateError(err error) error {
 // roles are those that a template need not name: many print whatever role a message has.
 var roles = []string{RoleSystem, RoleUser, RoleAssistant, RoleTool}
 
-// roleError tells that the template has no place for a message, or that nobody knows what its role is.
+// roleError says that the template has no place for a message, or that nobody knows what its role is.
 func roleError(i int, role string) error {
 	return &ParamError{fmt.Sprintf("history[%d].Role", i), fmt.Sprintf("%q", role), "a role that the model's chat template has a place for"}
 }
@@ -116,7 +116,7 @@ func (o *TemplateOptions) toolNames() ([]string, error) {
 	return names, nil
 }
 
-// HasTemplate tells whether the model has a chat format, which Template and Chat need.
+// HasTemplate reports whether the model has a chat format, which Template and Chat need.
 func (t *Tokenizer) HasTemplate() bool { return t.template != nil }
 
 // setTemplate chooses the chat format: the model's own, else Llama 3's for its vocabulary, else none. A template that does

@@ -40,17 +40,17 @@ type Vocabulary interface {
 	// EncodeSpecial appends the tokens of a text in which added tokens are recognised; bos puts the begin token first where
 	// there is one.
 	EncodeSpecial(dst []int32, text string, bos bool) []int32
-	// EncodeSegments is EncodeSpecial, without a begin token, of a text that comes in stretches. The bool tells whether a
+	// EncodeSegments is EncodeSpecial, without a begin token, of a text that comes in stretches. The bool reports whether a
 	// stretch is trusted: an added token is recognised where all of its bytes are, and is inert elsewhere. How a run of trusted
 	// stretches is cut makes no difference.
 	EncodeSegments(dst []int32, segments iter.Seq2[string, bool]) []int32
 	// Decode returns the text of tokens, and skips special ones. AppendBytes appends to dst the bytes of one token, special or not.
 	Decode(tokens []int32) string
 	AppendBytes(dst []byte, id int32) []byte
-	// LeadingSpace tells whether the first token of a text carries a space that the text does not have, as SentencePiece's
+	// LeadingSpace reports whether the first token of a text carries a space that the text does not have, as SentencePiece's
 	// does: Decode leaves this space out, and whoever puts a text together by AppendBytes has to drop it.
 	LeadingSpace() bool
-	// VocabSize is the largest id plus one. IsSpecial tells whether Decode skips an entry, ID returns the entry whose text, as
+	// VocabSize is the largest id plus one. IsSpecial reports whether Decode skips an entry, ID returns the entry whose text, as
 	// the vocabulary writes it, is given, and Text returns that text ("" for an id that is not in use). Added lists the texts of
 	// the added tokens, special or not.
 	VocabSize() int
@@ -211,7 +211,7 @@ func (t *Tokenizer) Decode(tokens ...Token) string {
 // VocabSize returns the number of entries: the largest id plus one.
 func (t *Tokenizer) VocabSize() int { return t.vocabulary.VocabSize() }
 
-// Special tells whether a token is a control token, which Decode skips.
+// Special reports whether a token is a control token, which Decode skips.
 func (t *Tokenizer) Special(token Token) bool { return t.vocabulary.IsSpecial(int32(token)) }
 
 // ID returns the token whose text, as the vocabulary writes it, is this: "<|eot_id|>", "Ġworld".

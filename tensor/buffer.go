@@ -21,14 +21,14 @@ type Buffer interface {
 	Size() int
 	// Bytes returns the host's view of the memory, or nil while the host may not touch it (before Map, after Free).
 	Bytes() []byte
-	// ReadOnly tells that the contents must not be written.
+	// ReadOnly says that the contents must not be written.
 	ReadOnly() bool
 	// Map makes the contents visible to the host and Bytes non-nil, and waits for the device where it must. Host memory is always
 	// mapped.
 	Map() error
 	// Unmap undoes one Map. The last Unmap gives the contents back to the device.
 	Unmap() error
-	// Mapped tells whether the host may touch the memory.
+	// Mapped reports whether the host may touch the memory.
 	Mapped() bool
 	// Sync waits until the device has finished with the buffer.
 	Sync() error
@@ -82,7 +82,7 @@ func (b *SharedBuffer) Size() int { return len(b.bytes) }
 // Bytes returns the memory itself, nil after Free.
 func (b *SharedBuffer) Bytes() []byte { return b.bytes }
 
-// ReadOnly tells whether WrapBytes was told that the memory must not be written, such as a mapped file's.
+// ReadOnly reports whether WrapBytes was told that the memory must not be written, such as a mapped file's.
 func (b *SharedBuffer) ReadOnly() bool { return b.readOnly }
 
 // Map does nothing: host memory is always mapped.
@@ -91,7 +91,7 @@ func (b *SharedBuffer) Map() error { return nil }
 // Unmap does nothing.
 func (b *SharedBuffer) Unmap() error { return nil }
 
-// Mapped tells whether the buffer has not been freed.
+// Mapped reports whether the buffer has not been freed.
 func (b *SharedBuffer) Mapped() bool { return b.bytes != nil }
 
 // Sync does nothing: the host is in step with itself.

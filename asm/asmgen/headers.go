@@ -16,7 +16,7 @@ import (
 const headersName = "headers"
 
 // headerFolders are the folders with arm64 assembly.
-var headerFolders = []string{"vectors", "convert", "attention", "limits", "panels/arm64"}
+var headerFolders = []string{"vectors", "convert", "attention", "recurrent", "limits", "panels/arm64"}
 
 // sharedHeaders are the headers of the folder arm64. A later one may use macros of the earlier ones.
 var sharedHeaders = []string{"words", "floats", "blocks32", "sdot"}

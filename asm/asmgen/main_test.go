@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestFresh fails where the generated files are not what this generator writes.
+// TestFresh fails if the generated files are not what this generator writes.
 func TestFresh(t *testing.T) {
 	names := []string{headersName}
 	for _, o := range outputs {
@@ -37,7 +37,7 @@ func TestFresh(t *testing.T) {
 	}
 }
 
-// TestInstructionSets fails where a file has instructions that the processors it is meant for may lack: the machine that runs the
+// TestInstructionSets fails if a file has instructions that the processors it is meant for may lack: the machine that runs the
 // tests may have them.
 func TestInstructionSets(t *testing.T) {
 	for name, foreign := range map[string]string{"avx2": "AVX512", "avxvnni": "AVX512", "avx512": "AVX512VNNI"} {
@@ -53,7 +53,7 @@ func TestInstructionSets(t *testing.T) {
 	}
 }
 
-// TestSharedMacrosAreUsed fails where a shared header has a definition that no folder gets.
+// TestSharedMacrosAreUsed fails if a shared header has a definition that no folder gets.
 func TestSharedMacrosAreUsed(t *testing.T) {
 	files, err := headers()
 	if err != nil {
@@ -83,7 +83,7 @@ func TestUnknownNames(t *testing.T) {
 	}
 }
 
-// TestGoGenerate fails where a name is in no //go:generate line of the folder that its files go to.
+// TestGoGenerate fails if a name is in no //go:generate line of the folder that its files go to.
 func TestGoGenerate(t *testing.T) {
 	for _, o := range outputs {
 		folder := filepath.Join(families, o.folder)

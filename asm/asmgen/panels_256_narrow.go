@@ -31,7 +31,7 @@ var (
 	regBits  = reg.RDX // the table of fifth bits; while sums are read, and while blocks end, where they are
 )
 
-// both256 tells whether a unit's tiles for blocks of 256 take both halves of a panel, though a register has but one.
+// both256 reports whether a unit's tiles for blocks of 256 take both halves of a panel, though a register has but one.
 func both256(u panelUnit) bool { return u == unitAVX2 }
 
 // linesAtOnce is how many lines are unpacked at a time.

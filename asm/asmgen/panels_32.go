@@ -37,7 +37,7 @@ const (
 	fromFP4                     // four lines of nibbles, each the place of a byte between −12 and 12 in a table
 )
 
-// whole tells whether quants take all the bits of a byte: a product of two bytes leaves no room for a second one in 16 bits.
+// whole reports whether quants take all the bits of a byte: a product of two bytes leaves no room for a second one in 16 bits.
 func (s source32) whole() bool { return s == fromTable || s == fromBytes }
 
 // madds returns how many VPMADDUBSW may be added in 16 bits: 16·15·127 = 30480, 8·31·127 = 31496.

@@ -174,7 +174,7 @@ func (g *tileFewAMX) start(shapes operand.Mem) {
 	}
 }
 
-// nibbles tells whether quants are unpacked: the tile unit reads whole bytes from the panel.
+// nibbles reports whether quants are unpacked: the tile unit reads whole bytes from the panel.
 func (g *tileFewAMX) nibbles() bool { return g.quantsOfBlock == 256 }
 
 // nibbleBits returns the matrices by which GF2P8AFFINEQB takes the low and the high nibbles of bytes. Where 8 is subtracted from

@@ -183,7 +183,7 @@ func (g *tileFew) writeActivations() {
 	g.JNE(operand.LabelRef("token"))
 }
 
-// offsets tells whether something is added to the integer sums, because the quants in the registers are too great.
+// offsets reports whether something is added to the integer sums, because the quants in the registers are too great.
 func (g *tileFew) offsets() bool { return g.f.shift > 0 }
 
 // start fills the general registers.

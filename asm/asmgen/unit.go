@@ -149,10 +149,10 @@ func (u *unit) masked(n reg.GPVirtual) access {
 	return access{u, masks}
 }
 
-// load returns the strip at p, zero where it is masked out.
+// load returns the strip at p, zero if it is masked out.
 func (a access) load(p reg.GPVirtual) strip { return a.at(Mem{Base: p}) }
 
-// at returns the strip at m, zero where it is masked out.
+// at returns the strip at m, zero if it is masked out.
 func (a access) at(m Mem) strip {
 	s := a.strip()
 	for i, v := range s {

@@ -170,7 +170,7 @@ func (u *unit) foldFour(v [4]reg.VecVirtual) reg.VecVirtual {
 	return x
 }
 
-// reciprocals returns 1/x of the four lanes of a register, and 0 where it is infinite. No lane is negative.
+// reciprocals returns 1/x of the four lanes of a register, and 0 if it is infinite. No lane is negative.
 func (u *unit) reciprocals(x reg.VecVirtual) reg.VecVirtual {
 	r, finite := u.XMM(), u.XMM()
 	u.VMOVUPS(u.float(1), r)

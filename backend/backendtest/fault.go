@@ -35,7 +35,7 @@ func (f *Fault) Disarm() {
 	f.armed = false
 }
 
-// Struck tells whether a call has failed since the fault was last armed.
+// Struck reports whether a call has failed since the fault was last armed.
 func (f *Fault) Struck() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

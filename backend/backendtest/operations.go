@@ -18,7 +18,7 @@ func Checks(quick bool) []Check {
 		readChecks(), copyChecks(), castChecks(quick), gatherChecks(quick),
 		elementwiseChecks(quick), gateChecks(quick), convolveChecks(quick), recurChecks(quick),
 		matMulChecks(quick), transposedChecks(quick),
-		normMatMulChecks(quick), matMulAddChecks(quick), normSwiGLUChecks(quick),
+		normMatMulChecks(quick), matMulAddChecks(quick), normSwiGLUChecks(quick), projectChecks(quick), projectAddChecks(quick),
 		expertChecks(quick),
 		storeChecks(quick), attendChecks(quick), textChecks(quick), weighChecks(quick),
 		compactChecks(), pageChecks(),

@@ -49,7 +49,7 @@ const (
 	Unsupported Verdict = "unsupported" // the backend says that it does not offer this
 )
 
-// Bad tells whether a verdict is a failure.
+// Bad reports whether a verdict is a failure.
 func (v Verdict) Bad() bool { return v != Passed && v != Unsupported }
 
 // Result is what came out of a check.
@@ -99,7 +99,7 @@ func (s *Suite) Do(ctx context.Context, c Check) (*Result, error) {
 	}
 }
 
-// Stuck tells whether an operation has not returned, after a verdict of Hung or when the context ended. Neither the suite nor the
+// Stuck reports whether an operation has not returned, after a verdict of Hung or when the context ended. Neither the suite nor the
 // backend can be used any more then: even Close might never return.
 func (s *Suite) Stuck() bool { return s.stuck }
 

@@ -23,7 +23,7 @@ const (
 	scratch             // lent: of undefined contents afterwards
 )
 
-// written tells whether the operation may change an operand.
+// written reports whether the operation may change an operand.
 func (r role) written() bool { return r >= output }
 
 // operand is one tensor of an operation, described on the host.

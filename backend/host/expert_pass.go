@@ -74,10 +74,10 @@ type expertPass struct {
 	gate, up  []float32 // [pairs, n], sorted: what the epilogue joins
 	sum       expertSum
 	pieces    []expertPiece
-	calls     []asm.PanelProduct // one for each worker, kept to spare an allocation
-	views     []quant.Activation // the same
-	tiles     workerFloats       // for what is scattered
-	packed    workerMemory       // for panels of what files have as rows
+	calls     []asm.PanelProduct    // one for each worker, kept to spare an allocation
+	views     []quant.Activation    // the same
+	tiles     workerMemory[float32] // for what is scattered
+	packed    workerMemory[byte]    // for panels of what files have as rows
 }
 
 // expertGroup is the pairs of one expert: places [first, last).

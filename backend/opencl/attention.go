@@ -71,7 +71,7 @@ const leastLocal = 32 << 10
 // largestHead is the longest head of whose values local memory has room for four.
 const largestHead = 1024
 
-// queries returns how many of the query heads that share a KV head a group can take with so much local memory, 0 for none.
+// queries returns how many of the query heads that share a KV head a group can take with so much local memory, or 0.
 func (s attentionShape) queries(local int64) int {
 	const (
 		keys     = asm.TileKeys * (8 + 1) * 16 // pieces of a tile's keys, in tile.cl

@@ -68,17 +68,22 @@ func open(driver cl.Driver, o Options) (*Backend, error) {
 		return nil, errors.Join(err, b.Close())
 	}
 	b.tuning.dot, b.dot = dot, dot
+	if b.products.matrix, err = matrixWayOf(b.queue); err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
 	return b, nil
 }
 
 // assemble makes a backend of a queue.
 func assemble(q *queue) *Backend {
 	b := &Backend{
-		queue: q, vectors: &vectors{q}, selections: &selections{queue: q, selects: q.device.Kind&cl.CPU == 0}, copies: &copies{q}, preparation: &preparation{q}, encoders: &encoders{q},
-		experts: &experts{q}, recurrent: &recurrent{q},
+		queue: q, vectors: &vectors{q}, selections: &selections{queue: q, selects: q.device.Kind&cl.CPU == 0}, copies: &copies{q}, preparation: &preparation{q},
+		recurrent: &recurrent{q},
 	}
+	b.encoders = &encoders{b.vectors, map[int]program{}}
 	b.conversions = &conversions{q, b.copies}
 	b.products = &products{queue: q, vectors: b.vectors, conversions: b.conversions, composed: backend.Composed(b)}
+	b.experts = &experts{b.products}
 	b.tuning.init(q.device, q.context, &q.programs.cache)
 	w := &waiting{products: b.products, programs: map[storeVariant]*pagedProgram{}}
 	b.fused = &fused{b.products, w}
@@ -100,6 +105,16 @@ func (b *Backend) Describe() string {
 // BitExact reports whether the device computes as the kernels need it for the portable reference's bits: with floats below the
 // normal range, and with divisions and square roots that are rounded correctly. Both are optional in OpenCL.
 func (b *Backend) BitExact() bool { return b.device.Rounds && b.device.Denormals }
+
+// PassRows returns how many rows of prompts and of answers a pass computes best: with instructions for matrices many, as far as the device has
+// memory for their activations, a row of which takes some hundred KiB.
+func (b *Backend) PassRows() (prompts, answers int) {
+	if b.products.matrix == nil {
+		return 0, 0
+	}
+	const bytesPerRow = 16 << 20 // of the device's memory
+	return int(min(max(b.device.GlobalBytes/bytesPerRow, 256), 2048)), 128
+}
 
 // Memory allocates on the device and counts.
 func (b *Backend) Memory() tensor.Memory { return memory{b.queue} }

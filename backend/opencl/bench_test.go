@@ -100,6 +100,42 @@ func BenchmarkGEMM(b *testing.B) {
 	}
 }
 
+// BenchmarkMatrices multiplies rows with a 1B model's weights by the device's instructions for matrices, in each of the tiles.
+func BenchmarkMatrices(b *testing.B) {
+	gpu := openTest(b, Options{})
+	if gpu.products.matrix == nil {
+		b.Skip("the device has no instructions for matrices that the kernels know")
+	}
+	gpu.tuning.forced = &tiled
+	for _, m := range []int{16, 32, 64, 128, 512, 2048} {
+		for _, shape := range [][2]int{{512, 2048}, {2048, 2048}, {8192, 2048}, {2048, 8192}} {
+			n, k := shape[0], shape[1]
+			var ws []*tensor.Tensor
+			for range 16 {
+				ws = append(ws, zeros(b, gpu, tensor.Q4_0, n, k))
+			}
+			x, err := tensor.New(gpu, tensor.F32, tensor.ShapeOf(m, k))
+			must(b, err)
+			out, err := tensor.New(gpu, tensor.F32, tensor.ShapeOf(m, n))
+			must(b, err)
+			for i := range matrixTiles {
+				tile := &matrixTiles[i]
+				if tile.rows(gpu.products.matrix) > 2*m {
+					continue
+				}
+				b.Run(fmt.Sprintf("%dx%dx%d/%+v", m, n, k, *tile), func(b *testing.B) {
+					gpu.products.forcedTile = tile
+					i := 0
+					sustained(b, gpu, 0, 2*float64(m)*float64(n)*float64(k), func() error {
+						i++
+						return gpu.MatMulTransposed(x, ws[i%len(ws)], out)
+					})
+				})
+			}
+		}
+	}
+}
+
 // BenchmarkSeveral multiplies as many rows as several conversations have, with weights that take turns.
 func BenchmarkSeveral(b *testing.B) {
 	gpu := openTest(b, Options{})

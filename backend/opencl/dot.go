@@ -21,19 +21,20 @@ func dotOption(q *queue) (string, error) {
 		if !strings.Contains(q.device.Extensions, way.extension) {
 			continue
 		}
-		if works, err := dotWorks(q, way.option); works || err != nil {
+		const items = 256
+		if works, err := wayWorks(q, program{"common dot probe", "-DGROUP=128" + way.option}, "probe_dot", groupSize, items); works || err != nil {
 			return way.option, err
 		}
 	}
 	return "", nil
 }
 
-// dotWorks tries a way on the device. That it does not compile is no error.
-func dotWorks(q *queue, option string) (bool, error) {
+// wayWorks tries a way on the device by a kernel on a number of work-items, in groups of a size, each of which counts what is wrong. That the
+// kernel does not compile is no error.
+func wayWorks(q *queue, p program, name string, size, items int) (bool, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	const items = 256
-	k, err := q.kernel(program{"common dot probe", "-DGROUP=128" + option}, "probe_dot")
+	k, err := q.kernel(p, name)
 	if err != nil {
 		return false, nil
 	}
@@ -41,12 +42,12 @@ func dotWorks(q *queue, option string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if err := q.runFlat("try integer products", k.Mem(wrong), items); err != nil {
+	if err := q.run("try "+name, k.Mem(wrong), size, groups(items, size), 1, 1); err != nil {
 		return false, err
 	}
 	counts := make([]byte, 4*items)
 	if err := q.context.Read(wrong, 0, counts); err != nil {
-		return false, q.fail("try integer products", err)
+		return false, q.fail("try "+name, err)
 	}
 	return !slices.ContainsFunc(counts, func(c byte) bool { return c != 0 }), nil
 }

@@ -125,7 +125,10 @@ func (f *fused) NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, up
 // normSwiGLU computes NormSwiGLU in a way: row by row it is one kernel.
 func (f *fused) normSwiGLU(by teams, c *normProduct) error {
 	n := c.counts[0]
-	if by != rowByRow {
+	switch {
+	case by == tiled && f.matrix != nil && c.split():
+		return f.matrixSwiGLU(c)
+	case by != rowByRow:
 		if err := f.normThenMultiply(by, c); err != nil {
 			return err
 		}

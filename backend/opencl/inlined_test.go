@@ -10,7 +10,7 @@ import (
 )
 
 // TestFunctionsWithLocalMemoryAreInlined looks for functions that take local memory, by name or by a macro, and are not INLINED:
-// common.cl tells what becomes of them.
+// common.cl says what becomes of them.
 func TestFunctionsWithLocalMemoryAreInlined(t *testing.T) {
 	macro := regexp.MustCompile(`(?m)^#define (\w+)((?:.*\\\n)*.*)$`)
 	function := regexp.MustCompile(`(?m)^ *(static inline|INLINED) [^;{]*\)\s*\\?\s*\{`)

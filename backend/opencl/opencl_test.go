@@ -18,7 +18,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// openTest opens the device, or skips the test where there is none.
+// openTest opens the device, or skips the test if there is none.
 func openTest(t testing.TB, o Options) *Backend {
 	t.Helper()
 	b, err := New(o)

@@ -23,7 +23,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// device opens the device, or skips the test where there is none.
+// device opens the device, or skips the test if there is none.
 func device(t testing.TB) *opencl.Backend {
 	t.Helper()
 	b, err := opencl.New(opencl.Options{})

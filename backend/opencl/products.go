@@ -18,6 +18,8 @@ type products struct {
 	conversions *conversions
 	composed    backend.Fuser // fused operations for operands that no kernel takes
 	fresh       freshlyRounded
+	matrix      *matrixWay  // the device's instructions for matrices; nil: it has none
+	forcedTile  *matrixTile // the tile of products by it, if tests want one
 }
 
 // maxPanel bounds the widened weights of one product, in bytes; larger ones are multiplied in several.
@@ -265,6 +267,9 @@ func (p *products) isFresh(x operand, w *weights, m int) bool {
 
 // multiplyRounded multiplies rounded activations with weights in blocks: in tiles, or by several.cl.
 func (p *products) multiplyRounded(by teams, a activations, c *product) error {
+	if by == tiled && p.matrix != nil {
+		return p.multiplyMatrix(a, c, nil)
+	}
 	if by == tiled {
 		kernel, err := p.kernel(p.tuning.gemm(c.w.format.name), "gemm_blocks")
 		if err != nil {

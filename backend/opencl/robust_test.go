@@ -155,10 +155,13 @@ func TestCacheBesideTheDrivers(t *testing.T) {
 // TestDot probes the way to multiply bytes that every device has.
 func TestDot(t *testing.T) {
 	b := openTest(t, Options{})
-	if works, err := dotWorks(b.queue, ""); err != nil || !works {
+	works := func(option string) (bool, error) {
+		return wayWorks(b.queue, program{"common dot probe", "-DGROUP=128" + option}, "probe_dot", groupSize, 256)
+	}
+	if works, err := works(""); err != nil || !works {
 		t.Errorf("spelled out, products of bytes are wrong: %v", err)
 	}
-	if works, err := dotWorks(b.queue, " -DDOT_NV -Dasm=nonsense"); err != nil || works {
+	if works, err := works(" -DDOT_NV -Dasm=nonsense"); err != nil || works {
 		t.Errorf("what does not compile works: %v", err)
 	}
 }

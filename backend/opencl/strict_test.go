@@ -45,7 +45,7 @@ var creators = map[cl.Function]cl.Function{
 	cl.EnqueueMapBuffer: cl.EnqueueUnmapMemObject,
 }
 
-// objectArguments tells which arguments of a call are objects.
+// objectArguments says which arguments of a call are objects.
 var objectArguments = map[cl.Function][]int{
 	cl.ReleaseContext: {0}, cl.CreateCommandQueue: {0}, cl.CreateBuffer: {0}, cl.CreateProgramWithSource: {0}, cl.CreateProgramWithBinary: {0},
 	cl.ReleaseCommandQueue: {0}, cl.ReleaseMemObject: {0}, cl.Flush: {0}, cl.Finish: {0},

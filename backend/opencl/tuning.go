@@ -102,8 +102,9 @@ type tuning struct {
 // productVariant is what programs of products are compiled for.
 type productVariant struct {
 	kernel, format string
-	lanes          int
+	lanes          int // or sets of gemm_matrix
 	teams          teams
+	tile           matrixTile
 }
 
 func (t *tuning) init(d *cl.Device, context *cl.Context, cache *binaryCache) {
@@ -154,7 +155,7 @@ func (t *tuning) save() {
 
 // program returns the program of a product's kernel for a format, without making its options anew.
 func (t *tuning) program(kernel, format string, lanes int, of teams) program {
-	key := productVariant{kernel, format, lanes, of}
+	key := productVariant{kernel: kernel, format: format, lanes: lanes, teams: of}
 	p, ok := t.programs[key]
 	if !ok {
 		sets := 1

@@ -95,7 +95,7 @@ func defaultsOf(text string, task infer.Task) (json.RawMessage, error) {
 // answerDefaults bound answers to what nobody minds: a model that does not end its turn would fill the context each time.
 const answerDefaults = `{"max_tokens":256}`
 
-// run runs the pipeline to its end and tells what came of it.
+// run runs the pipeline to its end and says what came of it.
 func (j *job) run(ctx context.Context, stderr io.Writer) error {
 	fs, err := filesystem.New(ctx, j.out)
 	if err != nil {

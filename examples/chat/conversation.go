@@ -190,7 +190,7 @@ func (c *conversation) stream(ctx context.Context, answer *answer) (last llama.P
 	return last, nil
 }
 
-// report tells how the answer ended and how fast it came.
+// report says how the answer ended and how fast it came.
 func (c *conversation) report(last llama.Piece) {
 	s := last.Stats
 	if last.Stop == llama.ContextFull {

@@ -41,7 +41,7 @@ type Token struct {
 //
 // A node of the automaton stands for a string: the bytes on the way to it from the root of the trie.
 type Matcher struct {
-	// IsSpace tells which characters LStrip and RStrip make part of a token: unicode.IsSpace, as NewMatcher has it.
+	// IsSpace says which characters LStrip and RStrip make part of a token: unicode.IsSpace, as NewMatcher has it.
 	IsSpace func(rune) bool
 
 	tokens  []Token    // sorted by their contents written backwards, each content once
@@ -117,7 +117,7 @@ func (m *Matcher) step(node uint32, c byte) uint32 {
 	}
 }
 
-// Empty tells whether there are no tokens to be found.
+// Empty reports whether there are no tokens to be found.
 func (m *Matcher) Empty() bool { return len(m.tokens) == 0 }
 
 // match is an added token that was found in a text.

@@ -28,7 +28,7 @@ func Trusted(s string) Text {
 	return Text{s: s, spans: []span{{0, len(s)}}}
 }
 
-// Join puts a text together from segments. The bool tells whether a segment is trusted. Cutting a segment in two makes no
+// Join puts a text together from segments. The bool reports whether a segment is trusted. Cutting a segment in two makes no
 // difference.
 func Join(segments iter.Seq2[string, bool]) Text {
 	var b textBuilder
@@ -62,7 +62,7 @@ func (t Text) slice(start, end int) Text {
 	return cut
 }
 
-// AllTrusted tells whether every byte is trusted.
+// AllTrusted reports whether every byte is trusted.
 func (t Text) AllTrusted() bool {
 	return t.s == "" || len(t.spans) > 0 && t.spans[0].start <= t.base && t.spans[0].end >= t.base+len(t.s)
 }

@@ -64,7 +64,7 @@ func readAndUse(t *testing.T) func(seed uint64, file string) error {
 	}
 }
 
-// useMutant encodes and decodes with a tokenizer, and fails the test where that gives tokens that do not exist, or special
+// useMutant encodes and decodes with a tokenizer, and fails the test if that gives tokens that do not exist, or special
 // tokens for inert text.
 func useMutant(t *testing.T, tok *Tokenizer, seed uint64) {
 	t.Helper()

@@ -36,7 +36,7 @@ type functionNames struct {
 // maxName bounds a name's length where any is taken, in bytes.
 const maxName = 64
 
-// has tells whether a call may have the name.
+// has reports whether a call may have the name.
 func (o functionNames) has(name string) bool {
 	if !o.any {
 		return slices.Contains(o.names, name)
@@ -44,7 +44,7 @@ func (o functionNames) has(name string) bool {
 	return name != "" && len(name) <= maxName && IsName(name)
 }
 
-// begins tells whether a name may begin so.
+// begins reports whether a name may begin so.
 func (o functionNames) begins(prefix []byte) bool {
 	if o.any {
 		return o.has(string(prefix))
@@ -178,7 +178,7 @@ func (w *withArgs) start() {
 	w.place, w.text = inName, w.text[:0]
 }
 
-// step reads a byte. isControl tells which marks are control tokens, and are not looked for in the text.
+// step reads a byte. isControl says which marks are control tokens, and are not looked for in the text.
 func (w *withArgs) step(c byte, to *call, names functionNames, isControl func(mark string) bool) verdict {
 	switch w.place {
 	case inName:
@@ -246,7 +246,7 @@ func (w *withArgs) mark(text string, to *call, names functionNames) verdict {
 	return goOn
 }
 
-// nameEnds notes that the name is complete, and tells whether it is on offer.
+// nameEnds notes that the name is complete, and reports whether it is on offer.
 func (w *withArgs) nameEnds(to *call, names functionNames) bool {
 	to.name, to.named = string(w.text), names.has(string(w.text))
 	return to.named

@@ -59,7 +59,7 @@ type Family struct {
 
 	Begin, Between, End                         []Part
 	BeforeName, BeforeArguments, AfterArguments []Part
-	// Python tells that arguments are written as Python's keyword arguments, a=1, b=[True, None], and not as a JSON object.
+	// Python says that arguments are written as Python's keyword arguments, a=1, b=[True, None], and not as a JSON object.
 	Python bool
 	// Opening is a regular expression in RE2's syntax. A text in which it does not match, and in which there are no marks as control
 	// tokens, holds no call: it is what a constraint excludes from the text beside calls.
@@ -92,7 +92,7 @@ const (
 // Part is a stretch of what is written: text, or a mark.
 type Part struct {
 	Text string
-	// Mark tells that Text is a single control token, where the vocabulary has one of this text. Otherwise it is text.
+	// Mark says that Text is a single control token, where the vocabulary has one of this text. Otherwise it is text.
 	Mark bool
 }
 
@@ -201,10 +201,10 @@ func (f Format) Family() *Family {
 	return &families[f]
 }
 
-// OwnLine tells whether calls may begin without a mark, where only white space stands before them in their line.
+// OwnLine reports whether calls may begin without a mark, where only white space stands before them in their line.
 func (f *Family) OwnLine() bool { return f.bare != 0 }
 
-// Quoted tells whether every call has a quote behind the mark that it begins with. Then no string of a JSON text holds a call, since a quote
+// Quoted reports whether every call has a quote behind the mark that it begins with. Then no string of a JSON text holds a call, since a quote
 // in it stands behind a backslash.
 func (f *Family) Quoted() bool { return !f.withArgs }
 
@@ -239,7 +239,7 @@ func Of(template string, has func(token string) bool) Format {
 	return None
 }
 
-// writes tells whether a template is one of the family's.
+// writes reports whether a template is one of the family's.
 func (f *Family) writes(template string) bool {
 	for _, s := range f.template {
 		if !strings.Contains(template, s) {

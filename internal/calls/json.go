@@ -44,10 +44,10 @@ func (s *jsonScanner) start() {
 	s.state, s.open = jsonValue, s.open[:0]
 }
 
-// done tells whether the object is complete.
+// done reports whether the object is complete.
 func (s *jsonScanner) done() bool { return s.state == jsonEnd }
 
-// step reads a byte. It tells whether the text may still become an object; once it may not, the scanner is of no use.
+// step reads a byte. It reports whether the text may still become an object; once it may not, the scanner is of no use.
 func (s *jsonScanner) step(c byte) bool {
 	switch s.state {
 	case jsonString:
@@ -226,7 +226,7 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 func isHex(c byte) bool { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }
 
-// IsName tells whether all bytes of a name are of those that isNameByte tells of.
+// IsName reports whether all bytes of a name are of those that isNameByte tells of.
 func IsName(name string) bool {
 	for i := range len(name) {
 		if !isNameByte(name[i]) {
@@ -236,7 +236,7 @@ func IsName(name string) bool {
 	return true
 }
 
-// isNameByte tells whether c is of those bytes that a name has where the names on offer are not known, and that a name is made of
+// isNameByte reports whether c is of those bytes that a name has where the names on offer are not known, and that a name is made of
 // where it is not quoted.
 func isNameByte(c byte) bool {
 	return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'z' || c == '_' || c == '-' || c == '.'

@@ -79,7 +79,7 @@ const (
 
 // Start makes the parser ready for an answer of a model that writes calls in a format. names are the functions on offer: no others
 // are called. With nil names any function can be called whose name is letters, digits, '_', '-' and '.' and has at most 64 bytes. control
-// tells whether the vocabulary has a control token of a text: a mark that is one is written with [Parser.Control], and is no mark
+// reports whether the vocabulary has a control token of a text: a mark that is one is written with [Parser.Control], and is no mark
 // where it stands in the text.
 func (p *Parser) Start(f Format, names []string, control func(token string) bool) {
 	p.family = f.Family()
@@ -124,7 +124,7 @@ func (p *Parser) Control(token string) {
 	p.flush()
 }
 
-// Knows tells whether a control token is a mark of the family.
+// Knows reports whether a control token is a mark of the family.
 func (p *Parser) Knows(token string) bool { return slices.Contains(p.marks, token) }
 
 // Finish notes that the answer is over, and decides what was not decided. What was begun after a call, and is no more than white space,
@@ -185,7 +185,7 @@ func (p *Parser) inText(c byte) {
 	}
 }
 
-// bare tells whether calls may begin with c where no mark stands.
+// bare reports whether calls may begin with c where no mark stands.
 func (p *Parser) bare(c byte) bool { return c != 0 && c == p.family.bare }
 
 // inMark reads a byte of what may become a mark.
@@ -200,7 +200,7 @@ func (p *Parser) inMark() {
 	}
 }
 
-// mayMark tells whether the last n bytes of held begin a mark that may stand here; mayOpen and mayClose, whether the last marked bytes
+// mayMark reports whether the last n bytes of held begin a mark that may stand here; mayOpen and mayClose, whether the last marked bytes
 // begin the opening or the closing one.
 func (p *Parser) mayMark(n int) bool {
 	p.marked = n

@@ -84,7 +84,7 @@ var (
 	ErrEmpty = errors.New("the conversation has no messages")
 )
 
-// IgnoredError tells that a template left a message out.
+// IgnoredError says that a template left a message out.
 type IgnoredError struct {
 	Index int // of the message
 	Role  string

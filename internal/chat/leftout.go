@@ -6,7 +6,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja"
 )
 
-// The parts of a message have origins of their own, so that a rendering tells which of them were printed. Everything that
+// The parts of a message have origins of their own, so that a rendering says which of them were printed. Everything that
 // comes with a call but is no message has one more origin.
 const (
 	ofRole          = 1 // the role; its origin is negative if it counts as the template's

@@ -93,7 +93,7 @@ func joinHalves(found map[string]*halves, tensors []Tensor, names tensorNames, s
 	return pairs, nil
 }
 
-// rows returns how many rows B has; -1 where it is no matrix.
+// rows returns how many rows B has; -1 if it is no matrix.
 func (h *halves) rows() int {
 	if h == nil || h.b == nil || len(h.b.Shape) != 2 {
 		return -1

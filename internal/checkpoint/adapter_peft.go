@@ -135,7 +135,7 @@ func parseAdapterConfig(data []byte) (*adapterJSON, error) {
 	return &j, checkStart(all["init_lora_weights"])
 }
 
-// isEmpty tells whether an option's value asks for nothing.
+// isEmpty reports whether an option's value asks for nothing.
 func isEmpty(value json.RawMessage) bool {
 	switch string(bytes.TrimSpace(value)) {
 	case "", "null", "false", `""`, "[]", "{}", "0", "0.0":
@@ -329,10 +329,10 @@ func (p *modulePatterns) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// isSpecial tells whether a character makes a key an expression. A dot alone, which stands for any character there, does not.
+// isSpecial reports whether a character makes a key an expression. A dot alone, which stands for any character there, does not.
 func isSpecial(r rune) bool { return strings.ContainsRune(`\^$*+?()[]{}|`, r) }
 
-// of returns the number for a module and the key that gives it, or otherwise and "" where no key matches.
+// of returns the number for a module and the key that gives it, or otherwise and "" if no key matches.
 func (p modulePatterns) of(module string, otherwise float64) (value float64, key string) {
 	for _, m := range p {
 		if m.match != nil && m.match.MatchString(module) || m.match == nil && endsWith(module, m.key) {
@@ -342,7 +342,7 @@ func (p modulePatterns) of(module string, otherwise float64) (value float64, key
 	return otherwise, ""
 }
 
-// endsWith tells whether a module's path is a name, or ends with it after a dot.
+// endsWith reports whether a module's path is a name, or ends with it after a dot.
 func endsWith(module, name string) bool {
 	rest, ok := strings.CutSuffix(module, name)
 	return ok && (rest == "" || strings.HasSuffix(rest, "."))

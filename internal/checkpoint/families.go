@@ -251,10 +251,11 @@ var families = []family{
 		encoding: encoding{whole: true, centred: true, normBiased: true, layers: "model.encoder.layers."}, defaults: defaults{tied: true, eps: 1e-12, theta: 1000},
 	},
 	{
-		name: "modern-bert", model: "modernbert", class: "ModernBertModel", with: []Part{EmbeddingNorm}, unpaired: true, activation: gelu, window: exceptFirst,
+		name: "modern-bert", model: "modernbert", class: "ModernBertModel", with: []Part{EmbeddingNorm, ScoreDense, ScoreNorm, ScoreOutput}, unpaired: true,
+		activation: gelu, window: exceptFirst,
 		huggingFace: map[Part]string{
 			Embedding: "model.embeddings.tok_embeddings", EmbeddingNorm: "model.embeddings.norm", AttentionNorm: "attn_norm", AttentionOutput: "attn.Wo",
-			FeedForwardNorm: "mlp_norm", Down: "mlp.Wo", OutputNorm: "model.final_norm",
+			FeedForwardNorm: "mlp_norm", Down: "mlp.Wo", OutputNorm: "model.final_norm", ScoreDense: "head.dense", ScoreNorm: "head.norm", ScoreOutput: "classifier",
 		},
 		fused:    map[Part]fusedPart{Query: nomicQKV, Key: nomicQKV, Value: nomicQKV, Gate: modernMLP, Up: modernMLP},
 		encoding: encoding{whole: true, centred: true, localAttention: true, firstWithout: []Part{AttentionNorm}},
@@ -323,7 +324,7 @@ func (f *family) hasPart(p Part) bool {
 // optionalParts are those that Llama has not.
 var optionalParts = []Part{
 	PositionEmbedding, TypeEmbedding, EmbeddingNorm, QueryNorm, KeyNorm, AttentionPostNorm, AttentionSumNorm, FeedForwardPostNorm, FeedForwardSumNorm,
-	ScoreDense, ScoreOutput,
+	ScoreDense, ScoreNorm, ScoreOutput,
 }
 
 // bidirectional returns the family of models that are f's but for attention, which sees later tokens too if the value of

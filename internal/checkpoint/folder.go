@@ -51,7 +51,7 @@ func ShardFile(i, n int) string {
 // fs.ErrNotExist's kind.
 type Folder func(name string) ([]byte, error)
 
-// FileError tells what is wrong with the content of a file of a folder.
+// FileError says what is wrong with the content of a file of a folder.
 type FileError struct {
 	Name string // the file's, in its folder
 	Err  error

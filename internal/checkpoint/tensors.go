@@ -54,6 +54,7 @@ const (
 	Head
 	PooledDense // layers that follow pooling, which have numbers
 	ScoreDense
+	ScoreNorm
 	ScoreOutput
 	numParts
 )
@@ -108,6 +109,7 @@ func headDim(_ *Config, l *Layer) int      { return l.HeadDim }
 func attentionBias(c *Config) bool { return c.AttentionBias }
 func mlpBias(c *Config) bool       { return c.MLPBias }
 func normBias(c *Config) bool      { return c.NormBias }
+func scoreBias(c *Config) bool     { return c.ScoreBias }
 func biasedAlways(*Config) bool    { return true }
 
 func positions(c *Config, _ *Layer) int { return c.Positions }
@@ -164,7 +166,8 @@ var parts = [numParts]struct {
 	OutputNorm:          {"model.norm", "output_norm", Vector, hidden, nil, normBias, false},
 	Head:                {"lm_head", "output", Logits, vocab, hidden, nil, false},
 	PooledDense:         {"linear", "dense", Pooled, nil, nil, nil, false}, // see denseTensors
-	ScoreDense:          {"classifier.dense", "cls", Pooled, hidden, hidden, biasedAlways, false},
+	ScoreDense:          {"classifier.dense", "cls", Pooled, hidden, hidden, scoreBias, false},
+	ScoreNorm:           {"head.norm", "cls.norm", Vector, hidden, nil, normBias, false},
 	ScoreOutput:         {"classifier.out_proj", "cls.output", Pooled, one, hidden, biasedAlways, false},
 }
 
@@ -254,6 +257,9 @@ func (c *Config) Tensors() []Tensor {
 	list = append(list, c.denseTensors()...)
 	if c.ScoreDense {
 		add(ScoreDense, 0)
+	}
+	if c.ScoreNorm {
+		add(ScoreNorm, 0)
 	}
 	if c.Scores {
 		add(ScoreOutput, 0)

@@ -17,7 +17,7 @@ func FMA(a, b, c float32) float32 {
 	return float32(s)
 }
 
-// Suspect tells whether s, a sum rounded to float64, could be a midpoint of two neighbouring float32, so that rounding s to
+// Suspect reports whether s, a sum rounded to float64, could be a midpoint of two neighbouring float32, so that rounding s to
 // float32 might be wrong. The lower 29 bits of a midpoint of normal float32 are a 1 and 28 zeros, and a midpoint of
 // subnormal float32 ends in even more zeros; hardly any other sum does. Loops over many FMAs call Suspect, which is inlined,
 // themselves: where it is false, float32(s) is the correctly rounded sum, and FMA need not be called.

@@ -33,8 +33,8 @@ const (
 	maxKeys    = 1 << 16
 )
 
-// Parse reads a file's header. Metadata is copied out of b; the tensors' Data are views of b and as aligned as b is. Every
-// error is a *format.OffsetError.
+// Parse reads a file's header. Metadata is copied from b. The tensors' Data are views of b and as aligned as b is. Every error is a
+// *format.OffsetError.
 //
 // b may be a mapped file that another program writes to meanwhile: the header is copied, and what is checked and kept is the
 // copy. Only the tensors' Data can still change.
@@ -62,7 +62,7 @@ func Parse(b []byte) (*File, error) {
 	return f, nil
 }
 
-// headerEnd returns where the header of a file ends, in bytes.
+// headerEnd returns the length of a file's header in bytes.
 func headerEnd(b []byte) (int, error) {
 	p := parser{scanner: scanner{b: b}, passing: true}
 	p.header()

@@ -27,7 +27,7 @@ func (s *scanner) fail(off int, message string, args ...any) {
 // left returns how many bytes have not been read. No count in the file can be larger.
 func (s *scanner) left() uint64 { return uint64(len(s.b) - s.off) }
 
-// skip passes over n bytes and returns where they are; what names them in messages.
+// skip passes over n bytes and returns their span. what names them in errors.
 func (s *scanner) skip(n uint64, what string) span {
 	if s.err == nil && n > s.left() {
 		s.fail(s.off, "%s of %d bytes passes the end of the file, which has %d more", what, n, s.left())
@@ -54,7 +54,7 @@ func (s *scanner) u64(what string) uint64 {
 	return 0
 }
 
-// str passes over a string and returns where its bytes are.
+// str passes over a string and returns the span of its bytes.
 func (s *scanner) str(what string) span { return s.skip(s.u64(what), what) }
 
 // count reads a number of things that take minSize bytes or more each, and refuses more of them than the rest of the file

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// A large model may lie in several files, whose names end in -00001-of-00003.gguf and so on. Each is a GGUF file with some of the
-// tensors; the first one has the metadata. These keys tell of it.
+// A large model may lie in several files with names that end in -00001-of-00003.gguf and so on. Each is a GGUF file with some of the
+// tensors; the first one has the metadata. These are the keys about the parts.
 const (
 	splitPartKey    = "split.no"            // which part the file is, from 0
 	splitCountKey   = "split.count"         // how many there are
@@ -40,7 +40,7 @@ func partName(whole, extension string, i, n int) string {
 	return fmt.Sprintf("%s-%05d-of-%05d%s", whole, i+1, n, extension)
 }
 
-// PartKeys returns the keys that tell of part i of n of a file with so many tensors.
+// PartKeys returns the keys of part i of n parts of a model with tensors tensors.
 func PartKeys(i, n, tensors int) []KeyValue {
 	return []KeyValue{
 		{splitPartKey, ValueOf(uint16(i))}, {splitCountKey, ValueOf(uint16(n))}, {splitTensorsKey, ValueOf(int32(tensors))},
@@ -58,8 +58,8 @@ func WithoutPartKeys(list []KeyValue) []KeyValue {
 	return slices.DeleteFunc(slices.Clone(list), func(kv KeyValue) bool { return isPartKey(kv.Key) })
 }
 
-// Parts returns the names of the files that a model lies in, given the first of them and its name: just that where it is not split.
-// The others are beside it.
+// Parts returns the names of all files of a model, given the first file and its name. If the model is not split, that is the only name. All
+// files lie in one folder.
 func (f *File) Parts(name string) ([]string, error) {
 	n, i, err := f.part()
 	if err != nil || n == 1 {
@@ -99,7 +99,7 @@ func (f *File) part() (n, i int, err error) {
 	return int(count), int(number), nil
 }
 
-// Join makes one file of the parts of a split one, in their order. A Tensor's Part then tells where it lies.
+// Join makes one File of the parts of a split model, in their order. A Tensor's Part is then the number of its file.
 func Join(parts []*File) (*File, error) {
 	if len(parts) == 0 {
 		return nil, fmt.Errorf("gguf: join no parts")
@@ -141,8 +141,8 @@ func Join(parts []*File) (*File, error) {
 	return joined, nil
 }
 
-// Split shares out tensors among parts, in their order: each gets as many as fit into a number of bytes, and at least one. It returns
-// where the parts end.
+// Split divides tensors into parts, in their order: each part gets as many tensors as fit into bytes, and at least one. It returns the end
+// of each part.
 func Split(tensors []TensorInfo, bytes int64) (ends []int, err error) {
 	used := int64(0)
 	for i, t := range tensors {

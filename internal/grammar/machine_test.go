@@ -8,7 +8,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
-// matches tells whether text is one of the grammar's.
+// matches reports whether text is one of the grammar's.
 func matches(m *grammar.Machine, text string) bool {
 	s := m.Start()
 	for i := range len(text) {

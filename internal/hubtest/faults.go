@@ -11,7 +11,7 @@ import (
 // noTime keeps answers without a date.
 var noTime time.Time
 
-// isFile tells whether a request is for a file's content.
+// isFile reports whether a request is for a file's content.
 func isFile(r *http.Request) bool { return !strings.HasPrefix(r.URL.Path, "/api/") }
 
 // Cuts returns a fault that ends connections after some bytes of a file, in as many answers as times says. The numbers of bytes are

@@ -55,7 +55,7 @@ func Discard(b []byte) error {
 }
 
 // AdviseHuge asks the system to back the whole pages of b with huge pages, which cost fewer address translations. It is
-// a hint: nothing happens where the system takes none.
+// a hint: nothing happens if the system takes none.
 func AdviseHuge(b []byte) {
 	if first, end := wholePages(b); first < end {
 		adviseHuge(b[first:end])

@@ -14,7 +14,7 @@ type pair struct {
 	has  func(text string) bool
 }
 
-// random returns a random expression over a, b and c, and what tells whether a text belongs to it.
+// random returns a random expression over a, b and c, and what reports whether a text belongs to it.
 func random(r *regular.Arena, rng *rand.Rand, depth int) pair {
 	if depth == 0 {
 		switch rng.IntN(3) {

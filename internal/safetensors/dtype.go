@@ -35,7 +35,7 @@ var dtypes = map[string]struct {
 	"BOOL":    {8, 0},
 }
 
-// DTypeError reports the use of a tensor whose element type package tensor does not have.
+// DTypeError reports the use of a tensor with an element type that package tensor does not have.
 type DTypeError struct {
 	Tensor, DType string
 }

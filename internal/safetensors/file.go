@@ -51,5 +51,5 @@ func (f *File) Tensor(name string) (Tensor, bool) {
 	return f.tensors[i], true
 }
 
-// Metadata returns a copy of the free-form __metadata__; nil when there is none.
+// Metadata returns a copy of the free-form __metadata__, or nil.
 func (f *File) Metadata() map[string]string { return maps.Clone(f.metadata) }

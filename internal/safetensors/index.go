@@ -66,7 +66,7 @@ func (r reader) weightMap() (map[string]string, error) {
 	return m, err
 }
 
-// plainShardName tells whether name names a shard on every system: no folder, drive or stream, no control character.
+// plainShardName reports whether name can name a shard on every system: no folder, drive or stream, no control character.
 func plainShardName(name string) bool {
 	bad := func(r rune) bool { return r < ' ' || strings.ContainsRune(`/\:*?"<>|`, r) }
 	return len(name) > len(shardSuffix) && len(name) <= maxShardName && strings.HasSuffix(name, shardSuffix) &&

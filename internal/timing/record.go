@@ -24,7 +24,7 @@ func NewRecord(wanted func() bool, more func(shares int) bool) *Record {
 	return &Record{wanted: wanted, more: more}
 }
 
-// Wanted tells whether the shares of a phase that begins are to be kept. A nil Record wants nothing.
+// Wanted reports whether the shares of a phase that begins are to be kept. A nil Record wants nothing.
 func (r *Record) Wanted() bool { return r != nil && r.wanted() }
 
 // Number returns the number of a phase, as Lane.Add takes it; Untold where there are more phases than numbers: those are not kept.

@@ -196,7 +196,7 @@ func (m *Matcher) write(dst []int32, machine *grammar.Machine, s grammar.State) 
 	return dst
 }
 
-// longer tells whether there is a token that begins with text and may go on from state s, which text leads to.
+// longer reports whether there is a token that begins with text and may go on from state s, which text leads to.
 func (m *Matcher) longer(machine *grammar.Machine, s grammar.State, text []byte) bool {
 	v := m.language.vocabulary
 	node := int32(0)
@@ -215,7 +215,7 @@ func (m *Matcher) longer(machine *grammar.Machine, s grammar.State, text []byte)
 	return false
 }
 
-// child returns the node that a byte leads to, 0 for none.
+// child returns the node that a byte leads to, or 0.
 func (v *Vocabulary) child(node int32, b byte) int32 {
 	for i := node + 1; i < v.end[node]; i = v.end[i] {
 		if v.labels[i] == b {

@@ -22,7 +22,7 @@ func (k *maskCache) grow(bytes int) {
 // broad is by how many bytes an expression must begin for its mask to be worth remembering.
 const broad = 16
 
-// recall returns a language's own copy of a mask that another language, or this one before it forgot, has found; nil if there is none.
+// recall returns a language's own copy of a mask that another language, or this one before it forgot, has found, or nil if there is none.
 func (v *Vocabulary) recall(e regular.Expr, print regular.Fingerprint) *mask {
 	v.mu.Lock()
 	defer v.mu.Unlock()

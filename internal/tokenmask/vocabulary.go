@@ -58,7 +58,7 @@ func Mark(id int32) string {
 }
 
 // New returns the trie of a vocabulary with size entries. text returns the bytes of an entry that is text, and nil for one that is
-// not; added tells which of these stand in grammars as Mark says. encode turns text into the tokens that the tokenizer writes it
+// not; added says which of these stand in grammars as Mark says. encode turns text into the tokens that the tokenizer writes it
 // with, in the midst of a text. shared is the arena whose expressions every language begins with, and wide are those of them that
 // most tokens can go on with, as the inside of a string.
 func New(size int, text func(id int32) []byte, added func(id int32) bool, encode func(text string) []int32, shared *regular.Arena, wide ...regular.Expr) *Vocabulary {

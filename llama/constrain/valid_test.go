@@ -163,7 +163,7 @@ func newWriter(t *llama.Tokenizer, seed uint64) *writer {
 	return &writer{t, llama.NewTokenSet(t.VocabSize()), rand.New(rand.NewPCG(seed, 7))}
 }
 
-// write draws a document. A long one is brought to its end with tokens that close something; ended is false where that takes too
+// write draws a document. A long one is brought to its end with tokens that close something; ended is false if that takes too
 // long.
 func (w *writer) write(c llama.Constraint, draw func(w *writer, at int) (llama.Token, bool)) (text []byte, ended bool, err error) {
 	m := c.Start()

@@ -80,7 +80,7 @@ func TestConstrainedCalls(t *testing.T) {
 	}
 }
 
-// validCalls tells what is wrong with an answer: a call of a function that is not offered, arguments that do not fit, a text that was to
+// validCalls says what is wrong with an answer: a call of a function that is not offered, arguments that do not fit, a text that was to
 // be a call, no end.
 func validCalls(tools []json.RawMessage, answer llama.Piece) error {
 	schemas := map[string]json.RawMessage{}

@@ -1,6 +1,6 @@
 // Package flint embeds Flint, a chat model of the Llama 3.2 architecture with 8.9 million parameters, so that examples and tests
 // have a real model without a download for what programs ask of models: it calls functions, answers in the JSON of a schema, and
-// edits a text. README.md tells what it knows and how it was made.
+// edits a text. README.md says what it knows and how it was made.
 //
 // Importing the package adds 5.7 MB to a program. Package llama does not import it.
 package flint

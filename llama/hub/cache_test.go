@@ -40,7 +40,7 @@ func goldenLines(t *testing.T) (lines []string) {
 // linking returns why there are no symbolic links: on Windows they need a privilege.
 func linking(t *testing.T) error { return os.Symlink("x", filepath.Join(t.TempDir(), "y")) }
 
-// canLink skips the test where there are no symbolic links.
+// canLink skips the test if there are no symbolic links.
 func canLink(t *testing.T) {
 	t.Helper()
 	if err := linking(t); err != nil {

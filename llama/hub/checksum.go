@@ -7,7 +7,7 @@ import (
 	"hash"
 )
 
-// checksum is what a file's bytes must come to; the zero value is of a file of which that is not known.
+// checksum is the checksum that a file's bytes must have. The zero value says that it is not known.
 type checksum struct {
 	kind sumKind
 	hex  string // in small letters
@@ -22,7 +22,7 @@ const (
 	gitSum            // SHA-1 as Git names files: of "blob", the size and the bytes
 )
 
-// valid tells whether it is a checksum, and so the name of a file without any folder.
+// valid reports whether it is a checksum, and so the name of a file without any folder.
 func (c checksum) valid() bool {
 	for _, r := range c.hex {
 		if (r < '0' || r > '9') && (r < 'a' || r > 'f') {

@@ -116,7 +116,7 @@ func (c *client) get(ctx context.Context, address string, part span) (*http.Resp
 	return response, nil
 }
 
-// requestError says what was requested when it failed. URLs are told without what may be secret in them.
+// requestError adds the request to its error. Parts of a URL that may be secret are left out.
 func requestError(ctx context.Context, u *url.URL, err error) error {
 	var outer *url.Error
 	if errors.As(err, &outer) {
@@ -137,7 +137,7 @@ func requestError(ctx context.Context, u *url.URL, err error) error {
 // displayURL returns a URL without user, query and fragment.
 func displayURL(u *url.URL) string { return u.Scheme + "://" + u.Host + u.EscapedPath() }
 
-// check tells whether an answer brings what was asked for.
+// check returns an error if an answer does not bring the requested file.
 func (c *client) check(r *http.Response) error {
 	encoding := r.Header.Get("Content-Encoding")
 	switch {
@@ -198,8 +198,8 @@ const (
 	longestWait  = 2 * time.Minute // that a server may ask for
 )
 
-// retry calls a function until its error is none or a lasting one, or too many attempts that made no progress have failed. What is
-// told about them says what they are about.
+// retry calls try until it returns no error or a lasting one, or until too many attempts in a row made no progress. about names the
+// attempts in the log.
 func (c *client) retry(ctx context.Context, about string, tries int, try func() (progress bool, err error)) error {
 	for failures := 1; ; failures++ {
 		progress, err := try()

@@ -13,29 +13,29 @@
 //	https://host/path/file.gguf    a file of any server; with #sha256=… it is checked
 //
 // A slash in a revision that stands before a file or a type is written %2F, except in refs/pr/N. Addresses of pages and files on
-// huggingface.co, as a browser shows them, mean the same as names. What is none of these is a path, and Get returns it as it is. GGUF
-// files that are split into parts (name-00001-of-00003.gguf) are fetched whole, and the path is that of the first part.
+// huggingface.co, as a browser shows them, mean the same as names. Anything else is a path, and Get returns it as it is. GGUF files that
+// are split into parts (name-00001-of-00003.gguf) are fetched whole, and the path is that of the first part.
 //
 // # Where files are kept
 //
-// Models of the hub are kept in the cache of Python's huggingface_hub, in its layout, so that what one has fetched the other finds:
-// blobs under their checksums, snapshots/COMMIT with symbolic links to them, refs with the commit of each branch. HF_HUB_CACHE, HF_HOME and
-// XDG_CACHE_HOME say where, HF_TOKEN, HF_TOKEN_PATH and the file "token" in HF_HOME who asks, HF_ENDPOINT whom, HF_HUB_OFFLINE=1 that
-// nobody is to be asked, and HF_HUB_DISABLE_SYMLINKS=1 that there be no links. Where links are impossible, as on Windows without
-// developer mode, the file itself lies in the snapshot. Files of other servers are kept in a folder of this package, under their
-// addresses. A server that sends neither an ETag nor a date may have another file each time: without #sha256= Get fetches it again.
+// Models of the hub are kept in the cache of Python's huggingface_hub, in its layout, so that both find each other's files: blobs under
+// their checksums, snapshots/COMMIT with symbolic links to them, refs with the commit of each branch. HF_HUB_CACHE, HF_HOME and
+// XDG_CACHE_HOME set the folder. HF_TOKEN, HF_TOKEN_PATH or the file "token" in HF_HOME has the access token. HF_ENDPOINT is the server,
+// HF_HUB_OFFLINE=1 forbids the network, and HF_HUB_DISABLE_SYMLINKS=1 forbids links. If links are impossible, as on Windows without
+// developer mode, the file itself lies in the snapshot. Files of other servers are kept in a folder of this package, under their addresses.
+// A server that sends neither an ETag nor a date may have another file each time: without #sha256= Get fetches it again.
 //
-// Only what llama.Load and LoadAdapter read is fetched. What the cache has is not fetched again: Get asks one question, which commit a branch
-// is at, or none where the name says a commit. If the hub cannot be asked, what the cache has of the model is taken, if it is complete.
+// Only files that llama.Load and LoadAdapter read are fetched. Files in the cache are not fetched again: Get sends one request, for the
+// branch's commit, or no request if the name has a commit. If the hub cannot be reached, Get takes the model from the cache, if it is
+// complete there.
 //
 // # What holds
 //
-// A file of the hub becomes visible under its name when all of it has arrived and its checksum (SHA-256, or Git's SHA-1 for small
-// files) is the one that the hub lists: whatever the network or the server does, nothing damaged is loaded. Large files come in
-// several ranges at once. What has arrived stays when a program is interrupted, and the next one goes on from there. Programs that
-// want the same file wait for the one that fetches it, through file locks that Python's library respects, too. The token is sent to
-// the endpoint and nowhere else, neither to servers that it redirects to nor to other URLs. No name that a server lists can lead out
-// of the cache's folder.
+// A file of the hub becomes visible under its name when all of it has arrived and its checksum (SHA-256, or Git's SHA-1 for small files) is
+// the one that the hub lists: whatever the network or the server does, nothing damaged is loaded. Large files come in several ranges at
+// once. If a program is interrupted, the ranges that have arrived stay, and the next program continues. Programs that want the same file
+// wait for the one that fetches it, through file locks that Python's library respects, too. The token is sent to the endpoint and nowhere
+// else, neither to servers that it redirects to nor to other URLs. No name that a server lists can lead out of the cache's folder.
 //
 // # Why this is written here
 //

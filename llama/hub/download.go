@@ -17,9 +17,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// download is a file of a server that is no hub. The files of a folder of URLs lie in a folder KEY of their own, so that parts lie together.
-// What this package notes of them (a description, a lock, what is unfinished) lies in a second folder, KEY.state. No server's file
-// gets there, whatever the file is called, so that a server cannot describe its own files.
+// download is a file of a server that is no hub. The files of a folder of URLs lie in a folder KEY of their own, so that parts lie
+// together. This package's own notes (a description, a lock, unfinished files) lie in a second folder, KEY.state. No server's file gets
+// there, whatever its name, so that a server cannot describe its own files.
 type download struct {
 	*fetcher
 	url   *url.URL
@@ -149,8 +149,8 @@ func (d *download) describe(known *downloadJSON) error {
 // matches reports whether a file that is there is the one that the name asks for.
 func (d *download) matches(known *downloadJSON) bool { return d.sum == "" || d.sum == known.SHA256 }
 
-// lookUp asks the server for the file's size and version. It returns nil if the file is there, in this version or, when the server
-// cannot be asked, in any. A server that sends no version may have any file: what is there is fetched again.
+// lookUp asks the server for the file's size and version. It returns nil if the file is in the cache in this version or, if the server
+// cannot be reached, in any version. If the server sends no version, the file is fetched again.
 func (d *download) lookUp(ctx context.Context) (r *remote, err error) {
 	known, err := d.known(ctx)
 	there := err == nil && d.matches(known)
@@ -188,7 +188,7 @@ func (d *download) lookUp(ctx context.Context) (r *remote, err error) {
 	return r, nil
 }
 
-// remote returns what an answer to a request for the first byte tells of the file.
+// remote returns the description of the file from the answer to a request for its first byte.
 func (d *download) remote(response *http.Response) (*remote, error) {
 	size := response.ContentLength
 	if response.StatusCode == http.StatusPartialContent {

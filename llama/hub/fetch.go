@@ -58,15 +58,15 @@ func newFetcher(s *settings) *fetcher {
 // damagedError says that what a server sent is not the file.
 type damagedError struct{ name, got, want string }
 
-// Error tells both checksums.
+// Error names both checksums.
 func (e *damagedError) Error() string {
 	return fmt.Sprintf("%s has arrived with the checksum %s, where %s is wanted: the server, or something on the way to it, "+
 		"sends wrong bytes, which were thrown away", e.name, e.got, e.want)
 }
 
-// fetch brings a file to a path, where it appears when all of it is there and its checksum is right. What is there of it from an
-// earlier attempt is not fetched again. Until then its bytes, and the journal, are in files whose paths begin with unfinished, on the
-// same disk as path. The caller holds the file's lock. It returns the file's SHA-256, or its Git checksum if that is known.
+// fetch fetches a file to path, where it appears once all of it has arrived and its checksum is right. Until then its bytes, and the
+// journal, are in files with paths that begin with unfinished, on the same disk as path. Bytes from an earlier attempt are not fetched
+// again. The caller holds the file's lock. fetch returns the file's SHA-256, or its Git checksum if that is known.
 func (f *fetcher) fetch(ctx context.Context, r *remote, path, unfinished string) (sum string, err error) {
 	for {
 		if r.sum.kind == noSum && r.version == "" {
@@ -103,7 +103,7 @@ func (f *fetcher) fetch(ctx context.Context, r *remote, path, unfinished string)
 	}
 }
 
-// fill fetches what is missing of a file, and returns the checksum of the whole.
+// fill fetches the missing parts of a file, and returns the checksum of the whole.
 func (f *fetcher) fill(ctx context.Context, r *remote, p *partial) (sum string, err error) {
 	h := r.sum.new(r.size)
 	all, ctx := errgroup.WithContext(ctx)
@@ -127,7 +127,7 @@ func (f *fetcher) fill(ctx context.Context, r *remote, p *partial) (sum string, 
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// fetchRemaining fetches piece after piece of what is missing, until nobody is needed any more. It calls ranged when the server has answered
+// fetchRemaining fetches missing pieces, one after the other, until no piece is left to take. It calls ranged when the server has answered
 // with a range.
 func (f *fetcher) fetchRemaining(ctx context.Context, r *remote, p *partial, ranged func()) error {
 	for {
@@ -146,8 +146,8 @@ func (f *fetcher) fetchRemaining(ctx context.Context, r *remote, p *partial, ran
 	}
 }
 
-// fetchPiece fetches a piece of a file and moves the piece's beginning as bytes arrive. Where the server knows no ranges, that becomes the
-// whole file.
+// fetchPiece fetches a piece of a file and moves the piece's beginning as bytes arrive. If the server knows no ranges, the piece becomes
+// the whole file.
 func (f *fetcher) fetchPiece(ctx context.Context, r *remote, p *partial, piece *span, ranged func()) error {
 	select {
 	case f.limit <- struct{}{}:
@@ -255,7 +255,7 @@ func (e *changedError) Error() string {
 	return e.name + " has changed on the server while it was fetched: fetch it again"
 }
 
-// versionOf returns what tells versions of a file at a URL apart, "" if nothing does.
+// versionOf returns the version of a file at a URL, from its ETag or date, or "".
 func versionOf(h http.Header) string {
 	if tag := h.Get("ETag"); tag != "" {
 		return "ETag " + tag

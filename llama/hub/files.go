@@ -54,7 +54,7 @@ func hashFile(ctx context.Context, path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
-// copyUntil copies until the end of what is read, or of the context.
+// copyUntil copies until the reader or the context ends.
 func copyUntil(ctx context.Context, to io.Writer, from io.Reader) error {
 	for {
 		if err := ctx.Err(); err != nil {

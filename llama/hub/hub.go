@@ -22,11 +22,11 @@ type Options struct {
 	Offline bool
 	// Connections is how many ranges of files are fetched at once; 0: 4.
 	Connections int
-	// Progress is called now and then with the bytes that are there and those that there will be, of all files that were not in the cache.
-	// What an earlier call left of them counts as being there. Calls do not overlap; there are none when the cache has everything.
+	// Progress is called now and then with the bytes that have arrived and the bytes in total, of all files that were not in the cache.
+	// Bytes that an earlier call left count as arrived. Calls do not overlap. If the cache has everything, Progress is not called.
 	Progress func(done, total int64)
-	// Logger is told what is fetched and, as warnings, what holds it up: an attempt that failed, another program that fetches the same,
-	// a hub that cannot be asked; nil: silent.
+	// Logger gets a line for each file and, as warnings, for each delay: an attempt that failed, another program that fetches the same
+	// file, a hub that cannot be reached. Nil: nothing is logged.
 	Logger *slog.Logger
 	// Transport makes the requests; nil: net/http's, with as many connections as ranges.
 	Transport http.RoundTripper
@@ -34,13 +34,13 @@ type Options struct {
 	tuning tuning // for tests
 }
 
-// Get returns the path of a model for llama.Load, once all of it is there: of a name it fetches what is not in the cache, and anything else
-// is a path that it returns as it is. See the package's documentation for names.
+// Get returns the path of a model for llama.Load. If name is a model's name, Get fetches the files that are not in the cache; any other
+// text is a path, which Get returns as it is. The package's documentation describes names.
 //
-// Get may be called at any time by any number of goroutines and processes. When the context ends, so does Get, with an error that
-// wraps the context's own; what has arrived stays, for the next call. A server's refusal (a model that is missing, private or gated,
-// too many requests) is a *StatusError, which says what to do; a name that cannot be is a *NameError; what offline is not in the cache
-// wraps fs.ErrNotExist.
+// Get may be called at any time by any number of goroutines and processes. When the context ends, Get returns an error that wraps the
+// context's own; the bytes that have arrived stay for the next call. A server's refusal (a model that is missing, private or gated, too
+// many requests) is a *StatusError with advice. A malformed name is a *NameError. A file that is not in the cache while offline is an error
+// that wraps fs.ErrNotExist.
 func Get(ctx context.Context, name string, o *Options) (path string, err error) {
 	if !IsName(name) {
 		return name, nil

@@ -112,7 +112,7 @@ type treeFile struct {
 	Files   map[string]treeFact `json:"files"`
 }
 
-// treeFact is what a treeFile tells of a file.
+// treeFact is the description of a file in a treeFile.
 type treeFact struct {
 	Size    int64  `json:"size"`
 	Blob    string `json:"blob_id"`

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// meter tells how far fetching has come.
+// meter reports the progress of fetching.
 type meter struct {
 	tell  func(done, total int64) // nil: nobody is told
 	every time.Duration           // at least, between two calls of tell before the end
@@ -22,7 +22,7 @@ func (m *meter) start(total int64) {
 	m.done, m.total, m.told = 0, total, time.Time{}
 }
 
-// add counts bytes that are there, or fewer than none for bytes that are there no longer.
+// add counts n bytes that have arrived. A negative n counts bytes that were lost.
 func (m *meter) add(n int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

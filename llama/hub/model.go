@@ -57,7 +57,7 @@ func (s *settings) getModel(ctx context.Context, r *reference) (string, error) {
 	return path, nil
 }
 
-// isMistake tells whether an error is about what was asked for, and not about the network, the hub's state or who asks.
+// isMistake reports whether an error is about the request itself, and not about the network, the hub's state or the user's rights.
 func isMistake(err error) bool {
 	var refused *StatusError
 	return errors.As(err, &refused) && refused.Code == codeNoRevision
@@ -87,10 +87,10 @@ func (m *model) cached(commit string) (string, error) {
 	return m.repo.snapshot(commit, c.path), nil
 }
 
-// notFoundError is an error because of which the cache does not have a model.
+// notFoundError says why the cache does not have a model.
 type notFoundError struct{ error }
 
-// Is tells that it means that something does not exist.
+// Is makes the error match fs.ErrNotExist.
 func (notFoundError) Is(target error) bool { return target == fs.ErrNotExist }
 
 // missing returns the files of a choice that are not in a commit's snapshot.
@@ -130,7 +130,7 @@ func (m *model) lookUp(ctx context.Context, tries int) (commit string, files lis
 	return commit, files, nil
 }
 
-// maxInformation bounds what the hub tells of a model, in bytes.
+// maxInformation bounds the hub's description of a model, in bytes.
 const maxInformation = 32 << 20
 
 // askCommit asks the hub which commit the revision is at.
@@ -175,8 +175,8 @@ func (m *model) askListing(ctx context.Context, commit string, tries int) (listi
 	return nil, fmt.Errorf("the repository's listing has more than %d pages", maxPages)
 }
 
-// nextPage returns the URL of a listing's next page, as the header Link says it; "" after the last one. The listing has the checksums
-// by which files are believed: a page that comes over http where the first came over https is an error.
+// nextPage returns the URL of a listing's next page from the header Link, or "" after the last page. Since the listing has the checksums
+// that files are held to, a page over http is an error if the first came over https.
 func nextPage(h http.Header, address string) (string, error) {
 	for _, link := range h.Values("Link") {
 		for part := range strings.SplitSeq(link, ",") {
@@ -198,7 +198,7 @@ func nextPage(h http.Header, address string) (string, error) {
 	return "", nil
 }
 
-// api returns the URL of something that the hub tells of the repository.
+// api returns a URL of the hub's API about the repository.
 func (m *model) api(what, revision string) string {
 	return m.s.endpoint.String() + "/api/models/" + m.ref.id() + "/" + what + "/" + url.PathEscape(revision)
 }

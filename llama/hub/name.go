@@ -14,7 +14,7 @@ import (
 // scheme begins the names of models on the hub; two slashes may follow, as in the URIs of Python's library.
 const scheme = "hf:"
 
-// IsName tells whether a text is a name that Get fetches, and not a path. A file of such a name is meant by ./ before it.
+// IsName reports whether a text is a name that Get fetches, and not a path. To mean a file with such a name, put ./ before it.
 func IsName(text string) bool {
 	for _, prefix := range []string{scheme, "https://", "http://"} {
 		if len(text) >= len(prefix) && strings.EqualFold(text[:len(prefix)], prefix) {
@@ -43,7 +43,7 @@ func Base(name string) string {
 	return r.name
 }
 
-// NameError says what is wrong with a name.
+// NameError is a malformed name, and the reason.
 type NameError struct{ Name, Reason string }
 
 // Error says what would be right, too.
@@ -78,7 +78,7 @@ var (
 	specialRef = regexp.MustCompile(`^refs/(pr|convert)/[A-Za-z0-9_.-]+`)
 )
 
-// parseName takes a name apart. The endpoint, if not nil, is a hub beside the public one whose addresses are names of models.
+// parseName takes a name apart. endpoint, if not nil, is a further hub: addresses on it are names of models, too.
 func parseName(text string, endpoint *url.URL) (*reference, error) {
 	wrong := func(format string, a ...any) (*reference, error) {
 		return nil, &NameError{text, fmt.Sprintf(format, a...)}
@@ -151,7 +151,7 @@ func (r *reference) String() string {
 // id returns the repository's name as the hub writes it.
 func (r *reference) id() string { return r.owner + "/" + r.name }
 
-// checkRepository says what is wrong with a repository's name.
+// checkRepository returns an error if a repository's name is malformed.
 func checkRepository(owner, name string) error {
 	id := owner + "/" + name
 	switch {
@@ -167,8 +167,8 @@ func checkRepository(owner, name string) error {
 	return nil
 }
 
-// validRevision tells whether a text can be the name of a branch or a tag, or a commit; it is a path below the cache's folder of
-// references, too.
+// validRevision reports whether a text can be the name of a branch or a tag, or a commit. It is also used as a path below the cache's
+// folder of references.
 func validRevision(text string) bool {
 	if len(text) > maxRevision || strings.ContainsAny(text, "~^?*[@{ ") || strings.Contains(text, "..") {
 		return false
@@ -184,13 +184,13 @@ func validRevision(text string) bool {
 // maxPath bounds paths in repositories, in bytes.
 const maxPath = 1024
 
-// validPath tells whether a text is a path in a repository that stays below any folder that it is joined to, on every system.
+// validPath reports whether a text is a path in a repository that stays below any folder that it is joined to, on every system.
 func validPath(text string) bool {
 	bad := func(r rune) bool { return r < ' ' || r == 0x7f || strings.ContainsRune(`\:*?"<>|`, r) }
 	return len(text) <= maxPath && text != "." && fs.ValidPath(text) && !strings.ContainsFunc(text, bad) && filepath.IsLocal(filepath.FromSlash(text))
 }
 
-// publicHost tells whether a host is the public hub's.
+// publicHost reports whether a host is the public hub's.
 func publicHost(host string) bool {
 	return strings.EqualFold(host, "huggingface.co") || strings.EqualFold(host, "www.huggingface.co") || strings.EqualFold(host, "hf.co")
 }
@@ -273,7 +273,7 @@ func hubAddress(u, endpoint *url.URL) *reference {
 	return r
 }
 
-// sameOrigin tells whether two URLs have the same scheme, host and port.
+// sameOrigin reports whether two URLs have the same scheme, host and port.
 func sameOrigin(a, b *url.URL) bool {
 	return strings.EqualFold(a.Scheme, b.Scheme) && strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
 }

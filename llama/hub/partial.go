@@ -15,10 +15,10 @@ import (
 	"github.com/antigravity-go/antigravity/internal/atomicfile"
 )
 
-// partial is a file that is being fetched: its bytes in their places, and a journal of which of them are there. A later process goes
-// on from both. Both end in ".incomplete", so that the commands of Python's library that tidy the cache remove them.
+// partial is a file that is being fetched: its bytes in their places, and a journal of the bytes that have arrived. A later process
+// continues from both. The names of both end in ".incomplete", so that the commands of Python's library that tidy the cache remove them.
 //
-// What is there is never written again, so what was hashed is what the file holds.
+// Bytes that have arrived are never written again, so the bytes that were hashed are the bytes in the file.
 type partial struct {
 	path, journal string
 	version       string // of the file on the server: what of another one is there is worth nothing
@@ -83,7 +83,7 @@ const (
 	saveEvery  = time.Second
 )
 
-// parseJournal returns what is there of a file of a version and size.
+// parseJournal returns the spans that have arrived of a file with this version and size.
 func parseJournal(data []byte, version string, size int64) (spans, error) {
 	var j journalJSON
 	if err := json.Unmarshal(data, &j); err != nil {
@@ -102,8 +102,8 @@ func parseJournal(data []byte, version string, size int64) (spans, error) {
 	return s, nil
 }
 
-// save writes the journal: what was there when save began, and is on the disk by now. After a loss of power the journal so names no
-// bytes that the file lacks. The caller holds saving, and not mu: others write bytes while these go to the disk.
+// save writes the journal: the bytes that had arrived when save began, after these are on the disk. So after a loss of power the journal
+// names no bytes that the file lacks. The caller holds saving, and not mu: others write bytes while these go to the disk.
 func (p *partial) save() error {
 	j := journalJSON{p.version, p.size, [][2]int64{}}
 	p.mu.Lock()
@@ -133,7 +133,7 @@ func (p *partial) doneBytes() int64 {
 	return p.have.size()
 }
 
-// take hands out the first bytes, at most so many, that are neither there nor handed out. Without such bytes ok is false.
+// take hands out the first bytes, at most most, that have neither arrived nor been handed out. ok is false if there are no such bytes.
 func (p *partial) take(most int64) (s span, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -218,7 +218,7 @@ func (p *partial) hashInto(ctx context.Context, h hash.Hash) error {
 	return nil
 }
 
-// close closes the file and keeps what is there of it for later. Where that fails, more has to be fetched again.
+// close closes the file and keeps its bytes for later. If that fails, more has to be fetched again.
 func (p *partial) close() {
 	p.saving.Lock()
 	defer p.saving.Unlock()

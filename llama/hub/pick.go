@@ -22,7 +22,7 @@ type choice struct {
 	all   listing // where addShards finds them
 }
 
-// defaultKind is the type of GGUF file that is taken when a name says none.
+// defaultKind is the type of GGUF file for names without a type.
 const defaultKind = "Q4_K_M"
 
 const ggufSuffix = ".gguf"
@@ -82,7 +82,7 @@ func pickFolder(l listing) (*choice, error) {
 	return c, nil
 }
 
-// pickAdapter chooses the folder of a LoRA adapter, nil where the repository has none.
+// pickAdapter chooses the folder of a LoRA adapter. It returns nil if the repository has no adapter.
 func pickAdapter(l listing) *choice {
 	c := &choice{all: l}
 	for _, name := range []string{checkpoint.AdapterConfigFile, checkpoint.AdapterWeightsFile} {
@@ -161,7 +161,7 @@ var part = regexp.MustCompile(`(?i)^(.+)-(\d{5})-of-(\d{5})(\.gguf)$`)
 // maxParts bounds the parts of a model.
 const maxParts = 1000
 
-// partOf tells of which model a file is a part: its path without numbers, the file's number from 1, and the number of parts.
+// partOf takes the name of a part of a split model apart: the path without numbers, the part's number from 1, and the number of parts.
 func partOf(file string) (whole string, number, count int, ok bool) {
 	m := part.FindStringSubmatch(file)
 	if m == nil {
@@ -266,7 +266,7 @@ func describeFiles(l listing) string {
 	return "; it has " + enumerate(append(weights, others...))
 }
 
-// enumerate joins names, of which there may be many.
+// enumerate joins names for a message. Of many names it leaves some out.
 func enumerate(list []string) string {
 	if more := len(list) - maxNamed; more > 0 {
 		list = append(list[:maxNamed:maxNamed], fmt.Sprintf("and %d more", more))

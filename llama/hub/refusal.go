@@ -18,7 +18,7 @@ type StatusError struct {
 	Advice string // what to do; "": nothing is known to help
 }
 
-// Error tells everything, the advice first.
+// Error has all fields, the advice first.
 func (e *StatusError) Error() string {
 	text := fmt.Sprintf("%s answers %d %s", e.URL, e.Status, http.StatusText(e.Status))
 	if e.Reason != "" {
@@ -38,7 +38,7 @@ const (
 	codeNoRepo     = "RepoNotFound"
 )
 
-// maxReason bounds what is quoted of a server's reason, in bytes.
+// maxReason bounds the quotation of a server's reason, in bytes.
 const maxReason = 300
 
 // refusal returns the error for an answer: a *StatusError, temporary where waiting may help.

@@ -40,7 +40,7 @@ func (r *repository) lock(e *entry) string {
 	return filepath.Join(r.cache, ".locks", r.folder, e.sum().hex+".lock")
 }
 
-// snapshot returns where a file of a commit is, and the commit's folder for "".
+// snapshot returns the path of a commit's file in the cache, or of the commit's folder if path is "".
 func (r *repository) snapshot(commit, path string) string {
 	return r.path("snapshots", commit, filepath.FromSlash(path))
 }
@@ -49,13 +49,13 @@ func (r *repository) ref(revision string) string { return r.path("refs", filepat
 
 func (r *repository) tree(commit string) string { return r.path("trees", commit+".json") }
 
-// isFile tells whether there is a regular file of a size, perhaps behind a link.
+// isFile reports whether path is a regular file of this size, perhaps behind a link.
 func isFile(path string, size int64) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular() && info.Size() == size
 }
 
-// has tells whether a commit's file is there, in its whole length.
+// has reports whether the cache has a commit's file in its whole length.
 func (r *repository) has(commit string, e *entry) bool {
 	return isFile(r.snapshot(commit, e.path), e.size)
 }

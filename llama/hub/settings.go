@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// settings are the options with what the environment says beside them.
+// settings are the options, completed from environment variables.
 type settings struct {
 	cache, downloads string
 	endpoint         *url.URL
@@ -119,7 +119,7 @@ func (s *settings) readHome() error {
 // whyOffline says what may have set settings.offline.
 const whyOffline = "HF_HUB_OFFLINE or Options.Offline forbids the network"
 
-// isTrue tells whether a variable is set to what Python's library takes for yes.
+// isTrue reports whether a variable has a value that Python's library takes for yes.
 func isTrue(variable string) bool {
 	switch strings.ToUpper(os.Getenv(variable)) {
 	case "1", "ON", "YES", "TRUE":

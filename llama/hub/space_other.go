@@ -2,8 +2,8 @@
 
 package hub
 
-// freeBytes returns how many bytes this user can write where a folder is, and whether that is known.
+// freeBytes returns how many bytes this user can write to a folder's disk, and whether that is known.
 func freeBytes(string) (int64, bool) { return 0, false }
 
-// isFull tells whether an error says that there is no room on the disk, where that can be told.
+// isFull reports whether an error says that there is no room on the disk. On this system it is always false.
 func isFull(error) bool { return false }

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// freeBytes returns how many bytes this user can write where a folder is, and whether that is known.
+// freeBytes returns how many bytes this user can write to a folder's disk, and whether that is known.
 func freeBytes(folder string) (int64, bool) {
 	path, err := windows.UTF16PtrFromString(folder)
 	if err != nil {
@@ -19,7 +19,7 @@ func freeBytes(folder string) (int64, bool) {
 	return int64(min(free, 1<<62)), true
 }
 
-// isFull tells whether an error says that there is no room on the disk.
+// isFull reports whether an error says that there is no room on the disk.
 func isFull(err error) bool {
 	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)
 }

@@ -5,7 +5,7 @@ import "slices"
 // span is the bytes of a file from one offset to before another.
 type span struct{ from, to int64 }
 
-// spans are spans in order, which neither overlap nor touch, and none of which is empty.
+// spans are in order. They neither overlap nor touch, and no span is empty.
 type spans []span
 
 // add adds a span.
@@ -24,7 +24,7 @@ func (s spans) add(n span) spans {
 	return slices.Replace(s, first, last, n)
 }
 
-// gap returns the first span within a span that is not there; an empty one stands for none.
+// gap returns the first span within in that is missing. It is empty if nothing is missing.
 func (s spans) gap(in span) span {
 	for _, have := range s {
 		if have.to <= in.from {

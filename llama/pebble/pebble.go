@@ -1,5 +1,5 @@
 // Package pebble embeds Pebble, a chat model of the Llama 3.2 architecture with 7.3 million parameters, so that examples and
-// tests have a real model without a download. It answers simple questions in English; README.md tells what it knows and how
+// tests have a real model without a download. It answers simple questions in English; README.md says what it knows and how
 // it was made.
 //
 // Importing the package adds 4.5 MB to a program. Package llama does not import it.

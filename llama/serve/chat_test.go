@@ -164,7 +164,7 @@ func chatStream(t testing.TB, h *httptest.Server, body string) ([]chatTold, chat
 
 const forecast = `"model":"flint","temperature":0,"messages":[{"role":"user","content":"What is the weather in Paris?"}],"tools":[` + weather + `]`
 
-// TestChat checks that a stream tells what a whole answer does, and that both are what was asked for.
+// TestChat checks that a stream says what a whole answer does, and that both are what was asked for.
 func TestChat(t *testing.T) {
 	h := start(t, nil)
 	for _, c := range []struct {

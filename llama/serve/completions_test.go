@@ -92,7 +92,7 @@ func completeStream(t testing.TB, h *httptest.Server, body string) (all []comple
 	return all, used
 }
 
-// TestCompletions checks that a stream tells what a whole answer does, and that both are what was asked for.
+// TestCompletions checks that a stream says what a whole answer does, and that both are what was asked for.
 func TestCompletions(t *testing.T) {
 	h := start(t, nil)
 	const capital, greedy = "The capital of Japan is", `"model":"flint","temperature":0,"prompt":`

@@ -307,7 +307,7 @@ func watchMemory(duration time.Duration) (stop func() memory) {
 	}
 }
 
-// flat tells what the memory of two halves was, and checks that the second half's is no more than a tenth above the first one's: the most
+// flat says what the memory of two halves was, and checks that the second half's is no more than a tenth above the first one's: the most
 // that there was, and what there was half of the time, which chance moves less.
 func flat(t *testing.T, what string, halves [2][]float64, check bool) {
 	t.Helper()
@@ -325,7 +325,7 @@ func flat(t *testing.T, what string, halves [2][]float64, check bool) {
 	}
 }
 
-// resident returns the memory of the process in bytes, 0 where the system does not tell.
+// resident returns the memory of the process in bytes, 0 if the system does not tell.
 func resident() int64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

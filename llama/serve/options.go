@@ -12,13 +12,13 @@ import (
 
 // Options say what a Server serves, and to whom. All but Models may be zero.
 type Options struct {
-	// Models are the models by name. If there is only one it answers requests that name none; of several, the first one is what /tokenize and
-	// /detokenize take.
+	// Models are the models by name. If there is only one, it answers requests that do not name a model. If there are several, /tokenize
+	// and /detokenize use the first one by default.
 	Models []Model
 	// Pool are the options of each model's Pool. MaxSessions is how many answers of a model are computed at once. MaxBytes bounds the
-	// conversations that stay cached, so that the next turn need not compute them again; 0: as many bytes as the model's weights have, at
-	// least 256 MiB, and at most a quarter of the memory that is available when the model is loaded. A completion with echo and logprobs, whose
-	// prompt is scored, has a conversation of its own, which is not kept.
+	// conversations that stay cached, so that the next turn need not compute them again. 0: the size of the model's weights, but at least
+	// 256 MiB and at most a quarter of the memory that is available when the model is loaded. A completion with echo and logprobs has a
+	// conversation of its own, which is not kept.
 	Pool llama.PoolOptions
 	// ModelBytes bounds the memory of the models that are loaded on demand, in bytes, caches included: others are given back, the least
 	// recently used first, before one is loaded. 0: no bound.
@@ -41,10 +41,10 @@ type Options struct {
 	Strict bool
 	// MaxBody bounds a request's body, in bytes; 0: 8 MiB.
 	MaxBody int64
-	// RequestBytes bounds the memory that all requests hold together, in bytes: of bodies what has come of them, and what is made of them, such
-	// as tokens. A client may hold as much as is still free, which is half of it for one that is alone. Beyond that the status is 503. It is at
-	// least 16 times MaxBody, so that a client can send the largest body and have it cut into tokens; 0: 256 MiB, or 32 times MaxBody if
-	// that is more.
+	// RequestBytes bounds the memory that all requests hold together, in bytes: the received part of their bodies, and things made from
+	// them, such as tokens. A client may hold at most as much as is still free, which is half of RequestBytes for a client that is alone.
+	// Beyond that the status is 503. RequestBytes is at least 16 times MaxBody, so that a client can send the largest body and have it cut
+	// into tokens. 0: 256 MiB, or 32 times MaxBody if that is more.
 	RequestBytes int64
 	// Timeout ends a request that takes longer, waiting and reading the answer included; 0: 10 minutes. Negative: never.
 	Timeout time.Duration
@@ -53,34 +53,37 @@ type Options struct {
 	// of life: a comment, or the interface's own event. 0: 15 seconds; negative: never.
 	PingInterval time.Duration
 
-	// Keys are who may use the server; none: anybody. GET /health and the page's files need no key. Server.SetKeys changes them.
+	// Keys are the keys of those who may use the server. Without keys, anybody may. GET /health and the page's files need no key.
+	// Server.SetKeys changes the keys.
 	Keys []Key
-	// Client says who sends a request, for fairness, logs and what clients share: it is for servers behind a proxy or an authentication of
-	// their own, and must not believe a header that clients could set themselves. It is called once for each request, before it is known
-	// whether the request is let in, by many goroutines at once. Nil, or where it returns "": the name of the request's key, or its address.
+	// Client returns the name of the client that sends a request. The name counts for fairness, logs and shared caches. Client is for
+	// servers behind a proxy or an authentication of their own. It must not trust a header that clients could set themselves. It is called
+	// once for each request, before the request is let in, by many goroutines at once. If Client is nil or returns "", the name is that of
+	// the request's key, or its address.
 	Client func(*http.Request) string
-	// Accounts say what clients may use, by the names that Keys or Client give to them; none: as much as they like. Server.SetAccounts changes
-	// them.
+	// Accounts are the limits of clients, by the names that Keys or Client give to them. Clients without an account have no limits.
+	// Server.SetAccounts changes the accounts.
 	Accounts map[string]Account
-	// ShareCache lets all clients use what was computed of each other's prompts, which saves time where many of them begin alike. Then a
-	// client that guesses the beginning of another one's prompt finds out, from the cached tokens of its own answer or from its time, whether
-	// it was right. Without it a key's owner, or whom Client names, has a cache of its own, or shares one with those whom its Account trusts; all others
-	// share one.
+	// ShareCache lets all clients share one cache of prompts, which saves time if many prompts begin alike. Then a client that guesses the
+	// beginning of another one's prompt can see whether it was right, from the cached tokens of its own answer or from its time. Without
+	// ShareCache, each client with a name has a cache of its own, or shares one with the clients that its Account names; all clients
+	// without a name share one cache.
 	ShareCache bool
-	// Origins are the web pages of other origins that may use the server ("https://example.org"), or "*" for all; none: its own page alone.
+	// Origins are the origins of other web pages that may use the server ("https://example.org"), or "*" for all. If it is empty, only the
+	// server's own page may.
 	Origins []string
-	// Hosts are the names that the server is called by, without ports; none: any. Naming them keeps a web page from reaching a server on
-	// the reader's own machine under a name of its own (DNS rebinding).
+	// Hosts are the names of the server, without ports. If it is empty, any name is accepted. Listing them keeps a web page from reaching a
+	// server on the reader's own machine under a name of the page's own (DNS rebinding).
 	Hosts []string
 
-	// Logger is told of each request, without what is said in it; nil: silent. Health checks and files are told at slog.LevelDebug, failures of
-	// the server's own at slog.LevelError, everything else at slog.LevelInfo.
+	// Logger gets a line for each request, without prompts and answers. Nil: nothing is logged. Health checks and files are logged at
+	// slog.LevelDebug, failures of the server itself at slog.LevelError, everything else at slog.LevelInfo.
 	Logger *slog.Logger
-	// LogPrompts logs what is said, too: the beginnings of prompts and answers.
+	// LogPrompts also logs the beginnings of prompts and answers.
 	LogPrompts bool
 	// Observer is told how requests get on; nil: nobody. Package serve/metrics has one for Prometheus.
 	Observer Observer
-	// Metrics is served at GET /metrics, which needs a key where there are Keys; nil: nothing is.
+	// Metrics is served at GET /metrics, which needs a key if there are Keys. Nil: there is no such route.
 	Metrics http.Handler
 	// NoPage leaves the page out. GET / then says that the server runs, as Ollama does.
 	NoPage bool

@@ -72,10 +72,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.routes.ServeHTTP(w, r)
 }
 
-// Shutdown lets no more requests in, waits for those that are being served, and gives the models back that the server loaded. When the
-// context ends first, the rest of the requests end at their next token, with an error that says why, and so does Shutdown: with the
-// context's. It takes a few seconds more where clients do not read what they are sent. Call it before http.Server's Shutdown, which would
-// wait for the requests without a bound, and does not tell clients that connect meanwhile to try again later.
+// Shutdown lets no more requests in, waits for those that are being served, and gives back the models that the server loaded. If the
+// context ends first, the remaining requests end at their next token, with an error that says why, and Shutdown returns the context's
+// error. Clients that do not read their answers can delay it by a few seconds. Call it before http.Server's Shutdown, which waits for
+// requests without a limit and does not ask new clients to try again later.
 func (s *Server) Shutdown(ctx context.Context) error {
 	empty := s.running.close()
 	var early error

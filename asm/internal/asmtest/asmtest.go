@@ -70,7 +70,7 @@ func SameFloats(t testing.TB, what string, got, want []float32) {
 	}
 }
 
-// SameFloat tells whether two floats are the same, all NaNs being one.
+// SameFloat reports whether two floats are the same, all NaNs being one.
 func SameFloat(x, y float32) bool {
 	return math.Float32bits(x) == math.Float32bits(y) || x != x && y != y
 }

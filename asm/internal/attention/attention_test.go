@@ -260,7 +260,7 @@ func TestStoreAndLoad(t *testing.T) {
 	}
 }
 
-// mismatch returns the first index where two slices differ, -1 where they are equal.
+// mismatch returns the first index where two slices differ, -1 if they are equal.
 func mismatch(a, b []byte) int {
 	for i := range a {
 		if a[i] != b[i] {

@@ -17,7 +17,7 @@ type integerKernels struct {
 	leastRows, mostRows  int            // for which the products are kernels here; mostRows of 0 is for any number
 }
 
-// take tells whether the products of a number of rows are kernels here.
+// take reports whether the products of a number of rows are kernels here.
 func (k *integerKernels) take(rows int) bool {
 	return rows >= k.leastRows && (k.mostRows == 0 || rows <= k.mostRows)
 }
@@ -25,7 +25,7 @@ func (k *integerKernels) take(rows int) bool {
 // integerProduct multiplies rows of integers with pairs of panels.
 type integerProduct func(w *byte, panelBytes, pairs, blocks int, q *int8, d *float32, sums *int32, rows int, out *float32, stride int)
 
-// scoring returns the kernel of the scores of some rows with keys of a format, nil where there is none.
+// scoring returns the kernel of the scores of some rows with keys of a format, or nil.
 func (k *integerKernels) scoring(f quant.Format, rows int) integerProduct {
 	switch {
 	case !k.take(rows):
@@ -38,7 +38,7 @@ func (k *integerKernels) scoring(f quant.Format, rows int) integerProduct {
 	return nil
 }
 
-// adding returns the kernel of some rows' sums of values of a format, nil where there is none.
+// adding returns the kernel of some rows' sums of values of a format, or nil.
 func (k *integerKernels) adding(f quant.Format, rows int) integerProduct {
 	switch {
 	case !k.take(rows):
@@ -49,7 +49,7 @@ func (k *integerKernels) adding(f quant.Format, rows int) integerProduct {
 	return k.addQ8_0
 }
 
-// anyNegative tells whether any of some binary16 has a sign.
+// anyNegative reports whether any of some binary16 has a sign.
 func anyNegative(halves []byte) bool {
 	var or byte
 	for i := 1; i < len(halves); i += 2 {

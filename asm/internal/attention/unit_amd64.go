@@ -49,7 +49,7 @@ type floatKernels struct {
 	rows    []int // that it takes, from many to one
 }
 
-// of returns the assembly for a tile, nil where there is none.
+// of returns the assembly for a tile, or nil.
 func (k *kernels) of(t *Tile) *floatKernels {
 	for i := range k.floats {
 		if f := &k.floats[i]; f.format == t.Format && t.HeadDim > 0 && t.HeadDim%panels.Rows == 0 {
@@ -69,7 +69,7 @@ func (k *floatKernels) together(rows int) int {
 	return 0
 }
 
-// scoreFloats computes the scores of keys of a float format, and tells whether it has assembly for it.
+// scoreFloats computes the scores of keys of a float format, and reports whether it has assembly for it.
 func (k *kernels) scoreFloats(t *Tile) bool {
 	f := k.of(t)
 	if f == nil {
@@ -108,7 +108,7 @@ func (k *kernels) weighRows(t *Tile) {
 	}
 }
 
-// addFloats sets the results to the weighted sums of values of a float format, and tells whether it has assembly for it. Of rows that are
+// addFloats sets the results to the weighted sums of values of a float format, and reports whether it has assembly for it. Of rows that are
 // computed together it adds first the slots that all of them see, and then what a row sees beyond.
 func (k *kernels) addFloats(t *Tile) bool {
 	f := k.of(t)

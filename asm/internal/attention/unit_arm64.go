@@ -37,7 +37,7 @@ type kernels []struct {
 	valueKernels
 }
 
-// of returns the assembly for the values of a format, nil where there is none.
+// of returns the assembly for the values of a format, or nil.
 func (k kernels) of(f quant.Format) *valueKernels {
 	for i := range k {
 		if k[i].format == f {
@@ -47,7 +47,7 @@ func (k kernels) of(f quant.Format) *valueKernels {
 	return nil
 }
 
-// scoreFloats computes the scores of keys of a float format, and tells whether it has assembly for it, which it has not.
+// scoreFloats computes the scores of keys of a float format, and reports whether it has assembly for it, which it has not.
 func (u *Unit) scoreFloats(*Tile) bool { return false }
 
 // weighRows replaces scores by weights.
@@ -66,7 +66,7 @@ func (u *Unit) weighRows(t *Tile) {
 // manyRows is for how many query rows values of 16 bits are worth being widened once for all of them.
 const manyRows = 8
 
-// addFloats sets the results to the weighted sums of values of a float format, and tells whether it has assembly for it.
+// addFloats sets the results to the weighted sums of values of a float format, and reports whether it has assembly for it.
 func (u *Unit) addFloats(t *Tile) bool {
 	kernels, d, slots := u.of(t.Format), t.HeadDim, slices.Max(t.Visible[:t.Queries.Rows])
 	if kernels == nil || slots == 0 || d == 0 || d%16 != 0 {

@@ -28,7 +28,7 @@ func (u Unit) of(f quant.Format) converter {
 	return converter{step: 1}
 }
 
-// Reader returns the assembly that reads n elements of a format, n > 0, whole blocks and a multiple of 16; nil where there is
+// Reader returns the assembly that reads n elements of a format, n > 0, whole blocks and a multiple of 16; nil if there is
 // none.
 func (u Unit) Reader(f quant.Format) func(dst *float32, src *byte, n int) { return u.of(f).dequantize }
 

@@ -122,18 +122,27 @@ func (l *Layout) packFloats(dst, src []byte, rowBytes, k int) {
 // stepBytes is how many bytes of each row are packed before the next.
 const stepBytes = 1 << 10
 
-// unpack is Panels.Unpack.
+// unpack is Panels.Unpack. It collects the bytes of some blocks before it reads them.
 func (l *Layout) unpack(dst []float32, panel []byte, r, k int) {
-	var block [256]byte // room for a block of any format
-	n := l.Format.BlockLen()
-	planes := l.Cut(panel, k)
-	for b := range k / n {
-		for _, f := range l.fields {
-			from := planes[f.plane][:f.bytes*Rows]
-			planes[f.plane] = planes[f.plane][f.bytes*Rows:]
-			f.gather(block[f.at:f.at+f.bytes], from[r*f.unit:])
+	var row [1 << 10]byte
+	blockLen, size := l.Format.BlockLen(), l.Format.BlockBytes()
+	planes, fields, step := l.Cut(panel, k), l.fields, len(row)/size
+	if l.Format.ActivationForm() == quant.Float { // all that is collected at once is one field
+		f := fields[0]
+		f.bytes = step * size
+		fields, step, blockLen, size = []field{f}, 1, step, f.bytes
+	}
+	for len(dst) > 0 {
+		n := min(len(dst), step*blockLen)
+		for b := 0; b*blockLen < n; b++ {
+			for _, f := range fields {
+				bytes := min(f.bytes, l.Format.Bytes(n)-b*size-f.at) // the last floats may be fewer
+				f.gather(row[b*size+f.at:][:bytes], planes[f.plane][r*f.unit:])
+				planes[f.plane] = planes[f.plane][bytes*Rows:]
+			}
 		}
-		_ = l.Format.Dequantize(dst[b*n:(b+1)*n], block[:l.Format.BlockBytes()]) // the lengths fit
+		_ = l.Format.Dequantize(dst[:n], row[:l.Format.Bytes(n)]) // the lengths fit
+		dst = dst[n:]
 	}
 }
 
@@ -163,8 +172,19 @@ func (l *Layout) walkRow(panel []byte, r int, row []byte, do func(f field, row, 
 
 // gather copies the units of one row, which are Rows units apart, to dst.
 func (f field) gather(dst, src []byte) {
-	for i := 0; i < len(dst); i += f.unit {
-		copy(dst[i:i+f.unit], src[i*Rows:])
+	switch f.unit {
+	case 4:
+		for i := 0; i < len(dst); i += 4 {
+			binary.LittleEndian.PutUint32(dst[i:], binary.LittleEndian.Uint32(src[i*Rows:]))
+		}
+	case 2:
+		for i := 0; i < len(dst); i += 2 {
+			binary.LittleEndian.PutUint16(dst[i:], binary.LittleEndian.Uint16(src[i*Rows:]))
+		}
+	case 1:
+		for i := range dst {
+			dst[i] = src[i*Rows]
+		}
 	}
 }
 

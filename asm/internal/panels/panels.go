@@ -130,7 +130,7 @@ func (p *Product) Planes(l *Layout, i int) [3][]byte {
 	return l.Cut(panel, p.Acts.K)
 }
 
-// Find returns the panels of a format among several, nil where there are none.
+// Find returns the panels of a format among several, or nil.
 func Find(list []*Panels, f quant.Format) *Panels {
 	for _, p := range list {
 		if p.Format() == f {

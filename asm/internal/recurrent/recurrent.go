@@ -3,7 +3,7 @@
 // The portable form is the specification; package asm says in which order it, and so all others, compute.
 package recurrent
 
-//go:generate go -C ../../asmgen run . recurrent
+//go:generate go -C ../../asmgen run . recurrent headers
 
 import "github.com/antigravity-go/antigravity/internal/exact"
 

@@ -4,15 +4,20 @@ package vectors
 
 // NEON is the unit of Advanced SIMD.
 var NEON = Unit{
-	add: addNEON, scale: scaleNEON, axpy: axpyNEON, axpby: axpbyNEON, siluMul: siluMulNEON, geluMul: geluMulNEON, geluErfMul: geluErfMulNEON,
+	add: addNEON, mul: mulNEON, scale: scaleNEON, axpy: axpyNEON, axpby: axpbyNEON, siluMul: siluMulNEON, sigmoidMul: sigmoidMulNEON, geluMul: geluMulNEON, geluErfMul: geluErfMulNEON,
 	swiGLUClamped: swiGLUClampedNEON, softcap: softcapNEON, rope: ropeNEON, sumOfSquares: sumOfSquaresNEON, norm: normNEON, maximum: maximumNEON, exponentials: exponentialsNEON, divide: divideNEON,
-	prepare32: prepare32NEON, prepare256: prepare256NEON,
+	convolve: convolveNEON, prepare32: prepare32NEON, prepare256: prepare256NEON,
 }
 
 // addNEON computes dst[i] += src[i] for i < n.
 //
 //go:noescape
 func addNEON(dst, src *float32, n int)
+
+// mulNEON computes dst[i] *= src[i] for i < n.
+//
+//go:noescape
+func mulNEON(dst, src *float32, n int)
 
 // scaleNEON computes x[i] *= v for i < n.
 //
@@ -49,6 +54,11 @@ func ropeNEON(lo, hi, cos, sin *float32, n int)
 //go:noescape
 func siluMulNEON(dst, gate, up *float32, n int)
 
+// sigmoidMulNEON computes dst[i] = exact.Sigmoid(gate[i])·up[i] for i < n.
+//
+//go:noescape
+func sigmoidMulNEON(dst, gate, up *float32, n int)
+
 // geluMulNEON computes dst[i] = exact.GELU(gate[i])·up[i] for i < n.
 //
 //go:noescape
@@ -84,6 +94,12 @@ func maximumNEON(x *float32, n int) float32
 //
 //go:noescape
 func exponentialsNEON(x *float32, n int, max float32) float32
+
+// convolveNEON computes dst[i] = b[i] + Σ taps[j][i]·w[j·stride/4+i] for i < n, j < width, as the portable convolve does. A b that is nil
+// counts as zeros.
+//
+//go:noescape
+func convolveNEON(dst *float32, taps *[]float32, w, b *float32, n, width, stride int)
 
 // prepare32NEON computes blocks of quant.Activation.Prepare for Int8x32, blocks > 0: elements, scales and sums.
 //

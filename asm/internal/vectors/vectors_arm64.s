@@ -33,6 +33,33 @@ one:
 done:
 	RET
 
+// func mulNEON(dst, src *float32, n int)
+TEXT ·mulNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD src+8(FP), R1
+	MOVD n+16(FP), R8
+	SUBS $4, R8
+	BLT  tail
+four:
+	VLD1   (R0), [V0.S4]
+	VLD1.P 16(R1), [V1.S4]
+	FMUL4S(0, 0, 1)
+	VST1.P [V0.S4], 16(R0)
+	SUBS   $4, R8
+	BGE    four
+tail:
+	ADDS $4, R8
+	BEQ  done
+one:
+	FMOVS   (R0), F0
+	FMOVS.P 4(R1), F1
+	FMULS   F1, F0
+	FMOVS.P F0, 4(R0)
+	SUBS    $1, R8
+	BNE     one
+done:
+	RET
+
 // func scaleNEON(x *float32, n int, v float32)
 TEXT ·scaleNEON(SB), NOSPLIT, $0-20
 	MOVD  x+0(FP), R0
@@ -377,6 +404,43 @@ one:
 	FMOVS.P 4(R1), F1
 	FMOVS.P 4(R2), F2
 	SILU
+	FMOVS.P F2, 4(R0)
+	SUBS    $1, R8
+	BNE     one
+done:
+	RET
+
+// SIGMOID multiplies V2 by exact.Sigmoid of V1.
+#define SIGMOID \
+	FNEG4S(0, 1) \
+	EXP \
+	FADD4S(0, 26, 0) \
+	FDIV4S(0, 26, 0) \
+	FMUL4S(2, 0, 2)
+
+// func sigmoidMulNEON(dst, gate, up *float32, n int)
+TEXT ·sigmoidMulNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD gate+8(FP), R1
+	MOVD up+16(FP), R2
+	MOVD n+24(FP), R8
+	LOADEXP
+	SUBS $4, R8
+	BLT  tail
+four:
+	VLD1.P 16(R1), [V1.S4]
+	VLD1.P 16(R2), [V2.S4]
+	SIGMOID
+	VST1.P [V2.S4], 16(R0)
+	SUBS   $4, R8
+	BGE    four
+tail:
+	ADDS $4, R8
+	BEQ  done
+one:
+	FMOVS.P 4(R1), F1
+	FMOVS.P 4(R2), F2
+	SIGMOID
 	FMOVS.P F2, 4(R0)
 	SUBS    $1, R8
 	BNE     one
@@ -805,4 +869,69 @@ group:
 	BNE    group
 	SUBS   $1, R8
 	BNE    block
+	RET
+
+// func convolveNEON(dst *float32, taps *[]float32, w, b *float32, n, width, stride int)
+//
+// R4 is where a loop is, in bytes; R10, R11 and R12 walk the slices of the taps, the rows of the weights and the number of both.
+TEXT ·convolveNEON(SB), NOSPLIT, $0-56
+	MOVD dst+0(FP), R0
+	MOVD taps+8(FP), R1
+	MOVD w+16(FP), R2
+	MOVD b+24(FP), R3
+	MOVD n+32(FP), R8
+	MOVD width+40(FP), R5
+	MOVD stride+48(FP), R6
+	MOVD $0, R4
+	SUBS $8, R8
+	BLT  tail
+eight:
+	VEOR V0.B16, V0.B16, V0.B16
+	VEOR V1.B16, V1.B16, V1.B16
+	CBZ  R3, eightBegun
+	ADD  R3, R4, R13
+	VLD1 (R13), [V0.S4, V1.S4]
+eightBegun:
+	MOVD R1, R10
+	ADD  R2, R4, R11
+	MOVD R5, R12
+eightTap:
+	MOVD.P 24(R10), R13
+	ADD    R4, R13
+	VLD1   (R13), [V2.S4, V3.S4]
+	VLD1   (R11), [V4.S4, V5.S4]
+	ADD    R6, R11
+	VFMLA  V2.S4, V4.S4, V0.S4
+	VFMLA  V3.S4, V5.S4, V1.S4
+	SUBS   $1, R12
+	BNE    eightTap
+	ADD    R0, R4, R13
+	VST1   [V0.S4, V1.S4], (R13)
+	ADD    $32, R4
+	SUBS   $8, R8
+	BGE    eight
+tail:
+	ADDS $8, R8
+	BEQ  done
+one:
+	VEOR  V0.B16, V0.B16, V0.B16
+	CBZ   R3, oneBegun
+	FMOVS (R3)(R4), F0
+oneBegun:
+	MOVD R1, R10
+	ADD  R2, R4, R11
+	MOVD R5, R12
+oneTap:
+	MOVD.P 24(R10), R13
+	FMOVS  (R13)(R4), F2
+	FMOVS  (R11), F4
+	ADD    R6, R11
+	FMADDS F2, F0, F4, F0
+	SUBS   $1, R12
+	BNE    oneTap
+	FMOVS  F0, (R0)(R4)
+	ADD    $4, R4
+	SUBS   $1, R8
+	BNE    one
+done:
 	RET

@@ -34,6 +34,25 @@ static inline float exact_gelu(float x) {
   return x / (1.0f + exact_exp(-v));
 }
 
+// exact_gelu_erf is exact.GELUErf: the form with the error function.
+static inline float exact_gelu_erf(float x) {
+  const float square = x * x, t = square > 36.0f ? 36.0f : square;
+  float p = fma(0x1.e2bfeap-29f, t, -0x1.1c095ep-22f);
+  p = fma(p, t, 0x1.0a11f4p-17f);
+  p = fma(p, t, -0x1.cff124p-14f);
+  p = fma(p, t, -0x1.116d84p-14f);
+  p = fma(p, t, 0x1.29a4p-4f);
+  p = fma(p, t, 0x1.98846p+0f);
+  const float v = x * p;
+  return x / (1.0f + exact_exp(-v));
+}
+
+// exact_swiglu_clamped is exact.SwiGLUClamped.
+static inline float exact_swiglu_clamped(float gate, float up, float limit) {
+  const float g = gate > limit ? limit : gate, below = up > limit ? limit : up, u = below < -limit ? -limit : below;
+  return g / (1.0f + exact_exp(-0x1.b3b646p+0f * g)) * (u + 1.0f);
+}
+
 // exact_softcap is exact.Softcap: limit·tanh(x/limit), for factor = -2/limit.
 static inline float exact_softcap(float x, float factor, float limit) {
   const float e = exact_exp(fabs(x) * factor);

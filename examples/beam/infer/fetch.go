@@ -109,7 +109,7 @@ func removeUnfinished(file string) error {
 	return nil
 }
 
-// checkSum tells whether a file has the sum.
+// checkSum reports whether a file has the sum.
 func checkSum(ctx context.Context, file, want string) error {
 	f, err := os.Open(file)
 	if err != nil {

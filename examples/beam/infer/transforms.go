@@ -17,7 +17,7 @@ func Embed(s beam.Scope, m Model, texts beam.PCollection) (vectors, failures bea
 	return beam.ParDo2(s.Scope("infer.Embed"), &doFn[Text, Vector]{Model: m}, texts)
 }
 
-// Score tells how likely the model finds continuations of prompts, PCollection<Continuations>: it returns PCollection<Scores> and
+// Score says how likely the model finds continuations of prompts, PCollection<Continuations>: it returns PCollection<Scores> and
 // PCollection<Failure>.
 func Score(s beam.Scope, m Model, prompts beam.PCollection) (scores, failures beam.PCollection) {
 	return beam.ParDo2(s.Scope("infer.Score"), &doFn[Continuations, Scores]{Model: m}, prompts)

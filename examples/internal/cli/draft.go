@@ -25,7 +25,7 @@ func (d *Draft) Flags(f *Flags) {
 	})
 }
 
-// Lookup tells whether it is llama.PromptLookup, which needs no model.
+// Lookup reports whether it is llama.PromptLookup, which needs no model.
 func (d *Draft) Lookup() bool { return d.Name == lookup }
 
 // Open returns the Drafter for answers of a model in sessions of a capacity, nil if there is to be none. A smaller model runs where
@@ -52,7 +52,7 @@ func (d *Draft) Open(ctx context.Context, chosen *Model, model *llama.Model, cap
 	return drafter, closeSmall, nil
 }
 
-// sameVocabulary tells whether all tokens have the same texts.
+// sameVocabulary reports whether all tokens have the same texts.
 func sameVocabulary(a, b *llama.Tokenizer) bool {
 	if a.VocabSize() != b.VocabSize() {
 		return false
@@ -65,7 +65,7 @@ func sameVocabulary(a, b *llama.Tokenizer) bool {
 	return true
 }
 
-// Drafted says how many of the proposed tokens that were computed an answer went on with; "" where there is no drafter.
+// Drafted says how many of the proposed tokens that were computed an answer went on with; "" if there is no drafter.
 func Drafted(d llama.Drafter, drafted, accepted int) string {
 	if d == nil {
 		return ""

@@ -43,7 +43,7 @@ func (m *Model) embedded() *embedded {
 	return nil
 }
 
-// Embedded tells whether the model is part of the program.
+// Embedded reports whether the model is part of the program.
 func (m *Model) Embedded() bool { return m.embedded() != nil }
 
 // EmbeddedFS returns the file system with the GGUF file of an embedded model, and the file's name there.

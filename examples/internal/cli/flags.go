@@ -68,7 +68,7 @@ func (f *Flags) ParseMixed(args []string, w io.Writer) (arguments []string, err 
 	}
 }
 
-// Given tells whether a flag was set on the command line.
+// Given reports whether a flag was set on the command line.
 func (f *Flags) Given(name string) (given bool) {
 	f.Visit(func(g *flag.Flag) { given = given || g.Name == name })
 	return given

@@ -35,7 +35,7 @@ func (p *Process) show() []chrometrace.Process {
 	return []chrometrace.Process{result, all}
 }
 
-// span makes a span; ok is false where it began before the Timeline did.
+// span makes a span; ok is false if it began before the Timeline did.
 func (p *Process) span(name string, began time.Time, took time.Duration, args any) (s chrometrace.Span, ok bool) {
 	at := p.timeline.since(began)
 	return chrometrace.Span{Name: name, Began: at, Took: took, Args: args}, at >= 0
@@ -201,7 +201,7 @@ func phaseName(names map[backend.Phase]string, p backend.Phase) string {
 	return name
 }
 
-// dtype names a phase's type, "" where that is not known.
+// dtype names a phase's type, "" if that is not known.
 func dtype(p backend.Phase) string {
 	if p.DType == 0 {
 		return ""
@@ -254,7 +254,7 @@ func (p *Process) showSessions() map[uint64][]chrometrace.Span {
 	return sessions
 }
 
-// rates returns the rows per second of each pass, the time included that it waited for sessions; 0 where the next one begins later than it
+// rates returns the rows per second of each pass, the time included that it waited for sessions; 0 if the next one begins later than it
 // would if there were always something to compute.
 func (p *Process) rates() chrometrace.Counter {
 	counter := chrometrace.Counter{Name: "rows per second"}

@@ -71,7 +71,7 @@ func (t *Timeline) End() {
 	}
 }
 
-// Active tells whether the Timeline collects.
+// Active reports whether the Timeline collects.
 func (t *Timeline) Active() bool { return t.active.Load() }
 
 // Full tells after which time the Timeline was full, and collected nothing any more.

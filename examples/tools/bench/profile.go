@@ -11,7 +11,7 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/recording"
 )
 
-// profile tells which operations took the time of one test, all repetitions together.
+// profile says which operations took the time of one test, all repetitions together.
 type profile struct {
 	test    string
 	runs    int                // repetitions

@@ -16,7 +16,7 @@ type test interface {
 	describe() result
 	// measureOnce runs the test in new sessions. m watches the time that is measured.
 	measureOnce(ctx context.Context, b *bench, m meter) (sample, error)
-	// constrained tells whether answers have a constraint.
+	// constrained reports whether answers have a constraint.
 	constrained() bool
 }
 
@@ -168,7 +168,7 @@ func (b *bench) columns() []column[*result] {
 	company := len(b.sessions) > 0
 	// count writes a number, and nothing for 0.
 	count := func(n int) string { return strings.TrimPrefix(strconv.Itoa(n), "0") }
-	// ofRows is what part of the rows' rate the sessions reach; 0 where that was not measured, or with too few rows.
+	// ofRows is what part of the rows' rate the sessions reach; 0 if that was not measured, or with too few rows.
 	ofRows := func(r *result) float64 {
 		if r.Rows == 0 || r.Rows < enoughRows*float64(r.Sessions) {
 			return 0

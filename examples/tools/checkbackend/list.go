@@ -25,7 +25,7 @@ func list(w io.Writer, o backend.Options) error {
 	return nil
 }
 
-// describe tells what a backend is and which of the optional operations are its own.
+// describe says what a backend is and which of the optional operations are its own.
 func describe(b backend.Backend) string {
 	text := b.Describe()
 	if _, ok := b.(backend.Preparer); ok {

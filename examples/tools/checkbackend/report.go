@@ -128,7 +128,7 @@ func (w *row) add(r *backendtest.Result) {
 	}
 }
 
-// clean tells whether all passed.
+// clean reports whether all passed.
 func (w *row) clean() bool { return w.bad+w.missing == 0 }
 
 // rows sums up a group of results by type, and unless each is false joins the clean types of the same tolerance.
@@ -223,7 +223,7 @@ func (t *table) once(text string) string {
 	return strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n      ")
 }
 
-// checkOf tells which of the row's checks a result is of.
+// checkOf says which of the row's checks a result is of.
 func checkOf(r *backendtest.Result) string {
 	text := r.Shape + ", " + r.Input
 	if r.Prepared {

@@ -1,4 +1,4 @@
-// Checkmodel tells what a model is, and compares its logits with a golden file that a reference implementation computed.
+// Checkmodel says what a model is, and compares its logits with a golden file that a reference implementation computed.
 package main
 
 import (
@@ -59,7 +59,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	return o, nil
 }
 
-// inspect tells what the model is. What is no model is named on stdout, and an error.
+// inspect says what the model is. What is no model is named on stdout, and an error.
 func (o *options) inspect(ctx context.Context, stdout, stderr io.Writer) (*llama.Report, error) {
 	if o.model.Embedded() {
 		files, name := o.model.EmbeddedFS()

@@ -65,7 +65,7 @@ func reference(t *testing.T) (rows []row) {
 	return rows
 }
 
-// everything tells whether hours do not matter.
+// everything reports whether hours do not matter.
 func everything() bool { return effort.All() }
 
 // TestAgreesWithTheReference compares all thirty questions of a skill at one budget with the reference, or where

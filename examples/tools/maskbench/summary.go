@@ -73,7 +73,7 @@ func (s *summary) add(r *result) {
 	}
 }
 
-// wrong returns an error where the engine did what it never may.
+// wrong returns an error if the engine did what it never may.
 func (s *summary) wrong() error {
 	if s.accepts > 0 || s.verdicts[broken] > 0 {
 		return fmt.Errorf("%d schemas accept what they must refuse, %d fail", s.accepts, s.verdicts[broken])

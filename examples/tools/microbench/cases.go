@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -90,6 +91,9 @@ func (c testCase) check() error {
 		}
 		sizes = [][]int{{c.m, c.heads, c.k}, {c.n, c.kvHeads, c.k}}
 	}
+	if c.name == recurName || c.name == scanName {
+		sizes = [][]int{{c.m, c.n, c.k}, {c.n, c.k + backend.StateColumns, c.k}}
+	}
 	if c.name == ropeName {
 		if c.k%2 != 0 {
 			return cli.Usagef("-k %d: heads are rotated by pairs of elements", c.k)
@@ -108,7 +112,7 @@ func (c testCase) check() error {
 }
 
 // llama1B returns the operations in the shapes of Llama 3.2 1B: 2048 wide, 8192 in the feed-forward network, 32 query and 8
-// KV heads of 64, 128,256 tokens. The linear layers are of the given type, Q4_0 when it is 0.
+// KV heads of 64, 128,256 tokens. Operations that it lacks have those of Qwen 3.5 0.8B. The linear layers are of the given type, Q4_0 when it is 0.
 func llama1B(linear tensor.DType) []section {
 	if linear == 0 {
 		linear = tensor.Q4_0
@@ -142,10 +146,23 @@ func llama1B(linear tensor.DType) []section {
 			of("matmul", m, hidden, wide, linear),
 		}
 	}
+	gated := func(m int) []testCase {
+		const stateHeads, keyDim, taps = 16, 128, 4
+		return []testCase{
+			of("convolve", m, taps, 3*stateHeads*keyDim, tensor.F32),
+			of(recurName, m, stateHeads, keyDim, tensor.F32),
+			of(scanName, m, stateHeads, keyDim, tensor.F32),
+			of("multiply", m, 0, stateHeads, tensor.F32),
+			of("sigmoid", m, 0, stateHeads*keyDim, tensor.F32),
+			of("softplus", m, 0, stateHeads, tensor.F32),
+		}
+	}
 	head := of("matmul", 1, vocabulary, hidden, tensor.Q6_K)
 	return []section{
 		{"One token, as while generating", slices.Concat(linears(1), []testCase{head}, activations(1))},
 		{fmt.Sprintf("%d tokens, as while reading a prompt", chunk), slices.Concat(linears(chunk), activations(chunk))},
+		{"One token of a recurrent layer of Qwen 3.5 0.8B", gated(1)},
+		{fmt.Sprintf("%d tokens of such a layer", chunk), gated(chunk)},
 		{"Weights, as while loading", []testCase{of("quantize", hidden, 0, wide, tensor.Q4_0), of("quantize", hidden, 0, wide, tensor.Q8_0)}},
 	}
 }

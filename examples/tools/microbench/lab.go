@@ -137,6 +137,24 @@ func (l *lab) caches(d tensor.DType, slots, heads, headDim int) ([]*backend.Slot
 	return list, nil
 }
 
+// states returns states of a shape, in as many copies as fill the span.
+func (l *lab) states(dims ...int) ([]*tensor.Tensor, error) {
+	first, err := l.stored(tensor.F32, dims...)
+	if err != nil {
+		return nil, err
+	}
+	list := []*tensor.Tensor{first}
+	for range l.copies(first) - 1 {
+		s, err := l.CopyFrom(first) // which touches its memory
+		if err != nil {
+			return nil, err
+		}
+		l.tensors = append(l.tensors, s)
+		list = append(list, s)
+	}
+	return list, nil
+}
+
 // copies returns how many tensors like t fill the span.
 func (l *lab) copies(t *tensor.Tensor) int { return min(max(l.span/max(t.Size(), 1), 1), maxCopies) }
 

@@ -30,6 +30,8 @@ type subject struct {
 const (
 	attentionName = "attention"
 	ropeName      = "rope"
+	recurName     = "recur"
+	scanName      = "scan"
 )
 
 var (
@@ -53,6 +55,12 @@ func operations() []operation {
 		{"softmax", "softmax of the rows of x [m, k]", 256, 0, 2048, f32Only, softmax},
 		{"cast", "conversion of x [m, k] from f32 to -dtype", 256, 0, 512, narrow, cast},
 		{"quantize", "conversion of x [m, k] from f32 to -dtype", 256, 0, 2048, quantized, cast},
+		{"multiply", "a *= b of [m, k]", 256, 0, 2048, f32Only, multiply},
+		{"sigmoid", "a = σ(a)·b of [m, k]", 256, 0, 2048, f32Only, sigmoid},
+		{"softplus", "a = ln(1+e^(a+b)) of [m, k], b one row", 256, 0, 16, f32Only, softplus},
+		{"convolve", "causal convolution of n taps of each of the k channels of x [m, k]", 1, 4, 6144, f32Only, convolve},
+		{recurName, "m tokens pass through the states [k, k] of n heads by the delta rule", 1, 16, 128, f32Only, recurrence(true)},
+		{scanName, "the same without the difference, as in Mamba 2", 1, 16, 128, f32Only, recurrence(false)},
 		{"gather", "m rows, here and there, of a table [n, k] of -dtype", 256, 128256, 2048, stored, gather},
 	}
 }
@@ -64,7 +72,7 @@ func storedTypes() []tensor.DType {
 	return types
 }
 
-// find returns the operation of a name, nil where there is none.
+// find returns the operation of a name, or nil.
 func find(name string) *operation {
 	for _, op := range operations() {
 		if op.name == name {
@@ -205,4 +213,69 @@ func softmax(l *lab, c testCase) (*subject, error) {
 	return l.onActivations(func(t []*tensor.Tensor) (func(int) error, machine.Work) {
 		return func(int) error { return l.Softmax(t[0]) }, machine.TensorWork(t[0], t[0])
 	}, random(c.m, c.k))
+}
+
+func multiply(l *lab, c testCase) (*subject, error) {
+	return l.onActivations(func(t []*tensor.Tensor) (func(int) error, machine.Work) {
+		return func(int) error { return l.MulAssign(t[0], t[1]) }, machine.TensorWork(t[0], t[0], t[1])
+	}, random(c.m, c.k), all(1, c.m, c.k))
+}
+
+func sigmoid(l *lab, c testCase) (*subject, error) {
+	return l.onActivations(func(t []*tensor.Tensor) (func(int) error, machine.Work) {
+		return func(int) error { return l.SigmoidMul(t[0], t[1]) }, machine.TensorWork(t[0], t[0], t[1])
+	}, random(c.m, c.k), all(1, c.m, c.k))
+}
+
+func softplus(l *lab, c testCase) (*subject, error) {
+	return l.onActivations(func(t []*tensor.Tensor) (func(int) error, machine.Work) {
+		return func(int) error { return l.Softplus(t[0], t[1]) }, machine.TensorWork(t[0], t[0], t[1])
+	}, random(c.m, c.k), all(-1, 1, c.k))
+}
+
+// convolve computes with states that take turns, as those of a model's layers do.
+func convolve(l *lab, c testCase) (*subject, error) {
+	states, err := l.states(max(c.n, 2)-1, c.k)
+	if err != nil {
+		return nil, err
+	}
+	t, err := l.activations(random(c.m, c.k), random(max(c.n, 2), c.k), random(c.m, c.k))
+	if err != nil {
+		return nil, err
+	}
+	of := stretches(states, c.m)
+	work := machine.TensorWork(t...).Plus(machine.StatesWork(of[:1]))
+	work.Float = int64(c.m) * int64(t[1].Shape().NumElements())
+	return &subject{func(i int) error { return l.Convolve(t[0], t[1], nil, t[2], of[i%len(of):][:1]) }, work}, nil
+}
+
+// recurrence computes with states that take turns. Keys and queries have unit length, as in models.
+func recurrence(delta bool) func(l *lab, c testCase) (*subject, error) {
+	return func(l *lab, c testCase) (*subject, error) {
+		shape := backend.StateShape(c.n, c.k, c.k)
+		states, err := l.states(shape.Dim(0), shape.Dim(1), shape.Dim(2), shape.Dim(3))
+		if err != nil {
+			return nil, err
+		}
+		unit := all(float32(1/math.Sqrt(float64(c.k))), c.m, c.n, c.k)
+		t, err := l.activations(unit, unit, random(c.m, c.n, c.k), all(-0.1, c.m, c.n), all(0.5, c.m, c.n), random(c.m, c.n, c.k))
+		if err != nil {
+			return nil, err
+		}
+		of := stretches(states, c.m)
+		return &subject{
+			func(i int) error {
+				return l.Recur(t[0], t[1], t[2], t[3], t[4], t[5], delta, of[i%len(of):][:1])
+			},
+			machine.RecurWork(t[0], t[2], delta, of[:1]),
+		}, nil
+	}
+}
+
+// stretches returns a stretch of rows for each state.
+func stretches(states []*tensor.Tensor, rows int) (of []backend.Stretch) {
+	for _, s := range states {
+		of = append(of, backend.Stretch{State: s, Rows: rows})
+	}
+	return of
 }

@@ -91,18 +91,52 @@ func (r *recipe) typeOf(t *checkpoint.Tensor, layers int) tensor.DType {
 		return tensor.F32
 	case t.Role == checkpoint.Logits:
 		return r.head
-	case r.more != 0 && (t.Part == checkpoint.Value || t.Part == checkpoint.Down) && moreBits(t.Layer, layers):
+	case r.more != 0 && (t.Part == checkpoint.Value || t.Part == checkpoint.RecurrentValue || t.Part == checkpoint.Down) && moreBits(t.Layer, layers):
 		return r.more
 	}
 	return r.linear
 }
 
-// planGGUF lists the tensors of a model under GGUF's names.
+// planGGUF lists the tensors of a model under GGUF's names. Of several parts in one tensor the first one counts, and the type is that of the last.
 func planGGUF(c *checkpoint.Config, r recipe) (list []planned) {
+	wholes := map[string]int{}
 	for _, t := range c.Tensors() {
-		list = append(list, planned{name: t.GGUF, dtype: r.typeOf(&t, c.Layers), dims: t.Shape, norm: t.Role == checkpoint.Vector})
+		p := planned{name: t.GGUF, dtype: r.typeOf(&t, c.Layers), dims: t.Shape, norm: t.Role == checkpoint.Vector && len(t.Shape) == 1, content: contentOf(&t)}
+		if t.GGUFShape != nil {
+			p.dims = t.GGUFShape
+		}
+		if whole := t.Within.GGUF; whole.Name != "" {
+			at, known := wholes[whole.Name]
+			if known {
+				if whole.First > 0 {
+					list[at].dtype = p.dtype
+				}
+				continue
+			}
+			wholes[whole.Name] = len(list)
+			p.name, p.dims = whole.Name, slices.Clone(t.Shape)
+			p.dims[0] = whole.Rows
+		}
+		list = append(list, p)
 		if d := c.RoPE.StretchDivisors(c.HeadDim); d != nil && t.Part == checkpoint.Embedding {
 			list = append(list, planned{name: checkpoint.DivisorsGGUF, dtype: tensor.F32, dims: []int{len(d)}, content: d})
+		}
+	}
+	return list
+}
+
+// contentOf returns the elements of a tensor that may not be random, nil if they may: of layers with a state, what says how fast the state decays. Heads
+// have rates from 1 to 16 and steps of about 0.02, as at the beginning of a training.
+func contentOf(t *checkpoint.Tensor) []float32 {
+	const firstRate, lastRate, stepBias = 1, 16, -4
+	if t.Part != checkpoint.Decay && t.Part != checkpoint.StepBias {
+		return nil
+	}
+	list := make([]float32, t.Shape[0])
+	for i := range list {
+		list[i] = stepBias
+		if t.Part == checkpoint.Decay {
+			list[i] = -float32(firstRate + (lastRate-firstRate)*float64(i)/float64(len(list)))
 		}
 	}
 	return list

@@ -36,6 +36,22 @@ var shapes = map[string]checkpoint.Config{
 		VocabSize: 1024, ContextLength: 1024, RoPE: checkpoint.RoPE{Theta: 10000}, TiedEmbeddings: true, Variant: gemma2(4, 128, 16)},
 	"tiny-yarn": {HiddenSize: 256, IntermediateSize: 512, Layers: 3, Heads: 4, KVHeads: 2, HeadDim: 64, RMSNormEps: 1e-6,
 		VocabSize: 1024, ContextLength: 2048, RoPE: yarn(1000000, 4, 512, yarn4), TiedEmbeddings: true, Variant: family("qwen3")},
+	"qwen3.5-0.8b": {HiddenSize: 1024, IntermediateSize: 3584, Layers: 24, Heads: 8, KVHeads: 2, HeadDim: 256, RMSNormEps: 1e-6,
+		VocabSize: 248320, ContextLength: 262144, RoPE: quarter(256), TiedEmbeddings: true, Variant: qwen35(24, 16, 16, 128)},
+	"qwen3.5-4b": {HiddenSize: 2560, IntermediateSize: 9216, Layers: 32, Heads: 16, KVHeads: 4, HeadDim: 256, RMSNormEps: 1e-6,
+		VocabSize: 248320, ContextLength: 262144, RoPE: quarter(256), TiedEmbeddings: true, Variant: qwen35(32, 16, 32, 128)},
+	"lfm2-1.2b": {HiddenSize: 2048, IntermediateSize: 8192, Layers: 16, Heads: 32, KVHeads: 8, HeadDim: 64,
+		VocabSize: 65536, ContextLength: 128000, RoPE: checkpoint.RoPE{Theta: 1000000}, TiedEmbeddings: true, Variant: lfm2(16, 2, 5, 8, 10, 12, 14)},
+	"granite4-h-350m": {HiddenSize: 768, IntermediateSize: 2048, Layers: 32, Heads: 12, KVHeads: 4, HeadDim: 64,
+		VocabSize: 100352, ContextLength: 32768, RoPE: checkpoint.RoPE{Theta: 10000}, TiedEmbeddings: true, Variant: granite4(32, 48, 32, 10, 13, 17, 27)},
+	"granite4-h-1b": {HiddenSize: 1536, IntermediateSize: 4096, Layers: 40, Heads: 12, KVHeads: 4, HeadDim: 128,
+		VocabSize: 100352, ContextLength: 131072, RoPE: checkpoint.RoPE{Theta: 10000}, TiedEmbeddings: true, Variant: granite4(40, 48, 64, 5, 15, 25, 35)},
+	"tiny-qwen3.5": {HiddenSize: 256, IntermediateSize: 512, Layers: 4, Heads: 4, KVHeads: 2, HeadDim: 64, RMSNormEps: 1e-6,
+		VocabSize: 1024, ContextLength: 1024, RoPE: quarter(64), TiedEmbeddings: true, Variant: qwen35(4, 2, 4, 64)},
+	"tiny-lfm2": {HiddenSize: 256, IntermediateSize: 512, Layers: 4, Heads: 4, KVHeads: 2, HeadDim: 64,
+		VocabSize: 1024, ContextLength: 1024, RoPE: checkpoint.RoPE{Theta: 1000000}, TiedEmbeddings: true, Variant: lfm2(4, 2)},
+	"tiny-granite4-h": {HiddenSize: 256, IntermediateSize: 512, Layers: 4, Heads: 4, KVHeads: 2, HeadDim: 64,
+		VocabSize: 1024, ContextLength: 1024, RoPE: checkpoint.RoPE{Theta: 10000}, TiedEmbeddings: true, Variant: granite4(4, 8, 64, 2)},
 	"minilm-l6": bert(6, 384, 1536),
 	"bge-base":  bert(12, 768, 3072),
 	"tiny": {HiddenSize: 256, IntermediateSize: 512, Layers: 2, Heads: 4, KVHeads: 2, HeadDim: 64,
@@ -69,6 +85,43 @@ func gemma2(layers, window int, embedding float64) checkpoint.Variant {
 		v.Windowed = append(v.Windowed, i%2 == 0)
 	}
 	return v
+}
+
+// quarter is Qwen 3.5's RoPE, which rotates a quarter of each head.
+func quarter(headDim int) checkpoint.RoPE {
+	return checkpoint.RoPE{Theta: 10000000, Rotated: headDim / 4}
+}
+
+// qwen35 is what Qwen 3.5 has beyond Llama: three of four layers have the gated delta rule.
+func qwen35(layers, keyHeads, heads, headDim int) checkpoint.Variant {
+	v := checkpoint.Variant{Family: "qwen35", Recurrent: checkpoint.Recurrent{Taps: 4, KeyHeads: keyHeads, Heads: heads, KeyDim: headDim, ValueDim: headDim, Tiled: true}}
+	for i := range layers {
+		v.Mixers = append(v.Mixers, map[bool]checkpoint.Mixer{false: checkpoint.DeltaRule, true: checkpoint.GatedAttention}[(i+1)%4 == 0])
+	}
+	return v
+}
+
+// lfm2 is what LFM2 has beyond Llama: short convolutions in all layers but some.
+func lfm2(layers int, attention ...int) checkpoint.Variant {
+	return checkpoint.Variant{Family: "lfm2", Mixers: except(layers, checkpoint.ShortConvolution, attention), Recurrent: checkpoint.Recurrent{Taps: 3}}
+}
+
+// granite4 is what Granite 4 with Mamba has beyond Llama.
+func granite4(layers, heads, headDim int, attention ...int) checkpoint.Variant {
+	return checkpoint.Variant{
+		Family: "granitehybrid", EmbeddingScale: 12, ScoreScale: 1. / 64, ResidualScale: 0.22, LogitScale: 1. / 6, Unrotated: slices.Repeat([]bool{true}, layers),
+		Mixers:    except(layers, checkpoint.SelectiveScan, attention),
+		Recurrent: checkpoint.Recurrent{Taps: 4, KeyHeads: 1, Heads: heads, KeyDim: 128, ValueDim: headDim, FilterBias: true},
+	}
+}
+
+// except lists the mixers of layers that have all the same one, but for some with attention.
+func except(layers int, mixer checkpoint.Mixer, attention []int) []checkpoint.Mixer {
+	list := slices.Repeat([]checkpoint.Mixer{mixer}, layers)
+	for _, i := range attention {
+		list[i] = checkpoint.Attention
+	}
+	return list
 }
 
 // exceptEveryFourth lists the layers with a window.

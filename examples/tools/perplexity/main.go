@@ -155,7 +155,7 @@ func progress(stderr io.Writer) func(done, total int) {
 	}
 }
 
-// result is what is printed, in the form of -json. KL and what follows it are nil where nothing was compared.
+// result is what is printed, in the form of -json. KL and what follows it are nil if nothing was compared.
 type result struct {
 	Model          string   `json:"model"`
 	File           string   `json:"file"`

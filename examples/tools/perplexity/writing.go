@@ -26,7 +26,7 @@ type written struct {
 	Reference  float64 `json:"reference_perplexity"` // of the unlimited cache's own texts
 }
 
-// result sums up; nil where nothing was written.
+// result sums up; nil if nothing was written.
 func (w *writing) result() *written {
 	if w.texts == 0 {
 		return nil

@@ -76,9 +76,9 @@ func (c *conversion) plan() error {
 func (c *conversion) wanted(w *weight) tensor.DType {
 	o := c.options
 	switch {
-	case len(w.shape) == 1: // norms, biases and RoPE's divisors
+	case len(w.shape) == 1 || w.model != nil && w.model.Role == checkpoint.Vector: // norms, biases, filters and RoPE's divisors
 		return tensor.F32
-	case w.model == nil || w.model.Role == checkpoint.Vector:
+	case w.model == nil:
 		return w.dtype
 	case w.model.Role == checkpoint.Logits && o.head != 0:
 		return o.head
@@ -89,8 +89,7 @@ func (c *conversion) wanted(w *weight) tensor.DType {
 	case w.model.Role == checkpoint.Logits:
 		return o.mix.head(w.shape[len(w.shape)-1])
 	}
-	config := c.source.config
-	return o.mix.of(w.model.Part, place{w.model.Layer, config.Layers, config.Heads / config.KVHeads, c.importance != nil})
+	return o.mix.of(c.source.placeOf(w, c.importance != nil))
 }
 
 // planWeight finds the importance of a tensor's columns.
@@ -346,15 +345,12 @@ func (c *conversion) gather(w *weight, lo, hi int) (err error) {
 		w.release(lo*from, (hi-lo)*from)
 		return nil
 	}
-	if w.headDim == 0 {
+	if w.moved == nil {
 		copy(c.in, w.data[lo*n:hi*n])
 		w.release(lo*n, (hi-lo)*n)
 		return nil
 	}
-	for i := lo; i < hi; i++ {
-		from := checkpoint.HalvedRow(i, w.headDim)
-		copy(c.in[(i-lo)*n:(i-lo+1)*n], w.data[from*n:])
-	}
+	w.moved.arrange(c.in, lo, hi, n, cols)
 	return nil
 }
 

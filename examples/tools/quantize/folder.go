@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/internal/exact"
 	"github.com/antigravity-go/antigravity/internal/mmap"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -47,20 +48,21 @@ func (s *source) readFolder(dir string) error {
 		return err
 	}
 	parts := partsOf(c)
+	wholes := map[string]*combined{}
 	for _, t := range c.Tensors() {
-		if w := &t.Within; w.GGUF != "" { // GGUF fuses what Hugging Face does
-			if w.First > 0 {
-				continue // it is part of a tensor that has been added as a whole
-			}
-			t.HuggingFace, t.GGUF, t.Shape = w.HuggingFace, w.GGUF, slices.Clone(t.Shape)
-			t.Shape[0], *w = w.Rows, checkpoint.Within{}
-		}
 		w, err := find(stored, mapped, &t)
 		if err != nil {
 			return err
 		}
-		w.model = parts[w.name]
-		s.tensors = append(s.tensors, *w)
+		if whole := &t.Within.GGUF; whole.Name != "" {
+			if w, err = wholes[whole.Name].add(wholes, w, &t); err != nil {
+				return err
+			}
+		}
+		if w != nil {
+			w.model = parts[w.name]
+			s.tensors = append(s.tensors, *w)
+		}
 	}
 	s.config = c
 	name := dir
@@ -91,14 +93,55 @@ func (s *source) addDivisors(c *checkpoint.Config) error {
 	return nil
 }
 
-// plusOne returns a norm whose weights Hugging Face stores less one as GGUF has it.
-func plusOne(w *weight) (*weight, error) {
+// combined is a tensor of GGUF's that several parts of the model are rows of.
+type combined struct {
+	weight weight
+	rows   [][]byte
+	filled int
+}
+
+// add adds a part's rows to the tensor that has them, which all remembers by its name. It returns the tensor once that has all rows, and nil before.
+func (c *combined) add(all map[string]*combined, w *weight, t *checkpoint.Tensor) (*weight, error) {
+	whole := &t.Within.GGUF
+	if c == nil {
+		c = &combined{weight: weight{name: whole.Name, dtype: w.dtype, shape: slices.Clone(w.shape)}, rows: make([][]byte, whole.Rows)}
+		c.weight.shape[0] = whole.Rows
+		all[whole.Name] = c
+	}
+	if w.dtype != c.weight.dtype {
+		return nil, fmt.Errorf("the tensor %s has parts of the types %v and %v", whole.Name, w.dtype, c.weight.dtype)
+	}
+	n := t.Shape[0]
+	for i := range n {
+		if w.moved != nil {
+			c.rows[whole.Row(i)] = w.moved.row(i)
+		} else {
+			c.rows[whole.Row(i)] = w.data[i*(len(w.data)/n):][:len(w.data)/n]
+		}
+	}
+	if c.filled += n; c.filled < whole.Rows {
+		return nil, nil
+	}
+	c.weight.moved = &moved{row: func(i int) []byte { return c.rows[i] }}
+	return &c.weight, nil
+}
+
+// changed returns a vector with its elements as GGUF has them, if these are not those of Hugging Face: norms that are stored less one, and decays
+// that are stored as logarithms.
+func changed(w *weight, t *checkpoint.Tensor) (*weight, error) {
+	if !t.PlusOne && t.Change != checkpoint.Decayed {
+		return w, nil
+	}
 	values := make([]float32, w.shape[0])
 	if err := w.dtype.Format().Dequantize(values, w.data); err != nil {
 		return nil, err
 	}
-	for i := range values {
-		values[i]++
+	for i, v := range values {
+		if t.PlusOne {
+			values[i]++
+		} else {
+			values[i] = -exact.Exp(v)
+		}
 	}
 	data := make([]byte, tensor.F32.Format().Bytes(len(values)))
 	return &weight{name: w.name, dtype: tensor.F32, shape: w.shape, data: data}, tensor.F32.Format().Quantize(data, values)
@@ -106,32 +149,74 @@ func plusOne(w *weight) (*weight, error) {
 
 // find finds a tensor, which may be some rows of another one, and checks its shape.
 func find(stored *checkpoint.Weights, mapped map[string]*mmap.File, t *checkpoint.Tensor) (*weight, error) {
-	name := t.HuggingFace
-	if t.Within.Rows > 0 {
-		name = t.Within.HuggingFace
+	name, whole := t.HuggingFace, &t.Within.HuggingFace
+	if whole.Rows > 0 {
+		if in, _, err := stored.Tensor(whole.Name); err == nil && len(in.Shape) > 0 && in.Shape[0] == whole.Rows {
+			name = whole.Name
+		} else {
+			whole = &checkpoint.Whole{}
+		}
 	}
 	in, file, err := stored.Tensor(name)
 	if err != nil {
 		return nil, err
 	}
-	if w := &t.Within; w.Rows > 0 && len(in.Shape) > 0 && in.Shape[0] == w.Rows {
-		row := len(in.Data) / w.Rows
-		in.Shape, in.Data = slices.Clone(in.Shape), in.Data[w.First*row:][:t.Shape[0]*row]
-		in.Shape[0], in.Offset = t.Shape[0], in.Offset+int64(w.First*row)
-	}
 	d, err := in.ElementType()
 	if err != nil {
 		return nil, err
 	}
-	if !slices.Equal(in.Shape, t.Shape) {
-		return nil, fmt.Errorf("the tensor %s has the shape %v, where %s asks for %v", name, in.Shape, checkpoint.ConfigFile, t.Shape)
-	}
 	if !d.Format().Valid() {
 		return nil, fmt.Errorf("the tensor %s has elements of type %v; weights are f32, f16 or bf16", name, d)
 	}
-	w := &weight{name: t.GGUF, dtype: d, shape: t.Shape, data: in.Data, headDim: t.HeadDim, file: mapped[file], offset: in.Offset}
-	if t.PlusOne {
-		return plusOne(w)
+	shape := slices.Clone(in.Shape)
+	if t.Change == checkpoint.Transposed && len(shape) == 3 && shape[1] == 1 { // a filter of one channel
+		shape = slices.Delete(shape, 1, 2)
+	}
+	n := len(in.Data) / max(shape[0], 1) // bytes of a row
+	w := &weight{name: t.GGUF, dtype: d, shape: t.Shape, data: in.Data, file: mapped[file], offset: in.Offset}
+	if whole.Rows > 0 {
+		shape[0] = t.Shape[0]
+		if whole.Every == 0 {
+			w.data, w.offset = in.Data[whole.First*n:][:shape[0]*n], in.Offset+int64(whole.First*n)
+		}
+	}
+	if !slices.Equal(shape, t.Shape) {
+		return nil, fmt.Errorf("the tensor %s has the shape %v, where %s asks for %v", name, shape, checkpoint.ConfigFile, t.Shape)
+	}
+	if w, err = changed(w, t); err != nil {
+		return nil, err
+	}
+	w.arrange(t, whole)
+	if t.GGUFShape != nil {
+		w.shape = t.GGUFShape
 	}
 	return w, nil
+}
+
+// arrange notes where GGUF's rows and columns come from, if the folder has them in another order.
+func (w *weight) arrange(t *checkpoint.Tensor, whole *checkpoint.Whole) {
+	var orders []func(row int) int
+	switch {
+	case t.HeadDim != 0:
+		orders = append(orders, func(row int) int { return checkpoint.HalvedRow(row, t.HeadDim) })
+	case t.Tiled.KeyHeads != 0 && !t.Tiled.Columns:
+		orders = append(orders, t.Tiled.Grouped)
+	}
+	rows := t.Shape[0]
+	if whole.Every != 0 {
+		orders, rows = append(orders, whole.Row), whole.Rows
+	}
+	if len(orders) == 0 && !t.Tiled.Columns {
+		return
+	}
+	data, n := w.data, len(w.data)/rows
+	w.moved = &moved{row: func(i int) []byte {
+		for _, order := range orders {
+			i = order(i)
+		}
+		return data[i*n:][:n]
+	}}
+	if t.Tiled.Columns {
+		w.moved.columns = t.Tiled
+	}
 }

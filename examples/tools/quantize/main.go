@@ -80,7 +80,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	return o, nil
 }
 
-// isGGUF tells whether a path names a GGUF file.
+// isGGUF reports whether a path names a GGUF file.
 func isGGUF(path string) bool { return strings.EqualFold(filepath.Ext(path), ".gguf") }
 
 func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
@@ -25,8 +26,8 @@ type rule struct {
 
 // place is what conditions look at.
 type place struct {
-	layer, layers int
-	queries       int  // heads that share a KV head
+	layer, layers int  // of those that have such a part
+	queries       int  // heads that share a KV head; 0 if the first layer has no attention and the file says so by its number of KV heads
 	importance    bool // there is an importance matrix
 }
 
@@ -46,6 +47,32 @@ func guidedEighth(p place) bool   { return firstEighth(p) && p.importance }
 func moreBits(p place) bool {
 	eighth := p.layers / 8
 	return p.layer < eighth || p.layer >= 7*p.layers/8 || (p.layer-eighth)%3 == 2
+}
+
+// placeOf returns the part of the model that decides about a tensor's type, and its place. As for llama.cpp, the tensor of queries, keys and values of a layer with
+// a state counts as the values of a layer with attention do, if it is called as those of attention are.
+func (s *source) placeOf(w *weight, importance bool) (checkpoint.Part, place) {
+	c, part := s.config, w.model.Part
+	p := place{layer: w.model.Layer, layers: c.Layers, queries: c.Heads / c.KVHeads, importance: importance}
+	delta := slices.Contains(c.Mixers, checkpoint.DeltaRule)
+	switch {
+	case part == checkpoint.RecurrentValue && delta:
+		part = checkpoint.Value
+	case part == checkpoint.Value && c.Mixers != nil && !delta:
+		p.layers = 0
+		for i, m := range c.Mixers {
+			if !m.Recurrent() {
+				p.layers++
+			}
+			if i == w.model.Layer {
+				p.layer = p.layers - 1
+			}
+		}
+	}
+	if c.Mixers != nil && !delta && c.Mixers[0].Recurrent() {
+		p.queries = 0
+	}
+	return part, p
 }
 
 // mixes lists them, with the smallest types last.

@@ -25,15 +25,36 @@ type source struct {
 
 // weight is a tensor of a source.
 type weight struct {
-	name    string             // GGUF's
-	model   *checkpoint.Tensor // what it is in the model, nil for what belongs to none of its parts
-	dtype   tensor.DType
-	shape   []int // outermost dimension first
-	data    []byte
-	rare    *rare.Type // not nil: data are of this type, which is read as dtype
-	headDim int        // where not 0: rows belong to heads of so many elements, in Hugging Face's order
-	file    *mmap.File // nil: data are in memory
-	offset  int64      // of data in the file
+	name   string             // GGUF's
+	model  *checkpoint.Tensor // what it is in the model, nil for what belongs to none of its parts
+	dtype  tensor.DType
+	shape  []int // outermost dimension first
+	data   []byte
+	rare   *rare.Type // not nil: data are of this type, which is read as dtype
+	moved  *moved     // not nil: the file to write has its rows or columns in another order; then data are nil
+	file   *mmap.File // nil: data are in memory
+	offset int64      // of data in the file
+}
+
+// moved is where the rows and columns come from that change places. The elements of a vector are its rows.
+type moved struct {
+	row     func(i int) []byte // the i-th row
+	columns checkpoint.Tiling  // in whose order columns are to be written, if its KeyHeads are not 0
+}
+
+// arrange copies rows from lo to hi, of n bytes and cols elements each, to dst.
+func (m *moved) arrange(dst []byte, lo, hi, n, cols int) {
+	size := n / max(cols, 1) // of an element: the types are not quantised
+	for i := lo; i < hi; i++ {
+		to, from := dst[(i-lo)*n:][:n], m.row(i)
+		if m.columns.KeyHeads == 0 {
+			copy(to, from)
+			continue
+		}
+		for j := range cols {
+			copy(to[j*size:][:size], from[m.columns.Grouped(j)*size:])
+		}
+	}
 }
 
 // partsOf tells by GGUF's names what tensors are in a model. Of several in one the last one counts: of queries, keys and values the values.
@@ -41,8 +62,8 @@ func partsOf(c *checkpoint.Config) map[string]*checkpoint.Tensor {
 	parts, fused := map[string]*checkpoint.Tensor{}, map[string]*checkpoint.Tensor{}
 	for _, t := range c.Tensors() {
 		parts[t.GGUF] = &t
-		if t.Within.GGUF != "" {
-			fused[t.Within.GGUF] = &t
+		if whole := t.Within.GGUF.Name; whole != "" && (fused[whole] == nil || fused[whole].Within.GGUF.First < t.Within.GGUF.First) {
+			fused[whole] = &t
 		}
 	}
 	maps.Copy(parts, fused)
@@ -114,10 +135,10 @@ func (w *weight) release(at, n int) {
 func (w *weight) rows() (rows, cols int) {
 	cols = w.shape[len(w.shape)-1]
 	switch {
-	case w.headDim != 0:
+	case w.moved != nil:
 		rows, cols = w.shape[0], 1
-		if len(w.shape) > 1 {
-			cols = w.shape[1]
+		for _, n := range w.shape[1:] {
+			cols *= n
 		}
 	case len(w.data) > 0:
 		rows = len(w.data) / w.rowBytes(cols)

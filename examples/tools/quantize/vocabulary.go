@@ -41,7 +41,7 @@ type normalizerJSON struct {
 	List         []*normalizerJSON `json:"normalizers"`
 }
 
-// find returns the first normalizer of a type; nil if there is none.
+// find returns the first normalizer of a type, or nil if there is none.
 func (n *normalizerJSON) find(kind string) *normalizerJSON {
 	if n == nil || n.Type == kind {
 		return n

@@ -71,7 +71,7 @@ func (r *results) keepMatrix(m *matrix.Matrix) error {
 	return atomicfile.WriteBytes(filepath.Join(string(r.Folder), matrixName), append(text, '\n'))
 }
 
-// read returns the run of a Config and a repetition; nil if there is none, or none that can be used. damaged is why a file that is
+// read returns the run of a Config and a repetition, or nil if there is none, or none that can be used. damaged is why a file that is
 // there cannot be used; the next run takes its place.
 func (r *results) read(c *runs.Config, repetition int) (run *runs.Run, damaged, err error) {
 	run, err = r.Read(c, repetition)

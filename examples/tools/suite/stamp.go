@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// stamp is the commit of a program that was built without knowing it, as "go run" builds programs. It is empty where the program knows
+// stamp is the commit of a program that was built without knowing it, as "go run" builds programs. It is empty if the program knows
 // it, and where git does not.
 type stamp struct {
 	Commit    string // with + at its end: and changes
@@ -58,7 +58,7 @@ func revision(info *debug.BuildInfo) string {
 	return ""
 }
 
-// ownCommit returns the commit of this program without the mark of changes; "" where neither the program nor git knows it.
+// ownCommit returns the commit of this program without the mark of changes; "" if neither the program nor git knows it.
 func ownCommit(s stamp) string {
 	if info, ok := debug.ReadBuildInfo(); ok && s.Commit == "" {
 		return revision(info)
@@ -70,7 +70,7 @@ func ownCommit(s stamp) string {
 const unknownCommit = "neither this program nor git knows its commit, so that these runs cannot be told from those of other commits; " +
 	"start the suite in a checkout of the repository, or build it there"
 
-// holds tells whether a folder is the root of a module.
+// holds reports whether a folder is the root of a module.
 func holds(folder, module string) bool {
 	text, err := os.ReadFile(filepath.Join(folder, "go.mod"))
 	if err != nil {

@@ -23,7 +23,7 @@ type suite struct {
 	stdout  io.Writer
 }
 
-// resume takes notice of the runs that the folder has, and writes down what is measured. commit is the program's, "" where it is not
+// resume takes notice of the runs that the folder has, and writes down what is measured. commit is the program's, "" if it is not
 // known here.
 func (s *suite) resume(commit string) error {
 	found, commits := 0, map[string]bool{}
@@ -142,7 +142,7 @@ func (s *suite) stop(err error, measured int) error {
 	return fmt.Errorf("%w (%s goes on from here)", err, command)
 }
 
-// finish tells what there is now.
+// finish says what there is now.
 func (s *suite) finish(measured int) error {
 	s.tell.close()
 	o, wide := s.rounds.Outlook(), 0

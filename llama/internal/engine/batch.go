@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/internal/precise"
 )
@@ -34,6 +35,8 @@ import (
 type Batch struct {
 	weights *Weights
 	most    int            // rows of answers in one pass
+	usual   int            // rows of prompts in one pass, if nobody wants another number
+	widest  int            // the most rows of prompts in one pass
 	trace   func(PassInfo) // nil: nobody is told
 
 	mu      sync.Mutex
@@ -69,7 +72,7 @@ type PassInfo struct {
 	Err     error
 }
 
-// MostChunk is the most rows of prompts in one pass: more are not faster anywhere, and take memory.
+// MostChunk is the most rows of prompts in one pass, unless the backend wants more: with more no processor is faster, and they take memory.
 const MostChunk = 512
 
 // DefaultChunk is how many rows of prompts a pass computes if nobody wants more; DefaultMost is how many rows of answers: with more rows no
@@ -79,10 +82,24 @@ const (
 	DefaultMost  = 32
 )
 
+// PassRows returns how many rows of prompts, and how many of answers, a pass of a backend computes if nobody wants more.
+func PassRows(b backend.Backend) (chunk, most int) {
+	chunk, most = backend.PassRows(b)
+	return cmp.Or(chunk, DefaultChunk), cmp.Or(most, DefaultMost)
+}
+
+// Widest returns the most rows of prompts in one pass of a backend.
+func Widest(b backend.Backend) int {
+	chunk, _ := PassRows(b)
+	return max(chunk, MostChunk)
+}
+
 // NewBatch makes the batch of a model, whose passes compute at most `most` rows of answers. trace is called after each pass, by the
 // goroutine that leads; nil: nobody is told.
 func NewBatch(w *Weights, most int, trace func(PassInfo)) *Batch {
-	b := &Batch{weights: w, most: most, trace: trace, chunk: DefaultChunk, arrived: make(chan struct{}, 1)}
+	b := &Batch{weights: w, most: most, trace: trace, widest: Widest(w.device.Backend), arrived: make(chan struct{}, 1)}
+	b.usual, _ = PassRows(w.device.Backend)
+	b.chunk = DefaultChunk
 	b.outputs = outputs{weights: w, memory: &b.memory}
 	return b
 }
@@ -93,11 +110,14 @@ func (b *Batch) Most() int { return b.most }
 // Bytes returns how many bytes the passes' memory takes.
 func (b *Batch) Bytes() int64 { return b.memory.Load() }
 
-// Want makes room for a chunk of that many tokens in one pass, MostChunk at most.
+// Chunk returns how many rows of a prompt a pass computes best.
+func (b *Batch) Chunk() int { return b.usual }
+
+// Want makes room for a chunk of that many tokens in one pass, Widest at most.
 func (b *Batch) Want(chunk int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.chunk = max(b.chunk, min(chunk, MostChunk))
+	b.chunk = max(b.chunk, min(chunk, b.widest))
 }
 
 // Cost estimates how long a pass takes in which a conversation has some rows, and the others that are in the middle of an answer have
@@ -341,7 +361,7 @@ func (b *Batch) take() {
 // Example: texts of 40, 300, 10 and 500 tokens wait, in this order, and a pass has room for 512 rows. The first pass takes those of 40, 300
 // and 10, and the second one that of 500.
 func (b *Batch) takeTexts() {
-	room := max(b.chunk, MostChunk)
+	room := b.widest
 	take := func(j *Job) {
 		j.queued = false
 		if j.Context != nil && j.Context.Err() != nil {

@@ -11,8 +11,6 @@ import (
 // normed stream x, and its result is added to the stream:
 //
 //	x += post(mixer(norm(x)));  x += post(feedForward(norm(x)))
-//
-// Some families have a further norm, of the stream after each of the two sums.
 type layer struct {
 	mixer, feedForward             sublayer
 	aroundMixer, aroundFeedForward residual
@@ -37,8 +35,17 @@ func (l *layer) build(w *Weights, n int, is *checkpoint.Layer, rotary int) (err 
 	if c := w.Config; is.LayerSizes != (checkpoint.LayerSizes{IntermediateSize: c.IntermediateSize, KVHeads: c.KVHeads, HeadDim: c.HeadDim}) {
 		return fmt.Errorf("layer %d: sizes of its own, %+v: %w", n, is.LayerSizes, fault.ErrUnsupported)
 	}
-	l.aroundMixer.build(w, n, checkpoint.AttentionNorm, checkpoint.AttentionPostNorm, checkpoint.AttentionSumNorm)
-	l.aroundFeedForward.build(w, n, checkpoint.FeedForwardNorm, checkpoint.FeedForwardPostNorm, checkpoint.FeedForwardSumNorm)
+	before := place{part: checkpoint.EmbeddingNorm}
+	if n > 0 {
+		before = place{part: checkpoint.FeedForwardSumNorm, layer: n - 1}
+	}
+	if err := l.aroundMixer.build(w, n, checkpoint.AttentionNorm, checkpoint.AttentionPostNorm, before); err != nil {
+		return err
+	}
+	before = place{part: checkpoint.AttentionSumNorm, layer: n}
+	if err := l.aroundFeedForward.build(w, n, checkpoint.FeedForwardNorm, checkpoint.FeedForwardPostNorm, before); err != nil {
+		return err
+	}
 	switch is.Mixer {
 	case checkpoint.Attention, checkpoint.GatedAttention:
 		a := &attention{gated: is.Mixer == checkpoint.GatedAttention}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -31,6 +32,7 @@ type pass struct {
 	tokens   []int32
 	texts    []int
 	operands []*tensor.Tensor
+	maps     []backend.Linear
 }
 
 // newPass allocates memory for passes of up to most rows; total counts it.

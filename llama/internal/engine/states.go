@@ -53,12 +53,6 @@ func (s *States) build(w *Weights, o *MemoryOptions) error {
 // any reports whether there are recurrent layers.
 func (s *States) any() bool { return len(s.list) > 0 }
 
-// has reports whether a layer is recurrent.
-func (s *States) has(layer int) bool { return s.at[layer] >= 0 }
-
-// of returns a recurrent layer's state.
-func (s *States) of(layer int) *kvcache.State { return s.list[s.at[layer]] }
-
 // seen returns how many tokens the states have seen. There are states.
 func (s *States) seen() int { return s.list[0].Seen() }
 
@@ -271,7 +265,8 @@ func (s *States) copyTo(ctx context.Context, to *States) error {
 func (p *pass) recall(layer int) (*kvcache.States, error) {
 	p.states.Reset()
 	for _, j := range p.jobs {
-		if err := p.states.Add(j.Memory.States.of(layer), j.Rows); err != nil {
+		s := &j.Memory.States
+		if err := p.states.Add(s.list[s.at[layer]], j.Rows); err != nil {
 			return nil, err
 		}
 	}

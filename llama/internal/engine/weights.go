@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash"
 	"iter"
+	"slices"
 	"sync/atomic"
 
 	"github.com/antigravity-go/antigravity/backend"
@@ -50,7 +51,9 @@ func NewWeights(b backend.Backend, c *checkpoint.Config, rows int) (*Weights, er
 		places: map[place]**tensor.Tensor{}, projections: map[place]*projection{}, tensors: c.Tensors(),
 	}
 	w.embeddings.build(w)
-	w.norm.build(w, checkpoint.OutputNorm, 0)
+	if err := w.norm.buildAfter(w, place{part: checkpoint.OutputNorm}, place{part: checkpoint.FeedForwardSumNorm, layer: c.Layers - 1}); err != nil {
+		return nil, err
+	}
 	w.place(checkpoint.Head, 0, &w.head)
 	if err := w.heads.build(w); err != nil {
 		return nil, err
@@ -77,6 +80,11 @@ func NewWeights(b backend.Backend, c *checkpoint.Config, rows int) (*Weights, er
 // place notes where a tensor goes.
 func (w *Weights) place(p checkpoint.Part, layer int, at **tensor.Tensor) {
 	w.places[place{part: p, layer: layer}] = at
+}
+
+// has reports whether the model has a tensor.
+func (w *Weights) has(p place) bool {
+	return slices.ContainsFunc(w.tensors, func(t checkpoint.Tensor) bool { return p == place{t.Part, t.Layer, t.Bias} })
 }
 
 // placeProjection notes where the tensors of a projection go, and numbers it.
@@ -153,6 +161,16 @@ func (w *Weights) CacheBytes() int64 { return w.store.Bytes() }
 // ScratchBytes returns how many bytes the caches' operations keep to work in.
 func (w *Weights) ScratchBytes() int64 { return w.store.ScratchBytes() }
 
+// Recurrent reports whether layers remember of a conversation what has a fixed size, so that conversations go back to snapshots only.
+func (w *Weights) Recurrent() bool {
+	for i := range w.layers {
+		if _, is := w.layers[i].mixer.(recurrent); is {
+			return true
+		}
+	}
+	return false
+}
+
 // Long reports whether conversations of up to capacity tokens have the angles of long ones. It goes by what a conversation may become, so
 // that its keys never have to be rotated anew.
 func (w *Weights) Long(capacity int) bool {
@@ -168,7 +186,7 @@ func (w *Weights) NewMemory(o *MemoryOptions) (*Memory, error) {
 		return nil, err
 	}
 	for i := range w.layers {
-		if m.States.has(i) {
+		if m.States.at[i] >= 0 {
 			continue
 		}
 		cache, err := w.newCache(i, o)

@@ -31,7 +31,7 @@ type files interface {
 	path(name string) string
 }
 
-// headBytes is how much of a file tells what it is.
+// headBytes is how much of a file says what it is.
 const headBytes = 64
 
 // maxListed bounds how many files of a folder are looked at for a better error message.

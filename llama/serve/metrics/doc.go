@@ -1,4 +1,4 @@
-// Package metrics tells Prometheus how a serve.Server gets on, through Prometheus' own client library.
+// Package metrics exports figures about a serve.Server to Prometheus, through Prometheus' own client library.
 //
 //	m := metrics.New()
 //	server, err := serve.New(serve.Options{…, Observer: m, Metrics: m})

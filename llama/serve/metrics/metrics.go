@@ -12,8 +12,8 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve"
 )
 
-// Metrics is a serve.Observer that counts and measures requests, a prometheus.Collector of what it found, and an http.Handler that tells
-// it, with figures of the process. It is safe for concurrent use, and may observe several servers, of which it watches one.
+// Metrics is a serve.Observer that counts and measures requests, a prometheus.Collector of the results, and an http.Handler that serves
+// them together with figures of the process. It is safe for concurrent use. It may observe several servers, but watches one.
 type Metrics struct {
 	figures figures
 	watch   watch
@@ -29,10 +29,10 @@ func New() *Metrics {
 	return m
 }
 
-// Watch adds the figures of a server's models, caches and queues: what serve.Server.Stats tells. A later call replaces the server.
+// Watch adds the figures of a server's models, caches and queues, from serve.Server.Stats. A later call replaces the server.
 func (m *Metrics) Watch(s *serve.Server) { m.watch.server.Store(s) }
 
-// ServeHTTP tells the figures in Prometheus' text format, or another one that the client asks for.
+// ServeHTTP writes the figures in Prometheus' text format, or in another one that the client asks for.
 func (m *Metrics) ServeHTTP(w http.ResponseWriter, r *http.Request) { m.handler.ServeHTTP(w, r) }
 
 // Describe is prometheus.Collector's.

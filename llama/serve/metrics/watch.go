@@ -8,7 +8,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve"
 )
 
-// watch tells what a server's models are doing now. The figures are the server's own, and counted anew when a model is loaded again
+// watch says what a server's models are doing now. The figures are the server's own, and counted anew when a model is loaded again
 // where they are its pool's.
 type watch struct {
 	server  atomic.Pointer[serve.Server] // nil: none

@@ -28,7 +28,7 @@ const (
 	manyPanels = 8  // more would leave room for few blocks, and the sums are read and written once for all blocks
 )
 
-// takes tells whether there is a kernel for so many tokens.
+// takes reports whether there is a kernel for so many tokens.
 func (c *chunks) takes(tokens int) bool { return c != nil && (c.few != nil || tokens > fewTokens) }
 
 // multiply multiplies the panels of a product with several tokens.

@@ -48,7 +48,7 @@ func (c *Context) NewBuffer(size int, host bool, released func()) (*Mem, error) 
 // Size returns the bytes.
 func (m *Mem) Size() int { return m.size }
 
-// Released tells whether the buffer has been given up.
+// Released reports whether the buffer has been given up.
 func (r *release) Released() bool { return r.done.Load() }
 
 // Release gives the buffer up; commands that use it still end. A second call does nothing.

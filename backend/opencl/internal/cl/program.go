@@ -70,7 +70,7 @@ func (c *Context) build(program uintptr, options string) (*Program, error) {
 	return nil, err
 }
 
-// log returns the compiler's words, "" where there are none.
+// log returns the compiler's words, or "".
 func (p *Program) log() string {
 	const buildLog = 0x1183
 	var size uintptr

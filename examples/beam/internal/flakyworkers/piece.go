@@ -12,7 +12,7 @@ import (
 
 // piece is a part of a bundle that is tried until an attempt succeeds. It is a bundle to the child that tries it.
 //
-// All of it is guarded by the worker's lock. attempt is the one under way, or that has succeeded; nil where there is none.
+// All of it is guarded by the worker's lock. attempt is the one under way, or that has succeeded, or nil if there is none.
 // Prism knows input to be what the piece does: a split is passed on to prism only while the attempt that was split is under way,
 // and input is then what the split left, so whichever attempt succeeds answers for exactly what prism counts on.
 type piece struct {

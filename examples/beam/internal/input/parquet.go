@@ -40,7 +40,7 @@ func parquetRows(r io.Reader, _ string) iter.Seq2[string, error] {
 	}
 }
 
-// parquetGroup passes on the rows of a row group, and tells whether to go on.
+// parquetGroup passes on the rows of a row group, and reports whether to go on.
 func parquetGroup(group parquet.RowGroup, yield func(string, error) bool) bool {
 	schema := group.Schema()
 	rows := group.Rows()
@@ -84,7 +84,7 @@ func rowFits(row parquet.Row) error {
 	return nil
 }
 
-// guarded calls a function of the library, which panics where some files are damaged.
+// guarded calls a function of the library, which panics if some files are damaged.
 func guarded[T any](f func() (T, error)) (v T, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -43,7 +43,7 @@ const MaxAnswer = 120
 // Tokens returns how many tokens the conversation can come to have.
 func (p *Prompt) Tokens() int { return len(p.Before) + len(p.After) + MaxAnswer }
 
-// Answered tells whether the greedy answer of a session that has read Before is the right one. It stops as soon as the text differs.
+// Answered reports whether the greedy answer of a session that has read Before is the right one. It stops as soon as the text differs.
 func (p *Prompt) Answered(ctx context.Context, s *llama.Session) (bool, error) {
 	var text strings.Builder
 	for piece, err := range s.Generate(ctx, p.After, llama.Params{MaxTokens: MaxAnswer}) {

@@ -29,7 +29,7 @@ type Question struct {
 	Answer   string      `json:"answer"`   // never empty
 }
 
-// Late tells whether the last message comes after the eviction.
+// Late reports whether the last message comes after the eviction.
 func (q *Question) Late() bool { return strings.Contains(q.Skill, "_late") && len(q.Messages) > 1 }
 
 // Skill is what a model can do, and questions that need it, at least one.

@@ -40,6 +40,9 @@ func New(b backend.Backend, o Observer) *Backend {
 // BitExact tells whether the other backend promises the bits of the portable reference.
 func (b *Backend) BitExact() bool { return backend.BitExact(b.plain.Backend) }
 
+// PassRows returns how many rows of prompts and of answers a pass of the other backend computes best.
+func (b *Backend) PassRows() (prompts, answers int) { return backend.PassRows(b.plain.Backend) }
+
 // ScratchBytes returns what the other backend's operations keep to work in, in bytes.
 func (b *Backend) ScratchBytes() int64 { return backend.Scratch(b.plain.Backend) }
 

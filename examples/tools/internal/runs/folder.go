@@ -52,7 +52,7 @@ func (f Folder) Write(r *Run) error {
 	return nil
 }
 
-// Read returns the run of a Config and a repetition; nil if there is none.
+// Read returns the run of a Config and a repetition, or nil if there is none.
 func (f Folder) Read(c *Config, repetition int) (*Run, error) {
 	r, err := readRun(f.path(c, repetition))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -32,7 +32,7 @@ func Parse(text []byte) (*Run, error) {
 	return r, r.check()
 }
 
-// check tells why a run cannot be one.
+// check says why a run cannot be one.
 func (r *Run) check() error {
 	if r.Config.Model == "" || r.Repetition < 1 {
 		return errors.New("a run has a config with a model, and a repetition: the suite did not write this")

@@ -28,7 +28,7 @@ type Change struct {
 
 	// Ratio is what came after ÷ what was before: the median of the ratios of all combinations, by Hodges and Lehmann, which is near to the
 	// ratio of the medians. It lies between Low and High with a confidence of 95 %, or as near to it as fewer than four measurements on each
-	// side allow. All three are 0 where there is no ratio: a side is empty, or a value is not above 0.
+	// side allow. All three are 0 if there is no ratio: a side is empty, or a value is not above 0.
 	Ratio float64 `json:"ratio"`
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
@@ -101,7 +101,7 @@ func (s *Sample) dropNonFinite() {
 	s.Before, s.After = before, after
 }
 
-// constant tells whether there are two values or more, all the same.
+// constant reports whether there are two values or more, all the same.
 func constant(values []float64) bool {
 	return len(values) > 1 && slices.Min(values) == slices.Max(values)
 }

@@ -37,7 +37,7 @@ func (s *Sensors) battery() (percent, watts float64) {
 	return percent / float64(max(told, 1)), watts
 }
 
-// power returns the power that a battery gives, in watts; below 0 where it takes some. Files are in millionths of a volt, an ampere and a
+// power returns the power that a battery gives, in watts; below 0 if it takes some. Files are in millionths of a volt, an ampere and a
 // watt. Which sign discharging has differs from maker to maker, so the battery's status decides.
 func (s *System) power(folder string) float64 {
 	watts, ok := s.number(path.Join(folder, "power_now"))

@@ -53,5 +53,5 @@ func (*residentSource) bytes() int64 { return int64(ownMemory().workingSet) }
 
 func (*residentSource) close() error { return nil }
 
-// PeakResident returns the most memory that the program has had resident, in bytes; 0 where the system does not tell.
+// PeakResident returns the most memory that the program has had resident, in bytes; 0 if the system does not tell.
 func PeakResident() int64 { return int64(ownMemory().peakWorkingSet) }

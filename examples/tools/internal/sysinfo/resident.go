@@ -2,7 +2,7 @@ package sysinfo
 
 import "sync"
 
-// Resident tells how much memory the program has resident. It is safe for concurrent use.
+// Resident says how much memory the program has resident. It is safe for concurrent use.
 type Resident struct {
 	mu     sync.Mutex
 	source residentSource
@@ -12,7 +12,7 @@ type Resident struct {
 func OpenResident() *Resident { return &Resident{source: openResident()} }
 
 // Bytes returns the resident memory, as the system counts it: pages of mapped files included, where they have been touched. On macOS it
-// is the most there has been; 0 where the system does not tell. It takes some microseconds.
+// is the most there has been; 0 if the system does not tell. It takes some microseconds.
 func (r *Resident) Bytes() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,7 +11,7 @@ func (*residentSource) bytes() int64 { return PeakResident() }
 
 func (*residentSource) close() error { return nil }
 
-// PeakResident returns the most memory that the program has had resident, in bytes; 0 where the system does not tell.
+// PeakResident returns the most memory that the program has had resident, in bytes; 0 if the system does not tell.
 func PeakResident() int64 {
 	var usage unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &usage); err != nil {

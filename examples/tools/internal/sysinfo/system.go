@@ -30,7 +30,7 @@ func Here() *System {
 // maxText is how much of a file is read, in bytes; the longest here, /proc/cpuinfo, has some kilobytes for each processor.
 const maxText = 1 << 20
 
-// text returns what a file says, without white space around it; "" where it cannot be read.
+// text returns what a file says, without white space around it; "" if it cannot be read.
 func (s *System) text(path string) string {
 	f, err := s.files.Open(path)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *System) text(path string) string {
 	return strings.Trim(string(data), " \t\n\x00") // what comes from a device tree ends with a zero
 }
 
-// number returns the number that a file holds; false where it cannot be read or holds none.
+// number returns the number that a file holds; false if it cannot be read or holds none.
 func (s *System) number(path string) (float64, bool) {
 	n, err := strconv.ParseInt(s.text(path), 10, 64)
 	if err != nil {

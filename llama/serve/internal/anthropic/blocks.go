@@ -36,7 +36,7 @@ type blockWriter interface {
 
 // blockSplitter makes blocks of an answer's pieces. What calls has told of a call is a block that is not taken back.
 //
-// Invariant: open is the type of the block that has begun and has not ended, "" if there is none.
+// Invariant: open is the type of the block that has begun and has not ended, or "".
 type blockSplitter struct {
 	to    blockWriter
 	calls ask.Calls

@@ -13,7 +13,7 @@ type Bias map[llama.Token]float32
 // MaxBias bounds what is added: OpenAI's bound, at which a token is as good as forbidden, or certain.
 const MaxBias = 100
 
-// NewBias returns the mask for values by token numbers, nil for none.
+// NewBias returns the mask for values by token numbers, or nil.
 func (m *Model) NewBias(values map[string]float32, param string) (llama.LogitMask, error) {
 	if len(values) == 0 {
 		return nil, nil

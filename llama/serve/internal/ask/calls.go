@@ -8,7 +8,7 @@ import "github.com/antigravity-go/antigravity/llama"
 // A call that the end of the answer cuts off (because of MaxTokens, say) stays a call with the arguments so far, as at OpenAI: the stop
 // reason shows that the answer is not complete. Anything else that turns out not to be a call is text.
 type Calls struct {
-	// Sure tells that a call that has begun ends as one unless the answer ends before: a constraint keeps the answer's form. Then its
+	// Sure says that a call that has begun ends as one unless the answer ends before: a constraint keeps the answer's form. Then its
 	// arguments are told while they come, otherwise when the call is complete.
 	Sure bool
 

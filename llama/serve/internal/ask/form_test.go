@@ -29,7 +29,7 @@ const (
 	hardSchema  = `{"type":"object","properties":{"cities":{"type":"array","uniqueItems":true,"items":{"type":"string"}}}}` // of which not all can be kept
 )
 
-// allows tells whether an answer may be this text, as far as it goes.
+// allows reports whether an answer may be this text, as far as it goes.
 func allows(t *testing.T, model *llama.Model, c llama.Constraint, text string) bool {
 	t.Helper()
 	tokens := model.Tokenizer().Encode(text)

@@ -9,7 +9,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/models"
 )
 
-// details are the kind of a model, in words; "" where that is not known.
+// details are the kind of a model, in words; "" if that is not known.
 type details struct {
 	Parent       string   `json:"parent_model"`
 	Format       string   `json:"format"`

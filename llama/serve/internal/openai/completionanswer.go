@@ -132,7 +132,7 @@ type completionLogprobs struct {
 	Offsets  []int                `json:"text_offset"`    // where the token begins in the text, in characters
 }
 
-// logprobsOf returns the log-probabilities of tokens of a choice, nil if there are none.
+// logprobsOf returns the log-probabilities of tokens of a choice, or nil.
 func (t *completionEncoder) logprobsOf(choice int, all []llama.Logprobs) *completionLogprobs {
 	if len(all) == 0 {
 		return nil

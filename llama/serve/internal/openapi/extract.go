@@ -214,7 +214,7 @@ func (e *extractor) tellApart(out, s schema, property string) {
 	out["allOf"] = conditions
 }
 
-// values returns the values that a property must have in every document of a schema, or nil where the schema leaves it open or out.
+// values returns the values that a property must have in every document of a schema, or nil if the schema leaves it open or out.
 func (e *extractor) values(value any, property string) []any {
 	s, _ := value.(schema)
 	if ref, ok := s["$ref"].(string); ok {

@@ -94,7 +94,7 @@ func validate(name string, document []byte) error {
 }
 
 // Parameters returns the names of all parameters that the published schema of a request has, such as CreateChatCompletionRequest, sorted.
-// It panics where there is no such schema: a test that goes through none would prove nothing.
+// It panics if there is no such schema: a test that goes through none would prove nothing.
 func Parameters(name string) []string {
 	p, err := read()
 	if err != nil {

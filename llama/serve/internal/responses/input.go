@@ -81,7 +81,7 @@ func (in *input) read(at string, item json.RawMessage) error {
 	return wire.Unsupported(at+".type", `%s.type is %.40q; it must be "message", "function_call" or "function_call_output"`, at, kind)
 }
 
-// typeOf returns an object's member "type", "" if there is none. It is the last one by this name that counts, and Read has seen that it is
+// typeOf returns an object's member "type", or "". It is the last one by this name that counts, and Read has seen that it is
 // the only one.
 func typeOf(at string, value json.RawMessage) (string, error) {
 	var members map[string]json.RawMessage
@@ -212,7 +212,7 @@ func (in *input) readReasoning(at string, item json.RawMessage) error {
 	return nil
 }
 
-// last returns the last message, nil if there is none.
+// last returns the last message, or nil.
 func (in *input) last() *llama.Message {
 	if len(in.history) == 0 {
 		return nil
@@ -276,7 +276,7 @@ func (p *inputPart) ReadJSON(at string, value json.RawMessage) error {
 	return nil
 }
 
-// mistyped tells that a value is of another type; want says of which it must be.
+// mistyped says that a value is of another type; want says of which it must be.
 func mistyped(at, want string) error {
 	return &wire.Error{Status: http.StatusBadRequest, Code: "invalid_type", Param: at, Message: fmt.Sprintf("%s must be %s", at, want)}
 }

@@ -26,7 +26,7 @@ type responseEvent struct {
 	Response *response `json:"response"`
 }
 
-// errorEvent tells why an answer breaks off.
+// errorEvent says why an answer breaks off.
 type errorEvent struct {
 	head
 	Code    *string `json:"code"`

@@ -73,7 +73,7 @@ func (a *API) Props(w http.ResponseWriter, r *http.Request) error {
 	return wire.Write(w, http.StatusOK, p)
 }
 
-// name returns a token as the vocabulary writes it, "" if there is none.
+// name returns a token as the vocabulary writes it, or "".
 func name(t *llama.Tokenizer, token llama.Token) string {
 	if token < 0 {
 		return ""

@@ -14,17 +14,18 @@ import (
 	"strings"
 )
 
-// Reader is a type that reads itself from a valid JSON value; place is where that stands in the request, for errors.
+// Reader is a type that reads itself from a valid JSON value. place is the value's place in the request, for errors.
 type Reader interface {
 	ReadJSON(place string, value json.RawMessage) error
 }
 
-// Decode reads a valid JSON value into what a pointer points to, as strictly as Read reads a request. place is where the value stands in it.
+// Decode reads a valid JSON value into the target of a pointer, as strictly as Read reads a request. place is the value's place in the
+// request.
 func Decode(place string, value json.RawMessage, into any) error {
 	return decode(place, bytes.TrimSpace(value), reflect.ValueOf(into).Elem())
 }
 
-// decode reads a JSON value into a Go value, strictly; place is where it stands in the request, "messages[2].role".
+// decode reads a JSON value into a Go value, strictly. place is its place in the request, such as "messages[2].role".
 //
 //   - A member of an object is a struct's field by the name in the field's tag, letters' case included, or the struct has a rule for it (see
 //     Ruled). Anything else is an error. A field with the tag `wire:"required"` has to be there.
@@ -67,7 +68,7 @@ func decode(place string, value json.RawMessage, into reflect.Value) error {
 	return nil
 }
 
-// readerError returns the error of a value whose type reads itself.
+// readerError returns the error of a value with a type that reads itself.
 func readerError(place string, err error) error {
 	if err == nil {
 		return nil
@@ -141,7 +142,7 @@ func elements(place string, value json.RawMessage, into reflect.Value) error {
 	})
 }
 
-// FirstByte returns the byte that the first element of a valid JSON array begins with, 0 where there is none.
+// FirstByte returns the first byte of the first element of a valid JSON array, or 0 if the array is empty.
 func FirstByte(array json.RawMessage) byte {
 	rest := bytes.TrimLeft(array[1:], " \t\r\n")
 	if rest[0] == ']' {

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// Parse reads a request's body, a JSON object, into a struct, strictly: see decode. What the body has at its top level has a field or one of the
-// rules. A name that comes twice in one object, anywhere in the body, is an error. What is read may share the body's memory.
+// Parse reads a request's body, a JSON object, into a struct, strictly: see decode. Each member at the top level must have a field or one
+// of the rules. A name that comes twice in one object, anywhere in the body, is an error. The result may share the body's memory.
 func Parse(body []byte, rules Rules, into any) error {
 	trimmed := bytes.TrimSpace(body)
 	switch {

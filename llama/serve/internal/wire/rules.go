@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// Rule says what is done with a parameter that a request's struct has no field for.
+// Rule decides about a parameter for which a request's struct has no field.
 type Rule struct {
 	ignored bool
 	image   bool     // an image; why does not count

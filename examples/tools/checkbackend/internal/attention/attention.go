@@ -102,7 +102,7 @@ func parse(args []string, stdout io.Writer) (*options, []string, error) {
 	return o, fields(names), nil
 }
 
-// describe tells what the cases and the steps are.
+// describe says what the cases and the steps are.
 func describe() string {
 	var b strings.Builder
 	b.WriteString("Cases\n")

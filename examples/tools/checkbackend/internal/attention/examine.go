@@ -20,7 +20,7 @@ const (
 	absent  verdict = "absent"    // the situation has nothing that the step could be observed for
 )
 
-// bad tells whether the verdict is a fault.
+// bad reports whether the verdict is a fault.
 func (v verdict) bad() bool { return v == differs || v == failed }
 
 // result is the comparison of one step.

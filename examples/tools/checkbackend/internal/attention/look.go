@@ -197,7 +197,7 @@ type shown struct{ first, end, from, count int }
 // groupedSlots is how many neighbouring slots' weights a quantised cache's values are multiplied by with one scale.
 const groupedSlots = 32
 
-// element returns the element of the output that is the weight of a slot, -1 where it is not shown.
+// element returns the element of the output that is the weight of a slot, -1 if it is not shown.
 func (s shown) element(slot int) int {
 	switch at := slot%groupedSlots - s.from; {
 	case slot < s.first || slot >= s.end:

@@ -61,7 +61,7 @@ func (r *result) record() record {
 }
 
 // fault returns the value to look at first, what it was compared with and what stands around it: the first that has not the reference's bits;
-// or, where all have them and yet the definition is too far away, the farthest one. It is nil where nothing is to be looked at.
+// or, where all have them and yet the definition is too far away, the farthest one. It is nil if nothing is to be looked at.
 func (r *result) fault() (p *place, with string, around near) {
 	switch {
 	case r.reference.first != nil:

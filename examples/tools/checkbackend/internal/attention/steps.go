@@ -13,7 +13,7 @@ type step struct {
 	define  func(*definition) [][]float64
 }
 
-// kind tells how far a step's result may be from the definition's.
+// kind says how far a step's result may be from the definition's.
 type kind int
 
 const (

@@ -93,7 +93,7 @@ func guard(next http.Handler) http.Handler {
 	})
 }
 
-// local tells whether a Host header names this machine: as localhost, or by an address of it, which no name server can lead elsewhere.
+// local reports whether a Host header names this machine: as localhost, or by an address of it, which no name server can lead elsewhere.
 func local(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

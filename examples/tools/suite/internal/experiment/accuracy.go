@@ -38,7 +38,7 @@ func (e *experiment) ask(ctx context.Context) error {
 	return nil
 }
 
-// askOne tells whether a question is answered rightly.
+// askOne reports whether a question is answered rightly.
 func (e *experiment) askOne(ctx context.Context, q *questions.Question) (bool, error) {
 	p, err := q.Render(e.model.Tokenizer())
 	if err != nil {

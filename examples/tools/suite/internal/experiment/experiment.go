@@ -152,7 +152,7 @@ func device(b backend.Backend) string {
 // showEvery is how often Progress is told at most, unless a part begins or ends.
 const showEvery = 200 * time.Millisecond
 
-// progress tells how much of a part is done.
+// progress says how much of a part is done.
 func (e *experiment) progress(part string, done, total int) {
 	if e.options.Progress == nil {
 		return

@@ -327,7 +327,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// BenchmarkSampling tells what watching a run costs: the rate of an answer with and without, in turn, as the ratio of neighbours and of the
+// BenchmarkSampling says what watching a run costs: the rate of an answer with and without, in turn, as the ratio of neighbours and of the
 // best ones: on a machine that does other things too, only these tell something.
 func BenchmarkSampling(b *testing.B) {
 	rates := map[bool][]float64{}
@@ -353,7 +353,7 @@ func BenchmarkSampling(b *testing.B) {
 	b.ReportMetric(slices.Max(rates[false])/slices.Max(rates[true]), "best/best")
 }
 
-// BenchmarkSample tells what one sample costs.
+// BenchmarkSample says what one sample costs.
 func BenchmarkSample(b *testing.B) {
 	model, err := pebble.Load(nil)
 	if err != nil {

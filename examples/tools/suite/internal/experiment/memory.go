@@ -21,7 +21,7 @@ type memorySamples struct {
 	cache int64         // the most bytes of the cache in any sample, or before the first
 }
 
-// due tells whether it is time for a sample.
+// due reports whether it is time for a sample.
 func (m *memorySamples) due(now time.Time) bool { return now.Sub(m.last) >= max(m.every, memoryEvery) }
 
 // add adds a sample.

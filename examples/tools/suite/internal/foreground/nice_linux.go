@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nicenessKnown tells that setNice can do anything.
+// nicenessKnown says that setNice can do anything.
 const nicenessKnown = true
 
 // setNice gives every thread of this process a niceness. Linux keeps it by threads, and new threads have that of the one that started

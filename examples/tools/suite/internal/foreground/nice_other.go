@@ -2,7 +2,7 @@
 
 package foreground
 
-// nicenessKnown tells that setNice can do anything.
+// nicenessKnown says that setNice can do anything.
 const nicenessKnown = false
 
 func setNice(int) error { return nil }

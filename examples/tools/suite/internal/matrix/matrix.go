@@ -123,7 +123,7 @@ func times[T any](list []runs.Config, values []T, set func(*runs.Config, T)) []r
 	return product
 }
 
-// checkWindow tells whether the policy can work with its window, so that a mistake shows before hours of measuring.
+// checkWindow reports whether the policy can work with its window, so that a mistake shows before hours of measuring.
 func checkWindow(c *runs.Config) error {
 	prefix := c.Protected
 	if prefix == 0 && c.Policy == "sliding" {
@@ -135,7 +135,7 @@ func checkWindow(c *runs.Config) error {
 	return nil
 }
 
-// check tells what is wrong with the values, each on its own.
+// check says what is wrong with the values, each on its own.
 func (m *Matrix) check() error {
 	for _, types := range []struct {
 		key   string

@@ -1,4 +1,4 @@
-// Package rounds decides which run of a matrix comes next, and tells how long the rest will take.
+// Package rounds decides which run of a matrix comes next, and says how long the rest will take.
 //
 // A matrix is measured in rounds: each cell (a Config) once, then each once more, because a machine's clock wanders over minutes and
 // would favour the cells that were measured in its good ones. In each round the cells come in another order, for the same reason. What

@@ -88,7 +88,7 @@ func (r *report) verdict() error {
 	return nil
 }
 
-// warnings tells what makes the two sides hard to compare.
+// warnings says what makes the two sides hard to compare.
 func warnings(a, b *side) []string {
 	var list []string
 	for _, p := range []struct {

@@ -282,7 +282,7 @@ func (l *adb) upload(ctx context.Context, local, remote string, size int64, prog
 	return l.explain(ctx, err.Error())
 }
 
-// watch tells how much of a file has come, until the context ends. adb itself tells only terminals.
+// watch says how much of a file has come, until the context ends. adb itself tells only terminals.
 func (l *adb) watch(ctx context.Context, remote string, progress func(done int64)) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()

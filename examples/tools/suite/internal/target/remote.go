@@ -20,7 +20,7 @@ type link interface {
 	name() string
 	// command makes the command that runs a script in a shell over there.
 	command(ctx context.Context, script string) *exec.Cmd
-	// plain tells that the shell mixes stdout with stderr, changes ends of lines and takes no input.
+	// plain says that the shell mixes stdout with stderr, changes ends of lines and takes no input.
 	plain() bool
 	// upload copies a file to a path over there and tells progress how many bytes of it have come. It fails if the connection breaks,
 	// and may leave a part of the file.

@@ -84,7 +84,7 @@ func (l *ssh) upload(ctx context.Context, local, remote string, size int64, prog
 	return err
 }
 
-// counted is a reader that tells how much has been read.
+// counted is a reader that says how much has been read.
 type counted struct {
 	r        io.Reader
 	done     int64

@@ -36,7 +36,7 @@ type Target interface {
 	Close() error
 }
 
-// Sensor is a Target that tells how it is through something that programs on it cannot read.
+// Sensor is a Target that says how it is through something that programs on it cannot read.
 type Sensor interface {
 	// Conditions returns how the target is now. What it does not tell is 0, and so is At.
 	Conditions(ctx context.Context) (runs.Condition, error)

@@ -433,7 +433,7 @@ func TestWhatAProgramLeavesBehindEnds(t *testing.T) {
 	eventually(t, "the process ends", func() bool { return !running(child) })
 }
 
-// running tells whether a process is there and no zombie that nobody waits for.
+// running reports whether a process is there and no zombie that nobody waits for.
 func running(process int) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", process))
 	return err == nil && !bytes.Contains(text, []byte(") Z "))

@@ -89,7 +89,7 @@ func load() (*Device, string, error) {
 	return d, file, json.Unmarshal(text, d)
 }
 
-// holds tells whether a path is one that programs may write to.
+// holds reports whether a path is one that programs may write to.
 func (d *Device) holds(path string) bool {
 	return strings.HasPrefix(filepath.Clean(path), d.Data()+string(filepath.Separator))
 }

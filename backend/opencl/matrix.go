@@ -1,0 +1,121 @@
+//go:build opencl && (amd64 || arm64)
+
+package opencl
+
+import (
+	"fmt"
+	"strings"
+)
+
+// matrixWay is an instruction that multiplies matrices of bytes, and adds the products up as integers.
+type matrixWay struct {
+	option    string // the option that matrix.cl knows it by
+	extension string // what the device's extensions contain if it may have it
+	lanes     int    // work-items that multiply together: MATRIX_LANES of matrix.cl
+	m, n      int    // rows of its pieces: MATRIX_M and MATRIX_N
+}
+
+// matrixWays are the instructions that matrix.cl knows.
+var matrixWays = [...]matrixWay{
+	{" -DMATRIX_NV", "cl_nv_", 32, 16, 8}, // from compute capability 8.0 on
+}
+
+// matrixWayOf returns a way that the device has, nil if none compiles and computes what it should.
+func matrixWayOf(q *queue) (*matrixWay, error) {
+	for i := range matrixWays {
+		way := &matrixWays[i]
+		if !strings.Contains(q.device.Extensions, way.extension) {
+			continue
+		}
+		p := program{"common matrix probe_matrix", "-DGROUP=128 -DSTEP=4" + way.option}
+		if works, err := wayWorks(q, p, "probe_matrix", way.lanes, way.lanes); works || err != nil {
+			return way, err
+		}
+	}
+	return nil, nil
+}
+
+// matrixTile is the tile of a product that a group of gemm_matrix.cl computes: pieces of a team, and teams of a group, by rows of
+// activations and of weights, and blocks of 32 that it takes at a time.
+type matrixTile struct{ mPieces, nPieces, mTeams, nTeams, step int }
+
+// matrixTiles are those that products use, the largest first.
+var matrixTiles = [...]matrixTile{
+	{2, 8, 4, 2, 4}, {2, 8, 2, 2, 4}, {4, 4, 2, 2, 4}, {2, 4, 2, 2, 4}, {2, 2, 2, 2, 4}, {2, 2, 1, 4, 4}, {1, 2, 1, 4, 4}, {2, 2, 1, 2, 8}, {1, 2, 1, 2, 8},
+}
+
+// rows returns the rows of activations of a tile.
+func (t *matrixTile) rows(w *matrixWay) int { return t.mPieces * t.mTeams * w.m }
+
+// columns returns the rows of weights of a tile.
+func (t *matrixTile) columns(w *matrixWay) int { return t.nPieces * t.nTeams * w.n }
+
+// group returns the work-items of a group.
+func (t *matrixTile) group(w *matrixWay) int { return t.mTeams * t.nTeams * w.lanes }
+
+// matrixProgram returns the program of gemm_matrix for blocks of a format, with one weight or with two whose products are joined.
+func (p *products) matrixProgram(format string, tile matrixTile, sets int) program {
+	key := productVariant{"gemm_matrix", format, sets, teams{}, tile}
+	variant, ok := p.tuning.programs[key]
+	if !ok {
+		variant.files = "common exact formats dot blocks matrix gemm_matrix"
+		variant.options = fmt.Sprintf("-DGROUP=%d -DFORMAT=%s -DFORMAT_%s%s%s -DM_PIECES=%d -DN_PIECES=%d -DM_TEAMS=%d -DN_TEAMS=%d -DSTEP=%d -DSETS=%d",
+			tile.group(p.matrix), format, format, p.tuning.dot, p.matrix.option, tile.mPieces, tile.nPieces, tile.mTeams, tile.nTeams, tile.step, sets)
+		p.tuning.programs[key] = variant
+	}
+	return variant
+}
+
+// matrixTileFor returns the tile for a product of m rows of activations with n of weights.
+func (p *products) matrixTileFor(m, n int) matrixTile {
+	if p.forcedTile != nil {
+		return *p.forcedTile
+	}
+	best, least := matrixTiles[0], -1.0
+	for _, tile := range matrixTiles {
+		rows, columns := tile.rows(p.matrix), tile.columns(p.matrix)
+		all := groups(m, rows) * groups(n, columns)
+		perUnit := groups(all, p.device.Units)
+		cost := float64(perUnit*rows*columns) * (1 + 24/float64(rows) + 24/float64(columns))
+		if least < 0 || cost < least {
+			best, least = tile, cost
+		}
+	}
+	return best
+}
+
+// multiplyMatrix multiplies rounded activations with weights in blocks by the device's instructions for matrices; with up, which has
+// the rows of c's weights, out becomes silu(c)·(up's product).
+func (p *products) multiplyMatrix(a activations, c *product, up *weights) error {
+	n, sets := c.hi-c.lo, 1
+	if up != nil {
+		sets = 2
+	}
+	tile := p.matrixTileFor(a.m, n*sets)
+	kernel, err := p.kernel(p.matrixProgram(c.w.format.name, tile, sets), "gemm_matrix")
+	if err != nil {
+		return err
+	}
+	a.pass(kernel)
+	kernel.Mem(c.part.mem).Int(c.part.scalesAt).Int(c.lo - c.part.row)
+	if up != nil {
+		part := &up.parts[0]
+		kernel.Mem(part.mem).Int(part.scalesAt).Int(up.first - part.row)
+	}
+	floats(kernel.Int(c.w.stride), c.out).Int(a.m).Int(n).Int(a.k).Int(c.width).Int(flag(c.add))
+	return p.run(c.what, kernel, tile.group(p.matrix), groups(n*sets, tile.columns(p.matrix)), groups(a.m, tile.rows(p.matrix)), 1)
+}
+
+// matrixSwiGLU computes NormSwiGLU of many rows in one product, whose kernel joins the two.
+func (f *fused) matrixSwiGLU(c *normProduct) error {
+	if err := f.vectors.norm(c.x, c.gain, c.normed, c.m, c.k, c.eps); err != nil {
+		return err
+	}
+	rounded, err := f.round(c.what, c.normed, c.m, c.k, c.w[0].format.blockLen)
+	if err != nil {
+		return err
+	}
+	gate, n := &c.w[0], c.counts[0]
+	one := product{what: c.what, m: c.m, w: *gate, part: &gate.parts[0], lo: gate.first, hi: gate.first + n, out: c.out[0], width: n}
+	return f.multiplyMatrix(rounded, &one, &c.w[1])
+}
