@@ -248,13 +248,13 @@ func (s *State) TakeBack(seen int) error {
 	case st.kept:
 		s.value, st.before = st.before, s.value // abandon gives the other one back
 	case st.wrote:
-		return errors.Join(s.abandon(), s.Lose())
+		return errors.Join(s.abandon(), s.lose())
 	}
 	return s.abandon()
 }
 
-// Lose goes back to the latest snapshot, or to no tokens, since the value is not what it should be.
-func (s *State) Lose() error {
+// lose goes back to the latest snapshot, or to no tokens, since the value is not what it should be.
+func (s *State) lose() error {
 	if len(s.snapshots) > 0 {
 		return s.goBack(s.snapshots[len(s.snapshots)-1])
 	}
@@ -321,7 +321,7 @@ func (s *State) Settle() error {
 		return err
 	}
 	if err := s.journal.replay(s.pool.device, s.value, n); err != nil {
-		return errors.Join(fmt.Errorf("kvcache: a state of %d tokens: %d accepted ones: %w", s.at, n, err), s.Lose())
+		return errors.Join(fmt.Errorf("kvcache: a state of %d tokens: %d accepted ones: %w", s.at, n, err), s.lose())
 	}
 	s.at, s.journal.rows = s.seen, 0
 	return nil

@@ -157,9 +157,12 @@ func (s *States) align() error {
 	if !s.any() {
 		return nil
 	}
-	least := s.seen()
+	least, most := s.seen(), s.seen()
 	for _, state := range s.list {
-		least = min(least, state.Seen())
+		least, most = min(least, state.Seen()), max(most, state.Seen())
+	}
+	if least == most {
+		return nil
 	}
 	return s.cut(least)
 }
