@@ -28,7 +28,7 @@ import (
 //	s.End()                                           // Seen 300, Snapshots 290
 //
 // The step of an answer's token changes the value in place: that costs nothing besides, but if the step fails, the State goes back to a
-// snapshot. A step whose latter rows are guesses leaves the value as it is: States computes the rows with a copy that is thrown away, and a
+// snapshot. A step with guesses behind its first row leaves the value as it is: States computes the rows with a copy that is thrown away, and a
 // journal records the operations' inputs.
 //
 //	s.Begin(4, Step{Guesses: true})  // the value stays that of 300 tokens, and the journal gets 4 rows
@@ -222,7 +222,7 @@ func (s *State) End() {
 		s.insert(mark)
 	}
 	st.marks = st.marks[:0]
-	_ = s.abandon() // what is left is the value before: an error would be that of a device that gives memory back
+	_ = s.abandon() // the value before is left: an error would be that of a device that gives memory back
 }
 
 // abandon gives back what a step has that is under way.
