@@ -94,6 +94,7 @@ var sizes = []struct {
 // The other keys of GGUF's metadata for a configuration, after the architecture's name and a dot.
 const (
 	keyLengthKey     = "attention.key_length"
+	aheadLayersKey   = "nextn_predict_layers" // layers that predict several tokens at once, which block_count counts
 	valueLengthKey   = "attention.value_length"
 	normEpsKey       = "attention.layer_norm_rms_epsilon"
 	windowKey        = "attention.sliding_window"
