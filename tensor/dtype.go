@@ -34,6 +34,7 @@ const (
 	Q3_K   = DType(quant.Q3_K)   // 256 × 3 bits, sixteen 6-bit scales: 110 bytes
 	IQ4_XS = DType(quant.IQ4_XS) // 256 × 4 bits that choose from sixteen values, eight 6-bit scales: 136 bytes
 	I32    = IQ4_XS + 1          // whole numbers of 32 bits with a sign, such as the numbers of chosen experts
+	MXFP4  = DType(quant.MXFP4)  // 32 × 4 bits, numbers of E2M1, and an exponent: 17 bytes
 )
 
 // DTypes lists every element type, in order of value.

@@ -72,6 +72,12 @@ func (g generator) weights(d tensor.DType, in input, n int) []byte {
 			}
 			data[at+place], data[at+place+1] = byte(half), byte(half>>8)
 		}
+		if place, ok := d.Format().ExponentAt(); ok {
+			data[at+place] = 0 // with zeros
+			if in.name != zeros.name {
+				data[at+place] = byte(116 + g.IntN(5)) // 2^−11 … 2^−7
+			}
+		}
 	}
 	return data
 }

@@ -38,8 +38,8 @@ func (b *experts) MatMulExperts(x, w, chosen, out *tensor.Tensor) error {
 	if err := p.activate(b.runner, w.DType().Format().ActivationForm(), floats(x), d.K, d.Pairs/d.Rows); err != nil {
 		return err
 	}
-	p.add(w, nil, floats(out))
 	p.scattered = true
+	p.add(w, nil, floats(out))
 	return p.multiply(b.runner)
 }
 
@@ -68,11 +68,16 @@ type expertPass struct {
 	choices int              // how many neighbouring pairs share a row of x
 
 	terms     []expertTerm
-	scattered bool // the outputs have the order of pairs; else they are sorted
+	scattered bool           // the outputs have the order of pairs; else they are sorted
+	epilogue  expertEpilogue // nil: none
+	network   *backend.ExpertNetwork
+	gate, up  []float32 // [pairs, n], sorted: what the epilogue joins
+	sum       expertSum
 	pieces    []expertPiece
-	calls     []asm.PanelProduct // one for each worker, kept to spare an allocation
-	views     []quant.Activation // the same
-	tiles     workerFloats       // for what is scattered
+	calls     []asm.PanelProduct    // one for each worker, kept to spare an allocation
+	views     []quant.Activation    // the same
+	tiles     workerMemory[float32] // for what is scattered
+	packed    workerMemory[byte]    // for panels of what files have as rows
 }
 
 // expertGroup is the pairs of one expert: places [first, last).
@@ -81,11 +86,24 @@ type expertGroup struct{ expert, first, last int32 }
 // expertPiece is rows [lo, hi) of the weights of a group's expert.
 type expertPiece struct{ group, lo, hi int32 }
 
+// expertEpilogue is what happens to elements [lo, hi) of the terms' outputs as soon as they are computed, while they are in the cache.
+type expertEpilogue func(p *expertPass, lo, hi int)
+
+// expertSum is the sum of the rows of pairs, as SumExperts has it, for pairs that are sorted. A piece is some columns of some rows.
+type expertSum struct {
+	y       []float32 // [pairs, n], sorted
+	weights []float32 // [rows, choices]
+	out     []float32 // [rows, n]
+	n       int
+	columns int // of a piece
+}
+
 // expertTerm is the weights of all experts.
 type expertTerm struct {
 	dtype    tensor.DType
 	format   quant.Format
 	panels   *asm.Panels // how w is packed; nil: as files have it
+	packs    *asm.Panels // how rows that files have are packed for each product, since that takes less than multiplying them as they are
 	w        []byte
 	rowBytes int
 	n        int       // rows of an expert
@@ -96,6 +114,7 @@ type expertTerm struct {
 // reset forgets the operands, and keeps the scratch.
 func (p *expertPass) reset() {
 	p.kernels, p.phase, p.x, p.acts.X = nil, nil, nil, nil
+	p.epilogue, p.network, p.gate, p.up, p.sum, p.scattered = nil, nil, nil, nil, expertSum{}, false
 	clear(p.terms)
 	p.terms = p.terms[:0]
 	clear(p.calls)
@@ -112,6 +131,7 @@ func (p *expertPass) begin(name string, m *machine, chosen []int32, experts int)
 		p.calls, p.views = make([]asm.PanelProduct, n), make([]quant.Activation, n)
 	}
 	p.tiles.reserve(m.runner.Size())
+	p.packed.reserve(m.runner.Size())
 	p.sorted = slices.Grow(p.sorted[:0], len(chosen))[:len(chosen)]
 	p.places = slices.Grow(p.places[:0], len(chosen))[:len(chosen)]
 	p.starts = slices.Grow(p.starts[:0], experts+1)[:experts+1]
@@ -140,7 +160,8 @@ func mostPairsFirst(a, b expertGroup) int {
 	return cmp.Or(cmp.Compare(b.last-b.first, a.last-a.first), cmp.Compare(a.expert, b.expert))
 }
 
-// activate brings the rows of x, each of which some neighbouring pairs share, into a form, in the order of places.
+// activate brings the rows of x, each of which some neighbouring pairs share, into a form, in the order of places. With 0 choices the rows
+// have the order of places already.
 func (p *expertPass) activate(r Runner, form quant.ActivationForm, x []float32, k, choices int) error {
 	pairs := len(p.sorted)
 	had := cap(p.acts.Q) + 4*cap(p.scratch)
@@ -151,16 +172,19 @@ func (p *expertPass) activate(r Runner, form quant.ActivationForm, x []float32, 
 	}
 	p.held.Add(int64(cap(p.acts.Q) + 4*cap(p.scratch) - had))
 	p.x, p.choices = x, choices
-	p.phase, p.part, p.count = (*expertPass).prepare, "activation", max(1, min(pairs/choices, pairs*k/elementsPerPiece, 8*r.Size()))
+	p.phase, p.part, p.count = (*expertPass).prepare, "activation", max(1, min(pairs/max(choices, 1), pairs*k/elementsPerPiece, 8*r.Size()))
 	return r.Run(p, p.count)
 }
 
 // prepare brings the rows of a piece to the places of their pairs.
 func (p *expertPass) prepare(_, piece int) {
-	rows, k := len(p.sorted)/p.choices, p.acts.K
+	rows, k := len(p.sorted)/max(p.choices, 1), p.acts.K
 	for row := piece * rows / p.count; row < (piece+1)*rows/p.count; row++ {
-		places := p.places[row*p.choices:][:p.choices]
-		first := int(places[0])
+		first, places := row, p.places[:1]
+		if p.choices > 0 {
+			places = p.places[row*p.choices:][:p.choices]
+			first = int(places[0])
+		}
 		if x := p.x[row*k:][:k]; p.acts.Form == quant.Float {
 			copy(p.acts.X[first*k:][:k], x)
 		} else {
@@ -174,10 +198,18 @@ func (p *expertPass) prepare(_, piece int) {
 
 // add adds the weights of all experts, with their biases, as a term.
 func (p *expertPass) add(w *tensor.Tensor, bias, out []float32) {
-	p.terms = append(p.terms, expertTerm{
+	t := expertTerm{
 		dtype: w.DType(), format: w.DType().Format(), panels: panelsOf(w), w: dataOf(w), rowBytes: w.RowBytes(), n: w.Shape().Dim(1), bias: bias, out: out,
-	})
+	}
+	if t.panels == nil && t.n%asm.PanelRows == 0 {
+		t.packs = p.kernels.PanelsFor(t.format)
+	}
+	p.terms = append(p.terms, t)
 }
+
+// rowsPerCut is of how many rows of weights, or a multiple, the pieces of an expert are: those of the panels that kernels for a single row
+// of activations take together.
+const rowsPerCut = 4 * asm.PanelRows
 
 // pairsPerRead is how many pairs it takes to compute as long as it takes to read the weights from memory.
 const pairsPerRead = 4
@@ -190,11 +222,11 @@ func (p *expertPass) multiply(r Runner) error {
 	for g, group := range p.groups {
 		pairs := int(group.last - group.first)
 		share := (8*r.Size()*(pairs+pairsPerRead) + work - 1) / work
-		cuts := max(1, min(share, n/rowsPerPiece, pairs*n*k*len(p.terms)/workPerPiece))
+		cuts := max(1, min(share, n/rowsPerCut, pairs*n*k*len(p.terms)/workPerPiece))
 		for i, lo := 0, 0; i < cuts; i++ {
 			hi := n
 			if i < cuts-1 {
-				hi = (i + 1) * n / cuts / rowsPerPiece * rowsPerPiece
+				hi = (i + 1) * n / cuts / rowsPerCut * rowsPerCut
 			}
 			p.pieces = append(p.pieces, expertPiece{int32(g), int32(lo), int32(hi)})
 			lo = hi
@@ -235,18 +267,42 @@ func (p *expertPass) multiplyPiece(worker, piece int) {
 				tile = tile[copy(t.out[int(pair)*t.n:][lo:hi], tile):]
 			}
 		}
+		if t.bias != nil {
+			for place := first; place < first+pairs; place++ {
+				p.kernels.Add(t.out[place*t.n:][lo:hi], t.bias[int(group.expert)*t.n:][lo:hi])
+			}
+		}
+	}
+	if p.epilogue != nil {
+		for place := first; place < first+pairs; place++ {
+			p.epilogue(p, place*p.terms[0].n+lo, place*p.terms[0].n+hi)
+		}
 	}
 }
 
 // multiplyRows multiplies rows [lo, hi) of an expert's weights with the worker's view of the activation, to rows of out that are stride
 // elements apart.
 func (p *expertPass) multiplyRows(worker int, t *expertTerm, expert, lo, hi int, out []float32, stride int) {
-	w, acts := t.w[(expert*t.n+lo)*t.rowBytes:], &p.views[worker]
+	w, acts, call := t.w[(expert*t.n+lo)*t.rowBytes:], &p.views[worker], &p.calls[worker]
+	if t.panels == nil && t.packs != nil && hi-lo >= asm.PanelRows {
+		const most = rowsPerCut / asm.PanelRows
+		size := asm.PanelRows * t.rowBytes
+		room := p.packed.of(worker, most*size)
+		for ; lo < hi; lo += rowsPerCut {
+			n := min(most, (hi-lo)/asm.PanelRows)
+			for i := range n {
+				t.packs.Pack(room[i*size:][:size], w[i*size:][:size], t.rowBytes, acts.K)
+			}
+			*call = asm.PanelProduct{Panels: room, Count: n, Acts: acts, Out: out, Stride: stride}
+			t.packs.Multiply(call)
+			w, out = w[n*size:], out[n*asm.PanelRows:]
+		}
+		return
+	}
 	if t.panels == nil {
 		t.format.DotRows(out, stride, w, t.rowBytes, hi-lo, acts)
 		return
 	}
-	call := &p.calls[worker]
 	*call = asm.PanelProduct{Panels: w, Count: (hi - lo) / asm.PanelRows, Acts: acts, Out: out, Stride: stride}
 	t.panels.Multiply(call)
 }

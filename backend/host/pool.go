@@ -61,21 +61,3 @@ func (m workerMemory[T]) of(worker, n int) []T {
 	}
 	return m[worker][:n]
 }
-
-// workerFloats is workerMemory for floats.
-type workerFloats [][]float32
-
-// reserve makes room for a number of workers. It is called before they begin.
-func (m *workerFloats) reserve(workers int) {
-	for len(*m) < workers {
-		*m = append(*m, nil)
-	}
-}
-
-// of returns n floats of a worker's, which hold what was left there.
-func (m workerFloats) of(worker, n int) []float32 {
-	if len(m[worker]) < n {
-		m[worker] = make([]float32, n)
-	}
-	return m[worker][:n]
-}

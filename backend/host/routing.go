@@ -45,7 +45,7 @@ type routing struct {
 	weights      []float32 // [rows, k]
 	rows, pieces int
 	experts, k   int
-	scratch      workerFloats
+	scratch      workerMemory[float32]
 }
 
 // reset forgets the operation, and keeps the scratch.

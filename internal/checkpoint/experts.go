@@ -320,7 +320,6 @@ const (
 	expertGroupsKey = "expert_group_count"
 	leadingDenseKey = "leading_dense_block_count"
 	denseStepKey    = "interleave_moe_layer_step"
-	aheadLayersKey  = "nextn_predict_layers"
 )
 
 // number returns the whole number at a key, at most most.

@@ -36,7 +36,7 @@ type Unit struct {
 // Kernels returns the unit's kernels.
 func (u *Unit) Kernels() Kernels {
 	return Kernels{
-		Add: u.addAll, Scale: u.scaleAll, Axpy: u.axpyAll, SiLUMul: u.siluMulAll, GELUMul: u.geluMulAll, GELUErfMul: u.geluErfMulAll, SwiGLUClamped: u.SwiGLUClamped, Softcap: u.Softcap,
+		Add: u.addAll, Scale: u.scaleAll, Divide: u.divideAll, Axpy: u.axpyAll, SiLUMul: u.siluMulAll, GELUMul: u.geluMulAll, GELUErfMul: u.geluErfMulAll, SwiGLUClamped: u.SwiGLUClamped, Softcap: u.Softcap,
 		Mul: u.mulAll, SigmoidMul: u.sigmoidMulAll, Exp: u.exponential, Convolve: u.convolveAll,
 		RoPE: u.ropeHead, RMSNorm: u.rmsNorm, Softmax: u.softmax, Prepare: u.Prepare,
 	}
@@ -71,6 +71,15 @@ func (u *Unit) scaleAll(x []float32, v float32) {
 	for len(x) > 0 {
 		n := min(len(x), MaxElements)
 		u.scale(&x[0], n, v)
+		x = x[n:]
+	}
+}
+
+// divideAll is divide.
+func (u *Unit) divideAll(x []float32, v float32) {
+	for len(x) > 0 {
+		n := min(len(x), MaxElements)
+		u.divide(&x[0], n, v)
 		x = x[n:]
 	}
 }
@@ -135,7 +144,7 @@ func (u *Unit) SwiGLUClamped(dst, gate, up []float32, limit float32) {
 	}
 }
 
-// convolveAll is convolve. A row is as long as a model's widest vector, which one call may take: its taps cannot be cut without a copy.
+// convolveAll is convolve. Callers cut long rows themselves: taps cannot be cut here without a copy.
 func (u *Unit) convolveAll(dst []float32, taps [][]float32, w []float32, stride int, b []float32) {
 	if len(dst) == 0 || len(taps) == 0 {
 		convolve(dst, taps, w, stride, b)

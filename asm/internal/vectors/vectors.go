@@ -15,6 +15,7 @@ type Kernels struct {
 	Add           func(dst, src []float32)                     // dst += src
 	Mul           func(dst, src []float32)                     // dst *= src
 	Scale         func(x []float32, v float32)                 // x *= v
+	Divide        func(x []float32, v float32)                 // x /= v
 	Axpy          func(dst []float32, a float32, x []float32)  // dst += a·x
 	SiLUMul       func(dst, gate, up []float32)                // dst = silu(gate)·up
 	SigmoidMul    func(dst, gate, up []float32)                // dst = σ(gate)·up
@@ -37,6 +38,7 @@ func Portable() Kernels {
 		Add:           add,
 		Mul:           mul,
 		Scale:         scale,
+		Divide:        divide,
 		Axpy:          Axpy,
 		SiLUMul:       siluMul,
 		SigmoidMul:    sigmoidMul,

@@ -19,6 +19,7 @@ var operations = []struct {
 	run  func(k *asm.Kernels, x, y, z []float32)
 }{
 	{"Add", func(k *asm.Kernels, x, y, _ []float32) { k.Add(x, y) }},
+	{"Divide", func(k *asm.Kernels, x, _, _ []float32) { k.Divide(x, -1.7) }},
 	{"Mul", func(k *asm.Kernels, x, y, _ []float32) { k.Mul(x, y) }},
 	{"SigmoidMul", func(k *asm.Kernels, x, y, z []float32) { k.SigmoidMul(z, x, y) }},
 	{"SigmoidMul in place of the gate", func(k *asm.Kernels, x, y, _ []float32) { k.SigmoidMul(x, x, y) }},

@@ -80,6 +80,8 @@ func (c *conversion) wanted(w *weight) tensor.DType {
 		return tensor.F32
 	case w.model == nil:
 		return w.dtype
+	case w.model.Part == checkpoint.PerLayerProjection: // as llama.cpp does: it is not large
+		return w.dtype
 	case w.model.Role == checkpoint.Logits && o.head != 0:
 		return o.head
 	case w.model.Role == checkpoint.Lookup && o.embedding != 0:
