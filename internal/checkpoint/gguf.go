@@ -172,7 +172,7 @@ func readConfig(f *gguf.File) (*Config, error) {
 			c.HeadDim = c.HiddenSize / c.Heads
 		}
 	}
-	ahead := k.number(aheadLayersKey, 0, maxLayers)
+	ahead := k.number(aheadKey, 0, maxLayers)
 	if ahead < c.Layers {
 		c.Layers -= ahead // they stand after the others, and predict tokens ahead
 	}
