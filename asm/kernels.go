@@ -54,6 +54,9 @@ func (k *Kernels) Mul(dst, src []float32) { k.vectors.Mul(dst, src) }
 // Scale computes x[i] *= v.
 func (k *Kernels) Scale(x []float32, v float32) { k.vectors.Scale(x, v) }
 
+// Divide computes x[i] /= v.
+func (k *Kernels) Divide(x []float32, v float32) { k.vectors.Divide(x, v) }
+
 // Axpy computes dst[i] = fma(a, x[i], dst[i]). The slices have one length.
 func (k *Kernels) Axpy(dst []float32, a float32, x []float32) { k.vectors.Axpy(dst, a, x) }
 
@@ -68,6 +71,11 @@ func (k *Kernels) GELUMul(dst, gate, up []float32) { k.vectors.GELUMul(dst, gate
 
 // GELUErfMul computes dst[i] = exact.GELUErf(gate[i]) · up[i]. The slices have one length; dst may be gate or up.
 func (k *Kernels) GELUErfMul(dst, gate, up []float32) { k.vectors.GELUErfMul(dst, gate, up) }
+
+// SwiGLUClamped computes dst[i] = exact.SwiGLUClamped(gate[i], up[i], limit). The slices have one length; dst may be gate or up.
+func (k *Kernels) SwiGLUClamped(dst, gate, up []float32, limit float32) {
+	k.vectors.SwiGLUClamped(dst, gate, up, limit)
+}
 
 // Softcap computes x[i] = exact.Softcap(x[i], limit), that is limit·tanh(x[i]/limit). limit is above 0.
 func (k *Kernels) Softcap(x []float32, limit float32) { k.vectors.Softcap(x, limit) }
@@ -151,8 +159,7 @@ type (
 	//
 	// Release() forgets the keys and values.
 	AttentionTile = attention.Tile
-	// Partial is a row's attention to some of the slots. Sink(score) joins a score that has no value; Finish(dst) divides Out by Sum and writes
-	// it to dst [HeadDim]. Its fields:
+	// Partial is a row's attention to some of the slots. Sink(score) joins a score that has no value. Its fields:
 	//
 	//	Max, Sum float32   // the largest score, and Σ exp(score−Max): 0 where there were no slots
 	//	Out      []float32 // [HeadDim]: Σ exp(score−Max)·value

@@ -21,13 +21,16 @@ func (k *Kernels) LayerNorm(x, w, b []float32, eps float32) {
 // sum returns the sum of a row, accumulated in lanes.
 func (k *Kernels) sum(x []float32) float32 {
 	var lanes [Lanes]float32
-	for ; len(x) >= Lanes; x = x[Lanes:] {
-		part := (*[Lanes]float32)(x)
-		for i := range lanes {
-			lanes[i] += part[i]
+	for first := 0; first < Lanes; first += Lanes / 2 { // half of the lanes at a time: these stay in registers
+		var a, b, c, d, e, f, g, h float32
+		for rest := x; len(rest) >= Lanes; rest = rest[Lanes:] {
+			part := (*[Lanes / 2]float32)(rest[first:])
+			a, b, c, d = a+part[0], b+part[1], c+part[2], d+part[3]
+			e, f, g, h = e+part[4], f+part[5], g+part[6], h+part[7]
 		}
+		*(*[Lanes / 2]float32)(lanes[first:]) = [Lanes / 2]float32{a, b, c, d, e, f, g, h}
 	}
-	for i, v := range x {
+	for i, v := range x[len(x)/Lanes*Lanes:] {
 		lanes[i] += v
 	}
 	return vectors.Fold(&lanes)

@@ -2,8 +2,8 @@
 //
 // A Backend offers the operations of a Llama: products with weights, normalisation, rotary positions, attention, and the
 // movement of data. This package computes nothing. It says what the operations are, checks their operands for those who compute
-// them, and keeps the list of backends. Faster or fused forms are the optional interfaces Preparer, Fuser and
-// Selector; callers obtain them through Prepare, Fused and Selecting, which fall back on the plain operations. Converter saves who
+// them, and keeps the list of backends. Faster or fused forms are the optional interfaces Preparer, Fuser,
+// ExpertFuser and Selector; callers obtain them through Prepare, Fused, FusedExperts and Selecting, which fall back on the plain operations. Converter saves who
 // loads a file a copy, and needs no such function.
 //
 // Package host has every operation over any memory that the host can map, so a new device embeds host.Base, is right from the
@@ -31,6 +31,7 @@ var ErrUnsupported = errors.New("not supported by this backend")
 type Backend interface {
 	tensor.Device // Name, Memory, CopyFrom
 	Pager         // what is done with keys and values that are cached in pages
+	Experts       // what mixtures of experts need
 	Recurrent     // what is done with the states of recurrent layers
 
 	// Describe says for a person what the device is, such as the processor's name and the kernels in use.
@@ -94,8 +95,8 @@ type Backend interface {
 
 // Preparer is a backend that wants weights in a layout of its own.
 type Preparer interface {
-	// Prepare returns the weights w [N, K] as the backend wants them for MatMulTransposed and Gather. The result may be w
-	// itself; if it is not, w is no longer needed. A large table may take seconds: the context is looked at every few
+	// Prepare returns the weights w [N, K] as the backend wants them for MatMulTransposed and Gather, or w [experts, N, K] as it wants them
+	// for MatMulExperts. The result may be w itself; if it is not, w is no longer needed. A large table may take seconds: the context is looked at every few
 	// megabytes, and when it has ended, the error wraps the context's and nothing stays allocated.
 	Prepare(ctx context.Context, w *tensor.Tensor) (*tensor.Tensor, error)
 }
@@ -103,8 +104,8 @@ type Preparer interface {
 // Converter is a Preparer that takes weights as files have them, and so needs no converted copy of a whole table.
 type Converter interface {
 	Preparer
-	// PrepareAs is Prepare for weights w [N, K] whose elements become those of type d, as Cast converts them, and whose row i is
-	// row order(i) of w; a nil order changes nothing. The order may be asked from several goroutines at once.
+	// PrepareAs is Prepare for weights w [N, K] or [experts, N, K] whose elements become those of type d, as Cast converts them, and whose
+	// row i, of all experts' rows, is row order(i) of w; a nil order changes nothing. The order may be asked from several goroutines at once.
 	PrepareAs(ctx context.Context, w *tensor.Tensor, d tensor.DType, order func(row int) int) (*tensor.Tensor, error)
 }
 
@@ -120,6 +121,26 @@ type Fuser interface {
 	// NormSwiGLU computes out = silu(n·gateᵀ)·(n·upᵀ) with n = rmsnorm(x, norm), for x [M, K], which is left as it is; the
 	// scratch is normed [M, K] and product, of out's shape.
 	NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, up, product, out *tensor.Tensor) error
+}
+
+// Linear is a linear map x ↦ x·Weightᵀ + Bias, Weight [N, K] and Bias [N]. A Bias that is nil adds nothing.
+type Linear struct{ Weight, Bias *tensor.Tensor }
+
+// LayerNorm is what the operation of the same name normalises rows by. A Weight that is nil normalises nothing.
+type LayerNorm struct {
+	Weight, Bias *tensor.Tensor // [dim]; a nil Bias adds nothing
+	Eps          float32
+}
+
+// Projector offers the phases of an encoder's layer as single operations, as Fuser does those of a decoder's. Each gives what the plain
+// operations give, bit for bit.
+type Projector interface {
+	// Project computes outs[i] = n·maps[i].Weightᵀ + maps[i].Bias with n = layernorm(x), for x [M, K]. n is kept in normed [M, K], which may be x,
+	// unless the norm has no weight: then n is x, and normed is not touched. If gelu is set, there are one or two maps, two of one shape, and
+	// then outs[0] = gelu(outs[0])·outs[1], in the form of GELUErf; an outs[1] that is not there counts as ones.
+	Project(x *tensor.Tensor, norm LayerNorm, normed *tensor.Tensor, maps []Linear, outs []*tensor.Tensor, gelu bool) error
+	// ProjectAdd computes out = (out + x·to.Weightᵀ) + to.Bias; the scratch is product, of out's shape.
+	ProjectAdd(x *tensor.Tensor, to Linear, product, out *tensor.Tensor) error
 }
 
 // Exact is a backend that can tell whether it gives the bits of the portable reference, host.Reference. Where backends do, it does not show

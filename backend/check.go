@@ -2,7 +2,6 @@ package backend
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -49,7 +48,7 @@ func CheckMatMulTransposed(a, w, out *tensor.Tensor) (m, n, k int, err error) {
 	switch {
 	case w.Shape().NDim() != 2 || a.Shape().Dim(-1) != k || out.Shape().Rows() != m || out.Shape().Dim(-1) != n:
 		err = fmt.Errorf("backend: MatMulTransposed of a %v, w %v to %v: shapes must be [M K], [N K] and [M N]", a, w, out)
-	case w.DType() == tensor.U8 || k%w.DType().BlockLen() != 0:
+	case !w.DType().Format().Valid() || k%w.DType().BlockLen() != 0:
 		err = fmt.Errorf("backend: MatMulTransposed of a %v, w %v: %d columns of type %v cannot be multiplied", a, w, k, w.DType())
 	default:
 		err = needWritable("MatMulTransposed", out)
@@ -72,8 +71,8 @@ func CheckSame(op string, ts ...*tensor.Tensor) error {
 
 // CheckSoftcap checks x = limit·tanh(x/limit).
 func CheckSoftcap(x *tensor.Tensor, limit float32) error {
-	if !(limit > 0) || math.IsInf(float64(limit), 1) {
-		return fmt.Errorf("backend: Softcap of %v to %v: the limit must be positive", x, limit)
+	if err := needLimit("Softcap", x, limit); err != nil {
+		return err
 	}
 	return CheckSame("Softcap", x)
 }
@@ -197,6 +196,54 @@ func CheckNormMatMul(x, normed *tensor.Tensor, ws, outs []*tensor.Tensor) error 
 	return nil
 }
 
+// CheckProject checks x and normed [M, K], of one shape, and outs[i] [M, N] for maps[i] of weights [N, K] and biases [N] or nil. With gelu there are
+// one or two outs, of one shape.
+func CheckProject(x *tensor.Tensor, norm LayerNorm, normed *tensor.Tensor, maps []Linear, outs []*tensor.Tensor, gelu bool) error {
+	if norm.Weight != nil {
+		if err := CheckSame("Project", normed, x); err != nil {
+			return err
+		}
+		if _, _, err := CheckLayerNorm(normed, norm.Weight, norm.Bias); err != nil {
+			return err
+		}
+	}
+	if len(maps) != len(outs) {
+		return fmt.Errorf("backend: Project by %d maps to %d outputs", len(maps), len(outs))
+	}
+	for i := range maps {
+		if err := maps[i].check(x, outs[i]); err != nil {
+			return err
+		}
+	}
+	switch {
+	case gelu && (len(outs) < 1 || len(outs) > 2):
+		return fmt.Errorf("backend: Project to %d outputs with GELU: there must be one or two", len(outs))
+	case gelu:
+		return CheckSame("Project", outs...)
+	}
+	return nil
+}
+
+// CheckProjectAdd checks x [M, K], to of [N, K] and [N] or nil, and product and out [M, N].
+func CheckProjectAdd(x *tensor.Tensor, to Linear, product, out *tensor.Tensor) error {
+	if err := to.check(x, product); err != nil {
+		return err
+	}
+	return CheckSame("ProjectAdd", out, product)
+}
+
+// check checks a map of x to out.
+func (l *Linear) check(x, out *tensor.Tensor) error {
+	_, n, _, err := CheckMatMulTransposed(x, l.Weight, out)
+	if err != nil || l.Bias == nil {
+		return err
+	}
+	if l.Bias.Shape().NumElements() != n {
+		return fmt.Errorf("backend: a product of weights %v with the bias %v: the bias must have an element for each of their rows", l.Weight, l.Bias)
+	}
+	return needF32("Project", l.Bias)
+}
+
 // CheckRoPE checks x [tokens, heads, headDim] and table [tokens, headDim].
 func CheckRoPE(x, table *tensor.Tensor) (tokens, heads, headDim int, err error) {
 	if err := needF32("RoPE", x, table); err != nil {
@@ -223,7 +270,7 @@ func CheckGather(table *tensor.Tensor, indices []int32, out *tensor.Tensor) (dim
 		return 0, err
 	}
 	rows, dim := table.Shape().Dim(0), table.Shape().Dim(-1)
-	if table.Shape().NDim() != 2 || table.DType() == tensor.U8 || out.Shape().Rows() != len(indices) || out.Shape().Dim(-1) != dim {
+	if table.Shape().NDim() != 2 || !table.DType().Format().Valid() || out.Shape().Rows() != len(indices) || out.Shape().Dim(-1) != dim {
 		return 0, fmt.Errorf("backend: Gather of %d rows of %v to %v: shapes must be [rows dim] and [%d dim]", len(indices), table, out, len(indices))
 	}
 	for _, index := range indices {

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -72,7 +73,7 @@ func checkStretches(op string, rows int, of []Stretch, dims ...int) error {
 		case s.State == nil:
 			return fmt.Errorf("backend: %s of stretch %d without a state", op, i)
 		case s.State.DType() != tensor.F32 || !hasDims(s.State.Shape(), dims):
-			return fmt.Errorf("backend: %s of stretch %d with state %v: it must be f32 %v", op, i, s.State, dims)
+			return fmt.Errorf("backend: %s of stretch %d with state %v: it must be f32 %v", op, i, s.State, slices.Clone(dims))
 		}
 		if err := needWritable(op, s.State); err != nil {
 			return err

@@ -28,9 +28,25 @@ func Fused(b Backend) Fuser {
 	return composed{b}
 }
 
+// Projecting returns the backend's projections, or ones composed of its plain operations.
+func Projecting(b Backend) Projector {
+	if p, ok := b.(Projector); ok {
+		return p
+	}
+	return composed{b}
+}
+
 // Composed returns the fused operations composed of the backend's plain ones, even where it has its own: for operands that
 // these do not take.
 func Composed(b Backend) Fuser { return composed{b} }
+
+// FusedExperts returns the backend's fused operation for experts, or one composed of its plain operations.
+func FusedExperts(b Backend) ExpertFuser {
+	if f, ok := b.(ExpertFuser); ok {
+		return f
+	}
+	return composed{b}
+}
 
 // BitExact reports whether the backend promises the bits of the portable reference, host.Reference.
 func BitExact(b Backend) bool {
@@ -101,6 +117,89 @@ func (c composed) NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, 
 		return err
 	}
 	return c.SiLUMul(out, product)
+}
+
+// FeedExperts multiplies, activates, multiplies and adds up.
+func (c composed) FeedExperts(x *tensor.Tensor, n *ExpertNetwork, chosen, weights, gate, up, down, out *tensor.Tensor) error {
+	if _, err := CheckFeedExperts(x, n, chosen, weights, gate, up, down, out); err != nil {
+		return err
+	}
+	if err := c.multiplyExperts(x, n.Gate, n.GateBias, chosen, gate); err != nil {
+		return err
+	}
+	if err := c.multiplyExperts(x, n.Up, n.UpBias, chosen, up); err != nil {
+		return err
+	}
+	var err error
+	switch n.Activation {
+	case ActivateSiLU:
+		err = c.SiLUMul(gate, up)
+	case ActivateGELU:
+		err = c.GELUMul(gate, up)
+	case ActivateClamped:
+		err = c.SwiGLUClamped(gate, up, n.Limit)
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.multiplyExperts(gate, n.Down, n.DownBias, chosen, down); err != nil {
+		return err
+	}
+	return c.SumExperts(down, weights, out)
+}
+
+// multiplyExperts multiplies and adds a bias, if there is one.
+func (c composed) multiplyExperts(x, w, bias, chosen, out *tensor.Tensor) error {
+	if err := c.MatMulExperts(x, w, chosen, out); err != nil || bias == nil {
+		return err
+	}
+	return c.AddExpertBias(out, bias, chosen)
+}
+
+// Project normalises, multiplies with each weight, and adds the biases.
+func (c composed) Project(x *tensor.Tensor, norm LayerNorm, normed *tensor.Tensor, maps []Linear, outs []*tensor.Tensor, gelu bool) error {
+	if err := CheckProject(x, norm, normed, maps, outs, gelu); err != nil {
+		return err
+	}
+	if norm.Weight != nil {
+		if x != normed {
+			if err := c.CopySlice(x, normed, 0, 0, x.Shape().NumElements()); err != nil {
+				return err
+			}
+		}
+		if err := c.LayerNorm(normed, norm.Weight, norm.Bias, norm.Eps); err != nil {
+			return err
+		}
+		x = normed
+	}
+	for i, to := range maps {
+		if err := c.MatMulTransposed(x, to.Weight, outs[i]); err != nil {
+			return err
+		}
+		if to.Bias != nil {
+			if err := c.AddAssign(outs[i], to.Bias); err != nil {
+				return err
+			}
+		}
+	}
+	switch {
+	case !gelu:
+		return nil
+	case len(outs) == 2:
+		return c.GELUErf(outs[0], outs[1])
+	}
+	return c.GELUErf(outs[0], nil)
+}
+
+// ProjectAdd multiplies, adds, and adds the bias.
+func (c composed) ProjectAdd(x *tensor.Tensor, to Linear, product, out *tensor.Tensor) error {
+	if err := CheckProjectAdd(x, to, product, out); err != nil {
+		return err
+	}
+	if err := Fused(c.Backend).MatMulAdd(x, to.Weight, product, out); err != nil || to.Bias == nil {
+		return err
+	}
+	return c.AddAssign(out, to.Bias)
 }
 
 // reading is a Selector for backends without one.

@@ -1,4 +1,4 @@
-// Package kvcache holds the keys and values of the tokens that a model has seen.
+// Package kvcache holds what a model remembers of the tokens that it has seen: keys and values, and the states of recurrent layers.
 //
 // A Store is the memory of a model's caches on one device, in pages. A Cache holds the keys and values of one layer of one
 // conversation, in a list of pages for each KV head. A slot of a page holds the key and the value of one token; of a head's slots the first
@@ -31,8 +31,8 @@
 //
 // # What a cache can do besides
 //
-// Truncate forgets the latest tokens, or all, and TakeBack undoes the latest step exactly. Save and Restore copy a cache to another process or
-// device.
+// Truncate forgets the latest tokens, or all, and TakeBack undoes the latest step exactly. Save and Restore copy a cache to another process
+// or device.
 //
 // Which slots to give up is the business of package eviction; a Cache never sees a policy. Policies may need more than keys and values:
 // Track makes a cache record which token is in which slot and how much attention the slots received. The record belongs to the cache
@@ -40,4 +40,10 @@
 //
 // A cache with a window (Store.NewFor) is for a layer whose tokens see only the latest positions. It gives the pages before the
 // window back by itself, and is never shown to a policy.
+//
+// # Recurrent layers
+//
+// A State is what a layer remembers that has no keys and values, but tensors of a fixed size, which each token changes. Its memory is the
+// Store's, too, and copies share it. States is for States what Batch is for Caches. A State goes back to snapshots: its page has an
+// example.
 package kvcache

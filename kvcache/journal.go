@@ -7,8 +7,8 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// journal is what the operations of a step were given that computed guesses, so that the rows that turn out right can be passed through the state: the
-// same operations in the same order, which give the same bits.
+// journal is what the operations of a step were given that computed guesses, so that the rows that turn out right can be passed through the
+// state: the same operations in the same order, which give the same bits.
 type journal struct {
 	rows    int // of the step
 	entries []*entry

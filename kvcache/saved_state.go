@@ -9,10 +9,11 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// A saved state is, all numbers little-endian: the number of tokens and the number of snapshots (uint32); the value's tensors (float32), unless
-// there are no tokens; and for each snapshot its position (uint32) and its tensors, unless these are the value's.
+// A saved state is, all numbers little-endian: the number of tokens and the number of snapshots (uint32); the value's tensors (float32),
+// unless there are no tokens; and for each snapshot its position (uint32) and its tensors, unless these are the value's.
 
-// Save writes the state and the snapshots whose positions are wanted. It is not a format for other programs: the tensors' shapes are not part of it.
+// Save writes the state and the snapshots whose positions are wanted. It is not a format for other programs: the tensors' shapes are not
+// part of it.
 func (s *State) Save(w io.Writer, wanted func(at int) bool) error {
 	if err := s.Settle(); err != nil {
 		return err
@@ -56,7 +57,8 @@ func (h *held) writeTo(w io.Writer, v *value) error {
 	return err
 }
 
-// Restore fills the empty state with what Save wrote for a state of the same shapes. When Restore fails the state must not be used any more.
+// Restore fills the empty state with what Save wrote for a state of the same shapes. When Restore fails the state must not be used any
+// more.
 func (s *State) Restore(r io.Reader) error {
 	if s.seen != 0 {
 		return fmt.Errorf("kvcache: read a state into one of %d tokens: it must be empty", s.seen)

@@ -9,16 +9,17 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// State is what one recurrent layer remembers of one conversation: some tensors of fixed shapes, of type F32, all zeros before the first token.
-// However long the conversation is, a State takes the same memory. What it cannot do is forget single tokens, as a Cache can. It therefore
-// keeps snapshots: what the tensors were after earlier tokens. A State goes back to a snapshot, and the tokens from there on are computed again.
+// State is what one recurrent layer remembers of one conversation: some tensors of fixed shapes, of type F32, all zeros before the first
+// token. However long the conversation is, a State takes the same memory. What it cannot do is forget single tokens, as a Cache can. It
+// therefore keeps snapshots: what the tensors were after earlier tokens. A State goes back to a snapshot, and the tokens from there on are
+// computed again.
 //
 // A State is not safe for concurrent use, but States that share values are independent of each other.
 //
 // # An example
 //
-// A value is the tensors after some tokens; copies and snapshots share values until one of them writes. A prompt of 300 tokens is computed in two
-// steps, and a snapshot is asked for after 290 tokens:
+// A value is the tensors after some tokens; copies and snapshots share values until one of them writes. A prompt of 300 tokens is computed
+// in two steps, and a snapshot is asked for after 290 tokens:
 //
 //	s.Begin(256, Step{Keep: true})                    // the value before, zeros, is kept, and the step writes to another one
 //	                                                  // States.Recur: rows 0 … 255
@@ -35,8 +36,8 @@ import (
 //	s.Truncate(302)                  // one guess was right: the journal's first two rows count
 //	s.Begin(1, Step{})               // these are passed through the value now, by the same operation: the value is that of 302 tokens
 //
-// Invariants between calls: at ≤ seen; value is what the layer remembers after at tokens, nil if at is 0; the first seen−at rows of the journal
-// are those of the tokens from at to seen; snapshots are in the order of their positions, which are from 1 to at.
+// Invariants between calls: at ≤ seen; value is what the layer remembers after at tokens, nil if at is 0; the first seen−at rows of the
+// journal are those of the tokens from at to seen; snapshots are in the order of their positions, which are from 1 to at.
 type State struct {
 	*held
 	seen      int
@@ -94,8 +95,8 @@ func newState(h *held, seen int) *State {
 	return s
 }
 
-// Clone returns a copy, of the same store. Both share the value and the snapshots until one of them writes. If the journal has rows, the copy is of
-// the tokens before these: see Settle. Nothing is computed, so that it cannot fail.
+// Clone returns a copy, of the same store. Both share the value and the snapshots until one of them writes. If the journal has rows, the
+// copy is of the tokens before these: see Settle. Nothing is computed, so that it cannot fail.
 func (s *State) Clone() *State {
 	n := &held{pool: s.pool, layout: s.layout, value: s.pool.share(s.value), at: s.at, snapshots: slices.Clone(s.snapshots)}
 	for i := range n.snapshots {
@@ -127,8 +128,8 @@ func (h *held) free() error {
 // Seen returns of how many tokens the state is.
 func (s *State) Seen() int { return s.seen }
 
-// MemoryUsage returns the bytes of the value and the snapshots. Those that are shared with other States count in each; Store.Bytes counts them
-// once.
+// MemoryUsage returns the bytes of the value and the snapshots. Those that are shared with other States count in each; Store.Bytes counts
+// them once.
 func (s *State) MemoryUsage() int64 {
 	n := len(s.snapshots)
 	if s.value != nil && !slices.ContainsFunc(s.snapshots, func(k snapshot) bool { return k.value == s.value }) {
@@ -227,13 +228,12 @@ func (s *State) End() {
 // abandon gives back what a step has that is under way.
 func (h *held) abandon() error {
 	st := &h.step
-	var errs []error
-	errs = append(errs, h.pool.give(st.before))
+	err := h.pool.give(st.before)
 	for _, mark := range st.marks {
-		errs = append(errs, h.pool.give(mark.value))
+		err = errors.Join(err, h.pool.give(mark.value))
 	}
 	h.step = stepUnderWay{marks: st.marks[:0]}
-	return errors.Join(errs...)
+	return err
 }
 
 // TakeBack undoes the step that is under way, or, without one, goes back to seen tokens, as Truncate does. Neither needs the device.
@@ -277,8 +277,8 @@ func (s *State) Truncate(seen int) error {
 	return s.goBack(snapshot{})
 }
 
-// Reach returns to how many tokens Truncate(seen) goes back, seen ≤ Seen: to seen, if the state has seen so many, if a journal has the tokens
-// before, or if there is a snapshot; otherwise to the latest snapshot before that; or to 0.
+// Reach returns to how many tokens Truncate(seen) goes back, seen ≤ Seen: to seen, if the state has seen so many, if a journal has the
+// tokens before, or if there is a snapshot; otherwise to the latest snapshot before that; or to 0.
 func (s *State) Reach(seen int) int {
 	if seen >= s.at {
 		return min(seen, s.seen)
@@ -309,7 +309,8 @@ func (s *State) forget(seen int) {
 	}
 }
 
-// Settle passes the journal's rows through the value, as Begin does before the next step. If that fails, the State has gone back to a snapshot.
+// Settle passes the journal's rows through the value, as Begin does before the next step. If that fails, the State has gone back to a
+// snapshot.
 func (s *State) Settle() error {
 	n := s.seen - s.at
 	if n == 0 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -374,4 +375,60 @@ func TestStateThatFails(t *testing.T) {
 			return
 		}
 	}
+}
+
+// TestForgottenState sees that the values of a state that nobody refers to any more come back.
+func TestForgottenState(t *testing.T) {
+	r := newRecurrence(t, host.NewReference())
+	func() {
+		s := r.newState()
+		if err := s.Begin(3, kvcache.Step{Keep: true, Marks: []int{2}}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.forward([]*kvcache.State{s}, [][]int{{1, 2, 3}}); err != nil {
+			t.Fatal(err)
+		}
+		s.End()
+		s.Clone()
+	}()
+	for range 1000 {
+		if runtime.GC(); r.store.Bytes() == 0 {
+			return
+		}
+	}
+	t.Errorf("%d bytes are left", r.store.Bytes())
+}
+
+// FuzzRestoreState reads damaged states.
+func FuzzRestoreState(f *testing.F) {
+	r := newRecurrence(f, host.NewReference())
+	s := r.newState()
+	if err := s.Begin(5, kvcache.Step{Keep: true, Marks: []int{2, 5}}); err != nil {
+		f.Fatal(err)
+	}
+	if _, err := r.forward([]*kvcache.State{s}, [][]int{{1, 2, 3, 4, 5}}); err != nil {
+		f.Fatal(err)
+	}
+	s.End()
+	var whole bytes.Buffer
+	if err := s.Save(&whole, func(int) bool { return true }); err != nil {
+		f.Fatal(err)
+	}
+	s.Free()
+	f.Add(whole.Bytes())
+	f.Add(whole.Bytes()[:100])
+	f.Add([]byte{5, 0, 0, 0, 255, 255, 255, 255})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s := r.newState()
+		err := s.Restore(bytes.NewReader(data))
+		if list := s.Snapshots(nil); err == nil && (!slices.IsSorted(list) || len(list) > 0 && (list[0] < 1 || list[len(list)-1] > s.Seen())) {
+			t.Errorf("%d tokens, snapshots %v", s.Seen(), list)
+		}
+		if err := s.Free(); err != nil {
+			t.Error(err)
+		}
+		if r.store.Bytes() != 0 {
+			t.Errorf("%d bytes are left", r.store.Bytes())
+		}
+	})
 }

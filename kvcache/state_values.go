@@ -68,7 +68,8 @@ func (v *value) copyFrom(b backend.Backend, from *value) error {
 	return b.CopySlice(from.flat, v.flat, 0, 0, v.flat.Shape().NumElements())
 }
 
-// statePool is the memory of a store's states. It is safe for concurrent use. A nil value stands for that of no tokens, and has no references.
+// statePool is the memory of a store's states. It is safe for concurrent use. A nil value stands for that of no tokens, and has no
+// references.
 //
 // Invariants: all has every value that was not given back to the system; free has those without references.
 type statePool struct {
@@ -81,8 +82,8 @@ type statePool struct {
 	used, spare int64 // bytes of the values with and without references; those of journals are used
 }
 
-// spareStates is how many bytes of values a statePool keeps that nobody uses, at most as many as are in use: a long prompt takes a value and
-// gives one back with each step.
+// spareStates is how many bytes of values a statePool keeps that nobody uses, at most as many as are in use: a long prompt takes a value
+// and gives one back with each step.
 const spareStates = 64 << 20
 
 // layoutOf returns the layout of tensors of some shapes, the same for the same shapes.
@@ -178,22 +179,25 @@ func (p *statePool) give(v *value) error {
 		delete(p.all, v)
 		err = v.flat.Free()
 	}
-	return errors.Join(err, p.trim())
+	if p.spare > p.used {
+		err = errors.Join(err, p.trim())
+	}
+	return err
 }
 
 // trim gives memory back that nobody uses, if there is more of it than of memory in use.
 func (p *statePool) trim() error {
-	var errs []error
+	var err error
 	for l, list := range p.free {
 		for ; len(list) > 0 && p.spare > p.used; list = list[:len(list)-1] {
 			v := list[len(list)-1]
 			delete(p.all, v)
 			p.spare -= l.bytes()
-			errs = append(errs, v.flat.Free())
+			err = errors.Join(err, v.flat.Free())
 		}
 		p.free[l] = list
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // count adds bytes, of a journal, to those in use.

@@ -7,8 +7,9 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// States is what one recurrent layer does in a step for several conversations at once, as a Batch is for a layer that attends: the conversations'
-// rows lie one after the other in the step's tensors. It keeps its memory from step to step and is not safe for concurrent use.
+// States is what one recurrent layer does in a step for several conversations at once, as a Batch is for a layer that attends: the
+// conversations' rows lie one after the other in the step's tensors. It keeps its memory from step to step and is not safe for concurrent
+// use.
 //
 //	b.Reset()
 //	b.Add(first, 5)                                        // rows 0 … 4
@@ -52,7 +53,8 @@ func (b *States) Reset() {
 	b.of, b.run = b.of[:0], b.run[:0]
 }
 
-// Add adds a state for which State.Begin has prepared a step of some rows, and these rows: the next ones of the step. No state is added twice.
+// Add adds a state for which State.Begin has prepared a step of some rows, and these rows: the next ones of the step. No state is added
+// twice.
 func (b *States) Add(s *State, rows int) error {
 	if rows != s.step.rows {
 		return fmt.Errorf("kvcache: add a state with %d rows: its step was begun with %d", rows, s.step.rows)
@@ -104,8 +106,8 @@ func (b *States) record(part int, delta bool, inputs ...*tensor.Tensor) error {
 	return nil
 }
 
-// pieces calls compute for all rows, in their order. Behind a row after which a snapshot is kept it breaks off, and copies the state's tensor.
-// Usually there is no such row, and one call computes all. tensors are what compute needs the rows of.
+// pieces calls compute for all rows, in their order. Behind a row after which a snapshot is kept it breaks off, and copies the state's
+// tensor. Usually there is no such row, and one call computes all. tensors are what compute needs the rows of.
 //
 // If the first of two conversations has 5 rows, and a snapshot behind row 2, and the second one has a row, the calls are for the rows
 // 0 … 2 and 3 … 5.

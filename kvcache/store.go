@@ -9,8 +9,8 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// Store is the memory of the caches and states of one model on one device. It holds keys and values in pages of backend.PageSlots slots of one
-// KV head. Copies of a cache share pages until one of them writes there. The store uses a page again once no cache has it, and gives
+// Store is the memory of the caches and states of one model on one device. It holds keys and values in pages of backend.PageSlots slots of
+// one KV head. Copies of a cache share pages until one of them writes there. The store uses a page again once no cache has it, and gives
 // memory that it has too much of back to the system. A Store is safe for concurrent use.
 type Store struct {
 	backend backend.Backend
@@ -87,8 +87,8 @@ func (s *Store) pool(k poolKind) *pool {
 	return s.pools[k]
 }
 
-// Bytes returns the memory that the store's caches take for keys and values, and its states with their snapshots, in bytes: what is in use. What
-// several share counts once. What caches record for eviction policies does not count; see Cache.RecordBytes.
+// Bytes returns the memory that the store's caches take for keys and values, and its states with their snapshots, in bytes: what is in use.
+// What several share counts once. What caches record for eviction policies does not count; see Cache.RecordBytes.
 func (s *Store) Bytes() int64 {
 	return s.sum((*pool).bytes) + s.states.bytes()
 }

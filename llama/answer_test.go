@@ -174,7 +174,7 @@ func TestCallIDs(t *testing.T) {
 
 // TestCallFormats checks that the formats' names are theirs.
 func TestCallFormats(t *testing.T) {
-	for f := NoCalls; f <= OlmoCalls; f++ {
+	for f := NoCalls; f <= LFMCalls; f++ {
 		if f != NoCalls && calls.Format(f).Family().Opening == "" || strings.HasPrefix(f.String(), "Format(") {
 			t.Errorf("format %d is %v", int(f), f)
 		}

@@ -68,6 +68,9 @@ func (a *answering) generate(ctx context.Context, prompt []Token, reused int, p 
 	a.params = p
 	a.sampler.Start(p.sampling())
 	a.answer.start(c.model.tokenizer, p.Stop, fresh, len(tools) > 0, tools, c.tokens)
+	if c.model.tokenizer.calls.Family().Tagged {
+		a.answer.parser.Types(p.Template.parameterTypes())
+	}
 	if fresh {
 		p.Constraint = thinkingConstraint(c.model, p.Constraint, p.Template.Thinking, c.tokens)
 	}

@@ -16,6 +16,8 @@ const (
 	GraniteCalls       = CallFormat(calls.Granite)       // <|tool_call|>[{"name": "f", "arguments": {"a": 1}}, {"name": "g", "arguments": {}}]: Granite 3
 	PhiCalls           = CallFormat(calls.Phi)           // <|tool_call|>{"name": "f", "arguments": {"a": 1}}<|/tool_call|> each: Phi-4-mini
 	OlmoCalls          = CallFormat(calls.Olmo)          // <function_calls>f(a=1), a line break, g()</function_calls>: OLMo 3
+	TaggedCalls        = CallFormat(calls.Tagged)        // <tool_call><function=f><parameter=a>1</parameter></function></tool_call> each: Qwen 3.5, Qwen3-Coder
+	LFMCalls           = CallFormat(calls.LFM)           // <|tool_call_start|>[f(a=1), g()]<|tool_call_end|>: LFM2
 	GemmaCalls         = CallFormat(calls.Gemma)         // <|tool_call>call:f{a:1}<tool_call|> each: Gemma 4
 )
 

@@ -36,9 +36,10 @@ type Encoder struct {
 	Positions int  // rows of the table of learned positions; 0: there is none
 	Skipped   int  // rows before them in a Hugging Face folder, which nothing uses
 	Types     int  // rows of the table of the types of tokens, which say what text of a pair a token belongs to; 0: there is none
-	// Scores says that a head makes a score of the first token's state. ScoreDense says that a layer with tanh comes before it.
-	Scores, ScoreDense bool
-	Dense              []Dense // layers that follow pooling, in their order
+	// Scores says that a head makes a score of the first token's state, or, with ScoreMean, of the mean of all. ScoreDense says that a layer comes
+	// before it, with a bias if ScoreBias is set, and then tanh or, with ScoreNorm, GELU and a norm.
+	Scores, ScoreDense, ScoreBias, ScoreNorm, ScoreMean bool
+	Dense                                               []Dense // layers that follow pooling, in their order
 }
 
 // Dense is a layer that follows pooling: x ↦ activation(x·weightᵀ + bias).
@@ -64,12 +65,25 @@ type Variant struct {
 	Shared []bool
 	// PerLayerWidth is the width of inputs that each layer has of its own, which come from the tokens alone (Gemma 4's per-layer embeddings); 0: there are none.
 	PerLayerWidth int
-	LocalRoPE     RoPE // of layers with a window; a Theta of 0: theirs is Config.RoPE
+	// StateBytes are the bytes that a conversation's state takes in each layer that has a state of fixed size instead of a cache; 0 for layers with
+	// attention. nil: all have attention.
+	StateBytes []int64
+	LocalRoPE  RoPE // of layers with a window; a Theta of 0: theirs is Config.RoPE
 	// What embeddings, scores of attention, the results of a layer's two halves and logits are multiplied by; 0: 1, for ScoreScale
 	// 1/√HeadDim.
 	EmbeddingScale, ScoreScale, ResidualScale, LogitScale float64
 	// What scores of attention and logits x are limited to, cap·tanh(x/cap) for a cap; 0: they are not limited.
 	ScoreCap, LogitCap float64
+	Experts            Experts
+}
+
+// Experts says which layers have a mixture of experts for a feed-forward network. The zero value: none has.
+type Experts struct {
+	Count       int // experts of each of these layers
+	Chosen      int // how many of them compute a token
+	Width       int // of an expert's network, as IntermediateSize is that of the other layers'
+	SharedWidth int // of the network that computes every token; 0: there is none
+	Layers      int // how many layers have experts
 }
 
 // LayerSizes are the sizes in which layers of one model may differ; see Config's fields of these names.
@@ -117,7 +131,8 @@ func configOf(c *checkpoint.Config) Config {
 		Variant: Variant{
 			Family: c.Family, Activation: c.Activation, Window: c.Window, Windowed: slices.Clone(c.Windowed), Unrotated: slices.Clone(c.Unrotated),
 			LocalRoPE: ropeOf(&c.LocalRoPE), EmbeddingScale: c.EmbeddingScale, ScoreScale: c.ScoreScale, ResidualScale: c.ResidualScale, LogitScale: c.LogitScale,
-			ScoreCap: c.ScoreCap, LogitCap: c.LogitCap, PerLayerWidth: c.PerLayerWidth, Sizes: sizesOf(c.Sizes), Shared: sharedOf(c.Mixers),
+			ScoreCap: c.ScoreCap, LogitCap: c.LogitCap, PerLayerWidth: c.PerLayerWidth, Sizes: sizesOf(c.Sizes), Shared: sharedOf(c.Mixers), StateBytes: statesOf(c),
+			Experts: Experts{Count: c.Experts.Count, Chosen: c.Experts.Chosen, Width: c.Experts.Width, SharedWidth: c.Experts.SharedWidth, Layers: c.RoutedLayers()},
 		},
 		Encoder: encoderOf(&c.Encoder),
 	}
@@ -143,10 +158,23 @@ func sharedOf(mixers []checkpoint.Mixer) []bool {
 	return list
 }
 
+// statesOf returns the bytes of each layer's state.
+func statesOf(c *checkpoint.Config) (list []int64) {
+	if !slices.ContainsFunc(c.Mixers, checkpoint.Mixer.Recurrent) {
+		return nil
+	}
+	for _, m := range c.Mixers {
+		const floatBytes = 4
+		list = append(list, floatBytes*c.StateElements(m))
+	}
+	return list
+}
+
 // encoderOf is configOf for what encoders have.
 func encoderOf(e *checkpoint.Encoder) Encoder {
 	result := Encoder{
-		Whole: e.Whole, Centred: e.Centred, NormBias: e.NormBias, Positions: e.Positions, Skipped: e.Skipped, Types: e.Types, Scores: e.Scores, ScoreDense: e.ScoreDense,
+		Whole: e.Whole, Centred: e.Centred, NormBias: e.NormBias, Positions: e.Positions, Skipped: e.Skipped, Types: e.Types, Scores: e.Scores,
+		ScoreDense: e.ScoreDense, ScoreBias: e.ScoreBias, ScoreNorm: e.ScoreNorm, ScoreMean: e.ScoreMean,
 	}
 	for _, d := range e.Dense {
 		result.Dense = append(result.Dense, Dense(d))

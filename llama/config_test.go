@@ -8,6 +8,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/llama/internal/engine"
+	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // TestConfigHasAllThatCheckpointsSay fills every field of a checkpoint's configuration and finds it in ours.
@@ -36,10 +37,29 @@ func TestConfigHasAllThatCheckpointsSay(t *testing.T) {
 		}
 	}
 	same(to, from, "Variant")
-	same(to.FieldByName("Variant"), from.FieldByName("Variant"), "Mixers", "FeedForwards", "Recurrent") // Shared has what counts for caches
+	same(to.FieldByName("Variant"), from.FieldByName("Variant"), "Mixers", "FeedForwards", "Recurrent") // Shared and StateBytes have what counts for memory
 	if !slices.Equal(ours.Shared, []bool{true, false}) {
 		t.Errorf("layers that share are %v, want the first of two", ours.Shared)
 	}
+}
+
+// TestStateBytes finds how much memory the states of a model's layers take.
+func TestStateBytes(t *testing.T) {
+	c := familyConfig(t, "lfm2")
+	const state = 4 * 2 * 64 // the last two inputs of the convolution
+	if want := []int64{state, state, 0, state}; !slices.Equal(c.StateBytes, want) {
+		t.Errorf("states have %v bytes, want %v", c.StateBytes, want)
+	}
+	if got, want := c.CacheBytes(10, tensor.F16), int64(3*state+2*10*2*2*16); got != want {
+		t.Errorf("caches and states have %d bytes, want %d", got, want)
+	}
+}
+
+// familyConfig returns the configuration of a fixture.
+func familyConfig(t *testing.T, name string) Config {
+	t.Helper()
+	m, _ := family(t, name)
+	return m.Config()
 }
 
 // TestPublishedShapesFit holds the limits of configurations against models that exist, the largest and the smallest of the family

@@ -1,5 +1,5 @@
 // Package llama runs language models inside the caller's process: Llama 3.x and 2, and the families Mistral, Ministral 3, Qwen2, Qwen3,
-// SmolLM3, Granite, Phi-3, OLMo 2 and 3, Gemma 1 to 3, whose layers differ from Llama's in what Config's Variant says; of models that also see images, the
+// SmolLM3, Granite, Phi-3, OLMo 2 and 3, Gemma 1 to 3, Qwen 3.5, LFM2, whose layers differ from Llama's in what Config's Variant says; of models that also see images, the
 // models of text within them.
 //
 // Load opens a Hugging Face folder or a GGUF file as a Model: weights on a device, a tokenizer and the model's chat template.
@@ -61,9 +61,16 @@
 // silently. Tokenizer.DropTurns takes the oldest turns off a history that has grown too long. With an eviction.Policy the cache
 // stays within a budget instead, and with a sliding window and ReanchorSinks a conversation may go on without end.
 //
-// Truncate goes back to an earlier token. Fork makes a second session that goes on from the same conversation. Save and Model.Restore carry a
-// conversation from one process to another, and Move carries it from one device to another, in the middle of an answer if need
-// be; a Switch decides when that pays.
+// Truncate goes back to an earlier token. Fork makes a second session that goes on from the same conversation. Save and Model.Restore carry
+// a conversation from one process to another, and Move carries it from one device to another, in the middle of an answer if need be; a
+// Switch decides when that pays.
+//
+// # Recurrent layers
+//
+// Some models have layers that do not look at earlier tokens, but carry a state of a fixed size along: Qwen 3.5, LFM2, Granite 4 with
+// Mamba. Everything above holds for them, bit for bit. Such a state cannot forget single tokens. A conversation therefore keeps snapshots
+// of it, as many as SessionOptions.Snapshots says, and whoever goes back goes back to the latest one before, from where on tokens are
+// computed again. Drafts that turn out wrong cost nothing of that kind. Stats.ReusedTokens has how much of a prompt was not computed again.
 //
 // # Where the time goes
 //
@@ -78,7 +85,8 @@
 //   - however a prompt is cut into chunks, and whether its beginning was computed now or reused;
 //   - whatever other sessions compute at the same time, and with drafts or without.
 //
-// GPUs that compute as package opencl needs it give the same bits too (backend.BitExact). Another type of cache or of weights gives other bits.
+// GPUs that compute as package opencl needs it give the same bits too (backend.BitExact). Another type of cache or of weights gives other
+// bits.
 //
 // # Untrusted input
 //

@@ -41,9 +41,10 @@ func (g *guarded) fork() (f *Session, err error) {
 	return f, nil
 }
 
-// forkPrefix returns a session with the longest beginning of t that the conversation has, and the length of that beginning; no
-// session if it is shorter than least, tokens were evicted, or caches with windows cannot go back to it. It may be a token shorter than it
-// could be, and with recurrent layers it ends at a snapshot. Another goroutine may be using the session, in the middle of an answer too: it waits for this, and nothing changes for it.
+// forkPrefix returns a session with the longest beginning of t that the conversation has, and the length of that beginning; no session if
+// it is shorter than least, tokens were evicted, or caches with windows cannot go back to it. It may be a token shorter than it could be,
+// and with recurrent layers it ends at a snapshot. Another goroutine may be using the session, in the middle of an answer too: it waits for
+// this, and nothing changes for it.
 func (g *guarded) forkPrefix(t []Token, least int) (f *Session, n int, err error) {
 	c, err := g.lock()
 	if err != nil {

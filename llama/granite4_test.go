@@ -127,17 +127,16 @@ func TestGranite4WithoutRoPE(t *testing.T) {
 	}
 }
 
-// TestGranite4sOtherPartsAreRefused names Mamba and experts.
+// TestGranite4sOtherPartsAreRefused names what Mamba's layers may not have.
 func TestGranite4sOtherPartsAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		want    string
 		changes map[string]any
 	}{
-		{"num_local_experts is 8", map[string]any{"num_local_experts": 8}},
-		{"num_local_experts is 8", map[string]any{"num_local_experts": nil}},
-		{"Mamba", map[string]any{"layer_types": []string{"mamba", "attention", "mamba", "mamba"}}},
-		{"Mamba", map[string]any{"layer_types": []string{"linear_attention", "full_attention", "linear_attention", "linear_attention"}}},
-		{"Mamba", map[string]any{"layer_types": nil}},
+		{"no layer has attention", map[string]any{"layer_types": nil, "mamba_n_heads": 4}},
+		{"mamba_n_groups is 2", mamba("mamba_n_groups", 2)},
+		{"mamba_proj_bias", mamba("mamba_proj_bias", true)},
+		{"time_step_limit", mamba("time_step_limit", []float64{0.001, 0.1})},
 	} {
 		_, err := Load(granite4(t, c.changes), nil)
 		if !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), c.want) {
@@ -147,4 +146,9 @@ func TestGranite4sOtherPartsAreRefused(t *testing.T) {
 	if _, err := Load(granite4(t, map[string]any{"layer_types": []string{"attention"}}), nil); err == nil || errors.Is(err, ErrUnsupported) {
 		t.Errorf("too few types of layers: %v", err)
 	}
+}
+
+// mamba is changes that give Granite 4 layers with Mamba, and a key of theirs a value.
+func mamba(key string, value any) map[string]any {
+	return map[string]any{"layer_types": []string{"mamba", "attention", "mamba", "mamba"}, "mamba_n_heads": 4, key: value}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// guarded is a sequence behind its lock, which is taken before a model's. Its methods, but for those that lock, take the lock for one step at a
-// time: between two steps the session may be closed, or forked by a Pool.
+// guarded is a sequence behind its lock, which is taken before a model's. Its methods, but for those that lock, take the lock for one step
+// at a time: between two steps the session may be closed, or forked by a Pool.
 type guarded struct {
 	mu       sync.Mutex
 	closed   bool
@@ -58,8 +58,8 @@ func (g *guarded) closeOn(m *Model) error {
 	return c.free()
 }
 
-// keepPrefix forgets all but the longest beginning that the conversation shares with t, and returns its length. With recurrent layers it keeps as much of
-// that as they have a snapshot of.
+// keepPrefix forgets all but the longest beginning that the conversation shares with t, and returns its length. With recurrent layers it
+// keeps as much of that as they have a snapshot of.
 func (g *guarded) keepPrefix(t []Token) (shared int, err error) {
 	c := &g.sequence
 	shared = commonPrefix(t, c.tokens)
@@ -141,8 +141,8 @@ func (g *guarded) prefill(ctx context.Context, t []Token, reused int, every outp
 	return nil
 }
 
-// score appends tokens to the conversation, and calls score with the logits that t[i] was chosen from, for each i in their order: not for the
-// first token of an empty conversation. The logits are only valid during the call.
+// score appends tokens to the conversation, and calls score with the logits that t[i] was chosen from, for each i in their order: not for
+// the first token of an empty conversation. The logits are only valid during the call.
 func (g *guarded) score(ctx context.Context, t []Token, score func(i int, logits []float32)) error {
 	if err := g.check(t); err != nil || len(t) == 0 {
 		return err

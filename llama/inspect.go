@@ -147,7 +147,7 @@ func (r *Report) count(stored []source.Stored, tensors []checkpoint.Tensor) {
 			continue
 		}
 		r.Parameters += int64(n)
-		if bytes, err := source.TargetType(tensors[i].Role, s.DType(), 0).Bytes(n); err == nil {
+		if bytes, err := source.TargetType(tensors[i].Role, s.DType(), 0).Bytes(n * max(tensors[i].Times, 1)); err == nil {
 			r.Weights += int64(bytes)
 		}
 		name, loss := s.Type()
@@ -174,8 +174,7 @@ func (r *Report) count(stored []source.Stored, tensors []checkpoint.Tensor) {
 func unused(names []string, tensors []checkpoint.Tensor) (list []string) {
 	known := map[string]bool{}
 	for i := range tensors {
-		t := &tensors[i]
-		for _, name := range []string{t.HuggingFace, t.GGUF, t.Within.HuggingFace.Name, t.Within.GGUF.Name} {
+		for _, name := range tensors[i].Names() {
 			known[name] = true
 		}
 	}
@@ -188,7 +187,7 @@ func unused(names []string, tensors []checkpoint.Tensor) (list []string) {
 }
 
 // CacheBytes returns the memory that keys and values of so many tokens take, with elements of a type. In layers with a sliding window no
-// more tokens than the window are kept, and layers that share keep nothing.
+// more tokens than the window are kept, and layers that share keep nothing. Layers that have a state instead take StateBytes, whatever the number of tokens.
 func (c *Config) CacheBytes(tokens int, d tensor.DType) int64 {
 	var total int64
 	for layer := range c.Layers {
@@ -197,6 +196,10 @@ func (c *Config) CacheBytes(tokens int, d tensor.DType) int64 {
 			sizes = c.Sizes[layer]
 		}
 		if layer < len(c.Shared) && c.Shared[layer] {
+			continue
+		}
+		if layer < len(c.StateBytes) && c.StateBytes[layer] > 0 {
+			total += c.StateBytes[layer]
 			continue
 		}
 		if layer < len(c.Windowed) && c.Windowed[layer] && c.Window > 0 {

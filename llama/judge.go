@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/antigravity-go/antigravity/internal/exact"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -27,20 +28,32 @@ const (
 	judgeAsks = "<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"
 )
 
-// newJudge returns the judge that a model can be; ok is false if it is of another family, or lacks the tokens. Nothing in the files of
+// judging is the judge that a model can be, made when it is first asked for.
+type judging struct {
+	once  sync.Once
+	judge *judge
+}
+
+// of returns the judge; nil if the model cannot be one.
+func (j *judging) of(m *Model) *judge {
+	j.once.Do(func() { j.judge = newJudge(m) })
+	return j.judge
+}
+
+// newJudge returns the judge that a model can be, and nil if it is of another family, or lacks the tokens. Nothing in the files of
 // Qwen3-Reranker distinguishes it from other models of its family, which judge too, if less well.
-func newJudge(m *Model) (j *judge, ok bool) {
+func newJudge(m *Model) *judge {
 	if m.config.Family != "qwen3" || m.Kind() != Generator || m.tokenizer.hasTexts() != nil {
-		return nil, false
+		return nil
 	}
 	t := m.tokenizer
-	j = &judge{model: m, before: t.EncodeSpecial(judgeBefore, false), after: t.EncodeSpecial(judgeAsks, false)}
+	j := &judge{model: m, before: t.EncodeSpecial(judgeBefore, false), after: t.EncodeSpecial(judgeAsks, false)}
 	yes, no := t.Encode("yes"), t.Encode("no")
 	if _, chats := t.ID("<|im_start|>"); !chats || len(yes) != 1 || len(no) != 1 {
-		return nil, false
+		return nil
 	}
 	j.yes, j.no = yes[0], no[0]
-	return j, true
+	return j
 }
 
 // scores is Model.Rerank. The documents' common beginning, what is asked and the query, is computed once.

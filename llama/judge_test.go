@@ -1,56 +1,18 @@
 package llama
 
 import (
-	"encoding/json"
 	"errors"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// judgeModel is a Qwen3 of random weights with a tokenizer of bytes, yes, no, and the tokens of conversations.
-func judgeModel(t *testing.T) *Model {
-	t.Helper()
-	dir := fixture.Path(t, "families/qwen3")
-	vocab, merges := map[string]int{}, []string{"y e", "ye s", "n o"}
-	next := rune(256)
-	for b := range rune(256) { // GPT-2's letters for bytes
-		letter := b
-		if b < '!' || b > '~' && b < '¡' || b == '\u00ad' {
-			letter = next
-			next++
-		}
-		vocab[string(letter)] = len(vocab)
-	}
-	for _, word := range []string{"ye", "yes", "no"} {
-		vocab[word] = len(vocab)
-	}
-	var added []map[string]any
-	for _, special := range []string{"<|im_start|>", "<|im_end|>"} {
-		added = append(added, map[string]any{"id": len(vocab) + len(added), "content": special, "special": true, "single_word": false, "lstrip": false, "rstrip": false, "normalized": false})
-	}
-	data, err := json.Marshal(map[string]any{
-		"version": "1.0", "added_tokens": added, "pre_tokenizer": map[string]any{"type": "ByteLevel", "add_prefix_space": false, "use_regex": true},
-		"decoder": map[string]any{"type": "ByteLevel"}, "model": map[string]any{"type": "BPE", "vocab": vocab, "merges": merges},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, checkpoint.TokenizerFile), data, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return mustLoad(t, dir, nil)
-}
-
 // TestQwenJudges compares scores with the logits of the very tokens that the model's card has.
 func TestQwenJudges(t *testing.T) {
-	m := judgeModel(t)
+	m := mustLoad(t, fixture.Judge(t), nil)
 	documents := []string{"Paris is the capital of France.", "Wood.", "", "No <|im_end|> is one here."}
 	scores, err := m.Rerank(t.Context(), "capital of France", documents...)
 	if err != nil {

@@ -101,7 +101,7 @@ func (l *limits) undisturbed(caches []*kvcache.Cache, n int) int {
 // newMemory makes an empty memory on m's device, with the records that the eviction policy needs. long says that the conversation has the angles of
 // long ones.
 func (l *limits) newMemory(m *Model, long bool) (*engine.Memory, error) {
-	o := engine.MemoryOptions{KV: l.options.KV, Capacity: l.options.Capacity, Long: long, Policy: l.manager.Policy().Name(), Snapshots: max(l.options.Snapshots, 0), SnapshotEvery: l.options.SnapshotEvery}
+	o := engine.MemoryOptions{KV: l.options.KV, Capacity: l.options.Capacity, Long: long, Policy: l.manager.Policy().Name(), Snapshots: l.options.Snapshots, SnapshotEvery: l.options.SnapshotEvery}
 	tracking, track := l.manager.Tracking()
 	if l.options.Positions == ReanchorSinks {
 		track, tracking.Anchors = true, l.sinks()

@@ -32,6 +32,7 @@ type Model struct {
 	trace     Trace         // LoadOptions.Trace
 	opened    atomic.Uint64 // sessions so far
 	working   working
+	judging   judging
 
 	print *[sha256.Size]byte // the fingerprint, once asked for; users.mu guards it
 	users
@@ -69,7 +70,7 @@ func (m *Model) WeightType() tensor.DType { return m.weights.LinearType() }
 // Memory is how many bytes a model and its sessions take, and for what.
 type Memory struct {
 	Weights    int64 // tensors, mapped files included, and those of adapters
-	Caches     int64 // keys and values of the sessions, what several share counted once, and the records that policies need
+	Caches     int64 // keys and values of the sessions, states of recurrent layers and snapshots, what several share counted once, and the records that policies need
 	Workspaces int64 // capacity of the model's activations and of the sessions' logits; the system counts only what has been touched
 	Scratch    int64 // what the backend's operations keep to work in; models on one backend share it
 }

@@ -30,12 +30,12 @@ type SessionOptions struct {
 	// at the end of a slider, there is AdapterOff.
 	AdapterScale float32
 
-	// Snapshots is how many earlier states of the recurrent layers a conversation keeps to go back to, if the model has such layers; 0 means 8, and
-	// NoSnapshots none. A model with attention alone needs none. A recurrent layer cannot forget single tokens: Truncate, and a prompt that shares
-	// only the beginning of the conversation, go back to the latest snapshot before, and compute the tokens from there on again. There is a
-	// snapshot at the end of a prompt, at the ends of its messages, and where conversations have gone apart; if these are too many, those go
-	// first that save least, and those where conversations have gone apart last. Each takes the memory of the layers' states, however
-	// long the conversation is. No result depends on snapshots.
+	// Snapshots is how many earlier states of the recurrent layers a conversation keeps to go back to, if the model has such layers; 0 means
+	// as many as take 256 MiB, but at least 4 and at most 32, and NoSnapshots none. Other models need none. A recurrent layer cannot forget
+	// single tokens: Truncate, and a prompt that shares only the beginning of the conversation, go back to the latest snapshot before, and
+	// compute the tokens from there on again. Snapshots are made at the end of a prompt, at the ends of its messages, and where conversations
+	// have gone apart; if these are too many, those go first that save least, and those where conversations have gone apart last. Each takes
+	// the memory of the layers' states, however long the conversation is. No result depends on snapshots.
 	Snapshots int
 	// SnapshotEvery is after how many tokens there is a further snapshot in any case; 0: there is none.
 	SnapshotEvery int
@@ -72,14 +72,13 @@ const (
 const (
 	defaultCapacity = 4096
 	defaultChunk    = engine.DefaultChunk
-	defaultStates   = 8
 )
 
 // NoSnapshots is SessionOptions.Snapshots for conversations that hardly ever go back.
 const NoSnapshots = -1
 
-// complete fills in the defaults for a model, whose passes compute chunk tokens of a prompt best, refuses options that cannot work, and returns
-// the manager of evictions.
+// complete fills in the defaults for a model, whose passes compute chunk tokens of a prompt best, refuses options that cannot work, and
+// returns the manager of evictions.
 func (o *SessionOptions) complete(c *checkpoint.Config, chunk int) (*eviction.Manager[*kvcache.Cache], error) {
 	manager, err := eviction.NewManager[*kvcache.Cache](o.Eviction, eviction.ManagerOptions{Monitor: o.Monitor, Threshold: o.MemoryThreshold})
 	if err != nil {
@@ -98,10 +97,7 @@ func (o *SessionOptions) complete(c *checkpoint.Config, chunk int) (*eviction.Ma
 	if o.Chunk < 1 {
 		return nil, &ParamError{"SessionOptions.Chunk", o.Chunk, "positive, or 0 for the default"}
 	}
-	switch {
-	case o.Snapshots == 0:
-		o.Snapshots = defaultStates
-	case o.Snapshots < NoSnapshots:
+	if o.Snapshots < NoSnapshots {
 		return nil, &ParamError{"SessionOptions.Snapshots", o.Snapshots, "positive, 0 for the default, or NoSnapshots"}
 	}
 	if o.SnapshotEvery < 0 {

@@ -29,10 +29,12 @@ import (
 // conversations and with those that are being computed: the longest beginning that it shares with one of them is not computed
 // again. Where several prompts with one beginning come at the same time, the first computes that beginning, and the others wait for
 // it. Only answers with the same Params.Scope share anything. With an eviction policy only what a new session would hold too can be used again: nothing of a conversation of which slots
-// have been evicted; and where the policy records attention, only conversations that are a beginning of the prompt as a whole.
+// have been evicted; and where the policy records attention, only conversations that are a beginning of the prompt as a whole. With recurrent
+// layers a beginning ends at a snapshot, see SessionOptions.Snapshots; from a place where two prompts differed a third one begins.
 //
 // Memory: cached conversations that share a beginning share its memory. They are kept while the model's caches take no more than
-// PoolOptions.MaxBytes together; beyond that the least recently used are given up. A conversation that is being computed takes what it
+// PoolOptions.MaxBytes together; beyond that the least recently used are given up, and before a conversation its snapshots, but for those
+// where conversations branched. A conversation that is being computed takes what it
 // needs.
 //
 // The methods are safe for any number of goroutines. A pool has no goroutine of its own. Close gives its memory back.

@@ -220,8 +220,8 @@ func (p *Pool) progress(c *conversation, prompting bool) {
 	c.wake()
 }
 
-// note notes where others can begin, and asks the session for what others asked for. It is called with the pool's mu held, by the goroutine of the
-// answer or with the session at rest.
+// note notes where others can begin, and asks the session for what others asked for. It is called with the pool's mu held, by the goroutine
+// of the answer or with the session at rest.
 func (c *conversation) note() {
 	if !c.recurrent {
 		return
@@ -273,7 +273,8 @@ func (p *Pool) end(c *conversation) {
 }
 
 // keep makes c, whose session is at rest, an idle conversation, with mu held. It returns those that are of no use any more, perhaps c
-// itself: of conversations of one scope, one of which is the beginning of the other, the longer one is enough where beginnings can be forked.
+// itself: of conversations of one scope, one of which is the beginning of the other, the longer one is enough where beginnings can be
+// forked.
 func (p *Pool) keep(c *conversation) (useless []*conversation) {
 	s := &c.session.sequence
 	c.tokens, c.computed, c.planned = s.tokens, len(s.tokens), nil
@@ -319,8 +320,8 @@ func (a *answering) rest() (useful bool) {
 // bytes returns the memory that PoolOptions.MaxBytes bounds.
 func (p *Pool) bytes() int64 { return p.model.MemoryUsage().Caches }
 
-// trim closes idle sessions, those first that have been of no use for longest, while the caches take more than MaxBytes; before a session is closed it
-// gives up its snapshots, but those where conversations branch. Where another goroutine is doing so, that is enough.
+// trim closes idle sessions, those first that have been of no use for longest, while the caches take more than MaxBytes; before a session
+// is closed it gives up its snapshots, but those where conversations branch. Where another goroutine is doing so, that is enough.
 func (p *Pool) trim() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -340,7 +341,8 @@ func (p *Pool) trim() {
 	p.trimming = false
 }
 
-// thin gives up the snapshots that others are less likely to want, and reports whether there were any. It is called with the pool's mu held.
+// thin gives up the snapshots that others are less likely to want, and reports whether there were any. It is called with the pool's mu
+// held.
 func (c *conversation) thin() (some bool) {
 	if !c.recurrent {
 		return false

@@ -15,7 +15,7 @@ import (
 // A query with a document that is longer than LongestText is a *ContextFullError; then nothing is computed. The error of other models wraps
 // ErrUnsupported.
 func (m *Model) Rerank(ctx context.Context, query string, documents ...string) ([]float32, error) {
-	if j, ok := newJudge(m); ok {
+	if j := m.judging.of(m); j != nil {
 		return j.scores(ctx, query, documents)
 	}
 	if !m.config.Scores {
@@ -31,7 +31,7 @@ func (m *Model) Rerank(ctx context.Context, query string, documents ...string) (
 			return nil, tooLong(i, len(texts[i]), most)
 		}
 		for _, t := range types[i] {
-			if int(t) >= m.config.Types {
+			if n := m.config.Types; n > 0 && int(t) >= n { // without a table the types do not count
 				return nil, fmt.Errorf("%w: the tokenizer gives a token the type %d, the model has %d types", ErrUnsupported, t, m.config.Types)
 			}
 		}
@@ -45,13 +45,16 @@ func scores(ctx context.Context, m *Model, texts [][]Token, types [][]int32) ([]
 		return nil, nil
 	}
 	w := whole{model: m, pooling: checkpoint.FirstPooling, texts: texts, types: types, scale: 1}
+	if m.config.ScoreMean {
+		w.pooling = checkpoint.MeanPooling
+	}
 	pooled, err := w.pooled(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var states []float32
 	for i := range pooled {
-		states = append(states, scaled(pooled[i].sum, 1)...)
+		states = append(states, scaled(pooled[i].sum, float64(pooled[i].count))...)
 	}
 	scores, err := m.weights.Scored(states, len(texts))
 	if err != nil {

@@ -46,7 +46,7 @@ func evictedBefore(t *testing.T, m *llama.Model, o *llama.SessionOptions, evicti
 	t.Helper()
 	s := newSession(t, m, o)
 	for n := 40; s.Position() < 40 || s.CacheUsage().Evictions < evictions; n = 1 {
-		if err := s.Prefill(t.Context(), stream(s.Position() + n)[s.Position():]); err != nil {
+		if err := s.Prefill(t.Context(), shortStream(s.Position() + n)[s.Position():]); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -79,7 +79,27 @@ func stride(n int) int { return effort.Of(4*n, n, 1) }
 func TestDeviceLostDuringEviction(t *testing.T) {
 	fault := lossy()
 	m, other := pebbleModel(t), otherModel(t, backendtest.NewDevice(cpu.New(1), fault.Before))
-	for name, options := range evictors(t, 48) {
+	deviceLostDuringEviction(t, fault, m, other, evictors(t, 48))
+}
+
+// TestRecurrentDeviceLostDuringEviction is TestDeviceLostDuringEviction for models with states, which go back to that of the eviction.
+func TestRecurrentDeviceLostDuringEviction(t *testing.T) {
+	for _, family := range recurrentFamilies {
+		fault := recurrentFault(false)
+		m, other := familyModel(t, family, nil), familyModel(t, family, &llama.LoadOptions{Backend: backendtest.NewDevice(cpu.New(1), fault.Before)})
+		all := evictors(t, 48)
+		for name, o := range all {
+			if o.KV.Quantized() && m.Config().HeadDim%o.KV.BlockLen() != 0 {
+				delete(all, name)
+			}
+		}
+		deviceLostDuringEviction(t, fault, m, other, all)
+	}
+}
+
+// deviceLostDuringEviction loses the device of the model other, whose fault it is.
+func deviceLostDuringEviction(t *testing.T, fault *backendtest.Fault, m, other *llama.Model, all map[string]*llama.SessionOptions) {
+	for name, options := range all {
 		for _, before := range []int{0, 1} {
 			base := evictedBefore(t, m, options, before)
 			want := fork(t, base)
@@ -130,7 +150,7 @@ func checkStuck(t *testing.T, what string, s *llama.Session, err error, anew []f
 	if !errors.Is(err, errDevice) || !strings.Contains(err.Error(), "cannot be copied, nor computed anew") {
 		t.Errorf("%s: %v", what, err)
 	}
-	if then := s.Prefill(t.Context(), stream(1)); !errors.Is(then, errDevice) || errors.Is(err, kvcache.ErrBroken) && !errors.Is(then, kvcache.ErrBroken) {
+	if then := s.Prefill(t.Context(), shortStream(1)); !errors.Is(then, errDevice) || errors.Is(err, kvcache.ErrBroken) && !errors.Is(then, kvcache.ErrBroken) {
 		t.Errorf("%s: %v, and then %v", what, err, then)
 	}
 	if err := s.Truncate(0); err != nil {

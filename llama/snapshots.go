@@ -8,19 +8,20 @@ import (
 	"github.com/antigravity-go/antigravity/kvcache"
 )
 
-// Recurrent layers cannot forget single tokens: whoever goes back in a conversation begins at a snapshot of their states (engine.States), and
-// computes from there. This file says where snapshots are worth their memory: where the next prompt may go on otherwise.
+// Recurrent layers cannot forget single tokens: whoever goes back in a conversation begins at a snapshot of their states (engine.States),
+// and computes from there. This file says where snapshots are worth their memory: where the next prompt may go on otherwise.
 //
-//	<|im_start|>user\nHello.<|im_end|>\n<|im_start|>assistant\nHello!<|im_end|>\n<|im_start|>user\nWho are you?<|im_end|>\n<|im_start|>assistant\n
-//	                                  ^                              ^                                          ^
+//	<|im_start|>user\nHello.<|im_end|>\n<|im_start|>assistant\nHello!<|im_end|>\n<|im_start|>user\nWho?<|im_end|>\n<|im_start|>assistant\n
+//	                                  ^                                        ^                                 ^
 //
 // An edited message, or another answer to a message, differs from the conversation a few tokens behind one of these ends.
 
-// snapshotsApart is the fewest tokens between two snapshots that are worth the second one: a step with as many rows takes hardly longer than one.
+// snapshotsApart is the fewest tokens between two snapshots that are worth the second one: a step with as many rows takes hardly longer
+// than one.
 const snapshotsApart = 16
 
-// promptMarks returns the positions within a prompt of which snapshots are wanted: the ends of messages, and the prompt's own, before its last token,
-// whose logits the answer begins with. had is how many tokens come before.
+// promptMarks returns the positions within a prompt of which snapshots are wanted: the ends of messages, and the prompt's own, before its
+// last token, whose logits the answer begins with. had is how many tokens come before.
 func promptMarks(m *Model, t []Token, had int) (marks []int) {
 	latest := -snapshotsApart
 	for i, token := range t[:max(len(t)-1, 0)] {
@@ -42,8 +43,8 @@ func markPrompt(c *sequence, t []Token) {
 	}
 }
 
-// catchUp computes again what recurrent layers do not have of the conversation, since a Truncate or a step that failed took them back to a snapshot.
-// The results are the same.
+// catchUp computes again what recurrent layers do not have of the conversation, since a Truncate or a step that failed took them back to a
+// snapshot. The results are the same.
 func catchUp(ctx context.Context, c *sequence) error {
 	n := c.memory.Computed()
 	if n >= len(c.tokens)+len(c.ahead) {
@@ -71,8 +72,8 @@ func catchUp(ctx context.Context, c *sequence) error {
 	return nil
 }
 
-// usable returns how many of the first shared tokens of a conversation in the pool another one can begin with, if the conversation does not end
-// there: where a snapshot is, of a model with recurrent layers. promised says that the snapshots count, too, that are still to come.
+// usable returns how many of the first shared tokens of a conversation in the pool another one can begin with, if the conversation does not
+// end there: where a snapshot is, of a model with recurrent layers. promised says that the snapshots count, too, that are still to come.
 func (c *conversation) usable(shared int, promised bool) int {
 	if !c.recurrent {
 		return shared

@@ -116,6 +116,42 @@ func (o *TemplateOptions) toolNames() ([]string, error) {
 	return names, nil
 }
 
+// parameterTypes returns the types of the parameters of functions on offer, as their schemas say; "" for a parameter of no type, or of several.
+func (o *TemplateOptions) parameterTypes() func(function, parameter string) string {
+	type schema struct {
+		Properties map[string]struct {
+			Type any
+			Enum []any
+		}
+	}
+	all := map[string]schema{}
+	for _, tool := range o.Tools {
+		var t struct {
+			Name       string
+			Parameters schema
+			Function   struct {
+				Name       string
+				Parameters schema
+			}
+		}
+		if json.Unmarshal(tool, &t) != nil {
+			continue // then the types of its parameters are not known
+		}
+		all[t.Name] = t.Parameters
+		if t.Function.Name != "" {
+			all[t.Function.Name] = t.Function.Parameters
+		}
+	}
+	return func(function, parameter string) string {
+		p := all[function].Properties[parameter]
+		name, _ := p.Type.(string)
+		if name == "" && len(p.Enum) > 0 && !slices.ContainsFunc(p.Enum, func(v any) bool { _, text := v.(string); return !text }) {
+			return "string"
+		}
+		return name
+	}
+}
+
 // HasTemplate reports whether the model has a chat format, which Template and Chat need.
 func (t *Tokenizer) HasTemplate() bool { return t.template != nil }
 
@@ -135,7 +171,7 @@ func (t *Tokenizer) setTemplate(source, bos, eos string) error {
 		return fmt.Errorf("chat template: %w", err)
 	}
 	// A model whose template has no place for functions is told how to call them, in a way that can be written as content.
-	if !template.HasTools() && (t.calls == calls.None || !t.calls.Family().JSON()) {
+	if !template.HasTools() && (t.calls == calls.None || !t.calls.Family().Formed()) {
 		t.calls = calls.Hermes
 	}
 	template.WriteCalls(t.calls)

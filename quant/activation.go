@@ -41,17 +41,29 @@ func (a *Activation) Reserve(form ActivationForm, rows, k int) {
 }
 
 // Row returns row t as an Activation of one row, whose slices are views of the same memory.
-func (a *Activation) Row(t int) Activation {
-	row := Activation{Form: a.Form, Rows: 1, K: a.K}
+func (a *Activation) Row(t int) Activation { return a.Part(t, t+1) }
+
+// Part returns rows [lo, hi) as an Activation, whose slices are views of the same memory.
+func (a *Activation) Part(lo, hi int) Activation {
+	part := Activation{Form: a.Form, Rows: hi - lo, K: a.K}
 	if a.Form == Float {
-		row.X = a.X[t*a.K : (t+1)*a.K]
-		return row
+		part.X = a.X[lo*a.K : hi*a.K]
+		return part
 	}
 	blocks, groups := a.K/a.Form.BlockLen(), a.K/a.Form.GroupLen()
-	row.Q = a.Q[t*a.K : (t+1)*a.K]
-	row.D = a.D[t*blocks : (t+1)*blocks]
-	row.Sums = a.Sums[t*groups : (t+1)*groups]
-	return row
+	part.Q = a.Q[lo*a.K : hi*a.K]
+	part.D = a.D[lo*blocks : hi*blocks]
+	part.Sums = a.Sums[lo*groups : hi*groups]
+	return part
+}
+
+// CopyRow makes row to a copy of row from.
+func (a *Activation) CopyRow(to, from int) {
+	dst, src := a.Row(to), a.Row(from)
+	copy(dst.X, src.X)
+	copy(dst.Q, src.Q)
+	copy(dst.D, src.D)
+	copy(dst.Sums, src.Sums)
 }
 
 // Prepare brings x [K] into the form, as row t. For Float it does nothing: X is the caller's.

@@ -26,6 +26,8 @@ const (
 	Q2_K                     // 256 × 2 bits, sixteen 4-bit scales and minimums: 84 bytes
 	Q3_K                     // 256 × 3 bits, sixteen 6-bit scales: 110 bytes
 	IQ4_XS                   // 256 × 4 bits that choose from sixteen values, eight 6-bit scales: 136 bytes
+	_                        // package tensor's I32: whole numbers, which are no format
+	MXFP4                    // 32 × 4 bits, numbers of E2M1, and an exponent: 17 bytes
 )
 
 // facts are what other packages and the algorithms of this one need to know of a format: no other place of the module repeats them.
@@ -39,6 +41,7 @@ type facts struct {
 	activation           ActivationForm
 	groupLen             int      // elements that share an inner scale, a multiple of 16; 0: a block has one scale
 	minimum              bool     // blocks have a minimum, which products add and which follows the scale
+	exponent             bool     // the scale is a power of two, of which a byte has the exponent; else it is a binary16
 	scaleAt              int      // where the scale is in a block, in bytes; in F32 the half with the exponent
 	rounding             rounding // how Quantize and QuantizeWeighted search; zero: they do not
 }
@@ -72,6 +75,7 @@ var formats = [...]facts{
 		rounding: rounding{low: -4, high: 3, scaleLow: -32, scaleHigh: 31, tries: 9, step: 0.1}},
 	IQ4_XS: {name: "iq4_xs", ggml: 23, fileType: 30, blockLen: 256, blockBytes: 136, activation: Int8x256, groupLen: 32,
 		rounding: rounding{low: -127, high: 113, book: newBook(nonlinear4[:]), scaleLow: -32, scaleHigh: 31, tries: 9, step: 2, steep: true}},
+	MXFP4: {name: "mxfp4", ggml: 39, fileType: 38, blockLen: 32, blockBytes: 17, activation: Int8x32, exponent: true},
 }
 
 // Formats lists the formats, in order of value.
@@ -112,10 +116,11 @@ func (f Format) GGMLType() uint32 { return f.facts().ggml }
 func (f Format) FileType() uint32 { return f.facts().fileType }
 
 // ScalesAt returns where the binary16 numbers of a quantised block are, in bytes from its beginning: the scale and, in formats with
-// minimums, the minimum, or the scale of the groups' minimums. It returns nil for the float formats and for what is no format.
+// minimums, the minimum, or the scale of the groups' minimums. It returns nil for the float formats, for those with an ExponentAt, and for
+// what is no format.
 func (f Format) ScalesAt() []int {
 	switch facts := f.facts(); {
-	case facts.activation == Float:
+	case facts.activation == Float, facts.exponent:
 		return nil
 	case facts.minimum:
 		return []int{facts.scaleAt, facts.scaleAt + 2}
@@ -123,6 +128,10 @@ func (f Format) ScalesAt() []int {
 		return []int{facts.scaleAt}
 	}
 }
+
+// ExponentAt returns where the exponent of a block is whose scale is a power of two, in bytes from its beginning; ok is false if the format
+// has no such. The scale of an exponent e is 2^(e−127), and the numbers of a block with e = 255 are not finite.
+func (f Format) ExponentAt() (at int, ok bool) { return f.facts().scaleAt, f.facts().exponent }
 
 // ActivationForm returns the form of the activations that the format is multiplied with.
 func (f Format) ActivationForm() ActivationForm { return f.facts().activation }
@@ -162,10 +171,12 @@ func (f Format) unpack(b []byte, u *unpacked) {
 		unpackQ3_K(b, u)
 	case IQ4_XS:
 		unpackIQ4_XS(b, u)
+	case MXFP4:
+		unpackMXFP4(b, u)
 	}
 }
 
-// pack writes a block of a quantised format: what unpack reads.
+// pack writes a block of a quantised format that is searched: what unpack reads.
 func (f Format) pack(b []byte, u *unpacked) {
 	switch f {
 	case Q4_0:

@@ -323,6 +323,16 @@ func element(f quant.Format, b []byte, i int) float64 {
 		return (five(2) - 16) * f16(0)
 	case quant.Q5_1:
 		return five(4)*f16(0) + f16(2)
+	case quant.MXFP4: // a sign, two bits of an exponent, one of a fraction
+		q := b[1+i%16] >> (i / 16 * 4) & 15
+		v := float64(q&1) / 2
+		if exponent := int(q >> 1 & 3); exponent > 0 {
+			v = math.Ldexp(1+v, exponent-1)
+		}
+		if q&8 != 0 {
+			v = -v
+		}
+		return math.Ldexp(v, int(b[0])-127)
 	case quant.IQ4_NL:
 		return nonlinear(2, i) * f16(0)
 	case quant.Q2_K:
@@ -352,6 +362,9 @@ func randomRow(r *rand.Rand, f quant.Format, n int) []byte {
 		for _, place := range f.ScalesAt() {
 			h := float16.Fromfloat32(float32(r.NormFloat64()) * 0.1)
 			b[at+place], b[at+place+1] = byte(h), byte(h>>8)
+		}
+		if place, ok := f.ExponentAt(); ok {
+			b[at+place] = byte(116 + r.IntN(12))
 		}
 	}
 	return b
@@ -442,7 +455,13 @@ func dotByContract(f quant.Format, w []byte, a quant.Activation) (acc float32) {
 		}
 		const one, zero = 0x3c00, 0
 		places := f.ScalesAt()
-		d, m, minimum := scale(places[0], one), float32(0), len(places) > 1
+		m, minimum := float32(0), len(places) > 1
+		var d float32
+		if at, ok := f.ExponentAt(); ok { // elements are halves: see element
+			d, block[at] = float32(math.Ldexp(1, int(block[at])-128)), 128
+		} else {
+			d = scale(places[0], one)
+		}
 		if minimum {
 			m = scale(places[1], zero)
 		}
@@ -655,6 +674,9 @@ func TestScalesAt(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	for _, f := range quantized {
 		block, values := randomRow(r, f, f.BlockLen()), make([]float32, f.BlockLen())
+		if _, ok := f.ExponentAt(); ok {
+			continue // a power of two is not 0
+		}
 		for _, at := range f.ScalesAt() {
 			block[at], block[at+1] = 0, 0
 		}

@@ -11,7 +11,7 @@ import (
 // What a format cannot hold is not hidden: a block of a quantised format with a NaN or an infinity, or with numbers so large that its
 // scale is beyond binary16, gets an infinite scale, so that its products are infinite or NaN. FirstNotFinite finds such blocks.
 //
-// Of the float formats, and of Q4_0, Q4_1 and Q8_0, the result is what GGML's reference code gives: files come out bit-identical to
+// Of the float formats, and of Q4_0, Q4_1, Q8_0 and MXFP4, the result is what GGML's reference code gives: files come out bit-identical to
 // llama.cpp's. Of the others it is what a search for a small sum of squared errors finds, in which large elements weigh a little more.
 func (f Format) Quantize(dst []byte, src []float32) error {
 	if err := f.check("quantize", len(src), len(dst)); err != nil {
@@ -30,6 +30,8 @@ func (f Format) Quantize(dst []byte, src []float32) error {
 		quantizeQ4_1(dst, src)
 	case Q8_0:
 		quantizeQ8_0(dst, src)
+	case MXFP4:
+		quantizeMXFP4(dst, src)
 	default:
 		f.searchBlocks(dst, src, nil)
 	}
@@ -38,7 +40,7 @@ func (f Format) Quantize(dst []byte, src []float32) error {
 
 // QuantizeWeighted is Quantize for rows of len(importance) elements, whole blocks each: the error of an element counts as much as
 // its column's importance says, a finite number that is not negative, such as the mean square of the activations that the column is
-// multiplied with. Without importance, and in formats of eight bits and more, it is Quantize.
+// multiplied with. Without importance, in formats of eight bits and more, and in MXFP4, it is Quantize.
 func (f Format) QuantizeWeighted(dst []byte, src, importance []float32) error {
 	if len(importance) == 0 || !f.searched() {
 		return f.Quantize(dst, src)
@@ -110,6 +112,14 @@ func (f Format) FirstNotFinite(src []byte) int {
 	size, at, exponent := facts.blockBytes, facts.scaleAt, uint16(0x7c00) // all ones in infinities and NaNs
 	if f == F32 || f == BF16 {
 		exponent = 0x7f80
+	}
+	if facts.exponent {
+		for i := 0; len(src) >= size; i, src = i+1, src[size:] {
+			if src[at] == damagedExponent {
+				return i
+			}
+		}
+		return -1
 	}
 	for i := 0; size > 0 && len(src) >= size; i, src = i+1, src[size:] {
 		if half := binary.LittleEndian.Uint16(src[at:]); half&exponent == exponent {

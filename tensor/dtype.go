@@ -12,7 +12,7 @@ import (
 // DType is the type of a tensor's elements: a plain number type, or a block-quantised format in which BlockLen
 // consecutive elements of a row share BlockBytes bytes. The zero value means "not set".
 //
-// All but U8 are the formats of package quant, with its numbers: names and geometry are the format's.
+// All but U8 and I32 are the formats of package quant, with its numbers: names and geometry are the format's.
 type DType uint8
 
 // The element types.
@@ -33,6 +33,8 @@ const (
 	Q2_K   = DType(quant.Q2_K)   // 256 × 2 bits, sixteen 4-bit scales and minimums: 84 bytes
 	Q3_K   = DType(quant.Q3_K)   // 256 × 3 bits, sixteen 6-bit scales: 110 bytes
 	IQ4_XS = DType(quant.IQ4_XS) // 256 × 4 bits that choose from sixteen values, eight 6-bit scales: 136 bytes
+	I32    = IQ4_XS + 1          // whole numbers of 32 bits with a sign, such as the numbers of chosen experts
+	MXFP4  = DType(quant.MXFP4)  // 32 × 4 bits, numbers of E2M1, and an exponent: 17 bytes
 )
 
 // DTypes lists every element type, in order of value.
@@ -63,13 +65,15 @@ func ParseDType(name string) (DType, error) {
 }
 
 // Valid reports whether d is one of the element types above.
-func (d DType) Valid() bool { return d == U8 || quant.Format(d).Valid() }
+func (d DType) Valid() bool { return d == U8 || d == I32 || quant.Format(d).Valid() }
 
 // String returns the name in lower case, such as "q4_0".
 func (d DType) String() string {
 	switch {
 	case d == U8:
 		return "u8"
+	case d == I32:
+		return "i32"
 	case !d.Valid():
 		return fmt.Sprintf("dtype(%d)", uint8(d))
 	}
@@ -86,8 +90,11 @@ func (d DType) BlockLen() int {
 
 // BlockBytes returns the bytes of one block: of one element for the plain types, 0 for an invalid one.
 func (d DType) BlockBytes() int {
-	if d == U8 {
+	switch d {
+	case U8:
 		return 1
+	case I32:
+		return 4
 	}
 	return quant.Format(d).BlockBytes()
 }
@@ -111,8 +118,8 @@ func (d DType) Bytes(n int) (int, error) {
 	return n / blockLen * blockBytes, nil
 }
 
-// Format returns the storage format of the type, which converts its elements and computes with them. For U8, and for what is no
-// type, the format is not Valid.
+// Format returns the storage format of the type, which converts its elements and computes with them. For U8, for I32,
+// and for what is no type, the format is not Valid.
 func (d DType) Format() quant.Format {
 	if f := quant.Format(d); f.Valid() {
 		return f

@@ -203,16 +203,20 @@ func (t *Tensor) ToDevice(device Device) (*Tensor, error) {
 	return moved, nil
 }
 
-// Element is a Go type with which a tensor's data can be viewed: float32 for F32, uint8 for U8. The other types' Format reads them.
-type Element interface{ float32 | uint8 }
+// Element is a Go type with which a tensor's data can be viewed: float32 for F32, uint8 for U8, int32 for I32. The other types' Format
+// reads them.
+type Element interface{ float32 | uint8 | int32 }
 
 // As returns the host's view of the data as elements of T. It returns an error for a type that is not the tensor's own, and
 // while the host may not touch the data. The view is valid as long as Data's is, and must not be written.
 func As[T Element](t *Tensor) ([]T, error) {
 	var zero T
 	want := U8
-	if _, ok := any(zero).(float32); ok {
+	switch any(zero).(type) {
+	case float32:
 		want = F32
+	case int32:
+		want = I32
 	}
 	if want != t.dtype {
 		return nil, fmt.Errorf("tensor: %v viewed as %v", t, want)

@@ -428,7 +428,7 @@ func generatePanels(c *build.Context, u panelUnit) {
 func generateFloats(c *build.Context, u panelUnit) {
 	tokens := []int{6, 4, 2, 1}
 	if u.wide {
-		tokens = []int{12, 8, 4, 2, 1}
+		tokens = []int{16, 12, 8, 4, 2, 1}
 	}
 	for _, f := range formatsFloat {
 		for _, n := range tokens {

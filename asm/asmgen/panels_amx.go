@@ -40,7 +40,9 @@ type formatAMX struct {
 	name          string
 	quantsOfBlock int // bytes of a block's quants in the panel
 	source        source32
-	scales        int    // how many binary16 scales a block of a row has
+	scales        int    // how many scales a block of a row has
+	scaleBytes    int    // of a block's scales in the panel
+	powers        bool   // they are powers of two, see format32
 	bytes         int    // of a block of two panels, unpacked
 	offset        uint32 // subtracted from each quant
 }
@@ -56,11 +58,11 @@ const (
 // formatsAMX returns the formats with blocks of 32, as AMX multiplies them.
 func formatsAMX() (list []formatAMX) {
 	for _, f := range formats32(unitAMX) {
-		a := formatAMX{name: f.name, quantsOfBlock: f.quants, source: f.source, scales: f.scales / 32, bytes: blockAMX}
+		a := formatAMX{name: f.name, quantsOfBlock: f.quants, source: f.source, scales: (f.scales + 31) / 32, scaleBytes: f.scales, powers: f.powers, bytes: blockAMX}
 		if f.minimum {
 			a.bytes = blockMinimumAMX
 		}
-		if f.shift > 0 && !f.source.whole() {
+		if f.shift > 0 && !f.source.whole() && f.source != fromFP4 {
 			a.offset = 0x01010101 << f.shift
 		}
 		list = append(list, a)
@@ -204,12 +206,12 @@ func (g *tileAMX) unpack(dst reg.GPPhysical) {
 		}
 		g.unpackPanel(func(line int) operand.Mem { return from(w, 64*line) }, operand.Mem{Base: dst, Disp: 8 * 64 * p})
 		for i := range g.scales {
-			g.VCVTPH2PS(from(scales, 32*i), g.vec(0))
+			g.loadScales(format32{powers: g.powers}, from(scales, 32*i), g.vec(0))
 			g.VMOVUPS(g.vec(0), operand.Mem{Base: dst, Disp: linesAMX + 64*(panelsAMX*i+p)})
 		}
 	}
 	g.ADDQ(operand.U32(g.quantsOfBlock), w)
-	g.ADDQ(operand.U8(32*g.scales), scales)
+	g.ADDQ(operand.U8(g.scaleBytes), scales)
 	g.ADDQ(operand.U32(g.bytes), dst)
 	g.DECQ(regBlocks)
 	g.JNE(operand.LabelRef("unpack"))
@@ -231,6 +233,8 @@ func (g *tileAMX) unpackPanel(line func(i int) operand.Mem, to operand.Mem) {
 		g.load(line(4), fifths)
 	case fromTable:
 		g.load(g.constants.values, table)
+	case fromFP4:
+		g.load(g.constants.fp4, table)
 	}
 	for j := range 4 {
 		g.load(line(j), low)
@@ -242,7 +246,7 @@ func (g *tileAMX) unpackPanel(line func(i int) operand.Mem, to operand.Mem) {
 			case fromFive:
 				g.VPSHUFB(g.constants.fifths[at/2], fifths, scratch)
 				g.addFifth(at, scratch, scratch, v)
-			case fromTable:
+			case fromTable, fromFP4:
 				g.VPSHUFB(v, table, v)
 			}
 			if g.offset > 0 {

@@ -70,7 +70,7 @@ func generateFew(c *build.Context, u panelUnit, f format32, constants patterns32
 	g := &tileFew{tile: tile{Context: c, panelUnit: u, constants: constants, tokens: fewTokens, panels: 1}, f: f}
 	next := 8
 	for _, r := range []*reg.VecPhysical{&g.t0, &g.t1, &g.t2, &g.scale, &g.ones, &g.minimumScale} {
-		if r == &g.t2 && (u.vnni || f.source != fromFive) || r == &g.ones && u.vnni || r == &g.minimumScale && !f.minimum {
+		if r == &g.t2 && (u.vnni || f.source.madds() != 4) || r == &g.ones && u.vnni || r == &g.minimumScale && !f.minimum {
 			continue
 		}
 		*r = g.vec(next)
@@ -217,13 +217,13 @@ func (g *tileFew) nextRows() {
 	g.BTQ(operand.U8(0), g.argument("panels"))
 	g.JCC(operand.LabelRef("nextPanel"))
 	g.ADDQ(operand.U8(32), rowsW)
-	g.ADDQ(operand.U8(16), rowsScales)
+	g.ADDQ(operand.U8(8*g.f.scaleBytes()), rowsScales)
 	g.ADDQ(operand.U32(lines), rowsAhead)
 	g.JMP(operand.LabelRef("rows"))
 	g.Label("nextPanel")
 	g.Load(g.Param("panelBytes"), rowsAhead)
 	g.LEAQ(operand.Mem{Base: rowsW, Index: rowsAhead, Scale: 1, Disp: -32}, rowsW)
-	g.LEAQ(operand.Mem{Base: rowsScales, Index: rowsAhead, Scale: 1, Disp: -16}, rowsScales)
+	g.LEAQ(operand.Mem{Base: rowsScales, Index: rowsAhead, Scale: 1, Disp: -8 * g.f.scaleBytes()}, rowsScales)
 	g.CMPQ(g.argument("panels"), operand.U8(2))
 	g.JNE(operand.LabelRef("rows"))
 	g.MOVQ(g.lastAhead, rowsAhead)
@@ -324,8 +324,13 @@ func (g *tileFew) unpack() {
 		}
 	case fromTable:
 		g.lookUpRows()
+	case fromFP4:
+		g.VMOVDQU(g.constants.raisedFP4, g.t1)
+		for j := range 8 {
+			g.VPSHUFB(g.vec(j), g.t1, g.vec(j))
+		}
 	}
-	g.VCVTPH2PS(operand.Mem{Base: rowsHalves}, g.scale)
+	g.loadScales(g.f, operand.Mem{Base: rowsHalves}, g.scale)
 	if g.f.minimum {
 		g.VCVTPH2PS(operand.Mem{Base: rowsHalves, Disp: 32}, g.minimumScale)
 	}

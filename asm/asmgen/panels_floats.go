@@ -148,6 +148,11 @@ func (g *tileFloat) oneToken(n int) {
 // manyTokens adds n steps to the sums of some tokens.
 func (g *tileFloat) manyTokens(n int) {
 	w := func(i, v int) reg.VecPhysical { return g.vec(1 + i*g.vectors() + v) }
+	if n > 1 || !g.wide && g.bytes == 4 { // on Zen 4, for 16 tokens, products of F32 take 0.85 times as long with it (AVX2: 0.95), of F16 0.9
+		for at := 0; at < 16*n*g.bytes; at += 64 {
+			g.PREFETCHT0(g.weights(0, 0, prefetchAhead+at))
+		}
+	}
 	for i := range n {
 		for v := range g.vectors() {
 			g.widen(g, g.weights(v, i, 0), w(i, v))

@@ -187,7 +187,7 @@ func (g *tileMany) unpack() {
 func (g *tileMany) unpackRows(half int) {
 	to := func(disp int) operand.Mem { return operand.Mem{Base: manyTo, Disp: half*g.unit + disp} }
 	line := func(j int) operand.Mem { return operand.Mem{Base: manyQuants, Disp: 64*j + 32*half} }
-	scale := func(disp int) operand.Mem { return operand.Mem{Base: manyHalves, Disp: disp + 16*half} }
+	scale := func(disp int) operand.Mem { return operand.Mem{Base: manyHalves, Disp: disp + 8*g.f.scaleBytes()*half} }
 	low, high, sum := g.vec(0), g.vec(1), g.vec(2)
 	mask, centre, bytes := g.vec(13), g.vec(14), g.vec(15)
 	switch {
@@ -215,8 +215,12 @@ func (g *tileMany) unpackRows(half int) {
 	default:
 		g.zero(sum)
 		fifths := g.vec(3)
-		if g.f.source == fromFive {
+		table := fifths
+		switch g.f.source {
+		case fromFive:
 			g.VMOVDQU(line(4), fifths)
+		case fromFP4:
+			g.VMOVDQU(g.constants.fp4, table)
 		}
 		for j := range 4 {
 			g.VMOVDQU(line(j), low)
@@ -228,7 +232,11 @@ func (g *tileMany) unpackRows(half int) {
 					g.VPSHUFB(g.constants.fifths[at/2], fifths, g.vec(4))
 					g.addFifth(at, g.vec(4), g.vec(5), v)
 				}
-				g.VPSUBB(centre, v, v)
+				if g.f.source == fromFP4 {
+					g.VPSHUFB(v, table, v)
+				} else {
+					g.VPSUBB(centre, v, v)
+				}
 				g.VMOVDQU(v, to(32*at))
 				g.VPADDB(v, sum, sum) // eight of them stay within a byte: from 8·(−16) to 8·15
 			}
@@ -242,7 +250,7 @@ func (g *tileMany) unpackRows(half int) {
 		g.VPSUBD(sum, low, sum)
 	}
 	g.VMOVDQU(sum, to(g.correction))
-	g.VCVTPH2PS(scale(0), low)
+	g.loadScales(g.f, scale(0), low)
 	g.VMOVUPS(low, to(g.scaleAt))
 	if g.f.minimum {
 		g.VCVTPH2PS(scale(32), low)

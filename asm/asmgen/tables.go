@@ -181,7 +181,7 @@ func panelsTable(u panelUnit) func(functions []string) string {
 			}
 			// The function of several panels is the last of its format.
 			layout, all := "panels.Layout"+strings.ToUpper(m[1]), "\n"+strings.Join(tiles, ",\n")+",\n"
-			if strings.Contains(m[1], "_") {
+			if !slices.ContainsFunc(formatsFloat, func(f formatFloat) bool { return f.name == m[1] }) {
 				rows := g.rows()
 				if both256(u) && slices.ContainsFunc(formats256, func(f format256) bool { return f.name == m[1] }) {
 					rows = 16

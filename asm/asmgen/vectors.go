@@ -28,6 +28,7 @@ func vectors(c *build.Context) {
 		u.sigmoidMul()
 		u.geluMul()
 		u.geluErfMul()
+		u.swiGLUClamped()
 		u.softcap()
 		u.rope()
 		u.sumOfSquares()
@@ -159,6 +160,29 @@ func (u *unit) gateMul(name, activation string, share bool, exponent func(x, v r
 				u.VMOVUPS(u.float(1), x[i])
 			}
 			u.VDIVPS(e[i], x[i], x[i])
+			u.VMULPS(y[i], x[i], x[i])
+		}
+		a.store(x, dst)
+	})
+	u.end()
+}
+
+func (u *unit) swiGLUClamped() {
+	u.function("swiGLUClamped", "func(dst, gate, up *float32, n int, limit float32)", "dst[i] = exact.SwiGLUClamped(gate[i], up[i], limit) for i < n.")
+	n, dst, gate, up, limit := u.integer("n"), u.integer("dst"), u.integer("gate"), u.integer("up"), u.everywhere("limit")
+	least := u.vector()
+	u.VXORPS(u.bits(1<<31), limit, least)
+	u.strips(n, []reg.GPVirtual{dst, gate, up}, func(a access) {
+		x, y, e := a.load(gate), a.load(up), u.strip()
+		for i := range x {
+			u.VMINPS(x[i], limit, x[i]) // of a NaN and a number the result is the first operand
+			u.VMINPS(y[i], limit, y[i])
+			u.VMAXPS(y[i], least, y[i])
+			u.VMULPS(u.float(-exact.SwiGLUClampedSlope), x[i], e[i])
+			u.exp(e[i])
+			u.VADDPS(u.float(1), e[i], e[i])
+			u.VDIVPS(e[i], x[i], x[i])
+			u.VADDPS(u.float(1), y[i], y[i])
 			u.VMULPS(y[i], x[i], x[i])
 		}
 		a.store(x, dst)

@@ -11,6 +11,8 @@ import (
 type Device struct {
 	plain
 	fuser    backend.Fuser
+	experts  backend.ExpertFuser
+	projects backend.Projector
 	selector backend.Selector
 }
 
@@ -20,9 +22,15 @@ type Device struct {
 // selection, the plain operations that stand in for them are calls, too.
 func NewDevice(b backend.Backend, before func(call string, operand *tensor.Tensor) error) *Device {
 	p := plain{b, before}
-	d := &Device{plain: p, fuser: backend.Fused(p), selector: backend.Selecting(p)}
+	d := &Device{plain: p, fuser: backend.Fused(p), experts: backend.FusedExperts(p), projects: backend.Projecting(p), selector: backend.Selecting(p)}
 	if f, ok := b.(backend.Fuser); ok {
 		d.fuser = f
+	}
+	if f, ok := b.(backend.ExpertFuser); ok {
+		d.experts = f
+	}
+	if p, ok := b.(backend.Projector); ok {
+		d.projects = p
 	}
 	if s, ok := b.(backend.Selector); ok {
 		d.selector = s
@@ -209,6 +217,16 @@ func (d *Device) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.
 // MatMulAdd is backend.Fuser's.
 func (d *Device) MatMulAdd(x, w, product, out *tensor.Tensor) error {
 	return d.call("MatMulAdd", x, func() error { return d.fuser.MatMulAdd(x, w, product, out) })
+}
+
+// Project is backend.Projector's.
+func (d *Device) Project(x *tensor.Tensor, norm backend.LayerNorm, normed *tensor.Tensor, maps []backend.Linear, outs []*tensor.Tensor, gelu bool) error {
+	return d.call("Project", x, func() error { return d.projects.Project(x, norm, normed, maps, outs, gelu) })
+}
+
+// ProjectAdd is backend.Projector's.
+func (d *Device) ProjectAdd(x *tensor.Tensor, to backend.Linear, product, out *tensor.Tensor) error {
+	return d.call("ProjectAdd", x, func() error { return d.projects.ProjectAdd(x, to, product, out) })
 }
 
 // NormSwiGLU is backend.Fuser's.

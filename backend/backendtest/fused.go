@@ -48,11 +48,22 @@ func normMatMulChecks(quick bool) []Check {
 			build: func(g generator) *trial { return normMatMul(g, product{5, 48, 256}, types, usual, false) },
 		})
 	}
+	for _, d := range []tensor.DType{tensor.BF16, tensor.Q4_0} {
+		mixed = append(mixed, Check{
+			Operation: "NormMatMul", Type: d.String(), Shape: product{13, fewRows, 256}.String() + " and more rows", Input: random.name,
+			build: func(g generator) *trial {
+				return normMatMul(g, product{13, fewRows, 256}, []tensor.DType{tensor.F32, d, d}, usual, true)
+			},
+		})
+	}
 	return append(checks, both(mixed)...)
 }
 
-// normMatMul multiplies with weights of several types, the second and later of which have fewer rows, as keys and values do, with a norm
-// before or without.
+// fewRows is fewer rows than any layout of weights groups: those of a router of experts.
+const fewRows = 8
+
+// normMatMul multiplies with weights of several types, with a norm before or without. The second and later ones have fewer rows, as keys and values do;
+// after one with few rows they have more.
 func normMatMul(g generator, p product, types []tensor.DType, f factors, norms bool) *trial {
 	x, norm := g.floats(f.x, p.m*p.k), g.floats(random, p.k)
 	multiplied := x
@@ -65,7 +76,10 @@ func normMatMul(g generator, p product, types []tensor.DType, f factors, norms b
 	var outs []operand
 	for i, d := range types {
 		p := p
-		if i > 0 {
+		switch {
+		case i > 0 && p.n == fewRows:
+			p.n = 8 * fewRows
+		case i > 0:
 			p.n = (p.n + 3) / 4
 		}
 		w := g.weights(d, f.weights, p.n*p.k)

@@ -1,6 +1,7 @@
 package backendtest
 
 import (
+	"encoding/binary"
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
@@ -71,6 +72,12 @@ func (g generator) weights(d tensor.DType, in input, n int) []byte {
 			}
 			data[at+place], data[at+place+1] = byte(half), byte(half>>8)
 		}
+		if place, ok := d.Format().ExponentAt(); ok {
+			data[at+place] = 0 // with zeros
+			if in.name != zeros.name {
+				data[at+place] = byte(116 + g.IntN(5)) // 2^−11 … 2^−7
+			}
+		}
 	}
 	return data
 }
@@ -120,10 +127,17 @@ func encode(d tensor.DType, x []float32) []byte {
 
 // decode reads the values of a type.
 func decode(d tensor.DType, data []byte) []float32 {
-	if d == tensor.U8 {
+	switch d {
+	case tensor.U8:
 		x := make([]float32, len(data))
 		for i, b := range data {
 			x[i] = float32(b)
+		}
+		return x
+	case tensor.I32:
+		x := make([]float32, len(data)/4)
+		for i := range x {
+			x[i] = float32(int32(binary.LittleEndian.Uint32(data[4*i:])))
 		}
 		return x
 	}

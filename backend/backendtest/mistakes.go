@@ -28,6 +28,9 @@ type odd struct {
 	row   *tensor.Tensor // f32 [1 64]
 	gates *tensor.Tensor // f32 [1 4]
 	state *tensor.Tensor // f32 [4 2 32 16]
+
+	experts *tensor.Tensor // q8_0 [4 32 64]
+	chosen  *tensor.Tensor // i32 [2 1]
 }
 
 // stretches returns one stretch.
@@ -42,6 +45,18 @@ func (o odd) slots(used int) *backend.Slots {
 		s.Heads = append(s.Heads, backend.HeadSlots{Pages: []backend.Page{{Slab: o.slab, Index: head}}, Len: used})
 	}
 	return s
+}
+
+// column calls f with an f32 [2 1] that shares x's memory.
+func (o odd) column(f func(t *tensor.Tensor) error) error {
+	few, err := o.x.Reshape(128, 1)
+	if err != nil {
+		return nil // which the check takes for a failure
+	}
+	if few, err = few.Slice(0, 2); err != nil {
+		return nil
+	}
+	return f(few)
 }
 
 // runs returns a run of one token of such a cache, changed by change.
@@ -227,6 +242,28 @@ var mistakes = []mistake{
 	{"Mask", "of another type", func(b backend.Backend, o odd) error {
 		return backend.Selecting(b).Mask(o.half, make([]uint64, 2))
 	}},
+	{"Route", "to choices of f32", func(b backend.Backend, o odd) error { return b.Route(o.x, backend.Routing{}, o.short, o.short) }},
+	{"Route", "to weights of another shape", func(b backend.Backend, o odd) error { return b.Route(o.x, backend.Routing{}, o.chosen, o.short) }},
+	{"Route", "by scores that there are not", func(b backend.Backend, o odd) error {
+		return o.column(func(weights *tensor.Tensor) error { return b.Route(o.x, backend.Routing{Scores: 3}, o.chosen, weights) })
+	}},
+	{"Route", "with a bias of another length", func(b backend.Backend, o odd) error {
+		return o.column(func(weights *tensor.Tensor) error { return b.Route(o.x, backend.Routing{Bias: o.q}, o.chosen, weights) })
+	}},
+	{"MatMulExperts", "without experts", func(b backend.Backend, o odd) error { return b.MatMulExperts(o.x, o.w, o.chosen, o.short) }},
+	{"MatMulExperts", "to another shape", func(b backend.Backend, o odd) error { return b.MatMulExperts(o.x, o.experts, o.chosen, o.x) }},
+	{"MatMulExperts", "choices of f32", func(b backend.Backend, o odd) error { return b.MatMulExperts(o.x, o.experts, o.x, o.short) }},
+	{"MatMulExperts", "rows of another length", func(b backend.Backend, o odd) error { return b.MatMulExperts(o.short, o.experts, o.chosen, o.short) }},
+	{"AddExpertBias", "of another length", func(b backend.Backend, o odd) error { return b.AddExpertBias(o.x, o.short, o.chosen) }},
+	{"SumExperts", "of other rows", func(b backend.Backend, o odd) error { return b.SumExperts(o.x, o.short, o.x) }},
+	{"SwiGLUClamped", "two shapes", func(b backend.Backend, o odd) error { return b.SwiGLUClamped(o.x, o.short, 7) }},
+	{"SwiGLUClamped", "to nothing", func(b backend.Backend, o odd) error { return b.SwiGLUClamped(o.x, o.x, 0) }},
+	{"FeedExperts", "weights of two shapes", func(b backend.Backend, o odd) error {
+		return o.column(func(weights *tensor.Tensor) error {
+			n := &backend.ExpertNetwork{Gate: o.experts, Up: o.experts, Down: o.experts}
+			return backend.FusedExperts(b).FeedExperts(o.x, n, o.chosen, weights, o.short, o.short, o.short, o.x)
+		})
+	}},
 	{"NormMatMul", "too few outputs", func(b backend.Backend, o odd) error {
 		return backend.Fused(b).NormMatMul(o.x, o.x, epsilon, o.x, []*tensor.Tensor{o.w}, nil)
 	}},
@@ -261,12 +298,14 @@ func (m mistake) trial(g generator) *trial {
 		{name: "row", dtype: tensor.F32, dims: []int{1, 64}},
 		{name: "gates", dtype: tensor.F32, dims: []int{1, 4}},
 		{name: "state", dtype: tensor.F32, dims: []int{4, 2, 32, 16}},
+		{name: "experts", dtype: tensor.Q8_0, dims: []int{4, 32, 64}},
 	}
 	for i := range operands {
 		operands[i].data = g.weights(operands[i].dtype, random, elements(operands[i].dims))
 	}
+	operands = append(operands, i32("chosen", reading, []int32{1, 3}, 2, 1))
 	return &trial{operands: operands, do: func(b backend.Backend, t []*tensor.Tensor) error {
-		if m.do(b, odd{t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8], t[9], t[10], t[11]}) == nil {
+		if m.do(b, odd{t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8], t[9], t[10], t[11], t[12], t[13]}) == nil {
 			return errAccepted
 		}
 		return nil

@@ -12,8 +12,8 @@ import (
 
 // bytesOf returns n elements of any type.
 func (g generator) bytesOf(d tensor.DType, n int) []byte {
-	if d == tensor.U8 {
-		data := make([]byte, n)
+	if d == tensor.U8 || d == tensor.I32 {
+		data := make([]byte, n*d.BlockBytes())
 		g.fill(data, d, random)
 		return data
 	}

@@ -16,9 +16,10 @@ var (
 func Checks(quick bool) []Check {
 	return slices.Concat(
 		readChecks(), copyChecks(), castChecks(quick), gatherChecks(quick),
-		elementwiseChecks(quick), gateChecks(quick), convolveChecks(quick), recurChecks(quick),
+		elementwiseChecks(quick), gateChecks(quick), convolveChecks(quick), recurChecks(quick), deltaRuleChecks(quick),
 		matMulChecks(quick), transposedChecks(quick),
-		normMatMulChecks(quick), matMulAddChecks(quick), normSwiGLUChecks(quick),
+		normMatMulChecks(quick), matMulAddChecks(quick), normSwiGLUChecks(quick), projectChecks(quick), projectAddChecks(quick),
+		expertChecks(quick),
 		storeChecks(quick), attendChecks(quick), textChecks(quick), weighChecks(quick),
 		compactChecks(), pageChecks(),
 		largestChecks(),

@@ -20,7 +20,7 @@ func TestEveryOperationIsChecked(t *testing.T) {
 	checked := operations()
 	for _, want := range []string{
 		"MatMul", "MatMulTransposed", "AddAssign", "Scale", "SiLUMul", "GELUMul", "GELUErf", "Softcap", "LayerNorm", "RMSNorm", "Softmax", "RoPE",
-		"MulAssign", "SigmoidMul", "Softplus", "Convolve", "Recur", "Gather", "CopySlice", "ReadBuffer", "Cast", "NormMatMul", "MatMulAdd", "NormSwiGLU", "Largest", "Mask",
+		"MulAssign", "SigmoidMul", "Softplus", "Convolve", "Recur", "DeltaRule", "Gather", "CopySlice", "ReadBuffer", "Cast", "NormMatMul", "MatMulAdd", "NormSwiGLU", "Project", "ProjectAdd", "Largest", "Mask",
 		"RoPEStore", "Attend", "AttendTexts", "AccumulateAttention", "Compact", "CopyPage", "ReadSlots", "WriteSlots",
 	} {
 		if !slices.Contains(checked, want) {
@@ -349,7 +349,7 @@ func (f floating) AccumulateAttention(q, sums *tensor.Tensor, run backend.Run) e
 
 // TestOtherRoundingIsTolerated checks the tolerances with a device that is right but not the reference.
 func TestOtherRoundingIsTolerated(t *testing.T) {
-	for _, operation := range []string{"MatMulTransposed", "NormMatMul", "MatMulAdd", "NormSwiGLU", "Attend", "AccumulateAttention", "Mistakes"} {
+	for _, operation := range []string{"MatMulTransposed", "NormMatMul", "MatMulAdd", "NormSwiGLU", "Project", "ProjectAdd", "Attend", "AccumulateAttention", "Mistakes"} {
 		t.Run(operation, func(t *testing.T) {
 			t.Parallel()
 			_, results := verdicts(t, floating{host.NewReference()}, operation, false, time.Minute, "")

@@ -343,7 +343,9 @@ func (a *attention) finish(total []asm.Partial, s *attended, head, first int) {
 		if s.sinks != nil {
 			total[r].Sink(a.sink(s, head, r))
 		}
-		total[r].Finish(a.row(a.out, s, head, first, r))
+		out := a.row(a.out, s, head, first, r)
+		copy(out, total[r].Out)
+		a.kernels.Divide(out, total[r].Sum)
 	}
 }
 

@@ -20,6 +20,7 @@ type Base struct {
 	paging
 	compactions
 	selections
+	experts
 	convolutions
 	recurrences
 }
@@ -38,6 +39,7 @@ func NewBase(kernels *asm.Kernels, runner Runner) *Base {
 	return &Base{
 		machine: m, rowOps: rowOps{machine: m}, products: products{machine: m}, rotations: rotations{machine: m}, attentions: attentions{machine: m}, textAttentions: textAttentions{machine: m},
 		weighings: weighings{machine: m}, paging: paging{m}, compactions: compactions{machine: m}, selections: selections{machine: m},
+		experts:      experts{machine: m, rows: rowOps{machine: m}},
 		convolutions: convolutions{machine: m}, recurrences: recurrences{machine: m},
 	}
 }

@@ -39,7 +39,7 @@ type compaction struct {
 	keep   [][]int32
 	layout asm.Pages
 
-	moved workerMemory // slots on their way
+	moved workerMemory[byte] // slots on their way
 }
 
 // reset forgets the operation.

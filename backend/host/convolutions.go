@@ -39,9 +39,7 @@ func (b *convolutions) Convolve(x, w, bias, out *tensor.Tensor, of []backend.Str
 	}
 	c.stretches = appendStretches(c.stretches[:0], of)
 	c.pieces = max(min(rows*channels/elementsPerPiece, b.runner.Size(), channels/asm.Lanes), 1)
-	for len(c.workers) < b.runner.Size() {
-		c.workers = append(c.workers, convolver{})
-	}
+	c.reserve(b.runner.Size())
 	return b.runner.Run(c, c.pieces)
 }
 
@@ -91,6 +89,13 @@ func (c *convolution) reset() {
 		clear(c.workers[i].taps)
 	}
 	*c = convolution{stretches: c.stretches[:0], workers: c.workers}
+}
+
+// reserve makes scratch for a number of workers.
+func (c *convolution) reserve(workers int) {
+	for len(c.workers) < workers {
+		c.workers = append(c.workers, convolver{})
+	}
 }
 
 // Phase says what the operation is.

@@ -8,13 +8,16 @@ import (
 
 // Fused is Base with the fused operations, panels of weights, and pages in the layout that the kernels like: for backends whose tensors
 // are host memory, which is always mapped.
-type Fused struct{ *Base }
+type Fused struct {
+	*Base
+	deltaRules *pool[deltaRule, *deltaRule]
+}
 
 // NewFused makes a Fused, as NewBase makes a Base.
 func NewFused(kernels *asm.Kernels, runner Runner) Fused {
 	b := NewBase(kernels, runner)
 	b.machine.pages = b.kernels.Pages()
-	return Fused{b}
+	return Fused{b, &pool[deltaRule, *deltaRule]{}}
 }
 
 // NormMatMul normalises x and multiplies with several weights.
@@ -32,76 +35,128 @@ func (b Fused) normMatMul(name string, x, norm *tensor.Tensor, eps float32, norm
 	if err := backend.CheckNormMatMul(x, normed, ws, outs); err != nil {
 		return err
 	}
-	var maps mapped
-	defer maps.unmap()
-	if err := maps.add(name, x, normed); err != nil {
-		return err
-	}
-	from := activation{x: floats(x)}
+	f := b.fusing(name, x)
+	defer f.end()
+	from := activation{x: f.of(x), eps: eps}
 	if norm != nil {
-		if err := maps.add(name, norm); err != nil {
-			return err
-		}
-		from = activation{floats(x), floats(norm), floats(normed), eps}
+		from.norm, from.normed = f.of(norm), f.of(normed)
 	}
-	if err := maps.addWeights(name, ws...); err != nil {
-		return err
-	}
-	if err := maps.add(name, outs...); err != nil {
-		return err
-	}
-	p := b.products.tasks.get()
-	p.held = &b.held
-	defer b.products.tasks.put(p)
-	p.begin(name, b.kernels, x.Shape().Rows(), x.Shape().Dim(-1))
 	for i, w := range ws {
-		if err := needWholePanels(w); err != nil {
-			return err
-		}
-		p.add(w, outs[i])
+		f.add(backend.Linear{Weight: w}, outs[i])
 	}
-	p.epilogue = e
-	if err := p.activate(b.runner, from); err != nil {
+	f.epilogue = e
+	return f.compute(from)
+}
+
+// Project normalises x, multiplies with several weights, and adds their biases.
+func (b Fused) Project(x *tensor.Tensor, norm backend.LayerNorm, normed *tensor.Tensor, maps []backend.Linear, outs []*tensor.Tensor, gelu bool) error {
+	if err := backend.CheckProject(x, norm, normed, maps, outs, gelu); err != nil {
 		return err
 	}
-	return p.multiply(b.runner)
+	f := b.fusing("Project", x)
+	defer f.end()
+	from := activation{x: f.of(x), eps: norm.Eps, centred: true}
+	if norm.Weight != nil {
+		from.norm, from.bias, from.normed = f.of(norm.Weight), f.of(norm.Bias), f.of(normed)
+	}
+	for i, to := range maps {
+		f.add(to, outs[i])
+	}
+	if gelu {
+		f.epilogue = geluErf
+	}
+	return f.compute(from)
+}
+
+// geluErf joins the products of gate and up, or computes the activation of one.
+func geluErf(k *asm.Kernels, p *product, lo, hi int) {
+	gate := p.terms[0].out[lo:hi]
+	if len(p.terms) == 1 {
+		k.GELUErf(gate)
+		return
+	}
+	k.GELUErfMul(gate, gate, p.terms[1].out[lo:hi])
 }
 
 // MatMulAdd computes out += x·wᵀ.
 func (b Fused) MatMulAdd(x, w, product, out *tensor.Tensor) error {
-	m, _, k, err := backend.CheckMatMulTransposed(x, w, product)
-	if err != nil {
-		return err
-	}
-	if err := backend.CheckSame("MatMulAdd", out, product); err != nil {
-		return err
-	}
-	if err := needWholePanels(w); err != nil {
-		return err
-	}
-	var maps mapped
-	defer maps.unmap()
-	if err := maps.add("MatMulAdd", x, product, out); err != nil {
-		return err
-	}
-	if err := maps.addWeights("MatMulAdd", w); err != nil {
-		return err
-	}
-	p := b.products.tasks.get()
-	p.held = &b.held
-	defer b.products.tasks.put(p)
-	p.begin("MatMulAdd", b.kernels, m, k)
-	p.add(w, product)
-	p.epilogue, p.sum = addProduct, floats(out)
-	if err := p.activate(b.runner, activation{x: floats(x)}); err != nil {
-		return err
-	}
-	return p.multiply(b.runner)
+	return b.projectAdd("MatMulAdd", x, backend.Linear{Weight: w}, product, out)
 }
 
-// addProduct adds the product to the sum.
-func addProduct(k *asm.Kernels, p *product, lo, hi int) {
-	k.Add(p.sum[lo:hi], p.terms[0].out[lo:hi])
+// ProjectAdd computes out = (out + x·to.Weightᵀ) + to.Bias.
+func (b Fused) ProjectAdd(x *tensor.Tensor, to backend.Linear, product, out *tensor.Tensor) error {
+	return b.projectAdd("ProjectAdd", x, to, product, out)
+}
+
+// projectAdd is ProjectAdd as an operation with a name.
+func (b Fused) projectAdd(name string, x *tensor.Tensor, to backend.Linear, product, out *tensor.Tensor) error {
+	if err := backend.CheckProjectAdd(x, to, product, out); err != nil {
+		return err
+	}
+	f := b.fusing(name, x)
+	defer f.end()
+	f.add(to, product)
+	f.sum = f.of(out)
+	return f.compute(activation{x: f.of(x)})
+}
+
+// fusing is a product in the making, with what is mapped for it.
+type fusing struct {
+	*product
+	products *products
+	maps     mapped
+	err      error // the first one of a tensor that cannot be mapped or multiplied
+}
+
+// fusing begins a product of the rows of x; end ends it.
+func (b Fused) fusing(name string, x *tensor.Tensor) fusing {
+	p := b.products.tasks.get()
+	p.held = &b.held
+	p.begin(name, b.kernels, x.Shape().Rows(), x.Shape().Dim(-1))
+	return fusing{product: p, products: &b.products}
+}
+
+// end gives back what was taken.
+func (f *fusing) end() {
+	f.maps.unmap()
+	f.products.tasks.put(f.product)
+}
+
+// of maps a tensor, and returns its elements; nil has none.
+func (f *fusing) of(t *tensor.Tensor) []float32 {
+	if t == nil || f.err != nil {
+		return nil
+	}
+	if f.err = f.maps.add(f.name, t); f.err != nil {
+		return nil
+	}
+	return floats(t)
+}
+
+// add adds a term.
+func (f *fusing) add(to backend.Linear, out *tensor.Tensor) {
+	bias := f.of(to.Bias)
+	if f.of(out); f.err == nil {
+		f.err = needWholePanels(to.Weight)
+	}
+	if f.err == nil {
+		f.err = f.maps.addWeights(f.name, to.Weight)
+	}
+	if f.err == nil {
+		f.product.add(to.Weight, out)
+		f.terms[len(f.terms)-1].bias = bias
+	}
+}
+
+// compute computes the product.
+func (f *fusing) compute(from activation) error {
+	if f.err != nil {
+		return f.err
+	}
+	if err := f.activate(f.products.runner, from); err != nil {
+		return err
+	}
+	return f.multiply(f.products.runner)
 }
 
 // NormSwiGLU computes out = silu(n·gateᵀ)·(n·upᵀ) of the normalised x.

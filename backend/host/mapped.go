@@ -12,7 +12,7 @@ import (
 // mapped is a set of tensors that the host may touch until unmap. It keeps them from being collected, which would give up
 // their memory: an operation has only slices of that.
 type mapped struct {
-	few    [16]*tensor.Tensor
+	few    [24]*tensor.Tensor
 	n      int              // how many are in few
 	more   []*tensor.Tensor // those that are too many for few
 	device bool             // among them are some of a device's memory, which must be unmapped
@@ -78,6 +78,26 @@ func floats(t *tensor.Tensor) []float32 {
 		return nil // the checks and mapped leave no way here
 	}
 	return x
+}
+
+// integers returns the data of a mapped I32 tensor.
+func integers(t *tensor.Tensor) []int32 {
+	x, err := tensor.As[int32](t)
+	if err != nil {
+		return nil // the checks and mapped leave no way here
+	}
+	return x
+}
+
+// optional maps an F32 tensor and returns its data; nil has none.
+func (m *mapped) optional(op string, t *tensor.Tensor) ([]float32, error) {
+	if t == nil {
+		return nil, nil
+	}
+	if err := m.add(op, t); err != nil {
+		return nil, err
+	}
+	return floats(t), nil
 }
 
 // addStates maps the states of stretches.

@@ -12,12 +12,12 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// Pack copies weights [N, K] into panels, in a device's memory, as elements of type d, several panels at a time. Row i of the result is
+// Pack copies weights [N, K], or those of experts [experts, N, K], into panels, in a device's memory, as elements of type d, several panels at a time. Row i of the result is
 // row order(i) of w; a nil order changes nothing. What the kernels have no panels for, or whose rows do not fill them, stays in
 // rows: w itself where neither type nor order change. The context is looked at every few megabytes.
 func (b Fused) Pack(ctx context.Context, device tensor.Device, w *tensor.Tensor, d tensor.DType, order func(row int) int) (*tensor.Tensor, error) {
 	same := order == nil && d == w.DType()
-	if same && (w.Shape().NDim() != 2 || panelsOf(w) != nil || w.Size() == 0) {
+	if same && (w.Shape().NDim() < 2 || panelsOf(w) != nil || w.Size() == 0) {
 		return w, nil
 	}
 	if err := needConvertible(w, d); err != nil {
@@ -26,9 +26,9 @@ func (b Fused) Pack(ctx context.Context, device tensor.Device, w *tensor.Tensor,
 	if panelsOf(w) != nil {
 		return nil, fmt.Errorf("host: pack %v as %v: %w", w, d, errPacked)
 	}
-	rows, k := w.Shape().Dim(0), w.Shape().Dim(1)
+	rows, k := w.Shape().Rows(), w.Shape().Dim(-1)
 	t := packTask{kernels: b.kernels, from: w.DType().Format(), to: d.Format(), src: w.Data(), order: order, rows: rows, k: k}
-	if rows%asm.PanelRows == 0 {
+	if w.Shape().Dim(-2)%asm.PanelRows == 0 { // so that panels are of one expert
 		t.panels = b.kernels.PanelsFor(t.to)
 	}
 	if same && t.panels == nil {
@@ -61,15 +61,15 @@ func (b Fused) Pack(ctx context.Context, device tensor.Device, w *tensor.Tensor,
 	return tensor.Wrap(device, &panelBuffer{buffer, t.panels}, w.Shape())
 }
 
-// needConvertible returns an error unless weights are a matrix whose rows can become whole blocks of d.
+// needConvertible returns an error unless weights are one matrix or several whose rows can become whole blocks of d.
 func needConvertible(w *tensor.Tensor, d tensor.DType) error {
-	if w.Shape().NDim() != 2 {
-		return fmt.Errorf("backend: PrepareAs of %v: weights have two dimensions", w)
+	if n := w.Shape().NDim(); n != 2 && n != 3 {
+		return fmt.Errorf("backend: PrepareAs of %v: weights have two dimensions, or three for experts", w)
 	}
 	if f, g := w.DType().Format(), d.Format(); !f.Valid() || !g.Valid() {
 		return fmt.Errorf("backend: PrepareAs of %v: no conversion to %v", w, d)
 	}
-	if k := w.Shape().Dim(1); k%d.BlockLen() != 0 {
+	if k := w.Shape().Dim(-1); k%d.BlockLen() != 0 {
 		return fmt.Errorf("backend: PrepareAs of %v: its rows of %d are no whole blocks of %d, as %v has them", w, k, d.BlockLen(), d)
 	}
 	return nil

@@ -52,6 +52,14 @@ func panelsOf(t *tensor.Tensor) *asm.Panels {
 	return nil
 }
 
+// needWholeExperts returns an error for packed weights of experts that are not whole panels.
+func needWholeExperts(w *tensor.Tensor) error {
+	if panelsOf(w) != nil && (w.Shape().Dim(1)%asm.PanelRows != 0 || w.Offset()%(asm.PanelRows*w.RowBytes()) != 0) {
+		return fmt.Errorf("host: MatMulExperts of %v: packed weights of an expert are whole panels of %d rows", w, asm.PanelRows)
+	}
+	return nil
+}
+
 // needWholePanels returns an error for a slice of packed weights that is not whole panels.
 func needWholePanels(w *tensor.Tensor) error {
 	if panelsOf(w) != nil && (w.Shape().Dim(0)%asm.PanelRows != 0 || w.Offset()%(asm.PanelRows*w.RowBytes()) != 0) {

@@ -37,19 +37,27 @@ func (p *pool[T, P]) put(t P) {
 }
 
 // workerMemory is memory that each worker of a task has for itself, kept from one operation to the next.
-type workerMemory [][]byte
+type workerMemory[T any] [][]T
 
 // reserve makes room for a number of workers. It is called before they begin.
-func (m *workerMemory) reserve(workers int) {
+func (m *workerMemory[T]) reserve(workers int) {
 	for len(*m) < workers {
 		*m = append(*m, nil)
 	}
 }
 
-// of returns n bytes of a worker's, which hold what was left there.
-func (m workerMemory) of(worker, n int) []byte {
+// size returns how many elements all workers have.
+func (m workerMemory[T]) size() (n int) {
+	for _, own := range m {
+		n += len(own)
+	}
+	return n
+}
+
+// of returns n elements of a worker's, which hold what was left there.
+func (m workerMemory[T]) of(worker, n int) []T {
 	if len(m[worker]) < n {
-		m[worker] = make([]byte, n)
+		m[worker] = make([]T, n)
 	}
 	return m[worker][:n]
 }

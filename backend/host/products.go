@@ -83,8 +83,9 @@ type product struct {
 	partners   []quant.Activation // the activation in each form that a term wants
 	preparing  bool
 	epilogue   epilogue
-	sum        []float32          // [m, rows], to which addProduct adds
-	calls      []asm.PanelProduct // one for each worker, kept to spare an allocation
+	sum        []float32             // [m, rows], to which the products are added; nil: they are the result
+	own        workerMemory[float32] // products on their way to the sum
+	calls      []asm.PanelProduct    // one for each worker, kept to spare an allocation
 }
 
 // term is one weight of a product.
@@ -96,13 +97,17 @@ type term struct {
 	w        []byte
 	rowBytes int
 	rows     int
+	bias     []float32 // [rows]; nil: none
 	out      []float32 // [m, rows]
 }
 
-// activation is where the rows to multiply come from: x [m, k], or their norm, which is then stored in normed.
+// activation is where the rows to multiply come from: x [m, k], or their norm, which is then stored in normed. The norm is RMSNorm or, if it
+// is centred, LayerNorm: of that normed may be x.
 type activation struct {
 	x, norm, normed []float32
 	eps             float32
+	centred         bool
+	bias            []float32 // of LayerNorm; nil: none
 }
 
 // epilogue is what happens to a piece of the products as soon as it is computed, while it is in the cache. With one, all
@@ -177,8 +182,12 @@ func (p *product) activate(r Runner, a activation) error {
 const rowsPerPiece = 2 * asm.PanelRows
 
 // workPerPiece is the fewest multiply-adds worth a hand-over, which costs about a microsecond: what the kernels compute in
-// that time. Smaller products are computed by the caller alone.
-const workPerPiece = 1 << 15
+// that time for one row of activations. For rowsAtOnce rows they do as much more, since they read the weights once for all of them. Smaller
+// products are computed by the caller alone.
+const (
+	workPerPiece = 1 << 15
+	rowsAtOnce   = 8
+)
 
 // multiply computes the terms.
 func (p *product) multiply(r Runner) error {
@@ -186,11 +195,14 @@ func (p *product) multiply(r Runner) error {
 	if n := r.Size(); len(p.calls) < n {
 		p.calls = make([]asm.PanelProduct, n)
 	}
+	p.own.reserve(r.Size())
+	had := p.own.size()
+	defer func() { p.held.Add(4 * int64(p.own.size()-had)) }()
 	work := p.m * p.rows * p.k
 	if p.epilogue != nil {
 		p.rows /= len(p.terms)
 	}
-	p.pieces = max(1, min(p.rows/rowsPerPiece, work/workPerPiece, 8*r.Size()))
+	p.pieces = max(1, min(p.rows/rowsPerPiece, work/(workPerPiece*min(p.m, rowsAtOnce)), 8*r.Size()))
 	return r.Run(p, p.pieces)
 }
 
@@ -224,8 +236,8 @@ func (p *product) Do(worker, piece int) {
 	}
 	for i := range p.terms {
 		t := &p.terms[i]
-		if lo < t.rows && hi > 0 {
-			p.multiplyRows(worker, t, max(lo, 0), min(hi, t.rows))
+		if from, to := t.whole(lo), t.whole(hi); from < to {
+			p.multiplyRows(worker, t, from, to)
 		}
 		lo, hi = lo-t.rows, hi-t.rows
 	}
@@ -239,6 +251,14 @@ func (p *product) cut(piece int) int {
 	return piece * p.rows / p.pieces / rowsPerPiece * rowsPerPiece
 }
 
+// whole returns where a piece begins or ends among the term's rows: in packed weights at a panel, also after terms whose rows are no whole panels.
+func (t *term) whole(row int) int {
+	if row <= 0 || row >= t.rows || t.panels == nil {
+		return min(max(row, 0), t.rows)
+	}
+	return row / asm.PanelRows * asm.PanelRows
+}
+
 // prepare normalises and quantises rows of the activation.
 func (p *product) prepare(lo, hi int) {
 	a := &p.activation
@@ -246,7 +266,12 @@ func (p *product) prepare(lo, hi int) {
 		x := a.x[row*p.k : (row+1)*p.k]
 		if a.norm != nil {
 			normed := a.normed[row*p.k : (row+1)*p.k]
-			p.kernels.RMSNorm(normed, x, a.norm, a.eps)
+			if a.centred {
+				copy(normed, x)
+				p.kernels.LayerNorm(normed, a.norm, a.bias, a.eps)
+			} else {
+				p.kernels.RMSNorm(normed, x, a.norm, a.eps)
+			}
 			x = normed
 		}
 		for i := range p.partners {
@@ -255,14 +280,38 @@ func (p *product) prepare(lo, hi int) {
 	}
 }
 
-// multiplyRows computes rows [lo, hi) of a term for every row of the activation.
+// multiplyRows computes rows [lo, hi) of a term for every row of the activation, and adds their biases. With a sum, which other workers write
+// to as well, the products go to the worker's own memory first.
 func (p *product) multiplyRows(worker int, t *term, lo, hi int) {
+	out, stride := t.out[lo:], t.rows
+	if p.sum != nil {
+		stride = hi - lo
+		out = p.own.of(worker, p.m*stride)
+	}
+	p.multiplyWeights(worker, t, lo, hi, out, stride)
+	for row := range p.m {
+		part, at := out[row*stride:][:hi-lo], row*t.rows
+		if p.sum != nil {
+			sum := p.sum[at+lo : at+hi]
+			p.kernels.Add(sum, part)
+			part = sum
+		}
+		if t.bias != nil {
+			p.kernels.Add(part, t.bias[lo:hi])
+		} else if p.sum == nil {
+			return
+		}
+	}
+}
+
+// multiplyWeights computes rows [lo, hi) of a term for every row of the activation, to the rows of out, one every stride elements.
+func (p *product) multiplyWeights(worker int, t *term, lo, hi int, out []float32, stride int) {
 	w, acts := t.w[lo*t.rowBytes:], &p.partners[t.partner]
 	if t.panels == nil {
-		t.format.DotRows(t.out[lo:], t.rows, w, t.rowBytes, hi-lo, acts)
+		t.format.DotRows(out, stride, w, t.rowBytes, hi-lo, acts)
 		return
 	}
 	call := &p.calls[worker]
-	*call = asm.PanelProduct{Panels: w, Count: (hi - lo) / asm.PanelRows, Acts: acts, Out: t.out[lo:], Stride: t.rows}
+	*call = asm.PanelProduct{Panels: w, Count: (hi - lo) / asm.PanelRows, Acts: acts, Out: out, Stride: stride}
 	t.panels.Multiply(call)
 }

@@ -75,9 +75,7 @@ func (r *recurrence) Phase() timing.Phase {
 
 // plan cuts the heads into pieces: the fewest of which there are some for each worker, or, for longer stretches, a piece for each block.
 func (r *recurrence) plan(workers int) {
-	for len(r.workers) < workers {
-		r.workers = append(r.workers, recurrer{})
-	}
+	r.reserve(workers)
 	r.parts = 1
 	for i := range r.stretches {
 		if r.stretches[i].rows >= passRows {
@@ -86,6 +84,13 @@ func (r *recurrence) plan(workers int) {
 	}
 	for r.parts < r.Blocks() && len(r.stretches)*r.Heads*r.parts < 2*workers {
 		r.parts = min(2*r.parts, r.Blocks())
+	}
+}
+
+// reserve makes scratch for a number of workers.
+func (r *recurrence) reserve(workers int) {
+	for len(r.workers) < workers {
+		r.workers = append(r.workers, recurrer{})
 	}
 }
 

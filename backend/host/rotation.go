@@ -18,7 +18,7 @@ type rotation struct {
 	pieces  int
 
 	parts  []rotated
-	stored workerMemory // the slots of a part on their way to the page
+	stored workerMemory[byte] // the slots of a part on their way to the page
 }
 
 // rotated is a part: tokens [lo, hi) of a run, whose first row is given, with one KV head.

@@ -18,8 +18,9 @@ type rowOp struct {
 	x, y    *tensor.Tensor // the operands; which is written is run's affair
 	number  float32        // a norm's eps, Softcap's limit
 	bias    []float32      // LayerNorm's or Softplus', mapped; nil: none
+	vector  []float32      // SumExperts' weights, mapped
 	table   bool           // x is a table of weights, which may be packed
-	indices []int32        // of its rows
+	indices []int32        // of its rows; AddExpertBias's experts
 
 	kernels *asm.Kernels
 	pieces  int

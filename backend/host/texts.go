@@ -43,7 +43,7 @@ type texts struct {
 	attention
 	k, v  []float32 // [rows, kvHeads, headDim]
 	reach int       // 0: unlimited
-	packs workerMemory
+	packs workerMemory[byte]
 }
 
 // reset forgets the operands, and keeps the scratch.

@@ -36,6 +36,7 @@ type Backend struct {
 	*caches
 	*attention
 	*encoders
+	*experts
 	*recurrent
 }
 
@@ -76,8 +77,11 @@ func open(driver cl.Driver, o Options) (*Backend, error) {
 // assemble makes a backend of a queue.
 func assemble(q *queue) *Backend {
 	b := &Backend{
-		queue: q, vectors: &vectors{q}, selections: &selections{queue: q, selects: q.device.Kind&cl.CPU == 0}, copies: &copies{q}, preparation: &preparation{q}, encoders: &encoders{q}, recurrent: &recurrent{q},
+		queue: q, vectors: &vectors{q}, selections: &selections{queue: q, selects: q.device.Kind&cl.CPU == 0}, copies: &copies{q}, preparation: &preparation{q},
+		experts: &experts{q},
 	}
+	b.encoders = &encoders{b.vectors, map[int]program{}}
+	b.recurrent = &recurrent{vectors: b.vectors, programs: map[recurrentShape]program{}}
 	b.conversions = &conversions{q, b.copies}
 	b.products = &products{queue: q, vectors: b.vectors, conversions: b.conversions, composed: backend.Composed(b)}
 	b.tuning.init(q.device, q.context, &q.programs.cache)

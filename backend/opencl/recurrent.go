@@ -3,34 +3,203 @@
 package opencl
 
 import (
+	"fmt"
+	"unsafe"
+
+	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // recurrent computes what recurrent layers have and others have not.
-type recurrent struct{ *queue }
+type recurrent struct {
+	*vectors
+	programs map[recurrentShape]program
+	list     stretchList // of the launch that is being made
+	single   singleStretch
+}
+
+// recurrentShape says which variant of a program computes an operation.
+type recurrentShape struct {
+	name    string
+	size    int  // taps of a convolution, or elements of a key
+	several bool // stretches
+}
+
+// program returns the variant, whose size a macro has.
+func (r *recurrent) program(files, macro string, size int, several bool) program {
+	shape := recurrentShape{files, size, several}
+	p, ok := r.programs[shape]
+	if !ok {
+		states := 1
+		if several {
+			states = maxStretches
+		}
+		p = program{files, fmt.Sprintf("-DGROUP=%d -D%s=%d -DSTATES=%d", groupSize, macro, size, states)}
+		r.programs[shape] = p
+	}
+	return p
+}
+
+// maxStretches is how many stretches a launch takes at most: STATES in stretches.cl, which has 1 or so many.
+const maxStretches = 8
+
+// stretchList and singleStretch are the struct stretches of stretches.cl.
+type (
+	stretchList   struct{ row, rows, at [maxStretches]int32 }
+	singleStretch struct{ row, rows, at [1]int32 }
+)
+
+// eachLaunch calls enqueue for each maxStretches stretches, or fewer: with their number, and a function that passes their states to a
+// kernel, as its last arguments. The caller holds the lock.
+func (r *recurrent) eachLaunch(of []backend.Stretch, states []operand, enqueue func(n int, pass func(k *cl.Kernel) *cl.Kernel) error) error {
+	row := 0
+	for first := 0; first < len(of); first += maxStretches {
+		n := min(maxStretches, len(of)-first)
+		for i, s := range of[first : first+n] {
+			r.list.row[i], r.list.rows[i], r.list.at[i] = int32(row), int32(s.Rows), int32(states[first+i].elements(4))
+			row += s.Rows
+		}
+		err := enqueue(n, func(k *cl.Kernel) *cl.Kernel {
+			if n == 1 {
+				r.single = singleStretch{[1]int32{r.list.row[0]}, [1]int32{r.list.rows[0]}, [1]int32{r.list.at[0]}}
+				return k.Mem(states[first].mem).Struct(unsafe.Pointer(&r.single), unsafe.Sizeof(r.single))
+			}
+			for i := range maxStretches {
+				k.Mem(states[first+min(i, n-1)].mem)
+			}
+			return k.Struct(unsafe.Pointer(&r.list), unsafe.Sizeof(r.list))
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// onStretches calls enqueue with the operands of ts and of the states, under the lock, if kernels can use all of them now. Otherwise it
+// computes reference on the host.
+func (r *recurrent) onStretches(ts []*tensor.Tensor, of []backend.Stretch, enqueue func(o, states []operand) error, reference func() error) error {
+	r.mu.Lock()
+	operands := make([]operand, 0, len(ts)+len(of))
+	for i := range len(ts) + len(of) {
+		var t *tensor.Tensor
+		if i < len(ts) {
+			t = ts[i]
+		} else {
+			t = of[i-len(ts)].State
+		}
+		o := r.operand(t)
+		if !o.ok {
+			r.mu.Unlock()
+			return r.onHost(reference)
+		}
+		operands = append(operands, o)
+	}
+	defer r.mu.Unlock()
+	return enqueue(operands[:len(ts)], operands[len(ts):])
+}
 
 // MulAssign computes a *= b.
 func (r *recurrent) MulAssign(a, b *tensor.Tensor) error {
-	return r.onHost(func() error { return r.host.MulAssign(a, b) })
+	if err := backend.CheckMulAssign(a, b); err != nil {
+		return err
+	}
+	return r.compute([]*tensor.Tensor{a, b}, func(o operandSet) error {
+		k, err := r.kernel(elementwise, "multiply")
+		if err != nil {
+			return err
+		}
+		n := a.Shape().NumElements()
+		return r.runFlat("MulAssign", floats(k, o[0], o[1]).Int(n).Int(b.Shape().NumElements()), n)
+	}, func() error { return r.host.MulAssign(a, b) })
 }
 
 // SigmoidMul computes a = σ(a)·b.
 func (r *recurrent) SigmoidMul(a, b *tensor.Tensor) error {
-	return r.onHost(func() error { return r.host.SigmoidMul(a, b) })
+	if err := backend.CheckGated("SigmoidMul", a, b); err != nil {
+		return err
+	}
+	if b == nil {
+		return r.alone("SigmoidMul", "sigmoid", a, func() error { return r.host.SigmoidMul(a, nil) })
+	}
+	return r.compute([]*tensor.Tensor{a, b}, func(o operandSet) error {
+		return r.gateMul("SigmoidMul", "sigmoid_mul", o[0], o[1], a.Shape().NumElements())
+	}, func() error { return r.host.SigmoidMul(a, b) })
 }
 
 // Softplus computes a = ln(1+e^(a+bias)).
 func (r *recurrent) Softplus(a, bias *tensor.Tensor) error {
-	return r.onHost(func() error { return r.host.Softplus(a, bias) })
+	if err := backend.CheckSoftplus(a, bias); err != nil {
+		return err
+	}
+	b, row := bias, a.Shape().Dim(-1)
+	if bias == nil {
+		b, row = a, 0
+	}
+	return r.compute([]*tensor.Tensor{a, b}, func(o operandSet) error {
+		k, err := r.kernel(elementwise, "softplus")
+		if err != nil {
+			return err
+		}
+		n := a.Shape().NumElements()
+		return r.runFlat("Softplus", floats(k, o[0], o[1]).Int(n).Int(row), n)
+	}, func() error { return r.host.Softplus(a, bias) })
 }
+
+// mostTaps is the widest convolution with a kernel: its inputs stay in registers.
+const mostTaps = 8
 
 // Convolve computes the causal convolution of each channel.
 func (r *recurrent) Convolve(x, w, b, out *tensor.Tensor, of []backend.Stretch) error {
-	return r.onHost(func() error { return r.host.Convolve(x, w, b, out, of) })
+	rows, channels, width, err := backend.CheckConvolve(x, w, b, out, of)
+	if err != nil || rows*channels == 0 {
+		return err
+	}
+	reference := func() error { return r.host.Convolve(x, w, b, out, of) }
+	if width > mostTaps {
+		return r.onHost(reference)
+	}
+	bias := b
+	if b == nil {
+		bias = w // some buffer, which is not used
+	}
+	return r.onStretches([]*tensor.Tensor{x, w, bias, out}, of, func(o, states []operand) error {
+		return r.eachLaunch(of, states, func(n int, pass func(k *cl.Kernel) *cl.Kernel) error {
+			k, err := r.kernel(r.program("common stretches filter", "TAPS", width, n > 1), "convolve")
+			if err != nil {
+				return err
+			}
+			return r.run("Convolve", pass(floats(k, o...).Int(channels).Int(flag(b != nil))), groupSize, groups(channels, groupSize), n, 1)
+		})
+	}, reference)
 }
+
+// mostKeys is the longest key with a kernel, and keyPart what its length is a multiple of: a quarter of a column stays in a work-item's registers.
+const (
+	mostKeys = 256
+	keyPart  = 4
+)
 
 // Recur passes the rows of each stretch through its state.
 func (r *recurrent) Recur(q, k, v, g, beta, out *tensor.Tensor, delta bool, of []backend.Stretch) error {
-	return r.onHost(func() error { return r.host.Recur(q, k, v, g, beta, out, delta, of) })
+	d, err := backend.CheckRecur(q, k, v, g, beta, out, of)
+	if err != nil || d.Rows == 0 {
+		return err
+	}
+	reference := func() error { return r.host.Recur(q, k, v, g, beta, out, delta, of) }
+	if d.KeyDim > mostKeys || d.KeyDim%keyPart != 0 {
+		return r.onHost(reference)
+	}
+	return r.onStretches([]*tensor.Tensor{q, k, v, g, beta, out}, of, func(o, states []operand) error {
+		return r.eachLaunch(of, states, func(n int, pass func(k *cl.Kernel) *cl.Kernel) error {
+			kernel, err := r.kernel(r.program("common exact stretches recurrent", "KEYS", d.KeyDim, n > 1), "recur")
+			if err != nil {
+				return err
+			}
+			pass(floats(kernel, o...).Int(d.KeyHeads).Int(d.ValueDim).Int(flag(delta)))
+			return r.run("Recur", kernel, keyPart*asm.StateColumns, d.Blocks(), d.Heads, n)
+		})
+	}, reference)
 }

@@ -47,7 +47,7 @@ func (v *vectors) SiLUMul(x, y *tensor.Tensor) error {
 		return err
 	}
 	if y == nil {
-		return v.onHost(func() error { return v.host.SiLUMul(x, nil) })
+		return v.alone("SiLUMul", "silu", x, func() error { return v.host.SiLUMul(x, nil) })
 	}
 	return v.compute([]*tensor.Tensor{x, y}, func(o operandSet) error { return v.siluMul(o[0], o[1], x.Shape().NumElements()) },
 		func() error { return v.host.SiLUMul(x, y) })
@@ -90,6 +90,18 @@ func (v *vectors) gateMul(op, name string, x, y operand, n int) error {
 		return err
 	}
 	return v.runFlat(op, floats(k, x, y).Int(n), n)
+}
+
+// alone computes x = act(x), by a kernel of a name.
+func (v *vectors) alone(op, name string, x *tensor.Tensor, reference func() error) error {
+	return v.compute([]*tensor.Tensor{x}, func(o operandSet) error {
+		k, err := v.kernel(elementwise, name)
+		if err != nil {
+			return err
+		}
+		n := x.Shape().NumElements()
+		return v.runFlat(op, floats(k, o[0]).Int(n), n)
+	}, reference)
 }
 
 // RoPE rotates the heads of x.

@@ -49,6 +49,7 @@ var formats = map[tensor.DType]format{
 	tensor.Q2_K:   splitFormat(tensor.Q2_K, 128, 20),
 	tensor.Q3_K:   splitFormat(tensor.Q3_K, 128, 18),
 	tensor.IQ4_XS: splitFormat(tensor.IQ4_XS, 128, 18),
+	tensor.MXFP4:  splitFormat(tensor.MXFP4, 16, 2),
 }
 
 // wideners names the kernels that read rows in the layout of files and caches.

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
-	"slices"
 
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/llama"
@@ -55,6 +53,5 @@ func nearest(vectors [][]float32, to []float32, n int) []hit {
 			hits[i].score += to[j] * x
 		}
 	}
-	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
-	return hits[:min(n, len(hits))]
+	return best(hits, n)
 }

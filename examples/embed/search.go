@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,10 +23,21 @@ model reads the best of them with the question, and puts them in order.
   embed search "How do I close a channel?" -in docs
   embed search "How do I close a channel?" -in docs -rerank hf:owner/a-reranker`
 
+// What a search compares.
+const (
+	byVectors = "vectors"
+	byWords   = "words"
+	byBoth    = "both"
+)
+
+// joined is how many passages of each list count if both are compared.
+const joined = 100
+
 // searching is what the command search was asked for.
 type searching struct {
 	in, path       string // the folder, and its index
 	question       string
+	by             string
 	show, among    int
 	around         int
 	model, reranks cli.Model
@@ -39,6 +51,7 @@ func runSearch(ctx context.Context, args []string, stdout, stderr io.Writer) err
 	f.Group("Search", func() {
 		f.StringVar(&s.in, "in", "", "`folder` that was indexed; unless given, the one that the program runs in, or the nearest above it that has an index")
 		f.StringVar(&s.path, "index", "", "`path` of the index; unless given, "+indexName+" in the folder")
+		f.StringVar(&s.by, "by", byVectors, "`what` is compared: "+byVectors+", "+byWords+" (no model is needed), or "+byBoth)
 		f.IntVar(&s.show, "n", 5, "`number` of passages to print")
 		f.IntVar(&s.around, "context", 0, "`number` of lines to print before and after each passage")
 		f.StringVar(&s.reranks.Path, "rerank", "", "`path` of a reranker, "+cli.Models+"; none: passages stay in the order of their vectors")
@@ -52,6 +65,8 @@ func runSearch(ctx context.Context, args []string, stdout, stderr io.Writer) err
 		return err
 	case s.question == "":
 		return cli.Usagef("what to search for is missing")
+	case s.by != byVectors && s.by != byWords && s.by != byBoth:
+		return cli.Usagef("-by %.40q; it must be %s, %s or %s", s.by, byVectors, byWords, byBoth)
 	case s.show < 1 || s.among < 1 || s.around < 0:
 		return cli.Usagef("-n and -among must be 1 or more, and -context not negative")
 	}
@@ -59,7 +74,7 @@ func runSearch(ctx context.Context, args []string, stdout, stderr io.Writer) err
 	if err != nil {
 		return err
 	}
-	hits, err := s.nearest(ctx, x)
+	hits, err := s.candidates(ctx, x)
 	if err != nil {
 		return err
 	}
@@ -106,9 +121,49 @@ func (s *searching) find() (*index, error) {
 	}
 }
 
-// nearest returns the passages whose vectors are nearest to the question's.
-func (s *searching) nearest(ctx context.Context, x *index) ([]hit, error) {
+// candidates returns the passages that fit best, as many as are printed or read by a reranker.
+func (s *searching) candidates(ctx context.Context, x *index) ([]hit, error) {
 	s.model.Path, s.reranks.Backend, s.reranks.Threads = x.Model, s.model.Backend, s.model.Threads
+	n := s.show
+	if s.reranks.Path != "" {
+		n = max(n, s.among)
+	}
+	switch s.by {
+	case byVectors:
+		return s.nearest(ctx, x, n)
+	case byWords:
+		return s.sharing(x, n)
+	}
+	near, err := s.nearest(ctx, x, max(n, joined))
+	if err != nil {
+		return nil, err
+	}
+	share, err := s.sharing(x, max(n, joined))
+	return join(n, near, share), err
+}
+
+// sharing returns the n passages that share the rarest words with the question.
+func (s *searching) sharing(x *index, n int) ([]hit, error) {
+	var texts []string
+	c := &cutter{tokens: math.MaxInt, count: func(text string) int { return len(text) }}
+	for _, f := range x.Files {
+		lines, _, err := s.lines(f)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range f.Passages {
+			text := "" // of lines that are gone
+			if p.Last = min(p.Last, len(lines)); p.First <= p.Last {
+				text = c.text(lines, p)
+			}
+			texts = append(texts, text)
+		}
+	}
+	return rankWords(texts, s.question, n), nil
+}
+
+// nearest returns the n passages whose vectors are nearest to the question's.
+func (s *searching) nearest(ctx context.Context, x *index, n int) ([]hit, error) {
 	if s.model.Embedded() {
 		fmt.Fprint(s.stderr, weak)
 	}
@@ -127,10 +182,6 @@ func (s *searching) nearest(ctx context.Context, x *index) ([]hit, error) {
 	wanted, err := e.embed(ctx, question, []string{s.question})
 	if err != nil {
 		return nil, err
-	}
-	n := s.show
-	if s.reranks.Path != "" {
-		n = max(n, s.among)
 	}
 	return nearest(x.vectors(), wanted[0], n), nil
 }
@@ -191,7 +242,7 @@ func (s *searching) lines(f *file) (lines []string, changed bool, err error) {
 // print prints passages with their lines.
 func (s *searching) print(x *index, hits []hit) error {
 	if len(hits) == 0 {
-		fmt.Fprintln(s.stderr, "the index has no passages")
+		fmt.Fprintln(s.stderr, "no passage fits")
 	}
 	for i, h := range hits {
 		f, p := x.at(h.at)

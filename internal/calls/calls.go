@@ -39,6 +39,8 @@ const (
 	Granite                     // <|tool_call|>[{"name": "f", "arguments": {"a": 1}}, {"name": "g", "arguments": {}}]
 	Phi                         // <|tool_call|>{"name": "f", "arguments": {"a": 1}}<|/tool_call|> each
 	Olmo                        // <function_calls>f(a=1), a line break, g()</function_calls>
+	Tagged                      // <tool_call><function=f><parameter=a>1</parameter></function></tool_call> each, with line breaks between tags
+	LFM                         // <|tool_call_start|>[f(a=1), g()]<|tool_call_end|>
 	Gemma                       // <|tool_call>call:f{a:1,b:<|"|>x<|"|>}<tool_call|> each
 )
 
@@ -64,6 +66,9 @@ type Family struct {
 	Python bool
 	// Bare tells that arguments are written with bare keys, and with marks around strings, and not as a JSON object.
 	Bare bool
+	// Tagged says that arguments are written between tags, each one between those that BeforeParameter, AfterName and AfterParameter say, and
+	// not as a JSON object: texts as they are, and other values as JSON.
+	Tagged bool
 	// Opening is a regular expression in RE2's syntax. A text in which it does not match, and in which there are no marks as control
 	// tokens, holds no call: it is what a constraint excludes from the text beside calls.
 	Opening string
@@ -91,6 +96,7 @@ const (
 	objectBody body = iota // a JSON object with its name and its arguments
 	pythonBody             // a Python call
 	gemmaBody              // call:, a name, and arguments with bare keys
+	taggedBody             // a function's tag with tags of parameters within
 )
 
 // Part is a stretch of what is written: text, or a mark.
@@ -190,10 +196,41 @@ var families = [...]Family{
 		template: []string{gemmaOpen}, token: gemmaOpen,
 		open: gemmaOpen, close: gemmaClose, body: gemmaBody,
 	},
+	Tagged: {
+		Name:       "Qwen 3.5's tags",
+		BeforeName: []Part{{"<tool_call>", true}, {"\n" + functionTag, false}}, BeforeArguments: text(">\n"),
+		AfterArguments: []Part{{functionEnd + "\n", false}, {"</tool_call>", true}}, Between: text("\n"),
+		Tagged:   true,
+		Opening:  `<tool_call>`,
+		template: []string{"<tool_call>", functionTag},
+		open:     "<tool_call>", close: "</tool_call>", body: taggedBody,
+	},
+	LFM: {
+		Name:  "LFM2's",
+		Begin: []Part{{lfmStart, true}, {"[", false}}, BeforeArguments: text("("), AfterArguments: text(")"), Between: text(", "),
+		End:      []Part{{"]", false}, {lfmEnd, true}},
+		Python:   true,
+		Opening:  `<\|tool_call_start\|>`,
+		template: []string{"<|tool_list_start|>"}, token: lfmStart,
+		open: lfmStart, close: lfmEnd, separator: ",", list: true, body: pythonBody,
+	},
 }
 
-// JSON reports whether arguments are written as JSON.
-func (f *Family) JSON() bool { return !f.Python && !f.Bare }
+// Formed reports whether arguments can be told from a text around them by a grammar of JSON: written as JSON, or between tags.
+func (f *Family) Formed() bool { return !f.Python && !f.Bare }
+
+// The parts of a parameter as Tagged writes it: BeforeParameter, its name, AfterName, its value, AfterParameter.
+const (
+	BeforeParameter = parameterTag
+	AfterName       = ">\n"
+	AfterParameter  = "\n" + parameterEnd + "\n"
+)
+
+// The marks around LFM2's calls.
+const (
+	lfmStart = "<|tool_call_start|>"
+	lfmEnd   = "<|tool_call_end|>"
+)
 
 // The marks around OLMo 3's calls.
 const (
@@ -206,7 +243,7 @@ const phiEnd = "<|/tool_call|>"
 
 // order is that in which the rules are tried that tell families apart: those that others' templates or vocabularies would satisfy too
 // come last.
-var order = [...]Format{Gemma, MistralArgs, Mistral, Phi, Granite, Hermes, Olmo, LlamaPythonic, LlamaJSON}
+var order = [...]Format{Gemma, MistralArgs, Mistral, Phi, Granite, Tagged, Hermes, Olmo, LFM, LlamaPythonic, LlamaJSON}
 
 // Family returns how calls are written in a format. What it holds must not be changed.
 func (f Format) Family() *Family {
@@ -221,7 +258,10 @@ func (f *Family) OwnLine() bool { return f.bare != 0 }
 
 // Quoted reports whether every call has a quote behind the mark that it begins with. Then no string of a JSON text holds a call, since a quote
 // in it stands behind a backslash.
-func (f *Family) Quoted() bool { return !f.withArgs }
+func (f *Family) Quoted() bool { return !f.withArgs && f.body != taggedBody }
+
+// JSON reports whether arguments are written as a JSON object.
+func (f *Family) JSON() bool { return !f.Python && !f.Tagged }
 
 // Mark returns the mark that calls begin with, "" if they have none or may begin without it.
 func (f *Family) Mark() string {

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,6 +40,12 @@ func read(t testing.TB, f Format, names []string, control ...string) *reading {
 			}
 		}
 		return false
+	})
+	r.p.Types(func(_, parameter string) string {
+		if strings.HasPrefix(parameter, textKey) {
+			return textParameter
+		}
+		return ""
 	})
 	return r
 }
@@ -248,6 +256,13 @@ func TestParser(t *testing.T) {
 		{"a list", Phi, nil, `<|tool_call|>[{"name": "f", "arguments": {"a": 1}}, {"name": "g", "arguments": {}}]<|/tool_call|>`, "", fg, 0},
 		{"a list that does not close", Phi, nil, `<|tool_call|>[{"name": "f", "arguments": {"a": 1}}, <|/tool_call|>`, "", f1, 0},
 
+		{"a call with tags", Tagged, nil, "<tool_call>\n<function=f>\n<parameter=a>\n1\n</parameter>\n</function>\n</tool_call>", "", f1, 0},
+		{"tags as control tokens", Tagged, marks, "So.\n«<tool_call>»\n<function=f>\n<parameter=a>\n1\n</parameter>\n</function>\n«</tool_call>»\n«<tool_call>»\n<function=g>\n</function>\n«</tool_call>»", "So.", fg, 0},
+		{"values between tags", Tagged, nil, "<tool_call><function=f><parameter=a>\n\n \"x\" <b>\n</parameter><parameter=b>True</parameter><parameter=c>[1, {}]</parameter><parameter=d>\n</parameter></function></tool_call>", "",
+			[]Call{call(0, "f", `{"a": "\u000a \"x\" <b>", "b": true, "c": [1, {}], "d": ""}`)}, 0},
+		{"a function with tags that is not on offer", Tagged, nil, "<tool_call>\n<function=h>\n</function>\n</tool_call>", "<tool_call>\n<function=h>\n</function>\n</tool_call>", nil, 0},
+		{"a parameter without an end", Tagged, nil, "<tool_call>\n<function=f>\n<parameter=a>\n1\n</tool_call>", "<tool_call>\n<function=f>\n<parameter=a>\n1\n</tool_call>", nil, 1},
+		{"LFM2's call", LFM, nil, `<|tool_call_start|>[f(a=1), g()]<|tool_call_end|>Wait.`, "Wait.", fg, 0},
 		{"a call", Olmo, nil, `<function_calls>f(a=1)</function_calls>`, "", f1, 0},
 		{"two calls", Olmo, nil, "Look.<function_calls>f(a=1)\ng()</function_calls>", "Look.", fg, 0},
 		{"marks as control tokens", Olmo, []string{"<function_calls>", "</function_calls>"}, "Look.«<function_calls>»f(a=1)\ng()«</function_calls>»", "Look.", fg, 0},
@@ -366,6 +381,8 @@ func write(f Format, calls []Call) (string, []string) {
 		case family.Bare:
 			b.WriteString(bare(c.Arguments))
 			control = append(control, quoteMark)
+		case family.Tagged:
+			b.WriteString(inTags(c.Arguments))
 		default:
 			b.WriteString(c.Arguments)
 		}
@@ -457,6 +474,26 @@ func keywords(object string) string {
 	return strings.Join(items, ", ")
 }
 
+// textKey begins the names of parameters that are texts.
+const textKey = "_text"
+
+// inTags writes arguments between tags.
+func inTags(arguments string) string {
+	var object map[string]any
+	if err := json.Unmarshal([]byte(arguments), &object); err != nil {
+		panic(err)
+	}
+	var b strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		value, _ := json.Marshal(object[key])
+		if text, ok := object[key].(string); ok {
+			value = []byte(text)
+		}
+		b.WriteString(BeforeParameter + key + AfterName + string(value) + AfterParameter)
+	}
+	return b.String()
+}
+
 // randomCalls draws calls.
 func randomCalls(r *rand.Rand) (calls []Call) {
 	var value func(depth int) any
@@ -493,7 +530,11 @@ func randomCalls(r *rand.Rand) (calls []Call) {
 	for i := range 1 + r.IntN(3) {
 		object := map[string]any{}
 		for j := range r.IntN(4) {
-			object[fmt.Sprintf("_key%d", j)] = value(0)
+			if v := value(0); reflect.ValueOf(v).Kind() == reflect.String {
+				object[fmt.Sprintf("%s%d", textKey, j)] = v
+			} else {
+				object[fmt.Sprintf("_key%d", j)] = v
+			}
 		}
 		data, err := json.Marshal(object)
 		if err != nil {
@@ -615,7 +656,9 @@ func TestOf(t *testing.T) {
 		{"Llama 3 without a template for functions", "{{ messages }}", "<|python_tag|>", LlamaJSON},
 		{"Llama 3.2 with a template for Python", `MUST put it in the format of [func_name1(params_name1=params_value1), func_name2(params)]`, "<|python_tag|>", LlamaPythonic},
 		{"Qwen", `{{- "<tool_call></tool_call>\n{\"name\": <function-name>, \"arguments\": <args-json-object>}" }}`, "<tool_call>", Hermes},
-		{"Qwen Coder, which writes calls in a markup language", `<tool_call>\n<function=example_function_name>`, "", None},
+		{"Qwen Coder, which writes calls in a markup language", `<tool_call>\n<function=example_function_name>`, "<tool_call>", Tagged},
+		{"LFM2", `"List of tools: <|tool_list_start|>["`, "<|tool_call_start|>", LFM},
+		{"LFM2.5", `"List of tools: ["`, "<|tool_call_start|>", LFM},
 		{"Mistral", `{{- "[TOOL_CALLS] [" }}`, "[TOOL_CALLS]", Mistral},
 		{"Granite 3", `respond only with <|tool_call|> followed by a JSON list`, "<|tool_call|>", Granite},
 		{"Granite 4", `<tool_call>\n{"name": "`, "<|tool_call|> <tool_call>", Hermes},

@@ -50,6 +50,8 @@ type Parser struct {
 	python    python
 	withArgs  withArgs
 	gemma     gemma
+	tagged    tagged
+	types     func(function, parameter string) string // see Types
 
 	begun    int    // calls that were started
 	complete []Call // those of them that are complete
@@ -77,14 +79,19 @@ const (
 	readsPython
 	readsWithArgs
 	readsGemma
+	readsTagged
 )
+
+// Types gives the parser what the functions' schemas say: types returns the type of a parameter, as JSON Schema names it, or "" if there is none or several. It counts
+// for formats that write texts without quotes, until the next Start.
+func (p *Parser) Types(types func(function, parameter string) string) { p.types = types }
 
 // Start makes the parser ready for an answer of a model that writes calls in a format. names are the functions on offer: no others
 // are called. With nil names any function can be called whose name is letters, digits, '_', '-' and '.' and has at most 64 bytes. control
 // reports whether the vocabulary has a control token of a text: a mark that is one is written with [Parser.Control], and is no mark
 // where it stands in the text.
 func (p *Parser) Start(f Format, names []string, control func(token string) bool) {
-	p.family = f.Family()
+	p.family, p.types = f.Family(), nil
 	p.names = functionNames{names, names == nil}
 	p.marks = p.marks[:0]
 	for _, mark := range [...]string{p.family.open, p.family.close, argsMark, idMark, quoteMark} {
@@ -240,6 +247,9 @@ func (p *Parser) opened(c byte) {
 	case f.body == gemmaBody && c == gemmaCall[0]:
 		p.gemma.start()
 		p.begin(readsGemma, c)
+	case f.body == taggedBody && c == '<':
+		p.tagged.start()
+		p.begin(readsTagged, c)
 	case f.withArgs && !p.inList && isNameByte(c):
 		p.withArgs.start()
 		p.begin(readsWithArgs, c)
@@ -267,6 +277,8 @@ func (p *Parser) inCall(c byte) {
 		v = p.withArgs.step(c, &p.call, p.names, p.Knows)
 	case readsGemma:
 		v = p.gemma.step(c, &p.call, p.names, p.Knows)
+	case readsTagged:
+		v = p.tagged.step(c, &p.call, p.names, p.types)
 	}
 	if !p.started && v != wrong && p.call.named && p.call.begun {
 		p.started = true

@@ -28,7 +28,7 @@ func IsAdapter(f *gguf.File) bool {
 func (c *Config) AdapterMetadata(name string, alpha float32) []gguf.KeyValue {
 	return []gguf.KeyValue{
 		{Key: TypeKey, Value: gguf.ValueOf(adapterFile)},
-		{Key: ArchitectureKey, Value: gguf.ValueOf(familyOf(c.Family).architecture())},
+		{Key: ArchitectureKey, Value: gguf.ValueOf(c.architecture())},
 		{Key: NameKey, Value: gguf.ValueOf(name)},
 		{Key: AdapterTypeKey, Value: gguf.ValueOf(loraAdapter)},
 		{Key: AdapterAlphaKey, Value: gguf.ValueOf(alpha)},
@@ -50,7 +50,7 @@ func AdapterOf(f *gguf.File, c *Config) (*Adapter, error) {
 	if err := CheckWhole(f); err != nil {
 		return nil, err
 	}
-	if got, want := architectureOf(f), familyOf(c.Family).architecture(); plainArchitecture(got) != plainArchitecture(want) {
+	if got, want := architectureOf(f), c.architecture(); plainArchitecture(got) != plainArchitecture(want) {
 		return nil, fmt.Errorf("%s is %.100q: the adapter is for another model than this one, which is %q", ArchitectureKey, got, want)
 	}
 	if _, ok := f.Value(invocationKey); ok {

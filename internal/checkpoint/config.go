@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Config describes a model: its sizes and the few choices that its architecture leaves open.
@@ -56,6 +57,9 @@ func (c *Config) Validate() error {
 		}
 	}
 	longest := max(c.VocabSize, c.IntermediateSize, c.Heads*c.HeadDim)
+	if e := &c.Experts; e.Count > 0 && e.Width > 0 && longest <= maxWidth*64 {
+		longest = max(longest, min(e.Count, maxExperts)*min(e.Width, maxWidth))
+	}
 	switch {
 	case c.Heads%c.KVHeads != 0:
 		return fmt.Errorf("%d query heads cannot share %d key and value heads evenly", c.Heads, c.KVHeads)
@@ -80,6 +84,9 @@ func (c *Config) Validate() error {
 		return err
 	}
 	if err := c.Variant.validate(c.Layers, c.HeadDim); err != nil {
+		return err
+	}
+	if err := c.Experts.validate(slices.Contains(c.FeedForwards, Routed)); err != nil {
 		return err
 	}
 	if err := c.Encoder.validate(c); err != nil {

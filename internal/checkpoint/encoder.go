@@ -17,9 +17,10 @@ type Encoder struct {
 	Positions int  // rows of the table of learned positions; 0: there is none
 	Skipped   int  // rows before them in a Hugging Face folder, which nothing uses
 	Types     int  // rows of the table of the types of tokens, which say what text of a pair a token belongs to; 0: there is none
-	// Scores says that a head makes a score of the first token's state. ScoreDense says that a layer with tanh comes before it.
-	Scores, ScoreDense bool
-	Dense              []Dense // layers that follow pooling, in their order
+	// Scores says that a head makes a score of the first token's state, or, with ScoreMean, of the mean of all. ScoreDense says that a layer comes
+	// before it, with a bias if ScoreBias is set, and then tanh or, with ScoreNorm, GELU and a norm.
+	Scores, ScoreDense, ScoreBias, ScoreNorm, ScoreMean bool
+	Dense                                               []Dense // layers that follow pooling, in their order
 }
 
 // Dense is a layer that follows pooling: x ↦ activation(x·weightᵀ + bias).
@@ -71,6 +72,9 @@ type encoderJSON struct {
 	Labels           map[string]string `json:"id2label,omitempty"`
 	NumLabels        *int              `json:"num_labels,omitempty" whole:"4.0"`
 	Bidirectional    any               `json:"use_bidirectional_attention,omitempty"`
+	ScorePooling     string            `json:"classifier_pooling,omitempty"`
+	ScoreActivation  string            `json:"classifier_activation,omitempty"`
+	ScoreBias        bool              `json:"classifier_bias,omitempty"`
 
 	// As nomic-bert's own program calls them.
 	NomicActivation  string   `json:"activation_function,omitempty"`
@@ -165,7 +169,17 @@ func (j *configJSON) setScores(c *Config, f *family) error {
 	case labels != 1:
 		return unsupported("the model has %d classes; one that scores texts has 1", labels)
 	}
-	c.Scores, c.ScoreDense = true, true
+	c.Scores, c.ScoreDense, c.ScoreBias = true, true, true
+	if !f.hasPart(ScoreNorm) {
+		return nil
+	}
+	c.ScoreNorm, c.ScoreBias, c.ScoreMean = true, j.ScoreBias, j.ScorePooling == "mean"
+	switch {
+	case !c.ScoreMean && j.ScorePooling != "" && j.ScorePooling != "cls":
+		return unsupported("classifier_pooling is %.100q; cls and mean are implemented", j.ScorePooling)
+	case j.ScoreActivation != "" && j.ScoreActivation != "gelu":
+		return unsupported("classifier_activation is %.100q; only gelu is implemented", j.ScoreActivation)
+	}
 	return nil
 }
 
@@ -201,6 +215,10 @@ func (k metadata) readEncoder(c *Config, f *family) error {
 	*e = Encoder{
 		Whole: true, Centred: f.centred, NormBias: has(EmbeddingNorm.GGUF(0, true)), Types: rows(TypeEmbedding), Positions: rows(PositionEmbedding),
 		Scores: has(ScoreOutput.GGUF(0, false)), ScoreDense: has(ScoreDense.GGUF(0, false)),
+		ScoreBias: has(ScoreDense.GGUF(0, true)), ScoreNorm: has(ScoreNorm.GGUF(0, false)) && f.hasPart(ScoreNorm),
+	}
+	if pooling, _ := k.Uint(k.prefix + poolingKey); e.ScoreNorm && poolingTypes[pooling] != FirstPooling { // llama.cpp takes the mean for them
+		e.ScoreMean = true
 	}
 	c.TiedEmbeddings, c.BOS, c.EOS = true, -1, nil
 	if f.centred {

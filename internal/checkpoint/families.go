@@ -34,13 +34,16 @@ type family struct {
 	unstretched bool                   // layers with a window have RoPE's base and no scaling
 	unscaled    bool                   // attention's scores are not divided by the root of a head's length
 	valueNorm   bool                   // see Layer.ValueNorm
+	unrounded   bool                   // YaRN is not rounded to whole pairs, which GGUF does not say
 	attention   Mixer                  // of the layers with attention
 	recurrent   Mixer                  // of the layers without; Attention: there are none
 	tiled       bool                   // GGUF has value heads in another order: see Tiling
 	allGGUF     string                 // GGUF's name of the architecture if all layers have attention; "": the usual one
+	ggufExperts string                 // that if all layers have attention, and some have experts
 	embedding   bool                   // embeddings are multiplied by the square root of the width, rounded to BF16
 	encoding
-	keys []string // of config.json beside Llama's: see special
+	experts *expertRule // nil: the family has no layers with experts
+	keys    []string    // of config.json beside Llama's: see special
 
 	defaults defaults
 }
@@ -125,7 +128,7 @@ var (
 	mambaFilter = fusedPart{"mamba.conv1d", "ssm_conv1d", []Part{ValueFilter, KeyFilter, QueryFilter}, nil}
 	shortInput  = fusedPart{"conv.in_proj", "shortconv.in_proj", []Part{InputGate, OutputGate, ConvolutionInput}, nil}
 	mambaNames  = map[Part]string{
-		Down: "shared_mlp.output_linear", StepBias: "mamba.dt_bias", Decay: "mamba.A_log", Skip: "mamba.D", RecurrentNorm: "mamba.norm",
+		Down: "shared_mlp.output_linear", SharedDown: "shared_mlp.output_linear", Router: "block_sparse_moe.router.layer", StepBias: "mamba.dt_bias", Decay: "mamba.A_log", Skip: "mamba.D", RecurrentNorm: "mamba.norm",
 		RecurrentOutput: "mamba.out_proj",
 	}
 )
@@ -161,12 +164,42 @@ var families = []family{
 		keys: []string{"embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling"},
 	},
 	{
-		name: "granitehybrid", model: "granitemoehybrid", class: "GraniteMoeHybridForCausalLM", allGGUF: "granite", recurrent: SelectiveScan,
+		name: "granitehybrid", model: "granitemoehybrid", class: "GraniteMoeHybridForCausalLM", allGGUF: "granite", ggufExperts: "granitemoe", experts: &graniteExperts, recurrent: SelectiveScan,
 		huggingFace: mambaNames, fused: map[Part]fusedPart{
 			Gate: sharedFeedForward, Up: sharedFeedForward, RecurrentGate: mambaInput, RecurrentValue: mambaInput, RecurrentKey: mambaInput,
-			RecurrentQuery: mambaInput, RecurrentStep: mambaInput, ValueFilter: mambaFilter, KeyFilter: mambaFilter, QueryFilter: mambaFilter,
+			RecurrentQuery: mambaInput, RecurrentStep: mambaInput, SharedGate: sharedExpert, SharedUp: sharedExpert, ValueFilter: mambaFilter, KeyFilter: mambaFilter, QueryFilter: mambaFilter,
 		},
 		keys: []string{"embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling", "num_local_experts", sharedWidthName},
+	},
+	{
+		name: "granitemoe", model: "granitemoe", class: "GraniteMoeForCausalLM", experts: &graniteExperts,
+		huggingFace: graniteExpertNames, fused: map[Part]fusedPart{SharedGate: sharedExpert, SharedUp: sharedExpert},
+		keys: []string{"embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling", "num_local_experts"},
+	},
+	{
+		name: "mixtral", model: "mixtral", class: "MixtralForCausalLM", gguf: "llama", experts: &mixedExperts, window: always,
+		huggingFace: map[Part]string{Router: "block_sparse_moe.gate"}, keys: []string{"sliding_window", "num_local_experts"},
+		defaults: defaults{eps: 1e-5, theta: 1000000},
+	},
+	{
+		name: "qwen3moe", model: "qwen3_moe", class: "Qwen3MoeForCausalLM", with: []Part{QueryNorm, KeyNorm}, normOf: headNorms, unpaired: true, window: fromLayer,
+		experts: &qwenExperts,
+		keys:    []string{"sliding_window", "use_sliding_window", "max_window_layers", "num_experts", "num_local_experts", "norm_topk_prob", "decoder_sparse_step", "mlp_only_layers"},
+	},
+	{
+		name: "glm4moe", model: "glm4_moe", class: "Glm4MoeForCausalLM", with: []Part{QueryNorm, KeyNorm}, normOf: headNorms, unpaired: true, bare: []Part{AttentionOutput},
+		huggingFace: map[Part]string{SharedGate: "mlp.shared_experts.gate_proj", SharedUp: "mlp.shared_experts.up_proj", SharedDown: "mlp.shared_experts.down_proj"},
+		ggufNames:   map[Part]string{FeedForwardNorm: "post_attention_norm"}, experts: &glmExperts,
+		keys:     []string{"n_routed_experts", "n_shared_experts", "norm_topk_prob", "routed_scaling_factor", "first_k_dense_replace", "use_qk_norm", "partial_rotary_factor"},
+		defaults: defaults{eps: 1e-5, rotated: 0.5},
+	},
+	{
+		name: "gpt-oss", model: "gpt_oss", class: "GptOssForCausalLM", with: []Part{Sinks}, unpaired: true, biased: true, window: exceptEvery, unrounded: true,
+		huggingFace: map[Part]string{Router: "mlp.router"}, ggufNames: map[Part]string{FeedForwardNorm: "post_attention_norm"}, experts: &gptExperts,
+		keys: []string{"sliding_window", "layer_types", "num_local_experts", "swiglu_limit", "quantization_config"},
+		defaults: defaults{eps: 1e-5, theta: 150000, window: 128, headDim: 64, every: 2, rope: &ropeJSON{
+			Type: yarn, Factor: 32, OriginalContext: 4096, BetaFast: 32, BetaSlow: 1, Truncate: new(bool),
+		}},
 	},
 	{
 		name: "qwen35", model: "qwen3_5_text", class: "Qwen3_5ForCausalLM", with: []Part{QueryNorm, KeyNorm}, normOf: headNorms, unpaired: true, plusOne: true,
@@ -270,10 +303,11 @@ var families = []family{
 		encoding: encoding{whole: true, centred: true, normBiased: true, layers: "model.encoder.layers."}, defaults: defaults{tied: true, eps: 1e-12, theta: 1000},
 	},
 	{
-		name: "modern-bert", model: "modernbert", class: "ModernBertModel", with: []Part{EmbeddingNorm}, unpaired: true, activation: gelu, window: exceptFirst,
+		name: "modern-bert", model: "modernbert", class: "ModernBertModel", with: []Part{EmbeddingNorm, ScoreDense, ScoreNorm, ScoreOutput}, unpaired: true,
+		activation: gelu, window: exceptFirst,
 		huggingFace: map[Part]string{
 			Embedding: "model.embeddings.tok_embeddings", EmbeddingNorm: "model.embeddings.norm", AttentionNorm: "attn_norm", AttentionOutput: "attn.Wo",
-			FeedForwardNorm: "mlp_norm", Down: "mlp.Wo", OutputNorm: "model.final_norm",
+			FeedForwardNorm: "mlp_norm", Down: "mlp.Wo", OutputNorm: "model.final_norm", ScoreDense: "head.dense", ScoreNorm: "head.norm", ScoreOutput: "classifier",
 		},
 		fused:    map[Part]fusedPart{Query: nomicQKV, Key: nomicQKV, Value: nomicQKV, Gate: modernMLP, Up: modernMLP},
 		encoding: encoding{whole: true, centred: true, localAttention: true, firstWithout: []Part{AttentionNorm}},
@@ -353,8 +387,8 @@ func (f *family) hasPart(p Part) bool {
 
 // optionalParts are those that Llama has not.
 var optionalParts = []Part{
-	PositionEmbedding, TypeEmbedding, EmbeddingNorm, QueryNorm, KeyNorm, AttentionPostNorm, AttentionSumNorm, FeedForwardPostNorm, FeedForwardSumNorm,
-	ScoreDense, ScoreOutput, PerLayerEmbedding, PerLayerProjection, PerLayerNorm, PerLayerGate, PerLayerUp, PerLayerPostNorm, LayerScale,
+	PositionEmbedding, TypeEmbedding, EmbeddingNorm, QueryNorm, KeyNorm, Sinks, AttentionPostNorm, AttentionSumNorm, FeedForwardPostNorm, FeedForwardSumNorm,
+	ScoreDense, ScoreNorm, ScoreOutput, PerLayerEmbedding, PerLayerProjection, PerLayerNorm, PerLayerGate, PerLayerUp, PerLayerPostNorm, LayerScale,
 }
 
 // bidirectional returns the family of models that are f's but for attention, which sees later tokens too if the value of
@@ -379,6 +413,18 @@ func (f *family) architecture() string {
 	return f.name
 }
 
+// architecture returns GGUF's name of the model's architecture.
+func (c *Config) architecture() string {
+	f := familyOf(c.Family)
+	switch {
+	case c.Mixers == nil && c.Experts.Count > 0:
+		return first(f.ggufExperts, f.architecture())
+	case c.Mixers == nil:
+		return first(f.allGGUF, f.architecture())
+	}
+	return f.architecture()
+}
+
 // Variant is where a model differs from Llama beyond which parts it has. The zero value is Llama.
 type Variant struct {
 	Family     string // the architecture's name; "" stands for "llama"
@@ -393,6 +439,8 @@ type Variant struct {
 	Recurrent    Recurrent
 	FeedForwards []FeedForward
 	Sizes        []LayerSizes
+	Experts      Experts // of the layers with Routed
+	Unnormed     bool    // queries and keys have no norms, though the family may have them
 	// PerLayerWidth is the width of inputs that each layer has of its own, which come from the tokens alone (Gemma 4's per-layer embeddings); 0: there are none.
 	PerLayerWidth int
 	LocalRoPE     RoPE // of layers with a window; a Theta of 0: theirs is Config.RoPE

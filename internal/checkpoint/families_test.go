@@ -15,7 +15,8 @@ import (
 )
 
 // fixtures are the models of families that the repository has.
-var fixtures = []string{"mistral", "qwen2", "qwen3", "smollm3", "granite", "phi3", "phi3-longrope", "olmo2", "gemma3", "gemma", "olmo3", "qwen3-yarn", "llama-yarn", "gemma3-wrapper", "mistral3-wrapper", "qwen3vl-wrapper", "phi4mini", "ministral3", "granite4-micro"}
+var fixtures = []string{"mistral", "qwen2", "qwen3", "smollm3", "granite", "phi3", "phi3-longrope", "olmo2", "gemma3", "gemma", "olmo3", "qwen3-yarn", "llama-yarn", "gemma3-wrapper", "mistral3-wrapper", "qwen3vl-wrapper", "phi4mini", "ministral3", "granite4-micro",
+	"qwen35", "qwen35-wrapper", "lfm2", "granite4h", "qwen3moe", "mixtral", "granite-moe", "glm4moe", "gptoss"}
 
 // TestFamiliesStayInGGUF writes the configurations of folders in GGUF's keys and reads them.
 func TestFamiliesStayInGGUF(t *testing.T) {
@@ -39,6 +40,10 @@ func TestFamiliesStayInGGUF(t *testing.T) {
 			!slices.Equal(g.Unrotated, w.Unrotated) || g.LocalRoPE.Theta != w.LocalRoPE.Theta ||
 			!near(g.EmbeddingScale, w.EmbeddingScale) || !near(g.ScoreScale, w.ScoreScale) || !near(g.ResidualScale, w.ResidualScale) || !near(g.LogitScale, w.LogitScale) {
 			t.Errorf("%s: GGUF gives %+v, want %+v", name, *g, *w)
+		}
+		w.Recurrent.Tiled, w.Recurrent.FilterBias = w.Family == "qwen35", false // in GGUF tensors say whether filters have biases
+		if !slices.Equal(g.Mixers, w.Mixers) || g.Recurrent != w.Recurrent || g.Sizes != nil || got.KVHeads != want.KVHeads {
+			t.Errorf("%s: GGUF gives layers %v %+v, want %v %+v", name, g.Mixers, g.Recurrent, w.Mixers, w.Recurrent)
 		}
 		if !slices.Equal(got.RoPE.Divisors, want.RoPE.Divisors) || !slices.Equal(got.RoPE.Long, want.RoPE.Long) || got.RoPE.OriginalContext != want.RoPE.OriginalContext ||
 			!near(got.RoPE.Attention, want.RoPE.Attention) || !near(got.RoPE.QueryScale, want.RoPE.QueryScale) || got.AttentionBias != want.AttentionBias || got.TiedEmbeddings != want.TiedEmbeddings {
@@ -124,6 +129,18 @@ func TestFamilyConfigs(t *testing.T) {
 		{"the first Gemma", `"model_type":"gemma","hidden_act":"gelu","head_dim":4`, func(c *Config) bool {
 			return c.Activation == "gelu_tanh" && c.TiedEmbeddings && c.EmbeddingScale == 2.828125
 		}},
+		{"Qwen 3.5 that says little", `"model_type":"qwen3_5_text","head_dim":16,"linear_key_head_dim":4,"linear_value_head_dim":4`, func(c *Config) bool {
+			return c.RoPE.Rotated == 4 && c.Recurrent == Recurrent{Taps: 4, KeyHeads: 16, Heads: 32, KeyDim: 4, ValueDim: 4} &&
+				slices.Equal(c.Mixers, slices.Repeat([]Mixer{DeltaRule, DeltaRule, DeltaRule, GatedAttention}, 2))
+		}},
+		{"LFM2 as its first files say it", `"model_type":"lfm2","block_ff_dim":1000,"block_multiple_of":64,"full_attn_idxs":[2],"tie_embedding":true,"theta":5000,"norm_eps":0.25`, func(c *Config) bool {
+			return c.IntermediateSize == 704 && c.RoPE.Theta == 5000 && c.RMSNormEps == 0.25 && c.TiedEmbeddings && c.Recurrent == Recurrent{Taps: 3} &&
+				c.Mixers[2] == Attention && c.Mixers[1] == ShortConvolution && len(c.Mixers) == 8
+		}},
+		{"Granite 4 with Mamba", `"model_type":"granitemoehybrid","num_local_experts":0,"layer_types":["mamba","mamba","attention","mamba","mamba","mamba","mamba","mamba"],"mamba_n_heads":4,
+			"mamba_d_head":"auto","mamba_d_state":16,"time_step_limit":[0.0,Infinity]`, func(c *Config) bool {
+			return c.Recurrent == Recurrent{Taps: 4, KeyHeads: 1, Heads: 4, KeyDim: 16, ValueDim: 4, FilterBias: true} && c.Mixers[2] == Attention && c.Mixers[7] == SelectiveScan
+		}},
 		{"Phi 4 mini", `"model_type":"phi3","head_dim":16,"partial_rotary_factor":0.75`, func(c *Config) bool { return c.RoPE.Rotated == 12 }},
 		{"a wrapper that leaves out what is usual", `"model_type":"gemma3","eos_token_id":[1,6],"text_config":{"model_type":"gemma3_text","hidden_size":512,"intermediate_size":16,"num_hidden_layers":7}`, func(c *Config) bool {
 			return c.Heads == 8 && c.KVHeads == 4 && c.HeadDim == 256 && c.VocabSize == 262208 && c.ContextLength == 131072 && slices.Equal(c.EOS, []int32{1, 6})
@@ -171,7 +188,13 @@ func TestWhatFamiliesCannotHaveIsRefused(t *testing.T) {
 		`"model_type":"qwen2","layer_types":["full_attention","chunked_attention"]`,
 		`"model_type":"olmo2","clip_qkv":8.0`,
 		`"model_type":"llama","quantization_config":{"bits":4}`,
-		`"model_type":"gpt_oss"`,
+		`"model_type":"deepseek_v3"`,
+		`"model_type":"glm4_moe","head_dim":16,"n_group":2`,
+		`"model_type":"glm4_moe","head_dim":16,"n_group":4,"topk_group":2`,
+		`"model_type":"qwen3_moe","quantization_config":{"quant_method":"fp8"}`,
+		`"model_type":"gpt_oss","quantization_config":{"quant_method":"fp8"}`,
+		`"model_type":"qwen3","n_routed_experts":8`,
+		`"model_type":"qwen3","use_qk_norm":true`,
 	} {
 		if c, err := configOf([]byte(`{`+text+`,`+sizes+`}`), nil); !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("%s: %+v, %v; want an error that wraps ErrUnsupported", text, c, err)
@@ -192,7 +215,7 @@ func TestWhatFamiliesCannotHaveIsRefused(t *testing.T) {
 			t.Errorf("%s: %+v, %v; want an error of what is malformed", text, c, err)
 		}
 	}
-	_, err := configOf([]byte(`{"model_type":"gpt_oss"}`), nil)
+	_, err := configOf([]byte(`{"model_type":"deepseek_v3"}`), nil)
 	for _, f := range families {
 		if !strings.Contains(err.Error(), f.model) {
 			t.Errorf("%v does not name %s", err, f.model)
@@ -292,22 +315,46 @@ func hybridFile(t *testing.T, c *Config, kvHeads []int32, name string) *gguf.Fil
 	return f
 }
 
-// TestGGUFOfLayersWithMamba refuses them by the names of their tensors, and sizes that differ between layers.
+// TestGGUFOfLayersWithMamba reads lists of numbers of key and value heads, which are 0 in layers without attention.
 func TestGGUFOfLayersWithMamba(t *testing.T) {
 	c := biased()
 	c.RoPE, c.Family, c.AttentionBias, c.MLPBias = RoPE{Theta: 10000}, "granite", false, false
 	same := slices.Repeat([]int32{int32(c.KVHeads)}, c.Layers)
-	if got, err := ConfigOf(hybridFile(t, c, same, "blk.0.attn_q.weight")); err != nil || got.KVHeads != c.KVHeads || got.Family != "granite" {
+	if got, err := ConfigOf(hybridFile(t, c, same, "blk.0.attn_q.weight")); err != nil || got.KVHeads != c.KVHeads || got.Family != "granite" || got.Mixers != nil {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := ConfigOf(hybridFile(t, c, same, "blk.1.ssm_in.weight")); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "Mamba") {
-		t.Errorf("layers with Mamba: %v", err)
-	}
 	other := append(slices.Clone(same[1:]), 0)
-	if _, err := ConfigOf(hybridFile(t, c, other, "blk.0.attn_q.weight")); !errors.Is(err, errors.ErrUnsupported) {
-		t.Errorf("layers without attention: %v", err)
+	if _, err := ConfigOf(hybridFile(t, c, other, "blk.0.attn_q.weight")); err == nil || !strings.Contains(err.Error(), "group_count is 0") {
+		t.Errorf("layers with Mamba, and no word of their sizes: %v", err)
 	}
 	if _, err := ConfigOf(hybridFile(t, c, make([]int32, 2*maxLayers), "blk.0.attn_q.weight")); err == nil {
 		t.Error("too many layers")
+	}
+	mamba := *c
+	mamba.Family, mamba.Mixers = "granitehybrid", []Mixer{Attention, SelectiveScan}
+	mamba.Recurrent = Recurrent{Taps: 4, KeyHeads: 1, Heads: 4, KeyDim: 16, ValueDim: 32}
+	got, err := ConfigOf(fileOf(t, &mamba))
+	if err != nil || !slices.Equal(got.Mixers, mamba.Mixers) || got.Recurrent != mamba.Recurrent || got.Sizes != nil {
+		t.Errorf("%+v, %v", got, err)
+	}
+	mamba.Mixers = []Mixer{SelectiveScan, SelectiveScan}
+	if err := mamba.Validate(); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("no layer with attention: %v", err)
+	}
+}
+
+// TestLayersThatPredictAhead reads past the layers of a file that predict several tokens at once.
+func TestLayersThatPredictAhead(t *testing.T) {
+	c := biased()
+	c.RoPE, c.Family, c.AttentionBias, c.MLPBias, c.Layers = RoPE{Theta: 10000, Rotated: 4}, "qwen35", false, false, 5
+	c.Mixers = []Mixer{DeltaRule, DeltaRule, DeltaRule, GatedAttention, DeltaRule}
+	c.Recurrent = Recurrent{Taps: 4, KeyHeads: 2, Heads: 4, KeyDim: 16, ValueDim: 16, Tiled: true}
+	got, err := ConfigOf(fileOf(t, c, gguf.KeyValue{Key: "qwen35." + aheadKey, Value: gguf.ValueOf(uint32(1))}))
+	if err != nil || got.Layers != 4 || !slices.Equal(got.Mixers, c.Mixers[:4]) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	c.Mixers[0] = GatedAttention // no rule by a number
+	if got, err = ConfigOf(fileOf(t, c)); err != nil || !slices.Equal(got.Mixers, c.Mixers) {
+		t.Errorf("%+v, %v", got, err)
 	}
 }

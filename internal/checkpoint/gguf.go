@@ -93,7 +93,6 @@ var sizes = []struct {
 
 // The other keys of GGUF's metadata for a configuration, after the architecture's name and a dot.
 const (
-	expertsKey       = "expert_count"
 	keyLengthKey     = "attention.key_length"
 	valueLengthKey   = "attention.value_length"
 	normEpsKey       = "attention.layer_norm_rms_epsilon"
@@ -142,10 +141,7 @@ func readConfig(f *gguf.File) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := metadata{f, architectureOf(f) + "."}
-	if experts, _ := f.Uint(k.prefix + expertsKey); experts > 0 {
-		return nil, unsupported("a mixture of %d experts; only one feed-forward layer is implemented", experts)
-	}
+	k := metadata{f, architectureOf(f) + ".", family.unrounded}
 	has := func(p Part, bias bool) bool {
 		_, ok := f.Tensor(p.GGUF(0, bias))
 		return ok
@@ -189,6 +185,12 @@ func readConfig(f *gguf.File) (*Config, error) {
 			}
 		}
 	}
+	if ahead := k.number(aheadLayersKey, 0, maxLayers); ahead > 0 && ahead < c.Layers {
+		c.Layers -= ahead // they stand after the others, and predict tokens ahead
+	}
+	if err := k.readExperts(c, family); err != nil {
+		return nil, err
+	}
 	if err := k.readRecurrent(c, family); err != nil {
 		return nil, err
 	}
@@ -221,7 +223,8 @@ func readConfig(f *gguf.File) (*Config, error) {
 // metadata reads the keys of an architecture.
 type metadata struct {
 	*gguf.File
-	prefix string
+	prefix    string
+	unrounded bool // the family's
 }
 
 // float returns the number at a key.
@@ -347,6 +350,9 @@ func (f *family) hasNoRoPE() bool { return slices.Contains(f.keys, "no_rope_laye
 // ggufFamily returns the family of a file, and an error where it is unknown.
 func ggufFamily(f *gguf.File) (*family, error) {
 	name := architectureOf(f)
+	if experts, _ := f.Uint(name + "." + expertsKey); experts > 0 && expertArchitectures[name] != "" {
+		return familyOf(expertArchitectures[name]), nil
+	}
 	return familyBy(ArchitectureKey, first(textArchitectures[name], name), (*family).architecture)
 }
 
@@ -381,6 +387,7 @@ func (k metadata) readScaling(r *RoPE, context int) (err error) {
 	}
 	original, _ := k.Uint(k.prefix + ropeContextKey)
 	if r.Scaling == yarn {
+		r.Unrounded = k.unrounded
 		r.OriginalContext = first(int(min(original, maxContext+1)), context)
 		r.BetaFast, r.BetaSlow = k.float(ropeBetaFastKey, defaultBetaFast), k.float(ropeBetaSlowKey, defaultBetaSlow)
 		r.Attention = k.float(ropeAttentionKey, 1) * yarnAttention(r.Factor, 1)
@@ -472,13 +479,9 @@ func endTokens(f *gguf.File) (list []int32) {
 // the architecture. RoPE.Divisors and Long and the scaling llama3 have no keys: see GGUFDivisors.
 func (c *Config) Metadata(name string, general ...gguf.KeyValue) []gguf.KeyValue {
 	f := familyOf(c.Family)
-	architecture := f.architecture()
-	if c.Mixers == nil {
-		architecture = first(f.allGGUF, architecture)
-	}
-	prefix := architecture + "."
+	prefix := c.architecture() + "."
 	list := append([]gguf.KeyValue{
-		{Key: ArchitectureKey, Value: gguf.ValueOf(architecture)},
+		{Key: ArchitectureKey, Value: gguf.ValueOf(c.architecture())},
 		{Key: TypeKey, Value: gguf.ValueOf("model")},
 		{Key: NameKey, Value: gguf.ValueOf(name)},
 	}, general...)
@@ -503,6 +506,7 @@ func (c *Config) Metadata(name string, general ...gguf.KeyValue) []gguf.KeyValue
 	list = append(list, c.recurrentMetadata(f, prefix)...)
 	number(valueLengthKey, headDim)
 	list = append(list, c.layersMetadata(prefix)...)
+	c.expertMetadata(number, float, func(key string, v bool) { add(key, gguf.ValueOf(v)) })
 	if !c.Centred {
 		float(normEpsKey, float64(c.RMSNormEps))
 	}
@@ -566,6 +570,9 @@ type Divisors struct {
 // GGUFDivisors returns the tensors that GGUF has for RoPE's scaling beside those of Tensors. The format has no place for YaRN that is not rounded to
 // whole pairs, nor for parameters of layers with a window alone other than the base: these are errors.
 func (c *Config) GGUFDivisors() ([]Divisors, error) {
+	if err := c.checkExpertsInGGUF(); err != nil {
+		return nil, err
+	}
 	switch r, local := &c.RoPE, &c.LocalRoPE; {
 	case local.Theta != 0 && (local.Scaling != "" || local.QueryScale != 0 || local.Rotated != r.Rotated):
 		return nil, unsupported("RoPE of layers with a window that differs by more than its base has no place in GGUF")
@@ -578,8 +585,8 @@ func (c *Config) GGUFDivisors() ([]Divisors, error) {
 		return []Divisors{{DivisorsGGUF, r.Divisors}}, nil
 	case r.StretchDivisors(c.HeadDim) != nil:
 		return []Divisors{{DivisorsGGUF, r.StretchDivisors(c.HeadDim)}}, nil
-	case r.Unrounded:
-		return nil, unsupported("YaRN that is not rounded to whole pairs has no place in GGUF")
+	case r.Unrounded != familyOf(c.Family).unrounded && r.Scaling == yarn:
+		return nil, unsupported("whether YaRN is rounded to whole pairs has no place in GGUF, and is %v here", !r.Unrounded)
 	}
 	return nil, nil
 }

@@ -115,7 +115,8 @@ func TestConfigOfRefuses(t *testing.T) {
 		more        []gguf.KeyValue
 		unsupported bool
 	}{
-		{"experts", nil, []gguf.KeyValue{number("llama."+expertsKey, 8)}, true},
+		{"experts of which no token has any", nil, []gguf.KeyValue{number("llama."+expertsKey, 8)}, false},
+		{"experts of an architecture without", func(c *Config) { c.Family = "qwen2" }, []gguf.KeyValue{number("qwen2."+expertsKey, 8)}, true},
 		{"uneven groups", func(c *Config) { c.KVHeads = 3 }, nil, false},
 		{"an end outside the vocabulary", func(c *Config) { c.EOS = []int32{100} }, nil, false},
 		{"divisors for other heads", func(c *Config) {

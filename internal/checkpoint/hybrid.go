@@ -12,12 +12,11 @@ const (
 	rotatedByRoPE  = "rope"      // position_embedding_type of models with RoPE
 )
 
-// setHybrid reads a configuration of Granite 4, and refuses experts.
+// setHybrid reads a configuration of Granite 4.
 func (j *configJSON) setHybrid(c *Config) error {
-	if experts := or(j.LocalExperts, 8); experts != 0 {
-		return unsupported("num_local_experts is %d: a mixture of experts is not implemented, only models with 0", experts)
+	if or(j.LocalExperts, graniteExperts.Count) == 0 {
+		c.IntermediateSize = or(j.SharedWidth, 1024)
 	}
-	c.IntermediateSize = or(j.SharedWidth, 1024)
 	if j.PositionType != rotatedByRoPE {
 		c.Unrotated = everyNth(c.Layers, 1)
 	}

@@ -35,6 +35,7 @@ type configJSON struct {
 	VocabSize         int       `json:"vocab_size"`
 	familyJSON
 	layersJSON
+	expertJSON
 	encoderJSON
 	recurrentJSON
 }
@@ -46,7 +47,6 @@ type familyJSON struct {
 	EmbeddingMultiplier *float64  `json:"embedding_multiplier,omitempty"`
 	HiddenActivation    *string   `json:"hidden_activation,omitempty"` // Gemma's hidden_act
 	LayerTypes          []string  `json:"layer_types,omitempty"`
-	LocalExperts        *int      `json:"num_local_experts,omitempty" whole:"4.0"`
 	LocalTheta          *float64  `json:"rope_local_base_freq,omitempty"`
 	LogitCap            capJSON   `json:"final_logit_softcapping,omitzero"`
 	LogitsScaling       *float64  `json:"logits_scaling,omitempty"`
@@ -57,7 +57,6 @@ type familyJSON struct {
 	PositionType        string    `json:"position_embedding_type,omitempty"`
 	QueryScalar         *float64  `json:"query_pre_attn_scalar,omitempty"`
 	ResidualMultiplier  *float64  `json:"residual_multiplier,omitempty"`
-	SharedWidth         *int      `json:"shared_intermediate_size,omitempty" whole:"4.0"`
 	UseWindow           *bool     `json:"use_sliding_window,omitempty"`
 	Window              *int      `json:"sliding_window,omitempty" whole:"4.0"`
 	WindowPattern       *int      `json:"sliding_window_pattern,omitempty" whole:"4.0"`
@@ -200,6 +199,9 @@ func (j *configJSON) config(f *family) (*Config, error) {
 		c.HeadDim = j.HiddenSize / j.Heads
 	}
 	if err := j.setVariant(c, f); err != nil {
+		return nil, err
+	}
+	if err := j.setExperts(c, f); err != nil {
 		return nil, err
 	}
 	if err := j.setEncoder(c, f); err != nil {

@@ -41,7 +41,7 @@ func (m Mixer) Recurrent() bool { return m >= DeltaRule }
 // parts returns the parts that the mixer computes with, in the order of computation.
 func (m Mixer) parts() []Part { return mixerParts[m] }
 
-var attentionParts = []Part{Query, Key, Value, QueryNorm, KeyNorm, AttentionOutput}
+var attentionParts = []Part{Query, Key, Value, QueryNorm, KeyNorm, Sinks, AttentionOutput}
 
 // mixerParts has each mixer's parts. A family may have only some of those that are optionalParts.
 var mixerParts = [...][]Part{
@@ -62,13 +62,15 @@ type FeedForward uint8
 const (
 	Gated   FeedForward = iota // down(activation(gate(x))·up(x))
 	Ungated                    // down(activation(up(x)))
+	Routed                     // networks of which a token has some, and maybe one for all tokens: see Experts
 )
 
 // parts returns the parts that the network computes with, in the order of computation.
 func (f FeedForward) parts() []Part { return feedForwardParts[f] }
 
 // feedForwardParts has each network's parts.
-var feedForwardParts = [...][]Part{Gated: {Gate, Up, Down}, Ungated: {Up, Down}}
+var feedForwardParts = [...][]Part{Gated: {Gate, Up, Down}, Ungated: {Up, Down},
+	Routed: {Router, RouterCorrection, ExpertGate, ExpertUp, ExpertDown, SharedRouter, SharedGate, SharedUp, SharedDown}}
 
 // has reports whether a layer has a part: one of its mixer, of its feed-forward network, or one that belongs to neither.
 func (l *Layer) has(p Part) bool {
@@ -77,6 +79,11 @@ func (l *Layer) has(p Part) bool {
 	}
 	of := func(parts []Part) bool { return slices.Contains(parts, p) }
 	return !slices.ContainsFunc(mixerParts[:], of) && !slices.ContainsFunc(feedForwardParts[:], of)
+}
+
+// lacks reports whether the model has not a part that others of its family have.
+func (c *Config) lacks(p Part) bool {
+	return c.Unnormed && (p == QueryNorm || p == KeyNorm) || c.Experts.lacks(p)
 }
 
 // Layer returns what a layer computes, 0 ≤ n < Layers.

@@ -304,10 +304,13 @@ func PipelineOf(f *gguf.File) (*Pipeline, error) {
 }
 
 // poolingTypes are the ways to pool by llama.cpp's numbers. 0 says that nothing is said.
-var poolingTypes = map[uint64]Pooling{0: MeanPooling, 1: MeanPooling, 2: FirstPooling, 3: LastPooling}
+var poolingTypes = map[uint64]Pooling{0: MeanPooling, 1: MeanPooling, firstPooling: FirstPooling, 3: LastPooling}
 
-// rankPooling is llama.cpp's number for models that score texts.
-const rankPooling = 4
+// llama.cpp's numbers for the state of the first token, and for models that score texts.
+const (
+	firstPooling = 2
+	rankPooling  = 4
+)
 
 // Metadata describes the pipeline in GGUF's keys: nothing for what models do that say nothing about it. The format has no place for
 // vectors that are not scaled, which are an error.
@@ -315,9 +318,17 @@ func (p *Pipeline) Metadata(c *Config) ([]gguf.KeyValue, error) {
 	if p.Unscaled {
 		return nil, unsupported("vectors that are not scaled to unit length have no place in GGUF")
 	}
+	key := familyOf(c.Family).architecture() + "." + poolingKey
+	if c.ScoreNorm { // llama.cpp's number for scores has it take the mean
+		number := uint32(firstPooling)
+		if c.ScoreMean {
+			number = rankPooling
+		}
+		return []gguf.KeyValue{{Key: key, Value: gguf.ValueOf(number)}}, nil
+	}
 	for number, pooling := range poolingTypes {
 		if p.Given && pooling == p.Pooling && number != 0 {
-			return []gguf.KeyValue{{Key: familyOf(c.Family).architecture() + "." + poolingKey, Value: gguf.ValueOf(uint32(number))}}, nil
+			return []gguf.KeyValue{{Key: key, Value: gguf.ValueOf(uint32(number))}}, nil
 		}
 	}
 	return nil, nil

@@ -72,7 +72,7 @@ func recurrentNorm(c *Config, l *Layer) int {
 }
 
 // bare reports whether the names of a part's tensors end with the part's own name.
-func (p Part) bare() bool { return p == StepBias || p == Decay || p == Skip }
+func (p Part) bare() bool { return p == StepBias || p == Decay || p == Skip || p == RouterCorrection }
 
 // owns reports whether a part is one of a mixer with a state, and of no other.
 func (m Mixer) owns(p Part) bool { return m.Recurrent() && slices.Contains(m.parts(), p) }

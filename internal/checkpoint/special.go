@@ -26,6 +26,8 @@ var special = []struct {
 	{"attention_sinks", nil},
 	{"clip_qkv", nil},
 	{"use_qk_norm", nil},
+	{"n_shared_experts", []string{"0"}},
+	{"swiglu_limit", nil},
 	{"qk_layernorm", nil},
 	{"quantization_config", nil},
 	{"logit_scale", []string{"1", "1.0"}},

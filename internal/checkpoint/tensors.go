@@ -25,6 +25,7 @@ const (
 	Value
 	QueryNorm
 	KeyNorm
+	Sinks // a score for each query head that joins attention's softmax and has no value
 	AttentionOutput
 	RecurrentQuery
 	RecurrentKey
@@ -51,6 +52,15 @@ const (
 	Gate
 	Up
 	Down
+	Router           // the scores of experts
+	RouterCorrection // is added to the scores when experts are chosen
+	ExpertGate
+	ExpertUp
+	ExpertDown
+	SharedRouter // what the result of the shared expert is multiplied by
+	SharedGate
+	SharedUp
+	SharedDown
 	FeedForwardPostNorm
 	FeedForwardSumNorm
 	PerLayerGate
@@ -61,6 +71,7 @@ const (
 	Head
 	PooledDense // layers that follow pooling, which have numbers
 	ScoreDense
+	ScoreNorm
 	ScoreOutput
 	numParts
 )
@@ -70,11 +81,13 @@ type Role uint8
 
 // The roles of tensors.
 const (
-	Linear Role = iota // a matrix that activations are multiplied by
-	Logits             // the matrix that gives the logits: the output head, or the embedding that serves as one too
-	Lookup             // an embedding that is only looked up
-	Vector             // a norm's weights, or a bias
-	Pooled             // a matrix that a text's vector is multiplied by, which is kept as it is stored
+	Linear  Role = iota // a matrix that activations are multiplied by
+	Logits              // the matrix that gives the logits: the output head, or the embedding that serves as one too
+	Lookup              // an embedding that is only looked up
+	Vector              // a norm's weights, or a bias
+	Pooled              // a matrix that a text's vector is multiplied by, which is kept as it is stored
+	Routing             // a matrix that scores experts, which is kept as it is stored
+	Expert              // a matrix for each expert, [experts, out, in], that activations are multiplied by
 )
 
 // Tensor is one tensor of a model.
@@ -83,7 +96,7 @@ type Tensor struct {
 	Layer             int // 0 for a part that belongs to no layer
 	Bias              bool
 	HuggingFace, GGUF string // its names
-	Shape             []int  // outermost dimension first; a matrix is [out, in]
+	Shape             []int  // outermost dimension first; a matrix is [out, in], those of experts [experts, out, in] and their biases [experts, out]
 	Role              Role
 	// HeadDim, where it is not 0, tells that the rows belong to heads of so many elements, which RoPE rotates: their order
 	// differs between the formats, see PairedRow.
@@ -92,6 +105,8 @@ type Tensor struct {
 	Partial Partial
 	// Within says that the tensor may be some of the rows of a larger one.
 	Within Within
+	// Forms are the ways in which files may have the tensor of a part with experts; empty for other parts.
+	Forms Forms
 	// PlusOne tells that Hugging Face stores the elements less one.
 	PlusOne bool
 	// Change is what else is done to the elements of a vector or a filter when they are read.
@@ -100,6 +115,21 @@ type Tensor struct {
 	Tiled  Tiling // which of GGUF's rows or columns are in another order than Hugging Face's
 	// GGUFShape is the shape that GGUF has, if it is another one: dimensions of 1 do not count when a file is read.
 	GGUFShape []int
+}
+
+// Names returns the names of the tensors of files that have the tensor, or some of it, in either format.
+func (t *Tensor) Names() []string {
+	names := []string{t.HuggingFace, t.GGUF, t.Within.HuggingFace.Name, t.Within.GGUF.Name}
+	for _, forms := range [][]Form{t.Forms.HuggingFace, t.Forms.GGUF} {
+		for i := range forms {
+			f := &forms[i]
+			names = append(names, f.Of(0), f.Exponents)
+			for e := 1; f.Each() && e < t.Shape[0]; e++ {
+				names = append(names, f.Of(e))
+			}
+		}
+	}
+	return names
 }
 
 // size is a dimension of a tensor of a layer; of one that belongs to no layer, of any.
@@ -111,6 +141,7 @@ func vocab(c *Config, _ *Layer) int        { return c.VocabSize }
 func queries(c *Config, l *Layer) int      { return c.Heads * l.HeadDim }
 func keys(_ *Config, l *Layer) int         { return l.KVHeads * l.HeadDim }
 func headDim(_ *Config, l *Layer) int      { return l.HeadDim }
+func heads(c *Config, _ *Layer) int        { return c.Heads }
 
 func inputs(c *Config, _ *Layer) int { return c.Layers * c.PerLayerWidth }
 func input(c *Config, _ *Layer) int  { return c.PerLayerWidth }
@@ -118,6 +149,7 @@ func input(c *Config, _ *Layer) int  { return c.PerLayerWidth }
 func attentionBias(c *Config) bool { return c.AttentionBias }
 func mlpBias(c *Config) bool       { return c.MLPBias }
 func normBias(c *Config) bool      { return c.NormBias }
+func scoreBias(c *Config) bool     { return c.ScoreBias }
 func biasedAlways(*Config) bool    { return true }
 
 func positions(c *Config, _ *Layer) int { return c.Positions }
@@ -165,6 +197,7 @@ var parts = [numParts]struct {
 	ConvolutionOutput:   {"conv.out_proj", "shortconv.out_proj", Linear, hidden, hidden, nil, false},
 	QueryNorm:           {"self_attn.q_norm", "attn_q_norm", Vector, nil, nil, nil, false},
 	KeyNorm:             {"self_attn.k_norm", "attn_k_norm", Vector, nil, nil, nil, false},
+	Sinks:               {"self_attn.sinks", "attn_sinks", Vector, heads, nil, nil, false},
 	AttentionOutput:     {"self_attn.o_proj", "attn_output", Linear, hidden, queries, attentionBias, false},
 	AttentionPostNorm:   {afterAttention, "post_attention_norm", Vector, hidden, nil, nil, false},
 	AttentionSumNorm:    {"attention.output.LayerNorm", "attn_output_norm", Vector, hidden, nil, normBias, false},
@@ -172,6 +205,15 @@ var parts = [numParts]struct {
 	Gate:                {"mlp.gate_proj", "ffn_gate", Linear, intermediate, hidden, mlpBias, false},
 	Up:                  {"mlp.up_proj", "ffn_up", Linear, intermediate, hidden, mlpBias, false},
 	Down:                {"mlp.down_proj", "ffn_down", Linear, hidden, intermediate, mlpBias, false},
+	Router:              {"mlp.gate", "ffn_gate_inp", Routing, experts, hidden, expertBias, false},
+	RouterCorrection:    {"mlp.gate.e_score_correction_bias", "exp_probs_b.bias", Vector, experts, nil, nil, false},
+	ExpertGate:          {"mlp.experts.gate_proj", "ffn_gate_exps", Expert, expertWidth, hidden, expertBias, false},
+	ExpertUp:            {"mlp.experts.up_proj", "ffn_up_exps", Expert, expertWidth, hidden, expertBias, false},
+	ExpertDown:          {"mlp.experts.down_proj", "ffn_down_exps", Expert, hidden, expertWidth, expertBias, false},
+	SharedRouter:        {"mlp.shared_expert_gate", "ffn_gate_inp_shexp", Routing, one, hidden, nil, false},
+	SharedGate:          {"mlp.shared_expert.gate_proj", "ffn_gate_shexp", Linear, sharedWidth, hidden, nil, false},
+	SharedUp:            {"mlp.shared_expert.up_proj", "ffn_up_shexp", Linear, sharedWidth, hidden, nil, false},
+	SharedDown:          {"mlp.shared_expert.down_proj", "ffn_down_shexp", Linear, hidden, sharedWidth, nil, false},
 	FeedForwardPostNorm: {afterFeedForward, "post_ffw_norm", Vector, hidden, nil, nil, false},
 	FeedForwardSumNorm:  {"output.LayerNorm", "layer_output_norm", Vector, hidden, nil, normBias, false},
 	PerLayerGate:        {"per_layer_input_gate", "inp_gate", Linear, input, hidden, nil, false},
@@ -181,7 +223,8 @@ var parts = [numParts]struct {
 	OutputNorm:          {"model.norm", "output_norm", Vector, hidden, nil, normBias, false},
 	Head:                {"lm_head", "output", Logits, vocab, hidden, nil, false},
 	PooledDense:         {"linear", "dense", Pooled, nil, nil, nil, false}, // see denseTensors
-	ScoreDense:          {"classifier.dense", "cls", Pooled, hidden, hidden, biasedAlways, false},
+	ScoreDense:          {"classifier.dense", "cls", Pooled, hidden, hidden, scoreBias, false},
+	ScoreNorm:           {"head.norm", "cls.norm", Vector, hidden, nil, normBias, false},
 	ScoreOutput:         {"classifier.out_proj", "cls.output", Pooled, one, hidden, biasedAlways, false},
 }
 
@@ -218,6 +261,9 @@ const (
 	layersPart        = "layers."
 )
 
+// Down reports whether the part is the last matrix of a feed-forward network.
+func (p Part) Down() bool { return p == Down || p == ExpertDown || p == SharedDown }
+
 // inLayers tells whether each layer has the part.
 func (p Part) inLayers() bool { return p >= AttentionNorm && p <= LayerScale }
 
@@ -235,7 +281,7 @@ func (p Part) name(layers string, layer int, name string, bias bool) string {
 	if p.inLayers() {
 		name = layers + strconv.Itoa(layer) + "." + name
 	}
-	if p.bare() {
+	if p.bare() || p == Sinks && layers != layersGGUF {
 		return name
 	}
 	if bias {
@@ -253,7 +299,7 @@ func (c *Config) Tensors() []Tensor {
 			return
 		}
 		is := c.Layer(layer)
-		if !is.has(p) {
+		if !is.has(p) || c.lacks(p) {
 			return
 		}
 		list = append(list, c.tensor(p, layer, &is, false))
@@ -278,6 +324,9 @@ func (c *Config) Tensors() []Tensor {
 	if c.ScoreDense {
 		add(ScoreDense, 0)
 	}
+	if c.ScoreNorm {
+		add(ScoreNorm, 0)
+	}
 	if c.Scores {
 		add(ScoreOutput, 0)
 	}
@@ -296,6 +345,13 @@ func (c *Config) tensor(p Part, layer int, is *Layer, bias bool) Tensor {
 		t.Shape = append(t.Shape, part.in(c, is))
 	default:
 		t.PlusOne = f.plusOne && !is.Mixer.owns(p)
+	}
+	if t.Forms = c.forms(f, p, layer, bias); t.Forms.GGUF != nil {
+		t.Shape = append([]int{c.Experts.Count}, t.Shape...)
+		t.HuggingFace = t.Forms.HuggingFace[0].Of(0)
+	}
+	if p == SharedRouter {
+		t.GGUFShape = []int{c.HiddenSize}
 	}
 	if p == Embedding && c.TiedEmbeddings {
 		t.Role = Logits

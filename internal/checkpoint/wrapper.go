@@ -19,6 +19,9 @@ var textTypes = map[string]string{
 // textArchitectures are GGUF's names of architectures that differ from a family in nothing that counts for text.
 var textArchitectures = map[string]string{"qwen2vl": "qwen2", "qwen3vl": "qwen3"}
 
+// expertArchitectures are the families of files with experts, by GGUF's names of architectures that other families have, too.
+var expertArchitectures = map[string]string{"llama": "mixtral"}
+
 // plainArchitecture returns the architecture for which adapters are made that fit a model of an architecture: Mistral Small's files say llama or mistral3.
 func plainArchitecture(name string) string {
 	switch name {

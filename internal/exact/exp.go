@@ -145,3 +145,21 @@ func Softcap(x, limit float32) float32 {
 	capped := (1 - e) / (1 + e) * limit
 	return math.Float32frombits(math.Float32bits(capped) | bits&sign)
 }
+
+// SwiGLUClampedSlope is what gates are multiplied by in the sigmoid of SwiGLUClamped.
+const SwiGLUClampedSlope = 0x1.b3b646p+0
+
+// SwiGLUClamped returns (u+1) · g/(1 + Exp(−SwiGLUClampedSlope·g)) with g = min(gate, limit) and u = min(max(up, −limit), limit), the
+// activation of gpt-oss, each step rounded once. A NaN stays NaN.
+func SwiGLUClamped(gate, up, limit float32) float32 {
+	if gate > limit {
+		gate = limit
+	}
+	if up > limit {
+		up = limit
+	}
+	if up < -limit {
+		up = -limit
+	}
+	return gate / (1 + Exp(float32(-SwiGLUClampedSlope*gate))) * (up + 1)
+}

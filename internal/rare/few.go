@@ -1,7 +1,5 @@
 package rare
 
-import "math"
-
 // unpackTQ1 reads digits of base three, which stand for −1, 0 and 1. Byte b is the fraction b/256, whose digits come out at the top, one
 // multiplication by three after the other; five of them in each byte of the first 48, four in the others.
 func unpackTQ1(u *block, b []byte) {
@@ -40,16 +38,5 @@ func unpackQ2(u *block, b []byte) {
 	u.one(half(b))
 	for i := range 64 {
 		u.q[i] = int8(b[2+i/4]>>(i%4*2)&3) - 1
-	}
-}
-
-// fp4 are the numbers of four bits of the Open Compute Project's microscaling formats (E2M1), doubled.
-var fp4 = [16]int8{0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12}
-
-// unpackMXFP4 reads an exponent and 16 bytes: the low nibbles are the first 16 elements.
-func unpackMXFP4(u *block, b []byte) {
-	u.one(float32(math.Ldexp(1, int(b[0])-128)))
-	for i, v := range b[1:17] {
-		u.q[i], u.q[i+16] = fp4[v&15], fp4[v>>4]
 	}
 }

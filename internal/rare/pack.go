@@ -93,26 +93,6 @@ func packQ2K(dst []byte, u *block) error {
 	return putHalf(dst[82:], u.d)
 }
 
-// packQ5_0 writes a block of integers between −16 and 15, with one scale, as Q5_0. Where the scale is too small for half precision, the
-// integers are rounded to the smallest that it has.
-func packQ5_0(dst []byte, u *block) error {
-	const least = 0x1p-24
-	if u.d < least {
-		for i := range 32 {
-			u.q[i] = int8(math.RoundToEven(float64(u.q[i]) * float64(u.d) / least))
-		}
-		u.d = least
-	}
-	high := uint32(0)
-	for i := range 16 {
-		first, second := byte(u.q[i]+16), byte(u.q[i+16]+16)
-		high |= uint32(first>>4)<<i | uint32(second>>4)<<(i+16)
-		dst[6+i] = first&15 | second<<4
-	}
-	binary.LittleEndian.PutUint32(dst[2:], high)
-	return putHalf(dst, u.d)
-}
-
 // packQ4_0 writes integers between −8 and 7 with one scale as blocks of Q4_0.
 func packQ4_0(dst []byte, u *block) error {
 	for n := range len(dst) / 18 {

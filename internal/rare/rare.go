@@ -41,7 +41,6 @@ var rewritten = map[gguf.GGMLType]*Type{
 	29: {name: "IQ1_M", target: tensor.Q6_K, unpack: unpackIQ1M, pack: packQ6K},
 	34: {name: "TQ1_0", target: tensor.Q2_K, unpack: unpackTQ1, pack: packQ2K},
 	35: {name: "TQ2_0", target: tensor.Q2_K, unpack: unpackTQ2, pack: packQ2K},
-	39: {name: "MXFP4", target: tensor.Q5_0, unpack: unpackMXFP4, pack: packQ5_0},
 	41: {name: "Q1_0", target: tensor.Q4_0, unpack: unpackQ1, pack: packQ4_0},
 	42: {name: "Q2_0", target: tensor.Q4_0, unpack: unpackQ2, pack: packQ4_0},
 	31: {name: "Q4_0_4_4", target: tensor.Q4_0, rows: 4, chunk: 4},

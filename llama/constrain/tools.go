@@ -55,7 +55,10 @@ type Answer struct {
 // as a JSON object (llama.LlamaJSONCalls), no object that fits may have both the name of a function as its "name" and an object as its
 // "parameters" or "arguments": "additionalProperties": false and no such properties see to that.
 //
-// A model whose way of writing calls is not known, or is Python's (llama.LlamaPythonicCalls, llama.OlmoCalls), is an error that is llama.ErrUnsupported.
+// Where a model writes arguments between tags (llama.TaggedCalls), they come in the order of the schema's properties, each of which must have one type. What a schema
+// asks of a text, beyond a list of values, is llama.ErrUnsupported, or not kept if ToolOptions.Lossy is true.
+//
+// A model whose way of writing calls is not known, or is Python's (llama.LlamaPythonicCalls, llama.OlmoCalls, llama.LFMCalls), is an error that is llama.ErrUnsupported.
 func Tools(t *llama.Tokenizer, tools []json.RawMessage, o ToolOptions) (llama.Constraint, error) {
 	return ToolsContext(context.Background(), t, tools, o)
 }
@@ -119,7 +122,7 @@ func (w *callWriter) answer(tools []json.RawMessage, beside regular.Expr) (gramm
 	if beside == regular.None {
 		return grammar.Symbol{}, fmt.Errorf("%w: how the model writes calls is not known from its template and vocabulary", llama.ErrUnsupported)
 	}
-	if !w.family.JSON() {
+	if !w.family.Formed() {
 		return grammar.Symbol{}, fmt.Errorf("%w: %s calls, whose arguments are no JSON, cannot be constrained", llama.ErrUnsupported, w.family.Name)
 	}
 	required := w.options.Choice == ToolRequired || w.options.Function != ""
@@ -186,12 +189,19 @@ func (w *callWriter) call(f tool) ([]grammar.Symbol, error) {
 	if json.Unmarshal(schema, &typed) != nil || typed.Type != "object" {
 		schema = bytes.Join([][]byte{[]byte(`{"type": "object", "allOf": [`), schema, []byte(`]}`)}, nil)
 	}
-	arguments, _, err := compileSchema(schema, w.language, w.grammar, o)
+	var arguments []grammar.Symbol
+	var err error
+	if w.family.Tagged {
+		arguments, err = w.taggedArguments(f.Parameters, o)
+	} else {
+		arguments = make([]grammar.Symbol, 1)
+		arguments[0], _, err = compileSchema(schema, w.language, w.grammar, o)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("parameters: %w", err)
 	}
 	before := append(append(append([]calls.Part{}, w.family.BeforeName...), calls.Part{Text: f.Name}), w.family.BeforeArguments...)
-	return append(append(w.parts(before), arguments), w.parts(w.family.AfterArguments)...), nil
+	return append(append(w.parts(before), arguments...), w.parts(w.family.AfterArguments)...), nil
 }
 
 // parts returns the symbols of what is written around calls: marks are single tokens where the vocabulary has them.

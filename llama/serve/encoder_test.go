@@ -116,6 +116,51 @@ func TestEncoder(t *testing.T) {
 	}
 }
 
+// TestJudgeReranks asks a model that judges, which gives answers as well.
+func TestJudgeReranks(t *testing.T) {
+	dir := fixture.Judge(t)
+	h := start(t, func(o *serve.Options) { o.Models = append(o.Models, serve.File("judge", dir, nil)) })
+	model, err := llama.Load(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer model.Close()
+	documents := []string{"Paris is a city.", "Wood.", "A capital."}
+	want, err := model.Rerank(t.Context(), "capital", documents...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		body string
+		says func(score float32) float64
+	}{
+		{`"documents":["Paris is a city.","Wood.","A capital."]`, func(s float32) float64 { return float64(s) }},
+		{`"documents":["Paris is a city.","Wood.","A capital."],"raw_scores":false`, func(s float32) float64 { return math.Exp(float64(s)) }},
+	} {
+		status, text := post(t, h, "/v1/rerank", `{"model":"judge","query":"capital",`+c.body+`}`)
+		var got struct {
+			Results []struct {
+				Index int
+				Score float64 `json:"relevance_score"`
+			}
+			Usage struct {
+				Tokens int `json:"total_tokens"`
+			}
+		}
+		if err := json.Unmarshal([]byte(text), &got); err != nil || status != 200 || len(got.Results) != len(documents) || got.Usage.Tokens == 0 {
+			t.Fatalf("status %d: %s", status, text)
+		}
+		for i, r := range got.Results {
+			if math.Abs(r.Score-c.says(want[r.Index])) > 1e-6 || i > 0 && r.Score > got.Results[i-1].Score {
+				t.Errorf("%s: place %d: document %d has the score %g, want %g", c.body, i, r.Index, r.Score, c.says(want[r.Index]))
+			}
+		}
+	}
+	if status, text := post(t, h, "/v1/completions", `{"model":"judge","prompt":"no","max_tokens":2}`); status != 200 {
+		t.Errorf("an answer: status %d: %s", status, text)
+	}
+}
+
 // TestRerankErrors checks that what is wrong is named.
 func TestRerankErrors(t *testing.T) {
 	h := start(t, nil)

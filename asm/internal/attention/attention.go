@@ -217,13 +217,6 @@ func (p *Partial) Sink(score float32) {
 	}
 }
 
-// Finish divides by the sum and writes the row's attention to dst [HeadDim].
-func (p *Partial) Finish(dst []float32) {
-	for i, v := range p.Out {
-		dst[i] = v / p.Sum
-	}
-}
-
 // QueryScale returns 1/√headDim, by which queries are multiplied before they are prepared.
 func QueryScale(headDim int) float32 {
 	return float32(1 / math.Sqrt(float64(headDim)))

@@ -14,6 +14,7 @@ import (
 type Layout struct {
 	Format     quant.Format
 	PlaneBytes [3]int  // bytes of a block of each plane, of all rows
+	blockLen   int     // the format's: kept because each panel of each product asks for it
 	fields     []field // in the order of the panel, by planes
 }
 
@@ -41,12 +42,13 @@ var (
 	LayoutQ2_K   = newLayout(quant.Q2_K, field{16, 64, 4, 0}, field{80, 4, 2, 1}, field{0, 16, 4, 2})
 	LayoutQ3_K   = newLayout(quant.Q3_K, field{32, 64, 4, 0}, field{0, 32, 4, 0}, field{108, 2, 2, 1}, field{96, 12, 4, 2})
 	LayoutIQ4_XS = newLayout(quant.IQ4_XS, field{8, 128, 4, 0}, field{0, 2, 2, 1}, field{2, 6, 2, 2})
+	LayoutMXFP4  = newLayout(quant.MXFP4, field{1, 16, 4, 0}, field{0, 1, 1, 1})
 )
 
 // layouts are all layouts, those of cached keys first.
 var layouts = [...]*Layout{
 	LayoutF32, LayoutF16, LayoutBF16, LayoutQ8_0, LayoutQ4_0, LayoutQ4_1, LayoutQ4_K, LayoutQ5_K, LayoutQ6_K,
-	LayoutQ5_0, LayoutQ5_1, LayoutIQ4_NL, LayoutQ2_K, LayoutQ3_K, LayoutIQ4_XS,
+	LayoutQ5_0, LayoutQ5_1, LayoutIQ4_NL, LayoutQ2_K, LayoutQ3_K, LayoutIQ4_XS, LayoutMXFP4,
 }
 
 // LayoutOf returns the layout of a format's panels, nil where it has none.
@@ -61,7 +63,7 @@ func LayoutOf(f quant.Format) *Layout {
 
 // newLayout returns the layout of a format with the fields of its blocks.
 func newLayout(f quant.Format, fields ...field) *Layout {
-	l := &Layout{Format: f, fields: fields}
+	l := &Layout{Format: f, blockLen: f.BlockLen(), fields: fields}
 	for _, f := range fields {
 		l.PlaneBytes[f.plane] += f.bytes * Rows
 	}
@@ -70,11 +72,11 @@ func newLayout(f quant.Format, fields ...field) *Layout {
 
 // Cut returns the planes of a panel of rows of k elements.
 func (l *Layout) Cut(panel []byte, k int) (planes [3][]byte) {
-	blocks := k / l.Format.BlockLen()
-	for i, n := range l.PlaneBytes {
-		planes[i], panel = panel[:blocks*n], panel[blocks*n:]
-	}
-	return planes
+	blocks := k / l.blockLen
+	first := blocks * l.PlaneBytes[0]
+	second := first + blocks*l.PlaneBytes[1]
+	third := second + blocks*l.PlaneBytes[2]
+	return [3][]byte{panel[:first], panel[first:second], panel[second:third]}
 }
 
 // RowsOf returns where row r and those after it begin in each plane, nil for an empty plane.
@@ -86,7 +88,9 @@ func (l *Layout) RowsOf(planes [3][]byte, r int) (first [3]*byte) {
 }
 
 // Bytes returns the size of a panel of rows of k elements.
-func (l *Layout) Bytes(k int) int { return Rows * l.Format.Bytes(k) }
+func (l *Layout) Bytes(k int) int {
+	return k / l.blockLen * (l.PlaneBytes[0] + l.PlaneBytes[1] + l.PlaneBytes[2])
+}
 
 // Pack is Panels.Pack. It goes through the rows in steps that stay in the first-level cache, since each field reads them anew.
 func (l *Layout) Pack(dst, src []byte, rowBytes, k int) {
@@ -121,18 +125,27 @@ func (l *Layout) packFloats(dst, src []byte, rowBytes, k int) {
 // stepBytes is how many bytes of each row are packed before the next.
 const stepBytes = 1 << 10
 
-// unpack is Panels.Unpack.
+// unpack is Panels.Unpack. It collects the bytes of some blocks before it reads them.
 func (l *Layout) unpack(dst []float32, panel []byte, r, k int) {
-	var block [256]byte // room for a block of any format
-	n := l.Format.BlockLen()
-	planes := l.Cut(panel, k)
-	for b := range k / n {
-		for _, f := range l.fields {
-			from := planes[f.plane][:f.bytes*Rows]
-			planes[f.plane] = planes[f.plane][f.bytes*Rows:]
-			f.gather(block[f.at:f.at+f.bytes], from[r*f.unit:])
+	var row [1 << 10]byte
+	blockLen, size := l.Format.BlockLen(), l.Format.BlockBytes()
+	planes, fields, step := l.Cut(panel, k), l.fields, len(row)/size
+	if l.Format.ActivationForm() == quant.Float { // all that is collected at once is one field
+		f := fields[0]
+		f.bytes = step * size
+		fields, step, blockLen, size = []field{f}, 1, step, f.bytes
+	}
+	for len(dst) > 0 {
+		n := min(len(dst), step*blockLen)
+		for b := 0; b*blockLen < n; b++ {
+			for _, f := range fields {
+				bytes := min(f.bytes, l.Format.Bytes(n)-b*size-f.at) // the last floats may be fewer
+				f.gather(row[b*size+f.at:][:bytes], planes[f.plane][r*f.unit:])
+				planes[f.plane] = planes[f.plane][bytes*Rows:]
+			}
 		}
-		_ = l.Format.Dequantize(dst[b*n:(b+1)*n], block[:l.Format.BlockBytes()]) // the lengths fit
+		_ = l.Format.Dequantize(dst[:n], row[:l.Format.Bytes(n)]) // the lengths fit
+		dst = dst[n:]
 	}
 }
 
@@ -162,8 +175,19 @@ func (l *Layout) walkRow(panel []byte, r int, row []byte, do func(f field, row, 
 
 // gather copies the units of one row, which are Rows units apart, to dst.
 func (f field) gather(dst, src []byte) {
-	for i := 0; i < len(dst); i += f.unit {
-		copy(dst[i:i+f.unit], src[i*Rows:])
+	switch f.unit {
+	case 4:
+		for i := 0; i < len(dst); i += 4 {
+			binary.LittleEndian.PutUint32(dst[i:], binary.LittleEndian.Uint32(src[i*Rows:]))
+		}
+	case 2:
+		for i := 0; i < len(dst); i += 2 {
+			binary.LittleEndian.PutUint16(dst[i:], binary.LittleEndian.Uint16(src[i*Rows:]))
+		}
+	case 1:
+		for i := range dst {
+			dst[i] = src[i*Rows]
+		}
 	}
 }
 

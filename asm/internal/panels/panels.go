@@ -47,6 +47,9 @@ func (p *Panels) Unpack(dst []float32, panel []byte, r, k int) { p.layout.unpack
 func (p *Panels) FirstNotFinite(panel []byte, k int) (row int) {
 	planes := p.layout.Cut(panel, k)
 	halves := planes[1] // the scales
+	if _, exponents := p.Format().ExponentAt(); exponents {
+		return firstDamagedExponent(halves)
+	}
 	if p.Format() == quant.F16 {
 		halves = planes[0]
 	}
@@ -56,6 +59,20 @@ func (p *Panels) FirstNotFinite(panel []byte, k int) (row int) {
 		four := binary.LittleEndian.Uint64(halves[i:])
 		if over := (four&exponents + lowest) & highest; over != 0 { // an exponent was all ones
 			row = min(row, i/2%Rows+bits.TrailingZeros64(over)/16)
+		}
+	}
+	if row == Rows {
+		return -1
+	}
+	return row
+}
+
+// firstDamagedExponent returns the first row that has an exponent of 255, and -1 if there is none.
+func firstDamagedExponent(exponents []byte) int {
+	row := Rows
+	for i, e := range exponents {
+		if e == 255 {
+			row = min(row, i%Rows)
 		}
 	}
 	if row == Rows {

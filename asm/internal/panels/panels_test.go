@@ -93,6 +93,10 @@ func (w weights) setScales(value func() float32) {
 		return
 	}
 	for b := 0; b < len(w.bytes); b += w.format.BlockBytes() {
+		if at, ok := w.format.ExponentAt(); ok {
+			_, e := math.Frexp(float64(value()))
+			w.bytes[b+at] = byte(max(0, min(e+126, 254)))
+		}
 		for _, at := range w.format.ScalesAt() {
 			_ = quant.F16.Quantize(w.bytes[b+at:b+at+2], []float32{value()})
 		}

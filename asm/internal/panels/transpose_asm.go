@@ -16,6 +16,20 @@ func (t transposition) run(unit, bytes int) {
 		transposes[unit](&t.dst[0], &t.src[0], t.rowBytes, t.blocks, t.srcStep, t.dstStep, whole)
 	}
 	for at := whole * chunk; at < bytes; at += unit {
+		if unit == 1 {
+			t.byteColumn(at)
+			continue
+		}
 		columns[unit](&t.dst[at*Rows], &t.src[at], t.rowBytes, t.blocks, t.srcStep, t.dstStep)
+	}
+}
+
+// byteColumn copies byte at of the field: there are few such, and Go is as fast as memory.
+func (t transposition) byteColumn(at int) {
+	for b := range t.blocks {
+		src, dst := t.src[b*t.srcStep+at:], t.dst[b*t.dstStep+at*Rows:][:Rows]
+		for r := range dst {
+			dst[r] = src[r*t.rowBytes]
+		}
 	}
 }

@@ -25,6 +25,13 @@ func scale(x []float32, v float32) {
 	}
 }
 
+// divide computes x[i] /= v.
+func divide(x []float32, v float32) {
+	for i := range x {
+		x[i] /= v
+	}
+}
+
 // siluMul computes dst[i] = exact.SiLU(gate[i]) * up[i], the activation of SwiGLU (arXiv 2002.05202). dst may be gate or up.
 func siluMul(dst, gate, up []float32) {
 	gate, up = gate[:len(dst)], up[:len(dst)]
@@ -54,6 +61,14 @@ func geluErfMul(dst, gate, up []float32) {
 	gate, up = gate[:len(dst)], up[:len(dst)]
 	for i := range dst {
 		dst[i] = exact.GELUErf(gate[i]) * up[i]
+	}
+}
+
+// SwiGLUClamped computes dst[i] = exact.SwiGLUClamped(gate[i], up[i], limit). dst may be gate or up.
+func SwiGLUClamped(dst, gate, up []float32, limit float32) {
+	gate, up = gate[:len(dst)], up[:len(dst)]
+	for i := range dst {
+		dst[i] = exact.SwiGLUClamped(gate[i], up[i], limit)
 	}
 }
 

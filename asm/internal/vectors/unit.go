@@ -11,31 +11,32 @@ import (
 // set to say what each computes. The methods are what callers use: they check lengths, and cut long vectors into calls that are
 // short enough for a thread that cannot be preempted within assembly.
 type Unit struct {
-	add          func(dst, src *float32, n int)
-	mul          func(dst, src *float32, n int)
-	scale        func(x *float32, n int, v float32)
-	axpy         func(dst, x *float32, n int, a float32)
-	axpby        func(dst, x *float32, n int, a, b float32)
-	siluMul      func(dst, gate, up *float32, n int)
-	sigmoidMul   func(dst, gate, up *float32, n int)
-	geluMul      func(dst, gate, up *float32, n int)
-	geluErfMul   func(dst, gate, up *float32, n int)
-	softcap      func(x *float32, n int, factor, limit float32)
-	rope         func(lo, hi, cos, sin *float32, n int)
-	sumOfSquares func(x *float32, n int) float32
-	norm         func(dst, x, w *float32, n int, s float32)
-	maximum      func(x *float32, n int) float32
-	exponentials func(x *float32, n int, max float32) float32
-	divide       func(x *float32, n int, v float32)
-	convolve     func(dst *float32, taps *[]float32, w, b *float32, n, width, stride int)
-	prepare32    func(x *float32, q *int8, d *float32, sums *int32, blocks int)
-	prepare256   func(x *float32, q *int8, d *float32, sums *int32, blocks int)
+	add           func(dst, src *float32, n int)
+	mul           func(dst, src *float32, n int)
+	scale         func(x *float32, n int, v float32)
+	axpy          func(dst, x *float32, n int, a float32)
+	axpby         func(dst, x *float32, n int, a, b float32)
+	siluMul       func(dst, gate, up *float32, n int)
+	sigmoidMul    func(dst, gate, up *float32, n int)
+	geluMul       func(dst, gate, up *float32, n int)
+	geluErfMul    func(dst, gate, up *float32, n int)
+	swiGLUClamped func(dst, gate, up *float32, n int, limit float32)
+	softcap       func(x *float32, n int, factor, limit float32)
+	rope          func(lo, hi, cos, sin *float32, n int)
+	sumOfSquares  func(x *float32, n int) float32
+	norm          func(dst, x, w *float32, n int, s float32)
+	maximum       func(x *float32, n int) float32
+	exponentials  func(x *float32, n int, max float32) float32
+	divide        func(x *float32, n int, v float32)
+	convolve      func(dst *float32, taps *[]float32, w, b *float32, n, width, stride int)
+	prepare32     func(x *float32, q *int8, d *float32, sums *int32, blocks int)
+	prepare256    func(x *float32, q *int8, d *float32, sums *int32, blocks int)
 }
 
 // Kernels returns the unit's kernels.
 func (u *Unit) Kernels() Kernels {
 	return Kernels{
-		Add: u.addAll, Scale: u.scaleAll, Axpy: u.axpyAll, SiLUMul: u.siluMulAll, GELUMul: u.geluMulAll, GELUErfMul: u.geluErfMulAll, Softcap: u.Softcap,
+		Add: u.addAll, Scale: u.scaleAll, Divide: u.divideAll, Axpy: u.axpyAll, SiLUMul: u.siluMulAll, GELUMul: u.geluMulAll, GELUErfMul: u.geluErfMulAll, SwiGLUClamped: u.SwiGLUClamped, Softcap: u.Softcap,
 		Mul: u.mulAll, SigmoidMul: u.sigmoidMulAll, Exp: u.exponential, Convolve: u.convolveAll,
 		RoPE: u.ropeHead, RMSNorm: u.rmsNorm, Softmax: u.softmax, Prepare: u.Prepare,
 	}
@@ -70,6 +71,15 @@ func (u *Unit) scaleAll(x []float32, v float32) {
 	for len(x) > 0 {
 		n := min(len(x), MaxElements)
 		u.scale(&x[0], n, v)
+		x = x[n:]
+	}
+}
+
+// divideAll is divide.
+func (u *Unit) divideAll(x []float32, v float32) {
+	for len(x) > 0 {
+		n := min(len(x), MaxElements)
+		u.divide(&x[0], n, v)
 		x = x[n:]
 	}
 }
@@ -120,6 +130,16 @@ func (u *Unit) geluErfMulAll(dst, gate, up []float32) {
 	for len(dst) > 0 {
 		n := min(len(dst), MaxElements)
 		u.geluErfMul(&dst[0], &gate[0], &up[0], n)
+		dst, gate, up = dst[n:], gate[n:], up[n:]
+	}
+}
+
+// SwiGLUClamped is the portable SwiGLUClamped.
+func (u *Unit) SwiGLUClamped(dst, gate, up []float32, limit float32) {
+	gate, up = gate[:len(dst)], up[:len(dst)]
+	for len(dst) > 0 {
+		n := min(len(dst), MaxElements)
+		u.swiGLUClamped(&dst[0], &gate[0], &up[0], n, limit)
 		dst, gate, up = dst[n:], gate[n:], up[n:]
 	}
 }

@@ -6,48 +6,50 @@ package vectors
 
 // AVX2 is the unit of AVX2, FMA and F16C.
 var AVX2 = Unit{
-	add:          addAVX2,
-	mul:          mulAVX2,
-	scale:        scaleAVX2,
-	axpy:         axpyAVX2,
-	axpby:        axpbyAVX2,
-	siluMul:      siluMulAVX2,
-	sigmoidMul:   sigmoidMulAVX2,
-	geluMul:      geluMulAVX2,
-	geluErfMul:   geluErfMulAVX2,
-	softcap:      softcapAVX2,
-	rope:         ropeAVX2,
-	sumOfSquares: sumOfSquaresAVX2,
-	norm:         normAVX2,
-	maximum:      maximumAVX2,
-	exponentials: exponentialsAVX2,
-	divide:       divideAVX2,
-	convolve:     convolveAVX2,
-	prepare32:    prepare32AVX2,
-	prepare256:   prepare256AVX2,
+	add:           addAVX2,
+	mul:           mulAVX2,
+	scale:         scaleAVX2,
+	axpy:          axpyAVX2,
+	axpby:         axpbyAVX2,
+	siluMul:       siluMulAVX2,
+	sigmoidMul:    sigmoidMulAVX2,
+	geluMul:       geluMulAVX2,
+	geluErfMul:    geluErfMulAVX2,
+	swiGLUClamped: swiGLUClampedAVX2,
+	softcap:       softcapAVX2,
+	rope:          ropeAVX2,
+	sumOfSquares:  sumOfSquaresAVX2,
+	norm:          normAVX2,
+	maximum:       maximumAVX2,
+	exponentials:  exponentialsAVX2,
+	divide:        divideAVX2,
+	convolve:      convolveAVX2,
+	prepare32:     prepare32AVX2,
+	prepare256:    prepare256AVX2,
 }
 
 // AVX512 is the unit of AVX-512 F, BW, VL and DQ.
 var AVX512 = Unit{
-	add:          addAVX512,
-	mul:          mulAVX512,
-	scale:        scaleAVX512,
-	axpy:         axpyAVX512,
-	axpby:        axpbyAVX512,
-	siluMul:      siluMulAVX512,
-	sigmoidMul:   sigmoidMulAVX512,
-	geluMul:      geluMulAVX512,
-	geluErfMul:   geluErfMulAVX512,
-	softcap:      softcapAVX512,
-	rope:         ropeAVX512,
-	sumOfSquares: sumOfSquaresAVX512,
-	norm:         normAVX512,
-	maximum:      maximumAVX512,
-	exponentials: exponentialsAVX512,
-	divide:       divideAVX512,
-	convolve:     convolveAVX512,
-	prepare32:    prepare32AVX512,
-	prepare256:   prepare256AVX512,
+	add:           addAVX512,
+	mul:           mulAVX512,
+	scale:         scaleAVX512,
+	axpy:          axpyAVX512,
+	axpby:         axpbyAVX512,
+	siluMul:       siluMulAVX512,
+	sigmoidMul:    sigmoidMulAVX512,
+	geluMul:       geluMulAVX512,
+	geluErfMul:    geluErfMulAVX512,
+	swiGLUClamped: swiGLUClampedAVX512,
+	softcap:       softcapAVX512,
+	rope:          ropeAVX512,
+	sumOfSquares:  sumOfSquaresAVX512,
+	norm:          normAVX512,
+	maximum:       maximumAVX512,
+	exponentials:  exponentialsAVX512,
+	divide:        divideAVX512,
+	convolve:      convolveAVX512,
+	prepare32:     prepare32AVX512,
+	prepare256:    prepare256AVX512,
 }
 
 // addAVX2 computes
@@ -103,6 +105,12 @@ func geluMulAVX2(dst *float32, gate *float32, up *float32, n int)
 //
 //go:noescape
 func geluErfMulAVX2(dst *float32, gate *float32, up *float32, n int)
+
+// swiGLUClampedAVX2 computes
+// dst[i] = exact.SwiGLUClamped(gate[i], up[i], limit) for i < n.
+//
+//go:noescape
+func swiGLUClampedAVX2(dst *float32, gate *float32, up *float32, n int, limit float32)
 
 // softcapAVX2 computes
 // x[i] = exact.Softcap(x[i], limit) for i < n; factor is exact.SoftcapFactor(limit).
@@ -217,6 +225,12 @@ func geluMulAVX512(dst *float32, gate *float32, up *float32, n int)
 //
 //go:noescape
 func geluErfMulAVX512(dst *float32, gate *float32, up *float32, n int)
+
+// swiGLUClampedAVX512 computes
+// dst[i] = exact.SwiGLUClamped(gate[i], up[i], limit) for i < n.
+//
+//go:noescape
+func swiGLUClampedAVX512(dst *float32, gate *float32, up *float32, n int, limit float32)
 
 // softcapAVX512 computes
 // x[i] = exact.Softcap(x[i], limit) for i < n; factor is exact.SoftcapFactor(limit).

@@ -1229,6 +1229,171 @@ DATA every3fcc4230<>+56(SB)/4, $0x3fcc4230
 DATA every3fcc4230<>+60(SB)/4, $0x3fcc4230
 GLOBL every3fcc4230<>(SB), RODATA|NOPTR, $64
 
+// func swiGLUClampedAVX2(dst *float32, gate *float32, up *float32, n int, limit float32)
+// Requires: AVX, AVX2, FMA3
+TEXT ·swiGLUClampedAVX2(SB), NOSPLIT, $0-36
+	MOVQ         n+24(FP), AX
+	MOVQ         dst+0(FP), CX
+	MOVQ         gate+8(FP), DX
+	MOVQ         up+16(FP), BX
+	VBROADCASTSS limit+32(FP), Y0
+	VXORPS       every80000000<>+0(SB), Y0, Y1
+
+strips:
+	CMPQ         AX, $0x10
+	JLT          tail
+	VMOVUPS      (DX), Y2
+	VMOVUPS      32(DX), Y3
+	VMOVUPS      (BX), Y4
+	VMOVUPS      32(BX), Y5
+	VMINPS       Y2, Y0, Y2
+	VMINPS       Y4, Y0, Y4
+	VMAXPS       Y4, Y1, Y4
+	VMULPS       everybfd9db23<>+0(SB), Y2, Y6
+	VCMPPS       $0x01, everyc2aea8f6<>+0(SB), Y6, Y7
+	VMOVUPS      every42b0bd71<>+0(SB), Y8
+	VMINPS       Y6, Y8, Y6
+	VMOVUPS      every4b40007f<>+0(SB), Y8
+	VFMADD231PS  every3fb8aa3b<>+0(SB), Y6, Y8
+	VSUBPS       every4b40007f<>+0(SB), Y8, Y9
+	VFNMADD231PS every3f317218<>+0(SB), Y9, Y6
+	VFNMADD231PS everyb102e308<>+0(SB), Y9, Y6
+	VMOVUPS      every3ab51252<>+0(SB), Y9
+	VFMADD213PS  every3c091cd1<>+0(SB), Y6, Y9
+	VFMADD213PS  every3d2aac78<>+0(SB), Y6, Y9
+	VFMADD213PS  every3e2aaa49<>+0(SB), Y6, Y9
+	VFMADD213PS  every3efffffe<>+0(SB), Y6, Y9
+	VFMADD213PS  every3f800000<>+0(SB), Y6, Y9
+	VFMADD213PS  every3f800000<>+0(SB), Y6, Y9
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y8, Y9, Y9
+	VANDNPS      Y9, Y7, Y6
+	VADDPS       every3f800000<>+0(SB), Y6, Y6
+	VDIVPS       Y6, Y2, Y2
+	VADDPS       every3f800000<>+0(SB), Y4, Y4
+	VMULPS       Y4, Y2, Y2
+	VMINPS       Y3, Y0, Y3
+	VMINPS       Y5, Y0, Y5
+	VMAXPS       Y5, Y1, Y5
+	VMULPS       everybfd9db23<>+0(SB), Y3, Y4
+	VCMPPS       $0x01, everyc2aea8f6<>+0(SB), Y4, Y6
+	VMOVUPS      every42b0bd71<>+0(SB), Y7
+	VMINPS       Y4, Y7, Y4
+	VMOVUPS      every4b40007f<>+0(SB), Y7
+	VFMADD231PS  every3fb8aa3b<>+0(SB), Y4, Y7
+	VSUBPS       every4b40007f<>+0(SB), Y7, Y8
+	VFNMADD231PS every3f317218<>+0(SB), Y8, Y4
+	VFNMADD231PS everyb102e308<>+0(SB), Y8, Y4
+	VMOVUPS      every3ab51252<>+0(SB), Y8
+	VFMADD213PS  every3c091cd1<>+0(SB), Y4, Y8
+	VFMADD213PS  every3d2aac78<>+0(SB), Y4, Y8
+	VFMADD213PS  every3e2aaa49<>+0(SB), Y4, Y8
+	VFMADD213PS  every3efffffe<>+0(SB), Y4, Y8
+	VFMADD213PS  every3f800000<>+0(SB), Y4, Y8
+	VFMADD213PS  every3f800000<>+0(SB), Y4, Y8
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y8, Y8
+	VANDNPS      Y8, Y6, Y4
+	VADDPS       every3f800000<>+0(SB), Y4, Y4
+	VDIVPS       Y4, Y3, Y3
+	VADDPS       every3f800000<>+0(SB), Y5, Y5
+	VMULPS       Y5, Y3, Y3
+	VMOVUPS      Y2, (CX)
+	VMOVUPS      Y3, 32(CX)
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, BX
+	SUBQ         $0x10, AX
+	JMP          strips
+
+tail:
+	TESTQ        AX, AX
+	JLE          done
+	VMOVD        AX, X2
+	VPBROADCASTD X2, Y2
+	VPCMPGTD     numbers<>+0(SB), Y2, Y3
+	VPCMPGTD     numbers<>+32(SB), Y2, Y2
+	VMASKMOVPS   (DX), Y3, Y4
+	VMASKMOVPS   32(DX), Y2, Y5
+	VMASKMOVPS   (BX), Y3, Y6
+	VMASKMOVPS   32(BX), Y2, Y7
+	VMINPS       Y4, Y0, Y4
+	VMINPS       Y6, Y0, Y6
+	VMAXPS       Y6, Y1, Y6
+	VMULPS       everybfd9db23<>+0(SB), Y4, Y8
+	VCMPPS       $0x01, everyc2aea8f6<>+0(SB), Y8, Y9
+	VMOVUPS      every42b0bd71<>+0(SB), Y10
+	VMINPS       Y8, Y10, Y8
+	VMOVUPS      every4b40007f<>+0(SB), Y10
+	VFMADD231PS  every3fb8aa3b<>+0(SB), Y8, Y10
+	VSUBPS       every4b40007f<>+0(SB), Y10, Y11
+	VFNMADD231PS every3f317218<>+0(SB), Y11, Y8
+	VFNMADD231PS everyb102e308<>+0(SB), Y11, Y8
+	VMOVUPS      every3ab51252<>+0(SB), Y11
+	VFMADD213PS  every3c091cd1<>+0(SB), Y8, Y11
+	VFMADD213PS  every3d2aac78<>+0(SB), Y8, Y11
+	VFMADD213PS  every3e2aaa49<>+0(SB), Y8, Y11
+	VFMADD213PS  every3efffffe<>+0(SB), Y8, Y11
+	VFMADD213PS  every3f800000<>+0(SB), Y8, Y11
+	VFMADD213PS  every3f800000<>+0(SB), Y8, Y11
+	VPSLLD       $0x17, Y10, Y10
+	VMULPS       Y10, Y11, Y11
+	VANDNPS      Y11, Y9, Y8
+	VADDPS       every3f800000<>+0(SB), Y8, Y8
+	VDIVPS       Y8, Y4, Y4
+	VADDPS       every3f800000<>+0(SB), Y6, Y6
+	VMULPS       Y6, Y4, Y4
+	VMINPS       Y5, Y0, Y5
+	VMINPS       Y7, Y0, Y7
+	VMAXPS       Y7, Y1, Y7
+	VMULPS       everybfd9db23<>+0(SB), Y5, Y0
+	VCMPPS       $0x01, everyc2aea8f6<>+0(SB), Y0, Y1
+	VMOVUPS      every42b0bd71<>+0(SB), Y6
+	VMINPS       Y0, Y6, Y0
+	VMOVUPS      every4b40007f<>+0(SB), Y6
+	VFMADD231PS  every3fb8aa3b<>+0(SB), Y0, Y6
+	VSUBPS       every4b40007f<>+0(SB), Y6, Y8
+	VFNMADD231PS every3f317218<>+0(SB), Y8, Y0
+	VFNMADD231PS everyb102e308<>+0(SB), Y8, Y0
+	VMOVUPS      every3ab51252<>+0(SB), Y8
+	VFMADD213PS  every3c091cd1<>+0(SB), Y0, Y8
+	VFMADD213PS  every3d2aac78<>+0(SB), Y0, Y8
+	VFMADD213PS  every3e2aaa49<>+0(SB), Y0, Y8
+	VFMADD213PS  every3efffffe<>+0(SB), Y0, Y8
+	VFMADD213PS  every3f800000<>+0(SB), Y0, Y8
+	VFMADD213PS  every3f800000<>+0(SB), Y0, Y8
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y6, Y8, Y8
+	VANDNPS      Y8, Y1, Y0
+	VADDPS       every3f800000<>+0(SB), Y0, Y0
+	VDIVPS       Y0, Y5, Y5
+	VADDPS       every3f800000<>+0(SB), Y7, Y7
+	VMULPS       Y7, Y5, Y5
+	VMASKMOVPS   Y4, Y3, (CX)
+	VMASKMOVPS   Y5, Y2, 32(CX)
+
+done:
+	VZEROUPPER
+	RET
+
+DATA everybfd9db23<>+0(SB)/4, $0xbfd9db23
+DATA everybfd9db23<>+4(SB)/4, $0xbfd9db23
+DATA everybfd9db23<>+8(SB)/4, $0xbfd9db23
+DATA everybfd9db23<>+12(SB)/4, $0xbfd9db23
+DATA everybfd9db23<>+16(SB)/4, $0xbfd9db23
+DATA everybfd9db23<>+20(SB)/4, $0xbfd9db23
+DATA everybfd9db23<>+24(SB)/4, $0xbfd9db23
+DATA everybfd9db23<>+28(SB)/4, $0xbfd9db23
+DATA everybfd9db23<>+32(SB)/4, $0xbfd9db23
+DATA everybfd9db23<>+36(SB)/4, $0xbfd9db23
+DATA everybfd9db23<>+40(SB)/4, $0xbfd9db23
+DATA everybfd9db23<>+44(SB)/4, $0xbfd9db23
+DATA everybfd9db23<>+48(SB)/4, $0xbfd9db23
+DATA everybfd9db23<>+52(SB)/4, $0xbfd9db23
+DATA everybfd9db23<>+56(SB)/4, $0xbfd9db23
+DATA everybfd9db23<>+60(SB)/4, $0xbfd9db23
+GLOBL everybfd9db23<>(SB), RODATA|NOPTR, $64
+
 // func softcapAVX2(x *float32, n int, factor float32, limit float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·softcapAVX2(SB), NOSPLIT, $0-24
@@ -2569,6 +2734,92 @@ tail:
 	VDIVPS       Z2, Z0, Z0
 	VMULPS       Z1, Z0, Z0
 	VMOVUPS      Z0, K1, (CX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func swiGLUClampedAVX512(dst *float32, gate *float32, up *float32, n int, limit float32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·swiGLUClampedAVX512(SB), NOSPLIT, $0-36
+	MOVQ         n+24(FP), AX
+	MOVQ         dst+0(FP), CX
+	MOVQ         gate+8(FP), DX
+	MOVQ         up+16(FP), BX
+	VBROADCASTSS limit+32(FP), Z0
+	VXORPS       every80000000<>+0(SB), Z0, Z1
+
+strips:
+	CMPQ         AX, $0x10
+	JLT          tail
+	VMOVUPS      (DX), Z2
+	VMOVUPS      (BX), Z3
+	VMINPS       Z2, Z0, Z2
+	VMINPS       Z3, Z0, Z3
+	VMAXPS       Z3, Z1, Z3
+	VMULPS       everybfd9db23<>+0(SB), Z2, Z4
+	VCMPPS       $0x05, everyc2aea8f6<>+0(SB), Z4, K1
+	VMOVUPS      every42b0bd71<>+0(SB), Z5
+	VMINPS       Z4, Z5, Z4
+	VMOVUPS      every4b40007f<>+0(SB), Z5
+	VFMADD231PS  every3fb8aa3b<>+0(SB), Z4, Z5
+	VSUBPS       every4b40007f<>+0(SB), Z5, Z6
+	VFNMADD231PS every3f317218<>+0(SB), Z6, Z4
+	VFNMADD231PS everyb102e308<>+0(SB), Z6, Z4
+	VMOVUPS      every3ab51252<>+0(SB), Z6
+	VFMADD213PS  every3c091cd1<>+0(SB), Z4, Z6
+	VFMADD213PS  every3d2aac78<>+0(SB), Z4, Z6
+	VFMADD213PS  every3e2aaa49<>+0(SB), Z4, Z6
+	VFMADD213PS  every3efffffe<>+0(SB), Z4, Z6
+	VFMADD213PS  every3f800000<>+0(SB), Z4, Z6
+	VFMADD213PS  every3f800000<>+0(SB), Z4, Z6
+	VPSLLD       $0x17, Z5, Z5
+	VMULPS.Z     Z5, Z6, K1, Z4
+	VADDPS       every3f800000<>+0(SB), Z4, Z4
+	VDIVPS       Z4, Z2, Z2
+	VADDPS       every3f800000<>+0(SB), Z3, Z3
+	VMULPS       Z3, Z2, Z2
+	VMOVUPS      Z2, (CX)
+	ADDQ         $0x40, CX
+	ADDQ         $0x40, DX
+	ADDQ         $0x40, BX
+	SUBQ         $0x10, AX
+	JMP          strips
+
+tail:
+	TESTQ        AX, AX
+	JLE          done
+	VMOVD        AX, X2
+	VPBROADCASTD X2, Z2
+	VPCMPD       $0x06, numbers<>+0(SB), Z2, K1
+	VMOVUPS.Z    (DX), K1, Z2
+	VMOVUPS.Z    (BX), K1, Z3
+	VMINPS       Z2, Z0, Z2
+	VMINPS       Z3, Z0, Z3
+	VMAXPS       Z3, Z1, Z3
+	VMULPS       everybfd9db23<>+0(SB), Z2, Z0
+	VCMPPS       $0x05, everyc2aea8f6<>+0(SB), Z0, K2
+	VMOVUPS      every42b0bd71<>+0(SB), Z1
+	VMINPS       Z0, Z1, Z0
+	VMOVUPS      every4b40007f<>+0(SB), Z1
+	VFMADD231PS  every3fb8aa3b<>+0(SB), Z0, Z1
+	VSUBPS       every4b40007f<>+0(SB), Z1, Z4
+	VFNMADD231PS every3f317218<>+0(SB), Z4, Z0
+	VFNMADD231PS everyb102e308<>+0(SB), Z4, Z0
+	VMOVUPS      every3ab51252<>+0(SB), Z4
+	VFMADD213PS  every3c091cd1<>+0(SB), Z0, Z4
+	VFMADD213PS  every3d2aac78<>+0(SB), Z0, Z4
+	VFMADD213PS  every3e2aaa49<>+0(SB), Z0, Z4
+	VFMADD213PS  every3efffffe<>+0(SB), Z0, Z4
+	VFMADD213PS  every3f800000<>+0(SB), Z0, Z4
+	VFMADD213PS  every3f800000<>+0(SB), Z0, Z4
+	VPSLLD       $0x17, Z1, Z1
+	VMULPS.Z     Z1, Z4, K2, Z0
+	VADDPS       every3f800000<>+0(SB), Z0, Z0
+	VDIVPS       Z0, Z2, Z2
+	VADDPS       every3f800000<>+0(SB), Z3, Z3
+	VMULPS       Z3, Z2, Z2
+	VMOVUPS      Z2, K1, (CX)
 
 done:
 	VZEROUPPER

@@ -5,7 +5,7 @@ package vectors
 // NEON is the unit of Advanced SIMD.
 var NEON = Unit{
 	add: addNEON, mul: mulNEON, scale: scaleNEON, axpy: axpyNEON, axpby: axpbyNEON, siluMul: siluMulNEON, sigmoidMul: sigmoidMulNEON, geluMul: geluMulNEON, geluErfMul: geluErfMulNEON,
-	softcap: softcapNEON, rope: ropeNEON, sumOfSquares: sumOfSquaresNEON, norm: normNEON, maximum: maximumNEON, exponentials: exponentialsNEON, divide: divideNEON,
+	swiGLUClamped: swiGLUClampedNEON, softcap: softcapNEON, rope: ropeNEON, sumOfSquares: sumOfSquaresNEON, norm: normNEON, maximum: maximumNEON, exponentials: exponentialsNEON, divide: divideNEON,
 	convolve: convolveNEON, prepare32: prepare32NEON, prepare256: prepare256NEON,
 }
 
@@ -68,6 +68,11 @@ func geluMulNEON(dst, gate, up *float32, n int)
 //
 //go:noescape
 func geluErfMulNEON(dst, gate, up *float32, n int)
+
+// swiGLUClampedNEON computes dst[i] = exact.SwiGLUClamped(gate[i], up[i], limit) for i < n.
+//
+//go:noescape
+func swiGLUClampedNEON(dst, gate, up *float32, n int, limit float32)
 
 // softcapNEON computes x[i] = exact.Softcap(x[i], limit) for i < n; factor is exact.SoftcapFactor(limit).
 //

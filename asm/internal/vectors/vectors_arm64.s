@@ -373,6 +373,36 @@ GLOBL exponential<>(SB), RODATA|NOPTR, $48
 	FMUL4S(0, 6, 4) \
 	BIC16B(0, 0, 7)
 
+// ACTIVATE begins a function of dst, gate, up and n, and ends it: dst[i] = up[i] multiplied by an activation of gate[i], for i < n. MULTIPLY
+// multiplies V2 by the activation of V1, and CONSTANTS loads what MULTIPLY needs.
+#define ACTIVATE(CONSTANTS, MULTIPLY) \
+	MOVD   dst+0(FP), R0 \
+	MOVD   gate+8(FP), R1 \
+	MOVD   up+16(FP), R2 \
+	MOVD   n+24(FP), R8 \
+	CONSTANTS \
+	SUBS   $4, R8 \
+	BLT    tail \
+four: \
+	VLD1.P 16(R1), [V1.S4] \
+	VLD1.P 16(R2), [V2.S4] \
+	MULTIPLY \
+	VST1.P [V2.S4], 16(R0) \
+	SUBS   $4, R8 \
+	BGE    four \
+tail: \
+	ADDS   $4, R8 \
+	BEQ    done \
+one: \
+	FMOVS.P 4(R1), F1 \
+	FMOVS.P 4(R2), F2 \
+	MULTIPLY \
+	FMOVS.P F2, 4(R0) \
+	SUBS   $1, R8 \
+	BNE    one \
+done: \
+	RET
+
 // SILU multiplies V2 by exact.SiLU of V1.
 #define SILU \
 	FNEG4S(0, 1) \
@@ -383,32 +413,7 @@ GLOBL exponential<>(SB), RODATA|NOPTR, $48
 
 // func siluMulNEON(dst, gate, up *float32, n int)
 TEXT ·siluMulNEON(SB), NOSPLIT, $0-32
-	MOVD dst+0(FP), R0
-	MOVD gate+8(FP), R1
-	MOVD up+16(FP), R2
-	MOVD n+24(FP), R8
-	LOADEXP
-	SUBS $4, R8
-	BLT  tail
-four:
-	VLD1.P 16(R1), [V1.S4]
-	VLD1.P 16(R2), [V2.S4]
-	SILU
-	VST1.P [V2.S4], 16(R0)
-	SUBS   $4, R8
-	BGE    four
-tail:
-	ADDS $4, R8
-	BEQ  done
-one:
-	FMOVS.P 4(R1), F1
-	FMOVS.P 4(R2), F2
-	SILU
-	FMOVS.P F2, 4(R0)
-	SUBS    $1, R8
-	BNE     one
-done:
-	RET
+	ACTIVATE(LOADEXP, SILU)
 
 // SIGMOID multiplies V2 by exact.Sigmoid of V1.
 #define SIGMOID \
@@ -420,37 +425,18 @@ done:
 
 // func sigmoidMulNEON(dst, gate, up *float32, n int)
 TEXT ·sigmoidMulNEON(SB), NOSPLIT, $0-32
-	MOVD dst+0(FP), R0
-	MOVD gate+8(FP), R1
-	MOVD up+16(FP), R2
-	MOVD n+24(FP), R8
-	LOADEXP
-	SUBS $4, R8
-	BLT  tail
-four:
-	VLD1.P 16(R1), [V1.S4]
-	VLD1.P 16(R2), [V2.S4]
-	SIGMOID
-	VST1.P [V2.S4], 16(R0)
-	SUBS   $4, R8
-	BGE    four
-tail:
-	ADDS $4, R8
-	BEQ  done
-one:
-	FMOVS.P 4(R1), F1
-	FMOVS.P 4(R2), F2
-	SIGMOID
-	FMOVS.P F2, 4(R0)
-	SUBS    $1, R8
-	BNE     one
-done:
-	RET
+	ACTIVATE(LOADEXP, SIGMOID)
 
 // The constants of exact.GELU.
 DATA gelu<>+0(SB)/4, $0xbfcc422a // -GELUC1
 DATA gelu<>+4(SB)/4, $0xbd922279 // -GELUC3
 GLOBL gelu<>(SB), RODATA|NOPTR, $8
+
+// LOADGELU is LOADEXP, and loads these constants to V28 and V29.
+#define LOADGELU \
+	LOADEXP \
+	MOVD  $gelu<>(SB), R9 \
+	VLD2R (R9), [V28.S4, V29.S4]
 
 // GELU multiplies V2 by exact.GELU of V1. V28 and V29 have its constants, and V3 is used up.
 #define GELU \
@@ -465,34 +451,7 @@ GLOBL gelu<>(SB), RODATA|NOPTR, $8
 
 // func geluMulNEON(dst, gate, up *float32, n int)
 TEXT ·geluMulNEON(SB), NOSPLIT, $0-32
-	MOVD  dst+0(FP), R0
-	MOVD  gate+8(FP), R1
-	MOVD  up+16(FP), R2
-	MOVD  n+24(FP), R8
-	LOADEXP
-	MOVD  $gelu<>(SB), R9
-	VLD2R (R9), [V28.S4, V29.S4]
-	SUBS  $4, R8
-	BLT   tail
-four:
-	VLD1.P 16(R1), [V1.S4]
-	VLD1.P 16(R2), [V2.S4]
-	GELU
-	VST1.P [V2.S4], 16(R0)
-	SUBS   $4, R8
-	BGE    four
-tail:
-	ADDS $4, R8
-	BEQ  done
-one:
-	FMOVS.P 4(R1), F1
-	FMOVS.P 4(R2), F2
-	GELU
-	FMOVS.P F2, 4(R0)
-	SUBS    $1, R8
-	BNE     one
-done:
-	RET
+	ACTIVATE(LOADGELU, GELU)
 
 // The constants of exact.GELUErf.
 DATA geluErf<>+0(SB)/4, $0x3fcc4230 // GELUErfC0
@@ -504,6 +463,13 @@ DATA geluErf<>+20(SB)/4, $0xb48e04af // GELUErfC5
 DATA geluErf<>+24(SB)/4, $0x31715ff5 // GELUErfC6
 DATA geluErf<>+28(SB)/4, $0x42100000 // GELUErfMost
 GLOBL geluErf<>(SB), RODATA|NOPTR, $32
+
+// LOADGELUERF is LOADEXP, and loads these constants to V8 to V15.
+#define LOADGELUERF \
+	LOADEXP \
+	MOVD    $geluErf<>(SB), R9 \
+	VLD4R.P 16(R9), [V8.S4, V9.S4, V10.S4, V11.S4] \
+	VLD4R   (R9), [V12.S4, V13.S4, V14.S4, V15.S4]
 
 // GELUERF multiplies V2 by exact.GELUErf of V1. V8 to V14 have its coefficients, V15 the limit of squares; V3 and V28 are used up.
 #define GELUERF \
@@ -530,35 +496,33 @@ GLOBL geluErf<>(SB), RODATA|NOPTR, $32
 
 // func geluErfMulNEON(dst, gate, up *float32, n int)
 TEXT ·geluErfMulNEON(SB), NOSPLIT, $0-32
-	MOVD  dst+0(FP), R0
-	MOVD  gate+8(FP), R1
-	MOVD  up+16(FP), R2
-	MOVD  n+24(FP), R8
-	LOADEXP
-	MOVD  $geluErf<>(SB), R9
-	VLD4R.P 16(R9), [V8.S4, V9.S4, V10.S4, V11.S4]
-	VLD4R (R9), [V12.S4, V13.S4, V14.S4, V15.S4]
-	SUBS  $4, R8
-	BLT   tail
-four:
-	VLD1.P 16(R1), [V1.S4]
-	VLD1.P 16(R2), [V2.S4]
-	GELUERF
-	VST1.P [V2.S4], 16(R0)
-	SUBS   $4, R8
-	BGE    four
-tail:
-	ADDS $4, R8
-	BEQ  done
-one:
-	FMOVS.P 4(R1), F1
-	FMOVS.P 4(R2), F2
-	GELUERF
-	FMOVS.P F2, 4(R0)
-	SUBS    $1, R8
-	BNE     one
-done:
-	RET
+	ACTIVATE(LOADGELUERF, GELUERF)
+
+// CLAMPED multiplies V2 + 1 by V1's part of exact.SwiGLUClamped, both clamped. V28 has the negative slope, V29 the limit.
+#define CLAMPED \
+	FMIN4S(1, 1, 29) \
+	FMIN4S(2, 2, 29) \
+	FNEG4S(2, 2) \
+	FMIN4S(2, 2, 29) \
+	FNEG4S(2, 2) \
+	FADD4S(2, 2, 26) \
+	FMUL4S(0, 1, 28) \
+	EXP \
+	FADD4S(0, 26, 0) \
+	FDIV4S(0, 1, 0) \
+	FMUL4S(2, 0, 2)
+
+// LOADCLAMPED is LOADEXP, and loads -exact.SwiGLUClampedSlope to V28 and the limit, which is in F29, to V29.
+#define LOADCLAMPED \
+	LOADEXP \
+	MOVW  $0xbfd9db23, R9 \
+	VDUP  R9, V28.S4 \
+	VDUP  V29.S[0], V29.S4
+
+// func swiGLUClampedNEON(dst, gate, up *float32, n int, limit float32)
+TEXT ·swiGLUClampedNEON(SB), NOSPLIT, $0-36
+	FMOVS limit+32(FP), F29
+	ACTIVATE(LOADCLAMPED, CLAMPED)
 
 // SOFTCAP replaces V1 by exact.Softcap of it. V28 has the signs' bits, V29 the factor and V30 the limit, and V2 and V3 are used up.
 #define SOFTCAP \

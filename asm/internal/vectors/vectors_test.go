@@ -19,6 +19,7 @@ var operations = []struct {
 	run  func(k *asm.Kernels, x, y, z []float32)
 }{
 	{"Add", func(k *asm.Kernels, x, y, _ []float32) { k.Add(x, y) }},
+	{"Divide", func(k *asm.Kernels, x, _, _ []float32) { k.Divide(x, -1.7) }},
 	{"Mul", func(k *asm.Kernels, x, y, _ []float32) { k.Mul(x, y) }},
 	{"SigmoidMul", func(k *asm.Kernels, x, y, z []float32) { k.SigmoidMul(z, x, y) }},
 	{"SigmoidMul in place of the gate", func(k *asm.Kernels, x, y, _ []float32) { k.SigmoidMul(x, x, y) }},
@@ -50,6 +51,8 @@ var operations = []struct {
 	{"GELUErfMul in place of up", func(k *asm.Kernels, x, y, _ []float32) { k.GELUErfMul(y, x, y) }},
 	{"LayerNorm", func(k *asm.Kernels, x, y, z []float32) { k.LayerNorm(x, y, z, 1e-5) }},
 	{"LayerNorm without a bias", func(k *asm.Kernels, x, y, _ []float32) { k.LayerNorm(x, y, nil, 1e-5) }},
+	{"SwiGLUClamped", func(k *asm.Kernels, x, y, z []float32) { k.SwiGLUClamped(z, x, y, 0.7) }},
+	{"SwiGLUClamped in place of the gate", func(k *asm.Kernels, x, y, _ []float32) { k.SwiGLUClamped(x, x, y, 0.7) }},
 	{"Softcap", func(k *asm.Kernels, x, _, _ []float32) { k.Softcap(x, 30) }},
 	{"RMSNorm", func(k *asm.Kernels, x, y, z []float32) { k.RMSNorm(z, x, y, 1e-5) }},
 	{"RMSNorm in place", func(k *asm.Kernels, x, y, _ []float32) { k.RMSNorm(x, x, y, 1e-5) }},

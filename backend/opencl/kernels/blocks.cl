@@ -50,6 +50,8 @@ static inline lane_weights load_lane(__global const uint4 *quants, __global cons
   const float2 pair = vload_half2(block, numbers);
   w.scale = pair.x;
   w.minimum = pair.y;
+#elif defined(FORMAT_mxfp4)
+  w.scale = upper_half(scales[block]);
 #else
   w.scale = vload_half(block, numbers);
 #endif
@@ -68,8 +70,8 @@ static inline lane_weights load_lane(__global const uint4 *quants, __global cons
 #define LOWER(w, i, n) ((w.quants.i & LOWER_BITS) | (w.high.x >> 2 * n & 0x03030303u) << 4)
 #define UPPER(w, i, n) ((w.quants.i >> 4 & LOWER_BITS) | (w.high.y >> 2 * n & 0x03030303u) << 4)
 #elif defined(NONLINEAR)
-#define LOWER(w, i, n) nonlinear_of(w.quants.i)
-#define UPPER(w, i, n) nonlinear_of(w.quants.i >> 4)
+#define LOWER(w, i, n) NONLINEAR(w.quants.i)
+#define UPPER(w, i, n) NONLINEAR(w.quants.i >> 4)
 #else
 #define LOWER(w, i, n) (w.quants.i & LOWER_BITS)
 #define UPPER(w, i, n) (w.quants.i >> 4 & LOWER_BITS)

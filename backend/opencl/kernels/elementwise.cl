@@ -6,6 +6,12 @@ __kernel void add(output a, int a_at, input b, int b_at, int n, int row) {
     a[a_at + i] += b[b_at + i % row];
 }
 
+__kernel void multiply(output a, int a_at, input b, int b_at, int n, int row) {
+  const int i = get_global_id(0);
+  if (i < n)
+    a[a_at + i] *= b[b_at + i % row];
+}
+
 __kernel void scale(output x, int x_at, int n, float v) {
   const int i = get_global_id(0);
   if (i < n)
@@ -27,11 +33,48 @@ __kernel void silu_mul(output a, int a_at, input b, int b_at, int n) {
   }
 }
 
+__kernel void silu(output a, int a_at, int n) {
+  const int i = get_global_id(0);
+  if (i < n)
+    a[a_at + i] = exact_silu(a[a_at + i]);
+}
+
+__kernel void sigmoid_mul(output a, int a_at, input b, int b_at, int n) {
+  const int i = get_global_id(0);
+  if (i < n)
+    a[a_at + i] = exact_sigmoid(a[a_at + i]) * b[b_at + i];
+}
+
+__kernel void sigmoid(output a, int a_at, int n) {
+  const int i = get_global_id(0);
+  if (i < n)
+    a[a_at + i] = exact_sigmoid(a[a_at + i]);
+}
+
+// softplus has biases for rows of a length; of a length of 0 there are no biases.
+__kernel void softplus(output a, int a_at, input b, int b_at, int n, int row) {
+  const int i = get_global_id(0);
+  if (i < n)
+    a[a_at + i] = exact_softplus(row > 0 ? a[a_at + i] + b[b_at + i % row] : a[a_at + i]);
+}
+
 __kernel void gelu_mul(output a, int a_at, input b, int b_at, int n) {
   const int i = get_global_id(0);
   if (i < n) {
     a[a_at + i] = exact_gelu(a[a_at + i]) * b[b_at + i];
   }
+}
+
+__kernel void gelu_erf_mul(output a, int a_at, input b, int b_at, int n) {
+  const int i = get_global_id(0);
+  if (i < n)
+    a[a_at + i] = exact_gelu_erf(a[a_at + i]) * b[b_at + i];
+}
+
+__kernel void gelu_erf(output a, int a_at, int n) {
+  const int i = get_global_id(0);
+  if (i < n)
+    a[a_at + i] = exact_gelu_erf(a[a_at + i]);
 }
 
 __kernel void softcap(output x, int x_at, int n, float factor, float limit) {

@@ -27,10 +27,36 @@ static inline float not_nan(float d) { return isnan(d) ? as_float(0x7f800000) : 
 
 static inline float exact_silu(float x) { return x / (1.0f + exact_exp(-x)); }
 
+static inline float exact_sigmoid(float x) { return 1.0f / (1.0f + exact_exp(-x)); }
+
+// exact_softplus is exact.Softplus: ln(1 + eˣ).
+static inline float exact_softplus(float x) {
+  const float e = exact_exp(-fabs(x)), s = e / (2.0f + e), z = s * s;
+  float p = fma(0x1.dba26p-4f, z, 0x1.bc8cf8p-4f);
+  p = fma(p, z, 0x1.24c926p-3f);
+  p = fma(p, z, 0x1.9998d4p-3f);
+  p = fma(p, z, 0x1.555556p-2f);
+  const float tail = fma(s + s, z * p, s + s);
+  return x > 0.0f ? x + tail : tail;
+}
+
 // exact_gelu is exact.GELU: the form with a hyperbolic tangent.
 static inline float exact_gelu(float x) {
   const float t = x * x;
   const float v = x * fma(t, 0x1.2444f2p-4f, 0x1.988454p+0f);
+  return x / (1.0f + exact_exp(-v));
+}
+
+// exact_gelu_erf is exact.GELUErf: the form with the error function.
+static inline float exact_gelu_erf(float x) {
+  const float square = x * x, t = square > 36.0f ? 36.0f : square;
+  float p = fma(0x1.e2bfeap-29f, t, -0x1.1c095ep-22f);
+  p = fma(p, t, 0x1.0a11f4p-17f);
+  p = fma(p, t, -0x1.cff124p-14f);
+  p = fma(p, t, -0x1.116d84p-14f);
+  p = fma(p, t, 0x1.29a4p-4f);
+  p = fma(p, t, 0x1.98846p+0f);
+  const float v = x * p;
   return x / (1.0f + exact_exp(-v));
 }
 

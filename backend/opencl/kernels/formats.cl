@@ -14,9 +14,9 @@
 //           q6_k, q3_k, iq4_xs: two bytes, the scales of a block's halves, and after those of the row d of every eight blocks
 //           q2_k: the same with d and dmin, a half's scale in the lower four bits of its byte and its minimum in the upper ones
 //           q5_0, q5_1: as q4_0 and q4_1, and after those of the row the fifth bits, as q5_k's, in two numbers a block
-//           iq4_nl: the block's scale
+//           iq4_nl: the block's scale; mxfp4: the same, as the upper half of a float
 //
-// Numbers are the bits of the file, so that nothing is rounded. Quants and scales are in one buffer: SCALES_OF finds the latter, from
+// Numbers are the bits of the file, so that nothing is rounded; mxfp4's exponents become powers of two. Quants and scales are in one buffer: SCALES_OF finds the latter, from
 // a number of pieces on.
 
 #define SCALES_OF(quants, at) ((__global const ushort *)((quants) + (at)))
@@ -33,6 +33,7 @@
 #define PIECES_q2_k(blocks) (blocks)
 #define PIECES_q3_k(blocks) (blocks)
 #define PIECES_iq4_xs(blocks) (blocks)
+#define PIECES_mxfp4(blocks) (blocks)
 
 #define SCALES_q4_0(blocks) (blocks)
 #define SCALES_q4_1(blocks) (2 * (blocks))
@@ -46,6 +47,7 @@
 #define SCALES_q2_k(blocks) ((blocks) + (blocks) / 4)
 #define SCALES_q3_k(blocks) ((blocks) + (blocks) / 8)
 #define SCALES_iq4_xs(blocks) ((blocks) + (blocks) / 8)
+#define SCALES_mxfp4(blocks) (blocks)
 
 // nonlinear_of returns the values of four nibbles, one a byte, of iq4_nl and iq4_xs. They are bytes of two numbers instead of a table in memory.
 static inline uint nonlinear_one(uint q) {
@@ -55,6 +57,16 @@ static inline uint nonlinear_one(uint q) {
 static inline uint nonlinear_of(uint q) {
   return nonlinear_one(q) | nonlinear_one(q >> 8) << 8 | nonlinear_one(q >> 16) << 16 | nonlinear_one(q >> 24) << 24;
 }
+
+// fp4_of is nonlinear_of for mxfp4.
+static inline uint fp4_one(uint q) {
+  const ulong values = q & 8 ? 0xF4F8FAFCFDFEFF00UL : 0x0C08060403020100UL;
+  return (uint)(values >> (q & 7) * 8) & 255;
+}
+static inline uint fp4_of(uint q) { return fp4_one(q) | fp4_one(q >> 8) << 8 | fp4_one(q >> 16) << 16 | fp4_one(q >> 24) << 24; }
+
+// upper_half returns the float of which a scale of mxfp4 is the upper half.
+static inline float upper_half(ushort scale) { return as_float((uint)scale << 16); }
 
 // element returns element i of a row of a file's or cache's layout, TYPE telling which.
 static inline float f32_element(bytes row, int i) { return ((input)row)[i]; }
@@ -74,7 +86,7 @@ static inline float q4_0_element(bytes row, int i) {
 #if defined(FORMAT)
 
 // HALVES says that the halves of a block of 32 have scales of their own, MINIMUMS that there are minimums, FIFTHS that quants have five bits,
-// and how many numbers lie before the fifth bits where they are behind the scales; NONLINEAR that quants are looked up.
+// and how many numbers lie before the fifth bits where they are behind the scales; NONLINEAR that quants are looked up, and how.
 #if defined(FORMAT_q6_k) || defined(FORMAT_q2_k) || defined(FORMAT_q3_k) || defined(FORMAT_iq4_xs)
 #define HALVES
 #endif
@@ -89,7 +101,9 @@ static inline float q4_0_element(bytes row, int i) {
 #define FIFTHS 2
 #endif
 #if defined(FORMAT_iq4_nl) || defined(FORMAT_iq4_xs)
-#define NONLINEAR
+#define NONLINEAR nonlinear_of
+#elif defined(FORMAT_mxfp4)
+#define NONLINEAR fp4_of
 #endif
 
 // BLOCK is how many elements of weights have a float in common, and how many activations a step.

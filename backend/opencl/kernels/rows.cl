@@ -12,6 +12,23 @@ rms_norm(input x, int x_at, input weight, int weight_at, output out, int out_at,
     out[i] = x[i] * factor * weight[weight_at + i];
 }
 
+// layer_norm normalises the rows of x about their means. Without a bias, `biased` is 0.
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+layer_norm(output x, int x_at, input weight, int weight_at, input bias, int bias_at, int dim, float eps, int biased) {
+  __local float stage[NORM_STAGE], lanes[LANES_OF_SUM];
+  x += x_at + (size_t)get_group_id(0) * dim;
+  const float mean = sum_in_lanes(x, dim, stage, lanes) / dim;
+  barrier(CLK_LOCAL_MEM_FENCE); // the lanes are used again
+  for (int i = get_local_id(0); i < dim; i += GROUP)
+    x[i] -= mean;
+  barrier(CLK_GLOBAL_MEM_FENCE);
+  const float factor = norm_scale(x, dim, eps, stage, lanes);
+  for (int i = get_local_id(0); i < dim; i += GROUP) {
+    const float v = x[i] * factor * weight[weight_at + i];
+    x[i] = biased ? v + bias[bias_at + i] : v;
+  }
+}
+
 // group_largest returns the largest of x[first] … x[end-1] to all of a group.
 INLINED float group_largest(input x, int first, int end, __local float *part) {
   float largest = LOWEST;

@@ -77,6 +77,7 @@ static inline uint fifths(bytes packed, int at) {
 UNPACK(q5_0) { return block32(row, at, 22, 6) | fifths(row + (size_t)(at / 32) * 22 + 2, at); }
 UNPACK(q5_1) { return block32(row, at, 24, 8) | fifths(row + (size_t)(at / 32) * 24 + 4, at); }
 UNPACK(iq4_nl) { return block32(row, at, 18, 2); }
+UNPACK(mxfp4) { return block32(row, at, 17, 1); }
 UNPACK(iq4_xs) {
   bytes q = row + (size_t)(at / 256) * 136 + 8 + at % 256 / 32 * 16 + at % 16;
   return bytes4_at(q) >> (at % 32 / 16 * 4) & 0x0F0F0F0Fu;
@@ -99,6 +100,10 @@ SCALE(q5_1) {
   scales[2 * i + 1] = ushort_at(row + (size_t)i * 24 + 2);
 }
 SCALE(iq4_nl) { scales[i] = ushort_at(row + (size_t)i * 18); }
+SCALE(mxfp4) { // 2^(e-128), which has no exponent where e is 0 or 1, and is infinite where e is 255
+  const ushort e = row[(size_t)i * 17];
+  scales[i] = e < 2 ? 0x20 << e : e == 255 ? 0x7F80 : (e - 1) << 7;
+}
 SCALE(iq4_xs) {
   bytes super = row + (size_t)(i / 8) * 136;
   const int g = i % 8, low = super[4 + g / 2] >> (g % 2 * 4) & 15, high = ushort_at(super + 2) >> (2 * g) & 3;
@@ -182,3 +187,4 @@ SPLIT(iq4_nl, STORE_4)
 SPLIT(q2_k, STORE_4)
 SPLIT(q3_k, STORE_4)
 SPLIT(iq4_xs, STORE_4)
+SPLIT(mxfp4, STORE_4)

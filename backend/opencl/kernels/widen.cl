@@ -98,6 +98,10 @@ static inline float4 nonlinear_floats(uint q) { return convert_float4(as_char4(n
 
 static inline float4 split_iq4_nl(SPLIT_GROUP) { return vload_half(i, scales) * nonlinear_floats(nibbles(quants, i, g)); }
 
+static inline float4 split_mxfp4(SPLIT_GROUP) {
+  return upper_half(((__global const ushort *)scales)[i]) * convert_float4(as_char4(fp4_of(nibbles(quants, i, g))));
+}
+
 // half_scale returns the scale of the half of a block of 32 to which group g belongs.
 static inline float half_scale(__global const half *scales, int blocks, int i, int g) {
   return vload_half(i / 8, scales + blocks) * (char)pair_at(scales, i, g / 4);
@@ -124,6 +128,7 @@ WIDEN_SPLIT(iq4_nl)
 WIDEN_SPLIT(q2_k)
 WIDEN_SPLIT(q3_k)
 WIDEN_SPLIT(iq4_xs)
+WIDEN_SPLIT(mxfp4)
 WIDEN_SPLIT(q4_0)
 WIDEN_SPLIT(q4_1)
 WIDEN_SPLIT(q4_k)

@@ -89,11 +89,11 @@ func (r *recipe) typeOf(t *checkpoint.Tensor, layers int) tensor.DType {
 	switch {
 	case t.Part == checkpoint.PerLayerProjection && r.linear.Quantized(): // llama.cpp leaves it as it is
 		return tensor.F16
-	case t.Role == checkpoint.Vector, t.Part == checkpoint.PositionEmbedding, t.Part == checkpoint.TypeEmbedding:
+	case t.Role == checkpoint.Vector, t.Role == checkpoint.Routing, t.Part == checkpoint.PositionEmbedding, t.Part == checkpoint.TypeEmbedding:
 		return tensor.F32
 	case t.Role == checkpoint.Logits:
 		return r.head
-	case r.more != 0 && (t.Part == checkpoint.Value || t.Part == checkpoint.RecurrentValue || t.Part == checkpoint.Down) && moreBits(t.Layer, layers):
+	case r.more != 0 && (t.Part == checkpoint.Value || t.Part == checkpoint.RecurrentValue || t.Part.Down()) && moreBits(t.Layer, layers):
 		return r.more
 	}
 	return r.linear

@@ -39,6 +39,7 @@ var blockFormats = []blockFormat{
 	{dtype: tensor.Q2_K, unit: 1.118 * 11.7, ratio: 1.5, tidy: tidyNibbleScales},
 	{dtype: tensor.Q3_K, unit: 2.35 * 18.5, signed: true},
 	{dtype: tensor.IQ4_XS, unit: 67.4 * 18.5, signed: true},
+	{dtype: tensor.MXFP4, unit: 2.93},
 }
 
 // tidyQ8 leaves out −128, which no quantiser gives and a kernel may rely on not to meet.
@@ -102,6 +103,15 @@ const scaleSteps = 256
 
 // fill makes a fill for blocks of this format.
 func (f *blockFormat) fill(deviation float64) (fill, error) {
+	if at, ok := f.dtype.Format().ExponentAt(); ok {
+		exponent := byte(max(0, min(math.Round(math.Log2(deviation/f.unit))+127, 254)))
+		return func(dst []byte, random *rand.ChaCha8) {
+			random.Read(dst)
+			for ; len(dst) > 0; dst = dst[f.dtype.BlockBytes():] {
+				dst[at] = exponent
+			}
+		}, nil
+	}
 	scales, minimums := make([]float32, scaleSteps), make([]float32, scaleSteps)
 	for i := range scales {
 		scale := deviation / f.unit * (0.75 + 0.5*float64(i/2)/(scaleSteps/2-1))

@@ -51,6 +51,15 @@ var shapes = map[string]checkpoint.Config{
 	"tiny-gemma4": {HiddenSize: 256, IntermediateSize: 512, Layers: 6, Heads: 4, KVHeads: 2, HeadDim: 128, RMSNormEps: 1e-6,
 		VocabSize: 1024, ContextLength: 2048, RoPE: turned(16), TiedEmbeddings: true,
 		Variant: gemma4(6, 3, 128, layerSizes{wide: 512, kvHeads: 2, headDim: 64, globalKVHeads: 1, globalHeadDim: 128}, 0, 0, false, 16)},
+	"qwen3-30b-a3b":   qwen3moe(48),
+	"qwen3-10b-a1b":   qwen3moe(16), // a third of the layers, for machines with little memory
+	"gpt-oss-20b":     gptOSS(24),
+	"gpt-oss-7b":      gptOSS(8),
+	"tiny-qwen3moe":   tinyExperts("qwen3moe", checkpoint.Experts{Normalized: true}, checkpoint.Variant{}),
+	"tiny-mixtral":    tinyExperts("mixtral", checkpoint.Experts{Normalized: true}, checkpoint.Variant{}),
+	"tiny-granitemoe": tinyExperts("granitemoe", checkpoint.Experts{Scores: checkpoint.SoftmaxChosen}, checkpoint.Variant{EmbeddingScale: 12, ResidualScale: 0.22, LogitScale: 0.1}),
+	"tiny-glm4moe":    tinyExperts("glm4moe", checkpoint.Experts{Scores: checkpoint.Sigmoid, SharedWidth: 256, Normalized: true, Corrected: true, Scale: 1.5}, checkpoint.Variant{Unnormed: true}),
+	"tiny-gpt-oss":    tinyGPTOSS(),
 	"qwen3.5-0.8b": {HiddenSize: 1024, IntermediateSize: 3584, Layers: 24, Heads: 8, KVHeads: 2, HeadDim: 256, RMSNormEps: 1e-6,
 		VocabSize: 248320, ContextLength: 262144, RoPE: quarter(256), TiedEmbeddings: true, Variant: qwen35(24, 16, 16, 128)},
 	"qwen3.5-4b": {HiddenSize: 2560, IntermediateSize: 9216, Layers: 32, Heads: 16, KVHeads: 4, HeadDim: 256, RMSNormEps: 1e-6,
@@ -73,10 +82,11 @@ var shapes = map[string]checkpoint.Config{
 		VocabSize: 1024, ContextLength: 512, RoPE: llama3(32), TiedEmbeddings: true},
 }
 
-// YaRN's factors of attention, 1 + ln(factor)/10, for the factors 4 and 8.
+// YaRN's factors of attention, 1 + ln(factor)/10, for the factors 4, 8 and 32.
 const (
-	yarn4 = 1.1386294361119891
-	yarn8 = 1.2079441541679836
+	yarn4  = 1.1386294361119891
+	yarn8  = 1.2079441541679836
+	yarn32 = 1.3465735902799727
 )
 
 // yarn is a RoPE stretched by YaRN, as Qwen 3 and OLMo 3 have it.
@@ -95,11 +105,69 @@ func family(name string) checkpoint.Variant { return checkpoint.Variant{Family: 
 
 // gemma2 is what Gemma 2 has beyond Llama, with windows in every other layer, the first one too.
 func gemma2(layers, window int, embedding float64) checkpoint.Variant {
-	v := checkpoint.Variant{Family: "gemma2", Activation: "gelu_tanh", Window: window, EmbeddingScale: embedding, ScoreCap: 50, LogitCap: 30}
-	for i := range layers {
-		v.Windowed = append(v.Windowed, i%2 == 0)
+	return checkpoint.Variant{Family: "gemma2", Activation: "gelu_tanh", Window: window, Windowed: everyOther(layers), EmbeddingScale: embedding, ScoreCap: 50, LogitCap: 30}
+}
+
+// qwen3moe is Qwen3-30B-A3B with a number of layers.
+func qwen3moe(layers int) checkpoint.Config {
+	return checkpoint.Config{
+		HiddenSize: 2048, IntermediateSize: 6144, Layers: layers, Heads: 32, KVHeads: 4, HeadDim: 128, RMSNormEps: 1e-6,
+		VocabSize: 151936, ContextLength: 40960, RoPE: checkpoint.RoPE{Theta: 1000000},
+		Variant: routed("qwen3moe", layers, checkpoint.Experts{Count: 128, Chosen: 8, Width: 768, Normalized: true}),
 	}
-	return v
+}
+
+// gptOSS is gpt-oss-20b with a number of layers.
+func gptOSS(layers int) checkpoint.Config {
+	c := checkpoint.Config{
+		HiddenSize: 2880, IntermediateSize: 2880, Layers: layers, Heads: 64, KVHeads: 8, HeadDim: 64, AttentionBias: true,
+		VocabSize: 201088, ContextLength: 131072, RoPE: yarn(150000, 32, 4096, yarn32),
+		Variant: routed("gpt-oss", layers, checkpoint.Experts{Count: 32, Chosen: 4, Width: 2880, Scores: checkpoint.SoftmaxChosen, Limit: 7, Biased: true}),
+	}
+	c.RoPE.Unrounded = true
+	c.Window, c.Windowed = 128, everyOther(layers)
+	return c
+}
+
+// tinyGPTOSS is gpt-oss in small.
+func tinyGPTOSS() checkpoint.Config {
+	c := tinyExperts("gpt-oss", checkpoint.Experts{Scores: checkpoint.SoftmaxChosen, Limit: 7, Biased: true}, checkpoint.Variant{Window: 128, Windowed: everyOther(3)})
+	c.AttentionBias, c.RoPE = true, yarn(150000, 32, 64, yarn32)
+	c.RoPE.Unrounded = true
+	return c
+}
+
+// tinyExperts is a family with 8 experts of which a token has 2.
+func tinyExperts(family string, e checkpoint.Experts, v checkpoint.Variant) checkpoint.Config {
+	const layers = 3
+	e.Count, e.Chosen, e.Width = 8, 2, 256
+	v.Family, v.Experts = family, e
+	c := checkpoint.Config{
+		HiddenSize: 256, IntermediateSize: 256, Layers: layers, Heads: 4, KVHeads: 2, HeadDim: 64, RMSNormEps: 1e-6,
+		VocabSize: 1024, ContextLength: 1024, RoPE: checkpoint.RoPE{Theta: 10000}, Variant: v,
+	}
+	c.FeedForwards = allRouted(layers)
+	if family == "glm4moe" {
+		c.FeedForwards[0], c.AttentionBias, c.RoPE.Rotated = checkpoint.Gated, true, 32
+	}
+	return c
+}
+
+// routed is a variant whose layers all have experts.
+func routed(family string, layers int, e checkpoint.Experts) checkpoint.Variant {
+	return checkpoint.Variant{Family: family, FeedForwards: allRouted(layers), Experts: e}
+}
+
+func allRouted(layers int) []checkpoint.FeedForward {
+	return slices.Repeat([]checkpoint.FeedForward{checkpoint.Routed}, layers)
+}
+
+// everyOther lists the layers with a window, the first one too.
+func everyOther(layers int) (list []bool) {
+	for i := range layers {
+		list = append(list, i%2 == 0)
+	}
+	return list
 }
 
 // turned is the RoPE of Gemma 4's layers without a window, in which some pairs of each head's elements turn.

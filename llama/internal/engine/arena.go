@@ -9,16 +9,17 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// arena is the memory of a model's passes: tensors of float32 [most, …], allocated once, of which each pass uses the first rows. The system
+// arena is the memory of a model's passes: tensors [most, …] of float32 mostly, allocated once, of which each pass uses the first rows. The system
 // provides host memory only as it is touched, so a model that never sees a long prompt takes memory only for the rows that it uses.
 //
-// Invariants: 1 ≤ rows ≤ most; views[i] is the first rows of full[i], which has most rows.
+// Invariants: 1 ≤ rows ≤ most; views[i] is the first rows·times[i] rows of full[i], which has most·times[i] rows.
 type arena struct {
 	device backend.Backend
 	most   int // rows that there is memory for
 	rows   int // of the present pass
 	full   []*tensor.Tensor
 	views  []*tensor.Tensor
+	times  []int
 	owned  []*tensor.Tensor // all that was allocated
 	bytes  int64            // of owned
 	total  *atomic.Int64    // the batch's memory, to which bytes are added
@@ -26,7 +27,12 @@ type arena struct {
 
 // allocate returns a tensor [rows, cols] that is freed with the arena.
 func (a *arena) allocate(rows, cols int) (*tensor.Tensor, error) {
-	t, err := tensor.New(a.device, tensor.F32, tensor.ShapeOf(rows, cols))
+	return a.allocateAs(tensor.F32, rows, cols)
+}
+
+// allocateAs is allocate for a type.
+func (a *arena) allocateAs(d tensor.DType, rows, cols int) (*tensor.Tensor, error) {
+	t, err := tensor.New(a.device, d, tensor.ShapeOf(rows, cols))
 	if err != nil {
 		return nil, err
 	}
@@ -43,11 +49,17 @@ func (a *arena) own(t *tensor.Tensor) {
 
 // reserve makes view [rows, cols] in each pass.
 func (a *arena) reserve(view *tensor.Tensor, cols int) error {
-	full, err := a.allocate(a.most, cols)
+	return a.reserveTimes(view, tensor.F32, 1, cols)
+}
+
+// reserveTimes makes view [rows·times, cols], of a type, in each pass.
+func (a *arena) reserveTimes(view *tensor.Tensor, d tensor.DType, times, cols int) error {
+	full, err := a.allocateAs(d, a.most*times, cols)
 	if err != nil {
 		return err
 	}
 	a.add(full, view)
+	a.times[len(a.times)-1] = times
 	return nil
 }
 
@@ -113,6 +125,7 @@ func (a *arena) allocateOnes(n int) (*tensor.Tensor, error) {
 func (a *arena) add(full, view *tensor.Tensor) {
 	a.full = append(a.full, full)
 	a.views = append(a.views, view)
+	a.times = append(a.times, 1)
 }
 
 // resize cuts the views to a number of rows, at most most.
@@ -121,7 +134,7 @@ func (a *arena) resize(rows int) error {
 		return nil
 	}
 	for i, full := range a.full {
-		if err := full.SliceInto(a.views[i], 0, rows); err != nil {
+		if err := full.SliceInto(a.views[i], 0, rows*a.times[i]); err != nil {
 			return err
 		}
 	}
@@ -129,7 +142,7 @@ func (a *arena) resize(rows int) error {
 	return nil
 }
 
-// cut makes view n rows, at most most, in the memory of another view, whose content is then lost.
+// cut makes view n rows, at most those of another view if a pass has most rows, in the memory of that view, whose content is then lost.
 func (a *arena) cut(of, view *tensor.Tensor, n int) error {
 	for i := range a.views {
 		if a.views[i] == of {

@@ -18,6 +18,7 @@ type attention struct {
 	gate         projection // by whose sigmoid the result is multiplied (arXiv 2505.06708), if attention is gated
 	gated        bool
 	qNorm, kNorm *tensor.Tensor // [headDim]: of each head; or [heads·headDim]: of all heads together; nil: the family has none
+	sinks        *tensor.Tensor // [heads]: scores that join the softmax and have no value; nil: there are none
 	eps          float32
 	queryScale   float32 // what queries are multiplied by beyond 1/√headDim, which the operation does by itself
 	rotary       int     // which of the model's
@@ -47,6 +48,7 @@ func (a *attention) build(w *Weights, layer int, is *checkpoint.Layer, rotary in
 	if !a.tied {
 		w.placeProjection(checkpoint.Value, layer, &a.v)
 	}
+	w.place(checkpoint.Sinks, layer, &a.sinks)
 }
 
 // forward appends the rows' keys and values to the jobs' caches, and lets the rows attend.

@@ -43,7 +43,7 @@ func newDeltaRule(w *Weights, layer int) *deltaRule {
 	m.vConv.build(w, checkpoint.ValueFilter, layer)
 	w.place(checkpoint.StepBias, layer, &m.stepBias)
 	w.place(checkpoint.Decay, layer, &m.decay)
-	m.norm.build(w, checkpoint.RecurrentNorm, layer)
+	m.norm.build(w, place{part: checkpoint.RecurrentNorm, layer: layer})
 	return m
 }
 

@@ -13,9 +13,9 @@ import (
 // dense is the feed-forward network down(activate(gate(x))·up(x)) (arXiv 2002.05202).
 type dense struct {
 	gate, up, down projection
-	activate       activation
-	width          int  // which of the model's
-	fuses          bool // the activation is SiLU, for which there is backend.Fuser's NormSwiGLU
+	activate       activation // nil: GELU with the error function, which residual.activated computes
+	width          int        // which of the model's
+	fuses          bool       // the activation is SiLU, for which there is backend.Fuser's NormSwiGLU
 }
 
 // activation computes gate = act(gate)·up.
@@ -25,13 +25,14 @@ type activation func(b backend.Backend, gate, up *tensor.Tensor) error
 var activations = map[string]activation{
 	"":          backend.Backend.SiLUMul,
 	"gelu_tanh": backend.Backend.GELUMul,
-	"gelu":      backend.Backend.GELUErf,
+	"gelu":      nil,
 }
 
 func newDense(w *Weights, layer int, is *checkpoint.Layer) (*dense, error) {
 	name := w.Config.Activation
-	f := &dense{width: w.widthOf(is), activate: activations[name], fuses: name == ""}
-	if f.activate == nil {
+	activate, known := activations[name]
+	f := &dense{width: w.widthOf(is), activate: activate, fuses: name == ""}
+	if !known {
 		return nil, fmt.Errorf("the activation is %.100q: %w", name, fault.ErrUnsupported)
 	}
 	w.placeProjection(checkpoint.Gate, layer, &f.gate)
@@ -52,6 +53,9 @@ func (f *dense) activated(p *pass, around *residual) error {
 	s := &p.dense[f.width]
 	if f.fuses && f.gate.bias == nil && f.up.bias == nil && around.norm.fuses() && !p.adapts(&f.gate) && !p.adapts(&f.up) {
 		return p.device.fused.NormSwiGLU(&p.x, around.norm.weight, around.norm.eps, &p.normed, f.gate.weight, f.up.weight, &s.up, &s.gate)
+	}
+	if f.activate == nil {
+		return around.activated(p, s.projected[:], &f.gate, &f.up)
 	}
 	if err := around.project(p, s.projected[:], &f.gate, &f.up); err != nil {
 		return err

@@ -9,25 +9,31 @@ import (
 // backend's substitutes otherwise.
 type device struct {
 	backend.Backend
-	fused  backend.Fuser
-	choose backend.Selector
+	fused    backend.Fuser
+	experts  backend.ExpertFuser
+	projects backend.Projector
+	choose   backend.Selector
 }
 
 func newDevice(b backend.Backend) *device {
-	return &device{Backend: b, fused: backend.Fused(b), choose: backend.Selecting(b)}
+	return &device{Backend: b, fused: backend.Fused(b), experts: backend.FusedExperts(b), projects: backend.Projecting(b), choose: backend.Selecting(b)}
 }
 
-// normMatMul computes norm(x)·weightᵀ for each weight; what normed, of x's shape, holds afterwards is undefined. See backend.Fuser's
-// NormMatMul.
-func (d *device) normMatMul(x *tensor.Tensor, n *norm, normed *tensor.Tensor, weights, outs []*tensor.Tensor) error {
-	weight := n.weight
-	if n.centred && weight != nil {
-		if err := d.normOf(x, n, normed); err != nil {
+// project computes outs[i] = n·maps[i].Weightᵀ + maps[i].Bias with n = norm(x), which x becomes if the norm stays. What normed, of x's shape,
+// holds afterwards is undefined. weights is maps' weights.
+func (d *device) project(x *tensor.Tensor, n *norm, normed *tensor.Tensor, maps []backend.Linear, weights, outs []*tensor.Tensor) error {
+	if n.centred {
+		return d.projects.Project(x, n.centre(), n.kept(x, normed), maps, outs, false)
+	}
+	if err := d.fused.NormMatMul(x, n.weight, n.eps, normed, weights, outs); err != nil {
+		return err
+	}
+	for i := range maps {
+		if err := d.addBias(outs[i], maps[i].Bias); err != nil {
 			return err
 		}
-		return d.fused.NormMatMul(normed, nil, 0, normed, weights, outs)
 	}
-	return d.fused.NormMatMul(x, weight, n.eps, normed, weights, outs)
+	return nil
 }
 
 // normOf computes the norm of x into normed, of its shape.

@@ -10,7 +10,8 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// heads are the layers that make of a text's vector, which was pooled, another one, or a score: each is activation(x·weightᵀ + bias).
+// heads are the layers that make of a text's vector, which was pooled, another one, or a score: each is
+// activation(x·weightᵀ + bias), or norm(gelu(x·weightᵀ + bias)).
 type heads struct {
 	pooled []head // of vectors
 	scores []head // of scores
@@ -20,6 +21,7 @@ type heads struct {
 type head struct {
 	weight, bias *tensor.Tensor
 	activation   func(x float32) float32 // nil: the identity
+	norm         norm                    // without a weight there is neither this norm nor GELU before it
 }
 
 // tanh is the hyperbolic tangent, with the same bits everywhere.
@@ -43,6 +45,10 @@ func (h *heads) build(w *Weights) error {
 		if w.Config.ScoreDense {
 			h.scores = h.scores[:2]
 			h.scores[0].build(w, checkpoint.ScoreDense, 0, tanh)
+			if w.Config.ScoreNorm {
+				h.scores[0].activation = nil
+				h.scores[0].norm.build(w, place{part: checkpoint.ScoreNorm})
+			}
 		}
 		h.scores[len(h.scores)-1].build(w, checkpoint.ScoreOutput, 0, nil)
 	}
@@ -99,6 +105,14 @@ func (h *head) of(d *device, x []float32, n int) (_ []float32, err error) {
 	}
 	if err := d.addBias(out, h.bias); err != nil {
 		return nil, err
+	}
+	if h.norm.weight != nil {
+		if err := d.GELUErf(out, nil); err != nil {
+			return nil, err
+		}
+		if err := h.norm.apply(d, out); err != nil {
+			return nil, err
+		}
 	}
 	result := make([]float32, out.Shape().NumElements())
 	if err := backend.ReadFloats(d, out, result); err != nil {

@@ -27,7 +27,7 @@ func (in *inputs) build(w *Weights) {
 	}
 	w.place(checkpoint.PerLayerEmbedding, 0, &in.table)
 	w.placeProjection(checkpoint.PerLayerProjection, 0, &in.projection)
-	in.norm.build(w, checkpoint.PerLayerNorm, 0)
+	in.norm.build(w, place{part: checkpoint.PerLayerNorm})
 }
 
 // inputRows is the memory of a pass's inputs.
@@ -89,7 +89,7 @@ func (in *inputs) compute(p *pass) error {
 	if err := p.device.MatMulTransposed(&p.x, in.projection.weight, &s.all); err != nil {
 		return err
 	}
-	if err := in.projection.complete(p, &p.x, &s.all); err != nil {
+	if err := p.adapted.add(p.device, in.projection.number, &p.x, &s.all); err != nil {
 		return err
 	}
 	if err := p.device.scale(&s.all, float32(1/math.Sqrt(float64(p.x.Shape().Dim(1))))); err != nil {
@@ -114,7 +114,7 @@ type layerInput struct {
 func (l *layerInput) build(w *Weights, layer int) {
 	w.placeProjection(checkpoint.PerLayerGate, layer, &l.gate)
 	w.placeProjection(checkpoint.PerLayerUp, layer, &l.up)
-	l.around.post.build(w, checkpoint.PerLayerPostNorm, layer)
+	l.around.post.build(w, place{checkpoint.PerLayerPostNorm, layer, false})
 	l.around.scale = 1
 }
 

@@ -52,8 +52,17 @@ func (l *layer) build(w *Weights, n int, is *checkpoint.Layer, rotary int) (err 
 		l.input = &layerInput{}
 		l.input.build(w, n)
 	}
-	l.aroundMixer.build(w, n, checkpoint.AttentionNorm, checkpoint.AttentionPostNorm, checkpoint.AttentionSumNorm)
-	l.aroundFeedForward.build(w, n, checkpoint.FeedForwardNorm, checkpoint.FeedForwardPostNorm, checkpoint.FeedForwardSumNorm)
+	before := place{part: checkpoint.EmbeddingNorm}
+	if n > 0 {
+		before = place{part: checkpoint.FeedForwardSumNorm, layer: n - 1}
+	}
+	if err := l.aroundMixer.build(w, n, checkpoint.AttentionNorm, checkpoint.AttentionPostNorm, before); err != nil {
+		return err
+	}
+	before = place{part: checkpoint.AttentionSumNorm, layer: n}
+	if err := l.aroundFeedForward.build(w, n, checkpoint.FeedForwardNorm, checkpoint.FeedForwardPostNorm, before); err != nil {
+		return err
+	}
 	switch is.Mixer {
 	case checkpoint.Attention, checkpoint.TiedAttention, checkpoint.GatedAttention:
 		a := &attention{gated: is.Mixer == checkpoint.GatedAttention, tied: is.Mixer == checkpoint.TiedAttention}
@@ -82,6 +91,9 @@ func (l *layer) build(w *Weights, n int, is *checkpoint.Layer, rotary int) (err 
 		return err
 	case checkpoint.Ungated:
 		l.feedForward, err = newUngated(w, n, is)
+		return err
+	case checkpoint.Routed:
+		l.feedForward, err = newExperts(w, n)
 		return err
 	}
 	return fmt.Errorf("layer %d: a feed-forward network of kind %d: %w", n, is.FeedForward, fault.ErrUnsupported)

@@ -2,18 +2,20 @@ package engine
 
 import "slices"
 
-// marks say after which tokens of a conversation the recurrent layers' states are kept, and which of these snapshots go first if there are too many.
+// marks say after which tokens of a conversation the recurrent layers' states are kept, and which of these snapshots go first if there are
+// too many.
 //
-// A snapshot saves what lies between the one before it, or the beginning, and itself: its gap. Whoever goes back behind it computes in any
-// case everything that comes after; the farther back a snapshot is, the less its gap matters. Of too many snapshots that one goes whose gap is
-// the smallest part of its distance from the end. In a conversation of 4000 tokens with snapshots after
+// Whoever goes back somewhere computes in any case what comes after that place, and besides what lies between it and the snapshot before.
+// Without a snapshot that is worst just before the next one, at r, from where on the one before it, at q, has to help: (end−q)/(end−r)
+// times what must be computed. Of too many snapshots that one goes without which this is least. In a conversation of 4000 tokens with
+// snapshots after
 //
 //	100   1000   1100   3000   3600   3990
 //
-// the one after 1100 goes first, with 100/2900. The snapshots that stay are the closer together the later they are, and going back somewhere
-// computes little more than what follows there anyway. Those where conversations branched go last.
+// it is the one after 100, with 4000/3000; the one after 1000 would leave 3900/2900, the one after 1100 3000/1000. The snapshots that stay
+// are the closer together the later they are. Those where conversations branched go last.
 type marks struct {
-	most     int   // snapshots that are kept
+	most     int   // snapshots that are kept, apart from pinned and held
 	every    int   // tokens after which there is one in any case; 0: there is not
 	wanted   []int // ascending positions to come
 	branches []int // positions where conversations branched, or are about to
@@ -43,6 +45,9 @@ func (m *marks) want(positions []int, end int) {
 
 // branch notes that conversations branch at a position, in one of seen tokens.
 func (m *marks) branch(at, seen int) {
+	if m.most == 0 {
+		return
+	}
 	if !slices.Contains(m.branches, at) {
 		m.branches = append(m.branches, at)
 	}
@@ -113,17 +118,20 @@ func (m *marks) excess(snapshots []int, end int) (gone []int) {
 
 // least returns the index of the snapshot that goes first.
 func (m *marks) least(snapshots []int, end int) int {
-	best, branches, share := -1, false, 0.0
+	best, branches, worst := -1, false, 0.0
 	before := 0
 	for i, at := range snapshots {
-		gap := at - before
+		from, next := before, end
+		if i+1 < len(snapshots) {
+			next = snapshots[i+1]
+		}
 		before = at
 		if m.fixed(at) {
 			continue
 		}
-		branch, part := slices.Contains(m.branches, at), float64(gap)/float64(end-at+1)
-		if best < 0 || branches && !branch || branch == branches && part < share {
-			best, branches, share = i, branch, part
+		branch, times := slices.Contains(m.branches, at), float64(end-from+1)/float64(end-next+1)
+		if best < 0 || branches && !branch || branch == branches && times < worst {
+			best, branches, worst = i, branch, times
 		}
 	}
 	return best

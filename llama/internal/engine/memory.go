@@ -12,11 +12,11 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// Memory is what a model's layers remember of one conversation: for each layer a cache or, if it is recurrent, a state. It belongs to one goroutine
-// at a time.
+// Memory is what a model's layers remember of one conversation: for each layer a cache or, if it is recurrent, a state. It belongs to one
+// goroutine at a time.
 //
-// Invariants between its methods, unless one has failed: every cache has seen the same tokens, and every state has seen the first of them. States
-// have seen less if the memory went back to where they cannot: see Computed.
+// Invariants between its methods, unless one has failed: every cache has seen the same tokens, and every state has seen the first of them.
+// States have seen less if the memory went back to where they cannot: see Computed.
 type Memory struct {
 	caches []*kvcache.Cache // by layers; nil for those with states
 	whole  []*kvcache.Cache // those without a window
@@ -32,7 +32,7 @@ type MemoryOptions struct {
 	Track    *kvcache.Tracking
 
 	// Of recurrent layers.
-	Snapshots     int // how many snapshots are kept
+	Snapshots     int // how many snapshots are kept; 0: a good number; negative: none
 	SnapshotEvery int // after how many tokens there is one in any case; 0: only where Mark says
 }
 
@@ -103,8 +103,8 @@ func (m *Memory) Seen() int {
 	return m.States.seen()
 }
 
-// Computed returns how many of the first tokens all layers have seen. If it is less than Seen, Cut to it and compute the others again before anything
-// else: the results will be the same.
+// Computed returns how many of the first tokens all layers have seen. If it is less than Seen, Cut to it and compute the others again
+// before anything else: the results will be the same.
 func (m *Memory) Computed() int {
 	if !m.States.any() {
 		return m.Seen()
@@ -187,8 +187,8 @@ func (m *Memory) each(f func(c *kvcache.Cache) error) error {
 	return errors.Join(errs...)
 }
 
-// Cut forgets the tokens after the first n. When a layer's cache fails, the others forget them all the same. Recurrent layers may have to forget more:
-// see Computed.
+// Cut forgets the tokens after the first n. When a layer's cache fails, the others forget them all the same. Recurrent layers may have to
+// forget more: see Computed.
 func (m *Memory) Cut(n int) error {
 	errs := m.each(func(c *kvcache.Cache) error { return c.Truncate(n) })
 	if !m.States.any() {
@@ -240,7 +240,8 @@ func (m *Memory) Reanchor(sinks, tokens int) error {
 	return nil
 }
 
-// Break makes the memory unusable until it is cut to no tokens, since its layers disagree. Later calls give errors that wrap kvcache.ErrBroken.
+// Break makes the memory unusable until it is cut to no tokens, since its layers disagree. Later calls give errors that wrap
+// kvcache.ErrBroken.
 func (m *Memory) Break(because error) {
 	for _, c := range m.attending() {
 		c.Break(because)
@@ -279,7 +280,8 @@ func (m *Memory) Read(r io.Reader, tokens, evicted int) error {
 	return m.States.read(r, tokens, evicted)
 }
 
-// CopyTo copies slots, records and states with their snapshots to an empty memory, which may be on another device. The context is looked at between layers.
+// CopyTo copies slots, records and states with their snapshots to an empty memory, which may be on another device. The context is looked at
+// between layers.
 func (m *Memory) CopyTo(ctx context.Context, to *Memory) error {
 	for i, c := range m.attending() {
 		if err := ctx.Err(); err != nil {

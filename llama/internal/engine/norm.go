@@ -1,7 +1,10 @@
 package engine
 
 import (
-	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"fmt"
+
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/llama/internal/fault"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -11,13 +14,28 @@ type norm struct {
 	weight, bias *tensor.Tensor // [n]; a nil bias adds nothing
 	eps          float32
 	centred      bool
+	stays        bool // the residual stream x becomes norm(x) before something is added to it. Only norms that are centred do
 }
 
-// build makes the norm of a part, without its tensors.
-func (n *norm) build(w *Weights, p checkpoint.Part, layer int) {
-	w.place(p, layer, &n.weight)
-	w.places[place{p, layer, true}] = &n.bias
+// build makes the norm of a place, without its tensors.
+func (n *norm) build(w *Weights, at place) {
+	w.places[at] = &n.weight
+	w.places[place{at.part, at.layer, true}] = &n.bias
 	n.eps, n.centred = w.Config.RMSNormEps, w.Config.Centred
+}
+
+// buildAfter makes the norm of a place or, if the model has a norm of the sum before it, that one, which stays.
+func (n *norm) buildAfter(w *Weights, at, sum place) error {
+	switch {
+	case !w.has(sum):
+		n.build(w, at)
+		return nil
+	case w.has(at) || !w.Config.Centred:
+		return fmt.Errorf("a norm of a sum, and another one after it or one without a mean: %w", fault.ErrUnsupported)
+	}
+	n.build(w, sum)
+	n.stays = true
+	return nil
 }
 
 // apply normalises each row of x [rows, n].
@@ -29,6 +47,19 @@ func (n *norm) apply(d *device, x *tensor.Tensor) error {
 		return d.LayerNorm(x, n.weight, n.bias, n.eps)
 	}
 	return d.RMSNorm(x, n.weight, n.eps)
+}
+
+// centre returns a norm that is centred as operations want it.
+func (n *norm) centre() backend.LayerNorm {
+	return backend.LayerNorm{Weight: n.weight, Bias: n.bias, Eps: n.eps}
+}
+
+// kept returns where norm(x) goes: to x if the norm stays, and else to normed.
+func (n *norm) kept(x, normed *tensor.Tensor) *tensor.Tensor {
+	if n.stays {
+		return x
+	}
+	return normed
 }
 
 // fuses reports whether the backend's fused operations have the norm: RMSNorm.

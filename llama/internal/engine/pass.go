@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -26,6 +27,7 @@ type pass struct {
 	caches             *kvcache.Batch   // of the layer under way
 	attention          []attentionRows  // for each of the model's shapes of heads
 	recurrent          recurrentRows
+	experts            expertRows
 	states             *kvcache.States // of the recurrent layer under way
 	dense              []denseRows     // for each of the model's widths
 	inputs             inputRows
@@ -36,6 +38,7 @@ type pass struct {
 	tokens   []int32
 	texts    []int
 	operands []*tensor.Tensor
+	maps     []backend.Linear
 }
 
 // newPass allocates memory for passes of up to most rows; total counts it.
@@ -74,6 +77,9 @@ func (p *pass) reserveAll(w *Weights) error {
 	if err := p.readScales(w); err != nil {
 		return err
 	}
+	if err := p.experts.reserve(&p.arena, c); err != nil {
+		return err
+	}
 	for i := range p.ropes {
 		width := 2 * w.rotaries[i].half
 		if err := p.reserve(&p.ropes[i], width); err != nil {
@@ -89,8 +95,8 @@ func (p *pass) reserveAll(w *Weights) error {
 	return p.resize(1)
 }
 
-// run computes the jobs' tokens, p.rows in all, through all layers: afterwards p.x has the residual stream of the rows of which something is wanted, and the tokens' keys and values are in the jobs'
-// memories. When all jobs have contexts that have ended, it gives up before the next layer.
+// run computes the jobs' tokens, p.rows in all, through all layers: afterwards p.x has the residual stream of the rows of which something is
+// wanted, and the tokens' keys and values are in the jobs' memories. When all jobs have contexts that have ended, it gives up before the next layer.
 func (p *pass) run(w *Weights, jobs []*Job) error {
 	p.jobs = jobs
 	defer p.states.Reset()

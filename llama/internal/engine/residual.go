@@ -3,74 +3,92 @@ package engine
 import (
 	"slices"
 
+	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// residual is what stands around a sublayer f: x = sum(x + scale·post(f(norm(x)))). A family has at most two of the norms.
+// residual is what stands around a sublayer f: x += scale·post(f(norm(x))). A family has at most two of the norms.
+//
+// Encoders such as BERT norm the sum instead: x = norm(x + f(x)). Whoever reads x next norms it, and x stays so: see norm.stays. So the
+// norm of a sum is the next sublayer's, or the one after the last layer.
 type residual struct {
-	norm, post, sum norm
-	scale           float32 // 1 changes nothing
+	norm, post norm
+	scale      float32 // 1 changes nothing
 }
 
-// build makes what stands around a sublayer, without its norms, which are tensors of these parts.
-func (r *residual) build(w *Weights, layer int, norm, post, sum checkpoint.Part) {
-	r.norm.build(w, norm, layer)
-	r.post.build(w, post, layer)
-	r.sum.build(w, sum, layer)
+// build makes what stands around a sublayer, without its norms, which are tensors of these parts. before is the norm of the sum before it.
+func (r *residual) build(w *Weights, layer int, norm, post checkpoint.Part, before place) error {
 	r.scale = 1
 	if s := w.Config.ResidualScale; s != 0 {
 		r.scale = float32(s)
 	}
+	r.post.build(w, place{part: post, layer: layer})
+	return r.norm.buildAfter(w, place{part: norm, layer: layer}, before)
 }
 
 // project computes projections of norm(x) [rows, hidden] to outs, in their order.
 func (r *residual) project(p *pass, outs []*tensor.Tensor, projections ...*projection) error {
-	p.operands = p.operands[:0]
-	for _, j := range projections {
-		p.operands = append(p.operands, j.weight)
-	}
-	if err := p.device.normMatMul(&p.x, &r.norm, &p.normed, p.operands, outs); err != nil {
+	p.list(projections)
+	if err := p.device.project(&p.x, &r.norm, &p.normed, p.maps, p.operands, outs); err != nil {
 		return err
 	}
 	in := &p.x
-	if r.norm.weight != nil && slices.ContainsFunc(projections, p.adapts) { // normMatMul leaves p.normed undefined
+	if r.norm.weight != nil && !r.norm.stays && slices.ContainsFunc(projections, p.adapts) { // project leaves p.normed undefined
 		in = &p.normed
 		if err := p.device.normOf(&p.x, &r.norm, in); err != nil {
 			return err
 		}
 	}
 	for i, j := range projections {
-		if err := j.complete(p, in, outs[i]); err != nil {
+		if err := p.adapted.add(p.device, j.number, in, outs[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// add computes x = sum(x + scale·post(to(in))). in is [rows, k].
-func (r *residual) add(p *pass, in *tensor.Tensor, to *projection) error {
-	if err := r.addTo(p, in, to); err != nil {
+// activated computes gelu(gate(x))·up(x) of norm(x), or gelu(gate(x)) if it gets one projection, to outs[0]; outs has a tensor for each.
+func (r *residual) activated(p *pass, outs []*tensor.Tensor, projections ...*projection) error {
+	if r.norm.centred && !slices.ContainsFunc(projections, p.adapts) {
+		p.list(projections)
+		return p.device.projects.Project(&p.x, r.norm.centre(), r.norm.kept(&p.x, &p.normed), p.maps, outs, true)
+	}
+	if err := r.project(p, outs, projections...); err != nil {
 		return err
 	}
-	return r.sum.apply(p.device, &p.x)
+	var up *tensor.Tensor
+	if len(outs) > 1 {
+		up = outs[1]
+	}
+	return p.device.GELUErf(outs[0], up)
 }
 
-// addTo computes x += scale·post(to(in)).
-func (r *residual) addTo(p *pass, in *tensor.Tensor, to *projection) error {
-	plain := r.post.weight == nil && r.scale == 1
-	out := &p.x
-	var err error
-	if plain {
-		err = p.device.fused.MatMulAdd(in, to.weight, &p.product, out)
-	} else {
-		out = &p.product
-		err = p.device.MatMulTransposed(in, to.weight, out)
+// list makes p.maps and p.operands what projections multiply with.
+func (p *pass) list(projections []*projection) {
+	p.operands, p.maps = p.operands[:0], p.maps[:0]
+	for _, j := range projections {
+		p.operands = append(p.operands, j.weight)
+		p.maps = append(p.maps, backend.Linear{Weight: j.weight, Bias: j.bias})
 	}
-	if err != nil {
+}
+
+// add computes x += scale·post(to(in)). in is [rows, k].
+func (r *residual) add(p *pass, in *tensor.Tensor, to *projection) error {
+	if r.post.weight == nil && r.scale == 1 {
+		if err := p.device.projects.ProjectAdd(in, backend.Linear{Weight: to.weight, Bias: to.bias}, &p.product, &p.x); err != nil {
+			return err
+		}
+		return p.adapted.add(p.device, to.number, in, &p.x)
+	}
+	out := &p.product
+	if err := p.device.MatMulTransposed(in, to.weight, out); err != nil {
 		return err
 	}
-	if err := to.complete(p, in, out); err != nil || plain {
+	if err := p.device.addBias(out, to.bias); err != nil {
+		return err
+	}
+	if err := p.adapted.add(p.device, to.number, in, out); err != nil {
 		return err
 	}
 	if err := r.post.apply(p.device, out); err != nil {
@@ -87,12 +105,4 @@ func (r *residual) addTo(p *pass, in *tensor.Tensor, to *projection) error {
 type projection struct {
 	weight, bias *tensor.Tensor
 	number       int // among the model's projections: what adapters know it by
-}
-
-// complete adds to out, which has in·weightᵀ already, what else belongs to the projection of in.
-func (j *projection) complete(p *pass, in, out *tensor.Tensor) error {
-	if err := p.device.addBias(out, j.bias); err != nil {
-		return err
-	}
-	return p.adapted.add(p.device, j.number, in, out)
 }

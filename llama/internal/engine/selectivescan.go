@@ -40,7 +40,7 @@ func newSelectiveScan(w *Weights, layer int) *selectiveScan {
 	w.place(checkpoint.StepBias, layer, &m.stepBias)
 	w.place(checkpoint.Decay, layer, &m.decay)
 	w.place(checkpoint.Skip, layer, &m.skip)
-	m.norm.build(w, checkpoint.RecurrentNorm, layer)
+	m.norm.build(w, place{part: checkpoint.RecurrentNorm, layer: layer})
 	return m
 }
 

@@ -32,23 +32,38 @@ type States struct {
 
 // build makes empty states for the layers that are recurrent.
 func (s *States) build(w *Weights, o *MemoryOptions) error {
-	s.marks = marks{most: o.Snapshots, every: o.SnapshotEvery}
 	s.at = make([]int, len(w.layers))
+	size := 0 // of the states, in bytes
 	for i := range w.layers {
 		s.at[i] = -1
 		r, ok := w.layers[i].mixer.(recurrent)
 		if !ok {
 			continue
 		}
-		state, err := w.store.NewState(r.remembers()...)
+		shapes := r.remembers()
+		state, err := w.store.NewState(shapes...)
 		if err != nil {
 			return layerError(i, err)
 		}
 		s.at[i] = len(s.list)
 		s.list = append(s.list, state)
+		for _, shape := range shapes {
+			size += 4 * shape.NumElements()
+		}
+	}
+	s.marks = marks{most: max(o.Snapshots, 0), every: o.SnapshotEvery}
+	if o.Snapshots == 0 && size > 0 {
+		s.marks.most = max(leastSnapshots, min(snapshotBytes/size, mostSnapshots))
 	}
 	return nil
 }
+
+// How many snapshots are kept if nobody says: as many as take snapshotBytes, within these bounds.
+const (
+	leastSnapshots = 4
+	mostSnapshots  = 32
+	snapshotBytes  = 256 << 20
+)
 
 // any reports whether there are recurrent layers.
 func (s *States) any() bool { return len(s.list) > 0 }
@@ -90,11 +105,12 @@ func (s *States) free() error {
 // begin prepares a step of rows further tokens. keep says that the states before the step are kept until it ends, and guesses that some of
 // the rows may be forgotten afterwards.
 func (s *States) begin(rows int, keep, guesses bool) error {
-	s.step = s.marks.within(s.step[:0], s.seen(), rows)
+	n := s.seen()
+	s.step = s.marks.within(s.step[:0], n, rows)
 	o := kvcache.Step{Keep: keep, Guesses: guesses, Marks: s.step}
 	for _, state := range s.list {
 		if err := state.Begin(rows, o); err != nil {
-			return errors.Join(err, s.align())
+			return errors.Join(err, s.takeBack(n))
 		}
 	}
 	return nil
@@ -155,8 +171,8 @@ func (s *States) cut(n int) error {
 	return err
 }
 
-// Pin makes a snapshot of the present states, which stays until the next Pin. Those before it are given up: the conversation does not go back behind
-// it, but to no tokens.
+// Pin makes a snapshot of the present states, which stays until the next Pin. Those before it are given up: the conversation does not go
+// back behind it, but to no tokens.
 func (s *States) Pin() error {
 	if !s.any() {
 		return nil
@@ -191,7 +207,8 @@ func (s *States) Mark(positions []int, end int) {
 	}
 }
 
-// Branch notes that conversations branch at a position: its snapshot is among the last that are given up. If it is still to come, there will be one.
+// Branch notes that conversations branch at a position: its snapshot is among the last that are given up. If it is still to come, there
+// will be one.
 func (s *States) Branch(at int) {
 	if s.any() && at > 0 {
 		s.marks.branch(at, s.seen())
@@ -212,7 +229,8 @@ func (s *States) DropPlain() (some bool, err error) {
 	return len(gone) > 0, s.drop(gone)
 }
 
-// Settle passes what is certain of the latest steps' guesses through the states, so that a Clone has it. None of them is to be forgotten any more.
+// Settle passes what is certain of the latest steps' guesses through the states, so that a Clone has it. None of them is to be forgotten
+// any more.
 func (s *States) Settle() error { return s.each((*kvcache.State).Settle) }
 
 // Rest is Settle for a conversation that does nothing for a while: it gives back the memory that only guesses need.

@@ -38,10 +38,10 @@ func (a *textAttention) forward(p *pass, around *residual) error {
 	return around.add(p, &s.outFlat, &a.o)
 }
 
-// embeddings are what the first layer reads: x = norm(token + type + position). All but the tokens' table may be nil.
+// embeddings are what the first layer reads: x = token + type + position. All but the tokens' table may be nil. If the sum has a norm, the
+// first layer computes it.
 type embeddings struct {
 	tokens, positions, types *tensor.Tensor // [vocab, hidden], [positions, hidden], [types, hidden]
-	norm                     norm
 }
 
 // build makes the embeddings without their tensors.
@@ -49,7 +49,6 @@ func (e *embeddings) build(w *Weights) {
 	w.place(checkpoint.Embedding, 0, &e.tokens)
 	w.place(checkpoint.PositionEmbedding, 0, &e.positions)
 	w.place(checkpoint.TypeEmbedding, 0, &e.types)
-	e.norm.build(w, checkpoint.EmbeddingNorm, 0)
 }
 
 // lookUp gathers the rows of the jobs' tokens into x. The scratch has x's shape.
@@ -65,12 +64,10 @@ func (e *embeddings) lookUp(p *pass, scale float32, x, scratch *tensor.Tensor) e
 			return err
 		}
 	}
-	if e.positions != nil {
-		if err := e.add(p, e.positions, x, scratch, func(j *Job, row int) int32 { return int32(j.Start + row) }); err != nil {
-			return err
-		}
+	if e.positions == nil {
+		return nil
 	}
-	return e.norm.apply(p.device, x)
+	return e.add(p, e.positions, x, scratch, func(j *Job, row int) int32 { return int32(j.Start + row) })
 }
 
 // add adds to each row of x a row of a table: the one that which returns for a row of a job.

@@ -25,10 +25,7 @@ func newUngated(w *Weights, layer int, is *checkpoint.Layer) (*ungated, error) {
 
 func (f *ungated) forward(p *pass, around *residual) error {
 	s := &p.dense[f.width]
-	if err := around.project(p, s.projected[1:], &f.up); err != nil {
-		return err
-	}
-	if err := p.device.GELUErf(&s.up, nil); err != nil {
+	if err := around.activated(p, s.projected[1:], &f.up); err != nil {
 		return err
 	}
 	return around.add(p, &s.up, &f.down)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash"
 	"iter"
+	"slices"
 	"sync/atomic"
 
 	"github.com/antigravity-go/antigravity/backend"
@@ -59,7 +60,9 @@ func NewWeights(b backend.Backend, c *checkpoint.Config, rows int) (*Weights, er
 	w.findCaches()
 	w.embeddings.build(w)
 	w.inputs.build(w)
-	w.norm.build(w, checkpoint.OutputNorm, 0)
+	if err := w.norm.buildAfter(w, place{part: checkpoint.OutputNorm}, place{part: checkpoint.FeedForwardSumNorm, layer: c.Layers - 1}); err != nil {
+		return nil, err
+	}
 	w.place(checkpoint.Head, 0, &w.head)
 	if err := w.heads.build(w); err != nil {
 		return nil, err
@@ -91,6 +94,11 @@ func NewWeights(b backend.Backend, c *checkpoint.Config, rows int) (*Weights, er
 // place notes where a tensor goes.
 func (w *Weights) place(p checkpoint.Part, layer int, at **tensor.Tensor) {
 	w.places[place{part: p, layer: layer}] = at
+}
+
+// has reports whether the model has a tensor.
+func (w *Weights) has(p place) bool {
+	return slices.ContainsFunc(w.tensors, func(t checkpoint.Tensor) bool { return p == place{t.Part, t.Layer, t.Bias} })
 }
 
 // placeProjection notes where the tensors of a projection go, and numbers it.
@@ -232,9 +240,11 @@ func (w *Weights) findCaches() {
 // newCache makes an empty cache of a layer.
 func (w *Weights) newCache(layer int, o *MemoryOptions) (*kvcache.Cache, error) {
 	is := w.Config.Layer(layer)
-	return w.store.NewLayer(kvcache.Layer{
-		KVHeads: is.KVHeads, HeadDim: is.HeadDim, Attention: backend.Attention{Window: is.Window, Cap: float32(is.ScoreCap)},
-	}, o.KV, o.Capacity)
+	beyond := backend.Attention{Window: is.Window, Cap: float32(is.ScoreCap)}
+	if a, ok := w.layers[layer].mixer.(*attention); ok {
+		beyond.Sinks = a.sinks
+	}
+	return w.store.NewLayer(kvcache.Layer{KVHeads: is.KVHeads, HeadDim: is.HeadDim, Attention: beyond}, o.KV, o.Capacity)
 }
 
 // rotation is a layer's RoPE for one position; see kvcache.Rotation.
@@ -267,8 +277,19 @@ func (w *Weights) Free() error {
 func (w *Weights) Hash(h hash.Hash) error {
 	matrices := []*tensor.Tensor{w.embeddings.tokens, w.head}
 	for i := range w.tensors {
-		if t := &w.tensors[i]; t.Role == checkpoint.Linear {
+		switch t := &w.tensors[i]; t.Role {
+		case checkpoint.Linear:
 			matrices = append(matrices, *w.at(t))
+		case checkpoint.Expert:
+			if t.Bias {
+				continue
+			}
+			m := *w.at(t)
+			rows, err := m.Reshape(m.Shape().Rows(), m.Shape().Dim(-1))
+			if err != nil {
+				return err
+			}
+			matrices = append(matrices, rows)
 		}
 	}
 	for _, m := range matrices {

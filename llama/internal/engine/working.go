@@ -14,8 +14,10 @@ func workingBytes(c *checkpoint.Config, capacity int) int64 {
 	const workers, floatBytes = 8, 4
 	q, kv := int64(c.Heads)*int64(c.HeadDim), int64(c.KVHeads)*int64(c.HeadDim)
 	hidden, wide, vocab := int64(c.HiddenSize), int64(c.IntermediateSize), int64(c.VocabSize)
-	// The floats of a token's row: x, normed and product; q and out; k and v; gate and up; ropes and ropeHosts.
+	// The floats of a token's row: x, normed and product; q and out; k and v; gate and up; ropes and ropeHosts; those of experts.
 	row := 3*hidden + 2*q + 2*kv + 2*wide + 2*int64(c.HeadDim)
+	e := &c.Experts
+	row += int64(e.Chosen)*(2*int64(e.Width)+hidden) + int64(e.Count) + 2*int64(e.SharedWidth)
 	if r := &c.Recurrent; r.Taps > 0 { // queries and keys; values, out and gate; beta, step and decay; and those of short convolutions
 		row += 2*int64(r.KeyHeads)*int64(r.KeyDim) + 3*int64(r.Heads)*(int64(r.ValueDim)+1) + 3*hidden + q
 	}

@@ -97,6 +97,10 @@ func (g *ggufModel) Close() error {
 }
 
 func (g *ggufModel) find(t *checkpoint.Tensor) (Stored, error) {
+	if forms := t.Forms.GGUF; forms != nil {
+		s, err := findForm(forms, t.Shape, g.matrix)
+		return s, tensorError(g.File(), t.GGUF, 0, err)
+	}
 	name, within := t.GGUF, false
 	w := &t.Within.GGUF
 	if w.Name != "" {
@@ -122,12 +126,36 @@ func (g *ggufModel) find(t *checkpoint.Tensor) (Stored, error) {
 	return s, tensorError(g.paths[stored.Part], name, stored.Offset, err)
 }
 
+// matrix returns a tensor by its name.
+func (g *ggufModel) matrix(form *checkpoint.Form, expert int) (s Stored, found bool, err error) {
+	stored, ok := g.gguf.Tensor(form.Of(expert))
+	if !ok {
+		return s, false, nil
+	}
+	s, err = ggufTensor(&stored, g.closers[stored.Part])
+	return s, true, err
+}
+
 // ggufTensor returns a tensor as a file has it, or, if nothing computes with its type, as it will be rewritten.
 func ggufTensor(t *gguf.Tensor, owner io.Closer) (Stored, error) {
 	if kind := rare.Of(t.Type); kind != nil {
 		return newRare(kind, t.Shape, t.Data, owner)
 	}
 	return newStored(t.DType, t.Type.String(), t.Shape, t.Data, owner)
+}
+
+// ggufShape returns a tensor of one of GGUF's types without its data.
+func ggufShape(t gguf.GGMLType, dims []int) (Stored, error) {
+	kind := rare.Of(t)
+	d := t.DType()
+	if kind != nil {
+		d = kind.Target()
+	}
+	shape, err := tensor.NewShape(dims...)
+	if err == nil && shape.Dim(-1)%max(d.BlockLen(), 1) != 0 {
+		err = fmt.Errorf("rows of %d are no whole blocks", shape.Dim(-1))
+	}
+	return Stored{dtype: d, shape: shape, rare: kind}, err
 }
 
 // config reads the configuration.

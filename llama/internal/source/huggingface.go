@@ -56,6 +56,10 @@ func (h *huggingFace) Format() string {
 func (h *huggingFace) names() []string { return h.weights.Names() }
 
 func (h *huggingFace) find(t *checkpoint.Tensor) (Stored, error) {
+	if forms := t.Forms.HuggingFace; forms != nil {
+		s, err := findForm(forms, t.Shape, h.matrix)
+		return s, tensorError(h.File(), t.HuggingFace, 0, err)
+	}
 	name, within := t.HuggingFace, false
 	w := &t.Within.HuggingFace
 	if w.Rows > 0 {
@@ -77,6 +81,25 @@ func (h *huggingFace) find(t *checkpoint.Tensor) (Stored, error) {
 		s.plus = 1
 	}
 	return s, tensorError(h.files.path(file), name, stored.Offset, err)
+}
+
+// matrix returns a tensor by its name. One of MXFP4 has the type that GGUF calls so.
+func (h *huggingFace) matrix(form *checkpoint.Form, expert int) (s Stored, found bool, err error) {
+	stored, file, err := h.weights.Tensor(form.Of(expert))
+	if err != nil {
+		return s, false, nil
+	}
+	if form.Exponents != "" {
+		exponents, other, err := h.weights.Tensor(form.Exponents)
+		if err != nil {
+			return s, true, err
+		}
+		s, err = newMXFP4(&stored, &exponents, h.open[file], h.open[other])
+		return s, true, err
+	}
+	d, _ := stored.ElementType()
+	s, err = newStored(d, stored.DType, stored.Shape, stored.Data, h.open[file])
+	return s, true, err
 }
 
 // Close closes the files.

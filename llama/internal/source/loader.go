@@ -73,9 +73,9 @@ func (l *Loader) Load(ctx context.Context, tensors []checkpoint.Tensor, stored [
 			if view {
 				views.Store(true)
 			} else {
-				release(stored[i].owner, stored[i].data)
+				stored[i].release()
 			}
-			loaded(len(stored[i].data))
+			loaded(stored[i].Bytes())
 			return nil
 		})
 	}
@@ -92,7 +92,7 @@ func TargetType(role checkpoint.Role, stored, asked tensor.DType) tensor.DType {
 	switch {
 	case role == checkpoint.Vector:
 		return tensor.F32
-	case asked == 0 || role == checkpoint.Lookup || role == checkpoint.Pooled:
+	case asked == 0 || role == checkpoint.Lookup || role == checkpoint.Pooled || role == checkpoint.Routing:
 		return stored
 	case role == checkpoint.Logits && asked.Quantized():
 		return tensor.Q8_0

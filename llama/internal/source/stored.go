@@ -31,7 +31,8 @@ type Stored struct {
 	change  checkpoint.Change // of a vector or a filter, if the file has not what is wanted
 	repeats int               // how often checkpoint.Repeated repeats an element
 
-	rare *rare.Type // not nil: the data are of this type, and are rewritten as dtype before anything else reads them
+	pieces []piece    // not nil: the tensor is put together of these, and data is nil
+	rare   *rare.Type // not nil: the data are of this type, and are rewritten as dtype before anything else reads them
 }
 
 // DType returns the type as which the tensor is read.
@@ -55,10 +56,14 @@ func (s *Stored) Elements() int {
 
 // Bytes returns how many bytes the tensor has in the file.
 func (s *Stored) Bytes() int {
+	n := len(s.data)
 	if s.from != nil {
-		return len(s.data) / s.from.Rows * s.shape.Dim(0)
+		n = n / s.from.Rows * s.shape.Dim(0)
 	}
-	return len(s.data)
+	for i := range s.pieces {
+		n += s.pieces[i].bytes()
+	}
+	return n
 }
 
 // outer is a larger tensor.
@@ -232,6 +237,10 @@ func (s *Stored) order() func(row int) int {
 
 // asStored returns the tensor with its rows in the file's order: a view of the file if alignment allows that, else a copy.
 func (s *Stored) asStored(ctx context.Context, memory tensor.Memory) (t *tensor.Tensor, view bool, err error) {
+	if s.pieces != nil {
+		t, err = s.collected(ctx, memory)
+		return t, false, err
+	}
 	if s.rare != nil {
 		t, err = s.rewritten(ctx, memory)
 		return t, false, err

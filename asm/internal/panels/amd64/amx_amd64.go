@@ -14,6 +14,7 @@ var tilesAMX = []amxFormat{
 	{panels.LayoutQ5_0, 12, 32, 24, q5_0AMX, nil},
 	{panels.LayoutQ5_1, 12, 32, 24, q5_1AMX, nil},
 	{panels.LayoutIQ4_NL, 12, 32, 24, iq4_nlAMX, nil},
+	{panels.LayoutMXFP4, 12, 32, 24, mxfp4AMX, nil},
 	{panels.LayoutQ4_K, 16, 2, 32, q4_KAMX, nil},
 	{panels.LayoutQ5_K, 16, 2, 32, q5_KAMX, nil},
 	{panels.LayoutQ6_K, 16, 2, 32, q6_KAMX, nil},
@@ -63,6 +64,13 @@ func q5_1AMX(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *
 //
 //go:noescape
 func iq4_nlAMX(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, tiles int, k int, out *float32, stride int, first int)
+
+// mxfp4AMX multiplies some blocks of 2 panels with rows of activations, see amxKernel:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func mxfp4AMX(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, tiles int, k int, out *float32, stride int, first int)
 
 // q4_0FewAMX multiplies some blocks of 2 panels with up to 16 rows of activations, see amxFewKernel:
 //

@@ -46,6 +46,12 @@ var unitAVX2 = unit{
 			},
 		},
 		{
+			layout: panels.LayoutMXFP4, rows: 8, single: mxfp4AVX2x1x4, several: &chunks{few: mxfp4FewAVX2, many: mxfp4ManyAVX2, room: 32},
+			tiles: []panels.BlockTile{
+				{Tokens: 1, Run: mxfp4AVX2x1},
+			},
+		},
+		{
 			layout: panels.LayoutQ4_K, rows: 16, single: q4_KAVX2x1x4,
 			tiles: []panels.BlockTile{
 				{Tokens: 8, Run: q4_KAVX2x8},
@@ -322,6 +328,34 @@ func iq4_nlAVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *fl
 //
 //go:noescape
 func iq4_nlAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
+// mxfp4ManyAVX2 multiplies some blocks of several panels with several rows of activations, see chunkKernel:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func mxfp4ManyAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+
+// mxfp4FewAVX2 multiplies some blocks of several panels with several rows of activations, see chunkKernel:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func mxfp4FewAVX2(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+
+// mxfp4AVX2x1 multiplies 8 rows of weights with 1 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func mxfp4AVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// mxfp4AVX2x1x4 multiplies 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func mxfp4AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // f32AVX2x6 multiplies 1 panels with 6 rows of activations, see panels.FloatKernel:
 //

@@ -68,6 +68,16 @@ var unitAVX512 = unit{
 			},
 		},
 		{
+			layout: panels.LayoutMXFP4, rows: 16, single: mxfp4AVX512x1x4,
+			tiles: []panels.BlockTile{
+				{Tokens: 12, Run: mxfp4AVX512x12},
+				{Tokens: 8, Run: mxfp4AVX512x8},
+				{Tokens: 4, Run: mxfp4AVX512x4},
+				{Tokens: 2, Run: mxfp4AVX512x2},
+				{Tokens: 1, Run: mxfp4AVX512x1},
+			},
+		},
+		{
 			layout: panels.LayoutQ4_K, rows: 16, single: q4_KAVX512x1x4,
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: q4_KAVX512x12},
@@ -156,6 +166,7 @@ var unitAVX512 = unit{
 		{
 			Layout: panels.LayoutF32, Single: f32AVX512x1x4,
 			Tiles: []panels.FloatTile{
+				{Tokens: 16, Run: f32AVX512x16},
 				{Tokens: 12, Run: f32AVX512x12},
 				{Tokens: 8, Run: f32AVX512x8},
 				{Tokens: 4, Run: f32AVX512x4},
@@ -166,6 +177,7 @@ var unitAVX512 = unit{
 		{
 			Layout: panels.LayoutF16, Single: f16AVX512x1x4,
 			Tiles: []panels.FloatTile{
+				{Tokens: 16, Run: f16AVX512x16},
 				{Tokens: 12, Run: f16AVX512x12},
 				{Tokens: 8, Run: f16AVX512x8},
 				{Tokens: 4, Run: f16AVX512x4},
@@ -176,6 +188,7 @@ var unitAVX512 = unit{
 		{
 			Layout: panels.LayoutBF16, Single: bf16AVX512x1x4,
 			Tiles: []panels.FloatTile{
+				{Tokens: 16, Run: bf16AVX512x16},
 				{Tokens: 12, Run: bf16AVX512x12},
 				{Tokens: 8, Run: bf16AVX512x8},
 				{Tokens: 4, Run: bf16AVX512x4},
@@ -424,6 +437,55 @@ func iq4_nlAVX512x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *
 //go:noescape
 func iq4_nlAVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
+// mxfp4AVX512x12 multiplies 16 rows of weights with 12 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func mxfp4AVX512x12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// mxfp4AVX512x8 multiplies 16 rows of weights with 8 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func mxfp4AVX512x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// mxfp4AVX512x4 multiplies 16 rows of weights with 4 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func mxfp4AVX512x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// mxfp4AVX512x2 multiplies 16 rows of weights with 2 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func mxfp4AVX512x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// mxfp4AVX512x1 multiplies 16 rows of weights with 1 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func mxfp4AVX512x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// mxfp4AVX512x1x4 multiplies 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func mxfp4AVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
+// f32AVX512x16 multiplies 1 panels with 16 rows of activations, see panels.FloatKernel:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func f32AVX512x16(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
 // f32AVX512x12 multiplies 1 panels with 12 rows of activations, see panels.FloatKernel:
 //
 //	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
@@ -466,6 +528,13 @@ func f32AVX512x1(w *byte, panelBytes int, k int, x *float32, out *float32, strid
 //go:noescape
 func f32AVX512x1x4(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
 
+// f16AVX512x16 multiplies 1 panels with 16 rows of activations, see panels.FloatKernel:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func f16AVX512x16(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
 // f16AVX512x12 multiplies 1 panels with 12 rows of activations, see panels.FloatKernel:
 //
 //	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
@@ -507,6 +576,13 @@ func f16AVX512x1(w *byte, panelBytes int, k int, x *float32, out *float32, strid
 //
 //go:noescape
 func f16AVX512x1x4(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
+
+// bf16AVX512x16 multiplies 1 panels with 16 rows of activations, see panels.FloatKernel:
+//
+//	out[t·stride+r] = fma(w[k−1][r], x[t][k−1], … fma(w[0][r], x[t][0], 0))
+//
+//go:noescape
+func bf16AVX512x16(w *byte, panelBytes int, k int, x *float32, out *float32, stride int)
 
 // bf16AVX512x12 multiplies 1 panels with 12 rows of activations, see panels.FloatKernel:
 //

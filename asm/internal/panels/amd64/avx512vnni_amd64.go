@@ -70,6 +70,16 @@ var unitAVX512VNNI = unit{
 			},
 		},
 		{
+			layout: panels.LayoutMXFP4, rows: 16, single: mxfp4AVX512VNNIx1x4,
+			tiles: []panels.BlockTile{
+				{Tokens: 12, Run: mxfp4AVX512VNNIx12},
+				{Tokens: 8, Run: mxfp4AVX512VNNIx8},
+				{Tokens: 4, Run: mxfp4AVX512VNNIx4},
+				{Tokens: 2, Run: mxfp4AVX512VNNIx2},
+				{Tokens: 1, Run: mxfp4AVX512VNNIx1},
+			},
+		},
+		{
 			layout: panels.LayoutQ4_K, rows: 16, single: q4_KAVX512VNNIx1x4,
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: q4_KAVX512VNNIx12},
@@ -407,6 +417,48 @@ func iq4_nlAVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8,
 //
 //go:noescape
 func iq4_nlAVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
+// mxfp4AVX512VNNIx12 multiplies 16 rows of weights with 12 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func mxfp4AVX512VNNIx12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// mxfp4AVX512VNNIx8 multiplies 16 rows of weights with 8 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func mxfp4AVX512VNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// mxfp4AVX512VNNIx4 multiplies 16 rows of weights with 4 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func mxfp4AVX512VNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// mxfp4AVX512VNNIx2 multiplies 16 rows of weights with 2 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func mxfp4AVX512VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// mxfp4AVX512VNNIx1 multiplies 16 rows of weights with 1 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func mxfp4AVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// mxfp4AVX512VNNIx1x4 multiplies 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func mxfp4AVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q4_KAVX512VNNIx12 multiplies 16 rows of weights with 12 of activations, see panels.BlockKernel:
 //

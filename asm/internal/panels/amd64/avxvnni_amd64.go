@@ -46,6 +46,12 @@ var unitAVXVNNI = unit{
 			},
 		},
 		{
+			layout: panels.LayoutMXFP4, rows: 8, single: mxfp4AVXVNNIx1x4, several: &chunks{few: mxfp4FewAVXVNNI, many: mxfp4ManyAVXVNNI, room: 32},
+			tiles: []panels.BlockTile{
+				{Tokens: 1, Run: mxfp4AVXVNNIx1},
+			},
+		},
+		{
 			layout: panels.LayoutQ4_K, rows: 8, single: q4_KAVXVNNIx1x4,
 			tiles: []panels.BlockTile{
 				{Tokens: 8, Run: q4_KAVXVNNIx8},
@@ -254,6 +260,34 @@ func iq4_nlAVXVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d 
 //
 //go:noescape
 func iq4_nlAVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+
+// mxfp4ManyAVXVNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func mxfp4ManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+
+// mxfp4FewAVXVNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func mxfp4FewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+
+// mxfp4AVXVNNIx1 multiplies 8 rows of weights with 1 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func mxfp4AVXVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// mxfp4AVXVNNIx1x4 multiplies 4 panels with 1 of activations, see singleKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func mxfp4AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q4_KAVXVNNIx8 multiplies 8 rows of weights with 8 of activations, see panels.BlockKernel:
 //

@@ -184,6 +184,78 @@ DATA lowValuesAVXVNNI<>+56(SB)/4, $0x06090d01
 DATA lowValuesAVXVNNI<>+60(SB)/4, $0x01090505
 GLOBL lowValuesAVXVNNI<>(SB), RODATA|NOPTR, $64
 
+DATA fp4AVXVNNI<>+0(SB)/4, $0x03020100
+DATA fp4AVXVNNI<>+4(SB)/4, $0x0c080604
+DATA fp4AVXVNNI<>+8(SB)/4, $0xfdfeff00
+DATA fp4AVXVNNI<>+12(SB)/4, $0xf4f8fafc
+DATA fp4AVXVNNI<>+16(SB)/4, $0x03020100
+DATA fp4AVXVNNI<>+20(SB)/4, $0x0c080604
+DATA fp4AVXVNNI<>+24(SB)/4, $0xfdfeff00
+DATA fp4AVXVNNI<>+28(SB)/4, $0xf4f8fafc
+DATA fp4AVXVNNI<>+32(SB)/4, $0x03020100
+DATA fp4AVXVNNI<>+36(SB)/4, $0x0c080604
+DATA fp4AVXVNNI<>+40(SB)/4, $0xfdfeff00
+DATA fp4AVXVNNI<>+44(SB)/4, $0xf4f8fafc
+DATA fp4AVXVNNI<>+48(SB)/4, $0x03020100
+DATA fp4AVXVNNI<>+52(SB)/4, $0x0c080604
+DATA fp4AVXVNNI<>+56(SB)/4, $0xfdfeff00
+DATA fp4AVXVNNI<>+60(SB)/4, $0xf4f8fafc
+GLOBL fp4AVXVNNI<>(SB), RODATA|NOPTR, $64
+
+DATA raisedFP4AVXVNNI<>+0(SB)/4, $0x13121110
+DATA raisedFP4AVXVNNI<>+4(SB)/4, $0x1c181614
+DATA raisedFP4AVXVNNI<>+8(SB)/4, $0x0d0e0f10
+DATA raisedFP4AVXVNNI<>+12(SB)/4, $0x04080a0c
+DATA raisedFP4AVXVNNI<>+16(SB)/4, $0x13121110
+DATA raisedFP4AVXVNNI<>+20(SB)/4, $0x1c181614
+DATA raisedFP4AVXVNNI<>+24(SB)/4, $0x0d0e0f10
+DATA raisedFP4AVXVNNI<>+28(SB)/4, $0x04080a0c
+DATA raisedFP4AVXVNNI<>+32(SB)/4, $0x13121110
+DATA raisedFP4AVXVNNI<>+36(SB)/4, $0x1c181614
+DATA raisedFP4AVXVNNI<>+40(SB)/4, $0x0d0e0f10
+DATA raisedFP4AVXVNNI<>+44(SB)/4, $0x04080a0c
+DATA raisedFP4AVXVNNI<>+48(SB)/4, $0x13121110
+DATA raisedFP4AVXVNNI<>+52(SB)/4, $0x1c181614
+DATA raisedFP4AVXVNNI<>+56(SB)/4, $0x0d0e0f10
+DATA raisedFP4AVXVNNI<>+60(SB)/4, $0x04080a0c
+GLOBL raisedFP4AVXVNNI<>(SB), RODATA|NOPTR, $64
+
+DATA leastPowerAVXVNNI<>+0(SB)/4, $0x00400000
+DATA leastPowerAVXVNNI<>+4(SB)/4, $0x00400000
+DATA leastPowerAVXVNNI<>+8(SB)/4, $0x00400000
+DATA leastPowerAVXVNNI<>+12(SB)/4, $0x00400000
+DATA leastPowerAVXVNNI<>+16(SB)/4, $0x00400000
+DATA leastPowerAVXVNNI<>+20(SB)/4, $0x00400000
+DATA leastPowerAVXVNNI<>+24(SB)/4, $0x00400000
+DATA leastPowerAVXVNNI<>+28(SB)/4, $0x00400000
+DATA leastPowerAVXVNNI<>+32(SB)/4, $0x00400000
+DATA leastPowerAVXVNNI<>+36(SB)/4, $0x00400000
+DATA leastPowerAVXVNNI<>+40(SB)/4, $0x00400000
+DATA leastPowerAVXVNNI<>+44(SB)/4, $0x00400000
+DATA leastPowerAVXVNNI<>+48(SB)/4, $0x00400000
+DATA leastPowerAVXVNNI<>+52(SB)/4, $0x00400000
+DATA leastPowerAVXVNNI<>+56(SB)/4, $0x00400000
+DATA leastPowerAVXVNNI<>+60(SB)/4, $0x00400000
+GLOBL leastPowerAVXVNNI<>(SB), RODATA|NOPTR, $64
+
+DATA halfAFloatAVXVNNI<>+0(SB)/4, $0x3f000000
+DATA halfAFloatAVXVNNI<>+4(SB)/4, $0x3f000000
+DATA halfAFloatAVXVNNI<>+8(SB)/4, $0x3f000000
+DATA halfAFloatAVXVNNI<>+12(SB)/4, $0x3f000000
+DATA halfAFloatAVXVNNI<>+16(SB)/4, $0x3f000000
+DATA halfAFloatAVXVNNI<>+20(SB)/4, $0x3f000000
+DATA halfAFloatAVXVNNI<>+24(SB)/4, $0x3f000000
+DATA halfAFloatAVXVNNI<>+28(SB)/4, $0x3f000000
+DATA halfAFloatAVXVNNI<>+32(SB)/4, $0x3f000000
+DATA halfAFloatAVXVNNI<>+36(SB)/4, $0x3f000000
+DATA halfAFloatAVXVNNI<>+40(SB)/4, $0x3f000000
+DATA halfAFloatAVXVNNI<>+44(SB)/4, $0x3f000000
+DATA halfAFloatAVXVNNI<>+48(SB)/4, $0x3f000000
+DATA halfAFloatAVXVNNI<>+52(SB)/4, $0x3f000000
+DATA halfAFloatAVXVNNI<>+56(SB)/4, $0x3f000000
+DATA halfAFloatAVXVNNI<>+60(SB)/4, $0x3f000000
+GLOBL halfAFloatAVXVNNI<>(SB), RODATA|NOPTR, $64
+
 DATA highValuesAVXVNNI<>+0(SB)/4, $0x03020100
 DATA highValuesAVXVNNI<>+4(SB)/4, $0x07060504
 DATA highValuesAVXVNNI<>+8(SB)/4, $0x0a090808
@@ -12327,6 +12399,1964 @@ block:
 	VMOVUPS      Y8, 224(SP)
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x20, BX
+	ADDQ         $0x20, SI
+	ADDQ         $0x04, DI
+	ADDQ         $0x04, DX
+	DECQ         CX
+	JNE          block
+	MOVQ         out+64(FP), SI
+	VMOVUPS      (SP), Y0
+	VMOVUPS      Y0, (SI)
+	VMOVUPS      32(SP), Y0
+	VMOVUPS      Y0, 32(SI)
+	VMOVUPS      64(SP), Y0
+	VMOVUPS      Y0, 64(SI)
+	VMOVUPS      96(SP), Y0
+	VMOVUPS      Y0, 96(SI)
+	VMOVUPS      128(SP), Y0
+	VMOVUPS      Y0, 128(SI)
+	VMOVUPS      160(SP), Y0
+	VMOVUPS      Y0, 160(SI)
+	VMOVUPS      192(SP), Y0
+	VMOVUPS      Y0, 192(SI)
+	VMOVUPS      224(SP), Y0
+	VMOVUPS      Y0, 224(SI)
+	VZEROUPPER
+	RET
+
+// func mxfp4ManyAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// Requires: AVX, AVX2, AVXVNNI, FMA3, MMX+
+TEXT ·mxfp4ManyAVXVNNI(SB), $21568-112
+	LEAQ         63(SP), R12
+	ANDQ         $-64, R12
+	MOVL         $0x00010001, R13
+	VMOVD        R13, X12
+	VPBROADCASTD X12, Y12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Y13
+	MOVL         $0x01010101, R13
+	VMOVD        R13, X14
+	VPBROADCASTD X14, Y14
+	MOVL         $0x01010101, R13
+	VMOVD        R13, X15
+	VPBROADCASTD X15, Y15
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         panels+32(FP), CX
+	IMUL3Q       $0x00000280, CX, R8
+	LEAQ         1024(R12), SI
+	MOVQ         blocks+40(FP), R9
+	IMUL3Q       $0x00000100, R9, R9
+
+unpackPanel:
+	MOVQ AX, R10
+	MOVQ BX, R11
+	MOVQ SI, DI
+	MOVQ blocks+40(FP), DX
+
+unpack:
+	PREFETCHT1   (R10)(R9*1)
+	PREFETCHT1   64(R10)(R9*1)
+	PREFETCHT1   128(R10)(R9*1)
+	PREFETCHT1   192(R10)(R9*1)
+	VPXOR        Y2, Y2, Y2
+	VMOVDQU      fp4AVXVNNI<>+0(SB), Y3
+	VMOVDQU      (R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      Y0, Y3, Y0
+	VMOVDQU      Y0, (DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      Y1, Y3, Y1
+	VMOVDQU      Y1, 128(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      64(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      Y0, Y3, Y0
+	VMOVDQU      Y0, 32(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      Y1, Y3, Y1
+	VMOVDQU      Y1, 160(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      128(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      Y0, Y3, Y0
+	VMOVDQU      Y0, 64(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      Y1, Y3, Y1
+	VMOVDQU      Y1, 192(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      192(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      Y0, Y3, Y0
+	VMOVDQU      Y0, 96(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      Y1, Y3, Y1
+	VMOVDQU      Y1, 224(DI)
+	VPADDB       Y1, Y2, Y2
+	VPMADDUBSW   Y2, Y15, Y2
+	VPMADDWD     Y12, Y2, Y2
+	VPSLLD       $0x07, Y2, Y2
+	VPXOR        Y0, Y0, Y0
+	VPSUBD       Y2, Y0, Y2
+	VMOVDQU      Y2, 256(DI)
+	VPMOVZXBD    (R11), Y0
+	VPSLLD       $0x17, Y0, Y0
+	VPMAXUD      leastPowerAVXVNNI<>+0(SB), Y0, Y0
+	VMULPS       halfAFloatAVXVNNI<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 288(DI)
+	VPXOR        Y2, Y2, Y2
+	VMOVDQU      fp4AVXVNNI<>+0(SB), Y3
+	VMOVDQU      32(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      Y0, Y3, Y0
+	VMOVDQU      Y0, 320(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      Y1, Y3, Y1
+	VMOVDQU      Y1, 448(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      96(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      Y0, Y3, Y0
+	VMOVDQU      Y0, 352(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      Y1, Y3, Y1
+	VMOVDQU      Y1, 480(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      160(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      Y0, Y3, Y0
+	VMOVDQU      Y0, 384(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      Y1, Y3, Y1
+	VMOVDQU      Y1, 512(DI)
+	VPADDB       Y1, Y2, Y2
+	VMOVDQU      224(R10), Y0
+	VPSRLW       $0x04, Y0, Y1
+	VPAND        Y13, Y0, Y0
+	VPSHUFB      Y0, Y3, Y0
+	VMOVDQU      Y0, 416(DI)
+	VPADDB       Y0, Y2, Y2
+	VPAND        Y13, Y1, Y1
+	VPSHUFB      Y1, Y3, Y1
+	VMOVDQU      Y1, 544(DI)
+	VPADDB       Y1, Y2, Y2
+	VPMADDUBSW   Y2, Y15, Y2
+	VPMADDWD     Y12, Y2, Y2
+	VPSLLD       $0x07, Y2, Y2
+	VPXOR        Y0, Y0, Y0
+	VPSUBD       Y2, Y0, Y2
+	VMOVDQU      Y2, 576(DI)
+	VPMOVZXBD    8(R11), Y0
+	VPSLLD       $0x17, Y0, Y0
+	VPMAXUD      leastPowerAVXVNNI<>+0(SB), Y0, Y0
+	VMULPS       halfAFloatAVXVNNI<>+0(SB), Y0, Y0
+	VMOVUPS      Y0, 608(DI)
+	ADDQ         $0x00000100, R10
+	ADDQ         $0x10, R11
+	ADDQ         R8, DI
+	DECQ         DX
+	JNE          unpack
+	ADDQ         panelBytes+24(FP), AX
+	ADDQ         panelBytes+24(FP), BX
+	ADDQ         $0x00000280, SI
+	DECQ         CX
+	JNE          unpackPanel
+	MOVL         $0x80808080, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Y13
+	MOVQ         q+48(FP), R8
+	MOVQ         d+56(FP), R10
+	MOVQ         out+88(FP), R11
+	MOVQ         panels+32(FP), R13
+	SHLQ         $0x02, stride+96(FP)
+
+token:
+	MOVQ stride+96(FP), SI
+	MOVQ R11, DI
+	MOVQ R13, CX
+
+ask:
+	PREFETCHT0 (DI)(SI*1)
+	ADDQ       $0x40, DI
+	DECQ       CX
+	JNE        ask
+	VPXOR      Y8, Y8, Y8
+	CMPQ       first+104(FP), $0x00
+	JEQ        cleared
+	MOVQ       R11, DI
+	MOVQ       R13, CX
+
+clear:
+	VMOVUPS Y8, (DI)
+	VMOVUPS Y8, 32(DI)
+	ADDQ    $0x40, DI
+	DECQ    CX
+	JNE     clear
+
+cleared:
+	MOVQ blocks+40(FP), DX
+	MOVQ R12, SI
+	MOVQ R8, DI
+
+copy:
+	VPXOR   (DI), Y13, Y8
+	VMOVDQU Y8, (SI)
+	ADDQ    $0x20, DI
+	ADDQ    $0x20, SI
+	DECQ    DX
+	JNE     copy
+	MOVQ    blocks+40(FP), DX
+	MOVQ    R12, SI
+	MOVQ    R10, BX
+	LEAQ    1024(R12), AX
+
+block:
+	VPBROADCASTD (SI), Y0
+	VPBROADCASTD 4(SI), Y1
+	VPBROADCASTD 8(SI), Y2
+	VPBROADCASTD 12(SI), Y3
+	VPBROADCASTD 16(SI), Y4
+	VPBROADCASTD 20(SI), Y5
+	VPBROADCASTD 24(SI), Y6
+	VPBROADCASTD 28(SI), Y7
+	VBROADCASTSS (BX), Y11
+	MOVQ         R11, DI
+	MOVQ         R13, CX
+
+panel:
+	VMOVDQU 256(AX), Y8
+	VMOVDQU 576(AX), Y10
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rax]
+	LONG $0x507d62c4
+	LONG $0x00000080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm10, ymm0, ymmword ptr [rax + 320]
+	LONG $0x507d62c4
+	LONG $0x00014090
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rax + 32]
+	LONG $0x507562c4
+	LONG $0x00002080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm10, ymm1, ymmword ptr [rax + 352]
+	LONG $0x507562c4
+	LONG $0x00016090
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rax + 64]
+	LONG $0x506d62c4
+	LONG $0x00004080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm10, ymm2, ymmword ptr [rax + 384]
+	LONG $0x506d62c4
+	LONG $0x00018090
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rax + 96]
+	LONG $0x506562c4
+	LONG $0x00006080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm10, ymm3, ymmword ptr [rax + 416]
+	LONG $0x506562c4
+	LONG $0x0001a090
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rax + 128]
+	LONG $0x505d62c4
+	LONG $0x00008080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm10, ymm4, ymmword ptr [rax + 448]
+	LONG $0x505d62c4
+	LONG $0x0001c090
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rax + 160]
+	LONG $0x505562c4
+	LONG $0x0000a080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm10, ymm5, ymmword ptr [rax + 480]
+	LONG $0x505562c4
+	LONG $0x0001e090
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rax + 192]
+	LONG $0x504d62c4
+	LONG $0x0000c080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm10, ymm6, ymmword ptr [rax + 512]
+	LONG $0x504d62c4
+	LONG $0x00020090
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rax + 224]
+	LONG $0x504562c4
+	LONG $0x0000e080
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm10, ymm7, ymmword ptr [rax + 544]
+	LONG        $0x504562c4
+	LONG        $0x00022090
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      288(AX), Y11, Y9
+	VFMADD213PS (DI), Y9, Y8
+	VMOVUPS     Y8, (DI)
+	VCVTDQ2PS   Y10, Y10
+	VMULPS      608(AX), Y11, Y9
+	VFMADD213PS 32(DI), Y9, Y10
+	VMOVUPS     Y10, 32(DI)
+	ADDQ        $0x00000280, AX
+	ADDQ        $0x40, DI
+	DECQ        CX
+	JNE         panel
+	ADDQ        $0x20, SI
+	ADDQ        $0x04, BX
+	DECQ        DX
+	JNE         block
+	MOVQ        k+80(FP), DX
+	ADDQ        DX, R8
+	SHRQ        $0x03, DX
+	ADDQ        DX, R10
+	ADDQ        stride+96(FP), R11
+	DECQ        tokens+72(FP)
+	JNE         token
+	VZEROUPPER
+	RET
+
+// func mxfp4FewAVXVNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+// Requires: AVX, AVX2, AVXVNNI, FMA3, MMX+
+TEXT ·mxfp4FewAVXVNNI(SB), $21000-112
+	LEAQ         71(SP), R12
+	ANDQ         $-64, R12
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X8
+	VPBROADCASTD X8, Y8
+	VMOVDQU      Y8, 384(R12)
+	MOVQ         q+48(FP), AX
+	MOVQ         d+56(FP), BX
+	MOVQ         sums+64(FP), R9
+	MOVQ         k+80(FP), R8
+	MOVQ         tokens+72(FP), DX
+	MOVQ         blocks+40(FP), CX
+	MOVQ         DX, R11
+	IMUL3Q       $0x00000140, DX, R13
+	LEAQ         448(R12), DI
+
+token:
+	XORL R10, R10
+	MOVQ DI, SI
+
+write:
+	VPBROADCASTD (AX), Y0
+	VMOVDQU      Y0, (SI)
+	VPBROADCASTD 4(AX), Y1
+	VMOVDQU      Y1, 32(SI)
+	VPBROADCASTD 8(AX), Y2
+	VMOVDQU      Y2, 64(SI)
+	VPBROADCASTD 12(AX), Y3
+	VMOVDQU      Y3, 96(SI)
+	VPBROADCASTD 16(AX), Y4
+	VMOVDQU      Y4, 128(SI)
+	VPBROADCASTD 20(AX), Y5
+	VMOVDQU      Y5, 160(SI)
+	VPBROADCASTD 24(AX), Y6
+	VMOVDQU      Y6, 192(SI)
+	VPBROADCASTD 28(AX), Y7
+	VMOVDQU      Y7, 224(SI)
+	VPBROADCASTD (R9)(R10*4), Y0
+	VPSLLD       $0x04, Y0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPSUBD       Y0, Y1, Y0
+	VMOVDQU      Y0, 256(SI)
+	VBROADCASTSS (BX)(R10*4), Y0
+	VMOVUPS      Y0, 288(SI)
+	ADDQ         $0x20, AX
+	ADDQ         R13, SI
+	INCQ         R10
+	CMPQ         R10, CX
+	JNE          write
+	SHLQ         $0x05, R10
+	SUBQ         R10, AX
+	ADDQ         R8, AX
+	MOVQ         R8, R10
+	SHRQ         $0x03, R10
+	ADDQ         R10, BX
+	ADDQ         R10, R9
+	ADDQ         $0x00000140, DI
+	DECQ         R11
+	JNE          token
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         out+88(FP), DI
+	MOVQ         stride+96(FP), R8
+	SHLQ         $0x02, R8
+	MOVQ         panels+32(FP), R9
+	DECQ         R9
+	IMULQ        panelBytes+24(FP), R9
+	MOVQ         blocks+40(FP), CX
+	IMUL3Q       $0x00000100, CX, CX
+	SUBQ         R9, CX
+	MOVQ         CX, (SP)
+	SHLQ         $0x01, panels+32(FP)
+	MOVQ         panelBytes+24(FP), R9
+	CMPQ         panels+32(FP), $0x02
+	JNE          rows
+	MOVQ         (SP), R9
+
+rows:
+	CMPQ    first+104(FP), $0x00
+	JEQ     goOn
+	VPXOR   Y8, Y8, Y8
+	VPXOR   Y15, Y15, Y15
+	VPXOR   Y14, Y14, Y14
+	VPXOR   Y13, Y13, Y13
+	VPXOR   Y12, Y12, Y12
+	VPXOR   Y11, Y11, Y11
+	VMOVUPS Y8, 160(R12)
+	VMOVUPS Y8, 192(R12)
+	VMOVUPS Y8, 224(R12)
+	VMOVUPS Y8, 256(R12)
+	VMOVUPS Y8, 288(R12)
+	VMOVUPS Y8, 320(R12)
+	VMOVUPS Y8, 352(R12)
+	JMP     begun
+
+goOn:
+	MOVQ    DI, R10
+	VMOVUPS (R10), Y15
+	ADDQ    R8, R10
+	VMOVUPS (R10), Y14
+	ADDQ    R8, R10
+	CMPQ    DX, $0x02
+	JEQ     begun
+	VMOVUPS (R10), Y13
+	ADDQ    R8, R10
+	CMPQ    DX, $0x03
+	JEQ     begun
+	VMOVUPS (R10), Y12
+	ADDQ    R8, R10
+	CMPQ    DX, $0x04
+	JEQ     begun
+	VMOVUPS (R10), Y11
+	ADDQ    R8, R10
+	CMPQ    DX, $0x05
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 160(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x06
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 192(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x07
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 224(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x08
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 256(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x09
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 288(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0a
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 320(R12)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0b
+	JEQ     begun
+	VMOVUPS (R10), Y8
+	VMOVUPS Y8, 352(R12)
+	ADDQ    R8, R10
+
+begun:
+	MOVQ AX, R10
+	MOVQ BX, R11
+	MOVQ blocks+40(FP), CX
+	LEAQ 448(R12), SI
+
+block:
+	PREFETCHT0 (R10)(R9*1)
+	PREFETCHT0 64(R10)(R9*1)
+	VMOVDQU    384(R12), Y8
+	VMOVDQU    (R10), Y0
+	VPSRLW     $0x04, Y0, Y4
+	VPAND      Y8, Y0, Y0
+	VPAND      Y8, Y4, Y4
+	VMOVDQU    64(R10), Y1
+	VPSRLW     $0x04, Y1, Y5
+	VPAND      Y8, Y1, Y1
+	VPAND      Y8, Y5, Y5
+	VMOVDQU    128(R10), Y2
+	VPSRLW     $0x04, Y2, Y6
+	VPAND      Y8, Y2, Y2
+	VPAND      Y8, Y6, Y6
+	VMOVDQU    192(R10), Y3
+	VPSRLW     $0x04, Y3, Y7
+	VPAND      Y8, Y3, Y3
+	VPAND      Y8, Y7, Y7
+	VMOVDQU    raisedFP4AVXVNNI<>+0(SB), Y9
+	VPSHUFB    Y0, Y9, Y0
+	VPSHUFB    Y1, Y9, Y1
+	VPSHUFB    Y2, Y9, Y2
+	VPSHUFB    Y3, Y9, Y3
+	VPSHUFB    Y4, Y9, Y4
+	VPSHUFB    Y5, Y9, Y5
+	VPSHUFB    Y6, Y9, Y6
+	VPSHUFB    Y7, Y9, Y7
+	VPMOVZXBD  (R11), Y10
+	VPSLLD     $0x17, Y10, Y10
+	VPMAXUD    leastPowerAVXVNNI<>+0(SB), Y10, Y10
+	VMULPS     halfAFloatAVXVNNI<>+0(SB), Y10, Y10
+	VMOVDQU    256(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi]
+	LONG $0x507d62c4
+	LONG $0x00000086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 32]
+	LONG $0x507562c4
+	LONG $0x00002086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 64]
+	LONG $0x506d62c4
+	LONG $0x00004086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 96]
+	LONG $0x506562c4
+	LONG $0x00006086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 128]
+	LONG $0x505d62c4
+	LONG $0x00008086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 160]
+	LONG $0x505562c4
+	LONG $0x0000a086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 192]
+	LONG $0x504d62c4
+	LONG $0x0000c086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 224]
+	LONG        $0x504562c4
+	LONG        $0x0000e086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      288(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y15
+	VMOVDQU     576(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 320]
+	LONG $0x507d62c4
+	LONG $0x00014086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 352]
+	LONG $0x507562c4
+	LONG $0x00016086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 384]
+	LONG $0x506d62c4
+	LONG $0x00018086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 416]
+	LONG $0x506562c4
+	LONG $0x0001a086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 448]
+	LONG $0x505d62c4
+	LONG $0x0001c086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 480]
+	LONG $0x505562c4
+	LONG $0x0001e086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 512]
+	LONG $0x504d62c4
+	LONG $0x00020086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 544]
+	LONG        $0x504562c4
+	LONG        $0x00022086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      608(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y14
+	CMPQ        DX, $0x02
+	JEQ         tokensDone
+	VMOVDQU     896(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 640]
+	LONG $0x507d62c4
+	LONG $0x00028086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 672]
+	LONG $0x507562c4
+	LONG $0x0002a086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 704]
+	LONG $0x506d62c4
+	LONG $0x0002c086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 736]
+	LONG $0x506562c4
+	LONG $0x0002e086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 768]
+	LONG $0x505d62c4
+	LONG $0x00030086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 800]
+	LONG $0x505562c4
+	LONG $0x00032086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 832]
+	LONG $0x504d62c4
+	LONG $0x00034086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 864]
+	LONG        $0x504562c4
+	LONG        $0x00036086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      928(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y13
+	CMPQ        DX, $0x03
+	JEQ         tokensDone
+	VMOVDQU     1216(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 960]
+	LONG $0x507d62c4
+	LONG $0x0003c086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 992]
+	LONG $0x507562c4
+	LONG $0x0003e086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 1024]
+	LONG $0x506d62c4
+	LONG $0x00040086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 1056]
+	LONG $0x506562c4
+	LONG $0x00042086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 1088]
+	LONG $0x505d62c4
+	LONG $0x00044086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 1120]
+	LONG $0x505562c4
+	LONG $0x00046086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 1152]
+	LONG $0x504d62c4
+	LONG $0x00048086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 1184]
+	LONG        $0x504562c4
+	LONG        $0x0004a086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1248(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y12
+	CMPQ        DX, $0x04
+	JEQ         tokensDone
+	VMOVDQU     1536(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 1280]
+	LONG $0x507d62c4
+	LONG $0x00050086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 1312]
+	LONG $0x507562c4
+	LONG $0x00052086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 1344]
+	LONG $0x506d62c4
+	LONG $0x00054086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 1376]
+	LONG $0x506562c4
+	LONG $0x00056086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 1408]
+	LONG $0x505d62c4
+	LONG $0x00058086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 1440]
+	LONG $0x505562c4
+	LONG $0x0005a086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 1472]
+	LONG $0x504d62c4
+	LONG $0x0005c086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 1504]
+	LONG        $0x504562c4
+	LONG        $0x0005e086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1568(SI), Y10, Y9
+	VFMADD231PS Y8, Y9, Y11
+	CMPQ        DX, $0x05
+	JEQ         tokensDone
+	VMOVDQU     1856(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 1600]
+	LONG $0x507d62c4
+	LONG $0x00064086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 1632]
+	LONG $0x507562c4
+	LONG $0x00066086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 1664]
+	LONG $0x506d62c4
+	LONG $0x00068086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 1696]
+	LONG $0x506562c4
+	LONG $0x0006a086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 1728]
+	LONG $0x505d62c4
+	LONG $0x0006c086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 1760]
+	LONG $0x505562c4
+	LONG $0x0006e086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 1792]
+	LONG $0x504d62c4
+	LONG $0x00070086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 1824]
+	LONG        $0x504562c4
+	LONG        $0x00072086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      1888(SI), Y10, Y9
+	VFMADD213PS 160(R12), Y9, Y8
+	VMOVUPS     Y8, 160(R12)
+	CMPQ        DX, $0x06
+	JEQ         tokensDone
+	VMOVDQU     2176(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 1920]
+	LONG $0x507d62c4
+	LONG $0x00078086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 1952]
+	LONG $0x507562c4
+	LONG $0x0007a086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 1984]
+	LONG $0x506d62c4
+	LONG $0x0007c086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 2016]
+	LONG $0x506562c4
+	LONG $0x0007e086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 2048]
+	LONG $0x505d62c4
+	LONG $0x00080086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 2080]
+	LONG $0x505562c4
+	LONG $0x00082086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 2112]
+	LONG $0x504d62c4
+	LONG $0x00084086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 2144]
+	LONG        $0x504562c4
+	LONG        $0x00086086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2208(SI), Y10, Y9
+	VFMADD213PS 192(R12), Y9, Y8
+	VMOVUPS     Y8, 192(R12)
+	CMPQ        DX, $0x07
+	JEQ         tokensDone
+	VMOVDQU     2496(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 2240]
+	LONG $0x507d62c4
+	LONG $0x0008c086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 2272]
+	LONG $0x507562c4
+	LONG $0x0008e086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 2304]
+	LONG $0x506d62c4
+	LONG $0x00090086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 2336]
+	LONG $0x506562c4
+	LONG $0x00092086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 2368]
+	LONG $0x505d62c4
+	LONG $0x00094086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 2400]
+	LONG $0x505562c4
+	LONG $0x00096086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 2432]
+	LONG $0x504d62c4
+	LONG $0x00098086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 2464]
+	LONG        $0x504562c4
+	LONG        $0x0009a086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2528(SI), Y10, Y9
+	VFMADD213PS 224(R12), Y9, Y8
+	VMOVUPS     Y8, 224(R12)
+	CMPQ        DX, $0x08
+	JEQ         tokensDone
+	VMOVDQU     2816(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 2560]
+	LONG $0x507d62c4
+	LONG $0x000a0086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 2592]
+	LONG $0x507562c4
+	LONG $0x000a2086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 2624]
+	LONG $0x506d62c4
+	LONG $0x000a4086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 2656]
+	LONG $0x506562c4
+	LONG $0x000a6086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 2688]
+	LONG $0x505d62c4
+	LONG $0x000a8086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 2720]
+	LONG $0x505562c4
+	LONG $0x000aa086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 2752]
+	LONG $0x504d62c4
+	LONG $0x000ac086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 2784]
+	LONG        $0x504562c4
+	LONG        $0x000ae086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      2848(SI), Y10, Y9
+	VFMADD213PS 256(R12), Y9, Y8
+	VMOVUPS     Y8, 256(R12)
+	CMPQ        DX, $0x09
+	JEQ         tokensDone
+	VMOVDQU     3136(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 2880]
+	LONG $0x507d62c4
+	LONG $0x000b4086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 2912]
+	LONG $0x507562c4
+	LONG $0x000b6086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 2944]
+	LONG $0x506d62c4
+	LONG $0x000b8086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 2976]
+	LONG $0x506562c4
+	LONG $0x000ba086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 3008]
+	LONG $0x505d62c4
+	LONG $0x000bc086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 3040]
+	LONG $0x505562c4
+	LONG $0x000be086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 3072]
+	LONG $0x504d62c4
+	LONG $0x000c0086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 3104]
+	LONG        $0x504562c4
+	LONG        $0x000c2086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3168(SI), Y10, Y9
+	VFMADD213PS 288(R12), Y9, Y8
+	VMOVUPS     Y8, 288(R12)
+	CMPQ        DX, $0x0a
+	JEQ         tokensDone
+	VMOVDQU     3456(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 3200]
+	LONG $0x507d62c4
+	LONG $0x000c8086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 3232]
+	LONG $0x507562c4
+	LONG $0x000ca086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 3264]
+	LONG $0x506d62c4
+	LONG $0x000cc086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 3296]
+	LONG $0x506562c4
+	LONG $0x000ce086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 3328]
+	LONG $0x505d62c4
+	LONG $0x000d0086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 3360]
+	LONG $0x505562c4
+	LONG $0x000d2086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 3392]
+	LONG $0x504d62c4
+	LONG $0x000d4086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 3424]
+	LONG        $0x504562c4
+	LONG        $0x000d6086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3488(SI), Y10, Y9
+	VFMADD213PS 320(R12), Y9, Y8
+	VMOVUPS     Y8, 320(R12)
+	CMPQ        DX, $0x0b
+	JEQ         tokensDone
+	VMOVDQU     3776(SI), Y8
+
+	// {vex} vpdpbusd ymm8, ymm0, ymmword ptr [rsi + 3520]
+	LONG $0x507d62c4
+	LONG $0x000dc086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm1, ymmword ptr [rsi + 3552]
+	LONG $0x507562c4
+	LONG $0x000de086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm2, ymmword ptr [rsi + 3584]
+	LONG $0x506d62c4
+	LONG $0x000e0086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm3, ymmword ptr [rsi + 3616]
+	LONG $0x506562c4
+	LONG $0x000e2086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm4, ymmword ptr [rsi + 3648]
+	LONG $0x505d62c4
+	LONG $0x000e4086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm5, ymmword ptr [rsi + 3680]
+	LONG $0x505562c4
+	LONG $0x000e6086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm6, ymmword ptr [rsi + 3712]
+	LONG $0x504d62c4
+	LONG $0x000e8086
+	BYTE $0x00
+
+	// {vex} vpdpbusd ymm8, ymm7, ymmword ptr [rsi + 3744]
+	LONG        $0x504562c4
+	LONG        $0x000ea086
+	BYTE        $0x00
+	VCVTDQ2PS   Y8, Y8
+	VMULPS      3808(SI), Y10, Y9
+	VFMADD213PS 352(R12), Y9, Y8
+	VMOVUPS     Y8, 352(R12)
+
+tokensDone:
+	ADDQ    $0x00000100, R10
+	ADDQ    $0x10, R11
+	ADDQ    R13, SI
+	DECQ    CX
+	JNE     block
+	MOVQ    DI, R10
+	VMOVUPS Y15, (R10)
+	ADDQ    R8, R10
+	VMOVUPS Y14, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x02
+	JEQ     stored
+	VMOVUPS Y13, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x03
+	JEQ     stored
+	VMOVUPS Y12, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x04
+	JEQ     stored
+	VMOVUPS Y11, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x05
+	JEQ     stored
+	VMOVUPS 160(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x06
+	JEQ     stored
+	VMOVUPS 192(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x07
+	JEQ     stored
+	VMOVUPS 224(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x08
+	JEQ     stored
+	VMOVUPS 256(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x09
+	JEQ     stored
+	VMOVUPS 288(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0a
+	JEQ     stored
+	VMOVUPS 320(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+	CMPQ    DX, $0x0b
+	JEQ     stored
+	VMOVUPS 352(R12), Y8
+	VMOVUPS Y8, (R10)
+	ADDQ    R8, R10
+
+stored:
+	ADDQ $0x20, DI
+	DECQ panels+32(FP)
+	JEQ  end
+	BTQ  $0x00, panels+32(FP)
+	JCC  nextPanel
+	ADDQ $0x20, AX
+	ADDQ $0x08, BX
+	ADDQ $0x00000060, R9
+	JMP  rows
+
+nextPanel:
+	MOVQ panelBytes+24(FP), R9
+	LEAQ -32(AX)(R9*1), AX
+	LEAQ -8(BX)(R9*1), BX
+	CMPQ panels+32(FP), $0x02
+	JNE  rows
+	MOVQ (SP), R9
+	JMP  rows
+
+end:
+	VZEROUPPER
+	RET
+
+// func mxfp4AVXVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+// Requires: AVX, AVX2, AVXVNNI, FMA3, MMX+
+TEXT ·mxfp4AVXVNNIx1(SB), $0-80
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         blocks+24(FP), CX
+	MOVQ         q+32(FP), SI
+	MOVQ         d+40(FP), DI
+	MOVQ         sums+48(FP), DX
+	VPXOR        Y15, Y15, Y15
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Y13
+
+block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
+	VMOVDQU      (AX), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      64(AX), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      128(AX), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      192(AX), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      raisedFP4AVXVNNI<>+0(SB), Y8
+	VPSHUFB      Y0, Y8, Y0
+	VPSHUFB      Y1, Y8, Y1
+	VPSHUFB      Y2, Y8, Y2
+	VPSHUFB      Y3, Y8, Y3
+	VPSHUFB      Y4, Y8, Y4
+	VPSHUFB      Y5, Y8, Y5
+	VPSHUFB      Y6, Y8, Y6
+	VPSHUFB      Y7, Y8, Y7
+	VPMOVZXBD    (BX), Y11
+	VPSLLD       $0x17, Y11, Y11
+	VPMAXUD      leastPowerAVXVNNI<>+0(SB), Y11, Y11
+	VMULPS       halfAFloatAVXVNNI<>+0(SB), Y11, Y11
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPBROADCASTD (DX), Y9
+	VPSLLD       $0x04, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD231PS  Y9, Y8, Y15
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x10, BX
+	ADDQ         $0x20, SI
+	ADDQ         $0x04, DI
+	ADDQ         $0x04, DX
+	DECQ         CX
+	JNE          block
+	MOVQ         out+64(FP), SI
+	MOVQ         stride+72(FP), R8
+	VMOVUPS      Y15, (SI)
+	VZEROUPPER
+	RET
+
+// func mxfp4AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// Requires: AVX, AVX2, AVXVNNI, FMA3, MMX+
+TEXT ·mxfp4AVXVNNIx1x4(SB), $256-72
+	MOVQ         w+0(FP), AX
+	MOVQ         scales+8(FP), BX
+	MOVQ         blocks+32(FP), CX
+	MOVQ         q+40(FP), SI
+	MOVQ         d+48(FP), DI
+	MOVQ         sums+56(FP), DX
+	MOVQ         panelBytes+24(FP), R8
+	LEAQ         (R8)(R8*2), R9
+	VPXOR        Y0, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VMOVUPS      Y0, 32(SP)
+	VMOVUPS      Y0, 64(SP)
+	VMOVUPS      Y0, 96(SP)
+	VMOVUPS      Y0, 128(SP)
+	VMOVUPS      Y0, 160(SP)
+	VMOVUPS      Y0, 192(SP)
+	VMOVUPS      Y0, 224(SP)
+	MOVL         $0x0f0f0f0f, R13
+	VMOVD        R13, X13
+	VPBROADCASTD X13, Y13
+
+block:
+	PREFETCHT0   2048(AX)
+	PREFETCHT0   2112(AX)
+	PREFETCHT0   2176(AX)
+	PREFETCHT0   2240(AX)
+	PREFETCHT0   128(BX)
+	VMOVDQU      (AX), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      64(AX), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      128(AX), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      192(AX), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      raisedFP4AVXVNNI<>+0(SB), Y8
+	VPSHUFB      Y0, Y8, Y0
+	VPSHUFB      Y1, Y8, Y1
+	VPSHUFB      Y2, Y8, Y2
+	VPSHUFB      Y3, Y8, Y3
+	VPSHUFB      Y4, Y8, Y4
+	VPSHUFB      Y5, Y8, Y5
+	VPSHUFB      Y6, Y8, Y6
+	VPSHUFB      Y7, Y8, Y7
+	VPMOVZXBD    (BX), Y11
+	VPSLLD       $0x17, Y11, Y11
+	VPMAXUD      leastPowerAVXVNNI<>+0(SB), Y11, Y11
+	VMULPS       halfAFloatAVXVNNI<>+0(SB), Y11, Y11
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPBROADCASTD (DX), Y9
+	VPSLLD       $0x04, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  (SP), Y9, Y8
+	VMOVUPS      Y8, (SP)
+	VMOVDQU      32(AX), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      96(AX), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      160(AX), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      224(AX), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      raisedFP4AVXVNNI<>+0(SB), Y8
+	VPSHUFB      Y0, Y8, Y0
+	VPSHUFB      Y1, Y8, Y1
+	VPSHUFB      Y2, Y8, Y2
+	VPSHUFB      Y3, Y8, Y3
+	VPSHUFB      Y4, Y8, Y4
+	VPSHUFB      Y5, Y8, Y5
+	VPSHUFB      Y6, Y8, Y6
+	VPSHUFB      Y7, Y8, Y7
+	VPMOVZXBD    8(BX), Y11
+	VPSLLD       $0x17, Y11, Y11
+	VPMAXUD      leastPowerAVXVNNI<>+0(SB), Y11, Y11
+	VMULPS       halfAFloatAVXVNNI<>+0(SB), Y11, Y11
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPBROADCASTD (DX), Y9
+	VPSLLD       $0x04, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  32(SP), Y9, Y8
+	VMOVUPS      Y8, 32(SP)
+	PREFETCHT0   2048(AX)(R8*1)
+	PREFETCHT0   2112(AX)(R8*1)
+	PREFETCHT0   2176(AX)(R8*1)
+	PREFETCHT0   2240(AX)(R8*1)
+	PREFETCHT0   128(BX)(R8*1)
+	VMOVDQU      (AX)(R8*1), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      64(AX)(R8*1), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      128(AX)(R8*1), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      192(AX)(R8*1), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      raisedFP4AVXVNNI<>+0(SB), Y8
+	VPSHUFB      Y0, Y8, Y0
+	VPSHUFB      Y1, Y8, Y1
+	VPSHUFB      Y2, Y8, Y2
+	VPSHUFB      Y3, Y8, Y3
+	VPSHUFB      Y4, Y8, Y4
+	VPSHUFB      Y5, Y8, Y5
+	VPSHUFB      Y6, Y8, Y6
+	VPSHUFB      Y7, Y8, Y7
+	VPMOVZXBD    (BX)(R8*1), Y11
+	VPSLLD       $0x17, Y11, Y11
+	VPMAXUD      leastPowerAVXVNNI<>+0(SB), Y11, Y11
+	VMULPS       halfAFloatAVXVNNI<>+0(SB), Y11, Y11
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPBROADCASTD (DX), Y9
+	VPSLLD       $0x04, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  64(SP), Y9, Y8
+	VMOVUPS      Y8, 64(SP)
+	VMOVDQU      32(AX)(R8*1), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      96(AX)(R8*1), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      160(AX)(R8*1), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      224(AX)(R8*1), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      raisedFP4AVXVNNI<>+0(SB), Y8
+	VPSHUFB      Y0, Y8, Y0
+	VPSHUFB      Y1, Y8, Y1
+	VPSHUFB      Y2, Y8, Y2
+	VPSHUFB      Y3, Y8, Y3
+	VPSHUFB      Y4, Y8, Y4
+	VPSHUFB      Y5, Y8, Y5
+	VPSHUFB      Y6, Y8, Y6
+	VPSHUFB      Y7, Y8, Y7
+	VPMOVZXBD    8(BX)(R8*1), Y11
+	VPSLLD       $0x17, Y11, Y11
+	VPMAXUD      leastPowerAVXVNNI<>+0(SB), Y11, Y11
+	VMULPS       halfAFloatAVXVNNI<>+0(SB), Y11, Y11
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPBROADCASTD (DX), Y9
+	VPSLLD       $0x04, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  96(SP), Y9, Y8
+	VMOVUPS      Y8, 96(SP)
+	PREFETCHT0   2048(AX)(R8*2)
+	PREFETCHT0   2112(AX)(R8*2)
+	PREFETCHT0   2176(AX)(R8*2)
+	PREFETCHT0   2240(AX)(R8*2)
+	PREFETCHT0   128(BX)(R8*2)
+	VMOVDQU      (AX)(R8*2), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      64(AX)(R8*2), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      128(AX)(R8*2), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      192(AX)(R8*2), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      raisedFP4AVXVNNI<>+0(SB), Y8
+	VPSHUFB      Y0, Y8, Y0
+	VPSHUFB      Y1, Y8, Y1
+	VPSHUFB      Y2, Y8, Y2
+	VPSHUFB      Y3, Y8, Y3
+	VPSHUFB      Y4, Y8, Y4
+	VPSHUFB      Y5, Y8, Y5
+	VPSHUFB      Y6, Y8, Y6
+	VPSHUFB      Y7, Y8, Y7
+	VPMOVZXBD    (BX)(R8*2), Y11
+	VPSLLD       $0x17, Y11, Y11
+	VPMAXUD      leastPowerAVXVNNI<>+0(SB), Y11, Y11
+	VMULPS       halfAFloatAVXVNNI<>+0(SB), Y11, Y11
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPBROADCASTD (DX), Y9
+	VPSLLD       $0x04, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  128(SP), Y9, Y8
+	VMOVUPS      Y8, 128(SP)
+	VMOVDQU      32(AX)(R8*2), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      96(AX)(R8*2), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      160(AX)(R8*2), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      224(AX)(R8*2), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      raisedFP4AVXVNNI<>+0(SB), Y8
+	VPSHUFB      Y0, Y8, Y0
+	VPSHUFB      Y1, Y8, Y1
+	VPSHUFB      Y2, Y8, Y2
+	VPSHUFB      Y3, Y8, Y3
+	VPSHUFB      Y4, Y8, Y4
+	VPSHUFB      Y5, Y8, Y5
+	VPSHUFB      Y6, Y8, Y6
+	VPSHUFB      Y7, Y8, Y7
+	VPMOVZXBD    8(BX)(R8*2), Y11
+	VPSLLD       $0x17, Y11, Y11
+	VPMAXUD      leastPowerAVXVNNI<>+0(SB), Y11, Y11
+	VMULPS       halfAFloatAVXVNNI<>+0(SB), Y11, Y11
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPBROADCASTD (DX), Y9
+	VPSLLD       $0x04, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  160(SP), Y9, Y8
+	VMOVUPS      Y8, 160(SP)
+	PREFETCHT0   2048(AX)(R9*1)
+	PREFETCHT0   2112(AX)(R9*1)
+	PREFETCHT0   2176(AX)(R9*1)
+	PREFETCHT0   2240(AX)(R9*1)
+	PREFETCHT0   128(BX)(R9*1)
+	VMOVDQU      (AX)(R9*1), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      64(AX)(R9*1), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      128(AX)(R9*1), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      192(AX)(R9*1), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      raisedFP4AVXVNNI<>+0(SB), Y8
+	VPSHUFB      Y0, Y8, Y0
+	VPSHUFB      Y1, Y8, Y1
+	VPSHUFB      Y2, Y8, Y2
+	VPSHUFB      Y3, Y8, Y3
+	VPSHUFB      Y4, Y8, Y4
+	VPSHUFB      Y5, Y8, Y5
+	VPSHUFB      Y6, Y8, Y6
+	VPSHUFB      Y7, Y8, Y7
+	VPMOVZXBD    (BX)(R9*1), Y11
+	VPSLLD       $0x17, Y11, Y11
+	VPMAXUD      leastPowerAVXVNNI<>+0(SB), Y11, Y11
+	VMULPS       halfAFloatAVXVNNI<>+0(SB), Y11, Y11
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPBROADCASTD (DX), Y9
+	VPSLLD       $0x04, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  192(SP), Y9, Y8
+	VMOVUPS      Y8, 192(SP)
+	VMOVDQU      32(AX)(R9*1), Y0
+	VPSRLW       $0x04, Y0, Y4
+	VPAND        Y13, Y0, Y0
+	VPAND        Y13, Y4, Y4
+	VMOVDQU      96(AX)(R9*1), Y1
+	VPSRLW       $0x04, Y1, Y5
+	VPAND        Y13, Y1, Y1
+	VPAND        Y13, Y5, Y5
+	VMOVDQU      160(AX)(R9*1), Y2
+	VPSRLW       $0x04, Y2, Y6
+	VPAND        Y13, Y2, Y2
+	VPAND        Y13, Y6, Y6
+	VMOVDQU      224(AX)(R9*1), Y3
+	VPSRLW       $0x04, Y3, Y7
+	VPAND        Y13, Y3, Y3
+	VPAND        Y13, Y7, Y7
+	VMOVDQU      raisedFP4AVXVNNI<>+0(SB), Y8
+	VPSHUFB      Y0, Y8, Y0
+	VPSHUFB      Y1, Y8, Y1
+	VPSHUFB      Y2, Y8, Y2
+	VPSHUFB      Y3, Y8, Y3
+	VPSHUFB      Y4, Y8, Y4
+	VPSHUFB      Y5, Y8, Y5
+	VPSHUFB      Y6, Y8, Y6
+	VPSHUFB      Y7, Y8, Y7
+	VPMOVZXBD    8(BX)(R9*1), Y11
+	VPSLLD       $0x17, Y11, Y11
+	VPMAXUD      leastPowerAVXVNNI<>+0(SB), Y11, Y11
+	VMULPS       halfAFloatAVXVNNI<>+0(SB), Y11, Y11
+	VPXOR        Y8, Y8, Y8
+	VPBROADCASTD (SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm0, ymm9
+	LONG         $0x507d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 4(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm1, ymm9
+	LONG         $0x507542c4
+	BYTE         $0xc1
+	VPBROADCASTD 8(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm2, ymm9
+	LONG         $0x506d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 12(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm3, ymm9
+	LONG         $0x506542c4
+	BYTE         $0xc1
+	VPBROADCASTD 16(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm4, ymm9
+	LONG         $0x505d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 20(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm5, ymm9
+	LONG         $0x505542c4
+	BYTE         $0xc1
+	VPBROADCASTD 24(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm6, ymm9
+	LONG         $0x504d42c4
+	BYTE         $0xc1
+	VPBROADCASTD 28(SI), Y9
+
+	// {vex} vpdpbusd ymm8, ymm7, ymm9
+	LONG         $0x504542c4
+	BYTE         $0xc1
+	VPBROADCASTD (DX), Y9
+	VPSLLD       $0x04, Y9, Y9
+	VPSUBD       Y9, Y8, Y8
+	VCVTDQ2PS    Y8, Y8
+	VBROADCASTSS (DI), Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD213PS  224(SP), Y9, Y8
+	VMOVUPS      Y8, 224(SP)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x10, BX
 	ADDQ         $0x20, SI
 	ADDQ         $0x04, DI
 	ADDQ         $0x04, DX

@@ -42,6 +42,17 @@ func MatMulWork(rows int, weights ...*tensor.Tensor) (work Work) {
 	return work
 }
 
+// ExpertWork is the work of multiplying pairs of a row and an expert with weights [experts, N, K], of some experts only, without moving the
+// activation.
+func ExpertWork(pairs, experts int, weights ...*tensor.Tensor) Work {
+	work := MatMulWork(pairs, weights...)
+	if all := int64(weights[0].Shape().Dim(0)); all > 0 {
+		work.Integer, work.Float = work.Integer/all, work.Float/all
+		work.Memory = work.Memory / all * int64(experts)
+	}
+	return work
+}
+
 // AttentionWork is the work of attention for q [rows, heads, headDim], the rows of some runs. Products with quantised keys, and with quantised
 // values, are of integers.
 func AttentionWork(q *tensor.Tensor, runs ...backend.Run) Work {

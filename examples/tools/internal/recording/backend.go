@@ -17,15 +17,19 @@ import (
 type Backend struct {
 	plain
 	backend.Fuser
+	backend.ExpertFuser
 	backend.Selector
 }
 
 // New returns a backend that computes with b and tells o. Closing it closes b.
 func New(b backend.Backend, o Observer) *Backend {
 	p := plain{b, o}
-	result := &Backend{plain: p, Fuser: backend.Fused(p), Selector: backend.Selecting(p)}
+	result := &Backend{plain: p, Fuser: backend.Fused(p), ExpertFuser: backend.FusedExperts(p), Selector: backend.Selecting(p)}
 	if f, ok := b.(backend.Fuser); ok {
 		result.Fuser = fuser{p, f}
+	}
+	if f, ok := b.(backend.ExpertFuser); ok {
+		result.ExpertFuser = expertFuser{p, f}
 	}
 	if s, ok := b.(backend.Selector); ok {
 		result.Selector = selector{p, s}

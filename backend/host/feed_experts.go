@@ -1,0 +1,123 @@
+package host
+
+import (
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// FeedExperts computes a layer's experts from the rows to the sum. The pairs are sorted once; between the products rows stay in the order of
+// places, and biases and activations are applied to each piece while it is in the cache.
+func (b Fused) FeedExperts(x *tensor.Tensor, n *backend.ExpertNetwork, chosen, weights, gate, up, down, out *tensor.Tensor) error {
+	const op = "FeedExperts"
+	d, err := backend.CheckFeedExperts(x, n, chosen, weights, gate, up, down, out)
+	if err != nil || d.Pairs == 0 || d.N == 0 || d.K == 0 {
+		return err
+	}
+	var maps mapped
+	defer maps.unmap()
+	if err := maps.add(op, x, chosen, weights, gate, up, down, out); err != nil {
+		return err
+	}
+	if err := maps.addWeights(op, n.Gate, n.Up, n.Down); err != nil {
+		return err
+	}
+	for _, w := range [...]*tensor.Tensor{n.Gate, n.Up, n.Down} {
+		if err := needWholeExperts(w); err != nil {
+			return err
+		}
+	}
+	var biases [3][]float32
+	for i, bias := range [...]*tensor.Tensor{n.GateBias, n.UpBias, n.DownBias} {
+		if biases[i], err = maps.optional(op, bias); err != nil {
+			return err
+		}
+	}
+	p := b.experts.passes.get()
+	defer b.experts.passes.put(p)
+	if err := p.begin(op, b.machine, integers(chosen), d.Experts); err != nil {
+		return err
+	}
+	choices := d.Pairs / d.Rows
+	p.network, p.gate, p.up = n, floats(gate), floats(up)
+	form := n.Gate.DType().Format().ActivationForm()
+	if err := p.activate(b.runner, form, floats(x), d.K, choices); err != nil {
+		return err
+	}
+	p.add(n.Gate, biases[0], p.gate)
+	if other := n.Up.DType().Format().ActivationForm(); other != form {
+		if err := p.multiply(b.runner); err != nil {
+			return err
+		}
+		p.terms = p.terms[:0]
+		if err := p.activate(b.runner, other, floats(x), d.K, choices); err != nil {
+			return err
+		}
+	}
+	p.add(n.Up, biases[1], p.up)
+	p.epilogue = (*expertPass).join
+	if err := p.multiply(b.runner); err != nil {
+		return err
+	}
+	p.epilogue, p.terms = nil, p.terms[:0]
+	if err := p.activate(b.runner, n.Down.DType().Format().ActivationForm(), p.gate, d.N, 0); err != nil {
+		return err
+	}
+	p.sum = expertSum{y: floats(down), weights: floats(weights), out: floats(out), n: d.K}
+	p.add(n.Down, biases[2], p.sum.y)
+	if err := p.multiply(b.runner); err != nil {
+		return err
+	}
+	return p.sumUp(b.runner, choices)
+}
+
+// join joins the products of gate and up by the network's activation.
+func (p *expertPass) join(lo, hi int) {
+	gate, up := p.gate[lo:hi], p.up[lo:hi]
+	switch p.network.Activation {
+	case backend.ActivateSiLU:
+		p.kernels.SiLUMul(gate, gate, up)
+	case backend.ActivateGELU:
+		p.kernels.GELUMul(gate, gate, up)
+	case backend.ActivateClamped:
+		p.kernels.SwiGLUClamped(gate, gate, up, p.network.Limit)
+	}
+}
+
+// sumUp adds the rows of pairs to those of out.
+func (p *expertPass) sumUp(r Runner, choices int) error {
+	s := &p.sum
+	rows := len(p.sorted) / choices
+	p.choices, s.columns = choices, s.n
+	pieces := max(1, min(len(p.sorted)*s.n/elementsPerPiece, r.Size()))
+	if rows < pieces {
+		s.columns = max((s.n*rows+pieces-1)/pieces, 1)
+	}
+	p.phase, p.part, p.count = (*expertPass).sumPiece, "sum", rows*((s.n+s.columns-1)/s.columns)
+	if rows >= pieces {
+		p.count = pieces
+	}
+	return r.Run(p, p.count)
+}
+
+// sumPiece adds up columns of a row, or some rows.
+func (p *expertPass) sumPiece(_, piece int) {
+	s := &p.sum
+	if rows := len(s.out) / s.n; s.columns == s.n {
+		for row := piece * rows / p.count; row < (piece+1)*rows/p.count; row++ {
+			p.sumRow(row, 0, s.n)
+		}
+		return
+	}
+	cuts := (s.n + s.columns - 1) / s.columns
+	lo := piece % cuts * s.columns
+	p.sumRow(piece/cuts, lo, min(lo+s.columns, s.n))
+}
+
+// sumRow adds up columns [lo, hi) of a row, in the order of rank.
+func (p *expertPass) sumRow(row, lo, hi int) {
+	s := &p.sum
+	out := s.out[row*s.n:][lo:hi]
+	for pair := row * p.choices; pair < (row+1)*p.choices; pair++ {
+		p.kernels.Axpy(out, s.weights[pair], s.y[int(p.places[pair])*s.n:][lo:hi])
+	}
+}

@@ -1,0 +1,169 @@
+package engine
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/llama/internal/fault"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// experts is the feed-forward network Σ weightᵢ·downᵢ(activate(gateᵢ(x))·upᵢ(x)) of the experts i that a router chooses for a token x
+// (arXiv 1701.06538). Some families add the network of a shared expert, which computes every token; it may have a router of its own.
+//
+// A token is added to in this order: by the shared expert, then by its experts in the order of their ranks. Which rows are computed together changes
+// nothing. There is no norm between the sum of the experts and the residual stream.
+type experts struct {
+	router  projection
+	routing backend.Routing
+	network backend.ExpertNetwork
+	shared  *sharedExpert // nil: there is none
+
+	projections []*projection // of the normed stream: the router, then those of the shared expert
+}
+
+// sharedExpert is the network of all tokens, down(activate(gate(x))·up(x))·σ(router(x)).
+type sharedExpert struct {
+	gate, up, down projection
+	router         *projection // [1, hidden]; nil: the factor is 1
+	routing        backend.Routing
+	activate       activation
+}
+
+// scoresOf are the backend's kinds of scores.
+var scoresOf = map[checkpoint.Scores]backend.Scores{
+	checkpoint.SoftmaxAll: backend.SoftmaxAll, checkpoint.SoftmaxChosen: backend.SoftmaxChosen, checkpoint.Sigmoid: backend.Sigmoid,
+}
+
+// expertActivations are the activations of experts by checkpoint.Variant's Activation.
+var expertActivations = map[string]backend.Activation{"": backend.ActivateSiLU, "gelu_tanh": backend.ActivateGELU}
+
+func newExperts(w *Weights, layer int) (*experts, error) {
+	c, e := w.Config, &w.Config.Experts
+	activate, known := expertActivations[c.Activation]
+	scores, scored := scoresOf[e.Scores]
+	if !known || !scored {
+		return nil, fmt.Errorf("experts with the activation %.100q and scores of kind %d: %w", c.Activation, e.Scores, fault.ErrUnsupported)
+	}
+	f := &experts{routing: backend.Routing{Scores: scores, Normalize: e.Normalized, Scale: float32(e.Scale)}}
+	if f.network.Activation = activate; e.Limit != 0 {
+		f.network.Activation, f.network.Limit = backend.ActivateClamped, float32(e.Limit)
+	}
+	if scale := c.ResidualScale; scale != 0 { // of the sum of the experts, and so of their weights
+		f.routing.Scale = float32(cmp.Or(e.Scale, 1) * scale)
+	}
+	w.placeProjection(checkpoint.Router, layer, &f.router)
+	w.place(checkpoint.RouterCorrection, layer, &f.routing.Bias)
+	for _, t := range []struct {
+		part         checkpoint.Part
+		weight, bias **tensor.Tensor
+	}{
+		{checkpoint.ExpertGate, &f.network.Gate, &f.network.GateBias}, {checkpoint.ExpertUp, &f.network.Up, &f.network.UpBias},
+		{checkpoint.ExpertDown, &f.network.Down, &f.network.DownBias},
+	} {
+		w.place(t.part, layer, t.weight)
+		w.places[place{t.part, layer, true}] = t.bias
+	}
+	f.projections = []*projection{&f.router}
+	if e.SharedWidth == 0 {
+		return f, nil
+	}
+	f.shared = newSharedExpert(w, layer)
+	f.projections = append(f.projections, &f.shared.gate, &f.shared.up)
+	if f.shared.router != nil {
+		f.projections = append(f.projections, f.shared.router)
+	}
+	return f, nil
+}
+
+func newSharedExpert(w *Weights, layer int) *sharedExpert {
+	f := &sharedExpert{activate: activations[w.Config.Activation]}
+	w.placeProjection(checkpoint.SharedGate, layer, &f.gate)
+	w.placeProjection(checkpoint.SharedUp, layer, &f.up)
+	w.placeProjection(checkpoint.SharedDown, layer, &f.down)
+	if w.Config.Experts.SharedGated {
+		f.router = &projection{}
+		f.routing = backend.Routing{Scores: backend.Sigmoid, Scale: float32(w.Config.ResidualScale)}
+		w.placeProjection(checkpoint.SharedRouter, layer, f.router)
+	}
+	return f
+}
+
+func (f *experts) forward(p *pass, around *residual) error {
+	s := &p.experts
+	if err := around.project(p, s.projected[:len(f.projections)], f.projections...); err != nil {
+		return err
+	}
+	if err := p.device.normOf(&p.x, &around.norm, &p.normed); err != nil {
+		return err
+	}
+	if err := p.device.Route(&s.logits, f.routing, &s.chosen, &s.weights); err != nil {
+		return err
+	}
+	if f.shared != nil {
+		if err := f.shared.add(p, around); err != nil {
+			return err
+		}
+	}
+	return p.device.experts.FeedExperts(&p.normed, &f.network, &s.chosen, &s.weights, &s.gate, &s.up, &s.down, &p.x)
+}
+
+// add adds the shared expert's result to the stream. Its projections of the normed stream have been computed.
+func (f *sharedExpert) add(p *pass, around *residual) error {
+	s := &p.experts
+	if err := f.activate(p.device.Backend, &s.sharedGate, &s.sharedUp); err != nil {
+		return err
+	}
+	if f.router == nil {
+		return around.add(p, &s.sharedGate, &f.down)
+	}
+	// With a router of its own it is the only one of its kind to choose from.
+	if err := p.device.Route(&s.sharedLogit, f.routing, &s.sharedChosen, &s.sharedWeight); err != nil {
+		return err
+	}
+	if err := p.device.MatMulTransposed(&s.sharedGate, f.down.weight, &p.product); err != nil {
+		return err
+	}
+	if err := p.adapted.add(p.device, f.down.number, &s.sharedGate, &p.product); err != nil {
+		return err
+	}
+	return p.device.SumExperts(&p.product, &s.sharedWeight, &p.x)
+}
+
+// expertRows is the memory of a pass's rows in layers with experts; a model without has none. projected are the results of experts.projections.
+type expertRows struct {
+	logits, chosen, weights                 tensor.Tensor // [rows, experts], and [rows, k] of the chosen ones
+	gate, up, down                          tensor.Tensor // [rows·k, width], and [rows·k, hidden]
+	sharedGate, sharedUp                    tensor.Tensor // [rows, width]
+	sharedLogit, sharedChosen, sharedWeight tensor.Tensor // [rows, 1]
+	projected                               [4]*tensor.Tensor
+}
+
+// reserve allocates the memory.
+func (s *expertRows) reserve(a *arena, c *checkpoint.Config) error {
+	e := &c.Experts
+	if e.Count == 0 {
+		return nil
+	}
+	s.projected = [...]*tensor.Tensor{&s.logits, &s.sharedGate, &s.sharedUp, &s.sharedLogit}
+	for _, t := range []struct {
+		view        *tensor.Tensor
+		dtype       tensor.DType
+		times, cols int
+	}{
+		{&s.logits, tensor.F32, 1, e.Count}, {&s.chosen, tensor.I32, 1, e.Chosen}, {&s.weights, tensor.F32, 1, e.Chosen},
+		{&s.gate, tensor.F32, e.Chosen, e.Width}, {&s.up, tensor.F32, e.Chosen, e.Width}, {&s.down, tensor.F32, e.Chosen, c.HiddenSize},
+		{&s.sharedGate, tensor.F32, 1, e.SharedWidth}, {&s.sharedUp, tensor.F32, 1, e.SharedWidth},
+		{&s.sharedLogit, tensor.F32, 1, 1}, {&s.sharedChosen, tensor.I32, 1, 1}, {&s.sharedWeight, tensor.F32, 1, 1},
+	} {
+		if t.cols == 0 {
+			continue
+		}
+		if err := a.reserveTimes(t.view, t.dtype, t.times, t.cols); err != nil {
+			return err
+		}
+	}
+	return nil
+}
