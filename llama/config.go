@@ -59,16 +59,16 @@ type Variant struct {
 	Window    int
 	Windowed  []bool // one for each layer; nil: none
 	Unrotated []bool // layers without RoPE; nil: none
+	// StateBytes are the bytes that a conversation's state takes in each layer that has a state of fixed size instead of a cache; 0 for layers with
+	// attention. nil: all have attention.
+	StateBytes []int64
 	// Sizes are those of each layer, if layers differ; nil: all have Config's.
 	Sizes []LayerSizes
 	// Shared has the layers that have no keys and values of their own, and read those of the last layer before them that sees as much and has some; nil: none.
 	Shared []bool
 	// PerLayerWidth is the width of inputs that each layer has of its own, which come from the tokens alone (Gemma 4's per-layer embeddings); 0: there are none.
 	PerLayerWidth int
-	// StateBytes are the bytes that a conversation's state takes in each layer that has a state of fixed size instead of a cache; 0 for layers with
-	// attention. nil: all have attention.
-	StateBytes []int64
-	LocalRoPE  RoPE // of layers with a window; a Theta of 0: theirs is Config.RoPE
+	LocalRoPE     RoPE // of layers with a window; a Theta of 0: theirs is Config.RoPE
 	// What embeddings, scores of attention, the results of a layer's two halves and logits are multiplied by; 0: 1, for ScoreScale
 	// 1/√HeadDim.
 	EmbeddingScale, ScoreScale, ResidualScale, LogitScale float64
@@ -138,6 +138,18 @@ func configOf(c *checkpoint.Config) Config {
 	}
 }
 
+// statesOf returns the bytes of each layer's state.
+func statesOf(c *checkpoint.Config) (list []int64) {
+	if !slices.ContainsFunc(c.Mixers, checkpoint.Mixer.Recurrent) {
+		return nil
+	}
+	for _, m := range c.Mixers {
+		const floatBytes = 4
+		list = append(list, floatBytes*c.StateElements(m))
+	}
+	return list
+}
+
 // sizesOf is configOf for the sizes of layers.
 func sizesOf(list []checkpoint.LayerSizes) (result []LayerSizes) {
 	for _, s := range list {
@@ -154,18 +166,6 @@ func sharedOf(mixers []checkpoint.Mixer) []bool {
 	list := make([]bool, len(mixers))
 	for i, m := range mixers {
 		list[i] = m == checkpoint.SharedAttention
-	}
-	return list
-}
-
-// statesOf returns the bytes of each layer's state.
-func statesOf(c *checkpoint.Config) (list []int64) {
-	if !slices.ContainsFunc(c.Mixers, checkpoint.Mixer.Recurrent) {
-		return nil
-	}
-	for _, m := range c.Mixers {
-		const floatBytes = 4
-		list = append(list, floatBytes*c.StateElements(m))
 	}
 	return list
 }

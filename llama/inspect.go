@@ -187,7 +187,8 @@ func unused(names []string, tensors []checkpoint.Tensor) (list []string) {
 }
 
 // CacheBytes returns the memory that keys and values of so many tokens take, with elements of a type. In layers with a sliding window no
-// more tokens than the window are kept, and layers that share keep nothing. Layers that have a state instead take StateBytes, whatever the number of tokens.
+// more tokens than the window are kept, and layers that share keep nothing. Layers that have a state instead take StateBytes, whatever the number
+// of tokens.
 func (c *Config) CacheBytes(tokens int, d tensor.DType) int64 {
 	var total int64
 	for layer := range c.Layers {
@@ -195,11 +196,11 @@ func (c *Config) CacheBytes(tokens int, d tensor.DType) int64 {
 		if layer < len(c.Sizes) {
 			sizes = c.Sizes[layer]
 		}
-		if layer < len(c.Shared) && c.Shared[layer] {
-			continue
-		}
 		if layer < len(c.StateBytes) && c.StateBytes[layer] > 0 {
 			total += c.StateBytes[layer]
+			continue
+		}
+		if layer < len(c.Shared) && c.Shared[layer] {
 			continue
 		}
 		if layer < len(c.Windowed) && c.Windowed[layer] && c.Window > 0 {

@@ -62,7 +62,7 @@ func TestInspectAgreesWithLoad(t *testing.T) {
 			defer m.Close()
 			loaded++
 			if got, want := r.Weights, m.MemoryUsage().Weights; got != int64(want) {
-				t.Errorf("%d bytes of weights, of which Inspect says %d", want, got)
+				t.Errorf("%s: %d bytes of weights, of which Inspect says %d", path, want, got)
 			}
 			if got, want := r.Config, m.Config(); got.Layers != want.Layers || len(got.EOS) != len(want.EOS) || got.Family != want.Family {
 				t.Errorf("Inspect says %+v, Load %+v", got, want)

@@ -171,7 +171,7 @@ func (t *Tokenizer) setTemplate(source, bos, eos string) error {
 		return fmt.Errorf("chat template: %w", err)
 	}
 	// A model whose template has no place for functions is told how to call them, in a way that can be written as content.
-	if !template.HasTools() && (t.calls == calls.None || !t.calls.Family().Formed()) {
+	if !template.HasTools() && (t.calls == calls.None || !t.calls.Family().JSON()) {
 		t.calls = calls.Hermes
 	}
 	template.WriteCalls(t.calls)

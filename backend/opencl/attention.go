@@ -64,13 +64,20 @@ func (a *attention) programsFor(s attentionShape) *attentionPrograms {
 	case 128:
 		p.flashRows = 16
 	}
+	if p.flashRows > 0 && s.headDim > 32 && !s.cache.Quantized() && a.device.LocalBytes >= flashLocal {
+		p.flashRows *= 2
+	}
 	p.flash = pagedProgramOf(program{"common exact dot activations cache pages flash", fmt.Sprintf("%s -DROWS=%d", options, p.flashRows)})
 	a.programs[s] = p
 	return p
 }
 
-// leastLocal is the local memory that every device has.
-const leastLocal = 32 << 10
+// leastLocal is the local memory that every device has, flashLocal what flash takes with twice the rows, which then load half as much of it for
+// each product.
+const (
+	leastLocal = 32 << 10
+	flashLocal = 48 << 10
+)
 
 // largestHead is the longest head of whose values local memory has room for four.
 const largestHead = 1024
@@ -329,8 +336,11 @@ func (a *attention) weigh(c *attending, width int, l *launch, token, tokens int)
 // lastGroupOption returns the option for devices on which the last group of a kernel may go on with what the others have left, and ""
 // for all but NVIDIA's: see last.cl.
 func lastGroupOption(d *cl.Device) string {
-	if strings.Contains(d.Extensions, "cl_nv_") {
+	if isNVIDIA(d) {
 		return " -DLAST_GROUP"
 	}
 	return ""
 }
+
+// isNVIDIA reports whether a device is NVIDIA's, which take 4096 bytes of arguments and more.
+func isNVIDIA(d *cl.Device) bool { return strings.Contains(d.Extensions, "cl_nv_") }

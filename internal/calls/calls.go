@@ -64,11 +64,11 @@ type Family struct {
 	BeforeName, BeforeArguments, AfterArguments []Part
 	// Python says that arguments are written as Python's keyword arguments, a=1, b=[True, None], and not as a JSON object.
 	Python bool
-	// Bare tells that arguments are written with bare keys, and with marks around strings, and not as a JSON object.
-	Bare bool
 	// Tagged says that arguments are written between tags, each one between those that BeforeParameter, AfterName and AfterParameter say, and
 	// not as a JSON object: texts as they are, and other values as JSON.
 	Tagged bool
+	// Bare tells that arguments are written with bare keys, and with marks around strings, and not as a JSON object.
+	Bare bool
 	// Opening is a regular expression in RE2's syntax. A text in which it does not match, and in which there are no marks as control
 	// tokens, holds no call: it is what a constraint excludes from the text beside calls.
 	Opening string
@@ -95,8 +95,8 @@ type body int
 const (
 	objectBody body = iota // a JSON object with its name and its arguments
 	pythonBody             // a Python call
-	gemmaBody              // call:, a name, and arguments with bare keys
 	taggedBody             // a function's tag with tags of parameters within
+	gemmaBody              // call:, a name, and arguments with bare keys
 )
 
 // Part is a stretch of what is written: text, or a mark.
@@ -188,14 +188,6 @@ var families = [...]Family{
 		template: []string{olmoStart, "<functions>"}, notTemplate: []string{"<tool_call>"}, token: olmoStart,
 		open: olmoStart, close: olmoEnd, body: pythonBody,
 	},
-	Gemma: {
-		Name:       "Gemma's",
-		BeforeName: []Part{{gemmaOpen, true}, {gemmaCall, false}}, AfterArguments: mark(gemmaClose),
-		Bare:     true,
-		Opening:  `<\|tool_call>`,
-		template: []string{gemmaOpen}, token: gemmaOpen,
-		open: gemmaOpen, close: gemmaClose, body: gemmaBody,
-	},
 	Tagged: {
 		Name:       "Qwen 3.5's tags",
 		BeforeName: []Part{{"<tool_call>", true}, {"\n" + functionTag, false}}, BeforeArguments: text(">\n"),
@@ -214,10 +206,15 @@ var families = [...]Family{
 		template: []string{"<|tool_list_start|>"}, token: lfmStart,
 		open: lfmStart, close: lfmEnd, separator: ",", list: true, body: pythonBody,
 	},
+	Gemma: {
+		Name:       "Gemma's",
+		BeforeName: []Part{{gemmaOpen, true}, {gemmaCall, false}}, AfterArguments: mark(gemmaClose),
+		Bare:     true,
+		Opening:  `<\|tool_call>`,
+		template: []string{gemmaOpen}, token: gemmaOpen,
+		open: gemmaOpen, close: gemmaClose, body: gemmaBody,
+	},
 }
-
-// Formed reports whether arguments can be told from a text around them by a grammar of JSON: written as JSON, or between tags.
-func (f *Family) Formed() bool { return !f.Python && !f.Bare }
 
 // The parts of a parameter as Tagged writes it: BeforeParameter, its name, AfterName, its value, AfterParameter.
 const (
@@ -261,7 +258,7 @@ func (f *Family) OwnLine() bool { return f.bare != 0 }
 func (f *Family) Quoted() bool { return !f.withArgs && f.body != taggedBody }
 
 // JSON reports whether arguments are written as a JSON object.
-func (f *Family) JSON() bool { return !f.Python && !f.Tagged }
+func (f *Family) JSON() bool { return !f.Python && !f.Tagged && !f.Bare }
 
 // Mark returns the mark that calls begin with, "" if they have none or may begin without it.
 func (f *Family) Mark() string {

@@ -378,11 +378,11 @@ func write(f Format, calls []Call) (string, []string) {
 		switch {
 		case family.Python:
 			b.WriteString(keywords(c.Arguments))
+		case family.Tagged:
+			b.WriteString(inTags(c.Arguments))
 		case family.Bare:
 			b.WriteString(bare(c.Arguments))
 			control = append(control, quoteMark)
-		case family.Tagged:
-			b.WriteString(inTags(c.Arguments))
 		default:
 			b.WriteString(c.Arguments)
 		}

@@ -49,9 +49,9 @@ type Parser struct {
 	object    object
 	python    python
 	withArgs  withArgs
-	gemma     gemma
 	tagged    tagged
 	types     func(function, parameter string) string // see Types
+	gemma     gemma
 
 	begun    int    // calls that were started
 	complete []Call // those of them that are complete
@@ -78,8 +78,8 @@ const (
 	readsObject reader = iota
 	readsPython
 	readsWithArgs
-	readsGemma
 	readsTagged
+	readsGemma
 )
 
 // Types gives the parser what the functions' schemas say: types returns the type of a parameter, as JSON Schema names it, or "" if there is none or several. It counts
@@ -244,12 +244,12 @@ func (p *Parser) opened(c byte) {
 	case f.body == objectBody && (p.inList == f.list || f.mayList) && c == '{':
 		p.object.start()
 		p.begin(readsObject, c)
-	case f.body == gemmaBody && c == gemmaCall[0]:
-		p.gemma.start()
-		p.begin(readsGemma, c)
 	case f.body == taggedBody && c == '<':
 		p.tagged.start()
 		p.begin(readsTagged, c)
+	case f.body == gemmaBody && c == gemmaCall[0]:
+		p.gemma.start()
+		p.begin(readsGemma, c)
 	case f.withArgs && !p.inList && isNameByte(c):
 		p.withArgs.start()
 		p.begin(readsWithArgs, c)
@@ -275,10 +275,10 @@ func (p *Parser) inCall(c byte) {
 		v = p.python.step(c, &p.call, p.names)
 	case readsWithArgs:
 		v = p.withArgs.step(c, &p.call, p.names, p.Knows)
-	case readsGemma:
-		v = p.gemma.step(c, &p.call, p.names, p.Knows)
 	case readsTagged:
 		v = p.tagged.step(c, &p.call, p.names, p.types)
+	case readsGemma:
+		v = p.gemma.step(c, &p.call, p.names, p.Knows)
 	}
 	if !p.started && v != wrong && p.call.named && p.call.begun {
 		p.started = true

@@ -50,7 +50,7 @@ func (t *Template) renderTold(ctx context.Context, messages []Message, o Options
 	}
 	family := t.calls.Family()
 	switch {
-	case t.calls == calls.None || !family.Formed(), len(o.Tools) == 0 && !called && !answered:
+	case t.calls == calls.None || !family.JSON(), len(o.Tools) == 0 && !called && !answered:
 	case !t.HasTools():
 		return t.renderAs(ctx, messages, o, true)
 	case called && !t.jinja.Mentions("tool_calls"):

@@ -32,9 +32,9 @@ type family struct {
 	activation  string                 // of the feed-forward layer, as Hugging Face names it
 	window      func(*windowRule) bool // whether a layer has a sliding window, where the configuration has one; nil: no layer
 	unstretched bool                   // layers with a window have RoPE's base and no scaling
+	unrounded   bool                   // YaRN is not rounded to whole pairs, which GGUF does not say
 	unscaled    bool                   // attention's scores are not divided by the root of a head's length
 	valueNorm   bool                   // see Layer.ValueNorm
-	unrounded   bool                   // YaRN is not rounded to whole pairs, which GGUF does not say
 	attention   Mixer                  // of the layers with attention
 	recurrent   Mixer                  // of the layers without; Attention: there are none
 	tiled       bool                   // GGUF has value heads in another order: see Tiling
@@ -124,6 +124,8 @@ var (
 	gatedQuery  = fusedPart{"self_attn.q_proj", "attn_q", []Part{Query, QueryGate}, queryHeads}
 	deltaInput  = fusedPart{"linear_attn.in_proj_qkv", "attn_qkv", []Part{RecurrentQuery, RecurrentKey, RecurrentValue}, nil}
 	deltaFilter = fusedPart{"linear_attn.conv1d", "ssm_conv1d", []Part{QueryFilter, KeyFilter, ValueFilter}, nil}
+	nextInput   = fusedPart{"linear_attn.in_proj_qkvz", "", []Part{RecurrentQuery, RecurrentKey, RecurrentValue, RecurrentGate}, keyHeads}
+	nextRates   = fusedPart{"linear_attn.in_proj_ba", "ssm_ba", []Part{RecurrentBeta, RecurrentStep}, keyHeads}
 	mambaInput  = fusedPart{"mamba.in_proj", "ssm_in", []Part{RecurrentGate, RecurrentValue, RecurrentKey, RecurrentQuery, RecurrentStep}, nil}
 	mambaFilter = fusedPart{"mamba.conv1d", "ssm_conv1d", []Part{ValueFilter, KeyFilter, QueryFilter}, nil}
 	shortInput  = fusedPart{"conv.in_proj", "shortconv.in_proj", []Part{InputGate, OutputGate, ConvolutionInput}, nil}
@@ -210,6 +212,27 @@ var families = []family{
 		},
 		keys:     []string{"partial_rotary_factor", "attn_output_gate"},
 		defaults: defaults{headDim: 256, heads: 16, kvHeads: 4, vocab: 248320, context: 32768, rotated: 0.25, every: 4},
+	},
+	{
+		name: "qwen35moe", model: "qwen3_5_moe_text", class: "Qwen3_5MoeForCausalLM", with: []Part{QueryNorm, KeyNorm}, normOf: headNorms, unpaired: true, plusOne: true,
+		attention: GatedAttention, recurrent: DeltaRule, tiled: true, ggufNames: map[Part]string{FeedForwardNorm: "post_attention_norm"}, experts: &gatedExperts,
+		fused: map[Part]fusedPart{
+			Query: gatedQuery, QueryGate: gatedQuery, RecurrentQuery: deltaInput, RecurrentKey: deltaInput, RecurrentValue: deltaInput,
+			QueryFilter: deltaFilter, KeyFilter: deltaFilter, ValueFilter: deltaFilter,
+		},
+		keys:     []string{"partial_rotary_factor", "attn_output_gate", "num_experts", "shared_expert_intermediate_size"},
+		defaults: defaults{headDim: 256, heads: 16, kvHeads: 2, vocab: 248320, context: 32768, rotated: 0.25, every: 4},
+	},
+	{
+		name: "qwen3next", model: "qwen3_next", class: "Qwen3NextForCausalLM", with: []Part{QueryNorm, KeyNorm}, normOf: headNorms, unpaired: true, plusOne: true,
+		attention: GatedAttention, recurrent: DeltaRule, ggufNames: map[Part]string{FeedForwardNorm: "post_attention_norm"}, experts: &gatedExperts,
+		fused: map[Part]fusedPart{
+			Query: gatedQuery, QueryGate: gatedQuery, RecurrentQuery: nextInput, RecurrentKey: nextInput, RecurrentValue: nextInput, RecurrentGate: nextInput,
+			RecurrentBeta: nextRates, RecurrentStep: nextRates, QueryFilter: deltaFilter, KeyFilter: deltaFilter, ValueFilter: deltaFilter,
+		},
+		fusedGGUF: map[Part]fusedPart{RecurrentQuery: deltaInput, RecurrentKey: deltaInput, RecurrentValue: deltaInput},
+		keys:      []string{"partial_rotary_factor", "num_experts", "norm_topk_prob", "decoder_sparse_step", "mlp_only_layers", "shared_expert_intermediate_size"},
+		defaults:  defaults{headDim: 256, heads: 16, kvHeads: 2, vocab: 151936, context: 32768, rotated: 0.25, every: 4},
 	},
 	{
 		name: "lfm2", model: "lfm2", class: "Lfm2ForCausalLM", with: []Part{QueryNorm, KeyNorm}, normOf: headNorms, unpaired: true, recurrent: ShortConvolution,

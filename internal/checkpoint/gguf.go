@@ -93,6 +93,7 @@ var sizes = []struct {
 
 // The other keys of GGUF's metadata for a configuration, after the architecture's name and a dot.
 const (
+	aheadLayersKey   = "nextn_predict_layers" // layers that predict several tokens at once, which block_count counts
 	keyLengthKey     = "attention.key_length"
 	valueLengthKey   = "attention.value_length"
 	normEpsKey       = "attention.layer_norm_rms_epsilon"
@@ -171,22 +172,19 @@ func readConfig(f *gguf.File) (*Config, error) {
 			c.HeadDim = c.HiddenSize / c.Heads
 		}
 	}
-	ahead, _ := f.Uint(k.prefix + aheadKey)
-	if ahead < uint64(max(c.Layers, 0)) {
-		c.Layers -= int(ahead)
+	ahead := k.number(aheadLayersKey, 0, maxLayers)
+	if ahead < c.Layers {
+		c.Layers -= ahead // they stand after the others, and predict tokens ahead
 	}
 	for i, s := range sizes {
 		if lists[i] != nil {
-			if len(lists[i]) == c.Layers+int(min(ahead, maxLayers)) {
+			if len(lists[i]) == c.Layers+ahead {
 				lists[i] = lists[i][:max(c.Layers, 0)]
 			}
 			if err := c.setSizes(s.key, lists[i], s.byLayer); err != nil {
 				return nil, err
 			}
 		}
-	}
-	if ahead := k.number(aheadLayersKey, 0, maxLayers); ahead > 0 && ahead < c.Layers {
-		c.Layers -= ahead // they stand after the others, and predict tokens ahead
 	}
 	if err := k.readExperts(c, family); err != nil {
 		return nil, err
@@ -505,8 +503,8 @@ func (c *Config) Metadata(name string, general ...gguf.KeyValue) []gguf.KeyValue
 	}
 	list = append(list, c.recurrentMetadata(f, prefix)...)
 	number(valueLengthKey, headDim)
-	list = append(list, c.layersMetadata(prefix)...)
 	c.expertMetadata(number, float, func(key string, v bool) { add(key, gguf.ValueOf(v)) })
+	list = append(list, c.layersMetadata(prefix)...)
 	if !c.Centred {
 		float(normEpsKey, float64(c.RMSNormEps))
 	}

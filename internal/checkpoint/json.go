@@ -34,8 +34,8 @@ type configJSON struct {
 	DType             string    `json:"torch_dtype,omitempty"` // only written
 	VocabSize         int       `json:"vocab_size"`
 	familyJSON
-	layersJSON
 	expertJSON
+	layersJSON
 	encoderJSON
 	recurrentJSON
 }

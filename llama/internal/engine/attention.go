@@ -45,10 +45,10 @@ func (a *attention) build(w *Weights, layer int, is *checkpoint.Layer, rotary in
 	}
 	w.placeProjection(checkpoint.Key, layer, &a.k)
 	w.place(checkpoint.KeyNorm, layer, &a.kNorm)
+	w.place(checkpoint.Sinks, layer, &a.sinks)
 	if !a.tied {
 		w.placeProjection(checkpoint.Value, layer, &a.v)
 	}
-	w.place(checkpoint.Sinks, layer, &a.sinks)
 }
 
 // forward appends the rows' keys and values to the jobs' caches, and lets the rows attend.

@@ -89,7 +89,7 @@ func (in *inputs) compute(p *pass) error {
 	if err := p.device.MatMulTransposed(&p.x, in.projection.weight, &s.all); err != nil {
 		return err
 	}
-	if err := p.adapted.add(p.device, in.projection.number, &p.x, &s.all); err != nil {
+	if err := in.projection.complete(p, &p.x, &s.all); err != nil {
 		return err
 	}
 	if err := p.device.scale(&s.all, float32(1/math.Sqrt(float64(p.x.Shape().Dim(1))))); err != nil {
@@ -114,7 +114,7 @@ type layerInput struct {
 func (l *layerInput) build(w *Weights, layer int) {
 	w.placeProjection(checkpoint.PerLayerGate, layer, &l.gate)
 	w.placeProjection(checkpoint.PerLayerUp, layer, &l.up)
-	l.around.post.build(w, place{checkpoint.PerLayerPostNorm, layer, false})
+	l.around.post.build(w, place{part: checkpoint.PerLayerPostNorm, layer: layer})
 	l.around.scale = 1
 }
 

@@ -13,7 +13,7 @@ import (
 //
 //	x += post(mixer(norm(x)));  x += post(feedForward(norm(x)))
 //
-// Some families have a further norm, of the stream after each of the two sums. Gemma 4 adds what an input of the layer's own gives, and scales the result.
+// Gemma 4 then adds what an input of the layer's own gives, and scales the result.
 type layer struct {
 	number                         int
 	mixer, feedForward             sublayer
