@@ -95,6 +95,7 @@ var sizes = []struct {
 const (
 	aheadLayersKey   = "nextn_predict_layers" // layers that predict several tokens at once, which block_count counts
 	keyLengthKey     = "attention.key_length"
+	aheadLayersKey   = "nextn_predict_layers" // layers that predict several tokens at once, which block_count counts
 	valueLengthKey   = "attention.value_length"
 	normEpsKey       = "attention.layer_norm_rms_epsilon"
 	windowKey        = "attention.sliding_window"
