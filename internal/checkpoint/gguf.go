@@ -93,7 +93,6 @@ var sizes = []struct {
 
 // The other keys of GGUF's metadata for a configuration, after the architecture's name and a dot.
 const (
-	aheadLayersKey   = "nextn_predict_layers" // layers that predict several tokens at once, which block_count counts
 	keyLengthKey     = "attention.key_length"
 	aheadLayersKey   = "nextn_predict_layers" // layers that predict several tokens at once, which block_count counts
 	valueLengthKey   = "attention.value_length"
