@@ -80,6 +80,10 @@ func (c *conversion) wanted(w *weight) tensor.DType {
 		return tensor.F32
 	case w.model == nil:
 		return w.dtype
+	case w.model.Role == checkpoint.Routing: // which experts compute a token is decided by little
+		return tensor.F32
+	case w.dtype == tensor.MXFP4 && o.mix.base.Quantized(): // gpt-oss was trained so
+		return w.dtype
 	case w.model.Role == checkpoint.Logits && o.head != 0:
 		return o.head
 	case w.model.Role == checkpoint.Lookup && o.embedding != 0:
@@ -118,7 +122,7 @@ func (c *conversion) warn(w io.Writer) {
 	again, fallen, unweighed := 0, 0, 0
 	for i, t := range c.targets {
 		from := &c.source.tensors[i]
-		linear := from.model != nil && from.model.Role == checkpoint.Linear
+		linear := from.model != nil && (from.model.Role == checkpoint.Linear || from.model.Role == checkpoint.Expert && !from.model.Bias)
 		switch {
 		case from.dtype.Quantized() && t.dtype.Quantized() && from.dtype != t.dtype:
 			again++
