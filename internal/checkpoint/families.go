@@ -210,6 +210,16 @@ var families = []family{
 		defaults: defaults{headDim: 256, heads: 16, kvHeads: 4, vocab: 248320, context: 32768, rotated: 0.25, every: 4},
 	},
 	{
+		name: "qwen35moe", model: "qwen3_5_moe_text", class: "Qwen3_5MoeForCausalLM", experts: &qwen35Experts, with: []Part{QueryNorm, KeyNorm}, normOf: headNorms, unpaired: true, plusOne: true,
+		attention: GatedAttention, recurrent: DeltaRule, tiled: true, ggufNames: map[Part]string{FeedForwardNorm: "post_attention_norm"},
+		fused: map[Part]fusedPart{
+			Query: gatedQuery, QueryGate: gatedQuery, RecurrentQuery: deltaInput, RecurrentKey: deltaInput, RecurrentValue: deltaInput,
+			QueryFilter: deltaFilter, KeyFilter: deltaFilter, ValueFilter: deltaFilter,
+		},
+		keys:     []string{"partial_rotary_factor", "attn_output_gate", "num_experts", "num_local_experts", "shared_expert_intermediate_size"},
+		defaults: defaults{headDim: 256, heads: 16, kvHeads: 4, vocab: 248320, context: 32768, rotated: 0.25, every: 4},
+	},
+	{
 		name: "lfm2", model: "lfm2", class: "Lfm2ForCausalLM", with: []Part{QueryNorm, KeyNorm}, normOf: headNorms, unpaired: true, recurrent: ShortConvolution,
 		huggingFace: map[Part]string{
 			AttentionNorm: "operator_norm", FeedForwardNorm: "ffn_norm", QueryNorm: "self_attn.q_layernorm", KeyNorm: "self_attn.k_layernorm",
