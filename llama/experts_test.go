@@ -81,3 +81,20 @@ func TestEqualScoresChooseTheFirstExperts(t *testing.T) {
 		t.Error("the third expert does not count")
 	}
 }
+
+// TestMappedExperts computes with experts that stay in a mapped file.
+func TestMappedExperts(t *testing.T) {
+	path := asGGUF(t, fixture.Path(t, "families/qwen3moe"))
+	var logits [2][]float32
+	for i, mapped := range []bool{false, true} {
+		m := mustLoad(t, path, &LoadOptions{MapExperts: mapped})
+		s := mustSession(t, m, nil)
+		if err := s.Prefill(t.Context(), []Token{5, 9, 7, 11, 200, 3}); err != nil {
+			t.Fatal(err)
+		}
+		logits[i] = slices.Clone(logitsOf(s))
+	}
+	if !slices.Equal(logits[0], logits[1]) {
+		t.Error("experts in the file give other logits than those in memory")
+	}
+}

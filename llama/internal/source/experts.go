@@ -159,6 +159,9 @@ func (s *Stored) rowBytes() int {
 	return s.dtype.Format().Bytes(n)
 }
 
+// mapped reports whether the tensor can be computed with where it lies in the file.
+func (s *Stored) mapped() bool { return s.pieces == nil && s.rare == nil && s.shape.NDim() == 3 }
+
 // release lets the system forget the file's pages with the tensor.
 func (s *Stored) release() {
 	release(s.owner, s.data)
