@@ -6,6 +6,7 @@
 //   - vectors: sums, scales, norms, rotations, and the forms of activations;
 //   - convert: writing and reading storage formats;
 //   - attention: one tile of a cache's slots, and what joins the results of tiles;
+//   - recurrent: tokens that pass through columns of a layer's state;
 //   - panels: the products with packed weights, and in its folders amd64 and arm64 the kernels that compute them;
 //   - limits: what no kernel can exceed: the instructions that multiply, and nothing else.
 //
@@ -21,6 +22,7 @@
 //   - products are summed in order along the inner dimension, each step one fused multiply-add (exact.FMA);
 //   - sums over a row (of squares, of exponentials) use Lanes virtual lanes, element i going to lane i mod Lanes, and the
 //     lanes are folded in halves: lane i += lane i+8, then i+4, i+2, i+1;
+//   - sums over the rows of a recurrent state are four, row i going to sum i mod 4, and are added as (0+2) + (1+3): columns are lanes;
 //   - exponentials are exact.Exp, a fixed polynomial;
 //   - attention walks the keys in tiles of TileKeys slots and merges the tiles' results in order.
 package asm

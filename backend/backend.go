@@ -2,8 +2,8 @@
 //
 // A Backend offers the operations of a Llama: products with weights, normalisation, rotary positions, attention, and the
 // movement of data. This package computes nothing. It says what the operations are, checks their operands for those who compute
-// them, and keeps the list of backends. Faster or fused forms are the optional interfaces Preparer, Fuser,
-// ExpertFuser and Selector; callers obtain them through Prepare, Fused, FusedExperts and Selecting, which fall back on the plain operations. Converter saves who
+// them, and keeps the list of backends. Faster or fused forms are the optional interfaces Preparer, Fuser, Projector,
+// ExpertFuser and Selector; callers obtain them through Prepare, Fused, Projecting, FusedExperts and Selecting, which fall back on the plain operations. Converter saves who
 // loads a file a copy, and needs no such function.
 //
 // Package host has every operation over any memory that the host can map, so a new device embeds host.Base, is right from the

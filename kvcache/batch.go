@@ -169,17 +169,33 @@ func (b *Batch) turn(side *turnedRows, x *tensor.Tensor) (*tensor.Tensor, error)
 // Attend lets the rows of q [rows, heads, headDim], to which RoPE has been applied, attend to their caches and records queries, and the
 // attention that they give, as far as the caches' Tracking asks for it: out [rows, heads, headDim].
 func (b *Batch) Attend(q, out *tensor.Tensor) error {
-	if q.Shape().Dim(0) != b.rows {
-		return fmt.Errorf("kvcache: attend with queries %v: the caches have %d rows", q, b.rows)
-	}
-	q, err := b.turnQueries(q)
+	q, err := b.attend(q, out)
 	if err != nil {
 		return err
 	}
-	if err := b.backend.Attend(q, out, b.runs); err != nil {
-		return fmt.Errorf("kvcache: attend with %d rows to %d caches: %w", b.rows, len(b.caches), err)
-	}
 	return b.observe(q)
+}
+
+// Read is Attend for a layer that reads the caches of another layer: nothing is recorded. The other layer has appended the rows' keys and values; only the
+// last rows of each conversation need be among those that read.
+func (b *Batch) Read(q, out *tensor.Tensor) error {
+	_, err := b.attend(q, out)
+	return err
+}
+
+// attend computes the attention of Attend, and returns the queries, turned if the keys of their caches are.
+func (b *Batch) attend(q, out *tensor.Tensor) (*tensor.Tensor, error) {
+	if q.Shape().Dim(0) != b.rows {
+		return nil, fmt.Errorf("kvcache: attend with queries %v: the caches have %d rows", q, b.rows)
+	}
+	q, err := b.turnQueries(q)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.backend.Attend(q, out, b.runs); err != nil {
+		return nil, fmt.Errorf("kvcache: attend with %d rows to %d caches: %w", b.rows, len(b.caches), err)
+	}
+	return q, nil
 }
 
 // turnQueries returns the queries, turned if the keys of their caches are.

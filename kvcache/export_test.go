@@ -54,17 +54,17 @@ func (c *Cache) TurnQueries(q *tensor.Tensor) (*tensor.Tensor, error) {
 func (s *Store) Check(caches ...*Cache) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for d, p := range s.pools {
+	for kind, p := range s.pools {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		refs := map[backend.Page]int32{}
 		for _, c := range caches {
-			if c.DType() != d {
+			if (poolKind{c.DType(), c.KVHeads(), c.HeadDim()}) != kind {
 				continue
 			}
 			for head, h := range c.slots.Heads {
 				if h.Len > len(h.Pages)*backend.PageSlots {
-					return fmt.Errorf("%v: head %d has %d slots and %d pages", d, head, h.Len, len(h.Pages))
+					return fmt.Errorf("%v: head %d has %d slots and %d pages", kind, head, h.Len, len(h.Pages))
 				}
 				for _, page := range h.Pages {
 					refs[page]++
@@ -76,14 +76,14 @@ func (s *Store) Check(caches ...*Cache) error {
 			free := 0
 			for i, n := range slab.refs {
 				if want := refs[backend.Page{Slab: t, Index: i}]; n != want {
-					return fmt.Errorf("%v: a page has %d references, and %d caches have it", d, n, want)
+					return fmt.Errorf("%v: a page has %d references, and %d caches have it", kind, n, want)
 				}
 				pages++
 				switch {
 				case n > 0:
 					used++
 				case !slices.Contains(slab.free, i):
-					return fmt.Errorf("%v: page %d is lost", d, i)
+					return fmt.Errorf("%v: page %d is lost", kind, i)
 				default:
 					free++
 				}
@@ -92,11 +92,11 @@ func (s *Store) Check(caches ...*Cache) error {
 				}
 			}
 			if free != len(slab.free) || (free == 0) != (slab.place < 0) || free > 0 && p.open[slab.place] != slab {
-				return fmt.Errorf("%v: a slab has %d free pages of %d, at %d", d, len(slab.free), free, slab.place)
+				return fmt.Errorf("%v: a slab has %d free pages of %d, at %d", kind, len(slab.free), free, slab.place)
 			}
 		}
 		if used != len(refs) || used != p.used || pages != p.pages || stale != p.stale || int64(stale)*p.pageBytes() > staleBytes {
-			return fmt.Errorf("%v: %d pages of %d in use, %d stale; counted %d of %d and %d", d, p.used, p.pages, p.stale, used, pages, stale)
+			return fmt.Errorf("%v: %d pages of %d in use, %d stale; counted %d of %d and %d", kind, p.used, p.pages, p.stale, used, pages, stale)
 		}
 	}
 	return nil

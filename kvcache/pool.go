@@ -10,7 +10,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// pool is the memory of a store's caches of one type: the pages, in slabs, and what turns keys if the type wants that. It is safe for
+// pool is the memory of a store's caches of one type and shape: the pages, in slabs, and what turns keys if the type wants that. It is safe for
 // concurrent use.
 //
 // Invariants: slabs has every slab; open has those with free pages, each at its place; pages and used are the number of pages of all

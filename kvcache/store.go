@@ -18,12 +18,25 @@ type Store struct {
 	states  statePool // of recurrent layers
 
 	mu    sync.Mutex // guards pools
-	pools map[tensor.DType]*pool
+	pools map[poolKind]*pool
 }
 
-// NewStore makes a store of caches for steps of up to the given number of rows, of query heads and KV heads of headDim elements.
+// poolKind is what the caches of a pool have in common.
+type poolKind struct {
+	dtype            tensor.DType
+	kvHeads, headDim int
+}
+
+// Layer is what a layer's cache is made for: KVHeads heads of HeadDim elements, and the attention that reads them.
+type Layer struct {
+	KVHeads, HeadDim int
+	backend.Attention
+}
+
+// NewStore makes a store of caches for steps of up to the given number of rows, of query heads and KV heads of headDim elements. A model whose layers
+// differ in KV heads and their elements gives any layer's, and makes caches by NewLayer.
 func NewStore(b backend.Backend, rows, heads, kvHeads, headDim int) *Store {
-	return &Store{backend: b, shape: shape{rows, heads, kvHeads, headDim}, states: statePool{device: b}, pools: map[tensor.DType]*pool{}}
+	return &Store{backend: b, shape: shape{rows, heads, kvHeads, headDim}, states: statePool{device: b}, pools: map[poolKind]*pool{}}
 }
 
 // New makes an empty cache for up to capacity slots of each head, of type F32, F16, Q8_0 or Q4_0. It takes memory as slots are used.
@@ -31,10 +44,16 @@ func (s *Store) New(d tensor.DType, capacity int) (*Cache, error) {
 	return s.NewFor(backend.Attention{}, d, capacity)
 }
 
-// NewFor is New for a layer whose attention has more to it. With a window, the cache gives the pages before the window back, and so takes
+// NewFor is New for a layer whose attention has more to it.
+func (s *Store) NewFor(a backend.Attention, d tensor.DType, capacity int) (*Cache, error) {
+	return s.NewLayer(Layer{s.shape.kvHeads, s.shape.headDim, a}, d, capacity)
+}
+
+// NewLayer is New for a layer that has its own number of KV heads and of their elements. With a window, the cache gives the pages before the window back, and so takes
 // memory for little more than the window and a step, however many tokens it sees; capacity does not count then, and the cache must not be
 // given to an eviction policy, nor made to track.
-func (s *Store) NewFor(a backend.Attention, d tensor.DType, capacity int) (*Cache, error) {
+func (s *Store) NewLayer(l Layer, d tensor.DType, capacity int) (*Cache, error) {
+	a := l.Attention
 	if a.Window < 0 {
 		return nil, fmt.Errorf("kvcache: a cache with a window of %d: it must be positive, or 0 for none", a.Window)
 	}
@@ -44,27 +63,28 @@ func (s *Store) NewFor(a backend.Attention, d tensor.DType, capacity int) (*Cach
 	if !backend.CacheType(d) {
 		return nil, fmt.Errorf("kvcache: a cache of type %v: the types are f32, f16, q8_0 and q4_0", d)
 	}
-	if _, err := tensor.NewShape(capacity, s.shape.kvHeads, s.shape.headDim); err != nil {
+	if _, err := tensor.NewShape(capacity, l.KVHeads, l.HeadDim); err != nil {
 		return nil, fmt.Errorf("kvcache: a cache: %w", err)
 	}
-	if _, err := d.Bytes(s.shape.headDim); err != nil {
-		return nil, fmt.Errorf("kvcache: a cache with heads of %d: %w", s.shape.headDim, err)
+	if _, err := d.Bytes(l.HeadDim); err != nil {
+		return nil, fmt.Errorf("kvcache: a cache with heads of %d: %w", l.HeadDim, err)
 	}
-	p, err := newPages(s.pool(d), a)
+	p, err := newPages(s.pool(poolKind{d, l.KVHeads, l.HeadDim}), a)
 	if err != nil {
 		return nil, err
 	}
 	return newCache(p, capacity), nil
 }
 
-// pool returns the pool of the caches of a type.
-func (s *Store) pool(d tensor.DType) *pool {
+// pool returns the pool of the caches of a kind.
+func (s *Store) pool(k poolKind) *pool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.pools[d] == nil {
-		s.pools[d] = &pool{device: s.backend, dtype: d, shape: s.shape, slabs: map[*tensor.Tensor]*slab{}}
+	if s.pools[k] == nil {
+		of := shape{s.shape.rows, s.shape.heads, k.kvHeads, k.headDim}
+		s.pools[k] = &pool{device: s.backend, dtype: k.dtype, shape: of, slabs: map[*tensor.Tensor]*slab{}}
 	}
-	return s.pools[d]
+	return s.pools[k]
 }
 
 // Bytes returns the memory that the store's caches take for keys and values, and its states with their snapshots, in bytes: what is in use.

@@ -18,6 +18,7 @@ const (
 	OlmoCalls          = CallFormat(calls.Olmo)          // <function_calls>f(a=1), a line break, g()</function_calls>: OLMo 3
 	TaggedCalls        = CallFormat(calls.Tagged)        // <tool_call><function=f><parameter=a>1</parameter></function></tool_call> each: Qwen 3.5, Qwen3-Coder
 	LFMCalls           = CallFormat(calls.LFM)           // <|tool_call_start|>[f(a=1), g()]<|tool_call_end|>: LFM2
+	GemmaCalls         = CallFormat(calls.Gemma)         // <|tool_call>call:f{a:1}<tool_call|> each: Gemma 4
 )
 
 // String names the format in words.

@@ -9,11 +9,11 @@ import (
 // Config describes a model: its sizes and the few choices that its architecture leaves open.
 type Config struct {
 	HiddenSize       int // width of the residual stream
-	IntermediateSize int // width of the feed-forward layer
+	IntermediateSize int // width of the feed-forward layer: the largest, if layers differ; see Variant.Sizes
 	Layers           int
 	Heads            int // query heads
-	KVHeads          int // key and value heads, each shared by Heads/KVHeads query heads (grouped queries, GQA)
-	HeadDim          int
+	KVHeads          int // key and value heads, each shared by Heads/KVHeads query heads (grouped queries, GQA): the most, if layers differ
+	HeadDim          int // the largest, if layers differ
 	VocabSize        int
 	ContextLength    int // tokens the model was trained for
 	RMSNormEps       float32
@@ -62,7 +62,13 @@ type Variant struct {
 	// StateBytes are the bytes that a conversation's state takes in each layer that has a state of fixed size instead of a cache; 0 for layers with
 	// attention. nil: all have attention.
 	StateBytes []int64
-	LocalRoPE  RoPE // of layers with a window; a Theta of 0: theirs is Config.RoPE
+	// Sizes are those of each layer, if layers differ; nil: all have Config's.
+	Sizes []LayerSizes
+	// Shared has the layers that have no keys and values of their own, and read those of the last layer before them that sees as much and has some; nil: none.
+	Shared []bool
+	// PerLayerWidth is the width of inputs that each layer has of its own, which come from the tokens alone (Gemma 4's per-layer embeddings); 0: there are none.
+	PerLayerWidth int
+	LocalRoPE     RoPE // of layers with a window; a Theta of 0: theirs is Config.RoPE
 	// What embeddings, scores of attention, the results of a layer's two halves and logits are multiplied by; 0: 1, for ScoreScale
 	// 1/√HeadDim.
 	EmbeddingScale, ScoreScale, ResidualScale, LogitScale float64
@@ -78,6 +84,11 @@ type Experts struct {
 	Width       int // of an expert's network, as IntermediateSize is that of the other layers'
 	SharedWidth int // of the network that computes every token; 0: there is none
 	Layers      int // how many layers have experts
+}
+
+// LayerSizes are the sizes in which layers of one model may differ; see Config's fields of these names.
+type LayerSizes struct {
+	IntermediateSize, KVHeads, HeadDim int
 }
 
 // RoPE says how positions turn into angles: the base of the frequencies and how they were stretched for long contexts.
@@ -104,6 +115,9 @@ type RoPE struct {
 	Unrounded          bool
 	// Rotated is how many elements of a head are rotated, the first ones; the others are left alone. 0: all.
 	Rotated int
+	// Turned is how many of the first pairs of a head's elements turn, by frequencies of the whole head; the others stay as they are. 0: all turn. Pairs are
+	// (i, i+HeadDim/2), unlike those of a head whose first elements are rotated.
+	Turned int
 	// QueryScale, if it is not 0, scales queries by their position p, by 1 + QueryScale·ln(1+⌊p/OriginalContext⌋) (Ministral 3).
 	QueryScale float64
 }
@@ -117,7 +131,7 @@ func configOf(c *checkpoint.Config) Config {
 		Variant: Variant{
 			Family: c.Family, Activation: c.Activation, Window: c.Window, Windowed: slices.Clone(c.Windowed), Unrotated: slices.Clone(c.Unrotated),
 			LocalRoPE: ropeOf(&c.LocalRoPE), EmbeddingScale: c.EmbeddingScale, ScoreScale: c.ScoreScale, ResidualScale: c.ResidualScale, LogitScale: c.LogitScale,
-			ScoreCap: c.ScoreCap, LogitCap: c.LogitCap, StateBytes: statesOf(c),
+			ScoreCap: c.ScoreCap, LogitCap: c.LogitCap, PerLayerWidth: c.PerLayerWidth, Sizes: sizesOf(c.Sizes), Shared: sharedOf(c.Mixers), StateBytes: statesOf(c),
 			Experts: Experts{Count: c.Experts.Count, Chosen: c.Experts.Chosen, Width: c.Experts.Width, SharedWidth: c.Experts.SharedWidth, Layers: c.RoutedLayers()},
 		},
 		Encoder: encoderOf(&c.Encoder),
@@ -132,6 +146,26 @@ func statesOf(c *checkpoint.Config) (list []int64) {
 	for _, m := range c.Mixers {
 		const floatBytes = 4
 		list = append(list, floatBytes*c.StateElements(m))
+	}
+	return list
+}
+
+// sizesOf is configOf for the sizes of layers.
+func sizesOf(list []checkpoint.LayerSizes) (result []LayerSizes) {
+	for _, s := range list {
+		result = append(result, LayerSizes(s))
+	}
+	return result
+}
+
+// sharedOf is configOf for the layers without keys and values of their own.
+func sharedOf(mixers []checkpoint.Mixer) []bool {
+	if !slices.Contains(mixers, checkpoint.SharedAttention) {
+		return nil
+	}
+	list := make([]bool, len(mixers))
+	for i, m := range mixers {
+		list[i] = m == checkpoint.SharedAttention
 	}
 	return list
 }

@@ -14,7 +14,8 @@ import (
 // TestConfigHasAllThatCheckpointsSay fills every field of a checkpoint's configuration and finds it in ours.
 func TestConfigHasAllThatCheckpointsSay(t *testing.T) {
 	c := checkpoint.Config{BOS: 7, EOS: []int32{8}, RMSNormEps: 0.5, AttentionBias: true, MLPBias: true, TiedEmbeddings: true,
-		RoPE: checkpoint.RoPE{Theta: 3, Scaling: "linear", Factor: 2, Divisors: []float32{4}}, Variant: checkpoint.Variant{Family: "x", Window: 3, LocalRoPE: checkpoint.RoPE{Theta: 2}, EmbeddingScale: 2},
+		RoPE: checkpoint.RoPE{Theta: 3, Scaling: "linear", Factor: 2, Divisors: []float32{4}}, Variant: checkpoint.Variant{Family: "x", Window: 3, PerLayerWidth: 4, Sizes: []checkpoint.LayerSizes{{HeadDim: 5}},
+			Mixers: []checkpoint.Mixer{checkpoint.SharedAttention, checkpoint.Attention}, LocalRoPE: checkpoint.RoPE{Theta: 2}, EmbeddingScale: 2},
 		Encoder: checkpoint.Encoder{Whole: true, Positions: 5, Dense: []checkpoint.Dense{{Folder: "x", In: 2}}}}
 	from := reflect.ValueOf(&c).Elem()
 	for i := range from.NumField() {
@@ -36,7 +37,10 @@ func TestConfigHasAllThatCheckpointsSay(t *testing.T) {
 		}
 	}
 	same(to, from, "Variant")
-	same(to.FieldByName("Variant"), from.FieldByName("Variant"), "Mixers", "FeedForwards", "Experts", "Unnormed", "Recurrent", "Sizes") // StateBytes has what counts of layers with states
+	same(to.FieldByName("Variant"), from.FieldByName("Variant"), "Mixers", "FeedForwards", "Experts", "Unnormed", "Recurrent") // Shared and StateBytes have what counts for caches
+	if !slices.Equal(ours.Shared, []bool{true, false}) {
+		t.Errorf("layers that share are %v, want the first of two", ours.Shared)
+	}
 }
 
 // TestStateBytes finds how much memory the states of a model's layers take.

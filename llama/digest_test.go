@@ -121,7 +121,7 @@ func TestDigests(t *testing.T) {
 	for _, name := range families {
 		dir := fixture.Path(t, "families/"+name)
 		caches := []tensor.DType{tensor.F32, tensor.F16}
-		if name == "gemma3" || name == "qwen3" { // whose heads are whole blocks
+		if name == "gemma3" || name == "qwen3" || strings.HasPrefix(name, "gemma4") { // whose heads are whole blocks
 			caches = append(caches, tensor.Q8_0, tensor.Q4_0)
 		}
 		add(name, func() (*llama.Model, error) { return llama.Load(dir, nil) }, caches...)

@@ -166,7 +166,7 @@ func project(m *Model, all []pooled) error {
 // poolSessions pools the states of texts by a model that reads them token by token: each in a session, several at once.
 func (e *embedding) poolSessions(ctx context.Context, texts [][]Token) ([]pooled, error) {
 	m := e.model
-	o := SessionOptions{Adapter: e.adapter, AdapterScale: e.scale}
+	o := SessionOptions{Adapter: e.adapter, AdapterScale: e.scale, Snapshots: NoSnapshots}
 	if m.files.Pipeline.Given { // vectors are compared with those that others computed, without rounding keys and values
 		o.KV = tensor.F32
 	}

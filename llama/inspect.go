@@ -187,23 +187,30 @@ func unused(names []string, tensors []checkpoint.Tensor) (list []string) {
 }
 
 // CacheBytes returns the memory that keys and values of so many tokens take, with elements of a type. In layers with a sliding window no
-// more tokens than the window are kept. Layers that have a state instead take StateBytes, whatever the number of tokens.
+// more tokens than the window are kept, and layers that share keep nothing. Layers that have a state instead take StateBytes, whatever the number
+// of tokens.
 func (c *Config) CacheBytes(tokens int, d tensor.DType) int64 {
-	var rows, states int64
+	var total int64
 	for layer := range c.Layers {
-		n := tokens
+		n, sizes := tokens, LayerSizes{KVHeads: c.KVHeads, HeadDim: c.HeadDim}
+		if layer < len(c.Sizes) {
+			sizes = c.Sizes[layer]
+		}
 		if layer < len(c.StateBytes) && c.StateBytes[layer] > 0 {
-			states += c.StateBytes[layer]
+			total += c.StateBytes[layer]
+			continue
+		}
+		if layer < len(c.Shared) && c.Shared[layer] {
 			continue
 		}
 		if layer < len(c.Windowed) && c.Windowed[layer] && c.Window > 0 {
 			n = min(n, c.Window)
 		}
-		rows += int64(n)
+		perRow, err := d.Bytes(sizes.KVHeads * sizes.HeadDim)
+		if err != nil {
+			return 0
+		}
+		total += 2 * int64(n) * int64(perRow)
 	}
-	perRow, err := d.Bytes(c.KVHeads * c.HeadDim)
-	if err != nil {
-		return 0
-	}
-	return states + 2*rows*int64(perRow)
+	return total
 }

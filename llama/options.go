@@ -130,8 +130,11 @@ func (o *SessionOptions) complete(c *checkpoint.Config, chunk int) (*eviction.Ma
 	case need > o.Capacity && o.Capacity < c.ContextLength:
 		return nil, &ParamError{"SessionOptions.Capacity", o.Capacity, fmt.Sprintf("at least %d, which the eviction policy %s with a budget of %d needs",
 			min(need, c.ContextLength), manager.Policy().Name(), budget)}
-	case o.KV.Quantized() && c.HeadDim%o.KV.BlockLen() != 0:
-		return nil, &ParamError{"SessionOptions.KV", o.KV, fmt.Sprintf("f32 or f16: blocks of %d do not fit heads of %d", o.KV.BlockLen(), c.HeadDim)}
+	}
+	for layer := range c.Layers {
+		if headDim := c.Layer(layer).HeadDim; o.KV.Quantized() && headDim%o.KV.BlockLen() != 0 {
+			return nil, &ParamError{"SessionOptions.KV", o.KV, fmt.Sprintf("f32 or f16: blocks of %d do not fit heads of %d", o.KV.BlockLen(), headDim)}
+		}
 	}
 	return manager, o.checkPositions(c, manager.Policy(), need)
 }

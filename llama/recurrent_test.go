@@ -200,26 +200,22 @@ func TestEditedTurn(t *testing.T) {
 		random := rand.New(rand.NewPCG(1, 2))
 		var history []llama.Token
 		var begins []int // of the turns
-		ask := func(prompt []llama.Token) llama.Stats {
+		params := llama.Params{MaxTokens: 20, Temperature: 1, Seed: 4}
+		ask := func(prompt []llama.Token) llama.Piece {
 			t.Helper()
-			piece, err := llama.Collect(p.Generate(t.Context(), prompt, llama.Params{MaxTokens: 20, Temperature: 1, Seed: 4}))
+			piece, err := llama.Collect(p.Generate(t.Context(), prompt, params))
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := newSession(t, m, nil)
-			defer s.Close()
-			if want, err := llama.Collect(s.Generate(t.Context(), prompt, llama.Params{MaxTokens: 20, Temperature: 1, Seed: 4})); err != nil || !slices.Equal(piece.Tokens, want.Tokens) {
-				t.Fatalf("the answer is not a new session's: %v", err)
-			}
 			history = append(slices.Clone(prompt), piece.Tokens...)
-			return piece.Stats
+			return piece
 		}
 		for turn := range 20 {
 			begins = append(begins, len(history))
 			if turn > 0 {
 				history = append(history, m.Config().EOS[0])
 			}
-			if s := ask(append(history, turns(m, random, 1, 40)...)); turn > 0 && s.PromptTokens-s.ReusedTokens > 62 {
+			if s := ask(append(history, turns(m, random, 1, 40)...)).Stats; turn > 0 && s.PromptTokens-s.ReusedTokens > 62 {
 				t.Errorf("turn %d: %d tokens of %d were reused", turn, s.ReusedTokens, s.PromptTokens)
 			}
 		}
@@ -229,10 +225,18 @@ func TestEditedTurn(t *testing.T) {
 			edited := slices.Clone(history)
 			edited[at+3] = edited[at+3]%300 + 11
 			before := p.Stats()
-			s := ask(edited)
-			must := len(edited) - at - 3
-			t.Logf("%d snapshots: edited at %d of %d tokens: %d computed, of which %d come after the change", snapshots, at, whole, s.PromptTokens-s.ReusedTokens, must)
-			if computed := int(p.Stats().ComputedTokens - before.ComputedTokens); computed != s.PromptTokens-s.ReusedTokens || float64(computed) > (1+8/float64(snapshots))*float64(must)+16 {
+			piece := ask(edited)
+			fresh := newSession(t, m, nil)
+			if want, err := llama.Collect(fresh.Generate(t.Context(), edited, params)); err != nil || !slices.Equal(piece.Tokens, want.Tokens) {
+				t.Fatalf("the answer is not a new session's: %v", err)
+			}
+			fresh.Close()
+			computed, must := piece.Stats.PromptTokens-piece.Stats.ReusedTokens, len(edited)-at-3
+			t.Logf("%d snapshots: changed at %d of %d tokens: %d computed, %d come after the change", snapshots, at+3, whole, computed, must)
+			if counted := int(p.Stats().ComputedTokens - before.ComputedTokens); counted != computed {
+				t.Errorf("the pool counts %d tokens, the answer %d", counted, computed)
+			}
+			if float64(computed) > (1+8/float64(snapshots))*float64(must)+16 {
 				t.Errorf("%d snapshots, turn %d: %d tokens are computed, %d come after the change", snapshots, turn, computed, must)
 			}
 		}

@@ -52,7 +52,7 @@ func newThinker(t *Tokenizer, template string) thinker {
 			k.ids, k.texts = append(k.ids, id), append(k.texts, mark)
 		}
 	}
-	k.open = k.encode(t, k.format.Open)
+	k.open = k.encode(t, k.format.Open+k.format.Label)
 	k.after = k.encode(t, k.format.AfterClose)
 	k.close = slices.Concat(k.encode(t, k.format.BeforeClose), k.encode(t, k.format.Close), k.after)
 	k.without = k.encode(t, k.format.Begin())
@@ -108,14 +108,11 @@ func (k *thinker) opens(t *Tokenizer, prompt []Token) (open, begun bool) {
 		return false, false
 	}
 	if slices.Contains(k.texts, k.format.Open) && slices.Contains(k.texts, k.format.Close) {
-		var b []byte
-		for _, token := range slices.Backward(prompt) {
+		for i, token := range slices.Backward(prompt) {
 			if mark := k.mark(token); mark != "" {
 				open = mark == k.format.Open
-				return open, open && begun
+				return open, open && k.begins(t, prompt[i+1:])
 			}
-			b = t.AppendBytes(b[:0], token)
-			begun = begun || len(bytes.TrimRight(b, white)) > 0
 		}
 		return false, false
 	}
@@ -128,6 +125,19 @@ func (k *thinker) opens(t *Tokenizer, prompt []Token) (open, begun bool) {
 		}
 	}
 	return bytes.HasSuffix(bytes.TrimRight(end, white), []byte(k.format.Open)), false
+}
+
+// begins reports whether something of a thought is in the tokens after the mark that opens it.
+func (k *thinker) begins(t *Tokenizer, after []Token) bool {
+	var text, b []byte
+	for _, token := range after {
+		b = t.AppendBytes(b[:0], token)
+		if text = append(text, b...); len(text) > len(k.format.Label) && len(bytes.TrimRight(text[len(k.format.Label):], white)) > 0 {
+			return true
+		}
+	}
+	text = bytes.TrimPrefix(text, []byte(k.format.Label))
+	return len(bytes.TrimRight(text, white)) > 0
 }
 
 const white = " \t\r\n"

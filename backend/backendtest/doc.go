@@ -22,14 +22,16 @@
 //     Gather, CopySlice, ReadBuffer and Cast, which together keep a token's activations on the device. Begin each with its check, such as
 //     backend.CheckRMSNorm, which returns the dimensions and the error that says what does not fit. Find your buffer by a type
 //     assertion; if an operand is no buffer of yours, or the host has it mapped, hand the call on to Base. Write nothing but the
-//     output: the suite puts guards around it. Models that embed texts want LayerNorm, GELUErf and AttendTexts as well.
+//     output: the suite puts guards around it. Models that embed texts want LayerNorm, GELUErf and AttendTexts as well,
+//     and models with recurrent layers Convolve, Recur, MulAssign, SigmoidMul and Softplus.
 //
 //  5. Weights. If the device wants them in another layout, implement backend.Preparer. A buffer of such weights returns an error
 //     from Map, and true from ReadOnly; only MatMulTransposed and Gather see it, and errors wrap
 //     backend.ErrUnsupported where they cannot use it. The weights given to Prepare may be a mapped file, which someone may cut
 //     short while you read: copy the bytes in Go, not in a driver.
 //
-//  6. Fewer and larger calls: backend.Fuser, which makes a layer five calls; and backend.Selector, which leaves the logits where they are.
+//  6. Fewer and larger calls: backend.Fuser, which makes a layer five calls, and backend.Projector for models that embed texts; and backend.Selector,
+//     which leaves the logits where they are.
 //
 //  7. Where the device rounds divisions and square roots correctly and computes with denormal numbers, its results can have the
 //     reference's bits, if they are added up in the order that package asm lays down. Implement backend.Exact then: the suite

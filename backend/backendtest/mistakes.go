@@ -270,6 +270,21 @@ var mistakes = []mistake{
 	{"NormSwiGLU", "weights of two shapes", func(b backend.Backend, o odd) error {
 		return backend.Fused(b).NormSwiGLU(o.short, o.short, epsilon, o.short, o.w, o.w, o.short, o.short)
 	}},
+	{"Project", "too few outputs", func(b backend.Backend, o odd) error {
+		return backend.Projecting(b).Project(o.x, backend.LayerNorm{}, nil, []backend.Linear{{Weight: o.w}}, nil, false)
+	}},
+	{"Project", "a bias of another length", func(b backend.Backend, o odd) error {
+		return backend.Projecting(b).Project(o.x, backend.LayerNorm{}, nil, []backend.Linear{{Weight: o.w, Bias: o.row}}, []*tensor.Tensor{o.short}, false)
+	}},
+	{"Project", "a norm of another length", func(b backend.Backend, o odd) error {
+		return backend.Projecting(b).Project(o.x, backend.LayerNorm{Weight: o.gates}, o.x, []backend.Linear{{Weight: o.w}}, []*tensor.Tensor{o.short}, false)
+	}},
+	{"Project", "GELU of nothing", func(b backend.Backend, o odd) error {
+		return backend.Projecting(b).Project(o.x, backend.LayerNorm{}, nil, nil, nil, true)
+	}},
+	{"ProjectAdd", "to another shape", func(b backend.Backend, o odd) error {
+		return backend.Projecting(b).ProjectAdd(o.x, backend.Linear{Weight: o.w}, o.short, o.x)
+	}},
 	{"MatMulAdd", "to another shape", func(b backend.Backend, o odd) error { return backend.Fused(b).MatMulAdd(o.x, o.w, o.x, o.x) }},
 }
 

@@ -123,28 +123,33 @@ func (c *convolution) convolve(l *convolver, s *stretch, lo, hi int) {
 	if len(l.taps) < c.width {
 		l.taps = make([][]float32, c.width)
 	}
-	// input returns what came at a row of the stretch, or before it.
-	input := func(row int) []float32 {
-		if row < 0 {
-			return s.state[(remembered+row)*c.channels+lo:][:n]
-		}
-		return c.x[(s.first+row)*c.channels+lo:][:n]
-	}
-	for i := range remembered {
-		copy(l.state[i*n:][:n], input(s.rows-remembered+i))
-	}
 	var bias []float32
 	if c.bias != nil {
 		bias = c.bias[lo:hi]
 	}
+	fresh := min(s.rows, remembered) // of the rows to be remembered, how many are the stretch's
+	for i := range fresh {
+		copy(l.state[i*n:][:n], c.input(s, s.rows-fresh+i, lo, hi))
+	}
 	taps := l.taps[:c.width]
 	for row := s.rows - 1; row >= 0; row-- {
 		for j := range taps {
-			taps[j] = input(row - remembered + j)
+			taps[j] = c.input(s, row-remembered+j, lo, hi)
 		}
 		c.kernels.Convolve(c.out[(s.first+row)*c.channels+lo:][:n], taps, c.w[lo:], c.channels, bias)
 	}
-	for i := range remembered {
-		copy(s.state[i*c.channels+lo:][:n], l.state[i*n:][:n])
+	for i := range remembered - fresh { // those that stay
+		copy(c.input(s, i-remembered, lo, hi), c.input(s, i+fresh-remembered, lo, hi))
 	}
+	for i := range fresh {
+		copy(c.input(s, i-fresh, lo, hi), l.state[i*n:][:n])
+	}
+}
+
+// input returns channels [lo, hi) of what came at a row of a stretch, or before it.
+func (c *convolution) input(s *stretch, row, lo, hi int) []float32 {
+	if row < 0 {
+		return s.state[(c.width-1+row)*c.channels:][lo:hi]
+	}
+	return c.x[(s.first+row)*c.channels:][lo:hi]
 }

@@ -36,8 +36,8 @@ func (b *recurrences) Recur(q, k, v, g, beta, out *tensor.Tensor, delta bool, of
 	return b.runner.Run(r, len(r.stretches)*r.Heads*r.parts)
 }
 
-// recurrence is a Recur as a task. A piece is a stretch's rows with some blocks of columns of one head's state. The rows pass through one
-// block after the other, each of which stays in the nearest memory meanwhile.
+// recurrence is a Recur as a task. A piece is a stretch's rows with some blocks of columns of one head's state. The rows pass, passRows at a
+// time, through one block after the other, each of which stays in the nearest memory meanwhile.
 type recurrence struct {
 	backend.RecurDims
 	kernels          *asm.Kernels
@@ -97,28 +97,33 @@ func (r *recurrence) reserve(workers int) {
 // Do computes one piece.
 func (r *recurrence) Do(worker, piece int) {
 	part, piece := piece%r.parts, piece/r.parts
-	s, head := &r.stretches[piece/r.Heads], piece%r.Heads
-	for block := part * r.Blocks() / r.parts; block < (part+1)*r.Blocks()/r.parts; block++ {
-		for first := 0; first < s.rows; first += passRows {
-			r.pass(&r.workers[worker], s, head, block, first, min(passRows, s.rows-first))
+	r.passHead(&r.workers[worker], &r.stretches[piece/r.Heads], piece%r.Heads, part*r.Blocks()/r.parts, (part+1)*r.Blocks()/r.parts)
+}
+
+// passHead passes the rows of a stretch through blocks [lo, hi) of a head.
+func (r *recurrence) passHead(l *recurrer, s *stretch, head, lo, hi int) {
+	for first := 0; first < s.rows; first += passRows {
+		row, n := s.first+first, min(passRows, s.rows-first)
+		for t := range n {
+			l.decay[t], l.beta[t] = r.g[(row+t)*r.Heads+head], r.beta[(row+t)*r.Heads+head]
+		}
+		r.kernels.Exp(l.decay[:n])
+		for block := lo; block < hi; block++ {
+			r.pass(l, s, head, block, row, n)
 		}
 	}
 }
 
-// pass computes n rows of a stretch with one block.
-func (r *recurrence) pass(l *recurrer, s *stretch, head, block, first, n int) {
-	row, keyHead := s.first+first, head/(r.Heads/r.KeyHeads)
-	for t := range n {
-		l.decay[t], l.beta[t] = r.g[(row+t)*r.Heads+head], r.beta[(row+t)*r.Heads+head]
-	}
-	r.kernels.Exp(l.decay[:n])
+// pass computes n rows with one block, once their decays are known.
+func (r *recurrence) pass(l *recurrer, s *stretch, head, block, row, n int) {
+	keyHead := head / (r.Heads / r.KeyHeads)
 	size, column := r.KeyDim*asm.StateColumns, block*asm.StateColumns
 	keys, values := (row*r.KeyHeads+keyHead)*r.KeyDim, (row*r.Heads+head)*r.ValueDim+column
 	p := &l.pass
-	*p = asm.StatePass{
-		State: s.state[(head*r.Blocks()+block)*size:][:size], KeyDim: r.KeyDim, Delta: r.delta, Decay: l.decay[:n], Beta: l.beta[:n],
-		Q: r.q[keys:], K: r.k[keys:], KeyStride: r.KeyHeads * r.KeyDim, V: r.v[values:], Out: r.out[values:], ValueStride: r.Heads * r.ValueDim,
-	}
+	p.State, p.KeyDim, p.Delta = s.state[(head*r.Blocks()+block)*size:][:size], r.KeyDim, r.delta
+	p.Decay, p.Beta = l.decay[:n], l.beta[:n]
+	p.Q, p.K, p.KeyStride = r.q[keys:], r.k[keys:], r.KeyHeads*r.KeyDim
+	p.V, p.Out, p.ValueStride = r.v[values:], r.out[values:], r.Heads*r.ValueDim
 	if there := r.ValueDim - column; there < asm.StateColumns {
 		r.passSome(l, p, there)
 		return

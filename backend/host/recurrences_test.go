@@ -9,6 +9,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/asm"
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/backend/host"
 	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -289,6 +290,36 @@ func TestRecurByDefinition(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// TestRecurrentAllocatesNothing holds what a decoded token computes to no allocation.
+func TestRecurrentAllocatesNothing(t *testing.T) {
+	b := cpu.New(2)
+	defer b.Close()
+	s := newSource(t)
+	x, w, row := s.floats(2, 32), s.floats(4, 32), s.floats(32)
+	q, v, g := s.floats(2, 2, 16), s.floats(2, 2, 16), s.floats(2, 2)
+	var filters, matrices []backend.Stretch
+	for range 2 {
+		filters = append(filters, backend.Stretch{State: s.floats(3, 32), Rows: 1})
+		matrices = append(matrices, backend.Stretch{State: zeros(t, backend.StateShape(2, 16, 16)), Rows: 1})
+	}
+	for name, run := range map[string]func() error{
+		"Convolve":   func() error { return b.Convolve(x, w, nil, x, filters) },
+		"Recur":      func() error { return b.Recur(q, q, v, g, g, v, true, matrices) },
+		"Softplus":   func() error { return b.Softplus(x, row) },
+		"SigmoidMul": func() error { return b.SigmoidMul(x, nil) },
+		"SiLUMul":    func() error { return b.SiLUMul(x, nil) },
+		"MulAssign":  func() error { return b.MulAssign(x, row) },
+	} {
+		if n := testing.AllocsPerRun(20, func() {
+			if err := run(); err != nil {
+				t.Fatal(err)
+			}
+		}); n > 0 {
+			t.Errorf("%s: %v allocations, want 0", name, n)
 		}
 	}
 }

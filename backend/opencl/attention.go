@@ -19,6 +19,7 @@ type attentionShape struct {
 	headDim int
 	share   int     // query heads that share a KV head
 	limit   float32 // of scores; 0: they are not limited
+	window  int     // 0: tokens see all
 }
 
 // attentionPrograms are the programs of a shape.
@@ -52,6 +53,9 @@ func (a *attention) programsFor(s attentionShape) *attentionPrograms {
 	if s.limit != 0 {
 		options += fmt.Sprintf(" -DSCORE_LIMIT=%xf -DLIMIT_FACTOR=%xf", s.limit, exact.SoftcapFactor(s.limit))
 	}
+	if s.window != 0 {
+		options += fmt.Sprintf(" -DWINDOW=%d", s.window)
+	}
 	const files = "common exact dot activations last cache pages tile "
 	p.attend, p.weigh = pagedProgramOf(program{files + "values attention", options}), pagedProgramOf(program{files + "weigh", options})
 	switch s.headDim {
@@ -60,13 +64,20 @@ func (a *attention) programsFor(s attentionShape) *attentionPrograms {
 	case 128:
 		p.flashRows = 16
 	}
+	if p.flashRows > 0 && s.headDim > 32 && !s.cache.Quantized() && a.device.LocalBytes >= flashLocal {
+		p.flashRows *= 2
+	}
 	p.flash = pagedProgramOf(program{"common exact dot activations cache pages flash", fmt.Sprintf("%s -DROWS=%d", options, p.flashRows)})
 	a.programs[s] = p
 	return p
 }
 
-// leastLocal is the local memory that every device has.
-const leastLocal = 32 << 10
+// leastLocal is the local memory that every device has, flashLocal what flash takes with twice the rows, which then load half as much of it for
+// each product.
+const (
+	leastLocal = 32 << 10
+	flashLocal = 48 << 10
+)
 
 // largestHead is the longest head of whose values local memory has room for four.
 const largestHead = 1024
@@ -148,17 +159,17 @@ func (a *attention) Attend(q, out *tensor.Tensor, runs []backend.Run) error {
 
 // shape is what the programs for a cache of a type are compiled for.
 func (c *attending) shape(cache tensor.DType, s *backend.Slots) attentionShape {
-	return attentionShape{cache, c.HeadDim, c.Heads / c.KVHeads, s.Cap}
+	return attentionShape{cache, c.HeadDim, c.Heads / c.KVHeads, s.Cap, s.Window}
 }
 
-// attendable reports whether kernels take all of the runs, and which slabs the runs need. The host computes windows, sinks, and runs whose scores have
-// different limits.
+// attendable reports whether kernels take all of the runs, and which slabs the runs need. The host computes sinks, and runs whose scores have
+// different limits, or tokens different windows.
 func (a *attention) attendable(c *attending, runs []backend.Run) (n needed, ok bool, err error) {
 	if !c.out.ok || !c.out.float4s() {
 		return n, false, nil
 	}
 	for _, r := range runs {
-		if s := r.Slots; s.Window > 0 || s.Sinks != nil || s.Cap != runs[0].Slots.Cap || a.kernels(c, s) == nil {
+		if s := r.Slots; s.Window != runs[0].Slots.Window || s.Sinks != nil || s.Cap != runs[0].Slots.Cap || a.kernels(c, s) == nil {
 			return n, false, nil
 		}
 	}
@@ -263,7 +274,7 @@ func (a *attention) AccumulateAttention(q, sums *tensor.Tensor, r backend.Run) e
 	}
 	a.mu.Lock()
 	c := attending{AttentionDims: d, q: a.operand(q), out: a.operand(sums)}
-	if r.Slots.Sinks == nil {
+	if r.Slots.Sinks == nil && r.Slots.Window == 0 {
 		c.attentionPrograms = a.kernels(&c, r.Slots)
 	}
 	var l *launch
@@ -325,8 +336,11 @@ func (a *attention) weigh(c *attending, width int, l *launch, token, tokens int)
 // lastGroupOption returns the option for devices on which the last group of a kernel may go on with what the others have left, and ""
 // for all but NVIDIA's: see last.cl.
 func lastGroupOption(d *cl.Device) string {
-	if strings.Contains(d.Extensions, "cl_nv_") {
+	if isNVIDIA(d) {
 		return " -DLAST_GROUP"
 	}
 	return ""
 }
+
+// isNVIDIA reports whether a device is NVIDIA's, which take 4096 bytes of arguments and more.
+func isNVIDIA(d *cl.Device) bool { return strings.Contains(d.Extensions, "cl_nv_") }

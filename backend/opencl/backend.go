@@ -71,6 +71,7 @@ func open(driver cl.Driver, o Options) (*Backend, error) {
 	if b.products.matrix, err = matrixWayOf(b.queue); err != nil {
 		return nil, errors.Join(err, b.Close())
 	}
+	b.tuning.matrices = b.products.matrix != nil
 	return b, nil
 }
 
@@ -87,7 +88,10 @@ func assemble(q *queue) *Backend {
 	b.tuning.init(q.device, q.context, &q.programs.cache)
 	w := &waiting{products: b.products, programs: map[storeVariant]*pagedProgram{}}
 	b.fused = &fused{b.products, w}
-	p := &pages{tables: &tables{queue: q, slabs: registry{}}}
+	p := &pages{tables: &tables{queue: q, slabs: registry{}}, launch: launch{most: usualRuns}}
+	if isNVIDIA(q.device) {
+		p.launch.most = maxRuns
+	}
 	b.caches = &caches{q, p, w, b.conversions, map[pageShape]*pagePrograms{}}
 	b.attention = &attention{queue: q, pages: p, lastGroup: lastGroupOption(q.device), programs: map[attentionShape]*attentionPrograms{}}
 	q.owner, q.settle = b, w.settle

@@ -34,7 +34,7 @@
 //
 // # Many conversations
 //
-// A kernel works on the pages of up to 16 runs, which may be of as many conversations: it takes the buffers of all slabs, and a
+// A kernel works on the pages of up to 16 runs, or on NVIDIA's devices 64, which may be of as many conversations: it takes the buffers of all slabs, and a
 // description of each run by value. The lists of pages stay on the device, those of all caches in one buffer, and are sent
 // again when they have changed: for a conversation that goes on, once for each page of slots. Runs of few tokens share the tiles
 // of keys out among groups of work-items, longer ones walk them. Slabs double, so that 16 of one type and size of head are enough;

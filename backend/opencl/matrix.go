@@ -4,6 +4,7 @@ package opencl
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -36,12 +37,18 @@ func matrixWayOf(q *queue) (*matrixWay, error) {
 }
 
 // matrixTile is the tile of a product that a group of gemm_matrix.cl computes: pieces of a team, and teams of a group, by rows of
-// activations and of weights, and blocks of 32 that it takes at a time.
-type matrixTile struct{ mPieces, nPieces, mTeams, nTeams, step int }
+// activations and of weights, and blocks of 32 columns that it takes at a time.
+type matrixTile struct {
+	mPieces, nPieces, mTeams, nTeams, step int
+	// What an H200 was measured to take for a block of 32 columns of Q4_0, in ns: for a group alone on a compute unit, and for each group if a
+	// unit has many.
+	alone, each int
+}
 
 // matrixTiles are those that products use, the largest first.
 var matrixTiles = [...]matrixTile{
-	{2, 8, 4, 2, 4}, {2, 8, 2, 2, 4}, {4, 4, 2, 2, 4}, {2, 4, 2, 2, 4}, {2, 2, 2, 2, 4}, {2, 2, 1, 4, 4}, {1, 2, 1, 4, 4}, {2, 2, 1, 2, 8}, {1, 2, 1, 2, 8},
+	{2, 8, 4, 2, 4, 590, 685}, {2, 8, 2, 2, 4, 455, 342}, {2, 4, 2, 2, 4, 270, 186}, {2, 2, 2, 2, 4, 206, 112},
+	{2, 2, 1, 4, 4, 206, 112}, {1, 2, 1, 4, 4, 191, 79}, {2, 2, 1, 2, 8, 168, 68}, {1, 2, 1, 2, 8, 143, 45},
 }
 
 // rows returns the rows of activations of a tile.
@@ -53,32 +60,33 @@ func (t *matrixTile) columns(w *matrixWay) int { return t.nPieces * t.nTeams * w
 // group returns the work-items of a group.
 func (t *matrixTile) group(w *matrixWay) int { return t.mTeams * t.nTeams * w.lanes }
 
-// matrixProgram returns the program of gemm_matrix for blocks of a format, with one weight or with two whose products are joined.
-func (p *products) matrixProgram(format string, tile matrixTile, sets int) program {
-	key := productVariant{"gemm_matrix", format, sets, teams{}, tile}
+// matrixProgram returns the program of gemm_matrix for blocks of a format, k columns, and one weight or two whose products are joined.
+func (p *products) matrixProgram(format string, tile matrixTile, k, sets int) program {
+	whole := tile.mPieces*tile.nPieces <= 2 && k/32%tile.step == 0 // larger ones become no faster by it, or slower
+	key := productVariant{kernel: "gemm_matrix", format: format, lanes: sets, tile: tile, whole: whole}
 	variant, ok := p.tuning.programs[key]
 	if !ok {
 		variant.files = "common exact formats dot blocks matrix gemm_matrix"
 		variant.options = fmt.Sprintf("-DGROUP=%d -DFORMAT=%s -DFORMAT_%s%s%s -DM_PIECES=%d -DN_PIECES=%d -DM_TEAMS=%d -DN_TEAMS=%d -DSTEP=%d -DSETS=%d",
 			tile.group(p.matrix), format, format, p.tuning.dot, p.matrix.option, tile.mPieces, tile.nPieces, tile.mTeams, tile.nTeams, tile.step, sets)
+		if whole {
+			variant.options += " -DWHOLE"
+		}
 		p.tuning.programs[key] = variant
 	}
 	return variant
 }
 
-// matrixTileFor returns the tile for a product of m rows of activations with n of weights.
+// matrixTileFor returns the tile for a product of m rows of activations with n of weights: the one that should be fastest.
 func (p *products) matrixTileFor(m, n int) matrixTile {
 	if p.forcedTile != nil {
 		return *p.forcedTile
 	}
-	best, least := matrixTiles[0], -1.0
+	best, least := matrixTiles[0], math.MaxInt
 	for _, tile := range matrixTiles {
-		rows, columns := tile.rows(p.matrix), tile.columns(p.matrix)
-		all := groups(m, rows) * groups(n, columns)
-		perUnit := groups(all, p.device.Units)
-		cost := float64(perUnit*rows*columns) * (1 + 24/float64(rows) + 24/float64(columns))
-		if least < 0 || cost < least {
-			best, least = tile, cost
+		perUnit := groups(groups(m, tile.rows(p.matrix))*groups(n, tile.columns(p.matrix)), p.device.Units)
+		if took := max(tile.alone, perUnit*tile.each); took < least {
+			best, least = tile, took
 		}
 	}
 	return best
@@ -92,7 +100,7 @@ func (p *products) multiplyMatrix(a activations, c *product, up *weights) error 
 		sets = 2
 	}
 	tile := p.matrixTileFor(a.m, n*sets)
-	kernel, err := p.kernel(p.matrixProgram(c.w.format.name, tile, sets), "gemm_matrix")
+	kernel, err := p.kernel(p.matrixProgram(c.w.format.name, tile, a.k, sets), "gemm_matrix")
 	if err != nil {
 		return err
 	}

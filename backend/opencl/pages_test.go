@@ -150,9 +150,10 @@ func (s attentionShape) chunks() []chunk {
 func TestAttend(t *testing.T) {
 	b := newBench(t, Options{})
 	for _, s := range []attentionShape{
-		{tensor.F16, 64, 4, 0}, {tensor.F16, 128, 3, 0}, {tensor.F16, 80, 1, 0}, {tensor.F16, 256, 16, 0}, {tensor.F32, 32, 1, 0}, {tensor.F32, 4, 3, 0},
-		{tensor.Q8_0, 32, 3, 0}, {tensor.Q8_0, 128, 4, 0}, {tensor.Q4_0, 64, 4, 0}, {tensor.Q4_0, 96, 1, 0},
-		{tensor.F16, 256, 2, 50}, {tensor.Q8_0, 64, 4, 2}, {tensor.F32, 32, 2, 0.5},
+		{tensor.F16, 64, 4, 0, 0}, {tensor.F16, 128, 3, 0, 0}, {tensor.F16, 80, 1, 0, 0}, {tensor.F16, 256, 16, 0, 0}, {tensor.F32, 32, 1, 0, 0}, {tensor.F32, 4, 3, 0, 0},
+		{tensor.Q8_0, 32, 3, 0, 0}, {tensor.Q8_0, 128, 4, 0, 0}, {tensor.Q4_0, 64, 4, 0, 0}, {tensor.Q4_0, 96, 1, 0, 0},
+		{tensor.F16, 256, 2, 50, 0}, {tensor.Q8_0, 64, 4, 2, 0}, {tensor.F32, 32, 2, 0.5, 0},
+		{tensor.F16, 64, 4, 0, 100}, {tensor.F16, 128, 3, 0, 300}, {tensor.F16, 512, 8, 0, 130}, {tensor.Q8_0, 64, 4, 0, 7}, {tensor.Q4_0, 256, 8, 0, 512}, {tensor.F32, 32, 2, 2, 1},
 	} {
 		t.Run(fmt.Sprintf("%v, heads of %d, %d to a KV head", s.cache, s.headDim, s.share), func(t *testing.T) {
 			b.TB = t
@@ -165,15 +166,15 @@ func TestAttend(t *testing.T) {
 	t.Run("contexts of many tiles", func(t *testing.T) {
 		b.TB = t
 		for _, n := range []int{1300, 2048, 300 * 128, 300*128 + 1} {
-			b.attention(attentionShape{tensor.Q4_0, 64, 4, 0}, 1, n)
+			b.attention(attentionShape{tensor.Q4_0, 64, 4, 0, 0}, 1, n)
 		}
 	})
 	t.Run("few tokens on a large device", func(t *testing.T) {
 		b.TB, b.gpu.device.Units = t, 1000
 		for _, c := range chunks {
-			b.attention(attentionShape{tensor.F16, 64, 4, 0}, c.tokens, c.n)
+			b.attention(attentionShape{tensor.F16, 64, 4, 0, 0}, c.tokens, c.n)
 		}
-		b.together(attentionShape{tensor.F16, 64, 4, 0})
+		b.together(attentionShape{tensor.F16, 64, 4, 0, 0})
 	})
 }
 
@@ -184,14 +185,14 @@ func TestAttendBeyondScratch(t *testing.T) {
 	if tiles := groups(n, asm.TileKeys); tokens*min(c.partBytes(tiles), c.weighBytes(tiles)) <= tileScratch {
 		t.Fatal("it all has room")
 	}
-	newBench(t, Options{}).attention(attentionShape{tensor.F16, c.HeadDim, 1, 0}, tokens, n)
+	newBench(t, Options{}).attention(attentionShape{tensor.F16, c.HeadDim, 1, 0, 0}, tokens, n)
 }
 
 // TestGroupsAtTheSameTime has groups enough for many to be computed at the same time, whose local variables must be their own.
 func TestGroupsAtTheSameTime(t *testing.T) {
 	b := newBench(t, Options{})
 	const tokens = 48
-	s := attentionShape{tensor.Q8_0, 32, 4, 0}
+	s := attentionShape{tensor.Q8_0, 32, 4, 0, 0}
 	slots := b.pages(pageShape{s.cache, s.headDim}, 1, 6).slots(0, 300, 300)
 	gruns, runs := runsOf(slices.Repeat([]twins{slots}, tokens), slices.Repeat([]int{1}, tokens)...)
 	q, out := b.floats(tokens, 2*s.share, s.headDim), b.floats(tokens, 2*s.share, s.headDim)
@@ -224,11 +225,11 @@ func (b *bench) attention(s attentionShape, tokens, n int) {
 	p.same("Attend" + name)
 }
 
-// limits sets the limit of scores in runs.
+// limits sets the limit of scores, and the window, in runs.
 func (s attentionShape) limits(lists ...[]backend.Run) {
 	for _, runs := range lists {
 		for _, r := range runs {
-			r.Slots.Cap = s.limit
+			r.Slots.Cap, r.Slots.Window = s.limit, s.window
 		}
 	}
 }
@@ -299,8 +300,8 @@ func TestAttentionOfExtremes(t *testing.T) {
 	b := newBench(t, Options{})
 	for _, d := range cacheTypes {
 		for _, b.size = range []float32{1e-30, 1e-20, 1e-5, 300, 1e9, 1e19} {
-			b.attention(attentionShape{d, 64, 4, 0}, 1, 200)
-			b.attention(attentionShape{d, 64, 4, 0}, 20, 200)
+			b.attention(attentionShape{d, 64, 4, 0, 0}, 1, 200)
+			b.attention(attentionShape{d, 64, 4, 0, 0}, 20, 200)
 		}
 	}
 }

@@ -16,8 +16,11 @@ import (
 type recurrent struct {
 	*vectors
 	programs map[recurrentShape]program
-	list     stretchList // of the launch that is being made
-	single   singleStretch
+
+	// Of the operation under way; the queue's lock guards them.
+	operands []operand // its tensors, and then the states of its stretches
+	states   []operand // those of the launch that is being made
+	list     stretchList
 }
 
 // recurrentShape says which variant of a program computes an operation.
@@ -45,44 +48,44 @@ func (r *recurrent) program(files, macro string, size int, several bool) program
 // maxStretches is how many stretches a launch takes at most: STATES in stretches.cl, which has 1 or so many.
 const maxStretches = 8
 
-// stretchList and singleStretch are the struct stretches of stretches.cl.
-type (
-	stretchList   struct{ row, rows, at [maxStretches]int32 }
-	singleStretch struct{ row, rows, at [1]int32 }
-)
+// stretchList is the struct stretches of stretches.cl.
+type stretchList struct{ row, rows, at [maxStretches]int32 }
 
-// eachLaunch calls enqueue for each maxStretches stretches, or fewer: with their number, and a function that passes their states to a
-// kernel, as its last arguments. The caller holds the lock.
-func (r *recurrent) eachLaunch(of []backend.Stretch, states []operand, enqueue func(n int, pass func(k *cl.Kernel) *cl.Kernel) error) error {
+// eachLaunch calls enqueue for each maxStretches stretches, or fewer, with their number. Their states are then those that pass passes. The
+// caller holds the lock.
+func (r *recurrent) eachLaunch(of []backend.Stretch, states []operand, enqueue func(n int) error) error {
 	row := 0
 	for first := 0; first < len(of); first += maxStretches {
 		n := min(maxStretches, len(of)-first)
+		r.states = states[first : first+n]
 		for i, s := range of[first : first+n] {
-			r.list.row[i], r.list.rows[i], r.list.at[i] = int32(row), int32(s.Rows), int32(states[first+i].elements(4))
+			r.list.row[i], r.list.rows[i], r.list.at[i] = int32(row), int32(s.Rows), int32(r.states[i].elements(4))
 			row += s.Rows
 		}
-		err := enqueue(n, func(k *cl.Kernel) *cl.Kernel {
-			if n == 1 {
-				r.single = singleStretch{[1]int32{r.list.row[0]}, [1]int32{r.list.rows[0]}, [1]int32{r.list.at[0]}}
-				return k.Mem(states[first].mem).Struct(unsafe.Pointer(&r.single), unsafe.Sizeof(r.single))
-			}
-			for i := range maxStretches {
-				k.Mem(states[first+min(i, n-1)].mem)
-			}
-			return k.Struct(unsafe.Pointer(&r.list), unsafe.Sizeof(r.list))
-		})
-		if err != nil {
+		if err := enqueue(n); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// pass passes the launch's states to a kernel, as its last arguments.
+func (r *recurrent) pass(k *cl.Kernel) *cl.Kernel {
+	n := len(r.states)
+	if n == 1 {
+		return k.Mem(r.states[0].mem).Int(int(r.list.row[0])).Int(int(r.list.rows[0])).Int(int(r.list.at[0]))
+	}
+	for i := range maxStretches {
+		k.Mem(r.states[min(i, n-1)].mem)
+	}
+	return k.Struct(unsafe.Pointer(&r.list), unsafe.Sizeof(r.list))
+}
+
 // onStretches calls enqueue with the operands of ts and of the states, under the lock, if kernels can use all of them now. Otherwise it
 // computes reference on the host.
 func (r *recurrent) onStretches(ts []*tensor.Tensor, of []backend.Stretch, enqueue func(o, states []operand) error, reference func() error) error {
 	r.mu.Lock()
-	operands := make([]operand, 0, len(ts)+len(of))
+	r.operands = r.operands[:0]
 	for i := range len(ts) + len(of) {
 		var t *tensor.Tensor
 		if i < len(ts) {
@@ -95,10 +98,11 @@ func (r *recurrent) onStretches(ts []*tensor.Tensor, of []backend.Stretch, enque
 			r.mu.Unlock()
 			return r.onHost(reference)
 		}
-		operands = append(operands, o)
+		r.operands = append(r.operands, o)
 	}
 	defer r.mu.Unlock()
-	return enqueue(operands[:len(ts)], operands[len(ts):])
+	defer clear(r.operands)
+	return enqueue(r.operands[:len(ts)], r.operands[len(ts):])
 }
 
 // MulAssign computes a *= b.
@@ -166,12 +170,12 @@ func (r *recurrent) Convolve(x, w, b, out *tensor.Tensor, of []backend.Stretch) 
 		bias = w // some buffer, which is not used
 	}
 	return r.onStretches([]*tensor.Tensor{x, w, bias, out}, of, func(o, states []operand) error {
-		return r.eachLaunch(of, states, func(n int, pass func(k *cl.Kernel) *cl.Kernel) error {
+		return r.eachLaunch(of, states, func(n int) error {
 			k, err := r.kernel(r.program("common stretches filter", "TAPS", width, n > 1), "convolve")
 			if err != nil {
 				return err
 			}
-			return r.run("Convolve", pass(floats(k, o...).Int(channels).Int(flag(b != nil))), groupSize, groups(channels, groupSize), n, 1)
+			return r.run("Convolve", r.pass(floats(k, o...).Int(channels).Int(flag(b != nil))), groupSize, groups(channels, groupSize), n, 1)
 		})
 	}, reference)
 }
@@ -193,12 +197,12 @@ func (r *recurrent) Recur(q, k, v, g, beta, out *tensor.Tensor, delta bool, of [
 		return r.onHost(reference)
 	}
 	return r.onStretches([]*tensor.Tensor{q, k, v, g, beta, out}, of, func(o, states []operand) error {
-		return r.eachLaunch(of, states, func(n int, pass func(k *cl.Kernel) *cl.Kernel) error {
+		return r.eachLaunch(of, states, func(n int) error {
 			kernel, err := r.kernel(r.program("common exact stretches recurrent", "KEYS", d.KeyDim, n > 1), "recur")
 			if err != nil {
 				return err
 			}
-			pass(floats(kernel, o...).Int(d.KeyHeads).Int(d.ValueDim).Int(flag(delta)))
+			r.pass(floats(kernel, o...).Int(d.KeyHeads).Int(d.ValueDim).Int(flag(delta)))
 			return r.run("Recur", kernel, keyPart*asm.StateColumns, d.Blocks(), d.Heads, n)
 		})
 	}, reference)

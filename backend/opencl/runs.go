@@ -5,6 +5,7 @@ package opencl
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"unsafe"
 
 	"github.com/antigravity-go/antigravity/backend"
@@ -12,24 +13,30 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// A kernel on pages takes a launch: up to maxRuns runs whose caches have one type and one length of heads. An example: a step has 20 runs of
+// A kernel on pages takes a launch: up to 16 runs, or 64, whose caches have one type and one length of heads. An example: a step has 20 runs of
 // one token with caches of F16, and one of 30 tokens with a cache of Q8_0. tablesOf brings the lists of pages of all 21 up to date.
-// eachLaunch for F16 makes a launch of 16 runs and one of 4, with a share of 1 each; eachLaunch for Q8_0 makes one, whose only run has a
+// eachLaunch for F16 makes a launch of 16 runs and one of 4, or one of 20, with a share of 1 each; eachLaunch for Q8_0 makes one, whose only run has a
 // share of 30. A kernel's grid has as many groups, or rows of groups, as the launch has shares; each group finds its run by the run's first.
 
-// maxRuns is how many runs a kernel takes at most: RUNS in pages.cl.
-const maxRuns = 16
+// runCounts are the numbers of runs that kernels are compiled for: RUNS in pages.cl. OpenCL promises arguments of 1024 bytes, in which those of the
+// last number have no room: launches of so many are for devices that are known to take more.
+var runCounts = [...]int{1, usualRuns, maxRuns}
+
+const (
+	usualRuns = 16
+	maxRuns   = 64
+)
 
 // pagedProgram is a program whose kernels take runs, compiled for one run or several, and for few slabs or all: the more arguments
 // a launch has, the longer a driver takes for it.
-type pagedProgram [2][2]program
+type pagedProgram [len(runCounts)][2]program
 
 // fewSlabs is SLABS in pages.cl if few are needed.
 const fewSlabs = 4
 
 // pagedProgramOf returns the variants of a program.
 func pagedProgramOf(p program) (variants pagedProgram) {
-	for several, runs := range [...]int{1, maxRuns} {
+	for several, runs := range runCounts {
 		for all, slabs := range [...]int{fewSlabs, maxSlabs} {
 			variants[several][all] = program{p.files, fmt.Sprintf("%s -DRUNS=%d -DSLABS=%d", p.options, runs, slabs)}
 		}
@@ -39,30 +46,29 @@ func pagedProgramOf(p program) (variants pagedProgram) {
 
 // of returns the variant for a launch.
 func (p *pagedProgram) of(l *launch) program {
-	return p[flag(l.runs.count > 1)][flag(l.slabs > fewSlabs)]
+	return p[l.runs.size()][flag(l.slabs > fewSlabs)]
 }
 
 // run and runList are those of pages.cl.
 type run struct{ table, row, tokens, slots, first int32 }
 
 type runList struct {
-	of    [maxRuns]run
 	count int32
+	of    [maxRuns]run
 }
 
-// singleRun is a runList for one run.
-type singleRun struct {
-	of    [1]run
-	count int32
+// size returns for which of runCounts a kernel must be compiled that takes the list.
+func (r *runList) size() int {
+	return slices.IndexFunc(runCounts[:], func(n int) bool { return int(r.count) <= n })
 }
 
 // launch is the runs that a kernel takes at once. The queue's lock guards it.
 type launch struct {
 	runs    runList
-	next    int       // where the next run's share of the grid begins
-	longest int       // slots of the longest run
-	tokens  int       // of all runs
-	single  singleRun // the run, if there is only one
+	next    int // where the next run's share of the grid begins
+	longest int // slots of the longest run
+	tokens  int // of all runs
+	most    int // runs that the device takes at once
 
 	tables *cl.Mem           // the lists of pages
 	slabs  int               // how many of the first slabs are needed
@@ -73,7 +79,7 @@ type launch struct {
 func (l *launch) begin() { l.runs.count, l.next, l.longest, l.tokens = 0, 0, 0, 0 }
 
 // full reports whether no further run has room.
-func (l *launch) full() bool { return l.runs.count == maxRuns }
+func (l *launch) full() bool { return int(l.runs.count) == l.most }
 
 // add adds a run: its list of pages, its first row, its tokens, the slots of its longest head, and its share of the grid.
 func (l *launch) add(table, row, tokens, slots, share int) {
@@ -93,11 +99,8 @@ func (l *launch) pass(k *cl.Kernel) *cl.Kernel {
 	for _, m := range l.mems[:slabs] {
 		k.Mem(m)
 	}
-	if l.runs.count > 1 {
-		return k.Struct(unsafe.Pointer(&l.runs), unsafe.Sizeof(l.runs))
-	}
-	l.single = singleRun{[1]run{l.runs.of[0]}, l.runs.count}
-	return k.Struct(unsafe.Pointer(&l.single), unsafe.Sizeof(l.single))
+	size := unsafe.Offsetof(l.runs.of) + uintptr(runCounts[l.runs.size()])*unsafe.Sizeof(run{})
+	return k.Struct(unsafe.Pointer(&l.runs), size)
 }
 
 // pages knows the caches' pages on the device, and makes launches of them. attention reads pages, caches writes them.

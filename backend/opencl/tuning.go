@@ -79,6 +79,9 @@ func rowsFor(m int) int {
 // fewRows is how many rows of activations are multiplied row by row if nothing was tuned. More are multiplied together.
 const fewRows = 8
 
+// fewForMatrices is how many rows of activations another way than tiles is tried for if the device has instructions for matrices.
+const fewForMatrices = 16
+
 // mostSeveral is the most rows of activations for which another way than tiles is tried.
 const mostSeveral = 64
 
@@ -95,6 +98,7 @@ type tuning struct {
 	try      []teams // the divisions that are tried for single rows
 	forced   *teams  // the way for several rows, if tests want one; nil: the best
 	best     map[productShape]teams
+	matrices bool   // the device has instructions for matrices, which compute tiles
 	dot      string // the option that names the device's way to multiply bytes
 	programs map[productVariant]program
 }
@@ -105,6 +109,7 @@ type productVariant struct {
 	lanes          int // or sets of gemm_matrix
 	teams          teams
 	tile           matrixTile
+	whole          bool // gemm_matrix takes whole steps
 }
 
 func (t *tuning) init(d *cl.Device, context *cl.Context, cache *binaryCache) {
@@ -217,6 +222,9 @@ func (t *tuning) way(s productShape, blocks bool, run func(teams) error) teams {
 		return *t.forced
 	}
 	s.m = rowsFor(m)
+	if t.matrices && blocks && m > fewForMatrices {
+		return tiled
+	}
 	if best, ok := t.best[s]; ok {
 		return best
 	}

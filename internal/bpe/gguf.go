@@ -13,13 +13,13 @@ import (
 
 // Vocab is a GGUF file's vocabulary: the values of its tokenizer.ggml keys. Package hftok reads those of WordPieceModel and UnigramModel.
 type Vocab struct {
-	Model string // ByteLevelModel, SentencePieceModel, WordPieceModel or UnigramModel
+	Model string // ByteLevelModel, SentencePieceModel, MarkedModel, WordPieceModel or UnigramModel
 	Pre   string // the split rule of ByteLevelModel: one of RuleNames
 
 	Tokens []string
 	Scores []float32 // for "llama": of two merges, the one that makes the token of the higher score comes first; for "t5": logarithms of probabilities
 	Types  []int32   // TypeNormal, …; empty: all normal
-	Merges []string  // for "gpt2": "left right", the first merge first
+	Merges []string  // for "gpt2" and "gemma4": "left right", the first merge first
 
 	BOS, EOS, SEP, Unknown int32 // -1 for none; BOS and EOS are special whatever their types
 
@@ -39,6 +39,7 @@ type Vocab struct {
 const (
 	ByteLevelModel     = "gpt2"
 	SentencePieceModel = "llama"
+	MarkedModel        = "gemma4" // pieces with marks for spaces, as SentencePiece's, and merges in an order of their own
 	WordPieceModel     = "bert"
 	UnigramModel       = "t5"
 )
@@ -128,8 +129,10 @@ func (v *Vocab) tokenizer() (*Tokenizer, error) {
 		t, err = v.byteLevel()
 	case SentencePieceModel:
 		t, err = v.sentencePiece()
+	case MarkedModel:
+		t, err = v.marked()
 	default:
-		err = fmt.Errorf("%w: tokenizer.ggml.model %q; \"gpt2\" and \"llama\" are implemented", ErrUnsupported, v.Model)
+		err = fmt.Errorf("%w: tokenizer.ggml.model %q; \"gpt2\", \"llama\" and \"gemma4\" are implemented", ErrUnsupported, v.Model)
 	}
 	if err != nil {
 		return nil, err
@@ -153,6 +156,22 @@ func (v *Vocab) byteLevel() (*Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
+	list, err := v.merges(vocab)
+	if err != nil {
+		return nil, err
+	}
+	return &Tokenizer{
+		vocab:        vocab,
+		pairs:        mergeTable(vocab, list),
+		split:        split,
+		rule:         rule.names[0],
+		ignoreMerges: rule.ignoreMerges,
+		unknown:      -1,
+	}, nil
+}
+
+// merges reads the list of merges.
+func (v *Vocab) merges(vocab *vocabulary) ([]merge, error) {
 	list := make([]merge, len(v.Merges))
 	var buf []byte
 	for i, text := range v.Merges {
@@ -165,14 +184,20 @@ func (v *Vocab) byteLevel() (*Tokenizer, error) {
 			return nil, fmt.Errorf("merge %d: %w", i, err)
 		}
 	}
-	return &Tokenizer{
-		vocab:        vocab,
-		pairs:        mergeTable(vocab, list),
-		split:        split,
-		rule:         rule.names[0],
-		ignoreMerges: rule.ignoreMerges,
-		unknown:      -1,
-	}, nil
+	return list, nil
+}
+
+// marked makes a tokenizer of the model "gemma4".
+func (v *Vocab) marked() (*Tokenizer, error) {
+	vocab, err := v.index(metaspace)
+	if err != nil {
+		return nil, err
+	}
+	list, err := v.merges(vocab)
+	if err != nil {
+		return nil, err
+	}
+	return &Tokenizer{vocab: vocab, pairs: mergeTable(vocab, list), byteFallback: true, unknown: v.Unknown, fuseUnknown: true}, nil
 }
 
 // sentencePiece makes a tokenizer of the model "llama".

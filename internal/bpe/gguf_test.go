@@ -2,8 +2,10 @@ package bpe
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/fixture"
@@ -96,5 +98,26 @@ func readVocab(t testing.TB, name string) Vocab {
 		Unknown:        id("tokenizer.ggml.unknown_token_id"),
 		AddBOS:         addBOS,
 		AddSpacePrefix: addSpace,
+	}
+}
+
+// TestMarkedModel reads a vocabulary of Gemma 4's kind: marks for spaces, merges in their own order, bytes for what it lacks.
+func TestMarkedModel(t *testing.T) {
+	v := Vocab{Model: MarkedModel, Tokens: []string{"<unk>", "<bos>", "▁", "a", "b", "ab", "▁ab", "ba", "\n", "<turn|>"}, Merges: []string{"a b", "▁ ab", "b a"}, BOS: 1, EOS: 9, SEP: -1, Unknown: 0}
+	v.Types = []int32{TypeUnknown, TypeControl, TypeNormal, TypeNormal, TypeNormal, TypeNormal, TypeNormal, TypeNormal, TypeNormal, TypeControl}
+	for b := range 256 {
+		v.Tokens, v.Types = append(v.Tokens, fmt.Sprintf("<0x%02X>", b)), append(v.Types, TypeByte)
+	}
+	tokenizer, err := FromVocab(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := "ab aba\né"
+	got := tokenizer.Encode(nil, text)
+	if want := []int32{5, 6, 3, 8, 10 + 0xC3, 10 + 0xA9}; !slices.Equal(got, want) {
+		t.Errorf("%q gives %v, want %v", text, got, want)
+	}
+	if back := tokenizer.Decode(got); back != text {
+		t.Errorf("%v gives %q, want %q", got, back, text)
 	}
 }

@@ -143,7 +143,7 @@ func AddsSEP(pre string) bool { return slices.Contains(seps, pre) }
 // tokenizer.ggml.pre.
 func AddsBOS(model, pre string) bool {
 	if model != ByteLevelModel {
-		return model == SentencePieceModel || model == WordPieceModel
+		return model == SentencePieceModel || model == WordPieceModel || model == MarkedModel
 	}
 	r := ruleOf(pre)
 	return r != nil && r.addBOS

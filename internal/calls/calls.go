@@ -41,6 +41,7 @@ const (
 	Olmo                        // <function_calls>f(a=1), a line break, g()</function_calls>
 	Tagged                      // <tool_call><function=f><parameter=a>1</parameter></function></tool_call> each, with line breaks between tags
 	LFM                         // <|tool_call_start|>[f(a=1), g()]<|tool_call_end|>
+	Gemma                       // <|tool_call>call:f{a:1,b:<|"|>x<|"|>}<tool_call|> each
 )
 
 // Family is how the models of one format write calls. The fields with a capital letter tell how calls are written well; a Parser
@@ -66,6 +67,8 @@ type Family struct {
 	// Tagged says that arguments are written between tags, each one between those that BeforeParameter, AfterName and AfterParameter say, and
 	// not as a JSON object: texts as they are, and other values as JSON.
 	Tagged bool
+	// Bare tells that arguments are written with bare keys, and with marks around strings, and not as a JSON object.
+	Bare bool
 	// Opening is a regular expression in RE2's syntax. A text in which it does not match, and in which there are no marks as control
 	// tokens, holds no call: it is what a constraint excludes from the text beside calls.
 	Opening string
@@ -93,6 +96,7 @@ const (
 	objectBody body = iota // a JSON object with its name and its arguments
 	pythonBody             // a Python call
 	taggedBody             // a function's tag with tags of parameters within
+	gemmaBody              // call:, a name, and arguments with bare keys
 )
 
 // Part is a stretch of what is written: text, or a mark.
@@ -202,6 +206,14 @@ var families = [...]Family{
 		template: []string{"<|tool_list_start|>"}, token: lfmStart,
 		open: lfmStart, close: lfmEnd, separator: ",", list: true, body: pythonBody,
 	},
+	Gemma: {
+		Name:       "Gemma's",
+		BeforeName: []Part{{gemmaOpen, true}, {gemmaCall, false}}, AfterArguments: mark(gemmaClose),
+		Bare:     true,
+		Opening:  `<\|tool_call>`,
+		template: []string{gemmaOpen}, token: gemmaOpen,
+		open: gemmaOpen, close: gemmaClose, body: gemmaBody,
+	},
 }
 
 // The parts of a parameter as Tagged writes it: BeforeParameter, its name, AfterName, its value, AfterParameter.
@@ -228,7 +240,7 @@ const phiEnd = "<|/tool_call|>"
 
 // order is that in which the rules are tried that tell families apart: those that others' templates or vocabularies would satisfy too
 // come last.
-var order = [...]Format{MistralArgs, Mistral, Phi, Granite, Tagged, Hermes, Olmo, LFM, LlamaPythonic, LlamaJSON}
+var order = [...]Format{Gemma, MistralArgs, Mistral, Phi, Granite, Tagged, Hermes, Olmo, LFM, LlamaPythonic, LlamaJSON}
 
 // Family returns how calls are written in a format. What it holds must not be changed.
 func (f Format) Family() *Family {
@@ -246,7 +258,7 @@ func (f *Family) OwnLine() bool { return f.bare != 0 }
 func (f *Family) Quoted() bool { return !f.withArgs && f.body != taggedBody }
 
 // JSON reports whether arguments are written as a JSON object.
-func (f *Family) JSON() bool { return !f.Python && !f.Tagged }
+func (f *Family) JSON() bool { return !f.Python && !f.Tagged && !f.Bare }
 
 // Mark returns the mark that calls begin with, "" if they have none or may begin without it.
 func (f *Family) Mark() string {

@@ -124,6 +124,7 @@ func whole(int) bool { return false }
 func TestParser(t *testing.T) {
 	offered := []string{"f", "g", "get_weather"}
 	marks := []string{"<|python_tag|>", "[TOOL_CALLS]", "[ARGS]", "[CALL_ID]", "<tool_call>", "</tool_call>", "<|eom_id|>"}
+	gemmaMarks := []string{gemmaOpen, gemmaClose, quoteMark}
 	call := func(i int, name, arguments string) Call { return Call{i, name, arguments} }
 	f1 := []Call{call(0, "f", `{"a": 1}`)}
 	fg := []Call{call(0, "f", `{"a": 1}`), call(1, "g", `{}`)}
@@ -145,6 +146,14 @@ func TestParser(t *testing.T) {
 		{"arguments first", LlamaJSON, nil, `{"parameters": {"a": 1}, "name": "f"}`, "", f1, 0},
 		{"type and id", LlamaJSON, nil, `{"type": "function", "id": "\u0031", "name": "f", "parameters": {"a": 1}}`, "", f1, 0},
 		{"a name with an escape", LlamaJSON, nil, `{"name": "get\u005fweather", "parameters": {}}`, "", []Call{call(0, "get_weather", "{}")}, 0},
+		{"Gemma", Gemma, nil, `Well: <|tool_call>call:f{a:1}<tool_call|><|tool_call>call:g{}<tool_call|>`, "Well:", fg, 0},
+		{"Gemma's strings", Gemma, nil, "<|tool_call>call:f{s:<|\"|>a \"<|b<|<|\"|>,l:[1, -2.5e3,<|\"|><|\"|>],o:{<|\"|>k y<|\"|>:null,z:{}}}<tool_call|>", "",
+			[]Call{call(0, "f", `{"s": "a \"<|b<|", "l": [1, -2.5e3, ""], "o": {"k y": null, "z": {}}}`)}, 0},
+		{"Gemma's tokens", Gemma, gemmaMarks, "«<|tool_call>»call:f{s:«<|\"|>»<|\"|>\n«<|\"|>»,b:true}«<tool_call|>»", "",
+			[]Call{call(0, "f", `{"s": "<|\"|>\n", "b": true}`)}, 0},
+		{"Gemma calls what is not on offer", Gemma, nil, `<|tool_call>call:h{a:1}<tool_call|>`, `<|tool_call>call:h{a:1}<tool_call|>`, nil, 0},
+		{"Gemma is wrong", Gemma, nil, `<|tool_call>call:f{a:x y}<tool_call|>`, `<|tool_call>call:f{a:x y}<tool_call|>`, nil, 1},
+		{"Gemma is cut off", Gemma, nil, `<|tool_call>call:f{a:1`, `<|tool_call>call:f{a:1`, nil, 1},
 		{"semicolon", LlamaJSON, nil, `{"name": "f", "parameters": {"a": 1}}; {"name": "g", "parameters": {}}`, "", fg, 0},
 		{"line feed", LlamaJSON, nil, "{\"name\": \"f\", \"parameters\": {\"a\": 1}}\n{\"name\": \"g\", \"parameters\": {}}", "", fg, 0},
 		{"nothing between", LlamaJSON, nil, `{"name": "f", "parameters": {"a": 1}}{"name": "g", "parameters": {}};`, "", fg, 0},
@@ -371,6 +380,9 @@ func write(f Format, calls []Call) (string, []string) {
 			b.WriteString(keywords(c.Arguments))
 		case family.Tagged:
 			b.WriteString(inTags(c.Arguments))
+		case family.Bare:
+			b.WriteString(bare(c.Arguments))
+			control = append(control, quoteMark)
 		default:
 			b.WriteString(c.Arguments)
 		}
@@ -378,6 +390,45 @@ func write(f Format, calls []Call) (string, []string) {
 	}
 	parts(family.End)
 	return b.String(), control
+}
+
+// bare writes an object of JSON with bare keys and marks around strings; nested keys are strings.
+func bare(object string) string {
+	d := json.NewDecoder(strings.NewReader(object))
+	d.UseNumber()
+	depth := 0
+	var value func() string
+	value = func() string {
+		token, err := d.Token()
+		if err != nil {
+			panic(err)
+		}
+		switch v := token.(type) {
+		case nil:
+			return "null"
+		case string:
+			return "«" + quoteMark + "»" + v + "«" + quoteMark + "»"
+		case json.Delim:
+			depth++
+			var items []string
+			for d.More() {
+				item := value()
+				if v == '{' {
+					if depth == 1 {
+						item = strings.NewReplacer("«"+quoteMark+"»", "").Replace(item)
+					}
+					item += ":" + value()
+				}
+				items = append(items, item)
+			}
+			depth--
+			end, _ := d.Token()
+			return v.String() + strings.Join(items, ",") + end.(json.Delim).String()
+		default:
+			return fmt.Sprint(v)
+		}
+	}
+	return value()
 }
 
 // keywords writes an object of JSON as Python's keyword arguments.

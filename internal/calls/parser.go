@@ -51,6 +51,7 @@ type Parser struct {
 	withArgs  withArgs
 	tagged    tagged
 	types     func(function, parameter string) string // see Types
+	gemma     gemma
 
 	begun    int    // calls that were started
 	complete []Call // those of them that are complete
@@ -78,6 +79,7 @@ const (
 	readsPython
 	readsWithArgs
 	readsTagged
+	readsGemma
 )
 
 // Types gives the parser what the functions' schemas say: types returns the type of a parameter, as JSON Schema names it, or "" if there is none or several. It counts
@@ -92,7 +94,7 @@ func (p *Parser) Start(f Format, names []string, control func(token string) bool
 	p.family, p.types = f.Family(), nil
 	p.names = functionNames{names, names == nil}
 	p.marks = p.marks[:0]
-	for _, mark := range [...]string{p.family.open, p.family.close, argsMark, idMark} {
+	for _, mark := range [...]string{p.family.open, p.family.close, argsMark, idMark, quoteMark} {
 		if mark != "" && control(mark) {
 			p.marks = append(p.marks, mark)
 		}
@@ -125,6 +127,7 @@ func (p *Parser) Control(token string) {
 	case token == p.family.close && p.place == afterCall && !p.closed:
 		p.close()
 	case p.place == inCall && p.reader == readsWithArgs && p.withArgs.mark(token, &p.call, p.names) == goOn:
+	case p.place == inCall && p.reader == readsGemma && p.gemma.mark(token, &p.call) == goOn:
 	case p.place != inText:
 		p.fail(0)
 	}
@@ -244,6 +247,9 @@ func (p *Parser) opened(c byte) {
 	case f.body == taggedBody && c == '<':
 		p.tagged.start()
 		p.begin(readsTagged, c)
+	case f.body == gemmaBody && c == gemmaCall[0]:
+		p.gemma.start()
+		p.begin(readsGemma, c)
 	case f.withArgs && !p.inList && isNameByte(c):
 		p.withArgs.start()
 		p.begin(readsWithArgs, c)
@@ -271,6 +277,8 @@ func (p *Parser) inCall(c byte) {
 		v = p.withArgs.step(c, &p.call, p.names, p.Knows)
 	case readsTagged:
 		v = p.tagged.step(c, &p.call, p.names, p.types)
+	case readsGemma:
+		v = p.gemma.step(c, &p.call, p.names, p.Knows)
 	}
 	if !p.started && v != wrong && p.call.named && p.call.begun {
 		p.started = true

@@ -100,6 +100,18 @@ func (c *Config) validateLayers() error {
 	if c.Sizes != nil && len(c.Sizes) != c.Layers || c.Mixers != nil && len(c.Mixers) != c.Layers || c.FeedForwards != nil && len(c.FeedForwards) != c.Layers {
 		return fmt.Errorf("a list of layers has not the model's %d layers", c.Layers)
 	}
+	for i, m := range c.Mixers {
+		if m != SharedAttention {
+			continue
+		}
+		from := c.sourceOf(i)
+		if from < 0 {
+			return fmt.Errorf("layer %d shares keys and values with no earlier layer: none has its kind of attention and its own", i)
+		}
+		if a, b := c.layerSizes(i), c.layerSizes(from); a.KVHeads != b.KVHeads || a.HeadDim != b.HeadDim {
+			return fmt.Errorf("layer %d has %d key and value heads of %d elements and shares those of layer %d, %d of %d", i, a.KVHeads, a.HeadDim, from, b.KVHeads, b.HeadDim)
+		}
+	}
 	if err := c.Recurrent.validate(c); err != nil {
 		return err
 	}
@@ -118,6 +130,8 @@ func (c *Config) validateLayers() error {
 		switch {
 		case c.Heads%s.KVHeads != 0:
 			return fmt.Errorf("%d query heads cannot share %d key and value heads of layer %d evenly", c.Heads, s.KVHeads, i)
+		case 2*c.ropeOf(i).Turned > s.HeadDim:
+			return fmt.Errorf("%d pairs of elements turn in heads of %d elements of layer %d", c.ropeOf(i).Turned, s.HeadDim, i)
 		case s.HeadDim%2 != 0:
 			return fmt.Errorf("head_dim of layer %d is %d: RoPE needs an even one", i, s.HeadDim)
 		}

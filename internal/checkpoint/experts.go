@@ -101,10 +101,10 @@ type stackedRule struct {
 const eachExpert = "#"
 
 var (
-	eachQwen      = []string{"mlp.experts.#.gate_proj.weight", "mlp.experts.#.up_proj.weight", "mlp.experts.#.down_proj.weight"}
-	stackedQwen   = stackedRule{gateUp: "mlp.experts.gate_up_proj", down: "mlp.experts.down_proj"} // as transformers 5 keeps them
-	qwenExperts   = expertRule{Experts: Experts{Count: 128, Chosen: 8, Width: 768}, each: eachQwen, stacked: stackedQwen, moeKey: true}
-	qwen35Experts = expertRule{Experts: Experts{Count: 256, Chosen: 8, Width: 512, SharedWidth: 512, SharedGated: true, Normalized: true},
+	eachQwen     = []string{"mlp.experts.#.gate_proj.weight", "mlp.experts.#.up_proj.weight", "mlp.experts.#.down_proj.weight"}
+	stackedQwen  = stackedRule{gateUp: "mlp.experts.gate_up_proj", down: "mlp.experts.down_proj"} // as transformers 5 keeps them
+	qwenExperts  = expertRule{Experts: Experts{Count: 128, Chosen: 8, Width: 768}, each: eachQwen, stacked: stackedQwen, moeKey: true}
+	gatedExperts = expertRule{Experts: Experts{Count: 512, Chosen: 10, Width: 512, SharedWidth: 512, SharedGated: true, Normalized: true},
 		each: eachQwen, stacked: stackedQwen, moeKey: true}
 	mixedExperts = expertRule{Experts: Experts{Count: 8, Chosen: 2, Normalized: true}, stacked: stackedQwen,
 		each: []string{"block_sparse_moe.experts.#.w1.weight", "block_sparse_moe.experts.#.w3.weight", "block_sparse_moe.experts.#.w2.weight"}}
@@ -295,6 +295,7 @@ const (
 	expertGroupsKey = "expert_group_count"
 	leadingDenseKey = "leading_dense_block_count"
 	denseStepKey    = "interleave_moe_layer_step"
+	aheadLayersKey  = "nextn_predict_layers" // layers that predict several tokens at once, which block_count counts
 )
 
 // number returns the whole number at a key, at most most.

@@ -33,6 +33,8 @@ type family struct {
 	window      func(*windowRule) bool // whether a layer has a sliding window, where the configuration has one; nil: no layer
 	unstretched bool                   // layers with a window have RoPE's base and no scaling
 	unrounded   bool                   // YaRN is not rounded to whole pairs, which GGUF does not say
+	unscaled    bool                   // attention's scores are not divided by the root of a head's length
+	valueNorm   bool                   // see Layer.ValueNorm
 	attention   Mixer                  // of the layers with attention
 	recurrent   Mixer                  // of the layers without; Attention: there are none
 	tiled       bool                   // GGUF has value heads in another order: see Tiling
@@ -122,6 +124,8 @@ var (
 	gatedQuery  = fusedPart{"self_attn.q_proj", "attn_q", []Part{Query, QueryGate}, queryHeads}
 	deltaInput  = fusedPart{"linear_attn.in_proj_qkv", "attn_qkv", []Part{RecurrentQuery, RecurrentKey, RecurrentValue}, nil}
 	deltaFilter = fusedPart{"linear_attn.conv1d", "ssm_conv1d", []Part{QueryFilter, KeyFilter, ValueFilter}, nil}
+	nextInput   = fusedPart{"linear_attn.in_proj_qkvz", "", []Part{RecurrentQuery, RecurrentKey, RecurrentValue, RecurrentGate}, keyHeads}
+	nextRates   = fusedPart{"linear_attn.in_proj_ba", "ssm_ba", []Part{RecurrentBeta, RecurrentStep}, keyHeads}
 	mambaInput  = fusedPart{"mamba.in_proj", "ssm_in", []Part{RecurrentGate, RecurrentValue, RecurrentKey, RecurrentQuery, RecurrentStep}, nil}
 	mambaFilter = fusedPart{"mamba.conv1d", "ssm_conv1d", []Part{ValueFilter, KeyFilter, QueryFilter}, nil}
 	shortInput  = fusedPart{"conv.in_proj", "shortconv.in_proj", []Part{InputGate, OutputGate, ConvolutionInput}, nil}
@@ -210,14 +214,25 @@ var families = []family{
 		defaults: defaults{headDim: 256, heads: 16, kvHeads: 4, vocab: 248320, context: 32768, rotated: 0.25, every: 4},
 	},
 	{
-		name: "qwen35moe", model: "qwen3_5_moe_text", class: "Qwen3_5MoeForCausalLM", experts: &qwen35Experts, with: []Part{QueryNorm, KeyNorm}, normOf: headNorms, unpaired: true, plusOne: true,
-		attention: GatedAttention, recurrent: DeltaRule, tiled: true, ggufNames: map[Part]string{FeedForwardNorm: "post_attention_norm"},
+		name: "qwen35moe", model: "qwen3_5_moe_text", class: "Qwen3_5MoeForCausalLM", with: []Part{QueryNorm, KeyNorm}, normOf: headNorms, unpaired: true, plusOne: true,
+		attention: GatedAttention, recurrent: DeltaRule, tiled: true, ggufNames: map[Part]string{FeedForwardNorm: "post_attention_norm"}, experts: &gatedExperts,
 		fused: map[Part]fusedPart{
 			Query: gatedQuery, QueryGate: gatedQuery, RecurrentQuery: deltaInput, RecurrentKey: deltaInput, RecurrentValue: deltaInput,
 			QueryFilter: deltaFilter, KeyFilter: deltaFilter, ValueFilter: deltaFilter,
 		},
 		keys:     []string{"partial_rotary_factor", "attn_output_gate", "num_experts", "num_local_experts", "shared_expert_intermediate_size"},
-		defaults: defaults{headDim: 256, heads: 16, kvHeads: 4, vocab: 248320, context: 32768, rotated: 0.25, every: 4},
+		defaults: defaults{headDim: 256, heads: 16, kvHeads: 2, vocab: 248320, context: 32768, rotated: 0.25, every: 4},
+	},
+	{
+		name: "qwen3next", model: "qwen3_next", class: "Qwen3NextForCausalLM", with: []Part{QueryNorm, KeyNorm}, normOf: headNorms, unpaired: true, plusOne: true,
+		attention: GatedAttention, recurrent: DeltaRule, ggufNames: map[Part]string{FeedForwardNorm: "post_attention_norm"}, experts: &gatedExperts,
+		fused: map[Part]fusedPart{
+			Query: gatedQuery, QueryGate: gatedQuery, RecurrentQuery: nextInput, RecurrentKey: nextInput, RecurrentValue: nextInput, RecurrentGate: nextInput,
+			RecurrentBeta: nextRates, RecurrentStep: nextRates, QueryFilter: deltaFilter, KeyFilter: deltaFilter, ValueFilter: deltaFilter,
+		},
+		fusedGGUF: map[Part]fusedPart{RecurrentQuery: deltaInput, RecurrentKey: deltaInput, RecurrentValue: deltaInput},
+		keys:      []string{"partial_rotary_factor", "num_experts", "num_local_experts", "norm_topk_prob", "decoder_sparse_step", "mlp_only_layers", "shared_expert_intermediate_size"},
+		defaults:  defaults{headDim: 256, heads: 16, kvHeads: 2, vocab: 151936, context: 32768, rotated: 0.25, every: 4},
 	},
 	{
 		name: "lfm2", model: "lfm2", class: "Lfm2ForCausalLM", with: []Part{QueryNorm, KeyNorm}, normOf: headNorms, unpaired: true, recurrent: ShortConvolution,
@@ -261,6 +276,23 @@ var families = []family{
 		keys: []string{"sliding_window", "sliding_window_pattern", "_sliding_window_pattern", "layer_types", "query_pre_attn_scalar", "rope_local_base_freq"},
 		defaults: defaults{tied: true, theta: 1000000, localTheta: 10000, window: 4096, headDim: 256, every: 6,
 			heads: 8, kvHeads: 4, vocab: 262208, context: 131072, wideLayers: 62},
+	},
+	{
+		name: "gemma4", model: "gemma4_text", class: "Gemma4ForCausalLM", with: gemma4Parts,
+		huggingFace: map[Part]string{FeedForwardNorm: "pre_feedforward_layernorm"}, normOf: headNorms, unpaired: true, activation: geluTanh, window: exceptEvery,
+		unscaled: true, valueNorm: true, embedding: true,
+		keys: gemma4Keys,
+		defaults: defaults{tied: true, theta: 1000000, localTheta: 10000, window: 512, headDim: 256, every: 6, heads: 8, kvHeads: 4, vocab: 262144, context: 131072,
+			rope: gemma4RoPE},
+	},
+	{
+		name: "gemma4-unified", model: "gemma4_unified_text", class: "Gemma4UnifiedForCausalLM", gguf: "gemma4",
+		with:        []Part{QueryNorm, KeyNorm, AttentionPostNorm, FeedForwardPostNorm, LayerScale},
+		huggingFace: map[Part]string{FeedForwardNorm: "pre_feedforward_layernorm"}, normOf: headNorms, unpaired: true, activation: geluTanh, window: exceptEvery,
+		unscaled: true, valueNorm: true, embedding: true,
+		keys: gemma4Keys,
+		defaults: defaults{tied: true, theta: 1000000, localTheta: 10000, window: 1024, headDim: 256, every: 6, heads: 8, kvHeads: 4, vocab: 262144, context: 262144,
+			rope: gemma4RoPE},
 	},
 	{
 		name: "gemma-embedding", model: "gemma3_text", class: "Gemma3TextModel", with: []Part{QueryNorm, KeyNorm, AttentionPostNorm, FeedForwardPostNorm},
@@ -328,6 +360,18 @@ var (
 	modernMLP    = fusedPart{"mlp.Wi", "ffn_up", []Part{Gate, Up}, nil}
 )
 
+// gemma4Keys are the keys that Gemma 4 has and Llama has not.
+var gemma4Keys = []string{"sliding_window", "layer_types", "final_logit_softcapping", "use_bidirectional_attention", sharedLayersName}
+
+// gemma4RoPE is Gemma 4's if nothing is said.
+var gemma4RoPE = func() *ropeJSON {
+	quarter, theta, local := 0.25, 1000000.0, 10000.0
+	return &ropeJSON{Whole: &ropeJSON{Type: proportional, Partial: &quarter, Theta: &theta}, Local: &ropeJSON{Theta: &local}}
+}()
+
+// gemma4Parts are the parts that Gemma 4 has and Llama has not.
+var gemma4Parts = append([]Part{QueryNorm, KeyNorm, AttentionPostNorm, FeedForwardPostNorm, LayerScale}, perLayerParts...)
+
 var (
 	headNorms  = map[Part]size{QueryNorm: headDim, KeyNorm: headDim}
 	wholeNorms = map[Part]size{QueryNorm: queries, KeyNorm: keys}
@@ -367,13 +411,13 @@ func (f *family) hasPart(p Part) bool {
 // optionalParts are those that Llama has not.
 var optionalParts = []Part{
 	PositionEmbedding, TypeEmbedding, EmbeddingNorm, QueryNorm, KeyNorm, Sinks, AttentionPostNorm, AttentionSumNorm, FeedForwardPostNorm, FeedForwardSumNorm,
-	ScoreDense, ScoreNorm, ScoreOutput,
+	ScoreDense, ScoreNorm, ScoreOutput, PerLayerEmbedding, PerLayerProjection, PerLayerNorm, PerLayerGate, PerLayerUp, PerLayerPostNorm, LayerScale,
 }
 
 // bidirectional returns the family of models that are f's but for attention, which sees later tokens too if the value of
 // use_bidirectional_attention is true.
 func (f *family) bidirectional(value any) (*family, error) {
-	if value == nil || value == false || f.whole {
+	if value == nil || value == false || f.whole || value == "vision" { // which is of tokens that stand for images
 		return f, nil
 	}
 	for i := range families {
@@ -420,7 +464,9 @@ type Variant struct {
 	Sizes        []LayerSizes
 	Experts      Experts // of the layers with Routed
 	Unnormed     bool    // queries and keys have no norms, though the family may have them
-	LocalRoPE    RoPE    // of layers with a window; a Theta of 0: theirs is Config.RoPE
+	// PerLayerWidth is the width of inputs that each layer has of its own, which come from the tokens alone (Gemma 4's per-layer embeddings); 0: there are none.
+	PerLayerWidth int
+	LocalRoPE     RoPE // of layers with a window; a Theta of 0: theirs is Config.RoPE
 	// What embeddings, scores of attention, the results of a layer's two halves and logits are multiplied by; 0: 1, for ScoreScale
 	// 1/√HeadDim.
 	EmbeddingScale, ScoreScale, ResidualScale, LogitScale float64

@@ -64,7 +64,7 @@ const (
 
 // endTexts are the texts of tokens that end a turn or a text, in the families' chat formats: files name only one.
 var endTexts = []string{
-	EndOfTurn, EndOfMessage, "<|end_of_text|>", "<|im_end|>", "<|endoftext|>", "</s>", "<end_of_turn>", "<|end|>", "<eos>", "<EOT>", "[EOT]",
+	EndOfTurn, EndOfMessage, "<|end_of_text|>", "<|im_end|>", "<|endoftext|>", "</s>", "<end_of_turn>", "<|end|>", "<eos>", "<EOT>", "[EOT]", "<turn|>", "<|tool_response>",
 	"<｜end▁of▁sentence｜>", harmonyReturn, "<|call|>",
 }
 
@@ -94,11 +94,12 @@ var sizes = []struct {
 	{"feed_forward_length", func(c *Config) *int { return &c.IntermediateSize }, func(l *LayerSizes) *int { return &l.IntermediateSize }},
 	{"attention.head_count", func(c *Config) *int { return &c.Heads }, nil},
 	{keyHeadsKey, func(c *Config) *int { return &c.KVHeads }, func(l *LayerSizes) *int { return &l.KVHeads }},
-	{"attention.key_length", func(c *Config) *int { return &c.HeadDim }, nil},
+	{keyLengthKey, func(c *Config) *int { return &c.HeadDim }, nil},
 }
 
 // The other keys of GGUF's metadata for a configuration, after the architecture's name and a dot.
 const (
+	keyLengthKey     = "attention.key_length"
 	valueLengthKey   = "attention.value_length"
 	normEpsKey       = "attention.layer_norm_rms_epsilon"
 	windowKey        = "attention.sliding_window"
@@ -176,13 +177,13 @@ func readConfig(f *gguf.File) (*Config, error) {
 			c.HeadDim = c.HiddenSize / c.Heads
 		}
 	}
-	ahead, _ := f.Uint(k.prefix + aheadKey)
-	if ahead < uint64(max(c.Layers, 0)) {
-		c.Layers -= int(ahead)
+	ahead := k.number(aheadLayersKey, 0, maxLayers)
+	if ahead < c.Layers {
+		c.Layers -= ahead // they stand after the others, and predict tokens ahead
 	}
 	for i, s := range sizes {
 		if lists[i] != nil {
-			if len(lists[i]) == c.Layers+int(min(ahead, maxLayers)) {
+			if len(lists[i]) == c.Layers+ahead {
 				lists[i] = lists[i][:max(c.Layers, 0)]
 			}
 			if err := c.setSizes(s.key, lists[i], s.byLayer); err != nil {
@@ -267,23 +268,36 @@ func (c *Config) setSizes(key string, list []int, field func(l *LayerSizes) *int
 	if len(list) != c.Layers {
 		return fmt.Errorf("%s has %d entries, the model %d layers", key, len(list), c.Layers)
 	}
-	if c.Sizes == nil {
-		c.Sizes = make([]LayerSizes, max(c.Layers, 0))
-		for i := range c.Sizes {
-			c.Sizes[i] = LayerSizes{c.IntermediateSize, c.KVHeads, c.HeadDim}
-		}
-	}
+	c.makeSizes()
 	for i := range c.Sizes {
 		*field(&c.Sizes[i]) = list[i]
 	}
 	return nil
 }
 
+// sizesOf returns a size of each layer, nil if the layers have the same.
+func (c *Config) sizesOf(field func(l *LayerSizes) *int) (list []int32) {
+	if field == nil {
+		return nil
+	}
+	same := true
+	for i := range c.Sizes {
+		v := int32(*field(&c.Sizes[i]))
+		same = same && (i == 0 || v == list[0])
+		list = append(list, v)
+	}
+	if same {
+		return nil
+	}
+	return list
+}
+
 // readVariant reads what distinguishes the family.
 func (k metadata) readVariant(c *Config, f *family) error {
 	c.EmbeddingScale, c.ScoreScale, c.ResidualScale = k.float(embeddingKey, 0), k.float(scoreScaleKey, 0), k.float(residualKey, 0)
 	c.ScoreCap, c.LogitCap = k.float(attentionCapKey, f.defaults.scoreCap), k.float(logitCapKey, f.defaults.logitCap)
-	if f.defaults.scoreCap == 0 && (c.ScoreCap != 0 || c.LogitCap != 0) {
+	caps := func(key string, v float64) bool { return v == 0 || slices.Contains(f.keys, key) }
+	if !caps("attn_logit_softcapping", c.ScoreCap) || !caps("final_logit_softcapping", c.LogitCap) {
 		return unsupported("%s is %g and %s is %g, which are not implemented for the architecture %s",
 			k.prefix+attentionCapKey, c.ScoreCap, k.prefix+logitCapKey, c.LogitCap, f.name)
 	}
@@ -323,6 +337,12 @@ func (k metadata) readVariant(c *Config, f *family) error {
 		rule.window = always
 	}
 	c.setWindow(&rule, int(min(window, maxContext+1)), w)
+	if f.unscaled {
+		c.ScoreScale = 1
+		if err := k.readLayers(c, f); err != nil {
+			return err
+		}
+	}
 	c.normalize()
 	return nil
 }
@@ -475,22 +495,31 @@ func (c *Config) Metadata(name string, general ...gguf.KeyValue) []gguf.KeyValue
 	add := func(key string, v gguf.Value) { list = append(list, gguf.KeyValue{Key: prefix + key, Value: v}) }
 	number := func(key string, v int) { add(key, gguf.ValueOf(uint32(v))) }
 	float := func(key string, v float64) { add(key, gguf.ValueOf(float32(v))) }
+	headDim, _ := c.headDims()
 	for _, s := range sizes {
-		if list := c.keyHeadList(f); s.key == keyHeadsKey && list != nil {
-			add(s.key, gguf.ArrayOf(list))
-			continue
+		list := c.sizesOf(s.byLayer)
+		if s.key == keyHeadsKey && list == nil {
+			list = c.keyHeadList(f)
 		}
-		number(s.key, *s.field(c))
+		switch {
+		case list != nil:
+			add(s.key, gguf.ArrayOf(list))
+		case s.key == keyLengthKey:
+			number(s.key, headDim)
+		default:
+			number(s.key, *s.field(c))
+		}
 	}
 	list = append(list, c.recurrentMetadata(f, prefix)...)
-	number(valueLengthKey, c.HeadDim)
+	number(valueLengthKey, headDim)
 	c.expertMetadata(number, float, func(key string, v bool) { add(key, gguf.ValueOf(v)) })
+	list = append(list, c.layersMetadata(prefix)...)
 	if !c.Centred {
 		float(normEpsKey, float64(c.RMSNormEps))
 	}
 	list = append(list, c.encoderMetadata(prefix)...)
 	float(ropeThetaKey, c.RoPE.Theta)
-	number(ropeRotatedKey, first(c.RoPE.Rotated, c.HeadDim))
+	number(ropeRotatedKey, first(c.RoPE.Rotated, headDim))
 	number(vocabSizeKey, c.VocabSize)
 	if r := &c.RoPE; r.QueryScale != 0 {
 		float(temperatureKey, r.QueryScale)
@@ -529,7 +558,7 @@ func (c *Config) Metadata(name string, general ...gguf.KeyValue) []gguf.KeyValue
 		key   string
 		value float64
 	}{{embeddingKey, c.EmbeddingScale}, {scoreScaleKey, c.ScoreScale}, {residualKey, c.ResidualScale}, {attentionCapKey, c.ScoreCap}, {logitCapKey, c.LogitCap}} {
-		if s.value != 0 {
+		if s.value != 0 && !(f.unscaled && s.key == scoreScaleKey) {
 			float(s.key, s.value)
 		}
 	}
@@ -554,6 +583,9 @@ func (c *Config) GGUFDivisors() ([]Divisors, error) {
 	switch r, local := &c.RoPE, &c.LocalRoPE; {
 	case local.Theta != 0 && (local.Scaling != "" || local.QueryScale != 0 || local.Rotated != r.Rotated):
 		return nil, unsupported("RoPE of layers with a window that differs by more than its base has no place in GGUF")
+	case r.Turned != 0:
+		whole, _ := c.headDims()
+		return []Divisors{{DivisorsGGUF, r.stillDivisors(whole)}}, nil
 	case r.Scaling == longRoPE:
 		return []Divisors{{longDivisorsGGUF, r.Long}, {shortDivisorsGGUF, r.Divisors}}, nil
 	case r.Divisors != nil:

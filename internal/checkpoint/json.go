@@ -35,6 +35,7 @@ type configJSON struct {
 	VocabSize         int       `json:"vocab_size"`
 	familyJSON
 	expertJSON
+	layersJSON
 	encoderJSON
 	recurrentJSON
 }
@@ -274,7 +275,7 @@ func (j *configJSON) setVariant(c *Config, f *family) error {
 	}
 	if has("sliding_window") {
 		every := first(or(j.WindowPattern, 0), or(j.WindowPattern5, 0), f.defaults.every)
-		c.setWindow(f, or(j.Window, 0), windowRule{use: or(j.UseWindow, false), from: or(j.MaxWindowLayers, 0), every: every})
+		c.setWindow(f, or(j.Window, f.defaultWindow()), windowRule{use: or(j.UseWindow, false), from: or(j.MaxWindowLayers, 0), every: every})
 	}
 	if has("no_rope_layers") {
 		if every := or(j.NoRoPEInterval, f.defaults.every); every > 0 {
@@ -287,6 +288,11 @@ func (j *configJSON) setVariant(c *Config, f *family) error {
 			}
 		}
 	}
+	if has(sharedLayersName) {
+		if err := j.setLayers(c, f); err != nil {
+			return err
+		}
+	}
 	if has("embedding_multiplier") {
 		c.EmbeddingScale, c.ScoreScale, c.ResidualScale = or(j.EmbeddingMultiplier, 0), or(j.AttentionMultiplier, 1), or(j.ResidualMultiplier, 0)
 		c.LogitScale = 1 / or(j.LogitsScaling, 1)
@@ -295,7 +301,13 @@ func (j *configJSON) setVariant(c *Config, f *family) error {
 		c.EmbeddingScale = embeddingScale(c.HiddenSize)
 	}
 	if has("attn_logit_softcapping") {
-		c.ScoreCap, c.LogitCap = j.AttentionCap.or(f.defaults.scoreCap), j.LogitCap.or(f.defaults.logitCap)
+		c.ScoreCap = j.AttentionCap.or(f.defaults.scoreCap)
+	}
+	if has("final_logit_softcapping") {
+		c.LogitCap = j.LogitCap.or(f.defaults.logitCap)
+	}
+	if f.unscaled {
+		c.ScoreScale = 1
 	}
 	if has("query_pre_attn_scalar") {
 		c.ScoreScale = 1 / math.Sqrt(or(j.QueryScalar, float64(c.HeadDim)))

@@ -7,10 +7,12 @@ type Layer struct {
 	Mixer       Mixer
 	FeedForward FeedForward
 	LayerSizes
-	ScoreCap float64 // what attention's scores s are limited to, ScoreCap·tanh(s/ScoreCap); 0: they are not
-	Window   int     // how many positions Attention sees, the token's own included; 0: all
-	Reach    int     // how many positions before and after the token's own TextAttention sees; 0: all
-	RoPE     *RoPE   // by which angles attention rotates queries and keys, one of the configuration's; nil: nothing is rotated
+	Source    int     // the layer whose keys and values SharedAttention reads: an earlier one with attention of its own
+	ValueNorm bool    // the values of each head are normalised, without weights
+	ScoreCap  float64 // what attention's scores s are limited to, ScoreCap·tanh(s/ScoreCap); 0: they are not
+	Window    int     // how many positions Attention sees, the token's own included; 0: all
+	Reach     int     // how many positions before and after the token's own TextAttention sees; 0: all
+	RoPE      *RoPE   // by which angles attention rotates queries and keys, one of the configuration's; nil: nothing is rotated
 }
 
 // LayerSizes are the sizes in which layers of one model may differ; see Config's fields of these names.
@@ -23,8 +25,10 @@ type Mixer uint8
 
 // The mixers.
 const (
-	Attention     Mixer = iota
-	TextAttention       // sees the tokens after its own, too
+	Attention       Mixer = iota
+	TextAttention         // sees the tokens after its own, too
+	TiedAttention         // values are what keys are made of, before their norm and rotation
+	SharedAttention       // has queries alone, and reads the keys and values of an earlier layer, Layer.Source
 	GatedAttention
 	DeltaRule        // the gated delta rule (arXiv 2412.06464)
 	ShortConvolution // of the last few tokens
@@ -42,6 +46,8 @@ var attentionParts = []Part{Query, Key, Value, QueryNorm, KeyNorm, Sinks, Attent
 // mixerParts has each mixer's parts. A family may have only some of those that are optionalParts.
 var mixerParts = [...][]Part{
 	Attention: attentionParts, TextAttention: attentionParts, GatedAttention: {Query, QueryGate, Key, Value, QueryNorm, KeyNorm, AttentionOutput},
+	TiedAttention:   {Query, Key, QueryNorm, KeyNorm, AttentionOutput},
+	SharedAttention: {Query, QueryNorm, AttentionOutput},
 	DeltaRule: {RecurrentQuery, RecurrentKey, RecurrentValue, RecurrentGate, RecurrentBeta, RecurrentStep, QueryFilter, KeyFilter, ValueFilter,
 		StepBias, Decay, RecurrentNorm, RecurrentOutput},
 	ShortConvolution: {InputGate, OutputGate, ConvolutionInput, ConvolutionFilter, ConvolutionOutput},
@@ -87,6 +93,10 @@ func (c *Config) Layer(n int) Layer {
 	if c.Mixers != nil {
 		l.Mixer = c.Mixers[n]
 	}
+	l.ValueNorm = familyOf(c.Family).valueNorm
+	if l.Mixer == SharedAttention {
+		l.Source = c.sourceOf(n)
+	}
 	if is(c.Windowed) {
 		l.Window = c.Window
 		if c.LocalRoPE.Theta != 0 {
@@ -109,6 +119,18 @@ func (c *Config) Layer(n int) Layer {
 		l.RoPE = nil
 	}
 	return l
+}
+
+// sourceOf returns the layer whose keys and values a layer with SharedAttention reads: the last one before it that has its own and sees as much, a window
+// or all; -1 if there is no such layer.
+func (c *Config) sourceOf(n int) int {
+	windowed := func(i int) bool { return c.Windowed != nil && c.Windowed[i] }
+	for i := n - 1; i >= 0; i-- {
+		if c.Mixers[i] != SharedAttention && windowed(i) == windowed(n) {
+			return i
+		}
+	}
+	return -1
 }
 
 // layerSizes returns the sizes of a layer.

@@ -31,7 +31,7 @@ func TestFactsStandOnce(t *testing.T) {
 	}
 	var inside []string // of longer strings too
 	for p := range numParts {
-		if p < Head { // what GGUF calls output and cls, and folders linear, others may call other things
+		if p < Head && p != PerLayerUp { // what GGUF calls output, cls and proj, and folders linear, others may call other things
 			inside = append(inside, parts[p].gguf)
 		}
 		if p != PooledDense {

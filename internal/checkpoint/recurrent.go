@@ -60,6 +60,7 @@ func recurrentKeys(c *Config, _ *Layer) int   { return c.Recurrent.KeyHeads * c.
 func recurrentValues(c *Config, _ *Layer) int { return c.Recurrent.Heads * c.Recurrent.ValueDim }
 func recurrentHeads(c *Config, _ *Layer) int  { return c.Recurrent.Heads }
 func taps(c *Config, _ *Layer) int            { return c.Recurrent.Taps }
+func keyHeads(c *Config, _ *Layer) int        { return c.Recurrent.KeyHeads }
 func queryHeads(c *Config, _ *Layer) int      { return c.Heads }
 func filterBias(c *Config) bool               { return c.Recurrent.FilterBias }
 
@@ -326,7 +327,6 @@ const (
 	fullEveryKey     = "full_attention_interval"
 	recurrentListKey = "attention.recurrent_layers" // a truth for each layer
 	sectionsKey      = "rope.dimension_sections"
-	aheadKey         = "nextn_predict_layers" // layers that predict several tokens at once, which block_count counts
 	keyHeadsKey      = "attention.head_count_kv"
 )
 

@@ -142,6 +142,12 @@ func (j *configJSON) setRoPE(c *Config, f *family) error {
 		if r.rope.Theta == 0 {
 			continue
 		}
+		if r.rope.Scaling == proportional {
+			if err := c.setTurned(f, r.rope, r.part); err != nil {
+				return err
+			}
+			continue
+		}
 		if err := j.complete(r.rope, c, f); err != nil {
 			return err
 		}
@@ -168,6 +174,27 @@ func (j *configJSON) complete(r *RoPE, c *Config, f *family) error {
 	if r.QueryScale != 0 && !slices.Contains(f.keys, queryScaleName) {
 		return unsupported("%s is %g; for the architecture %s queries are not scaled by their positions", queryScaleName, r.QueryScale, f.name)
 	}
+	return nil
+}
+
+// proportional is the scaling by which the first pairs of a head's elements turn, and the others do not.
+const proportional = "proportional"
+
+// setTurned notes how many pairs of a head's elements turn, a part of all.
+func (c *Config) setTurned(f *family, r *RoPE, part float64) error {
+	headDim, _ := c.headDims()
+	turned := int(min(part, 2) * float64(headDim) / 2)
+	switch {
+	case r != &c.RoPE || !f.unscaled:
+		return unsupported("RoPE scaling of type %s is implemented only for %s of Gemma 4", proportional, wholeLayer)
+	case r.Factor != 0 && r.Factor != 1:
+		return unsupported("RoPE scaling of type %s by a factor of %g: only 1 is implemented", proportional, r.Factor)
+	case turned < 1 || turned > headDim/2:
+		return fmt.Errorf("%d of %d pairs of a head's elements turn (partial_rotary_factor): it must be one at least, and no more than all", turned, headDim/2)
+	case turned < headDim/2:
+		r.Turned = turned
+	}
+	r.Scaling, r.Factor = "", 0
 	return nil
 }
 

@@ -9,12 +9,15 @@ import (
 // Part is what a tensor is in the computation of a model. The parts are in the order of computation.
 type Part uint8
 
-// The parts of a model. Those from AttentionNorm to FeedForwardSumNorm exist once in each layer.
+// The parts of a model. Those from AttentionNorm to LayerScale exist once in each layer.
 const (
 	Embedding Part = iota
 	PositionEmbedding
 	TypeEmbedding
 	EmbeddingNorm
+	PerLayerEmbedding  // of all layers' own inputs: see Variant.PerLayerWidth
+	PerLayerProjection // of the tokens' embeddings to the layers' own inputs
+	PerLayerNorm       // of what PerLayerProjection gives, for each layer apart
 	AttentionNorm
 	Query
 	QueryGate // what the result of GatedAttention is multiplied by, after a sigmoid
@@ -60,6 +63,10 @@ const (
 	SharedDown
 	FeedForwardPostNorm
 	FeedForwardSumNorm
+	PerLayerGate
+	PerLayerUp
+	PerLayerPostNorm
+	LayerScale // what a layer's result is multiplied by: one number
 	OutputNorm
 	Head
 	PooledDense // layers that follow pooling, which have numbers
@@ -136,6 +143,9 @@ func keys(_ *Config, l *Layer) int         { return l.KVHeads * l.HeadDim }
 func headDim(_ *Config, l *Layer) int      { return l.HeadDim }
 func heads(c *Config, _ *Layer) int        { return c.Heads }
 
+func inputs(c *Config, _ *Layer) int { return c.Layers * c.PerLayerWidth }
+func input(c *Config, _ *Layer) int  { return c.PerLayerWidth }
+
 func attentionBias(c *Config) bool { return c.AttentionBias }
 func mlpBias(c *Config) bool       { return c.MLPBias }
 func normBias(c *Config) bool      { return c.NormBias }
@@ -158,6 +168,9 @@ var parts = [numParts]struct {
 	PositionEmbedding:   {"model.embeddings.position_embeddings", "position_embd", Lookup, positions, hidden, nil, false},
 	TypeEmbedding:       {"model.embeddings.token_type_embeddings", "token_types", Lookup, types, hidden, nil, false},
 	EmbeddingNorm:       {"model.embeddings.LayerNorm", "token_embd_norm", Vector, hidden, nil, normBias, false},
+	PerLayerEmbedding:   {"model.embed_tokens_per_layer", "per_layer_token_embd", Lookup, vocab, inputs, nil, false},
+	PerLayerProjection:  {"model.per_layer_model_projection", "per_layer_model_proj", Linear, inputs, hidden, nil, false},
+	PerLayerNorm:        {"model.per_layer_projection_norm", "per_layer_proj_norm", Vector, input, nil, nil, false},
 	AttentionNorm:       {"input_layernorm", "attn_norm", Vector, hidden, nil, normBias, false},
 	Query:               {"self_attn.q_proj", "attn_q", Linear, queries, hidden, attentionBias, true},
 	Key:                 {"self_attn.k_proj", "attn_k", Linear, keys, hidden, attentionBias, true},
@@ -203,6 +216,10 @@ var parts = [numParts]struct {
 	SharedDown:          {"mlp.shared_expert.down_proj", "ffn_down_shexp", Linear, hidden, sharedWidth, nil, false},
 	FeedForwardPostNorm: {afterFeedForward, "post_ffw_norm", Vector, hidden, nil, nil, false},
 	FeedForwardSumNorm:  {"output.LayerNorm", "layer_output_norm", Vector, hidden, nil, normBias, false},
+	PerLayerGate:        {"per_layer_input_gate", "inp_gate", Linear, input, hidden, nil, false},
+	PerLayerUp:          {"per_layer_projection", "proj", Linear, hidden, input, nil, false},
+	PerLayerPostNorm:    {"post_per_layer_input_norm", "post_norm", Vector, hidden, nil, nil, false},
+	LayerScale:          {"layer_scalar", "layer_output_scale", Vector, one, nil, nil, false},
 	OutputNorm:          {"model.norm", "output_norm", Vector, hidden, nil, normBias, false},
 	Head:                {"lm_head", "output", Logits, vocab, hidden, nil, false},
 	PooledDense:         {"linear", "dense", Pooled, nil, nil, nil, false}, // see denseTensors
@@ -210,6 +227,12 @@ var parts = [numParts]struct {
 	ScoreNorm:           {"head.norm", "cls.norm", Vector, hidden, nil, normBias, false},
 	ScoreOutput:         {"classifier.out_proj", "cls.output", Pooled, one, hidden, biasedAlways, false},
 }
+
+// perLayerParts are those of layers' own inputs.
+var perLayerParts = []Part{PerLayerEmbedding, PerLayerProjection, PerLayerNorm, PerLayerGate, PerLayerUp, PerLayerPostNorm}
+
+// unsuffixed are the parts whose names in Hugging Face's files do not end in .weight.
+var unsuffixed = []Part{LayerScale}
 
 // Aside reports whether a tensor of a name is no weight that a model has any use for: a table that is computed, or that the configuration
 // has, of RoPE's frequencies or of positions; or the layer of BERT that was trained for another task, and follows no pooling.
@@ -242,7 +265,7 @@ const (
 func (p Part) Down() bool { return p == Down || p == ExpertDown || p == SharedDown }
 
 // inLayers tells whether each layer has the part.
-func (p Part) inLayers() bool { return p >= AttentionNorm && p <= FeedForwardSumNorm }
+func (p Part) inLayers() bool { return p >= AttentionNorm && p <= LayerScale }
 
 // GGUF returns the name in GGUF's terms; layer counts only for the parts of layers.
 func (p Part) GGUF(layer int, bias bool) string {
@@ -272,7 +295,7 @@ func (c *Config) Tensors() []Tensor {
 	var list []Tensor
 	f := familyOf(c.Family)
 	add := func(p Part, layer int) {
-		if !f.hasPart(p) || layer == 0 && slices.Contains(f.firstWithout, p) {
+		if !f.hasPart(p) || c.PerLayerWidth == 0 && slices.Contains(perLayerParts, p) || layer == 0 && slices.Contains(f.firstWithout, p) {
 			return
 		}
 		is := c.Layer(layer)
@@ -285,11 +308,11 @@ func (c *Config) Tensors() []Tensor {
 		}
 	}
 	add(Embedding, 0)
-	for p := PositionEmbedding; p <= EmbeddingNorm; p++ {
+	for p := PositionEmbedding; p < AttentionNorm; p++ {
 		add(p, 0)
 	}
 	for layer := range c.Layers {
-		for p := AttentionNorm; p <= FeedForwardSumNorm; p++ {
+		for p := AttentionNorm; p <= LayerScale; p++ {
 			add(p, layer)
 		}
 	}
@@ -367,10 +390,15 @@ func (c *Config) rows(f *family, p Part, is *Layer) int {
 
 // tensorName returns a part's name in Hugging Face's terms.
 func (f *family) tensorName(p Part, layer int, bias bool) string {
-	if name, other := f.huggingFace[p]; other {
-		return p.name(first(f.layers, layersHuggingFace), layer, name, bias)
+	name, other := f.huggingFace[p]
+	if !other {
+		name = parts[p].huggingFace
 	}
-	return p.name(first(f.layers, layersHuggingFace), layer, parts[p].huggingFace, bias)
+	name = p.name(first(f.layers, layersHuggingFace), layer, name, bias)
+	if slices.Contains(unsuffixed, p) {
+		name = strings.TrimSuffix(name, ".weight")
+	}
+	return name
 }
 
 // ggufName returns a part's name in GGUF's terms.

@@ -28,6 +28,7 @@ type place int
 
 const (
 	before  place = iota // nothing but white space has come
+	label                // the label between the opening mark and a thought
 	inside               // a thought
 	header               // harmony: between messages, or in the name of a channel
 	between              // after a thought: white space, and the mark that opens the answer
@@ -60,7 +61,7 @@ func (s *Splitter) Clone() Splitter {
 func (s *Splitter) Waiting() bool { return s.place == before }
 
 // Thinking reports whether the text is within a thought.
-func (s *Splitter) Thinking() bool { return s.place == inside }
+func (s *Splitter) Thinking() bool { return s.place == inside || s.place == label }
 
 // Answering reports whether the thought is over, or there is none, and the answer comes.
 func (s *Splitter) Answering() bool { return s.place == between || s.place == answer }
@@ -84,9 +85,9 @@ func (s *Splitter) Mark(mark string) bool {
 		return false
 	case f.channels:
 		return s.channelMark(mark)
-	case mark == f.Open && (s.place == before || s.place == inside && !s.begun):
-		s.place = inside
-	case mark == f.Close && (s.place == before || s.place == inside):
+	case mark == f.Open && (s.place == before || s.Thinking() && !s.begun):
+		s.open()
+	case mark == f.Close && (s.place == before || s.Thinking()):
 		if s.place == inside {
 			s.think(bytes.TrimRight(s.held, space))
 		}
@@ -100,6 +101,14 @@ func (s *Splitter) Mark(mark string) bool {
 	}
 	s.drop(len(s.held))
 	return true
+}
+
+// open notes that a thought begins, after its label.
+func (s *Splitter) open() {
+	s.place = inside
+	if s.format.Label != "" {
+		s.place = label
+	}
 }
 
 // channelMark is Mark for harmony.
@@ -160,9 +169,18 @@ func (s *Splitter) step() {
 	f := s.format
 	switch s.place {
 	case before:
-		s.expect(f.Open, func() { s.place = inside })
+		s.expect(f.Open, s.open)
 	case between:
 		s.expect(f.answerOpen, func() { s.within = true })
+	case label:
+		switch text := string(s.held); {
+		case text == f.Label:
+			s.drop(len(s.held))
+			s.place = inside
+		case !strings.HasPrefix(f.Label, text):
+			s.place = inside
+			s.step()
+		}
 	case inside:
 		s.search(f.Close, s.think, func() { s.place = between })
 	case answer:

@@ -9,6 +9,7 @@ import (
 // templates are what tells each format, in short.
 var templates = map[string]string{
 	"think":       "{{ '<think>' }}…</think>",
+	"gemma 4":     "{{ '<|channel>thought\\n<channel|>' }}",
 	"mistral":     "[THINK][/THINK]",
 	"seed":        "<seed:think>",
 	"granite 3.2": "after 'Here is my thought process:' and after 'Here is my response:'",
@@ -62,6 +63,12 @@ func TestSplitter(t *testing.T) {
 		{"think", nil, false, "<think>\nhm\n</think>\n\nyes\n", "hm", "yes\n"},
 		{"think", nil, false, " \n<think> a  b </think>c", "a  b", "c"},
 		{"think", nil, false, "\n yes <think>no</think>", "", "\n yes <think>no</think>"},
+		{"gemma 4", nil, false, "<|channel>thought\nhm\n<channel|>yes", "hm", "yes"},
+		{"gemma 4", []string{"<|channel>", "<channel|>"}, false, "«<|channel>»thought\nhm\n«<channel|>»yes", "hm", "yes"},
+		{"gemma 4", []string{"<|channel>", "<channel|>"}, false, "«<|channel>»thought\n«<channel|>»yes", "", "yes"},
+		{"gemma 4", []string{"<|channel>", "<channel|>"}, false, "«<|channel>»thoughtful", "thoughtful", ""},
+		{"gemma 4", []string{"<|channel>", "<channel|>"}, true, "hm\n«<channel|>»yes", "hm", "yes"},
+		{"gemma 4", []string{"<|channel>", "<channel|>"}, false, "yes", "", "yes"},
 		{"think", nil, false, "<thin", "", "<thin"},
 		{"think", nil, false, "<thinker>", "", "<thinker>"},
 		{"think", nil, false, "<think>a <</th </</think></think>", "a <</th </", "</think>"},

@@ -20,7 +20,8 @@ import "strings"
 type Format struct {
 	Name  string // in words: "<think>"
 	Open  string // the mark before a thought
-	Close string // the mark after it
+	Label string // what stands between Open and the thought, and is no part of it: the channel's name
+	Close string // the mark after the thought
 
 	// BeforeClose and AfterClose are what well-trained models write between a thought and Close, and between Close and the answer: white
 	// space, or what begins the answer's channel.
@@ -47,6 +48,7 @@ var formats = [...]Format{
 		Name: "harmony", Open: channelMark + "analysis" + messageMark, Close: endMark, AfterClose: startMark + "assistant" + channelMark + "final" + messageMark,
 		channels: true, tells: []string{channelMark, messageMark},
 	},
+	{Name: "Gemma 4's", Open: "<|channel>", Label: "thought\n", Close: "<channel|>", BeforeClose: "\n", tells: []string{"<|channel>", "<channel|>"}},
 	{Name: "Mistral's", Open: "[THINK]", Close: "[/THINK]", tells: []string{"[THINK]"}},
 	{Name: "Seed's", Open: "<seed:think>", Close: "</seed:think>", tells: []string{"<seed:think>"}},
 	{

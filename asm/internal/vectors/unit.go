@@ -144,7 +144,7 @@ func (u *Unit) SwiGLUClamped(dst, gate, up []float32, limit float32) {
 	}
 }
 
-// convolveAll is convolve. A row is as long as a model's widest vector, which one call may take: its taps cannot be cut without a copy.
+// convolveAll is convolve. Callers cut long rows themselves: taps cannot be cut here without a copy.
 func (u *Unit) convolveAll(dst []float32, taps [][]float32, w []float32, stride int, b []float32) {
 	if len(dst) == 0 || len(taps) == 0 {
 		convolve(dst, taps, w, stride, b)

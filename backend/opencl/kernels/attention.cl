@@ -9,6 +9,13 @@
 // How many tiles so many slots are in.
 static inline int groups_of(int slots) { return (slots - 1) / TILE + 1; }
 
+// How many of the first slots a token does not see that sees the last WINDOW of `visible` ones.
+#ifdef WINDOW
+#define UNSEEN(visible) max((visible)-WINDOW, 0)
+#else
+#define UNSEEN(visible) 0
+#endif
+
 // What other groups have left is loaded past caches that do not know of it.
 typedef volatile __global const float *part_pointer;
 
@@ -109,7 +116,8 @@ attend(input q, int q_at, output out, int out_at, __global float4 *parts, __glob
   const run r = run_at(runs, at);
   const int visible = slots_of(r, head, CACHE_NAMES) - r.tokens + at - r.first + 1; // slots that the token sees
   const int seen = min(visible - tile * TILE, TILE), last = seen - 1;
-  if (seen <= 0)
+  const int unseen = UNSEEN(visible) - tile * TILE; // slots of the tile before those that the token sees
+  if (seen <= 0 || unseen >= TILE)
     return;
   const size_t row = (size_t)(r.row + at - r.first) * heads + first_head; // of the queries, and of the results
   const place cached = tile_of(r, head, tile, CACHE_NAMES);
@@ -117,7 +125,7 @@ attend(input q, int q_at, output out, int out_at, __global float4 *parts, __glob
   float scores[QUERIES], largest[QUERIES];
   fetch_values(&next, cached, 0, last); // which are on their way while the keys are multiplied
   score_tile(scores, q + q_at + row * HEAD_DIM, scale, cached, last, buffer, QUERY_NAMES);
-  weigh_tile(scores, seen, weights, largest, lanes);
+  weigh_tile(scores, unseen, seen, weights, largest, lanes);
   barrier(CLK_LOCAL_MEM_FENCE);
   if (id < QUERIES)
     total[id] = fold_lanes(lanes + id * LANES_OF_SUM);
@@ -133,8 +141,8 @@ attend(input q, int q_at, output out, int out_at, __global float4 *parts, __glob
     for (int g = 0; g < QUERIES; g++)
       parts[(size_t)g * tiles * PART + QUADS] = (float4)(largest[g], total[g], 0, 0);
 #ifdef LAST_GROUP
-  if (last_group(left + get_group_id(2) * get_num_groups(1) + get_group_id(1), groups_of(visible), (__local int *)buffer))
-    merge_parts((part_pointer)(parts - (size_t)tile * PART), QUERIES, tiles, groups_of(visible), out + out_at + row * HEAD_DIM,
+  if (last_group(left + get_group_id(2) * get_num_groups(1) + get_group_id(1), groups_of(visible) - UNSEEN(visible) / TILE, (__local int *)buffer))
+    merge_parts((part_pointer)(parts - (size_t)(tile - UNSEEN(visible) / TILE) * PART), QUERIES, tiles, groups_of(visible) - UNSEEN(visible) / TILE, out + out_at + row * HEAD_DIM,
                 (__local float *)buffer);
 #endif
 }
@@ -148,7 +156,8 @@ merge(__global const float *parts, int tiles, output out, int out_at, int first,
   const size_t heads = get_num_groups(0), head = get_group_id(0);
   const run r = run_at(runs, at);
   const int visible = slots_of(r, head / SHARE, CACHE_NAMES) - r.tokens + at - r.first + 1;
-  merge_parts(parts + (get_group_id(1) * heads + head) * tiles * (4 * PART), 1, tiles, groups_of(visible),
+  const int begin = UNSEEN(visible) / TILE; // the first tile that the token sees
+  merge_parts(parts + ((get_group_id(1) * heads + head) * tiles + begin) * (4 * PART), 1, tiles, groups_of(visible) - begin,
               out + out_at + ((r.row + at - r.first) * heads + head) * HEAD_DIM, (__local float *)buffer);
 }
 #endif

@@ -5,15 +5,18 @@
 // The orders are those of tile.cl, values.cl and attention.cl. A row's softmax over a tile needs all its scores at once: 16
 // work-items keep them in registers. Work-item i of these has slots i, 16 + i, …, which are those of the CPU's lane i.
 //
-// It needs GROUP = 128 and HEAD_DIM 32, 64 or 128.
+// It needs GROUP = TILE = 128 and HEAD_DIM 32, 64 or 128.
 
 #define KEYS 32                       // slots of a piece
 #define PIECES (TILE / KEYS)
 #define PADDED (QUADS + 1)            // float4 of a row in local memory
-#define SCORE_ROWS (ROWS / 8)         // a work-item computes scores of so many rows with two keys of a piece
+#define SCORE_ROWS (ROWS * LANES_OF_SUM / GROUP) // a work-item computes scores of so many rows with two keys of a piece
 #define OWN (TILE / LANES_OF_SUM)     // and so many scores of each
-#define SUM_ROWS (ROWS * QUADS / 128) // QUADS work-items share the sums of a row, of so many rows
-#define FETCHED (KEYS * QUADS / 128)  // quads of a piece that a work-item loads
+#define SUM_ROWS (ROWS * QUADS / GROUP) // QUADS work-items share the sums of a row, of so many rows
+// SCORE_ROW and SUM_ROW return the rows of a work-item: those of work-items that compute at the same time are neighbours, in different banks.
+#define SCORE_ROW(r) (id / LANES_OF_SUM + (r) * (GROUP / LANES_OF_SUM))
+#define SUM_ROW(i) (id / QUADS + (i) * (GROUP / QUADS))
+#define FETCHED (KEYS * QUADS / GROUP)  // quads of a piece that a work-item loads
 
 #define QUERY(i) (((size_t)(chunk.row + (i) / SHARE) * kv_heads + head) * SHARE + (i) % SHARE)
 
@@ -33,6 +36,28 @@
 #define LOADED FETCHED
 #define WEIGHTS (KEYS + 4) // of a row in local memory, fours: a piece's
 #endif
+
+// How many slots of the tile stand before those that row `row` sees. Without a window it sees all from the first on.
+#ifdef WINDOW
+#define UNSEEN(row) (before + (row) / SHARE - WINDOW - tile)
+#else
+#define UNSEEN(row) (-1)
+#endif
+
+// sees reports whether a row sees some of a tile, and begins whether it sees none before, given its visible and unseen slots of the tile.
+#define SEES(row) (before + (row) / SHARE > tile && UNSEEN(row) < TILE)
+#define BEGINS(row) (tile == 0 || UNSEEN(row) >= 0)
+
+// MASK_SCORES puts a number in place of the scores of slots that a row does not see.
+#define MASK_SCORES(hidden)                                                                                          \
+  _Pragma("unroll") for (int r = 0; r < SCORE_ROWS; r++) {                                                           \
+    const int visible = min(before + (first + SCORE_ROW(r)) / SHARE - tile, seen);                                   \
+    const int unseen = UNSEEN(first + SCORE_ROW(r));                                                                 \
+    _Pragma("unroll") for (int j = 0; j < OWN; j++) {                                                                \
+      const int slot = j * LANES_OF_SUM + lane;                                                                      \
+      scores[r][j] = slot >= unseen && slot < visible ? scores[r][j] : hidden;                                       \
+    }                                                                                                                \
+  }
 
 // fetch begins to load the keys of a piece, or its values where they are floats. It begins with slot `first` of a tile. Slots after
 // `last` are not read.
@@ -129,11 +154,11 @@ INLINED void keep_values(const RAW *next, __local float4 *cached) {
 #endif
 
 // The grid is blocks of ROWS rows of the runs × KV heads.
-__kernel __attribute__((reqd_work_group_size(128, 1, 1))) void
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 flash(input q, int q_at, output out, int out_at, float scale, CACHE_ARGUMENTS, const run_list runs) {
   __local float4 cached[CACHED]; // a piece's keys, or its values
   __local float weights[ROWS * WEIGHTS] __attribute__((aligned(16)));
-  __local float lanes[ROWS * LANES_OF_SUM];
+  __local float lanes[ROWS * LANES_OF_SUM] __attribute__((aligned(16)));
   __local float largest[ROWS], total[ROWS], tile_largest[ROWS], shrink[ROWS], grow[ROWS];
   const int id = get_local_id(0), head = get_group_id(1), kv_heads = get_num_groups(1);
   const run chunk = run_at(runs, get_group_id(0));
@@ -141,9 +166,14 @@ flash(input q, int q_at, output out, int out_at, float scale, CACHE_ARGUMENTS, c
   const int first = (blocks - 1 - ((int)get_group_id(0) - chunk.first)) * ROWS; // those that see most begin first
   const int before = slots_of(chunk, head, CACHE_NAMES) - chunk.tokens + 1;         // what row i sees: before + i / SHARE slots
   const int end = before + min(first + ROWS - 1, rows - 1) / SHARE;         // what the last row sees
-  place here = tile_of(chunk, head, 0, CACHE_NAMES);
+#ifdef WINDOW
+  const int start = max(before + first / SHARE - WINDOW, 0) / TILE * TILE; // the first tile that the first row sees
+#else
+  const int start = 0;
+#endif
+  place here = tile_of(chunk, head, start / TILE, CACHE_NAMES);
   RAW next[LOADED];
-  fetch(next, here.keys, 0, end - 1);
+  fetch(next, here.keys, 0, end - 1 - start);
 #ifdef PACKED
   __local uint query[ROWS * QUERY_WORDS] __attribute__((aligned(16)));
   __local float steps[ROWS * BLOCKS];
@@ -163,17 +193,16 @@ flash(input q, int q_at, output out, int out_at, float scale, CACHE_ARGUMENTS, c
   }
 #else
   __local float4 query[ROWS * PADDED];
-  for (int i = id; i < ROWS * QUADS; i += 128)
+  for (int i = id; i < ROWS * QUADS; i += GROUP)
     query[i / QUADS * PADDED + i % QUADS] = LOAD4(q + q_at, QUERY(min(first + i / QUADS, rows - 1)) * QUADS + i % QUADS) * scale;
 #endif
-  const int score_row = id / LANES_OF_SUM * SCORE_ROWS, lane = id % LANES_OF_SUM;
-  const int sum_row = id / QUADS * SUM_ROWS, quad = id % QUADS;
+  const int lane = id % LANES_OF_SUM, quad = id % QUADS;
   float4 sums[SUM_ROWS], part[SUM_ROWS];
   float scores[SCORE_ROWS][OWN];
 #pragma unroll
   for (int i = 0; i < SUM_ROWS; i++)
     sums[i] = (float4)(0);
-  for (int tile = 0; tile < end; tile += TILE) {
+  for (int tile = start; tile < end; tile += TILE) {
     const int seen = min(end - tile, TILE), pieces = (seen + KEYS - 1) / KEYS;
 #ifdef PACKED
 #pragma unroll
@@ -201,8 +230,8 @@ flash(input q, int q_at, output out, int out_at, float scale, CACHE_ARGUMENTS, c
           const float x = as_float(a[QUADS + block]), y = as_float(b[QUADS + block]);
 #pragma unroll
           for (int r = 0; r < SCORE_ROWS; r++) {
-            const __local uint *eight = query + (score_row + r) * QUERY_WORDS + block * 8;
-            const float step = steps[(score_row + r) * (QUADS / 8) + block];
+            const __local uint *eight = query + SCORE_ROW(r) * QUERY_WORDS + block * 8;
+            const float step = steps[SCORE_ROW(r) * (QUADS / 8) + block];
             dots[r][0] = fma(x * step, (float)block_product(eight, a + block * 8), dots[r][0]);
             dots[r][1] = fma(y * step, (float)block_product(eight, b + block * 8), dots[r][1]);
           }
@@ -213,7 +242,7 @@ flash(input q, int q_at, output out, int out_at, float scale, CACHE_ARGUMENTS, c
           const float4 a = cached[lane * PADDED + i], b = cached[(lane + LANES_OF_SUM) * PADDED + i];
 #pragma unroll
           for (int r = 0; r < SCORE_ROWS; r++) {
-            const float4 x = query[(score_row + r) * PADDED + i];
+            const float4 x = query[SCORE_ROW(r) * PADDED + i];
             dots[r][0] = add_four(dots[r][0], x, a);
             dots[r][1] = add_four(dots[r][1], x, b);
           }
@@ -232,48 +261,56 @@ flash(input q, int q_at, output out, int out_at, float scale, CACHE_ARGUMENTS, c
     for (int i = 0; i < BLOCKS; i++)
       value_scales[i * WEIGHTS + COLUMN(id)] = scale_of((RAW)(0, next_scales[i]));
 #endif
+    const int whole = before + first / SHARE - tile >= TILE && UNSEEN(first + ROWS - 1) <= 0; // every row sees all of the tile
+    if (!whole) {
+      MASK_SCORES(-INFINITY)
+    }
 #pragma unroll
     for (int r = 0; r < SCORE_ROWS; r++) {
-      const int visible = before + (first + score_row + r) / SHARE - tile; // slots of the tile that the row sees
       float most = -INFINITY;
 #pragma unroll
-      for (int j = 0; j < OWN; j++) {
-        scores[r][j] = j * LANES_OF_SUM + lane < min(visible, seen) ? scores[r][j] : -INFINITY;
+      for (int j = 0; j < OWN; j++)
         most = fmax(most, scores[r][j]);
-      }
-      lanes[(score_row + r) * LANES_OF_SUM + lane] = most;
+      lanes[SCORE_ROW(r) * LANES_OF_SUM + lane] = most;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     float most[SCORE_ROWS];
 #pragma unroll
     for (int r = 0; r < SCORE_ROWS; r++) {
-      most[r] = -INFINITY;
-      for (int i = 0; i < LANES_OF_SUM; i++)
-        most[r] = fmax(most[r], lanes[(score_row + r) * LANES_OF_SUM + i]);
+      const __local float4 *fours = (const __local float4 *)(lanes + SCORE_ROW(r) * LANES_OF_SUM);
+      const float4 four = fmax(fmax(fours[0], fours[1]), fmax(fours[2], fours[3]));
+      most[r] = fmax(fmax(four.x, four.y), fmax(four.z, four.w));
       if (lane == 0)
-        tile_largest[score_row + r] = most[r];
+        tile_largest[SCORE_ROW(r)] = most[r];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll
+    for (int r = 0; r < SCORE_ROWS; r++)
+#pragma unroll
+      for (int j = 0; j < OWN; j++)
+        scores[r][j] = exact_exp(scores[r][j] - most[r]);
+    if (!whole) {
+      MASK_SCORES(0.0f)
+    }
+#pragma unroll
     for (int r = 0; r < SCORE_ROWS; r++) {
-      const int visible = before + (first + score_row + r) / SHARE - tile;
       float sum = 0;
 #pragma unroll
       for (int j = 0; j < OWN; j++) {
-        scores[r][j] = j * LANES_OF_SUM + lane < min(visible, seen) ? exact_exp(scores[r][j] - most[r]) : 0.0f;
         sum += scores[r][j];
 #ifdef PACKED
-        weights[(score_row + r) * WEIGHTS + COLUMN(j * LANES_OF_SUM + lane)] = scores[r][j];
+        weights[SCORE_ROW(r) * WEIGHTS + COLUMN(j * LANES_OF_SUM + lane)] = scores[r][j];
 #endif
       }
-      lanes[(score_row + r) * LANES_OF_SUM + lane] = sum;
+      lanes[SCORE_ROW(r) * LANES_OF_SUM + lane] = sum;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
-    if (id < ROWS && before + (first + id) / SHARE > tile) { // the row sees some of the tile
-      const float sum = fold_lanes(lanes + id * LANES_OF_SUM), m = tile == 0 ? tile_largest[id] : fmax(largest[id], tile_largest[id]);
-      shrink[id] = tile == 0 ? 0.0f : exact_exp(largest[id] - m);
+    if (id < ROWS && SEES(first + id)) {
+      const bool begins = BEGINS(first + id);
+      const float sum = fold_lanes(lanes + id * LANES_OF_SUM), m = begins ? tile_largest[id] : fmax(largest[id], tile_largest[id]);
+      shrink[id] = begins ? 0.0f : exact_exp(largest[id] - m);
       grow[id] = exact_exp(tile_largest[id] - m);
-      total[id] = tile == 0 ? sum : fma(sum, grow[id], total[id] * shrink[id]);
+      total[id] = begins ? sum : fma(sum, grow[id], total[id] * shrink[id]);
       largest[id] = m;
     }
 #ifdef PACKED
@@ -291,8 +328,8 @@ flash(input q, int q_at, output out, int out_at, float scale, CACHE_ARGUMENTS, c
 #ifndef PACKED
 #pragma unroll
       for (int r = 0; r < SCORE_ROWS; r++) {
-        weights[(score_row + r) * WEIGHTS + lane] = scores[r][2 * piece];
-        weights[(score_row + r) * WEIGHTS + lane + LANES_OF_SUM] = scores[r][2 * piece + 1];
+        weights[SCORE_ROW(r) * WEIGHTS + lane] = scores[r][2 * piece];
+        weights[SCORE_ROW(r) * WEIGHTS + lane + LANES_OF_SUM] = scores[r][2 * piece + 1];
       }
 #endif
       barrier(CLK_LOCAL_MEM_FENCE);
@@ -306,7 +343,7 @@ flash(input q, int q_at, output out, int out_at, float scale, CACHE_ARGUMENTS, c
       if (piece < pieces) {
 #pragma unroll
         for (int i = 0; i < SUM_ROWS; i++) {
-          const __local float *weight = weights + (sum_row + i) * WEIGHTS + COLUMN(piece * KEYS);
+          const __local float *weight = weights + SUM_ROW(i) * WEIGHTS + COLUMN(piece * KEYS);
           const int4 product = grouped_product((const __local uint *)weight + quad / 8 * 8, (const __local uint4 *)cached + quad, QUADS);
           part[i] = fma((float4)(weight[KEYS + quad / 8]), convert_float4(product), part[i]);
         }
@@ -318,7 +355,7 @@ flash(input q, int q_at, output out, int out_at, float scale, CACHE_ARGUMENTS, c
         const float4 a = value[0], b = value[PADDED], c = value[2 * PADDED], d = value[3 * PADDED];
 #pragma unroll
         for (int i = 0; i < SUM_ROWS; i++) {
-          const float4 weight = *(const __local float4 *)(weights + (sum_row + i) * WEIGHTS + key);
+          const float4 weight = *(const __local float4 *)(weights + SUM_ROW(i) * WEIGHTS + key);
           part[i] = fma((float4)(weight.x), a, part[i]);
           part[i] = fma((float4)(weight.y), b, part[i]);
           part[i] = fma((float4)(weight.z), c, part[i]);
@@ -329,21 +366,21 @@ flash(input q, int q_at, output out, int out_at, float scale, CACHE_ARGUMENTS, c
         const float4 value = cached[key * PADDED + quad];
 #pragma unroll
         for (int i = 0; i < SUM_ROWS; i++)
-          if (piece * KEYS + key < before + (first + sum_row + i) / SHARE - tile)
-            part[i] = fma((float4)(weights[(sum_row + i) * WEIGHTS + key]), value, part[i]);
+          if (piece * KEYS + key < before + (first + SUM_ROW(i)) / SHARE - tile)
+            part[i] = fma((float4)(weights[SUM_ROW(i) * WEIGHTS + key]), value, part[i]);
       }
 #endif
       barrier(CLK_LOCAL_MEM_FENCE);
     }
 #pragma unroll
     for (int i = 0; i < SUM_ROWS; i++)
-      if (tile == 0)
+      if (BEGINS(first + SUM_ROW(i)))
         sums[i] = part[i];
-      else if (before + (first + sum_row + i) / SHARE > tile)
-        sums[i] = fma(part[i], (float4)(grow[sum_row + i]), sums[i] * shrink[sum_row + i]);
+      else if (SEES(first + SUM_ROW(i)))
+        sums[i] = fma(part[i], (float4)(grow[SUM_ROW(i)]), sums[i] * shrink[SUM_ROW(i)]);
   }
 #pragma unroll
   for (int i = 0; i < SUM_ROWS; i++)
-    if (first + sum_row + i < rows)
-      STORE4(sums[i] / total[sum_row + i], out + out_at, QUERY(first + sum_row + i) * QUADS + quad);
+    if (first + SUM_ROW(i) < rows)
+      STORE4(sums[i] / total[SUM_ROW(i)], out + out_at, QUERY(first + SUM_ROW(i)) * QUADS + quad);
 }

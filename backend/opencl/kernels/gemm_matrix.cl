@@ -5,6 +5,8 @@
 // STEP blocks of 32 columns of all its rows at a time from local memory, weights as bytes; the next ones are on their way to registers
 // meanwhile. Each result adds its blocks in order, as on the CPU.
 //
+// WHOLE says that k is a multiple of STEP blocks: the loop over them is then unrolled.
+//
 // With SETS = 2 there are two weights, and out is silu(a·w0ᵀ)·(a·w1ᵀ): a team's first half of pieces of weights are of the former, the
 // second of the latter.
 
@@ -122,8 +124,10 @@ gemm_matrix(__global const uint4 *a, __global const float *steps, int steps_at, 
     if (begin >= 0) {
 #pragma unroll
       for (int of = 0; of < STEP; of++) {
+#if !defined(WHOLE)
         if (begin + of >= blocks)
           break;
+#endif
         a_piece pieces[M_PIECES];
         float row_steps[M_PIECES][MATRIX_SUMS];
 #pragma unroll

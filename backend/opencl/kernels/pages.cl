@@ -1,7 +1,7 @@
 // Where the keys and values of several conversations lie. They are in pages of TILE slots of one KV head: the keys and then the
 // values, HEAD_DIM elements each. A page is a piece of a slab, which is a buffer; a kernel takes the first SLABS of them, 4 or 16, of
 // which those that it does not need are some other buffer. A driver looks at each argument of each launch, so that a single
-// conversation's step should not pay for the arguments of many: RUNS is 1 or 16.
+// conversation's step should not pay for the arguments of many: RUNS is 1, 16 or 64.
 //
 // The lists of pages are in one buffer, tables. The list of a conversation's layer begins with two numbers for each KV head:
 // where in the list the head's pages begin, and how many slots fewer than the longest head it has in use. A page is its number in
@@ -30,8 +30,8 @@ typedef struct {
 } run;
 
 typedef struct {
-  run of[RUNS];
   int count;
+  run of[RUNS];
 } run_list;
 
 // run_at returns the run whose share of the grid has number `at`. The indices are constants, so that no compiler copies the list.

@@ -14,16 +14,16 @@ INLINED float total(const __local float *sums, int column) {
 // The grid is of blocks, heads and stretches.
 __kernel __attribute__((reqd_work_group_size(SUMS * COLUMNS, 1, 1))) void
 recur(input q, int q_at, input k, int k_at, input v, int v_at, input g, int g_at, input beta, int beta_at, output out, int out_at,
-      int key_heads, int value_dim, int delta, STATE_ARGUMENTS, stretches of) {
+      int key_heads, int value_dim, int delta, STATE_ARGUMENTS) {
   __local float keys[2 * KEYS], queries[2 * KEYS], known[SUMS * COLUMNS], results[SUMS * COLUMNS];
   const int id = get_local_id(0), column = id % COLUMNS, part = id / COLUMNS;
   const int block = get_group_id(0), head = get_group_id(1), which = get_group_id(2), heads = get_num_groups(1);
-  const int j = block * COLUMNS + column, rows = of.rows[which];
-  output state = STATE(which) + of.at[which] + ((size_t)head * get_num_groups(0) + block) * KEYS * COLUMNS + id;
+  const int j = block * COLUMNS + column, rows = ROWS(which);
+  output state = STATE(which) + AT(which) + ((size_t)head * get_num_groups(0) + block) * KEYS * COLUMNS + id;
   float s[TERMS];
   for (int n = 0; n < TERMS; n++)
     s[n] = state[n * SUMS * COLUMNS];
-  size_t at = ((size_t)of.row[which] * key_heads + head / (heads / key_heads)) * KEYS;
+  size_t at = ((size_t)ROW(which) * key_heads + head / (heads / key_heads)) * KEYS;
   for (int i = id; i < KEYS; i += SUMS * COLUMNS) {
     keys[i] = k[k_at + at + i];
     queries[i] = q[q_at + at + i];
@@ -31,7 +31,7 @@ recur(input q, int q_at, input k, int k_at, input v, int v_at, input g, int g_at
   barrier(CLK_LOCAL_MEM_FENCE);
   for (int t = 0; t < rows; t++) {
     const int now = t % 2 * KEYS, next = KEYS - now;
-    const size_t gate = (size_t)(of.row[which] + t) * heads + head;
+    const size_t gate = (size_t)(ROW(which) + t) * heads + head;
     const float decay = exact_exp(g[g_at + gate]);
     float u = j < value_dim ? v[v_at + gate * value_dim + j] : 0.0f;
     if (delta) {

@@ -121,14 +121,15 @@ INLINED void score_tile(float *scores, input q, float scale, const place tile, i
     scores[g] = LIMITED(scores[g]);
 }
 
-// weigh_tile turns the scores, of which the token sees the first `seen`, into weights [QUERIES, TILE], the largest scores
+// weigh_tile turns the scores, of which the token sees those from `hidden` on and before `seen`, into weights [QUERIES, TILE], the largest scores
 // and lanes [QUERIES, LANES_OF_SUM]. The caller has a barrier before it uses the lanes.
-INLINED void weigh_tile(const float *scores, int seen, __local float *weights, float *largest, __local float *lanes) {
+INLINED void weigh_tile(const float *scores, int hidden, int seen, __local float *weights, float *largest, __local float *lanes) {
   const int id = get_local_id(0);
+  const bool sees = id >= hidden && id < seen;
   __local float *mine = weights + id / LANES_OF_SUM * TILE + id % LANES_OF_SUM;
 #pragma unroll
   for (int g = 0; g < QUERIES; g++)
-    weights[g * TILE + id] = id < seen ? scores[g] : -INFINITY;
+    weights[g * TILE + id] = sees ? scores[g] : -INFINITY;
   barrier(CLK_LOCAL_MEM_FENCE);
   if (id < QUERIES * LANES_OF_SUM) {
     float most = mine[0];
@@ -143,7 +144,7 @@ INLINED void weigh_tile(const float *scores, int seen, __local float *weights, f
     for (int i = 1; i < LANES_OF_SUM; i++)
       most = fmax(most, lanes[g * LANES_OF_SUM + i]);
     largest[g] = most;
-    weights[g * TILE + id] = id < seen ? exact_exp(scores[g] - most) : 0.0f;
+    weights[g * TILE + id] = sees ? exact_exp(scores[g] - most) : 0.0f;
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   if (id < QUERIES * LANES_OF_SUM) {

@@ -22,7 +22,7 @@ weigh_tiles(input q, int q_at, __global float2 *stats, output weights, int token
   float scores[QUERIES], largest[QUERIES];
   score_tile(scores, q + q_at + ((size_t)token * heads + row) * HEAD_DIM, scale, tile_of(r, head, tile, CACHE_NAMES), seen - 1,
              buffer, QUERY_NAMES);
-  weigh_tile(scores, seen, kept, largest, lanes);
+  weigh_tile(scores, 0, seen, kept, largest, lanes);
   barrier(CLK_LOCAL_MEM_FENCE);
   for (int g = 0; g < QUERIES; g++)
     weights[((row + g) * tiles + tile) * TILE + id] = kept[g * TILE + id];

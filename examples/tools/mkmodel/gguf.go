@@ -14,7 +14,10 @@ import (
 
 // writeGGUF writes the model as llama.cpp's tools would.
 func (m *model) writeGGUF(ctx context.Context, files *atomicfile.Set, path string, progress func(done, total int64)) error {
-	tensors := planGGUF(m.config, m.recipe)
+	tensors, err := planGGUF(m.config, m.recipe)
+	if err != nil {
+		return err
+	}
 	infos := make([]gguf.TensorInfo, len(tensors))
 	for i := range tensors {
 		p := &tensors[i]

@@ -87,6 +87,8 @@ func moreBits(layer, layers int) bool {
 // typeOf returns the type that a tensor gets.
 func (r *recipe) typeOf(t *checkpoint.Tensor, layers int) tensor.DType {
 	switch {
+	case t.Part == checkpoint.PerLayerProjection && r.linear.Quantized(): // llama.cpp leaves it as it is
+		return tensor.F16
 	case t.Role == checkpoint.Vector, t.Role == checkpoint.Routing, t.Part == checkpoint.PositionEmbedding, t.Part == checkpoint.TypeEmbedding:
 		return tensor.F32
 	case t.Role == checkpoint.Logits:
@@ -98,7 +100,11 @@ func (r *recipe) typeOf(t *checkpoint.Tensor, layers int) tensor.DType {
 }
 
 // planGGUF lists the tensors of a model under GGUF's names. Of several parts in one tensor the first one counts, and the type is that of the last.
-func planGGUF(c *checkpoint.Config, r recipe) (list []planned) {
+func planGGUF(c *checkpoint.Config, r recipe) (list []planned, err error) {
+	divisors, err := c.GGUFDivisors()
+	if err != nil {
+		return nil, err
+	}
 	wholes := map[string]int{}
 	for _, t := range c.Tensors() {
 		p := planned{name: t.GGUF, dtype: r.typeOf(&t, c.Layers), dims: t.Shape, norm: t.Role == checkpoint.Vector && len(t.Shape) == 1, content: contentOf(&t)}
@@ -118,11 +124,14 @@ func planGGUF(c *checkpoint.Config, r recipe) (list []planned) {
 			p.dims[0] = whole.Rows
 		}
 		list = append(list, p)
-		if d := c.RoPE.StretchDivisors(c.HeadDim); d != nil && t.Part == checkpoint.Embedding {
-			list = append(list, planned{name: checkpoint.DivisorsGGUF, dtype: tensor.F32, dims: []int{len(d)}, content: d})
+		if t.Part != checkpoint.Embedding {
+			continue
+		}
+		for _, d := range divisors {
+			list = append(list, planned{name: d.Name, dtype: tensor.F32, dims: []int{len(d.List)}, content: d.List})
 		}
 	}
-	return list
+	return list, nil
 }
 
 // contentOf returns the elements of a tensor that may not be random, nil if they may: of layers with a state, what says how fast the state decays. Heads

@@ -45,6 +45,21 @@ var shapes = map[string]checkpoint.Config{
 	"tiny-granitemoe": tinyExperts("granitemoe", checkpoint.Experts{Scores: checkpoint.SoftmaxChosen}, checkpoint.Variant{EmbeddingScale: 12, ResidualScale: 0.22, LogitScale: 0.1}),
 	"tiny-glm4moe":    tinyExperts("glm4moe", checkpoint.Experts{Scores: checkpoint.Sigmoid, SharedWidth: 256, Normalized: true, Corrected: true, Scale: 1.5}, checkpoint.Variant{Unnormed: true}),
 	"tiny-gpt-oss":    tinyGPTOSS(),
+	"gemma4-e2b": {HiddenSize: 1536, IntermediateSize: 12288, Layers: 35, Heads: 8, KVHeads: 1, HeadDim: 512, RMSNormEps: 1e-6,
+		VocabSize: 262144, ContextLength: 131072, RoPE: turned(64), TiedEmbeddings: true,
+		Variant: gemma4(35, 5, 512, layerSizes{wide: 6144, kvHeads: 1, headDim: 256, globalKVHeads: 1, globalHeadDim: 512}, 256, 20, true, 39.25)},
+	"gemma4-e4b": {HiddenSize: 2560, IntermediateSize: 10240, Layers: 42, Heads: 8, KVHeads: 2, HeadDim: 512, RMSNormEps: 1e-6,
+		VocabSize: 262144, ContextLength: 131072, RoPE: turned(64), TiedEmbeddings: true,
+		Variant: gemma4(42, 6, 512, layerSizes{wide: 10240, kvHeads: 2, headDim: 256, globalKVHeads: 2, globalHeadDim: 512}, 256, 18, false, 50.5)},
+	"gemma4-12b": {HiddenSize: 3840, IntermediateSize: 15360, Layers: 48, Heads: 16, KVHeads: 8, HeadDim: 512, RMSNormEps: 1e-6,
+		VocabSize: 262144, ContextLength: 262144, RoPE: turned(64), TiedEmbeddings: true,
+		Variant: gemma4(48, 6, 1024, layerSizes{wide: 15360, kvHeads: 8, headDim: 256, globalKVHeads: 1, globalHeadDim: 512}, 0, 0, false, 62)},
+	"tiny-gemma4-e": {HiddenSize: 256, IntermediateSize: 1024, Layers: 8, Heads: 4, KVHeads: 2, HeadDim: 128, RMSNormEps: 1e-6,
+		VocabSize: 1024, ContextLength: 2048, RoPE: turned(16), TiedEmbeddings: true,
+		Variant: gemma4(8, 4, 128, layerSizes{wide: 512, kvHeads: 2, headDim: 64, globalKVHeads: 2, globalHeadDim: 128}, 256, 4, true, 16)},
+	"tiny-gemma4": {HiddenSize: 256, IntermediateSize: 512, Layers: 6, Heads: 4, KVHeads: 2, HeadDim: 128, RMSNormEps: 1e-6,
+		VocabSize: 1024, ContextLength: 2048, RoPE: turned(16), TiedEmbeddings: true,
+		Variant: gemma4(6, 3, 128, layerSizes{wide: 512, kvHeads: 2, headDim: 64, globalKVHeads: 1, globalHeadDim: 128}, 0, 0, false, 16)},
 	"qwen3.5-0.8b": {HiddenSize: 1024, IntermediateSize: 3584, Layers: 24, Heads: 8, KVHeads: 2, HeadDim: 256, RMSNormEps: 1e-6,
 		VocabSize: 248320, ContextLength: 262144, RoPE: quarter(256), TiedEmbeddings: true, Variant: qwen35(24, 16, 16, 128)},
 	"qwen3.5-4b": {HiddenSize: 2560, IntermediateSize: 9216, Layers: 32, Heads: 16, KVHeads: 4, HeadDim: 256, RMSNormEps: 1e-6,
@@ -153,6 +168,39 @@ func everyOther(layers int) (list []bool) {
 		list = append(list, i%2 == 0)
 	}
 	return list
+}
+
+// turned is the RoPE of Gemma 4's layers without a window, in which some pairs of each head's elements turn.
+func turned(pairs int) checkpoint.RoPE { return checkpoint.RoPE{Theta: 1000000, Turned: pairs} }
+
+// layerSizes are the sizes of Gemma 4's layers: with a window, and, global, without.
+type layerSizes struct{ wide, kvHeads, headDim, globalKVHeads, globalHeadDim int }
+
+// gemma4 is what Gemma 4 has beyond Llama, with windows in all layers but each every-th. The last shared layers share keys and values, and are double wide if
+// wider; without an input of the layers' own, keys are values in layers without a window.
+func gemma4(layers, every, window int, s layerSizes, input, shared int, wider bool, embedding float64) checkpoint.Variant {
+	v := checkpoint.Variant{
+		Family: "gemma4", Activation: "gelu_tanh", Window: window, PerLayerWidth: input, LocalRoPE: checkpoint.RoPE{Theta: 10000},
+		EmbeddingScale: embedding, ScoreScale: 1, LogitCap: 30,
+	}
+	for i := range layers {
+		global, shares := (i+1)%every == 0, i >= layers-shared
+		sizes, mixer := checkpoint.LayerSizes{IntermediateSize: s.wide, KVHeads: s.kvHeads, HeadDim: s.headDim}, checkpoint.Attention
+		switch {
+		case shares:
+			mixer = checkpoint.SharedAttention
+		case global && input == 0:
+			mixer = checkpoint.TiedAttention
+		}
+		if global {
+			sizes.KVHeads, sizes.HeadDim = s.globalKVHeads, s.globalHeadDim
+		}
+		if wider && shares {
+			sizes.IntermediateSize *= 2
+		}
+		v.Windowed, v.Sizes, v.Mixers = append(v.Windowed, !global), append(v.Sizes, sizes), append(v.Mixers, mixer)
+	}
+	return v
 }
 
 // quarter is Qwen 3.5's RoPE, which rotates a quarter of each head.

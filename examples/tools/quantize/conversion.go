@@ -83,6 +83,7 @@ func (c *conversion) wanted(w *weight) tensor.DType {
 	case w.model.Role == checkpoint.Routing: // which experts compute a token is decided by little
 		return tensor.F32
 	case w.dtype == tensor.MXFP4 && o.mix.base.Quantized(): // gpt-oss was trained so
+	case w.model.Part == checkpoint.PerLayerProjection: // as llama.cpp does: it is not large
 		return w.dtype
 	case w.model.Role == checkpoint.Logits && o.head != 0:
 		return o.head

@@ -62,7 +62,7 @@ func (s *source) placeOf(w *weight, importance bool) (checkpoint.Part, place) {
 	case part == checkpoint.Value && c.Mixers != nil && !delta:
 		p.layers = 0
 		for i, m := range c.Mixers {
-			if !m.Recurrent() {
+			if !m.Recurrent() && m != checkpoint.SharedAttention && m != checkpoint.TiedAttention { // which have no values of their own
 				p.layers++
 			}
 			if i == w.model.Layer {

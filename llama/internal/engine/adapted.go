@@ -33,14 +33,14 @@ type adaptedRun struct {
 func (ad *adapted) find(a *arena, jobs []*Job) error {
 	ad.runs = ad.runs[:0]
 	for _, j := range jobs {
-		if j.Adapter == nil || j.Scale == AdapterOff {
+		if j.Adapter == nil || j.rows == 0 || j.Scale == AdapterOff {
 			continue
 		}
 		if n := len(ad.runs); n > 0 && ad.runs[n-1].joins(j) {
-			ad.runs[n-1].hi += j.Rows
+			ad.runs[n-1].hi += j.rows
 			continue
 		}
-		ad.runs = append(ad.runs, adaptedRun{j.Adapter, j.Scale, j.first, j.first + j.Rows})
+		ad.runs = append(ad.runs, adaptedRun{j.Adapter, j.Scale, j.first, j.first + j.rows})
 		if err := ad.low.reserve(a, j.Adapter.inner); err != nil {
 			return err
 		}

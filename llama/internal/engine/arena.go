@@ -63,9 +63,27 @@ func (a *arena) reserveTimes(view *tensor.Tensor, d tensor.DType, times, cols in
 	return nil
 }
 
-// reserveHeads makes flat [rows, heads·headDim] in each pass, and byHeads the same memory as [rows, heads, headDim].
-func (a *arena) reserveHeads(flat, byHeads *tensor.Tensor, heads, headDim int) error {
-	if err := a.reserve(flat, heads*headDim); err != nil {
+// share makes view [rows, cols] in each pass, in memory that other views may have too: a tensor [most, ≥ cols].
+func (a *arena) share(memory, view *tensor.Tensor, cols int) error {
+	all, err := memory.Reshape(memory.Shape().NumElements())
+	if err != nil {
+		return err
+	}
+	if all, err = all.Slice(0, a.most*cols); err != nil {
+		return err
+	}
+	full, err := all.Reshape(a.most, cols)
+	if err != nil {
+		return err
+	}
+	a.add(full, view)
+	return nil
+}
+
+// shareHeads makes flat [rows, heads·headDim] in each pass, and byHeads the same memory as [rows, heads, headDim], in memory that other views may have
+// too.
+func (a *arena) shareHeads(memory, flat, byHeads *tensor.Tensor, heads, headDim int) error {
+	if err := a.share(memory, flat, heads*headDim); err != nil {
 		return err
 	}
 	full, err := a.full[len(a.full)-1].Reshape(a.most, heads, headDim)
@@ -74,6 +92,33 @@ func (a *arena) reserveHeads(flat, byHeads *tensor.Tensor, heads, headDim int) e
 	}
 	a.add(full, byHeads)
 	return nil
+}
+
+// reserveHeads is shareHeads in memory of its own.
+func (a *arena) reserveHeads(flat, byHeads *tensor.Tensor, heads, headDim int) error {
+	memory, err := a.allocate(a.most, heads*headDim)
+	if err != nil {
+		return err
+	}
+	return a.shareHeads(memory, flat, byHeads, heads, headDim)
+}
+
+// allocateOnes returns a tensor [n] of ones that is freed with the arena.
+func (a *arena) allocateOnes(n int) (*tensor.Tensor, error) {
+	ones := make([]float32, n)
+	for i := range ones {
+		ones[i] = 1
+	}
+	from, err := tensor.FromFloats(ones, n)
+	if err != nil {
+		return nil, err
+	}
+	t, err := tensor.New(a.device, tensor.F32, tensor.ShapeOf(n))
+	if err != nil {
+		return nil, err
+	}
+	a.own(t)
+	return t, a.device.CopySlice(from, t, 0, 0, n)
 }
 
 // add makes view a view of full, which has most rows: resize keeps it cut to the present number of rows.

@@ -12,7 +12,8 @@ import (
 // attention is the mixer softmax(q·kᵀ/√headDim)·v with grouped queries (arXiv 2305.13245) and rotary positions (arXiv 2104.09864). Keys and values
 // of earlier tokens come from the conversation's cache.
 type attention struct {
-	layer        int
+	cache        int // the layer whose cache is read
+	shape        int // which of the model's shapes of heads
 	q, k, v, o   projection
 	gate         projection // by whose sigmoid the result is multiplied (arXiv 2505.06708), if attention is gated
 	gated        bool
@@ -21,44 +22,49 @@ type attention struct {
 	eps          float32
 	queryScale   float32 // what queries are multiplied by beyond 1/√headDim, which the operation does by itself
 	rotary       int     // which of the model's
+	tied         bool    // values are the projections of keys
+	valueNorm    bool    // the values of each head are normalised, without weights
 }
 
 // build makes the mixer of a layer without its tensors.
-func (a *attention) build(w *Weights, layer, rotary int) {
+func (a *attention) build(w *Weights, layer int, is *checkpoint.Layer, rotary int) {
 	c := w.Config
-	a.layer, a.eps, a.queryScale, a.rotary = layer, c.RMSNormEps, 1, rotary
+	a.cache, a.shape = w.cacheOf[layer], w.shapeOf(is)
+	a.eps, a.queryScale, a.rotary, a.valueNorm, a.tied = c.RMSNormEps, 1, rotary, is.ValueNorm, is.Mixer == checkpoint.TiedAttention
 	if c.ScoreScale != 0 {
-		a.queryScale = float32(c.ScoreScale * math.Sqrt(float64(c.HeadDim)))
+		a.queryScale = float32(c.ScoreScale * math.Sqrt(float64(is.HeadDim)))
 	}
 	w.placeProjection(checkpoint.Query, layer, &a.q)
-	w.placeProjection(checkpoint.Key, layer, &a.k)
-	w.placeProjection(checkpoint.Value, layer, &a.v)
-	w.placeProjection(checkpoint.AttentionOutput, layer, &a.o)
 	if a.gated {
 		w.placeProjection(checkpoint.QueryGate, layer, &a.gate)
 	}
 	w.place(checkpoint.QueryNorm, layer, &a.qNorm)
+	w.placeProjection(checkpoint.AttentionOutput, layer, &a.o)
+	if is.Mixer == checkpoint.SharedAttention {
+		return
+	}
+	w.placeProjection(checkpoint.Key, layer, &a.k)
 	w.place(checkpoint.KeyNorm, layer, &a.kNorm)
 	w.place(checkpoint.Sinks, layer, &a.sinks)
+	if !a.tied {
+		w.placeProjection(checkpoint.Value, layer, &a.v)
+	}
 }
 
 // forward appends the rows' keys and values to the jobs' caches, and lets the rows attend.
 func (a *attention) forward(p *pass, around *residual) error {
-	s := &p.attention
+	s := &p.attention[a.shape]
 	if err := a.project(p, around); err != nil {
 		return err
 	}
-	s.caches.Reset()
-	for _, j := range p.jobs {
-		s.caches.Add(j.Memory.caches[a.layer], j.Rows)
-	}
-	if err := s.caches.Append(&s.q, &s.k, &s.v, &p.ropes[a.rotary]); err != nil {
+	a.addCaches(p)
+	if err := p.caches.Append(&s.q, &s.k, &s.v, &p.ropes[a.rotary]); err != nil {
 		return err
 	}
-	if err := p.scaleQueries(a.rotary); err != nil {
+	if err := p.scaleQueries(a); err != nil {
 		return err
 	}
-	if err := s.caches.Attend(&s.q, &s.out); err != nil {
+	if err := p.caches.Attend(&s.q, &s.out); err != nil {
 		return err
 	}
 	if a.gated {
@@ -70,28 +76,96 @@ func (a *attention) forward(p *pass, around *residual) error {
 	return around.add(p, &s.outFlat, &a.o)
 }
 
+// addCaches makes p.caches those of the pass's jobs.
+func (a *attention) addCaches(p *pass) {
+	p.caches.Reset()
+	for _, j := range p.jobs {
+		if j.rows > 0 {
+			p.caches.Add(j.Memory.caches[a.cache], j.rows)
+		}
+	}
+}
+
 // project computes the rows' queries, keys and values, normed and scaled, but not rotated.
 func (a *attention) project(p *pass, around *residual) error {
-	s := &p.attention
-	var err error
-	if a.gated {
-		err = around.project(p, s.projected[:], &a.q, &a.k, &a.v, &a.gate)
-	} else {
-		err = around.project(p, s.projected[:3], &a.q, &a.k, &a.v)
-	}
-	if err != nil {
+	s := &p.attention[a.shape]
+	if err := a.projectAll(p, around); err != nil {
 		return err
 	}
-	if err := p.device.normHeads(&s.q, &s.qFlat, a.qNorm, a.eps); err != nil {
-		return err
+	if a.valueNorm {
+		if err := p.device.norm(&s.v, s.ones, a.eps); err != nil {
+			return err
+		}
 	}
 	if err := p.device.normHeads(&s.k, &s.kFlat, a.kNorm, a.eps); err != nil {
+		return err
+	}
+	return a.normQueries(p)
+}
+
+// normQueries normalises and scales queries.
+func (a *attention) normQueries(p *pass) error {
+	s := &p.attention[a.shape]
+	if err := p.device.normHeads(&s.q, &s.qFlat, a.qNorm, a.eps); err != nil {
 		return err
 	}
 	return p.device.scale(&s.q, a.queryScale)
 }
 
-// attentionRows is the memory of a pass's rows in attention. By heads it is [rows, heads, headDim], and the same memory as rows
+// projectAll computes queries, keys and values.
+func (a *attention) projectAll(p *pass, around *residual) error {
+	s := &p.attention[a.shape]
+	switch {
+	case a.gated:
+		return around.project(p, s.projected[:], &a.q, &a.k, &a.v, &a.gate)
+	case !a.tied:
+		return around.project(p, s.projected[:3], &a.q, &a.k, &a.v)
+	}
+	if err := around.project(p, s.projected[:2], &a.q, &a.k); err != nil {
+		return err
+	}
+	return p.device.CopySlice(&s.kFlat, &s.vFlat, 0, 0, s.kFlat.Shape().NumElements())
+}
+
+// sharedAttention is the mixer of a layer that has queries alone, and reads the keys and values that an earlier layer has appended to its cache.
+type sharedAttention struct{ attention }
+
+// forward lets the rows attend.
+func (a *sharedAttention) forward(p *pass, around *residual) error {
+	s := &p.attention[a.shape]
+	if err := around.project(p, s.projected[:1], &a.q); err != nil {
+		return err
+	}
+	if err := a.normQueries(p); err != nil {
+		return err
+	}
+	if err := p.device.RoPE(&s.q, &p.ropes[a.rotary]); err != nil {
+		return err
+	}
+	if err := p.scaleQueries(&a.attention); err != nil {
+		return err
+	}
+	a.addCaches(p)
+	if err := p.caches.Read(&s.q, &s.out); err != nil {
+		return err
+	}
+	return around.add(p, &s.outFlat, &a.o)
+}
+
+// headShape is the shape of a layer's queries, and of its keys and values.
+type headShape struct{ heads, kvHeads, headDim int }
+
+// shapeOf returns the number of a layer's shape among the model's, a new one if no layer before had it.
+func (w *Weights) shapeOf(is *checkpoint.Layer) int {
+	s := headShape{w.Config.Heads, is.KVHeads, is.HeadDim}
+	if i := slices.Index(w.shapes, s); i >= 0 {
+		return i
+	}
+	w.shapes = append(w.shapes, s)
+	return len(w.shapes) - 1
+}
+
+// attentionRows is the memory of a pass's rows in attention of one shape. By heads it is [rows, heads, headDim], and the same memory as rows
 // [rows, heads·headDim] is flat. projected are qFlat, kFlat, vFlat and gate.
 type attentionRows struct {
 	q, k, v, out                 tensor.Tensor
@@ -99,22 +173,47 @@ type attentionRows struct {
 	gate                         tensor.Tensor // as rows, of models with gated attention
 	projected                    [4]*tensor.Tensor
 	scaled                       tensor.Tensor  // some rows of q
-	caches                       *kvcache.Batch // of the layer under way
+	ones                         *tensor.Tensor // [headDim]: weights that change nothing; nil if no values are normalised
 }
 
-// reserve allocates the memory.
-func (s *attentionRows) reserve(a *arena, c *checkpoint.Config) error {
-	s.caches, s.projected = kvcache.NewBatch(a.device), [...]*tensor.Tensor{&s.qFlat, &s.kFlat, &s.vFlat, &s.gate}
-	for _, t := range []struct {
-		flat, byHeads *tensor.Tensor
-		heads         int
-	}{{&s.qFlat, &s.q, c.Heads}, {&s.kFlat, &s.k, c.KVHeads}, {&s.vFlat, &s.v, c.KVHeads}, {&s.outFlat, &s.out, c.Heads}} {
-		if err := a.reserveHeads(t.flat, t.byHeads, t.heads, c.HeadDim); err != nil {
+// reserveAttention allocates the memory of attention of all shapes, which share it: only one layer is computed at a time.
+func (p *pass) reserveAttention(w *Weights) error {
+	p.caches, p.attention = kvcache.NewBatch(p.arena.device), make([]attentionRows, len(w.shapes))
+	q, kv := 0, 0
+	for _, s := range w.shapes {
+		q, kv = max(q, s.heads*s.headDim), max(kv, s.kvHeads*s.headDim)
+	}
+	var memory [4]*tensor.Tensor
+	for i, cols := range [...]int{q, kv, kv, q} {
+		t, err := p.allocate(p.most, cols)
+		if err != nil {
 			return err
 		}
+		memory[i] = t
 	}
-	if slices.Contains(c.Mixers, checkpoint.GatedAttention) {
-		return a.reserve(&s.gate, c.Heads*c.HeadDim)
+	for i, shape := range w.shapes {
+		s := &p.attention[i]
+		s.projected = [...]*tensor.Tensor{&s.qFlat, &s.kFlat, &s.vFlat, &s.gate}
+		for n, t := range []struct {
+			flat, byHeads *tensor.Tensor
+			heads         int
+		}{{&s.qFlat, &s.q, shape.heads}, {&s.kFlat, &s.k, shape.kvHeads}, {&s.vFlat, &s.v, shape.kvHeads}, {&s.outFlat, &s.out, shape.heads}} {
+			if err := p.shareHeads(memory[n], t.flat, t.byHeads, t.heads, shape.headDim); err != nil {
+				return err
+			}
+		}
+		if slices.Contains(w.Config.Mixers, checkpoint.GatedAttention) {
+			if err := p.reserve(&s.gate, shape.heads*shape.headDim); err != nil {
+				return err
+			}
+		}
+		if !w.normsValues {
+			continue
+		}
+		var err error
+		if s.ones, err = p.allocateOnes(shape.headDim); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -478,7 +478,7 @@ func (b *Batch) forward(jobs []*Job, rows int) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := p.run(b.weights, jobs, rows); err != nil {
+	if err := p.run(b.weights, jobs); err != nil {
 		return err
 	}
 	return b.outputs.give(p)

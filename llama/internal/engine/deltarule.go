@@ -79,7 +79,7 @@ func (m *deltaRule) forward(p *pass, around *residual) error {
 	if !m.tiled {
 		return around.add(p, &s.gateFlat, &m.o)
 	}
-	if err := s.tile(p); err != nil {
+	if err := s.order.tile(p); err != nil {
 		return err
 	}
 	return around.add(p, &s.outFlat, &m.o)
@@ -111,10 +111,10 @@ func (m *deltaRule) decays(s *recurrentRows, d *device) error {
 }
 
 // tile copies the heads of gate, which are grouped, to out in the tiled order.
-func (s *recurrentRows) tile(p *pass) error {
-	n := p.rows * len(s.grouped) / p.most
-	if err := s.heads.SliceInto(&s.headRows, 0, n); err != nil {
+func (o *headOrder) tile(p *pass) error {
+	n := p.rows * len(o.grouped) / p.most
+	if err := o.heads.SliceInto(&o.rows, 0, n); err != nil {
 		return err
 	}
-	return p.device.Gather(&s.gated, s.grouped[:n], &s.headRows)
+	return p.device.Gather(&o.gated, o.grouped[:n], &o.rows)
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
@@ -13,6 +14,7 @@ import (
 type dense struct {
 	gate, up, down projection
 	activate       activation // nil: GELU with the error function, which residual.activated computes
+	width          int        // which of the model's
 	fuses          bool       // the activation is SiLU, for which there is backend.Fuser's NormSwiGLU
 }
 
@@ -26,10 +28,10 @@ var activations = map[string]activation{
 	"gelu":      nil,
 }
 
-func newDense(w *Weights, layer int) (*dense, error) {
+func newDense(w *Weights, layer int, is *checkpoint.Layer) (*dense, error) {
 	name := w.Config.Activation
 	activate, known := activations[name]
-	f := &dense{activate: activate, fuses: name == ""}
+	f := &dense{width: w.widthOf(is), activate: activate, fuses: name == ""}
 	if !known {
 		return nil, fmt.Errorf("the activation is %.100q: %w", name, fault.ErrUnsupported)
 	}
@@ -43,12 +45,12 @@ func (f *dense) forward(p *pass, around *residual) error {
 	if err := f.activated(p, around); err != nil {
 		return err
 	}
-	return around.add(p, &p.dense.gate, &f.down)
+	return around.add(p, &p.dense[f.width].gate, &f.down)
 }
 
-// activated computes activate(gate(x))·up(x) of the normed stream into p.dense.gate.
+// activated computes activate(gate(x))·up(x) of the normed stream into its rows' gate.
 func (f *dense) activated(p *pass, around *residual) error {
-	s := &p.dense
+	s := &p.dense[f.width]
 	if f.fuses && f.gate.bias == nil && f.up.bias == nil && around.norm.fuses() && !p.adapts(&f.gate) && !p.adapts(&f.up) {
 		return p.device.fused.NormSwiGLU(&p.x, around.norm.weight, around.norm.eps, &p.normed, f.gate.weight, f.up.weight, &s.up, &s.gate)
 	}
@@ -67,11 +69,34 @@ type denseRows struct {
 	projected [2]*tensor.Tensor
 }
 
-// reserve allocates the memory.
-func (s *denseRows) reserve(a *arena, c *checkpoint.Config) error {
-	s.projected = [...]*tensor.Tensor{&s.gate, &s.up}
-	if err := a.reserve(&s.gate, c.IntermediateSize); err != nil {
-		return err
+// widthOf returns the number of a layer's width among the model's, a new one if no layer before had it.
+func (w *Weights) widthOf(is *checkpoint.Layer) int {
+	if i := slices.Index(w.widths, is.IntermediateSize); i >= 0 {
+		return i
 	}
-	return a.reserve(&s.up, c.IntermediateSize)
+	w.widths = append(w.widths, is.IntermediateSize)
+	return len(w.widths) - 1
+}
+
+// reserveDense allocates the memory of dense networks of all widths, which share it.
+func (p *pass) reserveDense(w *Weights) error {
+	p.dense = make([]denseRows, len(w.widths))
+	var memory [2]*tensor.Tensor
+	for i := range memory {
+		t, err := p.allocate(p.most, slices.Max(append(w.widths, 1)))
+		if err != nil {
+			return err
+		}
+		memory[i] = t
+	}
+	for i, width := range w.widths {
+		s := &p.dense[i]
+		s.projected = [...]*tensor.Tensor{&s.gate, &s.up}
+		for n, view := range s.projected {
+			if err := p.share(memory[n], view, width); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }

@@ -36,6 +36,14 @@ func (d *device) project(x *tensor.Tensor, n *norm, normed *tensor.Tensor, maps 
 	return nil
 }
 
+// projectAdd computes out = (out + x·weightᵀ) + bias; the scratch is product, of out's shape.
+func (d *device) projectAdd(x *tensor.Tensor, to *projection, product, out *tensor.Tensor) error {
+	if to.bias == nil {
+		return d.fused.MatMulAdd(x, to.weight, product, out)
+	}
+	return d.projects.ProjectAdd(x, backend.Linear{Weight: to.weight, Bias: to.bias}, product, out)
+}
+
 // normOf computes the norm of x into normed, of its shape.
 func (d *device) normOf(x *tensor.Tensor, n *norm, normed *tensor.Tensor) error {
 	if err := d.CopySlice(x, normed, 0, 0, x.Shape().NumElements()); err != nil {

@@ -61,6 +61,7 @@ type ticket struct {
 	leads    bool // has been told to lead
 	finished bool // the result is valid
 	first    int  // row of the pass
+	rows     int  // in the pass: the last ones of Rows tokens. From a certain layer on, tokens may be left out of which nothing is wanted
 	signal   chan struct{}
 	returned time.Time       // when the conversation last got the job back
 	away     precise.Average // how long it then takes until it brings the next
@@ -112,6 +113,20 @@ func (j *Job) takeBack() {
 		return
 	}
 	_ = j.Memory.TakeBack(j.Start) // an error of a cache that was not reached is none
+}
+
+// start returns the position of the first of the job's rows that are in the pass.
+func (j *Job) start() int { return j.Start + j.Rows - j.rows }
+
+// wanted returns how many of the last rows somebody wants something of.
+func (j *Job) wanted() int {
+	switch {
+	case j.Output.Each != nil:
+		return j.rows
+	case j.wantsLast():
+		return j.Output.Last
+	}
+	return 0
 }
 
 // typeOf returns the type of a token.

@@ -5,15 +5,21 @@ import (
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/llama/internal/fault"
+	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // layer is one block of the transformer (arXiv 2302.13971): a mixer, which lets tokens see each other, and a feed-forward network. Each reads the
 // normed stream x, and its result is added to the stream:
 //
 //	x += post(mixer(norm(x)));  x += post(feedForward(norm(x)))
+//
+// Gemma 4 then adds what an input of the layer's own gives, and scales the result.
 type layer struct {
+	number                         int
 	mixer, feedForward             sublayer
 	aroundMixer, aroundFeedForward residual
+	input                          *layerInput    // nil: the layer has none
+	scale                          *tensor.Tensor // [1]: what the result is multiplied by; nil: nothing
 }
 
 // sublayer is a mixer or a feed-forward network.
@@ -27,13 +33,24 @@ func (l *layer) forward(p *pass) error {
 	if err := l.mixer.forward(p, &l.aroundMixer); err != nil {
 		return err
 	}
-	return l.feedForward.forward(p, &l.aroundFeedForward)
+	if err := l.feedForward.forward(p, &l.aroundFeedForward); err != nil {
+		return err
+	}
+	if l.input != nil {
+		if err := l.input.forward(p, l.number); err != nil {
+			return err
+		}
+	}
+	return p.device.scale(&p.x, p.scales[l.number])
 }
 
 // build makes the n-th layer of a model as its configuration says, without its tensors.
 func (l *layer) build(w *Weights, n int, is *checkpoint.Layer, rotary int) (err error) {
-	if c := w.Config; is.LayerSizes != (checkpoint.LayerSizes{IntermediateSize: c.IntermediateSize, KVHeads: c.KVHeads, HeadDim: c.HeadDim}) {
-		return fmt.Errorf("layer %d: sizes of its own, %+v: %w", n, is.LayerSizes, fault.ErrUnsupported)
+	l.number = n
+	w.place(checkpoint.LayerScale, n, &l.scale)
+	if w.Config.PerLayerWidth != 0 {
+		l.input = &layerInput{}
+		l.input.build(w, n)
 	}
 	before := place{part: checkpoint.EmbeddingNorm}
 	if n > 0 {
@@ -47,9 +64,13 @@ func (l *layer) build(w *Weights, n int, is *checkpoint.Layer, rotary int) (err 
 		return err
 	}
 	switch is.Mixer {
-	case checkpoint.Attention, checkpoint.GatedAttention:
-		a := &attention{gated: is.Mixer == checkpoint.GatedAttention}
-		a.build(w, n, rotary)
+	case checkpoint.Attention, checkpoint.TiedAttention, checkpoint.GatedAttention:
+		a := &attention{gated: is.Mixer == checkpoint.GatedAttention, tied: is.Mixer == checkpoint.TiedAttention}
+		a.build(w, n, is, rotary)
+		l.mixer = a
+	case checkpoint.SharedAttention:
+		a := &sharedAttention{}
+		a.build(w, n, is, rotary)
 		l.mixer = a
 	case checkpoint.DeltaRule:
 		l.mixer = newDeltaRule(w, n)
@@ -59,17 +80,17 @@ func (l *layer) build(w *Weights, n int, is *checkpoint.Layer, rotary int) (err 
 		l.mixer = newShortConvolution(w, n)
 	case checkpoint.TextAttention:
 		a := &textAttention{reach: is.Reach}
-		a.build(w, n, rotary)
+		a.build(w, n, is, rotary)
 		l.mixer = a
 	default:
 		return fmt.Errorf("layer %d: a mixer of kind %d: %w", n, is.Mixer, fault.ErrUnsupported)
 	}
 	switch is.FeedForward {
 	case checkpoint.Gated:
-		l.feedForward, err = newDense(w, n)
+		l.feedForward, err = newDense(w, n, is)
 		return err
 	case checkpoint.Ungated:
-		l.feedForward, err = newUngated(w, n)
+		l.feedForward, err = newUngated(w, n, is)
 		return err
 	case checkpoint.Routed:
 		l.feedForward, err = newExperts(w, n)

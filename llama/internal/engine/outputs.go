@@ -176,11 +176,11 @@ func (o *outputs) lastStates(p *pass, rows int) error {
 			continue
 		}
 		n := j.Output.Last
-		for from < len(jobs) && jobs[from].wantsLast() && jobs[from].Output.Last == jobs[from].Rows {
-			n += jobs[from].Rows
+		for from < len(jobs) && jobs[from].wantsLast() && jobs[from].Output.Last == jobs[from].rows {
+			n += jobs[from].rows
 			from++
 		}
-		first := j.first + j.Rows - j.Output.Last
+		first := j.first + j.rows - j.Output.Last
 		if n == rows {
 			return p.x.SliceInto(&o.states, first, first+n)
 		}

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"sync/atomic"
 
@@ -22,11 +24,14 @@ type pass struct {
 	ropes              []tensor.Tensor  // [rows, headDim]: cosines, then sines, of each of the model's rotaries
 	scaled             [][]scaledRows   // for each rotary, the rows whose queries are scaled by their positions
 	ropeHosts          []*tensor.Tensor // [most, headDim] on the host, where ropes are computed before they are copied
-	attention          attentionRows
+	caches             *kvcache.Batch   // of the layer under way
+	attention          []attentionRows  // for each of the model's shapes of heads
 	recurrent          recurrentRows
-	dense              denseRows
 	experts            expertRows
 	states             *kvcache.States // of the recurrent layer under way
+	dense              []denseRows     // for each of the model's widths
+	inputs             inputRows
+	scales             []float32 // what each layer's result is multiplied by
 	adapted            adapted
 
 	// Lists of operands, kept so that a pass does not allocate them.
@@ -57,23 +62,30 @@ func (p *pass) reserveAll(w *Weights) error {
 			return err
 		}
 	}
-	if err := p.attention.reserve(&p.arena, c); err != nil {
+	if err := p.reserveAttention(w); err != nil {
 		return err
 	}
 	if err := p.recurrent.reserve(&p.arena, c); err != nil {
 		return err
 	}
-	if err := p.dense.reserve(&p.arena, c); err != nil {
+	if err := p.reserveDense(w); err != nil {
+		return err
+	}
+	if err := p.inputs.reserve(&p.arena, c); err != nil {
+		return err
+	}
+	if err := p.readScales(w); err != nil {
 		return err
 	}
 	if err := p.experts.reserve(&p.arena, c); err != nil {
 		return err
 	}
 	for i := range p.ropes {
-		if err := p.reserve(&p.ropes[i], c.HeadDim); err != nil {
+		width := 2 * w.rotaries[i].half
+		if err := p.reserve(&p.ropes[i], width); err != nil {
 			return err
 		}
-		host, err := tensor.New(nil, tensor.F32, tensor.ShapeOf(p.most, c.HeadDim)) // no device: the host
+		host, err := tensor.New(nil, tensor.F32, tensor.ShapeOf(p.most, width)) // no device: the host
 		if err != nil {
 			return err
 		}
@@ -83,9 +95,9 @@ func (p *pass) reserveAll(w *Weights) error {
 	return p.resize(1)
 }
 
-// run computes the jobs' tokens through all layers, rows in all: afterwards p.x has the residual stream, and the tokens' keys and values are in the jobs'
+// run computes the jobs' tokens, p.rows in all, through all layers: afterwards p.x has the residual stream of the rows of which something is wanted, and the tokens' keys and values are in the jobs'
 // memories. When all jobs have contexts that have ended, it gives up before the next layer.
-func (p *pass) run(w *Weights, jobs []*Job, rows int) error {
+func (p *pass) run(w *Weights, jobs []*Job) error {
 	p.jobs = jobs
 	defer p.states.Reset()
 	if err := p.lookUp(w); err != nil {
@@ -96,8 +108,13 @@ func (p *pass) run(w *Weights, jobs []*Job, rows int) error {
 	}
 	interruptible := slices.ContainsFunc(jobs, func(j *Job) bool { return !j.Answer })
 	for i := range w.layers {
+		if i == w.remembering && i > 0 {
+			if err := p.leaveOut(w); err != nil || p.rows == 0 {
+				return err
+			}
+		}
 		if interruptible {
-			if err := p.pace.wait(p.device, rows); err != nil {
+			if err := p.pace.wait(p.device, p.rows); err != nil {
 				return layerError(i, err)
 			}
 			if err := ended(jobs); err != nil {
@@ -106,6 +123,68 @@ func (p *pass) run(w *Weights, jobs []*Job, rows int) error {
 		}
 		if err := w.layers[i].forward(p); err != nil {
 			return layerError(i, err)
+		}
+	}
+	return nil
+}
+
+// leaveOut goes on with only those rows of which somebody wants something. It is called before the first of the layers that end a model and remember
+// nothing: there the rows of a conversation no longer need each other. Of a prompt, that leaves one row, or none.
+//
+// Example: a pass has 3 rows of a prompt that goes on in another pass, 4 rows of one that ends here, and 1 row of an answer. The 2 rows that are left are the
+// pass's rows 6 and 7.
+func (p *pass) leaveOut(w *Weights) error {
+	left := 0
+	for _, j := range p.jobs {
+		left += j.wanted()
+	}
+	if left == p.rows {
+		return nil
+	}
+	width, at := w.Config.HiddenSize, 0
+	for _, j := range p.jobs {
+		n := j.wanted()
+		from := j.first + j.rows - n
+		if from != at && n > 0 {
+			if err := p.device.CopySlice(&p.x, &p.x, from*width, at*width, n*width); err != nil {
+				return err
+			}
+		}
+		if w.inputs.table != nil {
+			copy(p.inputs.rows[at:], p.inputs.rows[from:from+n])
+		}
+		j.first, j.rows = at, n
+		at += n
+	}
+	if w.inputs.table != nil {
+		p.inputs.rows = p.inputs.rows[:left]
+	}
+	if left == 0 {
+		p.rows = 0
+		return nil
+	}
+	if err := p.resize(left); err != nil {
+		return err
+	}
+	for i := range w.rotaries {
+		if err := p.rotate(w, i); err != nil {
+			return err
+		}
+	}
+	return p.adapted.find(&p.arena, p.jobs)
+}
+
+// readScales reads what the layers' results are multiplied by.
+func (p *pass) readScales(w *Weights) error {
+	p.scales = make([]float32, len(w.layers))
+	for i := range p.scales {
+		p.scales[i] = 1
+		if t := w.layers[i].scale; t != nil {
+			var bytes [4]byte
+			if err := p.device.ReadBuffer(t, bytes[:]); err != nil {
+				return err
+			}
+			p.scales[i] = math.Float32frombits(binary.LittleEndian.Uint32(bytes[:]))
 		}
 	}
 	return nil
@@ -128,7 +207,7 @@ func (p *pass) adapts(j *projection) bool { return p.adapted.needs(j.number) }
 func (p *pass) lookUp(w *Weights) error {
 	p.tokens = p.tokens[:0]
 	for _, j := range p.jobs {
-		j.first = len(p.tokens)
+		j.first, j.rows = len(p.tokens), j.Rows
 		p.tokens = append(p.tokens, j.Tokens[:j.Rows]...)
 	}
 	for i := range w.rotaries {
@@ -140,7 +219,10 @@ func (p *pass) lookUp(w *Weights) error {
 	if s := w.Config.EmbeddingScale; s != 0 {
 		scale = float32(s)
 	}
-	return w.embeddings.lookUp(p, scale, &p.x, &p.product)
+	if err := w.embeddings.lookUp(p, scale, &p.x, &p.product); err != nil {
+		return err
+	}
+	return w.inputs.compute(p)
 }
 
 // rotate computes the cosines and sines of one of the model's rotaries, and which rows' queries are scaled.
@@ -149,10 +231,11 @@ func (p *pass) rotate(w *Weights, number int) error {
 	if err != nil {
 		return err
 	}
-	width, r := w.Config.HeadDim, &w.rotaries[number]
+	r := &w.rotaries[number]
+	width := 2 * r.half
 	p.scaled[number] = p.scaled[number][:0]
 	for _, j := range p.jobs {
-		r.table(angles[j.first*width:][:j.Rows*width], j.Start, j.Long)
+		r.table(angles[j.first*width:][:j.rows*width], j.start(), j.Long)
 		if r.scales != nil {
 			p.scaled[number] = appendScaled(p.scaled[number], r.scales, j)
 		}

@@ -11,8 +11,8 @@ type scaledRows struct {
 // appendScaled appends the rows of a job whose queries are scaled. Neighbouring rows of the same factor are together, whatever jobs they belong to:
 // since the factor stays the same for thousands of positions, most passes have at most a few entries.
 func appendScaled(list []scaledRows, r *checkpoint.RoPE, j *Job) []scaledRows {
-	for row := j.first; row < j.first+j.Rows; row++ {
-		factor := r.QueryFactor(j.Start + row - j.first)
+	for row := j.first; row < j.first+j.rows; row++ {
+		factor := r.QueryFactor(j.start() + row - j.first)
 		if factor == 1 {
 			continue
 		}
@@ -26,9 +26,9 @@ func appendScaled(list []scaledRows, r *checkpoint.RoPE, j *Job) []scaledRows {
 }
 
 // scaleQueries multiplies queries, which RoPE has rotated, by the factors of their positions.
-func (p *pass) scaleQueries(rotary int) error {
-	s := &p.attention
-	for _, rows := range p.scaled[rotary] {
+func (p *pass) scaleQueries(a *attention) error {
+	s := &p.attention[a.shape]
+	for _, rows := range p.scaled[a.rotary] {
 		if err := s.q.SliceInto(&s.scaled, rows.from, rows.to); err != nil {
 			return err
 		}

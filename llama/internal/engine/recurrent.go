@@ -37,21 +37,30 @@ type recurrentRows struct {
 	q, k, v, out, gate                     tensor.Tensor // by heads: [rows, keyHeads, keyDim], or [rows, heads, valueDim]
 	qFlat, kFlat, vFlat, outFlat, gateFlat tensor.Tensor
 	beta, step, decay                      tensor.Tensor // [rows, heads]
-	b, c, x                                tensor.Tensor // of short convolutions: [rows, hidden]
 
 	delta [6]*tensor.Tensor // what a layer of the delta rule projects to
 	scan  [5]*tensor.Tensor // and one of Mamba
-	short [3]*tensor.Tensor
+	short shortRows
 
 	// Unit vectors are the result of RMSNorm with these weights [keyDim], whose elements are all the same: x/√(Σx²/n) times 1/√n. Those of
 	// queries are multiplied by another 1/√n.
 	unit, unitQuery *tensor.Tensor
 
-	heads, gated tensor.Tensor // [most·heads, valueDim]: all of outFlat's and gateFlat's memory
-	headRows     tensor.Tensor // some rows of heads
-	grouped      []int32       // which of gated's rows comes where in heads, if the heads are tiled
-
+	order  headOrder
 	states *kvcache.States // of the layer under way
+}
+
+// shortRows is the memory of a pass's rows in short convolutions: [rows, hidden] each. projected are b, c and x.
+type shortRows struct {
+	b, c, x   tensor.Tensor
+	projected [3]*tensor.Tensor
+}
+
+// headOrder is what puts heads in the tiled order, if the columns of the output projection are in that: see checkpoint.Tiling.
+type headOrder struct {
+	heads, gated tensor.Tensor // [most·heads, valueDim]: all of outFlat's and gateFlat's memory
+	rows         tensor.Tensor // some rows of heads
+	grouped      []int32       // which of gated's rows comes where in heads; nil: the order is the usual one
 }
 
 // reserve allocates the memory, if the model has such layers.
@@ -61,8 +70,8 @@ func (s *recurrentRows) reserve(a *arena, c *checkpoint.Config) error {
 		has[c.Layer(i).Mixer] = true
 	}
 	if has[checkpoint.ShortConvolution] {
-		s.short = [...]*tensor.Tensor{&s.b, &s.c, &s.x}
-		for _, t := range s.short {
+		s.short.projected = [...]*tensor.Tensor{&s.short.b, &s.short.c, &s.short.x}
+		for _, t := range s.short.projected {
 			if err := a.reserve(t, c.HiddenSize); err != nil {
 				return err
 			}
@@ -91,7 +100,7 @@ func (s *recurrentRows) reserve(a *arena, c *checkpoint.Config) error {
 	if err := s.reserveUnits(a, r.KeyDim); err != nil {
 		return err
 	}
-	return s.reserveOrder(a, r)
+	return s.order.reserve(a, &s.outFlat, &s.gateFlat, r)
 }
 
 // reserveUnits makes the weights that give unit vectors of n elements.
@@ -120,12 +129,12 @@ func (s *recurrentRows) reserveUnits(a *arena, n int) error {
 	return nil
 }
 
-// reserveOrder prepares for heads that are tiled in the columns of the output projection, if they are: see checkpoint.Tiling.
-func (s *recurrentRows) reserveOrder(a *arena, r *checkpoint.Recurrent) error {
+// reserve prepares for heads that are tiled, if they are.
+func (o *headOrder) reserve(a *arena, out, gate *tensor.Tensor, r *checkpoint.Recurrent) error {
 	if !r.Tiled || r.Heads == r.KeyHeads {
 		return nil
 	}
-	for _, t := range []struct{ of, all *tensor.Tensor }{{&s.outFlat, &s.heads}, {&s.gateFlat, &s.gated}} {
+	for _, t := range []struct{ of, all *tensor.Tensor }{{out, &o.heads}, {gate, &o.gated}} {
 		all, err := a.whole(t.of).Reshape(a.most*r.Heads, r.ValueDim)
 		if err != nil {
 			return err
@@ -133,9 +142,9 @@ func (s *recurrentRows) reserveOrder(a *arena, r *checkpoint.Recurrent) error {
 		*t.all = *all
 	}
 	order := checkpoint.Tiling{KeyHeads: r.KeyHeads, Repeats: r.Heads / r.KeyHeads, Length: 1}
-	s.grouped = make([]int32, a.most*r.Heads)
-	for i := range s.grouped {
-		s.grouped[i] = int32(i - i%r.Heads + order.Grouped(i%r.Heads))
+	o.grouped = make([]int32, a.most*r.Heads)
+	for i := range o.grouped {
+		o.grouped[i] = int32(i - i%r.Heads + order.Grouped(i%r.Heads))
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func (p *pass) list(projections []*projection) {
 // add computes x += scale·post(to(in)). in is [rows, k].
 func (r *residual) add(p *pass, in *tensor.Tensor, to *projection) error {
 	if r.post.weight == nil && r.scale == 1 {
-		if err := p.device.projects.ProjectAdd(in, backend.Linear{Weight: to.weight, Bias: to.bias}, &p.product, &p.x); err != nil {
+		if err := p.device.projectAdd(in, to, &p.product, &p.x); err != nil {
 			return err
 		}
 		return p.adapted.add(p.device, to.number, in, &p.x)
@@ -85,10 +85,7 @@ func (r *residual) add(p *pass, in *tensor.Tensor, to *projection) error {
 	if err := p.device.MatMulTransposed(in, to.weight, out); err != nil {
 		return err
 	}
-	if err := p.device.addBias(out, to.bias); err != nil {
-		return err
-	}
-	if err := p.adapted.add(p.device, to.number, in, out); err != nil {
+	if err := to.complete(p, in, out); err != nil {
 		return err
 	}
 	if err := r.post.apply(p.device, out); err != nil {
@@ -105,4 +102,12 @@ func (r *residual) add(p *pass, in *tensor.Tensor, to *projection) error {
 type projection struct {
 	weight, bias *tensor.Tensor
 	number       int // among the model's projections: what adapters know it by
+}
+
+// complete adds to out, which has in·weightᵀ already, what else belongs to the projection of in.
+func (j *projection) complete(p *pass, in, out *tensor.Tensor) error {
+	if err := p.device.addBias(out, j.bias); err != nil {
+		return err
+	}
+	return p.adapted.add(p.device, j.number, in, out)
 }

@@ -31,17 +31,17 @@ func (m *shortConvolution) remembers() []tensor.Shape { return m.shapes }
 
 // forward passes the rows through the jobs' states, which are the last inputs of the convolution.
 func (m *shortConvolution) forward(p *pass, around *residual) error {
-	s, d := &p.recurrent, p.device
-	if err := around.project(p, s.short[:], &m.b, &m.c, &m.x); err != nil {
+	s, d := &p.recurrent.short, p.device
+	if err := around.project(p, s.projected[:], &m.b, &m.c, &m.x); err != nil {
 		return err
 	}
 	if err := d.MulAssign(&s.x, &s.b); err != nil {
 		return err
 	}
-	if err := s.begin(p, m.layer); err != nil {
+	if err := p.recurrent.begin(p, m.layer); err != nil {
 		return err
 	}
-	if err := s.states.Convolve(0, &s.x, m.conv.weight, m.conv.bias, &s.x); err != nil {
+	if err := p.recurrent.states.Convolve(0, &s.x, m.conv.weight, m.conv.bias, &s.x); err != nil {
 		return err
 	}
 	if err := d.MulAssign(&s.c, &s.x); err != nil {

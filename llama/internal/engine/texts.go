@@ -17,7 +17,7 @@ const unrotated = -1
 
 // forward lets the rows of each job attend to each other.
 func (a *textAttention) forward(p *pass, around *residual) error {
-	s := &p.attention
+	s := &p.attention[a.shape]
 	if err := a.project(p, around); err != nil {
 		return err
 	}

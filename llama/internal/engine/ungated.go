@@ -10,20 +10,21 @@ import (
 // ungated is the feed-forward network down(gelu(up(x))) (arXiv 1706.03762, 1606.08415).
 type ungated struct {
 	up, down projection
+	width    int // which of the model's
 }
 
-func newUngated(w *Weights, layer int) (*ungated, error) {
+func newUngated(w *Weights, layer int, is *checkpoint.Layer) (*ungated, error) {
 	if name := w.Config.Activation; name != "gelu" {
 		return nil, fmt.Errorf("the activation of a network without a gate is %.100q: %w", name, fault.ErrUnsupported)
 	}
-	f := &ungated{}
+	f := &ungated{width: w.widthOf(is)}
 	w.placeProjection(checkpoint.Up, layer, &f.up)
 	w.placeProjection(checkpoint.Down, layer, &f.down)
 	return f, nil
 }
 
 func (f *ungated) forward(p *pass, around *residual) error {
-	s := &p.dense
+	s := &p.dense[f.width]
 	if err := around.activated(p, s.projected[1:], &f.up); err != nil {
 		return err
 	}

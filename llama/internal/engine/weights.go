@@ -23,11 +23,18 @@ type Weights struct {
 	store  *kvcache.Store // of all conversations' caches
 
 	embeddings embeddings
+	inputs     inputs
 	norm       norm           // after the last layer
 	head       *tensor.Tensor // [vocab, hidden]: the embeddings' table if the configuration ties them
 	heads      heads
 	layers     []layer
 	rotaries   []rotary
+
+	shapes      []headShape // of attention, for which a pass has memory
+	widths      []int       // of dense networks
+	normsValues bool        // some layer does
+	cacheOf     []int       // for each layer, that whose cache it reads: itself, unless it shares
+	remembering int         // how many of the first layers there are up to the last one that remembers something
 
 	places      map[place]**tensor.Tensor // where each tensor goes
 	projections map[place]*projection     // the linear maps, by the place of their weight
@@ -50,7 +57,9 @@ func NewWeights(b backend.Backend, c *checkpoint.Config, rows int) (*Weights, er
 		Config: c, device: newDevice(b), store: kvcache.NewStore(b, rows, c.Heads, c.KVHeads, c.HeadDim), layers: make([]layer, c.Layers),
 		places: map[place]**tensor.Tensor{}, projections: map[place]*projection{}, tensors: c.Tensors(),
 	}
+	w.findCaches()
 	w.embeddings.build(w)
+	w.inputs.build(w)
 	if err := w.norm.buildAfter(w, place{part: checkpoint.OutputNorm}, place{part: checkpoint.FeedForwardSumNorm, layer: c.Layers - 1}); err != nil {
 		return nil, err
 	}
@@ -58,17 +67,22 @@ func NewWeights(b backend.Backend, c *checkpoint.Config, rows int) (*Weights, er
 	if err := w.heads.build(w); err != nil {
 		return nil, err
 	}
-	rotaries := map[*checkpoint.RoPE]int{}
+	type rotates struct {
+		rope    *checkpoint.RoPE
+		headDim int
+	}
+	rotaries := map[rotates]int{}
 	for i := range w.layers {
 		l := c.Layer(i)
-		rotary, known := rotaries[l.RoPE]
+		w.normsValues = w.normsValues || l.ValueNorm
+		rotary, known := rotaries[rotates{l.RoPE, l.HeadDim}]
 		switch {
 		case l.RoPE == nil && (l.Mixer == checkpoint.TextAttention || l.Mixer.Recurrent()):
 			rotary = unrotated
 		case !known:
 			rotary = len(w.rotaries)
-			rotaries[l.RoPE] = rotary
-			w.rotaries = append(w.rotaries, newRotary(l.RoPE, c.HeadDim))
+			rotaries[rotates{l.RoPE, l.HeadDim}] = rotary
+			w.rotaries = append(w.rotaries, newRotary(l.RoPE, l.HeadDim))
 		}
 		if err := w.layers[i].build(w, i, &l, rotary); err != nil {
 			return nil, err
@@ -186,7 +200,7 @@ func (w *Weights) NewMemory(o *MemoryOptions) (*Memory, error) {
 		return nil, err
 	}
 	for i := range w.layers {
-		if m.States.at[i] >= 0 {
+		if m.States.at[i] >= 0 || w.cacheOf[i] != i {
 			continue
 		}
 		cache, err := w.newCache(i, o)
@@ -209,6 +223,20 @@ func (w *Weights) NewMemory(o *MemoryOptions) (*Memory, error) {
 	return m, nil
 }
 
+// findCaches finds whose cache each layer reads, and which layers end the model and remember nothing.
+func (w *Weights) findCaches() {
+	w.cacheOf = make([]int, w.Config.Layers)
+	for i := range w.cacheOf {
+		is := w.Config.Layer(i)
+		if is.Mixer == checkpoint.SharedAttention {
+			w.cacheOf[i] = w.cacheOf[is.Source]
+			continue
+		}
+		w.cacheOf[i] = i
+		w.remembering = i + 1
+	}
+}
+
 // newCache makes an empty cache of a layer.
 func (w *Weights) newCache(layer int, o *MemoryOptions) (*kvcache.Cache, error) {
 	is := w.Config.Layer(layer)
@@ -216,7 +244,7 @@ func (w *Weights) newCache(layer int, o *MemoryOptions) (*kvcache.Cache, error) 
 	if a, ok := w.layers[layer].mixer.(*attention); ok {
 		beyond.Sinks = a.sinks
 	}
-	return w.store.NewFor(beyond, o.KV, o.Capacity)
+	return w.store.NewLayer(kvcache.Layer{KVHeads: is.KVHeads, HeadDim: is.HeadDim, Attention: beyond}, o.KV, o.Capacity)
 }
 
 // rotation is a layer's RoPE for one position; see kvcache.Rotation.

@@ -21,14 +21,28 @@ func workingBytes(c *checkpoint.Config, capacity int) int64 {
 	if r := &c.Recurrent; r.Taps > 0 { // queries and keys; values, out and gate; beta, step and decay; and those of short convolutions
 		row += 2*int64(r.KeyHeads)*int64(r.KeyDim) + 3*int64(r.Heads)*(int64(r.ValueDim)+1) + 3*hidden + q
 	}
+	row += int64(c.PerLayerWidth) * int64(2*c.Layers+2)
 	row += max(hidden, q, wide) / 2 // a product's activation, quantised: at most 2 bytes an element, half of a float
 	choosing := 5 * vocab           // of a session: logits on the device and the host, probabilities, and the candidates' tokens and values
 	var states int64                // of a conversation
 	for i := range c.Layers {
 		states += c.StateElements(c.Layer(i).Mixer)
 	}
-	return floatBytes*(states+(DefaultChunk+DefaultMost)*row+GroupRows*vocab+choosing) +
-		host.AttentionScratch(c.Heads, c.KVHeads, c.HeadDim, capacity, workers)
+	return floatBytes*(states+(DefaultChunk+DefaultMost)*row+GroupRows*vocab+choosing) + attentionScratch(c, capacity, workers)
+}
+
+// attentionScratch returns the most that attention of any layer takes.
+func attentionScratch(c *checkpoint.Config, capacity, workers int) (most int64) {
+	of := c.Sizes
+	if of == nil {
+		of = []checkpoint.LayerSizes{{KVHeads: c.KVHeads, HeadDim: c.HeadDim}}
+	}
+	for _, s := range of {
+		if s.KVHeads > 0 {
+			most = max(most, host.AttentionScratch(c.Heads, s.KVHeads, s.HeadDim, capacity, workers))
+		}
+	}
+	return most
 }
 
 // The working memory that a configuration may ask for: workingFree bytes in any case, which lets the smallest models in, and

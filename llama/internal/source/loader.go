@@ -17,6 +17,7 @@ import (
 type Loader struct {
 	device  backend.Backend
 	host    host
+	own     bool // the device is host
 	done    func()
 	threads int
 	asked   tensor.DType
@@ -37,7 +38,7 @@ type host interface {
 func NewLoader(b backend.Backend, threads int, asked tensor.DType, merge *Merge) *Loader {
 	l := &Loader{device: b, threads: threads, asked: asked, merge: merge}
 	if own, ok := b.(*cpu.Backend); ok {
-		l.host, l.done = own, func() {}
+		l.host, l.own, l.done = own, true, func() {}
 		return l
 	}
 	own := cpu.New(threads) // another device may not compute on the host's memory
@@ -107,11 +108,16 @@ func TargetType(role checkpoint.Role, stored, asked tensor.DType) tensor.DType {
 	}
 }
 
-// prepareMerged is prepare for a tensor to which adapters may be added.
+// prepareMerged is prepare for a tensor to which adapters may be added. A table that is only looked up in stays as it lies in the file, if the device computes
+// on the host's memory; that of the inputs of layers always does, since it may be as large as all other tensors together, and a token needs one row.
 func (l *Loader) prepareMerged(ctx context.Context, s *Stored, t *checkpoint.Tensor) (ready *tensor.Tensor, view bool, err error) {
 	if pairs := l.merge.of(t); len(pairs) > 0 {
 		ready, err = l.merged(ctx, s, pairs)
 		return ready, false, err
+	}
+	if t.Part == checkpoint.PerLayerEmbedding || l.own && t.Role == checkpoint.Lookup {
+		ready, _, view, err = s.read(ctx, l.Memory(), true)
+		return ready, view, err
 	}
 	return l.prepare(ctx, s, t.Role, l.asked)
 }

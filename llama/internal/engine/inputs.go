@@ -1,0 +1,139 @@
+package engine
+
+import (
+	"math"
+
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
+	"github.com/antigravity-go/antigravity/tensor"
+)
+
+// inputs are what each layer gets of its own from the tokens (Gemma 4's per-layer embeddings): for all layers at once, and for each token,
+//
+//	p = (table[token]·√width + norm(projection(x₀)/√hidden)) / √2
+//
+// where x₀ is the token's embedding. The table is only looked up in, and may stay in its file.
+type inputs struct {
+	table      *tensor.Tensor // [vocab, layers·width]; nil: the model has none
+	projection projection     // [layers·width, hidden]
+	norm       norm           // [width]
+	width      int
+}
+
+// build makes the inputs without their tensors.
+func (in *inputs) build(w *Weights) {
+	in.width = w.Config.PerLayerWidth
+	if in.width == 0 {
+		return
+	}
+	w.place(checkpoint.PerLayerEmbedding, 0, &in.table)
+	w.placeProjection(checkpoint.PerLayerProjection, 0, &in.projection)
+	in.norm.build(w, place{part: checkpoint.PerLayerNorm})
+}
+
+// inputRows is the memory of a pass's inputs.
+type inputRows struct {
+	all, looked tensor.Tensor  // [rows, layers·width]
+	byLayer     tensor.Tensor  // all as [rows, layers, width]
+	table       *tensor.Tensor // all rows of it as [most·layers, width]
+	own         tensor.Tensor  // [rows, width]: of the layer under way
+	gate        tensor.Tensor  // [rows, width]
+	rows        []int32        // which of the rows of all are in the pass
+	which       []int32        // which rows of table the layer under way reads
+	projected   [1]*tensor.Tensor
+}
+
+// reserve allocates the memory.
+func (s *inputRows) reserve(a *arena, c *checkpoint.Config) error {
+	if c.PerLayerWidth == 0 {
+		return nil
+	}
+	width := c.PerLayerWidth * c.Layers
+	memory, err := a.allocate(a.most, width)
+	if err != nil {
+		return err
+	}
+	if err := a.shareHeads(memory, &s.all, &s.byLayer, c.Layers, c.PerLayerWidth); err != nil {
+		return err
+	}
+	if s.table, err = memory.Reshape(a.most*c.Layers, c.PerLayerWidth); err != nil {
+		return err
+	}
+	s.rows, s.which, s.projected = make([]int32, 0, a.most), make([]int32, 0, a.most), [...]*tensor.Tensor{&s.gate}
+	for _, t := range []struct {
+		view *tensor.Tensor
+		cols int
+	}{{&s.looked, width}, {&s.own, c.PerLayerWidth}, {&s.gate, c.PerLayerWidth}} {
+		if err := a.reserve(t.view, t.cols); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compute computes the inputs of the pass's rows, whose tokens are p.tokens, from their embeddings p.x.
+func (in *inputs) compute(p *pass) error {
+	if in.table == nil {
+		return nil
+	}
+	s := &p.inputs
+	s.rows = s.rows[:0]
+	for row := range p.rows {
+		s.rows = append(s.rows, int32(row))
+	}
+	if err := p.device.Gather(in.table, p.tokens, &s.looked); err != nil {
+		return err
+	}
+	if err := p.device.scale(&s.looked, float32(math.Sqrt(float64(in.width)))); err != nil {
+		return err
+	}
+	if err := p.device.MatMulTransposed(&p.x, in.projection.weight, &s.all); err != nil {
+		return err
+	}
+	if err := in.projection.complete(p, &p.x, &s.all); err != nil {
+		return err
+	}
+	if err := p.device.scale(&s.all, float32(1/math.Sqrt(float64(p.x.Shape().Dim(1))))); err != nil {
+		return err
+	}
+	if err := in.norm.apply(p.device, &s.byLayer); err != nil {
+		return err
+	}
+	if err := p.device.AddAssign(&s.all, &s.looked); err != nil {
+		return err
+	}
+	return p.device.scale(&s.all, float32(1/math.Sqrt2))
+}
+
+// layerInput is the part of a layer that reads the layer's own input p: x += norm(up(gelu(gate(x))·p)).
+type layerInput struct {
+	gate, up projection
+	around   residual
+}
+
+// build makes the part of a layer without its tensors.
+func (l *layerInput) build(w *Weights, layer int) {
+	w.placeProjection(checkpoint.PerLayerGate, layer, &l.gate)
+	w.placeProjection(checkpoint.PerLayerUp, layer, &l.up)
+	l.around.post.build(w, place{part: checkpoint.PerLayerPostNorm, layer: layer})
+	l.around.scale = 1
+}
+
+// forward computes the pass's rows.
+func (l *layerInput) forward(p *pass, layer int) error {
+	s := &p.inputs
+	s.which = s.which[:0]
+	layers := int32(s.byLayer.Shape().Dim(1))
+	for _, row := range s.rows {
+		s.which = append(s.which, row*layers+int32(layer))
+	}
+	if err := p.device.Gather(s.table, s.which, &s.own); err != nil {
+		return err
+	}
+	if err := l.around.project(p, s.projected[:], &l.gate); err != nil {
+		return err
+	}
+	if err := p.device.GELUMul(&s.gate, &s.own); err != nil {
+		return err
+	}
+	return l.around.add(p, &s.gate, &l.up)
+}
