@@ -220,7 +220,7 @@ var families = []family{
 			Query: gatedQuery, QueryGate: gatedQuery, RecurrentQuery: deltaInput, RecurrentKey: deltaInput, RecurrentValue: deltaInput,
 			QueryFilter: deltaFilter, KeyFilter: deltaFilter, ValueFilter: deltaFilter,
 		},
-		keys:     []string{"partial_rotary_factor", "attn_output_gate", "num_experts", "shared_expert_intermediate_size"},
+		keys:     []string{"partial_rotary_factor", "attn_output_gate", "num_experts", "num_local_experts", "shared_expert_intermediate_size"},
 		defaults: defaults{headDim: 256, heads: 16, kvHeads: 2, vocab: 248320, context: 32768, rotated: 0.25, every: 4},
 	},
 	{
@@ -231,7 +231,7 @@ var families = []family{
 			RecurrentBeta: nextRates, RecurrentStep: nextRates, QueryFilter: deltaFilter, KeyFilter: deltaFilter, ValueFilter: deltaFilter,
 		},
 		fusedGGUF: map[Part]fusedPart{RecurrentQuery: deltaInput, RecurrentKey: deltaInput, RecurrentValue: deltaInput},
-		keys:      []string{"partial_rotary_factor", "num_experts", "norm_topk_prob", "decoder_sparse_step", "mlp_only_layers", "shared_expert_intermediate_size"},
+		keys:      []string{"partial_rotary_factor", "num_experts", "num_local_experts", "norm_topk_prob", "decoder_sparse_step", "mlp_only_layers", "shared_expert_intermediate_size"},
 		defaults:  defaults{headDim: 256, heads: 16, kvHeads: 2, vocab: 151936, context: 32768, rotated: 0.25, every: 4},
 	},
 	{

@@ -135,6 +135,8 @@ func (w *weight) release(at, n int) {
 func (w *weight) rows() (rows, cols int) {
 	cols = w.shape[len(w.shape)-1]
 	switch {
+	case w.moved != nil && len(w.shape) == 3: // of experts
+		rows = w.shape[0] * w.shape[1]
 	case w.moved != nil:
 		rows, cols = w.shape[0], 1
 		for _, n := range w.shape[1:] {

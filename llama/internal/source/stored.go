@@ -61,7 +61,7 @@ func (s *Stored) Bytes() int {
 		n = n / s.from.Rows * s.shape.Dim(0)
 	}
 	for i := range s.pieces {
-		n += s.pieces[i].bytes()
+		n += s.pieces[i].Bytes()
 	}
 	return n
 }
