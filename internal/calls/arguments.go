@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Arguments returns arguments, an object in JSON, as the family writes them: {"a": 1, "b": [true, null]} becomes a=1, b=[True, None] in Python.
+// Arguments returns arguments, an object in JSON, as the family writes them: {"a": 1, "b": [true, null]} becomes a=1, b=[True, None] in
+// Python.
 // What is no object stays as it is.
 func (f *Family) Arguments(object json.RawMessage) string {
 	if f.JSON() {

@@ -82,8 +82,8 @@ type defaults struct {
 // fusedPart is a part that is some of the rows of a tensor.
 type fusedPart struct {
 	huggingFace, gguf string // names, without the layer and what follows; gguf is "" if GGUF has the parts apart
-	parts             []Part // whose rows the tensor has, in their order
-	groups            size   // the parts lie in so many groups, each of which has an equal share of each part; nil: one
+	parts             []Part // that the tensor has, in their order
+	groups            size   // how many groups the rows lie in, each with an equal share of each part; nil: one
 }
 
 // windowRule is what decides whether a layer has a sliding window.
@@ -387,7 +387,7 @@ func familyOf(name string) *family {
 	return &families[0]
 }
 
-// familyBy returns the family of which a name holds, and an error that lists all names where there is none.
+// familyBy returns the family with a name, and an error that lists all names if there is no such family.
 func familyBy(key, name string, of func(f *family) string) (*family, error) {
 	var known []string
 	for i := range families {

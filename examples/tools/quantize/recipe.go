@@ -50,8 +50,8 @@ func moreBits(p place) bool {
 	return p.layer < eighth || p.layer >= 7*p.layers/8 || (p.layer-eighth)%3 == 2
 }
 
-// placeOf returns the part of the model that decides about a tensor's type, and its place. As for llama.cpp, the tensor of queries, keys and values of a layer with
-// a state counts as the values of a layer with attention do, if it is called as those of attention are.
+// placeOf returns the part of the model that decides about a tensor's type, and its place. As for llama.cpp, the tensor of queries, keys and
+// values of a layer with a state counts as the values of a layer with attention, if it is called attn_qkv.
 func (s *source) placeOf(w *weight, importance bool) (checkpoint.Part, place) {
 	c, part := s.config, w.model.Part
 	p := place{layer: w.model.Layer, layers: c.Layers, queries: c.Heads / c.KVHeads, importance: importance, eight: c.Experts.Count == 8}

@@ -39,7 +39,7 @@ type weight struct {
 // moved is where the rows and columns come from that change places. The elements of a vector are its rows.
 type moved struct {
 	row     func(i int) []byte // the i-th row
-	columns checkpoint.Tiling  // in whose order columns are to be written, if its KeyHeads are not 0
+	columns checkpoint.Tiling  // the order in which columns are to be written, if its KeyHeads are not 0
 }
 
 // arrange copies rows from lo to hi, of n bytes and cols elements each, to dst.

@@ -15,7 +15,7 @@ type attention struct {
 	cache        int // the layer whose cache is read
 	shape        int // which of the model's shapes of heads
 	q, k, v, o   projection
-	gate         projection // by whose sigmoid the result is multiplied (arXiv 2505.06708), if attention is gated
+	gate         projection // the result is multiplied by its sigmoid (arXiv 2505.06708), if attention is gated
 	gated        bool
 	qNorm, kNorm *tensor.Tensor // [headDim]: of each head; or [heads·headDim]: of all heads together; nil: the family has none
 	sinks        *tensor.Tensor // [heads]: scores that join the softmax and have no value; nil: there are none
