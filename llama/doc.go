@@ -1,5 +1,5 @@
 // Package llama runs language models inside the caller's process: Llama 3.x and 2, and the families Mistral, Ministral 3, Qwen2, Qwen3,
-// SmolLM3, Granite, Phi-3, OLMo 2 and 3, Gemma 1 to 3, Qwen 3.5, LFM2, whose layers differ from Llama's in what Config's Variant says; of models that also see images, the
+// SmolLM3, Granite, Phi-3, OLMo 2 and 3, Gemma 1 to 4, Qwen 3.5, LFM2, whose layers differ from Llama's in what Config's Variant says; of models that also see images, the
 // models of text within them.
 //
 // Load opens a Hugging Face folder or a GGUF file as a Model: weights on a device, a tokenizer and the model's chat template.

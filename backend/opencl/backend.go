@@ -79,12 +79,12 @@ func open(driver cl.Driver, o Options) (*Backend, error) {
 func assemble(q *queue) *Backend {
 	b := &Backend{
 		queue: q, vectors: &vectors{q}, selections: &selections{queue: q, selects: q.device.Kind&cl.CPU == 0}, copies: &copies{q}, preparation: &preparation{q},
-		experts: &experts{q},
 	}
 	b.encoders = &encoders{b.vectors, map[int]program{}}
 	b.recurrent = &recurrent{vectors: b.vectors, programs: map[recurrentShape]program{}}
 	b.conversions = &conversions{q, b.copies}
 	b.products = &products{queue: q, vectors: b.vectors, conversions: b.conversions, composed: backend.Composed(b)}
+	b.experts = &experts{b.products}
 	b.tuning.init(q.device, q.context, &q.programs.cache)
 	w := &waiting{products: b.products, programs: map[storeVariant]*pagedProgram{}}
 	b.fused = &fused{b.products, w}

@@ -7,30 +7,148 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// experts computes what mixtures of experts need.
-type experts struct{ *queue }
+// experts computes what mixtures of experts need. Nothing of it travels to the host: a group of a product finds its expert by itself, and
+// multiplies with one pair's row.
+type experts struct {
+	*products
+}
 
 // Route chooses experts for the rows of logits.
 func (e *experts) Route(logits *tensor.Tensor, r backend.Routing, chosen, weights *tensor.Tensor) error {
-	return e.onHost(func() error { return e.host.Route(logits, r, chosen, weights) })
+	const op = "Route"
+	rows, n, k, err := backend.CheckRoute(logits, r, chosen, weights)
+	if err != nil || rows == 0 {
+		return err
+	}
+	bias, scales := r.Bias, r.ExpertScales
+	if bias == nil {
+		bias = logits // some buffer, which is not used
+	}
+	if scales == nil {
+		scales = logits
+	}
+	e.mu.Lock()
+	from, to, by := e.operand(logits), e.operand(chosen), e.operand(weights)
+	added, factors := e.operand(bias), e.operand(scales)
+	if !from.ok || !to.ok || !by.ok || !added.ok || !factors.ok {
+		e.mu.Unlock()
+		return e.onHost(func() error { return e.host.Route(logits, r, chosen, weights) })
+	}
+	defer e.mu.Unlock()
+	scores, err := e.scratchOf(partScratch, 4*rows*n)
+	if err != nil {
+		return err
+	}
+	kernel, err := e.kernel(routing, "route")
+	if err != nil {
+		return err
+	}
+	floats(floats(kernel, from).Mem(scores), added, factors, to, by)
+	kernel.Int(n).Int(k).Int(int(r.Scores)).Int(flag(r.Bias != nil)).Int(flag(r.ExpertScales != nil)).Int(flag(r.Normalize)).Float(r.Scale)
+	return e.run(op, kernel, groupSize, rows, 1, 1)
 }
 
 // MatMulExperts multiplies each pair's row with its expert's weights.
 func (e *experts) MatMulExperts(x, w, chosen, out *tensor.Tensor) error {
-	return e.onHost(func() error { return e.host.MatMulExperts(x, w, chosen, out) })
+	d, err := backend.CheckMatMulExperts(x, w, chosen, out)
+	if err != nil || d.Pairs == 0 || d.N == 0 {
+		return err
+	}
+	e.mu.Lock()
+	from, by, to := e.operand(x), e.operand(chosen), e.operand(out)
+	table, ok := multiplicable(e.queue, w, d.K)
+	if !ok || !from.ok || !from.float4s() || !by.ok || !to.ok || !table.whole(d.N) {
+		e.mu.Unlock()
+		return e.onHost(func() error { return e.host.MatMulExperts(x, w, chosen, out) })
+	}
+	defer e.mu.Unlock()
+	for i := range table.parts {
+		own := &table.parts[i]
+		c := product{"MatMulExperts", from, 1, table, own, max(own.row, table.first), 0, to, d.N, false}
+		if c.hi = min(own.row+own.rows, table.first+d.Experts*d.N); c.lo >= c.hi {
+			continue
+		}
+		if err := e.multiplyPairs(&c, d, by); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// multiplyPairs multiplies the pairs whose experts are among the product's rows. It is tuned as a product with one expert's weights is.
+func (e *experts) multiplyPairs(c *product, d backend.ExpertDims, chosen operand) error {
+	one := *c
+	one.hi = c.lo + d.N
+	shape := one.shape("matvec")
+	size, ok := e.tuning.known(shape)
+	if !ok {
+		tried, err := e.aside(&one)
+		if err != nil {
+			return err
+		}
+		size = e.tuning.tune(shape, e.tuning.try, func(t teams) error { return e.matvec(t, &tried) })
+	}
+	kernel, err := e.kernel(e.tuning.program("matvec", c.w.format.name, c.w.lanes, size), "expert_matvec")
+	if err != nil {
+		return err
+	}
+	c.weights(kernel)
+	floats(floats(quads(kernel, c.x), c.out).Int(d.N), chosen).Int(d.Pairs / d.Rows)
+	kernel.Int((c.lo - c.w.first) / d.N).Int((c.hi - c.lo) / d.N).Int(d.Experts)
+	return e.run(c.what, kernel, size.Group, size.blocks(d.N, c.w.lanes), d.Pairs, 1)
+}
+
+// whole reports whether no part of the weights of experts, of n rows each, cuts one.
+func (w *weights) whole(n int) bool {
+	for _, p := range w.parts {
+		if p.row%n != 0 || p.rows%n != 0 {
+			return false
+		}
+	}
+	return w.first%n == 0
 }
 
 // AddExpertBias adds each pair's expert's bias to its row.
 func (e *experts) AddExpertBias(out, bias, chosen *tensor.Tensor) error {
-	return e.onHost(func() error { return e.host.AddExpertBias(out, bias, chosen) })
+	pairs, experts, n, err := backend.CheckAddExpertBias(out, bias, chosen)
+	if err != nil || pairs == 0 {
+		return err
+	}
+	return e.compute([]*tensor.Tensor{out, bias, chosen}, func(o operandSet) error {
+		k, err := e.kernel(elementwise, "add_expert_bias")
+		if err != nil {
+			return err
+		}
+		return e.run("AddExpertBias", floats(k, o[0], o[1], o[2]).Int(n).Int(experts), groupSize, groups(n, groupSize), pairs, 1)
+	}, func() error { return e.host.AddExpertBias(out, bias, chosen) })
 }
 
 // SumExperts adds up the rows of pairs.
 func (e *experts) SumExperts(y, weights, out *tensor.Tensor) error {
-	return e.onHost(func() error { return e.host.SumExperts(y, weights, out) })
+	rows, choices, n, err := backend.CheckSumExperts(y, weights, out)
+	if err != nil || rows == 0 {
+		return err
+	}
+	return e.compute([]*tensor.Tensor{y, weights, out}, func(o operandSet) error {
+		k, err := e.kernel(elementwise, "sum_experts")
+		if err != nil {
+			return err
+		}
+		return e.run("SumExperts", floats(k, o[0], o[1], o[2]).Int(n).Int(choices), groupSize, groups(n, groupSize), rows, 1)
+	}, func() error { return e.host.SumExperts(y, weights, out) })
 }
 
 // SwiGLUClamped computes a = (u+1)·g·σ(1.702·g) of the clamped a and b.
 func (e *experts) SwiGLUClamped(a, b *tensor.Tensor, limit float32) error {
-	return e.onHost(func() error { return e.host.SwiGLUClamped(a, b, limit) })
+	if err := backend.CheckSwiGLUClamped(a, b, limit); err != nil {
+		return err
+	}
+	return e.compute([]*tensor.Tensor{a, b}, func(o operandSet) error {
+		k, err := e.kernel(elementwise, "swiglu_clamped")
+		if err != nil {
+			return err
+		}
+		n := a.Shape().NumElements()
+		return e.runFlat("SwiGLUClamped", floats(k, o[0], o[1]).Int(n).Float(limit), n)
+	}, func() error { return e.host.SwiGLUClamped(a, b, limit) })
 }

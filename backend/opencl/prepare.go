@@ -14,22 +14,27 @@ import (
 // preparation brings weights into the device's layout.
 type preparation struct{ *queue }
 
-// Prepare brings weights [N, K] into the device's memory and layout: quantised ones are split into quants and scales, as formats.cl
-// describes, and F32, F16 and BF16 stay as they are. A table larger than the device's largest buffer is divided by rows. The
+// Prepare brings weights [N, K], or those of experts [experts, N, K], into the device's memory and layout: quantised ones are split into quants and scales, as formats.cl
+// describes, and F32, F16 and BF16 stay as they are. A table larger than the device's largest buffer is divided by rows, or
+// between experts. The
 // context is looked at between the parts that are sent.
 func (p *preparation) Prepare(ctx context.Context, t *tensor.Tensor) (*tensor.Tensor, error) {
 	if w, ok := t.Buffer().(*weightBuffer); ok && w.queue == p.queue {
 		return t, nil
 	}
 	f, ok := formats[t.DType()]
-	if !ok || t.Shape().NDim() != 2 || t.Size() == 0 {
+	if !ok || t.Shape().NDim() != 2 && t.Shape().NDim() != 3 || t.Size() == 0 {
 		return t.ToDevice(p.owner)
 	}
-	if f.split == "" && t.Shape().Dim(1)%f.laneLen != 0 {
+	if f.split == "" && t.Shape().Dim(-1)%f.laneLen != 0 {
 		return t.ToDevice(p.owner) // whose rows no kernel multiplies: the reference does, and so must see them
 	}
 	w := &weightBuffer{queue: p.queue, size: t.Size(), weights: weights{format: f, dtype: t.DType(), rowBytes: t.RowBytes()}}
-	if err := p.fill(ctx, w, t); err != nil {
+	table, err := t.Reshape(t.Shape().Rows(), t.Shape().Dim(-1))
+	if err != nil {
+		return nil, err
+	}
+	if err := p.fill(ctx, w, table, t.Shape().Dim(-2)); err != nil {
 		return nil, errors.Join(fmt.Errorf("opencl: prepare %v: %w", t, err), w.Free())
 	}
 	return tensor.Wrap(p.owner, w, t.Shape())
@@ -38,8 +43,8 @@ func (p *preparation) Prepare(ctx context.Context, t *tensor.Tensor) (*tensor.Te
 // maxUpload bounds the rows that are on their way at once, in bytes: between two of them a context is looked at.
 const maxUpload = 8 << 20
 
-// fill allocates the parts and copies the rows.
-func (p *preparation) fill(ctx context.Context, w *weightBuffer, t *tensor.Tensor) error {
+// fill allocates the parts and copies the rows. Of experts a part has whole ones, of n rows each.
+func (p *preparation) fill(ctx context.Context, w *weightBuffer, t *tensor.Tensor, n int) error {
 	count, k := t.Shape().Dim(0), t.Shape().Dim(1)
 	w.shapeFor(k)
 	quantBytes, scaleBytes := w.rowBytes, 0
@@ -49,6 +54,9 @@ func (p *preparation) fill(ctx context.Context, w *weightBuffer, t *tensor.Tenso
 	}
 	rowBytes := quantBytes + scaleBytes
 	perPart := int(min(p.maxAlloc/int64(rowBytes), 1<<30/int64(max(1, w.stride)))) // so that pieces are numbered in 32 bits
+	if count > n {
+		perPart = perPart / n * n
+	}
 	if perPart == 0 {
 		return fmt.Errorf("a row of %d bytes does not fit a buffer of %v, which has at most %d", rowBytes, p.device, p.maxAlloc)
 	}

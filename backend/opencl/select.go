@@ -16,7 +16,7 @@ import (
 // device.
 const selectSlice = 2048
 
-var selection = program{"common select", fmt.Sprintf("-DGROUP=%d -DSLICE=%d", groupSize, selectSlice)}
+var selection = program{"common keys select", fmt.Sprintf("-DGROUP=%d -DSLICE=%d", groupSize, selectSlice)}
 
 // selections finds the largest elements of rows, and hides others.
 type selections struct {

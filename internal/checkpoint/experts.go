@@ -295,7 +295,6 @@ const (
 	expertGroupsKey = "expert_group_count"
 	leadingDenseKey = "leading_dense_block_count"
 	denseStepKey    = "interleave_moe_layer_step"
-	aheadLayersKey  = "nextn_predict_layers" // layers that predict several tokens at once, which block_count counts
 )
 
 // number returns the whole number at a key, at most most.

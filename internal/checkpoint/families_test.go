@@ -349,7 +349,7 @@ func TestLayersThatPredictAhead(t *testing.T) {
 	c.RoPE, c.Family, c.AttentionBias, c.MLPBias, c.Layers = RoPE{Theta: 10000, Rotated: 4}, "qwen35", false, false, 5
 	c.Mixers = []Mixer{DeltaRule, DeltaRule, DeltaRule, GatedAttention, DeltaRule}
 	c.Recurrent = Recurrent{Taps: 4, KeyHeads: 2, Heads: 4, KeyDim: 16, ValueDim: 16, Tiled: true}
-	got, err := ConfigOf(fileOf(t, c, gguf.KeyValue{Key: "qwen35." + aheadLayersKey, Value: gguf.ValueOf(uint32(1))}))
+	got, err := ConfigOf(fileOf(t, c, gguf.KeyValue{Key: "qwen35." + aheadKey, Value: gguf.ValueOf(uint32(1))}))
 	if err != nil || got.Layers != 4 || !slices.Equal(got.Mixers, c.Mixers[:4]) {
 		t.Errorf("%+v, %v", got, err)
 	}

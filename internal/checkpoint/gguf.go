@@ -100,6 +100,7 @@ var sizes = []struct {
 // The other keys of GGUF's metadata for a configuration, after the architecture's name and a dot.
 const (
 	keyLengthKey     = "attention.key_length"
+	aheadLayersKey   = "nextn_predict_layers" // layers that predict several tokens at once, which block_count counts
 	valueLengthKey   = "attention.value_length"
 	normEpsKey       = "attention.layer_norm_rms_epsilon"
 	windowKey        = "attention.sliding_window"
@@ -177,7 +178,7 @@ func readConfig(f *gguf.File) (*Config, error) {
 			c.HeadDim = c.HiddenSize / c.Heads
 		}
 	}
-	ahead := k.number(aheadLayersKey, 0, maxLayers)
+	ahead := k.number(aheadKey, 0, maxLayers)
 	if ahead < c.Layers {
 		c.Layers -= ahead // they stand after the others, and predict tokens ahead
 	}

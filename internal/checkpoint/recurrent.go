@@ -327,6 +327,7 @@ const (
 	fullEveryKey     = "full_attention_interval"
 	recurrentListKey = "attention.recurrent_layers" // a truth for each layer
 	sectionsKey      = "rope.dimension_sections"
+	aheadKey         = "nextn_predict_layers" // layers that predict several tokens at once, which block_count counts
 	keyHeadsKey      = "attention.head_count_kv"
 )
 

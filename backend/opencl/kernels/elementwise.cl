@@ -77,6 +77,31 @@ __kernel void gelu_erf(output a, int a_at, int n) {
     a[a_at + i] = exact_gelu_erf(a[a_at + i]);
 }
 
+__kernel void swiglu_clamped(output a, int a_at, input b, int b_at, int n, float limit) {
+  const int i = get_global_id(0);
+  if (i < n)
+    a[a_at + i] = exact_swiglu_clamped(a[a_at + i], b[b_at + i], limit);
+}
+
+// add_expert_bias adds to rows of n elements the row of bias that is chosen for each; NaN, if there is no such row. The grid's second
+// dimension is the rows.
+__kernel void add_expert_bias(output x, int x_at, input bias, int bias_at, __global const int *chosen, int chosen_at, int n, int experts) {
+  const int i = get_global_id(0), pair = get_global_id(1), e = chosen[chosen_at + pair];
+  if (i < n)
+    x[x_at + (size_t)pair * n + i] += e >= 0 && e < experts ? bias[bias_at + (size_t)e * n + i] : NAN;
+}
+
+// sum_experts adds to rows of n elements k rows of y each, weighted. The grid's second dimension is the rows.
+__kernel void sum_experts(input y, int y_at, input weights, int weights_at, output out, int out_at, int n, int k) {
+  const int i = get_global_id(0), row = get_global_id(1);
+  if (i >= n)
+    return;
+  float sum = out[out_at + (size_t)row * n + i];
+  for (int j = row * k; j < (row + 1) * k; j++)
+    sum = fma(weights[weights_at + j], y[y_at + (size_t)j * n + i], sum);
+  out[out_at + (size_t)row * n + i] = sum;
+}
+
 __kernel void softcap(output x, int x_at, int n, float factor, float limit) {
   const int i = get_global_id(0);
   if (i < n)

@@ -60,6 +60,12 @@ static inline float exact_gelu_erf(float x) {
   return x / (1.0f + exact_exp(-v));
 }
 
+// exact_swiglu_clamped is exact.SwiGLUClamped.
+static inline float exact_swiglu_clamped(float gate, float up, float limit) {
+  const float g = gate > limit ? limit : gate, below = up > limit ? limit : up, u = below < -limit ? -limit : below;
+  return g / (1.0f + exact_exp(-0x1.b3b646p+0f * g)) * (u + 1.0f);
+}
+
 // exact_softcap is exact.Softcap: limit·tanh(x/limit), for factor = -2/limit.
 static inline float exact_softcap(float x, float factor, float limit) {
   const float e = exact_exp(fabs(x) * factor);

@@ -4,17 +4,6 @@
 //
 // SLICE, a power of two, is how many elements a group takes. A run is a power of two, at most half of that.
 
-// An element is its order and, below, the complement of where it stands, so that a larger key comes first whatever compilers
-// assume of NaNs and signs of zeros. No element has the key 0.
-static inline ulong key_of(uint bits, uint index) {
-  uint order = bits & 0x80000000 ? ~bits : bits | 0x80000000;
-  if ((bits & 0x7fffffff) > 0x7f800000) // NaN
-    order = 0xffffffff;
-  else if ((bits & 0x7fffffff) == 0)
-    order = 0x80000000;
-  return (ulong)order << 32 | (uint)~index;
-}
-
 // order_pair puts the larger of two keys first, or last.
 INLINED void order_pair(__local ulong *a, __local ulong *b, bool descending) {
   const ulong x = *a, y = *b;

@@ -95,8 +95,8 @@ func (p *pass) reserveAll(w *Weights) error {
 	return p.resize(1)
 }
 
-// run computes the jobs' tokens, p.rows in all, through all layers: afterwards p.x has the residual stream of the rows of which something is wanted, and the tokens' keys and values are in the jobs'
-// memories. When all jobs have contexts that have ended, it gives up before the next layer.
+// run computes the jobs' tokens, p.rows in all, through all layers: afterwards p.x has the residual stream of the rows of which something is
+// wanted, and the tokens' keys and values are in the jobs' memories. When all jobs have contexts that have ended, it gives up before the next layer.
 func (p *pass) run(w *Weights, jobs []*Job) error {
 	p.jobs = jobs
 	defer p.states.Reset()

@@ -3,6 +3,7 @@
 #include "textflag.h"
 #include "words_arm64.h"
 #include "blocks32_arm64.h"
+#include "powers_arm64.h"
 
 // The products of eight rows of bytes, which unpack_arm64.s wrote, with a row of activations, for processors without SDOT. Products
 // are added up in 16 bits, two at a time, and then in 32, in two lanes for each row of weights. Registers of all kernels:
@@ -76,10 +77,13 @@ block:
 	JOIN(V0, V2)
 	VADD   V31.S4, V0.S4, V0.S4
 	VADD   V31.S4, V2.S4, V2.S4
+	CMP    $16, R7
+	BEQ    powers
 	SCALES
+scaled:
 	ACCUMULATE(R5, 0, 2, V0, V2, V8, V9)
 	CMP    $32, R7
-	BEQ    next
+	BLE    next
 	SCALES
 	MINIMUM(R5, R6, 8, 9)
 next:
@@ -88,6 +92,9 @@ next:
 	BLT  block
 	VST1 [V8.S4, V9.S4], (R8)
 	RET
+powers:
+	POWERS
+	B    scaled
 
 // func bytes256NEONx1(w, scales *byte, step int, inner, minimums *byte, blocks int, q *int8, d *float32, sums *int32, out *float32)
 TEXT ·bytes256NEONx1(SB), NOSPLIT, $0-80

@@ -3,6 +3,7 @@
 #include "textflag.h"
 #include "words_arm64.h"
 #include "blocks32_arm64.h"
+#include "powers_arm64.h"
 #include "sdot_arm64.h"
 
 // The products of eight rows of bytes, which unpack_arm64.s wrote, with rows of activations, by SDOT. Registers of the kernels for a row
@@ -51,10 +52,13 @@ block:
 	LINE(17, 3, 2, 3)
 	VADD   V2.S4, V0.S4, V0.S4
 	VADD   V3.S4, V1.S4, V1.S4
+	CMP    $16, R7
+	BEQ    powers
 	SCALES
+scaled:
 	ACCUMULATE(R5, 0, 1, V0, V1, V8, V9)
 	CMP    $32, R7
-	BEQ    next
+	BLE    next
 	SCALES
 	MINIMUM(R5, R6, 8, 9)
 next:
@@ -63,6 +67,9 @@ next:
 	BLT  block
 	VST1 [V8.S4, V9.S4], (R8)
 	RET
+powers:
+	POWERS
+	B    scaled
 
 // func bytes32SDOTx4(w, scales *byte, step, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 TEXT ·bytes32SDOTx4(SB), NOSPLIT, $0-80
@@ -104,10 +111,13 @@ block:
 	VLD1.P 32(R11), [V20.B16, V21.B16]
 	VLD1.P 32(R12), [V22.B16, V23.B16]
 	BYTES4
+	CMP    $16, R7
+	BEQ    powers
 	SCALES
+scaled:
 	ACCUMULATE4
 	CMP    $32, R7
-	BEQ    next
+	BLE    next
 	SCALES
 	MINIMUM(R5, R6, 8, 9)
 	MINIMUM(R13, R16, 10, 11)
@@ -125,6 +135,9 @@ next:
 	ADD  R9, R8
 	VST1 [V14.S4, V15.S4], (R8)
 	RET
+powers:
+	POWERS
+	B    scaled
 
 // func bytes256SDOTx1(w, scales *byte, step int, inner, minimums *byte, blocks int, q *int8, d *float32, sums *int32, out *float32)
 TEXT ·bytes256SDOTx1(SB), NOSPLIT, $0-80

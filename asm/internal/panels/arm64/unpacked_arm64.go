@@ -29,6 +29,17 @@ var nonlinear4 = func() (values [16]int8) {
 	return values
 }()
 
+// fp4 are the values of the sixteen nibbles of quant.MXFP4, which a block with the scale 2^0 has as its elements.
+var fp4 = func() (values [16]int8) {
+	block := []byte{128, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
+	var elements [32]float32
+	_ = quant.MXFP4.Dequantize(elements[:], block) // the lengths fit
+	for i := range values {
+		values[i] = int8(elements[i])
+	}
+	return values
+}()
+
 // unpacked are some blocks of a panel: lines of bytes, four elements of sixteen rows each, and, of blocks of 256, scales and minimums of
 // groups of sixteen elements, sixteen rows each.
 type unpacked struct {
@@ -39,7 +50,7 @@ type unpacked struct {
 // unpackedPanelsOf returns the panels of the formats that are unpacked.
 func unpackedPanelsOf(sdot bool) (list []*panels.Panels) {
 	for _, l := range []*panels.Layout{
-		panels.LayoutQ5_0, panels.LayoutQ5_1, panels.LayoutIQ4_NL, panels.LayoutQ2_K, panels.LayoutQ3_K, panels.LayoutIQ4_XS,
+		panels.LayoutQ5_0, panels.LayoutQ5_1, panels.LayoutIQ4_NL, panels.LayoutMXFP4, panels.LayoutQ2_K, panels.LayoutQ3_K, panels.LayoutIQ4_XS,
 	} {
 		m := &unpackedPanels{l, sdot}
 		list = append(list, panels.New(l, m.multiply))
@@ -78,6 +89,8 @@ func (m *unpackedPanels) unpack(u *unpacked, planes [3][]byte, n int) {
 		unpackFives(&u.quants[0], &planes[0][0], n, 0)
 	case quant.IQ4_NL:
 		unpackNonlinear(&u.quants[0], &planes[0][0], n, &nonlinear4)
+	case quant.MXFP4:
+		unpackNonlinear(&u.quants[0], &planes[0][0], n, &fp4)
 	case quant.IQ4_XS: // eight blocks of IQ4_NL lie as one of IQ4_XS
 		unpackNonlinear(&u.quants[0], &planes[0][0], 8*n, &nonlinear4)
 		innerIQ4_XS(&u.scales[0], &planes[2][0], n)
@@ -94,7 +107,8 @@ func (m *unpackedPanels) unpack(u *unpacked, planes [3][]byte, n int) {
 func (m *unpackedPanels) multiplyRows(p *panels.Product, u *unpacked, scales []byte, at, from, n int) {
 	a := p.Acts
 	row := at % panels.Rows
-	w, s, step := &u.quants[4*row], &scales[2*row], m.layout.PlaneBytes[1]
+	step := m.layout.PlaneBytes[1]
+	w, s := &u.quants[4*row], &scales[min(2, step/panels.Rows)*row]
 	if a.Form == quant.Int8x32 {
 		for t := 0; t < a.Rows; {
 			i := t*a.K/32 + from // the block of the activations
@@ -178,7 +192,7 @@ func innerQ3_K(scales, inner *byte, blocks int)
 func innerIQ4_XS(scales, inner *byte, blocks int)
 
 // bytes32NEONx1 multiplies 8 rows of bytes with 1 row of activations, and adds to out; the minimums m are there where step, the bytes of a
-// block's scales, is 64:
+// block's scales, is 64; where it is 16, scales are powers of two, by their exponents:
 //
 //	out[r] += Σ_b (scale[b][r]·d[b]) · Σ_i w[b][r][i]·q[b][i], then + (m[b][r]·d[b])·sums[b]
 //
