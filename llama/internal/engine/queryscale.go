@@ -2,7 +2,7 @@ package engine
 
 import "github.com/antigravity-go/antigravity/internal/checkpoint"
 
-// scaledRows are rows from … to-1 of a pass, whose queries are multiplied by a factor that is not 1.
+// scaledRows are rows from … to-1 of a pass. Their queries are multiplied by a factor that is not 1.
 type scaledRows struct {
 	from, to int
 	factor   float32

@@ -15,8 +15,8 @@ type rotary struct {
 	scales      *checkpoint.RoPE // by which queries are scaled by their positions; nil: they are not
 }
 
-// newRotary makes a rotary of heads of a length. For layers without RoPE, whose r is nil, all angles are 0: every layer has keys that are
-// rotated, though some by nothing.
+// newRotary makes a rotary for heads of headDim elements. If r is nil, the layers have no RoPE, and all angles are 0: every layer has keys
+// that are rotated, though some by nothing.
 func newRotary(r *checkpoint.RoPE, headDim int) rotary {
 	if r == nil {
 		return rotary{half: headDim / 2}
