@@ -373,20 +373,20 @@ GLOBL exponential<>(SB), RODATA|NOPTR, $48
 	FMUL4S(0, 6, 4) \
 	BIC16B(0, 0, 7)
 
-// ACTIVATE begins a function of dst, gate, up and n, and ends it: dst[i] = up[i] multiplied by an activation of gate[i], for i < n. MULTIPLY
-// multiplies V2 by the activation of V1, and CONSTANTS loads what MULTIPLY needs.
-#define ACTIVATE(CONSTANTS, MULTIPLY) \
+// ACTIVATE begins a function of dst, gate, up and n, and ends it: dst[i] = up[i] multiplied by an activation of gate[i], for i < n. ACTIVATION
+// multiplies V2 by the activation of V1, and LOADMORE loads what ACTIVATION needs.
+#define ACTIVATE(LOADMORE, ACTIVATION) \
 	MOVD   dst+0(FP), R0 \
 	MOVD   gate+8(FP), R1 \
 	MOVD   up+16(FP), R2 \
 	MOVD   n+24(FP), R8 \
-	CONSTANTS \
+	LOADMORE \
 	SUBS   $4, R8 \
 	BLT    tail \
 four: \
 	VLD1.P 16(R1), [V1.S4] \
 	VLD1.P 16(R2), [V2.S4] \
-	MULTIPLY \
+	ACTIVATION \
 	VST1.P [V2.S4], 16(R0) \
 	SUBS   $4, R8 \
 	BGE    four \
@@ -396,7 +396,7 @@ tail: \
 one: \
 	FMOVS.P 4(R1), F1 \
 	FMOVS.P 4(R2), F2 \
-	MULTIPLY \
+	ACTIVATION \
 	FMOVS.P F2, 4(R0) \
 	SUBS   $1, R8 \
 	BNE    one \
