@@ -67,7 +67,7 @@ func (b *Batch) Append(q, k, v, table *tensor.Tensor) error {
 	return nil
 }
 
-// appended counts tokens whose keys and values have been stored.
+// appended counts tokens after their keys and values have been stored.
 func (c *Cache) appended(tokens int) {
 	c.record.appended(c.seen, tokens)
 	c.seen += tokens
@@ -131,8 +131,8 @@ func (b *Batch) store(q, k, v, table *tensor.Tensor) error {
 	return b.backend.RoPEStore(nil, keys, v, nil, b.runs)
 }
 
-// turn returns x [rows, heads, headDim] with the rows of those caches turned whose keys are turned. The result is in the memory of side and
-// valid until the next call for the same side. Rows that lie one after the other are turned together.
+// turn returns x [rows, heads, headDim], with those rows turned that belong to caches with turned keys. The result is in the memory of side
+// and valid until the next call for the same side. Rows that lie one after the other are turned together.
 func (b *Batch) turn(side *turnedRows, x *tensor.Tensor) (*tensor.Tensor, error) {
 	if b.turned == nil {
 		return x, nil

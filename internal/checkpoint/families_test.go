@@ -41,7 +41,7 @@ func TestFamiliesStayInGGUF(t *testing.T) {
 			!near(g.EmbeddingScale, w.EmbeddingScale) || !near(g.ScoreScale, w.ScoreScale) || !near(g.ResidualScale, w.ResidualScale) || !near(g.LogitScale, w.LogitScale) {
 			t.Errorf("%s: GGUF gives %+v, want %+v", name, *g, *w)
 		}
-		w.Recurrent.Tiled, w.Recurrent.FilterBias = w.Family == "qwen35", false // in GGUF tensors say whether filters have biases
+		w.Recurrent.Tiled, w.Recurrent.FilterBias = w.Family == "qwen35" || w.Family == "qwen35moe", false // in GGUF tensors say whether filters have biases
 		if !slices.Equal(g.Mixers, w.Mixers) || g.Recurrent != w.Recurrent || g.Sizes != nil || got.KVHeads != want.KVHeads {
 			t.Errorf("%s: GGUF gives layers %v %+v, want %v %+v", name, g.Mixers, g.Recurrent, w.Mixers, w.Recurrent)
 		}

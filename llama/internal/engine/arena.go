@@ -142,7 +142,8 @@ func (a *arena) resize(rows int) error {
 	return nil
 }
 
-// cut makes view n rows, at most those of another view if a pass has most rows, in the memory of that view, whose content is then lost.
+// cut makes view n rows in the memory of another view, which loses its content. n is at most the rows that the other view has in the
+// largest pass.
 func (a *arena) cut(of, view *tensor.Tensor, n int) error {
 	for i := range a.views {
 		if a.views[i] == of {

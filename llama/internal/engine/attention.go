@@ -58,7 +58,7 @@ func (a *attention) forward(p *pass, around *residual) error {
 		return err
 	}
 	a.addCaches(p)
-	if err := p.caches.Append(&s.q, &s.k, &s.v, &p.ropes[a.rotary]); err != nil {
+	if err := p.caches.Append(&s.q, &s.k, &s.v, &p.angles[a.rotary].table); err != nil {
 		return err
 	}
 	if err := p.scaleQueries(a); err != nil {
@@ -139,7 +139,7 @@ func (a *sharedAttention) forward(p *pass, around *residual) error {
 	if err := a.normQueries(p); err != nil {
 		return err
 	}
-	if err := p.device.RoPE(&s.q, &p.ropes[a.rotary]); err != nil {
+	if err := p.device.RoPE(&s.q, &p.angles[a.rotary].table); err != nil {
 		return err
 	}
 	if err := p.scaleQueries(&a.attention); err != nil {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -20,12 +19,10 @@ type pass struct {
 	arena
 	pace pace
 
-	x, normed, product tensor.Tensor    // [rows, hidden]: the residual stream, its norm, and what is to be added to it
-	ropes              []tensor.Tensor  // [rows, headDim]: cosines, then sines, of each of the model's rotaries
-	scaled             [][]scaledRows   // for each rotary, the rows whose queries are scaled by their positions
-	ropeHosts          []*tensor.Tensor // [most, headDim] on the host, where ropes are computed before they are copied
-	caches             *kvcache.Batch   // of the layer under way
-	attention          []attentionRows  // for each of the model's shapes of heads
+	x, normed, product tensor.Tensor   // [rows, hidden]: the residual stream, its norm, and what is to be added to it
+	angles             []angles        // for each of the model's rotaries
+	caches             *kvcache.Batch  // of the layer under way
+	attention          []attentionRows // for each of the model's shapes of heads
 	recurrent          recurrentRows
 	experts            expertRows
 	states             *kvcache.States // of the recurrent layer under way
@@ -37,15 +34,14 @@ type pass struct {
 	// Lists of operands, kept so that a pass does not allocate them.
 	tokens   []int32
 	texts    []int
-	operands []*tensor.Tensor
-	maps     []backend.Linear
+	operands operands
 }
 
 // newPass allocates memory for passes of up to most rows; total counts it.
 func newPass(w *Weights, most int, total *atomic.Int64) (p *pass, err error) {
 	p = &pass{
 		device: w.device, states: kvcache.NewStates(w.device), arena: arena{device: w.device.Backend, most: most, total: total},
-		ropes: make([]tensor.Tensor, len(w.rotaries)), scaled: make([][]scaledRows, len(w.rotaries)), tokens: make([]int32, 0, most),
+		angles: make([]angles, len(w.rotaries)), tokens: make([]int32, 0, most),
 	}
 	if err := p.reserveAll(w); err != nil {
 		p.free()
@@ -80,17 +76,10 @@ func (p *pass) reserveAll(w *Weights) error {
 	if err := p.experts.reserve(&p.arena, c); err != nil {
 		return err
 	}
-	for i := range p.ropes {
-		width := 2 * w.rotaries[i].half
-		if err := p.reserve(&p.ropes[i], width); err != nil {
+	for i := range p.angles {
+		if err := p.angles[i].reserve(&p.arena, 2*w.rotaries[i].half); err != nil {
 			return err
 		}
-		host, err := tensor.New(nil, tensor.F32, tensor.ShapeOf(p.most, width)) // no device: the host
-		if err != nil {
-			return err
-		}
-		p.own(host)
-		p.ropeHosts = append(p.ropeHosts, host)
 	}
 	return p.resize(1)
 }
@@ -203,7 +192,7 @@ func ended(jobs []*Job) error {
 // adapts reports whether adapters of the pass's rows add something to a projection.
 func (p *pass) adapts(j *projection) bool { return p.adapted.needs(j.number) }
 
-// lookUp gathers the tokens' embeddings into p.x, and computes RoPE's cosines and sines for their positions into p.ropes.
+// lookUp gathers the tokens' embeddings into p.x, and computes RoPE's cosines and sines for their positions into p.angles.
 func (p *pass) lookUp(w *Weights) error {
 	p.tokens = p.tokens[:0]
 	for _, j := range p.jobs {
@@ -223,22 +212,4 @@ func (p *pass) lookUp(w *Weights) error {
 		return err
 	}
 	return w.inputs.compute(p)
-}
-
-// rotate computes the cosines and sines of one of the model's rotaries, and which rows' queries are scaled.
-func (p *pass) rotate(w *Weights, number int) error {
-	angles, err := tensor.Mut[float32](p.ropeHosts[number])
-	if err != nil {
-		return err
-	}
-	r := &w.rotaries[number]
-	width := 2 * r.half
-	p.scaled[number] = p.scaled[number][:0]
-	for _, j := range p.jobs {
-		r.table(angles[j.first*width:][:j.rows*width], j.start(), j.Long)
-		if r.scales != nil {
-			p.scaled[number] = appendScaled(p.scaled[number], r.scales, j)
-		}
-	}
-	return p.device.CopySlice(p.ropeHosts[number], &p.ropes[number], 0, 0, p.rows*width)
 }

@@ -57,7 +57,7 @@ func NewWeights(b backend.Backend, c *checkpoint.Config, rows int) (*Weights, er
 		Config: c, device: newDevice(b), store: kvcache.NewStore(b, rows, c.Heads, c.KVHeads, c.HeadDim), layers: make([]layer, c.Layers),
 		places: map[place]**tensor.Tensor{}, projections: map[place]*projection{}, tensors: c.Tensors(),
 	}
-	w.findCaches()
+	w.cacheOf, w.remembering = cachesOf(c)
 	w.embeddings.build(w)
 	w.inputs.build(w)
 	if err := w.norm.buildAfter(w, place{part: checkpoint.OutputNorm}, place{part: checkpoint.FeedForwardSumNorm, layer: c.Layers - 1}); err != nil {
@@ -223,18 +223,18 @@ func (w *Weights) NewMemory(o *MemoryOptions) (*Memory, error) {
 	return m, nil
 }
 
-// findCaches finds whose cache each layer reads, and which layers end the model and remember nothing.
-func (w *Weights) findCaches() {
-	w.cacheOf = make([]int, w.Config.Layers)
-	for i := range w.cacheOf {
-		is := w.Config.Layer(i)
+// cachesOf returns for each layer the layer that has the cache it reads, and the number of layers up to the last one that remembers something.
+func cachesOf(c *checkpoint.Config) (cacheOf []int, remembering int) {
+	cacheOf = make([]int, c.Layers)
+	for i := range cacheOf {
+		is := c.Layer(i)
 		if is.Mixer == checkpoint.SharedAttention {
-			w.cacheOf[i] = w.cacheOf[is.Source]
+			cacheOf[i] = cacheOf[is.Source]
 			continue
 		}
-		w.cacheOf[i] = i
-		w.remembering = i + 1
+		cacheOf[i], remembering = i, i+1
 	}
+	return cacheOf, remembering
 }
 
 // newCache makes an empty cache of a layer.
@@ -293,7 +293,7 @@ func (w *Weights) Hash(h hash.Hash) error {
 		}
 	}
 	for _, m := range matrices {
-		if err := w.hashRows(h, m); err != nil {
+		if err := w.device.hashRows(h, m); err != nil {
 			return err
 		}
 	}
@@ -301,19 +301,19 @@ func (w *Weights) Hash(h hash.Hash) error {
 }
 
 // hashRows is Hash for one matrix.
-func (w *Weights) hashRows(h hash.Hash, m *tensor.Tensor) error {
+func (d *device) hashRows(h hash.Hash, m *tensor.Tensor) error {
 	rows, cols := m.Shape().Dim(0), m.Shape().Dim(1)
 	indices := []int32{0, int32(rows / 3), int32(rows - 1)}
-	out, err := tensor.New(w.device, tensor.F32, tensor.ShapeOf(len(indices), cols))
+	out, err := tensor.New(d, tensor.F32, tensor.ShapeOf(len(indices), cols))
 	if err != nil {
 		return err
 	}
 	defer out.Free()
-	if err := w.device.Gather(m, indices, out); err != nil {
+	if err := d.Gather(m, indices, out); err != nil {
 		return err
 	}
 	bytes := make([]byte, out.Size())
-	if err := w.device.ReadBuffer(out, bytes); err != nil {
+	if err := d.ReadBuffer(out, bytes); err != nil {
 		return err
 	}
 	fmt.Fprintf(h, "%v %v\n", m.DType(), m.Shape())
