@@ -10,7 +10,7 @@ import (
 // Python.
 // What is no object stays as it is.
 func (f *Family) Arguments(object json.RawMessage) string {
-	if f.JSON() {
+	if !f.Python && !f.Tagged {
 		return string(object)
 	}
 	d := json.NewDecoder(bytes.NewReader(object))

@@ -50,7 +50,7 @@ func (t *Template) renderTold(ctx context.Context, messages []Message, o Options
 	}
 	family := t.calls.Family()
 	switch {
-	case t.calls == calls.None, len(o.Tools) == 0 && !called && !answered:
+	case t.calls == calls.None || family.Bare, len(o.Tools) == 0 && !called && !answered:
 	case !t.HasTools() && !family.JSON(): // a model that is told of functions is told to write calls in JSON
 	case !t.HasTools():
 		return t.renderAs(ctx, messages, o, true)

@@ -123,7 +123,7 @@ func (w *callWriter) answer(tools []json.RawMessage, beside regular.Expr) (gramm
 	if beside == regular.None {
 		return grammar.Symbol{}, fmt.Errorf("%w: how the model writes calls is not known from its template and vocabulary", llama.ErrUnsupported)
 	}
-	if !w.family.JSON() {
+	if !w.family.JSON() && !w.family.Tagged {
 		return grammar.Symbol{}, fmt.Errorf("%w: %s calls, whose arguments are no JSON, cannot be constrained", llama.ErrUnsupported, w.family.Name)
 	}
 	required := w.options.Choice == ToolRequired || w.options.Function != ""
