@@ -23,7 +23,8 @@
 //     backend.CheckRMSNorm, which returns the dimensions and the error that says what does not fit. Find your buffer by a type
 //     assertion; if an operand is no buffer of yours, or the host has it mapped, hand the call on to Base. Write nothing but the
 //     output: the suite puts guards around it. Models that embed texts want LayerNorm, GELUErf and AttendTexts as well,
-//     and models with recurrent layers Convolve, Recur, MulAssign, SigmoidMul and Softplus.
+//     models with recurrent layers Convolve, Recur, MulAssign, SigmoidMul and Softplus, and mixtures of experts Route, MatMulExperts,
+//     SumExperts and, if they have such, AddExpertBias and SwiGLUClamped.
 //
 //  5. Weights. If the device wants them in another layout, implement backend.Preparer. A buffer of such weights returns an error
 //     from Map, and true from ReadOnly; only MatMulTransposed and Gather see it, and errors wrap
