@@ -118,13 +118,7 @@ var (
 	sharedExpert       = fusedPart{"shared_mlp.input_linear", "", []Part{SharedGate, SharedUp}, nil}
 )
 
-// The keys of config.json of the families with experts.
-var expertKeys = []string{
-	"num_experts", "num_local_experts", "n_routed_experts", "moe_intermediate_size", "num_experts_per_tok", "norm_topk_prob", "decoder_sparse_step", "mlp_only_layers",
-	"routed_scaling_factor", "n_group", "topk_group", "first_k_dense_replace", "n_shared_experts", "swiglu_limit",
-}
-
-// expertJSON is what config.json says of experts; see expertKeys.
+// expertJSON is what config.json says of experts.
 type expertJSON struct {
 	Experts       *int        `json:"num_experts,omitempty" whole:"4.0"`
 	LocalExperts  *int        `json:"num_local_experts,omitempty" whole:"4.0"`
