@@ -29,7 +29,7 @@ type attention struct {
 // build makes the mixer of a layer without its tensors.
 func (a *attention) build(w *Weights, layer int, is *checkpoint.Layer, rotary int) {
 	c := w.Config
-	a.cache, a.shape = w.cacheOf[layer], w.shapeOf(is)
+	a.cache, a.shape = w.cacheOf[layer], w.shapeOf(c, is)
 	a.eps, a.queryScale, a.rotary, a.valueNorm, a.tied = c.RMSNormEps, 1, rotary, is.ValueNorm, is.Mixer == checkpoint.TiedAttention
 	if c.ScoreScale != 0 {
 		a.queryScale = float32(c.ScoreScale * math.Sqrt(float64(is.HeadDim)))
@@ -150,19 +150,6 @@ func (a *sharedAttention) forward(p *pass, around *residual) error {
 		return err
 	}
 	return around.add(p, &s.outFlat, &a.o)
-}
-
-// headShape is the shape of a layer's queries, and of its keys and values.
-type headShape struct{ heads, kvHeads, headDim int }
-
-// shapeOf returns the number of a layer's shape among the model's, a new one if no layer before had it.
-func (w *Weights) shapeOf(is *checkpoint.Layer) int {
-	s := headShape{w.Config.Heads, is.KVHeads, is.HeadDim}
-	if i := slices.Index(w.shapes, s); i >= 0 {
-		return i
-	}
-	w.shapes = append(w.shapes, s)
-	return len(w.shapes) - 1
 }
 
 // attentionRows is the memory of a pass's rows in attention of one shape. By heads it is [rows, heads, headDim], and the same memory as rows

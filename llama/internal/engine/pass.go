@@ -20,19 +20,16 @@ type pass struct {
 	arena
 	pace pace
 
-	x, normed, product tensor.Tensor    // [rows, hidden]: the residual stream, its norm, and what is to be added to it
-	ropes              []tensor.Tensor  // [rows, headDim]: cosines, then sines, of each of the model's rotaries
-	scaled             [][]scaledRows   // for each rotary, the rows whose queries are scaled by their positions
-	ropeHosts          []*tensor.Tensor // [most, headDim] on the host, where ropes are computed before they are copied
-	caches             *kvcache.Batch   // of the layer under way
-	attention          []attentionRows  // for each of the model's shapes of heads
-	recurrent          recurrentRows
-	experts            expertRows
-	states             *kvcache.States // of the recurrent layer under way
-	dense              []denseRows     // for each of the model's widths
-	inputs             inputRows
-	scales             []float32 // what each layer's result is multiplied by
-	adapted            adapted
+	x, normed, product tensor.Tensor // [rows, hidden]: the residual stream, its norm, and what is to be added to it
+	rotatedRows
+	remembered
+	attention []attentionRows // for each of the model's shapes of heads
+	recurrent recurrentRows
+	experts   expertRows
+	dense     []denseRows // for each of the model's widths
+	inputs    inputRows
+	scales    []float32 // what each layer's result is multiplied by
+	adapted   adapted
 
 	// Lists of operands, kept so that a pass does not allocate them.
 	tokens   []int32
@@ -41,11 +38,24 @@ type pass struct {
 	maps     []backend.Linear
 }
 
+// rotatedRows are how a pass's rows are rotated.
+type rotatedRows struct {
+	ropes     []tensor.Tensor  // [rows, headDim]: cosines, then sines, of each of the model's rotaries
+	scaled    [][]scaledRows   // for each rotary, the rows with queries that are scaled by their positions
+	ropeHosts []*tensor.Tensor // [most, headDim] on the host, where ropes are computed before they are copied
+}
+
+// remembered is what conversations remember of the layer under way.
+type remembered struct {
+	caches *kvcache.Batch
+	states *kvcache.States // if the layer is recurrent
+}
+
 // newPass allocates memory for passes of up to most rows; total counts it.
 func newPass(w *Weights, most int, total *atomic.Int64) (p *pass, err error) {
 	p = &pass{
-		device: w.device, states: kvcache.NewStates(w.device), arena: arena{device: w.device.Backend, most: most, total: total},
-		ropes: make([]tensor.Tensor, len(w.rotaries)), scaled: make([][]scaledRows, len(w.rotaries)), tokens: make([]int32, 0, most),
+		device: w.device, remembered: remembered{states: kvcache.NewStates(w.device)}, arena: arena{device: w.device.Backend, most: most, total: total},
+		rotatedRows: rotatedRows{ropes: make([]tensor.Tensor, len(w.rotaries)), scaled: make([][]scaledRows, len(w.rotaries))}, tokens: make([]int32, 0, most),
 	}
 	if err := p.reserveAll(w); err != nil {
 		p.free()
@@ -95,8 +105,8 @@ func (p *pass) reserveAll(w *Weights) error {
 	return p.resize(1)
 }
 
-// run computes the jobs' tokens, p.rows in all, through all layers: afterwards p.x has the residual stream of the rows of which something is
-// wanted, and the tokens' keys and values are in the jobs' memories. When all jobs have contexts that have ended, it gives up before the next layer.
+// run computes the jobs' tokens, p.rows in all, through all layers: afterwards p.x has the residual stream of the rows that
+// something is wanted from, and the tokens' keys and values are in the jobs' memories. When all jobs have contexts that have ended, it gives up before the next layer.
 func (p *pass) run(w *Weights, jobs []*Job) error {
 	p.jobs = jobs
 	defer p.states.Reset()
@@ -128,7 +138,7 @@ func (p *pass) run(w *Weights, jobs []*Job) error {
 	return nil
 }
 
-// leaveOut goes on with only those rows of which somebody wants something. It is called before the first of the layers that end a model and remember
+// leaveOut goes on with only those rows that somebody wants something from. It is called before the first of the layers that end a model and remember
 // nothing: there the rows of a conversation no longer need each other. Of a prompt, that leaves one row, or none.
 //
 // Example: a pass has 3 rows of a prompt that goes on in another pass, 4 rows of one that ends here, and 1 row of an answer. The 2 rows that are left are the

@@ -30,11 +30,7 @@ type Weights struct {
 	layers     []layer
 	rotaries   []rotary
 
-	shapes      []headShape // of attention, for which a pass has memory
-	widths      []int       // of dense networks
-	normsValues bool        // some layer does
-	cacheOf     []int       // for each layer, that whose cache it reads: itself, unless it shares
-	remembering int         // how many of the first layers there are up to the last one that remembers something
+	layout
 
 	places      map[place]**tensor.Tensor // where each tensor goes
 	projections map[place]*projection     // the linear maps, by the place of their weight
@@ -57,7 +53,7 @@ func NewWeights(b backend.Backend, c *checkpoint.Config, rows int) (*Weights, er
 		Config: c, device: newDevice(b), store: kvcache.NewStore(b, rows, c.Heads, c.KVHeads, c.HeadDim), layers: make([]layer, c.Layers),
 		places: map[place]**tensor.Tensor{}, projections: map[place]*projection{}, tensors: c.Tensors(),
 	}
-	w.findCaches()
+	w.findCaches(c)
 	w.embeddings.build(w)
 	w.inputs.build(w)
 	if err := w.norm.buildAfter(w, place{part: checkpoint.OutputNorm}, place{part: checkpoint.FeedForwardSumNorm, layer: c.Layers - 1}); err != nil {
@@ -221,20 +217,6 @@ func (w *Weights) NewMemory(o *MemoryOptions) (*Memory, error) {
 	}
 	m.findWhole()
 	return m, nil
-}
-
-// findCaches finds whose cache each layer reads, and which layers end the model and remember nothing.
-func (w *Weights) findCaches() {
-	w.cacheOf = make([]int, w.Config.Layers)
-	for i := range w.cacheOf {
-		is := w.Config.Layer(i)
-		if is.Mixer == checkpoint.SharedAttention {
-			w.cacheOf[i] = w.cacheOf[is.Source]
-			continue
-		}
-		w.cacheOf[i] = i
-		w.remembering = i + 1
-	}
 }
 
 // newCache makes an empty cache of a layer.
