@@ -387,7 +387,7 @@ func familyOf(name string) *family {
 	return &families[0]
 }
 
-// familyBy returns the family of which a name holds, and an error that lists all names where there is none.
+// familyBy returns the family that has a name, and an error that lists all names where there is none.
 func familyBy(key, name string, of func(f *family) string) (*family, error) {
 	var known []string
 	for i := range families {
@@ -464,7 +464,8 @@ type Variant struct {
 	Sizes        []LayerSizes
 	Experts      Experts // of the layers with Routed
 	Unnormed     bool    // queries and keys have no norms, though the family may have them
-	// PerLayerWidth is the width of inputs that each layer has of its own, which come from the tokens alone (Gemma 4's per-layer embeddings); 0: there are none.
+	// PerLayerWidth is the width of inputs that each layer has of its own, which come from the tokens alone (Gemma 4's per-layer embeddings); 0: there
+	// are no such inputs.
 	PerLayerWidth int
 	LocalRoPE     RoPE // of layers with a window; a Theta of 0: theirs is Config.RoPE
 	// What embeddings, scores of attention, the results of a layer's two halves and logits are multiplied by; 0: 1, for ScoreScale

@@ -137,7 +137,7 @@ func tinyGPTOSS() checkpoint.Config {
 	return c
 }
 
-// tinyExperts is a family with 8 experts of which a token has 2.
+// tinyExperts is a family with 8 experts; a token has 2.
 func tinyExperts(family string, e checkpoint.Experts, v checkpoint.Variant) checkpoint.Config {
 	const layers = 3
 	e.Count, e.Chosen, e.Width = 8, 2, 256

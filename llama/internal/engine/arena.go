@@ -80,8 +80,8 @@ func (a *arena) share(memory, view *tensor.Tensor, cols int) error {
 	return nil
 }
 
-// shareHeads makes flat [rows, heads·headDim] in each pass, and byHeads the same memory as [rows, heads, headDim], in memory that other views may have
-// too.
+// shareHeads makes flat [rows, heads·headDim] in each pass, and byHeads the same memory as [rows, heads, headDim], in memory that other views may
+// have too.
 func (a *arena) shareHeads(memory, flat, byHeads *tensor.Tensor, heads, headDim int) error {
 	if err := a.share(memory, flat, heads*headDim); err != nil {
 		return err

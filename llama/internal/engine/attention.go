@@ -12,7 +12,7 @@ import (
 // attention is the mixer softmax(q·kᵀ/√headDim)·v with grouped queries (arXiv 2305.13245) and rotary positions (arXiv 2104.09864). Keys and values
 // of earlier tokens come from the conversation's cache.
 type attention struct {
-	cache        int // the layer whose cache is read
+	cache        int // the layer that has the cache
 	shape        int // which of the model's shapes of heads
 	q, k, v, o   projection
 	gate         projection // by whose sigmoid the result is multiplied (arXiv 2505.06708), if attention is gated

@@ -8,7 +8,7 @@ import (
 
 // layout is in what a model's layers differ, as far as a pass and a conversation have memory for it.
 type layout struct {
-	shapes      []headShape // of attention, for each of which a pass has memory
+	shapes      []headShape // of attention: a pass has memory for each
 	widths      []int       // of dense networks, likewise
 	normsValues bool        // some layer does
 	cacheOf     []int       // for each layer, the layer that has the cache it reads: itself, unless it shares

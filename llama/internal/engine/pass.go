@@ -138,8 +138,8 @@ func (p *pass) run(w *Weights, jobs []*Job) error {
 	return nil
 }
 
-// leaveOut goes on with only those rows that somebody wants something from. It is called before the first of the layers that end a model and remember
-// nothing: there the rows of a conversation no longer need each other. Of a prompt, that leaves one row, or none.
+// leaveOut goes on with only those rows that somebody wants something from. It is called before the first of the layers that end a model and
+// remember nothing: there the rows of a conversation no longer need each other. Of a prompt, that leaves one row, or none.
 //
 // Example: a pass has 3 rows of a prompt that goes on in another pass, 4 rows of one that ends here, and 1 row of an answer. The 2 rows that are left are the
 // pass's rows 6 and 7.
