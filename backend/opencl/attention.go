@@ -274,7 +274,7 @@ func (a *attention) AccumulateAttention(q, sums *tensor.Tensor, r backend.Run) e
 	}
 	a.mu.Lock()
 	c := attending{AttentionDims: d, q: a.operand(q), out: a.operand(sums)}
-	if r.Slots.Sinks == nil && r.Slots.Window == 0 {
+	if r.Slots.Sinks == nil {
 		c.attentionPrograms = a.kernels(&c, r.Slots)
 	}
 	var l *launch
