@@ -81,7 +81,7 @@ func checkStretches(op string, rows int, of []Stretch, dims ...int) error {
 		left -= s.Rows
 	}
 	if left != 0 {
-		return fmt.Errorf("backend: %s of %d rows, %d of which are no stretch's", op, rows, left)
+		return fmt.Errorf("backend: %s of %d rows: %d of them are no stretch's", op, rows, left)
 	}
 	return nil
 }

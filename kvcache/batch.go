@@ -24,7 +24,7 @@ type Batch struct {
 	caches  []*Cache
 	runs    []backend.Run // of the caches, in their order
 	rows    int           // of all runs
-	turned  *hadamard     // that of the caches with turned keys; nil if there are none
+	turned  *hadamard     // that of the caches whose keys are turned; nil if there are none
 	view    tensor.Tensor // some rows
 }
 
@@ -67,7 +67,7 @@ func (b *Batch) Append(q, k, v, table *tensor.Tensor) error {
 	return nil
 }
 
-// appended counts tokens once their keys and values are stored.
+// appended counts tokens after their keys and values have been stored.
 func (c *Cache) appended(tokens int) {
 	c.record.appended(c.seen, tokens)
 	c.seen += tokens
@@ -131,8 +131,8 @@ func (b *Batch) store(q, k, v, table *tensor.Tensor) error {
 	return b.backend.RoPEStore(nil, keys, v, nil, b.runs)
 }
 
-// turn returns x [rows, heads, headDim] with the rows turned of those caches that have turned keys. The result is in the memory of side and
-// valid until the next call for the same side. Rows that lie one after the other are turned together.
+// turn returns x [rows, heads, headDim], with those rows turned that belong to caches with turned keys. The result is in the memory of side
+// and valid until the next call for the same side. Rows that lie one after the other are turned together.
 func (b *Batch) turn(side *turnedRows, x *tensor.Tensor) (*tensor.Tensor, error) {
 	if b.turned == nil {
 		return x, nil
@@ -176,8 +176,8 @@ func (b *Batch) Attend(q, out *tensor.Tensor) error {
 	return b.observe(q)
 }
 
-// Read is Attend for a layer that reads the caches of another layer: nothing is recorded. The other layer has appended the rows' keys and values;
-// only the last rows of each conversation need be among those that read.
+// Read is Attend for a layer that reads the caches of another layer: nothing is recorded. The other layer has appended the rows' keys and values; only the
+// last rows of each conversation need be among those that read.
 func (b *Batch) Read(q, out *tensor.Tensor) error {
 	_, err := b.attend(q, out)
 	return err

@@ -12,7 +12,7 @@ import (
 // A saved state is, all numbers little-endian: the number of tokens and the number of snapshots (uint32); the value's tensors (float32),
 // unless there are no tokens; and for each snapshot its position (uint32) and its tensors, unless these are the value's.
 
-// Save writes the state and the snapshots whose positions are wanted. It is not a format for other programs: the tensors' shapes are not
+// Save writes the state and the snapshots at wanted positions. It is not a format for other programs: the tensors' shapes are not
 // part of it.
 func (s *State) Save(w io.Writer, wanted func(at int) bool) error {
 	if err := s.Settle(); err != nil {

@@ -28,7 +28,7 @@ import (
 //	s.End()                                           // Seen 300, Snapshots 290
 //
 // The step of an answer's token changes the value in place: that costs nothing besides, but if the step fails, the State goes back to a
-// snapshot. A step whose latter rows are guesses leaves the value as it is: States computes the rows with a copy that is thrown away, and a
+// snapshot. A step with guesses behind its first row leaves the value as it is: States computes the rows with a copy that is thrown away, and a
 // journal records the operations' inputs.
 //
 //	s.Begin(4, Step{Guesses: true})  // the value stays that of 300 tokens, and the journal gets 4 rows
@@ -222,7 +222,7 @@ func (s *State) End() {
 		s.insert(mark)
 	}
 	st.marks = st.marks[:0]
-	_ = s.abandon() // what is left is the value before: an error would be that of a device that gives memory back
+	_ = s.abandon() // the value before is left: an error would be that of a device that gives memory back
 }
 
 // abandon gives back what a step has that is under way.
@@ -248,13 +248,13 @@ func (s *State) TakeBack(seen int) error {
 	case st.kept:
 		s.value, st.before = st.before, s.value // abandon gives the other one back
 	case st.wrote:
-		return errors.Join(s.abandon(), s.Lose())
+		return errors.Join(s.abandon(), s.lose())
 	}
 	return s.abandon()
 }
 
-// Lose goes back to the latest snapshot, or to no tokens, since the value is not what it should be.
-func (s *State) Lose() error {
+// lose goes back to the latest snapshot, or to no tokens, since the value is not what it should be.
+func (s *State) lose() error {
 	if len(s.snapshots) > 0 {
 		return s.goBack(s.snapshots[len(s.snapshots)-1])
 	}
@@ -321,7 +321,7 @@ func (s *State) Settle() error {
 		return err
 	}
 	if err := s.journal.replay(s.pool.device, s.value, n); err != nil {
-		return errors.Join(fmt.Errorf("kvcache: a state of %d tokens: %d accepted ones: %w", s.at, n, err), s.Lose())
+		return errors.Join(fmt.Errorf("kvcache: a state of %d tokens: %d accepted ones: %w", s.at, n, err), s.lose())
 	}
 	s.at, s.journal.rows = s.seen, 0
 	return nil

@@ -26,7 +26,7 @@ const (
 	stateValueDim = 20
 )
 
-// recurrence is a layer with a convolution and a delta rule, whose inputs are formulas of tokens.
+// recurrence is a layer with a convolution and a delta rule. Its inputs are formulas of tokens.
 type recurrence struct {
 	testing.TB
 	backend backend.Backend
@@ -57,7 +57,7 @@ func (r *recurrence) numbers(f func(i int) float32, dims ...int) *tensor.Tensor 
 	return x
 }
 
-// of makes a tensor whose rows depend on tokens.
+// of makes a tensor with rows that depend on tokens.
 func (r *recurrence) of(tokens []int, scale, shift float32, dims ...int) *tensor.Tensor {
 	x := 1
 	for _, d := range dims {
@@ -78,7 +78,7 @@ func (r *recurrence) newState() *kvcache.State {
 	return s
 }
 
-// forward computes the tokens of states whose steps were begun, and returns what comes out.
+// forward computes the tokens of states after Begin, and returns what comes out.
 func (r *recurrence) forward(states []*kvcache.State, rows [][]int) ([]float32, error) {
 	r.batch.Reset()
 	for i, s := range states {

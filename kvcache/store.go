@@ -33,8 +33,8 @@ type Layer struct {
 	backend.Attention
 }
 
-// NewStore makes a store of caches for steps of up to the given number of rows, of query heads and KV heads of headDim elements. If the layers of a
-// model differ in KV heads and their elements, these are any layer's, and NewLayer makes the caches.
+// NewStore makes a store of caches for steps of up to the given number of rows, of query heads and KV heads of headDim elements. A model whose layers
+// differ in KV heads and their elements gives any layer's, and makes caches by NewLayer.
 func NewStore(b backend.Backend, rows, heads, kvHeads, headDim int) *Store {
 	return &Store{backend: b, shape: shape{rows, heads, kvHeads, headDim}, states: statePool{device: b}, pools: map[poolKind]*pool{}}
 }

@@ -19,7 +19,7 @@ import (
 
 // familyNames are the fixtures of families other than Llama.
 var familyNames = []string{"mistral", "qwen2", "qwen3", "smollm3", "granite", "phi3", "phi3-longrope", "olmo2", "gemma3", "gemma", "gemma2", "olmo3", "qwen3-yarn", "llama-yarn", "gemma3-wrapper", "mistral3-wrapper", "qwen3vl-wrapper", "phi4mini", "ministral3",
-	"qwen35", "qwen35-wrapper", "lfm2", "granite4h", "qwen3moe", "mixtral", "granite-moe", "glm4moe", "gptoss", "gemma4-e", "gemma4-dense"}
+	"qwen35", "qwen35-wrapper", "lfm2", "granite4h", "qwen35moe", "qwen3next", "qwen3moe", "mixtral", "granite-moe", "glm4moe", "gptoss", "gemma4-e", "gemma4-dense"}
 
 // family returns a family's model and its golden results.
 func family(t *testing.T, name string) (*Model, golden) {
@@ -37,6 +37,8 @@ var tolerances = map[string]float64{
 	"phi3-longrope": 4e-5, // the reference itself moves by 1e-5 from one version of torch to another
 	"phi4mini":      4e-5, // as phi3-longrope
 	"gptoss":        2e-5, // YaRN multiplies cosines by a factor that the reference has in float32
+	"qwen35moe":     4e-5, // as qwen35
+	"qwen3next":     4e-5, // as qwen35
 	"qwen35":        4e-5, // the reference computes the delta rule of 64 tokens at a time
 	"gemma3":        2e-4, // embeddings are scaled by a BF16 number, as in models of BF16, but in the reference by a float32
 }

@@ -37,6 +37,11 @@ type LoadOptions struct {
 	// ChatTemplate is the source of a chat template, in Jinja, that is used in place of the model's own; "": the model's own, if it has one.
 	// It is for files that came without one, and for mended templates.
 	ChatTemplate string
+	// MapExperts leaves the matrices of experts in the file, mapped, where they lie there as one tensor of a type that is not converted, and the
+	// backend is the CPU: the operating system reads those that tokens choose, and drops them again if memory is short. A model whose
+	// experts do not fit in memory runs so, slowly. Without it they are copied to memory in an order that is faster to compute with. No answer
+	// depends on it.
+	MapExperts bool
 	// MaxBatch is the most rows of answers that one pass through the model computes for sessions that run at once, a row for each
 	// token; 0: as many as the backend computes well, on the CPU 32. What does not fit waits for the next pass. No answer depends on it.
 	MaxBatch int
@@ -125,6 +130,7 @@ func load(ctx context.Context, at locator, path string, o *LoadOptions) (m *Mode
 	defer adds.Close()
 	loader := source.NewLoader(m.backend, options.Threads, options.Weights, &adds)
 	defer loader.Close()
+	loader.MapExperts(options.MapExperts)
 	if m.files, err = source.Open(ctx, location, loader.Memory()); err != nil {
 		return m, err
 	}

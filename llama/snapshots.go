@@ -20,8 +20,8 @@ import (
 // than one.
 const snapshotsApart = 16
 
-// promptMarks returns the positions within a prompt of which snapshots are wanted: the ends of messages, and the prompt's own, before its
-// last token, whose logits the answer begins with. had is how many tokens come before.
+// promptMarks returns the positions within a prompt that are worth snapshots: the ends of messages, and the prompt's own, before its last
+// token, since the answer begins with that token's logits. had is how many tokens come before.
 func promptMarks(m *Model, t []Token, had int) (marks []int) {
 	latest := -snapshotsApart
 	for i, token := range t[:max(len(t)-1, 0)] {

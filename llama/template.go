@@ -170,7 +170,7 @@ func (t *Tokenizer) setTemplate(source, bos, eos string) error {
 	if err != nil {
 		return fmt.Errorf("chat template: %w", err)
 	}
-	// A model whose template has no place for functions is told how to call them, in a way that can be written as content.
+	// A model with a template that has no place for functions is told how to call them, in a way that can be written as content.
 	if !template.HasTools() && (t.calls == calls.None || !t.calls.Family().JSON()) {
 		t.calls = calls.Hermes
 	}

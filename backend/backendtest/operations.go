@@ -16,7 +16,7 @@ var (
 func Checks(quick bool) []Check {
 	return slices.Concat(
 		readChecks(), copyChecks(), castChecks(quick), gatherChecks(quick),
-		elementwiseChecks(quick), gateChecks(quick), convolveChecks(quick), recurChecks(quick), deltaRuleChecks(quick),
+		elementwiseChecks(quick), gateChecks(quick), convolveChecks(quick), recurChecks(quick),
 		matMulChecks(quick), transposedChecks(quick),
 		normMatMulChecks(quick), matMulAddChecks(quick), normSwiGLUChecks(quick), projectChecks(quick), projectAddChecks(quick),
 		expertChecks(quick),

@@ -3,7 +3,6 @@ package backendtest
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -227,67 +226,5 @@ func (r recurrence) trial(g generator, in input) *trial {
 	}
 	return &trial{operands: operands, do: func(b backend.Backend, t []*tensor.Tensor) error {
 		return b.Recur(t[0], t[1], t[2], t[3], t[4], t[5], r.delta, stretches(r.rows, t[states:]))
-	}}
-}
-
-// deltaRuleChecks checks DeltaRule, or the operations of which package backend makes it.
-func deltaRuleChecks(quick bool) (checks []Check) {
-	for _, r := range upTo(quick, []recurrence{
-		{1, 1, 4, 16, []int{1}, true}, {2, 4, 32, 32, []int{1}, true}, {2, 6, 20, 40, []int{3, 1, 5}, true}, {1, 2, 7, 9, []int{2, 70}, true},
-		{3, 3, 16, 16, []int{1, 2, 1, 1, 3, 1, 1, 1, 4, 1, 1}, true}, {16, 16, 128, 128, []int{1}, true},
-	}, recurrence{16, 32, 128, 128, []int{1, 1, 1, 40}, true}) {
-		checks = append(checks, Check{Operation: "DeltaRule", Type: "f32", Shape: fmt.Sprint(r), Input: random.name, build: r.layer})
-	}
-	return checks
-}
-
-// layer makes a trial of a whole layer between its projections.
-func (r recurrence) layer(g generator) *trial {
-	const width = 4
-	rows := 0
-	for _, n := range r.rows {
-		rows += n
-	}
-	keys, values := r.keyHeads*r.dk, r.heads*r.dv
-	all := func(v float64, n int) []float32 {
-		return g.floats(input{value: func(*rand.Rand) float32 { return float32(v) }}, n)
-	}
-	some := func(role role, dims ...int) operand { return f32("x", role, g.floats(random, elements(dims)), dims...) }
-	whole := limit{tolerance: half, magnitude: func(want []float32) []float64 { return rowMaxima(len(want))(want) }} // small vectors are made unit vectors
-	shape := backend.StateShape(r.heads, r.dk, r.dv)
-	operands := []operand{
-		some(scratch, rows, keys), some(scratch, rows, keys), some(scratch, rows, values), some(update, rows, r.heads, r.dv).within(whole),
-		some(scratch, rows, r.heads), some(scratch, rows, r.heads), blank("out", scratch, rows, r.heads, r.dv),
-		some(reading, width, keys), some(reading, width, keys), some(reading, width, values),
-		f32("unit", reading, all(1/float64(r.dk), r.dk), r.dk), f32("unit", reading, all(1/math.Sqrt(float64(r.dk)), r.dk), r.dk),
-		some(reading, r.heads), f32("decay", reading, g.floats(negative, r.heads), r.heads), some(reading, r.dv),
-	}
-	states := len(operands)
-	for range r.rows {
-		operands = append(operands, some(update, width-1, keys).within(whole), some(update, width-1, keys).within(whole),
-			some(update, width-1, values).within(whole), some(update, shape.Dim(0), shape.Dim(1), shape.Dim(2), shape.Dim(3)).within(whole))
-	}
-	return &trial{operands: operands, do: func(b backend.Backend, t []*tensor.Tensor) error {
-		heads := func(x *tensor.Tensor, n, length int) *tensor.Tensor {
-			y, err := x.Reshape(rows, n, length)
-			if err != nil {
-				panic(err) // the shapes have as many elements by construction
-			}
-			return y
-		}
-		o := &backend.DeltaRule{
-			Query: heads(t[0], r.keyHeads, r.dk), Key: heads(t[1], r.keyHeads, r.dk), Value: heads(t[2], r.heads, r.dv), Gate: t[3],
-			Step: t[4], Beta: t[5], Out: t[6], Filtered: [3]backend.FilteredRows{{Rows: t[0], Filter: t[7]}, {Rows: t[1], Filter: t[8]}, {Rows: t[2], Filter: t[9]}},
-			QueryUnit: t[10], KeyUnit: t[11], UnitEps: epsilon, StepBias: t[12], Decay: t[13], Norm: t[14], NormEps: epsilon,
-		}
-		var of [backend.DeltaParts][]backend.Stretch
-		for part := range of {
-			var list []*tensor.Tensor
-			for i := range r.rows {
-				list = append(list, t[states+i*backend.DeltaParts+part])
-			}
-			of[part] = stretches(r.rows, list)
-		}
-		return backend.DeltaRuling(b).DeltaRule(o, &of)
 	}}
 }

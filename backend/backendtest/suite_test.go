@@ -20,7 +20,7 @@ func TestEveryOperationIsChecked(t *testing.T) {
 	checked := operations()
 	for _, want := range []string{
 		"MatMul", "MatMulTransposed", "AddAssign", "Scale", "SiLUMul", "GELUMul", "GELUErf", "Softcap", "LayerNorm", "RMSNorm", "Softmax", "RoPE",
-		"MulAssign", "SigmoidMul", "Softplus", "Convolve", "Recur", "DeltaRule", "Gather", "CopySlice", "ReadBuffer", "Cast", "NormMatMul", "MatMulAdd", "NormSwiGLU", "Project", "ProjectAdd", "Largest", "Mask",
+		"MulAssign", "SigmoidMul", "Softplus", "Convolve", "Recur", "Gather", "CopySlice", "ReadBuffer", "Cast", "NormMatMul", "MatMulAdd", "NormSwiGLU", "Project", "ProjectAdd", "Largest", "Mask",
 		"RoPEStore", "Attend", "AttendTexts", "AccumulateAttention", "Compact", "CopyPage", "ReadSlots", "WriteSlots",
 	} {
 		if !slices.Contains(checked, want) {

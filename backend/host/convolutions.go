@@ -39,7 +39,9 @@ func (b *convolutions) Convolve(x, w, bias, out *tensor.Tensor, of []backend.Str
 	}
 	c.stretches = appendStretches(c.stretches[:0], of)
 	c.pieces = max(min(rows*channels/elementsPerPiece, b.runner.Size(), channels/asm.Lanes), 1)
-	c.reserve(b.runner.Size())
+	for len(c.workers) < b.runner.Size() {
+		c.workers = append(c.workers, convolver{})
+	}
 	return b.runner.Run(c, c.pieces)
 }
 
@@ -89,13 +91,6 @@ func (c *convolution) reset() {
 		clear(c.workers[i].taps)
 	}
 	*c = convolution{stretches: c.stretches[:0], workers: c.workers}
-}
-
-// reserve makes scratch for a number of workers.
-func (c *convolution) reserve(workers int) {
-	for len(c.workers) < workers {
-		c.workers = append(c.workers, convolver{})
-	}
 }
 
 // Phase says what the operation is.

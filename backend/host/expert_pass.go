@@ -57,10 +57,7 @@ type expertPass struct {
 	part    string // of the phase
 	count   int    // pieces of the phase
 
-	sorted []int32       // the pairs in the order of places
-	places []int32       // the pairs' places
-	starts []int32       // scratch: [experts+1]
-	groups []expertGroup // those with most pairs first
+	pairOrder
 
 	acts    quant.Activation // [pairs, k], sorted
 	scratch []float32        // of acts, if they are floats
@@ -70,14 +67,32 @@ type expertPass struct {
 	terms     []expertTerm
 	scattered bool           // the outputs have the order of pairs; else they are sorted
 	epilogue  expertEpilogue // nil: none
-	network   *backend.ExpertNetwork
-	gate, up  []float32 // [pairs, n], sorted: what the epilogue joins
+	hidden    expertHidden   // what the epilogue joins
 	sum       expertSum
 	pieces    []expertPiece
-	calls     []asm.PanelProduct    // one for each worker, kept to spare an allocation
-	views     []quant.Activation    // the same
-	tiles     workerMemory[float32] // for what is scattered
-	packed    workerMemory[byte]    // for panels of what files have as rows
+	workers   expertWorkers
+}
+
+// pairOrder is the pairs, sorted by their experts.
+type pairOrder struct {
+	sorted []int32       // the pairs in the order of places
+	places []int32       // the pairs' places
+	starts []int32       // scratch: [experts+1]
+	groups []expertGroup // those with most pairs first
+}
+
+// expertHidden is the products of gate and up, [pairs, n], sorted, and the network that says how to join them.
+type expertHidden struct {
+	network  *backend.ExpertNetwork
+	gate, up []float32
+}
+
+// expertWorkers is what each worker has for itself, kept from one operation to the next.
+type expertWorkers struct {
+	calls  []asm.PanelProduct    // kept to spare an allocation
+	views  []quant.Activation    // the same
+	tiles  workerMemory[float32] // for what is scattered
+	packed workerMemory[byte]    // for panels of what files have as rows
 }
 
 // expertGroup is the pairs of one expert: places [first, last).
@@ -114,11 +129,11 @@ type expertTerm struct {
 // reset forgets the operands, and keeps the scratch.
 func (p *expertPass) reset() {
 	p.kernels, p.phase, p.x, p.acts.X = nil, nil, nil, nil
-	p.epilogue, p.network, p.gate, p.up, p.sum, p.scattered = nil, nil, nil, nil, expertSum{}, false
+	p.epilogue, p.hidden, p.sum, p.scattered = nil, expertHidden{}, expertSum{}, false
 	clear(p.terms)
 	p.terms = p.terms[:0]
-	clear(p.calls)
-	clear(p.views)
+	clear(p.workers.calls)
+	clear(p.workers.views)
 }
 
 // begin sorts the pairs by their experts. It returns an error if a choice is no expert.
@@ -127,11 +142,11 @@ func (p *expertPass) begin(name string, m *machine, chosen []int32, experts int)
 		return err
 	}
 	p.name, p.kernels, p.held = name, m.kernels, &m.held
-	if n := m.runner.Size(); len(p.calls) < n {
-		p.calls, p.views = make([]asm.PanelProduct, n), make([]quant.Activation, n)
+	if n := m.runner.Size(); len(p.workers.calls) < n {
+		p.workers.calls, p.workers.views = make([]asm.PanelProduct, n), make([]quant.Activation, n)
 	}
-	p.tiles.reserve(m.runner.Size())
-	p.packed.reserve(m.runner.Size())
+	p.workers.tiles.reserve(m.runner.Size())
+	p.workers.packed.reserve(m.runner.Size())
 	p.sorted = slices.Grow(p.sorted[:0], len(chosen))[:len(chosen)]
 	p.places = slices.Grow(p.places[:0], len(chosen))[:len(chosen)]
 	p.starts = slices.Grow(p.starts[:0], experts+1)[:experts+1]
@@ -252,7 +267,7 @@ func (p *expertPass) multiplyPiece(worker, piece int) {
 	at := p.pieces[piece]
 	group, lo, hi := p.groups[at.group], int(at.lo), int(at.hi)
 	first, pairs := int(group.first), int(group.last-group.first)
-	p.views[worker] = p.acts.Part(first, first+pairs)
+	p.workers.views[worker] = p.acts.Part(first, first+pairs)
 	for i := range p.terms {
 		t := &p.terms[i]
 		switch {
@@ -261,7 +276,7 @@ func (p *expertPass) multiplyPiece(worker, piece int) {
 		case pairs == 1:
 			p.multiplyRows(worker, t, int(group.expert), lo, hi, t.out[int(p.sorted[first])*t.n+lo:], t.n)
 		default:
-			tile := p.tiles.of(worker, pairs*(hi-lo))
+			tile := p.workers.tiles.of(worker, pairs*(hi-lo))
 			p.multiplyRows(worker, t, int(group.expert), lo, hi, tile, hi-lo)
 			for _, pair := range p.sorted[first:][:pairs] {
 				tile = tile[copy(t.out[int(pair)*t.n:][lo:hi], tile):]
@@ -283,11 +298,11 @@ func (p *expertPass) multiplyPiece(worker, piece int) {
 // multiplyRows multiplies rows [lo, hi) of an expert's weights with the worker's view of the activation, to rows of out that are stride
 // elements apart.
 func (p *expertPass) multiplyRows(worker int, t *expertTerm, expert, lo, hi int, out []float32, stride int) {
-	w, acts, call := t.w[(expert*t.n+lo)*t.rowBytes:], &p.views[worker], &p.calls[worker]
+	w, acts, call := t.w[(expert*t.n+lo)*t.rowBytes:], &p.workers.views[worker], &p.workers.calls[worker]
 	if t.panels == nil && t.packs != nil && hi-lo >= asm.PanelRows {
 		const most = rowsPerCut / asm.PanelRows
 		size := asm.PanelRows * t.rowBytes
-		room := p.packed.of(worker, most*size)
+		room := p.workers.packed.of(worker, most*size)
 		for ; lo < hi; lo += rowsPerCut {
 			n := min(most, (hi-lo)/asm.PanelRows)
 			for i := range n {

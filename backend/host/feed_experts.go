@@ -38,12 +38,12 @@ func (b Fused) FeedExperts(x *tensor.Tensor, n *backend.ExpertNetwork, chosen, w
 		return err
 	}
 	choices := d.Pairs / d.Rows
-	p.network, p.gate, p.up = n, floats(gate), floats(up)
+	p.hidden = expertHidden{n, floats(gate), floats(up)}
 	form := n.Gate.DType().Format().ActivationForm()
 	if err := p.activate(b.runner, form, floats(x), d.K, choices); err != nil {
 		return err
 	}
-	p.add(n.Gate, biases[0], p.gate)
+	p.add(n.Gate, biases[0], p.hidden.gate)
 	if other := n.Up.DType().Format().ActivationForm(); other != form {
 		if err := p.multiply(b.runner); err != nil {
 			return err
@@ -53,13 +53,13 @@ func (b Fused) FeedExperts(x *tensor.Tensor, n *backend.ExpertNetwork, chosen, w
 			return err
 		}
 	}
-	p.add(n.Up, biases[1], p.up)
+	p.add(n.Up, biases[1], p.hidden.up)
 	p.epilogue = (*expertPass).join
 	if err := p.multiply(b.runner); err != nil {
 		return err
 	}
 	p.epilogue, p.terms = nil, p.terms[:0]
-	if err := p.activate(b.runner, n.Down.DType().Format().ActivationForm(), p.gate, d.N, 0); err != nil {
+	if err := p.activate(b.runner, n.Down.DType().Format().ActivationForm(), p.hidden.gate, d.N, 0); err != nil {
 		return err
 	}
 	p.sum = expertSum{y: floats(down), weights: floats(weights), out: floats(out), n: d.K}
@@ -72,14 +72,14 @@ func (b Fused) FeedExperts(x *tensor.Tensor, n *backend.ExpertNetwork, chosen, w
 
 // join joins the products of gate and up by the network's activation.
 func (p *expertPass) join(lo, hi int) {
-	gate, up := p.gate[lo:hi], p.up[lo:hi]
-	switch p.network.Activation {
+	gate, up := p.hidden.gate[lo:hi], p.hidden.up[lo:hi]
+	switch p.hidden.network.Activation {
 	case backend.ActivateSiLU:
 		p.kernels.SiLUMul(gate, gate, up)
 	case backend.ActivateGELU:
 		p.kernels.GELUMul(gate, gate, up)
 	case backend.ActivateClamped:
-		p.kernels.SwiGLUClamped(gate, gate, up, p.network.Limit)
+		p.kernels.SwiGLUClamped(gate, gate, up, p.hidden.network.Limit)
 	}
 }
 

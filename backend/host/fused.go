@@ -8,16 +8,13 @@ import (
 
 // Fused is Base with the fused operations, panels of weights, and pages in the layout that the kernels like: for backends whose tensors
 // are host memory, which is always mapped.
-type Fused struct {
-	*Base
-	deltaRules *pool[deltaRule, *deltaRule]
-}
+type Fused struct{ *Base }
 
 // NewFused makes a Fused, as NewBase makes a Base.
 func NewFused(kernels *asm.Kernels, runner Runner) Fused {
 	b := NewBase(kernels, runner)
 	b.machine.pages = b.kernels.Pages()
-	return Fused{b, &pool[deltaRule, *deltaRule]{}}
+	return Fused{b}
 }
 
 // NormMatMul normalises x and multiplies with several weights.

@@ -12,7 +12,7 @@ import (
 // mapped is a set of tensors that the host may touch until unmap. It keeps them from being collected, which would give up
 // their memory: an operation has only slices of that.
 type mapped struct {
-	few    [24]*tensor.Tensor
+	few    [16]*tensor.Tensor
 	n      int              // how many are in few
 	more   []*tensor.Tensor // those that are too many for few
 	device bool             // among them are some of a device's memory, which must be unmapped

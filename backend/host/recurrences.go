@@ -37,7 +37,7 @@ func (b *recurrences) Recur(q, k, v, g, beta, out *tensor.Tensor, delta bool, of
 }
 
 // recurrence is a Recur as a task. A piece is a stretch's rows with some blocks of columns of one head's state. The rows pass, passRows at a
-// time, through one block after the other, each of which stays in the nearest memory meanwhile.
+// time, through one block after the other. The block stays in the nearest memory meanwhile.
 type recurrence struct {
 	backend.RecurDims
 	kernels          *asm.Kernels
@@ -73,9 +73,11 @@ func (r *recurrence) Phase() timing.Phase {
 	return timing.Phase{Operation: "Recur", Rows: r.KeyDim, Cols: r.Heads * r.ValueDim, DType: tensor.F32}
 }
 
-// plan cuts the heads into pieces: the fewest of which there are some for each worker, or, for longer stretches, a piece for each block.
+// plan cuts the heads into pieces: as few as give each worker two, or, for longer stretches, a piece for each block.
 func (r *recurrence) plan(workers int) {
-	r.reserve(workers)
+	for len(r.workers) < workers {
+		r.workers = append(r.workers, recurrer{})
+	}
 	r.parts = 1
 	for i := range r.stretches {
 		if r.stretches[i].rows >= passRows {
@@ -84,13 +86,6 @@ func (r *recurrence) plan(workers int) {
 	}
 	for r.parts < r.Blocks() && len(r.stretches)*r.Heads*r.parts < 2*workers {
 		r.parts = min(2*r.parts, r.Blocks())
-	}
-}
-
-// reserve makes scratch for a number of workers.
-func (r *recurrence) reserve(workers int) {
-	for len(r.workers) < workers {
-		r.workers = append(r.workers, recurrer{})
 	}
 }
 
@@ -131,7 +126,7 @@ func (r *recurrence) pass(l *recurrer, s *stretch, head, block, row, n int) {
 	r.kernels.Recur(p)
 }
 
-// passSome computes a pass with a block of which only the first n columns are there.
+// passSome computes a pass with a block that has only its first n columns.
 func (r *recurrence) passSome(l *recurrer, p *asm.StatePass, n int) {
 	v, out, stride := p.V, p.Out, p.ValueStride
 	clear(l.columns[:])

@@ -41,8 +41,20 @@
 // what is in more of them is mapped and computed by the reference.
 //
 // Of products with several rows of activations there are three: row by row, which loads the weights for each row anew; tiles of
-// 64 rows; and one for in between, whose lanes multiply each block of weights with several rows. Which is fastest is tried for
+// rows; and one for in between, whose lanes multiply each block of weights with several rows. Which is fastest is tried for
 // each shape and number of rows.
+//
+// # Matrices of bytes
+//
+// Where a device has instructions that multiply matrices of bytes (matrix.cl; NVIDIA's, by inline assembly), tiles are computed by them, all
+// products of more than 16 rows are tiles, and passes take more rows. Their integers are exact, and the scales are applied in the order that
+// package asm lays down, so that results keep their bits. A trial when the device is opened compares products of pieces; a device that does not
+// compile it, or gives something else, has the other tiles. A further vendor's instructions are a further part of matrix.cl and a further line
+// of matrixWays.
+//
+// On an H200 they compute about 100·10¹² multiply-adds a second with Q4_0, of 600·10¹² that the instruction alone reaches: applying a scale takes
+// three operations of floats for each result of a block of 32, and these and the loads take the time. A prompt of 4096 tokens in chunks of 2048
+// spends half of its time in attention, whose products of floats have a laid-down order and so cannot use such instructions.
 //
 // # Memory and its end
 //

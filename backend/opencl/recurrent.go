@@ -30,7 +30,7 @@ type recurrentShape struct {
 	several bool // stretches
 }
 
-// program returns the variant, whose size a macro has.
+// program returns the variant; the macro has its size.
 func (r *recurrent) program(files, macro string, size int, several bool) program {
 	shape := recurrentShape{files, size, several}
 	p, ok := r.programs[shape]
@@ -45,7 +45,7 @@ func (r *recurrent) program(files, macro string, size int, several bool) program
 	return p
 }
 
-// maxStretches is how many stretches a launch takes at most: STATES in stretches.cl, which has 1 or so many.
+// maxStretches is how many stretches a launch takes at most: STATES in stretches.cl is 1 or this.
 const maxStretches = 8
 
 // stretchList is the struct stretches of stretches.cl.

@@ -64,8 +64,8 @@ type Family struct {
 	BeforeName, BeforeArguments, AfterArguments []Part
 	// Python says that arguments are written as Python's keyword arguments, a=1, b=[True, None], and not as a JSON object.
 	Python bool
-	// Tagged says that arguments are written between tags, each one between those that BeforeParameter, AfterName and AfterParameter say, and
-	// not as a JSON object: texts as they are, and other values as JSON.
+	// Tagged says that arguments are written between tags, as BeforeParameter, AfterName and AfterParameter say, and not as a JSON object:
+	// texts as they are, and other values as JSON.
 	Tagged bool
 	// Bare tells that arguments are written with bare keys, and with marks around strings, and not as a JSON object.
 	Bare bool

@@ -82,8 +82,8 @@ const (
 	readsGemma
 )
 
-// Types gives the parser what the functions' schemas say: types returns the type of a parameter, as JSON Schema names it, or "" if there is none or several. It counts
-// for formats that write texts without quotes, until the next Start.
+// Types gives the parser what the functions' schemas say: types returns the type of a parameter, as JSON Schema names it, or "" if the
+// parameter has no type, or several. It counts for formats that write texts without quotes, until the next Start.
 func (p *Parser) Types(types func(function, parameter string) string) { p.types = types }
 
 // Start makes the parser ready for an answer of a model that writes calls in a format. names are the functions on offer: no others

@@ -14,8 +14,8 @@ import (
 //	</parameter>
 //	</function>
 //
-// A value is text between the tags, less a line break at either end. Whether that is a string or JSON, the function's schema says; if it does not, or if the text is no
-// JSON, JSON is what looks like it, and the rest is a string. Values in Python's spelling of JSON's words are taken for these.
+// A value is the text between the tags, less a line break at either end. The function's schema says whether that is a string or JSON. Without a
+// schema, a text that is valid JSON, and no string, is JSON, and any other text is a string. JSON's words may be spelled as in Python.
 type tagged struct {
 	place  taggedPlace
 	text   []byte // a tag, a name or a value so far
@@ -94,7 +94,7 @@ func (r *tagged) step(c byte, to *call, names functionNames, types func(function
 	return verdictOf(r.place == inTag && (strings.HasPrefix(parameterTag, string(r.text)) || strings.HasPrefix(functionEnd, string(r.text))))
 }
 
-// parameter writes the parameter whose value has come.
+// parameter writes the parameter after its value has come.
 func (r *tagged) parameter(to *call, types func(function, parameter string) string) {
 	value := r.text[:len(r.text)-len(parameterEnd)]
 	value = bytes.TrimSuffix(bytes.TrimPrefix(value, []byte("\n")), []byte("\n"))

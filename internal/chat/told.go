@@ -50,7 +50,8 @@ func (t *Template) renderTold(ctx context.Context, messages []Message, o Options
 	}
 	family := t.calls.Family()
 	switch {
-	case t.calls == calls.None || !family.JSON(), len(o.Tools) == 0 && !called && !answered:
+	case t.calls == calls.None, len(o.Tools) == 0 && !called && !answered:
+	case !t.HasTools() && !family.JSON(): // a model that is told of functions is told to write calls in JSON
 	case !t.HasTools():
 		return t.renderAs(ctx, messages, o, true)
 	case called && !t.jinja.Mentions("tool_calls"):
@@ -144,7 +145,7 @@ func written(f *calls.Family, list []ToolCall) (parts []part) {
 		own(f.BeforeName)
 		parts = append(parts, part{c.Name, ofCalls})
 		own(f.BeforeArguments)
-		parts = append(parts, part{string(arguments), ofCalls})
+		parts = append(parts, part{f.Arguments(arguments), ofCalls})
 		own(f.AfterArguments)
 	}
 	own(f.End)

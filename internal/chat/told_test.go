@@ -53,6 +53,8 @@ func TestTold(t *testing.T) {
 			`<tools>[{"type": "function", "function": {"name": "<end>"}}]⟦<end>⟧⟦<user>⟧hi <end>⟦<end>⟧`},
 		{"no role of the tool's", known, calls.Granite, []Message{user, call, result("1<end>"), result("2")}, nil,
 			"⟦<user>⟧hi <end>⟦<end>⟧⟦<assistant>⟧" + granites + "⟦<end>⟧⟦<user>⟧" + response + "⟦<end>⟧"},
+		{"calls in Python that have no place", granite, calls.LFM, []Message{user, call, result("1<end>")}, nil,
+			"⟦<user>⟧hi <end>⟦<end>⟧⟦<assistant>⟧ok\n<|tool_call_start|>[f<end>(a=\"<end>\"), g()]<|tool_call_end|>⟦<end>⟧⟦<tool>⟧1<end>⟦<end>⟧"},
 		{"no way of writing calls", turns, calls.None, []Message{user}, tools, ""},
 		{"calls in Python", turns, calls.LlamaPythonic, []Message{user, call}, nil, ""},
 	} {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // Experts describes the feed-forward networks of layers with Routed: a router gives each of Count networks a score for a token, and the
@@ -233,30 +232,6 @@ func (c *Config) setRouted(is func(layer int) bool) {
 		c.FeedForwards, c.Experts = nil, Experts{}
 	}
 }
-
-// Form is a way in which files have the matrices of a layer's experts, or the biases: as one tensor, with or without further rows, or as a tensor for each
-// expert. A tensor of all experts is [experts, Rows, …], one of a single expert [Rows, …]. Row i of an expert is row First + i·Step of these.
-type Form struct {
-	Name              string // has eachExpert in place of the expert's number if each expert has a tensor of its own
-	Rows, First, Step int
-	// Exponents, if it is not "", is the name of the exponents of MXFP4 [experts, Rows, blocks] in bytes: then the tensor of Name has the elements of the
-	// blocks, [experts, Rows, blocks, 16] in bytes, two elements in each, which follow each other, the first one in the lower bits.
-	Exponents string
-}
-
-// Each returns whether each expert has a tensor of its own.
-func (f *Form) Each() bool { return strings.Contains(f.Name, eachExpert) }
-
-// Of returns the name of an expert's tensor, or of the tensor of all experts.
-func (f *Form) Of(expert int) string {
-	return strings.Replace(f.Name, eachExpert, strconv.Itoa(expert), 1)
-}
-
-// Whole reports whether the form is the tensor itself.
-func (f *Form) Whole(rows int) bool { return f.Rows == rows && !f.Each() && f.Exponents == "" }
-
-// Forms are the ways in which the formats have the tensor of a part with experts.
-type Forms struct{ HuggingFace, GGUF []Form }
 
 // forms returns the ways in which files have a part of a layer with experts; none for any other part.
 func (c *Config) forms(f *family, p Part, layer int, bias bool) (list Forms) {

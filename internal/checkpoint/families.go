@@ -82,8 +82,8 @@ type defaults struct {
 // fusedPart is a part that is some of the rows of a tensor.
 type fusedPart struct {
 	huggingFace, gguf string // names, without the layer and what follows; gguf is "" if GGUF has the parts apart
-	parts             []Part // whose rows the tensor has, in their order
-	groups            size   // the parts lie in so many groups, each of which has an equal share of each part; nil: one
+	parts             []Part // that the tensor has, in their order
+	groups            size   // how many groups the rows lie in, each with an equal share of each part; nil: one
 }
 
 // windowRule is what decides whether a layer has a sliding window.
@@ -220,7 +220,7 @@ var families = []family{
 			Query: gatedQuery, QueryGate: gatedQuery, RecurrentQuery: deltaInput, RecurrentKey: deltaInput, RecurrentValue: deltaInput,
 			QueryFilter: deltaFilter, KeyFilter: deltaFilter, ValueFilter: deltaFilter,
 		},
-		keys:     []string{"partial_rotary_factor", "attn_output_gate", "num_experts", "shared_expert_intermediate_size"},
+		keys:     []string{"partial_rotary_factor", "attn_output_gate", "num_experts", "num_local_experts", "shared_expert_intermediate_size"},
 		defaults: defaults{headDim: 256, heads: 16, kvHeads: 2, vocab: 248320, context: 32768, rotated: 0.25, every: 4},
 	},
 	{
@@ -231,7 +231,7 @@ var families = []family{
 			RecurrentBeta: nextRates, RecurrentStep: nextRates, QueryFilter: deltaFilter, KeyFilter: deltaFilter, ValueFilter: deltaFilter,
 		},
 		fusedGGUF: map[Part]fusedPart{RecurrentQuery: deltaInput, RecurrentKey: deltaInput, RecurrentValue: deltaInput},
-		keys:      []string{"partial_rotary_factor", "num_experts", "norm_topk_prob", "decoder_sparse_step", "mlp_only_layers", "shared_expert_intermediate_size"},
+		keys:      []string{"partial_rotary_factor", "num_experts", "num_local_experts", "norm_topk_prob", "decoder_sparse_step", "mlp_only_layers", "shared_expert_intermediate_size"},
 		defaults:  defaults{headDim: 256, heads: 16, kvHeads: 2, vocab: 151936, context: 32768, rotated: 0.25, every: 4},
 	},
 	{
@@ -387,7 +387,7 @@ func familyOf(name string) *family {
 	return &families[0]
 }
 
-// familyBy returns the family that has a name, and an error that lists all names where there is none.
+// familyBy returns the family with a name, and an error that lists all names if there is no such family.
 func familyBy(key, name string, of func(f *family) string) (*family, error) {
 	var known []string
 	for i := range families {
@@ -464,8 +464,7 @@ type Variant struct {
 	Sizes        []LayerSizes
 	Experts      Experts // of the layers with Routed
 	Unnormed     bool    // queries and keys have no norms, though the family may have them
-	// PerLayerWidth is the width of inputs that each layer has of its own, which come from the tokens alone (Gemma 4's per-layer embeddings); 0: there
-	// are no such inputs.
+	// PerLayerWidth is the width of inputs that each layer has of its own, which come from the tokens alone (Gemma 4's per-layer embeddings); 0: there are none.
 	PerLayerWidth int
 	LocalRoPE     RoPE // of layers with a window; a Theta of 0: theirs is Config.RoPE
 	// What embeddings, scores of attention, the results of a layer's two halves and logits are multiplied by; 0: 1, for ScoreScale

@@ -16,7 +16,7 @@ import (
 
 // fixtures are the models of families that the repository has.
 var fixtures = []string{"mistral", "qwen2", "qwen3", "smollm3", "granite", "phi3", "phi3-longrope", "olmo2", "gemma3", "gemma", "olmo3", "qwen3-yarn", "llama-yarn", "gemma3-wrapper", "mistral3-wrapper", "qwen3vl-wrapper", "phi4mini", "ministral3", "granite4-micro",
-	"qwen35", "qwen35-wrapper", "lfm2", "granite4h", "qwen3moe", "mixtral", "granite-moe", "glm4moe", "gptoss"}
+	"qwen35", "qwen35-wrapper", "lfm2", "granite4h", "qwen35moe", "qwen3moe", "mixtral", "granite-moe", "glm4moe", "gptoss"}
 
 // TestFamiliesStayInGGUF writes the configurations of folders in GGUF's keys and reads them.
 func TestFamiliesStayInGGUF(t *testing.T) {
@@ -41,7 +41,7 @@ func TestFamiliesStayInGGUF(t *testing.T) {
 			!near(g.EmbeddingScale, w.EmbeddingScale) || !near(g.ScoreScale, w.ScoreScale) || !near(g.ResidualScale, w.ResidualScale) || !near(g.LogitScale, w.LogitScale) {
 			t.Errorf("%s: GGUF gives %+v, want %+v", name, *g, *w)
 		}
-		w.Recurrent.Tiled, w.Recurrent.FilterBias = w.Family == "qwen35", false // in GGUF tensors say whether filters have biases
+		w.Recurrent.Tiled, w.Recurrent.FilterBias = w.Family == "qwen35" || w.Family == "qwen35moe", false // in GGUF tensors say whether filters have biases
 		if !slices.Equal(g.Mixers, w.Mixers) || g.Recurrent != w.Recurrent || g.Sizes != nil || got.KVHeads != want.KVHeads {
 			t.Errorf("%s: GGUF gives layers %v %+v, want %v %+v", name, g.Mixers, g.Recurrent, w.Mixers, w.Recurrent)
 		}
@@ -349,7 +349,7 @@ func TestLayersThatPredictAhead(t *testing.T) {
 	c.RoPE, c.Family, c.AttentionBias, c.MLPBias, c.Layers = RoPE{Theta: 10000, Rotated: 4}, "qwen35", false, false, 5
 	c.Mixers = []Mixer{DeltaRule, DeltaRule, DeltaRule, GatedAttention, DeltaRule}
 	c.Recurrent = Recurrent{Taps: 4, KeyHeads: 2, Heads: 4, KeyDim: 16, ValueDim: 16, Tiled: true}
-	got, err := ConfigOf(fileOf(t, c, gguf.KeyValue{Key: "qwen35." + aheadLayersKey, Value: gguf.ValueOf(uint32(1))}))
+	got, err := ConfigOf(fileOf(t, c, gguf.KeyValue{Key: "qwen35." + aheadKey, Value: gguf.ValueOf(uint32(1))}))
 	if err != nil || got.Layers != 4 || !slices.Equal(got.Mixers, c.Mixers[:4]) {
 		t.Errorf("%+v, %v", got, err)
 	}

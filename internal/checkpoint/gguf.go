@@ -65,8 +65,14 @@ const (
 // endTexts are the texts of tokens that end a turn or a text, in the families' chat formats: files name only one.
 var endTexts = []string{
 	EndOfTurn, EndOfMessage, "<|end_of_text|>", "<|im_end|>", "<|endoftext|>", "</s>", "<end_of_turn>", "<|end|>", "<eos>", "<EOT>", "[EOT]", "<turn|>", "<|tool_response>",
-	"<｜end▁of▁sentence｜>",
+	"<｜end▁of▁sentence｜>", harmonyReturn, "<|call|>",
 }
+
+// Of a vocabulary that has harmonyReturn, harmonyEnd ends a message, after which others of the same turn may come.
+const (
+	harmonyReturn = "<|return|>"
+	harmonyEnd    = "<|end|>"
+)
 
 // endTypes are the types of tokens that may end a turn by their texts. Phi-3's </s>, say, is no control token.
 var endTypes = []int32{bpe.TypeControl, bpe.TypeUserDefined}
@@ -172,7 +178,7 @@ func readConfig(f *gguf.File) (*Config, error) {
 			c.HeadDim = c.HiddenSize / c.Heads
 		}
 	}
-	ahead := k.number(aheadLayersKey, 0, maxLayers)
+	ahead := k.number(aheadKey, 0, maxLayers)
 	if ahead < c.Layers {
 		c.Layers -= ahead // they stand after the others, and predict tokens ahead
 	}
@@ -464,8 +470,12 @@ func endTokens(f *gguf.File) (list []int32) {
 			list = append(list, id)
 		}
 	}
-	types := f.Int32s(TokenTypesKey)
-	for id, text := range f.Strings(TokensKey) {
+	types, tokens := f.Int32s(TokenTypesKey), f.Strings(TokensKey)
+	harmony := slices.Contains(tokens, harmonyReturn)
+	for id, text := range tokens {
+		if harmony && text == harmonyEnd {
+			continue
+		}
 		if id < len(types) && slices.Contains(endTypes, types[id]) && slices.Contains(endTexts, text) {
 			list = append(list, int32(id))
 		}

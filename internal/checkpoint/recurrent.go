@@ -16,10 +16,10 @@ import (
 // Recurrent is the sizes of layers with a state. The zero value is of models without.
 type Recurrent struct {
 	Taps int // of the convolutions: how many inputs an output depends on
-	// Heads of values, and of queries and keys, each of which Heads/KeyHeads value heads share; their elements. Short convolutions have none.
+	// Heads of values, and of queries and keys, and their elements. Heads/KeyHeads value heads share a key head. Short convolutions have no heads.
 	Heads, KeyHeads, KeyDim, ValueDim int
 	FilterBias                        bool // convolutions have biases
-	// Tiled says that the columns of RecurrentOutput are in GGUF's order of heads: see Tiling. Those of a quantised tensor cannot change places.
+	// Tiled says that the columns of RecurrentOutput are in GGUF's order of heads: see Tiling.
 	Tiled bool
 }
 
@@ -34,7 +34,7 @@ const (
 	Repeated          // each element several times
 )
 
-// Tiling is the order of value heads in files of models whose heads of queries and keys are shared by Repeats value heads each. Hugging Face
+// Tiling is the order of value heads in files of models in which Repeats value heads share a head of queries and keys. Hugging Face
 // has the heads that share one after the other, GGUF has the first of each KeyHeads, then the second of each. The zero value stands for the
 // same order in both.
 type Tiling struct {
@@ -43,7 +43,8 @@ type Tiling struct {
 	Columns           bool // the order is that of columns, not of rows
 }
 
-// Grouped returns where Hugging Face has a row (or column) that GGUF has at i. Of 2 key heads, 2 repeats and a length of 1 the order is 0 2 1 3.
+// Grouped returns where Hugging Face has a row (or column) that GGUF has at i. For 2 key heads, 2 repeats and a length of 1 the order is
+// 0 2 1 3.
 func (t Tiling) Grouped(i int) int {
 	head, in := i/t.Length, i%t.Length
 	return (head%t.KeyHeads*t.Repeats+head/t.KeyHeads)*t.Length + in
@@ -327,6 +328,7 @@ const (
 	fullEveryKey     = "full_attention_interval"
 	recurrentListKey = "attention.recurrent_layers" // a truth for each layer
 	sectionsKey      = "rope.dimension_sections"
+	aheadKey         = "nextn_predict_layers" // layers that predict several tokens at once, which block_count counts
 	keyHeadsKey      = "attention.head_count_kv"
 )
 
@@ -440,7 +442,8 @@ func (c *Config) layerNumbers() []int {
 	return list
 }
 
-// keyHeadList returns each layer's number of key and value heads for GGUF, 0 for layers without attention; nil if the format says otherwise which layers these are.
+// keyHeadList returns each layer's number of key and value heads for GGUF, 0 for layers without attention; nil if the format has another
+// key for these layers.
 func (c *Config) keyHeadList(f *family) (list []int32) {
 	if f.recurrent != ShortConvolution && f.recurrent != SelectiveScan || !slices.ContainsFunc(c.Mixers, Mixer.Recurrent) {
 		return nil

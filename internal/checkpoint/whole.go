@@ -1,9 +1,9 @@
 package checkpoint
 
-// Within says of which larger tensors some rows are a tensor, in each format. Files that have no such tensor have the tensor itself.
+// Within has the larger tensor of each format that holds a tensor as some of its rows. Files that have no such tensor have the tensor itself.
 type Within struct{ HuggingFace, GGUF Whole }
 
-// Whole is a larger tensor, some of whose rows are a tensor. The zero value stands for none.
+// Whole is a larger tensor that holds a tensor as some of its rows. The zero value stands for no larger tensor.
 //
 // The rows may lie together, or in groups: a projection that gives a query and a gate for each head, of 2 elements each, has queries in the
 // rows 0 1 4 5 8 9 …, which is First 0, Size 2 and Every 4.

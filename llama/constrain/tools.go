@@ -55,10 +55,11 @@ type Answer struct {
 // as a JSON object (llama.LlamaJSONCalls), no object that fits may have both the name of a function as its "name" and an object as its
 // "parameters" or "arguments": "additionalProperties": false and no such properties see to that.
 //
-// Where a model writes arguments between tags (llama.TaggedCalls), they come in the order of the schema's properties, each of which must have one type. What a schema
-// asks of a text, beyond a list of values, is llama.ErrUnsupported, or not kept if ToolOptions.Lossy is true.
+// If a model writes arguments between tags (llama.TaggedCalls), they come in the order of the schema's properties, and each property must
+// have one type. A demand on a text, other than a list of values, is llama.ErrUnsupported; with ToolOptions.Lossy it is not kept.
 //
-// A model whose way of writing calls is not known, or is Python's (llama.LlamaPythonicCalls, llama.OlmoCalls, llama.LFMCalls), is an error that is llama.ErrUnsupported.
+// A model that writes calls in an unknown way, or in Python's (llama.LlamaPythonicCalls, llama.OlmoCalls, llama.LFMCalls), is an error that is
+// llama.ErrUnsupported.
 func Tools(t *llama.Tokenizer, tools []json.RawMessage, o ToolOptions) (llama.Constraint, error) {
 	return ToolsContext(context.Background(), t, tools, o)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/antigravity-go/antigravity/asm/internal/asmtest"
 )
 
-// operands makes the operands of a pass. Gaps between tokens are filled as the tokens are, and what is written must not reach them.
+// operands makes the operands of a pass. Gaps between tokens are filled as the tokens are, and no kernel may write there.
 func operands(r *rand.Rand, fill asmtest.Fill, rows, keyDim, gap int, delta bool) *asm.StatePass {
 	floats := func(fill asmtest.Fill, n int) []float32 {
 		x := make([]float32, n)
@@ -26,7 +26,7 @@ func operands(r *rand.Rand, fill asmtest.Fill, rows, keyDim, gap int, delta bool
 	return p
 }
 
-// fenced returns a pass with copies of the operands, each of which ends at a protected page.
+// fenced returns a pass with copies of the operands. Each copy ends at a protected page.
 func fenced(t testing.TB, p *asm.StatePass) *asm.StatePass {
 	c := *p
 	for _, x := range []*[]float32{&c.State, &c.Q, &c.K, &c.V, &c.Out, &c.Decay, &c.Beta} {
@@ -71,7 +71,7 @@ func TestRecurDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// BenchmarkRecur passes tokens through a head of Qwen 3.5, whose state is in the second-level cache: bytes are those of the state, read and
+// BenchmarkRecur passes tokens through a head of Qwen 3.5. Its state is in the second-level cache. Bytes are those of the state, read and
 // written once a token, whether it is or not.
 func BenchmarkRecur(b *testing.B) {
 	const keyDim, blocks = 128, 8

@@ -138,7 +138,9 @@ func Open(ctx context.Context, m *Model, a *Adapter, memory *Memory, stderr io.W
 // Parameters returns how many numbers a model of the Llama family learnt.
 func Parameters(c llama.Config) int64 {
 	hidden, attention, keys := c.HiddenSize, c.Heads*c.HeadDim, c.KVHeads*c.HeadDim
-	layer := 2*hidden*attention + 2*hidden*keys + 3*hidden*c.IntermediateSize + 2*hidden // q and o, k and v, feed-forward, norms
+	layer := 2*hidden*attention + 2*hidden*keys + 2*hidden // q and o, k and v, norms
+	e := &c.Experts
+	networks := (c.Layers-e.Layers)*3*hidden*c.IntermediateSize + e.Layers*(3*hidden*(e.Count*e.Width+e.SharedWidth)+hidden*e.Count)
 	if c.AttentionBias {
 		layer += attention + 2*keys + hidden
 	}
@@ -149,5 +151,5 @@ func Parameters(c llama.Config) int64 {
 	if !c.TiedEmbeddings {
 		tables *= 2
 	}
-	return int64(tables) + int64(c.Layers)*int64(layer) + int64(hidden)
+	return int64(tables) + int64(c.Layers)*int64(layer) + int64(networks) + int64(hidden)
 }

@@ -50,6 +50,9 @@ func (t table) sizes(c *llama.Config) {
 	t.row("family", "%s", family)
 	t.row("layers", "%d", c.Layers)
 	t.row("hidden size", "%d, feed-forward %d", c.HiddenSize, c.IntermediateSize)
+	if e := &c.Experts; e.Count > 0 {
+		t.row("experts", "%d in %d of the layers, %d for a token, of a width of %d; a shared one of %d", e.Count, e.Layers, e.Chosen, e.Width, e.SharedWidth)
+	}
 	t.row("attention", "%d query heads, %d key and value heads of %d", c.Heads, c.KVHeads, c.HeadDim)
 	if n := count(c.Windowed); n > 0 && c.Window > 0 {
 		t.row("sliding window", "%d tokens, in %d of the layers", c.Window, n)

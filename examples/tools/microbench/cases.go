@@ -94,6 +94,12 @@ func (c testCase) check() error {
 	if c.name == recurName || c.name == scanName {
 		sizes = [][]int{{c.m, c.n, c.k}, {c.n, c.k + backend.StateColumns, c.k}}
 	}
+	if c.name == expertsName {
+		if block := c.dtype.BlockLen(); c.n%block != 0 {
+			return cli.Usagef("-n %d: rows of %v are whole blocks of %d", c.n, c.dtype, block)
+		}
+		sizes = [][]int{{c.m * rowExperts, c.n}, {c.m * rowExperts, c.k}, {layerExperts, c.n, c.k}}
+	}
 	if c.name == ropeName {
 		if c.k%2 != 0 {
 			return cli.Usagef("-k %d: heads are rotated by pairs of elements", c.k)
@@ -157,12 +163,14 @@ func llama1B(linear tensor.DType) []section {
 			of("softplus", m, 0, stateHeads, tensor.F32),
 		}
 	}
+	const expert = 768
 	head := of("matmul", 1, vocabulary, hidden, tensor.Q6_K)
 	return []section{
 		{"One token, as while generating", slices.Concat(linears(1), []testCase{head}, activations(1))},
 		{fmt.Sprintf("%d tokens, as while reading a prompt", chunk), slices.Concat(linears(chunk), activations(chunk))},
 		{"One token of a recurrent layer of Qwen 3.5 0.8B", gated(1)},
 		{fmt.Sprintf("%d tokens of such a layer", chunk), gated(chunk)},
+		{"A token, and 16, with the experts of a layer of Qwen3-30B-A3B", []testCase{of(expertsName, 1, expert, hidden, linear), of(expertsName, 16, expert, hidden, linear)}},
 		{"Weights, as while loading", []testCase{of("quantize", hidden, 0, wide, tensor.Q4_0), of("quantize", hidden, 0, wide, tensor.Q8_0)}},
 	}
 }

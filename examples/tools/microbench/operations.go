@@ -30,6 +30,7 @@ type subject struct {
 const (
 	attentionName = "attention"
 	ropeName      = "rope"
+	expertsName   = "experts"
 	recurName     = "recur"
 	scanName      = "scan"
 )
@@ -47,6 +48,7 @@ func operations() []operation {
 	return []operation{
 		{"matmul", "x [m, k] times weights [n, k] of -dtype, transposed", 1, 2048, 2048, stored, matmul},
 		{attentionName, "m tokens attend to n slots of a cache of -dtype, with -heads of length k", 1, 1024, 64, cached, attention},
+		{expertsName, "gated network of m rows, each with 8 of 128 experts [n, k] of -dtype", 1, 768, 2048, stored, experts},
 		{"rmsnorm", "norm of the rows of x [m, k]", 256, 0, 2048, f32Only, rmsNorm},
 		{ropeName, "rotation of x [m tokens, n heads, k]", 256, 32, 64, f32Only, rope},
 		{"silu", "a = silu(a)·b of [m, k]", 256, 0, 8192, f32Only, silu},

@@ -15,7 +15,7 @@ import (
 // The blocks of quantised formats are not made by quantising numbers: random bytes are random codes already. Only the scales
 // need care.
 
-// blockFormat says how to turn random bytes into a well-formed block whose values have mean 0.
+// blockFormat says how to turn random bytes into a well-formed block of values with mean 0.
 type blockFormat struct {
 	dtype  tensor.DType
 	unit   float64            // standard deviation of the values of a block whose scale is 1

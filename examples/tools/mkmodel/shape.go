@@ -137,7 +137,7 @@ func tinyGPTOSS() checkpoint.Config {
 	return c
 }
 
-// tinyExperts is a family with 8 experts; a token has 2.
+// tinyExperts is a family with 8 experts, 2 of them for each token.
 func tinyExperts(family string, e checkpoint.Experts, v checkpoint.Variant) checkpoint.Config {
 	const layers = 3
 	e.Count, e.Chosen, e.Width = 8, 2, 256
@@ -153,7 +153,7 @@ func tinyExperts(family string, e checkpoint.Experts, v checkpoint.Variant) chec
 	return c
 }
 
-// routed is a variant whose layers all have experts.
+// routed is a variant with experts in all layers.
 func routed(family string, layers int, e checkpoint.Experts) checkpoint.Variant {
 	return checkpoint.Variant{Family: family, FeedForwards: allRouted(layers), Experts: e}
 }

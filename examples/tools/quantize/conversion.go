@@ -80,6 +80,9 @@ func (c *conversion) wanted(w *weight) tensor.DType {
 		return tensor.F32
 	case w.model == nil:
 		return w.dtype
+	case w.model.Role == checkpoint.Routing: // which experts compute a token is decided by little
+		return tensor.F32
+	case w.dtype == tensor.MXFP4 && o.mix.base.Quantized(): // gpt-oss was trained so
 	case w.model.Part == checkpoint.PerLayerProjection: // as llama.cpp does: it is not large
 		return w.dtype
 	case w.model.Role == checkpoint.Logits && o.head != 0:
@@ -120,7 +123,7 @@ func (c *conversion) warn(w io.Writer) {
 	again, fallen, unweighed := 0, 0, 0
 	for i, t := range c.targets {
 		from := &c.source.tensors[i]
-		linear := from.model != nil && from.model.Role == checkpoint.Linear
+		linear := from.model != nil && (from.model.Role == checkpoint.Linear || from.model.Role == checkpoint.Expert && !from.model.Bias)
 		switch {
 		case from.dtype.Quantized() && t.dtype.Quantized() && from.dtype != t.dtype:
 			again++

@@ -50,7 +50,11 @@ func (s *source) readFolder(dir string) error {
 	parts := partsOf(c)
 	wholes := map[string]*combined{}
 	for _, t := range c.Tensors() {
-		w, err := find(stored, mapped, &t)
+		look := find
+		if t.Forms.HuggingFace != nil {
+			look = findExperts
+		}
+		w, err := look(stored, mapped, &t)
 		if err != nil {
 			return err
 		}

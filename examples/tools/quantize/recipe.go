@@ -29,6 +29,7 @@ type place struct {
 	layer, layers int  // of those that have such a part
 	queries       int  // heads that share a KV head; 0 if the first layer has no attention and the file says so by its number of KV heads
 	importance    bool // there is an importance matrix
+	eight         bool // layers have eight experts, beside which the rest is small: llama.cpp's rules for Mixtral
 }
 
 // condition is when a rule holds.
@@ -49,11 +50,11 @@ func moreBits(p place) bool {
 	return p.layer < eighth || p.layer >= 7*p.layers/8 || (p.layer-eighth)%3 == 2
 }
 
-// placeOf returns the part of the model that decides about a tensor's type, and its place. As for llama.cpp, the tensor of queries, keys and values of a layer with
-// a state counts as the values of a layer with attention do, if it is called as those of attention are.
+// placeOf returns the part of the model that decides about a tensor's type, and its place. As for llama.cpp, the tensor of queries, keys and
+// values of a layer with a state counts as the values of a layer with attention, if it is called attn_qkv.
 func (s *source) placeOf(w *weight, importance bool) (checkpoint.Part, place) {
 	c, part := s.config, w.model.Part
-	p := place{layer: w.model.Layer, layers: c.Layers, queries: c.Heads / c.KVHeads, importance: importance}
+	p := place{layer: w.model.Layer, layers: c.Layers, queries: c.Heads / c.KVHeads, importance: importance, eight: c.Experts.Count == 8}
 	delta := slices.Contains(c.Mixers, checkpoint.DeltaRule)
 	switch {
 	case part == checkpoint.RecurrentValue && delta:
@@ -111,6 +112,9 @@ var mixes = []mix{
 		{checkpoint.Value, manyQueries, tensor.Q4_K}, {checkpoint.Down, firstEighth, tensor.Q4_K}}},
 }
 
+// fewBits are the mixes that have a better output projection of attention if there are eight experts.
+var fewBits = []string{"q2_k", "q3_k_s", "q3_k_m", "q4_k_s", "q4_k_m", "iq4_nl", "iq4_xs"}
+
 // synonyms are short names of mixes, which llama.cpp has too.
 var synonyms = map[string]string{"q3_k": "q3_k_m", "q4_k": "q4_k_m", "q5_k": "q5_k_m"}
 
@@ -144,6 +148,17 @@ func (m *mix) number() uint32 { return cmp.Or(m.fileType, m.base.Format().FileTy
 // of returns the type of a part that is no output head.
 func (m *mix) of(part checkpoint.Part, p place) tensor.DType {
 	d := m.base
+	if part.Down() {
+		part = checkpoint.Down
+	}
+	switch attends := part == checkpoint.Value || part == checkpoint.Key; {
+	case p.eight && attends && d.Quantized():
+		return tensor.Q8_0
+	case p.eight && part == checkpoint.AttentionOutput && slices.Contains(fewBits, m.name):
+		return tensor.Q5_K
+	case p.eight && part == checkpoint.AttentionOutput:
+		return d
+	}
 	for _, r := range m.rules {
 		if r.part == part && (r.when == nil || r.when(p)) {
 			d = r.becomes

@@ -39,7 +39,7 @@ type weight struct {
 // moved is where the rows and columns come from that change places. The elements of a vector are its rows.
 type moved struct {
 	row     func(i int) []byte // the i-th row
-	columns checkpoint.Tiling  // in whose order columns are to be written, if its KeyHeads are not 0
+	columns checkpoint.Tiling  // the order in which columns are to be written, if its KeyHeads are not 0
 }
 
 // arrange copies rows from lo to hi, of n bytes and cols elements each, to dst.
@@ -135,6 +135,8 @@ func (w *weight) release(at, n int) {
 func (w *weight) rows() (rows, cols int) {
 	cols = w.shape[len(w.shape)-1]
 	switch {
+	case w.moved != nil && len(w.shape) == 3: // of experts
+		rows = w.shape[0] * w.shape[1]
 	case w.moved != nil:
 		rows, cols = w.shape[0], 1
 		for _, n := range w.shape[1:] {

@@ -29,7 +29,7 @@ type adaptedRun struct {
 	lo, hi  int
 }
 
-// find lists the rows of a pass's jobs that have adapters, and makes sure that there is memory for what they need, whose bytes the arena counts.
+// find lists the rows of a pass's jobs that have adapters, and reserves the memory that they need. The arena counts its bytes.
 func (ad *adapted) find(a *arena, jobs []*Job) error {
 	ad.runs = ad.runs[:0]
 	for _, j := range jobs {
@@ -56,7 +56,7 @@ func (r *adaptedRun) joins(j *Job) bool {
 	return r.adapter == j.Adapter && r.scale == j.Scale && r.hi == j.first
 }
 
-// needs reports whether the pass has rows whose adapters add something to the projection with a number.
+// needs reports whether an adapter of the pass's rows adds something to the projection with a number.
 func (ad *adapted) needs(number int) bool {
 	return slices.ContainsFunc(ad.runs, func(r adaptedRun) bool { return r.adapter.deltas[number].a != nil })
 }

@@ -80,8 +80,8 @@ func (a *arena) share(memory, view *tensor.Tensor, cols int) error {
 	return nil
 }
 
-// shareHeads makes flat [rows, heads·headDim] in each pass, and byHeads the same memory as [rows, heads, headDim], in memory that other views may
-// have too.
+// shareHeads makes flat [rows, heads·headDim] in each pass, and byHeads the same memory as [rows, heads, headDim], in memory that other views may have
+// too.
 func (a *arena) shareHeads(memory, flat, byHeads *tensor.Tensor, heads, headDim int) error {
 	if err := a.share(memory, flat, heads*headDim); err != nil {
 		return err
@@ -142,7 +142,8 @@ func (a *arena) resize(rows int) error {
 	return nil
 }
 
-// cut makes view n rows, at most those of another view if a pass has most rows, in the memory of that view, whose content is then lost.
+// cut makes view n rows in the memory of another view, which loses its content. n is at most the rows that the other view has in the
+// largest pass.
 func (a *arena) cut(of, view *tensor.Tensor, n int) error {
 	for i := range a.views {
 		if a.views[i] == of {

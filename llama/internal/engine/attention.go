@@ -12,10 +12,10 @@ import (
 // attention is the mixer softmax(q·kᵀ/√headDim)·v with grouped queries (arXiv 2305.13245) and rotary positions (arXiv 2104.09864). Keys and values
 // of earlier tokens come from the conversation's cache.
 type attention struct {
-	cache        int // the layer that has the cache
+	cache        int // the layer whose cache is read
 	shape        int // which of the model's shapes of heads
 	q, k, v, o   projection
-	gate         projection // by whose sigmoid the result is multiplied (arXiv 2505.06708), if attention is gated
+	gate         projection // the result is multiplied by its sigmoid (arXiv 2505.06708), if attention is gated
 	gated        bool
 	qNorm, kNorm *tensor.Tensor // [headDim]: of each head; or [heads·headDim]: of all heads together; nil: the family has none
 	sinks        *tensor.Tensor // [heads]: scores that join the softmax and have no value; nil: there are none
@@ -29,7 +29,7 @@ type attention struct {
 // build makes the mixer of a layer without its tensors.
 func (a *attention) build(w *Weights, layer int, is *checkpoint.Layer, rotary int) {
 	c := w.Config
-	a.cache, a.shape = w.cacheOf[layer], w.shapeOf(c, is)
+	a.cache, a.shape = w.cacheOf[layer], w.shapeOf(is)
 	a.eps, a.queryScale, a.rotary, a.valueNorm, a.tied = c.RMSNormEps, 1, rotary, is.ValueNorm, is.Mixer == checkpoint.TiedAttention
 	if c.ScoreScale != 0 {
 		a.queryScale = float32(c.ScoreScale * math.Sqrt(float64(is.HeadDim)))
@@ -58,7 +58,7 @@ func (a *attention) forward(p *pass, around *residual) error {
 		return err
 	}
 	a.addCaches(p)
-	if err := p.caches.Append(&s.q, &s.k, &s.v, &p.ropes[a.rotary]); err != nil {
+	if err := p.caches.Append(&s.q, &s.k, &s.v, &p.angles[a.rotary].table); err != nil {
 		return err
 	}
 	if err := p.scaleQueries(a); err != nil {
@@ -139,7 +139,7 @@ func (a *sharedAttention) forward(p *pass, around *residual) error {
 	if err := a.normQueries(p); err != nil {
 		return err
 	}
-	if err := p.device.RoPE(&s.q, &p.ropes[a.rotary]); err != nil {
+	if err := p.device.RoPE(&s.q, &p.angles[a.rotary].table); err != nil {
 		return err
 	}
 	if err := p.scaleQueries(&a.attention); err != nil {
@@ -150,6 +150,19 @@ func (a *sharedAttention) forward(p *pass, around *residual) error {
 		return err
 	}
 	return around.add(p, &s.outFlat, &a.o)
+}
+
+// headShape is the shape of a layer's queries, and of its keys and values.
+type headShape struct{ heads, kvHeads, headDim int }
+
+// shapeOf returns the number of a layer's shape among the model's, a new one if no layer before had it.
+func (w *Weights) shapeOf(is *checkpoint.Layer) int {
+	s := headShape{w.Config.Heads, is.KVHeads, is.HeadDim}
+	if i := slices.Index(w.shapes, s); i >= 0 {
+		return i
+	}
+	w.shapes = append(w.shapes, s)
+	return len(w.shapes) - 1
 }
 
 // attentionRows is the memory of a pass's rows in attention of one shape. By heads it is [rows, heads, headDim], and the same memory as rows

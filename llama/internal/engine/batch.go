@@ -34,9 +34,8 @@ import (
 // leads or has been told to; missing is the number of jobs that the leader waits for, 0 when it does not wait.
 type Batch struct {
 	weights *Weights
-	most    int            // rows of answers in one pass
-	usual   int            // rows of prompts in one pass, if nobody wants another number
-	widest  int            // the most rows of prompts in one pass
+	most    int // rows of answers in one pass
+	prompts promptRows
 	trace   func(PassInfo) // nil: nobody is told
 
 	mu      sync.Mutex
@@ -45,7 +44,6 @@ type Batch struct {
 	leading bool          // somebody leads
 	missing int           // members that the leader waits for
 	arrived chan struct{} // signals to a waiting leader that missing has become 0
-	chunk   int           // the most rows of prompts in one pass
 	costs   rowCosts      // how long passes take; the leader alone changes them
 
 	// The leader's.
@@ -58,6 +56,13 @@ type Batch struct {
 	outputs outputs
 
 	memory atomic.Int64 // bytes of pass and outputs
+}
+
+// promptRows are numbers of rows of prompts in one pass.
+type promptRows struct {
+	usual  int // if nobody wants another number
+	widest int // the most that anybody may want
+	chunk  int // the most that somebody wants; guarded by Batch.mu
 }
 
 // PassInfo is told to a Batch's trace when a pass is over; see llama.PassInfo.
@@ -97,9 +102,8 @@ func Widest(b backend.Backend) int {
 // NewBatch makes the batch of a model, whose passes compute at most `most` rows of answers. trace is called after each pass, by the
 // goroutine that leads; nil: nobody is told.
 func NewBatch(w *Weights, most int, trace func(PassInfo)) *Batch {
-	b := &Batch{weights: w, most: most, trace: trace, widest: Widest(w.device.Backend), arrived: make(chan struct{}, 1)}
-	b.usual, _ = PassRows(w.device.Backend)
-	b.chunk = DefaultChunk
+	b := &Batch{weights: w, most: most, trace: trace, prompts: promptRows{widest: Widest(w.device.Backend), chunk: DefaultChunk}, arrived: make(chan struct{}, 1)}
+	b.prompts.usual, _ = PassRows(w.device.Backend)
 	b.outputs = outputs{weights: w, memory: &b.memory}
 	return b
 }
@@ -111,13 +115,13 @@ func (b *Batch) Most() int { return b.most }
 func (b *Batch) Bytes() int64 { return b.memory.Load() }
 
 // Chunk returns how many rows of a prompt a pass computes best.
-func (b *Batch) Chunk() int { return b.usual }
+func (b *Batch) Chunk() int { return b.prompts.usual }
 
 // Want makes room for a chunk of that many tokens in one pass, Widest at most.
 func (b *Batch) Want(chunk int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.chunk = max(b.chunk, min(chunk, b.widest))
+	b.prompts.chunk = max(b.prompts.chunk, min(chunk, b.prompts.widest))
 }
 
 // Cost estimates how long a pass takes in which a conversation has some rows, and the others that are in the middle of an answer have
@@ -328,9 +332,9 @@ func (b *Batch) take() {
 			b.taken = append(b.taken, j)
 		}
 	}
-	room := b.chunk
+	room := b.prompts.chunk
 	if rows > 0 || b.expected() {
-		room = b.costs.beside(b.chunk)
+		room = b.costs.beside(b.prompts.chunk)
 	}
 	for _, j := range b.queue {
 		if j.Answer || room == 0 {
@@ -361,7 +365,7 @@ func (b *Batch) take() {
 // Example: texts of 40, 300, 10 and 500 tokens wait, in this order, and a pass has room for 512 rows. The first pass takes those of 40, 300
 // and 10, and the second one that of 500.
 func (b *Batch) takeTexts() {
-	room := b.widest
+	room := b.prompts.widest
 	take := func(j *Job) {
 		j.queued = false
 		if j.Context != nil && j.Context.Err() != nil {
@@ -390,7 +394,7 @@ func (b *Batch) takeTexts() {
 func (b *Batch) expected() bool {
 	now := precise.Now()
 	return slices.ContainsFunc(b.members, func(j *Job) bool {
-		return now.Sub(j.returned) < max(patience*j.away.Mean, leastPatience, b.costs.of(b.chunk))
+		return now.Sub(j.returned) < max(patience*j.away.Mean, leastPatience, b.costs.of(b.prompts.chunk))
 	})
 }
 
@@ -490,7 +494,7 @@ func (b *Batch) passOf(rows int) (*pass, error) {
 		return b.pass, b.pass.resize(rows)
 	}
 	b.mu.Lock()
-	most := max(b.chunk+b.most, rows)
+	most := max(b.prompts.chunk+b.most, rows)
 	b.mu.Unlock()
 	p, err := newPass(b.weights, most, &b.memory)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// deltaRule is the mixer of Gated DeltaNet (arXiv 2412.06464). A head remembers a matrix S [keyDim, valueDim], from which a key gets what was
+// deltaRule is the mixer of Gated DeltaNet (arXiv 2412.06464). A head remembers a matrix S [keyDim, valueDim], from which a key gets the value
 // stored under it. A token lets some of S go, by its decay, and then changes what its key gets towards its value, by β of the difference:
 //
 //	q, k, v = silu(conv(W x));  q, k = q/‖q‖/√keyDim, k/‖k‖;  β = σ(W_b x);  g = −e^A·softplus(W_a x + bias)
@@ -23,7 +23,7 @@ type deltaRule struct {
 	tiled               bool           // the columns of o are of tiled heads
 }
 
-// squaresEps is what is added to the sum of squares of which the root is a vector's length.
+// squaresEps is added to a vector's sum of squares before its length is computed.
 const squaresEps = 1e-6
 
 // newDeltaRule makes the mixer of a layer without its tensors.
@@ -85,7 +85,7 @@ func (m *deltaRule) forward(p *pass, around *residual) error {
 	return around.add(p, &s.outFlat, &m.o)
 }
 
-// queriesAndKeys makes queries and keys of the projections: unit vectors, of which the queries are divided by √keyDim.
+// queriesAndKeys makes queries and keys of the projections: unit vectors, and queries are then divided by √keyDim.
 func (m *deltaRule) queriesAndKeys(s *recurrentRows, d *device) error {
 	if err := s.convolve(d, pastQueries, &s.qFlat, &m.qConv); err != nil {
 		return err

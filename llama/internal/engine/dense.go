@@ -69,6 +69,15 @@ type denseRows struct {
 	projected [2]*tensor.Tensor
 }
 
+// widthOf returns the number of a layer's width among the model's, a new one if no layer before had it.
+func (w *Weights) widthOf(is *checkpoint.Layer) int {
+	if i := slices.Index(w.widths, is.IntermediateSize); i >= 0 {
+		return i
+	}
+	w.widths = append(w.widths, is.IntermediateSize)
+	return len(w.widths) - 1
+}
+
 // reserveDense allocates the memory of dense networks of all widths, which share it.
 func (p *pass) reserveDense(w *Weights) error {
 	p.dense = make([]denseRows, len(w.widths))

@@ -61,12 +61,12 @@ func (h *head) build(w *Weights, p checkpoint.Part, n int, activation func(float
 	h.activation = activation
 }
 
-// Pooled returns what the layers after pooling make of vectors x, of which there are n; x itself if there are no such layers.
+// Pooled passes n vectors x through the layers after pooling. It returns x itself if there are no such layers.
 func (w *Weights) Pooled(x []float32, n int) ([]float32, error) {
 	return through(w.device, w.heads.pooled, x, n)
 }
 
-// Scored returns what the head that scores makes of states x of first tokens, of which there are n: n scores.
+// Scored returns the scores that the head gives to n states x of first tokens.
 func (w *Weights) Scored(x []float32, n int) ([]float32, error) {
 	return through(w.device, w.heads.scores, x, n)
 }

@@ -70,7 +70,7 @@ func (s *inputRows) reserve(a *arena, c *checkpoint.Config) error {
 	return nil
 }
 
-// compute computes the inputs of the pass's rows, from their tokens p.tokens and embeddings p.x.
+// compute computes the inputs of the pass's rows, whose tokens are p.tokens, from their embeddings p.x.
 func (in *inputs) compute(p *pass) error {
 	if in.table == nil {
 		return nil

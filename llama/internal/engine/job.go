@@ -61,7 +61,7 @@ type ticket struct {
 	leads    bool // has been told to lead
 	finished bool // the result is valid
 	first    int  // row of the pass
-	rows     int  // in the pass: the last ones of Rows tokens. From a certain layer on, those are left out that nothing is wanted from
+	rows     int  // in the pass: the last ones of Rows tokens. From a certain layer on, tokens may be left out of which nothing is wanted
 	signal   chan struct{}
 	returned time.Time       // when the conversation last got the job back
 	away     precise.Average // how long it then takes until it brings the next

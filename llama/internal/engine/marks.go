@@ -81,7 +81,7 @@ func (m *marks) passed(snapshots []int, n int) {
 	m.branches = slices.DeleteFunc(m.branches, func(at int) bool { return at <= n && !slices.Contains(snapshots, at) })
 }
 
-// cut notes that the conversation has gone back to n tokens: what was to come after them does not come.
+// cut notes that the conversation has gone back to n tokens, and that positions to come after them do not come.
 func (m *marks) cut(n int) {
 	beyond := func(at int) bool { return at > n }
 	m.wanted, m.branches = slices.DeleteFunc(m.wanted, beyond), slices.DeleteFunc(m.branches, beyond)

@@ -30,7 +30,7 @@ func TestExcess(t *testing.T) {
 
 func sorted(list []int) []int { return slices.Sorted(slices.Values(list)) }
 
-// TestSnapshotsOfAGrowingConversation keeps 8 snapshots of a conversation whose messages end somewhere: from wherever one goes back, the
+// TestSnapshotsOfAGrowingConversation keeps 8 snapshots at the ends of a conversation's messages: from wherever one goes back, the
 // tokens that are computed are few times those that must be.
 func TestSnapshotsOfAGrowingConversation(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))

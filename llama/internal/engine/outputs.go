@@ -162,8 +162,8 @@ func (o *outputs) lastLogits(p *pass) (shared *block, waited bool, err error) {
 	return shared, waited, err
 }
 
-// lastStates makes o.states [rows, hidden] the states of the tokens whose logits are wanted. If they lie one after the other, as
-// they do if all jobs are of one token, these are a view; else they are copied.
+// lastStates makes o.states [rows, hidden] the states of the tokens that need logits. If they lie one after the other, as they do if all
+// jobs are of one token, these are a view; else they are copied.
 func (o *outputs) lastStates(p *pass, rows int) error {
 	if err := p.cut(&p.product, &o.states, rows); err != nil {
 		return err

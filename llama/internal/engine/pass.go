@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -20,42 +19,29 @@ type pass struct {
 	arena
 	pace pace
 
-	x, normed, product tensor.Tensor // [rows, hidden]: the residual stream, its norm, and what is to be added to it
-	rotatedRows
-	remembered
-	attention []attentionRows // for each of the model's shapes of heads
-	recurrent recurrentRows
-	experts   expertRows
-	dense     []denseRows // for each of the model's widths
-	inputs    inputRows
-	scales    []float32 // what each layer's result is multiplied by
-	adapted   adapted
+	x, normed, product tensor.Tensor   // [rows, hidden]: the residual stream, its norm, and what is to be added to it
+	angles             []angles        // for each of the model's rotaries
+	caches             *kvcache.Batch  // of the layer under way
+	attention          []attentionRows // for each of the model's shapes of heads
+	recurrent          recurrentRows
+	experts            expertRows
+	states             *kvcache.States // of the recurrent layer under way
+	dense              []denseRows     // for each of the model's widths
+	inputs             inputRows
+	scales             []float32 // what each layer's result is multiplied by
+	adapted            adapted
 
 	// Lists of operands, kept so that a pass does not allocate them.
 	tokens   []int32
 	texts    []int
-	operands []*tensor.Tensor
-	maps     []backend.Linear
-}
-
-// rotatedRows are how a pass's rows are rotated.
-type rotatedRows struct {
-	ropes     []tensor.Tensor  // [rows, headDim]: cosines, then sines, of each of the model's rotaries
-	scaled    [][]scaledRows   // for each rotary, the rows with queries that are scaled by their positions
-	ropeHosts []*tensor.Tensor // [most, headDim] on the host, where ropes are computed before they are copied
-}
-
-// remembered is what conversations remember of the layer under way.
-type remembered struct {
-	caches *kvcache.Batch
-	states *kvcache.States // if the layer is recurrent
+	operands operands
 }
 
 // newPass allocates memory for passes of up to most rows; total counts it.
 func newPass(w *Weights, most int, total *atomic.Int64) (p *pass, err error) {
 	p = &pass{
-		device: w.device, remembered: remembered{states: kvcache.NewStates(w.device)}, arena: arena{device: w.device.Backend, most: most, total: total},
-		rotatedRows: rotatedRows{ropes: make([]tensor.Tensor, len(w.rotaries)), scaled: make([][]scaledRows, len(w.rotaries))}, tokens: make([]int32, 0, most),
+		device: w.device, states: kvcache.NewStates(w.device), arena: arena{device: w.device.Backend, most: most, total: total},
+		angles: make([]angles, len(w.rotaries)), tokens: make([]int32, 0, most),
 	}
 	if err := p.reserveAll(w); err != nil {
 		p.free()
@@ -90,23 +76,16 @@ func (p *pass) reserveAll(w *Weights) error {
 	if err := p.experts.reserve(&p.arena, c); err != nil {
 		return err
 	}
-	for i := range p.ropes {
-		width := 2 * w.rotaries[i].half
-		if err := p.reserve(&p.ropes[i], width); err != nil {
+	for i := range p.angles {
+		if err := p.angles[i].reserve(&p.arena, 2*w.rotaries[i].half); err != nil {
 			return err
 		}
-		host, err := tensor.New(nil, tensor.F32, tensor.ShapeOf(p.most, width)) // no device: the host
-		if err != nil {
-			return err
-		}
-		p.own(host)
-		p.ropeHosts = append(p.ropeHosts, host)
 	}
 	return p.resize(1)
 }
 
-// run computes the jobs' tokens, p.rows in all, through all layers: afterwards p.x has the residual stream of the rows that
-// something is wanted from, and the tokens' keys and values are in the jobs' memories. When all jobs have contexts that have ended, it gives up before the next layer.
+// run computes the jobs' tokens, p.rows in all, through all layers: afterwards p.x has the residual stream of the rows of which something is
+// wanted, and the tokens' keys and values are in the jobs' memories. When all jobs have contexts that have ended, it gives up before the next layer.
 func (p *pass) run(w *Weights, jobs []*Job) error {
 	p.jobs = jobs
 	defer p.states.Reset()
@@ -138,8 +117,8 @@ func (p *pass) run(w *Weights, jobs []*Job) error {
 	return nil
 }
 
-// leaveOut goes on with only those rows that somebody wants something from. It is called before the first of the layers that end a model and
-// remember nothing: there the rows of a conversation no longer need each other. Of a prompt, that leaves one row, or none.
+// leaveOut goes on with only those rows of which somebody wants something. It is called before the first of the layers that end a model and remember
+// nothing: there the rows of a conversation no longer need each other. Of a prompt, that leaves one row, or none.
 //
 // Example: a pass has 3 rows of a prompt that goes on in another pass, 4 rows of one that ends here, and 1 row of an answer. The 2 rows that are left are the
 // pass's rows 6 and 7.
@@ -213,7 +192,7 @@ func ended(jobs []*Job) error {
 // adapts reports whether adapters of the pass's rows add something to a projection.
 func (p *pass) adapts(j *projection) bool { return p.adapted.needs(j.number) }
 
-// lookUp gathers the tokens' embeddings into p.x, and computes RoPE's cosines and sines for their positions into p.ropes.
+// lookUp gathers the tokens' embeddings into p.x, and computes RoPE's cosines and sines for their positions into p.angles.
 func (p *pass) lookUp(w *Weights) error {
 	p.tokens = p.tokens[:0]
 	for _, j := range p.jobs {
@@ -233,22 +212,4 @@ func (p *pass) lookUp(w *Weights) error {
 		return err
 	}
 	return w.inputs.compute(p)
-}
-
-// rotate computes the cosines and sines of one of the model's rotaries, and which rows' queries are scaled.
-func (p *pass) rotate(w *Weights, number int) error {
-	angles, err := tensor.Mut[float32](p.ropeHosts[number])
-	if err != nil {
-		return err
-	}
-	r := &w.rotaries[number]
-	width := 2 * r.half
-	p.scaled[number] = p.scaled[number][:0]
-	for _, j := range p.jobs {
-		r.table(angles[j.first*width:][:j.rows*width], j.start(), j.Long)
-		if r.scales != nil {
-			p.scaled[number] = appendScaled(p.scaled[number], r.scales, j)
-		}
-	}
-	return p.device.CopySlice(p.ropeHosts[number], &p.ropes[number], 0, 0, p.rows*width)
 }

@@ -2,7 +2,7 @@ package engine
 
 import "github.com/antigravity-go/antigravity/internal/checkpoint"
 
-// scaledRows are rows from … to-1 of a pass, whose queries are multiplied by a factor that is not 1.
+// scaledRows are rows from … to-1 of a pass. Their queries are multiplied by a factor that is not 1.
 type scaledRows struct {
 	from, to int
 	factor   float32
@@ -28,7 +28,7 @@ func appendScaled(list []scaledRows, r *checkpoint.RoPE, j *Job) []scaledRows {
 // scaleQueries multiplies queries, which RoPE has rotated, by the factors of their positions.
 func (p *pass) scaleQueries(a *attention) error {
 	s := &p.attention[a.shape]
-	for _, rows := range p.scaled[a.rotary] {
+	for _, rows := range p.angles[a.rotary].scaled {
 		if err := s.q.SliceInto(&s.scaled, rows.from, rows.to); err != nil {
 			return err
 		}

@@ -17,8 +17,8 @@ func (f *filter) build(w *Weights, p checkpoint.Part, layer int) {
 	w.places[place{p, layer, true}] = &f.bias
 }
 
-// stateShapes returns the shapes of what a layer of the delta rule or of Mamba remembers: the last inputs of the convolutions of queries, keys and
-// values, and the matrix of each head.
+// stateShapes returns the shapes of the tensors that a layer of the delta rule or of Mamba remembers: the last inputs of the convolutions of
+// queries, keys and values, and the matrix of each head.
 func stateShapes(r *checkpoint.Recurrent, matrices tensor.Shape) []tensor.Shape {
 	keys, values := r.KeyHeads*r.KeyDim, r.Heads*r.ValueDim
 	return []tensor.Shape{tensor.ShapeOf(r.Taps-1, keys), tensor.ShapeOf(r.Taps-1, keys), tensor.ShapeOf(r.Taps-1, values), matrices}
@@ -32,7 +32,7 @@ const (
 	matrices
 )
 
-// recurrentRows is the memory of a pass's rows in layers with a state. By heads it is [rows, heads, …], and the same memory as rows is flat.
+// recurrentRows is the memory of a pass's rows in layers with a state. By heads it is [rows, heads, …]; the same memory as rows is flat.
 type recurrentRows struct {
 	q, k, v, out, gate                     tensor.Tensor // by heads: [rows, keyHeads, keyDim], or [rows, heads, valueDim]
 	qFlat, kFlat, vFlat, outFlat, gateFlat tensor.Tensor
@@ -42,8 +42,8 @@ type recurrentRows struct {
 	scan  [5]*tensor.Tensor // and one of Mamba
 	short shortRows
 
-	// Unit vectors are the result of RMSNorm with these weights [keyDim], whose elements are all the same: x/√(Σx²/n) times 1/√n. Those of
-	// queries are multiplied by another 1/√n.
+	// Unit vectors are the result of RMSNorm with these weights [keyDim], all the same: x/√(Σx²/n) times 1/√n. Those of queries are
+	// multiplied by another 1/√n.
 	unit, unitQuery *tensor.Tensor
 
 	order  headOrder

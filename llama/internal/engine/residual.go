@@ -30,7 +30,7 @@ func (r *residual) build(w *Weights, layer int, norm, post checkpoint.Part, befo
 // project computes projections of norm(x) [rows, hidden] to outs, in their order.
 func (r *residual) project(p *pass, outs []*tensor.Tensor, projections ...*projection) error {
 	p.list(projections)
-	if err := p.device.project(&p.x, &r.norm, &p.normed, p.maps, p.operands, outs); err != nil {
+	if err := p.device.project(&p.x, &r.norm, &p.normed, p.operands.maps, p.operands.weights, outs); err != nil {
 		return err
 	}
 	in := &p.x
@@ -52,7 +52,7 @@ func (r *residual) project(p *pass, outs []*tensor.Tensor, projections ...*proje
 func (r *residual) activated(p *pass, outs []*tensor.Tensor, projections ...*projection) error {
 	if r.norm.centred && !slices.ContainsFunc(projections, p.adapts) {
 		p.list(projections)
-		return p.device.projects.Project(&p.x, r.norm.centre(), r.norm.kept(&p.x, &p.normed), p.maps, outs, true)
+		return p.device.projects.Project(&p.x, r.norm.centre(), r.norm.kept(&p.x, &p.normed), p.operands.maps, outs, true)
 	}
 	if err := r.project(p, outs, projections...); err != nil {
 		return err
@@ -64,12 +64,19 @@ func (r *residual) activated(p *pass, outs []*tensor.Tensor, projections ...*pro
 	return p.device.GELUErf(outs[0], up)
 }
 
-// list makes p.maps and p.operands what projections multiply with.
+// operands are the weights that projections multiply with, and the same with their biases.
+type operands struct {
+	weights []*tensor.Tensor
+	maps    []backend.Linear
+}
+
+// list makes p.operands those of projections.
 func (p *pass) list(projections []*projection) {
-	p.operands, p.maps = p.operands[:0], p.maps[:0]
+	o := &p.operands
+	o.weights, o.maps = o.weights[:0], o.maps[:0]
 	for _, j := range projections {
-		p.operands = append(p.operands, j.weight)
-		p.maps = append(p.maps, backend.Linear{Weight: j.weight, Bias: j.bias})
+		o.weights = append(o.weights, j.weight)
+		o.maps = append(o.maps, backend.Linear{Weight: j.weight, Bias: j.bias})
 	}
 }
 

@@ -3,6 +3,7 @@ package engine
 import (
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/exact"
+	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // rotary is how positions turn into angles, for some of the layers.
@@ -14,8 +15,8 @@ type rotary struct {
 	scales      *checkpoint.RoPE // by which queries are scaled by their positions; nil: they are not
 }
 
-// newRotary makes a rotary of heads of a length. For layers without RoPE, whose r is nil, all angles are 0: every layer has keys that are
-// rotated, though some by nothing.
+// newRotary makes a rotary for heads of headDim elements. If r is nil, the layers have no RoPE, and all angles are 0: every layer has keys
+// that are rotated, though some by nothing.
 func newRotary(r *checkpoint.RoPE, headDim int) rotary {
 	if r == nil {
 		return rotary{half: headDim / 2}
@@ -48,4 +49,41 @@ func (r *rotary) table(dst []float32, start int, long bool) {
 			angles[i], angles[half+i] = 1, 0
 		}
 	}
+}
+
+// angles are the cosines and sines by which a pass's rows are rotated, of one of the model's rotaries.
+type angles struct {
+	table  tensor.Tensor  // [rows, headDim]: cosines, then sines
+	host   *tensor.Tensor // [most, headDim] on the host, where the table is computed before it is copied
+	scaled []scaledRows   // the rows with queries that are scaled by their positions
+}
+
+// reserve allocates the memory for heads of width elements.
+func (s *angles) reserve(a *arena, width int) (err error) {
+	if err := a.reserve(&s.table, width); err != nil {
+		return err
+	}
+	if s.host, err = tensor.New(nil, tensor.F32, tensor.ShapeOf(a.most, width)); err != nil { // no device: the host
+		return err
+	}
+	a.own(s.host)
+	return nil
+}
+
+// rotate computes the angles of the pass's rows for one of the model's rotaries, and which rows' queries are scaled.
+func (p *pass) rotate(w *Weights, number int) error {
+	s, r := &p.angles[number], &w.rotaries[number]
+	table, err := tensor.Mut[float32](s.host)
+	if err != nil {
+		return err
+	}
+	width := 2 * r.half
+	s.scaled = s.scaled[:0]
+	for _, j := range p.jobs {
+		r.table(table[j.first*width:][:j.rows*width], j.start(), j.Long)
+		if r.scales != nil {
+			s.scaled = appendScaled(s.scaled, r.scales, j)
+		}
+	}
+	return p.device.CopySlice(s.host, &s.table, 0, 0, p.rows*width)
 }

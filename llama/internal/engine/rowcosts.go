@@ -52,7 +52,7 @@ const (
 	settledFall   = 2048 // and what others lose
 )
 
-// note notes how long a pass took that had some rows, prompts of which were prompts' rows.
+// note records how long a pass of rows rows took. prompts of them were rows of prompts.
 func (c *rowCosts) note(rows, prompts int, d time.Duration) {
 	c.latest = d
 	at := bucketOf(rows)

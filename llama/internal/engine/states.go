@@ -17,7 +17,7 @@ type recurrent interface {
 	remembers() []tensor.Shape
 }
 
-// ErrBehind is the error of a job whose memory's recurrent layers have to see earlier tokens again first: see Memory.Computed.
+// ErrBehind is the error of a job if the recurrent layers of its memory have to see earlier tokens again first: see Memory.Computed.
 var ErrBehind = errors.New("recurrent layers have not seen all tokens before")
 
 // States are what the recurrent layers of a model remember of one conversation. A model without such layers has none, and nothing to do.
@@ -157,9 +157,12 @@ func (s *States) align() error {
 	if !s.any() {
 		return nil
 	}
-	least := s.seen()
+	least, most := s.seen(), s.seen()
 	for _, state := range s.list {
-		least = min(least, state.Seen())
+		least, most = min(least, state.Seen()), max(most, state.Seen())
+	}
+	if least == most {
+		return nil
 	}
 	return s.cut(least)
 }
@@ -229,8 +232,7 @@ func (s *States) DropPlain() (some bool, err error) {
 	return len(gone) > 0, s.drop(gone)
 }
 
-// Settle passes what is certain of the latest steps' guesses through the states, so that a Clone has it. None of them is to be forgotten
-// any more.
+// Settle passes the latest step's guesses that were accepted through the states, so that a Clone has them. None is to be forgotten any more.
 func (s *States) Settle() error { return s.each((*kvcache.State).Settle) }
 
 // Rest is Settle for a conversation that does nothing for a while: it gives back the memory that only guesses need.
@@ -243,7 +245,7 @@ func (s *States) write(w io.Writer, snapshots bool) error {
 	})
 }
 
-// read fills empty states with what write wrote of a conversation of tokens tokens, of which the first evicted may lack slots in caches.
+// read fills empty states with what write wrote of a conversation of tokens tokens. The first evicted of these may lack slots in caches.
 func (s *States) read(r io.Reader, tokens, evicted int) error {
 	for layer, i := range s.at {
 		if i < 0 {

@@ -23,7 +23,7 @@ func (a *textAttention) forward(p *pass, around *residual) error {
 	}
 	if a.rotary != unrotated {
 		for _, x := range [2]*tensor.Tensor{&s.q, &s.k} {
-			if err := p.device.RoPE(x, &p.ropes[a.rotary]); err != nil {
+			if err := p.device.RoPE(x, &p.angles[a.rotary].table); err != nil {
 				return err
 			}
 		}

@@ -30,7 +30,11 @@ type Weights struct {
 	layers     []layer
 	rotaries   []rotary
 
-	layout
+	shapes      []headShape // of attention, for which a pass has memory
+	widths      []int       // of dense networks
+	normsValues bool        // some layer does
+	cacheOf     []int       // for each layer, that whose cache it reads: itself, unless it shares
+	remembering int         // how many of the first layers there are up to the last one that remembers something
 
 	places      map[place]**tensor.Tensor // where each tensor goes
 	projections map[place]*projection     // the linear maps, by the place of their weight
@@ -53,7 +57,7 @@ func NewWeights(b backend.Backend, c *checkpoint.Config, rows int) (*Weights, er
 		Config: c, device: newDevice(b), store: kvcache.NewStore(b, rows, c.Heads, c.KVHeads, c.HeadDim), layers: make([]layer, c.Layers),
 		places: map[place]**tensor.Tensor{}, projections: map[place]*projection{}, tensors: c.Tensors(),
 	}
-	w.findCaches(c)
+	w.cacheOf, w.remembering = cachesOf(c)
 	w.embeddings.build(w)
 	w.inputs.build(w)
 	if err := w.norm.buildAfter(w, place{part: checkpoint.OutputNorm}, place{part: checkpoint.FeedForwardSumNorm, layer: c.Layers - 1}); err != nil {
@@ -219,6 +223,20 @@ func (w *Weights) NewMemory(o *MemoryOptions) (*Memory, error) {
 	return m, nil
 }
 
+// cachesOf returns for each layer the layer that has the cache it reads, and the number of layers up to the last one that remembers something.
+func cachesOf(c *checkpoint.Config) (cacheOf []int, remembering int) {
+	cacheOf = make([]int, c.Layers)
+	for i := range cacheOf {
+		is := c.Layer(i)
+		if is.Mixer == checkpoint.SharedAttention {
+			cacheOf[i] = cacheOf[is.Source]
+			continue
+		}
+		cacheOf[i], remembering = i, i+1
+	}
+	return cacheOf, remembering
+}
+
 // newCache makes an empty cache of a layer.
 func (w *Weights) newCache(layer int, o *MemoryOptions) (*kvcache.Cache, error) {
 	is := w.Config.Layer(layer)
@@ -275,7 +293,7 @@ func (w *Weights) Hash(h hash.Hash) error {
 		}
 	}
 	for _, m := range matrices {
-		if err := w.hashRows(h, m); err != nil {
+		if err := w.device.hashRows(h, m); err != nil {
 			return err
 		}
 	}
@@ -283,19 +301,19 @@ func (w *Weights) Hash(h hash.Hash) error {
 }
 
 // hashRows is Hash for one matrix.
-func (w *Weights) hashRows(h hash.Hash, m *tensor.Tensor) error {
+func (d *device) hashRows(h hash.Hash, m *tensor.Tensor) error {
 	rows, cols := m.Shape().Dim(0), m.Shape().Dim(1)
 	indices := []int32{0, int32(rows / 3), int32(rows - 1)}
-	out, err := tensor.New(w.device, tensor.F32, tensor.ShapeOf(len(indices), cols))
+	out, err := tensor.New(d, tensor.F32, tensor.ShapeOf(len(indices), cols))
 	if err != nil {
 		return err
 	}
 	defer out.Free()
-	if err := w.device.Gather(m, indices, out); err != nil {
+	if err := d.Gather(m, indices, out); err != nil {
 		return err
 	}
 	bytes := make([]byte, out.Size())
-	if err := w.device.ReadBuffer(out, bytes); err != nil {
+	if err := d.ReadBuffer(out, bytes); err != nil {
 		return err
 	}
 	fmt.Fprintf(h, "%v %v\n", m.DType(), m.Shape())

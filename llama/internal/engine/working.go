@@ -52,8 +52,8 @@ const (
 	workingPerStored = 4
 )
 
-// CheckWorkingBytes refuses a configuration whose working memory, for conversations of capacity tokens, is out of proportion to its weights,
-// of which there are stored bytes: a file must not make a program allocate many times its size.
+// CheckWorkingBytes refuses a configuration if its working memory, for conversations of capacity tokens, is out of proportion to its
+// weights, which have stored bytes: a file must not make a program allocate many times its size.
 func CheckWorkingBytes(c *checkpoint.Config, capacity int, stored int64) error {
 	if need, limit := workingBytes(c, capacity), workingFree+workingPerStored*stored; need > limit {
 		return fmt.Errorf("the configuration (%d heads of %d elements, widths of %d and %d, a vocabulary of %d) takes %d bytes of working memory, "+

@@ -18,18 +18,11 @@ import (
 //
 //	file's gate_up_proj [2, 4, k]: g0 u0 g1 u1 | g0 u0 g1 u1   →   gate: pieces {first 0, step 2} of both halves, up: {first 1, step 2}
 
-// piece is the rows of one expert: row i is row first + i·step of data.
+// piece is the rows of one expert.
 type piece struct {
-	data        []byte
-	exponents   []byte // of MXFP4 as folders have it: a byte for each block; nil: data are rows as they are read
-	owner       io.Closer
-	others      io.Closer // owner of exponents
-	rows        int       // that data has
-	first, step int
+	checkpoint.Piece
+	owner, others io.Closer // of data and of exponents
 }
-
-// bytes returns about how many of the piece's bytes belong to the tensor.
-func (p *piece) bytes() int { return (len(p.data) + len(p.exponents)) / p.step }
 
 // matrixOf finds an expert's tensor in a form, or that of all experts.
 type matrixOf func(form *checkpoint.Form, expert int) (s Stored, found bool, err error)
@@ -58,10 +51,7 @@ func findForm(forms []checkpoint.Form, shape []int, matrix matrixOf) (Stored, er
 
 // gather makes a tensor of the pieces that a form has. first is that of the first expert, or that of all.
 func gather(f *checkpoint.Form, shape []int, first Stored, matrix matrixOf) (s Stored, err error) {
-	of := append([]int{f.Rows}, shape[2:]...) // the shape of one expert's
-	if !f.Each() {
-		of = append([]int{shape[0]}, of...)
-	}
+	of := f.Shape(shape)
 	if first.shape != tensor.ShapeOf(of...) {
 		return s, fmt.Errorf("it is %v%v, where the configuration asks for %v", first.dtype, first.shape, of)
 	}
@@ -84,14 +74,12 @@ func gather(f *checkpoint.Form, shape []int, first Stored, matrix matrixOf) (s S
 				return s, err
 			}
 		}
-		p := piece{data: from.data, owner: from.owner, rows: f.Rows, first: f.First, step: f.Step}
-		if len(from.pieces) > 0 { // MXFP4
-			p = from.pieces[0]
-			p.rows, p.first, p.step = f.Rows, f.First, f.Step
-		}
-		if !f.Each() {
-			cut := func(data []byte) []byte { return data[len(data)/shape[0]*e : len(data)/shape[0]*(e+1)] }
-			p.data, p.exponents = cut(p.data), cut(p.exponents)
+		p := piece{owner: from.owner}
+		if data := from.data; len(from.pieces) == 0 {
+			p.Piece = f.Cut(data, nil, e, shape[0])
+		} else { // MXFP4
+			whole := &from.pieces[0]
+			p = piece{f.Cut(whole.Data, whole.Exponents, e, shape[0]), whole.owner, whole.others}
 		}
 		s.pieces[e] = p
 	}
@@ -104,17 +92,13 @@ func (s *Stored) typeName() string {
 	return name
 }
 
-// The blocks of MXFP4.
-const (
-	mxfp4       = gguf.GGMLType(39)
-	mxfp4Len    = 32 // elements
-	mxfp4Nibble = mxfp4Len / 2
-)
+// mxfp4 is GGUF's type for blocks of MXFP4.
+const mxfp4 = gguf.GGMLType(39)
 
 // newMXFP4 returns weights of which a folder has the elements [experts, rows, blocks, 16] and the exponents [experts, rows, blocks] apart.
 func newMXFP4(elements, exponents *safetensors.Tensor, owner, others io.Closer) (s Stored, err error) {
 	n := len(elements.Shape)
-	if n < 3 || elements.Shape[n-1] != mxfp4Nibble || len(exponents.Shape) != n-1 || len(elements.Data) != mxfp4Nibble*len(exponents.Data) {
+	if n < 3 || elements.Shape[n-1] != checkpoint.MXFP4Nibbles || len(exponents.Shape) != n-1 || len(elements.Data) != checkpoint.MXFP4Nibbles*len(exponents.Data) {
 		return s, fmt.Errorf("blocks %v and exponents %v of MXFP4 do not belong together", elements.Shape, exponents.Shape)
 	}
 	for i, d := range exponents.Shape {
@@ -123,13 +107,13 @@ func newMXFP4(elements, exponents *safetensors.Tensor, owner, others io.Closer) 
 		}
 	}
 	dims := append([]int{}, exponents.Shape...)
-	dims[n-2] *= mxfp4Len
+	dims[n-2] *= checkpoint.MXFP4Len
 	blank := Stored{}
 	if blank, err = ggufShape(mxfp4, dims); err != nil {
 		return s, err
 	}
 	blank.owner = owner
-	blank.pieces = []piece{{data: elements.Data, exponents: exponents.Data, owner: owner, others: others, step: 1}}
+	blank.pieces = []piece{{checkpoint.Piece{Data: elements.Data, Exponents: exponents.Data, Step: 1}, owner, others}}
 	return blank, nil
 }
 
@@ -152,7 +136,7 @@ func (s *Stored) collected(ctx context.Context, memory tensor.Memory) (*tensor.T
 			buffer.Free()
 			return nil, err
 		}
-		s.pieces[e].read(dst[e*rows*rowBytes:][:rows*rowBytes], rowBytes)
+		s.pieces[e].Read(dst[e*rows*rowBytes:][:rows*rowBytes], 0, rowBytes)
 	}
 	if s.rare == nil {
 		return tensor.Wrap(nil, buffer, s.shape)
@@ -175,45 +159,14 @@ func (s *Stored) rowBytes() int {
 	return s.dtype.Format().Bytes(n)
 }
 
-// read writes the piece's rows to dst.
-func (p *piece) read(dst []byte, rowBytes int) {
-	if p.exponents == nil && p.step == 1 {
-		copy(dst, p.data[p.first*rowBytes:])
-		return
-	}
-	for i := 0; len(dst) > 0; i, dst = i+1, dst[rowBytes:] {
-		row := p.first + i*p.step
-		if p.exponents == nil {
-			copy(dst[:rowBytes], p.data[row*rowBytes:])
-			continue
-		}
-		blocks := len(p.exponents) / p.rows
-		joinMXFP4(dst[:rowBytes], p.data[row*blocks*mxfp4Nibble:], p.exponents[row*blocks:][:blocks])
-	}
-}
-
-// joinMXFP4 writes blocks as GGUF has them: the exponent, then 16 bytes whose lower bits are the first 16 elements. In src each byte has two elements that
-// follow each other.
-func joinMXFP4(dst, src, exponents []byte) {
-	for _, exponent := range exponents {
-		dst[0] = exponent
-		for i := range mxfp4Nibble {
-			low, high := src[i/2], src[mxfp4Nibble/2+i/2] // elements i and i+16
-			if i%2 == 0 {
-				dst[1+i] = low&15 | high<<4
-			} else {
-				dst[1+i] = low>>4 | high&0xf0
-			}
-		}
-		dst, src = dst[1+mxfp4Nibble:], src[mxfp4Nibble:]
-	}
-}
+// mapped reports whether the tensor can be computed with where it lies in the file.
+func (s *Stored) mapped() bool { return s.pieces == nil && s.rare == nil && s.shape.NDim() == 3 }
 
 // release lets the system forget the file's pages with the tensor.
 func (s *Stored) release() {
 	release(s.owner, s.data)
 	for i := range s.pieces {
-		release(s.pieces[i].owner, s.pieces[i].data)
-		release(s.pieces[i].others, s.pieces[i].exponents)
+		release(s.pieces[i].owner, s.pieces[i].Data)
+		release(s.pieces[i].others, s.pieces[i].Exponents)
 	}
 }

@@ -22,6 +22,7 @@ type Loader struct {
 	threads int
 	asked   tensor.DType
 	merge   *Merge
+	mapped  bool // see MapExperts
 }
 
 // host is a device on the host's memory that converts weights on their way to the model's device, and adds adapters to them.
@@ -43,6 +44,12 @@ func NewLoader(b backend.Backend, threads int, asked tensor.DType, merge *Merge)
 	own := cpu.New(threads) // another device may not compute on the host's memory
 	l.host, l.done = own, func() { own.Close() }
 	return l
+}
+
+// MapExperts makes Load leave matrices of experts in mapped files where the device can compute with them there: slower, but without a copy in memory.
+func (l *Loader) MapExperts(on bool) {
+	_, onHost := l.device.(*cpu.Backend)
+	l.mapped = on && onHost
 }
 
 // Close gives back what the loader worked with.
@@ -121,6 +128,13 @@ func (l *Loader) prepare(ctx context.Context, s *Stored, role checkpoint.Role, a
 		return nil, false, err
 	}
 	d := TargetType(role, s.dtype, asked)
+	if l.mapped && role == checkpoint.Expert && d == s.dtype && s.mapped() {
+		t, view, err := s.asStored(ctx, l.Memory())
+		if err != nil {
+			return nil, false, err
+		}
+		return t, view, nil
+	}
 	c, converts := l.device.(backend.Converter) // it changes type and order of rows itself
 	converts = converts && role != checkpoint.Vector
 	t, order, view, err := s.read(ctx, l.Memory(), !converts)

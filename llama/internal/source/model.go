@@ -153,7 +153,7 @@ func (m *Model) findChecked(t *checkpoint.Tensor) (Stored, error) {
 	if err != nil {
 		return s, err
 	}
-	if t.Role == checkpoint.Vector {
+	if t.Role == checkpoint.Vector || t.Role == checkpoint.Routing {
 		s = s.as(t.Shape)
 	}
 	if want := tensor.ShapeOf(t.Shape...); s.shape != want {

@@ -61,7 +61,7 @@ func (s *Stored) Bytes() int {
 		n = n / s.from.Rows * s.shape.Dim(0)
 	}
 	for i := range s.pieces {
-		n += s.pieces[i].bytes()
+		n += s.pieces[i].Bytes()
 	}
 	return n
 }
@@ -87,7 +87,7 @@ func (s Stored) within(w checkpoint.Whole, n int) (Stored, error) {
 	return s, nil
 }
 
-// as returns the tensor with another shape of as many elements, of which dimensions of 1 do not count: itself if it is not such a shape.
+// as returns the tensor with another shape that differs in dimensions of 1 alone: itself if the shape differs otherwise.
 func (s Stored) as(dims []int) Stored {
 	long := func(dims []int) (list []int) {
 		for _, d := range dims {

@@ -1,0 +1,100 @@
+package llama
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/antigravity-go/antigravity/internal/fixture"
+)
+
+// withZeros returns a copy of a folder in which the tensors whose names match are zero.
+func withZeros(t *testing.T, dir, names string) string {
+	t.Helper()
+	to := t.TempDir()
+	if err := os.CopyFS(to, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(to, "model.safetensors")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := 8 + int(binary.LittleEndian.Uint64(data))
+	var header map[string]struct {
+		Offsets []int `json:"data_offsets"`
+	}
+	if err := json.Unmarshal(data[8:begin], &header); err != nil {
+		t.Fatal(err)
+	}
+	matching, found := regexp.MustCompile(names), false
+	for name, entry := range header {
+		if matching.MatchString(name) {
+			clear(data[begin+entry.Offsets[0] : begin+entry.Offsets[1]])
+			found = true
+		}
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, 0o644); err != nil || !found {
+		t.Fatalf("%v; %s found: %v", err, names, found)
+	}
+	return to
+}
+
+// TestEqualScoresChooseTheFirstExperts gives all experts the same scores: then the first ones compute each token, however rows are cut, and the others do
+// not count.
+func TestEqualScoresChooseTheFirstExperts(t *testing.T) {
+	dir := withZeros(t, fixture.Path(t, "families/qwen3moe"), `mlp\.gate\.weight$`)
+	tokens := make([]Token, 40)
+	for i := range tokens {
+		tokens[i] = Token(i * 7919 % 317)
+	}
+	var want []float32
+	for _, dir := range []string{dir, withZeros(t, dir, `experts\.[3-7]\.`)} {
+		m := mustLoad(t, dir, nil)
+		for _, chunk := range []int{1, 5, 40} {
+			s := mustSession(t, m, &SessionOptions{Chunk: chunk})
+			if err := s.Prefill(t.Context(), tokens); err != nil {
+				t.Fatal(err)
+			}
+			got := slices.Clone(logitsOf(s))
+			if want == nil {
+				want = got
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("chunks of %d: other logits", chunk)
+			}
+		}
+	}
+	other := mustLoad(t, withZeros(t, dir, `experts\.2\.`), nil)
+	s := mustSession(t, other, nil)
+	if err := s.Prefill(t.Context(), tokens); err != nil {
+		t.Fatal(err)
+	}
+	if slices.Equal(logitsOf(s), want) {
+		t.Error("the third expert does not count")
+	}
+}
+
+// TestMappedExperts computes with experts that stay in a mapped file.
+func TestMappedExperts(t *testing.T) {
+	path := asGGUF(t, fixture.Path(t, "families/qwen3moe"))
+	var logits [2][]float32
+	for i, mapped := range []bool{false, true} {
+		m := mustLoad(t, path, &LoadOptions{MapExperts: mapped})
+		s := mustSession(t, m, nil)
+		if err := s.Prefill(t.Context(), []Token{5, 9, 7, 11, 200, 3}); err != nil {
+			t.Fatal(err)
+		}
+		logits[i] = slices.Clone(logitsOf(s))
+	}
+	if !slices.Equal(logits[0], logits[1]) {
+		t.Error("experts in the file give other logits than those in memory")
+	}
+}
