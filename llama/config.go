@@ -64,9 +64,11 @@ type Variant struct {
 	StateBytes []int64
 	// Sizes are those of each layer, if layers differ; nil: all have Config's.
 	Sizes []LayerSizes
-	// Shared has the layers that have no keys and values of their own, and read those of the last layer before them that sees as much and has some; nil: none.
+	// Shared has the layers that have no keys and values of their own, and read those of the last layer before them that sees as much and has some;
+	// nil: all layers have their own.
 	Shared []bool
-	// PerLayerWidth is the width of inputs that each layer has of its own, which come from the tokens alone (Gemma 4's per-layer embeddings); 0: there are none.
+	// PerLayerWidth is the width of inputs that each layer has of its own, which come from the tokens alone (Gemma 4's per-layer embeddings); 0: there
+	// are no such inputs.
 	PerLayerWidth int
 	LocalRoPE     RoPE // of layers with a window; a Theta of 0: theirs is Config.RoPE
 	// What embeddings, scores of attention, the results of a layer's two halves and logits are multiplied by; 0: 1, for ScoreScale
@@ -115,8 +117,8 @@ type RoPE struct {
 	Unrounded          bool
 	// Rotated is how many elements of a head are rotated, the first ones; the others are left alone. 0: all.
 	Rotated int
-	// Turned is how many of the first pairs of a head's elements turn, by frequencies of the whole head; the others stay as they are. 0: all turn. Pairs are
-	// (i, i+HeadDim/2), unlike those of a head whose first elements are rotated.
+	// Turned is how many of the first pairs of a head's elements turn, by frequencies of the whole head; the others stay as they are. 0: all turn.
+	// Pairs are (i, i+HeadDim/2), which they are not if Rotated is set.
 	Turned int
 	// QueryScale, if it is not 0, scales queries by their position p, by 1 + QueryScale·ln(1+⌊p/OriginalContext⌋) (Ministral 3).
 	QueryScale float64

@@ -162,8 +162,8 @@ func (c *attending) shape(cache tensor.DType, s *backend.Slots) attentionShape {
 	return attentionShape{cache, c.HeadDim, c.Heads / c.KVHeads, s.Cap, s.Window}
 }
 
-// attendable reports whether kernels take all of the runs, and which slabs the runs need. The host computes sinks, and runs whose scores have
-// different limits, or tokens different windows.
+// attendable reports whether kernels take all of the runs, and which slabs the runs need. The host computes sinks, and runs that have
+// different limits of scores or different windows.
 func (a *attention) attendable(c *attending, runs []backend.Run) (n needed, ok bool, err error) {
 	if !c.out.ok || !c.out.float4s() {
 		return n, false, nil
@@ -274,7 +274,7 @@ func (a *attention) AccumulateAttention(q, sums *tensor.Tensor, r backend.Run) e
 	}
 	a.mu.Lock()
 	c := attending{AttentionDims: d, q: a.operand(q), out: a.operand(sums)}
-	if r.Slots.Sinks == nil && r.Slots.Window == 0 {
+	if r.Slots.Sinks == nil {
 		c.attentionPrograms = a.kernels(&c, r.Slots)
 	}
 	var l *launch

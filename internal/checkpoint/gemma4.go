@@ -11,8 +11,8 @@ import (
 	"github.com/antigravity-go/antigravity/internal/modeljson"
 )
 
-// Gemma 4's layers differ in their sizes: those with a window have other heads than those without. The last layers may have queries alone, and read the
-// keys and values of the last layer before them that is of their kind; of eight layers, the last four of which share, with windows but for every fourth:
+// Gemma 4's layers differ in their sizes: those with a window have other heads than those without. The last layers may have queries alone, and read
+// the keys and values of the last layer before them that is of their kind. Of eight layers the last four share, and every fourth has no window:
 //
 //	layer       0  1  2  3     4  5  6  7
 //	window      x  x  x        x  x  x
@@ -102,7 +102,7 @@ func (j *configJSON) setLayers(c *Config, f *family) error {
 	return nil
 }
 
-// defaultWindow returns the window of layers of several sizes if nothing is said; 0 for other families, whose windows files say.
+// defaultWindow returns the window of layers of several sizes if nothing is said; 0 for other families: there files say it.
 func (f *family) defaultWindow() int {
 	if f.unscaled {
 		return f.defaults.window
@@ -121,8 +121,8 @@ func (c *Config) makeSizes() {
 	}
 }
 
-// setMixers gives each layer its kind of attention: the last `shared` ones share, and those that tied names have no values of their own. Then it makes the
-// configuration's sizes the largest of the layers'.
+// setMixers gives each layer its kind of attention: the last `shared` ones share, and those that tied names have no values of their own. Then it
+// makes the configuration's sizes the largest of the layers'.
 func (c *Config) setMixers(shared int, tied func(layer int) bool) {
 	c.Mixers = make([]Mixer, c.Layers)
 	c.IntermediateSize, c.KVHeads, c.HeadDim = 0, 0, 0

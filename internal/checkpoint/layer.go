@@ -7,7 +7,7 @@ type Layer struct {
 	Mixer       Mixer
 	FeedForward FeedForward
 	LayerSizes
-	Source    int     // the layer whose keys and values SharedAttention reads: an earlier one with attention of its own
+	Source    int     // the layer that has the keys and values which SharedAttention reads: an earlier one
 	ValueNorm bool    // the values of each head are normalised, without weights
 	ScoreCap  float64 // what attention's scores s are limited to, ScoreCap·tanh(s/ScoreCap); 0: they are not
 	Window    int     // how many positions Attention sees, the token's own included; 0: all
@@ -121,8 +121,8 @@ func (c *Config) Layer(n int) Layer {
 	return l
 }
 
-// sourceOf returns the layer whose keys and values a layer with SharedAttention reads: the last one before it that has its own and sees as much, a window
-// or all; -1 if there is no such layer.
+// sourceOf returns the layer that has the keys and values which a layer with SharedAttention reads: the last one before it that has its own and
+// sees as much, a window or all; -1 if there is no such layer.
 func (c *Config) sourceOf(n int) int {
 	windowed := func(i int) bool { return c.Windowed != nil && c.Windowed[i] }
 	for i := n - 1; i >= 0; i-- {

@@ -29,8 +29,8 @@ type RoPE struct {
 	Unrounded          bool
 	// Rotated is how many elements of a head are rotated, the first ones; the others are left alone. 0: all.
 	Rotated int
-	// Turned is how many of the first pairs of a head's elements turn, by frequencies of the whole head; the others stay as they are. 0: all turn. Pairs are
-	// (i, i+HeadDim/2), unlike those of a head whose first elements are rotated.
+	// Turned is how many of the first pairs of a head's elements turn, by frequencies of the whole head; the others stay as they are. 0: all turn.
+	// Pairs are (i, i+HeadDim/2), which they are not if Rotated is set.
 	Turned int
 	// QueryScale, if it is not 0, scales queries by their position p, by 1 + QueryScale·ln(1+⌊p/OriginalContext⌋) (Ministral 3).
 	QueryScale float64
