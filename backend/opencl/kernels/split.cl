@@ -77,7 +77,10 @@ static inline uint fifths(bytes packed, int at) {
 UNPACK(q5_0) { return block32(row, at, 22, 6) | fifths(row + (size_t)(at / 32) * 22 + 2, at); }
 UNPACK(q5_1) { return block32(row, at, 24, 8) | fifths(row + (size_t)(at / 32) * 24 + 4, at); }
 UNPACK(iq4_nl) { return block32(row, at, 18, 2); }
-UNPACK(mxfp4) { return block32(row, at, 17, 1); }
+UNPACK(mxfp4) { // blocks of 17 bytes may lie at odd addresses, where a device need not read more than a byte at once
+  bytes q = row + (size_t)(at / 32) * 17 + 1 + at % 16;
+  return upsample(upsample(q[3], q[2]), upsample(q[1], q[0])) >> (at % 32 / 16 * 4) & 0x0F0F0F0Fu;
+}
 UNPACK(iq4_xs) {
   bytes q = row + (size_t)(at / 256) * 136 + 8 + at % 256 / 32 * 16 + at % 16;
   return bytes4_at(q) >> (at % 32 / 16 * 4) & 0x0F0F0F0Fu;
