@@ -62,7 +62,7 @@ func TestAliasesAreDocumented(t *testing.T) {
 	aliases := map[string]reflect.Type{
 		"Pages": reflect.TypeFor[asm.Pages](), "PageSide": reflect.TypeFor[asm.PageSide](),
 		"AttentionTile": reflect.TypeFor[asm.AttentionTile](), "Partial": reflect.TypeFor[asm.Partial](),
-		"Panels": reflect.TypeFor[asm.Panels](), "PanelProduct": reflect.TypeFor[asm.PanelProduct](),
+		"Panels": reflect.TypeFor[asm.Panels](), "PanelProduct": reflect.TypeFor[asm.PanelProduct](), "StatePass": reflect.TypeFor[asm.StatePass](),
 	}
 	found := 0
 	ast.Inspect(file, func(n ast.Node) bool {

@@ -101,16 +101,27 @@ func fillOf(p *planned) (fill, error) {
 // scaleSteps is the number of different scales in a tensor: one for each value of a byte.
 const scaleSteps = 256
 
+// fillPowers returns a fill for blocks with scales that are powers of two, 2^(e-127) for byte e at a place of the block. Some of the blocks have
+// the power below the wanted scale, and the others the one above, so that the squares of the values have the right mean.
+func (f *blockFormat) fillPowers(at int, scale float64) fill {
+	below := math.Floor(math.Log2(scale))
+	above := (math.Pow(scale/math.Exp2(below), 2) - 1) / 3 // the share of blocks: (1-above)·1² + above·2² = (scale/2^below)²
+	exponent := byte(max(0, min(below+127, 253)))
+	return func(dst []byte, random *rand.ChaCha8) {
+		random.Read(dst)
+		for ; len(dst) > 0; dst = dst[f.dtype.BlockBytes():] {
+			more := float64(dst[at]) < 256*above
+			if dst[at] = exponent; more {
+				dst[at]++
+			}
+		}
+	}
+}
+
 // fill makes a fill for blocks of this format.
 func (f *blockFormat) fill(deviation float64) (fill, error) {
 	if at, ok := f.dtype.Format().ExponentAt(); ok {
-		exponent := byte(max(0, min(math.Round(math.Log2(deviation/f.unit))+127, 254)))
-		return func(dst []byte, random *rand.ChaCha8) {
-			random.Read(dst)
-			for ; len(dst) > 0; dst = dst[f.dtype.BlockBytes():] {
-				dst[at] = exponent
-			}
-		}, nil
+		return f.fillPowers(at, deviation/f.unit), nil
 	}
 	scales, minimums := make([]float32, scaleSteps), make([]float32, scaleSteps)
 	for i := range scales {
