@@ -29,7 +29,7 @@ typedef struct {
 #define CHUNK(row, block, half) ((row) * (2 * STEP) + ((2 * (block) + (half)) ^ ((row) & (2 * STEP - 1) & 7)))
 
 // load_matrices loads four matrices of eight rows of 16 bytes; a lane says where a row is, and gets a word of each matrix.
-static inline a_piece load_matrices(const __local uint4 *row) {
+INLINED a_piece load_matrices(const __local uint4 *row) {
   a_piece x;
   uint x0, x1, x2, x3;
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
