@@ -36,7 +36,12 @@ var notNumbers = []string{"NaN", "Infinity", "-Infinity"}
 func numbers(data []byte) []byte {
 	out := make([]byte, 0, len(data)+16)
 next:
-	for len(data) > 0 {
+	for {
+		n := bytes.IndexAny(data, `"NI-`) // what begins neither a string nor one of the words is copied at once, such as megabytes of white space
+		if n < 0 {
+			return append(out, data...)
+		}
+		out, data = append(out, data[:n]...), data[n:]
 		if data[0] == '"' {
 			n := lenString(data)
 			out, data = append(out, data[:n]...), data[n:]
@@ -51,7 +56,6 @@ next:
 		}
 		out, data = append(out, data[0]), data[1:]
 	}
-	return out
 }
 
 // lenString returns the length of the string that data begins with, quotes included.
