@@ -86,6 +86,7 @@ type Family struct {
 	list      bool   // calls are in brackets
 	mayList   bool   // calls may be in brackets
 	body      body   // what one call looks like
+	lines     bool   // a string of a Python call may go on in the next line: LFM2.5's template writes strings as they are, between quotes
 	withArgs  bool   // one call may also be a name, [ARGS] and an object, without brackets
 }
 
@@ -204,7 +205,7 @@ var families = [...]Family{
 		Python:   true,
 		Opening:  `<\|tool_call_start\|>`,
 		template: []string{"<|tool_list_start|>"}, token: lfmStart,
-		open: lfmStart, close: lfmEnd, separator: ",", list: true, body: pythonBody,
+		open: lfmStart, close: lfmEnd, separator: ",", list: true, body: pythonBody, lines: true,
 	},
 	Gemma: {
 		Name:       "Gemma's",
