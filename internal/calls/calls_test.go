@@ -259,7 +259,7 @@ func TestParser(t *testing.T) {
 		{"a call with tags", Tagged, nil, "<tool_call>\n<function=f>\n<parameter=a>\n1\n</parameter>\n</function>\n</tool_call>", "", f1, 0},
 		{"tags as control tokens", Tagged, marks, "So.\n«<tool_call>»\n<function=f>\n<parameter=a>\n1\n</parameter>\n</function>\n«</tool_call>»\n«<tool_call>»\n<function=g>\n</function>\n«</tool_call>»", "So.", fg, 0},
 		{"values between tags", Tagged, nil, "<tool_call><function=f><parameter=a>\n\n \"x\" <b>\n</parameter><parameter=b>True</parameter><parameter=c>[1, {}]</parameter><parameter=d>\n</parameter></function></tool_call>", "",
-			[]Call{call(0, "f", `{"a": "\u000a \"x\" <b>", "b": true, "c": [1, {}], "d": ""}`)}, 0},
+			[]Call{call(0, "f", `{"a": "\n \"x\" <b>", "b": true, "c": [1, {}], "d": ""}`)}, 0},
 		{"a function with tags that is not on offer", Tagged, nil, "<tool_call>\n<function=h>\n</function>\n</tool_call>", "<tool_call>\n<function=h>\n</function>\n</tool_call>", nil, 0},
 		{"a parameter without an end", Tagged, nil, "<tool_call>\n<function=f>\n<parameter=a>\n1\n</tool_call>", "<tool_call>\n<function=f>\n<parameter=a>\n1\n</tool_call>", nil, 1},
 		{"LFM2's call", LFM, nil, `<|tool_call_start|>[f(a=1), g()]<|tool_call_end|>Wait.`, "Wait.", fg, 0},
