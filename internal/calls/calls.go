@@ -67,7 +67,7 @@ type Family struct {
 	// Tagged says that arguments are written between tags, as BeforeParameter, AfterName and AfterParameter say, and not as a JSON object:
 	// texts as they are, and other values as JSON.
 	Tagged bool
-	// Bare tells that arguments are written with bare keys, and with marks around strings, and not as a JSON object.
+	// Bare says that arguments are written with bare keys, and with marks around strings (QuoteMark), and not as a JSON object.
 	Bare bool
 	// Opening is a regular expression in RE2's syntax. A text in which it does not match, and in which there are no marks as control
 	// tokens, holds no call: it is what a constraint excludes from the text beside calls.
@@ -223,6 +223,9 @@ const (
 	AfterParameter  = "\n" + parameterEnd + "\n"
 )
 
+// QuoteMark is the mark before and after a string as Gemma writes it.
+const QuoteMark = quoteMark
+
 // The marks around LFM2's calls.
 const (
 	lfmStart = "<|tool_call_start|>"
@@ -255,7 +258,7 @@ func (f *Family) OwnLine() bool { return f.bare != 0 }
 
 // Quoted reports whether every call has a quote behind the mark that it begins with. Then no string of a JSON text holds a call, since a quote
 // in it stands behind a backslash.
-func (f *Family) Quoted() bool { return !f.withArgs && f.body != taggedBody }
+func (f *Family) Quoted() bool { return f.body == objectBody && !f.withArgs }
 
 // JSON reports whether arguments are written as a JSON object.
 func (f *Family) JSON() bool { return !f.Python && !f.Tagged && !f.Bare }

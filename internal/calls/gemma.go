@@ -9,7 +9,8 @@ import (
 //
 //	call:weather{city:<|"|>Bonn<|"|>,days:[1,2],units:{metric:true}}  →  {"city": "Bonn", "days": [1, 2], "units": {"metric": true}}
 //
-// The marks are tokens if the vocabulary has them as control tokens, else text. A key may stand between marks, too.
+// The marks are tokens if the vocabulary has them as control tokens, else text. A key may stand between marks, too. JSON's words may be spelled
+// as in Python: the first templates of the family wrote None.
 //
 // Invariant between bytes: open holds the brackets that are open, the arguments' first.
 type gemma struct {
@@ -87,10 +88,14 @@ func (g *gemma) step(c byte, to *call, names functionNames, isControl func(mark 
 			g.text = append(g.text, c)
 			return goOn
 		}
-		if !json.Valid(g.text) {
+		word, ok := pythonWords[string(g.text)]
+		if !ok && !json.Valid(g.text) {
 			return wrong
 		}
-		to.arguments = append(to.arguments, g.text...)
+		if !ok {
+			word = string(g.text)
+		}
+		to.arguments = append(to.arguments, word...)
 		g.state = gemmaAfter
 	}
 	if isSpace(c) {

@@ -58,6 +58,9 @@ type Answer struct {
 // If a model writes arguments between tags (llama.TaggedCalls), they come in the order of the schema's properties, and each property must
 // have one type. A demand on a text, other than a list of values, is llama.ErrUnsupported; with ToolOptions.Lossy it is not kept.
 //
+// If a model writes strings between marks (llama.GemmaCalls), the members of arguments come in any order, since such models write them in that
+// of the alphabet.
+//
 // A model that writes calls in an unknown way, or in Python's (llama.LlamaPythonicCalls, llama.OlmoCalls, llama.LFMCalls), is an error that is
 // llama.ErrUnsupported.
 func Tools(t *llama.Tokenizer, tools []json.RawMessage, o ToolOptions) (llama.Constraint, error) {
@@ -123,8 +126,8 @@ func (w *callWriter) answer(tools []json.RawMessage, beside regular.Expr) (gramm
 	if beside == regular.None {
 		return grammar.Symbol{}, fmt.Errorf("%w: how the model writes calls is not known from its template and vocabulary", llama.ErrUnsupported)
 	}
-	if !w.family.JSON() && !w.family.Tagged {
-		return grammar.Symbol{}, fmt.Errorf("%w: %s calls, whose arguments are no JSON, cannot be constrained", llama.ErrUnsupported, w.family.Name)
+	if w.family.Python {
+		return grammar.Symbol{}, fmt.Errorf("%w: %s calls, whose arguments are Python, cannot be constrained", llama.ErrUnsupported, w.family.Name)
 	}
 	required := w.options.Choice == ToolRequired || w.options.Function != ""
 	text, formed := grammar.Text(beside), w.options.Answer != nil && !required
@@ -192,9 +195,12 @@ func (w *callWriter) call(f tool) ([]grammar.Symbol, error) {
 	}
 	var arguments []grammar.Symbol
 	var err error
-	if w.family.Tagged {
+	switch {
+	case w.family.Tagged:
 		arguments, err = w.taggedArguments(f.Parameters, o)
-	} else {
+	case w.family.Bare:
+		arguments, err = w.markedArguments(schema, o)
+	default:
 		arguments = make([]grammar.Symbol, 1)
 		arguments[0], _, err = compileSchema(schema, w.language, w.grammar, o)
 	}
