@@ -42,6 +42,7 @@ const (
 	Tagged                      // <tool_call><function=f><parameter=a>1</parameter></function></tool_call> each, with line breaks between tags
 	LFM                         // <|tool_call_start|>[f(a=1), g()]<|tool_call_end|>
 	Gemma                       // <|tool_call>call:f{a:1,b:<|"|>x<|"|>}<tool_call|> each
+	Harmony                     // <|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a": 1}<|call|>, one in an answer
 )
 
 // Family is how the models of one format write calls. The fields with a capital letter tell how calls are written well; a Parser
@@ -62,6 +63,9 @@ type Family struct {
 
 	Begin, Between, End                         []Part
 	BeforeName, BeforeArguments, AfterArguments []Part
+	// Channels is not nil if an answer is messages in channels. Then it has one call at most, which ends the answer, and nothing stands between
+	// calls.
+	Channels *Channels
 	// Python says that arguments are written as Python's keyword arguments, a=1, b=[True, None], and not as a JSON object.
 	Python bool
 	// Tagged says that arguments are written between tags, as BeforeParameter, AfterName and AfterParameter say, and not as a JSON object:
@@ -88,6 +92,18 @@ type Family struct {
 	body      body   // what one call looks like
 	withArgs  bool   // one call may also be a name, [ARGS] and an object, without brackets
 }
+
+// Channels is how the messages of an answer are written, as OpenAI's open models do (harmony). Each stands between two lists of parts. An answer
+// is any number of thoughts and preambles, and then a text or a call.
+type Channels struct {
+	Thought, Preamble, Text Around
+	// Calls are the ways of writing what stands around a call's name and before its arguments. The first is Family's BeforeName and
+	// BeforeArguments.
+	Calls []Around
+}
+
+// Around is what stands before and after something.
+type Around struct{ Before, After []Part }
 
 // body is what a call looks like between marks, brackets and separators.
 type body int
@@ -214,6 +230,13 @@ var families = [...]Family{
 		template: []string{gemmaOpen}, token: gemmaOpen,
 		open: gemmaOpen, close: gemmaClose, body: gemmaBody,
 	},
+	Harmony: {
+		Name:       "harmony's",
+		BeforeName: harmony.Calls[0].Before, BeforeArguments: harmony.Calls[0].After,
+		Channels: &harmony,
+		template: []string{"<|channel|>", "<|message|>", "<|call|>"},
+		withArgs: true,
+	},
 }
 
 // The parts of a parameter as Tagged writes it: BeforeParameter, its name, AfterName, its value, AfterParameter.
@@ -243,7 +266,7 @@ const phiEnd = "<|/tool_call|>"
 
 // order is that in which the rules are tried that tell families apart: those that others' templates or vocabularies would satisfy too
 // come last.
-var order = [...]Format{Gemma, MistralArgs, Mistral, Phi, Granite, Tagged, Hermes, Olmo, LFM, LlamaPythonic, LlamaJSON}
+var order = [...]Format{Harmony, Gemma, MistralArgs, Mistral, Phi, Granite, Tagged, Hermes, Olmo, LFM, LlamaPythonic, LlamaJSON}
 
 // Family returns how calls are written in a format. What it holds must not be changed.
 func (f Format) Family() *Family {
@@ -279,7 +302,7 @@ func (f Format) String() string {
 	return families[f].Name
 }
 
-// Of tells the format by a model's chat template and by which added tokens its vocabulary has.
+// Of returns the format by a model's chat template and by which added tokens its vocabulary has.
 func Of(template string, has func(token string) bool) Format {
 	for _, f := range order {
 		if families[f].writes(template) {
