@@ -325,6 +325,8 @@ func (c *call) writeByte(b byte) {
 	switch {
 	case b == '"' || b == '\\':
 		c.arguments = append(c.arguments, '\\', b)
+	case b == '\n':
+		c.arguments = append(c.arguments, `\n`...)
 	case b < ' ':
 		c.arguments = fmt.Appendf(c.arguments, `\u%04x`, b)
 	default:
