@@ -89,7 +89,7 @@ type packTask struct {
 	rows, k  int
 	first    int           // the first piece's panel
 	scratch  []packScratch // of each worker, made when it is needed
-	damaged  atomic.Int64  // one more than the index of a row of src with a number that is not finite in the type to; 0: no such row is known
+	damaged  atomic.Int64  // 1 + the index of a row with a number that is not finite in the type to; 0: no such row
 }
 
 // rounds reports whether numbers may become infinite in the type to, so that it is worth looking.
