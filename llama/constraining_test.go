@@ -13,7 +13,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// all is a Constraint that allows everything, and sets bits that are no tokens; every `every` tokens it forces some.
+// all is a Constraint that allows everything, and sets bits that are no tokens. It forces some tokens at every n-th call, n = every.
 type all struct{ every, n int }
 
 func (a *all) Start() Matcher { return &all{every: a.every} }
