@@ -5,11 +5,11 @@
 //
 //	<think>⏎The user greets me.⏎</think>⏎⏎Hello!
 //
-// of which "The user greets me." is the thought and "Hello!" the answer. The marks are in neither, nor is the white space beside them.
-// Some templates write "<think>⏎" themselves, at the end of the prompt: then the thought is open when the answer begins.
+// "The user greets me." is the thought and "Hello!" the answer. The marks, and the white space around them, are in neither. Some templates
+// write "<think>⏎" themselves, at the end of the prompt: then the thought is open when the answer begins.
 //
-// A thought stands at the beginning of an answer: a mark that comes later is text. The channels of OpenAI's open models (harmony) may
-// come in any order: what is said in the channel "analysis" is the thought, and the rest is the answer.
+// A thought stands at the beginning of an answer: a mark that comes later is text. The channels of OpenAI's open models (harmony) may come
+// in any order: the text of the channel "analysis" is the thought, and the rest is the answer.
 //
 // A mark that the vocabulary has a token of its own for is that token, and no mark if its characters come as text.
 package thoughts
@@ -27,7 +27,7 @@ type Format struct {
 	// space, or what begins the answer's channel.
 	BeforeClose, AfterClose string
 
-	answerOpen, answerClose string // marks around the answer after a thought, which are no part of it; "": there are none
+	answerOpen, answerClose string // marks around the answer after a thought, which are no part of it; "": no marks
 
 	channels bool     // harmony
 	tells    []string // a template that has all of them is of the format
@@ -42,7 +42,7 @@ const (
 	formMark    = "<|constrain|>"
 )
 
-// formats are tried in this order, since a template of an earlier one may have what tells a later one.
+// formats are tried in this order, since a template of an earlier one may contain the sign of a later one.
 var formats = [...]Format{
 	{
 		Name: "harmony", Open: channelMark + "analysis" + messageMark, Close: endMark, AfterClose: startMark + "assistant" + channelMark + "final" + messageMark,

@@ -26,7 +26,7 @@ func functionNamed(name, schema string) json.RawMessage {
 
 const (
 	plainSchema = `{"type":"object","properties":{"city":{"type":"string"}}}`
-	hardSchema  = `{"type":"object","properties":{"cities":{"type":"array","uniqueItems":true,"items":{"type":"string"}}}}` // uniqueItems cannot be kept
+	hardSchema  = `{"type":"object","properties":{"cities":{"type":"array","uniqueItems":true,"items":{"type":"string"}}}}` // too hard
 )
 
 // allows reports whether an answer may be this text, as far as it goes.
