@@ -35,7 +35,7 @@ func heapPop(h []uint64) []uint64 {
 	return h
 }
 
-// siftDown moves h[i] down to where it belongs, where only it may be greater than its children.
+// siftDown moves h[i] down until it is not greater than its children. All other elements must already be.
 func siftDown(h []uint64, i int) {
 	if i >= len(h) {
 		return

@@ -82,7 +82,7 @@ func (pl *pipeline) normalizer(parts []component) error {
 	return nil
 }
 
-// preTokenizer accepts none, Metaspace and a Split at spaces, of which none is left, for a SentencePiece vocabulary; else steps
+// preTokenizer accepts no step, Metaspace, or a Split at spaces (there are no spaces then) for a SentencePiece vocabulary; otherwise steps
 // that split, and ByteLevel.
 func (pl *pipeline) preTokenizer(parts []component) error {
 	const implemented = "none, Metaspace, ByteLevel, and Split, Digits and Punctuation before ByteLevel"

@@ -39,9 +39,9 @@ func (m *Message) size() int {
 	return n
 }
 
-// renderTold renders a conversation, and tells as content what the template has no place for. A template that knows nothing of functions
-// on offer is told everything so. One that does, but has no place for calls, as Granite 3's has none, may print a tool's messages all the
-// same: if not, they are told, too.
+// renderTold renders a conversation. Functions, calls and results that the template has no place for become content. If the template has no
+// place for functions, all three do. If it has one for functions but not for calls, as Granite 3's, calls do, and results only if the
+// template does not print a tool's messages.
 func (t *Template) renderTold(ctx context.Context, messages []Message, o Options) ([]Segment, error) {
 	called, answered := false, false
 	for _, m := range messages {
@@ -66,8 +66,8 @@ func (t *Template) renderTold(ctx context.Context, messages []Message, o Options
 	return t.render(ctx, messages, o)
 }
 
-// renderAs renders a conversation whose calls are told as content. With all, so are the functions on offer, if the template has no place
-// for them, and results.
+// renderAs renders a conversation with its calls as content. With all, results, and functions that the template has no place for, become
+// content, too.
 func (t *Template) renderAs(ctx context.Context, messages []Message, o Options, all bool) ([]Segment, error) {
 	if len(messages) == 0 {
 		return nil, ErrEmpty
@@ -172,7 +172,7 @@ func (t *Template) offer(tools []json.RawMessage) ([]part, error) {
 	return append(parts, part{"\n\nIts result comes with the next message. Without a call, answer the user.\n\n", 0}), nil
 }
 
-// withOffer returns the messages with an offer at the beginning of the user's first one, which is added if there is none.
+// withOffer returns the messages with an offer at the beginning of the user's first one, which is added if there is no such message.
 func withOffer(told []Message, from []int, offer []part) ([]Message, []int) {
 	for i := range told {
 		m := &told[i]

@@ -49,8 +49,8 @@ func (p *parser) reach(root int) {
 	}
 }
 
-// spread sets a mark of all nodes that have it: texts as leaf says, sequences all of whose parts have it, choices one of whose parts
-// has it, repetitions whose part has it or need not be there, and uses of rules that have it.
+// spread sets a mark on nodes: on texts as leaf says; on sequences if all parts have it; on choices if one part has it; on repetitions if
+// the part has it or is optional; and on uses of rules that have it.
 func (p *parser) spread(mark func(*node) *bool, leaf func(*node) bool) {
 	var marked []*node
 	set := func(n *node) {

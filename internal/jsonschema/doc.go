@@ -1,7 +1,7 @@
 // Package jsonschema makes rules of a grammar of a JSON Schema: the texts of the values that satisfy it (drafts 2020-12 and 7, and what
 // drafts 4 and 6 spell differently).
 //
-// # What is written how
+// # Which texts
 //
 // A schema is about values, a grammar about texts. A text of the grammar is the text of a value that satisfies the schema, always. Of
 // each value there is a text, but not every text of it:
@@ -9,9 +9,9 @@
 //   - Properties come in the order of the keyword properties, a schema's own before those of the schemas in its $ref, allOf, anyOf and so
 //     on; then names that are only required; then all other members. With AnyOrder, they come in any order if an object has few
 //     enough, each once.
-//   - Where a schema demands some member without knowing its name ("not": {"additionalProperties": …}), later members with such names
-//     are of the same kind: a name that came again would replace the one that was demanded.
-//   - Strings about which only the length is known may be written in any way; all others in the one canonical way that package jsonexpr
+//   - If a schema demands some member without knowing its name ("not": {"additionalProperties": …}), later members with such names are of
+//     the same kind: a name that came again would replace the one that was demanded.
+//   - Strings with at most a length demanded may be written in any way; all others in the one canonical way that package jsonexpr
 //     describes, and so are the names of members.
 //   - Numbers without conditions may be written in any way; whole ones without a fraction and an exponent; others as package numbers
 //     describes.
@@ -19,9 +19,9 @@
 //
 // # What cannot be promised
 //
-// A grammar cannot remember without bound what was written: elements that must differ, and members that are counted although their
-// names are free, are promised only where a few values can be listed. That, patterns that are not regular, other documents, and what
-// would make a grammar too large, is an UnsupportedError.
+// A grammar cannot remember the text before without bound: elements that must differ, and members that are counted although their names are
+// free, are promised only if a few values can be listed. That, patterns that are not regular, other documents, and what would make a
+// grammar too large, is an UnsupportedError.
 //
 // # How it works
 //

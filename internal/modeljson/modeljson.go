@@ -1,5 +1,5 @@
-// Package modeljson reads the JSON files of model folders. They are written by Python, whose json differs from encoding/json in
-// ways that matter:
+// Package modeljson reads the JSON files of model folders. They are written by Python. Its json differs from encoding/json in ways that
+// matter:
 //
 //   - keys match exactly: "Num_Hidden_Layers" is another key than "num_hidden_layers", and is not read;
 //   - NaN, Infinity and -Infinity are numbers. Here they are texts, so that a key that nothing reads may have them, and one that wants a
@@ -32,7 +32,7 @@ func Unmarshal(data []byte, to any) error {
 // notNumbers are Python's words for what JSON has no numbers for.
 var notNumbers = []string{"NaN", "Infinity", "-Infinity"}
 
-// numbers returns data with Python's words in quotes. What is no JSON stays no JSON.
+// numbers returns data with Python's words in quotes. Invalid JSON stays invalid.
 func numbers(data []byte) []byte {
 	out := make([]byte, 0, len(data)+16)
 next:
@@ -73,8 +73,7 @@ func lenString(data []byte) int {
 
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
-// exactly returns data without the members of objects that are to become structs of type t, or parts of it, and whose keys are not exactly
-// those of fields.
+// exactly returns data without members with keys that no field has exactly, in objects that become structs of type t or parts of it.
 func exactly(data []byte, t reflect.Type) ([]byte, error) {
 	for t.Kind() == reflect.Pointer {
 		if t.Implements(unmarshaler) {

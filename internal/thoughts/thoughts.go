@@ -5,12 +5,12 @@
 //
 //	<think>⏎The user greets me.⏎</think>⏎⏎Hello!
 //
-// of which "The user greets me." is the thought and "Hello!" the answer. The marks are in neither, nor is the white space beside them.
-// Some templates write "<think>⏎" themselves, at the end of the prompt: then the thought is open when the answer begins.
+// "The user greets me." is the thought and "Hello!" the answer. The marks, and the white space around them, are in neither. Some templates
+// write "<think>⏎" themselves, at the end of the prompt: then the thought is open when the answer begins.
 //
-// A thought stands at the beginning of an answer: a mark that comes later is text. The channels of OpenAI's open models (harmony) may
-// come in any order: what is said in the channel "analysis" is the thought, and the rest is the answer. A message there may be addressed to
-// a function ([Splitter.Opened]).
+// A thought stands at the beginning of an answer: a mark that comes later is text. The channels of OpenAI's open models (harmony) may come
+// in any order: the text of the channel "analysis" is the thought, and the rest is the answer. A message there may be addressed to a
+// function ([Splitter.Opened]).
 //
 // A mark that the vocabulary has a token of its own for is that token, and no mark if its characters come as text.
 package thoughts
@@ -30,7 +30,7 @@ type Format struct {
 	// Next is what stands between Close and the next message if the format has channels, and Channel is the name of the thought's channel.
 	Next, Channel string
 
-	answerOpen, answerClose string // marks around the answer after a thought, which are no part of it; "": there are none
+	answerOpen, answerClose string // marks around the answer after a thought, which are no part of it; "": no marks
 
 	channels bool     // harmony
 	tells    []string // a template that has all of them is of the format
@@ -52,7 +52,7 @@ const (
 	answerChannel  = "final"
 )
 
-// formats are tried in this order, since a template of an earlier one may have what tells a later one.
+// formats are tried in this order, since a template of an earlier one may contain the sign of a later one.
 var formats = [...]Format{
 	{
 		Name: "harmony", Open: channelMark + thoughtChannel + messageMark, Close: endMark,

@@ -62,8 +62,8 @@ func (m *masks) sampleAlike(e, r regular.Expr) bool {
 const maxFollowed = 1000
 
 // goesOnAlike reports whether e goes on with the same bytes as r does, and so forth, until r may be complete: whether all that a pattern
-// forbids is to end in its midst, and e is not complete before r either. Then a token that does not come to an end of r may come in e
-// where it may in r.
+// forbids is to end in its midst, and e is not complete before r either. Then a token that does not come to an end of r may come in e if it
+// may come in r.
 func (m *masks) goesOnAlike(e, r regular.Expr) bool {
 	if m.arena.Nullable(r) || m.arena.Nullable(e) || e == r {
 		return false

@@ -66,10 +66,10 @@
 //	chat_template_kwargs               variables of the template; enable_thinking and thinking work for any model that thinks
 //	enable_thinking                    the same
 //	reasoning_effort, reasoning        a word, which stands for a bound: "minimal" 512 tokens, "low" 2,048, "medium" 8,192,
-//	                                   the others none; "none" turns thoughts off. Or {"max_tokens": …}
+//	                                   the others no bound; "none" turns thoughts off. Or {"max_tokens": …}
 //	thinking                           Anthropic's, with budget_tokens
 //	thinking_budget                    tokens; 0 turns thoughts off, -1 is no bound; also thinking_budget_tokens
-//	include_reasoning                  false: thoughts are not told
+//	include_reasoning                  false: thoughts are not sent
 //
 // continue_final_message goes on with an answer, or with a thought if the message has nothing else. A thought that reaches its budget is
 // closed, and the answer follows. max_tokens bounds both together; usage counts the tokens of the thought. Stop strings, schemas and
@@ -86,11 +86,11 @@
 //
 // # Who may use it
 //
-// Without Options.Keys, anybody who reaches the server may use it; with Keys, whoever has one. In addition, the origin of a web page must
-// be among Options.Origins, and Options.Hosts keeps out pages that reach the server under a name of their own. Prompts and answers are not
-// logged unless Options.LogPrompts is set. Behind a proxy or an authentication of your own, Options.Client returns the client's name. Known
-// clients have caches of their own, so that no client learns from cached tokens what another one asked. Options.Accounts may limit their
-// requests a minute and their tokens a day. Beyond that the status is 429, with a Retry-After: code "rate_limit_exceeded" or
+// Without Options.Keys, anybody who reaches the server may use it; with Keys, anybody who has a key. In addition, the origin of a web page
+// must be among Options.Origins, and Options.Hosts keeps out pages that reach the server under a name of their own. Prompts and answers are
+// not logged unless Options.LogPrompts is set. Behind a proxy or an authentication of your own, Options.Client returns the client's name.
+// Known clients have caches of their own, so that no client learns from cached tokens what another one asked. Options.Accounts may limit
+// their requests a minute and their tokens a day. Beyond that the status is 429, with a Retry-After: code "rate_limit_exceeded" or
 // "insufficient_quota".
 //
 // # Load

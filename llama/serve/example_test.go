@@ -13,7 +13,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve"
 )
 
-// A program answers requests in OpenAI's interface under /v1/, beside what else it serves.
+// A program answers requests in OpenAI's interface under /v1/, besides its own pages.
 func Example() {
 	model, err := flint.Load(nil) // or llama.Load("model.gguf", nil)
 	if err != nil {

@@ -88,7 +88,7 @@ func until(done func() bool) {
 	}
 }
 
-// do sends a request and returns the answer, whose body the test's end closes.
+// do sends a request and returns the answer. Its body is closed when the test ends.
 func do(t *testing.T, request *http.Request) *http.Response {
 	t.Helper()
 	answer, err := http.DefaultClient.Do(request)

@@ -11,8 +11,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
-// wrap returns the handler of a route, with all that is the same for every request around it: who may come in, how long it may take,
-// what is logged, and what happens when it fails.
+// wrap returns the handler of a route, with all that is the same for every request around it: access, deadlines, the log, and errors.
 func (s *Server) wrap(route route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		out := &response{ResponseWriter: w}
@@ -22,7 +21,7 @@ func (s *Server) wrap(route route) http.Handler {
 			if p != nil {
 				a.err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 			}
-			if a.err != nil && !begun { // where the answer has begun, the route has told the client itself
+			if a.err != nil && !begun { // once the answer has begun, the route reports errors itself
 				_ = wire.WriteError(out, a.err, route.shape) // a client that is gone reads no error either
 			}
 			a.memory.Close()

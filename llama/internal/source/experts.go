@@ -97,7 +97,7 @@ func (s *Stored) typeName() string {
 // mxfp4 is GGUF's type for blocks of MXFP4.
 const mxfp4 = gguf.GGMLType(39)
 
-// newMXFP4 returns weights of which a folder has the elements and the exponents apart; see checkpoint.HeldMXFP4.
+// newMXFP4 returns weights that a folder has as two tensors, elements and exponents; see checkpoint.HeldMXFP4.
 func newMXFP4(elements, exponents *safetensors.Tensor, owner, others io.Closer) (s Stored, err error) {
 	held, err := checkpoint.HeldMXFP4(elements, exponents)
 	if err != nil {
@@ -152,7 +152,7 @@ func (s *Stored) rowBytes() int {
 	return s.dtype.Format().Bytes(n)
 }
 
-// mapped reports whether the tensor can be computed with where it lies in the file.
+// mapped reports whether the tensor can be computed with from the mapped file.
 func (s *Stored) mapped() bool { return s.pieces == nil && s.rare == nil && s.shape.NDim() == 3 }
 
 // release lets the system forget the file's pages with the tensor.

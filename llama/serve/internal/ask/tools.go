@@ -20,7 +20,7 @@ type Tools struct {
 	List    []json.RawMessage // each {"type":"function","function":{…}}
 	Names   []string
 	Options constrain.ToolOptions
-	// Strict are the functions whose schemas are kept as a whole, or refused, though Options.Lossy says otherwise for the rest; by name.
+	// Strict names the functions with schemas that are kept as a whole, or refused, though Options.Lossy says otherwise for the rest.
 	Strict []string
 	// Allowed are the only functions that may be called, by name; nil: all. The model is shown the others, too.
 	Allowed []string
@@ -109,7 +109,8 @@ func (t *Tools) needsConstraint() bool {
 	return o.Choice != constrain.ToolAuto || o.Function != "" || o.Single || t.Allowed != nil
 }
 
-// Function returns a function as chat templates know it, {"type":"function","function":{…}}. parameters is a JSON Schema; nil: none.
+// Function returns a function as chat templates know it, {"type":"function","function":{…}}. parameters is a JSON Schema; nil: no
+// parameters.
 func Function(name, description string, parameters json.RawMessage) (json.RawMessage, error) {
 	type function struct {
 		Name        string          `json:"name"`

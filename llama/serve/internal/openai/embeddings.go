@@ -58,7 +58,7 @@ func (in *inputs) ReadJSON(at string, value json.RawMessage) error {
 	return nil
 }
 
-// place returns where a text stands in the request.
+// place returns the place of a text in the request, for errors.
 func (in *inputs) place(i int) string {
 	if !in.list {
 		return "input"

@@ -8,12 +8,12 @@
 //
 //   - A stream and a whole answer say the same: see chatEncoder. A call that the end of the answer breaks off stays a call, with the arguments
 //     that came until then, and finish_reason is "length".
-//   - Log-probabilities are told of all tokens that the model chose, those of calls and of a stop string included.
+//   - Log-probabilities cover all tokens that the model chose, those of calls and of a stop string included.
 //   - With tool_choice "none" the model is not shown the functions.
-//   - A schema of response_format is kept as a whole or refused, unless its strict is false; one of a function where its strict is true.
+//   - A schema of response_format is kept as a whole or refused, unless its strict is false; one of a function if its strict is true.
 //   - Of several choices the i-th is the one that the seed plus i gives alone; of several prompts each begins with the seed.
-//   - In a completion's prompt that is a text, what looks like a special token is text, and the begin-of-text token comes first where the model
-//     wants one. A prompt of tokens is taken as it is.
+//   - In a completion's prompt that is a text, what looks like a special token is text, and the begin-of-text token comes first if the
+//     model wants one. A prompt of tokens is taken as it is.
 //   - With echo, a completion's log-probabilities begin with those of the prompt; max_tokens may then be 0.
 //   - Refused by name are best_of that compares, suffix, and embeddings of tokens.
 //   - An embedding's dimensions are the first ones of the vector, scaled to unit length again; input_type names a task of the model's.

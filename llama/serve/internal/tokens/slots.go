@@ -6,7 +6,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
-// slot is a place for an answer to be computed, as llama-server shows its slots. Here places are alike, and conversations keep none: the
+// slot is a place for an answer to be computed, as llama-server shows its slots. Here places are alike, and no conversation keeps one: the
 // first ones of the list are shown as taken.
 type slot struct {
 	ID          int  `json:"id"`
