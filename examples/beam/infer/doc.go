@@ -12,9 +12,9 @@
 // # Errors go with their element
 //
 // Every transform has two outputs: results, and Failures. An element that cannot be answered (a prompt that is longer than the context, a
-// schema that no constraint can keep) is a Failure, with the element and the error, and the others go on. Each element is in exactly one
-// of the two outputs. What concerns all elements fails the bundle, so that the runner tries it again: a model that cannot be fetched or
-// loaded, and work that was interrupted.
+// schema that no constraint can keep) is a Failure, with the element and the error, and the others go on. Each element is in exactly one of
+// the two outputs. A failure of all elements (a model that cannot be fetched or loaded, interrupted work) fails the bundle, so that the
+// runner tries it again.
 //
 // # One model a process
 //

@@ -27,7 +27,7 @@ type cell struct {
 	budget float64         // the part of the prompt's tokens that stay, at most 1
 }
 
-// choose returns the cells to compare: each policy at each budget. The policy none is compared at the budget 1 alone.
+// choose returns the cells to compare: each policy at each budget. The policy "none" is compared at the budget 1 alone.
 func (o *options) choose() (list []cell, err error) {
 	for _, name := range o.policies {
 		policy, err := o.policy(name, never)

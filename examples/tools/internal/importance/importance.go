@@ -15,7 +15,7 @@ import (
 // DefaultChunk is how many tokens are computed together by default, and in files that do not say.
 const DefaultChunk = 512
 
-// Matrix is what was measured of a model's activations.
+// Matrix holds the sums of a model's activations.
 type Matrix struct {
 	Datasets []string         // the texts' names
 	Chunk    int              // tokens that were computed together

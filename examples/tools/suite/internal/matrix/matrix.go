@@ -22,7 +22,7 @@ type Matrix struct {
 	Threads   []int     `json:"threads"`
 	KV        []string  `json:"kv-type"`
 	Policies  []string  `json:"policies"`
-	Windows   []int     `json:"windows"`   // of every policy except none
+	Windows   []int     `json:"windows"`   // of every policy that evicts
 	Protected []int     `json:"protected"` // of the policy sliding
 	Prompts   []int     `json:"prompts"`
 	Generate  []int     `json:"generate"`
@@ -46,8 +46,8 @@ func standard() *Matrix {
 // maxRuns bounds the combinations of a matrix. Nobody waits for that many.
 const maxRuns = 100_000
 
-// Configs returns the runs of the matrix in the order of its values, no two of them equal: the policy none has no window, and only the
-// policy sliding has protected tokens.
+// Configs returns the runs of the matrix in the order of its values, no two of them equal: only policies that evict have a window, and only
+// the policy sliding has protected tokens.
 func (m *Matrix) Configs() ([]runs.Config, error) {
 	rules, err := m.rules()
 	if err != nil {

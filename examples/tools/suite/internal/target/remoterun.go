@@ -67,8 +67,8 @@ s=$?
 echo "@MARK$s]" >&2
 `
 
-// watchHost waits for the end of the host's stdin, on which nothing comes any more. It starts before there is a trap: Android's shell
-// may otherwise keep the trap's signal, which ends the watch, from it. Nor does it keep the outputs open, for whose end the host waits.
+// watchHost waits for the end of the host's stdin, on which nothing comes any more. It starts before there is a trap: Android's shell may
+// otherwise keep the trap's signal, which ends the watch, from it. Nor does it keep the outputs open, since the host waits for their end.
 const watchHost = `( exec >/dev/null 2>&1; read -r gone <&3; stop ) &
 w=$!`
 
