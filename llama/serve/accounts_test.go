@@ -74,7 +74,7 @@ func TestRequestsAMinute(t *testing.T) {
 		if w := list(s, "one"); w.Code != 429 || waitOf(t, w.Header()) != time.Second {
 			t.Errorf("a second early: status %d, %v", w.Code, w.Header())
 		}
-		time.Sleep(time.Second) // what was refused does not count
+		time.Sleep(time.Second) // refused requests do not count
 		if w := list(s, "one"); w.Code != 200 {
 			t.Errorf("after the wait: status %d", w.Code)
 		}
@@ -193,7 +193,7 @@ func TestTokensADay(t *testing.T) {
 	})
 }
 
-// TestNobodyButATeamSharesACache is TestNobodyLearnsFromCachedTokens for keys of which two share a cache.
+// TestNobodyButATeamSharesACache is TestNobodyLearnsFromCachedTokens for three keys; two of them share a cache.
 func TestNobodyButATeamSharesACache(t *testing.T) {
 	h := start(t, func(o *serve.Options) {
 		o.Keys = []serve.Key{{Name: "ann", Secret: "one"}, {Name: "bob", Secret: "two"}, {Name: "client team", Secret: "three"}}

@@ -64,8 +64,8 @@ var agents = []agent{
 		}},
 }
 
-// TestAgents lets the programs themselves run a turn with a call: the model calls the function that runs a command and, when it has the result, says
-// "All done.". The programs are those of .ci/clients, which says where they are in ANTIGRAVITY_AGENTS; without it the test is skipped.
+// TestAgents lets the programs themselves run a turn with a call: the model calls the function that runs a command and, when it has the
+// result, says "All done.". The programs are those of .ci/clients, in the folder ANTIGRAVITY_AGENTS; without it the test is skipped.
 func TestAgents(t *testing.T) {
 	programs := os.Getenv("ANTIGRAVITY_AGENTS")
 	if programs == "" {

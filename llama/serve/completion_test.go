@@ -272,7 +272,7 @@ func TestTimings(t *testing.T) {
 		_, text := post(t, h, path, body+`,"timings_per_token":true}`)
 		whole(text)
 		for more, choices := range map[string]int{"": 1, `,"stream_options":{"include_usage":true}`: 0} {
-			used := out.Usage // of the whole answer, for streams that have none
+			used := out.Usage // of the whole answer, for streams without usage
 			_, text = post(t, h, path, body+`,"timings_per_token":true,"stream":true`+more+`}`)
 			parts := events(t, text)
 			last := len(parts) - 2

@@ -66,10 +66,10 @@
 //	chat_template_kwargs               variables of the template; enable_thinking and thinking work for any model that thinks
 //	enable_thinking                    the same
 //	reasoning_effort, reasoning        a word, which stands for a bound: "minimal" 512 tokens, "low" 2,048, "medium" 8,192,
-//	                                   the others none; "none" turns thoughts off. Or {"max_tokens": …}
+//	                                   the others no bound; "none" turns thoughts off. Or {"max_tokens": …}
 //	thinking                           Anthropic's, with budget_tokens
 //	thinking_budget                    tokens; 0 turns thoughts off, -1 is no bound; also thinking_budget_tokens
-//	include_reasoning                  false: thoughts are not told
+//	include_reasoning                  false: thoughts are left out
 //
 // continue_final_message goes on with an answer, or with a thought if the message has nothing else. A thought that reaches its budget is
 // closed, and the answer follows. max_tokens bounds both together; usage counts the tokens of the thought. Stop strings, schemas and

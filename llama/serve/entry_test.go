@@ -88,7 +88,7 @@ func TestOrigins(t *testing.T) {
 		name    string
 		allowed []string
 		origin  string
-		site    string // what browsers say of where a request comes from
+		site    string // the site of the request, as browsers name it
 		status  int
 		read    bool // the page may read the answer
 	}{

@@ -20,13 +20,13 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/openapi"
 )
 
-// fuzzObject is a JSON object of which tests make requests.
+// fuzzObject is a JSON object that tests make requests from.
 type fuzzObject = map[string]any
 
 // fuzzed is a path with requests that are right.
 type fuzzed struct {
 	path     string
-	schema   string // of an answer, "" where OpenAI publishes none
+	schema   string // of an answer, "" if OpenAI publishes no schema
 	event    string // of an event of a stream
 	stream   bool   // answers can be streamed
 	requests []string
@@ -179,7 +179,7 @@ var oddities = []func(r *recipe) any{
 	},
 }
 
-// words are those that interfaces know: where one stands another may be wrong, or right.
+// words are those that interfaces know. In the place of one another may be wrong, or right.
 var words = []string{"user", "assistant", "system", "tool", "developer", "function", "text", "image_url", "json_object", "json_schema", "auto", "none",
 	"required", "any", "allowed_tools", "float", "base64", "f", "flint", "input_text", "tool_use", "tool_result", "low", "disabled", "json", "5m", "flint:latest"}
 
@@ -314,16 +314,16 @@ func encode(v any) []byte {
 	return b.Bytes()
 }
 
-// FuzzRequests posts requests that are nearly right to every path, and checks that the server never fails: the status is neither 500 nor
-// another one than those that tell of a mistake, nothing panics, nothing hangs, each error says something and names the parameter that is
-// wrong where one is, and what is no error is what was asked for.
+// FuzzRequests posts requests that are nearly right to every path, and checks that the server never fails: the status is success or names a
+// mistake, never 500; nothing panics, nothing hangs; each error says something and names the wrong parameter, if there is one; and answers
+// have the form that was asked for.
 func FuzzRequests(f *testing.F) {
 	model, err := embedded()
 	if err != nil {
 		f.Fatal(err)
 	}
-	// What is computed once for a vocabulary would count as the first input's time, which the fuzzer, whose instruments make it many times as
-	// long, takes for a hang after ten seconds.
+	// The work done once for a vocabulary would count as the first input's time. The fuzzer, whose instruments make it many times as long,
+	// takes more than ten seconds for a hang.
 	if _, err := constrain.JSON(model.Tokenizer()); err != nil {
 		f.Fatal(err)
 	}
@@ -407,7 +407,7 @@ func check(t *testing.T, server http.Handler, f fuzzed, body []byte) {
 		if err := json.Unmarshal(answer, &e); err != nil || len(e.Error.Message) < 10 || e.Error.Type == "" {
 			t.Fatalf("%s: the error is %s for %.2000s", f.path, answer, body)
 		}
-		// Anthropic's errors have no place for the parameter: it is in the message. A body that is no JSON has none.
+		// Anthropic's errors have no place for the parameter: it is in the message. A body that is no JSON has no parameter.
 		if !strings.HasPrefix(f.path, "/v1/messages") && (e.Error.Param == nil) != slices.Contains(paramless, e.Error.Code) {
 			t.Fatalf("%s: the error is %s for %.2000s", f.path, answer, body)
 		}

@@ -36,8 +36,8 @@ var (
 // loadedPebble loads Pebble once for all tests of load.
 var loadedPebble = sync.OnceValues(func() (*llama.Model, error) { return pebble.Load(nil) })
 
-// servePebble serves Pebble on the loopback interface to so many clients, each with a key of its own, so that the server tells them
-// apart. It returns what closes the server, which happens at the end of the test too.
+// servePebble serves Pebble on the loopback interface to clients clients, each with a key of its own, so that the server knows them apart.
+// shutdown closes the server, as the test's end does too.
 func servePebble(t *testing.T, clients int, watch *watcher, change ...func(*serve.Options)) (h *httptest.Server, model *llama.Model, shutdown func()) {
 	t.Helper()
 	model, err := loadedPebble()
@@ -120,7 +120,7 @@ type asking struct {
 	tokens      int // the most tokens of the answer
 	want        string
 	finish      string
-	bias        map[string]float32 // what is added to the logits of tokens
+	bias        map[string]float32 // added to the logits of tokens
 }
 
 // alone computes the answer without a server, in a session of its own.
@@ -325,7 +325,7 @@ func flat(t *testing.T, what string, halves [2][]float64, check bool) {
 	}
 }
 
-// resident returns the memory of the process in bytes, 0 if the system does not tell.
+// resident returns the memory of the process in bytes, 0 if the system does not report it.
 func resident() int64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -337,9 +337,9 @@ func resident() int64 {
 	return n << 10
 }
 
-// TestLoad lets many clients ask at the same time, of whom a third leave before the answer is complete and some read slowly. Nothing
-// but status 429 may go wrong, every answer that ends is the one that was computed alone, memory does not grow, and at the end
-// nothing is left of it all.
+// TestLoad lets many clients ask at the same time. A third of them leave before the answer is complete, and some read slowly. Nothing but
+// status 429 may go wrong, every answer that ends is the one that was computed alone, memory does not grow, and at the end nothing is left
+// of it all.
 func TestLoad(t *testing.T) {
 	clients, duration := 40, 2*time.Second
 	if *loadTime > 0 {
@@ -542,9 +542,8 @@ func TestSharedPromptIsComputedOnce(t *testing.T) {
 	}
 }
 
-// TestPace measures how long clients wait for the first token and between tokens, with so many clients that ask without a pause, and
-// the tokens of all together, with the server and with the model's Pool alone. It fails only where a request does; the figures are for
-// people.
+// TestPace measures how long clients wait for the first token and between tokens while they ask without a pause, and the tokens of all
+// together, with the server and with the model's Pool alone. It fails only if a request does; the figures are for people.
 func TestPace(t *testing.T) {
 	duration := 150 * time.Millisecond
 	if *loadTime > 0 {
@@ -600,7 +599,7 @@ type pace struct {
 	rate           float64
 }
 
-// measure lets so many clients ask for stories, no two of them the same, one after the other for a while.
+// measure lets clients clients ask for stories, no two of them the same, one after the other for a while.
 func measure(t *testing.T, clients int, duration time.Duration, chat func(client int, a *asking) (reply, error)) (p pace) {
 	t.Helper()
 	var mu sync.Mutex

@@ -11,8 +11,8 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve"
 )
 
-// longTalk returns the messages of a conversation of some turns, of which the first asks for a call, and the last message. system is its
-// instructions, "" for none.
+// longTalk returns the messages of a conversation of some turns and the last message. The first turn asks for a call. system is its
+// instructions, or "".
 func longTalk(turns int, system, last string) string {
 	var list []string
 	if system != "" {
@@ -80,7 +80,7 @@ func TestTruncation(t *testing.T) {
 	}
 }
 
-// TestTruncationLeavesRoom looks at what is left out: as much as the answer wants, and no more than it needs.
+// TestTruncationLeavesRoom checks how many turns are left out: enough for the answer, and no more than needed.
 func TestTruncationLeavesRoom(t *testing.T) {
 	h := start(t, nil)
 	dropped := func(turns int, more string) int {

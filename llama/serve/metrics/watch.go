@@ -8,10 +8,10 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve"
 )
 
-// watch says what a server's models are doing now. The figures are the server's own, and counted anew when a model is loaded again
-// where they are its pool's.
+// watch reads what a server's models are doing now. The figures are the server's own. Those of a pool begin anew when its model is loaded
+// again.
 type watch struct {
-	server  atomic.Pointer[serve.Server] // nil: none
+	server  atomic.Pointer[serve.Server] // nil: no server
 	figures []watched
 	memory  []watchedMemory
 }

@@ -261,8 +261,8 @@ func readTexts(at string, content json.RawMessage) (string, error) {
 	return all.String(), err
 }
 
-// eachBlock calls a function for each block of a content, by the block's type. A type that has none is an error that names it. A content
-// that is a string is one text block.
+// eachBlock calls a function for each block of a content, by the block's type. A type without a function is an error that names it. A
+// content that is a string is one text block.
 func eachBlock(at string, content json.RawMessage, read map[string]func(at string, raw json.RawMessage) error) error {
 	if content[0] == '"' {
 		block, err := wire.Encode(map[string]json.RawMessage{"type": json.RawMessage(`"text"`), "text": content})

@@ -14,7 +14,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
-// TestEmbedWaits checks that embeddings wait for a place, leave when their context ends, and are refused where the line is full.
+// TestEmbedWaits checks that embeddings wait for a place, leave when their context ends, and are refused if the line is full.
 func TestEmbedWaits(t *testing.T) {
 	model, err := embedded()
 	if err != nil {

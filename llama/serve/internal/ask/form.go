@@ -15,9 +15,9 @@ import (
 
 // Form is the form that a request asks of an answer. The zero value is free text.
 type Form struct {
-	Schema  json.RawMessage // a JSON Schema; nil: none
+	Schema  json.RawMessage // a JSON Schema; nil: no schema
 	Lossy   bool            // keep what can be kept of the schema
-	Grammar string          // in GBNF, if there is no Schema; "": none
+	Grammar string          // in GBNF, if there is no Schema; "": no grammar
 }
 
 // Free reports whether the answer is free text.

@@ -15,7 +15,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/models"
 )
 
-// asks returns the context of a request of a client whose body has some bytes.
+// asks returns the context of a client's request with a body of size bytes.
 func asks(t *testing.T, client string, size int, memory *budget.Share) context.Context {
 	return WithRequest(t.Context(), &Request{Client: client, Memory: memory, size: size})
 }
@@ -68,7 +68,7 @@ func TestFewLongTextsAtATime(t *testing.T) {
 	})
 }
 
-// TestTokensCountAsMemory cuts texts into tokens that a request has memory for, and has none for.
+// TestTokensCountAsMemory cuts texts into tokens, with enough memory for the tokens and without.
 func TestTokensCountAsMemory(t *testing.T) {
 	b := budget.New(100)
 	share := b.Open("a")

@@ -10,7 +10,7 @@ import (
 // and its rules are without FormNames.
 type TopForm struct {
 	JSONSchema json.RawMessage `json:"json_schema"`
-	Grammar    string          `json:"grammar"` // in GBNF; "": none
+	Grammar    string          `json:"grammar"` // in GBNF; "": no grammar
 }
 
 // FormNames are the parameters of a TopForm, for which SamplingRules has rules.

@@ -8,7 +8,7 @@ import (
 )
 
 // Variables are more variables of a model's chat template: chat_template_kwargs, as vLLM and llama-server call them. Those that turn
-// thinking on or off do so for models whose templates have no such variable, too.
+// thinking on or off do so even if the template has no such variable.
 type Variables struct {
 	Values map[string]any
 	Thinking

@@ -69,7 +69,7 @@ type slot struct {
 	cancel   func()        // ends the load; nil if nothing is being loaded, and after it was called
 }
 
-// state is what is being done with a slot's resource.
+// state is a stage in the life of a slot's resource.
 type state uint8
 
 const (
@@ -240,7 +240,7 @@ func (t *slot) failWaiters(err error) {
 	}
 }
 
-// nextToLoad returns the slot that is to be loaded next: the absent one with the earliest waiter. It is nil if there is none.
+// nextToLoad returns the slot that is to be loaded next: the absent one with the earliest waiter, or nil if nobody waits.
 func (c *cache) nextToLoad() (first *slot) {
 	var earliest uint64
 	for _, t := range c.slots {
@@ -289,7 +289,7 @@ func (c *cache) chargedBytes() (bytes int64) {
 	return bytes
 }
 
-// excess returns by how many bytes the budget is exceeded, without what is being closed. It is negative if there is room.
+// excess returns by how many bytes the budget is exceeded, not counting resources that are being closed. It is negative if there is room.
 func (c *cache) excess() int64 {
 	over := c.chargedBytes() - c.budget
 	for _, t := range c.slots {
@@ -320,7 +320,8 @@ func (c *cache) victims(inUse bool) (victims []*slot) {
 	return victims
 }
 
-// closeIdle closes resources that are not in use until over bytes are freed. It returns how many bytes are still missing, ≤ 0 if none.
+// closeIdle closes resources that are not in use until over bytes are freed. It returns how many bytes are still missing, ≤ 0 if it freed
+// enough.
 func (c *cache) closeIdle(over int64) int64 {
 	for _, v := range c.victims(false) {
 		if over <= 0 {

@@ -27,7 +27,7 @@ type fakes struct {
 	most int64 // the most that was used at once
 }
 
-// take adds bytes to what is used.
+// take adds bytes to the used ones.
 func (f *fakes) take(bytes int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -648,7 +648,7 @@ func TestErrorsOfCloseAreTold(t *testing.T) {
 }
 
 // TestNothingDeadlocks lets many goroutines ask for any of several models of any size at random: everybody who has patience is served, the
-// budget is kept, and the test ends, which synctest's clock shows: it would tell of a deadlock.
+// budget is kept, and the test ends. If goroutines deadlocked, synctest would fail.
 func TestNothingDeadlocks(t *testing.T) {
 	for seed := range uint64(60) {
 		synctest.Test(t, func(t *testing.T) {

@@ -225,10 +225,10 @@ func TestLoadErrors(t *testing.T) {
 	}
 }
 
-// TestRoomForOneOfTwo lets many goroutines ask for either of two models, of which one at a time fits.
+// TestRoomForOneOfTwo lets many goroutines ask for either of two models, with room for one at a time.
 func TestRoomForOneOfTwo(t *testing.T) {
 	flintBytes, pebbleBytes := sizeOf(t, loadFlint), sizeOf(t, loadPebble)
-	// Room for either with the caches of what is asked here, but not for both.
+	// Room for either with the caches of these requests, but not for both.
 	budget := max(flintBytes, pebbleBytes) + 4<<20
 	if budget >= flintBytes+pebbleBytes {
 		t.Fatalf("the models take %d and %d bytes: they would both fit into %d", flintBytes, pebbleBytes, budget)
@@ -251,7 +251,7 @@ func TestRoomForOneOfTwo(t *testing.T) {
 	var first [2]atomic.Pointer[string]
 	var all, watch sync.WaitGroup
 	stop := make(chan struct{})
-	watch.Go(func() { // what List tells while models come and go
+	watch.Go(func() { // List while models come and go
 		for {
 			select {
 			case <-stop:
@@ -347,7 +347,7 @@ func TestCloseWhileAnswering(t *testing.T) {
 	}
 }
 
-// TestCachesAreModest looks at how much memory cached conversations may take: what is said or, if nothing is, about what the weights take.
+// TestCachesAreModest checks how much memory cached conversations may take: as much as the options say, or about as much as the weights.
 func TestCachesAreModest(t *testing.T) {
 	model, err := flint.Load(nil)
 	if err != nil {

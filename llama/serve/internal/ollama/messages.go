@@ -17,9 +17,9 @@ type message struct {
 	Content    string     `json:"content"`
 	Thinking   string     `json:"thinking"` // what an assistant thought; the template's authors say whether the model sees it again
 	ToolCalls  []toolCall `json:"tool_calls"`
-	ToolName   string     `json:"tool_name"`    // the function whose result a tool's message is
-	ToolCallID string     `json:"tool_call_id"` // the call whose result it is
-	Name       string     `json:"name"`         // told to the model where its chat template has a place for names
+	ToolName   string     `json:"tool_name"`    // the function that a tool's message is the result of
+	ToolCallID string     `json:"tool_call_id"` // the call that it is the result of
+	Name       string     `json:"name"`         // for the model, if its chat template has a place for names
 }
 
 // Rules are those of what a message has besides.
@@ -45,8 +45,8 @@ func (calledByName) Rules() wire.Rules {
 	return wire.Rules{"index": wire.Ignored(), "description": wire.Ignored()}
 }
 
-// history returns the conversation that messages are. Ollama's calls need no ids: a call without one gets its number in the conversation,
-// and a result without one is that of the first call of its function, or of any, that has none yet.
+// history returns the conversation of messages. Ollama's calls need no ids: a call without one gets its number in the conversation as its
+// id. A result without an id belongs to the first call without a result, of its function or, if it names no function, of any.
 func history(messages []message) ([]llama.Message, error) {
 	turns := make([]llama.Message, len(messages))
 	var open []llama.ToolCall // that have no result yet
@@ -96,7 +96,7 @@ func history(messages []message) ([]llama.Message, error) {
 	return turns, nil
 }
 
-// call returns the call for the model; at is where it stands in the request.
+// call returns the call for the model; at is its place in the request.
 func (c *toolCall) call(at string) (llama.ToolCall, error) {
 	call := llama.ToolCall{ID: c.ID, Name: c.Function.Name, Arguments: c.Function.Arguments}
 	switch {

@@ -31,8 +31,8 @@ func newChatEncoder(t *llama.Tokenizer, choices []ask.Choice, logprobs bool, top
 }
 
 // chatLogprobs are the log-probabilities of the tokens that the model chose for an answer, in their order: of its text, of its calls, and
-// of a stop string that ended it. In a stream they come with the token, also where its text is held back, since more must come to tell what
-// it is.
+// of a stop string that ended it. In a stream they come with the token, even if its text is held back because it may become a call or a
+// stop string.
 type chatLogprobs struct {
 	Content []ask.TokenLogprob `json:"content"`
 	Refusal *string            `json:"refusal"`
@@ -143,7 +143,7 @@ type chatChoice struct {
 	calls   [][]byte        // the arguments of Message.ToolCalls
 }
 
-// chatMessage is a whole answer. Its content is null where it calls functions and says nothing beside.
+// chatMessage is a whole answer. Its content is null if it only calls functions.
 type chatMessage struct {
 	Role      string     `json:"role"`
 	Content   *string    `json:"content"`
@@ -157,7 +157,7 @@ type chatCall struct {
 	Type     string `json:"type"`
 	Function struct {
 		Name      string `json:"name"`
-		Arguments string `json:"arguments"` // JSON; broken off where the answer's finish_reason is "length"
+		Arguments string `json:"arguments"` // JSON; broken off if the answer's finish_reason is "length"
 	} `json:"function"`
 }
 

@@ -128,8 +128,8 @@ func (a *completionAnswer) add(t *completionEncoder, e ask.Event) {
 type completionLogprobs struct {
 	Tokens   []string             `json:"tokens"`
 	Logprobs []*float32           `json:"token_logprobs"` // nil for a prompt's first token, before which there is nothing
-	Top      []map[string]float32 `json:"top_logprobs"`   // the likeliest and, if it is none of them, the chosen one; nil likewise
-	Offsets  []int                `json:"text_offset"`    // where the token begins in the text, in characters
+	Top      []map[string]float32 `json:"top_logprobs"`   // the likeliest and, if it is not among them, the chosen one; nil likewise
+	Offsets  []int                `json:"text_offset"`    // the token's beginning in the text, in characters
 }
 
 // logprobsOf returns the log-probabilities of tokens of a choice, or nil.
@@ -160,7 +160,7 @@ func (t *completionEncoder) logprobsOf(choice int, all []llama.Logprobs) *comple
 	return out
 }
 
-// name returns the text of a token or, where its bytes are no text by themselves, "bytes:\xe2\x82", so that different ones have different
+// name returns the text of a token or, if its bytes are no text by themselves, "bytes:\xe2\x82", so that different tokens have different
 // names.
 func (t *completionEncoder) name(token llama.Token) string {
 	if t.tokenizer.Special(token) {

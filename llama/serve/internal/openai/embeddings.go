@@ -58,7 +58,7 @@ func (in *inputs) ReadJSON(at string, value json.RawMessage) error {
 	return nil
 }
 
-// place returns where a text stands in the request.
+// place names a text's place in the request.
 func (in *inputs) place(i int) string {
 	if !in.list {
 		return "input"

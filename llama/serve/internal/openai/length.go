@@ -12,7 +12,7 @@ type length struct {
 	value *int
 }
 
-// lengthOf returns the bound that parameters give, or 0. -1 is none, too. Where several are given they must agree.
+// lengthOf returns the bound that parameters give, or 0. -1 is no bound, too. If several are given, they must agree.
 func lengthOf(parameters ...length) (most int, err error) {
 	before := ""
 	for _, p := range parameters {

@@ -19,8 +19,8 @@ type modelObject struct {
 
 type modelMeta struct {
 	Loaded  bool     `json:"loaded"`
-	Kind    *string  `json:"kind"`    // "generator", "embedder" or "reranker"; null where that is not known yet
-	Context *int     `json:"context"` // tokens that a conversation, or a text to embed, may have; null where that has no bound, or is not known yet
+	Kind    *string  `json:"kind"`    // "generator", "embedder" or "reranker"; null if it is not known yet
+	Context *int     `json:"context"` // tokens that a conversation, or a text to embed, may have; null if there is no bound, or it is not known yet
 	Aliases []string `json:"aliases"`
 
 	Defaults ask.Defaults `json:"defaults"`
@@ -51,7 +51,7 @@ func (a *API) Models(w http.ResponseWriter, _ *http.Request) error {
 	}{"list", list})
 }
 
-// Model serves GET /v1/models/{name...}, where the name may be an alias.
+// Model serves GET /v1/models/{name...}. The name may be an alias.
 func (a *API) Model(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("name")
 	if s, ok := a.Service.Models.Find(name); ok {

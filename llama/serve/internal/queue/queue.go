@@ -14,11 +14,11 @@ import (
 
 // Queue hands out a fixed number of places. Whoever finds all places taken waits in a line of bounded length.
 //
-// Fairness: a place that becomes free goes to the client that holds the fewest places at that moment; among those, to the client whose
-// last turn is longest ago. A turn is the moment at which a client got a place, gave one back, or came to a queue in which it had
-// nothing. Within a client, whoever came first is served first. So while a client waits and holds no place, another client gets at most
-// one place before it, and only if its own last turn was earlier. However many requests somebody sends, others therefore wait for no
-// more than one of them for each place.
+// Fairness: a place that becomes free goes to the client that holds the fewest places at that moment; among those, to the client with the
+// earliest last turn. A turn is the moment at which a client got a place, gave one back, or came to a queue in which it had nothing. Within
+// a client, whoever came first is served first. So while a client waits and holds no place, another client gets at most one place before
+// it, and only if its own last turn was earlier. However many requests somebody sends, others therefore wait for no more than one of them
+// for each place.
 //
 // Room in the line: a client may take positions as long as it has at most one more than remain free. Alone it gets half of the line, two
 // clients that send more than can be served get a third each, and so on. Somebody who has nothing in the line gets a position as long
@@ -38,7 +38,7 @@ type Queue struct {
 	taken   int
 	waiting int
 	clients map[string]*client
-	next    clientHeap    // clients that wait; the one whose turn it is stands first
+	next    clientHeap    // clients that wait; the next one to serve stands first
 	turn    uint64        // how many turns there were
 	held    time.Duration // for how long places were held lately: a moving average, 0 before the first one was given back
 	idle    chan struct{} // closed as soon as nothing is taken or waited for; nil where nobody wants to know
@@ -62,7 +62,7 @@ type Place struct {
 	// state, since and the links are protected by Queue.mu.
 	state      state
 	since      time.Time     // when it came into the line, then when it was given the place
-	over       chan struct{} // closed when the wait is over, whatever its end; nil where there was none
+	over       chan struct{} // closed when the wait is over, whatever its end; nil without a wait
 	prev, next *Place        // neighbours in client.line
 }
 

@@ -313,7 +313,7 @@ func TestFormats(t *testing.T) {
 		} else if f := in.Text.form(); string(f.Schema) != c.schema || f.Lossy != c.lossy {
 			t.Errorf("%s: %s, %v", c.text, f.Schema, f.Lossy)
 		}
-		// What comes back is what was sent.
+		// The format comes back as it was sent.
 		if out, err := json.Marshal(in.Text.Format); err != nil || c.text != `{"format":`+string(out)+`}` && !strings.Contains(c.text, "null") && !strings.Contains(c.text, "description") {
 			t.Errorf("%s comes back as %s, %v", c.text, out, err)
 		}

@@ -15,12 +15,12 @@ type tool struct {
 	Type        string          `json:"type" wire:"required"`
 	Name        string          `json:"name" wire:"required"`
 	Description string          `json:"description,omitempty"`
-	Parameters  json.RawMessage `json:"parameters"`              // nil: it has none
+	Parameters  json.RawMessage `json:"parameters"`              // nil: no parameters
 	Strict      *bool           `json:"strict"`                  // after reading not nil
 	Deferred    bool            `json:"defer_loading,omitempty"` // left out
 }
 
-// tools are the functions on offer, and what is left out.
+// tools are the functions on offer, and those left out.
 type tools struct {
 	functions []tool
 	places    []string // of the functions, in the request
@@ -123,7 +123,7 @@ func (t *toolChoice) ReadJSON(at string, value json.RawMessage) error {
 	return wire.Unsupported(at+".type", `%s.type is %.40q; it must be "function" or "allowed_tools"`, at, kind)
 }
 
-// readAllowed reads the functions of which some may or must be called.
+// readAllowed reads the functions that may be called, or from which one must be.
 func (t *toolChoice) readAllowed(at string, value json.RawMessage) error {
 	var in struct {
 		Mode  string      `json:"mode" wire:"required"`

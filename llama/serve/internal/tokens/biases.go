@@ -19,13 +19,13 @@ import (
 type biases []tokenBias
 
 type tokenBias struct {
-	at    string // where it stands in the request
+	at    string // its place in the request
 	token int    // -1: text
 	text  string
 	value float32 // -Inf: the token is forbidden
 }
 
-// biasValue is what is added to a logit; false is -Inf.
+// biasValue is a number to add to a logit; false is -Inf.
 type biasValue float32
 
 // ReadJSON reads a number, or false.

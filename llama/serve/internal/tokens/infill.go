@@ -10,7 +10,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
-// infillRequest is what POST /infill reads: two texts, of which the model writes what stands between them.
+// infillRequest is the body of POST /infill: two texts. The model writes the text between them.
 type infillRequest struct {
 	Before string  `json:"input_prefix"`
 	After  string  `json:"input_suffix"`
@@ -25,7 +25,7 @@ type extra struct {
 	Text string `json:"text" wire:"required"`
 }
 
-// Rules are those of what editors note beside a text.
+// Rules are those of the members that editors send with a text.
 func (extra) Rules() wire.Rules { return wire.Rules{"time": wire.Ignored()} }
 
 // Infill serves POST /infill.
@@ -55,7 +55,8 @@ func (a *API) Infill(w http.ResponseWriter, r *http.Request) error {
 	return in.answer(ctx, w, m, [][]llama.Token{prompt}, false, params, names)
 }
 
-// prompt returns the tokens of the request: as many of the other texts as fit beside the answer, the last ones, and the two texts.
+// prompt returns the tokens of the request: the other texts, then the two texts. If not all other texts fit, the last ones that leave room
+// for the answer are taken.
 func (in *infillRequest) prompt(ctx context.Context, service *ask.Service, m *ask.Model, length int) ([]llama.Token, error) {
 	prompt, err := m.Infill(ctx, in.Before, in.After, "input_suffix")
 	if err != nil {

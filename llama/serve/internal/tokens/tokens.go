@@ -39,7 +39,7 @@ type tokenizeRequest struct {
 	Content    *string          `json:"content"`
 	Messages   []openai.Message `json:"messages"` // as chat completions have them; with the opening of the model's turn behind them
 	Tools      []openai.Tool    `json:"tools"`
-	AddSpecial bool             `json:"add_special"` // the begin-of-text token comes first, where the model wants one
+	AddSpecial bool             `json:"add_special"` // the begin-of-text token comes first, if the model wants one
 	WithPieces bool             `json:"with_pieces"`
 	Variables  ask.Variables    `json:"chat_template_kwargs"`
 	Opening    *bool            `json:"add_generation_prompt"` // false: the messages end without the opening of the model's turn
@@ -137,8 +137,8 @@ func (in *tokenizeRequest) render(r *http.Request, service *ask.Service, m *ask.
 	return m.Prompt(r.Context(), history, o, names)
 }
 
-// text returns the text of a token, of a special one as the vocabulary writes it; where its bytes are no text by themselves, it returns
-// those as numbers.
+// text returns the text of a token, of a special one as the vocabulary writes it. If its bytes are no text by themselves, it returns them
+// as numbers.
 func text(t *llama.Tokenizer, token llama.Token) any {
 	if t.Special(token) {
 		return t.Text(token)

@@ -14,9 +14,9 @@ import (
 // ReadTimeout is how long a client may take to send a request's body.
 const ReadTimeout = time.Minute
 
-// Body returns the body of a request, of at most limit bytes. hold is asked before memory for n more bytes is taken, and its error ends the
-// reading: what a client announces takes no memory, but only what it sends, at most twice. It ends with the request's context, whose cause is
-// the error then.
+// Body returns the body of a request, of at most limit bytes. hold is called before memory for n more bytes is taken, and its error ends
+// the reading. Memory is taken for bytes that a client sends, at most twice as many, not for those that it announces. Reading ends with the
+// request's context; the error is then the context's cause.
 func Body(w http.ResponseWriter, r *http.Request, limit int64, hold func(n int64) error) ([]byte, error) {
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return nil, &Error{Status: http.StatusUnsupportedMediaType, Code: "unsupported_encoding",
@@ -41,7 +41,7 @@ func Body(w http.ResponseWriter, r *http.Request, limit int64, hold func(n int64
 	if full, ok := errors.AsType[*holdError](err); ok {
 		return nil, full.error
 	}
-	// The deadline stays: net/http reads some of what is left of the body before it sends the error.
+	// The deadline stays: net/http reads some of the rest of the body before it sends the error.
 	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, &Error{Status: http.StatusRequestEntityTooLarge, Code: "request_too_large",
 			Message: fmt.Sprintf("the request is larger than %d bytes", large.Limit)}
