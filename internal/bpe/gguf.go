@@ -21,7 +21,7 @@ type Vocab struct {
 	Types  []int32   // TypeNormal, …; empty: all normal
 	Merges []string  // for "gpt2" and "gemma4": "left right", the first merge first
 
-	BOS, EOS, SEP, Unknown int32 // -1 for none; BOS and EOS are special whatever their types
+	BOS, EOS, SEP, Unknown int32 // -1: no such token; BOS and EOS are special whatever their types
 
 	AddBOS         bool // EncodeSpecial puts BOS first when asked to
 	AddEOS         bool // EOS follows a text that is embedded: see Around
@@ -29,8 +29,8 @@ type Vocab struct {
 	AddSpacePrefix bool // for "llama" and "t5": a space is put before text
 	RStrip         bool // added tokens take the white space after them, but for BOS, Unknown and the end of a text
 
-	MergeSpaces  bool   // for "t5": several spaces count as one, and spaces at the ends of a text as none
-	Charsmap     []byte // for "t5": SentencePiece's normalizer; empty for none
+	MergeSpaces  bool   // for "t5": several spaces count as one, and spaces at the ends of a text do not count
+	Charsmap     []byte // for "t5": SentencePiece's normalizer; may be empty
 	Lower        bool   // for "bert": letters become small ones
 	StripAccents bool   // for "bert": accents are dropped
 }

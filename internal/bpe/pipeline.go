@@ -82,8 +82,8 @@ func (pl *pipeline) normalizer(parts []component) error {
 	return nil
 }
 
-// preTokenizer accepts none, Metaspace and a Split at spaces, of which none is left, for a SentencePiece vocabulary; else steps
-// that split, and ByteLevel.
+// preTokenizer accepts the pre-tokenizers of SentencePiece vocabularies (nothing, Metaspace, or a Split at spaces, since no spaces are
+// left) and of byte-level ones: steps that split, and ByteLevel.
 func (pl *pipeline) preTokenizer(parts []component) error {
 	const implemented = "none, Metaspace, ByteLevel, and Split, Digits and Punctuation before ByteLevel"
 	pl.codec = metaspace

@@ -58,9 +58,9 @@ const (
 // distinguishes a letter's case in ASCII only.
 type rule struct {
 	names        []string // the first is the one to write
-	steps        []string // expressions, each of which isolates its matches in the pieces of the one before
+	steps        []string // expressions; each isolates its matches in the pieces of the one before
 	ignoreMerges bool
-	addBOS       bool // the begin token comes first where a file does not say
+	addBOS       bool // the begin token comes first if a file does not say
 }
 
 // rules are the split rules of byte-level vocabularies in GGUF files.

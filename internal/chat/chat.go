@@ -1,7 +1,7 @@
 // Package chat turns a conversation into the text that a model was trained to see, with a chat template.
 //
-// A model brings its own template: Jinja, in tokenizer_config.json, chat_template.jinja or GGUF metadata. A model of the
-// Llama 3 family that brings none gets the built-in one ([Llama3]).
+// A model brings its own template: Jinja, in tokenizer_config.json, chat_template.jinja or GGUF metadata. A model of the Llama 3 family
+// without a template gets the built-in one ([Llama3]).
 //
 // # Who wrote a special token
 //
@@ -14,10 +14,10 @@
 //
 // # What a template leaves out
 //
-// A template may have no place for what it is given, and Jinja does not say so. Origins show it. Two things are errors: tools and
-// calls to which the template never refers, and a message of which nothing was printed although the template does not name its role.
+// A template may have no place for something that it is given, and Jinja does not say so. Origins show it. Two things are errors: tools and
+// calls to which the template never refers, and a message that left nothing in the text although the template does not name its role.
 //
-// If it is known how the model writes calls ([Template.WriteCalls]), what the template has no place for is told as content instead: the
+// If it is known how the model writes calls ([Template.WriteCalls]), parts that the template has no place for become content instead: the
 // functions at the beginning of the user's first message, calls as the model writes them, and results, if need be, as the user's words.
 package chat
 
@@ -36,16 +36,16 @@ import (
 //go:embed llama3.jinja
 var llama3 string
 
-// Llama3 returns the source of the chat template for models of the Llama 3 family that carry none. It renders what the
-// template published with Llama 3.2 does. The variables that it heeds are tools_in_user_message (bool, default true) and
-// date_string (string; wins over Options.Date).
+// Llama3 returns the source of the chat template for models of the Llama 3 family that carry no template. It renders the same as the
+// template published with Llama 3.2. It heeds the variables tools_in_user_message (bool, default true) and date_string (string; wins over
+// Options.Date).
 func Llama3() string { return llama3 }
 
 // Message is one turn of a conversation, with the keys that Hugging Face's apply_chat_template hands to a template.
 type Message struct {
 	Role       string     // "system", "user", "assistant", "tool", …: what the template knows
 	Content    string     // text; special tokens in it are inert
-	ToolCalls  []ToolCall // the calls an assistant's turn makes; the key tool_calls is absent when there are none
+	ToolCalls  []ToolCall // the calls an assistant's turn makes; the key tool_calls is absent if there are no calls
 	Name       string     // the key name, absent when empty
 	ToolCallID string     // the key tool_call_id, absent when empty: which call a tool's turn answers
 	Thinking   string     // the key reasoning_content, or the template's own word for it, absent when empty: what the turn thought
@@ -57,7 +57,7 @@ type Message struct {
 type ToolCall struct {
 	ID        string          // the key id, absent when empty
 	Name      string          // function.name
-	Arguments json.RawMessage // function.arguments, any JSON value, usually an object, whose keys keep their order; empty: {}
+	Arguments json.RawMessage // function.arguments, any JSON value, usually an object; its keys keep their order; empty: {}
 }
 
 // Options say how to render a conversation. The zero value renders it as it is.
@@ -76,7 +76,7 @@ type Segment struct {
 	Special bool // Text is exactly one special token, written by the template; otherwise all of Text is inert
 }
 
-// The mistakes of a conversation that callers may want to tell apart.
+// The mistakes of a conversation that callers may want to distinguish.
 var (
 	// ErrUnsupported: the template has no place for tools, or for calls of them.
 	ErrUnsupported = errors.New("the chat template has no place for that")
@@ -103,8 +103,8 @@ type Template struct {
 	calls    calls.Format // how calls are written that the template has no place for
 }
 
-// Parse prepares a model's Jinja template. Texts of specials, bos and eos are recognised as special tokens where the
-// template itself writes them; bos and eos are the template's bos_token and eos_token.
+// Parse prepares a model's Jinja template. Texts of specials, bos and eos are recognised as special tokens if the template itself writes
+// them; bos and eos are the template's bos_token and eos_token.
 func Parse(source string, specials []string, bos, eos string) (*Template, error) {
 	t, err := jinja.Parse(source)
 	if err != nil {
@@ -124,11 +124,11 @@ func (t *Template) WriteCalls(f calls.Format) { t.calls = f }
 // print any role.
 func (t *Template) Names(role string) bool { return role != "" && t.jinja.Mentions(role) }
 
-// Render returns the conversation's segments: joined, they are the text that Hugging Face renders. No two neighbours are
-// both plain, and none is empty.
+// Render returns the conversation's segments: joined, they are the text that Hugging Face renders. No two neighbours are both plain, and no
+// segment is empty.
 //
-// An error is the template's refusal (raise_exception, in its own words), a mistake in it, JSON that does not parse, what
-// the template leaves out, a template that exceeds its budget (a *jinja.BudgetError), or the context's.
+// An error is the template's refusal (raise_exception, in its own words), a mistake in it, JSON that does not parse, a part that the
+// template leaves out, a template that exceeds its budget (a *jinja.BudgetError), or the context's.
 func (t *Template) Render(ctx context.Context, messages []Message, o Options) ([]Segment, error) {
 	segments, err := t.renderTold(ctx, messages, o)
 	if err != nil {

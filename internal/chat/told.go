@@ -39,9 +39,9 @@ func (m *Message) size() int {
 	return n
 }
 
-// renderTold renders a conversation, and tells as content what the template has no place for. A template that knows nothing of functions
-// on offer is told everything so. One that does, but has no place for calls, as Granite 3's has none, may print a tool's messages all the
-// same: if not, they are told, too.
+// renderTold renders a conversation, and writes the parts that the template has no place for as content. If the template knows nothing of
+// functions on offer, functions, calls and results become content. If it knows them but has no place for calls, as Granite 3's, it may
+// print a tool's messages all the same: if not, results become content, too.
 func (t *Template) renderTold(ctx context.Context, messages []Message, o Options) ([]Segment, error) {
 	called, answered := false, false
 	for _, m := range messages {
@@ -64,8 +64,8 @@ func (t *Template) renderTold(ctx context.Context, messages []Message, o Options
 	return t.render(ctx, messages, o)
 }
 
-// renderAs renders a conversation whose calls are told as content. With all, so are the functions on offer, if the template has no place
-// for them, and results.
+// renderAs renders a conversation with its calls as content. If all is true, so are results, and, if the template has no place for them,
+// the functions on offer.
 func (t *Template) renderAs(ctx context.Context, messages []Message, o Options, all bool) ([]Segment, error) {
 	if len(messages) == 0 {
 		return nil, ErrEmpty
@@ -170,7 +170,7 @@ func (t *Template) offer(tools []json.RawMessage) ([]part, error) {
 	return append(parts, part{"\n\nIts result comes with the next message. Without a call, answer the user.\n\n", 0}), nil
 }
 
-// withOffer returns the messages with an offer at the beginning of the user's first one, which is added if there is none.
+// withOffer returns the messages with an offer at the beginning of the user's first one, which is added if it is missing.
 func withOffer(told []Message, from []int, offer []part) ([]Message, []int) {
 	for i := range told {
 		m := &told[i]

@@ -17,9 +17,9 @@ const (
 // Sincos returns the sine and the cosine of x radians with relative errors around 2e-16, for |x| up to MaxAngle; beyond,
 // and for NaN, both are NaN.
 //
-// The angle is reduced to |r| ≤ π/4 by the method of Cody and Waite with three parts of π/2: the first step is exact, because
-// its terms are multiples of 2⁻⁵³ and its result is below 1. Then follow the Taylor series, whose remainders (r¹⁷/17! and
-// r¹⁸/18!) are below a unit in the last place.
+// The angle is reduced to |r| ≤ π/4 by the method of Cody and Waite with three parts of π/2: the first step is exact, because its terms are
+// multiples of 2⁻⁵³ and its result is below 1. Then follow the Taylor series. Their remainders (r¹⁷/17! and r¹⁸/18!) are below a unit in
+// the last place.
 func Sincos(x float64) (sin, cos float64) {
 	if !(math.Abs(x) <= MaxAngle) {
 		return math.NaN(), math.NaN()

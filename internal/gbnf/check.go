@@ -49,8 +49,8 @@ func (p *parser) reach(root int) {
 	}
 }
 
-// spread sets a mark of all nodes that have it: texts as leaf says, sequences all of whose parts have it, choices one of whose parts
-// has it, repetitions whose part has it or need not be there, and uses of rules that have it.
+// spread sets a mark of all nodes that have the property. Texts have it if leaf says so; sequences, if all parts have it; choices, if one
+// part has it; repetitions, if their part has it or need not be there; uses, if the rule has it.
 func (p *parser) spread(mark func(*node) *bool, leaf func(*node) bool) {
 	var marked []*node
 	set := func(n *node) {

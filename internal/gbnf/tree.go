@@ -19,7 +19,7 @@ const (
 // node is a part of a rule.
 type node struct {
 	kind        kind
-	at          int // where it stands in the source
+	at          int // its place in the source
 	expr        regular.Expr
 	cost        int  // of a text: about how many expressions it is made of
 	many        bool // of a text: it takes one of many characters
@@ -38,13 +38,13 @@ type node struct {
 // rule is a rule of the grammar.
 type rule struct {
 	name    string
-	at      int     // where it is defined, or where it is used first as long as it is not
+	at      int     // the place of its definition, or of its first use as long as it is not defined
 	body    *node   // nil: not yet defined
-	refs    []*node // where it is used
+	refs    []*node // the nodes that use it
 	reached bool    // from root
 
 	one   bool           // it is one expression, expr
-	expr  regular.Expr   // where one
+	expr  regular.Expr   // as one expression
 	added bool           // it is the grammar's rule id
 	id    grammar.RuleID // where added
 }

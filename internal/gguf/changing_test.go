@@ -38,7 +38,7 @@ func TestParseOfAChangingFile(t *testing.T) {
 	go func() {
 		defer close(stopped)
 		defer writer.Close()
-		const length = headerSize + 8 + len("words") + 4 + 4 + 8 // where the first string's length stands
+		const length = headerSize + 8 + len("words") + 4 + 4 + 8 // the place of the first string's length
 		for i := 0; !stop.Load(); i++ {
 			word := whole[length : length+8]
 			if i/16%2 == 0 {

@@ -70,7 +70,7 @@ func TypeOf(d tensor.DType) (GGMLType, bool) {
 	return GGMLType(f.GGMLType()), f.Valid()
 }
 
-// DType returns the counterpart of t, or 0 if there is none.
+// DType returns the counterpart of t, or 0 if it has no counterpart.
 func (t GGMLType) DType() tensor.DType { return ggmlTypes[t].dtype }
 
 // Block returns the elements and the bytes of a block, 0 for a type that is not known.

@@ -102,7 +102,7 @@ func (v *vocabulary) longest(s string, continuing bool, w wordPiece) (id int32, 
 type unigram struct {
 	scores       []float64  // by id, logarithms of probabilities
 	unknownScore float64    // of a character that is no token
-	bytes        [256]int32 // the tokens of the bytes, -1 for none
+	bytes        [256]int32 // the tokens of the bytes, or -1
 	byteFallback bool       // neighbouring unknown characters become the tokens of their bytes, if all of them have one, and not one unknown token
 }
 
@@ -129,7 +129,7 @@ func newUnigram(v *vocabulary, scores []float64, byteFallback bool) (*unigram, e
 type step struct {
 	score  float64 // the sum for the whole way
 	token  int32   // the last token of the way, -1 for an unknown character
-	length int32   // the bytes of the last token; 0 where no way leads
+	length int32   // the bytes of the last token; 0 if no way leads here
 }
 
 // encode finds the best way to the piece's end by Viterbi's algorithm: from each character it tries the tokens that begin
@@ -168,7 +168,7 @@ func (s *step) offer(score float64, token int32, length int) {
 
 // trace appends the tokens of the best way to the end of a piece, which encode has found.
 func (u *unigram) trace(e *encoder, dst []int32, piece string) []int32 {
-	ends := e.ends[:0] // where the way's steps end, the last first
+	ends := e.ends[:0] // the ends of the way's steps, the last first
 	for at := len(piece); at > 0; at -= int(e.path[at].length) {
 		ends = append(ends, int32(at))
 	}

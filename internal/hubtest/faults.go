@@ -86,7 +86,7 @@ func WrongBytes(times int) func(http.Handler) http.Handler {
 	}
 }
 
-// changingWriter changes what is sent of files.
+// changingWriter changes the bytes of files that are sent.
 type changingWriter struct {
 	http.ResponseWriter
 	change func([]byte)

@@ -20,7 +20,7 @@ type (
 	List = values.List
 	// Dict is a dictionary, which keeps its keys' order.
 	Dict = values.Dict
-	// Namespace is an object whose attributes {% set ns.x = … %} changes.
+	// Namespace is an object with attributes that {% set ns.x = … %} changes.
 	Namespace = values.Namespace
 	// Function is a function that the caller of Render provides.
 	Function = values.Function

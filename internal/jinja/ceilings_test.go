@@ -20,8 +20,8 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/texts"
 )
 
-// hostile are templates that ask for all the time, the memory or the stack that there is. In each, b is a long string made
-// of the caller's, m one whose origins alternate, n a long list, d a large dictionary.
+// hostile are templates that ask for all the time, the memory or the stack that there is. In each, b is a long string made of the caller's,
+// m one with alternating origins, n a long list, d a large dictionary.
 func hostile() map[string]string {
 	cases := map[string]string{
 		"output":                  "{% for i in range(100000) %}{{ b }}{% endfor %}",

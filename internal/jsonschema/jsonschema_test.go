@@ -191,8 +191,8 @@ func TestUnsupported(t *testing.T) {
 	}
 }
 
-// A lossy constraint allows what the rest of the schema allows, and lists what it leaves out. What is left out of a schema is left out
-// of its complement too.
+// A lossy constraint allows all that the rest of the schema allows, and lists the keywords that it leaves out. They are left out of a
+// schema's complement too.
 func TestLossy(t *testing.T) {
 	for _, test := range []struct {
 		schema         string
@@ -234,7 +234,7 @@ func TestLossy(t *testing.T) {
 	}
 }
 
-// Schemas that are none, or that nothing satisfies, are errors that say so.
+// Texts that are no schemas, and schemas that nothing satisfies, are errors that say so.
 func TestErrors(t *testing.T) {
 	for schema, want := range map[string]string{
 		``: "not JSON", `{"a": }`: "not JSON", `3`: "no schema", `{"properties": []}`: "/properties is not an object", `{"type": "text"}`: `/type is not a type but "text": types are array`,

@@ -206,8 +206,8 @@ func judge(t *testing.T, schema string) *validator.Schema {
 	return s
 }
 
-// No document is accepted that another validator finds invalid. A valid one is refused only where a schema demands some member whose
-// name it does not know: such members come last.
+// No document is accepted that another validator finds invalid. A valid one is refused only if a schema demands some member without knowing
+// its name: such members come last.
 func TestRandomSchemas(t *testing.T) {
 	const count, documents = 1000, 40
 	r := &schemas{Rand: rand.New(rand.NewPCG(1, 2))}
@@ -258,7 +258,7 @@ func TestRandomSchemas(t *testing.T) {
 
 var hugePower = regexp.MustCompile(`[0-9][eE][+-]?[0-9]{4,}`)
 
-// What is drawn byte by byte can always be completed, and is valid then.
+// A text that is drawn byte by byte can always be completed, and is then valid.
 func TestRandomDocuments(t *testing.T) {
 	const count, documents, longest = 300, 8, 300
 	r := &schemas{Rand: rand.New(rand.NewPCG(3, 4))}

@@ -55,7 +55,7 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// A block whose count grows with the square of n is found; one that grows with n log n, and one that runs only for large n, are not.
+// A block with a count that grows with the square of n is found; one that grows with n log n, and one that runs only for large n, are not.
 func TestGrown(t *testing.T) {
 	inParts := counts(t, "mode: atomic\na.go:1.1,2.2 1 20000000\na.go:3.1,4.2 3 20000000\na.go:5.1,6.2 1 0\n")
 	whole := counts(t, "mode: atomic\na.go:1.1,2.2 1 27000000\na.go:3.1,4.2 3 320000000\na.go:5.1,6.2 1 32768\n")

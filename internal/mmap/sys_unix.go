@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openFlags keeps Open from waiting for a writer where a pipe has taken the file's place.
+// openFlags keeps Open from waiting for a writer if a pipe has taken the file's place.
 const openFlags = unix.O_NONBLOCK
 
 type advice = int

@@ -12,7 +12,7 @@ import (
 // computes in. No caller can recover a panic on another goroutine, so each goroutine that this module starts turns its own
 // panics into errors, by Catch, Call or a Pool.
 type PanicError struct {
-	Value any    // what was panicked with
+	Value any    // the argument of panic
 	Stack []byte // of the goroutine, as debug.Stack formats it
 }
 
@@ -24,7 +24,7 @@ func (e *PanicError) Error() string {
 	return fmt.Sprintf("internal error: %v", e.Value)
 }
 
-// Unwrap returns the value where it is an error.
+// Unwrap returns the value if it is an error.
 func (e *PanicError) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err

@@ -2,7 +2,7 @@
 
 package parallel
 
-// pause tells the processor that a spin loop is waiting, which saves power and frees the core's other thread.
+// pause is the processor's hint for a waiting spin loop. It saves power and frees the core's other thread.
 //
 //go:noescape
 func pause()

@@ -107,8 +107,8 @@ func TestClosedPoolComputesOnTheCaller(t *testing.T) {
 	}
 }
 
-// TestPanicBecomesError lets every piece panic in turn, on pools of several sizes, busy and closed ones: the call returns an
-// error that tells the place, and the pool goes on.
+// TestPanicBecomesError lets every piece panic in turn, on pools of several sizes, busy and closed ones: the call returns an error that
+// names the place, and the pool goes on.
 func TestPanicBecomesError(t *testing.T) {
 	closed := New(3)
 	closed.Close()

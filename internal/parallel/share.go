@@ -14,7 +14,7 @@ type share struct {
 	began timing.Ticks
 }
 
-// end keeps the share in a lane: the worker has computed so many pieces of the task's.
+// end keeps the share in a lane: the worker has computed pieces of the task's of pieces.
 func (s share) end(lane *timing.Lane, pieces, of int) {
 	if s.phase != timing.Untold {
 		lane.Add(s.phase, pieces, of, s.began, timing.Now())

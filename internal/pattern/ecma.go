@@ -10,8 +10,8 @@ import (
 )
 
 // ECMA returns the texts in which a pattern matches somewhere. The pattern is one of ECMA-262 with the flag u, as JSON Schema has them,
-// with some of the laxity of patterns without that flag (Annex B): needless backslashes before what is no letter, brackets and braces that
-// stand for themselves, octal escapes. Some constructs of other languages whose meaning is beyond doubt are understood too: (?i), (?m) and
+// with some of the laxity of patterns without that flag (Annex B): needless backslashes before signs, brackets and braces that
+// stand for themselves, octal escapes. Some constructs of other languages that can mean only one thing are understood too: (?i), (?m) and
 // (?s) at the beginning, (?P<name>…), \A, \z, \Z. Look-aheads are supported, though in unbounded repetitions mostly those for one
 // character. Look-behinds are supported if they look at one character. Back-references are not.
 //

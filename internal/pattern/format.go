@@ -11,7 +11,7 @@ import (
 // Format returns the strings of a format of JSON Schema, in the alphabet JSON. The bool reports whether the format is known.
 //
 // The format's RFC allows all of these strings. Some strings that it allows are missing, because the whole would not be regular or is of
-// little use: each format says what is missing.
+// little use: each format's comment names them.
 func Format(r *regular.Arena, name string) (regular.Expr, bool) {
 	parse, ok := formats()[name]
 	if !ok {
@@ -19,7 +19,7 @@ func Format(r *regular.Arena, name string) (regular.Expr, bool) {
 	}
 	f := parse()
 	e, err := newCompiler(r, JSON, f.source, f.tree).whole(f.tree)
-	if err != nil { // the arena is full, which its Err tells
+	if err != nil { // the arena is full, as its Err says
 		return regular.None, true
 	}
 	return e, true
@@ -66,8 +66,8 @@ func formatPatterns() map[string]string {
 		"idn-email": `(?:` + localPart + `|(?=[^@]{1,16}@)` + idnAtom + `(?:\.` + idnAtom + `)*|"[^"\\\0-\x1f\x7f]{0,15}")@(?:(?=.{1,189}$)(?:` + label + `\.)+` +
 			lastLabel + `|(?:` + idnLabel + `\.){1,2}` + idnLabel + `)`,
 
-		// RFC 1123, without labels that have hyphens in their third and fourth places (those that begin with xn-- are encoded,
-		// and not all are valid), and without names whose last label is a number.
+		// RFC 1123, without labels that have hyphens in their third and fourth places (those that begin with xn-- are encoded, and not all
+		// are valid), and without names with a number as their last label.
 		"hostname": `(?=.{1,253}$)(?:` + label + `\.)*` + lastLabel,
 		// RFC 5890, with letters of Latin, Greek, Cyrillic, Hangul, kana and Han scripts that need no context; labels with
 		// characters beyond ASCII are of at most 11 characters, so that they are encoded in at most 63, and at most three.

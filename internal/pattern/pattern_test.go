@@ -108,7 +108,7 @@ func randomPattern(rng *rand.Rand, depth int) string {
 	return "(?:" + sub() + ")" + []string{"*", "+", "?", "{2}", "{1,3}", "{0,2}", "{2,}", "*?"}[rng.IntN(8)]
 }
 
-// randomText returns a text of characters that patterns tell apart.
+// randomText returns a text of characters that patterns distinguish.
 func randomText(rng *rand.Rand) string {
 	var b strings.Builder
 	for range rng.IntN(7) {
@@ -226,7 +226,7 @@ func TestECMA(t *testing.T) {
 	}
 }
 
-// Errors say what is wrong, and where.
+// Errors name the construct and its place.
 func TestErrors(t *testing.T) {
 	for _, c := range []struct {
 		source, construct string

@@ -34,7 +34,7 @@ func RE2(r *regular.Arena, a Alphabet, source string) (regular.Expr, error) {
 // newline is what ends a line in Go's syntax.
 func newline() charset.Set { return charset.Between('\n', '\n') }
 
-// re2Tree returns the tree of a parsed pattern, whose depth package syntax bounds.
+// re2Tree returns the tree of a parsed pattern. Package syntax bounds its depth.
 func re2Tree(x *syntax.Regexp) *node {
 	subs := make([]*node, len(x.Sub))
 	for i, s := range x.Sub {

@@ -1,8 +1,8 @@
-// Package precise reads the time for measurements. Go's time.Now steps by half a millisecond to sixteen on Windows, where a token of a small
-// model would take no time at all; elsewhere it is precise, and Now is time.Now.
+// Package precise reads the time for measurements. Go's time.Now steps by half a millisecond to sixteen on Windows: there a token of a
+// small model would take no time at all. Elsewhere it is precise, and Now is time.Now.
 //
-// A time of this package and one of package time may be as far apart as those steps, and a second in some hours: what is to be subtracted
-// comes from one of them.
+// A time of this package and one of package time may be as far apart as those steps, and a second in some hours: subtract only times of the
+// same package.
 package precise
 
 import "time"

@@ -2,8 +2,8 @@ package rare
 
 import _ "embed"
 
-// grid is a codebook: entries of some integers each. An entry has 16 bits, little-endian, of which each integer takes a few, the first
-// one the lowest.
+// grid is a codebook: entries of some integers each. An entry has 16 bits, little-endian. Each integer takes a few of them, the first one
+// the lowest.
 type grid struct {
 	entries string
 	bits    int

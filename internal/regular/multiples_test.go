@@ -8,7 +8,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
-// Multiples has the texts that arithmetic says, and Next is None exactly where no multiple goes on.
+// Multiples has the texts that arithmetic says, and Next is None exactly if no multiple goes on.
 func TestMultiples(t *testing.T) {
 	form := regexp.MustCompile(`^[0-9]*(\.[0-9]+)?$`)
 	var texts []string

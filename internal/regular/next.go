@@ -272,7 +272,7 @@ func (p *partition) refine(c Class) {
 			outside[part] = true
 		}
 	}
-	var moved [256]uint8 // the new part of the bytes inside, where there are bytes outside too
+	var moved [256]uint8 // the new part of the bytes inside, if there are bytes outside too
 	for part := range p.count {
 		if inside[part] && outside[part] {
 			moved[part] = uint8(p.count)

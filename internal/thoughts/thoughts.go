@@ -1,17 +1,16 @@
-// Package thoughts knows how families of models mark what they think before they answer, and takes thoughts out of answers while they
-// come.
+// Package thoughts knows how families of models mark their thoughts before they answer, and takes thoughts out of answers while they come.
 //
 // A model of Qwen's kind writes
 //
 //	<think>⏎The user greets me.⏎</think>⏎⏎Hello!
 //
-// of which "The user greets me." is the thought and "Hello!" the answer. The marks are in neither, nor is the white space beside them.
-// Some templates write "<think>⏎" themselves, at the end of the prompt: then the thought is open when the answer begins.
+// Here "The user greets me." is the thought and "Hello!" the answer. The marks are in neither, nor is the white space next to them. Some
+// templates write "<think>⏎" themselves, at the end of the prompt: then the thought is open when the answer begins.
 //
-// A thought stands at the beginning of an answer: a mark that comes later is text. The channels of OpenAI's open models (harmony) may
-// come in any order: what is said in the channel "analysis" is the thought, and the rest is the answer.
+// A thought stands at the beginning of an answer: a mark that comes later is text. The channels of OpenAI's open models (harmony) may come
+// in any order: the text of the channel "analysis" is the thought, and the rest is the answer.
 //
-// A mark that the vocabulary has a token of its own for is that token, and no mark if its characters come as text.
+// If the vocabulary has a token of its own for a mark, only that token is the mark: the same characters as text are not.
 package thoughts
 
 import "strings"
@@ -27,7 +26,7 @@ type Format struct {
 	// space, or what begins the answer's channel.
 	BeforeClose, AfterClose string
 
-	answerOpen, answerClose string // marks around the answer after a thought, which are no part of it; "": there are none
+	answerOpen, answerClose string // marks around the answer after a thought, which are no part of it; "": no marks
 
 	channels bool     // harmony
 	tells    []string // a template that has all of them is of the format
@@ -42,7 +41,7 @@ const (
 	formMark    = "<|constrain|>"
 )
 
-// formats are tried in this order, since a template of an earlier one may have what tells a later one.
+// formats are tried in this order, since a template of an earlier one may also have the sign of a later one.
 var formats = [...]Format{
 	{
 		Name: "harmony", Open: channelMark + "analysis" + messageMark, Close: endMark, AfterClose: startMark + "assistant" + channelMark + "final" + messageMark,

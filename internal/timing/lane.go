@@ -2,7 +2,7 @@ package timing
 
 import "sync"
 
-// Lane is where a thread keeps its shares.
+// Lane keeps a thread's shares.
 type Lane struct {
 	record *Record
 	thread int

@@ -1,6 +1,6 @@
-// Package tokenizerjson reads what is the same in every tokenizer.json of Hugging Face's tokenizers library, whatever kind of model the file
-// is for: the file's parts, the components of the pipeline, and the added tokens. What the components do is up to the package of each
-// kind of model: bpe and hftok.
+// Package tokenizerjson reads the parts that every tokenizer.json of Hugging Face's tokenizers library has in common, whatever kind of
+// model the file is for: the file's parts, the components of the pipeline, and the added tokens. Each package for a kind of model, bpe and
+// hftok, implements the components.
 //
 // A file looks like this:
 //
@@ -28,7 +28,7 @@ const (
 	maxAddedCommas = 1 << 18 // of added_tokens; Gemma 3's 6,415 have 45,000
 )
 
-// File is a tokenizer.json, of which Read has decoded nothing but where its parts lie.
+// File is a tokenizer.json. Read has found its parts, and decoded nothing else.
 type File struct {
 	data     []byte
 	parts    map[string]span // the members of the file
@@ -52,7 +52,7 @@ func Read(data []byte) (*File, error) {
 		if name != "model" || r.Next() != '{' {
 			return false, nil
 		}
-		var err error // saves a pass over what is nearly all of the file
+		var err error // saves a pass over nearly all of the file
 		f.settings, err = members(r, func(string) (bool, error) { return false, nil })
 		return true, err
 	})

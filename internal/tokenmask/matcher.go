@@ -39,8 +39,8 @@ func (m *Matcher) Clone() *Matcher {
 // Text returns the bytes of the text so far. The slice is the matcher's.
 func (m *Matcher) Text() []byte { return m.text }
 
-// locked does something while the language is this goroutine's, with state up to date. Where the language has grown too large for its
-// memory, it forgets what it knows, and do is done once more.
+// locked calls do while the language is this goroutine's, with state up to date. If the language has grown too large for its memory, it
+// forgets all states, and do is called once more.
 func (m *Matcher) locked(do func(machine *grammar.Machine) error) error {
 	l := m.language
 	l.mu.Lock()
@@ -127,8 +127,8 @@ func (m *Matcher) Accept(id int32) error {
 // maxForced is up to how many bytes are looked ahead for.
 const maxForced = 64
 
-// Forced appends to dst the tokens of the text that has no alternative here, as the tokenizer writes that text, and returns dst. It
-// leaves out the last of them where a longer token, of which it is the beginning, could come in its place.
+// Forced appends to dst the tokens of the text that has no alternative here, as the tokenizer writes that text, and returns dst. It leaves
+// out the last of them if a longer token that begins with it could come in its place.
 func (m *Matcher) Forced(dst []int32) []int32 {
 	began := len(dst)
 	err := m.locked(func(machine *grammar.Machine) error {

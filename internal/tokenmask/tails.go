@@ -6,8 +6,8 @@ import (
 	"github.com/antigravity-go/antigravity/internal/grammar"
 )
 
-// tails are the ends of tokens, as a trie: what is left of them behind a node at which an expression may be complete. The same end
-// of many tokens is one node.
+// tails are the ends of tokens, as a trie: the parts behind a node at which an expression may be complete. The same end of many tokens is
+// one node.
 //
 // Its nodes are numbered as those of Vocabulary are. Invariants: tokens first[i] to first[i+1] of order end at node i; counts is empty or
 // has, for each of order, how many repetitions of a counted expression stand before the end.
@@ -122,7 +122,7 @@ func (g *tailsBuilder) sortLabels(nodes []tailRoot) {
 	}
 }
 
-// allow adds to words the tokens whose ends m takes in state s, of those with counts the ones from least to most.
+// allow adds to words the tokens with ends that m takes in state s; if tokens have counts, only those with counts from least to most.
 func (t *tails) allow(m *grammar.Machine, s grammar.State, words []uint64, least, most int) {
 	var path [maxToken + 1]grammar.State
 	path[0] = s

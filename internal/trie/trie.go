@@ -12,8 +12,8 @@ import (
 // their labels, and those of the next node follow them.
 type Trie struct {
 	labels []byte   // the byte that leads to each node; the root's is not used
-	first  []uint32 // where the children of each node begin; they end where the next node's begin
-	keys   []int32  // the index of the key that ends at each node; -1 for none
+	first  []uint32 // the first child of each node; the last one stands before the next node's first
+	keys   []int32  // the index of the key that ends at each node, or -1
 }
 
 // New returns the trie of keys, which must be in strictly ascending order. The trie knows keys by their indices.

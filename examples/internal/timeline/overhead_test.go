@@ -20,7 +20,7 @@ import (
 // tracing. "%cpu" is of the processor's time, and "%wall" of the time that passes; "%least" compares the fastest runs. MODEL in the
 // environment is another model's path.
 //
-// \tgo test ./examples/internal/timeline -run - -bench Tracing -benchtime 40x
+//	go test ./examples/internal/timeline -run - -bench Tracing -benchtime 40x
 func BenchmarkTracing(b *testing.B) {
 	for _, threads := range []int{1, 2, 4, 8, 16} {
 		b.Run(strconv.Itoa(threads), func(b *testing.B) {

@@ -262,7 +262,7 @@ func centred(e *Environment, t texts.Text, width int, fill texts.Text, left, rig
 	switch {
 	case left && right:
 		before = pad / 2
-		if pad&width&1 == 1 { // as Python divides what is odd
+		if pad&width&1 == 1 { // as Python divides odd numbers
 			before++
 		}
 		after = pad - before
@@ -292,7 +292,7 @@ func centerFilter(e *Environment, v values.Value, a Args) (values.Value, error) 
 	return centred(e, t, width, texts.Own(" "), true, true)
 }
 
-// cased reports whether a string has letters of one case and none of the other.
+// cased reports whether a string has letters of one case and no letters of the other.
 func cased(kind, other func(rune) bool) func(*Environment, values.Value, Args) (values.Value, error) {
 	return func(e *Environment, v values.Value, _ Args) (values.Value, error) {
 		t, err := e.Str(v)

@@ -318,7 +318,7 @@ func isNameStart(s string) bool {
 	return r == '_' || unicode.IsLetter(r)
 }
 
-// balance follows the brackets of a tag, in which its end is none.
+// balance follows the brackets of a tag. Within them, the tag does not end.
 func (l *lexer) balance(c byte) error {
 	if closer := closerOf[c]; closer != 0 {
 		if l.closers = append(l.closers, closer); len(l.closers) > MaxNesting {

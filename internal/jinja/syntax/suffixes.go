@@ -168,8 +168,7 @@ func (p *parser) namedFilter(line int) (Step, error) {
 	return f, err
 }
 
-// unknown handles an unknown filter or test: a mistake, unless it stands where it may never be reached, since templates
-// ask "x is filter" first.
+// unknown handles an unknown filter or test: a mistake, unless it may never be reached, since templates ask "x is filter" first.
 func (p *parser) unknown(err error) error {
 	if !p.soft {
 		return err

@@ -62,7 +62,7 @@ func NewTuple(items ...Value) *List { return &List{Items: items, Kind: Tuple} }
 // ListOf returns a list of a kind.
 func ListOf(kind ListKind, items []Value) *List { return &List{items, kind} }
 
-// Namespace is an object whose attributes {% set ns.x = … %} changes from within a loop.
+// Namespace is an object with attributes that {% set ns.x = … %} changes from within a loop.
 type Namespace struct{ Values Dict }
 
 // Function is a function that the caller of Render provides.

@@ -2,7 +2,7 @@ package document
 
 import "strings"
 
-// Place is where a schema stands in the text: a JSON pointer, nil for the whole text. A place shares the places around it, so that a deep
+// Place is the place of a schema in the text: a JSON pointer, nil for the whole text. A place shares the places around it, so that a deep
 // schema with long names does not take memory that grows with the square of its depth.
 type Place struct {
 	up    *Place

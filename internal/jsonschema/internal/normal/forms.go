@@ -7,7 +7,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
-// Array is arrays whose elements do not depend on each other.
+// Array is arrays with elements that do not depend on each other.
 type Array struct {
 	Prefix      []*Node // of the first elements, one each
 	Rest        *Node   // of the elements after these
@@ -177,7 +177,7 @@ type Property struct {
 type Rest struct {
 	Names sets.Strings
 	Node  *Node
-	in    uint8 // the flags of the demands whose names these are
+	in    uint8 // the flags of the demands for these names
 	gives uint8 // the flags of the demands that such a member fulfils
 }
 

@@ -1,6 +1,6 @@
 // Package normal is the second step of a compilation: schemas become nodes, in which there is no allOf, anyOf, oneOf, not or if.
 //
-// A lit says that a value is of a schema, or that it is not. A Node is a set of lits, all of which are true of the node's values. Its scalars
+// A lit says that a value is of a schema, or that it is not. A Node is a set of lits that are all true of the node's values. Its scalars
 // are a set that is computed exactly (facts). Its arrays and objects are a union of forms, which are found so:
 //
 //	shape     collects what the lits say, as far as nothing is to be chosen: allOf and $ref add their lits (demands.assume). anyOf, oneOf,
@@ -11,7 +11,7 @@
 // Equal sets of lits are one node, which is how recursion ends. Whether an alternative is possible depends on whether nodes below have a value:
 // nodes.expand is the one call that goes back from nodes to branch, for the node below.
 //
-// Nodes without a value are found at the end (findProductive), so that no rule leads to where a text cannot be completed.
+// Nodes without a value are found at the end (findProductive), so that no rule begins a text that cannot be completed.
 //
 // Each file refers only to files before it: lits, set, facts, keys, verdicts, nodes, forms, shape, members, keywords, assume, unevaluated;
 // arrays with matches and uniques, objects, values; branch, normal.
@@ -72,8 +72,8 @@ func (c *brancher) reach(root *Node) {
 	}
 }
 
-// findProductive marks the reached nodes that have a value. A node has a value if it has a scalar, or a form all necessary parts of which
-// have values: the smallest set of nodes with this property.
+// findProductive marks the reached nodes that have a value. A node has a value if it has a scalar, or a form with values for all its
+// necessary parts: the marked nodes are the smallest set with this property.
 func (c *brancher) findProductive() {
 	var forms []*candidate
 	users := map[*Node][]*candidate{}

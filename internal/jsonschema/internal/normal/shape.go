@@ -10,7 +10,7 @@ import (
 // shape is what some lits say about arrays, or about objects, if no choice is left: an intersection of plain demands.
 type shape struct {
 	of      int      // ofArrays or ofObjects
-	seen    set[lit] // what is true
+	seen    set[lit] // the lits that are true
 	choices []choice
 	values  []*document.List // the value is one of each list
 	subsets bool             // it matters which alternatives of anyOf are true: a schema has unevaluatedProperties or unevaluatedItems
@@ -18,7 +18,7 @@ type shape struct {
 	members    memberRules
 	some       []someMember
 	required   set[string]
-	names      []lit // what is true of each name
+	names      []lit // the lits that are true of each name
 	minMembers int
 	maxMembers int
 	counting   *read.Schema // one that has minProperties

@@ -10,7 +10,7 @@ import (
 // finisher makes forms of shapes without choices.
 type finisher struct {
 	*demands
-	places map[*read.Schema]map[*read.Schema]int // of trueOf: where the applicators of a schema stand
+	places map[*read.Schema]map[*read.Schema]int // of trueOf: the places of a schema's applicators
 }
 
 // under returns s and the schemas below it that apply to the same value and are true of it.

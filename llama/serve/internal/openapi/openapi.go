@@ -4,7 +4,7 @@
 // f85dbe223d40e1a31cba812ab2d755c7e98a92a3 of 2026-08-21, version 2.3.0, which is under the MIT licence (LICENSE in this folder). To renew
 // it:
 //
-// \tgit -C openai-openapi show COMMIT:openapi.json | go run extract.go
+//	git -C openai-openapi show COMMIT:openapi.json | go run extract.go
 //
 // # What a validation proves
 //
