@@ -8,7 +8,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 )
 
-// The metrics, by the names that runners show, in the namespace "antigravity". A bundle that is tried again counts again where a runner shows
+// The metrics, by the names that runners show, in the namespace "antigravity". A bundle that is tried again counts again if a runner shows
 // attempted metrics.
 var (
 	succeeded    = beam.NewCounter(namespace, "results")
@@ -38,7 +38,7 @@ func declareMetrics(ctx context.Context) {
 // measured is what an element took. Beam's metrics belong to the goroutine of the bundle, so they are told there.
 type measured struct {
 	results  int           // how many there are: one, or a file's
-	failures int           // how many elements have none
+	failures int           // elements without a result
 	first    bool          // the element loaded the model
 	took     time.Duration // with what it waited
 	answers  []llama.Stats // of the answers that were computed

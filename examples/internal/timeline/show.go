@@ -14,7 +14,7 @@ import (
 )
 
 // show returns the process as a trace has it, as two: a track of the passes with their operations and one for each thread; and a track for
-// each session, of which there may be many.
+// each session.
 func (p *Process) show() []chrometrace.Process {
 	result := chrometrace.Process{Name: p.name, Counters: []chrometrace.Counter{p.rates()}}
 	passes, beside := p.showPasses()
@@ -88,7 +88,7 @@ type (
 	}
 )
 
-// text returns an error's text, "" for none.
+// text returns an error's text, or "".
 func text(err error) string {
 	if err == nil {
 		return ""
@@ -96,9 +96,8 @@ func text(err error) string {
 	return err.Error()
 }
 
-// showPasses returns the track of the passes, with the operations that are a part of each, and a track of the operations that are none:
-// those that a session computed for itself, perhaps while a pass was computed. Operations of a pass are those that fit into it one after
-// the other.
+// showPasses returns the track of the passes, with the operations that are a part of each, and a track of the other operations: those that
+// a session computed for itself, perhaps while a pass was computed. Operations of a pass are those that fit into it one after the other.
 func (p *Process) showPasses() (passes, beside chrometrace.Track) {
 	passes, beside = chrometrace.Track{Name: "passes"}, chrometrace.Track{Name: "operations beside passes", Flat: true}
 	list := p.passes.all()
@@ -139,7 +138,7 @@ func (p *Process) showPasses() (passes, beside chrometrace.Track) {
 	return passes, beside
 }
 
-// ofCaller returns the operations that thread 0's shares are parts of, for a backend of which the calls themselves are not told: from the
+// ofCaller returns the operations that thread 0's shares are parts of, for a backend that does not report the calls themselves: from the
 // first part's beginning to the last part's end, as far as parts of one operation follow each other.
 func (p *Process) ofCaller() (list []Operation) {
 	if p.operations.count() > 0 {

@@ -8,8 +8,8 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// Observer says what is to be known of the operations that a backend of New computes, and is told of it. Both methods are called on the
-// goroutine that wants the operation, which waits for them; they must be safe for concurrent use.
+// Observer chooses the facts about operations that a backend of New computes, and gets them. Both methods are called on the goroutine that
+// wants the operation, which waits for them; they must be safe for concurrent use.
 type Observer interface {
 	// Watch is called before each operation.
 	Watch() Mode

@@ -9,7 +9,7 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
 )
 
-// ask asks the questions, each in a session of its own whose cache stays within the window all the time, as evictionlab does with
+// ask asks the questions, each in a session of its own. Its cache stays within the window all the time, as evictionlab does with
 // -during-prompt: a last eviction at the end of the prompt brings the cache to the window itself, and of a late question the last turn is
 // read after that. An answer is right when it is exactly the expected one.
 func (e *experiment) ask(ctx context.Context) error {

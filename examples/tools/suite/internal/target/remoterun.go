@@ -41,8 +41,8 @@ type remoteRun struct {
 // there is setsid, the program gets a group of processes, so that its children end with it; elsewhere they have to look after that
 // themselves.
 //
-// The status comes in a line of the script's own, because neither adb's nor ssh's tells a program that failed from a connection that
-// broke. Input goes through a file, since the host's stdin says whether there is a host.
+// The status comes in a line of the script's own, because neither adb's nor ssh's status separates a program that failed from a connection
+// that broke. Input goes through a file, since the host's stdin says whether there is a host.
 func (e *remoteRun) script() string {
 	input, output, watch, remove := fmt.Sprintf(`head -c %d <&3 >"$d/in" || exit 1`, e.input), "", watchHost, `rm -rf "$d"`
 	if e.input == 0 {
@@ -75,8 +75,8 @@ s=$?
 echo "@MARK$s]" >&2
 `
 
-// watchHost waits for the end of the host's stdin, on which nothing comes any more. It starts before there is a trap: Android's shell
-// may otherwise keep the trap's signal, which ends the watch, from it. Nor does it keep the outputs open, for whose end the host waits.
+// watchHost waits for the end of the host's stdin, on which nothing comes any more. It starts before there is a trap: Android's shell may
+// otherwise keep the trap's signal, which ends the watch, from it. Nor does it keep the outputs open: the host waits for their end.
 const watchHost = `( exec >/dev/null 2>&1; read -r gone <&3; stop ) &
 w=$!`
 
