@@ -12,8 +12,8 @@ import (
 
 const modulePath = "github.com/antigravity-go/antigravity"
 
-// floors lists the module's folders from the top down. A package may import packages of lower floors, and of its own floor
-// below its own folder or, for internal packages, beside it.
+// floors lists the module's folders from the top down. A package may import packages of lower floors, and of its own floor below its own
+// folder or, for internal packages, next to it.
 var floors = []string{
 	"examples",
 	"examples/beam/infer",
@@ -21,7 +21,7 @@ var floors = []string{
 	"llama/serve/page",
 	"llama/hub",
 	"llama",
-	"llama/internal/engine", // of this room and the next two none imports another
+	"llama/internal/engine", // this room and the next two do not import each other
 	"llama/internal/source",
 	"llama/internal/sampling",
 	"llama/internal/fault",
@@ -41,7 +41,7 @@ var floors = []string{
 // llamaRooms begins the folders of the rooms behind package llama.
 const llamaRooms = "llama/internal/"
 
-// floorOf returns the index of a folder's floor, or -1. Where one floor's folder lies in another's, the inner one counts.
+// floorOf returns the index of a folder's floor, or -1. If one floor's folder lies in another's, the inner one counts.
 func floorOf(folder string) int {
 	found := -1
 	for i, floor := range floors {

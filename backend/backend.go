@@ -30,9 +30,9 @@ var ErrUnsupported = errors.New("not supported by this backend")
 // Backend computes on one device.
 type Backend interface {
 	tensor.Device // Name, Memory, CopyFrom
-	Pager         // what is done with keys and values that are cached in pages
+	Pager         // operations on keys and values that are cached in pages
 	Experts       // what mixtures of experts need
-	Recurrent     // what is done with the states of recurrent layers
+	Recurrent     // operations on the states of recurrent layers
 
 	// Describe says for a person what the device is, such as the processor's name and the kernels in use.
 	Describe() string
@@ -67,8 +67,8 @@ type Backend interface {
 	RMSNorm(x, w *tensor.Tensor, eps float32) error
 	// Softmax replaces each row of x by its softmax.
 	Softmax(x *tensor.Tensor) error
-	// RoPE rotates each head of x [tokens, heads, headDim] by the angles of its token, whose cosines and sines are the first
-	// and second half of the rows of table [tokens, headDim] (arXiv 2104.09864; element i pairs with i+headDim/2).
+	// RoPE rotates each head of x [tokens, heads, headDim] by the angles of its token. A row of table [tokens, headDim] has their cosines,
+	// then their sines (arXiv 2104.09864; element i pairs with i+headDim/2).
 	RoPE(x, table *tensor.Tensor) error
 
 	// AttendTexts lets the rows of each of some texts attend to all rows of the same text, earlier and later ones, heads/kvHeads query
@@ -104,14 +104,15 @@ type Preparer interface {
 // Converter is a Preparer that takes weights as files have them, and so needs no converted copy of a whole table.
 type Converter interface {
 	Preparer
-	// PrepareAs is Prepare for weights w [N, K] or [experts, N, K] whose elements become those of type d, as Cast converts them, and whose
-	// row i, of all experts' rows, is row order(i) of w; a nil order changes nothing. The order may be asked from several goroutines at once.
+	// PrepareAs is Prepare for weights w [N, K] or [experts, N, K], converted to type d as Cast converts them, and in another order of
+	// rows: row i of the result, counted over all experts, is row order(i) of w. A nil order changes nothing. order may be called from
+	// several goroutines at once.
 	PrepareAs(ctx context.Context, w *tensor.Tensor, d tensor.DType, order func(row int) int) (*tensor.Tensor, error)
 }
 
-// Fuser offers the phases of a transformer layer as single operations, so that a device can share a quantised activation
-// among products and needs few barriers. Each gives what the plain operations give, bit for bit on the CPU. The caller lends
-// scratch tensors, whose contents are undefined afterwards.
+// Fuser offers the phases of a transformer layer as single operations, so that a device can share a quantised activation among products and
+// needs few barriers. Each gives what the plain operations give, bit for bit on the CPU. The caller lends scratch tensors. Their contents
+// are undefined afterwards.
 type Fuser interface {
 	// NormMatMul computes outs[i] = n·ws[i]ᵀ with n = rmsnorm(x, norm), for x [M, K], which is left as it is; the scratch is
 	// normed [M, K]. A norm that is nil normalises nothing.
@@ -143,8 +144,8 @@ type Projector interface {
 	ProjectAdd(x *tensor.Tensor, to Linear, product, out *tensor.Tensor) error
 }
 
-// Exact is a backend that can tell whether it gives the bits of the portable reference, host.Reference. Where backends do, it does not show
-// in a result which of them computed it.
+// Exact is a backend that can report whether its results have the bits of the portable reference, host.Reference. All such backends give
+// the same results.
 type Exact interface {
 	BitExact() bool
 }
@@ -155,12 +156,11 @@ type Sized interface {
 	PassRows() (prompts, answers int)
 }
 
-// Selector finds the largest elements of rows where they lie, so that logits need not travel to the host, nor those that were changed
-// there back.
+// Selector finds the largest elements of rows on the device, so that logits need not travel to the host and back.
 type Selector interface {
-	// Largest finds the k largest elements of each row of x [rows, n], of type F32, for k = len(indices)/rows: values[r·k+i] is
-	// the i-th largest of row r and indices[r·k+i] where it stands in the row. Equal ones come in the order of their indices, and
-	// NaN counts as larger than everything; of which sign a 0 is, and which NaN a NaN, may be lost. It waits for the result.
+	// Largest finds the k largest elements of each row of x [rows, n], of type F32, for k = len(indices)/rows: values[r·k+i] is the i-th
+	// largest of row r and indices[r·k+i] its index in the row. Equal ones come in the order of their indices, and NaN counts as larger
+	// than everything. The sign of a 0 and the bits of a NaN may be lost. It waits for the result.
 	Largest(x *tensor.Tensor, indices []int32, values []float32) error
 	// Mask writes -Inf to the elements of x [rows, n], of type F32, that are not allowed: element i of row r is allowed where bit i%64 of
 	// allowed[r·⌈n/64⌉+i/64] is 1. There are as many words as the rows take; what the last one of a row has beyond n bits is not looked

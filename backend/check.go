@@ -56,7 +56,7 @@ func CheckMatMulTransposed(a, w, out *tensor.Tensor) (m, n, k int, err error) {
 	return m, n, k, err
 }
 
-// CheckSame checks an in-place operation of F32 tensors of one shape, the first of which is written.
+// CheckSame checks an in-place operation of F32 tensors of one shape. The operation writes the first.
 func CheckSame(op string, ts ...*tensor.Tensor) error {
 	if err := needF32(op, ts...); err != nil {
 		return err

@@ -32,8 +32,8 @@ func (s *Slots) check(op string) error {
 	return nil
 }
 
-// checkPages returns an error unless slots [lo, hi) of a head have pages of the right type and shape, which can be written where the
-// operation writes.
+// checkPages returns an error unless slots [lo, hi) of a head have pages of the right type and shape, writable if the operation writes to
+// them.
 func (s *Slots) checkPages(op string, head, lo, hi int, write bool) error {
 	h := &s.Heads[head]
 	if lo < 0 || lo > hi || hi > len(h.Pages)*PageSlots {
@@ -117,8 +117,8 @@ func checkRuns(op string, runs []Run, rows, heads, headDim int, write bool) (d A
 	return d, nil
 }
 
-// CheckRoPEStore checks k and v [rows, kvHeads, headDim], and with a table [rows, headDim] also that and q [rows, heads, headDim], all F32,
-// and the runs to whose last slots k and v go. Without a table the dimensions' Heads is KVHeads.
+// CheckRoPEStore checks k and v [rows, kvHeads, headDim], and with a table also table [rows, headDim] and q [rows, heads, headDim], all
+// F32, and the runs: k and v go to their last slots. Without a table the dimensions' Heads is KVHeads.
 func CheckRoPEStore(q, k, v, table *tensor.Tensor, runs []Run) (d AttentionDims, err error) {
 	if err := needF32("RoPEStore", k, v); err != nil {
 		return d, err
@@ -244,8 +244,8 @@ func CheckCopyPage(from, to Page) error {
 	return needWritable(op, to.Slab)
 }
 
-// CheckSlots checks ReadSlots, or with write WriteSlots: a head, its slots from first on, and keys and values [n, headDim], F32 or of
-// the cache's type, either of which may be nil. It returns n.
+// CheckSlots checks ReadSlots, or with write WriteSlots: a head, its slots from first on, and keys and values [n, headDim], F32 or of the
+// cache's type; either may be nil. It returns n.
 func CheckSlots(s *Slots, head, first int, keys, values *tensor.Tensor, write bool) (n int, err error) {
 	op := "ReadSlots"
 	if write {

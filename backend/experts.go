@@ -50,7 +50,7 @@ type Routing struct {
 	Scores       Scores
 	Normalize    bool
 	Scale        float32        // 0 counts as 1
-	Bias         *tensor.Tensor // [experts], F32; nil: none
+	Bias         *tensor.Tensor // [experts], F32; nil: no bias
 	ExpertScales *tensor.Tensor // [experts], F32: Gemma 4's; nil: all 1
 }
 
@@ -68,7 +68,7 @@ const (
 // weights and biases of one expert.
 type ExpertNetwork struct {
 	Gate, Up, Down             *tensor.Tensor // [experts, N, K], [experts, N, K] and [experts, K, N], prepared or not
-	GateBias, UpBias, DownBias *tensor.Tensor // [experts, N], [experts, N] and [experts, K], F32; nil: none
+	GateBias, UpBias, DownBias *tensor.Tensor // [experts, N], [experts, N] and [experts, K], F32; nil: no bias
 	Activation                 Activation
 	Limit                      float32 // of ActivateClamped
 }
@@ -76,7 +76,7 @@ type ExpertNetwork struct {
 // ExpertFuser computes a layer's experts in one operation, so that a device can share a quantised activation, sort the pairs once, and
 // needs few barriers. It gives what the plain operations give, bit for bit on the CPU.
 type ExpertFuser interface {
-	// FeedExperts adds to each row of out [rows, K] the outputs of its experts for the row of x [rows, K], as SumExperts adds them. The
-	// scratch is gate and up [rows·k, N] and down [rows·k, K], whose contents are undefined afterwards.
+	// FeedExperts adds to each row of out [rows, K] the outputs of its experts for the row of x [rows, K], as SumExperts adds them. gate
+	// and up [rows·k, N] and down [rows·k, K] are scratch memory; their contents are undefined afterwards.
 	FeedExperts(x *tensor.Tensor, n *ExpertNetwork, chosen, weights, gate, up, down, out *tensor.Tensor) error
 }

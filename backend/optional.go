@@ -36,8 +36,8 @@ func Projecting(b Backend) Projector {
 	return composed{b}
 }
 
-// Composed returns the fused operations composed of the backend's plain ones, even where it has its own: for operands that
-// these do not take.
+// Composed returns the fused operations composed of the backend's plain ones, even if it has its own: for operands that its own do not
+// take.
 func Composed(b Backend) Fuser { return composed{b} }
 
 // FusedExperts returns the backend's fused operation for experts, or one composed of its plain operations.
@@ -207,7 +207,7 @@ type reading struct {
 	backend Backend
 
 	mu   sync.Mutex     // guards rows
-	rows *tensor.Tensor // on the host: what was read, kept for the next call; nil before the first
+	rows *tensor.Tensor // on the host: memory for the rows, kept for the next call; nil before the first
 }
 
 // Largest reads the rows and searches them.

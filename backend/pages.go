@@ -32,8 +32,8 @@ type Attention struct {
 	Window int
 	// Cap limits scores: before the softmax a score s becomes Cap·tanh(s/Cap), as in Gemma 2. 0: scores stay as they are.
 	Cap float32
-	// Sinks [heads], of type F32 and on the device, has a score for each query head that joins the softmax and has no value, as in gpt-oss: the
-	// weights of a row's slots then add up to less than 1. nil: there are none.
+	// Sinks [heads], of type F32 and on the device, has a score for each query head that joins the softmax and has no value, as in gpt-oss:
+	// the weights of a row's slots then add up to less than 1. nil: no sinks.
 	Sinks *tensor.Tensor
 }
 
@@ -56,17 +56,17 @@ func (s *Slots) SlotBytes() int {
 	return s.HeadDim / max(s.DType.BlockLen(), 1) * s.DType.BlockBytes()
 }
 
-// Run is some rows of a step that belong to one conversation: its latest Tokens tokens, whose keys and values are, or will be, in
-// the last Tokens slots in use of each head. In the tensors of a step the rows of the runs lie one after the other.
+// Run is some rows of a step that belong to one conversation: its latest Tokens tokens. Their keys and values are, or will be, in the last
+// Tokens slots in use of each head. In the tensors of a step the rows of the runs lie one after the other.
 type Run struct {
 	Tokens int // at least 1
 	Slots  *Slots
 }
 
-// Pager is the part of a Backend that works on keys and values in pages. An operation takes the runs of several conversations at
-// once, of one HeadDim and one number of KV heads, but perhaps of different types. No two runs of a call have the same Slots, and no run
-// writes to a page that another one has. Package host has all operations over memory that the host can map, where a page is the keys
-// [PageSlots, headDim] and then the values [PageSlots, headDim].
+// Pager is the part of a Backend that works on keys and values in pages. An operation takes the runs of several conversations at once, of
+// one HeadDim and one number of KV heads, but perhaps of different types. No two runs of a call have the same Slots, and no run writes to a
+// page that another one has. Package host has all operations over memory that the host can map, with pages that are the keys [PageSlots,
+// headDim] and then the values [PageSlots, headDim].
 type Pager interface {
 	// SlabPages returns how many pages the next slab should have, when the slabs of the same type have `pages` in all.
 	SlabPages(pages int) int
@@ -86,7 +86,7 @@ type Pager interface {
 	// stays what it was (keep[head][i] = i). The caller has made sure that the pages which change are nobody else's, and sets each Len
 	// afterwards. What the slots behind hold is then undefined.
 	Compact(s *Slots, keep [][]int32) error
-	// CopyPage copies a page to another one, whose slab has the same type and pages of the same shape.
+	// CopyPage copies a page to another one. The slabs must have the same type and pages of the same shape.
 	CopyPage(from, to Page) error
 	// ReadSlots copies keys and values of a head's slots from first on, as many as keys and values [n, headDim] have rows, converting
 	// them if these are F32; otherwise these have the cache's type. A tensor that is nil is left out. The slots need not be in

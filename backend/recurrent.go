@@ -30,17 +30,17 @@ type Recurrent interface {
 	//
 	//	S ← e^g·S;  u = β·(v − Sᵀk), or β·v without delta;  S ← S + k·uᵀ;  out = Sᵀq
 	//
-	// With delta this is the gated delta rule (arXiv 2412.06464), without it the state space of Mamba 2 (arXiv 2405.21060), whose k is
-	// B, q is C, v is x, beta is dt, and g is −rate·dt. The tensors are q and k [rows, keyHeads, dk], v and out [rows, heads, dv], g and
-	// beta [rows, heads]; heads is a multiple of keyHeads, and head h has the q and k of key head h/(heads/keyHeads). out may be v.
+	// With delta this is the gated delta rule (arXiv 2412.06464), without it the state space of Mamba 2 (arXiv 2405.21060), with k for its
+	// B, q for C, v for x, beta for dt, and g for −rate·dt. The tensors are q and k [rows, keyHeads, dk], v and out [rows, heads, dv], g
+	// and beta [rows, heads]; heads is a multiple of keyHeads, and head h has the q and k of key head h/(heads/keyHeads). out may be v.
 	//
 	// Each column j of S is computed by itself, as follows; sums are four, of the terms with i mod 4 = 0, 1, 2 and 3, each in the order of i
 	// by FMA from 0, which are then added as (0+2) + (1+3):
 	//
 	//	m = Σᵢ S[i][j]·k[i];  u = β·fma(−eᵍ, m, v[j]), or β·v[j];  S[i][j] = fma(k[i], u, eᵍ·S[i][j]);  out[j] = Σᵢ S[i][j]·q[i]
 	//
-	// A stretch's State has the shape that StateShape returns: element S[i][j] of head h is [h, j/16, i, j%16]. What it has in columns
-	// from dv on is undefined, and must be finite.
+	// A stretch's State has the shape that StateShape returns: element S[i][j] of head h is [h, j/16, i, j%16]. Columns from dv on are
+	// undefined, and must be finite.
 	Recur(q, k, v, g, beta, out *tensor.Tensor, delta bool, of []Stretch) error
 }
 

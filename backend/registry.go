@@ -27,13 +27,13 @@ type Options struct {
 type Record = timing.Record
 
 // Share: one Thread computed Pieces of a Phase's Of pieces, starting at Began, in Took. Between its shares a thread waits for the others.
-// Thread 0 is a goroutine that called the operation, of which there may be several at a time; the others are the backend's.
+// Thread 0 is a goroutine that called the operation; several may call operations at once. The other threads are the backend's.
 type Share = timing.Share
 
 // Phase is a part of an operation that the threads of a backend share: when its last piece is done, the next phase begins. Operation is the
 // operation's name, such as NormMatMul. Part is "" for the whole operation or the main part of it. Rows and Cols are N and K of weights,
-// heads and HeadDim, or 0 and the length of a row. DType is that of the weights, of the cached keys and values, or of the rows. What is not
-// known is "" or 0.
+// heads and HeadDim, or 0 and the length of a row. DType is that of the weights, of the cached keys and values, or of the rows. Unknown
+// fields are "" or 0.
 type Phase = timing.Phase
 
 // NewRecord makes a Record. wanted is called at the beginning of each phase and reports whether its shares are to be kept. more reports whether a

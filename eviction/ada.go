@@ -15,9 +15,9 @@ type ada struct{ *scored }
 // the protected prefix and the latest slots apart. It is the authors' safeguard α = 0.2.
 const adaFloorShare = 5
 
-// NewAda makes the policy of AdaKV, arXiv 2407.11550, over a scorer's scores: a head whose attention goes to few slots leaves its share of the
-// layer's slots to a head whose attention goes to many. Options.Budget is the mean over the heads. The scores must be comparable between
-// heads, as attention is, and in a row for each KV head. A nil scorer stands for SnapKV's, with Options.Observation. The policy is Headed.
+// NewAda makes the policy of AdaKV, arXiv 2407.11550, over a scorer's scores: a head that attends to few slots leaves its share of the
+// layer's slots to a head that attends to many. Options.Budget is the mean over the heads. The scores must be comparable between heads, as
+// attention is, and in a row for each KV head. A nil scorer stands for SnapKV's, with Options.Observation. The policy is Headed.
 func NewAda(s Scorer, o Options) (Policy, error) {
 	if s == nil {
 		snapKV, err := newSnapKV("ada", o)
@@ -64,7 +64,7 @@ func (a *ada) Evict(v View, targetLen int) ([][]int, error) {
 		return nil, fmt.Errorf("eviction: %s scored all %d heads by one row: to share slots out it needs a row for each", a.Name(), heads)
 	}
 	floor := prefix + recent + (targetLen-prefix-recent)/adaFloorShare
-	keep, rivals := make([][]int, heads), make([][]int, heads) // slots of each head that stay, and that compete for what is left
+	keep, rivals := make([][]int, heads), make([][]int, heads) // slots of each head that stay, and that compete for the rest
 	left := targetLen * heads
 	var contest []float32 // the rivals' scores, head by head
 	for h, row := range scores {

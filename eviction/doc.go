@@ -1,12 +1,12 @@
-// Package eviction decides which cached keys and values a conversation can do without, so that it stays useful inside a fixed
-// budget of memory.
+// Package eviction decides which cached keys and values a conversation can do without, so that it stays useful inside a fixed budget of
+// memory.
 //
-// A Policy is asked between tokens whether a layer's cache should shrink, and then which slots stay; it sees the cache through a
-// View, and a Manager moves the slots. Policies hold no state of their own, so one value may serve any number of sessions at once.
+// A Policy is asked between tokens whether a layer's cache should shrink, and then which slots stay; it sees the cache through a View, and
+// a Manager moves the slots. Policies hold no state of their own, so one value may serve any number of sessions at once.
 //
 //	constructor            keeps, besides the latest slots, those                       differs in
 //	NewSlidingWindow       that are first
-//	NewKeyDiff             whose keys are least like the others
+//	NewKeyDiff             with the keys least like the others
 //	NewSnapKV              that get the most attention from the latest queries
 //	NewPyramidKV           the same                                                     layers
 //	NewAda                 the same                                                     heads
@@ -19,10 +19,10 @@
 // heads of a layer what their slots are worth. All policies but the sliding window give every slot a score: to write another one, write a
 // Scorer and give it to NewScored. What a scorer has to know of the past, the cache records while the model runs; see kvcache.Tracking.
 //
-// A Manager applies a policy to the caches of a model's layers: it evicts when the policy's budget is passed, and when a Monitor
-// of the system's memory says that memory is short. Package eviction/monitor has such monitors.
+// A Manager applies a policy to the caches of a model's layers: it evicts when the policy's budget is passed, and when a Monitor of the
+// system's memory says that memory is short. Package eviction/monitor has such monitors.
 //
-// Two numbers must not be confused: a token's position, which only grows from token to token, and the number of slots in use,
-// which shrinks with every eviction. A key contains its position, because RoPE was applied before it was cached. Slots can
-// therefore be given up, different ones in each head, and the attention to the other slots stays right.
+// Two numbers must not be confused: a token's position, which only grows from token to token, and the number of slots in use, which shrinks
+// with every eviction. A key contains its position, because RoPE was applied before it was cached. Slots can therefore be given up,
+// different ones in each head, and the attention to the other slots stays right.
 package eviction

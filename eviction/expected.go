@@ -159,10 +159,9 @@ func rotated(x []float32, by []complex128) []float32 {
 // probesMultiple is the number of rows of a matrix that backends multiply together: a multiple of it needs no padding.
 const probesMultiple = 16
 
-// probes returns a matrix of rows of d numbers whose products with a key k make its logits, for the queries of several heads
-// [heads][n·d]. Each head has stride = n+1 rows: first μ/√d, whose product is the logit's first term; then (q-μ)/√2dn for each
-// query q, because kᵀΣk/2d is the sum of the squares of their products. Rows of zeros fill the matrix up to a multiple of
-// probesMultiple.
+// probes returns a matrix of rows of d numbers. Their products with a key k make its logits, for the queries of several heads [heads][n·d].
+// Each head has stride = n+1 rows: first μ/√d, for the logit's first term; then (q-μ)/√2dn for each query q, because kᵀΣk/2d is the sum of
+// the squares of their products. Rows of zeros fill the matrix up to a multiple of probesMultiple.
 func probes(queries [][]float32, d int) (rows []float32, stride int) {
 	n := len(queries[0]) / d
 	stride = n + 1
@@ -192,7 +191,7 @@ func expectedLogits(view View, kvHead int, product *deviceProduct, group, stride
 	d, n := view.HeadDim(), view.HeadLen(kvHead)
 	logits, lengths = make([]float32, group*n), make([]float32, n)
 	keys := make([]float32, 0, min(expectedBatch, n)*d) // those of the batch
-	flush := func(end int) error {                      // computes the logits of the batch, whose last slot is end-1, and empties it
+	flush := func(end int) error {                      // computes the logits of the batch, which ends with slot end-1, and empties it
 		products, err := product.multiply(kvHead, keys)
 		if err != nil {
 			return err

@@ -6,8 +6,8 @@ import (
 	"github.com/antigravity-go/antigravity/kvcache"
 )
 
-// NewKeyDiff makes the policy of arXiv 2504.15364: the slots go whose keys are most like the other keys. Each KV head
-// keeps its own slots. KeyDiff looks at nothing but the keys, so that it costs nothing until it evicts.
+// NewKeyDiff makes the policy of arXiv 2504.15364: it gives up the slots with the keys most like the other keys. Each KV head keeps its own
+// slots. KeyDiff looks at nothing but the keys, so that it costs nothing until it evicts.
 func NewKeyDiff(o Options) (Policy, error) { return NewScored(keyDiff{}, o) }
 
 // keyDiff is the Scorer of KeyDiff.

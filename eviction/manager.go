@@ -10,9 +10,9 @@ import (
 )
 
 var (
-	// ErrPressure is wrapped by the error of a Manager that finds memory short and whose policy is None, which cannot shrink caches.
+	// ErrPressure is wrapped by the error of a Manager that finds memory short while its policy is None, which cannot shrink caches.
 	ErrPressure = errors.New("eviction: memory is short")
-	// ErrMonitor is wrapped by the error of a Manager whose monitor failed.
+	// ErrMonitor is wrapped by a Manager's error if its monitor failed.
 	ErrMonitor = errors.New("eviction: the monitor of memory failed")
 )
 
@@ -56,11 +56,11 @@ type ManagerOptions struct {
 	Floor       int     // slots, the mean of layers and heads, below which caches do not shrink when memory is short; 0: 64
 }
 
-// Manager evicts for the layers of one session, whose caches are of type C; each method takes all of them, in the order of the
-// layers. It is not safe for concurrent use.
+// Manager evicts for the layers of one session. Their caches are of type C; each method takes all of them, in the order of the layers. It
+// is not safe for concurrent use.
 //
-// policy is never nil. Without a Monitor available is Unknown, and Threshold 0. The options' TargetRatio is above 0 and below 1, and
-// Floor at least 1: NewManager fills their defaults in.
+// policy is never nil. Without a Monitor available is Unknown, and Threshold 0. The options' TargetRatio is above 0 and below 1, and Floor
+// at least 1: NewManager fills their defaults in.
 type Manager[C Cache] struct {
 	options   ManagerOptions
 	policy    Policy
@@ -217,8 +217,8 @@ func (m *Manager[C]) Watch() error {
 	return nil
 }
 
-// shrink evicts in all layers. When it fails, the result says what was done until then; a call of Evict with the result's Target
-// does the rest.
+// shrink evicts in all layers. If it fails, the result covers the work done until then, and a call of Evict with the result's Target does
+// the rest.
 func (m *Manager[C]) shrink(caches []C, reason Reason, target int) (result Result, err error) {
 	began := m.now()
 	layered, _ := m.policy.(Layered)

@@ -382,7 +382,7 @@ func TestNewManagerRefuses(t *testing.T) {
 	}
 }
 
-// TestLayerTargets checks that the layers' shares add up to what was to be shared out, fall, and leave the window whole.
+// TestLayerTargets checks that the layers' shares add up to the total, fall from layer to layer, and leave the window whole.
 func TestLayerTargets(t *testing.T) {
 	for _, budget := range []int{1, 2, 31, 64, 100, 1000} {
 		policy, err := NewPyramidKV(Options{Budget: budget})

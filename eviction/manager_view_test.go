@@ -165,8 +165,8 @@ func TestUnevenResult(t *testing.T) {
 	}
 }
 
-// TestUnevenSlots adds chunks to caches whose heads get unequal shares, with requests and pressure between: the mean of the heads
-// stays within the budget, no head passes the capacity that Slots asks for, and one comes near the most that a head can hold.
+// TestUnevenSlots adds chunks to caches with heads of unequal shares, with requests and pressure between: the mean of the heads stays
+// within the budget, no head passes the capacity that Slots asks for, and one comes near the most that a head can hold.
 func TestUnevenSlots(t *testing.T) {
 	for _, kvHeads := range []int{1, 2, 3, 8} {
 		for _, budget := range []int{5, 8, 100, 512} {

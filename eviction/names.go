@@ -22,7 +22,7 @@ var names = []struct {
 	{"random", NewRandom},
 }
 
-// slidingByBudget makes a policy whose window and protected prefix together are the budget.
+// slidingByBudget makes a policy with a window and a protected prefix that add up to the budget.
 func slidingByBudget(o Options) (Policy, error) {
 	prefix := o.ProtectedPrefix
 	if prefix == 0 {

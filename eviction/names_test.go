@@ -107,8 +107,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestPins lets every policy shrink caches of every type to every length: the length is what was asked for, and the first and the
-// latest slots stay.
+// TestPins lets every policy shrink caches of every type to every length. The caches must have that length, and the first and the latest
+// slots must stay.
 func TestPins(t *testing.T) {
 	const prefix = 3
 	for _, name := range eviction.Names()[1:] {
@@ -118,7 +118,7 @@ func TestPins(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				_, shares := p.(eviction.Headed) // then the mean of the heads is what was asked for
+				_, shares := p.(eviction.Headed) // then the mean of the heads' lengths is the target
 				for _, target := range []int{1, 2, 3, 4, 5, 6, 7, 9, 10, 15, 25, 39, 40, 41, 1000} {
 					latest := 1
 					if s, ok := p.(eviction.Scorer); ok {
@@ -176,7 +176,7 @@ func headLengths(a *account) (n [kvHeads]int) {
 	return n
 }
 
-// TestWithoutQueries asks policies that choose by queries to evict where no queries were recorded.
+// TestWithoutQueries asks policies that choose by queries to evict without recorded queries.
 func TestWithoutQueries(t *testing.T) {
 	for _, name := range []string{"snapkv", "pyramidkv", "ada", "tova", "expected", "h2o"} {
 		p, err := eviction.ByName(name, eviction.Options{Budget: 4, Observation: 2})

@@ -25,9 +25,9 @@ type Policy interface {
 	// Budget is the number of slots to which a cache shrinks without being asked; 0: it never shrinks unasked. If a policy gives
 	// layers or heads different shares, it is the mean of the shares.
 	Budget() int
-	// ShouldEvict reports whether the cache should shrink to the budget now. memAvailable is the memory that the process may still
-	// use, in bytes, or Unknown. It is asked for every token, so it goes by numbers that cost nothing, and by no others: Len, HeadLen,
-	// Seen, KVHeads and HeadDim. Manager.Due also asks it about caches as they were some tokens ago, of which only these are known.
+	// ShouldEvict reports whether the cache should shrink to the budget now. memAvailable is the memory that the process may still use, in
+	// bytes, or Unknown. It is asked for every token, so it goes by numbers that cost nothing, and by no others: Len, HeadLen, Seen,
+	// KVHeads and HeadDim. Manager.Due also asks it about caches as they were some tokens ago, with only these numbers known.
 	ShouldEvict(v View, memAvailable int64) bool
 	// Evict returns the slots that stay when the cache shrinks to targetLen slots in each KV head, or in the mean of the KV heads, in
 	// ascending order: a list for each KV head, or, if all heads have the same number of slots, one list for all of them. The result

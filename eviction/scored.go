@@ -26,8 +26,8 @@ type Options struct {
 	// Budget is the number of slots that stay after an eviction, in each layer and KV head, prefix and latest slots included. It is
 	// the mean over the layers for PyramidKV, and the mean over a layer's KV heads for Ada.
 	Budget int
-	// ProtectedPrefix is the number of first slots that always stay; negative: no slots. 0 is the policy's default: DefaultPrefix
-	// for a sliding window, 4 for ExpectedAttention, and no slots for the other policies, whose scores show whether the first slots matter.
+	// ProtectedPrefix is the number of first slots that always stay; negative: no slots. 0 is the policy's default: DefaultPrefix for a
+	// sliding window, 4 for ExpectedAttention, and no slots for the other policies: their scores show whether the first slots matter.
 	ProtectedPrefix int
 	// Observation is the number of latest queries by which SnapKV, PyramidKV and Ada (0: 32) and ExpectedAttention (0: 64) choose.
 	Observation int

@@ -12,7 +12,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// fixed is a scorer whose scores are given.
+// fixed is a scorer with given scores.
 type fixed struct {
 	scores [][]float32
 	recent int

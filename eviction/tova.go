@@ -6,9 +6,8 @@ import (
 	"github.com/antigravity-go/antigravity/kvcache"
 )
 
-// NewTOVA makes the policy of arXiv 2401.06104: the slots go that get the least attention from the latest query, by the mean
-// over all heads of the layer, which all keep the same slots. In a cache whose heads have different numbers of slots, as Ada leaves
-// it, each KV head keeps its own.
+// NewTOVA makes the policy of arXiv 2401.06104: it gives up the slots that get the least attention from the latest query, by the mean over
+// all heads of the layer. All heads keep the same slots, unless they already have different numbers of slots, as Ada leaves them.
 func NewTOVA(o Options) (Policy, error) { return NewScored(tova{}, o) }
 
 // tova is the Scorer of TOVA.

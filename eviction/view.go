@@ -44,7 +44,7 @@ type View interface {
 	Backend() backend.Backend
 }
 
-// Cache is a View whose slots can be given up, as a Manager needs it. kvcache.Cache implements it.
+// Cache is a View that can also give slots up, as a Manager needs it. kvcache.Cache implements it.
 type Cache interface {
 	View
 	// Keep gives up all slots but those listed, which move to the front: slots is what Policy.Evict returned.

@@ -118,7 +118,7 @@ func (a *account) chosen(p eviction.Policy, targetLen int) (positions [kvHeads][
 	return positions
 }
 
-// TestUnevenHeadsNeedRows refuses scores of one row for heads of different lengths, whose slots are not the same tokens.
+// TestUnevenHeadsNeedRows checks that scores of one row are refused for heads of different lengths: their slots are not the same tokens.
 func TestUnevenHeadsNeedRows(t *testing.T) {
 	p, err := eviction.NewScored(fixed{scores: [][]float32{make([]float32, 10)}, recent: 1}, eviction.Options{Budget: 6})
 	if err != nil {
@@ -133,8 +133,8 @@ func TestUnevenHeadsNeedRows(t *testing.T) {
 	}
 }
 
-// TestUnevenHeads lets every policy that gives all heads the same number of slots shrink a cache whose heads have different
-// numbers: a head with more slots than the target keeps as many, a shorter one all.
+// TestUnevenHeads lets every policy that gives all heads the same number of slots shrink a cache with heads of different numbers: a head
+// with more slots than the target keeps as many, a shorter one all.
 func TestUnevenHeads(t *testing.T) {
 	for _, name := range eviction.Names()[1:] {
 		p, err := eviction.ByName(name, eviction.Options{Budget: 16, ProtectedPrefix: 2, Observation: 3})

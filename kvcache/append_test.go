@@ -29,8 +29,8 @@ func single(c *kvcache.Cache, tokens int) *kvcache.Batch {
 	return b
 }
 
-// TestAppend holds a batch of caches of every type, with turned keys and without, whose first keys are recorded, against Anchor, RoPE,
-// Update, Attend and Observe of each.
+// TestAppend compares a batch of caches of every type, with and without turned keys and with anchors, with Anchor, RoPE, Update, Attend and
+// Observe of each cache.
 func TestAppend(t *testing.T) {
 	types := []tensor.DType{tensor.Q4_0, tensor.F16, tensor.F32, tensor.Q4_0, tensor.Q4_0, tensor.Q8_0}
 	plain := newAccount(t, tensor.F32, 20, kvcache.Tracking{})

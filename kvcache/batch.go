@@ -7,9 +7,9 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// Batch is what one layer does in a step for several conversations at once: their rows lie one after the other in the step's
-// tensors, and each conversation has a cache of its own. It keeps its memory from step to step and is not safe for concurrent
-// use. Caches of one store whose keys are turned share the memory for turned rows: only one batch with such caches may be in use at a time.
+// Batch is what one layer does in a step for several conversations at once: their rows lie one after the other in the step's tensors, and
+// each conversation has a cache of its own. It keeps its memory from step to step and is not safe for concurrent use. Caches of one store
+// with turned keys share the memory for turned rows: only one batch with such caches may be in use at a time.
 //
 // If the first of three conversations computes 5 tokens of a prompt, and the others the next token of their answers, the step has 7 rows:
 //
@@ -24,7 +24,7 @@ type Batch struct {
 	caches  []*Cache
 	runs    []backend.Run // of the caches, in their order
 	rows    int           // of all runs
-	turned  *hadamard     // that of the caches whose keys are turned; nil if there are none
+	turned  *hadamard     // that of the caches with turned keys; nil if no cache has them
 	view    tensor.Tensor // some rows
 }
 

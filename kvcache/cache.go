@@ -11,8 +11,8 @@ import (
 var (
 	// ErrFull is wrapped by the error of a Reserve or Batch.Append of tokens for which the cache's capacity has no room.
 	ErrFull = errors.New("the cache is full")
-	// ErrBroken is wrapped by the errors of a cache whose device failed while slots were being moved, so that the slots no
-	// longer hold what they should. Only Truncate(0) makes the cache usable again.
+	// ErrBroken is wrapped by the errors of a cache after its device failed while it moved slots: the slots may hold the wrong tokens. Only
+	// Truncate(0) makes the cache usable again.
 	ErrBroken = errors.New("the cache was broken by a failed move of its slots")
 )
 
@@ -112,8 +112,8 @@ func (c *Cache) Reserve(tokens int) error {
 }
 
 // DropUnseen gives back the pages that the latest token does not see, nor any later one. Steps do so before they append, and a long step
-// leaves more than a short one: after DropUnseen the cache is the same, however its tokens were cut into steps. It is for when the latest
-// tokens are to stay: the cache can still go back by one token, but not always to where a longer step began.
+// leaves more than a short one: after DropUnseen the cache is the same, however its tokens were cut into steps. Afterwards the cache can
+// still go back by one token, but not always to the beginning of a longer step.
 func (c *Cache) DropUnseen() error { return c.drop(c.window.unseen(c.seen - 1)) }
 
 // drop gives the pages of the first slots, whole pages, back, unless it has done so.

@@ -17,7 +17,7 @@ import (
 
 const kvHeads, headDim = 2, 32
 
-// rows makes keys or values of tokens whose elements say the token, the head and the place.
+// rows makes keys or values of tokens. Each element encodes its token, head and place.
 func rows(t testing.TB, first, n int) *tensor.Tensor {
 	t.Helper()
 	values := make([]float32, n*kvHeads*headDim)

@@ -1,8 +1,8 @@
 // Package kvcache holds what a model remembers of the tokens that it has seen: keys and values, and the states of recurrent layers.
 //
-// A Store is the memory of a model's caches on one device, in pages. A Cache holds the keys and values of one layer of one
-// conversation, in a list of pages for each KV head. A slot of a page holds the key and the value of one token; of a head's slots the first
-// HeadLen are in use. A Batch is what one layer does in a step for the caches of several conversations.
+// A Store is the memory of a model's caches on one device, in pages. A Cache holds the keys and values of one layer of one conversation, in
+// a list of pages for each KV head. A slot of a page holds the key and the value of one token; of a head's slots the first HeadLen are in
+// use. A Batch is what one layer does in a step for the caches of several conversations.
 //
 // # An example
 //
@@ -38,8 +38,8 @@
 // Track makes a cache record which token is in which slot and how much attention the slots received. The record belongs to the cache
 // because it must move with the slots.
 //
-// A cache with a window (Store.NewFor) is for a layer whose tokens see only the latest positions. It gives the pages before the
-// window back by itself, and is never shown to a policy.
+// A cache with a window (Store.NewFor) is for a layer that attends to the latest positions only. It gives the pages before the window back
+// by itself, and is never shown to a policy.
 //
 // # Recurrent layers
 //

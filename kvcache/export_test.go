@@ -8,7 +8,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// NewPlain makes a cache of a store of its own, whose keys are not turned whatever its type.
+// NewPlain makes a cache of a store of its own, without turned keys whatever its type.
 func NewPlain(b backend.Backend, d tensor.DType, capacity, heads, kvHeads, headDim int) (*Cache, error) {
 	c, err := NewStore(b, 1, heads, kvHeads, headDim).New(d, capacity)
 	if err == nil {

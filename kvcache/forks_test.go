@@ -17,7 +17,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// family is some accounts whose caches are of one store, and share pages.
+// family is some accounts with caches of one store that share pages.
 type family struct {
 	testing.TB
 	store   *kvcache.Store
@@ -75,7 +75,7 @@ func TestForks(t *testing.T) {
 							if len(f.members) < most {
 								f.fork(a)
 							}
-						case 4: // leaves the first slots of one head where they are
+						case 4: // keeps the first slots of one head in place
 							kept := r.IntN(len(a.slots[0]) + 1)
 							lists := [][]int{every(1, kept), every(1+r.IntN(3), len(a.slots[1]))}
 							a.ok(a.cache.Keep(lists))
@@ -169,7 +169,7 @@ func TestCloneSharesMemory(t *testing.T) {
 	}
 }
 
-// TestReanchorLeavesCopiesAlone moves the first tokens of a cache whose pages a copy has, too.
+// TestReanchorLeavesCopiesAlone moves the first tokens of a cache that shares its pages with a copy.
 func TestReanchorLeavesCopiesAlone(t *testing.T) {
 	for _, d := range []tensor.DType{tensor.F16, tensor.Q4_0} {
 		a := newAccount(t, d, 300, kvcache.Tracking{Anchors: 4})

@@ -28,8 +28,8 @@ type turnedRows struct {
 	view, from, to tensor.Tensor
 }
 
-// turns reports whether the keys of a cache are turned. That helps caches of type Q4_0, whose rounding loses much, and needs heads whose
-// size is a power of two.
+// turns reports whether the keys of a cache are turned. Turning helps caches of type Q4_0, where rounding loses much, and needs a headDim
+// that is a power of two.
 func turns(d tensor.DType, headDim int) bool {
 	return d == tensor.Q4_0 && bits.OnesCount(uint(headDim)) == 1
 }
@@ -69,7 +69,7 @@ func newHadamard(b backend.Backend, rows, heads, kvHeads, headDim int) (h *hadam
 	return h, nil
 }
 
-// bytes returns the bytes of the matrix and of the memory for turned rows; a nil hadamard has none.
+// bytes returns the bytes of the matrix and of the memory for turned rows; a nil hadamard has no memory.
 func (h *hadamard) bytes() int64 {
 	if h == nil {
 		return 0
@@ -77,7 +77,7 @@ func (h *hadamard) bytes() int64 {
 	return int64(h.matrix.Size() + h.queries.full.Size() + h.keys.full.Size())
 }
 
-// free releases the memory. A nil hadamard has none.
+// free releases the memory. A nil hadamard has no memory.
 func (h *hadamard) free() error {
 	if h == nil {
 		return nil
@@ -91,7 +91,7 @@ func (h *hadamard) free() error {
 	return errors.Join(errs...)
 }
 
-// unturn undoes on the host what was done to rows of d elements. A nil hadamard did nothing.
+// unturn undoes on the host the turning of rows of d elements. A nil hadamard did nothing.
 func (h *hadamard) unturn(x []float32, d int) {
 	if h != nil {
 		transform(x, d)

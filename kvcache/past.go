@@ -67,8 +67,8 @@ func (r *record) RecentAttention(window int) (sums [][]float32, queries int, err
 	return r.inUse(flat), q.Shape().Dim(0), nil
 }
 
-// recent returns the queries of the latest tokens [n, heads, headDim], n ≤ window, turned if keys are: a view of the
-// record's tensor, valid until the cache changes, or nil when there are none.
+// recent returns the queries of the latest tokens [n, heads, headDim], n ≤ window, turned if keys are: a view of the record's tensor, valid
+// until the cache changes, or nil if there are no such tokens.
 func (r *record) recent(window int) (*tensor.Tensor, error) {
 	if r.queries.rows == nil {
 		return nil, fmt.Errorf("kvcache: queries are not tracked")

@@ -12,7 +12,7 @@ import (
 // afterwards. It knows the pages, and is given the cache's number of tokens seen. Until start it records nothing: then there are no
 // positions and no tensors, and the methods that change the record do nothing.
 //
-// A Tracking of 2 Queries and of Attention asks for this, here after 5 tokens, of which an eviction has taken the second and the third:
+// A Tracking of 2 Queries and of Attention asks for this, here after 5 tokens and an eviction of the second and the third:
 //
 //	slot         0     1     2
 //	positions    0     3     4      for each KV head
@@ -189,8 +189,8 @@ func (r *record) takeBack(seen int) {
 	r.forgetFrom(seen)
 }
 
-// truncate forgets the tokens after the first seen, whose slots are no longer in use. The result does not depend on how the tokens were
-// cut into steps.
+// truncate forgets all tokens but the first seen. The forgotten tokens' slots are no longer in use. The result does not depend on how the
+// tokens were cut into steps.
 func (r *record) truncate(seen int) error {
 	r.forgetFrom(seen)
 	gone, observed := r.observed-seen, r.observed

@@ -421,7 +421,7 @@ func TestReanchor(t *testing.T) {
 						t.Errorf("from position %d on: other keys or values changed", start)
 					}
 				}
-				a.ok(a.cache.Truncate(a.cache.Seen() - a.cache.Len() + 2)) // what is left may still be moved, no more
+				a.ok(a.cache.Truncate(a.cache.Seen() - a.cache.Len() + 2)) // the rest may still be moved, no more
 				if err := a.cache.Reanchor(3, 7); err == nil {
 					t.Error("three tokens of two were moved")
 				}

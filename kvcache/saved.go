@@ -67,7 +67,7 @@ func (c *Cache) Restore(reader io.Reader) error {
 	}
 	c.seen = int(header.Seen)
 	r := &c.record
-	if !r.on() { // what was recorded is read and thrown away
+	if !r.on() { // the saved record is read and thrown away
 		r = &record{pages: c.pages, positions: make([][]int32, c.KVHeads())}
 	}
 	if r.observed = c.seen; header.Tracked == 0 {

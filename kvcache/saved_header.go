@@ -25,7 +25,7 @@ type savedHeader struct {
 	Heads            uint32 // of queries; 0 without a record
 }
 
-// The values of Tracked besides 0. What was saved before heads could have different numbers of slots has 0 or trackedAlike.
+// The values of Tracked besides 0. Caches saved before heads could have different numbers of slots have 0 or trackedAlike.
 const (
 	trackedAlike  = 1 // all heads have Len slots in use
 	trackedUnlike = 3 // the numbers of the heads' slots follow
@@ -70,7 +70,7 @@ func (h *savedHeader) readLens(reader io.Reader, kvHeads int) ([]int, error) {
 	return lens, nil
 }
 
-// check returns an error if the header contradicts itself or what was saved does not fit the cache.
+// check returns an error if the header contradicts itself or the saved cache does not fit c.
 func (h *savedHeader) check(c *Cache) error {
 	switch r := &c.record; {
 	case h.Len > h.Seen || h.Seen > math.MaxInt32:

@@ -82,7 +82,7 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-// TestRestoreRefuses reads states that are cut off, or damaged, or without what is wanted.
+// TestRestoreRefuses reads states that are cut off, damaged, or incomplete.
 func TestRestoreRefuses(t *testing.T) {
 	a := conversation(t, tensor.Q8_0, kvcache.Tracking{Queries: 4})
 	var state bytes.Buffer
@@ -124,7 +124,7 @@ func TestSavedKeepsItsBytes(t *testing.T) {
 	}
 }
 
-// TestUnequalSaved saves and reads a cache whose heads have different numbers of slots.
+// TestUnequalSaved saves and reads a cache with different numbers of slots in its heads.
 func TestUnequalSaved(t *testing.T) {
 	for _, d := range []tensor.DType{tensor.F16, tensor.Q4_0} {
 		a := newAccount(t, d, 400, everything)

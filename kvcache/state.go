@@ -188,7 +188,7 @@ func (h *held) own() error {
 	return h.pool.give(old)
 }
 
-// copyValue returns a copy of the value, of zeros if there is none.
+// copyValue returns a copy of the value, or zeros if there is no value.
 func (h *held) copyValue() (*value, error) {
 	if h.value == nil {
 		return h.pool.zero(h.layout)
@@ -277,8 +277,8 @@ func (s *State) Truncate(seen int) error {
 	return s.goBack(snapshot{})
 }
 
-// Reach returns to how many tokens Truncate(seen) goes back, seen ≤ Seen: to seen, if the state has seen so many, if a journal has the
-// tokens before, or if there is a snapshot; otherwise to the latest snapshot before that; or to 0.
+// Reach returns the number of tokens that Truncate(seen) goes back to, seen ≤ Seen. That is seen if it is the state's own position, if a
+// journal has the tokens before it, or if there is a snapshot at it; otherwise the position of the latest snapshot before it, or 0.
 func (s *State) Reach(seen int) int {
 	if seen >= s.at {
 		return min(seen, s.seen)
@@ -343,7 +343,7 @@ func (s *State) Snapshots(dst []int) []int {
 	return dst
 }
 
-// Keep makes a snapshot of the present value, if there is none yet. It copies nothing: the next step does.
+// Keep makes a snapshot of the present value, if there is no snapshot of it yet. It copies nothing: the next step does.
 func (s *State) Keep() error {
 	if err := s.Settle(); err != nil || s.at == 0 || s.has(s.at) {
 		return err
@@ -375,7 +375,7 @@ func (h *held) has(at int) bool {
 	return found
 }
 
-// find returns where the snapshot at a position is, or would be.
+// find returns the index of the snapshot at a position, or the index to insert it at.
 func (h *held) find(at int) (int, bool) {
 	return slices.BinarySearchFunc(h.snapshots, at, func(k snapshot, at int) int { return k.at - at })
 }

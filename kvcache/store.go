@@ -33,8 +33,8 @@ type Layer struct {
 	backend.Attention
 }
 
-// NewStore makes a store of caches for steps of up to the given number of rows, of query heads and KV heads of headDim elements. A model whose layers
-// differ in KV heads and their elements gives any layer's, and makes caches by NewLayer.
+// NewStore makes a store of caches for steps of up to the given number of rows, of query heads and KV heads of headDim elements. If a
+// model's layers differ in kvHeads or headDim, any layer's numbers will do, and NewLayer makes the caches.
 func NewStore(b backend.Backend, rows, heads, kvHeads, headDim int) *Store {
 	return &Store{backend: b, shape: shape{rows, heads, kvHeads, headDim}, states: statePool{device: b}, pools: map[poolKind]*pool{}}
 }
@@ -44,7 +44,7 @@ func (s *Store) New(d tensor.DType, capacity int) (*Cache, error) {
 	return s.NewFor(backend.Attention{}, d, capacity)
 }
 
-// NewFor is New for a layer whose attention has more to it.
+// NewFor is New for a layer with a window, sinks or a cap, as a says.
 func (s *Store) NewFor(a backend.Attention, d tensor.DType, capacity int) (*Cache, error) {
 	return s.NewLayer(Layer{s.shape.kvHeads, s.shape.headDim, a}, d, capacity)
 }
@@ -87,8 +87,8 @@ func (s *Store) pool(k poolKind) *pool {
 	return s.pools[k]
 }
 
-// Bytes returns the memory that the store's caches take for keys and values, and its states with their snapshots, in bytes: what is in use.
-// What several share counts once. What caches record for eviction policies does not count; see Cache.RecordBytes.
+// Bytes returns the memory that the store's caches take for keys and values, and its states with their snapshots, in bytes, as far as they
+// are in use. Shared pages count once. The records for eviction policies does not count; see Cache.RecordBytes.
 func (s *Store) Bytes() int64 {
 	return s.sum((*pool).bytes) + s.states.bytes()
 }

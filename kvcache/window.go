@@ -11,7 +11,7 @@ import "github.com/antigravity-go/antigravity/backend"
 // dropped is a multiple of backend.PageSlots, and 0 if size is 0.
 type window struct {
 	size    int // positions that a token sees, its own included; 0: all
-	dropped int // first tokens whose pages were given back
+	dropped int // number of first tokens that gave their pages back
 }
 
 // unseen returns how many of the first slots, in whole pages, no token sees that is at position seen-1 or later.

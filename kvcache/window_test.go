@@ -60,7 +60,7 @@ func (w *windowTest) step(t *testing.T, b backend.Backend, c *kvcache.Cache, lo,
 		t.Fatal(err)
 	}
 	values = slices.Clone(values)
-	runtime.KeepAlive(out) // whose memory the values are in
+	runtime.KeepAlive(out) // the values are in its memory
 	return values
 }
 
@@ -199,8 +199,8 @@ func TestWindowGoesBack(t *testing.T) {
 	}
 }
 
-// TestStepsAcrossTiles computes few tokens, the first of which see one tile of slots less than the last, on a device that gives each of them
-// pieces of its own and joins these.
+// TestStepsAcrossTiles computes a few tokens on a device that cuts each token into pieces and joins them. The first tokens see one tile of
+// slots less than the last.
 func TestStepsAcrossTiles(t *testing.T) {
 	const tokens = 5*backend.PageSlots + 3
 	w := newWindowTest(tokens)
@@ -216,7 +216,7 @@ func TestStepsAcrossTiles(t *testing.T) {
 			}
 			const before = 5*backend.PageSlots - 1
 			w.step(t, b, c, 0, before)
-			for range 5 { // what is left of a step must not count in the next one
+			for range 5 { // a step's leftovers must not count in the next one
 				got[i] = w.step(t, b, c, before, before+n)
 				if err := c.TakeBack(before); err != nil {
 					t.Fatal(err)

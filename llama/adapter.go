@@ -44,8 +44,8 @@ type AdapterFile struct {
 }
 
 // Adapter is a LoRA adapter (arXiv 2106.09685). For some of a model's matrices W it has two small matrices A and B, and the linear layer
-// computes x·Wᵀ + scale·(x·Aᵀ)·Bᵀ. The model's weights stay as they are. Each session of a model may have an adapter of its own or none,
-// and all sessions are computed together. A session's results are the same as if it were alone.
+// computes x·Wᵀ + scale·(x·Aᵀ)·Bᵀ. The model's weights stay as they are. Each session of a model may have an adapter of its own, and all
+// sessions are computed together. A session's results are the same as if it were alone.
 //
 // It is immutable and safe for concurrent use.
 type Adapter struct {
@@ -63,7 +63,7 @@ type Adapter struct {
 
 // LoadAdapter opens a LoRA adapter for the model: a directory as Hugging Face's PEFT writes it (adapter_config.json and
 // adapter_model.safetensors), or a GGUF file as llama.cpp's convert_lora_to_gguf does. It can be used with every model of the same
-// configuration, on other devices too, where its matrices are copied when the first session needs them.
+// configuration, on other devices too: its matrices are copied there when the first session needs them.
 //
 // A malformed file is a *FormatError, and so is a tensor with a shape that does not fit the model. For adapters that are not plain LoRA of
 // linear layers (DoRA, biases, embeddings, whole modules) the error wraps ErrUnsupported. A closed model gives ErrClosed.
@@ -71,8 +71,7 @@ func (m *Model) LoadAdapter(path string) (*Adapter, error) {
 	return m.LoadAdapterContext(context.Background(), path)
 }
 
-// LoadAdapterContext is LoadAdapter until the context ends: the error then wraps the context's own, and what was allocated has been given
-// back.
+// LoadAdapterContext is LoadAdapter until the context ends: the error then wraps the context's own, and all memory has been given back.
 func (m *Model) LoadAdapterContext(ctx context.Context, path string) (*Adapter, error) {
 	return m.loadAdapter(ctx, source.Locate, path)
 }
@@ -107,8 +106,8 @@ func (m *Model) loadAdapter(ctx context.Context, at locator, path string) (a *Ad
 	return a, err
 }
 
-// Fingerprint returns a short text that tells adapters apart, of 16 hexadecimal digits: the same for the same file, on every machine. It
-// reads the whole adapter the first time. After Close the error is ErrClosed.
+// Fingerprint returns 16 hexadecimal digits that identify the adapter: the same for the same file, on every machine. It reads the whole
+// adapter the first time. After Close the error is ErrClosed.
 func (a *Adapter) Fingerprint() (string, error) {
 	sum, err := a.fingerprint()
 	if err != nil {

@@ -62,7 +62,7 @@ func readAdapter(t testing.TB) (list []matrix) {
 	return list
 }
 
-// randomAdapter makes matrices of a rank for those of the model's tensors whose names contain one of some texts.
+// randomAdapter makes matrices of a rank for the model's tensors with one of some texts in their names.
 func randomAdapter(m *Model, seed uint64, rank int, names ...string) (list []matrix) {
 	random := rand.New(rand.NewPCG(seed, 7))
 	tensors := m.config.Tensors()
@@ -141,8 +141,8 @@ func adapterIn(t testing.TB, m *Model, files fstest.MapFS) *Adapter {
 	return a
 }
 
-// ggufAdapter returns an adapter as a GGUF file: the rows of B as GGUF orders those of the model's matrix. The type is that of A's
-// elements and, where its blocks fit, of B's.
+// ggufAdapter returns an adapter as a GGUF file: the rows of B as GGUF orders those of the model's matrix. The type is that of A's elements
+// and, if its blocks fit, of B's.
 func ggufAdapter(t testing.TB, tensors []checkpoint.Tensor, list []matrix, metadata []gguf.KeyValue, d tensor.DType) []byte {
 	t.Helper()
 	byName := map[string]*matrix{}

@@ -117,7 +117,7 @@ func (a *adapterMutants) try(t testing.TB, seed uint64) bool {
 	return true
 }
 
-// TestAdapterMutants loads damaged adapters: none panics, and what is loaded can be used.
+// TestAdapterMutants loads damaged adapters: loading never panics, and an adapter that loads can be used.
 func TestAdapterMutants(t *testing.T) {
 	const mutants = 1500
 	a, loaded := newAdapterMutants(t), 0

@@ -38,7 +38,7 @@ func mustAdapter(t testing.TB, m *Model, path string) *Adapter {
 	return a
 }
 
-// inBothWays calls f with the fixture's model and options of sessions: with the adapter beside the weights, and merged into them.
+// inBothWays calls f with the fixture's model and options of sessions: with the adapter apart from the weights, and merged into them.
 func inBothWays(t *testing.T, f func(t *testing.T, m *Model, o SessionOptions)) {
 	base, adapter := fixture.Path(t, adaptedBase), fixture.Path(t, adapterDir)
 	t.Run("beside", func(t *testing.T) {
@@ -127,7 +127,7 @@ func someTokens(n, from int) []Token {
 	return list
 }
 
-// TestGGUFAdapterEqualsPEFT holds both formats of one adapter to the same bits, beside the weights and merged.
+// TestGGUFAdapterEqualsPEFT compares both formats of one adapter bit for bit, apart from the weights and merged.
 func TestGGUFAdapterEqualsPEFT(t *testing.T) {
 	base, peft := fixture.Path(t, adaptedBase), fixture.Path(t, adapterDir)
 	m := mustLoad(t, base, nil)
@@ -161,7 +161,7 @@ func TestGGUFAdapterEqualsPEFT(t *testing.T) {
 	}
 }
 
-// TestAdapterOfAnyModel compares merged weights with adapters beside them, for models of each type, whose q and k GGUF orders
+// TestAdapterOfAnyModel compares merged weights with adapters apart from them, for models of each type, because GGUF orders their q and k
 // differently, and for ranks that no kernel likes.
 func TestAdapterOfAnyModel(t *testing.T) {
 	for _, name := range []string{"hf/llama32-tied-bf16", "hf/llama2-mha-f32"} {
@@ -190,8 +190,8 @@ func TestAdapterOfAnyModel(t *testing.T) {
 	}
 }
 
-// TestAdapterOfAnyFamily compares merged weights with adapters beside them in models whose layers are unlike Llama's: with norms in other
-// places or none, scales, other activations, and matrices that are parts of larger ones.
+// TestAdapterOfAnyFamily compares merged weights with adapters apart from them in models with layers unlike Llama's: norms in other places
+// or no norms, scales, other activations, and matrices that are parts of larger ones.
 func TestAdapterOfAnyFamily(t *testing.T) {
 	for _, c := range []struct {
 		family  string
@@ -219,8 +219,8 @@ func TestAdapterOfAnyFamily(t *testing.T) {
 	}
 }
 
-// threeOptions returns options of sessions with the fixture's adapter, with another one that changes a few matrices, with that at
-// another scale, and with none.
+// threeOptions returns options of sessions with the fixture's adapter, with another one that changes a few matrices, with that at another
+// scale, and without an adapter.
 func threeOptions(t testing.TB, m *Model) []SessionOptions {
 	first := mustAdapter(t, m, fixture.Path(t, adapterDir))
 	second := adapterIn(t, m, peftFolder(t, plainConfig(t, map[string]any{"r": 3, "target_modules": `.*\.(v_proj|up_proj|o_proj)`}),
@@ -228,7 +228,7 @@ func threeOptions(t testing.TB, m *Model) []SessionOptions {
 	return []SessionOptions{{Adapter: first}, {}, {Adapter: second}, {Adapter: second, AdapterScale: -0.25}}
 }
 
-// TestAdaptersInOneBatch computes sessions with different adapters, and with none, at once and alone: what they save, logits and cache
+// TestAdaptersInOneBatch computes sessions with different adapters, and without, at once and alone: what they save, logits and cache
 // included, is the same, and on every tier what the portable reference computes.
 func TestAdaptersInOneBatch(t *testing.T) {
 	const each, tokens = 3, 24
@@ -479,7 +479,7 @@ func TestClosingAdapters(t *testing.T) {
 	}
 }
 
-// TestAdapterErrors damages adapters in every way that an error must tell.
+// TestAdapterErrors damages adapters in every way that must be an error.
 func TestAdapterErrors(t *testing.T) {
 	m := mustLoad(t, fixture.Path(t, adaptedBase), nil)
 	whole := readAdapter(t)

@@ -152,8 +152,8 @@ func TestParseAnswer(t *testing.T) {
 	}
 }
 
-// TestCallIDs draws the IDs of many conversations, each of which goes on from the one before it: they are different, and are nine letters
-// and digits.
+// TestCallIDs draws the IDs of many conversations, each a continuation of the one before it: they are different, and have nine letters and
+// digits.
 func TestCallIDs(t *testing.T) {
 	seen := map[string]bool{}
 	var prompt []Token

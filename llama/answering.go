@@ -23,9 +23,9 @@ type answering struct {
 	tokenTime    precise.Average // the time that choosing a token and computing it takes on the model's device
 }
 
-// generate is Generate for a prompt that begins with reused tokens, which are in the cache already, and goes on with the tokens
-// in prompt. fresh says that the answer is a text of its own, as a message is, and not the continuation of the prompt's text.
-// If generate returns an error, it also returns the piece to deliver beside that error.
+// generate is Generate for a prompt that begins with reused tokens, which are in the cache already, and goes on with the tokens in prompt.
+// fresh says that the answer is a text of its own, as a message is, and not the continuation of the prompt's text. If generate returns an
+// error, it also returns the piece to deliver with that error.
 func (a *answering) generate(ctx context.Context, prompt []Token, reused int, p Params, fresh bool, yield func(Piece) bool) (Piece, error) {
 	if err := p.validate(a.sequence.model.tokenizer); err != nil {
 		return Piece{}, err
@@ -84,7 +84,7 @@ func (a *answering) generate(ctx context.Context, prompt []Token, reused int, p 
 	}
 	defer func() { c.model.batch.Leave(&c.job) }() // also when the loop's body panics
 	err = a.decode(ctx, &stats, final, yield)
-	// The answer may end with proposals in the cache that it did not take. What was ended by Close has nothing left to tidy up.
+	// The answer may end with proposals in the cache that it did not take. After Close there is nothing left to tidy up.
 	tidy := a.with(func(c *sequence) error { return c.settle() })
 	if err == nil && !errors.Is(tidy, ErrClosed) {
 		err = tidy
@@ -151,8 +151,9 @@ func (a *answering) decode(ctx context.Context, stats *Stats, final func() Stats
 	}
 }
 
-// append makes a token of the answer part of the conversation: it is the first of those that were computed ahead, or it is computed
-// now, and with it, if the answer goes on, what is forced to come next and what a drafter proposes to come behind that.
+// append makes a token of the answer part of the conversation. Either it is the first of the tokens that were computed ahead, or it is
+// computed now. If the answer goes on, the tokens that a constraint forces next and those that a drafter proposes after them are computed
+// with it.
 func (a *answering) append(t Token, goOn bool, stats *Stats) error {
 	return a.with(func(c *sequence) error {
 		if c.expects(t) {

@@ -16,7 +16,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// watched loads Pebble on a device that tells watch the number of rows of each pass, and fails it where watch returns an error.
+// watched loads Pebble on a device that calls watch with the number of rows of each pass, and fails the pass if watch returns an error.
 func watched(t testing.TB, watch func(rows int) error) *llama.Model {
 	t.Helper()
 	inner := cpu.New(0)

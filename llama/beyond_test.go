@@ -13,8 +13,8 @@ import (
 	"github.com/antigravity-go/antigravity/llama"
 )
 
-// TestLayersBeyondTheConfiguration loads a folder whose configuration has fewer layers than its tensors, as one does with a wrong key: half
-// a model would compute.
+// TestLayersBeyondTheConfiguration loads a folder with fewer layers in its configuration than in its tensors, as after a wrong key: half a
+// model would compute.
 func TestLayersBeyondTheConfiguration(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(fixture.Path(t, "pebble/hf"))); err != nil {

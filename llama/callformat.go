@@ -7,7 +7,7 @@ type CallFormat int
 
 // The formats, with two calls each.
 const (
-	NoCalls            = CallFormat(calls.None)          // none that this package knows: a call stays text
+	NoCalls            = CallFormat(calls.None)          // no way that this package knows: a call stays text
 	LlamaJSONCalls     = CallFormat(calls.LlamaJSON)     // {"name": "f", "parameters": {"a": 1}}; {"name": "g", "parameters": {}}
 	LlamaPythonicCalls = CallFormat(calls.LlamaPythonic) // [f(a=1), g()]
 	HermesCalls        = CallFormat(calls.Hermes)        // <tool_call>{"name": "f", "arguments": {"a": 1}}</tool_call> each: Hermes, Qwen
@@ -24,6 +24,6 @@ const (
 // String names the format in words.
 func (f CallFormat) String() string { return calls.Format(f).String() }
 
-// CallFormat returns how the model writes function calls, as far as its chat template and its vocabulary say. It is HermesCalls for a model
-// whose template has no place for functions and whose own way is not known or Python's: Template tells such a model to write calls so.
+// CallFormat returns how the model writes function calls, as far as its chat template and its vocabulary say. It is HermesCalls if the
+// template has no place for functions and the model's own way is unknown or Python's: Template then asks the model to write calls so.
 func (t *Tokenizer) CallFormat() CallFormat { return CallFormat(t.calls) }

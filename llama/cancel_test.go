@@ -32,8 +32,8 @@ func (c cancelled) Read(p []byte) (int, error) {
 	return c.r.Read(p)
 }
 
-// TestCancelledAnywhere cancels calls at each of their looks at the context. The error must be the context's, no memory may be
-// left behind, and the same call for what is left to do must bring the session to where it would be without any cancellation.
+// TestCancelledAnywhere cancels calls at each of their looks at the context. The error must be the context's, no memory may be left behind,
+// and the same call for the rest must bring the session to the state that it would have without any cancellation.
 func TestCancelledAnywhere(t *testing.T) {
 	device := cpu.New(1)
 	m, other := pebbleModel(t), otherModel(t, device)
@@ -44,7 +44,7 @@ func TestCancelledAnywhere(t *testing.T) {
 	rest := func(s *llama.Session) []llama.Token { return prompt[min(len(s.Tokens())-40, len(prompt)):] }
 	for _, stage := range []struct {
 		name string
-		run  func(ctx context.Context, s *llama.Session) error // or what is left of it
+		run  func(ctx context.Context, s *llama.Session) error // or the rest of it
 		many bool                                              // it looks at the context before each layer
 	}{
 		{"prefill", func(ctx context.Context, s *llama.Session) error { return s.Prefill(ctx, rest(s)) }, true},
@@ -195,7 +195,7 @@ func TestLoadCancelledFromProgress(t *testing.T) {
 	}
 }
 
-// TestCancelledSwitch cancels the loading of another device in the background: the session goes on where it is.
+// TestCancelledSwitch cancels the loading of another device in the background: the session goes on on its device.
 func TestCancelledSwitch(t *testing.T) {
 	m, device := pebbleModel(t), cpu.New(1)
 	s := newSession(t, m, nil)

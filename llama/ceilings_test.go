@@ -51,7 +51,7 @@ type measured struct {
 	Result  string
 }
 
-const ceilingCases = "ANTIGRAVITY_CEILING_CASES" // tells the test that it is the child, and which cases to run
+const ceilingCases = "ANTIGRAVITY_CEILING_CASES" // set in the child process: the cases to run
 
 // TestCeilings runs hostile inputs in a child process with bounded memory, so that one that explodes ends the child and not the
 // tests, and prints the table of what each cost (-v).
@@ -209,7 +209,8 @@ func hostileInputs() (list []hostile) {
 	return list
 }
 
-// hostileAdapters returns LoRA adapters, of which some have no weights: their configurations are refused, or cost something, before.
+// hostileAdapters returns LoRA adapters. Some have no weights: their configurations are refused, or cost something, before weights are
+// read.
 func hostileAdapters() map[string]fstest.MapFS {
 	weights, err := os.ReadFile("testdata/adapter/" + checkpoint.AdapterWeightsFile)
 	if err != nil {

@@ -25,9 +25,8 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// A life is a conversation of random calls. What it writes down, answers, probabilities and saved states, depends on its seed alone:
-// not on the sessions that are computed beside it, nor on whether a drafter guesses what comes next. Some answers are constrained, with
-// tokens that are forced.
+// A life is a conversation of random calls. What it writes down, answers, probabilities and saved states, depends on its seed alone: not on
+// the sessions that are computed with it, nor on a drafter's guesses. Some answers are constrained, with tokens that are forced.
 type life struct {
 	models  []*llama.Model   // one model on several devices
 	stats   *[3]atomic.Int64 // tokens drafted, accepted and forced, in all lives
@@ -49,7 +48,7 @@ func (l *life) options(t testing.TB) *llama.SessionOptions {
 	return all[int(l.seed)%len(all)]
 }
 
-// wrongGuess makes every so many of a guesser's proposals a wrong one.
+// wrongGuess makes every wrongGuess-th proposal of a guesser wrong.
 const wrongGuess = 5
 
 // guesser proposes how the conversation went on when it was first computed, with some mistakes.
@@ -171,8 +170,8 @@ func (l *life) answer(s *llama.Session, sum hash.Hash, random, chance *rand.Rand
 	return nil
 }
 
-// giveUp begins a prompt and cancels it, and then goes back to where it was. Where going back is not exact, or not possible, it
-// does nothing.
+// giveUp begins a prompt, cancels it, and truncates the session to its position before. If that is not exact, or not possible, it does
+// nothing.
 func (l *life) giveUp(t testing.TB, s *llama.Session, chance *rand.Rand) error {
 	had := s.Position()
 	if o := l.options(t); had == 0 || o != nil && o.Eviction != nil || s.Capacity()-had < 20 {
@@ -216,7 +215,7 @@ func TestCompanyChangesNoByte(t *testing.T) {
 	companyChangesNoByte(t, effort.Of(12, 24, 100), true, func(b backend.Backend) *llama.Model { return otherModel(t, b) })
 }
 
-// TestCompanyOfRecurrentModels is TestCompanyChangesNoByte for models whose states are taken back, with drafts by a journal.
+// TestCompanyOfRecurrentModels is TestCompanyChangesNoByte for models with states that are taken back, after drafts by a journal.
 func TestCompanyOfRecurrentModels(t *testing.T) {
 	for _, family := range recurrentFamilies {
 		t.Run(family, func(t *testing.T) {

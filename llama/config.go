@@ -18,12 +18,12 @@ type Config struct {
 	ContextLength    int // tokens the model was trained for
 	RMSNormEps       float32
 	RoPE             RoPE
-	AttentionBias    bool // of queries, keys and values, and of the output where the family has that
+	AttentionBias    bool // of queries, keys and values, and of the output if the family has one
 	MLPBias          bool
 	TiedEmbeddings   bool    // the output head is the embedding table
-	BOS              Token   // begin of text; -1: none
+	BOS              Token   // begin of text; -1: no such token
 	EOS              []Token // each ends a turn
-	Variant                  // where the family differs from Llama
+	Variant                  // how the family differs from Llama
 	Encoder                  // of a model that reads a text as a whole
 }
 
@@ -33,9 +33,9 @@ type Encoder struct {
 	Whole     bool // attention sees the tokens after its own, too
 	Centred   bool // norms subtract the mean: they are LayerNorm (arXiv 1607.06450), and not RMSNorm; RMSNormEps is their epsilon
 	NormBias  bool // norms have biases
-	Positions int  // rows of the table of learned positions; 0: there is none
+	Positions int  // rows of the table of learned positions; 0: no table
 	Skipped   int  // rows before them in a Hugging Face folder, which nothing uses
-	Types     int  // rows of the table of the types of tokens, which say what text of a pair a token belongs to; 0: there is none
+	Types     int  // rows of the table of the types of tokens, which say what text of a pair a token belongs to; 0: no table
 	// Scores says that a head makes a score of the first token's state, or, with ScoreMean, of the mean of all. ScoreDense says that a layer comes
 	// before it, with a bias if ScoreBias is set, and then tanh or, with ScoreNorm, GELU and a norm.
 	Scores, ScoreDense, ScoreBias, ScoreNorm, ScoreMean bool
@@ -47,18 +47,18 @@ type Dense struct {
 	Folder     string // of a Hugging Face folder
 	In, Out    int
 	Bias       bool
-	Activation string // "" for none, or "tanh"
+	Activation string // "tanh", or "" for no activation
 }
 
-// Variant is where a model differs from Llama beyond which biases and norms its layers have. The zero value is Llama.
+// Variant has the differences of a model from Llama, besides the biases and norms of its layers. The zero value is Llama.
 type Variant struct {
 	Family     string // the architecture's name; "" stands for "llama"
 	Activation string // of the feed-forward layer: "" for SiLU, "gelu_tanh", or "gelu" for that with the error function
-	// Window is how many positions a token sees, itself included, in the layers of which Windowed holds; 0: all. An encoder's sees half as
-	// many before itself, and as many after itself.
+	// Window is how many positions a token sees, itself included, in the layers that Windowed marks; 0: all positions. An encoder's sees
+	// half as many before itself, and as many after itself.
 	Window    int
-	Windowed  []bool // one for each layer; nil: none
-	Unrotated []bool // layers without RoPE; nil: none
+	Windowed  []bool // one for each layer; nil: no layer
+	Unrotated []bool // layers without RoPE; nil: no such layer
 	// StateBytes are the bytes that a conversation's state takes in each layer that has a state of fixed size instead of a cache; 0 for layers with
 	// attention. nil: all have attention.
 	StateBytes []int64
@@ -79,12 +79,12 @@ type Variant struct {
 	Experts            Experts
 }
 
-// Experts says which layers have a mixture of experts for a feed-forward network. The zero value: none has.
+// Experts says which layers have a mixture of experts for a feed-forward network. The zero value means no layer.
 type Experts struct {
 	Count       int // experts of each of these layers
 	Chosen      int // how many of them compute a token
 	Width       int // of an expert's network, as IntermediateSize is that of the other layers'
-	SharedWidth int // of the network that computes every token; 0: there is none
+	SharedWidth int // of the network that computes every token; 0: no such network
 	Layers      int // how many layers have experts
 }
 
@@ -111,8 +111,8 @@ type RoPE struct {
 	Long      []float32
 	Attention float64
 	// For "yarn" (arXiv 2309.00071): frequencies with more than BetaFast turns in OriginalContext are left alone, those with fewer than
-	// BetaSlow are divided by Factor, those between are blended. Where the blend begins and ends is rounded to whole pairs, unless
-	// Unrounded. Cosines and sines are multiplied by Attention.
+	// BetaSlow are divided by Factor, those between are blended. The blend's ends are rounded to whole pairs, unless Unrounded. Cosines and
+	// sines are multiplied by Attention.
 	BetaFast, BetaSlow float64
 	Unrounded          bool
 	// Rotated is how many elements of a head are rotated, the first ones; the others are left alone. 0: all.

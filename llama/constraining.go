@@ -11,19 +11,18 @@ import (
 	"github.com/antigravity-go/antigravity/llama/internal/engine"
 )
 
-// constraining is how a session uses the Constraint of an answer: it knows which tokens come next without a choice, and, where there is
-// a choice, which may be chosen.
+// constraining is how a session uses the Constraint of an answer: it finds the tokens that come next without a choice, and otherwise the
+// tokens that may be chosen.
 //
-// Where the next token is a choice, what may be chosen is found out while the step of the token before it is computed, on another
-// goroutine: see overlap.
+// The tokens that may be chosen are found on another goroutine while the step of the token before is computed: see overlap.
 //
-// Invariants while matcher is not nil and no call is under way: matcher has accepted the answer's tokens and then those of forced that
-// were not taken; taken ≤ len(forced), and both are 0 if all were; more says that it is not known yet whether further ones are
-// forced behind them, and then there are some that were not taken; while known, allowed, over and err tell what comes next. While
-// filling, the other goroutine alone uses matcher, set, allowed, over, err and panicked.
+// Invariants while matcher is not nil and no call is under way: matcher has accepted the answer's tokens and then those of forced that were
+// not taken; taken ≤ len(forced), and both are 0 if all were; more says that it is not known yet whether further ones are forced behind
+// them, and then there are some that were not taken; while known, allowed, over and err say what comes next. While filling, the other
+// goroutine alone uses matcher, set, allowed, over, err and panicked.
 type constraining struct {
 	matcher Matcher // nil: anything may come next
-	model   *Model  // whose vocabulary it is, and whose end tokens
+	model   *Model  // the vocabulary and the end tokens are the model's
 
 	forced []Token // without an alternative, in order
 	taken  int     // the first of them are the answer's already
@@ -38,7 +37,7 @@ type constraining struct {
 	panicked any      // by Allowed, on the other goroutine
 
 	filling bool
-	filled  chan struct{} // tells that filling is over
+	filled  chan struct{} // receives when filling is over
 	fill    func()        // fillAside, kept to spare an allocation a token
 }
 
@@ -139,7 +138,7 @@ func (c *constraining) chosen(t Token) error {
 
 // next finds out which tokens may be chosen, if the next token is a choice. over says that the answer can only end.
 func (c *constraining) next() (over bool, err error) {
-	if c.filling { // also where the next token is forced: the loop's body is to run while the matcher does not
+	if c.filling { // also if the next token is forced: the loop's body is to run while the matcher does not
 		<-c.filled
 		c.filling, c.known = false, true
 		if c.panicked != nil {
@@ -196,7 +195,7 @@ func (c *constraining) fillAside() {
 }
 
 // leastOverlap is the shortest step during which a matcher is asked on another goroutine. Handing over takes some microseconds, which
-// shorter steps would feel; and what is asked for without that is asked for just before the choice.
+// shorter steps would feel; and after such a step the matcher is asked just before the choice.
 const leastOverlap = 500 * time.Microsecond
 
 // overlap lets the matcher be asked, about what comes behind the forced tokens, while a step of some rows is computed.

@@ -13,7 +13,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// all is a Constraint that allows everything, and sets bits that are no tokens; every so many tokens it forces some.
+// all is a Constraint that allows everything, and sets bits that are no tokens. It forces some tokens at every n-th call, n = every.
 type all struct{ every, n int }
 
 func (a *all) Start() Matcher { return &all{every: a.every} }
@@ -35,14 +35,14 @@ func (a *all) Allowed(set *TokenSet) error {
 	return nil
 }
 
-// TestOnlyTokensAreAllowed gives a model more logits than its tokenizer has tokens, and a tokenizer more tokens than its model has
-// logits: neither is allowed, and end tokens are where the answer may end.
+// TestOnlyTokensAreAllowed gives a model more logits than its tokenizer has tokens, and a tokenizer more tokens than its model has logits:
+// neither is allowed, and end tokens are allowed where an answer may end.
 func TestOnlyTokensAreAllowed(t *testing.T) {
 	for _, c := range []struct{ tokens, logits int }{{100, 130}, {64, 128}, {100, 300}, {128, 128}, {130, 100}, {300, 100}} {
 		end := Token(7)
 		m := &Model{tokenizer: &Tokenizer{vocabulary: noVocabulary{c.tokens}}, ends: []Token{end}, config: &checkpoint.Config{VocabSize: c.logits, EOS: []int32{int32(end)}}}
 		var s constraining
-		for range 2 { // with memory of its own, and with what was there before
+		for range 2 { // with new memory, and with memory used before
 			if err := s.start(&all{}, m); err != nil {
 				t.Fatal(err)
 			}
@@ -77,7 +77,7 @@ func allocations(runs int, f func()) float64 {
 }
 
 // TestConstrainedChoosingDoesNotAllocate computes and chooses token after token under a constraint, with forced tokens and without, with
-// the matcher asked beside steps, which a slow device makes worth it, and between them.
+// the matcher asked during steps, which a slow device makes worth it, and between them.
 func TestConstrainedChoosingDoesNotAllocate(t *testing.T) {
 	var pause time.Duration
 	device := backendtest.NewDevice(cpu.New(1), func(call string, _ *tensor.Tensor) error {

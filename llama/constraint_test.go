@@ -33,7 +33,7 @@ type part struct {
 //
 // Invariant: the automaton's states are the places of byte sets, one for each character that may come, and the end.
 type form struct {
-	bytes  [][]byte // of each token; none of special ones
+	bytes  [][]byte // of each token; empty for special ones
 	places []place
 	chosen bool // nothing is forced
 
@@ -45,7 +45,7 @@ type form struct {
 
 type place struct {
 	set  string
-	skip int // the place after the part, where this character need not come; 0: it must
+	skip int // the place after the part, if its characters are optional; 0: they are not
 }
 
 func newForm(t testing.TB, m *llama.Model, parts ...part) *form {
@@ -279,7 +279,7 @@ func TestForcedTokensAreNotDrawn(t *testing.T) {
 	const text = "Once upon a time there was a fox"
 	begin := m.Tokenizer().EncodeContinuation(text)
 	for name, p := range choices() {
-		if p.FrequencyPenalty != 0 { // depends on what was generated
+		if p.FrequencyPenalty != 0 { // depends on the generated tokens
 			continue
 		}
 		p.MaxTokens, p.Seed = 20, 7
@@ -447,8 +447,8 @@ func TestForcedRunsEndAnywhere(t *testing.T) {
 	}
 }
 
-// TestConstrainedDraftsAreCut proposes tokens of which some are not allowed, behind forced ones too: the answer stays what it is, and
-// nothing is computed that cannot be accepted.
+// TestConstrainedDraftsAreCut proposes some tokens that are not allowed, also after forced ones: the answer stays what it is, and nothing
+// is computed that cannot be accepted.
 func TestConstrainedDraftsAreCut(t *testing.T) {
 	var count atomic.Int64
 	slow := backendtest.NewDevice(cpu.New(1), func(call string, _ *tensor.Tensor) error {
@@ -529,7 +529,7 @@ func (f *follower) Draft(dst, context []llama.Token) []llama.Token {
 	return append(dst, f.wrong)
 }
 
-// scripted is a Constraint and its Matcher as a test wants them; what is nil allows everything.
+// scripted is a Constraint and its Matcher as a test wants them; a nil function allows everything.
 type scripted struct {
 	allowed func(n int, set *llama.TokenSet) error // n tokens are accepted
 	accept  func(n int, t llama.Token) error
@@ -661,7 +661,7 @@ func TestMatchersThatErr(t *testing.T) {
 	}
 }
 
-// TestConstraintEnds ends an answer without a choice where it can only end, and never where it must not.
+// TestConstraintEnds ends an answer without a choice if it can only end, and never if it must not end.
 func TestConstraintEnds(t *testing.T) {
 	m := pebbleModel(t)
 	c := newForm(t, m, part{set: digits, least: 3, most: 3})
@@ -678,7 +678,7 @@ func TestConstraintEnds(t *testing.T) {
 	if empty.Stop != llama.EndOfTurn || len(empty.Tokens) != 0 || empty.Stats.GeneratedTokens != 0 {
 		t.Errorf("an empty form: %q (%v)", empty.Text, empty.Stop)
 	}
-	// A mask that wants the end at every token gets it only where it may come.
+	// A mask that wants the end at every token gets it only if it may come.
 	wish := llama.LogitMaskFunc(func(_ []llama.Token, logits []float32) error {
 		for _, e := range m.Config().EOS {
 			logits[e] = 1e6
@@ -875,8 +875,8 @@ func TestMatcherIsAskedDuringTheStep(t *testing.T) {
 	}
 }
 
-// TestMatcherPanics panics in Allowed, beside a step and before one: the panic is that of the goroutine that ranges over the answer, which
-// leaves the session usable. An Allowed that ends its goroutine beside a step ends the answer.
+// TestMatcherPanics panics in Allowed, during a step and before one: the panic is that of the goroutine that ranges over the answer, which
+// leaves the session usable. An Allowed that ends its goroutine during a step ends the answer.
 func TestMatcherPanics(t *testing.T) {
 	m := overlapping(t, func() { time.Sleep(2 * time.Millisecond) })
 	for _, at := range []int{0, 1, 8} {

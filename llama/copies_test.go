@@ -14,9 +14,9 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// TestCopiesAreTheOriginal plays the same random calls, Truncate included, in sessions that are replaced before each call: by
-// themselves, by a fork, by what was restored of a saved state, and by a session moved to another device. After each call their
-// saved states, of which logits and records are part, must be equal byte for byte.
+// TestCopiesAreTheOriginal plays the same random calls, Truncate included, in sessions that are replaced before each call: by themselves,
+// by a fork, by a session restored from a saved state, and by a session moved to another device. After each call their saved states, logits
+// and records included, must be equal byte for byte.
 func TestCopiesAreTheOriginal(t *testing.T) {
 	copiesAreTheOriginal(t, twoDevices(t), append(plainOptions(t),
 		&llama.SessionOptions{Eviction: policyOf(t, "pyramidkv", 32)},
@@ -25,7 +25,8 @@ func TestCopiesAreTheOriginal(t *testing.T) {
 		&llama.SessionOptions{Eviction: policyOf(t, "h2o", 30), Capacity: 100, EvictAfterPrompt: true, Chunk: 16}))
 }
 
-// TestCopiesOfRecurrentModels is TestCopiesAreTheOriginal for models whose states go back to snapshots: the copies have others, or none.
+// TestCopiesOfRecurrentModels is TestCopiesAreTheOriginal for models with states that go back to snapshots: the copies have other
+// snapshots, or no snapshots.
 func TestCopiesOfRecurrentModels(t *testing.T) {
 	for _, family := range recurrentFamilies {
 		t.Run(family, func(t *testing.T) {
@@ -111,7 +112,7 @@ func copiesAreTheOriginal(t *testing.T, models [2]*llama.Model, all []*llama.Ses
 	}
 }
 
-// randomCall returns a call for sessions of n tokens, of which the latest call added some, and the call's name.
+// randomCall returns a call for sessions of n tokens, and the call's name. added is the number of tokens that the latest call added.
 func randomCall(t *testing.T, random *rand.Rand, n, added int) (what string, run func(s *llama.Session) error) {
 	tokens := slices.Clone(shortStream(100)[random.IntN(50):][:1+random.IntN(12)])
 	back := random.IntN(min(n, 9) + 1)

@@ -12,7 +12,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama"
 )
 
-// knower is a Drafter that proposes some tokens, of which one in three is right: those of an answer that it knows.
+// knower is a Drafter that proposes tokens of an answer that it knows, only one in three of them right.
 type knower struct {
 	answer []llama.Token
 	from   int

@@ -17,7 +17,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// damages are tensors with one row of which the first block is rounded from huge numbers, as a flipped bit of an exponent makes them.
+// damages are tensors with one row that begins with a block rounded from huge numbers, as a flipped bit of an exponent makes them.
 var damages = []struct {
 	tensor string
 	row    int

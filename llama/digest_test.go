@@ -23,8 +23,8 @@ import (
 
 var updateDigests = flag.Bool("update-digests", false, "write testdata/digests.json anew")
 
-// digest returns a hash of the logits after each of several steps: a prompt in two chunks, of which the first is long enough for
-// every kind of kernel, and fewer tokens. A model with sliding windows also gets so many that its caches drop pages.
+// digest returns a hash of the logits after each of several steps: a prompt in two chunks, the first long enough for every kind of kernel,
+// and fewer tokens. A model with sliding windows also gets enough tokens that its caches drop pages.
 func digest(t *testing.T, m *llama.Model, kv tensor.DType) string {
 	t.Helper()
 	steps, capacity := []int{36, 1, 3}, 64
@@ -121,7 +121,7 @@ func TestDigests(t *testing.T) {
 	for _, name := range families {
 		dir := fixture.Path(t, "families/"+name)
 		caches := []tensor.DType{tensor.F32, tensor.F16}
-		if name == "gemma3" || name == "qwen3" || strings.HasPrefix(name, "gemma4") { // whose heads are whole blocks
+		if name == "gemma3" || name == "qwen3" || strings.HasPrefix(name, "gemma4") { // their heads are whole blocks
 			caches = append(caches, tensor.Q8_0, tensor.Q4_0)
 		}
 		add(name, func() (*llama.Model, error) { return llama.Load(dir, nil) }, caches...)

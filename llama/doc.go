@@ -1,6 +1,6 @@
 // Package llama runs language models inside the caller's process: Llama 3.x and 2, and the families Mistral, Ministral 3, Qwen2, Qwen3,
-// SmolLM3, Granite, Phi-3, OLMo 2 and 3, Gemma 1 to 4, Qwen 3.5, LFM2, whose layers differ from Llama's in what Config's Variant says; of models that also see images, the
-// models of text within them.
+// SmolLM3, Granite, Phi-3, OLMo 2 and 3, Gemma 1 to 4, Qwen 3.5 and LFM2. Of models that also see images it runs the model of text within
+// them.
 //
 // Load opens a Hugging Face folder or a GGUF file as a Model: weights on a device, a tokenizer and the model's chat template.
 // A Model never changes and serves any number of goroutines. What changes belongs to a Session, one conversation with its
@@ -62,8 +62,8 @@
 // stays within a budget instead, and with a sliding window and ReanchorSinks a conversation may go on without end.
 //
 // Truncate goes back to an earlier token. Fork makes a second session that goes on from the same conversation. Save and Model.Restore carry
-// a conversation from one process to another, and Move carries it from one device to another, in the middle of an answer if need be; a
-// Switch decides when that pays.
+// a conversation from one process to another, and Move carries it from one device to another, in the middle of an answer if need be. A
+// Switch decides when a move pays.
 //
 // # Recurrent layers
 //
@@ -72,7 +72,7 @@
 // of it, as many as SessionOptions.Snapshots says, and whoever goes back goes back to the latest one before, from where on tokens are
 // computed again. Drafts that turn out wrong cost nothing of that kind. Stats.ReusedTokens has how much of a prompt was not computed again.
 //
-// # Where the time goes
+// # How time is spent
 //
 // LoadOptions.Trace is called for each forward pass, and for each wait, step, choice and eviction of a session, with its begin and its
 // duration. backend.Options.Record keeps what each thread computed meanwhile. The program examples/tools/bench shows both on a time axis.

@@ -18,7 +18,7 @@ type drafting struct {
 	drafted, accepted int     // tokens of the answer's drafts, and those of them that the answer went on with
 
 	length          draftLength                  // of all answers of the session
-	batch           *engine.Batch                // from whose costs cost is computed
+	batch           *engine.Batch                // cost is computed from its costs
 	certain         int                          // rows of the step that are computed with a draft or without, beyond the first
 	cost, dearCosts func(rows int) time.Duration // rowCost and dearCost, kept to spare an allocation a token
 	spent           precise.Average              // how long the drafter takes for a token of a proposal

@@ -11,9 +11,9 @@ const maxDraft = 48
 // draftLength decides how much of a proposal to compute: the length that promises the most tokens a second, and nothing if proposals turn
 // out wrong. It depends on its arguments only and reads no clock. A session has one, for all of its answers.
 //
-// It takes a proposal's tokens to be right as follows: the first with a probability that depends on the proposal's length, since
-// drafters propose more where they are sure; each further one, if those before it are right, with the same probability. Both are
-// learned, and old experience fades, so that a change is noticed after a few steps.
+// It takes a proposal's tokens to be right as follows: the first with a probability that depends on the proposal's length, since drafters
+// propose more if they are sure; each further one, if those before it are right, with the same probability. Both are learned, and old
+// experience fades, so that a change is noticed after a few steps.
 //
 // What goes wrong is paid from credit, which is counted in plain steps, those of one row: right tokens earn it, and each step earns a
 // little. No draft may cost more than there is. So however the proposals turn out, n tokens take at most as long as
@@ -39,13 +39,13 @@ const (
 	furtherWeight   = 4        // how many observations this is worth
 	learning        = 0.25     // how much of first an observation replaces
 	forgetting      = 1. / 64  // how much of the distance to firstGuess a step without a proposal of the class goes back
-	fading          = 0.8      // what is left of right and wrong after an observation
+	fading          = 0.8      // the factor of right and wrong after an observation
 	proposalClasses = 4        // proposals of up to 4, 8, 16 and more tokens
 )
 
-// next returns how many of the proposed tokens to compute in the next step: 0 to proposed, at most maxDraft. cost estimates how long
-// a step of a number of rows takes, the chosen token's row included; it is positive, or 0 as long as it knows nothing, which gives 0.
-// next is called once for each step, also where nothing is proposed.
+// next returns how many of the proposed tokens to compute in the next step: 0 to proposed, at most maxDraft. cost estimates how long a step
+// of a number of rows takes, the chosen token's row included; it is positive, or 0 as long as it knows nothing, which gives 0. next is
+// called once for each step, also if nothing is proposed.
 func (l *draftLength) next(proposed int, cost func(rows int) time.Duration) int {
 	if !l.started {
 		*l = draftLength{started: true, credit: draftCredit, right: furtherGuess * furtherWeight, wrong: (1 - furtherGuess) * furtherWeight}
@@ -81,9 +81,9 @@ func (l *draftLength) next(proposed int, cost func(rows int) time.Duration) int 
 	return best
 }
 
-// observe learns how the proposal that next was given turned out: of the drafted tokens, which next decided on, the first accepted
-// ones were right. Where none were drafted, accepted is 1 if the token that the step chose is the proposal's first one, and 0 if
-// not: proposals that are not computed tell too when they have become worth it.
+// observe learns how the proposal that next was given turned out: drafted is next's result, and the first accepted of these tokens were
+// right. If drafted is 0, accepted is 1 if the token that the step chose is the proposal's first one, and 0 if not: so it is learned from
+// proposals that are not computed when computing them would pay.
 func (l *draftLength) observe(drafted, accepted int) {
 	if l.class < 0 {
 		return

@@ -139,7 +139,7 @@ func TestDraftLengthFollowsPhases(t *testing.T) {
 	}
 }
 
-// TestDraftLengthLearnsFromWhatIsNotDrafted says that proposals have become right again while none are computed.
+// TestDraftLengthLearnsFromWhatIsNotDrafted makes proposals right again while they are not computed.
 func TestDraftLengthLearnsFromWhatIsNotDrafted(t *testing.T) {
 	r := &replay{cost: stepCosts["rows cost"]}
 	for range 100 {
@@ -155,7 +155,7 @@ func TestDraftLengthLearnsFromWhatIsNotDrafted(t *testing.T) {
 	}
 }
 
-// TestDraftLengthTriesAgain does not tell how proposals turn out that are not computed, so that only trying can.
+// TestDraftLengthTriesAgain does not report whether proposals that are not computed are right: only trying can show it.
 func TestDraftLengthTriesAgain(t *testing.T) {
 	var l draftLength
 	cost := stepCosts["rows cost"]

@@ -23,7 +23,7 @@ type draftModel struct {
 // capacity of the answer's session. The Drafter is an io.Closer, which gives these sessions' memory back; closing the model does
 // so too.
 //
-// A Drafter does not report errors. A model that fails, or whose context is full, proposes nothing.
+// A Drafter does not report errors. A model that fails or that has a full context proposes nothing.
 func NewDraftModel(m *Model, o *SessionOptions) (Drafter, error) {
 	s, err := m.NewSession(o)
 	if err != nil {
@@ -43,7 +43,7 @@ func (d *draftModel) Draft(dst, context []Token) []Token {
 	return s.call.continuation(dst, context)
 }
 
-// take returns the idle session that holds the most of the context, or a new one; nil where there can be none.
+// take returns the idle session that holds the most of the context, or a new one; or nil if no session can be made.
 func (d *draftModel) take(context []Token) *Session {
 	d.mu.Lock()
 	defer d.mu.Unlock()

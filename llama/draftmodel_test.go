@@ -40,8 +40,8 @@ func render(t testing.TB, m *llama.Model, history []llama.Message) []llama.Token
 	return tokens
 }
 
-// TestDraftModelProposesItsContinuation asks for proposals at every token of an answer, as a session does whose drafts are right,
-// wrong, or cut back: they are what the model would write, up to the end of its turn.
+// TestDraftModelProposesItsContinuation asks for proposals at every token of an answer, as a session with drafts that are right, wrong, or
+// cut back does: they are what the model would write, up to the end of its turn.
 func TestDraftModelProposesItsContinuation(t *testing.T) {
 	d, m := pebbleDrafter(t, nil)
 	prompt := render(t, m, user("What is the capital of France?"))
@@ -70,8 +70,8 @@ func TestDraftModelProposesItsContinuation(t *testing.T) {
 	}
 }
 
-// TestDraftModelChangesNoAnswer lets sessions share a draft model: one that is the same model, all of whose proposals are right, and
-// one that knows other tokens. The model that answers takes a while for each pass, so that drafts pay.
+// TestDraftModelChangesNoAnswer lets sessions share a draft model: one that is the same model, with proposals that are all right, and one
+// that knows other tokens. The model that answers takes a while for each pass, so that drafts pay.
 func TestDraftModelChangesNoAnswer(t *testing.T) {
 	slow := watched(t, func(int) error { time.Sleep(3 * time.Millisecond); return nil })
 	same, _ := pebbleDrafter(t, nil)
@@ -137,7 +137,7 @@ func TestDraftModelCloses(t *testing.T) {
 			}
 		})
 	}
-	for range 3 { // closing gives back what is idle, whoever else is drafting
+	for range 3 { // closing gives idle sessions back, whoever else is drafting
 		if err := d.(io.Closer).Close(); err != nil {
 			t.Error(err)
 		}

@@ -31,8 +31,8 @@ type EmbedOptions struct {
 //
 // The texts are computed together, and together with those of other goroutines; no vector depends on the company. Special tokens in the
 // texts are inert, as in Tokenizer.Encode. A text that does not fit the model's context, or that is longer than its files allow, is a
-// *ContextFullError, and one without tokens a *ParamError; then nothing is computed. A model whose Kind is Reranker makes no vectors: the
-// error wraps ErrUnsupported.
+// *ContextFullError, and one without tokens a *ParamError; then nothing is computed. A model of Kind Reranker makes no vectors: the error
+// wraps ErrUnsupported.
 func (m *Model) Embed(ctx context.Context, texts ...string) ([][]float32, error) {
 	return m.EmbedWith(ctx, EmbedOptions{}, texts...)
 }

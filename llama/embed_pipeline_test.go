@@ -17,7 +17,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama"
 )
 
-// embedder writes a copy of the fixture whose files are changed, and returns its folder. A file that becomes empty is left out.
+// embedder writes a copy of the fixture with changed files, and returns its folder. A file that becomes empty is left out.
 func embedder(t *testing.T, change map[string]string) string {
 	t.Helper()
 	from, to := fixture.Path(t, "families/enc-qwen3"), t.TempDir()
@@ -82,8 +82,8 @@ func distance(a, b []float32) (worst float64) {
 	return worst
 }
 
-// TestEmbedObeysThePipeline compares tokens and vectors of Qwen3-Embedding's kind with those of sentence-transformers: the last token's
-// state, where the last token is one that the tokenizer puts after a text.
+// TestEmbedObeysThePipeline compares tokens and vectors of Qwen3-Embedding's kind with those of sentence-transformers: the state of the
+// last token, which the tokenizer adds after a text.
 func TestEmbedObeysThePipeline(t *testing.T) {
 	m, err := llama.Load(embedder(t, nil), nil)
 	if err != nil {

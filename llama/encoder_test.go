@@ -333,7 +333,7 @@ func pairTypes(pairs [][]Token, types int) (all [][]int32) {
 	return all
 }
 
-// TestAdaptersOfEncoders compares merged weights with adapters beside them, which PEFT names as AutoModel names the modules.
+// TestAdaptersOfEncoders compares merged weights with adapters apart from them. PEFT names their tensors as AutoModel names the modules.
 func TestAdaptersOfEncoders(t *testing.T) {
 	for name, modules := range map[string][]string{
 		"enc-bert": {"query", "value", "dense"}, "enc-nomic": {"Wqkv", "fc11", "fc2"}, "enc-modernbert": {"Wqkv", "Wi", "Wo"}, "enc-gemma": {"q_proj", "down_proj"},

@@ -36,8 +36,8 @@ func (e *FormatError) Error() string { return (*fault.FormatError)(e).Error() }
 // Unwrap returns the cause.
 func (e *FormatError) Unwrap() error { return e.Err }
 
-// fileError returns the error of reading a file as callers see it: with a *FormatError if the file is malformed; otherwise, since the
-// error may name no file, after the words of what was being done. Its message is bounded, whatever of the file it quotes.
+// fileError returns the error of reading a file as callers see it: with a *FormatError if the file is malformed; otherwise, since the error
+// may name no file, after the words in doing. The length of its message is bounded, however long the quotes from the file are.
 func fileError(doing string, err error) error {
 	var malformed *fault.FormatError
 	switch {
@@ -58,7 +58,7 @@ func fileError(doing string, err error) error {
 	return err
 }
 
-// malformedError is an error in whose chain errors.As finds format.
+// malformedError is an error with format in its chain, for errors.As.
 type malformedError struct {
 	error
 	format *FormatError
@@ -67,10 +67,10 @@ type malformedError struct {
 // Unwrap returns the error and format.
 func (e *malformedError) Unwrap() []error { return []error{e.error, e.format} }
 
-// maxMessage bounds the messages of what is wrong with a file, in bytes: some quote the file, whose parts may be of any length.
+// maxMessage bounds the messages about malformed files, in bytes: some quote parts of the file, which may be of any length.
 const maxMessage = 1000
 
-// briefError is an error whose message is too long.
+// briefError shortens the message of an error.
 type briefError struct{ error }
 
 // Error returns the beginning and the end of the message.
@@ -84,7 +84,7 @@ func (e *briefError) Unwrap() error { return e.error }
 
 // ParamError is a caller's mistake: a value that has no meaning, or that the model cannot serve. A server answers it with status 400.
 type ParamError struct {
-	Field string // what was given, by its Go name: "Params.Temperature", "SessionOptions.KV", "history[2].Role"
+	Field string // the value's Go name: "Params.Temperature", "SessionOptions.KV", "history[2].Role"
 	Value any    // the value that was given
 	Want  string // what would be right, in words that go on after "it must be"
 }

@@ -32,8 +32,8 @@ func checkStutter(t *testing.T, text string) {
 	}
 }
 
-// TestWrappingAddsNoPrefix holds the package to its rule: the error that is wrapped names its package, what wraps it says what was
-// being done.
+// TestWrappingAddsNoPrefix checks the package's rule: a wrapped error names its package, the error around it says what the package was
+// doing.
 func TestWrappingAddsNoPrefix(t *testing.T) {
 	entries, err := os.ReadDir(".")
 	if err != nil {
@@ -132,7 +132,8 @@ func TestMistakesAreParamErrors(t *testing.T) {
 	}
 }
 
-// TestContextFullSaysWhatHelps fills contexts whose limit is the cache, the model's context, and the latter in spite of evictions.
+// TestContextFullSaysWhatHelps fills contexts that are limited by the cache, by the model's context, and by the latter in spite of
+// evictions.
 func TestContextFullSaysWhatHelps(t *testing.T) {
 	m := pebbleModel(t)
 	context := m.Config().ContextLength

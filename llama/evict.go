@@ -10,11 +10,11 @@ import (
 	"github.com/antigravity-go/antigravity/internal/precise"
 )
 
-// CacheUsage tells what a session's cache holds and what it has given up.
+// CacheUsage counts what a session's cache holds and what it has given up.
 type CacheUsage struct {
 	Bytes       int64 // keys and values of the slots in use, and states of recurrent layers with their snapshots
 	PeakBytes   int64 // the most that Bytes has been
-	RecordBytes int64 // what the eviction policy needs beside them
+	RecordBytes int64 // the eviction policy's records
 
 	Evictions    int           // how often slots were given up
 	EvictedSlots int           // how many slots in all; of each eviction counts the layer that gave up the most
@@ -33,9 +33,9 @@ func (s *Session) CacheUsage() CacheUsage { return s.sequence.usage }
 // Evict shrinks each layer's cache to targetLen slots now, by the session's policy: for host programs that need memory at once,
 // and for experiments. A cache with no more slots is left as it is. It is not interrupted.
 //
-// When a device fails that the session was moved to, the session goes back to where it came from and evicts there; see Move. If
-// that is not possible, and the eviction failed while slots were being moved, further calls give errors that wrap
-// kvcache.ErrBroken until Truncate(0). If no slot had been moved, the session is as it was, and can evict again.
+// When a device fails that the session was moved to, the session goes back to the model that it came from and evicts there; see Move. If
+// that is not possible, and the eviction failed while slots were being moved, further calls give errors that wrap kvcache.ErrBroken until
+// Truncate(0). If no slot had been moved, the session is as it was, and can evict again.
 func (s *Session) Evict(targetLen int) (result eviction.Result, err error) {
 	if err := s.begin(); err != nil {
 		return eviction.Result{}, err
@@ -115,7 +115,7 @@ func (c *sequence) evict(run func() (eviction.Result, error)) (result eviction.R
 	return result, nil
 }
 
-// deviceFailed tells whether an eviction's error may be a device's, rather than the caller's or a lack of memory.
+// deviceFailed reports whether an eviction's error may be a device's, rather than the caller's or a lack of memory.
 func deviceFailed(err error) bool {
 	return !errors.Is(err, eviction.ErrPressure) && !errors.Is(err, eviction.ErrMonitor) && !errors.Is(err, eviction.ErrOptions)
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/pebble"
 )
 
-// Two conversations with one model, of which one has an adapter. The adapter here is of random numbers, and so mixes up what the model
-// knows.
+// Two conversations with one model, one of them with an adapter. This adapter has random numbers, and so spoils the answer.
 func ExampleModel_LoadAdapter() {
 	model, err := pebble.Load(nil)
 	if err != nil {

@@ -44,8 +44,7 @@ func ExampleSession_Chat_severalTurns() {
 	// Your favorite color is orange. (77 tokens, 58 of them known)
 }
 
-// A conversation that has outgrown its context goes on without its oldest turns. What was said in these is forgotten; the
-// instructions stay.
+// A conversation that has outgrown its context goes on without its oldest turns. The model forgets these turns; the instructions stay.
 func ExampleTokenizer_DropTurns() {
 	model := must(pebble.Load(nil))
 	defer model.Close()

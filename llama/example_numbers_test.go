@@ -46,7 +46,7 @@ func ExampleSession_Score() {
 	// 2.6e-09 sleepy opposite
 }
 
-// Embed turns texts into vectors of unit length, whose inner product says how much alike they are.
+// Embed turns texts into vectors of unit length. The inner product of two vectors says how much alike the texts are.
 func ExampleModel_Embed() {
 	model, err := pebble.Load(nil)
 	if err != nil {

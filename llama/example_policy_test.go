@@ -12,7 +12,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/pebble"
 )
 
-// longKeys is an eviction.Scorer: tokens whose keys are long vectors are worth keeping.
+// longKeys is an eviction.Scorer: tokens with long vectors as keys are worth keeping.
 type longKeys struct{}
 
 func (longKeys) Name() string               { return "long keys" }
@@ -34,7 +34,7 @@ func (longKeys) Score(v eviction.View) ([][]float32, error) {
 	return [][]float32{scores}, nil // one row: the same tokens stay in all heads of a layer
 }
 
-// A program may bring an eviction policy of its own. This one finds what matters in a prompt of which a third fits the cache.
+// A program may bring an eviction policy of its own. This one finds the important part of a prompt three times as long as the cache.
 func ExampleSessionOptions_ownPolicy() {
 	policy, err := eviction.NewScored(longKeys{}, eviction.Options{Budget: 64})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/fixture"
 )
 
-// withZeros returns a copy of a folder in which the tensors whose names match are zero.
+// withZeros returns a copy of a folder in which the tensors with matching names are zero.
 func withZeros(t *testing.T, dir, names string) string {
 	t.Helper()
 	to := t.TempDir()

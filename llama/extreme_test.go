@@ -43,8 +43,8 @@ var extremeShapes = []struct {
 	{mutantShape{hidden: 1, wide: 1, layers: 1, heads: 1, kv: 1, headDim: 2, vocab: 1}, false},
 }
 
-// TestExtremeConfigurations loads each extreme model and computes a prompt, of more than a chunk where that is quick, and two tokens with it, or is refused
-// before anything is allocated: within eight times the file and 64 MB in either case.
+// TestExtremeConfigurations loads each extreme model and computes a prompt (of more than a chunk if that is quick) and two tokens with it,
+// or checks that it is refused before anything is allocated: within eight times the file and 64 MB in either case.
 func TestExtremeConfigurations(t *testing.T) {
 	for _, shape := range extremeShapes {
 		s := shape.mutantShape

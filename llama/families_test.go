@@ -206,8 +206,8 @@ func partOf(t *testing.T, weights *checkpoint.Weights, w *checkpoint.Tensor) []f
 	return values
 }
 
-// asGGUF writes a folder's model as a GGUF file as llama.cpp's conversion does: rows in pairs and fused tensors where the architecture has
-// them, and the weights of norms as they are multiplied.
+// asGGUF writes a folder's model as a GGUF file as llama.cpp's conversion does: rows in pairs and fused tensors if the architecture has
+// them, and the weights of norms as factors.
 func asGGUF(t *testing.T, dir string) string {
 	t.Helper()
 	read := checkpoint.Folder(func(name string) ([]byte, error) { return os.ReadFile(filepath.Join(dir, name)) })

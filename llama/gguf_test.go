@@ -16,8 +16,8 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// pebbleAs writes Pebble as a GGUF file whose matrices have the given type, as llama.cpp's converter would: the metadata and
-// the vectors of the Q4_K_M file, and the folder's weights with the rows of q and k permuted.
+// pebbleAs writes Pebble as a GGUF file with matrices of the given type, as llama.cpp's converter would: the metadata and the vectors of
+// the Q4_K_M file, and the folder's weights with the rows of q and k permuted.
 func pebbleAs(t *testing.T, d tensor.DType) []byte {
 	t.Helper()
 	read := func(name string) []byte {

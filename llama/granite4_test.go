@@ -16,8 +16,8 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// granite4 writes the fixture granite as a folder of Granite 4 without experts and Mamba, whose arithmetic is the same: keys and names are other
-// ones, and gate and up are one tensor. changes are of config.json.
+// granite4 writes the fixture granite as a folder of Granite 4 without experts and Mamba. Its arithmetic is the same, but keys and names
+// differ, and gate and up are one tensor. changes are applied to config.json.
 func granite4(t *testing.T, changes map[string]any) string {
 	t.Helper()
 	from, to := fixture.Path(t, "families/granite"), t.TempDir()

@@ -93,9 +93,10 @@ func commonPrefix(a, b []Token) int {
 // prefill computes tokens in chunks of at most SessionOptions.Chunk. If every is nil, it also computes the logits after the last
 // token; otherwise every is the output of each step.
 //
-// The eviction policy is asked after each chunk. In company a chunk may take several steps, but evictions, and with them all later
-// results, do not depend on that. Neither do they depend on how much of a prompt the cache had already, as long as none of that was
-// evicted: t is the rest of a prompt of which the cache had reused tokens, and the chunks end where those of the whole prompt do.
+// The eviction policy is asked after each chunk. In company a chunk may take several steps, but evictions, and with them all later results,
+// do not depend on that. Neither do they depend on how much of a prompt the cache had already, as long as nothing was evicted. t is the
+// rest of a prompt after the reused tokens that the cache had already, and the chunks end at the same tokens as chunks of the whole prompt
+// would.
 func (g *guarded) prefill(ctx context.Context, t []Token, reused int, every outputOf) error {
 	if err := g.check(t); err != nil {
 		return err
@@ -193,8 +194,8 @@ func (g *guarded) logits() (l []float32, err error) {
 	return l, err
 }
 
-// needLogits returns the logits after the last token on the host, nil before the first token. Where they were lost, it computes the
-// last token once more.
+// needLogits returns the logits after the last token on the host, nil before the first token. If they were lost, it computes the last token
+// once more.
 func (g *guarded) needLogits() ([]float32, error) {
 	if err := g.with((*sequence).ensureLogits); err != nil {
 		return nil, err

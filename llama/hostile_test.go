@@ -273,7 +273,7 @@ func TestHostileHeaders(t *testing.T) {
 	}
 }
 
-// TestManyEndsAreQuick has a vocabulary of which each token ends a turn, and counts the same for one.
+// TestManyEndsAreQuick counts the work for a vocabulary of tokens that all end a turn, and for one with a single end token.
 func TestManyEndsAreQuick(t *testing.T) {
 	files := smallFolder()
 	list := make([]byte, 0, 1<<12)
@@ -361,7 +361,7 @@ func rewritten(typ gguf.GGMLType) bool {
 	return kind != nil && kind.RowsAtOnce() == 1
 }
 
-// vectorsAs writes a model whose vectors of a kind have a type, or hold the numbers of that type as F32.
+// vectorsAs writes a model with vectors of a kind in a type, or with the numbers of that type as F32.
 func vectorsAs(s *mutantShape, kind string, typ gguf.GGMLType, widened bool) ([]byte, error) {
 	d := newMutantDoc(s, rand.New(rand.NewPCG(3, 3)))
 	d.set("llama.context_length", gguf.Uint32Type, []byte{64, 0, 0, 0})

@@ -16,16 +16,16 @@ import (
 
 // Report is what Inspect finds out about a model.
 type Report struct {
-	// Problems are the reasons why Load refuses the model; it loads where there are none and memory suffices. Of many tensors that are
-	// missing, or of a wrong kind, the first MaxProblems are told of.
+	// Problems are the reasons why Load would refuse the model. If there are no problems and memory suffices, it loads. Of many missing or
+	// wrong tensors, the first MaxProblems are listed.
 	Problems []error
-	Format   string     // of the files, in words; "" where that is unknown
+	Format   string     // of the files, in words; "" if unknown
 	Config   *Config    // nil if it cannot be read
 	Tensors  []TypeUse  // the tensors of the model as the files have them, by type; those that have Problems are left out
 	Rewrites []TypeUse  // those of Tensors that are converted while loading, since nothing computes with their types
 	Unused   []string   // tensors in the files that no model of this architecture has, at most MaxProblems
 	Towers   []string   // what all such tensors belong to, "vision_tower" say: the parts of a model that sees or hears, which are not loaded
-	Tokens   *Tokenizer // nil if the files have none, or none that can be read
+	Tokens   *Tokenizer // nil if the files have no tokenizer that can be read
 	Kind     string     // of tokenizer, in words
 	// Parameters counts the elements of Tensors.
 	Parameters int64
@@ -45,9 +45,9 @@ type TypeUse struct {
 // MaxProblems bounds Report.Problems.
 const MaxProblems = 100
 
-// Inspect tells what a model is and whether it would load, by the checks that Load itself makes. It reads headers, the configuration and
-// the tokenizer, and no weights: its time does not depend on how large they are. The error is for what is no model at all; what is
-// wrong with a model is in the report.
+// Inspect reports what a model is and whether it would load, by the checks that Load itself makes. It reads headers, the configuration and
+// the tokenizer, and no weights: its time does not depend on how large they are. The error is for files that are no model at all; a model's
+// faults are in the report.
 func Inspect(path string) (*Report, error) {
 	return inspect(context.Background(), source.Locate, path)
 }
@@ -186,9 +186,9 @@ func unused(names []string, tensors []checkpoint.Tensor) (list []string) {
 	return list
 }
 
-// CacheBytes returns the memory that keys and values of so many tokens take, with elements of a type. In layers with a sliding window no
-// more tokens than the window are kept, and layers that share keep nothing. Layers that have a state instead take StateBytes, whatever the number
-// of tokens.
+// CacheBytes returns the memory that the keys and values of tokens tokens take, with elements of type d. In layers with a sliding window no
+// more tokens than the window are kept, and layers that share keep nothing. Layers that have a state instead take StateBytes, whatever the
+// number of tokens.
 func (c *Config) CacheBytes(tokens int, d tensor.DType) int64 {
 	var total int64
 	for layer := range c.Layers {

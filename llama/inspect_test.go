@@ -67,7 +67,7 @@ func TestInspectAgreesWithLoad(t *testing.T) {
 			if got, want := r.Config, m.Config(); got.Layers != want.Layers || len(got.EOS) != len(want.EOS) || got.Family != want.Family {
 				t.Errorf("Inspect says %+v, Load %+v", got, want)
 			}
-			towers := func(name string) bool { // what sees, in models of which the model of text is loaded
+			towers := func(name string) bool { // tensors of vision, in models that are loaded as models of text
 				return strings.HasPrefix(name, "vision_tower.") || strings.HasPrefix(name, "multi_modal_projector.") || strings.HasPrefix(name, "model.visual.")
 			}
 			if slices.ContainsFunc(r.Unused, func(name string) bool { return !towers(name) }) {

@@ -20,7 +20,7 @@ type judge struct {
 	before, after []Token // the pair
 }
 
-// What is asked, as the card of Qwen3-Reranker has it.
+// The question, as the card of Qwen3-Reranker has it.
 const (
 	judgeBefore = "<|im_start|>system\nJudge whether the Document meets the requirements based on the Query and the Instruct provided. Note that the answer can only be " +
 		"\"yes\" or \"no\".<|im_end|>\n<|im_start|>user\n"
@@ -56,7 +56,7 @@ func newJudge(m *Model) *judge {
 	return j
 }
 
-// scores is Model.Rerank. The documents' common beginning, what is asked and the query, is computed once.
+// scores is Model.Rerank. The documents' common beginning, the question and the query, is computed once.
 func (j *judge) scores(ctx context.Context, query string, documents []string) ([]float32, error) {
 	texts, most := make([][]Token, len(documents)), j.model.LongestText()
 	longest, common := 0, math.MaxInt
@@ -110,7 +110,7 @@ func (j *judge) score(logits []float32) float32 {
 	return float32(-exact.Log(1 + float64(exact.Exp(d))))
 }
 
-// tooLong is the error of a document that, with the query, has n tokens where the model takes most.
+// tooLong is the error of a document that, with the query, has n tokens, if the model takes at most most.
 func tooLong(i, n, most int) error {
 	return fmt.Errorf("score document %d, which, with the query, must be no longer than the %d tokens that the model takes: %w", i, most, &ContextFullError{Want: n, Room: most})
 }

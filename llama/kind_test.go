@@ -37,7 +37,7 @@ func TestGGUFIsToldByItsMagic(t *testing.T) {
 	}
 }
 
-// TestOtherFilesAreNamed gives Load and LoadTokenizer what is no model: the error says what it is, and what would be right.
+// TestOtherFilesAreNamed gives Load and LoadTokenizer files that are no models: the error names the kind of file and the remedy.
 func TestOtherFilesAreNamed(t *testing.T) {
 	safetensors, err := os.ReadFile(fixture.Path(t, "hf/llama2-mha-f32/model.safetensors"))
 	if err != nil {

@@ -18,8 +18,8 @@ type limits struct {
 	config  *checkpoint.Config
 }
 
-// newLimits fills in the defaults of options for a model, whose passes compute chunk tokens of a prompt best, and refuses options that cannot
-// work.
+// newLimits fills in the defaults of options for a model and refuses options that cannot work. chunk is the number of a prompt's tokens
+// that the model's passes compute best.
 func newLimits(o *SessionOptions, c *checkpoint.Config, chunk int) (limits, error) {
 	manager, err := o.complete(c, chunk)
 	return limits{o, manager, c}, err
@@ -88,7 +88,7 @@ func (l *limits) full(have, want, room int) error {
 }
 
 // undisturbed returns how many of the next n tokens can be computed together before the policy evicts, the first of them not counted:
-// what lies behind an eviction would be computed in vain. caches are those among whose slots the policy chooses.
+// tokens after an eviction would be computed in vain. caches are those that the policy chooses slots of.
 func (l *limits) undisturbed(caches []*kvcache.Cache, n int) int {
 	for i := range n {
 		if l.manager.Due(caches, -1-i) {

@@ -25,9 +25,9 @@ type LoadOptions struct {
 	Backend backend.Backend
 	// Threads is how many threads the CPU computes with; 0: GOMAXPROCS. A Backend of the caller's decides for itself.
 	Threads int
-	// Weights quantises the linear layers while loading, to any quantised type whose blocks fill their rows (the output head then
-	// becomes Q8_0), or converts them to F32, F16 or BF16; zero: as stored. Types other than Q4_0, Q4_1 and Q8_0 are found by a search
-	// that takes minutes for a billion weights: write a file of them once, with examples/tools/quantize.
+	// Weights quantises the linear layers while loading, to any quantised type with blocks that fill their rows (the output head then
+	// becomes Q8_0), or converts them to F32, F16 or BF16; zero: as stored. Types other than Q4_0, Q4_1 and Q8_0 are found by a search that
+	// takes minutes for a billion weights: write a file of them once, with examples/tools/quantize.
 	Weights tensor.DType
 	// Adapters are LoRA adapters that are added to the weights while loading: W + scale·B·A, computed in float32 and rounded to the type of
 	// the weights once, as Weights says or else as stored. Matrices that the file has quantised become F16 where Weights is zero: rounded
@@ -37,10 +37,10 @@ type LoadOptions struct {
 	// ChatTemplate is the source of a chat template, in Jinja, that is used in place of the model's own; "": the model's own, if it has one.
 	// It is for files that came without one, and for mended templates.
 	ChatTemplate string
-	// MapExperts leaves the matrices of experts in the file, mapped, where they lie there as one tensor of a type that is not converted, and the
-	// backend is the CPU: the operating system reads those that tokens choose, and drops them again if memory is short. A model whose
-	// experts do not fit in memory runs so, slowly. Without it they are copied to memory in an order that is faster to compute with. No answer
-	// depends on it.
+	// MapExperts leaves the matrices of experts in the mapped file, if the file has them as one tensor of a type that is not converted, and
+	// the backend is the CPU. The operating system then reads the experts that tokens choose, and drops them again if memory is short. So a
+	// model runs, slowly, even if its experts do not fit in memory. Without MapExperts they are copied to memory in an order that is faster
+	// to compute with. No answer depends on it.
 	MapExperts bool
 	// MaxBatch is the most rows of answers that one pass through the model computes for sessions that run at once, a row for each
 	// token; 0: as many as the backend computes well, on the CPU 32. What does not fit waits for the next pass. No answer depends on it.
@@ -62,7 +62,7 @@ func Load(path string, o *LoadOptions) (*Model, error) {
 	return LoadContext(context.Background(), path, o)
 }
 
-// LoadContext is Load until the context ends: the error then wraps the context's own, and what was allocated has been given back.
+// LoadContext is Load until the context ends: the error then wraps the context's own, and all memory has been given back.
 //
 // The context is looked at between the files of a model, between tensors, and within them every few megabytes that are
 // converted, packed or sent to a device. Two things are not interrupted: reading a tokenizer, which takes some hundred

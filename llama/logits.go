@@ -7,9 +7,9 @@ import (
 	"github.com/antigravity-go/antigravity/llama/internal/sampling"
 )
 
-// Logits returns the logits after the last token, [VocabSize], or nil when there are none: before the first token and after
-// Truncate. The slice is valid until the next call. It may be called inside the loop of an answer, too, and brings the logits from
-// the device the first time that it is called after a token.
+// Logits returns the logits after the last token, [VocabSize], or nil before the first token and after Truncate. The slice is valid until
+// the next call. It may be called inside the loop of an answer, too, and brings the logits from the device the first time that it is called
+// after a token.
 func (s *Session) Logits() ([]float32, error) { return s.logits() }
 
 // deviceRanking ranks the logits that a sequence has on its device. Its methods want the sequence to be locked.

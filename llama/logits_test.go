@@ -75,7 +75,8 @@ func told(t *testing.T, s *llama.Session, p llama.Params, inside func(i int)) (t
 
 func nothing(int) {}
 
-// TestLogitsTravelOnlyWhenWanted counts, and compares answers with those of a session whose logits are always asked for.
+// TestLogitsTravelOnlyWhenWanted counts the logits that travel, and compares answers with those of a session with logits asked for at every
+// token.
 func TestLogitsTravelOnlyWhenWanted(t *testing.T) {
 	device := newDistant()
 	m := otherModel(t, device)
@@ -246,7 +247,7 @@ func TestUnreadableLogits(t *testing.T) {
 	}
 }
 
-// TestLateFailure has a device tell of a failure only when it is waited for, which the call that computed must do.
+// TestLateFailure has a device that reports a failure only when it is waited for: the call that computed must wait.
 func TestLateFailure(t *testing.T) {
 	for _, moved := range []bool{true, false} {
 		device := newDistant()
@@ -270,7 +271,7 @@ func TestLateFailure(t *testing.T) {
 	}
 }
 
-// TestMoveBringsLogits moves a session whose logits lie on the device that it leaves, which may not even give them.
+// TestMoveBringsLogits moves a session with logits on the device that it leaves, which may refuse to give them.
 func TestMoveBringsLogits(t *testing.T) {
 	home := pebbleModel(t)
 	want := told(t, newSession(t, home, nil), llama.Params{}, nothing)

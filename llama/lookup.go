@@ -27,9 +27,9 @@ type LookupOptions struct {
 // followed, the more is proposed: twice as many tokens as agreed. (Prompt lookup: github.com/apoorvumang/prompt-lookup-decoding;
 // the length in proportion to the match: SuffixDecoding, arXiv 2411.04975.)
 //
-// The Drafter may serve any number of sessions, also at once. It remembers the conversations of the 32 that used it last, in
-// about 100 bytes a token with the default options. A call indexes the tokens that are new since the last one of its conversation;
-// of those that it knows, it only makes sure that they are the same. What is proposed depends on the calls before; answers do not.
+// The Drafter may serve any number of sessions, also at once. It remembers the conversations of the 32 that used it last, in about 100
+// bytes a token with the default options. A call indexes the tokens that are new since the last one of its conversation; of those that it
+// knows, it only makes sure that they are the same. Proposals depend on the calls before; answers do not.
 func PromptLookup(o LookupOptions) Drafter {
 	if o.Min < 1 {
 		o.Min = 2
@@ -62,7 +62,7 @@ type lookup struct {
 	corpus *ngrams.Index[Token]
 
 	mu   sync.Mutex
-	idle []*copyist // at most maxCopyists, none of them in a call of Draft; the one used last comes last
+	idle []*copyist // at most maxCopyists that are in no call of Draft; the one used last comes last
 }
 
 // Draft implements Drafter.

@@ -23,8 +23,8 @@ type naiveLookup struct {
 	remembered []*naiveCopy // the one used last comes last
 }
 
-// naiveCopy is what naiveLookup remembers of a conversation. text[next] comes next; text is nil when nothing is copied, and the
-// conversation grows under it when it is what is copied from.
+// naiveCopy is what naiveLookup remembers of a conversation. text[next] comes next; text is nil when nothing is copied, and grows with the
+// conversation if it is copied from there.
 type naiveCopy struct {
 	said     []Token
 	text     *[]Token
@@ -161,7 +161,7 @@ func TestPromptLookupProposes(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		options LookupOptions
-		calls   [][]Token // of which the last is looked at
+		calls   [][]Token // the last is looked at
 		want    []Token
 	}{
 		{"nothing in an empty conversation", LookupOptions{}, [][]Token{{}}, nil},

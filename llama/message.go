@@ -75,8 +75,8 @@ func (m Message) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads what MarshalJSON writes, and what programs send to OpenAI's chat completions besides: a content that is null, is
-// missing or is a list of parts, whose texts are put together, and arguments that are an object instead of a string that holds one. Images, parts
-// other than text, and calls of anything but functions are errors; keys that Message has no field for are passed over.
+// missing or is a list of parts (their texts are put together), and arguments that are an object instead of a string that holds one.
+// Images, parts other than text, and calls of anything but functions are errors; keys that Message has no field for are passed over.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	var in messageJSON
 	if err := json.Unmarshal(data, &in); err != nil {

@@ -79,7 +79,7 @@ func TestMessageFromOtherJSON(t *testing.T) {
 	}
 }
 
-// FuzzMessageJSON reads messages: what is read, is written, and is read as the same message.
+// FuzzMessageJSON reads messages, writes them, and reads them again as the same messages.
 func FuzzMessageJSON(f *testing.F) {
 	f.Add(`{"role":"assistant","content":null,"tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{\"b\": 1}"}}]}`)
 	f.Add(`{"role":"user","content":[{"type":"text","text":"a"}],"name":"Ana"}`)
@@ -96,7 +96,7 @@ func FuzzMessageJSON(f *testing.F) {
 			t.Fatalf("%s becomes %s and %+v: %v", text, data, again, err)
 		}
 		if len(m.ToolCalls) == 0 {
-			m.ToolCalls, again.ToolCalls = nil, nil // an empty list is written as none
+			m.ToolCalls, again.ToolCalls = nil, nil // an empty list is not written
 		}
 		if !reflect.DeepEqual(m, again) {
 			t.Fatalf("%s becomes %s and %+v, want %+v", text, data, again, m)

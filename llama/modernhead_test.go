@@ -61,7 +61,7 @@ func (h *modernHead) score(pooled []float64) float64 {
 	return score
 }
 
-// write makes the folder of an encoder that of a model with the head, whose config.json has some more members.
+// write makes the folder of an encoder that of a model with the head, with some more members in config.json.
 func (h *modernHead) write(t *testing.T, dir, members string) {
 	t.Helper()
 	path := filepath.Join(dir, checkpoint.WeightsFile)

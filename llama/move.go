@@ -22,10 +22,10 @@ type Migration struct {
 // are the same; Move only compares the configurations, and returns an error that wraps ErrStateMismatch if they differ. Nothing is lost,
 // repeated or computed again: the cache's slots move with their positions and the records of the eviction policy; sampling, penalties and
 // stop strings go on as they were. The context is looked at between layers. When it ends or the move fails, the session goes on where it
-// was, and nothing stays allocated on the other device.
+// was before, and nothing stays allocated on the other device.
 //
-// Move may be called between two calls or inside the loop of one, where it takes effect with the next token; elsewhere while a
-// call is computing the error is ErrBusy. Moving to the model that the session is on does nothing.
+// Move may be called between two calls or inside the loop of one, and then takes effect with the next token. Elsewhere while a call is
+// computing the error is ErrBusy. Moving to the model that the session is on does nothing.
 //
 // If the device that the session was moved to fails later, be it in computing tokens, in an eviction or in Truncate, the session goes back
 // to the model that it came from, once, by itself, and does there what the device failed to do; so close the model that it came from only

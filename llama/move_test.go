@@ -123,7 +123,7 @@ func TestFailedMoveChangesNothing(t *testing.T) {
 	}
 }
 
-// A device that fails at any call after a move loses no token and repeats none.
+// A device that fails at any call after a move loses no token and repeats no token.
 func TestDeviceFailureGoesBack(t *testing.T) {
 	m := pebbleModel(t)
 	want, text := answer(t, newSession(t, m, nil), func(int) {})

@@ -76,7 +76,7 @@ var smallShapes = []mutantShape{
 	{hidden: 256, wide: 256, layers: 1, heads: 2, kv: 1, headDim: 128, vocab: 300, matrices: ggml(tensor.Q6_K), tied: true, divisors: true},
 }
 
-// shapeOf chooses a small shape, and now and then one at the bounds of what is allowed.
+// shapeOf chooses a small shape, and now and then one at the allowed bounds.
 func shapeOf(r *rand.Rand) mutantShape {
 	s := pick(r, smallShapes...)
 	if r.IntN(6) > 0 {
@@ -144,7 +144,7 @@ type docTensor struct {
 	offset uint64
 }
 
-// sized recomputes the bytes of a tensor; one that is too large or has none keeps what it has.
+// sized recomputes the bytes of a tensor; a tensor that is too large, or has a type without a size, keeps its bytes.
 func (t *docTensor) sized() {
 	shape := make([]int, len(t.dims))
 	for i, d := range t.dims {
@@ -407,8 +407,8 @@ var mutantKeys = strings.Fields(`general.architecture general.alignment llama.ex
 	tokenizer.ggml.eos_token_id tokenizer.ggml.eot_token_id tokenizer.ggml.unknown_token_id tokenizer.ggml.add_bos_token
 	tokenizer.ggml.add_space_prefix tokenizer.chat_template`)
 
-// ggufMutations change a file before its tensors are laid out, so that the result is consistent where the mutation is;
-// ggufDamages change it afterwards.
+// ggufMutations change a file before its tensors are laid out, so that the result is consistent if the mutation is; ggufDamages change it
+// afterwards.
 var ggufMutations = []func(d *mutantDoc, r *rand.Rand){
 	func(d *mutantDoc, r *rand.Rand) { d.each(r, func(t *docTensor) { t.typ = someType(r) }) },
 	func(d *mutantDoc, r *rand.Rand) { // every tensor of a kind in one type
@@ -570,7 +570,7 @@ func (d *mutantDoc) each(r *rand.Rand, change func(t *docTensor)) {
 	}
 }
 
-// set gives a key another value, and adds it where it is missing.
+// set gives a key another value, and adds it if it is missing.
 func (d *mutantDoc) set(name string, typ gguf.ValueType, value []byte) {
 	for i := range d.keys {
 		if d.keys[i].name == name {

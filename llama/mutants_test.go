@@ -117,7 +117,7 @@ func tryMutant(seed uint64, patience float64) error {
 	before, seconds := heapAllocated(), cost.Seconds()
 	resident, peak := residentMemory()
 	err := useMutant(files, name, use)
-	// What was allocated in all, and what became resident, are together no less than the peak.
+	// The bytes allocated in all and the bytes that became resident are together no less than the peak.
 	if quick := heapAllocated() - before + peak() - resident; err == nil && quick > limit {
 		var used int64
 		if used, err = peakOf(func() error { return useMutant(files, name, use) }); err == nil && used > limit {
@@ -139,13 +139,13 @@ func heapAllocated() int64 {
 	return int64(sample[0].Value.Uint64())
 }
 
-// mutantUse says what is done with a mutant.
+// mutantUse is the use that a test makes of a mutant.
 type mutantUse struct {
 	weights, kv tensor.DType
-	policy      string // of eviction; "" is none
+	policy      string // of eviction; "": no policy
 }
 
-// useMutant loads a model and lets it answer. Errors are what is expected of it: only a panic is returned.
+// useMutant loads a model and lets it answer. Errors are expected: only a panic is returned.
 func useMutant(files fstest.MapFS, name string, use mutantUse) (failure error) {
 	defer func() {
 		if v := recover(); v != nil {

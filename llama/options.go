@@ -12,15 +12,15 @@ import (
 
 // SessionOptions describes a conversation's memory. Nil and the zero value are the good defaults.
 type SessionOptions struct {
-	// Capacity is the capacity of the cache in tokens. 0 means the model's context, at most 4096; or, where an eviction policy
-	// keeps the cache within a budget, as many as the policy needs for that.
+	// Capacity is the capacity of the cache in tokens. 0 means the model's context, at most 4096, or as many as the eviction policy needs
+	// for its budget.
 	Capacity int
 	// KV is the type of the cached keys and values: F32, F16 (the default), Q8_0 or Q4_0.
 	KV tensor.DType
 	// Chunk is the most tokens of a prompt computed at once, up to 512, or more if the backend computes more best: more are faster and need
-	// more memory. 0 means what the backend computes best, on the CPU 256. Without an eviction policy results do not depend on it. With one 0
-	// means 256 on all backends, it is at most a quarter of the budget, and the policy is asked after each chunk, also where sessions that run
-	// beside this one make it take several passes.
+	// more memory. 0 means what the backend computes best, on the CPU 256. Without an eviction policy results do not depend on it. With one
+	// 0 means 256 on all backends, it is at most a quarter of the budget, and the policy is asked after each chunk, even if other sessions
+	// that compute at the same time make a chunk take several passes.
 	Chunk int
 
 	// Adapter changes what the model's linear layers compute, for this session alone; nil: nothing does. It must be of this model, or of
@@ -30,19 +30,20 @@ type SessionOptions struct {
 	// at the end of a slider, there is AdapterOff.
 	AdapterScale float32
 
-	// Snapshots is how many earlier states of the recurrent layers a conversation keeps to go back to, if the model has such layers; 0 means
-	// as many as take 256 MiB, but at least 4 and at most 32, and NoSnapshots none. Other models need none. A recurrent layer cannot forget
-	// single tokens: Truncate, and a prompt that shares only the beginning of the conversation, go back to the latest snapshot before, and
-	// compute the tokens from there on again. Snapshots are made at the end of a prompt, at the ends of its messages, and where conversations
-	// have gone apart; if these are too many, those go first that save least, and those where conversations have gone apart last. Each takes
-	// the memory of the layers' states, however long the conversation is. No result depends on snapshots.
+	// Snapshots is how many earlier states of the recurrent layers a conversation keeps to go back to, if the model has such layers; 0
+	// means as many as take 256 MiB, but at least 4 and at most 32, and NoSnapshots means 0. Other models need no snapshots. A recurrent
+	// layer cannot forget single tokens: Truncate, and a prompt that shares only the beginning of the conversation, go back to the latest
+	// snapshot before, and compute the tokens from there on again. Snapshots are made at the end of a prompt, at the ends of its messages,
+	// and where conversations have gone apart; if these are too many, those go first that save least, and those where conversations have
+	// gone apart last. Each takes the memory of the layers' states, however long the conversation is. No result depends on snapshots.
 	Snapshots int
-	// SnapshotEvery is after how many tokens there is a further snapshot in any case; 0: there is none.
+	// SnapshotEvery is the number of tokens after which a further snapshot is made in any case; 0: never.
 	SnapshotEvery int
 	// SaveSnapshots makes Save write the snapshots, too. Otherwise a restored conversation that goes back is computed from its beginning.
 	SaveSnapshots bool
 
-	// Eviction decides which tokens the cache forgets; nil: none, and a full cache is ErrContextFull, never silent truncation.
+	// Eviction decides which tokens the cache forgets. nil: it forgets nothing, and a full cache is ErrContextFull, never silent
+	// truncation.
 	Eviction eviction.Policy
 	// EvictAfterPrompt waits for the end of a prompt before evicting, so that the policy chooses with everything in sight; the
 	// whole prompt must then fit into Capacity. Otherwise the cache is kept within its budget during the prompt too.
@@ -77,8 +78,8 @@ const (
 // NoSnapshots is SessionOptions.Snapshots for conversations that hardly ever go back.
 const NoSnapshots = -1
 
-// complete fills in the defaults for a model, whose passes compute chunk tokens of a prompt best, refuses options that cannot work, and
-// returns the manager of evictions.
+// complete fills in the defaults for a model, refuses options that cannot work, and returns the manager of evictions. chunk is the number
+// of a prompt's tokens that the model's passes compute best.
 func (o *SessionOptions) complete(c *checkpoint.Config, chunk int) (*eviction.Manager[*kvcache.Cache], error) {
 	manager, err := eviction.NewManager[*kvcache.Cache](o.Eviction, eviction.ManagerOptions{Monitor: o.Monitor, Threshold: o.MemoryThreshold})
 	if err != nil {

@@ -24,7 +24,7 @@ type Params struct {
 	TopK int
 	// Temperature divides the logits; 0 is greedy: the likeliest token, the lowest id among equals.
 	Temperature float32
-	// TopP keeps the likeliest tokens whose probabilities reach p together (arXiv 1904.09751); 0 and 1 keep all.
+	// TopP keeps the fewest likeliest tokens with probabilities that add up to TopP (arXiv 1904.09751); 0 and 1 keep all.
 	TopP float32
 	// MinP drops tokens less likely than p times the likeliest (arXiv 2407.01082); 0 keeps all.
 	MinP float32
@@ -37,34 +37,34 @@ type Params struct {
 	PresencePenalty float32
 	// Seed starts the generator. Zero is a seed like any other.
 	Seed uint64
-	// Stop ends the answer where the first of these strings is complete; it is not part of the output. It is not looked for in a thought.
+	// Stop ends the answer as soon as one of these strings is complete. The string is not part of the output. It is not looked for in a
+	// thought.
 	Stop []string
 	// Logprobs asks for the log-probabilities of each token and of this many likeliest alternatives; see Piece.Logprobs.
 	Logprobs int
 	// Mask, when not nil, changes the logits before each choice.
 	Mask LogitMask
-	// Constraint, when not nil, says what may come next: no other token is chosen, and the answer ends where Constraint says that it may.
-	// Where the model chooses to end it there, or nothing else is allowed, the answer stops with EndOfTurn; MaxTokens, Stop and a full
-	// context end it anywhere. What has no alternative becomes part of the answer without being chosen, and is computed several tokens at
-	// a time. Where thoughts are told apart (see Piece), an answer may begin with one, and Constraint holds from its end on; the answer does
-	// not end within the thought then. Of the vocabulary's entries those without a token are never allowed. The error of a Matcher ends the
-	// answer.
+	// Constraint, when not nil, says what may come next: no other token is chosen, and the answer ends only where Constraint says that it
+	// may. If the model chooses to end it there, or nothing else is allowed, the answer stops with EndOfTurn; MaxTokens, Stop and a full
+	// context end it anywhere. What has no alternative becomes part of the answer without being chosen, and is computed several tokens at a
+	// time. An answer may begin with a thought that is separated from it (see Piece). Constraint then holds from the thought's end on, and
+	// the answer does not end within the thought. Of the vocabulary's entries those without a token are never allowed. The error of a
+	// Matcher ends the answer.
 	//
-	// A Matcher is asked while the step before is computed, on another goroutine, where steps are long enough for that to be quicker;
-	// never while the loop's body runs.
+	// A Matcher is asked on another goroutine while the step before is computed, if steps are long enough for that to be quicker. It is
+	// never asked while the loop's body runs.
 	Constraint Constraint
 	// Draft, when not nil, proposes tokens so that several are computed in one step; see Drafter. It never changes the answer.
 	Draft Drafter
 	// Progress, when not nil, is called when the computing of the prompt begins, and after each step of it, on the goroutine of the answer, which
 	// waits for it. It must not call methods of the session or the model.
 	Progress func(PromptProgress)
-	// Scope says whose cached conversations a Pool may use for the answer: those of answers with the same Scope, and no others. So nobody
-	// finds out from Stats.ReusedTokens, or from how soon an answer comes, what is said in another scope. It never changes the answer,
-	// and a Session does not look at it.
+	// Scope limits the cached conversations that a Pool may use for the answer to those of answers with the same Scope. So nobody finds out
+	// from Stats.ReusedTokens, or from how soon an answer comes, about conversations in another scope. It never changes the answer, and a
+	// Session does not look at it.
 	Scope string
-	// Template says how Chat renders the conversation: tools, the date, variables. Complete must be false if a message is wanted.
-	// Where it has tools, calls of them are looked for in the answer, in Generate's too; see Piece. Its Thinking bounds the thoughts of Chat's
-	// answers.
+	// Template says how Chat renders the conversation: tools, the date, variables. Complete must be false if a message is wanted. If it has
+	// tools, calls of them are looked for in the answer, in Generate's too; see Piece. Its Thinking bounds the thoughts of Chat's answers.
 	Template TemplateOptions
 }
 

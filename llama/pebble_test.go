@@ -289,7 +289,7 @@ func ExampleSession_Generate() {
 	// Output: " a" " brave" " otter" " named" " Nina" " lived" " near" " the" maximum of tokens
 }
 
-// TestAlternativesHaveTheirText compares the texts beside probabilities with what the answer says.
+// TestAlternativesHaveTheirText compares the texts of probabilities with the answer's text.
 func TestAlternativesHaveTheirText(t *testing.T) {
 	m := pebbleModel(t)
 	s := must(m.NewSession(nil))

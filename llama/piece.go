@@ -7,28 +7,28 @@ import (
 	"time"
 )
 
-// Piece is a part of an answer. The texts of all pieces together are the answer's text, the text of a piece beside an error included.
+// Piece is a part of an answer. The texts of all pieces together are the answer's text, including the text of a piece that comes with an
+// error.
 //
 // # Calls
 //
-// Calls are looked for in an answer where Params.Template has tools and the model's way of writing calls is known; see
-// Tokenizer.CallFormat. Then Calls has what the answer calls and Text has the rest: what is no call of a function on offer, with a JSON
-// object or Python's keyword arguments for arguments and without a mistake, is text, to the letter. White space beside calls and what
-// separates them is in neither. Where calls are not looked for, Text has everything.
+// Calls are looked for in an answer if Params.Template has tools and the model's way of writing calls is known; see Tokenizer.CallFormat.
+// Then Calls has the answer's calls, and Text has the rest, to the letter. A call must name a function on offer and have a JSON object, or
+// Python's keyword arguments, without a mistake. White space around calls and separators between them are in neither. If calls are not
+// looked for, Text has everything.
 //
 // Text that may yet become a call is held back as long as it may. A call begins to come when its name and the beginning of its arguments
-// are there; its arguments then come piece by piece. When the rest of it turns out to be a mistake, or does not come, since the answer
-// ends before, the call's last piece is Broken: there is no such call, and its text comes in Text, beside that piece or later.
+// are there; its arguments then come piece by piece. When the rest of it turns out to be a mistake, or does not come, since the answer ends
+// before, the call's last piece is Broken: there is no such call, and its text comes in Text, in that piece or later.
 //
-// So at any time the answer until then is: the texts together, and the calls whose arguments are together and not Broken. At its end
-// that is Message.
+// So at any time the answer until then is: all texts, and all calls that are complete and not Broken. At the answer's end that is Message.
 //
 // # Thoughts
 //
 // Some models think before they answer, and mark the thought, which their chat template or their vocabulary shows; see Tokenizer.Thinks.
-// Chat and Pool.Answer tell it apart: it comes in Thought, and the answer in Text and Calls. A thought stands at the beginning of an
-// answer; the prompt may have opened it. Its marks, and the white space beside them, are in neither. Where the answer ends before the
-// thought does, all of it is Thought. Generate, which goes on with a text, gives everything as Text.
+// Chat and Pool.Answer separate it: the thought comes in Thought, and the answer in Text and Calls. A thought stands at the beginning of an
+// answer; the prompt may have opened it. Its marks, and the white space around them, are in neither. If the answer ends before the thought
+// does, all of it is Thought. Generate, which goes on with a text, gives everything as Text.
 //
 // Within a thought, Params.Stop and calls are not looked for, and Params.Constraint is not kept to: they are the answer's. Params.MaxTokens
 // bounds thought and answer together. Params.Template.Thinking says whether to think, and bounds the thought.
@@ -48,10 +48,10 @@ type Piece struct {
 	Stop StopReason
 	// StopString says, where Stop is StopString, which of Params.Stop came up: the longest where several ended together.
 	StopString string
-	// Message is set on the last piece, and beside an error that ends an answer early: the whole answer as an assistant's turn, with the
-	// calls that are complete. Appended to the history, it is what the next Chat goes on from.
+	// Message is set on the last piece, and on the piece with an error that ends an answer early: the whole answer as an assistant's turn,
+	// with the calls that are complete. Appended to the history, it is what the next Chat goes on from.
 	Message Message
-	// Stats are set on the last piece, and beside an error that ends an answer early.
+	// Stats are set on the last piece, and on the piece with an error that ends an answer early.
 	Stats Stats
 }
 
@@ -113,10 +113,10 @@ type Stats struct {
 	ForcedTokens    int           // tokens of the answer that Params.Constraint left no alternative to, or that closed a thought
 }
 
-// PrefillRate returns the prompt tokens computed per second, 0 when none were.
+// PrefillRate returns the prompt tokens computed per second, or 0 if no tokens were computed.
 func (s Stats) PrefillRate() float64 { return rate(s.PromptTokens-s.ReusedTokens, s.PrefillTime) }
 
-// DecodeRate returns the tokens generated per second, 0 when none were.
+// DecodeRate returns the tokens generated per second, or 0 if no tokens were generated.
 func (s Stats) DecodeRate() float64 { return rate(s.GeneratedTokens, s.DecodeTime) }
 
 // String sums the call up: "21 prompt tokens (6 reused) at 188/s, 8 tokens at 77/s", with forced tokens, drafts and evictions if there
@@ -145,8 +145,8 @@ func rate(n int, d time.Duration) float64 {
 }
 
 // Collect computes an answer to its end and returns it as one piece: all of its thought, text and tokens, its calls, each of them in one
-// piece and those that were Broken left out, and the last piece's Stop, Message and Stats. Beside an error is what there was of the answer
-// until then.
+// piece and those that were Broken left out, and the last piece's Stop, Message and Stats. With an error it also returns the answer until
+// then.
 //
 //	answer, err := llama.Collect(session.Chat(ctx, history, llama.Params{}))
 func Collect(pieces iter.Seq2[Piece, error]) (Piece, error) {

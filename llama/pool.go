@@ -20,17 +20,18 @@ import (
 // An answer is byte for byte the one of a new Session with the same options, prompt and parameters. Neither who else is asking nor
 // what the pool has cached changes it.
 //
-// Room: at most PoolOptions.MaxSessions answers are computed at once. Who finds no room waits, without using the processor, and
-// is served in the order of arrival; who waits leaves when the context ends. An answer takes its room when its loop begins and gives
-// it back when the loop ends, whatever ends it. A loop's body that asks the same pool for another answer therefore needs a second
-// room, and may wait for itself where all rooms are taken.
+// Room: at most PoolOptions.MaxSessions answers are computed at once. Who finds no room waits, without using the processor, and is served
+// in the order of arrival; who waits leaves when the context ends. An answer takes its room when its loop begins and gives it back when the
+// loop ends, whatever ends it. A loop's body that asks the same pool for another answer therefore needs a second room, and may wait for
+// itself if all rooms are taken.
 //
 // Reuse: the conversation of an answer that ended stays cached, with the tokens of the answer. A prompt is compared with all cached
-// conversations and with those that are being computed: the longest beginning that it shares with one of them is not computed
-// again. Where several prompts with one beginning come at the same time, the first computes that beginning, and the others wait for
-// it. Only answers with the same Params.Scope share anything. With an eviction policy only what a new session would hold too can be used again: nothing of a conversation of which slots
-// have been evicted; and where the policy records attention, only conversations that are a beginning of the prompt as a whole. With recurrent
-// layers a beginning ends at a snapshot, see SessionOptions.Snapshots; from a place where two prompts differed a third one begins.
+// conversations and with those that are being computed: the longest beginning that it shares with one of them is not computed again. If
+// several prompts with one beginning come at the same time, the first computes that beginning, and the others wait for it. Only answers
+// with the same Params.Scope share anything. With an eviction policy only what a new session would hold too can be used again: nothing of a
+// conversation that has lost slots to an eviction, and, if the policy records attention, only conversations that are as a whole a beginning
+// of the prompt. With recurrent layers a beginning ends at a snapshot, see SessionOptions.Snapshots; from a place where two prompts
+// differed a third one begins.
 //
 // Memory: cached conversations that share a beginning share its memory. They are kept while the model's caches take no more than
 // PoolOptions.MaxBytes together; beyond that the least recently used are given up, and before a conversation its snapshots, but for those
@@ -61,17 +62,17 @@ type PoolOptions struct {
 	// MaxSessions is how many answers are computed at once. 0 means as many as one pass through the model computes together:
 	// LoadOptions.MaxBatch.
 	MaxSessions int
-	// MaxBytes bounds the memory of the caches of all sessions of the model, in bytes, those outside the pool included: where they take
-	// more, the pool gives cached conversations up. It is looked at when an answer begins and ends, and now and then in between. 0 means
-	// a quarter of the memory that is available to the process when the pool is made (monitor.NewSystem reports it), or 1 GiB where
-	// nothing tells; for a device with memory of its own, a figure that suits the device is better.
+	// MaxBytes bounds the memory of the caches of all sessions of the model, in bytes, those outside the pool included. If they take more,
+	// the pool gives cached conversations up. It checks when an answer begins and ends, and now and then in between. 0 means a quarter of
+	// the memory that is available to the process when the pool is made (monitor.NewSystem reports it), or 1 GiB if it cannot be found out;
+	// for a device with memory of its own, a figure that suits the device is better.
 	MaxBytes int64
-	// Session are the options of each session. All have the same adapter, or none: one adapter's answers never use what was computed with
+	// Session are the options of each session. All have the same adapter, or all have no adapter: one adapter's answers never use caches of
 	// another. A model can have a pool for each adapter.
 	Session SessionOptions
 }
 
-// PoolStats tell what a pool is doing and has done.
+// PoolStats describe what a pool is doing and has done.
 type PoolStats struct {
 	InUse          int           // answers that have room
 	Idle           int           // cached conversations
@@ -87,8 +88,8 @@ type PoolStats struct {
 
 // The defaults of PoolOptions.MaxBytes.
 const (
-	memoryShare     = 4       // one part in so many of the available memory
-	unknownMaxBytes = 1 << 30 // where nothing tells what is available
+	memoryShare     = 4       // the available memory divided by the default MaxBytes
+	unknownMaxBytes = 1 << 30 // if the available memory is unknown
 )
 
 // NewPool makes a pool of sessions of the model. It takes no memory worth mentioning before the first answer. An option without meaning
@@ -132,7 +133,7 @@ func (m *Model) NewPool(o *PoolOptions) (*Pool, error) {
 	return p, nil
 }
 
-// defaultMaxBytes returns PoolOptions.MaxBytes where it is 0.
+// defaultMaxBytes returns the value that stands for 0 in PoolOptions.MaxBytes.
 func defaultMaxBytes() int64 {
 	system, err := monitor.NewSystem()
 	if err != nil {
@@ -148,23 +149,23 @@ func defaultMaxBytes() int64 {
 	return max(available/memoryShare, 1)
 }
 
-// Generate returns the continuation of prompt, which is the whole conversation so far, piece by piece, as it is computed. The
-// sequence and its errors are those of Session.Generate in a new session, and Stats.ReusedTokens tells what was cached. It is computed
-// while it is ranged over, and once; before that it holds no room and no memory.
+// Generate returns the continuation of prompt, which is the whole conversation so far, piece by piece, as it is computed. The sequence and
+// its errors are those of Session.Generate in a new session, and Stats.ReusedTokens counts the prompt's cached tokens. The answer is
+// computed while the sequence is ranged over, and only once; before that it holds no room and no memory.
 //
-// What is wrong with prompt or p is told before the wait for room begins. After Close the error is ErrClosed.
+// An error in prompt or params is reported before the wait for room begins. After Close the error is ErrClosed.
 func (p *Pool) Generate(ctx context.Context, prompt []Token, params Params) iter.Seq2[Piece, error] {
 	return p.pieces(ctx, params, false, func() ([]Token, error) { return slices.Clone(prompt), nil })
 }
 
-// Answer is Chat for a conversation that Tokenizer.Template rendered to tokens: it generates the next message. It differs from Generate
-// where the tokenizer puts a space before the first word of a text.
+// Answer is Chat for a conversation that Tokenizer.Template rendered to tokens: it generates the next message. It differs from Generate if
+// the tokenizer puts a space before the first word of a text.
 func (p *Pool) Answer(ctx context.Context, prompt []Token, params Params) iter.Seq2[Piece, error] {
 	return p.pieces(ctx, params, true, func() ([]Token, error) { return slices.Clone(prompt), nil })
 }
 
-// Check tells what Generate and Answer would say of a prompt and its parameters before they wait for room: nil, or why there would be no
-// answer. It computes nothing.
+// Check returns the error with which Generate and Answer would refuse a prompt and its parameters before they wait for room, or nil. It
+// computes nothing.
 func (p *Pool) Check(prompt []Token, params Params) error {
 	_, err := p.prepare(params, func() ([]Token, error) { return prompt, nil })
 	return err
@@ -181,7 +182,7 @@ func (p *Pool) Chat(ctx context.Context, history []Message, params Params) iter.
 // trimEvery is how many pieces of an answer the pool passes on between two looks at MaxBytes.
 const trimEvery = 64
 
-// pieces returns the pieces of the answer to a prompt. fresh tells that the answer is a text of its own; see Session.generate.
+// pieces returns the pieces of the answer to a prompt. fresh says that the answer is a text of its own; see Session.generate.
 func (p *Pool) pieces(ctx context.Context, params Params, fresh bool, render func() ([]Token, error)) iter.Seq2[Piece, error] {
 	return once(func(yield func(Piece, error) bool) {
 		prompt, err := p.prepare(params, render)
@@ -244,8 +245,8 @@ func (p *Pool) Stats() PoolStats {
 }
 
 // Close closes the pool's sessions and gives their memory back. Answers that are being computed end at their next token or chunk with
-// ErrClosed, those that wait for room at once, and so does every later one. Close waits for what is being computed, but not for the
-// loops over the answers, so that it may be called from within one. It is idempotent.
+// ErrClosed, those that wait for room at once, and so does every later one. Close waits for running computations, but not for the loops
+// over the answers, so that it may be called from within one. It is idempotent.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	p.closed = true

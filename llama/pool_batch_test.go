@@ -6,7 +6,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/fixture"
 )
 
-// An answer whose loop's body panics leaves the batch, which would otherwise expect its next token.
+// After a panic in the loop's body an answer leaves the batch, which would otherwise expect its next token.
 func TestPanickedAnswerLeavesTheBatch(t *testing.T) {
 	m := mustLoad(t, fixture.Path(t, "pebble/hf"), nil)
 	p, err := m.NewPool(nil)

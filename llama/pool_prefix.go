@@ -40,7 +40,7 @@ func newConversation(m *Model, scope string, prompt []Token) *conversation {
 	return c
 }
 
-// await returns what is closed when the conversation changes.
+// await returns a channel that is closed when the conversation changes.
 func (c *conversation) await() <-chan struct{} {
 	if c.changed == nil {
 		c.changed = make(chan struct{})
@@ -48,7 +48,7 @@ func (c *conversation) await() <-chan struct{} {
 	return c.changed
 }
 
-// wake tells those who wait that the conversation has changed.
+// wake lets all who wait for a change of the conversation go on.
 func (c *conversation) wake() {
 	if c.changed != nil {
 		close(c.changed)
@@ -73,10 +73,9 @@ const (
 //
 // The last token of a prompt is always computed: the answer begins with its logits, which idle sessions do not keep.
 //
-// A conversation with evictions is of no use, even as a whole: which slots it has left depends on where its prompts and its answers
-// ended, and a new session, for which all of that is one prompt, would have others left. A record of attention cannot forget single
-// tokens, so that with a policy that keeps one nothing is forked; but what was recorded of a whole conversation is what a new
-// session would have recorded.
+// A conversation with evictions is of no use, even as a whole: the slots that it has left depend on the ends of its prompts and answers,
+// and a new session, for which all of that is one prompt, would have other slots left. A record of attention cannot forget single tokens,
+// so that with a policy that keeps one nothing is forked; but the record of a whole conversation is the one that a new session would have.
 //
 // c waits only for conversations that wait for nothing any more, and for those that come before it in busy, so that no two wait for
 // each other; and only if the other one is not behind what c can begin with at once.
@@ -142,7 +141,7 @@ func (p *Pool) begin(ctx context.Context, c *conversation) error {
 	case byTaking:
 		s, n = from, c.computed
 	case byForking:
-		// Where this fails, because the other session has just been closed or memory is short, the prompt is computed.
+		// If this fails, because the other session has just been closed or memory is short, the prompt is computed.
 		s, n, _ = from.forkPrefix(c.tokens[:len(c.tokens)-1], leastShared)
 	}
 	if s == nil {
@@ -207,8 +206,8 @@ func (p *Pool) wait(ctx context.Context, changed <-chan struct{}) error {
 	return ctx.Err()
 }
 
-// progress notes how much of the prompt is in the cache; prompting tells whether more of it is being computed. It is called by the
-// goroutine of the answer.
+// progress notes how much of the prompt is in the cache; prompting says whether more of it is being computed. It is called by the goroutine
+// of the answer.
 func (p *Pool) progress(c *conversation, prompting bool) {
 	s := &c.session.sequence
 	p.mu.Lock()
@@ -242,14 +241,14 @@ func (p *Pool) forget(c *conversation) {
 	p.idle = slices.DeleteFunc(p.idle, func(e *conversation) bool { return e == c })
 }
 
-// touch notes that an idle conversation was of use, with mu held. One that is being answered is left where it is.
+// touch notes that an idle conversation was of use, with mu held. A conversation that is being answered keeps its place.
 func (p *Pool) touch(c *conversation) {
 	if i := slices.Index(p.idle, c); i >= 0 {
 		p.idle = append(slices.Delete(p.idle, i, i+1), c)
 	}
 }
 
-// end puts the session of a conversation whose answer is over among the idle ones, if it is of use there, and gives the room to who
+// end puts the session of a conversation among the idle ones after its answer, if it is of use there, and gives the room to the next who
 // waits. It is called however the answer ended, when its loop's body panics too.
 func (p *Pool) end(c *conversation) {
 	useful := c.session != nil && c.session.call.rest()
@@ -272,9 +271,8 @@ func (p *Pool) end(c *conversation) {
 	p.trim()
 }
 
-// keep makes c, whose session is at rest, an idle conversation, with mu held. It returns those that are of no use any more, perhaps c
-// itself: of conversations of one scope, one of which is the beginning of the other, the longer one is enough where beginnings can be
-// forked.
+// keep makes c an idle conversation, with mu held; c's session must be at rest. It returns the conversations that are of no use any more,
+// perhaps c itself: if a conversation is the beginning of another one of its scope, the longer one is enough if beginnings can be forked.
 func (p *Pool) keep(c *conversation) (useless []*conversation) {
 	s := &c.session.sequence
 	c.tokens, c.computed, c.planned = s.tokens, len(s.tokens), nil
@@ -303,9 +301,9 @@ func (p *Pool) keep(c *conversation) (useless []*conversation) {
 // that an error prevented. The session is not in use.
 func (a *answering) rest() (useful bool) {
 	a.params, a.sampler, a.answer, a.run, a.progress = Params{}, sampling.Sampler{}, answer{}, nil, nil
-	a.drafting.start(nil) // which keeps what was learned of drafts
+	a.drafting.start(nil) // which keeps the experience with drafts
 	err := a.with(func(c *sequence) error {
-		if err := c.settle(); err != nil { // an answer whose loop panicked may have left a drafter's proposals
+		if err := c.settle(); err != nil { // after a panic in the loop a drafter's proposals may be left
 			return err
 		}
 		err := errors.Join(c.memory.States.Rest(), c.logits.Free())

@@ -97,7 +97,7 @@ func (r *room) close() {
 	}
 }
 
-// tell writes the figures of a room that has places in all into s.
+// tell writes the room's figures into s. places is the number of all places, free or in use.
 func (r *room) tell(s *PoolStats, places int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

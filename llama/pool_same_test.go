@@ -29,8 +29,8 @@ type asked struct {
 	ended  bool // by break
 }
 
-// TestPoolAnswersAsNewSessionsDo asks a pool from several goroutines for random continuations of what was asked and answered before,
-// some of which are cancelled or left, and compares each answer with a new session's.
+// TestPoolAnswersAsNewSessionsDo asks a pool from several goroutines for random continuations of earlier questions and answers, cancels or
+// leaves some of them, and compares each answer with a new session's.
 func TestPoolAnswersAsNewSessionsDo(t *testing.T) {
 	const maxBytes = 12 << 20 // of a few conversations: some are given up
 	all := evictors(t, 48)

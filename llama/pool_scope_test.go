@@ -8,8 +8,8 @@ import (
 	"github.com/antigravity-go/antigravity/llama"
 )
 
-// TestScopesShareNothing asks for one prompt in two scopes, one after the other and both at once: no figure of an answer depends on what was
-// said in the other scope.
+// TestScopesShareNothing asks for one prompt in two scopes, one after the other and both at once: no figure of an answer depends on the
+// other scope.
 func TestScopesShareNothing(t *testing.T) {
 	m := pebbleModel(t)
 	p := newPool(t, m, nil)

@@ -91,7 +91,7 @@ func TestPoolOptions(t *testing.T) {
 	}
 }
 
-// TestPoolReuses follows one conversation after the other through a pool, and counts what was computed.
+// TestPoolReuses follows one conversation after the other through a pool, and counts the computed tokens.
 func TestPoolReuses(t *testing.T) {
 	m := pebbleModel(t)
 	p := newPool(t, m, nil)
@@ -185,7 +185,7 @@ func TestPoolLeavesNothingBehind(t *testing.T) {
 			}()
 			count := 0
 			for range p.Generate(t.Context(), prompt, llama.Params{Draft: again{}, Mask: endless{m}}) {
-				if count++; count == 2 { // what was proposed after the first token is in the caches
+				if count++; count == 2 { // the proposals after the first token are in the caches
 					panic("body")
 				}
 			}
@@ -231,8 +231,8 @@ func TestPoolLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-// again is a Drafter that proposes the tokens that followed the latest token where it came before, or, where it did not, the first
-// tokens of the conversation.
+// again is a Drafter that proposes the tokens that followed the latest token when it came before, or, if it did not, the first tokens of
+// the conversation.
 type again struct{}
 
 func (again) Draft(dst, context []llama.Token) []llama.Token {
@@ -245,8 +245,8 @@ func (again) Draft(dst, context []llama.Token) []llama.Token {
 	return append(dst, context[:min(3, last)]...)
 }
 
-// TestPoolRoomIsFair lets waiters come one after the other while the only room is taken: they are served in that order, and those
-// whose contexts end leave.
+// TestPoolRoomIsFair lets waiters come one after the other while the only room is taken: they are served in that order, and a waiter leaves
+// when its context ends.
 func TestPoolRoomIsFair(t *testing.T) {
 	const waiters = 12
 	p := newPool(t, pebbleModel(t), &llama.PoolOptions{MaxSessions: 1})
@@ -294,8 +294,8 @@ func TestPoolRoomIsFair(t *testing.T) {
 	}
 }
 
-// TestPoolRefusesBeforeWaiting gives prompts and parameters without meaning to a pool whose only room is taken: the errors come at
-// once, and are those of a session.
+// TestPoolRefusesBeforeWaiting gives prompts and parameters without meaning to a pool with its only room taken: the errors come at once,
+// and are those of a session.
 func TestPoolRefusesBeforeWaiting(t *testing.T) {
 	m := pebbleModel(t)
 	o := llama.SessionOptions{Capacity: 50}
@@ -336,7 +336,7 @@ func TestPoolRefusesBeforeWaiting(t *testing.T) {
 	}
 }
 
-// TestPoolSharesWhatIsBeingComputed asks for several answers at once whose prompts begin alike: that beginning is computed once.
+// TestPoolSharesWhatIsBeingComputed asks for several answers at once to prompts that begin alike: the beginning is computed once.
 func TestPoolSharesWhatIsBeingComputed(t *testing.T) {
 	const askers, common = 6, 400
 	m := pebbleModel(t)
@@ -375,7 +375,7 @@ func TestPoolSharesWhatIsBeingComputed(t *testing.T) {
 	}
 	alone.Close()
 	p.Close()
-	// Where the first does not get to the end, the others go on from what it left.
+	// If the first does not get to the end, the others go on from its tokens.
 	p = newPool(t, m, &llama.PoolOptions{Session: llama.SessionOptions{Chunk: 64}})
 	for i, prompt := range prompts {
 		running.Go(func() {

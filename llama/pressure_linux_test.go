@@ -22,7 +22,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// limitedGroup and limitedMode tell the other process of TestMemoryLimit its control group and what to do there.
+// limitedGroup and limitedMode give the other process of TestMemoryLimit its control group and its task there.
 const (
 	limitedGroup = "ANTIGRAVITY_TEST_LIMIT"
 	limitedMode  = "ANTIGRAVITY_TEST_MODE"

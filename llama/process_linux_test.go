@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// residentMemory returns the memory of the process that is in use now, in bytes, and what tells the most that has been since.
+// residentMemory returns the memory of the process that is in use now, in bytes, and a function that returns the most since then.
 func residentMemory() (now int64, peak func() int64) {
 	if os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) != nil {
 		return 0, func() int64 { return 0 } // no permission: only the heap is looked at

@@ -15,7 +15,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// plainOptions are sessions whose slots the account of a program can count.
+// plainOptions are options of sessions with slots that the account of a program can count.
 func plainOptions(t testing.TB) []*llama.SessionOptions {
 	return []*llama.SessionOptions{
 		{Capacity: 90, Chunk: 16},
@@ -111,7 +111,7 @@ func (p *program) want(what string, got, want error) {
 
 var errAny = errors.New("an error")
 
-// when returns the error where there is to be one.
+// when returns err if wrong, else nil.
 func when(wrong bool, err error) error {
 	if wrong {
 		return err

@@ -7,12 +7,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Rank returns how likely the model finds each of several continuations of the prompt: the natural logarithm of each one's
-// probability, the sum of its tokens'. Of labels for a text, the likeliest is the classification. A longer continuation is less
-// likely for its length alone; divide by the number of its tokens where that matters.
+// Rank returns how likely the model finds each of several continuations of the prompt: the natural logarithm of each one's probability, the
+// sum of its tokens'. Of labels for a text, the likeliest is the classification. A longer continuation is less likely for its length alone;
+// divide by the number of its tokens if that matters.
 //
-// The conversation afterwards is the prompt, of which the beginning that the cache held already was not computed again. The
-// options are computed together. An option without tokens is a *ParamError.
+// Afterwards the conversation is the prompt. A beginning that the cache held already is not computed again. The options are computed
+// together. An option without tokens is a *ParamError.
 func (s *Session) Rank(ctx context.Context, prompt []Token, options ...string) ([]float64, error) {
 	t := s.sequence.model.tokenizer
 	if err := t.hasTexts(); err != nil {

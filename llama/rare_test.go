@@ -46,7 +46,7 @@ func quantFile(t *testing.T, name string) *gguf.File {
 	return f
 }
 
-// writeMatrices writes a file like f, whose matrices have a type and the data that of returns.
+// writeMatrices writes a file like f, with matrices of a type and the data that of returns.
 func writeMatrices(t *testing.T, f *gguf.File, kind gguf.GGMLType, of func(m *gguf.Tensor) []byte) []byte {
 	t.Helper()
 	tensors := f.Tensors()
@@ -148,7 +148,7 @@ func TestRareTypes(t *testing.T) {
 	}
 }
 
-// The log says what is rewritten, once for each type.
+// The log names each type that is rewritten, once.
 func TestRareTypesAreLogged(t *testing.T) {
 	var log strings.Builder
 	m, err := llama.Load(fixture.Path(t, "quants/iq3_s.gguf"), &llama.LoadOptions{Logger: slog.New(slog.NewTextHandler(&log, nil))})
@@ -164,7 +164,7 @@ func TestRareTypesAreLogged(t *testing.T) {
 // What cannot be rewritten is an error that names the tensor, and loading ends when its context does.
 func TestRareTypesThatFail(t *testing.T) {
 	f := quantFile(t, "q5_0.gguf")
-	const iq1 gguf.GGMLType = 19 // whose minimums may be larger than its scales
+	const iq1 gguf.GGMLType = 19 // its minimums may be larger than its scales
 	huge := writeMatrices(t, f, iq1, func(m *gguf.Tensor) []byte {
 		return bytes.Repeat([]byte{0x7b}, rare.Of(iq1).Bytes(m.Shape[0]*m.Shape[1]))
 	})

@@ -35,7 +35,7 @@ type sequence struct {
 	adapter *engine.Adapter // options.Adapter on model's device; or nil
 	memory  *engine.Memory
 	tokens  []Token
-	ahead   []Token       // tokens computed after these: a drafter's, of which nobody knows yet whether the answer goes on with them
+	ahead   []Token       // tokens computed after these, proposed by a drafter; the answer may or may not go on with them
 	evicted int           // tokens seen at the last eviction: not all of these are in the caches any more
 	latest  int           // tokens of the latest step, while nothing else has happened to the caches; 0 otherwise
 	logits  engine.Logits // after the last of tokens
@@ -100,7 +100,7 @@ func (c *sequence) lastLogits(n, top int) outputOf {
 	return func() (engine.Output, error) { return c.logits.Output(c.model.weights, n, top) }
 }
 
-// noOutput is an output for steps whose logits nobody wants.
+// noOutput is an output for steps without logits.
 func noOutput() (engine.Output, error) { return engine.Output{}, nil }
 
 // compute lets the model's batch compute tokens, as many of the first of them as it has room for, and returns how many that were.
@@ -200,8 +200,7 @@ func (c *sequence) takeBack(n int) error {
 
 // settle takes what a drafter proposed, and the answer has not confirmed, out of the caches. The logits stay.
 //
-// A record of past attention cannot forget single tokens: then the whole step is undone, and what was confirmed of it is computed
-// again.
+// A record of past attention cannot forget single tokens: then the whole step is undone, and its confirmed tokens are computed again.
 func (c *sequence) settle() error {
 	gone := len(c.ahead)
 	if gone == 0 {
@@ -247,8 +246,8 @@ func (c *sequence) rest() error {
 	return err
 }
 
-// ensureLogits makes sure that there are logits after the last token, if there is a token: where they were lost by a Truncate or
-// a device's failure, it computes the last token once more.
+// ensureLogits makes sure that there are logits after the last token, if there is a token. If they were lost by a Truncate or a device's
+// failure, it computes the last token once more.
 func (c *sequence) ensureLogits() error {
 	if c.logits.At != engine.Nowhere || len(c.tokens) == 0 {
 		return nil

@@ -11,18 +11,17 @@ import (
 	"github.com/antigravity-go/antigravity/llama/internal/sampling"
 )
 
-// Session is one conversation: one history of tokens, and their keys and values in one cache a layer. It is for one goroutine
-// at a time: a second one gets ErrBusy. Only Close may be called by any goroutine, at any time. Any number of sessions of a
-// model may run at once: what they have to compute is computed together, and none of their answers depends on that. Close gives
-// the session's memory back at once; the garbage collector gives it back later when a session that was not closed is no longer
-// reachable.
+// Session is one conversation: one history of tokens, and their keys and values in one cache a layer. It is for one goroutine at a time: a
+// second one gets ErrBusy. Only Close may be called by any goroutine, at any time. Any number of sessions of a model may run at once: their
+// work is computed together, and no answer depends on that. Close gives the session's memory back at once; the garbage collector gives it
+// back later when a session that was not closed is no longer reachable.
 type Session struct {
 	options SessionOptions // with the defaults filled in
 	guarded                // the conversation
 
 	busy   atomic.Bool // some call is under way
 	callMu sync.Mutex  // held by that call, but not while a loop's body runs: there the session may be moved. Taken before guarded's lock
-	call   answering   // the call's alone: the latest answer, whose memory the next one uses again
+	call   answering   // the call's alone: the latest answer; the next one uses its memory again
 }
 
 // NewSession makes an empty session. It takes hardly any memory before the first token.
@@ -95,13 +94,12 @@ func (s *Session) Tokens() []Token { return slices.Clone(s.sequence.tokens) }
 // Position returns the position that the next token will have.
 func (s *Session) Position() int { return len(s.sequence.tokens) }
 
-// CacheLen returns the number of cache slots in use: of the layer that has most, where an eviction policy gives the layers
-// different shares.
+// CacheLen returns the number of cache slots in use. If an eviction policy gives the layers different shares, it is the number of the layer
+// that has most.
 func (s *Session) CacheLen() int { return s.sequence.slots() }
 
-// Capacity returns how many tokens the conversation can hold: the cache's slots or the model's context, whichever is less.
-// Where an eviction policy keeps the cache within its budget, only the context limits it, and with ReanchorSinks nothing does:
-// then it is math.MaxInt.
+// Capacity returns how many tokens the conversation can hold: the cache's slots or the model's context, whichever is less. If an eviction
+// policy keeps the cache within its budget, only the context limits it, and with ReanchorSinks nothing does: then it is math.MaxInt.
 func (s *Session) Capacity() int { return s.sequence.capacity() }
 
 // Prefill appends tokens to the conversation, SessionOptions.Chunk at a time, or fewer where other sessions have work too. The

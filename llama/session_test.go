@@ -298,7 +298,7 @@ func TestSessionLogprobs(t *testing.T) {
 	}
 }
 
-// TestProgress follows the computing of a prompt, of which a part may be cached.
+// TestProgress follows the computing of a prompt, a part of it cached or not.
 func TestProgress(t *testing.T) {
 	m := pebbleModel(t)
 	pool, err := m.NewPool(&llama.PoolOptions{Session: llama.SessionOptions{Chunk: 4}})
@@ -603,7 +603,7 @@ func TestEmbed(t *testing.T) {
 	if _, err := m.Embed(ctx, strings.Repeat("word ", 5000)); !errors.Is(err, llama.ErrContextFull) || !errors.As(err, &full) || full.Want <= full.Room {
 		t.Errorf("a text longer than the context: %v", err)
 	}
-	specials := strings.Repeat("<|eot_id|>", 1000) // as many tokens where they are recognised, which would fit
+	specials := strings.Repeat("<|eot_id|>", 1000) // as many tokens if they were recognised, and these would fit
 	want := len(m.Tokenizer().EncodeSpecial("", true)) + len(m.Tokenizer().Encode(specials))
 	if _, err := m.Embed(ctx, specials); !errors.As(err, &full) || full.Want != want {
 		t.Errorf("special tokens in a text are inert, which makes %d tokens: %v", want, err)

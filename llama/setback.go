@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// goBack moves the sequence back to origin because of an error, which it adds to setbacks; origin must not be nil, and is nil
-// afterwards. Where going back fails too, the sequence stays where it is, and both errors are returned. Whoever does work on a
-// device calls it through onDevice.
+// goBack moves the sequence back to origin because of an error, which it adds to setbacks; origin must not be nil, and is nil afterwards.
+// If going back fails too, the sequence stays on its device, and both errors are returned. All work on a device calls goBack through
+// onDevice.
 func (c *sequence) goBack(because error) error {
 	back := c.origin
 	m, err := c.move(context.Background(), back, copyMemory)

@@ -12,9 +12,9 @@ import (
 	"github.com/antigravity-go/antigravity/llama"
 )
 
-// TestDeviceLostWithDrafts loses the device at calls of an answer whose tokens a guesser drafts, rightly and wrongly: while several
-// tokens are computed, while wrong ones are undone, while the rest is computed again. As long as nothing was evicted, the answer and
-// the state afterwards are those of a session that stayed where it was, without drafts.
+// TestDeviceLostWithDrafts loses the device at calls of an answer with a guesser's drafts, right and wrong ones: while several tokens are
+// computed, while wrong ones are undone, while the rest is computed again. As long as nothing was evicted, the answer and the state
+// afterwards are those of a session without a move and without drafts.
 func TestDeviceLostWithDrafts(t *testing.T) {
 	fault := lossy()
 	m, other := pebbleModel(t), otherModel(t, backendtest.NewDevice(cpu.New(1), fault.Before))

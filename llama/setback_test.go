@@ -74,8 +74,8 @@ func lose(t *testing.T, base *llama.Session, to *llama.Model, fault *backendtest
 // stride returns the distance of moments that are tried: n if the test may take long, 1 if everything is tried.
 func stride(n int) int { return effort.Of(4*n, n, 1) }
 
-// TestDeviceLostDuringEviction loses the device that a session was moved to at each call of an eviction in turn. Where the
-// cache can be copied, or computed anew, the session goes on where it came from as if nothing had happened; else it says so.
+// TestDeviceLostDuringEviction loses the device that a session was moved to at each call of an eviction in turn. If the cache can be
+// copied, or computed anew, the session goes on on its first device as if nothing had happened; else the error says so.
 func TestDeviceLostDuringEviction(t *testing.T) {
 	fault := lossy()
 	m, other := pebbleModel(t), otherModel(t, backendtest.NewDevice(cpu.New(1), fault.Before))
@@ -97,7 +97,7 @@ func TestRecurrentDeviceLostDuringEviction(t *testing.T) {
 	}
 }
 
-// deviceLostDuringEviction loses the device of the model other, whose fault it is.
+// deviceLostDuringEviction loses the device of the model other by fault.
 func deviceLostDuringEviction(t *testing.T, fault *backendtest.Fault, m, other *llama.Model, all map[string]*llama.SessionOptions) {
 	for name, options := range all {
 		for _, before := range []int{0, 1} {
@@ -143,8 +143,8 @@ func deviceLostDuringEviction(t *testing.T, fault *backendtest.Fault, m, other *
 	}
 }
 
-// checkStuck checks a session that cannot go back with its cache: it says so until it begins anew, where it came from, and
-// then gives the logits of a new session.
+// checkStuck checks a session that cannot go back with its cache: its errors say so until it begins anew on its first device, and then it
+// gives the logits of a new session.
 func checkStuck(t *testing.T, what string, s *llama.Session, err error, anew []float32) {
 	t.Helper()
 	if !errors.Is(err, errDevice) || !strings.Contains(err.Error(), "cannot be copied, nor computed anew") {

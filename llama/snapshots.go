@@ -9,7 +9,8 @@ import (
 )
 
 // Recurrent layers cannot forget single tokens: whoever goes back in a conversation begins at a snapshot of their states (engine.States),
-// and computes from there. This file says where snapshots are worth their memory: where the next prompt may go on otherwise.
+// and computes from there. This file chooses the places at which snapshots are worth their memory: those at which the next prompt may go on
+// differently.
 //
 //	<|im_start|>user\nHello.<|im_end|>\n<|im_start|>assistant\nHello!<|im_end|>\n<|im_start|>user\nWho?<|im_end|>\n<|im_start|>assistant\n
 //	                                  ^                                        ^                                 ^
@@ -73,7 +74,8 @@ func catchUp(ctx context.Context, c *sequence) error {
 }
 
 // usable returns how many of the first shared tokens of a conversation in the pool another one can begin with, if the conversation does not
-// end there: where a snapshot is, of a model with recurrent layers. promised says that the snapshots count, too, that are still to come.
+// end there. If the model has recurrent layers, that is a snapshot's position. promised says that snapshots that are still to come count,
+// too.
 func (c *conversation) usable(shared int, promised bool) int {
 	if !c.recurrent {
 		return shared

@@ -111,11 +111,10 @@ func writeState(w io.Writer, c *sequence) error {
 	return err
 }
 
-// Restore makes a session from what Save wrote, for the same model, with weights of the same type. KV and Capacity that are zero
-// in the options, or in nil options, are those of the saved session. Adapter and AdapterScale must be those of the saved session, which
-// tells them by the adapter's fingerprint; everything else in the options, such as the eviction
-// policy and the monitor, is not saved. A policy that needs a record of past attention can only restore a session that was
-// saved with such a record.
+// Restore makes a session from what Save wrote, for the same model, with weights of the same type. KV and Capacity that are zero in the
+// options, or in nil options, are those of the saved session. Adapter and AdapterScale must be those of the saved session, which identifies
+// the adapter by its fingerprint; everything else in the options, such as the eviction policy and the monitor, is not saved. A policy that
+// needs a record of past attention can only restore a session that was saved with such a record.
 //
 // The error wraps ErrStateMismatch when the state is another model's or does not fit the options, and is a *FormatError when
 // it is damaged. Then there is no session, and nothing is left behind.
@@ -259,7 +258,7 @@ func (s *stateReader) damaged(err error) error {
 	return &FormatError{File: "session state", Offset: s.offset, Err: err}
 }
 
-// header reads everything before the tokens, and refuses a state of another model, whose fingerprint differs.
+// header reads everything before the tokens, and refuses a state with another model's fingerprint.
 func (s *stateReader) header(fingerprint [sha256.Size]byte) (*stateHeader, error) {
 	var (
 		magic   [len(stateMagic)]byte

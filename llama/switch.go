@@ -51,7 +51,7 @@ type SwitchReport struct {
 	Load      time.Duration // how long loading and warming up took
 	Here      time.Duration // how long a token takes on the first device
 	There     time.Duration // how long a token takes on the other device
-	Threshold int           // SwitchOptions.Threshold; or, if that is 0, how many further tokens make a move pay (math.MaxInt: none do)
+	Threshold int           // SwitchOptions.Threshold; if that is 0, the further tokens that make a move pay, or math.MaxInt
 	Moved     bool
 	Migration Migration
 	Err       error // why there is no other device, or why the move failed

@@ -17,27 +17,27 @@ import (
 type TemplateOptions struct {
 	Complete bool              // end with the last message instead, without opening a turn: the conversation is over
 	Tools    []json.RawMessage // functions on offer, each {"type":"function","function":{…}}
-	Date     time.Time         // today, for templates that tell the model; zero: the template's own fixed date
+	Date     time.Time         // today, for templates that mention it; zero: the template's own fixed date
 	Vars     map[string]any    // more variables of the template; they win over what the other fields set
 	Thinking Thinking          // whether the model thinks before it answers, and for how long
 }
 
-// Template renders a conversation to tokens, with the model's own chat template, or with Llama 3's format if the model has none
-// and a Llama 3 vocabulary. The tokens are those that EncodeSpecial makes of the rendered text, except that added tokens, such
-// as "<|eot_id|>" and "<think>", are recognised only in the template's own text. In messages, names and tools they are inert, in
-// an assistant's messages too.
+// Template renders a conversation to tokens, with the model's own chat template, or with Llama 3's format if the model has no template but
+// a Llama 3 vocabulary. The tokens are those that EncodeSpecial makes of the rendered text, except that added tokens, such as "<|eot_id|>"
+// and "<think>", are recognised only in the template's own text. In messages, names and tools they are inert, in an assistant's messages
+// too.
 //
 // A begin-of-text token comes if the template writes it, and then once: the one that the tokenizer puts before other texts (see
-// EncodeSpecial) is not added. So the tokens are those of apply_chat_template in Hugging Face's transformers. Some templates write none
-// though their model was trained with one; llama.cpp adds it there.
+// EncodeSpecial) is not added. So the tokens are those of apply_chat_template in Hugging Face's transformers. Some templates do not write
+// it though their model was trained with it; llama.cpp adds it there.
 //
 // Thoughts of the history are given to the template, which renders or drops them as its authors want it.
 //
-// Nothing is left out silently. If the template has no place for tools, for calls or for their results, these are told as content: tools at
-// the beginning of the user's first message, calls as the model's family writes them (see CallFormat), or else as HermesCalls, and results,
-// unless the template prints them, within <tool_response> in messages of the user's. An empty history and a role that the template does not
-// know are *ParamErrors. A model without a template is an error that wraps ErrUnsupported. Other errors are the template's own. A template
-// is a program from a stranger: it is stopped with an error when it takes more than some 200 ms or 64 MB.
+// Nothing is left out silently. If the template has no place for tools, for calls or for their results, these are written as content: tools
+// at the beginning of the user's first message, calls as the model's family writes them (see CallFormat), or else as HermesCalls, and
+// results, unless the template prints them, within <tool_response> in messages of the user's. An empty history and a role that the template
+// does not know are *ParamErrors. A model without a template is an error that wraps ErrUnsupported. Other errors are the template's own. A
+// template is a program from a stranger: it is stopped with an error when it takes more than some 200 ms or 64 MB.
 func (t *Tokenizer) Template(history []Message, o TemplateOptions) ([]Token, error) {
 	return t.render(context.Background(), history, o)
 }
@@ -155,8 +155,8 @@ func (o *TemplateOptions) parameterTypes() func(function, parameter string) stri
 // HasTemplate reports whether the model has a chat format, which Template and Chat need.
 func (t *Tokenizer) HasTemplate() bool { return t.template != nil }
 
-// setTemplate chooses the chat format: the model's own, else Llama 3's for its vocabulary, else none. A template that does
-// not parse is an error, since answering in another format would silently be worse. The format says how calls are written.
+// setTemplate chooses the chat format: the model's own, else Llama 3's for its vocabulary, else no format. A template that does not parse
+// is an error, since answering in another format would silently be worse. The format says how calls are written.
 func (t *Tokenizer) setTemplate(source, bos, eos string) error {
 	if _, ok := t.vocabulary.ID("<|start_header_id|>"); ok && source == "" {
 		source = chat.Llama3()

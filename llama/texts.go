@@ -47,7 +47,7 @@ type whole struct {
 	pooling checkpoint.Pooling
 	texts   [][]Token
 	types   [][]int32       // of the tokens; nil: all 0
-	adapter *engine.Adapter // nil: none
+	adapter *engine.Adapter // nil: no adapter
 	scale   float32
 }
 

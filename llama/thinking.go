@@ -40,7 +40,7 @@ type thinker struct {
 	without []Token // what opens an answer without a thought; nil: nothing does
 }
 
-// newThinker returns the thinker of a tokenizer whose chat template is given.
+// newThinker returns the thinker of a tokenizer and its chat template.
 func newThinker(t *Tokenizer, template string) thinker {
 	added := func(token string) bool { return slices.Contains(t.vocabulary.Added(), token) }
 	k := thinker{format: thoughts.Of(template, added)}
@@ -80,7 +80,7 @@ func (k *thinker) encode(t *Tokenizer, text string) (tokens []Token) {
 	return tokens
 }
 
-// mark returns the mark that a token is, "" if it is none.
+// mark returns the mark that a token is, "" if it is no mark.
 func (k *thinker) mark(t Token) string {
 	if i := slices.Index(k.ids, t); i >= 0 {
 		return k.texts[i]
@@ -88,7 +88,7 @@ func (k *thinker) mark(t Token) string {
 	return ""
 }
 
-// feed gives a token to a splitter. It returns the bytes of the token in the memory of scratch: none for a mark.
+// feed gives a token to a splitter. It returns the bytes of the token in the memory of scratch, and no bytes for a mark.
 func (k *thinker) feed(t *Tokenizer, s *thoughts.Splitter, token Token, scratch []byte) []byte {
 	if mark := k.mark(token); mark != "" && s.Mark(mark) {
 		return scratch[:0]
@@ -101,8 +101,9 @@ func (k *thinker) feed(t *Tokenizer, s *thoughts.Splitter, token Token, scratch 
 // openAtEnd is how many of a prompt's last tokens are looked at for a mark that is text.
 const openAtEnd = 32
 
-// opens reports whether a prompt leaves a thought open, and whether something of the thought is there. If the marks are tokens, the last one of them says so: a user's text has none. A
-// mark that is text has to stand at the prompt's end, with nothing but white space after it.
+// opens reports whether a prompt leaves a thought open, and whether something of the thought is there. If the marks are tokens, the last
+// one of them says so: a user's text has no such tokens. A mark that is text has to stand at the prompt's end, with nothing but white space
+// after it.
 func (k *thinker) opens(t *Tokenizer, prompt []Token) (open, begun bool) {
 	if k.format == nil {
 		return false, false
@@ -156,10 +157,10 @@ func (k *thinker) closes(t *Tokenizer, answer []Token) bool {
 	return false
 }
 
-// ContinueThought returns a prompt that goes on with a thought, as if the model had thought it: with what opens a thought, unless the end of
-// the prompt does, the text of the thought and, if closed is set, what closes it. It is for answers whose beginning is given: without it the
-// beginning of an answer would be a part of the thought that some templates open. A prompt that opens no thought is returned as it is if
-// the text is empty, and so is any prompt for a model that marks no thoughts.
+// ContinueThought returns a prompt that goes on with a thought, as if the model had thought it: with what opens a thought, unless the end
+// of the prompt does, the text of the thought and, if closed is set, what closes it. It is for answers with a given beginning: without it
+// the beginning would be a part of the thought that some templates open. A prompt that opens no thought is returned as it is if the text is
+// empty, and so is any prompt for a model that marks no thoughts.
 func (t *Tokenizer) ContinueThought(prompt []Token, text string, closed bool) []Token {
 	k := &t.thinker
 	open, _ := k.opens(t, prompt)
@@ -182,8 +183,8 @@ func (t *Tokenizer) ContinueThought(prompt []Token, text string, closed bool) []
 // Thinks reports whether the model's thoughts are told from its answers: whether its chat template, or its vocabulary, has marks for them.
 func (t *Tokenizer) Thinks() bool { return t.thinker.format != nil }
 
-// thinkingConstraint returns what an answer of m to a prompt keeps to: c from where the thought is over, and the bounds of the thought. It
-// is c itself if there is nothing to bound.
+// thinkingConstraint returns what an answer of m to a prompt keeps to: the bounds of the thought, and c after the thought. It is c itself
+// if there is nothing to bound.
 func thinkingConstraint(m *Model, c Constraint, o Thinking, prompt []Token) Constraint {
 	k := &m.tokenizer.thinker
 	if k.format == nil || c == nil && o.Budget == 0 && !o.off() || slices.ContainsFunc(k.close, m.IsEnd) {
@@ -299,8 +300,8 @@ func (m *thoughtMatcher) keepTogether(set *TokenSet) {
 	}
 }
 
-// overlong returns the tokens of t that may have the end of the mark that closes thoughts, and more text after it. There are none if the
-// mark is a token.
+// overlong returns the tokens of t that may have the end of the mark that closes thoughts, and more text after it. It returns no tokens if
+// the mark is a token.
 func overlong(t *Tokenizer) []Token {
 	type key struct{}
 	return t.Derive(key{}, func() any {

@@ -10,8 +10,8 @@ import (
 	"github.com/antigravity-go/antigravity/llama/constrain"
 )
 
-// The ends of templates: of Qwen3's, whose models open thoughts, and of QwQ's, which opens them itself. Both drop the thoughts of a history
-// unless its last turn has calls.
+// The ends of templates: of Qwen3's, which leaves it to the model to open thoughts, and of QwQ's, which opens them. Both drop the thoughts
+// of a history unless its last turn has calls.
 const (
 	thinkTurns = `{%- for m in messages %}<|im_start|>{{ m.role }}
 {% if m.role == 'assistant' and m.reasoning_content %}<think>
@@ -269,7 +269,7 @@ func TestContinueThought(t *testing.T) {
 	}
 }
 
-// TestOneBeginningOfText renders conversations for models whose templates write the token that begins a text, or do not.
+// TestOneBeginningOfText renders conversations for models with templates that write the token that begins a text, or do not.
 func TestOneBeginningOfText(t *testing.T) {
 	for template, want := range map[string]int{"{{ bos_token }}{% for m in messages %}{{ m.content }}{% endfor %}": 1, "{% for m in messages %}{{ m.content }}{% endfor %}": 0} {
 		m, err := llama.Load(scriptedmodel.Write(t, scriptedmodel.Script{Template: template, Special: []string{"<s>"}, BOS: "<s>", Chains: [][]string{{"a", "b"}}}), nil)
@@ -291,7 +291,7 @@ func TestOneBeginningOfText(t *testing.T) {
 	}
 }
 
-// TestChatTemplate gives a template to a model that has none, and to one that has another.
+// TestChatTemplate gives a template to a model without a template, and to one that has another.
 func TestChatTemplate(t *testing.T) {
 	for _, own := range []string{"", "{{ raise_exception('no') }}"} {
 		dir := scriptedmodel.Write(t, scriptedmodel.Script{Template: own, Special: imMarks, Added: marks, Chains: script(marks[:1], marks[1:])})
@@ -310,8 +310,8 @@ func TestChatTemplate(t *testing.T) {
 	}
 }
 
-// TestRandomThoughtsBeforeForms draws answers freely: whatever the thought is, the answer has its form, and what is read from its tokens is
-// the same.
+// TestRandomThoughtsBeforeForms draws answers freely: whatever the thought is, the answer has its form, and reading its tokens gives the
+// same.
 func TestRandomThoughtsBeforeForms(t *testing.T) {
 	overlong := []string{">x", "</think>y", "think>z", ">\n", "<think>{"} // tokens that have an end of a mark and more
 	for _, c := range []struct {

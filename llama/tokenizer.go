@@ -22,7 +22,7 @@ type Tokenizer struct {
 	template   *chat.Template       // nil: the model has no chat format
 	calls      calls.Format         // how the model writes function calls
 	thinker    thinker              // how it marks thoughts
-	end        string               // the token that ends a text or a turn, as the tokenizer's files name it; "" for none
+	end        string               // the token that ends a text or a turn, as the tokenizer's files name it; "" for no such token
 	around     postprocess.Template // what stands around texts that are embedded or compared
 	derived    sync.Map             // what Derive made, by key
 }
@@ -50,9 +50,9 @@ type Vocabulary interface {
 	// LeadingSpace reports whether the first token of a text carries a space that the text does not have, as SentencePiece's
 	// does: Decode leaves this space out, and whoever puts a text together by AppendBytes has to drop it.
 	LeadingSpace() bool
-	// VocabSize is the largest id plus one. IsSpecial reports whether Decode skips an entry, ID returns the entry whose text, as
-	// the vocabulary writes it, is given, and Text returns that text ("" for an id that is not in use). Added lists the texts of
-	// the added tokens, special or not.
+	// VocabSize is the largest id plus one. IsSpecial reports whether Decode skips an entry, ID returns the entry with a text, as the
+	// vocabulary writes it, and Text returns that text ("" for an id that is not in use). Added lists the texts of the added tokens,
+	// special or not.
 	VocabSize() int
 	IsSpecial(id int32) bool
 	ID(text string) (int32, bool)
@@ -88,8 +88,8 @@ func LoadTokenizer(path string) (t *Tokenizer, err error) {
 	return newTokenizer(from)
 }
 
-// tokenizerOf reads the tokenizer of a model, and refuses one with tokens that the model does not have. A model without a tokenizer gets one
-// that knows no texts. template is the source of a chat template that replaces the model's own; "": none does.
+// tokenizerOf reads the tokenizer of a model, and refuses one with tokens that the model does not have. A model without a tokenizer gets
+// one that knows no texts. template is the source of a chat template that replaces the model's own; "": the model's own.
 func tokenizerOf(files *source.Model, template string) (*Tokenizer, error) {
 	size := files.Config.VocabSize
 	from, err := files.Tokenizer()
@@ -191,14 +191,14 @@ func (t *Tokenizer) Encode(text string) []Token {
 	return fromInt32(t.vocabulary.Encode(nil, text))
 }
 
-// EncodeContinuation is Encode for a text that goes on after other tokens. It differs where the tokenizer puts a space before the
-// first word of a text.
+// EncodeContinuation is Encode for a text that goes on after other tokens. It differs if the tokenizer puts a space before the first word
+// of a text.
 func (t *Tokenizer) EncodeContinuation(text string) []Token {
 	return fromInt32(t.vocabulary.EncodeContinuation(nil, text))
 }
 
-// EncodeSpecial returns the tokens of a text in which added tokens are recognised, special or not, as Hugging Face's tokenizers
-// do; bos puts the begin-of-text token first where the model wants one. Never use it on text from outside.
+// EncodeSpecial returns the tokens of a text in which added tokens are recognised, special or not, as Hugging Face's tokenizers do; bos
+// puts the begin-of-text token first if the model wants one. Never use it on text from outside.
 func (t *Tokenizer) EncodeSpecial(text string, bos bool) []Token {
 	return fromInt32(t.vocabulary.EncodeSpecial(nil, text, bos))
 }
@@ -214,7 +214,7 @@ func (t *Tokenizer) VocabSize() int { return t.vocabulary.VocabSize() }
 // Special reports whether a token is a control token, which Decode skips.
 func (t *Tokenizer) Special(token Token) bool { return t.vocabulary.IsSpecial(int32(token)) }
 
-// ID returns the token whose text, as the vocabulary writes it, is this: "<|eot_id|>", "Ġworld".
+// ID returns the token with a text, as the vocabulary writes it: "<|eot_id|>", "Ġworld".
 func (t *Tokenizer) ID(text string) (Token, bool) {
 	id, ok := t.vocabulary.ID(text)
 	return Token(id), ok
@@ -240,10 +240,10 @@ func (t *Tokenizer) AddedTokens() []Token {
 	return tokens
 }
 
-// Derive returns what was made of the tokenizer under key, by a call of make the first time. Packages keep there what takes long to
-// work out and lives as long as the tokenizer does, as package constrain keeps its compiled constraints. Keys are compared as map
-// keys are: each package uses a type of its own. make may be called again where several goroutines ask at once; all of them get
-// the same value.
+// Derive returns the value kept with the tokenizer under key, and calls make for it the first time. Packages keep values there that take
+// long to compute and that live as long as the tokenizer, as package constrain keeps its compiled constraints. Keys are compared as map
+// keys are: each package uses a type of its own. make may be called again if several goroutines ask at once; all of them get the same
+// value.
 func (t *Tokenizer) Derive(key any, make func() any) any {
 	if v, ok := t.derived.Load(key); ok {
 		return v

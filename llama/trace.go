@@ -8,16 +8,16 @@ import (
 	"github.com/antigravity-go/antigravity/llama/internal/engine"
 )
 
-// Trace is a set of functions that a model calls when it has done something, with when it began and how long it took: for programs
-// that show or record where the time of a token goes. Any of them may be nil. LoadOptions.Trace sets it.
+// Trace is a set of functions that a model calls when it has done something, with when it began and how long it took: for programs that
+// show or record how the time of a token is spent. Any of them may be nil. LoadOptions.Trace sets it.
 //
-// What concerns a session is told to the Trace of the model that opened it, also after a Move; what concerns a forward pass is told to the
-// Trace of the model that computes it. A session does one thing after the other, so that the times of what is told of it do not overlap;
-// the one exception is an eviction on a device that fails, within which the session moves back.
+// Functions about a session are called on the Trace of the model that opened it, also after a Move; functions about a forward pass, on the
+// Trace of the model that computes it. A session does one thing after the other, so that its times do not overlap; the one exception is an
+// eviction on a device that fails, within which the session moves back.
 //
-// The functions are called on the goroutines that do the work, several at a time where sessions run beside each other, and the work waits
-// for them: they must be quick and safe for concurrent use, and must not call methods of the model or of a session. A model without a
-// Trace looks at no clock for it.
+// The functions are called on the goroutines that do the work, several at a time if several sessions run, and the work waits for them: they
+// must be quick and safe for concurrent use, and must not call methods of the model or of a session. A model without a Trace looks at no
+// clock for it.
 //
 // What the threads of a backend compute meanwhile is kept by backend.Options.Record.
 type Trace struct {
@@ -36,7 +36,7 @@ type Trace struct {
 	Move func(MoveInfo)
 }
 
-// PassInfo tells of a forward pass.
+// PassInfo describes a forward pass.
 type PassInfo struct {
 	Number  uint64 // 1, 2, … in the order in which the model computes them
 	Began   time.Time
@@ -45,16 +45,16 @@ type PassInfo struct {
 	Steps   int           // of how many sessions the pass computes rows
 	Answers int           // rows of answers
 	Prompts int           // rows of prompts
-	Err     error         // nil: the pass succeeded. Where it failed for several sessions, each one's rows were then computed alone, within Took
+	Err     error         // nil: the pass succeeded. After a failure for several sessions, each one's rows were computed alone, within Took
 }
 
-// StepInfo tells of a step of a session.
+// StepInfo describes a step of a session.
 type StepInfo struct {
 	Session uint64 // which of the model's sessions: 1, 2, … in the order in which they were opened
 	Began   time.Time
 	Took    time.Duration // with Waited
 	Waited  time.Duration // after Began, until the pass began that computes the step
-	Pass    uint64        // that pass's number; 0: none began
+	Pass    uint64        // that pass's number; 0: no pass began
 	Start   int           // position of the step's first token
 	Rows    int           // tokens that were computed
 	Answer  bool          // the tokens are an answer's; otherwise they are a prompt's
@@ -63,12 +63,12 @@ type StepInfo struct {
 	Err     error
 }
 
-// ChooseInfo tells of the choice of a token.
+// ChooseInfo describes the choice of a token.
 type ChooseInfo struct {
 	Session    uint64 // as StepInfo's
 	Began      time.Time
 	Took       time.Duration // with Constraint
-	Constraint time.Duration // after Began, until Params.Constraint had said what is allowed; 0 without one
+	Constraint time.Duration // from Began until Params.Constraint had returned the allowed tokens; 0 without one
 	Position   int           // of the token
 	Token      Token
 	Forced     bool // the constraint left no alternative
@@ -76,7 +76,7 @@ type ChooseInfo struct {
 	End        bool // there is no token: the answer ends
 }
 
-// DraftInfo tells of what a Drafter proposed.
+// DraftInfo describes a Drafter's proposal.
 type DraftInfo struct {
 	Session  uint64 // as StepInfo's
 	Began    time.Time
@@ -85,7 +85,7 @@ type DraftInfo struct {
 	Computed int // the first of them that are computed with the next step
 }
 
-// EvictInfo tells of an eviction. Its time, eviction.Result's Duration, is that of choosing slots and moving the others together.
+// EvictInfo describes an eviction. Its time, eviction.Result's Duration, covers choosing slots and moving the others.
 type EvictInfo struct {
 	Session uint64 // as StepInfo's
 	Token   int    // tokens of the conversation by then
@@ -95,7 +95,7 @@ type EvictInfo struct {
 	LeftBytes int64 // of keys and values in use afterwards
 }
 
-// MoveInfo tells of a session's move to another model.
+// MoveInfo describes a session's move to another model.
 type MoveInfo struct {
 	Session uint64 // as StepInfo's
 	Began   time.Time

@@ -15,7 +15,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/pebble"
 )
 
-// diary keeps what a model tells.
+// diary records the calls of a model's Trace.
 type diary struct {
 	mu      sync.Mutex
 	passes  []llama.PassInfo
@@ -35,7 +35,7 @@ func note[T any](d *diary, list *[]T) func(T) {
 	}
 }
 
-// tracedPebble returns Pebble, and what it tells.
+// tracedPebble returns Pebble, and its diary.
 func tracedPebble(t *testing.T) (*llama.Model, *diary) {
 	t.Helper()
 	d := &diary{}
@@ -172,7 +172,7 @@ func TestTraceTellsWhatSessionsDo(t *testing.T) {
 	}
 }
 
-// TestTraceTellsMoves moves a session to a device that fails, whose model has no Trace.
+// TestTraceTellsMoves moves a session to a model without a Trace on a device that fails.
 func TestTraceTellsMoves(t *testing.T) {
 	m, d := tracedPebble(t)
 	fault := &backendtest.Fault{Err: errDevice, In: []string{"Attend"}}

@@ -12,15 +12,15 @@ import (
 // wants, such as session.Capacity() - 512. Dropping a turn moves all later ones, so that a cache keeps only what stands before them:
 // a limit that leaves room for several answers makes that rarer.
 //
-// A turn is the user's messages and everything up to the user's next message: answers, function calls and their results. Turns are
-// dropped as a whole. So what is left begins with a user's message, and no call loses its result. Messages of the role system
-// (or developer, as some templates call it) stay, wherever they are. The last turn stays, too: if it does not fit together with these
-// messages, the error is a *ContextFullError, whose Want is the number of tokens that they need.
+// A turn is the user's messages and everything up to the user's next message: answers, function calls and their results. Turns are dropped
+// as a whole. So the remaining history begins with a user's message, and no call loses its result. Messages of the role system (or
+// developer, as some templates call it) stay, wherever they are. The last turn stays, too: if it does not fit together with these messages,
+// the error is a *ContextFullError with the number of tokens that they need as Want.
 //
 // If nothing has to be dropped, the result is history itself, otherwise a new slice. Other errors are Template's.
 func (t *Tokenizer) DropTurns(history []Message, o TemplateOptions, limit int) ([]Message, error) {
 	var fits []Message
-	var tooLong error // why what was tried last does not fit
+	var tooLong error // why the last attempt does not fit
 	begins := turnBegins(history)
 	// The whole history is tried first. Then bisection finds the fewest turns to drop: the fewer are dropped, the more tokens are left.
 	for low, high, try := 0, len(begins)-1, 0; low <= high; try = (low + high) / 2 {

@@ -185,7 +185,7 @@ func TestDropTurnsOfUnusualHistories(t *testing.T) {
 	}
 }
 
-// TestDropTurnsRendersLittle drops nearly all of many turns: what is rendered must not grow with the square of their number.
+// TestDropTurnsRendersLittle drops nearly all of many turns: the rendered tokens must not grow with the square of their number.
 func TestDropTurnsRendersLittle(t *testing.T) {
 	tokenizer, renderings, tokens := countedTokenizer(t, "{% for m in messages %}{{ m.role }}:{{ m.content }};{% endfor %}")
 	var history []Message

@@ -13,12 +13,12 @@ const (
 // BlockLen returns how many elements share a scale, 1 for Float.
 func (form ActivationForm) BlockLen() int { return [...]int{1, 32, 256}[form] }
 
-// GroupLen returns how many elements share a sum, 1 for Float, which has none.
+// GroupLen returns how many elements share a sum, 1 for Float, which has no sums.
 func (form ActivationForm) GroupLen() int { return [...]int{1, 32, 16}[form] }
 
-// Activation is rows of activations, [Rows, K], in one of the forms. Reserve makes room, and Prepare fills a row. The zero value is
-// ready for Reserve. After Reserve the lengths of Q, D and Sums are those given beside them; for Float all three are unused, and X
-// is set by the caller.
+// Activation is rows of activations, [Rows, K], in one of the forms. Reserve makes room, and Prepare fills a row. The zero value is ready
+// for Reserve. After Reserve the lengths of Q, D and Sums are those in their comments; for Float all three are unused, and the caller sets
+// X.
 type Activation struct {
 	Form    ActivationForm
 	Rows, K int
@@ -40,10 +40,10 @@ func (a *Activation) Reserve(form ActivationForm, rows, k int) {
 	a.Sums = resize(a.Sums, rows*(k/form.GroupLen()))
 }
 
-// Row returns row t as an Activation of one row, whose slices are views of the same memory.
+// Row returns row t as an Activation of one row. Its slices are views of the same memory.
 func (a *Activation) Row(t int) Activation { return a.Part(t, t+1) }
 
-// Part returns rows [lo, hi) as an Activation, whose slices are views of the same memory.
+// Part returns rows [lo, hi) as an Activation. Its slices are views of the same memory.
 func (a *Activation) Part(lo, hi int) Activation {
 	part := Activation{Form: a.Form, Rows: hi - lo, K: a.K}
 	if a.Form == Float {
@@ -68,9 +68,9 @@ func (a *Activation) CopyRow(to, from int) {
 
 // Prepare brings x [K] into the form, as row t. For Float it does nothing: X is the caller's.
 //
-// A block's scale is d = max|x|/127, kept in float32, and Q = x·(1/d) rounded to nearest even, between −127 and 127. A block whose
-// elements are all 0, or so small that 1/d overflows, has Q = 0. An infinity makes the block's scale infinite and a NaN makes it NaN,
-// both with Q = 0. The products are then NaN, so that a damaged model shows.
+// A block's scale is d = max|x|/127, kept in float32, and Q = x·(1/d) rounded to nearest even, between −127 and 127. If all elements of a
+// block are 0, or so small that 1/d overflows, Q = 0. An infinity makes the block's scale infinite and a NaN makes it NaN, both with Q = 0.
+// The products are then NaN, so that a damaged model shows.
 func (a *Activation) Prepare(t int, x []float32) {
 	if a.Form == Float {
 		return
@@ -94,7 +94,7 @@ func (a *Activation) Prepare(t int, x []float32) {
 	}
 }
 
-// resize returns a slice of n elements, of s where it has room for them. What the elements are is undefined.
+// resize returns a slice of n elements, a part of s if s has room for them. The elements' values are undefined.
 func resize[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)

@@ -13,8 +13,8 @@ import (
 // maxInt8 is the largest magnitude of a rounded element of 8 bits: −128 is not used, so that the range is symmetric.
 const maxInt8 = 127
 
-// Integers reads one block of Q8_0 or Q4_0, whose element i is scale·q[i]. Of other formats it reads nothing: not all of them are
-// integers with one scale.
+// Integers reads one block of Q8_0 or Q4_0: element i is scale·q[i]. It reads no other formats, not all of which are integers with one
+// scale.
 func (f Format) Integers(q *[32]int8, block []byte) (scale float32) {
 	switch f {
 	case Q8_0:
@@ -52,8 +52,8 @@ func packNibbles(b []byte, q []int8, bias int8) {
 	}
 }
 
-// unpackQ5_0 unpacks d 2, qh 4, qs 16: element i is (q−16)·d, where the lower four bits of q are the nibble that Q4_0 has for it, and
-// the fifth is bit i of the little-endian number qh.
+// unpackQ5_0 unpacks d 2, qh 4, qs 16: element i is (q−16)·d. The lower four bits of q are the nibble at the same place as in Q4_0, and the
+// fifth is bit i of the little-endian number qh.
 func unpackQ5_0(b []byte, u *unpacked) {
 	u.d, u.m = half(b), noMinimum()
 	unpackFive(b[2:], u, -16)

@@ -7,15 +7,15 @@ import (
 	"github.com/x448/float16"
 )
 
-// quietBit tells a quiet NaN of float32 from a signalling one.
+// quietBit is set in a quiet NaN of float32 and clear in a signalling one.
 const quietBit = 1 << 22
 
 // half reads a binary16 at the beginning of b.
 func half(b []byte) float32 { return widenHalf(uint16(b[0]) | uint16(b[1])<<8) }
 
-// widenHalf converts a binary16 to float32, exactly; NaNs become quiet, as the processors' own conversions make them. The
-// exponent is corrected by a multiplication, which is exact and also right for subnormal numbers: three times as fast as a library
-// that tells the cases apart by branches.
+// widenHalf converts a binary16 to float32, exactly; NaNs become quiet, as the processors' own conversions make them. The exponent is
+// corrected by a multiplication, which is exact and also right for subnormal numbers: three times as fast as a library that branches on the
+// cases.
 func widenHalf(h uint16) float32 {
 	const (
 		magnitude  = 0x7fff     // all bits of a binary16 but the sign
@@ -57,7 +57,7 @@ func narrowF16(dst []byte, src []float32) {
 	}
 }
 
-// widenBF16 reads len(dst) numbers, of which src has the upper halves.
+// widenBF16 reads len(dst) numbers from their upper halves in src.
 func widenBF16(dst []float32, src []byte) {
 	for i := range dst {
 		dst[i] = math.Float32frombits(uint32(src[2*i])<<16 | uint32(src[2*i+1])<<24)
@@ -70,7 +70,7 @@ func narrowBF16(dst []byte, src []float32) {
 		bits := math.Float32bits(v)
 		if v != v {
 			bits |= quietBit
-		} else { // a half less than the last kept bit, and one more where that bit is odd: ties go to even
+		} else { // a half less than the last kept bit, and one more if that bit is odd: ties go to even
 			bits += 0x7fff + bits>>16&1
 		}
 		dst[2*i], dst[2*i+1] = byte(bits>>16), byte(bits>>24)

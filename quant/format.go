@@ -2,9 +2,8 @@ package quant
 
 import "fmt"
 
-// Format is a storage format for rows of numbers: one of the constants below. The zero value, and any number that is not one of
-// them, is no format: it is not Valid, its Dequantize and Quantize return errors, its products are 0, and none of its methods
-// panics.
+// Format is a storage format for rows of numbers: one of the constants below. The zero value, and any number that is not one of them, is no
+// format: it is not Valid, its Dequantize and Quantize return errors, its products are 0, and its methods do not panic.
 type Format uint8
 
 // The formats. The quantised ones have GGML's blocks: the comments of the functions that unpack them spell out the layouts. Package
@@ -36,17 +35,17 @@ const (
 type facts struct {
 	name                 string
 	ggml                 uint32 // the number of the type in GGUF files, of ggml.h
-	fileType             uint32 // llama.cpp's number of a file whose matrices mostly have the type
+	fileType             uint32 // llama.cpp's number for files with most matrices in this format
 	blockLen, blockBytes int    // at least 1 element, so that divisions by it are safe
 	activation           ActivationForm
 	groupLen             int      // elements that share an inner scale, a multiple of 16; 0: a block has one scale
 	minimum              bool     // blocks have a minimum, which products add and which follows the scale
-	exponent             bool     // the scale is a power of two, of which a byte has the exponent; else it is a binary16
-	scaleAt              int      // where the scale is in a block, in bytes; in F32 the half with the exponent
+	exponent             bool     // the scale is a power of two, stored as one byte of exponent; else it is a binary16
+	scaleAt              int      // the scale's first byte in a block; in F32 the half with the exponent
 	rounding             rounding // how Quantize and QuantizeWeighted search; zero: they do not
 }
 
-// formats is the table of formats. Those whose reference is a formula (see Quantize) are searched with importance only.
+// formats is the table of formats. Formats with a formula as their reference (see Quantize) are searched with importance only.
 var formats = [...]facts{
 	0:    {name: "none", blockLen: 1},
 	F32:  {name: "f32", ggml: 0, fileType: 0, blockLen: 1, blockBytes: 4, scaleAt: 2},
@@ -103,21 +102,21 @@ func (f Format) Valid() bool { return int(f) < len(formats) && formats[f].blockB
 // String returns the name in lower case, such as "q4_0".
 func (f Format) String() string { return f.facts().name }
 
-// BlockLen returns the number of elements of a block: 1 for the float formats and for what is no format.
+// BlockLen returns the number of elements of a block: 1 for the float formats and for invalid ones.
 func (f Format) BlockLen() int { return f.facts().blockLen }
 
 // BlockBytes returns the bytes of a block.
 func (f Format) BlockBytes() int { return f.facts().blockBytes }
 
-// GGMLType returns the number by which GGUF files name the type of a tensor in the format. It is 0, F32's, for what is no format.
+// GGMLType returns the number by which GGUF files name the type of a tensor in the format. It is 0, as for F32, if the format is not Valid.
 func (f Format) GGMLType() uint32 { return f.facts().ggml }
 
-// FileType returns llama.cpp's number for a file whose matrices mostly have the format. It is 0, F32's, for what is no format.
+// FileType returns llama.cpp's number for files with most matrices in the format. It is 0, as for F32, if the format is not Valid.
 func (f Format) FileType() uint32 { return f.facts().fileType }
 
-// ScalesAt returns where the binary16 numbers of a quantised block are, in bytes from its beginning: the scale and, in formats with
+// ScalesAt returns the offsets of the binary16 numbers of a quantised block, in bytes from its beginning: the scale and, in formats with
 // minimums, the minimum, or the scale of the groups' minimums. It returns nil for the float formats, for those with an ExponentAt, and for
-// what is no format.
+// invalid formats.
 func (f Format) ScalesAt() []int {
 	switch facts := f.facts(); {
 	case facts.activation == Float, facts.exponent:
@@ -129,8 +128,8 @@ func (f Format) ScalesAt() []int {
 	}
 }
 
-// ExponentAt returns where the exponent of a block is whose scale is a power of two, in bytes from its beginning; ok is false if the format
-// has no such. The scale of an exponent e is 2^(e−127), and the numbers of a block with e = 255 are not finite.
+// ExponentAt returns the offset of the scale's exponent in a block, in bytes from its beginning. ok is false if the format's scale is not a
+// power of two. The scale of an exponent e is 2^(e−127), and the numbers of a block with e = 255 are not finite.
 func (f Format) ExponentAt() (at int, ok bool) { return f.facts().scaleAt, f.facts().exponent }
 
 // ActivationForm returns the form of the activations that the format is multiplied with.
@@ -242,7 +241,7 @@ func (f Format) check(op string, n, bytes int) error {
 	return nil
 }
 
-// Dequantize writes the elements of src, whole blocks, to dst, whose length must be the number of these elements.
+// Dequantize writes the elements of src, whole blocks, to dst. Its length must be their number.
 func (f Format) Dequantize(dst []float32, src []byte) error {
 	if err := f.check("dequantize", len(dst), len(src)); err != nil {
 		return err

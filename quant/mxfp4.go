@@ -11,13 +11,13 @@ import (
 // fp4 are the numbers of four bits of MXFP4 (E2M1), doubled. The places of numbers below 0 are eight above those of their magnitudes.
 var fp4 = [16]int8{0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12}
 
-// damagedExponent is the exponent of a block whose numbers are not finite: NaN in the MX formats, and an infinite scale here.
+// damagedExponent is the exponent of a block of numbers that are not finite: NaN in the MX formats, and an infinite scale here.
 const damagedExponent = 255
 
 // powerOfTwo returns 2^(e−128), half of the scale that e stands for in the MX formats, and infinity for damagedExponent. The numbers for
 // 0 and 1 are below float32's normal range.
 func powerOfTwo(e byte) float32 {
-	return math.Float32frombits(max(uint32(e)<<23, 1<<22)) * 0.5 // 2^(e−127), of which 2^−127 has no exponent
+	return math.Float32frombits(max(uint32(e)<<23, 1<<22)) * 0.5 // 2^(e−127); 2^−127 is subnormal
 }
 
 // unpackMXFP4 unpacks e 1, qs 16: element i is fp4[q]·2^(e−128), q being the nibble that Q4_0 has for it.
@@ -84,9 +84,9 @@ func logarithm(x float32) int {
 	return low
 }
 
-// JoinMXFP4 writes blocks of MXFP4 from the two tensors in which folders of gpt-oss have them: scales, a byte for each block, which is its e,
-// and blocks, 16 bytes each, whose byte i has element 2i in its low nibble and element 2i+1 in its high one. dst has room for
-// len(scales) blocks of 17 bytes.
+// JoinMXFP4 writes blocks of MXFP4 from the two tensors in which folders of gpt-oss have them: scales has a byte for each block, its e;
+// blocks has 16 bytes for each, with element 2i in the low nibble of byte i and element 2i+1 in the high one. dst has room for len(scales)
+// blocks of 17 bytes.
 func JoinMXFP4(dst, blocks, scales []byte) error {
 	size := MXFP4.BlockBytes()
 	if len(blocks) != 16*len(scales) || len(dst) != size*len(scales) {

@@ -36,7 +36,7 @@ func TestMXFP4EqualsLlamaCpp(t *testing.T) {
 	}
 }
 
-// TestMXFP4Exponents reads the numbers of all exponents, of which the least are below float32's normal range, and rounds them again.
+// TestMXFP4Exponents reads the numbers of all exponents, also those below float32's normal range, and rounds them again.
 func TestMXFP4Exponents(t *testing.T) {
 	for e := range 256 {
 		block := append([]byte{byte(e)}, "\x10\x32\x54\x76\x98\xba\xdc\xfe\x01\x23\x45\x67\x89\xab\xcd\xef"...)

@@ -8,7 +8,7 @@ import (
 // nonlinear4 are the values of the sixteen nibbles of IQ4_NL and IQ4_XS. They are denser near 0, where most weights are.
 var nonlinear4 = [16]int8{-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113}
 
-// noMinimum returns the minimum of formats that have none: −0, which added to any number, also to −0, gives that number.
+// noMinimum returns the minimum of formats without minimums: −0. Adding it changes no number, not even −0.
 func noMinimum() float32 { return float32(math.Copysign(0, -1)) }
 
 // unpackIQ4_NL unpacks d 2, qs 16: element i is nonlinear4[q]·d, q being the nibble that Q4_0 has for it.

@@ -352,7 +352,7 @@ func element(f quant.Format, b []byte, i int) float64 {
 // quantized are the formats in blocks.
 var quantized = slices.DeleteFunc(quant.Formats(), func(f quant.Format) bool { return f.BlockLen() == 1 })
 
-// randomRow returns random blocks whose scales are ordinary numbers.
+// randomRow returns random blocks with ordinary numbers as scales.
 func randomRow(r *rand.Rand, f quant.Format, n int) []byte {
 	b := make([]byte, f.Bytes(n))
 	for i := range b {
@@ -556,7 +556,7 @@ func TestLengthsAreChecked(t *testing.T) {
 	}
 }
 
-// FuzzBlocks reads arbitrary bytes as every format, multiplies them, and rounds what was read again.
+// FuzzBlocks reads arbitrary bytes as every format, multiplies them, and rounds the numbers again.
 func FuzzBlocks(f *testing.F) {
 	f.Add([]byte("0123456789abcdefghijklmnopqrstuvwxyz"), float32(1))
 	f.Fuzz(func(t *testing.T, data []byte, x float32) {
@@ -620,7 +620,7 @@ func BenchmarkDotRows(b *testing.B) {
 	}
 }
 
-// TestNoFormat calls every method of what is no format: the answers are errors and zeros, and nothing panics.
+// TestNoFormat calls every method of invalid formats: they return errors and zeros and do not panic.
 func TestNoFormat(t *testing.T) {
 	for _, f := range []quant.Format{0, quant.BF16 + 1, 100, 255} {
 		if f.Valid() || f.ScalesAt() != nil || f.Bytes(100) != 0 || f.BlockLen() != 1 || f.BlockBytes() != 0 || f.String() != "none" {

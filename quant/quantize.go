@@ -105,8 +105,8 @@ func (f Format) searchBlocks(dst []byte, src, importance []float32) {
 	}
 }
 
-// FirstNotFinite returns the index of the first block of src, whole blocks, whose numbers are not all finite; for a float format that is the
-// index of the element. It returns -1 if there is no such block. Of quantised blocks it reads the scales and minimums alone.
+// FirstNotFinite returns the index of the first block of src, whole blocks, that has a number that is not finite, or -1. A block of a float
+// format is one element. Of quantised blocks it reads only the scales and minimums.
 func (f Format) FirstNotFinite(src []byte) int {
 	facts := f.facts()
 	size, at, exponent := facts.blockBytes, facts.scaleAt, uint16(0x7c00) // all ones in infinities and NaNs

@@ -5,7 +5,7 @@ import "math"
 // rounding says what the rounded numbers of a format can be, which with the format's facts is all that the search for them needs to
 // know. See unpacked for how an element is made of them.
 type rounding struct {
-	low, high float64      // the range of q, whose values are evenly spaced
+	low, high float64      // the range of q; its values are evenly spaced
 	book      *nearestBook // or the values
 	scaleLow  int          // the range of scale, in formats with inner scales
 	scaleHigh int
@@ -161,9 +161,9 @@ func (r *rounder) solve(s *sums) (scale, offset, err float64) {
 	return scale, 0, s.error(scale, 0)
 }
 
-// search returns a scale and an offset with which a group's error is small. It tries scales that map the extreme elements to the
-// extreme integers, or a little beside them, each improved by least squares; and from the best of these on it rounds and solves in
-// turn, which lowers the error each time. So do the quantisers of llama.cpp (make_qx_quants, make_qkx3_quants in ggml-quants.c).
+// search returns a scale and an offset with which a group's error is small. It tries scales that map the extreme elements to the extreme
+// integers, or a little further, each improved by least squares; and from the best of these on it rounds and solves in turn, which lowers
+// the error each time. So do the quantisers of llama.cpp (make_qx_quants, make_qkx3_quants in ggml-quants.c).
 func (r *rounder) search(s *sums, x, w []float64) (scale, offset float64) {
 	lowest, highest := x[0], x[0]
 	for _, v := range x[1:] {
@@ -275,9 +275,9 @@ func (r *rounder) group(g int) (x, w []float64) {
 	return r.x[from:to], r.w[from:to]
 }
 
-// round rounds the block in x, with the weights w, to u. The search finds a scale and a minimum for each group alone. Where the block
-// shares one number among them, each group then takes the best integers beside what it found, and the block's numbers are solved for
-// once more, in turn.
+// round rounds the block in x, with the weights w, to u. The search finds a scale and a minimum for each group alone. If the groups' scales
+// share one number of the block, each group then takes the best integers for what it found, and the block's numbers are solved for once
+// more, in turn.
 func (r *rounder) round(u *unpacked) {
 	t := &r.trial
 	var curvature [16]float64 // how much a scale that is a little off costs

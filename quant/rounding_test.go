@@ -183,7 +183,7 @@ func TestHostileRows(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		at    func(i int) float32
-		bound float64 // of the relative error; 0: none
+		bound float64 // of the relative error; 0: no bound
 	}{
 		{"zeros", func(int) float32 { return 0 }, 0},
 		{"negative zeros", func(int) float32 { return float32(math.Copysign(0, -1)) }, 0},

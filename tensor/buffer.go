@@ -23,8 +23,7 @@ type Buffer interface {
 	Bytes() []byte
 	// ReadOnly says that the contents must not be written.
 	ReadOnly() bool
-	// Map makes the contents visible to the host and Bytes non-nil, and waits for the device where it must. Host memory is always
-	// mapped.
+	// Map makes the contents visible to the host and Bytes non-nil, and waits for the device if necessary. Host memory is always mapped.
 	Map() error
 	// Unmap undoes one Map. The last Unmap gives the contents back to the device.
 	Unmap() error
@@ -58,7 +57,7 @@ type allocation struct {
 	done  atomic.Bool   // the memory was given back
 }
 
-// free gives the memory back, unless that was done already. A nil allocation has none.
+// free gives the memory back once; later calls do nothing. A nil allocation has no memory.
 func (a *allocation) free() error {
 	if a == nil || a.done.Swap(true) {
 		return nil

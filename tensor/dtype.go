@@ -118,8 +118,8 @@ func (d DType) Bytes(n int) (int, error) {
 	return n / blockLen * blockBytes, nil
 }
 
-// Format returns the storage format of the type, which converts its elements and computes with them. For U8, for I32,
-// and for what is no type, the format is not Valid.
+// Format returns the storage format of the type, which converts its elements and computes with them. The formats of U8, of I32 and of
+// invalid types are not Valid.
 func (d DType) Format() quant.Format {
 	if f := quant.Format(d); f.Valid() {
 		return f

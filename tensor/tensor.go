@@ -5,7 +5,7 @@ import (
 	"unsafe"
 )
 
-// Device is where a tensor lives and what computes on it; backends are devices.
+// Device holds tensors in its memory and computes on them. Backends are devices.
 type Device interface {
 	// Name is short and unique among the devices of a program: "cpu", "opencl".
 	Name() string
@@ -25,7 +25,7 @@ type Tensor struct {
 	shape  Shape
 	dtype  DType
 	buffer Buffer
-	offset int    // where the tensor begins in the buffer, in bytes
+	offset int    // the tensor's first byte in the buffer
 	size   int    // bytes
 	device Device // nil: host memory that belongs to no backend
 }
@@ -96,7 +96,7 @@ func (t *Tensor) Shape() Shape { return t.shape }
 // DType returns the type of the elements.
 func (t *Tensor) DType() DType { return t.dtype }
 
-// Device returns where the tensor lives; nil is plain host memory.
+// Device returns the device that holds the tensor; nil is plain host memory.
 func (t *Tensor) Device() Device { return t.device }
 
 // Buffer returns the memory, which other tensors may share.
@@ -136,8 +136,8 @@ func (t *Tensor) String() string {
 	return fmt.Sprintf("%v%v@%s", t.dtype, t.shape, where)
 }
 
-// Slice returns a view of the rows [lo, hi) of the outermost dimension. Of a tensor with one dimension, whose rows are single
-// elements, lo and hi must be whole blocks: of 32 elements for Q8_0, for instance.
+// Slice returns a view of the rows [lo, hi) of the outermost dimension. The rows of a tensor with one dimension are single elements: lo and
+// hi must then be multiples of the block's length, 32 for Q8_0.
 func (t *Tensor) Slice(lo, hi int) (*Tensor, error) {
 	view := new(Tensor)
 	if err := t.SliceInto(view, lo, hi); err != nil {
@@ -155,7 +155,7 @@ func (t *Tensor) SliceInto(view *Tensor, lo, hi int) error {
 	for _, d := range t.shape.dims[1:t.shape.n] {
 		elements *= d
 	}
-	// Blocks run along the innermost dimension: where that is also the outermost, a row is only a part of a block.
+	// Blocks run along the innermost dimension. If that is also the outermost, a row is only a part of a block.
 	from, err := t.dtype.Bytes(lo * elements)
 	if err != nil {
 		return fmt.Errorf("tensor: rows [%d, %d) of %v: %w", lo, hi, t, err)
@@ -188,7 +188,7 @@ func (t *Tensor) Reshape(dims ...int) (*Tensor, error) {
 	return &view, nil
 }
 
-// ToDevice returns the tensor on another device: t itself where it is there already, else a copy.
+// ToDevice returns the tensor on another device: t itself if it is there already, else a copy.
 func (t *Tensor) ToDevice(device Device) (*Tensor, error) {
 	if t.device == device {
 		return t, nil

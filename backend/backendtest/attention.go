@@ -39,7 +39,7 @@ type attended struct {
 	first []int     // of each KV head
 	used  []int     // slots of each KV head
 	also  also
-	sinks []float32 // of each head; nil: there are none
+	sinks []float32 // of each head; nil: no sinks
 }
 
 // row returns the key or the value of a slot.
@@ -134,8 +134,8 @@ func grains(p []float64, peaks [][]float64, e int, value func(j int) float64) (l
 	return list
 }
 
-// magnitude returns what the errors of out are relative to: Σ p·|v|, and how the errors s of the scores show,
-// Σ p·s·|v-out|, which is a sum of squares where they are those of rounding; and what the rounding of weights may do.
+// magnitude returns the magnitude that each error of out is relative to. It adds three parts: Σ p·|v|; the effect of the scores' errors s,
+// Σ p·s·|v-out|, or the root of the squares' sum for errors of rounding; and the effect of rounded weights.
 func (a *attended) magnitude([]float32) []float64 {
 	result := make([]float64, len(a.q))
 	peaks := make([][][]float64, a.kvHeads)

@@ -52,7 +52,7 @@ func (d plain) call(name string, operand *tensor.Tensor, compute func() error) e
 	return compute()
 }
 
-// Name tells what it computes with.
+// Name is the other backend's name with "-test" added.
 func (d plain) Name() string { return d.Backend.Name() + "-test" }
 
 // BitExact passes on.
@@ -61,7 +61,7 @@ func (d plain) BitExact() bool { return backend.BitExact(d.Backend) }
 // ScratchBytes passes on.
 func (d plain) ScratchBytes() int64 { return backend.Scratch(d.Backend) }
 
-// Memory is the other backend's, whose Alloc may fail.
+// Memory is the other backend's, except that Alloc may fail.
 func (d plain) Memory() tensor.Memory { return memoryOf{d.Backend.Memory(), d.before} }
 
 type memoryOf struct {

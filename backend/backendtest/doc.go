@@ -1,8 +1,8 @@
 // Package backendtest has the suite that every backend must pass, and devices that fail on purpose.
 //
-// Run is the suite as a test. Checks and Suite are its parts, for programs that show more of it, as examples/tools/checkbackend does:
-// each operation, over element types, shapes and extreme values, against the portable reference, and with a look at whatever
-// memory is not its output. NewDevice and Fault make a backend fail at a chosen call, to test what uses backends.
+// Run is the suite as a test. Checks and Suite are its parts, for programs that show more of it, as examples/tools/checkbackend does: each
+// operation, over element types, shapes and extreme values, against the portable reference, and with checks that memory besides its output
+// is unchanged. NewDevice and Fault make a backend fail at a chosen call, to test programs that use backends.
 //
 // # How to write a backend in an afternoon
 //

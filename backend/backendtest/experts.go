@@ -10,7 +10,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// mixture is the shape of an operation with experts: some rows, each of which chooses k of the experts, and weights [experts, n, width].
+// mixture is the shape of an operation with experts: some rows, each with k chosen experts, and weights [experts, n, width].
 type mixture struct{ rows, experts, k, n, width int }
 
 func (m mixture) of(d tensor.DType) mixture {
@@ -73,7 +73,7 @@ var routings = []struct {
 	{"softmax of the chosen with a bias", backend.Routing{Scores: backend.SoftmaxChosen}, true, true},
 }
 
-// routeChecks routes rows by all rules, with logits many of which are equal among others.
+// routeChecks routes rows by all rules, also with many equal logits.
 func routeChecks() (checks []Check) {
 	ties := input{name: "ties", value: normal}
 	for i, r := range routings {

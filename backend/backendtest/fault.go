@@ -11,7 +11,7 @@ import (
 // nothing does.
 type Fault struct {
 	Err    error    // what a call that fails returns
-	In     []string // the calls that count, by name, and that fail when the fault strikes; none: all
+	In     []string // the calls that count, by name, and that fail when the fault strikes; empty: all calls
 	Once   bool     // only one call fails; else all that count fail from then on
 	Lost   bool     // once a call has failed, those that do not count fail as well, as on a device that is lost
 	Spared []string // calls that go on although the fault strikes

@@ -103,7 +103,7 @@ func (g generator) fill(data []byte, d tensor.DType, in input) {
 // poison is the byte of memory that must be neither read nor written: NaN in every floating-point type and block scale.
 const poison = 0xff
 
-// cache returns slots of heads of a cache type, of which the first n are filled and the rest are poisoned.
+// cache returns slots of heads of a cache type, with the first n filled and the rest poisoned.
 func (g generator) cache(d tensor.DType, in input, slots, n, width int) (data []byte, values []float32) {
 	data = encode(d, g.floats(in, n*width))
 	values = decode(d, data)

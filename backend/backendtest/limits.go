@@ -87,7 +87,7 @@ func (o *operand) compare(got, want []byte, exact bool) (c comparison) {
 	return c
 }
 
-// difference returns the error of element i. What is finite for one and not for the other is infinitely wrong.
+// difference returns the error of element i. An element that is finite in only one of got and want is infinitely wrong.
 func (o *operand) difference(i int, got, want float32) float64 {
 	g, w := float64(got), float64(want)
 	switch {

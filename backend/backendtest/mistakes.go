@@ -38,7 +38,7 @@ func (o odd) stretches(rows int, state *tensor.Tensor) []backend.Stretch {
 	return []backend.Stretch{{State: state, Rows: rows}}
 }
 
-// slots returns a cache of two heads, whose pages are the first two of the slab, with a number of slots in use.
+// slots returns a cache of two heads with a number of slots in use. The heads' pages are the first two of the slab.
 func (o odd) slots(used int) *backend.Slots {
 	s := &backend.Slots{DType: tensor.F16, HeadDim: 32, Version: 1}
 	for head := range 2 {

@@ -58,7 +58,7 @@ func readRows(b backend.Backend, t *tensor.Tensor, data []byte, lo, hi int) erro
 	return nil
 }
 
-// copyChecks copy elements between tensors and within one, where the regions overlap. Offsets are in blocks.
+// copyChecks copy elements between tensors and within one, also if the regions overlap. Offsets are in blocks.
 func copyChecks() (checks []Check) {
 	for _, d := range []tensor.DType{tensor.F32, tensor.F16, tensor.U8, tensor.Q8_0, tensor.Q4_0} {
 		for _, c := range []struct{ src, dst, from, to, n int }{{1, 1, 0, 0, 1}, {9, 5, 3, 1, 4}, {1000, 777, 1, 0, 777}, {64, 64, 0, 0, 0}} {

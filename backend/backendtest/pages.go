@@ -12,8 +12,8 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// How keys and values lie in a page is the device's affair: what is in pages is written and read by operations of backend.Pager,
-// and compared in the cache's type. Pages that a check has no use for are poisoned, and must stay so.
+// Each device has its own layout of a page. The checks therefore write and read pages by operations of backend.Pager, and compare values in
+// the cache's type. Pages that a check has no use for are poisoned, and must stay so.
 
 // run is the shape of one conversation's part of a step.
 type run struct {
@@ -63,7 +63,7 @@ func (s step) of(d tensor.DType) step {
 	return s
 }
 
-// lone is a step of one conversation whose heads have the same number of slots.
+// lone is a step of one conversation with the same number of slots in each head.
 func lone(heads, kvHeads, dim, tokens, used int) step {
 	return step{"alone", heads, kvHeads, dim, []run{{tensor.F32, tokens, slices.Repeat([]int{used}, kvHeads)}}, also{}}
 }
@@ -146,7 +146,7 @@ func weighChecks(quick bool) []Check {
 	return list
 }
 
-// conversation is a run with the values of its slots, one head after the other, and where its slabs are among the operands.
+// conversation is a run with the values of its slots, one head after the other, and the indices of its slabs among the operands.
 type conversation struct {
 	run
 	dim        int
@@ -158,7 +158,7 @@ type conversation struct {
 	source     int       // the operand with keys, after which comes that with values
 	also       also
 	sinks      int       // the operand with sinks
-	sinkValues []float32 // nil: there are none
+	sinkValues []float32 // nil: no sinks
 }
 
 // sum returns how many slots are in use in all heads before the given one.
@@ -292,8 +292,8 @@ func (c *conversation) spared(b backend.Backend, t []*tensor.Tensor) error {
 	return nil
 }
 
-// paged calls f with the runs of a step, whose slots have been filled, but for as many of the latest tokens' as f writes, and looks at
-// the spare pages afterwards.
+// paged calls f with the runs of a step. All slots are filled before, except the slots that f writes. Afterwards paged checks that the
+// spare pages are unchanged.
 func paged(b backend.Backend, t []*tensor.Tensor, list []*conversation, write bool, f func(runs []backend.Run) error) error {
 	var runs []backend.Run
 	for _, c := range list {
@@ -317,7 +317,7 @@ func paged(b backend.Backend, t []*tensor.Tensor, list []*conversation, write bo
 	return nil
 }
 
-// attended returns the values of a conversation's attention, whose queries are those of rows [row, row+tokens).
+// attended returns the values of a conversation's attention with the queries of rows [row, row+tokens).
 func (s step) attended(c *conversation, q []float32, row int) *attended {
 	width := s.heads * s.dim
 	a := &attended{

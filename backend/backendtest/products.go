@@ -114,9 +114,9 @@ func (p product) magnitude(d tensor.DType, x []float32, w []byte) func([]float32
 	}
 }
 
-// magnitudeOf is the magnitude of one inner product, for weights or keys w that were of type d. For float32 it is Σ|x·w|. Where
-// x is rounded, in blocks of which steps are the largest elements, it is √Σ(steps·w)², as random errors add up, with as much
-// of Σ|steps·w| as the sums of float32 need.
+// magnitudeOf is the magnitude of one inner product, for weights or keys w that were of type d. For float32 it is Σ|x·w|. If x is rounded
+// in blocks (steps are the blocks' largest elements), it is √Σ(steps·w)², as random errors add up, plus the part of Σ|steps·w| that sums of
+// float32 need.
 func magnitudeOf(d tensor.DType, w []float32, steps []float64) float64 {
 	sum, squares := 0.0, 0.0
 	for i, v := range w {

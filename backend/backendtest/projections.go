@@ -129,7 +129,7 @@ func layerNormed(x, weight, bias []float32) []float32 {
 	return result
 }
 
-// rowLengths is the magnitude of elements whose errors are in proportion to the length of their row, of dim elements.
+// rowLengths is the magnitude of elements with errors in proportion to the length (norm) of their row of dim elements.
 func rowLengths(dim int) func([]float32) []float64 {
 	return func(want []float32) []float64 {
 		result := make([]float64, len(want))

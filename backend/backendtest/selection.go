@@ -11,7 +11,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// few are values of which many are equal, zeros of both signs and infinities among them; damaged has NaNs, too.
+// few has many equal values, zeros of both signs and infinities; damaged has NaNs, too.
 var (
 	few = input{name: "few values", value: func(r *rand.Rand) float32 {
 		return [...]float32{0, float32(math.Copysign(0, -1)), 1, -1, float32(math.Inf(1)), float32(math.Inf(-1))}[r.IntN(6)]
@@ -82,7 +82,7 @@ func maskChecks() (checks []Check) {
 	return checks
 }
 
-// mask allows all elements of some words, none of others, and random ones of the rest.
+// mask allows all elements of some words, no elements of others, and random ones of the rest.
 func mask(g generator, rows, n int, in input) *trial {
 	allowed := make([]uint64, rows*((n+63)/64))
 	for i := range allowed {

@@ -60,7 +60,7 @@ type Result struct {
 	Tolerance float64 // the largest relative error that is tolerated; 0: the bits must be equal
 	Seconds   float64 // that the backend took
 	Verdict   Verdict
-	Detail    string // what is wrong
+	Detail    string // the fault
 }
 
 // Suite checks one backend. A check at a time may be done.

@@ -17,7 +17,7 @@ type role uint8
 
 const (
 	reading role = iota // only read
-	weight              // only read, and prepared for the device where the check says so
+	weight              // only read, and prepared for the device if the check says so
 	output              // written; poisoned before
 	update              // read and written
 	scratch             // lent: of undefined contents afterwards
@@ -105,7 +105,7 @@ func poisoned(data []byte) {
 // outcome is what became of a trial's operands.
 type outcome struct {
 	contents [][]byte // of outputs and updates; nil for the others
-	faults   []string // what was written where it should not
+	faults   []string // writes outside the operation's output
 	elapsed  time.Duration
 }
 

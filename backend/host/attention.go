@@ -71,9 +71,9 @@ func AttentionScratch(heads, kvHeads, headDim, slots, workers int) int64 {
 // partialBytes is the size of a Partial without its values.
 const partialBytes = int(unsafe.Sizeof(asm.Partial{}))
 
-// attention is the attention of some runs as a task. A piece is a block of a run's tokens with one KV head, walking that head's tiles
-// in order. Where there are too few blocks for the workers, or tiles that are too many for one of them, the tiles of a block of one
-// token are shared out among several pieces, and who computes the last of these joins the tiles, in the same order.
+// attention is the attention of some runs as a task. A piece is a block of a run's tokens with one KV head, walking that head's tiles in
+// order. If there are too few blocks for the workers, or too many tiles for one worker, several pieces share the tiles of a block of one
+// token. The worker that computes the last of them joins the tiles, in the same order.
 type attention struct {
 	name  string       // of the operation
 	dtype tensor.DType // of the keys and values; if these differ, the first run's
@@ -129,12 +129,12 @@ type piece struct {
 	run, head   int32
 	first, last int32
 	lo, hi      int32
-	joint       int32 // which joint the tiles belong to; -1: none
+	joint       int32 // the tiles' joint; -1: the block is one piece
 }
 
-// joint is where the pieces of a block of one token come together.
+// joint collects the results of the pieces of a block of one token.
 type joint struct {
-	partials    int   // where the Partials [tiles, group] begin
+	partials    int   // index of the first of the Partials [tiles, group]
 	first, last int   // the tiles, from first on and without last
 	pieces      int32 // that have not ended
 }
@@ -337,7 +337,7 @@ func (a *attention) Do(worker, number int) {
 	}
 }
 
-// finish writes the attention of a block's rows, whose tiles are joined in total.
+// finish writes the attention of a block's rows, from total, their joined tiles.
 func (a *attention) finish(total []asm.Partial, s *attended, head, first int) {
 	for r := range total {
 		if s.sinks != nil {
@@ -358,12 +358,12 @@ func (a *attention) row(x []float32, s *attended, head, first, r int) []float32 
 	return x[at : at+a.HeadDim]
 }
 
-// load prepares the queries of a block of rows, whose first token is given, for one KV head.
+// load prepares the queries of a block of rows that begins at token first, for one KV head.
 func (a *attention) load(l *lane, s *attended, head, first, rows int) {
 	l.reserve(rows, a.HeadDim, a.held)
 	had := cap(l.queries.Q)
 	l.queries.Reserve(s.format.ActivationForm(), rows, a.HeadDim)
-	if grown := cap(l.queries.Q) - had; grown != 0 { // the scales and sums are few beside the elements
+	if grown := cap(l.queries.Q) - had; grown != 0 { // the scales and sums are small next to the elements
 		a.held.Add(int64(grown))
 	}
 	l.queries.X, l.tile.Queries = l.scaled, &l.queries
@@ -377,8 +377,8 @@ func (a *attention) load(l *lane, s *attended, head, first, rows int) {
 	}
 }
 
-// tile computes one tile, of the given keys and values, for the loaded queries, of which the first belongs to token first. v is nil where
-// only the keys' weights are wanted.
+// tile computes one tile, of the given keys and values, for the loaded queries. The first query belongs to token first. v is nil if only
+// the keys' weights are wanted.
 func (a *attention) tile(l *lane, s *attended, head, tile, first int, k, v []byte, results []asm.Partial) {
 	seen := s.len(head) - s.tokens + first + 1 - tile*asm.TileKeys // slots of the tile that the first token sees
 	for r := range l.tile.Visible {
@@ -392,7 +392,7 @@ func (a *attention) tile(l *lane, s *attended, head, tile, first int, k, v []byt
 	a.layout.Attend(&l.tile)
 }
 
-// hide notes which slots of the tile lie before the window of each row; a row that sees none of them sees no slot of the tile.
+// hide notes which slots of the tile lie before the window of each row; if that is all slots that a row sees, the row's Visible becomes 0.
 func (a *attention) hide(l *lane, s *attended, head, tile, first int) {
 	for len(l.hidden) < len(l.tile.Visible) {
 		l.hidden = append(l.hidden, 0)

@@ -2,12 +2,12 @@ package host
 
 import "github.com/antigravity-go/antigravity/asm"
 
-// Base has every operation of the contract over memory that the host can map. A device embeds a *Base and overrides what it does
-// better; it must bring Name, Memory, CopyFrom, Describe and Close itself. Base may be used by several goroutines, whose
-// operations borrow their scratch memory from one small pool for each kind of task.
+// Base has every operation of the contract over memory that the host can map. A device embeds a *Base and overrides what it does better; it
+// must bring Name, Memory, CopyFrom, Describe and Close itself. Base may be used by several goroutines. Operations borrow scratch memory
+// from one small pool for each kind of task.
 //
-// Its methods are those of the types that it is made of, each of which has the operations of one kind and their tasks. Results do not
-// depend on the kernels nor on the runner: see package asm.
+// Its methods are those of its embedded types. Each type has the operations of one kind and their tasks. Results do not depend on the
+// kernels nor on the runner: see package asm.
 type Base struct {
 	*machine
 	moves

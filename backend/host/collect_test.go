@@ -104,7 +104,7 @@ func TestScratchForgetsOperands(t *testing.T) {
 		if err := run(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		for range 200 { // what was forgotten is given back some time after a collection
+		for range 200 { // unreachable memory is given back some time after a collection
 			if runtime.GC(); b.Memory().Used() == 0 {
 				break
 			}

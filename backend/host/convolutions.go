@@ -45,7 +45,7 @@ func (b *convolutions) Convolve(x, w, bias, out *tensor.Tensor, of []backend.Str
 	return b.runner.Run(c, c.pieces)
 }
 
-// stretch is a backend.Stretch whose state is mapped.
+// stretch is a backend.Stretch with its state mapped.
 type stretch struct {
 	state       []float32
 	first, rows int // among the rows of the operation
@@ -68,7 +68,7 @@ func appendStretches(list []stretch, of []backend.Stretch) []stretch {
 type convolution struct {
 	kernels         *asm.Kernels
 	channels, width int
-	x, w, bias, out []float32 // bias: nil if there is none
+	x, w, bias, out []float32 // bias: nil if there is no bias
 	stretches       []stretch
 	pieces          int
 	workers         []convolver

@@ -1,8 +1,8 @@
 // Package host computes the operations of package backend over memory that the host can map, with kernels of package asm.
 //
-// Base has all of them, and is what a new device embeds: an operation that it does not override is computed by mapping its tensors.
-// Fused adds the fused ones for backends whose tensors are host memory; the CPU is a Fused with the processor's kernels and a pool
-// of threads. Reference is Base with portable kernels and no threads, which other backends are compared with.
+// Base has all of them, and is what a new device embeds: an operation that it does not override is computed by mapping its tensors. Fused
+// adds the fused ones for backends with tensors in host memory; the CPU is a Fused with the processor's kernels and a pool of threads.
+// Reference is Base with portable kernels and no threads, which other backends are compared with.
 //
 // Results do not depend on the kernels nor on the threads: see package asm.
 package host

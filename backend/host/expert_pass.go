@@ -66,7 +66,7 @@ type expertPass struct {
 
 	terms     []expertTerm
 	scattered bool           // the outputs have the order of pairs; else they are sorted
-	epilogue  expertEpilogue // nil: none
+	epilogue  expertEpilogue // nil: no epilogue
 	hidden    expertHidden   // what the epilogue joins
 	sum       expertSum
 	pieces    []expertPiece
@@ -91,7 +91,7 @@ type expertHidden struct {
 type expertWorkers struct {
 	calls  []asm.PanelProduct    // kept to spare an allocation
 	views  []quant.Activation    // the same
-	tiles  workerMemory[float32] // for what is scattered
+	tiles  workerMemory[float32] // outputs before they are scattered to the order of pairs
 	packed workerMemory[byte]    // for panels of what files have as rows
 }
 
@@ -122,7 +122,7 @@ type expertTerm struct {
 	w        []byte
 	rowBytes int
 	n        int       // rows of an expert
-	bias     []float32 // [experts, n]; nil: none
+	bias     []float32 // [experts, n]; nil: no bias
 	out      []float32 // [pairs, n]
 }
 
@@ -175,8 +175,8 @@ func mostPairsFirst(a, b expertGroup) int {
 	return cmp.Or(cmp.Compare(b.last-b.first, a.last-a.first), cmp.Compare(a.expert, b.expert))
 }
 
-// activate brings the rows of x, each of which some neighbouring pairs share, into a form, in the order of places. With 0 choices the rows
-// have the order of places already.
+// activate brings the rows of x into a form, in the order of places. Each row serves the given number of neighbouring pairs, its choices;
+// with 0 choices the rows have the order of places already.
 func (p *expertPass) activate(r Runner, form quant.ActivationForm, x []float32, k, choices int) error {
 	pairs := len(p.sorted)
 	had := cap(p.acts.Q) + 4*cap(p.scratch)

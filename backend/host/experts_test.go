@@ -85,7 +85,7 @@ func routed(logits, bias, scales []float32, k int, r backend.Routing) (chosen []
 	return chosen, weights
 }
 
-// TestRouteByDefinition compares with the definition, with logits of which many are equal.
+// TestRouteByDefinition compares with the definition. Many logits are equal.
 func TestRouteByDefinition(t *testing.T) {
 	const rows, experts, k = 50, 24, 5
 	s, b := newSource(t), host.NewReference()
@@ -156,7 +156,7 @@ func (s source) feed(b backend.Backend, n *backend.ExpertNetwork, x, chosen, wei
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return slices.Clone(values(s.t, out)) // whose memory may be collected with it
+	return slices.Clone(values(s.t, out)) // out's memory may be collected with out
 }
 
 // TestExpertsByDefinition compares with the definition in float64.

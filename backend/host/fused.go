@@ -6,8 +6,8 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// Fused is Base with the fused operations, panels of weights, and pages in the layout that the kernels like: for backends whose tensors
-// are host memory, which is always mapped.
+// Fused is Base with the fused operations, panels of weights, and pages in the layout that the kernels like: for backends with tensors in
+// host memory, which is always mapped.
 type Fused struct{ *Base }
 
 // NewFused makes a Fused, as NewBase makes a Base.
@@ -97,7 +97,7 @@ func (b Fused) projectAdd(name string, x *tensor.Tensor, to backend.Linear, prod
 	return f.compute(activation{x: f.of(x)})
 }
 
-// fusing is a product in the making, with what is mapped for it.
+// fusing is a product in the making, with the tensors that are mapped for it.
 type fusing struct {
 	*product
 	products *products
@@ -113,13 +113,13 @@ func (b Fused) fusing(name string, x *tensor.Tensor) fusing {
 	return fusing{product: p, products: &b.products}
 }
 
-// end gives back what was taken.
+// end unmaps the tensors and gives the task back.
 func (f *fusing) end() {
 	f.maps.unmap()
 	f.products.tasks.put(f.product)
 }
 
-// of maps a tensor, and returns its elements; nil has none.
+// of maps a tensor and returns its elements; nil for a nil tensor.
 func (f *fusing) of(t *tensor.Tensor) []float32 {
 	if t == nil || f.err != nil {
 		return nil

@@ -157,7 +157,7 @@ func TestMovingData(t *testing.T) {
 	}
 }
 
-// TestMistakesAreErrors gives each operation operands that do not fit; none may panic or write.
+// TestMistakesAreErrors gives each operation operands that do not fit. It may neither panic nor write.
 func TestMistakesAreErrors(t *testing.T) {
 	s := newSource(t)
 	c := cpu.New(2)

@@ -18,7 +18,7 @@ type mapped struct {
 	device bool             // among them are some of a device's memory, which must be unmapped
 }
 
-// add maps tensors. After an error, none is mapped any more.
+// add maps tensors. After an error no tensor is mapped any more.
 func (m *mapped) add(op string, tensors ...*tensor.Tensor) error {
 	for _, t := range tensors {
 		if _, host := t.Buffer().(*tensor.SharedBuffer); !host { // which is always mapped
@@ -89,7 +89,7 @@ func integers(t *tensor.Tensor) []int32 {
 	return x
 }
 
-// optional maps an F32 tensor and returns its data; nil has none.
+// optional maps an F32 tensor and returns its data; nil for a nil tensor.
 func (m *mapped) optional(op string, t *tensor.Tensor) ([]float32, error) {
 	if t == nil {
 		return nil, nil

@@ -16,7 +16,7 @@ func TestMask(t *testing.T) {
 	c := cpu.New(2)
 	defer c.Close()
 	const n = 70
-	allowed := []uint64{1<<3 | 1<<63, 1 << 5, math.MaxUint64, ^uint64(1<<6 - 1)} // of the second row's last 6 elements none
+	allowed := []uint64{1<<3 | 1<<63, 1 << 5, math.MaxUint64, ^uint64(1<<6 - 1)} // of the second row's last 6 elements, 0
 	for _, b := range []backend.Backend{host.NewReference(), c, least{c}} {
 		x := s.floats(2, n)
 		before := slices.Clone(values(t, x))

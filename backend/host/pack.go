@@ -12,9 +12,9 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// Pack copies weights [N, K], or those of experts [experts, N, K], into panels, in a device's memory, as elements of type d, several panels at a time. Row i of the result is
-// row order(i) of w; a nil order changes nothing. What the kernels have no panels for, or whose rows do not fill them, stays in
-// rows: w itself where neither type nor order change. The context is looked at every few megabytes.
+// Pack copies weights [N, K], or those of experts [experts, N, K], into panels, in a device's memory, as elements of type d, several panels
+// at a time. Row i of the result is row order(i) of w; a nil order changes nothing. Weights stay in rows if the kernels have no panels for
+// d or the rows do not fill panels: the result is w itself if neither type nor order changes. Pack checks the context every few megabytes.
 func (b Fused) Pack(ctx context.Context, device tensor.Device, w *tensor.Tensor, d tensor.DType, order func(row int) int) (*tensor.Tensor, error) {
 	same := order == nil && d == w.DType()
 	if same && (w.Shape().NDim() < 2 || panelsOf(w) != nil || w.Size() == 0) {
@@ -61,7 +61,7 @@ func (b Fused) Pack(ctx context.Context, device tensor.Device, w *tensor.Tensor,
 	return tensor.Wrap(device, &panelBuffer{buffer, t.panels}, w.Shape())
 }
 
-// needConvertible returns an error unless weights are one matrix or several whose rows can become whole blocks of d.
+// needConvertible returns an error unless weights are one or more matrices with rows that can become whole blocks of d.
 func needConvertible(w *tensor.Tensor, d tensor.DType) error {
 	if n := w.Shape().NDim(); n != 2 && n != 3 {
 		return fmt.Errorf("backend: PrepareAs of %v: weights have two dimensions, or three for experts", w)
@@ -89,7 +89,7 @@ type packTask struct {
 	rows, k  int
 	first    int           // the first piece's panel
 	scratch  []packScratch // of each worker, made when it is needed
-	damaged  atomic.Int64  // a row of src of which not all numbers are finite as elements of the type to, plus one; 0: none is known
+	damaged  atomic.Int64  // 1 + the index of a row with a number that is not finite in the type to; 0: no such row
 }
 
 // rounds reports whether numbers may become infinite in the type to, so that it is worth looking.

@@ -12,8 +12,8 @@ import (
 // A page is a tile of the kernels: otherwise this does not compile.
 var _ [backend.PageSlots]struct{} = [asm.TileKeys]struct{}{}
 
-// slabPages is the number of pages of a slab. Memory counts against the process only once it is touched, so that a slab may be larger
-// than what is needed of it; with 64 pages of 16-bit floats and heads of 64 it has 2 MB.
+// slabPages is the number of pages of a slab. Memory counts against the process only once it is touched, so that a slab may be larger than
+// the pages in use. With 64 pages of 16-bit floats and heads of 64 it has 2 MB.
 const slabPages = 64
 
 // paging gives out slabs, and moves what lies in their pages.

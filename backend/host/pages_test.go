@@ -17,8 +17,7 @@ import (
 
 var cacheTypes = []tensor.DType{tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0}
 
-// slots makes a cache of a backend's with random keys and values, whose heads have the given numbers of slots in use, in pages that lie
-// in disorder.
+// slots makes a cache on a backend with random keys and values and the given numbers of slots in use in its heads, in pages out of order.
 func (s source) slots(b backend.Backend, d tensor.DType, dim int, used ...int) *backend.Slots {
 	s.t.Helper()
 	pages := 0
@@ -78,7 +77,7 @@ func (s source) read(b backend.Backend, c *backend.Slots, head int) (keys, value
 	return slices.Clone(k.Data()), slices.Clone(v.Data())
 }
 
-// contiguous returns the keys and values [slots, kvHeads, dim] of a backend's cache whose heads have the same number of slots.
+// contiguous returns the keys and values [slots, kvHeads, dim] of a backend's cache with the same number of slots in each head.
 func (s source) contiguous(b backend.Backend, c *backend.Slots) (keys, values *tensor.Tensor) {
 	s.t.Helper()
 	n, heads := c.Heads[0].Len, len(c.Heads)

@@ -9,8 +9,8 @@ type pool[T any, P lent[T]] struct {
 	free []P
 }
 
-// lent is a task that can be used again after reset. A task that has been reset keeps its own memory and nothing of the operation
-// that it was used for, whose tensors may then be collected.
+// lent is a task that can be used again after reset. A task that has been reset keeps its own memory and no reference to the tensors of its
+// last operation, so that they may be collected.
 type lent[T any] interface {
 	*T
 	reset()
@@ -54,7 +54,7 @@ func (m workerMemory[T]) size() (n int) {
 	return n
 }
 
-// of returns n elements of a worker's, which hold what was left there.
+// of returns n elements of a worker's memory. They hold leftovers of earlier use.
 func (m workerMemory[T]) of(worker, n int) []T {
 	if len(m[worker]) < n {
 		m[worker] = make([]T, n)

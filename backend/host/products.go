@@ -97,17 +97,17 @@ type term struct {
 	w        []byte
 	rowBytes int
 	rows     int
-	bias     []float32 // [rows]; nil: none
+	bias     []float32 // [rows]; nil: no bias
 	out      []float32 // [m, rows]
 }
 
-// activation is where the rows to multiply come from: x [m, k], or their norm, which is then stored in normed. The norm is RMSNorm or, if it
-// is centred, LayerNorm: of that normed may be x.
+// activation is the rows to multiply: x [m, k], or their norm, which is then stored in normed. The norm is RMSNorm or, if it is centred,
+// LayerNorm. normed may be x for LayerNorm.
 type activation struct {
 	x, norm, normed []float32
 	eps             float32
 	centred         bool
-	bias            []float32 // of LayerNorm; nil: none
+	bias            []float32 // of LayerNorm; nil: no bias
 }
 
 // epilogue is what happens to a piece of the products as soon as it is computed, while it is in the cache. With one, all
@@ -155,7 +155,7 @@ func (p *product) partner(form quant.ActivationForm) int {
 	}
 	had := cap(p.partners[n].Q)
 	p.partners[n].Reserve(form, p.m, p.k)
-	if grown := cap(p.partners[n].Q) - had; grown != 0 { // the scales and sums are few beside the elements
+	if grown := cap(p.partners[n].Q) - had; grown != 0 { // the scales and sums are small next to the elements
 		p.held.Add(int64(grown))
 	}
 	return n
@@ -243,7 +243,8 @@ func (p *product) Do(worker, piece int) {
 	}
 }
 
-// cut returns where a piece begins, among the rows of all terms: between pairs of panels, which some kernels take together.
+// cut returns the first row of a piece, counted over the rows of all terms. It lies between pairs of panels, because some kernels take two
+// together.
 func (p *product) cut(piece int) int {
 	if piece == p.pieces {
 		return p.rows
@@ -251,7 +252,8 @@ func (p *product) cut(piece int) int {
 	return piece * p.rows / p.pieces / rowsPerPiece * rowsPerPiece
 }
 
-// whole returns where a piece begins or ends among the term's rows: in packed weights at a panel, also after terms whose rows are no whole panels.
+// whole returns the row of the term at which a piece begins or ends, for the row that an even cut gives. In packed weights it is a panel's
+// first row, even if the terms before do not fill whole panels.
 func (t *term) whole(row int) int {
 	if row <= 0 || row >= t.rows || t.panels == nil {
 		return min(max(row, 0), t.rows)

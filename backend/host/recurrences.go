@@ -56,7 +56,7 @@ const passRows = 64
 type recurrer struct {
 	pass        asm.StatePass
 	decay, beta [passRows]float32
-	columns     [passRows * asm.StateColumns]float32 // of v, then of out, where a block has columns that are not there
+	columns     [passRows * asm.StateColumns]float32 // of v, then of out, for blocks with columns past dv
 }
 
 // reset forgets the operands, and keeps the scratch.

@@ -15,7 +15,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// remembering is a convolution or a recurrence on fixed operands, whose rows may be computed in any cut and company.
+// remembering is a convolution or a recurrence on fixed operands. Its rows may be computed in any cuts and together with any others.
 type remembering struct {
 	name   string
 	states func(t testing.TB) *tensor.Tensor // zeros: of a conversation that begins

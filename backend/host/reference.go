@@ -33,7 +33,7 @@ func (r *Reference) CopyFrom(t *tensor.Tensor) (*tensor.Tensor, error) { return 
 // Close has nothing to end.
 func (*Reference) Close() error { return nil }
 
-// CopyFrom is the CopyFrom of a backend whose memory the host can map: it returns a copy of t there.
+// CopyFrom implements CopyFrom for a backend with memory that the host can map: it returns a copy of t in that memory.
 func CopyFrom(b backend.Backend, t *tensor.Tensor) (*tensor.Tensor, error) {
 	result, err := tensor.New(b, t.DType(), t.Shape())
 	if err != nil {

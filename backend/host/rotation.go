@@ -21,7 +21,7 @@ type rotation struct {
 	stored workerMemory[byte] // the slots of a part on their way to the page
 }
 
-// rotated is a part: tokens [lo, hi) of a run, whose first row is given, with one KV head.
+// rotated is a part: tokens [lo, hi) of a run, with one KV head. row is the run's first row.
 type rotated struct{ run, row, head, lo, hi int32 }
 
 // reset forgets the operation, and keeps the memory.

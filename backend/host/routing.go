@@ -39,7 +39,7 @@ func (b *experts) Route(logits *tensor.Tensor, r backend.Routing, chosen, weight
 type routing struct {
 	kernels      *asm.Kernels
 	rule         backend.Routing
-	bias, scales []float32 // [experts]; nil: none
+	bias, scales []float32 // [experts]; nil: no bias, no scales
 	logits       []float32 // [rows, experts]
 	chosen       []int32   // [rows, k]
 	weights      []float32 // [rows, k]

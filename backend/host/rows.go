@@ -9,15 +9,15 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// rowOp is an operation whose rows can be computed in any order. It is data and a plain function, not a closure, so that
-// the decode loop need not allocate.
+// rowOp is an operation that can compute its rows in any order. It is data and a plain function, not a closure, so that the decode loop
+// need not allocate.
 type rowOp struct {
 	run     func(k *asm.Kernels, o *rowOp, lo, hi int) // computes rows [lo, hi)
 	name    string
 	rows    int
 	x, y    *tensor.Tensor // the operands; which is written is run's affair
 	number  float32        // a norm's eps, Softcap's limit
-	bias    []float32      // LayerNorm's or Softplus', mapped; nil: none
+	bias    []float32      // LayerNorm's or Softplus', mapped; nil: no bias
 	vector  []float32      // SumExperts' weights, mapped
 	table   bool           // x is a table of weights, which may be packed
 	indices []int32        // of its rows; AddExpertBias's experts
@@ -372,7 +372,7 @@ func castRows(k *asm.Kernels, o *rowOp, lo, hi int) {
 	}
 }
 
-// convertRow writes a row in another format. The scratch has room for its elements; the same format needs none.
+// convertRow writes a row in another format. The scratch has room for its elements; it is not used if the formats are the same.
 func convertRow(k *asm.Kernels, to, from quant.Format, dst, src []byte, scratch []float32) {
 	if from == to {
 		copy(dst, src)

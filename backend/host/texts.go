@@ -121,7 +121,7 @@ func (t *texts) Do(worker, number int) {
 	t.finish(l.total, s, head, first)
 }
 
-// show notes which slots of a tile each row sees; a row that sees none of them sees the first 0.
+// show notes which slots of a tile each row sees; for a row that sees no slot of the tile, Visible is 0.
 func (t *texts) show(l *lane, s *attended, tile, first int) {
 	l.tile.Hidden = nil
 	if t.reach > 0 {

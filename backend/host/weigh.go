@@ -97,7 +97,7 @@ func (w *weighing) weigh(l *lane, kept *keptTiles, head, first, last int) {
 		var total float32 // of the weights, each tile's by its share
 		if s.sinks == nil {
 			w.kernels.Softmax(shares)
-		} else { // like a tile whose weights add up to 1
+		} else { // like a tile with weights that add up to 1
 			shares = append(shares, w.sink(s, head, r))
 			w.kernels.Softmax(shares)
 			shares, total = shares[:len(shares)-1], shares[len(shares)-1]

@@ -19,7 +19,7 @@ type group struct {
 	stat   kernelFile
 }
 
-// openGroup opens the files of a group. A group whose memory is not accounted lacks them: the error is fs.ErrNotExist.
+// openGroup opens the files of a group. If the group's memory is not accounted, the files do not exist: the error is fs.ErrNotExist.
 func openGroup(root string, at location) (*group, error) {
 	g := &group{location: at, limits: make([]kernelFile, len(at.limits))}
 	open := func(f *kernelFile, name string) (err error) {

@@ -4,7 +4,7 @@ package monitor
 type hierarchy struct {
 	version   string
 	limits    []string // files that hold one limit each
-	inherited string   // line of memory.stat with the least limit of the group and all its ancestors; "" if it has none
+	inherited string   // line of memory.stat with the least limit of the group and all its ancestors; "" if there is no such line
 	usage     string   // file of the memory that is charged to the group and its descendants, page cache included
 	inactive  string   // line of memory.stat with the page cache that the kernel drops first
 }

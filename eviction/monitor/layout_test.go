@@ -100,7 +100,7 @@ func TestSystemHasNone(t *testing.T) {
 	}
 }
 
-// A limit that is set or lifted while the monitor is open counts at the next call, and so does what is used.
+// A limit that is set or lifted while the monitor is open counts at the next call, and so does the use of memory.
 func TestSystemFollows(t *testing.T) {
 	const scope = "sys/fs/cgroup/user.slice/user-1000.slice/session-3.scope/"
 	m, root := openLayout(t, "unlimited")

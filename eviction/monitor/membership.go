@@ -22,7 +22,7 @@ type membership struct {
 type mount struct {
 	*hierarchy
 	root  string // path of the group that is mounted
-	point string // where it is mounted
+	point string // its mount point
 }
 
 // A location is the directory of a group.
@@ -149,7 +149,7 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// maxListing bounds what is read of a file of /proc: a host of many containers has some thousand mounts of 200 bytes.
+// maxListing bounds the bytes read from a file of /proc: a host of many containers has some thousand mounts of 200 bytes.
 const maxListing = 16 << 20
 
 // readLines parses the lines of a file and keeps those that the parser accepts.

@@ -18,16 +18,14 @@ const (
 	stallLimit  = 150 * time.Millisecond
 )
 
-// NewPressure returns a monitor that answers 0 while the kernel's pressure stall information (PSI, Linux 4.20)
-// says that tasks wait for memory, 150 ms or more within 2 s, and as inner does otherwise. A machine that swaps, or reads its
-// programs' pages again and again, is short of memory whatever its figures of free memory say. Once pressure is found, all calls
-// answer 0 for the next 2 s, and longer while tasks go on waiting. The first call cannot find pressure, because pressure is how
-// much tasks waited between two calls.
+// NewPressure returns a monitor that answers 0 while the kernel's pressure stall information (PSI, Linux 4.20) says that tasks wait for
+// memory, 150 ms or more within 2 s, and as inner does otherwise. A machine that swaps, or reads its programs' pages again and again, is
+// short of memory whatever its figures of free memory say. Once pressure is found, all calls answer 0 for the next 2 s, and longer while
+// tasks go on waiting. The first call cannot find pressure, because pressure is how much tasks waited between two calls.
 //
-// It reads the figures of the process's own control group, version 2, or, if the group has none, the machine's. Each call reads
-// the kernel's counters. The kernel could also wake a waiting thread (a PSI trigger), but may refuse to, and a session asks between
-// two tokens anyway. The counters of memory.events are no sign of pressure: a page cache that fills its group raises them without
-// harm.
+// It reads the figures of the process's own control group, version 2, or, if the group has no such figures, the machine's. Each call reads
+// the kernel's counters. The kernel could also wake a waiting thread (a PSI trigger), but may refuse to, and a session asks between two
+// tokens anyway. The counters of memory.events are no sign of pressure: a page cache that fills its group raises them without harm.
 //
 // Without PSI the error is an ErrUnsupported. The monitor is an io.Closer and closes inner too.
 func NewPressure(inner eviction.Monitor) (eviction.Monitor, error) {
@@ -72,7 +70,7 @@ func openPressure(root string, inner eviction.Monitor) (*pressure, error) {
 // pressureFiles lists the files that pressure may be read from, the best one first.
 func pressureFiles(root string) []string {
 	const machine = "/proc/pressure/memory"
-	groups, _ := memoryGroups(root) // an error leaves none, and the machine's file
+	groups, _ := memoryGroups(root) // after an error there are no groups, only the machine's file
 	for _, g := range groups {
 		if g.hierarchy == cgroup2 {
 			return []string{g.dir + "/memory.pressure", machine}
@@ -140,7 +138,7 @@ func (g *stallGauge) update(now time.Time, total time.Duration) bool {
 //
 //	some avg10=0.12 avg60=0.05 avg300=0.00 total=4250172
 //
-// whose total is in microseconds.
+// The total is in microseconds.
 func parseStall(b []byte) (time.Duration, error) {
 	line, ok := lineOf(b, "some ")
 	if !ok {

@@ -58,8 +58,8 @@ func (m *Pushed) Name() string {
 	return "the host program, " + m.inner.Name()
 }
 
-// Available returns the lesser of what was signalled and what the inner monitor finds. While 0 is signalled the inner
-// monitor is not asked.
+// Available returns the lesser of the signalled value and the inner monitor's. While the signalled value is 0, the inner monitor is not
+// asked.
 func (m *Pushed) Available() (int64, error) {
 	pushed := m.pushed()
 	if m.inner == nil || pushed == 0 {

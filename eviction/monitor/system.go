@@ -38,8 +38,8 @@ type system struct {
 	buf     []byte
 }
 
-// newSystem makes a monitor of sources. At least one of them must bound memory now; the monitor's name lists those that do. why is part of
-// the error if none does: it says which sources could not be opened.
+// newSystem makes a monitor of sources. At least one of them must bound memory now; the monitor's name lists those that do. If no source
+// does, the error contains why, the error of the sources that could not be opened.
 func newSystem(sources []source, why error) (eviction.Monitor, error) {
 	m := &system{sources: sources, buf: make([]byte, bufferSize)}
 	var names []string

@@ -145,8 +145,8 @@ func TestInLimitedGroup(t *testing.T) {
 	t.Logf("%s: %d MiB, %d MiB with %d MiB in use", m.Name(), before/mib, after/mib, size/mib)
 }
 
-// writeCached writes a file that stays in the page cache, where nobody uses it: as good as free memory. It writes none
-// where files live in memory only.
+// writeCached writes a file that stays in the page cache, where nobody uses it: as good as free memory. It writes nothing if files live in
+// memory only.
 func writeCached(t *testing.T, content []byte) {
 	dir := t.TempDir()
 	var st unix.Statfs_t

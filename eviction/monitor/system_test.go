@@ -34,7 +34,7 @@ func TestSystemHere(t *testing.T) {
 	}
 }
 
-// Where there is no monitor the error names the way out.
+// Without a monitor for the system, the error names the remedy.
 func TestSystemUnsupported(t *testing.T) {
 	if m, err := NewSystem(); err == nil {
 		m.(io.Closer).Close()

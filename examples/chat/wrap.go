@@ -13,7 +13,7 @@ import (
 // wrapper shows text on a terminal, piece by piece as it comes, with line breaks between words. The last word is shown although it may go
 // on in the next piece: if it then outgrows the line, it is erased and shown on the next line.
 //
-// Words are the segments of Unicode's line breaking algorithm, so that Chinese, Japanese and Korean text breaks where it may.
+// Words are the segments of Unicode's line breaking algorithm, so that Chinese, Japanese and Korean text breaks at allowed places.
 type wrapper struct {
 	w       io.Writer
 	columns func() int // of the terminal, and may change; 0: unknown, and no line is broken

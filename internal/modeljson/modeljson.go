@@ -1,5 +1,5 @@
-// Package modeljson reads the JSON files of model folders. They are written by Python, whose json differs from encoding/json in
-// ways that matter:
+// Package modeljson reads the JSON files of model folders. They are written by Python. Its json differs from encoding/json in ways that
+// matter:
 //
 //   - keys match exactly: "Num_Hidden_Layers" is another key than "num_hidden_layers", and is not read;
 //   - NaN, Infinity and -Infinity are numbers. Here they are texts, so that a key that nothing reads may have them, and one that wants a

@@ -44,7 +44,7 @@ func TestConcurrent(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	together := tokenizer(t) // a vocabulary of which nothing is known yet
+	together := tokenizer(t) // a vocabulary with nothing prepared yet
 	var group sync.WaitGroup
 	for g := range 3 * schemas {
 		group.Go(func() {

@@ -26,13 +26,13 @@
 //     false keeps them out). No name counts twice towards minProperties.
 //   - Between two parts of a text there is nothing, one blank or tab, or a line feed and up to 64 blanks or tabs: an answer cannot go on
 //     with white space for ever.
-//   - Strings of which nothing but the length is known may be written with any escapes; an escape counts as the character that it
-//     stands for. Names of members, and strings with a pattern, a format or listed values, are written in one way: with an escape only for
-//     the quote, the backslash and control characters.
-//   - Whole numbers have neither a fraction nor an exponent. Other numbers may have both; where they have bounds or multipleOf, not every
-//     text with an exponent is allowed.
-//   - Patterns are regular expressions of ECMA-262 that match anywhere in a string, as JSON Schema has it. One that is not regular (with
-//     a reference to a group, say) is an UnsupportedError.
+//   - Strings with at most a length demanded of them may be written with any escapes; an escape counts as the character that it stands for.
+//     Names of members, and strings with a pattern, a format or listed values, are written in one way: with an escape only for the quote,
+//     the backslash and control characters.
+//   - Whole numbers have neither a fraction nor an exponent. Other numbers may have both. With bounds or multipleOf, not every text with an
+//     exponent is allowed.
+//   - Patterns are regular expressions of ECMA-262 that match anywhere in a string, as JSON Schema has it. A pattern that is not regular
+//     (with a reference to a group, say) is an UnsupportedError.
 //   - Formats are kept, not taken as remarks. Where all that an RFC allows would be no regular language or of little use, a format is what
 //     programs use of it: hostname has no encoded labels (xn--), idn-hostname has letters of the large scripts, a quoted local part of
 //     an e-mail address has no backslashes.
@@ -56,7 +56,7 @@ import (
 // constraint is a llama.Constraint: the texts of a language.
 type constraint struct {
 	language *tokenmask.Language
-	made     *llama.Tokenizer    // whose vocabulary it is for
+	made     *llama.Tokenizer    // the constraint holds for its vocabulary
 	form     string              // what it was made of
 	left     []*UnsupportedError // what of a schema it does not keep
 }

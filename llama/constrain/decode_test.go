@@ -65,7 +65,7 @@ func TestDrawnAnswersDecode(t *testing.T) {
 	}
 }
 
-// TestTypesThatDecodeThemselves wants errors for types of which nothing says what they decode.
+// TestTypesThatDecodeThemselves wants errors for types that decode themselves in an unknown way.
 func TestTypesThatDecodeThemselves(t *testing.T) {
 	tokenizer := pebbleTokenizer(t)
 	for name, c := range map[string]struct {

@@ -8,7 +8,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama"
 )
 
-// loadPebble reads Pebble's vocabulary once for all tests: what is prepared for a vocabulary is prepared for a Tokenizer.
+// loadPebble reads Pebble's vocabulary once for all tests: preparations are kept with a Tokenizer.
 var loadPebble = sync.OnceValues(func() (*llama.Tokenizer, error) { return llama.LoadTokenizer(pebblePath) })
 
 var pebblePath string

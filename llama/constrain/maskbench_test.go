@@ -22,8 +22,9 @@ var everySchema = flag.Int("maskbench", 200, "TestMaskBench takes every n-th sch
 const maskBench = "../../../shared/fixtures/maskbench.jsonl.gz"
 
 // TestMaskBench lets a validator that shares nothing with this module judge, for schemas as people write them, documents that are drawn
-// from a constraint, and lets the constraint judge MaskBench's documents and small changes of them, of which it must accept none that the
-// validator refuses. (Whether it accepts what the validator accepts depends on the order of members, and is examples/tools/maskbench's matter.)
+// from a constraint, and lets the constraint judge MaskBench's documents and small changes of them, and must accept no text that the
+// validator refuses. (Whether it accepts what the validator accepts depends on the order of members, and is examples/tools/maskbench's
+// matter.)
 func TestMaskBench(t *testing.T) {
 	f, err := os.Open(maskBench)
 	if err != nil {
@@ -69,7 +70,7 @@ func TestMaskBench(t *testing.T) {
 		}
 		judge, err := newValidator(s.Schema)
 		if err != nil {
-			continue // a mistake in the schema, or a pattern that is none of Go's
+			continue // a mistake in the schema, or a pattern that Go does not know
 		}
 		compiled++
 		for name, draw := range drawings {
@@ -122,7 +123,7 @@ func changedDocument(t testing.TB, data json.RawMessage, random *rand.Rand) []by
 	return root.append(nil)
 }
 
-// node is a JSON value whose members keep their order.
+// node is a JSON value with its members in order.
 type node struct {
 	names []string // of an object's values
 	list  []*node  // of an object or an array

@@ -119,7 +119,7 @@ func answersFit(t *testing.T, model *llama.Model, prompt []llama.Token) {
 	}
 }
 
-// answer lets a model answer, and judges what it says. Only an answer to a schema whose documents are not all short may be cut off.
+// answer lets a model answer, and judges what it says. Only an answer to a schema with long documents may be cut off.
 func (q asked) answer(t *testing.T, pool *llama.Pool, prompt []llama.Token) (llama.Piece, error) {
 	most := 60
 	if q.Bounded {

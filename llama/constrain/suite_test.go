@@ -54,9 +54,9 @@ const mostUnsupported = 57
 // allow, as internal/pattern says for each format. It only ever falls.
 const mostBeyondFormats = 88
 
-// TestSuite compares the verdicts of constraints with those of the official suite. A valid document has to be accepted in one
-// order of its members and one way of writing its numbers: a constraint writes members in their own order where there are many, and 1.0 may be 1. An
-// invalid document must be refused however it is written.
+// TestSuite compares the verdicts of constraints with those of the official suite. A valid document has to be accepted in one order of its
+// members and one way of writing its numbers: a constraint writes many members in the schema's order only, and 1.0 may be 1. An invalid
+// document must be refused however it is written.
 func TestSuite(t *testing.T) {
 	tokenizer := pebbleTokenizer(t)
 	refused, beyond, groups, tests := map[string]int{}, map[string]int{}, 0, 0

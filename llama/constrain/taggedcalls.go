@@ -164,7 +164,7 @@ type member struct {
 	value json.RawMessage
 }
 
-// membersOf returns an object's members in their order; those of null are none.
+// membersOf returns an object's members in their order; null has no members.
 func membersOf(object []byte) (list []member, err error) {
 	if len(object) == 0 || string(object) == "null" {
 		return nil, nil

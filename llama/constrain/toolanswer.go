@@ -73,7 +73,7 @@ func (r *callReader) admits(schema any, may func(s map[string]any) bool) bool {
 	if r.steps--; r.steps < 0 {
 		return true
 	}
-	if ref, ok := s["$ref"].(string); ok { // what stands beside it counts in newer drafts alone
+	if ref, ok := s["$ref"].(string); ok { // its neighbours count in newer drafts only
 		target, ok := r.resolve(ref)
 		return !ok || r.admits(target, may)
 	}

@@ -61,7 +61,7 @@ func TestToolsOrAnswer(t *testing.T) {
 	}
 }
 
-// Schemas whose values could be taken for calls are refused, and no others.
+// Schemas with values that could be taken for calls are refused, and no others.
 func TestAnswerOrCall(t *testing.T) {
 	tok := tokenizer(t)
 	for _, c := range []struct {
@@ -119,7 +119,7 @@ func TestAnswerOfManyReferences(t *testing.T) {
 	}
 }
 
-// What is wrong with the schema is told, and what cannot be kept of it is left out where that is asked for.
+// Faults of the schema are reported. Lossy leaves out the parts that cannot be kept.
 func TestAnswerErrors(t *testing.T) {
 	tok := tokenizer(t)
 	const hard = `{"type": "object", "properties": {"tags": {"type": "array", "items": {"type": "string"}, "uniqueItems": true}}, "additionalProperties": false}`

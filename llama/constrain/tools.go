@@ -32,9 +32,9 @@ type ToolOptions struct {
 	Choice   ToolChoice
 	Function string // the one function to call, which is then required; "": any
 	Single   bool   // no more than one call
-	Lossy    bool   // also take schemas of arguments of which not all can be promised
-	// Answer is what an answer is that calls nothing, and then no text stands beside calls. Nil: any text. It has no effect where a call
-	// is required.
+	Lossy    bool   // also accept schemas of arguments that cannot be guaranteed completely
+	// Answer is the form of an answer without calls; an answer with calls then has no text. Nil: any text, with and without calls. It has
+	// no effect if a call is required.
 	Answer *Answer
 }
 
@@ -48,12 +48,12 @@ type Answer struct {
 // (llama.Tokenizer.CallFormat). tools are those that llama.TemplateOptions.Tools offers to the model, each
 // {"type":"function","function":{"name":…,"parameters":{a JSON schema}}} or the inner object alone.
 //
-// A call has the name of one of the functions, and arguments that fit its schema, from the first character on. A text beside calls
-// holds nothing that looks like the beginning of a call, so that what is read from the answer is what was meant.
+// A call has the name of one of the functions, and arguments that fit its schema, from the first character on. Text next to calls contains
+// nothing that looks like the beginning of a call, so that the answer can be read in one way only.
 //
-// ToolOptions.Answer must have a schema whose values cannot be taken for calls, or the error is llama.ErrUnsupported. Where a model writes a call
-// as a JSON object (llama.LlamaJSONCalls), no object that fits may have both the name of a function as its "name" and an object as its
-// "parameters" or "arguments": "additionalProperties": false and no such properties see to that.
+// ToolOptions.Answer must have a schema with values that cannot be taken for calls, or the error is llama.ErrUnsupported. If a model writes
+// a call as a JSON object (llama.LlamaJSONCalls), no object that fits may have both the name of a function as its "name" and an object as
+// its "parameters" or "arguments": "additionalProperties": false and no such properties see to that.
 //
 // If a model writes arguments between tags (llama.TaggedCalls), they come in the order of the schema's properties, and each property must
 // have one type. A demand on a text, other than a list of values, is llama.ErrUnsupported; with ToolOptions.Lossy it is not kept.
@@ -118,7 +118,7 @@ type callWriter struct {
 	budget    *jsonschema.Budget // of all schemas together
 }
 
-// answer returns the symbol of all answers; beside is the text that may stand beside calls.
+// answer returns the symbol of all answers; beside is the text that may stand next to calls.
 func (w *callWriter) answer(tools []json.RawMessage, beside regular.Expr) (grammar.Symbol, error) {
 	if beside == regular.None {
 		return grammar.Symbol{}, fmt.Errorf("%w: how the model writes calls is not known from its template and vocabulary", llama.ErrUnsupported)
@@ -205,7 +205,7 @@ func (w *callWriter) call(f tool) ([]grammar.Symbol, error) {
 	return append(append(w.parts(before), arguments...), w.parts(w.family.AfterArguments)...), nil
 }
 
-// parts returns the symbols of what is written around calls: marks are single tokens where the vocabulary has them.
+// parts returns the symbols of the texts around calls. A mark is a single token if the vocabulary has it.
 func (w *callWriter) parts(parts []calls.Part) (symbols []grammar.Symbol) {
 	text := ""
 	for _, p := range parts {
@@ -223,7 +223,7 @@ func (w *callWriter) parts(parts []calls.Part) (symbols []grammar.Symbol) {
 	return []grammar.Symbol{grammar.Text(w.language.Arena.Literal(text))}
 }
 
-// textBeside returns the texts that hold no call of a function as a family writes them, None where the family is not known.
+// textBeside returns the texts that hold no call of a function as a family writes them, or regular.None if the family is not known.
 func textBeside(l *jsonexpr.Language, family *calls.Family) regular.Expr {
 	if family.Opening == "" {
 		return regular.None

@@ -21,7 +21,7 @@ func (e *UnsupportedError) Error() string {
 	return fmt.Sprintf("the keyword %q at %q cannot be promised: %s", e.Keyword, e.Path, e.Reason)
 }
 
-// compileSchema adds the rules of a schema to g, and returns the symbol of its values and, in lossy mode, what is left out of it.
+// compileSchema adds the rules of a schema to g, and returns the symbol of its values and, in lossy mode, the parts that were left out.
 func compileSchema(schema []byte, l *jsonexpr.Language, g *grammar.Grammar, o jsonschema.Options) (grammar.Symbol, []*UnsupportedError, error) {
 	symbol, omitted, err := jsonschema.Compile(schema, l, g, o)
 	var u *jsonschema.UnsupportedError

@@ -50,8 +50,8 @@ func ourSchemas(t testing.TB) (list []*ourSchema) {
 // mostUnsupportedOfOurs is how many of our schemas may be refused with an UnsupportedError. It only ever falls.
 const mostUnsupportedOfOurs = 1
 
-// longDocument is the number of tokens after which a document is brought to its end, and endlessDocument the number after which one of a
-// schema whose documents are all short has no end.
+// longDocument is the number of tokens after which a document is brought to its end, and endlessDocument the number after which a document
+// counts as endless, for a schema with short documents only.
 const (
 	longDocument    = 60
 	endlessDocument = 1500
@@ -122,7 +122,7 @@ var drawings = map[string]func(w *writer, at int) (t llama.Token, end bool){
 		}
 		return best, false
 	},
-	// Structure: a token that is punctuation where there is one, which gives empty strings, nesting, and escapes.
+	// Structure: a token that is punctuation if there is one, which gives empty strings, nesting, and escapes.
 	"punctuation": func(w *writer, at int) (llama.Token, bool) {
 		n := w.members()
 		if n == 0 || w.set.End() && w.random.IntN(3) == 0 {
@@ -189,7 +189,7 @@ func (w *writer) write(c llama.Constraint, draw func(w *writer, at int) (llama.T
 	return text, false, nil
 }
 
-// closing returns the end where it is allowed, else a token that closes something where one is soon found, else any.
+// closing returns the end if it is allowed, else a token that closes something if one is soon found, else any.
 func (w *writer) closing() (llama.Token, bool) {
 	if w.set.End() {
 		return 0, true
@@ -342,7 +342,7 @@ func collectListed(schema any, listed map[string]bool) {
 	}
 }
 
-// TestValidatorJudges makes sure that the judge of the other tests refuses what is wrong.
+// TestValidatorJudges makes sure that the judge of the other tests refuses invalid documents.
 func TestValidatorJudges(t *testing.T) {
 	judge := validator(t, []byte(`{"type":"object","properties":{"d":{"type":"string","format":"date"}},"required":["d"]}`))
 	for text, right := range map[string]bool{

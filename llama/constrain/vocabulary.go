@@ -16,7 +16,7 @@ import (
 type vocabulary struct {
 	*tokenmask.Vocabulary
 	base         *jsonexpr.Language // what every constraint begins with
-	beside       regular.Expr       // in base: text that holds no call of a function, None where the model does not call any
+	beside       regular.Expr       // in base: text that holds no call of a function, regular.None if the model calls no functions
 	leadingSpace bool               // the tokenizer puts a space before the first word of a text
 	compiled     cache
 }

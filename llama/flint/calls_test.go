@@ -14,8 +14,8 @@ import (
 	"github.com/antigravity-go/antigravity/llama"
 )
 
-// offered takes the tools out of a conversation's system turn, where the template writes them, and the calls out of its assistant's
-// turns. calls[i] are those of message i.
+// offered takes the tools out of a conversation's system turn, which is where the template writes them, and the calls out of its
+// assistant's turns. calls[i] are those of message i.
 func (c conversation) offered(t testing.TB) (history []llama.Message, tools []json.RawMessage, calls [][]llama.ToolCall) {
 	t.Helper()
 	for i, m := range messages(c.Messages) {
@@ -109,7 +109,7 @@ func TestParseAnswerReadsTrainedCalls(t *testing.T) {
 	read, several := 0, 0
 	for _, c := range toolConversations(t, 1) {
 		history, _, calls := c.offered(t)
-		first := len(c.Messages) - len(history) // 1 where the system turn had nothing but tools
+		first := len(c.Messages) - len(history) // 1 if the system turn had only tools
 		for i, m := range history {
 			if m.Role != llama.RoleAssistant {
 				continue
@@ -214,7 +214,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// two are questions about tools of which Flint calls two at once.
+// two returns a question that Flint answers with two calls at once.
 func two(t testing.TB) (history []llama.Message, tools []json.RawMessage, calls []llama.ToolCall) {
 	t.Helper()
 	for _, c := range toolConversations(t, 1) {
@@ -229,8 +229,8 @@ func two(t testing.TB) (history []llama.Message, tools []json.RawMessage, calls 
 	return nil, nil, nil
 }
 
-// TestCallsCutOff cuts an answer of two calls off after each of its tokens: a call that is not complete is text, and was taken back
-// where it had begun to come.
+// TestCallsCutOff cuts an answer of two calls off after each of its tokens: a call that is not complete is text, and was taken back if it
+// had begun to come.
 func TestCallsCutOff(t *testing.T) {
 	history, tools, calls := two(t)
 	s := session(t, nil)

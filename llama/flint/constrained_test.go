@@ -80,8 +80,8 @@ func TestConstrainedCalls(t *testing.T) {
 	}
 }
 
-// validCalls says what is wrong with an answer: a call of a function that is not offered, arguments that do not fit, a text that was to
-// be a call, no end.
+// validCalls returns the fault of an answer as an error, or nil: a call of a function that is not offered, arguments that do not fit, a
+// text that was to be a call, no end.
 func validCalls(tools []json.RawMessage, answer llama.Piece) error {
 	schemas := map[string]json.RawMessage{}
 	for _, tool := range tools {

@@ -128,14 +128,13 @@ func TestPromptLookupChangesNoAnswer(t *testing.T) {
 	}
 }
 
-// BenchmarkPromptLookup answers questions without drafts and with them, in turn, and tells the rates of generating and the median of
-// how much faster the drafts made a round of questions. Edits copy their prompts; the other answers copy next to nothing. Stories
-// are drawn anew in each round.
+// BenchmarkPromptLookup answers questions without drafts and with them, in turn, and reports the rates of generating and the median of the
+// rounds' speedups. Edits copy their prompts; the other answers copy next to nothing. Stories are drawn anew in each round.
 func BenchmarkPromptLookup(b *testing.B) {
 	beginnings := []string{"Once upon a time", "One day", "The old baker"} // of stories
 	for _, kind := range []struct {
 		name   string
-		skills []string // each of which asks some questions in a round; none: stories
+		skills []string // each asks some questions in a round; empty: stories
 		each   int
 		params llama.Params
 	}{

@@ -92,9 +92,9 @@ func readGenerations(t *testing.T) []generation {
 	return golden.Generations
 }
 
-// TestTextsEqualTransformers compares prompts and greedy answers with those of transformers. Rounding the weights to Q4_0 changes
-// no answer, but it does change a story, whose names and places are the model's to draw: there it is enough that the model finds
-// the golden story as probable as its own kind.
+// TestTextsEqualTransformers compares prompts and greedy answers with those of transformers. Rounding the weights to Q4_0 changes no
+// answer, but it does change a story, because the model draws its names and places: there it is enough that the model finds the golden
+// story as probable as its own kind.
 func TestTextsEqualTransformers(t *testing.T) {
 	tokenizer := model(t).Tokenizer()
 	for i, g := range readGenerations(t) {
@@ -142,9 +142,8 @@ func meanLogProb(t *testing.T, prompt, continuation []llama.Token) float64 {
 	return sum / float64(len(continuation))
 }
 
-// TestLogitsEqualTransformers compares the logits after the last token of each golden prompt. The golden ones are those of the
-// weights before they were rounded to Q4_0, which is where the difference comes from: in float32, from the folder that the GGUF
-// file was made of, it is 8e-7.
+// TestLogitsEqualTransformers compares the logits after the last token of each golden prompt. The golden ones are those of the weights
+// before they were rounded to Q4_0, which explains the difference: in float32, from the folder that the GGUF file was made of, it is 8e-7.
 func TestLogitsEqualTransformers(t *testing.T) {
 	const tolerance = 0.1
 	data, err := os.ReadFile(fixture.Path(t, "flint/golden.safetensors"))
@@ -155,7 +154,7 @@ func TestLogitsEqualTransformers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// words returns a tensor's elements, each of which has 32 bits.
+	// words returns a tensor's elements of 32 bits each.
 	words := func(name string) (list []uint32) {
 		stored, ok := file.Tensor(name)
 		if !ok {
@@ -266,8 +265,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestTemplateWritesTools compares a conversation whose tools were given to the template with the one, tokenised by transformers,
-// that has them in the text of its system turn.
+// TestTemplateWritesTools compares a conversation with tools for the template with the same conversation, tokenised by transformers, with
+// the tools in the text of its system turn.
 func TestTemplateWritesTools(t *testing.T) {
 	compared := 0
 	for i, g := range readGenerations(t) {

@@ -13,7 +13,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/hubtest"
 )
 
-// golden is the repository whose cache testdata/cache.txt and testdata/tree.json show, as Python's library made it.
+// golden is a repository. testdata/cache.txt and testdata/tree.json show its cache as Python's library made it.
 func golden() map[string][]byte {
 	return map[string][]byte{
 		"README.md": []byte("# hi"), "config.json": []byte(`{"model_type":"llama"}`), "sub/x.gguf": bytes.Repeat([]byte("GGUF"), 600),
@@ -22,7 +22,7 @@ func golden() map[string][]byte {
 	}
 }
 
-// goldenLines returns the lines of testdata/cache.txt: a letter for folders, files and links, the path, and where a link leads.
+// goldenLines returns the lines of testdata/cache.txt: a letter for folders, files and links, the path, and a link's target.
 func goldenLines(t *testing.T) (lines []string) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/cache.txt")

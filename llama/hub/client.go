@@ -89,7 +89,7 @@ type retryableError struct {
 // Unwrap returns the error itself.
 func (t *retryableError) Unwrap() error { return t.error }
 
-// get requests a URL, from an offset on if part is not empty, and returns the answer if it brings what was asked for. The answer's
+// get requests a URL, from an offset on if part is not empty, and returns the answer if it brings what the request asks for. The answer's
 // body ends with an error when it delivers nothing for a while, and must be closed.
 func (c *client) get(ctx context.Context, address string, part span) (*http.Response, error) {
 	watch, cancel := context.WithCancelCause(ctx)

@@ -25,8 +25,8 @@ type download struct {
 	url   *url.URL
 	path  string
 	state string // what the paths of the notes begin with
-	sum   string // SHA-256 that the name asks for; "": none
-	was   int64  // downloadJSON.Modified of the file that look found; 0: there was none
+	sum   string // SHA-256 that the name asks for; "": no checksum in the name
+	was   int64  // downloadJSON.Modified of the file that look found; 0: there was no such file
 }
 
 // downloadJSON describes a file that was fetched.

@@ -23,7 +23,7 @@ type fileServer struct {
 	*httptest.Server
 	mu       sync.Mutex // guards what a test changes while requests may still be answered
 	files    map[string][]byte
-	version  atomic.Value // of all files; "": none is told
+	version  atomic.Value // of all files; "": the server sends no version
 	requests atomic.Int64
 	around   func(http.Handler) http.Handler
 }
@@ -160,7 +160,7 @@ func TestURLThatChangesIsNotMixed(t *testing.T) {
 	checkFiles(t, filepath.Dir(path), s.files, "one.gguf")
 }
 
-// TestInterruptedURLs go on where the server tells versions apart, and begin again where it does not.
+// TestInterruptedURLs go on if the server sends versions, and begin again if it does not.
 func TestInterruptedURLs(t *testing.T) {
 	for _, version := range []string{"1", ""} {
 		_, o := newServer(t)
@@ -210,8 +210,8 @@ func TestURLsOfUnknownLength(t *testing.T) {
 	}
 }
 
-// TestServerCannotVouchForItself has a server whose other files are called as this package's notes on a file are, or were, and say what would
-// make the wrong bytes pass for those of a checksum.
+// TestServerCannotVouchForItself has a server with other files named like this package's notes on a file, now or earlier. Their content
+// would make the wrong bytes pass for those of a checksum.
 func TestServerCannotVouchForItself(t *testing.T) {
 	_, o := newServer(t)
 	good, evil := noise(30_000, 1), noise(30_000, 2)

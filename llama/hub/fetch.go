@@ -64,7 +64,7 @@ func (e *damagedError) Error() string {
 		"sends wrong bytes, which were thrown away", e.name, e.got, e.want)
 }
 
-// fetch fetches a file to path, where it appears once all of it has arrived and its checksum is right. Until then its bytes, and the
+// fetch fetches a file to path. The file appears there once all of it has arrived and its checksum is right. Until then its bytes, and the
 // journal, are in files with paths that begin with unfinished, on the same disk as path. Bytes from an earlier attempt are not fetched
 // again. The caller holds the file's lock. fetch returns the file's SHA-256, or its Git checksum if that is known.
 func (f *fetcher) fetch(ctx context.Context, r *remote, path, unfinished string) (sum string, err error) {

@@ -242,7 +242,7 @@ func TestInterruptedFetchGoesOn(t *testing.T) {
 	if interruptions < 4 {
 		t.Errorf("interrupted %d times", interruptions)
 	}
-	if sent := s.Sent(hubtest.SHA256(data)); sent > int64(len(data))+int64(interruptions)*4*10_000 { // what was on its way
+	if sent := s.Sent(hubtest.SHA256(data)); sent > int64(len(data))+int64(interruptions)*4*10_000 { // bytes that were on their way
 		t.Errorf("%d bytes were sent of %d, with %d interruptions", sent, len(data), interruptions)
 	}
 }
@@ -383,7 +383,7 @@ func TestLiesAboutLengths(t *testing.T) {
 			s.Put("me/small", "main", files)
 			s.Wrap(hubtest.Header(change))
 			path, err := Get(t.Context(), "hf:me/small", o)
-			if err == nil { // a length that is too long cuts connections, behind what was wanted
+			if err == nil { // a length that is too long cuts connections, after the wanted bytes
 				checkFiles(t, filepath.Dir(path), files, "Small-1B-Q4_K_M.gguf")
 				if name != "a long length" {
 					t.Error("it was believed")
@@ -429,7 +429,7 @@ func TestRevisionsThatMove(t *testing.T) {
 	}
 }
 
-// TestManyWantTheSame has goroutines, whose locks are as far apart as those of processes.
+// TestManyWantTheSame has goroutines: their locks exclude each other as those of processes do.
 func TestManyWantTheSame(t *testing.T) {
 	s, o := newServer(t)
 	files := folderModel()
@@ -477,7 +477,7 @@ func TestTokenStaysAtTheEndpoint(t *testing.T) {
 	}
 }
 
-// TestPagesElsewhere has a listing whose next page is on another server, which must not get the token.
+// TestPagesElsewhere has a listing with its next page on another server, which must not get the token.
 func TestPagesElsewhere(t *testing.T) {
 	s, o := newServer(t)
 	o.Token, s.Token = "hf_secret", "hf_secret"
@@ -494,8 +494,8 @@ func TestPagesElsewhere(t *testing.T) {
 	}
 }
 
-// TestPagesOverPlainHTTP has a listing over https whose next page comes over http, where somebody on the way could write checksums of
-// other files into it.
+// TestPagesOverPlainHTTP has a listing over https with its next page over http: somebody on the way could write checksums of other files
+// into it.
 func TestPagesOverPlainHTTP(t *testing.T) {
 	_, o := newServer(t)
 	s := hubtest.NewTLS()
@@ -621,7 +621,7 @@ func TestOffline(t *testing.T) {
 	}
 }
 
-// TestUnreachableHub takes what the cache has, and tells so.
+// TestUnreachableHub takes the files that the cache has, and reports it.
 func TestUnreachableHub(t *testing.T) {
 	s, o := newServer(t)
 	s.Put("me/small", "main", quantised())
@@ -675,7 +675,7 @@ func TestWithoutLinks(t *testing.T) {
 	}
 }
 
-// TestShortFilesInTheCache are fetched again, where a crash or a full disk left them.
+// TestShortFilesInTheCache fetches files again that a crash or a full disk left too short.
 func TestShortFilesInTheCache(t *testing.T) {
 	s, o := newServer(t)
 	files := quantised()
@@ -760,7 +760,7 @@ func TestStalledConnections(t *testing.T) {
 	checkFiles(t, filepath.Dir(path), files, "Small-1B-Q4_K_M.gguf")
 }
 
-// TestHostileListings has a hub whose names and checksums lead elsewhere: nothing may be written outside of the cache's folder.
+// TestHostileListings has a hub with names and checksums that lead elsewhere: nothing may be written outside of the cache's folder.
 func TestHostileListings(t *testing.T) {
 	const sum = "0123456789abcdef0123456789abcdef01234567"
 	for name, tree := range map[string]string{
@@ -806,7 +806,7 @@ func TestHostileListings(t *testing.T) {
 	}
 }
 
-// TestHostileCommits has a hub whose commits lead elsewhere.
+// TestHostileCommits has a hub with commits that lead elsewhere.
 func TestHostileCommits(t *testing.T) {
 	for _, commit := range []string{"", "main", "../../../evil", strings.Repeat("a", 39), strings.Repeat("A", 40), strings.Repeat("a", 40) + "/.."} {
 		s, o := newServer(t)
@@ -865,7 +865,7 @@ func TestEndedContext(t *testing.T) {
 	}
 }
 
-// TestRedirectToPlainHTTP is refused where the hub speaks https: it could not be believed.
+// TestRedirectToPlainHTTP is refused if the hub speaks https: it could not be trusted.
 func TestRedirectToPlainHTTP(t *testing.T) {
 	c := newClient(&settings{endpoint: &url.URL{Scheme: "https", Host: "hub"}, connections: 1})
 	from, _ := http.NewRequest("GET", "https://hub/a", nil)

@@ -14,8 +14,8 @@ import (
 type entry struct {
 	path string // valid: see validPath
 	size int64
-	blob string // Git's SHA-1 of the file or, where the file itself is kept beside Git, of what stands for it there; "": not known
-	lfs  string // SHA-256 of a file that is kept beside Git; "": the file is in Git
+	blob string // Git's SHA-1 of the file, or of the file's pointer if Git LFS keeps the file; "": not known
+	lfs  string // SHA-256 of a file that Git LFS keeps; "": the file is in Git
 	xet  string // what the hub's storage calls it; "": not said
 }
 

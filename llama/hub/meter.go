@@ -8,7 +8,7 @@ import (
 // meter reports the progress of fetching.
 type meter struct {
 	tell  func(done, total int64) // nil: nobody is told
-	every time.Duration           // at least, between two calls of tell before the end
+	every time.Duration           // least time between two calls of tell before the end
 
 	mu          sync.Mutex
 	done, total int64

@@ -57,7 +57,7 @@ type reference struct {
 	owner, name string
 	revision    string // a branch, a tag or a commit; "": the main branch
 	file        string // a path in the repository; "": not said
-	kind        string // of GGUF file, as in Q4_K_M; "": not said. Not beside file
+	kind        string // of GGUF file, as in Q4_K_M; "": not given. At most one of kind and file is given
 	url         *url.URL
 	sha256      string // of the file at url; "": not said
 }
@@ -137,7 +137,7 @@ func parseName(text string, endpoint *url.URL) (*reference, error) {
 	return r, nil
 }
 
-// mainBranch is the branch of names that say none.
+// mainBranch is the branch of names that give no branch.
 const mainBranch = "main"
 
 // String returns the repository's name, and the revision unless it is the main branch.

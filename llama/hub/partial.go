@@ -26,10 +26,10 @@ type partial struct {
 	file          disk
 
 	mu     sync.Mutex
-	have   spans // what is there
-	taken  spans // what is there, and what somebody fetches
+	have   spans // bytes that are in the file
+	taken  spans // bytes that are in the file or are being fetched
 	saved  time.Time
-	change chan struct{} // gets an element, if it has none, when more is there
+	change chan struct{} // gets an element, if it is empty, when more bytes are in the file
 
 	saving sync.Mutex // held by who writes the journal; locked before mu
 }
@@ -229,7 +229,7 @@ func (p *partial) close() {
 // discard closes and removes the file.
 func (p *partial) discard() error {
 	err := errors.Join(p.file.Close(), os.Remove(p.path))
-	_ = os.Remove(p.journal) // there may be none yet, and without its file it says nothing
+	_ = os.Remove(p.journal) // there may be no journal yet, and without its file it means nothing
 	return err
 }
 
@@ -238,7 +238,7 @@ func (p *partial) finish(path string) error {
 	if err := errors.Join(p.file.Sync(), p.file.Close(), atomicfile.Rename(p.path, path)); err != nil {
 		return err
 	}
-	_ = os.Remove(p.journal) // what it tells of is gone
+	_ = os.Remove(p.journal) // its file is gone
 	return nil
 }
 

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// cached is a file whose bytes are in the system's memory until Sync. Closing it loses them, as a loss of power does.
+// cached is a file with its bytes in the system's memory until Sync. Closing it loses them, as a loss of power does.
 type cached struct {
 	disk
 	memory []byte

@@ -18,7 +18,7 @@ import (
 type choice struct {
 	path  string  // in the repository, what llama.Load takes: a file, or "" for the repository's folder
 	files []entry // to fetch
-	index *entry  // one of the files, which names more of them: see addShards; nil: none does
+	index *entry  // one of the files, which names more of them: see addShards; nil: no file is an index
 	all   listing // where addShards finds them
 }
 
@@ -95,7 +95,7 @@ func pickAdapter(l listing) *choice {
 	return c
 }
 
-// addShards adds the files that the index, whose content this is, names.
+// addShards adds the files that the index names. data is the index's content.
 func (c *choice) addShards(data []byte) error {
 	index, err := safetensors.ParseIndex(data)
 	if err != nil {
@@ -208,8 +208,8 @@ func ggufModels(l listing) []*ggufModel {
 	})
 }
 
-// ofKind returns the models of a type: those with the type as a word of the file's name or of its folder's or, if there are none, behind an
-// underscore at the end of such a word. Capitals do not count.
+// ofKind returns the models of a type: those with the type as a word of the file's name or of its folder's; or, if there are no such
+// models, after an underscore at the end of such a word. Capitals do not count.
 func ofKind(models []*ggufModel, kind string) (found []*ggufModel) {
 	text := regexp.QuoteMeta(kind)
 	for _, expression := range []string{`(?i)(^|[^a-z0-9_])` + text + `([^a-z0-9_]|$)`, `(?i)_` + text + `([^a-z0-9_]|$)`} {

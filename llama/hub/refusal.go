@@ -13,7 +13,7 @@ import (
 type StatusError struct {
 	URL    string // that was requested, without its query
 	Status int    // as http.StatusForbidden
-	Code   string // the hub's word for it, as GatedRepo or RevisionNotFound; "": none
+	Code   string // the hub's word for it, as GatedRepo or RevisionNotFound; "": no word
 	Reason string // what the server says about it, shortened
 	Advice string // what to do; "": nothing is known to help
 }

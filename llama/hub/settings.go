@@ -16,7 +16,7 @@ import (
 type settings struct {
 	cache, downloads string
 	endpoint         *url.URL
-	token, tokenFrom string // tokenFrom says in words where the token is from
+	token, tokenFrom string // tokenFrom names the token's source, in words
 	offline          bool
 	links            bool // make symbolic links
 	connections      int
@@ -32,7 +32,7 @@ type tuning struct {
 	stall time.Duration                     // after which a connection that delivers nothing counts as cut
 	wait  time.Duration                     // before the second attempt; each further one waits twice as long
 	tell  time.Duration                     // between two calls of Progress
-	free  func(folder string) (int64, bool) // bytes that are free where a folder is
+	free  func(folder string) (int64, bool) // free bytes on the disk of a folder
 }
 
 // The defaults.

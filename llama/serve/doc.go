@@ -86,11 +86,11 @@
 //
 // # Who may use it
 //
-// Without Options.Keys, anybody who reaches the server may use it; with Keys, whoever has one. In addition, the origin of a web page must
-// be among Options.Origins, and Options.Hosts keeps out pages that reach the server under a name of their own. Prompts and answers are not
-// logged unless Options.LogPrompts is set. Behind a proxy or an authentication of your own, Options.Client returns the client's name. Known
-// clients have caches of their own, so that no client learns from cached tokens what another one asked. Options.Accounts may limit their
-// requests a minute and their tokens a day. Beyond that the status is 429, with a Retry-After: code "rate_limit_exceeded" or
+// Without Options.Keys, anybody who reaches the server may use it; with Keys, anybody who has a key. In addition, the origin of a web page
+// must be among Options.Origins, and Options.Hosts keeps out pages that reach the server under a name of their own. Prompts and answers are
+// not logged unless Options.LogPrompts is set. Behind a proxy or an authentication of your own, Options.Client returns the client's name.
+// Known clients have caches of their own, so that no client learns from cached tokens what another one asked. Options.Accounts may limit
+// their requests a minute and their tokens a day. Beyond that the status is 429, with a Retry-After: code "rate_limit_exceeded" or
 // "insufficient_quota".
 //
 // # Load

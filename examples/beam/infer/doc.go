@@ -3,7 +3,7 @@
 //
 //	answers, failures := infer.Infer(s, infer.Model{Path: "gs://bucket/model.gguf"}, requests)
 //
-// # Answers do not depend on where they are computed
+// # Answers do not depend on the machine
 //
 // Beam may cut a collection into bundles as it likes, run a bundle again after a failure, and run it twice at the same time. An answer is
 // byte for byte the same each time, on any machine, in any bundle, whatever else is computed with it. So a retry is harmless: two attempts

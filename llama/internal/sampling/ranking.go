@@ -31,7 +31,7 @@ func (s *Sampler) tempers() bool { return s.Temperature >= minTempered }
 // draw draws a token of a vocabulary by its probabilities; ok is false, and no token drawn, if those are NaN.
 func (s *Sampler) draw(r Ranking, vocab int) (t int32, ok bool, err error) {
 	u := s.uniform()
-	if s.TopK == 0 { // TopK is above maxSearch otherwise: the few likeliest do not tell the sum of the TopK likeliest
+	if s.TopK == 0 { // TopK is above maxSearch otherwise: the few likeliest do not give the sum of the TopK likeliest
 		n := min(maxSearch, vocab)
 		from := s.deciding.Reserve(n)
 		if err := r.Likeliest(from); err != nil || from.Values[0] != from.Values[0] {

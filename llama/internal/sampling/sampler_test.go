@@ -116,8 +116,9 @@ func TestFewChooseAsAll(t *testing.T) {
 	}
 }
 
-// TestRankedChooseAsAll holds draws from the likeliest tokens' probabilities to draws from the whole vocabulary in order. They
-// differ only where roundings order two tokens otherwise, or a draw falls within one of a boundary, as with these seeds none does.
+// TestRankedChooseAsAll holds draws from the likeliest tokens' probabilities to draws from the whole vocabulary in order. They differ only
+// where roundings order two tokens otherwise, or a draw falls within a rounding error of a boundary, which does not happen with these
+// seeds.
 func TestRankedChooseAsAll(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	for name, spread := range map[string]float64{"peaked": 8, "usual": 3, "flat": 0.3} {
@@ -255,7 +256,7 @@ func TestDamagedLogits(t *testing.T) {
 	}
 }
 
-// TestNothingUnlikelyIsDrawn draws with the largest random number, where the weights' sum is rounded: never of weight 0.
+// TestNothingUnlikelyIsDrawn draws with the largest random number and weights with a rounded sum: a weight of 0 is never drawn.
 func TestNothingUnlikelyIsDrawn(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	const largest = 1 - 1./(1<<53)

@@ -58,8 +58,8 @@ func (f *TextFilter) Start(stop []string, dropSpace bool) {
 	f.raw, f.held, f.dropSpace, f.Stopped = f.raw[:0], f.held[:0], dropSpace, ""
 }
 
-// Push adds the bytes of a token and returns the text that can be shown now, and whether a stop string has been completed. The
-// text then ends where that stop string begins, the longest if several are completed at once, and nothing more may be pushed.
+// Push adds the bytes of a token and returns the text that can be shown now, and whether a stop string has been completed. The text then
+// ends before that stop string, the longest if several are completed at once, and nothing more may be pushed.
 func (f *TextFilter) Push(b []byte) (text string, stopped bool) {
 	if f.dropSpace && len(b) > 0 {
 		if b[0] == ' ' {
@@ -114,7 +114,8 @@ func (f *TextFilter) add(r rune) bool {
 	return longest != ""
 }
 
-// Flush returns what was held back, when no more will come, or nothing that goes on with it. A character that was begun becomes U+FFFD.
+// Flush returns the text that was held back. It is for the end of an answer, or for an interruption of its text. An incomplete character
+// becomes U+FFFD.
 func (f *TextFilter) Flush() string {
 	text := string(f.held)
 	if len(f.raw) > 0 {

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// feed pushes text in pieces of n bytes and returns what was shown.
+// feed pushes text in pieces of n bytes and returns the text that was shown.
 func feed(f *TextFilter, text string, n int) (shown string, stopped bool, pieces []string) {
 	var b strings.Builder
 	for len(text) > 0 && !stopped {
@@ -80,7 +80,7 @@ func FuzzTextFilter(f *testing.F) {
 			t.Skip()
 		}
 		want, stop := text, false
-		for end := range len(text) + 1 { // the first place where one is complete, and there the longest
+		for end := range len(text) + 1 { // the first place at which a stop string is complete, and there the longest
 			for _, stop12 := range []string{stop1, stop2} {
 				if before, found := strings.CutSuffix(text[:end], stop12); found && len(before) < len(want) {
 					want, stop = before, true
@@ -98,8 +98,8 @@ func FuzzTextFilter(f *testing.F) {
 	})
 }
 
-// TestLongStopStringIsLinear counts allocated bytes and steps instead of seconds: every byte of the text moves the match on by one
-// or back along links whose number the moves forward bound.
+// TestLongStopStringIsLinear counts allocated bytes and steps instead of seconds: every byte of the text moves the match on by one or back
+// along links, and moves forward bound the number of links.
 func TestLongStopStringIsLinear(t *testing.T) {
 	const n = 1 << 20
 	f := new(TextFilter)

@@ -29,8 +29,8 @@ type Pair struct {
 // rank returns the inner dimension of the product.
 func (p *Pair) rank() int { return p.a.shape.Dim(0) }
 
-// OpenAdapter opens an adapter for models of a configuration: a folder as PEFT writes it, of which the location may name one of the files, or a
-// GGUF file. What cannot be mapped is copied into the memory, until the context ends.
+// OpenAdapter opens an adapter for models of a configuration: a folder as PEFT writes it (the location may name one of its files), or a
+// GGUF file. Files that cannot be mapped are copied into memory. ctx ends the copying.
 func OpenAdapter(ctx context.Context, at Location, c *checkpoint.Config, memory tensor.Memory) (*Adapter, error) {
 	f, name := at.files, at.name
 	if name == "" || name == checkpoint.AdapterConfigFile || name == checkpoint.AdapterWeightsFile {
@@ -154,7 +154,7 @@ func (f *Adapter) Hash(h hash.Hash) {
 	}
 }
 
-// padded returns the matrix with further rows and columns of zeros; itself if there are none.
+// padded returns the matrix with further rows and columns of zeros; itself if it has that size already.
 func (s *Stored) padded(rows, cols int) (Stored, error) {
 	if rows == s.shape.Dim(0) && cols == s.shape.Dim(1) {
 		return *s, nil

@@ -3,6 +3,6 @@
 //
 //	Locate a path → Open: a Model → Find its tensors, all of them checked → a Loader prepares each for a device
 //
-// What a malformed file gives is a *fault.FormatError, and what is merely not supported wraps fault.ErrUnsupported. The package computes nothing
-// of the model, and knows neither sessions nor the engine.
+// The error of a malformed file is a *fault.FormatError; the error of a feature that is not supported wraps fault.ErrUnsupported. The
+// package computes nothing with the model, and knows neither sessions nor the engine.
 package source

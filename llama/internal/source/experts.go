@@ -95,7 +95,7 @@ func (s *Stored) typeName() string {
 // mxfp4 is GGUF's type for blocks of MXFP4.
 const mxfp4 = gguf.GGMLType(39)
 
-// newMXFP4 returns weights of which a folder has the elements [experts, rows, blocks, 16] and the exponents [experts, rows, blocks] apart.
+// newMXFP4 returns weights that a folder has as two tensors, elements [experts, rows, blocks, 16] and exponents [experts, rows, blocks].
 func newMXFP4(elements, exponents *safetensors.Tensor, owner, others io.Closer) (s Stored, err error) {
 	n := len(elements.Shape)
 	if n < 3 || elements.Shape[n-1] != checkpoint.MXFP4Nibbles || len(exponents.Shape) != n-1 || len(elements.Data) != checkpoint.MXFP4Nibbles*len(exponents.Data) {
@@ -159,7 +159,7 @@ func (s *Stored) rowBytes() int {
 	return s.dtype.Format().Bytes(n)
 }
 
-// mapped reports whether the tensor can be computed with where it lies in the file.
+// mapped reports whether the tensor can be computed with from the mapped file.
 func (s *Stored) mapped() bool { return s.pieces == nil && s.rare == nil && s.shape.NDim() == 3 }
 
 // release lets the system forget the file's pages with the tensor.

@@ -15,10 +15,9 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// files is where a model's files are: a folder of the system, whose weights are mapped, or an fs.FS, whose weights are
-// copied.
+// files is the source of a model's files: a folder of the system, from which weights are mapped, or an fs.FS, from which they are copied.
 type files interface {
-	// read returns a small file whole; the error is fs.ErrNotExist's kind where there is none.
+	// read returns a small file whole; the error is fs.ErrNotExist's kind if there is no such file.
 	read(name string) ([]byte, error)
 	// head returns the first bytes of a file, up to headBytes.
 	head(name string) ([]byte, error)
@@ -37,7 +36,7 @@ const headBytes = 64
 // maxListed bounds how many files of a folder are looked at for a better error message.
 const maxListed = 1000
 
-// The bounds on files that are read whole: on a tokenizer.json, of which the largest known have some 40 MB, and on all others.
+// The bounds on files that are read whole: on a tokenizer.json, the largest known of which have some 40 MB, and on all others.
 const (
 	maxTokenizerFile = 256 << 20
 	maxSmallFile     = 16 << 20
@@ -161,7 +160,7 @@ func (f fileSystem) weights(ctx context.Context, name string, memory tensor.Memo
 	return buffer.Bytes(), freer{buffer}, nil
 }
 
-// release tells the system that part of a mapped file is not needed for now; of other memory it says nothing.
+// release lets the system drop part of a mapped file from memory for now; it does nothing for other memory.
 func release(closer io.Closer, part []byte) {
 	f, ok := closer.(*mmap.File)
 	if !ok || len(part) == 0 {

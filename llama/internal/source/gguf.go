@@ -20,7 +20,7 @@ type ggufModel struct {
 	closers []io.Closer
 }
 
-// openGGUF opens a file, and of a split one, whose first part is named, the others, which lie beside it.
+// openGGUF opens a file. If it is the first part of a split file, it opens the other parts, from the same folder, too.
 func openGGUF(ctx context.Context, f files, name string, memory tensor.Memory) (_ *ggufModel, err error) {
 	g, complete := &ggufModel{}, false
 	defer func() {

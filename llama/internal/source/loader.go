@@ -46,7 +46,8 @@ func NewLoader(b backend.Backend, threads int, asked tensor.DType, merge *Merge)
 	return l
 }
 
-// MapExperts makes Load leave matrices of experts in mapped files where the device can compute with them there: slower, but without a copy in memory.
+// MapExperts makes Load leave matrices of experts in mapped files if the device can compute with them there: slower, but without a copy in
+// memory.
 func (l *Loader) MapExperts(on bool) {
 	_, onHost := l.device.(*cpu.Backend)
 	l.mapped = on && onHost

@@ -11,8 +11,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/internal/fault"
 )
 
-// Location is where the files of a model, an adapter or a tokenizer are: a folder, and the name of one of its files; "" for the folder as a
-// whole.
+// Location names the files of a model, an adapter or a tokenizer: a folder, and the name of one of its files; "" for the folder as a whole.
 type Location struct {
 	files files
 	name  string
@@ -40,7 +39,7 @@ func likeHubName(path string) bool {
 	return owner != "" && name != "" && !strings.ContainsAny(name, `/\`) && !strings.HasPrefix(owner, ".") && !strings.HasSuffix(name, ".gguf")
 }
 
-// Locate returns where the files of a path are.
+// Locate returns the Location of a path's files.
 func Locate(path string) (Location, error) {
 	info, err := stat(path)
 	if err != nil {
@@ -56,7 +55,7 @@ func Locate(path string) (Location, error) {
 	return Location{folder(dir), name}, nil
 }
 
-// LocateIn is Locate in a file system, whose files are copied, and not mapped.
+// LocateIn is Locate in a file system. Its files are copied, not mapped.
 func LocateIn(fsys fs.FS, name string) (Location, error) {
 	info, err := fs.Stat(fsys, name)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/internal/fault"
 )
 
-// folderError turns what is wrong with the content of a folder's file into a *fault.FormatError; other errors stay as they are.
+// folderError turns an error about the content of a folder's file into a *fault.FormatError; other errors stay as they are.
 func folderError(f files, err error) error {
 	var in *checkpoint.FileError
 	switch {
@@ -21,7 +21,7 @@ func folderError(f files, err error) error {
 	return Malformed(f.path(in.Name), in.Err)
 }
 
-// Malformed wraps what is wrong with a file's content with the file's name. What is merely not supported is no such error.
+// Malformed wraps an error about a file's content with the file's name. An error that wraps fault.ErrUnsupported stays as it is.
 func Malformed(path string, err error) error {
 	var at *format.OffsetError
 	switch {

@@ -21,7 +21,7 @@ type mergedPair struct {
 	scale float64
 }
 
-// Add makes an adapter, whose changes are multiplied by scale, part of what is added. The adapter then belongs to the Merge.
+// Add adds an adapter's changes, multiplied by scale, to the Merge. The adapter then belongs to the Merge.
 func (m *Merge) Add(file *Adapter, scale float64) {
 	if m.adds == nil {
 		m.adds = map[string][]mergedPair{}
@@ -33,7 +33,7 @@ func (m *Merge) Add(file *Adapter, scale float64) {
 	}
 }
 
-// of returns what is added to a tensor.
+// of returns the pairs of matrices that are added to a tensor.
 func (m *Merge) of(t *checkpoint.Tensor) []mergedPair {
 	if m == nil {
 		return nil

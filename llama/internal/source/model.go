@@ -20,7 +20,7 @@ type Model struct {
 	closed   bool
 }
 
-// weights are where a model's tensors come from: the files of a Hugging Face folder, or a GGUF file.
+// weights is the source of a model's tensors: the files of a Hugging Face folder, or a GGUF file.
 type weights interface {
 	// find returns a tensor as the file has it, without reading its data. Its shape is the file's.
 	find(t *checkpoint.Tensor) (Stored, error)
@@ -32,9 +32,9 @@ type weights interface {
 	io.Closer
 }
 
-// Open opens the GGUF file or the Hugging Face folder at a location, and reads its configuration. Weights are mapped or, if that is impossible, copied to
-// memory; the context is looked at between files, and now and then while weights are copied. Beside an error the Model is not nil if
-// something can be said of it: then its Config is nil.
+// Open opens the GGUF file or the Hugging Face folder at a location, and reads its configuration. Weights are mapped or, if that is
+// impossible, copied to memory; the context is looked at between files, and now and then while weights are copied. With an error the Model
+// may be not nil, but have no Config: Inspect reports on it.
 func Open(ctx context.Context, at Location, memory tensor.Memory) (*Model, error) {
 	m := &Model{location: at}
 	if at.name == "" {
@@ -121,9 +121,9 @@ func (m *Model) Close() error {
 	return m.weights.Close()
 }
 
-// Find finds every tensor, without reading its data, and returns how many bytes they have together. problems is what is wrong: a tensor that is
-// missing or has a wrong shape or type, or that belongs to a layer that the configuration does not have. After most of them Find looks
-// for no more. stored has an element for each of tensors; one with a problem has no Elements.
+// Find finds every tensor, without reading its data, and returns how many bytes they have together. Each of problems is a tensor that is
+// missing, has a wrong shape or type, or belongs to a layer that the configuration does not have. Find stops after most problems. stored
+// has an element for each of tensors; one with a problem has no Elements.
 func (m *Model) Find(tensors []checkpoint.Tensor, most int) (stored []Stored, total int64, problems []error) {
 	if err := checkpoint.CheckLayers(m.Names(), m.Config.Layers); err != nil {
 		problems = append(problems, Malformed(m.File(), err))

@@ -28,7 +28,7 @@ type Stored struct {
 	plus  float32           // to be added to the elements of a vector
 	times float32           // by which they are to be multiplied then; 0: 1
 
-	change  checkpoint.Change // of a vector or a filter, if the file has not what is wanted
+	change  checkpoint.Change // of a vector or a filter, if the file has other numbers than those wanted
 	repeats int               // how often checkpoint.Repeated repeats an element
 
 	pieces []piece    // not nil: the tensor is put together of these, and data is nil
@@ -109,7 +109,7 @@ func (s Stored) rows(first, n int) (Stored, error) {
 		return s, fmt.Errorf("rows %d to %d are part of it and its type is %v, of whose rows %d lie together: %w", first, first+n, s.rare, s.rare.RowsAtOnce(), fault.ErrUnsupported)
 	}
 	dims := s.shape.Dims()
-	bytes := len(s.data) / max(dims[0], 1) // also of a rare type, whose shape has whole blocks
+	bytes := len(s.data) / max(dims[0], 1) // also for a rare type: its rows are whole blocks
 	dims[0] = n
 	shape, err := tensor.NewShape(dims...)
 	if err != nil {
@@ -203,9 +203,9 @@ func WeightTypes() string {
 	return strings.Join(names, ", ")
 }
 
-// read returns the tensor on the host: a view of the file if order and alignment allow that, else a copy. If inOrder is true, its rows are in
-// the order that is wanted for computing; otherwise they may be in the file's, and order returns where the file has a row; a nil order is the wanted one. A
-// tensor whose rows belong to heads must have whole heads.
+// read returns the tensor on the host: a view of the file if order and alignment allow that, else a copy. If inOrder is true, its rows are
+// in the order that is wanted for computing; otherwise they may be in the file's order, and order returns the file's row for each row; nil
+// means that the orders are the same. If the tensor's rows belong to heads, it must have whole heads.
 func (s *Stored) read(ctx context.Context, memory tensor.Memory, inOrder bool) (t *tensor.Tensor, order func(row int) int, view bool, err error) {
 	if order = s.order(); order != nil && (inOrder || s.from != nil) {
 		t, err = s.ordered(ctx, memory, order)
@@ -215,7 +215,7 @@ func (s *Stored) read(ctx context.Context, memory tensor.Memory, inOrder bool) (
 	return t, order, view, err
 }
 
-// order returns where the file has a row that is wanted for computing; nil if the file has it there.
+// order returns a function from a row as it is wanted for computing to the file's row, or nil if they are the same.
 func (s *Stored) order() func(row int) int {
 	var order func(row int) int
 	switch {

@@ -19,13 +19,13 @@ type Tokenizer struct {
 	JSON       []byte     // the tokenizer.json
 	Vocabulary *bpe.Vocab // of a GGUF file
 
-	Template     string // the chat template's source; "" if there is none
+	Template     string // the chat template's source; "" if there is no template
 	TemplateFile string // the template's file, for messages; "" if they do not name it
 	BOS, EOS     string // the tokens that begin and end a text, as a Hugging Face folder names them
 	AddEOS       bool   // EOS follows a text that is embedded
 }
 
-// Tokenizer reads what the files say of the tokenizer; nil if they have none: such a model computes tokens, and no text.
+// Tokenizer reads what the files say of the tokenizer; nil if they have no tokenizer: such a model computes tokens, and no text.
 func (m *Model) Tokenizer() (*Tokenizer, error) {
 	if m.location.name == "" {
 		return folderTokenizer(m.location.files)
@@ -120,7 +120,7 @@ func (g *ggufModel) tokenizer() (*Tokenizer, error) {
 	return t, nil
 }
 
-// textOf returns the text of a token; "" if there is none.
+// textOf returns the text of a token; "" if there is no such token.
 func textOf(v *bpe.Vocab, id int32) string {
 	if id < 0 || int(id) >= len(v.Tokens) {
 		return ""

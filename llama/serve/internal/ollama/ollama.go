@@ -11,7 +11,7 @@
 //   - A conversation that does not fit loses its oldest turns unless truncate is false; the answer's header X-Dropped-Messages says how
 //     many messages that were. A text to embed loses its end.
 //   - think is an upper bound: a model that does not think keeps it, and answers. Of Ollama's it is an error.
-//   - An answer ends where the context is full, with the done_reason "length": nothing is shifted out.
+//   - An answer ends when the context is full, with the done_reason "length": nothing is shifted out.
 //   - A schema in format is kept as a whole or refused. Calls come whole, with arguments that are objects.
 //   - If the last message of a conversation is the assistant's, the answer goes on with it.
 //   - In a raw prompt, a text that looks like a special token is text, and the begin-of-text token comes first if the model wants one.
