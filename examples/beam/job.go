@@ -146,7 +146,7 @@ func (j *job) pipeline() *beam.Pipeline {
 // progressEvery is the time between two looks at how many files of results there are.
 const progressEvery = 2 * time.Second
 
-// progress tells now and then how many files of results there are. The function that it returns ends that.
+// progress writes now and then how many files of results there are. The function that it returns ends that.
 func progress(ctx context.Context, fs filesystem.Interface, out string, stderr io.Writer) (end func()) {
 	ctx, stop := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -174,7 +174,7 @@ func progress(ctx context.Context, fs filesystem.Interface, out string, stderr i
 	}
 }
 
-// summarize tells the metrics.
+// summarize writes the metrics to stderr.
 func (j *job) summarize(stderr io.Writer, results metrics.Results, took time.Duration) error {
 	count := map[string]int64{}
 	for _, c := range results.AllMetrics().Counters() {

@@ -10,7 +10,7 @@ import (
 	"github.com/ergochat/readline"
 )
 
-// lines is where the user's turns come from.
+// lines are the user's turns.
 type lines interface {
 	// next returns a turn, which may span several lines, and io.EOF when there are no more.
 	next() (string, error)
@@ -76,14 +76,14 @@ type typed struct {
 	begun    bool // something has been typed on the present line
 }
 
-// listen notes whether something has been typed on the line: ReadLine does not tell when Ctrl-C ends the line.
+// listen notes whether something has been typed on the line: ReadLine does not report that when Ctrl-C ends the line.
 func (t *typed) listen(line []rune, _ int, _ rune) ([]rune, int, bool) {
 	t.begun = len(line) > 0
 	return nil, 0, false
 }
 
-// next reads a turn. Between its calls the terminal is the caller's. Ctrl-C forgets what was typed; on an empty line a
-// second Ctrl-C, or Ctrl-D, ends the conversation.
+// next reads a turn. Between its calls the terminal is the caller's. Ctrl-C forgets the typed line; on an empty line a second Ctrl-C, or
+// Ctrl-D, ends the conversation.
 func (t *typed) next() (string, error) {
 	io.WriteString(t.terminal, askPastes)
 	defer io.WriteString(t.terminal, stopPastes)

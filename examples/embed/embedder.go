@@ -9,7 +9,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama"
 )
 
-// The tasks that some models tell apart.
+// The tasks that some models distinguish.
 const (
 	question = "query"
 	document = "document"

@@ -162,7 +162,7 @@ func (s *searching) sharing(x *index, n int) ([]hit, error) {
 	return rankWords(texts, s.question, n), nil
 }
 
-// nearest returns the n passages whose vectors are nearest to the question's.
+// nearest returns the n passages with the vectors nearest to the question's.
 func (s *searching) nearest(ctx context.Context, x *index, n int) ([]hit, error) {
 	if s.model.Embedded() {
 		fmt.Fprint(s.stderr, weak)

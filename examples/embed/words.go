@@ -16,8 +16,8 @@ const (
 	byLength   = 0.75
 )
 
-// rankWords returns the n texts that share the rarest words with a question, by BM25, the best first; of equal ones the earlier comes first. Texts
-// that share none are left out.
+// rankWords returns the n texts that share the rarest words with a question, by BM25, the best first; of equal ones the earlier comes
+// first. Texts that share no word are left out.
 func rankWords(texts []string, question string, n int) []hit {
 	asked := map[string]int{} // how many texts have the word
 	for _, word := range words(question) {

@@ -15,7 +15,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/pebble"
 )
 
-// longestKeys is an eviction.Scorer: the tokens stay whose keys are the longest vectors.
+// longestKeys is an eviction.Scorer: the tokens with the longest keys stay.
 type longestKeys struct{}
 
 func (longestKeys) Name() string               { return "longest keys" }

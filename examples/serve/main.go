@@ -95,7 +95,7 @@ func (c *command) server(ctx context.Context, log *slog.Logger, l *listener, clo
 	return server, nil
 }
 
-// closers are what is to be closed at the program's end, the latest first.
+// closers are called at the program's end, the latest first.
 type closers []func() error
 
 func (c *closers) add(f func() error) { *c = append(*c, f) }

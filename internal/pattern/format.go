@@ -67,7 +67,7 @@ func formatPatterns() map[string]string {
 			lastLabel + `|(?:` + idnLabel + `\.){1,2}` + idnLabel + `)`,
 
 		// RFC 1123, without labels that have hyphens in their third and fourth places (those that begin with xn-- are encoded, and not all
-		// are valid), and without names that end with a number as a label.
+		// are valid), and without names with a number as their last label.
 		"hostname": `(?=.{1,253}$)(?:` + label + `\.)*` + lastLabel,
 		// RFC 5890, with letters of Latin, Greek, Cyrillic, Hangul, kana and Han scripts that need no context; labels with
 		// characters beyond ASCII are of at most 11 characters, so that they are encoded in at most 63, and at most three.

@@ -3,24 +3,24 @@
 //
 //	answers, failures := infer.Infer(s, infer.Model{Path: "gs://bucket/model.gguf"}, requests)
 //
-// # Answers do not depend on where they are computed
+// # Answers do not depend on the machine
 //
 // Beam may cut a collection into bundles as it likes, run a bundle again after a failure, and run it twice at the same time. An answer is
-// the same, byte for byte, each time: whatever the machine, the bundle, and the answers that are computed beside it. So a retry is
-// harmless, and what two attempts wrote is equal. Results therefore hold nothing that is measured; times are metrics.
+// byte for byte the same each time, on any machine, in any bundle, whatever else is computed with it. So a retry is harmless: two attempts
+// write the same bytes. Results therefore hold nothing that is measured; times are metrics.
 //
 // # Errors go with their element
 //
 // Every transform has two outputs: results, and Failures. An element that cannot be answered (a prompt that is longer than the context, a
-// schema that no constraint can keep) is a Failure, with the element and the error, and the others go on. Each element is in exactly one
-// of the two outputs. What concerns all elements fails the bundle, so that the runner tries it again: a model that cannot be fetched or
-// loaded, and work that was interrupted.
+// schema that no constraint can keep) is a Failure, with the element and the error, and the others go on. Each element is in exactly one of
+// the two outputs. A failure of all elements (a model that cannot be fetched or loaded, interrupted work) fails the bundle, so that the
+// runner tries it again.
 //
 // # One model a process
 //
 // Runners make an instance of a DoFn for each bundle that they run at the same time. All of them share one Model, which is loaded by the
-// first element that needs it and closed when none has needed it for Model.Idle. Elements of a bundle are computed side by side, and so are
-// those of several bundles: the model computes them together, up to Model.Sessions in each pass.
+// first element that needs it and closed when no element has needed it for Model.Idle. Elements of a bundle are computed side by side, and
+// so are those of several bundles: the model computes them together, up to Model.Sessions in each pass.
 //
 // # Windows and timestamps
 //

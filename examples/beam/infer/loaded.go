@@ -22,7 +22,7 @@ type loaded struct {
 	fingerprint string
 }
 
-// close gives the memory back. What is being computed ends.
+// close frees the memory. Answers that are being computed end.
 func (l *loaded) close() error {
 	if l.pool == nil {
 		return l.model.Close()
@@ -30,8 +30,8 @@ func (l *loaded) close() error {
 	return errors.Join(l.pool.Close(), l.model.Close())
 }
 
-// loadedModels are the models of this process. It is a variable of the package because Beam gives the instances of a DoFn nothing else in common:
-// a worker unmarshals one for each bundle that runs beside others.
+// loadedModels are the models of this process. It is a variable of the package because Beam gives the instances of a DoFn nothing else in
+// common: a worker unmarshals one for each bundle that runs at the same time.
 var loadedModels = models{open: map[Model]*modelEntry{}}
 
 // models holds each model once, for as long as somebody uses it and for Model.Idle after that.

@@ -47,7 +47,7 @@ func init() {
 	register.Emitter2[beam.EventTime, Failure]()
 }
 
-// registerDoFn tells Beam of the DoFn that makes results R of elements E.
+// registerDoFn registers with Beam the DoFn that makes results R of elements E.
 func registerDoFn[E workItem[R], R any]() {
 	register.DoFn6x1[context.Context, beam.Window, beam.EventTime, E, func(beam.EventTime, R), func(beam.EventTime, Failure), error](
 		&doFn[E, R]{})

@@ -15,7 +15,7 @@ const Adapters = "a LoRA adapter, a folder of PEFT or a .gguf file, or its name 
 
 // Adapter is the choice of a LoRA adapter, and of how much of it.
 type Adapter struct {
-	Name string // PATH or PATH:SCALE; "": none
+	Name string // PATH or PATH:SCALE; "": no adapter
 }
 
 // Flags defines the flag.
@@ -25,7 +25,7 @@ func (a *Adapter) Flags(f *Flags) {
 	})
 }
 
-// Open fetches and loads the adapter for a model, nil if there is to be none. Closing the model does not close it.
+// Open fetches and loads the adapter for a model. Without a Name it returns nil. Closing the model does not close the adapter.
 func (a *Adapter) Open(ctx context.Context, model *llama.Model, stderr io.Writer) (adapter *llama.Adapter, scale float32, err error) {
 	if a.Name == "" {
 		return nil, 0, nil
@@ -42,7 +42,7 @@ func (a *Adapter) Open(ctx context.Context, model *llama.Model, stderr io.Writer
 	return adapter, scale, err
 }
 
-// scaled takes PATH:SCALE apart. What is behind the last colon is part of the path where it is no number.
+// scaled takes PATH:SCALE apart. If the text after the last colon is no number, it is part of the path.
 func scaled(text string) (name string, scale float32, err error) {
 	i := strings.LastIndexByte(text, ':')
 	if i < 0 {

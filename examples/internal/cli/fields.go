@@ -49,7 +49,7 @@ func (f *Flags) contextFull(e *llama.ContextFullError) string {
 	return sentences(text, f.moreRoom(e.Capacity > 0 && e.Capacity < e.Context))
 }
 
-// MoreRoom says which flags give a session of a model more room, once its context is full; "" if none does.
+// MoreRoom says which flags give a session of a model more room, once its context is full; "" if no flag does.
 func (f *Flags) MoreRoom(m *llama.Model, s *llama.Session) string {
 	return f.moreRoom(s.Capacity() < m.Config().ContextLength)
 }
@@ -67,7 +67,7 @@ func (f *Flags) moreRoom(small bool) string {
 	return ""
 }
 
-// sentences joins two texts of which the second may be empty.
+// sentences joins two texts; b may be empty.
 func sentences(a, b string) string {
 	if b == "" {
 		return a

@@ -27,7 +27,7 @@ func sessionFlags(f *Flags, o *llama.SessionOptions, kv tensor.DType) {
 type Memory struct {
 	llama.SessionOptions
 	Policy      string // an eviction policy's name
-	Window      int    // tokens that stay beside the prefix
+	Window      int    // tokens that stay besides the prefix
 	Prefix      int    // tokens at the beginning that always stay; -1: as many as suit the policy
 	ThresholdMB int64  // MiB of available memory below which tokens are forgotten; 0: no threshold
 	Endless     bool   // go on beyond the model's context
@@ -72,7 +72,7 @@ func (m *Memory) Options() (o *llama.SessionOptions, release func() error, err e
 		prefix = eviction.DefaultPrefix
 	}
 	choice := eviction.Options{Budget: m.Window + max(prefix, 0), ProtectedPrefix: prefix}
-	if prefix == 0 { // in eviction.Options -1 means none, and 0 the policy's default
+	if prefix == 0 { // in eviction.Options -1 means no prefix, and 0 the policy's default
 		choice.ProtectedPrefix = -1
 	} else if prefix < 0 {
 		choice.ProtectedPrefix = 0

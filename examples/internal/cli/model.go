@@ -23,8 +23,8 @@ type Model struct {
 	Backend string       // the name of the backend that computes
 	Threads int          // 0: one for each processor
 	Weights tensor.DType // the type that weights are converted to; 0: as they are stored
-	Verbose bool         // log on stderr what is loaded
-	// ChatTemplate is the path of a file with a chat template that replaces the model's own; "": none does.
+	Verbose bool         // log on stderr which files are loaded
+	// ChatTemplate is the path of a file with a chat template that replaces the model's own; "": the model's own.
 	ChatTemplate string
 	// Wrap, if a program sets it, returns the backend that the model gets in place of the one that is chosen.
 	Wrap func(backend.Backend) backend.Backend

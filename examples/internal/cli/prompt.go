@@ -12,7 +12,7 @@ import (
 // Prompt is what a program is asked.
 type Prompt struct {
 	Text   string // a user's message, or a text to continue
-	System string // a system's message before it; "": none
+	System string // a system's message before it; "": no message
 	Raw    bool   // continue the text instead of answering it
 	JSON   bool   // the answer is wanted as one JSON object
 }
@@ -27,7 +27,7 @@ func (p *Prompt) Flags(f *Flags, text string) {
 	})
 }
 
-// maxPrompt bounds what is read from stdin, in bytes; no context is that long.
+// maxPrompt bounds the text that is read from stdin, in bytes; no context is that long.
 const maxPrompt = 64 << 20
 
 // Read checks the flags, and reads the text from stdin if it is to come from there.
@@ -49,7 +49,7 @@ func (p *Prompt) Read(stdin io.Reader) error {
 	return nil
 }
 
-// Ask starts the answer. The prompt becomes a user's message where the model has a chat template; without one it is continued.
+// Ask starts the answer. If the model has a chat template and Raw is false, the prompt becomes a user's message; otherwise it is continued.
 func (p *Prompt) Ask(ctx context.Context, m *llama.Model, s *llama.Session, params llama.Params) iter.Seq2[llama.Piece, error] {
 	if p.Raw || !m.Tokenizer().HasTemplate() {
 		return s.Generate(ctx, m.Tokenizer().EncodeSpecial(p.Text, true), params)

@@ -14,8 +14,8 @@ type File struct {
 	file *os.File
 }
 
-// Create makes a File of about limit events, DefaultLimit where that is 0. It makes the file on disk at once, so that a path that does not
-// work is told of before there is anything to lose.
+// Create makes a File of about limit events; 0 means DefaultLimit. It creates the file on disk at once, so that a path that does not work
+// is reported before there is anything to lose.
 func Create(path string, limit int) (*File, error) {
 	file, err := os.Create(path)
 	if err != nil {
@@ -38,7 +38,7 @@ func (f *File) End() {
 	}
 }
 
-// Close writes the file, and tells on stderr how to look at it and whether anything is missing in it. The notes are as Timeline.Write's.
+// Close writes the file, and says on stderr how to look at it and whether anything is missing in it. The notes are as Timeline.Write's.
 func (f *File) Close(notes any, stderr io.Writer) error {
 	if f == nil {
 		return nil

@@ -31,7 +31,7 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 		}
 	}
 	err = o.flags.Explained(b.run(ctx, stderr))
-	return errors.Join(err, b.trace.Close(b.setting.now(), stderr)) // what was traced until an error is worth a look all the same
+	return errors.Join(err, b.trace.Close(b.setting.now(), stderr)) // the trace until an error is worth a look all the same
 }
 
 // run loads the model and measures it.
@@ -66,7 +66,7 @@ type bench struct {
 	*options
 	model   *llama.Model
 	endless llama.LogitMask // forbids what ends an answer
-	form    *form           // of -schema; nil: none
+	form    *form           // of -schema; nil: no schema
 	setting setting
 	trace   *timeline.File // nil unless tracing
 	stdout  io.Writer
@@ -91,7 +91,7 @@ func (s setting) now() setting {
 	return s
 }
 
-// footer tells under a table what its rows have in common.
+// footer writes under a table what its rows have in common.
 func (b *bench) footer() error {
 	s := b.setting.now()
 	_, err := fmt.Fprintf(b.stdout, "\n%s, %s weights; kernels %s; loaded in %.2f s; peak memory %.2f GB\n",

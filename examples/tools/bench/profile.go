@@ -92,7 +92,7 @@ func milliseconds(d time.Duration, runs int) string {
 	return fmt.Sprintf("%.2f", float64(d.Microseconds())/1e3/float64(runs))
 }
 
-// writeProfiles measures the machine's limits, where they apply to the backend, and writes the profiles beside them.
+// writeProfiles measures the machine's limits, if they apply to the backend, and writes the profiles with them.
 func (o *options) writeProfiles(w io.Writer, profiles []*profile) (err error) {
 	var limits machine.Limits
 	if o.model.Backend == "cpu" {

@@ -59,7 +59,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	return o, nil
 }
 
-// inspect says what the model is. What is no model is named on stdout, and an error.
+// inspect prints what the model is. A path that is no model is described on stdout and gives an error.
 func (o *options) inspect(ctx context.Context, stdout, stderr io.Writer) (*llama.Report, error) {
 	if o.model.Embedded() {
 		files, name := o.model.EmbeddedFS()

@@ -179,8 +179,8 @@ func readChunk(ctx context.Context, model *llama.Model, chunk []llama.Token) err
 	return errors.Join(err, s.Close())
 }
 
-// cut cuts a text into chunks of size tokens, the first of which is bos unless that is negative. A last chunk that is not full is left
-// out, unless it is the only one.
+// cut cuts a text into chunks of size tokens. Each begins with bos unless that is negative. A last chunk that is not full is left out,
+// unless it is the only one.
 func cut(text []llama.Token, bos llama.Token, size int) (chunks [][]llama.Token) {
 	for len(text) > 0 {
 		var chunk []llama.Token

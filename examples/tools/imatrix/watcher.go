@@ -14,14 +14,14 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// watcher is a backend that computes with another one and sums what weights are multiplied with. It has none of the fused operations, so
-// that all products go through the plain ones.
+// watcher is a backend that computes with another one and sums the activations that weights are multiplied by. It has no fused operations,
+// so that all products go through the plain ones.
 type watcher struct {
 	backend.Backend
 	sums *importance.Matrix
 
 	mu     sync.Mutex
-	names  map[*tensor.Tensor]string // of the weights that are watched; nil: none yet
+	names  map[*tensor.Tensor]string // of the weights that are watched; nil: not watching yet
 	counts map[string]int            // rows seen, by name
 	buffer []byte                    // activations that do not lie in the host's memory
 	err    error                     // the first mistake of the sums

@@ -17,7 +17,7 @@ import (
 // The verdicts on a schema.
 const (
 	passed      = "pass"
-	unsupported = "unsupported" // compiling gave an UnsupportedError, or another error where no document is valid
+	unsupported = "unsupported" // compiling gave an UnsupportedError, or another error and no test document is valid
 	broken      = "error"       // compiling gave another error, or a matcher contradicts itself, or the engine panicked
 	accepts     = "accepts"     // a document is accepted that must be refused
 	refuses     = "refuses"     // a document is refused that must be accepted
@@ -27,7 +27,7 @@ const (
 type result struct {
 	ID      string `json:"id"`
 	Verdict string `json:"verdict"`
-	// Accepts and Refuses count the documents with the wrong verdict. Where there are both kinds the schema's verdict is accepts.
+	// Accepts and Refuses count the documents with the wrong verdict. If there are both kinds, the schema's verdict is accepts.
 	Accepts int `json:"accepts,omitempty"`
 	Refuses int `json:"refuses,omitempty"`
 	// Keyword and Path are an UnsupportedError's.
@@ -64,7 +64,7 @@ type examiner struct {
 	compiled  int  // constraints made for the tokenizer
 	forced    bool // count forced tokens
 	memory    bool // measure the heap
-	check     int  // tokens a position to check Allowed against Accept with; 0: none
+	check     int  // tokens a position to check Allowed against Accept with; 0: no check
 	thread    bool // times are those that processors worked for the thread, which does not change
 
 	set    *llama.TokenSet
@@ -89,8 +89,8 @@ func (e *examiner) warmUp() (took time.Duration, err error) {
 	return precise.Since(began), err
 }
 
-// mostKept is how many constraints are made for a tokenizer while memory is measured. The engine remembers some hundreds: where it
-// forgot one while another is made, the heap would seem to grow by too little.
+// mostKept is how many constraints are made for a tokenizer while memory is measured. The engine remembers some hundreds: if it forgot one
+// while another is made, the heap would seem to grow by too little.
 const mostKept = 100
 
 // examine compiles a schema and runs its tests. The error says that the tests cannot be run; what the engine does wrong is in the result.
@@ -118,7 +118,7 @@ func (e *examiner) examine(s *schema) (r *result, err error) {
 		r.fail(unsupported, err.Error())
 		return r, nil
 	case err != nil && !slices.ContainsFunc(s.Tests, func(d document) bool { return d.Valid }):
-		r.Keyword = "(no document fits)" // as far as the tests tell, the error is right
+		r.Keyword = "(no document fits)" // as far as the tests show, the error is right
 		r.fail(unsupported, err.Error())
 		return r, nil
 	case err != nil:
@@ -138,7 +138,7 @@ func (e *examiner) examine(s *schema) (r *result, err error) {
 	return r, nil
 }
 
-// test runs the i-th document of a schema, whose tokens are e.tokens.
+// test runs the i-th document of a schema. e.tokens are the document's tokens.
 func (e *examiner) test(r *result, m llama.Matcher, i int, valid bool) {
 	var watched llama.Matcher // checks and forced tokens have a matcher of their own, so that they are not in the time of the masks
 	if e.check > 0 || e.forced && valid {
@@ -172,8 +172,8 @@ func (e *examiner) test(r *result, m llama.Matcher, i int, valid bool) {
 	}
 }
 
-// follow lets a matcher follow the document and measures the masks. It returns how many tokens were accepted, and one more where the
-// document may end after its last.
+// follow lets a matcher follow the document and measures the masks. It returns how many tokens were accepted, and one more if the document
+// may end after its last.
 func (e *examiner) follow(r *result, m llama.Matcher) (int, error) {
 	for at := 0; ; at++ {
 		began := e.now()
@@ -237,7 +237,7 @@ func (e *examiner) now() time.Duration {
 	return precise.Since(zero)
 }
 
-// heap returns the bytes of what is alive on the heap, 0 unless that is measured.
+// heap returns the bytes that are alive on the heap, 0 unless e.memory is set.
 func (e *examiner) heap() int64 {
 	if !e.memory {
 		return 0
@@ -249,7 +249,7 @@ func (e *examiner) heap() int64 {
 	return int64(s.HeapAlloc)
 }
 
-// around shows where the at-th token stands in the document: the text before it, a sign, and the text from it on.
+// around shows the place of the at-th token in the document: the text before it, a sign, and the text from it on.
 func (e *examiner) around(at int) string {
 	if at >= len(e.tokens) {
 		return fmt.Sprintf("at the end of %s", abridged(string(e.text)))

@@ -9,8 +9,8 @@ import (
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 )
 
-// shapes are the published sizes: the config.json of the models' repositories. Those whose names begin with tiny are ours, for tests; their rows are
-// whole blocks of every format.
+// shapes are the published sizes: the config.json of the models' repositories. Names that begin with tiny are ours, for tests; these
+// models' rows are whole blocks of every format.
 var shapes = map[string]checkpoint.Config{
 	"llama-3.2-1b": {HiddenSize: 2048, IntermediateSize: 8192, Layers: 16, Heads: 32, KVHeads: 8, HeadDim: 64,
 		VocabSize: 128256, ContextLength: 131072, RoPE: llama3(32), TiedEmbeddings: true},
@@ -269,7 +269,7 @@ func llama3(factor float64) checkpoint.RoPE {
 
 func shapeNames() string { return strings.Join(slices.Sorted(maps.Keys(shapes)), ", ") }
 
-// shapeOf looks a shape up, and changes vocabulary and context where they are not 0.
+// shapeOf looks a shape up. vocab and context, unless 0, replace the shape's vocabulary and context.
 func shapeOf(name string, vocab, context int) (*checkpoint.Config, error) {
 	c, ok := shapes[name]
 	if !ok {

@@ -118,7 +118,7 @@ func (c *conversion) planWeight(w *weight, t *target) error {
 	return nil
 }
 
-// warn tells what is lost that need not be.
+// warn says which precision is lost and need not be.
 func (c *conversion) warn(w io.Writer) {
 	again, fallen, unweighed := 0, 0, 0
 	for i, t := range c.targets {
@@ -144,7 +144,7 @@ func (c *conversion) warn(w io.Writer) {
 	}
 }
 
-// types tells how many matrices there are of each type.
+// types returns how many matrices there are of each type, as text.
 func (c *conversion) types() string {
 	count := map[tensor.DType]int{}
 	for _, t := range c.targets {
@@ -220,11 +220,11 @@ func (c *conversion) writeFile(ctx context.Context, f io.Writer, metadata []gguf
 	return out.Close()
 }
 
-// mayWrite refuses to replace what is read, and what is no file.
+// mayWrite refuses to replace the input, and anything that is no file.
 func (c *conversion) mayWrite(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil // most likely there is none; creating the file tells
+		return nil // most likely it does not exist; creating it reports any other trouble
 	}
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("write %s: it exists and is no regular file", path)
@@ -250,7 +250,7 @@ func (c *conversion) writeTensor(ctx context.Context, out *format.TensorWriter, 
 	}
 	rows, cols := w.rows()
 	step := max(pieceBytes/max(w.dtype.Format().Bytes(cols), 1), 1)
-	if w.rare != nil { // of which some rows lie together
+	if w.rare != nil { // some rows of a rare type lie together
 		step = (step + w.rare.RowsAtOnce() - 1) / w.rare.RowsAtOnce() * w.rare.RowsAtOnce()
 	}
 	for lo := 0; lo < rows; lo += step {
@@ -320,7 +320,7 @@ func (c *conversion) weighted(w *weight, t *target, lo, hi int) error {
 	perMatrix := rows / (len(t.importance) / cols)
 	workers := new(errgroup.Group)
 	workers.SetLimit(cmp.Or(c.options.threads, runtime.GOMAXPROCS(0)))
-	const together = 16 // rows: enough that a worker's start costs nothing beside them
+	const together = 16 // rows: enough that starting a goroutine costs nothing by comparison
 	for from := lo; from < hi; from += together {
 		workers.Go(func() error {
 			for i := from; i < min(from+together, hi); i++ {
@@ -358,7 +358,7 @@ func (c *conversion) gather(w *weight, lo, hi int) (err error) {
 	return w.moved.arrange(c.in, lo, hi, n, cols)
 }
 
-// grow returns n bytes, b's own where it has as many.
+// grow returns n bytes: b's own if it has them, otherwise new ones.
 func grow(b []byte, n int) []byte {
 	if cap(b) < n {
 		return make([]byte, n)

@@ -14,7 +14,7 @@ type mix struct {
 	name     string
 	fileType uint32       // llama.cpp's number of the mix; 0: that of files of the base
 	base     tensor.DType // of what no rule is about
-	rules    []rule       // of the rules about a part, the first one whose condition holds counts
+	rules    []rule       // the first rule about a part counts that has its condition fulfilled
 }
 
 // rule gives a part of the model another type than the mix's base.
@@ -29,7 +29,7 @@ type place struct {
 	layer, layers int  // of those that have such a part
 	queries       int  // heads that share a KV head; 0 if the first layer has no attention and the file says so by its number of KV heads
 	importance    bool // there is an importance matrix
-	eight         bool // layers have eight experts, beside which the rest is small: llama.cpp's rules for Mixtral
+	eight         bool // layers have eight experts, much larger than the rest: llama.cpp's rules for Mixtral
 }
 
 // condition is when a rule holds.
@@ -118,7 +118,7 @@ var fewBits = []string{"q2_k", "q3_k_s", "q3_k_m", "q4_k_s", "q4_k_m", "iq4_nl",
 // synonyms are short names of mixes, which llama.cpp has too.
 var synonyms = map[string]string{"q3_k": "q3_k_m", "q4_k": "q4_k_m", "q5_k": "q5_k_m"}
 
-// manyLayers is the depth from which on the values of models whose queries share KV heads get more bits in every mix: of Llama 70B.
+// manyLayers is a depth, that of Llama 70B. From it on, the values of models with shared KV heads get more bits in every mix.
 const manyLayers = 80
 
 // raised is what the types of values become there.
@@ -130,7 +130,7 @@ var fallbacks = map[tensor.DType]tensor.DType{
 	tensor.IQ4_XS: tensor.IQ4_NL,
 }
 
-// fitting returns a type whose blocks fill rows of some columns: d, if they do, else what takes its place, at last f16.
+// fitting returns a type with blocks that fill rows of columns elements: d or a fallback, at last f16.
 func fitting(d tensor.DType, columns int) tensor.DType {
 	for columns%d.BlockLen() != 0 {
 		next, ok := fallbacks[d]
@@ -192,7 +192,7 @@ func mixNames() string {
 	return strings.Join(names, ", ")
 }
 
-// findMix finds a mix by its name, whichever letters are large, nil if there is none.
+// findMix finds a mix by its name, in upper or lower case. It returns nil if there is no such mix.
 func findMix(name string) *mix {
 	name = strings.ToLower(name)
 	if full, ok := synonyms[name]; ok {

@@ -14,7 +14,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// source is a model to convert: what a GGUF file says of it, and its tensors where they lie in mapped files.
+// source is a model to convert: the metadata of its GGUF file, and its tensors as they lie in mapped files.
 type source struct {
 	metadata []gguf.KeyValue
 	tensors  []weight // in the order to write
@@ -26,7 +26,7 @@ type source struct {
 // weight is a tensor of a source.
 type weight struct {
 	name   string             // GGUF's
-	model  *checkpoint.Tensor // what it is in the model, nil for what belongs to none of its parts
+	model  *checkpoint.Tensor // its part in the model, nil if it belongs to no part
 	dtype  tensor.DType
 	shape  []int // outermost dimension first
 	data   []byte
@@ -36,7 +36,7 @@ type weight struct {
 	offset int64      // of data in the file
 }
 
-// moved is where the rows and columns come from that change places. The elements of a vector are its rows.
+// moved reads a tensor with some of its rows or columns in another order. The elements of a vector are its rows.
 type moved struct {
 	row     func(i int) ([]byte, error) // the i-th row
 	columns checkpoint.Tiling           // the order in which columns are to be written, if its KeyHeads are not 0
@@ -62,7 +62,8 @@ func (m *moved) arrange(dst []byte, lo, hi, n, cols int) error {
 	return nil
 }
 
-// partsOf tells by GGUF's names what tensors are in a model. Of several in one the last one counts: of queries, keys and values the values.
+// partsOf returns the model's tensors by their names in GGUF. If GGUF keeps several in one tensor, the last one counts: of queries, keys
+// and values the values.
 func partsOf(c *checkpoint.Config) map[string]*checkpoint.Tensor {
 	parts, fused := map[string]*checkpoint.Tensor{}, map[string]*checkpoint.Tensor{}
 	for _, t := range c.Tensors() {
@@ -116,7 +117,7 @@ func (s *source) Close() error {
 	return errors.Join(errs...)
 }
 
-// set gives a key of the metadata a value, and adds the key where it is missing.
+// set gives a key of the metadata a value, and adds the key if it is missing.
 func (s *source) set(key string, value gguf.Value) {
 	if i := slices.IndexFunc(s.metadata, func(kv gguf.KeyValue) bool { return kv.Key == key }); i >= 0 {
 		s.metadata[i].Value = value
@@ -129,7 +130,7 @@ func text(v string) gguf.Value { return gguf.ValueOf(v) }
 
 func number(v int32) gguf.Value { return gguf.ValueOf(uint32(v)) }
 
-// release tells the system that n bytes of the data have been read and need not stay in memory.
+// release hints to the system that n bytes of the data have been read and need not stay in memory.
 func (w *weight) release(at, n int) {
 	if w.file != nil {
 		_ = w.file.Release(int(w.offset)+at, n) // a hint

@@ -23,7 +23,7 @@ type request struct {
 	Progress   bool        `json:"progress,omitempty"` // how far the run is comes on stderr, in lines that begin with progressMark
 }
 
-// progressMark begins the lines on a child's stderr that tell how far its run is.
+// progressMark begins the lines on a child's stderr that report how far its run is.
 const progressMark = "progress: "
 
 // maxRequest bounds a request, in bytes.

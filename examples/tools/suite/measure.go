@@ -93,7 +93,7 @@ func (o *options) print(w io.Writer) error {
 	return err
 }
 
-// clean removes what was copied to a target.
+// clean removes the files that were copied to a target.
 func clean(ctx context.Context, t target.Target, stdout io.Writer) error {
 	c, ok := t.(target.Cleaner)
 	if !ok {

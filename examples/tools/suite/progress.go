@@ -15,7 +15,7 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/suite/internal/rounds"
 )
 
-// progress tells a person how far the suite is: on a terminal in one line that is always the newest, elsewhere in a line for each run.
+// progress shows a person how far the suite is: on a terminal in one line that is always the newest, elsewhere in a line for each run.
 type progress struct {
 	w        io.Writer
 	terminal bool
@@ -31,14 +31,14 @@ type progress struct {
 // current is the run that is being measured.
 type current struct {
 	label    string
-	part     string // of the run, as its process tells
+	part     string // of the run, as its process reports
 	began    time.Time
 	expected float64 // seconds
 	spread   string
 	outlook  rounds.Outlook
 }
 
-// newProgress begins to tell on w.
+// newProgress begins to report on w.
 func newProgress(w io.Writer, configs []runs.Config) *progress {
 	p := &progress{w: w, terminal: cli.IsTerminal(w), varying: varying(configs), done: make(chan struct{})}
 	if p.terminal {
@@ -206,7 +206,7 @@ func (c *current) line(now time.Time) string {
 	return strings.Join(fields, " · ")
 }
 
-// counted says how many runs are done, of how many. Where the spread may ask for more than is known by now it says so with a +.
+// counted says how many runs are done, of how many. A + says that the spread may ask for more.
 func counted(o rounds.Outlook) string {
 	text := fmt.Sprintf("%d/%d", o.Done, o.Done+o.Least)
 	if o.Most > o.Least {
@@ -215,7 +215,7 @@ func counted(o rounds.Outlook) string {
 	return text
 }
 
-// remaining says how long the rest takes, of which some seconds have passed; "" where nobody can know yet.
+// remaining says how long the rest takes. passed is how many seconds of it have passed. It returns "" while that cannot be known.
 func remaining(o rounds.Outlook, passed float64) string {
 	if !o.Known {
 		return ""

@@ -8,8 +8,8 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve"
 )
 
-// watch says what a server's models are doing now. The figures are the server's own, and those of a model's pool start again at 0 when the
-// model is loaded again.
+// watch reads what a server's models are doing now. The figures are the server's own. Those of a pool begin anew when its model is loaded
+// again.
 type watch struct {
 	server  atomic.Pointer[serve.Server] // nil: no server
 	figures []watched

@@ -13,7 +13,7 @@ import (
 // much longer than reading one that more at once save nothing.
 const rowsAtOnce = 1
 
-// parquetRows returns the rows as JSON objects whose members are the columns. Columns without a value are left out.
+// parquetRows returns the rows as JSON objects with the columns as members. Columns without a value are left out.
 func parquetRows(r io.Reader, _ string) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		f, closeCopy, err := local(r)
@@ -70,7 +70,7 @@ func parquetGroup(group parquet.RowGroup, yield func(string, error) bool) bool {
 	}
 }
 
-// rowFits returns an error for a row whose values are longer than a record may be.
+// rowFits returns an error if a row's values are longer than a record may be.
 func rowFits(row parquet.Row) error {
 	bytes := 0
 	for _, v := range row {

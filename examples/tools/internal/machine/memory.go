@@ -9,8 +9,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// A thread reads stretch bytes in one step. The kernel of f32 weights reads them as stretchPanels panels, whose rows have
-// stretchRow elements.
+// A thread reads stretch bytes in one step. The kernel of f32 weights reads them as stretchPanels panels with rows of stretchRow elements.
 const (
 	stretch       = 1 << 20
 	stretchPanels = 4

@@ -1,5 +1,5 @@
-// Package recording observes the operations that a model computes: how often which of them is called, how long they take, and what the
-// machine has to do for them. New makes a backend that computes with another one and tells an Observer; a Recorder is one that adds up.
+// Package recording observes the operations that a model computes: how often each of them is called, how long it takes, and the work that
+// it gives the machine. New makes a backend that computes with another one and reports to an Observer; a Recorder is one that adds up.
 package recording
 
 import (
@@ -11,9 +11,9 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// Backend computes with another backend and tells an Observer of each operation. It gives the same results, and has the optional
-// interfaces too: where the other backend lacks one, package backend's substitute computes with the plain operations, which the Observer is
-// then told of. It is as safe for concurrent use as the other one.
+// Backend computes with another backend and reports each operation to an Observer. It gives the same results, and has the optional
+// interfaces too: in place of an interface that the other backend lacks, package backend's substitute computes with the plain operations,
+// and these are reported. It is as safe for concurrent use as the other one.
 type Backend struct {
 	plain
 	backend.Fuser
@@ -21,7 +21,7 @@ type Backend struct {
 	backend.Selector
 }
 
-// New returns a backend that computes with b and tells o. Closing it closes b.
+// New returns a backend that computes with b and reports to o. Closing it closes b.
 func New(b backend.Backend, o Observer) *Backend {
 	p := plain{b, o}
 	result := &Backend{plain: p, Fuser: backend.Fused(p), ExpertFuser: backend.FusedExperts(p), Selector: backend.Selecting(p)}
@@ -37,7 +37,7 @@ func New(b backend.Backend, o Observer) *Backend {
 	return result
 }
 
-// BitExact tells whether the other backend promises the bits of the portable reference.
+// BitExact reports whether the other backend promises the bits of the portable reference.
 func (b *Backend) BitExact() bool { return backend.BitExact(b.plain.Backend) }
 
 // PassRows returns how many rows of prompts and of answers a pass of the other backend computes best.
@@ -91,7 +91,7 @@ func (b plain) call(compute func() error, describe func() (Operation, machine.Wo
 	return nil
 }
 
-// weighted returns an operation on weights w, of which it takes the leading rows and columns.
+// weighted returns an operation on the first rows and columns of weights w.
 func weighted(name string, w *tensor.Tensor, rows, cols int) Operation {
 	return Operation{name, rows, cols, w.DType()}
 }
@@ -281,7 +281,7 @@ func (b plain) WriteSlots(s *backend.Slots, head, first int, keys, values *tenso
 	})
 }
 
-// slotWork is the work of copying keys and values, either of which may be nil.
+// slotWork is the work of copying keys and values. Both may be nil.
 func slotWork(keys, values *tensor.Tensor) (work machine.Work) {
 	for _, t := range [2]*tensor.Tensor{keys, values} {
 		if t != nil {
@@ -291,7 +291,7 @@ func slotWork(keys, values *tensor.Tensor) (work machine.Work) {
 	return work
 }
 
-// stored returns the bytes of the slots of all runs, of which there are as many in each as slots says.
+// stored returns the bytes of the slots of all runs. slots returns how many of a run's slots count.
 func stored(runs []backend.Run, slots func(r backend.Run) int) (bytes int64) {
 	for _, r := range runs {
 		bytes += int64(slots(r)) * int64(r.Slots.SlotBytes())
@@ -341,7 +341,7 @@ func (b plain) Cast(src, dst *tensor.Tensor) error {
 	})
 }
 
-// fuser tells of the fused operations.
+// fuser reports the fused operations.
 type fuser struct {
 	plain
 	fuser backend.Fuser
@@ -380,7 +380,7 @@ func (b fuser) NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, up,
 	})
 }
 
-// selector tells of selections.
+// selector reports selections.
 type selector struct {
 	plain
 	selector backend.Selector

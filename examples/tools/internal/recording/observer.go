@@ -8,7 +8,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// Observer says what is to be known of the operations that a backend of New computes, and is told of it. Both methods are called on the
+// Observer chooses how much is recorded of each operation that a backend of New computes, and receives it. Both methods are called on the
 // goroutine that wants the operation, which waits for them; they must be safe for concurrent use.
 type Observer interface {
 	// Watch is called before each operation.

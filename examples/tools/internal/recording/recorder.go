@@ -53,8 +53,7 @@ func (r *Recorder) End() {
 	r.elapsed += precise.Since(r.began)
 }
 
-// Take returns what was recorded, the operations that took longest first, and the time from Begin to End; after that there is nothing
-// recorded.
+// Take returns the recorded operations, those that took longest first, and the time from Begin to End. Afterwards the Recorder is empty.
 func (r *Recorder) Take() (entries []*Entry, elapsed time.Duration) {
 	if r == nil {
 		return nil, 0

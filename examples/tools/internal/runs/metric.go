@@ -11,12 +11,12 @@ import (
 type Metric struct {
 	Name   string // in flags, URLs and columns of CSV
 	Title  string
-	Unit   string // "": none
+	Unit   string // "": no unit
 	Better int    // +1: more is better; -1: less is
 	Of     func(r *Run) (value float64, ok bool)
 }
 
-// Metrics lists what is read off runs, the most telling first.
+// Metrics lists the figures of a run, the most telling first.
 var Metrics = []Metric{
 	{"generating", "generating", "tokens/s", +1, func(r *Run) (float64, bool) { return rate(len(r.Tokens)-1, r.span()) }},
 	{"reading", "reading the prompt", "tokens/s", +1, func(r *Run) (float64, bool) { return rate(r.Config.Prompt, r.Reading[1]-r.Reading[0]) }},

@@ -24,19 +24,19 @@ type Run struct {
 	Tokens     []float64   `json:"tokens"` // when each token of the answer came; its first is computed at the end of the prompt
 	Evictions  []Eviction  `json:"evictions,omitempty"`
 	Memory     []Memory    `json:"memory"`
-	Conditions []Condition `json:"conditions,omitempty"` // of the machine meanwhile, where it tells
+	Conditions []Condition `json:"conditions,omitempty"` // of the machine meanwhile, if it reports any
 	Weights    int64       `json:"weights"`              // bytes
 	Profiles   []Profile   `json:"profiles,omitempty"`
 	Accuracy   []Accuracy  `json:"accuracy,omitempty"` // one for each skill
 }
 
-// Machine is where a run ran. What the system does not tell is empty.
+// Machine is the machine of a run. A value that the system does not report is empty.
 type Machine struct {
 	Name       string    `json:"name"`               // of the host, or of the device as it calls itself
 	Processor  string    `json:"processor"`          // its maker's name for it
 	Kernels    string    `json:"kernels"`            // the tier in use: avx2, sdot, …
 	Processors int       `json:"processors"`         // that the program may use
-	Device     string    `json:"device,omitempty"`   // what computes, where that is not the processor
+	Device     string    `json:"device,omitempty"`   // the computing device, if it is not the processor
 	MHz        float64   `json:"mhz,omitempty"`      // the highest clock of any processor, as the system gives it
 	Governor   string    `json:"governor,omitempty"` // what chooses the clock
 	Memory     int64     `json:"memory"`             // bytes
@@ -47,7 +47,7 @@ type Machine struct {
 	Committed  time.Time `json:"committed,omitzero"`
 }
 
-// ShortCommit returns a commit as people write it, twelve digits; the + of one with changes stays. What is no hash is not cut.
+// ShortCommit returns a commit as people write it, twelve digits; the + of one with changes stays. A text that is no hash is not cut.
 func ShortCommit(commit string) string {
 	const digits = 12
 	hash, changed := strings.CutSuffix(commit, "+")
@@ -79,7 +79,7 @@ type Memory struct {
 	Slots    int     `json:"slots"`    // of the fullest layer
 }
 
-// Condition is how the machine was at a moment. What it does not tell is 0.
+// Condition is how the machine was at a moment. A value that it does not report is 0.
 type Condition struct {
 	At      float64 `json:"at"`
 	MHz     float64 `json:"mhz,omitempty"`     // mean of the processors' clocks

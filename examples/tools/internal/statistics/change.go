@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// certainty is how likely it may be that anything in a table is called a change where nothing changed. With 0.05 changes would be seen a
+// certainty bounds the probability that, if nothing changed, anything in a table is called a change. With 0.05 changes would be seen a
 // little sooner, but whoever compares every day would search for the reason of nothing once a month.
 const certainty = 0.01
 
-// Sample is what is compared: measurements of one thing before and after a change.
+// Sample is a comparison: measurements of one thing before and after a change.
 type Sample struct {
 	Before, After []float64
 	// Paired says that Before[i] and After[i], which are equally many, were measured one soon after the other, and in the same round the
@@ -26,15 +26,15 @@ type Change struct {
 	After  Interval `json:"after"`
 	Pairs  int      `json:"pairs,omitempty"` // compared pair by pair; 0: all before against all after
 
-	// Ratio is what came after ÷ what was before: the median of the ratios of all combinations, by Hodges and Lehmann, which is near to the
-	// ratio of the medians. It lies between Low and High with a confidence of 95 %, or as near to it as fewer than four measurements on each
-	// side allow. All three are 0 if there is no ratio: a side is empty, or a value is not above 0.
+	// Ratio is after ÷ before: the median of the ratios of all combinations, by Hodges and Lehmann, which is near to the ratio of the
+	// medians. It lies between Low and High with a confidence of 95 %, or as near to it as fewer than four measurements on each side allow.
+	// All three are 0 if there is no ratio: a side is empty, or a value is not above 0.
 	Ratio float64 `json:"ratio"`
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
 
-	// P is how likely it is that a difference as large as this arises anywhere in the table where nothing changed. It is 1 where there are
-	// too few measurements to tell, and 0 for an exact change.
+	// P is how likely a difference as large as this is anywhere in the table if nothing changed. It is 1 for too few measurements, and 0
+	// for an exact change.
 	P       float64 `json:"p"`
 	Certain bool    `json:"certain"`         // beyond noise, and large enough to be worth telling
 	Exact   bool    `json:"exact,omitempty"` // each side's measurements are all the same, two at the least: there is no noise
@@ -123,7 +123,7 @@ func (c *Change) exceeds(part float64) bool {
 	return math.Abs(b/2-a/2) > part/2*max(math.Abs(a), math.Abs(b))
 }
 
-// test is a comparison whose difference is held against those that arise when measurements are exchanged.
+// test is a comparison: its difference is held against those that arise when measurements are exchanged.
 type test struct {
 	change *Change
 	kind   string
@@ -168,7 +168,7 @@ func setProbabilities(tests []*test) {
 	slices.SortStableFunc(tests, func(a, b *test) int { return cmp.Compare(b.real, a.real) })
 	least := 0.0
 	for i, t := range tests {
-		none := 1.0 // probability that none of the tests shows so large a difference by chance
+		none := 1.0 // probability that no test shows so large a difference by chance
 		for _, other := range tests[i:] {
 			none *= 1 - other.shareAtLeast(t.real)
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
 )
 
-// cpufreq is where Linux tells of a processor's clock, in kHz, and of what chooses it.
+// cpufreq is the folder in which Linux shows a processor's clock, in kHz, and what chooses it.
 const cpufreq = "sys/devices/system/cpu/cpu[0-9]*/cpufreq/"
 
 // Machine describes the machine, and the program that runs on it. Its Device is left empty.
@@ -56,7 +56,7 @@ func (s *System) highestClock() (mhz float64) {
 	return mhz
 }
 
-// governor returns what chooses the clocks; several where the processors differ.
+// governor returns what chooses the clocks; several names if the processors differ.
 func (s *System) governor() string {
 	var list []string
 	for _, path := range s.glob(cpufreq + "scaling_governor") {
@@ -81,7 +81,7 @@ func (s *System) memory() int64 {
 	return totalMemory()
 }
 
-// commit returns the commit that a program was built from, with + at its end where there were changes, and its time.
+// commit returns the commit that a program was built from, with + at its end if there were changes, and its time.
 func commit(info *debug.BuildInfo) (name string, at time.Time) {
 	changed := false
 	for _, s := range info.Settings {

@@ -35,7 +35,7 @@ type memoryCounters struct {
 	_              [6]uintptr
 }
 
-// ownMemory returns what Windows counts for this process; nothing where it does not tell.
+// ownMemory returns what Windows counts for this process; the zero value if it does not report it.
 func ownMemory() (c memoryCounters) {
 	c.size = uint32(unsafe.Sizeof(c))
 	if ok, _, _ := getProcessMemoryInfo.Call(uintptr(windows.CurrentProcess()), uintptr(unsafe.Pointer(&c)), uintptr(c.size)); ok == 0 {
@@ -53,5 +53,5 @@ func (*residentSource) bytes() int64 { return int64(ownMemory().workingSet) }
 
 func (*residentSource) close() error { return nil }
 
-// PeakResident returns the most memory that the program has had resident, in bytes; 0 if the system does not tell.
+// PeakResident returns the most memory that the program has had resident, in bytes; 0 if the system does not report it.
 func PeakResident() int64 { return int64(ownMemory().peakWorkingSet) }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// PeakResident returns the most memory that the program has had resident, in bytes; 0 if the system does not tell.
+// PeakResident returns the most memory that the program has had resident, in bytes; 0 if the system does not report it.
 func PeakResident() int64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// getprop is the program that tells an Android device's properties. The files that it reads are not for everybody.
+// getprop is the program that prints an Android device's properties. The files that it reads are not for everybody.
 const getprop = "/system/bin/getprop"
 
 // androidProperty returns a property of an Android device; "" on other systems.

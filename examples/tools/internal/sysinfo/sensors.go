@@ -10,7 +10,7 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
 )
 
-// Sensors tell how a machine fares: its clocks, its temperature, its battery. It is for one goroutine at a time.
+// Sensors measure how a machine fares: its clocks, its temperature, its battery. They are for one goroutine at a time.
 type Sensors struct {
 	system       *System
 	clocks       []string // files with a processor's clock in kHz
@@ -38,7 +38,7 @@ func (s *Sensors) Condition() (c runs.Condition) {
 func (s *Sensors) clock() float64 {
 	sum, n := 0.0, 0
 	for _, path := range s.clocks {
-		if khz, ok := s.system.number(path); ok && khz > 0 { // a processor that is off has none
+		if khz, ok := s.system.number(path); ok && khz > 0 { // a processor that is off has no clock
 			sum, n = sum+khz/1e3, n+1
 		}
 	}
@@ -56,12 +56,12 @@ func (s *Sensors) clock() float64 {
 }
 
 // processorSensors are patterns of the names that makers give to sensors of processors: to thermal zones, and, as drivers, in hwmon. The
-// zone soc of some phones is none: it tells the battery's state of charge.
+// zone soc of some phones does not match: it is the battery's state of charge.
 var processorSensors = [...]string{
 	"*cpu*", "*cluster*", "soc[-_]*", "x86_pkg*", "*tsens*", "big", "mid", "little", "coretemp", "k10temp", "zenpower",
 }
 
-// ofProcessor tells by its name whether a sensor is a processor's.
+// ofProcessor reports whether a sensor with this name is a processor's.
 func ofProcessor(name string) bool {
 	return slices.ContainsFunc(processorSensors[:], func(pattern string) bool {
 		matched, _ := path.Match(pattern, strings.ToLower(name))
@@ -69,7 +69,7 @@ func ofProcessor(name string) bool {
 	})
 }
 
-// thermometers returns the files with processors' temperatures: of thermal zones or else of hwmon. Where both name none, the zone of
+// thermometers returns the files with processors' temperatures: of thermal zones or else of hwmon. If there are no such files, the zone of
 // the computer's firmware has to do.
 func (s *System) thermometers() (list []string) {
 	var firmware []string
@@ -97,8 +97,8 @@ func (s *System) thermometers() (list []string) {
 	return firmware
 }
 
-// celsius reads a temperature; 0: the sensor does not tell. The unit is a thousandth of a degree, but some makers' drivers tell tenths, or
-// whole degrees.
+// celsius reads a temperature; 0: the sensor reports nothing. The unit is a thousandth of a degree, but some makers' drivers count tenths,
+// or whole degrees.
 func (s *System) celsius(path string) float64 {
 	const lowest, highest = 1, 150 // a processor is not colder, nor hotter
 	t, _ := s.number(path)

@@ -63,7 +63,7 @@ func (d *device) read(t *tensor.Tensor) ([]float32, error) {
 	return x, backend.ReadFloats(d.Backend, t, x)
 }
 
-// protected is how many slots at the beginning stay where a problem has a gap.
+// protected is how many slots at the beginning stay if a problem has a gap.
 const protected = 4
 
 // slots makes pages for a conversation's slots and writes keys and values, rows of each head in the cache's type, to the first of them. The

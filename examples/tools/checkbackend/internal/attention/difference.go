@@ -30,8 +30,7 @@ type place struct {
 	got, want float64
 }
 
-// compare compares values with wanted ones. Relative differences are parts of the largest element of a vector, or of least where that is
-// more.
+// compare compares values with wanted ones. Relative differences are parts of the largest element of a vector, or of least if that is more.
 func compare(got []vector, want [][]float64, least float64) (difference, error) {
 	d := difference{}
 	if len(got) != len(want) {
@@ -85,7 +84,7 @@ func (d *difference) add(v *vector, j int, x float32, want []float64, scale floa
 	d.Abs, d.ULP = max(d.Abs, abs), max(d.ULP, distance(x, w))
 }
 
-// around returns the values beside element j.
+// around returns element j and its neighbours, two on each side.
 func around(x []float32, want []float64, j int) near {
 	n := near{from: max(j-2, 0)}
 	for i := n.from; i < min(j+3, len(x)); i++ {

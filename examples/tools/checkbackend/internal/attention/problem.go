@@ -19,8 +19,8 @@ type shape struct {
 	queries int // tokens of a prompt's chunk, at most slots
 }
 
-// conversation is one run of an attention: its latest tokens, whose keys and values come into the last slots, and what its cache holds
-// before them. Heads may have different numbers of slots, as they have after an eviction that judges each head by itself.
+// conversation is one run of an attention: its latest tokens, with keys and values that go into the last slots, and the earlier contents of
+// its cache. Heads may have different numbers of slots, as they have after an eviction that judges each head by itself.
 //
 // Invariants: used[h] ≥ tokens for each KV head h; keys[h] and values[h] are used[h]-tokens rows of a head, in the cache's type.
 type conversation struct {
@@ -102,7 +102,7 @@ var situations = []situation{
 	}},
 }
 
-// even returns a conversation whose heads have the same number of slots.
+// even returns a conversation with the same number of slots in each head.
 func (s shape) even(tokens, used int) conversation {
 	return conversation{tokens: tokens, used: slices.Repeat([]int{used}, s.kvHeads)}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
 )
 
-// Detail is one run with its timelines, which are thinned where they are long.
+// Detail is one run with its timelines. Long timelines are thinned.
 type Detail struct {
 	Key        string          `json:"key"`
 	Config     runs.Config     `json:"config"`
@@ -23,20 +23,20 @@ type Detail struct {
 	Weights    int64           `json:"weights"`
 	Gaps       Series          `json:"gaps"`       // when a token came, and how long after the one before it, in milliseconds
 	Memory     Series          `json:"memory"`     // when; bytes resident; bytes of the cache; slots
-	Conditions Series          `json:"conditions"` // when; MHz, Celsius, battery percent, watts: 0 where the machine did not tell
+	Conditions Series          `json:"conditions"` // when; MHz, Celsius, battery percent, watts: 0 if the machine did not report it
 	Evictions  []runs.Eviction `json:"evictions"`
 	Evicted    int             `json:"evicted"` // how many evictions there were
 	Profiles   []runs.Profile  `json:"profiles"`
 	Accuracy   []runs.Accuracy `json:"accuracy"`
 }
 
-// Series is a timeline: points, each of which begins with its time in seconds since the run began.
+// Series is a timeline: points, each beginning with its time in seconds since the run began.
 type Series struct {
 	Of     int        `json:"of"` // how many points there were
 	Points [][]number `json:"points"`
 }
 
-// Bounds of what is listed, so that no file makes a page that a browser cannot show.
+// Bounds of the lists, so that no file makes a page that a browser cannot show.
 const (
 	mostOperations = 60
 	mostSkills     = 200
@@ -106,7 +106,7 @@ func fewOperations(list []runs.Operation) []runs.Operation {
 	return list
 }
 
-// micro rounds to millionths, finer than which no clock tells; what is too large for that stays.
+// micro rounds to millionths, the resolution of clocks; a number too large for that stays.
 func micro(x float64) float64 {
 	if rounded := math.Round(x*1e6) / 1e6; finite(rounded) {
 		return rounded
@@ -114,7 +114,7 @@ func micro(x float64) float64 {
 	return x
 }
 
-// series makes a Series of n points, of which at returns the time and the values.
+// series makes a Series of n points. at returns a point's time and values.
 func series(n, points int, at func(i int) []float64) Series {
 	s := Series{Of: n, Points: [][]number{}}
 	for _, i := range thin(n, points, func(i int) []float64 { return at(i)[1:] }) {

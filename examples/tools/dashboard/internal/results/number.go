@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// number is a number as the page gets it: with six significant digits, and null where it is not finite.
+// number is a number as the page gets it: with six significant digits, and null if it is not finite.
 type number float64
 
 // MarshalJSON implements json.Marshaler.

@@ -55,8 +55,8 @@ type Machine struct {
 // Commit is a program's commit.
 type Commit struct {
 	Title   string     `json:"title"`             // abbreviated
-	Time    *time.Time `json:"time,omitempty"`    // where it is known
-	Unknown bool       `json:"unknown,omitempty"` // nobody knows of which commit these runs are
+	Time    *time.Time `json:"time,omitempty"`    // nil if it is not known
+	Unknown bool       `json:"unknown,omitempty"` // nobody knows the commit of these runs
 }
 
 // Run is what came of a run.
@@ -92,10 +92,10 @@ type Notice struct {
 	Text string `json:"text"`
 }
 
-// gapParts are the parts of the gaps between tokens whose bounds the page draws.
+// gapParts are the quantiles of the gaps between tokens that the page draws.
 var gapParts = []number{0, 0.01, 0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1}
 
-// summarize makes the overview of what is known. The caller holds the lock.
+// summarize makes the overview of all runs. The caller holds the lock.
 func (s *Store) summarize() *Overview {
 	list, keys := s.ordered()
 	o := &Overview{
@@ -164,7 +164,7 @@ func configOf(r *summary) Config {
 	return c
 }
 
-// machineOf names a machine by what tells it from others: a host's name alone does not where containers have all the same. The device is
+// machineOf names a machine by what distinguishes it: a host's name alone does not, since containers may all have the same. The device is
 // left out, since it follows from the backend.
 func machineOf(m *runs.Machine) Machine {
 	parts := slices.DeleteFunc([]string{m.Name, m.Processor}, func(s string) bool { return s == "" })
@@ -202,7 +202,7 @@ func commitsOf(list []*summary) []commit {
 	return found
 }
 
-// fill computes what is told of the runs of a cell together.
+// fill computes the figures of a cell's runs together.
 func (c *Cell) fill(members []*summary) {
 	c.Metrics = make([]*Interval, len(runs.Metrics))
 	for i := range runs.Metrics {

@@ -24,7 +24,7 @@ var (
 
 // part is a style sheet or a script as it is sent or written.
 type part struct {
-	name        string // below assets/, where it is served
+	name        string // below assets/, as it is served
 	contentType string
 	content     []byte
 }
@@ -97,7 +97,7 @@ func join(folder string, names []string) ([]byte, error) {
 	return all.Bytes(), nil
 }
 
-// fillIn replaces the places of the document, each of which stands in it once.
+// fillIn replaces the places of the document. Each stands in it once.
 func (p *page) fillIn(policy, styles, data, scripts []byte) []byte {
 	document := p.document
 	for _, place := range []struct {

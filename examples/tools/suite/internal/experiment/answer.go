@@ -64,11 +64,11 @@ func (e *experiment) measure(ctx context.Context) error {
 	return err
 }
 
-// warmTokens is how many tokens of the prompt are computed before the clock runs, where the processor computes: one chunk of a session.
+// warmTokens is how many tokens of the prompt are computed before the clock runs, if the processor computes: one chunk of a session.
 const warmTokens = 256
 
-// warmUp computes a part of what is going to be measured, in a session of its own, which touches all memory once. Other devices compute all
-// of the prompt: they compile programs and try which are fastest, for each number of rows, and with OpenCL that may take minutes.
+// warmUp computes a part of the run in a session of its own, which touches all memory once. Other devices compute all of the prompt: they
+// compile programs and try which are fastest, for each number of rows, and with OpenCL that may take minutes.
 func (e *experiment) warmUp(ctx context.Context) error {
 	c, few := e.config, min(e.config.Generate, 4)
 	read := c.Prompt
@@ -88,7 +88,7 @@ func (e *experiment) warmUp(ctx context.Context) error {
 		return err
 	}
 	if n := session.CacheLen(); e.policy != eviction.None && n > 1 {
-		session.Evict(n - 1) // a policy that cannot go so low tells so, and nothing is lost
+		session.Evict(n - 1) // a policy that cannot go so low returns an error, and nothing is lost
 	}
 	e.progress(Warming, 1, 1)
 	return nil
@@ -110,10 +110,10 @@ func (e *experiment) ready(ctx context.Context) (*llama.Session, error) {
 	return session, nil
 }
 
-// answer generates tokens, the likeliest each time, and tells when some have come.
+// answer generates tokens, the likeliest each time, and calls came as they come.
 //
-// Where the model ends its answer early, it goes on with the end forbidden. Until then nothing is forbidden: a mask needs all logits on the
-// host, which is not how most answers are generated.
+// If the model ends its answer early, it goes on with the end forbidden. Until then nothing is forbidden: a mask needs all logits on the
+// host, unlike most answers.
 func answer(ctx context.Context, model *llama.Model, session *llama.Session, tokens int, came func(tokens int)) error {
 	params := llama.Params{}
 	for tokens > 0 {

@@ -17,7 +17,7 @@ type settings struct {
 	weights tensor.DType // 0: as they are stored
 	kv      tensor.DType
 	policy  eviction.Policy
-	skills  []string // of the questions; none: all of the file
+	skills  []string // of the questions; empty: all of the file
 }
 
 // The most that a Config may ask for, far beyond what makes sense: sums of these fit an int of 32 bits.

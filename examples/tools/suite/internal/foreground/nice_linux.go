@@ -30,7 +30,7 @@ func setNice(niceness int) error {
 			if err == unix.EACCES || err == unix.EPERM {
 				return fmt.Errorf("set the niceness to %d: only root may go below what a process has, which is 0 as a rule: %w", niceness, err)
 			}
-			if err != nil && err != unix.ESRCH { // a thread that is gone needs none
+			if err != nil && err != unix.ESRCH { // a thread that is gone needs no niceness
 				return fmt.Errorf("set the niceness to %d: %w", niceness, err)
 			}
 			done[thread], changed = true, true

@@ -56,7 +56,7 @@ func Flags(f *cli.Flags, shipped fs.FS) func() (*Matrix, error) {
 	}
 }
 
-// open reads a file, or a shipped matrix where there is no file of that name.
+// open reads a file, or a shipped matrix if there is no file of that name.
 func (m *Matrix) open(name string, shipped fs.FS) error {
 	r, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(name, `/\`) {

@@ -11,7 +11,7 @@ type Program struct {
 	Path  string // ""; the suite itself
 }
 
-// programs returns the programs; none if the suite itself computes alone.
+// programs returns the programs; an empty list if the suite itself computes alone.
 func (m *Matrix) programs() (list []Program, err error) {
 	seen := map[string]bool{}
 	for _, text := range m.Programs {
@@ -29,7 +29,7 @@ func (m *Matrix) programs() (list []Program, err error) {
 	return list, nil
 }
 
-// ProgramPaths returns where the programs lie by their labels. The path of the suite itself is "", which also has the label "".
+// ProgramPaths returns the programs' paths by their labels. The path of the suite itself is "", which also has the label "".
 func (m *Matrix) ProgramPaths() map[string]string {
 	paths := map[string]string{"": ""}
 	list, _ := m.programs() // the matrix is valid

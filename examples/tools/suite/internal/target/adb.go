@@ -30,10 +30,10 @@ type adb struct {
 	o       Options
 }
 
-// android is an adb target: a remote that also tells conditions.
+// android is an adb target: a remote that also reports conditions.
 type android struct{ remote }
 
-// Conditions asks the services of Android. They answer the shell's user on phones where the files in /sys are closed to it.
+// Conditions asks the services of Android. They answer the shell's user even on phones that close the files in /sys to it.
 func (a *android) Conditions(ctx context.Context) (runs.Condition, error) {
 	text, err := a.ask(ctx, conditionsScript, a.o.Patience)
 	if err != nil {
@@ -107,7 +107,7 @@ func findADB(given string) (string, error) {
 		"(Debian and Ubuntu: apt install adb), or name it in ANTIGRAVITY_ADB")
 }
 
-// device is what adb devices tells of one.
+// device is a device in the list of adb devices.
 type device struct {
 	serial string
 	state  string // device: it is ready
@@ -282,7 +282,7 @@ func (l *adb) upload(ctx context.Context, local, remote string, size int64, prog
 	return l.explain(ctx, err.Error())
 }
 
-// watch says how much of a file has come, until the context ends. adb itself tells only terminals.
+// watch reports how much of a file has come, until the context ends. adb itself shows it on terminals only.
 func (l *adb) watch(ctx context.Context, remote string, progress func(done int64)) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -353,7 +353,7 @@ func (l *adb) platform(ctx context.Context, r *remote) (goos, goarch string, err
 	return "linux", goarch, nil
 }
 
-// uploadBytes uploads what is in memory, by way of a file.
+// uploadBytes uploads data, by way of a file.
 func uploadBytes(ctx context.Context, l link, data []byte, remote string) error {
 	f, err := os.CreateTemp("", "antigravity-")
 	if err != nil {

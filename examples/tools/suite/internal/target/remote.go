@@ -22,7 +22,7 @@ type link interface {
 	command(ctx context.Context, script string) *exec.Cmd
 	// plain says that the shell mixes stdout with stderr, changes ends of lines and takes no input.
 	plain() bool
-	// upload copies a file to a path over there and tells progress how many bytes of it have come. It fails if the connection breaks,
+	// upload copies a file to a path over there and calls progress with how many bytes of it have come. It fails if the connection breaks,
 	// and may leave a part of the file.
 	upload(ctx context.Context, local, remote string, size int64, progress func(done int64)) error
 	// download copies a small file from over there. Only plain links are asked to.
@@ -95,7 +95,7 @@ func (r *remote) reason(ctx, within context.Context, err error, said string) err
 	return r.explain(ctx, said)
 }
 
-// limited keeps the first maxAnswer bytes of what is written.
+// limited keeps the first maxAnswer bytes that are written to it.
 type limited struct{ bytes.Buffer }
 
 func (l *limited) Write(p []byte) (int, error) {
@@ -177,7 +177,7 @@ func (r *remote) run(ctx context.Context, e *remoteRun, input []byte, stdout, st
 	return exitError(status)
 }
 
-// putInput puts a program's input where the script of a plain link expects it.
+// putInput puts a program's input into the file that the script of a plain link reads.
 func (r *remote) putInput(ctx context.Context, e *remoteRun, input []byte) error {
 	if _, err := r.ask(ctx, "mkdir -p "+quote(e.folder), r.o.Patience); err != nil {
 		return err

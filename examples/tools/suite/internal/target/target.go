@@ -1,8 +1,7 @@
-// Package target runs programs where the measuring is to be done: on this machine, on an Android device through adb, or on another
-// machine through ssh.
+// Package target runs programs on the machine to measure: this machine, an Android device through adb, or another machine through ssh.
 //
-// The programs adb and ssh do the talking, so whatever a person has set up for them holds here too: keys, aliases, devices on the
-// network. Everything over there is done by a POSIX shell in the words of remoterun.go; adb.go and ssh.go only carry scripts and files.
+// The programs adb and ssh do the talking, so whatever a person has set up for them holds here too: keys, aliases, devices on the network.
+// Everything over there is done by a POSIX shell in the words of remoterun.go; adb.go and ssh.go only carry scripts and files.
 package target
 
 import (
@@ -19,8 +18,8 @@ import (
 
 // Target is a machine that runs programs. It runs one at a time.
 //
-// Names of files on it are the target's affair: Push gives a file a place, and arguments refer to it by the path that Push returned.
-// Errors say what to do about them, where a person can do something: plug the device in, allow debugging on its screen, free space.
+// Names of files on it are the target's affair: Push gives a file a place, and arguments refer to it by the path that Push returned. If a
+// person can do something about an error, it says what: plug the device in, allow debugging on its screen, free space.
 type Target interface {
 	// Name is what Config.Target calls it: "" for this machine, adb:SERIAL or ssh:HOST.
 	Name() string
@@ -32,17 +31,17 @@ type Target interface {
 	// Run runs a program there and waits for its end. An *ExitError says that it ran and failed. When the context ends, so does the
 	// program, there too. What stdin has is read to its end before the program starts; nil is nothing.
 	Run(ctx context.Context, program string, args []string, stdin io.Reader, stdout, stderr io.Writer) error
-	// Close ends connections. What was pushed stays, for the next time.
+	// Close ends connections. Pushed files stay, for the next time.
 	Close() error
 }
 
 // Sensor is a Target that says how it is through something that programs on it cannot read.
 type Sensor interface {
-	// Conditions returns how the target is now. What it does not tell is 0, and so is At.
+	// Conditions returns how the target is now. A value that it does not report is 0, and so is At.
 	Conditions(ctx context.Context) (runs.Condition, error)
 }
 
-// Cleaner is a Target that keeps what was pushed.
+// Cleaner is a Target that keeps pushed files.
 type Cleaner interface {
 	// Clean removes everything that was ever pushed and returns how many bytes it took.
 	Clean(ctx context.Context) (bytes int64, err error)
@@ -54,7 +53,7 @@ type Options struct {
 	SSH      string                  // the program ssh; "": $ANTIGRAVITY_SSH, or the one in PATH
 	Folder   string                  // where pushed files go there, as an absolute path; "": a folder that the system has for this
 	Patience time.Duration           // how long the target may take to answer a question; 0: half a minute
-	Progress func(done, total int64) // is told of the bytes of what is being pushed; may be nil
+	Progress func(done, total int64) // is called with the bytes of a file being pushed; may be nil
 }
 
 // patience is how long a target may take to answer a question unless Options say so.
@@ -96,7 +95,7 @@ func exitError(status int) error {
 	return &ExitError{Status: status, Killed: status == killedStatus}
 }
 
-// Error tells the status or, for a program that was killed, the likely reason.
+// Error gives the status or, for a program that was killed, the likely reason.
 func (e *ExitError) Error() string {
 	switch {
 	case e.Killed:
@@ -107,5 +106,5 @@ func (e *ExitError) Error() string {
 	return fmt.Sprintf("ended with status %d", e.Status)
 }
 
-// environment returns what is given or, without it, a variable of the environment.
+// environment returns given or, if that is "", a variable of the environment.
 func environment(given, variable string) string { return cmp.Or(given, os.Getenv(variable)) }

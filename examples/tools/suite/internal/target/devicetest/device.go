@@ -1,7 +1,7 @@
 //go:build linux
 
-// Package devicetest stands in for the programs adb and ssh and for what is behind them, so that targets are tested without a device.
-// A folder is the device's file system, this machine's shell is the device's, and faults come on demand.
+// Package devicetest stands in for the programs adb and ssh and for the devices behind them, so that targets are tested without a device. A
+// folder is the device's file system, this machine's shell is the device's, and faults come on demand.
 package devicetest
 
 import (

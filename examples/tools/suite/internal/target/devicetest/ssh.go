@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// SSH does what the program ssh would do with the arguments, and returns its status. The device's serial is the host's name. Unlike
-// adb it sends no hang-up when it ends: only the ends of the streams tell.
+// SSH does what the program ssh would do with the arguments, and returns its status. The device's serial is the host's name. Unlike adb it
+// sends no hang-up when it ends: only the streams end.
 func SSH(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	d, file, err := load()
 	if err != nil {
