@@ -11,8 +11,9 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// programFamilies are the families whose sessions play random programs: layers with and without a window that rotate otherwise, queries that are scaled
-// by their positions, layers of Granite 4, layers with states, experts with and without a shared one, and with sinks, caches of several sizes that layers share.
+// programFamilies are the families of the sessions that play random programs: layers with and without a window that rotate otherwise,
+// queries that are scaled by their positions, layers of Granite 4, layers with states, experts with and without a shared one, and with
+// sinks, caches of several sizes that layers share.
 var programFamilies = []string{"olmo3", "ministral3", "granite4-micro", "gemma3", "gemma2", "qwen35", "lfm2", "granite4h", "granite4h-moe", "qwen3moe", "glm4moe", "gptoss",
 	"gemma4-e", "gemma4-dense"}
 

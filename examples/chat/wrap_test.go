@@ -9,7 +9,7 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// screen is a terminal that knows what a wrapper writes: text, line feeds, and erasing what is on the last line's end.
+// screen is a terminal that knows what a wrapper writes: text, line feeds, and erasing the last line's end.
 type screen struct {
 	columns int
 	lines   []string
@@ -101,15 +101,15 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestPiecesDoNotMatter cuts texts anywhere between runes. Ordinary text looks the same however it was cut; of any text all is
-// shown, once and in order, though what is rare may be broken elsewhere.
+// TestPiecesDoNotMatter cuts texts anywhere between runes. Ordinary text looks the same however it was cut; of any text all is shown, once
+// and in order, though rare text may be broken elsewhere.
 func TestPiecesDoNotMatter(t *testing.T) {
 	ordinary := []string{"a ", "word ", "unbelievable ", "  ", "\n", "well-known ", "100 ", "5, ", "end. ", "日", "東京", "。", "서울 ", "e\u0301 "}
 	rare := append(ordinary, "(", "$ ", "%", "「", "-", "—", "👩\u200d👧", "🇯🇵🇫🇷", "\t", "https://example.org/a/b?c=d", "\"", "!", "\u00a0")
 	letters := func(s string) string { return strings.Join(strings.Fields(s), "") }
 	random := rand.New(rand.NewPCG(1, 2))
 	for round := range 1000 {
-		parts, columns := ordinary, 14+random.IntN(30) // where no word is longer than a line
+		parts, columns := ordinary, 14+random.IntN(30) // no word is longer than a line
 		if round%2 == 1 {
 			parts, columns = rare, 5+random.IntN(30)
 		}

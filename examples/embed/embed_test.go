@@ -130,7 +130,7 @@ func TestEncoder(t *testing.T) {
 	}
 }
 
-// Whoever interrupts keeps what is done.
+// An interruption keeps the work until then.
 func TestInterrupted(t *testing.T) {
 	folder := t.TempDir()
 	for _, name := range []string{"a", "b", "c"} {

@@ -10,7 +10,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/scriptedmodel"
 )
 
-// TestThoughts asks a model that thinks, whose file has no chat template.
+// TestThoughts asks a model that thinks and has no chat template in its file.
 func TestThoughts(t *testing.T) {
 	model := scriptedmodel.Write(t, scriptedmodel.Script{
 		Special: []string{"<|user|>"}, Added: []string{"<think>", "</think>"},

@@ -11,7 +11,7 @@ import (
 // Format returns the strings of a format of JSON Schema, in an alphabet. The bool reports whether the format is known.
 //
 // The format's RFC allows all of these strings. Some strings that it allows are missing, because the whole would not be regular or is of
-// little use: each format says what is missing.
+// little use: each format names the missing ones.
 func Format(r *regular.Arena, a Alphabet, name string) (regular.Expr, bool) {
 	parse, ok := formats()[name]
 	if !ok {
@@ -19,7 +19,7 @@ func Format(r *regular.Arena, a Alphabet, name string) (regular.Expr, bool) {
 	}
 	f := parse()
 	e, err := newCompiler(r, a, f.source, f.tree).whole(f.tree)
-	if err != nil { // the arena is full, which its Err tells
+	if err != nil { // the arena is full, as its Err says
 		return regular.None, true
 	}
 	return e, true

@@ -8,9 +8,9 @@
 // "The user greets me." is the thought and "Hello!" the answer. The marks, and the white space around them, are in neither. Some templates
 // write "<think>⏎" themselves, at the end of the prompt: then the thought is open when the answer begins.
 //
-// A thought stands at the beginning of an answer: a mark that comes later is text. The channels of OpenAI's open models (harmony) may
-// come in any order: what is said in the channel "analysis" is the thought, and the rest is the answer. A message there may be addressed to
-// a function ([Splitter.Opened]).
+// A thought stands at the beginning of an answer: a mark that comes later is text. The channels of OpenAI's open models (harmony) may come
+// in any order: the text of the channel "analysis" is the thought, and the rest is the answer. A message there may be addressed to a
+// function ([Splitter.Opened]).
 //
 // A mark that the vocabulary has a token of its own for is that token, and no mark if its characters come as text.
 package thoughts

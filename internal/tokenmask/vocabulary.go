@@ -4,7 +4,7 @@
 // A grammar reads bytes, a token is a few of them, and there are a hundred thousand tokens: trying each would take milliseconds. So the
 // vocabulary is a trie, and what cannot begin is dropped with all that begins so. Most of the work does not depend on what the text was:
 // which tokens lie inside a string, say, depends on the regular expression of the string alone. So the tokens that stay inside an
-// expression are found once for each expression (a mask) and only those that go past its end are looked at where they are needed.
+// expression are found once for each expression (a mask) and only those that go past its end are looked at when they are needed.
 // Expressions of JSON that every schema has are searched once a vocabulary. An expression may differ from one with a known mask only in a
 // few words or in a count (any key but these three; at most 20 characters). Then it takes that mask, and only the difference is walked.
 package tokenmask

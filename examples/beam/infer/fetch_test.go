@@ -20,7 +20,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
 )
 
-// faulty is a file system whose one file comes as a test says.
+// faulty is a file system with one file, delivered as a test says.
 var faulty struct {
 	size  int64  // what it says
 	data  string // what comes
@@ -123,7 +123,7 @@ func TestFetch(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Dir(file) + "/*"); len(left) != 4 || slices.Contains(left, old) {
 		t.Errorf("left: %v", left)
 	}
-	// Damage is noticed where there is a sum, and mended.
+	// Damage is noticed if there is a sum, and mended.
 	if err := os.WriteFile(file, []byte(strings.ToUpper(data)), 0o644); err != nil {
 		t.Fatal(err)
 	}

@@ -90,7 +90,7 @@ func readTrace(t *testing.T, path string) traced {
 	return result
 }
 
-// count returns how many spans of the tracks whose names have a part begin with a name.
+// count returns how many spans with a name that begins with name are on the tracks with track in their names.
 func (tr traced) count(track, name string) (n int) {
 	for key, spans := range tr.spans {
 		for _, s := range spans {
@@ -198,7 +198,7 @@ func TestTraceIsBounded(t *testing.T) {
 	}
 }
 
-// TestTraceOfAnInterruptedRun has what was measured until then.
+// TestTraceOfAnInterruptedRun has the measurements until then.
 func TestTraceOfAnInterruptedRun(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "trace.json")
 	ctx := countdown.New(t.Context(), 153) // loading takes 138 looks

@@ -16,7 +16,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama"
 )
 
-// small are schemas whose verdicts are known: those named right pass, and the tests of those named wrong say the opposite of what is so.
+// small are schemas with known verdicts: those named right pass, and the tests of those named wrong expect the opposite of the truth.
 const small = `
 {"id":"right","schema":{"enum":["one","two",{"a":1}]},"tests":[{"valid":true,"data":"one"},{"valid":false,"data":"on"},{"valid":false,"data":"ones"},{"valid":true,"data":"two"}]}
 {"id":"wrong, accepts","schema":{"enum":["one","two"]},"tests":[{"valid":true,"data":"one"},{"valid":false,"data":"two"},{"valid":true,"data":3}]}
@@ -117,7 +117,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// liar is a matcher of the tokens 1, 2, 3 in this order that tells a lie.
+// liar is a matcher of the tokens 1, 2, 3 in this order with one wrong answer.
 type liar struct {
 	at  int
 	lie string

@@ -169,7 +169,7 @@ func TestLogits(t *testing.T) {
 	}
 }
 
-// difference returns the largest difference between two lists, NaN where they are not as long.
+// difference returns the largest difference between two lists, NaN if their lengths differ.
 func difference(a, b []float32) (worst float64) {
 	if len(a) != len(b) {
 		return math.NaN()

@@ -13,7 +13,7 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
 )
 
-// TestRest waits on a machine whose temperature is a function of time.
+// TestRest waits on a machine with a temperature that is a function of time.
 func TestRest(t *testing.T) {
 	cooling := func(at time.Duration) float64 { return 60 - at.Seconds() }
 	for _, c := range []struct {
@@ -67,7 +67,7 @@ func TestRestEnds(t *testing.T) {
 	if err := r.wait(t.Context(), true); !errors.As(err, &low) || !strings.Contains(err.Error(), "19 %") {
 		t.Errorf("battery low: error %v", err)
 	}
-	charge = 0 // there is none
+	charge = 0 // no battery
 	if err := r.wait(t.Context(), true); err != nil {
 		t.Error(err)
 	}

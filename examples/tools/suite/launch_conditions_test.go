@@ -12,7 +12,7 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/suite/internal/target"
 )
 
-// thermometer is a target that answers with a run of 2 s, and says how it is itself as long as it has something to tell.
+// thermometer is a target that answers with a run of 2 s, and reports its condition as long as it has something to report.
 type thermometer struct {
 	target.Target
 	tells []runs.Condition

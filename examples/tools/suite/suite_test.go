@@ -43,7 +43,7 @@ func files(t *testing.T, folder string) map[string]string {
 }
 
 // TestNothingIsLostOrDoubled kills suites, each at its nth run, and goes on with the same command: all runs are measured that a suite
-// measures that is left in peace, and none of those twice that were there.
+// measures that is left in peace, and existing runs are not measured again.
 func TestNothingIsLostOrDoubled(t *testing.T) {
 	args := []string{"-prompts", "1,2,3", "-kv-type", "f16,q8_0", "-r", "2", "-r-max", "4", "-spread", "0.02"}
 	peaceful := t.TempDir()
@@ -262,7 +262,7 @@ func TestFailedRunsAreMeasuredAgain(t *testing.T) {
 	}
 }
 
-// TestInterrupted interrupts a suite whose run would never end.
+// TestInterrupted interrupts a suite with a run that would never end.
 func TestInterrupted(t *testing.T) {
 	for _, prompt := range []int{hanging, interruptedRun} {
 		folder := t.TempDir()
@@ -383,7 +383,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// TestChildEndsWithItsSuite closes the pipe that tells a child that its suite lives.
+// TestChildEndsWithItsSuite closes the pipe that shows a child that its suite lives.
 func TestChildEndsWithItsSuite(t *testing.T) {
 	r, w := io.Pipe()
 	q := request{Config: runs.Config{Model: "pebble", Backend: "cpu", KV: "f16", Policy: "none", Prompt: 16, Generate: 1900}, Repetition: 1, Watched: true, Progress: true}

@@ -28,7 +28,7 @@ func tree(text string) fstest.MapFS {
 	return files
 }
 
-// hidden is a system whose files under some folders may not be read, and whose folders may not be listed.
+// hidden is a system with some folders that may not be listed and files there that may not be read.
 type hidden struct {
 	fs.FS
 	folders []string
@@ -127,7 +127,7 @@ func TestMachines(t *testing.T) {
 		name       string
 		files      fs.FS
 		properties map[string]string
-		machine    runs.Machine // the part of it that files tell
+		machine    runs.Machine // the part of it that is in files
 		condition  runs.Condition
 	}{
 		{"a phone", tree(phone), properties,
@@ -176,7 +176,7 @@ func TestMachines(t *testing.T) {
 	}
 }
 
-// unlisted is a system whose folders cannot be listed.
+// unlisted is a system with folders that cannot be listed.
 type unlisted struct{ fs.FS }
 
 func (u unlisted) ReadDir(name string) ([]fs.DirEntry, error) {

@@ -123,7 +123,7 @@ func (t *toolChoice) ReadJSON(at string, value json.RawMessage) error {
 	return wire.Unsupported(at+".type", `%s.type is %.40q; it must be "function" or "allowed_tools"`, at, kind)
 }
 
-// readAllowed reads the functions that may be called, or one of which must be called.
+// readAllowed reads the functions that may be called, or among which one must be called.
 func (t *toolChoice) readAllowed(at string, value json.RawMessage) error {
 	var in struct {
 		Mode  string      `json:"mode" wire:"required"`

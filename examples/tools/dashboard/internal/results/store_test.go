@@ -19,7 +19,7 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/statistics"
 )
 
-// newTestStore is a store whose clock a test moves.
+// newTestStore is a store with a clock that a test moves.
 func newTestStore(t *testing.T, folders ...string) (s *Store, wait func()) {
 	t.Helper()
 	s, err := NewStore(folders...)
@@ -102,7 +102,7 @@ func TestOverviewIsConsistent(t *testing.T) {
 	}
 }
 
-// TestUnknownCommit reads runs of which nobody knows the commit, beside others.
+// TestUnknownCommit reads runs of an unknown commit, together with others.
 func TestUnknownCommit(t *testing.T) {
 	known, unknown := t.TempDir(), t.TempDir()
 	write(t, known, sample.Options{Small: true})

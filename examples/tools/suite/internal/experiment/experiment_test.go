@@ -117,7 +117,7 @@ func checkTimes(t *testing.T, r *runs.Run) {
 	}
 }
 
-// checkMemory sees to it that the samples tell the beginning, the peak and the end.
+// checkMemory sees to it that the samples have the beginning, the peak and the end.
 func checkMemory(t *testing.T, r *runs.Run) {
 	t.Helper()
 	m := r.Memory
@@ -328,7 +328,7 @@ func TestInterrupted(t *testing.T) {
 }
 
 // BenchmarkSampling says what watching a run costs: the rate of an answer with and without, in turn, as the ratio of neighbours and of the
-// best ones: on a machine that does other things too, only these tell something.
+// best ones: on a machine that does other things too, only these mean something.
 func BenchmarkSampling(b *testing.B) {
 	rates := map[bool][]float64{}
 	for b.Loop() {

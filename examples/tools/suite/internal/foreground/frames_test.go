@@ -8,7 +8,7 @@ import (
 // script is a clock on which time passes as it is told to.
 type script struct {
 	t    time.Duration
-	late []time.Duration // by how much each sleep is too long; then none is
+	late []time.Duration // by how much each sleep is too long; later ones are exact
 }
 
 func (s *script) now() time.Duration { return s.t }
@@ -28,7 +28,7 @@ func TestFrames(t *testing.T) {
 		works  []time.Duration // of frames that are not dropped; then 4 ms
 		late   []time.Duration
 		want   FrameTimes // of five frames of 10 ms
-		worked int        // frames whose work was done
+		worked int        // frames with their work done
 	}{
 		{"calm", nil, nil, FrameTimes{Median: 4, P99: 4, Longest: 4}, 5},
 		{"just in time", []time.Duration{10 * ms}, nil, FrameTimes{Median: 4, P99: 10, Longest: 10}, 5},

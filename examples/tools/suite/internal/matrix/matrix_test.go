@@ -14,10 +14,10 @@ import (
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 )
 
-// shipped are the matrices beside the program.
+// shipped are the matrices next to the program.
 var shipped = os.DirFS("../../matrices")
 
-// TestConfigs expands matrices. What is listed of each Config is what differs.
+// TestConfigs expands matrices. Only the differing fields of each Config are listed.
 func TestConfigs(t *testing.T) {
 	for _, c := range []struct {
 		name, file string

@@ -88,7 +88,7 @@ func TestCompareFolders(t *testing.T) {
 			keepRuns(t, a, m.run(config("none", kv), repetition+1, 1))
 		}
 	}
-	for repetition := range 8 { // the machine is slower by 12 % now, which the yardstick tells; q8_0 is slower by 40 %
+	for repetition := range 8 { // the machine is slower by 12 % now, as the yardstick shows; q8_0 is slower by 40 %
 		for kv, slower := range map[string]float64{"f16": 1.12, "q8_0": 1.4} {
 			r := m.run(config("none", kv), repetition+1, slower)
 			r.Yardsticks = [2]float64{11.2, 11.2}

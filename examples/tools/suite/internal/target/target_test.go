@@ -100,7 +100,7 @@ type way struct {
 // ways are a new Android's shell, an old one's, and ssh.
 var ways = []way{{"adb", "adb", false, ""}, {"old adb", "adb:PHONE1", true, ""}, {"ssh", "ssh:PHONE1", false, ""}}
 
-// shells adds mksh, which is Android's shell, and bash, in place of this machine's, where they are installed.
+// shells adds mksh, which is Android's shell, and bash, in place of this machine's, if they are installed.
 func shells() []way {
 	list := slices.Clone(ways)
 	for _, shell := range []string{"mksh", "bash"} {
