@@ -13,6 +13,7 @@
 //	NewTOVA                the same, from the latest query alone
 //	NewExpectedAttention   that future queries can be expected to attend to
 //	NewH2O                 that have received the most attention so far
+//	NewKVzip               that a second reading of the same text needs
 //	NewRandom              that chance chooses: what others must be better than
 //
 // The budget is the same for all layers and heads, except that PyramidKV gives early layers more slots than late ones, and Ada gives the

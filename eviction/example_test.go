@@ -19,7 +19,7 @@ func ExampleByName() {
 	fmt.Println(errors.Is(err, eviction.ErrOptions))
 	// Output:
 	// snapkv 512 <nil>
-	// eviction: bad options: no policy is named "lru": there are none, sliding, snapkv, pyramidkv, ada, h2o, tova, keydiff, expected, random
+	// eviction: bad options: no policy is named "lru": there are none, sliding, snapkv, pyramidkv, ada, h2o, tova, keydiff, expected, kvzip, random
 	// true
 }
 

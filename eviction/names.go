@@ -19,6 +19,7 @@ var names = []struct {
 	{"tova", NewTOVA},
 	{"keydiff", NewKeyDiff},
 	{"expected", NewExpectedAttention},
+	{"kvzip", NewKVzip},
 	{"random", NewRandom},
 }
 

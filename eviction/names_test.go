@@ -27,6 +27,7 @@ func TestByName(t *testing.T) {
 		{"tova", kvcache.Tracking{Queries: 1}},
 		{"keydiff", kvcache.Tracking{}},
 		{"expected", kvcache.Tracking{Queries: 64}},
+		{"kvzip", kvcache.Tracking{Queries: 16}},
 		{"random", kvcache.Tracking{}},
 	} {
 		for _, name := range []string{c.name, strings.ToUpper(c.name)} {
@@ -53,8 +54,8 @@ func TestByName(t *testing.T) {
 			t.Errorf("%s is not among %v", c.name, eviction.Names())
 		}
 	}
-	if n := len(eviction.Names()); n != 10 {
-		t.Errorf("%d names, want 10", n)
+	if n := len(eviction.Names()); n != 11 {
+		t.Errorf("%d names, want 11", n)
 	}
 }
 
@@ -65,7 +66,7 @@ func TestOptions(t *testing.T) {
 		options eviction.Options
 		want    string // "": no error
 	}{
-		{"", eviction.Options{Budget: 128}, "none, sliding, snapkv, pyramidkv, ada, h2o, tova, keydiff, expected, random"},
+		{"", eviction.Options{Budget: 128}, "none, sliding, snapkv, pyramidkv, ada, h2o, tova, keydiff, expected, kvzip, random"},
 		{"snap", eviction.Options{Budget: 128}, "none, sliding"},
 		{"none", eviction.Options{Budget: -1}, ""},
 		{"sliding", eviction.Options{}, "at least 8"},

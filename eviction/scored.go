@@ -29,7 +29,8 @@ type Options struct {
 	// ProtectedPrefix is the number of first slots that always stay; negative: no slots. 0 is the policy's default: DefaultPrefix for a
 	// sliding window, 4 for ExpectedAttention, and no slots for the other policies: their scores show whether the first slots matter.
 	ProtectedPrefix int
-	// Observation is the number of latest queries by which SnapKV, PyramidKV and Ada (0: 32) and ExpectedAttention (0: 64) choose.
+	// Observation is the number of latest queries by which SnapKV, PyramidKV and Ada (0: 32), ExpectedAttention (0: 64) and
+	// KVzip (0: 8) choose.
 	Observation int
 }
 

@@ -63,7 +63,11 @@ func (t *Tokenizer) control(text string) bool {
 // then no token may follow. Stop strings and calls are not looked for in thoughts.
 func (a *answer) add(token Token, piece *Piece) (stopped bool) {
 	if a.thinks && a.think(token) {
-		return a.say(a.giveThought(piece), piece)
+		stopped = a.say(a.giveThought(piece), piece)
+		if to, opened := a.splitter.Opened(); opened {
+			stopped = a.address(to, piece) || stopped
+		}
+		return stopped
 	}
 	if a.knows(token) {
 		a.parser.Write(a.filter.Flush())
@@ -75,6 +79,18 @@ func (a *answer) add(token Token, piece *Piece) (stopped bool) {
 	}
 	a.splitter.Write(a.bytes)
 	return a.say(a.giveThought(piece), piece)
+}
+
+// address notes that a message of the answer begins, to a function or, if to is empty, to the user.
+func (a *answer) address(to string, piece *Piece) (stopped bool) {
+	if a.looks {
+		a.parser.Write(a.filter.Flush())
+		a.parser.Address(to)
+		a.give("", piece)
+	} else if to != "" {
+		return a.say([]byte("to="+to+" "), piece)
+	}
+	return false
 }
 
 // knows reports whether a token is a mark of calls, which are looked for.

@@ -19,6 +19,7 @@ const (
 	TaggedCalls        = CallFormat(calls.Tagged)        // <tool_call><function=f><parameter=a>1</parameter></function></tool_call> each: Qwen 3.5, Qwen3-Coder
 	LFMCalls           = CallFormat(calls.LFM)           // <|tool_call_start|>[f(a=1), g()]<|tool_call_end|>: LFM2
 	GemmaCalls         = CallFormat(calls.Gemma)         // <|tool_call>call:f{a:1}<tool_call|> each: Gemma 4
+	HarmonyCalls       = CallFormat(calls.Harmony)       // <|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a": 1}<|call|>, one in an answer: gpt-oss
 )
 
 // String names the format in words.

@@ -19,6 +19,14 @@ type TokenizerConstraint interface {
 	MadeFor(t *Tokenizer) bool
 }
 
+// WholeConstraint is a Constraint that may be one of whole answers: of a model that answers in channels (see HarmonyCalls), its matchers follow the
+// thoughts and the marks around messages, too. Any other Constraint, one without the method included, is one of the answer after the thoughts.
+type WholeConstraint interface {
+	Constraint
+	// Whole reports whether the constraint is one of whole answers.
+	Whole() bool
+}
+
 // checkConstraint refuses a constraint that was made for another vocabulary.
 func checkConstraint(c Constraint, t *Tokenizer) error {
 	if made, ok := c.(TokenizerConstraint); ok && !made.MadeFor(t) {

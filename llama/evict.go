@@ -48,14 +48,16 @@ func (s *Session) Evict(targetLen int) (result eviction.Result, err error) {
 		if err := c.onDevice(context.Background(), func() error { return catchUp(context.Background(), c) }); err != nil {
 			return err
 		}
-		result, err = c.evict(func() (eviction.Result, error) { return c.manager.Evict(c.memory.Whole(), targetLen) })
+		shrink := func(target int) (eviction.Result, error) { return c.manager.Evict(c.memory.Whole(), target) }
+		result, err = c.evict(func() (eviction.Result, error) { return shrink(targetLen) }, shrink)
 		return err
 	})
 	return result, err
 }
 
-// evict runs an eviction, at origin if the device fails, and notes what it did in evicted and usage.
-func (c *sequence) evict(run func() (eviction.Result, error)) (result eviction.Result, err error) {
+// evict runs an eviction, and notes what it did in evicted and usage. If the device fails, the conversation goes back to origin, and again
+// shrinks its caches there to the target of the eviction that failed.
+func (c *sequence) evict(run func() (eviction.Result, error), again func(target int) (eviction.Result, error)) (result eviction.Result, err error) {
 	if c.origin != nil && c.manager.Policy() != eviction.None {
 		// The logits depend on slots that are evicted now, so that they could not be computed again if the device failed later.
 		if err := c.fetchLogits(); err != nil {
@@ -71,7 +73,7 @@ func (c *sequence) evict(run func() (eviction.Result, error)) (result eviction.R
 	err = c.onDevice(context.Background(), func() error {
 		done := result
 		if tried++; tried > 1 { // down to the target of the eviction that failed, which may have done so in some of the layers
-			run = func() (eviction.Result, error) { return c.manager.Evict(c.memory.Whole(), done.Target) }
+			run = func() (eviction.Result, error) { return again(done.Target) }
 		}
 		var err error
 		if result, err = run(); err == nil && c.options.Positions == ReanchorSinks && (result.Slots > 0 || tried > 1) {

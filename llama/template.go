@@ -171,7 +171,7 @@ func (t *Tokenizer) setTemplate(source, bos, eos string) error {
 		return fmt.Errorf("chat template: %w", err)
 	}
 	// A model with a template that has no place for functions is told how to call them, in a way that can be written as content.
-	if !template.HasTools() && (t.calls == calls.None || !t.calls.Family().JSON()) {
+	if f := t.calls.Family(); !template.HasTools() && (t.calls == calls.None || !f.JSON() || f.Channels != nil) {
 		t.calls = calls.Hermes
 	}
 	template.WriteCalls(t.calls)

@@ -37,6 +37,8 @@ type thinker struct {
 	open    []Token // what opens a thought
 	close   []Token // what closes it when it has had its budget, with the white space that leads to the answer
 	after   []Token // the end of close: what stands between the mark and the answer
+	leave   []Token // what closes it if any message may follow; nil: the model has no channels
+	channel []Token // the tokens with which the name of the thought's channel may begin; nil: the model has no channels
 	without []Token // what opens an answer without a thought; nil: nothing does
 }
 
@@ -56,6 +58,14 @@ func newThinker(t *Tokenizer, template string) thinker {
 	k.after = k.encode(t, k.format.AfterClose)
 	k.close = slices.Concat(k.encode(t, k.format.BeforeClose), k.encode(t, k.format.Close), k.after)
 	k.without = k.encode(t, k.format.Begin())
+	if k.format.Channel != "" {
+		k.leave = k.encode(t, k.format.Close+k.format.Next)
+		for n := range k.format.Channel {
+			if id, ok := t.ID(k.format.Channel[:n+1]); ok {
+				k.channel = append(k.channel, id)
+			}
+		}
+	}
 	return k
 }
 
@@ -191,7 +201,8 @@ func thinkingConstraint(m *Model, c Constraint, o Thinking, prompt []Token) Cons
 		return c
 	}
 	open, _ := k.opens(m.tokenizer, prompt)
-	return &thoughtful{c, m.tokenizer, o, open}
+	whole, ok := c.(WholeConstraint)
+	return &thoughtful{c, m.tokenizer, o, open, ok && whole.Whole() && k.leave != nil}
 }
 
 // thoughtful is the Constraint of an answer that may begin with a thought.
@@ -200,6 +211,7 @@ type thoughtful struct {
 	tokenizer *Tokenizer
 	thinking  Thinking
 	open      bool // the prompt has opened the thought
+	whole     bool // inner follows the thoughts, too
 }
 
 // Start returns the matcher of a new answer.
@@ -213,6 +225,7 @@ func (c *thoughtful) Start() Matcher {
 	k := &c.tokenizer.thinker
 	m.splitter.Start(k.format, k.texts, c.open)
 	switch {
+	case c.whole:
 	case !c.open && k.without != nil && c.thinking.off():
 		m.forced = k.without
 	case !c.open && k.without != nil && m.inner != nil:
@@ -225,9 +238,9 @@ func (c *thoughtful) Start() Matcher {
 
 // thoughtMatcher follows an answer that may begin with a thought. A thought passes anything but the answer's end, if the answer has a form.
 // When it has had its budget, its closing is forced. Then inner follows the answer. Until it is known whether there is a thought, both the
-// splitter and inner follow the text.
+// splitter and inner follow the text. An inner of whole answers follows all of it: then no more than the bounds of thoughts are the matcher's.
 //
-// Invariant: inner is nil if thoughtful.inner is; while splitter is Answering and forced is empty, inner has accepted what came after the
+// Invariant: inner is nil if thoughtful.inner is; if whole is not set, while splitter is Answering and forced is empty, inner has accepted what came after the
 // thought.
 type thoughtMatcher struct {
 	*thoughtful
@@ -239,11 +252,21 @@ type thoughtMatcher struct {
 	bytes    []byte
 }
 
-// bound forces the end of a thought that has had its budget.
-func (m *thoughtMatcher) bound() {
+// spent reports whether no more may be thought.
+func (m *thoughtMatcher) spent() bool {
 	o := &m.thinking
-	if m.splitter.Thinking() && (o.off() || o.Budget > 0 && m.thought >= o.Budget) {
-		m.forced = m.tokenizer.thinker.close
+	return o.off() || o.Budget > 0 && m.thought >= o.Budget
+}
+
+// bound forces the end of a thought that has had its budget. An inner that follows the thought may be within a character, which comes first.
+func (m *thoughtMatcher) bound() {
+	k := &m.tokenizer.thinker
+	switch {
+	case !m.splitter.Thinking() || !m.spent():
+	case !m.whole:
+		m.forced = k.close
+	case m.inner.Clone().Accept(k.leave[0]) == nil:
+		m.forced = k.leave
 	}
 }
 
@@ -267,6 +290,15 @@ func (m *thoughtMatcher) Allowed(set *TokenSet) error {
 	case len(m.forced) > 0:
 		set.Clear()
 		set.Add(m.forced[0])
+	case m.whole:
+		if err := m.inner.Allowed(set); err != nil {
+			return err
+		}
+		if m.spent() && m.splitter.Naming() {
+			for _, t := range m.tokenizer.thinker.channel {
+				set.Remove(t)
+			}
+		}
 	case m.follows():
 		if err := m.inner.Allowed(set); err != nil {
 			return err
@@ -333,10 +365,15 @@ func (m *thoughtMatcher) Accept(t Token) error {
 		return fmt.Errorf("token %d: the thought is over, and token %d closes it", t, m.forced[0])
 	}
 	thinking := m.splitter.Thinking()
+	if m.whole {
+		if err := m.inner.Accept(t); err != nil {
+			return err
+		}
+	}
 	switch {
 	case forced:
 		m.forced = m.forced[1:]
-	case m.follows():
+	case !m.whole && m.follows():
 		opens, may := m.mayOpen()
 		if may = may && t == opens; may {
 			m.opening++
@@ -354,7 +391,7 @@ func (m *thoughtMatcher) Accept(t Token) error {
 	}
 	m.bytes = k.feed(m.tokenizer, &m.splitter, t, m.bytes)
 	m.splitter.Take()
-	if thinking && !m.splitter.Thinking() {
+	if thinking && !m.splitter.Thinking() && !m.whole {
 		if m.inner != nil {
 			m.inner = m.thoughtful.inner.Start()
 			if !forced && !bytes.ContainsAny(m.bytes, "\n") {
@@ -371,6 +408,9 @@ func (m *thoughtMatcher) Accept(t Token) error {
 func (m *thoughtMatcher) Forced(dst []Token) []Token {
 	if len(m.forced) > 0 {
 		return append(dst, m.forced...)
+	}
+	if m.whole {
+		return m.inner.Forced(dst)
 	}
 	if _, may := m.mayOpen(); m.follows() && !may {
 		return m.inner.Forced(dst)

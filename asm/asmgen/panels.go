@@ -326,7 +326,7 @@ func (g *tile) begin(format, loop string) {
 	if g.panels > 1 {
 		name, form = fmt.Sprintf("%sx%d", name, g.panels), "singleKernel"
 		rows = fmt.Sprintf("%d panels", g.panels)
-		signature = "func(w, scales, inner *byte, panelBytes, blocks int, q *int8, d *float32, sums *int32, out *float32)"
+		signature = "func(w, scales, inner *byte, panelBytes, next, blocks int, q *int8, d *float32, sums *int32, out *float32)"
 	}
 	g.Function(name)
 	g.SignatureExpr(signature)

@@ -189,7 +189,7 @@ func (g *single256) offsetAt(group int) operand.Mem {
 }
 
 // lookAhead sets what the cache is asked for while a block is multiplied: the next block, or, in the last, the first block of the
-// panels behind these.
+// panels that come next.
 func (g *single256) lookAhead() {
 	g.LEAQ(operand.Mem{Base: regW, Disp: g.quantsOfBlock}, regAhead)
 	if g.panels == 1 {
@@ -197,17 +197,14 @@ func (g *single256) lookAhead() {
 	}
 	g.CMPQ(g.argument("blocks"), operand.U8(1))
 	g.JNE(operand.LabelRef("ahead"))
-	behind := operand.Mem{Index: strideOfPanels, Scale: panelsOfSingle}
 	g.Load(g.Param("w"), regAhead)
-	behind.Base = regAhead
-	g.LEAQ(behind, regAhead)
+	g.ADDQ(g.argument("next"), regAhead)
 	for _, p := range []struct {
 		name      string
 		at, ahead reg.GPPhysical
 	}{{"scales", regScales, regScalesAhead}, {"inner", regInner, regInnerAhead}} {
 		g.Load(g.Param(p.name), p.ahead)
-		behind.Base = p.ahead
-		g.LEAQ(behind, p.ahead)
+		g.ADDQ(g.argument("next"), p.ahead)
 		g.SUBQ(p.at, p.ahead)
 	}
 	g.Label("ahead")
@@ -219,7 +216,7 @@ func (g *single256) ask() {
 	from, to := lines*g.step/g.steps, lines*(g.step+1)/g.steps
 	for i := from; i < to; i++ {
 		g.part = i % g.panels * g.halves()
-		g.PREFETCHT0(g.inPart(operand.Mem{Base: regAhead, Disp: 64 * (i / g.panels)}, 0))
+		g.PREFETCHT1(g.inPart(operand.Mem{Base: regAhead, Disp: 64 * (i / g.panels)}, 0))
 	}
 	g.step++
 }
@@ -229,9 +226,9 @@ func (g *single256) askForScales() {
 	if g.panels == 1 {
 		return
 	}
-	g.PREFETCHT0(operand.Mem{Base: regScales, Index: regScalesAhead, Scale: 1})
+	g.PREFETCHT1(operand.Mem{Base: regScales, Index: regScalesAhead, Scale: 1})
 	for at := 0; at < g.format256.inner; at += 64 {
-		g.PREFETCHT0(operand.Mem{Base: regInner, Index: regInnerAhead, Scale: 1, Disp: at})
+		g.PREFETCHT1(operand.Mem{Base: regInner, Index: regInnerAhead, Scale: 1, Disp: at})
 	}
 }
 

@@ -19,8 +19,8 @@ const (
 // vectors generates the kernels over vectors of floats.
 func vectors(c *build.Context) {
 	for _, u := range units(c) {
-		u.add()
-		u.mul()
+		u.combine("add", "+", u.VADDPS)
+		u.combine("mul", "*", u.VMULPS)
 		u.scale()
 		u.axpy()
 		u.axpby()
@@ -42,26 +42,14 @@ func vectors(c *build.Context) {
 	}
 }
 
-func (u *unit) add() {
-	u.function("add", "func(dst, src *float32, n int)", "dst[i] += src[i] for i < n.")
+// combine generates a kernel that computes dst[i] = dst[i] sign src[i] by an instruction.
+func (u *unit) combine(name, sign string, instruction func(...Op)) {
+	u.function(name, "func(dst, src *float32, n int)", "dst[i] "+sign+"= src[i] for i < n.")
 	n, dst, src := u.integer("n"), u.integer("dst"), u.integer("src")
 	u.strips(n, []reg.GPVirtual{dst, src}, func(a access) {
 		x, y := a.load(dst), a.load(src)
 		for i := range x {
-			u.VADDPS(y[i], x[i], x[i])
-		}
-		a.store(x, dst)
-	})
-	u.end()
-}
-
-func (u *unit) mul() {
-	u.function("mul", "func(dst, src *float32, n int)", "dst[i] *= src[i] for i < n.")
-	n, dst, src := u.integer("n"), u.integer("dst"), u.integer("src")
-	u.strips(n, []reg.GPVirtual{dst, src}, func(a access) {
-		x, y := a.load(dst), a.load(src)
-		for i := range x {
-			u.VMULPS(y[i], x[i], x[i])
+			instruction(y[i], x[i], x[i])
 		}
 		a.store(x, dst)
 	})

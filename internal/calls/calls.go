@@ -42,6 +42,7 @@ const (
 	Tagged                      // <tool_call><function=f><parameter=a>1</parameter></function></tool_call> each, with line breaks between tags
 	LFM                         // <|tool_call_start|>[f(a=1), g()]<|tool_call_end|>
 	Gemma                       // <|tool_call>call:f{a:1,b:<|"|>x<|"|>}<tool_call|> each
+	Harmony                     // <|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a": 1}<|call|>, one in an answer
 )
 
 // Family is how the models of one format write calls. The fields with a capital letter tell how calls are written well; a Parser
@@ -62,12 +63,15 @@ type Family struct {
 
 	Begin, Between, End                         []Part
 	BeforeName, BeforeArguments, AfterArguments []Part
+	// Channels is not nil if an answer is messages in channels. Then it has one call at most, which ends the answer, and nothing stands between
+	// calls.
+	Channels *Channels
 	// Python says that arguments are written as Python's keyword arguments, a=1, b=[True, None], and not as a JSON object.
 	Python bool
 	// Tagged says that arguments are written between tags, as BeforeParameter, AfterName and AfterParameter say, and not as a JSON object:
 	// texts as they are, and other values as JSON.
 	Tagged bool
-	// Bare tells that arguments are written with bare keys, and with marks around strings, and not as a JSON object.
+	// Bare says that arguments are written with bare keys, and with marks around strings (QuoteMark), and not as a JSON object.
 	Bare bool
 	// Opening is a regular expression in RE2's syntax. A text in which it does not match, and in which there are no marks as control
 	// tokens, holds no call: it is what a constraint excludes from the text beside calls.
@@ -86,8 +90,21 @@ type Family struct {
 	list      bool   // calls are in brackets
 	mayList   bool   // calls may be in brackets
 	body      body   // what one call looks like
+	lines     bool   // a string of a Python call may go on in the next line: LFM2.5's template writes strings as they are, between quotes
 	withArgs  bool   // one call may also be a name, [ARGS] and an object, without brackets
 }
+
+// Channels is how the messages of an answer are written, as OpenAI's open models do (harmony). Each stands between two lists of parts. An answer
+// is any number of thoughts and preambles, and then a text or a call.
+type Channels struct {
+	Thought, Preamble, Text Around
+	// Calls are the ways of writing what stands around a call's name and before its arguments. The first is Family's BeforeName and
+	// BeforeArguments.
+	Calls []Around
+}
+
+// Around is what stands before and after something.
+type Around struct{ Before, After []Part }
 
 // body is what a call looks like between marks, brackets and separators.
 type body int
@@ -204,7 +221,7 @@ var families = [...]Family{
 		Python:   true,
 		Opening:  `<\|tool_call_start\|>`,
 		template: []string{"<|tool_list_start|>"}, token: lfmStart,
-		open: lfmStart, close: lfmEnd, separator: ",", list: true, body: pythonBody,
+		open: lfmStart, close: lfmEnd, separator: ",", list: true, body: pythonBody, lines: true,
 	},
 	Gemma: {
 		Name:       "Gemma's",
@@ -214,6 +231,13 @@ var families = [...]Family{
 		template: []string{gemmaOpen}, token: gemmaOpen,
 		open: gemmaOpen, close: gemmaClose, body: gemmaBody,
 	},
+	Harmony: {
+		Name:       "harmony's",
+		BeforeName: harmony.Calls[0].Before, BeforeArguments: harmony.Calls[0].After,
+		Channels: &harmony,
+		template: []string{"<|channel|>", "<|message|>", "<|call|>"},
+		withArgs: true,
+	},
 }
 
 // The parts of a parameter as Tagged writes it: BeforeParameter, its name, AfterName, its value, AfterParameter.
@@ -222,6 +246,9 @@ const (
 	AfterName       = ">\n"
 	AfterParameter  = "\n" + parameterEnd + "\n"
 )
+
+// QuoteMark is the mark before and after a string as Gemma writes it.
+const QuoteMark = quoteMark
 
 // The marks around LFM2's calls.
 const (
@@ -240,7 +267,7 @@ const phiEnd = "<|/tool_call|>"
 
 // order is that in which the rules are tried that tell families apart: those that others' templates or vocabularies would satisfy too
 // come last.
-var order = [...]Format{Gemma, MistralArgs, Mistral, Phi, Granite, Tagged, Hermes, Olmo, LFM, LlamaPythonic, LlamaJSON}
+var order = [...]Format{Harmony, Gemma, MistralArgs, Mistral, Phi, Granite, Tagged, Hermes, Olmo, LFM, LlamaPythonic, LlamaJSON}
 
 // Family returns how calls are written in a format. What it holds must not be changed.
 func (f Format) Family() *Family {
@@ -255,7 +282,7 @@ func (f *Family) OwnLine() bool { return f.bare != 0 }
 
 // Quoted reports whether every call has a quote behind the mark that it begins with. Then no string of a JSON text holds a call, since a quote
 // in it stands behind a backslash.
-func (f *Family) Quoted() bool { return !f.withArgs && f.body != taggedBody }
+func (f *Family) Quoted() bool { return f.body == objectBody && !f.withArgs }
 
 // JSON reports whether arguments are written as a JSON object.
 func (f *Family) JSON() bool { return !f.Python && !f.Tagged && !f.Bare }
@@ -276,7 +303,7 @@ func (f Format) String() string {
 	return families[f].Name
 }
 
-// Of tells the format by a model's chat template and by which added tokens its vocabulary has.
+// Of returns the format by a model's chat template and by which added tokens its vocabulary has.
 func Of(template string, has func(token string) bool) Format {
 	for _, f := range order {
 		if families[f].writes(template) {

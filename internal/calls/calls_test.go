@@ -92,7 +92,8 @@ func (r *reading) finish() answer {
 	return a
 }
 
-// parse reads a text in pieces that end where ends says. If there are control tokens, they stand between « and » in the text.
+// parse reads a text in pieces that end where ends says. If there are control tokens, they stand between « and » in the text; «to=functions.f»
+// begins a message to f.
 func parse(t testing.TB, f Format, names []string, text string, ends func(i int) bool, control ...string) answer {
 	t.Helper()
 	r := read(t, f, names, control...)
@@ -110,10 +111,14 @@ func parse(t testing.TB, f Format, names []string, text string, ends func(i int)
 				r.take()
 			}
 		}
-		if token != "" {
+		to, addressed := strings.CutPrefix(token, "to=")
+		switch {
+		case addressed:
+			r.p.Address(to)
+		case token != "":
 			r.p.Control(token)
-			r.take()
 		}
+		r.take()
 		text = rest
 	}
 	return r.finish()
@@ -124,7 +129,7 @@ func whole(int) bool { return false }
 func TestParser(t *testing.T) {
 	offered := []string{"f", "g", "get_weather"}
 	marks := []string{"<|python_tag|>", "[TOOL_CALLS]", "[ARGS]", "[CALL_ID]", "<tool_call>", "</tool_call>", "<|eom_id|>"}
-	gemmaMarks := []string{gemmaOpen, gemmaClose, quoteMark}
+	gemmaMarks, to := []string{gemmaOpen, gemmaClose, quoteMark}, []string{"<|message|>"}
 	call := func(i int, name, arguments string) Call { return Call{i, name, arguments} }
 	f1 := []Call{call(0, "f", `{"a": 1}`)}
 	fg := []Call{call(0, "f", `{"a": 1}`), call(1, "g", `{}`)}
@@ -154,6 +159,16 @@ func TestParser(t *testing.T) {
 		{"Gemma calls what is not on offer", Gemma, nil, `<|tool_call>call:h{a:1}<tool_call|>`, `<|tool_call>call:h{a:1}<tool_call|>`, nil, 0},
 		{"Gemma is wrong", Gemma, nil, `<|tool_call>call:f{a:x y}<tool_call|>`, `<|tool_call>call:f{a:x y}<tool_call|>`, nil, 1},
 		{"Gemma is cut off", Gemma, nil, `<|tool_call>call:f{a:1`, `<|tool_call>call:f{a:1`, nil, 1},
+		{"None of Python's", Gemma, nil, `<|tool_call>call:f{a:None,b:True}<tool_call|>`, "", []Call{call(0, "f", `{"a": null, "b": true}`)}, 0},
+		{"a message to a function", Harmony, to, `«to=functions.f»{"a": 1}`, "", f1, 0},
+		{"messages to functions", Harmony, to, "«to=»Look.«to=functions.f» {\"a\": 1}\n«to=functions.g»{}«to=»Well.", "Look.Well.", fg, 0},
+		{"a name alone", Harmony, to, `«to=f»{"a": 1}`, "", f1, 0},
+		{"a message to what is not on offer", Harmony, to, "«to=browser.search»{\"a\": 1}«to=»Well.", `to=browser.search {"a": 1}Well.`, nil, 0},
+		{"a message that is no object", Harmony, to, `«to=functions.f»[1]`, `to=functions.f [1]`, nil, 0},
+		{"a message that is cut off", Harmony, to, `«to=functions.f»{"a": «to=»x`, `to=functions.f {"a": x`, nil, 1},
+		{"an empty message", Harmony, to, `«to=functions.f»`, `to=functions.f `, nil, 0},
+		{"more than an object", Harmony, to, `«to=functions.f»{"a": 1} and`, "and", f1, 0},
+		{"text that looks like messages", Harmony, nil, `<|channel|>commentary to=functions.f<|message|>{"a": 1}<|call|>`, `<|channel|>commentary to=functions.f<|message|>{"a": 1}<|call|>`, nil, 0},
 		{"semicolon", LlamaJSON, nil, `{"name": "f", "parameters": {"a": 1}}; {"name": "g", "parameters": {}}`, "", fg, 0},
 		{"line feed", LlamaJSON, nil, "{\"name\": \"f\", \"parameters\": {\"a\": 1}}\n{\"name\": \"g\", \"parameters\": {}}", "", fg, 0},
 		{"nothing between", LlamaJSON, nil, `{"name": "f", "parameters": {"a": 1}}{"name": "g", "parameters": {}};`, "", fg, 0},
@@ -259,11 +274,12 @@ func TestParser(t *testing.T) {
 		{"a call with tags", Tagged, nil, "<tool_call>\n<function=f>\n<parameter=a>\n1\n</parameter>\n</function>\n</tool_call>", "", f1, 0},
 		{"tags as control tokens", Tagged, marks, "So.\n«<tool_call>»\n<function=f>\n<parameter=a>\n1\n</parameter>\n</function>\n«</tool_call>»\n«<tool_call>»\n<function=g>\n</function>\n«</tool_call>»", "So.", fg, 0},
 		{"values between tags", Tagged, nil, "<tool_call><function=f><parameter=a>\n\n \"x\" <b>\n</parameter><parameter=b>True</parameter><parameter=c>[1, {}]</parameter><parameter=d>\n</parameter></function></tool_call>", "",
-			[]Call{call(0, "f", `{"a": "\u000a \"x\" <b>", "b": true, "c": [1, {}], "d": ""}`)}, 0},
+			[]Call{call(0, "f", `{"a": "\n \"x\" <b>", "b": true, "c": [1, {}], "d": ""}`)}, 0},
 		{"a function with tags that is not on offer", Tagged, nil, "<tool_call>\n<function=h>\n</function>\n</tool_call>", "<tool_call>\n<function=h>\n</function>\n</tool_call>", nil, 0},
 		{"a parameter without an end", Tagged, nil, "<tool_call>\n<function=f>\n<parameter=a>\n1\n</tool_call>", "<tool_call>\n<function=f>\n<parameter=a>\n1\n</tool_call>", nil, 1},
 		{"LFM2's call", LFM, nil, `<|tool_call_start|>[f(a=1), g()]<|tool_call_end|>Wait.`, "Wait.", fg, 0},
 		{"a call", Olmo, nil, `<function_calls>f(a=1)</function_calls>`, "", f1, 0},
+		{"LFM2's string with a line break", LFM, nil, "<|tool_call_start|>[f(a='\n')]<|tool_call_end|>", "", []Call{{0, "f", `{"a": "\u000a"}`}}, 0},
 		{"two calls", Olmo, nil, "Look.<function_calls>f(a=1)\ng()</function_calls>", "Look.", fg, 0},
 		{"marks as control tokens", Olmo, []string{"<function_calls>", "</function_calls>"}, "Look.«<function_calls>»f(a=1)\ng()«</function_calls>»", "Look.", fg, 0},
 		{"JSON's words", Olmo, nil, `<function_calls>f(a=null, b=true, c={"x": [1.5, "y"]})</function_calls>`, "", []Call{call(0, "f", `{"a": null, "b": true, "c": {"x": [1.5, "y"]}}`)}, 0},
@@ -369,6 +385,11 @@ func write(f Format, calls []Call) (string, []string) {
 	}
 	parts(family.Begin)
 	for i, c := range calls {
+		if family.Channels != nil {
+			parts([]Part{{"to=" + namespace + c.Name, true}})
+			b.WriteString(c.Arguments)
+			continue
+		}
 		if i > 0 {
 			parts(family.Between)
 		}
@@ -552,7 +573,7 @@ func TestWrittenCallsAreRead(t *testing.T) {
 		for range 300 {
 			want := randomCalls(r)
 			text, control := write(f, want)
-			if r.IntN(2) == 0 {
+			if f.Family().Channels == nil && r.IntN(2) == 0 {
 				text, control = strings.NewReplacer("«", "", "»", "").Replace(text), nil
 			}
 			got := parse(t, f, nil, text, func(int) bool { return r.IntN(3) == 0 }, control...)
@@ -637,10 +658,18 @@ func TestLinear(t *testing.T) {
 		{Phi, `<|tool_call|>[{"arguments": {"a": [`},
 		{Olmo, "<function_calls>f(a=["},
 		{Olmo, "<function_calls>f()\n"},
+		{Gemma, "<|tool_call>call:f{a:[{b:<|\"|"},
+		{Gemma, `<|tool_call>call:f{a:<|"|><|"|<|"`},
+		{Harmony, `«to=f»{"a": [`},
+		{Harmony, `«to=f»{"a": 1}`},
 	} {
 		const n = 1 << 17
 		text := strings.Repeat(c.unit, n/len(c.unit)+1)
-		linear.Check(t, n, func(n int) { parse(t, c.format, nil, text[:n], whole) })
+		var control []string
+		if c.format == Harmony {
+			control = []string{"<|message|>"}
+		}
+		linear.Check(t, n, func(n int) { parse(t, c.format, nil, text[:n], whole, control...) })
 	}
 }
 
@@ -666,6 +695,9 @@ func TestOf(t *testing.T) {
 		{"Phi-4-mini without a template for calls", `{{ '<|tool|>' + tools + '<|/tool|>' }}`, "<|tool_call|> <|/tool_call|>", Phi},
 		{"OLMo 3", `Output any function calls within <function_calls></function_calls> XML tags.' -}}{{- '<functions>'`, "<function_calls>", Olmo},
 		{"OLMo 3 that only thinks", `<functions></functions>`, "<function_calls>", Olmo},
+		{"Gemma 4", `'<|tool_call>call:' + function['name'] + '{'`, "<|tool_call>", Gemma},
+		{"gpt-oss", `"<|start|>assistant to=" "functions." "<|channel|>commentary json<|message|>" "<|call|>" {"name": "parameters"}`, "<|call|>", Harmony},
+		{"gpt-oss without a template", "", "<|channel|> <|message|> <|call|>", None},
 		{"Mistral's later models", `{{- "[TOOL_CALLS]" + name + "[ARGS]" + arguments }}`, "[TOOL_CALLS] [ARGS]", MistralArgs},
 	} {
 		got := Of(c.template, func(token string) bool { return bytes.Contains([]byte(c.tokens), []byte(token)) && token != "" })

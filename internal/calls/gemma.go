@@ -9,7 +9,8 @@ import (
 //
 //	call:weather{city:<|"|>Bonn<|"|>,days:[1,2],units:{metric:true}}  →  {"city": "Bonn", "days": [1, 2], "units": {"metric": true}}
 //
-// The marks are tokens if the vocabulary has them as control tokens, else text. A key may stand between marks, too.
+// The marks are tokens if the vocabulary has them as control tokens, else text. A key may stand between marks, too. JSON's words may be spelled
+// as in Python: the first templates of the family wrote None.
 //
 // Invariant between bytes: open holds the brackets that are open, the arguments' first.
 type gemma struct {
@@ -76,7 +77,7 @@ func (g *gemma) step(c byte, to *call, names functionNames, isControl func(mark 
 	case gemmaKey:
 		if c == ':' {
 			g.state = gemmaValue
-			writeString(to, g.text)
+			to.writeString(g.text)
 			to.arguments = append(to.arguments, ": "...)
 			return goOn
 		}
@@ -87,10 +88,14 @@ func (g *gemma) step(c byte, to *call, names functionNames, isControl func(mark 
 			g.text = append(g.text, c)
 			return goOn
 		}
-		if !json.Valid(g.text) {
+		word, ok := pythonWords[string(g.text)]
+		if !ok && !json.Valid(g.text) {
 			return wrong
 		}
-		to.arguments = append(to.arguments, g.text...)
+		if !ok {
+			word = string(g.text)
+		}
+		to.arguments = append(to.arguments, word...)
 		g.state = gemmaAfter
 	}
 	if isSpace(c) {
@@ -165,12 +170,12 @@ func (g *gemma) end(to *call) {
 // inString reads a byte of a string, or of the mark that ends it.
 func (g *gemma) inString(c byte, to *call, control bool) {
 	if control {
-		writeByte(to, c)
+		to.writeByte(c)
 		return
 	}
 	g.text = append(g.text, c)
 	for len(g.text) > 0 && !strings.HasPrefix(quoteMark, string(g.text)) {
-		writeByte(to, g.text[0])
+		to.writeByte(g.text[0])
 		g.text = g.text[:copy(g.text, g.text[1:])]
 	}
 	g.state = gemmaString
@@ -197,28 +202,4 @@ func (g *gemma) mark(text string, to *call) verdict {
 		return goOn
 	}
 	return wrong
-}
-
-// writeString writes a text as a JSON string.
-func writeString(to *call, text []byte) {
-	to.arguments = append(to.arguments, '"')
-	for _, c := range text {
-		writeByte(to, c)
-	}
-	to.arguments = append(to.arguments, '"')
-}
-
-// writeByte writes a byte of a string as JSON.
-func writeByte(to *call, c byte) {
-	const digits = "0123456789abcdef"
-	switch {
-	case c == '"' || c == '\\':
-		to.arguments = append(to.arguments, '\\', c)
-	case c == '\n':
-		to.arguments = append(to.arguments, `\n`...)
-	case c < ' ':
-		to.arguments = append(to.arguments, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
-	default:
-		to.arguments = append(to.arguments, c)
-	}
 }

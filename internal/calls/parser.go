@@ -239,7 +239,7 @@ func (p *Parser) opened(c byte) {
 	case (f.list || f.mayList) && !p.inList && c == '[':
 		p.inList = true
 	case f.body == pythonBody && p.inList == f.list && isNameByte(c):
-		p.python.start(!f.list)
+		p.python.start(!f.list, f.lines)
 		p.begin(readsPython, c)
 	case f.body == objectBody && (p.inList == f.list || f.mayList) && c == '{':
 		p.object.start()

@@ -15,6 +15,7 @@ import (
 // Invariant between bytes: open holds what is open, the arguments themselves first.
 type python struct {
 	state pythonState
+	lines bool // strings may hold line breaks
 	alone bool // the bracket that ends a call's arguments ends the call: it stands in no list
 	open  []container
 	text  []byte // a name, a word or a number so far
@@ -52,8 +53,8 @@ const (
 	pythonEnd   // the call is complete, if what follows says so
 )
 
-func (p *python) start(alone bool) {
-	p.state, p.alone, p.open, p.text = pythonName, alone, p.open[:0], p.text[:0]
+func (p *python) start(alone, lines bool) {
+	p.state, p.alone, p.lines, p.open, p.text = pythonName, alone, lines, p.open[:0], p.text[:0]
 }
 
 func (p *python) step(c byte, to *call, names functionNames) verdict {
@@ -252,7 +253,7 @@ func (p *python) inString(c byte, to *call) bool {
 	case c == '\\':
 		p.state = pythonEscape
 		return true
-	case c == '\n' || c == '\r':
+	case (c == '\n' || c == '\r') && !p.lines:
 		return false
 	default:
 		to.writeByte(c)
@@ -324,6 +325,8 @@ func (c *call) writeByte(b byte) {
 	switch {
 	case b == '"' || b == '\\':
 		c.arguments = append(c.arguments, '\\', b)
+	case b == '\n':
+		c.arguments = append(c.arguments, `\n`...)
 	case b < ' ':
 		c.arguments = fmt.Appendf(c.arguments, `\u%04x`, b)
 	default:

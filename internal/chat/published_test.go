@@ -23,6 +23,7 @@ func TestPublishedTemplates(t *testing.T) {
 		Path, Conv string
 		Messages   []struct {
 			Role, Content, Name string
+			Thinking            string `json:"THOUGHT"`
 			ToolCallID          string `json:"tool_call_id"`
 			ToolCalls           []struct {
 				ID       string
@@ -53,7 +54,7 @@ func TestPublishedTemplates(t *testing.T) {
 		}
 		var messages []Message
 		for _, m := range c.Messages {
-			message := Message{Role: m.Role, Content: m.Content, Name: m.Name, ToolCallID: m.ToolCallID}
+			message := Message{Role: m.Role, Content: m.Content, Name: m.Name, ToolCallID: m.ToolCallID, Thinking: m.Thinking}
 			for _, call := range m.ToolCalls {
 				message.ToolCalls = append(message.ToolCalls, ToolCall{call.ID, call.Function.Name, call.Function.Arguments})
 			}

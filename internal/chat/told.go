@@ -50,6 +50,8 @@ func (t *Template) renderTold(ctx context.Context, messages []Message, o Options
 	}
 	family := t.calls.Family()
 	switch {
+	case family.Channels != nil:
+		return t.renderSingle(ctx, messages, o)
 	case t.calls == calls.None || family.Bare, len(o.Tools) == 0 && !called && !answered:
 	case !t.HasTools() && !family.JSON(): // a model that is told of functions is told to write calls in JSON
 	case !t.HasTools():

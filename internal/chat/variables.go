@@ -46,6 +46,9 @@ func (t *Template) variables(messages []Message, o Options) (map[string]jinja.Va
 	if err != nil {
 		return nil, err
 	}
+	if t.calls.Family().Channels != nil {
+		describe(tools)
+	}
 	variables := map[string]jinja.Value{
 		"messages":              turns,
 		toolsVariables[0]:       nil,
@@ -141,6 +144,27 @@ func (in *inputs) tools(tools []json.RawMessage, o jinja.Origin) (jinja.Value, e
 	return l, nil
 }
 
+// describe gives an empty description to each tool whose function has none. The template of OpenAI's open models adds it to a text, which fails
+// without it, and callers may leave it out.
+func describe(tools jinja.Value) {
+	l, _ := tools.(*jinja.List)
+	if l == nil {
+		return
+	}
+	for _, tool := range l.Items {
+		wrapped, _ := tool.(*jinja.Dict)
+		if wrapped == nil {
+			continue
+		}
+		v, _ := wrapped.Get("function")
+		if function, _ := v.(*jinja.Dict); function != nil {
+			if text, _ := function.Get("description"); text == nil {
+				function.Set(key("description"), key(""))
+			}
+		}
+	}
+}
+
 // conversation is the messages as a template sees them.
 func (in *inputs) conversation(messages []Message, t *Template) (jinja.Value, error) {
 	turns := jinja.NewList()
@@ -152,6 +176,10 @@ func (in *inputs) conversation(messages []Message, t *Template) (jinja.Value, er
 		role := origin(i, ofRole)
 		if isWord(m.Role) && !t.specials.in(m.Role) {
 			role = -role
+		}
+		k := t.thoughtKey()
+		if k == harmonyThought && len(m.ToolCalls) > 0 && m.Content != "" && m.Thinking != "" { // the template takes either for the thought
+			m.Content, m.Thinking = m.Thinking+"\n\n"+m.Content, ""
 		}
 		turn := jinja.NewDict()
 		turn.Set(key("role"), jinja.From(m.Role, role))
@@ -165,9 +193,7 @@ func (in *inputs) conversation(messages []Message, t *Template) (jinja.Value, er
 		}
 		optional(turn, "name", m.Name, origin(i, ofContent))
 		optional(turn, "tool_call_id", m.ToolCallID, origin(i, ofContent))
-		if k := t.thoughtKey(); k != harmonyThought || len(m.ToolCalls) == 0 || m.Content == "" {
-			optional(turn, k, m.Thinking, origin(i, ofContent))
-		}
+		optional(turn, k, m.Thinking, origin(i, ofContent))
 		turns.Items = append(turns.Items, turn)
 	}
 	return turns, nil

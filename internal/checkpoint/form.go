@@ -1,9 +1,13 @@
 package checkpoint
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/antigravity-go/antigravity/internal/safetensors"
+	"github.com/antigravity-go/antigravity/quant"
 )
 
 // Form is a way in which files have the matrices of a layer's experts, or the biases: as one tensor, with or without further rows, or as a tensor for each
@@ -40,8 +44,56 @@ func (f *Form) Shape(of []int) []int {
 	return shape
 }
 
-// Cut returns the piece of an expert, of a number of experts, given the data of the form's tensor, or of the expert's own.
-func (f *Form) Cut(data, exponents []byte, expert, experts int) Piece {
+// Held is a tensor of a form as a file has it.
+type Held struct {
+	Type  string // of its elements
+	Shape []int  // in elements
+	Data  []byte
+	// Exponents are those of MXFP4, and Data then the elements of its blocks: see Form. Of other types they are nil.
+	Exponents []byte
+}
+
+// mxfp4Nibbles is how many bytes the elements of a block of MXFP4 have.
+const mxfp4Nibbles = 16
+
+// HeldMXFP4 returns weights of which a folder has the elements [experts, rows, blocks, 16] and the exponents [experts, rows, blocks] apart.
+func HeldMXFP4(elements, exponents *safetensors.Tensor) (h Held, err error) {
+	n := len(exponents.Shape)
+	if n < 2 || !slices.Equal(elements.Shape, append(slices.Clone(exponents.Shape), mxfp4Nibbles)) || len(elements.Data) != mxfp4Nibbles*len(exponents.Data) {
+		return h, fmt.Errorf("blocks %v and exponents %v of MXFP4 do not belong together", elements.Shape, exponents.Shape)
+	}
+	h = Held{quant.MXFP4.String(), slices.Clone(exponents.Shape), elements.Data, exponents.Data}
+	h.Shape[n-1] *= quant.MXFP4.BlockLen()
+	return h, nil
+}
+
+// Gather returns the pieces of a tensor [experts, rows, …], one for each expert, from the form's tensors. held returns that of an expert; if a tensor has
+// all experts, it is asked for the first one alone.
+func (f *Form) Gather(shape []int, held func(expert int) (Held, error)) ([]Piece, error) {
+	want := f.Shape(shape)
+	pieces := make([]Piece, shape[0])
+	var first, h Held
+	for e := range pieces {
+		if e == 0 || f.Each() {
+			var err error
+			if h, err = held(e); err != nil {
+				return nil, err
+			}
+			if e == 0 {
+				first = h
+			}
+			if !slices.Equal(h.Shape, want) || h.Type != first.Type {
+				return nil, fmt.Errorf("%s is %s%v, where the configuration asks for %s%v", f.Of(e), h.Type, h.Shape, first.Type, want)
+			}
+		}
+		pieces[e] = f.cut(&h, e, len(pieces))
+	}
+	return pieces, nil
+}
+
+// cut returns the piece of an expert, of a number of experts.
+func (f *Form) cut(h *Held, expert, experts int) Piece {
+	data, exponents := h.Data, h.Exponents
 	if !f.Each() {
 		of := func(b []byte) []byte { return b[len(b)/experts*expert : len(b)/experts*(expert+1)] }
 		data, exponents = of(data), of(exponents)
@@ -58,42 +110,23 @@ type Piece struct {
 // Bytes returns about how many of the bytes belong to the tensor.
 func (p *Piece) Bytes() int { return (len(p.Data) + len(p.Exponents)) / p.Step }
 
-// Read writes rows of rowBytes bytes, from one on, to dst, as many as dst holds.
-func (p *Piece) Read(dst []byte, from, rowBytes int) {
+// Read writes rows of rowBytes bytes, from one on, to dst, as many as dst holds. MXFP4's blocks are written as GGUF has them.
+func (p *Piece) Read(dst []byte, from, rowBytes int) error {
 	if p.Exponents == nil && p.Step == 1 {
 		copy(dst, p.Data[(p.First+from)*rowBytes:])
-		return
+		return nil
 	}
+	blocks := len(p.Exponents) / p.Rows
 	for i := from; len(dst) > 0; i, dst = i+1, dst[rowBytes:] {
 		row := p.First + i*p.Step
 		if p.Exponents == nil {
 			copy(dst[:rowBytes], p.Data[row*rowBytes:])
 			continue
 		}
-		blocks := len(p.Exponents) / p.Rows
-		joinMXFP4(dst[:rowBytes], p.Data[row*blocks*MXFP4Nibbles:], p.Exponents[row*blocks:][:blocks])
-	}
-}
-
-// The blocks of MXFP4.
-const (
-	MXFP4Len     = 32 // elements
-	MXFP4Nibbles = MXFP4Len / 2
-)
-
-// joinMXFP4 writes blocks as GGUF has them: the exponent, then 16 bytes whose lower bits are the first 16 elements. In src each byte has two elements that
-// follow each other.
-func joinMXFP4(dst, src, exponents []byte) {
-	for _, exponent := range exponents {
-		dst[0] = exponent
-		for i := range MXFP4Nibbles {
-			low, high := src[i/2], src[MXFP4Nibbles/2+i/2] // elements i and i+16
-			if i%2 == 0 {
-				dst[1+i] = low&15 | high<<4
-			} else {
-				dst[1+i] = low>>4 | high&0xf0
-			}
+		elements := p.Data[row*blocks*mxfp4Nibbles:][:blocks*mxfp4Nibbles]
+		if err := quant.JoinMXFP4(dst[:rowBytes], elements, p.Exponents[row*blocks:][:blocks]); err != nil {
+			return err
 		}
-		dst, src = dst[1+MXFP4Nibbles:], src[MXFP4Nibbles:]
 	}
+	return nil
 }

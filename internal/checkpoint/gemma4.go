@@ -179,8 +179,7 @@ func (k metadata) readLayers(c *Config, f *family) error {
 		_, has := k.Tensor(Value.GGUF(layer, false))
 		return !has
 	})
-	width, _ := k.Uint(k.prefix + inputWidthKey)
-	c.PerLayerWidth = int(min(width, maxWidth+1))
+	c.PerLayerWidth = k.number(inputWidthKey, 0, maxWidth+1)
 	return c.RoPE.readStill()
 }
 

@@ -212,7 +212,7 @@ func (j *configJSON) setRecurrent(c *Config, f *family) error {
 	if f.recurrent == Attention {
 		return nil
 	}
-	if err := j.setMixers(c, f); err != nil {
+	if err := j.setRecurrentLayers(c, f); err != nil {
 		return err
 	}
 	r := &c.Recurrent
@@ -236,8 +236,8 @@ func (j *configJSON) setRecurrent(c *Config, f *family) error {
 	return nil
 }
 
-// setMixers reads which layers have a state.
-func (j *configJSON) setMixers(c *Config, f *family) error {
+// setRecurrentLayers reads which layers have a state.
+func (j *configJSON) setRecurrentLayers(c *Config, f *family) error {
 	n := min(max(c.Layers, 0), maxLayers)
 	kinds := j.LayerTypes
 	switch {
@@ -337,14 +337,11 @@ func (k metadata) readRecurrent(c *Config, f *family) error {
 	if f.recurrent == Attention {
 		return nil
 	}
-	number := func(key string) int {
-		n, _ := k.Uint(k.prefix + key)
-		return int(min(n, maxWidth+1))
-	}
+	const most = maxWidth + 1 // validate refuses it
 	n := min(max(c.Layers, 0), maxLayers)
 	attends := make([]bool, n)
 	if f.recurrent == DeltaRule {
-		every := max(first(number(fullEveryKey), f.defaults.every), 1)
+		every := max(first(k.number(fullEveryKey, 0, most), f.defaults.every), 1)
 		attends = everyNth(n, every)
 		if v, ok := k.Value(k.prefix + recurrentListKey); ok {
 			list := v.Bools()
@@ -378,11 +375,14 @@ func (k metadata) readRecurrent(c *Config, f *family) error {
 	}
 	r := &c.Recurrent
 	if f.recurrent == ShortConvolution {
-		r.Taps = number(shortTapsKey)
+		r.Taps = k.number(shortTapsKey, 0, most)
 		return nil
 	}
-	*r = Recurrent{Taps: number(stateTapsKey), KeyHeads: number(stateGroupsKey), Heads: number(stateRankKey), KeyDim: number(stateSizeKey), Tiled: f.tiled}
-	if inner := number(stateInnerKey); r.Heads > 0 && inner%r.Heads == 0 {
+	*r = Recurrent{
+		Taps: k.number(stateTapsKey, 0, most), KeyHeads: k.number(stateGroupsKey, 0, most), Heads: k.number(stateRankKey, 0, most), KeyDim: k.number(stateSizeKey, 0, most),
+		Tiled: f.tiled,
+	}
+	if inner := k.number(stateInnerKey, 0, most); r.Heads > 0 && inner%r.Heads == 0 {
 		r.ValueDim = inner / r.Heads
 	}
 	if f.recurrent == SelectiveScan {
@@ -419,26 +419,18 @@ func (c *Config) recurrentMetadata(f *family, prefix string) (list []gguf.KeyVal
 		return list
 	}
 	every := slices.IndexFunc(c.Mixers, func(m Mixer) bool { return !m.Recurrent() }) + 1
-	var states []bool
-	for _, m := range c.Mixers {
-		states = append(states, m.Recurrent())
+	attends, states, uneven := everyNth(c.Layers, every), make([]bool, c.Layers), false
+	for i, m := range c.Mixers {
+		states[i] = m.Recurrent()
+		uneven = uneven || states[i] == attends[i]
 	}
 	number(fullEveryKey, every)
-	if attends := everyNth(c.Layers, every); slices.ContainsFunc(c.layerNumbers(), func(i int) bool { return attends[i] == states[i] }) {
+	if uneven {
 		add(recurrentListKey, gguf.ArrayOf(states))
 	}
 	// llama.cpp asks for the parts of positions of images, which in a text are the same number: a third of the pairs each.
 	pairs := int32(c.RoPE.pairs(c.HeadDim))
 	add(sectionsKey, gguf.ArrayOf([]int32{(pairs + 2) / 3, (pairs + 1) / 3, pairs / 3, 0}))
-	return list
-}
-
-// layerNumbers returns 0, 1, 2 and so on.
-func (c *Config) layerNumbers() []int {
-	list := make([]int, c.Layers)
-	for i := range list {
-		list[i] = i
-	}
 	return list
 }
 

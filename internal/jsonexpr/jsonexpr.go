@@ -5,6 +5,11 @@
 // somewhere, all ways are allowed. If a string must have some form, only the canonical way is: each character is written as itself, except
 // that the quote, the backslash and control characters are written \" \\ \b \f \n \r \t, or \u00XX with small digits. Set operations
 // between languages of strings (a pattern, the complement of an enumeration) are right only among canonical ones.
+//
+// Gemma 4 writes the same values in another way ([Language.Marked]): names stand bare, and strings as they are between marks.
+//
+//	{"city": "Bonn \"am Rhein\"", "days": [1, 2]}
+//	{city:<|"|>Bonn "am Rhein"<|"|>,days:[1,2]}
 package jsonexpr
 
 import (
@@ -35,6 +40,14 @@ type Language struct {
 	Number regular.Expr
 	// Text is any text in UTF-8, which is no JSON: what stands around it.
 	Text regular.Expr
+
+	// Quote is what stands before and after a string.
+	Quote regular.Expr
+	// Raw says that characters of strings stand as they are, and that names of members may stand without quotes.
+	Raw bool
+
+	textChar regular.Expr // one character of Text
+	bare     regular.Expr // the names that need no quotes if Raw is set
 }
 
 // MaxIndent is how many blanks may stand at the beginning of a line.
@@ -78,7 +91,9 @@ var base = sync.OnceValue(func() *Language {
 			controls = append(controls, lit(s[1:]))
 		}
 	}
-	l.Text = r.Star(r.Or(plain, class(regular.Range(0, 0x1F).Or(regular.ClassOf('"', '\\')))))
+	l.textChar = r.Or(plain, class(regular.Range(0, 0x1F).Or(regular.ClassOf('"', '\\'))))
+	l.Text = r.Star(l.textChar)
+	l.Quote = lit(`"`)
 	l.Char = r.Or(plain, escape)
 	l.Canonical = r.Or(plain, r.Concat(lit(`\`), r.Or(append(controls, short)...)))
 	l.Chars, l.Canonicals = r.Star(l.Char), r.Star(l.Canonical)
@@ -108,6 +123,50 @@ func (l *Language) OneLine() *Language {
 	c.Space = r.Optional(r.Class(regular.ClassOf(' ', '\t')))
 	c.Colon, c.Comma = r.Concat(c.Space, r.Literal(":"), c.Space), r.Concat(c.Space, r.Literal(","), c.Space)
 	return &c
+}
+
+// Marked returns the languages of values as Gemma 4 writes them, in the same arena. mark is what stands for the mark before and after a string.
+// If the mark is also looked for in texts, spelled is its text, which no string then has; otherwise spelled is empty.
+func (l *Language) Marked(mark, spelled string) *Language {
+	c, r := *l, l.Arena
+	c.Raw, c.Space, c.Colon, c.Comma, c.Quote = true, regular.Empty, r.Literal(":"), r.Literal(","), r.Literal(mark)
+	name := r.Class(regular.Range('a', 'z').Or(regular.Range('A', 'Z')).Or(regular.Range('0', '9')).Or(regular.ClassOf('_', '-', '.', '$')))
+	c.Char, c.Chars, c.bare = l.textChar, l.Text, r.Repeat(name, 1, regular.Unbounded)
+	if spelled != "" {
+		c.Chars = r.Minus(l.Text, r.Concat(regular.All, r.Literal(spelled), regular.All))
+	}
+	c.Canonical, c.Canonicals = c.Char, c.Chars
+	c.String = r.Concat(c.Quote, c.Chars, c.Quote)
+	c.CanonicalString = c.String
+	r.Reach(c.String)
+	return &c
+}
+
+// Body returns how the characters of a string are written, in the canonical way.
+func (l *Language) Body(s string) string {
+	if l.Raw {
+		return strings.ToValidUTF8(s, "\uFFFD")
+	}
+	return Body(s)
+}
+
+// Name returns how the name of a member is written.
+func (l *Language) Name(name string) regular.Expr {
+	r, body := l.Arena, l.Body(name)
+	if l.Raw && r.Matches(l.bare, body) {
+		return r.Literal(body)
+	}
+	return r.Concat(l.Quote, r.Literal(body), l.Quote)
+}
+
+// Names returns how names of members are written. bodies has their characters, in the canonical way.
+func (l *Language) Names(bodies regular.Expr) regular.Expr {
+	r := l.Arena
+	quoted := r.Concat(l.Quote, bodies, l.Quote)
+	if !l.Raw {
+		return quoted
+	}
+	return r.Or(quoted, r.And(bodies, l.bare))
 }
 
 // Spell returns how a character is written in a string, in the canonical way.

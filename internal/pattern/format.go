@@ -8,17 +8,17 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
-// Format returns the strings of a format of JSON Schema, in the alphabet JSON. The bool reports whether the format is known.
+// Format returns the strings of a format of JSON Schema, in an alphabet. The bool reports whether the format is known.
 //
 // The format's RFC allows all of these strings. Some strings that it allows are missing, because the whole would not be regular or is of
 // little use: each format's comment names them.
-func Format(r *regular.Arena, name string) (regular.Expr, bool) {
+func Format(r *regular.Arena, a Alphabet, name string) (regular.Expr, bool) {
 	parse, ok := formats()[name]
 	if !ok {
 		return regular.None, false
 	}
 	f := parse()
-	e, err := newCompiler(r, JSON, f.source, f.tree).whole(f.tree)
+	e, err := newCompiler(r, a, f.source, f.tree).whole(f.tree)
 	if err != nil { // the arena is full, as its Err says
 		return regular.None, true
 	}

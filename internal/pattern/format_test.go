@@ -49,7 +49,7 @@ func TestFormats(t *testing.T) {
 		{"regex", []string{"^[a-zA-Z0-9_]{3,16}$", "^value1|value2$", `(\d+\.)*[^/]+`, ""}, []string{"*", "\\", "[", "(", "a)", "a{2,1}", "[z-a]"}},
 	} {
 		r := jsonexpr.New().Arena
-		e, ok := pattern.Format(r, c.format)
+		e, ok := pattern.Format(r, pattern.JSON, c.format)
 		if !ok {
 			t.Errorf("%s is unknown", c.format)
 			continue
@@ -68,7 +68,7 @@ func TestFormats(t *testing.T) {
 			t.Errorf("%s: %v", c.format, r.Err())
 		}
 	}
-	if _, ok := pattern.Format(regular.New(), "color"); ok {
+	if _, ok := pattern.Format(regular.New(), pattern.JSON, "color"); ok {
 		t.Error("color is a format")
 	}
 }
@@ -128,7 +128,7 @@ func TestFormatsAreSound(t *testing.T) {
 		},
 	} {
 		r := jsonexpr.New().Arena
-		e, _ := pattern.Format(r, format)
+		e, _ := pattern.Format(r, pattern.JSON, format)
 		took := 0
 		for range 400 {
 			body, whole := sample(r, e, rng)

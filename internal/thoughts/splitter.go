@@ -19,6 +19,7 @@ type Splitter struct {
 	within bool // the answer stands between marks of its own
 	held   []byte
 	white  int // bytes of white space that held begins with
+	channels
 
 	thought, rest []byte
 }
@@ -30,7 +31,7 @@ const (
 	before  place = iota // nothing but white space has come
 	label                // the label between the opening mark and a thought
 	inside               // a thought
-	header               // harmony: between messages, or in the name of a channel
+	header               // harmony: between messages, or in what says whose a message is, and in which channel
 	between              // after a thought: white space, and the mark that opens the answer
 	answer
 )
@@ -111,38 +112,11 @@ func (s *Splitter) open() {
 	}
 }
 
-// channelMark is Mark for harmony.
-func (s *Splitter) channelMark(mark string) bool {
-	switch mark {
-	case channelMark, startMark, endMark:
-		if s.place == inside {
-			s.think(bytes.TrimRight(s.held, space))
-		}
-		s.place = header
-	case messageMark:
-		switch {
-		case s.place == header && bytes.HasPrefix(s.held[s.white:], []byte("analysis")):
-			if s.begun {
-				s.thought = append(s.thought, "\n\n"...)
-			}
-			s.place = inside
-		case s.place == header || s.place == before:
-			s.place = between
-		default:
-			return false
-		}
-	case formMark:
-		return s.place == header
-	}
-	s.drop(len(s.held))
-	return true
-}
-
 // Write reads the next bytes of the answer.
 func (s *Splitter) Write(b []byte) {
 	for i, c := range b {
 		if s.place == answer && !s.within {
-			s.rest = append(s.rest, b[i:]...)
+			s.say(b[i:])
 			return
 		}
 		s.hold(c)
@@ -169,7 +143,9 @@ func (s *Splitter) step() {
 	f := s.format
 	switch s.place {
 	case before:
-		s.expect(f.Open, s.open)
+		if !f.channels || !s.mayAddress() {
+			s.expect(f.Open, s.open)
+		}
 	case between:
 		s.expect(f.answerOpen, func() { s.within = true })
 	case label:
@@ -192,9 +168,6 @@ func (s *Splitter) step() {
 		}
 	}
 }
-
-// maxHeader bounds the kept part of a channel's name, in bytes.
-const maxHeader = 64
 
 // expect decides whether held is a mark, to which white space may lead. If not, the answer has begun. White space before an answer is
 // the answer's only if no thought came before.
@@ -253,7 +226,14 @@ func (s *Splitter) think(text []byte) {
 }
 
 // say adds text to the answer.
-func (s *Splitter) say(text []byte) { s.rest = append(s.rest, text...) }
+func (s *Splitter) say(text []byte) {
+	if len(text) > 0 && s.apart {
+		s.rest = append(s.rest, "\n\n"...)
+		s.apart = false
+	}
+	s.said = s.said || len(text) > 0 && s.to == ""
+	s.rest = append(s.rest, text...)
+}
 
 // Answer notes that the answer begins, though its text has not.
 func (s *Splitter) Answer() {

@@ -8,7 +8,8 @@
 // templates write "<think>⏎" themselves, at the end of the prompt: then the thought is open when the answer begins.
 //
 // A thought stands at the beginning of an answer: a mark that comes later is text. The channels of OpenAI's open models (harmony) may come
-// in any order: the text of the channel "analysis" is the thought, and the rest is the answer.
+// in any order: the text of the channel "analysis" is the thought, and the rest is the answer. A message there may be addressed to a
+// function ([Splitter.Opened]).
 //
 // If the vocabulary has a token of its own for a mark, only that token is the mark: the same characters as text are not.
 package thoughts
@@ -25,6 +26,8 @@ type Format struct {
 	// BeforeClose and AfterClose are what well-trained models write between a thought and Close, and between Close and the answer: white
 	// space, or what begins the answer's channel.
 	BeforeClose, AfterClose string
+	// Next is what stands between Close and the next message if the format has channels, and Channel is the name of the thought's channel.
+	Next, Channel string
 
 	answerOpen, answerClose string // marks around the answer after a thought, which are no part of it; "": no marks
 
@@ -39,12 +42,20 @@ const (
 	messageMark = "<|message|>"
 	endMark     = "<|end|>"
 	formMark    = "<|constrain|>"
+	callMark    = "<|call|>" // ends a message to a function
+)
+
+// thoughtChannel is the name of the channel of thoughts, and answerChannel that of the answer.
+const (
+	thoughtChannel = "analysis"
+	answerChannel  = "final"
 )
 
 // formats are tried in this order, since a template of an earlier one may also have the sign of a later one.
 var formats = [...]Format{
 	{
-		Name: "harmony", Open: channelMark + "analysis" + messageMark, Close: endMark, AfterClose: startMark + "assistant" + channelMark + "final" + messageMark,
+		Name: "harmony", Open: channelMark + thoughtChannel + messageMark, Close: endMark,
+		AfterClose: startMark + "assistant" + channelMark + answerChannel + messageMark, Next: startMark + "assistant", Channel: thoughtChannel,
 		channels: true, tells: []string{channelMark, messageMark},
 	},
 	{Name: "Gemma 4's", Open: "<|channel>", Label: "thought\n", Close: "<channel|>", BeforeClose: "\n", tells: []string{"<|channel>", "<channel|>"}},
@@ -91,7 +102,7 @@ func (f *Format) writes(template string) bool {
 // Marks returns the marks of the format that may be tokens.
 func (f *Format) Marks() []string {
 	if f.channels {
-		return []string{startMark, channelMark, messageMark, endMark, formMark}
+		return []string{startMark, channelMark, messageMark, endMark, formMark, callMark}
 	}
 	marks := []string{f.Open, f.Close}
 	if f.answerOpen != "" {
@@ -103,7 +114,7 @@ func (f *Format) Marks() []string {
 // Begin returns what opens an answer without a thought: "" if nothing does.
 func (f *Format) Begin() string {
 	if f.channels {
-		return channelMark + "final" + messageMark
+		return channelMark + answerChannel + messageMark
 	}
 	return ""
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/antigravity-go/antigravity/internal/calls"
 	"github.com/antigravity-go/antigravity/internal/grammar"
@@ -58,6 +59,12 @@ type Answer struct {
 // If a model writes arguments between tags (llama.TaggedCalls), they come in the order of the schema's properties, and each property must
 // have one type. A demand on a text, other than a list of values, is llama.ErrUnsupported; with ToolOptions.Lossy it is not kept.
 //
+// If a model writes strings between marks (llama.GemmaCalls), the members of arguments come in any order, since such models write them in that
+// of the alphabet.
+//
+// If a model answers in channels (llama.HarmonyCalls), the constraint is one of the whole answer, thoughts included: thoughts are free, and
+// an answer has one call at most, which ends it.
+//
 // A model that writes calls in an unknown way, or in Python's (llama.LlamaPythonicCalls, llama.OlmoCalls, llama.LFMCalls), is an error that is
 // llama.ErrUnsupported.
 func Tools(t *llama.Tokenizer, tools []json.RawMessage, o ToolOptions) (llama.Constraint, error) {
@@ -75,11 +82,14 @@ func ToolsContext(ctx context.Context, t *llama.Tokenizer, tools []json.RawMessa
 		return nil, fmt.Errorf("tools: %w", err)
 	}
 	budget := jsonschema.NewBudget(ctx)
-	return made(compile(ctx, t, "tools", content, func(l *jsonexpr.Language, g *grammar.Grammar) (grammar.Symbol, error) {
+	return made(compile(ctx, t, toolsForm, content, func(l *jsonexpr.Language, g *grammar.Grammar) (grammar.Symbol, error) {
 		w := &callWriter{tokenizer: t, language: l, grammar: g, family: calls.Format(t.CallFormat()).Family(), options: o, budget: budget}
 		return w.answer(tools, vocabularyOf(t).beside)
 	}))
 }
+
+// toolsForm is the form of a constraint that Tools has made.
+const toolsForm = "tools"
 
 // tool is a function that a model may call.
 type tool struct {
@@ -123,10 +133,10 @@ func (w *callWriter) answer(tools []json.RawMessage, beside regular.Expr) (gramm
 	if beside == regular.None {
 		return grammar.Symbol{}, fmt.Errorf("%w: how the model writes calls is not known from its template and vocabulary", llama.ErrUnsupported)
 	}
-	if !w.family.JSON() && !w.family.Tagged {
-		return grammar.Symbol{}, fmt.Errorf("%w: %s calls, whose arguments are no JSON, cannot be constrained", llama.ErrUnsupported, w.family.Name)
+	if w.family.Python {
+		return grammar.Symbol{}, fmt.Errorf("%w: %s calls, whose arguments are Python, cannot be constrained", llama.ErrUnsupported, w.family.Name)
 	}
-	required := w.options.Choice == ToolRequired || w.options.Function != ""
+	required := w.required()
 	text, formed := grammar.Text(beside), w.options.Answer != nil && !required
 	if formed {
 		var err error
@@ -134,26 +144,18 @@ func (w *callWriter) answer(tools []json.RawMessage, beside regular.Expr) (gramm
 			return grammar.Symbol{}, fmt.Errorf("answer: %w", err)
 		}
 	}
-	if w.options.Choice == ToolNone && !required {
-		return text, nil
-	}
 	var each grammar.Alternatives
-	for i, data := range tools {
-		f, err := parseTool(data)
-		if err == nil && w.options.Function != "" && f.Name != w.options.Function {
-			continue
+	if w.options.Choice != ToolNone || required {
+		var err error
+		if each, err = w.calls(tools); err != nil {
+			return grammar.Symbol{}, err
 		}
-		var call []grammar.Symbol
-		if err == nil {
-			call, err = w.call(f)
-		}
-		if err != nil {
-			return grammar.Symbol{}, fmt.Errorf("tool %d, %q: %w", i, f.Name, err)
-		}
-		each = append(each, call)
 	}
-	if len(each) == 0 {
-		return grammar.Symbol{}, fmt.Errorf("there is no function to call, of %d tools: %q", len(tools), w.options.Function)
+	switch {
+	case w.family.Channels != nil:
+		return w.inChannels(text, each), nil
+	case each == nil:
+		return text, nil
 	}
 	call := grammar.Call(w.grammar.Add(each), 0)
 	all := append(w.parts(w.family.Begin), call)
@@ -177,8 +179,35 @@ func (w *callWriter) answer(tools []json.RawMessage, beside regular.Expr) (gramm
 	return grammar.Call(w.grammar.Add(grammar.Alternatives{{text}, append([]grammar.Symbol{grammar.Text(before)}, all...)}), 0), nil
 }
 
-// call returns the symbols of the calls of one function.
-func (w *callWriter) call(f tool) ([]grammar.Symbol, error) {
+// required reports whether a function must be called.
+func (w *callWriter) required() bool {
+	return w.options.Choice == ToolRequired || w.options.Function != ""
+}
+
+// calls returns the ways of calling one of the functions.
+func (w *callWriter) calls(tools []json.RawMessage) (each grammar.Alternatives, err error) {
+	for i, data := range tools {
+		f, err := parseTool(data)
+		if err == nil && w.options.Function != "" && f.Name != w.options.Function {
+			continue
+		}
+		var ways grammar.Alternatives
+		if err == nil {
+			ways, err = w.call(f)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("tool %d, %q: %w", i, f.Name, err)
+		}
+		each = append(each, ways...)
+	}
+	if len(each) == 0 {
+		return nil, fmt.Errorf("there is no function to call, of %d tools: %q", len(tools), w.options.Function)
+	}
+	return each, nil
+}
+
+// call returns the ways of calling one function.
+func (w *callWriter) call(f tool) (ways grammar.Alternatives, err error) {
 	if !calls.IsName(f.Name) {
 		return nil, errors.New("its name has other characters than letters, digits, '_', '-' and '.'")
 	}
@@ -191,18 +220,27 @@ func (w *callWriter) call(f tool) ([]grammar.Symbol, error) {
 		schema = bytes.Join([][]byte{[]byte(`{"type": "object", "allOf": [`), schema, []byte(`]}`)}, nil)
 	}
 	var arguments []grammar.Symbol
-	var err error
-	if w.family.Tagged {
+	switch {
+	case w.family.Tagged:
 		arguments, err = w.taggedArguments(f.Parameters, o)
-	} else {
+	case w.family.Bare:
+		arguments, err = w.markedArguments(schema, o)
+	default:
 		arguments = make([]grammar.Symbol, 1)
 		arguments[0], _, err = compileSchema(schema, w.language, w.grammar, o)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("parameters: %w", err)
 	}
-	before := append(append(append([]calls.Part{}, w.family.BeforeName...), calls.Part{Text: f.Name}), w.family.BeforeArguments...)
-	return append(append(w.parts(before), arguments...), w.parts(w.family.AfterArguments)...), nil
+	around := []calls.Around{{Before: w.family.BeforeName, After: w.family.BeforeArguments}}
+	if w.family.Channels != nil {
+		around = w.family.Channels.Calls
+	}
+	for _, a := range around {
+		before := slices.Concat(a.Before, []calls.Part{{Text: f.Name}}, a.After)
+		ways = append(ways, slices.Concat(w.parts(before), arguments, w.parts(w.family.AfterArguments)))
+	}
+	return ways, nil
 }
 
 // parts returns the symbols of the texts around calls. A mark is a single token if the vocabulary has it.
@@ -225,7 +263,10 @@ func (w *callWriter) parts(parts []calls.Part) (symbols []grammar.Symbol) {
 
 // textBeside returns the texts that hold no call of a function as a family writes them, or regular.None if the family is not known.
 func textBeside(l *jsonexpr.Language, family *calls.Family) regular.Expr {
-	if family.Opening == "" {
+	switch {
+	case family.Channels != nil: // calls are messages of their own
+		return l.Text
+	case family.Opening == "":
 		return regular.None
 	}
 	opened, err := pattern.RE2(l.Arena, pattern.Raw, `(?s:.*)(?:`+family.Opening+`)(?s:.*)`)

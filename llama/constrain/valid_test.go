@@ -157,16 +157,18 @@ type writer struct {
 	tokenizer *llama.Tokenizer
 	set       *llama.TokenSet
 	random    *rand.Rand
+	tokens    []llama.Token // of the document that was drawn last
 }
 
 func newWriter(t *llama.Tokenizer, seed uint64) *writer {
-	return &writer{t, llama.NewTokenSet(t.VocabSize()), rand.New(rand.NewPCG(seed, 7))}
+	return &writer{t, llama.NewTokenSet(t.VocabSize()), rand.New(rand.NewPCG(seed, 7)), nil}
 }
 
 // write draws a document. A long one is brought to its end with tokens that close something; ended is false if that takes too
 // long.
 func (w *writer) write(c llama.Constraint, draw func(w *writer, at int) (llama.Token, bool)) (text []byte, ended bool, err error) {
 	m := c.Start()
+	w.tokens = nil
 	for at := range endlessDocument {
 		if err := m.Allowed(w.set); err != nil {
 			return text, false, err
@@ -185,6 +187,7 @@ func (w *writer) write(c llama.Constraint, draw func(w *writer, at int) (llama.T
 			return text, false, fmt.Errorf("token %d %q is allowed, and then refused: %w", t, w.tokenizer.Text(t), err)
 		}
 		text = w.tokenizer.AppendBytes(text, t)
+		w.tokens = append(w.tokens, t)
 	}
 	return text, false, nil
 }
@@ -194,7 +197,7 @@ func (w *writer) closing() (llama.Token, bool) {
 	if w.set.End() {
 		return 0, true
 	}
-	for _, sign := range []string{`"`, "}", "]", "null", "1", "0"} {
+	for _, sign := range []string{`"`, `<|"|>`, "}", "]", "null", "1", "0"} {
 		if t, ok := w.tokenizer.ID(sign); ok && w.set.Has(t) && w.random.IntN(8) > 0 {
 			return t, false
 		}

@@ -109,7 +109,7 @@ func compare(t *testing.T, bound float64, args ...string) {
 // TestTakingTurnsChangesNothing compares policies that share a prompt with each one alone.
 func TestTakingTurnsChangesNothing(t *testing.T) {
 	args := []string{"-skills", "needle_late50", "-n", "3", "-budgets", "0.5"}
-	policies := []string{"snapkv", "pyramidkv", "ada", "h2o", "tova", "keydiff", "expected"}
+	policies := []string{"snapkv", "pyramidkv", "ada", "h2o", "tova", "keydiff", "expected", "kvzip"}
 	together := measured(t, append(args, "-policies", strings.Join(policies, ","))...)
 	for i, policy := range policies {
 		alone := measured(t, append(args, "-policies", policy)...)

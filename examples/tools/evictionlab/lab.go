@@ -123,7 +123,7 @@ func (l *lab) evictOnce(ctx context.Context, kv tensor.DType, p questions.Prompt
 	}
 	all, err := l.model.NewSession(&llama.SessionOptions{
 		KV: kv, Eviction: turn, EvictAfterPrompt: true,
-		Capacity: min(p.Tokens(), l.model.Config().ContextLength),
+		Capacity: min(p.Tokens()+rereadRoom, l.model.Config().ContextLength),
 	})
 	if err != nil {
 		return err
@@ -139,7 +139,7 @@ func (l *lab) evictOnce(ctx context.Context, kv tensor.DType, p questions.Prompt
 			return err
 		}
 		began := time.Now()
-		_, err = one.Evict(c.slots(len(p.Before)))
+		err = shrink(ctx, one, turn, c.slots(len(p.Before)))
 		o := outcome{}
 		if err == nil {
 			o.right, err = p.Answered(ctx, one)
@@ -152,6 +152,19 @@ func (l *lab) evictOnce(ctx context.Context, kv tensor.DType, p questions.Prompt
 		note(i, o)
 	}
 	return nil
+}
+
+// rereadRoom is the room in tokens for policies that read the prompt again.
+const rereadRoom = 300
+
+// shrink evicts down to slots, after a second reading if the policy reads again.
+func shrink(ctx context.Context, s *llama.Session, p eviction.Policy, slots int) (err error) {
+	if r, ok := p.(eviction.Rereader); ok && r.Window() > 0 {
+		_, err = s.Compress(ctx, slots, nil)
+	} else {
+		_, err = s.Evict(slots)
+	}
+	return err
 }
 
 // evictDuringPrompt reads the prompt anew for each cell, with a policy that keeps the cache within the budget all the time.
@@ -186,7 +199,7 @@ func (l *lab) askInCell(ctx context.Context, kv tensor.DType, p questions.Prompt
 	if err := s.Prefill(ctx, p.Before); err != nil {
 		return o, err
 	}
-	if _, err := s.Evict(slots); err != nil { // the policy lets the cache grow by a few slots between two evictions
+	if err := shrink(ctx, s, policy, slots); err != nil { // the policy lets the cache grow by a few slots between two evictions
 		return o, err
 	}
 	o.right, err = p.Answered(ctx, s)
@@ -230,4 +243,12 @@ func (t *switchablePolicy) LayerTarget(layer, layers, targetLen int) int {
 		return layered.LayerTarget(layer, layers, targetLen)
 	}
 	return targetLen
+}
+
+// Window implements eviction.Rereader: most policies do not read again.
+func (t *switchablePolicy) Window() int {
+	if r, ok := t.Policy.(eviction.Rereader); ok {
+		return r.Window()
+	}
+	return 0
 }

@@ -355,8 +355,7 @@ func (c *conversion) gather(w *weight, lo, hi int) (err error) {
 		w.release(lo*n, (hi-lo)*n)
 		return nil
 	}
-	w.moved.arrange(c.in, lo, hi, n, cols)
-	return nil
+	return w.moved.arrange(c.in, lo, hi, n, cols)
 }
 
 // grow returns n bytes: b's own if it has them, otherwise new ones.

@@ -2,11 +2,9 @@ package main
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/mmap"
-	"github.com/antigravity-go/antigravity/internal/safetensors"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
@@ -24,32 +22,26 @@ func findExperts(stored *checkpoint.Weights, _ map[string]*mmap.File, t *checkpo
 // gatherExperts finds the pieces that a form has.
 func gatherExperts(stored *checkpoint.Weights, form *checkpoint.Form, t *checkpoint.Tensor) (*weight, error) {
 	w := &weight{name: t.GGUF, shape: t.Shape}
-	pieces := make([]checkpoint.Piece, t.Shape[0])
-	for e := range pieces {
+	pieces, err := form.Gather(t.Shape, func(e int) (h checkpoint.Held, err error) {
 		in, _, err := stored.Tensor(form.Of(e))
 		if err != nil {
-			return nil, err
+			return h, err
 		}
-		var exponents safetensors.Tensor
-		d := tensor.MXFP4
-		shape, want := in.Shape, form.Shape(t.Shape)
-		if form.Exponents == "" {
-			if d, err = in.ElementType(); err != nil {
-				return nil, err
+		if form.Exponents != "" {
+			w.dtype = tensor.MXFP4
+			exponents, _, err := stored.Tensor(form.Exponents)
+			if err != nil {
+				return h, err
 			}
-		} else {
-			if exponents, _, err = stored.Tensor(form.Exponents); err != nil {
-				return nil, err
-			}
-			want = append(want[:len(want)-1], want[len(want)-1]/checkpoint.MXFP4Len)
-			if shape = exponents.Shape; len(in.Data) != checkpoint.MXFP4Nibbles*len(exponents.Data) {
-				return nil, fmt.Errorf("the tensors %s and %s do not belong together", form.Name, form.Exponents)
-			}
+			return checkpoint.HeldMXFP4(&in, &exponents)
 		}
-		if !slices.Equal(shape, want) || !d.Format().Valid() || e > 0 && d != w.dtype {
-			return nil, fmt.Errorf("the tensor %s has the type %v and the shape %v, where %s asks for %v", form.Of(e), d, shape, checkpoint.ConfigFile, want)
+		if w.dtype, err = in.ElementType(); err == nil && !w.dtype.Format().Valid() {
+			err = fmt.Errorf("the tensor %s has elements of type %v; weights are f32, f16 or bf16", form.Of(e), w.dtype)
 		}
-		w.dtype, pieces[e] = d, form.Cut(in.Data, exponents.Data, e, len(pieces))
+		return checkpoint.Held{Type: in.DType, Shape: in.Shape, Data: in.Data}, err
+	})
+	if err != nil {
+		return nil, err
 	}
 	rows, perRow := t.Shape[1], 1 // of a row as the file to write has it
 	if t.Bias {
@@ -57,9 +49,6 @@ func gatherExperts(stored *checkpoint.Weights, form *checkpoint.Form, t *checkpo
 	}
 	element := w.dtype.Format().Bytes(t.Shape[len(t.Shape)-1]) / perRow
 	row := make([]byte, element*perRow)
-	w.moved = &moved{row: func(i int) []byte {
-		pieces[i/rows].Read(row, i%rows, element)
-		return row
-	}}
+	w.moved = &moved{row: func(i int) ([]byte, error) { return row, pieces[i/rows].Read(row, i%rows, element) }}
 	return w, nil
 }

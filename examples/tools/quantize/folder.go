@@ -117,16 +117,20 @@ func (c *combined) add(all map[string]*combined, w *weight, t *checkpoint.Tensor
 	}
 	n := t.Shape[0]
 	for i := range n {
-		if w.moved != nil {
-			c.rows[whole.Row(i)] = w.moved.row(i)
-		} else {
+		if w.moved == nil {
 			c.rows[whole.Row(i)] = w.data[i*(len(w.data)/n):][:len(w.data)/n]
+			continue
 		}
+		row, err := w.moved.row(i)
+		if err != nil {
+			return nil, err
+		}
+		c.rows[whole.Row(i)] = row
 	}
 	if c.filled += n; c.filled < whole.Rows {
 		return nil, nil
 	}
-	c.weight.moved = &moved{row: func(i int) []byte { return c.rows[i] }}
+	c.weight.moved = &moved{row: func(i int) ([]byte, error) { return c.rows[i], nil }}
 	return &c.weight, nil
 }
 
@@ -214,11 +218,11 @@ func (w *weight) arrange(t *checkpoint.Tensor, whole *checkpoint.Whole) {
 		return
 	}
 	data, n := w.data, len(w.data)/rows
-	w.moved = &moved{row: func(i int) []byte {
+	w.moved = &moved{row: func(i int) ([]byte, error) {
 		for _, order := range orders {
 			i = order(i)
 		}
-		return data[i*n:][:n]
+		return data[i*n:][:n], nil
 	}}
 	if t.Tiled.Columns {
 		w.moved.columns = t.Tiled

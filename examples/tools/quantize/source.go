@@ -38,15 +38,19 @@ type weight struct {
 
 // moved reads a tensor with some of its rows or columns in another order. The elements of a vector are its rows.
 type moved struct {
-	row     func(i int) []byte // the i-th row
-	columns checkpoint.Tiling  // the order in which columns are to be written, if its KeyHeads are not 0
+	row     func(i int) ([]byte, error) // the i-th row
+	columns checkpoint.Tiling           // the order in which columns are to be written, if its KeyHeads are not 0
 }
 
 // arrange copies rows from lo to hi, of n bytes and cols elements each, to dst.
-func (m *moved) arrange(dst []byte, lo, hi, n, cols int) {
+func (m *moved) arrange(dst []byte, lo, hi, n, cols int) error {
 	size := n / max(cols, 1) // of an element: the types are not quantised
 	for i := lo; i < hi; i++ {
-		to, from := dst[(i-lo)*n:][:n], m.row(i)
+		to := dst[(i-lo)*n:][:n]
+		from, err := m.row(i)
+		if err != nil {
+			return err
+		}
 		if m.columns.KeyHeads == 0 {
 			copy(to, from)
 			continue
@@ -55,6 +59,7 @@ func (m *moved) arrange(dst []byte, lo, hi, n, cols int) {
 			copy(to[j*size:][:size], from[m.columns.Grouped(j)*size:])
 		}
 	}
+	return nil
 }
 
 // partsOf returns the model's tensors by their names in GGUF. If GGUF keeps several in one tensor, the last one counts: of queries, keys

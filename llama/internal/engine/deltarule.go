@@ -55,7 +55,7 @@ func (m *deltaRule) forward(p *pass, around *residual) error {
 	if err := around.project(p, s.delta[:], &m.q, &m.k, &m.v, &m.z, &m.b, &m.a); err != nil {
 		return err
 	}
-	if err := s.begin(p, m.layer); err != nil {
+	if err := s.begin(p.jobs, m.layer); err != nil {
 		return err
 	}
 	if err := m.queriesAndKeys(s, d); err != nil {

@@ -93,10 +93,10 @@ func newSharedExpert(w *Weights, layer int) *sharedExpert {
 
 func (f *experts) forward(p *pass, around *residual) error {
 	s := &p.experts
-	if err := around.project(p, s.projected[:len(f.projections)], f.projections...); err != nil {
+	if err := p.device.normOf(&p.x, &around.norm, &p.normed); err != nil {
 		return err
 	}
-	if err := p.device.normOf(&p.x, &around.norm, &p.normed); err != nil {
+	if err := p.project(&p.normed, s.projected[:len(f.projections)], f.projections...); err != nil {
 		return err
 	}
 	if err := p.device.Route(&s.logits, f.routing, &s.chosen, &s.weights); err != nil {

@@ -25,8 +25,7 @@ type pass struct {
 	attention          []attentionRows // for each of the model's shapes of heads
 	recurrent          recurrentRows
 	experts            expertRows
-	states             *kvcache.States // of the recurrent layer under way
-	dense              []denseRows     // for each of the model's widths
+	dense              []denseRows // for each of the model's widths
 	inputs             inputRows
 	scales             []float32 // what each layer's result is multiplied by
 	adapted            adapted
@@ -40,7 +39,7 @@ type pass struct {
 // newPass allocates memory for passes of up to most rows; total counts it.
 func newPass(w *Weights, most int, total *atomic.Int64) (p *pass, err error) {
 	p = &pass{
-		device: w.device, states: kvcache.NewStates(w.device), arena: arena{device: w.device.Backend, most: most, total: total},
+		device: w.device, arena: arena{device: w.device.Backend, most: most, total: total}, recurrent: recurrentRows{states: kvcache.NewStates(w.device)},
 		angles: make([]angles, len(w.rotaries)), tokens: make([]int32, 0, most),
 	}
 	if err := p.reserveAll(w); err != nil {
@@ -88,7 +87,7 @@ func (p *pass) reserveAll(w *Weights) error {
 // wanted, and the tokens' keys and values are in the jobs' memories. When all jobs have contexts that have ended, it gives up before the next layer.
 func (p *pass) run(w *Weights, jobs []*Job) error {
 	p.jobs = jobs
-	defer p.states.Reset()
+	defer p.recurrent.states.Reset()
 	if err := p.lookUp(w); err != nil {
 		return err
 	}

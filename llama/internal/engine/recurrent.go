@@ -97,36 +97,14 @@ func (s *recurrentRows) reserve(a *arena, c *checkpoint.Config) error {
 			return err
 		}
 	}
-	if err := s.reserveUnits(a, r.KeyDim); err != nil {
+	var err error
+	if s.unit, err = a.allocateConstant(r.KeyDim, 1/math.Sqrt(float64(r.KeyDim))); err != nil {
+		return err
+	}
+	if s.unitQuery, err = a.allocateConstant(r.KeyDim, 1/float64(r.KeyDim)); err != nil {
 		return err
 	}
 	return s.order.reserve(a, &s.outFlat, &s.gateFlat, r)
-}
-
-// reserveUnits makes the weights that give unit vectors of n elements.
-func (s *recurrentRows) reserveUnits(a *arena, n int) error {
-	for _, u := range []struct {
-		at     **tensor.Tensor
-		weight float64
-	}{{&s.unit, 1 / math.Sqrt(float64(n))}, {&s.unitQuery, 1 / float64(n)}} {
-		host, err := tensor.New(nil, tensor.F32, tensor.ShapeOf(n)) // no device: the host
-		if err != nil {
-			return err
-		}
-		defer host.Free()
-		weights, err := tensor.Mut[float32](host)
-		if err != nil {
-			return err
-		}
-		for i := range weights {
-			weights[i] = float32(u.weight)
-		}
-		if *u.at, err = host.ToDevice(a.device); err != nil {
-			return err
-		}
-		a.own(*u.at)
-	}
-	return nil
 }
 
 // reserve prepares for heads that are tiled, if they are.
@@ -149,10 +127,16 @@ func (o *headOrder) reserve(a *arena, out, gate *tensor.Tensor, r *checkpoint.Re
 	return nil
 }
 
-// begin makes the states those of a layer, for the pass's rows.
-func (s *recurrentRows) begin(p *pass, layer int) (err error) {
-	s.states, err = p.recall(layer)
-	return err
+// begin makes s.states the jobs' states of a layer, for the rows of the pass.
+func (s *recurrentRows) begin(jobs []*Job, layer int) error {
+	s.states.Reset()
+	for _, j := range jobs {
+		of := &j.Memory.States
+		if err := s.states.Add(of.list[of.at[layer]], j.Rows); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // convolve passes x through a filter and SiLU, in place. The filter's last inputs are the state's part.

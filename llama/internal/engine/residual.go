@@ -48,6 +48,20 @@ func (r *residual) project(p *pass, outs []*tensor.Tensor, projections ...*proje
 	return nil
 }
 
+// project computes projections of x [rows, hidden] to outs, in their order.
+func (p *pass) project(x *tensor.Tensor, outs []*tensor.Tensor, projections ...*projection) error {
+	p.list(projections)
+	if err := p.device.project(x, &norm{}, &p.product, p.operands.maps, p.operands.weights, outs); err != nil {
+		return err
+	}
+	for i, j := range projections {
+		if err := p.adapted.add(p.device, j.number, x, outs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // activated computes gelu(gate(x))·up(x) of norm(x), or gelu(gate(x)) if it gets one projection, to outs[0]; outs has a tensor for each.
 func (r *residual) activated(p *pass, outs []*tensor.Tensor, projections ...*projection) error {
 	if r.norm.centred && !slices.ContainsFunc(projections, p.adapts) {

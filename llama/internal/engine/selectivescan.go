@@ -52,7 +52,7 @@ func (m *selectiveScan) forward(p *pass, around *residual) error {
 	if err := around.project(p, s.scan[:], &m.z, &m.x, &m.b, &m.c, &m.dt); err != nil {
 		return err
 	}
-	if err := s.begin(p, m.layer); err != nil {
+	if err := s.begin(p.jobs, m.layer); err != nil {
 		return err
 	}
 	for part, f := range [...]struct {

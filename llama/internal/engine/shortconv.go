@@ -38,7 +38,7 @@ func (m *shortConvolution) forward(p *pass, around *residual) error {
 	if err := d.MulAssign(&s.x, &s.b); err != nil {
 		return err
 	}
-	if err := p.recurrent.begin(p, m.layer); err != nil {
+	if err := p.recurrent.begin(p.jobs, m.layer); err != nil {
 		return err
 	}
 	if err := p.recurrent.states.Convolve(0, &s.x, m.conv.weight, m.conv.bias, &s.x); err != nil {

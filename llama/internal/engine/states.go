@@ -280,15 +280,3 @@ func (s *States) copyTo(ctx context.Context, to *States) error {
 		return copyState(func(w io.Writer) error { return state.Save(w, all) }, fresh.Restore)
 	})
 }
-
-// recall returns the states of a recurrent layer for the rows of the pass, until the next call.
-func (p *pass) recall(layer int) (*kvcache.States, error) {
-	p.states.Reset()
-	for _, j := range p.jobs {
-		s := &j.Memory.States
-		if err := p.states.Add(s.list[s.at[layer]], j.Rows); err != nil {
-			return nil, err
-		}
-	}
-	return p.states, nil
-}

@@ -51,37 +51,39 @@ func findForm(forms []checkpoint.Form, shape []int, matrix matrixOf) (Stored, er
 
 // gather makes a tensor of the pieces that a form has. first is that of the first expert, or that of all.
 func gather(f *checkpoint.Form, shape []int, first Stored, matrix matrixOf) (s Stored, err error) {
-	of := f.Shape(shape)
-	if first.shape != tensor.ShapeOf(of...) {
-		return s, fmt.Errorf("it is %v%v, where the configuration asks for %v", first.dtype, first.shape, of)
-	}
 	if first.rare != nil && first.rare.RowsAtOnce() > 1 || len(shape) < 3 && first.dtype.Quantized() {
 		return s, fmt.Errorf("its type is %s, of which no rows can be taken: %w", first.typeName(), fault.ErrUnsupported)
 	}
-	s = first
-	s.data, s.pieces, s.shape = nil, make([]piece, shape[0]), tensor.ShapeOf(shape...)
-	for e := range s.pieces {
+	owners := make([]piece, shape[0])
+	pieces, err := f.Gather(shape, func(e int) (checkpoint.Held, error) {
 		from := first
-		if f.Each() && e > 0 {
+		if e > 0 {
 			var found bool
 			if from, found, err = matrix(f, e); err == nil && !found {
 				err = fmt.Errorf("%s is missing", f.Of(e))
 			}
-			if err == nil && (from.shape != first.shape || from.dtype != first.dtype || from.rare != first.rare) {
-				err = fmt.Errorf("%s is %s%v, unlike that of the first expert", f.Of(e), from.typeName(), from.shape)
-			}
 			if err != nil {
-				return s, err
+				return checkpoint.Held{}, err
 			}
 		}
-		p := piece{owner: from.owner}
-		if data := from.data; len(from.pieces) == 0 {
-			p.Piece = f.Cut(data, nil, e, shape[0])
-		} else { // MXFP4
-			whole := &from.pieces[0]
-			p = piece{f.Cut(whole.Data, whole.Exponents, e, shape[0]), whole.owner, whole.others}
+		h := checkpoint.Held{Type: from.typeName(), Shape: from.shape.Dims(), Data: from.data}
+		owners[e].owner = from.owner
+		if len(from.pieces) > 0 { // MXFP4
+			owners[e] = from.pieces[0]
+			h.Data, h.Exponents = owners[e].Data, owners[e].Exponents
 		}
-		s.pieces[e] = p
+		return h, nil
+	})
+	if err != nil {
+		return s, err
+	}
+	s = first
+	s.data, s.pieces, s.shape = nil, owners, tensor.ShapeOf(shape...)
+	for e := range s.pieces {
+		if !f.Each() {
+			s.pieces[e] = owners[0]
+		}
+		s.pieces[e].Piece = pieces[e]
 	}
 	return s, nil
 }
@@ -95,26 +97,18 @@ func (s *Stored) typeName() string {
 // mxfp4 is GGUF's type for blocks of MXFP4.
 const mxfp4 = gguf.GGMLType(39)
 
-// newMXFP4 returns weights that a folder has as two tensors, elements [experts, rows, blocks, 16] and exponents [experts, rows, blocks].
+// newMXFP4 returns weights that a folder has as two tensors, elements and exponents; see checkpoint.HeldMXFP4.
 func newMXFP4(elements, exponents *safetensors.Tensor, owner, others io.Closer) (s Stored, err error) {
-	n := len(elements.Shape)
-	if n < 3 || elements.Shape[n-1] != checkpoint.MXFP4Nibbles || len(exponents.Shape) != n-1 || len(elements.Data) != checkpoint.MXFP4Nibbles*len(exponents.Data) {
-		return s, fmt.Errorf("blocks %v and exponents %v of MXFP4 do not belong together", elements.Shape, exponents.Shape)
-	}
-	for i, d := range exponents.Shape {
-		if d != elements.Shape[i] {
-			return s, fmt.Errorf("blocks %v and exponents %v of MXFP4 do not belong together", elements.Shape, exponents.Shape)
-		}
-	}
-	dims := append([]int{}, exponents.Shape...)
-	dims[n-2] *= checkpoint.MXFP4Len
-	blank := Stored{}
-	if blank, err = ggufShape(mxfp4, dims); err != nil {
+	held, err := checkpoint.HeldMXFP4(elements, exponents)
+	if err != nil {
 		return s, err
 	}
-	blank.owner = owner
-	blank.pieces = []piece{{checkpoint.Piece{Data: elements.Data, Exponents: exponents.Data, Step: 1}, owner, others}}
-	return blank, nil
+	if s, err = ggufShape(mxfp4, held.Shape); err != nil {
+		return s, err
+	}
+	s.owner = owner
+	s.pieces = []piece{{checkpoint.Piece{Data: held.Data, Exponents: held.Exponents, Step: 1}, owner, others}}
+	return s, nil
 }
 
 // collected returns a tensor that is put together of pieces, in memory of our own.
@@ -132,11 +126,10 @@ func (s *Stored) collected(ctx context.Context, memory tensor.Memory) (*tensor.T
 	}
 	dst := buffer.Bytes()
 	for e := range s.pieces {
-		if err := ctx.Err(); err != nil {
+		if err := errors.Join(ctx.Err(), s.pieces[e].Read(dst[e*rows*rowBytes:][:rows*rowBytes], 0, rowBytes)); err != nil {
 			buffer.Free()
 			return nil, err
 		}
-		s.pieces[e].Read(dst[e*rows*rowBytes:][:rows*rowBytes], 0, rowBytes)
 	}
 	if s.rare == nil {
 		return tensor.Wrap(nil, buffer, s.shape)

@@ -187,7 +187,7 @@ func q4_0AVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q4_0AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func q4_0AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q4_1ManyAVX2 multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
@@ -215,7 +215,7 @@ func q4_1AVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
 //go:noescape
-func q4_1AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func q4_1AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q8_0ManyAVX2 multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
@@ -243,7 +243,7 @@ func q8_0AVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q8_0AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func q8_0AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q5_0ManyAVX2 multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
@@ -271,7 +271,7 @@ func q5_0AVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q5_0AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func q5_0AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q5_1ManyAVX2 multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
@@ -299,7 +299,7 @@ func q5_1AVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
 //go:noescape
-func q5_1AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func q5_1AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // iq4_nlManyAVX2 multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
@@ -327,7 +327,7 @@ func iq4_nlAVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *fl
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func iq4_nlAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func iq4_nlAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // mxfp4ManyAVX2 multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
@@ -355,7 +355,7 @@ func mxfp4AVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *flo
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func mxfp4AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func mxfp4AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // f32AVX2x6 multiplies 1 panels with 6 rows of activations, see panels.FloatKernel:
 //
@@ -523,7 +523,7 @@ func q4_KAVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
 //
 //go:noescape
-func q4_KAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func q4_KAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q5_KAVX2x8 multiplies 16 rows of weights with 8 of activations, see panels.BlockKernel:
 //
@@ -586,7 +586,7 @@ func q5_KAVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
 //
 //go:noescape
-func q5_KAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func q5_KAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q6_KAVX2x8 multiplies 16 rows of weights with 8 of activations, see panels.BlockKernel:
 //
@@ -649,7 +649,7 @@ func q6_KAVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
 //
 //go:noescape
-func q6_KAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func q6_KAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q2_KAVX2x8 multiplies 8 rows of weights with 8 of activations, see panels.BlockKernel:
 //
@@ -712,7 +712,7 @@ func q2_KAVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
 //
 //go:noescape
-func q2_KAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func q2_KAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q3_KAVX2x8 multiplies 8 rows of weights with 8 of activations, see panels.BlockKernel:
 //
@@ -775,7 +775,7 @@ func q3_KAVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
 //
 //go:noescape
-func q3_KAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func q3_KAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // iq4_xsAVX2x8 multiplies 8 rows of weights with 8 of activations, see panels.BlockKernel:
 //
@@ -838,4 +838,4 @@ func iq4_xsAVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *fl
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
 //
 //go:noescape
-func iq4_xsAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func iq4_xsAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)

@@ -1160,15 +1160,15 @@ block:
 	VZEROUPPER
 	RET
 
-// func q4_0AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func q4_0AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q4_0AVX2x1x4(SB), $256-72
+TEXT ·q4_0AVX2x1x4(SB), $256-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+32(FP), CX
-	MOVQ         q+40(FP), SI
-	MOVQ         d+48(FP), DI
-	MOVQ         sums+56(FP), DX
+	MOVQ         blocks+40(FP), CX
+	MOVQ         q+48(FP), SI
+	MOVQ         d+56(FP), DI
+	MOVQ         sums+64(FP), DX
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
 	VPXOR        Y0, Y0, Y0
@@ -1186,13 +1186,23 @@ TEXT ·q4_0AVX2x1x4(SB), $256-72
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
+	LEAQ         4096(AX), R10
+	LEAQ         512(BX), R11
 
 block:
-	PREFETCHT0   2048(AX)
-	PREFETCHT0   2112(AX)
-	PREFETCHT0   2176(AX)
-	PREFETCHT0   2240(AX)
-	PREFETCHT0   256(BX)
+	CMPQ CX, $0x10
+	JNE  ahead
+	MOVQ w+0(FP), R10
+	ADDQ next+32(FP), R10
+	MOVQ scales+8(FP), R11
+	ADDQ next+32(FP), R11
+
+ahead:
+	PREFETCHT1   (R10)
+	PREFETCHT1   64(R10)
+	PREFETCHT1   128(R10)
+	PREFETCHT1   192(R10)
+	PREFETCHT1   (R11)
 	VMOVDQU      (AX), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -1291,11 +1301,11 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  32(SP), Y9, Y8
 	VMOVUPS      Y8, 32(SP)
-	PREFETCHT0   2048(AX)(R8*1)
-	PREFETCHT0   2112(AX)(R8*1)
-	PREFETCHT0   2176(AX)(R8*1)
-	PREFETCHT0   2240(AX)(R8*1)
-	PREFETCHT0   256(BX)(R8*1)
+	PREFETCHT1   (R10)(R8*1)
+	PREFETCHT1   64(R10)(R8*1)
+	PREFETCHT1   128(R10)(R8*1)
+	PREFETCHT1   192(R10)(R8*1)
+	PREFETCHT1   (R11)(R8*1)
 	VMOVDQU      (AX)(R8*1), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -1394,11 +1404,11 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  96(SP), Y9, Y8
 	VMOVUPS      Y8, 96(SP)
-	PREFETCHT0   2048(AX)(R8*2)
-	PREFETCHT0   2112(AX)(R8*2)
-	PREFETCHT0   2176(AX)(R8*2)
-	PREFETCHT0   2240(AX)(R8*2)
-	PREFETCHT0   256(BX)(R8*2)
+	PREFETCHT1   (R10)(R8*2)
+	PREFETCHT1   64(R10)(R8*2)
+	PREFETCHT1   128(R10)(R8*2)
+	PREFETCHT1   192(R10)(R8*2)
+	PREFETCHT1   (R11)(R8*2)
 	VMOVDQU      (AX)(R8*2), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -1497,11 +1507,11 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  160(SP), Y9, Y8
 	VMOVUPS      Y8, 160(SP)
-	PREFETCHT0   2048(AX)(R9*1)
-	PREFETCHT0   2112(AX)(R9*1)
-	PREFETCHT0   2176(AX)(R9*1)
-	PREFETCHT0   2240(AX)(R9*1)
-	PREFETCHT0   256(BX)(R9*1)
+	PREFETCHT1   (R10)(R9*1)
+	PREFETCHT1   64(R10)(R9*1)
+	PREFETCHT1   128(R10)(R9*1)
+	PREFETCHT1   192(R10)(R9*1)
+	PREFETCHT1   (R11)(R9*1)
 	VMOVDQU      (AX)(R9*1), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -1600,6 +1610,8 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  224(SP), Y9, Y8
 	VMOVUPS      Y8, 224(SP)
+	ADDQ         $0x00000100, R10
+	ADDQ         $0x20, R11
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x20, BX
 	ADDQ         $0x20, SI
@@ -1607,7 +1619,7 @@ block:
 	ADDQ         $0x04, DX
 	DECQ         CX
 	JNE          block
-	MOVQ         out+64(FP), SI
+	MOVQ         out+72(FP), SI
 	VMOVUPS      (SP), Y0
 	VMOVUPS      Y0, (SI)
 	VMOVUPS      32(SP), Y0
@@ -2567,15 +2579,15 @@ block:
 	VZEROUPPER
 	RET
 
-// func q4_1AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func q4_1AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q4_1AVX2x1x4(SB), $256-72
+TEXT ·q4_1AVX2x1x4(SB), $256-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+32(FP), CX
-	MOVQ         q+40(FP), SI
-	MOVQ         d+48(FP), DI
-	MOVQ         sums+56(FP), DX
+	MOVQ         blocks+40(FP), CX
+	MOVQ         q+48(FP), SI
+	MOVQ         d+56(FP), DI
+	MOVQ         sums+64(FP), DX
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
 	VPXOR        Y0, Y0, Y0
@@ -2593,13 +2605,23 @@ TEXT ·q4_1AVX2x1x4(SB), $256-72
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
+	LEAQ         4096(AX), R10
+	LEAQ         1024(BX), R11
 
 block:
-	PREFETCHT0   2048(AX)
-	PREFETCHT0   2112(AX)
-	PREFETCHT0   2176(AX)
-	PREFETCHT0   2240(AX)
-	PREFETCHT0   512(BX)
+	CMPQ CX, $0x10
+	JNE  ahead
+	MOVQ w+0(FP), R10
+	ADDQ next+32(FP), R10
+	MOVQ scales+8(FP), R11
+	ADDQ next+32(FP), R11
+
+ahead:
+	PREFETCHT1   (R10)
+	PREFETCHT1   64(R10)
+	PREFETCHT1   128(R10)
+	PREFETCHT1   192(R10)
+	PREFETCHT1   (R11)
 	VMOVDQU      (AX), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -2706,11 +2728,11 @@ block:
 	VMULPS       Y10, Y9, Y9
 	VFMADD213PS  32(SP), Y9, Y8
 	VMOVUPS      Y8, 32(SP)
-	PREFETCHT0   2048(AX)(R8*1)
-	PREFETCHT0   2112(AX)(R8*1)
-	PREFETCHT0   2176(AX)(R8*1)
-	PREFETCHT0   2240(AX)(R8*1)
-	PREFETCHT0   512(BX)(R8*1)
+	PREFETCHT1   (R10)(R8*1)
+	PREFETCHT1   64(R10)(R8*1)
+	PREFETCHT1   128(R10)(R8*1)
+	PREFETCHT1   192(R10)(R8*1)
+	PREFETCHT1   (R11)(R8*1)
 	VMOVDQU      (AX)(R8*1), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -2817,11 +2839,11 @@ block:
 	VMULPS       Y10, Y9, Y9
 	VFMADD213PS  96(SP), Y9, Y8
 	VMOVUPS      Y8, 96(SP)
-	PREFETCHT0   2048(AX)(R8*2)
-	PREFETCHT0   2112(AX)(R8*2)
-	PREFETCHT0   2176(AX)(R8*2)
-	PREFETCHT0   2240(AX)(R8*2)
-	PREFETCHT0   512(BX)(R8*2)
+	PREFETCHT1   (R10)(R8*2)
+	PREFETCHT1   64(R10)(R8*2)
+	PREFETCHT1   128(R10)(R8*2)
+	PREFETCHT1   192(R10)(R8*2)
+	PREFETCHT1   (R11)(R8*2)
 	VMOVDQU      (AX)(R8*2), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -2928,11 +2950,11 @@ block:
 	VMULPS       Y10, Y9, Y9
 	VFMADD213PS  160(SP), Y9, Y8
 	VMOVUPS      Y8, 160(SP)
-	PREFETCHT0   2048(AX)(R9*1)
-	PREFETCHT0   2112(AX)(R9*1)
-	PREFETCHT0   2176(AX)(R9*1)
-	PREFETCHT0   2240(AX)(R9*1)
-	PREFETCHT0   512(BX)(R9*1)
+	PREFETCHT1   (R10)(R9*1)
+	PREFETCHT1   64(R10)(R9*1)
+	PREFETCHT1   128(R10)(R9*1)
+	PREFETCHT1   192(R10)(R9*1)
+	PREFETCHT1   (R11)(R9*1)
 	VMOVDQU      (AX)(R9*1), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -3039,6 +3061,8 @@ block:
 	VMULPS       Y10, Y9, Y9
 	VFMADD213PS  224(SP), Y9, Y8
 	VMOVUPS      Y8, 224(SP)
+	ADDQ         $0x00000100, R10
+	ADDQ         $0x40, R11
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x40, BX
 	ADDQ         $0x20, SI
@@ -3046,7 +3070,7 @@ block:
 	ADDQ         $0x04, DX
 	DECQ         CX
 	JNE          block
-	MOVQ         out+64(FP), SI
+	MOVQ         out+72(FP), SI
 	VMOVUPS      (SP), Y0
 	VMOVUPS      Y0, (SI)
 	VMOVUPS      32(SP), Y0
@@ -4288,15 +4312,15 @@ block:
 	VZEROUPPER
 	RET
 
-// func q8_0AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func q8_0AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q8_0AVX2x1x4(SB), $256-72
+TEXT ·q8_0AVX2x1x4(SB), $256-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+32(FP), CX
-	MOVQ         q+40(FP), SI
-	MOVQ         d+48(FP), DI
-	MOVQ         sums+56(FP), DX
+	MOVQ         blocks+40(FP), CX
+	MOVQ         q+48(FP), SI
+	MOVQ         d+56(FP), DI
+	MOVQ         sums+64(FP), DX
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
 	VPXOR        Y0, Y0, Y0
@@ -4314,17 +4338,27 @@ TEXT ·q8_0AVX2x1x4(SB), $256-72
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
+	LEAQ         4096(AX), R10
+	LEAQ         256(BX), R11
 
 block:
-	PREFETCHT0   2048(AX)
-	PREFETCHT0   2112(AX)
-	PREFETCHT0   2176(AX)
-	PREFETCHT0   2240(AX)
-	PREFETCHT0   2304(AX)
-	PREFETCHT0   2368(AX)
-	PREFETCHT0   2432(AX)
-	PREFETCHT0   2496(AX)
-	PREFETCHT0   128(BX)
+	CMPQ CX, $0x08
+	JNE  ahead
+	MOVQ w+0(FP), R10
+	ADDQ next+32(FP), R10
+	MOVQ scales+8(FP), R11
+	ADDQ next+32(FP), R11
+
+ahead:
+	PREFETCHT1   (R10)
+	PREFETCHT1   64(R10)
+	PREFETCHT1   128(R10)
+	PREFETCHT1   192(R10)
+	PREFETCHT1   256(R10)
+	PREFETCHT1   320(R10)
+	PREFETCHT1   384(R10)
+	PREFETCHT1   448(R10)
+	PREFETCHT1   (R11)
 	VPABSB       (AX), Y0
 	VPABSB       64(AX), Y1
 	VPABSB       128(AX), Y2
@@ -4431,15 +4465,15 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  32(SP), Y9, Y8
 	VMOVUPS      Y8, 32(SP)
-	PREFETCHT0   2048(AX)(R8*1)
-	PREFETCHT0   2112(AX)(R8*1)
-	PREFETCHT0   2176(AX)(R8*1)
-	PREFETCHT0   2240(AX)(R8*1)
-	PREFETCHT0   2304(AX)(R8*1)
-	PREFETCHT0   2368(AX)(R8*1)
-	PREFETCHT0   2432(AX)(R8*1)
-	PREFETCHT0   2496(AX)(R8*1)
-	PREFETCHT0   128(BX)(R8*1)
+	PREFETCHT1   (R10)(R8*1)
+	PREFETCHT1   64(R10)(R8*1)
+	PREFETCHT1   128(R10)(R8*1)
+	PREFETCHT1   192(R10)(R8*1)
+	PREFETCHT1   256(R10)(R8*1)
+	PREFETCHT1   320(R10)(R8*1)
+	PREFETCHT1   384(R10)(R8*1)
+	PREFETCHT1   448(R10)(R8*1)
+	PREFETCHT1   (R11)(R8*1)
 	VPABSB       (AX)(R8*1), Y0
 	VPABSB       64(AX)(R8*1), Y1
 	VPABSB       128(AX)(R8*1), Y2
@@ -4546,15 +4580,15 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  96(SP), Y9, Y8
 	VMOVUPS      Y8, 96(SP)
-	PREFETCHT0   2048(AX)(R8*2)
-	PREFETCHT0   2112(AX)(R8*2)
-	PREFETCHT0   2176(AX)(R8*2)
-	PREFETCHT0   2240(AX)(R8*2)
-	PREFETCHT0   2304(AX)(R8*2)
-	PREFETCHT0   2368(AX)(R8*2)
-	PREFETCHT0   2432(AX)(R8*2)
-	PREFETCHT0   2496(AX)(R8*2)
-	PREFETCHT0   128(BX)(R8*2)
+	PREFETCHT1   (R10)(R8*2)
+	PREFETCHT1   64(R10)(R8*2)
+	PREFETCHT1   128(R10)(R8*2)
+	PREFETCHT1   192(R10)(R8*2)
+	PREFETCHT1   256(R10)(R8*2)
+	PREFETCHT1   320(R10)(R8*2)
+	PREFETCHT1   384(R10)(R8*2)
+	PREFETCHT1   448(R10)(R8*2)
+	PREFETCHT1   (R11)(R8*2)
 	VPABSB       (AX)(R8*2), Y0
 	VPABSB       64(AX)(R8*2), Y1
 	VPABSB       128(AX)(R8*2), Y2
@@ -4661,15 +4695,15 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  160(SP), Y9, Y8
 	VMOVUPS      Y8, 160(SP)
-	PREFETCHT0   2048(AX)(R9*1)
-	PREFETCHT0   2112(AX)(R9*1)
-	PREFETCHT0   2176(AX)(R9*1)
-	PREFETCHT0   2240(AX)(R9*1)
-	PREFETCHT0   2304(AX)(R9*1)
-	PREFETCHT0   2368(AX)(R9*1)
-	PREFETCHT0   2432(AX)(R9*1)
-	PREFETCHT0   2496(AX)(R9*1)
-	PREFETCHT0   128(BX)(R9*1)
+	PREFETCHT1   (R10)(R9*1)
+	PREFETCHT1   64(R10)(R9*1)
+	PREFETCHT1   128(R10)(R9*1)
+	PREFETCHT1   192(R10)(R9*1)
+	PREFETCHT1   256(R10)(R9*1)
+	PREFETCHT1   320(R10)(R9*1)
+	PREFETCHT1   384(R10)(R9*1)
+	PREFETCHT1   448(R10)(R9*1)
+	PREFETCHT1   (R11)(R9*1)
 	VPABSB       (AX)(R9*1), Y0
 	VPABSB       64(AX)(R9*1), Y1
 	VPABSB       128(AX)(R9*1), Y2
@@ -4776,6 +4810,8 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  224(SP), Y9, Y8
 	VMOVUPS      Y8, 224(SP)
+	ADDQ         $0x00000200, R10
+	ADDQ         $0x20, R11
 	ADDQ         $0x00000200, AX
 	ADDQ         $0x20, BX
 	ADDQ         $0x20, SI
@@ -4783,7 +4819,7 @@ block:
 	ADDQ         $0x04, DX
 	DECQ         CX
 	JNE          block
-	MOVQ         out+64(FP), SI
+	MOVQ         out+72(FP), SI
 	VMOVUPS      (SP), Y0
 	VMOVUPS      Y0, (SI)
 	VMOVUPS      32(SP), Y0
@@ -5866,15 +5902,15 @@ block:
 	VZEROUPPER
 	RET
 
-// func q5_0AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func q5_0AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q5_0AVX2x1x4(SB), $256-72
+TEXT ·q5_0AVX2x1x4(SB), $256-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+32(FP), CX
-	MOVQ         q+40(FP), SI
-	MOVQ         d+48(FP), DI
-	MOVQ         sums+56(FP), DX
+	MOVQ         blocks+40(FP), CX
+	MOVQ         q+48(FP), SI
+	MOVQ         d+56(FP), DI
+	MOVQ         sums+64(FP), DX
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
 	VPXOR        Y0, Y0, Y0
@@ -5892,14 +5928,24 @@ TEXT ·q5_0AVX2x1x4(SB), $256-72
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
+	LEAQ         3840(AX), R10
+	LEAQ         384(BX), R11
 
 block:
-	PREFETCHT0   2048(AX)
-	PREFETCHT0   2112(AX)
-	PREFETCHT0   2176(AX)
-	PREFETCHT0   2240(AX)
-	PREFETCHT0   2304(AX)
-	PREFETCHT0   192(BX)
+	CMPQ CX, $0x0c
+	JNE  ahead
+	MOVQ w+0(FP), R10
+	ADDQ next+32(FP), R10
+	MOVQ scales+8(FP), R11
+	ADDQ next+32(FP), R11
+
+ahead:
+	PREFETCHT1   (R10)
+	PREFETCHT1   64(R10)
+	PREFETCHT1   128(R10)
+	PREFETCHT1   192(R10)
+	PREFETCHT1   256(R10)
+	PREFETCHT1   (R11)
 	VMOVDQU      (AX), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -6074,12 +6120,12 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  32(SP), Y9, Y8
 	VMOVUPS      Y8, 32(SP)
-	PREFETCHT0   2048(AX)(R8*1)
-	PREFETCHT0   2112(AX)(R8*1)
-	PREFETCHT0   2176(AX)(R8*1)
-	PREFETCHT0   2240(AX)(R8*1)
-	PREFETCHT0   2304(AX)(R8*1)
-	PREFETCHT0   192(BX)(R8*1)
+	PREFETCHT1   (R10)(R8*1)
+	PREFETCHT1   64(R10)(R8*1)
+	PREFETCHT1   128(R10)(R8*1)
+	PREFETCHT1   192(R10)(R8*1)
+	PREFETCHT1   256(R10)(R8*1)
+	PREFETCHT1   (R11)(R8*1)
 	VMOVDQU      (AX)(R8*1), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -6254,12 +6300,12 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  96(SP), Y9, Y8
 	VMOVUPS      Y8, 96(SP)
-	PREFETCHT0   2048(AX)(R8*2)
-	PREFETCHT0   2112(AX)(R8*2)
-	PREFETCHT0   2176(AX)(R8*2)
-	PREFETCHT0   2240(AX)(R8*2)
-	PREFETCHT0   2304(AX)(R8*2)
-	PREFETCHT0   192(BX)(R8*2)
+	PREFETCHT1   (R10)(R8*2)
+	PREFETCHT1   64(R10)(R8*2)
+	PREFETCHT1   128(R10)(R8*2)
+	PREFETCHT1   192(R10)(R8*2)
+	PREFETCHT1   256(R10)(R8*2)
+	PREFETCHT1   (R11)(R8*2)
 	VMOVDQU      (AX)(R8*2), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -6434,12 +6480,12 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  160(SP), Y9, Y8
 	VMOVUPS      Y8, 160(SP)
-	PREFETCHT0   2048(AX)(R9*1)
-	PREFETCHT0   2112(AX)(R9*1)
-	PREFETCHT0   2176(AX)(R9*1)
-	PREFETCHT0   2240(AX)(R9*1)
-	PREFETCHT0   2304(AX)(R9*1)
-	PREFETCHT0   192(BX)(R9*1)
+	PREFETCHT1   (R10)(R9*1)
+	PREFETCHT1   64(R10)(R9*1)
+	PREFETCHT1   128(R10)(R9*1)
+	PREFETCHT1   192(R10)(R9*1)
+	PREFETCHT1   256(R10)(R9*1)
+	PREFETCHT1   (R11)(R9*1)
 	VMOVDQU      (AX)(R9*1), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -6614,6 +6660,8 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  224(SP), Y9, Y8
 	VMOVUPS      Y8, 224(SP)
+	ADDQ         $0x00000140, R10
+	ADDQ         $0x20, R11
 	ADDQ         $0x00000140, AX
 	ADDQ         $0x20, BX
 	ADDQ         $0x20, SI
@@ -6621,7 +6669,7 @@ block:
 	ADDQ         $0x04, DX
 	DECQ         CX
 	JNE          block
-	MOVQ         out+64(FP), SI
+	MOVQ         out+72(FP), SI
 	VMOVUPS      (SP), Y0
 	VMOVUPS      Y0, (SI)
 	VMOVUPS      32(SP), Y0
@@ -7759,15 +7807,15 @@ block:
 	VZEROUPPER
 	RET
 
-// func q5_1AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func q5_1AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q5_1AVX2x1x4(SB), $256-72
+TEXT ·q5_1AVX2x1x4(SB), $256-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+32(FP), CX
-	MOVQ         q+40(FP), SI
-	MOVQ         d+48(FP), DI
-	MOVQ         sums+56(FP), DX
+	MOVQ         blocks+40(FP), CX
+	MOVQ         q+48(FP), SI
+	MOVQ         d+56(FP), DI
+	MOVQ         sums+64(FP), DX
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
 	VPXOR        Y0, Y0, Y0
@@ -7785,14 +7833,24 @@ TEXT ·q5_1AVX2x1x4(SB), $256-72
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
+	LEAQ         3840(AX), R10
+	LEAQ         768(BX), R11
 
 block:
-	PREFETCHT0   2048(AX)
-	PREFETCHT0   2112(AX)
-	PREFETCHT0   2176(AX)
-	PREFETCHT0   2240(AX)
-	PREFETCHT0   2304(AX)
-	PREFETCHT0   384(BX)
+	CMPQ CX, $0x0c
+	JNE  ahead
+	MOVQ w+0(FP), R10
+	ADDQ next+32(FP), R10
+	MOVQ scales+8(FP), R11
+	ADDQ next+32(FP), R11
+
+ahead:
+	PREFETCHT1   (R10)
+	PREFETCHT1   64(R10)
+	PREFETCHT1   128(R10)
+	PREFETCHT1   192(R10)
+	PREFETCHT1   256(R10)
+	PREFETCHT1   (R11)
 	VMOVDQU      (AX), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -7975,12 +8033,12 @@ block:
 	VMULPS       Y10, Y9, Y9
 	VFMADD213PS  32(SP), Y9, Y8
 	VMOVUPS      Y8, 32(SP)
-	PREFETCHT0   2048(AX)(R8*1)
-	PREFETCHT0   2112(AX)(R8*1)
-	PREFETCHT0   2176(AX)(R8*1)
-	PREFETCHT0   2240(AX)(R8*1)
-	PREFETCHT0   2304(AX)(R8*1)
-	PREFETCHT0   384(BX)(R8*1)
+	PREFETCHT1   (R10)(R8*1)
+	PREFETCHT1   64(R10)(R8*1)
+	PREFETCHT1   128(R10)(R8*1)
+	PREFETCHT1   192(R10)(R8*1)
+	PREFETCHT1   256(R10)(R8*1)
+	PREFETCHT1   (R11)(R8*1)
 	VMOVDQU      (AX)(R8*1), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -8163,12 +8221,12 @@ block:
 	VMULPS       Y10, Y9, Y9
 	VFMADD213PS  96(SP), Y9, Y8
 	VMOVUPS      Y8, 96(SP)
-	PREFETCHT0   2048(AX)(R8*2)
-	PREFETCHT0   2112(AX)(R8*2)
-	PREFETCHT0   2176(AX)(R8*2)
-	PREFETCHT0   2240(AX)(R8*2)
-	PREFETCHT0   2304(AX)(R8*2)
-	PREFETCHT0   384(BX)(R8*2)
+	PREFETCHT1   (R10)(R8*2)
+	PREFETCHT1   64(R10)(R8*2)
+	PREFETCHT1   128(R10)(R8*2)
+	PREFETCHT1   192(R10)(R8*2)
+	PREFETCHT1   256(R10)(R8*2)
+	PREFETCHT1   (R11)(R8*2)
 	VMOVDQU      (AX)(R8*2), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -8351,12 +8409,12 @@ block:
 	VMULPS       Y10, Y9, Y9
 	VFMADD213PS  160(SP), Y9, Y8
 	VMOVUPS      Y8, 160(SP)
-	PREFETCHT0   2048(AX)(R9*1)
-	PREFETCHT0   2112(AX)(R9*1)
-	PREFETCHT0   2176(AX)(R9*1)
-	PREFETCHT0   2240(AX)(R9*1)
-	PREFETCHT0   2304(AX)(R9*1)
-	PREFETCHT0   384(BX)(R9*1)
+	PREFETCHT1   (R10)(R9*1)
+	PREFETCHT1   64(R10)(R9*1)
+	PREFETCHT1   128(R10)(R9*1)
+	PREFETCHT1   192(R10)(R9*1)
+	PREFETCHT1   256(R10)(R9*1)
+	PREFETCHT1   (R11)(R9*1)
 	VMOVDQU      (AX)(R9*1), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -8539,6 +8597,8 @@ block:
 	VMULPS       Y10, Y9, Y9
 	VFMADD213PS  224(SP), Y9, Y8
 	VMOVUPS      Y8, 224(SP)
+	ADDQ         $0x00000140, R10
+	ADDQ         $0x40, R11
 	ADDQ         $0x00000140, AX
 	ADDQ         $0x40, BX
 	ADDQ         $0x20, SI
@@ -8546,7 +8606,7 @@ block:
 	ADDQ         $0x04, DX
 	DECQ         CX
 	JNE          block
-	MOVQ         out+64(FP), SI
+	MOVQ         out+72(FP), SI
 	VMOVUPS      (SP), Y0
 	VMOVUPS      Y0, (SI)
 	VMOVUPS      32(SP), Y0
@@ -9887,15 +9947,15 @@ block:
 	VZEROUPPER
 	RET
 
-// func iq4_nlAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func iq4_nlAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·iq4_nlAVX2x1x4(SB), $256-72
+TEXT ·iq4_nlAVX2x1x4(SB), $256-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+32(FP), CX
-	MOVQ         q+40(FP), SI
-	MOVQ         d+48(FP), DI
-	MOVQ         sums+56(FP), DX
+	MOVQ         blocks+40(FP), CX
+	MOVQ         q+48(FP), SI
+	MOVQ         d+56(FP), DI
+	MOVQ         sums+64(FP), DX
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
 	VPXOR        Y0, Y0, Y0
@@ -9913,13 +9973,23 @@ TEXT ·iq4_nlAVX2x1x4(SB), $256-72
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
+	LEAQ         4096(AX), R10
+	LEAQ         512(BX), R11
 
 block:
-	PREFETCHT0   2048(AX)
-	PREFETCHT0   2112(AX)
-	PREFETCHT0   2176(AX)
-	PREFETCHT0   2240(AX)
-	PREFETCHT0   256(BX)
+	CMPQ CX, $0x10
+	JNE  ahead
+	MOVQ w+0(FP), R10
+	ADDQ next+32(FP), R10
+	MOVQ scales+8(FP), R11
+	ADDQ next+32(FP), R11
+
+ahead:
+	PREFETCHT1   (R10)
+	PREFETCHT1   64(R10)
+	PREFETCHT1   128(R10)
+	PREFETCHT1   192(R10)
+	PREFETCHT1   (R11)
 	VMOVDQU      (AX), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -10076,11 +10146,11 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  32(SP), Y9, Y8
 	VMOVUPS      Y8, 32(SP)
-	PREFETCHT0   2048(AX)(R8*1)
-	PREFETCHT0   2112(AX)(R8*1)
-	PREFETCHT0   2176(AX)(R8*1)
-	PREFETCHT0   2240(AX)(R8*1)
-	PREFETCHT0   256(BX)(R8*1)
+	PREFETCHT1   (R10)(R8*1)
+	PREFETCHT1   64(R10)(R8*1)
+	PREFETCHT1   128(R10)(R8*1)
+	PREFETCHT1   192(R10)(R8*1)
+	PREFETCHT1   (R11)(R8*1)
 	VMOVDQU      (AX)(R8*1), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -10237,11 +10307,11 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  96(SP), Y9, Y8
 	VMOVUPS      Y8, 96(SP)
-	PREFETCHT0   2048(AX)(R8*2)
-	PREFETCHT0   2112(AX)(R8*2)
-	PREFETCHT0   2176(AX)(R8*2)
-	PREFETCHT0   2240(AX)(R8*2)
-	PREFETCHT0   256(BX)(R8*2)
+	PREFETCHT1   (R10)(R8*2)
+	PREFETCHT1   64(R10)(R8*2)
+	PREFETCHT1   128(R10)(R8*2)
+	PREFETCHT1   192(R10)(R8*2)
+	PREFETCHT1   (R11)(R8*2)
 	VMOVDQU      (AX)(R8*2), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -10398,11 +10468,11 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  160(SP), Y9, Y8
 	VMOVUPS      Y8, 160(SP)
-	PREFETCHT0   2048(AX)(R9*1)
-	PREFETCHT0   2112(AX)(R9*1)
-	PREFETCHT0   2176(AX)(R9*1)
-	PREFETCHT0   2240(AX)(R9*1)
-	PREFETCHT0   256(BX)(R9*1)
+	PREFETCHT1   (R10)(R9*1)
+	PREFETCHT1   64(R10)(R9*1)
+	PREFETCHT1   128(R10)(R9*1)
+	PREFETCHT1   192(R10)(R9*1)
+	PREFETCHT1   (R11)(R9*1)
 	VMOVDQU      (AX)(R9*1), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -10559,6 +10629,8 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  224(SP), Y9, Y8
 	VMOVUPS      Y8, 224(SP)
+	ADDQ         $0x00000100, R10
+	ADDQ         $0x20, R11
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x20, BX
 	ADDQ         $0x20, SI
@@ -10566,7 +10638,7 @@ block:
 	ADDQ         $0x04, DX
 	DECQ         CX
 	JNE          block
-	MOVQ         out+64(FP), SI
+	MOVQ         out+72(FP), SI
 	VMOVUPS      (SP), Y0
 	VMOVUPS      Y0, (SI)
 	VMOVUPS      32(SP), Y0
@@ -11522,15 +11594,15 @@ block:
 	VZEROUPPER
 	RET
 
-// func mxfp4AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func mxfp4AVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·mxfp4AVX2x1x4(SB), $256-72
+TEXT ·mxfp4AVX2x1x4(SB), $256-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+32(FP), CX
-	MOVQ         q+40(FP), SI
-	MOVQ         d+48(FP), DI
-	MOVQ         sums+56(FP), DX
+	MOVQ         blocks+40(FP), CX
+	MOVQ         q+48(FP), SI
+	MOVQ         d+56(FP), DI
+	MOVQ         sums+64(FP), DX
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
 	VPXOR        Y0, Y0, Y0
@@ -11548,13 +11620,23 @@ TEXT ·mxfp4AVX2x1x4(SB), $256-72
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
+	LEAQ         4096(AX), R10
+	LEAQ         256(BX), R11
 
 block:
-	PREFETCHT0   2048(AX)
-	PREFETCHT0   2112(AX)
-	PREFETCHT0   2176(AX)
-	PREFETCHT0   2240(AX)
-	PREFETCHT0   128(BX)
+	CMPQ CX, $0x10
+	JNE  ahead
+	MOVQ w+0(FP), R10
+	ADDQ next+32(FP), R10
+	MOVQ scales+8(FP), R11
+	ADDQ next+32(FP), R11
+
+ahead:
+	PREFETCHT1   (R10)
+	PREFETCHT1   64(R10)
+	PREFETCHT1   128(R10)
+	PREFETCHT1   192(R10)
+	PREFETCHT1   (R11)
 	VMOVDQU      (AX), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -11679,11 +11761,11 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  32(SP), Y9, Y8
 	VMOVUPS      Y8, 32(SP)
-	PREFETCHT0   2048(AX)(R8*1)
-	PREFETCHT0   2112(AX)(R8*1)
-	PREFETCHT0   2176(AX)(R8*1)
-	PREFETCHT0   2240(AX)(R8*1)
-	PREFETCHT0   128(BX)(R8*1)
+	PREFETCHT1   (R10)(R8*1)
+	PREFETCHT1   64(R10)(R8*1)
+	PREFETCHT1   128(R10)(R8*1)
+	PREFETCHT1   192(R10)(R8*1)
+	PREFETCHT1   (R11)(R8*1)
 	VMOVDQU      (AX)(R8*1), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -11808,11 +11890,11 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  96(SP), Y9, Y8
 	VMOVUPS      Y8, 96(SP)
-	PREFETCHT0   2048(AX)(R8*2)
-	PREFETCHT0   2112(AX)(R8*2)
-	PREFETCHT0   2176(AX)(R8*2)
-	PREFETCHT0   2240(AX)(R8*2)
-	PREFETCHT0   128(BX)(R8*2)
+	PREFETCHT1   (R10)(R8*2)
+	PREFETCHT1   64(R10)(R8*2)
+	PREFETCHT1   128(R10)(R8*2)
+	PREFETCHT1   192(R10)(R8*2)
+	PREFETCHT1   (R11)(R8*2)
 	VMOVDQU      (AX)(R8*2), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -11937,11 +12019,11 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  160(SP), Y9, Y8
 	VMOVUPS      Y8, 160(SP)
-	PREFETCHT0   2048(AX)(R9*1)
-	PREFETCHT0   2112(AX)(R9*1)
-	PREFETCHT0   2176(AX)(R9*1)
-	PREFETCHT0   2240(AX)(R9*1)
-	PREFETCHT0   128(BX)(R9*1)
+	PREFETCHT1   (R10)(R9*1)
+	PREFETCHT1   64(R10)(R9*1)
+	PREFETCHT1   128(R10)(R9*1)
+	PREFETCHT1   192(R10)(R9*1)
+	PREFETCHT1   (R11)(R9*1)
 	VMOVDQU      (AX)(R9*1), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -12066,6 +12148,8 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  224(SP), Y9, Y8
 	VMOVUPS      Y8, 224(SP)
+	ADDQ         $0x00000100, R10
+	ADDQ         $0x10, R11
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x10, BX
 	ADDQ         $0x20, SI
@@ -12073,7 +12157,7 @@ block:
 	ADDQ         $0x04, DX
 	DECQ         CX
 	JNE          block
-	MOVQ         out+64(FP), SI
+	MOVQ         out+72(FP), SI
 	VMOVUPS      (SP), Y0
 	VMOVUPS      Y0, (SI)
 	VMOVUPS      32(SP), Y0
@@ -20372,7 +20456,7 @@ part:
 	VPAND        Y15, Y1, Y1
 	VPBROADCASTD -96(SI), Y5
 	VPMADDUBSW   Y5, Y1, Y5
-	PREFETCHT0   (R11)
+	PREFETCHT1   (R11)
 	VPAND        64(AX), Y15, Y1
 	VPBROADCASTD -124(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
@@ -20393,7 +20477,7 @@ part:
 	VPBROADCASTD -88(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   64(R11)
+	PREFETCHT1   64(R11)
 	VPAND        192(AX), Y15, Y1
 	VPBROADCASTD -116(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
@@ -20414,7 +20498,7 @@ part:
 	VPBROADCASTD -80(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   128(R11)
+	PREFETCHT1   128(R11)
 	VPAND        320(AX), Y15, Y1
 	VPBROADCASTD -108(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
@@ -20435,7 +20519,7 @@ part:
 	VPBROADCASTD -72(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   192(R11)
+	PREFETCHT1   192(R11)
 	VPAND        448(AX), Y15, Y1
 	VPBROADCASTD -100(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
@@ -20459,7 +20543,7 @@ part:
 	VPAND        Y15, Y1, Y1
 	VPBROADCASTD -32(SI), Y5
 	VPMADDUBSW   Y5, Y1, Y5
-	PREFETCHT0   256(R11)
+	PREFETCHT1   256(R11)
 	VPAND        576(AX), Y15, Y1
 	VPBROADCASTD -60(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
@@ -20480,7 +20564,7 @@ part:
 	VPBROADCASTD -24(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   320(R11)
+	PREFETCHT1   320(R11)
 	VPAND        704(AX), Y15, Y1
 	VPBROADCASTD -52(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
@@ -20501,7 +20585,7 @@ part:
 	VPBROADCASTD -16(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   384(R11)
+	PREFETCHT1   384(R11)
 	VPAND        832(AX), Y15, Y1
 	VPBROADCASTD -44(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
@@ -20522,7 +20606,7 @@ part:
 	VPBROADCASTD -8(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   448(R11)
+	PREFETCHT1   448(R11)
 	VPAND        960(AX), Y15, Y1
 	VPBROADCASTD -36(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
@@ -20547,7 +20631,7 @@ part:
 	VPAND        Y15, Y1, Y1
 	VPBROADCASTD 32(SI), Y5
 	VPMADDUBSW   Y5, Y1, Y5
-	PREFETCHT0   512(R11)
+	PREFETCHT1   512(R11)
 	VPAND        1088(AX), Y15, Y1
 	VPBROADCASTD 4(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
@@ -20568,7 +20652,7 @@ part:
 	VPBROADCASTD 40(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   576(R11)
+	PREFETCHT1   576(R11)
 	VPAND        1216(AX), Y15, Y1
 	VPBROADCASTD 12(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
@@ -20589,7 +20673,7 @@ part:
 	VPBROADCASTD 48(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   640(R11)
+	PREFETCHT1   640(R11)
 	VPAND        1344(AX), Y15, Y1
 	VPBROADCASTD 20(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
@@ -20610,7 +20694,7 @@ part:
 	VPBROADCASTD 56(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   704(R11)
+	PREFETCHT1   704(R11)
 	VPAND        1472(AX), Y15, Y1
 	VPBROADCASTD 28(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
@@ -20635,7 +20719,7 @@ part:
 	VPAND        Y15, Y1, Y1
 	VPBROADCASTD 96(SI), Y5
 	VPMADDUBSW   Y5, Y1, Y5
-	PREFETCHT0   768(R11)
+	PREFETCHT1   768(R11)
 	VPAND        1600(AX), Y15, Y1
 	VPBROADCASTD 68(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
@@ -20656,7 +20740,7 @@ part:
 	VPBROADCASTD 104(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   832(R11)
+	PREFETCHT1   832(R11)
 	VPAND        1728(AX), Y15, Y1
 	VPBROADCASTD 76(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
@@ -20677,7 +20761,7 @@ part:
 	VPBROADCASTD 112(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   896(R11)
+	PREFETCHT1   896(R11)
 	VPAND        1856(AX), Y15, Y1
 	VPBROADCASTD 84(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
@@ -20698,7 +20782,7 @@ part:
 	VPBROADCASTD 120(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   960(R11)
+	PREFETCHT1   960(R11)
 	VPAND        1984(AX), Y15, Y1
 	VPBROADCASTD 92(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
@@ -20750,9 +20834,9 @@ part:
 	VZEROUPPER
 	RET
 
-// func q4_KAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func q4_KAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q4_KAVX2x1x4(SB), $320-72
+TEXT ·q4_KAVX2x1x4(SB), $320-80
 	VPXOR        Y0, Y0, Y0
 	VMOVUPS      Y0, (SP)
 	VMOVUPS      Y0, 32(SP)
@@ -20768,9 +20852,9 @@ TEXT ·q4_KAVX2x1x4(SB), $320-72
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
-	MOVQ         q+40(FP), SI
+	MOVQ         q+48(FP), SI
 	SUBQ         $-128, SI
-	MOVQ         d+48(FP), R10
+	MOVQ         d+56(FP), R10
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
 	MOVL         $0x00000040, R12
@@ -20779,7 +20863,7 @@ TEXT ·q4_KAVX2x1x4(SB), $320-72
 block:
 	VPCMPEQW  Y1, Y1, Y1
 	VPSRLW    $0x0f, Y1, Y1
-	MOVQ      sums+56(FP), DX
+	MOVQ      sums+64(FP), DX
 	VMOVDQU   (DX), Y0
 	VPACKSSDW 32(DX), Y0, Y0
 	VPERMQ    $0xd8, Y0, Y0
@@ -20787,27 +20871,27 @@ block:
 	VPACKSSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
 	VMOVDQU   X0, 256(SP)
-	ADDQ      $0x40, sums+56(FP)
+	ADDQ      $0x40, sums+64(FP)
 	LEAQ      2048(AX), R11
-	CMPQ      blocks+32(FP), $0x01
+	CMPQ      blocks+40(FP), $0x01
 	JNE       ahead
 	MOVQ      w+0(FP), R11
-	LEAQ      (R11)(R8*4), R11
+	ADDQ      next+32(FP), R11
 	MOVQ      scales+8(FP), R12
-	LEAQ      (R12)(R8*4), R12
+	ADDQ      next+32(FP), R12
 	SUBQ      BX, R12
 	MOVQ      inner+16(FP), R13
-	LEAQ      (R13)(R8*4), R13
+	ADDQ      next+32(FP), R13
 	SUBQ      DI, R13
 
 ahead:
 	XORL CX, CX
 
 part:
-	PREFETCHT0   (BX)(R12*1)
-	PREFETCHT0   (DI)(R13*1)
-	PREFETCHT0   64(DI)(R13*1)
-	PREFETCHT0   128(DI)(R13*1)
+	PREFETCHT1   (BX)(R12*1)
+	PREFETCHT1   (DI)(R13*1)
+	PREFETCHT1   64(DI)(R13*1)
+	PREFETCHT1   128(DI)(R13*1)
 	VMOVDQU      (DI), Y6
 	VMOVDQU      64(DI), Y7
 	VMOVDQU      128(DI), Y1
@@ -20847,7 +20931,7 @@ part:
 	VPAND        Y15, Y1, Y1
 	VPBROADCASTD -96(SI), Y5
 	VPMADDUBSW   Y5, Y1, Y5
-	PREFETCHT0   (R11)
+	PREFETCHT1   (R11)
 	VPAND        64(AX), Y15, Y1
 	VPBROADCASTD -124(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
@@ -20868,7 +20952,7 @@ part:
 	VPBROADCASTD -88(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   (R11)(R8*1)
+	PREFETCHT1   (R11)(R8*1)
 	VPAND        192(AX), Y15, Y1
 	VPBROADCASTD -116(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
@@ -20889,7 +20973,7 @@ part:
 	VPBROADCASTD -80(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   (R11)(R8*2)
+	PREFETCHT1   (R11)(R8*2)
 	VPAND        320(AX), Y15, Y1
 	VPBROADCASTD -108(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
@@ -20910,7 +20994,7 @@ part:
 	VPBROADCASTD -72(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   (R11)(R9*1)
+	PREFETCHT1   (R11)(R9*1)
 	VPAND        448(AX), Y15, Y1
 	VPBROADCASTD -100(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
@@ -20934,7 +21018,7 @@ part:
 	VPAND        Y15, Y1, Y1
 	VPBROADCASTD -32(SI), Y5
 	VPMADDUBSW   Y5, Y1, Y5
-	PREFETCHT0   64(R11)
+	PREFETCHT1   64(R11)
 	VPAND        576(AX), Y15, Y1
 	VPBROADCASTD -60(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
@@ -20955,7 +21039,7 @@ part:
 	VPBROADCASTD -24(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   64(R11)(R8*1)
+	PREFETCHT1   64(R11)(R8*1)
 	VPAND        704(AX), Y15, Y1
 	VPBROADCASTD -52(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
@@ -20976,7 +21060,7 @@ part:
 	VPBROADCASTD -16(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   64(R11)(R8*2)
+	PREFETCHT1   64(R11)(R8*2)
 	VPAND        832(AX), Y15, Y1
 	VPBROADCASTD -44(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
@@ -20997,7 +21081,7 @@ part:
 	VPBROADCASTD -8(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   64(R11)(R9*1)
+	PREFETCHT1   64(R11)(R9*1)
 	VPAND        960(AX), Y15, Y1
 	VPBROADCASTD -36(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
@@ -21022,7 +21106,7 @@ part:
 	VPAND        Y15, Y1, Y1
 	VPBROADCASTD 32(SI), Y5
 	VPMADDUBSW   Y5, Y1, Y5
-	PREFETCHT0   128(R11)
+	PREFETCHT1   128(R11)
 	VPAND        1088(AX), Y15, Y1
 	VPBROADCASTD 4(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
@@ -21043,7 +21127,7 @@ part:
 	VPBROADCASTD 40(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   128(R11)(R8*1)
+	PREFETCHT1   128(R11)(R8*1)
 	VPAND        1216(AX), Y15, Y1
 	VPBROADCASTD 12(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
@@ -21064,7 +21148,7 @@ part:
 	VPBROADCASTD 48(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   128(R11)(R8*2)
+	PREFETCHT1   128(R11)(R8*2)
 	VPAND        1344(AX), Y15, Y1
 	VPBROADCASTD 20(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
@@ -21085,7 +21169,7 @@ part:
 	VPBROADCASTD 56(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   128(R11)(R9*1)
+	PREFETCHT1   128(R11)(R9*1)
 	VPAND        1472(AX), Y15, Y1
 	VPBROADCASTD 28(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
@@ -21110,7 +21194,7 @@ part:
 	VPAND        Y15, Y1, Y1
 	VPBROADCASTD 96(SI), Y5
 	VPMADDUBSW   Y5, Y1, Y5
-	PREFETCHT0   192(R11)
+	PREFETCHT1   192(R11)
 	VPAND        1600(AX), Y15, Y1
 	VPBROADCASTD 68(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
@@ -21131,7 +21215,7 @@ part:
 	VPBROADCASTD 104(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   192(R11)(R8*1)
+	PREFETCHT1   192(R11)(R8*1)
 	VPAND        1728(AX), Y15, Y1
 	VPBROADCASTD 76(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
@@ -21152,7 +21236,7 @@ part:
 	VPBROADCASTD 112(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   192(R11)(R8*2)
+	PREFETCHT1   192(R11)(R8*2)
 	VPAND        1856(AX), Y15, Y1
 	VPBROADCASTD 84(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
@@ -21173,7 +21257,7 @@ part:
 	VPBROADCASTD 120(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   192(R11)(R9*1)
+	PREFETCHT1   192(R11)(R9*1)
 	VPAND        1984(AX), Y15, Y1
 	VPBROADCASTD 92(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
@@ -21222,9 +21306,9 @@ part:
 	ADDQ         $0x000000c0, DI
 	ADDQ         $0x00000100, SI
 	ADDQ         $0x04, R10
-	DECQ         blocks+32(FP)
+	DECQ         blocks+40(FP)
 	JNE          block
-	MOVQ         out+64(FP), SI
+	MOVQ         out+72(FP), SI
 	VMOVUPS      (SP), Y0
 	VMOVUPS      Y0, (SI)
 	VMOVUPS      32(SP), Y0
@@ -29011,7 +29095,7 @@ part:
 	VPOR         Y2, Y1, Y1
 	VPBROADCASTD -96(SI), Y5
 	VPMADDUBSW   Y5, Y1, Y5
-	PREFETCHT0   (R11)
+	PREFETCHT1   (R11)
 	VPAND        64(AX), Y15, Y1
 	VMOVDQU      2112(AX), Y7
 	VPSLLW       $0x03, Y7, Y7
@@ -29046,7 +29130,7 @@ part:
 	VPBROADCASTD -88(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   64(R11)
+	PREFETCHT1   64(R11)
 	VPAND        192(AX), Y15, Y1
 	VMOVDQU      2240(AX), Y7
 	VPSLLW       $0x03, Y7, Y7
@@ -29067,7 +29151,7 @@ part:
 	VPMADDWD     Y8, Y4, Y0
 	VPMADDWD     Y9, Y5, Y5
 	VPADDD       Y5, Y0, Y0
-	PREFETCHT0   128(R11)
+	PREFETCHT1   128(R11)
 	VPAND        256(AX), Y15, Y1
 	VMOVDQU      2304(AX), Y7
 	VPSLLW       $0x03, Y7, Y7
@@ -29100,7 +29184,7 @@ part:
 	VPBROADCASTD -76(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   192(R11)
+	PREFETCHT1   192(R11)
 	VPAND        384(AX), Y15, Y1
 	VMOVDQU      2432(AX), Y7
 	VPSLLW       $0x03, Y7, Y7
@@ -29118,7 +29202,7 @@ part:
 	VPBROADCASTD -72(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   256(R11)
+	PREFETCHT1   256(R11)
 	VPAND        448(AX), Y15, Y1
 	VMOVDQU      2496(AX), Y7
 	VPSLLW       $0x03, Y7, Y7
@@ -29157,7 +29241,7 @@ part:
 	VPOR         Y2, Y1, Y1
 	VPBROADCASTD -32(SI), Y5
 	VPMADDUBSW   Y5, Y1, Y5
-	PREFETCHT0   320(R11)
+	PREFETCHT1   320(R11)
 	VPAND        576(AX), Y15, Y1
 	VMOVDQU      2112(AX), Y7
 	VPSLLW       $0x01, Y7, Y7
@@ -29192,7 +29276,7 @@ part:
 	VPBROADCASTD -24(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   384(R11)
+	PREFETCHT1   384(R11)
 	VPAND        704(AX), Y15, Y1
 	VMOVDQU      2240(AX), Y7
 	VPSLLW       $0x01, Y7, Y7
@@ -29214,7 +29298,7 @@ part:
 	VPADDD       Y4, Y0, Y0
 	VPMADDWD     Y9, Y5, Y5
 	VPADDD       Y5, Y0, Y0
-	PREFETCHT0   448(R11)
+	PREFETCHT1   448(R11)
 	VPAND        768(AX), Y15, Y1
 	VMOVDQU      2304(AX), Y7
 	VPSLLW       $0x01, Y7, Y7
@@ -29247,7 +29331,7 @@ part:
 	VPBROADCASTD -12(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   512(R11)
+	PREFETCHT1   512(R11)
 	VPAND        896(AX), Y15, Y1
 	VMOVDQU      2432(AX), Y7
 	VPSLLW       $0x01, Y7, Y7
@@ -29265,7 +29349,7 @@ part:
 	VPBROADCASTD -8(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   576(R11)
+	PREFETCHT1   576(R11)
 	VPAND        960(AX), Y15, Y1
 	VMOVDQU      2496(AX), Y7
 	VPSLLW       $0x01, Y7, Y7
@@ -29304,7 +29388,7 @@ part:
 	VPOR         Y2, Y1, Y1
 	VPBROADCASTD 32(SI), Y5
 	VPMADDUBSW   Y5, Y1, Y5
-	PREFETCHT0   640(R11)
+	PREFETCHT1   640(R11)
 	VPAND        1088(AX), Y15, Y1
 	VMOVDQU      2112(AX), Y7
 	VPSRLW       $0x01, Y7, Y7
@@ -29339,7 +29423,7 @@ part:
 	VPBROADCASTD 40(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   704(R11)
+	PREFETCHT1   704(R11)
 	VPAND        1216(AX), Y15, Y1
 	VMOVDQU      2240(AX), Y7
 	VPSRLW       $0x01, Y7, Y7
@@ -29361,7 +29445,7 @@ part:
 	VPADDD       Y4, Y0, Y0
 	VPMADDWD     Y9, Y5, Y5
 	VPADDD       Y5, Y0, Y0
-	PREFETCHT0   768(R11)
+	PREFETCHT1   768(R11)
 	VPAND        1280(AX), Y15, Y1
 	VMOVDQU      2304(AX), Y7
 	VPSRLW       $0x01, Y7, Y7
@@ -29394,7 +29478,7 @@ part:
 	VPBROADCASTD 52(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   832(R11)
+	PREFETCHT1   832(R11)
 	VPAND        1408(AX), Y15, Y1
 	VMOVDQU      2432(AX), Y7
 	VPSRLW       $0x01, Y7, Y7
@@ -29412,7 +29496,7 @@ part:
 	VPBROADCASTD 56(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   896(R11)
+	PREFETCHT1   896(R11)
 	VPAND        1472(AX), Y15, Y1
 	VMOVDQU      2496(AX), Y7
 	VPSRLW       $0x01, Y7, Y7
@@ -29451,7 +29535,7 @@ part:
 	VPOR         Y2, Y1, Y1
 	VPBROADCASTD 96(SI), Y5
 	VPMADDUBSW   Y5, Y1, Y5
-	PREFETCHT0   960(R11)
+	PREFETCHT1   960(R11)
 	VPAND        1600(AX), Y15, Y1
 	VMOVDQU      2112(AX), Y7
 	VPSRLW       $0x03, Y7, Y7
@@ -29486,7 +29570,7 @@ part:
 	VPBROADCASTD 104(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   1024(R11)
+	PREFETCHT1   1024(R11)
 	VPAND        1728(AX), Y15, Y1
 	VMOVDQU      2240(AX), Y7
 	VPSRLW       $0x03, Y7, Y7
@@ -29508,7 +29592,7 @@ part:
 	VPADDD       Y4, Y0, Y0
 	VPMADDWD     Y9, Y5, Y5
 	VPADDD       Y5, Y0, Y0
-	PREFETCHT0   1088(R11)
+	PREFETCHT1   1088(R11)
 	VPAND        1792(AX), Y15, Y1
 	VMOVDQU      2304(AX), Y7
 	VPSRLW       $0x03, Y7, Y7
@@ -29541,7 +29625,7 @@ part:
 	VPBROADCASTD 116(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   1152(R11)
+	PREFETCHT1   1152(R11)
 	VPAND        1920(AX), Y15, Y1
 	VMOVDQU      2432(AX), Y7
 	VPSRLW       $0x03, Y7, Y7
@@ -29559,7 +29643,7 @@ part:
 	VPBROADCASTD 120(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   1216(R11)
+	PREFETCHT1   1216(R11)
 	VPAND        1984(AX), Y15, Y1
 	VMOVDQU      2496(AX), Y7
 	VPSRLW       $0x03, Y7, Y7
@@ -29618,9 +29702,9 @@ part:
 	VZEROUPPER
 	RET
 
-// func q5_KAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func q5_KAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q5_KAVX2x1x4(SB), $320-72
+TEXT ·q5_KAVX2x1x4(SB), $320-80
 	VPXOR        Y0, Y0, Y0
 	VMOVUPS      Y0, (SP)
 	VMOVUPS      Y0, 32(SP)
@@ -29639,9 +29723,9 @@ TEXT ·q5_KAVX2x1x4(SB), $320-72
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
-	MOVQ         q+40(FP), SI
+	MOVQ         q+48(FP), SI
 	SUBQ         $-128, SI
-	MOVQ         d+48(FP), R10
+	MOVQ         d+56(FP), R10
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
 	MOVL         $0x00000040, R12
@@ -29650,7 +29734,7 @@ TEXT ·q5_KAVX2x1x4(SB), $320-72
 block:
 	VPCMPEQW  Y1, Y1, Y1
 	VPSRLW    $0x0f, Y1, Y1
-	MOVQ      sums+56(FP), DX
+	MOVQ      sums+64(FP), DX
 	VMOVDQU   (DX), Y0
 	VPACKSSDW 32(DX), Y0, Y0
 	VPERMQ    $0xd8, Y0, Y0
@@ -29658,27 +29742,27 @@ block:
 	VPACKSSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
 	VMOVDQU   X0, 256(SP)
-	ADDQ      $0x40, sums+56(FP)
+	ADDQ      $0x40, sums+64(FP)
 	LEAQ      2560(AX), R11
-	CMPQ      blocks+32(FP), $0x01
+	CMPQ      blocks+40(FP), $0x01
 	JNE       ahead
 	MOVQ      w+0(FP), R11
-	LEAQ      (R11)(R8*4), R11
+	ADDQ      next+32(FP), R11
 	MOVQ      scales+8(FP), R12
-	LEAQ      (R12)(R8*4), R12
+	ADDQ      next+32(FP), R12
 	SUBQ      BX, R12
 	MOVQ      inner+16(FP), R13
-	LEAQ      (R13)(R8*4), R13
+	ADDQ      next+32(FP), R13
 	SUBQ      DI, R13
 
 ahead:
 	XORL CX, CX
 
 part:
-	PREFETCHT0   (BX)(R12*1)
-	PREFETCHT0   (DI)(R13*1)
-	PREFETCHT0   64(DI)(R13*1)
-	PREFETCHT0   128(DI)(R13*1)
+	PREFETCHT1   (BX)(R12*1)
+	PREFETCHT1   (DI)(R13*1)
+	PREFETCHT1   64(DI)(R13*1)
+	PREFETCHT1   128(DI)(R13*1)
 	VMOVDQU      (DI), Y6
 	VMOVDQU      64(DI), Y7
 	VMOVDQU      128(DI), Y1
@@ -29725,7 +29809,7 @@ part:
 	VPOR         Y2, Y1, Y1
 	VPBROADCASTD -96(SI), Y5
 	VPMADDUBSW   Y5, Y1, Y5
-	PREFETCHT0   (R11)
+	PREFETCHT1   (R11)
 	VPAND        64(AX), Y15, Y1
 	VMOVDQU      2112(AX), Y7
 	VPSLLW       $0x03, Y7, Y7
@@ -29760,7 +29844,7 @@ part:
 	VPBROADCASTD -88(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   (R11)(R8*1)
+	PREFETCHT1   (R11)(R8*1)
 	VPAND        192(AX), Y15, Y1
 	VMOVDQU      2240(AX), Y7
 	VPSLLW       $0x03, Y7, Y7
@@ -29781,7 +29865,7 @@ part:
 	VPMADDWD     Y8, Y4, Y0
 	VPMADDWD     Y9, Y5, Y5
 	VPADDD       Y5, Y0, Y0
-	PREFETCHT0   (R11)(R8*2)
+	PREFETCHT1   (R11)(R8*2)
 	VPAND        256(AX), Y15, Y1
 	VMOVDQU      2304(AX), Y7
 	VPSLLW       $0x03, Y7, Y7
@@ -29814,7 +29898,7 @@ part:
 	VPBROADCASTD -76(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   (R11)(R9*1)
+	PREFETCHT1   (R11)(R9*1)
 	VPAND        384(AX), Y15, Y1
 	VMOVDQU      2432(AX), Y7
 	VPSLLW       $0x03, Y7, Y7
@@ -29832,7 +29916,7 @@ part:
 	VPBROADCASTD -72(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   64(R11)
+	PREFETCHT1   64(R11)
 	VPAND        448(AX), Y15, Y1
 	VMOVDQU      2496(AX), Y7
 	VPSLLW       $0x03, Y7, Y7
@@ -29871,7 +29955,7 @@ part:
 	VPOR         Y2, Y1, Y1
 	VPBROADCASTD -32(SI), Y5
 	VPMADDUBSW   Y5, Y1, Y5
-	PREFETCHT0   64(R11)(R8*1)
+	PREFETCHT1   64(R11)(R8*1)
 	VPAND        576(AX), Y15, Y1
 	VMOVDQU      2112(AX), Y7
 	VPSLLW       $0x01, Y7, Y7
@@ -29906,7 +29990,7 @@ part:
 	VPBROADCASTD -24(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   64(R11)(R8*2)
+	PREFETCHT1   64(R11)(R8*2)
 	VPAND        704(AX), Y15, Y1
 	VMOVDQU      2240(AX), Y7
 	VPSLLW       $0x01, Y7, Y7
@@ -29928,7 +30012,7 @@ part:
 	VPADDD       Y4, Y0, Y0
 	VPMADDWD     Y9, Y5, Y5
 	VPADDD       Y5, Y0, Y0
-	PREFETCHT0   64(R11)(R9*1)
+	PREFETCHT1   64(R11)(R9*1)
 	VPAND        768(AX), Y15, Y1
 	VMOVDQU      2304(AX), Y7
 	VPSLLW       $0x01, Y7, Y7
@@ -29961,7 +30045,7 @@ part:
 	VPBROADCASTD -12(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   128(R11)
+	PREFETCHT1   128(R11)
 	VPAND        896(AX), Y15, Y1
 	VMOVDQU      2432(AX), Y7
 	VPSLLW       $0x01, Y7, Y7
@@ -29979,7 +30063,7 @@ part:
 	VPBROADCASTD -8(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   128(R11)(R8*1)
+	PREFETCHT1   128(R11)(R8*1)
 	VPAND        960(AX), Y15, Y1
 	VMOVDQU      2496(AX), Y7
 	VPSLLW       $0x01, Y7, Y7
@@ -30018,7 +30102,7 @@ part:
 	VPOR         Y2, Y1, Y1
 	VPBROADCASTD 32(SI), Y5
 	VPMADDUBSW   Y5, Y1, Y5
-	PREFETCHT0   128(R11)(R8*2)
+	PREFETCHT1   128(R11)(R8*2)
 	VPAND        1088(AX), Y15, Y1
 	VMOVDQU      2112(AX), Y7
 	VPSRLW       $0x01, Y7, Y7
@@ -30053,7 +30137,7 @@ part:
 	VPBROADCASTD 40(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   128(R11)(R9*1)
+	PREFETCHT1   128(R11)(R9*1)
 	VPAND        1216(AX), Y15, Y1
 	VMOVDQU      2240(AX), Y7
 	VPSRLW       $0x01, Y7, Y7
@@ -30075,7 +30159,7 @@ part:
 	VPADDD       Y4, Y0, Y0
 	VPMADDWD     Y9, Y5, Y5
 	VPADDD       Y5, Y0, Y0
-	PREFETCHT0   192(R11)
+	PREFETCHT1   192(R11)
 	VPAND        1280(AX), Y15, Y1
 	VMOVDQU      2304(AX), Y7
 	VPSRLW       $0x01, Y7, Y7
@@ -30108,7 +30192,7 @@ part:
 	VPBROADCASTD 52(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   192(R11)(R8*1)
+	PREFETCHT1   192(R11)(R8*1)
 	VPAND        1408(AX), Y15, Y1
 	VMOVDQU      2432(AX), Y7
 	VPSRLW       $0x01, Y7, Y7
@@ -30126,7 +30210,7 @@ part:
 	VPBROADCASTD 56(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   192(R11)(R8*2)
+	PREFETCHT1   192(R11)(R8*2)
 	VPAND        1472(AX), Y15, Y1
 	VMOVDQU      2496(AX), Y7
 	VPSRLW       $0x01, Y7, Y7
@@ -30165,7 +30249,7 @@ part:
 	VPOR         Y2, Y1, Y1
 	VPBROADCASTD 96(SI), Y5
 	VPMADDUBSW   Y5, Y1, Y5
-	PREFETCHT0   192(R11)(R9*1)
+	PREFETCHT1   192(R11)(R9*1)
 	VPAND        1600(AX), Y15, Y1
 	VMOVDQU      2112(AX), Y7
 	VPSRLW       $0x03, Y7, Y7
@@ -30200,7 +30284,7 @@ part:
 	VPBROADCASTD 104(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   256(R11)
+	PREFETCHT1   256(R11)
 	VPAND        1728(AX), Y15, Y1
 	VMOVDQU      2240(AX), Y7
 	VPSRLW       $0x03, Y7, Y7
@@ -30222,7 +30306,7 @@ part:
 	VPADDD       Y4, Y0, Y0
 	VPMADDWD     Y9, Y5, Y5
 	VPADDD       Y5, Y0, Y0
-	PREFETCHT0   256(R11)(R8*1)
+	PREFETCHT1   256(R11)(R8*1)
 	VPAND        1792(AX), Y15, Y1
 	VMOVDQU      2304(AX), Y7
 	VPSRLW       $0x03, Y7, Y7
@@ -30255,7 +30339,7 @@ part:
 	VPBROADCASTD 116(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   256(R11)(R8*2)
+	PREFETCHT1   256(R11)(R8*2)
 	VPAND        1920(AX), Y15, Y1
 	VMOVDQU      2432(AX), Y7
 	VPSRLW       $0x03, Y7, Y7
@@ -30273,7 +30357,7 @@ part:
 	VPBROADCASTD 120(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y5, Y5
-	PREFETCHT0   256(R11)(R9*1)
+	PREFETCHT1   256(R11)(R9*1)
 	VPAND        1984(AX), Y15, Y1
 	VMOVDQU      2496(AX), Y7
 	VPSRLW       $0x03, Y7, Y7
@@ -30329,9 +30413,9 @@ part:
 	ADDQ         $0x000000c0, DI
 	ADDQ         $0x00000100, SI
 	ADDQ         $0x04, R10
-	DECQ         blocks+32(FP)
+	DECQ         blocks+40(FP)
 	JNE          block
-	MOVQ         out+64(FP), SI
+	MOVQ         out+72(FP), SI
 	VMOVUPS      (SP), Y0
 	VMOVUPS      Y0, (SI)
 	VMOVUPS      32(SP), Y0
@@ -37748,7 +37832,7 @@ block:
 	XORL        CX, CX
 
 part:
-	PREFETCHT0   (R11)
+	PREFETCHT1   (R11)
 	VMOVDQU      (AX), Y6
 	VMOVDQU      512(AX), Y7
 	VMOVDQU      2048(AX), Y11
@@ -37777,8 +37861,8 @@ part:
 	VPOR         Y2, Y1, Y1
 	VPBROADCASTD -32(SI), Y10
 	VPMADDUBSW   Y10, Y1, Y10
-	PREFETCHT0   64(R11)
-	PREFETCHT0   128(R11)
+	PREFETCHT1   64(R11)
+	PREFETCHT1   128(R11)
 	VMOVDQU      64(AX), Y6
 	VMOVDQU      576(AX), Y7
 	VMOVDQU      2112(AX), Y11
@@ -37811,7 +37895,7 @@ part:
 	VPBROADCASTD -28(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y10, Y10
-	PREFETCHT0   192(R11)
+	PREFETCHT1   192(R11)
 	VMOVDQU      128(AX), Y6
 	VMOVDQU      640(AX), Y7
 	VMOVDQU      2176(AX), Y11
@@ -37844,8 +37928,8 @@ part:
 	VPBROADCASTD -24(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y10, Y10
-	PREFETCHT0   256(R11)
-	PREFETCHT0   320(R11)
+	PREFETCHT1   256(R11)
+	PREFETCHT1   320(R11)
 	VMOVDQU      192(AX), Y6
 	VMOVDQU      704(AX), Y7
 	VMOVDQU      2240(AX), Y11
@@ -37905,7 +37989,7 @@ part:
 	VPSUBW       Y3, Y10, Y10
 	VPMADDWD     Y8, Y10, Y10
 	VPADDD       Y10, Y0, Y0
-	PREFETCHT0   384(R11)
+	PREFETCHT1   384(R11)
 	VMOVDQU      256(AX), Y6
 	VMOVDQU      768(AX), Y7
 	VMOVDQU      2304(AX), Y11
@@ -37934,8 +38018,8 @@ part:
 	VPOR         Y2, Y1, Y1
 	VPBROADCASTD -16(SI), Y10
 	VPMADDUBSW   Y10, Y1, Y10
-	PREFETCHT0   448(R11)
-	PREFETCHT0   512(R11)
+	PREFETCHT1   448(R11)
+	PREFETCHT1   512(R11)
 	VMOVDQU      320(AX), Y6
 	VMOVDQU      832(AX), Y7
 	VMOVDQU      2368(AX), Y11
@@ -37968,7 +38052,7 @@ part:
 	VPBROADCASTD -12(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y10, Y10
-	PREFETCHT0   576(R11)
+	PREFETCHT1   576(R11)
 	VMOVDQU      384(AX), Y6
 	VMOVDQU      896(AX), Y7
 	VMOVDQU      2432(AX), Y11
@@ -38001,8 +38085,8 @@ part:
 	VPBROADCASTD -8(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y10, Y10
-	PREFETCHT0   640(R11)
-	PREFETCHT0   704(R11)
+	PREFETCHT1   640(R11)
+	PREFETCHT1   704(R11)
 	VMOVDQU      448(AX), Y6
 	VMOVDQU      960(AX), Y7
 	VMOVDQU      2496(AX), Y11
@@ -38063,7 +38147,7 @@ part:
 	VPSUBW       Y3, Y10, Y10
 	VPMADDWD     Y8, Y10, Y10
 	VPADDD       Y10, Y0, Y0
-	PREFETCHT0   768(R11)
+	PREFETCHT1   768(R11)
 	VMOVDQU      1024(AX), Y6
 	VMOVDQU      1536(AX), Y7
 	VMOVDQU      2560(AX), Y11
@@ -38092,8 +38176,8 @@ part:
 	VPOR         Y2, Y1, Y1
 	VPBROADCASTD 96(SI), Y10
 	VPMADDUBSW   Y10, Y1, Y10
-	PREFETCHT0   832(R11)
-	PREFETCHT0   896(R11)
+	PREFETCHT1   832(R11)
+	PREFETCHT1   896(R11)
 	VMOVDQU      1088(AX), Y6
 	VMOVDQU      1600(AX), Y7
 	VMOVDQU      2624(AX), Y11
@@ -38126,7 +38210,7 @@ part:
 	VPBROADCASTD 100(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y10, Y10
-	PREFETCHT0   960(R11)
+	PREFETCHT1   960(R11)
 	VMOVDQU      1152(AX), Y6
 	VMOVDQU      1664(AX), Y7
 	VMOVDQU      2688(AX), Y11
@@ -38159,8 +38243,8 @@ part:
 	VPBROADCASTD 104(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y10, Y10
-	PREFETCHT0   1024(R11)
-	PREFETCHT0   1088(R11)
+	PREFETCHT1   1024(R11)
+	PREFETCHT1   1088(R11)
 	VMOVDQU      1216(AX), Y6
 	VMOVDQU      1728(AX), Y7
 	VMOVDQU      2752(AX), Y11
@@ -38221,7 +38305,7 @@ part:
 	VPSUBW       Y3, Y10, Y10
 	VPMADDWD     Y8, Y10, Y10
 	VPADDD       Y10, Y0, Y0
-	PREFETCHT0   1152(R11)
+	PREFETCHT1   1152(R11)
 	VMOVDQU      1280(AX), Y6
 	VMOVDQU      1792(AX), Y7
 	VMOVDQU      2816(AX), Y11
@@ -38250,8 +38334,8 @@ part:
 	VPOR         Y2, Y1, Y1
 	VPBROADCASTD 112(SI), Y10
 	VPMADDUBSW   Y10, Y1, Y10
-	PREFETCHT0   1216(R11)
-	PREFETCHT0   1280(R11)
+	PREFETCHT1   1216(R11)
+	PREFETCHT1   1280(R11)
 	VMOVDQU      1344(AX), Y6
 	VMOVDQU      1856(AX), Y7
 	VMOVDQU      2880(AX), Y11
@@ -38284,7 +38368,7 @@ part:
 	VPBROADCASTD 116(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y10, Y10
-	PREFETCHT0   1344(R11)
+	PREFETCHT1   1344(R11)
 	VMOVDQU      1408(AX), Y6
 	VMOVDQU      1920(AX), Y7
 	VMOVDQU      2944(AX), Y11
@@ -38317,8 +38401,8 @@ part:
 	VPBROADCASTD 120(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y10, Y10
-	PREFETCHT0   1408(R11)
-	PREFETCHT0   1472(R11)
+	PREFETCHT1   1408(R11)
+	PREFETCHT1   1472(R11)
 	VMOVDQU      1472(AX), Y6
 	VMOVDQU      1984(AX), Y7
 	VMOVDQU      3008(AX), Y11
@@ -38411,9 +38495,9 @@ part:
 	VZEROUPPER
 	RET
 
-// func q6_KAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func q6_KAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q6_KAVX2x1x4(SB), $320-72
+TEXT ·q6_KAVX2x1x4(SB), $320-80
 	VPXOR        Y0, Y0, Y0
 	VMOVUPS      Y0, (SP)
 	VMOVUPS      Y0, 32(SP)
@@ -38433,9 +38517,9 @@ TEXT ·q6_KAVX2x1x4(SB), $320-72
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
-	MOVQ         q+40(FP), SI
+	MOVQ         q+48(FP), SI
 	SUBQ         $-128, SI
-	MOVQ         d+48(FP), R10
+	MOVQ         d+56(FP), R10
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
 	MOVL         $0x00000020, R12
@@ -38472,27 +38556,27 @@ block:
 	VPADDW      Y5, Y1, Y1
 	VMOVDQU     Y1, 288(SP)
 	LEAQ        3072(AX), R11
-	CMPQ        blocks+32(FP), $0x01
+	CMPQ        blocks+40(FP), $0x01
 	JNE         ahead
 	MOVQ        w+0(FP), R11
-	LEAQ        (R11)(R8*4), R11
+	ADDQ        next+32(FP), R11
 	MOVQ        scales+8(FP), R12
-	LEAQ        (R12)(R8*4), R12
+	ADDQ        next+32(FP), R12
 	SUBQ        BX, R12
 	MOVQ        inner+16(FP), R13
-	LEAQ        (R13)(R8*4), R13
+	ADDQ        next+32(FP), R13
 	SUBQ        DI, R13
 
 ahead:
 	XORL CX, CX
 
 part:
-	PREFETCHT0   (BX)(R12*1)
-	PREFETCHT0   (DI)(R13*1)
-	PREFETCHT0   64(DI)(R13*1)
-	PREFETCHT0   128(DI)(R13*1)
-	PREFETCHT0   192(DI)(R13*1)
-	PREFETCHT0   (R11)
+	PREFETCHT1   (BX)(R12*1)
+	PREFETCHT1   (DI)(R13*1)
+	PREFETCHT1   64(DI)(R13*1)
+	PREFETCHT1   128(DI)(R13*1)
+	PREFETCHT1   192(DI)(R13*1)
+	PREFETCHT1   (R11)
 	VMOVDQU      (AX), Y6
 	VMOVDQU      512(AX), Y7
 	VMOVDQU      2048(AX), Y11
@@ -38521,8 +38605,8 @@ part:
 	VPOR         Y2, Y1, Y1
 	VPBROADCASTD -32(SI), Y10
 	VPMADDUBSW   Y10, Y1, Y10
-	PREFETCHT0   (R11)(R8*1)
-	PREFETCHT0   (R11)(R8*2)
+	PREFETCHT1   (R11)(R8*1)
+	PREFETCHT1   (R11)(R8*2)
 	VMOVDQU      64(AX), Y6
 	VMOVDQU      576(AX), Y7
 	VMOVDQU      2112(AX), Y11
@@ -38555,7 +38639,7 @@ part:
 	VPBROADCASTD -28(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y10, Y10
-	PREFETCHT0   (R11)(R9*1)
+	PREFETCHT1   (R11)(R9*1)
 	VMOVDQU      128(AX), Y6
 	VMOVDQU      640(AX), Y7
 	VMOVDQU      2176(AX), Y11
@@ -38588,8 +38672,8 @@ part:
 	VPBROADCASTD -24(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y10, Y10
-	PREFETCHT0   64(R11)
-	PREFETCHT0   64(R11)(R8*1)
+	PREFETCHT1   64(R11)
+	PREFETCHT1   64(R11)(R8*1)
 	VMOVDQU      192(AX), Y6
 	VMOVDQU      704(AX), Y7
 	VMOVDQU      2240(AX), Y11
@@ -38649,7 +38733,7 @@ part:
 	VPSUBW       Y3, Y10, Y10
 	VPMADDWD     Y8, Y10, Y10
 	VPADDD       Y10, Y0, Y0
-	PREFETCHT0   64(R11)(R8*2)
+	PREFETCHT1   64(R11)(R8*2)
 	VMOVDQU      256(AX), Y6
 	VMOVDQU      768(AX), Y7
 	VMOVDQU      2304(AX), Y11
@@ -38678,8 +38762,8 @@ part:
 	VPOR         Y2, Y1, Y1
 	VPBROADCASTD -16(SI), Y10
 	VPMADDUBSW   Y10, Y1, Y10
-	PREFETCHT0   64(R11)(R9*1)
-	PREFETCHT0   128(R11)
+	PREFETCHT1   64(R11)(R9*1)
+	PREFETCHT1   128(R11)
 	VMOVDQU      320(AX), Y6
 	VMOVDQU      832(AX), Y7
 	VMOVDQU      2368(AX), Y11
@@ -38712,7 +38796,7 @@ part:
 	VPBROADCASTD -12(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y10, Y10
-	PREFETCHT0   128(R11)(R8*1)
+	PREFETCHT1   128(R11)(R8*1)
 	VMOVDQU      384(AX), Y6
 	VMOVDQU      896(AX), Y7
 	VMOVDQU      2432(AX), Y11
@@ -38745,8 +38829,8 @@ part:
 	VPBROADCASTD -8(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y10, Y10
-	PREFETCHT0   128(R11)(R8*2)
-	PREFETCHT0   128(R11)(R9*1)
+	PREFETCHT1   128(R11)(R8*2)
+	PREFETCHT1   128(R11)(R9*1)
 	VMOVDQU      448(AX), Y6
 	VMOVDQU      960(AX), Y7
 	VMOVDQU      2496(AX), Y11
@@ -38807,7 +38891,7 @@ part:
 	VPSUBW       Y3, Y10, Y10
 	VPMADDWD     Y8, Y10, Y10
 	VPADDD       Y10, Y0, Y0
-	PREFETCHT0   192(R11)
+	PREFETCHT1   192(R11)
 	VMOVDQU      1024(AX), Y6
 	VMOVDQU      1536(AX), Y7
 	VMOVDQU      2560(AX), Y11
@@ -38836,8 +38920,8 @@ part:
 	VPOR         Y2, Y1, Y1
 	VPBROADCASTD 96(SI), Y10
 	VPMADDUBSW   Y10, Y1, Y10
-	PREFETCHT0   192(R11)(R8*1)
-	PREFETCHT0   192(R11)(R8*2)
+	PREFETCHT1   192(R11)(R8*1)
+	PREFETCHT1   192(R11)(R8*2)
 	VMOVDQU      1088(AX), Y6
 	VMOVDQU      1600(AX), Y7
 	VMOVDQU      2624(AX), Y11
@@ -38870,7 +38954,7 @@ part:
 	VPBROADCASTD 100(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y10, Y10
-	PREFETCHT0   192(R11)(R9*1)
+	PREFETCHT1   192(R11)(R9*1)
 	VMOVDQU      1152(AX), Y6
 	VMOVDQU      1664(AX), Y7
 	VMOVDQU      2688(AX), Y11
@@ -38903,8 +38987,8 @@ part:
 	VPBROADCASTD 104(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y10, Y10
-	PREFETCHT0   256(R11)
-	PREFETCHT0   256(R11)(R8*1)
+	PREFETCHT1   256(R11)
+	PREFETCHT1   256(R11)(R8*1)
 	VMOVDQU      1216(AX), Y6
 	VMOVDQU      1728(AX), Y7
 	VMOVDQU      2752(AX), Y11
@@ -38965,7 +39049,7 @@ part:
 	VPSUBW       Y3, Y10, Y10
 	VPMADDWD     Y8, Y10, Y10
 	VPADDD       Y10, Y0, Y0
-	PREFETCHT0   256(R11)(R8*2)
+	PREFETCHT1   256(R11)(R8*2)
 	VMOVDQU      1280(AX), Y6
 	VMOVDQU      1792(AX), Y7
 	VMOVDQU      2816(AX), Y11
@@ -38994,8 +39078,8 @@ part:
 	VPOR         Y2, Y1, Y1
 	VPBROADCASTD 112(SI), Y10
 	VPMADDUBSW   Y10, Y1, Y10
-	PREFETCHT0   256(R11)(R9*1)
-	PREFETCHT0   320(R11)
+	PREFETCHT1   256(R11)(R9*1)
+	PREFETCHT1   320(R11)
 	VMOVDQU      1344(AX), Y6
 	VMOVDQU      1856(AX), Y7
 	VMOVDQU      2880(AX), Y11
@@ -39028,7 +39112,7 @@ part:
 	VPBROADCASTD 116(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y10, Y10
-	PREFETCHT0   320(R11)(R8*1)
+	PREFETCHT1   320(R11)(R8*1)
 	VMOVDQU      1408(AX), Y6
 	VMOVDQU      1920(AX), Y7
 	VMOVDQU      2944(AX), Y11
@@ -39061,8 +39145,8 @@ part:
 	VPBROADCASTD 120(SI), Y3
 	VPMADDUBSW   Y3, Y1, Y3
 	VPADDW       Y3, Y10, Y10
-	PREFETCHT0   320(R11)(R8*2)
-	PREFETCHT0   320(R11)(R9*1)
+	PREFETCHT1   320(R11)(R8*2)
+	PREFETCHT1   320(R11)(R9*1)
 	VMOVDQU      1472(AX), Y6
 	VMOVDQU      1984(AX), Y7
 	VMOVDQU      3008(AX), Y11
@@ -39152,9 +39236,9 @@ part:
 	ADDQ         $0x00000100, DI
 	ADDQ         $0x00000100, SI
 	ADDQ         $0x04, R10
-	DECQ         blocks+32(FP)
+	DECQ         blocks+40(FP)
 	JNE          block
-	MOVQ         out+64(FP), SI
+	MOVQ         out+72(FP), SI
 	VMOVUPS      (SP), Y0
 	VMOVUPS      Y0, (SI)
 	VMOVUPS      32(SP), Y0
@@ -42516,9 +42600,9 @@ step:
 	VZEROUPPER
 	RET
 
-// func q2_KAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func q2_KAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q2_KAVX2x1x4(SB), $1088-72
+TEXT ·q2_KAVX2x1x4(SB), $1088-80
 	VPXOR        Y0, Y0, Y0
 	VMOVUPS      Y0, (SP)
 	VMOVUPS      Y0, 32(SP)
@@ -42534,42 +42618,42 @@ TEXT ·q2_KAVX2x1x4(SB), $1088-72
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
-	MOVQ         q+40(FP), SI
+	MOVQ         q+48(FP), SI
 	SUBQ         $-128, SI
-	MOVQ         d+48(FP), R10
+	MOVQ         d+56(FP), R10
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
 	MOVL         $0x00000040, R12
 	MOVL         $0x00000100, R13
 
 block:
-	MOVQ      sums+56(FP), DX
+	MOVQ      sums+64(FP), DX
 	VMOVDQU   (DX), Y0
 	VPACKSSDW 32(DX), Y0, Y0
 	VPERMQ    $0xd8, Y0, Y0
 	VMOVDQU   Y0, 256(SP)
-	ADDQ      $0x40, sums+56(FP)
+	ADDQ      $0x40, sums+64(FP)
 	LEAQ      1024(AX), R11
-	CMPQ      blocks+32(FP), $0x01
+	CMPQ      blocks+40(FP), $0x01
 	JNE       ahead
 	MOVQ      w+0(FP), R11
-	LEAQ      (R11)(R8*4), R11
+	ADDQ      next+32(FP), R11
 	MOVQ      scales+8(FP), R12
-	LEAQ      (R12)(R8*4), R12
+	ADDQ      next+32(FP), R12
 	SUBQ      BX, R12
 	MOVQ      inner+16(FP), R13
-	LEAQ      (R13)(R8*4), R13
+	ADDQ      next+32(FP), R13
 	SUBQ      DI, R13
 
 ahead:
 	XORL CX, CX
 
 part:
-	PREFETCHT0   (BX)(R12*1)
-	PREFETCHT0   (DI)(R13*1)
-	PREFETCHT0   64(DI)(R13*1)
-	PREFETCHT0   128(DI)(R13*1)
-	PREFETCHT0   192(DI)(R13*1)
+	PREFETCHT1   (BX)(R12*1)
+	PREFETCHT1   (DI)(R13*1)
+	PREFETCHT1   64(DI)(R13*1)
+	PREFETCHT1   128(DI)(R13*1)
+	PREFETCHT1   192(DI)(R13*1)
 	VMOVDQU      (DI), Y1
 	VPSRLW       $0x04, Y1, Y2
 	VPAND        lowerFourAVX2<>+0(SB), Y1, Y1
@@ -42652,7 +42736,7 @@ part:
 	VPADDW       Y2, Y1, Y1
 	VPMADDWD     320(SP), Y1, Y1
 	VPADDD       Y1, Y6, Y6
-	PREFETCHT0   (R11)
+	PREFETCHT1   (R11)
 	VPAND        256(AX), Y5, Y0
 	VPBROADCASTD -112(SI), Y1
 	VPMADDUBSW   Y1, Y0, Y1
@@ -42695,7 +42779,7 @@ part:
 	VPADDW       Y2, Y1, Y1
 	VPMADDWD     384(SP), Y1, Y1
 	VPADDD       Y1, Y6, Y6
-	PREFETCHT0   (R11)(R8*1)
+	PREFETCHT1   (R11)(R8*1)
 	VMOVDQU      256(AX), Y0
 	VPSRLW       $0x02, Y0, Y0
 	VPAND        Y5, Y0, Y0
@@ -42746,7 +42830,7 @@ part:
 	VPADDW       Y2, Y1, Y1
 	VPMADDWD     448(SP), Y1, Y1
 	VPADDD       Y1, Y6, Y6
-	PREFETCHT0   (R11)(R8*2)
+	PREFETCHT1   (R11)(R8*2)
 	VMOVDQU      256(AX), Y0
 	VPSRLW       $0x04, Y0, Y0
 	VPAND        Y5, Y0, Y0
@@ -42797,7 +42881,7 @@ part:
 	VPADDW       Y2, Y1, Y1
 	VPMADDWD     512(SP), Y1, Y1
 	VPADDD       Y1, Y6, Y6
-	PREFETCHT0   (R11)(R9*1)
+	PREFETCHT1   (R11)(R9*1)
 	VMOVDQU      256(AX), Y0
 	VPSRLW       $0x06, Y0, Y0
 	VPAND        Y5, Y0, Y0
@@ -42840,7 +42924,7 @@ part:
 	VPADDW       Y2, Y1, Y1
 	VPMADDWD     576(SP), Y1, Y1
 	VPADDD       Y1, Y6, Y6
-	PREFETCHT0   64(R11)
+	PREFETCHT1   64(R11)
 	VPAND        768(AX), Y5, Y0
 	VPBROADCASTD 16(SI), Y1
 	VPMADDUBSW   Y1, Y0, Y1
@@ -42883,7 +42967,7 @@ part:
 	VPADDW       Y2, Y1, Y1
 	VPMADDWD     640(SP), Y1, Y1
 	VPADDD       Y1, Y6, Y6
-	PREFETCHT0   64(R11)(R8*1)
+	PREFETCHT1   64(R11)(R8*1)
 	VMOVDQU      768(AX), Y0
 	VPSRLW       $0x02, Y0, Y0
 	VPAND        Y5, Y0, Y0
@@ -42934,7 +43018,7 @@ part:
 	VPADDW       Y2, Y1, Y1
 	VPMADDWD     704(SP), Y1, Y1
 	VPADDD       Y1, Y6, Y6
-	PREFETCHT0   64(R11)(R8*2)
+	PREFETCHT1   64(R11)(R8*2)
 	VMOVDQU      768(AX), Y0
 	VPSRLW       $0x04, Y0, Y0
 	VPAND        Y5, Y0, Y0
@@ -42985,7 +43069,7 @@ part:
 	VPADDW       Y2, Y1, Y1
 	VPMADDWD     768(SP), Y1, Y1
 	VPADDD       Y1, Y6, Y6
-	PREFETCHT0   64(R11)(R9*1)
+	PREFETCHT1   64(R11)(R9*1)
 	VMOVDQU      768(AX), Y0
 	VPSRLW       $0x06, Y0, Y0
 	VPAND        Y5, Y0, Y0
@@ -43068,9 +43152,9 @@ part:
 	ADDQ         $0x00000100, DI
 	ADDQ         $0x00000100, SI
 	ADDQ         $0x04, R10
-	DECQ         blocks+32(FP)
+	DECQ         blocks+40(FP)
 	JNE          block
-	MOVQ         out+64(FP), SI
+	MOVQ         out+72(FP), SI
 	VMOVUPS      (SP), Y0
 	VMOVUPS      Y0, (SI)
 	VMOVUPS      32(SP), Y0
@@ -46666,9 +46750,9 @@ step:
 	VZEROUPPER
 	RET
 
-// func q3_KAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func q3_KAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·q3_KAVX2x1x4(SB), $1088-72
+TEXT ·q3_KAVX2x1x4(SB), $1088-80
 	VPXOR        Y0, Y0, Y0
 	VMOVUPS      Y0, (SP)
 	VMOVUPS      Y0, 32(SP)
@@ -46687,41 +46771,41 @@ TEXT ·q3_KAVX2x1x4(SB), $1088-72
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
-	MOVQ         q+40(FP), SI
+	MOVQ         q+48(FP), SI
 	SUBQ         $-128, SI
-	MOVQ         d+48(FP), R10
+	MOVQ         d+56(FP), R10
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
 	MOVL         $0x00000020, R12
 	MOVL         $0x000000c0, R13
 
 block:
-	MOVQ      sums+56(FP), DX
+	MOVQ      sums+64(FP), DX
 	VMOVDQU   (DX), Y0
 	VPACKSSDW 32(DX), Y0, Y0
 	VPERMQ    $0xd8, Y0, Y0
 	VMOVDQU   Y0, 256(SP)
-	ADDQ      $0x40, sums+56(FP)
+	ADDQ      $0x40, sums+64(FP)
 	LEAQ      1536(AX), R11
-	CMPQ      blocks+32(FP), $0x01
+	CMPQ      blocks+40(FP), $0x01
 	JNE       ahead
 	MOVQ      w+0(FP), R11
-	LEAQ      (R11)(R8*4), R11
+	ADDQ      next+32(FP), R11
 	MOVQ      scales+8(FP), R12
-	LEAQ      (R12)(R8*4), R12
+	ADDQ      next+32(FP), R12
 	SUBQ      BX, R12
 	MOVQ      inner+16(FP), R13
-	LEAQ      (R13)(R8*4), R13
+	ADDQ      next+32(FP), R13
 	SUBQ      DI, R13
 
 ahead:
 	XORL CX, CX
 
 part:
-	PREFETCHT0   (BX)(R12*1)
-	PREFETCHT0   (DI)(R13*1)
-	PREFETCHT0   64(DI)(R13*1)
-	PREFETCHT0   128(DI)(R13*1)
+	PREFETCHT1   (BX)(R12*1)
+	PREFETCHT1   (DI)(R13*1)
+	PREFETCHT1   64(DI)(R13*1)
+	PREFETCHT1   128(DI)(R13*1)
 	VMOVDQU      128(DI), Y4
 	VMOVDQU      (DI), Y1
 	VPSLLW       $0x00, Y1, Y1
@@ -46857,7 +46941,7 @@ part:
 	VPADDW       Y2, Y1, Y1
 	VPMADDWD     320(SP), Y1, Y1
 	VPADDD       Y1, Y7, Y7
-	PREFETCHT0   (R11)
+	PREFETCHT1   (R11)
 	VPAND        256(AX), Y5, Y0
 	VMOVDQU      1280(AX), Y4
 	VPSLLW       $0x02, Y4, Y4
@@ -46891,7 +46975,7 @@ part:
 	VPADDW       Y2, Y1, Y1
 	VPMADDWD     352(SP), Y1, Y1
 	VPADDD       Y1, Y7, Y7
-	PREFETCHT0   (R11)(R8*1)
+	PREFETCHT1   (R11)(R8*1)
 	VMOVDQU      (AX), Y0
 	VPSRLW       $0x02, Y0, Y0
 	VPAND        Y5, Y0, Y0
@@ -46933,7 +47017,7 @@ part:
 	VPADDW       Y2, Y1, Y1
 	VPMADDWD     384(SP), Y1, Y1
 	VPADDD       Y1, Y7, Y7
-	PREFETCHT0   (R11)(R8*2)
+	PREFETCHT1   (R11)(R8*2)
 	VMOVDQU      256(AX), Y0
 	VPSRLW       $0x02, Y0, Y0
 	VPAND        Y5, Y0, Y0
@@ -47016,7 +47100,7 @@ part:
 	VPADDW       Y2, Y1, Y1
 	VPMADDWD     448(SP), Y1, Y1
 	VPADDD       Y1, Y7, Y7
-	PREFETCHT0   (R11)(R9*1)
+	PREFETCHT1   (R11)(R9*1)
 	VMOVDQU      256(AX), Y0
 	VPSRLW       $0x04, Y0, Y0
 	VPAND        Y5, Y0, Y0
@@ -47058,7 +47142,7 @@ part:
 	VPADDW       Y2, Y1, Y1
 	VPMADDWD     480(SP), Y1, Y1
 	VPADDD       Y1, Y7, Y7
-	PREFETCHT0   64(R11)
+	PREFETCHT1   64(R11)
 	VMOVDQU      (AX), Y0
 	VPSRLW       $0x06, Y0, Y0
 	VPAND        Y5, Y0, Y0
@@ -47100,7 +47184,7 @@ part:
 	VPADDW       Y2, Y1, Y1
 	VPMADDWD     512(SP), Y1, Y1
 	VPADDD       Y1, Y7, Y7
-	PREFETCHT0   64(R11)(R8*1)
+	PREFETCHT1   64(R11)(R8*1)
 	VMOVDQU      256(AX), Y0
 	VPSRLW       $0x06, Y0, Y0
 	VPAND        Y5, Y0, Y0
@@ -47175,7 +47259,7 @@ part:
 	VPADDW       Y2, Y1, Y1
 	VPMADDWD     576(SP), Y1, Y1
 	VPADDD       Y1, Y7, Y7
-	PREFETCHT0   64(R11)(R8*2)
+	PREFETCHT1   64(R11)(R8*2)
 	VPAND        768(AX), Y5, Y0
 	VMOVDQU      1280(AX), Y4
 	VPSRLW       $0x02, Y4, Y4
@@ -47209,7 +47293,7 @@ part:
 	VPADDW       Y2, Y1, Y1
 	VPMADDWD     608(SP), Y1, Y1
 	VPADDD       Y1, Y7, Y7
-	PREFETCHT0   64(R11)(R9*1)
+	PREFETCHT1   64(R11)(R9*1)
 	VMOVDQU      512(AX), Y0
 	VPSRLW       $0x02, Y0, Y0
 	VPAND        Y5, Y0, Y0
@@ -47251,7 +47335,7 @@ part:
 	VPADDW       Y2, Y1, Y1
 	VPMADDWD     640(SP), Y1, Y1
 	VPADDD       Y1, Y7, Y7
-	PREFETCHT0   128(R11)
+	PREFETCHT1   128(R11)
 	VMOVDQU      768(AX), Y0
 	VPSRLW       $0x02, Y0, Y0
 	VPAND        Y5, Y0, Y0
@@ -47334,7 +47418,7 @@ part:
 	VPADDW       Y2, Y1, Y1
 	VPMADDWD     704(SP), Y1, Y1
 	VPADDD       Y1, Y7, Y7
-	PREFETCHT0   128(R11)(R8*1)
+	PREFETCHT1   128(R11)(R8*1)
 	VMOVDQU      768(AX), Y0
 	VPSRLW       $0x04, Y0, Y0
 	VPAND        Y5, Y0, Y0
@@ -47376,7 +47460,7 @@ part:
 	VPADDW       Y2, Y1, Y1
 	VPMADDWD     736(SP), Y1, Y1
 	VPADDD       Y1, Y7, Y7
-	PREFETCHT0   128(R11)(R8*2)
+	PREFETCHT1   128(R11)(R8*2)
 	VMOVDQU      512(AX), Y0
 	VPSRLW       $0x06, Y0, Y0
 	VPAND        Y5, Y0, Y0
@@ -47418,7 +47502,7 @@ part:
 	VPADDW       Y2, Y1, Y1
 	VPMADDWD     768(SP), Y1, Y1
 	VPADDD       Y1, Y7, Y7
-	PREFETCHT0   128(R11)(R9*1)
+	PREFETCHT1   128(R11)(R9*1)
 	VMOVDQU      768(AX), Y0
 	VPSRLW       $0x06, Y0, Y0
 	VPAND        Y5, Y0, Y0
@@ -47514,9 +47598,9 @@ part:
 	ADDQ         $0x000000c0, DI
 	ADDQ         $0x00000100, SI
 	ADDQ         $0x04, R10
-	DECQ         blocks+32(FP)
+	DECQ         blocks+40(FP)
 	JNE          block
-	MOVQ         out+64(FP), SI
+	MOVQ         out+72(FP), SI
 	VMOVUPS      (SP), Y0
 	VMOVUPS      Y0, (SI)
 	VMOVUPS      32(SP), Y0
@@ -50948,9 +51032,9 @@ step:
 	VZEROUPPER
 	RET
 
-// func iq4_xsAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func iq4_xsAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX2, F16C, FMA3, MMX+
-TEXT ·iq4_xsAVX2x1x4(SB), $1472-72
+TEXT ·iq4_xsAVX2x1x4(SB), $1472-80
 	VPXOR        Y0, Y0, Y0
 	VMOVUPS      Y0, (SP)
 	VMOVUPS      Y0, 32(SP)
@@ -50968,9 +51052,9 @@ TEXT ·iq4_xsAVX2x1x4(SB), $1472-72
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
-	MOVQ         q+40(FP), SI
+	MOVQ         q+48(FP), SI
 	SUBQ         $-128, SI
-	MOVQ         d+48(FP), R10
+	MOVQ         d+56(FP), R10
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
 	MOVL         $0x00000020, R12
@@ -50979,7 +51063,7 @@ TEXT ·iq4_xsAVX2x1x4(SB), $1472-72
 block:
 	VPCMPEQW  Y1, Y1, Y1
 	VPSRLW    $0x0f, Y1, Y1
-	MOVQ      sums+56(FP), DX
+	MOVQ      sums+64(FP), DX
 	VMOVDQU   (DX), Y0
 	VPACKSSDW 32(DX), Y0, Y0
 	VPERMQ    $0xd8, Y0, Y0
@@ -50988,26 +51072,26 @@ block:
 	VPERMQ    $0x08, Y0, Y0
 	VPSHUFB   evenFirstAVX2<>+0(SB), X0, X0
 	VMOVDQU   X0, 256(SP)
-	ADDQ      $0x40, sums+56(FP)
+	ADDQ      $0x40, sums+64(FP)
 	LEAQ      2048(AX), R11
-	CMPQ      blocks+32(FP), $0x01
+	CMPQ      blocks+40(FP), $0x01
 	JNE       ahead
 	MOVQ      w+0(FP), R11
-	LEAQ      (R11)(R8*4), R11
+	ADDQ      next+32(FP), R11
 	MOVQ      scales+8(FP), R12
-	LEAQ      (R12)(R8*4), R12
+	ADDQ      next+32(FP), R12
 	SUBQ      BX, R12
 	MOVQ      inner+16(FP), R13
-	LEAQ      (R13)(R8*4), R13
+	ADDQ      next+32(FP), R13
 	SUBQ      DI, R13
 
 ahead:
 	XORL CX, CX
 
 part:
-	PREFETCHT0   (BX)(R12*1)
-	PREFETCHT0   (DI)(R13*1)
-	PREFETCHT0   64(DI)(R13*1)
+	PREFETCHT1   (BX)(R12*1)
+	PREFETCHT1   (DI)(R13*1)
+	PREFETCHT1   64(DI)(R13*1)
 	VPMOVZXWD    (DI), Y2
 	VPMOVZXWD    32(DI), Y3
 	VPMOVZXWD    64(DI), Y5
@@ -51099,7 +51183,7 @@ part:
 	VPSRAW       $0x08, Y0, Y0
 	VMOVUPS      Y0, 1440(SP)
 	VPXOR        Y9, Y9, Y9
-	PREFETCHT0   (R11)
+	PREFETCHT1   (R11)
 	VPAND        (AX), Y6, Y0
 	VPSHUFB      Y0, Y8, Y1
 	VPSHUFB      Y0, Y7, Y0
@@ -51134,7 +51218,7 @@ part:
 	VPMADDWD     832(SP), Y4, Y4
 	VPADDD       Y4, Y2, Y2
 	VPADDD       Y2, Y9, Y9
-	PREFETCHT0   (R11)(R8*1)
+	PREFETCHT1   (R11)(R8*1)
 	VMOVDQU      (AX), Y0
 	VPSRLW       $0x04, Y0, Y0
 	VPAND        Y6, Y0, Y0
@@ -51177,7 +51261,7 @@ part:
 	VPMADDWD     864(SP), Y4, Y4
 	VPADDD       Y4, Y2, Y2
 	VPADDD       Y2, Y9, Y9
-	PREFETCHT0   (R11)(R8*2)
+	PREFETCHT1   (R11)(R8*2)
 	VPAND        256(AX), Y6, Y0
 	VPSHUFB      Y0, Y8, Y1
 	VPSHUFB      Y0, Y7, Y0
@@ -51212,7 +51296,7 @@ part:
 	VPMADDWD     896(SP), Y4, Y4
 	VPADDD       Y4, Y2, Y2
 	VPADDD       Y2, Y9, Y9
-	PREFETCHT0   (R11)(R9*1)
+	PREFETCHT1   (R11)(R9*1)
 	VMOVDQU      256(AX), Y0
 	VPSRLW       $0x04, Y0, Y0
 	VPAND        Y6, Y0, Y0
@@ -51255,7 +51339,7 @@ part:
 	VPMADDWD     928(SP), Y4, Y4
 	VPADDD       Y4, Y2, Y2
 	VPADDD       Y2, Y9, Y9
-	PREFETCHT0   64(R11)
+	PREFETCHT1   64(R11)
 	VPAND        512(AX), Y6, Y0
 	VPSHUFB      Y0, Y8, Y1
 	VPSHUFB      Y0, Y7, Y0
@@ -51290,7 +51374,7 @@ part:
 	VPMADDWD     960(SP), Y4, Y4
 	VPADDD       Y4, Y2, Y2
 	VPADDD       Y2, Y9, Y9
-	PREFETCHT0   64(R11)(R8*1)
+	PREFETCHT1   64(R11)(R8*1)
 	VMOVDQU      512(AX), Y0
 	VPSRLW       $0x04, Y0, Y0
 	VPAND        Y6, Y0, Y0
@@ -51333,7 +51417,7 @@ part:
 	VPMADDWD     992(SP), Y4, Y4
 	VPADDD       Y4, Y2, Y2
 	VPADDD       Y2, Y9, Y9
-	PREFETCHT0   64(R11)(R8*2)
+	PREFETCHT1   64(R11)(R8*2)
 	VPAND        768(AX), Y6, Y0
 	VPSHUFB      Y0, Y8, Y1
 	VPSHUFB      Y0, Y7, Y0
@@ -51368,7 +51452,7 @@ part:
 	VPMADDWD     1024(SP), Y4, Y4
 	VPADDD       Y4, Y2, Y2
 	VPADDD       Y2, Y9, Y9
-	PREFETCHT0   64(R11)(R9*1)
+	PREFETCHT1   64(R11)(R9*1)
 	VMOVDQU      768(AX), Y0
 	VPSRLW       $0x04, Y0, Y0
 	VPAND        Y6, Y0, Y0
@@ -51411,7 +51495,7 @@ part:
 	VPMADDWD     1056(SP), Y4, Y4
 	VPADDD       Y4, Y2, Y2
 	VPADDD       Y2, Y9, Y9
-	PREFETCHT0   128(R11)
+	PREFETCHT1   128(R11)
 	VPAND        1024(AX), Y6, Y0
 	VPSHUFB      Y0, Y8, Y1
 	VPSHUFB      Y0, Y7, Y0
@@ -51446,7 +51530,7 @@ part:
 	VPMADDWD     1088(SP), Y4, Y4
 	VPADDD       Y4, Y2, Y2
 	VPADDD       Y2, Y9, Y9
-	PREFETCHT0   128(R11)(R8*1)
+	PREFETCHT1   128(R11)(R8*1)
 	VMOVDQU      1024(AX), Y0
 	VPSRLW       $0x04, Y0, Y0
 	VPAND        Y6, Y0, Y0
@@ -51489,7 +51573,7 @@ part:
 	VPMADDWD     1120(SP), Y4, Y4
 	VPADDD       Y4, Y2, Y2
 	VPADDD       Y2, Y9, Y9
-	PREFETCHT0   128(R11)(R8*2)
+	PREFETCHT1   128(R11)(R8*2)
 	VPAND        1280(AX), Y6, Y0
 	VPSHUFB      Y0, Y8, Y1
 	VPSHUFB      Y0, Y7, Y0
@@ -51524,7 +51608,7 @@ part:
 	VPMADDWD     1152(SP), Y4, Y4
 	VPADDD       Y4, Y2, Y2
 	VPADDD       Y2, Y9, Y9
-	PREFETCHT0   128(R11)(R9*1)
+	PREFETCHT1   128(R11)(R9*1)
 	VMOVDQU      1280(AX), Y0
 	VPSRLW       $0x04, Y0, Y0
 	VPAND        Y6, Y0, Y0
@@ -51567,7 +51651,7 @@ part:
 	VPMADDWD     1184(SP), Y4, Y4
 	VPADDD       Y4, Y2, Y2
 	VPADDD       Y2, Y9, Y9
-	PREFETCHT0   192(R11)
+	PREFETCHT1   192(R11)
 	VPAND        1536(AX), Y6, Y0
 	VPSHUFB      Y0, Y8, Y1
 	VPSHUFB      Y0, Y7, Y0
@@ -51602,7 +51686,7 @@ part:
 	VPMADDWD     1216(SP), Y4, Y4
 	VPADDD       Y4, Y2, Y2
 	VPADDD       Y2, Y9, Y9
-	PREFETCHT0   192(R11)(R8*1)
+	PREFETCHT1   192(R11)(R8*1)
 	VMOVDQU      1536(AX), Y0
 	VPSRLW       $0x04, Y0, Y0
 	VPAND        Y6, Y0, Y0
@@ -51645,7 +51729,7 @@ part:
 	VPMADDWD     1248(SP), Y4, Y4
 	VPADDD       Y4, Y2, Y2
 	VPADDD       Y2, Y9, Y9
-	PREFETCHT0   192(R11)(R8*2)
+	PREFETCHT1   192(R11)(R8*2)
 	VPAND        1792(AX), Y6, Y0
 	VPSHUFB      Y0, Y8, Y1
 	VPSHUFB      Y0, Y7, Y0
@@ -51680,7 +51764,7 @@ part:
 	VPMADDWD     1280(SP), Y4, Y4
 	VPADDD       Y4, Y2, Y2
 	VPADDD       Y2, Y9, Y9
-	PREFETCHT0   192(R11)(R9*1)
+	PREFETCHT1   192(R11)(R9*1)
 	VMOVDQU      1792(AX), Y0
 	VPSRLW       $0x04, Y0, Y0
 	VPAND        Y6, Y0, Y0
@@ -51765,9 +51849,9 @@ part:
 	ADDQ         $0x00000060, DI
 	ADDQ         $0x00000100, SI
 	ADDQ         $0x04, R10
-	DECQ         blocks+32(FP)
+	DECQ         blocks+40(FP)
 	JNE          block
-	MOVQ         out+64(FP), SI
+	MOVQ         out+72(FP), SI
 	VMOVUPS      (SP), Y0
 	VMOVUPS      Y0, (SI)
 	VMOVUPS      32(SP), Y0

@@ -239,7 +239,7 @@ func q4_0AVX512x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *fl
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q4_0AVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func q4_0AVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q4_1AVX512x12 multiplies 16 rows of weights with 12 of activations, see panels.BlockKernel:
 //
@@ -281,7 +281,7 @@ func q4_1AVX512x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *fl
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
 //go:noescape
-func q4_1AVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func q4_1AVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q8_0AVX512x8 multiplies 16 rows of weights with 8 of activations, see panels.BlockKernel:
 //
@@ -316,7 +316,7 @@ func q8_0AVX512x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *fl
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q8_0AVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func q8_0AVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q5_0AVX512x12 multiplies 16 rows of weights with 12 of activations, see panels.BlockKernel:
 //
@@ -358,7 +358,7 @@ func q5_0AVX512x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *fl
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q5_0AVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func q5_0AVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q5_1AVX512x12 multiplies 16 rows of weights with 12 of activations, see panels.BlockKernel:
 //
@@ -400,7 +400,7 @@ func q5_1AVX512x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *fl
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
 //go:noescape
-func q5_1AVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func q5_1AVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // iq4_nlAVX512x8 multiplies 16 rows of weights with 8 of activations, see panels.BlockKernel:
 //
@@ -435,7 +435,7 @@ func iq4_nlAVX512x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func iq4_nlAVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func iq4_nlAVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // mxfp4AVX512x12 multiplies 16 rows of weights with 12 of activations, see panels.BlockKernel:
 //
@@ -477,7 +477,7 @@ func mxfp4AVX512x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *f
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func mxfp4AVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func mxfp4AVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // f32AVX512x16 multiplies 1 panels with 16 rows of activations, see panels.FloatKernel:
 //
@@ -694,7 +694,7 @@ func q4_KAVX512x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *fl
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
 //
 //go:noescape
-func q4_KAVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func q4_KAVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q5_KAVX512x12 multiplies 16 rows of weights with 12 of activations, see panels.BlockKernel:
 //
@@ -764,7 +764,7 @@ func q5_KAVX512x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *fl
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
 //
 //go:noescape
-func q5_KAVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func q5_KAVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q6_KAVX512x12 multiplies 16 rows of weights with 12 of activations, see panels.BlockKernel:
 //
@@ -834,7 +834,7 @@ func q6_KAVX512x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *fl
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
 //
 //go:noescape
-func q6_KAVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func q6_KAVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q2_KAVX512x12 multiplies 16 rows of weights with 12 of activations, see panels.BlockKernel:
 //
@@ -904,7 +904,7 @@ func q2_KAVX512x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *fl
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
 //
 //go:noescape
-func q2_KAVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func q2_KAVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q3_KAVX512x12 multiplies 16 rows of weights with 12 of activations, see panels.BlockKernel:
 //
@@ -974,7 +974,7 @@ func q3_KAVX512x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *fl
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
 //
 //go:noescape
-func q3_KAVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func q3_KAVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // iq4_xsAVX512x12 multiplies 16 rows of weights with 12 of activations, see panels.BlockKernel:
 //
@@ -1044,4 +1044,4 @@ func iq4_xsAVX512x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
 //
 //go:noescape
-func iq4_xsAVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func iq4_xsAVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)

@@ -206,7 +206,7 @@ func q4_0AVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q4_0AVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func q4_0AVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q4_1AVX512VNNIx12 multiplies 16 rows of weights with 12 of activations, see panels.BlockKernel:
 //
@@ -248,7 +248,7 @@ func q4_1AVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
 //go:noescape
-func q4_1AVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func q4_1AVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q8_0AVX512VNNIx12 multiplies 16 rows of weights with 12 of activations, see panels.BlockKernel:
 //
@@ -290,7 +290,7 @@ func q8_0AVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q8_0AVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func q8_0AVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q5_0AVX512VNNIx12 multiplies 16 rows of weights with 12 of activations, see panels.BlockKernel:
 //
@@ -332,7 +332,7 @@ func q5_0AVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q5_0AVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func q5_0AVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q5_1AVX512VNNIx12 multiplies 16 rows of weights with 12 of activations, see panels.BlockKernel:
 //
@@ -374,7 +374,7 @@ func q5_1AVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
 //go:noescape
-func q5_1AVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func q5_1AVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // iq4_nlAVX512VNNIx12 multiplies 16 rows of weights with 12 of activations, see panels.BlockKernel:
 //
@@ -416,7 +416,7 @@ func iq4_nlAVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8,
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func iq4_nlAVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func iq4_nlAVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // mxfp4AVX512VNNIx12 multiplies 16 rows of weights with 12 of activations, see panels.BlockKernel:
 //
@@ -458,7 +458,7 @@ func mxfp4AVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, 
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func mxfp4AVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func mxfp4AVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q4_KAVX512VNNIx12 multiplies 16 rows of weights with 12 of activations, see panels.BlockKernel:
 //
@@ -528,7 +528,7 @@ func q4_KAVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
 //
 //go:noescape
-func q4_KAVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func q4_KAVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q5_KAVX512VNNIx12 multiplies 16 rows of weights with 12 of activations, see panels.BlockKernel:
 //
@@ -598,7 +598,7 @@ func q5_KAVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
 //
 //go:noescape
-func q5_KAVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func q5_KAVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q6_KAVX512VNNIx12 multiplies 16 rows of weights with 12 of activations, see panels.BlockKernel:
 //
@@ -668,7 +668,7 @@ func q6_KAVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
 //
 //go:noescape
-func q6_KAVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func q6_KAVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q2_KAVX512VNNIx12 multiplies 16 rows of weights with 12 of activations, see panels.BlockKernel:
 //
@@ -738,7 +738,7 @@ func q2_KAVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
 //
 //go:noescape
-func q2_KAVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func q2_KAVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q3_KAVX512VNNIx12 multiplies 16 rows of weights with 12 of activations, see panels.BlockKernel:
 //
@@ -808,7 +808,7 @@ func q3_KAVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
 //
 //go:noescape
-func q3_KAVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func q3_KAVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // iq4_xsAVX512VNNIx12 multiplies 16 rows of weights with 12 of activations, see panels.BlockKernel:
 //
@@ -878,7 +878,7 @@ func iq4_xsAVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8,
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
 //
 //go:noescape
-func iq4_xsAVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func iq4_xsAVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q2_KManyAVX512VNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //

@@ -1005,15 +1005,15 @@ block:
 	VZEROUPPER
 	RET
 
-// func q4_0AVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func q4_0AVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q4_0AVX512VNNIx1x4(SB), $0-72
+TEXT ·q4_0AVX512VNNIx1x4(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+32(FP), CX
-	MOVQ         q+40(FP), SI
-	MOVQ         d+48(FP), DI
-	MOVQ         sums+56(FP), DX
+	MOVQ         blocks+40(FP), CX
+	MOVQ         q+48(FP), SI
+	MOVQ         d+56(FP), DI
+	MOVQ         sums+64(FP), DX
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
 	VPXORD       Z31, Z31, Z31
@@ -1026,13 +1026,23 @@ TEXT ·q4_0AVX512VNNIx1x4(SB), $0-72
 	MOVL         $0x0000fff8, R13
 	VMOVD        R13, X15
 	VPBROADCASTD X15, Z15
+	LEAQ         4096(AX), R10
+	LEAQ         512(BX), R11
 
 block:
-	PREFETCHT0    2048(AX)
-	PREFETCHT0    2112(AX)
-	PREFETCHT0    2176(AX)
-	PREFETCHT0    2240(AX)
-	PREFETCHT0    256(BX)
+	CMPQ CX, $0x10
+	JNE  ahead
+	MOVQ w+0(FP), R10
+	ADDQ next+32(FP), R10
+	MOVQ scales+8(FP), R11
+	ADDQ next+32(FP), R11
+
+ahead:
+	PREFETCHT1    (R10)
+	PREFETCHT1    64(R10)
+	PREFETCHT1    128(R10)
+	PREFETCHT1    192(R10)
+	PREFETCHT1    (R11)
 	VMOVDQU32     (AX), Z0
 	VPSRLW        $0x04, Z0, Z4
 	VPANDD        Z13, Z0, Z0
@@ -1063,11 +1073,11 @@ block:
 	VCVTDQ2PS     Z16, Z16
 	VMULPS.BCST   (DI), Z11, Z9
 	VFMADD231PS   Z9, Z16, Z31
-	PREFETCHT0    2048(AX)(R8*1)
-	PREFETCHT0    2112(AX)(R8*1)
-	PREFETCHT0    2176(AX)(R8*1)
-	PREFETCHT0    2240(AX)(R8*1)
-	PREFETCHT0    256(BX)(R8*1)
+	PREFETCHT1    (R10)(R8*1)
+	PREFETCHT1    64(R10)(R8*1)
+	PREFETCHT1    128(R10)(R8*1)
+	PREFETCHT1    192(R10)(R8*1)
+	PREFETCHT1    (R11)(R8*1)
 	VMOVDQU32     (AX)(R8*1), Z0
 	VPSRLW        $0x04, Z0, Z4
 	VPANDD        Z13, Z0, Z0
@@ -1098,11 +1108,11 @@ block:
 	VCVTDQ2PS     Z16, Z16
 	VMULPS.BCST   (DI), Z11, Z9
 	VFMADD231PS   Z9, Z16, Z30
-	PREFETCHT0    2048(AX)(R8*2)
-	PREFETCHT0    2112(AX)(R8*2)
-	PREFETCHT0    2176(AX)(R8*2)
-	PREFETCHT0    2240(AX)(R8*2)
-	PREFETCHT0    256(BX)(R8*2)
+	PREFETCHT1    (R10)(R8*2)
+	PREFETCHT1    64(R10)(R8*2)
+	PREFETCHT1    128(R10)(R8*2)
+	PREFETCHT1    192(R10)(R8*2)
+	PREFETCHT1    (R11)(R8*2)
 	VMOVDQU32     (AX)(R8*2), Z0
 	VPSRLW        $0x04, Z0, Z4
 	VPANDD        Z13, Z0, Z0
@@ -1133,11 +1143,11 @@ block:
 	VCVTDQ2PS     Z16, Z16
 	VMULPS.BCST   (DI), Z11, Z9
 	VFMADD231PS   Z9, Z16, Z29
-	PREFETCHT0    2048(AX)(R9*1)
-	PREFETCHT0    2112(AX)(R9*1)
-	PREFETCHT0    2176(AX)(R9*1)
-	PREFETCHT0    2240(AX)(R9*1)
-	PREFETCHT0    256(BX)(R9*1)
+	PREFETCHT1    (R10)(R9*1)
+	PREFETCHT1    64(R10)(R9*1)
+	PREFETCHT1    128(R10)(R9*1)
+	PREFETCHT1    192(R10)(R9*1)
+	PREFETCHT1    (R11)(R9*1)
 	VMOVDQU32     (AX)(R9*1), Z0
 	VPSRLW        $0x04, Z0, Z4
 	VPANDD        Z13, Z0, Z0
@@ -1168,6 +1178,8 @@ block:
 	VCVTDQ2PS     Z16, Z16
 	VMULPS.BCST   (DI), Z11, Z9
 	VFMADD231PS   Z9, Z16, Z28
+	ADDQ          $0x00000100, R10
+	ADDQ          $0x20, R11
 	ADDQ          $0x00000100, AX
 	ADDQ          $0x20, BX
 	ADDQ          $0x20, SI
@@ -1175,7 +1187,7 @@ block:
 	ADDQ          $0x04, DX
 	DECQ          CX
 	JNE           block
-	MOVQ          out+64(FP), SI
+	MOVQ          out+72(FP), SI
 	VMOVUPS       Z31, (SI)
 	VMOVUPS       Z30, 64(SI)
 	VMOVUPS       Z29, 128(SI)
@@ -1980,15 +1992,15 @@ block:
 	VZEROUPPER
 	RET
 
-// func q4_1AVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func q4_1AVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q4_1AVX512VNNIx1x4(SB), $0-72
+TEXT ·q4_1AVX512VNNIx1x4(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+32(FP), CX
-	MOVQ         q+40(FP), SI
-	MOVQ         d+48(FP), DI
-	MOVQ         sums+56(FP), DX
+	MOVQ         blocks+40(FP), CX
+	MOVQ         q+48(FP), SI
+	MOVQ         d+56(FP), DI
+	MOVQ         sums+64(FP), DX
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
 	VPXORD       Z31, Z31, Z31
@@ -1998,13 +2010,23 @@ TEXT ·q4_1AVX512VNNIx1x4(SB), $0-72
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Z13
+	LEAQ         4096(AX), R10
+	LEAQ         1024(BX), R11
 
 block:
-	PREFETCHT0     2048(AX)
-	PREFETCHT0     2112(AX)
-	PREFETCHT0     2176(AX)
-	PREFETCHT0     2240(AX)
-	PREFETCHT0     512(BX)
+	CMPQ CX, $0x10
+	JNE  ahead
+	MOVQ w+0(FP), R10
+	ADDQ next+32(FP), R10
+	MOVQ scales+8(FP), R11
+	ADDQ next+32(FP), R11
+
+ahead:
+	PREFETCHT1     (R10)
+	PREFETCHT1     64(R10)
+	PREFETCHT1     128(R10)
+	PREFETCHT1     192(R10)
+	PREFETCHT1     (R11)
 	VMOVDQU32      (AX), Z0
 	VPSRLW         $0x04, Z0, Z4
 	VPANDD         Z13, Z0, Z0
@@ -2038,11 +2060,11 @@ block:
 	VCVTDQ2PS.BCST (DX), Z8
 	VMULPS.BCST    (DI), Z10, Z9
 	VFMADD231PS    Z9, Z8, Z31
-	PREFETCHT0     2048(AX)(R8*1)
-	PREFETCHT0     2112(AX)(R8*1)
-	PREFETCHT0     2176(AX)(R8*1)
-	PREFETCHT0     2240(AX)(R8*1)
-	PREFETCHT0     512(BX)(R8*1)
+	PREFETCHT1     (R10)(R8*1)
+	PREFETCHT1     64(R10)(R8*1)
+	PREFETCHT1     128(R10)(R8*1)
+	PREFETCHT1     192(R10)(R8*1)
+	PREFETCHT1     (R11)(R8*1)
 	VMOVDQU32      (AX)(R8*1), Z0
 	VPSRLW         $0x04, Z0, Z4
 	VPANDD         Z13, Z0, Z0
@@ -2076,11 +2098,11 @@ block:
 	VCVTDQ2PS.BCST (DX), Z8
 	VMULPS.BCST    (DI), Z10, Z9
 	VFMADD231PS    Z9, Z8, Z30
-	PREFETCHT0     2048(AX)(R8*2)
-	PREFETCHT0     2112(AX)(R8*2)
-	PREFETCHT0     2176(AX)(R8*2)
-	PREFETCHT0     2240(AX)(R8*2)
-	PREFETCHT0     512(BX)(R8*2)
+	PREFETCHT1     (R10)(R8*2)
+	PREFETCHT1     64(R10)(R8*2)
+	PREFETCHT1     128(R10)(R8*2)
+	PREFETCHT1     192(R10)(R8*2)
+	PREFETCHT1     (R11)(R8*2)
 	VMOVDQU32      (AX)(R8*2), Z0
 	VPSRLW         $0x04, Z0, Z4
 	VPANDD         Z13, Z0, Z0
@@ -2114,11 +2136,11 @@ block:
 	VCVTDQ2PS.BCST (DX), Z8
 	VMULPS.BCST    (DI), Z10, Z9
 	VFMADD231PS    Z9, Z8, Z29
-	PREFETCHT0     2048(AX)(R9*1)
-	PREFETCHT0     2112(AX)(R9*1)
-	PREFETCHT0     2176(AX)(R9*1)
-	PREFETCHT0     2240(AX)(R9*1)
-	PREFETCHT0     512(BX)(R9*1)
+	PREFETCHT1     (R10)(R9*1)
+	PREFETCHT1     64(R10)(R9*1)
+	PREFETCHT1     128(R10)(R9*1)
+	PREFETCHT1     192(R10)(R9*1)
+	PREFETCHT1     (R11)(R9*1)
 	VMOVDQU32      (AX)(R9*1), Z0
 	VPSRLW         $0x04, Z0, Z4
 	VPANDD         Z13, Z0, Z0
@@ -2152,6 +2174,8 @@ block:
 	VCVTDQ2PS.BCST (DX), Z8
 	VMULPS.BCST    (DI), Z10, Z9
 	VFMADD231PS    Z9, Z8, Z28
+	ADDQ           $0x00000100, R10
+	ADDQ           $0x40, R11
 	ADDQ           $0x00000100, AX
 	ADDQ           $0x40, BX
 	ADDQ           $0x20, SI
@@ -2159,7 +2183,7 @@ block:
 	ADDQ           $0x04, DX
 	DECQ           CX
 	JNE            block
-	MOVQ           out+64(FP), SI
+	MOVQ           out+72(FP), SI
 	VMOVUPS        Z31, (SI)
 	VMOVUPS        Z30, 64(SI)
 	VMOVUPS        Z29, 128(SI)
@@ -2893,15 +2917,15 @@ block:
 	VZEROUPPER
 	RET
 
-// func q8_0AVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func q8_0AVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX512F, AVX512VNNI, MMX+
-TEXT ·q8_0AVX512VNNIx1x4(SB), $0-72
+TEXT ·q8_0AVX512VNNIx1x4(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+32(FP), CX
-	MOVQ         q+40(FP), SI
-	MOVQ         d+48(FP), DI
-	MOVQ         sums+56(FP), DX
+	MOVQ         blocks+40(FP), CX
+	MOVQ         q+48(FP), SI
+	MOVQ         d+56(FP), DI
+	MOVQ         sums+64(FP), DX
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
 	VPXORD       Z31, Z31, Z31
@@ -2917,17 +2941,27 @@ TEXT ·q8_0AVX512VNNIx1x4(SB), $0-72
 	MOVL         $0x0000ff80, R13
 	VMOVD        R13, X15
 	VPBROADCASTD X15, Z15
+	LEAQ         4096(AX), R10
+	LEAQ         256(BX), R11
 
 block:
-	PREFETCHT0    2048(AX)
-	PREFETCHT0    2112(AX)
-	PREFETCHT0    2176(AX)
-	PREFETCHT0    2240(AX)
-	PREFETCHT0    2304(AX)
-	PREFETCHT0    2368(AX)
-	PREFETCHT0    2432(AX)
-	PREFETCHT0    2496(AX)
-	PREFETCHT0    128(BX)
+	CMPQ CX, $0x08
+	JNE  ahead
+	MOVQ w+0(FP), R10
+	ADDQ next+32(FP), R10
+	MOVQ scales+8(FP), R11
+	ADDQ next+32(FP), R11
+
+ahead:
+	PREFETCHT1    (R10)
+	PREFETCHT1    64(R10)
+	PREFETCHT1    128(R10)
+	PREFETCHT1    192(R10)
+	PREFETCHT1    256(R10)
+	PREFETCHT1    320(R10)
+	PREFETCHT1    384(R10)
+	PREFETCHT1    448(R10)
+	PREFETCHT1    (R11)
 	VPXORD        (AX), Z14, Z0
 	VPXORD        64(AX), Z14, Z1
 	VPXORD        128(AX), Z14, Z2
@@ -2950,15 +2984,15 @@ block:
 	VCVTDQ2PS     Z16, Z16
 	VMULPS.BCST   (DI), Z11, Z9
 	VFMADD231PS   Z9, Z16, Z31
-	PREFETCHT0    2048(AX)(R8*1)
-	PREFETCHT0    2112(AX)(R8*1)
-	PREFETCHT0    2176(AX)(R8*1)
-	PREFETCHT0    2240(AX)(R8*1)
-	PREFETCHT0    2304(AX)(R8*1)
-	PREFETCHT0    2368(AX)(R8*1)
-	PREFETCHT0    2432(AX)(R8*1)
-	PREFETCHT0    2496(AX)(R8*1)
-	PREFETCHT0    128(BX)(R8*1)
+	PREFETCHT1    (R10)(R8*1)
+	PREFETCHT1    64(R10)(R8*1)
+	PREFETCHT1    128(R10)(R8*1)
+	PREFETCHT1    192(R10)(R8*1)
+	PREFETCHT1    256(R10)(R8*1)
+	PREFETCHT1    320(R10)(R8*1)
+	PREFETCHT1    384(R10)(R8*1)
+	PREFETCHT1    448(R10)(R8*1)
+	PREFETCHT1    (R11)(R8*1)
 	VPXORD        (AX)(R8*1), Z14, Z0
 	VPXORD        64(AX)(R8*1), Z14, Z1
 	VPXORD        128(AX)(R8*1), Z14, Z2
@@ -2981,15 +3015,15 @@ block:
 	VCVTDQ2PS     Z16, Z16
 	VMULPS.BCST   (DI), Z11, Z9
 	VFMADD231PS   Z9, Z16, Z30
-	PREFETCHT0    2048(AX)(R8*2)
-	PREFETCHT0    2112(AX)(R8*2)
-	PREFETCHT0    2176(AX)(R8*2)
-	PREFETCHT0    2240(AX)(R8*2)
-	PREFETCHT0    2304(AX)(R8*2)
-	PREFETCHT0    2368(AX)(R8*2)
-	PREFETCHT0    2432(AX)(R8*2)
-	PREFETCHT0    2496(AX)(R8*2)
-	PREFETCHT0    128(BX)(R8*2)
+	PREFETCHT1    (R10)(R8*2)
+	PREFETCHT1    64(R10)(R8*2)
+	PREFETCHT1    128(R10)(R8*2)
+	PREFETCHT1    192(R10)(R8*2)
+	PREFETCHT1    256(R10)(R8*2)
+	PREFETCHT1    320(R10)(R8*2)
+	PREFETCHT1    384(R10)(R8*2)
+	PREFETCHT1    448(R10)(R8*2)
+	PREFETCHT1    (R11)(R8*2)
 	VPXORD        (AX)(R8*2), Z14, Z0
 	VPXORD        64(AX)(R8*2), Z14, Z1
 	VPXORD        128(AX)(R8*2), Z14, Z2
@@ -3012,15 +3046,15 @@ block:
 	VCVTDQ2PS     Z16, Z16
 	VMULPS.BCST   (DI), Z11, Z9
 	VFMADD231PS   Z9, Z16, Z29
-	PREFETCHT0    2048(AX)(R9*1)
-	PREFETCHT0    2112(AX)(R9*1)
-	PREFETCHT0    2176(AX)(R9*1)
-	PREFETCHT0    2240(AX)(R9*1)
-	PREFETCHT0    2304(AX)(R9*1)
-	PREFETCHT0    2368(AX)(R9*1)
-	PREFETCHT0    2432(AX)(R9*1)
-	PREFETCHT0    2496(AX)(R9*1)
-	PREFETCHT0    128(BX)(R9*1)
+	PREFETCHT1    (R10)(R9*1)
+	PREFETCHT1    64(R10)(R9*1)
+	PREFETCHT1    128(R10)(R9*1)
+	PREFETCHT1    192(R10)(R9*1)
+	PREFETCHT1    256(R10)(R9*1)
+	PREFETCHT1    320(R10)(R9*1)
+	PREFETCHT1    384(R10)(R9*1)
+	PREFETCHT1    448(R10)(R9*1)
+	PREFETCHT1    (R11)(R9*1)
 	VPXORD        (AX)(R9*1), Z14, Z0
 	VPXORD        64(AX)(R9*1), Z14, Z1
 	VPXORD        128(AX)(R9*1), Z14, Z2
@@ -3043,6 +3077,8 @@ block:
 	VCVTDQ2PS     Z16, Z16
 	VMULPS.BCST   (DI), Z11, Z9
 	VFMADD231PS   Z9, Z16, Z28
+	ADDQ          $0x00000200, R10
+	ADDQ          $0x20, R11
 	ADDQ          $0x00000200, AX
 	ADDQ          $0x20, BX
 	ADDQ          $0x20, SI
@@ -3050,7 +3086,7 @@ block:
 	ADDQ          $0x04, DX
 	DECQ          CX
 	JNE           block
-	MOVQ          out+64(FP), SI
+	MOVQ          out+72(FP), SI
 	VMOVUPS       Z31, (SI)
 	VMOVUPS       Z30, 64(SI)
 	VMOVUPS       Z29, 128(SI)
@@ -3899,15 +3935,15 @@ block:
 	VZEROUPPER
 	RET
 
-// func q5_0AVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func q5_0AVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q5_0AVX512VNNIx1x4(SB), $0-72
+TEXT ·q5_0AVX512VNNIx1x4(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+32(FP), CX
-	MOVQ         q+40(FP), SI
-	MOVQ         d+48(FP), DI
-	MOVQ         sums+56(FP), DX
+	MOVQ         blocks+40(FP), CX
+	MOVQ         q+48(FP), SI
+	MOVQ         d+56(FP), DI
+	MOVQ         sums+64(FP), DX
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
 	VPXORD       Z31, Z31, Z31
@@ -3920,14 +3956,24 @@ TEXT ·q5_0AVX512VNNIx1x4(SB), $0-72
 	MOVL         $0x0000fff0, R13
 	VMOVD        R13, X15
 	VPBROADCASTD X15, Z15
+	LEAQ         3840(AX), R10
+	LEAQ         384(BX), R11
 
 block:
-	PREFETCHT0    2048(AX)
-	PREFETCHT0    2112(AX)
-	PREFETCHT0    2176(AX)
-	PREFETCHT0    2240(AX)
-	PREFETCHT0    2304(AX)
-	PREFETCHT0    192(BX)
+	CMPQ CX, $0x0c
+	JNE  ahead
+	MOVQ w+0(FP), R10
+	ADDQ next+32(FP), R10
+	MOVQ scales+8(FP), R11
+	ADDQ next+32(FP), R11
+
+ahead:
+	PREFETCHT1    (R10)
+	PREFETCHT1    64(R10)
+	PREFETCHT1    128(R10)
+	PREFETCHT1    192(R10)
+	PREFETCHT1    256(R10)
+	PREFETCHT1    (R11)
 	VMOVDQU32     (AX), Z0
 	VPSRLW        $0x04, Z0, Z4
 	VPANDD        Z13, Z0, Z0
@@ -3979,12 +4025,12 @@ block:
 	VCVTDQ2PS     Z16, Z16
 	VMULPS.BCST   (DI), Z11, Z9
 	VFMADD231PS   Z9, Z16, Z31
-	PREFETCHT0    2048(AX)(R8*1)
-	PREFETCHT0    2112(AX)(R8*1)
-	PREFETCHT0    2176(AX)(R8*1)
-	PREFETCHT0    2240(AX)(R8*1)
-	PREFETCHT0    2304(AX)(R8*1)
-	PREFETCHT0    192(BX)(R8*1)
+	PREFETCHT1    (R10)(R8*1)
+	PREFETCHT1    64(R10)(R8*1)
+	PREFETCHT1    128(R10)(R8*1)
+	PREFETCHT1    192(R10)(R8*1)
+	PREFETCHT1    256(R10)(R8*1)
+	PREFETCHT1    (R11)(R8*1)
 	VMOVDQU32     (AX)(R8*1), Z0
 	VPSRLW        $0x04, Z0, Z4
 	VPANDD        Z13, Z0, Z0
@@ -4036,12 +4082,12 @@ block:
 	VCVTDQ2PS     Z16, Z16
 	VMULPS.BCST   (DI), Z11, Z9
 	VFMADD231PS   Z9, Z16, Z30
-	PREFETCHT0    2048(AX)(R8*2)
-	PREFETCHT0    2112(AX)(R8*2)
-	PREFETCHT0    2176(AX)(R8*2)
-	PREFETCHT0    2240(AX)(R8*2)
-	PREFETCHT0    2304(AX)(R8*2)
-	PREFETCHT0    192(BX)(R8*2)
+	PREFETCHT1    (R10)(R8*2)
+	PREFETCHT1    64(R10)(R8*2)
+	PREFETCHT1    128(R10)(R8*2)
+	PREFETCHT1    192(R10)(R8*2)
+	PREFETCHT1    256(R10)(R8*2)
+	PREFETCHT1    (R11)(R8*2)
 	VMOVDQU32     (AX)(R8*2), Z0
 	VPSRLW        $0x04, Z0, Z4
 	VPANDD        Z13, Z0, Z0
@@ -4093,12 +4139,12 @@ block:
 	VCVTDQ2PS     Z16, Z16
 	VMULPS.BCST   (DI), Z11, Z9
 	VFMADD231PS   Z9, Z16, Z29
-	PREFETCHT0    2048(AX)(R9*1)
-	PREFETCHT0    2112(AX)(R9*1)
-	PREFETCHT0    2176(AX)(R9*1)
-	PREFETCHT0    2240(AX)(R9*1)
-	PREFETCHT0    2304(AX)(R9*1)
-	PREFETCHT0    192(BX)(R9*1)
+	PREFETCHT1    (R10)(R9*1)
+	PREFETCHT1    64(R10)(R9*1)
+	PREFETCHT1    128(R10)(R9*1)
+	PREFETCHT1    192(R10)(R9*1)
+	PREFETCHT1    256(R10)(R9*1)
+	PREFETCHT1    (R11)(R9*1)
 	VMOVDQU32     (AX)(R9*1), Z0
 	VPSRLW        $0x04, Z0, Z4
 	VPANDD        Z13, Z0, Z0
@@ -4150,6 +4196,8 @@ block:
 	VCVTDQ2PS     Z16, Z16
 	VMULPS.BCST   (DI), Z11, Z9
 	VFMADD231PS   Z9, Z16, Z28
+	ADDQ          $0x00000140, R10
+	ADDQ          $0x20, R11
 	ADDQ          $0x00000140, AX
 	ADDQ          $0x20, BX
 	ADDQ          $0x20, SI
@@ -4157,7 +4205,7 @@ block:
 	ADDQ          $0x04, DX
 	DECQ          CX
 	JNE           block
-	MOVQ          out+64(FP), SI
+	MOVQ          out+72(FP), SI
 	VMOVUPS       Z31, (SI)
 	VMOVUPS       Z30, 64(SI)
 	VMOVUPS       Z29, 128(SI)
@@ -5072,15 +5120,15 @@ block:
 	VZEROUPPER
 	RET
 
-// func q5_1AVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func q5_1AVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q5_1AVX512VNNIx1x4(SB), $0-72
+TEXT ·q5_1AVX512VNNIx1x4(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+32(FP), CX
-	MOVQ         q+40(FP), SI
-	MOVQ         d+48(FP), DI
-	MOVQ         sums+56(FP), DX
+	MOVQ         blocks+40(FP), CX
+	MOVQ         q+48(FP), SI
+	MOVQ         d+56(FP), DI
+	MOVQ         sums+64(FP), DX
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
 	VPXORD       Z31, Z31, Z31
@@ -5090,14 +5138,24 @@ TEXT ·q5_1AVX512VNNIx1x4(SB), $0-72
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Z13
+	LEAQ         3840(AX), R10
+	LEAQ         768(BX), R11
 
 block:
-	PREFETCHT0     2048(AX)
-	PREFETCHT0     2112(AX)
-	PREFETCHT0     2176(AX)
-	PREFETCHT0     2240(AX)
-	PREFETCHT0     2304(AX)
-	PREFETCHT0     384(BX)
+	CMPQ CX, $0x0c
+	JNE  ahead
+	MOVQ w+0(FP), R10
+	ADDQ next+32(FP), R10
+	MOVQ scales+8(FP), R11
+	ADDQ next+32(FP), R11
+
+ahead:
+	PREFETCHT1     (R10)
+	PREFETCHT1     64(R10)
+	PREFETCHT1     128(R10)
+	PREFETCHT1     192(R10)
+	PREFETCHT1     256(R10)
+	PREFETCHT1     (R11)
 	VMOVDQU32      (AX), Z0
 	VPSRLW         $0x04, Z0, Z4
 	VPANDD         Z13, Z0, Z0
@@ -5152,12 +5210,12 @@ block:
 	VCVTDQ2PS.BCST (DX), Z8
 	VMULPS.BCST    (DI), Z10, Z9
 	VFMADD231PS    Z9, Z8, Z31
-	PREFETCHT0     2048(AX)(R8*1)
-	PREFETCHT0     2112(AX)(R8*1)
-	PREFETCHT0     2176(AX)(R8*1)
-	PREFETCHT0     2240(AX)(R8*1)
-	PREFETCHT0     2304(AX)(R8*1)
-	PREFETCHT0     384(BX)(R8*1)
+	PREFETCHT1     (R10)(R8*1)
+	PREFETCHT1     64(R10)(R8*1)
+	PREFETCHT1     128(R10)(R8*1)
+	PREFETCHT1     192(R10)(R8*1)
+	PREFETCHT1     256(R10)(R8*1)
+	PREFETCHT1     (R11)(R8*1)
 	VMOVDQU32      (AX)(R8*1), Z0
 	VPSRLW         $0x04, Z0, Z4
 	VPANDD         Z13, Z0, Z0
@@ -5212,12 +5270,12 @@ block:
 	VCVTDQ2PS.BCST (DX), Z8
 	VMULPS.BCST    (DI), Z10, Z9
 	VFMADD231PS    Z9, Z8, Z30
-	PREFETCHT0     2048(AX)(R8*2)
-	PREFETCHT0     2112(AX)(R8*2)
-	PREFETCHT0     2176(AX)(R8*2)
-	PREFETCHT0     2240(AX)(R8*2)
-	PREFETCHT0     2304(AX)(R8*2)
-	PREFETCHT0     384(BX)(R8*2)
+	PREFETCHT1     (R10)(R8*2)
+	PREFETCHT1     64(R10)(R8*2)
+	PREFETCHT1     128(R10)(R8*2)
+	PREFETCHT1     192(R10)(R8*2)
+	PREFETCHT1     256(R10)(R8*2)
+	PREFETCHT1     (R11)(R8*2)
 	VMOVDQU32      (AX)(R8*2), Z0
 	VPSRLW         $0x04, Z0, Z4
 	VPANDD         Z13, Z0, Z0
@@ -5272,12 +5330,12 @@ block:
 	VCVTDQ2PS.BCST (DX), Z8
 	VMULPS.BCST    (DI), Z10, Z9
 	VFMADD231PS    Z9, Z8, Z29
-	PREFETCHT0     2048(AX)(R9*1)
-	PREFETCHT0     2112(AX)(R9*1)
-	PREFETCHT0     2176(AX)(R9*1)
-	PREFETCHT0     2240(AX)(R9*1)
-	PREFETCHT0     2304(AX)(R9*1)
-	PREFETCHT0     384(BX)(R9*1)
+	PREFETCHT1     (R10)(R9*1)
+	PREFETCHT1     64(R10)(R9*1)
+	PREFETCHT1     128(R10)(R9*1)
+	PREFETCHT1     192(R10)(R9*1)
+	PREFETCHT1     256(R10)(R9*1)
+	PREFETCHT1     (R11)(R9*1)
 	VMOVDQU32      (AX)(R9*1), Z0
 	VPSRLW         $0x04, Z0, Z4
 	VPANDD         Z13, Z0, Z0
@@ -5332,6 +5390,8 @@ block:
 	VCVTDQ2PS.BCST (DX), Z8
 	VMULPS.BCST    (DI), Z10, Z9
 	VFMADD231PS    Z9, Z8, Z28
+	ADDQ           $0x00000140, R10
+	ADDQ           $0x40, R11
 	ADDQ           $0x00000140, AX
 	ADDQ           $0x40, BX
 	ADDQ           $0x20, SI
@@ -5339,7 +5399,7 @@ block:
 	ADDQ           $0x04, DX
 	DECQ           CX
 	JNE            block
-	MOVQ           out+64(FP), SI
+	MOVQ           out+72(FP), SI
 	VMOVUPS        Z31, (SI)
 	VMOVUPS        Z30, 64(SI)
 	VMOVUPS        Z29, 128(SI)
@@ -6123,15 +6183,15 @@ block:
 	VZEROUPPER
 	RET
 
-// func iq4_nlAVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func iq4_nlAVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·iq4_nlAVX512VNNIx1x4(SB), $0-72
+TEXT ·iq4_nlAVX512VNNIx1x4(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+32(FP), CX
-	MOVQ         q+40(FP), SI
-	MOVQ         d+48(FP), DI
-	MOVQ         sums+56(FP), DX
+	MOVQ         blocks+40(FP), CX
+	MOVQ         q+48(FP), SI
+	MOVQ         d+56(FP), DI
+	MOVQ         sums+64(FP), DX
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
 	VPXORD       Z31, Z31, Z31
@@ -6144,13 +6204,23 @@ TEXT ·iq4_nlAVX512VNNIx1x4(SB), $0-72
 	MOVL         $0x0000ff80, R13
 	VMOVD        R13, X15
 	VPBROADCASTD X15, Z15
+	LEAQ         4096(AX), R10
+	LEAQ         512(BX), R11
 
 block:
-	PREFETCHT0    2048(AX)
-	PREFETCHT0    2112(AX)
-	PREFETCHT0    2176(AX)
-	PREFETCHT0    2240(AX)
-	PREFETCHT0    256(BX)
+	CMPQ CX, $0x10
+	JNE  ahead
+	MOVQ w+0(FP), R10
+	ADDQ next+32(FP), R10
+	MOVQ scales+8(FP), R11
+	ADDQ next+32(FP), R11
+
+ahead:
+	PREFETCHT1    (R10)
+	PREFETCHT1    64(R10)
+	PREFETCHT1    128(R10)
+	PREFETCHT1    192(R10)
+	PREFETCHT1    (R11)
 	VMOVDQU32     (AX), Z0
 	VPSRLW        $0x04, Z0, Z4
 	VPANDD        Z13, Z0, Z0
@@ -6190,11 +6260,11 @@ block:
 	VCVTDQ2PS     Z16, Z16
 	VMULPS.BCST   (DI), Z11, Z9
 	VFMADD231PS   Z9, Z16, Z31
-	PREFETCHT0    2048(AX)(R8*1)
-	PREFETCHT0    2112(AX)(R8*1)
-	PREFETCHT0    2176(AX)(R8*1)
-	PREFETCHT0    2240(AX)(R8*1)
-	PREFETCHT0    256(BX)(R8*1)
+	PREFETCHT1    (R10)(R8*1)
+	PREFETCHT1    64(R10)(R8*1)
+	PREFETCHT1    128(R10)(R8*1)
+	PREFETCHT1    192(R10)(R8*1)
+	PREFETCHT1    (R11)(R8*1)
 	VMOVDQU32     (AX)(R8*1), Z0
 	VPSRLW        $0x04, Z0, Z4
 	VPANDD        Z13, Z0, Z0
@@ -6234,11 +6304,11 @@ block:
 	VCVTDQ2PS     Z16, Z16
 	VMULPS.BCST   (DI), Z11, Z9
 	VFMADD231PS   Z9, Z16, Z30
-	PREFETCHT0    2048(AX)(R8*2)
-	PREFETCHT0    2112(AX)(R8*2)
-	PREFETCHT0    2176(AX)(R8*2)
-	PREFETCHT0    2240(AX)(R8*2)
-	PREFETCHT0    256(BX)(R8*2)
+	PREFETCHT1    (R10)(R8*2)
+	PREFETCHT1    64(R10)(R8*2)
+	PREFETCHT1    128(R10)(R8*2)
+	PREFETCHT1    192(R10)(R8*2)
+	PREFETCHT1    (R11)(R8*2)
 	VMOVDQU32     (AX)(R8*2), Z0
 	VPSRLW        $0x04, Z0, Z4
 	VPANDD        Z13, Z0, Z0
@@ -6278,11 +6348,11 @@ block:
 	VCVTDQ2PS     Z16, Z16
 	VMULPS.BCST   (DI), Z11, Z9
 	VFMADD231PS   Z9, Z16, Z29
-	PREFETCHT0    2048(AX)(R9*1)
-	PREFETCHT0    2112(AX)(R9*1)
-	PREFETCHT0    2176(AX)(R9*1)
-	PREFETCHT0    2240(AX)(R9*1)
-	PREFETCHT0    256(BX)(R9*1)
+	PREFETCHT1    (R10)(R9*1)
+	PREFETCHT1    64(R10)(R9*1)
+	PREFETCHT1    128(R10)(R9*1)
+	PREFETCHT1    192(R10)(R9*1)
+	PREFETCHT1    (R11)(R9*1)
 	VMOVDQU32     (AX)(R9*1), Z0
 	VPSRLW        $0x04, Z0, Z4
 	VPANDD        Z13, Z0, Z0
@@ -6322,6 +6392,8 @@ block:
 	VCVTDQ2PS     Z16, Z16
 	VMULPS.BCST   (DI), Z11, Z9
 	VFMADD231PS   Z9, Z16, Z28
+	ADDQ          $0x00000100, R10
+	ADDQ          $0x20, R11
 	ADDQ          $0x00000100, AX
 	ADDQ          $0x20, BX
 	ADDQ          $0x20, SI
@@ -6329,7 +6401,7 @@ block:
 	ADDQ          $0x04, DX
 	DECQ          CX
 	JNE           block
-	MOVQ          out+64(FP), SI
+	MOVQ          out+72(FP), SI
 	VMOVUPS       Z31, (SI)
 	VMOVUPS       Z30, 64(SI)
 	VMOVUPS       Z29, 128(SI)
@@ -7128,15 +7200,15 @@ block:
 	VZEROUPPER
 	RET
 
-// func mxfp4AVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func mxfp4AVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·mxfp4AVX512VNNIx1x4(SB), $0-72
+TEXT ·mxfp4AVX512VNNIx1x4(SB), $0-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+32(FP), CX
-	MOVQ         q+40(FP), SI
-	MOVQ         d+48(FP), DI
-	MOVQ         sums+56(FP), DX
+	MOVQ         blocks+40(FP), CX
+	MOVQ         q+48(FP), SI
+	MOVQ         d+56(FP), DI
+	MOVQ         sums+64(FP), DX
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
 	VPXORD       Z31, Z31, Z31
@@ -7149,13 +7221,23 @@ TEXT ·mxfp4AVX512VNNIx1x4(SB), $0-72
 	MOVL         $0x0000fff0, R13
 	VMOVD        R13, X15
 	VPBROADCASTD X15, Z15
+	LEAQ         4096(AX), R10
+	LEAQ         256(BX), R11
 
 block:
-	PREFETCHT0    2048(AX)
-	PREFETCHT0    2112(AX)
-	PREFETCHT0    2176(AX)
-	PREFETCHT0    2240(AX)
-	PREFETCHT0    128(BX)
+	CMPQ CX, $0x10
+	JNE  ahead
+	MOVQ w+0(FP), R10
+	ADDQ next+32(FP), R10
+	MOVQ scales+8(FP), R11
+	ADDQ next+32(FP), R11
+
+ahead:
+	PREFETCHT1    (R10)
+	PREFETCHT1    64(R10)
+	PREFETCHT1    128(R10)
+	PREFETCHT1    192(R10)
+	PREFETCHT1    (R11)
 	VMOVDQU32     (AX), Z0
 	VPSRLW        $0x04, Z0, Z4
 	VPANDD        Z13, Z0, Z0
@@ -7198,11 +7280,11 @@ block:
 	VCVTDQ2PS     Z16, Z16
 	VMULPS.BCST   (DI), Z11, Z9
 	VFMADD231PS   Z9, Z16, Z31
-	PREFETCHT0    2048(AX)(R8*1)
-	PREFETCHT0    2112(AX)(R8*1)
-	PREFETCHT0    2176(AX)(R8*1)
-	PREFETCHT0    2240(AX)(R8*1)
-	PREFETCHT0    128(BX)(R8*1)
+	PREFETCHT1    (R10)(R8*1)
+	PREFETCHT1    64(R10)(R8*1)
+	PREFETCHT1    128(R10)(R8*1)
+	PREFETCHT1    192(R10)(R8*1)
+	PREFETCHT1    (R11)(R8*1)
 	VMOVDQU32     (AX)(R8*1), Z0
 	VPSRLW        $0x04, Z0, Z4
 	VPANDD        Z13, Z0, Z0
@@ -7245,11 +7327,11 @@ block:
 	VCVTDQ2PS     Z16, Z16
 	VMULPS.BCST   (DI), Z11, Z9
 	VFMADD231PS   Z9, Z16, Z30
-	PREFETCHT0    2048(AX)(R8*2)
-	PREFETCHT0    2112(AX)(R8*2)
-	PREFETCHT0    2176(AX)(R8*2)
-	PREFETCHT0    2240(AX)(R8*2)
-	PREFETCHT0    128(BX)(R8*2)
+	PREFETCHT1    (R10)(R8*2)
+	PREFETCHT1    64(R10)(R8*2)
+	PREFETCHT1    128(R10)(R8*2)
+	PREFETCHT1    192(R10)(R8*2)
+	PREFETCHT1    (R11)(R8*2)
 	VMOVDQU32     (AX)(R8*2), Z0
 	VPSRLW        $0x04, Z0, Z4
 	VPANDD        Z13, Z0, Z0
@@ -7292,11 +7374,11 @@ block:
 	VCVTDQ2PS     Z16, Z16
 	VMULPS.BCST   (DI), Z11, Z9
 	VFMADD231PS   Z9, Z16, Z29
-	PREFETCHT0    2048(AX)(R9*1)
-	PREFETCHT0    2112(AX)(R9*1)
-	PREFETCHT0    2176(AX)(R9*1)
-	PREFETCHT0    2240(AX)(R9*1)
-	PREFETCHT0    128(BX)(R9*1)
+	PREFETCHT1    (R10)(R9*1)
+	PREFETCHT1    64(R10)(R9*1)
+	PREFETCHT1    128(R10)(R9*1)
+	PREFETCHT1    192(R10)(R9*1)
+	PREFETCHT1    (R11)(R9*1)
 	VMOVDQU32     (AX)(R9*1), Z0
 	VPSRLW        $0x04, Z0, Z4
 	VPANDD        Z13, Z0, Z0
@@ -7339,6 +7421,8 @@ block:
 	VCVTDQ2PS     Z16, Z16
 	VMULPS.BCST   (DI), Z11, Z9
 	VFMADD231PS   Z9, Z16, Z28
+	ADDQ          $0x00000100, R10
+	ADDQ          $0x10, R11
 	ADDQ          $0x00000100, AX
 	ADDQ          $0x10, BX
 	ADDQ          $0x20, SI
@@ -7346,7 +7430,7 @@ block:
 	ADDQ          $0x04, DX
 	DECQ          CX
 	JNE           block
-	MOVQ          out+64(FP), SI
+	MOVQ          out+72(FP), SI
 	VMOVUPS       Z31, (SI)
 	VMOVUPS       Z30, 64(SI)
 	VMOVUPS       Z29, 128(SI)
@@ -10683,7 +10767,7 @@ block:
 	VPDPWSSD      Z3, Z2, Z10
 	VPSHUFB       scale0AVX512VNNI<>+0(SB), Z11, Z8
 	VPSHUFB       scale1AVX512VNNI<>+0(SB), Z11, Z9
-	PREFETCHT0    (R11)
+	PREFETCHT1    (R11)
 	VPANDD        (AX), Z15, Z1
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST -128(SI), Z1, Z4
@@ -10691,43 +10775,43 @@ block:
 	VPANDD        Z15, Z1, Z1
 	VPXORD        Z5, Z5, Z5
 	VPDPBUSD.BCST -96(SI), Z1, Z5
-	PREFETCHT0    64(R11)
+	PREFETCHT1    64(R11)
 	VPANDD        64(AX), Z15, Z1
 	VPDPBUSD.BCST -124(SI), Z1, Z4
 	VPSRLW        $0x04, 64(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST -92(SI), Z1, Z5
-	PREFETCHT0    128(R11)
+	PREFETCHT1    128(R11)
 	VPANDD        128(AX), Z15, Z1
 	VPDPBUSD.BCST -120(SI), Z1, Z4
 	VPSRLW        $0x04, 128(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST -88(SI), Z1, Z5
-	PREFETCHT0    192(R11)
+	PREFETCHT1    192(R11)
 	VPANDD        192(AX), Z15, Z1
 	VPDPBUSD.BCST -116(SI), Z1, Z4
 	VPSRLW        $0x04, 192(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST -84(SI), Z1, Z5
-	PREFETCHT0    256(R11)
+	PREFETCHT1    256(R11)
 	VPANDD        256(AX), Z15, Z1
 	VPDPBUSD.BCST -112(SI), Z1, Z4
 	VPSRLW        $0x04, 256(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST -80(SI), Z1, Z5
-	PREFETCHT0    320(R11)
+	PREFETCHT1    320(R11)
 	VPANDD        320(AX), Z15, Z1
 	VPDPBUSD.BCST -108(SI), Z1, Z4
 	VPSRLW        $0x04, 320(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST -76(SI), Z1, Z5
-	PREFETCHT0    384(R11)
+	PREFETCHT1    384(R11)
 	VPANDD        384(AX), Z15, Z1
 	VPDPBUSD.BCST -104(SI), Z1, Z4
 	VPSRLW        $0x04, 384(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST -72(SI), Z1, Z5
-	PREFETCHT0    448(R11)
+	PREFETCHT1    448(R11)
 	VPANDD        448(AX), Z15, Z1
 	VPDPBUSD.BCST -100(SI), Z1, Z4
 	VPSRLW        $0x04, 448(AX), Z1
@@ -10738,7 +10822,7 @@ block:
 	VPADDD        Z5, Z0, Z0
 	VPSHUFB       scale2AVX512VNNI<>+0(SB), Z11, Z8
 	VPSHUFB       scale3AVX512VNNI<>+0(SB), Z11, Z9
-	PREFETCHT0    512(R11)
+	PREFETCHT1    512(R11)
 	VPANDD        512(AX), Z15, Z1
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST -64(SI), Z1, Z4
@@ -10746,43 +10830,43 @@ block:
 	VPANDD        Z15, Z1, Z1
 	VPXORD        Z5, Z5, Z5
 	VPDPBUSD.BCST -32(SI), Z1, Z5
-	PREFETCHT0    576(R11)
+	PREFETCHT1    576(R11)
 	VPANDD        576(AX), Z15, Z1
 	VPDPBUSD.BCST -60(SI), Z1, Z4
 	VPSRLW        $0x04, 576(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST -28(SI), Z1, Z5
-	PREFETCHT0    640(R11)
+	PREFETCHT1    640(R11)
 	VPANDD        640(AX), Z15, Z1
 	VPDPBUSD.BCST -56(SI), Z1, Z4
 	VPSRLW        $0x04, 640(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST -24(SI), Z1, Z5
-	PREFETCHT0    704(R11)
+	PREFETCHT1    704(R11)
 	VPANDD        704(AX), Z15, Z1
 	VPDPBUSD.BCST -52(SI), Z1, Z4
 	VPSRLW        $0x04, 704(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST -20(SI), Z1, Z5
-	PREFETCHT0    768(R11)
+	PREFETCHT1    768(R11)
 	VPANDD        768(AX), Z15, Z1
 	VPDPBUSD.BCST -48(SI), Z1, Z4
 	VPSRLW        $0x04, 768(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST -16(SI), Z1, Z5
-	PREFETCHT0    832(R11)
+	PREFETCHT1    832(R11)
 	VPANDD        832(AX), Z15, Z1
 	VPDPBUSD.BCST -44(SI), Z1, Z4
 	VPSRLW        $0x04, 832(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST -12(SI), Z1, Z5
-	PREFETCHT0    896(R11)
+	PREFETCHT1    896(R11)
 	VPANDD        896(AX), Z15, Z1
 	VPDPBUSD.BCST -40(SI), Z1, Z4
 	VPSRLW        $0x04, 896(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST -8(SI), Z1, Z5
-	PREFETCHT0    960(R11)
+	PREFETCHT1    960(R11)
 	VPANDD        960(AX), Z15, Z1
 	VPDPBUSD.BCST -36(SI), Z1, Z4
 	VPSRLW        $0x04, 960(AX), Z1
@@ -10794,7 +10878,7 @@ block:
 	VPADDD        Z5, Z0, Z0
 	VPSHUFB       scale0AVX512VNNI<>+0(SB), Z12, Z8
 	VPSHUFB       scale1AVX512VNNI<>+0(SB), Z12, Z9
-	PREFETCHT0    1024(R11)
+	PREFETCHT1    1024(R11)
 	VPANDD        1024(AX), Z15, Z1
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI), Z1, Z4
@@ -10802,43 +10886,43 @@ block:
 	VPANDD        Z15, Z1, Z1
 	VPXORD        Z5, Z5, Z5
 	VPDPBUSD.BCST 32(SI), Z1, Z5
-	PREFETCHT0    1088(R11)
+	PREFETCHT1    1088(R11)
 	VPANDD        1088(AX), Z15, Z1
 	VPDPBUSD.BCST 4(SI), Z1, Z4
 	VPSRLW        $0x04, 1088(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST 36(SI), Z1, Z5
-	PREFETCHT0    1152(R11)
+	PREFETCHT1    1152(R11)
 	VPANDD        1152(AX), Z15, Z1
 	VPDPBUSD.BCST 8(SI), Z1, Z4
 	VPSRLW        $0x04, 1152(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST 40(SI), Z1, Z5
-	PREFETCHT0    1216(R11)
+	PREFETCHT1    1216(R11)
 	VPANDD        1216(AX), Z15, Z1
 	VPDPBUSD.BCST 12(SI), Z1, Z4
 	VPSRLW        $0x04, 1216(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST 44(SI), Z1, Z5
-	PREFETCHT0    1280(R11)
+	PREFETCHT1    1280(R11)
 	VPANDD        1280(AX), Z15, Z1
 	VPDPBUSD.BCST 16(SI), Z1, Z4
 	VPSRLW        $0x04, 1280(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST 48(SI), Z1, Z5
-	PREFETCHT0    1344(R11)
+	PREFETCHT1    1344(R11)
 	VPANDD        1344(AX), Z15, Z1
 	VPDPBUSD.BCST 20(SI), Z1, Z4
 	VPSRLW        $0x04, 1344(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST 52(SI), Z1, Z5
-	PREFETCHT0    1408(R11)
+	PREFETCHT1    1408(R11)
 	VPANDD        1408(AX), Z15, Z1
 	VPDPBUSD.BCST 24(SI), Z1, Z4
 	VPSRLW        $0x04, 1408(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST 56(SI), Z1, Z5
-	PREFETCHT0    1472(R11)
+	PREFETCHT1    1472(R11)
 	VPANDD        1472(AX), Z15, Z1
 	VPDPBUSD.BCST 28(SI), Z1, Z4
 	VPSRLW        $0x04, 1472(AX), Z1
@@ -10850,7 +10934,7 @@ block:
 	VPADDD        Z5, Z0, Z0
 	VPSHUFB       scale2AVX512VNNI<>+0(SB), Z12, Z8
 	VPSHUFB       scale3AVX512VNNI<>+0(SB), Z12, Z9
-	PREFETCHT0    1536(R11)
+	PREFETCHT1    1536(R11)
 	VPANDD        1536(AX), Z15, Z1
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST 64(SI), Z1, Z4
@@ -10858,43 +10942,43 @@ block:
 	VPANDD        Z15, Z1, Z1
 	VPXORD        Z5, Z5, Z5
 	VPDPBUSD.BCST 96(SI), Z1, Z5
-	PREFETCHT0    1600(R11)
+	PREFETCHT1    1600(R11)
 	VPANDD        1600(AX), Z15, Z1
 	VPDPBUSD.BCST 68(SI), Z1, Z4
 	VPSRLW        $0x04, 1600(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST 100(SI), Z1, Z5
-	PREFETCHT0    1664(R11)
+	PREFETCHT1    1664(R11)
 	VPANDD        1664(AX), Z15, Z1
 	VPDPBUSD.BCST 72(SI), Z1, Z4
 	VPSRLW        $0x04, 1664(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST 104(SI), Z1, Z5
-	PREFETCHT0    1728(R11)
+	PREFETCHT1    1728(R11)
 	VPANDD        1728(AX), Z15, Z1
 	VPDPBUSD.BCST 76(SI), Z1, Z4
 	VPSRLW        $0x04, 1728(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST 108(SI), Z1, Z5
-	PREFETCHT0    1792(R11)
+	PREFETCHT1    1792(R11)
 	VPANDD        1792(AX), Z15, Z1
 	VPDPBUSD.BCST 80(SI), Z1, Z4
 	VPSRLW        $0x04, 1792(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST 112(SI), Z1, Z5
-	PREFETCHT0    1856(R11)
+	PREFETCHT1    1856(R11)
 	VPANDD        1856(AX), Z15, Z1
 	VPDPBUSD.BCST 84(SI), Z1, Z4
 	VPSRLW        $0x04, 1856(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST 116(SI), Z1, Z5
-	PREFETCHT0    1920(R11)
+	PREFETCHT1    1920(R11)
 	VPANDD        1920(AX), Z15, Z1
 	VPDPBUSD.BCST 88(SI), Z1, Z4
 	VPSRLW        $0x04, 1920(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST 120(SI), Z1, Z5
-	PREFETCHT0    1984(R11)
+	PREFETCHT1    1984(R11)
 	VPANDD        1984(AX), Z15, Z1
 	VPDPBUSD.BCST 92(SI), Z1, Z4
 	VPSRLW        $0x04, 1984(AX), Z1
@@ -10927,9 +11011,9 @@ block:
 	VZEROUPPER
 	RET
 
-// func q4_KAVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func q4_KAVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q4_KAVX512VNNIx1x4(SB), $320-72
+TEXT ·q4_KAVX512VNNIx1x4(SB), $320-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -10941,9 +11025,9 @@ TEXT ·q4_KAVX512VNNIx1x4(SB), $320-72
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
-	MOVQ         q+40(FP), SI
+	MOVQ         q+48(FP), SI
 	SUBQ         $-128, SI
-	MOVQ         d+48(FP), R10
+	MOVQ         d+56(FP), R10
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
 	MOVL         $0x00000040, R12
@@ -10952,7 +11036,7 @@ TEXT ·q4_KAVX512VNNIx1x4(SB), $320-72
 block:
 	VPCMPEQW  Y1, Y1, Y1
 	VPSRLW    $0x0f, Y1, Y1
-	MOVQ      sums+56(FP), DX
+	MOVQ      sums+64(FP), DX
 	VMOVDQU   (DX), Y0
 	VPACKSSDW 32(DX), Y0, Y0
 	VPERMQ    $0xd8, Y0, Y0
@@ -10960,27 +11044,27 @@ block:
 	VPACKSSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
 	VMOVDQU   X0, 256(SP)
-	ADDQ      $0x40, sums+56(FP)
+	ADDQ      $0x40, sums+64(FP)
 	LEAQ      2048(AX), R11
-	CMPQ      blocks+32(FP), $0x01
+	CMPQ      blocks+40(FP), $0x01
 	JNE       ahead
 	MOVQ      w+0(FP), R11
-	LEAQ      (R11)(R8*4), R11
+	ADDQ      next+32(FP), R11
 	MOVQ      scales+8(FP), R12
-	LEAQ      (R12)(R8*4), R12
+	ADDQ      next+32(FP), R12
 	SUBQ      BX, R12
 	MOVQ      inner+16(FP), R13
-	LEAQ      (R13)(R8*4), R13
+	ADDQ      next+32(FP), R13
 	SUBQ      DI, R13
 
 ahead:
 	XORL CX, CX
 
 part:
-	PREFETCHT0    (BX)(R12*1)
-	PREFETCHT0    (DI)(R13*1)
-	PREFETCHT0    64(DI)(R13*1)
-	PREFETCHT0    128(DI)(R13*1)
+	PREFETCHT1    (BX)(R12*1)
+	PREFETCHT1    (DI)(R13*1)
+	PREFETCHT1    64(DI)(R13*1)
+	PREFETCHT1    128(DI)(R13*1)
 	VMOVDQU32     (DI), Z6
 	VMOVDQU32     64(DI), Z7
 	VMOVDQU32     128(DI), Z1
@@ -11009,7 +11093,7 @@ part:
 	VPDPWSSD      Z3, Z2, Z10
 	VPSHUFB       scale0AVX512VNNI<>+0(SB), Z11, Z8
 	VPSHUFB       scale1AVX512VNNI<>+0(SB), Z11, Z9
-	PREFETCHT0    (R11)
+	PREFETCHT1    (R11)
 	VPANDD        (AX), Z15, Z1
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST -128(SI), Z1, Z4
@@ -11017,43 +11101,43 @@ part:
 	VPANDD        Z15, Z1, Z1
 	VPXORD        Z5, Z5, Z5
 	VPDPBUSD.BCST -96(SI), Z1, Z5
-	PREFETCHT0    (R11)(R8*1)
+	PREFETCHT1    (R11)(R8*1)
 	VPANDD        64(AX), Z15, Z1
 	VPDPBUSD.BCST -124(SI), Z1, Z4
 	VPSRLW        $0x04, 64(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST -92(SI), Z1, Z5
-	PREFETCHT0    (R11)(R8*2)
+	PREFETCHT1    (R11)(R8*2)
 	VPANDD        128(AX), Z15, Z1
 	VPDPBUSD.BCST -120(SI), Z1, Z4
 	VPSRLW        $0x04, 128(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST -88(SI), Z1, Z5
-	PREFETCHT0    (R11)(R9*1)
+	PREFETCHT1    (R11)(R9*1)
 	VPANDD        192(AX), Z15, Z1
 	VPDPBUSD.BCST -116(SI), Z1, Z4
 	VPSRLW        $0x04, 192(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST -84(SI), Z1, Z5
-	PREFETCHT0    64(R11)
+	PREFETCHT1    64(R11)
 	VPANDD        256(AX), Z15, Z1
 	VPDPBUSD.BCST -112(SI), Z1, Z4
 	VPSRLW        $0x04, 256(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST -80(SI), Z1, Z5
-	PREFETCHT0    64(R11)(R8*1)
+	PREFETCHT1    64(R11)(R8*1)
 	VPANDD        320(AX), Z15, Z1
 	VPDPBUSD.BCST -108(SI), Z1, Z4
 	VPSRLW        $0x04, 320(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST -76(SI), Z1, Z5
-	PREFETCHT0    64(R11)(R8*2)
+	PREFETCHT1    64(R11)(R8*2)
 	VPANDD        384(AX), Z15, Z1
 	VPDPBUSD.BCST -104(SI), Z1, Z4
 	VPSRLW        $0x04, 384(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST -72(SI), Z1, Z5
-	PREFETCHT0    64(R11)(R9*1)
+	PREFETCHT1    64(R11)(R9*1)
 	VPANDD        448(AX), Z15, Z1
 	VPDPBUSD.BCST -100(SI), Z1, Z4
 	VPSRLW        $0x04, 448(AX), Z1
@@ -11064,7 +11148,7 @@ part:
 	VPADDD        Z5, Z0, Z0
 	VPSHUFB       scale2AVX512VNNI<>+0(SB), Z11, Z8
 	VPSHUFB       scale3AVX512VNNI<>+0(SB), Z11, Z9
-	PREFETCHT0    128(R11)
+	PREFETCHT1    128(R11)
 	VPANDD        512(AX), Z15, Z1
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST -64(SI), Z1, Z4
@@ -11072,43 +11156,43 @@ part:
 	VPANDD        Z15, Z1, Z1
 	VPXORD        Z5, Z5, Z5
 	VPDPBUSD.BCST -32(SI), Z1, Z5
-	PREFETCHT0    128(R11)(R8*1)
+	PREFETCHT1    128(R11)(R8*1)
 	VPANDD        576(AX), Z15, Z1
 	VPDPBUSD.BCST -60(SI), Z1, Z4
 	VPSRLW        $0x04, 576(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST -28(SI), Z1, Z5
-	PREFETCHT0    128(R11)(R8*2)
+	PREFETCHT1    128(R11)(R8*2)
 	VPANDD        640(AX), Z15, Z1
 	VPDPBUSD.BCST -56(SI), Z1, Z4
 	VPSRLW        $0x04, 640(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST -24(SI), Z1, Z5
-	PREFETCHT0    128(R11)(R9*1)
+	PREFETCHT1    128(R11)(R9*1)
 	VPANDD        704(AX), Z15, Z1
 	VPDPBUSD.BCST -52(SI), Z1, Z4
 	VPSRLW        $0x04, 704(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST -20(SI), Z1, Z5
-	PREFETCHT0    192(R11)
+	PREFETCHT1    192(R11)
 	VPANDD        768(AX), Z15, Z1
 	VPDPBUSD.BCST -48(SI), Z1, Z4
 	VPSRLW        $0x04, 768(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST -16(SI), Z1, Z5
-	PREFETCHT0    192(R11)(R8*1)
+	PREFETCHT1    192(R11)(R8*1)
 	VPANDD        832(AX), Z15, Z1
 	VPDPBUSD.BCST -44(SI), Z1, Z4
 	VPSRLW        $0x04, 832(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST -12(SI), Z1, Z5
-	PREFETCHT0    192(R11)(R8*2)
+	PREFETCHT1    192(R11)(R8*2)
 	VPANDD        896(AX), Z15, Z1
 	VPDPBUSD.BCST -40(SI), Z1, Z4
 	VPSRLW        $0x04, 896(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST -8(SI), Z1, Z5
-	PREFETCHT0    192(R11)(R9*1)
+	PREFETCHT1    192(R11)(R9*1)
 	VPANDD        960(AX), Z15, Z1
 	VPDPBUSD.BCST -36(SI), Z1, Z4
 	VPSRLW        $0x04, 960(AX), Z1
@@ -11120,7 +11204,7 @@ part:
 	VPADDD        Z5, Z0, Z0
 	VPSHUFB       scale0AVX512VNNI<>+0(SB), Z12, Z8
 	VPSHUFB       scale1AVX512VNNI<>+0(SB), Z12, Z9
-	PREFETCHT0    256(R11)
+	PREFETCHT1    256(R11)
 	VPANDD        1024(AX), Z15, Z1
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI), Z1, Z4
@@ -11128,43 +11212,43 @@ part:
 	VPANDD        Z15, Z1, Z1
 	VPXORD        Z5, Z5, Z5
 	VPDPBUSD.BCST 32(SI), Z1, Z5
-	PREFETCHT0    256(R11)(R8*1)
+	PREFETCHT1    256(R11)(R8*1)
 	VPANDD        1088(AX), Z15, Z1
 	VPDPBUSD.BCST 4(SI), Z1, Z4
 	VPSRLW        $0x04, 1088(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST 36(SI), Z1, Z5
-	PREFETCHT0    256(R11)(R8*2)
+	PREFETCHT1    256(R11)(R8*2)
 	VPANDD        1152(AX), Z15, Z1
 	VPDPBUSD.BCST 8(SI), Z1, Z4
 	VPSRLW        $0x04, 1152(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST 40(SI), Z1, Z5
-	PREFETCHT0    256(R11)(R9*1)
+	PREFETCHT1    256(R11)(R9*1)
 	VPANDD        1216(AX), Z15, Z1
 	VPDPBUSD.BCST 12(SI), Z1, Z4
 	VPSRLW        $0x04, 1216(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST 44(SI), Z1, Z5
-	PREFETCHT0    320(R11)
+	PREFETCHT1    320(R11)
 	VPANDD        1280(AX), Z15, Z1
 	VPDPBUSD.BCST 16(SI), Z1, Z4
 	VPSRLW        $0x04, 1280(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST 48(SI), Z1, Z5
-	PREFETCHT0    320(R11)(R8*1)
+	PREFETCHT1    320(R11)(R8*1)
 	VPANDD        1344(AX), Z15, Z1
 	VPDPBUSD.BCST 20(SI), Z1, Z4
 	VPSRLW        $0x04, 1344(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST 52(SI), Z1, Z5
-	PREFETCHT0    320(R11)(R8*2)
+	PREFETCHT1    320(R11)(R8*2)
 	VPANDD        1408(AX), Z15, Z1
 	VPDPBUSD.BCST 24(SI), Z1, Z4
 	VPSRLW        $0x04, 1408(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST 56(SI), Z1, Z5
-	PREFETCHT0    320(R11)(R9*1)
+	PREFETCHT1    320(R11)(R9*1)
 	VPANDD        1472(AX), Z15, Z1
 	VPDPBUSD.BCST 28(SI), Z1, Z4
 	VPSRLW        $0x04, 1472(AX), Z1
@@ -11176,7 +11260,7 @@ part:
 	VPADDD        Z5, Z0, Z0
 	VPSHUFB       scale2AVX512VNNI<>+0(SB), Z12, Z8
 	VPSHUFB       scale3AVX512VNNI<>+0(SB), Z12, Z9
-	PREFETCHT0    384(R11)
+	PREFETCHT1    384(R11)
 	VPANDD        1536(AX), Z15, Z1
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST 64(SI), Z1, Z4
@@ -11184,43 +11268,43 @@ part:
 	VPANDD        Z15, Z1, Z1
 	VPXORD        Z5, Z5, Z5
 	VPDPBUSD.BCST 96(SI), Z1, Z5
-	PREFETCHT0    384(R11)(R8*1)
+	PREFETCHT1    384(R11)(R8*1)
 	VPANDD        1600(AX), Z15, Z1
 	VPDPBUSD.BCST 68(SI), Z1, Z4
 	VPSRLW        $0x04, 1600(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST 100(SI), Z1, Z5
-	PREFETCHT0    384(R11)(R8*2)
+	PREFETCHT1    384(R11)(R8*2)
 	VPANDD        1664(AX), Z15, Z1
 	VPDPBUSD.BCST 72(SI), Z1, Z4
 	VPSRLW        $0x04, 1664(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST 104(SI), Z1, Z5
-	PREFETCHT0    384(R11)(R9*1)
+	PREFETCHT1    384(R11)(R9*1)
 	VPANDD        1728(AX), Z15, Z1
 	VPDPBUSD.BCST 76(SI), Z1, Z4
 	VPSRLW        $0x04, 1728(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST 108(SI), Z1, Z5
-	PREFETCHT0    448(R11)
+	PREFETCHT1    448(R11)
 	VPANDD        1792(AX), Z15, Z1
 	VPDPBUSD.BCST 80(SI), Z1, Z4
 	VPSRLW        $0x04, 1792(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST 112(SI), Z1, Z5
-	PREFETCHT0    448(R11)(R8*1)
+	PREFETCHT1    448(R11)(R8*1)
 	VPANDD        1856(AX), Z15, Z1
 	VPDPBUSD.BCST 84(SI), Z1, Z4
 	VPSRLW        $0x04, 1856(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST 116(SI), Z1, Z5
-	PREFETCHT0    448(R11)(R8*2)
+	PREFETCHT1    448(R11)(R8*2)
 	VPANDD        1920(AX), Z15, Z1
 	VPDPBUSD.BCST 88(SI), Z1, Z4
 	VPSRLW        $0x04, 1920(AX), Z1
 	VPANDD        Z15, Z1, Z1
 	VPDPBUSD.BCST 120(SI), Z1, Z5
-	PREFETCHT0    448(R11)(R9*1)
+	PREFETCHT1    448(R11)(R9*1)
 	VPANDD        1984(AX), Z15, Z1
 	VPDPBUSD.BCST 92(SI), Z1, Z4
 	VPSRLW        $0x04, 1984(AX), Z1
@@ -11257,9 +11341,9 @@ part:
 	ADDQ          $0x000000c0, DI
 	ADDQ          $0x00000100, SI
 	ADDQ          $0x04, R10
-	DECQ          blocks+32(FP)
+	DECQ          blocks+40(FP)
 	JNE           block
-	MOVQ          out+64(FP), SI
+	MOVQ          out+72(FP), SI
 	VMOVUPS       (SP), Z0
 	VMOVUPS       Z0, (SI)
 	VMOVUPS       64(SP), Z0
@@ -14645,7 +14729,7 @@ block:
 	VPDPWSSD      Z3, Z2, Z10
 	VPSHUFB       scale0AVX512VNNI<>+0(SB), Z11, Z8
 	VPSHUFB       scale1AVX512VNNI<>+0(SB), Z11, Z9
-	PREFETCHT0    (R11)
+	PREFETCHT1    (R11)
 	VPANDD        (AX), Z15, Z1
 	VPSLLW        $0x03, 2048(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -14657,7 +14741,7 @@ block:
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPXORD        Z5, Z5, Z5
 	VPDPBUSD.BCST -96(SI), Z1, Z5
-	PREFETCHT0    64(R11)
+	PREFETCHT1    64(R11)
 	VPANDD        64(AX), Z15, Z1
 	VPSLLW        $0x03, 2112(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -14667,7 +14751,7 @@ block:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST -92(SI), Z1, Z5
-	PREFETCHT0    128(R11)
+	PREFETCHT1    128(R11)
 	VPANDD        128(AX), Z15, Z1
 	VPSLLW        $0x03, 2176(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -14677,8 +14761,8 @@ block:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST -88(SI), Z1, Z5
-	PREFETCHT0    192(R11)
-	PREFETCHT0    256(R11)
+	PREFETCHT1    192(R11)
+	PREFETCHT1    256(R11)
 	VPANDD        192(AX), Z15, Z1
 	VPSLLW        $0x03, 2240(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -14688,7 +14772,7 @@ block:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST -84(SI), Z1, Z5
-	PREFETCHT0    320(R11)
+	PREFETCHT1    320(R11)
 	VPANDD        256(AX), Z15, Z1
 	VPSLLW        $0x03, 2304(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -14698,7 +14782,7 @@ block:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST -80(SI), Z1, Z5
-	PREFETCHT0    384(R11)
+	PREFETCHT1    384(R11)
 	VPANDD        320(AX), Z15, Z1
 	VPSLLW        $0x03, 2368(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -14708,7 +14792,7 @@ block:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST -76(SI), Z1, Z5
-	PREFETCHT0    448(R11)
+	PREFETCHT1    448(R11)
 	VPANDD        384(AX), Z15, Z1
 	VPSLLW        $0x03, 2432(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -14718,8 +14802,8 @@ block:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST -72(SI), Z1, Z5
-	PREFETCHT0    512(R11)
-	PREFETCHT0    576(R11)
+	PREFETCHT1    512(R11)
+	PREFETCHT1    576(R11)
 	VPANDD        448(AX), Z15, Z1
 	VPSLLW        $0x03, 2496(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -14734,7 +14818,7 @@ block:
 	VPADDD        Z5, Z0, Z0
 	VPSHUFB       scale2AVX512VNNI<>+0(SB), Z11, Z8
 	VPSHUFB       scale3AVX512VNNI<>+0(SB), Z11, Z9
-	PREFETCHT0    640(R11)
+	PREFETCHT1    640(R11)
 	VPANDD        512(AX), Z15, Z1
 	VPSLLW        $0x01, 2048(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -14746,7 +14830,7 @@ block:
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPXORD        Z5, Z5, Z5
 	VPDPBUSD.BCST -32(SI), Z1, Z5
-	PREFETCHT0    704(R11)
+	PREFETCHT1    704(R11)
 	VPANDD        576(AX), Z15, Z1
 	VPSLLW        $0x01, 2112(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -14756,7 +14840,7 @@ block:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST -28(SI), Z1, Z5
-	PREFETCHT0    768(R11)
+	PREFETCHT1    768(R11)
 	VPANDD        640(AX), Z15, Z1
 	VPSLLW        $0x01, 2176(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -14766,8 +14850,8 @@ block:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST -24(SI), Z1, Z5
-	PREFETCHT0    832(R11)
-	PREFETCHT0    896(R11)
+	PREFETCHT1    832(R11)
+	PREFETCHT1    896(R11)
 	VPANDD        704(AX), Z15, Z1
 	VPSLLW        $0x01, 2240(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -14777,7 +14861,7 @@ block:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST -20(SI), Z1, Z5
-	PREFETCHT0    960(R11)
+	PREFETCHT1    960(R11)
 	VPANDD        768(AX), Z15, Z1
 	VPSLLW        $0x01, 2304(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -14787,7 +14871,7 @@ block:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST -16(SI), Z1, Z5
-	PREFETCHT0    1024(R11)
+	PREFETCHT1    1024(R11)
 	VPANDD        832(AX), Z15, Z1
 	VPSLLW        $0x01, 2368(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -14797,7 +14881,7 @@ block:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST -12(SI), Z1, Z5
-	PREFETCHT0    1088(R11)
+	PREFETCHT1    1088(R11)
 	VPANDD        896(AX), Z15, Z1
 	VPSLLW        $0x01, 2432(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -14807,8 +14891,8 @@ block:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST -8(SI), Z1, Z5
-	PREFETCHT0    1152(R11)
-	PREFETCHT0    1216(R11)
+	PREFETCHT1    1152(R11)
+	PREFETCHT1    1216(R11)
 	VPANDD        960(AX), Z15, Z1
 	VPSLLW        $0x01, 2496(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -14824,7 +14908,7 @@ block:
 	VPADDD        Z5, Z0, Z0
 	VPSHUFB       scale0AVX512VNNI<>+0(SB), Z12, Z8
 	VPSHUFB       scale1AVX512VNNI<>+0(SB), Z12, Z9
-	PREFETCHT0    1280(R11)
+	PREFETCHT1    1280(R11)
 	VPANDD        1024(AX), Z15, Z1
 	VPSRLW        $0x01, 2048(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -14836,7 +14920,7 @@ block:
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPXORD        Z5, Z5, Z5
 	VPDPBUSD.BCST 32(SI), Z1, Z5
-	PREFETCHT0    1344(R11)
+	PREFETCHT1    1344(R11)
 	VPANDD        1088(AX), Z15, Z1
 	VPSRLW        $0x01, 2112(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -14846,7 +14930,7 @@ block:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST 36(SI), Z1, Z5
-	PREFETCHT0    1408(R11)
+	PREFETCHT1    1408(R11)
 	VPANDD        1152(AX), Z15, Z1
 	VPSRLW        $0x01, 2176(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -14856,8 +14940,8 @@ block:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST 40(SI), Z1, Z5
-	PREFETCHT0    1472(R11)
-	PREFETCHT0    1536(R11)
+	PREFETCHT1    1472(R11)
+	PREFETCHT1    1536(R11)
 	VPANDD        1216(AX), Z15, Z1
 	VPSRLW        $0x01, 2240(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -14867,7 +14951,7 @@ block:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST 44(SI), Z1, Z5
-	PREFETCHT0    1600(R11)
+	PREFETCHT1    1600(R11)
 	VPANDD        1280(AX), Z15, Z1
 	VPSRLW        $0x01, 2304(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -14877,7 +14961,7 @@ block:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST 48(SI), Z1, Z5
-	PREFETCHT0    1664(R11)
+	PREFETCHT1    1664(R11)
 	VPANDD        1344(AX), Z15, Z1
 	VPSRLW        $0x01, 2368(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -14887,7 +14971,7 @@ block:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST 52(SI), Z1, Z5
-	PREFETCHT0    1728(R11)
+	PREFETCHT1    1728(R11)
 	VPANDD        1408(AX), Z15, Z1
 	VPSRLW        $0x01, 2432(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -14897,8 +14981,8 @@ block:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST 56(SI), Z1, Z5
-	PREFETCHT0    1792(R11)
-	PREFETCHT0    1856(R11)
+	PREFETCHT1    1792(R11)
+	PREFETCHT1    1856(R11)
 	VPANDD        1472(AX), Z15, Z1
 	VPSRLW        $0x01, 2496(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -14914,7 +14998,7 @@ block:
 	VPADDD        Z5, Z0, Z0
 	VPSHUFB       scale2AVX512VNNI<>+0(SB), Z12, Z8
 	VPSHUFB       scale3AVX512VNNI<>+0(SB), Z12, Z9
-	PREFETCHT0    1920(R11)
+	PREFETCHT1    1920(R11)
 	VPANDD        1536(AX), Z15, Z1
 	VPSRLW        $0x03, 2048(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -14926,7 +15010,7 @@ block:
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPXORD        Z5, Z5, Z5
 	VPDPBUSD.BCST 96(SI), Z1, Z5
-	PREFETCHT0    1984(R11)
+	PREFETCHT1    1984(R11)
 	VPANDD        1600(AX), Z15, Z1
 	VPSRLW        $0x03, 2112(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -14936,7 +15020,7 @@ block:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST 100(SI), Z1, Z5
-	PREFETCHT0    2048(R11)
+	PREFETCHT1    2048(R11)
 	VPANDD        1664(AX), Z15, Z1
 	VPSRLW        $0x03, 2176(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -14946,8 +15030,8 @@ block:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST 104(SI), Z1, Z5
-	PREFETCHT0    2112(R11)
-	PREFETCHT0    2176(R11)
+	PREFETCHT1    2112(R11)
+	PREFETCHT1    2176(R11)
 	VPANDD        1728(AX), Z15, Z1
 	VPSRLW        $0x03, 2240(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -14957,7 +15041,7 @@ block:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST 108(SI), Z1, Z5
-	PREFETCHT0    2240(R11)
+	PREFETCHT1    2240(R11)
 	VPANDD        1792(AX), Z15, Z1
 	VPSRLW        $0x03, 2304(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -14967,7 +15051,7 @@ block:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST 112(SI), Z1, Z5
-	PREFETCHT0    2304(R11)
+	PREFETCHT1    2304(R11)
 	VPANDD        1856(AX), Z15, Z1
 	VPSRLW        $0x03, 2368(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -14977,7 +15061,7 @@ block:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST 116(SI), Z1, Z5
-	PREFETCHT0    2368(R11)
+	PREFETCHT1    2368(R11)
 	VPANDD        1920(AX), Z15, Z1
 	VPSRLW        $0x03, 2432(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -14987,8 +15071,8 @@ block:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST 120(SI), Z1, Z5
-	PREFETCHT0    2432(R11)
-	PREFETCHT0    2496(R11)
+	PREFETCHT1    2432(R11)
+	PREFETCHT1    2496(R11)
 	VPANDD        1984(AX), Z15, Z1
 	VPSRLW        $0x03, 2496(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -15025,9 +15109,9 @@ block:
 	VZEROUPPER
 	RET
 
-// func q5_KAVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func q5_KAVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q5_KAVX512VNNIx1x4(SB), $320-72
+TEXT ·q5_KAVX512VNNIx1x4(SB), $320-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -15042,9 +15126,9 @@ TEXT ·q5_KAVX512VNNIx1x4(SB), $320-72
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
-	MOVQ         q+40(FP), SI
+	MOVQ         q+48(FP), SI
 	SUBQ         $-128, SI
-	MOVQ         d+48(FP), R10
+	MOVQ         d+56(FP), R10
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
 	MOVL         $0x00000040, R12
@@ -15053,7 +15137,7 @@ TEXT ·q5_KAVX512VNNIx1x4(SB), $320-72
 block:
 	VPCMPEQW  Y1, Y1, Y1
 	VPSRLW    $0x0f, Y1, Y1
-	MOVQ      sums+56(FP), DX
+	MOVQ      sums+64(FP), DX
 	VMOVDQU   (DX), Y0
 	VPACKSSDW 32(DX), Y0, Y0
 	VPERMQ    $0xd8, Y0, Y0
@@ -15061,27 +15145,27 @@ block:
 	VPACKSSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
 	VMOVDQU   X0, 256(SP)
-	ADDQ      $0x40, sums+56(FP)
+	ADDQ      $0x40, sums+64(FP)
 	LEAQ      2560(AX), R11
-	CMPQ      blocks+32(FP), $0x01
+	CMPQ      blocks+40(FP), $0x01
 	JNE       ahead
 	MOVQ      w+0(FP), R11
-	LEAQ      (R11)(R8*4), R11
+	ADDQ      next+32(FP), R11
 	MOVQ      scales+8(FP), R12
-	LEAQ      (R12)(R8*4), R12
+	ADDQ      next+32(FP), R12
 	SUBQ      BX, R12
 	MOVQ      inner+16(FP), R13
-	LEAQ      (R13)(R8*4), R13
+	ADDQ      next+32(FP), R13
 	SUBQ      DI, R13
 
 ahead:
 	XORL CX, CX
 
 part:
-	PREFETCHT0    (BX)(R12*1)
-	PREFETCHT0    (DI)(R13*1)
-	PREFETCHT0    64(DI)(R13*1)
-	PREFETCHT0    128(DI)(R13*1)
+	PREFETCHT1    (BX)(R12*1)
+	PREFETCHT1    (DI)(R13*1)
+	PREFETCHT1    64(DI)(R13*1)
+	PREFETCHT1    128(DI)(R13*1)
 	VMOVDQU32     (DI), Z6
 	VMOVDQU32     64(DI), Z7
 	VMOVDQU32     128(DI), Z1
@@ -15110,7 +15194,7 @@ part:
 	VPDPWSSD      Z3, Z2, Z10
 	VPSHUFB       scale0AVX512VNNI<>+0(SB), Z11, Z8
 	VPSHUFB       scale1AVX512VNNI<>+0(SB), Z11, Z9
-	PREFETCHT0    (R11)
+	PREFETCHT1    (R11)
 	VPANDD        (AX), Z15, Z1
 	VPSLLW        $0x03, 2048(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -15122,7 +15206,7 @@ part:
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPXORD        Z5, Z5, Z5
 	VPDPBUSD.BCST -96(SI), Z1, Z5
-	PREFETCHT0    (R11)(R8*1)
+	PREFETCHT1    (R11)(R8*1)
 	VPANDD        64(AX), Z15, Z1
 	VPSLLW        $0x03, 2112(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -15132,7 +15216,7 @@ part:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST -92(SI), Z1, Z5
-	PREFETCHT0    (R11)(R8*2)
+	PREFETCHT1    (R11)(R8*2)
 	VPANDD        128(AX), Z15, Z1
 	VPSLLW        $0x03, 2176(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -15142,8 +15226,8 @@ part:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST -88(SI), Z1, Z5
-	PREFETCHT0    (R11)(R9*1)
-	PREFETCHT0    64(R11)
+	PREFETCHT1    (R11)(R9*1)
+	PREFETCHT1    64(R11)
 	VPANDD        192(AX), Z15, Z1
 	VPSLLW        $0x03, 2240(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -15153,7 +15237,7 @@ part:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST -84(SI), Z1, Z5
-	PREFETCHT0    64(R11)(R8*1)
+	PREFETCHT1    64(R11)(R8*1)
 	VPANDD        256(AX), Z15, Z1
 	VPSLLW        $0x03, 2304(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -15163,7 +15247,7 @@ part:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST -80(SI), Z1, Z5
-	PREFETCHT0    64(R11)(R8*2)
+	PREFETCHT1    64(R11)(R8*2)
 	VPANDD        320(AX), Z15, Z1
 	VPSLLW        $0x03, 2368(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -15173,7 +15257,7 @@ part:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST -76(SI), Z1, Z5
-	PREFETCHT0    64(R11)(R9*1)
+	PREFETCHT1    64(R11)(R9*1)
 	VPANDD        384(AX), Z15, Z1
 	VPSLLW        $0x03, 2432(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -15183,8 +15267,8 @@ part:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST -72(SI), Z1, Z5
-	PREFETCHT0    128(R11)
-	PREFETCHT0    128(R11)(R8*1)
+	PREFETCHT1    128(R11)
+	PREFETCHT1    128(R11)(R8*1)
 	VPANDD        448(AX), Z15, Z1
 	VPSLLW        $0x03, 2496(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -15199,7 +15283,7 @@ part:
 	VPADDD        Z5, Z0, Z0
 	VPSHUFB       scale2AVX512VNNI<>+0(SB), Z11, Z8
 	VPSHUFB       scale3AVX512VNNI<>+0(SB), Z11, Z9
-	PREFETCHT0    128(R11)(R8*2)
+	PREFETCHT1    128(R11)(R8*2)
 	VPANDD        512(AX), Z15, Z1
 	VPSLLW        $0x01, 2048(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -15211,7 +15295,7 @@ part:
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPXORD        Z5, Z5, Z5
 	VPDPBUSD.BCST -32(SI), Z1, Z5
-	PREFETCHT0    128(R11)(R9*1)
+	PREFETCHT1    128(R11)(R9*1)
 	VPANDD        576(AX), Z15, Z1
 	VPSLLW        $0x01, 2112(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -15221,7 +15305,7 @@ part:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST -28(SI), Z1, Z5
-	PREFETCHT0    192(R11)
+	PREFETCHT1    192(R11)
 	VPANDD        640(AX), Z15, Z1
 	VPSLLW        $0x01, 2176(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -15231,8 +15315,8 @@ part:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST -24(SI), Z1, Z5
-	PREFETCHT0    192(R11)(R8*1)
-	PREFETCHT0    192(R11)(R8*2)
+	PREFETCHT1    192(R11)(R8*1)
+	PREFETCHT1    192(R11)(R8*2)
 	VPANDD        704(AX), Z15, Z1
 	VPSLLW        $0x01, 2240(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -15242,7 +15326,7 @@ part:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST -20(SI), Z1, Z5
-	PREFETCHT0    192(R11)(R9*1)
+	PREFETCHT1    192(R11)(R9*1)
 	VPANDD        768(AX), Z15, Z1
 	VPSLLW        $0x01, 2304(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -15252,7 +15336,7 @@ part:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST -16(SI), Z1, Z5
-	PREFETCHT0    256(R11)
+	PREFETCHT1    256(R11)
 	VPANDD        832(AX), Z15, Z1
 	VPSLLW        $0x01, 2368(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -15262,7 +15346,7 @@ part:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST -12(SI), Z1, Z5
-	PREFETCHT0    256(R11)(R8*1)
+	PREFETCHT1    256(R11)(R8*1)
 	VPANDD        896(AX), Z15, Z1
 	VPSLLW        $0x01, 2432(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -15272,8 +15356,8 @@ part:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST -8(SI), Z1, Z5
-	PREFETCHT0    256(R11)(R8*2)
-	PREFETCHT0    256(R11)(R9*1)
+	PREFETCHT1    256(R11)(R8*2)
+	PREFETCHT1    256(R11)(R9*1)
 	VPANDD        960(AX), Z15, Z1
 	VPSLLW        $0x01, 2496(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -15289,7 +15373,7 @@ part:
 	VPADDD        Z5, Z0, Z0
 	VPSHUFB       scale0AVX512VNNI<>+0(SB), Z12, Z8
 	VPSHUFB       scale1AVX512VNNI<>+0(SB), Z12, Z9
-	PREFETCHT0    320(R11)
+	PREFETCHT1    320(R11)
 	VPANDD        1024(AX), Z15, Z1
 	VPSRLW        $0x01, 2048(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -15301,7 +15385,7 @@ part:
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPXORD        Z5, Z5, Z5
 	VPDPBUSD.BCST 32(SI), Z1, Z5
-	PREFETCHT0    320(R11)(R8*1)
+	PREFETCHT1    320(R11)(R8*1)
 	VPANDD        1088(AX), Z15, Z1
 	VPSRLW        $0x01, 2112(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -15311,7 +15395,7 @@ part:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST 36(SI), Z1, Z5
-	PREFETCHT0    320(R11)(R8*2)
+	PREFETCHT1    320(R11)(R8*2)
 	VPANDD        1152(AX), Z15, Z1
 	VPSRLW        $0x01, 2176(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -15321,8 +15405,8 @@ part:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST 40(SI), Z1, Z5
-	PREFETCHT0    320(R11)(R9*1)
-	PREFETCHT0    384(R11)
+	PREFETCHT1    320(R11)(R9*1)
+	PREFETCHT1    384(R11)
 	VPANDD        1216(AX), Z15, Z1
 	VPSRLW        $0x01, 2240(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -15332,7 +15416,7 @@ part:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST 44(SI), Z1, Z5
-	PREFETCHT0    384(R11)(R8*1)
+	PREFETCHT1    384(R11)(R8*1)
 	VPANDD        1280(AX), Z15, Z1
 	VPSRLW        $0x01, 2304(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -15342,7 +15426,7 @@ part:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST 48(SI), Z1, Z5
-	PREFETCHT0    384(R11)(R8*2)
+	PREFETCHT1    384(R11)(R8*2)
 	VPANDD        1344(AX), Z15, Z1
 	VPSRLW        $0x01, 2368(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -15352,7 +15436,7 @@ part:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST 52(SI), Z1, Z5
-	PREFETCHT0    384(R11)(R9*1)
+	PREFETCHT1    384(R11)(R9*1)
 	VPANDD        1408(AX), Z15, Z1
 	VPSRLW        $0x01, 2432(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -15362,8 +15446,8 @@ part:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST 56(SI), Z1, Z5
-	PREFETCHT0    448(R11)
-	PREFETCHT0    448(R11)(R8*1)
+	PREFETCHT1    448(R11)
+	PREFETCHT1    448(R11)(R8*1)
 	VPANDD        1472(AX), Z15, Z1
 	VPSRLW        $0x01, 2496(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -15379,7 +15463,7 @@ part:
 	VPADDD        Z5, Z0, Z0
 	VPSHUFB       scale2AVX512VNNI<>+0(SB), Z12, Z8
 	VPSHUFB       scale3AVX512VNNI<>+0(SB), Z12, Z9
-	PREFETCHT0    448(R11)(R8*2)
+	PREFETCHT1    448(R11)(R8*2)
 	VPANDD        1536(AX), Z15, Z1
 	VPSRLW        $0x03, 2048(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -15391,7 +15475,7 @@ part:
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPXORD        Z5, Z5, Z5
 	VPDPBUSD.BCST 96(SI), Z1, Z5
-	PREFETCHT0    448(R11)(R9*1)
+	PREFETCHT1    448(R11)(R9*1)
 	VPANDD        1600(AX), Z15, Z1
 	VPSRLW        $0x03, 2112(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -15401,7 +15485,7 @@ part:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST 100(SI), Z1, Z5
-	PREFETCHT0    512(R11)
+	PREFETCHT1    512(R11)
 	VPANDD        1664(AX), Z15, Z1
 	VPSRLW        $0x03, 2176(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -15411,8 +15495,8 @@ part:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST 104(SI), Z1, Z5
-	PREFETCHT0    512(R11)(R8*1)
-	PREFETCHT0    512(R11)(R8*2)
+	PREFETCHT1    512(R11)(R8*1)
+	PREFETCHT1    512(R11)(R8*2)
 	VPANDD        1728(AX), Z15, Z1
 	VPSRLW        $0x03, 2240(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -15422,7 +15506,7 @@ part:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST 108(SI), Z1, Z5
-	PREFETCHT0    512(R11)(R9*1)
+	PREFETCHT1    512(R11)(R9*1)
 	VPANDD        1792(AX), Z15, Z1
 	VPSRLW        $0x03, 2304(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -15432,7 +15516,7 @@ part:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST 112(SI), Z1, Z5
-	PREFETCHT0    576(R11)
+	PREFETCHT1    576(R11)
 	VPANDD        1856(AX), Z15, Z1
 	VPSRLW        $0x03, 2368(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -15442,7 +15526,7 @@ part:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST 116(SI), Z1, Z5
-	PREFETCHT0    576(R11)(R8*1)
+	PREFETCHT1    576(R11)(R8*1)
 	VPANDD        1920(AX), Z15, Z1
 	VPSRLW        $0x03, 2432(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -15452,8 +15536,8 @@ part:
 	VPANDD        Z15, Z1, Z1
 	VPTERNLOGD    $0xf8, Z14, Z7, Z1
 	VPDPBUSD.BCST 120(SI), Z1, Z5
-	PREFETCHT0    576(R11)(R8*2)
-	PREFETCHT0    576(R11)(R9*1)
+	PREFETCHT1    576(R11)(R8*2)
+	PREFETCHT1    576(R11)(R9*1)
 	VPANDD        1984(AX), Z15, Z1
 	VPSRLW        $0x03, 2496(AX), Z7
 	VPADDB        Z7, Z7, Z2
@@ -15494,9 +15578,9 @@ part:
 	ADDQ          $0x000000c0, DI
 	ADDQ          $0x00000100, SI
 	ADDQ          $0x04, R10
-	DECQ          blocks+32(FP)
+	DECQ          blocks+40(FP)
 	JNE           block
-	MOVQ          out+64(FP), SI
+	MOVQ          out+72(FP), SI
 	VMOVUPS       (SP), Z0
 	VMOVUPS       Z0, (SI)
 	VMOVUPS       64(SP), Z0
@@ -18540,9 +18624,9 @@ block:
 	VMOVDQU       Y1, 96(SP)
 	ADDQ          $0x40, sums+48(FP)
 	LEAQ          3072(AX), R11
-	PREFETCHT0    (R11)
-	PREFETCHT0    64(R11)
-	PREFETCHT0    128(R11)
+	PREFETCHT1    (R11)
+	PREFETCHT1    64(R11)
+	PREFETCHT1    128(R11)
 	VPANDD        2048(AX), Z14, Z6
 	VPSRLW        $0x02, 2048(AX), Z7
 	VPANDD        Z14, Z7, Z7
@@ -18562,9 +18646,9 @@ block:
 	VPTERNLOGD    $0xe4, Z15, Z7, Z1
 	VPBROADCASTD  88(SP), Z10
 	VPDPBUSD.BCST -32(SI), Z1, Z10
-	PREFETCHT0    192(R11)
-	PREFETCHT0    256(R11)
-	PREFETCHT0    320(R11)
+	PREFETCHT1    192(R11)
+	PREFETCHT1    256(R11)
+	PREFETCHT1    320(R11)
 	VPANDD        2112(AX), Z14, Z6
 	VPSRLW        $0x02, 2112(AX), Z7
 	VPANDD        Z14, Z7, Z7
@@ -18580,9 +18664,9 @@ block:
 	VPSRLW        $0x04, 576(AX), Z1
 	VPTERNLOGD    $0xe4, Z15, Z7, Z1
 	VPDPBUSD.BCST -28(SI), Z1, Z10
-	PREFETCHT0    384(R11)
-	PREFETCHT0    448(R11)
-	PREFETCHT0    512(R11)
+	PREFETCHT1    384(R11)
+	PREFETCHT1    448(R11)
+	PREFETCHT1    512(R11)
 	VPANDD        2176(AX), Z14, Z6
 	VPSRLW        $0x02, 2176(AX), Z7
 	VPANDD        Z14, Z7, Z7
@@ -18598,9 +18682,9 @@ block:
 	VPSRLW        $0x04, 640(AX), Z1
 	VPTERNLOGD    $0xe4, Z15, Z7, Z1
 	VPDPBUSD.BCST -24(SI), Z1, Z10
-	PREFETCHT0    576(R11)
-	PREFETCHT0    640(R11)
-	PREFETCHT0    704(R11)
+	PREFETCHT1    576(R11)
+	PREFETCHT1    640(R11)
+	PREFETCHT1    704(R11)
 	VPANDD        2240(AX), Z14, Z6
 	VPSRLW        $0x02, 2240(AX), Z7
 	VPANDD        Z14, Z7, Z7
@@ -18627,9 +18711,9 @@ block:
 	VPMOVSXBD     96(DI), Z8
 	VPMULLD       Z8, Z10, Z10
 	VPADDD        Z10, Z0, Z0
-	PREFETCHT0    768(R11)
-	PREFETCHT0    832(R11)
-	PREFETCHT0    896(R11)
+	PREFETCHT1    768(R11)
+	PREFETCHT1    832(R11)
+	PREFETCHT1    896(R11)
 	VPANDD        2304(AX), Z14, Z6
 	VPSRLW        $0x02, 2304(AX), Z7
 	VPANDD        Z14, Z7, Z7
@@ -18649,9 +18733,9 @@ block:
 	VPTERNLOGD    $0xe4, Z15, Z7, Z1
 	VPBROADCASTD  92(SP), Z10
 	VPDPBUSD.BCST -16(SI), Z1, Z10
-	PREFETCHT0    960(R11)
-	PREFETCHT0    1024(R11)
-	PREFETCHT0    1088(R11)
+	PREFETCHT1    960(R11)
+	PREFETCHT1    1024(R11)
+	PREFETCHT1    1088(R11)
 	VPANDD        2368(AX), Z14, Z6
 	VPSRLW        $0x02, 2368(AX), Z7
 	VPANDD        Z14, Z7, Z7
@@ -18667,9 +18751,9 @@ block:
 	VPSRLW        $0x04, 832(AX), Z1
 	VPTERNLOGD    $0xe4, Z15, Z7, Z1
 	VPDPBUSD.BCST -12(SI), Z1, Z10
-	PREFETCHT0    1152(R11)
-	PREFETCHT0    1216(R11)
-	PREFETCHT0    1280(R11)
+	PREFETCHT1    1152(R11)
+	PREFETCHT1    1216(R11)
+	PREFETCHT1    1280(R11)
 	VPANDD        2432(AX), Z14, Z6
 	VPSRLW        $0x02, 2432(AX), Z7
 	VPANDD        Z14, Z7, Z7
@@ -18685,9 +18769,9 @@ block:
 	VPSRLW        $0x04, 896(AX), Z1
 	VPTERNLOGD    $0xe4, Z15, Z7, Z1
 	VPDPBUSD.BCST -8(SI), Z1, Z10
-	PREFETCHT0    1344(R11)
-	PREFETCHT0    1408(R11)
-	PREFETCHT0    1472(R11)
+	PREFETCHT1    1344(R11)
+	PREFETCHT1    1408(R11)
+	PREFETCHT1    1472(R11)
 	VPANDD        2496(AX), Z14, Z6
 	VPSRLW        $0x02, 2496(AX), Z7
 	VPANDD        Z14, Z7, Z7
@@ -18715,9 +18799,9 @@ block:
 	VPMOVSXBD     112(DI), Z8
 	VPMULLD       Z8, Z10, Z10
 	VPADDD        Z10, Z0, Z0
-	PREFETCHT0    1536(R11)
-	PREFETCHT0    1600(R11)
-	PREFETCHT0    1664(R11)
+	PREFETCHT1    1536(R11)
+	PREFETCHT1    1600(R11)
+	PREFETCHT1    1664(R11)
 	VPANDD        2560(AX), Z14, Z6
 	VPSRLW        $0x02, 2560(AX), Z7
 	VPANDD        Z14, Z7, Z7
@@ -18737,9 +18821,9 @@ block:
 	VPTERNLOGD    $0xe4, Z15, Z7, Z1
 	VPBROADCASTD  120(SP), Z10
 	VPDPBUSD.BCST 96(SI), Z1, Z10
-	PREFETCHT0    1728(R11)
-	PREFETCHT0    1792(R11)
-	PREFETCHT0    1856(R11)
+	PREFETCHT1    1728(R11)
+	PREFETCHT1    1792(R11)
+	PREFETCHT1    1856(R11)
 	VPANDD        2624(AX), Z14, Z6
 	VPSRLW        $0x02, 2624(AX), Z7
 	VPANDD        Z14, Z7, Z7
@@ -18755,9 +18839,9 @@ block:
 	VPSRLW        $0x04, 1600(AX), Z1
 	VPTERNLOGD    $0xe4, Z15, Z7, Z1
 	VPDPBUSD.BCST 100(SI), Z1, Z10
-	PREFETCHT0    1920(R11)
-	PREFETCHT0    1984(R11)
-	PREFETCHT0    2048(R11)
+	PREFETCHT1    1920(R11)
+	PREFETCHT1    1984(R11)
+	PREFETCHT1    2048(R11)
 	VPANDD        2688(AX), Z14, Z6
 	VPSRLW        $0x02, 2688(AX), Z7
 	VPANDD        Z14, Z7, Z7
@@ -18773,9 +18857,9 @@ block:
 	VPSRLW        $0x04, 1664(AX), Z1
 	VPTERNLOGD    $0xe4, Z15, Z7, Z1
 	VPDPBUSD.BCST 104(SI), Z1, Z10
-	PREFETCHT0    2112(R11)
-	PREFETCHT0    2176(R11)
-	PREFETCHT0    2240(R11)
+	PREFETCHT1    2112(R11)
+	PREFETCHT1    2176(R11)
+	PREFETCHT1    2240(R11)
 	VPANDD        2752(AX), Z14, Z6
 	VPSRLW        $0x02, 2752(AX), Z7
 	VPANDD        Z14, Z7, Z7
@@ -18803,9 +18887,9 @@ block:
 	VPMOVSXBD     224(DI), Z8
 	VPMULLD       Z8, Z10, Z10
 	VPADDD        Z10, Z0, Z0
-	PREFETCHT0    2304(R11)
-	PREFETCHT0    2368(R11)
-	PREFETCHT0    2432(R11)
+	PREFETCHT1    2304(R11)
+	PREFETCHT1    2368(R11)
+	PREFETCHT1    2432(R11)
 	VPANDD        2816(AX), Z14, Z6
 	VPSRLW        $0x02, 2816(AX), Z7
 	VPANDD        Z14, Z7, Z7
@@ -18825,9 +18909,9 @@ block:
 	VPTERNLOGD    $0xe4, Z15, Z7, Z1
 	VPBROADCASTD  124(SP), Z10
 	VPDPBUSD.BCST 112(SI), Z1, Z10
-	PREFETCHT0    2496(R11)
-	PREFETCHT0    2560(R11)
-	PREFETCHT0    2624(R11)
+	PREFETCHT1    2496(R11)
+	PREFETCHT1    2560(R11)
+	PREFETCHT1    2624(R11)
 	VPANDD        2880(AX), Z14, Z6
 	VPSRLW        $0x02, 2880(AX), Z7
 	VPANDD        Z14, Z7, Z7
@@ -18843,9 +18927,9 @@ block:
 	VPSRLW        $0x04, 1856(AX), Z1
 	VPTERNLOGD    $0xe4, Z15, Z7, Z1
 	VPDPBUSD.BCST 116(SI), Z1, Z10
-	PREFETCHT0    2688(R11)
-	PREFETCHT0    2752(R11)
-	PREFETCHT0    2816(R11)
+	PREFETCHT1    2688(R11)
+	PREFETCHT1    2752(R11)
+	PREFETCHT1    2816(R11)
 	VPANDD        2944(AX), Z14, Z6
 	VPSRLW        $0x02, 2944(AX), Z7
 	VPANDD        Z14, Z7, Z7
@@ -18861,9 +18945,9 @@ block:
 	VPSRLW        $0x04, 1920(AX), Z1
 	VPTERNLOGD    $0xe4, Z15, Z7, Z1
 	VPDPBUSD.BCST 120(SI), Z1, Z10
-	PREFETCHT0    2880(R11)
-	PREFETCHT0    2944(R11)
-	PREFETCHT0    3008(R11)
+	PREFETCHT1    2880(R11)
+	PREFETCHT1    2944(R11)
+	PREFETCHT1    3008(R11)
 	VPANDD        3008(AX), Z14, Z6
 	VPSRLW        $0x02, 3008(AX), Z7
 	VPANDD        Z14, Z7, Z7
@@ -18910,9 +18994,9 @@ block:
 	VZEROUPPER
 	RET
 
-// func q6_KAVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func q6_KAVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VL, AVX512VNNI, MMX+
-TEXT ·q6_KAVX512VNNIx1x4(SB), $320-72
+TEXT ·q6_KAVX512VNNIx1x4(SB), $320-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -18927,16 +19011,16 @@ TEXT ·q6_KAVX512VNNIx1x4(SB), $320-72
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
-	MOVQ         q+40(FP), SI
+	MOVQ         q+48(FP), SI
 	SUBQ         $-128, SI
-	MOVQ         d+48(FP), R10
+	MOVQ         d+56(FP), R10
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
 	MOVL         $0x00000020, R12
 	MOVL         $0x00000100, R13
 
 block:
-	MOVQ    sums+56(FP), R11
+	MOVQ    sums+64(FP), R11
 	VPXOR   Y0, Y0, Y0
 	VPSLLD  $0x05, (R11), Y1
 	VPSUBD  Y1, Y0, Y1
@@ -18944,31 +19028,31 @@ block:
 	VPSLLD  $0x05, 32(R11), Y1
 	VPSUBD  Y1, Y0, Y1
 	VMOVDQU Y1, 288(SP)
-	ADDQ    $0x40, sums+56(FP)
+	ADDQ    $0x40, sums+64(FP)
 	LEAQ    3072(AX), R11
-	CMPQ    blocks+32(FP), $0x01
+	CMPQ    blocks+40(FP), $0x01
 	JNE     ahead
 	MOVQ    w+0(FP), R11
-	LEAQ    (R11)(R8*4), R11
+	ADDQ    next+32(FP), R11
 	MOVQ    scales+8(FP), R12
-	LEAQ    (R12)(R8*4), R12
+	ADDQ    next+32(FP), R12
 	SUBQ    BX, R12
 	MOVQ    inner+16(FP), R13
-	LEAQ    (R13)(R8*4), R13
+	ADDQ    next+32(FP), R13
 	SUBQ    DI, R13
 
 ahead:
 	XORL CX, CX
 
 part:
-	PREFETCHT0    (BX)(R12*1)
-	PREFETCHT0    (DI)(R13*1)
-	PREFETCHT0    64(DI)(R13*1)
-	PREFETCHT0    128(DI)(R13*1)
-	PREFETCHT0    192(DI)(R13*1)
-	PREFETCHT0    (R11)
-	PREFETCHT0    (R11)(R8*1)
-	PREFETCHT0    (R11)(R8*2)
+	PREFETCHT1    (BX)(R12*1)
+	PREFETCHT1    (DI)(R13*1)
+	PREFETCHT1    64(DI)(R13*1)
+	PREFETCHT1    128(DI)(R13*1)
+	PREFETCHT1    192(DI)(R13*1)
+	PREFETCHT1    (R11)
+	PREFETCHT1    (R11)(R8*1)
+	PREFETCHT1    (R11)(R8*2)
 	VPANDD        2048(AX), Z14, Z6
 	VPSRLW        $0x02, 2048(AX), Z7
 	VPANDD        Z14, Z7, Z7
@@ -18988,9 +19072,9 @@ part:
 	VPTERNLOGD    $0xe4, Z15, Z7, Z1
 	VPBROADCASTD  280(SP), Z10
 	VPDPBUSD.BCST -32(SI), Z1, Z10
-	PREFETCHT0    (R11)(R9*1)
-	PREFETCHT0    64(R11)
-	PREFETCHT0    64(R11)(R8*1)
+	PREFETCHT1    (R11)(R9*1)
+	PREFETCHT1    64(R11)
+	PREFETCHT1    64(R11)(R8*1)
 	VPANDD        2112(AX), Z14, Z6
 	VPSRLW        $0x02, 2112(AX), Z7
 	VPANDD        Z14, Z7, Z7
@@ -19006,9 +19090,9 @@ part:
 	VPSRLW        $0x04, 576(AX), Z1
 	VPTERNLOGD    $0xe4, Z15, Z7, Z1
 	VPDPBUSD.BCST -28(SI), Z1, Z10
-	PREFETCHT0    64(R11)(R8*2)
-	PREFETCHT0    64(R11)(R9*1)
-	PREFETCHT0    128(R11)
+	PREFETCHT1    64(R11)(R8*2)
+	PREFETCHT1    64(R11)(R9*1)
+	PREFETCHT1    128(R11)
 	VPANDD        2176(AX), Z14, Z6
 	VPSRLW        $0x02, 2176(AX), Z7
 	VPANDD        Z14, Z7, Z7
@@ -19024,9 +19108,9 @@ part:
 	VPSRLW        $0x04, 640(AX), Z1
 	VPTERNLOGD    $0xe4, Z15, Z7, Z1
 	VPDPBUSD.BCST -24(SI), Z1, Z10
-	PREFETCHT0    128(R11)(R8*1)
-	PREFETCHT0    128(R11)(R8*2)
-	PREFETCHT0    128(R11)(R9*1)
+	PREFETCHT1    128(R11)(R8*1)
+	PREFETCHT1    128(R11)(R8*2)
+	PREFETCHT1    128(R11)(R9*1)
 	VPANDD        2240(AX), Z14, Z6
 	VPSRLW        $0x02, 2240(AX), Z7
 	VPANDD        Z14, Z7, Z7
@@ -19053,9 +19137,9 @@ part:
 	VPMOVSXBD     96(DI), Z8
 	VPMULLD       Z8, Z10, Z10
 	VPADDD        Z10, Z0, Z0
-	PREFETCHT0    192(R11)
-	PREFETCHT0    192(R11)(R8*1)
-	PREFETCHT0    192(R11)(R8*2)
+	PREFETCHT1    192(R11)
+	PREFETCHT1    192(R11)(R8*1)
+	PREFETCHT1    192(R11)(R8*2)
 	VPANDD        2304(AX), Z14, Z6
 	VPSRLW        $0x02, 2304(AX), Z7
 	VPANDD        Z14, Z7, Z7
@@ -19075,9 +19159,9 @@ part:
 	VPTERNLOGD    $0xe4, Z15, Z7, Z1
 	VPBROADCASTD  284(SP), Z10
 	VPDPBUSD.BCST -16(SI), Z1, Z10
-	PREFETCHT0    192(R11)(R9*1)
-	PREFETCHT0    256(R11)
-	PREFETCHT0    256(R11)(R8*1)
+	PREFETCHT1    192(R11)(R9*1)
+	PREFETCHT1    256(R11)
+	PREFETCHT1    256(R11)(R8*1)
 	VPANDD        2368(AX), Z14, Z6
 	VPSRLW        $0x02, 2368(AX), Z7
 	VPANDD        Z14, Z7, Z7
@@ -19093,9 +19177,9 @@ part:
 	VPSRLW        $0x04, 832(AX), Z1
 	VPTERNLOGD    $0xe4, Z15, Z7, Z1
 	VPDPBUSD.BCST -12(SI), Z1, Z10
-	PREFETCHT0    256(R11)(R8*2)
-	PREFETCHT0    256(R11)(R9*1)
-	PREFETCHT0    320(R11)
+	PREFETCHT1    256(R11)(R8*2)
+	PREFETCHT1    256(R11)(R9*1)
+	PREFETCHT1    320(R11)
 	VPANDD        2432(AX), Z14, Z6
 	VPSRLW        $0x02, 2432(AX), Z7
 	VPANDD        Z14, Z7, Z7
@@ -19111,9 +19195,9 @@ part:
 	VPSRLW        $0x04, 896(AX), Z1
 	VPTERNLOGD    $0xe4, Z15, Z7, Z1
 	VPDPBUSD.BCST -8(SI), Z1, Z10
-	PREFETCHT0    320(R11)(R8*1)
-	PREFETCHT0    320(R11)(R8*2)
-	PREFETCHT0    320(R11)(R9*1)
+	PREFETCHT1    320(R11)(R8*1)
+	PREFETCHT1    320(R11)(R8*2)
+	PREFETCHT1    320(R11)(R9*1)
 	VPANDD        2496(AX), Z14, Z6
 	VPSRLW        $0x02, 2496(AX), Z7
 	VPANDD        Z14, Z7, Z7
@@ -19141,9 +19225,9 @@ part:
 	VPMOVSXBD     112(DI), Z8
 	VPMULLD       Z8, Z10, Z10
 	VPADDD        Z10, Z0, Z0
-	PREFETCHT0    384(R11)
-	PREFETCHT0    384(R11)(R8*1)
-	PREFETCHT0    384(R11)(R8*2)
+	PREFETCHT1    384(R11)
+	PREFETCHT1    384(R11)(R8*1)
+	PREFETCHT1    384(R11)(R8*2)
 	VPANDD        2560(AX), Z14, Z6
 	VPSRLW        $0x02, 2560(AX), Z7
 	VPANDD        Z14, Z7, Z7
@@ -19163,9 +19247,9 @@ part:
 	VPTERNLOGD    $0xe4, Z15, Z7, Z1
 	VPBROADCASTD  312(SP), Z10
 	VPDPBUSD.BCST 96(SI), Z1, Z10
-	PREFETCHT0    384(R11)(R9*1)
-	PREFETCHT0    448(R11)
-	PREFETCHT0    448(R11)(R8*1)
+	PREFETCHT1    384(R11)(R9*1)
+	PREFETCHT1    448(R11)
+	PREFETCHT1    448(R11)(R8*1)
 	VPANDD        2624(AX), Z14, Z6
 	VPSRLW        $0x02, 2624(AX), Z7
 	VPANDD        Z14, Z7, Z7
@@ -19181,9 +19265,9 @@ part:
 	VPSRLW        $0x04, 1600(AX), Z1
 	VPTERNLOGD    $0xe4, Z15, Z7, Z1
 	VPDPBUSD.BCST 100(SI), Z1, Z10
-	PREFETCHT0    448(R11)(R8*2)
-	PREFETCHT0    448(R11)(R9*1)
-	PREFETCHT0    512(R11)
+	PREFETCHT1    448(R11)(R8*2)
+	PREFETCHT1    448(R11)(R9*1)
+	PREFETCHT1    512(R11)
 	VPANDD        2688(AX), Z14, Z6
 	VPSRLW        $0x02, 2688(AX), Z7
 	VPANDD        Z14, Z7, Z7
@@ -19199,9 +19283,9 @@ part:
 	VPSRLW        $0x04, 1664(AX), Z1
 	VPTERNLOGD    $0xe4, Z15, Z7, Z1
 	VPDPBUSD.BCST 104(SI), Z1, Z10
-	PREFETCHT0    512(R11)(R8*1)
-	PREFETCHT0    512(R11)(R8*2)
-	PREFETCHT0    512(R11)(R9*1)
+	PREFETCHT1    512(R11)(R8*1)
+	PREFETCHT1    512(R11)(R8*2)
+	PREFETCHT1    512(R11)(R9*1)
 	VPANDD        2752(AX), Z14, Z6
 	VPSRLW        $0x02, 2752(AX), Z7
 	VPANDD        Z14, Z7, Z7
@@ -19229,9 +19313,9 @@ part:
 	VPMOVSXBD     224(DI), Z8
 	VPMULLD       Z8, Z10, Z10
 	VPADDD        Z10, Z0, Z0
-	PREFETCHT0    576(R11)
-	PREFETCHT0    576(R11)(R8*1)
-	PREFETCHT0    576(R11)(R8*2)
+	PREFETCHT1    576(R11)
+	PREFETCHT1    576(R11)(R8*1)
+	PREFETCHT1    576(R11)(R8*2)
 	VPANDD        2816(AX), Z14, Z6
 	VPSRLW        $0x02, 2816(AX), Z7
 	VPANDD        Z14, Z7, Z7
@@ -19251,9 +19335,9 @@ part:
 	VPTERNLOGD    $0xe4, Z15, Z7, Z1
 	VPBROADCASTD  316(SP), Z10
 	VPDPBUSD.BCST 112(SI), Z1, Z10
-	PREFETCHT0    576(R11)(R9*1)
-	PREFETCHT0    640(R11)
-	PREFETCHT0    640(R11)(R8*1)
+	PREFETCHT1    576(R11)(R9*1)
+	PREFETCHT1    640(R11)
+	PREFETCHT1    640(R11)(R8*1)
 	VPANDD        2880(AX), Z14, Z6
 	VPSRLW        $0x02, 2880(AX), Z7
 	VPANDD        Z14, Z7, Z7
@@ -19269,9 +19353,9 @@ part:
 	VPSRLW        $0x04, 1856(AX), Z1
 	VPTERNLOGD    $0xe4, Z15, Z7, Z1
 	VPDPBUSD.BCST 116(SI), Z1, Z10
-	PREFETCHT0    640(R11)(R8*2)
-	PREFETCHT0    640(R11)(R9*1)
-	PREFETCHT0    704(R11)
+	PREFETCHT1    640(R11)(R8*2)
+	PREFETCHT1    640(R11)(R9*1)
+	PREFETCHT1    704(R11)
 	VPANDD        2944(AX), Z14, Z6
 	VPSRLW        $0x02, 2944(AX), Z7
 	VPANDD        Z14, Z7, Z7
@@ -19287,9 +19371,9 @@ part:
 	VPSRLW        $0x04, 1920(AX), Z1
 	VPTERNLOGD    $0xe4, Z15, Z7, Z1
 	VPDPBUSD.BCST 120(SI), Z1, Z10
-	PREFETCHT0    704(R11)(R8*1)
-	PREFETCHT0    704(R11)(R8*2)
-	PREFETCHT0    704(R11)(R9*1)
+	PREFETCHT1    704(R11)(R8*1)
+	PREFETCHT1    704(R11)(R8*2)
+	PREFETCHT1    704(R11)(R9*1)
 	VPANDD        3008(AX), Z14, Z6
 	VPSRLW        $0x02, 3008(AX), Z7
 	VPANDD        Z14, Z7, Z7
@@ -19340,9 +19424,9 @@ part:
 	ADDQ          $0x00000100, DI
 	ADDQ          $0x00000100, SI
 	ADDQ          $0x04, R10
-	DECQ          blocks+32(FP)
+	DECQ          blocks+40(FP)
 	JNE           block
-	MOVQ          out+64(FP), SI
+	MOVQ          out+72(FP), SI
 	VMOVUPS       (SP), Z0
 	VMOVUPS       Z0, (SI)
 	VMOVUPS       64(SP), Z0
@@ -22704,9 +22788,9 @@ step:
 	VZEROUPPER
 	RET
 
-// func q2_KAVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func q2_KAVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q2_KAVX512VNNIx1x4(SB), $1856-72
+TEXT ·q2_KAVX512VNNIx1x4(SB), $1856-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -22718,42 +22802,42 @@ TEXT ·q2_KAVX512VNNIx1x4(SB), $1856-72
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
-	MOVQ         q+40(FP), SI
+	MOVQ         q+48(FP), SI
 	SUBQ         $-128, SI
-	MOVQ         d+48(FP), R10
+	MOVQ         d+56(FP), R10
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
 	MOVL         $0x00000040, R12
 	MOVL         $0x00000100, R13
 
 block:
-	MOVQ      sums+56(FP), DX
+	MOVQ      sums+64(FP), DX
 	VMOVDQU   (DX), Y0
 	VPACKSSDW 32(DX), Y0, Y0
 	VPERMQ    $0xd8, Y0, Y0
 	VMOVDQU   Y0, 256(SP)
-	ADDQ      $0x40, sums+56(FP)
+	ADDQ      $0x40, sums+64(FP)
 	LEAQ      1024(AX), R11
-	CMPQ      blocks+32(FP), $0x01
+	CMPQ      blocks+40(FP), $0x01
 	JNE       ahead
 	MOVQ      w+0(FP), R11
-	LEAQ      (R11)(R8*4), R11
+	ADDQ      next+32(FP), R11
 	MOVQ      scales+8(FP), R12
-	LEAQ      (R12)(R8*4), R12
+	ADDQ      next+32(FP), R12
 	SUBQ      BX, R12
 	MOVQ      inner+16(FP), R13
-	LEAQ      (R13)(R8*4), R13
+	ADDQ      next+32(FP), R13
 	SUBQ      DI, R13
 
 ahead:
 	XORL CX, CX
 
 part:
-	PREFETCHT0    (BX)(R12*1)
-	PREFETCHT0    (DI)(R13*1)
-	PREFETCHT0    64(DI)(R13*1)
-	PREFETCHT0    128(DI)(R13*1)
-	PREFETCHT0    192(DI)(R13*1)
+	PREFETCHT1    (BX)(R12*1)
+	PREFETCHT1    (DI)(R13*1)
+	PREFETCHT1    64(DI)(R13*1)
+	PREFETCHT1    128(DI)(R13*1)
+	PREFETCHT1    192(DI)(R13*1)
 	VMOVDQU32     (DI), Z1
 	VPSRLW        $0x04, Z1, Z2
 	VPANDD        lowerFourAVX512VNNI<>+0(SB), Z1, Z1
@@ -22819,7 +22903,7 @@ part:
 	VPSHUFB       minimums1AVX512VNNI<>+0(SB), Z2, Z3
 	VMOVUPS       Z3, 1792(SP)
 	VPXORD        Z6, Z6, Z6
-	PREFETCHT0    (R11)
+	PREFETCHT1    (R11)
 	VPXORD        Z1, Z1, Z1
 	VPANDD        (AX), Z5, Z0
 	VPDPBUSD.BCST -128(SI), Z0, Z1
@@ -22831,7 +22915,7 @@ part:
 	VPDPBUSD.BCST -116(SI), Z0, Z1
 	VPMULLD       320(SP), Z1, Z1
 	VPADDD        Z1, Z6, Z6
-	PREFETCHT0    (R11)(R8*1)
+	PREFETCHT1    (R11)(R8*1)
 	VPXORD        Z1, Z1, Z1
 	VPANDD        256(AX), Z5, Z0
 	VPDPBUSD.BCST -112(SI), Z0, Z1
@@ -22843,7 +22927,7 @@ part:
 	VPDPBUSD.BCST -100(SI), Z0, Z1
 	VPMULLD       384(SP), Z1, Z1
 	VPADDD        Z1, Z6, Z6
-	PREFETCHT0    (R11)(R8*2)
+	PREFETCHT1    (R11)(R8*2)
 	VPXORD        Z1, Z1, Z1
 	VPSRLW        $0x02, (AX), Z0
 	VPANDD        Z5, Z0, Z0
@@ -22859,7 +22943,7 @@ part:
 	VPDPBUSD.BCST -84(SI), Z0, Z1
 	VPMULLD       448(SP), Z1, Z1
 	VPADDD        Z1, Z6, Z6
-	PREFETCHT0    (R11)(R9*1)
+	PREFETCHT1    (R11)(R9*1)
 	VPXORD        Z1, Z1, Z1
 	VPSRLW        $0x02, 256(AX), Z0
 	VPANDD        Z5, Z0, Z0
@@ -22875,7 +22959,7 @@ part:
 	VPDPBUSD.BCST -68(SI), Z0, Z1
 	VPMULLD       512(SP), Z1, Z1
 	VPADDD        Z1, Z6, Z6
-	PREFETCHT0    64(R11)
+	PREFETCHT1    64(R11)
 	VPXORD        Z1, Z1, Z1
 	VPSRLW        $0x04, (AX), Z0
 	VPANDD        Z5, Z0, Z0
@@ -22891,7 +22975,7 @@ part:
 	VPDPBUSD.BCST -52(SI), Z0, Z1
 	VPMULLD       576(SP), Z1, Z1
 	VPADDD        Z1, Z6, Z6
-	PREFETCHT0    64(R11)(R8*1)
+	PREFETCHT1    64(R11)(R8*1)
 	VPXORD        Z1, Z1, Z1
 	VPSRLW        $0x04, 256(AX), Z0
 	VPANDD        Z5, Z0, Z0
@@ -22907,7 +22991,7 @@ part:
 	VPDPBUSD.BCST -36(SI), Z0, Z1
 	VPMULLD       640(SP), Z1, Z1
 	VPADDD        Z1, Z6, Z6
-	PREFETCHT0    64(R11)(R8*2)
+	PREFETCHT1    64(R11)(R8*2)
 	VPXORD        Z1, Z1, Z1
 	VPSRLW        $0x06, (AX), Z0
 	VPANDD        Z5, Z0, Z0
@@ -22923,7 +23007,7 @@ part:
 	VPDPBUSD.BCST -20(SI), Z0, Z1
 	VPMULLD       704(SP), Z1, Z1
 	VPADDD        Z1, Z6, Z6
-	PREFETCHT0    64(R11)(R9*1)
+	PREFETCHT1    64(R11)(R9*1)
 	VPXORD        Z1, Z1, Z1
 	VPSRLW        $0x06, 256(AX), Z0
 	VPANDD        Z5, Z0, Z0
@@ -22939,7 +23023,7 @@ part:
 	VPDPBUSD.BCST -4(SI), Z0, Z1
 	VPMULLD       768(SP), Z1, Z1
 	VPADDD        Z1, Z6, Z6
-	PREFETCHT0    128(R11)
+	PREFETCHT1    128(R11)
 	VPXORD        Z1, Z1, Z1
 	VPANDD        512(AX), Z5, Z0
 	VPDPBUSD.BCST (SI), Z0, Z1
@@ -22951,7 +23035,7 @@ part:
 	VPDPBUSD.BCST 12(SI), Z0, Z1
 	VPMULLD       832(SP), Z1, Z1
 	VPADDD        Z1, Z6, Z6
-	PREFETCHT0    128(R11)(R8*1)
+	PREFETCHT1    128(R11)(R8*1)
 	VPXORD        Z1, Z1, Z1
 	VPANDD        768(AX), Z5, Z0
 	VPDPBUSD.BCST 16(SI), Z0, Z1
@@ -22963,7 +23047,7 @@ part:
 	VPDPBUSD.BCST 28(SI), Z0, Z1
 	VPMULLD       896(SP), Z1, Z1
 	VPADDD        Z1, Z6, Z6
-	PREFETCHT0    128(R11)(R8*2)
+	PREFETCHT1    128(R11)(R8*2)
 	VPXORD        Z1, Z1, Z1
 	VPSRLW        $0x02, 512(AX), Z0
 	VPANDD        Z5, Z0, Z0
@@ -22979,7 +23063,7 @@ part:
 	VPDPBUSD.BCST 44(SI), Z0, Z1
 	VPMULLD       960(SP), Z1, Z1
 	VPADDD        Z1, Z6, Z6
-	PREFETCHT0    128(R11)(R9*1)
+	PREFETCHT1    128(R11)(R9*1)
 	VPXORD        Z1, Z1, Z1
 	VPSRLW        $0x02, 768(AX), Z0
 	VPANDD        Z5, Z0, Z0
@@ -22995,7 +23079,7 @@ part:
 	VPDPBUSD.BCST 60(SI), Z0, Z1
 	VPMULLD       1024(SP), Z1, Z1
 	VPADDD        Z1, Z6, Z6
-	PREFETCHT0    192(R11)
+	PREFETCHT1    192(R11)
 	VPXORD        Z1, Z1, Z1
 	VPSRLW        $0x04, 512(AX), Z0
 	VPANDD        Z5, Z0, Z0
@@ -23011,7 +23095,7 @@ part:
 	VPDPBUSD.BCST 76(SI), Z0, Z1
 	VPMULLD       1088(SP), Z1, Z1
 	VPADDD        Z1, Z6, Z6
-	PREFETCHT0    192(R11)(R8*1)
+	PREFETCHT1    192(R11)(R8*1)
 	VPXORD        Z1, Z1, Z1
 	VPSRLW        $0x04, 768(AX), Z0
 	VPANDD        Z5, Z0, Z0
@@ -23027,7 +23111,7 @@ part:
 	VPDPBUSD.BCST 92(SI), Z0, Z1
 	VPMULLD       1152(SP), Z1, Z1
 	VPADDD        Z1, Z6, Z6
-	PREFETCHT0    192(R11)(R8*2)
+	PREFETCHT1    192(R11)(R8*2)
 	VPXORD        Z1, Z1, Z1
 	VPSRLW        $0x06, 512(AX), Z0
 	VPANDD        Z5, Z0, Z0
@@ -23043,7 +23127,7 @@ part:
 	VPDPBUSD.BCST 108(SI), Z0, Z1
 	VPMULLD       1216(SP), Z1, Z1
 	VPADDD        Z1, Z6, Z6
-	PREFETCHT0    192(R11)(R9*1)
+	PREFETCHT1    192(R11)(R9*1)
 	VPXORD        Z1, Z1, Z1
 	VPSRLW        $0x06, 768(AX), Z0
 	VPANDD        Z5, Z0, Z0
@@ -23102,9 +23186,9 @@ part:
 	ADDQ          $0x00000100, DI
 	ADDQ          $0x00000100, SI
 	ADDQ          $0x04, R10
-	DECQ          blocks+32(FP)
+	DECQ          blocks+40(FP)
 	JNE           block
-	MOVQ          out+64(FP), SI
+	MOVQ          out+72(FP), SI
 	VMOVUPS       (SP), Z0
 	VMOVUPS       Z0, (SI)
 	VMOVUPS       64(SP), Z0
@@ -26679,9 +26763,9 @@ step:
 	VZEROUPPER
 	RET
 
-// func q3_KAVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func q3_KAVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q3_KAVX512VNNIx1x4(SB), $1856-72
+TEXT ·q3_KAVX512VNNIx1x4(SB), $1856-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -26696,41 +26780,41 @@ TEXT ·q3_KAVX512VNNIx1x4(SB), $1856-72
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
-	MOVQ         q+40(FP), SI
+	MOVQ         q+48(FP), SI
 	SUBQ         $-128, SI
-	MOVQ         d+48(FP), R10
+	MOVQ         d+56(FP), R10
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
 	MOVL         $0x00000020, R12
 	MOVL         $0x000000c0, R13
 
 block:
-	MOVQ      sums+56(FP), DX
+	MOVQ      sums+64(FP), DX
 	VMOVDQU   (DX), Y0
 	VPACKSSDW 32(DX), Y0, Y0
 	VPERMQ    $0xd8, Y0, Y0
 	VMOVDQU   Y0, 256(SP)
-	ADDQ      $0x40, sums+56(FP)
+	ADDQ      $0x40, sums+64(FP)
 	LEAQ      1536(AX), R11
-	CMPQ      blocks+32(FP), $0x01
+	CMPQ      blocks+40(FP), $0x01
 	JNE       ahead
 	MOVQ      w+0(FP), R11
-	LEAQ      (R11)(R8*4), R11
+	ADDQ      next+32(FP), R11
 	MOVQ      scales+8(FP), R12
-	LEAQ      (R12)(R8*4), R12
+	ADDQ      next+32(FP), R12
 	SUBQ      BX, R12
 	MOVQ      inner+16(FP), R13
-	LEAQ      (R13)(R8*4), R13
+	ADDQ      next+32(FP), R13
 	SUBQ      DI, R13
 
 ahead:
 	XORL CX, CX
 
 part:
-	PREFETCHT0    (BX)(R12*1)
-	PREFETCHT0    (DI)(R13*1)
-	PREFETCHT0    64(DI)(R13*1)
-	PREFETCHT0    128(DI)(R13*1)
+	PREFETCHT1    (BX)(R12*1)
+	PREFETCHT1    (DI)(R13*1)
+	PREFETCHT1    64(DI)(R13*1)
+	PREFETCHT1    128(DI)(R13*1)
 	VMOVDQU32     128(DI), Z4
 	VPSLLW        $0x00, (DI), Z1
 	VPANDD        lowerFourAVX512VNNI<>+0(SB), Z1, Z1
@@ -26829,7 +26913,7 @@ part:
 	VPSRAW        $0x08, Z3, Z3
 	VMOVUPS       Z3, 1792(SP)
 	VPXORD        Z7, Z7, Z7
-	PREFETCHT0    (R11)
+	PREFETCHT1    (R11)
 	VPXORD        Z1, Z1, Z1
 	VPANDD        (AX), Z5, Z0
 	VPSLLW        $0x02, 1024(AX), Z4
@@ -26849,8 +26933,8 @@ part:
 	VPDPBUSD.BCST -116(SI), Z0, Z1
 	VPMULLD       320(SP), Z1, Z1
 	VPADDD        Z1, Z7, Z7
-	PREFETCHT0    (R11)(R8*1)
-	PREFETCHT0    (R11)(R8*2)
+	PREFETCHT1    (R11)(R8*1)
+	PREFETCHT1    (R11)(R8*2)
 	VPXORD        Z1, Z1, Z1
 	VPANDD        256(AX), Z5, Z0
 	VPSLLW        $0x02, 1280(AX), Z4
@@ -26870,7 +26954,7 @@ part:
 	VPDPBUSD.BCST -100(SI), Z0, Z1
 	VPMULLD       384(SP), Z1, Z1
 	VPADDD        Z1, Z7, Z7
-	PREFETCHT0    (R11)(R9*1)
+	PREFETCHT1    (R11)(R9*1)
 	VPXORD        Z1, Z1, Z1
 	VPSRLW        $0x02, (AX), Z0
 	VPANDD        Z5, Z0, Z0
@@ -26894,8 +26978,8 @@ part:
 	VPDPBUSD.BCST -84(SI), Z0, Z1
 	VPMULLD       448(SP), Z1, Z1
 	VPADDD        Z1, Z7, Z7
-	PREFETCHT0    64(R11)
-	PREFETCHT0    64(R11)(R8*1)
+	PREFETCHT1    64(R11)
+	PREFETCHT1    64(R11)(R8*1)
 	VPXORD        Z1, Z1, Z1
 	VPSRLW        $0x02, 256(AX), Z0
 	VPANDD        Z5, Z0, Z0
@@ -26919,7 +27003,7 @@ part:
 	VPDPBUSD.BCST -68(SI), Z0, Z1
 	VPMULLD       512(SP), Z1, Z1
 	VPADDD        Z1, Z7, Z7
-	PREFETCHT0    64(R11)(R8*2)
+	PREFETCHT1    64(R11)(R8*2)
 	VPXORD        Z1, Z1, Z1
 	VPSRLW        $0x04, (AX), Z0
 	VPANDD        Z5, Z0, Z0
@@ -26943,8 +27027,8 @@ part:
 	VPDPBUSD.BCST -52(SI), Z0, Z1
 	VPMULLD       576(SP), Z1, Z1
 	VPADDD        Z1, Z7, Z7
-	PREFETCHT0    64(R11)(R9*1)
-	PREFETCHT0    128(R11)
+	PREFETCHT1    64(R11)(R9*1)
+	PREFETCHT1    128(R11)
 	VPXORD        Z1, Z1, Z1
 	VPSRLW        $0x04, 256(AX), Z0
 	VPANDD        Z5, Z0, Z0
@@ -26968,7 +27052,7 @@ part:
 	VPDPBUSD.BCST -36(SI), Z0, Z1
 	VPMULLD       640(SP), Z1, Z1
 	VPADDD        Z1, Z7, Z7
-	PREFETCHT0    128(R11)(R8*1)
+	PREFETCHT1    128(R11)(R8*1)
 	VPXORD        Z1, Z1, Z1
 	VPSRLW        $0x06, (AX), Z0
 	VPANDD        Z5, Z0, Z0
@@ -26992,8 +27076,8 @@ part:
 	VPDPBUSD.BCST -20(SI), Z0, Z1
 	VPMULLD       704(SP), Z1, Z1
 	VPADDD        Z1, Z7, Z7
-	PREFETCHT0    128(R11)(R8*2)
-	PREFETCHT0    128(R11)(R9*1)
+	PREFETCHT1    128(R11)(R8*2)
+	PREFETCHT1    128(R11)(R9*1)
 	VPXORD        Z1, Z1, Z1
 	VPSRLW        $0x06, 256(AX), Z0
 	VPANDD        Z5, Z0, Z0
@@ -27017,7 +27101,7 @@ part:
 	VPDPBUSD.BCST -4(SI), Z0, Z1
 	VPMULLD       768(SP), Z1, Z1
 	VPADDD        Z1, Z7, Z7
-	PREFETCHT0    192(R11)
+	PREFETCHT1    192(R11)
 	VPXORD        Z1, Z1, Z1
 	VPANDD        512(AX), Z5, Z0
 	VPSRLW        $0x02, 1024(AX), Z4
@@ -27037,8 +27121,8 @@ part:
 	VPDPBUSD.BCST 12(SI), Z0, Z1
 	VPMULLD       832(SP), Z1, Z1
 	VPADDD        Z1, Z7, Z7
-	PREFETCHT0    192(R11)(R8*1)
-	PREFETCHT0    192(R11)(R8*2)
+	PREFETCHT1    192(R11)(R8*1)
+	PREFETCHT1    192(R11)(R8*2)
 	VPXORD        Z1, Z1, Z1
 	VPANDD        768(AX), Z5, Z0
 	VPSRLW        $0x02, 1280(AX), Z4
@@ -27058,7 +27142,7 @@ part:
 	VPDPBUSD.BCST 28(SI), Z0, Z1
 	VPMULLD       896(SP), Z1, Z1
 	VPADDD        Z1, Z7, Z7
-	PREFETCHT0    192(R11)(R9*1)
+	PREFETCHT1    192(R11)(R9*1)
 	VPXORD        Z1, Z1, Z1
 	VPSRLW        $0x02, 512(AX), Z0
 	VPANDD        Z5, Z0, Z0
@@ -27082,8 +27166,8 @@ part:
 	VPDPBUSD.BCST 44(SI), Z0, Z1
 	VPMULLD       960(SP), Z1, Z1
 	VPADDD        Z1, Z7, Z7
-	PREFETCHT0    256(R11)
-	PREFETCHT0    256(R11)(R8*1)
+	PREFETCHT1    256(R11)
+	PREFETCHT1    256(R11)(R8*1)
 	VPXORD        Z1, Z1, Z1
 	VPSRLW        $0x02, 768(AX), Z0
 	VPANDD        Z5, Z0, Z0
@@ -27107,7 +27191,7 @@ part:
 	VPDPBUSD.BCST 60(SI), Z0, Z1
 	VPMULLD       1024(SP), Z1, Z1
 	VPADDD        Z1, Z7, Z7
-	PREFETCHT0    256(R11)(R8*2)
+	PREFETCHT1    256(R11)(R8*2)
 	VPXORD        Z1, Z1, Z1
 	VPSRLW        $0x04, 512(AX), Z0
 	VPANDD        Z5, Z0, Z0
@@ -27131,8 +27215,8 @@ part:
 	VPDPBUSD.BCST 76(SI), Z0, Z1
 	VPMULLD       1088(SP), Z1, Z1
 	VPADDD        Z1, Z7, Z7
-	PREFETCHT0    256(R11)(R9*1)
-	PREFETCHT0    320(R11)
+	PREFETCHT1    256(R11)(R9*1)
+	PREFETCHT1    320(R11)
 	VPXORD        Z1, Z1, Z1
 	VPSRLW        $0x04, 768(AX), Z0
 	VPANDD        Z5, Z0, Z0
@@ -27156,7 +27240,7 @@ part:
 	VPDPBUSD.BCST 92(SI), Z0, Z1
 	VPMULLD       1152(SP), Z1, Z1
 	VPADDD        Z1, Z7, Z7
-	PREFETCHT0    320(R11)(R8*1)
+	PREFETCHT1    320(R11)(R8*1)
 	VPXORD        Z1, Z1, Z1
 	VPSRLW        $0x06, 512(AX), Z0
 	VPANDD        Z5, Z0, Z0
@@ -27180,8 +27264,8 @@ part:
 	VPDPBUSD.BCST 108(SI), Z0, Z1
 	VPMULLD       1216(SP), Z1, Z1
 	VPADDD        Z1, Z7, Z7
-	PREFETCHT0    320(R11)(R8*2)
-	PREFETCHT0    320(R11)(R9*1)
+	PREFETCHT1    320(R11)(R8*2)
+	PREFETCHT1    320(R11)(R9*1)
 	VPXORD        Z1, Z1, Z1
 	VPSRLW        $0x06, 768(AX), Z0
 	VPANDD        Z5, Z0, Z0
@@ -27246,9 +27330,9 @@ part:
 	ADDQ          $0x000000c0, DI
 	ADDQ          $0x00000100, SI
 	ADDQ          $0x04, R10
-	DECQ          blocks+32(FP)
+	DECQ          blocks+40(FP)
 	JNE           block
-	MOVQ          out+64(FP), SI
+	MOVQ          out+72(FP), SI
 	VMOVUPS       (SP), Z0
 	VMOVUPS       Z0, (SI)
 	VMOVUPS       64(SP), Z0
@@ -30431,9 +30515,9 @@ step:
 	VZEROUPPER
 	RET
 
-// func iq4_xsAVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func iq4_xsAVX512VNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·iq4_xsAVX512VNNIx1x4(SB), $1088-72
+TEXT ·iq4_xsAVX512VNNIx1x4(SB), $1088-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -30446,9 +30530,9 @@ TEXT ·iq4_xsAVX512VNNIx1x4(SB), $1088-72
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
-	MOVQ         q+40(FP), SI
+	MOVQ         q+48(FP), SI
 	SUBQ         $-128, SI
-	MOVQ         d+48(FP), R10
+	MOVQ         d+56(FP), R10
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
 	MOVL         $0x00000020, R12
@@ -30457,7 +30541,7 @@ TEXT ·iq4_xsAVX512VNNIx1x4(SB), $1088-72
 block:
 	VPCMPEQW  Y1, Y1, Y1
 	VPSRLW    $0x0f, Y1, Y1
-	MOVQ      sums+56(FP), DX
+	MOVQ      sums+64(FP), DX
 	VMOVDQU   (DX), Y0
 	VPACKSSDW 32(DX), Y0, Y0
 	VPERMQ    $0xd8, Y0, Y0
@@ -30466,26 +30550,26 @@ block:
 	VPERMQ    $0x08, Y0, Y0
 	VPSHUFB   evenFirstAVX512VNNI<>+0(SB), X0, X0
 	VMOVDQU   X0, 256(SP)
-	ADDQ      $0x40, sums+56(FP)
+	ADDQ      $0x40, sums+64(FP)
 	LEAQ      2048(AX), R11
-	CMPQ      blocks+32(FP), $0x01
+	CMPQ      blocks+40(FP), $0x01
 	JNE       ahead
 	MOVQ      w+0(FP), R11
-	LEAQ      (R11)(R8*4), R11
+	ADDQ      next+32(FP), R11
 	MOVQ      scales+8(FP), R12
-	LEAQ      (R12)(R8*4), R12
+	ADDQ      next+32(FP), R12
 	SUBQ      BX, R12
 	MOVQ      inner+16(FP), R13
-	LEAQ      (R13)(R8*4), R13
+	ADDQ      next+32(FP), R13
 	SUBQ      DI, R13
 
 ahead:
 	XORL CX, CX
 
 part:
-	PREFETCHT0    (BX)(R12*1)
-	PREFETCHT0    (DI)(R13*1)
-	PREFETCHT0    64(DI)(R13*1)
+	PREFETCHT1    (BX)(R12*1)
+	PREFETCHT1    (DI)(R13*1)
+	PREFETCHT1    64(DI)(R13*1)
 	VPMOVZXWD     (DI), Z1
 	VPMOVZXWD     32(DI), Z2
 	VPMOVZXWD     64(DI), Z4
@@ -30545,10 +30629,10 @@ part:
 	VPSRAW        $0x08, Z0, Z0
 	VMOVUPS       Z0, 1024(SP)
 	VPXORD        Z7, Z7, Z7
-	PREFETCHT0    (R11)
-	PREFETCHT0    (R11)(R8*1)
-	PREFETCHT0    (R11)(R8*2)
-	PREFETCHT0    (R11)(R9*1)
+	PREFETCHT1    (R11)
+	PREFETCHT1    (R11)(R8*1)
+	PREFETCHT1    (R11)(R8*2)
+	PREFETCHT1    (R11)(R9*1)
 	VPXORD        Z1, Z1, Z1
 	VPANDD        (AX), Z5, Z0
 	VPSHUFB       Z0, Z6, Z0
@@ -30580,10 +30664,10 @@ part:
 	VPDPBUSD.BCST -100(SI), Z0, Z1
 	VPMULLD       320(SP), Z1, Z1
 	VPADDD        Z1, Z7, Z7
-	PREFETCHT0    64(R11)
-	PREFETCHT0    64(R11)(R8*1)
-	PREFETCHT0    64(R11)(R8*2)
-	PREFETCHT0    64(R11)(R9*1)
+	PREFETCHT1    64(R11)
+	PREFETCHT1    64(R11)(R8*1)
+	PREFETCHT1    64(R11)(R8*2)
+	PREFETCHT1    64(R11)(R9*1)
 	VPXORD        Z1, Z1, Z1
 	VPANDD        256(AX), Z5, Z0
 	VPSHUFB       Z0, Z6, Z0
@@ -30615,10 +30699,10 @@ part:
 	VPDPBUSD.BCST -68(SI), Z0, Z1
 	VPMULLD       384(SP), Z1, Z1
 	VPADDD        Z1, Z7, Z7
-	PREFETCHT0    128(R11)
-	PREFETCHT0    128(R11)(R8*1)
-	PREFETCHT0    128(R11)(R8*2)
-	PREFETCHT0    128(R11)(R9*1)
+	PREFETCHT1    128(R11)
+	PREFETCHT1    128(R11)(R8*1)
+	PREFETCHT1    128(R11)(R8*2)
+	PREFETCHT1    128(R11)(R9*1)
 	VPXORD        Z1, Z1, Z1
 	VPANDD        512(AX), Z5, Z0
 	VPSHUFB       Z0, Z6, Z0
@@ -30650,10 +30734,10 @@ part:
 	VPDPBUSD.BCST -36(SI), Z0, Z1
 	VPMULLD       448(SP), Z1, Z1
 	VPADDD        Z1, Z7, Z7
-	PREFETCHT0    192(R11)
-	PREFETCHT0    192(R11)(R8*1)
-	PREFETCHT0    192(R11)(R8*2)
-	PREFETCHT0    192(R11)(R9*1)
+	PREFETCHT1    192(R11)
+	PREFETCHT1    192(R11)(R8*1)
+	PREFETCHT1    192(R11)(R8*2)
+	PREFETCHT1    192(R11)(R9*1)
 	VPXORD        Z1, Z1, Z1
 	VPANDD        768(AX), Z5, Z0
 	VPSHUFB       Z0, Z6, Z0
@@ -30685,10 +30769,10 @@ part:
 	VPDPBUSD.BCST -4(SI), Z0, Z1
 	VPMULLD       512(SP), Z1, Z1
 	VPADDD        Z1, Z7, Z7
-	PREFETCHT0    256(R11)
-	PREFETCHT0    256(R11)(R8*1)
-	PREFETCHT0    256(R11)(R8*2)
-	PREFETCHT0    256(R11)(R9*1)
+	PREFETCHT1    256(R11)
+	PREFETCHT1    256(R11)(R8*1)
+	PREFETCHT1    256(R11)(R8*2)
+	PREFETCHT1    256(R11)(R9*1)
 	VPXORD        Z1, Z1, Z1
 	VPANDD        1024(AX), Z5, Z0
 	VPSHUFB       Z0, Z6, Z0
@@ -30720,10 +30804,10 @@ part:
 	VPDPBUSD.BCST 28(SI), Z0, Z1
 	VPMULLD       576(SP), Z1, Z1
 	VPADDD        Z1, Z7, Z7
-	PREFETCHT0    320(R11)
-	PREFETCHT0    320(R11)(R8*1)
-	PREFETCHT0    320(R11)(R8*2)
-	PREFETCHT0    320(R11)(R9*1)
+	PREFETCHT1    320(R11)
+	PREFETCHT1    320(R11)(R8*1)
+	PREFETCHT1    320(R11)(R8*2)
+	PREFETCHT1    320(R11)(R9*1)
 	VPXORD        Z1, Z1, Z1
 	VPANDD        1280(AX), Z5, Z0
 	VPSHUFB       Z0, Z6, Z0
@@ -30755,10 +30839,10 @@ part:
 	VPDPBUSD.BCST 60(SI), Z0, Z1
 	VPMULLD       640(SP), Z1, Z1
 	VPADDD        Z1, Z7, Z7
-	PREFETCHT0    384(R11)
-	PREFETCHT0    384(R11)(R8*1)
-	PREFETCHT0    384(R11)(R8*2)
-	PREFETCHT0    384(R11)(R9*1)
+	PREFETCHT1    384(R11)
+	PREFETCHT1    384(R11)(R8*1)
+	PREFETCHT1    384(R11)(R8*2)
+	PREFETCHT1    384(R11)(R9*1)
 	VPXORD        Z1, Z1, Z1
 	VPANDD        1536(AX), Z5, Z0
 	VPSHUFB       Z0, Z6, Z0
@@ -30790,10 +30874,10 @@ part:
 	VPDPBUSD.BCST 92(SI), Z0, Z1
 	VPMULLD       704(SP), Z1, Z1
 	VPADDD        Z1, Z7, Z7
-	PREFETCHT0    448(R11)
-	PREFETCHT0    448(R11)(R8*1)
-	PREFETCHT0    448(R11)(R8*2)
-	PREFETCHT0    448(R11)(R9*1)
+	PREFETCHT1    448(R11)
+	PREFETCHT1    448(R11)(R8*1)
+	PREFETCHT1    448(R11)(R8*2)
+	PREFETCHT1    448(R11)(R9*1)
 	VPXORD        Z1, Z1, Z1
 	VPANDD        1792(AX), Z5, Z0
 	VPSHUFB       Z0, Z6, Z0
@@ -30858,9 +30942,9 @@ part:
 	ADDQ          $0x00000060, DI
 	ADDQ          $0x00000100, SI
 	ADDQ          $0x04, R10
-	DECQ          blocks+32(FP)
+	DECQ          blocks+40(FP)
 	JNE           block
-	MOVQ          out+64(FP), SI
+	MOVQ          out+72(FP), SI
 	VMOVUPS       (SP), Z0
 	VMOVUPS       Z0, (SI)
 	VMOVUPS       64(SP), Z0

@@ -119,7 +119,7 @@ func q4_0AVXVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *f
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q4_0AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func q4_0AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q4_1ManyAVXVNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
@@ -147,7 +147,7 @@ func q4_1AVXVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *f
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
 //go:noescape
-func q4_1AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func q4_1AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q8_0ManyAVXVNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
@@ -175,7 +175,7 @@ func q8_0AVXVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *f
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q8_0AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func q8_0AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q5_0ManyAVXVNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
@@ -203,7 +203,7 @@ func q5_0AVXVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *f
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func q5_0AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func q5_0AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q5_1ManyAVXVNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
@@ -231,7 +231,7 @@ func q5_1AVXVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *f
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
 //go:noescape
-func q5_1AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func q5_1AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // iq4_nlManyAVXVNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
@@ -259,7 +259,7 @@ func iq4_nlAVXVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d 
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func iq4_nlAVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func iq4_nlAVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // mxfp4ManyAVXVNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
 //
@@ -287,7 +287,7 @@ func mxfp4AVXVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
-func mxfp4AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func mxfp4AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q4_KAVXVNNIx8 multiplies 8 rows of weights with 8 of activations, see panels.BlockKernel:
 //
@@ -350,7 +350,7 @@ func q4_KAVXVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *f
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
 //
 //go:noescape
-func q4_KAVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func q4_KAVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // q5_KAVXVNNIx8 multiplies 8 rows of weights with 8 of activations, see panels.BlockKernel:
 //
@@ -413,7 +413,7 @@ func q5_KAVXVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *f
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
 //
 //go:noescape
-func q5_KAVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func q5_KAVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // iq4_xsAVXVNNIx8 multiplies 8 rows of weights with 8 of activations, see panels.BlockKernel:
 //
@@ -476,4 +476,4 @@ func iq4_xsAVXVNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d 
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
 //
 //go:noescape
-func iq4_xsAVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+func iq4_xsAVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)

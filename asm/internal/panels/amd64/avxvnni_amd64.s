@@ -1504,15 +1504,15 @@ block:
 	VZEROUPPER
 	RET
 
-// func q4_0AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func q4_0AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q4_0AVXVNNIx1x4(SB), $256-72
+TEXT ·q4_0AVXVNNIx1x4(SB), $256-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+32(FP), CX
-	MOVQ         q+40(FP), SI
-	MOVQ         d+48(FP), DI
-	MOVQ         sums+56(FP), DX
+	MOVQ         blocks+40(FP), CX
+	MOVQ         q+48(FP), SI
+	MOVQ         d+56(FP), DI
+	MOVQ         sums+64(FP), DX
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
 	VPXOR        Y0, Y0, Y0
@@ -1527,13 +1527,23 @@ TEXT ·q4_0AVXVNNIx1x4(SB), $256-72
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
+	LEAQ         4096(AX), R10
+	LEAQ         512(BX), R11
 
 block:
-	PREFETCHT0   2048(AX)
-	PREFETCHT0   2112(AX)
-	PREFETCHT0   2176(AX)
-	PREFETCHT0   2240(AX)
-	PREFETCHT0   256(BX)
+	CMPQ CX, $0x10
+	JNE  ahead
+	MOVQ w+0(FP), R10
+	ADDQ next+32(FP), R10
+	MOVQ scales+8(FP), R11
+	ADDQ next+32(FP), R11
+
+ahead:
+	PREFETCHT1   (R10)
+	PREFETCHT1   64(R10)
+	PREFETCHT1   128(R10)
+	PREFETCHT1   192(R10)
+	PREFETCHT1   (R11)
 	VMOVDQU      (AX), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -1666,11 +1676,11 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  32(SP), Y9, Y8
 	VMOVUPS      Y8, 32(SP)
-	PREFETCHT0   2048(AX)(R8*1)
-	PREFETCHT0   2112(AX)(R8*1)
-	PREFETCHT0   2176(AX)(R8*1)
-	PREFETCHT0   2240(AX)(R8*1)
-	PREFETCHT0   256(BX)(R8*1)
+	PREFETCHT1   (R10)(R8*1)
+	PREFETCHT1   64(R10)(R8*1)
+	PREFETCHT1   128(R10)(R8*1)
+	PREFETCHT1   192(R10)(R8*1)
+	PREFETCHT1   (R11)(R8*1)
 	VMOVDQU      (AX)(R8*1), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -1803,11 +1813,11 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  96(SP), Y9, Y8
 	VMOVUPS      Y8, 96(SP)
-	PREFETCHT0   2048(AX)(R8*2)
-	PREFETCHT0   2112(AX)(R8*2)
-	PREFETCHT0   2176(AX)(R8*2)
-	PREFETCHT0   2240(AX)(R8*2)
-	PREFETCHT0   256(BX)(R8*2)
+	PREFETCHT1   (R10)(R8*2)
+	PREFETCHT1   64(R10)(R8*2)
+	PREFETCHT1   128(R10)(R8*2)
+	PREFETCHT1   192(R10)(R8*2)
+	PREFETCHT1   (R11)(R8*2)
 	VMOVDQU      (AX)(R8*2), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -1940,11 +1950,11 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  160(SP), Y9, Y8
 	VMOVUPS      Y8, 160(SP)
-	PREFETCHT0   2048(AX)(R9*1)
-	PREFETCHT0   2112(AX)(R9*1)
-	PREFETCHT0   2176(AX)(R9*1)
-	PREFETCHT0   2240(AX)(R9*1)
-	PREFETCHT0   256(BX)(R9*1)
+	PREFETCHT1   (R10)(R9*1)
+	PREFETCHT1   64(R10)(R9*1)
+	PREFETCHT1   128(R10)(R9*1)
+	PREFETCHT1   192(R10)(R9*1)
+	PREFETCHT1   (R11)(R9*1)
 	VMOVDQU      (AX)(R9*1), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -2077,6 +2087,8 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  224(SP), Y9, Y8
 	VMOVUPS      Y8, 224(SP)
+	ADDQ         $0x00000100, R10
+	ADDQ         $0x20, R11
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x20, BX
 	ADDQ         $0x20, SI
@@ -2084,7 +2096,7 @@ block:
 	ADDQ         $0x04, DX
 	DECQ         CX
 	JNE          block
-	MOVQ         out+64(FP), SI
+	MOVQ         out+72(FP), SI
 	VMOVUPS      (SP), Y0
 	VMOVUPS      Y0, (SI)
 	VMOVUPS      32(SP), Y0
@@ -3399,15 +3411,15 @@ block:
 	VZEROUPPER
 	RET
 
-// func q4_1AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func q4_1AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q4_1AVXVNNIx1x4(SB), $256-72
+TEXT ·q4_1AVXVNNIx1x4(SB), $256-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+32(FP), CX
-	MOVQ         q+40(FP), SI
-	MOVQ         d+48(FP), DI
-	MOVQ         sums+56(FP), DX
+	MOVQ         blocks+40(FP), CX
+	MOVQ         q+48(FP), SI
+	MOVQ         d+56(FP), DI
+	MOVQ         sums+64(FP), DX
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
 	VPXOR        Y0, Y0, Y0
@@ -3422,13 +3434,23 @@ TEXT ·q4_1AVXVNNIx1x4(SB), $256-72
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
+	LEAQ         4096(AX), R10
+	LEAQ         1024(BX), R11
 
 block:
-	PREFETCHT0   2048(AX)
-	PREFETCHT0   2112(AX)
-	PREFETCHT0   2176(AX)
-	PREFETCHT0   2240(AX)
-	PREFETCHT0   512(BX)
+	CMPQ CX, $0x10
+	JNE  ahead
+	MOVQ w+0(FP), R10
+	ADDQ next+32(FP), R10
+	MOVQ scales+8(FP), R11
+	ADDQ next+32(FP), R11
+
+ahead:
+	PREFETCHT1   (R10)
+	PREFETCHT1   64(R10)
+	PREFETCHT1   128(R10)
+	PREFETCHT1   192(R10)
+	PREFETCHT1   (R11)
 	VMOVDQU      (AX), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -3569,11 +3591,11 @@ block:
 	VMULPS       Y10, Y9, Y9
 	VFMADD213PS  32(SP), Y9, Y8
 	VMOVUPS      Y8, 32(SP)
-	PREFETCHT0   2048(AX)(R8*1)
-	PREFETCHT0   2112(AX)(R8*1)
-	PREFETCHT0   2176(AX)(R8*1)
-	PREFETCHT0   2240(AX)(R8*1)
-	PREFETCHT0   512(BX)(R8*1)
+	PREFETCHT1   (R10)(R8*1)
+	PREFETCHT1   64(R10)(R8*1)
+	PREFETCHT1   128(R10)(R8*1)
+	PREFETCHT1   192(R10)(R8*1)
+	PREFETCHT1   (R11)(R8*1)
 	VMOVDQU      (AX)(R8*1), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -3714,11 +3736,11 @@ block:
 	VMULPS       Y10, Y9, Y9
 	VFMADD213PS  96(SP), Y9, Y8
 	VMOVUPS      Y8, 96(SP)
-	PREFETCHT0   2048(AX)(R8*2)
-	PREFETCHT0   2112(AX)(R8*2)
-	PREFETCHT0   2176(AX)(R8*2)
-	PREFETCHT0   2240(AX)(R8*2)
-	PREFETCHT0   512(BX)(R8*2)
+	PREFETCHT1   (R10)(R8*2)
+	PREFETCHT1   64(R10)(R8*2)
+	PREFETCHT1   128(R10)(R8*2)
+	PREFETCHT1   192(R10)(R8*2)
+	PREFETCHT1   (R11)(R8*2)
 	VMOVDQU      (AX)(R8*2), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -3859,11 +3881,11 @@ block:
 	VMULPS       Y10, Y9, Y9
 	VFMADD213PS  160(SP), Y9, Y8
 	VMOVUPS      Y8, 160(SP)
-	PREFETCHT0   2048(AX)(R9*1)
-	PREFETCHT0   2112(AX)(R9*1)
-	PREFETCHT0   2176(AX)(R9*1)
-	PREFETCHT0   2240(AX)(R9*1)
-	PREFETCHT0   512(BX)(R9*1)
+	PREFETCHT1   (R10)(R9*1)
+	PREFETCHT1   64(R10)(R9*1)
+	PREFETCHT1   128(R10)(R9*1)
+	PREFETCHT1   192(R10)(R9*1)
+	PREFETCHT1   (R11)(R9*1)
 	VMOVDQU      (AX)(R9*1), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -4004,6 +4026,8 @@ block:
 	VMULPS       Y10, Y9, Y9
 	VFMADD213PS  224(SP), Y9, Y8
 	VMOVUPS      Y8, 224(SP)
+	ADDQ         $0x00000100, R10
+	ADDQ         $0x40, R11
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x40, BX
 	ADDQ         $0x20, SI
@@ -4011,7 +4035,7 @@ block:
 	ADDQ         $0x04, DX
 	DECQ         CX
 	JNE          block
-	MOVQ         out+64(FP), SI
+	MOVQ         out+72(FP), SI
 	VMOVUPS      (SP), Y0
 	VMOVUPS      Y0, (SI)
 	VMOVUPS      32(SP), Y0
@@ -5242,15 +5266,15 @@ block:
 	VZEROUPPER
 	RET
 
-// func q8_0AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func q8_0AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q8_0AVXVNNIx1x4(SB), $256-72
+TEXT ·q8_0AVXVNNIx1x4(SB), $256-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+32(FP), CX
-	MOVQ         q+40(FP), SI
-	MOVQ         d+48(FP), DI
-	MOVQ         sums+56(FP), DX
+	MOVQ         blocks+40(FP), CX
+	MOVQ         q+48(FP), SI
+	MOVQ         d+56(FP), DI
+	MOVQ         sums+64(FP), DX
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
 	VPXOR        Y0, Y0, Y0
@@ -5268,17 +5292,27 @@ TEXT ·q8_0AVXVNNIx1x4(SB), $256-72
 	MOVL         $0x80808080, R13
 	VMOVD        R13, X14
 	VPBROADCASTD X14, Y14
+	LEAQ         4096(AX), R10
+	LEAQ         256(BX), R11
 
 block:
-	PREFETCHT0   2048(AX)
-	PREFETCHT0   2112(AX)
-	PREFETCHT0   2176(AX)
-	PREFETCHT0   2240(AX)
-	PREFETCHT0   2304(AX)
-	PREFETCHT0   2368(AX)
-	PREFETCHT0   2432(AX)
-	PREFETCHT0   2496(AX)
-	PREFETCHT0   128(BX)
+	CMPQ CX, $0x08
+	JNE  ahead
+	MOVQ w+0(FP), R10
+	ADDQ next+32(FP), R10
+	MOVQ scales+8(FP), R11
+	ADDQ next+32(FP), R11
+
+ahead:
+	PREFETCHT1   (R10)
+	PREFETCHT1   64(R10)
+	PREFETCHT1   128(R10)
+	PREFETCHT1   192(R10)
+	PREFETCHT1   256(R10)
+	PREFETCHT1   320(R10)
+	PREFETCHT1   384(R10)
+	PREFETCHT1   448(R10)
+	PREFETCHT1   (R11)
 	VPXOR        (AX), Y14, Y0
 	VPXOR        64(AX), Y14, Y1
 	VPXOR        128(AX), Y14, Y2
@@ -5395,15 +5429,15 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  32(SP), Y9, Y8
 	VMOVUPS      Y8, 32(SP)
-	PREFETCHT0   2048(AX)(R8*1)
-	PREFETCHT0   2112(AX)(R8*1)
-	PREFETCHT0   2176(AX)(R8*1)
-	PREFETCHT0   2240(AX)(R8*1)
-	PREFETCHT0   2304(AX)(R8*1)
-	PREFETCHT0   2368(AX)(R8*1)
-	PREFETCHT0   2432(AX)(R8*1)
-	PREFETCHT0   2496(AX)(R8*1)
-	PREFETCHT0   128(BX)(R8*1)
+	PREFETCHT1   (R10)(R8*1)
+	PREFETCHT1   64(R10)(R8*1)
+	PREFETCHT1   128(R10)(R8*1)
+	PREFETCHT1   192(R10)(R8*1)
+	PREFETCHT1   256(R10)(R8*1)
+	PREFETCHT1   320(R10)(R8*1)
+	PREFETCHT1   384(R10)(R8*1)
+	PREFETCHT1   448(R10)(R8*1)
+	PREFETCHT1   (R11)(R8*1)
 	VPXOR        (AX)(R8*1), Y14, Y0
 	VPXOR        64(AX)(R8*1), Y14, Y1
 	VPXOR        128(AX)(R8*1), Y14, Y2
@@ -5520,15 +5554,15 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  96(SP), Y9, Y8
 	VMOVUPS      Y8, 96(SP)
-	PREFETCHT0   2048(AX)(R8*2)
-	PREFETCHT0   2112(AX)(R8*2)
-	PREFETCHT0   2176(AX)(R8*2)
-	PREFETCHT0   2240(AX)(R8*2)
-	PREFETCHT0   2304(AX)(R8*2)
-	PREFETCHT0   2368(AX)(R8*2)
-	PREFETCHT0   2432(AX)(R8*2)
-	PREFETCHT0   2496(AX)(R8*2)
-	PREFETCHT0   128(BX)(R8*2)
+	PREFETCHT1   (R10)(R8*2)
+	PREFETCHT1   64(R10)(R8*2)
+	PREFETCHT1   128(R10)(R8*2)
+	PREFETCHT1   192(R10)(R8*2)
+	PREFETCHT1   256(R10)(R8*2)
+	PREFETCHT1   320(R10)(R8*2)
+	PREFETCHT1   384(R10)(R8*2)
+	PREFETCHT1   448(R10)(R8*2)
+	PREFETCHT1   (R11)(R8*2)
 	VPXOR        (AX)(R8*2), Y14, Y0
 	VPXOR        64(AX)(R8*2), Y14, Y1
 	VPXOR        128(AX)(R8*2), Y14, Y2
@@ -5645,15 +5679,15 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  160(SP), Y9, Y8
 	VMOVUPS      Y8, 160(SP)
-	PREFETCHT0   2048(AX)(R9*1)
-	PREFETCHT0   2112(AX)(R9*1)
-	PREFETCHT0   2176(AX)(R9*1)
-	PREFETCHT0   2240(AX)(R9*1)
-	PREFETCHT0   2304(AX)(R9*1)
-	PREFETCHT0   2368(AX)(R9*1)
-	PREFETCHT0   2432(AX)(R9*1)
-	PREFETCHT0   2496(AX)(R9*1)
-	PREFETCHT0   128(BX)(R9*1)
+	PREFETCHT1   (R10)(R9*1)
+	PREFETCHT1   64(R10)(R9*1)
+	PREFETCHT1   128(R10)(R9*1)
+	PREFETCHT1   192(R10)(R9*1)
+	PREFETCHT1   256(R10)(R9*1)
+	PREFETCHT1   320(R10)(R9*1)
+	PREFETCHT1   384(R10)(R9*1)
+	PREFETCHT1   448(R10)(R9*1)
+	PREFETCHT1   (R11)(R9*1)
 	VPXOR        (AX)(R9*1), Y14, Y0
 	VPXOR        64(AX)(R9*1), Y14, Y1
 	VPXOR        128(AX)(R9*1), Y14, Y2
@@ -5770,6 +5804,8 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  224(SP), Y9, Y8
 	VMOVUPS      Y8, 224(SP)
+	ADDQ         $0x00000200, R10
+	ADDQ         $0x20, R11
 	ADDQ         $0x00000200, AX
 	ADDQ         $0x20, BX
 	ADDQ         $0x20, SI
@@ -5777,7 +5813,7 @@ block:
 	ADDQ         $0x04, DX
 	DECQ         CX
 	JNE          block
-	MOVQ         out+64(FP), SI
+	MOVQ         out+72(FP), SI
 	VMOVUPS      (SP), Y0
 	VMOVUPS      Y0, (SI)
 	VMOVUPS      32(SP), Y0
@@ -7186,15 +7222,15 @@ block:
 	VZEROUPPER
 	RET
 
-// func q5_0AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func q5_0AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q5_0AVXVNNIx1x4(SB), $256-72
+TEXT ·q5_0AVXVNNIx1x4(SB), $256-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+32(FP), CX
-	MOVQ         q+40(FP), SI
-	MOVQ         d+48(FP), DI
-	MOVQ         sums+56(FP), DX
+	MOVQ         blocks+40(FP), CX
+	MOVQ         q+48(FP), SI
+	MOVQ         d+56(FP), DI
+	MOVQ         sums+64(FP), DX
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
 	VPXOR        Y0, Y0, Y0
@@ -7209,14 +7245,24 @@ TEXT ·q5_0AVXVNNIx1x4(SB), $256-72
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
+	LEAQ         3840(AX), R10
+	LEAQ         384(BX), R11
 
 block:
-	PREFETCHT0   2048(AX)
-	PREFETCHT0   2112(AX)
-	PREFETCHT0   2176(AX)
-	PREFETCHT0   2240(AX)
-	PREFETCHT0   2304(AX)
-	PREFETCHT0   192(BX)
+	CMPQ CX, $0x0c
+	JNE  ahead
+	MOVQ w+0(FP), R10
+	ADDQ next+32(FP), R10
+	MOVQ scales+8(FP), R11
+	ADDQ next+32(FP), R11
+
+ahead:
+	PREFETCHT1   (R10)
+	PREFETCHT1   64(R10)
+	PREFETCHT1   128(R10)
+	PREFETCHT1   192(R10)
+	PREFETCHT1   256(R10)
+	PREFETCHT1   (R11)
 	VMOVDQU      (AX), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -7423,12 +7469,12 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  32(SP), Y9, Y8
 	VMOVUPS      Y8, 32(SP)
-	PREFETCHT0   2048(AX)(R8*1)
-	PREFETCHT0   2112(AX)(R8*1)
-	PREFETCHT0   2176(AX)(R8*1)
-	PREFETCHT0   2240(AX)(R8*1)
-	PREFETCHT0   2304(AX)(R8*1)
-	PREFETCHT0   192(BX)(R8*1)
+	PREFETCHT1   (R10)(R8*1)
+	PREFETCHT1   64(R10)(R8*1)
+	PREFETCHT1   128(R10)(R8*1)
+	PREFETCHT1   192(R10)(R8*1)
+	PREFETCHT1   256(R10)(R8*1)
+	PREFETCHT1   (R11)(R8*1)
 	VMOVDQU      (AX)(R8*1), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -7635,12 +7681,12 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  96(SP), Y9, Y8
 	VMOVUPS      Y8, 96(SP)
-	PREFETCHT0   2048(AX)(R8*2)
-	PREFETCHT0   2112(AX)(R8*2)
-	PREFETCHT0   2176(AX)(R8*2)
-	PREFETCHT0   2240(AX)(R8*2)
-	PREFETCHT0   2304(AX)(R8*2)
-	PREFETCHT0   192(BX)(R8*2)
+	PREFETCHT1   (R10)(R8*2)
+	PREFETCHT1   64(R10)(R8*2)
+	PREFETCHT1   128(R10)(R8*2)
+	PREFETCHT1   192(R10)(R8*2)
+	PREFETCHT1   256(R10)(R8*2)
+	PREFETCHT1   (R11)(R8*2)
 	VMOVDQU      (AX)(R8*2), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -7847,12 +7893,12 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  160(SP), Y9, Y8
 	VMOVUPS      Y8, 160(SP)
-	PREFETCHT0   2048(AX)(R9*1)
-	PREFETCHT0   2112(AX)(R9*1)
-	PREFETCHT0   2176(AX)(R9*1)
-	PREFETCHT0   2240(AX)(R9*1)
-	PREFETCHT0   2304(AX)(R9*1)
-	PREFETCHT0   192(BX)(R9*1)
+	PREFETCHT1   (R10)(R9*1)
+	PREFETCHT1   64(R10)(R9*1)
+	PREFETCHT1   128(R10)(R9*1)
+	PREFETCHT1   192(R10)(R9*1)
+	PREFETCHT1   256(R10)(R9*1)
+	PREFETCHT1   (R11)(R9*1)
 	VMOVDQU      (AX)(R9*1), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -8059,6 +8105,8 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  224(SP), Y9, Y8
 	VMOVUPS      Y8, 224(SP)
+	ADDQ         $0x00000140, R10
+	ADDQ         $0x20, R11
 	ADDQ         $0x00000140, AX
 	ADDQ         $0x20, BX
 	ADDQ         $0x20, SI
@@ -8066,7 +8114,7 @@ block:
 	ADDQ         $0x04, DX
 	DECQ         CX
 	JNE          block
-	MOVQ         out+64(FP), SI
+	MOVQ         out+72(FP), SI
 	VMOVUPS      (SP), Y0
 	VMOVUPS      Y0, (SI)
 	VMOVUPS      32(SP), Y0
@@ -9540,15 +9588,15 @@ block:
 	VZEROUPPER
 	RET
 
-// func q5_1AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func q5_1AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q5_1AVXVNNIx1x4(SB), $256-72
+TEXT ·q5_1AVXVNNIx1x4(SB), $256-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+32(FP), CX
-	MOVQ         q+40(FP), SI
-	MOVQ         d+48(FP), DI
-	MOVQ         sums+56(FP), DX
+	MOVQ         blocks+40(FP), CX
+	MOVQ         q+48(FP), SI
+	MOVQ         d+56(FP), DI
+	MOVQ         sums+64(FP), DX
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
 	VPXOR        Y0, Y0, Y0
@@ -9563,14 +9611,24 @@ TEXT ·q5_1AVXVNNIx1x4(SB), $256-72
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
+	LEAQ         3840(AX), R10
+	LEAQ         768(BX), R11
 
 block:
-	PREFETCHT0   2048(AX)
-	PREFETCHT0   2112(AX)
-	PREFETCHT0   2176(AX)
-	PREFETCHT0   2240(AX)
-	PREFETCHT0   2304(AX)
-	PREFETCHT0   384(BX)
+	CMPQ CX, $0x0c
+	JNE  ahead
+	MOVQ w+0(FP), R10
+	ADDQ next+32(FP), R10
+	MOVQ scales+8(FP), R11
+	ADDQ next+32(FP), R11
+
+ahead:
+	PREFETCHT1   (R10)
+	PREFETCHT1   64(R10)
+	PREFETCHT1   128(R10)
+	PREFETCHT1   192(R10)
+	PREFETCHT1   256(R10)
+	PREFETCHT1   (R11)
 	VMOVDQU      (AX), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -9785,12 +9843,12 @@ block:
 	VMULPS       Y10, Y9, Y9
 	VFMADD213PS  32(SP), Y9, Y8
 	VMOVUPS      Y8, 32(SP)
-	PREFETCHT0   2048(AX)(R8*1)
-	PREFETCHT0   2112(AX)(R8*1)
-	PREFETCHT0   2176(AX)(R8*1)
-	PREFETCHT0   2240(AX)(R8*1)
-	PREFETCHT0   2304(AX)(R8*1)
-	PREFETCHT0   384(BX)(R8*1)
+	PREFETCHT1   (R10)(R8*1)
+	PREFETCHT1   64(R10)(R8*1)
+	PREFETCHT1   128(R10)(R8*1)
+	PREFETCHT1   192(R10)(R8*1)
+	PREFETCHT1   256(R10)(R8*1)
+	PREFETCHT1   (R11)(R8*1)
 	VMOVDQU      (AX)(R8*1), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -10005,12 +10063,12 @@ block:
 	VMULPS       Y10, Y9, Y9
 	VFMADD213PS  96(SP), Y9, Y8
 	VMOVUPS      Y8, 96(SP)
-	PREFETCHT0   2048(AX)(R8*2)
-	PREFETCHT0   2112(AX)(R8*2)
-	PREFETCHT0   2176(AX)(R8*2)
-	PREFETCHT0   2240(AX)(R8*2)
-	PREFETCHT0   2304(AX)(R8*2)
-	PREFETCHT0   384(BX)(R8*2)
+	PREFETCHT1   (R10)(R8*2)
+	PREFETCHT1   64(R10)(R8*2)
+	PREFETCHT1   128(R10)(R8*2)
+	PREFETCHT1   192(R10)(R8*2)
+	PREFETCHT1   256(R10)(R8*2)
+	PREFETCHT1   (R11)(R8*2)
 	VMOVDQU      (AX)(R8*2), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -10225,12 +10283,12 @@ block:
 	VMULPS       Y10, Y9, Y9
 	VFMADD213PS  160(SP), Y9, Y8
 	VMOVUPS      Y8, 160(SP)
-	PREFETCHT0   2048(AX)(R9*1)
-	PREFETCHT0   2112(AX)(R9*1)
-	PREFETCHT0   2176(AX)(R9*1)
-	PREFETCHT0   2240(AX)(R9*1)
-	PREFETCHT0   2304(AX)(R9*1)
-	PREFETCHT0   384(BX)(R9*1)
+	PREFETCHT1   (R10)(R9*1)
+	PREFETCHT1   64(R10)(R9*1)
+	PREFETCHT1   128(R10)(R9*1)
+	PREFETCHT1   192(R10)(R9*1)
+	PREFETCHT1   256(R10)(R9*1)
+	PREFETCHT1   (R11)(R9*1)
 	VMOVDQU      (AX)(R9*1), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -10445,6 +10503,8 @@ block:
 	VMULPS       Y10, Y9, Y9
 	VFMADD213PS  224(SP), Y9, Y8
 	VMOVUPS      Y8, 224(SP)
+	ADDQ         $0x00000140, R10
+	ADDQ         $0x40, R11
 	ADDQ         $0x00000140, AX
 	ADDQ         $0x40, BX
 	ADDQ         $0x20, SI
@@ -10452,7 +10512,7 @@ block:
 	ADDQ         $0x04, DX
 	DECQ         CX
 	JNE          block
-	MOVQ         out+64(FP), SI
+	MOVQ         out+72(FP), SI
 	VMOVUPS      (SP), Y0
 	VMOVUPS      Y0, (SI)
 	VMOVUPS      32(SP), Y0
@@ -11752,15 +11812,15 @@ block:
 	VZEROUPPER
 	RET
 
-// func iq4_nlAVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func iq4_nlAVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·iq4_nlAVXVNNIx1x4(SB), $256-72
+TEXT ·iq4_nlAVXVNNIx1x4(SB), $256-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+32(FP), CX
-	MOVQ         q+40(FP), SI
-	MOVQ         d+48(FP), DI
-	MOVQ         sums+56(FP), DX
+	MOVQ         blocks+40(FP), CX
+	MOVQ         q+48(FP), SI
+	MOVQ         d+56(FP), DI
+	MOVQ         sums+64(FP), DX
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
 	VPXOR        Y0, Y0, Y0
@@ -11775,13 +11835,23 @@ TEXT ·iq4_nlAVXVNNIx1x4(SB), $256-72
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
+	LEAQ         4096(AX), R10
+	LEAQ         512(BX), R11
 
 block:
-	PREFETCHT0   2048(AX)
-	PREFETCHT0   2112(AX)
-	PREFETCHT0   2176(AX)
-	PREFETCHT0   2240(AX)
-	PREFETCHT0   256(BX)
+	CMPQ CX, $0x10
+	JNE  ahead
+	MOVQ w+0(FP), R10
+	ADDQ next+32(FP), R10
+	MOVQ scales+8(FP), R11
+	ADDQ next+32(FP), R11
+
+ahead:
+	PREFETCHT1   (R10)
+	PREFETCHT1   64(R10)
+	PREFETCHT1   128(R10)
+	PREFETCHT1   192(R10)
+	PREFETCHT1   (R11)
 	VMOVDQU      (AX), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -11932,11 +12002,11 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  32(SP), Y9, Y8
 	VMOVUPS      Y8, 32(SP)
-	PREFETCHT0   2048(AX)(R8*1)
-	PREFETCHT0   2112(AX)(R8*1)
-	PREFETCHT0   2176(AX)(R8*1)
-	PREFETCHT0   2240(AX)(R8*1)
-	PREFETCHT0   256(BX)(R8*1)
+	PREFETCHT1   (R10)(R8*1)
+	PREFETCHT1   64(R10)(R8*1)
+	PREFETCHT1   128(R10)(R8*1)
+	PREFETCHT1   192(R10)(R8*1)
+	PREFETCHT1   (R11)(R8*1)
 	VMOVDQU      (AX)(R8*1), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -12087,11 +12157,11 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  96(SP), Y9, Y8
 	VMOVUPS      Y8, 96(SP)
-	PREFETCHT0   2048(AX)(R8*2)
-	PREFETCHT0   2112(AX)(R8*2)
-	PREFETCHT0   2176(AX)(R8*2)
-	PREFETCHT0   2240(AX)(R8*2)
-	PREFETCHT0   256(BX)(R8*2)
+	PREFETCHT1   (R10)(R8*2)
+	PREFETCHT1   64(R10)(R8*2)
+	PREFETCHT1   128(R10)(R8*2)
+	PREFETCHT1   192(R10)(R8*2)
+	PREFETCHT1   (R11)(R8*2)
 	VMOVDQU      (AX)(R8*2), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -12242,11 +12312,11 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  160(SP), Y9, Y8
 	VMOVUPS      Y8, 160(SP)
-	PREFETCHT0   2048(AX)(R9*1)
-	PREFETCHT0   2112(AX)(R9*1)
-	PREFETCHT0   2176(AX)(R9*1)
-	PREFETCHT0   2240(AX)(R9*1)
-	PREFETCHT0   256(BX)(R9*1)
+	PREFETCHT1   (R10)(R9*1)
+	PREFETCHT1   64(R10)(R9*1)
+	PREFETCHT1   128(R10)(R9*1)
+	PREFETCHT1   192(R10)(R9*1)
+	PREFETCHT1   (R11)(R9*1)
 	VMOVDQU      (AX)(R9*1), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -12397,6 +12467,8 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  224(SP), Y9, Y8
 	VMOVUPS      Y8, 224(SP)
+	ADDQ         $0x00000100, R10
+	ADDQ         $0x20, R11
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x20, BX
 	ADDQ         $0x20, SI
@@ -12404,7 +12476,7 @@ block:
 	ADDQ         $0x04, DX
 	DECQ         CX
 	JNE          block
-	MOVQ         out+64(FP), SI
+	MOVQ         out+72(FP), SI
 	VMOVUPS      (SP), Y0
 	VMOVUPS      Y0, (SI)
 	VMOVUPS      32(SP), Y0
@@ -13686,15 +13758,15 @@ block:
 	VZEROUPPER
 	RET
 
-// func mxfp4AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func mxfp4AVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX2, AVXVNNI, FMA3, MMX+
-TEXT ·mxfp4AVXVNNIx1x4(SB), $256-72
+TEXT ·mxfp4AVXVNNIx1x4(SB), $256-80
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
-	MOVQ         blocks+32(FP), CX
-	MOVQ         q+40(FP), SI
-	MOVQ         d+48(FP), DI
-	MOVQ         sums+56(FP), DX
+	MOVQ         blocks+40(FP), CX
+	MOVQ         q+48(FP), SI
+	MOVQ         d+56(FP), DI
+	MOVQ         sums+64(FP), DX
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
 	VPXOR        Y0, Y0, Y0
@@ -13709,13 +13781,23 @@ TEXT ·mxfp4AVXVNNIx1x4(SB), $256-72
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X13
 	VPBROADCASTD X13, Y13
+	LEAQ         4096(AX), R10
+	LEAQ         256(BX), R11
 
 block:
-	PREFETCHT0   2048(AX)
-	PREFETCHT0   2112(AX)
-	PREFETCHT0   2176(AX)
-	PREFETCHT0   2240(AX)
-	PREFETCHT0   128(BX)
+	CMPQ CX, $0x10
+	JNE  ahead
+	MOVQ w+0(FP), R10
+	ADDQ next+32(FP), R10
+	MOVQ scales+8(FP), R11
+	ADDQ next+32(FP), R11
+
+ahead:
+	PREFETCHT1   (R10)
+	PREFETCHT1   64(R10)
+	PREFETCHT1   128(R10)
+	PREFETCHT1   192(R10)
+	PREFETCHT1   (R11)
 	VMOVDQU      (AX), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -13872,11 +13954,11 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  32(SP), Y9, Y8
 	VMOVUPS      Y8, 32(SP)
-	PREFETCHT0   2048(AX)(R8*1)
-	PREFETCHT0   2112(AX)(R8*1)
-	PREFETCHT0   2176(AX)(R8*1)
-	PREFETCHT0   2240(AX)(R8*1)
-	PREFETCHT0   128(BX)(R8*1)
+	PREFETCHT1   (R10)(R8*1)
+	PREFETCHT1   64(R10)(R8*1)
+	PREFETCHT1   128(R10)(R8*1)
+	PREFETCHT1   192(R10)(R8*1)
+	PREFETCHT1   (R11)(R8*1)
 	VMOVDQU      (AX)(R8*1), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -14033,11 +14115,11 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  96(SP), Y9, Y8
 	VMOVUPS      Y8, 96(SP)
-	PREFETCHT0   2048(AX)(R8*2)
-	PREFETCHT0   2112(AX)(R8*2)
-	PREFETCHT0   2176(AX)(R8*2)
-	PREFETCHT0   2240(AX)(R8*2)
-	PREFETCHT0   128(BX)(R8*2)
+	PREFETCHT1   (R10)(R8*2)
+	PREFETCHT1   64(R10)(R8*2)
+	PREFETCHT1   128(R10)(R8*2)
+	PREFETCHT1   192(R10)(R8*2)
+	PREFETCHT1   (R11)(R8*2)
 	VMOVDQU      (AX)(R8*2), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -14194,11 +14276,11 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  160(SP), Y9, Y8
 	VMOVUPS      Y8, 160(SP)
-	PREFETCHT0   2048(AX)(R9*1)
-	PREFETCHT0   2112(AX)(R9*1)
-	PREFETCHT0   2176(AX)(R9*1)
-	PREFETCHT0   2240(AX)(R9*1)
-	PREFETCHT0   128(BX)(R9*1)
+	PREFETCHT1   (R10)(R9*1)
+	PREFETCHT1   64(R10)(R9*1)
+	PREFETCHT1   128(R10)(R9*1)
+	PREFETCHT1   192(R10)(R9*1)
+	PREFETCHT1   (R11)(R9*1)
 	VMOVDQU      (AX)(R9*1), Y0
 	VPSRLW       $0x04, Y0, Y4
 	VPAND        Y13, Y0, Y0
@@ -14355,6 +14437,8 @@ block:
 	VMULPS       Y11, Y9, Y9
 	VFMADD213PS  224(SP), Y9, Y8
 	VMOVUPS      Y8, 224(SP)
+	ADDQ         $0x00000100, R10
+	ADDQ         $0x10, R11
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x10, BX
 	ADDQ         $0x20, SI
@@ -14362,7 +14446,7 @@ block:
 	ADDQ         $0x04, DX
 	DECQ         CX
 	JNE          block
-	MOVQ         out+64(FP), SI
+	MOVQ         out+72(FP), SI
 	VMOVUPS      (SP), Y0
 	VMOVUPS      Y0, (SI)
 	VMOVUPS      32(SP), Y0
@@ -18292,7 +18376,7 @@ block:
 	VPADDD       Y2, Y10, Y10
 	VPSHUFB      scale0AVXVNNI<>+0(SB), Y11, Y8
 	VPSHUFB      scale1AVXVNNI<>+0(SB), Y11, Y9
-	PREFETCHT0   (R11)
+	PREFETCHT1   (R11)
 	VPAND        (AX), Y15, Y1
 	VPXOR        Y4, Y4, Y4
 	VPBROADCASTD -128(SI), Y3
@@ -18309,7 +18393,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   64(R11)
+	PREFETCHT1   64(R11)
 	VPAND        64(AX), Y15, Y1
 	VPBROADCASTD -124(SI), Y3
 
@@ -18324,7 +18408,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   128(R11)
+	PREFETCHT1   128(R11)
 	VPAND        128(AX), Y15, Y1
 	VPBROADCASTD -120(SI), Y3
 
@@ -18339,7 +18423,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   192(R11)
+	PREFETCHT1   192(R11)
 	VPAND        192(AX), Y15, Y1
 	VPBROADCASTD -116(SI), Y3
 
@@ -18354,7 +18438,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   256(R11)
+	PREFETCHT1   256(R11)
 	VPAND        256(AX), Y15, Y1
 	VPBROADCASTD -112(SI), Y3
 
@@ -18369,7 +18453,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   320(R11)
+	PREFETCHT1   320(R11)
 	VPAND        320(AX), Y15, Y1
 	VPBROADCASTD -108(SI), Y3
 
@@ -18384,7 +18468,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   384(R11)
+	PREFETCHT1   384(R11)
 	VPAND        384(AX), Y15, Y1
 	VPBROADCASTD -104(SI), Y3
 
@@ -18399,7 +18483,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   448(R11)
+	PREFETCHT1   448(R11)
 	VPAND        448(AX), Y15, Y1
 	VPBROADCASTD -100(SI), Y3
 
@@ -18419,7 +18503,7 @@ block:
 	VPADDD       Y5, Y0, Y0
 	VPSHUFB      scale2AVXVNNI<>+0(SB), Y11, Y8
 	VPSHUFB      scale3AVXVNNI<>+0(SB), Y11, Y9
-	PREFETCHT0   512(R11)
+	PREFETCHT1   512(R11)
 	VPAND        512(AX), Y15, Y1
 	VPXOR        Y4, Y4, Y4
 	VPBROADCASTD -64(SI), Y3
@@ -18436,7 +18520,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   576(R11)
+	PREFETCHT1   576(R11)
 	VPAND        576(AX), Y15, Y1
 	VPBROADCASTD -60(SI), Y3
 
@@ -18451,7 +18535,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   640(R11)
+	PREFETCHT1   640(R11)
 	VPAND        640(AX), Y15, Y1
 	VPBROADCASTD -56(SI), Y3
 
@@ -18466,7 +18550,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   704(R11)
+	PREFETCHT1   704(R11)
 	VPAND        704(AX), Y15, Y1
 	VPBROADCASTD -52(SI), Y3
 
@@ -18481,7 +18565,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   768(R11)
+	PREFETCHT1   768(R11)
 	VPAND        768(AX), Y15, Y1
 	VPBROADCASTD -48(SI), Y3
 
@@ -18496,7 +18580,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   832(R11)
+	PREFETCHT1   832(R11)
 	VPAND        832(AX), Y15, Y1
 	VPBROADCASTD -44(SI), Y3
 
@@ -18511,7 +18595,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   896(R11)
+	PREFETCHT1   896(R11)
 	VPAND        896(AX), Y15, Y1
 	VPBROADCASTD -40(SI), Y3
 
@@ -18526,7 +18610,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   960(R11)
+	PREFETCHT1   960(R11)
 	VPAND        960(AX), Y15, Y1
 	VPBROADCASTD -36(SI), Y3
 
@@ -18547,7 +18631,7 @@ block:
 	VPADDD       Y5, Y0, Y0
 	VPSHUFB      scale0AVXVNNI<>+0(SB), Y12, Y8
 	VPSHUFB      scale1AVXVNNI<>+0(SB), Y12, Y9
-	PREFETCHT0   1024(R11)
+	PREFETCHT1   1024(R11)
 	VPAND        1024(AX), Y15, Y1
 	VPXOR        Y4, Y4, Y4
 	VPBROADCASTD (SI), Y3
@@ -18564,7 +18648,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   1088(R11)
+	PREFETCHT1   1088(R11)
 	VPAND        1088(AX), Y15, Y1
 	VPBROADCASTD 4(SI), Y3
 
@@ -18579,7 +18663,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   1152(R11)
+	PREFETCHT1   1152(R11)
 	VPAND        1152(AX), Y15, Y1
 	VPBROADCASTD 8(SI), Y3
 
@@ -18594,7 +18678,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   1216(R11)
+	PREFETCHT1   1216(R11)
 	VPAND        1216(AX), Y15, Y1
 	VPBROADCASTD 12(SI), Y3
 
@@ -18609,7 +18693,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   1280(R11)
+	PREFETCHT1   1280(R11)
 	VPAND        1280(AX), Y15, Y1
 	VPBROADCASTD 16(SI), Y3
 
@@ -18624,7 +18708,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   1344(R11)
+	PREFETCHT1   1344(R11)
 	VPAND        1344(AX), Y15, Y1
 	VPBROADCASTD 20(SI), Y3
 
@@ -18639,7 +18723,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   1408(R11)
+	PREFETCHT1   1408(R11)
 	VPAND        1408(AX), Y15, Y1
 	VPBROADCASTD 24(SI), Y3
 
@@ -18654,7 +18738,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   1472(R11)
+	PREFETCHT1   1472(R11)
 	VPAND        1472(AX), Y15, Y1
 	VPBROADCASTD 28(SI), Y3
 
@@ -18675,7 +18759,7 @@ block:
 	VPADDD       Y5, Y0, Y0
 	VPSHUFB      scale2AVXVNNI<>+0(SB), Y12, Y8
 	VPSHUFB      scale3AVXVNNI<>+0(SB), Y12, Y9
-	PREFETCHT0   1536(R11)
+	PREFETCHT1   1536(R11)
 	VPAND        1536(AX), Y15, Y1
 	VPXOR        Y4, Y4, Y4
 	VPBROADCASTD 64(SI), Y3
@@ -18692,7 +18776,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   1600(R11)
+	PREFETCHT1   1600(R11)
 	VPAND        1600(AX), Y15, Y1
 	VPBROADCASTD 68(SI), Y3
 
@@ -18707,7 +18791,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   1664(R11)
+	PREFETCHT1   1664(R11)
 	VPAND        1664(AX), Y15, Y1
 	VPBROADCASTD 72(SI), Y3
 
@@ -18722,7 +18806,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   1728(R11)
+	PREFETCHT1   1728(R11)
 	VPAND        1728(AX), Y15, Y1
 	VPBROADCASTD 76(SI), Y3
 
@@ -18737,7 +18821,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   1792(R11)
+	PREFETCHT1   1792(R11)
 	VPAND        1792(AX), Y15, Y1
 	VPBROADCASTD 80(SI), Y3
 
@@ -18752,7 +18836,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   1856(R11)
+	PREFETCHT1   1856(R11)
 	VPAND        1856(AX), Y15, Y1
 	VPBROADCASTD 84(SI), Y3
 
@@ -18767,7 +18851,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   1920(R11)
+	PREFETCHT1   1920(R11)
 	VPAND        1920(AX), Y15, Y1
 	VPBROADCASTD 88(SI), Y3
 
@@ -18782,7 +18866,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   1984(R11)
+	PREFETCHT1   1984(R11)
 	VPAND        1984(AX), Y15, Y1
 	VPBROADCASTD 92(SI), Y3
 
@@ -18826,9 +18910,9 @@ block:
 	VZEROUPPER
 	RET
 
-// func q4_KAVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func q4_KAVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q4_KAVXVNNIx1x4(SB), $320-72
+TEXT ·q4_KAVXVNNIx1x4(SB), $320-80
 	VPXOR        Y0, Y0, Y0
 	VMOVUPS      Y0, (SP)
 	VMOVUPS      Y0, 32(SP)
@@ -18844,9 +18928,9 @@ TEXT ·q4_KAVXVNNIx1x4(SB), $320-72
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
-	MOVQ         q+40(FP), SI
+	MOVQ         q+48(FP), SI
 	SUBQ         $-128, SI
-	MOVQ         d+48(FP), R10
+	MOVQ         d+56(FP), R10
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
 	MOVL         $0x00000040, R12
@@ -18855,7 +18939,7 @@ TEXT ·q4_KAVXVNNIx1x4(SB), $320-72
 block:
 	VPCMPEQW  Y1, Y1, Y1
 	VPSRLW    $0x0f, Y1, Y1
-	MOVQ      sums+56(FP), DX
+	MOVQ      sums+64(FP), DX
 	VMOVDQU   (DX), Y0
 	VPACKSSDW 32(DX), Y0, Y0
 	VPERMQ    $0xd8, Y0, Y0
@@ -18863,27 +18947,27 @@ block:
 	VPACKSSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
 	VMOVDQU   X0, 256(SP)
-	ADDQ      $0x40, sums+56(FP)
+	ADDQ      $0x40, sums+64(FP)
 	LEAQ      2048(AX), R11
-	CMPQ      blocks+32(FP), $0x01
+	CMPQ      blocks+40(FP), $0x01
 	JNE       ahead
 	MOVQ      w+0(FP), R11
-	LEAQ      (R11)(R8*4), R11
+	ADDQ      next+32(FP), R11
 	MOVQ      scales+8(FP), R12
-	LEAQ      (R12)(R8*4), R12
+	ADDQ      next+32(FP), R12
 	SUBQ      BX, R12
 	MOVQ      inner+16(FP), R13
-	LEAQ      (R13)(R8*4), R13
+	ADDQ      next+32(FP), R13
 	SUBQ      DI, R13
 
 ahead:
 	XORL CX, CX
 
 part:
-	PREFETCHT0   (BX)(R12*1)
-	PREFETCHT0   (DI)(R13*1)
-	PREFETCHT0   64(DI)(R13*1)
-	PREFETCHT0   128(DI)(R13*1)
+	PREFETCHT1   (BX)(R12*1)
+	PREFETCHT1   (DI)(R13*1)
+	PREFETCHT1   64(DI)(R13*1)
+	PREFETCHT1   128(DI)(R13*1)
 	VMOVDQU      (DI), Y6
 	VMOVDQU      64(DI), Y7
 	VMOVDQU      128(DI), Y1
@@ -18931,7 +19015,7 @@ part:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   (R11)
+	PREFETCHT1   (R11)
 	VPAND        64(AX), Y15, Y1
 	VPBROADCASTD -124(SI), Y3
 
@@ -18960,7 +19044,7 @@ part:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   (R11)(R8*1)
+	PREFETCHT1   (R11)(R8*1)
 	VPAND        192(AX), Y15, Y1
 	VPBROADCASTD -116(SI), Y3
 
@@ -18989,7 +19073,7 @@ part:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   (R11)(R8*2)
+	PREFETCHT1   (R11)(R8*2)
 	VPAND        320(AX), Y15, Y1
 	VPBROADCASTD -108(SI), Y3
 
@@ -19018,7 +19102,7 @@ part:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   (R11)(R9*1)
+	PREFETCHT1   (R11)(R9*1)
 	VPAND        448(AX), Y15, Y1
 	VPBROADCASTD -100(SI), Y3
 
@@ -19054,7 +19138,7 @@ part:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   64(R11)
+	PREFETCHT1   64(R11)
 	VPAND        576(AX), Y15, Y1
 	VPBROADCASTD -60(SI), Y3
 
@@ -19083,7 +19167,7 @@ part:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   64(R11)(R8*1)
+	PREFETCHT1   64(R11)(R8*1)
 	VPAND        704(AX), Y15, Y1
 	VPBROADCASTD -52(SI), Y3
 
@@ -19112,7 +19196,7 @@ part:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   64(R11)(R8*2)
+	PREFETCHT1   64(R11)(R8*2)
 	VPAND        832(AX), Y15, Y1
 	VPBROADCASTD -44(SI), Y3
 
@@ -19141,7 +19225,7 @@ part:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   64(R11)(R9*1)
+	PREFETCHT1   64(R11)(R9*1)
 	VPAND        960(AX), Y15, Y1
 	VPBROADCASTD -36(SI), Y3
 
@@ -19178,7 +19262,7 @@ part:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   128(R11)
+	PREFETCHT1   128(R11)
 	VPAND        1088(AX), Y15, Y1
 	VPBROADCASTD 4(SI), Y3
 
@@ -19207,7 +19291,7 @@ part:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   128(R11)(R8*1)
+	PREFETCHT1   128(R11)(R8*1)
 	VPAND        1216(AX), Y15, Y1
 	VPBROADCASTD 12(SI), Y3
 
@@ -19236,7 +19320,7 @@ part:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   128(R11)(R8*2)
+	PREFETCHT1   128(R11)(R8*2)
 	VPAND        1344(AX), Y15, Y1
 	VPBROADCASTD 20(SI), Y3
 
@@ -19265,7 +19349,7 @@ part:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   128(R11)(R9*1)
+	PREFETCHT1   128(R11)(R9*1)
 	VPAND        1472(AX), Y15, Y1
 	VPBROADCASTD 28(SI), Y3
 
@@ -19302,7 +19386,7 @@ part:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   192(R11)
+	PREFETCHT1   192(R11)
 	VPAND        1600(AX), Y15, Y1
 	VPBROADCASTD 68(SI), Y3
 
@@ -19331,7 +19415,7 @@ part:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   192(R11)(R8*1)
+	PREFETCHT1   192(R11)(R8*1)
 	VPAND        1728(AX), Y15, Y1
 	VPBROADCASTD 76(SI), Y3
 
@@ -19360,7 +19444,7 @@ part:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   192(R11)(R8*2)
+	PREFETCHT1   192(R11)(R8*2)
 	VPAND        1856(AX), Y15, Y1
 	VPBROADCASTD 84(SI), Y3
 
@@ -19389,7 +19473,7 @@ part:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   192(R11)(R9*1)
+	PREFETCHT1   192(R11)(R9*1)
 	VPAND        1984(AX), Y15, Y1
 	VPBROADCASTD 92(SI), Y3
 
@@ -19442,9 +19526,9 @@ part:
 	ADDQ         $0x000000c0, DI
 	ADDQ         $0x00000100, SI
 	ADDQ         $0x04, R10
-	DECQ         blocks+32(FP)
+	DECQ         blocks+40(FP)
 	JNE          block
-	MOVQ         out+64(FP), SI
+	MOVQ         out+72(FP), SI
 	VMOVUPS      (SP), Y0
 	VMOVUPS      Y0, (SI)
 	VMOVUPS      32(SP), Y0
@@ -23501,7 +23585,7 @@ block:
 	VPADDD       Y2, Y10, Y10
 	VPSHUFB      scale0AVXVNNI<>+0(SB), Y11, Y8
 	VPSHUFB      scale1AVXVNNI<>+0(SB), Y11, Y9
-	PREFETCHT0   (R11)
+	PREFETCHT1   (R11)
 	VPAND        (AX), Y15, Y1
 	VMOVDQU      2048(AX), Y7
 	VPSLLW       $0x03, Y7, Y7
@@ -23525,7 +23609,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   64(R11)
+	PREFETCHT1   64(R11)
 	VPAND        64(AX), Y15, Y1
 	VMOVDQU      2112(AX), Y7
 	VPSLLW       $0x03, Y7, Y7
@@ -23547,7 +23631,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   128(R11)
+	PREFETCHT1   128(R11)
 	VPAND        128(AX), Y15, Y1
 	VMOVDQU      2176(AX), Y7
 	VPSLLW       $0x03, Y7, Y7
@@ -23569,8 +23653,8 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   192(R11)
-	PREFETCHT0   256(R11)
+	PREFETCHT1   192(R11)
+	PREFETCHT1   256(R11)
 	VPAND        192(AX), Y15, Y1
 	VMOVDQU      2240(AX), Y7
 	VPSLLW       $0x03, Y7, Y7
@@ -23592,7 +23676,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   320(R11)
+	PREFETCHT1   320(R11)
 	VPAND        256(AX), Y15, Y1
 	VMOVDQU      2304(AX), Y7
 	VPSLLW       $0x03, Y7, Y7
@@ -23614,7 +23698,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   384(R11)
+	PREFETCHT1   384(R11)
 	VPAND        320(AX), Y15, Y1
 	VMOVDQU      2368(AX), Y7
 	VPSLLW       $0x03, Y7, Y7
@@ -23636,7 +23720,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   448(R11)
+	PREFETCHT1   448(R11)
 	VPAND        384(AX), Y15, Y1
 	VMOVDQU      2432(AX), Y7
 	VPSLLW       $0x03, Y7, Y7
@@ -23658,8 +23742,8 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   512(R11)
-	PREFETCHT0   576(R11)
+	PREFETCHT1   512(R11)
+	PREFETCHT1   576(R11)
 	VPAND        448(AX), Y15, Y1
 	VMOVDQU      2496(AX), Y7
 	VPSLLW       $0x03, Y7, Y7
@@ -23686,7 +23770,7 @@ block:
 	VPADDD       Y5, Y0, Y0
 	VPSHUFB      scale2AVXVNNI<>+0(SB), Y11, Y8
 	VPSHUFB      scale3AVXVNNI<>+0(SB), Y11, Y9
-	PREFETCHT0   640(R11)
+	PREFETCHT1   640(R11)
 	VPAND        512(AX), Y15, Y1
 	VMOVDQU      2048(AX), Y7
 	VPSLLW       $0x01, Y7, Y7
@@ -23710,7 +23794,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   704(R11)
+	PREFETCHT1   704(R11)
 	VPAND        576(AX), Y15, Y1
 	VMOVDQU      2112(AX), Y7
 	VPSLLW       $0x01, Y7, Y7
@@ -23732,7 +23816,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   768(R11)
+	PREFETCHT1   768(R11)
 	VPAND        640(AX), Y15, Y1
 	VMOVDQU      2176(AX), Y7
 	VPSLLW       $0x01, Y7, Y7
@@ -23754,8 +23838,8 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   832(R11)
-	PREFETCHT0   896(R11)
+	PREFETCHT1   832(R11)
+	PREFETCHT1   896(R11)
 	VPAND        704(AX), Y15, Y1
 	VMOVDQU      2240(AX), Y7
 	VPSLLW       $0x01, Y7, Y7
@@ -23777,7 +23861,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   960(R11)
+	PREFETCHT1   960(R11)
 	VPAND        768(AX), Y15, Y1
 	VMOVDQU      2304(AX), Y7
 	VPSLLW       $0x01, Y7, Y7
@@ -23799,7 +23883,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   1024(R11)
+	PREFETCHT1   1024(R11)
 	VPAND        832(AX), Y15, Y1
 	VMOVDQU      2368(AX), Y7
 	VPSLLW       $0x01, Y7, Y7
@@ -23821,7 +23905,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   1088(R11)
+	PREFETCHT1   1088(R11)
 	VPAND        896(AX), Y15, Y1
 	VMOVDQU      2432(AX), Y7
 	VPSLLW       $0x01, Y7, Y7
@@ -23843,8 +23927,8 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   1152(R11)
-	PREFETCHT0   1216(R11)
+	PREFETCHT1   1152(R11)
+	PREFETCHT1   1216(R11)
 	VPAND        960(AX), Y15, Y1
 	VMOVDQU      2496(AX), Y7
 	VPSLLW       $0x01, Y7, Y7
@@ -23872,7 +23956,7 @@ block:
 	VPADDD       Y5, Y0, Y0
 	VPSHUFB      scale0AVXVNNI<>+0(SB), Y12, Y8
 	VPSHUFB      scale1AVXVNNI<>+0(SB), Y12, Y9
-	PREFETCHT0   1280(R11)
+	PREFETCHT1   1280(R11)
 	VPAND        1024(AX), Y15, Y1
 	VMOVDQU      2048(AX), Y7
 	VPSRLW       $0x01, Y7, Y7
@@ -23896,7 +23980,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   1344(R11)
+	PREFETCHT1   1344(R11)
 	VPAND        1088(AX), Y15, Y1
 	VMOVDQU      2112(AX), Y7
 	VPSRLW       $0x01, Y7, Y7
@@ -23918,7 +24002,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   1408(R11)
+	PREFETCHT1   1408(R11)
 	VPAND        1152(AX), Y15, Y1
 	VMOVDQU      2176(AX), Y7
 	VPSRLW       $0x01, Y7, Y7
@@ -23940,8 +24024,8 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   1472(R11)
-	PREFETCHT0   1536(R11)
+	PREFETCHT1   1472(R11)
+	PREFETCHT1   1536(R11)
 	VPAND        1216(AX), Y15, Y1
 	VMOVDQU      2240(AX), Y7
 	VPSRLW       $0x01, Y7, Y7
@@ -23963,7 +24047,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   1600(R11)
+	PREFETCHT1   1600(R11)
 	VPAND        1280(AX), Y15, Y1
 	VMOVDQU      2304(AX), Y7
 	VPSRLW       $0x01, Y7, Y7
@@ -23985,7 +24069,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   1664(R11)
+	PREFETCHT1   1664(R11)
 	VPAND        1344(AX), Y15, Y1
 	VMOVDQU      2368(AX), Y7
 	VPSRLW       $0x01, Y7, Y7
@@ -24007,7 +24091,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   1728(R11)
+	PREFETCHT1   1728(R11)
 	VPAND        1408(AX), Y15, Y1
 	VMOVDQU      2432(AX), Y7
 	VPSRLW       $0x01, Y7, Y7
@@ -24029,8 +24113,8 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   1792(R11)
-	PREFETCHT0   1856(R11)
+	PREFETCHT1   1792(R11)
+	PREFETCHT1   1856(R11)
 	VPAND        1472(AX), Y15, Y1
 	VMOVDQU      2496(AX), Y7
 	VPSRLW       $0x01, Y7, Y7
@@ -24058,7 +24142,7 @@ block:
 	VPADDD       Y5, Y0, Y0
 	VPSHUFB      scale2AVXVNNI<>+0(SB), Y12, Y8
 	VPSHUFB      scale3AVXVNNI<>+0(SB), Y12, Y9
-	PREFETCHT0   1920(R11)
+	PREFETCHT1   1920(R11)
 	VPAND        1536(AX), Y15, Y1
 	VMOVDQU      2048(AX), Y7
 	VPSRLW       $0x03, Y7, Y7
@@ -24082,7 +24166,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   1984(R11)
+	PREFETCHT1   1984(R11)
 	VPAND        1600(AX), Y15, Y1
 	VMOVDQU      2112(AX), Y7
 	VPSRLW       $0x03, Y7, Y7
@@ -24104,7 +24188,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   2048(R11)
+	PREFETCHT1   2048(R11)
 	VPAND        1664(AX), Y15, Y1
 	VMOVDQU      2176(AX), Y7
 	VPSRLW       $0x03, Y7, Y7
@@ -24126,8 +24210,8 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   2112(R11)
-	PREFETCHT0   2176(R11)
+	PREFETCHT1   2112(R11)
+	PREFETCHT1   2176(R11)
 	VPAND        1728(AX), Y15, Y1
 	VMOVDQU      2240(AX), Y7
 	VPSRLW       $0x03, Y7, Y7
@@ -24149,7 +24233,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   2240(R11)
+	PREFETCHT1   2240(R11)
 	VPAND        1792(AX), Y15, Y1
 	VMOVDQU      2304(AX), Y7
 	VPSRLW       $0x03, Y7, Y7
@@ -24171,7 +24255,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   2304(R11)
+	PREFETCHT1   2304(R11)
 	VPAND        1856(AX), Y15, Y1
 	VMOVDQU      2368(AX), Y7
 	VPSRLW       $0x03, Y7, Y7
@@ -24193,7 +24277,7 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   2368(R11)
+	PREFETCHT1   2368(R11)
 	VPAND        1920(AX), Y15, Y1
 	VMOVDQU      2432(AX), Y7
 	VPSRLW       $0x03, Y7, Y7
@@ -24215,8 +24299,8 @@ block:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   2432(R11)
-	PREFETCHT0   2496(R11)
+	PREFETCHT1   2432(R11)
+	PREFETCHT1   2496(R11)
 	VPAND        1984(AX), Y15, Y1
 	VMOVDQU      2496(AX), Y7
 	VPSRLW       $0x03, Y7, Y7
@@ -24267,9 +24351,9 @@ block:
 	VZEROUPPER
 	RET
 
-// func q5_KAVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func q5_KAVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·q5_KAVXVNNIx1x4(SB), $320-72
+TEXT ·q5_KAVXVNNIx1x4(SB), $320-80
 	VPXOR        Y0, Y0, Y0
 	VMOVUPS      Y0, (SP)
 	VMOVUPS      Y0, 32(SP)
@@ -24288,9 +24372,9 @@ TEXT ·q5_KAVXVNNIx1x4(SB), $320-72
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
-	MOVQ         q+40(FP), SI
+	MOVQ         q+48(FP), SI
 	SUBQ         $-128, SI
-	MOVQ         d+48(FP), R10
+	MOVQ         d+56(FP), R10
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
 	MOVL         $0x00000040, R12
@@ -24299,7 +24383,7 @@ TEXT ·q5_KAVXVNNIx1x4(SB), $320-72
 block:
 	VPCMPEQW  Y1, Y1, Y1
 	VPSRLW    $0x0f, Y1, Y1
-	MOVQ      sums+56(FP), DX
+	MOVQ      sums+64(FP), DX
 	VMOVDQU   (DX), Y0
 	VPACKSSDW 32(DX), Y0, Y0
 	VPERMQ    $0xd8, Y0, Y0
@@ -24307,27 +24391,27 @@ block:
 	VPACKSSDW Y0, Y0, Y0
 	VPERMQ    $0x08, Y0, Y0
 	VMOVDQU   X0, 256(SP)
-	ADDQ      $0x40, sums+56(FP)
+	ADDQ      $0x40, sums+64(FP)
 	LEAQ      2560(AX), R11
-	CMPQ      blocks+32(FP), $0x01
+	CMPQ      blocks+40(FP), $0x01
 	JNE       ahead
 	MOVQ      w+0(FP), R11
-	LEAQ      (R11)(R8*4), R11
+	ADDQ      next+32(FP), R11
 	MOVQ      scales+8(FP), R12
-	LEAQ      (R12)(R8*4), R12
+	ADDQ      next+32(FP), R12
 	SUBQ      BX, R12
 	MOVQ      inner+16(FP), R13
-	LEAQ      (R13)(R8*4), R13
+	ADDQ      next+32(FP), R13
 	SUBQ      DI, R13
 
 ahead:
 	XORL CX, CX
 
 part:
-	PREFETCHT0   (BX)(R12*1)
-	PREFETCHT0   (DI)(R13*1)
-	PREFETCHT0   64(DI)(R13*1)
-	PREFETCHT0   128(DI)(R13*1)
+	PREFETCHT1   (BX)(R12*1)
+	PREFETCHT1   (DI)(R13*1)
+	PREFETCHT1   64(DI)(R13*1)
+	PREFETCHT1   128(DI)(R13*1)
 	VMOVDQU      (DI), Y6
 	VMOVDQU      64(DI), Y7
 	VMOVDQU      128(DI), Y1
@@ -24382,7 +24466,7 @@ part:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   (R11)
+	PREFETCHT1   (R11)
 	VPAND        64(AX), Y15, Y1
 	VMOVDQU      2112(AX), Y7
 	VPSLLW       $0x03, Y7, Y7
@@ -24425,7 +24509,7 @@ part:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   (R11)(R8*1)
+	PREFETCHT1   (R11)(R8*1)
 	VPAND        192(AX), Y15, Y1
 	VMOVDQU      2240(AX), Y7
 	VPSLLW       $0x03, Y7, Y7
@@ -24447,7 +24531,7 @@ part:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   (R11)(R8*2)
+	PREFETCHT1   (R11)(R8*2)
 	VPAND        256(AX), Y15, Y1
 	VMOVDQU      2304(AX), Y7
 	VPSLLW       $0x03, Y7, Y7
@@ -24490,7 +24574,7 @@ part:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   (R11)(R9*1)
+	PREFETCHT1   (R11)(R9*1)
 	VPAND        384(AX), Y15, Y1
 	VMOVDQU      2432(AX), Y7
 	VPSLLW       $0x03, Y7, Y7
@@ -24512,7 +24596,7 @@ part:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   64(R11)
+	PREFETCHT1   64(R11)
 	VPAND        448(AX), Y15, Y1
 	VMOVDQU      2496(AX), Y7
 	VPSLLW       $0x03, Y7, Y7
@@ -24562,7 +24646,7 @@ part:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   64(R11)(R8*1)
+	PREFETCHT1   64(R11)(R8*1)
 	VPAND        576(AX), Y15, Y1
 	VMOVDQU      2112(AX), Y7
 	VPSLLW       $0x01, Y7, Y7
@@ -24605,7 +24689,7 @@ part:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   64(R11)(R8*2)
+	PREFETCHT1   64(R11)(R8*2)
 	VPAND        704(AX), Y15, Y1
 	VMOVDQU      2240(AX), Y7
 	VPSLLW       $0x01, Y7, Y7
@@ -24627,7 +24711,7 @@ part:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   64(R11)(R9*1)
+	PREFETCHT1   64(R11)(R9*1)
 	VPAND        768(AX), Y15, Y1
 	VMOVDQU      2304(AX), Y7
 	VPSLLW       $0x01, Y7, Y7
@@ -24670,7 +24754,7 @@ part:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   128(R11)
+	PREFETCHT1   128(R11)
 	VPAND        896(AX), Y15, Y1
 	VMOVDQU      2432(AX), Y7
 	VPSLLW       $0x01, Y7, Y7
@@ -24692,7 +24776,7 @@ part:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   128(R11)(R8*1)
+	PREFETCHT1   128(R11)(R8*1)
 	VPAND        960(AX), Y15, Y1
 	VMOVDQU      2496(AX), Y7
 	VPSLLW       $0x01, Y7, Y7
@@ -24743,7 +24827,7 @@ part:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   128(R11)(R8*2)
+	PREFETCHT1   128(R11)(R8*2)
 	VPAND        1088(AX), Y15, Y1
 	VMOVDQU      2112(AX), Y7
 	VPSRLW       $0x01, Y7, Y7
@@ -24786,7 +24870,7 @@ part:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   128(R11)(R9*1)
+	PREFETCHT1   128(R11)(R9*1)
 	VPAND        1216(AX), Y15, Y1
 	VMOVDQU      2240(AX), Y7
 	VPSRLW       $0x01, Y7, Y7
@@ -24808,7 +24892,7 @@ part:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   192(R11)
+	PREFETCHT1   192(R11)
 	VPAND        1280(AX), Y15, Y1
 	VMOVDQU      2304(AX), Y7
 	VPSRLW       $0x01, Y7, Y7
@@ -24851,7 +24935,7 @@ part:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   192(R11)(R8*1)
+	PREFETCHT1   192(R11)(R8*1)
 	VPAND        1408(AX), Y15, Y1
 	VMOVDQU      2432(AX), Y7
 	VPSRLW       $0x01, Y7, Y7
@@ -24873,7 +24957,7 @@ part:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   192(R11)(R8*2)
+	PREFETCHT1   192(R11)(R8*2)
 	VPAND        1472(AX), Y15, Y1
 	VMOVDQU      2496(AX), Y7
 	VPSRLW       $0x01, Y7, Y7
@@ -24924,7 +25008,7 @@ part:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   192(R11)(R9*1)
+	PREFETCHT1   192(R11)(R9*1)
 	VPAND        1600(AX), Y15, Y1
 	VMOVDQU      2112(AX), Y7
 	VPSRLW       $0x03, Y7, Y7
@@ -24967,7 +25051,7 @@ part:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   256(R11)
+	PREFETCHT1   256(R11)
 	VPAND        1728(AX), Y15, Y1
 	VMOVDQU      2240(AX), Y7
 	VPSRLW       $0x03, Y7, Y7
@@ -24989,7 +25073,7 @@ part:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   256(R11)(R8*1)
+	PREFETCHT1   256(R11)(R8*1)
 	VPAND        1792(AX), Y15, Y1
 	VMOVDQU      2304(AX), Y7
 	VPSRLW       $0x03, Y7, Y7
@@ -25032,7 +25116,7 @@ part:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   256(R11)(R8*2)
+	PREFETCHT1   256(R11)(R8*2)
 	VPAND        1920(AX), Y15, Y1
 	VMOVDQU      2432(AX), Y7
 	VPSRLW       $0x03, Y7, Y7
@@ -25054,7 +25138,7 @@ part:
 	// {vex} vpdpbusd ymm5, ymm1, ymm3
 	LONG         $0x5075e2c4
 	BYTE         $0xeb
-	PREFETCHT0   256(R11)(R9*1)
+	PREFETCHT1   256(R11)(R9*1)
 	VPAND        1984(AX), Y15, Y1
 	VMOVDQU      2496(AX), Y7
 	VPSRLW       $0x03, Y7, Y7
@@ -25114,9 +25198,9 @@ part:
 	ADDQ         $0x000000c0, DI
 	ADDQ         $0x00000100, SI
 	ADDQ         $0x04, R10
-	DECQ         blocks+32(FP)
+	DECQ         blocks+40(FP)
 	JNE          block
-	MOVQ         out+64(FP), SI
+	MOVQ         out+72(FP), SI
 	VMOVUPS      (SP), Y0
 	VMOVUPS      Y0, (SI)
 	VMOVUPS      32(SP), Y0
@@ -29318,9 +29402,9 @@ step:
 	VZEROUPPER
 	RET
 
-// func iq4_xsAVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// func iq4_xsAVXVNNIx1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 // Requires: AVX, AVX2, AVXVNNI, F16C, FMA3, MMX+
-TEXT ·iq4_xsAVXVNNIx1x4(SB), $704-72
+TEXT ·iq4_xsAVXVNNIx1x4(SB), $704-80
 	VPXOR        Y0, Y0, Y0
 	VMOVUPS      Y0, (SP)
 	VMOVUPS      Y0, 32(SP)
@@ -29337,9 +29421,9 @@ TEXT ·iq4_xsAVXVNNIx1x4(SB), $704-72
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
-	MOVQ         q+40(FP), SI
+	MOVQ         q+48(FP), SI
 	SUBQ         $-128, SI
-	MOVQ         d+48(FP), R10
+	MOVQ         d+56(FP), R10
 	MOVQ         panelBytes+24(FP), R8
 	LEAQ         (R8)(R8*2), R9
 	MOVL         $0x00000020, R12
@@ -29348,7 +29432,7 @@ TEXT ·iq4_xsAVXVNNIx1x4(SB), $704-72
 block:
 	VPCMPEQW  Y1, Y1, Y1
 	VPSRLW    $0x0f, Y1, Y1
-	MOVQ      sums+56(FP), DX
+	MOVQ      sums+64(FP), DX
 	VMOVDQU   (DX), Y0
 	VPACKSSDW 32(DX), Y0, Y0
 	VPERMQ    $0xd8, Y0, Y0
@@ -29357,26 +29441,26 @@ block:
 	VPERMQ    $0x08, Y0, Y0
 	VPSHUFB   evenFirstAVXVNNI<>+0(SB), X0, X0
 	VMOVDQU   X0, 256(SP)
-	ADDQ      $0x40, sums+56(FP)
+	ADDQ      $0x40, sums+64(FP)
 	LEAQ      2048(AX), R11
-	CMPQ      blocks+32(FP), $0x01
+	CMPQ      blocks+40(FP), $0x01
 	JNE       ahead
 	MOVQ      w+0(FP), R11
-	LEAQ      (R11)(R8*4), R11
+	ADDQ      next+32(FP), R11
 	MOVQ      scales+8(FP), R12
-	LEAQ      (R12)(R8*4), R12
+	ADDQ      next+32(FP), R12
 	SUBQ      BX, R12
 	MOVQ      inner+16(FP), R13
-	LEAQ      (R13)(R8*4), R13
+	ADDQ      next+32(FP), R13
 	SUBQ      DI, R13
 
 ahead:
 	XORL CX, CX
 
 part:
-	PREFETCHT0   (BX)(R12*1)
-	PREFETCHT0   (DI)(R13*1)
-	PREFETCHT0   64(DI)(R13*1)
+	PREFETCHT1   (BX)(R12*1)
+	PREFETCHT1   (DI)(R13*1)
+	PREFETCHT1   64(DI)(R13*1)
 	VPMOVZXWD    (DI), Y1
 	VPMOVZXWD    32(DI), Y2
 	VPMOVZXWD    64(DI), Y4
@@ -29436,8 +29520,8 @@ part:
 	VPSRAW       $0x08, Y0, Y0
 	VMOVUPS      Y0, 672(SP)
 	VPXOR        Y7, Y7, Y7
-	PREFETCHT0   (R11)
-	PREFETCHT0   (R11)(R8*1)
+	PREFETCHT1   (R11)
+	PREFETCHT1   (R11)(R8*1)
 	VPXOR        Y1, Y1, Y1
 	VPAND        (AX), Y5, Y0
 	VPSHUFB      Y0, Y6, Y0
@@ -29505,8 +29589,8 @@ part:
 	BYTE         $0xca
 	VPMULLD      320(SP), Y1, Y1
 	VPADDD       Y1, Y7, Y7
-	PREFETCHT0   (R11)(R8*2)
-	PREFETCHT0   (R11)(R9*1)
+	PREFETCHT1   (R11)(R8*2)
+	PREFETCHT1   (R11)(R9*1)
 	VPXOR        Y1, Y1, Y1
 	VPAND        256(AX), Y5, Y0
 	VPSHUFB      Y0, Y6, Y0
@@ -29574,8 +29658,8 @@ part:
 	BYTE         $0xca
 	VPMULLD      352(SP), Y1, Y1
 	VPADDD       Y1, Y7, Y7
-	PREFETCHT0   64(R11)
-	PREFETCHT0   64(R11)(R8*1)
+	PREFETCHT1   64(R11)
+	PREFETCHT1   64(R11)(R8*1)
 	VPXOR        Y1, Y1, Y1
 	VPAND        512(AX), Y5, Y0
 	VPSHUFB      Y0, Y6, Y0
@@ -29643,8 +29727,8 @@ part:
 	BYTE         $0xca
 	VPMULLD      384(SP), Y1, Y1
 	VPADDD       Y1, Y7, Y7
-	PREFETCHT0   64(R11)(R8*2)
-	PREFETCHT0   64(R11)(R9*1)
+	PREFETCHT1   64(R11)(R8*2)
+	PREFETCHT1   64(R11)(R9*1)
 	VPXOR        Y1, Y1, Y1
 	VPAND        768(AX), Y5, Y0
 	VPSHUFB      Y0, Y6, Y0
@@ -29712,8 +29796,8 @@ part:
 	BYTE         $0xca
 	VPMULLD      416(SP), Y1, Y1
 	VPADDD       Y1, Y7, Y7
-	PREFETCHT0   128(R11)
-	PREFETCHT0   128(R11)(R8*1)
+	PREFETCHT1   128(R11)
+	PREFETCHT1   128(R11)(R8*1)
 	VPXOR        Y1, Y1, Y1
 	VPAND        1024(AX), Y5, Y0
 	VPSHUFB      Y0, Y6, Y0
@@ -29781,8 +29865,8 @@ part:
 	BYTE         $0xca
 	VPMULLD      448(SP), Y1, Y1
 	VPADDD       Y1, Y7, Y7
-	PREFETCHT0   128(R11)(R8*2)
-	PREFETCHT0   128(R11)(R9*1)
+	PREFETCHT1   128(R11)(R8*2)
+	PREFETCHT1   128(R11)(R9*1)
 	VPXOR        Y1, Y1, Y1
 	VPAND        1280(AX), Y5, Y0
 	VPSHUFB      Y0, Y6, Y0
@@ -29850,8 +29934,8 @@ part:
 	BYTE         $0xca
 	VPMULLD      480(SP), Y1, Y1
 	VPADDD       Y1, Y7, Y7
-	PREFETCHT0   192(R11)
-	PREFETCHT0   192(R11)(R8*1)
+	PREFETCHT1   192(R11)
+	PREFETCHT1   192(R11)(R8*1)
 	VPXOR        Y1, Y1, Y1
 	VPAND        1536(AX), Y5, Y0
 	VPSHUFB      Y0, Y6, Y0
@@ -29919,8 +30003,8 @@ part:
 	BYTE         $0xca
 	VPMULLD      512(SP), Y1, Y1
 	VPADDD       Y1, Y7, Y7
-	PREFETCHT0   192(R11)(R8*2)
-	PREFETCHT0   192(R11)(R9*1)
+	PREFETCHT1   192(R11)(R8*2)
+	PREFETCHT1   192(R11)(R9*1)
 	VPXOR        Y1, Y1, Y1
 	VPAND        1792(AX), Y5, Y0
 	VPSHUFB      Y0, Y6, Y0
@@ -30030,9 +30114,9 @@ part:
 	ADDQ         $0x00000060, DI
 	ADDQ         $0x00000100, SI
 	ADDQ         $0x04, R10
-	DECQ         blocks+32(FP)
+	DECQ         blocks+40(FP)
 	JNE          block
-	MOVQ         out+64(FP), SI
+	MOVQ         out+72(FP), SI
 	VMOVUPS      (SP), Y0
 	VMOVUPS      Y0, (SI)
 	VMOVUPS      32(SP), Y0

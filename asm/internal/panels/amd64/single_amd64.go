@@ -10,8 +10,9 @@ import (
 
 // singleKernel is a kernel for panels in blocks: the product of panels.Together panels, which follow each other every
 // panelBytes, with a single row of activations. Otherwise it is as panels.BlockKernel. A row's result in panel i goes to
-// out[i·panels.Rows + row].
-type singleKernel func(w, scales, inner *byte, panelBytes, blocks int, q *int8, d *float32, sums *int32, out *float32)
+// out[i·panels.Rows + row]. next is how many bytes behind these panels' beginning the panels begin that are multiplied next: while the
+// kernel multiplies the last blocks, it asks the cache for their first lines, which need not exist.
+type singleKernel func(w, scales, inner *byte, panelBytes, next, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // blockPanels returns panels that the kernel for a single row of activations multiplies, or those for several rows, or, where there are
 // none, tiles.
@@ -43,7 +44,7 @@ func multiplySingle(l *panels.Layout, single singleKernel, p *panels.Product) (d
 	for ; done+panels.Together <= p.Count; done += panels.Together {
 		at := l.RowsOf(p.Planes(l, done), 0)
 		out := p.Out[done*panels.Rows : (done+panels.Together)*panels.Rows]
-		single(at[0], at[1], at[2], size, a.K/l.Format.BlockLen(), &a.Q[0], &a.D[0], &a.Sums[0], &out[0])
+		single(at[0], at[1], at[2], size, panels.Together*size, a.K/l.Format.BlockLen(), &a.Q[0], &a.D[0], &a.Sums[0], &out[0])
 	}
 	return done
 }

@@ -5,7 +5,6 @@ import (
 	"math/bits"
 
 	"github.com/antigravity-go/antigravity/internal/grammar"
-	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/limits"
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/normal"
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/sets"
@@ -86,7 +85,7 @@ func (c *emitter) object(f *normal.Object) grammar.Symbol {
 	o := &objectRule{least: f.Least, most: f.Most, far: f.Far}
 	for _, p := range f.Props {
 		if p.Node.Productive {
-			key := c.Arena.Concat(c.Arena.Literal(jsonexpr.Quote(p.Name)), c.Language.Colon)
+			key := c.Arena.Concat(c.Language.Name(p.Name), c.Language.Colon)
 			o.props = append(o.props, ruleProperty{required: p.Required, sequence: c.append(key, p.Node)})
 		}
 	}
@@ -101,8 +100,8 @@ func (c *emitter) object(f *normal.Object) grammar.Symbol {
 		r := &f.Rest[i]
 		if r.Node.Productive {
 			key := c.Language.String
-			if r.Names.Kind != sets.All || len(f.Props) > 0 {
-				key = c.Canonical(r.Names)
+			if r.Names.Kind != sets.All || len(f.Props) > 0 || c.Language.Raw {
+				key = c.Names(r.Names)
 			}
 			o.rest = append(o.rest, ruleRest{r, append([]grammar.Symbol{grammar.Text(key)}, c.append(c.Language.Colon, r.Node)...)})
 		}

@@ -46,7 +46,7 @@ func (c *emitter) write(parts []regular.Expr, v *document.Value) []regular.Expr 
 			if i > 0 {
 				parts = append(parts, c.Language.Comma)
 			}
-			parts = append(parts, c.Quoted(sets.Just(m.Name)), c.Language.Colon)
+			parts = append(parts, c.Language.Name(m.Name), c.Language.Colon)
 			parts = c.write(parts, m.Value)
 		}
 		return append(parts, c.objects.closing(len(v.Members)))

@@ -292,7 +292,8 @@ func (c *facts) pattern(s *read.Schema, keyword, source string) regular.Expr {
 	p, ok := c.patterns[source]
 	if !ok {
 		c.Spend(len(source))
-		p.e, p.err = pattern.ECMA(c.Arena, pattern.JSON, source)
+		p.e, p.err = pattern.ECMA(c.Arena, c.alphabet(), source)
+		p.e = c.Written(p.e)
 		c.patterns[source] = p
 	}
 	if p.err != nil {
@@ -300,6 +301,14 @@ func (c *facts) pattern(s *read.Schema, keyword, source string) regular.Expr {
 		return c.Language.Canonicals
 	}
 	return p.e
+}
+
+// alphabet returns how characters of strings are written.
+func (c *facts) alphabet() pattern.Alphabet {
+	if c.Language.Raw {
+		return pattern.Raw
+	}
+	return pattern.JSON
 }
 
 // compiled is a pattern's language.
@@ -313,11 +322,11 @@ var incomplete = []string{"email", "idn-email", "hostname", "idn-hostname", "uri
 
 // formatOf returns the strings of a format, and whether it says anything: unknown formats are annotations.
 func (c *facts) formatOf(s *read.Schema) (sets.Strings, bool) {
-	e, ok := pattern.Format(c.Arena, s.Format)
+	e, ok := pattern.Format(c.Arena, c.alphabet(), s.Format)
 	if !ok {
 		return sets.Strings{}, false
 	}
-	set := sets.Strings{Kind: sets.Expr, Expr: e}
+	set := sets.Strings{Kind: sets.Expr, Expr: c.Written(e)}
 	if slices.Contains(incomplete, s.Format) {
 		set.Lacks = s
 	}

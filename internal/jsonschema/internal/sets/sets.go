@@ -17,13 +17,12 @@ type Algebra struct {
 	*limits.Meter
 	Language *jsonexpr.Language
 	Arena    *regular.Arena
-	quote    regular.Expr
 	plain    regular.Expr // all plain decimals; regular.None: not asked for
 }
 
 // New returns an Algebra with its expressions in the arena of l.
 func New(m *limits.Meter, l *jsonexpr.Language) *Algebra {
-	return &Algebra{Meter: m, Language: l, Arena: l.Arena, quote: l.Arena.Literal(`"`)}
+	return &Algebra{Meter: m, Language: l, Arena: l.Arena}
 }
 
 // Kind says how a set of numbers or of strings is held. None is the empty set, All has everything.

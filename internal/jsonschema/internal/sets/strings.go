@@ -6,7 +6,6 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/antigravity-go/antigravity/internal/jsonexpr"
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/limits"
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/read"
 	"github.com/antigravity-go/antigravity/internal/regular"
@@ -190,7 +189,7 @@ func (c *Algebra) HasString(a Strings, s string) bool {
 		n := utf8.RuneCountInString(s)
 		return a.Least <= n && n <= a.Most
 	}
-	return c.Arena.Matches(a.Expr, jsonexpr.Body(s))
+	return c.Arena.Matches(a.Expr, c.Language.Body(s))
 }
 
 // SomeString reports whether a set has any string.
@@ -206,12 +205,12 @@ func (c *Algebra) stringExpr(a Strings) regular.Expr {
 	case All:
 		return c.Language.Canonicals
 	case Simple:
-		return c.Arena.Repeat(c.Language.Canonical, a.Least, upper(a.Most))
+		return c.Written(c.Arena.Repeat(c.Language.Canonical, a.Least, upper(a.Most)))
 	case Finite:
 		c.Spend(4 * len(a.Texts))
 		bodies := make([]string, len(a.Texts))
 		for i, t := range a.Texts {
-			bodies[i] = jsonexpr.Body(t)
+			bodies[i] = c.Language.Body(t)
 		}
 		return oneOf(c.Arena, bodies)
 	}
@@ -226,14 +225,20 @@ func (c *Algebra) Quoted(a Strings) regular.Expr {
 	case All:
 		return c.Language.String
 	case Simple:
-		return c.Arena.Concat(c.quote, c.Arena.Repeat(c.Language.Char, a.Least, upper(a.Most)), c.quote)
+		return c.Arena.Concat(c.Language.Quote, c.Written(c.Arena.Repeat(c.Language.Char, a.Least, upper(a.Most))), c.Language.Quote)
 	}
-	return c.Canonical(a)
+	return c.Arena.Concat(c.Language.Quote, c.stringExpr(a), c.Language.Quote)
 }
 
-// Canonical returns the canonical texts of a set's strings with quotes.
-func (c *Algebra) Canonical(a Strings) regular.Expr {
-	return c.Arena.Concat(c.quote, c.stringExpr(a), c.quote)
+// Names returns the canonical texts of a set's strings as names of members.
+func (c *Algebra) Names(a Strings) regular.Expr { return c.Language.Names(c.stringExpr(a)) }
+
+// Written returns the texts of e that can stand between quotes: all, unless the language says that some texts cannot.
+func (c *Algebra) Written(e regular.Expr) regular.Expr {
+	if !c.Language.Raw || c.Language.Canonicals == c.Language.Text {
+		return e
+	}
+	return c.Arena.And(e, c.Language.Canonicals)
 }
 
 // upper returns an upper bound as package regular has it.
