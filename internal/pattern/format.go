@@ -11,7 +11,7 @@ import (
 // Format returns the strings of a format of JSON Schema, in an alphabet. The bool reports whether the format is known.
 //
 // The format's RFC allows all of these strings. Some strings that it allows are missing, because the whole would not be regular or is of
-// little use: each format names the missing ones.
+// little use: each format's comment names them.
 func Format(r *regular.Arena, a Alphabet, name string) (regular.Expr, bool) {
 	parse, ok := formats()[name]
 	if !ok {
