@@ -103,13 +103,9 @@ func (a *arena) reserveHeads(flat, byHeads *tensor.Tensor, heads, headDim int) e
 	return a.shareHeads(memory, flat, byHeads, heads, headDim)
 }
 
-// allocateOnes returns a tensor [n] of ones that is freed with the arena.
-func (a *arena) allocateOnes(n int) (*tensor.Tensor, error) {
-	ones := make([]float32, n)
-	for i := range ones {
-		ones[i] = 1
-	}
-	from, err := tensor.FromFloats(ones, n)
+// allocateFilled returns a tensor [n] whose elements are all v, and which is freed with the arena.
+func (a *arena) allocateFilled(n int, v float32) (*tensor.Tensor, error) {
+	from, err := tensor.FromFloats(slices.Repeat([]float32{v}, n), n)
 	if err != nil {
 		return nil, err
 	}

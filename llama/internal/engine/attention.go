@@ -211,7 +211,7 @@ func (p *pass) reserveAttention(w *Weights) error {
 			continue
 		}
 		var err error
-		if s.ones, err = p.allocateOnes(shape.headDim); err != nil {
+		if s.ones, err = p.allocateFilled(shape.headDim, 1); err != nil {
 			return err
 		}
 	}

@@ -56,6 +56,7 @@ func newExperts(w *Weights, layer int) (*experts, error) {
 	}
 	w.placeProjection(checkpoint.Router, layer, &f.router)
 	w.place(checkpoint.RouterCorrection, layer, &f.routing.Bias)
+	w.place(checkpoint.ExpertScales, layer, &f.routing.ExpertScales)
 	for _, t := range []struct {
 		part         checkpoint.Part
 		weight, bias **tensor.Tensor
@@ -93,7 +94,7 @@ func newSharedExpert(w *Weights, layer int) *sharedExpert {
 
 func (f *experts) forward(p *pass, around *residual) error {
 	s := &p.experts
-	if err := around.project(p, s.projected[:len(f.projections)], f.projections...); err != nil {
+	if err := f.score(p, around); err != nil {
 		return err
 	}
 	if err := p.device.normOf(&p.x, &around.norm, &p.normed); err != nil {
@@ -107,7 +108,18 @@ func (f *experts) forward(p *pass, around *residual) error {
 			return err
 		}
 	}
-	return p.device.experts.FeedExperts(&p.normed, &f.network, &s.chosen, &s.weights, &s.gate, &s.up, &s.down, &p.x)
+	return f.feed(p, &p.x)
+}
+
+// score computes f.projections of norm(x).
+func (f *experts) score(p *pass, around *residual) error {
+	return around.project(p, p.experts.projected[:len(f.projections)], f.projections...)
+}
+
+// feed adds to each row of out the results of its experts for the row of p.normed, once the rows have chosen.
+func (f *experts) feed(p *pass, out *tensor.Tensor) error {
+	s := &p.experts
+	return p.device.experts.FeedExperts(&p.normed, &f.network, &s.chosen, &s.weights, &s.gate, &s.up, &s.down, out)
 }
 
 // add adds the shared expert's result to the stream. Its projections of the normed stream have been computed.
