@@ -146,10 +146,12 @@ func (f *sharedExpert) add(p *pass, around *residual) error {
 
 // expertRows is the memory of a pass's rows in layers with experts; a model without has none. projected are the results of experts.projections.
 type expertRows struct {
-	logits, chosen, weights                 tensor.Tensor // [rows, experts], and [rows, k] of the chosen ones
-	gate, up, down                          tensor.Tensor // [rows·k, width], and [rows·k, hidden]
-	sharedGate, sharedUp                    tensor.Tensor // [rows, width]
-	sharedLogit, sharedChosen, sharedWeight tensor.Tensor // [rows, 1]
+	logits, chosen, weights                 tensor.Tensor  // [rows, experts], and [rows, k] of the chosen ones
+	gate, up, down                          tensor.Tensor  // [rows·k, width], and [rows·k, hidden]
+	sharedGate, sharedUp                    tensor.Tensor  // [rows, width]
+	sharedLogit, sharedChosen, sharedWeight tensor.Tensor  // [rows, 1]
+	sum                                     tensor.Tensor  // [rows, hidden]: of the experts, if it is not added to the stream at once
+	zeros                                   *tensor.Tensor // [most·hidden], which sum begins with: FeedExperts adds
 	projected                               [4]*tensor.Tensor
 }
 
@@ -177,5 +179,5 @@ func (s *expertRows) reserve(a *arena, c *checkpoint.Config) error {
 			return err
 		}
 	}
-	return nil
+	return s.reserveSum(a, c)
 }

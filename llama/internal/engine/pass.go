@@ -25,7 +25,6 @@ type pass struct {
 	attention          []attentionRows // for each of the model's shapes of heads
 	recurrent          recurrentRows
 	experts            expertRows
-	sum                sumRows
 	states             *kvcache.States // of the recurrent layer under way
 	dense              []denseRows     // for each of the model's widths
 	inputs             inputRows
@@ -75,9 +74,6 @@ func (p *pass) reserveAll(w *Weights) error {
 		return err
 	}
 	if err := p.experts.reserve(&p.arena, c); err != nil {
-		return err
-	}
-	if err := p.sum.reserve(&p.arena, c); err != nil {
 		return err
 	}
 	for i := range p.angles {

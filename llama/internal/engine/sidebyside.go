@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
-	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // sideBySide is a dense feed-forward network and experts in one layer (Gemma 4's 26B-A4B). Both read the residual stream x, and each stands between norms of
@@ -56,8 +55,8 @@ func (f *sideBySide) forward(p *pass, around *residual) error {
 	if err := p.device.normOf(&p.x, &f.aroundExperts.norm, &p.normed); err != nil {
 		return err
 	}
-	sum := &p.sum.experts
-	if err := p.device.CopySlice(p.sum.zeros, sum, 0, 0, sum.Shape().NumElements()); err != nil {
+	sum := &p.experts.sum
+	if err := p.device.CopySlice(p.experts.zeros, sum, 0, 0, sum.Shape().NumElements()); err != nil {
 		return err
 	}
 	if err := f.experts.feed(p, sum); err != nil {
@@ -87,20 +86,13 @@ func (f *sideBySide) choose(p *pass) error {
 	return p.device.Route(&s.logits, f.experts.routing, &s.chosen, &s.weights)
 }
 
-// sumRows is the memory of a pass's rows in layers with experts next to a dense network; a model without has none. FeedExperts adds to what is there already:
-// zeros [most, hidden] are copied to experts first.
-type sumRows struct {
-	experts tensor.Tensor // [rows, hidden]
-	zeros   *tensor.Tensor
-}
-
-// reserve allocates the memory.
-func (s *sumRows) reserve(a *arena, c *checkpoint.Config) (err error) {
+// reserveSum allocates the memory for the sum of the experts' results.
+func (s *expertRows) reserveSum(a *arena, c *checkpoint.Config) (err error) {
 	if !slices.Contains(c.FeedForwards, checkpoint.GatedAndRouted) {
 		return nil
 	}
 	if s.zeros, err = a.allocateFilled(a.most*c.HiddenSize, 0); err != nil {
 		return err
 	}
-	return a.reserve(&s.experts, c.HiddenSize)
+	return a.reserve(&s.sum, c.HiddenSize)
 }
