@@ -71,6 +71,9 @@ func (c *Cache) Cap() int { return c.capacity }
 // Window returns how many positions a token sees, its own included; 0: all.
 func (c *Cache) Window() int { return c.window.size }
 
+// Kind returns Layer.Kind of the layer that the cache was made for.
+func (c *Cache) Kind() int { return c.pool.kind }
+
 // Track makes the empty cache record from now on. heads is the number of query heads, and rotation the model's, which may be nil
 // when there are no anchors and no policy asks for Rotation.
 func (c *Cache) Track(t Tracking, heads int, rotation Rotation) error {

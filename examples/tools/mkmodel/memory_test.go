@@ -47,7 +47,7 @@ func TestMemoryOfConversations(t *testing.T) {
 		c := shapes[shape]
 		keysAndValues, states := conversationBytes(&c, tokens)
 		usage, memory := s.CacheUsage(), m.MemoryUsage()
-		if usage.StateBytes != states || usage.Bytes != keysAndValues+states || memory.States != states || memory.Caches != keysAndValues+states {
+		if usage.Parts.States != states || usage.Bytes != keysAndValues+states || memory.CacheParts.States != states || memory.Caches != keysAndValues+states {
 			t.Errorf("%s: the session takes %+v and the model %+v, want %d bytes of keys and values and %d of states", shape, usage, memory, keysAndValues, states)
 		}
 	}

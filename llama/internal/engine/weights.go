@@ -40,6 +40,7 @@ type Weights struct {
 	projections map[place]*projection     // the linear maps, by the place of their weight
 	tensors     []checkpoint.Tensor       // all, in the order of computation
 	bytes       atomic.Int64              // of the tensors that are set, and of adapters
+	mapped      atomic.Int64              // of those tensors that lie in mapped files
 	adapters    atomic.Uint64             // made so far
 }
 
@@ -112,14 +113,17 @@ func (w *Weights) placeProjection(p checkpoint.Part, layer int, at *projection) 
 // Tensors lists the tensors that the model has, in the order of computation. The caller must not change the list.
 func (w *Weights) Tensors() []checkpoint.Tensor { return w.tensors }
 
-// Set gives the weights a tensor that Tensors lists, as the device has prepared it. From then on it belongs to the weights. Different tensors may be
-// set by different goroutines at once.
-func (w *Weights) Set(t *checkpoint.Tensor, ready *tensor.Tensor) {
+// Set gives the weights a tensor that Tensors lists, as the device has prepared it. From then on it belongs to the weights. mapped says that the tensor lies
+// in a mapped file. Different tensors may be set by different goroutines at once.
+func (w *Weights) Set(t *checkpoint.Tensor, ready *tensor.Tensor, mapped bool) {
 	*w.at(t) = ready
 	if t.Part == checkpoint.Embedding && w.Config.TiedEmbeddings {
 		w.head = ready
 	}
 	w.bytes.Add(int64(ready.Size()))
+	if mapped {
+		w.mapped.Add(int64(ready.Size()))
+	}
 }
 
 // at returns the place of a tensor of the model.
@@ -153,10 +157,10 @@ func (w *Weights) All() iter.Seq2[string, *tensor.Tensor] {
 	}
 }
 
-// LinearType returns the type of the first matrix that activations are multiplied by: the first layer's query projection in most models.
+// LinearType returns the type of a layer's first matrix that activations are multiplied by: of the first layer's query projection in most models.
 func (w *Weights) LinearType() tensor.DType {
 	for i := range w.tensors {
-		if t := &w.tensors[i]; t.Role == checkpoint.Linear {
+		if t := &w.tensors[i]; t.Role == checkpoint.Linear && t.Part != checkpoint.PerLayerProjection {
 			return (*w.at(t)).DType()
 		}
 	}
@@ -169,11 +173,13 @@ func (w *Weights) Backend() backend.Backend { return w.device.Backend }
 // Bytes returns how many bytes the tensors take that are set, those of adapters included.
 func (w *Weights) Bytes() int64 { return w.bytes.Load() }
 
-// CacheBytes returns how many bytes the caches of all conversations take, what several share counted once.
-func (w *Weights) CacheBytes() int64 { return w.store.Bytes() }
+// MappedBytes returns how many of the bytes lie in mapped files.
+func (w *Weights) MappedBytes() int64 { return w.mapped.Load() }
 
-// StateBytes returns how many of CacheBytes are those of recurrent layers' states, with snapshots.
-func (w *Weights) StateBytes() int64 { return w.store.StateBytes() }
+// CacheBytes returns how many bytes the caches of all conversations take, what several share counted once. The records of policies are not among them.
+func (w *Weights) CacheBytes() CacheBytes {
+	return CacheBytes{Whole: w.store.BytesOf(wholeCache), Windows: w.store.BytesOf(windowCache), Shared: w.store.BytesOf(sharedCache), States: w.store.StateBytes()}
+}
 
 // ScratchBytes returns how many bytes the caches' operations keep to work in.
 func (w *Weights) ScratchBytes() int64 { return w.store.ScratchBytes() }
@@ -247,7 +253,7 @@ func (w *Weights) newCache(layer int, o *MemoryOptions) (*kvcache.Cache, error) 
 	if a, ok := w.layers[layer].mixer.(*attention); ok {
 		beyond.Sinks = a.sinks
 	}
-	return w.store.NewLayer(kvcache.Layer{KVHeads: is.KVHeads, HeadDim: is.HeadDim, Attention: beyond}, o.KV, o.Capacity)
+	return w.store.NewLayer(kvcache.Layer{KVHeads: is.KVHeads, HeadDim: is.HeadDim, Kind: w.cacheKind(layer, &is), Attention: beyond}, o.KV, o.Capacity)
 }
 
 // rotation is a layer's RoPE for one position; see kvcache.Rotation.
@@ -272,6 +278,7 @@ func (w *Weights) Free() error {
 		errs = append(errs, (*at).Free())
 		*at = nil
 	}
+	w.mapped.Store(0)
 	return errors.Join(errs...)
 }
 
