@@ -78,16 +78,16 @@ func inUnits(n int64) string {
 func (m *Model) MemoryUsage() Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	caches := m.weights.CacheBytes()
+	of := m.weights.Usage()
 	usage := Memory{
-		Weights: m.weights.Bytes(), Mapped: m.weights.MappedBytes(), Workspaces: m.batch.Bytes() + m.weights.ScratchBytes(), Scratch: backend.Scratch(m.backend),
+		Weights: of.Weights, Mapped: of.Mapped, Workspaces: m.batch.Bytes() + of.Scratch, Scratch: backend.Scratch(m.backend),
 	}
 	for w := range m.sessions {
 		if s := w.Value(); s != nil {
-			caches.Records += s.sequence.records.Load()
+			of.Caches.Records += s.sequence.records.Load()
 			usage.Workspaces += s.sequence.logitBytes.Load()
 		}
 	}
-	usage.CacheParts, usage.Caches = CacheParts(caches), caches.Held()+caches.Records
+	usage.CacheParts, usage.Caches = CacheParts(of.Caches), of.Caches.Held()+of.Caches.Records
 	return usage
 }

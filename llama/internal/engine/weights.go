@@ -39,8 +39,7 @@ type Weights struct {
 	places      map[place]**tensor.Tensor // where each tensor goes
 	projections map[place]*projection     // the linear maps, by the place of their weight
 	tensors     []checkpoint.Tensor       // all, in the order of computation
-	bytes       atomic.Int64              // of the tensors that are set, and of adapters
-	mapped      atomic.Int64              // of those tensors that lie in mapped files
+	sizes       sizes
 	adapters    atomic.Uint64             // made so far
 }
 
@@ -120,9 +119,9 @@ func (w *Weights) Set(t *checkpoint.Tensor, ready *tensor.Tensor, mapped bool) {
 	if t.Part == checkpoint.Embedding && w.Config.TiedEmbeddings {
 		w.head = ready
 	}
-	w.bytes.Add(int64(ready.Size()))
+	w.sizes.set.Add(int64(ready.Size()))
 	if mapped {
-		w.mapped.Add(int64(ready.Size()))
+		w.sizes.mapped.Add(int64(ready.Size()))
 	}
 }
 
@@ -143,7 +142,7 @@ func (w *Weights) Projection(of *checkpoint.Tensor) (number int, err error) {
 
 // NewAdapter makes an adapter that adds nothing yet. Free it before the weights.
 func (w *Weights) NewAdapter() *Adapter {
-	return &Adapter{device: w.device, bytes: &w.bytes, order: w.adapters.Add(1), deltas: make([]delta, len(w.projections))}
+	return &Adapter{device: w.device, bytes: &w.sizes.set, order: w.adapters.Add(1), deltas: make([]delta, len(w.projections))}
 }
 
 // All yields the tensors that are set with their names in GGUF files, in the order of computation.
@@ -169,20 +168,6 @@ func (w *Weights) LinearType() tensor.DType {
 
 // Backend returns the device.
 func (w *Weights) Backend() backend.Backend { return w.device.Backend }
-
-// Bytes returns how many bytes the tensors take that are set, those of adapters included.
-func (w *Weights) Bytes() int64 { return w.bytes.Load() }
-
-// MappedBytes returns how many of the bytes lie in mapped files.
-func (w *Weights) MappedBytes() int64 { return w.mapped.Load() }
-
-// CacheBytes returns how many bytes the caches of all conversations take, what several share counted once. The records of policies are not among them.
-func (w *Weights) CacheBytes() CacheBytes {
-	return CacheBytes{Whole: w.store.BytesOf(wholeCache), Windows: w.store.BytesOf(windowCache), Shared: w.store.BytesOf(sharedCache), States: w.store.StateBytes()}
-}
-
-// ScratchBytes returns how many bytes the caches' operations keep to work in.
-func (w *Weights) ScratchBytes() int64 { return w.store.ScratchBytes() }
 
 // Recurrent reports whether layers remember of a conversation what has a fixed size, so that conversations go back to snapshots only.
 func (w *Weights) Recurrent() bool {
@@ -274,11 +259,11 @@ func (w *Weights) Free() error {
 		if *at == nil { // loading may have failed
 			continue
 		}
-		w.bytes.Add(-int64((*at).Size()))
+		w.sizes.set.Add(-int64((*at).Size()))
 		errs = append(errs, (*at).Free())
 		*at = nil
 	}
-	w.mapped.Store(0)
+	w.sizes.mapped.Store(0)
 	return errors.Join(errs...)
 }
 
