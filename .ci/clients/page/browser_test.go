@@ -195,13 +195,13 @@ func js[T any](b *tab, expression string) T {
 	return value
 }
 
-// text is what is shown in the first element that the selector finds.
+// text is the text shown in the first element that the selector finds.
 func (b *tab) text(selector string) string {
 	b.t.Helper()
 	return js[string](b, fmt.Sprintf("document.querySelector(%q)?.innerText ?? ''", selector))
 }
 
-// texts is what is shown in each element that the selector finds.
+// texts is the text shown in each element that the selector finds.
 func (b *tab) texts(selector string) []string {
 	b.t.Helper()
 	return js[[]string](b, fmt.Sprintf("[...document.querySelectorAll(%q)].map((element) => element.innerText)", selector))
@@ -209,7 +209,7 @@ func (b *tab) texts(selector string) []string {
 
 func (b *tab) click(selector string) {
 	b.t.Helper()
-	b.still() // a click that aims at what is on its way misses it
+	b.still() // a click on a moving element misses it
 	b.do(chromedp.ScrollIntoView(chromedp.CSS(selector)), chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
 }
 
@@ -276,7 +276,7 @@ func (b *tab) still() {
 	b.until("document.getAnimations().every((a) => a.playState !== 'running' || a.effect.getTiming().iterations === Infinity)")
 }
 
-// picture writes what the window shows into the folder for screenshots, where there is one.
+// picture writes what the window shows into the folder for screenshots, if there is one.
 func (b *tab) picture(name string) {
 	b.t.Helper()
 	if *screenshots == "" {

@@ -20,7 +20,7 @@ import (
 
 var resultsFolder = flag.String("results", "", "absolute path of the `folder` of results that TestDashboardLooks takes its pictures of, in place of invented ones")
 
-// programsFolder is where the programs are that were built, "" before; TestMain removes it.
+// programsFolder is the folder of the built programs, "" before; TestMain removes it.
 var programsFolder string
 
 // programs builds the dashboard and what invents results for it, once, and returns the folder that they are in.
@@ -94,7 +94,7 @@ func (b *tab) look(state string) {
 	b.drawn(func() { js[chromedp.Void](b, fmt.Sprintf("void (location.hash = %q)", state)) })
 }
 
-// marks counts what is drawn.
+// marks counts the drawn marks.
 func (b *tab) marks(selector string) int {
 	b.t.Helper()
 	return js[int](b, fmt.Sprintf("document.querySelectorAll(%q).length", selector))
@@ -164,7 +164,7 @@ func TestDashboardFiltersAreInTheAddress(t *testing.T) {
 	if filtered != all/6 {
 		t.Errorf("of %d marks %d stay with one of two models and one of three types", all, filtered)
 	}
-	// What is chosen for a view is in the address too.
+	// The choices of a view are in the address too.
 	b.drawn(func() {
 		js[chromedp.Void](b, "{ const s = document.querySelector('#control-x'); s.value = 'policy'; s.dispatchEvent(new Event('change')); }")
 	})

@@ -77,7 +77,7 @@ func TestFormulasOfAnything(t *testing.T) {
 	}
 }
 
-// What is a formula in Markdown, and what is money.
+// Formulas in Markdown, and sums of money.
 func TestFormulasInText(t *testing.T) {
 	f := start(t, func(r request, a *answer) {
 		for _, letter := range r.last() {

@@ -76,7 +76,7 @@ var hostile = []string{
 	`<code class="formula"></code><code class="formula">x</code>`,
 }
 
-// harmless is whether, of what the model wrote, nothing is there but what may be: it is ” or says what is there.
+// harmless checks that nothing of the model's text is in the page but allowed elements: it is ”, or names the others.
 const harmless = `(() => {
 	const tags = new Set('A BLOCKQUOTE BR CODE DEL EM H3 H4 H5 H6 HR KBD LI OL P PRE STRONG SUB SUP TABLE TBODY TD TH THEAD TR UL'.split(' '));
 	const attributes = new Set(['href', 'rel', 'target', 'align', 'start', 'tabindex', 'role', 'aria-label', 'class']);
@@ -140,7 +140,7 @@ func TestHostileAnswersChangeNothing(t *testing.T) {
 func TestTheCleanerAlone(t *testing.T) {
 	f := start(t, says("x"))
 	b := open(t, f.URL)
-	b.expect("Content Security Policy") // the cleaner parses in a document where nothing runs, and the browser says of each handler that it did not
+	b.expect("Content Security Policy") // the cleaner parses in a document in which nothing runs, and the browser says of each handler that it did not
 	b.ask("make a place for answers")
 	for _, text := range hostile {
 		quoted, err := json.Marshal(text)

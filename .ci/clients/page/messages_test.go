@@ -18,7 +18,7 @@ func (a *answer) endWith(finish string, total int) {
 	fmt.Fprint(a.w, "data: [DONE]\n\n")
 }
 
-// An answer that has reached its length goes on where it ended, in the same message.
+// An answer that has reached its length goes on from its end, in the same message.
 func TestContinues(t *testing.T) {
 	f := start(t, func(r request, a *answer) {
 		if !r.GoesOn {
@@ -200,7 +200,7 @@ func TestTitlesAreWithoutMarkdown(t *testing.T) {
 	}
 }
 
-// Empty fields show what holds without them, and what cannot be used is said where the next message is written.
+// Empty fields show what holds without them, and the place of the next message names fields that cannot be used.
 func TestSettingsShowDefaults(t *testing.T) {
 	f := start(t, echo)
 	b := open(t, f.URL)
