@@ -174,7 +174,7 @@ func progress(ctx context.Context, fs filesystem.Interface, out string, stderr i
 	}
 }
 
-// summarize writes the metrics.
+// summarize writes the metrics to stderr.
 func (j *job) summarize(stderr io.Writer, results metrics.Results, took time.Duration) error {
 	count := map[string]int64{}
 	for _, c := range results.AllMetrics().Counters() {

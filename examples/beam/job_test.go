@@ -54,7 +54,7 @@ func prompts(t *testing.T, name string, n int) string {
 	return file
 }
 
-// contents returns the files of a folder by name, without the plan.
+// contents returns a folder's files by name, the plan aside.
 func contents(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	files, err := os.ReadDir(folder)
@@ -116,7 +116,7 @@ func TestResultsAreInOrder(t *testing.T) {
 	}
 }
 
-// A command that is given again computes the missing files, and nothing else; files of prompts may come; nothing else may change.
+// A command that is given again computes only the missing results. There may be new files of prompts; nothing else may change.
 func TestGoesOn(t *testing.T) {
 	in, out := prompts(t, "sums.jsonl", 30), t.TempDir()
 	o := flags{in: in, out: out}

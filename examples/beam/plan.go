@@ -17,7 +17,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// plan is what results depend on. It is written next to them, so that a later command does not add results of another plan.
+// plan holds everything that results depend on. It is written into their folder, so that a later command does not add results of another
+// plan to them.
 type plan struct {
 	Task     infer.Task        `json:"task"`
 	Lines    int               `json:"lines"`
@@ -114,7 +115,7 @@ func (p *plan) settle(ctx context.Context, fs filesystem.Interface, out string) 
 	return infer.WriteFile(ctx, file, append(data, '\n'))
 }
 
-// differs names a difference between two plans that changes results, or returns "".
+// differs says in what the results of two plans would differ, "" if in nothing.
 func (p *plan) differs(before *plan) string {
 	for _, name := range slices.Sorted(maps.Keys(p.Inputs)) {
 		if old, ok := before.Inputs[name]; ok && old != p.Inputs[name] {

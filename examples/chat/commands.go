@@ -94,7 +94,7 @@ func (c *conversation) stats(string) bool {
 	return false
 }
 
-// note shows the user a text that is no part of the conversation; on a terminal in faint letters.
+// note shows the user a line that is no part of the conversation; on a terminal in faint letters.
 func (c *conversation) note(format string, a ...any) {
 	text := fmt.Sprintf(format, a...)
 	if cli.IsTerminal(c.stderr) {

@@ -20,10 +20,10 @@ type conversation struct {
 	session        *llama.Session
 	flags          *cli.Flags
 	params         llama.Params
-	system         string          // the system message; "": no message
+	system         string          // the system message; "": no system message
 	history        []llama.Message // without the system message; between answers each message of the user has an answer
 	stdout, stderr io.Writer       // for answers, and for notes to the user
-	terminal       io.Writer       // stdout's terminal, where thoughts are shown, too; nil: stdout is no terminal
+	terminal       io.Writer       // the terminal that shows stdout, and thoughts; nil: stdout is no terminal
 	interactive    bool            // a person at a terminal talks and reads
 
 	answers, generated int           // answers, and tokens of answers, since the program's start

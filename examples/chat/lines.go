@@ -10,7 +10,7 @@ import (
 	"github.com/ergochat/readline"
 )
 
-// lines is the source of the user's turns.
+// lines are the user's turns.
 type lines interface {
 	// next returns a turn, which may span several lines, and io.EOF when there are no more.
 	next() (string, error)
@@ -76,7 +76,7 @@ type typed struct {
 	begun    bool // something has been typed on the present line
 }
 
-// listen notes whether something has been typed on the line: ReadLine does not return the text when Ctrl-C ends the line.
+// listen notes whether something has been typed on the line: ReadLine does not report that when Ctrl-C ends the line.
 func (t *typed) listen(line []rune, _ int, _ rune) ([]rune, int, bool) {
 	t.begun = len(line) > 0
 	return nil, 0, false

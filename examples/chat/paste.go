@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// After askPastes a terminal puts marks around pasted text, so that a program can distinguish it from typed text. Without them each pasted
-// line would be a message of its own.
+// A terminal that is asked to (askPastes) puts marks around pasted text, so that a program can distinguish it from typed text. Without them
+// each pasted line would be a message of its own.
 const (
 	askPastes  = "\x1b[?2004h" // asks for marks
 	stopPastes = "\x1b[?2004l" // no more marks
@@ -14,13 +14,13 @@ const (
 	pasteEnd   = "\x1b[201~"
 )
 
-// maxPaste bounds the part of a paste that is read, in bytes: before each line the line editor asks the terminal for the cursor's place and
-// keeps the input before the answer, at most 128 Ki characters. A line break becomes two of them.
+// maxPaste bounds the bytes that are kept of one paste. Before each line the line editor asks the terminal for the cursor's position, and
+// it keeps the input that comes before the answer, at most 128 Ki characters. A line break becomes two of them.
 const maxPaste = 60_000
 
-// pasted reads what a terminal sends, and makes one message of a paste: each line but the last ends with a backslash, as it does if several
-// lines are typed. A break at the end of the paste is left out, so that the message can be gone on with. Tabs become pastedTab, and other
-// control characters, which the line editor would obey, are left out.
+// pasted reads what a terminal sends, and makes one message of each paste: each line but the last ends with a backslash, as it does if
+// several lines are typed. A break at the end of the paste is left out, so that the message can be gone on with. Tabs become pastedTab, and
+// other control characters, which the line editor would obey, are left out.
 //
 // Invariants between calls of Read: marks is the beginning of a mark, and nothing of it is in ready or paste; paste is empty unless
 // pasting.

@@ -10,13 +10,13 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// wrapper shows text on a terminal, piece by piece as it comes, with line breaks between words. The last word is shown
-// although it may go on in the next piece: when it outgrows the line, it is erased there and shown on the next line instead.
+// wrapper shows text on a terminal, piece by piece as it comes, with line breaks between words. The last word is shown although it may go
+// on in the next piece: if it then outgrows the line, it is erased and shown on the next line.
 //
 // Words are the segments of Unicode's line breaking algorithm, so that Chinese, Japanese and Korean text breaks at allowed places.
 type wrapper struct {
 	w       io.Writer
-	columns func() int // the terminal's width, which may change; 0: unknown, and no line is broken
+	columns func() int // of the terminal, and may change; 0: unknown, and no line is broken
 
 	used  int    // columns of the last line before word, spaces included
 	gap   string // spaces before word that are not on the screen yet: at the end of a line they never will be
@@ -24,7 +24,7 @@ type wrapper struct {
 	shown string // how much of word is on the screen: spaces at its end are not
 }
 
-// tab is shown for a tabulator: a tabulator's width would depend on its column.
+// tab is shown for a tabulator: the width of a real one would depend on its column.
 const tab = "    "
 
 // Write shows a piece of text.
@@ -57,7 +57,7 @@ func harmless(r rune) rune {
 
 // show writes a segment, on a new line if it does not fit the last one. An open segment may go on in the next piece.
 func (w *wrapper) show(out *strings.Builder, segment string, open bool) {
-	limit := w.columns() - 1 // terminals differ in the cursor's place after the last column
+	limit := w.columns() - 1 // the last column stays empty: when it is filled, terminals differ in where they put the cursor
 	if limit < 1 {
 		limit = math.MaxInt
 	}
@@ -90,7 +90,7 @@ func (w *wrapper) show(out *strings.Builder, segment string, open bool) {
 		w.word, w.shown = segment, body
 	case strings.HasSuffix(segment, "\n"):
 		w.feed(out)
-	case len(w.shown) > len(segment): // the shown word is two words, now that more has come
+	case len(w.shown) > len(segment): // now that more has come, the shown word turns out to be two
 		w.used, w.shown = w.used+uniseg.StringWidth(segment), w.shown[len(segment):]
 	default:
 		w.used, w.shown = w.used+uniseg.StringWidth(segment), ""

@@ -88,8 +88,8 @@ func runIndex(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 // did counts what renew did.
 type did struct{ computed, gone int }
 
-// renew returns the index of the folder as it is now, with what can be kept of the index before. If the context ends, it returns the work
-// until then with the error. given reports whether the model was named: otherwise it is that of the index before.
+// renew returns the index of the folder as it is now. It keeps what it can of the index before. If the context ends, it returns the error
+// and the index as far as it got. given reports whether the model was named: otherwise it is that of the index before.
 func (j *indexing) renew(ctx context.Context, given bool) (x *index, d did, err error) {
 	old, err := readIndex(j.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -217,8 +217,8 @@ func (j *indexing) list() (list []*file, err error) {
 // together is how many passages are embedded by one call: enough for passes to be full, and few enough to stop soon.
 const together = 64
 
-// add reads a file and makes its vectors, unless it has not changed. known is its entry of the index before, or nil. computed reports
-// whether vectors were made.
+// add reads a file and makes its vectors, unless the file is as before. known is the file's entry in the index before, or nil. computed
+// reports whether vectors were made.
 func (j *indexing) add(ctx context.Context, e *embedder, c *cutter, f, known *file) (computed bool, err error) {
 	if err := ctx.Err(); err != nil {
 		return false, err

@@ -62,7 +62,7 @@ func (c *cutter) cut(lines []string) []passage {
 	return passages
 }
 
-// paragraph returns the end of the paragraph that begins at a line, and its tokens' number.
+// paragraph returns the end of the paragraph that begins at the line from, and how many tokens it has.
 func paragraph(lines []string, counts []int, from int) (to, tokens int) {
 	for to = from; to < len(lines) && counts[to] > 0 && (to == from || !isHeading(lines[to])); to++ {
 		tokens += counts[to]
@@ -76,8 +76,8 @@ func isHeading(line string) bool {
 	return len(rest) < len(line) && strings.HasPrefix(rest, " ")
 }
 
-// text returns the text of a passage that is embedded: its lines, after the heading under which they stand, and no more tokens than a
-// passage may have.
+// text returns the text to embed for a passage: its lines, after the heading under which they stand, and no more tokens than a passage may
+// have.
 func (c *cutter) text(lines []string, p passage) string {
 	body := strings.Join(lines[p.First-1:p.Last], "\n")
 	for i := p.First - 2; i >= 0 && !isHeading(lines[p.First-1]); i-- {
@@ -92,7 +92,7 @@ func (c *cutter) text(lines []string, p passage) string {
 	return body
 }
 
-// linesOf returns the lines of a file, and false for data that is no text.
+// linesOf returns the lines of a file, and false if it is no text.
 func linesOf(data []byte) ([]string, bool) {
 	if bytes.IndexByte(data, 0) >= 0 || !utf8.Valid(data) {
 		return nil, false

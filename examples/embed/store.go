@@ -24,7 +24,7 @@ const indexName = ".embed.index"
 // float32 with the lowest byte first, and the SHA-256 of everything before it.
 const magic = "antigravity embed index 1\n"
 
-// index is the index of a folder.
+// index is the index of a folder, as it is stored.
 type index struct {
 	Folder      string  // an absolute path; "": the index lies in the folder
 	Model       string  // as -model names it

@@ -33,7 +33,7 @@ type options struct {
 	params llama.Params
 	prompt cli.Prompt
 	to     string // the other device's backend
-	trace  string // path of a trace; "": no trace is written
+	trace  string // path of a trace; "": no trace
 	change llama.SwitchOptions
 	file   *timeline.File // of trace; nil: no trace
 
@@ -82,7 +82,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return errors.Join(o.flags.Explained(o.run(ctx, stdout, stderr)), o.file.Close(nil, stderr))
 }
 
-// traced returns a model that records in the trace, if there is one.
+// traced returns a model that reports to the trace, if there is one.
 func (o *options) traced(m cli.Model) cli.Model {
 	if o.file != nil {
 		process := o.file.Process(m.Name() + " on " + m.Backend)

@@ -15,7 +15,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/pebble"
 )
 
-// longestKeys is an eviction.Scorer: it keeps the tokens with the longest vectors as keys.
+// longestKeys is an eviction.Scorer: the tokens with the longest keys stay.
 type longestKeys struct{}
 
 func (longestKeys) Name() string               { return "longest keys" }

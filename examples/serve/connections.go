@@ -135,7 +135,7 @@ func withConnection(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, conn)
 }
 
-// markInUse returns h with a mark on the connections of its requests: they are in use.
+// markInUse returns a handler that marks each request's connection as in use until the request ends.
 func markInUse(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c, ok := r.Context().Value(connectionKey{}).(*connection); ok {

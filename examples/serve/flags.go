@@ -127,7 +127,7 @@ func (c *command) logger(stderr io.Writer) (*slog.Logger, error) {
 	return nil, cli.Usagef("-log %s: it must be text or json", c.logForm)
 }
 
-// printStats says what memory the server may take besides the models that are not loaded yet.
+// printStats prints how much memory the server may take, apart from models that are not loaded yet.
 func printStats(stderr io.Writer, s serve.Stats) {
 	fmt.Fprintf(stderr, "requests may hold %d MB together (-requests-mb)\n", s.Memory.MaxBytes>>20)
 	for _, m := range s.Models {
@@ -137,7 +137,7 @@ func printStats(stderr io.Writer, s serve.Stats) {
 	}
 }
 
-// warn warns of settings that a user may not have meant.
+// warn warns of settings that the user may not have meant.
 func (c *command) warn(stderr io.Writer, l *listener) {
 	if !l.loopback && c.keyFile == "" {
 		fmt.Fprintf(stderr, "warning: whoever reaches %s can use the server: -key-file lets in only who has a key\n", l.Addr())

@@ -14,7 +14,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve"
 )
 
-// listener is the server's listening socket.
+// listener is the server's open port.
 type listener struct {
 	net.Listener
 	tls      *tls.Config // nil: HTTP without TLS
@@ -58,7 +58,7 @@ func (c *command) listen() (*listener, error) {
 	return l, nil
 }
 
-// The bounds of a connection. Sending answers has no bounds here: the server gives clients time to read, piece by piece.
+// The bounds of a connection. Sending an answer has no bound here: the server gives clients time to read, piece by piece.
 const (
 	headerTimeout  = 10 * time.Second
 	idleTimeout    = 2 * time.Minute

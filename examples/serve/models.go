@@ -84,7 +84,8 @@ func (c *command) chatTemplates(paths []string) ([]string, error) {
 	return files, nil
 }
 
-// named takes "NAME=VALUE" apart. Without a name it is "". A name has no slash: the text before an equals sign may be a folder of a path.
+// named takes "NAME=VALUE" apart. Without a name, name is "". A name has no slash: the text before an equals sign may be a folder of a
+// path.
 func named(text string) (name, value string) {
 	name, value, ok := strings.Cut(text, "=")
 	if !ok || strings.ContainsAny(name, `/\`) {
@@ -109,7 +110,7 @@ func (c *command) addAliases(models []serve.Model) error {
 	return nil
 }
 
-// addAdapters adds a model for each adapter, which is the only model with the adapter applied. That one is loaded for good.
+// addAdapters adds a model for each adapter: the only -model again, with the adapter. That model is loaded now and stays loaded.
 func (c *command) addAdapters(ctx context.Context, models []serve.Model, closers *closers, stderr io.Writer) ([]serve.Model, error) {
 	if len(c.adapters) == 0 {
 		return models, nil

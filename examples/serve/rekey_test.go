@@ -74,7 +74,7 @@ func TestKeysAreReadAgain(t *testing.T) {
 	}
 }
 
-// TestAChangedFileOfKeysIsReadAgain needs no signal, which Windows does not have. Time is the test's own.
+// TestAChangedFileOfKeysIsReadAgain needs no signal, since Windows has no SIGHUP. Time is the test's own.
 func TestAChangedFileOfKeysIsReadAgain(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys")
 	at := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)

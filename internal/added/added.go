@@ -24,7 +24,7 @@ const (
 type Token struct {
 	ID         int32  `json:"id"`
 	Content    string `json:"content"`
-	SingleWord bool   `json:"single_word"` // found only if no letter, digit or underscore is next to it
+	SingleWord bool   `json:"single_word"` // found only with no letter, digit or underscore next to it
 	LStrip     bool   `json:"lstrip"`      // the white space on its left becomes part of it
 	RStrip     bool   `json:"rstrip"`      // the white space on its right becomes part of it
 	Normalized bool   `json:"normalized"`  // looked for in the normalised text, and normalised itself
@@ -47,12 +47,12 @@ type Matcher struct {
 	tokens  []Token    // sorted by their contents written backwards, each content once
 	trie    *trie.Trie // of the contents written backwards, in the order of tokens
 	fail    []uint32   // by node: the node of the longest suffix of its string, other than the string itself, that is in the trie
-	longest []int32    // by node: index in tokens of the longest content that its string ends with, backwards; -1: no content
+	longest []int32    // by node: the index in tokens of the longest content that its string ends with, backwards; -1 without one
 	last    [256]bool  // by byte: whether any content ends with it
 }
 
-// NewMatcher returns the matcher of tokens with different ids. Of tokens with the same content only the one with the lowest id is ever
-// found; tokens without content never are.
+// NewMatcher returns the matcher of tokens. Each token has an id of its own. Of tokens with the same content, only the one with the lowest
+// id is ever found; tokens without content never are.
 func NewMatcher(tokens []Token) (*Matcher, error) {
 	m := &Matcher{IsSpace: unicode.IsSpace}
 	total := 0
@@ -122,11 +122,12 @@ func (m *Matcher) Empty() bool { return len(m.tokens) == 0 }
 
 // match is an added token that was found in a text.
 type match struct {
-	start int   // the byte of the text at which its content begins
+	start int   // the beginning of its content in the text, in bytes
 	token int32 // its index in Matcher.tokens
 }
 
-// matches returns the longest added token of trusted bytes at each byte of text at which one begins, from the text's end to its beginning.
+// matches returns, for each byte of text at which an added token with trusted bytes begins, the longest such token; from the text's end to
+// its beginning.
 func (m *Matcher) matches(text Text) []match {
 	var found []match
 	text.trustedSpans(func(start, end int) {
@@ -145,8 +146,8 @@ func (m *Matcher) matches(text Text) []match {
 	return found
 }
 
-// Split cuts text at its added tokens. It calls yield for each part in turn, with the part's first byte: token is the added token that the
-// part is, or nil for the text between added tokens, which is never empty. The time is linear in the text.
+// Split cuts text at its added tokens. It calls yield for each part in turn, with the byte at which the part begins: token is the added
+// token that the part is, or nil for the text between added tokens, which is never empty. The time is linear in the text.
 func (m *Matcher) Split(text Text, yield func(start int, part Text, token *Token)) {
 	s := text.s
 	found := m.matches(text)

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// A Text is a text with marks on the bytes that are trusted. An added token is recognised only if all of its bytes are trusted. Bytes that
-// a chat template itself writes are trusted; bytes of messages and other values from outside are not.
+// A Text is a text with trusted and other bytes. An added token is recognised only if all of its bytes are trusted. Bytes that a chat
+// template itself writes are trusted; bytes of messages and other values from outside are not.
 //
-// A Text may be a part of a longer one, with which it shares spans: spans then count from the beginning of the longer one,
-// and may reach beyond the part. They are in order, not empty, and no two of them overlap or touch.
+// A Text may be a part of a longer one. It then shares the longer one's spans, which count from the longer one's beginning and may reach
+// beyond the part. Spans are in order, not empty, and no two of them overlap or touch.
 type Text struct {
 	s     string
 	base  int    // where s begins in the text that spans count in
@@ -20,7 +20,7 @@ type Text struct {
 // span is the bytes [start, end) of a text.
 type span struct{ start, end int }
 
-// Trusted returns a text of trusted bytes only.
+// Trusted returns a text with all bytes trusted.
 func Trusted(s string) Text {
 	if s == "" {
 		return Text{}

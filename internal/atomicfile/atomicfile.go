@@ -99,8 +99,8 @@ func (s *Set) Size() (n int64) {
 	return n
 }
 
-// Commit completes all files and gives them their names. If it fails, it discards the set. A single file then keeps its old content. Of
-// several files the first is removed before the others are replaced, so that no incomplete set loads as if it were complete.
+// Commit completes all files and gives them their names. If it fails, it discards the set: a single file keeps its old contents; of
+// several, no part stays that loads as if it were complete.
 func (s *Set) Commit() (err error) {
 	defer func() {
 		if err != nil {
@@ -154,7 +154,7 @@ func (s *Set) syncFolders() error {
 	return nil
 }
 
-// Discard removes files that were written and not committed. After Commit it does nothing, so that it may be deferred.
+// Discard removes the files that were written and not committed. After Commit it does nothing, so that it may be deferred.
 func (s *Set) Discard() {
 	for _, f := range s.files {
 		if f.handle != nil {

@@ -92,7 +92,7 @@ func TestWriteAfterError(t *testing.T) {
 	}
 }
 
-// TestLinks writes next to links with the names that temporary files used to have, and over a link.
+// TestLinks writes into a folder of links with the names that temporary files used to have, and over a link.
 func TestLinks(t *testing.T) {
 	folder := t.TempDir()
 	path, precious := filepath.Join(folder, "file"), filepath.Join(folder, "precious")
@@ -188,7 +188,7 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// meeting is a System with renames that wait for another writer's.
+// meeting is a System that makes each rename wait for another writer's.
 type meeting struct {
 	atomicfile.System
 	before func()

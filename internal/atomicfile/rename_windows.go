@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// longestWait bounds each wait of Rename. Each is twice as long as the one before, so that together they take two seconds.
+// longestWait bounds the waits of Rename. Each is twice as long as the one before; together they take about a second.
 const longestWait = time.Second
 
 // Rename renames a file, and replaces the file that has the name. Windows refuses that while anything has one of the two files open: a

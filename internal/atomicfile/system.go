@@ -30,7 +30,7 @@ type Handle interface {
 // operatingSystem is the System of programs.
 type operatingSystem struct{}
 
-// Create leaves the permissions to the umask, unlike os.CreateTemp, which makes files that only their user may read.
+// Create leaves the permissions to the umask, unlike os.CreateTemp, which gives files to their user alone.
 func (operatingSystem) Create(path string) (Handle, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {

@@ -30,7 +30,7 @@ type Vocab struct {
 	RStrip         bool // added tokens take the white space after them, but for BOS, Unknown and the end of a text
 
 	MergeSpaces  bool   // for "t5": several spaces count as one, and spaces at the ends of a text do not count
-	Charsmap     []byte // for "t5": SentencePiece's normalizer; empty: no normalizer
+	Charsmap     []byte // for "t5": SentencePiece's normalizer; may be empty
 	Lower        bool   // for "bert": letters become small ones
 	StripAccents bool   // for "bert": accents are dropped
 }

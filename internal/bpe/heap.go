@@ -35,7 +35,7 @@ func heapPop(h []uint64) []uint64 {
 	return h
 }
 
-// siftDown moves h[i] down until it is not greater than its children. All other elements must already be.
+// siftDown restores the heap if only h[i] may be greater than its children: it moves h[i] down to its place.
 func siftDown(h []uint64, i int) {
 	if i >= len(h) {
 		return

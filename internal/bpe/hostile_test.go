@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// checkAllocates fails if f allocates more than a file of n bytes may: 8 times as much and 64 MiB. Everything that is allocated counts,
-// even if it is free again.
+// checkAllocates fails if f allocates more than a file of n bytes may: 8 times as much and 64 MiB. All allocations count, those freed again
+// as well.
 func checkAllocates(t *testing.T, n int, f func()) {
 	t.Helper()
 	var before, after runtime.MemStats

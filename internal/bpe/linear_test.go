@@ -12,7 +12,7 @@ import (
 func TestLinear(t *testing.T) {
 	whole := *sentencePiece(t)
 	whole.split = nil
-	// Added tokens that overlap, that are white space, and that texts hold only the beginnings of.
+	// Added tokens that overlap, that are white space, and that texts hold only beginnings of.
 	hard := []document{
 		{"id": 300, "content": "  ", "lstrip": true},
 		{"id": 301, "content": "\n\n", "lstrip": true, "rstrip": true},

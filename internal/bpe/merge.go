@@ -5,7 +5,7 @@ import "slices"
 // maxShort is the number of symbols up to which scanning for the best pair beats keeping the pairs in a heap.
 const maxShort = 40
 
-// maxSymbols bounds a text that is merged as a whole, so that positions fit 32 bits; longer pieces are cut.
+// maxSymbols bounds a piece that is merged as a whole, so that positions fit 32 bits; longer pieces are cut.
 const maxSymbols = 1 << 30
 
 // A merger merges the symbols of pieces. It holds the memory that one call to Encode uses for each piece.

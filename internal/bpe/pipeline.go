@@ -82,8 +82,8 @@ func (pl *pipeline) normalizer(parts []component) error {
 	return nil
 }
 
-// preTokenizer accepts no step, Metaspace, or a Split at spaces (there are no spaces then) for a SentencePiece vocabulary; otherwise steps
-// that split, and ByteLevel.
+// preTokenizer accepts the pre-tokenizers of SentencePiece vocabularies (nothing, Metaspace, or a Split at spaces, since no spaces are
+// left) and of byte-level ones: steps that split, and ByteLevel.
 func (pl *pipeline) preTokenizer(parts []component) error {
 	const implemented = "none, Metaspace, ByteLevel, and Split, Digits and Punctuation before ByteLevel"
 	pl.codec = metaspace

@@ -102,7 +102,7 @@ func TestFamilies(t *testing.T) {
 	}
 }
 
-// rulesOfFamilies are what GGUF calls the families' split rules; the others have no name.
+// rulesOfFamilies are the families' split rules by GGUF's names; families that are missing have no rule.
 var rulesOfFamilies = map[string]string{
 	"qwen": "qwen2", "smollm2": "refact", "granite3": "refact", "olmo2": "dbrx", "olmo": "gpt-2", "gpt-2": "gpt-2", "command-r": "refact", "nemo": "tekken",
 	"phi-4-mini": "gpt-4o", "deepseek-v3": "deepseek-v3", "compatibility": "qwen2", "decomposed": "gpt-2",

@@ -103,7 +103,7 @@ var gpt2Regex = anyOf(
 func matches(t testing.TB, x regex, s string) []string {
 	var pieces []string
 	runes := []rune(s)
-	width := func(r []rune) int { // in s, counting a byte that is not UTF-8 as one rune
+	width := func(r []rune) int { // in s, with each byte that is not UTF-8 as one rune
 		n := 0
 		for range r {
 			_, size := utf8.DecodeRuneInString(s[n:])

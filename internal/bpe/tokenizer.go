@@ -28,7 +28,7 @@ type Tokenizer struct {
 	normalized *added.Matcher // looked for in the normalised text
 	addedTexts []string       // in the order of their ids
 
-	bos      int32                // the begin token, -1: no such token
+	bos      int32                // the begin token, or -1
 	template postprocess.Template // what stands around texts
 	prefix   []int32              // the tokens that EncodeSpecial begins with, if it is told to: those before a single text
 
@@ -41,7 +41,7 @@ type Tokenizer struct {
 	unknown      int32       // the token of a character that is no token, where byteFallback does not help; -1: it is dropped
 	fuseUnknown  bool        // neighbouring unknown characters become one token
 
-	symbols [256]int32 // the tokens of single bytes (byte level) or ASCII characters (SentencePiece); -1: no such token
+	symbols [256]int32 // the tokens of single bytes (byte level) or ASCII characters (SentencePiece), or -1
 	decoder decoder
 }
 

@@ -34,7 +34,7 @@ type vocabulary struct {
 	flags    []flag           // by id
 	literals map[int32]string // by id: the texts of literal tokens
 	ids      map[string]int32 // by text: the literal tokens
-	bytes    [256]int32       // by byte: the byteOnly token that encoding uses for it; -1: no such token
+	bytes    [256]int32       // by byte: the byteOnly token that encoding uses for it, or -1
 
 	slots   []slot // the table
 	seed    maphash.Seed

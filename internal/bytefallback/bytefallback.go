@@ -24,7 +24,7 @@ func Byte[T string | []byte](text T) (b byte, ok bool) {
 }
 
 // ReplaceRun replaces the last n bytes of text, which come from n byte tokens, by n U+FFFD, unless they are UTF-8. It returns the text in
-// the same memory.
+// the same memory, if that suffices.
 func ReplaceRun(text []byte, n int) []byte {
 	start := len(text) - n
 	if utf8.Valid(text[start:]) {

@@ -14,11 +14,11 @@
 //
 // # What a template leaves out
 //
-// A template may have no place for what it is given, and Jinja does not say so. Origins show it. Two things are errors: tools and calls to
-// which the template never refers, and a message of a role that the template does not name, if nothing of it was printed.
+// A template may have no place for something that it is given, and Jinja does not say so. Origins show it. Two things are errors: tools and
+// calls to which the template never refers, and a message that left nothing in the text although the template does not name its role.
 //
-// If it is known how the model writes calls ([Template.WriteCalls]), parts without a place become content instead: the functions at the
-// beginning of the user's first message, calls as the model writes them, and results, if need be, as the user's words.
+// If it is known how the model writes calls ([Template.WriteCalls]), parts that the template has no place for become content instead: the
+// functions at the beginning of the user's first message, calls as the model writes them, and results, if need be, as the user's words.
 package chat
 
 import (
@@ -36,9 +36,9 @@ import (
 //go:embed llama3.jinja
 var llama3 string
 
-// Llama3 returns the source of the chat template for models of the Llama 3 family that carry no template. It renders what the template
-// published with Llama 3.2 does. The variables that it heeds are tools_in_user_message (bool, default true) and date_string (string; wins
-// over Options.Date).
+// Llama3 returns the source of the chat template for models of the Llama 3 family that carry no template. It renders the same as the
+// template published with Llama 3.2. It heeds the variables tools_in_user_message (bool, default true) and date_string (string; wins over
+// Options.Date).
 func Llama3() string { return llama3 }
 
 // Message is one turn of a conversation, with the keys that Hugging Face's apply_chat_template hands to a template.
@@ -76,7 +76,7 @@ type Segment struct {
 	Special bool // Text is exactly one special token, written by the template; otherwise all of Text is inert
 }
 
-// Mistakes of a conversation that callers may want to distinguish.
+// The mistakes of a conversation that callers may want to distinguish.
 var (
 	// ErrUnsupported: the template has no place for tools, or for calls of them.
 	ErrUnsupported = errors.New("the chat template has no place for that")
@@ -124,11 +124,11 @@ func (t *Template) WriteCalls(f calls.Format) { t.calls = f }
 // print any role.
 func (t *Template) Names(role string) bool { return role != "" && t.jinja.Mentions(role) }
 
-// Render returns the conversation's segments: joined, they are the text that Hugging Face renders. No segment is empty, and no two
-// neighbours are both plain.
+// Render returns the conversation's segments: joined, they are the text that Hugging Face renders. No two neighbours are both plain, and no
+// segment is empty.
 //
-// An error is the template's refusal (raise_exception, in its own words), a mistake in it, JSON that does not parse, what
-// the template leaves out, a template that exceeds its budget (a *jinja.BudgetError), or the context's.
+// An error is the template's refusal (raise_exception, in its own words), a mistake in it, JSON that does not parse, a part that the
+// template leaves out, a template that exceeds its budget (a *jinja.BudgetError), or the context's.
 func (t *Template) Render(ctx context.Context, messages []Message, o Options) ([]Segment, error) {
 	segments, err := t.renderTold(ctx, messages, o)
 	if err != nil {

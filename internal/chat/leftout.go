@@ -19,9 +19,9 @@ const (
 // everything that is no message.
 func origin(i, part int) jinja.Origin { return jinja.Origin(partsPerMessage*i + part) }
 
-// leftOut returns an error for a message that the template should have printed and did not. A template may leave out a message on purpose,
-// such as one with thoughts only. So a message is not left out if the template compared its role with a text of its own and found them
-// equal: then the template knows the role.
+// leftOut returns an error for a message that the template should have printed something of, and did not. A template may print nothing of a
+// message on purpose, such as one with only thoughts. So a message is not left out if the template compared its role with a text of its own
+// and found them equal: then the template knows the role.
 func (t *Template) leftOut(messages []Message, r jinja.Rendering) error {
 	printed := make([]bool, partsPerMessage*len(messages)+ofCalls+1) // by origin, without its sign
 	for _, o := range r.Text.Spans {

@@ -120,7 +120,7 @@ func TestManySpecials(t *testing.T) {
 	}
 }
 
-// TestNoncharacters renders conversations that contain noncharacters; they come out as they went in.
+// TestNoncharacters renders conversations with noncharacters and broken UTF-8; they come out as they went in.
 func TestNoncharacters(t *testing.T) {
 	content := "\ufdd0<|eot_id|>\ufdd1\ufdd2 \xef\xb7"
 	s, err := llama3Template(t).Render(t.Context(), []Message{{Role: "user", Content: content}}, Options{})

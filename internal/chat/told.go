@@ -39,9 +39,9 @@ func (m *Message) size() int {
 	return n
 }
 
-// renderTold renders a conversation. Functions, calls and results that the template has no place for become content. If the template has no
-// place for functions, all three do. If it has one for functions but not for calls, as Granite 3's, calls do, and results only if the
-// template does not print a tool's messages.
+// renderTold renders a conversation, and writes the parts that the template has no place for as content. If the template knows nothing of
+// functions on offer, functions, calls and results become content. If it knows them but has no place for calls, as Granite 3's, it may
+// print a tool's messages all the same: if not, results become content, too.
 func (t *Template) renderTold(ctx context.Context, messages []Message, o Options) ([]Segment, error) {
 	called, answered := false, false
 	for _, m := range messages {
@@ -66,8 +66,8 @@ func (t *Template) renderTold(ctx context.Context, messages []Message, o Options
 	return t.render(ctx, messages, o)
 }
 
-// renderAs renders a conversation with its calls as content. With all, results, and functions that the template has no place for, become
-// content, too.
+// renderAs renders a conversation with its calls as content. If all is true, so are results, and, if the template has no place for them,
+// the functions on offer.
 func (t *Template) renderAs(ctx context.Context, messages []Message, o Options, all bool) ([]Segment, error) {
 	if len(messages) == 0 {
 		return nil, ErrEmpty
@@ -172,7 +172,7 @@ func (t *Template) offer(tools []json.RawMessage) ([]part, error) {
 	return append(parts, part{"\n\nIts result comes with the next message. Without a call, answer the user.\n\n", 0}), nil
 }
 
-// withOffer returns the messages with an offer at the beginning of the user's first one, which is added if there is no such message.
+// withOffer returns the messages with an offer at the beginning of the user's first one, which is added if it is missing.
 func withOffer(told []Message, from []int, offer []part) ([]Message, []int) {
 	for i := range told {
 		m := &told[i]

@@ -8,8 +8,8 @@ import (
 	"github.com/antigravity-go/antigravity/internal/calls"
 )
 
-// TestTold gives tools and calls to templates that have no place for them, of the kinds of Gemma 2, of DeepSeek's distilled models (the
-// template writes calls only if their arguments are a text), and of Granite 3.3 (the template has tools and prints any role).
+// TestTold gives tools and calls to templates that have no place for them, of three kinds: Gemma 2's; that of DeepSeek's distilled models,
+// which writes calls only if their arguments are a text; and Granite 3.3's, which has tools and prints any role.
 func TestTold(t *testing.T) {
 	const (
 		turns = "{% for m in messages %}{% if (m.role == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('take turns') }}{% endif %}<{{ m.role }}>{{ m.content | trim }}<end>{% endfor %}"

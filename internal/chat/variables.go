@@ -72,6 +72,9 @@ func (t *Template) variables(messages []Message, o Options) (map[string]jinja.Va
 			}
 		}
 	}
+	if t.calls.Family().Channels != nil {
+		o.Effort = harmonyEffort(o)
+	}
 	if o.Effort != "" {
 		variables["reasoning_effort"] = jinja.From(o.Effort, others)
 	}
@@ -87,8 +90,24 @@ func (t *Template) variables(messages []Message, o Options) (map[string]jinja.Va
 	return variables, nil
 }
 
-// toolsVariables are the names of the functions on offer in templates. SmolLM3's has two, for calls in JSON and for calls in Python; other
-// models use JSON.
+// harmonyEffort returns the word for how much OpenAI's open models are to think: they know "low", "medium" and "high", and think always. Of the
+// words that interfaces have, those below are taken for "low" and those above for "high". Other words stay.
+func harmonyEffort(o Options) string {
+	switch o.Effort {
+	case "none", "minimal":
+		return "low"
+	case "xhigh", "max":
+		return "high"
+	case "":
+		if o.Thinking != nil && !*o.Thinking {
+			return "low"
+		}
+	}
+	return o.Effort
+}
+
+// toolsVariables are the templates' names for the functions on offer. SmolLM3's template has two names: the first, everybody's, for calls
+// in JSON, the second for calls in Python.
 var toolsVariables = [...]string{"tools", "xml_tools"}
 
 // thinkingVariables are what templates call the switch that says whether the model thinks: the former is Qwen's and SmolLM's, the latter
@@ -98,7 +117,7 @@ var thinkingVariables = [...]string{"enable_thinking", "thinking"}
 // thoughtKeys are the keys of a message under which templates look for its thoughts, everybody's first.
 var thoughtKeys = [...]string{"reasoning_content", harmonyThought, "reasoning"}
 
-// harmonyThought is the key of thoughts of OpenAI's open models. Their template refuses a message that has thoughts, a text and calls.
+// harmonyThought is the key of OpenAI's open models. Their template refuses a message that has thoughts, a text and calls.
 const harmonyThought = "thinking"
 
 // thoughtKey returns the key under which the template looks for a message's thoughts: of thoughtKeys the first that the template mentions.
@@ -128,7 +147,7 @@ func (in *inputs) decode(data []byte, o jinja.Origin) (jinja.Value, error) {
 	return in.Decode(data, o)
 }
 
-// tools are the tools as a template sees them: None if there are no tools, as in Hugging Face.
+// tools are the tools as a template sees them. Without tools, the result is nil, which templates see as None, as in Hugging Face.
 func (in *inputs) tools(tools []json.RawMessage, o jinja.Origin) (jinja.Value, error) {
 	if len(tools) == 0 {
 		return nil, nil
@@ -263,7 +282,7 @@ func raiseException(args []jinja.Value) (jinja.Value, error) {
 // cut returns the first n bytes of s, or all if there are fewer.
 func cut(s string, n int) string { return s[:min(n, len(s))] }
 
-// strftimeNow returns the function strftime_now(format), which prints the caller's date. If the caller gives no date, it prints the day
+// strftimeNow returns the function strftime_now(format), which prints the caller's date. Without a date from the caller, it prints the day
 // that Llama's templates fall back to, and never asks the clock, so that the same call renders the same text tomorrow; and "strftime_now is
 // defined" is then false, so that templates with a default of their own use that.
 func strftimeNow(date time.Time) *jinja.Function {

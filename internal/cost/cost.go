@@ -1,5 +1,5 @@
-// Package cost measures for tests what work costs, in processor time: other programs that run at the same time do not count. Its unit is a
-// loop of arithmetic that takes about 100 ms on a server of today, so that a slow machine is no failure either.
+// Package cost measures for tests how much work costs, in processor time: other programs that run at the same time do not count. Its unit
+// is a loop of arithmetic that takes about 100 ms on a server of today, so that a slow machine is no failure either.
 package cost
 
 import (
@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Units returns what work costs, in units; 0 if the system does not say how long processors worked. Whatever else the process does
-// meanwhile counts, too: the test must not run in parallel with others of its package.
+// Units returns the cost of work, in units; 0 if the system does not say how long processors worked. All that the process does meanwhile
+// counts, too: the test must not run in parallel with others of its package.
 func Units(work func()) float64 {
 	began := Seconds()
 	work()

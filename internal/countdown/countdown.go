@@ -7,13 +7,13 @@ import (
 	"sync/atomic"
 )
 
-// Context is a context that is cancelled after a given number of calls of Err. Done is the parent's, and does not report that.
+// Context is a context that is cancelled after a given number of calls of Err. Done is the parent's, and is not closed by that.
 type Context struct {
 	context.Context
 	left atomic.Int64 // calls of Err that still return nil
 }
 
-// New makes a context that returns nil from the first looks calls of Err.
+// New makes a context with an Err that returns nil for the first looks calls.
 func New(parent context.Context, looks int) *Context {
 	c := &Context{Context: parent}
 	c.left.Store(int64(looks))

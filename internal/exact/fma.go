@@ -6,8 +6,8 @@ import "math"
 // such instruction.
 //
 // A product of two float32 is exact in float64, so s = a·b + c below is rounded once, to 53 bits, and rounding s to float32 is a second
-// rounding. The second one goes wrong only when the first has landed on a midpoint of two neighbouring float32. (math.FMA does not help:
-// the rounding is in the sum.) See S. Boldo and G. Melquiond, "Emulation of a FMA and correctly rounded sums: proved algorithms using
+// rounding. The second one goes wrong only when the first has landed on a midpoint of two neighbouring float32. (math.FMA does not help: it
+// is the sum that is rounded.) See S. Boldo and G. Melquiond, "Emulation of a FMA and correctly rounded sums: proved algorithms using
 // rounding to odd", IEEE Transactions on Computers 57 (2008).
 func FMA(a, b, c float32) float32 {
 	s := float64(a)*float64(b) + float64(c)
@@ -19,7 +19,7 @@ func FMA(a, b, c float32) float32 {
 
 // Suspect reports whether s, a sum rounded to float64, could be a midpoint of two neighbouring float32, so that rounding s to float32 might
 // be wrong. The lower 29 bits of a midpoint of normal float32 are a 1 and 28 zeros, and a midpoint of subnormal float32 ends in even more
-// zeros; hardly any other sum does. Loops over many FMAs call Suspect, which is inlined, themselves: if it returns false, float32(s) is the
+// zeros; hardly any other sum does. Loops over many FMAs call Suspect, which is inlined, themselves: if it is false, float32(s) is the
 // correctly rounded sum, and FMA need not be called.
 func Suspect(s float64) bool { return math.Float64bits(s)<<36 == 0 }
 

@@ -196,7 +196,7 @@ func TestSincos(t *testing.T) {
 	}
 }
 
-// TestSincosNearZeros compares the reduction with arbitrary precision in the hardest cases: next to multiples of π/2.
+// TestSincosNearZeros compares with arbitrary precision at the hardest angles for the reduction: next to multiples of π/2.
 func TestSincosNearZeros(t *testing.T) {
 	pi, _, err := big.ParseFloat("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534211706798", 10, 330, big.ToNearestEven)
 	if err != nil {

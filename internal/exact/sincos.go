@@ -18,7 +18,7 @@ const (
 // and for NaN, both are NaN.
 //
 // The angle is reduced to |r| ≤ π/4 by the method of Cody and Waite with three parts of π/2: the first step is exact, because its terms are
-// multiples of 2⁻⁵³ and its result is below 1. Then follow the Taylor series; their remainders (r¹⁷/17! and r¹⁸/18!) are below a unit in
+// multiples of 2⁻⁵³ and its result is below 1. Then follow the Taylor series. Their remainders (r¹⁷/17! and r¹⁸/18!) are below a unit in
 // the last place.
 func Sincos(x float64) (sin, cos float64) {
 	if !(math.Abs(x) <= MaxAngle) {

@@ -10,7 +10,7 @@ type OffsetError struct {
 	Err    error
 }
 
-// Errorf makes an OffsetError with fmt.Errorf's error as Err.
+// Errorf makes an OffsetError. Its Err is fmt.Errorf's.
 func Errorf(offset int64, message string, args ...any) error {
 	return &OffsetError{Offset: offset, Err: fmt.Errorf(message, args...)}
 }

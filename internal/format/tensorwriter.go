@@ -16,8 +16,8 @@ type Section struct {
 // Pad returns how many bytes bring n up to a multiple of alignment.
 func Pad(n, alignment int64) int64 { return (alignment - n%alignment) % alignment }
 
-// Offsets returns where each section begins when they follow one another from 0, each padded to a multiple of alignment, and the end of the
-// last one, its padding included. An end that does not fit an int64 is an error.
+// Offsets returns the beginning of each section if they follow one another from 0, each padded to a multiple of alignment, and the end of
+// the last one, its padding included. An end that does not fit an int64 is an error.
 func Offsets(sections []Section, alignment int64) (offsets []int64, end int64, err error) {
 	offsets = make([]int64, len(sections))
 	for i, s := range sections {
@@ -97,7 +97,7 @@ func (t *TensorWriter) WriteTensor(name string, data []byte) error {
 	return err
 }
 
-// Close writes the rest of the buffer. It is an error when tensors are missing or incomplete. The underlying writer stays open.
+// Close writes the buffered rest. Missing or incomplete tensors are an error. The underlying writer stays open.
 func (t *TensorWriter) Close() error {
 	if err := t.complete(); err != nil {
 		return err
@@ -130,7 +130,7 @@ func (t *TensorWriter) pad() error {
 	return nil
 }
 
-// current names the latest tensor, for messages.
+// current names the part that was begun last, for messages.
 func (t *TensorWriter) current() string {
 	if t.next == 0 {
 		return "the header"

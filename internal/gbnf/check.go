@@ -49,8 +49,8 @@ func (p *parser) reach(root int) {
 	}
 }
 
-// spread sets a mark on nodes: on texts as leaf says; on sequences if all parts have it; on choices if one part has it; on repetitions if
-// the part has it or is optional; and on uses of rules that have it.
+// spread sets a mark of all nodes that have the property. Texts have it if leaf says so; sequences, if all parts have it; choices, if one
+// part has it; repetitions, if their part has it or need not be there; uses, if the rule has it.
 func (p *parser) spread(mark func(*node) *bool, leaf func(*node) bool) {
 	var marked []*node
 	set := func(n *node) {

@@ -9,10 +9,10 @@ import (
 
 // Bounds of what becomes an expression. Costs count about how many expressions a text is made of.
 const (
-	freeCost   = 4_000  // of a rule with all rules that it uses, besides its own cost
-	freeBudget = 50_000 // of all rules together, besides the part that the length of the source allows
+	freeCost   = 4_000  // of a rule with all that it uses, apart from its own text
+	freeBudget = 50_000 // of all rules together, besides what the length of the source allows
 	longLoop   = 16     // from how many repetitions on a loop over many characters makes a part wide
-	maxEmpty   = 1_000  // repetitions of what nests and may be empty, if they have a bound
+	maxEmpty   = 1_000  // repetitions of a part that nests and may be empty, if they have a bound
 )
 
 // compiler makes symbols of rules.
@@ -286,9 +286,8 @@ func (c *compiler) symbols(n *node) []grammar.Symbol {
 	return []grammar.Symbol{grammar.Call(rule.self, 0)}
 }
 
-// sequence returns the symbols of a sequence that is not one expression. Neighbouring parts become one expression, as long as loops over
-// many characters keep the same expressions everywhere: such a loop's expression includes the parts after it up to the first part that is
-// not optional.
+// sequence returns the symbols of a sequence that is not one expression. Neighbouring parts become one expression if loops over many
+// characters stay the same expression everywhere: such a loop takes the parts after it with it, up to the first that must be there.
 func (c *compiler) sequence(n *node) (symbols []grammar.Symbol) {
 	var run []*node
 	var together facts

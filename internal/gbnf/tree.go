@@ -38,13 +38,13 @@ type node struct {
 // rule is a rule of the grammar.
 type rule struct {
 	name    string
-	at      int     // the place of its definition or, until that is read, of its first use
+	at      int     // the place of its definition, or of its first use as long as it is not defined
 	body    *node   // nil: not yet defined
-	refs    []*node // its uses
+	refs    []*node // the nodes that use it
 	reached bool    // from root
 
 	one   bool           // it is one expression, expr
-	expr  regular.Expr   // if one
+	expr  regular.Expr   // as one expression
 	added bool           // it is the grammar's rule id
 	id    grammar.RuleID // where added
 }

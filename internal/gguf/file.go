@@ -33,7 +33,7 @@ type Tensor struct {
 	Type   GGMLType     // as in the file
 	Shape  []int        // outermost dimension first
 	Offset int64        // of Data in the file, in bytes
-	Data   []byte       // a view of Parse's b
+	Data   []byte       // a view of the parsed bytes
 	Part   int          // which of the files, from 0, that Join has joined
 }
 

@@ -26,8 +26,8 @@ const (
 	headerSize        = len(magic) + 4 + 8 + 8 // up to the first key
 )
 
-// Bounds on counts that real files stay far below, so that the memory for a header stays in proportion to the file: an entry takes more
-// memory than its few bytes in the file.
+// Bounds on counts that real files stay far below. An entry takes more memory than its few bytes in the file, so these keep the memory of a
+// header in proportion to the file.
 const (
 	maxTensors = 1 << 16
 	maxKeys    = 1 << 16
@@ -39,7 +39,7 @@ const (
 // b may be a mapped file that another program writes to meanwhile: the header is copied, and the copy is checked and kept. Only the
 // tensors' Data can still change.
 func Parse(b []byte) (*File, error) {
-	// The first pass only finds the header's end.
+	// The first pass only finds the end of the header.
 	end, err := headerEnd(b)
 	if err != nil {
 		return nil, fmt.Errorf("gguf: %w", err)

@@ -6,7 +6,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/format"
 )
 
-// scanner reads a header piece by piece. After the first error it reads only zeros and does not move.
+// scanner reads a header piece by piece. After the first error it reads only zeros, and does not move.
 //
 // Invariant: 0 ≤ off ≤ len(b).
 type scanner struct {

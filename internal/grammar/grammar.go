@@ -63,7 +63,7 @@ type Grammar struct {
 	rules []Rule
 }
 
-// New returns a grammar without rules, with expressions in arena.
+// New returns a grammar without rules. Its expressions are in arena.
 func New(arena *regular.Arena) *Grammar { return &Grammar{Arena: arena, Start: Text(regular.None)} }
 
 // Add adds a rule, which may be nil until Define.

@@ -62,7 +62,7 @@ type Machine struct {
 	err     error
 }
 
-// state is the value of a State, and the known states that follow it: next are those after the bytes in alive, in the order of the bytes;
+// state is the content of a State, and the states known to follow it: next are those after the bytes in alive, in the order of the bytes;
 // after other bytes in known the state is Dead.
 type state struct {
 	threads      []Thread
@@ -80,10 +80,10 @@ func rank(c *regular.Class, b byte) (n int) {
 	return n + bits.OnesCount64(c[b/64]&(1<<(b%64)-1))
 }
 
-// Values of the byte that must follow, if it is not one byte.
+// The values of only if no single byte is known to have to follow.
 const (
 	notAsked = iota - 2
-	several  // bytes, or no byte, or the text may be complete
+	several  // several bytes may follow, or no byte, or the text may be complete
 )
 
 // expansion is a symbol that is expanded while a state is built.
@@ -99,7 +99,7 @@ const (
 	maxDepth   = 10_000
 )
 
-// Bounds on the work between two calls of Begin, each of less than half a second: symbols and stacks, and expressions.
+// Bounds of the work between two calls of Begin, each of less than half a second: symbols and stacks, and expressions.
 const (
 	maxEffort      = 4_000_000
 	maxArenaEffort = 12_000_000

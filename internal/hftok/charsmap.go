@@ -17,7 +17,7 @@ import (
 // the length of units or texts before it is used.
 type charsmap struct {
 	units []uint32 // the trie's, at least one; the functions below name their fields
-	texts string   // the texts that others become, each with a zero byte at its end; a leaf's value is its text's first byte
+	texts string   // the texts that others become, each with a zero byte at its end; a leaf's value is the offset of its text
 }
 
 // newCharsmap reads a map: the trie's length in bytes as a uint32, the trie, the texts.

@@ -11,8 +11,8 @@ import (
 	"github.com/antigravity-go/antigravity/internal/tokenizerjson"
 )
 
-// ParseJSON reads a tokenizer.json with a model of type WordPiece, WordLevel or Unigram. The error wraps ErrUnsupported for another model,
-// and for a normalizer, pre-tokenizer, post-processor or decoder that this package does not implement.
+// ParseJSON reads a tokenizer.json with a model of the type WordPiece, WordLevel or Unigram. The error wraps ErrUnsupported for another
+// model, and for a normalizer, pre-tokenizer, post-processor or decoder that this package does not implement.
 func ParseJSON(data []byte) (*Tokenizer, error) {
 	t, err := parse(data)
 	if err != nil {

@@ -102,7 +102,7 @@ func (v *vocabulary) longest(s string, continuing bool, w wordPiece) (id int32, 
 type unigram struct {
 	scores       []float64  // by id, logarithms of probabilities
 	unknownScore float64    // of a character that is no token
-	bytes        [256]int32 // the tokens of the bytes, -1: no such token
+	bytes        [256]int32 // the tokens of the bytes, or -1
 	byteFallback bool       // neighbouring unknown characters become the tokens of their bytes, if all of them have one, and not one unknown token
 }
 

@@ -47,7 +47,7 @@ func lowercase(s string, _ int) string {
 		}
 		return unicode.ToLower(r)
 	}, s)
-	return strings.ReplaceAll(s, "İ", "i\u0307") // the one character with a lower case of two
+	return strings.ReplaceAll(s, "İ", "i\u0307") // the one character with a lower case of two characters
 }
 
 // stripAccents drops combining marks.

@@ -26,7 +26,7 @@ import (
 type Server struct {
 	URL  string // the hub's endpoint
 	Side *httptest.Server
-	// Large is the size in bytes from which files are kept by Git LFS: they are listed with their SHA-256, and served by Side.
+	// Large is the size in bytes from which files are kept outside Git, as in LFS: they are listed with their SHA-256, and served by Side.
 	Large int
 	// Page is how many files a page of a listing has.
 	Page int
@@ -204,7 +204,7 @@ func (s *Server) find(w http.ResponseWriter, r *http.Request, name, revision str
 		refuse(w, http.StatusUnauthorized, "", "Invalid credentials in Authorization header")
 		return nil
 	case repo == nil || repo.Private && !allowed:
-		status := http.StatusUnauthorized // which reveals to nobody whether it exists
+		status := http.StatusUnauthorized // the same whether the model exists or not
 		if allowed {
 			status = http.StatusNotFound
 		}
@@ -244,7 +244,7 @@ func (s *Server) serveHub(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// information serves the description of a model.
+// information describes a model.
 func (s *Server) information(w http.ResponseWriter, name string, c *commit) {
 	var siblings []map[string]string
 	for _, path := range slices.Sorted(maps.Keys(c.files)) {
@@ -277,7 +277,7 @@ func (s *Server) tree(w http.ResponseWriter, r *http.Request, c *commit) {
 	json.NewEncoder(w).Encode(list)
 }
 
-// resolve serves a file, or redirects to its place.
+// resolve serves a file, or redirects to its address.
 func (s *Server) resolve(w http.ResponseWriter, r *http.Request, c *commit, path string) {
 	data, ok := c.files[path]
 	w.Header().Set("X-Repo-Commit", c.id)
@@ -319,7 +319,7 @@ func (s *Server) serveSide(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// SHA256 returns the checksum of a file that Git LFS keeps.
+// SHA256 returns the checksum of a file that is kept outside Git.
 func SHA256(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])

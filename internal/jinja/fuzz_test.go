@@ -11,8 +11,8 @@ import (
 	"github.com/antigravity-go/antigravity/internal/effort"
 )
 
-// strangers are variables with texts in letters that no template of the tests contains: all of them, and nothing else, must come out marked
-// as theirs.
+// strangers are variables with letters that no template of the tests contains: all of them, and nothing else, must come out marked as
+// theirs.
 func strangers() map[string]Value {
 	d := NewDict()
 	d.Set(From("κ", 1), From("λόγος", 1))
@@ -58,7 +58,7 @@ func checkRender(t *testing.T, source string) (rendered bool) {
 	return true
 }
 
-// TestGenerated renders many generated templates. They must find no mistake of this package, and every byte keeps its side.
+// TestGenerated renders many generated templates: no template finds a mistake of this package, and every byte keeps its side.
 func TestGenerated(t *testing.T) {
 	n, rendered := uint64(4000), 0
 	if effort.All() {

@@ -11,7 +11,7 @@ import (
 // golden is what Jinja 2 makes of many templates; testdata/golden.py writes it.
 type golden struct {
 	Variables json.RawMessage
-	Cases     [][]*string // the template, what Jinja prints, and the stage at which it fails: "parse" or "render"
+	Cases     [][]*string // the template, Jinja's output, and the step that fails: "parse" or "render"
 }
 
 func readGolden(t testing.TB) (golden, map[string]Value) {

@@ -1,15 +1,10 @@
 // Package jsonexpr has regular expressions for the pieces of JSON texts (RFC 8259): strings, numbers, white space. It reads no JSON;
 // package strictjson does.
 //
-// A character of a string can be written in several ways: "é", "\u00e9" and "\u00E9" are the same string. Where any string may stand, all
-// ways are allowed. If a string must have some form, only the canonical one is allowed: each character is written as itself, except that
-// the quote, the backslash and control characters are written \" \\ \b \f \n \r \t, or \u00XX with small digits. Set operations between
-// languages of strings (a pattern, the complement of an enumeration) are right only among canonical ones.
-//
-// Gemma 4 writes the same values in another way ([Language.Marked]): names stand bare, and strings as they are between marks.
-//
-//	{"city": "Bonn \"am Rhein\"", "days": [1, 2]}
-//	{city:<|"|>Bonn "am Rhein"<|"|>,days:[1,2]}
+// A character of a string can be written in several ways: "é", "\u00e9" and "\u00E9" are the same string. If any string may stand
+// somewhere, all ways are allowed. If a string must have some form, only the canonical way is: each character is written as itself, except
+// that the quote, the backslash and control characters are written \" \\ \b \f \n \r \t, or \u00XX with small digits. Set operations
+// between languages of strings (a pattern, the complement of an enumeration) are right only among canonical ones.
 package jsonexpr
 
 import (

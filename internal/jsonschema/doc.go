@@ -1,7 +1,7 @@
 // Package jsonschema makes rules of a grammar of a JSON Schema: the texts of the values that satisfy it (drafts 2020-12 and 7, and what
 // drafts 4 and 6 spell differently).
 //
-// # Which texts
+// # How values are written
 //
 // A schema is about values, a grammar about texts. A text of the grammar is the text of a value that satisfies the schema, always. Of
 // each value there is a text, but not every text of it:
@@ -9,9 +9,9 @@
 //   - Properties come in the order of the keyword properties, a schema's own before those of the schemas in its $ref, allOf, anyOf and so
 //     on; then names that are only required; then all other members. With AnyOrder, they come in any order if an object has few
 //     enough, each once.
-//   - If a schema demands some member without knowing its name ("not": {"additionalProperties": …}), later members with such names are of
-//     the same kind: a name that came again would replace the one that was demanded.
-//   - Strings with at most a length demanded may be written in any way; all others in the one canonical way that package jsonexpr
+//   - If a schema demands some member without knowing its name ("not": {"additionalProperties": …}), later members with such names
+//     are of the same kind: a name that came again would replace the one that was demanded.
+//   - Strings about which only the length is known may be written in any way; all others in the one canonical way that package jsonexpr
 //     describes, and so are the names of members.
 //   - Numbers without conditions may be written in any way; whole ones without a fraction and an exponent; others as package numbers
 //     describes.
@@ -19,9 +19,9 @@
 //
 // # What cannot be promised
 //
-// A grammar cannot remember the text before without bound: elements that must differ, and members that are counted although their names are
-// free, are promised only if a few values can be listed. That, patterns that are not regular, other documents, and what would make a
-// grammar too large, is an UnsupportedError.
+// A grammar cannot remember an unbounded text: elements that must differ, and members that are counted although their names are free, are
+// promised only if a few values can be listed. That, patterns that are not regular, other documents, and what would make a grammar too
+// large, is an UnsupportedError.
 //
 // # How it works
 //
@@ -60,8 +60,8 @@
 //
 // # What it may take
 //
-// Schemas come from strangers. Every loop over schemas, values, members or names takes steps out of a Budget, and so does the arena; when no
-// step is left, the schema is too complex, and the error names the schema that was being compiled. Chains of references are read from a queue,
-// so that they are no chains of calls; calls that go from schema to schema are counted (limits.Meter.Deeper). Lists are not looked through for
-// each element: equal values have one number (document.Document.Same), members an index, enumerations a set.
+// Schemas come from strangers. Every loop over schemas, values, members or names takes steps out of a Budget, and so does the arena; when
+// no step is left, the schema is too complex, and the error names the schema that was being compiled. Chains of references are read from a
+// queue, so that they are no chains of calls; calls that go from schema to schema are counted (limits.Meter.Deeper). Nothing searches a
+// list once for each element: equal values have one number (document.Document.Same), members an index, enumerations a set.
 package jsonschema

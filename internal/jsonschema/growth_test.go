@@ -38,7 +38,7 @@ func nest(n int, s, innermost string) string {
 	return rep(n, before) + innermost + rep(n, after)
 }
 
-// chain is n definitions, each containing a reference to the next one, in a form of s, below what top says; the last one is end.
+// chain is n definitions that each have the next one, in a form of s, below the text top; the last one is end.
 func chain(n int, top, s, end string) string {
 	return `{` + top + `,"$defs":{` + each(n, `"d§":`+s) + fmt.Sprintf(`,"d%d":%s}}`, n, end)
 }

@@ -191,8 +191,8 @@ func TestUnsupported(t *testing.T) {
 	}
 }
 
-// A lossy constraint allows what the rest of the schema allows, and lists what it leaves out. A condition that is left out of a schema is
-// left out of its complement too.
+// A lossy constraint allows all that the rest of the schema allows, and lists the keywords that it leaves out. They are left out of a
+// schema's complement too.
 func TestLossy(t *testing.T) {
 	for _, test := range []struct {
 		schema         string

@@ -258,7 +258,7 @@ func TestRandomSchemas(t *testing.T) {
 
 var hugePower = regexp.MustCompile(`[0-9][eE][+-]?[0-9]{4,}`)
 
-// Texts drawn byte by byte can always be completed, and are valid then.
+// A text that is drawn byte by byte can always be completed, and is then valid.
 func TestRandomDocuments(t *testing.T) {
 	const count, documents, longest = 300, 8, 300
 	r := &schemas{Rand: rand.New(rand.NewPCG(3, 4))}

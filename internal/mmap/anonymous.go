@@ -23,8 +23,8 @@ func Alloc(n int) ([]byte, error) {
 	return b, nil
 }
 
-// Free returns memory to the system. b must be what Alloc returned, whole; no view of it may be used afterwards. Freeing an empty slice
-// does nothing; freeing anything else is an error, detected if the system keeps account of it.
+// Free returns memory to the system. b must be a whole result of Alloc; no view of it may be used afterwards. Freeing an empty slice does
+// nothing; freeing anything else is an error, detected if the system keeps account of it.
 func Free(b []byte) error {
 	if cap(b) == 0 {
 		return nil
@@ -54,8 +54,8 @@ func Discard(b []byte) error {
 	return nil
 }
 
-// AdviseHuge asks the system to back the whole pages of b with huge pages, which cost fewer address translations. It is a hint: nothing
-// happens if the system takes no hints.
+// AdviseHuge asks the system to back the whole pages of b with huge pages, which cost fewer address translations. It is a hint: if the
+// system ignores it, nothing happens.
 func AdviseHuge(b []byte) {
 	if first, end := wholePages(b); first < end {
 		adviseHuge(b[first:end])

@@ -107,14 +107,14 @@ func (f *File) Close() error {
 	return nil
 }
 
-// Release lets the system drop the whole pages within [off, off+n) from memory. They stay readable: the next touch reads them from the file
-// again. If the system takes no such hint, Release does nothing.
+// Release hints to the system that the whole pages within [off, off+n) are not needed for now. They stay readable: the next touch reads
+// them from the file again. On systems without such a hint it does nothing.
 func (f *File) Release(off, n int) error { return f.advise(off, n, inward, adviceDontNeed) }
 
 // WillNeed asks the system to start reading the pages that hold [off, off+n) ahead of their use.
 func (f *File) WillNeed(off, n int) error { return f.advise(off, n, outward, adviceWillNeed) }
 
-// Sequential announces to the system that the file will be read from its beginning to its end.
+// Sequential hints to the system that the file is about to be read from its beginning to its end.
 func (f *File) Sequential() error { return f.advise(0, f.size, outward, adviceSequential) }
 
 func (f *File) advise(off, n int, round func(off, end, size int) (int, int), a advice) error {

@@ -31,7 +31,7 @@ func unmapFile([]byte) error { return nil }
 
 func advise([]byte, advice) error { return nil }
 
-// maxAlloc bounds an allocation from the Go heap: running out of it ends the program, whereas an error can be handled.
+// maxAlloc bounds an allocation on the Go heap: running out of it ends the program, whereas an error can be handled.
 const maxAlloc = 1<<31 - 1<<16
 
 func allocPages(n int) ([]byte, error) {

@@ -4,8 +4,8 @@
 //   - keys match exactly: "Num_Hidden_Layers" is another key than "num_hidden_layers", and is not read;
 //   - NaN, Infinity and -Infinity are numbers. Here they are texts, so that a key that nothing reads may have them, and one that wants a
 //     number refuses them;
-//   - in fields with the tag `whole:"4.0"` the number 4.0 is as good as 4. Keys that only some families of models read have it: what those
-//     say must not refuse a model that does not read them.
+//   - in fields with the tag `whole:"4.0"` the number 4.0 is as good as 4. Keys that only some families of models read have it: a model
+//     that does not read them must not be refused because of them.
 package modeljson
 
 import (
@@ -32,7 +32,7 @@ func Unmarshal(data []byte, to any) error {
 // notNumbers are Python's words for what JSON has no numbers for.
 var notNumbers = []string{"NaN", "Infinity", "-Infinity"}
 
-// numbers returns data with Python's words in quotes. Invalid JSON stays invalid.
+// numbers returns data with Python's words in quotes. Text that is no JSON stays no JSON.
 func numbers(data []byte) []byte {
 	out := make([]byte, 0, len(data)+16)
 next:
@@ -73,7 +73,8 @@ func lenString(data []byte) int {
 
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 
-// exactly returns data without members with keys that no field has exactly, in objects that become structs of type t or parts of it.
+// exactly returns data that is to become a value of type t. In objects for structs it leaves out the members with keys that are not exactly
+// those of fields.
 func exactly(data []byte, t reflect.Type) ([]byte, error) {
 	for t.Kind() == reflect.Pointer {
 		if t.Implements(unmarshaler) {

@@ -21,7 +21,7 @@ type Index[T ~int32] struct {
 	min, max int
 	seed     uint64
 	tokens   []T
-	tables   [][]int32 // tables[k-min] is for n-grams of k tokens: open addressing, 0 for a free slot, else the end of the n-gram
+	tables   [][]int32 // tables[k-min] is for n-grams of k tokens: open addressing, 0 for a free slot, else the index after the n-gram
 	indexed  int       // the n-grams that end before here, and those that end here, are in the tables
 }
 
@@ -63,7 +63,7 @@ func (x *Index[T]) Find(sequence []T) (next, length int) {
 		table := x.tables[k-x.min]
 		slot := x.slot(table, h, sequence[len(sequence)-k:])
 		if table[slot] == 0 {
-			break // longer n-grams end with this one, so that it did not occur either
+			break // longer n-grams end with this one, so they did not occur either
 		}
 		next, length = int(table[slot]), k
 	}
@@ -112,7 +112,7 @@ func (x *Index[T]) grow(n int) {
 	if n <= cap(x.tokens) {
 		return
 	}
-	room := max(1<<bits.Len(uint(2*n-1)), 1024) // at least twice the number wanted, so that a while passes before the next time
+	room := max(1<<bits.Len(uint(2*n-1)), 1024) // at least twice the room needed, so that a while passes before the next time
 	x.tokens = append(make([]T, 0, room), x.tokens...)
 	for i, old := range x.tables {
 		table := make([]int32, 2*room)

@@ -51,7 +51,7 @@ func (s *span) scientific() regular.Expr {
 	return e
 }
 
-// mantissa is wholeFrom at the first place, also for a place without a bound that matters.
+// mantissa is wholeFrom at the first place. Possibly no bound matters there.
 func (s *span) mantissa(p place) regular.Expr {
 	if !p.low && !p.high {
 		return s.r.Concat(s.r.Class(regular.Range('1', '9')), s.anyWhole(0, 0, 0))

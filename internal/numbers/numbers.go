@@ -3,11 +3,11 @@
 // A number can be written in many ways: 1, 1.0, 10e-1. Plain is the plain decimals: no exponent, no leading zero but that of 0.5, any
 // number of trailing zeros behind the point, no minus before zero. Of these, a Language has exactly those that write numbers of its Set
 // (with a Set of whole numbers that has no ZeroFraction, only the ones without a point). Beyond the plain decimals a Language may have
-// texts with exponents, but not all of them, and only of numbers of the Set. Therefore
+// texts with exponents: only for numbers of the Set, and not all of them. Therefore
 //
 //   - the intersection of Languages is right, if not complete: it may lack texts with exponents;
-//   - "a number that is not of s" is Minus(Plain, Language(s)), with ZeroFraction where s is of whole numbers;
-//   - a set that is intersected with a complement must be intersected with Plain, or 50e-1 passes for a number that is not 5.
+//   - "a number that is not of s" is Minus(Plain, Language(s)), with ZeroFraction if s is of whole numbers;
+//   - a Language that is intersected with a complement must also be intersected with Plain, or 50e-1 passes for a number that is not 5.
 package numbers
 
 import (
@@ -126,7 +126,7 @@ func (s Set) step() (*big.Rat, error) {
 		if err := check(step, "multiples: the number"); err != nil {
 			return nil, err
 		}
-		if s.Integer { // the least common multiple of a/b and 1 is a, for a and b without a common divisor
+		if s.Integer { // the least common multiple of a/b and 1 is a, if a and b have no common divisor
 			step = new(big.Rat).SetInt(step.Num())
 		}
 		if of := units(step, decimals(step)); of.Cmp(big.NewInt(maxOf)) > 0 {

@@ -12,7 +12,7 @@ import (
 // computes in. No caller can recover a panic on another goroutine, so each goroutine that this module starts turns its own
 // panics into errors, by Catch, Call or a Pool.
 type PanicError struct {
-	Value any    // the panic's value
+	Value any    // the argument of panic
 	Stack []byte // of the goroutine, as debug.Stack formats it
 }
 

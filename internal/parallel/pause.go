@@ -2,7 +2,7 @@
 
 package parallel
 
-// pause marks a waiting spin loop for the processor, which saves power and frees the core's other thread.
+// pause is the processor's hint for a waiting spin loop. It saves power and frees the core's other thread.
 //
 //go:noescape
 func pause()

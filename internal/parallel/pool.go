@@ -56,7 +56,7 @@ type Pool struct {
 // releasing store, and then everybody waits. A Swap holds there as well, and costs nothing that counts: who parks is in no hurry.
 type pool struct {
 	size    int        // workers, the caller included
-	workers []*worker  // size-1: the caller has no worker
+	workers []*worker  // size-1: the caller is the first
 	busy    sync.Mutex // held by the caller of the task that the workers are computing
 
 	// ticket hands out the pieces. From the highest bit down it holds an epoch, which is different for each task; the number
@@ -75,7 +75,7 @@ type pool struct {
 
 	closed atomic.Bool
 
-	record *timing.Record // nil: nothing is recorded
+	record *timing.Record // nil: nobody wants a record
 	caller *timing.Lane   // of the record, for the callers
 }
 
@@ -168,7 +168,7 @@ func (p *pool) run(task Task, n, helpers int) error {
 	return p.failure
 }
 
-// compute takes pieces until no piece is left. lane is for the worker's shares; nil: they are not kept.
+// compute takes pieces until they are all taken. lane is for the worker's shares; nil: they are not kept.
 func (p *pool) compute(worker int, lane *timing.Lane) {
 	if lane != nil {
 		p.computeRecorded(worker, lane)

@@ -10,7 +10,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/timing"
 )
 
-// named is a Task that has a name and waits for some of its pieces.
+// named is a Task with a name.
 type named struct {
 	name string
 	do   func(worker, piece int)
@@ -48,8 +48,8 @@ func recorded(t *testing.T, record *timing.Record, pieces int) []timing.Share {
 	}
 }
 
-// TestSharesAreTheWholeOfEachTask runs many tasks, fewer than a record has numbers for, one after the other, some of a single piece. Their
-// shares must have the right name, have all pieces together, and not overlap on a worker.
+// TestSharesAreTheWholeOfEachTask runs many tasks, fewer than a record has numbers for, one after the other; some have a single piece.
+// Their shares must have the right name, have all pieces together, and not overlap on a worker.
 func TestSharesAreTheWholeOfEachTask(t *testing.T) {
 	for _, size := range []int{1, 2, 5} {
 		record := timing.NewRecord(always, unbounded)

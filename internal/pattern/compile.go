@@ -15,7 +15,7 @@ type compiler struct {
 	r        *regular.Arena
 	alphabet Alphabet
 	source   string
-	blocks   []charset.Set // a partition of all characters: assertions treat the characters of a block alike
+	blocks   []charset.Set // a partition of all characters: assertions do not distinguish the characters of a block
 	sets     []spelled     // the sets that were met first
 	steps    int
 	err      error

@@ -10,10 +10,10 @@ import (
 )
 
 // ECMA returns the texts in which a pattern matches somewhere. The pattern is one of ECMA-262 with the flag u, as JSON Schema has them,
-// with some of the laxity of patterns without that flag (Annex B): needless backslashes before other characters than letters, brackets and
-// braces that stand for themselves, octal escapes. Some unambiguous constructs of other languages are understood too: (?i), (?m) and (?s)
-// at the beginning, (?P<name>…), \A, \z, \Z. Look-aheads are supported, though in unbounded repetitions mostly those for one character.
-// Look-behinds are supported if they look at one character. Back-references are not.
+// with some of the laxity of patterns without that flag (Annex B): needless backslashes before signs, brackets and braces that
+// stand for themselves, octal escapes. Some constructs of other languages that can mean only one thing are understood too: (?i), (?m) and
+// (?s) at the beginning, (?P<name>…), \A, \z, \Z. Look-aheads are supported, though in unbounded repetitions mostly those for one
+// character. Look-behinds are supported if they look at one character. Back-references are not.
 //
 // An error is an *Error, or is regular.ErrTooComplex.
 func ECMA(r *regular.Arena, a Alphabet, source string) (regular.Expr, error) {

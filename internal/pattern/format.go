@@ -11,7 +11,7 @@ import (
 // Format returns the strings of a format of JSON Schema, in an alphabet. The bool reports whether the format is known.
 //
 // The format's RFC allows all of these strings. Some strings that it allows are missing, because the whole would not be regular or is of
-// little use: each format names the missing ones.
+// little use: each format's comment names them.
 func Format(r *regular.Arena, a Alphabet, name string) (regular.Expr, bool) {
 	parse, ok := formats()[name]
 	if !ok {
@@ -67,7 +67,7 @@ func formatPatterns() map[string]string {
 			lastLabel + `|(?:` + idnLabel + `\.){1,2}` + idnLabel + `)`,
 
 		// RFC 1123, without labels that have hyphens in their third and fourth places (those that begin with xn-- are encoded, and not all
-		// are valid), and without names that end with a number as a label.
+		// are valid), and without names with a number as their last label.
 		"hostname": `(?=.{1,253}$)(?:` + label + `\.)*` + lastLabel,
 		// RFC 5890, with letters of Latin, Greek, Cyrillic, Hangul, kana and Han scripts that need no context; labels with
 		// characters beyond ASCII are of at most 11 characters, so that they are encoded in at most 63, and at most three.

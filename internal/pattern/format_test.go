@@ -16,7 +16,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
-// Cases like those of the JSON Schema test suite (optional/format), with marks on strings that are left out on purpose.
+// Cases like those of the JSON Schema test suite (optional/format). Cases that fail on purpose are marked.
 func TestFormats(t *testing.T) {
 	long := strings.Repeat("a", 63)
 	for _, c := range []struct {

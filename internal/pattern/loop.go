@@ -111,10 +111,10 @@ func (c *compiler) tempered(n *node, k rest) (out rest, ok bool) {
 		parts = append(parts, r.Not(where(bad)))
 	}
 	ok = true
-	for _, look := range before { // asked if a character follows
+	for _, look := range before { // asked before a character that follows
 		refuse(look, func(bad regular.Expr) regular.Expr { return r.Concat(chars, r.And(bad, r.Concat(char, regular.All))) })
 	}
-	for _, look := range behind { // asked if a character was taken
+	for _, look := range behind { // asked after a character that was taken
 		refuse(look, func(bad regular.Expr) regular.Expr { return r.Concat(chars, char, bad) })
 	}
 	return c.same(r.And(parts...)), ok

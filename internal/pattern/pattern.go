@@ -16,7 +16,7 @@ import (
 // Error is a mistake in a pattern, or a construct of it that is not supported.
 type Error struct {
 	Pattern     string
-	Construct   string // what, in words; if package regexp/syntax refuses a pattern in Go's syntax, the place of the mistake
+	Construct   string // what, in words; the place of the mistake, if package regexp/syntax refuses a pattern in Go's syntax
 	Offset      int    // where, in bytes
 	Unsupported bool   // the pattern is valid, but its language is not regular, or too hard to find
 	Mistake     string // what package regexp/syntax says is wrong; "" otherwise

@@ -226,7 +226,7 @@ func TestECMA(t *testing.T) {
 	}
 }
 
-// Errors name the fault and its place.
+// Errors name the construct and its place.
 func TestErrors(t *testing.T) {
 	for _, c := range []struct {
 		source, construct string

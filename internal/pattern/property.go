@@ -64,7 +64,7 @@ func category(name string) (charset.Set, bool) {
 	case "Assigned":
 		set, _ := category("Cn")
 		return set.Not(), true
-	case "Cn", "Unassigned": // the tables do not count surrogates as assigned, and sets have no surrogates at all
+	case "Cn", "Unassigned": // the tables count no surrogates as assigned, and sets have no surrogates at all
 		return charset.OfTables(unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z, unicode.Cc, unicode.Cf, unicode.Co).Not(), true
 	case "C", "Other":
 		return charset.OfTables(unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z).Not(), true

@@ -21,7 +21,7 @@ const (
 	opLineBegin           // nothing, at the beginning of the text or behind a character of set
 	opLineEnd             // nothing, at the end of the text or before a character of set
 	opBoundary            // nothing, between a character of set and another or an end of the text; where negative is set, elsewhere
-	opAhead               // nothing, if subs[0] follows or, with negative, if it does not follow
+	opAhead               // nothing, before subs[0]; if negative is set, elsewhere
 	opBehind              // nothing, behind a character of set or, where edge is set, at the beginning; where negative is set, elsewhere
 	opNext                // nothing, before a character of set or, where edge is set, at the end; where negative is set, elsewhere
 )

@@ -1,5 +1,5 @@
-// Package precise reads the time for measurements. Go's time.Now steps by half a millisecond to sixteen on Windows, and a token of a small
-// model would seem to take no time at all; elsewhere it is precise, and Now is time.Now.
+// Package precise reads the time for measurements. Go's time.Now steps by half a millisecond to sixteen on Windows: there a token of a
+// small model would take no time at all. Elsewhere it is precise, and Now is time.Now.
 //
 // A time of this package and one of package time may be as far apart as those steps, and a second in some hours: subtract only times of the
 // same package.

@@ -1,7 +1,7 @@
 package rare
 
 // unpackTQ1 reads digits of base three, which stand for −1, 0 and 1. Byte b is the fraction b/256. Its digits come out at the top, one
-// after each multiplication by three: five of them in each byte of the first 48, four in the others.
+// multiplication by three after the other; five of them in each byte of the first 48, four in the others.
 func unpackTQ1(u *block, b []byte) {
 	u.one(half(b[52:]))
 	at := 0
@@ -17,7 +17,7 @@ func unpackTQ1(u *block, b []byte) {
 	}
 }
 
-// unpackTQ2 reads two bits an element: the first 32 bytes have the elements 0 to 127, and each 32 elements take the next pair of bits.
+// unpackTQ2 reads two bits an element: the first 32 bytes have the elements 0 to 127. Each 32 elements take the next pair of bits.
 func unpackTQ2(u *block, b []byte) {
 	u.one(half(b[64:]))
 	for i := range 256 {

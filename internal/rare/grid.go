@@ -2,7 +2,7 @@ package rare
 
 import _ "embed"
 
-// grid is a codebook: entries of some integers each. An entry has 16 bits, little-endian. Each integer takes bits of them, the first one
+// grid is a codebook: entries of some integers each. An entry has 16 bits, little-endian. Each integer takes a few of them, the first one
 // the lowest.
 type grid struct {
 	entries string

@@ -42,9 +42,9 @@ func packQ6K(dst []byte, u *block) error {
 // thirds are what becomes of the integers of IQ2, by their lower six bits.
 var thirds = [64]int8{8: 5, 25: 16, 43: 27, 64 - 8: -5, 64 - 25: -16, 64 - 43: -27}
 
-// packThirds writes a block of IQ2 as Q6_K, with integers up to 31. The integers 8, 25 and 43 become 5, 16 and 27, which are as nearly in
-// proportion to them as three such integers are, given how often each occurs: the mean square of the differences is that of 0.9 percent of
-// an element.
+// packThirds writes a block of IQ2 as Q6_K, which has integers up to 31. The integers 8, 25 and 43 become 5, 16 and 27. Of all such
+// integers these are the most nearly in proportion, given how often each occurs: the mean square of the differences is that of 0.9 percent
+// of an element.
 func packThirds(dst []byte, u *block) error {
 	const unit = 1.5834 // 8/5, 25/16 and 43/27 are about this
 	for i, q := range u.q {

@@ -67,8 +67,8 @@ func (t *Type) String() string { return t.name }
 // Target returns the type that Rewrite writes.
 func (t *Type) Target() tensor.DType { return t.target }
 
-// Loss returns a bound of what rewriting costs: the root of the mean square of the differences, relative to that of the numbers; 0:
-// nothing. The bound is for tensors with scales that are normal numbers in half precision, as in any trained model.
+// Loss returns a bound of the loss by rewriting: the root of the mean square of the differences, relative to that of the numbers; 0: no
+// loss. The bound is for tensors with scales that are normal numbers in half precision, as those of any trained model are.
 func (t *Type) Loss() float64 { return t.loss }
 
 // RowsAtOnce returns how many rows share their bytes: Rewrite wants a multiple of them.
@@ -77,7 +77,7 @@ func (t *Type) RowsAtOnce() int { return max(t.rows, 1) }
 // Bytes returns the bytes of n elements, which must be whole blocks.
 func (t *Type) Bytes(n int) int { return n / t.blockLen * t.blockBytes }
 
-// Rewrite writes rows of cols elements to dst, in the type that Target returns. Both slices must have the length of the same number of
+// Rewrite writes the rows in src, of cols elements each, to dst, in the type Target. Both slices must be as long as the same number of
 // rows.
 //
 // A scale that the target cannot hold is an error; no bytes make it panic.

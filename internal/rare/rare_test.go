@@ -18,8 +18,8 @@ import (
 )
 
 // golden is testdata/golden.json. It was made by ggml itself: a C program linked with ggml-quants.c drew random blocks until all of their
-// numbers were finite, and noted the SHA-256 of what dequantize_row_… made of them, as little-endian float32. The interleaved rows are of a
-// ggml of December 2024: its quantize_q4_0_4x4 and the neighbours of that wrote the same 16 rows as its quantize_q4_0.
+// numbers were finite, and noted the SHA-256 of dequantize_row_…'s results, as little-endian float32. The interleaved rows are of a ggml of
+// December 2024: its quantize_q4_0_4x4 and its neighbours wrote the same 16 rows as its quantize_q4_0.
 type golden struct {
 	Decoded map[string]struct {
 		Blocks []byte
@@ -200,7 +200,7 @@ func difference(want, got []float32) float64 {
 	return math.Sqrt(off / all)
 }
 
-// Rewriting loses as much as the table says; if the table has no loss, the numbers are the same.
+// Rewriting loses as much as the table says. Types without a loss in the table keep the same numbers.
 func TestLosses(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, name := range Names() {

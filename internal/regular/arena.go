@@ -1,10 +1,10 @@
 // Package regular computes with regular languages over bytes: sets of byte strings given by expressions, with union, intersection,
 // complement, concatenation and counted repetition.
 //
-// An expression is a number in an Arena, which holds each expression once: equal numbers are equal expressions. The language of what may
-// follow after a byte is an expression again, its derivative (Brzozowski 1964; Owens, Reppy and Turon, "Regular-expression derivatives
-// re-examined", 2009), so that an expression is also a state of a deterministic automaton, and states are made as they are reached.
-// Intersection, complement and bounds on repetitions cost nothing until they are walked through.
+// An expression is a number in an Arena, which holds each expression once: equal numbers are equal expressions. The language of the texts
+// that may follow after a byte is an expression again, its derivative (Brzozowski 1964; Owens, Reppy and Turon, "Regular-expression
+// derivatives re-examined", 2009). So an expression is also a state of a deterministic automaton, and its states come into being as they
+// are reached. Intersection, complement and bounds on repetitions cost nothing until they are walked through.
 package regular
 
 import (
@@ -41,7 +41,7 @@ const (
 	concat       // a, then b
 	or           // one of lists[a:a+b]
 	and          // each of lists[a:a+b]
-	not          // all strings that are not in a
+	not          // all strings but those of a
 	repeat       // a, from b to c times
 	whole        // Multiples, packed
 	places       // MultiplesFraction, packed; its More is some
@@ -54,9 +54,9 @@ type node struct {
 	nullable, plain bool
 	alive           liveness
 	a, b, c         int32
-	row             int32 // 1 + the index of its transitions in rows; 0: not yet asked for
+	row             int32 // 1 + the place of its transitions in rows; 0: not yet asked for
 	part            int32 // 1 + its partition of the bytes; 0: not yet asked for
-	loose, slack    int32 // what Loosen returned; loose is 0, None, until it is asked for
+	loose, slack    int32 // Loosen's results; loose is 0, None, if it was not yet asked
 }
 
 // liveness says whether an expression is known to have a string, known to have no string, or has not been searched.
@@ -95,7 +95,7 @@ type Arena struct {
 	scratch []Expr
 	stack   []Expr // of Alive
 	effort  int    // expressions that were looked at so far
-	enough  int    // the effort from which the current question is too hard
+	enough  int    // the effort at which the present search is too hard
 	bounds  Bounds
 	err     error
 }
@@ -110,7 +110,7 @@ type Bounds struct {
 	Bytes    int // of memory, about
 }
 
-// defaultBounds keep an arena below some 100 MB; a sane one has less than one.
+// defaultBounds keep an arena below some 100 MB. A sane arena has less than one.
 var defaultBounds = Bounds{Nodes: 400_000, Operands: 20_000, Search: 50_000, Effort: 1_000_000, Work: 20_000_000, Bytes: 64 << 20}
 
 // New returns an arena with None, Empty and All.

@@ -11,7 +11,7 @@ type Multiples struct {
 	Remainder int32 // of the digits before; at least 0 and less than Of
 	Digits    int   // how many digits come, at most MaxDigits: exactly, or at least where More
 	More      bool
-	Scale     int // decimal places of the number that texts are multiples of, at most MaxDigits; NoFraction if there is no fraction
+	Scale     int // decimal places of the number that texts are multiples of, at most MaxDigits; NoFraction: texts have no fraction
 }
 
 // MaxDigits bounds the digits, and the decimal places, of Multiples.

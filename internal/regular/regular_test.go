@@ -8,7 +8,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
-// pair is an expression, and the same in Go's syntax or, if Go has no syntax for it, a function.
+// pair is an expression and the same in Go's syntax or, if Go cannot write it, a function that decides.
 type pair struct {
 	expr regular.Expr
 	has  func(text string) bool
@@ -63,7 +63,7 @@ func random(r *regular.Arena, rng *rand.Rand, depth int) pair {
 	return pair{r.Repeat(x.expr, least, most), func(t string) bool { return times(t, least, most) }}
 }
 
-// Expressions accept the strings that their definitions say, and Next says None exactly if no string goes on.
+// Expressions accept the strings that their definitions say, and Next returns None exactly if no string goes on.
 func TestRandomExpressions(t *testing.T) {
 	var texts []string
 	for n, last := 0, []string{""}; n <= 5; n++ {

@@ -27,7 +27,7 @@ type Tensor struct {
 	DType  string // as in the file, such as "BF16"; see ElementType
 	Shape  []int  // outermost dimension first; empty for a single number
 	Offset int64  // of Data in the file, in bytes
-	Data   []byte // a view of Parse's b
+	Data   []byte // a view of the parsed bytes
 }
 
 // Names returns the tensors' names in the order of their data.

@@ -10,8 +10,8 @@ import (
 	"github.com/antigravity-go/antigravity/internal/format"
 )
 
-// Bounds that real files stay far below, so that the memory for a header stays in proportion to the file: a member takes more memory than
-// its few bytes in the file.
+// Bounds that real files stay far below. A member takes more memory than its few bytes in the file, so these keep the memory of a header in
+// proportion to the file.
 const (
 	maxMembers = 1 << 16 // of an object: tensors, and entries of the metadata
 	maxInts    = 64      // of a list: dimensions

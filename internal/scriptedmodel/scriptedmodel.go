@@ -1,8 +1,8 @@
 // Package scriptedmodel helps tests: it makes models that say what a script has, whatever came before their last token.
 //
-// Each token of the vocabulary has a successor. The model has one layer with matrices of zeros, so that a token's logits depend on its
-// embedding alone. Embeddings are random signs, nearly orthogonal to each other, and a row of the head is the sum of the embeddings of
-// those tokens that it follows. A model of the chains
+// Each token of the vocabulary has a successor. The model has one layer of zero matrices, so that a token's logits depend on its embedding
+// alone. Embeddings are random signs, nearly orthogonal to each other, and a row of the head is the sum of the embeddings of those tokens
+// that it follows. A model of the chains
 //
 //	"<think>", "\n", "Hm", "</think>", "Yes"
 //
@@ -30,11 +30,13 @@ type Script struct {
 	Template string   // its chat template; "": no template
 	Special  []string // control tokens, besides End
 	Added    []string // added tokens that are text
-	// Chains are texts of tokens, and each token is followed by the next. No token has two successors. The last token of a chain that has
-	// no successor in another one is followed by End. Texts that are not added tokens are tokens that only the model writes: texts are
-	// encoded as bytes, but for "\n\n", which is one token.
+	// Chains are texts of tokens; each token is followed by the next. No token has two successors. The last token of a chain, if it has no
+	// successor in another one, is followed by End. Texts that are not added tokens are tokens that only the model writes: texts are
+	// encoded as bytes, but for "
+	//
+	// ", which is one token.
 	Chains [][]string
-	BOS    string         // the token that begins a text, one of Special; "": no such token
+	BOS    string         // the token that begins a text, one of Special; "": no token
 	Config map[string]any // what config.json has in addition
 }
 

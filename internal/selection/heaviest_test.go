@@ -61,7 +61,7 @@ func TestHeaviestBySum(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 50, 1000} {
 		weights, total := make([]float32, n), 0
 		for i := range weights {
-			weights[i] = float32(random.IntN(1 + n/2)) // with ties; their sums are exact
+			weights[i] = float32(random.IntN(1 + n/2)) // with ties; the sums are exact
 			total += int(weights[i])
 		}
 		order := selectiontest.Largest(weights)

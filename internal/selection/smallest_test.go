@@ -16,7 +16,7 @@ func TestWithoutSmallest(t *testing.T) {
 				if n > len(list.Numbers) {
 					continue
 				}
-				want := []int{-1} // earlier elements stay
+				want := []int{-1} // the earlier contents stay
 				for _, i := range order[n:] {
 					want = append(want, int(i))
 				}

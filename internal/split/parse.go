@@ -27,7 +27,7 @@ type op uint8
 
 const (
 	opSet    op = iota // a character of set
-	opAhead            // nothing, if the next character is of set or, with negative, if it is not. The end of the text is no character
+	opAhead            // nothing, before a character of set; if negative, elsewhere. The end of the text is no character
 	opConcat           // subs, one after another
 	opAny              // one of subs, the first that leads to a match
 	opRepeat           // subs[0], from least to most times (most < 0: any number), as many as possible, or as few (lazy)
@@ -185,7 +185,7 @@ func (p *parser) atom() (*node, error) {
 // notNewline returns all characters that end no line.
 func notNewline() charset.Set { return charset.Between('\n', '\n').Not() }
 
-// maxFolded bounds the sets with characters that are looked for in either case.
+// maxFolded bounds the sets that are matched in either case.
 const maxFolded = 1 << 10
 
 // one returns the node of a character of some spans.

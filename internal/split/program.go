@@ -19,7 +19,7 @@ type instOp uint8
 
 const (
 	instSet   instOp = iota // reads a character of a set, and goes on at out
-	instAhead               // goes on at out if the next character is of a set or, with negative, if it is not
+	instAhead               // goes on at out if the next character is of a set; if negative, if it is not
 	instBoth                // goes on at out and, after that, at other
 	instMatch
 )

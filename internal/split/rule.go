@@ -34,7 +34,7 @@ type Step struct {
 // is between them cover the text.
 func (s Step) Isolates() bool { return s.Behavior == Isolated || s.Behavior == Removed && s.Invert }
 
-// Rule is a list of steps. Each cuts the pieces of the one before it. It is immutable and safe for concurrent use.
+// Rule is steps. Each cuts the pieces of the one before it. A Rule is immutable and safe for concurrent use.
 type Rule []Step
 
 // NewRule returns the rule that isolates the matches of expressions, one after another.
@@ -80,7 +80,7 @@ func (r Rule) Split(text string, yield func(piece string)) {
 // split is Rule.Split for one step.
 func (s Step) split(text string, yield func(piece string)) {
 	c := cutter{step: s, text: text, yield: yield}
-	gap := 0 // the begin of the text without matches
+	gap := 0 // the end of the match before
 	for start, end := range s.Matches(text) {
 		c.part(gap, start, false)
 		c.part(start, end, true)
@@ -96,7 +96,7 @@ type cutter struct {
 	text  string
 	yield func(piece string)
 
-	start, end int  // a piece that what follows may join: empty if there is no such piece
+	start, end int  // a piece that the next part may join: empty if there is no such piece
 	was        bool // whether the part before was a match
 }
 

@@ -118,7 +118,7 @@ func TestAgainstRegexp(t *testing.T) {
 			continue
 		}
 		if err != nil {
-			if !strings.Contains(err.Error(), "empty text") { // there are many here
+			if !strings.Contains(err.Error(), "empty text") { // there are many of them here
 				t.Errorf("%s: %v", text, err)
 			}
 			continue
@@ -165,7 +165,7 @@ func TestLinear(t *testing.T) {
 	}
 }
 
-// With a memory of states without a match, the pieces are the same.
+// With a memory of the places at which no match ends, the pieces are the same.
 func TestMemory(t *testing.T) {
 	text := strings.Repeat(strings.Repeat("a", 3000)+"c", 4)
 	r, err := NewRule(`a*b|aa`)

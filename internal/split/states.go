@@ -22,7 +22,7 @@ const (
 // In a state, and with a character of a class, the table reports whether a match has ended before the character, and which state
 // is next. A match that backtracking would prefer ends later, if at all: so the last end that is told is the one.
 type Expression struct {
-	ascii   [utf8.RuneSelf]uint8 // the classes of characters: expressions treat a class's characters alike
+	ascii   [utf8.RuneSelf]uint8 // the classes of characters: expressions do not distinguish the characters of a class
 	pages   [][pageLen]uint8     // the classes of pageLen characters each, pages with the same content once
 	index   []uint16             // by character / pageLen: the page
 	classes int                  // their number, without endClass

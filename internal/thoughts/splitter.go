@@ -9,8 +9,8 @@ import (
 // Splitter takes the thought out of an answer that comes token by token: as bytes, and as marks that are tokens. It is for one goroutine at
 // a time. Start makes it ready, and ready again with the same memory.
 //
-// Invariants between calls: thought and rest are texts that the caller has not taken; white is the length of the white space at the
-// beginning of held. held is text that is not classified yet: white space, and then perhaps the beginning of the one mark that may come.
+// Invariants between calls: thought and rest are the results not yet taken; white is right. held is text that is not decided yet: white
+// space, and then perhaps the beginning of the one mark that may come.
 type Splitter struct {
 	format *Format
 	tokens []string // those marks of the format that are tokens
@@ -64,7 +64,7 @@ func (s *Splitter) Waiting() bool { return s.place == before }
 // Thinking reports whether the text is within a thought.
 func (s *Splitter) Thinking() bool { return s.place == inside || s.place == label }
 
-// Answering reports whether the thought is over, or there is no thought, and the answer comes.
+// Answering reports whether the answer comes: the thought is over, or there is no thought.
 func (s *Splitter) Answering() bool { return s.place == between || s.place == answer }
 
 // Holding reports whether text has come that may be the beginning of a mark.
@@ -78,7 +78,7 @@ func (s *Splitter) Take() (thought, rest []byte) {
 	return thought, rest
 }
 
-// Mark reads a token that is a mark, and reports whether it counts as a mark at this place. Otherwise it is a token like others.
+// Mark reads a token that is a mark, and reports whether it counts as one here: otherwise it is a token like others.
 func (s *Splitter) Mark(mark string) bool {
 	f := s.format
 	switch {
@@ -193,7 +193,7 @@ func (s *Splitter) expect(mark string, came func()) {
 	}
 }
 
-// search decides about held in places where marks may come anywhere: it gives bytes that cannot be the beginning of the mark.
+// search decides about held while a mark may come anywhere: it calls give with the text that cannot be the beginning of the mark.
 func (s *Splitter) search(mark string, give func([]byte), came func()) {
 	for len(s.held) > s.white {
 		text := s.held[s.white:]
@@ -242,8 +242,7 @@ func (s *Splitter) Answer() {
 	s.drop(len(s.held))
 }
 
-// Finish classifies the rest of held at the end of the answer. The beginning of a mark is text; white space at the end of a thought is
-// nothing.
+// Finish decides the rest, now that the answer is over. The beginning of a mark is text; white space at the end of a thought is nothing.
 func (s *Splitter) Finish() {
 	switch s.place {
 	case inside:

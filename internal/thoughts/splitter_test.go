@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// templates are short templates that identify each format.
+// templates are the parts of templates that each format is recognised by.
 var templates = map[string]string{
 	"think":       "{{ '<think>' }}…</think>",
 	"gemma 4":     "{{ '<|channel>thought\\n<channel|>' }}",

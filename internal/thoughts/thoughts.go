@@ -1,18 +1,17 @@
-// Package thoughts knows how families of models mark what they think before they answer, and takes thoughts out of answers while they
-// come.
+// Package thoughts knows how families of models mark their thoughts before they answer, and takes thoughts out of answers while they come.
 //
 // A model of Qwen's kind writes
 //
 //	<think>⏎The user greets me.⏎</think>⏎⏎Hello!
 //
-// "The user greets me." is the thought and "Hello!" the answer. The marks, and the white space around them, are in neither. Some templates
-// write "<think>⏎" themselves, at the end of the prompt: then the thought is open when the answer begins.
+// Here "The user greets me." is the thought and "Hello!" the answer. The marks are in neither, nor is the white space next to them. Some
+// templates write "<think>⏎" themselves, at the end of the prompt: then the thought is open when the answer begins.
 //
 // A thought stands at the beginning of an answer: a mark that comes later is text. The channels of OpenAI's open models (harmony) may come
 // in any order: the text of the channel "analysis" is the thought, and the rest is the answer. A message there may be addressed to a
 // function ([Splitter.Opened]).
 //
-// A mark that the vocabulary has a token of its own for is that token, and no mark if its characters come as text.
+// If the vocabulary has a token of its own for a mark, only that token is the mark: the same characters as text are not.
 package thoughts
 
 import "strings"
@@ -52,7 +51,7 @@ const (
 	answerChannel  = "final"
 )
 
-// formats are tried in this order, since a template of an earlier one may contain the sign of a later one.
+// formats are tried in this order, since a template of an earlier one may also have the sign of a later one.
 var formats = [...]Format{
 	{
 		Name: "harmony", Open: channelMark + thoughtChannel + messageMark, Close: endMark,

@@ -2,7 +2,7 @@ package timing
 
 import "sync"
 
-// Lane is the memory for a thread's shares.
+// Lane keeps a thread's shares.
 type Lane struct {
 	record *Record
 	thread int

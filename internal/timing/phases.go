@@ -9,10 +9,10 @@ type phases [1 << phaseBits]atomic.Pointer[Phase]
 
 const phaseBits = 8
 
-// Untold stands for the number of a phase without shares that are kept.
+// Untold is the number of phases without a number: their shares are not kept.
 const Untold = -1
 
-// number returns a phase's number; Untold if there are more phases than numbers.
+// number returns a phase's number, or Untold if all numbers are taken.
 func (p *phases) number(phase Phase) int32 {
 	hash := uint(phase.Rows)*31 + uint(phase.Cols)*7 + uint(len(phase.Operation))*3 + uint(len(phase.Part)) + uint(phase.DType)<<5
 	for i := range uint(len(p)) {

@@ -27,7 +27,8 @@ func NewRecord(wanted func() bool, more func(shares int) bool) *Record {
 // Wanted reports whether the shares of a phase that begins are to be kept. A nil Record wants nothing.
 func (r *Record) Wanted() bool { return r != nil && r.wanted() }
 
-// Number returns the number of a phase, as Lane.Add takes it; or Untold if there are more phases than numbers: those are not kept.
+// Number returns the number of a phase, as Lane.Add takes it. If there are more phases than numbers, the phase's shares are not kept and it
+// is Untold.
 func (r *Record) Number(phase Phase) int32 { return r.phases.number(phase) }
 
 // Lane adds a Lane for the shares of a thread. For a nil Record it is nil.

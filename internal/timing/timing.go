@@ -1,8 +1,8 @@
-// Package timing keeps what threads computed, and when, for some tenths of a microsecond a phase and thread.
+// Package timing records which thread computed which phase, and when, at a cost of some tenths of a microsecond a phase and thread.
 //
-// A token of a small model is some hundred phases of a few microseconds, and each thread notes its share in each. So a share is a few
+// A token of a small model is some hundred phases of a few microseconds, and each thread records its share of each. So a share is a few
 // numbers without pointers, in memory of the thread's own; the name of a phase is a number, which is looked up once for all threads; and
-// the times are those of a counter in the processor. Their meaning is worked out when they are asked for.
+// the times are those of a counter in the processor. The numbers are turned into names and times when they are asked for.
 package timing
 
 import (
@@ -14,8 +14,8 @@ import (
 
 // Phase is a part of an operation that threads share: when its last piece is done, the next one begins.
 type Phase struct {
-	Operation  string       // such as NormMatMul; "" if unknown
-	Part       string       // which part of the operation; "" for the whole of it, or the main part
+	Operation  string       // such as NormMatMul; "" if it is not known
+	Part       string       // the part of the operation; "" if the phase is the whole of it, or the main part
 	Rows, Cols int          // N and K of weights, heads and their length, or 0 and the length of a row
 	DType      tensor.DType // of the weights, of the cached keys and values, or of the rows; 0: unknown
 }
@@ -24,7 +24,7 @@ type Phase struct {
 // shares.
 type Share struct {
 	Phase
-	Thread     int       // 0 is a goroutine that called the operation (there may be several at a time); the others are the backend's
+	Thread     int       // 0 is a goroutine that called the operation, possibly one of several at a time; the others are the backend's
 	Pieces, Of int       // pieces that the thread computed, of as many as the phase was cut into
 	Began      time.Time // before the first piece
 	Took       time.Duration
@@ -57,8 +57,8 @@ func readClocks() (best moment) {
 // follow a clock that the system adjusts, and never go back.
 type clock []moment
 
-// time returns the time at a moment. at is the index in the clock to look at first. It is set to the index that was found, so that moments
-// in order are found quickly.
+// time returns the time at a moment. at is the index in the clock at which the search begins; it becomes the index at which it ended, so
+// that moments that follow each other are found quickly.
 func (c clock) time(t Ticks, at *int) time.Time {
 	for *at > 0 && t < c[*at].ticks {
 		*at--

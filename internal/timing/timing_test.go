@@ -51,7 +51,7 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// TestSharesHaveTheTimes keeps shares, with their times measured by the clock too.
+// TestSharesHaveTheTimes keeps shares with times that the clock knows too.
 func TestSharesHaveTheTimes(t *testing.T) {
 	r := NewRecord(always, unbounded)
 	l := r.Lane(2)

@@ -1,6 +1,6 @@
-// Package tokenizerjson reads the parts that every tokenizer.json of Hugging Face's tokenizers library has, whatever kind of model the file
-// is for: the file's parts, the components of the pipeline, and the added tokens. What the components do is up to the package of each kind
-// of model: bpe and hftok.
+// Package tokenizerjson reads the parts that every tokenizer.json of Hugging Face's tokenizers library has in common, whatever kind of
+// model the file is for: the file's parts, the components of the pipeline, and the added tokens. Each package for a kind of model, bpe and
+// hftok, implements the components.
 //
 // A file looks like this:
 //
@@ -28,7 +28,7 @@ const (
 	maxAddedCommas = 1 << 18 // of added_tokens; Gemma 3's 6,415 have 45,000
 )
 
-// File is a tokenizer.json. Read only finds its parts and does not decode them.
+// File is a tokenizer.json. Read has found its parts, and decoded nothing else.
 type File struct {
 	data     []byte
 	parts    map[string]span // the members of the file

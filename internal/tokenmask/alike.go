@@ -61,9 +61,9 @@ func (m *masks) sampleAlike(e, r regular.Expr) bool {
 // maxFollowed is up to how many pairs of states are looked at to find out whether an expression follows another.
 const maxFollowed = 1000
 
-// goesOnAlike reports whether e goes on with the same bytes as r does, and so forth, until r may be complete: whether all that a pattern
-// forbids is to end in its midst, and e is not complete before r either. Then a token that does not come to an end of r may come in e if it
-// may come in r.
+// goesOnAlike reports whether e goes on with the same bytes as r does, and so forth, until r may be complete, while e is not complete
+// before r either. So it is if e is r with a pattern that only forbids some ends. Then a token that does not come to an end of r may come
+// in e exactly if it may in r.
 func (m *masks) goesOnAlike(e, r regular.Expr) bool {
 	if m.arena.Nullable(r) || m.arena.Nullable(e) || e == r {
 		return false

@@ -8,13 +8,14 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
-// counted is the mask of an expression that begins with a counted repetition, "up to 40 characters and a quote", for all bounds at once,
-// where each text has one number of repetitions: for each token it says how many repetitions the token holds. A token that ends among the
-// repetitions may come if at most the upper bound are in it; one that goes past them must also have at least the lower bound in it.
+// counted is the mask of an expression that begins with a counted repetition, "up to 40 characters and a quote", for all bounds at once.
+// Each text must have one number of repetitions. For each token, counted has how many repetitions the token holds. A token that ends among
+// the repetitions may come if it holds no more than the upper bound; one that goes past them, if it also holds no fewer than the lower
+// bound.
 //
-// Invariants: order holds the tokens of bits, those with fewer repetitions first; those that hold n begin at from[n]. ended are the
-// tokens that go past the repetitions, and endedCount how many of these each holds. tail is what there is
-// below the nodes at which the whole expression may be complete.
+// Invariants: order holds the tokens of bits, those with fewer repetitions first; those that hold n begin at from[n]. ended are the tokens
+// that go past the repetitions, and endedCount how many of these each holds. tail are the ends of tokens below the nodes at which the whole
+// expression may be complete.
 type counted struct {
 	bits  []uint64 // nil: there are too few tokens for all this to be worth it, or a text has several numbers of repetitions
 	order []int32
@@ -24,7 +25,7 @@ type counted struct {
 	endedCount []uint8
 	tail       *tails
 
-	upTo [fewCounts]atomic.Pointer[[]uint64] // by n: the tokens that hold at most n repetitions; nil: not yet asked for
+	upTo [fewCounts]atomic.Pointer[[]uint64] // the tokens that hold up to this many repetitions; nil: not yet asked for
 }
 
 // unlimited is an upper bound that no token reaches, fewCounts the bounds below which sets of tokens are kept.
@@ -38,7 +39,7 @@ func (c *counted) bytes() int {
 	return 2048 + (1+fewCounts)*8*len(c.bits) + 4*len(c.order) + 5*len(c.ended) + c.tail.bytes()
 }
 
-// count returns the counted mask of e, which serves all bounds of the repetition that e begins with.
+// count returns the counted mask of e, for all bounds of the repetition that e begins with.
 func (m *masks) count(e regular.Expr) *counted {
 	loose := m.arena.Recount(e, 0, regular.Unbounded)
 	c, ok := m.counts[loose]

@@ -19,9 +19,8 @@ type Language struct {
 	limit      int // what the two of them may come to, in bytes, before they are forgotten
 }
 
-// usualBytes bounds what a language remembers of the states that texts came to, in bytes. Beyond it everything is forgotten, and matchers
-// find their way again from the beginning of their texts. If a single text needs more than half as much, the bound grows, but never above
-// maxBytes.
+// usualBytes bounds the memory, in bytes, for the states that texts came to. Beyond it everything is forgotten, and matchers find their way
+// again from the beginning of their texts. If a single text needs more than half as much, the bound grows, but never beyond maxBytes.
 const (
 	usualBytes = 24 << 20
 	maxBytes   = 64 << 20

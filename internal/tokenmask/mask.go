@@ -8,11 +8,11 @@ import (
 
 // mask says which tokens may come next if an expression is to be read.
 //
-// inside are the tokens that the expression can take as a whole, as a list or, if there are many, as a set of bits. past are the nodes of
-// the trie at which a string of the expression may be complete and below which there are tokens: these may come where what follows the
-// expression takes the rest of them. tail is what there is below all of past, put together once the mask has been asked for a few times.
+// inside are the tokens that the expression can take as a whole: list or, if there are many, the set of bits. past are the nodes of the
+// trie that end a string of the expression and have tokens below them: such a token may come if the symbols after the expression take the
+// rest of it. tail are the ends below all of past, put together once the mask has been asked for a few times.
 //
-// If many tokens lie within a counted repetition, its mask is that of many instead, between the bounds least and most.
+// If many tokens belong to a counted repetition, the mask is that of many, within the bounds least and most.
 //
 // A mask does not change but for tail and asked; masks share equal parts.
 type mask struct {
@@ -43,7 +43,7 @@ type masks struct {
 	arena      *regular.Arena
 	own        map[regular.Expr]*mask
 	counts     map[regular.Expr]*counted
-	references []regular.Expr // expressions with sets of bits as masks, the latest last
+	references []regular.Expr // with masks that are sets of bits, the latest last
 	followed   map[pair]bool  // whether an expression follows a reference
 	loosened   map[regular.Expr]loosened
 	size       int // bytes of own and counts

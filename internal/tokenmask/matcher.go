@@ -39,8 +39,8 @@ func (m *Matcher) Clone() *Matcher {
 // Text returns the bytes of the text so far. The slice is the matcher's.
 func (m *Matcher) Text() []byte { return m.text }
 
-// locked does something while the language is this goroutine's, with state up to date. If the language has grown too large for its memory,
-// it forgets all states, and do is done once more.
+// locked calls do while the language is this goroutine's, with state up to date. If the language has grown too large for its memory, it
+// forgets all states, and do is called once more.
 func (m *Matcher) locked(do func(machine *grammar.Machine) error) error {
 	l := m.language
 	l.mu.Lock()

@@ -98,7 +98,7 @@ nextLanguage:
 							break
 						}
 					}
-					if machine.Err() != nil { // it has given up, so its answers mean nothing for this language any more
+					if machine.Err() != nil { // it has given up, so it says nothing about this language any more
 						continue nextLanguage
 					}
 					want := v.Bytes(id) != nil && next != grammar.Dead

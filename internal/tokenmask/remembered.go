@@ -2,10 +2,10 @@ package tokenmask
 
 import "github.com/antigravity-go/antigravity/internal/regular"
 
-// maskCache are masks that languages have found, by what their expressions are made of: many languages have the same patterns and formats
-// in them. When there are maxRemembered, all are forgotten.
+// maskCache are masks that languages have found, by the fingerprints of their expressions: many languages have the same patterns and
+// formats in them. When there are maxRemembered of them, all are forgotten.
 type maskCache struct {
-	masks  map[regular.Fingerprint]*mask // they do not change: each language uses a copy
+	masks  map[regular.Fingerprint]*mask // masks here do not change: each language uses a copy
 	counts map[regular.Fingerprint]*counted
 	size   int // bytes
 }
@@ -22,8 +22,7 @@ func (k *maskCache) grow(bytes int) {
 // broad is by how many bytes an expression must begin for its mask to be worth remembering.
 const broad = 16
 
-// recall returns a language's own copy of a mask that another language, or this one before it forgot, has found, or nil if there is no such
-// mask.
+// recall returns a language's own copy of a mask that another language, or this one before it forgot, has found, or nil.
 func (v *Vocabulary) recall(e regular.Expr, print regular.Fingerprint) *mask {
 	v.mu.Lock()
 	defer v.mu.Unlock()

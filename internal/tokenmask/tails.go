@@ -6,7 +6,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/grammar"
 )
 
-// tails are the ends of tokens, as a trie: the bytes after a node at which an expression may be complete. The same end of many tokens is
+// tails are the ends of tokens, as a trie: the parts behind a node at which an expression may be complete. The same end of many tokens is
 // one node.
 //
 // Its nodes are numbered as those of Vocabulary are. Invariants: tokens first[i] to first[i+1] of order end at node i; counts is empty or
@@ -122,7 +122,7 @@ func (g *tailsBuilder) sortLabels(nodes []tailRoot) {
 	}
 }
 
-// allow adds to words the tokens with ends that m takes in state s; of tokens with counts, those from least to most.
+// allow adds to words the tokens with ends that m takes in state s; if tokens have counts, only those with counts from least to most.
 func (t *tails) allow(m *grammar.Machine, s grammar.State, words []uint64, least, most int) {
 	var path [maxToken + 1]grammar.State
 	path[0] = s

@@ -29,7 +29,7 @@ func texts(rng *rand.Rand) (all []string) {
 	return slices.Compact(all)
 }
 
-// vocabulary makes a vocabulary of these tokens, with a tokenizer that takes the longest token each time.
+// vocabulary makes a vocabulary of these tokens. Its tokenizer takes the longest token each time.
 func vocabulary(all []string) *tokenmask.Vocabulary {
 	encode := func(text string) (ids []int32) {
 		for text != "" {
@@ -133,8 +133,8 @@ func values(added int32) map[string]*grammar.Grammar {
 	return all
 }
 
-// At each place of random texts, the tokens that are allowed are those with bytes that the grammar takes, and forced tokens are all that
-// the grammar takes.
+// At each place of random texts, exactly the tokens with bytes that the grammar takes are allowed, and forced tokens are all that the
+// grammar takes.
 func TestAllowedAreWhatTheGrammarTakes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	all := texts(rng)

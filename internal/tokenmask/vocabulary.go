@@ -2,11 +2,11 @@
 // no alternative.
 //
 // A grammar reads bytes, a token is a few of them, and there are a hundred thousand tokens: trying each would take milliseconds. So the
-// vocabulary is a trie, and what cannot begin is dropped with all that begins so. Most of the work does not depend on what the text was:
-// which tokens lie inside a string, say, depends on the regular expression of the string alone. So the tokens that stay inside an
-// expression are found once for each expression (a mask) and only those that go past its end are looked at when they are needed.
-// Expressions of JSON that every schema has are searched once a vocabulary. An expression may differ from one with a known mask only in a
-// few words or in a count (any key but these three; at most 20 characters). Then it takes that mask, and only the difference is walked.
+// vocabulary is a trie, and a beginning that is not allowed is dropped with all tokens that begin so. Most of the work does not depend on
+// the text so far: which tokens lie inside a string, say, depends on the regular expression of the string alone. So the tokens that stay
+// inside an expression are found once for each expression (a mask), and only those that go past its end are tried at each place.
+// Expressions of JSON that every schema has are searched once a vocabulary. Expressions that differ from a known one in a few words or in a
+// count alone (any key but these three; at most 20 characters) take its mask, and only the differences are walked.
 package tokenmask
 
 import (
@@ -57,8 +57,8 @@ func Mark(id int32) string {
 }
 
 // New returns the trie of a vocabulary with size entries. text returns the bytes of an entry that is text, and nil for one that is not;
-// added says which of these stand in grammars as Mark says. encode turns text into the tokens that the tokenizer writes it with, in the
-// midst of a text. shared is the arena with the expressions that every language begins with, and wide are those that most tokens can go on
+// added reports whether an entry stands in grammars as Mark says. encode turns text into the tokens that the tokenizer writes it with, in
+// the midst of a text. Every language begins with the expressions of the arena shared. wide are those of them that most tokens can go on
 // with, as the inside of a string.
 func New(size int, text func(id int32) []byte, added func(id int32) bool, encode func(text string) []int32, shared *regular.Arena, wide ...regular.Expr) *Vocabulary {
 	v := &Vocabulary{
@@ -116,8 +116,8 @@ func (v *Vocabulary) build() {
 	v.first = append(v.first, int32(len(v.order)))
 }
 
-// Prepare finds the masks of the shared expressions that many tokens go on with, and the counted masks of bounded, expressions that begin
-// with a counted repetition, for any bounds. arena began as the shared arena. Other masks are found when they are needed.
+// Prepare finds the masks of the shared expressions that many tokens go on with, and the counted masks of bounded: expressions that begin
+// with a counted repetition. arena began as the shared arena. All other masks are found when they are needed.
 func (v *Vocabulary) Prepare(arena *regular.Arena, bounded ...regular.Expr) {
 	m := newMasks(v, arena)
 	for e := range v.own {

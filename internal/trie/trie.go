@@ -12,8 +12,8 @@ import (
 // their labels, and those of the next node follow them.
 type Trie struct {
 	labels []byte   // the byte that leads to each node; the root's is not used
-	first  []uint32 // the index of each node's first child; its children end before the next node's
-	keys   []int32  // the index of the key that ends at each node; -1: no key
+	first  []uint32 // the first child of each node; the last one stands before the next node's first
+	keys   []int32  // the index of the key that ends at each node, or -1
 }
 
 // New returns the trie of keys, which must be in strictly ascending order. The trie knows keys by their indices.

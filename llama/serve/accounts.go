@@ -22,9 +22,8 @@ type Account struct {
 	// midnight. A request that has been let in goes on to its end, so the last ones may exceed the number. The count begins anew with the
 	// Server.
 	TokensPerDay int64
-	// Cache names a cache of prompts that the client shares with all clients with the same Cache in their Accounts: members of a team that
-	// trust each other. "": the client has a cache of its own. Clients that share a cache can learn something about each other's prompts;
-	// see Options.ShareCache.
+	// Cache names a cache of prompts. Clients with the same Cache in their Accounts share it: members of a team that trust each other. "":
+	// the client has a cache of its own. Clients that share a cache can learn something about each other's prompts; see Options.ShareCache.
 	Cache string
 }
 

@@ -193,7 +193,7 @@ func TestTokensADay(t *testing.T) {
 	})
 }
 
-// TestNobodyButATeamSharesACache is TestNobodyLearnsFromCachedTokens for two keys that share a cache, and one that does not.
+// TestNobodyButATeamSharesACache is TestNobodyLearnsFromCachedTokens for three keys; two of them share a cache.
 func TestNobodyButATeamSharesACache(t *testing.T) {
 	h := start(t, func(o *serve.Options) {
 		o.Keys = []serve.Key{{Name: "ann", Secret: "one"}, {Name: "bob", Secret: "two"}, {Name: "client team", Secret: "three"}}

@@ -65,8 +65,7 @@ var agents = []agent{
 }
 
 // TestAgents lets the programs themselves run a turn with a call: the model calls the function that runs a command and, when it has the
-// result, says "All done.". The programs are those of .ci/clients, which sets their folder in ANTIGRAVITY_AGENTS; without it the test is
-// skipped.
+// result, says "All done.". The programs are those of .ci/clients, in the folder ANTIGRAVITY_AGENTS; without it the test is skipped.
 func TestAgents(t *testing.T) {
 	programs := os.Getenv("ANTIGRAVITY_AGENTS")
 	if programs == "" {

@@ -151,7 +151,7 @@ const (
 	weatherAsked     = anthropicHead + `,"tools":[` + weatherTool + `],"messages":[{"role":"user","content":"How warm is it in Nairobi?"}`
 )
 
-// Answers are the same whole and as a stream, and end for the reason that they report.
+// Answers are the same whole and as a stream, and end for the reason that they give.
 func TestMessages(t *testing.T) {
 	h := start(t, nil)
 	url := func(path, body string) (int, string) { return post(t, h, path, body) }

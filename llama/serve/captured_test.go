@@ -29,7 +29,7 @@ var roomy = sync.OnceValues(func() (*llama.Model, error) {
 	return llama.LoadFS(context.Background(), fstest.MapFS{"flint.gguf": {Data: file}}, "flint.gguf", nil)
 })
 
-// TestCapturedRequests sends what programs send, as they are: each is answered. ORIGINS.md of internal/fixture names the requests' sources.
+// TestCapturedRequests sends what programs send, as they are: each is answered. ORIGINS.md of internal/fixture names the requests' origins.
 func TestCapturedRequests(t *testing.T) {
 	model, err := roomy()
 	if err != nil {

@@ -164,12 +164,12 @@ func chatStream(t testing.TB, h *httptest.Server, body string) ([]chatTold, chat
 
 const forecast = `"model":"flint","temperature":0,"messages":[{"role":"user","content":"What is the weather in Paris?"}],"tools":[` + weather + `]`
 
-// TestChat checks that a stream and a whole answer say the same, and that both are right.
+// TestChat checks that a stream says the same as a whole answer, and that both are right.
 func TestChat(t *testing.T) {
 	h := start(t, nil)
 	for _, c := range []struct {
 		name, body string
-		check      func(r []chatTold, u chatUsage) string // returns the fault, or ""
+		check      func(r []chatTold, u chatUsage) string // returns the mistake, or ""
 	}{
 		{"a question", question, func(r []chatTold, u chatUsage) string {
 			return wrong(len(r) == 1 && strings.Contains(r[0].Content, "Tokyo") && r[0].Finish == "stop" && u.Completion > 0)
@@ -283,7 +283,7 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// TestChatErrors checks that errors name the fault, streamed or not.
+// TestChatErrors checks that errors name their reason, streamed or not.
 func TestChatErrors(t *testing.T) {
 	h := start(t, func(o *serve.Options) { o.Strict = true })
 	const ask = `"model":"flint","messages":[{"role":"user","content":"Hello"}]`

@@ -44,7 +44,7 @@ func cached(t *testing.T, h *httptest.Server, path, pin string, who ...string) i
 	return out.Usage.Prompt.Cached + out.Usage.Input.Cached + out.Usage.Cached
 }
 
-// TestNobodyLearnsFromCachedTokens lets one client say a secret, and another guess it: the cache reveals nothing to that one.
+// TestNobodyLearnsFromCachedTokens lets one client say a secret, and another guess it: the cache does not help the other one.
 func TestNobodyLearnsFromCachedTokens(t *testing.T) {
 	keys := func(o *serve.Options) {
 		o.Keys = []serve.Key{{Name: "alice", Secret: "one"}, {Name: "bob", Secret: "two"}, {Name: "alice", Secret: "three"}}

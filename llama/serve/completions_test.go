@@ -92,7 +92,7 @@ func completeStream(t testing.TB, h *httptest.Server, body string) (all []comple
 	return all, used
 }
 
-// TestCompletions checks that a stream and a whole answer say the same, and that both are right.
+// TestCompletions checks that a stream says the same as a whole answer, and that both are right.
 func TestCompletions(t *testing.T) {
 	h := start(t, nil)
 	const capital, greedy = "The capital of Japan is", `"model":"flint","temperature":0,"prompt":`
@@ -104,7 +104,7 @@ func TestCompletions(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, body string
-		check      func(all []completion, u chatUsage) string // returns the fault, or ""
+		check      func(all []completion, u chatUsage) string // returns the mistake, or ""
 	}{
 		{"a text", greedy + `"` + capital + `"`, func(all []completion, u chatUsage) string {
 			return wrong(len(all) == 1 && all[0].Text == alone[0].Text && u.Prompt == len(tokens) && u.Completion <= 16)
@@ -173,7 +173,7 @@ func TestCompletionLogprobs(t *testing.T) {
 	}
 }
 
-// TestCompletionErrors checks that errors name the fault.
+// TestCompletionErrors checks that errors name their reason.
 func TestCompletionErrors(t *testing.T) {
 	h := start(t, nil)
 	const ask = `"model":"flint","prompt":"Hello"`

@@ -69,7 +69,7 @@
 //	                                   the others no bound; "none" turns thoughts off. Or {"max_tokens": …}
 //	thinking                           Anthropic's, with budget_tokens
 //	thinking_budget                    tokens; 0 turns thoughts off, -1 is no bound; also thinking_budget_tokens
-//	include_reasoning                  false: thoughts are not sent
+//	include_reasoning                  false: thoughts are left out
 //
 // continue_final_message goes on with an answer, or with a thought if the message has nothing else. A thought that reaches its budget is
 // closed, and the answer follows. max_tokens bounds both together; usage counts the tokens of the thought. Stop strings, schemas and

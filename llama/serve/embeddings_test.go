@@ -58,7 +58,7 @@ func TestEmbeddings(t *testing.T) {
 			t.Fatalf("%s: status %d: %.300s", c.body, status, body)
 		}
 		packed := strings.Contains(c.body, "base64")
-		if !packed { // which the schema does not know
+		if !packed { // the schema does not know base64
 			openapi.Validate(t, "CreateEmbeddingResponse", []byte(body))
 		}
 		for i, d := range got.Data {
@@ -88,7 +88,7 @@ func TestEmbeddings(t *testing.T) {
 	}
 }
 
-// TestEmbeddingErrors checks that errors name the fault.
+// TestEmbeddingErrors checks that errors name their reason.
 func TestEmbeddingErrors(t *testing.T) {
 	h := start(t, nil)
 	for _, c := range []struct{ body, param, code, says string }{

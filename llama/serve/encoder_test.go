@@ -161,7 +161,7 @@ func TestJudgeReranks(t *testing.T) {
 	}
 }
 
-// TestRerankErrors checks that errors name the fault.
+// TestRerankErrors checks that errors name their reason.
 func TestRerankErrors(t *testing.T) {
 	h := start(t, nil)
 	for _, c := range []struct{ body, param, code, says string }{
@@ -276,7 +276,7 @@ func TestRerank(t *testing.T) {
 	refused(t, h, "/v1/rerank", `{"model":"enc-bert","query":"a","documents":["b"]}`, 400, "model", "unsupported_model", "needs a reranker")
 	refused(t, h, "/v1/chat/completions", `{"model":"enc-bert","messages":[{"role":"user","content":"Hi"}]}`, 400, "model", "unsupported_model", "/v1/embeddings")
 	plain, _ := embeddingsOf(t, h, `"model":"enc-bert","input":"Hello"`)
-	for _, task := range []string{"query", "document", "search_query", "search_document"} { // tasks that this model's files do not have
+	for _, task := range []string{"query", "document", "search_query", "search_document"} { // this model's files say nothing of them
 		if got, _ := embeddingsOf(t, h, `"model":"enc-bert","input":"Hello","input_type":"`+task+`"`); fmt.Sprint(got) != fmt.Sprint(plain) {
 			t.Errorf("for the task %s the vector is another one", task)
 		}

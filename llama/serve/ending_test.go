@@ -89,7 +89,7 @@ func TestNobodyComputesForAClientThatLeft(t *testing.T) {
 	}
 }
 
-// stuck is a client that reads nothing: writes to it do not end until it goes.
+// stuck is a client that reads nothing: writing to it does not end until it goes.
 type stuck struct {
 	http.ResponseWriter
 	writing func() // told of the first write

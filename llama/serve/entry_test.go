@@ -88,7 +88,7 @@ func TestOrigins(t *testing.T) {
 		name    string
 		allowed []string
 		origin  string
-		site    string // the origin that browsers send with a request
+		site    string // the site of the request, as browsers name it
 		status  int
 		read    bool // the page may read the answer
 	}{

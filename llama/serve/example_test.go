@@ -13,7 +13,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve"
 )
 
-// A program answers requests in OpenAI's interface under /v1/, besides its own pages.
+// A program answers requests in OpenAI's interface under /v1/, and may serve other things at other paths.
 func Example() {
 	model, err := flint.Load(nil) // or llama.Load("model.gguf", nil)
 	if err != nil {

@@ -179,7 +179,7 @@ var oddities = []func(r *recipe) any{
 	},
 }
 
-// words are the words that interfaces know. A request with one word replaced by another may be wrong, or right.
+// words are those that interfaces know. In the place of one another may be wrong, or right.
 var words = []string{"user", "assistant", "system", "tool", "developer", "function", "text", "image_url", "json_object", "json_schema", "auto", "none",
 	"required", "any", "allowed_tools", "float", "base64", "f", "flint", "input_text", "tool_use", "tool_result", "low", "disabled", "json", "5m", "flint:latest"}
 
@@ -314,16 +314,16 @@ func encode(v any) []byte {
 	return b.Bytes()
 }
 
-// FuzzRequests posts requests that are nearly right to every path, and checks that the server never fails: the status is one of those for
-// mistakes and never 500, nothing panics, nothing hangs, each error says something and names the wrong parameter if there is one, and each
-// answer fits the request.
+// FuzzRequests posts requests that are nearly right to every path, and checks that the server never fails: the status is success or names a
+// mistake, never 500; nothing panics, nothing hangs; each error says something and names the wrong parameter, if there is one; and answers
+// have the form that was asked for.
 func FuzzRequests(f *testing.F) {
 	model, err := embedded()
 	if err != nil {
 		f.Fatal(err)
 	}
-	// Preparations for a vocabulary would count as the first input's time. The fuzzer's instruments make them many times as long, and it
-	// takes ten seconds for a hang.
+	// The work done once for a vocabulary would count as the first input's time. The fuzzer, whose instruments make it many times as long,
+	// takes more than ten seconds for a hang.
 	if _, err := constrain.JSON(model.Tokenizer()); err != nil {
 		f.Fatal(err)
 	}

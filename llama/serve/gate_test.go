@@ -88,7 +88,7 @@ func until(done func() bool) {
 	}
 }
 
-// do sends a request and returns the answer. Its body is closed when the test ends.
+// do sends a request and returns the answer. The test's end closes its body.
 func do(t *testing.T, request *http.Request) *http.Response {
 	t.Helper()
 	answer, err := http.DefaultClient.Do(request)

@@ -13,8 +13,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve"
 )
 
-// TestInfill asks a model to fill in the text between two others. Its vocabulary has tokens for that, and the answer is that of the prompt
-// with these tokens.
+// TestInfill asks a model with tokens for it to fill in the text between two others. The answer is that to the prompt with these tokens.
 func TestInfill(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "coder")
 	if err := os.CopyFS(folder, os.DirFS(fixture.Path(t, "pebble/hf"))); err != nil {
@@ -45,7 +44,7 @@ func TestInfill(t *testing.T) {
 		t.Fatal(err)
 	}
 	tokens := tokenizer.EncodeSpecial("<|fim_prefix|>", true)
-	tokens = append(tokens, tokenizer.Encode("<|fim_middle|> Once upon a time")...) // a text from outside has no special tokens
+	tokens = append(tokens, tokenizer.Encode("<|fim_middle|> Once upon a time")...) // a text from outside: nothing in it is special
 	tokens = append(tokens, tokenizer.EncodeSpecial("<|fim_suffix|>there was<|fim_middle|>", false)...)
 	prompt, _ := json.Marshal(tokens)
 	status, text := post(t, h, "/v1/completions", `{"model":"coder","temperature":0,"max_tokens":6,"prompt":`+string(prompt)+`}`)

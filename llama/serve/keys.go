@@ -55,7 +55,7 @@ func (k keyring) find(r *http.Request) (name string, ok bool) {
 	return name, ok
 }
 
-// SetKeys replaces Options.Keys: for the requests that come from now on. There must be at least one: without keys anybody could use the
+// SetKeys replaces Options.Keys for the requests that come from now on. There must be at least one key: without keys anybody could use the
 // server. A key that is not among them no longer lets anybody in; requests that were let in before are served to their end.
 func (s *Server) SetKeys(keys ...Key) error {
 	if len(keys) == 0 {
@@ -99,7 +99,7 @@ func (s *Server) client(r *http.Request) client {
 	return c
 }
 
-// scope returns the cache of a client with a known name. No client's own has the name of one that others share.
+// scope returns the name of the cache that a client uses. A cache of one client never has the name of a shared one.
 func (s *Server) scope(c client) string {
 	switch {
 	case s.options.ShareCache:

@@ -9,8 +9,8 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve"
 )
 
-// TestLeftOut sends what the server does not have and programs get on without: the answer is the one to a request without it, and its
-// header and the log name the omission. A strict server refuses the request.
+// TestLeftOut sends members that the server does not have and programs get on without: the answer is the one to a request without them, and
+// its header and the log name them. A strict server refuses the request.
 func TestLeftOut(t *testing.T) {
 	var log notes
 	lax, strict := start(t, logTo(&log)), start(t, func(o *serve.Options) { o.Strict = true })
@@ -22,7 +22,7 @@ func TestLeftOut(t *testing.T) {
 	}
 	for _, c := range []struct {
 		path, body, without string
-		at                  string // the part that is left out
+		at                  string // the member that is left out
 	}{
 		{"/v1/chat/completions", chat(`,"tools":[{"type":"custom","custom":{"name":"patch"}}]`), chat(``), "tools[0]"},
 		{"/v1/chat/completions", chat(`,"verbosity":"low"`), chat(``), "verbosity"},

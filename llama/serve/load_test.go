@@ -36,8 +36,8 @@ var (
 // loadedPebble loads Pebble once for all tests of load.
 var loadedPebble = sync.OnceValues(func() (*llama.Model, error) { return pebble.Load(nil) })
 
-// servePebble serves Pebble on the loopback interface to a number of clients, each with a key of its own, so that the server knows them. It
-// returns the function that closes the server, which the test's end calls too.
+// servePebble serves Pebble on the loopback interface to clients clients, each with a key of its own, so that the server knows them apart.
+// shutdown closes the server, as the test's end does too.
 func servePebble(t *testing.T, clients int, watch *watcher, change ...func(*serve.Options)) (h *httptest.Server, model *llama.Model, shutdown func()) {
 	t.Helper()
 	model, err := loadedPebble()
@@ -542,8 +542,8 @@ func TestSharedPromptIsComputedOnce(t *testing.T) {
 	}
 }
 
-// TestPace measures how long clients wait for the first token and between tokens, with numbers of clients that ask without a pause, and the
-// tokens of all together, with the server and with the model's Pool alone. It fails only if a request fails; the figures are for people.
+// TestPace measures how long clients wait for the first token and between tokens while they ask without a pause, and the tokens of all
+// together, with the server and with the model's Pool alone. It fails only if a request does; the figures are for people.
 func TestPace(t *testing.T) {
 	duration := 150 * time.Millisecond
 	if *loadTime > 0 {
@@ -599,7 +599,7 @@ type pace struct {
 	rate           float64
 }
 
-// measure lets a number of clients ask for stories, no two of them the same, one after the other for a while.
+// measure lets clients clients ask for stories, no two of them the same, one after the other for a while.
 func measure(t *testing.T, clients int, duration time.Duration, chat func(client int, a *asking) (reply, error)) (p pace) {
 	t.Helper()
 	var mu sync.Mutex

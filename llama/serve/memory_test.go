@@ -109,7 +109,7 @@ func TestMemoryOfRequests(t *testing.T) {
 	defer s.Close()
 	text := strings.Repeat("ʧ", maxBody/2-100) // a token for each byte
 	tokenize := `{"with_pieces":true,"content":"` + text + `"}`
-	alone := ask(s, "alone", "/tokenize", strings.NewReader(tokenize), len(tokenize)) // with one-time preparations, too
+	alone := ask(s, "alone", "/tokenize", strings.NewReader(tokenize), len(tokenize)) // includes work that is done once
 	if alone.bytes < 10*len(tokenize) || alone.largest > 64<<10 {
 		t.Errorf("an answer of %d bytes is written in parts of up to %d", alone.bytes, alone.largest)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/openapi"
 )
 
-// get returns the status and the body of the answer at a path.
+// get returns the status and the body of a path.
 func get(t testing.TB, h *httptest.Server, path string) (int, string) {
 	t.Helper()
 	answer, err := http.Get(h.URL + path)

@@ -15,7 +15,7 @@ import (
 // witness is an Observer that writes down what it is told of requests, which come one after the other.
 type witness struct {
 	told []string
-	over chan []string // the attributes of a request that is over
+	over chan []string // the records of a request that is over
 }
 
 func (w *witness) Begin(ctx context.Context, r serve.Request) (context.Context, serve.Span) {

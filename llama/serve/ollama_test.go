@@ -58,7 +58,7 @@ type ollamaLine struct {
 	Error    string
 }
 
-// ollama sends a request, with "stream" as it says, and returns the lines of the answer. Each but the last must not be done.
+// ollama sends a request, with "stream" as it says, and returns the lines of the answer. Each but the last is not done.
 func ollama(t testing.TB, h *httptest.Server, path string, stream bool, body string) (lines []ollamaLine) {
 	t.Helper()
 	if !stream {
@@ -98,7 +98,8 @@ func ollama(t testing.TB, h *httptest.Server, path string, stream bool, body str
 	return lines
 }
 
-// joined puts the lines of a stream together, without what differs from one answer to the next: times, and cached tokens.
+// joined puts the lines of a stream together, without the members that differ from one answer to the next: times, and the part in the
+// cache.
 func joined(lines []ollamaLine) (all ollamaLine) {
 	for i, l := range lines {
 		text, calls, logprobs := all.Message.Content+l.Message.Content, append(all.Message.Calls, l.Message.Calls...), append(all.Logprobs, l.Logprobs...)
@@ -349,7 +350,7 @@ func ollamaModels(t testing.TB, h *httptest.Server, path string) []ollamaModel {
 	return out.Models
 }
 
-// TestOllamaModels checks the descriptions of models: of one that is loaded, of one that is a file, and of an unknown one.
+// TestOllamaModels checks the facts about models: of a loaded one, of one that is a file, and of one about which nothing is known.
 func TestOllamaModels(t *testing.T) {
 	content, err := pebble.FS.ReadFile(pebble.Name)
 	if err != nil {
@@ -595,7 +596,7 @@ func TestOllamaPrograms(t *testing.T) {
 	}
 }
 
-// TestOllamaDefaults checks that answers are chosen as Ollama does if a request says nothing.
+// TestOllamaDefaults checks that answers are chosen with Ollama's defaults if a request does not set them.
 func TestOllamaDefaults(t *testing.T) {
 	h := start(t, nil)
 	body := func(more string) string {

@@ -14,7 +14,7 @@ import (
 // origins says under which names the server may be asked, and from which web pages. It is immutable.
 type origins struct {
 	hosts []string // names of the server, in small letters; empty: any
-	pages []string // pages of these origins may ask and read
+	pages []string // origins with pages that may ask and read
 	all   bool     // any page may
 	guard *http.CrossOriginProtection
 }
@@ -41,8 +41,8 @@ func newOrigins(hosts, pages []string) (*origins, error) {
 }
 
 // judge returns an error if a request comes from a host or page that may not send it, and sets the headers that let pages of other origins
-// read the answer (the Fetch standard calls that CORS). Other pages are refused even if they could not read the answer, since computing it
-// costs.
+// read the answer (the Fetch standard calls that CORS). A forbidden page is refused even if it could not read the answer, since computing
+// it costs.
 func (o *origins) judge(h http.Header, r *http.Request) error {
 	if len(o.hosts) > 0 && !slices.Contains(o.hosts, hostname(r.Host)) {
 		return &wire.Error{Status: http.StatusForbidden, Code: "unknown_host",

@@ -17,7 +17,7 @@ func TestPublishedSchemas(t *testing.T) {
 	h := start(t, nil)
 	for _, c := range []struct {
 		name, path, body string
-		whole, event     string // the schemas of an answer, and of an event of its stream; "": it is not streamed
+		whole, event     string // the schemas of an answer, and of an event if it is streamed; "": it is not
 	}{
 		{"chat", "/v1/chat/completions", question, "CreateChatCompletionResponse", "CreateChatCompletionStreamResponse"},
 		{"several answers", "/v1/chat/completions", question + `,"n":2`, "CreateChatCompletionResponse", "CreateChatCompletionStreamResponse"},

@@ -66,7 +66,7 @@ func (a *requestLog) End(answer int, stop llama.StopReason, s llama.Stats) {
 	a.span.End(answer, stop, s)
 }
 
-// maxLogged bounds the part that is logged of a text that a client chose, in bytes: nobody is to fill a log with a few requests.
+// maxLogged bounds how much is logged of a text that a client chose, in bytes: nobody is to fill a log with a few requests.
 const maxLogged = 256
 
 // clipped returns the beginning of a text.
@@ -77,8 +77,8 @@ func clipped(text string) string {
 	return strings.ToValidUTF8(text[:maxLogged], "") + "…"
 }
 
-// done reports to the log and the span that the request is over. sent is the status that the client was sent, 0 if nothing was sent. If an
-// answer fails after it began the status that counts is the failure's.
+// done reports to the log and the span that the request is over. sent is the status that the client was sent, or 0. If an answer fails
+// after it began, the failure's status counts.
 func (a *requestLog) done(ctx context.Context, r *http.Request, sent int) {
 	status := sent
 	if a.err != nil {

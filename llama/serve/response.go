@@ -14,7 +14,7 @@ const closingTime = 2 * time.Second
 // response notes an answer's status, and sees to it that writing ends in time when the server is in a hurry.
 type response struct {
 	http.ResponseWriter
-	status int // as it was sent; 0: not sent yet. The handler's goroutine alone changes it, with mu held
+	status int // as it was sent; 0: not yet. The handler's goroutine alone changes it, with mu held
 
 	// Invariant while mu is free: latest is zero unless hurried.
 	mu      sync.Mutex
@@ -23,8 +23,8 @@ type response struct {
 	over    bool      // the handler is done: the connection may serve another request
 }
 
-// setReadDeadline gives a client a time to send a request's body, whether a handler reads it or not. Without that, a client that is refused
-// before its body is read could hold the connection for ever by not sending the body: net/http reads some of it first.
+// setReadDeadline gives a client a time to send a request's body, whether a handler reads it or not. Without it, a client that is refused
+// before its body is read could hold the connection for ever by not sending the body, since net/http reads some of it first.
 func setReadDeadline(w http.ResponseWriter, r *http.Request) {
 	if r.Body != nil && r.Body != http.NoBody {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(wire.ReadTimeout)) // a writer without deadlines goes without
@@ -67,8 +67,8 @@ func (r *response) SetWriteDeadline(t time.Time) error {
 	return http.NewResponseController(r.ResponseWriter).SetWriteDeadline(t)
 }
 
-// shortenDeadline gives the client closingTime to read the write in progress, and closingTime for all that comes after it. It may be called
-// while another goroutine writes, and does nothing after finish.
+// shortenDeadline gives the client closingTime to read the bytes being written now, and closingTime for all that comes after them. It may
+// be called while another goroutine writes, and does nothing after finish.
 func (r *response) shortenDeadline() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -82,8 +82,8 @@ func (r *response) shortenDeadline() {
 	_ = http.NewResponseController(r.ResponseWriter).SetWriteDeadline(time.Now().Add(closingTime)) // a writer without deadlines goes without
 }
 
-// finish gives the client time to read what net/http sends after the handler, which must not write any more. Before that net/http may read
-// the rest of the request's body; see setReadDeadline.
+// finish gives the client time to read the bytes that net/http sends once the handler, which no longer writes, is done. Before that
+// net/http may read the rest of the request's body; see setReadDeadline.
 func (r *response) finish() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -42,8 +42,8 @@ func stable(response object) object {
 	return response
 }
 
-// together puts a response together of a stream's events, as a client does that uses only added items and deltas, and returns it with the
-// final event's. Every event is compared with OpenAI's schema.
+// together puts a response together from a stream's events, as a client does that believes only the added items and the deltas, and returns
+// it with the final event's. Every event is compared with OpenAI's schema.
 func together(t *testing.T, body string) (put, final object, names []string) {
 	t.Helper()
 	var output []any

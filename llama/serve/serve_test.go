@@ -71,12 +71,12 @@ func events(t testing.TB, body string) (data []string) {
 
 const question = `"model":"flint","temperature":0,"messages":[{"role":"user","content":"What is the capital of Japan?"}]`
 
-// failure is an error in the shape of OpenAI's interface.
+// failure is an error in the form of OpenAI's interface.
 type failure struct {
 	Error struct{ Message, Type, Param, Code string }
 }
 
-// refused checks that a request is refused with a status, and that the error names the fault. says is a part of the message.
+// refused checks that a request is refused with a status, and that the error names the mistake. says is a part of the message.
 func refused(t testing.TB, h *httptest.Server, path, body string, status int, param, code, says string) {
 	t.Helper()
 	got, text := post(t, h, path, body)

@@ -375,7 +375,8 @@ func TestTemplateVariables(t *testing.T) {
 	refused(t, h, "/v1/chat/completions", ask+`,"enable_thinking":"yes"}`, 400, "enable_thinking", "invalid_type", "")
 }
 
-// TestToolsWithoutAPlace offers functions to a model with a template that does not know them, at the beginning and in the midst of a loop.
+// TestToolsWithoutAPlace offers functions to a model with a template that knows nothing of them, at the beginning and in the midst of a
+// loop.
 func TestToolsWithoutAPlace(t *testing.T) {
 	h := startThinking(t, "{% for m in messages %}{% if m.role == 'user' or m.role == 'assistant' %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endif %}{% endfor %}<|im_start|>assistant\n")
 	const tools = `"tools":[{"type":"function","function":{"name":"f","parameters":` + noArguments + `}}],"tool_choice":"required"`

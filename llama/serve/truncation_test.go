@@ -11,7 +11,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve"
 )
 
-// longTalk returns the messages of a conversation of some turns, with a call in the first, and the last message. system is its
+// longTalk returns the messages of a conversation of some turns and the last message. The first turn asks for a call. system is its
 // instructions, or "".
 func longTalk(turns int, system, last string) string {
 	var list []string
@@ -80,7 +80,7 @@ func TestTruncation(t *testing.T) {
 	}
 }
 
-// TestTruncationLeavesRoom checks that enough turns are left out for the answer, and no more.
+// TestTruncationLeavesRoom checks how many turns are left out: enough for the answer, and no more than needed.
 func TestTruncationLeavesRoom(t *testing.T) {
 	h := start(t, nil)
 	dropped := func(turns int, more string) int {

@@ -11,7 +11,8 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
-// wrap returns the handler of a route, with all that is the same for every request around it: access, deadlines, the log, and errors.
+// wrap returns the handler of a route, with everything around it that is the same for all requests: who may come in, how long it may take,
+// the log, and the answer to a failure.
 func (s *Server) wrap(route route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		out := &response{ResponseWriter: w}
@@ -21,7 +22,7 @@ func (s *Server) wrap(route route) http.Handler {
 			if p != nil {
 				a.err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 			}
-			if a.err != nil && !begun { // once the answer has begun, the route reports errors itself
+			if a.err != nil && !begun { // if the answer has begun, the route has reported the error itself
 				_ = wire.WriteError(out, a.err, route.shape) // a client that is gone reads no error either
 			}
 			a.memory.Close()

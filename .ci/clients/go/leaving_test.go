@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// leaves checks that an answer ends when its client leaves. begin starts an answer of longSchema's form at the small server and returns,
-// once the first piece of it has come, a function that reads the rest. ask asks the same server for something short. That server computes
-// one answer at a time, so that the short one comes soon only if nobody computes the long one any more.
+// leaves checks that an answer ends when its client leaves. begin starts an answer of longSchema's form at the small server; once its first
+// piece has come, begin returns a function that reads the rest. ask asks the same server for something short. That server computes one
+// answer at a time, so the short one comes soon only if the long one is not computed any more.
 func leaves(t *testing.T, begin func(context.Context) (rest func()), ask func()) {
 	t.Helper()
 	started := time.Now()
@@ -27,8 +27,8 @@ func leaves(t *testing.T, begin func(context.Context) (rest func()), ask func())
 	}
 }
 
-// crowd checks the error for a client when too many ask at once. begin and ask are as for leaves, but that ask returns whether it was
-// refused: eight ask while a long answer is computed, and the server lets one of them wait.
+// crowd checks the answers to clients when too many ask at once. begin is as for leaves, and ask returns whether it was refused: eight ask
+// while a long answer is computed, and the server lets one of them wait.
 func crowd(t *testing.T, begin func(context.Context) (rest func()), ask func() (refused bool)) {
 	t.Helper()
 	ctx, leave := context.WithCancel(t.Context())

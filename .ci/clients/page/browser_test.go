@@ -201,7 +201,7 @@ func (b *tab) text(selector string) string {
 	return js[string](b, fmt.Sprintf("document.querySelector(%q)?.innerText ?? ''", selector))
 }
 
-// texts is the text shown in each element that the selector finds.
+// texts are the texts shown in all elements that the selector finds.
 func (b *tab) texts(selector string) []string {
 	b.t.Helper()
 	return js[[]string](b, fmt.Sprintf("[...document.querySelectorAll(%q)].map((element) => element.innerText)", selector))
@@ -209,7 +209,7 @@ func (b *tab) texts(selector string) []string {
 
 func (b *tab) click(selector string) {
 	b.t.Helper()
-	b.still() // a click on a moving element misses it
+	b.still() // a click aimed at an element that moves would miss it
 	b.do(chromedp.ScrollIntoView(chromedp.CSS(selector)), chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
 }
 
@@ -276,7 +276,7 @@ func (b *tab) still() {
 	b.until("document.getAnimations().every((a) => a.playState !== 'running' || a.effect.getTiming().iterations === Infinity)")
 }
 
-// picture writes what the window shows into the folder for screenshots, if there is one.
+// picture writes a picture of the window into the folder for screenshots, if there is one.
 func (b *tab) picture(name string) {
 	b.t.Helper()
 	if *screenshots == "" {

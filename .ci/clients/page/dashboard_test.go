@@ -20,7 +20,7 @@ import (
 
 var resultsFolder = flag.String("results", "", "absolute path of the `folder` of results that TestDashboardLooks takes its pictures of, in place of invented ones")
 
-// programsFolder is the folder of the built programs, "" before; TestMain removes it.
+// programsFolder holds the programs that were built, "" before; TestMain removes it.
 var programsFolder string
 
 // programs builds the dashboard and what invents results for it, once, and returns the folder that they are in.
@@ -164,7 +164,7 @@ func TestDashboardFiltersAreInTheAddress(t *testing.T) {
 	if filtered != all/6 {
 		t.Errorf("of %d marks %d stay with one of two models and one of three types", all, filtered)
 	}
-	// The choices of a view are in the address too.
+	// A view's choices are in the address too.
 	b.drawn(func() {
 		js[chromedp.Void](b, "{ const s = document.querySelector('#control-x'); s.value = 'policy'; s.dispatchEvent(new Event('change')); }")
 	})

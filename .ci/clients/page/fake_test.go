@@ -40,7 +40,7 @@ type request struct {
 // last is the content of the last message.
 func (r request) last() string { return r.Messages[len(r.Messages)-1].Content }
 
-// fake is a server with the page and a model with answers that a test writes.
+// fake is a server with the page and a model. A test writes the model's answers.
 type fake struct {
 	*httptest.Server
 	answer func(request, *answer)

@@ -77,7 +77,7 @@ func TestFormulasOfAnything(t *testing.T) {
 	}
 }
 
-// Formulas in Markdown, and sums of money.
+// Formulas in Markdown are shown as formulas, and money as money.
 func TestFormulasInText(t *testing.T) {
 	f := start(t, func(r request, a *answer) {
 		for _, letter := range r.last() {

@@ -19,7 +19,7 @@ func TestColours(t *testing.T) {
 	equal(t, "another colour", js[bool](b, "getComputedStyle(document.querySelector('.tok-keyword')).color !== getComputedStyle(document.querySelector('.prose pre')).color"), true)
 }
 
-// No language loses a letter, and no language takes time that grows faster than the code, whatever the code is.
+// No language loses a letter, and colouring takes time proportional to the code, whatever the code is.
 func TestColoursOfAnything(t *testing.T) {
 	f := start(t, says("x"))
 	b := open(t, f.URL)

@@ -18,7 +18,7 @@ func (a *answer) endWith(finish string, total int) {
 	fmt.Fprint(a.w, "data: [DONE]\n\n")
 }
 
-// An answer that has reached its length goes on from its end, in the same message.
+// An answer that has reached its length goes on at its end, in the same message.
 func TestContinues(t *testing.T) {
 	f := start(t, func(r request, a *answer) {
 		if !r.GoesOn {
@@ -200,7 +200,7 @@ func TestTitlesAreWithoutMarkdown(t *testing.T) {
 	}
 }
 
-// Empty fields show what holds without them, and the place of the next message names fields that cannot be used.
+// Empty fields show the values that hold without them. Unusable values are reported near the field for the next message.
 func TestSettingsShowDefaults(t *testing.T) {
 	f := start(t, echo)
 	b := open(t, f.URL)

@@ -105,7 +105,7 @@ func TestVersions(t *testing.T) {
 	b.until("document.querySelectorAll('.message').length === 4")
 	equal(t, "the branch comes back", b.texts(".prose")[1], "Answer 3 to more")
 
-	// Editing the first message makes another branch; the old one stays next to it.
+	// Editing the first message makes another branch; the old one stays.
 	b.click(`.user [aria-label="Edit the message"]`)
 	b.fill(`[aria-label="Your message"]`, "uno")
 	b.button("Save and send")
@@ -277,7 +277,7 @@ func TestToolsRoundTrip(t *testing.T) {
 	b.until("document.querySelector('.results .versions')?.innerText.replaceAll(/\\s/g, '') === '2/2' && document.querySelector('#send').ariaLabel === 'Send'")
 	equal(t, "answer to other results", b.texts(".prose")[1], `Results: {"result":43} nothing`)
 
-	// A question instead of a result leaves the calls out of the request.
+	// A question in place of a result: the calls are not sent.
 	b.click(`.user [aria-label="Edit the message"]`)
 	b.button("Save and send")
 	b.until("document.querySelector('.user .versions')?.innerText.replaceAll(/\\s/g, '') === '2/2'")

@@ -6,15 +6,15 @@
 // # Answers do not depend on the machine
 //
 // Beam may cut a collection into bundles as it likes, run a bundle again after a failure, and run it twice at the same time. An answer is
-// the same, byte for byte, each time: whatever the machine, the bundle, and the answers that are computed at the same time. So a retry is
-// harmless, and what two attempts wrote is equal. Results therefore hold nothing that is measured; times are metrics.
+// byte for byte the same each time, on any machine, in any bundle, whatever else is computed with it. So a retry is harmless: two attempts
+// write the same bytes. Results therefore hold nothing that is measured; times are metrics.
 //
 // # Errors go with their element
 //
 // Every transform has two outputs: results, and Failures. An element that cannot be answered (a prompt that is longer than the context, a
-// schema that no constraint can keep) is a Failure, with the element and the error, and the others go on. Each element is in exactly one
-// of the two outputs. What concerns all elements fails the bundle, so that the runner tries it again: a model that cannot be fetched or
-// loaded, and work that was interrupted.
+// schema that no constraint can keep) is a Failure, with the element and the error, and the others go on. Each element is in exactly one of
+// the two outputs. A failure of all elements (a model that cannot be fetched or loaded, interrupted work) fails the bundle, so that the
+// runner tries it again.
 //
 // # One model a process
 //

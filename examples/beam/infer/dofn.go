@@ -36,12 +36,11 @@ type outcome[R any] struct {
 	measured
 }
 
-// doFn makes results R of elements E: each element on a goroutine of its own, side by side, while Beam's goroutine begins them and hands
-// the results on.
+// doFn makes results R of elements E: each element on a goroutine of its own, while Beam's goroutine begins them and hands the results on.
 //
-// Invariants between two calls of Beam: going is the number of begun elements without an outcome that was handed on. Each of them sends one
-// outcome to done, which has room for all of them, so that no element waits for a bundle that has been given up. An instance serves one
-// bundle at a time.
+// Invariants between two calls of Beam: going counts the elements that have begun but were not handed on yet. Each of them sends one
+// outcome to done. done has room for all of them, so no goroutine waits for a bundle that was given up. An instance serves one bundle at a
+// time.
 type doFn[E workItem[R], R any] struct {
 	Model Model
 
@@ -51,7 +50,7 @@ type doFn[E workItem[R], R any] struct {
 	going int
 }
 
-// StartBundle begins a bundle. The rest of a bundle that failed elsewhere is given up. Beam wants the emitters named here, too.
+// StartBundle begins a bundle. If the one before failed elsewhere, its elements are stopped. Beam wants the emitters named here, too.
 func (f *doFn[E, R]) StartBundle(ctx context.Context, _ func(beam.EventTime, R), _ func(beam.EventTime, Failure)) {
 	if f.stop != nil {
 		f.stop()
@@ -62,7 +61,7 @@ func (f *doFn[E, R]) StartBundle(ctx context.Context, _ func(beam.EventTime, R),
 	f.done, f.going = make(chan outcome[R], e.concurrency(f.Model)), 0
 }
 
-// ProcessElement begins an element, once there is room for it, and hands on the outcomes that are ready.
+// ProcessElement begins an element, once there is room for it, and hands on the results that are ready.
 func (f *doFn[E, R]) ProcessElement(
 	ctx context.Context, w beam.Window, at beam.EventTime, e E, results func(beam.EventTime, R), failures func(beam.EventTime, Failure),
 ) error {
@@ -81,7 +80,7 @@ func (f *doFn[E, R]) ProcessElement(
 	return nil
 }
 
-// FinishBundle hands on the other outcomes.
+// FinishBundle waits for the remaining results and hands them on.
 func (f *doFn[E, R]) FinishBundle(ctx context.Context, results func(beam.EventTime, R), failures func(beam.EventTime, Failure)) error {
 	for f.going > 0 {
 		if err := f.next(ctx, results, failures); err != nil {

@@ -28,7 +28,7 @@ func decode(t reflect.Type, data []byte) (element, error) {
 // Failure is an element without a result.
 type Failure struct {
 	ID      string          `json:"id"`      // the element's
-	Error   string          `json:"error"`   // the work that failed, and what would be right
+	Error   string          `json:"error"`   // the step that failed, and what would be right
 	Element json.RawMessage `json:"element"` // the element, to be mended and tried again
 }
 

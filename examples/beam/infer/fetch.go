@@ -123,7 +123,7 @@ func checkSum(ctx context.Context, file, want string) error {
 	return compareSum(h, file, want)
 }
 
-// compareSum returns an error if h, the hash of a file's bytes, is not want.
+// compareSum returns an error unless h, which has hashed the whole file, has the sum want.
 func compareSum(h hash.Hash, file, want string) error {
 	if got := hex.EncodeToString(h.Sum(nil)); !strings.EqualFold(got, want) {
 		return fmt.Errorf("the SHA-256 of %s is %s, and it must be %s", file, got, want)

@@ -123,7 +123,7 @@ func TestFetch(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Dir(file) + "/*"); len(left) != 4 || slices.Contains(left, old) {
 		t.Errorf("left: %v", left)
 	}
-	// Damage is noticed if there is a sum, and mended.
+	// If there is a sum, damage is noticed and mended.
 	if err := os.WriteFile(file, []byte(strings.ToUpper(data)), 0o644); err != nil {
 		t.Fatal(err)
 	}

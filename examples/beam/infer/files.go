@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Task is the work for a JSON line.
+// Task names what a JSON line asks for.
 type Task string
 
 // The tasks.
@@ -26,11 +26,11 @@ var lineOf = map[Task]func(ctx context.Context, l *loaded, lines Lines, i int) l
 	Ranks:   computeLine[Continuations, Scores],
 }
 
-// Lines are JSON lines and the file for their results.
+// Lines are JSON lines: their results make one file.
 type Lines struct {
 	Task     Task            `json:"task"`
 	Output   string          `json:"output"` // the file: a path, or an address of a file system that the program registered with Beam
-	Source   string          `json:"source"` // the name of the lines' source: a line without an ID has the ID Source:number
+	Source   string          `json:"source"` // where the lines come from: line 7 has the ID Source:7, if it has no ID of its own
 	First    int             `json:"first"`  // number of the first line
 	Lines    []string        `json:"lines"`
 	Defaults json.RawMessage `json:"defaults,omitempty"` // an object with the fields of lines that do not say otherwise
@@ -44,7 +44,7 @@ type File struct {
 	Failures int    `json:"failures"`
 }
 
-// FailuresOf is the name of the second file next to an output.
+// FailuresOf is the name of the second file, which holds an output's failures.
 func FailuresOf(output string) string { return output + failuresSuffix }
 
 const failuresSuffix = ".failures"
@@ -57,7 +57,7 @@ func (Lines) concurrency(Model) int { return linesAtOnce }
 // linesAtOnce is how many files a bundle works on: a second one, so that the model is busy while the last answers of the first come.
 const linesAtOnce = 2
 
-// compute computes the lines side by side and writes the files, the one with results last: if that exists, nothing is missing.
+// compute computes the lines side by side and writes the files, the one with results last: if that one exists, nothing is missing.
 func (l Lines) compute(ctx context.Context, model *loaded) (File, measured, error) {
 	one, ok := lineOf[l.Task]
 	if !ok {
@@ -128,7 +128,7 @@ func computeLine[E workItem[R], R any](ctx context.Context, l *loaded, lines Lin
 	return r
 }
 
-// raw returns a line as JSON: as it is or, if it is no JSON, as a string.
+// raw returns a line as JSON: as it is or, if it is not JSON, as a string.
 func raw(line string) json.RawMessage {
 	if json.Valid([]byte(line)) {
 		return json.RawMessage(line)

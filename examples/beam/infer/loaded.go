@@ -22,7 +22,7 @@ type loaded struct {
 	fingerprint string
 }
 
-// close gives the memory back. Running computations end.
+// close frees the memory. Answers that are being computed end.
 func (l *loaded) close() error {
 	if l.pool == nil {
 		return l.model.Close()

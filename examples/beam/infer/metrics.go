@@ -8,8 +8,8 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 )
 
-// The metrics, by the names that runners show, in the namespace "antigravity". A bundle that is tried again counts again if a runner shows
-// attempted metrics.
+// The metrics, by the names that runners show, in the namespace "antigravity". If a runner shows attempted metrics, a bundle that is tried
+// again counts again.
 var (
 	succeeded    = beam.NewCounter(namespace, "results")
 	failed       = beam.NewCounter(namespace, "failures")
@@ -35,10 +35,10 @@ func declareMetrics(ctx context.Context) {
 	}
 }
 
-// measured is what an element took. Beam's metrics belong to the goroutine of the bundle, so they are told there.
+// measured is what an element took. Only the bundle's goroutine may use Beam's metrics, so it adds the figures there.
 type measured struct {
 	results  int           // how many there are: one, or a file's
-	failures int           // elements without a result
+	failures int           // how many elements have no result
 	first    bool          // the element loaded the model
 	took     time.Duration // with what it waited
 	answers  []llama.Stats // of the answers that were computed

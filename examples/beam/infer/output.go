@@ -20,8 +20,8 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
 )
 
-// writeOutput writes an output's failures, if there are any, and then its results: if a file of results exists, nothing is missing. If
-// there are no failures, those of an earlier attempt are removed. A system that is not nil writes files of this machine.
+// writeOutput writes an output's failures, if there are any, and then its results: if the file of results exists, nothing is missing. The
+// failures of an earlier attempt are removed if this one has no failures. If system is not nil, it writes files of this machine.
 func writeOutput(ctx context.Context, system atomicfile.System, output string, results, failures []byte) error {
 	if len(failures) > 0 {
 		if err := writeFile(ctx, system, FailuresOf(output), failures); err != nil {

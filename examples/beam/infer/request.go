@@ -12,8 +12,8 @@ import (
 
 // Input is what a model is given: a text or a conversation. One of Prompt and Messages is set.
 type Input struct {
-	// Prompt is a user's message if the model has a chat template and Raw is false; otherwise it is a text that goes on. In a text that
-	// goes on special tokens, such as <|eot_id|>, are recognised; in messages they are characters like any others.
+	// Prompt is a user's message if the model has a chat template and Raw is false; otherwise the model continues it as text. In a text to
+	// continue, special tokens, such as <|eot_id|>, are recognised; in messages they are ordinary characters.
 	Prompt string `json:"prompt,omitempty"`
 	System string `json:"system,omitempty"` // the system message before Prompt
 	Raw    bool   `json:"raw,omitempty"`

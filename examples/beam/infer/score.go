@@ -14,7 +14,7 @@ type Continuations struct {
 	Continuations []string `json:"continuations"`
 }
 
-// Scores are the likelihoods of continuations. See llama.Session.Rank.
+// Scores say how likely the model finds continuations. See llama.Session.Rank.
 type Scores struct {
 	ID       string    `json:"id"`       // the continuations'
 	Logprobs []float64 `json:"logprobs"` // of each continuation the natural logarithm of its probability: the sum of its tokens'

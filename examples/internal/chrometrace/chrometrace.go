@@ -17,7 +17,7 @@ import (
 // Trace is what a file shows. All times are since one moment, such as the beginning of the recording.
 type Trace struct {
 	Processes []Process
-	// Notes belong to the trace as a whole. They are encoded as a JSON object; nil: no notes.
+	// Notes are about the trace as a whole. They are encoded as a JSON object; nil: no notes.
 	Notes any
 }
 
@@ -41,7 +41,7 @@ type Span struct {
 	Name  string
 	Began time.Duration
 	Took  time.Duration
-	Args  any // shown with it; encoded as a JSON object. nil: nothing
+	Args  any // shown with the span; encoded as a JSON object. nil: nothing
 }
 
 // end is when the span is over.
@@ -70,8 +70,8 @@ type event struct {
 	Args  any      `json:"args,omitempty"`
 }
 
-// Write writes a trace. If spans of a track overlap without being nested (or, on a Flat track, overlap at all), those that do not fit go to
-// a further track next to it: "thread (2)". Processes have the pids 1, 2, …, and the tracks of a process the tids 1, 2, ….
+// Write writes a trace. If spans of a track overlap without being nested, or overlap at all on a Flat track, those that do not fit go to a
+// further track, "thread (2)", below it. Processes have the pids 1, 2, …, and the tracks of a process the tids 1, 2, ….
 func Write(w io.Writer, t *Trace) error {
 	out := &writer{Writer: bufio.NewWriterSize(w, 1<<16)}
 	out.encoder = json.NewEncoder(out)

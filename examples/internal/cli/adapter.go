@@ -25,7 +25,7 @@ func (a *Adapter) Flags(f *Flags) {
 	})
 }
 
-// Open fetches and loads the adapter for a model, or nil without a Name. Closing the model does not close it.
+// Open fetches and loads the adapter for a model. Without a Name it returns nil. Closing the model does not close the adapter.
 func (a *Adapter) Open(ctx context.Context, model *llama.Model, stderr io.Writer) (adapter *llama.Adapter, scale float32, err error) {
 	if a.Name == "" {
 		return nil, 0, nil

@@ -28,8 +28,8 @@ func (d *Draft) Flags(f *Flags) {
 // Lookup reports whether it is llama.PromptLookup, which needs no model.
 func (d *Draft) Lookup() bool { return d.Name == lookup }
 
-// Open returns the Drafter for answers of a model in sessions of a capacity, or nil without a Name. A smaller model runs where chosen does,
-// which is how the model was chosen. The function that Open returns closes the smaller model.
+// Open returns the Drafter for a model's answers, nil without -draft. capacity is that of the model's sessions. A smaller model runs on the
+// same device as chosen, from which model was loaded. The function that Open returns closes the smaller model.
 func (d *Draft) Open(ctx context.Context, chosen *Model, model *llama.Model, capacity int, stderr io.Writer) (llama.Drafter, func() error, error) {
 	switch d.Name {
 	case "":

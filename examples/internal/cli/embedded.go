@@ -21,7 +21,7 @@ type embedded struct {
 	load  func(context.Context, *llama.LoadOptions) (*llama.Model, error)
 }
 
-// embeddedModels returns the embedded models. The first is the programs' default.
+// embeddedModels returns the embedded models. The first is the one that programs run if no model is named.
 func embeddedModels() []embedded {
 	return []embedded{
 		{"pebble", "Pebble", pebble.FS, pebble.Name, "ask it for sums, capitals, opposites, spellings, or a story", pebble.LoadContext},

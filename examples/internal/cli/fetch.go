@@ -10,12 +10,12 @@ import (
 	"github.com/antigravity-go/antigravity/llama/hub"
 )
 
-// Models says what -model and similar flags may be, besides the embedded models.
+// Models describes the values of -model and similar flags, apart from the embedded models.
 const Models = "a .gguf file or a Hugging Face folder, or its name on the Hugging Face Hub, as hf:owner/name, hf:owner/name:Q4_K_M or " +
 	"hf:owner/name/file.gguf, with @revision behind it or not, or its URL"
 
-// Fetch returns the path of a file or folder that has a path, a name on the hub or a URL. If it is not on this machine, it is fetched, with
-// the progress on stderr.
+// Fetch returns a local path for a path, a name on the hub or a URL. If the model is not on this machine, it is fetched, with progress on
+// stderr.
 func Fetch(ctx context.Context, name string, stderr io.Writer) (path string, err error) {
 	return fetch(ctx, name, slog.LevelWarn, stderr)
 }

@@ -67,7 +67,7 @@ func (f *Flags) moreRoom(small bool) string {
 	return ""
 }
 
-// sentences joins two texts; the second may be empty.
+// sentences joins two texts; b may be empty.
 func sentences(a, b string) string {
 	if b == "" {
 		return a

@@ -38,7 +38,7 @@ func (f *Flags) Group(title string, define func()) {
 	})
 }
 
-// Parse reads the arguments. All must be flags. For -h it writes the help to w and returns flag.ErrHelp, which Exit takes for success.
+// Parse reads the arguments; each must be a flag. For -h it writes the help to w and returns flag.ErrHelp, which Exit takes for success.
 func (f *Flags) Parse(args []string, w io.Writer) error {
 	err := f.FlagSet.Parse(args)
 	switch {

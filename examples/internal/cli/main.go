@@ -47,7 +47,7 @@ func Exit(name string, err error) {
 	os.Exit(failed)
 }
 
-// UsageError is a mistake in a command line.
+// UsageError is a mistake on a command line.
 type UsageError struct{ Reason string }
 
 // Usagef makes a UsageError.

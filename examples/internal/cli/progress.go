@@ -21,7 +21,7 @@ func Progress(w io.Writer, what string) func(done, total int64) {
 	return bar(w, what, worthABar)
 }
 
-// bar is Progress on a terminal, for work of at least `least` bytes.
+// bar is Progress on a terminal, for work of at least least bytes.
 func bar(w io.Writer, what string, least int64) func(done, total int64) {
 	var (
 		mu  sync.Mutex

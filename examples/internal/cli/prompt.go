@@ -27,7 +27,7 @@ func (p *Prompt) Flags(f *Flags, text string) {
 	})
 }
 
-// maxPrompt bounds a prompt from stdin, in bytes; no context is that long.
+// maxPrompt bounds the text that is read from stdin, in bytes; no context is that long.
 const maxPrompt = 64 << 20
 
 // Read checks the flags, and reads the text from stdin if it is to come from there.
@@ -49,7 +49,7 @@ func (p *Prompt) Read(stdin io.Reader) error {
 	return nil
 }
 
-// Ask starts the answer. The prompt becomes a user's message if the model has a chat template; without one it is continued.
+// Ask starts the answer. If the model has a chat template and Raw is false, the prompt becomes a user's message; otherwise it is continued.
 func (p *Prompt) Ask(ctx context.Context, m *llama.Model, s *llama.Session, params llama.Params) iter.Seq2[llama.Piece, error] {
 	if p.Raw || !m.Tokenizer().HasTemplate() {
 		return s.Generate(ctx, m.Tokenizer().EncodeSpecial(p.Text, true), params)

@@ -51,7 +51,7 @@ func TestCode(t *testing.T) {
 	}
 }
 
-// absent returns the first line of a block that does not follow the lines before it in a test; "": no line.
+// absent returns the first line of a block that does not follow the lines before it in a test, or "".
 func absent(block, test string) string {
 	for line := range strings.Lines(block) {
 		line, _, _ = strings.Cut(strings.TrimSpace(line), " // ")

@@ -14,8 +14,8 @@ type File struct {
 	file *os.File
 }
 
-// Create makes a File of about limit events, DefaultLimit if that is 0. It makes the file on disk at once, so that a bad path is an error
-// before there is anything to lose.
+// Create makes a File of about limit events; 0 means DefaultLimit. It creates the file on disk at once, so that a path that does not work
+// is reported before there is anything to lose.
 func Create(path string, limit int) (*File, error) {
 	file, err := os.Create(path)
 	if err != nil {

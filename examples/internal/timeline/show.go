@@ -13,8 +13,8 @@ import (
 	"github.com/antigravity-go/antigravity/llama"
 )
 
-// show returns the process as a trace has it, as two: a track of the passes with their operations and one for each thread; and a track for
-// each session.
+// show returns the process as a trace shows it, as two: one with a track for the passes and their operations and a track for each thread;
+// and one with a track for each session, since there may be many.
 func (p *Process) show() []chrometrace.Process {
 	result := chrometrace.Process{Name: p.name, Counters: []chrometrace.Counter{p.rates()}}
 	passes, beside := p.showPasses()
@@ -88,7 +88,7 @@ type (
 	}
 )
 
-// text returns an error's text, or "".
+// text returns an error's text, "" for nil.
 func text(err error) string {
 	if err == nil {
 		return ""
@@ -96,8 +96,9 @@ func text(err error) string {
 	return err.Error()
 }
 
-// showPasses returns the track of the passes, with the operations that are a part of each, and a track of the other operations: those that
-// a session computed for itself, perhaps while a pass was computed. Operations of a pass are those that fit into it one after the other.
+// showPasses returns the track of the passes, each with its operations, and a track of the operations outside passes: those that a session
+// computed for itself, perhaps while a pass was computed. An operation belongs to a pass if it lies within the pass and begins after the
+// pass's operation before it has ended.
 func (p *Process) showPasses() (passes, beside chrometrace.Track) {
 	passes, beside = chrometrace.Track{Name: "passes"}, chrometrace.Track{Name: "operations beside passes", Flat: true}
 	list := p.passes.all()
@@ -138,8 +139,8 @@ func (p *Process) showPasses() (passes, beside chrometrace.Track) {
 	return passes, beside
 }
 
-// ofCaller returns the operations that thread 0's shares are parts of, for a backend that does not report the calls themselves: from the
-// first part's beginning to the last part's end, as far as parts of one operation follow each other.
+// ofCaller stands in for a backend that does not report its calls. It returns thread 0's shares as operations: each from its first part's
+// beginning to its last part's end, as far as parts of one operation follow each other.
 func (p *Process) ofCaller() (list []Operation) {
 	if p.operations.count() > 0 {
 		return nil

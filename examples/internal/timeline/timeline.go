@@ -39,7 +39,7 @@ type span struct {
 	began, ended time.Time
 }
 
-// New returns an empty Timeline for about limit events; DefaultLimit if it is 0.
+// New returns an empty Timeline for about limit events; 0 means DefaultLimit.
 func New(limit int) *Timeline {
 	if limit == 0 {
 		limit = DefaultLimit
@@ -49,7 +49,7 @@ func New(limit int) *Timeline {
 	return t
 }
 
-// Begin begins to collect; events until End belong to the part of the trace with this name.
+// Begin begins to collect; all that is reported until End belongs to a part of the trace with this name.
 func (t *Timeline) Begin(name string) {
 	now := precise.Now()
 	t.mu.Lock()
@@ -74,7 +74,7 @@ func (t *Timeline) End() {
 // Active reports whether the Timeline collects.
 func (t *Timeline) Active() bool { return t.active.Load() }
 
-// Full returns the time after which the Timeline was full and collected nothing any more.
+// Full returns after which time the Timeline was full and collected nothing any more.
 func (t *Timeline) Full() (after time.Duration, full bool) {
 	n := t.filled.Load()
 	return time.Duration(n), n != 0
@@ -89,8 +89,8 @@ func (t *Timeline) Process(name string) *Process {
 	return p
 }
 
-// Write writes the events in Chrome's Trace Event Format, and returns their number. The notes are encoded as a JSON object that belongs to
-// the trace as a whole. Nothing must be collected meanwhile.
+// Write writes the collected events, in Chrome's Trace Event Format, and returns how many they were. The notes are encoded as a JSON object
+// that belongs to the trace as a whole. Nothing must be collected meanwhile.
 func (t *Timeline) Write(w io.Writer, notes any) (events int, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -112,7 +112,7 @@ func (t *Timeline) Write(w io.Writer, notes any) (events int, err error) {
 // since returns the time from the first Begin.
 func (t *Timeline) since(moment time.Time) time.Duration { return moment.Sub(t.base) }
 
-// more takes room for a chunk of events, some of them perhaps beyond the limit. Without room the Timeline is full.
+// more takes room for a chunk of events; some of them may be beyond the limit. Without room the Timeline is full.
 func (t *Timeline) more(events int) bool {
 	if t.room.Add(-int64(events)) > -int64(events) {
 		return true
@@ -141,7 +141,7 @@ func (s *store[T]) add(t *Timeline, v *T) {
 	defer s.mu.Unlock()
 	last := len(s.chunks) - 1
 	if last < 0 || len(s.chunks[last]) == chunkEvents {
-		if last >= 0 && !t.more(chunkEvents) { // each first chunk is free, so that a small limit leaves no list empty
+		if last >= 0 && !t.more(chunkEvents) { // the first chunk is everyone's, so that with a small limit each still has some events
 			return
 		}
 		s.chunks = append(s.chunks, make([]T, 0, chunkEvents))

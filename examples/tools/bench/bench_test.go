@@ -96,7 +96,7 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// TestGuideLeads follows the choices along a document, also after a token that was not the document's.
+// TestGuideLeads follows the choices along a document, also after a token that is not the document's.
 func TestGuideLeads(t *testing.T) {
 	model, err := pebble.Load(nil)
 	if err != nil {

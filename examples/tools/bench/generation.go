@@ -12,11 +12,11 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// generation is the test of generating: several sessions do it at once, each on a goroutine, after prompts that differ.
+// generation is the test of generating: sessions sessions do it at once, each on a goroutine, after prompts that differ.
 type generation struct {
 	tokens   int // of each answer
 	sessions int
-	draft    int // tokens that an oracle proposes at a time; 0: no drafts
+	draft    int // tokens that an oracle proposes at a time; 0: no proposals
 	mode     constraintMode
 }
 
@@ -147,7 +147,7 @@ func (a *answerer) answer(ctx context.Context) error {
 // follow is answer with a function that is called when a token has come, and returns whether to go on.
 //
 // If the model ends its answer early, it goes on with the end forbidden or, under a constraint, with another document. Until then nothing
-// is forbidden: a mask needs all logits on the host, which is not how most answers are generated.
+// is forbidden: a mask needs all logits on the host, unlike most answers.
 func (a *answerer) follow(ctx context.Context, came func() (more bool)) error {
 	a.accepted, a.forced = 0, 0
 	params := llama.Params{MaxTokens: a.tokens, Draft: a.drafter, Constraint: a.constraint, Mask: a.guide}

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// latency is what an answer's tokens and a prompt take, alone and at the same time, in the form of -json.
+// latency is how long an answer's tokens and a prompt take, alone and at the same time, in the form of -json.
 type latency struct {
 	Test                string  `json:"test"`
 	Alone               gaps    `json:"alone"`  // between two tokens of an answer
@@ -39,7 +39,7 @@ func summarize(times []time.Duration) gaps {
 	return gaps{len(times), quantile(0.5), quantile(0.99), quantile(1)}
 }
 
-// latencies measures each prompt during an answer and writes the times.
+// latencies measures each prompt during an answer and writes how long it took.
 func (b *bench) latencies(ctx context.Context) error {
 	table := newTable(latencyColumns())
 	for _, n := range b.prompts {
@@ -62,7 +62,7 @@ func (b *bench) latencies(ctx context.Context) error {
 	return b.footer()
 }
 
-// latency measures a prompt of some tokens during an answer.
+// latency measures a prompt of tokens tokens during an answer.
 func (b *bench) latency(ctx context.Context, tokens int) (*latency, error) {
 	l := &latency{Test: "latency" + strconv.Itoa(tokens)}
 	var alone, beside []time.Duration

@@ -66,7 +66,7 @@ type bench struct {
 	*options
 	model   *llama.Model
 	endless llama.LogitMask // forbids what ends an answer
-	form    *form           // of -schema; nil: no form
+	form    *form           // of -schema; nil: no schema
 	setting setting
 	trace   *timeline.File // nil unless tracing
 	stdout  io.Writer

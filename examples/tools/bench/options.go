@@ -57,7 +57,7 @@ type options struct {
 	prompts     []int  // lengths
 	generate    int    // tokens of an answer
 	sessions    []int  // how many generate at once; empty: one
-	draft       int    // tokens that an oracle proposes at a time; 0: no drafts
+	draft       int    // tokens that an oracle proposes at a time; 0: no proposals
 	schema      string // path of a JSON Schema; "": answers have no constraint
 	document    string // path of a document that fits it; "": the model chooses
 	latency     bool
@@ -135,7 +135,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	return o, o.check()
 }
 
-// numbers reads a list of numbers of 1 and more; a 0 stands for an empty list.
+// numbers reads a list of numbers of 1 and more. A 0 adds nothing, so "0" is the empty list.
 func numbers(s string) (list []int, ok bool) {
 	if s == "" {
 		return nil, true

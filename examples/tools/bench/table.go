@@ -44,7 +44,7 @@ func (t *table[T]) WriteTo(w io.Writer) (int64, error) { return t.text.WriteTo(w
 // fixed writes a number with two digits behind the point.
 func fixed(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }
 
-// present writes a number with two digits behind the point, and nothing for 0, which stands for a missing number.
+// present writes a number with two digits behind the point, and "" for 0, which means that there is no number.
 func present(x float64) string {
 	if x == 0 {
 		return ""

@@ -7,7 +7,7 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/recording"
 )
 
-// traceInto makes the file of -trace and lets the model, which is not loaded yet, record in it.
+// traceInto makes the file of -trace and makes the model, which is not loaded yet, report to it.
 func traceInto(path string, events int, model *cli.Model) (*timeline.File, error) {
 	file, err := timeline.Create(path, events)
 	if err != nil {
@@ -15,7 +15,7 @@ func traceInto(path string, events int, model *cli.Model) (*timeline.File, error
 	}
 	process := file.Process(model.Name() + " on " + model.Backend)
 	model.Trace, model.Record = process.Trace(), process.Record()
-	if model.Backend != "cpu" { // the CPU's threads record themselves: recording the calls too would double the cost of tracing
+	if model.Backend != "cpu" { // the processor's threads report by themselves: with the calls reported too, tracing would take twice the time
 		model.Wrap = func(b backend.Backend) backend.Backend { return recording.New(b, operations{file.Timeline, process}) }
 	}
 	return file, nil

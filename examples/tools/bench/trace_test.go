@@ -90,7 +90,7 @@ func readTrace(t *testing.T, path string) traced {
 	return result
 }
 
-// count returns how many spans with a name that begins with name are on the tracks with track in their names.
+// count returns how many spans have a name that begins with name, on tracks with track in their names.
 func (tr traced) count(track, name string) (n int) {
 	for key, spans := range tr.spans {
 		for _, s := range spans {

@@ -13,7 +13,7 @@ import (
 // golden is what a reference computed.
 type golden struct {
 	cases  []goldenCase
-	greedy []llama.Token // a prompt and its greedy continuation; nil: no such tokens
+	greedy []llama.Token // a prompt and its greedy continuation; nil: nothing to compare
 }
 
 // goldenCase is a text and logits after some of its tokens.

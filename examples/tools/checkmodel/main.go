@@ -59,7 +59,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 	return o, nil
 }
 
-// inspect describes the model. Other files are named on stdout, and are an error.
+// inspect prints what the model is. A path that is no model is described on stdout and gives an error.
 func (o *options) inspect(ctx context.Context, stdout, stderr io.Writer) (*llama.Report, error) {
 	if o.model.Embedded() {
 		files, name := o.model.EmbeddedFS()

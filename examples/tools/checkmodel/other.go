@@ -115,7 +115,7 @@ func tokenizerAlone(path string) string {
 	return fmt.Sprintf("a tokenizer without a model: %d tokens, %d of them added", k.VocabSize(), len(k.AddedTokens()))
 }
 
-// maxJSON bounds the files that are looked at as JSON, in bytes.
+// maxJSON is the longest file, in bytes, that is tried as JSON.
 const maxJSON = 64 << 20
 
 // otherFile is describeOther for a file.

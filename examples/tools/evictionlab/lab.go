@@ -23,11 +23,11 @@ type lab struct {
 
 // cell is a policy at a budget.
 type cell struct {
-	policy eviction.Policy // for evictOnce, which gives it the number of slots to keep: its own budget is never
+	policy eviction.Policy // for evictOnce, which passes the number of slots to keep: the policy's own budget is never
 	budget float64         // the part of the prompt's tokens that stay, at most 1
 }
 
-// choose returns the cells that are compared: each policy at each budget, but the policy "none" only at the budget 1.
+// choose returns the cells to compare: each policy at each budget. The policy "none" is compared at the budget 1 alone.
 func (o *options) choose() (list []cell, err error) {
 	for _, name := range o.policies {
 		policy, err := o.policy(name, never)
@@ -210,14 +210,14 @@ func (l *lab) askInCell(ctx context.Context, kv tensor.DType, p questions.Prompt
 // never is a budget that no prompt reaches.
 const never = 1 << 20
 
-// switchablePolicy is a policy that stands for several: it evicts only on request, by the current policy. The cache keeps the records that
-// any of them needs, so that a prompt is read once for all of them.
+// switchablePolicy stands for several policies: it evicts only on request, by the policy in turn. The cache keeps the records that any of
+// them needs, so that a prompt is read once for all of them.
 type switchablePolicy struct {
-	eviction.Policy // the current one
+	eviction.Policy // the one in turn
 	tracking        kvcache.Tracking
 }
 
-// add adds a policy, which becomes the current one, and makes the cache keep the records that it needs.
+// add adds a policy, makes it the one in turn, and makes the cache keep the records that it needs.
 func (t *switchablePolicy) add(p eviction.Policy) {
 	t.Policy = p
 	if tracker, ok := p.(eviction.Tracker); ok {

@@ -43,7 +43,7 @@ func drawFile(path string, rows []row) error {
 	return atomicfile.Write(path, func(w io.Writer) error { return formats[filepath.Ext(path)](w, rows) })
 }
 
-// The size of the drawing of one group, and of the names of the lines next to all of them.
+// The size of the drawing of one group, and of the column with the names of the lines to the right of all groups.
 const (
 	panelWidth  = 12 * vg.Centimeter
 	panelHeight = 8 * vg.Centimeter
@@ -88,7 +88,7 @@ func ticks(values []float64) (list []plot.Tick) {
 	return list
 }
 
-// drawPanels draws the groups of a type of cache next to each other, and the types below each other.
+// drawPanels draws the groups: those of one type of cache in a row, and a row for each type.
 func drawPanels(rows []row, canvas func(w, h vg.Length) vg.CanvasSizer) error {
 	var panels [][]*plot.Plot
 	var legend plot.Legend // the same for all panels

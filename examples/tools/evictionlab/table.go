@@ -11,8 +11,7 @@ import (
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 )
 
-// group has the rows of one table or drawing: those of one type of cache, and of skills with names that differ only by a number at their
-// end.
+// group has the rows of one table or drawing: those of one type of cache, and of skills with the same name but for a number at its end.
 type group struct {
 	name, kv string
 	rows     []row

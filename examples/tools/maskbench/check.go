@@ -11,10 +11,11 @@ import (
 	"github.com/antigravity-go/antigravity/llama"
 )
 
-// checker checks that a matcher does not contradict itself: at each position of a document, for tokens that are drawn and those that begin
-// as the document goes on, a token is in the set of Allowed exactly if a clone accepts it; something is possible; no special token is
-// allowed; and where Forced foretells a text, the allowed tokens are those that are a beginning of this text or begin with it, and the
-// answer cannot end.
+// checker checks that a matcher does not contradict itself, at each position of a document:
+//
+//   - A token, drawn or one with which the document goes on, is in the set of Allowed exactly if a clone accepts it.
+//   - Something is possible, and no special token is allowed.
+//   - If Forced foretells a text, each allowed token is a beginning of this text or begins with it, and the answer cannot end.
 type checker struct {
 	tokenizer *llama.Tokenizer
 	set       *llama.TokenSet
@@ -23,7 +24,7 @@ type checker struct {
 	drawn     int // tokens a position
 }
 
-// follow checks all positions of a document, and returns the position of an error.
+// follow checks all positions of a document, and returns the one with an error.
 func (c *checker) follow(m llama.Matcher, document []llama.Token) (int, error) {
 	for at := 0; ; at++ {
 		if err := c.position(m); err != nil {

@@ -76,7 +76,7 @@ func lines(path string) iter.Seq2[[]byte, error] {
 	}
 }
 
-// schemas ranges over a file's schemas: over all of them if most is 0, and else over at most `most`, spread evenly over the file.
+// schemas ranges over a file's schemas: all of them if most is 0, otherwise at most most of them, spread evenly over the file.
 func schemas(path string, most int) iter.Seq2[*schema, error] {
 	return func(yield func(*schema, error) bool) {
 		total := 0

@@ -106,7 +106,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 // llama3 is the usual vocabulary's path in the repository.
 const llama3 = "internal/fixture/data/tokenizer/llama3-tokenizer.json.gz"
 
-// usual returns the path of the usual vocabulary. The repository is looked for upwards from the working directory, and from the program's
+// usual returns the path of the usual vocabulary. It looks for the repository upwards from the working directory, and from the program's
 // folder.
 func usual() (string, error) {
 	var from []string

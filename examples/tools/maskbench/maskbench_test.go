@@ -117,7 +117,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// liar is a matcher of the tokens 1, 2, 3 in this order with one wrong answer.
+// liar is a matcher of the tokens 1, 2, 3 in this order with one false answer.
 type liar struct {
 	at  int
 	lie string

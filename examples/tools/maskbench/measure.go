@@ -17,7 +17,7 @@ import (
 // The verdicts on a schema.
 const (
 	passed      = "pass"
-	unsupported = "unsupported" // compiling gave an UnsupportedError, or another error, with no valid document
+	unsupported = "unsupported" // compiling gave an UnsupportedError, or another error and no test document is valid
 	broken      = "error"       // compiling gave another error, or a matcher contradicts itself, or the engine panicked
 	accepts     = "accepts"     // a document is accepted that must be refused
 	refuses     = "refuses"     // a document is refused that must be accepted
@@ -138,7 +138,7 @@ func (e *examiner) examine(s *schema) (r *result, err error) {
 	return r, nil
 }
 
-// test runs the i-th document of a schema. Its tokens are e.tokens.
+// test runs the i-th document of a schema. e.tokens are the document's tokens.
 func (e *examiner) test(r *result, m llama.Matcher, i int, valid bool) {
 	var watched llama.Matcher // checks and forced tokens have a matcher of their own, so that they are not in the time of the masks
 	if e.check > 0 || e.forced && valid {
@@ -237,7 +237,7 @@ func (e *examiner) now() time.Duration {
 	return precise.Since(zero)
 }
 
-// heap returns the live bytes on the heap, 0 unless that is measured.
+// heap returns the bytes that are alive on the heap, 0 unless e.memory is set.
 func (e *examiner) heap() int64 {
 	if !e.memory {
 		return 0

@@ -23,7 +23,7 @@ type summary struct {
 	// accepts and refuses count the schemas that let a wrong document through, or refuse a right one; one schema can do both.
 	accepts, refuses          int
 	masks                     []float64 // microseconds, all of them
-	compiles, refusals        []float64 // microseconds of compiling, of successes and of failures
+	compiles, refusals        []float64 // microseconds of compiling, if it succeeded and if it failed
 	compiledBytes, usedBytes  int64     // the largest constraint, after compiling and after its tests
 	largest                   string    // its id
 	tokens, forced, misforced int

@@ -76,7 +76,7 @@ func (l *lab) activations(list ...activation) (ts []*tensor.Tensor, err error) {
 	return ts, nil
 }
 
-// onActivations makes the subject of an operation with activations alone as operands.
+// onActivations makes the subject of an operation on activations alone.
 func (l *lab) onActivations(make func(t []*tensor.Tensor) (func(int) error, machine.Work), list ...activation) (*subject, error) {
 	t, err := l.activations(list...)
 	if err != nil {
@@ -110,8 +110,8 @@ func (l *lab) weights(d tensor.DType, n, k int) ([]*tensor.Tensor, error) {
 	return list, nil
 }
 
-// caches returns caches of a number of slots, in as many copies as fill the span. Each has pages of its own, in the order of a conversation
-// that is alone: tile by tile, and within a tile head by head.
+// caches returns caches of slots slots, in as many copies as fill the span. Each has pages of its own, in the order that a single
+// conversation's pages have: tile by tile, and within a tile head by head.
 func (l *lab) caches(d tensor.DType, slots, heads, headDim int) ([]*backend.Slots, error) {
 	pages := (slots + backend.PageSlots - 1) / backend.PageSlots
 	first, err := l.stored(d, pages*heads, 2, backend.PageSlots, headDim)

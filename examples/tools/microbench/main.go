@@ -1,4 +1,4 @@
-// Microbench measures one operation at a time and compares it with what the machine can do at most.
+// Microbench measures one operation at a time and compares it with the most that the machine can do.
 package main
 
 import (

@@ -15,7 +15,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// TestOperations computes each operation once with each type, on several copies of small operands in turn.
+// TestOperations computes each operation once with each type, on small operands, several copies in turn.
 func TestOperations(t *testing.T) {
 	b := cpu.New(2)
 	defer b.Close()

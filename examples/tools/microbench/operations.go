@@ -22,7 +22,7 @@ type operation struct {
 
 // subject is an operation with its operands.
 type subject struct {
-	run  func(i int) error // computes call i, with the operands of its turn
+	run  func(i int) error // computes call i, with the i-th copy of the operands
 	work machine.Work      // of one call
 }
 

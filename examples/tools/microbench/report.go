@@ -52,7 +52,7 @@ func newReport(o *options, w io.Writer, b backend.Backend, limits machine.Limits
 	return r
 }
 
-// section begins the results of a title; "": without a title.
+// section begins the results under a title, "" for no title.
 func (r *report) section(title string) {
 	if title != "" {
 		r.table.Row("")

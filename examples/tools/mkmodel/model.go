@@ -9,7 +9,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/format"
 )
 
-// model is the model to make.
+// model is a model to make.
 type model struct {
 	name       string
 	config     *checkpoint.Config

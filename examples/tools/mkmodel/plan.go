@@ -77,7 +77,8 @@ func recipeNames() string {
 	return strings.Join(list, ", ")
 }
 
-// moreBits reports whether the sensitive matrices of a layer get more bits: the first and the last eighth, and every third between.
+// moreBits reports whether the sensitive matrices of a layer get more bits: those of the first and the last eighth of the layers, and of
+// every third layer between.
 func moreBits(layer, layers int) bool {
 	eighth := layers / 8
 	return layer < eighth || layer >= 7*layers/8 || (layer-eighth)%3 == 2

@@ -18,7 +18,7 @@ import (
 // blockFormat says how to turn random bytes into a well-formed block of values with mean 0.
 type blockFormat struct {
 	dtype  tensor.DType
-	unit   float64            // standard deviation of the values of a block with scale 1
+	unit   float64            // standard deviation of the values of a block with the scale 1
 	signed bool               // the codes are not symmetric about 0: half of the scales are negative
 	ratio  float64            // of minimum to scale, in formats that have minimums
 	tidy   func(block []byte) // what else random bytes would get wrong; nil: nothing

@@ -9,8 +9,8 @@ import (
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 )
 
-// shapes are the published sizes: the config.json of the models' repositories. Those with names that begin with tiny are ours, for tests;
-// their rows are whole blocks of every format.
+// shapes are the published sizes: the config.json of the models' repositories. Names that begin with tiny are ours, for tests; these
+// models' rows are whole blocks of every format.
 var shapes = map[string]checkpoint.Config{
 	"llama-3.2-1b": {HiddenSize: 2048, IntermediateSize: 8192, Layers: 16, Heads: 32, KVHeads: 8, HeadDim: 64,
 		VocabSize: 128256, ContextLength: 131072, RoPE: llama3(32), TiedEmbeddings: true},
@@ -20,6 +20,10 @@ var shapes = map[string]checkpoint.Config{
 		VocabSize: 128256, ContextLength: 131072, RoPE: llama3(8)},
 	"llama-2-7b": {HiddenSize: 4096, IntermediateSize: 11008, Layers: 32, Heads: 32, KVHeads: 32, HeadDim: 128,
 		VocabSize: 32000, ContextLength: 4096, RoPE: checkpoint.RoPE{Theta: 10000}},
+	"qwen3-0.6b": {HiddenSize: 1024, IntermediateSize: 3072, Layers: 28, Heads: 16, KVHeads: 8, HeadDim: 128, RMSNormEps: 1e-6,
+		VocabSize: 151936, ContextLength: 40960, RoPE: checkpoint.RoPE{Theta: 1000000}, TiedEmbeddings: true, Variant: family("qwen3")},
+	"qwen3-1.7b": {HiddenSize: 2048, IntermediateSize: 6144, Layers: 28, Heads: 16, KVHeads: 8, HeadDim: 128, RMSNormEps: 1e-6,
+		VocabSize: 151936, ContextLength: 40960, RoPE: checkpoint.RoPE{Theta: 1000000}, TiedEmbeddings: true, Variant: family("qwen3")},
 	"qwen3-4b-yarn": {HiddenSize: 2560, IntermediateSize: 9728, Layers: 36, Heads: 32, KVHeads: 8, HeadDim: 128, RMSNormEps: 1e-6,
 		VocabSize: 151936, ContextLength: 131072, RoPE: yarn(1000000, 4, 32768, yarn4), TiedEmbeddings: true, Variant: family("qwen3")},
 	"olmo3-7b": {HiddenSize: 4096, IntermediateSize: 11008, Layers: 32, Heads: 32, KVHeads: 32, HeadDim: 128, RMSNormEps: 1e-6,
@@ -269,7 +273,7 @@ func llama3(factor float64) checkpoint.RoPE {
 
 func shapeNames() string { return strings.Join(slices.Sorted(maps.Keys(shapes)), ", ") }
 
-// shapeOf looks a shape up, and changes vocabulary and context if they are not 0.
+// shapeOf looks a shape up. vocab and context, unless 0, replace the shape's vocabulary and context.
 func shapeOf(name string, vocab, context int) (*checkpoint.Config, error) {
 	c, ok := shapes[name]
 	if !ok {

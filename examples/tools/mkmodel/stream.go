@@ -12,7 +12,7 @@ import (
 const pieceBytes = 1 << 20
 
 // stream makes tensors and writes them in order. Pieces are made by several goroutines ahead of the writing, a few at a time, so that
-// memory stays small; the output does not depend on their number.
+// memory stays small. Their number does not change the file.
 func stream(ctx context.Context, w *format.TensorWriter, tensors []planned, seed uint64, first int, done func(n int64)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -100,7 +100,7 @@ func send(ctx context.Context, pieces chan<- chan []byte, ready chan []byte) err
 	}
 }
 
-// buffer returns n bytes, from the free ones if one is large enough.
+// buffer returns n bytes, from a free buffer if it is large enough.
 func buffer(free <-chan []byte, n int) []byte {
 	select {
 	case b := <-free:

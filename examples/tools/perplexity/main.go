@@ -47,7 +47,7 @@ type options struct {
 	ctx     int
 	windows int
 	skip    int // tokens at a window's beginning that are not judged
-	write   int // tokens to write after them; 0: no tokens
+	write   int // tokens to write after them; 0: nothing
 	compare bool
 	json    bool
 	flags   *cli.Flags
@@ -155,7 +155,7 @@ func progress(stderr io.Writer) func(done, total int) {
 	}
 }
 
-// result is the output, in the form of -json. KL and what follows it are nil if nothing was compared.
+// result is the printed result, in the form of -json. KL and the fields after it are nil if nothing was compared.
 type result struct {
 	Model          string   `json:"model"`
 	File           string   `json:"file"`

@@ -2,8 +2,8 @@ package main
 
 import "github.com/antigravity-go/antigravity/llama"
 
-// cut cuts a text into windows of at most size tokens, bos first. Where bos occurs in the text a new window begins. Windows of one token,
-// after which there is nothing to predict, are left out. With a negative bos, windows begin with the text's own tokens.
+// cut cuts a text into windows of at most size tokens, each beginning with bos. If bos occurs in the text, a new window begins. Windows of
+// one token are left out, since they predict nothing. If bos is negative, windows begin with the text's own tokens.
 func cut(text []llama.Token, bos llama.Token, size int) (windows [][]llama.Token) {
 	var window []llama.Token
 	flush := func() {

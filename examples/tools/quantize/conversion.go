@@ -46,6 +46,7 @@ type conversion struct {
 type target struct {
 	dtype, wanted tensor.DType // wanted differs where blocks of the wanted type do not fill the rows
 	importance    []float32    // of the columns, of one matrix after the other; nil: they count alike
+	unchosen      int          // matrices of experts that no row of the importance matrix's text chose: their columns count alike
 	info          gguf.TensorInfo
 }
 
@@ -83,12 +84,15 @@ func (c *conversion) wanted(w *weight) tensor.DType {
 	case w.model.Role == checkpoint.Routing: // which experts compute a token is decided by little
 		return tensor.F32
 	case w.dtype == tensor.MXFP4 && o.mix.base.Quantized(): // gpt-oss was trained so
+		return w.dtype
 	case w.model.Part == checkpoint.PerLayerProjection: // as llama.cpp does: it is not large
 		return w.dtype
 	case w.model.Role == checkpoint.Logits && o.head != 0:
 		return o.head
 	case w.model.Role == checkpoint.Lookup && o.embedding != 0:
 		return o.embedding
+	case w.model.Role == checkpoint.Expert && o.mix.experts != 0:
+		return o.mix.experts
 	case o.pure:
 		return o.mix.base
 	case w.model.Role == checkpoint.Logits:
@@ -115,14 +119,20 @@ func (c *conversion) planWeight(w *weight, t *target) error {
 		return fmt.Errorf("%s has the shape %v, and the importance matrix %d columns for it: it is another model's", w.name, w.shape, n)
 	}
 	t.importance = means
+	for _, n := range sums.Counts {
+		if n == 0 {
+			t.unchosen++
+		}
+	}
 	return nil
 }
 
-// warn reports losses that could be avoided.
+// warn says which precision is lost and need not be.
 func (c *conversion) warn(w io.Writer) {
-	again, fallen, unweighed := 0, 0, 0
+	again, fallen, unweighed, unchosen := 0, 0, 0, 0
 	for i, t := range c.targets {
 		from := &c.source.tensors[i]
+		unchosen += t.unchosen
 		linear := from.model != nil && (from.model.Role == checkpoint.Linear || from.model.Role == checkpoint.Expert && !from.model.Bias)
 		switch {
 		case from.dtype.Quantized() && t.dtype.Quantized() && from.dtype != t.dtype:
@@ -142,9 +152,13 @@ func (c *conversion) warn(w io.Writer) {
 	if unweighed > 0 {
 		fmt.Fprintf(w, "quantize: %d matrices are not in the importance matrix: their columns count alike\n", unweighed)
 	}
+	if unchosen > 0 {
+		fmt.Fprintf(w, "quantize: %d matrices of experts were never chosen by the text of the importance matrix: their columns count alike; "+
+			"a longer text would choose more of them\n", unchosen)
+	}
 }
 
-// types lists how many matrices there are of each type.
+// types returns how many matrices there are of each type, as text.
 func (c *conversion) types() string {
 	count := map[tensor.DType]int{}
 	for _, t := range c.targets {
@@ -220,11 +234,11 @@ func (c *conversion) writeFile(ctx context.Context, f io.Writer, metadata []gguf
 	return out.Close()
 }
 
-// mayWrite refuses to replace an input, or something that is no file.
+// mayWrite refuses to replace the input, and anything that is no file.
 func (c *conversion) mayWrite(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil // most likely there is no such file; creating it gives other errors
+		return nil // most likely it does not exist; creating it reports any other trouble
 	}
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("write %s: it exists and is no regular file", path)
@@ -250,7 +264,7 @@ func (c *conversion) writeTensor(ctx context.Context, out *format.TensorWriter, 
 	}
 	rows, cols := w.rows()
 	step := max(pieceBytes/max(w.dtype.Format().Bytes(cols), 1), 1)
-	if w.rare != nil { // some rows lie together
+	if w.rare != nil { // some rows of a rare type lie together
 		step = (step + w.rare.RowsAtOnce() - 1) / w.rare.RowsAtOnce() * w.rare.RowsAtOnce()
 	}
 	for lo := 0; lo < rows; lo += step {
@@ -320,7 +334,7 @@ func (c *conversion) weighted(w *weight, t *target, lo, hi int) error {
 	perMatrix := rows / (len(t.importance) / cols)
 	workers := new(errgroup.Group)
 	workers.SetLimit(cmp.Or(c.options.threads, runtime.GOMAXPROCS(0)))
-	const together = 16 // rows: enough that a worker's start costs nothing in comparison
+	const together = 16 // rows: enough that starting a goroutine costs nothing by comparison
 	for from := lo; from < hi; from += together {
 		workers.Go(func() error {
 			for i := from; i < min(from+together, hi); i++ {
@@ -358,7 +372,7 @@ func (c *conversion) gather(w *weight, lo, hi int) (err error) {
 	return w.moved.arrange(c.in, lo, hi, n, cols)
 }
 
-// grow returns n bytes, b's own if it has as many.
+// grow returns n bytes: b's own if it has them, otherwise new ones.
 func grow(b []byte, n int) []byte {
 	if cap(b) < n {
 		return make([]byte, n)

@@ -81,7 +81,7 @@ func (s *source) readFolder(dir string) error {
 	return s.addVocabulary(folder, c)
 }
 
-// addDivisors adds llama3's and longrope's stretching of RoPE in GGUF's form, if the model has it.
+// addDivisors adds llama3's or longrope's stretching of RoPE in GGUF's form, if the model has it.
 func (s *source) addDivisors(c *checkpoint.Config) error {
 	divisors, err := c.GGUFDivisors()
 	if err != nil {

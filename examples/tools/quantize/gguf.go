@@ -9,7 +9,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/rare"
 )
 
-// readGGUF reads a GGUF file. Its metadata stay as they are. path is the first part of a split file.
+// readGGUF reads a GGUF file. Its metadata stay as they are. If the file is split, path is that of the first part.
 func (s *source) readGGUF(path string) error {
 	first, err := s.mapFile(path)
 	if err != nil {

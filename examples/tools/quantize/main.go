@@ -1,4 +1,4 @@
-// Quantize writes a model as a GGUF file with matrices of the type asked for: from a Hugging Face folder, or from another GGUF file. This
+// Quantize writes a model as a GGUF file with matrices of the chosen type: from a Hugging Face folder, or from another GGUF file. This
 // module loads the result, and so does llama.cpp.
 package main
 

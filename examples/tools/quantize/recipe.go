@@ -14,7 +14,8 @@ type mix struct {
 	name     string
 	fileType uint32       // llama.cpp's number of the mix; 0: that of files of the base
 	base     tensor.DType // of what no rule is about
-	rules    []rule       // of the rules about a part, the first with a true condition counts
+	experts  tensor.DType // of the matrices of experts; 0: as of others
+	rules    []rule       // the first rule about a part counts that has its condition fulfilled
 }
 
 // rule gives a part of the model another type than the mix's base.
@@ -29,7 +30,7 @@ type place struct {
 	layer, layers int  // of those that have such a part
 	queries       int  // heads that share a KV head; 0 if the first layer has no attention and the file says so by its number of KV heads
 	importance    bool // there is an importance matrix
-	eight         bool // layers have eight experts, and the rest is small in comparison: llama.cpp's rules for Mixtral
+	eight         bool // layers have eight experts, much larger than the rest: llama.cpp's rules for Mixtral
 }
 
 // condition is when a rule holds.
@@ -83,6 +84,7 @@ var mixes = []mix{
 	{name: "bf16", base: tensor.BF16},
 	{name: "q8_0", base: tensor.Q8_0},
 	{name: "q6_k", base: tensor.Q6_K},
+	{name: "mxfp4_moe", fileType: 38, base: tensor.Q8_0, experts: tensor.MXFP4},
 	{name: "q5_k_m", fileType: 17, base: tensor.Q5_K, rules: []rule{
 		{checkpoint.Value, moreBits, tensor.Q6_K}, {checkpoint.Down, moreBits, tensor.Q6_K}}},
 	{name: "q5_k_s", base: tensor.Q5_K},
@@ -118,7 +120,7 @@ var fewBits = []string{"q2_k", "q3_k_s", "q3_k_m", "q4_k_s", "q4_k_m", "iq4_nl",
 // synonyms are short names of mixes, which llama.cpp has too.
 var synonyms = map[string]string{"q3_k": "q3_k_m", "q4_k": "q4_k_m", "q5_k": "q5_k_m"}
 
-// manyLayers is the depth from which on values get more bits in every mix, if queries share KV heads: of Llama 70B.
+// manyLayers is a depth, that of Llama 70B. From it on, the values of models with shared KV heads get more bits in every mix.
 const manyLayers = 80
 
 // raised is what the types of values become there.
@@ -130,7 +132,7 @@ var fallbacks = map[tensor.DType]tensor.DType{
 	tensor.IQ4_XS: tensor.IQ4_NL,
 }
 
-// fitting returns a type with blocks that fill rows of some columns: d, if possible, else its substitute, at last f16.
+// fitting returns a type with blocks that fill rows of columns elements: d or a fallback, at last f16.
 func fitting(d tensor.DType, columns int) tensor.DType {
 	for columns%d.BlockLen() != 0 {
 		next, ok := fallbacks[d]
@@ -192,7 +194,7 @@ func mixNames() string {
 	return strings.Join(names, ", ")
 }
 
-// findMix finds a mix by its name, whichever letters are large, or nil.
+// findMix finds a mix by its name, in upper or lower case. It returns nil if there is no such mix.
 func findMix(name string) *mix {
 	name = strings.ToLower(name)
 	if full, ok := synonyms[name]; ok {

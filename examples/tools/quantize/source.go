@@ -14,7 +14,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// source is a model to convert: its metadata in GGUF's form, and its tensors in mapped files.
+// source is a model to convert: the metadata of its GGUF file, and its tensors as they lie in mapped files.
 type source struct {
 	metadata []gguf.KeyValue
 	tensors  []weight // in the order to write
@@ -26,7 +26,7 @@ type source struct {
 // weight is a tensor of a source.
 type weight struct {
 	name   string             // GGUF's
-	model  *checkpoint.Tensor // its part of the model; nil: no part
+	model  *checkpoint.Tensor // its part in the model, nil if it belongs to no part
 	dtype  tensor.DType
 	shape  []int // outermost dimension first
 	data   []byte
@@ -36,7 +36,7 @@ type weight struct {
 	offset int64      // of data in the file
 }
 
-// moved gives the sources of rows and columns that change places. The elements of a vector are its rows.
+// moved reads a tensor with some of its rows or columns in another order. The elements of a vector are its rows.
 type moved struct {
 	row     func(i int) ([]byte, error) // the i-th row
 	columns checkpoint.Tiling           // the order in which columns are to be written, if its KeyHeads are not 0
@@ -62,11 +62,15 @@ func (m *moved) arrange(dst []byte, lo, hi, n, cols int) error {
 	return nil
 }
 
-// partsOf returns the model's tensors by GGUF's names. Of several tensors in one the last counts: of queries, keys and values the values.
+// partsOf returns the model's tensors by their names in GGUF. If GGUF keeps several in one tensor, the last one counts: of queries, keys
+// and values the values.
 func partsOf(c *checkpoint.Config) map[string]*checkpoint.Tensor {
 	parts, fused := map[string]*checkpoint.Tensor{}, map[string]*checkpoint.Tensor{}
 	for _, t := range c.Tensors() {
 		parts[t.GGUF] = &t
+		for _, form := range t.Forms.GGUF {
+			fused[form.Name] = &t // of gate and up in one, too
+		}
 		if whole := t.Within.GGUF.Name; whole != "" && (fused[whole] == nil || fused[whole].Within.GGUF.First < t.Within.GGUF.First) {
 			fused[whole] = &t
 		}
@@ -129,7 +133,7 @@ func text(v string) gguf.Value { return gguf.ValueOf(v) }
 
 func number(v int32) gguf.Value { return gguf.ValueOf(uint32(v)) }
 
-// release lets the system drop n bytes of the data from memory: they have been read.
+// release hints to the system that n bytes of the data have been read and need not stay in memory.
 func (w *weight) release(at, n int) {
 	if w.file != nil {
 		_ = w.file.Release(int(w.offset)+at, n) // a hint

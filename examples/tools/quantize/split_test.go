@@ -122,8 +122,8 @@ func TestSplitRefusals(t *testing.T) {
 	}
 }
 
-// TestSplitAgain splits a file that was joined from parts by llama.cpp, which leaves the keys of the first part, and copies it: the copy
-// has no such keys.
+// TestSplitAgain splits a file that llama.cpp joined from parts, with the first part's keys still in it, and copies it: the copy has no
+// such keys.
 func TestSplitAgain(t *testing.T) {
 	plain := parseGGUF(t, readFile(t, quantized(t, writtenModel(t), "-type", "f16")))
 	path := filepath.Join(t.TempDir(), "JOINED.GGUF")

@@ -15,7 +15,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/postprocess"
 )
 
-// vocabularyJSON has the parts of a tokenizer.json that packages bpe and hftok do not return.
+// vocabularyJSON is the part of a tokenizer.json that packages bpe and hftok do not return.
 type vocabularyJSON struct {
 	Added []struct {
 		ID      int32
@@ -54,7 +54,7 @@ func (n *normalizerJSON) find(kind string) *normalizerJSON {
 	return nil
 }
 
-// tokenizer is the common part of bpe's and hftok's tokenizers.
+// tokenizer has the methods that bpe's and hftok's tokenizers share.
 type tokenizer interface {
 	VocabSize() int
 	Text(id int32) string
@@ -243,8 +243,9 @@ const spaceMark = "\u2581"
 var errKind = errors.New("tokenizer.json is of another kind than GGUF has names for: byte-level BPE with one of llama.cpp's split rules, " +
 	"or BPE with byte tokens in the manner of SentencePiece, whose merges follow from its tokens")
 
-// addPieces adds a vocabulary in the manner of SentencePiece. GGUF has scores in place of merges: a token that comes of an earlier merge
-// has a higher one. That says the same as the merges only if these are all that the tokens allow, which the texts of all tokens show.
+// addPieces adds a vocabulary in the manner of SentencePiece. GGUF has scores in place of merges: the earlier the merge that makes a token,
+// the higher its score. Scores say the same as merges only if the merges are all that the tokens allow. Whether they are, the texts of all
+// tokens show.
 func (s *source) addPieces(k *bpe.Tokenizer, v *vocabularyJSON, tokens []string, types []int32) error {
 	if !v.Model.ByteFallback {
 		return errKind

@@ -53,7 +53,7 @@ type childLog struct {
 	last     []string // of those behind the first
 }
 
-// Bounds on the kept part of a child's stderr: its first lines, with the reason of a panic, and its last.
+// How many lines of a child's stderr are kept: its first ones, in which a panic gives its reason, and its last ones.
 const (
 	firstLines = 3
 	lastLines  = 6
@@ -92,7 +92,7 @@ func (l *childLog) end() {
 	}
 }
 
-// reason says why a child failed: in its own words if it has some, with its status if that says more.
+// reason says why a child failed: in its own words if it wrote any, with its status if that adds something.
 func (l *childLog) reason(exit *target.ExitError) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -23,7 +23,7 @@ type cooler struct {
 
 	conditions func(ctx context.Context) (runs.Condition, error)
 	say        func(format string, a ...any)
-	unknown    bool // the user knows that the machine does not report it
+	unknown    bool // it has been said that the machine reports no temperature
 }
 
 // lookInterval is how often the temperature is looked at.
@@ -91,7 +91,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// conditionsOf asks a target how it is: a program on it and, if there is one, the target's own way.
+// conditionsOf returns a target's condition, from a program on it and, if it has one, from the target's own way.
 func conditionsOf(ctx context.Context, t target.Target, program string) (c runs.Condition, err error) {
 	var out, said bytes.Buffer
 	if err := t.Run(ctx, program, []string{"conditions"}, nil, &out, &said); err != nil {

@@ -246,5 +246,5 @@ func printForeground(w io.Writer, r *foreground.Result) error {
 	return err
 }
 
-// calm is the part of the frames that may be missed with no load.
+// calm is the part of the frames that may be missed while nothing else runs.
 const calm = 0.02

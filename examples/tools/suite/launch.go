@@ -18,8 +18,8 @@ import (
 // launcher measures runs, each in a process of its own on a target, where files may have other names than in Configs.
 type launcher struct {
 	target   target.Target
-	programs map[string]string // the programs' paths on the target, by their labels
-	files    map[string]string // the paths on the target of models and files of questions; those that are part of the programs are missing
+	programs map[string]string // the paths of programs on the target, by their labels
+	files    map[string]string // the paths of models and files of questions on the target; those that are part of the programs are missing
 	stamp    stamp
 	timeout  time.Duration     // the most that a run may take; 0: as long as it wants
 	progress func(text string) // is told how far a run is; may be nil
@@ -46,7 +46,7 @@ type runError struct{ reason string }
 
 func (e *runError) Error() string { return e.reason }
 
-// ask starts a process, asks it for a run, and returns its answer. An error is a *runError if it concerns this run alone.
+// ask starts a process, asks it for a run, and returns its answer. An error that concerns this run alone is a *runError.
 func (l *launcher) ask(ctx context.Context, c runs.Config, repetition int) (*runs.Run, error) {
 	q := l.question(c, repetition)
 	stdin, done, err := q.pipe()
@@ -133,7 +133,8 @@ func (q *request) pipe() (stdin io.Reader, done func(), err error) {
 	return r, done, nil
 }
 
-// sense returns the target's own report of its condition, or nothing. Run reports a device that is gone.
+// sense returns the condition that the target itself reports; the zero value if it reports nothing or fails: if the device is gone, Run
+// says so.
 func (l *launcher) sense(ctx context.Context) runs.Condition {
 	s, ok := l.target.(target.Sensor)
 	if !ok {

@@ -12,7 +12,7 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/suite/internal/target"
 )
 
-// thermometer is a target that answers with a run of 2 s, and reports its condition as long as it has something to report.
+// thermometer is a target that answers with a run of 2 s, and reports its own condition as long as the list lasts.
 type thermometer struct {
 	target.Target
 	tells []runs.Condition

@@ -76,7 +76,7 @@ func missing(flag, name, names string, err error) error {
 	return fmt.Errorf("%s %s: %w", flag, name, err)
 }
 
-// ownProgram returns the path on this machine of a suite that runs on the target: this one, or one that is built for it.
+// ownProgram returns the path on this machine of a suite that runs on the target: this program, or one that is built for it.
 func ownProgram(ctx context.Context, t target.Target, openCL bool) (string, error) {
 	own, err := os.Executable()
 	if _, local := t.(target.Local); local {

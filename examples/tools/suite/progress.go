@@ -31,14 +31,14 @@ type progress struct {
 // current is the run that is being measured.
 type current struct {
 	label    string
-	part     string // of the run, from its process
+	part     string // of the run, as its process reports
 	began    time.Time
 	expected float64 // seconds
 	spread   string
 	outlook  rounds.Outlook
 }
 
-// newProgress begins to write to w.
+// newProgress begins to report on w.
 func newProgress(w io.Writer, configs []runs.Config) *progress {
 	p := &progress{w: w, terminal: cli.IsTerminal(w), varying: varying(configs), done: make(chan struct{})}
 	if p.terminal {
@@ -215,7 +215,7 @@ func counted(o rounds.Outlook) string {
 	return text
 }
 
-// remaining says how long the rest takes, less the seconds that have passed; "" if it is not known yet.
+// remaining says how long the rest takes. passed is how many seconds of it have passed. It returns "" while that cannot be known.
 func remaining(o rounds.Outlook, passed float64) string {
 	if !o.Known {
 		return ""

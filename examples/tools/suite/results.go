@@ -17,8 +17,8 @@ import (
 	"github.com/antigravity-go/antigravity/internal/atomicfile"
 )
 
-// results is the folder of a suite's runs: their files, the matrix, and a log of what the suite did and when. One suite works in it at a
-// time; the system gives the lock back when the suite ends, however it ends.
+// results is a suite's folder of runs: their files, the matrix, and a log of the suite's doings. One suite works in it at a time; the
+// system gives the lock back when the suite ends, however it ends.
 type results struct {
 	runs.Folder
 	log     *slog.Logger
@@ -26,14 +26,14 @@ type results struct {
 	lock    *flock.Flock
 }
 
-// The files next to the runs'.
+// The other files in the folder of the runs.
 const (
 	lockName   = "suite.lock"
 	logName    = "suite.log"
 	matrixName = "matrix.json"
 )
 
-// openResults makes a folder if necessary, and locks it.
+// openResults makes a folder if it does not exist, and locks it.
 func openResults(path string) (*results, error) {
 	if err := os.MkdirAll(path, 0o777); err != nil {
 		return nil, fmt.Errorf("-out: %w", err)
@@ -62,7 +62,7 @@ func openResults(path string) (*results, error) {
 // Close gives the folder back.
 func (r *results) Close() error { return errors.Join(r.logFile.Close(), r.lock.Close()) }
 
-// keepMatrix writes down the matrix.
+// keepMatrix writes the matrix into the folder.
 func (r *results) keepMatrix(m *matrix.Matrix) error {
 	text, err := json.MarshalIndent(m, "", "\t")
 	if err != nil {
@@ -71,8 +71,8 @@ func (r *results) keepMatrix(m *matrix.Matrix) error {
 	return atomicfile.WriteBytes(filepath.Join(string(r.Folder), matrixName), append(text, '\n'))
 }
 
-// read returns the run of a Config and a repetition, or nil if there is no run that can be used. damaged is why a file that is there cannot
-// be used; the next run takes its place.
+// read returns the run of a Config and a repetition, or nil if there is no usable one. damaged is why a file that is there cannot be used;
+// the next run takes its place.
 func (r *results) read(c *runs.Config, repetition int) (run *runs.Run, damaged, err error) {
 	run, err = r.Read(c, repetition)
 	var path *fs.PathError
@@ -90,7 +90,7 @@ func (r *results) read(c *runs.Config, repetition int) (run *runs.Run, damaged, 
 // remove removes the runs of a Config.
 func (r *results) remove(c *runs.Config) error { return r.removeFiles(c.ID() + "-") }
 
-// removeFiles removes the files of runs with names that have a beginning.
+// removeFiles removes the files of runs with names that begin with beginning.
 func (r *results) removeFiles(beginning string) error {
 	entries, err := os.ReadDir(string(r.Folder))
 	for _, entry := range entries {

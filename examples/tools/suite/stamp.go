@@ -48,7 +48,7 @@ func stampOf(ctx context.Context, folder string) (s stamp) {
 	return s
 }
 
-// revision returns the commit that a build knows; "" if it knows no commit.
+// revision returns the commit that a build knows, or "".
 func revision(info *debug.BuildInfo) string {
 	for _, setting := range info.Settings {
 		if setting.Key == "vcs.revision" {
@@ -66,7 +66,7 @@ func ownCommit(s stamp) string {
 	return strings.TrimSuffix(s.Commit, "+")
 }
 
-// unknownCommit is the message for an ownCommit of "".
+// unknownCommit is the warning if ownCommit is "".
 const unknownCommit = "neither this program nor git knows its commit, so that these runs cannot be told from those of other commits; " +
 	"start the suite in a checkout of the repository, or build it there"
 

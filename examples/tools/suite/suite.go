@@ -23,7 +23,7 @@ type suite struct {
 	stdout  io.Writer
 }
 
-// resume takes notice of the runs that the folder has, and writes down the matrix. commit is the program's, "" if it is not known here.
+// resume takes notice of the runs that the folder has, and writes the matrix into it. commit is the program's, "" if it is not known here.
 func (s *suite) resume(commit string) error {
 	found, commits := 0, map[string]bool{}
 	for i := range s.configs {
@@ -92,7 +92,7 @@ func (s *suite) measureOne(ctx context.Context, c runs.Config, repetition int, f
 	return s.measure(ctx, c, repetition)
 }
 
-// line is a run in the output of -json.
+// line is a run's line with -json.
 type line struct {
 	runs.Config `json:"config"`
 	Repetition  int                `json:"repetition"`

@@ -42,8 +42,8 @@ func files(t *testing.T, folder string) map[string]string {
 	return found
 }
 
-// TestNothingIsLostOrDoubled kills suites, each at its nth run, and goes on with the same command: all runs are measured that a suite
-// measures that is left in peace, and existing runs are not measured again.
+// TestNothingIsLostOrDoubled kills suites, each at its nth run, and goes on with the same command. In the end there are all runs that an
+// undisturbed suite measures, and finished runs were not measured twice.
 func TestNothingIsLostOrDoubled(t *testing.T) {
 	args := []string{"-prompts", "1,2,3", "-kv-type", "f16,q8_0", "-r", "2", "-r-max", "4", "-spread", "0.02"}
 	peaceful := t.TempDir()
@@ -262,7 +262,7 @@ func TestFailedRunsAreMeasuredAgain(t *testing.T) {
 	}
 }
 
-// TestInterrupted interrupts a suite with a run that would never end.
+// TestInterrupted interrupts a suite in a run that would never end.
 func TestInterrupted(t *testing.T) {
 	for _, prompt := range []int{hanging, interruptedRun} {
 		folder := t.TempDir()

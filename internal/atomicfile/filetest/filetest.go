@@ -169,7 +169,7 @@ func contents(t *testing.T, folder string) map[string][]byte {
 	return files
 }
 
-// compare returns the fault of a folder after its writer was stopped, or "".
+// compare returns the damage to a folder after a writer of some files was stopped, or "".
 func compare(before, after, want map[string][]byte, written map[string]bool, killed bool) string {
 	for name, content := range after {
 		old, was := before[name]

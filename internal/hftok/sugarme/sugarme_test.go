@@ -49,7 +49,7 @@ func (l library) encode(text string) (ids []int32, ok bool) {
 	return ids, true
 }
 
-// randomWord returns 1 to n characters without white space.
+// randomWord returns 1 to n characters that are no white space.
 func randomWord(rng *rand.Rand, n int) string {
 	var b strings.Builder
 	for range 1 + rng.IntN(n) {

@@ -20,7 +20,7 @@ type spec struct {
 	align            byte // '<', '>', '^', '=', or 0 for the type's own
 	sign             byte // '+', ' ', or 0
 	alternate, comma bool
-	width, precision int // precision is negative if absent
+	width, precision int // precision is negative if it is not given
 	verb             byte
 }
 

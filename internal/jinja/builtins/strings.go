@@ -262,7 +262,7 @@ func centred(e *Environment, t texts.Text, width int, fill texts.Text, left, rig
 	switch {
 	case left && right:
 		before = pad / 2
-		if pad&width&1 == 1 { // as Python divides an odd number
+		if pad&width&1 == 1 { // as Python divides odd numbers
 			before++
 		}
 		after = pad - before

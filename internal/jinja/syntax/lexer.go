@@ -318,7 +318,7 @@ func isNameStart(s string) bool {
 	return r == '_' || unicode.IsLetter(r)
 }
 
-// balance follows the brackets of a tag: within brackets the tag's end does not count.
+// balance follows the brackets of a tag. Within them, the tag does not end.
 func (l *lexer) balance(c byte) error {
 	if closer := closerOf[c]; closer != 0 {
 		if l.closers = append(l.closers, closer); len(l.closers) > MaxNesting {

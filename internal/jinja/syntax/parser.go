@@ -47,9 +47,9 @@ type parser struct {
 	depth  int // how many blocks and operands enclose the current token
 	loops  int // how many loops enclose the current statement, within its macro
 
-	// An unknown filter or test is a mistake in the template, but not if it may never be evaluated: in the branches of an if, because
-	// templates ask "x is filter" first. soft says that the parser is within such a branch; firstUnknown is the error for the first unknown
-	// filter or test in one.
+	// An unknown filter or test is a mistake in the template, unless it may never be evaluated: in the branches of an if, since templates
+	// ask "x is filter" first. soft says that the parser is within such a branch; firstUnknown is the error for the first unknown filter or
+	// test in one.
 	soft         bool
 	firstUnknown error
 

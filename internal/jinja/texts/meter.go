@@ -13,7 +13,7 @@ const (
 
 	NodeWork   = 48      // units to evaluate one node of the tree
 	CheckEvery = 1 << 19 // units between two looks at the context
-	ValueBytes = 96      // what a value costs besides its text: the interface, the header, a dictionary's share
+	ValueBytes = 96      // the cost of a value besides its text: the interface, the header, a dictionary's share
 )
 
 // BudgetError says that a template asked for more than one rendering may take.

@@ -88,7 +88,7 @@ func (r *Runtime) Equal(a, b Value, depth int) (bool, error) {
 		_, ok := b.(Undefined)
 		return ok, nil
 	}
-	return a == b, nil // None, and values that are equal only to themselves
+	return a == b, nil // None, and values that equal only themselves
 }
 
 // Compare is the order of a and b, for values that Python can order.

@@ -13,7 +13,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/metrics"
 )
 
-// The server has its figures at /metrics.
+// The server shows its figures at /metrics.
 func Example() {
 	m := metrics.New()
 	model, err := flint.Load(nil)

@@ -4,7 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// figures are the measurements from observed requests.
+// figures are the figures found by observing requests.
 type figures struct {
 	running  *prometheus.GaugeVec     // by endpoint
 	requests *prometheus.CounterVec   // by endpoint, model and code

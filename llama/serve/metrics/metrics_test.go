@@ -21,7 +21,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/metrics"
 )
 
-// scrape returns the figures of a server's /metrics, by their names.
+// scrape returns the figures that a server shows, by their names.
 func scrape(t *testing.T, url string) map[string]*dto.MetricFamily {
 	t.Helper()
 	answer, err := http.Get(url + "/metrics")
@@ -37,7 +37,8 @@ func scrape(t *testing.T, url string) map[string]*dto.MetricFamily {
 	return families
 }
 
-// value returns a figure with some labels, "name=value" each: a counter, a gauge, or a histogram's count; -1 if there is no such figure.
+// value returns a figure with some labels, "name=value" each: a counter, a gauge, or how many a histogram has seen; -1 if there is no such
+// figure.
 func value(family *dto.MetricFamily, labels ...string) float64 {
 	for _, m := range family.GetMetric() {
 		have := map[string]bool{}
@@ -103,6 +104,7 @@ func TestScrape(t *testing.T) {
 		{"generated_tokens_total", []string{"model=flint"}, 20},
 		{"drafted_tokens_total", []string{"model=flint"}, 0},
 		{"evictions_total", []string{"model=flint"}, 0},
+		{"cache_state_bytes", []string{"model=flint"}, 0},
 		{"model_loaded", []string{"model=flint"}, 1},
 		{"answers_running", []string{"model=flint"}, 0},
 		{"answers_waiting", []string{"model=flint"}, 0},

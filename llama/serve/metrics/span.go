@@ -12,7 +12,7 @@ import (
 type span struct {
 	figures  *figures
 	endpoint string
-	key      string // name of the request's key; "" if it has no key
+	key      string // name of the request's key, or ""
 	began    time.Time
 
 	model string

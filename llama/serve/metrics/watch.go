@@ -8,8 +8,8 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve"
 )
 
-// watch says what a server's models are doing now. The figures are the server's own, and those of a model's pool start again at 0 when the
-// model is loaded again.
+// watch reads what a server's models are doing now. The figures are the server's own. Those of a pool begin anew when its model is loaded
+// again.
 type watch struct {
 	server  atomic.Pointer[serve.Server] // nil: no server
 	figures []watched
@@ -55,9 +55,11 @@ func newWatch() watch {
 			func(m *serve.ModelStats) float64 { return float64(m.Refused) }),
 		figure(gauge, "cached_conversations", "Conversations that are over, and cached.",
 			func(m *serve.ModelStats) float64 { return float64(m.Pool.Idle) }),
-		figure(gauge, "cache_bytes", "Memory of the conversations' keys and values.",
+		figure(gauge, "cache_bytes", "Memory of the conversations' keys and values, and of recurrent layers' states with their snapshots.",
 			func(m *serve.ModelStats) float64 { return float64(m.Pool.Bytes) }),
-		figure(gauge, "cache_max_bytes", "Memory that the conversations' keys and values may take, before cached ones are given up.",
+		figure(gauge, "cache_state_bytes", "The part of cache_bytes that is of recurrent layers' states with their snapshots.",
+			func(m *serve.ModelStats) float64 { return float64(m.Pool.StateBytes) }),
+		figure(gauge, "cache_max_bytes", "Memory that cache_bytes may reach, before cached conversations are given up.",
 			func(m *serve.ModelStats) float64 { return float64(m.Pool.MaxBytes) }),
 		figure(counter, "cached_conversations_dropped_total", "Cached conversations that were given up for want of memory.",
 			func(m *serve.ModelStats) float64 { return float64(m.Pool.Evicted) }),

@@ -105,8 +105,8 @@ func TestEveryFileHasAContentType(t *testing.T) {
 	}
 }
 
-// The page works without a network: nothing in it names another place, apart from the names of SVG's and MathML's elements and references
-// to rules.
+// The page works without a network: nothing in it names another place, apart from the names of SVG's and MathML's elements, and links to
+// rules.
 func TestNoFileNamesAnotherPlace(t *testing.T) {
 	address := regexp.MustCompile(`(?i)(?:https?:|wss?:)?//[\w-]+(?:\.[\w-]+)+[^\s'"]*`)
 	allowed := map[string]bool{"http://www.w3.org/2000/svg": true, "http://www.w3.org/1998/Math/MathML": true,

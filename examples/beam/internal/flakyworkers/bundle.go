@@ -22,7 +22,7 @@ type bundle struct {
 	over       bool                       // prism has the answer: pieces that are still under way do not count
 }
 
-// bundleFor returns the bundle with prism's ID, a new one if necessary.
+// bundleFor returns the bundle with prism's ID, a new one if there is no such bundle.
 func (w *worker) bundleFor(id string) *bundle {
 	b, ok := w.bundles[id]
 	if !ok {

@@ -22,8 +22,8 @@ type Process interface {
 	Wait() error
 }
 
-// Starter starts a child: a Beam worker with this ID, with all services (control, data, state, logging) at this address. The child must end
-// when the context does.
+// Starter starts a child: a Beam worker with this ID. All of its services (control, data, state, logging) are at this address. The child
+// must end when the context does.
 type Starter func(ctx context.Context, id, address string) (Process, error)
 
 // Program returns a Starter of processes: a program with these arguments, and those that put a Go program which calls beam.Init into
@@ -45,10 +45,10 @@ type program struct {
 	said tailBuffer
 }
 
-func (p *program) Kill() { p.cmd.Process.Kill() } // an error says that it has ended, which Wait reports, too
+func (p *program) Kill() { p.cmd.Process.Kill() } // an error means that it has ended, and Wait says so, too
 
 func (p *program) Wait() error {
-	p.cmd.Wait() // the state says what its error says, without an error it ended well
+	p.cmd.Wait() // the state says the same as its error, and it is there, too, if the program ended well
 	state := p.cmd.ProcessState
 	if said := strings.TrimSpace(p.said.String()); said != "" {
 		return fmt.Errorf("process %d: %v; it said last: %s", state.Pid(), state, said)
@@ -56,7 +56,7 @@ func (p *program) Wait() error {
 	return fmt.Errorf("process %d: %v", state.Pid(), state)
 }
 
-// tailBuffer keeps the last kilobytes of the bytes written.
+// tailBuffer keeps the last kilobytes that are written to it.
 type tailBuffer struct{ bytes.Buffer }
 
 func (t *tailBuffer) Write(p []byte) (int, error) {

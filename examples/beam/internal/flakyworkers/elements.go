@@ -57,7 +57,7 @@ func skipper(id string, coders map[string]*pipepb.Coder) (skip, error) {
 	}
 }
 
-// parts returns the skips of a coder's components. The content after a length prefix need not be known.
+// parts returns the skips of a coder's components. The contents of a length prefix need not be known.
 func parts(c *pipepb.Coder, coders map[string]*pipepb.Coder) ([]skip, error) {
 	if c.GetSpec().GetUrn() == "beam:coder:length_prefix:v1" {
 		return nil, nil
@@ -135,7 +135,7 @@ func counted(part skip) skip {
 	}
 }
 
-// first returns the beginning of data that holds its first n elements, or all of it if it has no more. It aliases data.
+// first returns the beginning of data that holds its first n elements, or all of data if it has fewer. The result aliases data.
 func (s skip) first(data []byte, n int64) ([]byte, error) {
 	r := bytes.NewReader(data)
 	for i := int64(0); i < n && r.Len() > 0; i++ {

@@ -69,7 +69,7 @@ func TestEndsOfElementsAreFound(t *testing.T) {
 	}
 }
 
-// Beam's own encoder writes the values that are read here.
+// This package reads what Beam's own encoder writes.
 func TestWindowedValuesAreBeams(t *testing.T) {
 	var all bytes.Buffer
 	windows := exec.MakeWindowEncoder(coder.NewGlobalWindow())

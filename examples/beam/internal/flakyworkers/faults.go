@@ -8,8 +8,8 @@ import (
 
 // Fault is what a worker does on purpose to one attempt at a bundle. The zero value does nothing.
 //
-// A fault is planted only if it can be survived: the last attempt that a bundle has, and one that changed the runner's state for the bundle
-// (which cannot be undone), are spared, and so are children that have such an attempt under way.
+// A fault is planted only if the job can survive it. Spared are the last attempt that a bundle has, an attempt that changed the runner's
+// state for the bundle (which cannot be undone), and children that have such an attempt under way.
 type Fault struct {
 	// Fail declares the attempt failed when the child has answered that it succeeded.
 	Fail bool

@@ -100,7 +100,7 @@ func (w *worker) onlyPiece(bundle string) *piece {
 	return b.pieces[0]
 }
 
-// split asks the child to split a bundle, and remembers the rest of it.
+// split asks the child to split a bundle, and keeps the part that is left.
 func (w *worker) split(request *fnpb.ProcessBundleSplitRequest, answer *fnpb.InstructionResponse) {
 	respond := func(r *fnpb.ProcessBundleSplitResponse) {
 		answer.Response = &fnpb.InstructionResponse_ProcessBundleSplit{ProcessBundleSplit: r}
@@ -136,7 +136,7 @@ func (w *worker) split(request *fnpb.ProcessBundleSplitRequest, answer *fnpb.Ins
 	})
 }
 
-// finalize informs the children of successful attempts that prism has kept their output. It does not wait for them.
+// finalize asks the children to finalize the attempts that counted: prism has kept their output. It does not wait for their answers.
 func (w *worker) finalize(request *fnpb.FinalizeBundleRequest, answer *fnpb.InstructionResponse) {
 	for _, a := range w.finalizing[request.GetInstructionId()] {
 		asked := &fnpb.FinalizeBundleRequest{InstructionId: a.id}

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// name returns the identity of a metric: all of it but the payload.
+// name returns what distinguishes a metric from others: all of it but the payload.
 func name(info *pipepb.MonitoringInfo) (named *pipepb.MonitoringInfo, key string) {
 	named = &pipepb.MonitoringInfo{Urn: info.GetUrn(), Type: info.GetType(), Labels: info.GetLabels()}
 	marshalled, err := proto.MarshalOptions{Deterministic: true}.Marshal(named)
@@ -74,7 +74,7 @@ func encoded(numbers ...int64) []byte {
 }
 
 // shortIDs gives metrics the short names by which prism wants them, and nothing else. Each child has short names of its own, so the worker
-// asks children for long names (it does not announce that its runner can take short ones) and shortens them here.
+// asks children for long names (it does not say that its runner can take short ones) and shortens them here.
 type shortIDs struct {
 	byInfo map[string]string                 // a marshalled MonitoringInfo without payload → its short name
 	infos  map[string]*pipepb.MonitoringInfo // the inverse

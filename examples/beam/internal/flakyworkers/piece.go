@@ -12,9 +12,9 @@ import (
 
 // piece is a part of a bundle that is tried until an attempt succeeds. It is a bundle to the child that tries it.
 //
-// All of it is guarded by the worker's lock. attempt is the one under way, or that has succeeded, or nil if there is no attempt. Prism
-// knows input to be what the piece does: a split is passed on to prism only while the attempt that was split is under way, and input is
-// then what the split left, so whichever attempt succeeds answers for exactly what prism counts on.
+// All of it is guarded by the worker's lock. attempt is the one under way or the one that has succeeded, otherwise nil. Prism knows input
+// to be what the piece does: a split is passed on to prism only while the attempt that was split is under way, and input is then what the
+// split left, so whichever attempt succeeds answers for exactly what prism counts on.
 type piece struct {
 	id          string
 	bundle      *bundle
@@ -63,8 +63,8 @@ func (w *worker) dispatch() {
 	}
 }
 
-// chooseChild returns the living child that has the fewest attempts, of those on which the piece has not failed, unless it has failed on
-// all: nil if no such child has room. possible says whether one may have room later.
+// chooseChild returns the living child with the fewest attempts. Children on which the piece has failed are chosen only if it has failed on
+// all. If the best child has no room, chosen is nil. If no child lives, possible is false, too.
 func (w *worker) chooseChild(p *piece) (chosen *child, possible bool) {
 	failed := func(c *child) bool { return slices.Contains(p.failedOn, c.id) }
 	for _, c := range w.children {
@@ -208,8 +208,8 @@ func (p *piece) divisible() bool {
 	return err == nil
 }
 
-// split keeps of the piece's input what a split has left to it: the elements before the first that prism takes back, or, if one of them was
-// split itself, those before that one and its part.
+// split shortens the piece's input to what a split has left of it: the elements before the first that prism takes back. If an element was
+// split itself, its remaining part comes after those before it.
 func (p *piece) split(s *fnpb.ProcessBundleSplitResponse) error {
 	data, transform := dataOf(p.input)
 	left, err := p.bundle.descriptor.input.first(data, s.GetChannelSplits()[0].GetLastPrimaryElement()+1)

@@ -1,13 +1,13 @@
-// Package flakyworkers puts many workers that may fail where Beam's embedded runner, prism, expects one that may not.
+// Package flakyworkers puts many workers that may fail in place of the single worker of Beam's embedded runner, prism, which may not.
 //
-// Prism has one worker, never tries a failed bundle again, and fails a job if the worker dies. Flink, Spark and Dataflow have many workers,
-// give failed bundles to others, and outlive dead ones: that is what a pipeline must bear, and what no test could show on prism alone. A
-// Pool stands between them. To prism it is a pool of external workers, and each of its workers speaks the worker's side of the Fn API; to
-// its children, which are real Beam workers, it speaks the runner's side. It keeps what a bundle needs to be tried again, and holds back
-// what an attempt puts out until it has succeeded. It also makes bundles fail, and kills children, as planned.
+// Prism has one worker, never tries a failed bundle again, and fails a job when its worker dies. Flink, Spark and Dataflow have many
+// workers, give failed bundles to others, and outlive dead ones: that is what a pipeline must bear, and what no test could show on prism
+// alone. A Pool stands between them. To prism it is a pool of external workers, and each of its workers speaks the worker's side of the Fn
+// API; to its children, which are real Beam workers, it speaks the runner's side. It keeps what a bundle needs to be tried again, and holds
+// an attempt's output back until the attempt has succeeded. It also makes bundles fail, and kills children, as planned.
 //
-// It does not try bundles again that changed the runner's state before they failed: prism has the changes already. Our pipelines have
-// no state.
+// If a bundle changed the runner's state before it failed, it is not tried again: prism has the changes already. Our pipelines have no
+// state.
 package flakyworkers
 
 import (
@@ -32,7 +32,7 @@ type Options struct {
 	Largest int
 	// NoReplacement says that children that died are not replaced.
 	NoReplacement bool
-	// Faults is asked, if it is set, at the start of each attempt, for the fault to plant.
+	// Faults, if it is set, is called at the start of each attempt and returns the fault to plant.
 	Faults func() Fault
 }
 
@@ -50,7 +50,7 @@ type Counts struct {
 
 type counts struct{ bundles, pieces, attempts, failures, kills, splits, started, died atomic.Int64 }
 
-// Pool is a pool of workers for prism, each with children that may fail. Several jobs may use it, each with children of its own.
+// Pool is a pool of workers for prism. Each worker has children that may fail. Several jobs may use a Pool, each with children of its own.
 type Pool struct {
 	fnpb.UnimplementedBeamFnExternalWorkerPoolServer
 

@@ -18,8 +18,8 @@ func Run(ctx context.Context, p *beam.Pipeline, options Options) (beam.PipelineR
 		return nil, Counts{}, err
 	}
 	defer pool.Close()
-	// Prism sets the endpoint when it starts. If one is set, it does not choose an environment for the next pipeline, which would then have
-	// no environment.
+	// Prism sets the endpoint when it starts, and must find it empty: with an endpoint set, it does not choose an environment for the next
+	// pipeline, which would then have no environment.
 	for _, f := range append(pool.Flags(), "--endpoint=") {
 		name, value, _ := strings.Cut(strings.TrimPrefix(f, "--"), "=")
 		if known := flag.Lookup(name); known != nil {

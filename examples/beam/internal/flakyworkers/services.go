@@ -9,8 +9,8 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/util/grpcx"
 )
 
-// services is the runner's side of the Fn API, for the children of a worker. Children say who they are in the metadata of each call. One
-// that ends a stream is killed: a worker without it is of no use, and dead workers are replaced anyway.
+// services is the runner's side of the Fn API, for the children of a worker. Children say who they are in the metadata of each call. A
+// child that ends a stream is killed: the worker has no use for it without the stream, and knows what to do about dead children.
 type services struct {
 	fnpb.UnimplementedBeamFnControlServer
 	fnpb.UnimplementedBeamFnDataServer

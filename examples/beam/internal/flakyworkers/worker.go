@@ -15,8 +15,8 @@ import (
 
 // worker is what prism takes for one worker: its children's bundles are its own.
 //
-// Everything that arrives, from prism or from a child, is handled under mu without waiting: messages to be sent go to queues. The queues
-// here lead to prism, those of children to them.
+// Everything that arrives, from prism or from a child, is dealt with under mu. Nothing waits while mu is held: messages to send go to
+// queues. The queues here lead to prism, a child's queues to the child.
 type worker struct {
 	id      string // prism's
 	address string // where children reach it

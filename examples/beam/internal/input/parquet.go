@@ -70,7 +70,7 @@ func parquetGroup(group parquet.RowGroup, yield func(string, error) bool) bool {
 	}
 }
 
-// rowFits returns an error for a row with values longer than a record may be.
+// rowFits returns an error if a row's values are longer than a record may be.
 func rowFits(row parquet.Row) error {
 	bytes := 0
 	for _, v := range row {

@@ -41,7 +41,7 @@ func records(ctx context.Context, file string) iter.Seq2[string, error] {
 	}
 }
 
-// local returns what r reads as a file of this machine, which is at hand for random access. close removes it if it is a copy.
+// local returns the contents of r as a file of this machine, for random access. If the file is a copy, close removes it.
 func local(r io.Reader) (f *os.File, close func(), err error) {
 	if f, ok := r.(*os.File); ok {
 		return f, func() {}, nil

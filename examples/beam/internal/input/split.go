@@ -119,7 +119,7 @@ func Output(out, file string, shard int) string {
 	return infer.InFolder(out, fmt.Sprintf("%s-%06d%s", stem(file), shard, extension))
 }
 
-// stem is an input's name without folders, and without the suffixes of its format.
+// stem is an input's name without folders, and without the endings that name its format.
 func stem(file string) string {
 	name := path.Base(strings.ReplaceAll(file, `\`, "/"))
 	name = strings.TrimSuffix(name, ".gz")

@@ -29,7 +29,7 @@ type reader struct {
 	err error
 }
 
-// take returns n bytes, or nil after an error.
+// take returns n bytes, nil once something was missing.
 func (r *reader) take(n int) []byte {
 	if r.err == nil && (n < 0 || n > len(r.b)) {
 		r.err = errShort

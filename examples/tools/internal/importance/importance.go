@@ -12,10 +12,10 @@ import (
 	"slices"
 )
 
-// DefaultChunk is how many tokens are computed together unless a flag or a file says otherwise.
+// DefaultChunk is how many tokens are computed together by default, and in files that do not say.
 const DefaultChunk = 512
 
-// Matrix is the sums of a model's activations.
+// Matrix holds the sums of a model's activations.
 type Matrix struct {
 	Datasets []string         // the texts' names
 	Chunk    int              // tokens that were computed together
@@ -43,7 +43,7 @@ func (m *Matrix) Chunks() int {
 	return int(math.Ceil(most / float64(m.Chunk)))
 }
 
-// Of returns the sums of a tensor of a number of matrices with a number of columns each, and adds them if they are missing.
+// Of returns the sums of a tensor, with columns columns in each of its matrices, and adds them if they are missing.
 func (m *Matrix) Of(name string, matrices, columns int) (*Sums, error) {
 	s := m.Tensors[name]
 	if s == nil {

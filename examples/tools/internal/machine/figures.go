@@ -25,13 +25,13 @@ func (l Limits) Figures(w Work, took time.Duration) Figures {
 	}
 }
 
-// GB writes the bytes per second for a table; nothing if no bytes were moved.
+// GB writes the bytes per second for a table; "" if no bytes were moved.
 func (f Figures) GB() string { return Digits(f.GBPerSecond) }
 
-// GMAC writes the multiply-accumulates per second for a table; nothing if there were no such operations.
+// GMAC writes the multiply-accumulates per second for a table; "" if there were no multiplications.
 func (f Figures) GMAC() string { return Digits(f.GMACPerSecond) }
 
-// Limit writes the part of the limit as percents for a table; nothing if it is not known.
+// Limit writes the part of the limit as percents for a table; "" if it is not known.
 func (f Figures) Limit() string {
 	switch {
 	case f.OfLimit == 0:
@@ -42,7 +42,7 @@ func (f Figures) Limit() string {
 	return fmt.Sprintf("%.0f %%", 100*f.OfLimit)
 }
 
-// Digits writes a number for a table, with three digits if it has no more before the point; nothing for 0.
+// Digits writes a number for a table: with three digits, or more if more stand before the point; "" for 0.
 func Digits(x float64) string {
 	switch {
 	case x == 0:

@@ -3,8 +3,8 @@
 // It is a roofline model (Williams, Waterman, Patterson, "Roofline", CACM 52(4), 2009) with four roofs. Two are for bytes: weights and
 // cached keys and values are read from memory, activations stay in the caches. Two are for multiply-accumulates: of 8-bit integers, which
 // quantised weights are multiplied with, and of 32-bit floats. They are what the instructions of the tier in use can do, not what any
-// kernel does: a kernel also loads, unpacks and scales what it multiplies, so that no kernel comes near 100 %. A Work counts what an
-// operation must do of each; the Limits say how long that takes at least, and which of the roofs is the lowest.
+// kernel does: a kernel also loads, unpacks and scales its operands, so no kernel comes near 100 %. A Work counts what an operation must do
+// of each; the Limits say how long that takes at least, and which of the roofs is the lowest.
 package machine
 
 import (
@@ -31,7 +31,7 @@ const (
 // stands for limits that were not measured.
 type Limits struct {
 	Threads int
-	Tier    string  // the kernels' tier: a name that asm.Tier returns
+	Tier    string  // the tier that multiplies: a name that asm.Tier returns
 	Span    int     // bytes read in turn to measure Memory: more than the caches hold
 	Memory  float64 // bytes read from memory, by the faster of a plain loop and the kernel of f32 weights
 	Cache   float64 // bytes read and written by x += y on vectors in the second-level cache, the simplest of the kernels
@@ -39,8 +39,8 @@ type Limits struct {
 	Float   float64 // the same of f32
 }
 
-// The usual arguments of Measure: more memory than fits any cache, even one that many processors share; and a window of time in which a
-// scheduler has many turns.
+// The usual arguments of Measure: enough memory that most of it is in no cache, not even in one that many processors share; and a window of
+// time in which a scheduler has many turns.
 const (
 	DefaultSpan   = 512 << 20
 	DefaultWindow = 25 * time.Millisecond
@@ -89,7 +89,7 @@ func Measure(threads, span int, window time.Duration) (Limits, error) {
 	return l, nil
 }
 
-// repeatStep returns a step of several calls of do, which are short compared with a look at the clock.
+// repeatStep returns a step of several calls of do, which are short compared with reading the clock.
 func repeatStep(do func() int) step {
 	const calls = 8
 	return func() (done int) {

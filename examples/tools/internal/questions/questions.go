@@ -18,8 +18,8 @@ import (
 	"github.com/antigravity-go/antigravity/internal/quiz"
 )
 
-// Pebble is the name of the questions that are part of the programs, which the model Pebble was not trained with. For a file of the same
-// name give a path: ./pebble.
+// Pebble is the name of the questions that are part of the programs, which the model Pebble was not trained with. For a file of that name
+// write ./pebble.
 const Pebble = "pebble"
 
 // Question is one line of a file.
@@ -45,9 +45,9 @@ const (
 	maxSkills = 1000      // that are kept
 )
 
-// Read reads the first n questions of each skill, in the order of the skills; without skills, of each one of the file, in the order in
-// which they first occur. A skill without a question is an error. The file is compressed if its name ends with .gz; the name Pebble stands
-// for the questions that are part of the program.
+// Read reads the first n questions of each skill, in the order of the skills; without skills, of each skill of the file, in the order in
+// which they first occur. A skill without a question is an error. A file with a name that ends with .gz is compressed; the name Pebble
+// stands for the questions that are part of the program.
 func Read(path string, skills []string, n int) ([]Skill, error) {
 	var r io.Reader
 	var err error

@@ -1,5 +1,5 @@
-// Package recording observes the operations that a model computes: how often which of them is called, how long they take, and what the
-// machine has to do for them. New makes a backend that computes with another one and calls an Observer; a Recorder is one that adds up.
+// Package recording observes the operations that a model computes: how often each of them is called, how long it takes, and the work that
+// it gives the machine. New makes a backend that computes with another one and reports to an Observer; a Recorder is one that adds up.
 package recording
 
 import (
@@ -11,9 +11,9 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// Backend computes with another backend and calls an Observer for each operation. It gives the same results, and has the optional
-// interfaces too: if the other backend lacks one, package backend's substitute computes with the plain operations, and the Observer is
-// called for these. It is as safe for concurrent use as the other one.
+// Backend computes with another backend and reports each operation to an Observer. It gives the same results, and has the optional
+// interfaces too: in place of an interface that the other backend lacks, package backend's substitute computes with the plain operations,
+// and these are reported. It is as safe for concurrent use as the other one.
 type Backend struct {
 	plain
 	backend.Fuser
@@ -21,7 +21,7 @@ type Backend struct {
 	backend.Selector
 }
 
-// New returns a backend that computes with b and calls o. Closing it closes b.
+// New returns a backend that computes with b and reports to o. Closing it closes b.
 func New(b backend.Backend, o Observer) *Backend {
 	p := plain{b, o}
 	result := &Backend{plain: p, Fuser: backend.Fused(p), ExpertFuser: backend.FusedExperts(p), Selector: backend.Selecting(p)}
@@ -91,7 +91,7 @@ func (b plain) call(compute func() error, describe func() (Operation, machine.Wo
 	return nil
 }
 
-// weighted returns an operation on weights w, using the leading rows and columns.
+// weighted returns an operation on the first rows and columns of weights w.
 func weighted(name string, w *tensor.Tensor, rows, cols int) Operation {
 	return Operation{name, rows, cols, w.DType()}
 }
@@ -281,7 +281,7 @@ func (b plain) WriteSlots(s *backend.Slots, head, first int, keys, values *tenso
 	})
 }
 
-// slotWork is the work of copying keys and values; either may be nil.
+// slotWork is the work of copying keys and values. Both may be nil.
 func slotWork(keys, values *tensor.Tensor) (work machine.Work) {
 	for _, t := range [2]*tensor.Tensor{keys, values} {
 		if t != nil {
@@ -291,7 +291,7 @@ func slotWork(keys, values *tensor.Tensor) (work machine.Work) {
 	return work
 }
 
-// stored returns the bytes of slots(r) slots of each run r.
+// stored returns the bytes of the slots of all runs. slots returns how many of a run's slots count.
 func stored(runs []backend.Run, slots func(r backend.Run) int) (bytes int64) {
 	for _, r := range runs {
 		bytes += int64(slots(r)) * int64(r.Slots.SlotBytes())
@@ -341,7 +341,7 @@ func (b plain) Cast(src, dst *tensor.Tensor) error {
 	})
 }
 
-// fuser observes the fused operations.
+// fuser reports the fused operations.
 type fuser struct {
 	plain
 	fuser backend.Fuser
@@ -380,7 +380,7 @@ func (b fuser) NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, up,
 	})
 }
 
-// selector observes selections.
+// selector reports selections.
 type selector struct {
 	plain
 	selector backend.Selector

@@ -50,7 +50,7 @@ func (b plain) SwiGLUClamped(x, y *tensor.Tensor, limit float32) error {
 	})
 }
 
-// expertFuser observes the fused operation for experts.
+// expertFuser reports the fused operation for experts.
 type expertFuser struct {
 	plain
 	fuser backend.ExpertFuser

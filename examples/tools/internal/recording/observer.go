@@ -8,8 +8,8 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// Observer chooses the facts about operations that a backend of New computes, and gets them. Both methods are called on the goroutine that
-// wants the operation, which waits for them; they must be safe for concurrent use.
+// Observer chooses how much is recorded of each operation that a backend of New computes, and receives it. Both methods are called on the
+// goroutine that wants the operation, which waits for them; they must be safe for concurrent use.
 type Observer interface {
 	// Watch is called before each operation.
 	Watch() Mode

@@ -53,7 +53,7 @@ func (r *Recorder) End() {
 	r.elapsed += precise.Since(r.began)
 }
 
-// Take returns the recorded operations, those that took longest first, and the time from Begin to End. Then it forgets them.
+// Take returns the recorded operations, those that took longest first, and the time from Begin to End. Afterwards the Recorder is empty.
 func (r *Recorder) Take() (entries []*Entry, elapsed time.Duration) {
 	if r == nil {
 		return nil, 0

@@ -1,9 +1,9 @@
-// Package runs is what the suite writes and the dashboard reads: what a run measured, on which machine, and what came of it; a file
-// of JSON for each run, in a folder.
+// Package runs is the format that the suite writes and the dashboard reads: what a run measured, on which machine, with which results; a
+// file of JSON for each run, in a folder.
 //
-// A Config says what a run measures. Runs of equal Configs are repetitions of each other, whenever and wherever they ran, and only together
-// do they say anything: times wander on every machine. Axes are what Configs differ by, and Metrics the figures of a Run; everything that
-// lists, filters, compares or draws runs goes through these two tables.
+// A Config says what a run measures. Runs of equal Configs are repetitions of each other, whenever and wherever they ran. Only together do
+// they say anything: times wander on every machine. Configs differ by Axes, and Metrics are the figures of a Run; everything that lists,
+// filters, compares or draws runs goes through these two tables.
 package runs
 
 import (
@@ -15,7 +15,7 @@ import (
 
 // Config is what a run measures. It is a value to compare and to hash: equal Configs have equal IDs.
 type Config struct {
-	Target    string  `json:"target,omitempty"`    // the machine: "" for this one, or adb:SERIAL, ssh:HOST
+	Target    string  `json:"target,omitempty"`    // the machine that runs it: "" for this one, or adb:SERIAL, ssh:HOST
 	Program   string  `json:"program,omitempty"`   // label of the program that computes, where several are compared: "base", "new"
 	Model     string  `json:"model"`               // pebble, flint, or a path as it was given
 	Weights   string  `json:"weights,omitempty"`   // the type that weights are converted to; "": as they are stored
@@ -23,7 +23,7 @@ type Config struct {
 	Threads   int     `json:"threads"`             // 0: one for each processor
 	KV        string  `json:"kv"`                  // the type of cached keys and values
 	Policy    string  `json:"policy"`              // the eviction policy
-	Window    int     `json:"window"`              // the policy's budget in slots; 0 with the policy "none"
+	Window    int     `json:"window"`              // the policy's budget in slots; 0 if Policy is "none"
 	Protected int     `json:"protected,omitempty"` // tokens at the beginning that the policy sliding keeps
 	Prompt    int     `json:"prompt"`              // tokens of the prompt that is read
 	Generate  int     `json:"generate"`            // tokens that are generated after it

@@ -15,7 +15,7 @@ import (
 )
 
 // Folder keeps runs, each in a file of its own named by its Config's ID and its repetition. A file is written whole or not at all, so a
-// suite that is killed leaves nothing that has to be repaired. Other files may lie next to them.
+// suite that is killed leaves nothing that has to be repaired. Other files may lie in the folder.
 type Folder string
 
 // path returns the path of a run's file.
@@ -52,7 +52,7 @@ func (f Folder) Write(r *Run) error {
 	return nil
 }
 
-// Read returns the run of a Config and a repetition, or nil if there is no such run.
+// Read returns the run of a Config and a repetition, or nil if there is no such file.
 func (f Folder) Read(c *Config, repetition int) (*Run, error) {
 	r, err := readRun(f.path(c, repetition))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -98,7 +98,7 @@ func (f Folder) Files() ([]File, error) {
 	return list, errors.Join(wrong...)
 }
 
-// Read reads the file's run. A file that is no run is an error that names the file.
+// Read reads the file's run. If the file is no run, the error names it.
 func (f *File) Read() (*Run, error) { return readRun(f.Path) }
 
 // All returns the runs of the folder and of the folders in it, the earliest first. A file that is no run is an error that names it.

@@ -16,7 +16,7 @@ type Metric struct {
 	Of     func(r *Run) (value float64, ok bool)
 }
 
-// Metrics lists the figures of runs, the most important first.
+// Metrics lists the figures of a run, the most telling first.
 var Metrics = []Metric{
 	{"generating", "generating", "tokens/s", +1, func(r *Run) (float64, bool) { return rate(len(r.Tokens)-1, r.span()) }},
 	{"reading", "reading the prompt", "tokens/s", +1, func(r *Run) (float64, bool) { return rate(r.Config.Prompt, r.Reading[1]-r.Reading[0]) }},

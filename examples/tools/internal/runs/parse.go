@@ -16,8 +16,8 @@ const (
 	maxSeconds = 1e9      // thirty years: of any time
 )
 
-// Parse reads a run from JSON of at most MaxFile bytes. It refuses runs that no suite writes: too large ones, and times that go backwards,
-// which have no rate. Its memory is bounded whatever the text is.
+// Parse reads a run from JSON of at most MaxFile bytes. It refuses what no suite writes: values too large to hold, and times that go
+// backwards, which give no rate. Its memory is bounded whatever the text is.
 func Parse(text []byte) (*Run, error) {
 	if len(text) > MaxFile {
 		return nil, fmt.Errorf("a run is no longer than %d bytes", MaxFile)

@@ -24,13 +24,13 @@ type Run struct {
 	Tokens     []float64   `json:"tokens"` // when each token of the answer came; its first is computed at the end of the prompt
 	Evictions  []Eviction  `json:"evictions,omitempty"`
 	Memory     []Memory    `json:"memory"`
-	Conditions []Condition `json:"conditions,omitempty"` // of the machine meanwhile, if it reports them
+	Conditions []Condition `json:"conditions,omitempty"` // of the machine meanwhile, if it reports any
 	Weights    int64       `json:"weights"`              // bytes
 	Profiles   []Profile   `json:"profiles,omitempty"`
 	Accuracy   []Accuracy  `json:"accuracy,omitempty"` // one for each skill
 }
 
-// Machine is the machine of a run. Unknown fields are empty.
+// Machine is the machine of a run. A value that the system does not report is empty.
 type Machine struct {
 	Name       string    `json:"name"`               // of the host, or of the device as it calls itself
 	Processor  string    `json:"processor"`          // its maker's name for it
@@ -47,7 +47,7 @@ type Machine struct {
 	Committed  time.Time `json:"committed,omitzero"`
 }
 
-// ShortCommit returns a commit as people write it, twelve digits; the + of one with changes stays. Other texts than hashes are not cut.
+// ShortCommit returns a commit as people write it, twelve digits; the + of one with changes stays. A text that is no hash is not cut.
 func ShortCommit(commit string) string {
 	const digits = 12
 	hash, changed := strings.CutSuffix(commit, "+")
@@ -79,7 +79,7 @@ type Memory struct {
 	Slots    int     `json:"slots"`    // of the fullest layer
 }
 
-// Condition is how the machine was at a moment. Unknown values are 0.
+// Condition is how the machine was at a moment. A value that it does not report is 0.
 type Condition struct {
 	At      float64 `json:"at"`
 	MHz     float64 `json:"mhz,omitempty"`     // mean of the processors' clocks

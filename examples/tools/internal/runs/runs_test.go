@@ -44,7 +44,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestAxes changes each field of a Config, and wants one axis to show it.
+// TestAxes changes each field of a Config, and wants one axis to differ.
 func TestAxes(t *testing.T) {
 	fields := reflect.TypeFor[Config]()
 	for i := range fields.NumField() {

@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// certainty is the accepted probability that anything in a table is called a change though nothing changed. With 0.05 changes would be seen
-// a little sooner, but whoever compares every day would search for the reason of nothing once a month.
+// certainty bounds the probability that, if nothing changed, anything in a table is called a change. With 0.05 changes would be seen a
+// little sooner, but whoever compares every day would search for the reason of nothing once a month.
 const certainty = 0.01
 
-// Sample is a comparison's data: measurements of one thing before and after a change.
+// Sample is a comparison: measurements of one thing before and after a change.
 type Sample struct {
 	Before, After []float64
 	// Paired says that Before[i] and After[i], which are equally many, were measured one soon after the other, and in the same round the
@@ -33,8 +33,8 @@ type Change struct {
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`
 
-	// P is how likely it is that a difference as large as this arises anywhere in the table if nothing changed. It is 1 with too few
-	// measurements, and 0 for an exact change.
+	// P is how likely a difference as large as this is anywhere in the table if nothing changed. It is 1 for too few measurements, and 0
+	// for an exact change.
 	P       float64 `json:"p"`
 	Certain bool    `json:"certain"`         // beyond noise, and large enough to be worth telling
 	Exact   bool    `json:"exact,omitempty"` // each side's measurements are all the same, two at the least: there is no noise
@@ -123,7 +123,7 @@ func (c *Change) exceeds(part float64) bool {
 	return math.Abs(b/2-a/2) > part/2*max(math.Abs(a), math.Abs(b))
 }
 
-// test is a comparison of a difference with those that arise when measurements are exchanged.
+// test is a comparison: its difference is held against those that arise when measurements are exchanged.
 type test struct {
 	change *Change
 	kind   string

@@ -20,7 +20,7 @@ type difference struct {
 // as if they were no pairs, which is right too: drifts that both share only make it look the noisier.
 const minPairs = 8
 
-// minForDrift is how many differences are needed to find the part that is common to all measurements of a round.
+// minForDrift is how many differences are needed to find the drift that all measurements of a round share.
 const minForDrift = 8
 
 func newDifference(s *Sample) *difference {
@@ -114,7 +114,7 @@ func (d *difference) smallestP() float64 {
 	return 2 / d.permutations()
 }
 
-// The number of ways to exchange that are tried; fewer with thousands of measurements.
+// The number of ways to exchange that are tried; fewer for thousands of measurements.
 const (
 	manyWays = 2000
 	someWays = 500
@@ -122,7 +122,7 @@ const (
 )
 
 // permute returns the size of the real difference and of those that arise when measurements are exchanged: in all ways, or in some by
-// chance, always the same, the real one first. The noise of a difference is its standard error.
+// chance, always the same. The first is the real one. The noise of a difference is its standard error.
 func (d *difference) permute() (real float64, chance []float64, noise func(float64) float64) {
 	random := rand.New(rand.NewPCG(15, 24))
 	all := d.permutations() <= manyWays

@@ -6,9 +6,9 @@
 // # When a difference is more than noise
 //
 // If a change made no difference, it is chance which of the measurements stand before it and which after it. So CompareAll exchanges them
-// in all ways, or in some thousands if there are more ways than that, and looks how often a difference as large as the real one arises.
-// Where measurements before and after come in pairs that were taken one right after the other, only the two of a pair are exchanged: what
-// drifts from pair to pair, such as the clock of a processor that warms up, is then no noise at all.
+// in all ways, or in some thousands if there are more ways than that, and looks how often a difference as large as the real one arises. If
+// measurements before and after come in pairs that were taken one right after the other, only the two of a pair are exchanged: what drifts
+// from pair to pair, such as the clock of a processor that warms up, is then no noise at all.
 //
 // Who looks at two hundred comparisons finds ten that only one in twenty would show by chance. CompareAll therefore asks of all comparisons
 // together: a difference is certain if, with nothing changed, one as large against its noise would arise anywhere in fewer than one of a
@@ -23,10 +23,10 @@
 //
 // # How often that goes wrong and right
 //
-// TestSimulation makes tables of 24 cells with 7 metrics each, 168 comparisons. The noise is lognormal with a standard deviation of 1, 2 or
-// 3 %, with outliers of up to 50 %. "In turn" are pairs while the clock wanders by some percent from round to round; "apart" is all before
-// and then all after, on a clock that stays. A false alarm is a table in which anything is called a change by mistake; a slow-down of a
-// tenth is looked for in the metric with 2 % noise, in one cell of a table or in all 24, and "found" is the part of these cells.
+// TestSimulation makes tables of 24 cells with 7 metrics each, 168 comparisons. Their noise is lognormal with a standard deviation of 1, 2
+// or 3 %, with outliers of up to 50 %. "In turn" are pairs while the clock wanders by some percent from round to round; "apart" is all
+// before and then all after, on a clock that stays. A false alarm is a table in which anything unchanged is called a change; a slow-down of
+// a tenth is looked for in the metric with 2 % noise, in one cell of a table or in all 24, and "found" is the part of these cells.
 //
 //	repetitions          outliers    false alarms  found, one cell of 24  found, all 24 cells
 //	 5 in turn           1 of 25            0.5 %                   83 %                 55 %
@@ -43,9 +43,9 @@
 // tables allowed to have a false alarm, five repetitions in turn would find 87 and 75 % of the slow-downs, ten 98 and 95 %. What slowed all
 // cells down is also seen in their mean, which suite compare compares too.
 //
-// Measurements apart while the clock wanders are another matter: with steps of 2 % from round to round, 5 to 12 % of 60 tables had false
-// alarms (5 to 10 repetitions), since nothing in the measurements separates the clock from the program. Whoever compares such measurements
-// must know the clock from elsewhere, and ask for more by Sample.Least.
+// What was measured apart while the clock wanders is another matter: with steps of 2 % from round to round, 5 to 12 % of 60 tables had
+// false alarms (5 to 10 repetitions), since nothing in the measurements separates the clock from the program. Whoever compares such
+// measurements must know the clock from elsewhere, and ask for more by Sample.Least.
 package statistics
 
 import (

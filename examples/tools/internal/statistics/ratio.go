@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// manyValues is how many measurements of a side are combined with each other; of more, a selection spread evenly over them.
+// manyValues is how many measurements of a side are combined with each other; of more, manyValues are taken evenly.
 const manyValues = 600
 
 // ratio returns the estimate of Hodges and Lehmann with its interval of 95 %; of few measurements, all the combinations there are.
@@ -36,7 +36,7 @@ func (d *difference) ratio() (ratio, low, high float64) {
 	k := min(int(out*float64(len(list))+1e-9), (len(list)-1)/2)
 	ratio, low, high = math.Exp(medianOf(list)), math.Exp(list[k]), math.Exp(list[len(list)-1-k])
 	if low == 0 || math.IsInf(high, 0) {
-		return 0, 0, 0 // so far apart that the ratio is no finite number
+		return 0, 0, 0 // so far apart that no number can hold the ratio
 	}
 	return ratio, low, high
 }
@@ -95,8 +95,8 @@ func rankSumTail(n, m int) float64 {
 	return tailCount(counts, permutations) / all
 }
 
-// tailCount returns how many combinations may lie outside on one side: the largest number k for which no more than k lie there in 2.5 % of
-// all ways at the most; or 0.
+// tailCount returns how many combinations may lie outside on one side: the largest k for which no more than k lie there in at most 2.5 % of
+// all ways; 0 if there is no such k.
 func tailCount(counts []float64, permutations float64) float64 {
 	below := 0.0
 	for k, count := range counts {

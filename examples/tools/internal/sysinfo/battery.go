@@ -50,7 +50,7 @@ func (s *System) power(folder string) float64 {
 		}
 		watts = inMillionths(volts, 100_000) * inMillionths(amperes, 10_000)
 	}
-	const most = 1000 // no battery here gives more: the driver reports nonsense
+	const most = 1000 // no battery here gives more: the driver's number is nonsense
 	switch watts = math.Abs(watts); {
 	case watts > most:
 		return 0

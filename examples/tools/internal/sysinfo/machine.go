@@ -13,7 +13,7 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
 )
 
-// cpufreq is Linux's folder with a processor's clock, in kHz, and its governor.
+// cpufreq is the folder in which Linux shows a processor's clock, in kHz, and what chooses it.
 const cpufreq = "sys/devices/system/cpu/cpu[0-9]*/cpufreq/"
 
 // Machine describes the machine, and the program that runs on it. Its Device is left empty.
@@ -56,7 +56,7 @@ func (s *System) highestClock() (mhz float64) {
 	return mhz
 }
 
-// governor returns the names of the governors, several if the processors differ.
+// governor returns what chooses the clocks; several names if the processors differ.
 func (s *System) governor() string {
 	var list []string
 	for _, path := range s.glob(cpufreq + "scaling_governor") {

@@ -2,5 +2,5 @@
 
 package sysinfo
 
-// totalMemory returns 0: Linux has it in a file, and other systems are not asked.
+// totalMemory returns 0: it is known on Linux, from a file, and other systems are not asked.
 func totalMemory() int64 { return 0 }

@@ -35,7 +35,7 @@ type memoryCounters struct {
 	_              [6]uintptr
 }
 
-// ownMemory returns the memory that Windows counts for this process, or zeros.
+// ownMemory returns what Windows counts for this process; the zero value if it does not report it.
 func ownMemory() (c memoryCounters) {
 	c.size = uint32(unsafe.Sizeof(c))
 	if ok, _, _ := getProcessMemoryInfo.Call(uintptr(windows.CurrentProcess()), uintptr(unsafe.Pointer(&c)), uintptr(c.size)); ok == 0 {

@@ -11,8 +11,8 @@ type Resident struct {
 // OpenResident begins to watch the program's memory.
 func OpenResident() *Resident { return &Resident{source: openResident()} }
 
-// Bytes returns the resident memory, as the system counts it: pages of mapped files included, if they have been touched. On macOS it is the
-// most there has been; 0 if the system does not report it. It takes some microseconds.
+// Bytes returns the resident memory, as the system counts it: pages of mapped files included, once they have been touched. On macOS it is
+// the most there has been. It is 0 if the system does not report it. It takes some microseconds.
 func (r *Resident) Bytes() int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -2,7 +2,7 @@ package sysinfo
 
 import "golang.org/x/sys/unix"
 
-// residentSource asks for the most memory so far: the present figure comes only from Mach, which takes C.
+// residentSource asks for the most memory so far: the present amount takes Mach, which takes C.
 type residentSource struct{}
 
 func openResident() residentSource { return residentSource{} }

@@ -8,7 +8,7 @@ import (
 
 // residentSource reads /proc/self/statm, which stays open. The kernel writes it anew each time that it is read from its beginning.
 type residentSource struct {
-	file *os.File // nil: no file
+	file *os.File // nil: no such file
 	text []byte
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
 )
 
-// Sensors measure how a machine fares: its clocks, its temperature, its battery. It is for one goroutine at a time.
+// Sensors measure how a machine fares: its clocks, its temperature, its battery. They are for one goroutine at a time.
 type Sensors struct {
 	system       *System
 	clocks       []string // files with a processor's clock in kHz
@@ -56,12 +56,12 @@ func (s *Sensors) clock() float64 {
 }
 
 // processorSensors are patterns of the names that makers give to sensors of processors: to thermal zones, and, as drivers, in hwmon. The
-// zone soc of some phones is not among them: it reports the battery's state of charge.
+// zone soc of some phones does not match: it is the battery's state of charge.
 var processorSensors = [...]string{
 	"*cpu*", "*cluster*", "soc[-_]*", "x86_pkg*", "*tsens*", "big", "mid", "little", "coretemp", "k10temp", "zenpower",
 }
 
-// ofProcessor reports by its name whether a sensor is a processor's.
+// ofProcessor reports whether a sensor with this name is a processor's.
 func ofProcessor(name string) bool {
 	return slices.ContainsFunc(processorSensors[:], func(pattern string) bool {
 		matched, _ := path.Match(pattern, strings.ToLower(name))
@@ -69,8 +69,8 @@ func ofProcessor(name string) bool {
 	})
 }
 
-// thermometers returns the files with processors' temperatures: of thermal zones or else of hwmon. If neither has any, the zone of the
-// computer's firmware has to do.
+// thermometers returns the files with processors' temperatures: of thermal zones or else of hwmon. If there are no such files, the zone of
+// the computer's firmware has to do.
 func (s *System) thermometers() (list []string) {
 	var firmware []string
 	for _, kind := range s.glob("sys/class/thermal/thermal_zone*/type") {
@@ -97,8 +97,8 @@ func (s *System) thermometers() (list []string) {
 	return firmware
 }
 
-// celsius reads a temperature; 0: the sensor has no value. The unit is a thousandth of a degree, but some makers' drivers use tenths, or
-// whole degrees.
+// celsius reads a temperature; 0: the sensor reports nothing. The unit is a thousandth of a degree, but some makers' drivers count tenths,
+// or whole degrees.
 func (s *System) celsius(path string) float64 {
 	const lowest, highest = 1, 150 // a processor is not colder, nor hotter
 	t, _ := s.number(path)

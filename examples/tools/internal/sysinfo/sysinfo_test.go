@@ -28,7 +28,7 @@ func tree(text string) fstest.MapFS {
 	return files
 }
 
-// hidden is a system with some folders that may not be listed and files there that may not be read.
+// hidden is a system with folders that may not be listed. Files in them may not be read.
 type hidden struct {
 	fs.FS
 	folders []string

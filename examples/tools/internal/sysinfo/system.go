@@ -1,8 +1,8 @@
-// Package sysinfo describes the machine that a program runs on: what it is, how it fares meanwhile, and how much memory the program takes
-// of it.
+// Package sysinfo describes the machine that a program runs on: what it is, how it fares meanwhile, and how much of its memory the program
+// takes.
 //
-// Nearly all of it is read from files under /proc and /sys, which differ from one device to the next; Android hides some of them. Unknown
-// values are left empty: nothing here fails.
+// Nearly all of it is read from files under /proc and /sys. They differ from one device to the next, and Android hides some of them. A
+// value that the system does not report is left empty: nothing here fails.
 package sysinfo
 
 import (
@@ -18,7 +18,7 @@ import (
 // System is a machine as its files describe it. It is safe for concurrent use.
 type System struct {
 	files    fs.FS                    // from the root
-	brand    string                   // the processor's name from the processor itself
+	brand    string                   // the processor's name, from the processor itself
 	property func(name string) string // a property of an Android device
 }
 
@@ -44,7 +44,7 @@ func (s *System) text(path string) string {
 	return strings.Trim(string(data), " \t\n\x00") // what comes from a device tree ends with a zero
 }
 
-// number returns the number that a file holds; false if it cannot be read or holds no number.
+// number returns the number in a file; false if it cannot be read or holds no number.
 func (s *System) number(path string) (float64, bool) {
 	n, err := strconv.ParseInt(s.text(path), 10, 64)
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *System) number(path string) (float64, bool) {
 	return float64(n), true
 }
 
-// maxFiles is how many files of one kind are looked at: of a machine with more processors the first ones are enough.
+// maxFiles is how many files of one kind are read: of a machine with more processors, the first ones say enough.
 const maxFiles = 256
 
 // glob returns the files of a pattern.

@@ -2,8 +2,8 @@ package document
 
 import "strings"
 
-// Place is a schema's place in the text: a JSON pointer, nil for the whole text. A place shares the places around it, so that a deep schema
-// with long names does not take memory that grows with the square of its depth.
+// Place is the place of a schema in the text: a JSON pointer, nil for the whole text. A place shares the places around it, so that a deep
+// schema with long names does not take memory that grows with the square of its depth.
 type Place struct {
 	up    *Place
 	Token string // escaped

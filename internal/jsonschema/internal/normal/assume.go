@@ -132,7 +132,7 @@ func (c *demands) exactlyOne(s *read.Schema, of int) choice {
 	return ch
 }
 
-// maxSubsets bounds the schemas in an anyOf if every combination of them is an alternative.
+// maxSubsets is the largest anyOf that becomes an alternative for every combination of its schemas.
 const maxSubsets = 5
 
 // subsets makes alternatives of all combinations of those of anyOf, if it matters which are true.

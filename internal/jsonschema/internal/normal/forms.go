@@ -177,7 +177,7 @@ type Property struct {
 type Rest struct {
 	Names sets.Strings
 	Node  *Node
-	in    uint8 // the flags of the demands with these names
+	in    uint8 // the flags of the demands for these names
 	gives uint8 // the flags of the demands that such a member fulfils
 }
 

@@ -11,7 +11,7 @@
 // Equal sets of lits are one node, which is how recursion ends. Whether an alternative is possible depends on whether nodes below have a value:
 // nodes.expand is the one call that goes back from nodes to branch, for the node below.
 //
-// Nodes without a value are found at the end (findProductive), so that no rule leads to a text that cannot be completed.
+// Nodes without a value are found at the end (findProductive), so that no rule begins a text that cannot be completed.
 //
 // Each file refers only to files before it: lits, set, facts, keys, verdicts, nodes, forms, shape, members, keywords, assume, unevaluated;
 // arrays with matches and uniques, objects, values; branch, normal.
@@ -72,8 +72,8 @@ func (c *brancher) reach(root *Node) {
 	}
 }
 
-// findProductive marks the reached nodes that have a value. A node has a value if it has a scalar, or a form with values for all necessary
-// parts: the smallest set of nodes with this property.
+// findProductive marks the reached nodes that have a value. A node has a value if it has a scalar, or a form with values for all its
+// necessary parts: the marked nodes are the smallest set with this property.
 func (c *brancher) findProductive() {
 	var forms []*candidate
 	users := map[*Node][]*candidate{}

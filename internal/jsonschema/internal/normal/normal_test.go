@@ -13,7 +13,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/sets"
 )
 
-// name writes a node as the IDs of its schemas; a sign marks a schema that the values must not be of.
+// name writes a node as the IDs of its schemas, with a sign for those that the values must not be of.
 func name(n *Node) string {
 	var ids []string
 	for _, l := range n.lits {

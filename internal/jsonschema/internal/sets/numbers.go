@@ -242,7 +242,7 @@ func (c *Algebra) NumberExpr(a Numbers, all bool) regular.Expr {
 // maxBits bounds what numbers are to be multiples of.
 const maxBits = 4096
 
-// refuseMultiple ends the compilation: several schemas can be promised alone, but not together.
+// refuseMultiple ends the compilation: each of several schemas can be promised alone, but not all together.
 func (c *Algebra) refuseMultiple(reason string) {
 	limits.Refuse(c.Here, "multipleOf", reason)
 }

@@ -18,8 +18,8 @@ type Strings struct {
 	Texts       []string     // of Finite
 	Expr        regular.Expr // of Expr: canonical
 
-	// Formats are not always complete. Lacks is a schema with a format, and strings of the format may be missing in the set. Excess is a
-	// schema with a format that may have left strings in the set that do not belong there, as in the complement of a set that lacks some.
+	// Formats are not always complete. Lacks is a schema with a format. The set may lack some of the format's strings. Excess is a schema
+	// with a format that may have left strings in the set that do not belong there, as in the complement of a set that lacks some.
 	Lacks, Excess *read.Schema
 }
 

@@ -31,7 +31,7 @@ type failure struct {
 	Request string `json:"request_id,omitempty"`
 }
 
-// details are more facts about some errors, for programs.
+// details give programs more about some errors.
 type details struct {
 	Code string `json:"error_code"`
 }
@@ -100,7 +100,7 @@ var stops = map[llama.StopReason]string{
 // stopInfo is how an answer ended. Both are null before it has.
 type stopInfo struct {
 	Reason   *string `json:"stop_reason"`
-	Sequence *string `json:"stop_sequence"` // which of stop_sequences came up, null if it was no stop string
+	Sequence *string `json:"stop_sequence"` // which of stop_sequences came up, or null
 }
 
 func stopInfoOf(p llama.Piece) (e stopInfo) {

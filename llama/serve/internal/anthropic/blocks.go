@@ -84,7 +84,7 @@ func (c *blockSplitter) add(p llama.Piece) error {
 	return c.end()
 }
 
-// signature returns a thought's signature for clients: its digest.
+// signature returns a thought's signature: its digest, so that the same thought has the same signature.
 func signature(thought string) *string {
 	digest := sha256.Sum256([]byte(thought))
 	return new(base64.StdEncoding.EncodeToString(digest[:]))

@@ -18,8 +18,8 @@ func (w *written) begin(b block) error {
 func (w *written) extend(part string) error { *w += written(part) + "|"; return nil }
 func (w *written) end() error               { *w += "]"; return nil }
 
-// Blocks follow each other as the pieces do, and hold no call that turns out to be text. If calls are streamed eagerly, a call that the end
-// breaks off stays a call, with its arguments until then.
+// Blocks follow each other as the pieces do. They hold no call that turns out to be text, unless calls are streamed eagerly: then a call
+// that the end breaks off stays a call, with the arguments so far.
 func TestCutter(t *testing.T) {
 	start := func(i int, name, arguments string) llama.CallPiece {
 		return llama.CallPiece{Index: i, ID: fmt.Sprint(i), Name: name, Arguments: arguments}

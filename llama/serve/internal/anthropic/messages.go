@@ -78,7 +78,7 @@ var requestRules = ask.SamplingRules.With(wire.Rules{
 	"betas": wire.Ignored(), "user_profile_id": wire.Ignored(), "workspace_id": wire.Ignored(), "billing_policy": wire.Ignored(),
 	"container":             wire.Refused("the server runs no code"),
 	"compaction":            wire.Refused("prompts are taken as they are"),
-	"diagnostics":           wire.Ignored(), // of earlier requests, which are not kept
+	"diagnostics":           wire.Ignored(), // of earlier requests: nothing is kept of them
 	"fallbacks":             wire.Refused("the model that is asked answers", "[]"),
 	"fallback_credit_token": wire.Refused("the model that is asked answers"),
 	"inference_geo":         wire.Refused("the server does not know where it is"),

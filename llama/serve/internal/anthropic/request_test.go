@@ -136,7 +136,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// What cannot change the answer, or asks for something that is done anyway, is accepted.
+// Members that cannot change the answer, or that ask for the usual, are accepted.
 func TestHarmless(t *testing.T) {
 	for _, member := range []string{
 		`"metadata":{"user_id":"u"}`, `"service_tier":"auto"`, `"cache_control":{"type":"ephemeral"}`, `"thinking":{"type":"disabled"}`, `"thinking":null`,

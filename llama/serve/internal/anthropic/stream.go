@@ -86,13 +86,13 @@ func (s *messageStream) end() error {
 	return s.send("content_block_stop", blockStop{"content_block_stop", s.index - 1})
 }
 
-// send sends an event with its type as its name.
+// send sends an event. Its name is its type.
 func (s *messageStream) send(name string, event any) error { return s.events.Send(name, event) }
 
-// writeStream answers with a stream and sends its header at once: errors of the request were found before, and an error while the answer is
-// computed is the last event. The message begins as soon as it is known how much of the prompt is in the cache. With eager the arguments of
-// calls come while they are written, otherwise when they are complete: a call that the end of the answer breaks off is then text, and never
-// in a block.
+// writeStream answers with a stream. Its header is sent at once: mistakes of the request were found before, and an error while the answer
+// is computed is an event, the last one. The message begins as soon as it is known how much of the prompt is in the cache. The arguments of
+// calls come while they are written if eager; otherwise they come when they are complete. Then no block has a call that the end of the
+// answer breaks off: that is text.
 func writeStream(w http.ResponseWriter, request string, answers *ask.Answers, out message, eager bool) error {
 	s := &messageStream{events: wire.NewEvents(w)}
 	ping := func() error { return s.send("ping", bare{"ping"}) }

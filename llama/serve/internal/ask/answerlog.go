@@ -7,7 +7,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama"
 )
 
-// maxLogged bounds the part of a prompt or of an answer that is logged, in bytes.
+// maxLogged bounds how much is logged of a prompt or of an answer, in bytes.
 const maxLogged = 4000
 
 // answerLog logs one answer's prompt and text, at most maxLogged bytes of each. The zero value logs nothing.

@@ -106,9 +106,9 @@ func (m *Model) Ask(ctx context.Context, choices []Choice, names FieldNames) (*A
 type Event struct {
 	Choice   int
 	Piece    llama.Piece
-	Err      *wire.Error           // the piece is then the rest of the answer before the error
+	Err      *wire.Error           // the error; Piece is then the last of the answer
 	Progress *llama.PromptProgress // of the prompt; then the piece is empty. nil: the event is of the answer
-	Prompt   []llama.Logprobs      // of the prompt's tokens, if the Choice asks for them; then the piece is empty
+	Prompt   []llama.Logprobs      // of the prompt's tokens, if a Choice asks for them; then the piece is empty
 }
 
 // Answers are the answers of a request while they are computed. They are computed as fast as they can be, however slowly they are read: what
@@ -181,8 +181,8 @@ func (a *Answers) pieces(ctx context.Context, choice int, c *Choice) iter.Seq2[l
 	return a.model.Pool.Generate(ctx, c.Prompt, c.Params)
 }
 
-// scored returns the pieces of an answer if the prompt's log-probabilities are wanted, and sends these in an event. Conversations of the
-// pool keep no log-probabilities, so that the answer has a session of its own.
+// scored returns the pieces of an answer to a prompt that needs log-probabilities itself: the first event has them. Conversations of the
+// pool keep no log-probabilities, so the answer has a session of its own.
 func (a *Answers) scored(ctx context.Context, choice int, c *Choice) iter.Seq2[llama.Piece, error] {
 	return func(yield func(llama.Piece, error) bool) {
 		s, err := a.model.NewSession()
@@ -318,7 +318,7 @@ func (a *Answers) Stream(to stream, ping func() error, take func(Event) error) e
 // errLeft is the cause for which answers end that are not read any more.
 var errLeft = errors.New("the answers are not read any more")
 
-// Close ends the answers that are still computed and waits for them: at most one chunk of a prompt or one token.
+// Close ends the answers that are still computed, and waits for that: at most one chunk of a prompt or one token.
 func (a *Answers) Close() {
 	a.cancel(errLeft)
 	a.running.Wait()

@@ -10,7 +10,7 @@ import (
 // Bias is a mask that adds to the logits of some tokens.
 type Bias map[llama.Token]float32
 
-// MaxBias bounds the bias: OpenAI's bound, at which a token is as good as forbidden, or certain.
+// MaxBias bounds a bias: OpenAI's bound, at which a token is as good as forbidden, or certain.
 const MaxBias = 100
 
 // NewBias returns the mask for values by token numbers, or nil.

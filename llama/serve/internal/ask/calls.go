@@ -12,8 +12,8 @@ type Calls struct {
 	// arguments are told while they come, otherwise when the call is complete.
 	Sure bool
 
-	held []llama.CallPiece // of the call that comes, unless it is Sure; all of one Index
-	told int               // calls that were sent to the client
+	held []llama.CallPiece // of a call that is coming and is not sure; all of one Index
+	told int               // calls that the client knows of
 }
 
 // Take returns the text and the parts of calls that the client is told of when a piece of the answer comes. Index counts the calls that it is

@@ -6,7 +6,7 @@ import "strings"
 // that begin with it: {"history[": "messages["}.
 type FieldNames map[string]string
 
-// find returns the interface's name of a field, "" if there is no such name.
+// find returns the interface's name of a field, or "".
 func (n FieldNames) find(field string) string {
 	if name, ok := n[field]; ok {
 		return name

@@ -26,7 +26,7 @@ func functionNamed(name, schema string) json.RawMessage {
 
 const (
 	plainSchema = `{"type":"object","properties":{"city":{"type":"string"}}}`
-	hardSchema  = `{"type":"object","properties":{"cities":{"type":"array","uniqueItems":true,"items":{"type":"string"}}}}` // too hard
+	hardSchema  = `{"type":"object","properties":{"cities":{"type":"array","uniqueItems":true,"items":{"type":"string"}}}}` // not all of it can be kept
 )
 
 // allows reports whether an answer may be this text, as far as it goes.
@@ -49,7 +49,7 @@ func allows(t *testing.T, model *llama.Model, c llama.Constraint, text string) b
 	return true
 }
 
-// Functions may be on offer together with a form: the answer calls or has the form. Without a schema the form is any object that is no
+// Functions may be on offer together with a form: the answer calls or has the form. Without a schema, the form is any object that is no
 // call.
 func TestToolsAndForm(t *testing.T) {
 	model, err := embedded()
@@ -141,7 +141,7 @@ func TestToolsConstraint(t *testing.T) {
 	}
 }
 
-// TestConstrainWaits checks that constraints are made one after the other if there is one place, whatever they are, and by clients in turn.
+// TestConstrainWaits checks that with one place constraints are made one after the other, whatever they are, and by clients in turn.
 func TestConstrainWaits(t *testing.T) {
 	model, err := embedded()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // Request describes a request before its body is read. The server puts it into the request's context.
 type Request struct {
 	ID     string
-	Client string // a client's requests wait in one line
+	Client string // its requests wait in one line
 	Scope  string // llama.Params.Scope of its answers
 	Log    *slog.Logger
 	Span   Span

@@ -52,7 +52,7 @@ var SamplingRules = wire.Rules{
 	"grammar": wire.Refused("chat completions have it", `""`), "json_schema": wire.Refused("chat completions have it", "{}"),
 	"lora": wire.Refused("a model with an adapter has a name of its own", "[]"), "timings_per_token": wire.Refused("chat completions have it", "false"),
 	"t_max_predict_ms": wire.Refused("use max_tokens", "0", "-1"), "t_max_prompt_ms": wire.Refused("use max_tokens", "0", "-1"),
-	"n_keep": wire.Ignored(), "n_discard": wire.Ignored(), // of shifted contexts, which do not exist here
+	"n_keep": wire.Ignored(), "n_discard": wire.Ignored(), // of a context that is shifted, which never happens here
 	"id_slot": wire.Ignored(), "slot_id": wire.Ignored(), "cache_prompt": wire.Ignored(), "n_cache_reuse": wire.Ignored(), // no answer depends on the cache
 }
 

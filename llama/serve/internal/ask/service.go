@@ -127,7 +127,7 @@ func (s *Service) Read(w http.ResponseWriter, r *http.Request, rules wire.Rules,
 		return s.NameModel(err, request.Model)
 	})
 	if err == nil {
-		err = request.Memory.Grow(int64(len(body) - cap(body))) // the fields hold about as much as the body has
+		err = request.Memory.Grow(int64(len(body) - cap(body))) // the value read holds about as much as the body has
 	}
 	return err
 }

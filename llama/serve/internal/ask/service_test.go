@@ -68,7 +68,7 @@ func TestFewLongTextsAtATime(t *testing.T) {
 	})
 }
 
-// TestTokensCountAsMemory cuts texts into tokens, with enough memory for a request and without.
+// TestTokensCountAsMemory cuts texts into tokens, with enough memory for the tokens and without.
 func TestTokensCountAsMemory(t *testing.T) {
 	b := budget.New(100)
 	share := b.Open("a")

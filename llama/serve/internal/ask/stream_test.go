@@ -13,7 +13,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
-// begun returns answers, one of them in the making.
+// begun returns answers; one of them is being computed.
 func begun(ping time.Duration) *Answers {
 	return &Answers{model: &Model{service: &Service{PingInterval: ping}}, open: 1, more: make(chan struct{}, 1)}
 }
@@ -22,7 +22,7 @@ func begun(ping time.Duration) *Answers {
 func TestStreamSignsOfLife(t *testing.T) {
 	for _, c := range []struct {
 		every time.Duration
-		want  string // the events written, and after how many seconds
+		want  string // the text that is written, and after how many seconds
 	}{
 		{10 * time.Second, "10 ping,20 ping,25 a,29 b,39 ping,40 end"},
 		{25 * time.Second, "25 a,29 b,40 end"},
@@ -36,7 +36,7 @@ func TestStreamSignsOfLife(t *testing.T) {
 				time.Sleep(25*time.Second - 1)
 				a.put(Event{Piece: llama.Piece{Text: "a"}})
 				time.Sleep(2 * time.Second)
-				a.put(Event{}) // an empty event
+				a.put(Event{}) // it holds nothing
 				time.Sleep(2*time.Second + 1)
 				a.put(Event{Piece: llama.Piece{Text: "b"}})
 				time.Sleep(11 * time.Second)

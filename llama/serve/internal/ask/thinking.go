@@ -12,7 +12,7 @@ import (
 type Thinking struct {
 	Enabled *bool  // whether the model is to think; nil: nothing is said
 	Budget  int    // the most tokens of a thought; 0: no bound
-	Effort  string // the request's word, one of efforts; "": no word
+	Effort  string // the word of the request, one of efforts; "": no word
 }
 
 // efforts are the words for how much a model is to think, and the budgets that stand for them, in tokens. 0 is no bound.

@@ -20,7 +20,7 @@ type Tools struct {
 	List    []json.RawMessage // each {"type":"function","function":{…}}
 	Names   []string
 	Options constrain.ToolOptions
-	// Strict names the functions with schemas that are kept as a whole, or refused, though Options.Lossy says otherwise for the rest.
+	// Strict names the functions with schemas that are kept as a whole or refused, though Options.Lossy says otherwise for the rest.
 	Strict []string
 	// Allowed are the only functions that may be called, by name; nil: all. The model is shown the others, too.
 	Allowed []string
@@ -48,7 +48,7 @@ type ToolChoice struct {
 	Named    []ToolName // what the request calls functions by
 }
 
-// ParseToolChoice returns the choice for a word of OpenAI's interfaces: "none", "auto" or "required".
+// ParseToolChoice returns the choice for a word of OpenAI's interfaces: "auto", "required" or the word for no calls.
 func ParseToolChoice(word string) (choice constrain.ToolChoice, ok bool) {
 	switch word {
 	case "none":
@@ -109,8 +109,7 @@ func (t *Tools) needsConstraint() bool {
 	return o.Choice != constrain.ToolAuto || o.Function != "" || o.Single || t.Allowed != nil
 }
 
-// Function returns a function as chat templates know it, {"type":"function","function":{…}}. parameters is a JSON Schema; nil: no
-// parameters.
+// Function returns a function as chat templates know it, {"type":"function","function":{…}}. parameters is a JSON Schema, or nil.
 func Function(name, description string, parameters json.RawMessage) (json.RawMessage, error) {
 	type function struct {
 		Name        string          `json:"name"`

@@ -44,9 +44,9 @@ const DroppedMessages = "X-Dropped-Messages"
 // answerShare says that truncation leaves the context's answerShare-th part free for an answer that may be longer.
 const answerShare = 4
 
-// FitPrompt is Prompt for a conversation that is to be answered. If it leaves no room for the answer in the context and t is "auto", its
-// oldest turns are left out. The room is p.MaxTokens, and at most a part of the context. The answer's header and the request's Dropped have
-// the number of messages that were left out.
+// FitPrompt is Prompt for a conversation that is to be answered: if it leaves no room in the context and t is "auto", its oldest turns are
+// left out. The room is p.MaxTokens, and at most a part of the context. The answer's header and the request's Dropped say how many messages
+// were left out.
 //
 // If begun is not "", the answer goes on with that text: the text comes after the opening of the assistant's turn as if the model had just
 // written it, and the turn stays open.
@@ -54,7 +54,7 @@ func (m *Model) FitPrompt(ctx context.Context, history []llama.Message, begun st
 	if begun == "" {
 		return m.fitHistory(ctx, history, p, t, names)
 	}
-	if p.Template.Thinking.Enabled == nil { // begun is a part of the answer, which comes after the thought
+	if p.Template.Thinking.Enabled == nil { // the answer has begun, and it comes after the thought
 		p.Template.Thinking.Enabled = new(false)
 	}
 	prompt, err := m.fitHistory(ctx, history, p, t, names)
@@ -89,7 +89,7 @@ func (m *Model) fitHistory(ctx context.Context, history []llama.Message, p *llam
 		}
 		rest, err := tokenizer.DropTurns(history, p.Template, m.Context-room)
 		if errors.Is(err, llama.ErrContextFull) {
-			rest, err = tokenizer.DropTurns(history, p.Template, m.Context-1) // a short answer is better than an error
+			rest, err = tokenizer.DropTurns(history, p.Template, m.Context-1) // a short answer is better than no answer
 		}
 		if err != nil {
 			return nil, m.tooLong(err, names)

@@ -7,8 +7,8 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
-// Variables are more variables of a model's chat template: chat_template_kwargs, as vLLM and llama-server call them. Variables that turn
-// thinking on or off work for any model that thinks, whatever variables its template has.
+// Variables are more variables of a model's chat template: chat_template_kwargs, as vLLM and llama-server call them. Those that turn
+// thinking on or off do so even if the template has no such variable.
 type Variables struct {
 	Values map[string]any
 	Thinking

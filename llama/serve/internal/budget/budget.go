@@ -15,7 +15,7 @@ import (
 type Budget struct {
 	most int64
 
-	// Invariants while mu is free: held is the sum of clients, all of them positive; held ≤ most; held ≤ peak ≤ most.
+	// Invariants while mu is free: held is the sum of clients, which are all positive; held ≤ most; held ≤ peak ≤ most.
 	mu      sync.Mutex
 	held    int64
 	peak    int64
@@ -36,12 +36,12 @@ type FullError struct {
 	Want, Held, Most int64 // bytes: how many more it wanted, all that are held, and how many there may be
 }
 
-// Error has the bytes that were wanted, held and allowed.
+// Error gives the bytes that were wanted, held and allowed.
 func (e *FullError) Error() string {
 	return fmt.Sprintf("%d more bytes for a request: requests hold %d of the %d that they may hold together", e.Want, e.Held, e.Most)
 }
 
-// New makes a budget of most bytes for all shares together.
+// New makes a budget with shares that hold at most most bytes together.
 func New(most int64) *Budget { return &Budget{most: most, clients: map[string]int64{}} }
 
 // Share is what one request holds. Its methods are called by one goroutine at a time. The nil Share holds what it likes.

@@ -69,7 +69,7 @@ type slot struct {
 	cancel   func()        // ends the load; nil if nothing is being loaded, and after it was called
 }
 
-// state is the state of a slot's resource.
+// state is a stage in the life of a slot's resource.
 type state uint8
 
 const (
@@ -240,7 +240,7 @@ func (t *slot) failWaiters(err error) {
 	}
 }
 
-// nextToLoad returns the slot that is to be loaded next: the absent one with the earliest waiter. It is nil if there is no such slot.
+// nextToLoad returns the slot that is to be loaded next: the absent one with the earliest waiter, or nil if nobody waits.
 func (c *cache) nextToLoad() (first *slot) {
 	var earliest uint64
 	for _, t := range c.slots {
@@ -320,8 +320,8 @@ func (c *cache) victims(inUse bool) (victims []*slot) {
 	return victims
 }
 
-// closeIdle closes resources that are not in use until over bytes are freed. It returns how many bytes are still missing, ≤ 0 if no bytes
-// are.
+// closeIdle closes resources that are not in use until over bytes are freed. It returns how many bytes are still missing, ≤ 0 if it freed
+// enough.
 func (c *cache) closeIdle(over int64) int64 {
 	for _, v := range c.victims(false) {
 		if over <= 0 {

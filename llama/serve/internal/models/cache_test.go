@@ -648,7 +648,7 @@ func TestErrorsOfCloseAreTold(t *testing.T) {
 }
 
 // TestNothingDeadlocks lets many goroutines ask for any of several models of any size at random: everybody who has patience is served, the
-// budget is kept, and the test ends, and synctest would report a deadlock.
+// budget is kept, and the test ends. If goroutines deadlocked, synctest would fail.
 func TestNothingDeadlocks(t *testing.T) {
 	for seed := range uint64(60) {
 		synctest.Test(t, func(t *testing.T) {

@@ -11,11 +11,11 @@ var ErrClosed = errors.New("the models are closed")
 
 // UnknownError is the error of a name that no model has.
 type UnknownError struct {
-	Name  string   // the name that was asked for
+	Name  string   // the name of the request
 	Known []string // the names that there are, without aliases, in the order of the specs
 }
 
-// Error has the name that was asked for and the known ones.
+// Error names the unknown model, and the known ones.
 func (e *UnknownError) Error() string {
 	return fmt.Sprintf("there is no model %q: known are %s", e.Name, strings.Join(e.Known, ", "))
 }

@@ -16,11 +16,11 @@ type Facts struct {
 	Context     int    // tokens that a conversation may have; 0: no bound, or not known
 	Parameters  int64  // elements of its tensors
 	Type        string // of the weights, in capital letters: "Q8_0"
-	Format      string // of the files: "gguf" or "safetensors"; "" if unknown
+	Format      string // of the files: "gguf" or "safetensors"; "" if that is not known
 	Fingerprint string // "" until the model was loaded once
 	Tools       bool   // it calls functions in a way that is known
 	Thinks      bool   // it thinks before it answers, in a way that is known
-	Infill      bool   // it fills in the text between two texts
+	Infill      bool   // it fills in the text between two others
 }
 
 // ContextLength returns how many tokens a conversation may have: what the server gives it or, if that is not known, what the model was
@@ -81,7 +81,7 @@ func (e *entry) inspect() *Facts {
 			most, f.Type = use.Bytes, strings.ToUpper(use.Type)
 		}
 	}
-	f.tell(report.Tokens)
+	f.readTokenizer(report.Tokens)
 	return f
 }
 
@@ -102,12 +102,12 @@ func factsOf(m *llama.Model, context int, fingerprint string) *Facts {
 	for _, t := range m.Weights() {
 		f.Parameters += int64(t.Shape().NumElements())
 	}
-	f.tell(m.Tokenizer())
+	f.readTokenizer(m.Tokenizer())
 	return f
 }
 
-// tell fills in the facts about the tokenizer t, which may be nil.
-func (f *Facts) tell(t *llama.Tokenizer) {
+// readTokenizer notes facts of the tokenizer, which may be nil.
+func (f *Facts) readTokenizer(t *llama.Tokenizer) {
 	if t == nil {
 		return
 	}

@@ -65,9 +65,9 @@ func loader(spec Spec, places int, budget int64) func(context.Context) (resource
 // leastCache is the least default, in bytes, for the conversations that stay cached.
 const leastCache = 256 << 20
 
-// newPool makes the pool of a model. The model's caches take at most room bytes. If the options do not bound the memory of cached
-// conversations, these take no more than the weights do: a server is to be about as large as the models that it has, and yet has room for a
-// conversation that fills a common context. It is never more than what llama.PoolOptions chooses, a part of the memory that is available.
+// newPool makes the pool of a model. Its caches take at most room. If its options do not say how much memory cached conversations may take,
+// they take no more than the weights do: a server is to be about as large as its models, and yet has room for a conversation that fills a
+// common context. They never take more than llama.PoolOptions chooses, a part of the available memory.
 func newPool(m *llama.Model, o llama.PoolOptions, room int64) (*llama.Pool, error) {
 	pool, err := m.NewPool(&o)
 	if err != nil {
@@ -87,7 +87,7 @@ func newPool(m *llama.Model, o llama.PoolOptions, room int64) (*llama.Pool, erro
 	return m.NewPool(&o)
 }
 
-// prepare makes the pool of a model that gives answers, with at most room bytes for caches, and fills in its Status.
+// prepare makes the pool of a model that gives answers, with caches of at most room, and finds out the figures of its Status.
 func prepare(spec Spec, m *llama.Model, places int, room int64) (*model, error) {
 	fingerprint, err := m.Fingerprint()
 	if err != nil {
@@ -104,7 +104,7 @@ func prepare(spec Spec, m *llama.Model, places int, room int64) (*model, error) 
 	if m.Kind() != llama.Generator {
 		return made, nil
 	}
-	s, err := m.NewSession(&spec.Pool.Session) // takes memory only for tokens, and gets no tokens
+	s, err := m.NewSession(&spec.Pool.Session) // takes memory only for tokens, and holds no tokens
 	if err != nil {
 		return nil, fmt.Errorf("a session as Pool describes it: %w", err)
 	}

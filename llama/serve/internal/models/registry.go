@@ -35,11 +35,11 @@ type Spec struct {
 	// Bytes is what loading the model takes, for the budget, before it is known. 0: it is taken to be nothing until the model was
 	// loaded once; if there was no room then, the model is given back and loaded again when there is.
 	Bytes int64
-	// Pool are the options of the model's pool; with an adapter for its sessions, the model must be Loaded. MaxSessions that is 0 becomes
-	// the number of places of the queue. MaxBytes that is 0 becomes what the weights take, at least 256 MiB, and at most what llama
-	// chooses. With a budget it is at most the budget less the weights.
+	// Pool are the options of the model's pool; with an adapter for its sessions, the model must be Loaded. If MaxSessions is 0, it becomes
+	// the number of places of the queue. If MaxBytes is 0, it becomes the size of the weights, at least 256 MiB, and at most llama's own
+	// choice. With a budget, it is at most the rest that the weights leave of it.
 	Pool llama.PoolOptions
-	// Draft is handed on with the model; nil: no drafts.
+	// Draft is handed on with the model; nil: no drafter.
 	Draft llama.Drafter
 }
 
@@ -52,13 +52,13 @@ type Options struct {
 	// It is looked at when a model is to be loaded and whenever one is leased or given back; what answers take meanwhile is bounded by
 	// the pools. Models that were given loaded count with what they take when New is called. 0: no bound.
 	Budget int64
-	// Places is how many answers of one model are computed at once: the places of its queue. 0: the MaxSessions of the spec's pool, or, if
-	// that is 0 too, 32, which is how many rows one pass through a model computes unless llama.LoadOptions.MaxBatch says otherwise.
+	// Places is how many answers of one model are computed at once: the places of its queue. 0: the MaxSessions of the spec's pool. If that
+	// is 0 too, 32: one pass through a model computes that many rows unless llama.LoadOptions.MaxBatch says otherwise.
 	Places int
 	// Waiting is how many answers of one model may wait for a place. 0: 8 for each place, but at least 64. For a model that is not
 	// loaded as many requests may wait as it has places and room for others to wait.
 	Waiting int
-	// Logger gets a record when a model is loaded or given back; nil: silent.
+	// Logger logs each load and each model given back; nil: silent.
 	Logger *slog.Logger
 }
 
@@ -202,7 +202,7 @@ type Lease struct {
 	Model       *llama.Model
 	Pool        *llama.Pool   // nil: the model's Kind is not llama.Generator
 	Queue       *queue.Queue  // who may compute when; it outlives the lease, and counts what all leases of the model did
-	Draft       llama.Drafter // nil: no drafts
+	Draft       llama.Drafter // nil: no drafter
 	Fingerprint string        // llama.Model.Fingerprint's, with the adapter's if there is one
 	Context     int           // tokens that a conversation, or a text to embed, may have; 0: no bound
 
@@ -242,12 +242,13 @@ func (l *Lease) Close() {
 	}
 }
 
-// Lease returns the model that has a name or an alias, and loads it if necessary. The caller closes the lease as soon as the model is not
-// needed any more, and does not ask for another one before that: two who wait for what the other one holds would wait for ever.
+// Lease returns the model that has a name or an alias, and loads it if it is not loaded. The caller closes the lease as soon as the model
+// is not needed any more, and does not ask for another one before that: two callers that each hold a model and wait for the other's would
+// wait for ever.
 //
-// However many ask at the same time, a model is loaded once; whoever's context ends stops waiting with its cause, and when nobody waits any
-// more the load is cancelled. The error of a load that failed goes to all who waited for it, and the next request tries again. Other errors
-// are *UnknownError, *TooLargeError, *queue.FullError if too many wait for the model already, and ErrClosed after Close.
+// However many ask at the same time, a model is loaded once. When ctx ends, Lease returns its cause; when nobody waits any more, the load
+// is cancelled. The error of a load that failed goes to all who waited for it, and the next request tries again. Other errors are
+// *UnknownError, *TooLargeError, *queue.FullError if too many wait for the model already, and ErrClosed after Close.
 func (r *Registry) Lease(ctx context.Context, name string) (*Lease, error) {
 	e := r.find(name)
 	if e == nil {
@@ -352,7 +353,7 @@ func (r *Registry) status(e *entry) Status {
 	}
 	var t resource
 	t, s.InUse, s.Size = r.cache.peek(e.slot)
-	if m, ok := t.(*model); ok { // it may be closed meanwhile, and then returns its last figures
+	if m, ok := t.(*model); ok { // it may be closed meanwhile, and then has its last figures
 		s.Loaded, s.Bytes = true, m.bytes()
 		if m.pool != nil {
 			s.Pool = m.pool.Stats()

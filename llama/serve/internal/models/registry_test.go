@@ -225,10 +225,10 @@ func TestLoadErrors(t *testing.T) {
 	}
 }
 
-// TestRoomForOneOfTwo lets many goroutines ask for either of two models that do not fit together.
+// TestRoomForOneOfTwo lets many goroutines ask for either of two models, with room for one at a time.
 func TestRoomForOneOfTwo(t *testing.T) {
 	flintBytes, pebbleBytes := sizeOf(t, loadFlint), sizeOf(t, loadPebble)
-	// Room for either model with its caches in this test, but not for both.
+	// Room for either with the caches of these requests, but not for both.
 	budget := max(flintBytes, pebbleBytes) + 4<<20
 	if budget >= flintBytes+pebbleBytes {
 		t.Fatalf("the models take %d and %d bytes: they would both fit into %d", flintBytes, pebbleBytes, budget)
@@ -347,8 +347,7 @@ func TestCloseWhileAnswering(t *testing.T) {
 	}
 }
 
-// TestCachesAreModest looks at the bound on the memory of cached conversations: the given one or, without one, about the size of the
-// weights.
+// TestCachesAreModest checks how much memory cached conversations may take: as much as the options say, or about as much as the weights.
 func TestCachesAreModest(t *testing.T) {
 	model, err := flint.Load(nil)
 	if err != nil {

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// TestUnload checks that an unwanted resource is closed as soon as nobody uses it, and not before; and that it comes back when somebody
-// asks.
+// TestUnload checks that an unwanted model is closed as soon as nobody uses it, and not before; and that it comes back when somebody asks.
 func TestUnload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakes{t: t}

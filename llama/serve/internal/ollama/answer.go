@@ -126,9 +126,9 @@ func doneReason(stop llama.StopReason) string {
 	return "stop"
 }
 
-// stream writes the answer line by line. It begins at once, since a prompt may take longer than a client waits for the header. Errors of
-// the request were found before; an error while the answer is computed is a line of its own, the last. A sign of life is a line without
-// content.
+// stream writes the answer line by line. It begins at once, since a prompt may take longer than a client waits for the header. Mistakes of
+// the request were found before; an error while the answer is computed is a line of its own, the last. A sign of life is a line that says
+// nothing.
 func (e *encoder) stream(w http.ResponseWriter, answers *ask.Answers, line func(*part) any) error {
 	lines := wire.NewLines(w)
 	alive := func() error { return lines.Send(line(&part{})) }

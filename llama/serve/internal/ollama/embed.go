@@ -18,7 +18,7 @@ type embedRequest struct {
 	Truncate   *bool     `json:"truncate"` // leaves out the ends of texts that do not fit the context; nil: true
 	Dimensions int       `json:"dimensions"`
 	KeepAlive  keepAlive `json:"keep_alive"`
-	Options    options   `json:"options"` // they change no vector
+	Options    options   `json:"options"` // no option changes a vector
 }
 
 // maxInputs is how many texts a request may have.
@@ -49,7 +49,7 @@ func (in *inputs) ReadJSON(at string, value json.RawMessage) error {
 	return nil
 }
 
-// place returns the place of a text in the request, for errors.
+// place names a text's place in the request.
 func (in *inputs) place(i int) string {
 	if !in.list {
 		return "input"

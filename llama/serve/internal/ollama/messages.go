@@ -19,7 +19,7 @@ type message struct {
 	ToolCalls  []toolCall `json:"tool_calls"`
 	ToolName   string     `json:"tool_name"`    // the function that a tool's message is the result of
 	ToolCallID string     `json:"tool_call_id"` // the call that it is the result of
-	Name       string     `json:"name"`         // given to the model if its chat template has a place for names
+	Name       string     `json:"name"`         // for the model, if its chat template has a place for names
 }
 
 // Rules are those of what a message has besides.
@@ -45,8 +45,8 @@ func (calledByName) Rules() wire.Rules {
 	return wire.Rules{"index": wire.Ignored(), "description": wire.Ignored()}
 }
 
-// history returns the conversation that messages are. Ollama's calls need no ids: a call without one gets its number in the conversation,
-// and a result without one belongs to the first call without a result, of its function or else of any.
+// history returns the conversation of messages. Ollama's calls need no ids: a call without one gets its number in the conversation as its
+// id. A result without an id belongs to the first call without a result, of its function or, if it names no function, of any.
 func history(messages []message) ([]llama.Message, error) {
 	turns := make([]llama.Message, len(messages))
 	var open []llama.ToolCall // that have no result yet

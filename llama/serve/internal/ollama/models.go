@@ -33,7 +33,7 @@ func (a *API) Tags(w http.ResponseWriter, _ *http.Request) error {
 	return wire.Write(w, http.StatusOK, map[string][]listed{"models": list})
 }
 
-// digest returns a SHA-256 that identifies a model: of its fingerprint or, as long as that is not known, of its name.
+// digest returns an identifier of a model: a SHA-256 of its fingerprint or, as long as that is not known, of its name.
 func digest(s *models.Status, facts *models.Facts) string {
 	what := "name " + s.Name
 	if facts != nil && facts.Fingerprint != "" {

@@ -32,7 +32,7 @@ var optionRules = wire.Rules{
 	"num_batch": wire.Ignored(), "num_gpu": wire.Ignored(), "main_gpu": wire.Ignored(), "num_thread": wire.Ignored(), "num_gqa": wire.Ignored(),
 	"use_mmap": wire.Ignored(), "use_mlock": wire.Ignored(), "numa": wire.Ignored(), "low_vram": wire.Ignored(), "f16_kv": wire.Ignored(),
 	"logits_all": wire.Ignored(),
-	"num_keep":   wire.Ignored(), // of shifted contexts, which do not exist here
+	"num_keep":   wire.Ignored(), // of a context that is shifted, which never happens here
 	// A draft never changes an answer.
 	"draft_num_predict": wire.Ignored(),
 	"vocab_only":        wire.Refused("a model is loaded as a whole", "false"),

@@ -7,7 +7,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
-// Requests that change the models that Ollama keeps. Here the operator chooses the models.
+// Requests to change Ollama's store of models. This server has no such store: its models are there as its operator says.
 
 // Pull serves POST /api/pull: it succeeds for models that are there.
 func (a *API) Pull(w http.ResponseWriter, r *http.Request) error {

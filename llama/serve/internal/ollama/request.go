@@ -56,7 +56,8 @@ type question struct {
 	loaded time.Duration // what it took to get the model
 }
 
-// open judges the parameters and takes the model. prompt is the parameter with the prompt. The caller closes the question.
+// open judges the parameters and takes the model. prompt names the parameter with the text or messages to answer. The caller closes the
+// question.
 func (a *API) open(ctx context.Context, in *asking, prompt string) (*question, error) {
 	q := &question{asking: in, names: fieldNames(prompt), began: precise.Now()}
 	in.misplaced.place(&in.Options)
@@ -126,7 +127,7 @@ func (a *API) prepare(w http.ResponseWriter, r *http.Request, in *asking, line f
 	return wire.Write(w, http.StatusOK, line("load"))
 }
 
-// chat returns the answer that the model is asked for. turns is the conversation; begun is the beginning of the answer, or "".
+// chat returns the choice that answers a conversation. begun, unless "", is the beginning of the answer.
 func (q *question) chat(ctx context.Context, turns []llama.Message, tools ask.Tools, begun string) (ask.Choice, error) {
 	choice := ask.Choice{Message: begun == ""}
 	if err := q.model.Constrain(ctx, &q.params, tools, ask.Form(q.Format), q.names); err != nil {

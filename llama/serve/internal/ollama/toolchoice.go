@@ -11,7 +11,7 @@ import (
 // toolChoice is which functions are to be called. Ollama has no such parameter, but programs send OpenAI's.
 type toolChoice ask.ToolChoice
 
-// ReadJSON reads "none", "auto", "required" or {"type":"function","name":…}.
+// ReadJSON reads a word, as ask.ParseToolChoice does, or {"type":"function","name":…}.
 func (t *toolChoice) ReadJSON(at string, value json.RawMessage) error {
 	if value[0] == '"' {
 		word, err := wire.String(at, value)

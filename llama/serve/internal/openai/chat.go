@@ -134,7 +134,7 @@ func (a *API) Chat(w http.ResponseWriter, r *http.Request) error {
 	return wire.Write(w, http.StatusOK, out)
 }
 
-// chat is a request after all checks of its parameters that need no model.
+// chat is a request with parameters that are right, as far as that can be seen without the model.
 type chat struct {
 	history  []llama.Message
 	begun    llama.Message // the last message, which the answer goes on with; its Role is "" if there is no such message

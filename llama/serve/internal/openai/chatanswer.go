@@ -31,7 +31,8 @@ func newChatEncoder(t *llama.Tokenizer, choices []ask.Choice, logprobs bool, top
 }
 
 // chatLogprobs are the log-probabilities of the tokens that the model chose for an answer, in their order: of its text, of its calls, and
-// of a stop string that ended it. In a stream they come with the token, even if its text is held back until more of it shows what it is.
+// of a stop string that ended it. In a stream they come with the token, even if its text is held back because it may become a call or a
+// stop string.
 type chatLogprobs struct {
 	Content []ask.TokenLogprob `json:"content"`
 	Refusal *string            `json:"refusal"`
@@ -142,7 +143,7 @@ type chatChoice struct {
 	calls   [][]byte        // the arguments of Message.ToolCalls
 }
 
-// chatMessage is a whole answer. Its content is null if it calls functions and has no text.
+// chatMessage is a whole answer. Its content is null if it only calls functions.
 type chatMessage struct {
 	Role      string     `json:"role"`
 	Content   *string    `json:"content"`

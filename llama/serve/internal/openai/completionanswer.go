@@ -129,7 +129,7 @@ type completionLogprobs struct {
 	Tokens   []string             `json:"tokens"`
 	Logprobs []*float32           `json:"token_logprobs"` // nil for a prompt's first token, before which there is nothing
 	Top      []map[string]float32 `json:"top_logprobs"`   // the likeliest and, if it is not among them, the chosen one; nil likewise
-	Offsets  []int                `json:"text_offset"`    // the token's begin in the text, in characters
+	Offsets  []int                `json:"text_offset"`    // the token's beginning in the text, in characters
 }
 
 // logprobsOf returns the log-probabilities of tokens of a choice, or nil.
@@ -160,8 +160,8 @@ func (t *completionEncoder) logprobsOf(choice int, all []llama.Logprobs) *comple
 	return out
 }
 
-// name returns the text of a token or, if its bytes are no text by themselves, their values, as "bytes:\xe2\x82", so that different tokens
-// have different names.
+// name returns the text of a token or, if its bytes are no text by themselves, "bytes:\xe2\x82", so that different tokens have different
+// names.
 func (t *completionEncoder) name(token llama.Token) string {
 	if t.tokenizer.Special(token) {
 		return t.tokenizer.Text(token)

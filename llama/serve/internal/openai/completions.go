@@ -79,7 +79,7 @@ func (p *prompt) ReadJSON(at string, value json.RawMessage) error {
 	return wire.Invalid(at, "%s must be a string or a list of tokens", at)
 }
 
-// in returns the prompt's tokens, for a text with the begin-of-text token first if the model wants one.
+// in returns the prompt's tokens. A text's begin with the begin-of-text token if the model wants one.
 func (p *prompt) in(t *llama.Tokenizer, at string) ([]llama.Token, error) {
 	if p.tokens == nil {
 		return append(t.EncodeSpecial("", true), t.Encode(p.text)...), nil

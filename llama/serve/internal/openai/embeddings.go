@@ -58,7 +58,7 @@ func (in *inputs) ReadJSON(at string, value json.RawMessage) error {
 	return nil
 }
 
-// place returns the place of a text in the request, for errors.
+// place names a text's place in the request.
 func (in *inputs) place(i int) string {
 	if !in.list {
 		return "input"

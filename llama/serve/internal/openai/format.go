@@ -61,7 +61,7 @@ func (in *chatRequest) form() (form ask.Form, param string, err error) {
 	return asked, in.ResponseFormat.place(), nil
 }
 
-// place returns the place of the form in the request, for errors.
+// place names the form's place in the request.
 func (f *responseFormat) place() string {
 	switch {
 	case f != nil && f.JSONSchema != nil:

@@ -12,7 +12,7 @@ type length struct {
 	value *int
 }
 
-// lengthOf returns the bound that parameters give, or 0. -1 means no bound, too. Several bounds must agree.
+// lengthOf returns the bound that parameters give, or 0. -1 is no bound, too. If several are given, they must agree.
 func lengthOf(parameters ...length) (most int, err error) {
 	before := ""
 	for _, p := range parameters {

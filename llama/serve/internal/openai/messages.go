@@ -16,7 +16,7 @@ import (
 type Message struct {
 	Role       string     `json:"role" wire:"required"`
 	Content    content    `json:"content"`
-	Name       string     `json:"name"` // given to the model if its chat template has a place for names
+	Name       string     `json:"name"` // for the model, if its chat template has a place for names
 	ToolCalls  []toolCall `json:"tool_calls"`
 	ToolCallID string     `json:"tool_call_id"`
 	Thought    thought    `json:"reasoning_content"` // what the turn thought; the template renders it or drops it
@@ -39,7 +39,7 @@ var messageRules = wire.Rules{
 	"reasoning_text": wire.Ignored(), "reasoning_details": wire.Ignored(), "reasoning_opaque": wire.Ignored(),
 }
 
-// History returns the conversation that messages are; at is their place in the request: "messages".
+// History returns the conversation of messages; at is their place in the request: "messages".
 func History(at string, messages []Message) ([]llama.Message, error) {
 	if len(messages) == 0 {
 		return nil, wire.Invalid(at, "%s is empty; it must be a list of at least one message", at)

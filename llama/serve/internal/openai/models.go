@@ -19,8 +19,8 @@ type modelObject struct {
 
 type modelMeta struct {
 	Loaded  bool     `json:"loaded"`
-	Kind    *string  `json:"kind"`    // "generator", "embedder" or "reranker"; null if not known yet
-	Context *int     `json:"context"` // most tokens of a conversation or of a text to embed; null: no bound, or not known yet
+	Kind    *string  `json:"kind"`    // "generator", "embedder" or "reranker"; null if it is not known yet
+	Context *int     `json:"context"` // tokens that a conversation, or a text to embed, may have; null if there is no bound, or it is not known yet
 	Aliases []string `json:"aliases"`
 
 	Defaults ask.Defaults `json:"defaults"`

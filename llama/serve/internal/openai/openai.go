@@ -1,6 +1,6 @@
 // Package openai is OpenAI's interface without its newer Responses: chat completions, completions, embeddings, models; and reranking, which
-// OpenAI does not have, in the form of Jina and Cohere, or of Text Embeddings Inference (TEI). What each parameter does is in the
-// structs and rules of its file; a parameter that is in neither is an error.
+// OpenAI does not have, in the form of Jina and Cohere, or of Text Embeddings Inference (TEI). Each file has its parameters in structs and
+// rules; any other parameter is an error.
 //
 // Beyond what OpenAI documents there are top_k, min_p and repeat_penalty (llama.Params says what they do), a model's meta,
 // stream_options.include_stats, return_progress, timings_per_token, continue_final_message, grammar, json_schema, and a form's schema
@@ -8,11 +8,11 @@
 //
 //   - A stream and a whole answer say the same: see chatEncoder. A call that the end of the answer breaks off stays a call, with the arguments
 //     that came until then, and finish_reason is "length".
-//   - Log-probabilities cover all tokens that the model chose, those of calls and of a stop string included.
+//   - Log-probabilities are those of all tokens that the model chose, those of calls and of a stop string included.
 //   - With tool_choice "none" the model is not shown the functions.
 //   - A schema of response_format is kept as a whole or refused, unless its strict is false; one of a function if its strict is true.
 //   - Of several choices the i-th is the one that the seed plus i gives alone; of several prompts each begins with the seed.
-//   - In a completion's prompt that is a text, what looks like a special token is text, and the begin-of-text token comes first if the
+//   - In a completion's prompt that is a text, a text that looks like a special token is text, and the begin-of-text token comes first if the
 //     model wants one. A prompt of tokens is taken as it is.
 //   - With echo, a completion's log-probabilities begin with those of the prompt; max_tokens may then be 0.
 //   - Refused by name are best_of that compares, suffix, and embeddings of tokens.

@@ -29,7 +29,7 @@ func (s *streaming) timings() *ask.Timings {
 	return &ask.Timings{}
 }
 
-// streamOptions choose what a stream has besides the answers.
+// streamOptions say what a stream has besides the answers.
 type streamOptions struct {
 	IncludeUsage bool `json:"include_usage"`
 	IncludeStats bool `json:"include_stats"` // ours: how the answers were computed; see stats
@@ -96,8 +96,8 @@ type encoder interface {
 	countsPrompt(choice int) bool
 }
 
-// send answers with a stream of n choices. It begins at once, since a prompt may take longer than a client waits for the header. Errors of
-// the request were found before; an error while the answer is computed is an event of its own, the last.
+// send answers with a stream of n choices. It begins at once, since a prompt may take longer than a client waits for the header. Mistakes
+// of the request were found before; an error while the answer is computed is an event of its own, the last.
 func (s *streaming) send(w http.ResponseWriter, head envelope, answers *ask.Answers, n int, t encoder) error {
 	o := s.options()
 	out := chunk{envelope: head}

@@ -52,7 +52,7 @@ func (t *Tool) ReadJSON(at string, value json.RawMessage) error {
 }
 
 // ReadTools returns the functions for the model; at is their place in the request: "tools". The schema of a strict function is kept as a
-// whole or refused. Parts of other schemas that cannot be kept are left out, since the model sees all of the schema.
+// whole or refused. Of the others' schemas, the keywords that cannot be kept are left out, since the model is shown all of the schema.
 func ReadTools(at string, tools []Tool) (ask.Tools, error) {
 	offer := ask.Tools{Options: constrain.ToolOptions{Lossy: true}}
 	if len(tools) > ask.MaxTools {

@@ -33,7 +33,7 @@ var roots = []string{
 type kind int
 
 const (
-	dropped kind = iota // not checked
+	dropped kind = iota // not part of the check
 	plain               // kept as it is
 	one                 // a schema, or a boolean
 	list                // schemas
@@ -115,11 +115,11 @@ func (e *extractor) add(name string) {
 	e.translated[name] = e.translate(s, name)
 }
 
-// translate returns what a schema says as JSON Schema has it; component is the named schema that it is part of.
+// translate returns a schema in the terms of JSON Schema; component is the named schema that it is part of.
 //
 //   - nullable, which JSON Schema lacks, becomes an alternative null.
-//   - A union with a discriminator becomes a row of conditions. It accepts the same documents, and a validator then reports the faults of
-//     the branch that was meant, and not those of fifty others.
+//   - A union with a discriminator becomes a row of conditions. It accepts the same documents, and a validator's error is then about the
+//     branch that was meant, and not about fifty others.
 //   - Any other oneOf becomes anyOf: published branches overlap (a message of a response's input fits two of them), which no client minds.
 //   - $recursiveRef, of the draft of 2019, becomes a reference to the component.
 func (e *extractor) translate(s schema, component string) any {

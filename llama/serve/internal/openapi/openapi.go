@@ -1,19 +1,19 @@
-// Package openapi compares what the server writes and reads with the schemas that OpenAI publishes. Only tests import it.
+// Package openapi compares the server's requests and answers with the schemas that OpenAI publishes. Only tests import it.
 //
 // schemas.json.gz is made by extract.go of openapi.json in https://github.com/openai/openai-openapi, commit
-// f85dbe223d40e1a31cba812ab2d755c7e98a92a3 of 2026-08-21, version 2.3.0, which is under the MIT licence (LICENSE in this folder). To
-// renew it:
+// f85dbe223d40e1a31cba812ab2d755c7e98a92a3 of 2026-08-21, version 2.3.0, which is under the MIT licence (LICENSE in this folder). To renew
+// it:
 //
 //	git -C openai-openapi show COMMIT:openapi.json | go run extract.go
 //
 // # What a validation proves
 //
-// A document that fits has all members that a client may count on, every published member is of a published type, and if the schema lists
+// A document that fits has all members that a client may count on, and every published member is of a published type. If the schema lists
 // values, such as those of finish_reason, the value is one of them.
 //
 // It does not prove that members have the right meaning, that the events of a stream come in the right order, or that a document has
-// nothing but published members: nearly all published schemas allow others, which is how our own ("stats", say) are permitted. A
-// misspelt optional member is therefore not found: only tests with real clients find it. Formats (unixtime, uri) are not checked.
+// nothing but published members: nearly all published schemas allow others, which is how our own ("stats", say) are permitted. A misspelt
+// optional member is therefore not found: only tests with real clients find it. Formats (unixtime, uri) are not checked.
 package openapi
 
 import (
@@ -64,8 +64,8 @@ var read = sync.OnceValues(func() (*published, error) {
 	return p, nil
 })
 
-// Validate marks a test as failed if a JSON document does not fit the published schema of a name, such as CreateChatCompletionResponse or,
-// for one event of a stream, ResponseStreamEvent. The package's documentation says what this proves.
+// Validate fails a test if a JSON document does not fit the published schema of a name, such as CreateChatCompletionResponse or, for one
+// event of a stream, ResponseStreamEvent. The package's documentation says what this proves.
 func Validate(t testing.TB, name string, document []byte) {
 	t.Helper()
 	if err := validate(name, document); err != nil {
@@ -73,7 +73,7 @@ func Validate(t testing.TB, name string, document []byte) {
 	}
 }
 
-// validate returns the fault of a document, or nil.
+// validate returns an error if a document does not fit.
 func validate(name string, document []byte) error {
 	p, err := read()
 	if err != nil {

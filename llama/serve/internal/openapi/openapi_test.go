@@ -9,7 +9,7 @@ import (
 func TestValidate(t *testing.T) {
 	for _, c := range []struct {
 		name, schema, document string
-		wrong                  string // part of the error; empty if the document fits
+		wrong                  string // part of the error; "" if the document fits
 	}{
 		{name: "answer", schema: "CreateChatCompletionResponse", document: `{"id":"1","object":"chat.completion","created":1,"model":"m",
 			"choices":[{"index":0,"message":{"role":"assistant","content":"a","refusal":null},"logprobs":null,"finish_reason":"stop"}]}`},

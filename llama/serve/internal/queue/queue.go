@@ -38,7 +38,7 @@ type Queue struct {
 	taken   int
 	waiting int
 	clients map[string]*client
-	next    clientHeap    // clients that wait; the next to be served stands first
+	next    clientHeap    // clients that wait; the next one to serve stands first
 	turn    uint64        // how many turns there were
 	held    time.Duration // for how long places were held lately: a moving average, 0 before the first one was given back
 	idle    chan struct{} // closed as soon as nothing is taken or waited for; nil where nobody wants to know
@@ -62,7 +62,7 @@ type Place struct {
 	// state, since and the links are protected by Queue.mu.
 	state      state
 	since      time.Time     // when it came into the line, then when it was given the place
-	over       chan struct{} // closed when the wait is over, whatever its end; nil if there was no wait
+	over       chan struct{} // closed when the wait is over, whatever its end; nil without a wait
 	prev, next *Place        // neighbours in client.line
 }
 

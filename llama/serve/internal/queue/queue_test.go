@@ -596,7 +596,7 @@ func TestWhoWaitsCostsLittle(t *testing.T) {
 	runtime.KeepAlive(kept)
 }
 
-// BenchmarkTurns measures a client that comes, gets the place of the one before it and leaves, among a number of other clients.
+// BenchmarkTurns measures a client that comes, gets the place of the one before it and leaves, with clients other clients there.
 func BenchmarkTurns(b *testing.B) {
 	for _, clients := range []int{1, 100, 10_000} {
 		b.Run(fmt.Sprint(clients), func(b *testing.B) {

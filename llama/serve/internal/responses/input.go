@@ -92,7 +92,7 @@ func typeOf(at string, value json.RawMessage) (string, error) {
 	if len(kind) == 0 || string(kind) == "null" {
 		_, role := members["role"]
 		if _, id := members["id"]; id && !role {
-			return "item_reference", nil // the one item besides messages that may leave out its type
+			return "item_reference", nil // the one item besides messages that may omit its type
 		}
 		return "", nil
 	}
@@ -111,7 +111,7 @@ func (in *input) readMessage(at string, item json.RawMessage) error {
 	}
 	if err := wire.Object(at, item, wire.Rules{
 		"type": wire.Ignored(), "id": wire.Ignored(), "status": wire.Ignored(),
-		"phase": wire.Ignored(), // of a message's turn, which templates do not render
+		"phase": wire.Ignored(), // of a message's turn; templates have no place for it
 	}, &m); err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func (in *input) readResult(at string, item json.RawMessage) error {
 	return nil
 }
 
-// readReasoning reads what the model thought before an answer. Templates render the thoughts of earlier turns, or leave them out, as their
+// readReasoning reads the model's thoughts before an answer. Templates render the thoughts of earlier turns, or leave them out, as their
 // authors want it. A summary is read if the thought itself is missing; an encrypted thought is another model's.
 func (in *input) readReasoning(at string, item json.RawMessage) error {
 	type text struct {
@@ -220,7 +220,7 @@ func (in *input) last() *llama.Message {
 	return &in.history[len(in.history)-1]
 }
 
-// content is the text of a message or of a function's result: a string, or a list of parts with their texts put together.
+// content is the text of a message or of a function's result: a string, or a list of parts. The parts' texts are put together.
 type content string
 
 // ReadJSON reads either.
@@ -276,7 +276,7 @@ func (p *inputPart) ReadJSON(at string, value json.RawMessage) error {
 	return nil
 }
 
-// mistyped says that a value is of another type; want names the right one.
+// mistyped says that a value is of the wrong type; want names the right one.
 func mistyped(at, want string) error {
 	return &wire.Error{Status: http.StatusBadRequest, Code: "invalid_type", Param: at, Message: fmt.Sprintf("%s must be %s", at, want)}
 }

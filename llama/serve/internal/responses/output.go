@@ -14,7 +14,7 @@ type message struct {
 	Type    string `json:"type"`
 	Status  string `json:"status"`
 	Role    string `json:"role"`
-	Content []part `json:"content"` // one part, or empty at first
+	Content []part `json:"content"` // one part, or nil at first
 }
 
 // thought is an item: what the model thought before it answered.
@@ -23,7 +23,7 @@ type thought struct {
 	Type      string        `json:"type"`
 	Status    string        `json:"status"`
 	Summary   []struct{}    `json:"summary"` // thoughts are told as they are, in Content
-	Content   []thoughtPart `json:"content"` // one part, or empty at first
+	Content   []thoughtPart `json:"content"` // one part, or nil at first
 	Encrypted *string       `json:"encrypted_content"`
 }
 
@@ -81,10 +81,10 @@ type output struct {
 	index   int // of the open call
 	written []byte
 	logs    []ask.TokenLogprob
-	pending []ask.TokenLogprob // of tokens before their text comes
+	pending []ask.TokenLogprob // of tokens without their text yet
 }
 
-// add goes on with the next piece. logs are its tokens' log-probabilities.
+// add goes on with the next piece. logs are the log-probabilities of its tokens.
 func (o *output) add(p llama.Piece, logs []ask.TokenLogprob) error {
 	o.pending = append(o.pending, logs...)
 	if p.Thought != "" {
@@ -136,9 +136,9 @@ func (o *output) end(p llama.Piece) error {
 	return o.close(incomplete)
 }
 
-// writeThought adds text to the open thought, and opens one if necessary.
+// writeThought adds text to the open thought, or begins one.
 func (o *output) writeThought(text string) error {
-	o.pending = nil // no log-probabilities are told of thoughts
+	o.pending = nil // thoughts have no log-probabilities
 	if o.thought == nil {
 		if err := o.close(completed); err != nil {
 			return err
@@ -169,7 +169,7 @@ func (o *output) beginMessage() error {
 	return o.send(&partEvent{o.head("response.content_part.added"), o.place(), newPart("", nil)})
 }
 
-// writeText adds text to the open message, and opens one if necessary.
+// writeText adds text to the open message, or begins one.
 func (o *output) writeText(text string) error {
 	if o.message == nil {
 		if err := o.beginMessage(); err != nil {

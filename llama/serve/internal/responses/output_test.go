@@ -14,7 +14,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
-// written are the items of an answer in a line: a message's text, a call's name and arguments, and "…" after incomplete ones.
+// written are the items of an answer in a line: a message's text, a call's name and arguments, and "…" behind incomplete ones.
 func written(items []any) (lines []string) {
 	for _, item := range items {
 		var line, status string
@@ -243,7 +243,7 @@ func TestOutputOfAnError(t *testing.T) {
 	}
 }
 
-// TestGone shows that an answer ends with the error of a client that is gone, wherever that comes.
+// TestGone shows that an answer ends with the error when its client is gone, wherever that comes.
 func TestGone(t *testing.T) {
 	gone := errors.New("gone")
 	pieces := []llama.Piece{{Text: "a"}, {Calls: []llama.CallPiece{{Name: "f", Arguments: "{}"}}}, {Text: "b", Stop: llama.EndOfTurn}}

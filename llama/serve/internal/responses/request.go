@@ -79,7 +79,7 @@ func (in *request) params(ctx context.Context) (llama.Params, error) {
 	return p, nil
 }
 
-// conversation returns the messages that the model is to answer, and the names for errors in them.
+// conversation returns the messages to answer, and the names for errors in them.
 func (in *request) conversation() ([]llama.Message, ask.FieldNames) {
 	n := ask.NewFieldNames("input", "max_output_tokens")
 	n["schema"], n["truncation"] = "text.format.schema", "truncation"
@@ -94,7 +94,7 @@ func (in *request) conversation() ([]llama.Message, ask.FieldNames) {
 	return append(history, in.Input.history...), n
 }
 
-// include is what an answer has besides its items.
+// include says what an answer has besides its items.
 type include struct{ logprobs bool }
 
 const includeLogprobs = "message.output_text.logprobs"
@@ -138,7 +138,7 @@ func (in *request) leftOut(tools ask.Tools) []ask.LeftOut {
 // streamOptions say how a stream is sent.
 type streamOptions struct{}
 
-// Rules are those of OpenAI's one option, which pads events so that their lengths reveal nothing about the text.
+// Rules are those of OpenAI's one option, which pads events so that their lengths reveal nothing of the text.
 func (streamOptions) Rules() wire.Rules {
 	return wire.Rules{"include_obfuscation": wire.Refused("events are not padded", "false")}
 }

@@ -1,11 +1,11 @@
-// Package responses is OpenAI's Responses interface, POST /v1/responses, without storage: a request brings the whole conversation, and a
-// parameter that needs something stored is an error that names it. So are pictures and files, which no model here reads. Searches and other
-// tools than functions are left out; see ask.LeftOut.
+// Package responses is OpenAI's Responses interface, POST /v1/responses, without storage: a request brings the whole conversation. A
+// parameter that needs something stored is an error that names it, and so are pictures and files, which no model here reads. Searches and
+// other tools than functions are left out; see ask.LeftOut.
 //
 // # Items
 //
 // An answer is a list of items: each stretch of text is a message, each call a function_call, in the order in which they came. As input
-// they are one turn again. An empty text is a message, too, so that an answer always has an item.
+// they are one turn again. A text is a message even if it is empty, so that an answer always has an item.
 //
 // # A stream
 //
@@ -13,8 +13,8 @@
 // before those of the next, and together they make the item in the final event. That event's response is, but for ids and times, the answer to
 // the same request without a stream. While nothing else comes, response.in_progress comes again.
 //
-// A call that the answer's end cuts off is a function_call with the status "incomplete": its arguments are no JSON object yet. If the
-// model's way of writing calls cannot be constrained, a call comes when it is complete.
+// A call that the answer's end cuts off is a function_call with the status "incomplete": its arguments are no JSON object yet. If a model's
+// calls cannot be constrained, a call comes when it is complete.
 package responses
 
 import (

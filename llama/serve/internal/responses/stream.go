@@ -20,7 +20,7 @@ func (h *head) number(n int) string {
 	return h.Type
 }
 
-// responseEvent is an event about the whole response.
+// responseEvent is about the whole response.
 type responseEvent struct {
 	head
 	Response *response `json:"response"`
@@ -40,7 +40,7 @@ type itemHead struct {
 	OutputIndex int `json:"output_index"`
 }
 
-// itemEvent is an event about a whole item.
+// itemEvent is about a whole item.
 type itemEvent struct {
 	itemHead
 	Item any `json:"item"`
@@ -103,9 +103,9 @@ type argumentsDone struct {
 	Arguments string `json:"arguments"`
 }
 
-// writeStream answers with a stream that begins at once: errors of the request were found before, and an error while the answer is computed
-// is an event. While nothing else comes, response.in_progress is sent again: some clients take only events, and no comments, for signs of
-// life.
+// writeStream answers with a stream. It begins at once: mistakes of the request were found before, and an error while the answer is
+// computed is an event. While nothing comes, an event repeats that the answer is in progress: some clients take only events, and no
+// comments, for signs of life.
 func writeStream(w http.ResponseWriter, out *response, answers *ask.Answers, logs ask.Logprobs, items *output) error {
 	events := wire.NewEvents(w)
 	sent := 0

@@ -20,7 +20,7 @@ type tool struct {
 	Deferred    bool            `json:"defer_loading,omitempty"` // left out
 }
 
-// tools are the functions on offer, and the tools that are left out.
+// tools are the functions on offer, and those left out.
 type tools struct {
 	functions []tool
 	places    []string // of the functions, in the request
@@ -123,7 +123,7 @@ func (t *toolChoice) ReadJSON(at string, value json.RawMessage) error {
 	return wire.Unsupported(at+".type", `%s.type is %.40q; it must be "function" or "allowed_tools"`, at, kind)
 }
 
-// readAllowed reads the functions that may be called, or among which one must be called.
+// readAllowed reads the functions that may be called, or from which one must be.
 func (t *toolChoice) readAllowed(at string, value json.RawMessage) error {
 	var in struct {
 		Mode  string      `json:"mode" wire:"required"`

@@ -24,7 +24,7 @@ type part struct {
 	*end
 }
 
-// noSlot is every answer's id_slot: llama-server's number for no particular slot. Here are no slots.
+// noSlot is every answer's id_slot: llama-server's number for no slot in particular. Here are no slots.
 const noSlot = -1
 
 // end is what the last part says beyond the others.

@@ -25,7 +25,7 @@ type tokenBias struct {
 	value float32 // -Inf: the token is forbidden
 }
 
-// biasValue is added to a logit; false is -Inf.
+// biasValue is a number to add to a logit; false is -Inf.
 type biasValue float32
 
 // ReadJSON reads a number, or false.

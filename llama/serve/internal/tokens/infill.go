@@ -25,7 +25,7 @@ type extra struct {
 	Text string `json:"text" wire:"required"`
 }
 
-// Rules are those of an editor's notes about a text.
+// Rules are those of the members that editors send with a text.
 func (extra) Rules() wire.Rules { return wire.Rules{"time": wire.Ignored()} }
 
 // Infill serves POST /infill.
@@ -55,8 +55,8 @@ func (a *API) Infill(w http.ResponseWriter, r *http.Request) error {
 	return in.answer(ctx, w, m, [][]llama.Token{prompt}, false, params, names)
 }
 
-// prompt returns the tokens of the request: as many of the other texts, from the last one on, as leave room for the answer, and the two
-// texts.
+// prompt returns the tokens of the request: the other texts, then the two texts. If not all other texts fit, the last ones that leave room
+// for the answer are taken.
 func (in *infillRequest) prompt(ctx context.Context, service *ask.Service, m *ask.Model, length int) ([]llama.Token, error) {
 	prompt, err := m.Infill(ctx, in.Before, in.After, "input_suffix")
 	if err != nil {

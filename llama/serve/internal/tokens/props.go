@@ -16,7 +16,7 @@ type props struct {
 	} `json:"default_generation_settings"`
 	Slots      int             `json:"total_slots"` // answers that are computed at once
 	Alias      string          `json:"model_alias"`
-	Path       string          `json:"model_path"` // the name: a file's path is nobody's business
+	Path       string          `json:"model_path"` // the name: the path of a model's file is nobody's business
 	Modalities map[string]bool `json:"modalities"`
 	BOS        string          `json:"bos_token"`
 	EOS        string          `json:"eos_token"`

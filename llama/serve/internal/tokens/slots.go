@@ -6,8 +6,8 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
-// slot is a place for an answer to be computed, as llama-server shows its slots. Here places are alike, and no conversation keeps one: the
-// first ones of the list are shown as taken.
+// slot is a place for an answer to be computed, as llama-server shows its slots. Here places are alike, and conversations keep no place:
+// the first ones of the list are shown as taken.
 type slot struct {
 	ID          int  `json:"id"`
 	Context     int  `json:"n_ctx"` // tokens that a conversation may have; 0: no bound

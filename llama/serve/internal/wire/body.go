@@ -14,9 +14,9 @@ import (
 // ReadTimeout is how long a client may take to send a request's body.
 const ReadTimeout = time.Minute
 
-// Body returns the body of a request, of at most limit bytes. hold is asked before memory for n more bytes is taken, and its error ends the
-// reading: the announced length takes no memory; each byte sent takes at most two. Reading ends with the request's context, and the error
-// is then the context's cause.
+// Body returns the body of a request, of at most limit bytes. hold is called before memory for n more bytes is taken, and its error ends
+// the reading. Memory is taken for bytes that a client sends, at most twice as many, not for those that it announces. Reading ends with the
+// request's context; the error is then the context's cause.
 func Body(w http.ResponseWriter, r *http.Request, limit int64, hold func(n int64) error) ([]byte, error) {
 	if coding := r.Header.Get("Content-Encoding"); coding != "" && !strings.EqualFold(coding, "identity") {
 		return nil, &Error{Status: http.StatusUnsupportedMediaType, Code: "unsupported_encoding",

@@ -29,11 +29,11 @@ func Decode(place string, value json.RawMessage, into any) error {
 //
 //   - A member of an object is a struct's field by the name in the field's tag, letters' case included, or the struct has a rule for it (see
 //     Ruled). Anything else is an error. A field with the tag `wire:"required"` has to be there.
-//   - null stands for a member that is not there. In lists, and among the values of a map, it is an error.
+//   - null stands for a missing member. In lists, and among the values of a map, it is an error.
 //   - A number without a fraction is a whole one, however it is written.
 //   - A Reader reads itself.
-//   - A type with a method UnmarshalJSON reads itself, too. It returns an *Error with the place in it as Param, "[2].role" (see
-//     Error.Within); other errors are taken to be the value's fault.
+//   - A type with a method UnmarshalJSON reads itself, too. It returns an *Error with the place in it as Param, "[2].role" (see Error.Within);
+//     other errors are taken to be the value's fault.
 //
 // Errors name the place.
 func decode(place string, value json.RawMessage, into reflect.Value) error {

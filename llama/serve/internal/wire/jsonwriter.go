@@ -51,7 +51,7 @@ func (l *JSONWriter) Value(v any) {
 	l.write(writeSize)
 }
 
-// List adds a list of n elements. element adds each of them.
+// List adds a list of n elements. element(i) adds the i-th.
 func (l *JSONWriter) List(n int, element func(i int)) {
 	l.Raw("[")
 	for i := range n {

@@ -6,8 +6,8 @@ import (
 	"reflect"
 )
 
-// Object reads an object that lies within a request into a struct, as Read reads the whole. at is its place, "messages[2]", with which the
-// names in errors begin; if it is "", they begin within the object, for a type that reads itself: see Error.Within.
+// Object reads an object that lies within a request into a struct, as Read reads the whole. at is its place, "messages[2]": names in errors
+// begin with it. If at is "", they begin within the object, for a type that reads itself: see Error.Within.
 func Object(at string, value json.RawMessage, rules Rules, into any) error {
 	return members(at, bytes.TrimSpace(value), reflect.ValueOf(into).Elem(), rules)
 }

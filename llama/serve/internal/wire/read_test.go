@@ -125,7 +125,7 @@ func TestReadErrors(t *testing.T) {
 		{`{"name":"a","names":[""` + strings.Repeat(`,""`, maxElements) + `]}`, "invalid_value", "names", "more than 16384 elements"},
 		{`{"name":"a","parts":[{"type":"t"}` + strings.Repeat(`,{"type":"t"}`, maxElements) + `]}`, "invalid_value", "parts", "more than 16384 elements"},
 
-		// Bodies that are no JSON objects.
+		// Bodies that are no JSON object.
 		{``, "invalid_json", "", "has no body"},
 		{" \n\t", "invalid_json", "", "has no body"},
 		{`[]`, "invalid_json", "", "must be a JSON object"},
@@ -237,7 +237,7 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-// FuzzParse holds that whatever is read is valid JSON, that nothing panics, and that each error names the fault.
+// FuzzParse checks that accepted texts are valid JSON, that nothing panics, and that each error says something.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"name":"a","parts":[{"type":"t","mark":1}],"any":{"x":[1,{"y":"\\\""}]},"bias":{"5":-1e0}}`))
 	f.Add([]byte(`{"name":"a","user":{"x" : 1, "x":2}}`))

@@ -54,7 +54,7 @@ func TestObjectListString(t *testing.T) {
 	}
 }
 
-// An error is written with the request's id if the interface's shape has a place for that, and is itself left as it was.
+// An error is written with the request's id if the interface's shape has a place for it, and the error itself is left as it was.
 func TestErrorTellsTheRequest(t *testing.T) {
 	w := httptest.NewRecorder()
 	w.Header().Set(RequestID, "req_1")

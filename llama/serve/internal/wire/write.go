@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// WriteTimeout is how long a client may take to read a single write. One that takes longer is taken to be gone.
+// WriteTimeout is how long a client may take to read one write. One that takes longer is taken to be gone.
 const WriteTimeout = time.Minute
 
 // encoder writes JSON with <, > and & as they are, and a line feed behind each value.
@@ -139,8 +139,8 @@ func (e *Events) write() error {
 	return nil
 }
 
-// Flush sends the events that lie in memory and then lifts the deadline, for the next event may come late: HTTP/2 breaks a stream off when
-// a deadline passes, whether something is written to it or not.
+// Flush sends the bytes in memory. Call it before a pause: the time to read ends then with the bytes sent, since HTTP/2 breaks a stream off
+// when a deadline passes, whether something is written to it or not.
 func (e *Events) Flush() error {
 	extendDeadline(e.rc)
 	if err := e.rc.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
@@ -155,7 +155,7 @@ func extendDeadline(rc *http.ResponseController) {
 	_ = rc.SetWriteDeadline(time.Now().Add(WriteTimeout)) // a writer that has no deadlines goes without
 }
 
-// StatusGone is the status, in logs, of requests that clients left before the answer was complete. (It is nginx's.)
+// StatusGone is the status in logs if the client left before the answer was complete. (It is nginx's.)
 const StatusGone = 499
 
 // clientGone returns the error of a client that no longer reads.

@@ -1,5 +1,5 @@
-// Package attention takes one attention apart: each of its steps on every backend and with every type of cache, next to the portable
-// reference and the definition, with the first element that differs.
+// Package attention takes one attention apart: it compares each of its steps, on every backend and with every type of cache, with the
+// portable reference and the definition, and shows the first element that differs.
 package attention
 
 import (
@@ -182,7 +182,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	return o.compare(ctx, stdout)
 }
 
-// open opens the backends that are named. Without names it opens all, and names on stderr those that cannot be opened.
+// open opens the named backends. Without names it opens all, and reports on stderr those that cannot be opened.
 func (o *options) open(names []string, stderr io.Writer) error {
 	all := len(names) == 0
 	if all {
@@ -209,7 +209,7 @@ func (o *options) open(names []string, stderr io.Writer) error {
 	return nil
 }
 
-// compare compares the steps. Its error counts the wrong steps.
+// compare compares the steps. Its error counts the wrong ones.
 func (o *options) compare(ctx context.Context, stdout io.Writer) error {
 	r, all, wrong := &report{w: stdout, verbose: o.verbose}, 0, 0
 	first := "" // the first step that is wrong

@@ -60,8 +60,8 @@ func (d *definition) cut(x []float64) (list [][]float64) {
 	return list
 }
 
-// slotKeys and slotValues are what slots would hold if nothing were rounded: their earlier content, and after that the tokens' rotated
-// keys, or their values.
+// slotKeys and slotValues are what slots would hold without any rounding: their contents before, and after that the tokens' rotated keys,
+// or their values.
 func (d *definition) slotKeys() [][]float64 { return d.slots(d.keys, d.rotated(d.k, d.kvHeads)) }
 
 func (d *definition) slotValues() [][]float64 {
@@ -155,7 +155,7 @@ func (d *definition) weights() (list [][]float64) {
 	return list
 }
 
-// lowest is the score below which a weight does not count: e to the power of it is about 1e-30.
+// lowest is the score below which a weight shows nothing: e to its power is about 1e-30.
 const lowest = -69
 
 // scores are q·kᵀ/√dim less the query's largest one, and -Inf for slots that it does not see and for scores below lowest.

@@ -84,7 +84,7 @@ func (d *difference) add(v *vector, j int, x float32, want []float64, scale floa
 	d.Abs, d.ULP = max(d.Abs, abs), max(d.ULP, distance(x, w))
 }
 
-// around returns the values next to element j.
+// around returns element j and its neighbours, two on each side.
 func around(x []float32, want []float64, j int) near {
 	n := near{from: max(j-2, 0)}
 	for i := n.from; i < min(j+3, len(x)); i++ {

@@ -25,7 +25,7 @@ type stored struct {
 type look struct {
 	*device
 	*problem
-	from *stored // the reference's; or, for the reference's look, its own
+	from *stored // the reference's; this look's own if this look is the reference
 	own  *stored // what RoPEStore gave here; nil before it was called
 }
 
@@ -144,7 +144,7 @@ func (l *look) cache(probe func(slot int) []byte) ([]backend.Run, error) {
 			}
 		}
 		ungapped := *l.problem
-		ungapped.gap = 0 // slots that were given up are gone
+		ungapped.gap = 0 // the slots given up are gone
 		s, err := l.slots(&ungapped, c, l.from.keys[i], values)
 		if err != nil {
 			return nil, err
@@ -170,7 +170,7 @@ func (l *look) attend(runs []backend.Run) ([]float32, error) {
 	return l.read(out)
 }
 
-// unit returns a number that the cache's type holds exactly next to zeros, for values that let weights through.
+// unit returns a number, for values that let weights through, that the cache's type holds exactly next to zeros.
 func (l *look) unit() (float32, error) {
 	for _, u := range []float32{1, 127} {
 		x := make([]float32, l.dim)
@@ -211,7 +211,7 @@ func (s shown) element(slot int) int {
 	}
 }
 
-// shows returns the values that make the weights of n slots visible.
+// shows lists the values to show so that the weights of n slots are seen.
 func (l *look) shows(n int) (list []shown) {
 	if !l.dtype.Quantized() {
 		for first := 0; first < n; first += l.dim {
@@ -219,7 +219,7 @@ func (l *look) shows(n int) (list []shown) {
 		}
 		return list
 	}
-	const most = groupedSlots * groupedSlots // a block has an element for each group of slots
+	const most = groupedSlots * groupedSlots // a block has an element for each group of most slots
 	blocks := l.dim / l.dtype.BlockLen()
 	for first := 0; first < n; first += most {
 		for from := 0; from < groupedSlots; from += blocks {
@@ -229,12 +229,12 @@ func (l *look) shows(n int) (list []shown) {
 	return list
 }
 
-// weights observes softmax(q·kᵀ/√dim). No operation returns it: Attend is called with values that are 1 in one place and 0 in all
-// others, so that each element of its output is the weight of one slot. As many slots as a head has elements are seen in one call.
+// weights observes softmax(q·kᵀ/√dim). No operation returns it: Attend is called with values that are 1 in one place and 0 in all others,
+// so that each element of its output is the weight of one slot. One call shows as many slots as a head has elements.
 //
-// Values of a quantised cache are multiplied by weights that are rounded to 1/127 of the largest of their neighbours, for each block of the
-// head by themselves (asm/internal/attention has the definition). There the weights are shown before that rounding: in each block one slot
-// of a group has a value, so that it is the largest and is not rounded. What the rounding does to the output is seen in the steps after.
+// Values of a quantised cache are multiplied by rounded weights: for each block of the head, weights are rounded to 1/127 of the largest of
+// their neighbours (asm/internal/attention has the definition). weights shows the softmax before that rounding: in each block only one slot
+// of a group has a value, so its weight is the largest and is not rounded. The rounding shows in the output of the later steps.
 func (l *look) weights() ([]vector, error) {
 	unit, err := l.unit()
 	if err != nil {
@@ -398,8 +398,8 @@ func (l *look) whole() ([]vector, error) {
 	return l.perHead(x), nil
 }
 
-// scores returns what weights imply: ln(weight) less the largest one's, which is score less the largest score. A weight near 0 shows only
-// that the score is low: below lowest the score is -Inf.
+// scores returns the scores that weights imply: ln(weight) less the largest one's, which is score less the largest score. A weight near 0
+// shows only that its score is low: below lowest, it stands as -Inf.
 func (l *look) scores() ([]vector, error) {
 	list, err := l.weights()
 	for _, v := range list {

@@ -19,8 +19,8 @@ type shape struct {
 	queries int // tokens of a prompt's chunk, at most slots
 }
 
-// conversation is one run of an attention: its latest tokens (their keys and values come into the last slots) and the content of its cache
-// before them. Heads may have different numbers of slots, as they have after an eviction that judges each head by itself.
+// conversation is one run of an attention: its latest tokens, with keys and values that go into the last slots, and the earlier contents of
+// its cache. Heads may have different numbers of slots, as they have after an eviction that judges each head by itself.
 //
 // Invariants: used[h] ≥ tokens for each KV head h; keys[h] and values[h] are used[h]-tokens rows of a head, in the cache's type.
 type conversation struct {

@@ -128,7 +128,7 @@ func (r *report) table(e *examination, backend string, cell func([]*result) stri
 	return err
 }
 
-// worst formats the largest of some figures, marked if a result is bad.
+// worst formats the largest of some figures, marked if any of the results is bad.
 func (r *report) worst(list []*result, of func(*result) float64) string {
 	largest, mark, seen := 0.0, "", false
 	for _, o := range list {

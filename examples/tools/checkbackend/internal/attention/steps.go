@@ -8,7 +8,7 @@ type step struct {
 	what    string   // what it computes, and how it is observed, for a person
 	places  []string // what the numbers of a place count
 	kind    kind
-	least   float64 // differences are parts of this if a vector has no element as large
+	least   float64 // differences are parts of it in vectors without an element as large
 	observe func(*look) ([]vector, error)
 	define  func(*definition) [][]float64
 }
@@ -48,8 +48,8 @@ var steps = []step{
 // cacheTypes are the types that a cache can have.
 var cacheTypes = []tensor.DType{tensor.F32, tensor.F16, tensor.Q8_0, tensor.Q4_0}
 
-// roundings are how far results may be from the definition, as a part of the largest element of the same vector: what the cache's type
-// rounds off when it stores, and what products with such a cache may be away. If the cache is quantised, queries are rounded to 8 bits.
+// roundings are how far results may be from the definition, as a part of the largest element of the same vector: storing is the cache
+// type's rounding, summing that of products with such a cache. If the cache is quantised, queries are rounded to 8 bits.
 var roundings = map[tensor.DType]struct{ storing, summing float64 }{
 	tensor.F32:  {1e-6, 1e-4},
 	tensor.F16:  {1e-3, 2e-3},
@@ -57,7 +57,7 @@ var roundings = map[tensor.DType]struct{ storing, summing float64 }{
 	tensor.Q4_0: {1.0 / 7, 1.0 / 32},
 }
 
-// tolerance returns how far a step may be from the definition. A tolerance that a user has given stands for all; 0: not given.
+// tolerance returns how far a step may be from the definition. If given, from a user, is not 0, it applies to all steps.
 func (s *step) tolerance(d tensor.DType, given float64) float64 {
 	switch {
 	case given > 0:

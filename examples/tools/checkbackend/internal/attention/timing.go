@@ -139,8 +139,8 @@ func (o *options) timing(ctx context.Context, b named, processor backend.Backend
 	return result, err
 }
 
-// shortest returns the shortest time that f takes, in microseconds, divided by each, the times that f does the measured work. The first
-// call, which may compile and allocate, does not count.
+// shortest returns the shortest time that f takes, in microseconds, divided by each, the number of measured calls in f. The first call,
+// which may compile and allocate, does not count.
 func (o *options) shortest(ctx context.Context, each float64, f func() error) (float64, error) {
 	best := time.Duration(0)
 	for i := range o.repetitions + 1 {

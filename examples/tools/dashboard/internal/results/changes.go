@@ -18,7 +18,7 @@ type Change struct {
 	From   int    `json:"from"` // index of the cell
 	To     int    `json:"to"`   // index of the cell
 	Metric int    `json:"metric"`
-	Ratio  number `json:"ratio"` // after ÷ before; 0 if a value is 0: then the medians show the change
+	Ratio  number `json:"ratio"` // after ÷ before; 0 if a value is 0: then only the medians say something
 	Low    number `json:"low"`
 	High   number `json:"high"`
 	Before number `json:"before"` // median
@@ -29,7 +29,7 @@ type Change struct {
 // Compared counts the comparisons that changes were looked for in.
 type Compared struct {
 	All int `json:"all"`
-	Few int `json:"few"` // the number of runs is too small for a verdict
+	Few int `json:"few"` // with too few runs to find any change
 }
 
 // step is from which commit and program to which: comparisons of one step are judged together, like one call of the suite's compare.
@@ -138,8 +138,8 @@ func size(ratio number) float64 {
 	return math.Abs(math.Log(float64(ratio)))
 }
 
-// predecessors returns for each cell the one that it is compared with, or -1: the same Config and machine at the commit before; or, without
-// one and if the Config names a program, the latest of the program that ran first.
+// predecessors returns for each cell the index of the cell that it is compared with, or -1: that of the same Config and machine at the
+// commit before. Without one, if the Config names a program, it is the latest cell of the program that ran first.
 func predecessors(o *Overview, members [][]*summary) []int {
 	type place struct {
 		config  runs.Config

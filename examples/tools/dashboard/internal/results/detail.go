@@ -8,7 +8,7 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
 )
 
-// Detail is one run with its timelines, which are thinned if they are long.
+// Detail is one run with its timelines. Long timelines are thinned.
 type Detail struct {
 	Key        string          `json:"key"`
 	Config     runs.Config     `json:"config"`
@@ -30,7 +30,7 @@ type Detail struct {
 	Accuracy   []runs.Accuracy `json:"accuracy"`
 }
 
-// Series is a timeline: points; each begins with its time in seconds since the run began.
+// Series is a timeline: points, each beginning with its time in seconds since the run began.
 type Series struct {
 	Of     int        `json:"of"` // how many points there were
 	Points [][]number `json:"points"`
@@ -106,7 +106,7 @@ func fewOperations(list []runs.Operation) []runs.Operation {
 	return list
 }
 
-// micro rounds to millionths, which are finer than any clock; larger numbers than that allows stay.
+// micro rounds to millionths, the resolution of clocks; a number too large for that stays.
 func micro(x float64) float64 {
 	if rounded := math.Round(x*1e6) / 1e6; finite(rounded) {
 		return rounded

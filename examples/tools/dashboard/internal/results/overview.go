@@ -55,8 +55,8 @@ type Machine struct {
 // Commit is a program's commit.
 type Commit struct {
 	Title   string     `json:"title"`             // abbreviated
-	Time    *time.Time `json:"time,omitempty"`    // if known
-	Unknown bool       `json:"unknown,omitempty"` // the commit of these runs is unknown
+	Time    *time.Time `json:"time,omitempty"`    // nil if it is not known
+	Unknown bool       `json:"unknown,omitempty"` // nobody knows the commit of these runs
 }
 
 // Run is what came of a run.
@@ -164,8 +164,8 @@ func configOf(r *summary) Config {
 	return c
 }
 
-// machineOf names a machine by its host's name and its processor: the names of containers may all be the same. The device is left out,
-// since it follows from the backend.
+// machineOf names a machine by what distinguishes it: a host's name alone does not, since containers may all have the same. The device is
+// left out, since it follows from the backend.
 func machineOf(m *runs.Machine) Machine {
 	parts := slices.DeleteFunc([]string{m.Name, m.Processor}, func(s string) bool { return s == "" })
 	title := strings.Join(parts, ", ")
@@ -202,7 +202,7 @@ func commitsOf(list []*summary) []commit {
 	return found
 }
 
-// fill computes a cell's figures from its runs.
+// fill computes the figures of a cell's runs together.
 func (c *Cell) fill(members []*summary) {
 	c.Metrics = make([]*Interval, len(runs.Metrics))
 	for i := range runs.Metrics {

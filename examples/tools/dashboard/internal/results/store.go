@@ -25,8 +25,8 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
 )
 
-// Store holds the summaries of all runs of some folders, and reads changed files again. Timelines and profiles are not held: Detail reads
-// them when they are asked for. Its methods may be used by any number of goroutines at once.
+// Store holds a summary of each run of some folders, and reads again the files that changed. It does not hold timelines and profiles:
+// Detail reads them when they are asked for. Its methods may be used by any number of goroutines at once.
 type Store struct {
 	folders []folder
 	now     func() time.Time
@@ -47,7 +47,7 @@ type folder struct {
 	label string
 }
 
-// entry is the summary of a file.
+// entry is a file with its summary.
 type entry struct {
 	file    runs.File
 	summary *summary // nil: the file is bad

@@ -102,7 +102,7 @@ func TestOverviewIsConsistent(t *testing.T) {
 	}
 }
 
-// TestUnknownCommit reads runs of an unknown commit, together with others.
+// TestUnknownCommit reads runs of an unknown commit, and others.
 func TestUnknownCommit(t *testing.T) {
 	known, unknown := t.TempDir(), t.TempDir()
 	write(t, known, sample.Options{Small: true})

@@ -18,7 +18,7 @@ type summary struct {
 	err        string
 	machine    runs.Machine
 	yardsticks [2]float64
-	values     []float64 // of runs.Metrics, in their order; NaN: the run has no such value
+	values     []float64 // of runs.Metrics, in their order; NaN: the run does not have it
 	gaps       []float64 // between tokens, in milliseconds, ascending; at most mostGaps
 	asked      int       // questions
 }

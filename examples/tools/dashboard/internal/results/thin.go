@@ -2,9 +2,9 @@ package results
 
 import "slices"
 
-// thin chooses at most limit of n points, in their order: the first, the last, and of each stretch of points those with the least or
-// largest of one of the values, so that a line through them has the outline of the line through all. A limit that is too small for that is
-// raised to the first and the last point and one stretch.
+// thin chooses at most limit of n points, in their order: the first, the last, and from each stretch of points, for each value, the points
+// with the least and the largest one. So a line through them has the outline of the line through all. If limit is too small for that, the
+// result has the first point, the last point and those of one stretch.
 func thin(n, limit int, values func(i int) []float64) []int {
 	if n == 0 {
 		return nil

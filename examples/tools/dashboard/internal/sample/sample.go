@@ -205,7 +205,7 @@ func Run(c runs.Config, repetition, commit int, began time.Time) *runs.Run {
 	return out
 }
 
-// profile divides seconds between operations. attention is the part of attention.
+// profile divides seconds between operations. attention is the part that attention takes.
 func profile(part string, seconds, attention float64, c runs.Config, r *rand.Rand) runs.Profile {
 	p := runs.Profile{Part: part, Seconds: seconds}
 	rest := 1 - attention
@@ -244,7 +244,7 @@ func accuracy(c runs.Config) []runs.Accuracy {
 	return []runs.Accuracy{{Skill: "needle300", Asked: 30, Right: right(best - lost)}, {Skill: "needle_late300", Asked: 30, Right: right(best - 1.15*lost - 0.02)}}
 }
 
-// Hostile is a run in which every text would change a page that took it for HTML.
+// Hostile is a run with texts that would all change a page that took them for HTML.
 func Hostile() *runs.Run {
 	const text = `<img src=x onerror="window.hacked=1"><script>window.hacked=1</script></script><!--'"` + "\u2028${window.hacked=1}"
 	r := Run(runs.Config{Target: text, Program: text, Model: text, Weights: text, Backend: text, KV: text, Policy: text, Questions: text, Skills: text,

@@ -24,7 +24,7 @@ var (
 
 // part is a style sheet or a script as it is sent or written.
 type part struct {
-	name        string // below assets/, its path on the server
+	name        string // below assets/, as it is served
 	contentType string
 	content     []byte
 }

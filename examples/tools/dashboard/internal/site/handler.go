@@ -25,8 +25,8 @@ type Source interface {
 const servedPoints = 2000
 
 // Handler serves the page at /, its parts below /assets/, and the results below /data/. It answers only requests that name this machine as
-// their host: a page of another site with a name that was made to lead here (DNS rebinding) reads nothing. Only GET and HEAD are allowed.
-// It may be used by any number of goroutines at once.
+// their host, so that a page of another site reads nothing even if the site's name was made to lead here (DNS rebinding). Only GET and HEAD
+// are allowed. It may be used by any number of goroutines at once.
 func Handler(source Source) (http.Handler, error) {
 	p, err := load()
 	if err != nil {

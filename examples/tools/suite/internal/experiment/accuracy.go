@@ -9,9 +9,9 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
 )
 
-// ask asks the questions, each in a session of its own. Its cache stays within the window all the time, as evictionlab does with
-// -during-prompt: a last eviction at the end of the prompt brings the cache to the window itself, and of a late question the last turn is
-// read after that. An answer is right when it is exactly the expected one.
+// ask asks the questions, each in a session of its own. As in evictionlab with -during-prompt, the cache stays within the window all the
+// time: a last eviction at the end of the prompt brings the cache to the window itself, and if the question comes late, its last turn is
+// read after that. An answer is right if it is exactly the expected one.
 func (e *experiment) ask(ctx context.Context) error {
 	done, total := 0, 0
 	for _, s := range e.asked {

@@ -67,8 +67,8 @@ func (e *experiment) measure(ctx context.Context) error {
 // warmTokens is how many tokens of the prompt are computed before the clock runs, if the processor computes: one chunk of a session.
 const warmTokens = 256
 
-// warmUp computes a part of the work that will be measured, in a session of its own, which touches all memory once. Other devices compute
-// all of the prompt: they compile programs and try which are fastest, for each number of rows, and with OpenCL that may take minutes.
+// warmUp computes a part of the run in a session of its own, which touches all memory once. Other devices compute all of the prompt: they
+// compile programs and try which are fastest, for each number of rows, and with OpenCL that may take minutes.
 func (e *experiment) warmUp(ctx context.Context) error {
 	c, few := e.config, min(e.config.Generate, 4)
 	read := c.Prompt
@@ -110,10 +110,10 @@ func (e *experiment) ready(ctx context.Context) (*llama.Session, error) {
 	return session, nil
 }
 
-// answer generates tokens, the likeliest each time, and calls came when some have come.
+// answer generates tokens, the likeliest each time, and calls came as they come.
 //
 // If the model ends its answer early, it goes on with the end forbidden. Until then nothing is forbidden: a mask needs all logits on the
-// host, which is not how most answers are generated.
+// host, unlike most answers.
 func answer(ctx context.Context, model *llama.Model, session *llama.Session, tokens int, came func(tokens int)) error {
 	params := llama.Params{}
 	for tokens > 0 {

@@ -21,7 +21,7 @@ func watch(began time.Time, ask func() runs.Condition) (stop func() []runs.Condi
 		ticker := time.NewTicker(every)
 		defer ticker.Stop()
 		for {
-			if c := ask(); c != (runs.Condition{}) { // the machine has sensors
+			if c := ask(); c != (runs.Condition{}) { // the machine reports something
 				c.At = time.Since(began).Round(time.Millisecond).Seconds()
 				list = append(list, c)
 			}

@@ -7,7 +7,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama"
 )
 
-// evictions collects a model's evictions from its Trace. It is safe for concurrent use.
+// evictions collects the evictions that a model reports. It is safe for concurrent use.
 type evictions struct {
 	mu     sync.Mutex
 	active bool

@@ -2,10 +2,10 @@
 // which machine; and, if the Config asks for it, which operations took the time and how many questions are answered rightly.
 //
 // A run's parts come one after the other. The yardstick, a fixed piece of work, shows before and after whether the machine's clock wanders.
-// The model is loaded, and a part of the work is done once without a clock: the first touch of memory is slow, and some devices compile
-// programs before they run them. The prompt of arbitrary tokens is read, and the answer is written: the likeliest token each time; if the
-// model would end its answer early, the rest comes with the end forbidden. So any model will do, one of random weights too. The profile
-// repeats prompt and answer, since timing each operation makes them slower, and the questions come last.
+// The model is loaded, and a part of the work is done once without a clock: memory is slow when it is touched for the first time, and some
+// devices compile programs before they run them. The prompt of arbitrary tokens is read, and the answer is written, the likeliest token
+// each time. If the model ends its answer early, the rest comes with the end forbidden. So any model will do, one of random weights too.
+// The profile repeats prompt and answer, since timing each operation makes them slower, and the questions come last.
 package experiment
 
 import (
@@ -27,11 +27,11 @@ import (
 	"github.com/antigravity-go/antigravity/llama"
 )
 
-// Options are a run's settings besides its Config. The zero value is good.
+// Options are the settings of a run that its Config does not have. The zero value is good.
 type Options struct {
 	Repetition int       // which one of the Config's runs this is; 0: the first, 1
-	Commit     string    // that the program was built from; "": from its build
-	Committed  time.Time // when Commit was made; zero: from the build, if it has the same Commit
+	Commit     string    // that the program was built from; "": the build's
+	Committed  time.Time // when Commit was made; zero: the build's time, if it has the same Commit
 	// Progress, if not nil, is told of each part of the run how much of it is done, at most a few times a second. The run waits for it.
 	Progress func(part string, done, total int)
 

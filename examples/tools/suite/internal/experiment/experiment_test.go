@@ -117,7 +117,7 @@ func checkTimes(t *testing.T, r *runs.Run) {
 	}
 }
 
-// checkMemory sees to it that the samples have the beginning, the peak and the end.
+// checkMemory checks that the samples have the beginning, the peak and the end.
 func checkMemory(t *testing.T, r *runs.Run) {
 	t.Helper()
 	m := r.Memory

@@ -42,8 +42,8 @@ func (m *memorySamples) add(now time.Time, sample runs.Memory) {
 	m.list, m.every = half, 2*max(m.every, memoryEvery)
 }
 
-// sample notes what the process and the session's cache hold. If the cache held more than in any sample, as just before an eviction, that
-// is noted too, as of the same moment.
+// sample notes the memory that the process and the session's cache hold. If the cache has held more than in any sample, as it does just
+// before an eviction, that peak is noted too, with the same time.
 func (e *experiment) sample(session *llama.Session, now time.Time) {
 	if e.options.unwatched {
 		return

@@ -11,8 +11,8 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/workload"
 )
 
-// recorded wraps the model's backend for the recorder, if a profile is wanted. As long as the recorder does not record, that costs less
-// than can be measured.
+// recorded returns a wrapper of the model's backend that reports operations to the recorder, or nil unless a profile is wanted. While the
+// recorder does not record, that costs less than can be measured.
 func (e *experiment) recorded() func(backend.Backend) backend.Backend {
 	if !e.config.Profile {
 		return nil

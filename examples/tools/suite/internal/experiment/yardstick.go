@@ -7,11 +7,11 @@ import (
 	"github.com/antigravity-go/antigravity/internal/precise"
 )
 
-// yardstickSteps make a piece of work of some 20 ms. Runs are comparable only if it is the same: it must not be changed.
+// yardstickSteps make a piece of work of some 20 ms. It must not be changed: runs are comparable only if it is the same.
 const yardstickSteps = 10_000_000
 
-// yardstick returns how long that many steps take, in milliseconds: the best of three times. It is one chain of multiplications of
-// integers, which no processor can shorten and which touches no memory, so that it measures the clock.
+// yardstick returns how long steps steps take, in milliseconds: the best of three times. It is one chain of multiplications of integers,
+// which no processor can shorten and which touches no memory, so that it shows the clock.
 func yardstick(steps int) float64 {
 	best := time.Duration(0)
 	for i := range 3 {

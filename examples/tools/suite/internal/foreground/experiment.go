@@ -17,7 +17,7 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/sysinfo"
 )
 
-// Options describe the experiment.
+// Options are an experiment's settings.
 type Options struct {
 	Plan    Plan
 	Model   string // pebble, flint or a path
@@ -26,7 +26,7 @@ type Options struct {
 	Nice    []int // of the generation, one measurement for each number of threads
 	// Frames and Generate are the commands that run the functions of these names.
 	Frames, Generate []string
-	// Progress is called with the name of each measurement; may be nil.
+	// Progress is called with the name of each measurement as it begins; may be nil.
 	Progress func(what string)
 }
 
@@ -39,7 +39,7 @@ type Result struct {
 	Backend string       `json:"backend"`
 	Frame   float64      `json:"frame"` // milliseconds, as Plan has it
 	Work    float64      `json:"work"`  // milliseconds, as Plan has it
-	Alone   FrameTimes   `json:"alone"` // the frames with no load
+	Alone   FrameTimes   `json:"alone"` // the frames while nothing else runs
 	Beside  []Concurrent `json:"beside"`
 }
 
@@ -48,11 +48,11 @@ type Concurrent struct {
 	Threads   int        `json:"threads"`
 	Nice      int        `json:"nice"`
 	Frames    FrameTimes `json:"frames"`
-	Rate      float64    `json:"rate"`       // tokens/s during the frames
+	Rate      float64    `json:"rate"`       // tokens/s while the frames run
 	RateAlone float64    `json:"rate_alone"` // tokens/s without them
 }
 
-// Run carries the experiment out: the frames alone, and then with each number of threads and each niceness.
+// Run carries the experiment out: the frames alone, and then together with generation by each number of threads with each niceness.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	r, err := o.run(ctx)
 	if err != nil && ctx.Err() != nil {
@@ -208,7 +208,7 @@ func (c *child) receive(v any) error {
 	return nil
 }
 
-// end ends the child. It returns the error that it is given, in the child's words if the child is its reason.
+// end ends the child. It returns failed, or, if the child's early end is the reason, the child's own words.
 func (c *child) end(failed error) error {
 	c.stdin.Close()
 	early := errors.Is(failed, errChild)

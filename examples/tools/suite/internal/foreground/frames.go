@@ -1,8 +1,8 @@
-// Package foreground measures what generating does to the program that a person is looking at: a task that has work to do in each frame of
-// a display, alone and while a model generates, by the model's threads and niceness.
+// Package foreground measures how generating affects the program that a person is looking at. A task has work to do in each frame of a
+// display. It runs alone and while a model generates, with various numbers of threads and niceness.
 //
-// Three processes take part. Run, in the first, is the experiment; it starts the frames (Frames) and the generation (Generate) as
-// processes of their own, as an application and its helper would be, and stands by.
+// Three processes take part. Run, in the first, is the experiment; it starts the frames (Frames) and the generation (Generate) as processes
+// of their own, as an application and its helper would be, and stands by.
 package foreground
 
 import (
@@ -23,7 +23,7 @@ type Plan struct {
 // FrameTimes is how a task's frames went. Times are in milliseconds.
 type FrameTimes struct {
 	Frames int `json:"frames"`
-	Missed int `json:"missed"` // frames with work that ended after the next frame began, and those that could not even begin by then
+	Missed int `json:"missed"` // frames with work that ended after the next frame began, or could not even begin by then
 	Units  int `json:"units"`  // of work in a frame
 
 	// Times from a frame's beginning to the end of its work.
@@ -48,8 +48,8 @@ type clock interface {
 }
 
 // run lets the frames pass. Each is due at its own time, however late the one before it was: a task that counted from the end of its work
-// would leave out just the frames that it was too late for. A frame is dropped if its time passed altogether, as a display drops it; it
-// counts as missed, with the time until the work that stood in its way ended.
+// would leave out just the frames that it was too late for. If a frame's whole time has passed, it is dropped, as a display drops it. A
+// dropped frame counts as missed, with the time until the work before it ended.
 func (p *Plan) run(c clock, work func()) FrameTimes {
 	took, woke := make([]float64, 0, p.Frames), make([]float64, 0, p.Frames)
 	missed := 0

@@ -14,7 +14,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama"
 )
 
-// Load describes the generation during the frames.
+// Load is the generation that runs while the frames do.
 type Load struct {
 	Model   string `json:"model"` // pebble, flint or a path
 	Backend string `json:"backend"`
@@ -106,7 +106,7 @@ func (g *generation) round(ctx context.Context) error {
 		return err
 	}
 	// If the model ends its answer early, it goes on with the end forbidden. Until then nothing is: a mask needs all logits on the host,
-	// which is not how most answers are generated.
+	// unlike most answers.
 	p := llama.Params{MaxTokens: roundTokens}
 	for p.MaxTokens > 0 {
 		for piece, err := range g.session.Generate(ctx, nil, p) {

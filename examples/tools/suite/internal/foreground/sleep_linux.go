@@ -12,7 +12,7 @@ func sleep(d time.Duration) {
 	unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &left, nil)
 }
 
-// ownTime returns what the thread has had of the processor, whatever else runs: the measure of a work's length. ok is false if the system
+// ownTime returns how long the thread has had the processor, whatever else runs: the measure of a work's length. ok is false if the system
 // does not report it.
 func ownTime() (t time.Duration, ok bool) {
 	var now unix.Timespec

@@ -13,8 +13,8 @@ import (
 	"github.com/antigravity-go/antigravity/internal/precise"
 )
 
-// work does a number of units of work, each about a microsecond of arithmetic that needs no memory: what a frame costs is to depend on the
-// processor's time alone. It returns something that depends on all of it, so that the compiler leaves nothing out.
+// work does units units of work, each about a microsecond of arithmetic without memory: a frame's cost is to depend on the processor's time
+// alone. The result depends on all of the work, so that the compiler leaves nothing out.
 func work(units int, seed uint64) uint64 {
 	x := seed | 1
 	for range units * 500 {
@@ -104,7 +104,7 @@ func Frames(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
 // maxFrames bounds a plan: a day of frames.
 const maxFrames = 24 * 3600 * 60
 
-// began is the line that the tasks write when the measurement begins.
+// began is the line that the tasks write when measuring begins.
 type began struct {
 	Began bool `json:"began"`
 }

@@ -198,7 +198,7 @@ func listOf[T any](text []byte, must string) (list []T, err error) {
 	return list, nil
 }
 
-// strictly reads a value of a file's. null is no value.
+// strictly reads a value of a file into p. null is an error.
 func strictly(text []byte, p any, must string) error {
 	if string(text) == "null" || json.Unmarshal(text, p) != nil {
 		return fmt.Errorf("%s is not %s", text, must)
@@ -206,7 +206,7 @@ func strictly(text []byte, p any, must string) error {
 	return nil
 }
 
-// unique returns a list without repetitions.
+// unique returns a list without its repetitions.
 func unique[T comparable](list []T) (once []T) {
 	seen := map[T]bool{}
 	for _, v := range list {

@@ -1,5 +1,5 @@
-// Package matrix says which runs a matrix is made of: the varied values, in a small file of JSON or in flags of the same names, becomes a
-// list of Configs.
+// Package matrix expands a matrix into the list of its runs, as Configs. A matrix lists the values to vary, in a small file of JSON or in
+// flags of the same names.
 package matrix
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// Matrix is the varied values: every value of each list is combined with every value of the others. Read and Flags fill it; a Matrix that
-// they return has at least one value in each list except Programs, Skills and Skip, and is valid.
+// Matrix lists the values to vary: every value of each list is combined with every value of the others. Read and Flags fill it; a Matrix
+// that they return has at least one value in each list except Programs, Skills and Skip, and is valid.
 type Matrix struct {
 	Models    []string  `json:"models"`
 	Weights   []string  `json:"weights"` // "": as they are stored
@@ -22,7 +22,7 @@ type Matrix struct {
 	Threads   []int     `json:"threads"`
 	KV        []string  `json:"kv-type"`
 	Policies  []string  `json:"policies"`
-	Windows   []int     `json:"windows"`   // of every policy but "none"
+	Windows   []int     `json:"windows"`   // of every policy that evicts
 	Protected []int     `json:"protected"` // of the policy sliding
 	Prompts   []int     `json:"prompts"`
 	Generate  []int     `json:"generate"`
@@ -35,7 +35,7 @@ type Matrix struct {
 	Skip      []string  `json:"skip,omitempty"` // AXIS=VALUE,AXIS=VALUE: combinations with these values are left out
 }
 
-// standard returns the matrix of a single run, the default.
+// standard returns the matrix of a single run, with the default of every list.
 func standard() *Matrix {
 	return &Matrix{
 		Models: []string{"pebble"}, Weights: []string{""}, Backends: []string{"cpu"}, Threads: []int{0}, KV: []string{"f16"}, Policies: []string{"none"},
@@ -43,11 +43,11 @@ func standard() *Matrix {
 	}
 }
 
-// maxRuns bounds the combinations of a matrix. Nobody waits for more.
+// maxRuns bounds the combinations of a matrix. Nobody waits for that many.
 const maxRuns = 100_000
 
-// Configs returns the runs of the matrix in the order of its values, no two of them equal: with the policy "none" there is no window, and
-// only the policy sliding has protected tokens.
+// Configs returns the runs of the matrix in the order of its values, no two of them equal: only policies that evict have a window, and only
+// the policy sliding has protected tokens.
 func (m *Matrix) Configs() ([]runs.Config, error) {
 	rules, err := m.rules()
 	if err != nil {
@@ -127,7 +127,7 @@ func times[T any](list []runs.Config, values []T, set func(*runs.Config, T)) []r
 func checkWindow(c *runs.Config) error {
 	prefix := c.Protected
 	if prefix == 0 && c.Policy == "sliding" {
-		prefix = -1 // no slots; 0 is the policy's default
+		prefix = -1 // no prefix; 0 is the policy's default
 	}
 	if _, err := eviction.ByName(c.Policy, eviction.Options{Budget: c.Window, ProtectedPrefix: prefix}); err != nil {
 		return fmt.Errorf("window %d: %w (or leave it out: skip \"policy=%s,window=%d\")", c.Window, err, c.Policy, c.Window)
@@ -135,7 +135,7 @@ func checkWindow(c *runs.Config) error {
 	return nil
 }
 
-// check returns an error about a value, each on its own.
+// check returns an error if a value is wrong, each judged on its own.
 func (m *Matrix) check() error {
 	for _, types := range []struct {
 		key   string

@@ -14,10 +14,10 @@ import (
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 )
 
-// shipped are the matrices next to the program.
+// shipped are the matrices that come with the program.
 var shipped = os.DirFS("../../matrices")
 
-// TestConfigs expands matrices. Only the differing fields of each Config are listed.
+// TestConfigs expands matrices. Each Config is listed by its differences.
 func TestConfigs(t *testing.T) {
 	for _, c := range []struct {
 		name, file string

@@ -11,7 +11,7 @@ type Program struct {
 	Path  string // ""; the suite itself
 }
 
-// programs returns the programs; empty if the suite itself computes alone.
+// programs returns the programs; an empty list if the suite itself computes alone.
 func (m *Matrix) programs() (list []Program, err error) {
 	seen := map[string]bool{}
 	for _, text := range m.Programs {

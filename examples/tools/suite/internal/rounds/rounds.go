@@ -23,7 +23,7 @@ type Rule struct {
 	Seed        uint64  // of the order in the rounds
 }
 
-// decisive are the metrics with intervals that must be narrow, if a run has them.
+// decisive are the metrics that must have narrow intervals, in runs that have them.
 var decisive = [...]string{"generating", "reading"}
 
 // attempts is how often a run may fail, one attempt right after the other in its cell, before its cell is given up.
@@ -38,7 +38,7 @@ type Rounds struct {
 	queue []*cell // of the round, still to be looked at, the next one first
 }
 
-// cell is a Config and its runs so far.
+// cell is a Config with its runs so far.
 type cell struct {
 	config   runs.Config
 	runs     map[int]*runs.Run // by repetition, those without an error
@@ -46,7 +46,7 @@ type cell struct {
 	failures int               // attempts that failed since the last that did not
 }
 
-// New returns the runs of some Configs, which differ from each other and are not measured yet.
+// New returns the runs of some Configs, which differ from each other. No run is measured yet.
 func New(rule Rule, configs []runs.Config) *Rounds {
 	r := &Rounds{rule: rule, of: map[runs.Config]*cell{}}
 	for _, c := range configs {
@@ -57,8 +57,8 @@ func New(rule Rule, configs []runs.Config) *Rounds {
 	return r
 }
 
-// Note takes notice of a run that is there now or has failed, and of the seconds that it took with everything around it. It ignores runs of
-// other Configs.
+// Note takes notice of a run that is there now or has failed, and of the seconds that it took with everything around it. Runs of other
+// Configs are ignored.
 func (r *Rounds) Note(run *runs.Run, seconds float64) {
 	c := r.of[run.Config]
 	switch {

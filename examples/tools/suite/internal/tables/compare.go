@@ -170,7 +170,7 @@ func (o *compareOptions) comparable() []property {
 	})
 }
 
-// differingProperty names the properties that have no value in common in two lists of runs.
+// differingProperty names the properties for which two lists of runs share no value.
 func differingProperty(a, b []*runs.Run, by []property) string {
 	var names []string
 	for _, p := range by {
@@ -226,8 +226,8 @@ func (r *report) match(before, after []*cell, by []property) (pairs [][2]*cell) 
 	return pairs
 }
 
-// comparisons lists the comparisons, each with its sample: every metric in each pair of cells, and over all of them together. whole is the
-// ratio of the clocks of all runs after and all runs before.
+// comparisons lists the comparisons, each with its sample: every metric in each pair of cells, and over all of them together. whole is how
+// many times as long the yardstick took in all runs after as in all runs before.
 func comparisons(pairs [][2]*cell, by []property, whole float64, o *compareOptions) (list []*comparison, samples []statistics.Sample) {
 	for _, m := range o.metrics {
 		for _, p := range pairs {
@@ -289,7 +289,7 @@ func together(pairs [][2]*cell, m runs.Metric) (statistics.Sample, bool) {
 	return s, len(s.Before) > 0 && len(s.After) > 0
 }
 
-// clockRatio returns how many times as long the yardstick took with the runs b as with the runs a.
+// clockRatio returns how many times as long the yardstick took in the runs b as in the runs a.
 func clockRatio(a, b []*runs.Run) float64 {
 	yardsticks := func(list []*runs.Run) (all []float64) {
 		for _, r := range list {

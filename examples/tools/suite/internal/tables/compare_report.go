@@ -30,7 +30,7 @@ type report struct {
 
 	list  []*comparison
 	same  string
-	apart string // the axes without a value that both sides have
+	apart string // the axes for which the two sides share no value
 }
 
 // hidden is the change for the worse that a comparison must rule out to be sure that nothing happened.

@@ -10,7 +10,7 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
 )
 
-// property is something that runs differ by: an axis of their Configs, or their machine or commit.
+// property is something that runs differ by: an axis of their Configs, or the machine or the commit.
 type property struct {
 	name, title string
 	of          func(*runs.Run) string
@@ -45,7 +45,7 @@ func propertyNamed(flag, name string) (property, error) {
 	return property{}, cli.Usagef("%s: there is no axis %q: there are %s", flag, name, strings.Join(known, ", "))
 }
 
-// propertiesNamed returns the properties of a list of names with commas between; of "", an empty list.
+// propertiesNamed returns the properties of a list of names with commas between; nil for "".
 func propertiesNamed(flag, names string) (list []property, err error) {
 	if names == "" {
 		return nil, nil
@@ -90,7 +90,7 @@ func valuesOf(p property, list []*runs.Run) []string {
 	return slices.Compact(values)
 }
 
-// compareValues orders values: numbers by size, after other texts.
+// compareValues orders values: numbers by size, before them the empty ones.
 func compareValues(a, b string) int {
 	x, errX := strconv.ParseFloat(a, 64)
 	y, errY := strconv.ParseFloat(b, 64)

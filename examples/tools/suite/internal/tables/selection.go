@@ -53,7 +53,7 @@ func (s selection) of(list []*runs.Run) []*runs.Run {
 	return chosen
 }
 
-// check returns an error if no run of a list is chosen: it lists the values that there are.
+// check returns an error if no run of a list is chosen. The error names the values that there are.
 func (s selection) check(flag string, list []*runs.Run) error {
 	if len(list) == 0 || len(s.of(list)) > 0 {
 		return nil

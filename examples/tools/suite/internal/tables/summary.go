@@ -33,7 +33,7 @@ type summaryOptions struct {
 	csv      bool
 }
 
-// Summary is the subcommand that prints a table of measurements.
+// Summary is the subcommand that prints a table of the measurements.
 func Summary(_ context.Context, args []string, stdout, _ io.Writer) error {
 	var o summaryOptions
 	var where, metrics, by, ratio string
@@ -90,7 +90,7 @@ func Summary(_ context.Context, args []string, stdout, _ io.Writer) error {
 	return summarise(list, &o).write(stdout, &o)
 }
 
-// readRuns returns the runs of a folder, at least one.
+// readRuns returns the runs of a folder. An empty folder is an error.
 func readRuns(dir string) ([]*runs.Run, error) {
 	list, err := runs.Folder(dir).All()
 	if err == nil && len(list) == 0 {

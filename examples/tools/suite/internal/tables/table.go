@@ -21,7 +21,7 @@ type table struct {
 type row struct {
 	*cell
 	figures []statistics.Interval
-	ratios  []statistics.Change // to the row that this one is divided by; nil: there are no ratios, or not for this row
+	ratios  []statistics.Change // to the row that this one is divided by; nil: there are no ratios, or this row has no ratio
 }
 
 // summarise makes the table.
@@ -64,8 +64,8 @@ func summarise(list []*runs.Run, o *summaryOptions) *table {
 	return t
 }
 
-// base returns the cell that another is divided by: the same in all but the property of the ratio. If a policy is divided by another that
-// has no such cell, the window and the protected tokens, which belong to the policy, may differ too. It is nil if there is no such cell.
+// base returns the cell that another is divided by: the same in all but the property of the ratio. If policies are divided and there is no
+// such cell, the window and the protected tokens, which belong to the policy, may differ too. base returns nil if no cell fits.
 func (t *table) base(c *cell, cells []*cell, ratio selection) *cell {
 	if len(ratio) == 0 {
 		return nil

@@ -95,7 +95,7 @@ func plainField(text string) string {
 	return text
 }
 
-// writeMarkdown writes a table with its leading columns aligned to the left.
+// writeMarkdown writes a table with its left leading columns aligned to the left.
 func writeMarkdown(b *strings.Builder, lines [][]string, left int) {
 	for n, line := range lines {
 		for _, text := range line {
@@ -116,7 +116,7 @@ func writeMarkdown(b *strings.Builder, lines [][]string, left int) {
 	}
 }
 
-// writeCSV prints the table with all digits. A field without a number is empty.
+// writeCSV prints the table with all digits. A missing number is an empty field.
 func (t *table) writeCSV(w io.Writer, o *summaryOptions) error {
 	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 	var head []string

@@ -49,7 +49,7 @@ func quotedEmpty(values []string) []string {
 	return list
 }
 
-// percent writes a ratio as a percentage more or less.
+// percent writes a ratio as the difference from 1 in percent.
 func percent(ratio float64) string { return fmt.Sprintf("%+.1f %%", 100*(ratio-1)) }
 
 // title names a cell by its values.

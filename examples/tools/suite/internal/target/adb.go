@@ -33,7 +33,7 @@ type adb struct {
 // android is an adb target: a remote that also reports conditions.
 type android struct{ remote }
 
-// Conditions asks the services of Android. They answer the shell's user on phones that close the files in /sys to it.
+// Conditions asks the services of Android. They answer the shell's user even on phones that close the files in /sys to it.
 func (a *android) Conditions(ctx context.Context) (runs.Condition, error) {
 	text, err := a.ask(ctx, conditionsScript, a.o.Patience)
 	if err != nil {
@@ -107,7 +107,7 @@ func findADB(given string) (string, error) {
 		"(Debian and Ubuntu: apt install adb), or name it in ANTIGRAVITY_ADB")
 }
 
-// device is a line of `adb devices`.
+// device is a device in the list of adb devices.
 type device struct {
 	serial string
 	state  string // device: it is ready
@@ -282,7 +282,7 @@ func (l *adb) upload(ctx context.Context, local, remote string, size int64, prog
 	return l.explain(ctx, err.Error())
 }
 
-// watch says how much of a file has come, until the context ends. adb itself shows progress only on terminals.
+// watch reports how much of a file has come, until the context ends. adb itself shows it on terminals only.
 func (l *adb) watch(ctx context.Context, remote string, progress func(done int64)) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -353,7 +353,7 @@ func (l *adb) platform(ctx context.Context, r *remote) (goos, goarch string, err
 	return "linux", goarch, nil
 }
 
-// uploadBytes uploads data from memory, by way of a file.
+// uploadBytes uploads data, by way of a file.
 func uploadBytes(ctx context.Context, l link, data []byte, remote string) error {
 	f, err := os.CreateTemp("", "antigravity-")
 	if err != nil {

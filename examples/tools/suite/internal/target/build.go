@@ -68,5 +68,5 @@ func Build(ctx context.Context, goos, goarch, tags, folder string) (program stri
 	return program, nil
 }
 
-// BuiltHere reports whether this very program runs on a platform, so that no program has to be built.
+// BuiltHere reports whether this very program runs on a platform, so that nothing has to be built.
 func BuiltHere(goos, goarch string) bool { return goos == runtime.GOOS && goarch == runtime.GOARCH }

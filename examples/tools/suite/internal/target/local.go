@@ -32,7 +32,7 @@ func (Local) Push(_ context.Context, local string) (string, error) {
 	return path, err
 }
 
-// Run runs a program. If the system has groups of processes, the program's own children end with it, also when it ends by itself.
+// Run runs a program. On systems with groups of processes, the program's own children end with it, also if it ends by itself.
 func (Local) Run(ctx context.Context, program string, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr

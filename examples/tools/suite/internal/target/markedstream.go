@@ -16,7 +16,7 @@ type markedStream struct {
 
 	mu   sync.Mutex
 	held []byte // the beginning of a mark, or nothing
-	tail []byte // the last bytes passed on, at most maxTail
+	tail []byte // the end of the data passed on, at most maxTail bytes
 }
 
 // maxTail is how much of a program's last words is kept, in bytes; maxWord bounds a mark's word.
@@ -72,14 +72,14 @@ func (m *markedStream) pass(n int) {
 	m.held = append(m.held[:0], m.held[n:]...)
 }
 
-// last returns the last bytes passed on.
+// last returns the end of the data that was passed on.
 func (m *markedStream) last() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return string(m.tail)
 }
 
-// flush passes on the bytes that were held back.
+// flush passes on the data held back.
 func (m *markedStream) flush() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -206,7 +206,7 @@ func (r *remote) missing(ctx context.Context, files []item) ([]item, error) {
 	}), func(a, b item) bool { return a.sum == b.sum && a.name == b.name }), nil
 }
 
-// checkRoom fails if there is no room for that many bytes, as far as the system over there reports it.
+// checkRoom fails if the system over there reports less room than bytes bytes.
 func (r *remote) checkRoom(ctx context.Context, bytes int64) error {
 	free, ok, err := r.freeBytes(ctx)
 	if err != nil || !ok || free >= bytes {

@@ -95,7 +95,7 @@ func (r *remote) reason(ctx, within context.Context, err error, said string) err
 	return r.explain(ctx, said)
 }
 
-// limited keeps the first maxAnswer bytes of those written.
+// limited keeps the first maxAnswer bytes that are written to it.
 type limited struct{ bytes.Buffer }
 
 func (l *limited) Write(p []byte) (int, error) {

@@ -34,15 +34,14 @@ type remoteRun struct {
 	plain   bool   // the link is plain: see link
 }
 
-// script is what the shell over there does for a remoteRun.
+// script returns the program of the shell over there for a remoteRun.
 //
-// The connection ends with the program, and the program with the connection. The host sends the input and then keeps the connection's
-// stdin open as long as it lives: when that ends, so does the program. A hang-up, which is what adb sends, ends it as well. Where
-// there is setsid, the program gets a group of processes, so that its children end with it; elsewhere they have to look after that
-// themselves.
+// The connection ends with the program, and the program with the connection. The host sends the input and then keeps the connection's stdin
+// open as long as it lives: when that ends, so does the program. A hang-up, which adb sends, ends it as well. If there is setsid, the
+// program gets a group of processes, so that its children end with it; otherwise they have to look after that themselves.
 //
-// The status comes in a line of the script's own, because neither adb's nor ssh's status separates a program that failed from a connection
-// that broke. Input goes through a file, since the host's stdin says whether there is a host.
+// The status comes in a line of the script's own, because adb's and ssh's are the same for a program that failed and a connection that
+// broke. Input goes through a file, since stdin shows whether the host is there.
 func (e *remoteRun) script() string {
 	input, output, watch, remove := fmt.Sprintf(`head -c %d <&3 >"$d/in" || exit 1`, e.input), "", watchHost, `rm -rf "$d"`
 	if e.input == 0 {
@@ -76,7 +75,7 @@ echo "@MARK$s]" >&2
 `
 
 // watchHost waits for the end of the host's stdin, on which nothing comes any more. It starts before there is a trap: Android's shell may
-// otherwise keep the trap's signal, which ends the watch, from it. Nor does it keep the outputs open: the host waits for their end.
+// otherwise keep the trap's signal, which ends the watch, from it. Nor does it keep the outputs open, since the host waits for their end.
 const watchHost = `( exec >/dev/null 2>&1; read -r gone <&3; stop ) &
 w=$!`
 

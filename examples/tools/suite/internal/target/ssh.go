@@ -19,7 +19,7 @@ type ssh struct {
 	o       Options
 }
 
-// withPort matches HOST:PORT, with a name or an address of IPv6 in brackets as host.
+// withPort matches HOST:PORT. The host may be an address of IPv6 in brackets.
 var withPort = regexp.MustCompile(`^(.*@)?(?:\[([^\]]*)\]|([^:@]*)):([0-9]{1,5})$`)
 
 func openSSH(ctx context.Context, host string, o Options) (Target, error) {

@@ -1,8 +1,7 @@
-// Package target runs programs on the machine to measure: on this machine, on an Android device through adb, or on another machine through
-// ssh.
+// Package target runs programs on the machine to measure: this machine, an Android device through adb, or another machine through ssh.
 //
-// The programs adb and ssh do the talking, so whatever a person has set up for them holds here too: keys, aliases, devices on the
-// network. Everything over there is done by a POSIX shell in the words of remoterun.go; adb.go and ssh.go only carry scripts and files.
+// The programs adb and ssh do the talking, so whatever a person has set up for them holds here too: keys, aliases, devices on the network.
+// Everything over there is done by a POSIX shell in the words of remoterun.go; adb.go and ssh.go only carry scripts and files.
 package target
 
 import (
@@ -19,8 +18,8 @@ import (
 
 // Target is a machine that runs programs. It runs one at a time.
 //
-// Names of files on it are the target's affair: Push gives a file a place, and arguments refer to it by the path that Push returned. Errors
-// say what to do about them, if a person can do something: plug the device in, allow debugging on its screen, free space.
+// Names of files on it are the target's affair: Push gives a file a place, and arguments refer to it by the path that Push returned. If a
+// person can do something about an error, it says what: plug the device in, allow debugging on its screen, free space.
 type Target interface {
 	// Name is what Config.Target calls it: "" for this machine, adb:SERIAL or ssh:HOST.
 	Name() string
@@ -38,7 +37,7 @@ type Target interface {
 
 // Sensor is a Target that says how it is through something that programs on it cannot read.
 type Sensor interface {
-	// Conditions returns how the target is now. Unknown values are 0, and so is At.
+	// Conditions returns how the target is now. A value that it does not report is 0, and so is At.
 	Conditions(ctx context.Context) (runs.Condition, error)
 }
 
@@ -54,7 +53,7 @@ type Options struct {
 	SSH      string                  // the program ssh; "": $ANTIGRAVITY_SSH, or the one in PATH
 	Folder   string                  // where pushed files go there, as an absolute path; "": a folder that the system has for this
 	Patience time.Duration           // how long the target may take to answer a question; 0: half a minute
-	Progress func(done, total int64) // called with the bytes pushed so far; may be nil
+	Progress func(done, total int64) // is called with the bytes of a file being pushed; may be nil
 }
 
 // patience is how long a target may take to answer a question unless Options say so.
@@ -96,7 +95,7 @@ func exitError(status int) error {
 	return &ExitError{Status: status, Killed: status == killedStatus}
 }
 
-// Error has the status or, for a program that was killed, the likely reason.
+// Error gives the status or, for a program that was killed, the likely reason.
 func (e *ExitError) Error() string {
 	switch {
 	case e.Killed:
@@ -107,5 +106,5 @@ func (e *ExitError) Error() string {
 	return fmt.Sprintf("ended with status %d", e.Status)
 }
 
-// environment returns the given value or, without it, a variable of the environment.
+// environment returns given or, if that is "", a variable of the environment.
 func environment(given, variable string) string { return cmp.Or(given, os.Getenv(variable)) }
