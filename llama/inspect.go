@@ -176,7 +176,7 @@ func (r *Report) count(stored []source.Stored, tensors []checkpoint.Tensor) {
 	}
 }
 
-// place counts the bytes of a tensor, loaded in the type in which it is stored, in its place: memory or the mapped file.
+// place adds a tensor's bytes to the sums of its role: Tables, or Experts and, if they can stay in the mapped file, Mappable.
 func (r *Report) place(s *source.Stored, t *checkpoint.Tensor, bytes int64) {
 	switch {
 	case t.Role == checkpoint.Lookup && s.Viewed():
