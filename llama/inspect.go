@@ -31,8 +31,8 @@ type Report struct {
 	Parameters int64
 	// Weights is the memory of the weights once they are loaded as they are stored, in bytes; views of the file count as well.
 	Weights int64
-	// Tables is how much of Weights the CPU leaves in files that are mapped: tables of which a token needs a row. The operating system reads the
-	// rows, and may drop them again.
+	// Tables is how much of Weights the CPU leaves in files that are mapped: a token needs one row of such a table. The operating system
+	// reads the rows, and may drop them again.
 	Tables int64
 	// Experts is how much of Weights the matrices of experts are, and Mappable how much of Experts LoadOptions.MapExperts leaves in mapped files.
 	Experts, Mappable int64
@@ -176,7 +176,7 @@ func (r *Report) count(stored []source.Stored, tensors []checkpoint.Tensor) {
 	}
 }
 
-// place counts where a tensor of some bytes is once it is loaded as it is stored.
+// place adds a tensor's bytes to the sums of its role: Tables, or Experts and, if they can stay in the mapped file, Mappable.
 func (r *Report) place(s *source.Stored, t *checkpoint.Tensor, bytes int64) {
 	switch {
 	case t.Role == checkpoint.Lookup && s.Viewed():
