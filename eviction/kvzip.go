@@ -7,7 +7,7 @@ type Rereader interface {
 	Window() int
 }
 
-// Reread is a View of a cache whose conversation was read a second time.
+// Reread is a View of a cache after a second reading of its conversation.
 type Reread interface {
 	View
 	// Reread returns the most attention that each slot got from any window of the second reading: [KVHeads][HeadLen]. The attention

@@ -68,8 +68,8 @@ type rereadCache struct {
 	most [][]float32
 }
 
-// Reread implements eviction.Reread. A cache from which an eviction that failed has taken slots already has lost their numbers, too: then
-// none are known, and the latest slots stay.
+// Reread implements eviction.Reread. A failed eviction may have taken slots, and with them their numbers, from a cache: then there are no
+// numbers, and the latest slots stay.
 func (r rereadCache) Reread() [][]float32 {
 	for h, row := range r.most {
 		if n := r.HeadLen(h); n != len(row) {

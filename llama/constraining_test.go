@@ -36,7 +36,7 @@ func (a *all) Allowed(set *TokenSet) error {
 }
 
 // TestOnlyTokensAreAllowed gives a model more logits than its tokenizer has tokens, and a tokenizer more tokens than its model has logits:
-// neither is allowed, and end tokens are allowed where an answer may end.
+// neither is allowed, and end tokens are allowed only if an answer may end.
 func TestOnlyTokensAreAllowed(t *testing.T) {
 	for _, c := range []struct{ tokens, logits int }{{100, 130}, {64, 128}, {100, 300}, {128, 128}, {130, 100}, {300, 100}} {
 		end := Token(7)

@@ -21,8 +21,8 @@ type Migration struct {
 // Move lets another Model compute the rest of the conversation: the same weights, loaded on another device. The caller makes sure that they
 // are the same; Move only compares the configurations, and returns an error that wraps ErrStateMismatch if they differ. Nothing is lost,
 // repeated or computed again: the cache's slots move with their positions and the records of the eviction policy; sampling, penalties and
-// stop strings go on as they were. The context is looked at between layers. When it ends or the move fails, the session goes on where it
-// was before, and nothing stays allocated on the other device.
+// stop strings go on as they were. The context is looked at between layers. When it ends or the move fails, the session stays on its
+// device, and nothing stays allocated on the other device.
 //
 // Move may be called between two calls or inside the loop of one, and then takes effect with the next token. Elsewhere while a call is
 // computing the error is ErrBusy. Moving to the model that the session is on does nothing.

@@ -13,8 +13,8 @@ import (
 // maxInt8 is the largest magnitude of a rounded element of 8 bits: −128 is not used, so that the range is symmetric.
 const maxInt8 = 127
 
-// Integers reads one block of Q8_0 or Q4_0: element i is scale·q[i]. It reads no other formats, not all of which are integers with one
-// scale.
+// Integers reads one block of Q8_0 or Q4_0: element i is scale·q[i]. It reads no other formats, because not all of them are integers with
+// one scale.
 func (f Format) Integers(q *[32]int8, block []byte) (scale float32) {
 	switch f {
 	case Q8_0:

@@ -8,10 +8,9 @@
 //
 // The example below is a complete one, of a device with memory of its own. These are the steps.
 //
-//  1. Memory. Write a type with the methods of tensor.Buffer, which holds your device's handle, and a tensor.Memory that allocates it
-//     and counts. Bytes is nil but between Map and Unmap: Map waits for the device and makes the contents visible to the host, Unmap
-//     gives them back with what the host has changed. New memory is zero. Where the host shares the device's memory, Map copies
-//     nothing.
+//  1. Memory. Write a type with the methods of tensor.Buffer, which holds your device's handle, and a tensor.Memory that allocates it and
+//     counts. Bytes is nil but between Map and Unmap: Map waits for the device and makes the contents visible to the host, Unmap gives them
+//     back with what the host has changed. New memory is zero. If the host shares the device's memory, Map copies nothing.
 //
 //  2. The backend. Write a type that embeds *host.Base and has Name, Describe, Memory, CopyFrom and Close; host.CopyFrom does
 //     for CopyFrom. It is complete: Base computes whatever you do not, on the host, by mapping the operands.
@@ -26,17 +25,16 @@
 //     models with recurrent layers Convolve, Recur, MulAssign, SigmoidMul and Softplus, and mixtures of experts Route, MatMulExperts,
 //     SumExperts and, if they have such, AddExpertBias and SwiGLUClamped.
 //
-//  5. Weights. If the device wants them in another layout, implement backend.Preparer. A buffer of such weights returns an error
-//     from Map, and true from ReadOnly; only MatMulTransposed and Gather see it, and errors wrap
-//     backend.ErrUnsupported where they cannot use it. The weights given to Prepare may be a mapped file, which someone may cut
-//     short while you read: copy the bytes in Go, not in a driver.
+//  5. Weights. If the device wants them in another layout, implement backend.Preparer. A buffer of such weights returns an error from Map,
+//     and true from ReadOnly; only MatMulTransposed and Gather see it, and other operations return errors that wrap backend.ErrUnsupported.
+//     The weights given to Prepare may be a mapped file, which someone may cut short while you read: copy the bytes in Go, not in a driver.
 //
-//  6. Fewer and larger calls: backend.Fuser, which makes a layer five calls, and backend.Projector for models that embed texts; and backend.Selector,
-//     which leaves the logits where they are.
+//  6. Fewer and larger calls: backend.Fuser, which makes a layer five calls, and backend.Projector for models that embed texts; and
+//     backend.Selector, which leaves the logits on the device.
 //
-//  7. Where the device rounds divisions and square roots correctly and computes with denormal numbers, its results can have the
-//     reference's bits, if they are added up in the order that package asm lays down. Implement backend.Exact then: the suite
-//     tolerates no difference any more, and conversations can move to the device and back unnoticed.
+//  7. If the device rounds divisions and square roots correctly and computes with denormal numbers, its results can have the reference's
+//     bits, if they are added up in the order that package asm lays down. Implement backend.Exact then: the suite tolerates no difference
+//     any more, and conversations can move to the device and back unnoticed.
 //
 //  8. Register it, in an init function: backend.Register("toy", func(o backend.Options) (backend.Backend, error) { … }).
 //

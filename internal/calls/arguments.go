@@ -7,8 +7,7 @@ import (
 )
 
 // Arguments returns arguments, an object in JSON, as the family writes them: {"a": 1, "b": [true, null]} becomes a=1, b=[True, None] in
-// Python.
-// What is no object stays as it is.
+// Python. Other values stay as they are.
 func (f *Family) Arguments(object json.RawMessage) string {
 	if !f.Python && !f.Tagged {
 		return string(object)

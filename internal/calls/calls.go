@@ -1,23 +1,22 @@
 // Package calls knows how model families write function calls in their answers: as data, for whoever constrains a model to write
 // them so, and as a [Parser], for whoever reads an answer while it comes.
 //
-// # What is a call
+// # Calls and content
 //
-// A call is read where its family writes one (see [Family]), when its name is one of those on offer and its arguments are one object,
-// without a mistake. Everything else is content, verbatim: a mistake is never an error, and what looks like a call but is none loses
-// no byte. White space beside calls, what separates them, and the marks around them are not content. White space between a text before
-// the calls and a text after them is kept.
+// A call is read in the places in which its family writes calls (see [Family]), if its name is one of those on offer and its arguments are
+// one object, without a mistake. Everything else is content, verbatim: a mistake is never an error, and text that only looks like a call
+// loses no byte. White space around calls, separators and marks are not content. White space between a text before the calls and a text
+// after them is kept.
 //
 // # A call comes in pieces
 //
-// Text that may yet become a call is held back until that is decided: a call begins to come when its name is known to be right and
-// its arguments have begun. From then on its arguments come as JSON, as they are written: what has come is always the beginning of
-// what the arguments will be. A call that then turns out to be none, because of a mistake or because the answer was cut off, is
-// taken back: a [Delta] says that it is broken, and its text comes as content. So the contents and the calls that were not taken
-// back are, put together, what parsing the text in one go gives.
+// Text that may yet become a call is held back until that is decided: a call begins to come when its name is known to be right and its
+// arguments have begun. From then on its arguments come as JSON, as they are written: the part that has come is always the beginning of the
+// whole. If a mistake follows, or the answer is cut off, the call is taken back: a [Delta] says that it is broken, and its text comes as
+// content. So the contents and the calls that were not taken back are, put together, what parsing the text in one go gives.
 //
-// A text is read once, in time linear in its length: where a supposed call fails, everything before the byte at which it fails is
-// content, and the search for calls goes on with that byte.
+// A text is read once, in time linear in its length: if a supposed call fails, everything before the byte at which it fails is content, and
+// the search for calls goes on with that byte.
 package calls
 
 import (
@@ -45,8 +44,8 @@ const (
 	Harmony                     // <|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a": 1}<|call|>, one in an answer
 )
 
-// Family is how the models of one format write calls. The fields with a capital letter tell how calls are written well; a Parser
-// reads more than that: other white space, other orders of keys, and both of Mistral's ways.
+// Family is how the models of one format write calls. The exported fields are the proper way to write calls; a Parser reads more than that:
+// other white space, other orders of keys, and both of Mistral's ways.
 //
 // An answer's calls are written
 //
@@ -74,11 +73,11 @@ type Family struct {
 	// Bare says that arguments are written with bare keys, and with marks around strings (QuoteMark), and not as a JSON object.
 	Bare bool
 	// Opening is a regular expression in RE2's syntax. A text in which it does not match, and in which there are no marks as control
-	// tokens, holds no call: it is what a constraint excludes from the text beside calls.
+	// tokens, holds no call: it is what a constraint excludes from the text around calls.
 	Opening string
 
-	// How a family is told: every one of template stands in its chat template and none of notTemplate does or, where a template tells
-	// of no family, the vocabulary has the added token.
+	// How a family is recognised: its chat template contains all of template and nothing of notTemplate or, if the template shows no
+	// family, the vocabulary has the added token.
 	template, notTemplate []string
 	token                 string
 
@@ -86,7 +85,7 @@ type Family struct {
 	open      string // a mark after which calls begin, wherever it stands
 	close     string // a mark after each call
 	bare      byte   // calls also begin with this byte where only white space stands before it in its line; 0: with the mark alone
-	separator string // bytes of which one may stand between two calls
+	separator string // one of these bytes may stand between two calls
 	list      bool   // calls are in brackets
 	mayList   bool   // calls may be in brackets
 	body      body   // what one call looks like
@@ -116,10 +115,10 @@ const (
 	gemmaBody              // call:, a name, and arguments with bare keys
 )
 
-// Part is a stretch of what is written: text, or a mark.
+// Part is a stretch of the written text: text, or a mark.
 type Part struct {
 	Text string
-	// Mark says that Text is a single control token, where the vocabulary has one of this text. Otherwise it is text.
+	// Mark says that Text is a single control token, if the vocabulary has one of this text. Otherwise it is text.
 	Mark bool
 }
 
@@ -133,13 +132,13 @@ const (
 	idMark   = "[CALL_ID]" // between a name and an id, which argsMark follows
 )
 
-// The beginnings of what opens a call where no mark does.
+// The first bytes of calls without a mark.
 const (
 	lineStart  = `(^|\n)[ \t\r]*`
 	whiteSpace = `[ \t\r\n]*`
 )
 
-// families is indexed by Format. The order is that in which templates are looked at: a template of Hermes' kind also has what tells
+// families is indexed by Format. The order is that in which templates are looked at: a template of Hermes' kind also contains the sign of
 // Llama's.
 var families = [...]Family{
 	None: {Name: "none"},
@@ -262,11 +261,10 @@ const (
 	olmoEnd   = "</function_calls>"
 )
 
-// phiEnd ends Phi's calls, and tells them from Granite's.
+// phiEnd ends Phi's calls, and distinguishes them from Granite's.
 const phiEnd = "<|/tool_call|>"
 
-// order is that in which the rules are tried that tell families apart: those that others' templates or vocabularies would satisfy too
-// come last.
+// order is the order in which the families' rules are tried: those that others' templates or vocabularies satisfy too come last.
 var order = [...]Format{Harmony, Gemma, MistralArgs, Mistral, Phi, Granite, Tagged, Hermes, Olmo, LFM, LlamaPythonic, LlamaJSON}
 
 // Family returns how calls are written in a format. What it holds must not be changed.
@@ -287,7 +285,7 @@ func (f *Family) Quoted() bool { return f.body == objectBody && !f.withArgs }
 // JSON reports whether arguments are written as a JSON object.
 func (f *Family) JSON() bool { return !f.Python && !f.Tagged && !f.Bare }
 
-// Mark returns the mark that calls begin with, "" if they have none or may begin without it.
+// Mark returns the mark that calls begin with, "" if they have no mark or may begin without it.
 func (f *Family) Mark() string {
 	if f.bare != 0 {
 		return ""

@@ -22,7 +22,7 @@ type answer struct {
 	broken  int
 }
 
-// reading is a parser and what was put together of its pieces.
+// reading is a parser and its pieces put together.
 type reading struct {
 	t       testing.TB
 	p       Parser
@@ -333,12 +333,12 @@ func TestAnyName(t *testing.T) {
 // deep returns n lists within each other.
 func deep(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 
-// TestHeldBack tells byte by byte what has been given: what is ambiguous is held back, and nothing else.
+// TestHeldBack follows the output byte by byte: ambiguous text is held back, and nothing else.
 func TestHeldBack(t *testing.T) {
 	for _, c := range []struct {
 		format Format
 		text   string
-		given  string // after each byte: what was given, with | after each byte of the text
+		given  string // the output, with | after each byte of the text
 	}{
 		{LlamaJSON, `{"x`, `||{"x|`},
 		{LlamaJSON, `{"nam": `, `|||||{"nam"|:||`},
@@ -593,8 +593,8 @@ func TestWrittenCallsAreRead(t *testing.T) {
 	}
 }
 
-// FuzzParser reads texts whole and in pieces: the same comes out, nothing is lost where no call is found, and where what opens calls
-// does not stand in a text there are none.
+// FuzzParser reads texts whole and in pieces: the same comes out, nothing is lost if no call is found, and a text without an opening has no
+// calls.
 func FuzzParser(f *testing.F) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for format := LlamaJSON; int(format) < len(families); format++ {

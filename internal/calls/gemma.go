@@ -26,7 +26,7 @@ type gemmaState uint8
 const (
 	gemmaPrefix gemmaState = iota
 	gemmaName
-	gemmaFirst // the first item of what is open, or its end
+	gemmaFirst // the first item of the open value, or its end
 	gemmaNext  // an item after a comma
 	gemmaKey   // within a bare key
 	gemmaColon // the : after a key that is a string
@@ -35,7 +35,7 @@ const (
 	gemmaString
 	gemmaClosing // within what may be the mark that ends the string
 	gemmaWord
-	gemmaAfter // a comma, or the end of what is open
+	gemmaAfter // a comma, or the end of the open value
 )
 
 const (

@@ -27,8 +27,9 @@ func inChannel(name string) []Part {
 	return []Part{{"<|channel|>", true}, {name, false}, {"<|message|>", true}}
 }
 
-// Address notes that a message of the answer begins, and to whom: to is "functions.f", or "" for the user. What is written next is the message. It
-// is a call if it is to a function on offer, and the arguments are one object. Otherwise it is content, after "to=functions.f ".
+// Address notes that a message of the answer begins, and to whom: to is "functions.f", or "" for the user. The text that follows is the
+// message. It is a call if it is to a function on offer, and the arguments are one object. Otherwise it is content, after "to=functions.f
+// ".
 func (p *Parser) Address(to string) {
 	switch p.place {
 	case inText:

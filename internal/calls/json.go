@@ -1,6 +1,6 @@
 package calls
 
-// maxDepth bounds how deep arguments nest, so that a chat template, whose JSON has the same bound, can write them again.
+// maxDepth bounds how deep arguments nest, so that a chat template can write them again: its JSON has the same bound.
 const maxDepth = 63
 
 // jsonState is what a jsonScanner expects or is within.
@@ -12,7 +12,7 @@ const (
 	jsonKey                         // a key
 	jsonFirstKey                    // an object's first key, or its end
 	jsonColon
-	jsonAfter // a comma or the end of what is open
+	jsonAfter // a comma or the end of the open value
 	jsonEnd   // nothing: the value is complete
 	jsonString
 	jsonEscape  // in a string, after a backslash
@@ -226,7 +226,7 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 func isHex(c byte) bool { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'f' }
 
-// IsName reports whether all bytes of a name are of those that isNameByte tells of.
+// IsName reports whether all bytes of a name satisfy isNameByte.
 func IsName(name string) bool {
 	for i := range len(name) {
 		if !isNameByte(name[i]) {
@@ -236,8 +236,7 @@ func IsName(name string) bool {
 	return true
 }
 
-// isNameByte reports whether c is of those bytes that a name has where the names on offer are not known, and that a name is made of
-// where it is not quoted.
+// isNameByte reports whether c may be in a name that is not quoted, or in any name if the names on offer are unknown.
 func isNameByte(c byte) bool {
 	return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'z' || c == '_' || c == '-' || c == '.'
 }

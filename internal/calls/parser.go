@@ -22,11 +22,11 @@ type Call struct {
 	Arguments string // a JSON object, as the model wrote it or, for a family that writes Python, as it was translated
 }
 
-// Parser reads an answer while it comes: its text and its control tokens are written to it in order, and what is known of content and
-// calls is taken from it. It is for one goroutine at a time. Start makes it ready, and ready again with the same memory.
+// Parser reads an answer while it comes: its text and its control tokens are written to it in order, and content and calls are taken from
+// it as far as they are known. It is for one goroutine at a time. Start makes it ready, and ready again with the same memory.
 //
-// Invariants between bytes: content and deltas are what was not taken. held is text of which is not known yet what it is: white space
-// at the end of the text in place inText, elsewhere everything since that white space, or since the latest call.
+// Invariants between bytes: content and deltas are output that the caller has not taken. held is text that is not classified yet: white
+// space at the end of the text in place inText, elsewhere everything since that white space, or since the latest call.
 type Parser struct {
 	family *Family
 	names  functionNames
@@ -86,10 +86,10 @@ const (
 // parameter has no type, or several. It counts for formats that write texts without quotes, until the next Start.
 func (p *Parser) Types(types func(function, parameter string) string) { p.types = types }
 
-// Start makes the parser ready for an answer of a model that writes calls in a format. names are the functions on offer: no others
-// are called. With nil names any function can be called whose name is letters, digits, '_', '-' and '.' and has at most 64 bytes. control
-// reports whether the vocabulary has a control token of a text: a mark that is one is written with [Parser.Control], and is no mark
-// where it stands in the text.
+// Start makes the parser ready for an answer of a model that writes calls in a format. names are the functions on offer: no others are
+// called. With nil names any function can be called if its name is letters, digits, '_', '-' and '.' and has at most 64 bytes. control
+// reports whether the vocabulary has a control token of a text: such a mark is written with [Parser.Control], and the same characters in
+// the text are no mark.
 func (p *Parser) Start(f Format, names []string, control func(token string) bool) {
 	p.family, p.types = f.Family(), nil
 	p.names = functionNames{names, names == nil}
@@ -137,8 +137,8 @@ func (p *Parser) Control(token string) {
 // Knows reports whether a control token is a mark of the family.
 func (p *Parser) Knows(token string) bool { return slices.Contains(p.marks, token) }
 
-// Finish notes that the answer is over, and decides what was not decided. What was begun after a call, and is no more than white space,
-// a separator or a part of the closing mark, is not content.
+// Finish notes that the answer is over, and classifies the rest. White space, a separator or a part of the closing mark after a call is not
+// content.
 func (p *Parser) Finish() {
 	switch {
 	case p.place == afterCall, p.place == inMark && p.mayClose():
@@ -195,7 +195,7 @@ func (p *Parser) inText(c byte) {
 	}
 }
 
-// bare reports whether calls may begin with c where no mark stands.
+// bare reports whether calls may begin with c without a mark.
 func (p *Parser) bare(c byte) bool { return c != 0 && c == p.family.bare }
 
 // inMark reads a byte of what may become a mark.
@@ -324,7 +324,7 @@ func (p *Parser) afterCall(c byte) {
 	}
 }
 
-// fail notes that what is held is content after all. The last again bytes of it, none or one, are read anew.
+// fail notes that held is content after all. The last again bytes of it, 0 or 1, are read anew.
 func (p *Parser) fail(again int) {
 	if p.started {
 		p.flush()

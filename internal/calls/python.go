@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// python reads a call as Python writes it, f(a=1, b=[True, None]), and writes its arguments as JSON while they come. Literals are
-// Python's: strings in either quote with all escapes but \N, whole and decimal numbers, True, False, None (in JSON's spelling too),
-// lists, tuples, which become lists, and dicts whose keys are strings. Strings in triple quotes, prefixes and everything that would
-// have to be computed are no literals.
+// python reads a call as Python writes it, f(a=1, b=[True, None]), and writes its arguments as JSON while they come. Literals are Python's:
+// strings in either quote with all escapes but \N, whole and decimal numbers, True, False, None (in JSON's spelling too), lists, tuples,
+// which become lists, and dicts with strings as keys. Strings in triple quotes, prefixes and everything that would have to be computed are
+// no literals.
 //
-// Invariant between bytes: open holds what is open, the arguments themselves first.
+// Invariant between bytes: open holds the open values, the arguments themselves first.
 type python struct {
 	state pythonState
 	lines bool // strings may hold line breaks
@@ -38,7 +38,7 @@ type pythonState uint8
 
 const (
 	pythonName     pythonState = iota // the function's name
-	pythonFirst                       // the first item, or the end of what is open
+	pythonFirst                       // the first item, or the end of the open value
 	pythonNext                        // an item after a comma, or the end
 	pythonArgument                    // within an argument's name
 	pythonEquals                      // the = after it
@@ -49,7 +49,7 @@ const (
 	pythonDigits // in a string, within a numeric escape
 	pythonWord   // within True, False, None
 	pythonNumber
-	pythonAfter // a comma or the end of what is open
+	pythonAfter // a comma or the end of the open value
 	pythonEnd   // the call is complete, if what follows says so
 )
 
@@ -125,7 +125,7 @@ func (p *python) step(c byte, to *call, names functionNames) verdict {
 	return v
 }
 
-// item reads the first byte of an item, a comma, or the end of what is open.
+// item reads the first byte of an item, a comma, or the end of the open value.
 func (p *python) item(c byte, to *call) bool {
 	in := &p.open[len(p.open)-1]
 	arguments := len(p.open) == 1
@@ -377,7 +377,7 @@ func pythonNumeral(s string) (string, bool) {
 	}
 	trimmed := strings.TrimLeft(whole, "0")
 	if trimmed != whole && trimmed != "" && !hasPoint && !hasExponent {
-		return "", false // 012 is none of Python's numbers
+		return "", false // 012 is no number in Python
 	}
 	if trimmed == "" {
 		trimmed = "0"

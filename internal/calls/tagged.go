@@ -46,7 +46,7 @@ const (
 
 func (r *tagged) start() { *r = tagged{text: r.text[:0]} }
 
-// step reads a byte. types returns the type that a function's schema gives a parameter, as JSON Schema names it; "" if it gives none.
+// step reads a byte. types returns the type that a function's schema gives a parameter, as JSON Schema names it; "" if it gives no type.
 func (r *tagged) step(c byte, to *call, names functionNames, types func(function, parameter string) string) verdict {
 	switch r.place {
 	case betweenTags:

@@ -12,8 +12,8 @@ import (
 )
 
 // TestHybridTemplates renders what the templates of Qwen 3.5, Qwen3-Next, LFM2.5 and Granite 4 do, in our own words, as Jinja 2 does
-// (testdata/hybrids/golden.py). The parser of calls finds the conversation's calls in what is rendered, and no others: the example of a call
-// that a template gives is one of no function on offer.
+// (testdata/hybrids/golden.py). The parser of calls finds the conversation's calls in the rendered text, and no others: the example of a
+// call that a template gives is one of no function on offer.
 func TestHybridTemplates(t *testing.T) {
 	const dir = "testdata/hybrids"
 	data, err := os.ReadFile(filepath.Join(dir, "golden.json"))

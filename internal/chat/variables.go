@@ -144,8 +144,8 @@ func (in *inputs) tools(tools []json.RawMessage, o jinja.Origin) (jinja.Value, e
 	return l, nil
 }
 
-// describe gives an empty description to each tool whose function has none. The template of OpenAI's open models adds it to a text, which fails
-// without it, and callers may leave it out.
+// describe gives an empty description to each tool with a function that lacks one. The template of OpenAI's open models adds it to a text,
+// which fails without it, and callers may leave it out.
 func describe(tools jinja.Value) {
 	l, _ := tools.(*jinja.List)
 	if l == nil {

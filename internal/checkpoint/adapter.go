@@ -9,8 +9,8 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// Adapter is what the files of a LoRA adapter hold (arXiv 2106.09685): for each of some matrices of a model, two small ones whose
-// product is added to it.
+// Adapter is the content of a LoRA adapter's files (arXiv 2106.09685): for some matrices of a model, two small ones each. Their product is
+// added to the matrix.
 type Adapter struct {
 	Pairs []AdapterPair // in the order of the model's tensors, at least one
 }
@@ -28,7 +28,7 @@ type AdapterPair struct {
 // AdapterTensor is a tensor of an adapter as its file has it.
 type AdapterTensor struct {
 	Name     string
-	DType    tensor.DType // 0 where there is no such type
+	DType    tensor.DType // 0 if there is no such type
 	TypeName string       // the file's
 	Shape    []int        // outermost dimension first
 	Offset   int64        // of Data in the file
@@ -49,8 +49,8 @@ func (h *halves) half(isA bool) **AdapterTensor {
 // tensorNames is how an adapter's format calls the model's tensors: t itself, and the larger one that t may be some rows of.
 type tensorNames func(t *Tensor) (own string, within *Whole)
 
-// joinHalves makes pairs of what was found for matrices of the model, by their names in the adapter's format. The function scale
-// returns what a product of a rank is multiplied by, for the matrix of a name, or why the rank is wrong.
+// joinHalves makes pairs of the halves that were found for matrices of the model, by their names in the adapter's format. The function
+// scale returns what a product of a rank is multiplied by, for the matrix of a name, or why the rank is wrong.
 func joinHalves(found map[string]*halves, tensors []Tensor, names tensorNames, scale func(name string, rank int) (float64, error)) ([]AdapterPair, error) {
 	var pairs []AdapterPair
 	used := map[string]bool{}
@@ -109,7 +109,7 @@ func (h *halves) either() *AdapterTensor {
 	return h.b
 }
 
-// fill checks that both matrices are there, and their shapes: those of a matrix of a name with so many rows.
+// fill checks that both matrices are there, and their shapes: those of the adapter of a matrix with out rows.
 func (h *halves) fill(p *AdapterPair, name string, out int) error {
 	switch {
 	case h.a == nil:

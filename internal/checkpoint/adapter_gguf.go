@@ -18,7 +18,7 @@ const (
 	loraSuffixB     = ".lora_b"
 )
 
-// IsAdapter tells whether a GGUF file is an adapter and no model.
+// IsAdapter reports whether a GGUF file is an adapter and no model.
 func IsAdapter(f *gguf.File) bool {
 	kind, _ := f.String(TypeKey)
 	return kind == adapterFile

@@ -71,8 +71,8 @@ var adapterKeys = map[string]string{
 // Adapter reads the folder of an adapter of such a model, as PEFT writes it. The function open is called with the name
 // of the file of the weights and returns its bytes, to which the Data of the result belong.
 //
-// What an adapter changes is told by its tensors. What the configuration says of that is compared: of a list of target_modules none may
-// be without tensors, and the ranks must be those of the shapes.
+// An adapter's tensors say what it changes. The configuration is compared with them: each entry of a list of target_modules must have
+// tensors, and the ranks must be those of the shapes.
 func (f Folder) Adapter(c *Config, open func(name string) ([]byte, error)) (*Adapter, error) {
 	data, err := f(AdapterConfigFile)
 	if err != nil {
@@ -106,7 +106,7 @@ func (f Folder) Adapter(c *Config, open func(name string) ([]byte, error)) (*Ada
 	return &Adapter{pairs}, nil
 }
 
-// parseAdapterConfig reads adapter_config.json, and refuses what is not implemented.
+// parseAdapterConfig reads adapter_config.json, and refuses features that are not implemented.
 func parseAdapterConfig(data []byte) (*adapterJSON, error) {
 	j := adapterJSON{Rank: 8, Alpha: 8, Bias: "none"}
 	if err := modeljson.Unmarshal(data, &j); err != nil {
@@ -163,7 +163,7 @@ func (j *adapterJSON) pairs(weights *safetensors.File, tensors []Tensor) ([]Adap
 			h = &halves{}
 			found[module+weight] = h
 		}
-		d, _ := t.ElementType() // 0 where there is no such type
+		d, _ := t.ElementType() // 0 if there is no such type
 		*h.half(isA) = &AdapterTensor{t.Name, d, t.DType, t.Shape, t.Offset, t.Data}
 	}
 	return joinHalves(found, tensors, huggingFaceNames, j.scale)
@@ -240,7 +240,7 @@ func (m *moduleNames) UnmarshalJSON(b []byte) error {
 // plainStarts are the values of init_lora_weights that leave the model's own weights as they are: true, false, and these.
 var plainStarts = []string{"gaussian", "eva", "orthogonal"}
 
-// checkStart refuses an adapter that was trained beside changed weights of the model.
+// checkStart refuses an adapter that was trained with changed weights of the model.
 func checkStart(value json.RawMessage) error {
 	var name string
 	if modeljson.Unmarshal(value, &name) != nil || name == "" || slices.Contains(plainStarts, name) {
@@ -274,7 +274,8 @@ func (l *layerList) UnmarshalJSON(b []byte) error {
 // modulePatterns are numbers for modules that differ from the others. The first that matches counts.
 type modulePatterns []modulePattern
 
-// modulePattern gives a number to the modules whose path its key is, or ends with after a dot, or that it matches as an expression.
+// modulePattern gives a number to the modules with its key as their path, or as their path's end after a dot, or with a path that matches
+// the key as an expression.
 type modulePattern struct {
 	key   string
 	match *regexp.Regexp // nil: the key is a name

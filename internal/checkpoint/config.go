@@ -19,12 +19,12 @@ type Config struct {
 	ContextLength    int // tokens the model was trained for
 	RMSNormEps       float32
 	RoPE             RoPE
-	AttentionBias    bool // of queries, keys and values, and of the output where the family has that
+	AttentionBias    bool // of queries, keys and values, and of the output if the family has one
 	MLPBias          bool
 	TiedEmbeddings   bool    // the output head is the embedding table
-	BOS              int32   // begin of text; -1: none
+	BOS              int32   // begin of text; -1: no such token
 	EOS              []int32 // each ends a turn
-	Variant                  // where the family differs from Llama
+	Variant                  // how the family differs from Llama
 	Encoder                  // of a model that reads a text as a whole
 }
 
@@ -139,7 +139,7 @@ func (c *Config) validateLayers() error {
 	return nil
 }
 
-// checkTokens refuses ids outside the vocabulary, and more than it has; -1 stands for none.
+// checkTokens refuses ids outside the vocabulary, and more than it has; -1 stands for no token.
 func (c *Config) checkTokens(ids ...int32) error {
 	if len(ids) > c.VocabSize {
 		return fmt.Errorf("a list has %d token ids, the vocabulary only %d", len(ids), c.VocabSize)
@@ -169,10 +169,10 @@ func unsupported(message string, args ...any) error {
 	return unsupportedError(fmt.Sprintf(message, args...))
 }
 
-// unsupportedError is what is not supported, in words.
+// unsupportedError names an unsupported feature.
 type unsupportedError string
 
-// Error says what is not supported.
+// Error names the feature.
 func (e unsupportedError) Error() string { return string(e) }
 
 // Unwrap returns errors.ErrUnsupported.

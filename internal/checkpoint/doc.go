@@ -1,4 +1,4 @@
-// Package checkpoint knows what the files of a model hold, in both formats: a Hugging Face folder and a GGUF file. Beside Llama it knows
+// Package checkpoint knows what the files of a model hold, in both formats: a Hugging Face folder and a GGUF file. Besides Llama it knows
 // families that differ from it in their parts, names and keys: they are a table, and README.md says how to add one.
 //
 // [Config] is what a model's configuration says; it is read from config.json by [Folder.Config] and from GGUF's metadata by

@@ -14,9 +14,9 @@ type Encoder struct {
 	Whole     bool // attention sees the tokens after its own, too
 	Centred   bool // norms subtract the mean: they are LayerNorm (arXiv 1607.06450), and not RMSNorm
 	NormBias  bool // norms have biases
-	Positions int  // rows of the table of learned positions; 0: there is none
+	Positions int  // rows of the table of learned positions; 0: no table
 	Skipped   int  // rows before them in a Hugging Face folder, which nothing uses
-	Types     int  // rows of the table of the types of tokens, which say what text of a pair a token belongs to; 0: there is none
+	Types     int  // rows of the table of the types of tokens, which say what text of a pair a token belongs to; 0: no table
 	// Scores says that a head makes a score of the first token's state, or, with ScoreMean, of the mean of all. ScoreDense says that a layer comes
 	// before it, with a bias if ScoreBias is set, and then tanh or, with ScoreNorm, GELU and a norm.
 	Scores, ScoreDense, ScoreBias, ScoreNorm, ScoreMean bool
@@ -28,7 +28,7 @@ type Dense struct {
 	Folder     string // of a Hugging Face folder
 	In, Out    int
 	Bias       bool
-	Activation string // "" for none, or "tanh"
+	Activation string // "tanh", or "" for no activation
 }
 
 // maxDense is the most layers that follow pooling: models have two.

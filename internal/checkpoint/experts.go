@@ -11,7 +11,7 @@ import (
 type Experts struct {
 	Count, Chosen int
 	Width         int     // of one expert's network
-	SharedWidth   int     // of the network that computes every token, whose result is added to that of the experts; 0: there is none
+	SharedWidth   int     // of the network for every token; its result is added to the experts'; 0: no such network
 	SharedGated   bool    // the shared network's result is multiplied by a number for each token, the sigmoid of a product
 	Scores        Scores  // what the router's logits become
 	Normalized    bool    // the scores of the chosen experts are divided by their sum
@@ -37,7 +37,7 @@ const (
 	maxChosen  = 1 << 8
 )
 
-// validate checks the sizes of experts, for a model in which some layers have experts or none.
+// validate checks the sizes of experts, for a model in which some layers have experts, or no layer.
 func (e *Experts) validate(some bool) error {
 	if some != (e.Count > 0) {
 		return fmt.Errorf("the model has %d experts, and layers with experts: %v", e.Count, some)
@@ -88,7 +88,7 @@ type expertRule struct {
 	moeKey  bool        // moe_intermediate_size is the width, not intermediate_size
 }
 
-// stackedRule has the names of tensors with all experts of a layer, whose suffixes are as they stand here.
+// stackedRule has the names of tensors with all experts of a layer, suffixes included.
 type stackedRule struct {
 	gateUp, down string // of weights [experts, 2·width, hidden] and [experts, hidden, width]
 	blocks       string // of MXFP4 the names end in this, and those of the exponents in scales
@@ -213,7 +213,7 @@ func (c *Config) RoutedLayers() (n int) {
 	return n
 }
 
-// setRouted gives layers experts, the others the family's dense network. A model without such a layer has none.
+// setRouted gives layers experts, the others the family's dense network. A model without such a layer has no experts.
 func (c *Config) setRouted(is func(layer int) bool) {
 	c.FeedForwards = make([]FeedForward, min(max(c.Layers, 0), maxLayers))
 	some := false
@@ -227,7 +227,7 @@ func (c *Config) setRouted(is func(layer int) bool) {
 	}
 }
 
-// forms returns the ways in which files have a part of a layer with experts; none for any other part.
+// forms returns the ways in which files have a part of a layer with experts. For any other part it returns no forms.
 func (c *Config) forms(f *family, p Part, layer int, bias bool) (list Forms) {
 	at := slices.Index(expertParts, p)
 	if at < 0 || f.experts == nil {

@@ -19,36 +19,36 @@ type family struct {
 	// Parts.
 	with        []Part                 // that Llama has not
 	without     []Part                 // that Llama has
-	huggingFace map[Part]string        // names where they are not those of the table of parts
+	huggingFace map[Part]string        // names other than those of the table of parts
 	ggufNames   map[Part]string        // the same for GGUF
 	fused       map[Part]fusedPart     // parts that are some of the rows of a tensor
 	fusedGGUF   map[Part]fusedPart     // the same for GGUF alone
-	bare        []Part                 // parts without a bias where the model has biases of attention
+	bare        []Part                 // parts without a bias in models with biases of attention
 	biased      bool                   // queries, keys and values always have biases
 	unpaired    bool                   // GGUF has the rows of queries and keys in Hugging Face's order
-	gguf        string                 // GGUF's name of the architecture where it is another family's; "" where it is name
+	gguf        string                 // GGUF's name of the architecture if it is another one; "": it is name
 	plusOne     bool                   // Hugging Face stores the weights of norms less one
 	normOf      map[Part]size          // the elements of a norm of queries or keys: of a head, or of all together
 	activation  string                 // of the feed-forward layer, as Hugging Face names it
-	window      func(*windowRule) bool // whether a layer has a sliding window, where the configuration has one; nil: no layer
+	window      func(*windowRule) bool // whether a layer has a sliding window, if the configuration has one; nil: no layer
 	unstretched bool                   // layers with a window have RoPE's base and no scaling
 	unrounded   bool                   // YaRN is not rounded to whole pairs, which GGUF does not say
 	unscaled    bool                   // attention's scores are not divided by the root of a head's length
 	valueNorm   bool                   // see Layer.ValueNorm
 	attention   Mixer                  // of the layers with attention
-	recurrent   Mixer                  // of the layers without; Attention: there are none
+	recurrent   Mixer                  // of the layers without; Attention: no such layers
 	tiled       bool                   // GGUF has value heads in another order: see Tiling
 	allGGUF     string                 // GGUF's name of the architecture if all layers have attention; "": the usual one
 	ggufExperts string                 // that if all layers have attention, and some have experts
 	embedding   bool                   // embeddings are multiplied by the square root of the width, rounded to BF16
 	encoding
 	experts *expertRule // nil: the family has no layers with experts
-	keys    []string    // of config.json beside Llama's: see special
+	keys    []string    // of config.json besides Llama's: see special
 
 	defaults defaults
 }
 
-// encoding is what families have whose models read a text as a whole: see Encoder.
+// encoding has the parts of families that read a text as a whole: see Encoder.
 type encoding struct {
 	whole          bool
 	centred        bool
@@ -66,16 +66,16 @@ type defaults struct {
 	tied                           bool
 	eps                            float32
 	theta                          float64
-	localTheta                     float64 // of layers with a window, where it is another one
+	localTheta                     float64 // of layers with a window, if it is another one
 	window                         int
 	headDim                        int
-	heads, kvHeads, vocab, context int // of Gemma 3, whose wrappers leave out what is usual
+	heads, kvHeads, vocab, context int // of Gemma 3: its wrappers leave out usual values
 	rope                           *ropeJSON
 	rotated                        float64 // which part of a head is rotated; 0: all
 	every                          int     // each such layer is unlike the others: it has no RoPE (SmolLM3), or no window (Gemma 3)
 	scoreCap, logitCap             float64
-	// wideLayers is how many layers the size has whose scores are divided by the root of the width of one head's share of the model instead
-	// of HeadDim's. GGUF does not say so; llama.cpp knows these sizes (27B of Gemma 2 and 3) by their layers.
+	// wideLayers is the number of layers of the size that divides scores by √(HiddenSize/Heads) instead of √HeadDim. GGUF does not say so;
+	// llama.cpp knows these sizes (27B of Gemma 2 and 3) by their layers.
 	wideLayers int
 }
 
@@ -91,7 +91,7 @@ type windowRule struct {
 	layer int
 	use   bool // use_sliding_window
 	from  int  // max_window_layers
-	every int  // each such layer has none; 0: nothing is said
+	every int  // each such layer has no window; 0: not given
 }
 
 func always(*windowRule) bool        { return true }
@@ -377,7 +377,7 @@ var (
 	wholeNorms = map[Part]size{QueryNorm: queries, KeyNorm: keys}
 )
 
-// familyOf returns a configuration's family; Llama's where its name is none.
+// familyOf returns a configuration's family; Llama's if the name is unknown.
 func familyOf(name string) *family {
 	for i := range families {
 		if families[i].name == name {
@@ -400,7 +400,7 @@ func familyBy(key, name string, of func(f *family) string) (*family, error) {
 	return nil, unsupported("%s is %.100q; known are %s", key, name, strings.Join(slices.Compact(known), ", "))
 }
 
-// hasPart tells whether models of the family have a part.
+// hasPart reports whether models of the family have a part.
 func (f *family) hasPart(p Part) bool {
 	if slices.Contains(optionalParts, p) {
 		return slices.Contains(f.with, p)
@@ -448,15 +448,15 @@ func (c *Config) architecture() string {
 	return f.architecture()
 }
 
-// Variant is where a model differs from Llama beyond which parts it has. The zero value is Llama.
+// Variant has the differences of a model from Llama, besides its parts. The zero value is Llama.
 type Variant struct {
 	Family     string // the architecture's name; "" stands for "llama"
 	Activation string // of the feed-forward layer: "" for SiLU, "gelu_tanh", or "gelu" for that with the error function
-	// Window is how many positions a token of the layers of which Windowed holds sees, itself included; 0: all. An encoder's sees half as
-	// many before itself, and as many after itself.
+	// Window is how many positions a token sees, itself included, in the layers that Windowed marks; 0: all positions. An encoder's sees
+	// half as many before itself, and as many after itself.
 	Window    int
-	Windowed  []bool // one for each layer; nil: none
-	Unrotated []bool // layers without RoPE; nil: none
+	Windowed  []bool // one for each layer; nil: no layer
+	Unrotated []bool // layers without RoPE; nil: no such layer
 	// Of each layer; nil: all have attention, the family's feed-forward network, and the sizes of Config.
 	Mixers       []Mixer
 	Recurrent    Recurrent
@@ -464,7 +464,8 @@ type Variant struct {
 	Sizes        []LayerSizes
 	Experts      Experts // of the layers with Routed
 	Unnormed     bool    // queries and keys have no norms, though the family may have them
-	// PerLayerWidth is the width of inputs that each layer has of its own, which come from the tokens alone (Gemma 4's per-layer embeddings); 0: there are none.
+	// PerLayerWidth is the width of inputs that each layer has of its own, which come from the tokens alone (Gemma 4's per-layer
+	// embeddings); 0: no such inputs.
 	PerLayerWidth int
 	LocalRoPE     RoPE // of layers with a window; a Theta of 0: theirs is Config.RoPE
 	// What embeddings, scores of attention, the results of a layer's two halves and logits are multiplied by; 0: 1, for ScoreScale

@@ -22,10 +22,10 @@ const (
 	TokenizerConfigFile = "tokenizer_config.json"
 	TemplateFile        = "chat_template.jinja"
 	WeightsFile         = "model.safetensors"
-	IndexFile           = "model.safetensors.index.json" // of shards; it counts where there is one
+	IndexFile           = "model.safetensors.index.json" // of shards; if it exists, it counts
 )
 
-// SmallFiles returns the names of the files beside the weights and their index that a folder may have and Folder reads.
+// SmallFiles returns the names of the files besides the weights and their index that a folder may have and Folder reads.
 func SmallFiles() []string {
 	return []string{
 		ConfigFile, GenerationFile, TokenizerFile, TokenizerConfigFile, TemplateFile, ModulesFile, PoolingFile, TextsFile, PromptsFile,
@@ -51,7 +51,7 @@ func ShardFile(i, n int) string {
 // fs.ErrNotExist's kind.
 type Folder func(name string) ([]byte, error)
 
-// FileError says what is wrong with the content of a file of a folder.
+// FileError is an error about the content of a file of a folder.
 type FileError struct {
 	Name string // the file's, in its folder
 	Err  error
@@ -72,7 +72,7 @@ func (f Folder) Optional(name string) ([]byte, error) {
 	return data, err
 }
 
-// Config reads config.json, and generation_config.json where there is one. The result is valid.
+// Config reads config.json, and generation_config.json if there is one. The result is valid.
 func (f Folder) Config() (*Config, error) {
 	data, err := f(ConfigFile)
 	if err != nil {
@@ -94,15 +94,15 @@ func (f Folder) Config() (*Config, error) {
 	return c, nil
 }
 
-// Chat is what a folder tells of conversations, beside the vocabulary.
+// Chat is a folder's data about conversations, besides the vocabulary.
 type Chat struct {
-	BOS, EOS, Padding string // the texts of tokens, "" for none
-	Template          string // "" for none
+	BOS, EOS, Padding string // the texts of tokens, "" for no such token
+	Template          string // "" for no template
 	TemplateFile      string // which file the template is from
 	AddEOS            bool   // EOS follows a text that is embedded, whatever tokenizer.json says
 }
 
-// Chat reads tokenizer_config.json and chat_template.jinja, whose template counts where both have one. Neither need exist.
+// Chat reads tokenizer_config.json and chat_template.jinja. If both have a template, the latter's counts. Neither need exist.
 func (f Folder) Chat() (*Chat, error) {
 	data, err := f.Optional(TokenizerConfigFile)
 	if err != nil {

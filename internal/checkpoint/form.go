@@ -56,7 +56,7 @@ type Held struct {
 // mxfp4Nibbles is how many bytes the elements of a block of MXFP4 have.
 const mxfp4Nibbles = 16
 
-// HeldMXFP4 returns weights of which a folder has the elements [experts, rows, blocks, 16] and the exponents [experts, rows, blocks] apart.
+// HeldMXFP4 returns weights that a folder has as elements [experts, rows, blocks, 16] and exponents [experts, rows, blocks].
 func HeldMXFP4(elements, exponents *safetensors.Tensor) (h Held, err error) {
 	n := len(exponents.Shape)
 	if n < 2 || !slices.Equal(elements.Shape, append(slices.Clone(exponents.Shape), mxfp4Nibbles)) || len(elements.Data) != mxfp4Nibbles*len(exponents.Data) {

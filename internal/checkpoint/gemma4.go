@@ -219,7 +219,7 @@ func (r *RoPE) stillDivisors(headDim int) []float32 {
 	return list
 }
 
-// headDims returns the lengths of heads of layers without and with a window; if there are none, the largest.
+// headDims returns the lengths of heads of layers without and with a window; if there are no such layers, the largest.
 func (c *Config) headDims() (whole, local int) {
 	for i, s := range c.Sizes {
 		if c.Windowed != nil && c.Windowed[i] {

@@ -68,7 +68,7 @@ func TestGemma4WritesSizesInTwoWays(t *testing.T) {
 	}
 }
 
-// TestGemma4IsRefused names what is not implemented.
+// TestGemma4IsRefused names the missing feature.
 func TestGemma4IsRefused(t *testing.T) {
 	for members, want := range map[string]string{
 		`, "enable_moe_block": true`:                                                           "experts",

@@ -10,7 +10,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/gguf"
 )
 
-// The keys of GGUF's metadata that tell of a model as a whole.
+// The keys of GGUF's metadata about a model as a whole.
 const (
 	ArchitectureKey        = "general.architecture"
 	TypeKey                = "general.type"
@@ -23,7 +23,7 @@ const (
 // QuantizationVersion is the version of ggml's block layouts that this module reads and writes.
 const QuantizationVersion uint32 = 2
 
-// The keys of GGUF's metadata that tell of the tokenizer.
+// The keys of GGUF's metadata about the tokenizer.
 const (
 	TokenizerModelKey = "tokenizer.ggml.model" // what package bpe calls …Model, or NoTokenizer
 	SplitRuleKey      = "tokenizer.ggml.pre"
@@ -77,8 +77,8 @@ const (
 // endTypes are the types of tokens that may end a turn by their texts. Phi-3's </s>, say, is no control token.
 var endTypes = []int32{bpe.TypeControl, bpe.TypeUserDefined}
 
-// strippingArchitecture is that of the models whose SentencePiece vocabularies have added tokens that take the white space after
-// them, of which GGUF tells nothing.
+// strippingArchitecture is the architecture of models with SentencePiece vocabularies in which added tokens take the white space after
+// them. GGUF does not say so.
 const strippingArchitecture = "phi3"
 
 // sizes are the keys of GGUF's metadata, after the architecture's name and a dot, for the sizes of a model. byLayer is where those go that may be a list
@@ -129,7 +129,7 @@ const (
 
 const (
 	splitFilesKey   = "split.count"
-	defaultNormEps  = 1e-5 // where a file does not say
+	defaultNormEps  = 1e-5 // if a file does not say
 	defaultTheta    = 10000
 	unscaledScaling = "none"
 )
@@ -239,8 +239,8 @@ func (k metadata) float(key string, otherwise float64) float64 {
 	return otherwise
 }
 
-// size returns the number at a key; -1: there is none. If the key has a list with different numbers for the layers, size returns the largest and the
-// list.
+// size returns the number at a key; -1: no such key. If the key has a list with different numbers for the layers, size returns the largest
+// and the list.
 func (k metadata) size(key string) (v int, list []int, err error) {
 	const most = maxContext + 1 // Validate refuses it
 	if v, ok := k.Uint(k.prefix + key); ok {
@@ -348,10 +348,10 @@ func (k metadata) readVariant(c *Config, f *family) error {
 	return nil
 }
 
-// hasNoRoPE tells whether some layers of the family have no RoPE.
+// hasNoRoPE reports whether some layers of the family have no RoPE.
 func (f *family) hasNoRoPE() bool { return slices.Contains(f.keys, "no_rope_layers") }
 
-// ggufFamily returns the family of a file, and an error where it is unknown.
+// ggufFamily returns the family of a file, and an error if it is unknown.
 func ggufFamily(f *gguf.File) (*family, error) {
 	name := architectureOf(f)
 	if experts, _ := f.Uint(name + "." + expertsKey); experts > 0 && expertArchitectures[name] != "" {
@@ -431,7 +431,7 @@ func (k metadata) readQueryScale(c *Config, f *family) error {
 	return nil
 }
 
-// divisors reads a tensor of what frequencies are divided by; nil where there is none.
+// divisors reads a tensor of divisors of frequencies, or nil.
 func (k metadata) divisors(name string) ([]float32, error) {
 	t, ok := k.Tensor(name)
 	if !ok {
@@ -455,7 +455,7 @@ func (k metadata) divisors(name string) ([]float32, error) {
 	return list, nil
 }
 
-// tokenID returns the token at a key; -1 where there is none.
+// tokenID returns the token at a key; or -1.
 func tokenID(f *gguf.File, key string) int32 {
 	if v, ok := f.Uint(key); ok && v < maxVocab {
 		return int32(v)
@@ -575,8 +575,8 @@ type Divisors struct {
 	List []float32
 }
 
-// GGUFDivisors returns the tensors that GGUF has for RoPE's scaling beside those of Tensors. The format has no place for YaRN that is not rounded to
-// whole pairs, nor for parameters of layers with a window alone other than the base: these are errors.
+// GGUFDivisors returns the tensors that GGUF has for RoPE's scaling besides those of Tensors. The format has no place for YaRN that is not
+// rounded to whole pairs, nor for parameters of layers with a window alone other than the base: these are errors.
 func (c *Config) GGUFDivisors() ([]Divisors, error) {
 	if err := c.checkExpertsInGGUF(); err != nil {
 		return nil, err

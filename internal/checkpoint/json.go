@@ -9,7 +9,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/modeljson"
 )
 
-// configJSON is config.json as transformers writes it: the keys in alphabetical order. Pointers tell "absent" from zero.
+// configJSON is config.json as transformers writes it: the keys in alphabetical order. Nil pointers are absent keys.
 type configJSON struct {
 	Architectures     []string  `json:"architectures,omitempty"` // only written
 	AttentionBias     bool      `json:"attention_bias"`
@@ -40,7 +40,7 @@ type configJSON struct {
 	recurrentJSON
 }
 
-// familyJSON is what config.json tells of some families alone, and only they read: see special. None of it is written.
+// familyJSON has the keys of config.json of some families alone, and only they read: see special. None of it is written.
 type familyJSON struct {
 	AttentionCap        capJSON   `json:"attn_logit_softcapping,omitzero"`
 	AttentionMultiplier *float64  `json:"attention_multiplier,omitempty"`
@@ -63,7 +63,7 @@ type familyJSON struct {
 	WindowPattern5      *int      `json:"_sliding_window_pattern,omitempty" whole:"4.0"` // as transformers 5 writes it
 }
 
-// capJSON is a limit. null says that there is none, which is not the same as nothing.
+// capJSON is a limit. null says that there is no limit; an absent key says nothing.
 type capJSON struct {
 	given bool
 	value float64
@@ -160,7 +160,7 @@ func parseConfig(data []byte) (*Config, error) {
 	return c, nil
 }
 
-// addGeneration reads generation_config.json, whose end-of-sequence ids join those of config.json.
+// addGeneration reads generation_config.json. Its end-of-sequence ids join those of config.json.
 func (c *Config) addGeneration(data []byte) error {
 	var g generationJSON
 	if err := modeljson.Unmarshal(data, &g); err != nil {

@@ -62,7 +62,7 @@ type FeedForward uint8
 const (
 	Gated   FeedForward = iota // down(activation(gate(x))·up(x))
 	Ungated                    // down(activation(up(x)))
-	Routed                     // networks of which a token has some, and maybe one for all tokens: see Experts
+	Routed                     // networks, some of them for each token, and maybe one for all tokens: see Experts
 )
 
 // parts returns the parts that the network computes with, in the order of computation.

@@ -33,7 +33,7 @@ type Pooling uint8
 
 // The ways to pool.
 const (
-	MeanPooling  Pooling = iota // the mean of all: also where nothing is said
+	MeanPooling  Pooling = iota // the mean of all: also if nothing is said
 	FirstPooling                // that of the first token, which may be one like [CLS]
 	LastPooling                 // that of the last token, which may be one that ends a text
 )
@@ -47,8 +47,8 @@ type Pipeline struct {
 	Headless  bool // the files have no output head: vectors are all that the model makes
 
 	Dense   []Dense           // layers between pooling and scaling
-	Prompts map[string]string // what is put before texts, by the names of tasks
-	Default string            // the task of texts whose task is not said; "": nothing is put before them
+	Prompts map[string]string // texts that are put before others, by the names of tasks
+	Default string            // the task of texts without a task; "": nothing is put before them
 	bare    bool              // the states of a prompt's tokens do not count when states are pooled
 }
 
@@ -225,7 +225,7 @@ func (p *Pipeline) readTexts(data []byte) error {
 	return nil
 }
 
-// readPrompts reads what is put before texts.
+// readPrompts reads the prompts that are put before texts.
 func (p *Pipeline) readPrompts(data []byte) error {
 	var j struct {
 		Prompts map[string]string `json:"prompts"`
@@ -247,8 +247,8 @@ const (
 	documentTask = "document"
 )
 
-// Prompt returns what is put before the texts of a task; the task "" stands for the one that the files choose. ok reports whether there is
-// such a task.
+// Prompt returns the text that is put before the texts of a task; the task "" stands for the one that the files choose. ok reports whether
+// there is such a task.
 func (p *Pipeline) Prompt(task string) (prompt string, ok bool) {
 	if task == "" {
 		return p.Prompts[p.Default], true

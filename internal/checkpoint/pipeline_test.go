@@ -111,7 +111,7 @@ func TestPipelineOfGGUF(t *testing.T) {
 	}
 }
 
-// What is written in GGUF's keys is read again.
+// Values written as GGUF's keys are read again.
 func TestPipelineMetadata(t *testing.T) {
 	c := &Config{Variant: Variant{Family: "qwen3"}}
 	for _, p := range []*Pipeline{{}, {Given: true}, {Given: true, Pooling: FirstPooling}, {Given: true, Pooling: LastPooling}} {

@@ -23,7 +23,7 @@ type Recurrent struct {
 	Tiled bool
 }
 
-// Change is what is done to elements when they are read.
+// Change is an operation on elements when they are read.
 type Change uint8
 
 // The changes.

@@ -23,8 +23,8 @@ type RoPE struct {
 	// ones. Cosines and sines are multiplied by Attention; 0: 1.
 	Long      []float32
 	Attention float64
-	// For "yarn" (arXiv 2309.00071): frequencies with more than BetaFast turns in OriginalContext are left alone, those with fewer than BetaSlow
-	// are divided by Factor, those between are blended. Where the blend begins and ends is rounded to whole pairs, unless Unrounded.
+	// For "yarn" (arXiv 2309.00071): frequencies with more than BetaFast turns in OriginalContext are left alone, those with fewer than
+	// BetaSlow are divided by Factor, those between are blended. The blend's ends are rounded to whole pairs, unless Unrounded.
 	BetaFast, BetaSlow float64
 	Unrounded          bool
 	// Rotated is how many elements of a head are rotated, the first ones; the others are left alone. 0: all.
@@ -120,7 +120,7 @@ func yarnAttention(factor, scale float64) float64 {
 // longRoPE is the scaling that has other divisors for long conversations.
 const longRoPE = "longrope"
 
-// LongFrequencies is Frequencies for conversations longer than OriginalContext; nil where they are the same.
+// LongFrequencies is Frequencies for conversations longer than OriginalContext; nil if they are the same.
 func (r *RoPE) LongFrequencies(headDim int) []float64 {
 	if r.Long == nil {
 		return nil
@@ -130,8 +130,8 @@ func (r *RoPE) LongFrequencies(headDim int) []float64 {
 	return long.Frequencies(headDim)
 }
 
-// attentionOf returns what cosines and sines are multiplied by for longrope, where a file does not say: √(1+ln s/ln original) for a context
-// that is s times the original one.
+// attentionOf returns the factor of cosines and sines for longrope if a file does not say it: √(1+ln s/ln original) for a context that is s
+// times the original one.
 func (r *RoPE) attentionOf(context int) float64 {
 	if context <= r.OriginalContext || r.OriginalContext < 2 {
 		return 1
@@ -139,8 +139,8 @@ func (r *RoPE) attentionOf(context int) float64 {
 	return math.Sqrt(1 + exact.Log(float64(context)/float64(r.OriginalContext))/exact.Log(float64(r.OriginalContext)))
 }
 
-// StretchDivisors returns llama3's scaling in GGUF's form, a divisor for each of the headDim/2 frequencies; nil where that is not
-// the scaling. Being of 32 bits, they do not give the very angles that the factors give.
+// StretchDivisors returns llama3's scaling in GGUF's form, a divisor for each of the headDim/2 frequencies; nil for other scalings. Being
+// of 32 bits, they do not give the very angles that the factors give.
 func (r *RoPE) StretchDivisors(headDim int) []float32 {
 	if r.Scaling != "llama3" {
 		return nil

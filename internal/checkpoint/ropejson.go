@@ -20,7 +20,7 @@ import (
 //	  "sliding_attention": {"rope_type": "default", "rope_theta": 10000, "partial_rotary_factor": 0.5}
 //	}
 
-// ropeJSON is how config.json tells of RoPE.
+// ropeJSON is RoPE's part of config.json.
 type ropeJSON struct {
 	Factor          float64   `json:"factor"`
 	HighFreqFactor  float64   `json:"high_freq_factor,omitempty"`
@@ -65,7 +65,7 @@ func checkRoPE(data []byte) error {
 func checkRoPEObject(name string, data []byte, typed bool) error {
 	var members map[string]json.RawMessage
 	if len(data) == 0 || modeljson.Unmarshal(data, &members) != nil {
-		return nil // what is no object is refused when it is read
+		return nil // other values than objects are refused when they are read
 	}
 	var types []string
 	for _, key := range slices.Sorted(maps.Keys(members)) {

@@ -41,7 +41,7 @@ const (
 	Skip
 	RecurrentNorm
 	RecurrentOutput
-	InputGate // what is multiplied before the convolution, and
+	InputGate // multiplied before the convolution, and
 	OutputGate
 	ConvolutionInput
 	ConvolutionFilter
@@ -98,8 +98,8 @@ type Tensor struct {
 	HuggingFace, GGUF string // its names
 	Shape             []int  // outermost dimension first; a matrix is [out, in], those of experts [experts, out, in] and their biases [experts, out]
 	Role              Role
-	// HeadDim, where it is not 0, tells that the rows belong to heads of so many elements, which RoPE rotates: their order
-	// differs between the formats, see PairedRow.
+	// HeadDim, if it is not 0, says that the rows belong to heads of HeadDim elements, which RoPE rotates: their order differs between the
+	// formats, see PairedRow.
 	HeadDim int
 	// Partial, if its Rotated is not 0, says that RoPE rotates only some of each head's elements: see Row.
 	Partial Partial
@@ -107,7 +107,7 @@ type Tensor struct {
 	Within Within
 	// Forms are the ways in which files may have the tensor of a part with experts; empty for other parts.
 	Forms Forms
-	// PlusOne tells that Hugging Face stores the elements less one.
+	// PlusOne says that Hugging Face stores the elements less one.
 	PlusOne bool
 	// Change is what else is done to the elements of a vector or a filter when they are read.
 	Change Change
@@ -160,7 +160,7 @@ func one(*Config, *Layer) int           { return 1 }
 var parts = [numParts]struct {
 	huggingFace, gguf string // names, without the layer and what follows
 	role              Role
-	out, in           size // in is nil for vectors, and out for norms that the family tells of
+	out, in           size // in is nil for vectors, and out for norms with a size that depends on the family
 	biased            func(c *Config) bool
 	rotated           bool
 }{
@@ -231,7 +231,7 @@ var parts = [numParts]struct {
 // perLayerParts are those of layers' own inputs.
 var perLayerParts = []Part{PerLayerEmbedding, PerLayerProjection, PerLayerNorm, PerLayerGate, PerLayerUp, PerLayerPostNorm}
 
-// unsuffixed are the parts whose names in Hugging Face's files do not end in .weight.
+// unsuffixed are the parts with names that do not end in .weight in Hugging Face's files.
 var unsuffixed = []Part{LayerScale}
 
 // Aside reports whether a tensor of a name is no weight that a model has any use for: a table that is computed, or that the configuration
@@ -264,7 +264,7 @@ const (
 // Down reports whether the part is the last matrix of a feed-forward network.
 func (p Part) Down() bool { return p == Down || p == ExpertDown || p == SharedDown }
 
-// inLayers tells whether each layer has the part.
+// inLayers reports whether each layer has the part.
 func (p Part) inLayers() bool { return p >= AttentionNorm && p <= LayerScale }
 
 // GGUF returns the name in GGUF's terms; layer counts only for the parts of layers.
@@ -406,20 +406,20 @@ func (f *family) ggufName(p Part, layer int, bias bool) string {
 	return p.name(layersGGUF, layer, first(f.ggufNames[p], parts[p].gguf), bias)
 }
 
-// PairedRow returns where GGUF has a row of a tensor whose Tensor.HeadDim is headDim, given where Hugging Face has it. RoPE
-// rotates pairs of a head's elements. For Hugging Face a pair is an element of the head's first half and the one in the same
-// place of its second half; for GGUF it is two neighbours. The elements of a bias move as rows do.
+// PairedRow returns GGUF's row for Hugging Face's row of a tensor with Tensor.HeadDim = headDim. RoPE rotates pairs of a head's elements.
+// For Hugging Face a pair is an element of the head's first half and the one in the same place of its second half; for GGUF it is two
+// neighbours. The elements of a bias move as rows do.
 func PairedRow(row, headDim int) int {
 	in, half := row%headDim, headDim/2
 	return row - in + in%half*2 + in/half
 }
 
-// Partial is heads of HeadDim elements of which RoPE rotates the first Rotated ones.
+// Partial is heads of HeadDim elements. RoPE rotates the first Rotated ones.
 type Partial struct{ HeadDim, Rotated int }
 
-// Row returns where files have a row of queries or keys, given where it is wanted for computing: there a pair is an element of the head's
-// first half and the one in the same place of its second half, whether RoPE rotates it or not. Of 8 elements, 4 of them rotated in the
-// pairs (0, 2) and (1, 3), the wanted order is 0 1 4 5 2 3 6 7.
+// Row returns the files' row of queries or keys for the row in the order that is wanted for computing: there a pair is an element of the
+// head's first half and the one in the same place of its second half, whether RoPE rotates it or not. Of 8 elements, 4 of them rotated in
+// the pairs (0, 2) and (1, 3), the wanted order is 0 1 4 5 2 3 6 7.
 func (p Partial) Row(row int) int {
 	in, half, pairs := row%p.HeadDim, p.HeadDim/2, p.Rotated/2
 	at, second := in%half, in/half // which pair, and which element of it

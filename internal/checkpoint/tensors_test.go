@@ -94,7 +94,7 @@ func TestRowsOfRotatedHeads(t *testing.T) {
 	}
 }
 
-// TestPartialRows puts the rows of heads in order of which half is rotated, and finds every row once.
+// TestPartialRows puts the rows of heads in order, half of each rotated, and finds every row once.
 func TestPartialRows(t *testing.T) {
 	var order []int
 	for row := range 16 {

@@ -14,7 +14,7 @@ type Whole struct {
 	Every, Size int // the rows are Size of every Every rows from First on; Every 0: they lie together
 }
 
-// Row returns where the larger tensor has one of the tensor's rows.
+// Row returns the larger tensor's row for one of the tensor's rows.
 func (w *Whole) Row(row int) int {
 	if w.Every == 0 {
 		return w.First + row

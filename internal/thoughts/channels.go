@@ -23,7 +23,7 @@ type channels struct {
 	apart  bool   // a line is to be left free before the next text of the answer
 }
 
-// maxHeader bounds what is kept of a header, in bytes.
+// maxHeader bounds the part of a header that is kept, in bytes.
 const maxHeader = 256
 
 // addressSign begins the word of a header that says to whom a message is addressed.

@@ -31,7 +31,7 @@ const (
 	before  place = iota // nothing but white space has come
 	label                // the label between the opening mark and a thought
 	inside               // a thought
-	header               // harmony: between messages, or in what says whose a message is, and in which channel
+	header               // harmony: between messages, or in a message's header: its author and its channel
 	between              // after a thought: white space, and the mark that opens the answer
 	answer
 )

@@ -158,7 +158,7 @@ func TestMarksInStrings(t *testing.T) {
 	}
 }
 
-// TestMarkedCallsAreValid draws calls at random, and lets a validator judge what is read of them.
+// TestMarkedCallsAreValid draws calls at random, and lets a validator judge the calls that are read.
 func TestMarkedCallsAreValid(t *testing.T) {
 	for name, tok := range gemmaTokenizers(t) {
 		for _, s := range ourSchemas(t) {

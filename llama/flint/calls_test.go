@@ -14,8 +14,8 @@ import (
 	"github.com/antigravity-go/antigravity/llama"
 )
 
-// offered takes the tools out of a conversation's system turn, which is where the template writes them, and the calls out of its
-// assistant's turns. calls[i] are those of message i.
+// offered takes the tools out of a conversation's system turn, as the template writes them there, and the calls out of its assistant's
+// turns. calls[i] are those of message i.
 func (c conversation) offered(t testing.TB) (history []llama.Message, tools []json.RawMessage, calls [][]llama.ToolCall) {
 	t.Helper()
 	for i, m := range messages(c.Messages) {

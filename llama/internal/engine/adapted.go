@@ -100,7 +100,7 @@ func (ad *adapted) addRun(d *device, r *adaptedRun, delta *delta, in, out *tenso
 // sheets are tensors [most, cols], one for each width that was asked for.
 type sheets []*tensor.Tensor
 
-// reserve makes a tensor of each width that has none.
+// reserve makes a tensor of each width that is missing.
 func (s *sheets) reserve(a *arena, widths []int) error {
 	for _, cols := range widths {
 		if s.of(cols) != nil {
@@ -120,7 +120,7 @@ func (s sheets) cut(view *tensor.Tensor, rows, cols int) error {
 	return s.of(cols).SliceInto(view, 0, rows)
 }
 
-// of returns the tensor of a width, nil if there is none.
+// of returns the tensor of a width, nil if it is missing.
 func (s sheets) of(cols int) *tensor.Tensor {
 	for _, t := range s {
 		if t.Shape().Dim(1) == cols {

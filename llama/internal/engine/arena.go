@@ -9,7 +9,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// arena is the memory of a model's passes: tensors [most, …] of float32 mostly, allocated once, of which each pass uses the first rows. The system
+// arena is the memory of a model's passes: tensors [most, …] of float32 mostly, allocated once. Each pass uses the first rows. The system
 // provides host memory only as it is touched, so a model that never sees a long prompt takes memory only for the rows that it uses.
 //
 // Invariants: 1 ≤ rows ≤ most; views[i] is the first rows·times[i] rows of full[i], which has most·times[i] rows.
@@ -103,7 +103,7 @@ func (a *arena) reserveHeads(flat, byHeads *tensor.Tensor, heads, headDim int) e
 	return a.shareHeads(memory, flat, byHeads, heads, headDim)
 }
 
-// allocateConstant returns a tensor [n] whose elements are all v, and which is freed with the arena.
+// allocateConstant returns a tensor [n] with all elements equal to v, which is freed with the arena.
 func (a *arena) allocateConstant(n int, v float64) (*tensor.Tensor, error) {
 	from, err := tensor.FromFloats(slices.Repeat([]float32{float32(v)}, n), n)
 	if err != nil {

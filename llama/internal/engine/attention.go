@@ -12,13 +12,13 @@ import (
 // attention is the mixer softmax(q·kᵀ/√headDim)·v with grouped queries (arXiv 2305.13245) and rotary positions (arXiv 2104.09864). Keys and values
 // of earlier tokens come from the conversation's cache.
 type attention struct {
-	cache        int // the layer whose cache is read
+	cache        int // the layer with the cache that is read
 	shape        int // which of the model's shapes of heads
 	q, k, v, o   projection
 	gate         projection // the result is multiplied by its sigmoid (arXiv 2505.06708), if attention is gated
 	gated        bool
-	qNorm, kNorm *tensor.Tensor // [headDim]: of each head; or [heads·headDim]: of all heads together; nil: the family has none
-	sinks        *tensor.Tensor // [heads]: scores that join the softmax and have no value; nil: there are none
+	qNorm, kNorm *tensor.Tensor // [headDim]: of each head; or [heads·headDim]: of all heads together; nil: no norm
+	sinks        *tensor.Tensor // [heads]: scores that join the softmax and have no value; nil: no sinks
 	eps          float32
 	queryScale   float32 // what queries are multiplied by beyond 1/√headDim, which the operation does by itself
 	rotary       int     // which of the model's

@@ -17,21 +17,21 @@ import (
 
 // Batch computes the jobs of a model's conversations together: each weight is read once for the rows of all who wait.
 //
-// Nobody schedules. A goroutine that has a job joins the queue, and leads if nobody does: it takes from the queue what one forward
-// pass can hold, computes it, wakes those whose jobs are done, and goes on until its own job is done; then it hands the lead to
-// the first who waits (group commit, as databases write their logs). A conversation that is alone pays nothing for this. What a row
-// gives does not depend on the other rows of the pass, so no answer depends on who else was there.
+// Nobody schedules. A goroutine that has a job joins the queue, and leads if nobody does: it takes from the queue what one forward pass can
+// hold, computes it, wakes the goroutines of finished jobs, and goes on until its own job is done; then it hands the lead to the first who
+// waits (group commit, as databases write their logs). A conversation that is alone pays nothing for this. A row's result does not depend
+// on the other rows of the pass, so no answer depends on the others.
 //
-// Rows of answers come first, since a reader waits for each; rows of prompts fill the pass up, as long as it does not take much
-// longer than without them. Before a pass the leader waits a little for those whose answers were in the last pass and who are
-// expected back: otherwise the conversations would fall apart into groups that each read the weights.
+// Rows of answers come first, since a reader waits for each; rows of prompts fill the pass up, as long as it does not take much longer than
+// without them. Before a pass the leader waits a little for the answers of the last pass that are expected back: otherwise the
+// conversations would fall apart into groups that each read the weights.
 //
 // Example: A, B and C answer, and D brings a prompt of 300 tokens. A leads; B and C come back within its patience; D is in the queue. The
 // pass has a row of each of A, B and C, and as many of D's rows as rowCosts allows, 40 say. D gets its job back with Rows = 40 and brings
 // the other 260.
 //
-// Invariants while mu is free: a job is in queue from the call of Run until a leader takes it; leading is true while a goroutine
-// leads or has been told to; missing is the number of jobs that the leader waits for, 0 when it does not wait.
+// Invariants while mu is free: a job is in queue from the call of Run until a leader takes it; leading is true while a goroutine leads or
+// has been given the lead; missing is the number of jobs that the leader waits for, 0 when it does not wait.
 type Batch struct {
 	weights *Weights
 	most    int // rows of answers in one pass
@@ -99,8 +99,8 @@ func Widest(b backend.Backend) int {
 	return max(chunk, MostChunk)
 }
 
-// NewBatch makes the batch of a model, whose passes compute at most `most` rows of answers. trace is called after each pass, by the
-// goroutine that leads; nil: nobody is told.
+// NewBatch makes the batch of a model. Its passes compute at most `most` rows of answers. trace is called after each pass, by the goroutine
+// that leads; it may be nil.
 func NewBatch(w *Weights, most int, trace func(PassInfo)) *Batch {
 	b := &Batch{weights: w, most: most, trace: trace, prompts: promptRows{widest: Widest(w.device.Backend), chunk: DefaultChunk}, arrived: make(chan struct{}, 1)}
 	b.prompts.usual, _ = PassRows(w.device.Backend)
@@ -124,8 +124,8 @@ func (b *Batch) Want(chunk int) {
 	b.prompts.chunk = max(b.prompts.chunk, min(chunk, b.prompts.widest))
 }
 
-// Cost estimates how long a pass takes in which a conversation has some rows, and the others that are in the middle of an answer have
-// one each; 0 where nothing was measured yet.
+// Cost estimates how long a pass takes in which a conversation has some rows, and the others that are in the middle of an answer have one
+// each; 0 if nothing was measured yet.
 func (b *Batch) Cost(rows int) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -359,8 +359,8 @@ func (b *Batch) take() {
 	})
 }
 
-// takeTexts is take for whole texts. A pass takes the text that came first, whatever its length, so that no text waits for ever, and then the
-// longest ones that it has room for: the short ones fill what is left. It is called with mu held.
+// takeTexts is take for whole texts. A pass takes the text that came first, whatever its length, so that no text waits for ever, and then
+// the longest ones that it has room for: the short ones fill the rest. It is called with mu held.
 //
 // Example: texts of 40, 300, 10 and 500 tokens wait, in this order, and a pass has room for 512 rows. The first pass takes those of 40, 300
 // and 10, and the second one that of 500.
@@ -388,9 +388,8 @@ func (b *Batch) takeTexts() {
 	slices.SortStableFunc(b.taken, func(x, y *Job) int { return cmp.Compare(x.Adapter.place(), y.Adapter.place()) })
 }
 
-// expected tells whether a member, whose job is not in the queue, will be back before a long pass is over: it would have to wait for
-// expected reports whether a member, whose job is not in the queue, will be back before a long pass is over: it would have to wait for
-// that. It is called with mu held.
+// expected reports whether a member without a job in the queue will be back before a long pass is over: it would have to wait for that
+// pass. It is called with mu held.
 func (b *Batch) expected() bool {
 	now := precise.Now()
 	return slices.ContainsFunc(b.members, func(j *Job) bool {
@@ -398,7 +397,7 @@ func (b *Batch) expected() bool {
 	})
 }
 
-// finish wakes those whose jobs are done, all but the leader j.
+// finish wakes the goroutines of finished jobs, all but the leader j.
 func (b *Batch) finish(j *Job) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -5,8 +5,8 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// device is a backend with its optional interfaces, which are looked up once: its own methods where it has them, package
-// backend's substitutes otherwise.
+// device is a backend with its optional interfaces, which are looked up once: its own methods if it has them, package backend's substitutes
+// otherwise.
 type device struct {
 	backend.Backend
 	fused    backend.Fuser

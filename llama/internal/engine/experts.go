@@ -19,7 +19,7 @@ type experts struct {
 	router  projection
 	routing backend.Routing
 	network backend.ExpertNetwork
-	shared  *sharedExpert // nil: there is none
+	shared  *sharedExpert // nil: no shared expert
 
 	projections []*projection // of the normed stream: the router, then those of the shared expert
 }
@@ -132,7 +132,8 @@ func (f *sharedExpert) add(p *pass, around *residual) error {
 	return p.device.SumExperts(&p.product, &s.sharedWeight, &p.x)
 }
 
-// expertRows is the memory of a pass's rows in layers with experts; a model without has none. projected are the results of experts.projections.
+// expertRows is the memory of a pass's rows in layers with experts; a model without experts has no such memory. projected are the results
+// of experts.projections.
 type expertRows struct {
 	logits, chosen, weights                 tensor.Tensor // [rows, experts], and [rows, k] of the chosen ones
 	gate, up, down                          tensor.Tensor // [rows·k, width], and [rows·k, hidden]

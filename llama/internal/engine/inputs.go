@@ -13,7 +13,7 @@ import (
 //
 // where x₀ is the token's embedding. The table is only looked up in, and may stay in its file.
 type inputs struct {
-	table      *tensor.Tensor // [vocab, layers·width]; nil: the model has none
+	table      *tensor.Tensor // [vocab, layers·width]; nil: the model has no table
 	projection projection     // [layers·width, hidden]
 	norm       norm           // [width]
 	width      int
@@ -70,7 +70,7 @@ func (s *inputRows) reserve(a *arena, c *checkpoint.Config) error {
 	return nil
 }
 
-// compute computes the inputs of the pass's rows, whose tokens are p.tokens, from their embeddings p.x.
+// compute computes the inputs of the pass's rows, from their tokens p.tokens and embeddings p.x.
 func (in *inputs) compute(p *pass) error {
 	if in.table == nil {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// Job is some tokens of one conversation to compute: what is asked for, what comes back, and what the batch notes meanwhile. A
-// conversation uses one Job again and again. Only one goroutine uses it, and not while it is in Batch.Run.
+// Job is some tokens of one conversation to compute: a request, a result, and the batch's notes meanwhile. A conversation uses one Job
+// again and again. Only one goroutine uses it, and not while it is in Batch.Run.
 type Job struct {
 	Request
 	Result
@@ -24,10 +24,10 @@ type Request struct {
 	Context context.Context // the job leaves the queue when it ends, and does not begin another layer; nil: it never ends
 	Memory  *Memory         // of the conversation; nil of models that read texts as a whole
 	Tokens  []int32         // to compute, or as many of the first of them as there is room for; of the vocabulary. A whole text if there is no Memory
-	Types   []int32         // of the tokens of a text, for models that tell texts of a pair apart; nil: 0
+	Types   []int32         // of the tokens of a text, for models that distinguish the texts of a pair; nil: 0
 	Start   int             // the position of the first
 	Long    bool            // the angles of RoPE are those of long conversations
-	Adapter *Adapter        // changes what is computed; nil: nothing does
+	Adapter *Adapter        // changes the projections; nil: no adapter
 	Scale   float32         // of what Adapter changes
 	Answer  bool            // the tokens are an answer's: all of them are computed, before any prompt's
 	Guesses bool            // some of the latter tokens may be cut off again
@@ -37,7 +37,7 @@ type Request struct {
 // Output says what a job wants of its rows.
 type Output struct {
 	Last int                // the logits of how many of the last tokens
-	Into *tensor.Tensor     // [Last, vocab]: where they go, on the device
+	Into *tensor.Tensor     // [Last, vocab]: their place on the device
 	Top  int                // how many of the largest logits of each of these rows
 	Best *selection.Choices // [Last·Top]: the largest logits and their tokens
 	// Each is called for groups of at most GroupRows rows, in order, which together are all rows: with their logits [n, vocab].
@@ -49,7 +49,7 @@ type Output struct {
 // Result is what comes back.
 type Result struct {
 	Rows  int       // tokens that were computed
-	Pass  uint64    // the number of the pass that computed them; 0: none did
+	Pass  uint64    // the number of the pass that computed them; 0: no pass did
 	Began time.Time // when that pass began
 	err   error     // why no tokens were computed
 }
@@ -61,11 +61,11 @@ type ticket struct {
 	leads    bool // has been told to lead
 	finished bool // the result is valid
 	first    int  // row of the pass
-	rows     int  // in the pass: the last ones of Rows tokens. From a certain layer on, tokens may be left out of which nothing is wanted
+	rows     int  // in the pass: the last ones of Rows tokens. From a certain layer on, tokens without wanted outputs may be left out
 	signal   chan struct{}
 	returned time.Time       // when the conversation last got the job back
 	away     precise.Average // how long it then takes until it brings the next
-	block    *block          // where its logits are; nil: they need no copying
+	block    *block          // holds its logits; nil: they need no copying
 	at       int             // first row there
 }
 
@@ -112,7 +112,7 @@ func (j *Job) takeBack() {
 	if j.Memory == nil {
 		return
 	}
-	_ = j.Memory.TakeBack(j.Start) // an error of a cache that was not reached is none
+	_ = j.Memory.TakeBack(j.Start) // errors of caches that were not reached do not matter
 }
 
 // start returns the position of the first of the job's rows that are in the pass.

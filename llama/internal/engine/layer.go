@@ -18,7 +18,7 @@ type layer struct {
 	number                         int
 	mixer, feedForward             sublayer
 	aroundMixer, aroundFeedForward residual
-	input                          *layerInput    // nil: the layer has none
+	input                          *layerInput    // nil: the layer has no input
 	scale                          *tensor.Tensor // [1]: what the result is multiplied by; nil: nothing
 }
 

@@ -9,19 +9,19 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// LogitsPlace says where the logits after the last token are. A pass leaves them on the device; they are copied to the host when
-// somebody asks for all of them.
+// LogitsPlace is the place of the logits after the last token. A pass leaves them on the device; they are copied to the host when somebody
+// asks for all of them.
 type LogitsPlace uint8
 
 // The places.
 const (
-	Nowhere  LogitsPlace = iota // there are none
+	Nowhere  LogitsPlace = iota // there are no logits
 	OnDevice                    // the latest step left them on the device
 	OnHost                      // in Host
 )
 
-// Logits are those after the last token of a conversation; while tokens are computed ahead, also those after each of these. The zero value has
-// none. One goroutine at a time uses them.
+// Logits are those after the last token of a conversation; while tokens are computed ahead, also those after each of these. The zero value
+// has no logits. One goroutine at a time uses them.
 //
 // Invariants: while At is OnDevice, current is row Row of the rows that the latest step left in memory; len(Host) is the size of the
 // vocabulary while At is OnHost; best holds top of the largest logits of each of these rows, or top is 0; tempered is 0, or
@@ -124,7 +124,7 @@ func (l *Logits) Read(w *Weights) error {
 	return nil
 }
 
-// Begin begins a choice. What is allowed in it may be something else than in the choice before.
+// Begin begins a choice. Other tokens may be allowed in it than in the choice before.
 func (l *Logits) Begin() { l.tempered = 0 }
 
 // Found copies to c the largest logits of allowed tokens, if the step that computed the logits has found them. It reports whether it has. See

@@ -19,8 +19,8 @@ type marks struct {
 	every    int   // tokens after which there is one in any case; 0: there is not
 	wanted   []int // ascending positions to come
 	branches []int // positions where conversations branched, or are about to
-	pinned   int   // a position that is always kept, and before which nobody goes back; 0: none
-	held     int   // a position that is always kept; 0: none
+	pinned   int   // a position that is always kept, and before which nobody goes back; 0: no position
+	held     int   // a position that is always kept; 0: no position
 }
 
 // clone returns a copy.

@@ -16,7 +16,7 @@ import (
 // goroutine at a time.
 //
 // Invariants between its methods, unless one has failed: every cache has seen the same tokens, and every state has seen the first of them.
-// States have seen less if the memory went back to where they cannot: see Computed.
+// States have seen less if the memory went back further than they can: see Computed.
 type Memory struct {
 	caches []*kvcache.Cache // by layers; nil for those with states
 	whole  []*kvcache.Cache // those without a window
@@ -32,7 +32,7 @@ type MemoryOptions struct {
 	Track    *kvcache.Tracking
 
 	// Of recurrent layers.
-	Snapshots     int // how many snapshots are kept; 0: a good number; negative: none
+	Snapshots     int // how many snapshots are kept; 0: a good number; negative: no snapshots
 	SnapshotEvery int // after how many tokens there is one in any case; 0: only where Mark says
 }
 
@@ -82,7 +82,7 @@ func (m *Memory) Clone() (*Memory, error) {
 	return clone, nil
 }
 
-// Whole returns the caches of layers without a window, among whose slots an eviction policy chooses.
+// Whole returns the caches of layers without a window, from which an eviction policy chooses slots.
 func (m *Memory) Whole() []*kvcache.Cache { return m.whole }
 
 // Windowed reports whether some layers see a window only.
@@ -205,7 +205,7 @@ func (m *Memory) Reach(n int) int {
 	reach := m.States.list[0].Reach(n)
 	for _, c := range m.attending() {
 		if reach < c.Least(reach) {
-			return 0 // a cache with a window cannot go back to where the tokens would be computed from
+			return 0 // a cache with a window cannot go back to the token from which the rest would be computed
 		}
 	}
 	return reach
@@ -258,8 +258,8 @@ func (m *Memory) Write(w io.Writer, snapshots bool) error {
 	return m.States.write(w, snapshots)
 }
 
-// Read fills an empty memory with what Write wrote of a conversation of tokens tokens, the first evicted of which may lack slots. The error
-// wraps kvcache.ErrMismatch if what was written belongs to a memory of other options.
+// Read fills an empty memory with what Write wrote of a conversation of tokens tokens, and the first evicted of them may lack slots. The
+// error wraps kvcache.ErrMismatch if the memory that was written had other options.
 func (m *Memory) Read(r io.Reader, tokens, evicted int) error {
 	for i, c := range m.attending() {
 		if err := c.Restore(r); err != nil {

@@ -14,7 +14,7 @@ type outputs struct {
 	weights *Weights
 	memory  *atomic.Int64 // the batch's, to which bytes of blocks and groups are added
 
-	last   tensor.Tensor     // [n, hidden]: rows whose logits are computed, normed; in the memory of the pass's normed
+	last   tensor.Tensor     // [n, hidden]: the rows that logits are computed of, normed; in the memory of the pass's normed
 	states tensor.Tensor     // [n, hidden]: the same rows before the final norm, of x or in the memory of the pass's product
 	logits tensor.Tensor     // [n, vocab]: their logits, in the memory of groups or of a block
 	groups *tensor.Tensor    // [GroupRows, vocab]; nil until all rows of a job are asked for
@@ -51,8 +51,8 @@ func (o *outputs) give(p *pass) error {
 	return nil
 }
 
-// GroupRows is the most rows whose logits are computed at once if all of a job's rows are wanted: enough rows to read the output
-// head's weights seldom, few enough that their logits, [GroupRows, vocab], stay small.
+// GroupRows is the most rows of logits that are computed at once if all of a job's rows are wanted: enough rows to read the output head's
+// weights seldom, few enough that their logits, [GroupRows, vocab], stay small.
 const GroupRows = 8
 
 // visit calls the job's Each for all of its rows. An error of Each is the job's.
@@ -124,7 +124,7 @@ func (o *outputs) limit(logits *tensor.Tensor) error {
 }
 
 // lastLogits computes the logits of the jobs that want those of their last tokens, in one product. If there is one such job, the logits go
-// where that job wants them; otherwise into a block, which lastLogits returns. waited reports that the device has computed them.
+// to the tensor that the job gives; otherwise into a block, which lastLogits returns. waited reports that the device has computed them.
 func (o *outputs) lastLogits(p *pass) (shared *block, waited bool, err error) {
 	w := o.weights
 	var only *Job
@@ -191,7 +191,8 @@ func (o *outputs) lastStates(p *pass, rows int) error {
 	return nil
 }
 
-// nextBlock returns the block whose turn it is, when all have copied what it held, and makes o.logits [rows, vocab] of its memory.
+// nextBlock returns the next block in turn, after all jobs have copied their logits from it, and makes o.logits [rows, vocab] of its
+// memory.
 func (o *outputs) nextBlock(rows int) (*block, error) {
 	o.turn = 1 - o.turn
 	k := &o.blocks[o.turn]

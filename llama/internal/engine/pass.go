@@ -19,7 +19,7 @@ type pass struct {
 	arena
 	pace pace
 
-	x, normed, product tensor.Tensor   // [rows, hidden]: the residual stream, its norm, and what is to be added to it
+	x, normed, product tensor.Tensor   // [rows, hidden]: the residual stream, its norm, and the product that is added to it
 	angles             []angles        // for each of the model's rotaries
 	caches             *kvcache.Batch  // of the layer under way
 	attention          []attentionRows // for each of the model's shapes of heads
@@ -83,8 +83,9 @@ func (p *pass) reserveAll(w *Weights) error {
 	return p.resize(1)
 }
 
-// run computes the jobs' tokens, p.rows in all, through all layers: afterwards p.x has the residual stream of the rows of which something is
-// wanted, and the tokens' keys and values are in the jobs' memories. When all jobs have contexts that have ended, it gives up before the next layer.
+// run computes the jobs' tokens, p.rows in all, through all layers: afterwards p.x has the residual stream of the rows with wanted outputs,
+// and the tokens' keys and values are in the jobs' memories. When all jobs have contexts that have ended, it gives up before the next
+// layer.
 func (p *pass) run(w *Weights, jobs []*Job) error {
 	p.jobs = jobs
 	defer p.recurrent.states.Reset()
@@ -116,8 +117,8 @@ func (p *pass) run(w *Weights, jobs []*Job) error {
 	return nil
 }
 
-// leaveOut goes on with only those rows of which somebody wants something. It is called before the first of the layers that end a model and remember
-// nothing: there the rows of a conversation no longer need each other. Of a prompt, that leaves one row, or none.
+// leaveOut goes on with only the rows with wanted outputs. It is called before the first of the layers that end a model and remember
+// nothing: there the rows of a conversation no longer need each other. Of a prompt, that leaves one row or no row.
 //
 // Example: a pass has 3 rows of a prompt that goes on in another pass, 4 rows of one that ends here, and 1 row of an answer. The 2 rows that are left are the
 // pass's rows 6 and 7.

@@ -8,8 +8,8 @@ type scaledRows struct {
 	factor   float32
 }
 
-// appendScaled appends the rows of a job whose queries are scaled. Neighbouring rows of the same factor are together, whatever jobs they belong to:
-// since the factor stays the same for thousands of positions, most passes have at most a few entries.
+// appendScaled appends the rows of a job with scaled queries. Neighbouring rows of the same factor are together, whatever jobs they belong
+// to: since the factor stays the same for thousands of positions, most passes have at most a few entries.
 func appendScaled(list []scaledRows, r *checkpoint.RoPE, j *Job) []scaledRows {
 	for row := j.first; row < j.first+j.rows; row++ {
 		factor := r.QueryFactor(j.start() + row - j.first)

@@ -11,7 +11,7 @@ import (
 // filter is a causal convolution of each channel by itself: weight [taps, channels], and bias [channels] or nil.
 type filter struct{ weight, bias *tensor.Tensor }
 
-// build notes where the tensors of a filter go.
+// build registers the filter's tensors.
 func (f *filter) build(w *Weights, p checkpoint.Part, layer int) {
 	w.place(p, layer, &f.weight)
 	w.places[place{p, layer, true}] = &f.bias

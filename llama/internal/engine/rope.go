@@ -54,7 +54,7 @@ func (r *rotary) table(dst []float32, start int, long bool) {
 // angles are the cosines and sines by which a pass's rows are rotated, of one of the model's rotaries.
 type angles struct {
 	table  tensor.Tensor  // [rows, headDim]: cosines, then sines
-	host   *tensor.Tensor // [most, headDim] on the host, where the table is computed before it is copied
+	host   *tensor.Tensor // [most, headDim] on the host: the table is computed here before it is copied
 	scaled []scaledRows   // the rows with queries that are scaled by their positions
 }
 

@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// rowCosts estimates how long a pass takes by its number of rows, from the passes that were computed: how many rows of prompts may
-// go beside those of answers, and how many drafts pay, is measured on this machine and not assumed.
+// rowCosts estimates how long a pass takes by its number of rows, from the passes that were computed: how many rows of prompts may join
+// those of answers, and how many drafts pay, is measured on this machine and not assumed.
 //
-// A machine that is busy with something else now and then makes passes look longer than they are, and a number of rows that looks
-// too dear would never be tried again. Estimates therefore follow shorter times quickly and longer ones slowly, and those of larger
-// numbers of rows, as long as they do not come up, fall little by little: until they are tried again, which undoes the fall where it
-// was not justified. Otherwise what comes up rarely would look cheap for ever.
+// A machine that is busy with something else now and then makes passes look longer than they are, and a number of rows that looks too dear
+// would never be tried again. Estimates therefore follow shorter times quickly and longer ones slowly, and those of larger numbers of rows,
+// as long as they do not come up, fall little by little: until they are tried again, which undoes the fall if it was not justified.
+// Without that, a rare number of rows would look cheap for ever.
 //
 // The zero value has measured nothing. latest is how long the latest pass took.
 type rowCosts struct {
 	latest  time.Duration
 	buckets [40]rowCost // one for each number of rows up to 8, and then four for each doubling
-	room    float64     // rows of prompts that beside allows, adjusted by how long passes took; 0: none was measured
+	room    float64     // rows of prompts that beside allows, adjusted by how long passes took; 0: no pass was measured
 }
 
 // rowCost is what the passes of a bucket cost. Invariant: 0 ≤ estimate ≤ measured; both are 0 where times is.
@@ -133,8 +133,8 @@ func (c *rowCosts) beside(most int) int {
 	return min(max(int(c.room), leastBeside), most)
 }
 
-// adjust corrects what beside allows by what the prompts' rows of the latest pass took, in proportion. It grows by no more than a
-// quarter of what was computed at a time, since rows need not cost alike, and halves at most.
+// adjust corrects room by the time of the prompts' rows in the latest pass, in proportion. It grows by no more than a quarter of the
+// computed rows at a time, since rows need not cost alike, and halves at most.
 func (c *rowCosts) adjust(answers, prompts int, d time.Duration) {
 	base := c.of(answers)
 	allowed := base*besideShare/4 - base
@@ -142,7 +142,7 @@ func (c *rowCosts) adjust(answers, prompts int, d time.Duration) {
 	if spent := d - base; spent > 0 {
 		factor = float64(allowed) / float64(spent)
 	}
-	if next := float64(prompts) * min(max(factor, 0.5), 1.25); next < c.room || float64(prompts+1) >= c.room { // a shorter rest of a prompt tells nothing about more rows
+	if next := float64(prompts) * min(max(factor, 0.5), 1.25); next < c.room || float64(prompts+1) >= c.room { // a short rest of a prompt is no evidence
 		c.room = max(next, leastBeside)
 	}
 }

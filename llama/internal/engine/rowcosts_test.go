@@ -36,7 +36,7 @@ func TestRowCostsBetweenMeasurements(t *testing.T) {
 	}
 }
 
-// TestRowsBesideAnswers fills passes up on machines whose rows cost more and less, also while a prompt's rows become dearer.
+// TestRowsBesideAnswers fills passes up on machines with dear and cheap rows, also while a prompt's rows become dearer.
 func TestRowsBesideAnswers(t *testing.T) {
 	var c rowCosts
 	row, jump := time.Millisecond, time.Duration(0)
@@ -55,7 +55,7 @@ func TestRowsBesideAnswers(t *testing.T) {
 		{time.Millisecond / 4, 0, 48, 60},                         // rows become cheap
 		{4 * time.Millisecond, 0, leastBeside, leastBeside},       // and dear
 		{time.Millisecond, 0, 11, 14},                             // and as they were
-		{time.Millisecond, 5 * time.Millisecond, 6, 9},            // the first row beside costs more
+		{time.Millisecond, 5 * time.Millisecond, 6, 9},            // the first row of a prompt costs more
 		{time.Millisecond, time.Second, leastBeside, leastBeside}, // nothing is allowed
 	} {
 		row, jump = step.row, step.jump

@@ -20,7 +20,8 @@ type recurrent interface {
 // ErrBehind is the error of a job if the recurrent layers of its memory have to see earlier tokens again first: see Memory.Computed.
 var ErrBehind = errors.New("recurrent layers have not seen all tokens before")
 
-// States are what the recurrent layers of a model remember of one conversation. A model without such layers has none, and nothing to do.
+// States are what the recurrent layers of a model remember of one conversation. A model without such layers has no states, and nothing to
+// do.
 //
 // Invariants between its methods, unless one has failed: all states have seen the same tokens, and have snapshots at the same positions.
 type States struct {
@@ -152,7 +153,7 @@ func (s *States) takeBack(n int) error {
 	return errors.Join(s.each(func(state *kvcache.State) error { return state.TakeBack(n) }), s.align())
 }
 
-// align takes all states to where the one is that has seen least, since a step has come to some layers only.
+// align takes all states back to the position of the one that has seen least, after a step that reached some layers only.
 func (s *States) align() error {
 	if !s.any() {
 		return nil

@@ -5,8 +5,8 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// textAttention is the mixer of models that read a text as a whole (arXiv 1810.04805): softmax(q·kᵀ/√headDim)·v, where a token sees all
-// tokens of its text, or those that its reach allows. Each job is a whole text, so that nothing is remembered of it.
+// textAttention is the mixer of models that read a text as a whole (arXiv 1810.04805): softmax(q·kᵀ/√headDim)·v. A token sees all tokens of
+// its text, or those that its reach allows. Each job is a whole text, so that nothing is remembered of it.
 type textAttention struct {
 	attention
 	reach int // how many tokens before and after its own a token sees; 0: all

@@ -15,8 +15,8 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// Weights are a model's tensors on a device, each where the layer that computes with it looks for it, and the memory of the caches that belong
-// to the model. They do not change once all tensors are set, and are then safe for concurrent use.
+// Weights are a model's tensors on a device, each in the layer that computes with it, and the memory of the caches that belong to the
+// model. They do not change once all tensors are set, and are then safe for concurrent use.
 type Weights struct {
 	Config *checkpoint.Config
 	device *device
@@ -33,7 +33,7 @@ type Weights struct {
 	shapes      []headShape // of attention, for which a pass has memory
 	widths      []int       // of dense networks
 	normsValues bool        // some layer does
-	cacheOf     []int       // for each layer, that whose cache it reads: itself, unless it shares
+	cacheOf     []int       // for each layer, the layer with the cache that it reads: itself, unless it shares
 	remembering int         // how many of the first layers there are up to the last one that remembers something
 
 	places      map[place]**tensor.Tensor // where each tensor goes
@@ -91,7 +91,7 @@ func NewWeights(b backend.Backend, c *checkpoint.Config, rows int) (*Weights, er
 	return w, nil
 }
 
-// place notes where a tensor goes.
+// place registers the place of a tensor.
 func (w *Weights) place(p checkpoint.Part, layer int, at **tensor.Tensor) {
 	w.places[place{part: p, layer: layer}] = at
 }
@@ -101,7 +101,7 @@ func (w *Weights) has(p place) bool {
 	return slices.ContainsFunc(w.tensors, func(t checkpoint.Tensor) bool { return p == place{t.Part, t.Layer, t.Bias} })
 }
 
-// placeProjection notes where the tensors of a projection go, and numbers it.
+// placeProjection registers the places of a projection's tensors, and numbers it.
 func (w *Weights) placeProjection(p checkpoint.Part, layer int, at *projection) {
 	at.number = len(w.projections)
 	w.projections[place{part: p, layer: layer}] = at
@@ -122,13 +122,13 @@ func (w *Weights) Set(t *checkpoint.Tensor, ready *tensor.Tensor) {
 	w.bytes.Add(int64(ready.Size()))
 }
 
-// at returns where a tensor of the model goes.
+// at returns the place of a tensor of the model.
 func (w *Weights) at(t *checkpoint.Tensor) **tensor.Tensor {
 	return w.places[place{t.Part, t.Layer, t.Bias}]
 }
 
-// Projection returns the number of the projection whose weight is a tensor of the model. The error, which wraps errors.ErrUnsupported, says that no
-// adapter can add anything to what this tensor computes.
+// Projection returns the number of the projection that has a tensor of the model as its weight. The error, which wraps
+// errors.ErrUnsupported, says that no adapter can change the products with this tensor.
 func (w *Weights) Projection(of *checkpoint.Tensor) (number int, err error) {
 	j := w.projections[place{part: of.Part, layer: of.Layer}]
 	if j == nil {

@@ -36,7 +36,7 @@ const headBytes = 64
 // maxListed bounds how many files of a folder are looked at for a better error message.
 const maxListed = 1000
 
-// The bounds on files that are read whole: on a tokenizer.json, the largest known of which have some 40 MB, and on all others.
+// The bounds on files that are read whole: on a tokenizer.json, which has up to some 40 MB in known models, and on all others.
 const (
 	maxTokenizerFile = 256 << 20
 	maxSmallFile     = 16 << 20
