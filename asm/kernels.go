@@ -98,8 +98,7 @@ func (k *Kernels) RMSNorm(dst, x, w []float32, eps float32) { k.vectors.RMSNorm(
 // Softmax replaces a row by its softmax.
 func (k *Kernels) Softmax(x []float32) { k.vectors.Softmax(x) }
 
-// RoPE rotates one head vector in place: element i, with element i+len(x)/2, by the angle whose cosine and sine are cos[i] and
-// sin[i].
+// RoPE rotates one head vector in place: element i, with element i+len(x)/2, by the angle with cosine cos[i] and sine sin[i].
 func (k *Kernels) RoPE(x, cos, sin []float32) { k.vectors.RoPE(x, cos, sin) }
 
 // Prepare brings x into the activation's form, as row t: see quant.Activation.Prepare.
@@ -117,12 +116,12 @@ func (k *Kernels) Pages() Pages { return k.pages }
 // Merge joins the results of the next tile to those of the tiles before, for each of some rows.
 func (k *Kernels) Merge(dst, src []Partial) { k.merge(dst, src) }
 
-// PanelsFor returns the tier's panels for the weights of a format, nil where it has none.
+// PanelsFor returns the tier's panels for the weights of a format, or nil.
 func (k *Kernels) PanelsFor(f quant.Format) *Panels { return panels.Find(k.panels, f) }
 
-// MultiplyIntegers multiplies and adds 8-bit integers for some ten microseconds, by the instructions with which the tier's products
-// do, and returns how many multiply-adds it did: always the same number. Nothing is loaded, converted or stored meanwhile, and
-// the result is thrown away: the time it takes tells what the processor can do at most.
+// MultiplyIntegers multiplies and adds 8-bit integers for some ten microseconds, by the instructions with which the tier's products do, and
+// returns how many multiply-adds it did: always the same number. Nothing is loaded, converted or stored meanwhile, and the result is thrown
+// away: its time shows what the processor can do at most.
 func (k *Kernels) MultiplyIntegers() (macs int) { return k.integers.Run() }
 
 // MultiplyFloats is MultiplyIntegers for fused multiply-adds of float32.
@@ -161,7 +160,7 @@ type (
 	AttentionTile = attention.Tile
 	// Partial is a row's attention to some of the slots. Sink(score) joins a score that has no value. Its fields:
 	//
-	//	Max, Sum float32   // the largest score, and Σ exp(score−Max): 0 where there were no slots
+	//	Max, Sum float32   // the largest score, and Σ exp(score−Max): 0 without slots
 	//	Out      []float32 // [HeadDim]: Σ exp(score−Max)·value
 	Partial = attention.Partial
 	// StatePass is some tokens that pass, one after the other, through StateColumns columns of one head's state S. Token t has k =

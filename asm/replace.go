@@ -7,8 +7,8 @@ import (
 	"github.com/antigravity-go/antigravity/asm/internal/panels"
 )
 
-// replacePanels sets the panels of some formats; of others they stay those of the tier below, whose list does not change. Attention by a
-// unit multiplies with them too.
+// replacePanels sets the panels of some formats; of others they stay those of the tier below. The list of the tier below does not change.
+// Attention by a unit multiplies with them too.
 func (k *Kernels) replacePanels(replacements []*Panels, unit *attention.Unit) {
 	list := replacements
 	for _, p := range k.panels {

@@ -13,7 +13,7 @@ const tierVariable = "ANTIGRAVITY_CPU"
 // best is chosen once, when the program starts.
 var best = choose(os.Getenv(tierVariable))
 
-// choose returns the tier of a name, or the highest that this processor has where it has none of that name.
+// choose returns the tier of a name, or the highest that this processor has if it has no tier of that name.
 func choose(name string) *Kernels {
 	tiers := Tiers()
 	for _, k := range tiers {

@@ -93,6 +93,9 @@ func (s *Store) Bytes() int64 {
 	return s.sum((*pool).bytes) + s.states.bytes()
 }
 
+// StateBytes returns how many of Bytes are those of states and their snapshots.
+func (s *Store) StateBytes() int64 { return s.states.bytes() }
+
 // ScratchBytes returns the memory in which steps turn keys and queries, in bytes.
 func (s *Store) ScratchBytes() int64 {
 	return s.sum(func(p *pool) int64 { return p.hadamard.bytes() })

@@ -3,6 +3,7 @@ package llama
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/antigravity-go/antigravity/eviction"
 	"github.com/antigravity-go/antigravity/kvcache"
@@ -40,8 +41,8 @@ func (s *Session) Compress(ctx context.Context, targetLen int, ask []Token) (res
 	if s.sequence.slots() <= targetLen {
 		return result, nil
 	}
-	most, err := s.reread(ctx, rereader.Window(), ask)
-	if err != nil {
+	second := rereading{session: s, window: rereader.Window(), ask: ask}
+	if err := second.read(ctx); err != nil {
 		return result, fmt.Errorf("compress %d tokens to %d slots: %w", len(s.sequence.tokens), targetLen, err)
 	}
 	manager, err := eviction.NewManager[rereadCache](policy, eviction.ManagerOptions{})
@@ -50,9 +51,9 @@ func (s *Session) Compress(ctx context.Context, targetLen int, ask []Token) (res
 	}
 	err = s.with(func(c *sequence) error {
 		shrink := func(target int) (eviction.Result, error) {
-			caches := make([]rereadCache, len(most))
+			caches := make([]rereadCache, len(second.most))
 			for layer, cache := range c.memory.Whole() {
-				caches[layer] = rereadCache{cache, most[layer]}
+				caches[layer] = rereadCache{cache, second.most[layer]}
 			}
 			return manager.Evict(caches, target)
 		}
@@ -79,62 +80,69 @@ func (r rereadCache) Reread() [][]float32 {
 	return r.most
 }
 
-// reread reads the conversation a second time, and returns the most attention that any window of that reading gave to each slot:
-// [layers without a window][kvHeads][HeadLen].
-func (s *Session) reread(ctx context.Context, window int, ask []Token) (most [][][]float32, err error) {
-	if err := s.check(ask); err != nil {
-		return nil, err
+// rereading is a second reading of a session's conversation.
+type rereading struct {
+	session *Session
+	window  int           // tokens that are looked at together
+	ask     []Token       // what each copy reads first
+	most    [][][]float32 // the most attention that any window gave to each slot, [layers without a window][kvHeads][HeadLen]
+}
+
+// read reads the conversation.
+func (r *rereading) read(ctx context.Context) error {
+	s, c := r.session, &r.session.sequence
+	if err := s.check(r.ask); err != nil {
+		return err
 	}
-	c := &s.sequence
-	err = s.with(func(c *sequence) error {
+	err := s.with(func(c *sequence) error {
 		if err := c.settle(); err != nil {
 			return err
 		}
 		return c.onDevice(ctx, func() error { return catchUp(ctx, c) })
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, cache := range c.memory.Whole() {
 		heads := make([][]float32, cache.KVHeads())
 		for h := range heads {
 			heads[h] = make([]float32, cache.HeadLen(h))
 		}
-		most = append(most, heads)
+		r.most = append(r.most, heads)
 	}
 	room := min(c.room(), c.options.Capacity-c.slots())
-	least := len(ask) + rereadLead + window
+	least := len(r.ask) + rereadLead + r.window
 	if room < least {
-		return nil, c.full(len(c.tokens), least, room)
+		return c.full(len(c.tokens), least, room)
 	}
-	size := min(rereadChunk, room-len(ask)-rereadLead)
+	size := min(rereadChunk, room-len(r.ask)-rereadLead)
 	for from := 0; from < len(c.tokens); from += size {
-		if err := s.rereadPart(ctx, from, min(from+size, len(c.tokens)), window, ask, most); err != nil {
-			return nil, err
+		if err := r.readPart(ctx, from, min(from+size, len(c.tokens))); err != nil {
+			return err
 		}
 	}
-	return most, nil
+	return nil
 }
 
-// rereadPart lets a copy of the session read the tokens [from, to) again, and raises most to what each window of them gives.
-func (s *Session) rereadPart(ctx context.Context, from, to, window int, ask []Token, most [][][]float32) error {
-	copied, err := s.guarded.fork()
+// readPart lets a copy of the session read the tokens [from, to) again, and raises most to the attention that each window of them gives.
+func (r *rereading) readPart(ctx context.Context, from, to int) error {
+	copied, err := r.session.guarded.fork()
 	if err != nil {
 		return err
 	}
 	defer copied.Close()
 	tokens := copied.Tokens()
-	lead := append(append([]Token(nil), ask...), tokens[max(from-rereadLead, 0):from]...)
+	lead := append(slices.Clone(r.ask), tokens[max(from-rereadLead, 0):from]...)
 	if err := copied.readAgain(ctx, lead); err != nil {
 		return err
 	}
-	for ; from < to; from += window {
-		read := tokens[from:min(from+window, to)]
+	for ; from < to; from += r.window {
+		read := tokens[from:min(from+r.window, to)]
 		if err := copied.readAgain(ctx, read); err != nil {
 			return err
 		}
 		err := copied.with(func(c *sequence) error {
-			return c.onDevice(ctx, func() error { return raise(most, c.memory.Whole(), len(read)) })
+			return c.onDevice(ctx, func() error { return raise(r.most, c.memory.Whole(), len(read)) })
 		})
 		if err != nil {
 			return err

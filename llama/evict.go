@@ -13,6 +13,7 @@ import (
 // CacheUsage counts what a session's cache holds and what it has given up.
 type CacheUsage struct {
 	Bytes       int64 // keys and values of the slots in use, and states of recurrent layers with their snapshots
+	StateBytes  int64 // those of Bytes that are of recurrent layers
 	PeakBytes   int64 // the most that Bytes has been
 	RecordBytes int64 // the eviction policy's records
 

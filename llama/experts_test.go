@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/backend/cpu"
 	"github.com/antigravity-go/antigravity/internal/fixture"
 )
 
@@ -96,5 +97,32 @@ func TestMappedExperts(t *testing.T) {
 	}
 	if !slices.Equal(logits[0], logits[1]) {
 		t.Error("experts in the file give other logits than those in memory")
+	}
+}
+
+// TestReportOfMemory compares what Inspect says of memory with what the loaded model takes, with experts in memory and in the file.
+func TestReportOfMemory(t *testing.T) {
+	for _, family := range []string{"qwen3moe", "gptoss", "granite4h-moe"} {
+		path := asGGUF(t, fixture.Path(t, "families/"+family))
+		r, err := Inspect(path)
+		if err != nil || len(r.Problems) > 0 {
+			t.Fatal(err, r.Problems)
+		}
+		if r.Experts == 0 || r.Mappable == 0 || r.Mappable > r.Experts || r.Tables+r.Experts > r.Weights {
+			t.Errorf("%s: %d bytes, %d of tables, %d of experts, %d of them mappable", family, r.Weights, r.Tables, r.Experts, r.Mappable)
+		}
+		for _, mapped := range []bool{false, true} {
+			device := cpu.New(1)
+			defer device.Close()
+			m := mustLoad(t, path, &LoadOptions{Backend: device, MapExperts: mapped})
+			want := r.Weights - r.Tables
+			if mapped {
+				want -= r.Mappable
+			}
+			// Vectors may be views of the file, too, and what is prepared is rounded up to cache lines.
+			if used := device.Memory().Used() - m.MemoryUsage().Workspaces; used < want*9/10 || used > want*11/10 {
+				t.Errorf("%s, mapped %v: %d bytes in memory, Inspect said %d", family, mapped, used, want)
+			}
+		}
 	}
 }

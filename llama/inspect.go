@@ -31,6 +31,11 @@ type Report struct {
 	Parameters int64
 	// Weights is the memory of the weights once they are loaded as they are stored, in bytes; views of the file count as well.
 	Weights int64
+	// Tables is how much of Weights the CPU leaves in files that are mapped: tables of which a token needs a row. The operating system reads the
+	// rows, and may drop them again.
+	Tables int64
+	// Experts is how much of Weights the matrices of experts are, and Mappable how much of Experts LoadOptions.MapExperts leaves in mapped files.
+	Experts, Mappable int64
 }
 
 // TypeUse is how many tensors have an element type, and the bytes that they take in the files.
@@ -149,6 +154,7 @@ func (r *Report) count(stored []source.Stored, tensors []checkpoint.Tensor) {
 		r.Parameters += int64(n)
 		if bytes, err := source.TargetType(tensors[i].Role, s.DType(), 0).Bytes(n * max(tensors[i].Times, 1)); err == nil {
 			r.Weights += int64(bytes)
+			r.place(s, &tensors[i], int64(bytes))
 		}
 		name, loss := s.Type()
 		u := uses[name]
@@ -166,6 +172,19 @@ func (r *Report) count(stored []source.Stored, tensors []checkpoint.Tensor) {
 	for _, u := range r.Tensors {
 		if u.Type != u.As.String() {
 			r.Rewrites = append(r.Rewrites, u)
+		}
+	}
+}
+
+// place counts where a tensor of some bytes is once it is loaded as it is stored.
+func (r *Report) place(s *source.Stored, t *checkpoint.Tensor, bytes int64) {
+	switch {
+	case t.Role == checkpoint.Lookup && s.Viewed():
+		r.Tables += bytes
+	case t.Role == checkpoint.Expert:
+		r.Experts += bytes
+		if s.Mappable() {
+			r.Mappable += bytes
 		}
 	}
 }

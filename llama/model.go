@@ -71,6 +71,7 @@ func (m *Model) WeightType() tensor.DType { return m.weights.LinearType() }
 type Memory struct {
 	Weights    int64 // tensors, mapped files included, and those of adapters
 	Caches     int64 // keys and values of the sessions, states of recurrent layers and snapshots, what several share counted once, and the records that policies need
+	States     int64 // those of Caches that are of recurrent layers: states and snapshots, whatever the conversations' lengths
 	Workspaces int64 // capacity of the model's activations and of the sessions' logits; the system counts only what has been touched
 	Scratch    int64 // what the backend's operations keep to work in; models on one backend share it
 }
@@ -98,7 +99,8 @@ func (m *Model) MemoryUsage() Memory {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	usage := Memory{
-		Weights: m.weights.Bytes(), Caches: m.weights.CacheBytes(), Workspaces: m.batch.Bytes() + m.weights.ScratchBytes(), Scratch: backend.Scratch(m.backend),
+		Weights: m.weights.Bytes(), Caches: m.weights.CacheBytes(), States: m.weights.StateBytes(), Workspaces: m.batch.Bytes() + m.weights.ScratchBytes(),
+		Scratch: backend.Scratch(m.backend),
 	}
 	for w := range m.sessions {
 		if s := w.Value(); s != nil {

@@ -82,6 +82,7 @@ type PoolStats struct {
 	ReusedTokens   int64         // tokens of prompts that were not computed again
 	ComputedTokens int64         // tokens of prompts that were computed
 	Bytes          int64         // what MaxBytes bounds: the caches of the model's sessions
+	StateBytes     int64         // those of Bytes that are of recurrent layers: states and snapshots
 	MaxBytes       int64         // PoolOptions.MaxBytes, with the default filled in
 	Evicted        int64         // cached conversations that were given up because of MaxBytes
 }
@@ -239,8 +240,9 @@ func (p *Pool) Stats() PoolStats {
 	p.room.tell(&s, p.options.MaxSessions)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s.MaxBytes = p.options.MaxBytes
-	s.Idle, s.ReusedTokens, s.ComputedTokens, s.Bytes, s.Evicted = len(p.idle), p.reused, p.computed, p.bytes(), p.evicted
+	memory := p.model.MemoryUsage()
+	s.Bytes, s.StateBytes, s.MaxBytes = memory.Caches, memory.States, p.options.MaxBytes
+	s.Idle, s.ReusedTokens, s.ComputedTokens, s.Evicted = len(p.idle), p.reused, p.computed, p.evicted
 	return s
 }
 

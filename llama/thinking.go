@@ -118,6 +118,11 @@ func (k *thinker) opens(t *Tokenizer, prompt []Token) (open, begun bool) {
 	if k.format == nil {
 		return false, false
 	}
+	if k.leave != nil {
+		s := k.lastMessage(t, prompt)
+		thought, _ := s.Take()
+		return s.Thinking(), s.Thinking() && len(bytes.TrimRight(thought, white)) > 0
+	}
 	if slices.Contains(k.texts, k.format.Open) && slices.Contains(k.texts, k.format.Close) {
 		for i, token := range slices.Backward(prompt) {
 			if mark := k.mark(token); mark != "" {
@@ -138,6 +143,32 @@ func (k *thinker) opens(t *Tokenizer, prompt []Token) (open, begun bool) {
 	return bytes.HasSuffix(bytes.TrimRight(end, white), []byte(k.format.Open)), false
 }
 
+// lastMessage returns a splitter that has read the message with which a prompt ends, of a model that answers in channels.
+func (k *thinker) lastMessage(t *Tokenizer, prompt []Token) (s thoughts.Splitter) {
+	s.Start(k.format, k.texts, false)
+	from := len(prompt)
+	for i, token := range slices.Backward(prompt) {
+		if mark := k.mark(token); mark != "" && strings.HasPrefix(k.format.Next, mark) {
+			from = i
+			break
+		}
+	}
+	var b []byte
+	for _, token := range prompt[from:] {
+		b = k.feed(t, &s, token, b)
+	}
+	return s
+}
+
+// answers reports whether a prompt ends within the answer's text, of a model that answers in channels.
+func (k *thinker) answers(t *Tokenizer, prompt []Token) bool {
+	if k.leave == nil {
+		return false
+	}
+	s := k.lastMessage(t, prompt)
+	return s.Answering()
+}
+
 // begins reports whether something of a thought is in the tokens after the mark that opens it.
 func (k *thinker) begins(t *Tokenizer, after []Token) bool {
 	var text, b []byte
@@ -155,6 +186,10 @@ const white = " \t\r\n"
 
 // closes reports whether an answer closes a thought that a prompt has opened.
 func (k *thinker) closes(t *Tokenizer, answer []Token) bool {
+	if k.leave != nil {
+		i := slices.IndexFunc(answer, func(t Token) bool { return k.mark(t) != "" })
+		return i >= 0 && k.mark(answer[i]) == k.format.Close
+	}
 	var s thoughts.Splitter
 	var b []byte
 	s.Start(k.format, k.texts, true)
@@ -174,10 +209,13 @@ func (k *thinker) closes(t *Tokenizer, answer []Token) bool {
 func (t *Tokenizer) ContinueThought(prompt []Token, text string, closed bool) []Token {
 	k := &t.thinker
 	open, _ := k.opens(t, prompt)
-	if k.format == nil || !open && text == "" {
+	if k.format == nil || !open && text == "" && (!closed || k.without == nil || k.answers(t, prompt)) {
 		return prompt
 	}
 	prompt = slices.Clip(prompt)
+	if !open && text == "" {
+		return append(prompt, k.without...)
+	}
 	if !open {
 		prompt = append(append(prompt, k.open...), k.encode(t, k.format.BeforeClose)...)
 	}
@@ -201,8 +239,12 @@ func thinkingConstraint(m *Model, c Constraint, o Thinking, prompt []Token) Cons
 		return c
 	}
 	open, _ := k.opens(m.tokenizer, prompt)
+	answers := k.answers(m.tokenizer, prompt)
 	whole, ok := c.(WholeConstraint)
-	return &thoughtful{c, m.tokenizer, o, open, ok && whole.Whole() && k.leave != nil}
+	if ok = ok && whole.Whole() && k.leave != nil; answers && !ok {
+		return c
+	}
+	return &thoughtful{c, m.tokenizer, o, open, answers, ok}
 }
 
 // thoughtful is the Constraint of an answer that may begin with a thought.
@@ -211,6 +253,7 @@ type thoughtful struct {
 	tokenizer *Tokenizer
 	thinking  Thinking
 	open      bool // the prompt has opened the thought
+	answers   bool // the prompt has begun the answer's text
 	whole     bool // inner follows the thoughts, too
 }
 
@@ -226,6 +269,7 @@ func (c *thoughtful) Start() Matcher {
 	m.splitter.Start(k.format, k.texts, c.open)
 	switch {
 	case c.whole:
+		return m.follow()
 	case !c.open && k.without != nil && c.thinking.off():
 		m.forced = k.without
 	case !c.open && k.without != nil && m.inner != nil:
@@ -233,6 +277,25 @@ func (c *thoughtful) Start() Matcher {
 	case c.open:
 		m.bound()
 	}
+	return m
+}
+
+// follow lets an inner of whole answers follow what the prompt has of the answer. It returns nil if inner does not allow that.
+func (m *thoughtMatcher) follow() Matcher {
+	k := &m.tokenizer.thinker
+	var begun []Token
+	switch {
+	case m.open:
+		begun = k.open
+	case m.answers:
+		begun = k.without
+	}
+	for _, t := range begun {
+		if m.inner.Accept(t) != nil {
+			return nil
+		}
+	}
+	m.bound()
 	return m
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Of asm: TileKeys, the distance of two rows of scores, and where the fields of a Partial are, and its size.
+// Of asm: TileKeys, the distance of two rows of scores, and the offsets of a Partial's fields and its size.
 const (
 	tileKeys     = 128
 	partialSum   = 4
@@ -47,8 +47,8 @@ func attention(c *build.Context) {
 type block struct{ rows, groups int }
 
 // blocks returns the blocks of a unit, those of most rows first. As many sums as fit in the registers hide how long an addition takes, and
-// share what is read of w, which must be converted; rows that are few share what is read of x among more groups instead. Tiles of weights,
-// one group for each call, took 1.1 to 1.6 times as long with heads of 64 elements, and so did values that were widened to memory for 32 slots at a time.
+// share the reads of w, which must be converted; few rows share the reads of x among more groups instead. Tiles of weights, one group for
+// each call, took 1.1 to 1.6 times as long with heads of 64 elements, and so did values that were widened to memory for 32 slots at a time.
 func (u *unit) blocks() []block {
 	if u.width == 16 {
 		return []block{{12, 2}, {8, 2}, {4, 4}, {3, 4}, {2, 4}, {1, 4}}
@@ -56,9 +56,9 @@ func (u *unit) blocks() []block {
 	return []block{{6, 1}, {4, 1}, {3, 1}, {2, 2}, {1, 4}}
 }
 
-// mostRowsAhead is the most rows that are computed faster than memory brings what they read, so that what comes next is worth asking for:
-// a page lies anywhere, and its beginnings would be waited for. On Sapphire Rapids four rows of binary16 read 83 to 90 % of what a plain
-// loop reads, and 68 to 70 % when they ask only for what is in the same page.
+// mostRowsAhead is the most rows that are computed faster than memory brings what they read, so that what comes next is worth asking for: a
+// page lies anywhere, and its beginnings would be waited for. On Sapphire Rapids four rows of binary16 read 83 to 90 % of what a plain loop
+// reads, and 68 to 70 % when they ask only for lines in the same page.
 const mostRowsAhead = 4
 
 // product generates the product of both scores and values: rows of x times w, with the columns of w in lanes.
@@ -261,7 +261,7 @@ func (u *unit) merge() {
 	u.MOVQ(Mem{Base: src, Disp: partialOut}, from)
 	jumpIfEmpty := func(p reg.GPVirtual, label string) {
 		u.VUCOMISS(Mem{Base: p, Disp: partialSum}, zero.AsX())
-		u.JPS(LabelRef("number" + label)) // NaN, of which the comparison says that it is equal
+		u.JPS(LabelRef("number" + label)) // NaN: the comparison says that it is equal
 		u.JEQ(LabelRef(label))
 		u.Label("number" + label)
 	}

@@ -74,8 +74,8 @@ func (u *unit) half(m Mem) reg.VecVirtual {
 	return v
 }
 
-// dequantizeBlocks generates the reading of a format of blocks: the scale times the number, then the minimum, 0 if there is
-// none, is added.
+// dequantizeBlocks generates the reading of a format of blocks: the scale times the number, then the minimum, 0 for formats without, is
+// added.
 func (u *unit) dequantizeBlocks(f blockFormat) {
 	u.function("dequantize"+f.name, "func(dst *float32, src *byte, n int)", "dst[i] = element i of src, for i < n, whole blocks.")
 	dst, src, n := u.integer("dst"), u.integer("src"), u.integer("n")

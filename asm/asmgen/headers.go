@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Go's assembler finds a header reliably only beside the file that includes it: the go command does not look for changes
-// elsewhere, and vendoring does not copy other folders. So the headers that several folders share stand in the folder arm64,
-// and each folder gets what it uses of them.
+// Go's assembler finds a header reliably only in the folder of the file that includes it: the go command does not look for changes
+// elsewhere, and vendoring does not copy other folders. So the headers that several folders share stand in the folder arm64, and each
+// folder gets what it uses of them.
 
 // headersName is the name by which the headers are generated.
 const headersName = "headers"
@@ -35,8 +35,8 @@ type header struct {
 	macros  []macro
 }
 
-// readHeader reads a shared header. A definition goes on while its lines end in a backslash; the comment right above it, if any,
-// belongs to it and to definitions after it that have none of their own.
+// readHeader reads a shared header. A definition goes on while its lines end in a backslash; the comment right above it, if any, belongs to
+// it and to definitions after it without a comment of their own.
 func readHeader(name string) (h header, err error) {
 	text, err := os.ReadFile(filepath.Join("arm64", name+".h"))
 	if err != nil {
@@ -91,8 +91,8 @@ func headers() (map[string][]byte, error) {
 	return files, nil
 }
 
-// only returns the header with only the macros that are used, and adds to used what they use in turn; it returns nothing where no
-// macro is used. Words stand line by line; between other macros there is an empty line.
+// only returns the header with only the macros that are used, and adds to used what they use in turn; it returns nothing if no macro is
+// used. Words stand line by line; between other macros there is an empty line.
 func (h header) only(used map[string]bool, words bool) string {
 	var texts []string
 	for i := len(h.macros) - 1; i >= 0; i-- {

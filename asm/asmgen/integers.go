@@ -9,11 +9,11 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The kernels of attention to pages of Q8_0 and Q4_0, whose keys and values lie in panels. They are products like those of weights, but
-// so short, of 2 to 4 blocks, that a call for each panel and each few rows costs as much as its products. So one call does all rows
-// and panels. Panels come from the first-level cache, where all rows of a block meet them: so few rows share what is unpacked, but
-// sums stay in registers to their end. With AVX2 and 64 rows the scores of Q8_0 take as long as by tiles of eight rows, with 4 rows three
-// quarters as long.
+// The kernels of attention to pages of Q8_0 and Q4_0, with keys and values in panels. They are products like those of weights, but so
+// short, of 2 to 4 blocks, that a call for each panel and each few rows costs as much as its products. So one call does all rows and
+// panels. Panels come from the first-level cache, where all rows of a block meet them: so few rows share the unpacked quants, but sums stay
+// in registers to their end. With AVX2 and 64 rows the scores of Q8_0 take as long as by tiles of eight rows, with 4 rows three quarters as
+// long.
 
 // integerUnits are the units of these kernels.
 var integerUnits = []panelUnit{unitAVX2, unitAVXVNNI, unitAVX512, unitAVX512VNNI}
@@ -133,7 +133,7 @@ func (g *tile) advanceIntegers(argument string, stride reg.GPPhysical, times int
 	g.ADDQ(integerBlocks, g.argument(argument))
 }
 
-// The general registers beside the cursors of the rows: the quants and the scales of a block of the pair's first panel, how many blocks
+// The general registers besides the cursors of the rows: the quants and the scales of a block of the pair's first panel, how many blocks
 // are left, and the bytes of a panel.
 var (
 	integerW, integerScales, integerBlocks = reg.RAX, reg.RBX, reg.RCX
@@ -143,7 +143,7 @@ var (
 // vectors returns how many registers the sums of a row with a pair take.
 func (k *integerTile) vectors() int { return 2 * k.g.halves() }
 
-// at returns an address in part v of a pair, given that in the first, where an element of a panel's lanes has so many bytes.
+// at returns an address in part v of a pair, given the address in the first part. An element of a panel's lanes has `bytes` bytes.
 func (k *integerTile) at(base reg.Register, v, disp, bytes int) operand.Mem {
 	g := k.g
 	m := operand.Mem{Base: base, Disp: disp + v%g.halves()*g.rows()*bytes}

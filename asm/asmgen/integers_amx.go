@@ -18,7 +18,7 @@ const (
 // The tile registers: 16 rows of 32 bytes, 8 rows of 64 bytes, and 16 rows of 64 bytes.
 const tileOfRows, tileOfPanel, tileOfDots = 0, 1, 2
 
-// The general registers beside those of integerTile: where dot products are written, and read, and how many panels are left.
+// The general registers besides those of integerTile: the places at which dot products are written and read, and the number of panels left.
 var dotsWritten, dotsRead, panelsLeft = reg.R12, reg.R9, reg.RDX
 
 // integersAMX generates the kernels.

@@ -1,6 +1,6 @@
-// Command asmgen writes the amd64 assembly of package asm's families of kernels, with the declarations of its functions and the
-// tables that tell which of them there are, and the header files that the arm64 assembly shares. It is a module of its own, so
-// that programs that use Antigravity never see its dependencies. Run it in its folder:
+// Command asmgen writes the amd64 assembly of package asm's families of kernels, with the declarations of its functions and the tables that
+// list them, and the header files that the arm64 assembly shares. It is a module of its own, so that programs that use Antigravity never
+// see its dependencies. Run it in its folder:
 //
 //	go run . [name ...]
 //
@@ -23,10 +23,10 @@ import (
 	"github.com/mmcloughlin/avo/printer"
 )
 
-// families is where the families of kernels lie, seen from this folder.
+// families is the folder of the families of kernels, seen from this folder.
 const families = "../internal"
 
-// outputs are what is generated: for each name FOLDER/NAME_amd64.s, and FOLDER/NAME_amd64.go with the declarations and a table.
+// outputs are the generated files: for each name FOLDER/NAME_amd64.s, and FOLDER/NAME_amd64.go with the declarations and a table.
 var outputs = []struct {
 	name, folder string
 	generate     func(c *build.Context)
@@ -53,7 +53,7 @@ func main() {
 	}
 }
 
-// run generates what is named, or everything.
+// run generates the named files, or everything.
 func run(names []string) error {
 	known := []string{headersName}
 	for _, o := range outputs {

@@ -33,7 +33,7 @@ var (
 	regW, regScales, regBlocks = reg.RAX, reg.RBX, reg.RCX
 	cursorQ                    = &cursor{at: reg.RSI, stride: reg.R8, stride3: reg.R9}
 	cursorD                    = &cursor{at: reg.RDI, stride: reg.R10, stride3: reg.R11}
-	// With several panels there is one token, whose cursors need no strides.
+	// With several panels there is one token, and its cursors need no strides.
 	strideOfPanels, stride3OfPanels = cursorQ.stride, cursorQ.stride3
 
 	cursorSums = &cursor{at: reg.RDX, stride: reg.R10, stride3: reg.R11}
@@ -42,7 +42,7 @@ var (
 // cursor addresses the rows of an array.
 type cursor struct{ at, stride, stride3 reg.GPPhysical }
 
-// row returns the address of byte disp of row t, where the cursor has been moved to the three rows that t belongs to.
+// row returns the address of byte disp of row t, after the cursor was moved to the three rows that t belongs to.
 func (c *cursor) row(t, disp int) operand.Mem {
 	m := operand.Mem{Base: c.at, Disp: disp}
 	if t%3 > 0 {
@@ -57,7 +57,7 @@ type tile struct {
 	panelUnit
 	tokens int
 	panels int         // 1; a tile for one token may take more, and so read memory in several places at once
-	both   bool        // of a single panel it takes all rows, also where they are more than a registerful
+	both   bool        // of a single panel it takes all rows, also if they are more than a registerful
 	part   int         // which registerful of rows, of those of all panels, code is being generated for
 	spill  bool        // the tokens' sums are in memory: there are too few registers
 	sums   operand.Mem // where
@@ -175,8 +175,7 @@ func (g *tile) parts() int {
 	return g.panels * g.halves()
 }
 
-// inPart returns an address in the part that code is being generated for, given the address in the first part, where a row has
-// rowBytes bytes.
+// inPart returns an address in the part that code is being generated for, given the address in the first part. A row has rowBytes bytes.
 func (g *tile) inPart(m operand.Mem, rowBytes int) operand.Mem {
 	m.Disp += g.part % g.halves() * g.rows() * rowBytes
 	switch panel := g.part / g.halves(); panel {
@@ -265,8 +264,7 @@ func (g *tile) forTokens(cursors []*cursor, do func(t int)) {
 	})
 }
 
-// forTriples calls do for each three tokens, or what is left of them, with the cursors at their rows, and puts the cursors
-// back.
+// forTriples calls do for each three tokens, or the last ones, with the cursors at their rows, and puts the cursors back.
 func (g *tile) forTriples(cursors []*cursor, do func(first, n int)) {
 	for first := 0; first < g.tokens; first += 3 {
 		if first > 0 {

@@ -21,10 +21,10 @@ type format256 struct {
 	high          uint32              // which bits of a quant, above its low four, come from the lines behind
 	madds         int                 // how many VPMADDUBSW may be added in 16 bits
 	run           func(i int) runBits // where run i is
-	decode        bool                // the inner scales are those of Q4_K, with minimums; else those of Q6_K, whose quants stand 32 too great
+	decode        bool                // inner scales as in Q4_K, with minimums; else as in Q6_K, with quants that are 32 too great
 }
 
-// runBits says where the quants of a run are: offsets of its lines in the block, and the lowest bit in each byte.
+// runBits is the place of a run's quants: offsets of its lines in the block, and the lowest bit in each byte.
 type runBits struct{ low, lowBit, high, highBit int }
 
 var formats256 = []format256{
@@ -51,7 +51,7 @@ func sized(f format256) format256 {
 var (
 	regRun                           = reg.RCX // the run's entry in the table of runs
 	regInner                         = reg.RDI
-	regOffset                        = reg.RDX // of a run's lines; while sums are read, where they are
+	regOffset                        = reg.RDX // of a run's lines; while sums are read, their place
 	regD, strideD                    = reg.R10, reg.R11
 	strideSums                       = reg.R12
 	regTable                         = reg.R13 // the table of runs; while blocks end, where scales are
@@ -193,7 +193,7 @@ func (g *tile256) endRun() {
 	g.JNE(operand.LabelRef("run"))
 }
 
-// reserve makes room for the sums, of which a token's in groups have some bytes, and clears the floating-point ones.
+// reserve makes room for the sums (a token's in groups take bytesOfGroups bytes), and clears the floating-point ones.
 func (g *tile256) reserve(bytesOfGroups int) {
 	g.clearSums()
 	g.groups = g.AllocLocal(bytesOfGroups * g.tokens)
@@ -359,8 +359,8 @@ func (g *tile256) askFor(m operand.Mem) {
 	}
 }
 
-// loadEighth leaves in regOffset where the run's eighth of the block's quants begins: a run's place in the table of runs is
-// bytesOfRun for each run before it.
+// loadEighth leaves in regOffset the offset of the run's eighth of the block's quants: a run's place in the table of runs is bytesOfRun for
+// each run before it.
 func (g *tile256) loadEighth() {
 	times := g.quantsOfBlock / 8 / bytesOfRun // 16, 20 or 24
 	scale := 8
@@ -432,8 +432,8 @@ func (g *tile256) loadInner() {
 	}
 }
 
-// loadScales loads the inner scales of a run. Where quants are 32 too great, it also loads what takes that off again: both halves'
-// scales, doubled, in turns, and where the pair of the activations' sums is that they are multiplied with.
+// loadScales loads the inner scales of a run. If quants are 32 too great, it also loads the factors that take that off again: both halves'
+// scales, doubled, in turns, and the place of the pair of the activations' sums that they are multiplied with.
 func (g *tile256) loadScales() {
 	g.loadInner()
 	if g.decode {

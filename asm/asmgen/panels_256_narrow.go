@@ -7,14 +7,14 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The products of several tokens with weights in blocks of 256, where a register has but half of a panel's rows (AVX2). Four lines of
-// one run are unpacked at a time, of both halves, into eight registers: so four activations that were read once meet 16 rows, and
-// the sums of such a quarter stay within words until they are multiplied by their inner scale.
+// The products of several tokens with weights in blocks of 256, for registers with half of a panel's rows (AVX2). Four lines of one run are
+// unpacked at a time, of both halves, into eight registers: so four activations that were read once meet 16 rows, and the sums of such a
+// quarter stay within words until they are multiplied by their inner scale.
 //
 // For 256 multiply-adds of a token that is 24 instructions (Q6_K: 27), where half a panel and eight lines at a time took 26 (33). With
-// eight tokens Intel's ports leave little of that, since there are two multiplications by inner scales instead of one: Q4_K and Q6_K
-// gained about 1.1 times on a Sapphire Rapids; llvm-mca gives 1.08 and 1.2 times for Zen 3, where it takes broadcasts for free.
-// With 2 tokens 1.3 times (Q5_K 1.1), and with 3, 5 and 7, whose tiles were cut in pieces before, 1.5 to 1.8 times.
+// eight tokens Intel's ports leave little of that, since there are two multiplications by inner scales instead of one: Q4_K and Q6_K gained
+// about 1.1 times on a Sapphire Rapids; llvm-mca gives 1.08 and 1.2 times for Zen 3, which takes broadcasts for free. With 2 tokens 1.3
+// times (Q5_K 1.1), and with 3, 5 and 7, which were cut in pieces before, 1.5 to 1.8 times.
 
 // narrow256 generates such a tile. The unpacked quants are in its first eight registers, those of the rows' first half in front.
 type narrow256 struct {
@@ -24,11 +24,11 @@ type narrow256 struct {
 	bits       operand.Mem // the table of fifth bits
 }
 
-// The general registers of a narrow tile, besides those of tile256. What a loop over a block moves ends where the next block begins.
+// The general registers of a narrow tile, besides those of tile256. A loop over a block leaves its pointers at the next block.
 var (
 	regStep  = reg.RCX // how far the loop over a block has come, in the bytes of what it indexes
 	regUpper = reg.R13 // upper bits
-	regBits  = reg.RDX // the table of fifth bits; while sums are read, and while blocks end, where they are
+	regBits  = reg.RDX // the table of fifth bits; while sums are read, and while blocks end, their place
 )
 
 // both256 reports whether a unit's tiles for blocks of 256 take both halves of a panel, though a register has but one.
@@ -263,7 +263,7 @@ func (g *narrow256) multiplyLines(at int, offset operand.Mem) {
 	})
 }
 
-// place returns where a token's sums in memory have the part that code is being generated for.
+// place returns the offset in a token's sums of the part that code is being generated for.
 func (g *narrow256) place(t int) int { return g.width() * (t*g.parts() + g.part) }
 
 // endBlock adds the block to the sums, goes to the next, and sets the flags for whether there is one.

@@ -137,8 +137,8 @@ func (g *single256) loadPointers() {
 	}
 }
 
-// convertOffsets converts the block's activations to what is subtracted from a group's sums because the quants stand 32 too great: 32
-// times the activations that are summed in a lane, in the lanes' form. With it taken off, the sums of a whole group of 16 stay
+// convertOffsets converts the block's activations to the numbers that are subtracted from a group's sums because the quants stand 32 too
+// great: 32 times the activations that are summed in a lane, in the lanes' form. With it taken off, the sums of a whole group of 16 stay
 // within words, 8·32·127 = 32512, though they may wrap around before.
 func (g *single256) convertOffsets() {
 	if g.vnni { // lanes of 32 bits, which begin with the offset
@@ -349,7 +349,7 @@ func (g *single256) multiplyPairs() {
 			bits := g.lines[1]
 			g.and(line, g.nibble, g.quants)
 			if g.high != 0 {
-				g.shiftLeft(3-2*pair, g.quantsAt(32+j), bits) // to where the second run has its fifth bit; the first's is one lower
+				g.shiftLeft(3-2*pair, g.quantsAt(32+j), bits) // to the place of the second run's fifth bit; the first's is one lower
 				g.VPADDB(bits, bits, g.upper)
 				g.join(g.upper)
 			}
@@ -463,7 +463,7 @@ func (g *single256) loadGroupScale(group int) {
 	g.VPSRAW(operand.U8(8), g.inner[0], g.inner[0])
 }
 
-// shiftLeft sets dst to words shifted by n bits to the left, or, where that is negative, to the right.
+// shiftLeft sets dst to words shifted by n bits to the left, or, if n is negative, to the right.
 func (g *single256) shiftLeft(n int, from operand.Op, dst reg.VecPhysical) {
 	if m, ok := from.(operand.Mem); ok && !g.wide {
 		g.load(m, dst)

@@ -19,7 +19,7 @@ type format32 struct {
 	scales  int      // bytes of a block's scales
 	source  source32 // what the quants are made of
 	shift   int      // 2^shift is added to each quant, which makes it unsigned, and taken off the sums; 0: nothing is
-	powers  bool     // scales are powers of two, of which bytes have the exponents
+	powers  bool     // scales are powers of two, stored as bytes of exponents
 	minimum bool     // a second half scales the sum of the activations
 	vectors int      // how many registers the unpacked quants of a block take
 	unpack  func(g *tile)
@@ -257,7 +257,7 @@ const singleAhead = 4096
 // blocksAhead returns how many blocks singleAhead is.
 func (f *format32) blocksAhead() int { return singleAhead / f.quants }
 
-// Where the first panel's quants and scales are that a tile of several panels asks for next.
+// The first panel's quants and scales that a tile of several panels asks for next.
 var regQuantsAhead, regHalvesAhead = reg.R10, reg.R11
 
 // turnAhead leads the requests to the panels that come next, once those for these panels' last blocks are made.

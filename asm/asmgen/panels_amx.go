@@ -7,12 +7,11 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The kernels of package asm that multiply with AMX. TDPBSSD multiplies a tile of activations, a row for each of 12 tokens,
-// with a tile of weights, whose eight lines are those of a panel's block with quants of one byte, and leaves the dot products
-// of a block in a third tile, a row for each token and a lane for each row of weights. The dot products go through memory, the only
-// way out of a tile, to AVX-512, which scales them and adds them up. Multiplying, storing and adding up go on at the same time, on
-// three neighbouring blocks: while the tiles of one are multiplied, those of the block before it are stored, and those of the block
-// before that one are added up.
+// The kernels of package asm that multiply with AMX. TDPBSSD multiplies a tile of activations, a row for each of 12 tokens, with a tile of
+// weights (the eight lines of a panel's block with quants of one byte), and leaves the dot products of a block in a third tile, a row for
+// each token and a lane for each row of weights. The dot products go through memory, the only way out of a tile, to AVX-512, which scales
+// them and adds them up. Multiplying, storing and adding up go on at the same time, on three neighbouring blocks: while the tiles of one
+// are multiplied, those of the block before it are stored, and those of the block before that one are added up.
 //
 // Quants are unpacked beforehand, some blocks of two panels at once, for all tokens. Asking the cache for the blocks of the next call
 // meanwhile made products of 16 to 32 tokens 5 to 15 % slower.
@@ -32,7 +31,7 @@ var (
 	tilesC = [2][panelsAMX]int{{3, 4}, {5, 6}} // 12 rows of 64 bytes
 )
 
-// unitAMX is what computes beside the tiles.
+// unitAMX is the unit that computes besides the tiles.
 var unitAMX = panelUnit{name: "AMX", wide: true}
 
 // formatAMX describes a format with blocks of 32, as it is unpacked.
@@ -123,7 +122,7 @@ func shapesOf(c *build.Context, name string, shape func(i int) (rows, bytesOfRow
 type tileAMX struct {
 	tile
 	formatAMX
-	unpacked operand.Mem // where the unpacked blocks begin
+	unpacked operand.Mem // the first of the unpacked blocks
 }
 
 // The general registers of a tile. The weights and the activations' scales are those of the block that is added up.
@@ -335,7 +334,7 @@ func (g *tileAMX) nextBlock() {
 	g.DECQ(regBlocks)
 }
 
-// exchange makes what was written last what is read next.
+// exchange exchanges the memory that was written last and the memory that is read next.
 func (g *tileAMX) exchange() { g.XCHGQ(amxDots, amxBehind) }
 
 // addDots adds a block to the sums and goes to the next, and does a step before each three tokens.

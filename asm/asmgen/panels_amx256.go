@@ -6,18 +6,18 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The kernels of AMX for formats with blocks of 256. A quant times its inner scale is a number of 13 bits and a sign, which is
-// unpacked as 256·high + low, a signed and an unsigned byte: so a whole block of 256 adds up within the tiles, in two of them, and
-// all sums are exact. With quants of two and three bits it is a signed byte, of which the two tiles add up half a block each.
+// The kernels of AMX for formats with blocks of 256. A quant times its inner scale is a number of 13 bits and a sign, which is unpacked as
+// 256·high + low, a signed and an unsigned byte: so a whole block of 256 adds up within the tiles, in two of them, and all sums are exact.
+// With quants of two and three bits it is a signed byte, and the two tiles add up half a block each.
 
-// Sizes of the tiles, all of which have 16 rows of 64 bytes.
+// Sizes of the tiles. All have 16 rows of 64 bytes.
 const (
 	tokensAMX256 = 16
 	blocksAMX256 = 2    // the most blocks that a call multiplies, if quants take two bytes
 	bytesAMX256  = 1024 // bytes
 )
 
-// blocks returns how many blocks a call of AMX multiplies at most, so that what is unpacked stays in the first-level cache.
+// blocks returns how many blocks a call of AMX multiplies at most, so that the unpacked blocks stay in the first-level cache.
 func (f *formatBytes256) blocks() int {
 	if f.folded {
 		return 2 * blocksAMX256
@@ -35,13 +35,13 @@ var (
 // tileAMX256 generates a kernel.
 type tileAMX256 struct {
 	unpacker256
-	unpacked operand.Mem // where the unpacked blocks begin
+	unpacked operand.Mem // the first of the unpacked blocks
 }
 
 // The general registers of a tile, besides those of tileAMX. The sums follow the dot products in memory.
 var (
 	amxSums    = reg.RDX // of the activations
-	regRunTo   = reg.R11 // where a run is unpacked to
+	regRunTo   = reg.R11 // the place that a run is unpacked to
 	sumsAMX256 = panelsAMX * 2 * bytesAMX256
 )
 

@@ -6,17 +6,17 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The kernels of AMX for a few tokens and formats with blocks of 32: up to 16 tokens, as many as a tile has rows, so that one pass
-// over the weights serves all of them. How many there are is known only when a kernel runs. It makes the tiles so many rows high,
-// and walks through the tokens in a loop, so that the tile unit and the sums take no longer than the tokens need.
+// The kernels of AMX for a few tokens and formats with blocks of 32: up to 16 tokens, as many as a tile has rows, so that one pass over the
+// weights serves all of them. How many there are is known only when a kernel runs. It makes the tiles as high as the tokens' number, and
+// walks through the tokens in a loop, so that the tile unit and the sums take no longer than the tokens need.
 //
 // The weights come from memory, and are asked for ahead. They are worked through in chunks of a few blocks of two panels. A chunk
 // is unpacked and multiplied before the dot products of the chunk in front of it are added to the sums, so that the processor
 // can do both at the same time. The sums stand in out; within a chunk those of one token are in registers.
 //
-// Tried, and no faster: zeroing tiles by TILELOADD instead of TILEZERO, and unpacking a chunk one more turn of the loop ahead.
-// What bounds these kernels are the tile registers: where both threads of a Sapphire Rapids core multiply tiles, each write to a
-// tile takes some 30 cycles, so that 16 tokens take about as long as with AVX-512 VNNI; beside an idle thread, half of that.
+// Tried, and no faster: zeroing tiles by TILELOADD instead of TILEZERO, and unpacking a chunk one more turn of the loop ahead. What bounds
+// these kernels are the tile registers: if both threads of a Sapphire Rapids core multiply tiles, each write to a tile takes some 30
+// cycles, so that 16 tokens take about as long as with AVX-512 VNNI; next to an idle thread, half of that.
 
 const (
 	tokensFewAMX = 16
@@ -115,7 +115,7 @@ func multiplyFewAMX(c *build.Context, f formatAMX, shapes operand.Mem) {
 	g.RET()
 }
 
-// start fills the registers, sets the shapes of the tiles, and clears the sums where they begin.
+// start fills the registers, sets the shapes of the tiles, and clears the sums before the first chunk.
 func (g *tileFewAMX) start(shapes operand.Mem) {
 	for _, m := range []*operand.Mem{&g.chunks, &g.rest, &g.bytesOfOut, &g.dotsAt, &g.dAt, &g.sumsAt} {
 		*m = g.AllocLocal(8)
@@ -209,7 +209,7 @@ func (g *tileFewAMX) multiply(blocks int) {
 			g.unpack(b, p)
 		}
 	}
-	lines := [panelsAMX]reg.Register{fewW, fewPanel} // in the panels, where they are not unpacked
+	lines := [panelsAMX]reg.Register{fewW, fewPanel} // in the panels, for quants that are not unpacked
 	if !g.nibbles() {
 		g.ADDQ(fewW, fewPanel)
 	}

@@ -77,7 +77,7 @@ type unpacker256 struct {
 	block  operand.Mem // how many blocks are still to be unpacked
 }
 
-// The general registers of unpacking: where a block goes, and where its scales are.
+// The general registers of unpacking: the unpacked block, and its scales.
 var regUnpack, regUnpackScales = reg.R9, reg.RSI
 
 // The vector registers of unpacking, besides those of tile256.
@@ -117,7 +117,7 @@ func (g *unpacker256) endUnpacking() {
 	g.JNE(operand.LabelRef("unpack"))
 }
 
-// unpackPanels is unpack for a format whose quants are described by groups of 16, of which a tile unpacks the lines, and one panel or two.
+// unpackPanels is unpack for a format with quants in groups of 16. A tile unpacks the groups' lines, of one panel or two.
 func (g *unpacker256) unpackPanels(groups *tileGroups, panels int) {
 	g.startUnpacking()
 	if g.raised {
@@ -168,8 +168,8 @@ func (g *unpacker256) splitInner(group int, words reg.VecPhysical) {
 	}
 }
 
-// multiplyInner multiplies a line with a group's inner scales and stores the products' low and high bytes, or, where they fit in a byte,
-// that. VPMADDUBSW multiplies every other quant, since the scale beside it is zero.
+// multiplyInner multiplies a line with a group's inner scales and stores the products' low and high bytes, or, if the products fit in a
+// byte, that. VPMADDUBSW multiplies every other quant, since the scale next to it is zero.
 func (g *unpacker256) multiplyInner(quants reg.VecPhysical, group int, to operand.Mem) {
 	const orAnd = 0xf8 // first | second & third
 	even, odd, low := reg.Z20, reg.Z21, reg.Z22
@@ -214,7 +214,7 @@ func (g *unpacker256) storePair(panel, pair int, from operand.Mem) {
 	g.VMOVUPS(reg.Z20, g.scalesOf(regUnpack, panel).Offset(innerOfBytes+64*pair))
 }
 
-// scalesOf returns where a panel's scales are in the unpacked block at base.
+// scalesOf returns the place of a panel's scales in the unpacked block at base.
 func (g *unpacker256) scalesOf(base reg.GPPhysical, panel int) operand.Mem {
 	return operand.Mem{Base: base, Disp: g.panels*g.form.panelBytes() + bytesOfScales*panel}
 }

@@ -32,7 +32,7 @@ const (
 
 // Where things are in a token's block of activations on the stack.
 const (
-	fewOffset    = 256 // what is added to the integer sum, or, for minimums, the sum of the activations as a float
+	fewOffset    = 256 // added to the integer sum, or, for minimums, the sum of the activations as a float
 	fewScale     = 288
 	fewUnitBytes = 320
 )
@@ -60,7 +60,7 @@ var (
 type tileFew struct {
 	tile
 	f            format32
-	inRegisters  int // tokens whose sums are in registers
+	inRegisters  int // tokens with sums in registers
 	minimumScale reg.VecPhysical
 	lastAhead    operand.Mem // rowsAhead of the last panel: to the next blocks of the first one
 }
@@ -117,7 +117,7 @@ func generateFew(c *build.Context, u panelUnit, f format32, constants patterns32
 	g.RET()
 }
 
-// each calls do for each token, of which there are at least two, and has the code end at a label behind the last.
+// each calls do for each token (at least two), and has the code end at a label behind the last.
 func (g *tileFew) each(label string, do func(t int)) {
 	for t := range g.tokens {
 		do(t)

@@ -8,10 +8,10 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The kernels for many tokens, VPDPBUSD in registers of 64 bytes, and formats with blocks of 256 whose quants fit in a byte together with
-// their inner scales. A call unpacks some blocks of one panel after another to its stack, where they stay in the first-level cache,
-// and meets them with all tokens, some at a time, whose sums stay in registers: so a block takes nothing for a token but 64 products and
-// one multiplication by its scale.
+// The kernels for many tokens, VPDPBUSD in registers of 64 bytes, and formats with blocks of 256 and quants that fit in a byte together
+// with their inner scales. A call unpacks some blocks of one panel after another to its stack, which stays in the first-level cache, and
+// multiplies them with all tokens, some at a time, with sums in registers: so a block takes nothing for a token but 64 products and one
+// multiplication by its scale.
 //
 // VPDPBUSD multiplies unsigned bytes of the weights. Those that may be negative are raised by 128, and a token's dot product begins with
 // −128 times the sum of its activations.
@@ -40,9 +40,9 @@ var (
 // tileFolded generates a kernel.
 type tileFolded struct {
 	unpacker256
-	sumsOf, weights operand.Mem // where the tokens' sums, and where the unpacked blocks, begin
+	sumsOf, weights operand.Mem // the first of the tokens' sums, and of the unpacked blocks
 	left, toDo      operand.Mem // how many blocks, and how many tokens, a loop still has
-	qAt, dAt, outAt operand.Mem // where the next tokens' activations, scales and results are
+	qAt, dAt, outAt operand.Mem // the next tokens' activations, scales and results
 	sumsAt          operand.Mem // and sums
 }
 
@@ -175,7 +175,7 @@ func (g *tileFolded) q(t, disp int) operand.Mem {
 	return (&cursor{at: foldedQ[t/3], stride: foldedK}).row(t, disp)
 }
 
-// sumOfToken returns where a token's sums of the block are.
+// sumOfToken returns the place of a token's sums of the block.
 func (g *tileFolded) sumOfToken(t, disp int) operand.Mem {
 	return operand.Mem{Base: foldedSums, Disp: blocksFolded*g.bytesOfSums()*t + disp}
 }

@@ -9,13 +9,12 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The products of formats with blocks of 256 whose quants are described by groups of 16: Q2_K, Q3_K and IQ4_XS. Whatever stands
-// between a file's block and its sum is made uniform first: a block's inner scales are decoded to the stack, once for all tokens, in the
-// form in which they are multiplied, one vector for each step; and what is added or taken off by groups is one sum of products of
-// words, Σ least·sums: of the minimums of Q2_K; of the inner scales of the others, whose quants stand 2^offset too great. A step is a
-// group, or, with VPDPBUSD and inner scales for 32, a run. Quants that take all bits of a byte would saturate the sums of 16 bits
-// that there are without VPDPBUSD: they are looked up as two digits of four bits, the second of which has an inner scale 16 times as
-// great.
+// The products of formats with blocks of 256 and quants in groups of 16: Q2_K, Q3_K and IQ4_XS. Whatever stands between a file's block and
+// its sum is made uniform first: a block's inner scales are decoded to the stack, once for all tokens, in the form in which they are
+// multiplied, one vector for each step; and the part that is added or taken off by groups is one sum of products of words, Σ least·sums: of
+// the minimums of Q2_K; of the inner scales of the others, with quants that are 2^offset too great. A step is a group, or, with VPDPBUSD
+// and inner scales for 32, a run. Quants that take all bits of a byte would saturate the sums of 16 bits that there are without VPDPBUSD:
+// they are looked up as two digits of four bits, the second with an inner scale 16 times as great.
 
 // formatGroups describes such a format.
 type formatGroups struct {
@@ -89,7 +88,7 @@ func newPatternsGroups(c *build.Context, u panelUnit) (p patternsGroups) {
 }
 
 // tileGroups generates a tile for such a format. With several panels it is one for a single token, has single256's loops over parts and
-// blocks, and its steps are unrolled. Otherwise steps are a loop, by a table, in which some tokens meet what was unpacked once.
+// blocks, and its steps are unrolled. Otherwise steps are a loop, by a table, in which some tokens share what a step unpacks.
 type tileGroups struct {
 	single256
 	f        formatGroups
@@ -130,7 +129,7 @@ func generateGroups(c *build.Context, u panelUnit, f formatGroups, shared patter
 // stepsOfBlock returns how many steps a block has.
 func (g *tileGroups) stepsOfBlock() int { return 64 / g.lines }
 
-// groupOf returns where the quants of line j of a step are.
+// groupOf returns the place of the quants of line j of a step.
 func (g *tileGroups) groupOf(step, j int) runBits { return g.f.group(step*g.lines/4 + j/4) }
 
 // stepTable writes the table of steps: where lines begin, and the lowest bits; then the same of the high bits.
@@ -347,8 +346,8 @@ func (g *tileGroups) convertSums() {
 	g.ADDQ(operand.U8(64), g.argument("sums"))
 }
 
-// free returns a register that is not in use while inner scales are decoded: 0 to 3 are the temporary ones, and 4 and 5 those of quants
-// or, where there are few, of the total.
+// free returns a register that is not in use while inner scales are decoded: 0 to 3 are the temporary ones, and 4 and 5 those of quants or,
+// with few registers, of the total.
 func (g *tileGroups) free(i int) reg.VecPhysical {
 	registers := []reg.VecPhysical{g.t0, g.t1, g.t2, g.t3, g.vec(0)}
 	if g.unrolled {

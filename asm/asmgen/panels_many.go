@@ -6,21 +6,20 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The kernels for many tokens and formats with blocks of 32, in registers of 32 bytes. A call unpacks some blocks of several panels
-// to its stack, where they stay in the first-level cache, and walks through the tokens: a token's block lies in eight registers,
-// four bytes of it in all lanes of each, and meets one vector of weights after another, read from memory by the instruction that
-// multiplies. So nothing is done for a token and eight rows of weights but the products and one multiplication, conversion and
-// multiply-add. The tiles of panels_32.go, which keep the weights in registers, broadcast the activations for each eight rows
-// again, which on AMD's processors takes a vector pipe.
+// The kernels for many tokens and formats with blocks of 32, in registers of 32 bytes. A call unpacks some blocks of several panels to its
+// stack, which stays in the first-level cache, and walks through the tokens: a token's block lies in eight registers, four bytes of it in
+// all lanes of each, and meets one vector of weights after another, read from memory by the instruction that multiplies. So nothing is done
+// for a token and eight rows of weights but the products and one multiplication, conversion and multiply-add. The tiles of panels_32.go,
+// which keep the weights in registers, broadcast the activations for each eight rows again, which on AMD's processors takes a vector pipe.
 //
 // The instruction that multiplies reads signed bytes from memory. The activations are unsigned: 128 is added, or, in other words,
 // their upper bit inverted. The quants are signed: 8 less than the nibbles, so that the sums of products, 16·255·8 = 32640 at
 // most, stay within 16 bits. What that adds to the sum of a block is the same for all tokens: −128 times the sum of the weights is
 // kept with them.
 //
-// The products of Q8_0 do not fit so. Without VPDPBUSD they are made of the weights' magnitudes and of the activations, inverted
-// where the weight is negative. That is one less than the negative: the magnitudes of a block's negative weights are added to the
-// sum. A pair of products stays within 16 bits: −128·128·2 = −32768.
+// The products of Q8_0 do not fit so. Without VPDPBUSD they are made of the weights' magnitudes and of the activations, inverted if the
+// weight is negative. That is one less than the negative: the magnitudes of a block's negative weights are added to the sum. A pair of
+// products stays within 16 bits: −128·128·2 = −32768.
 //
 // Cycles for a token's block of eight rows as llvm-mca models them (LLVM 14, all memory in the first-level cache), and in brackets
 // those of the tiles of eight tokens that were here before: Q4_0 on znver3 6.6 (9.0; a processor took 9.5), on skylake 6.9 (7.8),
@@ -42,7 +41,7 @@ var (
 	manyTo                    = reg.RDI
 	manyPanelsLeft, manyLeft  = reg.RCX, reg.RDX // panels, and blocks
 	manyQuants, manyHalves    = reg.R10, reg.R11 // cursors while weights are unpacked
-	manyStep, manyUnpackPanel = reg.R8, reg.RSI  // likewise: bytes of a block of all panels, and where a panel's are
+	manyStep, manyUnpackPanel = reg.R8, reg.RSI  // likewise: bytes of a block of all panels, and a panel's place
 )
 
 // How much a call keeps at most: a token's activations, and unpacked weights, which leave room for rows of out in a first-level
@@ -280,7 +279,7 @@ func (g *tileMany) wholeBytes(line func(j int) operand.Mem, do func(j int, value
 	}
 }
 
-// startOut asks the cache for the next token's row of out, and clears the token's where the sums begin.
+// startOut asks the cache for the next token's row of out, and clears the token's row if the sums begin.
 func (g *tileMany) startOut() {
 	stride := manyActs // not in use
 	g.MOVQ(g.argument("stride"), stride)
@@ -324,7 +323,7 @@ func (g *tileMany) copyActivations() {
 	g.JNE(operand.LabelRef("copy"))
 }
 
-// broadcast loads a token's block: its activations, its scale, and the sum of the activations where a format wants that.
+// broadcast loads a token's block: its activations, its scale, and the sum of the activations if a format wants that.
 func (g *tileMany) broadcast() {
 	for j := range 8 {
 		g.VPBROADCASTD(operand.Mem{Base: manyActs, Disp: 4 * j}, g.vec(j))

@@ -113,8 +113,8 @@ func (u *unit) quantizeQ8_0() {
 	u.end()
 }
 
-// roundAway replaces floats by integers, halves away from zero, and NaN by 0: truncated, then moved by one where what was cut
-// off is a half or more. The difference is exact, which the sum with a half would not be.
+// roundAway replaces floats by integers, halves away from zero, and NaN by 0: truncated, then moved by one if the part cut off is a half or
+// more. The difference is exact, which the sum with a half would not be.
 func (u *unit) roundAway(v reg.VecVirtual) {
 	whole, rest, one := u.vector(), u.vector(), u.vector()
 	u.VMOVUPS(u.bits(1<<31), one)

@@ -106,7 +106,7 @@ type statePass struct {
 	*unit
 	bytes        reg.GPVirtual // of a key
 	state        reg.GPVirtual
-	row, at      reg.GPVirtual // where a loop is: the row of the state, and the place of its elements in keys, in bytes
+	row, at      reg.GPVirtual // the state of a loop: the row of the state, and the place of its elements in keys, in bytes
 	rate, change reg.VecVirtual
 }
 

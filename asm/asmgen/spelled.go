@@ -18,7 +18,7 @@ import (
 type vex struct {
 	name   string
 	isa    string
-	prefix byte // none, 66, F3 or F2: 0 to 3
+	prefix byte // no prefix, 66, F3 or F2: 0 to 3
 	wide   byte // 1: 256 bits
 	opcode byte
 }
@@ -46,8 +46,8 @@ func (v vex) registers(r, vvvv, rm int) []byte {
 	return append(v.begin(r, 0, rm, vvvv), byte(0xc0|r&7<<3|rm&7))
 }
 
-// memory returns the instruction with registers in ModRM.reg and VEX.vvvv and an address: base + index + disp, or, without an index,
-// base + disp, where the base is neither RSP nor R12.
+// memory returns the instruction with registers in ModRM.reg and VEX.vvvv and an address: base + index + disp, or, without an index, base +
+// disp. The base is neither RSP nor R12.
 func (v vex) memory(r, vvvv int, m operand.Mem) []byte {
 	base, code := number(m.Base), []byte(nil)
 	if m.Index == nil {

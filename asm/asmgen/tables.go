@@ -160,8 +160,8 @@ func integersTable(functions []string) string {
 // importPanels is what the tables of panels import.
 const importPanels = "import \"github.com/antigravity-go/antigravity/asm/internal/panels\"\n\n"
 
-// panelsTable returns the table of the tiles of a unit, written from functions FORMATUNITxTOKENS, with x4 behind where a
-// function takes several panels, and in front of which FORMATManyUNIT and FORMATFewUNIT may stand.
+// panelsTable returns the table of the tiles of a unit, written from functions FORMATUNITxTOKENS, with x4 at the end if a function takes
+// several panels. FORMATManyUNIT and FORMATFewUNIT may stand before them.
 func panelsTable(u panelUnit) func(functions []string) string {
 	name := regexp.MustCompile(`^(\w+?)` + u.name + `x(\d+)(x\d+)?$`)
 	return func(functions []string) string {

@@ -39,7 +39,7 @@ func transpose(c *build.Context) {
 	u.column(2, func(src, dst Mem, r reg.GPVirtual) { u.MOVWLZX(src, r.As32()); u.MOVW(r.As16(), dst) })
 }
 
-// interleave returns registers of which each pair is the halves of register i and register i+distance, element by element. Three times
+// interleave returns registers in pairs: each pair has the halves of register i and register i+distance, element by element. Three times
 // this, with eight registers, transposes eight rows.
 func (u *unit) interleave(v []reg.VecVirtual, distance int, low, high func(...Op)) (out []reg.VecVirtual) {
 	for i := range distance {
@@ -75,7 +75,7 @@ func (u *unit) rows() (p panelRows) {
 	return p
 }
 
-// at is where a row is.
+// at is the address of a row.
 func (p panelRows) at(r int) Mem {
 	m := Mem{Base: p.every[r/4]}
 	switch r % 4 {

@@ -7,7 +7,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// panelFloats are the formats of which panels are quantised: the bytes of an element, and how eight of them become floats.
+// panelFloats are the formats that are quantised to panels: the bytes of an element, and how eight of them become floats.
 var panelFloats = []struct {
 	name  string
 	bytes int
@@ -29,7 +29,7 @@ func (u *unit) quantizers() {
 	}
 }
 
-// panelQuantizer generates the quantising of panels whose lines, one element of each row, have some bytes.
+// panelQuantizer generates the quantising of panels. A line, one element of each row, has some bytes.
 type panelQuantizer struct {
 	*unit
 	line int
@@ -70,7 +70,7 @@ func (q panelQuantizer) generate(to, from string, groups int, extremes bool, sca
 				q.VPCMPGTD(top[half], magnitude, mask)
 				q.VBLENDVPS(mask, v, extreme[half], extreme[half])
 			}
-			q.VPMAXUD(top[half], magnitude, top[half]) // as integers, of which NaNs are the largest
+			q.VPMAXUD(top[half], magnitude, top[half]) // as integers: NaNs are the largest
 		}
 	}
 	q.ADDQ(U32(uint32(4*q.line)), p)
@@ -133,8 +133,8 @@ func (q panelQuantizer) fourQ4_0(p reg.GPVirtual, half int, inverse reg.VecVirtu
 func (q panelQuantizer) scaleQ8_0(v reg.VecVirtual) { q.VDIVPS(q.float(127), v, v) }
 
 // fourQ8_0 returns element i, for i < 4 from the pointer on, in byte i of each lane. Halves are rounded away from zero: the largest number
-// below a half, with the element's sign, is added, and the sum truncated. The sum of it and what is below a half is below one, and
-// that of a half is rounded to one. A NaN becomes the smallest integer, whose lowest byte is 0.
+// below a half, with the element's sign, is added, and the sum truncated. The sum of it and a number below a half is below one, and that of
+// a half is rounded to one. A NaN becomes the smallest integer, with a lowest byte of 0.
 func (q panelQuantizer) fourQ8_0(p reg.GPVirtual, half int, inverse reg.VecVirtual) (bytes reg.VecVirtual) {
 	for i := 3; i >= 0; i-- {
 		v, almostHalf := q.element(p, i, half), q.YMM()

@@ -185,7 +185,7 @@ func (a access) storeAt(s strip, m Mem) {
 	}
 }
 
-// keep sets what is masked out to zero.
+// keep sets masked-out lanes to zero.
 func (a access) keep(s strip) {
 	for i := range a.masks {
 		if a.width == 16 {
@@ -196,8 +196,7 @@ func (a access) keep(s strip) {
 	}
 }
 
-// strips repeats body for each strip of n elements at the pointers, of which the last may be masked. It uses up n and the
-// pointers.
+// strips repeats body for each strip of n elements at the pointers. The last may be masked. It uses up n and the pointers.
 func (u *unit) strips(n reg.GPVirtual, pointers []reg.GPVirtual, body func(a access)) {
 	u.stripsOf("", n, pointers, body)
 }

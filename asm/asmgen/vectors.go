@@ -284,7 +284,7 @@ func (u *unit) maximum() {
 	u.end()
 }
 
-// maximumOf returns the largest of the n > 0 numbers at p, both of which it uses up, in the first lane. The name is for its labels.
+// maximumOf returns the largest of the n > 0 numbers at p, in the first lane. It uses up n and p. The name is for its labels.
 func (u *unit) maximumOf(name string, n, p reg.GPVirtual) reg.Register {
 	first := u.vector()
 	u.VBROADCASTSS(Mem{Base: p}, first)
@@ -320,8 +320,8 @@ func (u *unit) exponentials() {
 	u.end()
 }
 
-// exponentialsOf replaces the n numbers at p, both of which it uses up, by exponentials, and returns their sum in the first lane. The
-// maximum is in all lanes of top, and the name is for the labels.
+// exponentialsOf replaces the n numbers at p by exponentials, and returns their sum in the first lane. It uses up n and p. The maximum is
+// in all lanes of top, and the name is for the labels.
 func (u *unit) exponentialsOf(name string, n, p reg.GPVirtual, top reg.VecVirtual) reg.Register {
 	sum := u.zeros()
 	u.stripsOf(name, n, []reg.GPVirtual{p}, func(a access) {
@@ -392,8 +392,8 @@ func (u *unit) convolve() {
 
 // prepare generates quant.Activation.Prepare, given how many strips a block has, and how many a group with a sum of its own.
 //
-// No clamp is needed: where 1/d is finite d is at least 2⁻¹²⁸, so that |x|·(1/d) exceeds 127 by no more than 2⁻¹² and rounds
-// to 127; where it is not, all products are 0 or NaN.
+// No clamp is needed: if 1/d is finite, d is at least 2⁻¹²⁸, so that |x|·(1/d) exceeds 127 by no more than 2⁻¹² and rounds to 127;
+// otherwise all products are 0 or NaN.
 func (u *unit) prepare(name string, block, group int) {
 	u.function(name, "func(x *float32, q *int8, d *float32, sums *int32, blocks int)",
 		"blocks of quant.Activation.Prepare: the elements, scales and sums.")
@@ -410,7 +410,7 @@ func (u *unit) prepare(name string, block, group int) {
 	u.Label("largest")
 	for i, x := range whole.load(at) {
 		u.VANDPS(u.bits(math.MaxInt32), x, x)
-		u.VPMAXUD(top[i], x, top[i]) // as integers, of which NaNs are the largest
+		u.VPMAXUD(top[i], x, top[i]) // as integers: NaNs are the largest
 	}
 	u.ADDQ(Imm(4*lanes), at)
 	u.DECQ(count)
@@ -455,7 +455,7 @@ func (u *unit) prepare(name string, block, group int) {
 	u.end()
 }
 
-// reciprocal returns 1/x of the first lane in every lane, and 0 where it is infinite.
+// reciprocal returns 1/x of the first lane in every lane, and 0 if it is infinite.
 func (u *unit) reciprocal(x reg.Register) reg.VecVirtual {
 	r, v := u.vector(), u.vector()
 	u.VBROADCASTSS(x, v)
@@ -463,7 +463,7 @@ func (u *unit) reciprocal(x reg.Register) reg.VecVirtual {
 	return r
 }
 
-// invert sets r to 1/v in each lane, and to 0 where it is infinite. It uses v up.
+// invert sets r to 1/v in each lane, and to 0 if it is infinite. It uses v up.
 func (u *unit) invert(v, r reg.VecVirtual) {
 	u.VMOVUPS(u.float(1), r)
 	u.VDIVPS(v, r, r)

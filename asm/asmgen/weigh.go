@@ -116,7 +116,7 @@ func (u *unit) weigh() {
 	u.end()
 }
 
-// larger returns the larger magnitude of x and of top, which is none or not negative. NaN is passed over.
+// larger returns max(|x|, top). top is nil or ≥ 0. NaN in x is ignored.
 func (u *unit) larger(top, x, zero reg.VecVirtual) reg.VecVirtual {
 	if u.width == 16 {
 		const magnitudes = 0b1011
@@ -194,7 +194,7 @@ func (u *unit) dropLeast(v reg.VecVirtual) {
 	u.VPANDN(v, is, v)
 }
 
-// order returns memory with the lanes' places: packing four registers puts four bytes of each beside those of the others.
+// order returns memory with the lanes' places: packing four registers puts four bytes of each next to those of the others.
 func (u *unit) order() Mem {
 	lanes := u.width / 4 // of 16 bytes
 	return u.table("order"+u.name, func(i int) uint32 { return uint32(i%lanes*4 + i/lanes) })

@@ -26,16 +26,16 @@ type attentionShape struct {
 type attentionPrograms struct {
 	attend, flash, weigh pagedProgram
 	queries              int // heads that a group of attend and weigh takes; 0: they are too large
-	flashRows            int // queries that a group of flash takes; 0: there is none for the shape
+	flashRows            int // queries that a group of flash takes; 0: no such kernel for the shape
 }
 
-// attention lets queries attend to pages: few tokens of a run by attend, which shares the tiles of keys out among groups, many by flash, whose
-// groups walk all tiles.
+// attention lets queries attend to pages: few tokens of a run by attend, which shares the tiles of keys out among groups, many by flash:
+// its groups walk all tiles.
 type attention struct {
 	*queue
 	pages     *pages
 	dot       string // the option that names the device's way to multiply bytes
-	lastGroup string // the option for kernels whose last group goes on with what the others have left; "": the device has none
+	lastGroup string // the option that lets the last group go on with the results of the others; "": not on this device
 	programs  map[attentionShape]*attentionPrograms
 }
 
@@ -79,10 +79,10 @@ const (
 	flashLocal = 48 << 10
 )
 
-// largestHead is the longest head of whose values local memory has room for four.
+// largestHead is the longest head of which four values fit in local memory.
 const largestHead = 1024
 
-// queries returns how many of the query heads that share a KV head a group can take with so much local memory, or 0.
+// queries returns how many of the query heads that share a KV head a group can take with local bytes of local memory, or 0.
 func (s attentionShape) queries(local int64) int {
 	const (
 		keys     = asm.TileKeys * (8 + 1) * 16 // pieces of a tile's keys, in tile.cl
@@ -220,7 +220,7 @@ func batches(all, bytes int, f func(token, tokens int) error) error {
 	return nil
 }
 
-// runTiles passes a launch's pages and runs to a kernel whose groups have a work-item for each key of a tile, and enqueues it.
+// runTiles passes a launch's pages and runs to a kernel with a work-item for each key of a tile in its groups, and enqueues it.
 func (a *attention) runTiles(what string, k *cl.Kernel, l *launch, x, y, z int) error {
 	return a.run(what, l.pass(k), asm.TileKeys, x, y, z)
 }

@@ -23,7 +23,7 @@ func init() {
 
 // Backend computes on an OpenCL device. It is safe for concurrent use; operations are queued one after the other.
 //
-// Its methods are those of the types that it is made of, each of which has the operations of one kind and what they need.
+// Its methods are those of its embedded types. Each has the operations of one kind and their memory.
 type Backend struct {
 	*queue
 	*vectors
@@ -60,7 +60,7 @@ func open(driver cl.Driver, o Options) (*Backend, error) {
 		return nil, fmt.Errorf("opencl: device %v: %w", device, err)
 	}
 	b := assemble(newQueue(device, context, o))
-	if _, err := b.kernel(elementwise, "scale"); err != nil { // a device whose compiler fails is found out at once
+	if _, err := b.kernel(elementwise, "scale"); err != nil { // a device with a compiler that fails is found out at once
 		return nil, errors.Join(err, b.Close())
 	}
 	dot, err := dotOption(b.queue)
@@ -110,8 +110,8 @@ func (b *Backend) Describe() string {
 // normal range, and with divisions and square roots that are rounded correctly. Both are optional in OpenCL.
 func (b *Backend) BitExact() bool { return b.device.Rounds && b.device.Denormals }
 
-// PassRows returns how many rows of prompts and of answers a pass computes best: with instructions for matrices many, as far as the device has
-// memory for their activations, a row of which takes some hundred KiB.
+// PassRows returns how many rows of prompts and of answers a pass computes best: with instructions for matrices many, as far as the device
+// has memory for their activations: a row takes some hundred KiB.
 func (b *Backend) PassRows() (prompts, answers int) {
 	if b.products.matrix == nil {
 		return 0, 0

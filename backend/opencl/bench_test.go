@@ -55,8 +55,8 @@ func zeros(b *testing.B, gpu *Backend, d tensor.DType, n, k int) *tensor.Tensor 
 	return prepared
 }
 
-// BenchmarkMatVec multiplies one row with weights of the shapes of a model of 1B parameters, and larger ones. The weights take
-// turns, so that none stays in a cache that is not far larger than the largest GPU's.
+// BenchmarkMatVec multiplies one row with weights of the shapes of a model of 1B parameters, and larger ones. The weights take turns, so
+// that they do not stay in a cache that is not far larger than the largest GPU's.
 func BenchmarkMatVec(b *testing.B) {
 	gpu := openTest(b, Options{})
 	for _, d := range []tensor.DType{tensor.Q4_0, tensor.Q8_0, tensor.F16, tensor.Q6_K, tensor.Q4_K} {
@@ -251,7 +251,7 @@ func BenchmarkLaunch(b *testing.B) {
 	sustained(b, gpu, 0, 0, func() error { return gpu.Scale(x, 1) })
 }
 
-// BenchmarkLargest selects of a Llama 3 vocabulary, and beside that reads it whole, as choosing on the host must.
+// BenchmarkLargest selects from a Llama 3 vocabulary, and for comparison reads it whole, as choosing on the host must.
 func BenchmarkLargest(b *testing.B) {
 	bench := newBench(b, Options{})
 	bench.gpu.selects = true

@@ -17,9 +17,9 @@ import (
 // cacheVariable is the environment variable that names the folder for compiled kernels, or "off".
 const cacheVariable = "ANTIGRAVITY_OPENCL_CACHE"
 
-// binaryCache keeps compiled programs in files, one for each combination of source, options, device, driver and platform,
-// whose hash is the file's name. A file begins with the hash of what follows: drivers are known to die of damaged
-// binaries. What goes wrong with the cache costs time and nothing else.
+// binaryCache keeps compiled programs in files, one for each combination of source, options, device, driver and platform; the combination's
+// hash is the file's name. A file begins with the hash of what follows: drivers are known to die of damaged binaries. Faults of the cache
+// cost time and nothing else.
 type binaryCache struct {
 	folder string // "": no cache
 	device string // what identifies device, driver and platform

@@ -62,7 +62,7 @@ func (c *copies) copyBytes(what string, src, dst *tensor.Tensor, from, to, size 
 	defer c.mu.Unlock()
 	if !source.ok {
 		err := c.staging.write(c.context, target.mem, target.at+to, visible[from:from+size])
-		runtime.KeepAlive(src) // whose memory visible is
+		runtime.KeepAlive(src) // its memory is visible
 		if err != nil {
 			return c.fail(fmt.Sprintf("%s of %v", what, src), err)
 		}
@@ -75,7 +75,7 @@ func (c *copies) copyBytes(what string, src, dst *tensor.Tensor, from, to, size 
 	return c.enqueued(what, c.context.Copy(source.mem, target.mem, from, to, size))
 }
 
-// move copies within a buffer, through scratch memory, in an order that leaves what is yet to be copied alone.
+// move copies within a buffer, through scratch memory, in an order that does not overwrite bytes before they are copied.
 func (c *copies) move(what string, o operand, from, to, size int) error {
 	if from == to {
 		return nil

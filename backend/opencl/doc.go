@@ -30,31 +30,31 @@
 //   - NormSwiGLU leaves its result rounded too, and the product that comes next loads that: it takes as long as the rounding of 8192
 //     elements in each of its groups did.
 //
-// What waits, and what was rounded, holds only until the next command, whatever that is.
+// Waiting products and rounded activations last only until the next command.
 //
 // # Many conversations
 //
-// A kernel works on the pages of up to 16 runs, or on NVIDIA's devices 64, which may be of as many conversations: it takes the buffers of all slabs, and a
-// description of each run by value. The lists of pages stay on the device, those of all caches in one buffer, and are sent
-// again when they have changed: for a conversation that goes on, once for each page of slots. Runs of few tokens share the tiles
-// of keys out among groups of work-items, longer ones walk them. Slabs double, so that 16 of one type and size of head are enough;
-// what is in more of them is mapped and computed by the reference.
+// A kernel works on the pages of up to 16 runs, or on NVIDIA's devices 64, which may be of as many conversations: it takes the buffers of
+// all slabs, and a description of each run by value. The lists of pages stay on the device, those of all caches in one buffer, and are sent
+// again when they have changed: for a conversation that goes on, once for each page of slots. Runs of few tokens share the tiles of keys
+// out among groups of work-items, longer ones walk them. Slabs double, so that 16 of one type and size of head are enough; a cache in more
+// of them is mapped and computed by the reference.
 //
-// Of products with several rows of activations there are three: row by row, which loads the weights for each row anew; tiles of
-// rows; and one for in between, whose lanes multiply each block of weights with several rows. Which is fastest is tried for
-// each shape and number of rows.
+// Of products with several rows of activations there are three: row by row, which loads the weights for each row anew; tiles of rows; and
+// one for in between, which multiplies each block of weights with several rows in a lane. Which is fastest is tried for each shape and
+// number of rows.
 //
 // # Matrices of bytes
 //
-// Where a device has instructions that multiply matrices of bytes (matrix.cl; NVIDIA's, by inline assembly), tiles are computed by them, all
-// products of more than 16 rows are tiles, and passes take more rows. Their integers are exact, and the scales are applied in the order that
-// package asm lays down, so that results keep their bits. A trial when the device is opened compares products of pieces; a device that does not
-// compile it, or gives something else, has the other tiles. A further vendor's instructions are a further part of matrix.cl and a further line
-// of matrixWays.
+// If a device has instructions that multiply matrices of bytes (matrix.cl; NVIDIA's, by inline assembly), tiles are computed by them, all
+// products of more than 16 rows are tiles, and passes take more rows. Their integers are exact, and the scales are applied in the order
+// that package asm lays down, so that results keep their bits. A trial when the device is opened compares products of pieces; a device that
+// does not compile it, or gives something else, has the other tiles. A further vendor's instructions are a further part of matrix.cl and a
+// further line of matrixWays.
 //
-// On an H200 they compute about 100·10¹² multiply-adds a second with Q4_0, of 600·10¹² that the instruction alone reaches: applying a scale takes
-// three operations of floats for each result of a block of 32, and these and the loads take the time. A prompt of 4096 tokens in chunks of 2048
-// spends half of its time in attention, whose products of floats have a laid-down order and so cannot use such instructions.
+// On an H200 they compute about 100·10¹² multiply-adds a second with Q4_0, of 600·10¹² that the instruction alone reaches: applying a scale
+// takes three operations of floats for each result of a block of 32, and these and the loads take the time. A prompt of 4096 tokens in
+// chunks of 2048 spends half of its time in attention: its products of floats have a laid-down order and so cannot use such instructions.
 //
 // # Memory and its end
 //
@@ -66,25 +66,24 @@
 //
 // # The bits of the CPU
 //
-// Every operation gives what package cpu gives, bit for bit. Activations are rounded to eight bits in the same blocks. The
-// products of a block are sums of integers, whose order does not matter. Floats are added in the order that package asm lays
-// down, with fused multiply-adds at the same steps: work-items share the sums of integers, and one of them adds up the floats.
-// So a conversation may move between devices, or its state be restored on another, and no token, logit or slot shows
-// which device computed it. Agreement within rounding would be worth little: each layer rounds its
-// activations anew, and a difference in the last bit becomes one of a percent of the logits.
+// Every operation gives what package cpu gives, bit for bit. Activations are rounded to eight bits in the same blocks. The products of a
+// block are sums of integers: their order does not matter. Floats are added in the order that package asm lays down, with fused
+// multiply-adds at the same steps: work-items share the sums of integers, and one of them adds up the floats. So a conversation may move
+// between devices, or its state be restored on another, and no token, logit or slot shows which device computed it. Agreement within
+// rounding would be worth little: each layer rounds its activations anew, and a difference in the last bit becomes one of a percent of the
+// logits.
 //
 // It takes a device that rounds divisions and square roots correctly and computes with floats below the normal range, both of
 // which OpenCL leaves open: BitExact reports it. On others results agree within the error of rounding activations.
 //
 // # Portability
 //
-// The kernels keep to what OpenCL C 1.2 demands of everyone: no half arithmetic, no subgroups. Where a device multiplies four
-// bytes with four in one instruction, by cl_khr_integer_dot_product, Arm's extension or NVIDIA's assembly, and the answers of
-// a trial are right, products use that. How products are divided among work-items is tried once for each shape, and kept
-// beside the compiled kernels.
+// The kernels keep to what OpenCL C 1.2 demands of everyone: no half arithmetic, no subgroups. If a device multiplies four bytes with four
+// in one instruction, by cl_khr_integer_dot_product, Arm's extension or NVIDIA's assembly, and the answers of a trial are right, products
+// use that. How products are divided among work-items is tried once for each shape, and kept with the compiled kernels.
 //
-// A device that is a processor is left two things fewer: Largest searches rows on the host, whose memory they are in, and divisions
-// are not tried, because it computes the work-items of a group one after the other and compiles slowly.
+// A device that is a processor is left two things fewer: Largest searches rows on the host, in its own memory, and divisions are not tried,
+// because it computes the work-items of a group one after the other and compiles slowly.
 //
 // # Environment
 //
@@ -92,6 +91,6 @@
 //
 //	ANTIGRAVITY_OPENCL_DEVICE   which device, by number or part of its name, if Options say nothing
 //	ANTIGRAVITY_OPENCL_LIB      the OpenCL library
-//	ANTIGRAVITY_OPENCL_KERNELS  a folder whose .cl files replace the embedded ones, to try others without building anew
-//	ANTIGRAVITY_OPENCL_CACHE    the folder for compiled kernels; "off": none is used, as pocl's are by default, which has a cache of its own
+//	ANTIGRAVITY_OPENCL_KERNELS  a folder with .cl files that replace the embedded ones, to try others without building anew
+//	ANTIGRAVITY_OPENCL_CACHE    the folder for compiled kernels; "off": no cache, the default with pocl, which has its own
 package opencl

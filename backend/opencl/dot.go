@@ -29,8 +29,8 @@ func dotOption(q *queue) (string, error) {
 	return "", nil
 }
 
-// wayWorks tries a way on the device by a kernel on a number of work-items, in groups of a size, each of which counts what is wrong. That the
-// kernel does not compile is no error.
+// wayWorks tries a way on the device by a kernel on a number of work-items, in groups of a size, which count wrong results. A kernel that
+// does not compile is no error.
 func wayWorks(q *queue, p program, name string, size, items int) (bool, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -75,7 +75,7 @@ func (e *experts) MatMulExperts(x, w, chosen, out *tensor.Tensor) error {
 	return nil
 }
 
-// multiplyPairs multiplies the pairs whose experts are among the product's rows. It is tuned as a product with one expert's weights is.
+// multiplyPairs multiplies the pairs with experts among the product's rows. It is tuned as a product with one expert's weights is.
 func (e *experts) multiplyPairs(c *product, d backend.ExpertDims, chosen operand) error {
 	one := *c
 	one.hi = c.lo + d.N

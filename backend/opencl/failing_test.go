@@ -116,7 +116,7 @@ func TestFailingDriver(t *testing.T) {
 		t.Fatal("without failures:", err)
 	}
 	none.checkEmpty(t, "without failures")
-	// A device that cannot be asked is passed over where there is another.
+	// A device that cannot be asked is passed over if there is another.
 	asked := map[cl.Function]bool{cl.GetPlatformIDs: true, cl.GetPlatformInfo: true, cl.GetDeviceIDs: true, cl.GetDeviceInfo: true}
 	devices, _ := Devices()
 	for f, calls := range none.calls {
@@ -138,7 +138,7 @@ func TestFailingDriver(t *testing.T) {
 	}
 }
 
-// quiet are the calls whose failure costs time at most: those of the cache, and the giving up of what is no memory.
+// quiet are the calls with failures that cost time at most: those of the cache, and releases of objects other than memory.
 var quiet = map[cl.Function]bool{
 	cl.CreateProgramWithBinary: true, cl.BuildProgram: true, cl.GetProgramInfo: true, cl.GetProgramBuildInfo: true,
 	cl.ReleaseProgram: true, cl.ReleaseKernel: true, cl.ReleaseContext: true, cl.ReleaseCommandQueue: true, cl.ReleaseEvent: true,

@@ -12,7 +12,7 @@ import (
 )
 
 // TestFamilies compares what models of other families than Llama give on the device with what they give on the CPU: prompts and single
-// tokens, so many that layers with windows drop pages.
+// tokens, enough that layers with windows drop pages.
 func TestFamilies(t *testing.T) {
 	const tokens, tolerance = 180, 1e-3
 	d := device(t)

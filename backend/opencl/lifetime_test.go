@@ -181,7 +181,7 @@ func TestClosed(t *testing.T) {
 			}
 			driver.check(t, name+" after Close")
 		}
-		o.gain.Data()[0] = 1 // what was mapped can be touched until it is freed
+		o.gain.Data()[0] = 1 // mapped memory can be touched until it is freed
 		must(t, o.gain.Buffer().Unmap())
 		o.free(t)
 		o.free(t)

@@ -21,7 +21,7 @@ var matrixWays = [...]matrixWay{
 	{" -DMATRIX_NV", "cl_nv_", 32, 16, 8}, // from compute capability 8.0 on
 }
 
-// matrixWayOf returns a way that the device has, nil if none compiles and computes what it should.
+// matrixWayOf returns a way that the device has, nil if no way compiles and computes correctly.
 func matrixWayOf(q *queue) (*matrixWay, error) {
 	for i := range matrixWays {
 		way := &matrixWays[i]
@@ -60,7 +60,7 @@ func (t *matrixTile) columns(w *matrixWay) int { return t.nPieces * t.nTeams * w
 // group returns the work-items of a group.
 func (t *matrixTile) group(w *matrixWay) int { return t.mTeams * t.nTeams * w.lanes }
 
-// matrixProgram returns the program of gemm_matrix for blocks of a format, k columns, and one weight or two whose products are joined.
+// matrixProgram returns the program of gemm_matrix for blocks of a format, k columns, and one weight, or two with joined products.
 func (p *products) matrixProgram(format string, tile matrixTile, k, sets int) program {
 	whole := tile.mPieces*tile.nPieces <= 2 && k/32%tile.step == 0 // larger ones become no faster by it, or slower
 	key := productVariant{kernel: "gemm_matrix", format: format, lanes: sets, tile: tile, whole: whole}
@@ -114,7 +114,7 @@ func (p *products) multiplyMatrix(a activations, c *product, up *weights) error 
 	return p.run(c.what, kernel, tile.group(p.matrix), groups(n*sets, tile.columns(p.matrix)), groups(a.m, tile.rows(p.matrix)), 1)
 }
 
-// matrixSwiGLU computes NormSwiGLU of many rows in one product, whose kernel joins the two.
+// matrixSwiGLU computes NormSwiGLU of many rows in one product with a kernel that joins the two.
 func (f *fused) matrixSwiGLU(c *normProduct) error {
 	if err := f.vectors.norm(c.x, c.gain, c.normed, c.m, c.k, c.eps); err != nil {
 		return err

@@ -15,8 +15,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// TestMoveInTheMiddle moves sessions to the device and back in the middle of greedy answers, whose texts must stay those of
-// transformers.
+// TestMoveInTheMiddle moves sessions to the device and back in the middle of greedy answers. Their texts must stay those of transformers.
 func TestMoveInTheMiddle(t *testing.T) {
 	var models [2]*llama.Model // here and there
 	for i, o := range []llama.LoadOptions{{}, {Backend: device(t)}} {
@@ -47,7 +46,7 @@ func TestMoveInTheMiddle(t *testing.T) {
 	}
 }
 
-// TestCancelledMove leaves the session where it is.
+// TestCancelledMove leaves the session on its device.
 func TestCancelledMove(t *testing.T) {
 	there, here := load(t, device(t)), load(t, nil)
 	s := session(t, here, nil)

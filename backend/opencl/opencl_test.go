@@ -18,7 +18,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// openTest opens the device, or skips the test if there is none.
+// openTest opens the device, or skips the test if there is no device.
 func openTest(t testing.TB, o Options) *Backend {
 	t.Helper()
 	b, err := New(o)
@@ -47,13 +47,13 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// bench is a backend beside the processor and the reference, with random operands for all.
+// bench is a backend together with the processor and the reference, with random operands for all.
 type bench struct {
 	testing.TB
 	*rand.Rand
 	gpu       *Backend
 	host      *cpu.Backend
-	reference *host.Reference // whose pages are in the device's layout
+	reference *host.Reference // its pages are in the device's layout
 	size      float32         // of the random numbers
 }
 
@@ -147,9 +147,9 @@ func (b *bench) equal(what string, got, want *tensor.Tensor) {
 	}
 }
 
-// TestMain keeps away from the user's cache. Of the time that the tests take on pocl, nearly all is its compiler's, and most of that goes into
-// optimising: with POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable in the environment they take a quarter of it, if they compute little. Tests of whole
-// models compute much, and are quicker with what was optimised.
+// TestMain keeps away from the user's cache. Of the time that the tests take on pocl, nearly all is its compiler's, and most of that goes
+// into optimising: with POCL_EXTRA_BUILD_FLAGS=-cl-opt-disable in the environment they take a quarter of it, if they compute little. Tests
+// of whole models compute much, and are quicker with optimised kernels.
 func TestMain(m *testing.M) {
 	if os.Getenv(cacheVariable) == "" { // leave the user's cache alone, and spare the time that drivers take to hand binaries out
 		os.Setenv(cacheVariable, "off")

@@ -47,10 +47,10 @@ func (q *queue) compute(ts []*tensor.Tensor, enqueue func(o operandSet) error, r
 // float4s reports whether the operand begins at a multiple of four floats, as kernels that load four at once need.
 func (o operand) float4s() bool { return o.at%16 == 0 }
 
-// elements returns where the operand begins, in elements of a size in bytes.
+// elements returns the operand's offset in elements of a size in bytes.
 func (o operand) elements(size int) int { return o.at / size }
 
-// floats passes operands to a kernel: of each the buffer, and where it begins there in floats.
+// floats passes operands to a kernel: of each the buffer, and the offset there in floats.
 func floats(k *cl.Kernel, list ...operand) *cl.Kernel {
 	for _, o := range list {
 		k.Mem(o.mem).Int(o.elements(4))
@@ -58,7 +58,7 @@ func floats(k *cl.Kernel, list ...operand) *cl.Kernel {
 	return k
 }
 
-// quads passes operands to a kernel that loads four floats at once: of each the buffer, and where it begins there in fours.
+// quads passes operands to a kernel that loads four floats at once: of each the buffer, and the offset there in fours.
 func quads(k *cl.Kernel, list ...operand) *cl.Kernel {
 	for _, o := range list {
 		k.Mem(o.mem).Int(o.elements(16))

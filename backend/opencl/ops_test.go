@@ -422,7 +422,7 @@ var (
 	_ backend.Selector = (*Backend)(nil)
 )
 
-// TestRoundedForTheNextProduct multiplies with what NormSwiGLU has rounded, and with what was changed after that.
+// TestRoundedForTheNextProduct multiplies with activations that NormSwiGLU has rounded, and with others that changed after that.
 func TestRoundedForTheNextProduct(t *testing.T) {
 	b := newBench(t, Options{})
 	const n, k = 64, 256

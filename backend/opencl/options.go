@@ -12,10 +12,10 @@ type Options struct {
 	// Device is the number of a device as Devices lists them, or a part of its name or its platform's name. "": what the
 	// environment says, or else the first, which is a GPU if there is one.
 	Device string
-	// Kernels is a folder whose .cl files replace the embedded ones; "": what the environment says, or none.
+	// Kernels is a folder with .cl files that replace the embedded ones; "": the environment's folder, if any.
 	Kernels string
-	// Cache is the folder for compiled kernels; "": what the environment says, or a folder of the user's, but none for pocl, which keeps a cache
-	// itself; "off": none.
+	// Cache is the folder for compiled kernels; "": the environment's, or else a folder of the user's, but no folder for pocl, which keeps
+	// a cache itself; "off": no cache.
 	Cache string
 
 	maxAlloc int64 // pretends that the device has no larger buffers; 0: as it says

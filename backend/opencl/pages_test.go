@@ -41,7 +41,7 @@ func (b *bench) pages(shape pageShape, slabs, pages int) *pageBench {
 // twins are the same slots on the device and on the host.
 type twins struct{ gpu, host *backend.Slots }
 
-// slots makes slots of which the heads have so many in use, and pages for `more` further ones.
+// slots makes slots with lens of them in use in the heads, and pages for `more` further ones.
 func (p *pageBench) slots(more int, lens ...int) twins {
 	p.Helper()
 	t := twins{&backend.Slots{DType: p.shape.cache, HeadDim: p.shape.headDim, Version: 1}, &backend.Slots{DType: p.shape.cache, HeadDim: p.shape.headDim, Version: 1}}
@@ -189,7 +189,7 @@ func TestAttendBeyondScratch(t *testing.T) {
 	newBench(t, Options{}).attention(attentionShape{tensor.F16, c.HeadDim, 1, 0, 0}, tokens, n)
 }
 
-// TestGroupsAtTheSameTime has groups enough for many to be computed at the same time, whose local variables must be their own.
+// TestGroupsAtTheSameTime has groups enough for many to be computed at the same time, with local variables of their own.
 func TestGroupsAtTheSameTime(t *testing.T) {
 	b := newBench(t, Options{})
 	const tokens = 48
@@ -205,7 +205,7 @@ func TestGroupsAtTheSameTime(t *testing.T) {
 	}
 }
 
-// attention compares the attention of one run, and its weights; the second head has fewer slots where that can be.
+// attention compares the attention of one run, and its weights; the second head has fewer slots if possible.
 func (b *bench) attention(s attentionShape, tokens, n int) {
 	b.Helper()
 	name := fmt.Sprintf(" of %d tokens to %d slots near %g", tokens, n, b.size)
@@ -238,8 +238,8 @@ func (s attentionShape) limits(lists ...[]backend.Run) {
 	}
 }
 
-// together compares the attention of all chunks at once, which are more runs than a kernel takes; with heads of 64, also those of another
-// type beside them.
+// together compares the attention of all chunks at once, which are more runs than a kernel takes; with heads of 64, also together with
+// those of another type.
 func (b *bench) together(s attentionShape) {
 	b.Helper()
 	var all []twins
@@ -310,7 +310,7 @@ func TestAttentionOfExtremes(t *testing.T) {
 	}
 }
 
-// TestCompact keeps slots of each head, of which those that stay where they are are not written.
+// TestCompact keeps slots of each head, and checks that slots that stay in place are not written.
 func TestCompact(t *testing.T) {
 	b := newBench(t, Options{})
 	for _, d := range cacheTypes {
@@ -436,7 +436,7 @@ func TestManySlabs(t *testing.T) {
 	attend("an unmapped slab", slots)
 }
 
-// TestPageTables counts what is sent to the device from token to token: nothing, until a page or an eviction changes the lists.
+// TestPageTables counts the bytes sent to the device from token to token: nothing, until a page or an eviction changes the lists.
 func TestPageTables(t *testing.T) {
 	gpu, driver := openStrict(t)
 	b := newBench(t, Options{})

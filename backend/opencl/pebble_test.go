@@ -23,7 +23,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// device opens the device, or skips the test if there is none.
+// device opens the device, or skips the test if there is no device.
 func device(t testing.TB) *opencl.Backend {
 	t.Helper()
 	b, err := opencl.New(opencl.Options{})
@@ -93,7 +93,7 @@ func answer(t testing.TB, s *llama.Session, messages [][2]string) string {
 	return text.String()
 }
 
-// TestPebbleTexts compares greedy texts with those of transformers, of which the longest has hundreds of tokens.
+// TestPebbleTexts compares greedy texts with those of transformers; the longest has hundreds of tokens.
 func TestPebbleTexts(t *testing.T) {
 	m, err := llama.Load(fixture.Path(t, "pebble/hf"), &llama.LoadOptions{Backend: device(t)})
 	if err != nil {

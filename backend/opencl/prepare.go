@@ -27,7 +27,7 @@ func (p *preparation) Prepare(ctx context.Context, t *tensor.Tensor) (*tensor.Te
 		return t.ToDevice(p.owner)
 	}
 	if f.split == "" && t.Shape().Dim(-1)%f.laneLen != 0 {
-		return t.ToDevice(p.owner) // whose rows no kernel multiplies: the reference does, and so must see them
+		return t.ToDevice(p.owner) // no kernel multiplies these rows: the reference does, and so must see them
 	}
 	w := &weightBuffer{queue: p.queue, size: t.Size(), weights: weights{format: f, dtype: t.DType(), rowBytes: t.RowBytes()}}
 	table, err := t.Reshape(t.Shape().Rows(), t.Shape().Dim(-1))

@@ -18,7 +18,7 @@ type products struct {
 	conversions *conversions
 	composed    backend.Fuser // fused operations for operands that no kernel takes
 	fresh       freshlyRounded
-	matrix      *matrixWay  // the device's instructions for matrices; nil: it has none
+	matrix      *matrixWay  // the device's instructions for matrices; nil: it has no such instructions
 	forcedTile  *matrixTile // the tile of products by it, if tests want one
 }
 

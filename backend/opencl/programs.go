@@ -13,7 +13,7 @@ import (
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
 )
 
-// kernelsVariable is the environment variable that names a folder whose .cl files replace the embedded ones.
+// kernelsVariable is the environment variable that names a folder with .cl files that replace the embedded ones.
 const kernelsVariable = "ANTIGRAVITY_OPENCL_KERNELS"
 
 //go:embed kernels/*.cl
@@ -48,7 +48,7 @@ const roundOption = "-cl-fp32-correctly-rounded-divide-sqrt "
 type programs struct {
 	device   *cl.Device
 	context  *cl.Context
-	sources  fs.FS // in place of the embedded ones; nil: none
+	sources  fs.FS // in place of the embedded ones; nil: the embedded ones
 	cache    binaryCache
 	compiled map[program]*cl.Program
 	kernels  map[kernelKey]*cl.Kernel
@@ -116,7 +116,7 @@ func (p *programs) compile(which program) (*cl.Program, error) {
 		options = roundOption + options
 	}
 	c, err := p.cache.load(p.context, source, options)
-	if err != nil { // there is none, or none that works
+	if err != nil { // there is no binary that works
 		if c, err = p.context.Build(source, options); err != nil {
 			return nil, fmt.Errorf("%s with %s: %w", which.files, which.options, err)
 		}

@@ -93,8 +93,8 @@ func (q *queue) fail(what string, err error) error {
 	return fmt.Errorf("opencl: %s on %v: %w", what, q.device, err)
 }
 
-// onHost computes an operation whose operands no kernel takes with the portable reference. One at a time: it maps buffers,
-// and another must not unmap them. The caller does not hold the lock.
+// onHost computes an operation with the portable reference, because no kernel takes its operands. One at a time: it maps buffers, and
+// another must not unmap them. The caller does not hold the lock.
 func (q *queue) onHost(operation func() error) (err error) {
 	q.portable.Lock()
 	defer q.portable.Unlock()
@@ -137,7 +137,7 @@ func groups(n, size int) int { return (n + size - 1) / size }
 // flushEvery is how many kernels are enqueued before the device is told to begin, if it waits to be told.
 const flushEvery = 16
 
-// enqueued counts what was enqueued and passes an error of it on.
+// enqueued counts a command and passes on the error of enqueuing it.
 func (q *queue) enqueued(what string, err error) error {
 	q.commands++
 	if err != nil {

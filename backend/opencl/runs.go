@@ -13,13 +13,14 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// A kernel on pages takes a launch: up to 16 runs, or 64, whose caches have one type and one length of heads. An example: a step has 20 runs of
-// one token with caches of F16, and one of 30 tokens with a cache of Q8_0. tablesOf brings the lists of pages of all 21 up to date.
-// eachLaunch for F16 makes a launch of 16 runs and one of 4, or one of 20, with a share of 1 each; eachLaunch for Q8_0 makes one, whose only run has a
-// share of 30. A kernel's grid has as many groups, or rows of groups, as the launch has shares; each group finds its run by the run's first.
+// A kernel on pages takes a launch: up to 16 runs, or 64, with caches of one type and one length of heads. An example: a step has 20 runs
+// of one token with caches of F16, and one of 30 tokens with a cache of Q8_0. tablesOf brings the lists of pages of all 21 up to date.
+// eachLaunch for F16 makes a launch of 16 runs and one of 4, or one of 20, with a share of 1 each; eachLaunch for Q8_0 makes one with a
+// single run and a share of 30. A kernel's grid has as many groups, or rows of groups, as the launch has shares; each group finds its run
+// by the run's first.
 
-// runCounts are the numbers of runs that kernels are compiled for: RUNS in pages.cl. OpenCL promises arguments of 1024 bytes, in which those of the
-// last number have no room: launches of so many are for devices that are known to take more.
+// runCounts are the numbers of runs that kernels are compiled for: RUNS in pages.cl. OpenCL promises arguments of 1024 bytes, in which
+// those of the last number have no room: launches of that size are for devices that are known to take more.
 var runCounts = [...]int{1, usualRuns, maxRuns}
 
 const (
@@ -27,8 +28,8 @@ const (
 	maxRuns   = 64
 )
 
-// pagedProgram is a program whose kernels take runs, compiled for one run or several, and for few slabs or all: the more arguments
-// a launch has, the longer a driver takes for it.
+// pagedProgram is a program with kernels that take runs, compiled for one run or several, and for few slabs or all: the more arguments a
+// launch has, the longer a driver takes for it.
 type pagedProgram [len(runCounts)][2]program
 
 // fewSlabs is SLABS in pages.cl if few are needed.
@@ -65,7 +66,7 @@ func (r *runList) size() int {
 // launch is the runs that a kernel takes at once. The queue's lock guards it.
 type launch struct {
 	runs    runList
-	next    int // where the next run's share of the grid begins
+	next    int // the begin of the next run's share of the grid
 	longest int // slots of the longest run
 	tokens  int // of all runs
 	most    int // runs that the device takes at once
@@ -156,8 +157,8 @@ func (p *pages) tablesOf(runs []backend.Run) (n needed, ok bool, err error) {
 	return n, true, nil
 }
 
-// eachLaunch adds the runs whose caches are of the shape's type to the launch, and calls enqueue whenever it is full and at the end. slabs
-// are those that the type needs. share(r) is how much of the grid r takes; with 0, r is left out. tablesOf has been called for the runs.
+// eachLaunch adds the runs with caches of the shape's type to the launch, and calls enqueue whenever it is full and at the end. slabs are
+// those that the type needs. share(r) is how much of the grid r takes; with 0, r is left out. tablesOf has been called for the runs.
 func (p *pages) eachLaunch(shape pageShape, slabs uint32, runs []backend.Run, share func(r backend.Run) int, enqueue func(*launch) error) error {
 	l := &p.launch
 	p.findSlabs(shape, slabs)

@@ -15,7 +15,7 @@ const (
 	moveScratch          // what moves within a buffer
 	selectScratch        // keys of a selection
 	maskScratch          // bits of a mask
-	countScratch         // how many groups have ended, of kernels whose last group goes on; all 0 between kernels
+	countScratch         // how many groups have ended, of kernels with a last group that goes on; all 0 between kernels
 	scratches
 )
 

@@ -25,8 +25,8 @@ type selections struct {
 	selected []uint64 // keys that a selection has read
 }
 
-// Largest finds the largest elements of rows on the device and reads only these, all at once. Where the device is a processor,
-// whose memory is the host's and which is slow to meet in, the host searches the rows where they lie.
+// Largest finds the largest elements of rows on the device and reads only these, all at once. If the device is a processor, its memory is
+// the host's and its groups are slow to synchronise: then the host searches the rows in place.
 func (s *selections) Largest(x *tensor.Tensor, indices []int32, values []float32) error {
 	wanted, err := backend.CheckLargest(x, indices, values)
 	if err != nil || len(indices) == 0 {
@@ -39,8 +39,8 @@ func (s *selections) Largest(x *tensor.Tensor, indices []int32, values []float32
 		func() error { return s.host.Largest(x, indices, values) })
 }
 
-// largest selects of rows of n elements, in passes, each of which leaves a run of keys for each slice of the one before, until
-// there is one run of each row.
+// largest selects of rows of n elements, in passes. Each leaves a run of keys for each slice of the one before, until there is one run of
+// each row.
 func (s *selections) largest(x operand, n, wanted int, indices []int32, values []float32) error {
 	k, err := s.kernel(selection, "largest_of_floats")
 	if err != nil {

@@ -14,8 +14,8 @@ const maxStaged = 1 << 20
 // of the host's: a tensor's bytes may be a mapped file, and when that is cut short, touching it ends a process, unless it is Go
 // code that touches it, under mmap.Catch.
 //
-// The places, in memory that Go does not move, are used in turn, so that who writes may go on at once. A place whose write is
-// not over yet is waited for, which also keeps the host from running far ahead of the device.
+// The places, in memory that Go does not move, are used in turn, so that who writes may go on at once. Before a place is used again, its
+// write is waited for, which also keeps the host from running far ahead of the device.
 type staging struct {
 	places [8]place
 	next   int

@@ -127,7 +127,7 @@ func (s *strict) before(fn cl.Function, args []uintptr) {
 		}
 	}
 	switch fn {
-	case cl.SetKernelArg: // of 8 bytes: a buffer, or a number that is none
+	case cl.SetKernelArg: // of 8 bytes: a buffer, or a number that is no buffer
 		delete(s.args, [2]uintptr{args[0], args[1]})
 		if args[2] == 8 {
 			if handle := at(&args[3]); s.live[handle] == cl.CreateBuffer {

@@ -48,7 +48,7 @@ const (
 // pageTable is the device's copy of the lists of pages of a Slots, which keeps it as its Device.
 type pageTable struct {
 	tables *tables
-	slots  *backend.Slots // whose lists these are: a copy of a Slots has the same Device at first
+	slots  *backend.Slots // these lists are its: a copy of a Slots has the same Device at first
 	region *region        // of its own, so that a cleanup can give it back
 
 	version   uint64
@@ -64,7 +64,7 @@ func (t *pageTable) Free() error {
 	return nil
 }
 
-// current reports whether the device's copy is that of s, whose longest head has n slots in use.
+// current reports whether the device's copy is that of s. The longest head of s has n slots in use.
 func (t *pageTable) current(s *backend.Slots, n int) bool {
 	if !t.written || t.version != s.Version || len(t.shortfall) != len(s.Heads) {
 		return false
@@ -152,7 +152,7 @@ func (t *tables) writeTable(r *region, list []int32) error {
 	return t.send("send a list of pages", t.mem, 4*r.at, intBytes(list))
 }
 
-// give makes a region free, unless it is none or has been given back.
+// give makes a region free, unless it is nil or has been given back.
 func (t *tables) give(r *region) {
 	t.freeMu.Lock()
 	defer t.freeMu.Unlock()
@@ -162,8 +162,8 @@ func (t *tables) give(r *region) {
 	r.log = 0
 }
 
-// takeRegion returns where a region of 2^log words begins. Without a free one of the size, and without room for it, the buffer is replaced by one of
-// twice the size.
+// takeRegion returns the offset of a region of 2^log words. Without a free one of the size, and without room for it, the buffer is replaced
+// by one of twice the size.
 func (t *tables) takeRegion(log int) (int, error) {
 	t.freeMu.Lock()
 	if free := t.free[log]; len(free) > 0 {

@@ -32,8 +32,8 @@ func (t teams) rounds(lanes int) bool {
 	return t.Group/lanes*t.Rows%roundedBlock == 0 && t.Group >= t.Group/lanes*t.Rows
 }
 
-// rounding32 returns those of some divisions in which groups round what they compute, if that is of use to the product that comes next:
-// they save it more than they may cost. If there are none it returns all.
+// rounding32 returns those of some divisions in which groups round their results, if that is of use to the product that comes next: they
+// save it more than they may cost. If there are no such divisions, it returns all.
 func rounding32(all []teams, w *weights) []teams {
 	if w.format.blockLen != roundedBlock {
 		return all
@@ -88,8 +88,7 @@ const mostSeveral = 64
 // tunedFrom is the least number of weights for which tuning is worth its time.
 const tunedFrom = 1 << 20
 
-// tuning finds how products are best divided on the device, by trying, once for each shape; the results are kept beside the
-// compiled kernels.
+// tuning finds how products are best divided on the device, by trying, once for each shape; the results are kept with the compiled kernels.
 type tuning struct {
 	context  *cl.Context
 	largest  int // work-items of a group that the device takes
@@ -206,7 +205,7 @@ func (t *tuning) known(s productShape) (best teams, ok bool) {
 	return candidates[0], s.n*s.k < t.from
 }
 
-// way returns the way to compute a product of a shape, whose m is the exact number of rows of activations. If it pays to tune, it
+// way returns the way to compute a product of a shape, with m as the exact number of rows of activations. If it pays to tune, it
 // tries the ways with run, which enqueues the product once: those of several.cl only for weights in blocks.
 func (t *tuning) way(s productShape, blocks bool, run func(teams) error) teams {
 	m := s.m

@@ -43,8 +43,8 @@ func (w *waiting) settle() error {
 	return w.normMatvec(w.size, &c)
 }
 
-// stores reports whether what waits are the products that a RoPEStore of one token is to rotate and store, in a cache whose elements are
-// stored one by one.
+// stores reports whether what waits are the products that a RoPEStore of one token is to rotate and store, in a cache with elements that
+// are stored one by one.
 func (w *waiting) stores(d backend.AttentionDims, cache tensor.DType, q, k, v operand) bool {
 	return w.waits && w.c.out == [maxTerms]operand{q, k, v} && (cache == tensor.F16 || cache == tensor.F32) &&
 		d.Tokens == 1 && d.HeadDim%2 == 0 && w.c.counts[0] == d.Heads*d.HeadDim && w.c.counts[1] == d.KVHeads*d.HeadDim

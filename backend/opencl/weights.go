@@ -13,7 +13,7 @@ import (
 
 // format is how the kernels have weights of a type.
 type format struct {
-	name       string // what names the format to the products' kernels; "": there are none
+	name       string // the format's name for the products' kernels; "": no kernels
 	widen      string // the kernel that widens rows
 	split      string // the kernel that rearranges a file's rows; "": rows stay as they are
 	laneLen    int    // elements that a lane multiplies at once

@@ -72,6 +72,9 @@ func (t *Template) variables(messages []Message, o Options) (map[string]jinja.Va
 			}
 		}
 	}
+	if t.calls.Family().Channels != nil {
+		o.Effort = harmonyEffort(o)
+	}
 	if o.Effort != "" {
 		variables["reasoning_effort"] = jinja.From(o.Effort, others)
 	}
@@ -85,6 +88,22 @@ func (t *Template) variables(messages []Message, o Options) (map[string]jinja.Va
 		}
 	}
 	return variables, nil
+}
+
+// harmonyEffort returns the word for how much OpenAI's open models are to think: they know "low", "medium" and "high", and think always. Of the
+// words that interfaces have, those below are taken for "low" and those above for "high". Other words stay.
+func harmonyEffort(o Options) string {
+	switch o.Effort {
+	case "none", "minimal":
+		return "low"
+	case "xhigh", "max":
+		return "high"
+	case "":
+		if o.Thinking != nil && !*o.Thinking {
+			return "low"
+		}
+	}
+	return o.Effort
 }
 
 // toolsVariables are the templates' names for the functions on offer. SmolLM3's template has two names: the first, everybody's, for calls

@@ -40,7 +40,7 @@ var Fills = []Fill{
 	}},
 }
 
-// finite returns v, or 1 for what is no number or infinite.
+// finite returns v, or 1 if v is NaN or infinite.
 func finite(v float32) float32 {
 	if v-v != 0 {
 		return 1

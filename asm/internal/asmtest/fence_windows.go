@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Fenced returns n bytes that end where a page begins that can neither be read nor written.
+// Fenced returns n bytes that end at a page that can neither be read nor written.
 func Fenced(t testing.TB, n int) []byte {
 	t.Helper()
 	page := os.Getpagesize()

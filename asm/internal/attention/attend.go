@@ -16,7 +16,7 @@ type Unit struct {
 	convert convert.Unit
 	kernels
 	integerKernels
-	tiles integerKernels // products of rows by rowsOfTiles; nil: there are none
+	tiles integerKernels // products of rows by rowsOfTiles; nil: no such kernels
 }
 
 // Pages returns pages in panels that a unit attends to, with products by some panels, among which is one for each format of caches.

@@ -20,10 +20,10 @@ const TileKeys = 128
 // Tile is the attention of some query rows to the slots of one tile, for one KV head.
 //
 // Row r has the query Queries.Row(r), already divided by √HeadDim and in Format's form, and sees the first Visible[r] slots but not the
-// first Hidden[r] of these, of which there are fewer unless both are 0; where Hidden is nil none are hidden.
-// Keys and Values are the halves of a page, in the layout of the Pages that attend to it. Without values, Values nil, only the
-// weights of the keys are wanted: Scores[r·TileKeys+j] = exp(score-Max) for the slots that row r sees, which the kernels leave there
-// in any case, and Results[r].Max and Sum.
+// first Hidden[r] of these; Hidden[r] < Visible[r] unless both are 0. If Hidden is nil, no slots are hidden. Keys and Values are the halves
+// of a page, in the layout of the Pages that attend to it. Without values, Values nil, only the weights of the keys are wanted:
+// Scores[r·TileKeys+j] = exp(score-Max) for the slots that row r sees, which the kernels leave there in any case, and Results[r].Max and
+// Sum.
 type Tile struct {
 	Format       quant.Format
 	Keys, Values []byte
@@ -40,7 +40,7 @@ type Tile struct {
 	Weights *quant.Activation // scratch: room for [Queries.Rows, TileKeys] in the form Int8x32
 	Wide    []float32         // scratch: values as floats, made when it is too short
 
-	// Scratch of the kernels, here because what is handed to assembly through a table would be allocated anew each time.
+	// Scratch of the kernels, here because arguments of assembly that is called through a table would be allocated anew each time.
 	product         panels.Product
 	scales, weights [TileKeys]float32
 }

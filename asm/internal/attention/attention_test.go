@@ -23,8 +23,7 @@ type tileCase struct {
 	anyBytes bool    // integers and the signs of scales are any, not what Quantize makes of elements
 }
 
-// tile returns the tile of a page that is just before a protected page and has slots beyond those that rows see, of which some hold
-// nothing but garbage.
+// tile returns the tile of a page that is just before a protected page and has slots beyond those that rows see, some of them with garbage.
 func (c tileCase) tile(t testing.TB, k *asm.Kernels) *attention.Tile {
 	t.Helper()
 	r := rand.New(rand.NewPCG(c.seed, 1))
@@ -227,8 +226,8 @@ func BenchmarkAttendMemory(b *testing.B) {
 	}
 }
 
-// TestStoreAndLoad holds what each tier loads against what was stored, in another order than the slots', with slots stored again, and
-// with the neighbours of what is stored unharmed.
+// TestStoreAndLoad compares the slots that each tier loads with those stored, in another order than the slots', with slots stored again.
+// Neighbours of stored slots must stay unharmed.
 func TestStoreAndLoad(t *testing.T) {
 	for _, k := range asm.Tiers() {
 		for _, f := range cacheFormats {
@@ -270,7 +269,7 @@ func mismatch(a, b []byte) int {
 	return -1
 }
 
-// TestMerge joins the results of tiles, either of which may be of no slots.
+// TestMerge joins the results of tiles; either may be of no slots.
 func TestMerge(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, k := range asm.Tiers()[1:] {

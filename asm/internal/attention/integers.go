@@ -7,8 +7,8 @@ import (
 	"github.com/antigravity-go/antigravity/quant"
 )
 
-// integerKernels is the assembly for pages of Q8_0 and Q4_0. The comments of the functions say what each computes. For what is nil
-// there are kernels over vectors and products by panels.
+// integerKernels is the assembly for pages of Q8_0 and Q4_0. The comments of the functions say what each computes. Kernels over vectors and
+// products by panels stand in for nil functions.
 type integerKernels struct {
 	weigh                func(p *float32, scales *byte, q *int8, d *float32, sums *int32, rows int)
 	scoreQ8_0, scoreQ4_0 integerProduct

@@ -7,13 +7,13 @@ import (
 	"github.com/antigravity-go/antigravity/quant"
 )
 
-// inPanels is the layout of pages whose scores, and whose sums of values in integers, are products with panels of weights:
+// inPanels is the layout of pages for products with panels: scores, and sums of values in integers, are computed as such products.
 //
 //   - The keys of panels.Rows neighbouring slots are a panel, with a row for each slot. So a score is a product with a key in each lane,
 //     and nothing need be turned when it is computed, which happens once for each token that is generated.
 //   - Values of a float format lie one slot after another: a sum of values has an element of the head in each lane.
-//   - Values that are added in integers are panels, too, of panels.Rows elements of the head each, whose rows have an integer for each
-//     slot. These panels have quants alone; the scales of the slots stand behind them, as [headDim/32, TileKeys] of binary16.
+//   - Values that are added in integers are panels, too, of panels.Rows elements of the head each. A row has an integer for each slot.
+//     These panels have quants alone; the scales of the slots stand behind them, as [headDim/32, TileKeys] of binary16.
 type inPanels struct{}
 
 // Store is Pages.Store.

@@ -92,7 +92,7 @@ func (k *kernels) scoreFloats(t *Tile) bool {
 	return true
 }
 
-// start returns where bytes start, or others where there are none.
+// start returns the first of bytes, or of others if bytes is empty.
 func start(bytes, others []byte) *byte {
 	if len(bytes) == 0 {
 		bytes = others

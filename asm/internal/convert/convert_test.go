@@ -141,7 +141,7 @@ func BenchmarkConvert(b *testing.B) {
 	}
 }
 
-// TestConvertRefusesWhatDoesNotFit has no tier write anything where the lengths are not those of whole blocks.
+// TestConvertRefusesWhatDoesNotFit checks that no tier writes anything if the lengths are not those of whole blocks.
 func TestConvertRefusesWhatDoesNotFit(t *testing.T) {
 	for _, k := range asm.Tiers() {
 		for _, f := range quant.Formats() {

@@ -18,7 +18,7 @@ type converter struct {
 	dequantize func(dst *float32, src *byte, n int)
 }
 
-// of returns the converter of a format; one of nothing where there is none.
+// of returns the converter of a format; the zero converter if there is no such converter.
 func (u Unit) of(f quant.Format) converter {
 	for i := range u {
 		if u[i].format == f {
@@ -28,8 +28,7 @@ func (u Unit) of(f quant.Format) converter {
 	return converter{step: 1}
 }
 
-// Reader returns the assembly that reads n elements of a format, n > 0, whole blocks and a multiple of 16; nil if there is
-// none.
+// Reader returns the assembly that reads n elements of a format, n > 0, whole blocks and a multiple of 16; or nil.
 func (u Unit) Reader(f quant.Format) func(dst *float32, src *byte, n int) { return u.of(f).dequantize }
 
 // Quantize is the portable Quantize. The elements behind the last whole step are left to it.

@@ -23,8 +23,7 @@ func (c Chain) Run() (macs int) {
 	return c.turns * c.macs
 }
 
-// The chains in portable Go, on numbers one by one. Each step has factors that change, so that the compiler can do none in
-// advance.
+// The chains in portable Go, on numbers one by one. Each step has factors that change, so that the compiler can do no step in advance.
 var (
 	IntegersPortable = Chain{run: integers, turns: 1024, macs: 8}
 	FloatsPortable   = Chain{run: floats, turns: 1024, macs: 4}

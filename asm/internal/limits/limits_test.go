@@ -56,7 +56,7 @@ func TestCountsAMD64(t *testing.T) {
 	}
 }
 
-// TestSumsARM64 holds how many sums there are said to be against the steps of a turn, each of which has a register of its own.
+// TestSumsARM64 compares the constant number of sums with the steps of a turn, which have a register each.
 func TestSumsARM64(t *testing.T) {
 	said := regexp.MustCompile(`(?m)^const sumsNEON = (\d+)$`).FindStringSubmatch(read(t, "limits_arm64.go"))
 	if said == nil {

@@ -2,7 +2,7 @@ package panels
 
 // BlockKernel is the form of the kernels for panels in blocks, which multiply rows of a panel with rows of activations:
 //
-//   - w, scales and inner are where the weights begin in the panel's planes, and blocks is how many blocks a row has;
+//   - w, scales and inner point to the weights in the panel's planes, and blocks is how many blocks a row has;
 //   - q, d and sums are the activations' rows, of k elements each;
 //   - out are the results, in rows that are stride elements apart, one for each row of activations.
 type BlockKernel func(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
@@ -35,8 +35,7 @@ func (b *BlockTiles) Multiply(p *Product, first, last, token int) {
 	}
 }
 
-// multiplyRows multiplies a tile's rows, the first of which is the product's row at, with the rows of activations from token
-// on.
+// multiplyRows multiplies a tile's rows, beginning with the product's row at, with the rows of activations from token on.
 func (b *BlockTiles) multiplyRows(p *Product, planes [3]*byte, at, token int) {
 	a, tiles := p.Acts, b.Tiles
 	blocks, groups := a.K/a.Form.BlockLen(), a.K/a.Form.GroupLen()

@@ -51,7 +51,7 @@ var layouts = [...]*Layout{
 	LayoutQ5_0, LayoutQ5_1, LayoutIQ4_NL, LayoutQ2_K, LayoutQ3_K, LayoutIQ4_XS, LayoutMXFP4,
 }
 
-// LayoutOf returns the layout of a format's panels, nil where it has none.
+// LayoutOf returns the layout of a format's panels, or nil.
 func LayoutOf(f quant.Format) *Layout {
 	for _, l := range layouts {
 		if l.Format == f {
@@ -102,7 +102,7 @@ func (l *Layout) Pack(dst, src []byte, rowBytes, k int) {
 	blocks, size := k/l.Format.BlockLen(), l.Format.BlockBytes()
 	step := max(stepBytes/size, 1)
 	for b := 0; b < blocks; b += step {
-		var at [3]int // where a block's field begins in each plane
+		var at [3]int // the offset of a block's field in each plane
 		for _, f := range l.fields {
 			to := l.PlaneBytes[f.plane]
 			transposition{

@@ -87,7 +87,7 @@ func TestQuantize(t *testing.T) {
 	})
 }
 
-// BenchmarkQuantize tells the bytes that are read.
+// BenchmarkQuantize reports the bytes that are read.
 func BenchmarkQuantize(b *testing.B) {
 	const k = 2048
 	var scratch []byte

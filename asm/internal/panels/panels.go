@@ -42,8 +42,8 @@ func (p *Panels) Pack(dst, src []byte, rowBytes, k int) { p.layout.Pack(dst, src
 // Unpack writes row r of a panel of rows of k elements to dst [k], as Format.Dequantize would have written it.
 func (p *Panels) Unpack(dst []float32, panel []byte, r, k int) { p.layout.unpack(dst, panel, r, k) }
 
-// FirstNotFinite returns the first row of a panel of a quantised format or of F16 that has a block with a number that is not finite, and -1 if
-// there is none. See quant.Format.FirstNotFinite.
+// FirstNotFinite returns the first row of a panel of a quantised format or of F16 that has a block with a number that is not finite, or -1.
+// See quant.Format.FirstNotFinite.
 func (p *Panels) FirstNotFinite(panel []byte, k int) (row int) {
 	planes := p.layout.Cut(panel, k)
 	halves := planes[1] // the scales
@@ -67,7 +67,7 @@ func (p *Panels) FirstNotFinite(panel []byte, k int) (row int) {
 	return row
 }
 
-// firstDamagedExponent returns the first row that has an exponent of 255, and -1 if there is none.
+// firstDamagedExponent returns the first row that has an exponent of 255, or -1.
 func firstDamagedExponent(exponents []byte) int {
 	row := Rows
 	for i, e := range exponents {
@@ -103,7 +103,7 @@ type Product struct {
 // MostUnscaled is the greatest K of a Product with Unscaled.
 const MostUnscaled = 128
 
-// ones are the scales of panels that have none. A kernel of several panels looks for the next panel's scales as far behind those of the
+// ones are the scales of panels without scales. A kernel of several panels looks for the next panel's scales as far behind those of the
 // first as the panels are apart.
 var ones = func() (scales [Together * MostUnscaled * Rows]byte) {
 	for i := 0; i < len(scales); i += 2 {

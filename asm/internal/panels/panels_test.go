@@ -149,8 +149,7 @@ func newActivation(f quant.Format, rows, k int, value func(*rand.Rand) float32, 
 	return a
 }
 
-// checkProduct compares Multiply with DotRows, in an output whose rows are farther apart than needed and with guard values
-// in all other places.
+// checkProduct compares Multiply with DotRows, in an output with rows farther apart than needed and guard values in all other places.
 func checkProduct(t *testing.T, p *panels.Panels, w weights, packed []byte, rows int, acts *quant.Activation) {
 	t.Helper()
 	const guard = 1234.5
@@ -399,8 +398,8 @@ func TestPanelsMultiplyChunks(t *testing.T) {
 	})
 }
 
-// TestPanelsMultiplyCalls multiplies so many panels with so many tokens that every kernel is called several times, for few tokens and
-// for many.
+// TestPanelsMultiplyCalls multiplies enough panels with enough tokens that every kernel is called several times, for few tokens and for
+// many.
 func TestPanelsMultiplyCalls(t *testing.T) {
 	forPanels(t, func(t *testing.T, p *panels.Panels) {
 		rng := rand.New(rand.NewPCG(15, 16))

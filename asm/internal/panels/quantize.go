@@ -9,15 +9,15 @@ type quantizer struct {
 	run      func(quants, scales, src *byte, blocks int)
 }
 
-// quantizedAtOnce is how many blocks of a row are quantised before the next: what is in between stays in the first-level cache.
+// quantizedAtOnce is how many blocks of a row are quantised before the next: the blocks in between stay in the first-level cache.
 const quantizedAtOnce = 8
 
 // scratchBytes is the memory that Quantize works in.
 const scratchBytes = quantizedAtOnce * 32 * 4 * Rows
 
-// Quantize is Pack for rows of floats in another format, which become blocks as Format.Quantize makes them of what Format.Dequantize
-// reads. It reports whether there is assembly that does; if there is none, nothing is written. It makes the scratch memory that it works in
-// if that is nil, and leaves it to the next call.
+// Quantize is Pack for rows of floats in another format, which become blocks as Format.Quantize makes them of what Format.Dequantize reads.
+// It reports whether there is assembly for it; without it nothing is written. It makes the scratch memory that it works in if that is nil,
+// and leaves it to the next call.
 func (p *Panels) Quantize(dst, src []byte, from quant.Format, rowBytes, k int, scratch *[]byte) bool {
 	for _, q := range quantizers {
 		if q.to != p.layout || q.from.Format != from {

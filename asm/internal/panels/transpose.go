@@ -1,6 +1,6 @@
 package panels
 
-// transposition says where some blocks of a panel's rows are, and where the units of one of their fields go.
+// transposition gives the source of some blocks of a panel's rows, and the destination of the units of one of their fields.
 type transposition struct {
 	dst, src         []byte // from the field of the first block on
 	rowBytes         int    // of src, from a row to the next
@@ -20,7 +20,7 @@ func (t transposition) portable(unit, bytes int) {
 	}
 }
 
-// check panics, as an index does, where the field of a block is not all there: the assembly does not look.
+// check panics, as an index does, if the field of a block is not all there: the assembly does not look.
 func (t transposition) check(bytes int) {
 	_ = t.src[(t.blocks-1)*t.srcStep+(Rows-1)*t.rowBytes:][:bytes]
 	_ = t.dst[(t.blocks-1)*t.dstStep:][:bytes*Rows]

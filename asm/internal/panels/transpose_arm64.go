@@ -8,7 +8,7 @@ var transposes = [...]func(dst, src *byte, rowBytes, blocks, srcStep, dstStep, c
 // columns are transposition.portable for fields of one unit, by the bytes of a unit.
 var columns = [...]func(dst, src *byte, rowBytes, blocks, srcStep, dstStep int){2: column2NEON, 4: column4NEON}
 
-// quantizers are none: a row is quantised after the other, and then packed.
+// There are no quantizers: a row is quantised after the other, and then packed.
 var quantizers []quantizer
 
 // transpose4NEON is transposition.portable for a field of 16·chunks bytes, chunks > 0, in units of 4; blocks > 0.

@@ -5,5 +5,5 @@ package panels
 // run is portable: no tier without assembly has panels.
 func (t transposition) run(unit, bytes int) { t.portable(unit, bytes) }
 
-// quantizers are none.
+// There are no quantizers.
 var quantizers []quantizer

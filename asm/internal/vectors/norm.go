@@ -17,7 +17,8 @@ func rmsNorm(dst, x, w []float32, eps float32) {
 	}
 }
 
-// normScale returns rmsNorm's s. Numbers whose squares overflow are no activations: with an s of 0 a damaged model would go on with zeros.
+// normScale returns rmsNorm's s. Numbers with squares that overflow are no activations: with an s of 0 a damaged model would go on with
+// zeros.
 func normScale(mean, eps float32) float32 {
 	if mean > math.MaxFloat32 {
 		return float32(math.NaN())

@@ -2,8 +2,8 @@ package vectors
 
 import "github.com/antigravity-go/antigravity/internal/exact"
 
-// rope rotates one head vector x in place by the angles whose cosines and sines are given (arXiv 2104.09864, in the layout
-// of Llama checkpoints at Hugging Face: element i pairs with i+len/2):
+// rope rotates one head vector x in place by the angles of the given cosines and sines (arXiv 2104.09864, in the layout of Llama
+// checkpoints at Hugging Face: element i pairs with i+len/2):
 //
 //	x[i], x[i+half] = fma(x[i], cos[i], -(x[i+half]·sin[i])), fma(x[i], sin[i], x[i+half]·cos[i])
 //

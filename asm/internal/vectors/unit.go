@@ -216,7 +216,7 @@ func (u *Unit) exponential(x []float32) {
 	}
 }
 
-// Axpby computes dst[i] = fma(x[i], a, dst[i]·b) for the elements of x, of which there is at least one.
+// Axpby computes dst[i] = fma(x[i], a, dst[i]·b) for the elements of x, at least one.
 func (u *Unit) Axpby(dst, x []float32, a, b float32) {
 	dst = dst[:len(x)]
 	u.axpby(&dst[0], &x[0], len(x), a, b)

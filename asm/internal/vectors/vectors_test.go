@@ -137,7 +137,7 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
-// TestPrepareExponents has blocks of every magnitude, down to those of which the reciprocal overflows.
+// TestPrepareExponents has blocks of every magnitude, down to those with a reciprocal that overflows.
 func TestPrepareExponents(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	x := make([]float32, 256)

@@ -41,9 +41,12 @@ func (m *Memory) Flags(f *Flags, kv tensor.DType) {
 		f.IntVar(&m.Window, "eviction-window", 512, "`tokens` that stay beside the protected prefix when -eviction-policy forgets")
 		f.IntVar(&m.Prefix, "protected-prefix", -1, "`tokens` at the beginning that always stay; -1: 4 with the policy sliding, none with the others")
 		f.BoolVar(&m.EvictAfterPrompt, "evict-after-prompt", false, "forget nothing before a prompt is read to its end: the choice is better, and more memory is needed for a while")
+		f.IntVar(&m.Snapshots, "snapshots", 0, "`number` of earlier states that a conversation keeps to go back to, if the model has layers with a state, as Qwen 3.5 has; "+
+			"0: as many as take 256 MiB, between 4 and 32; -1: none")
+		f.IntVar(&m.SnapshotEvery, "snapshot-every", 0, "`tokens` after which such a model's state is kept in any case; 0: at ends of messages and prompts, and where prompts differ")
 		f.BoolVar(&m.Endless, "endless", false, "go on beyond the model's context, with the eviction policy sliding")
 		f.Int64Var(&m.ThresholdMB, "memory-threshold-mb", 0, "forget when fewer `MB` of memory than these are available; 0: available memory is not watched")
-		f.Sets(map[string]string{"SessionOptions.Eviction": "eviction-policy", "SessionOptions.EvictAfterPrompt": "evict-after-prompt",
+		f.Sets(map[string]string{"SessionOptions.Snapshots": "snapshots", "SessionOptions.SnapshotEvery": "snapshot-every", "SessionOptions.Eviction": "eviction-policy", "SessionOptions.EvictAfterPrompt": "evict-after-prompt",
 			"SessionOptions.Positions is ReanchorSinks": "endless is given"})
 	})
 }

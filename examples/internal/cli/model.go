@@ -23,7 +23,8 @@ type Model struct {
 	Backend string       // the name of the backend that computes
 	Threads int          // 0: one for each processor
 	Weights tensor.DType // the type that weights are converted to; 0: as they are stored
-	Verbose bool         // log on stderr which files are loaded
+	Verbose bool         // log on stderr the files that are loaded
+	Mapped  bool         // experts stay in the file
 	// ChatTemplate is the path of a file with a chat template that replaces the model's own; "": the model's own.
 	ChatTemplate string
 	// Wrap, if a program sets it, returns the backend that the model gets in place of the one that is chosen.
@@ -50,8 +51,9 @@ func (m *Model) ComputeFlags(f *Flags) {
 	f.StringVar(&m.Backend, "backend", "cpu", "`name` of what computes: "+strings.Join(backend.Names(), ", ")+"; opencl is there in programs built with -tags opencl")
 	f.Threads(&m.Threads, " to compute with")
 	f.DType(&m.Weights, "weights", "to convert the weights to while loading (unless given, they stay as stored)", tensor.WeightTypes()...)
+	f.BoolVar(&m.Mapped, "map-experts", false, "leave the matrices of experts in the mapped file: slower, for models whose experts do not fit in memory")
 	f.BoolVar(&m.Verbose, "v", false, "tell on stderr what is loaded")
-	f.Sets(map[string]string{"LoadOptions.Weights": "weights"})
+	f.Sets(map[string]string{"LoadOptions.Weights": "weights", "LoadOptions.MapExperts": "map-experts"})
 }
 
 // Load fetches the model, opens the backend and loads the model, with a progress bar on stderr when the model is large. When the context ends,
@@ -84,7 +86,7 @@ func (m *Model) LoadOn(ctx context.Context, b backend.Backend, stderr io.Writer)
 	if m.Wrap != nil {
 		b = m.Wrap(b)
 	}
-	o := &llama.LoadOptions{Backend: b, Threads: m.Threads, Weights: m.Weights, Trace: m.Trace, Progress: Progress(stderr, "loading")}
+	o := &llama.LoadOptions{Backend: b, Threads: m.Threads, Weights: m.Weights, MapExperts: m.Mapped, Trace: m.Trace, Progress: Progress(stderr, "loading")}
 	if m.Verbose {
 		o.Logger = slog.New(slog.NewTextHandler(stderr, nil))
 	}

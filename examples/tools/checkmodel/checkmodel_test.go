@@ -80,3 +80,16 @@ func TestNamesTowers(t *testing.T) {
 		}
 	}
 }
+
+// TestMemoryOfExperts finds what will be in memory and what stays in the file.
+func TestMemoryOfExperts(t *testing.T) {
+	var out bytes.Buffer
+	if err := run(t.Context(), []string{fixture.Path(t, "families/qwen3moe")}, nil, &out, &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"in memory", "of experts", "of which a token reads", "with -map-experts  no less"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing in:\n%s", want, &out)
+		}
+	}
+}

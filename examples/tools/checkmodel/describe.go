@@ -97,12 +97,33 @@ func (t table) weights(r *llama.Report) {
 	}
 	t.row("parameters", "%.1f million", float64(r.Parameters)/mega)
 	t.row("weights loaded", "%.1f MB", float64(r.Weights)/mega)
+	t.places(r)
 	var caches []string
 	for _, d := range []tensor.DType{tensor.F16, tensor.Q8_0} {
 		caches = append(caches, fmt.Sprintf("%.1f MB in %v", float64(r.Config.CacheBytes(1000, d))/mega, d))
 	}
 	t.row("1000 tokens cached", "%s", strings.Join(caches, ", "))
 	t.row("vocabulary", "%d tokens", r.Config.VocabSize)
+}
+
+// places prints how much of the weights the CPU has in memory, and how much stays in files that are mapped.
+func (t table) places(r *llama.Report) {
+	resident := r.Weights - r.Tables
+	words := ""
+	if r.Tables > 0 {
+		words = fmt.Sprintf("; %.1f MB of tables stay in the file, mapped, of which a token reads a row", float64(r.Tables)/mega)
+	}
+	t.row("in memory", "%.1f MB%s", float64(resident)/mega, words)
+	if r.Experts == 0 {
+		return
+	}
+	e := &r.Config.Experts
+	t.row("of experts", "%.1f MB, of which a token reads %.1f MB", float64(r.Experts)/mega, float64(r.Experts)/float64(e.Count)*float64(e.Chosen)/mega)
+	if r.Mappable == 0 {
+		t.row("with -map-experts", "no less: the files have the experts in a type or an order that is not computed with; quantize writes one that is")
+		return
+	}
+	t.row("with -map-experts", "%.1f MB in memory; %.1f MB of experts stay in the file, mapped", float64(resident-r.Mappable)/mega, float64(r.Mappable)/mega)
 }
 
 // tokenizer prints what turns text to tokens, and conversations.

@@ -26,7 +26,10 @@ layers. The text should be of the kind that the model is for, its chat template 
   go run ./examples/tools/imatrix -in some.dat -in more.gguf -out together.gguf
 
 Files are llama.cpp's: GGUF, or the older form where the name ends in .dat. With -in, matrices that were computed before are added; without
--file nothing but that is done. Take the unrounded model where there is one.`
+-file nothing but that is done. Take the unrounded model where there is one.
+
+Of a mixture of experts the matrices of each expert have sums of their own, over the tokens that chose it: take a longer text, so that each
+expert is chosen.`
 
 func main() { cli.Main("imatrix", run) }
 
@@ -165,8 +168,28 @@ func (o *options) read(ctx context.Context, model *llama.Model, w *watcher, text
 	if missed := w.unseen(); len(missed) > 0 {
 		return fmt.Errorf("nothing was multiplied with %s: operations of this model are not watched", missed[0])
 	}
+	warn(stderr, w.sums)
 	w.sums.Datasets = append(w.sums.Datasets, filepath.Base(o.file))
 	return nil
+}
+
+// warn says how many experts the text taught nothing of.
+func warn(w io.Writer, sums *importance.Matrix) {
+	unchosen, all := 0, 0
+	for _, s := range sums.Tensors {
+		if len(s.Counts) == 1 {
+			continue
+		}
+		all += len(s.Counts)
+		for _, n := range s.Counts {
+			if n == 0 {
+				unchosen++
+			}
+		}
+	}
+	if unchosen > 0 {
+		fmt.Fprintf(w, "imatrix: %d of the %d matrices of experts were never chosen: a longer text would choose more of them\n", unchosen, all)
+	}
 }
 
 // readChunk lets a new session read some tokens.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unsafe"
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/importance"
@@ -34,6 +35,9 @@ func newWatcher(b backend.Backend, sums *importance.Matrix) *watcher {
 // layers is how the names of what layers consist of begin.
 const layers = "blk."
 
+// others are in the names of what has several dimensions and is no matrix: convolutions, and the biases of experts.
+var others = []string{".ssm_conv1d", ".shortconv.conv.", ".bias"}
+
 // watch begins to watch a model's matrices: those of its layers, and the output head if asked to.
 func (w *watcher) watch(m *llama.Model, head bool) {
 	w.mu.Lock()
@@ -41,7 +45,8 @@ func (w *watcher) watch(m *llama.Model, head bool) {
 	w.names = map[*tensor.Tensor]string{}
 	for name, t := range m.Weights() {
 		inLayer := strings.HasPrefix(name, layers)
-		if t.Shape().NDim() > 1 && (inLayer || head) {
+		other := slices.ContainsFunc(others, func(part string) bool { return strings.Contains(name, part) })
+		if t.Shape().NDim() > 1 && (inLayer || head) && !other {
 			w.names[t] = name
 			if inLayer {
 				w.counts[name] = 0
@@ -75,20 +80,59 @@ func (w *watcher) record(x, weights *tensor.Tensor) error {
 	if err != nil {
 		return err
 	}
-	columns := x.Shape().Dim(-1)
-	sums, err := w.sums.Of(name, 1, columns)
-	if err != nil {
-		w.err = fmt.Errorf("the matrices given with -in are another model's: %w", err)
+	w.add(name, 1, x.Shape().Dim(-1), values, func(int) int { return 0 })
+	return nil
+}
+
+// recordExperts adds to each expert's sums the rows of x that chose it. The rows of x are those of chosen [rows, k], or of its pairs.
+func (w *watcher) recordExperts(x, weights, chosen *tensor.Tensor) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	name, ok := w.names[weights]
+	if !ok || w.err != nil {
 		return nil
 	}
-	for row := range slices.Chunk(values, columns) {
-		sums.Row(0, row)
-		w.counts[name]++
+	values, err := w.read(x)
+	if err != nil {
+		return err
 	}
-	if v := sums.Squares[0]; math.IsNaN(v) || math.IsInf(v, 0) {
-		w.err = fmt.Errorf("the activations of %s are no finite numbers", name)
+	experts := make([]int32, chosen.Shape().NumElements())
+	if err := w.Backend.ReadBuffer(chosen, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(experts))), 4*len(experts))); err != nil {
+		return err
 	}
+	if err := backend.CheckChosen("MatMulExperts", experts, weights.Shape().Dim(0)); err != nil {
+		return err
+	}
+	columns := x.Shape().Dim(-1)
+	if share := len(experts) / x.Shape().Rows(); share > 1 { // pairs that have a row in common
+		pairs := make([]float32, 0, len(experts)*columns)
+		for row := range slices.Chunk(values, columns) {
+			for range share {
+				pairs = append(pairs, row...)
+			}
+		}
+		values = pairs
+	}
+	w.add(name, weights.Shape().Dim(0), columns, values, func(row int) int { return int(experts[row]) })
 	return nil
+}
+
+// add adds rows of some columns to the sums of a tensor of some matrices; matrix returns that of a row.
+func (w *watcher) add(name string, matrices, columns int, values []float32, matrix func(row int) int) {
+	sums, err := w.sums.Of(name, matrices, columns)
+	if err != nil {
+		w.err = fmt.Errorf("the matrices given with -in are another model's: %w", err)
+		return
+	}
+	for i := range len(values) / columns {
+		m := matrix(i)
+		sums.Row(m, values[i*columns:][:columns])
+		w.counts[name]++
+		if v := sums.Squares[m*columns]; math.IsNaN(v) || math.IsInf(v, 0) {
+			w.err = fmt.Errorf("the activations of %s are no finite numbers", name)
+			return
+		}
+	}
 }
 
 // read returns the elements of x.
@@ -111,6 +155,14 @@ func (w *watcher) MatMulTransposed(a, weights, out *tensor.Tensor) error {
 		return err
 	}
 	return w.Backend.MatMulTransposed(a, weights, out)
+}
+
+// MatMulExperts multiplies the rows of pairs with the weights of their experts, and sums them by expert.
+func (w *watcher) MatMulExperts(x, weights, chosen, out *tensor.Tensor) error {
+	if err := w.recordExperts(x, weights, chosen); err != nil {
+		return err
+	}
+	return w.Backend.MatMulExperts(x, weights, chosen, out)
 }
 
 // Prepare prepares weights as the other backend wants them. Weights that a loader has on a backend of its own are copied first, so that

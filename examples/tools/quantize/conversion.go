@@ -46,6 +46,7 @@ type conversion struct {
 type target struct {
 	dtype, wanted tensor.DType // wanted differs where blocks of the wanted type do not fill the rows
 	importance    []float32    // of the columns, of one matrix after the other; nil: they count alike
+	unchosen      int          // matrices of experts that no row of the importance matrix's text chose: their columns count alike
 	info          gguf.TensorInfo
 }
 
@@ -83,12 +84,15 @@ func (c *conversion) wanted(w *weight) tensor.DType {
 	case w.model.Role == checkpoint.Routing: // which experts compute a token is decided by little
 		return tensor.F32
 	case w.dtype == tensor.MXFP4 && o.mix.base.Quantized(): // gpt-oss was trained so
+		return w.dtype
 	case w.model.Part == checkpoint.PerLayerProjection: // as llama.cpp does: it is not large
 		return w.dtype
 	case w.model.Role == checkpoint.Logits && o.head != 0:
 		return o.head
 	case w.model.Role == checkpoint.Lookup && o.embedding != 0:
 		return o.embedding
+	case w.model.Role == checkpoint.Expert && o.mix.experts != 0:
+		return o.mix.experts
 	case o.pure:
 		return o.mix.base
 	case w.model.Role == checkpoint.Logits:
@@ -115,14 +119,20 @@ func (c *conversion) planWeight(w *weight, t *target) error {
 		return fmt.Errorf("%s has the shape %v, and the importance matrix %d columns for it: it is another model's", w.name, w.shape, n)
 	}
 	t.importance = means
+	for _, n := range sums.Counts {
+		if n == 0 {
+			t.unchosen++
+		}
+	}
 	return nil
 }
 
 // warn says which precision is lost and need not be.
 func (c *conversion) warn(w io.Writer) {
-	again, fallen, unweighed := 0, 0, 0
+	again, fallen, unweighed, unchosen := 0, 0, 0, 0
 	for i, t := range c.targets {
 		from := &c.source.tensors[i]
+		unchosen += t.unchosen
 		linear := from.model != nil && (from.model.Role == checkpoint.Linear || from.model.Role == checkpoint.Expert && !from.model.Bias)
 		switch {
 		case from.dtype.Quantized() && t.dtype.Quantized() && from.dtype != t.dtype:
@@ -141,6 +151,10 @@ func (c *conversion) warn(w io.Writer) {
 	}
 	if unweighed > 0 {
 		fmt.Fprintf(w, "quantize: %d matrices are not in the importance matrix: their columns count alike\n", unweighed)
+	}
+	if unchosen > 0 {
+		fmt.Fprintf(w, "quantize: %d matrices of experts were never chosen by the text of the importance matrix: their columns count alike; "+
+			"a longer text would choose more of them\n", unchosen)
 	}
 }
 

@@ -252,11 +252,20 @@ func writeZeros(t *testing.T, dir string, config map[string]any) {
 	}
 	var infos []safetensors.TensorInfo
 	size := map[string]int{}
+	add := func(name string, shape []int) {
+		infos = append(infos, safetensors.TensorInfo{Name: name, DType: "BF16", Shape: shape})
+		size[name] = 2
+		for _, d := range shape {
+			size[name] *= d
+		}
+	}
 	for _, e := range c.Tensors() {
-		infos = append(infos, safetensors.TensorInfo{Name: e.HuggingFace, DType: "BF16", Shape: e.Shape})
-		size[e.HuggingFace] = 2
-		for _, d := range e.Shape {
-			size[e.HuggingFace] *= d
+		if e.Forms.HuggingFace == nil {
+			add(e.HuggingFace, e.Shape)
+			continue
+		}
+		for expert := range e.Shape[0] {
+			add(e.Forms.HuggingFace[0].Of(expert), e.Shape[1:])
 		}
 	}
 	var file bytes.Buffer

@@ -14,6 +14,7 @@ type mix struct {
 	name     string
 	fileType uint32       // llama.cpp's number of the mix; 0: that of files of the base
 	base     tensor.DType // of what no rule is about
+	experts  tensor.DType // of the matrices of experts; 0: as of others
 	rules    []rule       // the first rule about a part counts that has its condition fulfilled
 }
 
@@ -83,6 +84,7 @@ var mixes = []mix{
 	{name: "bf16", base: tensor.BF16},
 	{name: "q8_0", base: tensor.Q8_0},
 	{name: "q6_k", base: tensor.Q6_K},
+	{name: "mxfp4_moe", fileType: 38, base: tensor.Q8_0, experts: tensor.MXFP4},
 	{name: "q5_k_m", fileType: 17, base: tensor.Q5_K, rules: []rule{
 		{checkpoint.Value, moreBits, tensor.Q6_K}, {checkpoint.Down, moreBits, tensor.Q6_K}}},
 	{name: "q5_k_s", base: tensor.Q5_K},

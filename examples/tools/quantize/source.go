@@ -68,6 +68,9 @@ func partsOf(c *checkpoint.Config) map[string]*checkpoint.Tensor {
 	parts, fused := map[string]*checkpoint.Tensor{}, map[string]*checkpoint.Tensor{}
 	for _, t := range c.Tensors() {
 		parts[t.GGUF] = &t
+		for _, form := range t.Forms.GGUF {
+			fused[form.Name] = &t // of gate and up in one, too
+		}
 		if whole := t.Within.GGUF.Name; whole != "" && (fused[whole] == nil || fused[whole].Within.GGUF.First < t.Within.GGUF.First) {
 			fused[whole] = &t
 		}

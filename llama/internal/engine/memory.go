@@ -116,6 +116,7 @@ func (m *Memory) Computed() int {
 type MemoryUsage struct {
 	Slots       int   // in use: of the layer that has most
 	Bytes       int64 // of keys and values, and of states with their snapshots
+	StateBytes  int64 // those of Bytes that are of states with their snapshots
 	RecordBytes int64 // of the records that the eviction policy needs
 }
 
@@ -132,11 +133,12 @@ func (m *Memory) Usage() (u MemoryUsage) {
 		u.RecordBytes += c.RecordBytes()
 	}
 	for _, state := range m.States.list {
-		u.Bytes += state.MemoryUsage()
+		u.StateBytes += state.MemoryUsage()
 		if len(m.whole) == 0 {
 			u.Slots = max(u.Slots, m.Seen())
 		}
 	}
+	u.Bytes += u.StateBytes
 	return u
 }
 

@@ -172,6 +172,9 @@ func (w *Weights) Bytes() int64 { return w.bytes.Load() }
 // CacheBytes returns how many bytes the caches of all conversations take, what several share counted once.
 func (w *Weights) CacheBytes() int64 { return w.store.Bytes() }
 
+// StateBytes returns how many of CacheBytes are those of recurrent layers' states, with snapshots.
+func (w *Weights) StateBytes() int64 { return w.store.StateBytes() }
+
 // ScratchBytes returns how many bytes the caches' operations keep to work in.
 func (w *Weights) ScratchBytes() int64 { return w.store.ScratchBytes() }
 

@@ -152,8 +152,8 @@ func (s *Stored) rowBytes() int {
 	return s.dtype.Format().Bytes(n)
 }
 
-// mapped reports whether the tensor can be computed with from the mapped file.
-func (s *Stored) mapped() bool { return s.pieces == nil && s.rare == nil && s.shape.NDim() == 3 }
+// Mappable reports whether Loader.MapExperts leaves the tensor in the file: it has all experts, in a type and an order that the CPU computes with.
+func (s *Stored) Mappable() bool { return s.Viewed() && s.shape.NDim() == 3 }
 
 // release lets the system forget the file's pages with the tensor.
 func (s *Stored) release() {

@@ -129,7 +129,7 @@ func (l *Loader) prepare(ctx context.Context, s *Stored, role checkpoint.Role, a
 		return nil, false, err
 	}
 	d := TargetType(role, s.dtype, asked)
-	if l.mapped && role == checkpoint.Expert && d == s.dtype && s.mapped() {
+	if l.mapped && role == checkpoint.Expert && d == s.dtype && s.Mappable() {
 		t, view, err := s.asStored(ctx, l.Memory())
 		if err != nil {
 			return nil, false, err

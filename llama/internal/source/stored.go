@@ -235,6 +235,16 @@ func (s *Stored) order() func(row int) int {
 	return func(row int) int { return s.from.Row(order(row)) }
 }
 
+// Viewed reports whether the tensor can be a view of the file: it lies there in one piece, in the order that is wanted, and as its type needs it.
+func (s *Stored) Viewed() bool {
+	return s.pieces == nil && s.rare == nil && s.order() == nil && s.aligned()
+}
+
+// aligned reports whether the data lie as typed views need them.
+func (s *Stored) aligned() bool {
+	return len(s.data) == 0 || uintptr(unsafe.Pointer(&s.data[0]))%alignment(s.dtype) == 0
+}
+
 // asStored returns the tensor with its rows in the file's order: a view of the file if alignment allows that, else a copy.
 func (s *Stored) asStored(ctx context.Context, memory tensor.Memory) (t *tensor.Tensor, view bool, err error) {
 	if s.pieces != nil {
@@ -245,7 +255,7 @@ func (s *Stored) asStored(ctx context.Context, memory tensor.Memory) (t *tensor.
 		t, err = s.rewritten(ctx, memory)
 		return t, false, err
 	}
-	if len(s.data) == 0 || uintptr(unsafe.Pointer(&s.data[0]))%alignment(s.dtype) == 0 {
+	if s.aligned() {
 		t, err = tensor.Wrap(nil, tensor.WrapBytes(s.dtype, s.data, s.owner, true), s.shape)
 		return t, true, err
 	}

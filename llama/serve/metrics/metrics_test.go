@@ -104,6 +104,7 @@ func TestScrape(t *testing.T) {
 		{"generated_tokens_total", []string{"model=flint"}, 20},
 		{"drafted_tokens_total", []string{"model=flint"}, 0},
 		{"evictions_total", []string{"model=flint"}, 0},
+		{"cache_state_bytes", []string{"model=flint"}, 0},
 		{"model_loaded", []string{"model=flint"}, 1},
 		{"answers_running", []string{"model=flint"}, 0},
 		{"answers_waiting", []string{"model=flint"}, 0},

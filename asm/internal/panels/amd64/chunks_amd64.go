@@ -24,11 +24,11 @@ const (
 	fewBlocks      = 16 // more would leave no room for weights in the first-level cache
 	fewPanels      = 64
 
-	manyTokens = 64 // whose rows of out stay in the second-level cache from one call to the next
+	manyTokens = 64 // their rows of out stay in the second-level cache from one call to the next
 	manyPanels = 8  // more would leave room for few blocks, and the sums are read and written once for all blocks
 )
 
-// takes reports whether there is a kernel for so many tokens.
+// takes reports whether there is a kernel for a number of tokens.
 func (c *chunks) takes(tokens int) bool { return c != nil && (c.few != nil || tokens > fewTokens) }
 
 // multiply multiplies the panels of a product with several tokens.
@@ -39,7 +39,7 @@ func (c *chunks) multiply(l *panels.Layout, p *panels.Product) {
 		run, maxPanels, maxTokens = c.few, fewPanels, fewTokens
 	}
 	if p.Unscaled {
-		maxPanels = panels.Together // there are scales of 1 for so many
+		maxPanels = panels.Together // there are scales of 1 for this many
 	}
 	all, groups := a.K/l.Format.BlockLen(), a.K/a.Form.GroupLen()
 	for i := 0; i < p.Count; i += maxPanels {

@@ -14,8 +14,8 @@ import (
 // kernel multiplies the last blocks, it asks the cache for their first lines, which need not exist.
 type singleKernel func(w, scales, inner *byte, panelBytes, next, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
-// blockPanels returns panels that the kernel for a single row of activations multiplies, or those for several rows, or, where there are
-// none, tiles.
+// blockPanels returns panels that the kernel for a single row of activations multiplies, or those for several rows, or, without such
+// kernels, tiles.
 func blockPanels(tiles panels.BlockTiles, single singleKernel, several *chunks) *panels.Panels {
 	rest := panels.BlockTiles{Layout: tiles.Layout, Rows: tiles.Rows, Tiles: tiles.Tiles[len(tiles.Tiles)-1:]}
 	return panels.New(tiles.Layout, func(p *panels.Product) {
@@ -34,8 +34,8 @@ func blockPanels(tiles panels.BlockTiles, single singleKernel, several *chunks) 
 // longestSingle is how many bytes of weights one call reads at most: what a core reads in some 50 microseconds.
 const longestSingle = 640 << 10
 
-// multiplySingle multiplies panels with the only row of activations, panels.Together at a time, and returns how many: none
-// where they are too long for one call.
+// multiplySingle multiplies panels with the only row of activations, panels.Together at a time, and returns how many: 0 if they are too
+// long for one call.
 func multiplySingle(l *panels.Layout, single singleKernel, p *panels.Product) (done int) {
 	a, size := p.Acts, p.PanelBytes(l)
 	if panels.Together*size > longestSingle {

@@ -11,7 +11,7 @@ type amxFormat struct {
 	blocks int // how many blocks a call multiplies at most: it unpacks them to its stack
 	tiles  int // how many tiles a call computes at most: a few tens of microseconds
 	run    amxKernel
-	few    amxFewKernel // for fewest to most rows of activations; nil: there is none
+	few    amxFewKernel // for fewest to most rows of activations; nil: no such kernel
 }
 
 // amxFewKernel multiplies some blocks of two panels, which are panelBytes apart, with up to 16 rows of activations. It adds to out,

@@ -87,9 +87,9 @@ func (m *arrangedPanels) multiplyPanel(p *panels.Product, i, from, n int, acts *
 	}
 }
 
-// run multiplies rows of weights, whose planes begin at w, scales and inner, with arranged activations, and adds the result to
-// the rows of out, which are stride elements apart. A sum goes on in the order of blocks, so that it does not matter where
-// rows are cut into several calls.
+// run multiplies rows of weights, with planes that begin at w, scales and inner, with arranged activations, and adds the result to the rows
+// of out, which are stride elements apart. A sum goes on in the order of blocks, so that it does not matter where rows are cut into several
+// calls.
 //
 // Kernels called by their names, instead of through a table, leave the activations on the stack.
 func (m *arrangedPanels) run(w, scales, inner *byte, blocks int, acts *byte, out *float32, stride int) {

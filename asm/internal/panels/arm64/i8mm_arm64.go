@@ -4,8 +4,7 @@ package arm64
 
 import "github.com/antigravity-go/antigravity/asm/internal/panels"
 
-// I8MM returns panels that the products of small matrices multiply; where there are fewer than eight rows of activations, SDOT
-// does.
+// I8MM returns panels that the products of small matrices multiply. With fewer than eight rows of activations SDOT does.
 func I8MM() []*panels.Panels {
 	sdot := SDOT()
 	of := func(l *panels.Layout, kernel arrangedKernel, rows int) *panels.Panels {

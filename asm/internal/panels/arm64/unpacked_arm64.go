@@ -7,9 +7,9 @@ import (
 	"github.com/antigravity-go/antigravity/quant"
 )
 
-// unpackedPanels multiplies the panels of formats whose quants take several steps to read: some blocks of a panel are unpacked to bytes,
-// which stay in the first-level cache while all rows of activations are multiplied with them. There is a function for each way of packing,
-// and a kernel for bytes in blocks of 32 and one for bytes in blocks of 256, whatever their format.
+// unpackedPanels multiplies the panels of formats with quants that take several steps to read: some blocks of a panel are unpacked to
+// bytes, which stay in the first-level cache while all rows of activations are multiplied with them. There is a function for each way of
+// packing, and a kernel for bytes in blocks of 32 and one for bytes in blocks of 256, whatever their format.
 type unpackedPanels struct {
 	layout *panels.Layout
 	sdot   bool // the processor has SDOT
@@ -103,7 +103,7 @@ func (m *unpackedPanels) unpack(u *unpacked, planes [3][]byte, n int) {
 	}
 }
 
-// multiplyRows multiplies eight rows, the first of which is the product's row at, from block from on.
+// multiplyRows multiplies eight rows, beginning with the product's row at, from block from on.
 func (m *unpackedPanels) multiplyRows(p *panels.Product, u *unpacked, scales []byte, at, from, n int) {
 	a := p.Acts
 	row := at % panels.Rows
@@ -148,7 +148,7 @@ func (m *unpackedPanels) multiplyRows(p *panels.Product, u *unpacked, scales []b
 	}
 }
 
-// minimums returns those of a row and of the rows after it, nil if the format has none.
+// minimums returns those of a row and of the rows after it, nil if the format has no minimums.
 func (m *unpackedPanels) minimums(u *unpacked, row int) *byte {
 	if m.layout != panels.LayoutQ2_K {
 		return nil
@@ -191,8 +191,8 @@ func innerQ3_K(scales, inner *byte, blocks int)
 //go:noescape
 func innerIQ4_XS(scales, inner *byte, blocks int)
 
-// bytes32NEONx1 multiplies 8 rows of bytes with 1 row of activations, and adds to out; the minimums m are there where step, the bytes of a
-// block's scales, is 64; where it is 16, scales are powers of two, by their exponents:
+// bytes32NEONx1 multiplies 8 rows of bytes with 1 row of activations, and adds to out; there are minimums m if step, the bytes of a block's
+// scales, is 64; if it is 16, scales are powers of two, by their exponents:
 //
 //	out[r] += Σ_b (scale[b][r]·d[b]) · Σ_i w[b][r][i]·q[b][i], then + (m[b][r]·d[b])·sums[b]
 //
@@ -204,13 +204,13 @@ func bytes32NEONx1(w, scales *byte, step, blocks int, q *int8, d *float32, sums 
 //go:noescape
 func bytes32SDOTx1(w, scales *byte, step, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
-// bytes32SDOTx4 is bytes32SDOTx1 for 4 rows of activations, of k elements each, whose results are stride elements apart.
+// bytes32SDOTx4 is bytes32SDOTx1 for 4 rows of activations, of k elements each. Their results are stride elements apart.
 //
 //go:noescape
 func bytes32SDOTx4(w, scales *byte, step, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// bytes256NEONx1 multiplies 8 rows of bytes with 1 row of activations, and adds to out; a nil minimums, with a step of 32, says that there are
-// none, otherwise step is 64:
+// bytes256NEONx1 multiplies 8 rows of bytes with 1 row of activations, and adds to out; a nil minimums, with a step of 32, says that the
+// format has no minimums, otherwise step is 64:
 //
 //	out[r] += Σ_b (scale[b][r]·d[b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[b][g][i],
 //	          then − (min[b][r]·d[b])·Σ_g m[b][r][g]·sums[b][g]
@@ -223,7 +223,7 @@ func bytes256NEONx1(w, scales *byte, step int, inner, minimums *byte, blocks int
 //go:noescape
 func bytes256SDOTx1(w, scales *byte, step int, inner, minimums *byte, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
-// bytes256SDOTx8 is bytes256SDOTx1 for 4 rows of bytes and 8 rows of activations, of k elements each, whose results are stride elements
+// bytes256SDOTx8 is bytes256SDOTx1 for 4 rows of bytes and 8 rows of activations, of k elements each. Their results are stride elements
 // apart.
 //
 //go:noescape

@@ -7,16 +7,15 @@ import (
 	"unsafe"
 )
 
-// Context owns what is created on one device, with one queue that runs commands in the order in which they come. Its buffers
-// may outlive Release, and may then still be unmapped and released, in any order: the queue and the context are given up with
-// the last of them.
+// Context owns the objects created on one device, with one queue that runs commands in the order in which they come. Its buffers may
+// outlive Release, and may then still be unmapped and released, in any order: the queue and the context are given up with the last of them.
 type Context struct {
 	api            *API
 	device         *Device
 	context, queue uintptr
 	holders        atomic.Int64 // Release's caller, until it is called, and every buffer that has not been released
 
-	// Before is called before each command that is no kernel's, where it is set; the command is not enqueued if it fails.
+	// Before is called before each command that is no kernel's, if it is set; the command is not enqueued if it fails.
 	Before func() error
 }
 
@@ -59,7 +58,7 @@ func (c *Context) drop() {
 	}
 }
 
-// Flush hands what was enqueued to the device; Finish also waits until it is done.
+// Flush hands the enqueued commands to the device; Finish also waits until it is done.
 func (c *Context) Flush() error {
 	if err := c.before(); err != nil {
 		return err

@@ -39,7 +39,7 @@ func (k Kind) String() string {
 	return "device"
 }
 
-// order says which devices come first where one is chosen: those that are GPUs, whatever else they say they are, then accelerators.
+// order says which devices come first when one is chosen: those that are GPUs, whatever else they say they are, then accelerators.
 func (k Kind) order() int {
 	for i, kind := range [...]Kind{GPU, Accelerator, CPU} {
 		if k&kind != 0 {
@@ -72,8 +72,8 @@ type Device struct {
 	Denormals    bool  // floats below the normal range are computed with
 }
 
-// Devices lists every device of every platform, GPUs first and processors last. A platform that fails is passed over; the
-// error tells of failures where no device remains, and is nil if there simply is none.
+// Devices lists every device of every platform, GPUs first and processors last. A platform that fails is passed over; if no device remains,
+// the error reports the failures; it is nil if there simply is no device.
 func (a *API) Devices() ([]*Device, error) {
 	var ids [maxListed]uintptr
 	var n uint32

@@ -87,8 +87,8 @@ func (f Function) String() string {
 
 // Driver calls the entry points of an OpenCL library.
 type Driver interface {
-	// Call passes the arguments as C would and returns what the entry point returns. What the arguments point to stays
-	// where it is until Call returns. Any number of goroutines may call.
+	// Call passes the arguments as C would and returns what the entry point returns. Memory that the arguments point to does not move until
+	// Call returns. Any number of goroutines may call.
 	Call(f Function, args ...uintptr) uintptr
 }
 

@@ -17,7 +17,7 @@ const (
 	InvalidBinary        Code = -42
 	InvalidWorkGroupSize Code = -54
 	InvalidBufferSize    Code = -61
-	PlatformNotFound     Code = -1001 // of the loader, where no driver is installed
+	PlatformNotFound     Code = -1001 // of the loader, if no driver is installed
 	noHandle             Code = -9999 // ours: a driver returned neither an object nor an error
 )
 

@@ -21,7 +21,7 @@ type Kernel struct {
 
 	next   int // the argument that is set next
 	values [maxArgs]uint64
-	mems   [maxArgs]*Mem // which tell more than their handles: drivers use those again for other buffers
+	mems   [maxArgs]*Mem // which are compared instead of their handles: drivers use those again for other buffers
 	known  [maxArgs]bool
 	err    error
 

@@ -14,10 +14,10 @@ import (
 // LibraryVariable is the environment variable that names the OpenCL library to use instead of the usual ones.
 const LibraryVariable = "ANTIGRAVITY_OPENCL_LIB"
 
-// ErrNoLibrary is wrapped by Open's error where no OpenCL library can be loaded.
+// ErrNoLibrary is wrapped by Open's error if no OpenCL library can be loaded.
 var ErrNoLibrary = errors.New("no OpenCL library")
 
-// candidates lists where an operating system keeps OpenCL, the loader of several vendors' drivers first.
+// candidates lists the places of OpenCL in an operating system, the loader of several vendors' drivers first.
 func candidates() []string {
 	if name := os.Getenv(LibraryVariable); name != "" {
 		return []string{name}

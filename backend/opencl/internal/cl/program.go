@@ -55,7 +55,7 @@ func (c *Context) Load(binary []byte, options string) (*Program, error) {
 	return c.build(program, options)
 }
 
-// build compiles or links a program for the device and releases it where that fails.
+// build compiles or links a program for the device and releases it if that fails.
 func (c *Context) build(program uintptr, options string) (*Program, error) {
 	flags := append([]byte(options), 0)
 	p := &Program{c.api, c.device, program}

@@ -37,7 +37,7 @@ type kernel struct {
 	work  int // how many times a round of the loop does what the table is of
 	inner int // rounds of the loop within
 	tier  int
-	first bool // the loop is the first, of whole strips, and what is left goes through others; otherwise it is the outermost, the last
+	first bool // the loop is the first, of whole strips, and the rest goes through others; otherwise it is the outermost, the last
 }
 
 // products are of 32 weights of one output.
@@ -89,7 +89,7 @@ var attention = []kernel{
 	{"attention.weighNEON", 4 * 32, 4, neon, false},
 }
 
-// asm is the package whose test program has all kernels in it.
+// asm is the package with all kernels in its test program.
 const asm = "github.com/antigravity-go/antigravity/asm"
 
 func main() {
