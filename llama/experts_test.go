@@ -119,7 +119,7 @@ func TestReportOfMemory(t *testing.T) {
 			if mapped {
 				want -= r.Mappable
 			}
-			// Vectors may be views of the file, too, and what is prepared is rounded up to cache lines.
+			// Vectors may be views of the file, too, and prepared weights are rounded up to cache lines.
 			if used := device.Memory().Used() - m.MemoryUsage().Workspaces; used < want*9/10 || used > want*11/10 {
 				t.Errorf("%s, mapped %v: %d bytes in memory, Inspect said %d", family, mapped, used, want)
 			}

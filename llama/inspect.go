@@ -31,7 +31,7 @@ type Report struct {
 	Parameters int64
 	// Weights is the memory of the weights once they are loaded as they are stored, in bytes; views of the file count as well.
 	Weights int64
-	// Tables is how much of Weights the CPU leaves in files that are mapped: tables of which a token needs a row. The operating system reads the
+	// Tables is how much of Weights the CPU leaves in mapped files: tables, since a token needs a single row of them. The operating system reads the
 	// rows, and may drop them again.
 	Tables int64
 	// Experts is how much of Weights the matrices of experts are, and Mappable how much of Experts LoadOptions.MapExperts leaves in mapped files.
@@ -176,7 +176,7 @@ func (r *Report) count(stored []source.Stored, tensors []checkpoint.Tensor) {
 	}
 }
 
-// place counts where a tensor of some bytes is once it is loaded as it is stored.
+// place counts a tensor of some bytes by its place in memory once it is loaded as it is stored.
 func (r *Report) place(s *source.Stored, t *checkpoint.Tensor, bytes int64) {
 	switch {
 	case t.Role == checkpoint.Lookup && s.Viewed():

@@ -8,7 +8,7 @@ import (
 )
 
 // servePool serves workers in this process until the context ends: as many as runners ask for, all with the same models. A machine of a
-// cluster starts it beside the runner's own process, and the pipeline runs with -environment_type=EXTERNAL
+// cluster starts it next to the runner's own process, and the pipeline runs with -environment_type=EXTERNAL
 // -environment_config=localhost:port.
 func servePool(ctx context.Context, port int) error {
 	pool, err := extworker.StartLoopback(ctx, port)

@@ -57,7 +57,7 @@ func harmless(r rune) rune {
 
 // show writes a segment, on a new line if it does not fit the last one. An open segment may go on in the next piece.
 func (w *wrapper) show(out *strings.Builder, segment string, open bool) {
-	limit := w.columns() - 1 // the last column stays empty: when it is filled, terminals differ in where they put the cursor
+	limit := w.columns() - 1 // the last column stays empty: when it is filled, terminals differ in the cursor's place
 	if limit < 1 {
 		limit = math.MaxInt
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // A repetition of something without assertions is a repetition of an expression. With assertions, what the body may match depends on its
-// situation: the character before it (the context), and what was demanded of the character after it. For example, (\ba|-)* matches "a-a"
+// situation: the character before it (the context), and the demand on the character after it. For example, (\ba|-)* matches "a-a"
 // but not "aa", since no word begins between the two. With the demands left out, the matrix
 // of languages between the situations before and after the body is
 //

@@ -10,7 +10,7 @@ import (
 )
 
 // conversationBytes returns what a conversation of tokens tokens, a multiple of 128, takes in the layers with attention, in F16, and in
-// those with a state, of which there is one value without snapshots.
+// those with a state: one value, since there are no snapshots.
 func conversationBytes(c *checkpoint.Config, tokens int) (keysAndValues, states int64) {
 	const f16, f32 = 2, 4
 	for i := range c.Layers {
