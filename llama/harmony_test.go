@@ -85,7 +85,7 @@ func (m *sayingMatcher) Accept(t llama.Token) error {
 func (m *sayingMatcher) Forced(dst []llama.Token) []llama.Token { return dst }
 func (m *sayingMatcher) Clone() llama.Matcher                   { c := *m; return &c }
 
-// functions are g, a function without arguments, and f, with an argument a of 1 or 2.
+// functions are a function without arguments, g, and f with an argument a, 1 or 2.
 var functions = []json.RawMessage{
 	json.RawMessage(`{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{"a":{"enum":[1,2]}},"required":["a"],"additionalProperties":false}}}`),
 	json.RawMessage(`{"type":"function","function":{"name":"g"}}`),

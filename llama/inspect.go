@@ -176,7 +176,7 @@ func (r *Report) count(stored []source.Stored, tensors []checkpoint.Tensor) {
 	}
 }
 
-// place adds a tensor's bytes to the sums of its role: Tables, or Experts and, if they can stay in the mapped file, Mappable.
+// place counts a tensor of some bytes by its place in memory once it is loaded as it is stored.
 func (r *Report) place(s *source.Stored, t *checkpoint.Tensor, bytes int64) {
 	switch {
 	case t.Role == checkpoint.Lookup && s.Viewed():

@@ -42,7 +42,7 @@ func program(ctx context.Context, folder string, flags ...string) *exec.Cmd {
 	return cmd
 }
 
-// questions writes the program's input into a folder: files of lines, n altogether, and every 25th a failure.
+// questions writes the program's input into a folder: files with n lines altogether. Every 25th line is a failure.
 func questions(t *testing.T, folder string, n int) {
 	t.Helper()
 	const files = 5
@@ -159,7 +159,7 @@ func TestFaultsOfWorkersChangeNoFile(t *testing.T) {
 	same(t, folder, want)
 }
 
-// The program may be killed whenever: the same command goes on, and does not compute existing files again.
+// The program may be killed at any time: the same command goes on, and does not compute again the files that are there.
 func TestFaultsOfTheProgramChangeNoFile(t *testing.T) {
 	want := undisturbed(t, lines())
 	folder := t.TempDir()

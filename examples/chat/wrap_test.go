@@ -9,7 +9,7 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// screen is a terminal that knows what a wrapper writes: text, line feeds, and erasing the last line's end.
+// screen is a terminal that knows all that a wrapper writes: text, line feeds, and erasing the end of the last line.
 type screen struct {
 	columns int
 	lines   []string
@@ -101,8 +101,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestPiecesDoNotMatter cuts texts anywhere between runes. Ordinary text looks the same however it was cut; of any text all is shown, once
-// and in order, though rare text may be broken elsewhere.
+// TestPiecesDoNotMatter cuts texts anywhere between runes. Ordinary text looks the same however it was cut. Any text is shown completely,
+// once and in order, though rare characters may be broken elsewhere.
 func TestPiecesDoNotMatter(t *testing.T) {
 	ordinary := []string{"a ", "word ", "unbelievable ", "  ", "\n", "well-known ", "100 ", "5, ", "end. ", "日", "東京", "。", "서울 ", "e\u0301 "}
 	rare := append(ordinary, "(", "$ ", "%", "「", "-", "—", "👩\u200d👧", "🇯🇵🇫🇷", "\t", "https://example.org/a/b?c=d", "\"", "!", "\u00a0")

@@ -130,7 +130,7 @@ func TestEncoder(t *testing.T) {
 	}
 }
 
-// An interruption keeps the work until then.
+// An interrupted run keeps the vectors that it has made.
 func TestInterrupted(t *testing.T) {
 	folder := t.TempDir()
 	for _, name := range []string{"a", "b", "c"} {

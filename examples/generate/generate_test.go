@@ -128,7 +128,7 @@ func TestDrafts(t *testing.T) {
 	}
 }
 
-// TestAdapter answers with an adapter, with a little of it, and with a file that is no adapter.
+// TestAdapter answers with an adapter, with a little of it, and with a folder that is no adapter.
 func TestAdapter(t *testing.T) {
 	const path = "../../llama/testdata/adapter"
 	for adapter, want := range map[string]string{path: "The capital of Serbia is Belgrade.\n", path + ":0.3": "The capital of Japan is Tokyo.\n"} {

@@ -7,6 +7,19 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
+// Rules become expressions as far as possible, since the masks of expressions are remembered. The rules are taken in an order in which each
+// comes after those that it needs (groups). A rule that uses itself only at its end is a loop:
+//
+//	ws   ::= [ ] ws | ""             becomes   [ ]* ""
+//	list ::= item "," list | item    becomes   (item ",")* item
+//
+// If all parts of a rule are expressions, and it does not cost too much, the rule is one expression (compileGroup). All other rules become
+// rules of package grammar: sequences of symbols, each an expression or a rule. In
+//
+//	value ::= [0-9]+ | "[" value "]"
+//
+// the parts [0-9]+, "[" and "]" are expressions, and value stays a rule, since it uses itself in the middle.
+
 // Bounds of what becomes an expression. Costs count about how many expressions a text is made of.
 const (
 	freeCost   = 4_000  // of a rule with all that it uses, apart from its own text

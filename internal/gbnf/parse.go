@@ -11,6 +11,15 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
+// The parser makes a tree of each rule by recursive descent: alternatives, sequences, parts with their repetitions. Of
+//
+//	root ::= "[" item ("," item)* "]"
+//	item ::= [a-z]+ # a name
+//
+// the tree of root is a sequence of four parts: a text, the rule item, a repetition of the sequence in parentheses, and a text. Rules may
+// be used before they are defined: a rule gets its number when its name is first met. A line break ends a rule, except within parentheses
+// and after ::= and |.
+
 // parser reads a grammar.
 type parser struct {
 	source string

@@ -9,6 +9,23 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
+// A state is built from all threads of the one before: each thread's rest takes the byte, and if the rest may then be complete, the symbols
+// below it are expanded. For example, with the rules
+//
+//	list = "[" item "]"
+//	item = [0-9]+ | list
+//
+// the states of the text "[[1" are
+//
+//	text    threads: the rest that is read, and the stack below it
+//	        "["       item, "]", end
+//	[       [0-9]+    "]", end
+//	        "["       item, "]", "]", end
+//	[[1     [0-9]*    "]", "]", end
+//	        "]"       "]", end
+//
+// After "[[1" the number may go on or be complete, so that there are two threads. A text is complete if nothing but the end must follow.
+
 // State is a state of a Machine: all that matters of a text for what may follow.
 type State int32
 

@@ -5,6 +5,11 @@
 // somewhere, all ways are allowed. If a string must have some form, only the canonical way is: each character is written as itself, except
 // that the quote, the backslash and control characters are written \" \\ \b \f \n \r \t, or \u00XX with small digits. Set operations
 // between languages of strings (a pattern, the complement of an enumeration) are right only among canonical ones.
+//
+// Gemma 4 writes the same values in another way ([Language.Marked]): names stand bare, and strings as they are between marks.
+//
+//	{"city": "Bonn \"am Rhein\"", "days": [1, 2]}
+//	{city:<|"|>Bonn "am Rhein"<|"|>,days:[1,2]}
 package jsonexpr
 
 import (

@@ -8,6 +8,21 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
+// The tree is compiled from its end: before(n, k) returns the language of the texts that n followed by k matches. For example, (?!ab)[a-z]+
+// as a whole is compiled so, where All has every text:
+//
+//	nothing                       ε
+//	[a-z]+, then nothing          [a-z]+
+//	(?!ab), then [a-z]+           [a-z]+ without ab·All
+//
+// An assertion about the character before a place makes the language depend on that character: the context. All characters are divided into
+// blocks that assertions do not distinguish, so that there is one language for each block and one for the beginning of the text. Before
+// \bcat, with the blocks of word characters and of all others, they are
+//
+//	at the beginning of the text          cat
+//	after a character of a word           nothing
+//	after any other character             cat
+
 // compiler makes expressions of trees.
 //
 // A context is what comes before a place in the text: 0 is the beginning of the text, and 1+i a character of blocks[i].

@@ -9,6 +9,13 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
+// A pattern is parsed by recursive descent: alternatives, sequences, terms with their quantifiers. For example, ^(?!ab)\d{2} becomes
+//
+//	one after the other
+//		at the beginning of the text
+//		ahead, negative: ab
+//		repeat, 2 to 2 times: a character of 0-9
+
 // ECMA returns the texts in which a pattern matches somewhere. The pattern is one of ECMA-262 with the flag u, as JSON Schema has them,
 // with some of the laxity of patterns without that flag (Annex B): needless backslashes before signs, brackets and braces that
 // stand for themselves, octal escapes. Some constructs of other languages that can mean only one thing are understood too: (?i), (?m) and

@@ -7,6 +7,19 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
+// A repetition of something without assertions is a repetition of an expression. With assertions, what the body may match depends on its
+// situation: the character before it (the context), and the demand on the character after it. For example, (\ba|-)* matches "a-a"
+// but not "aa", since no word begins between the two. With the demands left out, the matrix
+// of languages between the situations before and after the body is
+//
+//	from \ to                  after a word character   after another
+//	at the beginning           a                        -
+//	after a word character     nothing                  -
+//	after another character    a                        -
+//
+// Its closure, by Kleene's algorithm, is the loop (star). Look-aheads in the body are supported in two cases: for one character, as a
+// demand on it (oneAhead), and in loops over single characters up to the end of the text (tempered).
+
 // repeated returns what a repetition of something with assertions, followed by k, matches.
 func (c *compiler) repeated(n *node, k rest) rest {
 	body := n.subs[0]

@@ -2,6 +2,13 @@ package regular
 
 import "slices"
 
+// Expressions are simplified as they are built, so that expressions of the same language are often the same number: fewer states, and
+// recursion ends. For example,
+//
+//	Or(a, [bc], Or(d, a)) = [a-d]       operands are flattened, sorted and taken once, and classes become one class
+//	And([ab], [cd]) = None              an empty class is the empty language
+//	Concat(None, e) = None, Concat(Empty, e) = e, Not(Not(e)) = e
+
 // Class returns the strings of one byte that belong to c.
 func (r *Arena) Class(c Class) Expr {
 	if c == (Class{}) {

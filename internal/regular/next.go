@@ -1,5 +1,16 @@
 package regular
 
+// The derivative of an expression by a byte is the expression for the rest of its strings that begin with the byte. It follows from the
+// derivatives of the parts. For example, with e = (ab|cd)*:
+//
+//	Next(e, 'a') = b(ab|cd)*
+//	Next(b(ab|cd)*, 'b') = e
+//	Next(e, 'c') = d(ab|cd)*
+//	Next(e, 'b') = None
+//
+// So e is an automaton with three states, and Next is a table of it that is filled as it is asked. Bytes that lead to the same state for
+// certain are one part of a partition, and share an entry: those of e are a, c, and all others.
+
 // notYet marks a transition that nobody has asked for.
 const notYet Expr = -1
 

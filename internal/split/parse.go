@@ -12,6 +12,17 @@ import (
 	"github.com/antigravity-go/antigravity/internal/charset"
 )
 
+// An expression becomes a tree by recursive descent: alternatives, sequences, atoms with their quantifiers. Classes, escapes and properties
+// become sets of characters at once, so that there are only five kinds of nodes. For example, \s+(?!\S)|\p{L}+ becomes
+//
+//	one of, the first that leads to a match
+//		one after another
+//			repeat, at least 1: a character of \s
+//			ahead, negative: a character of \S
+//		repeat, at least 1: a character of \p{L}
+//
+// A possessive quantifier is written with the others: \d++ becomes \d+(?!\d).
+
 // ErrUnsupported is wrapped by the error for an expression that this package cannot follow.
 var ErrUnsupported = errors.New("unsupported expression")
 

@@ -11,6 +11,18 @@ import (
 	"github.com/antigravity-go/antigravity/internal/charset"
 )
 
+// Compile turns the program of an expression into a table. The program is in several places at once. A state is the list of these places,
+// in the order in which backtracking would try them, so that the table finds the match that backtracking finds. For example, the states of
+// a|ab are
+//
+//	state   places                  after a        after any other character
+//	dead    nothing                 dead           dead
+//	first   before a, before ab     third          dead
+//	third   match, before b         dead, matched  dead, matched
+//
+// In the third state the match stands first. So "before b" is not tried, and of "ab" only "a" matches. With ab|a the places stand in the
+// other order: a match has ended there, too, but b still leads on.
+
 // The bounds on a table of states: its entries, and the steps that computing it may take.
 const (
 	maxEntries = 1 << 18

@@ -148,7 +148,8 @@ func direct(ctx context.Context, m *llama.Model, r infer.Request) (infer.Answer,
 	}, err
 }
 
-// wanted are the lines that the requests must make: their answers, computed in this process, or "failure".
+// wanted are the lines that the requests must make: their answers, computed in this process, and "failure" for a request that has no
+// answer.
 var wanted = sync.OnceValues(func() (map[string]string, error) {
 	m, err := flint.Load(nil)
 	if err != nil {

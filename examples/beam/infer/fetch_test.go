@@ -20,7 +20,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
 )
 
-// faulty is a file system with one file, delivered as a test says.
+// faulty is a file system with one file, which comes as a test says.
 var faulty struct {
 	size  int64  // what it says
 	data  string // what comes

@@ -12,7 +12,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
 )
 
-// A file has the results of its lines in their order, and those without one in the file next to it.
+// A file has the results of its lines in their order. Lines without a result are in the second file.
 func TestWriteFiles(t *testing.T) {
 	out := t.TempDir()
 	name := filepath.Join(out, "a-000000.jsonl")

@@ -56,7 +56,7 @@ func TestInferAnswersAsASessionDoes(t *testing.T) {
 	}
 }
 
-// An element's error goes with it, and the other elements are answered.
+// An element's error goes with the element, and the other elements are answered.
 func TestFailuresKeepTheirElement(t *testing.T) {
 	schema := json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}`)
 	user := []llama.Message{{Role: "user", Content: "What is 2 + 3?"}}

@@ -82,7 +82,7 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// Failures of earlier attempts do not stay next to the results, here or in a bucket.
+// Failures of an earlier attempt do not stay if there are no failures any more, here or in a bucket.
 func TestOldFailuresAreRemoved(t *testing.T) {
 	for _, output := range []string{filepath.Join(t.TempDir(), "a-000000.jsonl"), "memfs://bucket/a-000000.jsonl"} {
 		one := []byte("{}\n")

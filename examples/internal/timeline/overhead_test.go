@@ -15,10 +15,10 @@ import (
 	"github.com/antigravity-go/antigravity/llama/pebble"
 )
 
-// BenchmarkTracing says how much longer Pebble computes while a timeline collects than while it does not, in percent: runs of 100 tokens
-// take turns, and each is compared with its neighbour. One model does both, since a model's place in memory makes more of a difference.
-// "%cpu" is of the processor's time, and "%wall" of the time that passes; "%least" compares the fastest runs. MODEL in the environment is
-// another model's path.
+// BenchmarkTracing measures how much longer Pebble computes while a timeline collects, in percent: runs of 100 tokens with and without take
+// turns, and each is compared with its neighbour. Both use one model, since the place of a model in memory makes more of a difference than
+// tracing. "%cpu" is of the processor's time, and "%wall" of the time that passes; "%least" compares the fastest runs. MODEL in the
+// environment is another model's path.
 //
 //	go test ./examples/internal/timeline -run - -bench Tracing -benchtime 40x
 func BenchmarkTracing(b *testing.B) {

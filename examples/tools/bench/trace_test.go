@@ -198,7 +198,7 @@ func TestTraceIsBounded(t *testing.T) {
 	}
 }
 
-// TestTraceOfAnInterruptedRun has the measurements until then.
+// TestTraceOfAnInterruptedRun has the events until the interruption.
 func TestTraceOfAnInterruptedRun(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "trace.json")
 	ctx := countdown.New(t.Context(), 153) // loading takes 138 looks

@@ -38,7 +38,7 @@ func TestTheCPUIsClean(t *testing.T) {
 	}
 }
 
-// TestWalk counts failures of a device that fails on purpose, and stops if it hangs.
+// TestWalk counts failures of a device that fails on purpose, and stops when a check hangs.
 func TestWalk(t *testing.T) {
 	checks, err := chosen(backendtest.Checks(true), "Scale")
 	if err != nil {

@@ -129,7 +129,7 @@ func TestDuringPromptBoundsThePeak(t *testing.T) {
 	}
 }
 
-// TestShortPromptsHaveABudgetThatWorks evicts from prompts with a tenth of two or three tokens.
+// TestShortPromptsHaveABudgetThatWorks evicts from prompts so short that a tenth of one is two or three tokens.
 func TestShortPromptsHaveABudgetThatWorks(t *testing.T) {
 	if rows := measured(t, "-skills", "capital", "-n", "1", "-budgets", "0.1", "-during-prompt"); len(rows) != len(eviction.Names()) {
 		t.Errorf("%d rows, want one for each of %v", len(rows), eviction.Names())

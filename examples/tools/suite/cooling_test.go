@@ -67,7 +67,7 @@ func TestRestEnds(t *testing.T) {
 	if err := r.wait(t.Context(), true); !errors.As(err, &low) || !strings.Contains(err.Error(), "19 %") {
 		t.Errorf("battery low: error %v", err)
 	}
-	charge = 0 // no battery
+	charge = 0 // the machine reports no charge
 	if err := r.wait(t.Context(), true); err != nil {
 		t.Error(err)
 	}

@@ -97,7 +97,7 @@ func (s *Stored) typeName() string {
 // mxfp4 is GGUF's type for blocks of MXFP4.
 const mxfp4 = gguf.GGMLType(39)
 
-// newMXFP4 returns weights that a folder has as elements and exponents apart; see checkpoint.HeldMXFP4.
+// newMXFP4 returns weights that a folder has as two tensors, elements and exponents; see checkpoint.HeldMXFP4.
 func newMXFP4(elements, exponents *safetensors.Tensor, owner, others io.Closer) (s Stored, err error) {
 	held, err := checkpoint.HeldMXFP4(elements, exponents)
 	if err != nil {

@@ -298,7 +298,7 @@ func ours() []string {
 	return ours
 }
 
-// childrenOf returns the IDs of a process's children, if the system has /proc.
+// childrenOf returns the IDs of a process's children, on systems that have /proc.
 func childrenOf(pid int) []string {
 	children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
 	return strings.Fields(string(children))

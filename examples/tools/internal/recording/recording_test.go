@@ -160,7 +160,7 @@ func calls(r *Recorder) (n int) {
 	return n
 }
 
-// TestTellsOfTheOtherBackend asks for a backend's facts besides its operations.
+// TestTellsOfTheOtherBackend asks for the properties that a backend has besides its operations.
 func TestTellsOfTheOtherBackend(t *testing.T) {
 	inner := cpu.New(1)
 	defer inner.Close()

@@ -40,7 +40,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// Anything may lie in the place of a run's file, and a results folder may be reached by a link.
+// In the place of a run's file there may be anything, and a results folder may be reached by a link.
 func TestOtherThingsInPlaceOfFiles(t *testing.T) {
 	root := t.TempDir()
 	f := Folder(filepath.Join(root, "results"))

@@ -73,8 +73,8 @@ func table(n *noise, rounds int, paired bool, slower int, part float64) []Sample
 	return samples
 }
 
-// outcome compares simulated tables: it returns the part of the tables with a false change, and which part of the changes of the metric
-// with 2 % noise was found.
+// outcome counts the findings in simulated tables: in how many tables anything unchanged was called a change, and which part of the changes
+// of the metric with 2 % noise was found.
 func outcome(tables, rounds int, paired bool, drift float64, slower int, part float64) (alarms, found float64) {
 	n := &noise{random: rand.New(rand.NewPCG(uint64(rounds), uint64(slower))), drift: drift}
 	changed, seen := 0, 0
@@ -99,7 +99,7 @@ func outcome(tables, rounds int, paired bool, drift float64, slower int, part fl
 	return alarms / float64(tables), float64(seen) / float64(max(changed, 1))
 }
 
-// TestSimulation looks how often the comparison is right, as the package's documentation says; ANTIGRAVITY_TABLES sets how many tables are
+// TestSimulation counts how often the comparison is right, as the package's documentation says; ANTIGRAVITY_TABLES sets how many tables are
 // made of each kind, for the documentation 100 or more; without it only few, of ten rounds.
 func TestSimulation(t *testing.T) {
 	tables, err := strconv.Atoi(cmp.Or(os.Getenv("ANTIGRAVITY_TABLES"), "4"))

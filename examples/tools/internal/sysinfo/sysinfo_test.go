@@ -127,7 +127,7 @@ func TestMachines(t *testing.T) {
 		name       string
 		files      fs.FS
 		properties map[string]string
-		machine    runs.Machine // the part of it that is in files
+		machine    runs.Machine // the part of it that comes from files
 		condition  runs.Condition
 	}{
 		{"a phone", tree(phone), properties,

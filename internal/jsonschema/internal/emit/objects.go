@@ -10,6 +10,18 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/sets"
 )
 
+// A form of objects is one rule of the grammar. The rule's argument is how far the object is written (objectState), so that the order of
+// properties, counts and demands need no rules of their own. For example, of objects with a required property a, an optional b and no
+// others, in this order, the rule has the states
+//
+//	at the beginning            {
+//	before a                    "a": ...
+//	after a                     , or }
+//	after a comma               "b": ...
+//	after b                     }
+//
+// A state is followed only if the object can still be completed from it (fits).
+
 // objectRule is the rule of a form. Its argument is an objectState.
 type objectRule struct {
 	props  []ruleProperty

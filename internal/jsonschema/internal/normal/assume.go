@@ -8,6 +8,13 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/read"
 )
 
+// assume makes a lit true in a shape. Keywords that say one thing change the shape; those that leave alternatives add a choice, which
+// branch takes later. A lit that is not true has an alternative for each thing that its schema says. For example,
+//
+//	{"oneOf": [A, B]}                                is        a choice: A and not B; B and not A
+//	not {"required": ["a"], "maxProperties": 2}      is        a choice: no member a; at least 3 members
+//	{"allOf": [A, B]}                                is        A, and then B: no choice
+
 // only returns the schema of one value.
 func (c *demands) only(like *read.Schema, v *document.Value) *read.Schema {
 	if s, ok := c.singles[v]; ok {

@@ -12,6 +12,14 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
+// facts finds, for each schema, its scalars and the types that its values may have. Both follow from the schema's own keywords and from the
+// facts about the schemas that apply to the same value. For example, for
+//
+//	{"type": ["integer", "array"], "anyOf": [{"minimum": 3}, {"const": null}]}
+//
+// the scalars are the whole numbers from 3 on, and a value may be an integer or an array. A schema that refers to itself without end has no
+// facts of its own: see progress.
+
 // facts holds, for each schema, a fact that does not depend on arrays and objects.
 type facts struct {
 	*limits.Meter

@@ -8,6 +8,14 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/sets"
 )
 
+// finishObject makes forms of a shape of objects in which nothing is left to choose: the members that have a place of their own, and the
+// others, by sets of names that are treated alike. For example,
+//
+//	{"properties": {"a": A}, "patternProperties": {"^x": X}, "additionalProperties": Y}
+//
+// has one form: a is A; other names that begin with x are X; all other names are Y. A demand for some member, as under a not, makes more
+// forms: one in which a member with a place fulfils it, and so on, and one in which one of the others does (distribute).
+
 // Bounds of object forms.
 const (
 	maxRest  = 64

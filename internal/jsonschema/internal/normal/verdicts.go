@@ -9,6 +9,13 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jsonschema/internal/sets"
 )
 
+// verdicts decides whether values that stand in the schema, in an enum or a const, satisfy other schemas: scalars by their sets, arrays and
+// objects keyword by keyword. For example, in
+//
+//	{"enum": [[1], ["x"]], "items": {"type": "integer"}}
+//
+// it finds that [1] is valid and ["x"] is not, so that the enumeration has one value left.
+
 // verdicts records which values of the text satisfy which schemas.
 type verdicts struct {
 	*facts

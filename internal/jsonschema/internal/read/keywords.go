@@ -8,6 +8,9 @@ import (
 	"github.com/antigravity-go/antigravity/internal/numbers"
 )
 
+// Each keyword has a function in one table, with the drafts that know it. For example, in {"type": "object", "required": ["a"], "title":
+// "x"}, readType and readRequired fill in the Schema's Types and Required, and title, which is not in the table, is an annotation.
+
 // keyword is a keyword of the drafts from since until until; in others it is an annotation. read reads its value v into s; all is the object
 // that has it.
 type keyword struct {

@@ -10,6 +10,12 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
+// A set of numbers is held in the simplest of five ways that fits (Kind), so that most schemas need no automaton:
+//
+//	And({1, 5, 9}, from 3 on) = {5, 9}                        Finite, number by number
+//	And(from 3 on, multiples of 2) = both conditions          Simple
+//	Not(from 3 on)                                            Expr: a regular language of plain decimals
+
 // Numbers is a set of numbers.
 type Numbers struct {
 	Kind  Kind

@@ -11,6 +11,12 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
+// A set of strings is held in the simplest of five ways that fits (Kind), so that most schemas need no automaton:
+//
+//	And({"a", "bc"}, at least 2 characters) = {"bc"}          Finite, string by string
+//	And(at least 2, at most 5 characters) = 2 to 5            Simple
+//	And(at least 2 characters, ^[a-z]+$)                      Expr: a regular language of canonical texts
+
 // Strings is a set of strings.
 type Strings struct {
 	Kind        Kind

@@ -299,7 +299,7 @@ func TestTime(t *testing.T) {
 	}
 }
 
-// remote is a device with memory that the host cannot reach, as far as -time knows.
+// remote is a device with memory that the host cannot reach, as far as -time can see.
 type remote struct{ *host.Reference }
 
 type remoteMemory struct{ tensor.Memory }

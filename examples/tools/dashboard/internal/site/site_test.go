@@ -112,7 +112,7 @@ func TestHandler(t *testing.T) {
 	}
 }
 
-// A name that was made to lead to this machine (DNS rebinding) is refused.
+// A foreign name that was made to lead to this machine (DNS rebinding) is refused.
 func TestHosts(t *testing.T) {
 	for host, want := range map[string]int{
 		"localhost": 200, "localhost:8090": 200, "LOCALHOST.:8090": 200, "127.0.0.1:8090": 200, "[::1]:8090": 200, "[::1]": 200, "results.localhost": 200,

@@ -327,8 +327,8 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// BenchmarkSampling says what watching a run costs: the rate of an answer with and without, in turn, as the ratio of neighbours and of the
-// best ones: on a machine that does other things too, only these mean something.
+// BenchmarkSampling measures the cost of watching a run: the rate of an answer with and without, in turn, as the ratio of neighbours and of
+// the best ones. On a machine that does other things too, only these ratios mean something.
 func BenchmarkSampling(b *testing.B) {
 	rates := map[bool][]float64{}
 	for b.Loop() {

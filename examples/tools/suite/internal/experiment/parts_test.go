@@ -8,7 +8,7 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
 )
 
-// TestConditionsAreBounded watches a machine for a day, and one without sensors.
+// TestConditionsAreBounded watches a machine for a day, and one that reports nothing.
 func TestConditionsAreBounded(t *testing.T) {
 	for _, c := range []struct {
 		name        string

@@ -8,7 +8,7 @@ import (
 // script is a clock on which time passes as it is told to.
 type script struct {
 	t    time.Duration
-	late []time.Duration // by how much each sleep is too long; later ones are exact
+	late []time.Duration // by how much each sleep is too long; later sleeps are exact
 }
 
 func (s *script) now() time.Duration { return s.t }
