@@ -40,7 +40,7 @@ type Weights struct {
 	projections map[place]*projection     // the linear maps, by the place of their weight
 	tensors     []checkpoint.Tensor       // all, in the order of computation
 	sizes       sizes
-	adapters    atomic.Uint64             // made so far
+	adapters    atomic.Uint64 // made so far
 }
 
 // place is what a tensor is in a model.
