@@ -53,6 +53,7 @@ type SharedBuffer struct {
 // the SharedBuffer.
 type allocation struct {
 	bytes []byte
+	block *mmap.Block   // that bytes lie in; nil: in memory of their own
 	used  *atomic.Int64 // the Galloc's count of bytes in use
 	done  atomic.Bool   // the memory was given back
 }
@@ -63,7 +64,7 @@ func (a *allocation) free() error {
 		return nil
 	}
 	a.used.Add(-int64(len(a.bytes)))
-	return mmap.Free(a.bytes)
+	return a.block.Free(a.bytes)
 }
 
 // WrapBytes makes a buffer of existing host memory, such as a region of a mapped file. The owner, which may be nil, is kept reachable
@@ -124,20 +125,35 @@ type Memory interface {
 
 // Galloc is the host's Memory. The zero value is ready; it may be used from any number of goroutines.
 type Galloc struct {
-	used atomic.Int64
+	used    atomic.Int64
+	weights mmap.Together
 }
 
 // Alloc returns a zeroed SharedBuffer of size bytes. Pages count against the process only once they are touched.
 func (g *Galloc) Alloc(size int, d DType) (Buffer, error) {
+	return g.alloc(size, d, func(size int) ([]byte, *mmap.Block, error) {
+		bytes, err := mmap.Alloc(size)
+		return bytes, nil, err
+	})
+}
+
+// AllocWeights is Alloc for memory that is written once and read often. Such buffers lie together, in huge pages where the system has them. A
+// huge page is memory as a whole once a byte of it is written.
+func (g *Galloc) AllocWeights(size int, d DType) (Buffer, error) {
+	return g.alloc(size, d, g.weights.Alloc)
+}
+
+// alloc returns a buffer of memory that a function allocates.
+func (g *Galloc) alloc(size int, d DType, memory func(size int) ([]byte, *mmap.Block, error)) (Buffer, error) {
 	if !d.Valid() {
 		return nil, fmt.Errorf("tensor: allocate %d bytes of an unknown element type %d", size, uint8(d))
 	}
-	bytes, err := mmap.Alloc(size)
+	bytes, block, err := memory(size)
 	if err != nil {
 		return nil, fmt.Errorf("tensor: allocate %d bytes of %v: %w", size, d, err)
 	}
 	g.used.Add(int64(len(bytes)))
-	a := &allocation{bytes: bytes, used: &g.used}
+	a := &allocation{bytes: bytes, block: block, used: &g.used}
 	buffer := &SharedBuffer{dtype: d, bytes: bytes, release: a}
 	runtime.AddCleanup(buffer, func(a *allocation) { a.free() }, a)
 	return buffer, nil

@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 
 	"github.com/antigravity-go/antigravity/asm"
-	"github.com/antigravity-go/antigravity/internal/mmap"
 	"github.com/antigravity-go/antigravity/internal/timing"
 	"github.com/antigravity-go/antigravity/quant"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -35,12 +34,15 @@ func (b Fused) Pack(ctx context.Context, device tensor.Device, w *tensor.Tensor,
 		return w, nil
 	}
 	t.scratch = make([]packScratch, b.runner.Size())
-	buffer, err := device.Memory().Alloc(rows*t.to.Bytes(k), d)
+	alloc := device.Memory().Alloc
+	if g, ok := device.Memory().(*tensor.Galloc); ok {
+		alloc = g.AllocWeights // a decoded token reads all of them: every address translation counts
+	}
+	buffer, err := alloc(rows*t.to.Bytes(k), d)
 	if err != nil {
 		return nil, err
 	}
 	t.dst = buffer.Bytes()
-	mmap.AdviseHuge(t.dst) // a decoded token reads all of them: every address translation counts
 	panels, step := (rows+asm.PanelRows-1)/asm.PanelRows, max(packAtOnce/(asm.PanelRows*t.from.Bytes(k)), 1)
 	for ; t.first < panels; t.first += step {
 		err := ctx.Err()

@@ -54,14 +54,6 @@ func Discard(b []byte) error {
 	return nil
 }
 
-// AdviseHuge asks the system to back the whole pages of b with huge pages, which cost fewer address translations. It is a hint: if the
-// system ignores it, nothing happens.
-func AdviseHuge(b []byte) {
-	if first, end := wholePages(b); first < end {
-		adviseHuge(b[first:end])
-	}
-}
-
 // wholePages returns the range of b that consists of whole pages; it is empty, first ≥ end, if b holds no whole page.
 func wholePages(b []byte) (first, end int) {
 	page := os.Getpagesize()

@@ -21,7 +21,6 @@ func TestAlloc(t *testing.T) {
 		if n > 0 && addressOf(b)%uintptr(page) != 0 {
 			t.Errorf("Alloc(%d) is not aligned to a page", n)
 		}
-		AdviseHuge(b)
 		if err := Free(b); err != nil {
 			t.Errorf("Free of %d bytes: %v", n, err)
 		}

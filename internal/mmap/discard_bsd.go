@@ -15,5 +15,7 @@ func discardPages(b []byte) error {
 	return err
 }
 
-// adviseHuge does nothing: these systems choose page sizes by themselves.
+// hugePage says that there is nothing to ask for: these systems choose page sizes by themselves.
+const hugePage = 0
+
 func adviseHuge([]byte) {}

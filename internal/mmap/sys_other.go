@@ -51,4 +51,6 @@ func discardPages(b []byte) error {
 	return nil
 }
 
+const hugePage = 0
+
 func adviseHuge([]byte) {}

@@ -65,7 +65,9 @@ func discardPages(b []byte) error {
 	return os.NewSyscallError("VirtualAlloc", err)
 }
 
-// adviseHuge does nothing: large pages need a privilege that ordinary processes lack.
+// hugePage says that there is nothing to ask for: large pages need a privilege that ordinary processes lack.
+const hugePage = 0
+
 func adviseHuge([]byte) {}
 
 // sliceAt views memory that the system mapped at addr. The address is read through a pointer because vet, rightly wary of
