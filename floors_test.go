@@ -76,6 +76,17 @@ func allowed(from, to string) bool {
 	return f < t
 }
 
+// networked reports whether packages in a folder may import the network. Programs that import llama alone do not link the network, which
+// is several MB: such a program has 9 MB without its model.
+func networked(folder string) bool {
+	for _, above := range []string{"examples", "llama/serve", "llama/hub", "internal/hubtest"} {
+		if folder == above || strings.HasPrefix(folder, above+"/") {
+			return true
+		}
+	}
+	return false
+}
+
 func TestImportsPointDown(t *testing.T) {
 	err := filepath.WalkDir(".", func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -104,6 +115,9 @@ func TestImportsPointDown(t *testing.T) {
 			to, ours := strings.CutPrefix(name, modulePath+"/")
 			if ours && !allowed(folder, to) {
 				t.Errorf("%s imports %s, which is not below it", file, to)
+			}
+			if (name == "net" || strings.HasPrefix(name, "net/http") || strings.HasPrefix(name, "crypto/tls")) && !networked(folder) {
+				t.Errorf("%s imports %s: programs that only compute would link it, too", file, name)
 			}
 		}
 		return nil

@@ -137,7 +137,7 @@ func (g *Galloc) Alloc(size int, d DType) (Buffer, error) {
 	})
 }
 
-// AllocWeights is Alloc for memory that is written once and read often. Such buffers lie together, in huge pages where the system has them. A
+// AllocWeights is Alloc for memory that is written once and read often. Such buffers lie together, in huge pages if the system has them. A
 // huge page is memory as a whole once a byte of it is written.
 func (g *Galloc) AllocWeights(size int, d DType) (Buffer, error) {
 	return g.alloc(size, d, g.weights.Alloc)

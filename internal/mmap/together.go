@@ -7,10 +7,10 @@ import (
 	"sync"
 )
 
-// Together allocates memory that is read again and again from beginning to end, such as weights: pieces lie one after the other in blocks, which
-// the system is asked to back with huge pages. A huge page spares address translations when it is read, and hundreds of page faults when it is
-// first written. Of pieces in mappings of their own it could cover only what lies between multiples of its size: little of 2 MB, nothing of
-// 1 MB. The zero value is ready; it may be used from any number of goroutines.
+// Together allocates memory that is read again and again from beginning to end, such as weights. Pieces lie one after the other in blocks, and
+// the system is asked to back blocks with huge pages. A huge page spares address translations when it is read, and hundreds of page faults when
+// it is first written. If each piece had a mapping of its own, huge pages would cover only the parts between multiples of their size: of a
+// piece of 3 MB at most one such part, of a piece of 1 MB nothing. The zero value is ready; it may be used from any number of goroutines.
 //
 // Invariant: current is nil or has pieces that were not freed.
 type Together struct {
@@ -26,7 +26,7 @@ type Block struct {
 	live  int // pieces that were not freed
 }
 
-// What a block has at least: what is not used is no memory, but it is address space, of which 32-bit systems have little.
+// blockBytes is the least size of a block. Its unused rest takes address space only, but 32-bit systems have little of that.
 const blockBytes = 64 << 20
 
 // Alloc returns n bytes of zeroed memory, aligned to a page, and the block that they lie in: they last until its Free. Errors are those of the
@@ -57,7 +57,7 @@ func (t *Together) Alloc(n int) ([]byte, *Block, error) {
 // roundUp returns the least multiple of unit from n on.
 func roundUp(n, unit int) int { return (n + unit - 1) / unit * unit }
 
-// maxPiece bounds pieces, so that rounded up they are a number. What is larger is more than any system has.
+// maxPiece bounds pieces, so that rounded up they are a number. No system has more memory.
 const maxPiece = 1 << (bits.UintSize - 4)
 
 // Free gives a piece back, whole and once. A nil Block frees what the function Alloc returned.
