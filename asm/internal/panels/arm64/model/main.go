@@ -37,56 +37,70 @@ type kernel struct {
 	work  int // how many times a round of the loop does what the table is of
 	inner int // rounds of the loop within
 	tier  int
-	first bool // the loop is the first, of whole strips, and the rest goes through others; otherwise it is the outermost, the last
+	loop  int // which loop of the function it is, by their ends, from 1 on; 0: the last, which is the outermost
 }
 
 // products are of 32 weights of one output.
 var products = []kernel{
-	{"q4_0NEONx1", 8, 1, neon, false},
-	{"q4_0NEONx2", 8 * 2, 1, neon, false},
-	{"q4_1NEONx1", 8, 1, neon, false},
-	{"q4_1NEONx2", 8 * 2, 1, neon, false},
-	{"q8_0NEONx1", 8, 1, neon, false},
-	{"q8_0NEONx2", 8 * 2, 1, neon, false},
-	{"q4_KNEONx1", 8 * 8, 4, neon, false},
-	{"q5_KNEONx1", 8 * 8, 4, neon, false},
-	{"q6_KNEONx1", 8 * 8, 2, neon, false},
-	{"q4_0SDOTx1", 8, 1, sdot, false},
-	{"q4_0SDOTx4", 8 * 4, 1, sdot, false},
-	{"q4_0SDOTx8", 4 * 8, 1, sdot, false},
-	{"q4_1SDOTx1", 8, 1, sdot, false},
-	{"q4_1SDOTx4", 8 * 4, 1, sdot, false},
-	{"q4_1SDOTx8", 4 * 8, 1, sdot, false},
-	{"q8_0SDOTx1", 8, 1, sdot, false},
-	{"q8_0SDOTx4", 8 * 4, 1, sdot, false},
-	{"q8_0SDOTx8", 4 * 8, 1, sdot, false},
-	{"q4_KSDOTx1", 8 * 8, 4, sdot, false},
-	{"q4_KSDOTx2", 8 * 2 * 8, 4, sdot, false},
-	{"q4_KSDOTx8", 4 * 8 * 8, 2, sdot, false},
-	{"q5_KSDOTx1", 8 * 8, 4, sdot, false},
-	{"q5_KSDOTx2", 8 * 2 * 8, 4, sdot, false},
-	{"q5_KSDOTx8", 4 * 8 * 8, 2, sdot, false},
-	{"q6_KSDOTx1", 8 * 8, 2, sdot, false},
-	{"q6_KSDOTx2", 8 * 2 * 8, 2, sdot, false},
-	{"q6_KSDOTx8", 4 * 8 * 8, 2, sdot, false},
-	{"q4_0I8MMx8", 8 * 8, 1, i8mm, false},
-	{"q4_1I8MMx8", 8 * 8, 1, i8mm, false},
-	{"q8_0I8MMx8", 8 * 8, 1, i8mm, false},
-	{"q4_KI8MMx8", 4 * 8 * 8, 4, i8mm, false},
-	{"q5_KI8MMx8", 4 * 8 * 8, 4, i8mm, false},
-	{"q6_KI8MMx8", 4 * 8 * 8, 2, i8mm, false},
+	{"q4_0NEONx1", 8, 1, neon, 0},
+	{"q4_0NEONx2", 8 * 2, 1, neon, 0},
+	{"q4_1NEONx1", 8, 1, neon, 0},
+	{"q4_1NEONx2", 8 * 2, 1, neon, 0},
+	{"q8_0NEONx1", 8, 1, neon, 0},
+	{"q8_0NEONx2", 8 * 2, 1, neon, 0},
+	{"q4_KNEONx1", 8 * 8, 4, neon, 0},
+	{"q5_KNEONx1", 8 * 8, 4, neon, 0},
+	{"q6_KNEONx1", 8 * 8, 2, neon, 0},
+	{"q4_0SDOTx1", 8, 1, sdot, 0},
+	{"q4_0SDOTx4", 8 * 4, 1, sdot, 0},
+	{"q4_0SDOTx8", 4 * 8, 1, sdot, 0},
+	{"q4_1SDOTx1", 8, 1, sdot, 0},
+	{"q4_1SDOTx4", 8 * 4, 1, sdot, 0},
+	{"q4_1SDOTx8", 4 * 8, 1, sdot, 0},
+	{"q8_0SDOTx1", 8, 1, sdot, 0},
+	{"q8_0SDOTx4", 8 * 4, 1, sdot, 0},
+	{"q8_0SDOTx8", 4 * 8, 1, sdot, 0},
+	{"q4_KSDOTx1", 8 * 8, 4, sdot, 0},
+	{"q4_KSDOTx2", 8 * 2 * 8, 4, sdot, 0},
+	{"q4_KSDOTx8", 4 * 8 * 8, 2, sdot, 0},
+	{"q5_KSDOTx1", 8 * 8, 4, sdot, 0},
+	{"q5_KSDOTx2", 8 * 2 * 8, 4, sdot, 0},
+	{"q5_KSDOTx8", 4 * 8 * 8, 2, sdot, 0},
+	{"q6_KSDOTx1", 8 * 8, 2, sdot, 0},
+	{"q6_KSDOTx2", 8 * 2 * 8, 2, sdot, 0},
+	{"q6_KSDOTx8", 4 * 8 * 8, 2, sdot, 0},
+	{"q4_0I8MMx8", 8 * 8, 1, i8mm, 0},
+	{"q4_1I8MMx8", 8 * 8, 1, i8mm, 0},
+	{"q8_0I8MMx8", 8 * 8, 1, i8mm, 0},
+	{"q4_KI8MMx8", 4 * 8 * 8, 4, i8mm, 0},
+	{"q5_KI8MMx8", 4 * 8 * 8, 4, i8mm, 0},
+	{"q6_KI8MMx8", 4 * 8 * 8, 2, i8mm, 0},
 }
 
 // attention are those of its loops that do most. Products of quantised keys and values are among products.
 var attention = []kernel{
-	{"panels/arm64.f32NEONx4", 4 * 4 * 16, 1, neon, true},
-	{"panels/arm64.f16NEONx4", 4 * 4 * 16, 1, neon, true},
-	{"panels/arm64.bf16NEONx4", 4 * 4 * 16, 1, neon, true},
-	{"attention.valuesF32NEONx4", 4 * 4 * 16, 1, neon, true},
-	{"attention.valuesF16NEONx4", 4 * 4 * 16, 1, neon, true},
-	{"attention.valuesBF16NEONx4", 4 * 4 * 16, 1, neon, true},
-	{"vectors.exponentialsNEON", 16, 1, neon, true},
-	{"attention.weighNEON", 4 * 32, 4, neon, false},
+	{"panels/arm64.f32NEONx4", 4 * 4 * 16, 1, neon, 1},
+	{"panels/arm64.f16NEONx4", 4 * 4 * 16, 1, neon, 1},
+	{"panels/arm64.bf16NEONx4", 4 * 4 * 16, 1, neon, 1},
+	{"attention.valuesF32NEONx4", 4 * 4 * 16, 1, neon, 1},
+	{"attention.valuesF16NEONx4", 4 * 4 * 16, 1, neon, 1},
+	{"attention.valuesBF16NEONx4", 4 * 4 * 16, 1, neon, 1},
+	{"vectors.exponentialsNEON", 16, 1, neon, 1},
+	{"attention.weighNEON", 4 * 32, 4, neon, 0},
+}
+
+// states are the loops of recurrent layers, for one number: one multiply-add of a convolution of four taps, one element of a state that a token
+// passes, with the difference of the delta rule and without it.
+var states = []kernel{
+	{"vectors.convolveNEON", 8 * 4, 4, neon, 2},
+	{"recurrent.recurNEON", 4 * 8, 1, neon, 2},
+	{"recurrent.recurNEON", 4 * 8, 1, neon, 3},
+}
+
+// unpacking brings 32 weights of one output into bytes, for formats that are multiplied as bytes.
+var unpacking = []kernel{
+	{"unpackFives", 16, 1, neon, 0},
+	{"unpackNonlinear", 16, 1, neon, 0},
 }
 
 // asm is the package with all kernels in its test program.
@@ -107,6 +121,10 @@ func main() {
 	table(binary, "panels/arm64.", products)
 	fmt.Println()
 	table(binary, "", attention)
+	fmt.Println()
+	table(binary, "", states)
+	fmt.Println()
+	table(binary, "panels/arm64.", unpacking)
 }
 
 // table prints what kernels of a program take. Their names follow the prefix.
@@ -117,7 +135,7 @@ func table(binary, prefix string, kernels []kernel) {
 	}
 	fmt.Printf("\n|---|%s\n", strings.Repeat("--:|", len(processors)))
 	for _, k := range kernels {
-		loop := k.loop(binary, prefix)
+		loop := k.round(binary, prefix)
 		fmt.Printf("| %s |", k.name[strings.LastIndexByte(k.name, '.')+1:])
 		for _, p := range processors {
 			if k.tier > p.tier {
@@ -159,14 +177,14 @@ var (
 	address     = regexp.MustCompile(`0x[0-9a-f]+ <.*>`)
 )
 
-// loop returns a round of the kernel's loop, as text.
-func (k *kernel) loop(binary, prefix string) string {
+// round returns a round of the kernel's loop, as text.
+func (k *kernel) round(binary, prefix string) string {
 	symbol := asm + "/internal/" + prefix + k.name + ".abi0"
 	listing := run("", nil, "llvm-objdump", "-d", "--mattr=+dotprod,+i8mm", "--no-show-raw-insn",
 		"--disassemble-symbols="+symbol, binary)
 	var code []string
 	index := map[string]int{} // of each address
-	from, to := -1, -1
+	from, to, loops := -1, -1, 0
 	type loop struct{ first, last int }
 	var within loop
 	for line := range strings.Lines(listing) {
@@ -177,7 +195,8 @@ func (k *kernel) loop(binary, prefix string) string {
 		index[m[1]] = len(code)
 		text := strings.ReplaceAll(m[2], "\t", " ")
 		if b := branch.FindStringSubmatch(text); b != nil {
-			if target, ok := index[b[1]]; ok && !(k.first && from >= 0) {
+			if target, ok := index[b[1]]; ok && (k.loop == 0 || loops < k.loop) {
+				loops++
 				if from >= 0 {
 					within = loop{from, to}
 				}
