@@ -17,6 +17,7 @@ import (
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/workload"
 	"github.com/antigravity-go/antigravity/internal/countdown"
+	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/pebble"
 )
@@ -305,7 +306,7 @@ func TestTables(t *testing.T) {
 
 func TestMistakes(t *testing.T) {
 	for _, args := range [][]string{
-		{"-sync", "-profile"}, {"-sync", "-trace", "x"}, {"-p", "x"}, {"-p", "-1"}, {"-p", "0", "-n", "0"}, {"-r", "0"}, {"-kv-type", "q9"}, {"-profile", "-span", "1"},
+		{"-sync", "-profile"}, {"-sync", "-trace", "x"}, {"-p", "x"}, {"-p", "-1"}, {"-p", "0", "-n", "0"}, {"-r", "0"}, {"-kv-type", "q9"}, {"-profile", "-span", "64"},
 		{"-sessions", "1,x"}, {"-sessions", "0"}, {"-sessions", ""}, {"-draft", "-1"}, {"-draft", "3", "-n", "0"}, {"-sessions", "2", "-n", "0"},
 		{"-latency", "-p", "0"}, {"-latency", "-n", "1"}, {"-latency", "-draft", "2"}, {"-latency", "-sessions", "2"}, {"-latency", "-profile"},
 		{"-trace", "x", "-profile"}, {"-trace-events", "5"}, {"-trace", "x", "-trace-events", "0"},
@@ -333,5 +334,17 @@ func TestInterrupted(t *testing.T) {
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v: %v", args, err)
 		}
+	}
+}
+
+// TestExpertsOfProfile finds how many experts a pass chose, and what of their weights a token reads.
+func TestExpertsOfProfile(t *testing.T) {
+	var out bytes.Buffer
+	args := []string{"-model", fixture.Path(t, "families/qwen3moe"), "-p", "1", "-n", "0", "-r", "1", "-profile", "-span", "64"}
+	if err := run(t.Context(), args, nil, &out, &out); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "a pass chose 3.0 of 8 experts in a layer") {
+		t.Errorf("there is no word of the experts:\n%s", &out)
 	}
 }
