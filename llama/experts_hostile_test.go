@@ -125,7 +125,7 @@ func hostileFile(t *testing.T, f *gguf.File, r *rand.Rand) (data []byte, changes
 	return b.Bytes(), changes
 }
 
-// TestHostileExperts loads models whose configurations say of their experts what no model has: none panics or eats memory.
+// TestHostileExperts loads models with configurations that say of their experts what no model has: no load panics or eats memory.
 func TestHostileExperts(t *testing.T) {
 	for _, family := range expertFamilies {
 		t.Run(family, func(t *testing.T) { hostileExperts(t, family, 1, 60) })

@@ -306,7 +306,7 @@ func TestTables(t *testing.T) {
 
 func TestMistakes(t *testing.T) {
 	for _, args := range [][]string{
-		{"-sync", "-profile"}, {"-sync", "-trace", "x"}, {"-p", "x"}, {"-p", "-1"}, {"-p", "0", "-n", "0"}, {"-r", "0"}, {"-kv-type", "q9"}, {"-profile", "-span", "64"},
+		{"-sync", "-profile"}, {"-sync", "-trace", "x"}, {"-p", "x"}, {"-p", "-1"}, {"-p", "0", "-n", "0"}, {"-r", "0"}, {"-kv-type", "q9"}, {"-profile", "-span", "1"},
 		{"-sessions", "1,x"}, {"-sessions", "0"}, {"-sessions", ""}, {"-draft", "-1"}, {"-draft", "3", "-n", "0"}, {"-sessions", "2", "-n", "0"},
 		{"-latency", "-p", "0"}, {"-latency", "-n", "1"}, {"-latency", "-draft", "2"}, {"-latency", "-sessions", "2"}, {"-latency", "-profile"},
 		{"-trace", "x", "-profile"}, {"-trace-events", "5"}, {"-trace", "x", "-trace-events", "0"},

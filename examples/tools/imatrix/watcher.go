@@ -36,7 +36,7 @@ func newWatcher(b backend.Backend, sums *importance.Matrix) *watcher {
 // layers is how the names of what layers consist of begin.
 const layers = "blk."
 
-// others are parts that have several dimensions and are no matrices: the filters of convolutions. Biases of experts are none either.
+// others are parts that have several dimensions and are no matrices: the filters of convolutions. Nor are the biases of experts.
 var others = []checkpoint.Part{checkpoint.QueryFilter, checkpoint.KeyFilter, checkpoint.ValueFilter, checkpoint.ConvolutionFilter}
 
 // matrix reports whether products are computed with a tensor of a layer.

@@ -13,7 +13,7 @@ type Work struct {
 	Cache   int64 // bytes of activations, read and written
 	Integer int64 // multiply-accumulates of 8-bit activations
 	Float   int64 // multiply-accumulates of f32 activations
-	// Experts counts the experts whose weights are read, and Routed the rows that chose them: 0 of operations without experts.
+	// Experts counts the experts with weights that are read, and Routed the rows that chose them: 0 of operations without experts.
 	Experts, Routed int64
 }
 
