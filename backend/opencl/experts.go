@@ -8,7 +8,7 @@ import (
 )
 
 // experts computes what mixtures of experts need. Nothing of it travels to the host: a group of a product finds its expert by itself, and
-// multiplies with one pair's row.
+// multiplies with one pair's row, or with a tile of rows of pairs that the device has sorted by their experts.
 type experts struct {
 	*products
 }
@@ -75,8 +75,76 @@ func (e *experts) MatMulExperts(x, w, chosen, out *tensor.Tensor) error {
 	return nil
 }
 
-// multiplyPairs multiplies the pairs with experts among the product's rows. It is tuned as a product with one expert's weights is.
+// mostGrouped is the most experts with pairs that are grouped.
+const mostGrouped = 1024
+
+// multiplyPairs multiplies the pairs with experts among the product's rows: pair by pair, or, if experts have several pairs each and their weights are
+// in blocks, the pairs of an expert together.
 func (e *experts) multiplyPairs(c *product, d backend.ExpertDims, chosen operand) error {
+	if !c.w.split() || d.Experts > mostGrouped {
+		return e.eachPair(c, d, chosen)
+	}
+	shape := productShape{kernel: "experts", format: c.w.format.name, n: d.N, k: c.w.k, m: groups(d.Pairs, d.Experts)}
+	compute := func(by teams, c *product) error {
+		if by == rowByRow {
+			return e.eachPair(c, d, chosen)
+		}
+		return e.grouped(c, d, chosen)
+	}
+	by := e.tuning.way(shape, false, func(by teams) error {
+		tried := *c
+		tried.m = d.Pairs
+		tried.hi = c.lo + d.N
+		aside, err := e.aside(&tried)
+		if err != nil {
+			return err
+		}
+		aside.hi = c.hi
+		return compute(by, &aside)
+	})
+	return compute(by, c)
+}
+
+// grouped multiplies the pairs of an expert together, in tiles of an expert's pairs and of the rows of its weights. Which tiles there are only the
+// device knows: the grid has as many as there may be, and those that there are not have no rows.
+func (e *experts) grouped(c *product, d backend.ExpertDims, chosen operand) error {
+	rounded, err := e.round(c.what, c.x, d.Rows, c.w.k, c.w.format.blockLen)
+	if err != nil {
+		return err
+	}
+	active := min(d.Experts, d.Pairs)
+	rows, columns, group, name, which := gemmTile, gemmTile, gemmGroup, "gemm_blocks", e.tuning.gemm(c.w.format.name, true)
+	if e.matrix != nil {
+		tile := e.matrixTileOf(active, groups(d.Pairs, active), d.N)
+		rows, columns, group, name = tile.rows(e.matrix), tile.columns(e.matrix), tile.group(e.matrix), "gemm_matrix"
+		which = e.matrixProgram(c.w.format.name, tile, c.w.k, 1, true)
+	}
+	tiles := d.Pairs/rows + min(d.Experts+1, d.Pairs)
+	places, err := e.scratchOf(pairScratch, 4*(d.Pairs+3*tiles))
+	if err != nil {
+		return err
+	}
+	sort, err := e.kernel(routing, "group_pairs")
+	if err != nil {
+		return err
+	}
+	floats(sort, chosen).Int(d.Pairs).Int(d.Experts).Int(rows).Int(tiles).Mem(places).Int(d.Pairs)
+	if err := e.run(c.what, sort, groupSize, d.Experts+1, 1, 1); err != nil {
+		return err
+	}
+	kernel, err := e.kernel(which, name)
+	if err != nil {
+		return err
+	}
+	rounded.pass(kernel)
+	floats(kernel.Mem(c.part.mem).Int(c.part.scalesAt).Int(c.lo-c.part.row).Int(c.w.stride), c.out)
+	kernel.Int(d.Pairs).Int(d.N).Int(c.w.k).Int(d.N).Int(0)
+	kernel.Mem(places).Int(d.Pairs).Int(d.Pairs / d.Rows).Int((c.lo - c.w.first) / d.N).Int((c.hi - c.lo) / d.N).Int(d.Experts)
+	return e.run(c.what, kernel, group, groups(d.N, columns), tiles, 1)
+}
+
+// eachPair multiplies pair by pair. It is tuned as a product with one expert's weights is.
+func (e *experts) eachPair(c *product, d backend.ExpertDims, chosen operand) error {
 	one := *c
 	one.hi = c.lo + d.N
 	shape := one.shape("matvec")

@@ -60,13 +60,14 @@ func (t *matrixTile) columns(w *matrixWay) int { return t.nPieces * t.nTeams * w
 // group returns the work-items of a group.
 func (t *matrixTile) group(w *matrixWay) int { return t.mTeams * t.nTeams * w.lanes }
 
-// matrixProgram returns the program of gemm_matrix for blocks of a format, k columns, and one weight, or two with joined products.
-func (p *products) matrixProgram(format string, tile matrixTile, k, sets int) program {
+// matrixProgram returns the program of gemm_matrix for blocks of a format, k columns, and one weight, or two with joined products. If it is grouped,
+// rows are those of pairs with experts.
+func (p *products) matrixProgram(format string, tile matrixTile, k, sets int, grouped bool) program {
 	whole := tile.mPieces*tile.nPieces <= 2 && k/32%tile.step == 0 // larger ones become no faster by it, or slower
-	key := productVariant{kernel: "gemm_matrix", format: format, lanes: sets, tile: tile, whole: whole}
+	key := productVariant{kernel: "gemm_matrix", format: format, lanes: sets, tile: tile, whole: whole, grouped: grouped}
 	variant, ok := p.tuning.programs[key]
 	if !ok {
-		variant.files = "common exact formats dot blocks matrix gemm_matrix"
+		variant.files = "common exact formats dot blocks matrix " + rowsOf[grouped] + " gemm_matrix"
 		variant.options = fmt.Sprintf("-DGROUP=%d -DFORMAT=%s -DFORMAT_%s%s%s -DM_PIECES=%d -DN_PIECES=%d -DM_TEAMS=%d -DN_TEAMS=%d -DSTEP=%d -DSETS=%d",
 			tile.group(p.matrix), format, format, p.tuning.dot, p.matrix.option, tile.mPieces, tile.nPieces, tile.mTeams, tile.nTeams, tile.step, sets)
 		if whole {
@@ -78,13 +79,16 @@ func (p *products) matrixProgram(format string, tile matrixTile, k, sets int) pr
 }
 
 // matrixTileFor returns the tile for a product of m rows of activations with n of weights: the one that should be fastest.
-func (p *products) matrixTileFor(m, n int) matrixTile {
+func (p *products) matrixTileFor(m, n int) matrixTile { return p.matrixTileOf(1, m, n) }
+
+// matrixTileOf returns the tile for some products of m rows of activations with n of weights.
+func (p *products) matrixTileOf(products, m, n int) matrixTile {
 	if p.forcedTile != nil {
 		return *p.forcedTile
 	}
 	best, least := matrixTiles[0], math.MaxInt
 	for _, tile := range matrixTiles {
-		perUnit := groups(groups(m, tile.rows(p.matrix))*groups(n, tile.columns(p.matrix)), p.device.Units)
+		perUnit := groups(products*groups(m, tile.rows(p.matrix))*groups(n, tile.columns(p.matrix)), p.device.Units)
 		if took := max(tile.alone, perUnit*tile.each); took < least {
 			best, least = tile, took
 		}
@@ -100,7 +104,7 @@ func (p *products) multiplyMatrix(a activations, c *product, up *weights) error 
 		sets = 2
 	}
 	tile := p.matrixTileFor(a.m, n*sets)
-	kernel, err := p.kernel(p.matrixProgram(c.w.format.name, tile, a.k, sets), "gemm_matrix")
+	kernel, err := p.kernel(p.matrixProgram(c.w.format.name, tile, a.k, sets, false), "gemm_matrix")
 	if err != nil {
 		return err
 	}

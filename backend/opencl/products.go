@@ -271,7 +271,7 @@ func (p *products) multiplyRounded(by teams, a activations, c *product) error {
 		return p.multiplyMatrix(a, c, nil)
 	}
 	if by == tiled {
-		kernel, err := p.kernel(p.tuning.gemm(c.w.format.name), "gemm_blocks")
+		kernel, err := p.kernel(p.tuning.gemm(c.w.format.name, false), "gemm_blocks")
 		if err != nil {
 			return err
 		}

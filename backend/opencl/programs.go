@@ -31,7 +31,7 @@ var (
 	narrow      = program{"common exact narrow", "-DGROUP=128"}
 	split       = program{"common formats split", "-DGROUP=128"}
 	gemm        = program{"common gemm", "-DGROUP=128"}
-	routing     = program{"common exact norm keys rows experts", "-DGROUP=128"}
+	routing     = program{"common exact norm keys rows experts", fmt.Sprint("-DGROUP=128 -DMOST_GROUPED=", mostGrouped)}
 	rounding    = program{"common exact activations round", "-DGROUP=128"}
 )
 

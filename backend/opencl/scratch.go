@@ -16,6 +16,7 @@ const (
 	selectScratch        // keys of a selection
 	maskScratch          // bits of a mask
 	countScratch         // how many groups have ended, of kernels with a last group that goes on; all 0 between kernels
+	pairScratch          // pairs by their experts, and the tiles of products
 	scratches
 )
 

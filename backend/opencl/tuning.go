@@ -109,6 +109,7 @@ type productVariant struct {
 	teams          teams
 	tile           matrixTile
 	whole          bool // gemm_matrix takes whole steps
+	grouped        bool // rows are those of pairs with experts
 }
 
 func (t *tuning) init(d *cl.Device, context *cl.Context, cache *binaryCache) {
@@ -186,12 +187,15 @@ func (t *tuning) program(kernel, format string, lanes int, of teams) program {
 	return p
 }
 
+// rowsOf are the files that say which rows tiles have: neighbouring ones, or those of pairs with experts.
+var rowsOf = map[bool]string{false: "whole", true: "grouped"}
+
 // gemm returns the program of the product of many rows with blocks of a format.
-func (t *tuning) gemm(format string) program {
-	key := productVariant{kernel: "gemm_blocks", format: format}
+func (t *tuning) gemm(format string, grouped bool) program {
+	key := productVariant{kernel: "gemm_blocks", format: format, grouped: grouped}
 	p, ok := t.programs[key]
 	if !ok {
-		p = program{"common formats dot blocks gemm_blocks", fmt.Sprintf("-DGROUP=128 -DFORMAT=%s -DFORMAT_%s%s", format, format, t.dot)}
+		p = program{"common formats dot blocks " + rowsOf[grouped] + " gemm_blocks", fmt.Sprintf("-DGROUP=128 -DFORMAT=%s -DFORMAT_%s%s", format, format, t.dot)}
 		t.programs[key] = p
 	}
 	return p

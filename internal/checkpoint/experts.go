@@ -68,7 +68,7 @@ func (e *Experts) lacks(p Part) bool {
 	case RouterCorrection:
 		return !e.Corrected
 	case SharedRouter:
-		return !e.SharedGated
+		return !e.SharedGated || e.SharedWidth == 0
 	case SharedGate, SharedUp, SharedDown:
 		return e.SharedWidth == 0
 	}

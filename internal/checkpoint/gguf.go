@@ -122,6 +122,7 @@ const (
 	ropeAttentionKey = "rope.scaling.attn_factor"
 	ropeBetaFastKey  = "rope.scaling.yarn_beta_fast"
 	ropeBetaSlowKey  = "rope.scaling.yarn_beta_slow"
+	ropeRoundedKey   = "rope.scaling.yarn_truncate"       // truncate of config.json; llama.cpp does not know it
 	ropeLogKey       = "rope.scaling.yarn_log_multiplier" // mscale_all_dim of config.json
 	ropeThereKey     = "rope.scaling.finetuned"           // Granite's models are without RoPE if it is false
 	vocabSizeKey     = "vocab_size"
@@ -392,6 +393,9 @@ func (k metadata) readScaling(r *RoPE, context int) (err error) {
 	original, _ := k.Uint(k.prefix + ropeContextKey)
 	if r.Scaling == yarn {
 		r.Unrounded = k.unrounded
+		if rounded, said := k.Bool(k.prefix + ropeRoundedKey); said {
+			r.Unrounded = !rounded
+		}
 		r.OriginalContext = first(int(min(original, maxContext+1)), context)
 		r.BetaFast, r.BetaSlow = k.float(ropeBetaFastKey, defaultBetaFast), k.float(ropeBetaSlowKey, defaultBetaSlow)
 		r.Attention = k.float(ropeAttentionKey, 1) * yarnAttention(r.Factor, 1)

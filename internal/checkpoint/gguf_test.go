@@ -3,10 +3,13 @@ package checkpoint
 import (
 	"bytes"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/bpe"
+	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/internal/gguf"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -191,5 +194,28 @@ func TestUnroundedYaRNHasNoPlaceInGGUF(t *testing.T) {
 	c.RoPE = RoPE{Theta: 10000, Scaling: yarn, Factor: 4, OriginalContext: 64, BetaFast: 32, BetaSlow: 1, Attention: 1, Unrounded: true}
 	if _, err := c.GGUFDivisors(); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("%v; want an error that wraps ErrUnsupported", err)
+	}
+}
+
+// TestRoundedYaRNIsSaidByTheFile reads files of gpt-oss that say that YaRN is rounded, or is not, or do not say.
+func TestRoundedYaRNIsSaidByTheFile(t *testing.T) {
+	dir := fixture.Path(t, "families/gptoss")
+	config, err := Folder(func(name string) ([]byte, error) { return os.ReadFile(filepath.Join(dir, name)) }).Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const key = "gpt-oss." + ropeRoundedKey
+	for name, c := range map[string]struct {
+		says      []gguf.KeyValue
+		unrounded bool
+	}{
+		"nothing":     {nil, true},
+		"rounded":     {[]gguf.KeyValue{{Key: key, Value: gguf.ValueOf(true)}}, false},
+		"not rounded": {[]gguf.KeyValue{{Key: key, Value: gguf.ValueOf(false)}}, true},
+	} {
+		got, err := ConfigOf(fileOf(t, config, c.says...))
+		if err != nil || got.RoPE.Unrounded != c.unrounded {
+			t.Errorf("%s: %v, %+v", name, err, got)
+		}
 	}
 }

@@ -83,3 +83,43 @@ route(input logits, int logits_at, output scores, input bias, int bias_at, input
       weights[r] *= scales[scales_at + chosen[r]];
   }
 }
+
+// BIN is the expert that a pair chose, or `experts` if that is none.
+#define BIN(e) ((e) < 0 || (e) >= experts ? experts : (e))
+
+// group_pairs sorts pairs by their experts, and cuts those of an expert into tiles of `rows` pairs at most. places get the pairs, those of expert
+// 0 first and those without an expert last; in which order an expert has its own changes no result. tiles get the expert, the first place and
+// the number of places of each tile, and no places for the rest of `most`. The grid has a group for each expert, and one for pairs without.
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+group_pairs(__global const int *chosen, int chosen_at, int pairs, int experts, int rows, int most, __global int *places, int tiles_at) {
+  __local int counts[MOST_GROUPED + 1], sums[3]; // places and tiles of the experts before, and places that have been given
+  const int id = get_local_id(0), own = get_group_id(0);
+  chosen += chosen_at;
+  for (int i = id; i <= experts; i += GROUP)
+    counts[i] = 0;
+  if (id < 3)
+    sums[id] = 0;
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (int i = id; i < pairs; i += GROUP)
+    atomic_inc(&counts[BIN(chosen[i])]);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  int before = 0, tiles_before = 0;
+  for (int i = id; i < own; i += GROUP) {
+    before += counts[i];
+    tiles_before += (counts[i] + rows - 1) / rows;
+  }
+  atomic_add(&sums[0], before);
+  atomic_add(&sums[1], tiles_before);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  const int first = sums[0], count = counts[own], tiles = (count + rows - 1) / rows;
+  for (int i = id; i < pairs; i += GROUP)
+    if (BIN(chosen[i]) == own)
+      places[first + atomic_inc(&sums[2])] = i;
+  __global int *tile = places + tiles_at + 3 * sums[1];
+  const int end = own == experts ? most - sums[1] : tiles;
+  for (int i = id; i < end; i += GROUP) {
+    tile[3 * i] = i < tiles ? own : 0;
+    tile[3 * i + 1] = i < tiles ? first + i * rows : 0;
+    tile[3 * i + 2] = i < tiles ? min(rows, count - i * rows) : 0;
+  }
+}

@@ -3,6 +3,7 @@
 // local memory; the next one is on its way to registers meanwhile. Each result adds its blocks in order, as on the CPU.
 
 #define TILE 64
+#define TILE_ROWS TILE
 #define WIDTH (TILE + 4) // of a local row: the columns are stored one after the other, four elements a word
 
 #if BLOCK == 256
@@ -14,17 +15,19 @@
 __kernel __attribute__((reqd_work_group_size(128, 1, 1))) void
 gemm_blocks(__global const uint4 *a, __global const float *steps, int steps_at, __global const short *sums, int sums_at,
             __global const uint4 *quants, int scales_at, int first, int stride, output out, int out_at, int m,
-            int n, int k, int width, int accumulate) {
+            int n, int k, int width, int accumulate GROUPED_ARGUMENTS) {
+  FIND_TILE;
+  first += WEIGHTS_BEFORE(n);
   __local uint a_slice[8 * WIDTH] __attribute__((aligned(16))), w_slice[8 * WIDTH] __attribute__((aligned(16))); // read as uint4
   __local float a_step[TILE], w_scale[TILE], w_minimum[TILE];
   __local int a_lower[TILE], a_upper[TILE], w_scales[TILE];
-  const int id = get_local_id(0), blocks = k / 32;
+  const int id = get_local_id(0), blocks = BLOCKS_OF(k);
   __global const ushort *scales = SCALES_OF(quants, scales_at);
-  const int row0 = get_group_id(1) * TILE, column0 = get_group_id(0) * TILE;
+  const int row0 = ROW0, column0 = get_group_id(0) * TILE;
   // Loading: two work-items a row of each, a half of the block each. Rows past the end repeat the last one; what becomes of
   // them is not stored.
   const int load_row = id / 2, upper = id % 2;
-  const size_t a_row = min(row0 + load_row, m - 1), w_row = first + min(column0 + load_row, n - 1);
+  const size_t a_row = A_ROW(min(row0 + load_row, max(m, 1) - 1)), w_row = first + min(column0 + load_row, n - 1);
   a += a_row * (k / 16) + upper;
   sums += sums_at + a_row * (k / 16) + upper;
   steps += steps_at + a_row * (k / BLOCK);
@@ -144,10 +147,10 @@ gemm_blocks(__global const uint4 *a, __global const float *steps, int steps_at, 
   for (int i = 0; i < 8; i++) {
     if (row0 + row + i >= m)
       continue;
-    output to = out + out_at + (size_t)(row0 + row + i) * width + column0 + column;
+    output to = out + out_at + (size_t)OUT_ROW(row0 + row + i) * width + column0 + column;
 #pragma unroll
     for (int j = 0; j < 4; j++)
       if (column0 + column + j < n)
-        to[j] = accumulate ? to[j] + result[i][j] : result[i][j];
+        to[j] = accumulate ? to[j] + result[i][j] : RESULT(result[i][j]);
   }
 }

@@ -11,12 +11,19 @@
 // second of the latter.
 
 #define TILE_M (MATRIX_M * M_PIECES * M_TEAMS)
+#define TILE_ROWS TILE_M
 #define TILE_N (MATRIX_N * N_PIECES * N_TEAMS)
 #define A_LOADS ((TILE_M * STEP * 2 + GROUP - 1) / GROUP) // halves of blocks of a that a work-item loads
 #define W_LOADS ((TILE_N * STEP + GROUP - 1) / GROUP)     // blocks of w
 #define TEAM_N (MATRIX_N * N_PIECES)                      // rows of weights of a team
 #define COLUMNS (TILE_N / SETS)                           // of the output
 #define APART 8                                           // numbers between those of two blocks in local memory, for banks
+
+#if defined(GROUPED)
+#define A_OF(i) a_of[i]
+#else
+#define A_OF(i) min(row0 + (i), m - 1)
+#endif
 
 // SIDES are how many places local memory has for STEP blocks: with two, the next ones are put down while others still compute.
 #define SIDES ((TILE_M + TILE_N) * STEP * 2 * 40 <= 40 << 10 ? 2 : 1)
@@ -64,7 +71,7 @@ gemm_matrix(__global const uint4 *a, __global const float *steps, int steps_at, 
 #if SETS == 2
             __global const uint4 *quants1, int scales1_at, int first1,
 #endif
-            int stride, output out, int out_at, int m, int n, int k, int width, int accumulate) {
+            int stride, output out, int out_at, int m, int n, int k, int width, int accumulate GROUPED_ARGUMENTS) {
   __local uint4 a_rows[SIDES][TILE_M * STEP * 2], w_rows[SIDES][TILE_N * STEP * 2];
   __local float a_steps[SIDES][STEP][TILE_M + APART];
   __local scale_type w_scales[SIDES][STEP][TILE_N + APART];
@@ -74,9 +81,17 @@ gemm_matrix(__global const uint4 *a, __global const float *steps, int steps_at, 
 #if defined(MINIMUMS)
   __local short a_sums[SIDES][STEP][2][TILE_M + APART]; // of the halves of a block
 #endif
-  const int id = get_local_id(0), lane = id % MATRIX_LANES, team = id / MATRIX_LANES, blocks = k / 32;
-  const int row0 = get_group_id(1) * TILE_M, column0 = get_group_id(0) * COLUMNS;
+  FIND_TILE;
+  first0 += WEIGHTS_BEFORE(n);
+  const int id = get_local_id(0), lane = id % MATRIX_LANES, team = id / MATRIX_LANES, blocks = BLOCKS_OF(k);
+  const int row0 = ROW0, column0 = get_group_id(0) * COLUMNS;
   const int team_row = team / N_TEAMS * (MATRIX_M * M_PIECES), team_column = team % N_TEAMS * TEAM_N;
+#if defined(GROUPED)
+  __local int a_of[TILE_M]; // the rows of a, which are looked up once
+  for (int i = id; i < TILE_M; i += GROUP)
+    a_of[i] = A_ROW(min(i, max(m, 1) - 1));
+  barrier(CLK_LOCAL_MEM_FENCE);
+#endif
   float results[M_PIECES][N_PIECES][MATRIX_SUMS];
 #if BLOCK == 256
   int totals[M_PIECES][N_PIECES][MATRIX_SUMS]; // of a block of 256, so far
@@ -108,7 +123,7 @@ gemm_matrix(__global const uint4 *a, __global const float *steps, int steps_at, 
     if (begin + STEP < blocks) { // the next ones; rows and blocks past the end repeat the last one, and what becomes of them is not stored
 #pragma unroll
       for (int j = 0; j < A_LOADS; j++) {
-        const int i = id + j * GROUP, block = min(begin + STEP + i / 2 % STEP, blocks - 1), row = min(row0 + i / (2 * STEP), m - 1);
+        const int i = id + j * GROUP, block = min(begin + STEP + i / 2 % STEP, blocks - 1), row = A_OF(i / (2 * STEP));
         next_a[j] = a[(size_t)row * (k / 16) + 2 * block + i % 2];
         next_steps[j] = steps[steps_at + (size_t)row * (k / BLOCK) + block / GROUPS_OF_BLOCK];
 #if defined(MINIMUMS)
@@ -264,11 +279,11 @@ gemm_matrix(__global const uint4 *a, __global const float *steps, int steps_at, 
         const int column = column0 + team_column / SETS + j * MATRIX_N + SUM_COLUMN(lane, s);
         if (row >= m || column >= n)
           continue;
-        output to = out + out_at + (size_t)row * width + column;
+        output to = out + out_at + (size_t)OUT_ROW(row) * width + column;
 #if SETS == 2
         *to = exact_silu(results[i][j][s]) * results[i][j + N_PIECES / 2][s];
 #else
-        *to = accumulate ? *to + results[i][j][s] : results[i][j][s];
+        *to = accumulate ? *to + results[i][j][s] : RESULT(results[i][j][s]);
 #endif
       }
 }

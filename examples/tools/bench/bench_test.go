@@ -17,6 +17,7 @@ import (
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/workload"
 	"github.com/antigravity-go/antigravity/internal/countdown"
+	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/pebble"
 )
@@ -333,5 +334,17 @@ func TestInterrupted(t *testing.T) {
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v: %v", args, err)
 		}
+	}
+}
+
+// TestExpertsOfProfile finds how many experts a pass chose, and what of their weights a token reads.
+func TestExpertsOfProfile(t *testing.T) {
+	var out bytes.Buffer
+	args := []string{"-model", fixture.Path(t, "families/qwen3moe"), "-p", "1", "-n", "0", "-r", "1", "-profile", "-span", "64"}
+	if err := run(t.Context(), args, nil, &out, &out); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "a pass chose 3.0 of 8 experts in a layer") {
+		t.Errorf("there is no word of the experts:\n%s", &out)
 	}
 }

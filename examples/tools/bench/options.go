@@ -35,6 +35,9 @@ logits of every row: the rows that it really computed in a step, their rate, and
 It computes so many rows because it is proposed the right tokens, as with -draft; where it nevertheless computes far fewer, since
 more do not pay, nothing is compared. (-p 1,2,4,8,16 gives the rates of as many rows of a prompt, of which only the last has logits.)
 
+With -profile, models with experts also have a line that says how many experts a pass chose, of all its sessions together, and how many bytes
+of their weights that is for a token.
+
 With -draft an oracle, which knows the answer already, proposes the next tokens: what drafts can bring at most. The session
 decides itself how many of them it computes at once; "tokens/step" is how many tokens a step brought.
 

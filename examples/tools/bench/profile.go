@@ -9,6 +9,7 @@ import (
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/machine"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/recording"
+	"github.com/antigravity-go/antigravity/llama"
 )
 
 // profile says which operations took the time of one test, all repetitions together.
@@ -29,6 +30,37 @@ type profiled struct {
 	Seconds float64 `json:"seconds"` // of all calls
 	Share   float64 `json:"share"`   // of the test's time
 	machine.Figures
+	*choice
+}
+
+// choice is which experts the calls of an operation chose: how many different ones a call, and the bytes of their weights for a row of it. A row is a token
+// in a layer.
+type choice struct {
+	Experts float64 `json:"experts_per_call"`
+	Bytes   float64 `json:"expert_bytes_per_row"`
+}
+
+// choiceOf returns the choice of an operation's calls; nil if it has no experts.
+func choiceOf(e *recording.Entry) *choice {
+	if e.Work.Routed == 0 {
+		return nil
+	}
+	return &choice{float64(e.Work.Experts) / float64(e.Calls), float64(e.Work.Memory) / float64(e.Work.Routed)}
+}
+
+// experts writes what the rows of a test chose, in a model with experts in some layers.
+func (p *profile) experts(w io.Writer, of *llama.Experts) error {
+	for _, e := range p.entries {
+		c := choiceOf(e)
+		if c == nil {
+			continue
+		}
+		if _, err := fmt.Fprintf(w, "%s, %s %s: a pass chose %.1f of %d experts in a layer; %.1f MB of their weights a token, read at %.1f GB/s\n",
+			p.test, e.Name, e.Shape("×"), c.Experts, of.Count, c.Bytes*float64(of.Layers)/1e6, float64(e.Work.Memory)/1e9/max(e.Took.Seconds(), 1e-9)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // elsewhere is the name for the rest of a test's time, in which no operation of the backend was computed.
@@ -42,7 +74,7 @@ func (p *profile) json(w io.Writer, limits machine.Limits) error {
 		rest -= e.Took
 		if err := encoder.Encode(profiled{
 			Test: p.test, Op: e.Name, Shape: e.Shape("x"), DType: e.DType.String(), Calls: e.Calls,
-			Seconds: e.Took.Seconds(), Share: share(e.Took, p.elapsed), Figures: limits.Figures(e.Work, e.Took),
+			Seconds: e.Took.Seconds(), Share: share(e.Took, p.elapsed), Figures: limits.Figures(e.Work, e.Took), choice: choiceOf(e),
 		}); err != nil {
 			return err
 		}
@@ -92,8 +124,8 @@ func milliseconds(d time.Duration, runs int) string {
 	return fmt.Sprintf("%.2f", float64(d.Microseconds())/1e3/float64(runs))
 }
 
-// writeProfiles measures the machine's limits, if they apply to the backend, and writes the profiles with them.
-func (o *options) writeProfiles(w io.Writer, profiles []*profile) (err error) {
+// writeProfiles measures the machine's limits, if they apply to the backend, and writes the profiles next to them. of are the experts of the model.
+func (o *options) writeProfiles(w io.Writer, profiles []*profile, of *llama.Experts) (err error) {
 	var limits machine.Limits
 	if o.model.Backend == "cpu" {
 		if limits, err = machine.Measure(o.model.Threads, o.span<<20, machine.DefaultWindow); err != nil {
@@ -115,8 +147,16 @@ func (o *options) writeProfiles(w io.Writer, profiles []*profile) (err error) {
 	for _, p := range profiles {
 		p.rows(&table, limits)
 	}
-	if _, err := table.WriteTo(w); err != nil || limits == (machine.Limits{}) {
+	if _, err := table.WriteTo(w); err != nil {
 		return err
+	}
+	for _, p := range profiles {
+		if err := p.experts(w, of); err != nil {
+			return err
+		}
+	}
+	if limits == (machine.Limits{}) {
+		return nil
 	}
 	_, err = fmt.Fprintf(w, "\nCalls and times are of one repetition; %q is what the backend did not compute.\n%s", elsewhere, limits.Legend())
 	return err

@@ -118,7 +118,8 @@ func (b *bench) rates(ctx context.Context) error {
 	if !b.profile {
 		return nil
 	}
-	return b.writeProfiles(b.stdout, profiles)
+	config := b.model.Config()
+	return b.writeProfiles(b.stdout, profiles, &config.Experts)
 }
 
 // measure runs a test several times.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/examples/tools/internal/importance"
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/tensor"
 )
@@ -35,8 +36,17 @@ func newWatcher(b backend.Backend, sums *importance.Matrix) *watcher {
 // layers is how the names of what layers consist of begin.
 const layers = "blk."
 
-// others are in the names of what has several dimensions and is no matrix: convolutions, and the biases of experts.
-var others = []string{".ssm_conv1d", ".shortconv.conv.", ".bias"}
+// others are parts that have several dimensions and are no matrices: the filters of convolutions. Nor are the biases of experts.
+var others = []checkpoint.Part{checkpoint.QueryFilter, checkpoint.KeyFilter, checkpoint.ValueFilter, checkpoint.ConvolutionFilter}
+
+// matrix reports whether products are computed with a tensor of a layer.
+func matrix(name string, t *tensor.Tensor) bool {
+	isOther := func(p checkpoint.Part) bool {
+		_, part, _ := strings.Cut(strings.TrimPrefix(name, layers), ".")
+		return layers+"0."+part == p.GGUF(0, false)
+	}
+	return t.Shape().NDim() > 1 && !strings.HasSuffix(name, ".bias") && !slices.ContainsFunc(others, isOther)
+}
 
 // watch begins to watch a model's matrices: those of its layers, and the output head if asked to.
 func (w *watcher) watch(m *llama.Model, head bool) {
@@ -45,8 +55,7 @@ func (w *watcher) watch(m *llama.Model, head bool) {
 	w.names = map[*tensor.Tensor]string{}
 	for name, t := range m.Weights() {
 		inLayer := strings.HasPrefix(name, layers)
-		other := slices.ContainsFunc(others, func(part string) bool { return strings.Contains(name, part) })
-		if t.Shape().NDim() > 1 && (inLayer || head) && !other {
+		if matrix(name, t) && (inLayer || head) {
 			w.names[t] = name
 			if inLayer {
 				w.counts[name] = 0

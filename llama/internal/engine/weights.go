@@ -88,6 +88,11 @@ func NewWeights(b backend.Backend, c *checkpoint.Config, rows int) (*Weights, er
 			return nil, err
 		}
 	}
+	for i := range w.tensors {
+		if t := &w.tensors[i]; w.at(t) == nil {
+			return nil, fmt.Errorf("the tensor %s in a layer that has no place for it: %w", t.HuggingFace, fault.ErrUnsupported)
+		}
+	}
 	return w, nil
 }
 

@@ -13,11 +13,13 @@ type Work struct {
 	Cache   int64 // bytes of activations, read and written
 	Integer int64 // multiply-accumulates of 8-bit activations
 	Float   int64 // multiply-accumulates of f32 activations
+	// Experts counts the experts with weights that are read, and Routed the rows that chose them: 0 of operations without experts.
+	Experts, Routed int64
 }
 
 // Plus returns the sum of two works.
 func (w Work) Plus(v Work) Work {
-	return Work{w.Memory + v.Memory, w.Cache + v.Cache, w.Integer + v.Integer, w.Float + v.Float}
+	return Work{w.Memory + v.Memory, w.Cache + v.Cache, w.Integer + v.Integer, w.Float + v.Float, w.Experts + v.Experts, w.Routed + v.Routed}
 }
 
 // TensorWork is the work of reading or writing activations, each tensor once; list a tensor twice when it is read and written.

@@ -17,7 +17,10 @@ func (b plain) expertWork(chosen *tensor.Tensor, weights ...*tensor.Tensor) (wor
 		return work // the next operation fails as well
 	}
 	slices.Sort(list)
-	return machine.ExpertWork(pairs, len(slices.Compact(list)), weights...)
+	experts := len(slices.Compact(list))
+	work = machine.ExpertWork(pairs, experts, weights...)
+	work.Experts, work.Routed = int64(experts), int64(chosen.Shape().Dim(0))
+	return work
 }
 
 func (b plain) Route(logits *tensor.Tensor, r backend.Routing, chosen, weights *tensor.Tensor) error {
