@@ -20,8 +20,8 @@ type Thinking struct {
 	// follows.
 	Budget int
 	// Effort is the word that a template learns as reasoning_effort, if it reads that variable: "low", "medium", "high". "" leaves it
-	// undefined. For models that answer in channels (HarmonyCalls), which know these three words and always think, "none" and "minimal" are
-	// "low", "xhigh" and "max" are "high", and Enabled false is "low", too.
+	// undefined. For models that answer in channels (HarmonyCalls), which know these three words and always think, words for less than "low"
+	// are "low", words for more than "high" are "high", and Enabled false is "low", too.
 	Effort string
 }
 
