@@ -279,7 +279,7 @@ func TestParser(t *testing.T) {
 		{"a parameter without an end", Tagged, nil, "<tool_call>\n<function=f>\n<parameter=a>\n1\n</tool_call>", "<tool_call>\n<function=f>\n<parameter=a>\n1\n</tool_call>", nil, 1},
 		{"LFM2's call", LFM, nil, `<|tool_call_start|>[f(a=1), g()]<|tool_call_end|>Wait.`, "Wait.", fg, 0},
 		{"a call", Olmo, nil, `<function_calls>f(a=1)</function_calls>`, "", f1, 0},
-		{"LFM2's string with a line break", LFM, nil, "<|tool_call_start|>[f(a='\n')]<|tool_call_end|>", "", []Call{{0, "f", `{"a": "\u000a"}`}}, 0},
+		{"LFM2's string with a line break", LFM, nil, "<|tool_call_start|>[f(a='\n')]<|tool_call_end|>", "", []Call{{0, "f", `{"a": "\n"}`}}, 0},
 		{"two calls", Olmo, nil, "Look.<function_calls>f(a=1)\ng()</function_calls>", "Look.", fg, 0},
 		{"marks as control tokens", Olmo, []string{"<function_calls>", "</function_calls>"}, "Look.«<function_calls>»f(a=1)\ng()«</function_calls>»", "Look.", fg, 0},
 		{"JSON's words", Olmo, nil, `<function_calls>f(a=null, b=true, c={"x": [1.5, "y"]})</function_calls>`, "", []Call{call(0, "f", `{"a": null, "b": true, "c": {"x": [1.5, "y"]}}`)}, 0},
