@@ -20,7 +20,8 @@ type Thinking struct {
 	// follows.
 	Budget int
 	// Effort is the word that a template learns as reasoning_effort, if it reads that variable: "low", "medium", "high". "" leaves it
-	// undefined.
+	// undefined. For models that answer in channels (HarmonyCalls), which know these three words and always think, words for less than "low"
+	// are "low", words for more than "high" are "high", and Enabled false is "low", too.
 	Effort string
 }
 
@@ -169,6 +170,21 @@ func (k *thinker) answers(t *Tokenizer, prompt []Token) bool {
 	return s.Answering()
 }
 
+// closed reports whether a prompt ends with a thought that is closed, and with nothing but white space after it, as templates write it for a model
+// that is not to think. It finds marks that are tokens alone.
+func (k *thinker) closed(t *Tokenizer, prompt []Token) bool {
+	var b []byte
+	for _, token := range slices.Backward(prompt) {
+		if mark := k.mark(token); mark != "" {
+			return mark == k.format.Close
+		}
+		if b = t.AppendBytes(b[:0], token); len(bytes.TrimRight(b, white)) > 0 {
+			return false
+		}
+	}
+	return false
+}
+
 // begins reports whether something of a thought is in the tokens after the mark that opens it.
 func (k *thinker) begins(t *Tokenizer, after []Token) bool {
 	var text, b []byte
@@ -244,7 +260,7 @@ func thinkingConstraint(m *Model, c Constraint, o Thinking, prompt []Token) Cons
 	if ok = ok && whole.Whole() && k.leave != nil; answers && !ok {
 		return c
 	}
-	return &thoughtful{c, m.tokenizer, o, open, answers, ok}
+	return &thoughtful{c, m.tokenizer, o, open, k.closed(m.tokenizer, prompt), answers, ok}
 }
 
 // thoughtful is the Constraint of an answer that may begin with a thought.
@@ -253,6 +269,7 @@ type thoughtful struct {
 	tokenizer *Tokenizer
 	thinking  Thinking
 	open      bool // the prompt has opened the thought
+	closed    bool // the prompt ends with a closed thought: no other follows
 	answers   bool // the prompt has begun the answer's text
 	whole     bool // inner follows the thoughts, too
 }
@@ -336,7 +353,7 @@ func (m *thoughtMatcher) bound() {
 // mayOpen reports whether the next token may be one that opens a thought, and which it is.
 func (m *thoughtMatcher) mayOpen() (t Token, ok bool) {
 	open := m.tokenizer.thinker.open
-	if !m.splitter.Waiting() || m.thinking.off() || m.opening < 0 || m.opening >= len(open) {
+	if !m.splitter.Waiting() || m.thinking.off() || m.closed || m.opening < 0 || m.opening >= len(open) {
 		return 0, false
 	}
 	return open[m.opening], true

@@ -93,3 +93,68 @@ func TestCallsInChannelsComeBack(t *testing.T) {
 		t.Errorf("status %d: %s", status, text)
 	}
 }
+
+// markedTemplate is short for the template of Gemma 4. It closes the thought that it opens unless the model is to think.
+const markedTemplate = `{%- for t in tools or [] %}<|tool>{{ t.function.name }}{% endfor %}{% for m in messages %}
+{%- if m.role == "tool" %}<|tool_response>{{ m.content }}<tool_response|>{% else %}<|turn>{{ m.role }}
+{% if m.reasoning_content and m.tool_calls %}<|channel>thought
+{{ m.reasoning_content }}
+<channel|>{% endif %}{% for c in m.tool_calls or [] %}<|tool_call>call:{{ c.function.name }}{}<tool_call|>{% endfor %}{{ m.content }}<turn|>
+{% endif %}{% endfor %}{% if add_generation_prompt %}<|turn>model
+{% if not enable_thinking | default(false) %}<|channel>thought
+<channel|>{% endif %}{% endif %}`
+
+// TestMarkedCalls asks a model of Gemma 4's kind for calls, with and without a thought.
+func TestMarkedCalls(t *testing.T) {
+	start := func(chain ...string) *httptest.Server {
+		m, err := llama.Load(scriptedmodel.Write(t, scriptedmodel.Script{
+			Template: markedTemplate, Special: []string{"<|turn>", "<turn|>", "<|channel>", "<channel|>", "<|tool_call>", "<tool_call|>", `<|"|>`}, Chains: [][]string{chain},
+		}), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { m.Close() })
+		return start(t, func(o *serve.Options) { o.Models = []serve.Model{{Name: "thinker", Loaded: m}} })
+	}
+	const tools = `,"tools":[{"type":"function","function":{"name":"f","parameters":` + noArguments + `}}]`
+	const cityTools = `,"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":{"city":{"const":"\"Bonn\""},"days":{"enum":[3]}},"required":["city","days"],"additionalProperties":false}}}]`
+	const required = `,"tool_choice":"required"`
+	calls := start("<channel|>", "<|tool_call>", "call:f{}", "<tool_call|>")
+	speaks := start("<channel|>", "Yes", ".")
+	thinks := start("\n", "<|channel>", "thought\nIt", " asks", "<channel|>", "Yes", ".")
+	for _, c := range []struct {
+		name   string
+		server *httptest.Server
+		only   string
+		extra  string
+		want   told
+	}{
+		{"a call", calls, "chat anthropic", tools, told{"", "", "f{}", "tool_calls", 0}},
+		{"a text", speaks, "chat anthropic", tools, told{"", "Yes.", "", "stop", 0}},
+		{"a required call", speaks, "chat anthropic", tools + required, told{"", "", "f{}", "tool_calls", 0}},
+		{"a required call with strings", speaks, "chat", cityTools + `,"tool_choice":{"type":"function","function":{"name":"f"}}`, told{"", "", `f{"city":"\"Bonn\"","days":3}`, "tool_calls", 0}},
+		{"a thought and a text", thinks, "chat", `,"enable_thinking":true`, told{"It asks", "Yes.", "", "stop", 4}},
+	} {
+		for name, ask := range protocols {
+			if c.only != "" && !strings.Contains(c.only, name) {
+				continue
+			}
+			for _, stream := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s, %s, stream %t", c.name, name, stream), func(t *testing.T) {
+					want := c.want
+					if name == "anthropic" {
+						want.tokens = -1
+					}
+					got := ask(t, c.server, stream, c.extra)
+					got.calls = strings.Join(strings.Fields(got.calls), "")
+					if strings.Contains(got.calls, `"days":3,"city"`) { // members come in any order
+						got.calls = `f{"city":"\"Bonn\"","days":3}`
+					}
+					if got != want {
+						t.Errorf("got %+v, want %+v", got, want)
+					}
+				})
+			}
+		}
+	}
+}

@@ -66,10 +66,15 @@
 //	chat_template_kwargs               variables of the template; enable_thinking and thinking work for any model that thinks
 //	enable_thinking                    the same
 //	reasoning_effort, reasoning        a word, which stands for a bound: "minimal" 512 tokens, "low" 2,048, "medium" 8,192,
-//	                                   the others no bound; "none" turns thoughts off. Or {"max_tokens": …}
+//	                                   the others no bound; "none" turns thoughts off. Or {"max_tokens": …}. A template that
+//	                                   reads the word gets it; gpt-oss gets "low", "medium" or "high"
 //	thinking                           Anthropic's, with budget_tokens
 //	thinking_budget                    tokens; 0 turns thoughts off, -1 is no bound; also thinking_budget_tokens
 //	include_reasoning                  false: thoughts are left out
+//
+// A thought is one of the channel analysis in gpt-oss. Its texts of the channels final and commentary are content, and a message to a function
+// is a call: one at most in an answer. A message to a tool that is not on offer, such as browser.search, is content that begins with
+// "to=browser.search".
 //
 // continue_final_message goes on with an answer, or with a thought if the message has nothing else. A thought that reaches its budget is
 // closed, and the answer follows. max_tokens bounds both together; usage counts the tokens of the thought. Stop strings, schemas and

@@ -1,7 +1,8 @@
 """Writes cases.json: what Jinja 2 makes of conversations with published chat templates, in the environment that transformers sets up.
 
-Run in a folder of *.jinja files with a Python that has jinja2 (3.1). Then
-	ANTIGRAVITY_TEMPLATES=that/folder go test -run Published ./internal/chat
+Run in a folder of *.jinja files with a Python that has jinja2 (3.1). llama.cpp has such files in models/templates, and model folders have
+chat_template.jinja. Then
+	ANTIGRAVITY_TEMPLATES=that/folder go test -run Published ./internal/chat ./llama/serve
 """
 
 import datetime
