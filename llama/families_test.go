@@ -243,7 +243,21 @@ func asGGUF(t *testing.T, dir string) string {
 	wholes, filled := map[string][]float32{}, map[string]int{} // tensors of several parts
 	for _, w := range c.Tensors() {
 		if w.Forms.GGUF != nil {
-			add(w.GGUF, w.Shape, expertFloats(t, weights, &w))
+			form, values := w.Forms.GGUF[0], expertFloats(t, weights, &w)
+			if form.Rows == w.Shape[1] {
+				add(w.GGUF, w.Shape, values)
+				continue
+			}
+			experts, width := w.Shape[0], w.Shape[2] // gate and up in one
+			if wholes[form.Name] == nil {
+				wholes[form.Name] = make([]float32, experts*form.Rows*width)
+			}
+			for e := range experts {
+				copy(wholes[form.Name][(e*form.Rows+form.First)*width:], values[e*w.Shape[1]*width:][:w.Shape[1]*width])
+			}
+			if filled[form.Name] += w.Shape[1]; filled[form.Name] == form.Rows {
+				add(form.Name, []int{experts, form.Rows, width}, wholes[form.Name])
+			}
 			continue
 		}
 		values := partOf(t, weights, &w)
