@@ -36,7 +36,7 @@ func newWatcher(b backend.Backend, sums *importance.Matrix) *watcher {
 const layers = "blk."
 
 // others are in the names of what has several dimensions and is no matrix: convolutions, and the biases of experts.
-var others = []string{".ssm_conv1d", ".shortconv.conv.", ".bias"}
+var others = []string{".ssm_conv1d", ".conv.", ".bias"}
 
 // watch begins to watch a model's matrices: those of its layers, and the output head if asked to.
 func (w *watcher) watch(m *llama.Model, head bool) {
