@@ -243,7 +243,21 @@ func asGGUF(t *testing.T, dir string) string {
 	wholes, filled := map[string][]float32{}, map[string]int{} // tensors of several parts
 	for _, w := range c.Tensors() {
 		if w.Forms.GGUF != nil {
-			add(w.GGUF, w.Shape, expertFloats(t, weights, &w))
+			form, values := w.Forms.GGUF[0], expertFloats(t, weights, &w)
+			if form.Rows == w.Shape[1] {
+				add(w.GGUF, w.Shape, values)
+				continue
+			}
+			experts, width := w.Shape[0], w.Shape[2] // gate and up in one
+			if wholes[form.Name] == nil {
+				wholes[form.Name] = make([]float32, experts*form.Rows*width)
+			}
+			for e := range experts {
+				copy(wholes[form.Name][(e*form.Rows+form.First)*width:], values[e*w.Shape[1]*width:][:w.Shape[1]*width])
+			}
+			if filled[form.Name] += w.Shape[1]; filled[form.Name] == form.Rows {
+				add(form.Name, []int{experts, form.Rows, width}, wholes[form.Name])
+			}
 			continue
 		}
 		values := partOf(t, weights, &w)
@@ -331,4 +345,39 @@ func TestUnknownArchitecturesAreRefused(t *testing.T) {
 			t.Errorf("%v does not name %s", err, name)
 		}
 	}
+}
+
+// TestGemma3nIsRefused loads what says that it is Gemma 3n, as folders, as a wrapper and in GGUF: the error has its name.
+func TestGemma3nIsRefused(t *testing.T) {
+	refused := func(path, name string) {
+		t.Helper()
+		if _, err := Load(path, nil); !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%v, want an error with %q that wraps ErrUnsupported", err, name)
+		}
+	}
+	for name, config := range map[string]string{
+		`"gemma3n_text"`: `{"model_type": "gemma3n_text"}`,
+		`"gemma3n"`:      `{"model_type": "gemma3n"}`,
+		`gemma3n`:        `{"model_type": "gemma3n", "vision_config": {}, "text_config": {"model_type": "gemma3n_text", "hidden_size": 64}}`,
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "config.json"), []byte(config), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		refused(dir, name)
+	}
+	path := filepath.Join(t.TempDir(), "model.gguf")
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	w, err := gguf.NewWriter(file, []gguf.KeyValue{{Key: checkpoint.ArchitectureKey, Value: gguf.ValueOf("gemma3n")}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	refused(path, `"gemma3n"`)
 }

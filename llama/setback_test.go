@@ -82,9 +82,10 @@ func TestDeviceLostDuringEviction(t *testing.T) {
 	deviceLostDuringEviction(t, fault, m, other, evictors(t, 48))
 }
 
-// TestRecurrentDeviceLostDuringEviction is TestDeviceLostDuringEviction for models with states, which go back to that of the eviction.
-func TestRecurrentDeviceLostDuringEviction(t *testing.T) {
-	for _, family := range recurrentFamilies {
+// TestFamilyDeviceLostDuringEviction is TestDeviceLostDuringEviction for models with states, which go back to that of the eviction, and for those whose layers
+// share caches of several sizes.
+func TestFamilyDeviceLostDuringEviction(t *testing.T) {
+	for _, family := range unlikeFamilies {
 		fault := recurrentFault(false)
 		m, other := familyModel(t, family, nil), familyModel(t, family, &llama.LoadOptions{Backend: backendtest.NewDevice(cpu.New(1), fault.Before)})
 		all := evictors(t, 48)

@@ -276,7 +276,12 @@ func (c *Config) forms(f *family, p Part, layer int, bias bool) (list Forms) {
 		if bias {
 			end = ".bias"
 		}
-		list.GGUF = append(list.GGUF, Form{Name: prefix + "ffn_gate_up_exps" + end, Rows: fused, First: at * rows, Step: 1})
+		both := Form{Name: prefix + "ffn_gate_up_exps" + end, Rows: fused, First: at * rows, Step: 1}
+		if rule.block {
+			list.GGUF = slices.Insert(list.GGUF, 0, both)
+		} else {
+			list.GGUF = append(list.GGUF, both)
+		}
 	}
 	return list
 }

@@ -31,7 +31,7 @@ func (f *Form) Of(expert int) string {
 // Whole reports whether the form is the tensor itself.
 func (f *Form) Whole(rows int) bool { return f.Rows == rows && !f.Each() && f.Exponents == "" }
 
-// Forms are the ways in which the formats have the tensor of a part with experts.
+// Forms are the ways in which the formats have the tensor of a part with experts, the usual one first.
 type Forms struct{ HuggingFace, GGUF []Form }
 
 // Shape returns the shape of the form's tensor, or of each of them, for a tensor [experts, rows, …] of the model. Form.Exponents has another rule.

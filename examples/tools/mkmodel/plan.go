@@ -88,7 +88,7 @@ func moreBits(layer, layers int) bool {
 func (r *recipe) typeOf(t *checkpoint.Tensor, layers int) tensor.DType {
 	switch {
 	case t.Part == checkpoint.PerLayerProjection && r.linear.Quantized(): // llama.cpp leaves it as it is
-		return tensor.F16
+		return tensor.BF16
 	case t.Role == checkpoint.Vector, t.Role == checkpoint.Routing, t.Part == checkpoint.PositionEmbedding, t.Part == checkpoint.TypeEmbedding:
 		return tensor.F32
 	case t.Role == checkpoint.Logits:
@@ -111,17 +111,21 @@ func planGGUF(c *checkpoint.Config, r recipe) (list []planned, err error) {
 		if t.GGUFShape != nil {
 			p.dims = t.GGUFShape
 		}
-		if whole := t.Within.GGUF; whole.Name != "" {
-			at, known := wholes[whole.Name]
+		whole, at := t.Within.GGUF, 0 // the dimension that parts share
+		if forms := t.Forms.GGUF; forms != nil && forms[0].Rows != t.Shape[1] {
+			whole, at = checkpoint.Whole{Name: forms[0].Name, Rows: forms[0].Rows, First: forms[0].First}, 1
+		}
+		if whole.Name != "" {
+			had, known := wholes[whole.Name]
 			if known {
 				if whole.First > 0 {
-					list[at].dtype = p.dtype
+					list[had].dtype = p.dtype
 				}
 				continue
 			}
 			wholes[whole.Name] = len(list)
 			p.name, p.dims = whole.Name, slices.Clone(t.Shape)
-			p.dims[0] = whole.Rows
+			p.dims[at] = whole.Rows
 		}
 		list = append(list, p)
 		if t.Part != checkpoint.Embedding {

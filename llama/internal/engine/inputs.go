@@ -11,13 +11,19 @@ import (
 //
 //	p = (table[token]·√width + norm(projection(x₀)/√hidden)) / √2
 //
-// where x₀ is the token's embedding. The table is only looked up in, and may stay in its file.
+// where x₀ is the token's embedding. The table is only looked up in, and may stay in its file. The system maps some pages more than a row has, so that a long
+// prompt would soon make most of the table resident: every releaseRows tokens it hears that the pages are not needed.
 type inputs struct {
 	table      *tensor.Tensor // [vocab, layers·width]; nil: the model has no table
 	projection projection     // [layers·width, hidden]
 	norm       norm           // [width]
 	width      int
+	release    func() // says to the system that the table's pages are not needed for now; nil: the table is not in a mapped file
 }
+
+// releaseRows is after how many tokens the table is released. Their rows, and what the system maps with them, are some 60 MB of E2B's table. Releasing takes a
+// millisecond, and pages come back from the system's cache of files.
+const releaseRows = 1024
 
 // build makes the inputs without their tensors.
 func (in *inputs) build(w *Weights) {
@@ -39,6 +45,7 @@ type inputRows struct {
 	gate        tensor.Tensor  // [rows, width]
 	rows        []int32        // which of the rows of all are in the pass
 	which       []int32        // which rows of table the layer under way reads
+	unreleased  int            // tokens that were looked up since the table was released
 	projected   [1]*tensor.Tensor
 }
 
@@ -82,6 +89,10 @@ func (in *inputs) compute(p *pass) error {
 	}
 	if err := p.device.Gather(in.table, p.tokens, &s.looked); err != nil {
 		return err
+	}
+	if s.unreleased += p.rows; in.release != nil && s.unreleased >= releaseRows {
+		s.unreleased = 0
+		in.release()
 	}
 	if err := p.device.scale(&s.looked, float32(math.Sqrt(float64(in.width)))); err != nil {
 		return err

@@ -117,16 +117,19 @@ func (w *Weights) placeProjection(p checkpoint.Part, layer int, at *projection) 
 // Tensors lists the tensors that the model has, in the order of computation. The caller must not change the list.
 func (w *Weights) Tensors() []checkpoint.Tensor { return w.tensors }
 
-// Set gives the weights a tensor that Tensors lists, as the device has prepared it. From then on it belongs to the weights. mapped says that the tensor lies
-// in a mapped file. Different tensors may be set by different goroutines at once.
-func (w *Weights) Set(t *checkpoint.Tensor, ready *tensor.Tensor, mapped bool) {
+// Set gives the weights a tensor that Tensors lists, as the device has prepared it. From then on it belongs to the weights. If the tensor lies in a
+// mapped file, release says to the system that its pages are not needed for now; else it is nil. Different tensors may be set by different goroutines at once.
+func (w *Weights) Set(t *checkpoint.Tensor, ready *tensor.Tensor, release func()) {
 	*w.at(t) = ready
 	if t.Part == checkpoint.Embedding && w.Config.TiedEmbeddings {
 		w.head = ready
 	}
 	w.sizes.set.Add(int64(ready.Size()))
-	if mapped {
+	if release != nil {
 		w.sizes.mapped.Add(int64(ready.Size()))
+	}
+	if t.Part == checkpoint.PerLayerEmbedding {
+		w.inputs.release = release
 	}
 }
 
