@@ -12,6 +12,12 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/texts"
 )
 
+// Values are printed as Python prints them: str is for output, and repr for values within lists and dictionaries, where strings have
+// quotes.
+//
+//	{{ "a" }}                 a
+//	{{ [1.0, "a", true] }}    [1.0, 'a', True]
+
 // formatFloat is Python's repr of a float: the shortest digits that read back, with an exponent outside of 1e-4 … 1e16.
 func formatFloat(f float64) string {
 	switch a := math.Abs(f); {
