@@ -215,8 +215,8 @@ func TestCompanyChangesNoByte(t *testing.T) {
 	companyChangesNoByte(t, effort.Of(12, 24, 100), true, func(b backend.Backend) *llama.Model { return otherModel(t, b) })
 }
 
-// TestCompanyOfFamilies is TestCompanyChangesNoByte for models whose states are taken back, with drafts by a journal, and for those whose layers share caches
-// of several sizes.
+// TestCompanyOfFamilies is TestCompanyChangesNoByte for models with states that are taken back, with drafts by a journal, and for models
+// with layers that share caches of several sizes.
 func TestCompanyOfFamilies(t *testing.T) {
 	for _, family := range unlikeFamilies {
 		t.Run(family, func(t *testing.T) {

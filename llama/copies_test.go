@@ -25,8 +25,8 @@ func TestCopiesAreTheOriginal(t *testing.T) {
 		&llama.SessionOptions{Eviction: policyOf(t, "h2o", 30), Capacity: 100, EvictAfterPrompt: true, Chunk: 16}))
 }
 
-// TestCopiesOfFamilies is TestCopiesAreTheOriginal for models whose states go back to snapshots: the copies have other snapshots, or no snapshots; and for
-// those whose layers share caches of several sizes.
+// TestCopiesOfFamilies is TestCopiesAreTheOriginal for models with states that go back to snapshots: the copies have other snapshots, or no
+// snapshots; and for models with layers that share caches of several sizes.
 func TestCopiesOfFamilies(t *testing.T) {
 	for _, family := range unlikeFamilies {
 		t.Run(family, func(t *testing.T) {

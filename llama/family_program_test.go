@@ -20,7 +20,8 @@ var programFamilies = []string{"olmo3", "ministral3", "granite4-micro", "gemma3"
 // recurrentFamilies are those with layers that have a state: the gated delta rule, short convolutions and Mamba 2.
 var recurrentFamilies = []string{"qwen35", "lfm2", "granite4h", "granite4h-moe"}
 
-// unlikeFamilies are those whose memory of a conversation is unlike Llama's: with states, or with caches of several sizes that layers share, next to experts too.
+// unlikeFamilies remember a conversation in another way than Llama: with states, or with caches of several sizes that layers share, next to
+// experts too.
 var unlikeFamilies = slices.Concat(recurrentFamilies, []string{"gemma4-e", "gemma4-moe"})
 
 // familyProgram plays random calls of a session of any family. It keeps no account of slots as program does, but compares with fresh sessions.

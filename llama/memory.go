@@ -11,7 +11,7 @@ import (
 // Memory is how many bytes a model and its sessions take, and for what.
 type Memory struct {
 	Weights    int64 `json:"weights"`    // tensors, mapped files included, and those of adapters
-	Mapped     int64 `json:"mapped"`     // of Weights, what lies in mapped files: the system reads what is used, and may give it up when memory is short
+	Mapped     int64 `json:"mapped"`     // of Weights, those in mapped files: the system reads them when they are used, and may give them up when memory is short
 	Caches     int64 `json:"caches"`     // the sum of CacheParts
 	Workspaces int64 `json:"workspaces"` // capacity of the model's activations and of the sessions' logits; the system counts only what has been touched
 	Scratch    int64 `json:"scratch"`    // what the backend's operations keep to work in; models on one backend share it

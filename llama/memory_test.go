@@ -92,7 +92,7 @@ func pagesOf(c llama.Config, tokens int) (p llama.CacheParts) {
 	return p
 }
 
-// TestMappedMemory loads a model whose inputs of layers stay in the file, and a Llama, which is read.
+// TestMappedMemory loads a model with inputs of layers, which stay in the file, and a Llama, which is read.
 func TestMappedMemory(t *testing.T) {
 	e := familyModel(t, "gemma4-e", nil)
 	c := e.Config()

@@ -14,9 +14,9 @@ import (
 	"github.com/antigravity-go/antigravity/llama"
 )
 
-// TestCompanyOfStates plays the same random calls with models whose layers have a state, at once on the device and from the processor to the
-// device and back, with drafts: prompts and answers, conversations that go back, copies. What they give, and each saved state, is what
-// a session gives that is alone on the processor.
+// TestCompanyOfStates plays the same random calls with models with recurrent layers, at once on the device and from the processor to the
+// device and back, with drafts: prompts and answers, conversations that go back, copies. What they give, and each saved state, is what a
+// session gives that is alone on the processor.
 func TestCompanyOfStates(t *testing.T) {
 	gpu := device(t)
 	if !gpu.BitExact() {

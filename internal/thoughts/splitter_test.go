@@ -208,7 +208,7 @@ func addressed(answer string, bytes int) (list []string) {
 	return list
 }
 
-// FuzzChannels reads messages in channels, whose marks and words come in any order, in two ways: what comes out is the same, and nothing of it is
+// FuzzChannels reads messages in channels, with marks and words in any order, in two ways: what comes out is the same, and nothing of it is
 // made up.
 func FuzzChannels(f *testing.F) {
 	words := append(slices.Clone(channelMarks), "analysis", "final", "commentary", " to=functions.f", "to=", " ", "json", "\n", "{}", "assistant", "한", "x")
