@@ -84,7 +84,7 @@ func (c *sequence) evict(run func() (eviction.Result, error), again func(target 
 			err = c.memory.Reanchor(c.sinks(), len(c.tokens))
 		}
 		if err == nil && (result.Slots > 0 || tried > 1) {
-			err = c.memory.States.Pin() // what comes before cannot be computed again
+			err = c.memory.States.Pin() // earlier tokens cannot be computed again
 		}
 		result.Slots, result.Duration = max(result.Slots, done.Slots), result.Duration+done.Duration
 		if tried > 1 {

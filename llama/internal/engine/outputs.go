@@ -31,8 +31,8 @@ type outputs struct {
 	operand, out [1]*tensor.Tensor // lists of operands, kept so that a pass does not allocate them
 }
 
-// give gives the jobs of a pass that is through the layers what they want, and waits until the device has computed it, so that whoever asked
-// learns of an error now and not at the next step.
+// give gives the jobs of a pass that is through the layers what they want, and waits until the device has computed it, so that an error is
+// returned now and not at the next step.
 func (o *outputs) give(p *pass) error {
 	for _, j := range p.jobs {
 		if j.Output.Each != nil {

@@ -173,7 +173,7 @@ func (w *Weights) LinearType() tensor.DType {
 // Backend returns the device.
 func (w *Weights) Backend() backend.Backend { return w.device.Backend }
 
-// Recurrent reports whether layers remember of a conversation what has a fixed size, so that conversations go back to snapshots only.
+// Recurrent reports whether layers have states of fixed size, so that conversations go back to snapshots only.
 func (w *Weights) Recurrent() bool {
 	for i := range w.layers {
 		if _, is := w.layers[i].mixer.(recurrent); is {
