@@ -8,7 +8,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// The optional interfaces of a backend, and what stands in for them. Each function returns the backend itself if it has the interface, and
+// The optional interfaces of a backend, and their substitutes. Each function returns the backend itself if it has the interface, and
 // otherwise a value that composes the plain operations: Fused(b) is b if b is a Fuser, else composed{b}, with a NormMatMul that calls
 // RMSNorm and then MatMulTransposed for each weight. Callers need not ask which it is.
 

@@ -50,7 +50,7 @@ func (o *rowOp) Do(_, piece int) {
 // elementsPerPiece is the fewest elements worth handing to another thread.
 const elementsPerPiece = 1 << 13
 
-// rowOps computes what can be done row by row.
+// rowOps has the operations that work row by row.
 type rowOps struct {
 	*machine
 	tasks pool[rowOp, *rowOp]

@@ -65,7 +65,7 @@ type promptRows struct {
 	chunk  int // the most that somebody wants; guarded by Batch.mu
 }
 
-// A Batch's trace gets a PassInfo when a pass is over; see llama.PassInfo.
+// PassInfo describes a pass to a Batch's trace after the pass; see llama.PassInfo.
 type PassInfo struct {
 	Number  uint64
 	Began   time.Time
