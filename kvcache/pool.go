@@ -10,8 +10,8 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// pool is the memory of a store's caches of one type and shape: the pages, in slabs, and what turns keys if the type wants that. It is safe for
-// concurrent use.
+// pool is the memory of a store's caches of one type and shape: the pages, in slabs, and the hadamard that turns keys, if the type wants
+// that. It is safe for concurrent use.
 //
 // Invariants: slabs has every slab; open has those with free pages, each at its place; pages and used are the number of pages of all
 // slabs and of those that some list has; stale is how many free pages have stale set; hadamard is nil while there are no caches.
@@ -57,7 +57,7 @@ const (
 	spareSlab  = 64
 )
 
-// enter counts a further cache and returns what turns its keys, nil if they are not turned.
+// enter counts a further cache and returns the hadamard that turns its keys, or nil.
 func (p *pool) enter() (_ *hadamard, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

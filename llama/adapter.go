@@ -162,8 +162,8 @@ func (a *Adapter) Close() error {
 	return errors.Join(append(errs, a.file.Close())...)
 }
 
-// weightsOn returns the adapter's matrices on a model's device, and brings them there if they are not there yet. Whoever computes with
-// them is a session that the model knows, so that it is closed before they are given back.
+// weightsOn returns the adapter's matrices on a model's device, and brings them there if they are not there yet. Only sessions that the
+// model knows compute with them, so that the sessions are closed before the matrices are given back.
 func (a *Adapter) weightsOn(ctx context.Context, m *Model) (*engine.Adapter, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -59,8 +59,8 @@ func (t *Tokenizer) control(text string) bool {
 	return ok && t.Special(token)
 }
 
-// add fills in the thought, the text and the calls that can be told of when a token has come. It reports whether a stop string has come up:
-// then no token may follow. Stop strings and calls are not looked for in thoughts.
+// add fills in the thought, the text and the calls that can be delivered when a token has come. It reports whether a stop string has come
+// up: then no token may follow. Stop strings and calls are not looked for in thoughts.
 func (a *answer) add(token Token, piece *Piece) (stopped bool) {
 	if a.thinks && a.think(token) {
 		stopped = a.say(a.giveThought(piece), piece)
@@ -127,7 +127,7 @@ func (a *answer) count(thinking bool) {
 	}
 }
 
-// giveThought adds to the piece what has come of the thought, and returns what has come of the answer.
+// giveThought adds the new part of the thought to the piece, and returns the new part of the answer.
 func (a *answer) giveThought(piece *Piece) (rest []byte) {
 	thought, rest := a.splitter.Take()
 	text, _ := a.characters.Push(thought)

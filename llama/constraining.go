@@ -18,8 +18,8 @@ import (
 //
 // Invariants while matcher is not nil and no call is under way: matcher has accepted the answer's tokens and then those of forced that were
 // not taken; taken ≤ len(forced), and both are 0 if all were; more says that it is not known yet whether further ones are forced behind
-// them, and then there are some that were not taken; while known, allowed, over and err say what comes next. While filling, the other
-// goroutine alone uses matcher, set, allowed, over, err and panicked.
+// them, and then there are some that were not taken; while known, allowed, over and err say which tokens come next. While filling, the
+// other goroutine alone uses matcher, set, allowed, over, err and panicked.
 type constraining struct {
 	matcher Matcher // nil: anything may come next
 	model   *Model  // the vocabulary and the end tokens are the model's
@@ -161,7 +161,7 @@ func (c *constraining) next() (over bool, err error) {
 // errNoReturn is the error of an Allowed that ends its goroutine or panics.
 var errNoReturn = errors.New("its Allowed did not return")
 
-// ask asks the matcher what may come next.
+// ask asks the matcher which tokens may come next.
 func (c *constraining) ask() {
 	c.set.Clear()
 	c.err = errNoReturn // until it has
@@ -198,7 +198,7 @@ func (c *constraining) fillAside() {
 // shorter steps would feel; and after such a step the matcher is asked just before the choice.
 const leastOverlap = 500 * time.Microsecond
 
-// overlap lets the matcher be asked, about what comes behind the forced tokens, while a step of some rows is computed.
+// overlap lets the matcher be asked, about the tokens after the forced ones, while a step of some rows is computed.
 func (c *constraining) overlap(b *engine.Batch, rows int) {
 	if c.matcher == nil || c.known || c.more || runtime.GOMAXPROCS(0) == 1 || b.Cost(rows) < leastOverlap {
 		return
@@ -215,7 +215,7 @@ func (c *constraining) ahead(most int) (forced []Token, all bool) {
 	return forced[:n], n == len(forced) && !c.more
 }
 
-// cut returns the beginning of a proposal for what comes behind the forced tokens: as much of it as is allowed.
+// cut returns the beginning of a proposal for the tokens after the forced ones: as much of it as is allowed.
 func (c *constraining) cut(proposal []Token) []Token {
 	if c.matcher == nil || len(proposal) == 0 {
 		return proposal

@@ -35,7 +35,7 @@ func checkConstraint(c Constraint, t *Tokenizer) error {
 	return nil
 }
 
-// Matcher follows one answer and knows what may come next in it. One goroutine at a time uses it, not always the same one.
+// Matcher follows one answer and knows which tokens may come next. One goroutine at a time uses it, not always the same one.
 type Matcher interface {
 	// Allowed replaces what set holds by the tokens that may come next, and notes with SetEnd whether the answer may end here. At
 	// least one of the two is possible. set has the vocabulary's size. An error ends the answer with it.
@@ -66,7 +66,7 @@ func NewTokenSet(size int) *TokenSet {
 // Size returns how many entries the vocabulary has.
 func (s *TokenSet) Size() int { return s.size }
 
-// Words returns the set itself: token t is bit t%64 of word t/64. Whoever changes it leaves the bits from Size on 0.
+// Words returns the set itself: token t is bit t%64 of word t/64. Changes must leave the bits from Size on 0.
 func (s *TokenSet) Words() []uint64 { return s.words }
 
 // Has reports whether a token of the vocabulary is in the set.

@@ -4,9 +4,8 @@
 // The families are Llama 3.x and 2, Mistral, Ministral 3, Qwen2, Qwen3, SmolLM3, Granite, Phi-3, OLMo 2 and 3, Gemma 1 to 4, Qwen 3.5 and
 // LFM2. Of models that also see images, the model of text within them runs.
 //
-// Load opens a Hugging Face folder or a GGUF file as a Model: weights on a device, a tokenizer and the model's chat template.
-// A Model never changes and serves any number of goroutines. What changes belongs to a Session, one conversation with its
-// cache of keys and values:
+// Load opens a Hugging Face folder or a GGUF file as a Model: weights on a device, a tokenizer and the model's chat template. A Model never
+// changes and serves any number of goroutines. A Session is one conversation, with its cache of keys and values:
 //
 //	model, err := llama.Load("Llama-3.2-1B-Instruct", nil)
 //	…
@@ -71,8 +70,8 @@
 //
 // Some models have layers that do not look at earlier tokens, but carry a state of a fixed size along: Qwen 3.5, LFM2, Granite 4 with
 // Mamba. Everything above holds for them, bit for bit. Such a state cannot forget single tokens. A conversation therefore keeps snapshots
-// of it, as many as SessionOptions.Snapshots says, and whoever goes back goes back to the latest one before, from where on tokens are
-// computed again. Drafts that turn out wrong cost nothing of that kind. Stats.ReusedTokens has how much of a prompt was not computed again.
+// of it, as many as SessionOptions.Snapshots says, and going back means going back to the latest snapshot before, and computing the tokens
+// after it again. Wrong drafts cost nothing of that kind. Stats.ReusedTokens counts the tokens of a prompt that were not computed again.
 //
 // # How time is spent
 //

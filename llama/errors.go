@@ -86,10 +86,10 @@ func (e *briefError) Unwrap() error { return e.error }
 type ParamError struct {
 	Field string // the value's Go name: "Params.Temperature", "SessionOptions.KV", "history[2].Role"
 	Value any    // the value that was given
-	Want  string // what would be right, in words that go on after "it must be"
+	Want  string // the remedy, in words that go on after "it must be"
 }
 
-// Error names the value, and says what would be right.
+// Error names the value, and the remedy.
 func (e *ParamError) Error() string {
 	return fmt.Sprintf("llama: %s is %v: it must be %s", e.Field, e.Value, e.Want)
 }

@@ -52,15 +52,14 @@ func (s *Session) Evict(targetLen int) (result eviction.Result, err error) {
 		if err := c.onDevice(context.Background(), func() error { return catchUp(context.Background(), c) }); err != nil {
 			return err
 		}
-		shrink := func(target int) (eviction.Result, error) { return c.manager.Evict(c.memory.Whole(), target) }
-		result, err = c.evict(func() (eviction.Result, error) { return shrink(targetLen) }, shrink)
+		result, err = c.evict(func() (eviction.Result, error) { return c.manager.Evict(c.memory.Whole(), targetLen) }, nil)
 		return err
 	})
 	return result, err
 }
 
 // evict runs an eviction, and notes what it did in evicted and usage. If the device fails, the conversation goes back to origin, and again
-// shrinks its caches there to the target of the eviction that failed.
+// shrinks its caches there to the target of the eviction that failed; nil: Manager.Evict does.
 func (c *sequence) evict(run func() (eviction.Result, error), again func(target int) (eviction.Result, error)) (result eviction.Result, err error) {
 	if c.origin != nil && c.manager.Policy() != eviction.None {
 		// The logits depend on slots that are evicted now, so that they could not be computed again if the device failed later.
@@ -77,14 +76,19 @@ func (c *sequence) evict(run func() (eviction.Result, error), again func(target 
 	err = c.onDevice(context.Background(), func() error {
 		done := result
 		if tried++; tried > 1 { // down to the target of the eviction that failed, which may have done so in some of the layers
-			run = func() (eviction.Result, error) { return again(done.Target) }
+			run = func() (eviction.Result, error) {
+				if again == nil {
+					return c.manager.Evict(c.memory.Whole(), done.Target)
+				}
+				return again(done.Target)
+			}
 		}
 		var err error
 		if result, err = run(); err == nil && c.options.Positions == ReanchorSinks && (result.Slots > 0 || tried > 1) {
 			err = c.memory.Reanchor(c.sinks(), len(c.tokens))
 		}
 		if err == nil && (result.Slots > 0 || tried > 1) {
-			err = c.memory.States.Pin() // what comes before cannot be computed again
+			err = c.memory.States.Pin() // earlier tokens cannot be computed again
 		}
 		result.Slots, result.Duration = max(result.Slots, done.Slots), result.Duration+done.Duration
 		if tried > 1 {

@@ -223,9 +223,7 @@ func (g *guarded) maybeEvict(last bool) error {
 				return err
 			}
 		}
-		_, err := c.evict(
-			func() (eviction.Result, error) { return c.manager.Relieve(c.memory.Whole()) },
-			func(target int) (eviction.Result, error) { return c.manager.Evict(c.memory.Whole(), target) })
+		_, err := c.evict(func() (eviction.Result, error) { return c.manager.Relieve(c.memory.Whole()) }, nil)
 		return err
 	})
 }

@@ -107,7 +107,7 @@ func (r *inspection) read(ctx context.Context, at source.Location) (model bool, 
 	}
 	defer files.Close()
 	r.Format = files.Format()
-	if err != nil { // what can be told without a configuration
+	if err != nil { // the part of the report that needs no configuration
 		r.problem(err)
 		t, err := files.Tokenizer()
 		if err == nil && t != nil {

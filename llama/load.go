@@ -49,7 +49,7 @@ type LoadOptions struct {
 	Progress func(done, total int64)
 	// Logger gets lines about the model that was loaded. Nil: nothing is logged.
 	Logger *slog.Logger
-	// Trace is told what the model does, and when; nil: nobody is.
+	// Trace is called for what the model does; it may be nil.
 	Trace *Trace
 }
 

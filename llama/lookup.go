@@ -193,7 +193,7 @@ func (c *copyist) look(corpus *ngrams.Index[Token]) {
 	}
 }
 
-// propose appends what comes next in the copy, length tokens at most.
+// propose appends the next tokens of the copy, length at most.
 func (c *copyist) propose(dst []Token, length int) []Token {
 	if c.source == nil {
 		return dst

@@ -13,7 +13,7 @@ type Memory struct {
 	Weights    int64 `json:"weights"`    // tensors, mapped files included, and those of adapters
 	Mapped     int64 `json:"mapped"`     // of Weights, those in mapped files: the system reads them when they are used, and may give them up when memory is short
 	Caches     int64 `json:"caches"`     // the sum of CacheParts
-	Workspaces int64 `json:"workspaces"` // capacity of the model's activations and of the sessions' logits; the system counts only what has been touched
+	Workspaces int64 `json:"workspaces"` // capacity of activations and of logits; the system counts only touched memory
 	Scratch    int64 `json:"scratch"`    // what the backend's operations keep to work in; models on one backend share it
 
 	CacheParts CacheParts `json:"cache_parts"` // of all sessions, what several share counted once

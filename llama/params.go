@@ -44,12 +44,12 @@ type Params struct {
 	Logprobs int
 	// Mask, when not nil, changes the logits before each choice.
 	Mask LogitMask
-	// Constraint, when not nil, says what may come next: no other token is chosen, and the answer ends only where Constraint says that it
-	// may. If the model chooses to end it there, or nothing else is allowed, the answer stops with EndOfTurn; MaxTokens, Stop and a full
-	// context end it anywhere. What has no alternative becomes part of the answer without being chosen, and is computed several tokens at a
-	// time. An answer may begin with a thought that is separated from it (see Piece). Constraint then holds from the thought's end on, and
-	// the answer does not end within the thought. Of the vocabulary's entries those without a token are never allowed. The error of a
-	// Matcher ends the answer.
+	// Constraint, when not nil, says which tokens may come next: no other token is chosen, and the answer ends only where Constraint says
+	// that it may. If the model chooses to end it there, or nothing else is allowed, the answer stops with EndOfTurn; MaxTokens, Stop and a
+	// full context end it anywhere. Text without an alternative becomes part of the answer without being chosen, and is computed several
+	// tokens at a time. An answer may begin with a thought that is separated from it (see Piece). Constraint then holds from the thought's
+	// end on, and the answer does not end within the thought. Of the vocabulary's entries those without a token are never allowed. The
+	// error of a Matcher ends the answer.
 	//
 	// A Matcher is asked on another goroutine while the step before is computed, if steps are long enough for that to be quicker. It is
 	// never asked while the loop's body runs.
@@ -77,7 +77,7 @@ type PromptProgress struct {
 	Done   int // those of them that are in the cache now
 }
 
-// LogitMask constrains what may be generated.
+// LogitMask constrains the tokens that may be generated.
 type LogitMask interface {
 	// Apply sets the logits of forbidden tokens to -Inf, given the tokens generated so far in this call. logits has one
 	// element a vocabulary entry. An error ends the generation with it.

@@ -33,7 +33,7 @@ import (
 // Within a thought, Params.Stop and calls are not looked for, and Params.Constraint is not kept to: they are the answer's. Params.MaxTokens
 // bounds thought and answer together. Params.Template.Thinking says whether to think, and bounds the thought.
 type Piece struct {
-	// Text is whole UTF-8 characters; it may be empty while a character, or what may become a stop string or a call, is incomplete.
+	// Text is whole UTF-8 characters; it may be empty while a character, a possible stop string or a possible call is incomplete.
 	Text string
 	// Thought is the next part of what the model thinks before it answers: whole UTF-8 characters, without the marks around the thought.
 	// A thought comes before Text and Calls.

@@ -114,8 +114,8 @@ func (s *Session) Prefill(ctx context.Context, t []Token) error {
 	return s.prefill(ctx, t, 0, nil)
 }
 
-// Sync makes the conversation exactly t: it keeps the longest beginning of t that the cache holds, forgets what else it holds, and
-// computes the rest of t. It returns how many tokens were kept. Where tokens of that beginning have been evicted, nothing is kept.
+// Sync makes the conversation exactly t: it keeps the longest beginning of t that the cache holds, forgets the rest, and computes the rest
+// of t. It returns how many tokens were kept. Where tokens of that beginning have been evicted, nothing is kept.
 func (s *Session) Sync(ctx context.Context, t []Token) (reused int, err error) {
 	if err := s.begin(); err != nil {
 		return 0, err

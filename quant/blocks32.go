@@ -177,8 +177,8 @@ func reciprocal(d float32) float32 {
 	return 0
 }
 
-// truncate rounds towards zero to an integer between 0 and 255; numbers outside this range and NaN become 0. The quantisers above
-// give it numbers between 0 and 16, or what became of a block with infinities and NaNs.
+// truncate rounds towards zero to an integer between 0 and 255; numbers outside this range and NaN become 0. The quantisers above give it
+// numbers between 0 and 16, or the values of a block with infinities and NaNs.
 func truncate(v float32) int {
 	if v >= 0 && v < 256 {
 		return int(v)

@@ -9,7 +9,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/mmap"
 )
 
-// ErrReadOnly is returned by what would write to memory that must not change, such as a mapped file.
+// ErrReadOnly is returned by operations that would write to memory that must not change, such as a mapped file.
 var ErrReadOnly = errors.New("tensor: the buffer is read-only")
 
 // Buffer is memory that a device understands. A device's own type of buffer carries the device's handle of the memory, which the
@@ -82,7 +82,7 @@ func (b *SharedBuffer) Size() int { return len(b.bytes) }
 // Bytes returns the memory itself, nil after Free.
 func (b *SharedBuffer) Bytes() []byte { return b.bytes }
 
-// ReadOnly reports whether WrapBytes was told that the memory must not be written, such as a mapped file's.
+// ReadOnly reports whether WrapBytes was given memory that must not be written, such as a mapped file's.
 func (b *SharedBuffer) ReadOnly() bool { return b.readOnly }
 
 // Map does nothing: host memory is always mapped.

@@ -12,7 +12,7 @@ const MaxDims = 4
 // Shape is an immutable list of up to MaxDims dimensions, outermost first. Shapes compare with ==; the zero value is the
 // empty shape, which has no elements.
 //
-// 0 ≤ n ≤ MaxDims; dims[:n] are not negative and their product fits an int; dims[n:] are 0, so that == compares only what counts.
+// 0 ≤ n ≤ MaxDims; dims[:n] are not negative and their product fits an int; dims[n:] are 0, so that == compares only the dimensions in use.
 type Shape struct {
 	dims [MaxDims]int
 	n    int // dimensions

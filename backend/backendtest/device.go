@@ -16,10 +16,10 @@ type Device struct {
 	selector backend.Selector
 }
 
-// NewDevice returns a backend that computes with b. Ahead of each call of the interfaces of package backend, and of Alloc of its
-// memory, before is told the call's name and its first tensor, which is nil for Alloc, Synchronize and Compact. When it returns an error,
-// the call computes nothing and returns that. Fault.Before is made for it. Where b lacks fused operations or
-// selection, the plain operations that stand in for them are calls, too.
+// NewDevice returns a backend that computes with b. Ahead of each call of the interfaces of package backend, and of Alloc of its memory,
+// before is called with the call's name and its first tensor, which is nil for Alloc, Synchronize and Compact. When it returns an error,
+// the call computes nothing and returns that. Fault.Before is made for it. Where b lacks fused operations or selection, the plain
+// operations that stand in for them are calls, too.
 func NewDevice(b backend.Backend, before func(call string, operand *tensor.Tensor) error) *Device {
 	p := plain{b, before}
 	d := &Device{plain: p, fuser: backend.Fused(p), experts: backend.FusedExperts(p), projects: backend.Projecting(p), selector: backend.Selecting(p)}

@@ -137,7 +137,7 @@ func (s step) with(what also, operation string, build func(step, queries, genera
 	return Check{Operation: operation, Type: s.name, Shape: fmt.Sprintf("%v, %+v", s, what), Input: random.name, build: func(g generator) *trial { return build(s, anyQueries, g) }}
 }
 
-// weighChecks leaves out what has several conversations: the operation is one's.
+// weighChecks leaves out checks with several conversations: the operation is one's.
 func weighChecks(quick bool) []Check {
 	list := stepChecks("AccumulateAttention", slices.DeleteFunc(steps(quick), func(s step) bool { return len(s.runs) > 1 }), weigh)
 	for _, what := range []also{{limit: 2}, {sinks: true}, {limit: 2, sinks: true}} {

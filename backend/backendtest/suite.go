@@ -14,7 +14,7 @@ import (
 // Check is one operation on operands of one shape, type and kind of values.
 type Check struct {
 	Operation string
-	Type      string // of the weights, the cache, or what else has several
+	Type      string // of the weights, the cache, or of another operand with several types
 	Shape     string
 	Input     string // the kind of values
 	Prepared  bool   // the weights are in the device's own layout
@@ -52,7 +52,7 @@ const (
 // Bad reports whether a verdict is a failure.
 func (v Verdict) Bad() bool { return v != Passed && v != Unsupported }
 
-// Result is what came out of a check.
+// Result is the result of a check.
 type Result struct {
 	Check
 	Worst     float64 // the largest absolute error, perhaps infinite

@@ -102,7 +102,7 @@ func poisoned(data []byte) {
 	}
 }
 
-// outcome is what became of a trial's operands.
+// outcome is a trial's operands after the operation.
 type outcome struct {
 	contents [][]byte // of outputs and updates; nil for the others
 	faults   []string // writes outside the operation's output

@@ -232,7 +232,7 @@ func (a *attention) plan(workers int) {
 		most = a.Slots // nobody to share with
 	}
 	partials := 0
-	for _, long := range [2]bool{true, false} { // what takes longest comes first
+	for _, long := range [2]bool{true, false} { // the longest pieces come first
 		for i := range a.runs {
 			if s := &a.runs[i]; long == (s.tokens > 1) {
 				n := a.smaller(s, smaller)

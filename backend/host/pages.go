@@ -16,7 +16,7 @@ var _ [backend.PageSlots]struct{} = [asm.TileKeys]struct{}{}
 // the pages in use. With 64 pages of 16-bit floats and heads of 64 it has 2 MB.
 const slabPages = 64
 
-// paging gives out slabs, and moves what lies in their pages.
+// paging gives out slabs, and moves the contents of their pages.
 type paging struct{ *machine }
 
 // SlabPages returns the same number for every slab: the host's memory comes as easily in small parts as in large ones.

@@ -54,7 +54,7 @@ func (f *fused) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.T
 	return nil
 }
 
-// normMultiply computes a product in a way: row by row it is one kernel, which for one row may wait for what comes next.
+// normMultiply computes a product in a way: row by row it is one kernel, which for one row may wait for the next operation.
 func (f *fused) normMultiply(by teams, c *normProduct) error {
 	if by != rowByRow {
 		return f.normThenMultiply(by, c)

@@ -113,7 +113,7 @@ func (b *deviceBuffer) Unmap() error {
 	return b.unmap()
 }
 
-// unmap gives the contents back to the device, whoever has mapped them. The caller holds the queue's lock.
+// unmap gives the contents back to the device, regardless of who has mapped them. The caller holds the queue's lock.
 func (b *deviceBuffer) unmap() error {
 	if b.view == nil {
 		return nil

@@ -22,7 +22,7 @@ type queue struct {
 	device   *cl.Device
 	context  *cl.Context
 	owner    tensor.Device // the Backend, for tensors that are made
-	host     *host.Base    // computes on mapped buffers what has no kernel
+	host     *host.Base    // computes operations without a kernel on mapped buffers
 	maxAlloc int64         // bytes of the largest buffer
 	used     atomic.Int64  // bytes of the device's memory
 
@@ -52,7 +52,7 @@ func newQueue(device *cl.Device, context *cl.Context, o Options) *queue {
 	return q
 }
 
-// lockOpen takes the lock; on a queue that has been closed it does not, and returns an error that says what cannot be done.
+// lockOpen takes the lock; on a queue that has been closed it does not, and returns an error that names the operation.
 func (q *queue) lockOpen(what string) error {
 	q.mu.Lock()
 	if q.closed {
@@ -134,7 +134,7 @@ func (q *queue) runFlat(what string, k *cl.Kernel, n int) error {
 // groups returns how many groups of a size n work-items are.
 func groups(n, size int) int { return (n + size - 1) / size }
 
-// flushEvery is how many kernels are enqueued before the device is told to begin, if it waits to be told.
+// flushEvery is how many kernels are enqueued before a flush, if the device waits for one.
 const flushEvery = 16
 
 // enqueued counts a command and passes on the error of enqueuing it.

@@ -20,7 +20,7 @@ const (
 	scratches
 )
 
-// scratch is this memory. What has not been needed yet is nil.
+// scratch is this memory. Parts that have not been needed yet are nil.
 type scratch [scratches]*cl.Mem
 
 // release gives it up.

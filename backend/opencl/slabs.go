@@ -17,8 +17,8 @@ type pageShape struct {
 	headDim int
 }
 
-// slabs are the slabs of a shape that tables of pages mention, by their numbers. Whoever makes tensors frees them; the number of a slab
-// that is gone is given to another. The queue's lock guards them.
+// slabs are the slabs of a shape that tables of pages mention, by their numbers. The makers of their tensors free them; the number of a
+// slab that is gone is given to another. The queue's lock guards them.
 type slabs [maxSlabs]weak.Pointer[deviceBuffer]
 
 // number returns a slab's number, giving it one if need be; ok is false if all are taken.

@@ -9,9 +9,9 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// waiting holds a NormMatMul of one row with three weights back: if RoPEStore comes next, for the queries, keys and values that it computes,
-// one kernel does both. Whatever else comes, settle enqueues it first: the queue calls that before each other kernel and command, and so
-// does whoever frees memory.
+// waiting holds a NormMatMul of one row with three weights back: if RoPEStore comes next, for the queries, keys and values that it
+// computes, one kernel does both. Whatever else comes, settle enqueues it first: the queue calls that before each other kernel and command,
+// and so does code that frees memory.
 type waiting struct {
 	*products
 	waits    bool // there is such a product: the fields below

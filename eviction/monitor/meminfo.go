@@ -8,7 +8,7 @@ import (
 	"github.com/antigravity-go/antigravity/eviction"
 )
 
-// meminfo is the machine's memory as a whole, by the kernel's own estimate of what can be had without swapping.
+// meminfo is the machine's memory as a whole, by the kernel's own estimate of the memory available without swapping.
 type meminfo struct{ file kernelFile }
 
 // openMeminfo opens /proc/meminfo under root.

@@ -23,7 +23,7 @@ var ErrUnsupported = fmt.Errorf("eviction: no memory monitor: %w", errors.ErrUns
 // call, so that one set later counts. Pages of mapped files that are in use count as used in a group and as available in
 // /proc/meminfo. Swap never counts as available.
 //
-// On Windows it is the available physical memory or what may still be committed.
+// On Windows it is the lesser of the available physical memory and the memory that may still be committed.
 //
 // On other systems, and if nothing can be read, the error wraps ErrUnsupported and says why.
 func NewSystem() (eviction.Monitor, error) {

@@ -55,8 +55,8 @@ func (t *Tokenizer) AppendBytes(dst []byte, id int32) []byte {
 	return append(dst, t.vocab.bytesOf(id)...)
 }
 
-// LeadingSpace reports whether Decode takes a space off the beginning of a text, because Encode puts one there. Whoever
-// streams a text from its beginning with AppendBytes has to drop that space; a continuation keeps its own.
+// LeadingSpace reports whether Decode takes a space off the beginning of a text, because Encode puts one there. A program that streams a
+// text from its beginning with AppendBytes has to drop that space; a continuation keeps its own.
 func (t *Tokenizer) LeadingSpace() bool { return t.decoder.strip > 0 || t.decoder.stripToken }
 
 // lossy returns b as a string, with one U+FFFD for each maximal subpart of a character that is not complete (The Unicode

@@ -29,8 +29,8 @@ type Tokenizer struct {
 	addedTexts []string       // in the order of their ids
 
 	bos      int32                // the begin token, or -1
-	template postprocess.Template // what stands around texts
-	prefix   []int32              // the tokens that EncodeSpecial begins with, if it is told to: those before a single text
+	template postprocess.Template // the tokens around texts
+	prefix   []int32              // the tokens that EncodeSpecial begins with, with bos: those before a single text
 
 	forms        []norm.Form // Unicode's normal forms that a text is brought into, one after another
 	split        splitter    // cuts a text into pieces; nil: the whole text is one piece
@@ -203,10 +203,10 @@ func (t *Tokenizer) Rule() (name string, ok bool) { return t.rule, t.rule != "" 
 // BOS returns the token that begins a text, and false when the tokenizer does not name one.
 func (t *Tokenizer) BOS() (int32, bool) { return t.bos, t.bos >= 0 }
 
-// Template returns what stands around one text, or two, as models that embed texts are trained with. The caller must not change it.
+// Template returns the tokens around one text, or two, as models that embed texts are trained with. The caller must not change it.
 func (t *Tokenizer) Template() *postprocess.Template { return &t.template }
 
-// setTemplate sets what stands around texts.
+// setTemplate sets the tokens around texts.
 func (t *Tokenizer) setTemplate(around postprocess.Template) {
 	t.template, t.prefix = around, around.Before()
 	if len(t.prefix) > 0 {

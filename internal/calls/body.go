@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// call is what has been read of a call.
+// call is the part of a call that has been read.
 type call struct {
 	name      string
 	arguments []byte // JSON
@@ -161,7 +161,7 @@ func (o *object) inValue(c byte, to *call, names functionNames) bool {
 type withArgs struct {
 	json  jsonScanner
 	place argsPlace
-	text  []byte // the name, or what has come of a mark that is text
+	text  []byte // the name, or the beginning of a mark that is text
 }
 
 type argsPlace int

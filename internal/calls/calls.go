@@ -1,5 +1,5 @@
-// Package calls knows how model families write function calls in their answers: as data, for whoever constrains a model to write
-// them so, and as a [Parser], for whoever reads an answer while it comes.
+// Package calls knows how model families write function calls in their answers: as data, for constraints, and as a [Parser], for reading
+// answers while they come.
 //
 // # Calls and content
 //
@@ -97,12 +97,12 @@ type Family struct {
 // is any number of thoughts and preambles, and then a text or a call.
 type Channels struct {
 	Thought, Preamble, Text Around
-	// Calls are the ways of writing what stands around a call's name and before its arguments. The first is Family's BeforeName and
+	// Calls are the ways of writing the texts around a call's name and before its arguments. The first is Family's BeforeName and
 	// BeforeArguments.
 	Calls []Around
 }
 
-// Around is what stands before and after something.
+// Around is the texts before and after something.
 type Around struct{ Before, After []Part }
 
 // body is what a call looks like between marks, brackets and separators.

@@ -18,7 +18,7 @@ const (
 	jsonEscape  // in a string, after a backslash
 	jsonHex     // in a string, within \u and its four digits
 	jsonLiteral // within true, false or null
-	jsonMinus   // a number, by what came last
+	jsonMinus   // a number, by its last character
 	jsonZero
 	jsonInteger
 	jsonPoint
@@ -36,7 +36,7 @@ type jsonScanner struct {
 	open    []byte
 	key     bool   // the string that is being read is a key
 	hex     int    // digits of \u that have not come
-	literal string // what has not come of a literal
+	literal string // the rest of a literal
 }
 
 // start expects an object.

@@ -198,7 +198,7 @@ func (p *Parser) inText(c byte) {
 // bare reports whether calls may begin with c without a mark.
 func (p *Parser) bare(c byte) bool { return c != 0 && c == p.family.bare }
 
-// inMark reads a byte of what may become a mark.
+// inMark reads a byte of a possible mark.
 func (p *Parser) inMark() {
 	switch {
 	case !p.mayMark(p.marked):
@@ -225,7 +225,7 @@ func (p *Parser) begins(mark string) bool {
 	return !p.Knows(mark) && len(mark) >= p.marked && mark[:p.marked] == string(p.held[len(p.held)-p.marked:])
 }
 
-// open notes that calls are opened: what comes next is a call.
+// open notes that calls are opened: the next bytes are a call.
 func (p *Parser) open() { p.place, p.inList = opened, false }
 
 // close notes that the closing mark has come.
@@ -353,7 +353,7 @@ func (p *Parser) write(text []byte) {
 	p.any = p.any || len(text) > 0
 }
 
-// flush makes a delta of what has come of the call since the last one.
+// flush makes a delta of the part of the call since the last one.
 func (p *Parser) flush() {
 	if !p.started || p.announced && p.sent == len(p.call.arguments) {
 		return

@@ -32,7 +32,7 @@ const (
 	weight      = ".weight" // after a module's path: the name of its matrix
 )
 
-// adapterJSON is what counts of adapter_config.json, with PEFT's defaults.
+// adapterJSON has the keys of adapter_config.json that count, with PEFT's defaults.
 type adapterJSON struct {
 	Kind           string          `json:"peft_type"`
 	Rank           int             `json:"r"`

@@ -21,7 +21,7 @@ type Experts struct {
 	Biased        bool    // the router and the experts have biases
 }
 
-// Scores are what becomes of a router's logits. The values are those of GGUF's expert_gating_func less one.
+// Scores is the function of a router's logits. The values are those of GGUF's expert_gating_func less one.
 type Scores uint8
 
 // The kinds of scores.
@@ -144,7 +144,7 @@ type expertJSON struct {
 	Quantization  *methodJSON `json:"quantization_config,omitempty"`
 }
 
-// methodJSON is what counts of a quantization_config: gpt-oss's experts are MXFP4, which the names of their tensors say.
+// methodJSON has the keys of a quantization_config that count: gpt-oss's experts are MXFP4, which the names of their tensors say.
 type methodJSON struct {
 	Method string `json:"quant_method"`
 }

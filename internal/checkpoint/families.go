@@ -10,7 +10,7 @@ import (
 
 // family is what an architecture has that Llama has not, and the other way round. The zero value, but for its names, is Llama.
 //
-// Everything here is data: how to add a family is told in README.md.
+// Everything here is data: README.md says how to add a family.
 type family struct {
 	name  string // GGUF's name of the architecture, with which its keys begin
 	model string // Hugging Face's: model_type

@@ -122,7 +122,7 @@ func (f Folder) Chat() (*Chat, error) {
 	return c, err
 }
 
-// chatJSON is what counts of tokenizer_config.json.
+// chatJSON has the keys of tokenizer_config.json that count.
 type chatJSON struct {
 	BOS      tokenText    `json:"bos_token"`
 	EOS      tokenText    `json:"eos_token"`

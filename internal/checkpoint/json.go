@@ -83,7 +83,7 @@ func (c *capJSON) or(otherwise float64) float64 {
 	return otherwise
 }
 
-// generationJSON is what counts of generation_config.json.
+// generationJSON has the keys of generation_config.json that count.
 type generationJSON struct {
 	EOS tokenList `json:"eos_token_id"`
 }

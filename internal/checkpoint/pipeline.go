@@ -207,7 +207,7 @@ func (p *Pipeline) readPooling(data []byte) error {
 	return unsupported("the pooling %.300q is not implemented: one of pooling_mode_mean_tokens, pooling_mode_cls_token and pooling_mode_lasttoken must be true", modes)
 }
 
-// readTexts reads what becomes of texts before they are tokens.
+// readTexts reads the changes of texts before they become tokens.
 func (p *Pipeline) readTexts(data []byte) error {
 	var texts struct {
 		MaxTokens *int `json:"max_seq_length"`

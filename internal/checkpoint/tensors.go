@@ -114,7 +114,7 @@ type Tensor struct {
 	Forms Forms
 	// PlusOne says that Hugging Face stores the elements less one.
 	PlusOne bool
-	// Change is what else is done to the elements of a vector or a filter when they are read.
+	// Change is the operation on the elements of a vector or a filter when they are read.
 	Change Change
 	Times  int    // how often Repeated repeats each element
 	Tiled  Tiling // which of GGUF's rows or columns are in another order than Hugging Face's

@@ -26,7 +26,7 @@ import (
 //
 // After "[[1" the number may go on or be complete, so that there are two threads. A text is complete if nothing but the end must follow.
 
-// State is a state of a Machine: all that matters of a text for what may follow.
+// State is a state of a Machine: the part of a text that decides what may follow.
 type State int32
 
 // Dead is the state of texts that no text of the grammar begins with.

@@ -8,6 +8,13 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
+// Statements write to the evaluator's out and change its scope. exec returns how a statement ended: onward, or with a break or a continue,
+// which ends the bodies around it up to the loop. For example
+//
+//	{% set greeting %}Hi {{ user }}{% endset %}
+//
+// runs the body with an out of its own (capture), and assigns the text, with the origin of each byte, to greeting.
+
 // exec runs a statement.
 func (e *evaluator) exec(x syntax.Statement) (flow, error) {
 	switch x := x.(type) {

@@ -24,7 +24,7 @@ type UnsupportedError = limits.UnsupportedError
 
 // Options says how a schema is compiled.
 type Options struct {
-	// Lossy makes a constraint of what can be promised and lists the rest. Without it, what cannot be promised is an error.
+	// Lossy leaves out the parts of a schema that cannot be guaranteed, and lists them. Without it they are an error.
 	Lossy bool
 	// AnyOrder allows the properties of an object in any order, if there are not too many.
 	AnyOrder bool

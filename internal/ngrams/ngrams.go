@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Index holds tokens, and for each n-gram of min to max tokens in them the place after its latest occurrence. Appending a token
-// and finding the longest n-gram cost O(max), whatever was appended before and, since the hash is seeded, whoever chose it.
+// Index holds tokens, and for each n-gram of min to max tokens in them the place after its latest occurrence. Appending a token and finding
+// the longest n-gram cost O(max), whatever was appended before and, since the hash is seeded, even if an attacker chose it.
 //
 // A negative token separates sequences: no n-gram contains one.
 //

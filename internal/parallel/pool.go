@@ -49,11 +49,11 @@ type Pool struct {
 // written only by those who compute a piece of the task, and by the caller before the ticket is written and after done has
 // reached the number of pieces.
 //
-// Parking: whoever is about to wait sets waiting (the caller) or parked (a worker) to true, and looks once more for what it
-// waits for. If another goroutine sets it back to false, that goroutine sends to wake, and the waiter receives; if the
-// waiter itself does, nobody sends, and it does not receive. So a wake channel, of capacity 1, never blocks its sender.
-// The look must not come before the setting. Go promises that of a Store too, but qemu 7.2 lets a load overtake arm64's
-// releasing store, and then everybody waits. A Swap holds there as well, and costs nothing that counts: who parks is in no hurry.
+// Parking: before it waits, a goroutine sets waiting (the caller) or parked (a worker) to true, and looks once more for what it waits for.
+// If another goroutine sets it back to false, that goroutine sends to wake, and the waiter receives; if the waiter itself does, nobody
+// sends, and it does not receive. So a wake channel, of capacity 1, never blocks its sender. The look must not come before the setting. Go
+// promises that of a Store too, but qemu 7.2 lets a load overtake arm64's releasing store, and then everybody waits. A Swap holds there as
+// well, and costs nothing that counts: who parks is in no hurry.
 type pool struct {
 	size    int        // workers, the caller included
 	workers []*worker  // size-1: the caller is the first

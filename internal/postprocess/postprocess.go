@@ -24,8 +24,8 @@ type Part struct {
 	Type   int32 // of the part's tokens: what models like BERT add the embedding of
 }
 
-// A Template is what stands around one text, and around two. Single has at most one First and no Second; without a First it must be
-// empty. Pair has a First and a Second, or is empty. The zero Template adds nothing: two texts follow each other, with the types 0 and 1.
+// A Template is the tokens around one text, and around two. Single has at most one First and no Second; without a First it must be empty.
+// Pair has a First and a Second, or is empty. The zero Template adds nothing: two texts follow each other, with the types 0 and 1.
 type Template struct{ Single, Pair []Part }
 
 // Valid reports whether the template has the texts that it must have.
@@ -73,7 +73,7 @@ func (t *Template) After() (ids []int32) {
 	return ids
 }
 
-// Join returns the tokens of two texts with what stands around them, and the type of each token.
+// Join returns the tokens of two texts with the tokens around them, and the type of each token.
 func (t *Template) Join(first, second []int32) (ids, types []int32) {
 	parts := t.Pair
 	if len(parts) == 0 {

@@ -39,7 +39,7 @@ func packQ6K(dst []byte, u *block) error {
 	return putHalf(dst[208:], u.d)
 }
 
-// thirds are what becomes of the integers of IQ2, by their lower six bits.
+// thirds are the new values of the integers of IQ2, by their lower six bits.
 var thirds = [64]int8{8: 5, 25: 16, 43: 27, 64 - 8: -5, 64 - 25: -16, 64 - 43: -27}
 
 // packThirds writes a block of IQ2 as Q6_K, which has integers up to 31. The integers 8, 25 and 43 become 5, 16 and 27. Of all such

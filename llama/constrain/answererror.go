@@ -15,7 +15,7 @@ var (
 	ErrStuck = tokenmask.ErrStuck
 	// ErrRefused says that the token that was chosen cannot come next. If the set of allowed tokens had it, nothing can follow it.
 	ErrRefused = tokenmask.ErrRefused
-	// ErrTooComplex says that a pattern, a grammar or what must be remembered of a text needs more work or memory than a constraint gets.
+	// ErrTooComplex says that a pattern, a grammar or the memory of a text needs more work or memory than a constraint gets.
 	ErrTooComplex = regular.ErrTooComplex
 )
 

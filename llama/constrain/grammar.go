@@ -25,7 +25,7 @@ func Grammar(t *llama.Tokenizer, source string) (llama.Constraint, error) {
 	}))
 }
 
-// token returns what stands in a grammar for an added token, given by its text or, in <[ ]>, its number.
+// token returns the characters that stand in a grammar for an added token, given by its text or, in <[ ]>, its number.
 func token(t *llama.Tokenizer, written string) (string, error) {
 	var id llama.Token
 	if _, err := fmt.Sscanf(written, "<[%d]>", &id); err != nil {

@@ -18,7 +18,7 @@ type SchemaOptions struct {
 	// required, then the rest. Otherwise they come in any order if the schema lists at most some dozens. A fixed order lets the schema say
 	// what the model is to consider first, and answers are quicker since there is less to choose.
 	Ordered bool
-	// Lossy makes a constraint also of a schema that has something that cannot be promised: what can be is.
+	// Lossy also accepts a schema with parts that cannot be guaranteed, and leaves these out.
 	Lossy bool
 }
 

@@ -167,7 +167,7 @@ func newStallReader(ctx context.Context, cancel context.CancelCauseFunc, body io
 	return w
 }
 
-// Read reads what has come.
+// Read reads the bytes that have come.
 func (w *stallReader) Read(b []byte) (int, error) {
 	w.timer.Reset(w.stall)
 	n, err := w.ReadCloser.Read(b)

@@ -250,7 +250,7 @@ func (f *fetcher) read(ctx context.Context, body io.Reader, p *partial, part spa
 // changedError says that a file without a checksum became another one while it was fetched.
 type changedError struct{ name string }
 
-// Error says what happened.
+// Error says that the file has changed.
 func (e *changedError) Error() string {
 	return e.name + " has changed on the server while it was fetched: fetch it again"
 }

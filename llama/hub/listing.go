@@ -38,7 +38,7 @@ const (
 	maxFileSize = 1 << 50 // bytes; sums of as many sizes as there may be files stay far from what an int64 holds
 )
 
-// add adds a file. What has no valid path is left out: it could not be fetched. A wrong checksum or size is an error.
+// add adds a file. A file without a valid path is left out: it could not be fetched. A wrong checksum or size is an error.
 func (l listing) add(e entry) error {
 	switch {
 	case !validPath(e.path):

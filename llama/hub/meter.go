@@ -7,7 +7,7 @@ import (
 
 // meter reports the progress of fetching.
 type meter struct {
-	tell  func(done, total int64) // nil: nobody is told
+	tell  func(done, total int64) // may be nil
 	every time.Duration           // least time between two calls of tell before the end
 
 	mu          sync.Mutex

@@ -209,7 +209,7 @@ func (m *model) fetchSnapshot(ctx context.Context, commit string, files listing)
 	if err != nil {
 		return "", err
 	}
-	if c.index != nil { // first and alone, since it says what else there is to fetch
+	if c.index != nil { // first and alone, since it lists the other files to fetch
 		if err := m.fetchAll(ctx, commit, []entry{*c.index}); err != nil {
 			return "", err
 		}

@@ -46,7 +46,7 @@ func Base(name string) string {
 // NameError is a malformed name, and the reason.
 type NameError struct{ Name, Reason string }
 
-// Error says what would be right, too.
+// Error has the remedy, too.
 func (e *NameError) Error() string {
 	return e.Reason + " (names are hf:owner/name, hf:owner/name:Q4_K_M, hf:owner/name/file.gguf, each with @revision or without, " +
 		"and https://host/file.gguf)"

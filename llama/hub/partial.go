@@ -143,8 +143,8 @@ func (p *partial) take(most int64) (s span, ok bool) {
 	return s, s.from < s.to
 }
 
-// takeAll hands out all that is not there, to somebody to whom the file comes only as a whole. What others fetch may come twice then,
-// and is kept once. It returns what lies behind the beginning that is there.
+// takeAll hands out all that is not there, to a goroutine that gets the file only as a whole. Bytes that others fetch may come twice then,
+// and are kept once. It returns the span after the beginning that is there.
 func (p *partial) takeAll() span {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -245,7 +245,7 @@ func (p *partial) finish(path string) error {
 // diskError is what kept bytes that had arrived from being written.
 type diskError struct{ error }
 
-// Error says what may help.
+// Error says which remedies may help.
 func (e *diskError) Error() string {
 	if isFull(e.error) {
 		return e.error.Error() + "; make room, or let HF_HOME name a folder where there is some, and fetch again: what has arrived stays"

@@ -20,7 +20,7 @@ type settings struct {
 	offline          bool
 	links            bool // make symbolic links
 	connections      int
-	progress         func(done, total int64) // nil: nobody is told
+	progress         func(done, total int64) // may be nil
 	log              *slog.Logger
 	transport        http.RoundTripper
 	tuning           tuning
@@ -116,7 +116,7 @@ func (s *settings) readHome() error {
 	return nil
 }
 
-// whyOffline says what may have set settings.offline.
+// whyOffline names the possible reasons of settings.offline.
 const whyOffline = "HF_HUB_OFFLINE or Options.Offline forbids the network"
 
 // isTrue reports whether a variable has a value that Python's library takes for yes.

@@ -35,9 +35,9 @@ type Options struct {
 	// can ask for the same, or for an error instead, with "truncation", "auto" or "disabled"; not in Anthropic's interface. In Ollama's
 	// the request alone says it, with "truncate", which is true if it is not there.
 	DropTurns bool
-	// Strict refuses requests that ask for what the server does not have and programs get on without: tools of other kinds than functions, say.
-	// Otherwise these are left out, and the log and the answer's header X-Warnings say so. What would change an answer without a word is
-	// refused in any case.
+	// Strict refuses requests that ask for what the server does not have and programs get on without: tools of other kinds than functions,
+	// say. Otherwise these are left out, and the log and the answer's header X-Warnings say so. A request that would silently get another
+	// answer is refused in any case.
 	Strict bool
 	// MaxBody bounds a request's body, in bytes; 0: 8 MiB.
 	MaxBody int64
@@ -81,7 +81,7 @@ type Options struct {
 	Logger *slog.Logger
 	// LogPrompts also logs the beginnings of prompts and answers.
 	LogPrompts bool
-	// Observer is told how requests get on; nil: nobody. Package serve/metrics has one for Prometheus.
+	// Observer is called as requests begin, go on and end; it may be nil. Package serve/metrics has one for Prometheus.
 	Observer Observer
 	// Metrics is served at GET /metrics, which needs a key if there are Keys. Nil: there is no such route.
 	Metrics http.Handler

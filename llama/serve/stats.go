@@ -28,7 +28,7 @@ type ModelStats struct {
 	Loaded   bool
 	Requests int          // that use it, or wait for a place
 	Bytes    int64        // of its weights, caches and workspaces; 0 while it is not loaded
-	Memory   llama.Memory // by what takes it; 0 while it is not loaded
+	Memory   llama.Memory // by its use; 0 while it is not loaded
 
 	Answers int           // that are being computed
 	Waiting int           // answers that wait for a place

@@ -12,6 +12,11 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
+// The methods of strings, dictionaries and lists are tables by name. An entry has the names of the arguments, how many are needed, and the
+// function. For {{ "a,b".split(",", maxsplit=1) }} the table of strings gives split with the names sep and maxsplit; the arguments are put
+// in this order, whether they come by place or by name; and the function returns the list of "a" and "b". Texts keep the origin of their
+// bytes.
+
 // MethodsOf returns the methods of a value, by name.
 func MethodsOf(v values.Value) map[string]*Builtin {
 	switch v := v.(type) {

@@ -10,6 +10,13 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
+// Expressions are read by recursive descent, with a function for each level of operators, from the loosest to the tightest: a if b else c;
+// or; and; not; comparisons; + and -; ~; *, /, // and %; **; signs; operands and their suffixes (suffixes.go).
+//
+// A chain of operators of one level is one node, so that long chains make no deep tree: 1 + 2 - x*3 becomes
+//
+//	Arithmetic{First: 1, Rest: {"+" 2}, {"-" Arithmetic{First: x, Rest: {"*" 3}}}}
+
 // expression reads "a if b else c", the loosest form.
 func (p *parser) expression() (Expression, error) { return p.conditional() }
 

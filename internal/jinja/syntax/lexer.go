@@ -9,6 +9,13 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/texts"
 )
 
+// The lexer cuts a template into tokens. Outside of tags it looks for the next "{{", "{%" or "{#": the text before it is one token, and the
+// opening of the tag is the next. Within a tag it reads names, literals and operators, until the closing that is in no bracket. For example
+//
+//	Hi {{ users[0] }}!
+//
+// becomes data "Hi ", variableBegin, name "users", operator "[", integerLiteral "0", operator "]", variableEnd, data "!", endOfTemplate.
+
 type tokenKind uint8
 
 const (

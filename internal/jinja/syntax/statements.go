@@ -4,6 +4,13 @@ import (
 	"slices"
 )
 
+// A statement is read by the parser of its name in statementParsers. Its body is read up to one of the words that may end it. For
+//
+//	{% if a %}x{% elif b %}y{% else %}z{% endif %}
+//
+// parseIf reads the test a and the body up to "elif", the test b and the body up to "else", and the body up to "endif": an If with two
+// Tests and three Branches.
+
 // statementParsers are the blocks that a template may use. A parser of one is called behind the block's name, t, and leaves
 // the end of the last tag as the current token.
 func statementParsers() map[string]func(p *parser, t token) (Statement, error) {

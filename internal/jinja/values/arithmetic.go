@@ -10,6 +10,11 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/texts"
 )
 
+// Python's arithmetic. Integers are int64 until a result does not fit, and big.Int from there on, up to MaxBits. The operator / always
+// gives a float; // and % round towards minus infinity, so that the remainder has the divisor's sign:
+//
+//	7 / 2 = 3.5    7 // -2 = -4    7 % -2 = -1    2 ** -1 = 0.5
+
 var errZero = errors.New("division by zero")
 
 // Compute is Python's arithmetic of numbers.

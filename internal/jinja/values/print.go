@@ -12,6 +12,12 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/texts"
 )
 
+// Values are printed as Python prints them: str is for output, and repr for values within lists and dictionaries, where strings have
+// quotes.
+//
+//	{{ "a" }}                 a
+//	{{ [1.0, "a", true] }}    [1.0, 'a', True]
+
 // formatFloat is Python's repr of a float: the shortest digits that read back, with an exponent outside of 1e-4 … 1e16.
 func formatFloat(f float64) string {
 	switch a := math.Abs(f); {
@@ -50,7 +56,7 @@ func (r *Runtime) Str(v Value) (texts.Text, error) {
 	return b.Text()
 }
 
-// scalar prints what has no parts.
+// scalar prints a value without parts.
 func scalar(v Value) (string, bool) {
 	switch v := v.(type) {
 	case nil:
@@ -179,8 +185,8 @@ func (r *Runtime) quote(b *texts.Builder, t texts.Text) error {
 	return b.Err
 }
 
-// escape writes a text with some characters replaced; what takes the place of one keeps its origin. replace returns "" for
-// characters that stay.
+// escape writes a text with some characters replaced; a replacement keeps the origin of its character. replace returns "" for characters
+// that stay.
 func (r *Runtime) escape(b *texts.Builder, t texts.Text, replace func(char rune) string) error {
 	if err := r.Spend(8 * len(t.String())); err != nil {
 		return err

@@ -36,7 +36,7 @@ type Batch struct {
 	weights *Weights
 	most    int // rows of answers in one pass
 	prompts promptRows
-	trace   func(PassInfo) // nil: nobody is told
+	trace   func(PassInfo) // may be nil
 
 	mu      sync.Mutex
 	queue   []*Job        // in the order of arrival
@@ -65,7 +65,7 @@ type promptRows struct {
 	chunk  int // the most that somebody wants; guarded by Batch.mu
 }
 
-// PassInfo is told to a Batch's trace when a pass is over; see llama.PassInfo.
+// PassInfo describes a pass to a Batch's trace after the pass; see llama.PassInfo.
 type PassInfo struct {
 	Number  uint64
 	Began   time.Time
@@ -220,7 +220,7 @@ func (b *Batch) await(j *Job) bool {
 		if left {
 			return false
 		}
-		<-j.signal // it is being computed, or was told to lead
+		<-j.signal // it is being computed, or it was given the lead
 	}
 	return !j.finished
 }
@@ -352,8 +352,8 @@ func (b *Batch) take() {
 		j.queued = false
 	}
 	b.queue = slices.DeleteFunc(b.queue, func(j *Job) bool { return !j.queued })
-	// Caches of one type side by side: what turns keys of 4 bits then works on all of them at once.
-	// So are the rows of one adapter, which are then computed at once.
+	// Caches of one type side by side: the turning of keys of 4 bits then works on all of them at once. So are the rows of one adapter,
+	// which are then computed at once.
 	slices.SortStableFunc(b.taken, func(x, y *Job) int {
 		return cmp.Or(cmp.Compare(x.dtype(), y.dtype()), cmp.Compare(x.Adapter.place(), y.Adapter.place()))
 	})

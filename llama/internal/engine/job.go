@@ -46,7 +46,7 @@ type Output struct {
 	Rows int  // Each gets only the first rows; 0: all
 }
 
-// Result is what comes back.
+// Result is the result of a Job.
 type Result struct {
 	Rows  int       // tokens that were computed
 	Pass  uint64    // the number of the pass that computed them; 0: no pass did
@@ -58,7 +58,7 @@ type Result struct {
 type ticket struct {
 	member   bool // of the batch's members
 	queued   bool // in the batch's queue
-	leads    bool // has been told to lead
+	leads    bool // has been given the lead
 	finished bool // the result is valid
 	first    int  // row of the pass
 	rows     int  // in the pass: the last ones of Rows tokens. From a certain layer on, tokens without wanted outputs may be left out

@@ -5,10 +5,9 @@ import "slices"
 // marks say after which tokens of a conversation the recurrent layers' states are kept, and which of these snapshots go first if there are
 // too many.
 //
-// Whoever goes back somewhere computes in any case what comes after that place, and besides what lies between it and the snapshot before.
-// Without a snapshot that is worst just before the next one, at r, from where on the one before it, at q, has to help: (end−q)/(end−r)
-// times what must be computed. Of too many snapshots that one goes without which this is least. In a conversation of 4000 tokens with
-// snapshots after
+// Going back to a place means computing the tokens after it, and besides those between it and the snapshot before. If a snapshot is given
+// up, the worst place is just before the next one, at r: computing begins at the snapshot before, at q, and takes (end−q)/(end−r) times as
+// long as necessary. Of too many snapshots, the one with the least such factor goes. In a conversation of 4000 tokens with snapshots after
 //
 //	100   1000   1100   3000   3600   3990
 //

@@ -120,7 +120,7 @@ type MemoryUsage struct {
 	CacheBytes     // in use
 }
 
-// CacheBytes is memory of conversations by what takes it, in bytes.
+// CacheBytes is memory of conversations by its use, in bytes.
 type CacheBytes struct {
 	Whole   int64 // keys and values of layers that see all positions
 	Windows int64 // keys and values of layers that see a window

@@ -9,6 +9,12 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// A pass ends with the outputs that its jobs ask for. A job may want each of its rows (Output.Each), which come GroupRows at a time; the
+// logits of its last rows; or their states. The last rows of all jobs are normed and multiplied with the head in one product.
+//
+// If only one job wants logits, the product writes to that job's memory. For jobs A and B with one row each, the product is a block of two
+// rows, and each job copies its row out of the block later, while the next pass writes to the other of two blocks.
+
 // outputs gives the jobs of a pass what they want of their rows, and has memory for that.
 type outputs struct {
 	weights *Weights
@@ -25,8 +31,8 @@ type outputs struct {
 	operand, out [1]*tensor.Tensor // lists of operands, kept so that a pass does not allocate them
 }
 
-// give gives the jobs of a pass that is through the layers what they want, and waits until the device has computed it, so that whoever asked
-// learns of an error now and not at the next step.
+// give gives the jobs of a pass that is through the layers what they want, and waits until the device has computed it, so that an error is
+// returned now and not at the next step.
 func (o *outputs) give(p *pass) error {
 	for _, j := range p.jobs {
 		if j.Output.Each != nil {

@@ -8,16 +8,16 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// residual is what stands around a sublayer f: x += scale·post(f(norm(x))). A family has at most two of the norms.
+// residual is the part of a layer around a sublayer f: x += scale·post(f(norm(x))). A family has at most two of the norms.
 //
-// Encoders such as BERT norm the sum instead: x = norm(x + f(x)). Whoever reads x next norms it, and x stays so: see norm.stays. So the
-// norm of a sum is the next sublayer's, or the one after the last layer.
+// Encoders such as BERT norm the sum instead: x = norm(x + f(x)). The next sublayer that reads x norms it, and x stays normed: see
+// norm.stays. So the norm of a sum is the next sublayer's, or the one after the last layer.
 type residual struct {
 	norm, post norm
 	scale      float32 // 1 changes nothing
 }
 
-// build makes what stands around a sublayer, without its norms, which are tensors of these parts. before is the norm of the sum before it.
+// build makes a residual without its norms, which are tensors of these parts. before is the norm of the sum before it.
 func (r *residual) build(w *Weights, layer int, norm, post checkpoint.Part, before place) error {
 	r.scale = 1
 	if s := w.Config.ResidualScale; s != 0 {
@@ -135,7 +135,7 @@ type projection struct {
 	number       int // among the model's projections: what adapters know it by
 }
 
-// complete adds to out, which has in·weightᵀ already, what else belongs to the projection of in.
+// complete adds to out, which has in·weightᵀ already, the rest of the projection of in.
 func (j *projection) complete(p *pass, in, out *tensor.Tensor) error {
 	if err := p.device.addBias(out, j.bias); err != nil {
 		return err

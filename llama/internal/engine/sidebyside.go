@@ -16,7 +16,7 @@ import (
 type sideBySide struct {
 	dense   *dense
 	experts *experts
-	// What stands around the dense network, its post-norm being post₁, the experts, and the router, which has no post-norm.
+	// The parts around the dense network, its post-norm being post₁, the experts, and the router, which has no post-norm.
 	aroundDense, aroundExperts, aroundRouter residual
 	rooted                                   float32 // 1/√hidden
 }

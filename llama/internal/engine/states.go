@@ -11,7 +11,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// recurrent is a mixer that remembers of a conversation what has a fixed size, in a kvcache.State, and has no cache.
+// recurrent is a mixer with a memory of fixed size, a kvcache.State, instead of a cache.
 type recurrent interface {
 	// remembers returns the shapes of the state's tensors.
 	remembers() []tensor.Shape

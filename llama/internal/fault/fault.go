@@ -16,7 +16,7 @@ type unsupported struct{}
 func (unsupported) Error() string { return "llama: unsupported" }
 func (unsupported) Unwrap() error { return errors.ErrUnsupported }
 
-// FormatError is what becomes llama.FormatError: a file is malformed.
+// FormatError says that a file is malformed. It becomes llama.FormatError.
 type FormatError struct {
 	File   string
 	Offset int64 // the byte at which the damage was noticed, or -1 if no single byte can be named

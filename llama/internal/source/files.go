@@ -23,8 +23,8 @@ type files interface {
 	head(name string) ([]byte, error)
 	// list returns the names of some files.
 	list() []string
-	// weights returns a large file's bytes and what keeps them, to be closed when they are no longer needed. What cannot be
-	// mapped is copied into the memory, until the context ends.
+	// weights returns a large file's bytes and their owner, to be closed when they are no longer needed. A file that cannot be mapped is
+	// copied into the memory, until the context ends.
 	weights(ctx context.Context, name string, memory tensor.Memory) ([]byte, io.Closer, error)
 	// path names a file for messages.
 	path(name string) string
@@ -42,7 +42,7 @@ const (
 	maxSmallFile     = 16 << 20
 )
 
-// smallFileLimit returns the bound on a file that is read whole. What has an unusual name is taken for a tokenizer.
+// smallFileLimit returns the bound on a file that is read whole. A file with an unusual name is taken for a tokenizer.
 func smallFileLimit(name string) int {
 	switch filepath.Base(name) {
 	case checkpoint.ConfigFile, checkpoint.GenerationFile, checkpoint.TokenizerConfigFile, checkpoint.TemplateFile, checkpoint.IndexFile,

@@ -24,7 +24,7 @@ const maxSteps = 6_000_000
 // patience is after how many steps a Budget looks at its context: about every 0.2 ms.
 const patience = 4096
 
-// NewBudget returns a Budget with all its steps. Whoever takes steps after ctx has ended gets the error of ctx.
+// NewBudget returns a Budget with all its steps. Taking steps after ctx has ended returns the error of ctx.
 func NewBudget(ctx context.Context) *Budget { return &Budget{ctx: ctx, most: maxSteps} }
 
 // Limit lowers how many steps the Budget has.

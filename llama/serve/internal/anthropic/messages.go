@@ -34,7 +34,7 @@ type request struct {
 	MCPServers        []json.RawMessage `json:"mcp_servers"` // left out
 }
 
-// contextManagement says what may be taken out of a conversation that becomes long.
+// contextManagement says which parts may be taken out of a long conversation.
 type contextManagement struct {
 	left []ask.LeftOut
 }

@@ -64,7 +64,7 @@ func (c Choice) Repeat(n int) []Choice {
 // {"Params.TopK": "top_k"}. An error in a choice is returned before anything waits. The caller closes the Answers.
 //
 
-// As soon as the answers are computed the model is given back, whoever still reads them: it is not to be used after Ask, but for its
+// As soon as the answers are computed the model is given back, even if they are still read: it is not to be used after Ask, but for its
 // Tokenizer.
 func (m *Model) Ask(ctx context.Context, choices []Choice, names FieldNames) (*Answers, error) {
 	for i := range choices {
@@ -163,7 +163,7 @@ func (a *Answers) compute(ctx context.Context, choice int, place *queue.Place, c
 			e.Err = Explain(ctx, err, a.names)
 		}
 		if e.last() {
-			place.Leave() // whoever waits need not wait until this is read
+			place.Leave() // others need not wait until this is read
 			a.notify(func(s Span) { s.End(choice, piece.Stop, piece.Stats) })
 		}
 		over = e.last()
@@ -277,7 +277,7 @@ func (a *Answers) Collect(take func(Event) error) error {
 
 // stream is what events are written to.
 type stream interface {
-	Flush() error         // sends what lies in memory
+	Flush() error         // sends the bytes that lie in memory
 	Quiet() time.Duration // for how long nothing has been written
 }
 

@@ -364,7 +364,7 @@ func (r *Registry) status(e *entry) Status {
 	return s
 }
 
-// Close closes the registry. Whoever waits for a model, and whoever asks from then on, gets ErrClosed. It waits until all leases are
+// Close closes the registry. Those who wait for a model, and those who ask from then on, get ErrClosed. It waits until all leases are
 // closed; when ctx ends before that, it sends away who waits in the queues, and closes pools and models even so: answers that are being
 // computed end with an error, and Close returns one that wraps the context's cause. Models that were given loaded stay open. Close is
 // idempotent.

@@ -12,7 +12,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
-// part is what a line says of an answer: a line of a stream has what came since the line before, a whole answer is one line.
+// part is what a line says of an answer: a line of a stream has the part since the line before, a whole answer is one line.
 type part struct {
 	thinking string
 	text     string

@@ -9,11 +9,10 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
-// continued returns the tokens of a conversation that goes on: those of an earlier answer's context, what the model's chat template puts
-// behind an answer, and a message of the user with the opening of the next answer.
+// continued returns the tokens of a conversation that goes on: those of an earlier answer's context, the text that the model's chat
+// template puts after an answer, and a message of the user with the opening of the next answer.
 //
-// What comes behind an answer is what a conversation of three turns has behind its second one. Example, of a template in the form of
-// ChatML:
+// The text after an answer is found in a conversation of three turns, after its second one. Example, of a template in the form of ChatML:
 //
 //	<|im_start|>user x<|im_end|> <|im_start|>assistant y <|im_end|> <|im_start|>user prompt<|im_end|> <|im_start|>assistant
 //	\________________ closed _____________________________________/ \__________________ rest _________________________________/

@@ -100,7 +100,7 @@ func fieldNames(prompt string) ask.FieldNames {
 	return names
 }
 
-// truncation says what becomes of a conversation that does not fit.
+// truncation returns the rule for a conversation that does not fit.
 func (in *asking) truncation() ask.Truncation {
 	if in.Truncate != nil && !*in.Truncate {
 		return "disabled"
@@ -111,7 +111,7 @@ func (in *asking) truncation() ask.Truncation {
 // streams reports whether the answer is a stream.
 func (in *asking) streams() bool { return in.Stream == nil || *in.Stream }
 
-// prepare answers a request that asks for nothing: the model is loaded, or given back. line makes the answer of what became of the model.
+// prepare answers a request that asks for nothing: the model is loaded, or given back. line makes the answer from the result.
 func (a *API) prepare(w http.ResponseWriter, r *http.Request, in *asking, line func(reason string) any) error {
 	if in.KeepAlive.unload && a.Service.Models.Unload(a.name(in.Model)) {
 		return wire.Write(w, http.StatusOK, line("unload"))

@@ -12,7 +12,7 @@ import (
 type chatEncoder struct {
 	logprobs *ask.Logprobs // nil: they are not told
 	calls    []ask.Calls   // by choice
-	begun    []bool        // by choice: its role was told
+	begun    []bool        // by choice: its role was sent
 	silent   bool          // thoughts are not told
 }
 

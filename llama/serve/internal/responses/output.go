@@ -22,7 +22,7 @@ type thought struct {
 	ID        string        `json:"id"`
 	Type      string        `json:"type"`
 	Status    string        `json:"status"`
-	Summary   []struct{}    `json:"summary"` // thoughts are told as they are, in Content
+	Summary   []struct{}    `json:"summary"` // thoughts are sent as they are, in Content
 	Content   []thoughtPart `json:"content"` // one part, or nil at first
 	Encrypted *string       `json:"encrypted_content"`
 }
@@ -70,10 +70,10 @@ type call struct {
 // Within a piece, the thought comes first, then what belongs to the call that was open, then the text, then new calls.
 //
 // Invariants: at most one of thought, message and call is not nil; it is the item that is open, and the last of items. written and logs are
-// what has come of it: they become part of the item when it is closed.
+// the part of it that has come: they become part of the item when it is closed.
 type output struct {
 	send    func(event) error
-	calls   ask.Calls // which calls are told of, and when
+	calls   ask.Calls // which calls are sent, and when
 	items   []any     // *thought, *message and *call
 	thought *thought
 	message *message
@@ -195,7 +195,7 @@ func (o *output) beginCall(c llama.CallPiece) error {
 
 // extendCall adds arguments to the open call.
 func (o *output) extendCall(arguments string) error {
-	o.pending = nil // no log-probabilities are told of calls
+	o.pending = nil // no log-probabilities are sent for calls
 	if arguments == "" || o.call == nil {
 		return nil
 	}
@@ -239,7 +239,7 @@ func (o *output) close(status string) error {
 	return nil
 }
 
-// completeItem makes what has come of the open item part of it.
+// completeItem adds the part that has come to the open item.
 func (o *output) completeItem(status string) {
 	if o.thought != nil {
 		o.thought.Status, o.thought.Content = status, []thoughtPart{newThoughtPart(string(o.written))}

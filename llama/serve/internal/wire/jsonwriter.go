@@ -8,12 +8,12 @@ import (
 	"strconv"
 )
 
-// JSONWriter writes an answer of JSON part by part, since it may be too long to lie in memory as a whole. An error ends it: what comes after does
+// JSONWriter writes an answer of JSON part by part, since it may be too long to lie in memory as a whole. An error ends it: later calls do
 // nothing, and End returns the error. One goroutine at a time uses it.
 type JSONWriter struct {
 	w    http.ResponseWriter
 	rc   *http.ResponseController
-	text bytes.Buffer // what has not been written yet
+	text bytes.Buffer // bytes that are not written yet
 	json *json.Encoder
 	sent bool // something has been written
 	err  error
