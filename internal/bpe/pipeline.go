@@ -9,6 +9,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
+// A tokenizer.json can combine any components. Here each part must be of a form that is implemented, and what the components do together
+// becomes fields of the pipeline. For example, {"type": "Sequence", "pretokenizers": [{"type": "Split", …}, {"type": "ByteLevel", …}]}
+// becomes a split rule of one step and the codec for bytes.
+
 // component is a component of a tokenizer.json.
 type component = tokenizerjson.Component
 

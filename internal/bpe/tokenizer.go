@@ -16,6 +16,16 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
+// Encode does its stages for one part of the text after the other. For example, Llama 3 encodes "Hi, <|eot_id|>Bob" so:
+//
+//	added tokens      "Hi, "  <|eot_id|>  "Bob"
+//	normalised        "Hi, "              "Bob"
+//	pieces            "Hi" "," " "        "Bob"
+//	merged            tokens of each piece
+//
+// Added tokens are found only among trusted bytes (EncodeSegments); in text from outside, "<|eot_id|>" is ten characters. A few added
+// tokens are looked for only after the text was normalised.
+
 // ErrUnsupported is wrapped by the error for a well-formed tokenizer of a kind that this package does not implement.
 var ErrUnsupported = errors.New("unsupported tokenizer")
 

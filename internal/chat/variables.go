@@ -11,6 +11,13 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja"
 )
 
+// A template sees a call's input as values that it finds by name, with the names of Hugging Face. For example, one message of a user, no
+// tools and the variable {"lang": "en"} become
+//
+//	messages = [{"role": "user", "content": "Hi"}], tools = None, add_generation_prompt = True, lang = "en"
+//
+// Each string has an origin: the message and the part of it that it comes from.
+
 // Bounds on what one call brings.
 const (
 	maxText   = 8 << 20 // bytes of messages

@@ -13,6 +13,16 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// A header is the magic, the version, two counts, the keys and the descriptions of the tensors; the tensors' data follow, aligned. For
+// example, a file with one key and one tensor begins
+//
+//	"GGUF"  3  1 tensor  1 key
+//	"general.architecture"  string  "llama"
+//	"output.weight"  2 dimensions  4096  128256  type  offset
+//	padding up to the alignment, data
+//
+// Nothing in it is trusted: counts are compared with the bytes that are left before anything is allocated.
+
 const (
 	magic            = "GGUF"
 	version          = 3 // what NewWriter writes; 2 differs in nothing that a little-endian file shows

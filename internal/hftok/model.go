@@ -7,6 +7,10 @@ import (
 	"unicode/utf8"
 )
 
+// A model makes tokens of a piece, in three ways. For example, with the tokens "play", "##ing" and "##in", WordPiece makes "play" "##ing"
+// of "playing": the longest token first. WordLevel takes the piece as one token or not at all. Unigram takes the tokens with the greatest
+// sum of scores, which it finds by Viterbi's algorithm (encode).
+
 // maxPieceLen bounds the texts of WordPiece's and Unigram's tokens, in bytes, and with them the time that encoding takes for
 // each byte of a text. SentencePiece's own default bound is 16 characters.
 const maxPieceLen = 256

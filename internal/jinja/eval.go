@@ -12,6 +12,10 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
+// The evaluator walks the tree of a template: expressions become values, statements write. For example, {{ m.role|upper if m else "-" }}
+// is evaluated from the outside: the condition m first; then only the branch that is chosen, in which m.role is looked up in the scopes,
+// from the inner to the outer, and passed through the filter. Each node costs work, which the budget of the rendering bounds.
+
 // maxMacros bounds calls of macros within macros, and of loops within themselves.
 const maxMacros = 64
 

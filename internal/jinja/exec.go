@@ -8,6 +8,10 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
+// Statements write to e.out, the output of the innermost block that captures. For example, {% set x %}Hi {{ name }}{% endset %} captures:
+// its body writes to a text of its own, which becomes the value of x. break and continue travel outwards as a flow, up to the loop that
+// they belong to.
+
 // exec runs a statement.
 func (e *evaluator) exec(x syntax.Statement) (flow, error) {
 	switch x := x.(type) {

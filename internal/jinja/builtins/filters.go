@@ -13,6 +13,9 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
+// Filters are in one table: a name, the names of the arguments, and the function, which gets the value before the bar as its first. For
+// example, x|default("?", true) calls defaulted with the value x, or undefined, and the arguments "?" and true.
+
 // Filters are what follows "|". Those of lists are in lists.go, those of strings that are methods, too, in methods.go.
 var Filters = map[string]*Builtin{
 	"abs":        {Do: absolute},

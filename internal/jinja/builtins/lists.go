@@ -11,6 +11,9 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
+// Filters of lists take a value of any kind that has items: lists, strings, dictionaries, generators. For example,
+// messages|map(attribute="role")|list plucks a member of each message; map returns a generator, as in Jinja, which list makes a list of.
+
 func toList(e *Environment, v values.Value, _ Args) (values.Value, error) {
 	items, err := e.Items(v)
 	if err != nil {

@@ -12,6 +12,9 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
+// Methods are in tables by type: a name, the names of the arguments, and the function. For example, "a-b".split("-", 1) finds "split" among
+// TextMethods and calls it with the arguments sep and maxsplit. A method that would change its value is an error.
+
 // MethodsOf returns the methods of a value, by name.
 func MethodsOf(v values.Value) map[string]*Builtin {
 	switch v := v.(type) {

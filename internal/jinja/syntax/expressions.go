@@ -10,6 +10,18 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
+// Each level of precedence has a function, which calls the next tighter one:
+//
+//	conditional   a if b else c
+//	or, and, not
+//	comparison    ==, <, in, …
+//	sum           +, -
+//	concatenation ~
+//	product       *, /, //, %
+//	power         **, and below it signs, operands and their suffixes
+//
+// For example, not a == b ~ c reads as not (a == (b ~ c)). Operands of one level become one node: a + b - c is one chain of three.
+
 // expression reads "a if b else c", the loosest form.
 func (p *parser) expression() (Expression, error) { return p.conditional() }
 

@@ -9,6 +9,16 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/texts"
 )
 
+// The lexer has two modes: outside of tags it takes everything up to the next tag as data, within a tag it takes words, numbers, strings
+// and operators. It also strips white space as transformers configures Jinja: the line break after a block, and the blanks before a block
+// that begins a line. For example,
+//
+//	a
+//	  {% if x -%}
+//	  {{ y }}{% endif %}
+//
+// gives data "a⏎", {%, if, x, %}, {{, y, }}, {%, endif, %}: the blanks before the block and all white space after -%} are gone.
+
 type tokenKind uint8
 
 const (

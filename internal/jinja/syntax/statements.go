@@ -4,6 +4,11 @@ import (
 	"slices"
 )
 
+// A block's parser reads the rest of the tag, then statements up to the tag that ends or divides the block. For example, parseIf reads {%
+// if a %}1{% elif b %}2{% else %}3{% endif %} as
+//
+//	&If{Tests: {a, b}, Branches: {1, 2, 3}}
+
 // statementParsers are the blocks that a template may use. A parser of one is called behind the block's name, t, and leaves
 // the end of the last tag as the current token.
 func statementParsers() map[string]func(p *parser, t token) (Statement, error) {

@@ -10,6 +10,9 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/texts"
 )
 
+// Arithmetic is Python's: whole numbers grow without overflow, / always gives a float, // and % round down. For example, -7 // 2 is -4 and
+// -7 % 2 is 1. Small numbers are computed as int64 and as big.Int only if that overflows; the length of big ones is bounded.
+
 var errZero = errors.New("division by zero")
 
 // Compute is Python's arithmetic of numbers.

@@ -12,6 +12,9 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/texts"
 )
 
+// Values are printed as Python does it, by str at the outside and by repr within lists and dictionaries. For example, ["it's", 1.0, True,
+// None] prints as ["it's", 1.0, True, None], and "it's" alone as it's.
+
 // formatFloat is Python's repr of a float: the shortest digits that read back, with an exponent outside of 1e-4 … 1e16.
 func formatFloat(f float64) string {
 	switch a := math.Abs(f); {

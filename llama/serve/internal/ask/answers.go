@@ -63,7 +63,6 @@ func (c Choice) Repeat(n int) []Choice {
 // Ask judges the choices, joins the queue and begins to compute. names says how the interface calls the fields of llama.Params:
 // {"Params.TopK": "top_k"}. An error in a choice is returned before anything waits. The caller closes the Answers.
 //
-
 // As soon as the answers are computed the model is given back, whoever still reads them: it is not to be used after Ask, but for its
 // Tokenizer.
 func (m *Model) Ask(ctx context.Context, choices []Choice, names FieldNames) (*Answers, error) {
@@ -114,7 +113,6 @@ type Event struct {
 // Answers are the answers of a request while they are computed. They are computed as fast as they can be, however slowly they are read: what
 // has not been read yet lies in memory, which the lengths of the answers bound.
 //
-
 // Invariants: events are in the order in which they came; open is how many answers have not come to their last event; more holds an
 // element whenever events is not empty or open is 0.
 type Answers struct {
