@@ -18,6 +18,15 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
+// A request's answers are computed on goroutines of their own and handed over as events. For example, a request for two answers of a word
+// each gives
+//
+//	Ask        joins the queue with two choices: two places
+//	compute    twice: waits for its place, asks the pool for the pieces, puts an event for each
+//	Next       events as they come: {Choice 1, "Yes"}, {Choice 0, "No"}, {Choice 0, stop}, {Choice 1, stop}
+//
+// Answers do not wait to be read: a slow reader holds neither a place nor the model.
+
 // Model is a model that a request has taken. Close gives it back.
 type Model struct {
 	*models.Lease

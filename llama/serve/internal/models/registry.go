@@ -18,6 +18,10 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/queue"
 )
 
+// A registry is a table of names over a cache: the cache decides which models are loaded and closed, and a Lease keeps a model loaded as long as a
+// request needs it. For example, a request for "small" finds the entry by its name or alias, waits until the cache has loaded it, uses the
+// Lease's Model, Pool and Queue, and closes the Lease; from then on the cache may close the model for another one.
+
 // Spec describes one model.
 type Spec struct {
 	// Name is how requests call the model, and Aliases are further names. No two models share one. The alias AnyName stands for every name that

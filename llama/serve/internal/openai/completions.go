@@ -10,6 +10,9 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
+// POST /v1/completions continues texts: each of several prompts has n answers, numbered on. For example, {"prompt": ["a", "b"], "n": 2} has
+// the choices 0 and 1 of "a" and 2 and 3 of "b". With echo, an answer's text begins with its prompt.
+
 // completionRequest is what POST /v1/completions reads.
 type completionRequest struct {
 	Model  string  `json:"model"`

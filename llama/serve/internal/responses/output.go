@@ -8,6 +8,17 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 )
 
+// An answer's pieces become items, one open at a time: a piece of another kind closes the open item and begins the next. Each step is an
+// event. For example, the pieces "Let me ", "see" and a call of f become
+//
+//	response.output_item.added, response.content_part.added    a message
+//	response.output_text.delta                                 "Let me ", and again "see"
+//	...done events of the message
+//	response.output_item.added                                 a function_call
+//	response.function_call_arguments.delta, and done
+//
+// Without a stream the same items are made, and events go nowhere.
+
 // message is an item: a stretch of text.
 type message struct {
 	ID      string `json:"id"`

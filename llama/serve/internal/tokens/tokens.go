@@ -15,6 +15,9 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
+// For example, POST /tokenize with {"content": "Hi!"} answers {"tokens": [13347, 0], "count": 2} for a Llama 3, and with "with_pieces":
+// true each token comes with its text.
+
 // API is the interface. Its methods are safe for concurrent use.
 type API struct {
 	Service *ask.Service
