@@ -1,4 +1,5 @@
-// Package asm holds the raw kernels: loops over slices that know nothing of tensors, threads or models.
+// Package asm holds the raw kernels: loops over slices that know nothing of tensors, threads or models. Package host builds
+// operations on them; programs need it only to ask which tier the processor has.
 //
 // A Kernels value is the set of kernels of one tier of processors. Tiers lists the sets that this processor can run, and Best is
 // the one dispatch point: it is chosen once, when the program starts. The kernels stand in a folder a family below internal:

@@ -1,4 +1,5 @@
-// Package backend is the contract between a model and the device that computes it.
+// Package backend is the contract between a model and the device that computes it. Programs use it to choose a device by name (Open) and
+// to give it options; who writes a backend implements it.
 //
 // A Backend offers the operations of a Llama: products with weights, normalisation, rotary positions, attention, and the
 // movement of data. This package computes nothing. It says what the operations are, checks their operands for those who compute

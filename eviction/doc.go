@@ -1,5 +1,6 @@
 // Package eviction decides which cached keys and values a conversation can do without, so that it stays useful inside a fixed budget of
-// memory.
+// memory. Give a policy to llama.SessionOptions.Eviction if conversations grow longer than memory allows; without one a full cache is an
+// error.
 //
 // A Policy is asked between tokens whether a layer's cache should shrink, and then which slots stay; it sees the cache through a View, and
 // a Manager moves the slots. Policies hold no state of their own, so one value may serve any number of sessions at once.

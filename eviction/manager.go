@@ -58,10 +58,10 @@ type ManagerOptions struct {
 
 // Manager evicts for the layers of one session. Their caches are of type C; each method takes all of them, in the order of the layers. It
 // is not safe for concurrent use.
-//
-// policy is never nil. Without a Monitor available is Unknown, and Threshold 0. The options' TargetRatio is above 0 and below 1, and Floor
-// at least 1: NewManager fills their defaults in.
 type Manager[C Cache] struct {
+	// Invariants: policy is not nil. Without a Monitor available is Unknown, and Threshold 0. The options' TargetRatio is above 0 and below 1,
+	// and Floor at least 1: NewManager fills their defaults in.
+
 	options   ManagerOptions
 	policy    Policy
 	now       func() time.Time

@@ -16,15 +16,14 @@ var (
 	ErrBroken = errors.New("the cache was broken by a failed move of its slots")
 )
 
-// Cache is one layer's keys and values. It is not safe for concurrent use, but caches that share pages are independent of each other.
-//
-// Between calls:
-//   - 0 ≤ HeadLen ≤ capacity and HeadLen ≤ seen; HeadLen is seen-window.dropped for all heads as long as nothing was evicted.
-//   - A cache with a window has no limit but that of what it drops, no record, and is never shown to an eviction policy.
-//   - Unless broken is set, the slots in use of each head hold tokens in the order of their positions, the latest tokens last. What the
-//     slots behind them hold does not count.
-//   - If record is on, it has a position for each slot in use.
+// Cache is one layer's keys and values of one conversation. The slots in use of each head hold tokens in the order of their positions, the
+// latest tokens last. A cache with a window drops its oldest tokens by itself and is never shown to an eviction policy. A Cache is not safe
+// for concurrent use, but caches that share pages are independent of each other.
 type Cache struct {
+	// Invariants between calls: 0 ≤ HeadLen ≤ capacity and HeadLen ≤ seen; HeadLen is seen-window.dropped for all heads as long as nothing
+	// was evicted. A cache with a window has no record, and no limit but the tokens that it drops. If record is on, it has a position for each
+	// slot in use.
+
 	*pages                    // the slots: Len, Each and others are methods of it
 	record                    // what policies see of the past: Positions, Received and others are methods of it
 	window    window          // which tokens it may give up by itself
@@ -70,6 +69,9 @@ func (c *Cache) Cap() int { return c.capacity }
 
 // Window returns how many positions a token sees, its own included; 0: all.
 func (c *Cache) Window() int { return c.window.size }
+
+// Kind returns Layer.Kind of the layer that the cache was made for.
+func (c *Cache) Kind() int { return c.pool.kind }
 
 // Track makes the empty cache record from now on. heads is the number of query heads, and rotation the model's, which may be nil
 // when there are no anchors and no policy asks for Rotation.

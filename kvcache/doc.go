@@ -1,4 +1,5 @@
 // Package kvcache holds what a model remembers of the tokens that it has seen: keys and values, and the states of recurrent layers.
+// Package llama uses it for every session. Programs need it only to write an eviction policy, or to compute layers themselves.
 //
 // A Store is the memory of a model's caches on one device, in pages. A Cache holds the keys and values of one layer of one conversation, in
 // a list of pages for each KV head. A slot of a page holds the key and the value of one token; of a head's slots the first HeadLen are in

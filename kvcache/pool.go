@@ -18,6 +18,7 @@ import (
 type pool struct {
 	device backend.Backend
 	dtype  tensor.DType
+	kind   int // Layer.Kind of its caches
 	shape  shape
 
 	mu                 sync.Mutex // guards what follows

@@ -35,10 +35,10 @@ import (
 //	s.End()                          // Seen 304
 //	s.Truncate(302)                  // one guess was right: the journal's first two rows count
 //	s.Begin(1, Step{})               // these are passed through the value now, by the same operation: the value is that of 302 tokens
-//
-// Invariants between calls: at ≤ seen; value is what the layer remembers after at tokens, nil if at is 0; the first seen−at rows of the
-// journal are those of the tokens from at to seen; snapshots are in the order of their positions, which are from 1 to at.
 type State struct {
+	// Invariants between calls: at ≤ seen; value holds the tensors after at tokens, nil if at is 0; the first seen−at rows of the journal are
+	// those of the tokens from at to seen; snapshots are in the order of their positions, which are from 1 to at.
+
 	*held
 	seen      int
 	forgotten runtime.Cleanup // gives back the values of a State that nobody refers to

@@ -23,13 +23,15 @@ type Store struct {
 
 // poolKind is what the caches of a pool have in common.
 type poolKind struct {
-	dtype            tensor.DType
-	kvHeads, headDim int
+	dtype                  tensor.DType
+	kvHeads, headDim, kind int
 }
 
-// Layer is what a layer's cache is made for: KVHeads heads of HeadDim elements, and the attention that reads them.
+// Layer is what a layer's cache is made for: KVHeads heads of HeadDim elements, and the attention that reads them. Kind is any number of the caller's, by
+// which Store.BytesOf counts the memory of caches.
 type Layer struct {
 	KVHeads, HeadDim int
+	Kind             int
 	backend.Attention
 }
 
@@ -46,7 +48,7 @@ func (s *Store) New(d tensor.DType, capacity int) (*Cache, error) {
 
 // NewFor is New for a layer with a window, sinks or a cap, as a says.
 func (s *Store) NewFor(a backend.Attention, d tensor.DType, capacity int) (*Cache, error) {
-	return s.NewLayer(Layer{s.shape.kvHeads, s.shape.headDim, a}, d, capacity)
+	return s.NewLayer(Layer{KVHeads: s.shape.kvHeads, HeadDim: s.shape.headDim, Attention: a}, d, capacity)
 }
 
 // NewLayer is New for a layer that has its own number of KV heads and of their elements. With a window, the cache gives the pages before the window back, and so takes
@@ -69,7 +71,7 @@ func (s *Store) NewLayer(l Layer, d tensor.DType, capacity int) (*Cache, error) 
 	if _, err := d.Bytes(l.HeadDim); err != nil {
 		return nil, fmt.Errorf("kvcache: a cache with heads of %d: %w", l.HeadDim, err)
 	}
-	p, err := newPages(s.pool(poolKind{d, l.KVHeads, l.HeadDim}), a)
+	p, err := newPages(s.pool(poolKind{d, l.KVHeads, l.HeadDim, l.Kind}), a)
 	if err != nil {
 		return nil, err
 	}
@@ -82,7 +84,7 @@ func (s *Store) pool(k poolKind) *pool {
 	defer s.mu.Unlock()
 	if s.pools[k] == nil {
 		of := shape{s.shape.rows, s.shape.heads, k.kvHeads, k.headDim}
-		s.pools[k] = &pool{device: s.backend, dtype: k.dtype, shape: of, slabs: map[*tensor.Tensor]*slab{}}
+		s.pools[k] = &pool{device: s.backend, dtype: k.dtype, kind: k.kind, shape: of, slabs: map[*tensor.Tensor]*slab{}}
 	}
 	return s.pools[k]
 }
@@ -93,7 +95,21 @@ func (s *Store) Bytes() int64 {
 	return s.sum((*pool).bytes) + s.states.bytes()
 }
 
-// StateBytes returns how many of Bytes are those of states and their snapshots.
+// BytesOf is Bytes for the keys and values of the caches of a kind.
+func (s *Store) BytesOf(kind int) (total int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k, p := range s.pools {
+		if k.kind == kind {
+			p.mu.Lock()
+			total += p.bytes()
+			p.mu.Unlock()
+		}
+	}
+	return total
+}
+
+// StateBytes is Bytes for the states and their snapshots.
 func (s *Store) StateBytes() int64 { return s.states.bytes() }
 
 // ScratchBytes returns the memory in which steps turn keys and queries, in bytes.

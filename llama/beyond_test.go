@@ -71,6 +71,10 @@ func TestMemoryInWords(t *testing.T) {
 	if got, want := m.String(), "weights 1.2 GB, caches 35 MB, workspaces 1.0 GB, scratch 999 B"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	m = llama.Memory{Weights: 2.7e9, Mapped: 1.5e9, Caches: 35e6, CacheParts: llama.CacheParts{Whole: 5e6, Windows: 20e6, Shared: 10e6}}
+	if got, want := m.String(), "weights 2.7 GB (1.5 GB in mapped files), caches 35 MB (whole 5 MB, windows 20 MB, shared 10 MB), workspaces 0 B, scratch 0 B"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 }
 
 // TestAdapterScales has scales that would overflow, in both ways of having an adapter, and the one with which it changes nothing.

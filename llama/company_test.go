@@ -215,9 +215,10 @@ func TestCompanyChangesNoByte(t *testing.T) {
 	companyChangesNoByte(t, effort.Of(12, 24, 100), true, func(b backend.Backend) *llama.Model { return otherModel(t, b) })
 }
 
-// TestCompanyOfRecurrentModels is TestCompanyChangesNoByte for models with states that are taken back, after drafts by a journal.
-func TestCompanyOfRecurrentModels(t *testing.T) {
-	for _, family := range recurrentFamilies {
+// TestCompanyOfFamilies is TestCompanyChangesNoByte for models with states that are taken back, with drafts by a journal, and for models
+// with layers that share caches of several sizes.
+func TestCompanyOfFamilies(t *testing.T) {
+	for _, family := range unlikeFamilies {
 		t.Run(family, func(t *testing.T) {
 			t.Parallel()
 			companyChangesNoByte(t, effort.Of(8, 24, 100), false, func(b backend.Backend) *llama.Model {

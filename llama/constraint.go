@@ -50,11 +50,10 @@ type Matcher interface {
 	Clone() Matcher
 }
 
-// TokenSet is a set of a vocabulary's tokens, and whether the answer may end. The zero value is an empty set of an empty vocabulary.
-//
-// Invariant: len(words) is size/64 rounded up, and bits from size on are 0.
+// TokenSet is the choice that a Matcher allows: some tokens of a vocabulary, and whether the answer may end. The zero value is an empty set
+// of an empty vocabulary.
 type TokenSet struct {
-	words []uint64
+	words []uint64 // a bit for each token: size/64 words, rounded up; bits from size on are 0
 	size  int
 	end   bool
 }

@@ -25,10 +25,10 @@ func TestCopiesAreTheOriginal(t *testing.T) {
 		&llama.SessionOptions{Eviction: policyOf(t, "h2o", 30), Capacity: 100, EvictAfterPrompt: true, Chunk: 16}))
 }
 
-// TestCopiesOfRecurrentModels is TestCopiesAreTheOriginal for models with states that go back to snapshots: the copies have other
-// snapshots, or no snapshots.
-func TestCopiesOfRecurrentModels(t *testing.T) {
-	for _, family := range recurrentFamilies {
+// TestCopiesOfFamilies is TestCopiesAreTheOriginal for models with states that go back to snapshots: the copies have other snapshots, or no
+// snapshots; and for models with layers that share caches of several sizes.
+func TestCopiesOfFamilies(t *testing.T) {
+	for _, family := range unlikeFamilies {
 		t.Run(family, func(t *testing.T) {
 			var models [2]*llama.Model
 			for i := range models {

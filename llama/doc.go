@@ -1,6 +1,8 @@
-// Package llama runs language models inside the caller's process: Llama 3.x and 2, and the families Mistral, Ministral 3, Qwen2, Qwen3,
-// SmolLM3, Granite, Phi-3, OLMo 2 and 3, Gemma 1 to 4, Qwen 3.5 and LFM2. Of models that also see images it runs the model of text within
-// them.
+// Package llama runs language models inside the caller's process. It loads a model's files, answers conversations, continues, scores and
+// embeds texts. Programs import this package; the other packages of the module are for programs that need to choose more.
+//
+// The families are Llama 3.x and 2, Mistral, Ministral 3, Qwen2, Qwen3, SmolLM3, Granite, Phi-3, OLMo 2 and 3, Gemma 1 to 4, Qwen 3.5 and
+// LFM2. Of models that also see images, the model of text within them runs.
 //
 // Load opens a Hugging Face folder or a GGUF file as a Model: weights on a device, a tokenizer and the model's chat template.
 // A Model never changes and serves any number of goroutines. What changes belongs to a Session, one conversation with its
@@ -63,7 +65,7 @@
 //
 // Truncate goes back to an earlier token. Fork makes a second session that goes on from the same conversation. Save and Model.Restore carry
 // a conversation from one process to another, and Move carries it from one device to another, in the middle of an answer if need be. A
-// Switch decides when a move pays.
+// Switch loads the model on the other device in the background, and moves the session when that pays.
 //
 // # Recurrent layers
 //

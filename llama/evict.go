@@ -12,20 +12,23 @@ import (
 
 // CacheUsage counts what a session's cache holds and what it has given up.
 type CacheUsage struct {
-	Bytes       int64 // keys and values of the slots in use, and states of recurrent layers with their snapshots
-	StateBytes  int64 // those of Bytes that are of recurrent layers
-	PeakBytes   int64 // the most that Bytes has been
-	RecordBytes int64 // the eviction policy's records
+	Bytes       int64      // keys and values of the slots in use, and states of recurrent layers with their snapshots
+	PeakBytes   int64      // the most that Bytes has been
+	RecordBytes int64      // the eviction policy's records
+	Parts       CacheParts // of Bytes and RecordBytes
 
 	Evictions    int           // how often slots were given up
 	EvictedSlots int           // how many slots in all; of each eviction counts the layer that gave up the most
 	EvictionTime time.Duration // what choosing slots and moving the others together took
 }
 
-// String sums up: "1081344 bytes (at most 1310720, and 557056 for the policy), 24 evictions of 1536 slots in 56ms".
+// String sums up: "1081344 bytes (at most 1310720, and 557056 for the policy), 24 evictions of 1536 slots in 56ms". If the bytes are of several kinds, they
+// follow the first number: "1081344 bytes (whole 0.9 MB, windows 180 kB) (at most …".
 func (u CacheUsage) String() string {
-	return fmt.Sprintf("%d bytes (at most %d, and %d for the policy), %d evictions of %d slots in %v",
-		u.Bytes, u.PeakBytes, u.RecordBytes, u.Evictions, u.EvictedSlots, u.EvictionTime.Round(time.Microsecond))
+	parts := u.Parts
+	parts.Records = 0
+	return fmt.Sprintf("%d bytes%s (at most %d, and %d for the policy), %d evictions of %d slots in %v",
+		u.Bytes, parts.beyond(), u.PeakBytes, u.RecordBytes, u.Evictions, u.EvictedSlots, u.EvictionTime.Round(time.Microsecond))
 }
 
 // CacheUsage returns the present figures. It is for the goroutine that uses the session.

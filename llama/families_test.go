@@ -19,7 +19,7 @@ import (
 
 // familyNames are the fixtures of families other than Llama.
 var familyNames = []string{"mistral", "qwen2", "qwen3", "smollm3", "granite", "phi3", "phi3-longrope", "olmo2", "gemma3", "gemma", "gemma2", "olmo3", "qwen3-yarn", "llama-yarn", "gemma3-wrapper", "mistral3-wrapper", "qwen3vl-wrapper", "phi4mini", "ministral3",
-	"qwen35", "qwen35-wrapper", "lfm2", "granite4h", "qwen35moe", "qwen3next", "qwen3moe", "mixtral", "granite-moe", "granite4h-moe", "glm4moe", "gptoss", "gemma4-e", "gemma4-dense"}
+	"qwen35", "qwen35-wrapper", "lfm2", "granite4h", "qwen35moe", "qwen3next", "qwen3moe", "mixtral", "granite-moe", "granite4h-moe", "glm4moe", "gptoss", "gemma4-e", "gemma4-dense", "gemma4-moe"}
 
 // family returns a family's model and its golden results.
 func family(t *testing.T, name string) (*Model, golden) {

@@ -348,3 +348,12 @@ func TestBegunInChannels(t *testing.T) {
 		}
 	}
 }
+
+// TestInstructionsInChannels makes one message of the instructions at the beginning.
+func TestInstructionsInChannels(t *testing.T) {
+	tok := harmonyModel(t).Tokenizer()
+	tokens, err := tok.Template([]llama.Message{{Role: llama.RoleSystem, Content: "One."}, {Role: llama.RoleSystem, Content: "Two."}, {Role: llama.RoleUser, Content: "What?"}}, llama.TemplateOptions{})
+	if got := written(tok, tokens); err != nil || !strings.HasSuffix(got, "<|end|><|start|>system<|message|>One.\n\nTwo.<|end|><|start|>user<|message|>What?<|end|><|start|>assistant") {
+		t.Errorf("%s, %v", got, err)
+	}
+}

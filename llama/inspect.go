@@ -31,8 +31,8 @@ type Report struct {
 	Parameters int64
 	// Weights is the memory of the weights once they are loaded as they are stored, in bytes; views of the file count as well.
 	Weights int64
-	// Tables is how much of Weights the CPU leaves in mapped files: tables, since a token needs a single row of them. The operating system reads the
-	// rows, and may drop them again.
+	// Tables is how much of Weights the CPU leaves in files that are mapped: a token needs one row of such a table. The operating system
+	// reads the rows, and may drop them again.
 	Tables int64
 	// Experts is how much of Weights the matrices of experts are, and Mappable how much of Experts LoadOptions.MapExperts leaves in mapped files.
 	Experts, Mappable int64

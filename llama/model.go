@@ -3,9 +3,7 @@ package llama
 import (
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"iter"
-	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -66,50 +64,6 @@ func (m *Model) Weights() iter.Seq2[string, *tensor.Tensor] { return m.weights.A
 
 // WeightType returns the type of the linear layers' weights: the first layer's query projection.
 func (m *Model) WeightType() tensor.DType { return m.weights.LinearType() }
-
-// Memory is how many bytes a model and its sessions take, and for what.
-type Memory struct {
-	Weights    int64 // tensors, mapped files included, and those of adapters
-	Caches     int64 // keys and values of the sessions, states of recurrent layers and snapshots, what several share counted once, and the records that policies need
-	States     int64 // those of Caches that are of recurrent layers: states and snapshots, whatever the conversations' lengths
-	Workspaces int64 // capacity of the model's activations and of the sessions' logits; the system counts only what has been touched
-	Scratch    int64 // what the backend's operations keep to work in; models on one backend share it
-}
-
-// String returns the sizes in words, such as "weights 1.2 GB, caches 35 MB, workspaces 8.1 MB, scratch 0 B".
-func (m Memory) String() string {
-	return fmt.Sprintf("weights %s, caches %s, workspaces %s, scratch %s", inUnits(m.Weights), inUnits(m.Caches), inUnits(m.Workspaces), inUnits(m.Scratch))
-}
-
-// inUnits writes a number of bytes with two digits at least, in units of 1000.
-func inUnits(n int64) string {
-	units, v := []string{"B", "kB", "MB", "GB", "TB"}, float64(n)
-	for len(units) > 1 && v >= 999.5 {
-		v, units = v/1000, units[1:]
-	}
-	if v < 9.95 && v != math.Trunc(v) {
-		return fmt.Sprintf("%.1f %s", v, units[0])
-	}
-	return fmt.Sprintf("%.0f %s", v, units[0])
-}
-
-// MemoryUsage returns the memory of the model and of its open sessions, in bytes. Of a closed model only Scratch may be left: it is its
-// backend's.
-func (m *Model) MemoryUsage() Memory {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	usage := Memory{
-		Weights: m.weights.Bytes(), Caches: m.weights.CacheBytes(), States: m.weights.StateBytes(), Workspaces: m.batch.Bytes() + m.weights.ScratchBytes(),
-		Scratch: backend.Scratch(m.backend),
-	}
-	for w := range m.sessions {
-		if s := w.Value(); s != nil {
-			usage.Caches += s.sequence.records.Load()
-			usage.Workspaces += s.sequence.logitBytes.Load()
-		}
-	}
-	return usage
-}
 
 // Close releases the model and the memory of its weights, on the caller's backend too. Sessions that are still computing stop at
 // the next token or chunk with ErrClosed and are waited for. It is idempotent.

@@ -241,7 +241,7 @@ func (p *Pool) Stats() PoolStats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	memory := p.model.MemoryUsage()
-	s.Bytes, s.StateBytes, s.MaxBytes = memory.Caches, memory.States, p.options.MaxBytes
+	s.Bytes, s.StateBytes, s.MaxBytes = memory.Caches, memory.CacheParts.States, p.options.MaxBytes
 	s.Idle, s.ReusedTokens, s.ComputedTokens, s.Evicted = len(p.idle), p.reused, p.computed, p.evicted
 	return s
 }

@@ -269,8 +269,8 @@ func (c *sequence) slots() int { return c.used + len(c.tokens) - c.memory.Seen()
 // count counts what the memory takes. It also publishes what Model.MemoryUsage reads from other goroutines.
 func (c *sequence) count() {
 	u := c.memory.Usage()
-	c.used, c.usage.Bytes, c.usage.StateBytes, c.usage.RecordBytes = u.Slots, u.Bytes, u.StateBytes, u.RecordBytes
-	c.records.Store(u.RecordBytes)
+	c.used, c.usage.Bytes, c.usage.RecordBytes, c.usage.Parts = u.Slots, u.Held(), u.Records, CacheParts(u.CacheBytes)
+	c.records.Store(u.Records)
 	c.logitBytes.Store(c.logits.Bytes())
 }
 

@@ -554,7 +554,7 @@ func TestSessionMemoryIsCounted(t *testing.T) {
 
 func TestDecodeDoesNotAllocate(t *testing.T) {
 	models := map[string]*llama.Model{"pebble": pebbleModel(t)}
-	for _, family := range slices.Concat([]string{"gemma3", "olmo2", "granite", "ministral3", "gemma4-e", "gemma4-dense"}, recurrentFamilies) {
+	for _, family := range slices.Concat([]string{"gemma3", "olmo2", "granite", "ministral3", "gemma4-e", "gemma4-dense", "gemma4-moe"}, recurrentFamilies) {
 		models[family] = familyModel(t, family, nil)
 	}
 	ctx := context.Background()

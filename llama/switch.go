@@ -27,13 +27,13 @@ type SwitchOptions struct {
 	Warmup int
 }
 
-// Switch moves a session to another device while it answers. It begins to load the model there at once, and Watch moves the
-// session between two tokens when the other device is ready and the move pays; whatever goes wrong, the session goes on where
-// it is. Except for Report, its methods are for the goroutine that uses the session.
-//
-// Invariants: load alone writes model and tokenTime, before it closes ready, and the others read them only after that; model is
-// nil where SwitchOptions.Load failed. The session is moved once at most, and not after an error.
+// Switch moves a session to another device while it answers. It loads the model there in the background, and Watch moves the session between
+// two tokens when the other device is ready and the move pays. If anything fails, the session goes on on its first device. All methods but
+// Report are for the goroutine that uses the session.
 type Switch struct {
+	// Invariants: only load writes model and tokenTime, before it closes ready, and the others read them only after that; model is nil if
+	// SwitchOptions.Load failed. The session is moved once at most, and not after an error.
+
 	session   *Session
 	options   SwitchOptions // with the defaults filled in
 	cancel    context.CancelFunc

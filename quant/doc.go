@@ -1,5 +1,6 @@
 // Package quant describes how numbers are stored in few bits, and computes with them: the block formats of GGML, which GGUF files and
-// llama.cpp use, and the plain floating-point types.
+// llama.cpp use, and the plain floating-point types. Use it to read, write or convert such weights without loading a
+// model.
 //
 // A Format names one format; its methods know its blocks' size, how a block unpacks into integers and scales, how floats are rounded into
 // it, and the form that an activation must have to be multiplied with it. From these few facts the package derives dequantisation and dot

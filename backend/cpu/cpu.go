@@ -1,5 +1,6 @@
 // Package cpu is the backend for the host's processor: the operations of package host with the kernels that package asm
-// chose for it, on a pool of threads that stays as long as the backend.
+// chose for it, on a pool of threads that stays as long as the backend. llama.Load uses it
+// unless LoadOptions say otherwise; a program makes one itself to share its threads among models.
 //
 // Importing the package registers it as "cpu".
 package cpu

@@ -79,7 +79,7 @@ const (
 	flashLocal = 48 << 10
 )
 
-// largestHead is the longest head of which four values fit in local memory.
+// largestHead is the longest head with room for four values in local memory.
 const largestHead = 1024
 
 // queries returns how many of the query heads that share a KV head a group can take with local bytes of local memory, or 0.

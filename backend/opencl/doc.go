@@ -1,4 +1,5 @@
-// Package opencl is the backend for GPUs and other devices with OpenCL 1.2.
+// Package opencl is the backend for GPUs and other devices with OpenCL 1.2. Import it and build with the tag opencl to load models on such a
+// device: backend.Open("opencl", …) makes it.
 //
 // It is compiled with the opencl tag. The library is then found when the program runs (no cgo, no headers); without the
 // tag, importing the package registers the name "opencl" with an opener that says how to build it.

@@ -82,15 +82,12 @@ func (c *conversation) setSystem(text string) bool {
 }
 
 func (c *conversation) stats(string) bool {
-	const mega = 1e6
-	m := c.model.MemoryUsage()
 	c.note("%d tokens in the context, %d answers, %d tokens generated at %s", c.session.CacheLen(), c.answers, c.generated,
 		rate(c.generated, c.computing))
 	if drafted := cli.Drafted(c.params.Draft, c.drafted, c.accepted); drafted != "" {
 		c.note("drafts: %s", drafted)
 	}
-	c.note("memory: %.1f MB weights, %.1f MB cache, %.1f MB activations", float64(m.Weights)/mega, float64(m.Caches)/mega,
-		float64(m.Workspaces)/mega)
+	c.note("memory: %v", c.model.MemoryUsage())
 	return false
 }
 

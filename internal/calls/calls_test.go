@@ -610,7 +610,7 @@ func FuzzParser(f *testing.F) {
 	for i := range families {
 		openings[i] = regexp.MustCompile(families[i].Opening)
 	}
-	marks := []string{"<|python_tag|>", "<|python_start|>", "<|python_end|>", "[TOOL_CALLS]", "[ARGS]", "[CALL_ID]", "<tool_call>", "</tool_call>"}
+	marks := []string{"<|python_tag|>", "<|python_start|>", "<|python_end|>", "[TOOL_CALLS]", "[ARGS]", "[CALL_ID]", "<tool_call>", "</tool_call>", gemmaOpen, gemmaClose, quoteMark}
 	f.Fuzz(func(t *testing.T, format uint8, text string, seed uint64, any, tokens bool) {
 		form := Format(int(format) % len(families))
 		names, control := []string{"f", "get_weather"}, marks

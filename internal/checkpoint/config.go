@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 )
 
 // Config describes a model: its sizes and the few choices that its architecture leaves open.
@@ -86,7 +85,7 @@ func (c *Config) Validate() error {
 	if err := c.Variant.validate(c.Layers, c.HeadDim); err != nil {
 		return err
 	}
-	if err := c.Experts.validate(slices.Contains(c.FeedForwards, Routed)); err != nil {
+	if err := c.Experts.validate(c.RoutedLayers() > 0); err != nil {
 		return err
 	}
 	if err := c.Encoder.validate(c); err != nil {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// Experts describes the feed-forward networks of layers with Routed: a router gives each of Count networks a score for a token, and the
+// Experts describes the feed-forward networks of layers with Routed or GatedAndRouted: a router gives each of Count networks a score for a token, and the
 // Chosen ones with the largest scores compute it. The zero value: no layer has experts.
 type Experts struct {
 	Count, Chosen int
@@ -86,6 +86,7 @@ type expertRule struct {
 	each    []string    // names of one expert's gate, up and down, with a number in place of eachExpert
 	stacked stackedRule // of the experts of a layer together
 	moeKey  bool        // moe_intermediate_size is the width, not intermediate_size
+	block   bool        // the model has experts if enable_moe_block is true, and then next to a dense network in each layer
 }
 
 // stackedRule has the names of tensors with all experts of a layer, suffixes included.
@@ -114,6 +115,7 @@ var (
 		each: eachQwen, stacked: stackedQwen, moeKey: true}
 	gptExperts = expertRule{Experts: Experts{Count: 128, Chosen: 4, Scores: SoftmaxChosen, Limit: 7, Biased: true},
 		stacked: stackedRule{gateUp: "mlp.experts.gate_up_proj", down: "mlp.experts.down_proj", blocks: "_blocks", scales: "_scales", bias: "_bias", alternate: true}}
+	gemmaExperts       = expertRule{Experts: Experts{Normalized: true}, stacked: stackedRule{gateUp: "experts.gate_up_proj", down: "experts.down_proj"}, moeKey: true, block: true}
 	graniteExpertNames = map[Part]string{Router: "block_sparse_moe.router.layer", SharedDown: "shared_mlp.output_linear"}
 	sharedExpert       = fusedPart{"shared_mlp.input_linear", "", []Part{SharedGate, SharedUp}, nil}
 )
@@ -125,6 +127,8 @@ type expertJSON struct {
 	RoutedExperts *int        `json:"n_routed_experts,omitempty" whole:"4.0"`
 	ExpertWidth   *int        `json:"moe_intermediate_size,omitempty" whole:"4.0"`
 	ExpertsChosen *int        `json:"num_experts_per_tok,omitempty" whole:"4.0"`
+	GemmaChosen   *int        `json:"top_k_experts,omitempty" whole:"4.0"`
+	GemmaWidth    *int        `json:"expert_intermediate_size,omitempty" whole:"4.0"` // that of the first files
 	Normalized    *bool       `json:"norm_topk_prob,omitempty"`
 	SparseStep    *int        `json:"decoder_sparse_step,omitempty" whole:"4.0"`
 	DenseLayers   []int       `json:"mlp_only_layers,omitempty"`
@@ -148,17 +152,17 @@ type methodJSON struct {
 // setExperts reads which layers have experts, and what those are.
 func (j *configJSON) setExperts(c *Config, f *family) error {
 	rule := f.experts
-	if rule == nil {
+	if rule == nil || rule.block && !j.MoEBlock {
 		return nil
 	}
 	e := rule.Experts
 	count := first(j.Experts, j.LocalExperts, j.RoutedExperts)
-	if e.Count = or(count, e.Count); e.Count == 0 {
+	if e.Count = or(count, e.Count); e.Count == 0 && !rule.block {
 		return nil // Granite 4 without experts
 	}
-	e.Chosen = or(j.ExpertsChosen, e.Chosen)
+	e.Chosen = or(first(j.ExpertsChosen, j.GemmaChosen), e.Chosen)
 	if rule.moeKey {
-		e.Width = or(j.ExpertWidth, e.Width)
+		e.Width = or(first(j.ExpertWidth, j.GemmaWidth), e.Width)
 	} else {
 		e.Width = j.IntermediateSize
 	}
@@ -189,16 +193,16 @@ func (j *configJSON) setExperts(c *Config, f *family) error {
 	if has("use_qk_norm") {
 		c.Unnormed = !or(j.QueryKeyNorm, false)
 	}
-	first, step := 0, 1
+	leading, step := 0, 1
 	if has("first_k_dense_replace") {
-		first = or(j.FirstDense, 1)
+		leading = or(j.FirstDense, 1)
 	}
 	if has("decoder_sparse_step") {
 		step = or(j.SparseStep, 1)
 	}
 	c.Experts = e
-	c.setRouted(func(layer int) bool {
-		return layer >= first && step > 0 && (layer+1)%step == 0 && !slices.Contains(j.DenseLayers, layer)
+	c.setRouted(rule, func(layer int) bool {
+		return layer >= leading && step > 0 && (layer+1)%step == 0 && !slices.Contains(j.DenseLayers, layer)
 	})
 	return nil
 }
@@ -206,7 +210,7 @@ func (j *configJSON) setExperts(c *Config, f *family) error {
 // RoutedLayers returns how many layers have experts.
 func (c *Config) RoutedLayers() (n int) {
 	for _, f := range c.FeedForwards {
-		if f == Routed {
+		if f.routed() {
 			n++
 		}
 	}
@@ -214,12 +218,16 @@ func (c *Config) RoutedLayers() (n int) {
 }
 
 // setRouted gives layers experts, the others the family's dense network. A model without such a layer has no experts.
-func (c *Config) setRouted(is func(layer int) bool) {
+func (c *Config) setRouted(rule *expertRule, is func(layer int) bool) {
+	network := Routed
+	if rule.block {
+		network = GatedAndRouted
+	}
 	c.FeedForwards = make([]FeedForward, min(max(c.Layers, 0), maxLayers))
 	some := false
 	for i := range c.FeedForwards {
 		if is(i) {
-			c.FeedForwards[i], some = Routed, true
+			c.FeedForwards[i], some = network, true
 		}
 	}
 	if !some {
@@ -346,7 +354,7 @@ func (k metadata) readExperts(c *Config, f *family) error {
 		_, normed := k.Tensor(QueryNorm.GGUF(0, false))
 		c.Unnormed = !normed
 	}
-	c.setRouted(func(layer int) bool { return layer >= dense })
+	c.setRouted(f.experts, func(layer int) bool { return layer >= dense })
 	return nil
 }
 

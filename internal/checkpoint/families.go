@@ -279,9 +279,9 @@ var families = []family{
 	},
 	{
 		name: "gemma4", model: "gemma4_text", class: "Gemma4ForCausalLM", with: gemma4Parts,
-		huggingFace: map[Part]string{FeedForwardNorm: "pre_feedforward_layernorm"}, normOf: headNorms, unpaired: true, activation: geluTanh, window: exceptEvery,
-		unscaled: true, valueNorm: true, embedding: true,
-		keys: gemma4Keys,
+		huggingFace: map[Part]string{FeedForwardNorm: "pre_feedforward_layernorm", Router: "router.proj"}, normOf: headNorms, unpaired: true, activation: geluTanh, window: exceptEvery,
+		unscaled: true, valueNorm: true, embedding: true, experts: &gemmaExperts,
+		keys: append([]string{"num_experts"}, gemma4Keys...),
 		defaults: defaults{tied: true, theta: 1000000, localTheta: 10000, window: 512, headDim: 256, every: 6, heads: 8, kvHeads: 4, vocab: 262144, context: 131072,
 			rope: gemma4RoPE},
 	},
@@ -462,7 +462,7 @@ type Variant struct {
 	Recurrent    Recurrent
 	FeedForwards []FeedForward
 	Sizes        []LayerSizes
-	Experts      Experts // of the layers with Routed
+	Experts      Experts // of the layers with experts
 	Unnormed     bool    // queries and keys have no norms, though the family may have them
 	// PerLayerWidth is the width of inputs that each layer has of its own, which come from the tokens alone (Gemma 4's per-layer
 	// embeddings); 0: no such inputs.

@@ -16,7 +16,7 @@ import (
 
 // fixtures are the models of families that the repository has.
 var fixtures = []string{"mistral", "qwen2", "qwen3", "smollm3", "granite", "phi3", "phi3-longrope", "olmo2", "gemma3", "gemma", "olmo3", "qwen3-yarn", "llama-yarn", "gemma3-wrapper", "mistral3-wrapper", "qwen3vl-wrapper", "phi4mini", "ministral3", "granite4-micro",
-	"qwen35", "qwen35-wrapper", "lfm2", "granite4h", "qwen35moe", "qwen3moe", "mixtral", "granite-moe", "glm4moe", "gptoss"}
+	"qwen35", "qwen35-wrapper", "lfm2", "granite4h", "qwen35moe", "qwen3moe", "mixtral", "granite-moe", "glm4moe", "gptoss", "gemma4-e", "gemma4-dense", "gemma4-moe"}
 
 // TestFamiliesStayInGGUF writes the configurations of folders in GGUF's keys and reads them.
 func TestFamiliesStayInGGUF(t *testing.T) {
@@ -42,7 +42,7 @@ func TestFamiliesStayInGGUF(t *testing.T) {
 			t.Errorf("%s: GGUF gives %+v, want %+v", name, *g, *w)
 		}
 		w.Recurrent.Tiled, w.Recurrent.FilterBias = w.Family == "qwen35" || w.Family == "qwen35moe", false // in GGUF tensors say whether filters have biases
-		if !slices.Equal(g.Mixers, w.Mixers) || g.Recurrent != w.Recurrent || g.Sizes != nil || got.KVHeads != want.KVHeads {
+		if !slices.Equal(g.Mixers, w.Mixers) || g.Recurrent != w.Recurrent || !slices.Equal(g.Sizes, w.Sizes) || !slices.Equal(g.FeedForwards, w.FeedForwards) || got.KVHeads != want.KVHeads {
 			t.Errorf("%s: GGUF gives layers %v %+v, want %v %+v", name, g.Mixers, g.Recurrent, w.Mixers, w.Recurrent)
 		}
 		if !slices.Equal(got.RoPE.Divisors, want.RoPE.Divisors) || !slices.Equal(got.RoPE.Long, want.RoPE.Long) || got.RoPE.OriginalContext != want.RoPE.OriginalContext ||

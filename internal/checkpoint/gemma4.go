@@ -26,7 +26,7 @@ const sharedLayersName = "num_kv_shared_layers"
 // layersJSON is what config.json says of layers of several sizes.
 type layersJSON struct {
 	DoubleWide     bool                     `json:"use_double_wide_mlp,omitempty"` // of the layers that share
-	MoEBlock       bool                     `json:"enable_moe_block,omitempty"`
+	MoEBlock       bool                     `json:"enable_moe_block,omitempty"`    // each layer has experts besides its dense network
 	GlobalHeadDim  *int                     `json:"global_head_dim,omitempty" whole:"4.0"`
 	GlobalKVHeads  *int                     `json:"num_global_key_value_heads,omitempty" whole:"4.0"`
 	PerLayerWidth  *int                     `json:"hidden_size_per_layer_input,omitempty" whole:"4.0"`
@@ -60,7 +60,7 @@ func (l *layerSizeJSON) UnmarshalJSON(b []byte) error {
 
 // setLayers gives layers their own sizes, once c.Windowed is known.
 func (j *configJSON) setLayers(c *Config, f *family) error {
-	if j.MoEBlock {
+	if j.MoEBlock && f.experts == nil {
 		return unsupported("enable_moe_block is true: experts are not implemented for the architecture %s", f.name)
 	}
 	if c.Layers < 1 || c.Layers > maxLayers || len(c.Windowed) != c.Layers {

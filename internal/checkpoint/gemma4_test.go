@@ -71,7 +71,7 @@ func TestGemma4WritesSizesInTwoWays(t *testing.T) {
 // TestGemma4IsRefused names the missing feature.
 func TestGemma4IsRefused(t *testing.T) {
 	for members, want := range map[string]string{
-		`, "enable_moe_block": true`:                                                           "experts",
+		`, "enable_moe_block": true, "global_head_dim": 64, "hidden_size_per_layer_input": 0`:  "0 experts",
 		`, "use_bidirectional_attention": "all"`:                                               "use_bidirectional_attention",
 		`, "per_layer_config": {"2": {"sliding_window": 4}}`:                                   "sliding_window",
 		`, "per_layer_config": {"6": {"head_dim": 64}}`:                                        "no layer",
@@ -85,6 +85,9 @@ func TestGemma4IsRefused(t *testing.T) {
 	}
 	if _, err := parseConfig(gemma4JSON("gemma3n_text", "")); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "gemma3n") {
 		t.Errorf("Gemma 3n gives %v", err)
+	}
+	if _, err := parseConfig(gemma4JSON("gemma4_unified_text", `, "enable_moe_block": true`)); !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "experts") {
+		t.Errorf("experts of the unified model give %v", err)
 	}
 	c, err := parseConfig(gemma4JSON("gemma4_unified_text", `, "global_head_dim": 64`))
 	if err != nil || c.PerLayerWidth != 0 || c.Family != "gemma4-unified" {

@@ -60,9 +60,10 @@ type FeedForward uint8
 
 // The feed-forward networks.
 const (
-	Gated   FeedForward = iota // down(activation(gate(x))·up(x))
-	Ungated                    // down(activation(up(x)))
-	Routed                     // networks, some of them for each token, and maybe one for all tokens: see Experts
+	Gated          FeedForward = iota // down(activation(gate(x))·up(x))
+	Ungated                           // down(activation(up(x)))
+	Routed                            // networks, some of them for each token, and maybe one for all tokens: see Experts
+	GatedAndRouted                    // Gated and Routed, side by side: each reads the residual stream by a norm of its own, the router by another one
 )
 
 // parts returns the parts that the network computes with, in the order of computation.
@@ -70,7 +71,11 @@ func (f FeedForward) parts() []Part { return feedForwardParts[f] }
 
 // feedForwardParts has each network's parts.
 var feedForwardParts = [...][]Part{Gated: {Gate, Up, Down}, Ungated: {Up, Down},
-	Routed: {Router, RouterCorrection, ExpertGate, ExpertUp, ExpertDown, SharedRouter, SharedGate, SharedUp, SharedDown}}
+	Routed:         {Router, RouterCorrection, ExpertGate, ExpertUp, ExpertDown, SharedRouter, SharedGate, SharedUp, SharedDown},
+	GatedAndRouted: {Gate, Up, Down, DensePostNorm, RouterNorm, Router, ExpertScales, ExpertNorm, ExpertGate, ExpertUp, ExpertDown, ExpertPostNorm}}
+
+// routed reports whether the network has experts.
+func (f FeedForward) routed() bool { return f == Routed || f == GatedAndRouted }
 
 // has reports whether a layer has a part: one of its mixer, of its feed-forward network, or one that belongs to neither.
 func (l *Layer) has(p Part) bool {

@@ -74,7 +74,10 @@ func recurrentNorm(c *Config, l *Layer) int {
 }
 
 // bare reports whether the names of a part's tensors end with the part's own name.
-func (p Part) bare() bool { return p == StepBias || p == Decay || p == Skip || p == RouterCorrection }
+func (p Part) bare() bool { return slices.Contains(bareParts, p) }
+
+// bareParts are the parts without a suffix in both formats.
+var bareParts = []Part{StepBias, Decay, Skip, RouterCorrection, RouterNorm, ExpertScales}
 
 // owns reports whether a part is one of a mixer with a state, and of no other.
 func (m Mixer) owns(p Part) bool { return m.Recurrent() && slices.Contains(m.parts(), p) }

@@ -52,12 +52,17 @@ const (
 	Gate
 	Up
 	Down
+	DensePostNorm    // of the dense network's result, before that of the experts is added
+	RouterNorm       // of what the router reads, if that is not what the experts read
 	Router           // the scores of experts
 	RouterCorrection // is added to the scores when experts are chosen
+	ExpertScales     // what the weights of experts are multiplied by, a number for each
+	ExpertNorm       // of what experts read, if that is not what the dense network reads
 	ExpertGate
 	ExpertUp
 	ExpertDown
-	SharedRouter // what the result of the shared expert is multiplied by
+	ExpertPostNorm // of the sum of the experts' results
+	SharedRouter   // what the result of the shared expert is multiplied by
 	SharedGate
 	SharedUp
 	SharedDown
@@ -207,6 +212,11 @@ var parts = [numParts]struct {
 	Down:                {"mlp.down_proj", "ffn_down", Linear, hidden, intermediate, mlpBias, false},
 	Router:              {"mlp.gate", "ffn_gate_inp", Routing, experts, hidden, expertBias, false},
 	RouterCorrection:    {"mlp.gate.e_score_correction_bias", "exp_probs_b.bias", Vector, experts, nil, nil, false},
+	DensePostNorm:       {afterFeedForward + "_1", "post_ffw_norm_1", Vector, hidden, nil, nil, false},
+	RouterNorm:          {"router.scale", "ffn_gate_inp.scale", Vector, hidden, nil, nil, false},
+	ExpertScales:        {"router.per_expert_scale", "ffn_down_exps.scale", Vector, experts, nil, nil, false},
+	ExpertNorm:          {"pre_feedforward_layernorm_2", "pre_ffw_norm_2", Vector, hidden, nil, nil, false},
+	ExpertPostNorm:      {afterFeedForward + "_2", "post_ffw_norm_2", Vector, hidden, nil, nil, false},
 	ExpertGate:          {"mlp.experts.gate_proj", "ffn_gate_exps", Expert, expertWidth, hidden, expertBias, false},
 	ExpertUp:            {"mlp.experts.up_proj", "ffn_up_exps", Expert, expertWidth, hidden, expertBias, false},
 	ExpertDown:          {"mlp.experts.down_proj", "ffn_down_exps", Expert, hidden, expertWidth, expertBias, false},

@@ -69,7 +69,9 @@ func (s *Splitter) channelMark(mark string) bool {
 		if s.place != header {
 			return false
 		}
-		s.held = append(s.held, ' ')
+		if len(s.held) < maxHeader {
+			s.held = append(s.held, ' ')
+		}
 		return true
 	}
 	s.named = mark == channelMark

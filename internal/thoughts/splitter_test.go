@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/antigravity-go/antigravity/internal/linear"
 )
 
 // templates are the parts of templates that each format is recognised by.
@@ -160,4 +162,109 @@ func FuzzSplitter(f *testing.F) {
 			t.Fatalf("%q is %q and %q", answer, thought, rest)
 		}
 	})
+}
+
+// TestOpened reads to whom messages are addressed.
+func TestOpened(t *testing.T) {
+	for _, c := range []struct{ answer, opened string }{
+		{"«<|channel|>»commentary to=functions.f «<|constrain|>»json«<|message|>»{}", "functions.f"},
+		{"«<|channel|>»commentary to=functions.f«<|constrain|>»json«<|message|>»{}", "functions.f"},
+		{" to=functions.f«<|channel|>»commentary json«<|message|>»{}", "functions.f"},
+		{"«<|channel|>»analysis«<|message|>»x«<|end|>»«<|start|>»assistant to=g«<|channel|>»commentary«<|message|>»{}«<|call|>»", "|g"},
+		{"«<|channel|>»analysis to=python code«<|message|>»x«<|end|>»«<|start|>»assistant«<|channel|>»final«<|message|>»y", "python|"},
+		{"«<|channel|>»final to=f«<|message|>»x", ""},
+		{"«<|channel|>»commentary to=" + strings.Repeat("f", 2*maxHeader) + "«<|message|>»x", strings.Repeat("f", maxHeader-len("commentary to="))},
+		{"«<|message|>»x", ""},
+	} {
+		for bytes := 1; bytes < 9; bytes++ {
+			if got := strings.Join(addressed(c.answer, bytes), "|"); got != c.opened {
+				t.Errorf("%d bytes at a time, %q: %q, want %q", bytes, c.answer, got, c.opened)
+			}
+		}
+	}
+}
+
+// channelMarks are the marks of harmony.
+var channelMarks = Of(templates["harmony"], none).Marks()
+
+// addressed gives an answer to a splitter, and returns to whom its messages are.
+func addressed(answer string, bytes int) (list []string) {
+	var s Splitter
+	s.Start(Of(templates["harmony"], none), channelMarks, false)
+	for answer != "" {
+		plain, more, _ := strings.Cut(answer, "«")
+		for part := range slices.Chunk([]byte(plain), bytes) {
+			s.Write(part)
+		}
+		mark, more, found := strings.Cut(more, "»")
+		if found && !s.Mark(mark) {
+			s.Write([]byte(mark))
+		}
+		if to, opened := s.Opened(); opened {
+			list = append(list, to)
+		}
+		answer = more
+	}
+	return list
+}
+
+// FuzzChannels reads messages in channels, with marks and words in any order, in two ways: what comes out is the same, and nothing of it is
+// made up.
+func FuzzChannels(f *testing.F) {
+	words := append(slices.Clone(channelMarks), "analysis", "final", "commentary", " to=functions.f", "to=", " ", "json", "\n", "{}", "assistant", "한", "x")
+	f.Add([]byte{1, 6, 2, 17, 3, 0, 15, 1, 8, 9, 4, 12, 2, 14}, uint8(2))
+	f.Add([]byte{9, 1, 8, 11, 12, 2, 14, 5, 0, 15, 1, 7, 2, 13, 16}, uint8(1))
+	f.Add([]byte{10, 10, 17, 1, 1, 2, 2, 3, 3, 4}, uint8(7))
+	f.Fuzz(func(t *testing.T, order []byte, bytes uint8) {
+		var answer strings.Builder
+		for _, i := range order[:min(len(order), 200)] {
+			word := words[int(i)%len(words)]
+			if slices.Contains(channelMarks, word) {
+				answer.WriteString("«" + word + "»")
+				continue
+			}
+			answer.WriteString(word)
+		}
+		form, n := Of(templates["harmony"], none), int(bytes)%8+1
+		thought, rest := split(form, channelMarks, false, answer.String(), 1)
+		thought2, rest2 := split(form, channelMarks, false, answer.String(), n)
+		if thought != thought2 || rest != rest2 {
+			t.Errorf("%q: %q, %q byte by byte, and %q, %q in %d", answer.String(), thought, rest, thought2, rest2, n)
+		}
+		if one, many := addressed(answer.String(), 1), addressed(answer.String(), n); !slices.Equal(one, many) {
+			t.Errorf("%q: to %q byte by byte, and %q in %d", answer.String(), one, many, n)
+		}
+		for _, r := range thought + rest {
+			if all := answer.String(); !strings.ContainsRune(" \n", r) && strings.Count(thought+rest, string(r)) > strings.Count(all, string(r)) {
+				t.Errorf("%q: %q is made up", all, r)
+			}
+		}
+	})
+}
+
+// TestLinear reads long answers of the beginnings of marks, and of messages in channels.
+func TestLinear(t *testing.T) {
+	for _, c := range []struct{ format, unit string }{
+		{"think", "<think"}, {"think", " \n"}, {"granite 3.3", "</think><respons"}, {"harmony", "to=x "},
+		{"harmony", "«<|start|>»assistant to=f«<|channel|>»commentary «<|constrain|>»json«<|message|>»{}«<|end|>»"},
+		{"harmony", "«<|channel|>»«<|constrain|>»x "}, {"harmony", "«<|message|>»«<|channel|>»analysis«<|message|>» "},
+	} {
+		const n = 1 << 18
+		f, text := Of(templates[c.format], none), strings.Repeat(c.unit, n/len(c.unit)+1)
+		linear.Check(t, n, func(n int) {
+			var s Splitter
+			s.Start(f, channelMarks, false)
+			for answer := text[:n]; answer != ""; {
+				plain, more, _ := strings.Cut(answer, "«")
+				s.Write([]byte(plain))
+				mark, more, _ := strings.Cut(more, "»")
+				if !s.Mark(mark) {
+					s.Write([]byte(mark))
+				}
+				s.Take()
+				answer = more
+			}
+			s.Finish()
+		})
+	}
 }

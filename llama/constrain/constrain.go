@@ -1,5 +1,5 @@
 // Package constrain makes a model answer in a form that a program can use: one of several choices, a text of a regular expression or
-// of a grammar, JSON that fits a schema or a Go type, calls of functions.
+// of a grammar, JSON that fits a schema or a Go type, calls of functions. Use it whenever a program, and not a person, reads the answer.
 //
 //	answer, err := constrain.JSONFor[Person](model.Tokenizer())
 //	…

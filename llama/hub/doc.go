@@ -1,4 +1,5 @@
-// Package hub fetches models by their names: from the Hugging Face Hub, or from a URL.
+// Package hub fetches models by their names: from the Hugging Face Hub, or from a URL. It is for programs that should run without a model on
+// the machine: Get returns the path for llama.Load, and fetches nothing that is there already.
 //
 //	path, err := hub.Get(ctx, "hf:unsloth/Llama-3.2-1B-Instruct-GGUF:Q4_K_M", nil)
 //	…

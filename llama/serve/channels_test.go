@@ -11,7 +11,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve"
 )
 
-// channelsTemplate is short for the template of OpenAI's open models, which answer with messages in channels.
+// channelsTemplate is short for the template of OpenAI's open models. Their answers are messages in channels.
 const channelsTemplate = `{%- for t in tools or [] %}{{ "// " + t.function.description }}{{ t.function.name }}{% endfor %}{% for m in messages %}
 {%- if m.tool_calls %}<|start|>assistant to=functions.{{ m.tool_calls[0].function.name }}<|channel|>commentary json<|message|>{{ m.tool_calls[0].function.arguments | tojson }}<|call|>
 {%- elif m.role == "assistant" %}<|start|>assistant<|channel|>final<|message|>{{ m.content }}<|end|>

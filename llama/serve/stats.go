@@ -26,8 +26,9 @@ type MemoryStats struct {
 type ModelStats struct {
 	Name     string
 	Loaded   bool
-	Requests int   // that use it, or wait for a place
-	Bytes    int64 // of its weights, caches and workspaces; 0 while it is not loaded
+	Requests int          // that use it, or wait for a place
+	Bytes    int64        // of its weights, caches and workspaces; 0 while it is not loaded
+	Memory   llama.Memory // by what takes it; 0 while it is not loaded
 
 	Answers int           // that are being computed
 	Waiting int           // answers that wait for a place
@@ -45,7 +46,7 @@ func (s *Server) Stats() Stats {
 	stats := Stats{Running: n, Closing: closing, Memory: MemoryStats{memory.Held, memory.Most, memory.Peak, memory.Refused}}
 	for _, m := range s.service.Models.List() {
 		stats.Models = append(stats.Models, ModelStats{
-			Name: m.Name, Loaded: m.Loaded, Requests: m.InUse, Bytes: m.Bytes,
+			Name: m.Name, Loaded: m.Loaded, Requests: m.InUse, Bytes: m.Bytes, Memory: m.Memory,
 			Answers: m.Queue.InUse, Waiting: m.Queue.Waiting, Waited: m.Queue.Waited, Wait: m.Queue.Wait, Refused: m.Queue.Refused,
 			Pool: m.Pool,
 		})

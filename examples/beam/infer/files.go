@@ -30,7 +30,7 @@ var lineOf = map[Task]func(ctx context.Context, l *loaded, lines Lines, i int) l
 type Lines struct {
 	Task     Task            `json:"task"`
 	Output   string          `json:"output"` // the file: a path, or an address of a file system that the program registered with Beam
-	Source   string          `json:"source"` // names the lines' source: line 7 has the ID Source:7, if it has no ID of its own
+	Source   string          `json:"source"` // the lines' source: line 7 has the ID Source:7, if it has no ID of its own
 	First    int             `json:"first"`  // number of the first line
 	Lines    []string        `json:"lines"`
 	Defaults json.RawMessage `json:"defaults,omitempty"` // an object with the fields of lines that do not say otherwise

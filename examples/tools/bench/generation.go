@@ -49,6 +49,7 @@ func (g generation) measureOnce(ctx context.Context, b *bench, m meter) (sample,
 		return sample{}, err
 	}
 	took := precise.Since(began)
+	b.setting.Memory = b.model.MemoryUsage()
 	tokens, accepted, forced := 0, 0, 0
 	for _, a := range list {
 		tokens += a.tokens

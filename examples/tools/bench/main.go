@@ -83,6 +83,8 @@ type setting struct {
 	CPU          string  `json:"cpu"`
 	LoadSeconds  float64 `json:"load_seconds"`
 	PeakRSSBytes int64   `json:"peak_rss_bytes"`
+	// Memory is that of the model and of a test's sessions at its end.
+	Memory llama.Memory `json:"memory"`
 }
 
 // now returns the setting with the memory's peak until now.
@@ -94,7 +96,7 @@ func (s setting) now() setting {
 // footer writes under a table what its rows have in common.
 func (b *bench) footer() error {
 	s := b.setting.now()
-	_, err := fmt.Fprintf(b.stdout, "\n%s, %s weights; kernels %s; loaded in %.2f s; peak memory %.2f GB\n",
-		s.Model, s.Type, s.CPU, s.LoadSeconds, float64(s.PeakRSSBytes)/1e9)
+	_, err := fmt.Fprintf(b.stdout, "\n%s, %s weights; kernels %s; loaded in %.2f s; peak memory %.2f GB, at the end of the last test %v\n",
+		s.Model, s.Type, s.CPU, s.LoadSeconds, float64(s.PeakRSSBytes)/1e9, s.Memory)
 	return err
 }

@@ -28,7 +28,9 @@ func (p prompt) measureOnce(ctx context.Context, b *bench, m meter) (sample, err
 	if err := session.Prefill(ctx, tokens); err != nil {
 		return sample{}, err
 	}
-	return sample{rate: float64(p.tokens) / precise.Since(began).Seconds()}, nil
+	took := precise.Since(began)
+	b.setting.Memory = b.model.MemoryUsage()
+	return sample{rate: float64(p.tokens) / took.Seconds()}, nil
 }
 
 // open returns a session that is ready to read the prompt, and the prompt.

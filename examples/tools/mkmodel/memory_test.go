@@ -10,7 +10,7 @@ import (
 )
 
 // conversationBytes returns what a conversation of tokens tokens, a multiple of 128, takes in the layers with attention, in F16, and in
-// those with a state: one value, since there are no snapshots.
+// those with a state, one value without snapshots.
 func conversationBytes(c *checkpoint.Config, tokens int) (keysAndValues, states int64) {
 	const f16, f32 = 2, 4
 	for i := range c.Layers {
@@ -47,7 +47,7 @@ func TestMemoryOfConversations(t *testing.T) {
 		c := shapes[shape]
 		keysAndValues, states := conversationBytes(&c, tokens)
 		usage, memory := s.CacheUsage(), m.MemoryUsage()
-		if usage.StateBytes != states || usage.Bytes != keysAndValues+states || memory.States != states || memory.Caches != keysAndValues+states {
+		if usage.Parts.States != states || usage.Bytes != keysAndValues+states || memory.CacheParts.States != states || memory.Caches != keysAndValues+states {
 			t.Errorf("%s: the session takes %+v and the model %+v, want %d bytes of keys and values and %d of states", shape, usage, memory, keysAndValues, states)
 		}
 	}

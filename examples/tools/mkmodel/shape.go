@@ -58,12 +58,18 @@ var shapes = map[string]checkpoint.Config{
 	"gemma4-12b": {HiddenSize: 3840, IntermediateSize: 15360, Layers: 48, Heads: 16, KVHeads: 8, HeadDim: 512, RMSNormEps: 1e-6,
 		VocabSize: 262144, ContextLength: 262144, RoPE: turned(64), TiedEmbeddings: true,
 		Variant: gemma4(48, 6, 1024, layerSizes{wide: 15360, kvHeads: 8, headDim: 256, globalKVHeads: 1, globalHeadDim: 512}, 0, 0, false, 62)},
+	"gemma4-26b-a4b": gemma4Experts(30),
+	"gemma4-10b-a2b": gemma4Experts(12), // for machines with little memory
 	"tiny-gemma4-e": {HiddenSize: 256, IntermediateSize: 1024, Layers: 8, Heads: 4, KVHeads: 2, HeadDim: 128, RMSNormEps: 1e-6,
 		VocabSize: 1024, ContextLength: 2048, RoPE: turned(16), TiedEmbeddings: true,
 		Variant: gemma4(8, 4, 128, layerSizes{wide: 512, kvHeads: 2, headDim: 64, globalKVHeads: 2, globalHeadDim: 128}, 256, 4, true, 16)},
 	"tiny-gemma4": {HiddenSize: 256, IntermediateSize: 512, Layers: 6, Heads: 4, KVHeads: 2, HeadDim: 128, RMSNormEps: 1e-6,
 		VocabSize: 1024, ContextLength: 2048, RoPE: turned(16), TiedEmbeddings: true,
 		Variant: gemma4(6, 3, 128, layerSizes{wide: 512, kvHeads: 2, headDim: 64, globalKVHeads: 1, globalHeadDim: 128}, 0, 0, false, 16)},
+	"tiny-gemma4-moe": besides(checkpoint.Config{HiddenSize: 256, IntermediateSize: 512, Layers: 3, Heads: 4, KVHeads: 2, HeadDim: 128, RMSNormEps: 1e-6,
+		VocabSize: 1024, ContextLength: 2048, RoPE: turned(16), TiedEmbeddings: true,
+		Variant: gemma4(3, 3, 128, layerSizes{wide: 512, kvHeads: 2, headDim: 64, globalKVHeads: 1, globalHeadDim: 128}, 0, 0, false, 16)},
+		checkpoint.Experts{Count: 8, Chosen: 2, Width: 256, Normalized: true}),
 	"qwen3.5-0.8b": {HiddenSize: 1024, IntermediateSize: 3584, Layers: 24, Heads: 8, KVHeads: 2, HeadDim: 256, RMSNormEps: 1e-6,
 		VocabSize: 248320, ContextLength: 262144, RoPE: quarter(256), TiedEmbeddings: true, Variant: qwen35(24, 16, 16, 128)},
 	"qwen3.5-4b": {HiddenSize: 2560, IntermediateSize: 9216, Layers: 32, Heads: 16, KVHeads: 4, HeadDim: 256, RMSNormEps: 1e-6,
@@ -205,6 +211,21 @@ func gemma4(layers, every, window int, s layerSizes, input, shared int, wider bo
 		v.Windowed, v.Sizes, v.Mixers = append(v.Windowed, !global), append(v.Sizes, sizes), append(v.Mixers, mixer)
 	}
 	return v
+}
+
+// gemma4Experts is Gemma 4 26B-A4B with a number of layers, a multiple of 6.
+func gemma4Experts(layers int) checkpoint.Config {
+	return besides(checkpoint.Config{
+		HiddenSize: 2816, IntermediateSize: 2112, Layers: layers, Heads: 16, KVHeads: 8, HeadDim: 512, RMSNormEps: 1e-6,
+		VocabSize: 262144, ContextLength: 262144, RoPE: turned(64), TiedEmbeddings: true,
+		Variant: gemma4(layers, 6, 1024, layerSizes{wide: 2112, kvHeads: 8, headDim: 256, globalKVHeads: 2, globalHeadDim: 512}, 0, 0, false, 53),
+	}, checkpoint.Experts{Count: 128, Chosen: 8, Width: 704, Normalized: true})
+}
+
+// besides gives all layers experts besides their dense networks.
+func besides(c checkpoint.Config, e checkpoint.Experts) checkpoint.Config {
+	c.Experts, c.FeedForwards = e, slices.Repeat([]checkpoint.FeedForward{checkpoint.GatedAndRouted}, c.Layers)
+	return c
 }
 
 // quarter is Qwen 3.5's RoPE, which rotates a quarter of each head.

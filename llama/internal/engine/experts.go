@@ -56,6 +56,7 @@ func newExperts(w *Weights, layer int) (*experts, error) {
 	}
 	w.placeProjection(checkpoint.Router, layer, &f.router)
 	w.place(checkpoint.RouterCorrection, layer, &f.routing.Bias)
+	w.place(checkpoint.ExpertScales, layer, &f.routing.ExpertScales)
 	for _, t := range []struct {
 		part         checkpoint.Part
 		weight, bias **tensor.Tensor
@@ -107,7 +108,13 @@ func (f *experts) forward(p *pass, around *residual) error {
 			return err
 		}
 	}
-	return p.device.experts.FeedExperts(&p.normed, &f.network, &s.chosen, &s.weights, &s.gate, &s.up, &s.down, &p.x)
+	return f.feed(p, &p.x)
+}
+
+// feed adds to each row of out the results of its experts for the row of p.normed, once the rows have chosen.
+func (f *experts) feed(p *pass, out *tensor.Tensor) error {
+	s := &p.experts
+	return p.device.experts.FeedExperts(&p.normed, &f.network, &s.chosen, &s.weights, &s.gate, &s.up, &s.down, out)
 }
 
 // add adds the shared expert's result to the stream. Its projections of the normed stream have been computed.
@@ -135,10 +142,12 @@ func (f *sharedExpert) add(p *pass, around *residual) error {
 // expertRows is the memory of a pass's rows in layers with experts; a model without experts has no such memory. projected are the results
 // of experts.projections.
 type expertRows struct {
-	logits, chosen, weights                 tensor.Tensor // [rows, experts], and [rows, k] of the chosen ones
-	gate, up, down                          tensor.Tensor // [rows·k, width], and [rows·k, hidden]
-	sharedGate, sharedUp                    tensor.Tensor // [rows, width]
-	sharedLogit, sharedChosen, sharedWeight tensor.Tensor // [rows, 1]
+	logits, chosen, weights                 tensor.Tensor  // [rows, experts], and [rows, k] of the chosen ones
+	gate, up, down                          tensor.Tensor  // [rows·k, width], and [rows·k, hidden]
+	sharedGate, sharedUp                    tensor.Tensor  // [rows, width]
+	sharedLogit, sharedChosen, sharedWeight tensor.Tensor  // [rows, 1]
+	sum                                     tensor.Tensor  // [rows, hidden]: of the experts, if it is not added to the stream at once
+	zeros                                   *tensor.Tensor // [most·hidden], which sum begins with: FeedExperts adds
 	projected                               [4]*tensor.Tensor
 }
 
@@ -166,5 +175,5 @@ func (s *expertRows) reserve(a *arena, c *checkpoint.Config) error {
 			return err
 		}
 	}
-	return nil
+	return s.reserveSum(a, c)
 }

@@ -95,6 +95,9 @@ func (l *layer) build(w *Weights, n int, is *checkpoint.Layer, rotary int) (err 
 	case checkpoint.Routed:
 		l.feedForward, err = newExperts(w, n)
 		return err
+	case checkpoint.GatedAndRouted:
+		l.feedForward, err = newSideBySide(w, n, is)
+		return err
 	}
 	return fmt.Errorf("layer %d: a feed-forward network of kind %d: %w", n, is.FeedForward, fault.ErrUnsupported)
 }

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 
+	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/parallel"
 	"github.com/antigravity-go/antigravity/kvcache"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -114,10 +116,43 @@ func (m *Memory) Computed() int {
 
 // MemoryUsage is what a Memory takes.
 type MemoryUsage struct {
-	Slots       int   // in use: of the layer that has most
-	Bytes       int64 // of keys and values, and of states with their snapshots
-	StateBytes  int64 // those of Bytes that are of states with their snapshots
-	RecordBytes int64 // of the records that the eviction policy needs
+	Slots      int // in use: of the layer that has most
+	CacheBytes     // in use
+}
+
+// CacheBytes is memory of conversations by what takes it, in bytes.
+type CacheBytes struct {
+	Whole   int64 // keys and values of layers that see all positions
+	Windows int64 // keys and values of layers that see a window
+	Shared  int64 // keys and values that several layers read, of either kind
+	States  int64 // of recurrent layers, with their snapshots
+	Records int64 // what eviction policies need
+}
+
+// add adds keys and values of a kind of cache.
+func (b *CacheBytes) add(kind int, bytes int64) {
+	*[...]*int64{wholeCache: &b.Whole, windowCache: &b.Windows, sharedCache: &b.Shared}[kind] += bytes
+}
+
+// Held returns the bytes of keys and values, and of states with their snapshots.
+func (b *CacheBytes) Held() int64 { return b.Whole + b.Windows + b.Shared + b.States }
+
+// The kinds of caches, by the layers that read them.
+const (
+	wholeCache  = iota // one layer, which sees all positions
+	windowCache        // one layer with a window
+	sharedCache        // several layers
+)
+
+// cacheKind returns the kind of a layer's cache.
+func (w *Weights) cacheKind(layer int, is *checkpoint.Layer) int {
+	switch {
+	case slices.Contains(w.cacheOf[layer+1:], layer):
+		return sharedCache
+	case is.Window > 0:
+		return windowCache
+	}
+	return wholeCache
 }
 
 // Usage counts.
@@ -129,16 +164,15 @@ func (m *Memory) Usage() (u MemoryUsage) {
 		case len(m.whole) == 0:
 			u.Slots = max(u.Slots, c.Seen()) // nothing else counts the tokens that the conversation has room for
 		}
-		u.Bytes += c.MemoryUsage()
-		u.RecordBytes += c.RecordBytes()
+		u.add(c.Kind(), c.MemoryUsage())
+		u.Records += c.RecordBytes()
 	}
 	for _, state := range m.States.list {
-		u.StateBytes += state.MemoryUsage()
+		u.States += state.MemoryUsage()
 		if len(m.whole) == 0 {
 			u.Slots = max(u.Slots, m.Seen())
 		}
 	}
-	u.Bytes += u.StateBytes
 	return u
 }
 

@@ -102,6 +102,14 @@ func (r *residual) add(p *pass, in *tensor.Tensor, to *projection) error {
 		}
 		return p.adapted.add(p.device, to.number, in, &p.x)
 	}
+	if err := r.result(p, in, to); err != nil {
+		return err
+	}
+	return p.device.AddAssign(&p.x, &p.product)
+}
+
+// result computes scale·post(to(in)) into p.product.
+func (r *residual) result(p *pass, in *tensor.Tensor, to *projection) error {
 	out := &p.product
 	if err := p.device.MatMulTransposed(in, to.weight, out); err != nil {
 		return err
@@ -109,13 +117,15 @@ func (r *residual) add(p *pass, in *tensor.Tensor, to *projection) error {
 	if err := to.complete(p, in, out); err != nil {
 		return err
 	}
+	return r.finish(p, out)
+}
+
+// finish computes out = scale·post(out).
+func (r *residual) finish(p *pass, out *tensor.Tensor) error {
 	if err := r.post.apply(p.device, out); err != nil {
 		return err
 	}
-	if err := p.device.scale(out, r.scale); err != nil {
-		return err
-	}
-	return p.device.AddAssign(&p.x, out)
+	return p.device.scale(out, r.scale)
 }
 
 // projection is a linear map x ↦ x·weightᵀ + bias, to which the adapters of a pass's rows may add something. The weight is [out, in], the bias

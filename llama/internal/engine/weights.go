@@ -39,8 +39,8 @@ type Weights struct {
 	places      map[place]**tensor.Tensor // where each tensor goes
 	projections map[place]*projection     // the linear maps, by the place of their weight
 	tensors     []checkpoint.Tensor       // all, in the order of computation
-	bytes       atomic.Int64              // of the tensors that are set, and of adapters
-	adapters    atomic.Uint64             // made so far
+	sizes       sizes
+	adapters    atomic.Uint64 // made so far
 }
 
 // place is what a tensor is in a model.
@@ -112,14 +112,17 @@ func (w *Weights) placeProjection(p checkpoint.Part, layer int, at *projection) 
 // Tensors lists the tensors that the model has, in the order of computation. The caller must not change the list.
 func (w *Weights) Tensors() []checkpoint.Tensor { return w.tensors }
 
-// Set gives the weights a tensor that Tensors lists, as the device has prepared it. From then on it belongs to the weights. Different tensors may be
-// set by different goroutines at once.
-func (w *Weights) Set(t *checkpoint.Tensor, ready *tensor.Tensor) {
+// Set gives the weights a tensor that Tensors lists, as the device has prepared it. From then on it belongs to the weights. mapped says that the tensor lies
+// in a mapped file. Different tensors may be set by different goroutines at once.
+func (w *Weights) Set(t *checkpoint.Tensor, ready *tensor.Tensor, mapped bool) {
 	*w.at(t) = ready
 	if t.Part == checkpoint.Embedding && w.Config.TiedEmbeddings {
 		w.head = ready
 	}
-	w.bytes.Add(int64(ready.Size()))
+	w.sizes.set.Add(int64(ready.Size()))
+	if mapped {
+		w.sizes.mapped.Add(int64(ready.Size()))
+	}
 }
 
 // at returns the place of a tensor of the model.
@@ -139,7 +142,7 @@ func (w *Weights) Projection(of *checkpoint.Tensor) (number int, err error) {
 
 // NewAdapter makes an adapter that adds nothing yet. Free it before the weights.
 func (w *Weights) NewAdapter() *Adapter {
-	return &Adapter{device: w.device, bytes: &w.bytes, order: w.adapters.Add(1), deltas: make([]delta, len(w.projections))}
+	return &Adapter{device: w.device, bytes: &w.sizes.set, order: w.adapters.Add(1), deltas: make([]delta, len(w.projections))}
 }
 
 // All yields the tensors that are set with their names in GGUF files, in the order of computation.
@@ -153,10 +156,10 @@ func (w *Weights) All() iter.Seq2[string, *tensor.Tensor] {
 	}
 }
 
-// LinearType returns the type of the first matrix that activations are multiplied by: the first layer's query projection in most models.
+// LinearType returns the type of a layer's first matrix that activations are multiplied by: of the first layer's query projection in most models.
 func (w *Weights) LinearType() tensor.DType {
 	for i := range w.tensors {
-		if t := &w.tensors[i]; t.Role == checkpoint.Linear {
+		if t := &w.tensors[i]; t.Role == checkpoint.Linear && t.Part != checkpoint.PerLayerProjection {
 			return (*w.at(t)).DType()
 		}
 	}
@@ -165,18 +168,6 @@ func (w *Weights) LinearType() tensor.DType {
 
 // Backend returns the device.
 func (w *Weights) Backend() backend.Backend { return w.device.Backend }
-
-// Bytes returns how many bytes the tensors take that are set, those of adapters included.
-func (w *Weights) Bytes() int64 { return w.bytes.Load() }
-
-// CacheBytes returns how many bytes the caches of all conversations take, what several share counted once.
-func (w *Weights) CacheBytes() int64 { return w.store.Bytes() }
-
-// StateBytes returns how many of CacheBytes are those of recurrent layers' states, with snapshots.
-func (w *Weights) StateBytes() int64 { return w.store.StateBytes() }
-
-// ScratchBytes returns how many bytes the caches' operations keep to work in.
-func (w *Weights) ScratchBytes() int64 { return w.store.ScratchBytes() }
 
 // Recurrent reports whether layers remember of a conversation what has a fixed size, so that conversations go back to snapshots only.
 func (w *Weights) Recurrent() bool {
@@ -247,7 +238,7 @@ func (w *Weights) newCache(layer int, o *MemoryOptions) (*kvcache.Cache, error) 
 	if a, ok := w.layers[layer].mixer.(*attention); ok {
 		beyond.Sinks = a.sinks
 	}
-	return w.store.NewLayer(kvcache.Layer{KVHeads: is.KVHeads, HeadDim: is.HeadDim, Attention: beyond}, o.KV, o.Capacity)
+	return w.store.NewLayer(kvcache.Layer{KVHeads: is.KVHeads, HeadDim: is.HeadDim, Kind: w.cacheKind(layer, &is), Attention: beyond}, o.KV, o.Capacity)
 }
 
 // rotation is a layer's RoPE for one position; see kvcache.Rotation.
@@ -268,10 +259,11 @@ func (w *Weights) Free() error {
 		if *at == nil { // loading may have failed
 			continue
 		}
-		w.bytes.Add(-int64((*at).Size()))
+		w.sizes.set.Add(-int64((*at).Size()))
 		errs = append(errs, (*at).Free())
 		*at = nil
 	}
+	w.sizes.mapped.Store(0)
 	return errors.Join(errs...)
 }
 

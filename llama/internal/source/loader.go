@@ -59,10 +59,10 @@ func (l *Loader) Close() { l.done() }
 // Memory returns the memory in which tensors on their way are kept.
 func (l *Loader) Memory() tensor.Memory { return l.host.Memory() }
 
-// Load prepares all tensors, several at a time, until the context ends. set is given each one that is ready, and owns it; loaded is called with the
-// bytes of it in the file. Both are called by several goroutines at once. also runs meanwhile, and its error ends Load. viewed reports whether some of
+// Load prepares all tensors, several at a time, until the context ends. set is given each one that is ready, and owns it, and whether it lies in a mapped file;
+// loaded is called with the bytes of it in the file. Both are called by several goroutines at once. also runs meanwhile, and its error ends Load. viewed reports whether some of
 // the tensors are views of the files, which must then stay open.
-func (l *Loader) Load(ctx context.Context, tensors []checkpoint.Tensor, stored []Stored, set func(*checkpoint.Tensor, *tensor.Tensor), loaded func(bytes int), also func() error) (viewed bool, err error) {
+func (l *Loader) Load(ctx context.Context, tensors []checkpoint.Tensor, stored []Stored, set func(t *checkpoint.Tensor, ready *tensor.Tensor, mapped bool), loaded func(bytes int), also func() error) (viewed bool, err error) {
 	var views atomic.Bool
 	workers, failing := errgroup.WithContext(ctx)
 	workers.SetLimit(max(l.threads, 2) + 1)
@@ -77,7 +77,7 @@ func (l *Loader) Load(ctx context.Context, tensors []checkpoint.Tensor, stored [
 			if err != nil {
 				return fmt.Errorf("the tensor %s: %w", tensors[i].HuggingFace, err)
 			}
-			set(&tensors[i], ready)
+			set(&tensors[i], ready, view && stored[i].inMap())
 			if view {
 				views.Store(true)
 			} else {

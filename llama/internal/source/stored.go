@@ -10,6 +10,7 @@ import (
 
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 	"github.com/antigravity-go/antigravity/internal/exact"
+	"github.com/antigravity-go/antigravity/internal/mmap"
 	"github.com/antigravity-go/antigravity/internal/rare"
 	"github.com/antigravity-go/antigravity/llama/internal/fault"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -44,6 +45,12 @@ func (s *Stored) Type() (name string, loss float64) {
 		return s.rare.String(), s.rare.Loss()
 	}
 	return s.dtype.String(), 0
+}
+
+// inMap reports whether the data lie in a mapped file.
+func (s *Stored) inMap() bool {
+	_, mapped := s.owner.(*mmap.File)
+	return mapped
 }
 
 // Elements returns how many elements the tensor has; 0 if it was not found.

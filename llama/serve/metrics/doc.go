@@ -1,4 +1,5 @@
-// Package metrics exports figures about a serve.Server to Prometheus, through Prometheus' own client library.
+// Package metrics exports figures about a serve.Server to Prometheus, through Prometheus' own client library. It
+// is a module of its own, so that only programs that import it need that library.
 //
 //	m := metrics.New()
 //	server, err := serve.New(serve.Options{…, Observer: m, Metrics: m})

@@ -43,9 +43,9 @@
 // tables allowed to have a false alarm, five repetitions in turn would find 87 and 75 % of the slow-downs, ten 98 and 95 %. What slowed all
 // cells down is also seen in their mean, which suite compare compares too.
 //
-// Measurements taken apart while the clock wanders are another matter: with steps of 2 % from round to round, 5 to 12 % of 60 tables had
-// false alarms (5 to 10 repetitions), since nothing in the measurements separates the clock from the program. Whoever compares such
-// measurements must know the clock from elsewhere, and ask for more by Sample.Least.
+// Measurements apart while the clock wanders are another matter: with steps of 2 % from round to round, 5 to 12 % of 60 tables had false
+// alarms (5 to 10 repetitions), since nothing in the measurements separates the clock from the program. Whoever compares such measurements
+// must know the clock from elsewhere, and ask for more by Sample.Least.
 package statistics
 
 import (

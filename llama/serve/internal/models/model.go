@@ -22,11 +22,11 @@ type model struct {
 // bytes returns the memory of the model, its conversations and its activations, which changes while it answers.
 func (m *model) bytes() int64 { return usage(m.model) }
 
-// usage returns the part of a model's memory that counts against the budget. The scratch of the backend does not: models share it.
-func usage(m *llama.Model) int64 {
-	u := m.MemoryUsage()
-	return u.Weights + u.Caches + u.Workspaces
-}
+// usage returns the part of a model's memory that counts against the budget.
+func usage(m *llama.Model) int64 { return counted(m.MemoryUsage()) }
+
+// counted returns the part of memory that counts against the budget. The scratch of the backend does not: models share it.
+func counted(m llama.Memory) int64 { return m.Weights + m.Caches + m.Workspaces }
 
 // close gives back whatever the registry made. Answers that are being computed end with an error.
 func (m *model) close() error {

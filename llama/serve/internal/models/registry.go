@@ -333,7 +333,8 @@ type Status struct {
 	Loaded  bool
 	Created time.Time       // when the registry was made
 	InUse   int             // leases that are open
-	Bytes   int64           // the memory of its weights, caches and workspaces; 0 while it is not loaded
+	Memory  llama.Memory    // 0 while it is not loaded
+	Bytes   int64           // of Memory: weights, caches and workspaces
 	Size    int64           // what loading it takes, as far as that is known: what the last load took, or Spec.Bytes
 	Context int             // tokens that a conversation, or a text to embed, may have; 0 if there is no bound, and until the model was loaded once
 	Kind    *llama.Kind     // nil until the model was loaded once
@@ -358,7 +359,8 @@ func (r *Registry) status(e *entry) Status {
 	var t resource
 	t, s.InUse, s.Size = r.cache.peek(e.slot)
 	if m, ok := t.(*model); ok { // it may be closed meanwhile, and then has its last figures
-		s.Loaded, s.Bytes = true, m.bytes()
+		s.Loaded, s.Memory = true, m.model.MemoryUsage()
+		s.Bytes = counted(s.Memory)
 		if m.pool != nil {
 			s.Pool = m.pool.Stats()
 		}

@@ -1,0 +1,93 @@
+package llama
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/antigravity-go/antigravity/backend"
+)
+
+// Memory is how many bytes a model and its sessions take, and for what.
+type Memory struct {
+	Weights    int64 `json:"weights"`    // tensors, mapped files included, and those of adapters
+	Mapped     int64 `json:"mapped"`     // of Weights, those in mapped files: the system reads them when they are used, and may give them up when memory is short
+	Caches     int64 `json:"caches"`     // the sum of CacheParts
+	Workspaces int64 `json:"workspaces"` // capacity of the model's activations and of the sessions' logits; the system counts only what has been touched
+	Scratch    int64 `json:"scratch"`    // what the backend's operations keep to work in; models on one backend share it
+
+	CacheParts CacheParts `json:"cache_parts"` // of all sessions, what several share counted once
+}
+
+// String returns the sizes in words, such as "weights 1.2 GB, caches 35 MB, workspaces 8.1 MB, scratch 0 B". If some weights lie in mapped files, or
+// caches are of several kinds, it says so: "weights 2.7 GB (1.5 GB in mapped files), caches 35 MB (whole 25 MB, shared 10 MB), …".
+func (m Memory) String() string {
+	var mapped string
+	if m.Mapped > 0 {
+		mapped = " (" + inUnits(m.Mapped) + " in mapped files)"
+	}
+	return fmt.Sprintf("weights %s%s, caches %s%s, workspaces %s, scratch %s",
+		inUnits(m.Weights), mapped, inUnits(m.Caches), m.CacheParts.beyond(), inUnits(m.Workspaces), inUnits(m.Scratch))
+}
+
+// CacheParts is what conversations remember, in bytes, by what it is.
+type CacheParts struct {
+	Whole   int64 `json:"whole"`   // keys and values of layers that see all tokens
+	Windows int64 `json:"windows"` // keys and values of layers that see a window
+	Shared  int64 `json:"shared"`  // keys and values that several layers read, whether they see all tokens or a window
+	States  int64 `json:"states"`  // of recurrent layers, with their snapshots
+	Records int64 `json:"records"` // what eviction policies need
+}
+
+// String names the parts that are not 0: "whole 25 MB, shared 10 MB".
+func (p CacheParts) String() string {
+	var parts []string
+	for _, part := range []struct {
+		name  string
+		bytes int64
+	}{{"whole", p.Whole}, {"windows", p.Windows}, {"shared", p.Shared}, {"states", p.States}, {"records", p.Records}} {
+		if part.bytes > 0 {
+			parts = append(parts, part.name+" "+inUnits(part.bytes))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// beyond returns the parts in parentheses, "" if there are only keys and values of layers that see all tokens, as in a Llama.
+func (p CacheParts) beyond() string {
+	if p == (CacheParts{Whole: p.Whole}) {
+		return ""
+	}
+	return " (" + p.String() + ")"
+}
+
+// inUnits writes a number of bytes with two digits at least, in units of 1000.
+func inUnits(n int64) string {
+	units, v := []string{"B", "kB", "MB", "GB", "TB"}, float64(n)
+	for len(units) > 1 && v >= 999.5 {
+		v, units = v/1000, units[1:]
+	}
+	if v < 9.95 && v != math.Trunc(v) {
+		return fmt.Sprintf("%.1f %s", v, units[0])
+	}
+	return fmt.Sprintf("%.0f %s", v, units[0])
+}
+
+// MemoryUsage returns the memory of the model and of its open sessions, in bytes. Of a closed model only Scratch may be left: it is its
+// backend's.
+func (m *Model) MemoryUsage() Memory {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	of := m.weights.Usage()
+	usage := Memory{
+		Weights: of.Weights, Mapped: of.Mapped, Workspaces: m.batch.Bytes() + of.Scratch, Scratch: backend.Scratch(m.backend),
+	}
+	for w := range m.sessions {
+		if s := w.Value(); s != nil {
+			of.Caches.Records += s.sequence.records.Load()
+			usage.Workspaces += s.sequence.logitBytes.Load()
+		}
+	}
+	usage.CacheParts, usage.Caches = CacheParts(of.Caches), of.Caches.Held()+of.Caches.Records
+	return usage
+}
