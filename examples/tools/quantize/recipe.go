@@ -9,6 +9,10 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// A mix has a base type and rules, tried in their order, that give parts of the model another type. For example, in q4_k_m the values and
+// the down projections of some layers get Q6_K (moreBits: those that matter most), and all other matrices Q4_K but for the output head. If
+// a row is not made of whole blocks of a type, a fallback takes its place: see fitting.
+
 // mix says which type each tensor of a file gets. The mixes are llama.cpp's (llama-quant.cpp), with its names and numbers.
 type mix struct {
 	name     string

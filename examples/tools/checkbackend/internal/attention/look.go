@@ -8,6 +8,10 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// A device shows only the outputs of its operations. look finds the inner steps from them. For example, the weight of slot 5 is the output
+// of Attend with values that are 0 but for a 1 in slot 5; with 64 elements in a head, one call shows the weights of 64 slots. The scores
+// follow from the weights as their logarithms.
+
 // vector is a row of what a step gives: values that stand at one place, such as one query's output of one head.
 type vector struct {
 	at []int     // the place, one number for each of the step's coordinates but the last, which counts the values

@@ -10,6 +10,10 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/statistics"
 )
 
+// The overview sorts runs into cells: all runs of one Config, on one machine, of one commit. For example, three repetitions of two Configs
+// at two commits are 12 runs and 4 cells, each with an interval for every metric; changes are then looked for between the two cells of each
+// Config.
+
 // Overview is what the page knows of all runs. Its lists refer to each other by index.
 type Overview struct {
 	Folders  []string  `json:"folders"` // what they are called

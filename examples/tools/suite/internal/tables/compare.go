@@ -16,6 +16,10 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/statistics"
 )
 
+// Runs are sorted into cells of equal values in all properties that are not compared, and each cell before is paired with the cell after
+// that has the same values. For example, with -a program=base -b program=new the cells (pebble, q8_0, base) and (pebble, q8_0, new) are a
+// pair. Every metric of every pair is a comparison; all comparisons are judged together (statistics.CompareAll).
+
 const compareAbout = `
 suite compare says what differs between two sets of runs beyond noise: two folders, or two selections within one.
 
