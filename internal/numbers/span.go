@@ -7,6 +7,13 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
+// The texts of an interval of numbers are found digit by digit. For example, the whole numbers from 8 to 120 are the union of those with as
+// many digits as the lower bound, those with as many as the upper bound, and those between:
+//
+//	[89] | [1-9][0-9] | 1(0[0-9]|1[0-9]|20)
+//
+// With multiples, the state of a text is also the remainder of its digits: after 1 and 7, the multiples of 5 go on with a 0 or a 5.
+
 // digits is the class of the digits.
 var digits = regular.Range('0', '9')
 
