@@ -13,7 +13,7 @@ import (
 // beyond the part. Spans are in order, not empty, and no two of them overlap or touch.
 type Text struct {
 	s     string
-	base  int    // where s begins in the text that spans count in
+	base  int    // the beginning of s in the text that spans count in
 	spans []span // the trusted bytes
 }
 

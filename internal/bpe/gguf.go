@@ -82,7 +82,7 @@ const (
 	TypeByte // stands for a byte: <0x0A>
 )
 
-// endOfText is the token that takes no white space where others do: see Vocab.RStrip.
+// endOfText takes no white space, unlike other added tokens: see Vocab.RStrip.
 const endOfText = "<|endoftext|>"
 
 // maxPieceLen bounds the tokens of a SentencePiece vocabulary, in bytes: the merges come from cutting each token in every

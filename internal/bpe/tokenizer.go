@@ -48,7 +48,7 @@ type Tokenizer struct {
 	ignoreMerges bool        // a piece that is a token is that token, whatever the merges would make of it
 	space        spacePrefix // when a space is put before a text
 	byteFallback bool        // a character that is no token becomes the tokens of its bytes
-	unknown      int32       // the token of a character that is no token, where byteFallback does not help; -1: it is dropped
+	unknown      int32       // the token of a character that is no token, if byteFallback does not help; -1: it is dropped
 	fuseUnknown  bool        // neighbouring unknown characters become one token
 
 	symbols [256]int32 // the tokens of single bytes (byte level) or ASCII characters (SentencePiece), or -1
@@ -94,10 +94,10 @@ func (t *Tokenizer) EncodeSpecial(dst []int32, text string, bos bool) []int32 {
 	return t.encodeText(dst, added.Trusted(text))
 }
 
-// EncodeSegments appends to dst the tokens of a text that comes in segments; the bool reports whether a segment is trusted.
-// The tokens are those of EncodeSpecial for the whole text, except that an added token is recognised only where all of its
-// bytes lie in trusted segments; elsewhere it is inert, as in Encode. The white space next to an added token that LStrip and
-// RStrip make part of it may lie in either kind of segment.
+// EncodeSegments appends to dst the tokens of a text that comes in segments; the bool reports whether a segment is trusted. The tokens are
+// those of EncodeSpecial for the whole text, except that an added token is recognised only if all of its bytes lie in trusted segments;
+// elsewhere it is inert, as in Encode. The white space next to an added token that LStrip and RStrip make part of it may lie in either kind
+// of segment.
 func (t *Tokenizer) EncodeSegments(dst []int32, segments iter.Seq2[string, bool]) []int32 {
 	return t.encodeText(dst, added.Join(segments))
 }
@@ -246,7 +246,7 @@ func (t *Tokenizer) finish(tokens []added.Token) error {
 		return err
 	}
 	byBytes := t.vocab.codec == byteLevel
-	if !byBytes { // in the normalised text, where we write a space there is a mark
+	if !byBytes { // in the normalised text there is a mark in the place of our space
 		t.normalized.IsSpace = func(r rune) bool { return r != ' ' && unicode.IsSpace(r) }
 	}
 	if !byBytes && t.split == nil && t.separatesWords() {

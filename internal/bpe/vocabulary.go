@@ -34,7 +34,7 @@ type vocabulary struct {
 	codec
 	tokens   int              // how many there are
 	blob     []byte           // the bytes that the tokens stand for
-	spans    []span           // by id: where in blob the token's bytes lie
+	spans    []span           // by id: the place of the token's bytes in blob
 	flags    []flag           // by id
 	literals map[int32]string // by id: the texts of literal tokens
 	ids      map[string]int32 // by text: the literal tokens

@@ -154,7 +154,7 @@ func written(f *calls.Family, list []ToolCall) (parts []part) {
 	return parts
 }
 
-// offer returns what a model is told of the functions on offer.
+// offer returns the text that introduces the functions on offer to a model.
 func (t *Template) offer(tools []json.RawMessage) ([]part, error) {
 	parts := []part{{"You may call functions. These are on offer, each as JSON:\n\n", 0}}
 	for _, tool := range tools {

@@ -31,7 +31,7 @@ const (
 // The dates of templates.
 const (
 	dateLayout  = "02 Jan 2006" // as Llama 3's system turn prints it
-	defaultDate = "26 Jul 2024" // what that turn says when it is told no date
+	defaultDate = "26 Jul 2024" // the date that turn has if no other is given
 )
 
 // inputs makes the template's values of what a call brings, within the bounds. Left counts the values that may still come,

@@ -76,7 +76,7 @@ func (p *parser) unexpected(want string, args ...any) error {
 	return p.errorAt(p.at, "found "+strings.ReplaceAll(found, "%", "%%")+", want "+want, args...)
 }
 
-// space skips blanks, tabs and comments, and line breaks too where breaks.
+// space skips blanks, tabs and comments, and line breaks too if breaks is true.
 func (p *parser) space(breaks bool) {
 	for ; p.at < len(p.source); p.at++ {
 		switch c := p.source[p.at]; {

@@ -248,7 +248,7 @@ func (p *parser) build(info tensorInfo, file []byte, base, alignment int) (Tenso
 	return t, nil
 }
 
-// valueOffset returns where in the file the value of a key begins.
+// valueOffset returns the offset of a key's value in the file.
 func (p *parser) valueOffset(text, key string) int64 {
 	for _, k := range p.keys {
 		if text[k.name.off:k.name.end] == key {

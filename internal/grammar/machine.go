@@ -179,7 +179,7 @@ func (m *Machine) Bytes() int {
 	return m.arena.Bytes() + len(m.states)*stateBytes + len(m.stacks)*stackBytes + len(m.sets)*setBytes + m.parts*partBytes
 }
 
-// Next returns the state after byte b: Dead where b cannot follow.
+// Next returns the state after byte b, Dead if b cannot follow.
 func (m *Machine) Next(s State, b byte) State {
 	if from := &m.states[s]; from.alive.Has(b) {
 		return from.next[rank(&from.alive, b)]
@@ -245,7 +245,7 @@ func (m *Machine) Only(s State) (b byte, ok bool) {
 	return byte(st.only), st.only >= 0
 }
 
-// push adds to the state that is being built what a symbol begins with, where below follows it.
+// push adds to the state that is being built the beginnings of a symbol that stands on the stacks below.
 func (m *Machine) push(s Symbol, below Set) {
 	if s.rule == terminal {
 		e := regular.Expr(s.arg)

@@ -23,7 +23,7 @@ const maxMacros = 64
 type evaluator struct {
 	*builtins.Environment
 	scope     *scope           // the innermost
-	out       *texts.Builder   // where statements write
+	out       *texts.Builder   // the output of statements
 	line      int              // of the node that is being evaluated, for error messages
 	macros    int              // calls of macros, and of loops within themselves, that have not returned
 	variables map[string]Value // the caller's

@@ -40,9 +40,9 @@ func (b *bound) at(i int) byte {
 	return 0
 }
 
-// span builds the texts of the numbers from low to high (nil: no bound) that are multiples of 'of' units of 10^-places; of is 0 where
-// there is nothing to be a multiple of. Bounds are multiples themselves, and not exclusive, where of is not 0. low is not above high,
-// and below it if either is exclusive.
+// span builds the texts of the numbers from low to high (nil: no bound) that are multiples of 'of' units of 10^-places; of is 0 if there is
+// no such condition. If of is not 0, bounds are multiples themselves, and not exclusive. low is not above high, and below it if either is
+// exclusive.
 //
 // A text is followed digit by digit. As long as its digits are those of a bound, the next digit must not go beyond; once one differs,
 // the bound does not matter any more, and the rest is the same expression wherever that happens.
@@ -169,7 +169,7 @@ func (s *span) mayEnd(p place) bool {
 	return rem == 0
 }
 
-// fractionFrom returns what may follow at a place behind the point; where some, at least one digit.
+// fractionFrom returns the texts that may follow at a place behind the point; if some is true, at least one digit.
 func (s *span) fractionFrom(p place, some bool) regular.Expr {
 	r, i := s.r, p.i-p.whole
 	if !p.low && !p.high {

@@ -9,7 +9,7 @@ import (
 )
 
 // The tree is compiled from its end: before(n, k) returns the language of the texts that n followed by k matches. For example, (?!ab)[a-z]+
-// as a whole is compiled so, where All has every text:
+// as a whole is compiled so (All has every text):
 //
 //	nothing                       ε
 //	[a-z]+, then nothing          [a-z]+

@@ -41,7 +41,7 @@ var formats = sync.OnceValue(func() map[string]func() format {
 		all[name] = sync.OnceValue(func() format {
 			tree, err := (&ecma{source: source}).parse()
 			if err != nil {
-				tree = choice(nil) // a test sees to it that there is no error
+				tree = choice(nil) // a test makes sure that there is no error
 			}
 			return format{source, tree}
 		})

@@ -280,7 +280,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Whatever a pattern is, there is an expression or an error, and where Go understands it in the same way, it matches the same.
+// Whatever a pattern is, there is an expression or an error, and if Go understands it in the same way, it matches the same.
 func FuzzPatterns(f *testing.F) {
 	for _, s := range []string{`^(\w+\b\s?)*$`, `(?i)[^a-z]{2,5}|\p{L}`, `^(?!.*--)((?!x).)*$`, `\u{61}\cA[\d-x]`, `(?<=a)b(?=$)`, `(a|b){3,}?`} {
 		f.Add(s, "aB 1")

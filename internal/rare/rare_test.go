@@ -165,7 +165,7 @@ func TestGeometryIsTheFiles(t *testing.T) {
 	}
 }
 
-// scales says where blocks have their half-precision scale; those of IQ1_M are spread over nibbles.
+// scales has the offsets of the half-precision scale in blocks; those of IQ1_M are spread over nibbles.
 var scales = map[string]int{"IQ2_XXS": 0, "IQ2_XS": 0, "IQ2_S": 0, "IQ3_XXS": 0, "IQ3_S": 0, "IQ1_S": 0, "TQ1_0": 52, "TQ2_0": 64, "Q1_0": 0, "Q2_0": 0}
 
 // ordinary draws blocks as a trained model's tensors have them: any bits, and scales of a common size.

@@ -9,7 +9,7 @@ package regular
 type Multiples struct {
 	Of        int32 // the number in units of 10^-Scale; at least 1
 	Remainder int32 // of the digits before; at least 0 and less than Of
-	Digits    int   // how many digits come, at most MaxDigits: exactly, or at least where More
+	Digits    int   // how many digits come, at most MaxDigits: exactly, or at least if More is set
 	More      bool
 	Scale     int // decimal places of the number that texts are multiples of, at most MaxDigits; NoFraction: texts have no fraction
 }
@@ -89,7 +89,7 @@ func (m Multiples) after(d byte, scale int) Multiples {
 	return m
 }
 
-// node packs m into a node: Of, Remainder, and in one number Scale and Digits, negative where More.
+// node packs m into a node: Of, Remainder, and in one number Scale and Digits, negative if More is set.
 func (m Multiples) node(k kind) node {
 	digits, stops := m.Digits, m.Digits == 0
 	if m.More {

@@ -31,8 +31,8 @@ const (
 
 // An Expression is a regular expression, as a table of states. It is immutable and safe for concurrent use.
 //
-// In a state, and with a character of a class, the table reports whether a match has ended before the character, and which state
-// is next. A match that backtracking would prefer ends later, if at all: so the last end that is told is the one.
+// In a state, and with a character of a class, the table reports whether a match has ended before the character, and which state is next. A
+// match that backtracking would prefer ends later, if at all: so the last end that the table reports counts.
 type Expression struct {
 	ascii   [utf8.RuneSelf]uint8 // the classes of characters: expressions do not distinguish the characters of a class
 	pages   [][pageLen]uint8     // the classes of pageLen characters each, pages with the same content once

@@ -10,7 +10,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama"
 )
 
-// Options say what a Server serves, and to whom. All but Models may be zero.
+// Options say what a Server serves, and who may use it. All but Models may be zero.
 type Options struct {
 	// Models are the models by name. If there is only one, it answers requests that do not name a model. If there are several, /tokenize
 	// and /detokenize use the first one by default.
@@ -81,7 +81,7 @@ type Options struct {
 	Logger *slog.Logger
 	// LogPrompts also logs the beginnings of prompts and answers.
 	LogPrompts bool
-	// Observer is told how requests get on; nil: nobody. Package serve/metrics has one for Prometheus.
+	// Observer learns how requests get on; nil: nobody does. Package serve/metrics has one for Prometheus.
 	Observer Observer
 	// Metrics is served at GET /metrics, which needs a key if there are Keys. Nil: there is no such route.
 	Metrics http.Handler

@@ -48,7 +48,7 @@ type conversion struct {
 
 // target is what becomes of a tensor.
 type target struct {
-	dtype, wanted tensor.DType // wanted differs where blocks of the wanted type do not fill the rows
+	dtype, wanted tensor.DType // wanted differs if blocks of the wanted type do not fill the rows
 	importance    []float32    // of the columns, of one matrix after the other; nil: they count alike
 	unchosen      int          // matrices of experts that no row of the importance matrix's text chose: their columns count alike
 	info          gguf.TensorInfo

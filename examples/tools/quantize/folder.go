@@ -205,7 +205,7 @@ func find(stored *checkpoint.Weights, mapped map[string]*mmap.File, t *checkpoin
 	return w, nil
 }
 
-// arrange notes where GGUF's rows and columns come from, if the folder has them in another order.
+// arrange notes the origin of GGUF's rows and columns, if the folder has them in another order.
 func (w *weight) arrange(t *checkpoint.Tensor, whole *checkpoint.Whole) {
 	var orders []func(row int) int
 	switch {

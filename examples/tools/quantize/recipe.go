@@ -130,7 +130,7 @@ const manyLayers = 80
 // raised is what the types of values become there.
 var raised = map[tensor.DType]tensor.DType{tensor.Q3_K: tensor.Q5_K, tensor.Q4_K: tensor.Q5_K}
 
-// fallbacks have for each type with long blocks the one that takes its place where rows are no whole blocks.
+// fallbacks have for each type with long blocks the one that takes its place if rows are no whole blocks.
 var fallbacks = map[tensor.DType]tensor.DType{
 	tensor.Q2_K: tensor.Q4_0, tensor.Q3_K: tensor.Q4_0, tensor.Q4_K: tensor.Q5_0, tensor.Q5_K: tensor.Q5_1, tensor.Q6_K: tensor.Q8_0,
 	tensor.IQ4_XS: tensor.IQ4_NL,

@@ -36,7 +36,7 @@ type details struct {
 	Code string `json:"error_code"`
 }
 
-// codes are Anthropic's words for parameters that are not supported, where clients know a way without them: one that is told so of a
+// codes are Anthropic's words for parameters that are not supported and that clients know a way without. A client that gets this one for a
 // thread, which the server would have to store, sends whole conversations from then on.
 var codes = map[string]string{"thread": "thread_unsupported_request"}
 

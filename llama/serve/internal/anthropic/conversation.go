@@ -22,8 +22,8 @@ import (
 
 // conversation is what system and messages say.
 //
-// Invariants while it is read: places[i] is where history[i] stands in the request; open are the calls that have no result yet, all of
-// them of the latest assistant's message.
+// Invariants while it is read: places[i] is the place of history[i] in the request; open are the calls that have no result yet, all of them
+// of the latest assistant's message.
 type conversation struct {
 	history []llama.Message
 	places  []string
@@ -76,7 +76,7 @@ func (c *conversation) add(place string, m llama.Message) {
 	c.history, c.places = append(c.history, m), append(c.places, place)
 }
 
-// addNames adds to names where messages of the history stand in the request.
+// addNames adds to names the places of the history's messages in the request.
 func (c *conversation) addNames(names ask.FieldNames) {
 	for i, place := range c.places {
 		names[fmt.Sprintf("history[%d].Role", i)] = place + ".role"

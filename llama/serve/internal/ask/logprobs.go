@@ -2,13 +2,13 @@ package ask
 
 import "github.com/antigravity-go/antigravity/llama"
 
-// MaxTopLogprobs is the most alternatives that are told of a token: OpenAI's bound.
+// MaxTopLogprobs is the most alternatives that a client gets of a token: OpenAI's bound.
 const MaxTopLogprobs = 20
 
 // Logprobs writes log-probabilities as OpenAI's chat completions and Responses have them.
 type Logprobs struct {
 	Tokenizer *llama.Tokenizer
-	Top       int // alternatives that are told of a token
+	Top       int // alternatives of a token
 }
 
 // TokenLogprob is the log-probability of a token that the model chose, and of the likeliest tokens in its place.

@@ -69,7 +69,7 @@ func (f *fake) close() error {
 // kind describes what a slot of the test loads.
 type kind struct {
 	name  string
-	said  int64         // what the cache is told before
+	said  int64         // the size that the cache is given before
 	size  int64         // what it takes
 	load  time.Duration // how long loading takes
 	shut  time.Duration // how long closing takes, and giving up a load

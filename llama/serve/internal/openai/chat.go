@@ -45,7 +45,7 @@ type thinking struct {
 	Budget    ask.Budget        `json:"thinking_budget"`
 	Tokens    ask.Budget        `json:"thinking_budget_tokens"` // Budget, as llama-server calls it
 	Variables ask.Variables     `json:"chat_template_kwargs"`
-	Include   *bool             `json:"include_reasoning"` // whether thoughts are told; nil: they are
+	Include   *bool             `json:"include_reasoning"` // whether the client gets thoughts; nil: it does
 }
 
 // asked returns what the parameters ask for together.

@@ -25,7 +25,7 @@ type completionRequest struct {
 	NPredict  *int `json:"n_predict"` // MaxTokens, as llama-server calls it
 	BestOf    *int `json:"best_of"`
 	Echo      bool `json:"echo"`     // the text begins with the prompt
-	Logprobs  *int `json:"logprobs"` // how many alternatives of a token are told, with Echo of the prompt's too; nil: nothing is
+	Logprobs  *int `json:"logprobs"` // how many alternatives of a token to send, with Echo of the prompt's too; nil: no probabilities
 }
 
 // completionRules are those of the parameters that are not read.

@@ -41,11 +41,11 @@ type Queue struct {
 	next    clientHeap    // clients that wait; the next one to serve stands first
 	turn    uint64        // how many turns there were
 	held    time.Duration // for how long places were held lately: a moving average, 0 before the first one was given back
-	idle    chan struct{} // closed as soon as nothing is taken or waited for; nil where nobody wants to know
+	idle    chan struct{} // closed as soon as nothing is taken or waited for; nil if nobody wants to know
 	stats   Stats         // but for InUse and Waiting
 }
 
-// client is one of those among whom the queue is fair.
+// client is one of those that the queue is fair among.
 type client struct {
 	name string
 	held int         // places

@@ -33,7 +33,7 @@ type thought struct {
 	ID        string        `json:"id"`
 	Type      string        `json:"type"`
 	Status    string        `json:"status"`
-	Summary   []struct{}    `json:"summary"` // thoughts are told as they are, in Content
+	Summary   []struct{}    `json:"summary"` // thoughts are sent as they are, in Content
 	Content   []thoughtPart `json:"content"` // one part, or nil at first
 	Encrypted *string       `json:"encrypted_content"`
 }
@@ -84,7 +84,7 @@ type call struct {
 // what has come of it: they become part of the item when it is closed.
 type output struct {
 	send    func(event) error
-	calls   ask.Calls // which calls are told of, and when
+	calls   ask.Calls // which calls are sent, and when
 	items   []any     // *thought, *message and *call
 	thought *thought
 	message *message
@@ -206,7 +206,7 @@ func (o *output) beginCall(c llama.CallPiece) error {
 
 // extendCall adds arguments to the open call.
 func (o *output) extendCall(arguments string) error {
-	o.pending = nil // no log-probabilities are told of calls
+	o.pending = nil // calls have no log-probabilities
 	if arguments == "" || o.call == nil {
 		return nil
 	}

@@ -145,7 +145,7 @@ func (t *toolChoice) readAllowed(at string, value json.RawMessage) error {
 	return nil
 }
 
-// reference is a function's name, in {"type":"function","name":…}, and where in the request that stands.
+// reference is a function's name, in {"type":"function","name":…}, and its place in the request.
 type reference ask.ToolName
 
 // ReadJSON reads it.

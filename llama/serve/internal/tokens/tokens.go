@@ -163,7 +163,7 @@ type detokenizeRequest struct {
 	Tokens []int  `json:"tokens" wire:"required"`
 }
 
-// Detokenize serves POST /detokenize. Special tokens are told as the vocabulary writes them, bytes that are no text as U+FFFD.
+// Detokenize serves POST /detokenize. Special tokens are written as the vocabulary writes them, bytes that are no text as U+FFFD.
 func (a *API) Detokenize(w http.ResponseWriter, r *http.Request) error {
 	var in detokenizeRequest
 	if err := a.Service.Read(w, r, nil, &in); err != nil {

@@ -16,7 +16,7 @@ type Error struct {
 	Code       string        // a word for programs, "context_length_exceeded"; "" if the status says enough
 	Param      string        // the parameter that is wrong, as the interface names it: "messages[2].role"; "": no single one
 	Message    string        // the mistake, and what would be right
-	RetryAfter time.Duration // when to try again; 0: not told
+	RetryAfter time.Duration // when to try again; 0: not sent
 	Err        error         // what happened, for the log; may be nil
 	Request    string        // the request's id, for interfaces with a place for it in errors; WriteError fills it in
 	Counts     *Counts       // of a prompt that is too long; nil: the error is another one

@@ -130,8 +130,7 @@ func (l *look) cached(side func(*stored) [][][]byte) ([]vector, error) {
 func keysOf(s *stored) [][][]byte   { return s.keys }
 func valuesOf(s *stored) [][][]byte { return s.values }
 
-// cache makes slots with the reference's keys, and with its values or, where probe is not nil, those that probe returns for a
-// slot of a head.
+// cache makes slots with the reference's keys, and with its values or, if probe is not nil, those that probe returns for a slot of a head.
 func (l *look) cache(probe func(slot int) []byte) ([]backend.Run, error) {
 	var runs []backend.Run
 	for i := range l.runs {

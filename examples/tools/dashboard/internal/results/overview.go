@@ -50,7 +50,7 @@ type Config struct {
 	Axes []string `json:"axes"`
 }
 
-// Machine is where runs ran.
+// Machine is a machine of runs.
 type Machine struct {
 	Title string `json:"title"`
 	OS    string `json:"os"`
@@ -82,7 +82,7 @@ type Cell struct {
 	Commit  int         `json:"commit"`
 	Runs    []int       `json:"runs"`
 	Failed  int         `json:"failed"` // of Runs
-	Asked   int         `json:"asked"`  // questions in each run, where accuracy was measured
+	Asked   int         `json:"asked"`  // questions in each run, if accuracy was measured
 	Metrics []*Interval `json:"metrics"`
 	Gaps    []number    `json:"gaps"` // of all repetitions together: as long as Overview.Gaps, or empty
 }

@@ -108,7 +108,7 @@ func (s *Store) Overview() (*Encoded, error) {
 	return s.overview, nil
 }
 
-// look lists the folders' files and reads those that changed. Where anything did, the overview is to be made again.
+// look lists the folders' files and reads those that changed. If anything did, the overview is to be made again.
 func (s *Store) look() {
 	var notices []Notice
 	files := map[string]runs.File{}

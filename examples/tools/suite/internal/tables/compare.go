@@ -144,7 +144,7 @@ func readSide(dir, flag, choice string, chosen, both selection) (side, error) {
 type comparison struct {
 	Cell    map[string]string `json:"cell"` // by axis; nil: all cells together
 	Metric  string            `json:"metric"`
-	Verdict string            `json:"verdict"` // better, worse, or "": it is not told from noise
+	Verdict string            `json:"verdict"` // better, worse, or "": it may be noise
 	statistics.Change
 	metric runs.Metric
 	title  string // of the cell
@@ -165,7 +165,7 @@ func (c *comparison) size() float64 {
 }
 
 // comparable returns the properties by which cells of the two sides belong together: all but those that -a and -b choose by, and but the
-// machine and the commit, which may differ and are told.
+// machine and the commit, which may differ and are shown.
 func (o *compareOptions) comparable() []property {
 	return slices.DeleteFunc(properties(), func(p property) bool {
 		_, inA := o.a[p.name]

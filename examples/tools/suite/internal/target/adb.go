@@ -92,7 +92,7 @@ func findADB(given string) (string, error) {
 		return path, nil
 	}
 	folders := []string{os.Getenv("ANDROID_HOME"), os.Getenv("ANDROID_SDK_ROOT")}
-	if home, err := os.UserHomeDir(); err == nil { // where Android Studio puts it
+	if home, err := os.UserHomeDir(); err == nil { // Android Studio puts it there
 		folders = append(folders, filepath.Join(home, "Android", "Sdk"), filepath.Join(home, "Library", "Android", "sdk"),
 			filepath.Join(home, "AppData", "Local", "Android", "Sdk"))
 	}

@@ -46,7 +46,7 @@ type link interface {
 type remote struct {
 	link
 	o      Options
-	folder string            // where pushed files go: an absolute path
+	folder string            // for pushed files: an absolute path
 	sums   map[string]string // of local files that were read already, by path, size and time
 }
 
