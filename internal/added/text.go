@@ -86,8 +86,8 @@ func (t Text) Replace(old, by string) Text {
 	}
 }
 
-// Map returns a text that next writes: each call returns what stands for the bytes up to from, those that calls before it stood for
-// left out, until ok is false. It is trusted if all of these bytes were.
+// Map returns a text that next writes. Each call returns the bytes that replace those from the end of the call before up to from, until ok
+// is false. They are trusted if all of the replaced bytes were.
 func (t Text) Map(next func() (from int, to []byte, ok bool)) Text {
 	var b textBuilder
 	done := 0

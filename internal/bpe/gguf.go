@@ -51,8 +51,8 @@ const (
 // modernBERT is the split rule of models that have one SEP between two texts, although their files say add_eos_token and add_sep_token.
 const modernBERT = "modern-bert"
 
-// Around returns what stands around texts. Between two texts llama.cpp puts EOS and SEP, whichever the file asks for. BERT's models have
-// one SEP after each text, and know by types which text a token belongs to.
+// Around returns the tokens around texts. Between two texts llama.cpp puts EOS and SEP, whichever the file asks for. BERT's models have one
+// SEP after each text, and know by types which text a token belongs to.
 func (v *Vocab) Around() postprocess.Template {
 	before, after, between := int32(-1), int32(-1), int32(-1)
 	if v.AddBOS {

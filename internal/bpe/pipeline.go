@@ -16,8 +16,7 @@ import (
 // component is a component of a tokenizer.json.
 type component = tokenizerjson.Component
 
-// pipeline is what happens to a text before and after the model; see Tokenizer for the fields that have the same names
-// there.
+// pipeline is the work on a text before and after the model; see Tokenizer for the fields that have the same names there.
 type pipeline struct {
 	codec
 	forms      []norm.Form // Unicode's normal forms, run one after another

@@ -39,7 +39,7 @@ type Tokenizer struct {
 	addedTexts []string       // in the order of their ids
 
 	bos      int32                // the begin token, or -1
-	template postprocess.Template // what stands around texts
+	template postprocess.Template // the tokens around texts
 	prefix   []int32              // the tokens that EncodeSpecial begins with, if it is told to: those before a single text
 
 	forms        []norm.Form // Unicode's normal forms that a text is brought into, one after another
@@ -150,7 +150,7 @@ func (t *Tokenizer) normalizeText(text added.Text) added.Text {
 	return text
 }
 
-// normalForm returns a text in a normal form. What it writes for some characters is trusted if all of them were.
+// normalForm returns a text in a normal form. Bytes that replace characters are trusted if all bytes of these were.
 func normalForm(form norm.Form, text added.Text) added.Text {
 	if form.IsNormalString(text.String()) {
 		return text
@@ -213,10 +213,10 @@ func (t *Tokenizer) Rule() (name string, ok bool) { return t.rule, t.rule != "" 
 // BOS returns the token that begins a text, and false when the tokenizer does not name one.
 func (t *Tokenizer) BOS() (int32, bool) { return t.bos, t.bos >= 0 }
 
-// Template returns what stands around one text, or two, as models that embed texts are trained with. The caller must not change it.
+// Template returns the tokens around one text, or two, as models that embed texts are trained with. The caller must not change it.
 func (t *Tokenizer) Template() *postprocess.Template { return &t.template }
 
-// setTemplate sets what stands around texts.
+// setTemplate sets the tokens around texts.
 func (t *Tokenizer) setTemplate(around postprocess.Template) {
 	t.template, t.prefix = around, around.Before()
 	if len(t.prefix) > 0 {

@@ -18,7 +18,7 @@ import (
 //
 // Each string has an origin: the message and the part of it that it comes from.
 
-// Bounds on what one call brings.
+// Bounds on the input of one call.
 const (
 	maxText   = 8 << 20 // bytes of messages
 	maxJSON   = 2 << 20 // bytes of tools, of calls' arguments and of variables

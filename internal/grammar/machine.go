@@ -26,7 +26,7 @@ import (
 //
 // After "[[1" the number may go on or be complete, so that there are two threads. A text is complete if nothing but the end must follow.
 
-// State is a state of a Machine: all that matters of a text for what may follow.
+// State is a state of a Machine: all of a text that matters for its continuation.
 type State int32
 
 // Dead is the state of texts that no text of the grammar begins with.
@@ -290,7 +290,7 @@ func (m *Machine) push(s Symbol, below Set) {
 	m.depth--
 }
 
-// pop adds to the state that is being built what may follow when the top of a thread is complete.
+// pop adds to the state that is being built the symbols that may follow when the top of a thread is complete.
 func (m *Machine) pop(set Set) {
 	if _, ok := m.popped[set]; ok {
 		return

@@ -33,7 +33,7 @@ type Tokenizer struct {
 	split     []splitStep // the pre-tokenizers, run one after another
 	model     model       // makes tokens of each piece
 	decoder   decoder
-	template  postprocess.Template // what stands around texts
+	template  postprocess.Template // the tokens around texts
 	prefix    []int32              // the tokens before a single text
 }
 
@@ -149,5 +149,5 @@ func (t *Tokenizer) BOS() (int32, bool) {
 	return t.prefix[0], true
 }
 
-// Template returns what stands around one text, or two. The caller must not change it.
+// Template returns the tokens around one text, or two. The caller must not change it.
 func (t *Tokenizer) Template() *postprocess.Template { return &t.template }

@@ -222,7 +222,7 @@ func (t *Tokenizer) readTemplate(parts []component) error {
 	return err
 }
 
-// setTemplate sets what stands around texts.
+// setTemplate sets the tokens around texts.
 func (t *Tokenizer) setTemplate(around postprocess.Template) {
 	t.template, t.prefix = around, around.Before()
 }

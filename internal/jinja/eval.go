@@ -330,7 +330,7 @@ func (e *evaluator) evalSigned(n *syntax.Signed) (Value, error) {
 	return x.Value(), nil
 }
 
-// steps applies what follows an operand.
+// steps applies the steps behind an operand.
 func (e *evaluator) steps(steps []syntax.Step, v Value) (Value, error) {
 	var err error
 	for _, s := range steps {

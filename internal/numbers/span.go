@@ -56,7 +56,7 @@ type span struct {
 	normal   bool // the first digit is not 0
 }
 
-// place is a place in a text: what stands before it.
+// place is a place in a text, described by the digits before it.
 type place struct {
 	i         int  // digits
 	whole     int  // how many digits the whole part has
@@ -90,7 +90,7 @@ func (s *span) remainderAfter(rem int32, d byte) int32 {
 	return int32((int64(rem)*10 + int64(d)) % int64(s.of))
 }
 
-// multiples returns what may follow digits that leave a remainder.
+// multiples returns the digits that may follow others with a remainder of rem.
 func (s *span) multiples(rem int32, places int) regular.Multiples {
 	return regular.Multiples{Of: s.of, Remainder: rem, Scale: places}
 }
@@ -133,7 +133,7 @@ func (s *span) anyFraction(rem int32, i int, some bool) regular.Expr {
 	return s.r.Repeat(s.r.Class(digits), least, regular.Unbounded)
 }
 
-// wholeFrom returns what may follow at a place in the whole part, or at its end.
+// wholeFrom returns the texts that may follow at a place in the whole part, or at its end.
 func (s *span) wholeFrom(p place) regular.Expr {
 	if p.i < p.whole {
 		if !p.low && !p.high {
@@ -204,7 +204,7 @@ func (s *span) fractionFrom(p place, some bool) regular.Expr {
 	return s.anyFraction(p.rem, i, some)
 }
 
-// digit returns the digits that may follow at a place, each with what follows then.
+// digit returns the digits that may follow at a place, each with the rest of the text.
 func (s *span) digit(p place, then func(place) regular.Expr) regular.Expr {
 	least, most := byte(0), byte(9)
 	if p.i == 0 && (p.whole > 1 || s.normal) {
@@ -221,7 +221,7 @@ func (s *span) digit(p place, then func(place) regular.Expr) regular.Expr {
 	})
 }
 
-// digitRange returns the digits from least to most, each with what follows then. Digits that the same follows become one class.
+// digitRange returns the digits from least to most, each with the rest of the text. Digits with the same rest become one class.
 func (s *span) digitRange(least, most byte, then func(d byte) regular.Expr) regular.Expr {
 	var classes []regular.Class
 	var rests []regular.Expr

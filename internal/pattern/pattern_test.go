@@ -24,7 +24,7 @@ func TestAllCharactersAreCanonical(t *testing.T) {
 			t.Errorf("%q: not Canonicals, %v", any, err)
 		}
 	}
-	// What has matched is any string.
+	// Once the pattern has matched, any string may follow.
 	e, err := pattern.ECMA(l.Arena, pattern.JSON, "^x-|[0-9]{3}")
 	if err != nil {
 		t.Fatal(err)

@@ -24,8 +24,8 @@ type Part struct {
 	Type   int32 // of the part's tokens: what models like BERT add the embedding of
 }
 
-// A Template is what stands around one text, and around two. Single has at most one First and no Second; without a First it must be
-// empty. Pair has a First and a Second, or is empty. The zero Template adds nothing: two texts follow each other, with the types 0 and 1.
+// A Template is the tokens around one text, and around two. Single has at most one First and no Second; without a First it must be empty.
+// Pair has a First and a Second, or is empty. The zero Template adds nothing: two texts follow each other, with the types 0 and 1.
 type Template struct{ Single, Pair []Part }
 
 // Valid reports whether the template has the texts that it must have.
@@ -73,7 +73,7 @@ func (t *Template) After() (ids []int32) {
 	return ids
 }
 
-// Join returns the tokens of two texts with what stands around them, and the type of each token.
+// Join returns the tokens of two texts with those around them, and the type of each token.
 func (t *Template) Join(first, second []int32) (ids, types []int32) {
 	parts := t.Pair
 	if len(parts) == 0 {
@@ -109,8 +109,8 @@ func (t *Template) Ended(id int32) Template {
 // plain is two texts with nothing around them.
 var plain = []Part{{Source: First}, {Source: Second, Type: 1}}
 
-// Around returns the template that puts tokens before the first text, after each text, and once more before the second; a negative token
-// is left out. The second text and what follows it have the type secondType.
+// Around returns the template that puts tokens before the first text, after each text, and once more before the second; a negative token is
+// left out. The second text and the tokens after it have the type secondType.
 func Around(before, after, between, secondType int32) Template {
 	add := func(parts []Part, id, kind int32) []Part {
 		if id >= 0 {

@@ -258,7 +258,7 @@ func TestWrongSizesAreErrors(t *testing.T) {
 	}
 }
 
-// FuzzRewrite holds that no bytes make a type panic, and that what it loses is little wherever half precision has its scales.
+// FuzzRewrite checks that no bytes make a type panic, and that its loss is little if half precision can hold its scales.
 func FuzzRewrite(f *testing.F) {
 	f.Add(uint8(21), []byte("any bytes"))
 	f.Fuzz(func(t *testing.T, number uint8, data []byte) {

@@ -23,7 +23,7 @@ const NoFraction = -1
 // digit is the class of the digits.
 var digit = Range('0', '9')
 
-// Multiples returns what may follow the digits before: Digits digits or more, and then an optional fraction.
+// Multiples returns the texts that may follow the digits before: Digits digits or more, and then an optional fraction.
 func (r *Arena) Multiples(m Multiples) Expr {
 	if m.Of == 1 {
 		most := m.Digits
@@ -42,8 +42,8 @@ func (r *Arena) Multiples(m Multiples) Expr {
 	return r.intern(m.node(whole))
 }
 
-// MultiplesFraction returns what may follow if the digits before end within the fraction: at most Scale digits, and then zeros. Scale
-// counts the decimal places that are still to come. Digits and More are not used. If some is true, at least one digit must follow.
+// MultiplesFraction returns the texts that may follow if the digits before end within the fraction: at most Scale digits, and then zeros.
+// Scale counts the decimal places that are still to come. Digits and More are not used. If some is true, at least one digit must follow.
 func (r *Arena) MultiplesFraction(m Multiples, some bool) Expr {
 	m.Digits, m.More = 0, some
 	switch {

@@ -18,9 +18,9 @@ const (
 )
 
 // reader reads JSON of a known structure token by token. It reads each byte once and keeps copies, since the bytes may be those of a mapped
-// file that another program writes to meanwhile: what has been checked cannot change any more. It refuses anything that the structure does
-// not have, so that nothing can nest deeper than the structure does. It also refuses repeated keys; encoding/json would silently take the
-// last one.
+// file that another program writes to meanwhile: checked bytes cannot change any more. It refuses anything that the structure does not
+// have, so that nothing can nest deeper than the structure does. It also refuses repeated keys; encoding/json would silently take the last
+// one.
 type reader struct {
 	*json.Decoder
 	base int64 // the offset of the JSON in the file

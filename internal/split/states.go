@@ -99,7 +99,7 @@ func (e *Expression) classify(sets []charset.Set) (members []uint64, ok bool) {
 	classes := make([]uint8, 0, unicode.MaxRune+1)
 	for i, low := range borders {
 		if low == surrogateMin {
-			low = surrogateMax + 1 // no text has a surrogate: they are of the class of what follows
+			low = surrogateMax + 1 // no text has a surrogate: they are of the class of the next character
 		}
 		signature := uint64(0)
 		for k, s := range sets {

@@ -211,7 +211,7 @@ func (m *Matcher) longer(machine *grammar.Machine, s grammar.State, text []byte)
 		}
 	}
 	for i := node + 1; i < v.end[node]; {
-		// Only the first byte is looked at: what can begin with it is nearly always a token.
+		// Only the first byte is looked at: a continuation that begins with it is nearly always a token.
 		if machine.Next(s, v.labels[i]) != grammar.Dead {
 			return true
 		}

@@ -101,8 +101,8 @@ type Model struct {
 	// ctx has ended, which happens when nobody waits for the model any more. File makes a Model with a Load.
 	Loaded *llama.Model
 	Load   func(ctx context.Context) (*llama.Model, error)
-	// Inspect reads what the model's files say of it, for programs that ask before they use it, without loading it: llama.Inspect. nil: what there is to
-	// know is known from the first load on. File sets it.
+	// Inspect reads what the model's files say of it, for programs that ask before they use it, without loading it: llama.Inspect. nil:
+	// nothing is known before the first load. File sets it.
 	Inspect func() (*llama.Report, error)
 	// Bytes is about what loading takes, for Options.ModelBytes, until that is known; 0: nothing is said.
 	Bytes int64
@@ -113,7 +113,7 @@ type Model struct {
 	Adapter      *llama.Adapter
 	AdapterScale float32
 
-	// Draft proposes tokens of the model's answers, which changes how fast they come and not what they say; nil: nothing does. It must allow
+	// Draft proposes tokens of the model's answers, which makes them faster and changes nothing else; nil: no proposals. It must allow
 	// concurrent use.
 	Draft llama.Drafter
 }

@@ -112,7 +112,7 @@ func replaceFilter(e *Environment, v values.Value, a Args) (values.Value, error)
 	if err != nil {
 		return nil, err
 	}
-	for i := range 2 { // the filter makes strings of what it gets
+	for i := range 2 { // the filter makes strings of its arguments
 		if a.Values[i], err = e.Str(a.Values[i]); err != nil {
 			return nil, err
 		}

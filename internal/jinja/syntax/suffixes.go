@@ -10,7 +10,7 @@ import (
 //
 // An attribute with arguments behind it becomes a method.
 
-// suffixes reads what follows an operand: .name, [key], (arguments), and with filters | filter and "is" test.
+// suffixes reads the steps behind an operand: .name, [key], (arguments), and with filters | filter and "is" test.
 func (p *parser) suffixes(of Expression, filters bool) (Expression, error) {
 	n := &Suffixed{Of: of}
 	for {

@@ -53,7 +53,7 @@ func (r *Runtime) Str(v Value) (texts.Text, error) {
 	return b.Text()
 }
 
-// scalar prints what has no parts.
+// scalar prints values without parts.
 func scalar(v Value) (string, bool) {
 	switch v := v.(type) {
 	case nil:
@@ -108,7 +108,7 @@ func (r *Runtime) repr(b *texts.Builder, v Value, depth int) error {
 	return fmt.Errorf("%s cannot be printed", KindName(v))
 }
 
-// listForms are what stands around a list's items, by kind.
+// listForms are the signs around a list's items, by kind.
 var listForms = [...][2]string{{"[", "]"}, {"(", ")"}, {"range(", ")"}, {"dict_view([", "])"}, {"<generator [", "]>"}}
 
 func (r *Runtime) reprList(b *texts.Builder, l *List, depth int) error {

@@ -38,7 +38,7 @@ type request struct {
 	MCPServers        []json.RawMessage `json:"mcp_servers"` // left out
 }
 
-// contextManagement says what may be taken out of a conversation that becomes long.
+// contextManagement says which parts may be taken out of a conversation that becomes long.
 type contextManagement struct {
 	left []ask.LeftOut
 }

@@ -53,7 +53,7 @@ type Choice struct {
 // Progress says which events there are of a prompt that is being computed.
 type Progress uint8
 
-// What there is of a prompt.
+// The events of a prompt.
 const (
 	NoProgress Progress = iota
 	AtBegin             // one event, when the computing begins

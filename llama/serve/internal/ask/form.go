@@ -16,7 +16,7 @@ import (
 // Form is the form that a request asks of an answer. The zero value is free text.
 type Form struct {
 	Schema  json.RawMessage // a JSON Schema; nil: no schema
-	Lossy   bool            // keep what can be kept of the schema
+	Lossy   bool            // leave out the parts of the schema that cannot be kept
 	Grammar string          // in GBNF, if there is no Schema; "": no grammar
 }
 

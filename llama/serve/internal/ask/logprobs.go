@@ -50,7 +50,7 @@ func (l *Logprobs) token(t llama.TokenLogprob) TokenProb {
 	return out
 }
 
-// leastLogprob stands for the log-probability of what has no chance, for which JSON has no number; it is OpenAI's.
+// leastLogprob stands for the log-probability of a token without a chance, since JSON has no number for it; it is OpenAI's.
 const leastLogprob = -9999
 
 // FiniteLogprob returns a log-probability that JSON has a number for.

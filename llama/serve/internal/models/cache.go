@@ -54,7 +54,7 @@ type slot struct {
 	load       func(ctx context.Context) (resource, error) // nil: the resource was loaded before the cache was made, and only closeAll closes it
 	maxWaiters int                                         // 0: no bound
 
-	// What follows is protected by cache.mu.
+	// The following fields are protected by cache.mu.
 
 	state    state
 	resource resource // nil if it is not loaded

@@ -70,7 +70,7 @@ func (f *fake) close() error {
 type kind struct {
 	name  string
 	said  int64         // the size that the cache is given before
-	size  int64         // what it takes
+	size  int64         // the bytes that it takes
 	load  time.Duration // how long loading takes
 	shut  time.Duration // how long closing takes, and giving up a load
 	fails func() error  // called by each load; nil: it never fails

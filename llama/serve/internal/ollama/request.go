@@ -52,7 +52,7 @@ type question struct {
 	params llama.Params
 	names  ask.FieldNames
 	began  time.Time
-	loaded time.Duration // what it took to get the model
+	loaded time.Duration // how long it took to get the model
 }
 
 // open judges the parameters and takes the model. prompt names the parameter with the text or messages to answer. The caller closes the

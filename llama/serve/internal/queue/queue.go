@@ -66,7 +66,7 @@ type Place struct {
 	prev, next *Place        // neighbours in client.line
 }
 
-// state is what has become of a Place.
+// state is the stage of a Place.
 type state uint8
 
 const (

@@ -76,12 +76,12 @@ type call struct {
 	Arguments string `json:"arguments"`
 }
 
-// output puts the items of an answer together from its pieces, and sends an event of each thing that happens to them.
+// output puts the items of an answer together from its pieces, and sends an event for each change of them.
 //
-// Within a piece, the thought comes first, then what belongs to the call that was open, then the text, then new calls.
+// Within a piece, the thought comes first, then the arguments of the open call, then the text, then new calls.
 //
 // Invariants: at most one of thought, message and call is not nil; it is the item that is open, and the last of items. written and logs are
-// what has come of it: they become part of the item when it is closed.
+// its text and log-probabilities so far: they become part of the item when it is closed.
 type output struct {
 	send    func(event) error
 	calls   ask.Calls // which calls are sent, and when
@@ -250,7 +250,7 @@ func (o *output) close(status string) error {
 	return nil
 }
 
-// completeItem makes what has come of the open item part of it.
+// completeItem makes the text so far part of the open item.
 func (o *output) completeItem(status string) {
 	if o.thought != nil {
 		o.thought.Status, o.thought.Content = status, []thoughtPart{newThoughtPart(string(o.written))}

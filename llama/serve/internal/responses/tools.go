@@ -169,8 +169,8 @@ func (r *reference) ReadJSON(at string, value json.RawMessage) error {
 	return nil
 }
 
-// readTools returns the functions on offer. The schema of a strict one is kept as a whole or refused; of the others' what can be kept is, since
-// the model is shown all of it.
+// readTools returns the functions on offer. The schema of a strict one is kept as a whole or refused. Of the others' schemas, the keywords
+// that cannot be kept are left out, since the model is shown all of the schema.
 func (in *request) readTools() (ask.Tools, error) {
 	var t ask.Tools
 	t.Options.Single = in.ParallelToolCalls != nil && !*in.ParallelToolCalls

@@ -55,7 +55,7 @@ func Invalid(param, format string, a ...any) *Error {
 	return &Error{Status: http.StatusBadRequest, Code: "invalid_value", Param: param, Message: fmt.Sprintf(format, a...)}
 }
 
-// Missing returns the error of a parameter that has to be there, and is not: status 400. want says what it must be: "a string".
+// Missing returns the error of a parameter that has to be there, and is not: status 400. want describes the right value: "a string".
 func Missing(param, want string) *Error {
 	return &Error{Status: http.StatusBadRequest, Code: "missing_required_parameter", Param: param,
 		Message: fmt.Sprintf("%s is missing; it must be %s", param, want)}
