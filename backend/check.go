@@ -6,6 +6,9 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// The checks of operands. Each operation of each backend calls the check of its name first. It returns the dimensions, or an error that
+// names the operands: CheckRMSNorm of x [2, 8] with weights [4] says that the weights must be as long as a row.
+
 // The functions of this file check the operands of one operation each and return its dimensions. Backends call them first;
 // their errors name the operation with the shapes and types of the operands.
 

@@ -8,6 +8,10 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// The optional interfaces of a backend, and what stands in for them. Each function returns the backend itself if it has the interface, and
+// otherwise a value that composes the plain operations: Fused(b) is b if b is a Fuser, else composed{b}, with a NormMatMul that calls
+// RMSNorm and then MatMulTransposed for each weight. Callers need not ask which it is.
+
 // Prepare returns weights w [N, K], on the host or on the backend's device, as the backend wants them: in a layout of its own
 // if it is a Preparer, else as they are on its device. It gives up with the context's error when that ends.
 func Prepare(ctx context.Context, b Backend, w *tensor.Tensor) (*tensor.Tensor, error) {

@@ -9,6 +9,12 @@ import (
 	"github.com/antigravity-go/antigravity/kvcache"
 )
 
+// A query q gives a key k the attention exp(q·k/√d), before the sum over all keys. If queries are normally distributed with mean μ and
+// covariance Σ, its expectation is exp(k·μ/√d + kᵀΣk/2d). The policy takes μ and Σ from the latest queries, turned by RoPE to the mean of
+// the positions to come, and keeps the slots with the largest expectations, weighted by the lengths of their values.
+//
+// For d = 1 and the latest queries 1 and 3, μ is 2 and Σ is 1: the key 0.5 has the logit 0.5·2 + 0.5²/2 = 1.125.
+
 // What ExpectedAttention does if its options do not say otherwise.
 const (
 	expectedWindow = 64  // latest queries by which it chooses

@@ -10,6 +10,12 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// The values of states, and their memory. A value is one tensor that holds all tensors of a layer's state, one after the other. For tensors
+// of 10 and 20 elements the layout begins them at 0 and 16, and a value has 48 elements.
+//
+// States and snapshots share values, which count their references. take returns a value to write to, a free one or a new one; share adds a
+// reference; give takes one away, and a value without references becomes free.
+
 // layout says how the tensors of a layer's state lie in a value, one after the other.
 type layout struct {
 	shapes []tensor.Shape

@@ -13,6 +13,10 @@ import (
 	"github.com/antigravity-go/antigravity/llama/internal/engine"
 )
 
+// Example: a conversation has the tokens a b c, and a drafter has proposed d and e, which were computed in one step with c. tokens is a b
+// c, ahead is d e, and memory has seen 5 tokens. If the answer's next token is d, accept moves it: tokens is a b c d, ahead is e, and
+// logits point to the row after d. If it is another token, settle takes d and e out of the memory first.
+
 // sequence is what a session's lock protects: the tokens of a conversation, what has been computed of them, and where. Its methods
 // are for whoever has locked it (guarded.lock). The goroutine of the session's call may also read its fields without the lock,
 // since that goroutine alone changes them, Close and Pool apart, which leave tokens alone.

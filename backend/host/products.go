@@ -12,6 +12,12 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// A product multiplies the same activations with several weights in one phase. Its pieces are ranges of the rows of all weights together,
+// cut at multiples of rowsPerPiece. For queries, keys and values with 2048, 512 and 512 rows and three pieces, the cuts are 0, 1024, 2048
+// and 3072: two pieces compute the queries, and the third computes keys and values.
+//
+// Before that, a phase brings the activations into the forms that the weights want, once for each form.
+
 // products multiplies matrices.
 type products struct {
 	*machine

@@ -9,6 +9,10 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// Operations that treat each row by itself. An operation is a rowOp: its operands, and a plain function for rows [lo, hi). onRows cuts the
+// rows into pieces for the threads, no smaller than elementsPerPiece. For example, AddAssign of tensors [7, 4096] has 28,672 elements,
+// which are three pieces on four threads: rows [0, 2), [2, 4) and [4, 7).
+
 // rowOp is an operation that can compute its rows in any order. It is data and a plain function, not a closure, so that the decode loop
 // need not allocate.
 type rowOp struct {

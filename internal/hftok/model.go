@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// A model makes tokens of a piece, in three ways. For example, with the tokens "play", "##ing" and "##in", WordPiece makes "play" "##ing"
-// of "playing": the longest token first. WordLevel takes the piece as one token or not at all. Unigram takes the tokens with the greatest
-// sum of scores, which it finds by Viterbi's algorithm (encode).
+// The models of tokenizers that are not BPE. WordPiece takes the longest token that a word begins with, then the longest that continues it:
+// "playing" becomes "play" "##ing". Unigram takes the tokens with the largest sum of scores. If "a", "b" and "ab" have the scores −1, −1
+// and −3, then "ab" becomes "a" "b", since −2 is more than −3.
 
 // maxPieceLen bounds the texts of WordPiece's and Unigram's tokens, in bytes, and with them the time that encoding takes for
 // each byte of a text. SentencePiece's own default bound is 16 characters.

@@ -12,9 +12,12 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
-// The evaluator walks the tree of a template: expressions become values, statements write. For example, {{ m.role|upper if m else "-" }}
-// is evaluated from the outside: the condition m first; then only the branch that is chosen, in which m.role is looked up in the scopes,
-// from the inner to the outer, and passed through the filter. Each node costs work, which the budget of the rendering bounds.
+// The evaluator computes an expression by the type of its node, and each node spends some of the rendering's budget. A variable is looked
+// up in the scopes from the innermost outwards, then among the caller's variables, then among the functions that every template has. For
+//
+//	{% set x = 1 %}{{ x + y }}
+//
+// and a caller's y of 2, the sum finds x in the scope and y with the caller, and is 3. Without y it would be undefined.
 
 // maxMacros bounds calls of macros within macros, and of loops within themselves.
 const maxMacros = 64

@@ -8,9 +8,12 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
-// Statements write to e.out, the output of the innermost block that captures. For example, {% set x %}Hi {{ name }}{% endset %} captures:
-// its body writes to a text of its own, which becomes the value of x. break and continue travel outwards as a flow, up to the loop that
-// they belong to.
+// Statements write to the evaluator's out and change its scope. exec returns how a statement ended: onward, or with a break or a continue,
+// which ends the bodies around it up to the loop. For example
+//
+//	{% set greeting %}Hi {{ user }}{% endset %}
+//
+// runs the body with an out of its own (capture), and assigns the text, with the origin of each byte, to greeting.
 
 // exec runs a statement.
 func (e *evaluator) exec(x syntax.Statement) (flow, error) {

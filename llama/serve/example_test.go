@@ -2,12 +2,14 @@ package serve_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"log"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 
 	"github.com/antigravity-go/antigravity/llama/flint"
 	"github.com/antigravity-go/antigravity/llama/serve"
@@ -69,4 +71,54 @@ func ExampleFile() {
 	// Output:
 	// small false
 	// llama-3.1-8b false
+}
+
+// A program has an authentication of its own in front of the server: a handler that knows its users lets them in, and Options.Client
+// returns their names. The name counts for fairness, logs, limits and caches.
+func ExampleOptions_client() {
+	model, err := flint.Load(nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer model.Close()
+	type userKey struct{}
+	server, err := serve.New(serve.Options{
+		Models:   []serve.Model{{Name: "flint", Loaded: model}},
+		Client:   func(r *http.Request) string { name, _ := r.Context().Value(userKey{}).(string); return name },
+		Accounts: map[string]serve.Account{"ann": {RequestsPerMinute: 20, TokensPerDay: 100_000}},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer server.Close()
+	passwords := map[string]string{"ann": "secret"} // in a program: sessions, tokens of an identity provider, …
+	guard := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name, password, _ := r.BasicAuth()
+		if want, ok := passwords[name]; !ok || password != want {
+			w.Header().Set("WWW-Authenticate", "Basic")
+			http.Error(w, "who are you?", http.StatusUnauthorized)
+			return
+		}
+		server.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), userKey{}, name)))
+	})
+
+	listener := httptest.NewServer(guard)
+	defer listener.Close()
+	for _, password := range []string{"guess", "secret"} {
+		request, err := http.NewRequest(http.MethodPost, listener.URL+"/v1/completions", strings.NewReader(
+			`{"prompt": "The capital of Japan is", "max_tokens": 4, "temperature": 0}`))
+		if err != nil {
+			log.Fatal(err)
+		}
+		request.SetBasicAuth("ann", password)
+		answer, err := http.DefaultClient.Do(request)
+		if err != nil {
+			log.Fatal(err)
+		}
+		answer.Body.Close()
+		fmt.Println(password, answer.StatusCode)
+	}
+	// Output:
+	// guess 401
+	// secret 200
 }

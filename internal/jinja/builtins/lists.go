@@ -11,8 +11,12 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
-// Filters of lists take a value of any kind that has items: lists, strings, dictionaries, generators. For example,
-// messages|map(attribute="role")|list plucks a member of each message; map returns a generator, as in Jinja, which list makes a list of.
+// The filters of lists. In
+//
+//	{{ users | map(attribute="name") | select | join(", ") }}
+//
+// map returns a list of the kind Generator, as Jinja's filter is lazy: such a list can be read once, and has no length and no last item.
+// select leaves out the values that are not true, and join writes the others with the separator between them.
 
 func toList(e *Environment, v values.Value, _ Args) (values.Value, error) {
 	items, err := e.Items(v)

@@ -12,8 +12,10 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
-// Methods are in tables by type: a name, the names of the arguments, and the function. For example, "a-b".split("-", 1) finds "split" among
-// TextMethods and calls it with the arguments sep and maxsplit. A method that would change its value is an error.
+// The methods of strings, dictionaries and lists are tables by name. An entry has the names of the arguments, how many are needed, and the
+// function. For {{ "a,b".split(",", maxsplit=1) }} the table of strings gives split with the names sep and maxsplit; the arguments are put
+// in this order, whether they come by place or by name; and the function returns the list of "a" and "b". Texts keep the origin of their
+// bytes.
 
 // MethodsOf returns the methods of a value, by name.
 func MethodsOf(v values.Value) map[string]*Builtin {

@@ -10,17 +10,12 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
-// Each level of precedence has a function, which calls the next tighter one:
+// Expressions are read by recursive descent, with a function for each level of operators, from the loosest to the tightest: a if b else c;
+// or; and; not; comparisons; + and -; ~; *, /, // and %; **; signs; operands and their suffixes (suffixes.go).
 //
-//	conditional   a if b else c
-//	or, and, not
-//	comparison    ==, <, in, …
-//	sum           +, -
-//	concatenation ~
-//	product       *, /, //, %
-//	power         **, and below it signs, operands and their suffixes
+// A chain of operators of one level is one node, so that long chains make no deep tree: 1 + 2 - x*3 becomes
 //
-// For example, not a == b ~ c reads as not (a == (b ~ c)). Operands of one level become one node: a + b - c is one chain of three.
+//	Arithmetic{First: 1, Rest: {"+" 2}, {"-" Arithmetic{First: x, Rest: {"*" 3}}}}
 
 // expression reads "a if b else c", the loosest form.
 func (p *parser) expression() (Expression, error) { return p.conditional() }

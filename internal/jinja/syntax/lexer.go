@@ -9,15 +9,12 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/texts"
 )
 
-// The lexer has two modes: outside of tags it takes everything up to the next tag as data, within a tag it takes words, numbers, strings
-// and operators. It also strips white space as transformers configures Jinja: the line break after a block, and the blanks before a block
-// that begins a line. For example,
+// The lexer cuts a template into tokens. Outside of tags it looks for the next "{{", "{%" or "{#": the text before it is one token, and the
+// opening of the tag is the next. Within a tag it reads names, literals and operators, until the closing that is in no bracket. For example
 //
-//	a
-//	  {% if x -%}
-//	  {{ y }}{% endif %}
+//	Hi {{ users[0] }}!
 //
-// gives data "a⏎", {%, if, x, %}, {{, y, }}, {%, endif, %}: the blanks before the block and all white space after -%} are gone.
+// becomes data "Hi ", variableBegin, name "users", operator "[", integerLiteral "0", operator "]", variableEnd, data "!", endOfTemplate.
 
 type tokenKind uint8
 

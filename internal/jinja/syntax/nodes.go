@@ -5,6 +5,13 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
+// The nodes of a parsed template. For example
+//
+//	Hi {{ user.name | upper }}!
+//
+// is the statements Text "Hi ", Output and Text "!". The output's expression is a Suffixed of the Variable user with two steps: the
+// Attribute name and the Filter upper.
+
 // Tree is a parsed template. It is not changed any more. Its nodes know the line of the template that they begin on, for messages.
 type Tree struct {
 	Body  []Statement

@@ -4,10 +4,12 @@ import (
 	"slices"
 )
 
-// A block's parser reads the rest of the tag, then statements up to the tag that ends or divides the block. For example, parseIf reads {%
-// if a %}1{% elif b %}2{% else %}3{% endif %} as
+// A statement is read by the parser of its name in statementParsers. Its body is read up to one of the words that may end it. For
 //
-//	&If{Tests: {a, b}, Branches: {1, 2, 3}}
+//	{% if a %}x{% elif b %}y{% else %}z{% endif %}
+//
+// parseIf reads the test a and the body up to "elif", the test b and the body up to "else", and the body up to "endif": an If with two
+// Tests and three Branches.
 
 // statementParsers are the blocks that a template may use. A parser of one is called behind the block's name, t, and leaves
 // the end of the last tag as the current token.

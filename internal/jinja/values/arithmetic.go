@@ -10,8 +10,10 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/texts"
 )
 
-// Arithmetic is Python's: whole numbers grow without overflow, / always gives a float, // and % round down. For example, -7 // 2 is -4 and
-// -7 % 2 is 1. Small numbers are computed as int64 and as big.Int only if that overflows; the length of big ones is bounded.
+// Python's arithmetic. Integers are int64 until a result does not fit, and big.Int from there on, up to MaxBits. The operator / always
+// gives a float; // and % round towards minus infinity, so that the remainder has the divisor's sign:
+//
+//	7 / 2 = 3.5    7 // -2 = -4    7 % -2 = -1    2 ** -1 = 0.5
 
 var errZero = errors.New("division by zero")
 

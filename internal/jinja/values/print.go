@@ -12,8 +12,11 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/texts"
 )
 
-// Values are printed as Python does it, by str at the outside and by repr within lists and dictionaries. For example, ["it's", 1.0, True,
-// None] prints as ["it's", 1.0, True, None], and "it's" alone as it's.
+// Values are printed as Python prints them: str is for output, and repr for values within lists and dictionaries, where strings have
+// quotes.
+//
+//	{{ "a" }}                 a
+//	{{ [1.0, "a", true] }}    [1.0, 'a', True]
 
 // formatFloat is Python's repr of a float: the shortest digits that read back, with an exponent outside of 1e-4 … 1e16.
 func formatFloat(f float64) string {

@@ -9,6 +9,12 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// A pass ends with the outputs that its jobs ask for. A job may want each of its rows (Output.Each), which come GroupRows at a time; the
+// logits of its last rows; or their states. The last rows of all jobs are normed and multiplied with the head in one product.
+//
+// If only one job wants logits, the product writes to that job's memory. For jobs A and B with one row each, the product is a block of two
+// rows, and each job copies its row out of the block later, while the next pass writes to the other of two blocks.
+
 // outputs gives the jobs of a pass what they want of their rows, and has memory for that.
 type outputs struct {
 	weights *Weights

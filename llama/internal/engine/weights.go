@@ -15,6 +15,10 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// Weights are made in two steps. NewWeights builds the layers without tensors: each mixer, network and norm registers the places of its
+// tensors. Set then puts each tensor in its place. For example, the attention of layer 3 registers place{Query, 3}, and Set of the tensor
+// with the Part Query and the Layer 3 stores it there.
+
 // Weights are a model's tensors on a device, each in the layer that computes with it, and the memory of the caches that belong to the
 // model. They do not change once all tensors are set, and are then safe for concurrent use.
 type Weights struct {
