@@ -20,7 +20,7 @@ var tics = []struct {
 	ceiling int
 }{
 	{regexp.MustCompile(`(?i)\btells?\b`), "returns, reports, says", 2},
-	{regexp.MustCompile(`(?i)\b(of which|of whom|whose)\b`), "two sentences", 1},
+	{regexp.MustCompile(`(?i)\b(of which|of whom|whose)\b`), "two sentences", 3},
 	{regexp.MustCompile(`(?i)\bwhere (it|there|they|that|this|a|an|the|no|its|nothing|one)\b`), "if", 0},
 	{regexp.MustCompile(`(?i)\bwhat (is|are|was|were)\b`), "the noun", 1},
 	{regexp.MustCompile(`\bnone\b`), "nil, 0, empty, no …", 8},

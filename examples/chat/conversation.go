@@ -14,6 +14,10 @@ import (
 	"github.com/antigravity-go/antigravity/llama"
 )
 
+// A turn is a message of the user and the answer to it. For example, after "Hi" the history is [user "Hi"]; the answer is streamed to the
+// terminal, and then the history is [user "Hi", assistant "Hello!"]. If the answer fails before its first character, the user's message is
+// taken back. If the history no longer leaves room for an answer, its oldest turns are forgotten.
+
 // conversation is a history, and the model and the session that answer it.
 type conversation struct {
 	model          *llama.Model

@@ -72,7 +72,7 @@ func (w *wrapper) show(out *strings.Builder, segment string, open bool) {
 		out.WriteString(w.gap)
 		w.gap = ""
 	}
-	column, line := w.used, 0 // line is where in the segment the last line begins: not 0 in a word longer than a line
+	column, line := w.used, 0 // line is the beginning of the last line in the segment: not 0 in a word longer than a line
 	for at, rest, state := 0, body, -1; rest != ""; {
 		var cluster string
 		var width int

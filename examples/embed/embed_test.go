@@ -157,7 +157,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// What a user does wrong is told.
+// Users' mistakes are named.
 func TestMistakes(t *testing.T) {
 	empty := t.TempDir()
 	write(t, empty, indexName, "no index")

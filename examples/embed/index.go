@@ -17,6 +17,10 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
+// An index is renewed file by file: a file with the size and time of before, or with the same contents, keeps its vectors; any other is cut
+// into passages, which are embedded some at a time. For example, after one of 100 files was changed, 100 files are looked at, one is read,
+// and its passages alone are computed.
+
 const aboutIndex = `
 embed index [FOLDER] makes the index of a folder's texts, or renews it: what has not changed since is not computed again, unless the model
 or -tokens are others. Without FOLDER it is the one that the program runs in. Ctrl-C keeps what is done.

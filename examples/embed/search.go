@@ -16,6 +16,10 @@ import (
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 )
 
+// A search makes lists of candidates and puts them together: by vectors, by words, or both. For example, with -by both a passage that
+// stands third by vectors and first by words comes before one that is first by vectors alone. With -rerank, a second model then reads the
+// best of them with the question.
+
 const aboutSearch = `
 embed search QUESTION prints the passages of an index that fit a question best, with their files, lines and scores. With -rerank a second
 model reads the best of them with the question, and puts them in order.

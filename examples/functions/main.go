@@ -1,4 +1,4 @@
-// Functions answers questions by calling Go functions: of each, the model is told its name, what it does and its arguments.
+// Functions answers questions by calling Go functions: of each, the model gets its name, its purpose and its arguments.
 package main
 
 import (
@@ -22,7 +22,7 @@ type numbers struct {
 	B int `json:"b" jsonschema:"second number"`
 }
 
-// toolbox holds functions by their names, and what a model is told of them.
+// toolbox holds functions by their names, and their descriptions for a model.
 type toolbox struct {
 	tools []json.RawMessage
 	calls map[string]func(arguments []byte) any

@@ -11,8 +11,8 @@ import (
 )
 
 // connections is a net.Listener that keeps a bounded number of connections open. When another one comes, the one that no request has used
-// for longest is closed for it. So connections on which nothing happens, however many, keep nobody out. Where requests use all of them, the
-// new one is told so and closed.
+// for longest is closed for it. So connections on which nothing happens, however many, keep nobody out. If requests use all of them, the
+// new one gets an error and is closed.
 //
 // Its methods are safe for any number of goroutines.
 type connections struct {
@@ -127,7 +127,7 @@ func (c *connection) use() (leave func()) {
 
 type connectionKey struct{}
 
-// withConnection is http.Server.ConnContext: it puts the connection where handlers find it.
+// withConnection is http.Server.ConnContext: it gives handlers the connection.
 func withConnection(ctx context.Context, conn net.Conn) context.Context {
 	if secure, ok := conn.(*tls.Conn); ok {
 		conn = secure.NetConn()

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// maxDescriptors returns how many files the process may have open; ok is false where nobody knows.
+// maxDescriptors returns how many files the process may have open; ok is false if nobody knows.
 func maxDescriptors() (n int, ok bool) {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {

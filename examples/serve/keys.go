@@ -18,10 +18,10 @@ import (
 // clients are who may use the server, and how much.
 type clients struct {
 	keys     []serve.Key
-	accounts map[string]serve.Account // of those whom something is said of
+	accounts map[string]serve.Account // of the clients that the file says something of
 }
 
-// clients reads the file of keys, if there is one, and warns where others than its owner can read it.
+// clients reads the file of keys, if there is one, and warns if others than its owner can read it.
 func (c *command) clients(stderr io.Writer) (read clients, err error) {
 	if c.keyFile == "" {
 		return read, nil

@@ -13,7 +13,7 @@ import (
 // beyond the part. Spans are in order, not empty, and no two of them overlap or touch.
 type Text struct {
 	s     string
-	base  int    // where s begins in the text that spans count in
+	base  int    // the beginning of s in the text that spans count in
 	spans []span // the trusted bytes
 }
 
@@ -86,8 +86,8 @@ func (t Text) Replace(old, by string) Text {
 	}
 }
 
-// Map returns a text that next writes: each call returns the replacement of the next bytes, up to from, until ok is false. It is trusted if
-// all of these bytes were.
+// Map returns a text that next writes. Each call returns the bytes that replace those from the end of the call before up to from, until ok
+// is false. They are trusted if all of the replaced bytes were.
 func (t Text) Map(next func() (from int, to []byte, ok bool)) Text {
 	var b textBuilder
 	done := 0

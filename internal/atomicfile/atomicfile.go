@@ -55,7 +55,7 @@ type File struct {
 }
 
 // Create begins a file of the set. It fails if something other than a regular file has that name. A link of that name is replaced when the
-// file gets its name; what it points to stays.
+// file gets its name; the file that it points to stays.
 func (s *Set) Create(path string) (*File, error) {
 	if s.System == nil {
 		s.System = operatingSystem{}

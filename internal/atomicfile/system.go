@@ -43,7 +43,7 @@ func (operatingSystem) Stat(path string) (fs.FileInfo, error) { return os.Stat(p
 func (operatingSystem) Rename(from, to string) error          { return Rename(from, to) }
 func (operatingSystem) Remove(path string) error              { return os.Remove(path) }
 
-// SyncFolder does nothing where folders cannot be opened or synced, as on Windows and on some network file systems.
+// SyncFolder does nothing if folders cannot be opened or synced, as on Windows and on some network file systems.
 func (operatingSystem) SyncFolder(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil

@@ -54,7 +54,7 @@ const (
 // spaceMark is how SentencePiece writes a space.
 const spaceMark = "\u2581"
 
-// appendBytes appends the bytes that text stands for, or returns dst and false where text is not of the codec's form.
+// appendBytes appends the bytes that text stands for. If text is not of the codec's form, it returns dst and false.
 func (c codec) appendBytes(dst, text []byte) ([]byte, bool) {
 	if c == metaspace {
 		return appendMarked(dst, text)

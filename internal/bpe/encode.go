@@ -99,8 +99,8 @@ func (e *encoder) byteTokens(char string) bool {
 	return true
 }
 
-// unknownSymbol appends the unknown token, if the tokenizer has one. again says that the character before was unknown too:
-// then both are one token where unknown tokens fuse.
+// unknownSymbol appends the unknown token, if the tokenizer has one. again says that the character before was unknown too: if unknown
+// tokens fuse, both are then one token.
 func (e *encoder) unknownSymbol(again bool) {
 	if e.unknown >= 0 && !(again && e.fuseUnknown) {
 		e.ids = append(e.ids, e.unknown)

@@ -11,6 +11,10 @@ import (
 	"github.com/antigravity-go/antigravity/internal/postprocess"
 )
 
+// GGUF has a list of tokens with types, and merges or scores. Byte-level vocabularies have merges. SentencePiece's have scores instead:
+// each way to put a token together from two others is a merge, and the merges come in the order of their tokens' scores (scoredMerges). For
+// example, with the tokens "a", "b", "c", "ab" of the score -1 and "bc" of the score -2, the text "abc" becomes "ab" "c".
+
 // Vocab is a GGUF file's vocabulary: the values of its tokenizer.ggml keys. Package hftok reads those of WordPieceModel and UnigramModel.
 type Vocab struct {
 	Model string // ByteLevelModel, SentencePieceModel, MarkedModel, WordPieceModel or UnigramModel
@@ -78,7 +82,7 @@ const (
 	TypeByte // stands for a byte: <0x0A>
 )
 
-// endOfText is the token that takes no white space where others do: see Vocab.RStrip.
+// endOfText takes no white space, unlike other added tokens: see Vocab.RStrip.
 const endOfText = "<|endoftext|>"
 
 // maxPieceLen bounds the tokens of a SentencePiece vocabulary, in bytes: the merges come from cutting each token in every

@@ -101,7 +101,7 @@ func readVocab(t testing.TB, name string) Vocab {
 	}
 }
 
-// TestMarkedModel reads a vocabulary of Gemma 4's kind: marks for spaces, merges in their own order, bytes for what it lacks.
+// TestMarkedModel reads a vocabulary of Gemma 4's kind: marks for spaces, merges in their own order, bytes for missing characters.
 func TestMarkedModel(t *testing.T) {
 	v := Vocab{Model: MarkedModel, Tokens: []string{"<unk>", "<bos>", "▁", "a", "b", "ab", "▁ab", "ba", "\n", "<turn|>"}, Merges: []string{"a b", "▁ ab", "b a"}, BOS: 1, EOS: 9, SEP: -1, Unknown: 0}
 	v.Types = []int32{TypeUnknown, TypeControl, TypeNormal, TypeNormal, TypeNormal, TypeNormal, TypeNormal, TypeNormal, TypeNormal, TypeControl}

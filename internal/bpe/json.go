@@ -9,6 +9,13 @@ import (
 	"github.com/antigravity-go/antigravity/internal/tokenizerjson"
 )
 
+// A tokenizer.json is read in three steps: the model's settings, the pipeline around it (readPipeline), and then the vocabulary, the merges
+// and the added tokens, which may be many (build). For example, of
+//
+//	{"model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"]}}
+//
+// the merges become a table: the tokens 0 and 1, side by side, become the token 2.
+
 // ParseJSON reads a tokenizer.json of Hugging Face's tokenizers library. The error wraps ErrUnsupported if the file asks for a model,
 // normalizer, pre-tokenizer, post-processor or decoder that this package does not implement.
 func ParseJSON(data []byte) (*Tokenizer, error) {

@@ -304,7 +304,7 @@ func FuzzParseJSON(f *testing.F) {
 	})
 }
 
-// What stands after a text in the post-processor's template, or what GGUF's add_eos_token says, follows texts that are embedded.
+// The tokens after a text in the post-processor's template, or by GGUF's add_eos_token, follow texts that are embedded.
 func TestEnding(t *testing.T) {
 	d := tiny()
 	if got := d.parse(t).Template().After(); got != nil {

@@ -17,8 +17,8 @@ type merger struct {
 	queue []uint64         // memory of mergeLong: a heap of candidates
 }
 
-// symbol is a token of a short piece, and the token and the rank of the merge with its right neighbour. rank is noRank where
-// there is no such merge.
+// symbol is a token of a short piece, and the token and the rank of the merge with its right neighbour. rank is noRank if there is no such
+// merge.
 type symbol struct {
 	id, merged int32
 	rank       uint32

@@ -9,11 +9,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
+// A tokenizer.json can combine any components. Here each part must be of a form that is implemented, and what the components do together
+// becomes fields of the pipeline. For example, {"type": "Sequence", "pretokenizers": [{"type": "Split", …}, {"type": "ByteLevel", …}]}
+// becomes a split rule of one step and the codec for bytes.
+
 // component is a component of a tokenizer.json.
 type component = tokenizerjson.Component
 
-// pipeline is what happens to a text before and after the model; see Tokenizer for the fields that have the same names
-// there.
+// pipeline is the work on a text before and after the model; see Tokenizer for the fields that have the same names there.
 type pipeline struct {
 	codec
 	forms      []norm.Form // Unicode's normal forms, run one after another

@@ -22,7 +22,7 @@ const (
 	upper        = `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`
 	lower        = `[\p{Ll}\p{Lm}\p{Lo}\p{M}]`
 	before       = `[^\r\n\p{L}\p{N}]?`
-	cased        = before + upper + `*` + lower + `+` // followed by what may follow a word, twice
+	cased        = before + upper + `*` + lower + `+` // followed by the ending of a word, twice
 	casedToo     = before + upper + `+` + lower + `*`
 	symbolsSlash = ` ?[^\s\p{L}\p{N}]+[\r\n/]*|`
 )

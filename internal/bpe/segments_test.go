@@ -93,11 +93,11 @@ func TestEncodeSegmentsOfATemplate(t *testing.T) {
 	}
 }
 
-// Text from outside never gives an added token: its tokens are those of EncodeSpecial where each "<" in text from outside is
+// Text from outside never gives an added token: its tokens are those of EncodeSpecial if each "<" in text from outside is replaced by
 // another character, which is no part of an added token and of no merge either.
 func TestEncodeSegmentsFromOutside(t *testing.T) {
 	kinds := withEveryKind(t)
-	delete(kinds, "Llama 2") // where normalized tokens begin with a space
+	delete(kinds, "Llama 2") // its normalized tokens begin with a space
 	for name, d := range kinds {
 		t.Run(name, func(t *testing.T) {
 			tok := d.parse(t)

@@ -16,6 +16,16 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
+// Encode does its stages for one part of the text after the other. For example, Llama 3 encodes "Hi, <|eot_id|>Bob" so:
+//
+//	added tokens      "Hi, "  <|eot_id|>  "Bob"
+//	normalised        "Hi, "              "Bob"
+//	pieces            "Hi" "," " "        "Bob"
+//	merged            tokens of each piece
+//
+// Added tokens are found only among trusted bytes (EncodeSegments); in text from outside, "<|eot_id|>" is ten characters. A few added
+// tokens are looked for only after the text was normalised.
+
 // ErrUnsupported is wrapped by the error for a well-formed tokenizer of a kind that this package does not implement.
 var ErrUnsupported = errors.New("unsupported tokenizer")
 
@@ -30,7 +40,7 @@ type Tokenizer struct {
 
 	bos      int32                // the begin token, or -1
 	template postprocess.Template // the tokens around texts
-	prefix   []int32              // the tokens that EncodeSpecial begins with, with bos: those before a single text
+	prefix   []int32              // the tokens that EncodeSpecial begins with, if it is told to: those before a single text
 
 	forms        []norm.Form // Unicode's normal forms that a text is brought into, one after another
 	split        splitter    // cuts a text into pieces; nil: the whole text is one piece
@@ -38,7 +48,7 @@ type Tokenizer struct {
 	ignoreMerges bool        // a piece that is a token is that token, whatever the merges would make of it
 	space        spacePrefix // when a space is put before a text
 	byteFallback bool        // a character that is no token becomes the tokens of its bytes
-	unknown      int32       // the token of a character that is no token, where byteFallback does not help; -1: it is dropped
+	unknown      int32       // the token of a character that is no token, if byteFallback does not help; -1: it is dropped
 	fuseUnknown  bool        // neighbouring unknown characters become one token
 
 	symbols [256]int32 // the tokens of single bytes (byte level) or ASCII characters (SentencePiece), or -1
@@ -84,10 +94,10 @@ func (t *Tokenizer) EncodeSpecial(dst []int32, text string, bos bool) []int32 {
 	return t.encodeText(dst, added.Trusted(text))
 }
 
-// EncodeSegments appends to dst the tokens of a text that comes in segments; the bool reports whether a segment is trusted.
-// The tokens are those of EncodeSpecial for the whole text, except that an added token is recognised only where all of its
-// bytes lie in trusted segments; elsewhere it is inert, as in Encode. The white space next to an added token that LStrip and
-// RStrip make part of it may lie in either kind of segment.
+// EncodeSegments appends to dst the tokens of a text that comes in segments; the bool reports whether a segment is trusted. The tokens are
+// those of EncodeSpecial for the whole text, except that an added token is recognised only if all of its bytes lie in trusted segments;
+// elsewhere it is inert, as in Encode. The white space next to an added token that LStrip and RStrip make part of it may lie in either kind
+// of segment.
 func (t *Tokenizer) EncodeSegments(dst []int32, segments iter.Seq2[string, bool]) []int32 {
 	return t.encodeText(dst, added.Join(segments))
 }
@@ -140,7 +150,7 @@ func (t *Tokenizer) normalizeText(text added.Text) added.Text {
 	return text
 }
 
-// normalForm returns a text in a normal form. What it writes for some characters is trusted if all of them were.
+// normalForm returns a text in a normal form. Bytes that replace characters are trusted if all bytes of these were.
 func normalForm(form norm.Form, text added.Text) added.Text {
 	if form.IsNormalString(text.String()) {
 		return text
@@ -236,7 +246,7 @@ func (t *Tokenizer) finish(tokens []added.Token) error {
 		return err
 	}
 	byBytes := t.vocab.codec == byteLevel
-	if !byBytes { // in the normalised text, where we write a space there is a mark
+	if !byBytes { // in the normalised text there is a mark in the place of our space
 		t.normalized.IsSpace = func(r rune) bool { return r != ' ' && unicode.IsSpace(r) }
 	}
 	if !byBytes && t.split == nil && t.separatesWords() {

@@ -8,6 +8,10 @@ import (
 	"github.com/antigravity-go/antigravity/internal/bytefallback"
 )
 
+// The table maps the bytes of a token to its id: open addressing, with the upper half of the hash in each slot, so that hardly any wrong
+// slot needs its bytes compared. For example, to look up "the", the lower bits of its hash give a slot; from there on slots are tried until
+// one has the same upper half and the bytes "the", or is free.
+
 // maxID bounds token ids; no vocabulary comes near it.
 const maxID = 1 << 24
 
@@ -30,7 +34,7 @@ type vocabulary struct {
 	codec
 	tokens   int              // how many there are
 	blob     []byte           // the bytes that the tokens stand for
-	spans    []span           // by id: where in blob the token's bytes lie
+	spans    []span           // by id: the place of the token's bytes in blob
 	flags    []flag           // by id
 	literals map[int32]string // by id: the texts of literal tokens
 	ids      map[string]int32 // by text: the literal tokens

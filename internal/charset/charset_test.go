@@ -26,7 +26,7 @@ func TestFolding(t *testing.T) {
 	}
 }
 
-// Sets are ranges in order, and their operations say of each character what they should.
+// Sets are ranges in order, and their operations are right for each character.
 func TestSets(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	borders := []rune{0, 1, 'a', 'b', 'z', 0x7F, 0x80, 0xD7FE, 0xD7FF, 0xD800, 0xDABC, 0xDFFF, 0xE000, 0xE001, 0xFFFF, 0x10000, unicode.MaxRune}

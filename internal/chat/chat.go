@@ -117,7 +117,7 @@ func Parse(source string, specials []string, bos, eos string) (*Template, error)
 func (t *Template) HasTools() bool { return t.toolsName() != "" }
 
 // WriteCalls sets how calls are written that the template has no place for: then calls, functions on offer and results become content (see
-// told), and are no ErrUnsupported. It is part of the template's making: no rendering may run.
+// told), and are no ErrUnsupported. Call it before any rendering.
 func (t *Template) WriteCalls(f calls.Format) { t.calls = f }
 
 // Names reports whether the template says a role by name, so that it has something in mind for such a message. Many templates

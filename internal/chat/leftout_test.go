@@ -10,7 +10,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja"
 )
 
-// TestLeftOut gives templates what they have no place for, and what they leave out with good reason.
+// TestLeftOut gives templates parts that they have no place for, and parts that they leave out with good reason.
 func TestLeftOut(t *testing.T) {
 	const (
 		known   = "{% for m in messages %}{% if m.role == 'user' %}[{{ m.content }}]{% elif m['role'] in ['assistant', 'bot'] %}{{ m.content.split('</think>')[-1] }}{% endif %}{% endfor %}"

@@ -64,8 +64,7 @@ func (s specials) in(text string) bool {
 	return false
 }
 
-// segments cuts a rendering at its special tokens, which are recognised only where all of their bytes count as the
-// template's.
+// segments cuts a rendering at its special tokens, which are recognised only if all of their bytes count as the template's.
 func (s specials) segments(rendered jinja.Text) ([]Segment, error) {
 	text := rendered.String()
 	var list []Segment
@@ -97,8 +96,7 @@ func (s specials) segments(rendered jinja.Text) ([]Segment, error) {
 	return list, nil
 }
 
-// trusted yields the stretches of bytes that count as the template's, each in its full length: where two of them touch, they
-// are one.
+// trusted yields the stretches of bytes that count as the template's, each in its full length: if two of them touch, they are one.
 func trusted(rendered jinja.Text) func(yield func(from, to int) bool) {
 	return func(yield func(from, to int) bool) {
 		at, start := 0, 0

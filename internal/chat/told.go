@@ -53,7 +53,7 @@ func (t *Template) renderTold(ctx context.Context, messages []Message, o Options
 	case family.Channels != nil:
 		return t.renderSingle(ctx, messages, o)
 	case t.calls == calls.None || family.Bare, len(o.Tools) == 0 && !called && !answered:
-	case !t.HasTools() && !family.JSON(): // the offer of functions asks the model to write calls in JSON
+	case !t.HasTools() && !family.JSON(): // a model that is told of functions is told to write calls in JSON
 	case !t.HasTools():
 		return t.renderAs(ctx, messages, o, true)
 	case called && !t.jinja.Mentions("tool_calls"):
@@ -154,7 +154,7 @@ func written(f *calls.Family, list []ToolCall) (parts []part) {
 	return parts
 }
 
-// offer returns the text that describes the functions on offer to a model.
+// offer returns the text that introduces the functions on offer to a model.
 func (t *Template) offer(tools []json.RawMessage) ([]part, error) {
 	parts := []part{{"You may call functions. These are on offer, each as JSON:\n\n", 0}}
 	for _, tool := range tools {

@@ -11,7 +11,14 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja"
 )
 
-// Bounds on what one call brings.
+// A template sees a call's input as values that it finds by name, with the names of Hugging Face. For example, one message of a user, no
+// tools and the variable {"lang": "en"} become
+//
+//	messages = [{"role": "user", "content": "Hi"}], tools = None, add_generation_prompt = True, lang = "en"
+//
+// Each string has an origin: the message and the part of it that it comes from.
+
+// Bounds on the input of one call.
 const (
 	maxText   = 8 << 20 // bytes of messages
 	maxJSON   = 2 << 20 // bytes of tools, of calls' arguments and of variables
@@ -24,7 +31,7 @@ const (
 // The dates of templates.
 const (
 	dateLayout  = "02 Jan 2006" // as Llama 3's system turn prints it
-	defaultDate = "26 Jul 2024" // that turn's date without one from the caller
+	defaultDate = "26 Jul 2024" // the date that turn has if no other is given
 )
 
 // inputs makes the template's values of what a call brings, within the bounds. Left counts the values that may still come,

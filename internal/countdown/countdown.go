@@ -20,7 +20,7 @@ func New(parent context.Context, looks int) *Context {
 	return c
 }
 
-// Err returns nil for the number of calls given to New, and then context.Canceled.
+// Err returns nil for the first looks calls, the argument of New, and then context.Canceled.
 func (c *Context) Err() error {
 	if c.left.Add(-1) < 0 {
 		return context.Canceled

@@ -9,7 +9,7 @@ import "os"
 
 const variable = "ANTIGRAVITY_EVAL"
 
-// Of returns short, or its substitute if ANTIGRAVITY_EVAL asks for more.
+// Of returns short, or long or all if ANTIGRAVITY_EVAL asks for more.
 func Of(short, long, all int) int {
 	switch os.Getenv(variable) {
 	case "long":

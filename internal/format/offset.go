@@ -1,5 +1,5 @@
-// Package format holds what the readers and writers of tensor files share: an error that knows where in the file it
-// arose, and a writer of the data section.
+// Package format holds the parts that readers and writers of tensor files share: an error with its place in the file, and a writer of the
+// data section.
 package format
 
 import "fmt"

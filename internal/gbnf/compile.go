@@ -32,7 +32,7 @@ const (
 type compiler struct {
 	g      *grammar.Grammar
 	rules  []rule
-	budget int   // cost that is left for expressions
+	budget int   // the cost that may still be spent on expressions
 	todo   []int // rules that have a symbol, and are to be defined
 	err    error
 	errAt  int

@@ -1,9 +1,9 @@
 // Package gbnf compiles grammars in GBNF, the format of llama.cpp, into rules of internal/grammar.
 //
-// What does not nest becomes a regular expression: rules that are not recursive, and rules that come back to themselves at their end
-// only, as in ws ::= [ ] ws | "". The masks of expressions are remembered and shared. What nests stays a rule.
+// Rules that do not nest become regular expressions: rules that are not recursive, and rules that come back to themselves at their end
+// only, as in ws ::= [ ] ws | "". The masks of expressions are remembered and shared. Rules that nest stay rules.
 //
-// A rule with a wide loop in it, as the letters of a string, and a delimiter behind it, is kept apart from what follows it in the rules
+// A rule with a wide loop in it, as the letters of a string, and a delimiter behind it, is kept apart from the parts after it in the rules
 // that use it: inside such a string, the expression is then the same wherever the string stands, and so is its mask.
 package gbnf
 
@@ -37,8 +37,8 @@ func (e *Error) Error() string {
 
 // Compile adds the rules of a grammar to g, and returns the symbol of its rule root. g and its arena are of no use after an error.
 //
-// token returns what stands in texts for a token that is written <think> or <[1000]>, given as it is written, or an error that says why
-// there is no such token; nil allows no tokens.
+// token returns the bytes that stand in texts for a token, given as the grammar writes it: <think> or <[1000]>. It returns an error if
+// there is no such token. If token is nil, the grammar may have no tokens.
 func Compile(source string, g *grammar.Grammar, token func(written string) (string, error)) (grammar.Symbol, error) {
 	if len(source) > maxSource {
 		return grammar.Symbol{}, fmt.Errorf("the grammar has %d bytes: want at most %d", len(source), maxSource)

@@ -76,7 +76,7 @@ func (p *parser) unexpected(want string, args ...any) error {
 	return p.errorAt(p.at, "found "+strings.ReplaceAll(found, "%", "%%")+", want "+want, args...)
 }
 
-// space skips blanks, tabs and comments, and line breaks too where breaks.
+// space skips blanks, tabs and comments, and line breaks too if breaks is true.
 func (p *parser) space(breaks bool) {
 	for ; p.at < len(p.source); p.at++ {
 		switch c := p.source[p.at]; {
@@ -253,7 +253,7 @@ func (p *parser) repeated(n *node) (*node, error) {
 	return n, nil
 }
 
-// counts reads what stands between { and }, and the }.
+// counts reads the numbers between { and }, and the }.
 func (p *parser) counts() (least, most int, err error) {
 	if least, err = p.count(); err != nil {
 		return 0, 0, err
@@ -428,7 +428,7 @@ func (p *parser) special() (*node, error) {
 	if !negated {
 		return p.add(&node{kind: text, at: begin, expr: p.arena.Literal(mark), cost: 1}), nil
 	}
-	// How many tokens a text has is not known here: any number of other tokens is any text, but there is no saying what one is.
+	// How many tokens a text has is not known here. Any number of other tokens is any text, but a single other token cannot be expressed.
 	if p.space(p.nested > 0); p.at < len(p.source) && (p.source[p.at] == '*' || p.source[p.at] == '+') {
 		return p.set(begin, charset.Set(nil).Not())
 	}

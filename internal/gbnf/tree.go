@@ -46,7 +46,7 @@ type rule struct {
 	one   bool           // it is one expression, expr
 	expr  regular.Expr   // as one expression
 	added bool           // it is the grammar's rule id
-	id    grammar.RuleID // where added
+	id    grammar.RuleID // if added
 }
 
 // facts are what the compiler has found out about a part.

@@ -270,7 +270,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// checkOffset checks that an error of Parse says where in the file it arose.
+// checkOffset checks that an error of Parse has its place in the file.
 func checkOffset(t *testing.T, err error, size int) {
 	t.Helper()
 	var at *format.OffsetError

@@ -13,6 +13,16 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// A header is the magic, the version, two counts, the keys and the descriptions of the tensors; the tensors' data follow, aligned. For
+// example, a file with one key and one tensor begins
+//
+//	"GGUF"  3  1 tensor  1 key
+//	"general.architecture"  string  "llama"
+//	"output.weight"  2 dimensions  4096  128256  type  offset
+//	padding up to the alignment, data
+//
+// Nothing in it is trusted: counts are compared with the bytes that are left before anything is allocated.
+
 const (
 	magic            = "GGUF"
 	version          = 3 // what NewWriter writes; 2 differs in nothing that a little-endian file shows
@@ -238,7 +248,7 @@ func (p *parser) build(info tensorInfo, file []byte, base, alignment int) (Tenso
 	return t, nil
 }
 
-// valueOffset returns where in the file the value of a key begins.
+// valueOffset returns the offset of a key's value in the file.
 func (p *parser) valueOffset(text, key string) int64 {
 	for _, k := range p.keys {
 		if text[k.name.off:k.name.end] == key {

@@ -6,6 +6,10 @@ import (
 	"math"
 )
 
+// A value is kept as it is encoded in the file, and decoded when it is asked for: a vocabulary of 128,256 tokens costs no strings until
+// somebody reads it. For example, the array ["a", "bc"] is the element type 8 and the count 2, then the length 1 and "a", the length 2 and
+// "bc".
+
 // ValueType is the type of a metadata value, numbered as in the file.
 type ValueType uint32
 

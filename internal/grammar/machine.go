@@ -26,7 +26,7 @@ import (
 //
 // After "[[1" the number may go on or be complete, so that there are two threads. A text is complete if nothing but the end must follow.
 
-// State is a state of a Machine: the part of a text that decides what may follow.
+// State is a state of a Machine: all of a text that matters for its continuation.
 type State int32
 
 // Dead is the state of texts that no text of the grammar begins with.
@@ -179,7 +179,7 @@ func (m *Machine) Bytes() int {
 	return m.arena.Bytes() + len(m.states)*stateBytes + len(m.stacks)*stackBytes + len(m.sets)*setBytes + m.parts*partBytes
 }
 
-// Next returns the state after byte b: Dead where b cannot follow.
+// Next returns the state after byte b, Dead if b cannot follow.
 func (m *Machine) Next(s State, b byte) State {
 	if from := &m.states[s]; from.alive.Has(b) {
 		return from.next[rank(&from.alive, b)]
@@ -245,7 +245,7 @@ func (m *Machine) Only(s State) (b byte, ok bool) {
 	return byte(st.only), st.only >= 0
 }
 
-// push adds to the state that is being built what a symbol begins with, where below follows it.
+// push adds to the state that is being built the beginnings of a symbol that stands on the stacks below.
 func (m *Machine) push(s Symbol, below Set) {
 	if s.rule == terminal {
 		e := regular.Expr(s.arg)
@@ -290,7 +290,7 @@ func (m *Machine) push(s Symbol, below Set) {
 	m.depth--
 }
 
-// pop adds to the state that is being built what may follow when the top of a thread is complete.
+// pop adds to the state that is being built the symbols that may follow when the top of a thread is complete.
 func (m *Machine) pop(set Set) {
 	if _, ok := m.popped[set]; ok {
 		return

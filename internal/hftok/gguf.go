@@ -18,8 +18,8 @@ const maxWordChars = 100
 // FromVocab makes a tokenizer of a GGUF file's vocabulary, WordPiece ("bert") or Unigram ("t5"). The error wraps ErrUnsupported for other
 // models. Nothing of v is retained but the strings.
 //
-// The pieces are those of the tokenizer.json that the file was made of: where llama.cpp comes near it only (it knows no limit of a word's
-// length, and looks for the longest text in the charsmap), the tokens are the model's.
+// The pieces are those of the tokenizer.json that the file was made of. llama.cpp only comes near it (it knows no limit of a word's length,
+// and looks for the longest text in the charsmap): here the tokens are the model's.
 func FromVocab(v bpe.Vocab) (*Tokenizer, error) {
 	t, err := fromVocab(&v)
 	if err != nil {

@@ -11,6 +11,12 @@ import (
 	"github.com/antigravity-go/antigravity/internal/tokenizerjson"
 )
 
+// The three kinds of model differ in the form of their vocabulary: WordPiece and WordLevel have ids by text, Unigram a list of texts with
+// scores.
+//
+//	{"type": "WordPiece", "vocab": {"[UNK]": 0, "play": 1, "##ing": 2}}
+//	{"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0], ["▁play", -8.1], ["ing", -4.2]]}
+
 // ParseJSON reads a tokenizer.json with a model of the type WordPiece, WordLevel or Unigram. The error wraps ErrUnsupported for another
 // model, and for a normalizer, pre-tokenizer, post-processor or decoder that this package does not implement.
 func ParseJSON(data []byte) (*Tokenizer, error) {

@@ -15,7 +15,7 @@ const (
 	freeGrowth = 1024
 )
 
-// A normalizer changes a text. It may stop when it has made more than limit bytes: the caller drops what comes after them.
+// A normalizer changes a text. It may stop when it has made more than limit bytes: the caller drops the rest.
 type normalizer func(text string, limit int) string
 
 // normalizers are applied one after another.

@@ -15,6 +15,10 @@ import (
 	"github.com/antigravity-go/antigravity/internal/tokenizerjson"
 )
 
+// Each component of a tokenizer.json becomes one or more steps: normalizers change the text, pre-tokenizers split it, the decoder puts
+// tokens together again. For example, BertPreTokenizer becomes two splits: at white space, which is dropped, and at each punctuation
+// character, which becomes a piece of its own.
+
 // maxSteps bounds how many normalizers, and how many pre-tokenizers, follow one another.
 const maxSteps = 32
 

@@ -93,7 +93,7 @@ type changingWriter struct {
 	status int
 }
 
-// WriteHeader notes the status: what comes with a redirect is no file.
+// WriteHeader notes the status: the body of a redirect is no file.
 func (c *changingWriter) WriteHeader(status int) {
 	c.status = status
 	c.ResponseWriter.WriteHeader(status)

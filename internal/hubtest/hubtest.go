@@ -1,5 +1,5 @@
-// Package hubtest is a server that speaks the Hugging Face Hub's interface, as far as fetching models needs it, and that misbehaves on
-// demand.
+// Package hubtest is a server that speaks the Hugging Face Hub's interface, as far as fetching models needs it, and that misbehaves when a
+// test wants it to.
 //
 // It is two servers: the hub, with /api/models/OWNER/NAME/revision/REVISION, /api/models/OWNER/NAME/tree/REVISION and
 // /OWNER/NAME/resolve/REVISION/FILE, and another one, to which it redirects for large files, at an address of a short life.

@@ -9,7 +9,7 @@ import (
 type (
 	// Text is a string that knows the origin of each of its bytes.
 	Text = texts.Text
-	// Origin says where bytes of a text come from.
+	// Origin is the source of bytes of a text.
 	Origin = texts.Origin
 	// BudgetError says that a template asked for more than one rendering may take.
 	BudgetError = texts.BudgetError

@@ -171,9 +171,9 @@ func large(t testing.TB, size int) map[string]Value {
 	return map[string]Value{"b": From(strings.Repeat("a b\n", size), 1), "m": mixed, "n": n, "w": w, "d": d}
 }
 
-// TestCeilings renders the hostile templates. Each ends within the budget, whether it fails or not; what it allocated is
-// near to what the meter counted, and so is the time: no template gets far more done for a unit of work than others do.
-// That is tried with a small part of the budget; ANTIGRAVITY_EVAL=all takes the whole, and prints the table.
+// TestCeilings renders the hostile templates. Each ends within the budget, whether it fails or not. The meter's count is near to the bytes
+// that it allocated, and to the time: no template gets far more done for a unit of work than others do. That is tried with a small part of
+// the budget; ANTIGRAVITY_EVAL=all takes the whole, and prints the table.
 func TestCeilings(t *testing.T) {
 	part, size := 64, 4000
 	if effort.All() {
@@ -237,7 +237,7 @@ func TestCeilings(t *testing.T) {
 	}
 }
 
-// cpuTime is what this process has computed so far, in all its threads.
+// cpuTime is the processor time of this process so far, in all its threads.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -26,7 +26,7 @@ const maxMacros = 64
 type evaluator struct {
 	*builtins.Environment
 	scope     *scope           // the innermost
-	out       *texts.Builder   // where statements write
+	out       *texts.Builder   // the output of statements
 	line      int              // of the node that is being evaluated, for error messages
 	macros    int              // calls of macros, and of loops within themselves, that have not returned
 	variables map[string]Value // the caller's
@@ -333,7 +333,7 @@ func (e *evaluator) evalSigned(n *syntax.Signed) (Value, error) {
 	return x.Value(), nil
 }
 
-// steps applies what follows an operand.
+// steps applies the steps behind an operand.
 func (e *evaluator) steps(steps []syntax.Step, v Value) (Value, error) {
 	var err error
 	for _, s := range steps {

@@ -37,8 +37,8 @@ func readGolden(t testing.TB) (golden, map[string]Value) {
 	return g, variables
 }
 
-// TestGolden holds this package against Jinja 2 in Hugging Face's environment: the same text, or an error where Jinja has
-// one, at the same time.
+// TestGolden holds this package against Jinja 2 in Hugging Face's environment: the same text, or an error if Jinja has one, at the same
+// time.
 func TestGolden(t *testing.T) {
 	g, variables := readGolden(t)
 	for _, row := range g.Cases {

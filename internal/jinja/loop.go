@@ -9,6 +9,10 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
+// A loop looks at items ahead of the body. For example, {% for m in messages if m.role == "user" %}{{ loop.last }}{% endfor %} can print
+// loop.last only when it is known whether any later message passes the condition. So the item after the
+// current one is looked for early (look), but only if the template asks.
+
 // loop is a loop that is running, and the value of the template's variable "loop". The loop's filter is applied to an item
 // only when the loop comes to the item, as in Jinja, since the filter may depend on what the body does.
 //

@@ -8,7 +8,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
-// apply applies what follows an operand to the operand's value.
+// apply applies a step behind an operand to the operand's value.
 func (e *evaluator) apply(x syntax.Step, v Value) (Value, error) {
 	switch x := x.(type) {
 	case *syntax.Attribute:

@@ -26,7 +26,8 @@ import (
 type Language struct {
 	Arena *regular.Arena
 
-	// Space is what may stand between two parts of a text: nothing, a blank or tab, or a line feed and up to MaxIndent blanks or tabs.
+	// Space is the white space that may stand between two parts of a text: nothing, a blank or tab, or a line feed and up to MaxIndent
+	// blanks or tabs.
 	Space regular.Expr
 	// Colon and Comma are the signs, with Space around them.
 	Colon, Comma regular.Expr
@@ -38,10 +39,10 @@ type Language struct {
 	String, CanonicalString regular.Expr
 	// Number is any number.
 	Number regular.Expr
-	// Text is any text in UTF-8, which is no JSON: what stands around it.
+	// Text is any text in UTF-8 around JSON.
 	Text regular.Expr
 
-	// Quote is what stands before and after a string.
+	// Quote is the sign before and after a string.
 	Quote regular.Expr
 	// Raw says that characters of strings stand as they are, and that names of members may stand without quotes.
 	Raw bool
@@ -125,8 +126,8 @@ func (l *Language) OneLine() *Language {
 	return &c
 }
 
-// Marked returns the languages of values as Gemma 4 writes them, in the same arena. mark is what stands for the mark before and after a string.
-// If the mark is also looked for in texts, spelled is its text, which no string then has; otherwise spelled is empty.
+// Marked returns the languages of values as Gemma 4 writes them, in the same arena. mark is the sign before and after a string. If the mark
+// is also looked for in texts, spelled is its text, which no string then has; otherwise spelled is empty.
 func (l *Language) Marked(mark, spelled string) *Language {
 	c, r := *l, l.Arena
 	c.Raw, c.Space, c.Colon, c.Comma, c.Quote = true, regular.Empty, r.Literal(":"), r.Literal(","), r.Literal(mark)

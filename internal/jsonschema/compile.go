@@ -24,7 +24,7 @@ type UnsupportedError = limits.UnsupportedError
 
 // Options says how a schema is compiled.
 type Options struct {
-	// Lossy leaves out the parts of a schema that cannot be guaranteed, and lists them. Without it they are an error.
+	// Lossy leaves the parts that cannot be promised out of the constraint, and lists them. Without it, such a part is an error.
 	Lossy bool
 	// AnyOrder allows the properties of an object in any order, if there are not too many.
 	AnyOrder bool

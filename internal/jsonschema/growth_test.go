@@ -48,7 +48,7 @@ type family struct {
 	name   string
 	schema func(n int) string
 	deep   bool // n is a depth, which has a bound
-	square bool // what the schema stands for grows with the square of n: its bound is what there is to see
+	square bool // the constraint of the schema grows with the square of n: only its bound can be seen
 	lossy  bool
 }
 

@@ -173,7 +173,7 @@ func TestManyPropertiesInAnyOrder(t *testing.T) {
 	}
 }
 
-// What cannot be promised is named, with its place.
+// Keywords that cannot be promised are named, with their places.
 func TestUnsupported(t *testing.T) {
 	for schema, want := range map[string]jsonschema.UnsupportedError{
 		`{"properties": {"a/b": {"uniqueItems": true, "type": "array"}}}`: {Keyword: "uniqueItems", Path: "/properties/a~1b"},
@@ -252,7 +252,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Whatever a schema is, compiling it ends, and what it allows can be walked through.
+// Whatever a schema is, compiling it ends, and its constraint can be walked through.
 func FuzzCompile(f *testing.F) {
 	for _, s := range []string{`{"type":"object","properties":{"a":{"$ref":"#"}},"required":["a"],"anyOf":[{"not":{"required":["b"]}}]}`,
 		`{"oneOf":[{"items":{"enum":[1,2]},"uniqueItems":true},{"pattern":"a|b","minLength":3}]}`, `{"if":{"contains":{"const":1}},"then":{"maxItems":3},"unevaluatedItems":false}`,

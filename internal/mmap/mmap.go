@@ -154,5 +154,5 @@ func outward(off, end, size int) (int, int) {
 	return off - off%page, end
 }
 
-// addressOf returns where b begins.
+// addressOf returns the address of b.
 func addressOf(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }

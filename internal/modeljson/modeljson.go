@@ -37,7 +37,7 @@ func numbers(data []byte) []byte {
 	out := make([]byte, 0, len(data)+16)
 next:
 	for {
-		n := bytes.IndexAny(data, `"NI-`) // what begins neither a string nor one of the words is copied at once, such as megabytes of white space
+		n := bytes.IndexAny(data, `"NI-`) // other bytes are copied at once, such as megabytes of white space: they begin neither a string nor one of the words
 		if n < 0 {
 			return append(out, data...)
 		}

@@ -13,9 +13,9 @@ const (
 	perByte   = 8
 )
 
-// Check makes the mutant of a seed from one of the documents and gives it to use, which reads the mutant, uses what it has
-// read, and returns the error of a mutant that cannot be read. Check returns whether the mutant was read. It fails the test
-// where use panics, or takes more memory than a file of the mutant's length may.
+// Check makes the mutant of a seed from one of the documents and gives it to use, which reads the mutant, uses what it has read, and
+// returns the error of a mutant that cannot be read. Check returns whether the mutant was read. It fails the test if use panics, or takes
+// more memory than a file of the mutant's length may.
 func Check(t *testing.T, documents []string, seed uint64, use func(seed uint64, file string) error) (read bool) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 0))

@@ -11,6 +11,9 @@ import (
 	"strings"
 )
 
+// For example, mutants of {"a": [1, "x"]} are {"a": [1, "x", "x"]}, {"a": [-1, "x"]} and {"a": null}: one to four of its values are changed,
+// mostly to others of the same type.
+
 // JSON returns a mutant of a document: the types, orders, numbers, flags and lengths of some of its parts are changed, and
 // members come twice or in another order. A generator with the same seed makes the same mutant.
 func JSON(rng *rand.Rand, document string) string {

@@ -96,7 +96,7 @@ func (x *Index[T]) hashes(sequence []T) func(yield func(int, uint64) bool) {
 	}
 }
 
-// slot returns where in a table an n-gram is, or may be put.
+// slot returns the slot of a table that has an n-gram, or may get it.
 func (x *Index[T]) slot(table []int32, hash uint64, gram []T) int {
 	mask := uint64(len(table) - 1)
 	for i := hash & mask; ; i = (i + 1) & mask {

@@ -186,7 +186,7 @@ func (s Set) Has(v *big.Rat) bool {
 	return s.MultipleOf == nil || new(big.Rat).Quo(v, s.MultipleOf).IsInt()
 }
 
-// tighter returns the bound that leaves less, where numbers that are larger leave less if direction is 1, smaller ones if it is -1.
+// tighter returns the bound that leaves less. If direction is 1, larger numbers leave less; if it is -1, smaller ones do.
 func tighter(a, b *big.Rat, aExclusive, bExclusive bool, direction int) (*big.Rat, bool) {
 	if a == nil || b == nil {
 		if a == nil {
@@ -216,7 +216,7 @@ func (s Set) mirrored() Set {
 	return m
 }
 
-// magnitudes returns the texts of the numbers of s without a sign, where Min is at least 0.
+// magnitudes returns the texts of the numbers of s without a sign. Min is at least 0.
 func (s Set) magnitudes(r *regular.Arena, step *big.Rat) regular.Expr {
 	p := span{r: r, fraction: true}
 	if step != nil {

@@ -160,7 +160,7 @@ func TestAnd(t *testing.T) {
 	}
 }
 
-// Large numbers are followed with few expressions, also where hardly any number is a multiple.
+// Large numbers are followed with few expressions, even if hardly any number is a multiple.
 func TestLarge(t *testing.T) {
 	for _, c := range []struct {
 		set      numbers.Set

@@ -7,6 +7,13 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
+// The texts of an interval of numbers are found digit by digit. For example, the whole numbers from 8 to 120 are the union of those with as
+// many digits as the lower bound, those with as many as the upper bound, and those between:
+//
+//	[89] | [1-9][0-9] | 1(0[0-9]|1[0-9]|20)
+//
+// With multiples, the state of a text is also the remainder of its digits: after 1 and 7, the multiples of 5 go on with a 0 or a 5.
+
 // digits is the class of the digits.
 var digits = regular.Range('0', '9')
 
@@ -33,9 +40,9 @@ func (b *bound) at(i int) byte {
 	return 0
 }
 
-// span builds the texts of the numbers from low to high (nil: no bound) that are multiples of 'of' units of 10^-places; of is 0 where
-// there is nothing to be a multiple of. Bounds are multiples themselves, and not exclusive, where of is not 0. low is not above high,
-// and below it if either is exclusive.
+// span builds the texts of the numbers from low to high (nil: no bound) that are multiples of 'of' units of 10^-places; of is 0 if there is
+// no such condition. If of is not 0, bounds are multiples themselves, and not exclusive. low is not above high, and below it if either is
+// exclusive.
 //
 // A text is followed digit by digit. As long as its digits are those of a bound, the next digit must not go beyond; once one differs,
 // the bound does not matter any more, and the rest is the same expression wherever that happens.
@@ -49,7 +56,7 @@ type span struct {
 	normal   bool // the first digit is not 0
 }
 
-// place is a place in a text: what stands before it.
+// place is a place in a text, described by the digits before it.
 type place struct {
 	i         int  // digits
 	whole     int  // how many digits the whole part has
@@ -83,7 +90,7 @@ func (s *span) remainderAfter(rem int32, d byte) int32 {
 	return int32((int64(rem)*10 + int64(d)) % int64(s.of))
 }
 
-// multiples returns what may follow digits that leave a remainder.
+// multiples returns the digits that may follow others with a remainder of rem.
 func (s *span) multiples(rem int32, places int) regular.Multiples {
 	return regular.Multiples{Of: s.of, Remainder: rem, Scale: places}
 }
@@ -126,7 +133,7 @@ func (s *span) anyFraction(rem int32, i int, some bool) regular.Expr {
 	return s.r.Repeat(s.r.Class(digits), least, regular.Unbounded)
 }
 
-// wholeFrom returns what may follow at a place in the whole part, or at its end.
+// wholeFrom returns the texts that may follow at a place in the whole part, or at its end.
 func (s *span) wholeFrom(p place) regular.Expr {
 	if p.i < p.whole {
 		if !p.low && !p.high {
@@ -162,7 +169,7 @@ func (s *span) mayEnd(p place) bool {
 	return rem == 0
 }
 
-// fractionFrom returns what may follow at a place behind the point; where some, at least one digit.
+// fractionFrom returns the texts that may follow at a place behind the point; if some is true, at least one digit.
 func (s *span) fractionFrom(p place, some bool) regular.Expr {
 	r, i := s.r, p.i-p.whole
 	if !p.low && !p.high {
@@ -197,7 +204,7 @@ func (s *span) fractionFrom(p place, some bool) regular.Expr {
 	return s.anyFraction(p.rem, i, some)
 }
 
-// digit returns the digits that may follow at a place, each with what follows then.
+// digit returns the digits that may follow at a place, each with the rest of the text.
 func (s *span) digit(p place, then func(place) regular.Expr) regular.Expr {
 	least, most := byte(0), byte(9)
 	if p.i == 0 && (p.whole > 1 || s.normal) {
@@ -214,7 +221,7 @@ func (s *span) digit(p place, then func(place) regular.Expr) regular.Expr {
 	})
 }
 
-// digitRange returns the digits from least to most, each with what follows then. Digits that the same follows become one class.
+// digitRange returns the digits from least to most, each with the rest of the text. Digits with the same rest become one class.
 func (s *span) digitRange(least, most byte, then func(d byte) regular.Expr) regular.Expr {
 	var classes []regular.Class
 	var rests []regular.Expr

@@ -2,7 +2,7 @@ package parallel
 
 import "github.com/antigravity-go/antigravity/internal/timing"
 
-// Phased is a Task that says what it is. The goroutine that calls Run asks it, before the first piece.
+// Phased is a Task that names itself. The goroutine that calls Run asks it, before the first piece.
 type Phased interface {
 	Task
 	Phase() timing.Phase

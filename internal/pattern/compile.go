@@ -9,7 +9,7 @@ import (
 )
 
 // The tree is compiled from its end: before(n, k) returns the language of the texts that n followed by k matches. For example, (?!ab)[a-z]+
-// as a whole is compiled so, where All has every text:
+// as a whole is compiled so (All has every text):
 //
 //	nothing                       ε
 //	[a-z]+, then nothing          [a-z]+
@@ -25,7 +25,7 @@ import (
 
 // compiler makes expressions of trees.
 //
-// A context is what comes before a place in the text: 0 is the beginning of the text, and 1+i a character of blocks[i].
+// A context is the character before a place in the text: 0 is the beginning of the text, and 1+i a character of blocks[i].
 type compiler struct {
 	r        *regular.Arena
 	alphabet Alphabet
@@ -42,7 +42,7 @@ type spelled struct {
 	expr regular.Expr
 }
 
-// rest is what may follow in each context.
+// rest is the language of the texts that may follow, for each context.
 type rest struct {
 	of []regular.Expr
 	// open says that the expressions may have All in them: of the strings that they have, only those count that the
@@ -261,7 +261,7 @@ func (c *compiler) before(n *node, k rest) rest {
 	return out
 }
 
-// A demand on what follows: bit 0 stands for the end of the text, bit 1+i for a character of blocks[i].
+// A demand on the next character: bit 0 stands for the end of the text, bit 1+i for a character of blocks[i].
 type demand uint64
 
 const atEnd demand = 1

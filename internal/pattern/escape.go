@@ -8,7 +8,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/charset"
 )
 
-// escape parses what follows a backslash outside of a class.
+// escape parses the rest of an escape, behind its backslash, outside of a class.
 func (p *ecma) escape(begin int) *node {
 	if !p.more() {
 		p.fail(begin, `a \ with nothing behind it`, false)

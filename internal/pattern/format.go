@@ -8,6 +8,9 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
+// A format is a pattern that follows its RFC. For example, "ipv4" is four numbers from 0 to 255 with points between, and "date" knows how
+// many days each month has. Patterns are parsed when a format is first used.
+
 // Format returns the strings of a format of JSON Schema, in an alphabet. The bool reports whether the format is known.
 //
 // The format's RFC allows all of these strings. Some strings that it allows are missing, because the whole would not be regular or is of
@@ -38,7 +41,7 @@ var formats = sync.OnceValue(func() map[string]func() format {
 		all[name] = sync.OnceValue(func() format {
 			tree, err := (&ecma{source: source}).parse()
 			if err != nil {
-				tree = choice(nil) // a test sees to it that there is no error
+				tree = choice(nil) // a test makes sure that there is no error
 			}
 			return format{source, tree}
 		})

@@ -79,7 +79,7 @@ func (n *node) oneAhead() *node {
 	return out
 }
 
-// lookOffset returns where in the pattern the first look-ahead below n is.
+// lookOffset returns the offset in the pattern of the first look-ahead below n.
 func (n *node) lookOffset() int {
 	for n.op != opAhead {
 		n = n.subs[slices.IndexFunc(n.subs, func(s *node) bool { return s.looks })]

@@ -17,7 +17,7 @@ import (
 type Error struct {
 	Pattern     string
 	Construct   string // what, in words; the place of the mistake, if package regexp/syntax refuses a pattern in Go's syntax
-	Offset      int    // where, in bytes
+	Offset      int    // its place, in bytes
 	Unsupported bool   // the pattern is valid, but its language is not regular, or too hard to find
 	Mistake     string // what package regexp/syntax says is wrong; "" otherwise
 }

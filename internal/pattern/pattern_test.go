@@ -24,7 +24,7 @@ func TestAllCharactersAreCanonical(t *testing.T) {
 			t.Errorf("%q: not Canonicals, %v", any, err)
 		}
 	}
-	// What has matched is any string.
+	// Once the pattern has matched, any string may follow.
 	e, err := pattern.ECMA(l.Arena, pattern.JSON, "^x-|[0-9]{3}")
 	if err != nil {
 		t.Fatal(err)
@@ -280,7 +280,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Whatever a pattern is, there is an expression or an error, and where Go understands it in the same way, it matches the same.
+// Whatever a pattern is, there is an expression or an error, and if Go understands it in the same way, it matches the same.
 func FuzzPatterns(f *testing.F) {
 	for _, s := range []string{`^(\w+\b\s?)*$`, `(?i)[^a-z]{2,5}|\p{L}`, `^(?!.*--)((?!x).)*$`, `\u{61}\cA[\d-x]`, `(?<=a)b(?=$)`, `(a|b){3,}?`} {
 		f.Add(s, "aB 1")

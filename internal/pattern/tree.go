@@ -20,10 +20,10 @@ const (
 	opEnd                 // nothing, at the end of the text
 	opLineBegin           // nothing, at the beginning of the text or behind a character of set
 	opLineEnd             // nothing, at the end of the text or before a character of set
-	opBoundary            // nothing, between a character of set and another or an end of the text; where negative is set, elsewhere
+	opBoundary            // nothing, between a character of set and another or an end of the text; if negative is set, elsewhere
 	opAhead               // nothing, before subs[0]; if negative is set, elsewhere
-	opBehind              // nothing, behind a character of set or, where edge is set, at the beginning; where negative is set, elsewhere
-	opNext                // nothing, before a character of set or, where edge is set, at the end; where negative is set, elsewhere
+	opBehind              // nothing, behind a character of set or, if edge is set, at the beginning; if negative is set, elsewhere
+	opNext                // nothing, before a character of set or, if edge is set, at the end; if negative is set, elsewhere
 )
 
 // node is a part of a pattern, whatever its syntax was. Nodes do not change once they are built.

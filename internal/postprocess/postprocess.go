@@ -73,7 +73,7 @@ func (t *Template) After() (ids []int32) {
 	return ids
 }
 
-// Join returns the tokens of two texts with the tokens around them, and the type of each token.
+// Join returns the tokens of two texts with those around them, and the type of each token.
 func (t *Template) Join(first, second []int32) (ids, types []int32) {
 	parts := t.Pair
 	if len(parts) == 0 {
@@ -109,8 +109,8 @@ func (t *Template) Ended(id int32) Template {
 // plain is two texts with nothing around them.
 var plain = []Part{{Source: First}, {Source: Second, Type: 1}}
 
-// Around returns the template that puts tokens before the first text, after each text, and once more before the second; a negative token
-// is left out. The second text and what follows it have the type secondType.
+// Around returns the template that puts tokens before the first text, after each text, and once more before the second; a negative token is
+// left out. The second text and the tokens after it have the type secondType.
 func Around(before, after, between, secondType int32) Template {
 	add := func(parts []Part, id, kind int32) []Part {
 		if id >= 0 {

@@ -29,8 +29,8 @@ var types = func() map[gguf.GGMLType]*Type {
 	return rewritten
 }()
 
-// rewritten says how the types are rewritten, by GGML's number. Those that hold exactly what they did before have a loss of 0; the others round one scale or
-// minimum of a block to a half-precision number, but for IQ2, see packThirds.
+// rewritten says how the types are rewritten, by GGML's number. Types that keep their numbers exactly have a loss of 0; the others round
+// one scale or minimum of a block to a half-precision number, but for IQ2, see packThirds.
 var rewritten = map[gguf.GGMLType]*Type{
 	16: {name: "IQ2_XXS", target: tensor.Q6_K, loss: 0.01, unpack: unpackIQ2XXS, pack: packThirds},
 	17: {name: "IQ2_XS", target: tensor.Q6_K, loss: 0.01, unpack: unpackIQ2XS, pack: packThirds},

@@ -165,7 +165,7 @@ func TestGeometryIsTheFiles(t *testing.T) {
 	}
 }
 
-// scales says where blocks have their half-precision scale; those of IQ1_M are spread over nibbles.
+// scales has the offsets of the half-precision scale in blocks; those of IQ1_M are spread over nibbles.
 var scales = map[string]int{"IQ2_XXS": 0, "IQ2_XS": 0, "IQ2_S": 0, "IQ3_XXS": 0, "IQ3_S": 0, "IQ1_S": 0, "TQ1_0": 52, "TQ2_0": 64, "Q1_0": 0, "Q2_0": 0}
 
 // ordinary draws blocks as a trained model's tensors have them: any bits, and scales of a common size.
@@ -258,7 +258,7 @@ func TestWrongSizesAreErrors(t *testing.T) {
 	}
 }
 
-// FuzzRewrite holds that no bytes make a type panic, and that what it loses is little wherever half precision has its scales.
+// FuzzRewrite checks that no bytes make a type panic, and that its loss is little if half precision can hold its scales.
 func FuzzRewrite(f *testing.F) {
 	f.Add(uint8(21), []byte("any bytes"))
 	f.Fuzz(func(t *testing.T, number uint8, data []byte) {

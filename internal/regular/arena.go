@@ -105,7 +105,7 @@ type Bounds struct {
 	Nodes    int // expressions
 	Operands int // of one union or intersection
 	Search   int // states that are looked at to find out whether an expression has any string
-	Effort   int // expressions that are looked at to find out what follows after one byte, or whether there is a string
+	Effort   int // expressions that are looked at to find a derivative, or whether there is a string
 	Work     int // expressions that are looked at in all
 	Bytes    int // of memory, about
 }
@@ -138,7 +138,7 @@ func (r *Arena) Err() error { return r.err }
 // Effort returns how many expressions were looked at so far: about how much work was done, in units of some 20 ns.
 func (r *Arena) Effort() int { return r.effort }
 
-// Allow bounds what may be looked at from now on, until Allow is called again, in the units of Effort.
+// Allow bounds the work from now on, until Allow is called again, in the units of Effort.
 func (r *Arena) Allow(effort int) { r.bounds.Work = r.effort + effort }
 
 // Len returns how many expressions there are.

@@ -71,8 +71,8 @@ func (r *Arena) least(e Expr) (length int) {
 // maxStates is up to how many states are looked at to find out how soon a string can be completed.
 const maxStates = 100
 
-// Completion returns how many bytes complete a string of e at most, wherever it has come to: the longest of the shortest
-// completions. ok is false where too many states are reached from e to find out.
+// Completion returns how many bytes complete a string of e at most, wherever it has come to: the longest of the shortest completions. ok is
+// false if too many states are reached from e to find out.
 func (r *Arena) Completion(e Expr) (bytes int, ok bool) {
 	if n, known := r.completions[e]; known {
 		return int(n), n >= 0

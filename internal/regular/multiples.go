@@ -9,7 +9,7 @@ package regular
 type Multiples struct {
 	Of        int32 // the number in units of 10^-Scale; at least 1
 	Remainder int32 // of the digits before; at least 0 and less than Of
-	Digits    int   // how many digits come, at most MaxDigits: exactly, or at least where More
+	Digits    int   // how many digits come, at most MaxDigits: exactly, or at least if More is set
 	More      bool
 	Scale     int // decimal places of the number that texts are multiples of, at most MaxDigits; NoFraction: texts have no fraction
 }
@@ -23,7 +23,7 @@ const NoFraction = -1
 // digit is the class of the digits.
 var digit = Range('0', '9')
 
-// Multiples returns what may follow the digits before: Digits digits or more, and then an optional fraction.
+// Multiples returns the texts that may follow the digits before: Digits digits or more, and then an optional fraction.
 func (r *Arena) Multiples(m Multiples) Expr {
 	if m.Of == 1 {
 		most := m.Digits
@@ -42,8 +42,8 @@ func (r *Arena) Multiples(m Multiples) Expr {
 	return r.intern(m.node(whole))
 }
 
-// MultiplesFraction returns what may follow if the digits before end within the fraction: at most Scale digits, and then zeros. Scale
-// counts the decimal places that are still to come. Digits and More are not used. If some is true, at least one digit must follow.
+// MultiplesFraction returns the texts that may follow if the digits before end within the fraction: at most Scale digits, and then zeros.
+// Scale counts the decimal places that are still to come. Digits and More are not used. If some is true, at least one digit must follow.
 func (r *Arena) MultiplesFraction(m Multiples, some bool) Expr {
 	m.Digits, m.More = 0, some
 	switch {
@@ -89,7 +89,7 @@ func (m Multiples) after(d byte, scale int) Multiples {
 	return m
 }
 
-// node packs m into a node: Of, Remainder, and in one number Scale and Digits, negative where More.
+// node packs m into a node: Of, Remainder, and in one number Scale and Digits, negative if More is set.
 func (m Multiples) node(k kind) node {
 	digits, stops := m.Digits, m.Digits == 0
 	if m.More {

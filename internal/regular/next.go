@@ -124,7 +124,7 @@ func (r *Arena) Reach(e Expr) {
 // addRow makes room for the transitions of e.
 func (r *Arena) addRow(e Expr) {
 	if r.Bytes() > r.bounds.Bytes {
-		r.fail() // and go on: what follows has a row to look at
+		r.fail() // and go on: the callers need a row to look at
 	}
 	r.startEffort()
 	id := r.partOf(e)

@@ -95,7 +95,7 @@ func TestRandomExpressions(t *testing.T) {
 	}
 }
 
-// What cannot be completed is None as soon as that is so.
+// A language that cannot be completed is None as soon as that is so.
 func TestDeadIsNone(t *testing.T) {
 	r := regular.New()
 	letters := r.Star(r.Class(regular.Range('a', 'z')))

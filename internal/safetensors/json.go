@@ -23,7 +23,7 @@ const (
 // one.
 type reader struct {
 	*json.Decoder
-	base int64 // where in the file the JSON begins
+	base int64 // the offset of the JSON in the file
 }
 
 func newReader(b []byte, base int64) reader {

@@ -66,7 +66,7 @@ func split(b []byte) (header, data []byte, err error) {
 type entry struct {
 	Tensor
 	begin, end int   // of its data, within the data
-	at         int64 // where in the file the entry ends, for messages
+	at         int64 // the end of the entry in the file, for messages
 }
 
 func (f *File) readHeader(header []byte) ([]entry, error) {
@@ -131,8 +131,8 @@ func (r reader) entry(name string) (entry, error) {
 	return e, nil
 }
 
-// place gives each tensor its view of data, which begins at byte base of the file, and checks that the tensors together use
-// every byte of data once. entries are sorted by where their data begin.
+// place gives each tensor its view of data, which begins at byte base of the file, and checks that the tensors together use every byte of
+// data once. entries are sorted by the beginnings of their data.
 func (f *File) place(entries []entry, data []byte, base int) error {
 	f.tensors = make([]Tensor, len(entries))
 	f.byName = make(map[string]int, len(entries))

@@ -30,7 +30,7 @@ func checkFirst(t *testing.T, weights []float32, indices []int32, wanted int) {
 	}
 }
 
-// inOrder returns 0 … n-1, shuffled where random is not nil.
+// inOrder returns 0 … n-1, shuffled if random is not nil.
 func inOrder(n int, random *rand.Rand) []int32 {
 	list := make([]int32, n)
 	for i := range list {

@@ -5,13 +5,13 @@ import "slices"
 // usualMost is how many elements Largest finds without memory of its own: the most that a sampler asks for at each token.
 const usualMost = 256
 
-// Largest finds the len(indices) largest elements of x and stores them in order, the largest first: values[i] is the i-th of
-// them, and indices[i] its index in x. len(values) is at least len(indices), and len(indices) at most len(x). Nothing is
-// allocated where len(indices) is at most 256.
+// Largest finds the len(indices) largest elements of x and stores them in order, the largest first: values[i] is the i-th of them, and
+// indices[i] its index in x. len(values) is at least len(indices), and len(indices) at most len(x). Nothing is allocated if len(indices) is
+// at most 256.
 //
-// The largest elements found so far lie in a heap with the smallest of them at its root, so that nearly every element of a
-// long list takes one comparison (Knuth, The Art of Computer Programming, vol. 3, 5.2.3, on heaps). An element of the heap is
-// one number, which says both how large the element of x is and where: see indexed.
+// The largest elements found so far lie in a heap with the smallest of them at its root, so that nearly every element of a long list takes
+// one comparison (Knuth, The Art of Computer Programming, vol. 3, 5.2.3, on heaps). An element of the heap is one number, which has both
+// the size of the element of x and its index: see indexed.
 func Largest(x []float32, indices []int32, values []float32) {
 	k := len(indices)
 	if k == 0 {

@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// Mask writes -Inf to the elements of x that are not allowed: element i is allowed where bit i%64 of allowed[i/64] is 1. allowed has
+// Mask writes -Inf to the elements of x that are not allowed: element i is allowed if bit i%64 of allowed[i/64] is 1. allowed has
 // ⌈len(x)/64⌉ words; the bits from len(x) on may be anything.
 func Mask(x []float32, allowed []uint64) {
 	never := float32(math.Inf(-1))

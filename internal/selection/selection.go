@@ -54,7 +54,7 @@ func descendingKey(x float32) uint32 {
 	return ^ascendingKey(x)
 }
 
-// indexed returns a key that orders by key, and where keys are equal by index.
+// indexed returns a key that orders by key and, among equal keys, by index.
 func indexed(key uint32, index int32) uint64 { return uint64(key)<<32 | uint64(uint32(index)) }
 
 // at returns the index that is part of a key of indexed.

@@ -407,7 +407,7 @@ func (p *parser) classItem() ([]charset.Span, error) {
 // controls are the characters that have an escape of their own.
 var controls = map[rune]rune{'n': '\n', 'r': '\r', 't': '\t', 'f': '\f', 'v': '\v', 'a': '\a', 'e': 0x1B}
 
-// escape reads what follows a backslash.
+// escape reads the rest of an escape, behind its backslash.
 func (p *parser) escape() ([]charset.Span, error) {
 	c, err := p.next()
 	if err != nil {

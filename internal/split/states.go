@@ -31,8 +31,8 @@ const (
 
 // An Expression is a regular expression, as a table of states. It is immutable and safe for concurrent use.
 //
-// In a state, and with a character of a class, the table reports whether a match has ended before the character, and which state
-// is next. A match that backtracking would prefer ends later, if at all: so the last end that is told is the one.
+// In a state, and with a character of a class, the table reports whether a match has ended before the character, and which state is next. A
+// match that backtracking would prefer ends later, if at all: so the last end that the table reports counts.
 type Expression struct {
 	ascii   [utf8.RuneSelf]uint8 // the classes of characters: expressions do not distinguish the characters of a class
 	pages   [][pageLen]uint8     // the classes of pageLen characters each, pages with the same content once
@@ -99,7 +99,7 @@ func (e *Expression) classify(sets []charset.Set) (members []uint64, ok bool) {
 	classes := make([]uint8, 0, unicode.MaxRune+1)
 	for i, low := range borders {
 		if low == surrogateMin {
-			low = surrogateMax + 1 // no text has a surrogate: they are of the class of what follows
+			low = surrogateMax + 1 // no text has a surrogate: they are of the class of the next character
 		}
 		signature := uint64(0)
 		for k, s := range sets {

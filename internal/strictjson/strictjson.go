@@ -76,7 +76,7 @@ func (r *Reader) Expect(c byte) error {
 	return nil
 }
 
-// unexpected returns the error for what comes next, at a place of want.
+// unexpected returns the error for the next byte, in the place of want.
 func (r *Reader) unexpected(want string) error {
 	if r.pos >= len(r.data) {
 		return r.Errorf("the text ends where %s should come", want)
@@ -221,7 +221,7 @@ func (r *Reader) Digits() ([]byte, error) {
 	return r.data[start:r.pos], nil
 }
 
-// Text reads a string and returns what it says, in UTF-8. The result is valid until the next string is read.
+// Text reads a string and returns its characters, in UTF-8. The result is valid until the next string is read.
 func (r *Reader) Text() ([]byte, error) {
 	if r.Next() != '"' {
 		return nil, r.unexpected("a string")
@@ -269,7 +269,7 @@ func (r *Reader) escaped() ([]byte, error) {
 	return nil, r.unexpected("'\"'")
 }
 
-// escape reads what follows a backslash.
+// escape reads the rest of an escape, behind its backslash.
 func (r *Reader) escape() (rune, error) {
 	c := r.peek()
 	r.pos++
@@ -293,7 +293,7 @@ func (r *Reader) escape() (rune, error) {
 	return 0, r.unexpected("an escape")
 }
 
-// unicode reads what follows \u: four hexadecimal digits, or a surrogate pair.
+// unicode reads the rest of an escape behind \u: four hexadecimal digits, or a surrogate pair.
 func (r *Reader) unicode() (rune, error) {
 	char, err := r.hex4()
 	if err != nil || !utf16.IsSurrogate(char) {

@@ -70,8 +70,8 @@ func (s *Splitter) Answering() bool { return s.place == between || s.place == an
 // Holding reports whether text has come that may be the beginning of a mark.
 func (s *Splitter) Holding() bool { return len(s.held) > s.white }
 
-// Take returns what has come of the thought and of the answer since the last Take. Both are valid until the next call of a method. Either
-// may end within a character.
+// Take returns the parts of the thought and of the answer that have come since the last Take. Both are valid until the next call of a
+// method. Either may end within a character.
 func (s *Splitter) Take() (thought, rest []byte) {
 	thought, rest = s.thought, s.rest
 	s.thought, s.rest = s.thought[:0], s.rest[:0]

@@ -144,7 +144,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// FuzzSplitter cuts answers in two ways: what comes out is the same, and nothing of it is made up.
+// FuzzSplitter cuts answers in two ways: the results are the same, and nothing of them is made up.
 func FuzzSplitter(f *testing.F) {
 	f.Add("<think>\nhm</think> yes", uint8(0), uint8(3), true)
 	f.Add("<think>a</think><response>b</response>", uint8(4), uint8(1), false)
@@ -208,7 +208,7 @@ func addressed(answer string, bytes int) (list []string) {
 	return list
 }
 
-// FuzzChannels reads messages in channels, with marks and words in any order, in two ways: what comes out is the same, and nothing of it is
+// FuzzChannels reads messages in channels, with marks and words in any order, in two ways: the results are the same, and nothing of them is
 // made up.
 func FuzzChannels(f *testing.F) {
 	words := append(slices.Clone(channelMarks), "analysis", "final", "commentary", " to=functions.f", "to=", " ", "json", "\n", "{}", "assistant", "한", "x")

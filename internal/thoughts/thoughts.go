@@ -20,7 +20,7 @@ import "strings"
 type Format struct {
 	Name  string // in words: "<think>"
 	Open  string // the mark before a thought
-	Label string // what stands between Open and the thought, and is no part of it: the channel's name
+	Label string // the channel's name, between Open and the thought, and no part of it
 	Close string // the mark after the thought
 
 	// BeforeClose and AfterClose are what well-trained models write between a thought and Close, and between Close and the answer: white

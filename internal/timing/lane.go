@@ -9,7 +9,7 @@ type Lane struct {
 	began  moment // before the first share
 	_      [64]byte
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	n      int        // shares in latest
 	latest [stage]share
 	chunks []*chunk // those before. All but the last chunk are full

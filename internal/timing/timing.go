@@ -20,8 +20,8 @@ type Phase struct {
 	DType      tensor.DType // of the weights, of the cached keys and values, or of the rows; 0: unknown
 }
 
-// Share is what one thread computed of a phase. A thread that finds no piece left waits for the others: that is the time between its
-// shares.
+// Share is the part of a phase that one thread computed. A thread that finds no piece left waits for the others: that is the time between
+// its shares.
 type Share struct {
 	Phase
 	Thread     int       // 0 is a goroutine that called the operation, possibly one of several at a time; the others are the backend's

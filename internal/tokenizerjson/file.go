@@ -63,7 +63,7 @@ func Read(data []byte) (*File, error) {
 	return f, r.End()
 }
 
-// members reads an object and returns where each of its values lies. It asks own before each value, which may read the value itself.
+// members reads an object and returns the place of each of its values. It asks own before each value, which may read the value itself.
 func members(r *strictjson.Reader, own func(name string) (read bool, err error)) (map[string]span, error) {
 	values := map[string]span{}
 	err := r.Object(func(name []byte) error {

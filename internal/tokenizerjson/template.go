@@ -10,8 +10,8 @@ import (
 // secondTypes are the types of a second text's tokens by the post-processors that have no template of their own.
 var secondTypes = map[string]int32{"BertProcessing": 1, "RobertaProcessing": 0}
 
-// Template returns what the post-processors put around texts. exists reports whether a token has the id. known is false for what cannot be
-// said by one template; then c is the component that is to blame.
+// Template returns the tokens that the post-processors put around texts. exists reports whether a token has the id. known is false if one
+// template cannot say it; then c is the component that is to blame.
 func Template(parts []Component, exists func(id int32) bool) (t postprocess.Template, c Component, known bool, err error) {
 	found := false
 	for _, c = range parts {

@@ -6,8 +6,8 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
-// adapt makes the mask of e from known, which is that of reference and a set of bits. Where both come to the same expression, all
-// tokens that go on from there are the same; where e follows the reference, those are that do not come to an end.
+// adapt makes the mask of e from known, the mask of reference, which is a set of bits. If both come to the same expression, all tokens that
+// go on from there are the same. If e follows the reference, the tokens are the same that do not come to an end.
 func (m *masks) adapt(e, reference regular.Expr, known *mask) *mask {
 	v := m.vocabulary
 	if m.alike(pair{e, reference}, v.height[0]) {

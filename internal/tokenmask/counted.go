@@ -144,8 +144,8 @@ func (v *Vocabulary) count(arena *regular.Arena, e regular.Expr) *counted {
 	return c
 }
 
-// allow adds to words the tokens that may come where between least and most repetitions are to be read, and then what then says.
-// scratch is memory, which it returns.
+// allow adds to words the tokens that may come if between least and most repetitions are to be read, and then the symbols of then. scratch
+// is memory, which it returns.
 func (c *counted) allow(v *Vocabulary, least, most int, machine *grammar.Machine, then grammar.Set, words, scratch []uint64) []uint64 {
 	most = min(most, unlimited)
 	inside := c.bits

@@ -10,6 +10,11 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
+// A matcher gets the state of the text from the grammar's machine, and the tokens that fit from the masks of the state's expressions. For
+// example, in a string of JSON the one thread's rest is "characters, then a quote". Its mask has all tokens that stay inside the string.
+// Tokens with a quote in them end the expression in their middle: each is walked on through the grammar, byte by byte (Allowed). A token
+// that is accepted moves the state by its bytes (Accept).
+
 // Matcher follows one text through a language. One goroutine at a time uses it.
 //
 // Invariant: state is that of text in the machine of the language's generation of that number.
@@ -206,7 +211,7 @@ func (m *Matcher) longer(machine *grammar.Machine, s grammar.State, text []byte)
 		}
 	}
 	for i := node + 1; i < v.end[node]; {
-		// Only the first byte is looked at: what can begin with it is nearly always a token.
+		// Only the first byte is looked at: a continuation that begins with it is nearly always a token.
 		if machine.Next(s, v.labels[i]) != grammar.Dead {
 			return true
 		}

@@ -57,7 +57,7 @@ type tailsBuilder struct {
 	sorted  []tailRoot
 }
 
-// grow makes what there is below a node that begin to end of stack become one as.
+// grow makes the trees below the nodes begin to end of stack one tree.
 func (g *tailsBuilder) grow(begin, end int, depth uint8) {
 	v, children := g.v, len(g.stack)
 	if end-begin == 1 { // a copy

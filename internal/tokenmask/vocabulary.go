@@ -48,10 +48,10 @@ type Vocabulary struct {
 // maxToken is the longest token, in bytes, that may be generated. The longest of Llama 3's has 128.
 const maxToken = 255
 
-// Marker begins what stands in a grammar for a token that is no text: see Mark. No UTF-8 text has this byte.
+// Marker begins the bytes that stand in a grammar for a token that is no text: see Mark. No UTF-8 text has this byte.
 const Marker = 0xFF
 
-// Mark returns what stands in a grammar for an added token, such as "<|python_tag|>": Marker, and the token's number.
+// Mark returns the bytes that stand in a grammar for an added token, such as "<|python_tag|>": Marker, and the token's number.
 func Mark(id int32) string {
 	return string([]byte{Marker, byte(id >> 16), byte(id >> 8), byte(id)})
 }

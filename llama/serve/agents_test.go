@@ -110,7 +110,7 @@ func TestAgents(t *testing.T) {
 	}
 }
 
-// recording serves a model by any name. requests returns what it was asked, and with which status it answered.
+// recording serves a model by any name. requests returns the requests so far, each with the status of its answer.
 func recording(t *testing.T, model *llama.Model) (h *httptest.Server, requests func() string) {
 	t.Helper()
 	s, err := serve.New(serve.Options{Models: []serve.Model{{Name: "big", Aliases: []string{"*"}, Loaded: model}},

@@ -44,8 +44,8 @@ func embeddingsOf(t *testing.T, h *httptest.Server, body string) (vectors [][]fl
 	return vectors, got.Usage.Prompt
 }
 
-// A model that gives no answers is served: its kind is in the list, its vectors are its own, and whoever asks it for something else is told what
-// to ask for.
+// A model that gives no answers is served: its kind is in the list, its vectors are its own, and a request for something else gets an error
+// that names the right route.
 func TestEncoder(t *testing.T) {
 	h := startEncoders(t, "enc-qwen3")
 	kinds := func() (list []string) {

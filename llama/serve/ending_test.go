@@ -92,7 +92,7 @@ func TestNobodyComputesForAClientThatLeft(t *testing.T) {
 // stuck is a client that reads nothing: writing to it does not end until it goes.
 type stuck struct {
 	http.ResponseWriter
-	writing func() // told of the first write
+	writing func() // called at the first write
 	gone    chan struct{}
 }
 
@@ -215,7 +215,7 @@ func TestShutdownThatDoesNotWaitSaysSo(t *testing.T) {
 	go func() { over <- s.Shutdown(ctx) }()
 	until(func() bool { return s.Stats().Closing })
 	cancel()
-	g.open() // the answer goes on, for a token at most if the server was told already
+	g.open() // the answer goes on, for a token at most if the server has noticed already
 	text, err := io.ReadAll(answer.Body)
 	if err != nil {
 		t.Fatal(err)

@@ -51,7 +51,7 @@ func Example() {
 	// Output: The capital of Japan is Tokyo.
 }
 
-// Models come from files when requests ask for them. Of those that nobody uses the least recently used go where memory would run short.
+// Models come from files when requests ask for them. If memory would run short, the least recently used of the unused ones go.
 func ExampleFile() {
 	small := serve.File("small", "models/llama-3.2-1b.gguf", nil)
 	small.Aliases = []string{"gpt-4o-mini"} // what programs ask for that know no other name

@@ -125,7 +125,7 @@ var fuzzedPaths = []fuzzed{
 	{"/api/pull", "", "", false, []string{`{"model":"flint","stream":false}`}},
 }
 
-// recipe is bytes that decide what becomes of a request. When they are used up, what follows from them does.
+// recipe is bytes that decide how a request is made. When they are used up, the decisions follow from those before.
 type recipe struct {
 	bytes []byte
 	more  *rand.Rand
@@ -349,7 +349,7 @@ func FuzzRequests(f *testing.F) {
 	})
 }
 
-// check posts a request and looks at what comes back.
+// check posts a request and checks the answer.
 func check(t *testing.T, server http.Handler, f fuzzed, body []byte) {
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()

@@ -77,7 +77,8 @@ type client struct {
 	account *account // nil: nothing bounds the client
 }
 
-// client returns who sends a request: whom Options.Client names, the owner of the request's key or, if neither is known, an address.
+// client returns who sends a request: the name that Options.Client returns, the owner of the request's key or, if neither is known, an
+// address.
 func (s *Server) client(r *http.Request) client {
 	var c client
 	if s.options.Client != nil {

@@ -307,8 +307,8 @@ func watchMemory(duration time.Duration) (stop func() memory) {
 	}
 }
 
-// flat says what the memory of two halves was, and checks that the second half's is no more than a tenth above the first one's: the most
-// that there was, and what there was half of the time, which chance moves less.
+// flat logs the memory of two halves, and checks that the second half's is no more than a tenth above the first one's: the largest, and the
+// median, which chance moves less.
 func flat(t *testing.T, what string, halves [2][]float64, check bool) {
 	t.Helper()
 	var most, median [2]float64

@@ -18,7 +18,7 @@ import (
 // stalling is a request's body that comes but for its last byte, and then not at all until the test lets it end.
 type stalling struct {
 	left    int
-	stalled func() // told when nothing more comes
+	stalled func() // called when nothing more comes
 	end     chan struct{}
 }
 

@@ -20,7 +20,7 @@ type Observer interface {
 type Request struct {
 	ID       string      // the X-Request-Id of the answer
 	Endpoint string      // the route: "POST /v1/chat/completions"; a path alone if the method is wrong; "" if there is no such path
-	Client   string      // whom Options.Client names, the name of a key, or an address
+	Client   string      // the name that Options.Client returns, the name of a key, or an address
 	Key      string      // the name of the request's key; "" without a valid one
 	Header   http.Header // the request's, secrets included: read it, and do not keep it
 }

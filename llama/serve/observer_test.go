@@ -12,7 +12,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve"
 )
 
-// witness is an Observer that writes down what it is told of requests, which come one after the other.
+// witness is an Observer that writes down its calls. Requests come one after the other.
 type witness struct {
 	told []string
 	over chan []string // the records of a request that is over

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestOllamaThinks checks that thoughts are told apart, streamed or not, and that think turns them off or bounds them.
+// TestOllamaThinks checks that thoughts are kept apart from answers, streamed or not, and that think turns them off or bounds them.
 func TestOllamaThinks(t *testing.T) {
 	h := startThinking(t, thinkTemplate, "<think>")
 	const thought, text = "It asks, 한!", "The answer is 42."

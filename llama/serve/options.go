@@ -10,7 +10,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama"
 )
 
-// Options say what a Server serves, and to whom. All but Models may be zero.
+// Options say what a Server serves, and who may use it. All but Models may be zero.
 type Options struct {
 	// Models are the models by name. If there is only one, it answers requests that do not name a model. If there are several, /tokenize
 	// and /detokenize use the first one by default.
@@ -35,9 +35,9 @@ type Options struct {
 	// can ask for the same, or for an error instead, with "truncation", "auto" or "disabled"; not in Anthropic's interface. In Ollama's
 	// the request alone says it, with "truncate", which is true if it is not there.
 	DropTurns bool
-	// Strict refuses requests that ask for what the server does not have and programs get on without: tools of other kinds than functions,
-	// say. Otherwise these are left out, and the log and the answer's header X-Warnings say so. A request that would silently get another
-	// answer is refused in any case.
+	// Strict refuses requests that ask for what the server does not have and programs get on without: tools of other kinds than functions, say.
+	// Otherwise these are left out, and the log and the answer's header X-Warnings say so. What would change an answer without a word is
+	// refused in any case.
 	Strict bool
 	// MaxBody bounds a request's body, in bytes; 0: 8 MiB.
 	MaxBody int64
@@ -81,7 +81,7 @@ type Options struct {
 	Logger *slog.Logger
 	// LogPrompts also logs the beginnings of prompts and answers.
 	LogPrompts bool
-	// Observer is called as requests begin, go on and end; it may be nil. Package serve/metrics has one for Prometheus.
+	// Observer learns how requests get on; nil: nobody does. Package serve/metrics has one for Prometheus.
 	Observer Observer
 	// Metrics is served at GET /metrics, which needs a key if there are Keys. Nil: there is no such route.
 	Metrics http.Handler
@@ -101,8 +101,8 @@ type Model struct {
 	// ctx has ended, which happens when nobody waits for the model any more. File makes a Model with a Load.
 	Loaded *llama.Model
 	Load   func(ctx context.Context) (*llama.Model, error)
-	// Inspect reads what the model's files say of it, for programs that ask before they use it, without loading it: llama.Inspect. nil: what there is to
-	// know is known from the first load on. File sets it.
+	// Inspect reads what the model's files say of it, for programs that ask before they use it, without loading it: llama.Inspect. nil:
+	// nothing is known before the first load. File sets it.
 	Inspect func() (*llama.Report, error)
 	// Bytes is about what loading takes, for Options.ModelBytes, until that is known; 0: nothing is said.
 	Bytes int64
@@ -113,7 +113,7 @@ type Model struct {
 	Adapter      *llama.Adapter
 	AdapterScale float32
 
-	// Draft proposes tokens of the model's answers, which changes how fast they come and not what they say; nil: nothing does. It must allow
+	// Draft proposes tokens of the model's answers, which makes them faster and changes nothing else; nil: no proposals. It must allow
 	// concurrent use.
 	Draft llama.Drafter
 }

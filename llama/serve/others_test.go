@@ -57,7 +57,7 @@ func TestOtherServersSamplers(t *testing.T) {
 	}
 }
 
-// TestObjectsWithASchema writes a schema where llama-server has it.
+// TestObjectsWithASchema writes a schema in llama-server's place for it.
 func TestObjectsWithASchema(t *testing.T) {
 	h := start(t, nil)
 	const schema = `{"type":"object","properties":{"city":{"enum":["Tokyo"]}},"required":["city"],"additionalProperties":false}`

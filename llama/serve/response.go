@@ -11,7 +11,7 @@ import (
 // closingTime is how long a client has to read the rest of its answer when the server does not wait for the answer any more.
 const closingTime = 2 * time.Second
 
-// response notes an answer's status, and sees to it that writing ends in time when the server is in a hurry.
+// response notes an answer's status, and makes writing end in time when the server is in a hurry.
 type response struct {
 	http.ResponseWriter
 	status int // as it was sent; 0: not yet. The handler's goroutine alone changes it, with mu held

@@ -219,7 +219,7 @@ func TestResponsesEcho(t *testing.T) {
 	}
 }
 
-// TestResponsesTools takes a call's result back to the model: as it came, and with what it came with.
+// TestResponsesTools takes a call's result back to the model, with the call's items as they came.
 func TestResponsesTools(t *testing.T) {
 	h := start(t, nil)
 	const question = `{"role":"user","content":"How warm is it in Nairobi?"}`
@@ -283,7 +283,7 @@ func TestResponsesErrors(t *testing.T) {
 	}
 }
 
-// TestResponsesBreakOff shuts the server down while it answers: the answer ends with the reason, and with what there was of it.
+// TestResponsesBreakOff shuts the server down while it answers: the answer ends with the reason, and has the text so far.
 func TestResponsesBreakOff(t *testing.T) {
 	model, err := embedded()
 	if err != nil {

@@ -48,10 +48,10 @@ func startThinking(t *testing.T, template string, open ...string) *httptest.Serv
 	return start(t, func(o *serve.Options) { o.Models = []serve.Model{{Name: "thinker", Loaded: m}} })
 }
 
-// told is what a client is told of an answer.
+// told is an answer as a client gets it.
 type told struct {
 	thought, text, calls, stop string
-	tokens                     int // of the thought; -1: it is not told
+	tokens                     int // of the thought; -1: not given
 }
 
 // protocols ask for an answer to a question in the words of each interface, whole or streamed. extra are more members of the request.

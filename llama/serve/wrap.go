@@ -29,7 +29,7 @@ func (s *Server) wrap(route route) http.Handler {
 			a.done(ctx, r, out.status)
 			out.finish()
 			if p != nil && begun {
-				panic(http.ErrAbortHandler) // breaks the connection, so that no client takes what it has for a whole answer
+				panic(http.ErrAbortHandler) // breaks the connection, so that no client takes a part for the whole answer
 			}
 		}()
 		a.err = s.admit(out, r.WithContext(ctx), route, a.client)

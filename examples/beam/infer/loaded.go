@@ -49,7 +49,7 @@ type modelEntry struct {
 	idle   *time.Timer // guarded by models.mu: closes the model; nil while it has users
 }
 
-// use returns the model, which is loaded if it is not. It stays loaded until release is called. Where several ask at the same time one of
+// use returns the model, which is loaded if it is not. It stays loaded until release is called. If several ask at the same time, one of
 // them loads it, in its own context, and the others wait; when that one's context ends the next one loads.
 func (m *models) use(ctx context.Context, spec Model) (l *loaded, release func(), first bool, err error) {
 	for {

@@ -32,7 +32,7 @@ type Process struct {
 type Track struct {
 	Name  string
 	Spans []Span // in any order
-	// Flat says that no span is a part of another one, even where their times would allow it.
+	// Flat says that no span is a part of another one, even if their times would allow it.
 	Flat bool
 }
 

@@ -41,8 +41,7 @@ func fetch(ctx context.Context, name string, level slog.Level, stderr io.Writer)
 // worthWaiting is the number of bytes below which a file arrives before anyone could read a bar.
 const worthWaiting = 1 << 20
 
-// fetching returns a function that shows how much of a model has arrived: as a bar or, where w is not a terminal, as a line at the
-// beginning.
+// fetching returns a function that shows how much of a model has arrived: as a bar or, if w is not a terminal, as a line at the beginning.
 func fetching(w io.Writer, name string) func(done, total int64) {
 	if IsTerminal(w) {
 		return bar(w, "fetching "+hub.Base(name), worthWaiting)

@@ -32,7 +32,7 @@ func (c *Form) Flags(f *Flags) {
 // maxForm bounds the files, in bytes.
 const maxForm = 16 << 20
 
-// Constraint returns the constraint, nil if the answer is free. What of a schema cannot be promised is told on stderr.
+// Constraint returns the constraint, nil if the answer is free. Parts of a schema that cannot be promised are named on stderr.
 func (c *Form) Constraint(t *llama.Tokenizer, stderr io.Writer) (llama.Constraint, error) {
 	given := 0
 	for _, s := range []string{c.Schema, c.Grammar, c.Regexp} {

@@ -53,7 +53,7 @@ type UsageError struct{ Reason string }
 // Usagef makes a UsageError.
 func Usagef(format string, a ...any) error { return &UsageError{fmt.Sprintf(format, a...)} }
 
-// Error adds where to find what would be right.
+// Error adds the place to look for the right usage.
 func (e *UsageError) Error() string { return e.Reason + " (-h lists the flags)" }
 
 // ExitStatus is the status with which Exit ends the process.

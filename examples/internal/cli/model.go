@@ -29,7 +29,7 @@ type Model struct {
 	ChatTemplate string
 	// Wrap, if a program sets it, returns the backend that the model gets in place of the one that is chosen.
 	Wrap func(backend.Backend) backend.Backend
-	// Trace, if a program sets it, is told what the model does.
+	// Trace, if a program sets it, receives the model's doings.
 	Trace *llama.Trace
 	// Record, if a program sets it, keeps what each thread of a backend on the host computes.
 	Record *backend.Record

@@ -11,9 +11,8 @@ import (
 // worthABar is the number of bytes below which work is over before anyone could read a bar.
 const worthABar = 64 << 20
 
-// Progress returns a function that shows how much of a long piece of work is done, in bytes, as a bar on w; the bar
-// disappears at the end. Nothing is shown for little work, nor where w is not a terminal. The function is safe for concurrent
-// use.
+// Progress returns a function that shows how much of a long piece of work is done, in bytes, as a bar on w; the bar disappears at the end.
+// Nothing is shown for little work, or if w is not a terminal. The function is safe for concurrent use.
 func Progress(w io.Writer, what string) func(done, total int64) {
 	if !IsTerminal(w) {
 		return func(int64, int64) {}

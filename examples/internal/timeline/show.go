@@ -13,6 +13,12 @@ import (
 	"github.com/antigravity-go/antigravity/llama"
 )
 
+// A trace has a track for each line of the picture. For example, of a model that computes one prompt with four threads it shows
+//
+//	passes             ▇ pass of prompts ▇  with its operations below it
+//	thread 0, 1, …     the pieces of each operation that the thread computed
+//	session 1          prompt, answer, and what the session does in between, such as choosing tokens
+
 // show returns the process as a trace shows it, as two: one with a track for the passes and their operations and a track for each thread;
 // and one with a track for each session, since there may be many.
 func (p *Process) show() []chrometrace.Process {

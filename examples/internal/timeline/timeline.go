@@ -1,9 +1,8 @@
 // Package timeline collects what models do, and when, and writes it as a trace: passes and their operations, what each thread computed of
 // them, what each session waited for, computed, chose and gave up, and moves between devices.
 //
-// A model's Process has functions for llama.LoadOptions.Trace and a record for backend.Options.Record, which only put what they are told into
-// memory.
-// Everything else is done by Write, when it is over.
+// A model's Process has functions for llama.LoadOptions.Trace and a record for backend.Options.Record. These only put events into memory.
+// Everything else is done by Write, when the work is over.
 package timeline
 
 import (
@@ -18,7 +17,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/precise"
 )
 
-// DefaultLimit is how many events a Timeline keeps unless told otherwise: some tens of megabytes, and some thousand tokens of a small model.
+// DefaultLimit is how many events a Timeline keeps by default: some tens of megabytes, and some thousand tokens of a small model.
 const DefaultLimit = 500_000
 
 // Timeline is what has been collected. It collects between Begin and End, until it is full. Its methods may be called from any number of

@@ -161,7 +161,7 @@ func meanAndDeviation(samples []sample, of func(sample) float64) (mean, deviatio
 	return mean, math.Sqrt(deviation)
 }
 
-// enoughRows: sessions are compared with the rows of one session where these are at least this part of as many.
+// enoughRows: sessions are compared with the rows of one session if these are at least this part of as many.
 const enoughRows = 0.75
 
 // columns returns those of the table of rates.

@@ -16,7 +16,7 @@ func devices(w io.Writer, name string) {
 	}
 	list, err := opencl.Devices()
 	if err != nil {
-		return // opening the backend has told why
+		return // opening the backend has said why
 	}
 	for i, d := range list {
 		shared := ""

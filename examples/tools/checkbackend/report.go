@@ -13,6 +13,10 @@ import (
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 )
 
+// Results come check by check and are shown operation by operation. For example, MatMulTransposed with 12 types that passed with the same
+// tolerance is one row of the table, with the largest errors; a type that failed has a row of its own, and its failed checks below. With
+// -json each check is a line instead.
+
 // number is an error; in JSON, which has no infinity, an infinite one is null.
 type number float64
 

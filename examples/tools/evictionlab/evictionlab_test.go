@@ -68,8 +68,8 @@ func reference(t *testing.T) (rows []row) {
 // everything reports whether hours do not matter.
 func everything() bool { return effort.All() }
 
-// TestAgreesWithTheReference compares all thirty questions of a skill at one budget with the reference, or where
-// ANTIGRAVITY_EVAL is "all", all skills at all budgets.
+// TestAgreesWithTheReference compares all thirty questions of a skill at one budget with the reference. If ANTIGRAVITY_EVAL is "all", it
+// compares all skills at all budgets.
 func TestAgreesWithTheReference(t *testing.T) {
 	skills, budgets := "needle_late50", "0.25"
 	if everything() {

@@ -14,6 +14,10 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// A question is asked once for each cell, a policy at a budget. Without -during-prompt the prompt is read only once (evictOnce): a session
+// reads it with the records that all policies need, and each cell evicts from a copy of it. For example, for sliding and snapkv at the
+// budgets 0.5 and 0.1 one prompt is read, and four copies are evicted from and answer.
+
 // lab runs experiments with one model.
 type lab struct {
 	*options

@@ -176,7 +176,7 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 	return ours.wrong()
 }
 
-// patience is how long a schema takes before its id is told: whoever waits sees which one it is.
+// patience is how long a schema takes before its id is shown: whoever waits sees which one it is.
 const patience = 10 * time.Second
 
 // chosen ranges over the schemas that the options choose.

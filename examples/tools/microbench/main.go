@@ -114,7 +114,7 @@ func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writ
 	return report.end()
 }
 
-// status returns a function that replaces the line it wrote before, where w is a terminal.
+// status returns a function that replaces the line it wrote before, if w is a terminal.
 func status(w io.Writer) func(string) {
 	if !cli.IsTerminal(w) {
 		return func(string) {}

@@ -54,7 +54,7 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// TestCopiesTakeTurns sees to it that weights are really as many tensors as fill the span, packed or not.
+// TestCopiesTakeTurns checks that weights are really as many tensors as fill the span, packed or not.
 func TestCopiesTakeTurns(t *testing.T) {
 	b := cpu.New(1)
 	defer b.Close()

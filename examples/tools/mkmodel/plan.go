@@ -40,7 +40,7 @@ func (p *planned) check() error {
 type recipe struct {
 	linear tensor.DType
 	head   tensor.DType // of the output head, and of the embedding table that serves as one
-	more   tensor.DType // where not 0, of the matrices that suffer most from few bits, in some layers
+	more   tensor.DType // if not 0, of the matrices that suffer most from few bits, in some layers
 }
 
 // recipes are the usual mixtures, one for each type and one with more bits in some layers. The head has at least six bits, because it

@@ -24,6 +24,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
+// A conversion has two steps: plan gives each tensor its type and its place in the file, and write computes the tensors piece by piece, so
+// that only one piece is in memory. For example, with the mix q4_k_m a matrix of bf16 is read 4 MiB at a time, each piece becomes float32,
+// is rounded to blocks of Q4_K or of the type that the mix's rules say, and is written; norms become F32.
+
 // pieceBytes is about how much of a tensor is converted at a time: enough to share among threads, little to hold.
 const pieceBytes = 4 << 20
 
@@ -44,7 +48,7 @@ type conversion struct {
 
 // target is what becomes of a tensor.
 type target struct {
-	dtype, wanted tensor.DType // wanted differs where blocks of the wanted type do not fill the rows
+	dtype, wanted tensor.DType // wanted differs if blocks of the wanted type do not fill the rows
 	importance    []float32    // of the columns, of one matrix after the other; nil: they count alike
 	unchosen      int          // matrices of experts that no row of the importance matrix's text chose: their columns count alike
 	info          gguf.TensorInfo

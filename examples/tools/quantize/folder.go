@@ -12,6 +12,10 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// A Hugging Face folder's tensors are renamed and rearranged for GGUF without being copied: a weight has either a part of a mapped file or
+// functions that read its rows in GGUF's order. For example, RoPE's pairs lie differently in both formats, so that the rows of the queries
+// of a Llama are read in another order; and tensors that GGUF has as one, such as the experts of a layer, are put together.
+
 // folderOf returns the small files of a Hugging Face folder.
 func folderOf(dir string) checkpoint.Folder {
 	return func(name string) ([]byte, error) { return os.ReadFile(filepath.Join(dir, name)) }
@@ -201,7 +205,7 @@ func find(stored *checkpoint.Weights, mapped map[string]*mmap.File, t *checkpoin
 	return w, nil
 }
 
-// arrange notes where GGUF's rows and columns come from, if the folder has them in another order.
+// arrange notes the origin of GGUF's rows and columns, if the folder has them in another order.
 func (w *weight) arrange(t *checkpoint.Tensor, whole *checkpoint.Whole) {
 	var orders []func(row int) int
 	switch {

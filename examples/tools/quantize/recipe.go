@@ -9,6 +9,10 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// A mix has a base type and rules, tried in their order, that give parts of the model another type. For example, in q4_k_m the values and
+// the down projections of some layers get Q6_K (moreBits: those that matter most), and all other matrices Q4_K but for the output head. If
+// a row is not made of whole blocks of a type, a fallback takes its place: see fitting.
+
 // mix says which type each tensor of a file gets. The mixes are llama.cpp's (llama-quant.cpp), with its names and numbers.
 type mix struct {
 	name     string
@@ -126,7 +130,7 @@ const manyLayers = 80
 // raised is what the types of values become there.
 var raised = map[tensor.DType]tensor.DType{tensor.Q3_K: tensor.Q5_K, tensor.Q4_K: tensor.Q5_K}
 
-// fallbacks have for each type with long blocks the one that takes its place where rows are no whole blocks.
+// fallbacks have for each type with long blocks the one that takes its place if rows are no whole blocks.
 var fallbacks = map[tensor.DType]tensor.DType{
 	tensor.Q2_K: tensor.Q4_0, tensor.Q3_K: tensor.Q4_0, tensor.Q4_K: tensor.Q5_0, tensor.Q5_K: tensor.Q5_1, tensor.Q6_K: tensor.Q8_0,
 	tensor.IQ4_XS: tensor.IQ4_NL,

@@ -15,6 +15,12 @@ import (
 	"github.com/antigravity-go/antigravity/internal/postprocess"
 )
 
+// A tokenizer.json becomes GGUF's keys: tokens and types, and by the kind of the model merges, scores, or settings of an encoder. For
+// example, of a byte-level BPE with the split rule of Llama 3
+//
+//	tokenizer.ggml.model = "gpt2", tokenizer.ggml.pre = "llama-bpe"
+//	tokenizer.ggml.tokens = ["!", "\"", …], tokenizer.ggml.merges = ["Ġ Ġ", …]
+
 // vocabularyJSON is the part of a tokenizer.json that packages bpe and hftok do not return.
 type vocabularyJSON struct {
 	Added []struct {

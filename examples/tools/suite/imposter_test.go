@@ -18,7 +18,7 @@ import (
 // The test binary is also the suite's program: as itself, and with children that only pretend to measure, fast and as a test wants.
 const (
 	actAs  = "SUITE_TEST_ACT_AS"  // realSuite or imposter; anything else: the tests
-	logTo  = "SUITE_TEST_LOG"     // a file where each imposter adds a line when it begins
+	logTo  = "SUITE_TEST_LOG"     // a file to which each imposter adds a line when it begins
 	killAt = "SUITE_TEST_KILL_AT" // the imposter that finds this many lines there kills the suite that started it
 
 	realSuite = "suite"

@@ -15,14 +15,14 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/suite/internal/target"
 )
 
-// launcher measures runs, each in a process of its own on a target, where files may have other names than in Configs.
+// launcher measures runs, each in a process of its own on a target. Files may have other names there than in Configs.
 type launcher struct {
 	target   target.Target
 	programs map[string]string // the paths of programs on the target, by their labels
 	files    map[string]string // the paths of models and files of questions on the target; those that are part of the programs are missing
 	stamp    stamp
 	timeout  time.Duration     // the most that a run may take; 0: as long as it wants
-	progress func(text string) // is told how far a run is; may be nil
+	progress func(text string) // is called with how far a run is; may be nil
 }
 
 // measure returns what came of a run, which may be an error of its own. The error that it returns is of another kind: it would be met
@@ -147,7 +147,7 @@ func (l *launcher) sense(ctx context.Context) runs.Condition {
 	return c
 }
 
-// conditionsAround returns a run's conditions with what the target told before it and after it at their two ends.
+// conditionsAround returns a run's conditions with those of the target before and after it at their two ends.
 func conditionsAround(r *runs.Run, before, after runs.Condition) []runs.Condition {
 	list := r.Conditions
 	if before != (runs.Condition{}) {
@@ -167,7 +167,7 @@ const (
 	grace             = 2 * time.Second
 )
 
-// awaitEnd waits for the interruption that a child was told of already.
+// awaitEnd waits for the interruption that a child has reported already.
 func awaitEnd(ctx context.Context) error {
 	select {
 	case <-ctx.Done():

@@ -15,6 +15,9 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/suite/internal/rounds"
 )
 
+// On a terminal one line is written over again, each second and with each event; elsewhere each run has a line of its own. For example:
+// "7/40+ q8_0, repetition 2 · 3.1 s of about 9.0 s · 2 min to 4 min left".
+
 // progress shows a person how far the suite is: on a terminal in one line that is always the newest, elsewhere in a line for each run.
 type progress struct {
 	w        io.Writer

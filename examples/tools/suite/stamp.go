@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// stamp is the commit of a program that was built without knowing it, as "go run" builds programs. It is empty if the program knows
-// it, and where git does not.
+// stamp is the commit of a program that was built without knowing it, as "go run" builds programs. It is empty if the program knows it, or
+// if git does not.
 type stamp struct {
 	Commit    string // with + at its end: and changes
 	Committed time.Time

@@ -149,7 +149,7 @@ func EveryStep(t *testing.T, prepare func(folder string), write func(s atomicfil
 	}
 }
 
-// contents reads all files of a folder. Links count by what they point to.
+// contents reads all files of a folder. A link counts as the file that it points to.
 func contents(t *testing.T, folder string) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}

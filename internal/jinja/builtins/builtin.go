@@ -16,8 +16,8 @@ type Builtin struct {
 	Do    func(e *Environment, v values.Value, a Args) (values.Value, error)
 }
 
-// Call binds the arguments and runs the builtin. An error begins with name, unless it says already where in the template it arose: those have
-// a method Located.
+// Call binds the arguments and runs the builtin. An error begins with name, unless it has its place in the template already: such errors
+// have a method Located.
 func (b *Builtin) Call(e *Environment, name string, v values.Value, a Args) (values.Value, error) {
 	if !b.Rest {
 		if err := e.TakeValues(len(b.Names) / 4); err != nil {

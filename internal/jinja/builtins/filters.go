@@ -13,7 +13,10 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
-// Filters are what follows "|". Those of lists are in lists.go, those of strings that are methods, too, in methods.go.
+// Filters are in one table: a name, the names of the arguments, and the function, which gets the value before the bar as its first. For
+// example, x|default("?", true) calls defaulted with the value x, or undefined, and the arguments "?" and true.
+
+// Filters are the names behind "|". Those of lists are in lists.go, those of strings that are methods, too, in methods.go.
 var Filters = map[string]*Builtin{
 	"abs":        {Do: absolute},
 	"attr":       {Names: []string{"name"}, Need: 1, Do: attributeOnly},
@@ -70,7 +73,7 @@ func ofText(do func(e *Environment, t texts.Text, a Args) (values.Value, error))
 		if err != nil {
 			return nil, err
 		}
-		if err := e.Take(texts.ValueBytes); err != nil { // for what it returns
+		if err := e.Take(texts.ValueBytes); err != nil { // for the result
 			return nil, err
 		}
 		return do(e, t, a)

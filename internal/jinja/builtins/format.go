@@ -11,6 +11,9 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
+// A format is read to a spec, and a spec prints a value. For example, in "{:>8.2f}".format(x) the spec has the alignment >, the width 8,
+// the precision 2 and the verb f: 3.14159 becomes " 3.14".
+
 // maxWidth bounds the width and the precision that a format asks for.
 const maxWidth = 1000
 

@@ -107,7 +107,7 @@ var changes = &Builtin{Rest: true, Do: func(*Environment, values.Value, Args) (v
 
 func onText(do func(e *Environment, t texts.Text, a Args) (values.Value, error)) func(*Environment, values.Value, Args) (values.Value, error) {
 	return func(e *Environment, v values.Value, a Args) (values.Value, error) {
-		if err := e.Take(texts.ValueBytes); err != nil { // for what it returns
+		if err := e.Take(texts.ValueBytes); err != nil { // for the result
 			return nil, err
 		}
 		return do(e, v.(texts.Text), a)

@@ -10,7 +10,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
-// keyed returns for each item what it is ordered by: an attribute of it or itself, strings in small letters.
+// keyed returns for each item its key in the order: an attribute of it or itself, strings in small letters.
 func (e *Environment) keyed(items []values.Value, attribute values.Value, caseSensitive bool) ([]values.Value, error) {
 	keys := items
 	var err error

@@ -10,6 +10,10 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
+// Functions over strings keep the origin of each byte: upper maps the parts of a text one by one, and replace puts parts of the text and
+// of the replacement together. For example, in ("Hi " ~ name)|upper the bytes of "HI " are still the template's, and those of the name are
+// still the caller's.
+
 func upper(e *Environment, t texts.Text, _ Args) (values.Value, error) {
 	return e.Mapped(t, strings.ToUpper)
 }
@@ -108,7 +112,7 @@ func replaceFilter(e *Environment, v values.Value, a Args) (values.Value, error)
 	if err != nil {
 		return nil, err
 	}
-	for i := range 2 { // the filter makes strings of what it gets
+	for i := range 2 { // the filter makes strings of its arguments
 		if a.Values[i], err = e.Str(a.Values[i]); err != nil {
 			return nil, err
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
-// Tests are what follows "is".
+// Tests are the names behind "is".
 var Tests = map[string]*Builtin{
 	"boolean":     check(values.Is[bool]),
 	"callable":    check(isCallable),
@@ -87,7 +87,7 @@ func remainder(want int64) *Builtin {
 	}}
 }
 
-// sameAs is Python's "is": for what has no identity here, equality within one type.
+// sameAs is Python's "is": for values without an identity here, equality within one type.
 func sameAs(e *Environment, v values.Value, a Args) (values.Value, error) {
 	other := a.Values[0]
 	switch v.(type) {

@@ -228,7 +228,7 @@ func (p *parser) chain(operand func() (Expression, error), operators ...string) 
 	return a, nil
 }
 
-// unary reads an operand with its sign and what follows it. As in Jinja, a filter behind a sign takes the signed value.
+// unary reads an operand with its sign and the steps behind it. As in Jinja, a filter behind a sign takes the signed value.
 func (p *parser) unary(filters bool) (Expression, error) {
 	var e Expression
 	var err error

@@ -25,7 +25,7 @@ type Expression any
 // Statement is a node that writes, assigns or repeats: one of the pointers and structs from Text to CallBlock.
 type Statement any
 
-// Step is what follows an operand: a pointer to one of the structs from Attribute to Test.
+// Step stands behind an operand: a pointer to one of the structs from Attribute to Test.
 type Step any
 
 // Expressions. Chains of operators of one level are one node, so that the tree is no deeper than the brackets are.
@@ -81,7 +81,7 @@ type (
 		Line  int
 		Minus bool
 	}
-	// Suffixed is an operand with what follows it.
+	// Suffixed is an operand with the steps behind it.
 	Suffixed struct {
 		Of    Expression
 		Steps []Step

@@ -4,7 +4,13 @@ import (
 	"slices"
 )
 
-// suffixes reads what follows an operand: .name, [key], (arguments), and with filters | filter and "is" test.
+// An operand and everything behind it is one node with a list of steps. For example, m["content"].strip()|length reads as
+//
+//	&Suffixed{Of: m, Steps: {subscript "content", method strip, filter length}}
+//
+// An attribute with arguments behind it becomes a method.
+
+// suffixes reads the steps behind an operand: .name, [key], (arguments), and with filters | filter and "is" test.
 func (p *parser) suffixes(of Expression, filters bool) (Expression, error) {
 	n := &Suffixed{Of: of}
 	for {

@@ -11,8 +11,8 @@ import (
 	"sort"
 )
 
-// Origin says where bytes of a text come from: 0 is the template itself, and the numbers of the others are the caller's.
-// Bytes of a positive origin come from outside. Those of a negative one count as the template's, but can be told apart.
+// Origin says where bytes of a text come from: 0 is the template itself, and the numbers of the others are the caller's. Bytes of a
+// positive origin come from outside. Those of a negative one count as the template's, but can be distinguished.
 type Origin int32
 
 // Outside reports whether bytes of this origin are neither the template's nor count as its own.

@@ -74,7 +74,7 @@ func (r *Runtime) Compute(operator string, x, y Number) (Value, error) {
 
 var errLong = fmt.Errorf("an integer of more than %d bits", MaxBits)
 
-// computeInt is compute where operands and result fit 64 bits.
+// computeInt is compute if operands and result fit 64 bits.
 func computeInt(operator string, a, b int64) (Value, bool) {
 	switch operator {
 	case "+":

@@ -9,6 +9,9 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/texts"
 )
 
+// Values compare as in Python: numbers by value whatever their type, strings and lists element by element, and values of different kinds
+// are unequal, but have no order. For example, 1 == 1.0 and True == 1 hold, [1, 2] < [1, 3] holds, and 1 < "a" is an error.
+
 // Holds decides a comparison.
 func (r *Runtime) Holds(operator string, a, b Value) (bool, error) {
 	switch operator {

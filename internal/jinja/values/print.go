@@ -56,7 +56,7 @@ func (r *Runtime) Str(v Value) (texts.Text, error) {
 	return b.Text()
 }
 
-// scalar prints a value without parts.
+// scalar prints values without parts.
 func scalar(v Value) (string, bool) {
 	switch v := v.(type) {
 	case nil:
@@ -111,7 +111,7 @@ func (r *Runtime) repr(b *texts.Builder, v Value, depth int) error {
 	return fmt.Errorf("%s cannot be printed", KindName(v))
 }
 
-// listForms are what stands around a list's items, by kind.
+// listForms are the signs around a list's items, by kind.
 var listForms = [...][2]string{{"[", "]"}, {"(", ")"}, {"range(", ")"}, {"dict_view([", "])"}, {"<generator [", "]>"}}
 
 func (r *Runtime) reprList(b *texts.Builder, l *List, depth int) error {
@@ -185,8 +185,8 @@ func (r *Runtime) quote(b *texts.Builder, t texts.Text) error {
 	return b.Err
 }
 
-// escape writes a text with some characters replaced; a replacement keeps the origin of its character. replace returns "" for characters
-// that stay.
+// escape writes a text with some characters replaced; what takes the place of one keeps its origin. replace returns "" for
+// characters that stay.
 func (r *Runtime) escape(b *texts.Builder, t texts.Text, replace func(char rune) string) error {
 	if err := r.Spend(8 * len(t.String())); err != nil {
 		return err

@@ -113,7 +113,7 @@ func TestNoFileNamesAnotherPlace(t *testing.T) {
 		"https://html.spec.whatwg.org/multipage/server-sent-events.html,": true}
 	for name, content := range files(t) {
 		if strings.HasPrefix(name, "vendor/") {
-			continue // addresses in comments and licences; what they load the next test sees
+			continue // addresses in comments and licences; the next test sees the files that they load
 		}
 		for _, found := range address.FindAllString(content, -1) {
 			if !allowed[found] {

@@ -47,7 +47,7 @@ func (w *worker) startBundle(b *bundle) {
 	w.dispatch()
 }
 
-// divide returns the bundle's input in pieces of at most largest elements, or in one where largest is 0 or the bundle cannot be cut.
+// divide returns the bundle's input in pieces of at most largest elements. If largest is 0, or the bundle cannot be cut, it is one piece.
 func (b *bundle) divide(largest int) [][]*fnpb.Elements {
 	whole := [][]*fnpb.Elements{b.input}
 	data, transform := dataOf(b.input)

@@ -68,8 +68,8 @@ func (t *tailBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Harness starts children in this process, as Beam's loopback environment does. Killing one breaks its streams; Beam's harness may
-// then panic when a bundle under way ends in that moment, so plant Kill only where children are processes.
+// Harness starts children in this process, as Beam's loopback environment does. Killing one breaks its streams; Beam's harness may then
+// panic when a bundle under way ends in that moment, so plant Kill only if children are processes.
 func Harness(ctx context.Context, id, address string) (Process, error) {
 	ctx, cancel := context.WithCancel(grpcx.WriteWorkerID(ctx, id))
 	h := &inProcess{cancel: cancel, ended: make(chan error, 1)}

@@ -15,7 +15,7 @@ type descriptor struct {
 	streams int
 	// whole says that a bundle must not be cut: its transforms have state or timers, which keys that stand together share.
 	whole bool
-	// input finds the ends of a bundle's input elements; it is nil where their coder is not known, which makes bundles unsplittable.
+	// input finds the ends of a bundle's input elements; it is nil if their coder is not known, which makes bundles unsplittable.
 	input skip
 }
 

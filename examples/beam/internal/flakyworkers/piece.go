@@ -200,7 +200,7 @@ func (p *piece) divisible() bool {
 	}
 	for _, elements := range p.input {
 		if len(elements.GetTimers()) > 0 {
-			return false // where elements stand among timers is not known
+			return false // the order of elements and timers is not known
 		}
 	}
 	data, _ := dataOf(p.input)

@@ -19,7 +19,7 @@ import (
 // queues. The queues here lead to prism, a child's queues to the child.
 type worker struct {
 	id      string // prism's
-	address string // where children reach it
+	address string // for children
 	options Options
 	counts  *counts
 

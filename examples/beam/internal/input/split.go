@@ -126,7 +126,7 @@ func stem(file string) string {
 	return strings.TrimSuffix(name, path.Ext(name))
 }
 
-// Distinct is an error where two inputs would write files of the same names.
+// Distinct returns an error if two inputs would write files of the same names.
 func Distinct(files []string) error {
 	by := map[string]string{}
 	for _, file := range files {

@@ -80,7 +80,7 @@ func ClockRatio(before, after []float64) float64 {
 	return 1
 }
 
-// LeastChange returns by which part a metric must change to be told: times by more than the clock's, a count by anything.
+// LeastChange returns by which part a metric must change to be reported: times by more than the clock's, a count by anything.
 func LeastChange(m runs.Metric, threshold, clock float64) float64 {
 	switch m.Unit {
 	case "":

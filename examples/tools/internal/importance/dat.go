@@ -15,7 +15,7 @@ import (
 //	each: length of the name | name | chunks | number of sums | float32 sums
 //	chunks in all | length of the text's name | name
 //
-// The sums are means times chunks, and the tokens of a chunk are not told. What follows the tensors may be missing.
+// The sums are means times chunks, and the file does not say how many tokens a chunk has. The line after the tensors may be missing.
 
 // errShort is of a file that ends too early.
 var errShort = errors.New("the file ends in the middle of a tensor")

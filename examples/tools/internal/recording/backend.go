@@ -64,13 +64,13 @@ func (b *Backend) Prepare(ctx context.Context, w *tensor.Tensor) (*tensor.Tensor
 	return ready, err
 }
 
-// plain is the operations that every backend has; those that only load a model are passed on, and the Observer is not told.
+// plain is the operations that every backend has; those that only load a model are passed on without a report.
 type plain struct {
 	backend.Backend
 	observer Observer
 }
 
-// call computes one operation as the Observer wants it. describe is called only if the Observer is to be told.
+// call computes one operation as the Observer wants it. describe is called only if the operation is to be reported.
 func (b plain) call(compute func() error, describe func() (Operation, machine.Work)) error {
 	mode := b.observer.Watch()
 	if mode == Compute {
@@ -299,8 +299,7 @@ func stored(runs []backend.Run, slots func(r backend.Run) int) (bytes int64) {
 	return bytes
 }
 
-// pagewise returns an operation on the heads of x [rows, heads, headDim] and the caches of runs, which are told apart by the type of the
-// first.
+// pagewise returns an operation on the heads of x [rows, heads, headDim] and the caches of runs, named by the type of the first.
 func pagewise(name string, x *tensor.Tensor, runs []backend.Run) Operation {
 	d := x.DType()
 	if len(runs) > 0 {

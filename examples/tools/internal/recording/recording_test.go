@@ -106,7 +106,7 @@ type told struct {
 func (o *told) Observe(c Call) { o.calls = append(o.calls, c) }
 
 // TestWaitsOnlyWhenAsked computes two operations with each Observer, and counts how often the device was waited for and how many of the
-// operations were told.
+// operations were reported.
 func TestWaitsOnlyWhenAsked(t *testing.T) {
 	inner := &counting{Backend: cpu.New(1)}
 	defer inner.Close()

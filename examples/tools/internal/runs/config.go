@@ -16,7 +16,7 @@ import (
 // Config is what a run measures. It is a value to compare and to hash: equal Configs have equal IDs.
 type Config struct {
 	Target    string  `json:"target,omitempty"`    // the machine that runs it: "" for this one, or adb:SERIAL, ssh:HOST
-	Program   string  `json:"program,omitempty"`   // label of the program that computes, where several are compared: "base", "new"
+	Program   string  `json:"program,omitempty"`   // label of the program that computes, if several are compared: "base", "new"
 	Model     string  `json:"model"`               // pebble, flint, or a path as it was given
 	Weights   string  `json:"weights,omitempty"`   // the type that weights are converted to; "": as they are stored
 	Backend   string  `json:"backend"`             // cpu or opencl

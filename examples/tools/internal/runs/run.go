@@ -16,7 +16,7 @@ type Run struct {
 	Error      string    `json:"error,omitempty"` // why there is nothing else; such a run is run again
 	Machine    Machine   `json:"machine"`
 
-	// Yardsticks are what a fixed piece of work took before and after the run, in milliseconds: runs are comparable where these are.
+	// Yardsticks are what a fixed piece of work took before and after the run, in milliseconds: runs are comparable if these are.
 	Yardsticks [2]float64 `json:"yardsticks"`
 
 	Load       float64     `json:"load"`   // seconds that loading the model took

@@ -6,8 +6,12 @@ import (
 	"slices"
 )
 
-// difference is what a Sample's measurements are compared by: their logarithms, so that a ratio is a difference, or they themselves where
-// one is not above 0. There are as many before as after if they are paired.
+// A difference is tested by exchanging measurements: if nothing changed, it is chance which stand before and which after. For example, 1,
+// 2, 3 before and 7, 8, 9 after fall apart completely; of the 20 ways to put three of the six before, only two do so. So P is at least 1 in
+// 10: too few measurements to be certain.
+
+// difference is what a Sample's measurements are compared by: their logarithms, so that a ratio is a difference, or they themselves if one
+// is not above 0. There are as many before as after if they are paired.
 type difference struct {
 	before, after []float64
 	paired        bool

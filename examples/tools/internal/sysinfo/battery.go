@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// supplies is where Linux lists batteries and chargers.
+// supplies is the folder in which Linux lists batteries and chargers.
 const supplies = "sys/class/power_supply/"
 
 // batteries returns the folders of the batteries that the machine runs on. An Android that does not let the folders be listed may still let

@@ -2,7 +2,7 @@ package sysinfo
 
 import "golang.org/x/sys/unix"
 
-// totalMemory returns the machine's memory in bytes; 0: not told.
+// totalMemory returns the machine's memory in bytes, 0 if the system does not report it.
 func totalMemory() int64 {
 	bytes, err := unix.SysctlUint64("hw.memsize")
 	if err != nil {

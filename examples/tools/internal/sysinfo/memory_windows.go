@@ -12,7 +12,7 @@ var (
 	getProcessMemoryInfo = kernel32.NewProc("K32GetProcessMemoryInfo")
 )
 
-// totalMemory returns the machine's memory in bytes; 0: not told.
+// totalMemory returns the machine's memory in bytes, 0 if the system does not report it.
 func totalMemory() int64 {
 	var status struct { // MEMORYSTATUSEX
 		length, load uint32

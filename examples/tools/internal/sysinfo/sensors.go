@@ -34,7 +34,7 @@ func (s *Sensors) Condition() (c runs.Condition) {
 	return c
 }
 
-// clock returns the mean of the processors' clocks in MHz; 0: not told.
+// clock returns the mean of the processors' clocks in MHz, 0 if no processor reports one.
 func (s *Sensors) clock() float64 {
 	sum, n := 0.0, 0
 	for _, path := range s.clocks {

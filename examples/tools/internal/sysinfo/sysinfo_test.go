@@ -14,7 +14,7 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
 )
 
-// tree makes files of lines "path content", where content may be in Go's quotes. As on a real system, each ends with a line feed.
+// tree makes files of lines "path content". content may be in Go's quotes. As on a real system, each ends with a line feed.
 func tree(text string) fstest.MapFS {
 	files := fstest.MapFS{}
 	for line := range strings.Lines(strings.TrimSpace(text)) {

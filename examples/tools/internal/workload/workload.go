@@ -1,5 +1,5 @@
-// Package workload is what models are given to do where only the time counts that it takes: prompts of arbitrary tokens, and answers that
-// do not end before they are long enough. Any model will do, one of random weights too.
+// Package workload is the work of models when only the time counts that it takes: prompts of arbitrary tokens, and answers that do not end
+// before they are long enough. Any model will do, one of random weights too.
 package workload
 
 import (

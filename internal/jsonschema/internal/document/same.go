@@ -9,7 +9,7 @@ import (
 // Document is the text of a schema that was read.
 type Document struct {
 	Root  *Value
-	sames map[string]int32 // the number of equal values, by what they are
+	sames map[string]int32 // the number of equal values, by their contents
 }
 
 // Same returns a number that equal values have in common: numbers that stand for the same, and objects with the same members in any order.

@@ -2,8 +2,8 @@ package emit
 
 import "github.com/antigravity-go/antigravity/internal/grammar"
 
-// listRule is the rule of arrays. Its argument is a state, which says what it must remember of the elements so far, and the place between the
-// signs. The state 0 is that of no elements.
+// listRule is the rule of arrays. Its argument is a state, with all that must be remembered of the elements so far, and the place between
+// the signs. The state 0 is that of no elements.
 type listRule struct {
 	states
 	id grammar.RuleID
@@ -37,7 +37,7 @@ func (r *listRule) call(state, place int64) grammar.Symbol {
 	return grammar.Call(r.id, state*places+place)
 }
 
-// Expand gives what may follow.
+// Expand calls yield with each continuation.
 func (r *listRule) Expand(arg int64, yield func(...grammar.Symbol)) {
 	state, place := arg/places, int(arg%places)
 	switch place {

@@ -177,7 +177,7 @@ func (o *objectRule) needed(s objectState) int {
 	return 0
 }
 
-// Expand gives what may follow.
+// Expand calls yield with each continuation.
 func (o objectPart) Expand(arg int64, yield func(...grammar.Symbol)) {
 	s := o.state(arg)
 	then := s

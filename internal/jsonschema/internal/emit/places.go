@@ -11,7 +11,7 @@ const (
 	places
 )
 
-// signs are what stands around and between members or elements.
+// signs are the symbols around and between members or elements.
 type signs struct{ open, comma, shut, end grammar.Symbol }
 
 // signs returns the signs of arrays or objects.

@@ -43,7 +43,7 @@ type definition struct {
 	forms []normal.Form
 }
 
-// symbol returns what stands for the values of n in the grammar.
+// symbol returns the grammar's symbol for the values of n.
 func (c *emitter) symbol(n *normal.Node) grammar.Symbol {
 	if more := n.ID + 1 - len(c.symbols); more > 0 {
 		c.symbols = append(c.symbols, make([]symbol, more)...)

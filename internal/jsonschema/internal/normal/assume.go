@@ -93,7 +93,7 @@ func (c *demands) apartBy(list []*read.Schema, name string) bool {
 // maxHops bounds the references that direct follows.
 const maxHops = 8
 
-// direct returns s, or what it only refers to.
+// direct returns s, or, if it is only a reference, the schema that it refers to.
 func (c *demands) direct(s *read.Schema) *read.Schema {
 	for range maxHops {
 		if len(s.Ref) != 1 || s.Required != nil {

@@ -7,6 +7,14 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
+// A Node's arrays and objects are a union of forms; each form is a kind of automaton that package emit makes a rule of. For example,
+//
+//	{"items": {"type": "integer"}, "maxItems": 2}        Array: at most 2 elements, each a node
+//	{"contains": {"const": 1}, "minContains": 2}         Matches: states count the elements and the matches up to 2
+//	{"uniqueItems": true, "items": {"enum": [1, 2]}}     Unique: different values out of 1 and 2
+//	{"enum": [[1], {"a": 2}]}                            Values: the arrays, or the objects, in the list
+//	{"properties": {"a": {}}, "required": ["a"]}         Object: the property a, and others
+
 // Array is arrays with elements that do not depend on each other.
 type Array struct {
 	Prefix      []*Node // of the first elements, one each

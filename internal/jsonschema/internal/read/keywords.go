@@ -219,7 +219,7 @@ func bound(c *reader, s *Schema, all, v *document.Value, path *document.Place) {
 	if s.Number == nil {
 		s.Number = &numbers.Set{}
 	}
-	if v.Kind == document.Boolean && strings.HasPrefix(name, "exclusive") { // draft 4: minimum says where
+	if v.Kind == document.Boolean && strings.HasPrefix(name, "exclusive") { // draft 4: minimum has the number
 		return
 	}
 	if v.Kind != document.Number {

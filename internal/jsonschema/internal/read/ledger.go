@@ -8,7 +8,7 @@ import (
 // Ledger is what the attempts at one schema leave out. A schema that something was left out of may have been taken for a whole one
 // before, so that another attempt is made.
 type Ledger struct {
-	Lossy bool                       // leave out the parts that cannot be promised, instead of ending the compilation
+	Lossy bool                       // leave out keywords that cannot be promised, instead of ending the compilation
 	Left  []*limits.UnsupportedError // each once
 
 	loose map[spot]bool

@@ -17,7 +17,7 @@ type reader struct {
 	unread []*Schema
 }
 
-// read returns the schema that a value is, at a path of the text. What it says is read later, by readAll, so that no chain of references
+// read returns the schema that a value is, at a path of the text. Its keywords are read later, by readAll, so that no chain of references
 // is a chain of calls.
 func (c *reader) read(v *document.Value, in *resource, path *document.Place) *Schema {
 	key := schemaKey{v, in}

@@ -48,7 +48,7 @@ func (c *reader) resolve(s *Schema, keyword, ref string) *Schema {
 	return nil
 }
 
-// refuseDynamic sees to it that a reference always leads to the same schema: that there is one anchor only that it can mean.
+// refuseDynamic refuses a reference that may lead to different schemas: there must be only one anchor that it can mean.
 func (c *reader) refuseDynamic(s *Schema, keyword, ref string) {
 	c.index()
 	name := "$recursiveAnchor"

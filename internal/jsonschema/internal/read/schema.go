@@ -13,7 +13,7 @@ type Schema struct {
 	ID    int32 // its place in Schemas.List
 	Path  *document.Place
 	in    *resource
-	value *document.Value // what it was read from; nil: see Schemas.Add
+	value *document.Value // the value that it was read from; nil: see Schemas.Add
 	Loose bool            // something is left out of it, or of one that applies to the same value: its complement would allow too little
 	users []*Schema       // those that s applies to the same value for
 

@@ -36,8 +36,8 @@ type details struct {
 	Code string `json:"error_code"`
 }
 
-// codes are Anthropic's words for parameters that are not supported, where clients know a way without them: a client that gets this error
-// for a thread, which the server would have to store, sends whole conversations from then on.
+// codes are Anthropic's words for parameters that are not supported and that clients know a way without. A client that gets this one for a
+// thread, which the server would have to store, sends whole conversations from then on.
 var codes = map[string]string{"thread": "thread_unsupported_request"}
 
 // Shape returns an error in Anthropic's form. It has no member for the parameter that is wrong: the message begins with its name, unless

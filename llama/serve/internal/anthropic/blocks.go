@@ -34,7 +34,7 @@ type blockWriter interface {
 	end() error               // it is complete
 }
 
-// blockSplitter makes blocks of an answer's pieces. What calls has told of a call is a block that is not taken back.
+// blockSplitter makes blocks of an answer's pieces. A call that calls has handed on is a block and is not taken back.
 //
 // Invariant: open is the type of the block that has begun and has not ended, or "".
 type blockSplitter struct {

@@ -8,7 +8,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 )
 
-// written is a blockWriter that writes down what it is given.
+// written is a blockWriter that writes down its calls.
 type written string
 
 func (w *written) begin(b block) error {

@@ -11,10 +11,19 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
+// Anthropic's messages become the history that chat templates know. A message of blocks may become several messages: results of calls are
+// blocks of a user's message there, and messages of their own here. For example,
+//
+//	{"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "f", "input": {}}]}
+//	{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": "2"}, {"type": "text", "text": "And now?"}]}
+//
+// become an assistant's message with a call, a tool's message "2" and a user's message "And now?". Results must come first, one for each
+// call.
+
 // conversation is what system and messages say.
 //
-// Invariants while it is read: places[i] is where history[i] stands in the request; open are the calls that have no result yet, all of
-// them of the latest assistant's message.
+// Invariants while it is read: places[i] is the place of history[i] in the request; open are the calls that have no result yet, all of them
+// of the latest assistant's message.
 type conversation struct {
 	history []llama.Message
 	places  []string
@@ -67,7 +76,7 @@ func (c *conversation) add(place string, m llama.Message) {
 	c.history, c.places = append(c.history, m), append(c.places, place)
 }
 
-// addNames adds to names where messages of the history stand in the request.
+// addNames adds to names the places of the history's messages in the request.
 func (c *conversation) addNames(names ask.FieldNames) {
 	for i, place := range c.places {
 		names[fmt.Sprintf("history[%d].Role", i)] = place + ".role"

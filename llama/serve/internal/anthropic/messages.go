@@ -12,6 +12,10 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
+// POST /v1/messages does the steps that each interface does: it reads the request and judges it, takes the model, renders the prompt, asks
+// for one answer, and writes it whole or as a stream. For example, {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content":
+// "Hi"}]} becomes a Choice with Params.MaxTokens of 9 and the prompt of one message.
+
 // request is what POST /v1/messages and POST /v1/messages/count_tokens read. seed and min_p are this server's additions.
 type request struct {
 	Model             string            `json:"model"`
@@ -34,7 +38,7 @@ type request struct {
 	MCPServers        []json.RawMessage `json:"mcp_servers"` // left out
 }
 
-// contextManagement says which parts may be taken out of a long conversation.
+// contextManagement says which parts may be taken out of a conversation that becomes long.
 type contextManagement struct {
 	left []ask.LeftOut
 }

@@ -18,6 +18,15 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
+// A request's answers are computed on goroutines of their own and handed over as events. For example, a request for two answers of a word
+// each gives
+//
+//	Ask        joins the queue with two choices: two places
+//	compute    twice: waits for its place, asks the pool for the pieces, puts an event for each
+//	Next       events as they come: {Choice 1, "Yes"}, {Choice 0, "No"}, {Choice 0, stop}, {Choice 1, stop}
+//
+// Answers do not wait to be read: a slow reader holds neither a place nor the model.
+
 // Model is a model that a request has taken. Close gives it back.
 type Model struct {
 	*models.Lease
@@ -44,7 +53,7 @@ type Choice struct {
 // Progress says which events there are of a prompt that is being computed.
 type Progress uint8
 
-// What there is of a prompt.
+// The events of a prompt.
 const (
 	NoProgress Progress = iota
 	AtBegin             // one event, when the computing begins
@@ -63,8 +72,7 @@ func (c Choice) Repeat(n int) []Choice {
 // Ask judges the choices, joins the queue and begins to compute. names says how the interface calls the fields of llama.Params:
 // {"Params.TopK": "top_k"}. An error in a choice is returned before anything waits. The caller closes the Answers.
 //
-
-// As soon as the answers are computed the model is given back, even if they are still read: it is not to be used after Ask, but for its
+// As soon as the answers are computed the model is given back, whoever still reads them: it is not to be used after Ask, but for its
 // Tokenizer.
 func (m *Model) Ask(ctx context.Context, choices []Choice, names FieldNames) (*Answers, error) {
 	for i := range choices {
@@ -114,7 +122,6 @@ type Event struct {
 // Answers are the answers of a request while they are computed. They are computed as fast as they can be, however slowly they are read: what
 // has not been read yet lies in memory, which the lengths of the answers bound.
 //
-
 // Invariants: events are in the order in which they came; open is how many answers have not come to their last event; more holds an
 // element whenever events is not empty or open is 0.
 type Answers struct {
@@ -163,7 +170,7 @@ func (a *Answers) compute(ctx context.Context, choice int, place *queue.Place, c
 			e.Err = Explain(ctx, err, a.names)
 		}
 		if e.last() {
-			place.Leave() // others need not wait until this is read
+			place.Leave() // whoever waits need not wait until this is read
 			a.notify(func(s Span) { s.End(choice, piece.Stop, piece.Stats) })
 		}
 		over = e.last()
@@ -277,7 +284,7 @@ func (a *Answers) Collect(take func(Event) error) error {
 
 // stream is what events are written to.
 type stream interface {
-	Flush() error         // sends the bytes that lie in memory
+	Flush() error         // sends what lies in memory
 	Quiet() time.Duration // for how long nothing has been written
 }
 

@@ -9,14 +9,14 @@ import "github.com/antigravity-go/antigravity/llama"
 // reason shows that the answer is not complete. Anything else that turns out not to be a call is text.
 type Calls struct {
 	// Sure says that a call that has begun ends as one unless the answer ends before: a constraint keeps the answer's form. Then its
-	// arguments are sent while they come, otherwise when the call is complete.
+	// arguments are handed on while they come, otherwise when the call is complete.
 	Sure bool
 
 	held []llama.CallPiece // of a call that is coming and is not sure; all of one Index
 	told int               // calls that the client knows of
 }
 
-// Take returns the text and the parts of calls for the client when a piece of the answer comes. Index counts the calls for the client.
+// Take returns the text and the parts of calls that the client gets for a piece of the answer. Index counts the calls that the client gets.
 func (c *Calls) Take(p llama.Piece) (text string, parts []llama.CallPiece) {
 	text, parts = c.take(p)
 	for i := range parts {
@@ -33,7 +33,7 @@ func (c *Calls) take(p llama.Piece) (text string, parts []llama.CallPiece) {
 	for _, part := range p.Calls {
 		switch {
 		case c.Sure && part.Broken && p.Stop != 0:
-			text = "" // the beginning of the call, which was sent as a call already
+			text = "" // the beginning of the call, which was handed on as a call already
 			if part.Broken = false; part.Name != "" || part.Arguments != "" {
 				parts = append(parts, part)
 			}

@@ -58,7 +58,7 @@ func (m *Model) Rerank(ctx context.Context, in Compared) (scores []float32, toke
 	return scores, tokens, err
 }
 
-// otherKind is the error of a request for what this kind of model does not do. help says what it does.
+// otherKind is the error of a request that this kind of model cannot serve. help says which requests it serves.
 func (m *Model) otherKind(help string) *wire.Error {
 	kind := m.Model.Kind()
 	article := "a"

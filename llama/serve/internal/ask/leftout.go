@@ -19,7 +19,7 @@ const maxWarnings = 1024
 // LeftOut is something that a request asks for and the server does not have, but that programs ask for which get on without it: a tool of
 // another kind than functions, say.
 type LeftOut struct {
-	At  string // where in the request it stands: "tools[4]"
+	At  string // its place in the request: "tools[4]"
 	Why string // why it is left out: "the server has no web search"
 }
 

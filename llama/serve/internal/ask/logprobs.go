@@ -2,13 +2,13 @@ package ask
 
 import "github.com/antigravity-go/antigravity/llama"
 
-// MaxTopLogprobs is the most alternatives of a token in an answer: OpenAI's bound.
+// MaxTopLogprobs is the most alternatives that a client gets of a token: OpenAI's bound.
 const MaxTopLogprobs = 20
 
 // Logprobs writes log-probabilities as OpenAI's chat completions and Responses have them.
 type Logprobs struct {
 	Tokenizer *llama.Tokenizer
-	Top       int // alternatives of a token in the answer
+	Top       int // alternatives of a token
 }
 
 // TokenLogprob is the log-probability of a token that the model chose, and of the likeliest tokens in its place.
@@ -50,7 +50,7 @@ func (l *Logprobs) token(t llama.TokenLogprob) TokenProb {
 	return out
 }
 
-// leastLogprob stands for the log-probability of an impossible token, for which JSON has no number; it is OpenAI's.
+// leastLogprob stands for the log-probability of a token without a chance, since JSON has no number for it; it is OpenAI's.
 const leastLogprob = -9999
 
 // FiniteLogprob returns a log-probability that JSON has a number for.

@@ -135,8 +135,8 @@ func (s *Sampling) Params(ctx context.Context) (llama.Params, error) {
 // penaltyTokens is over how many tokens llama.Params.RepeatPenalty looks.
 const penaltyTokens = 64
 
-// limitPenalties sees to it that penalties look at as many tokens as RepeatLastN says: 0 turns them off, and any other number than the one that
-// there is needs penalties that are off.
+// limitPenalties makes penalties look at as many tokens as RepeatLastN says: 0 turns them off. Unless penalties are
+// off, any other number than penaltyTokens is an error.
 func (s *Sampling) limitPenalties(p *llama.Params) error {
 	off := (p.RepeatPenalty == 0 || p.RepeatPenalty == 1) && p.FrequencyPenalty == 0 && p.PresencePenalty == 0
 	switch n := s.RepeatLastN; {

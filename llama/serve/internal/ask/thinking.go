@@ -47,7 +47,7 @@ func (e *Effort) ReadJSON(at string, value json.RawMessage) error {
 	return e.SetEffort(at, word)
 }
 
-// Reasoning is a parameter in the form of OpenAI's Responses and of OpenRouter: how much to think, and the form of thoughts.
+// Reasoning is a parameter in the form of OpenAI's Responses and of OpenRouter: how much to think, and how thoughts are shown.
 type Reasoning struct{ Thinking }
 
 // ReadJSON reads {"effort":…,"max_tokens":…,"enabled":…}, or true or false.
@@ -61,7 +61,7 @@ func (r *Reasoning) ReadJSON(at string, value json.RawMessage) error {
 		Budget  *int    `json:"max_tokens"`
 		Enabled *bool   `json:"enabled"`
 	}
-	// The others are about the form of thoughts, and change no answer.
+	// The others say how thoughts are shown, which changes no answer.
 	if err := wire.Object(at, value, wire.Rules{"summary": wire.Ignored(), "generate_summary": wire.Ignored(), "exclude": wire.Ignored(),
 		"context": wire.Ignored(), "mode": wire.Ignored()}, &in); err != nil {
 		return err
@@ -94,8 +94,7 @@ func (b *ThinkingBlock) ReadJSON(at string, value json.RawMessage) error {
 		Type   string `json:"type" wire:"required"`
 		Budget *int   `json:"budget_tokens"`
 	}
-	// display is about the form of thoughts; clear_thinking whether the template sees those of earlier turns, which is the template's
-	// affair.
+	// display says how thoughts are shown; clear_thinking whether the template sees those of earlier turns, which is the template's affair.
 	if err := wire.Object(at, value, wire.Rules{"display": wire.Ignored(), "clear_thinking": wire.Ignored()}, &in); err != nil {
 		return err
 	}

@@ -61,7 +61,7 @@ func ParseToolChoice(word string) (choice constrain.ToolChoice, ok bool) {
 	return 0, false
 }
 
-// ToolName is the name of a function, and where in the request it stands.
+// ToolName is the name of a function, and its place in the request.
 type ToolName struct{ At, Name string }
 
 // Choose notes which functions are to be called. Those that the request names must be on offer.

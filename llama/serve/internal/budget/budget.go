@@ -44,7 +44,7 @@ func (e *FullError) Error() string {
 // New makes a budget with shares that hold at most most bytes together.
 func New(most int64) *Budget { return &Budget{most: most, clients: map[string]int64{}} }
 
-// Share is what one request holds. Its methods are called by one goroutine at a time. The nil Share holds what it likes.
+// Share is the memory of one request. Its methods are called by one goroutine at a time. The nil Share is unbounded.
 type Share struct {
 	budget *Budget
 	client string

@@ -49,7 +49,7 @@ func TestNilHoldsWhatItLikes(t *testing.T) {
 	s.Close()
 }
 
-// TestInvariants grows and shrinks shares at random, and adds up what they hold.
+// TestInvariants grows and shrinks shares at random, and adds up their bytes.
 func TestInvariants(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	b := New(1000)

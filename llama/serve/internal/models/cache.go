@@ -254,8 +254,8 @@ func (c *cache) nextToLoad() (first *slot) {
 	return first
 }
 
-// loadNext starts to load the slot that nextToLoad returns, or sees to it that there will be room for it. It reports whether it is to be
-// called again, since there may be room for one more.
+// loadNext starts to load the slot that nextToLoad returns, or makes room for it. It reports whether it is to be called again, since there
+// may be room for one more.
 func (c *cache) loadNext() bool {
 	t := c.nextToLoad()
 	over := int64(0) // bytes by which the budget would be exceeded once all loads and closes have ended

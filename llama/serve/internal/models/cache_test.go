@@ -69,8 +69,8 @@ func (f *fake) close() error {
 // kind describes what a slot of the test loads.
 type kind struct {
 	name  string
-	said  int64         // what the cache is told before
-	size  int64         // what it takes
+	said  int64         // the size that the cache is given before
+	size  int64         // the bytes that it takes
 	load  time.Duration // how long loading takes
 	shut  time.Duration // how long closing takes, and giving up a load
 	fails func() error  // called by each load; nil: it never fails

@@ -28,7 +28,7 @@ type TooLargeError struct {
 	Fixed  int64 // how much of the budget is taken by models that are never given back
 }
 
-// Error says what the model takes, and what there is.
+// Error gives the bytes of the model, and of the budget.
 func (e *TooLargeError) Error() string {
 	text := fmt.Sprintf("the model %q takes %d bytes, more than the budget of %d", e.Name, e.Bytes, e.Budget)
 	if e.Fixed > 0 {

@@ -18,6 +18,10 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/queue"
 )
 
+// A registry is a table of names over a cache: the cache decides which models are loaded and closed, and a Lease keeps a model loaded as long as a
+// request needs it. For example, a request for "small" finds the entry by its name or alias, waits until the cache has loaded it, uses the
+// Lease's Model, Pool and Queue, and closes the Lease; from then on the cache may close the model for another one.
+
 // Spec describes one model.
 type Spec struct {
 	// Name is how requests call the model, and Aliases are further names. No two models share one. The alias AnyName stands for every name that
@@ -49,8 +53,8 @@ const AnyName = "*"
 // Options describe a registry.
 type Options struct {
 	// Budget bounds the memory of all loaded models together, in bytes: their weights, caches and workspaces, see llama.Model.MemoryUsage.
-	// It is looked at when a model is to be loaded and whenever one is leased or given back; what answers take meanwhile is bounded by
-	// the pools. Models that were given loaded count with what they take when New is called. 0: no bound.
+	// It is looked at when a model is to be loaded and whenever one is leased or given back; meanwhile the pools bound the memory of
+	// answers. Models that were given loaded count with what they take when New is called. 0: no bound.
 	Budget int64
 	// Places is how many answers of one model are computed at once: the places of its queue. 0: the MaxSessions of the spec's pool. If that
 	// is 0 too, 32: one pass through a model computes that many rows unless llama.LoadOptions.MaxBatch says otherwise.

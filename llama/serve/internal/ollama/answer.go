@@ -88,7 +88,7 @@ func (q *question) answer(w http.ResponseWriter, r *http.Request, choice ask.Cho
 // encoder turns the pieces of an answer into parts.
 type encoder struct {
 	*question
-	logprobs *ask.Logprobs // nil: they are not told
+	logprobs *ask.Logprobs // nil: not asked for
 	calls    ask.Calls     // which come whole
 	tokens   []llama.Token
 }

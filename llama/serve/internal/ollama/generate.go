@@ -14,7 +14,7 @@ import (
 type generateRequest struct {
 	asking
 	Prompt  string `json:"prompt"`
-	Suffix  string `json:"suffix"` // the text after the one that is asked for
+	Suffix  string `json:"suffix"` // the text that comes after the answer
 	System  string `json:"system"`
 	Context []int  `json:"context"` // the conversation so far: an answer's
 	Raw     bool   `json:"raw"`     // the prompt is continued as it is, without the chat template

@@ -69,7 +69,7 @@ func (a *API) Ps(w http.ResponseWriter, _ *http.Request) error {
 	return wire.Write(w, http.StatusOK, map[string][]running{"models": list})
 }
 
-// shown is what there is to know of a model.
+// shown is the description of a model.
 type shown struct {
 	Details      details        `json:"details"`
 	Info         map[string]any `json:"model_info"`

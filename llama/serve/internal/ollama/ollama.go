@@ -34,7 +34,7 @@ type API struct {
 	Service *ask.Service
 }
 
-// version is the version of Ollama that has this interface: programs ask for it to find out what they may use.
+// version is the version of Ollama that has this interface: programs ask for it to find out which features they may use.
 const version = "0.14.0"
 
 // Version serves GET /api/version.

@@ -27,8 +27,7 @@ type asking struct {
 	misplaced
 }
 
-// misplaced are options that programs send where Ollama does not look for them: @ai-sdk's provider does. They are what the options of these
-// names are, unless there are such options.
+// misplaced are options that programs send outside of options, as @ai-sdk's provider does. They count unless options has them too.
 type misplaced struct {
 	Temperature     *float32 `json:"temperature"`
 	TopP            *float32 `json:"top_p"`
@@ -53,7 +52,7 @@ type question struct {
 	params llama.Params
 	names  ask.FieldNames
 	began  time.Time
-	loaded time.Duration // what it took to get the model
+	loaded time.Duration // how long it took to get the model
 }
 
 // open judges the parameters and takes the model. prompt names the parameter with the text or messages to answer. The caller closes the

@@ -9,6 +9,10 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
+// POST /v1/chat/completions reads the request and judges it, takes the model, makes a Choice for each of n answers, and writes them whole
+// or as a stream. For example, {"messages": [{"role": "user", "content": "Hi"}], "n": 2, "seed": 7} becomes two choices with one prompt:
+// the first with the seed 7, the second with 8.
+
 // chatRequest is what POST /v1/chat/completions reads.
 type chatRequest struct {
 	Model    string    `json:"model"`
@@ -41,7 +45,7 @@ type thinking struct {
 	Budget    ask.Budget        `json:"thinking_budget"`
 	Tokens    ask.Budget        `json:"thinking_budget_tokens"` // Budget, as llama-server calls it
 	Variables ask.Variables     `json:"chat_template_kwargs"`
-	Include   *bool             `json:"include_reasoning"` // whether thoughts are sent; nil: they are
+	Include   *bool             `json:"include_reasoning"` // whether the client gets thoughts; nil: it does
 }
 
 // asked returns what the parameters ask for together.

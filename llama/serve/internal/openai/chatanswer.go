@@ -10,10 +10,10 @@ import (
 // chatEncoder turns the events of a chat's answers into what a client is sent. A stream and a whole answer have the same parts: a whole
 // answer is its parts put together.
 type chatEncoder struct {
-	logprobs *ask.Logprobs // nil: they are not told
+	logprobs *ask.Logprobs // nil: not asked for
 	calls    []ask.Calls   // by choice
 	begun    []bool        // by choice: its role was sent
-	silent   bool          // thoughts are not told
+	silent   bool          // thoughts are left out
 }
 
 func newChatEncoder(t *llama.Tokenizer, choices []ask.Choice, logprobs bool, top *int) *chatEncoder {

@@ -16,7 +16,7 @@ type completionEncoder struct {
 	echo      []string // by choice: what its text begins with; nil: nothing
 	begins    []int    // by choice: tokens that stand before the text of its prompt
 	logprobs  bool
-	top       int   // alternatives of a token in the answer
+	top       int   // alternatives of a token
 	offsets   []int // by choice: characters of the tokens so far
 }
 

@@ -10,6 +10,9 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
+// POST /v1/completions continues texts: each of several prompts has n answers, numbered on. For example, {"prompt": ["a", "b"], "n": 2} has
+// the choices 0 and 1 of "a" and 2 and 3 of "b". With echo, an answer's text begins with its prompt.
+
 // completionRequest is what POST /v1/completions reads.
 type completionRequest struct {
 	Model  string  `json:"model"`
@@ -22,7 +25,7 @@ type completionRequest struct {
 	NPredict  *int `json:"n_predict"` // MaxTokens, as llama-server calls it
 	BestOf    *int `json:"best_of"`
 	Echo      bool `json:"echo"`     // the text begins with the prompt
-	Logprobs  *int `json:"logprobs"` // how many alternatives of a token are sent, with Echo of the prompt's too; nil: no probabilities
+	Logprobs  *int `json:"logprobs"` // how many alternatives of a token to send, with Echo of the prompt's too; nil: no probabilities
 }
 
 // completionRules are those of the parameters that are not read.

@@ -19,7 +19,7 @@ type responseFormat struct {
 	} `json:"json_schema"`
 }
 
-// form returns the form that is asked for. A schema is kept as a whole or refused, unless strict is false: then the parts that cannot be
+// form returns the form of the request. A schema is kept as a whole or refused, unless strict is false: then the keywords that cannot be
 // kept are left out.
 func (f *responseFormat) form() (ask.Form, error) {
 	switch {

@@ -8,7 +8,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
-// modelObject is a model, as OpenAI writes it, and what this server adds.
+// modelObject is a model, as OpenAI writes it, with this server's additions.
 type modelObject struct {
 	ID      string    `json:"id"`
 	Object  string    `json:"object"`

@@ -8,7 +8,7 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
-// streaming are the parameters of the form in which answers are sent.
+// streaming are the parameters that say how answers are sent.
 type streaming struct {
 	Stream         bool           `json:"stream"`
 	ReturnProgress bool           `json:"return_progress"` // llama-server's: how much of the prompt is computed; see promptProgress

@@ -102,7 +102,7 @@ func main() {
 	fmt.Printf("%d schemas, %d bytes\n", len(e.translated), len(text))
 }
 
-// add translates the published schema of a name, and what it refers to.
+// add translates the published schema of a name, and the schemas that it refers to.
 func (e *extractor) add(name string) {
 	if _, done := e.translated[name]; done {
 		return

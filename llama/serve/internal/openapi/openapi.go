@@ -109,7 +109,7 @@ func Parameters(name string) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// collect adds to found the properties of a schema and of what it is put together from.
+// collect adds to found the properties of a schema and of the schemas that it is put together from.
 func (p *published) collect(definition any, found map[string]bool) {
 	schema, _ := definition.(map[string]any)
 	properties, _ := schema["properties"].(map[string]any)

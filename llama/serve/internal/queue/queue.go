@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// Queue hands out a fixed number of places. A caller that finds all places taken waits in a line of bounded length.
+// Queue hands out a fixed number of places. Whoever finds all places taken waits in a line of bounded length.
 //
 // Fairness: a place that becomes free goes to the client that holds the fewest places at that moment; among those, to the client with the
 // earliest last turn. A turn is the moment at which a client got a place, gave one back, or came to a queue in which it had nothing. Within
-// a client, the first to come is served first. So while a client waits and holds no place, another client gets at most one place before it,
-// and only if its own last turn was earlier. However many requests somebody sends, others therefore wait for no more than one of them for
-// each place.
+// a client, whoever came first is served first. So while a client waits and holds no place, another client gets at most one place before
+// it, and only if its own last turn was earlier. However many requests somebody sends, others therefore wait for no more than one of them
+// for each place.
 //
 // Room in the line: a client may take positions as long as it has at most one more than remain free. Alone it gets half of the line, two
 // clients that send more than can be served get a third each, and so on. Somebody who has nothing in the line gets a position as long
@@ -41,11 +41,11 @@ type Queue struct {
 	next    clientHeap    // clients that wait; the next one to serve stands first
 	turn    uint64        // how many turns there were
 	held    time.Duration // for how long places were held lately: a moving average, 0 before the first one was given back
-	idle    chan struct{} // closed as soon as nothing is taken or waited for; nil where nobody wants to know
+	idle    chan struct{} // closed as soon as nothing is taken or waited for; nil if nobody wants to know
 	stats   Stats         // but for InUse and Waiting
 }
 
-// client is one of those among whom the queue is fair.
+// client is one of those that the queue is fair among.
 type client struct {
 	name string
 	held int         // places
@@ -54,7 +54,7 @@ type client struct {
 	rank int         // its index in Queue.next while it waits
 }
 
-// Place is a place, or a position in the line for one. Its owner gives it back with Leave.
+// Place is a place, or a position in the line for one. Whoever has it gives it back with Leave.
 type Place struct {
 	queue  *Queue
 	client *client
@@ -66,7 +66,7 @@ type Place struct {
 	prev, next *Place        // neighbours in client.line
 }
 
-// state is the state of a Place.
+// state is the stage of a Place.
 type state uint8
 
 const (
@@ -286,7 +286,7 @@ func (q *Queue) Close() {
 		q.forget(c)
 	}
 	q.next = nil
-	// Nobody waited unless all places are taken: those who wait for the queue to be idle still do.
+	// Nobody waited unless all places are taken: whoever waits for the queue to be idle still does so.
 }
 
 // Idle returns nil as soon as no place is taken or waited for. If the context ends first, Idle returns the context's cause. Close keeps

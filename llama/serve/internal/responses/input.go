@@ -12,6 +12,15 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
+// Items become the history that chat templates know. Items that one turn of the model made become one message: a reasoning item gives its
+// text to the assistant's message or call that follows. For example,
+//
+//	{"type": "reasoning", "content": [{"type": "reasoning_text", "text": "Hm"}]}
+//	{"type": "function_call", "call_id": "1", "name": "f", "arguments": "{}"}
+//	{"type": "function_call_output", "call_id": "1", "output": "2"}
+//
+// become an assistant's message with the thought "Hm" and a call of f, and a tool's message "2".
+
 // input is the conversation that a request brings: a text of the user's, or a list of items.
 //
 // Invariant: places has, for each message of history, the place in the request that it began at: "input[2]".

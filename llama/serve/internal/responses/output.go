@@ -8,6 +8,17 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/ask"
 )
 
+// An answer's pieces become items, one open at a time: a piece of another kind closes the open item and begins the next. Each step is an
+// event. For example, the pieces "Let me ", "see" and a call of f become
+//
+//	response.output_item.added, response.content_part.added    a message
+//	response.output_text.delta                                 "Let me ", and again "see"
+//	...done events of the message
+//	response.output_item.added                                 a function_call
+//	response.function_call_arguments.delta, and done
+//
+// Without a stream the same items are made, and events go nowhere.
+
 // message is an item: a stretch of text.
 type message struct {
 	ID      string `json:"id"`
@@ -65,12 +76,12 @@ type call struct {
 	Arguments string `json:"arguments"`
 }
 
-// output puts the items of an answer together from its pieces, and sends an event of each thing that happens to them.
+// output puts the items of an answer together from its pieces, and sends an event for each change of them.
 //
-// Within a piece, the thought comes first, then what belongs to the call that was open, then the text, then new calls.
+// Within a piece, the thought comes first, then the arguments of the open call, then the text, then new calls.
 //
 // Invariants: at most one of thought, message and call is not nil; it is the item that is open, and the last of items. written and logs are
-// the part of it that has come: they become part of the item when it is closed.
+// its text and log-probabilities so far: they become part of the item when it is closed.
 type output struct {
 	send    func(event) error
 	calls   ask.Calls // which calls are sent, and when
@@ -195,7 +206,7 @@ func (o *output) beginCall(c llama.CallPiece) error {
 
 // extendCall adds arguments to the open call.
 func (o *output) extendCall(arguments string) error {
-	o.pending = nil // no log-probabilities are sent for calls
+	o.pending = nil // calls have no log-probabilities
 	if arguments == "" || o.call == nil {
 		return nil
 	}
@@ -239,7 +250,7 @@ func (o *output) close(status string) error {
 	return nil
 }
 
-// completeItem adds the part that has come to the open item.
+// completeItem makes the text so far part of the open item.
 func (o *output) completeItem(status string) {
 	if o.thought != nil {
 		o.thought.Status, o.thought.Content = status, []thoughtPart{newThoughtPart(string(o.written))}

@@ -29,7 +29,7 @@ type request struct {
 	Truncation        ask.Truncation    `json:"truncation"`
 	Stream            bool              `json:"stream"`
 	StreamOptions     *streamOptions    `json:"stream_options"`
-	Metadata          map[string]string `json:"metadata"` // this field and the following ones change nothing, and comes back in the answer
+	Metadata          map[string]string `json:"metadata"` // this member and the following ones change nothing, and come back in the answer
 	User              *string           `json:"user"`
 	SafetyIdentifier  *string           `json:"safety_identifier"`
 	PromptCacheKey    *string           `json:"prompt_cache_key"`

@@ -54,7 +54,7 @@ func (f *format) ReadJSON(at string, value json.RawMessage) error {
 	return nil
 }
 
-// form returns the form that is asked for. A schema is kept as a whole or refused, unless strict is false: then the parts that cannot be
+// form returns the form of the request. A schema is kept as a whole or refused, unless strict is false: then the keywords that cannot be
 // kept are left out.
 func (t *text) form() ask.Form {
 	switch t.Format.Type {

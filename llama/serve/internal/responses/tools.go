@@ -145,7 +145,7 @@ func (t *toolChoice) readAllowed(at string, value json.RawMessage) error {
 	return nil
 }
 
-// reference is a function's name, in {"type":"function","name":…}, and where in the request that stands.
+// reference is a function's name, in {"type":"function","name":…}, and its place in the request.
 type reference ask.ToolName
 
 // ReadJSON reads it.
@@ -169,8 +169,8 @@ func (r *reference) ReadJSON(at string, value json.RawMessage) error {
 	return nil
 }
 
-// readTools returns the functions on offer. The schema of a strict one is kept as a whole or refused; parts of other schemas that cannot be
-// kept are left out, since the model sees all of the schema.
+// readTools returns the functions on offer. The schema of a strict one is kept as a whole or refused. Of the others' schemas, the keywords
+// that cannot be kept are left out, since the model is shown all of the schema.
 func (in *request) readTools() (ask.Tools, error) {
 	var t ask.Tools
 	t.Options.Single = in.ParallelToolCalls != nil && !*in.ParallelToolCalls

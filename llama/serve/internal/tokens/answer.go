@@ -11,6 +11,13 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
+// /completion answers in llama-server's form: a part for each event, and in the last one the settings and figures of the whole. For
+// example, of a stream of two tokens
+//
+//	{"content": "Yes", "stop": false, "tokens_predicted": 1, …}
+//	{"content": ".", "stop": false, "tokens_predicted": 2, …}
+//	{"content": "", "stop": true, "stop_type": "eos", "timings": {…}, …}
+
 // part is a part of an answer, or all of it, as llama-server has it.
 type part struct {
 	Index     int           `json:"index"` // of the prompt

@@ -19,7 +19,7 @@ type answering struct {
 	Length  *int     `json:"n_predict"`         // negative: no bound; 0: nothing is computed
 	Most    *int     `json:"max_tokens"`        // Length, as OpenAI calls it
 	Tokens  bool     `json:"return_tokens"`     // a whole answer has its tokens, as the parts of a stream always have
-	Probs   int      `json:"n_probs"`           // how many alternatives of each token are sent; 0: no probabilities
+	Probs   int      `json:"n_probs"`           // how many alternatives of each token to send; 0: no probabilities
 	Fields  []string `json:"response_fields"`   // all that the answer has, or the last part of a stream; see picked. Empty: everything
 	Timings bool     `json:"timings_per_token"` // they come with the end of the answer in any case
 

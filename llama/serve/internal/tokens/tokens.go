@@ -15,6 +15,9 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
+// For example, POST /tokenize with {"content": "Hi!"} answers {"tokens": [13347, 0], "count": 2} for a Llama 3, and with "with_pieces":
+// true each token comes with its text.
+
 // API is the interface. Its methods are safe for concurrent use.
 type API struct {
 	Service *ask.Service
@@ -160,7 +163,7 @@ type detokenizeRequest struct {
 	Tokens []int  `json:"tokens" wire:"required"`
 }
 
-// Detokenize serves POST /detokenize. Special tokens are written as in the vocabulary, bytes that are no text as U+FFFD.
+// Detokenize serves POST /detokenize. Special tokens are written as the vocabulary writes them, bytes that are no text as U+FFFD.
 func (a *API) Detokenize(w http.ResponseWriter, r *http.Request) error {
 	var in detokenizeRequest
 	if err := a.Service.Read(w, r, nil, &in); err != nil {

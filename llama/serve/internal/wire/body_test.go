@@ -23,7 +23,7 @@ type connected struct {
 func (c connected) Write(p []byte) (int, error)       { return c.ResponseWriter.Write(p) }
 func (c connected) SetReadDeadline(t time.Time) error { return c.Conn.SetReadDeadline(t) }
 
-// free lets a body take what it likes.
+// free lets a body take any memory.
 func free(int64) error { return nil }
 
 func TestBodiesThatDoNotCome(t *testing.T) {
@@ -58,7 +58,8 @@ func TestBodiesThatDoNotCome(t *testing.T) {
 	}
 }
 
-// TestBodiesTakeMemoryAsTheyCome reads bodies of all lengths, with and without their announcement, and counts what they ask for.
+// TestBodiesTakeMemoryAsTheyCome reads bodies of all lengths, with and without their announcement, and counts the bytes that hold is asked
+// for.
 func TestBodiesTakeMemoryAsTheyCome(t *testing.T) {
 	const limit = 1 << 20
 	for _, size := range []int{0, 1, firstRead - 1, firstRead, firstRead + 1, 100_000, limit - 1, limit} {

@@ -15,9 +15,9 @@ type Error struct {
 	Status     int           // HTTP's
 	Code       string        // a word for programs, "context_length_exceeded"; "" if the status says enough
 	Param      string        // the parameter that is wrong, as the interface names it: "messages[2].role"; "": no single one
-	Message    string        // the mistake, and the remedy
-	RetryAfter time.Duration // when to try again; 0: not told
-	Err        error         // the cause, for the log; may be nil
+	Message    string        // the mistake, and what would be right
+	RetryAfter time.Duration // when to try again; 0: not sent
+	Err        error         // what happened, for the log; may be nil
 	Request    string        // the request's id, for interfaces with a place for it in errors; WriteError fills it in
 	Counts     *Counts       // of a prompt that is too long; nil: the error is another one
 }
@@ -31,7 +31,7 @@ type Counts struct {
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
-// Unwrap returns the cause.
+// Unwrap returns what happened.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Within returns the error of something at a place: its Param begins with the place, and its Message with its Param. Within("input[2]") of an
@@ -55,7 +55,7 @@ func Invalid(param, format string, a ...any) *Error {
 	return &Error{Status: http.StatusBadRequest, Code: "invalid_value", Param: param, Message: fmt.Sprintf(format, a...)}
 }
 
-// Missing returns the error of a parameter that has to be there, and is not: status 400. want says what it must be: "a string".
+// Missing returns the error of a parameter that has to be there, and is not: status 400. want describes the right value: "a string".
 func Missing(param, want string) *Error {
 	return &Error{Status: http.StatusBadRequest, Code: "missing_required_parameter", Param: param,
 		Message: fmt.Sprintf("%s is missing; it must be %s", param, want)}

@@ -8,12 +8,12 @@ import (
 	"strconv"
 )
 
-// JSONWriter writes an answer of JSON part by part, since it may be too long to lie in memory as a whole. An error ends it: later calls do
+// JSONWriter writes an answer of JSON part by part, since it may be too long to lie in memory as a whole. After an error its methods do
 // nothing, and End returns the error. One goroutine at a time uses it.
 type JSONWriter struct {
 	w    http.ResponseWriter
 	rc   *http.ResponseController
-	text bytes.Buffer // bytes that are not written yet
+	text bytes.Buffer // not written yet
 	json *json.Encoder
 	sent bool // something has been written
 	err  error
@@ -63,7 +63,7 @@ func (l *JSONWriter) List(n int, element func(i int)) {
 	l.Raw("]")
 }
 
-// write writes what there is, if that has at least that many bytes.
+// write writes the text in memory, if that has at least least bytes.
 func (l *JSONWriter) write(least int) {
 	if l.err != nil || l.text.Len() < least {
 		return

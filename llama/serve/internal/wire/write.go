@@ -129,7 +129,7 @@ func (e *Events) end() error {
 	return e.write()
 }
 
-// write writes what there is of the event.
+// write writes the event so far.
 func (e *Events) write() error {
 	e.last = time.Now()
 	extendDeadline(e.rc)

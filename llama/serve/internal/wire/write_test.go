@@ -23,7 +23,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestWriteError checks which errors clients are told of, and how.
+// TestWriteError checks which errors clients get, and in which form.
 func TestWriteError(t *testing.T) {
 	for _, c := range []struct {
 		name   string

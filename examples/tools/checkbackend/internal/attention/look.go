@@ -8,6 +8,10 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// A device shows only the outputs of its operations. look finds the inner steps from them. For example, the weight of slot 5 is the output
+// of Attend with values that are 0 but for a 1 in slot 5; with 64 elements in a head, one call shows the weights of 64 slots. The scores
+// follow from the weights as their logarithms.
+
 // vector is a row of what a step gives: values that stand at one place, such as one query's output of one head.
 type vector struct {
 	at []int     // the place, one number for each of the step's coordinates but the last, which counts the values
@@ -126,8 +130,7 @@ func (l *look) cached(side func(*stored) [][][]byte) ([]vector, error) {
 func keysOf(s *stored) [][][]byte   { return s.keys }
 func valuesOf(s *stored) [][][]byte { return s.values }
 
-// cache makes slots with the reference's keys, and with its values or, where probe is not nil, those that probe returns for a
-// slot of a head.
+// cache makes slots with the reference's keys, and with its values or, if probe is not nil, those that probe returns for a slot of a head.
 func (l *look) cache(probe func(slot int) []byte) ([]backend.Run, error) {
 	var runs []backend.Run
 	for i := range l.runs {

@@ -60,8 +60,8 @@ func (r *result) record() record {
 	return o
 }
 
-// fault returns the value to look at first, what it was compared with and what stands around it: the first that has not the reference's bits;
-// or, where all have them and yet the definition is too far away, the farthest one. It is nil if nothing is to be looked at.
+// fault returns the value to look at first, what it was compared with and its neighbours: the first that has not the reference's bits; or,
+// if all have them and yet the definition is too far away, the farthest one. It is nil if nothing is to be looked at.
 func (r *result) fault() (p *place, with string, around near) {
 	switch {
 	case r.reference.first != nil:
@@ -159,7 +159,7 @@ func (r *report) verdicts(list []*result) string {
 	return text
 }
 
-// faults writes where results are bad, step by step: the first step that is wrong is the one to look into.
+// faults writes the places of bad results, step by step: the first step that is wrong is the one to look into.
 func (r *report) faults() {
 	count := 0
 	for _, o := range r.results {

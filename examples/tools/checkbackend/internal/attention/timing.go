@@ -13,6 +13,10 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// Each figure is the shortest of several runs of the same attention over many layers in turn, divided by their number: once with all layers
+// submitted before the device is waited for, and once with a wait after each. For example, a device with 2 µs of work and 20 µs of waiting
+// shows about 2 (queued_us) and 22 (waited_us).
+
 // defaultLengths are the numbers of slots for which -time measures.
 var defaultLengths = []int{128, 512, 2048, 4096, 16384}
 

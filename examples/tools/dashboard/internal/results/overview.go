@@ -10,6 +10,10 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/statistics"
 )
 
+// The overview sorts runs into cells: all runs of one Config, on one machine, of one commit. For example, three repetitions of two Configs
+// at two commits are 12 runs and 4 cells, each with an interval for every metric; changes are then looked for between the two cells of each
+// Config.
+
 // Overview is what the page knows of all runs. Its lists refer to each other by index.
 type Overview struct {
 	Folders  []string  `json:"folders"` // what they are called
@@ -46,7 +50,7 @@ type Config struct {
 	Axes []string `json:"axes"`
 }
 
-// Machine is where runs ran.
+// Machine is a machine of runs.
 type Machine struct {
 	Title string `json:"title"`
 	OS    string `json:"os"`
@@ -78,7 +82,7 @@ type Cell struct {
 	Commit  int         `json:"commit"`
 	Runs    []int       `json:"runs"`
 	Failed  int         `json:"failed"` // of Runs
-	Asked   int         `json:"asked"`  // questions in each run, where accuracy was measured
+	Asked   int         `json:"asked"`  // questions in each run, if accuracy was measured
 	Metrics []*Interval `json:"metrics"`
 	Gaps    []number    `json:"gaps"` // of all repetitions together: as long as Overview.Gaps, or empty
 }

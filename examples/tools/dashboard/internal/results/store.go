@@ -25,6 +25,10 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
 )
 
+// Every request looks at the folders again, at most once a second: files that are new or changed are read, those that are gone are
+// forgotten, and only then is the overview made anew. For example, while a suite writes its 41st run, the next request reads one file and
+// reuses 40 summaries.
+
 // Store holds a summary of each run of some folders, and reads again the files that changed. It does not hold timelines and profiles:
 // Detail reads them when they are asked for. Its methods may be used by any number of goroutines at once.
 type Store struct {
@@ -104,7 +108,7 @@ func (s *Store) Overview() (*Encoded, error) {
 	return s.overview, nil
 }
 
-// look lists the folders' files and reads those that changed. Where anything did, the overview is to be made again.
+// look lists the folders' files and reads those that changed. If anything did, the overview is to be made again.
 func (s *Store) look() {
 	var notices []Notice
 	files := map[string]runs.File{}

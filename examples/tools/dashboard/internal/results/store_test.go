@@ -196,7 +196,7 @@ func TestFoldersOfOneNameAndInEachOther(t *testing.T) {
 	}
 }
 
-// The planted slow-down is found, at its commit, and is the only thing that became worse; and equal programs are not told apart.
+// The planted slow-down is found, at its commit, and is the only thing that became worse; equal programs show no difference.
 func TestChanges(t *testing.T) {
 	folder := t.TempDir()
 	write(t, folder, sample.Options{Small: true, Commits: sample.Regression + 1, Repetitions: 6})

@@ -14,7 +14,7 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/dashboard/internal/results"
 )
 
-// Source is what the page is told: a results.Store.
+// Source has the page's data: a results.Store.
 type Source interface {
 	Overview() (*results.Encoded, error)
 	Detail(key string, points int) (*results.Detail, error)

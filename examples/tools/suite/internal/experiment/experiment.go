@@ -32,7 +32,8 @@ type Options struct {
 	Repetition int       // which one of the Config's runs this is; 0: the first, 1
 	Commit     string    // that the program was built from; "": the build's
 	Committed  time.Time // when Commit was made; zero: the build's time, if it has the same Commit
-	// Progress, if not nil, is told of each part of the run how much of it is done, at most a few times a second. The run waits for it.
+	// Progress, if not nil, is called with each part of the run and how much of it is done, at most a few times a second. The run waits for
+	// it.
 	Progress func(part string, done, total int)
 
 	unwatched bool // nothing is sampled: for measuring what that costs
@@ -78,7 +79,7 @@ type experiment struct {
 	run      *runs.Run
 	began    time.Time // with the monotonic clock, which run.Began has not
 	resident *sysinfo.Resident
-	shown    time.Time // when Progress was last told
+	shown    time.Time // the time of the last call of Progress
 	model    *llama.Model
 	recorder recording.Recorder
 	evicted  evictions
@@ -149,7 +150,7 @@ func device(b backend.Backend) string {
 	return b.Describe()
 }
 
-// showEvery is how often Progress is told at most, unless a part begins or ends.
+// showEvery is how often Progress is called at most, unless a part begins or ends.
 const showEvery = 200 * time.Millisecond
 
 // progress says how much of a part is done.

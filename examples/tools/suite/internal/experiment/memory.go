@@ -52,7 +52,7 @@ func (e *experiment) sample(session *llama.Session, now time.Time) {
 	s := runs.Memory{At: e.at(now), Resident: e.resident.Bytes(), Cache: usage.Bytes, Slots: session.CacheLen()}
 	if usage.PeakBytes > max(e.memory.cache, s.Cache) {
 		peak := s
-		if s.Cache > 0 { // slots are of one size; only where layers or heads have different shares is this not exact
+		if s.Cache > 0 { // slots are of one size; this is inexact only if layers or heads have different shares
 			peak.Slots = int(int64(s.Slots) * usage.PeakBytes / s.Cache)
 		}
 		peak.Cache = usage.PeakBytes

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// script is a clock on which time passes as it is told to.
+// script is a clock that a test moves.
 type script struct {
 	t    time.Duration
 	late []time.Duration // by how much each sleep is too long; later sleeps are exact

@@ -10,6 +10,9 @@ import (
 	"strings"
 )
 
+// Each key of a matrix is in one table, with its name and its field. For example, {"threads": [1, 4]} in a file and -threads 1,4 on the
+// command line both set Matrix.Threads, by read and by set.
+
 // key is one of a matrix's keys: in a file, and as a flag.
 type key struct {
 	name, kind, usage string

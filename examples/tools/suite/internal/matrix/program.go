@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Program is a program that computes, where several are compared.
+// Program is a program that computes, if several are compared.
 type Program struct {
 	Label string // what Config.Program calls it; not empty
 	Path  string // ""; the suite itself

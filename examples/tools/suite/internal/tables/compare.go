@@ -16,6 +16,10 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/statistics"
 )
 
+// Runs are sorted into cells of equal values in all properties that are not compared, and each cell before is paired with the cell after
+// that has the same values. For example, with -a program=base -b program=new the cells (pebble, q8_0, base) and (pebble, q8_0, new) are a
+// pair. Every metric of every pair is a comparison; all comparisons are judged together (statistics.CompareAll).
+
 const compareAbout = `
 suite compare says what differs between two sets of runs beyond noise: two folders, or two selections within one.
 
@@ -140,7 +144,7 @@ func readSide(dir, flag, choice string, chosen, both selection) (side, error) {
 type comparison struct {
 	Cell    map[string]string `json:"cell"` // by axis; nil: all cells together
 	Metric  string            `json:"metric"`
-	Verdict string            `json:"verdict"` // better, worse, or "": it is not told from noise
+	Verdict string            `json:"verdict"` // better, worse, or "": it may be noise
 	statistics.Change
 	metric runs.Metric
 	title  string // of the cell
@@ -161,7 +165,7 @@ func (c *comparison) size() float64 {
 }
 
 // comparable returns the properties by which cells of the two sides belong together: all but those that -a and -b choose by, and but the
-// machine and the commit, which may differ and are told.
+// machine and the commit, which may differ and are shown.
 func (o *compareOptions) comparable() []property {
 	return slices.DeleteFunc(properties(), func(p property) bool {
 		_, inA := o.a[p.name]

@@ -36,7 +36,7 @@ type report struct {
 // hidden is the change for the worse that a comparison must rule out to be sure that nothing happened.
 const hidden = 0.1
 
-// untold sums up what could not be told.
+// untold sums up the comparisons without a verdict.
 func (r *report) untold() {
 	fewest := [2]int{math.MaxInt, math.MaxInt}
 	for _, c := range r.list {

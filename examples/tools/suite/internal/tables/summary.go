@@ -21,7 +21,7 @@ off they may be: 95 % intervals, or everything that was measured where there are
 
 With -ratio each row is divided by the row that has this value and is the same in everything else.`
 
-// usualMetrics are those that a summary shows unless it is told which.
+// usualMetrics are those that a summary shows by default.
 const usualMetrics = "generating,reading,first,gap99,accuracy,resident,cache"
 
 // summaryOptions are the command line's.

@@ -19,6 +19,9 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
 )
 
+// The program adb is asked for the devices, and runs scripts and copies files. One device needs no choice; of several, the serial number
+// chooses. For example, "adb devices -l" may say that a device is unauthorized: the error then says to allow debugging on its screen.
+
 // adb is the link to an Android device through the program adb.
 //
 // Programs for it are built for linux and not for android: a static program asks nothing of the device but its kernel, while one for
@@ -89,7 +92,7 @@ func findADB(given string) (string, error) {
 		return path, nil
 	}
 	folders := []string{os.Getenv("ANDROID_HOME"), os.Getenv("ANDROID_SDK_ROOT")}
-	if home, err := os.UserHomeDir(); err == nil { // where Android Studio puts it
+	if home, err := os.UserHomeDir(); err == nil { // Android Studio puts it there
 		folders = append(folders, filepath.Join(home, "Android", "Sdk"), filepath.Join(home, "Library", "Android", "sdk"),
 			filepath.Join(home, "AppData", "Local", "Android", "Sdk"))
 	}

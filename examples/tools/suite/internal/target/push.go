@@ -215,7 +215,7 @@ func (r *remote) checkRoom(ctx context.Context, bytes int64) error {
 	return r.fullError(ctx, fmt.Sprintf("it needs %s and there is room for %s", size(bytes), size(free)))
 }
 
-// freeBytes returns how many bytes there is room for where pushed files lie.
+// freeBytes returns how many bytes there is room for in the folder of pushed files.
 func (r *remote) freeBytes(ctx context.Context) (bytes int64, ok bool, err error) {
 	answer, err := r.ask(ctx, "mkdir -p "+quote(r.folder)+" && df -Pk "+quote(r.folder), r.o.Patience)
 	if err != nil {

@@ -14,6 +14,15 @@ import (
 	"time"
 )
 
+// A remote needs only a shell over there. The status of a script does not come from the link's program, which may end with 1 for its own
+// reasons, but in a line that the script writes. For example, ask("df -Pk /tmp") sends
+//
+//	{ df -Pk /tmp
+//	} 2>&1
+//	echo "[MARK:$?]"
+//
+// and takes [MARK:0] out of the answer. Without such a line the connection broke.
+
 // link is a way to a machine: it carries scripts and files.
 type link interface {
 	// name is the target's name.
@@ -37,7 +46,7 @@ type link interface {
 type remote struct {
 	link
 	o      Options
-	folder string            // where pushed files go: an absolute path
+	folder string            // for pushed files: an absolute path
 	sums   map[string]string // of local files that were read already, by path, size and time
 }
 

@@ -47,11 +47,11 @@ type Cleaner interface {
 	Clean(ctx context.Context) (bytes int64, err error)
 }
 
-// Options are what Open may be told. The zero value is right for a person at a terminal.
+// Options are settings of Open. The zero value is right for a person at a terminal.
 type Options struct {
 	ADB      string                  // the program adb; "": $ANTIGRAVITY_ADB, or the one in PATH or in the Android SDK
 	SSH      string                  // the program ssh; "": $ANTIGRAVITY_SSH, or the one in PATH
-	Folder   string                  // where pushed files go there, as an absolute path; "": a folder that the system has for this
+	Folder   string                  // for pushed files, as an absolute path; "": a folder that the system has for this
 	Patience time.Duration           // how long the target may take to answer a question; 0: half a minute
 	Progress func(done, total int64) // is called with the bytes of a file being pushed; may be nil
 }
@@ -60,8 +60,8 @@ type Options struct {
 const patience = 30 * time.Second
 
 // Open opens a target by its name: "" or "local" for this machine, "adb" for the only Android device, "adb:SERIAL" for one of several,
-// "ssh:HOST" for another machine, where HOST is whatever ssh takes, user@host and aliases of its configuration included, perhaps
-// with ":PORT" behind it. It makes sure that the target answers.
+// "ssh:HOST" for another machine. HOST is whatever ssh takes, user@host and aliases of its configuration included, perhaps with ":PORT"
+// behind it. It makes sure that the target answers.
 func Open(ctx context.Context, name string, o Options) (Target, error) {
 	o.Patience = cmp.Or(o.Patience, patience)
 	if o.Progress == nil {

@@ -39,7 +39,7 @@ type Device struct {
 // shell returns the device's shell.
 func (d *Device) shell() string { return cmp.Or(d.Shell, "/bin/sh") }
 
-// Data is where programs may write.
+// Data is the folder in which programs may write.
 func (d *Device) Data() string { return filepath.Join(d.Folder, "data") }
 
 // Save writes the device to a file, for Variable to name, and makes its file system.
