@@ -82,7 +82,6 @@ type PoolStats struct {
 	ReusedTokens   int64         // tokens of prompts that were not computed again
 	ComputedTokens int64         // tokens of prompts that were computed
 	Bytes          int64         // what MaxBytes bounds: the caches of the model's sessions
-	StateBytes     int64         // those of Bytes that are of recurrent layers: states and snapshots
 	MaxBytes       int64         // PoolOptions.MaxBytes, with the default filled in
 	Evicted        int64         // cached conversations that were given up because of MaxBytes
 }
@@ -240,9 +239,8 @@ func (p *Pool) Stats() PoolStats {
 	p.room.tell(&s, p.options.MaxSessions)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	memory := p.model.MemoryUsage()
-	s.Bytes, s.StateBytes, s.MaxBytes = memory.Caches, memory.CacheParts.States, p.options.MaxBytes
-	s.Idle, s.ReusedTokens, s.ComputedTokens, s.Evicted = len(p.idle), p.reused, p.computed, p.evicted
+	s.MaxBytes = p.options.MaxBytes
+	s.Idle, s.ReusedTokens, s.ComputedTokens, s.Bytes, s.Evicted = len(p.idle), p.reused, p.computed, p.bytes(), p.evicted
 	return s
 }
 

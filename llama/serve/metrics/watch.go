@@ -63,8 +63,6 @@ func newWatch() watch {
 			func(m *serve.ModelStats) float64 { return float64(m.Pool.Idle) }),
 		figure(gauge, "cache_bytes", "Memory of the conversations' keys and values, and of recurrent layers' states with their snapshots.",
 			func(m *serve.ModelStats) float64 { return float64(m.Pool.Bytes) }),
-		figure(gauge, "cache_state_bytes", "The part of cache_bytes that is of recurrent layers' states with their snapshots.",
-			func(m *serve.ModelStats) float64 { return float64(m.Pool.StateBytes) }),
 		figure(gauge, "cache_max_bytes", "Memory that cache_bytes may reach, before cached conversations are given up.",
 			func(m *serve.ModelStats) float64 { return float64(m.Pool.MaxBytes) }),
 		figure(counter, "cached_conversations_dropped_total", "Cached conversations that were given up for want of memory.",
