@@ -235,12 +235,12 @@ func generate32(c *build.Context, u panelUnit, f format32, constants patterns32,
 }
 
 // singleAhead is about how many bytes ahead of the reads a tile of several panels asks for quants, in each panel, and for the scales of the
-// same blocks. Behind the last blocks it goes on with the panels that come next. It asks for lines in the second-level cache: there are few
-// places for lines on their way to the first level, and who has taken them all waits.
+// same blocks. Behind the last blocks it goes on with the panels that come next. It asks for lines in the second-level cache, since there are
+// few places for lines on their way to the first level, and a processor that has taken them all waits.
 //
 // One token of Q4_0 with AVX-512 VNNI, GB/s on one and on two threads of a Zen 4, medians of variants in turn, with rows of 2048:
 //
-//	2048 bytes ahead in the first level, only in these panels   12.8   24.7 (what was here before)
+//	2048 bytes ahead in the first level, only in these panels   12.8   24.7 (the kernel before)
 //	the same, going on with the next panels                     14.4
 //	no requests                                                 15.1
 //	2048 bytes ahead in the second level, only in these panels  17.7   34.0

@@ -184,8 +184,8 @@ func (p *product) activate(r Runner, a activation) error {
 }
 
 // rowsPerPiece is how many rows of weights are worth handing to another thread: enough to amortise the hand-over, few enough
-// that threads end together. It is whole panels: as many as kernels take at once, which for few rows of activations are those that read
-// memory in four places. On 16 threads of a Xeon (Sapphire Rapids), two runs each, tokens/s of 1, 4 and 16 sessions in pieces of 32 rows: 152
+// that threads end together. It is whole panels, as many as kernels take at once: for few rows of activations four, since
+// kernels for them read memory in four places. On 16 threads of a Xeon (Sapphire Rapids), two runs each, tokens/s of 1, 4 and 16 sessions in pieces of 32 rows: 152
 // and 102, 382 and 357, 796 and 847; in pieces of 64: 132 and 148, 444 and 408, 706 and 721. Two pieces a thread in place of eight, so that fewer
 // are handed over: 119 and 118, 318 and 345, 649 and 704; the threads no longer end together.
 func (p *product) rowsPerPiece() int {
