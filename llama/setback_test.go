@@ -82,7 +82,7 @@ func TestDeviceLostDuringEviction(t *testing.T) {
 	deviceLostDuringEviction(t, fault, m, other, evictors(t, 48))
 }
 
-// TestFamilyDeviceLostDuringEviction is TestDeviceLostDuringEviction for models with states, which go back to that of the eviction, and for those whose layers
+// TestFamilyDeviceLostDuringEviction is TestDeviceLostDuringEviction for models with states, which go back to that of the eviction, and for models with layers that
 // share caches of several sizes.
 func TestFamilyDeviceLostDuringEviction(t *testing.T) {
 	for _, family := range unlikeFamilies {
