@@ -28,7 +28,7 @@ var (
 )
 
 // hostile are numbers that no model has there, and some that it may have.
-var hostile = []any{0, 1, 2, 7, 9, -1, 1 << 12, 1<<12 + 1, 1 << 31, 1 << 40, math.MaxInt64, 1.5, 1e300, -1e300, nil, "x", []int{}, []int{-1, 1 << 40}, true}
+var hostile = []any{0, 1, 2, 7, 9, -1, 1 << 12, 1<<12 + 1, int64(1) << 31, int64(1) << 40, int64(math.MaxInt64), 1.5, 1e300, -1e300, nil, "x", []int{}, []int64{-1, 1 << 40}, true}
 
 // survives loads a model, which may be an error, and if it is not computes some tokens.
 func survives(t *testing.T, path string) {
