@@ -22,7 +22,7 @@ type Reread interface {
 // Example: the first reading of "the code is 3438" gives most attention to whatever the model finds important at the end. The second
 // reading, at "the code is", must look at the slot of "3438" to predict it. So this slot gets a high score.
 //
-// Session.Compress reads again, which takes about as long as the first reading. An eviction without a second reading, when the budget is
+// Session.Compress reads again, by windows of a few tokens, which takes longer than the first reading. An eviction without a second reading, when the budget is
 // passed or memory is short, chooses as SnapKV does. Differences from the authors' program: a slot's score is the most that a window of
 // Options.Observation queries gives to it, where theirs is the most of a single query; and all slots compete in each head alone.
 // The policy is a Rereader.

@@ -24,7 +24,8 @@ const (
 //
 // The second reading is done by copies of the session, which share its memory: each begins with the tokens of ask, which may be empty,
 // and reads up to 256 tokens of the conversation again. The session must have room for these tokens and for ask's; if there is less room,
-// fewer are read at once, but at least the policy's window. Compress takes about as long as it took to read the conversation.
+// fewer are read at once, but at least the policy's window. The second reading goes by the policy's window, 8 tokens unless Options.Observation
+// says otherwise, so Compress takes longer than it took to read the conversation.
 //
 // The context is looked at between the steps. If it has ended, or after another error of the second reading, the session is as it was.
 // Errors of the eviction itself are those of Evict.
