@@ -53,6 +53,8 @@ func newWatch() watch {
 			func(m *serve.ModelStats) float64 { return float64(m.Memory.CacheParts.Windows) }),
 		figure(gauge, "cache_shared_bytes", "Keys and values that several layers read, of cache_bytes.",
 			func(m *serve.ModelStats) float64 { return float64(m.Memory.CacheParts.Shared) }),
+		figure(gauge, "cache_state_bytes", "States of recurrent layers with their snapshots, of cache_bytes.",
+			func(m *serve.ModelStats) float64 { return float64(m.Memory.CacheParts.States) }),
 		figure(gauge, "model_requests", "Requests that use the model, or wait for it.",
 			func(m *serve.ModelStats) float64 { return float64(m.Requests) }),
 		figure(gauge, "answers_running", "Answers that are being computed.", func(m *serve.ModelStats) float64 { return float64(m.Answers) }),
