@@ -14,9 +14,9 @@ import (
 // softmax of a long row takes several kernels. For logits [1, 128256], in slices of 2048:
 //
 //	softmax_largest        63 groups: the largest of each slice
-//	softmax_exponentials   63 groups: exponentials, and the sum of each slice
-//	softmax_sum            1 group: the sum of all
-//	softmax_divide         63 groups
+//	softmax_exponentials   63 groups: the exponentials of each slice
+//	softmax_sum            1 group: the sum of the row, in a fixed order
+//	softmax_divide         63 groups: the quotients of each slice
 type vectors struct{ *queue }
 
 // AddAssign computes x += y.
