@@ -13,6 +13,13 @@ import (
 // Kernels is the set of kernels of one tier of processors. Every method that computes something has the meaning, and gives the
 // bits, of its portable form; slices must have the lengths that the method's comment says, which the callers have checked. A set
 // never changes, and may be used by any number of goroutines.
+//
+// For example:
+//
+//	k, x := asm.Best(), []float32{1, 2}
+//	k.Scale(x, 3)                   // x is [3 6]
+//	k.Add(x, []float32{10, 20})     // x is [13 26]
+//	k.Axpy(x, 2, []float32{1, 1})   // x is [15 28]
 type Kernels struct {
 	tier       string
 	vectors    vectors.Kernels

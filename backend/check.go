@@ -6,11 +6,11 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// The checks of operands. Each operation of each backend calls the check of its name first. It returns the dimensions, or an error that
-// names the operands: CheckRMSNorm of x [2, 8] with weights [4] says that the weights must be as long as a row.
-
-// The functions of this file check the operands of one operation each and return its dimensions. Backends call them first;
-// their errors name the operation with the shapes and types of the operands.
+// The checks of operands. Each operation of each backend calls the check of its name before it computes. A check returns the operation's
+// dimensions, or an error that names the operation with the shapes and types of the operands. CheckRMSNorm, for example:
+//
+//	x f32[2 8], w f32[8]   rows 2, dim 8
+//	x f32[2 8], w f32[4]   backend: RMSNorm of f32[2 8]@host with weights f32[4]@host: the weights must be as long as a row
 
 // needF32 returns an error unless all tensors are F32.
 func needF32(op string, ts ...*tensor.Tensor) error {

@@ -7,6 +7,13 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// The checks of operations on pages. Pages of 128 slots are looked at only as far as an operation touches them: those that it writes must
+// be writable, and pages behind the slots in use need not exist. For a run of 1 token and heads with 130 slots in use:
+//
+//	RoPEStore   writes slot 129: page 1 must be there and writable
+//	Attend      reads slots 0 to 129: pages 0 and 1 must be there
+//	Compact     to slots [0 1 5]: the first two stay; slot 5 moves to slot 2, so that page 0 must be writable
+
 // String describes a cache as the errors of this file do.
 func (s *Slots) String() string {
 	if s == nil {

@@ -9,8 +9,10 @@ import (
 )
 
 // The optional interfaces of a backend, and their substitutes. Each function returns the backend itself if it has the interface, and
-// otherwise a value that composes the plain operations: Fused(b) is b if b is a Fuser, else composed{b}, with a NormMatMul that calls
-// RMSNorm and then MatMulTransposed for each weight. Callers need not ask which it is.
+// otherwise a value that composes the plain operations. Callers need not ask which it is. For a backend b without a Fuser, and two weights:
+//
+//	Fused(b)              composed{b}
+//	Fused(b).NormMatMul   b.CopySlice from x to normed, b.RMSNorm of normed, b.MatMulTransposed for each of the two weights
 
 // Prepare returns weights w [N, K], on the host or on the backend's device, as the backend wants them: in a layout of its own
 // if it is a Preparer, else as they are on its device. It gives up with the context's error when that ends.

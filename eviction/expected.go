@@ -13,7 +13,12 @@ import (
 // covariance Σ, its expectation is exp(k·μ/√d + kᵀΣk/2d). The policy takes μ and Σ from the latest queries, turned by RoPE to the mean of
 // the positions to come, and keeps the slots with the largest expectations, weighted by the lengths of their values.
 //
-// For d = 1 and the latest queries 1 and 3, μ is 2 and Σ is 1: the key 0.5 has the logit 0.5·2 + 0.5²/2 = 1.125.
+// A matrix product computes the logits: see probes. For d = 1, the latest queries 1 and 3, already rotated, and the key 0.5:
+//
+//	μ, Σ       2 and 1, so that the logit is 0.5·2 + 0.5²·1/2 = 1.125
+//	probes     2 for μ; (1-2)/√4 = -0.5 and (3-2)/√4 = 0.5 for the queries
+//	products   0.5·2 = 1, -0.25 and 0.25
+//	logit      1 + 0.25² + 0.25² = 1.125
 
 // What ExpectedAttention does if its options do not say otherwise.
 const (

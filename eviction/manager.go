@@ -9,6 +9,15 @@ import (
 	"github.com/antigravity-go/antigravity/kvcache"
 )
 
+// A session calls Watch and then Relieve between two tokens. Relieve evicts to the policy's budget if the caches have passed it. Otherwise,
+// if the monitor answered fewer bytes than the threshold, Relieve shrinks the mean cache to a share of its slots. After that it waits for
+// the memory to show in the monitor's answers. With a threshold of 1 GiB, the defaults, and a mean of 400 slots a head:
+//
+//	Watch     the monitor answers 0.5 GiB
+//	Relieve   shrinks to max(400·0.75, 64) = 300 slots
+//	Relieve   0.1 s later, with 301 slots: waits, since 2 s have not passed and 301 is less than 400
+//	Relieve   3 s later, with 310 slots, memory still short: shrinks to 232
+
 var (
 	// ErrPressure is wrapped by the error of a Manager that finds memory short while its policy is None, which cannot shrink caches.
 	ErrPressure = errors.New("eviction: memory is short")

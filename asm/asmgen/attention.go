@@ -8,6 +8,14 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
+// The float kernels of attention to one tile. product makes scores out of queries and keys, and sums out of weights and values: rows of x
+// times w, with sums in registers. weights turns scores into exponentials and their sum, and merge joins the results of two tiles. For
+// example:
+//
+//	product   x = [2 3], w[0] = [1 10 …], w[1] = [4 5 …]         out = [2·1+3·4 2·10+3·5 …] = [14 35 …]
+//	weights   scores [7 7 9 …], 2 of them visible                Max 7, exponentials [1 1], Sum 2
+//	merge     Max 7, Sum 2, Out [6] with Max 7, Sum 1, Out [3]   Max 7, Sum 3, Out [9]
+
 // Of asm: TileKeys, the distance of two rows of scores, and the offsets of a Partial's fields and its size.
 const (
 	tileKeys     = 128

@@ -14,6 +14,13 @@ import (
 // panels. Panels come from the first-level cache, where all rows of a block meet them: so few rows share the unpacked quants, but sums stay
 // in registers to their end. With AVX2 and 64 rows the scores of Q8_0 take as long as by tiles of eight rows, with 4 rows three quarters as
 // long.
+//
+// The quants of Q4_0 are multiplied as unsigned nibbles, 8 too great, and 8 times the sum of the integers is taken off a block's dot
+// product. Two elements of a block, with the nibbles 9 and 7 for the quants 1 and −1, and the integers 5 and 3 of a row:
+//
+//	dot        9·5 + 7·3 = 66
+//	subtract   66 − 8·(5+3) = 2, which is 1·5 − 1·3
+//	scaled     the row's sum += 2 · (scale·d)
 
 // integerUnits are the units of these kernels.
 var integerUnits = []panelUnit{unitAVX2, unitAVXVNNI, unitAVX512, unitAVX512VNNI}

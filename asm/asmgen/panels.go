@@ -12,6 +12,12 @@ import (
 // in a 32-bit lane of its own; a cache line of quants has four bytes of each row, and meets four bytes of an activation
 // broadcast to all lanes. A tile is a panel and some rows of activations ("tokens"): each block of weights is unpacked once
 // for all of them.
+//
+// For example, q4_0AVX512VNNIx8 is the tile of Q4_0 for 8 tokens. Register j has the unpacked quants 4j to 4j+3 of all rows:
+//
+//	register j          4 bytes of row 0, 4 bytes of row 1, … 4 bytes of row 15
+//	token t's operand   its activations 4j to 4j+3, sixteen times
+//	VPDPBUSD            lane r of a sum += w[r][4j]·q[t][4j] + … + w[r][4j+3]·q[t][4j+3]
 
 // panelUnit says which instructions a tile may use.
 type panelUnit struct {

@@ -9,6 +9,14 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
+// The tiles of Q4_K, Q5_K and Q6_K for several tokens. A loop goes over the eight runs of a block: it unpacks a run's quants, multiplies
+// them with all tokens, and adds the products, times the run's inner scales, to integer sums. At a block's end the sums are scaled. A table
+// says at which bytes of a panel's block a run's eight lines begin:
+//
+//	Q4_K, run 3   lines at 512, bits 4 to 7 of each byte
+//	Q5_K, run 3   the same, and bit 3 of the lines at 2048
+//	Q6_K, run 5   lines at 1536, bits 0 to 3, and bits 2 and 3 of the lines at 2560
+
 // format256 describes a format with blocks of 256, which are worked through in eight runs of 32 quants. The low four bits of a
 // run's quants are nibbles of eight lines. The other bits, where quants have more than four, stand in eight further lines, behind
 // the nibbles of all runs.

@@ -15,6 +15,13 @@ import (
 // eight tokens Intel's ports leave little of that, since there are two multiplications by inner scales instead of one: Q4_K and Q6_K gained
 // about 1.1 times on a Sapphire Rapids; llvm-mca gives 1.08 and 1.2 times for Zen 3, which takes broadcasts for free. With 2 tokens 1.3
 // times (Q5_K 1.1), and with 3, 5 and 7, which were cut in pieces before, 1.5 to 1.8 times.
+//
+// A step with the first four lines of Q4_K's run 0, for one token:
+//
+//	unpack      registers 0 to 3: quants 0 to 15 of rows 0 to 7; registers 4 to 7: those of rows 8 to 15
+//	multiply    four VPBROADCASTD of four activations each, each for two VPMADDUBSW
+//	add up      six VPADDW: the sums of 16 products for 16 rows, a pair of words a row
+//	scale       two VPMADDWD by the rows' inner scales, added to the token's integer sums
 
 // narrow256 generates such a tile. The unpacked quants are in its first eight registers, those of the rows' first half in front.
 type narrow256 struct {

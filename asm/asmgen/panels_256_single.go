@@ -18,6 +18,11 @@ import (
 // Tried and lost, on a machine with company, so that differences below a tenth say little: no requests of the cache (40 % of the rate);
 // all of a part's requests at its beginning, or those of one panel after another (no gain); no requests for scales and inner scales
 // (slower in both of two runs).
+//
+// For example, the code for line 0 of Q4_K's runs 0 and 1, which share it:
+//
+//	quants = line & 15          meet activations 0 to 3, summed for run 0
+//	quants = (line >> 4) & 15   meet activations 32 to 35, summed for run 1
 
 // single256 generates a tile for one token. A part is a registerful of rows. The code for a part's block is generated once, and
 // repeated for all parts before the next block begins.

@@ -12,6 +12,14 @@ import (
 	"github.com/antigravity-go/antigravity/quant"
 )
 
+// The tiles of formats with blocks of 32. A block's quants are unpacked to registers, as far as possible unsigned, because the instructions
+// multiply unsigned with signed bytes. Then each token's dot product is made, corrected, scaled and added to its sum. How signed quants are
+// multiplied depends on the unit. The quant −3 of Q8_0 and the activation 5:
+//
+//	AVX2       the magnitude 3 and the activation under the quant's sign: 3·(−5) = −15
+//	VNNI       the quant raised by 128: 125·5 = 625, less 128·5 = 640, is −15
+//	AVX-512    125 = 16·7 + 13 in two halves: 13·5 + 16·(7·5) = 625, less 640, is −15
+
 // format32 describes a format with blocks of 32, as a unit multiplies it.
 type format32 struct {
 	name    string

@@ -9,6 +9,11 @@ import (
 // The kernels of AMX for formats with blocks of 256. A quant times its inner scale is a number of 13 bits and a sign, which is unpacked as
 // 256·high + low, a signed and an unsigned byte: so a whole block of 256 adds up within the tiles, in two of them, and all sums are exact.
 // With quants of two and three bits it is a signed byte, and the two tiles add up half a block each.
+//
+// For example, the quant 15 of Q4_K with the inner scale 63, and the quant −5 of Q6_K with the inner scale 100, times the activation 7:
+//
+//	15·63 = 945 = 256·3 + 177      256·(3·7) + 177·7 = 6615 = 945·7
+//	−5·100 = −500 = 256·−2 + 12    256·(−2·7) + 12·7 = −3500 = −500·7
 
 // Sizes of the tiles. All have 16 rows of 64 bytes.
 const (

@@ -17,6 +17,14 @@ import (
 // Tried, and no faster: zeroing tiles by TILELOADD instead of TILEZERO, and unpacking a chunk one more turn of the loop ahead. What bounds
 // these kernels are the tile registers: if both threads of a Sapphire Rapids core multiply tiles, each write to a tile takes some 30
 // cycles, so that 16 tokens take about as long as with AVX-512 VNNI; next to an idle thread, half of that.
+//
+// A call of 10 blocks has two chunks of four blocks, and two single blocks:
+//
+//	multiply blocks 0 to 3
+//	multiply blocks 4 to 7, add blocks 0 to 3
+//	add blocks 4 to 7
+//	multiply block 8, add block 8
+//	multiply block 9, add block 9
 
 const (
 	tokensFewAMX = 16

@@ -6,8 +6,12 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Quants of blocks of 256, times their inner scales, as bytes, one or two of them: what the kernels of AMX and of panels_folded.go
-// multiply. Nothing is left to do for a block then but one multiplication by its scale.
+// Quants of blocks of 256, times their inner scales, as bytes, one or two of them, for the kernels of AMX and of panels_folded.go. Nothing
+// is left to do for a block then but one multiplication by its scale. The extreme products:
+//
+//	Q2_K   3·15 = 45         one byte: 45
+//	Q3_K   −4·−32 = 128      one byte: its negative, −128, which the multiplication by the scale takes off instead of adding
+//	Q4_K   15·63 = 945       two bytes: 177 and 3, since 945 = 256·3 + 177
 
 // Where things are in a block of some panels, unpacked: for each panel four tiles of low parts, or of all bits, and four of high ones; then
 // for each its scale and minimum as float32 and the inner minimums, in pairs of words.

@@ -15,6 +15,12 @@ import (
 //
 // VPDPBUSD multiplies unsigned bytes of the weights. Those that may be negative are raised by 128, and a token's dot product begins with
 // −128 times the sum of its activations.
+//
+// For example, 30 tokens meet the weights as 12, 12, 4, 1 and 1. The byte 5 of a weight that is raised, and the activation 7:
+//
+//	begin with   −128·7 = −896
+//	add          (5+128)·7 = 931
+//	dot          35
 
 // Sizes of a call, the first two as package amd64's chunks have them.
 const (

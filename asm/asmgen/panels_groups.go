@@ -15,6 +15,13 @@ import (
 // the minimums of Q2_K; of the inner scales of the others, with quants that are 2^offset too great. A step is a group, or, with VPDPBUSD
 // and inner scales for 32, a run. Quants that take all bits of a byte would saturate the sums of 16 bits that there are without VPDPBUSD:
 // they are looked up as two digits of four bits, the second with an inner scale 16 times as great.
+//
+// For example, the value 113 of IQ4_XS, unpacked 128 too great, with the inner scale 3 and the activation 1, without VPDPBUSD:
+//
+//	241 = 1 + 16·15     the digits 1 and 15
+//	inner scales        3 and 16·3 = 48
+//	step                1·3 + 15·48 = 723
+//	take off            128·3·1 = 384, which leaves 339 = 113·3
 
 // formatGroups describes such a format.
 type formatGroups struct {

@@ -30,6 +30,11 @@ import (
 // repeating takes); half as many panels at once (6.9: more broadcasts); for Q8_0 weights in two halves of four bits, so that sums
 // fit in 16 bits (11.3 on znver3, 12.6 on skylake), and VPSIGNB instead of the inversion (10.3, 13.8). Tried on Sapphire Rapids:
 // 128 tokens in a call lose up to a tenth at 512 tokens, as rows of out that are a power of two apart share few sets of a cache.
+//
+// Both ways for the weight −3 and the activation 7:
+//
+//	Q4_0   activation 7+128 = 135       −3·135 = −405        kept with the weights: −128·−3 = 384   sum −21
+//	Q8_0   7 inverted = −8              3·−8 = −24           kept with the weights: 3               sum −21
 
 // The general registers of a kernel for many tokens, once the weights are unpacked.
 var (

@@ -7,6 +7,12 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
+// The writing of F16, BF16, Q8_0 and Q4_0. A block's largest magnitude gives the scale; the elements are multiplied by its reciprocal,
+// rounded and packed to bytes. For example, the bytes of a block that begins with the given elements and has zeros behind them, d = 2:
+//
+//	Q8_0   254, −2, 3           00 40   7f ff 02 00 …
+//	Q4_0   −16; element 16: 2   00 40   90 88 …
+
 // quantize generates the writing of storage formats.
 func (u *unit) quantize() {
 	u.quantizeFloats("F16", func(s strip, dst Mem) {

@@ -7,7 +7,17 @@ import (
 	"strings"
 )
 
-// A table is written from the names of the functions that were generated, so that it lists them all and no others.
+// A table is written from the names of the functions that were generated, so that it lists them all and no others. A name ends with its
+// unit, and a tile's name with the number of tokens. The functions addAVX2, mulAVX2 and q4_0AVX512x12 become, in the tables of vectors and
+// of panels:
+//
+//	var AVX2 = Unit{
+//		add: addAVX2,
+//		mul: mulAVX2,
+//	}
+//
+//	tiles: []panels.BlockTile{
+//		{Tokens: 12, Run: q4_0AVX512x12},
 
 // vectorUnits are the units of the kernels over vectors, by the suffix of their functions.
 var vectorUnits = []struct {

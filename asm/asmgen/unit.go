@@ -10,6 +10,13 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
+// What the generators of kernels over floats share: registers of one of two widths, constants in memory, and the loop over strips of 16
+// elements, with a mask for the last. strips generates code that handles 40 elements as follows:
+//
+//	elements 0 to 15    body without masks
+//	elements 16 to 31   the same
+//	elements 32 to 39   body with masks: AVX2 has all ones for the first register and zeros for the second, AVX-512 has K = 0x00ff
+
 // lanes is asm.Lanes: how many elements a step works on, and the virtual lanes of a sum.
 const lanes = 16
 

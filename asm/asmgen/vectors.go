@@ -9,6 +9,13 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
+// The kernels over vectors of floats. Each is a loop over strips of 16 elements, so that the code says only what happens to a strip, and
+// serves two registers of AVX2 as well as one of AVX-512. Sums have a lane for each of the 16, and are folded at the end. A strip of add:
+//
+//	AVX2      4 VMOVUPS that load, 2 VADDPS, 2 VMOVUPS that store
+//	AVX-512   2 VMOVUPS that load, 1 VADDPS, 1 VMOVUPS that stores
+//	masked    the same with VMASKMOVPS, or with a mask register
+
 // Predicates of VCMPPS.
 const (
 	less    = U8(1)

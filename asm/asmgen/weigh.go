@@ -8,6 +8,14 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
+// Between the weights of attention and the sums of quantised values: the weights, times the values' scales, become integers, so that values
+// are multiplied as integers, too. A group of 32 slots with the weights 0.5 and 0.25, the scales 2 and 4, and zeros behind them:
+//
+//	products   1, 1, 0, …
+//	d          1/127
+//	q          127, 127, 0, …
+//	sum        254
+
 // groupsOfTile is how many scales a row of weights of a tile has, each for 32 slots.
 const groupsOfTile = tileKeys / 32
 

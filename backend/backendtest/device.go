@@ -7,6 +7,14 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// A Device passes each call on to another backend, and asks a function first whether the call is to fail. Operations that the other backend
+// lacks are composed of plain ones, which are asked about, too. With a function that returns an error for "RMSNorm" alone:
+//
+//	d.Scale(x, 2)                   asks about Scale, and scales
+//	d.RMSNorm(x, w, eps)            asks about RMSNorm, and returns the error
+//	d.NormMatMul(…), b has it       asks about NormMatMul, and computes
+//	d.NormMatMul(…), b lacks it     asks about NormMatMul, CopySlice and RMSNorm, and returns the error
+
 // Device is a backend that computes with another one, and asks before each call whether that is to fail: see NewDevice.
 type Device struct {
 	plain

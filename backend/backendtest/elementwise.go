@@ -9,6 +9,12 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// The checks of operations on elements and rows. A builder makes the operands of one shape and one kind of values, with the limit of errors
+// that a device may have. rowChecks applies it to all shapes with random values, and to one shape with unusual ones. For Softcap:
+//
+//	{Operation: "Softcap", Shape: "[1]", random values}, … "[1 128256]"
+//	{Operation: "Softcap", Shape: "[5 333]", zeros}, and so on for large, tiny, negative and equal values
+
 // rowShapes are those of activations: single elements, odd rows, Llama's rows, heads, and a row of scores.
 func rowShapes(quick bool) [][]int {
 	return upTo(quick, [][]int{{1}, {1, 1}, {1, 7}, {3, 33}, {2, 256}, {17, 100}, {3, 4, 32}, {1, 2048}, {5, 3072}, {1, 128256}},

@@ -11,6 +11,11 @@ import (
 )
 
 // mixture is the shape of an operation with experts: some rows, each with k chosen experts, and weights [experts, n, width].
+//
+// For example, {2, 128, 8, 16, 32} with Q8_0 becomes a trial of MatMulExperts with
+//
+//	x f32[2 32], w q8_0[128 16 32], chosen i32[2 8]: eight different experts for each row
+//	out f32[16 16]: a row for each of the 2·8 pairs
 type mixture struct{ rows, experts, k, n, width int }
 
 func (m mixture) of(d tensor.DType) mixture {

@@ -9,6 +9,12 @@ import (
 )
 
 // mistake is a call with operands that do not fit: it must return an error, neither panic nor write.
+//
+// For example, {"Compact", "slots out of order", …} keeps slots 1 and 0 of the first head, in that order:
+//
+//	b.Compact(o.slots(5), [][]int32{{1, 0}, {0, 1}})
+//	an error   as it must be
+//	nil        the check fails with errAccepted
 type mistake struct {
 	operation, what string
 	do              func(b backend.Backend, o odd) error

@@ -13,7 +13,12 @@ import (
 )
 
 // Each device has its own layout of a page. The checks therefore write and read pages by operations of backend.Pager, and compare values in
-// the cache's type. Pages that a check has no use for are poisoned, and must stay so.
+// the cache's type. A conversation's pages lie in disorder in two slabs, page p at place p/2 of slab p%2. Pages that a check has no use for
+// are poisoned, and must stay so. Two KV heads of 129 slots need four pages; with two more, in the order [4 1 5 0 2 3]:
+//
+//	head 0   page 2 of slab 0, page 0 of slab 1
+//	head 1   page 2 of slab 1, page 0 of slab 0
+//	spare    page 1 of slab 0, page 1 of slab 1
 
 // run is the shape of one conversation's part of a step.
 type run struct {

@@ -8,6 +8,13 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// The checks of recurrent layers: elementwise operations, convolutions with states, and recurrences with states. Rows of several stretches
+// stand in one operand; each stretch has a state. The filter {4, 40, [3 1 2 9], biased} becomes a trial of Convolve with
+//
+//	w [4 40], b [40]
+//	four states [3 40], which the operation updates
+//	x [15 40], out [15 40]: rows 0 to 2, row 3, rows 4 and 5, and rows 6 to 14 are the stretches
+
 // gateChecks checks the elementwise operations of recurrent layers.
 func gateChecks(quick bool) (checks []Check) {
 	shapes := rowShapes(quick)

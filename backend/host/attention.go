@@ -11,6 +11,13 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// The plan of an attention. A piece is a block of tokens with one KV head, and walks that head's tiles of 128 slots in order. Many tokens
+// make enough pieces for all workers. A single token makes few, so its tiles are shared out among several pieces, and the worker that ends
+// last joins their results. With 32 heads, 8 KV heads and 4 workers:
+//
+//	100 new tokens        7 blocks of 15 tokens or fewer, times 8 heads: 56 pieces
+//	1 token, 4096 slots   32 tiles, at most 16 a piece: tiles [0, 16) and [16, 32) of each head, 16 pieces and 8 joints
+
 // attentions lets queries attend to pages.
 type attentions struct {
 	*machine

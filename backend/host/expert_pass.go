@@ -12,6 +12,15 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// Products with experts. The pairs, a row and an expert that it chose, are sorted by their experts, so that an expert's weights are read
+// once for all of its pairs. Then the activations are brought into the weights' form in that order, and the weights of all chosen experts
+// are cut into one list of pieces. For two rows that choose the experts [5 2] and [2 7]:
+//
+//	pairs    0: row 0, expert 5   1: row 0, expert 2   2: row 1, expert 2   3: row 1, expert 7
+//	sorted   [1 2 0 3]
+//	groups   expert 2 at places 0 and 1, expert 5 at place 2, expert 7 at place 3
+//	pieces   rows of expert 2's weights with two pairs, of expert 5's and of expert 7's with one each
+
 // MatMulExperts multiplies each pair's row with its expert's weights.
 func (b *experts) MatMulExperts(x, w, chosen, out *tensor.Tensor) error {
 	const op = "MatMulExperts"
@@ -47,8 +56,7 @@ func (b *experts) MatMulExperts(x, w, chosen, out *tensor.Tensor) error {
 // so that an expert's weights are read once, for the rows of all of its pairs; and the weights of all experts that were chosen are cut into
 // one list of pieces. A piece is some rows of one expert's weights, multiplied with all of its pairs.
 //
-// Example: two rows choose the experts [5 2] and [2 7]. The groups are expert 2 with the pairs 1 and 2, expert 5 with 0, and expert 7
-// with 3: sorted is [1 2 0 3]. Place s of the activation and of the outputs belongs to pair sorted[s].
+// Place s of the activation and of the outputs belongs to pair sorted[s].
 type expertPass struct {
 	name    string // of the operation
 	kernels *asm.Kernels

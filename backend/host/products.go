@@ -12,11 +12,13 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// A product multiplies the same activations with several weights in one phase. Its pieces are ranges of the rows of all weights together,
-// cut at multiples of rowsPerPiece. For queries, keys and values with 2048, 512 and 512 rows and three pieces, the cuts are 0, 1024, 2048
-// and 3072: two pieces compute the queries, and the third computes keys and values.
+// A product multiplies the same activations with several weights. One phase brings the activations into the forms that the weights want,
+// once for each form. A second phase multiplies: its pieces are ranges of the rows of all weights together, cut at multiples of
+// rowsPerPiece. For queries, keys and values with 2048, 512 and 512 rows, three pieces are:
 //
-// Before that, a phase brings the activations into the forms that the weights want, once for each form.
+//	piece 0   rows 0 to 1023      the first half of the queries
+//	piece 1   rows 1024 to 2047   the second half of the queries
+//	piece 2   rows 2048 to 3071   keys and values
 
 // products multiplies matrices.
 type products struct {

@@ -10,8 +10,12 @@ import (
 )
 
 // Operations that treat each row by itself. An operation is a rowOp: its operands, and a plain function for rows [lo, hi). onRows cuts the
-// rows into pieces for the threads, no smaller than elementsPerPiece. For example, AddAssign of tensors [7, 4096] has 28,672 elements,
-// which are three pieces on four threads: rows [0, 2), [2, 4) and [4, 7).
+// rows into pieces for the threads, so that a piece has about elementsPerPiece elements or more. AddAssign of tensors [7, 4096] on four
+// threads:
+//
+//	elements   7·4096 = 28672
+//	pieces     min(7 rows, 4 threads, 28672/8192) = 3
+//	rows       [0, 2), [2, 4) and [4, 7)
 
 // rowOp is an operation that can compute its rows in any order. It is data and a plain function, not a closure, so that the decode loop
 // need not allocate.

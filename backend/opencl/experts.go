@@ -9,6 +9,12 @@ import (
 
 // experts computes what mixtures of experts need. Nothing of it travels to the host: a group of a product finds its expert by itself, and
 // multiplies with one pair's row, or with a tile of rows of pairs that the device has sorted by their experts.
+//
+// Two rows that choose the experts [5 2] and [2 7] of 8 have four pairs. There are two ways to multiply them; multiplyPairs considers the
+// second only if there are more pairs than experts:
+//
+//	eachPair   a matvec for each pair: expert 5, 2, 2 and 7
+//	grouped    group_pairs sorts them to 2 2, 5, 7; then a grid for up to 4 tiles of pairs: 3 have pairs, 1 has no rows
 type experts struct {
 	*products
 }

@@ -11,6 +11,13 @@ import (
 // products multiplies activations with weights. A product is cut by the parts of its weights; tuning says in which way each of them is
 // computed: row by row of the activations (matvec.cl), several rows at once (several.cl), or in tiles (gemm.cl, gemm_blocks.cl). All but the
 // first take activations that were rounded before, if the weights are in blocks.
+//
+// The calls for activations [3, 2048] and weights of 2048 rows, once the shape is tuned, by the way that was the fastest:
+//
+//	Q4_0, row by row   matvec on 3 rows of groups
+//	Q4_0, several      round_rows to eight bits, then several
+//	Q4_0, in tiles     round_rows, then gemm_blocks
+//	F16, in tiles      widenRows to floats in scratch memory, then gemm
 type products struct {
 	*queue
 	tuning      tuning

@@ -18,6 +18,14 @@ import (
 // queue is a device with the one queue that all operations share, and what they share to fill it: programs, memory to work in, the way to
 // and from the host. Each kind of operation is a type of its own around it: vectors, products, attention, caches and so on. They take the
 // lock, find their operands, pass them to a kernel and call enqueued; what no kernel takes goes to onHost.
+//
+// For example, Scale of 1000 elements:
+//
+//	mu.Lock, operand(x)          if the operand cannot be used now: unlock, and onHost maps the buffer for host.Scale
+//	kernel(elementwise, "scale") compiled at the first call; settle enqueues what waits
+//	runFlat(…, 1000)             8 groups of 128 work-items
+//	enqueued                     counts the command, and flushes after each 16
+//	mu.Unlock                    nobody waits for the device
 type queue struct {
 	device   *cl.Device
 	context  *cl.Context

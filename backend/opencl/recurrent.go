@@ -13,6 +13,12 @@ import (
 )
 
 // recurrent computes what recurrent layers have and others have not.
+//
+// The rows of several conversations, their stretches, lie one after the other in the operands, and each stretch has a state of its own. A
+// launch takes up to 8 stretches. Eleven stretches of 1, 2, 1, 1, 3, 1, 1, 1, 4, 1 and 1 rows are two launches:
+//
+//	8 stretches   row = [0 1 3 4 5 8 9 10]   rows = [1 2 1 1 3 1 1 1]
+//	3 stretches   row = [11 15 16]           rows = [4 1 1]
 type recurrent struct {
 	*vectors
 	programs map[recurrentShape]program

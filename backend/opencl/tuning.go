@@ -14,6 +14,15 @@ import (
 	"github.com/antigravity-go/antigravity/internal/precise"
 )
 
+// A product can be divided among work-items in several ways, and which is the fastest depends on the device. So the first product of a
+// shape is computed in all ways, each timed for some milliseconds, and the fastest is written to a file next to the compiled kernels. Small
+// weights are not worth it. For 5 rows of activations and weights q4_0 [2048, 2048]:
+//
+//	rowsFor(5)   6: shapes with 5 and 6 rows share their result
+//	way          tries rowByRow, tiled and six divisions of several.cl
+//	the file     [{"Kernel":"multiply","Format":"q4_0","N":2048,"K":2048,"M":6,"Teams":{"Group":128,"Rows":1,"Columns":8}}]
+//	way, again   {128, 1, 8}, without a trial
+
 // teams are how a product is divided among work-items.
 type teams struct {
 	Group   int // work-items of a group

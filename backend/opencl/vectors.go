@@ -9,6 +9,14 @@ import (
 )
 
 // vectors computes the operations on elements and rows of activations.
+//
+// Each operation checks its operands and enqueues one kernel, or computes on the host if a kernel cannot use the operands now. Only the
+// softmax of a long row takes several kernels. For logits [1, 128256], in slices of 2048:
+//
+//	softmax_largest        63 groups: the largest of each slice
+//	softmax_exponentials   63 groups: the exponentials of each slice
+//	softmax_sum            1 group: the sum of the row, in a fixed order
+//	softmax_divide         63 groups: the quotients of each slice
 type vectors struct{ *queue }
 
 // AddAssign computes x += y.

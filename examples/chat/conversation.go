@@ -14,9 +14,13 @@ import (
 	"github.com/antigravity-go/antigravity/llama"
 )
 
-// A turn is a message of the user and the answer to it. For example, after "Hi" the history is [user "Hi"]; the answer is streamed to the
-// terminal, and then the history is [user "Hi", assistant "Hello!"]. If the answer fails before its first character, the user's message is
-// taken back. If the history no longer leaves room for an answer, its oldest turns are forgotten.
+// A turn is a message of the user and the answer to it. The answer is streamed to the terminal while it is generated. If the history no
+// longer leaves room for an answer, its oldest turns are forgotten first. The history in a turn:
+//
+//	the user writes "Hi"                       [user "Hi"]
+//	the model has answered "Hello!"            [user "Hi", assistant "Hello!"]
+//	or it was interrupted after "Hel"          [user "Hi", assistant "Hel"]
+//	or it failed before the first character    []
 
 // conversation is a history, and the model and the session that answer it.
 type conversation struct {

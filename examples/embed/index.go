@@ -17,9 +17,12 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// An index is renewed file by file: a file with the size and time of before, or with the same contents, keeps its vectors; any other is cut
-// into passages, which are embedded some at a time. For example, after one of 100 files was changed, 100 files are looked at, one is read,
-// and its passages alone are computed.
+// An index is renewed file by file. A file with the size and time of before, or with the same contents, keeps its vectors; any other is cut
+// into passages, which are embedded some at a time. Of 100 files, one changed and one touched:
+//
+//	98 files   the same size and time        not read
+//	1 file     another time, the same sum    read, keeps its vectors
+//	1 file     another sum                   read, cut into 150 passages: three calls embed 64, 64 and 22
 
 const aboutIndex = `
 embed index [FOLDER] makes the index of a folder's texts, or renews it: what has not changed since is not computed again, unless the model

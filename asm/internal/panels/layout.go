@@ -11,6 +11,13 @@ import (
 // follow each other, and a block is the bytes of the file's block transposed: unit 0 of each of the panel's rows, then unit 1,
 // and so on. Quants have units of four bytes, so that a cache line holds four bytes of every row, the same lanes that
 // VPMADDUBSW, VPDPBUSD, SDOT and the conversion of their sums have.
+//
+// A panel of 16 rows of 64 elements in Q4_0, two blocks of 18 bytes in each row of the file, has 576 bytes:
+//
+//	0 to 255     quants of block 0: bytes 0 to 3 of row 0, of row 1, … of row 15; then bytes 4 to 7 of row 0, …
+//	256 to 511   quants of block 1
+//	512 to 543   scales of block 0, two bytes for each row
+//	544 to 575   scales of block 1
 type Layout struct {
 	Format     quant.Format
 	PlaneBytes [3]int  // bytes of a block of each plane, of all rows

@@ -10,6 +10,12 @@ import (
 // Unit is the assembly over vectors of floats for one set of instructions. The comments of the functions that the fields are
 // set to say what each computes. The methods are what callers use: they check lengths, and cut long vectors into calls that are
 // short enough for a thread that cannot be preempted within assembly.
+//
+// The calls for addAll of 40,000 elements:
+//
+//	add(&dst[0], &src[0], 16384)
+//	add(&dst[16384], &src[16384], 16384)
+//	add(&dst[32768], &src[32768], 7232)
 type Unit struct {
 	add           func(dst, src *float32, n int)
 	mul           func(dst, src *float32, n int)

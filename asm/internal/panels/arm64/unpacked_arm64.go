@@ -10,6 +10,14 @@ import (
 // unpackedPanels multiplies the panels of formats with quants that take several steps to read: some blocks of a panel are unpacked to
 // bytes, which stay in the first-level cache while all rows of activations are multiplied with them. There is a function for each way of
 // packing, and a kernel for bytes in blocks of 32 and one for bytes in blocks of 256, whatever their format.
+//
+// The calls for one panel of Q5_0, rows of 1024 elements, and 5 rows of activations, with SDOT:
+//
+//	unpackFives      blocks 0 to 15, of all 16 rows
+//	bytes32SDOTx4    weights' rows 0 to 7, activations' rows 0 to 3
+//	bytes32SDOTx1    weights' rows 0 to 7, activations' row 4
+//	both             again for the weights' rows 8 to 15
+//	all of these     again for blocks 16 to 31
 type unpackedPanels struct {
 	layout *panels.Layout
 	sdot   bool // the processor has SDOT

@@ -15,6 +15,13 @@ import (
 // All of it is guarded by the worker's lock. attempt is the one under way or the one that has succeeded, otherwise nil. Prism knows input
 // to be what the piece does: a split is passed on to prism only while the attempt that was split is under way, and input is then what the
 // split left, so whichever attempt succeeds answers for exactly what prism counts on.
+//
+// The piece p, on which child A fails and which child B completes, goes through:
+//
+//	dispatch          startAttempt: the attempt "p/1" goes to A, with the piece's input
+//	attemptFailed     failedOn is [A], the piece waits again
+//	dispatch          chooseChild prefers B; the attempt "p/2" goes to B
+//	completeAttempt   B has answered, ended its streams and owes no split: B's output counts
 type piece struct {
 	id          string
 	bundle      *bundle
