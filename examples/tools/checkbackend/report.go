@@ -13,9 +13,9 @@ import (
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 )
 
-// Results come check by check and are shown operation by operation. Types that passed with the same tolerance share a row of the table, with
-// their largest errors. A type that failed has a row of its own, and its failed checks below. With -json each check is a line instead. For
-// example, 12 checks of each of three types, and one of f16 fails:
+// Results come check by check and are shown operation by operation. Types that passed with the same tolerance share a row of the table,
+// with their largest errors. A type that failed has a row of its own, and its failed checks below. With -json each check is a line instead.
+// For example, 12 checks of each of three types, and one of f16 fails:
 //
 //	operation         type           checks  worst abs  worst rel  tolerance        time
 //	MatMulTransposed  q4_0 q8_0          24     0.0021     0.0008       0.01      3.1 ms   ok

@@ -17,9 +17,9 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// The model reads the text chunk by chunk, each in a new session. A watcher stands between the model and its backend, and adds up the squares
-// of the activations that each column of a matrix is multiplied with. For example, a text of 10 tokens is cut into chunks of 4 (-ctx 4), and
-// two rows of activations reach a matrix of two columns:
+// The model reads the text chunk by chunk, each in a new session. A watcher stands between the model and its backend, and adds up the
+// squares of the activations that each column of a matrix is multiplied with. For example, a text of 10 tokens is cut into chunks of 4
+// (-ctx 4), and two rows of activations reach a matrix of two columns:
 //
 //	begin-of-text t0 t1 t2
 //	begin-of-text t3 t4 t5

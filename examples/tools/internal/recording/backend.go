@@ -11,9 +11,9 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// Each operation first asks the Observer for a mode. With Compute it only computes. With Time it also takes the time and describes itself by
-// its name, its dimensions and its type; with Wait it waits for the device before the time ends. A fused operation is reported as one if the
-// other backend has it, and otherwise as the plain operations that replace it. For example, x [1, 2048] times weights of Q8_0:
+// Each operation first asks the Observer for a mode. With Compute it only computes. With Time it also takes the time and describes itself
+// by its name, its dimensions and its type; with Wait it waits for the device before the time ends. A fused operation is reported as one if
+// the other backend has it, and otherwise as the plain operations that replace it. For example, x [1, 2048] times weights of Q8_0:
 //
 //	MatMulTransposed(x, w, out)
 //	Operation   "MatMulTransposed", 2048, 2048, Q8_0

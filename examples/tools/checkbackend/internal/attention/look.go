@@ -8,9 +8,9 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// A device shows only the outputs of its operations. look finds the inner steps from them. The weight of slot 5 is the output of Attend with
-// values that are 0 but for a 1 in slot 5. With 64 elements in a head, one call shows the weights of 64 slots. The scores follow from the
-// weights as their logarithms. For example, for 129 slots and heads of 64 elements:
+// A device shows only the outputs of its operations. look finds the inner steps from them. The weight of slot 5 is the output of Attend
+// with values that are 0 but for a 1 in slot 5. With 64 elements in a head, one call shows the weights of 64 slots. The scores follow from
+// the weights as their logarithms. For example, for 129 slots and heads of 64 elements:
 //
 //	cache of F32   call 1: slots 0 to 63, slot j in element j
 //	               call 2: slots 64 to 127, slot j in element j-64

@@ -221,8 +221,8 @@ func (m *bench) prepare() error {
 	return err
 }
 
-// readBack reads each layer's keys and values from the device, computes the attention on the processor unless it shall only copy, and writes
-// the output to the device.
+// readBack reads each layer's keys and values from the device, computes the attention on the processor unless it shall only copy, and
+// writes the output to the device.
 func (m *bench) readBack(attend bool) error {
 	for _, layer := range m.layers {
 		if err := m.device.ReadBuffer(m.q, m.hostQ.Data()); err != nil {

@@ -15,8 +15,8 @@ import (
 )
 
 // Write invents the runs of a matrix, commit by commit. Run invents one of them: costs gives the time of a token, a clock that follows the
-// prompt and the answer adds it up, and noise comes from a generator that is seeded by the Config, the repetition and the commit. Only the last
-// commit has the whole matrix. For example, Write(folder, Options{Commits: 2, Small: true}) returns 40:
+// prompt and the answer adds it up, and noise comes from a generator that is seeded by the Config, the repetition and the commit. Only the
+// last commit has the whole matrix. For example, Write(folder, Options{Commits: 2, Small: true}) returns 40:
 //
 //	folder/1f0c3a9   16 runs: pebble, the windows 0 and 256, the caches f16 and q8_0
 //	folder/7be41d0   24 runs: the cache f32 as well
