@@ -16,9 +16,14 @@ import (
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 )
 
-// A search makes lists of candidates and puts them together: by vectors, by words, or both. For example, with -by both a passage that
-// stands third by vectors and first by words comes before one that is first by vectors alone. With -rerank, a second model then reads the
-// best of them with the question.
+// A search makes a list of candidates by vectors, by words, or by both. With -by both, join puts the two lists together: a passage scores
+// 1/(60 + its place) in each list that has it. With -rerank, a second model then reads the best passages with the question and orders them.
+//
+//	by vectors  1. a.md:10-20   2. b.md:1-9   3. c.md:5-8
+//	by words    1. c.md:5-8     2. a.md:10-20
+//	by both     1. a.md:10-20   1/61 + 1/62 = 0.0325
+//	            2. c.md:5-8     1/63 + 1/61 = 0.0323
+//	            3. b.md:1-9     1/62        = 0.0161
 
 const aboutSearch = `
 embed search QUESTION prints the passages of an index that fit a question best, with their files, lines and scores. With -rerank a second

@@ -13,9 +13,14 @@ import (
 	"github.com/antigravity-go/antigravity/examples/internal/cli"
 )
 
-// Results come check by check and are shown operation by operation. For example, MatMulTransposed with 12 types that passed with the same
-// tolerance is one row of the table, with the largest errors; a type that failed has a row of its own, and its failed checks below. With
-// -json each check is a line instead.
+// Results come check by check and are shown operation by operation. Types that passed with the same tolerance share a row of the table,
+// with their largest errors. A type that failed has a row of its own, and its failed checks below. With -json each check is a line instead.
+// For example, 12 checks of each of three types, and one of f16 fails:
+//
+//	operation         type           checks  worst abs  worst rel  tolerance        time
+//	MatMulTransposed  q4_0 q8_0          24     0.0021     0.0008       0.01      3.1 ms   ok
+//	MatMulTransposed  f16                12        0.4        0.2       0.01      1.5 ms   FAIL (1)
+//	    then a line for the failed check: its shape, its input, and the detail
 
 // number is an error; in JSON, which has no infinity, an infinite one is null.
 type number float64

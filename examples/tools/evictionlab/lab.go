@@ -15,8 +15,15 @@ import (
 )
 
 // A question is asked once for each cell, a policy at a budget. Without -during-prompt the prompt is read only once (evictOnce): a session
-// reads it with the records that all policies need, and each cell evicts from a copy of it. For example, for sliding and snapkv at the
-// budgets 0.5 and 0.1 one prompt is read, and four copies are evicted from and answer.
+// reads it with the records that all policies need, and each cell evicts from a copy of it. For example, for a prompt of 400 tokens:
+//
+//	read the prompt                            once
+//	sliding at 0.5   Fork, Evict(200), answer
+//	sliding at 0.1   Fork, Evict(40), answer
+//	snapkv at 0.5    Fork, Evict(200), answer
+//	snapkv at 0.1    Fork, Evict(40), answer
+//
+// With -during-prompt, each of the four cells reads the prompt anew, with a policy that evicts meanwhile.
 
 // lab runs experiments with one model.
 type lab struct {

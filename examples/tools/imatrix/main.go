@@ -17,6 +17,16 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// The model reads the text chunk by chunk, each in a new session. A watcher stands between the model and its backend, and adds up the
+// squares of the activations that each column of a matrix is multiplied with. For example, a text of 10 tokens is cut into chunks of 4
+// (-ctx 4), and two rows of activations reach a matrix of two columns:
+//
+//	begin-of-text t0 t1 t2
+//	begin-of-text t3 t4 t5
+//	begin-of-text t6 t7 t8    and t9 is left out: its chunk is not full
+//
+//	activations (1, 4) and (3, 2)    squares added up (10, 20)    means (5, 10)
+
 const about = `
 imatrix computes the importance matrix of a model over a text: the mean square of each column's activations, for each matrix of the
 layers. The text should be of the kind that the model is for, its chat template included; some ten thousand tokens are enough.

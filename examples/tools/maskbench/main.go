@@ -21,6 +21,14 @@ import (
 
 func main() { cli.Main("maskbench", run) }
 
+// run reads the vocabulary, prepares the engine once, examines each schema of the file, and sums the results up. A line of the file is one
+// schema with its documents. With -json its result is one line, too:
+//
+//	{"id": "a", "schema": {"enum": ["one", "two"]}, "tests": [{"valid": true, "data": "one"}, {"valid": false, "data": "on"}]}
+//	{"id":"a","verdict":"pass","compile_us":310.5,"mask_us":[4.1,3.9,…]}
+//
+// -n 2 of a file of 6 schemas runs two of them, spread evenly. A schema that takes longer than 10 seconds is named on stderr.
+
 const about = `
 maskbench makes a constraint of each JSON Schema of a file in MaskBench's form, and lets the constraint judge documents.
 

@@ -14,9 +14,16 @@ import (
 	"github.com/antigravity-go/antigravity/llama/constrain"
 )
 
-// A schema is examined in three steps: compile it, let matchers follow each document that tests it, compare the verdicts. For example, for
-// {"enum": ["one", "two"]} and the document "on", the matcher accepts the tokens of "on and then refuses the quote: refused, as it must be.
-// The times of compiling and of each mask are taken on the way.
+// A schema is examined in three steps: compile it, let matchers follow each document that tests it, compare the verdicts. The times of
+// compiling and of each mask are taken on the way. For example, for {"enum": ["one", "two"]} and the document "on", which must be refused,
+// follow takes the times of three masks:
+//
+//	token   allowed?
+//	"       yes, accepted
+//	on      yes, accepted: "one" begins so
+//	"       no: follow returns 2, so the document is refused, and the schema passes
+//
+// For the document "one" all three tokens are accepted. The fourth mask has the end in it, and follow returns 4.
 
 // The verdicts on a schema.
 const (

@@ -15,6 +15,23 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/statistics"
 )
 
+// Each result of an engine is added to its summary. report sorts the times and prints a column for each engine. For example, these two
+// results and their rows:
+//
+//	{ID: "a", Verdict: "pass", CompileUS: 300, MaskUS: [20 30]}
+//	{ID: "b", Verdict: "unsupported", Keyword: "uniqueItems", CompileUS: 50}
+//
+//	schemas                             2
+//	pass                                1
+//	pass, %                          50.0
+//	compile errors                      1
+//	masks                               2
+//	a mask, µs: average              25.0
+//	compiling, µs: average            300   of a alone
+//	refusing a schema, µs: average   50.0   of b alone
+//
+// Below the table, uniqueItems is listed with its count 1 and the id b.
+
 // summary adds up what an engine's schemas gave.
 type summary struct {
 	name     string

@@ -11,9 +11,14 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// Each operation has a function that makes its operands and says how much work a call is. For example, matmul with m=1, n=4096 and k=4096
-// makes an activation of 4096 elements and weights of 4096 rows, several copies of which take turns so that they come from memory; its work
-// is 16.8 million multiply-accumulates and the bytes of the weights.
+// Each operation has a function that makes its operands and says how much work a call is. Weights, caches and states have several copies,
+// which take turns, so that they come from memory. For example, matmul with m=1, n=4096, k=4096 and weights of Q8_0:
+//
+//	x       [1, 4096] of F32, random
+//	w       copies of [4096, 4096] of Q8_0
+//	out     [1, 4096] of F32
+//	run(i)  MatMulTransposed(x, w[i%len(w)], out)
+//	work    16777216 multiply-accumulates, 17825792 bytes of weights, 32768 bytes of activations
 
 // operation is something to measure.
 type operation struct {

@@ -9,6 +9,16 @@ import (
 	"github.com/antigravity-go/antigravity/internal/checkpoint"
 )
 
+// A shape is a configuration by name. The functions below the table build those parts of it that models of a family share. shapeOf copies a
+// shape, and replaces its vocabulary and its context if the flags say so. For example, gemma4 for tiny-gemma4, with 6 layers, every third
+// of them without a window:
+//
+//	layer   Windowed   Mixers          KVHeads   HeadDim
+//	0, 1    true       Attention       2         64
+//	2       false      TiedAttention   1         128
+//	3, 4    true       Attention       2         64
+//	5       false      TiedAttention   1         128
+
 // shapes are the published sizes: the config.json of the models' repositories. Names that begin with tiny are ours, for tests; these
 // models' rows are whole blocks of every format.
 var shapes = map[string]checkpoint.Config{
@@ -186,8 +196,8 @@ func turned(pairs int) checkpoint.RoPE { return checkpoint.RoPE{Theta: 1000000, 
 // layerSizes are the sizes of Gemma 4's layers: with a window, and, global, without.
 type layerSizes struct{ wide, kvHeads, headDim, globalKVHeads, globalHeadDim int }
 
-// gemma4 is what Gemma 4 has beyond Llama, with windows in all layers but each every-th. The last shared layers share keys and values, and are double wide if
-// wider; without an input of the layers' own, keys are values in layers without a window.
+// gemma4 is what Gemma 4 has beyond Llama, with windows in all layers but each every-th. The last shared layers share keys and values, and
+// are double wide if wider; without an input of the layers' own, keys are values in layers without a window.
 func gemma4(layers, every, window int, s layerSizes, input, shared int, wider bool, embedding float64) checkpoint.Variant {
 	v := checkpoint.Variant{
 		Family: "gemma4", Activation: "gelu_tanh", Window: window, PerLayerWidth: input, LocalRoPE: checkpoint.RoPE{Theta: 10000},

@@ -17,6 +17,17 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// run cuts the text into windows, and for each token of a window takes the probability that the model gave it. With -kl a second session
+// has an unlimited cache, and the predictions of both are compared. For example, with -ctx 5 -skip 2 a window has these tokens:
+//
+//	begin-of-text   read
+//	a               read; the prediction of b is judged
+//	b               read; the prediction of c is judged
+//	c               read; the prediction of d is judged
+//	d               the last: nothing follows it
+//
+// If b, c and d had the probabilities 1/2, 1/4 and 1/8, the perplexity is e to the power of (ln 2 + ln 4 + ln 8)/3, which is 4.
+
 const about = `
 perplexity measures how well a model foresees a text, with the cache that the flags describe, and compares the predictions
 with those of an unlimited F32 cache: their Kullback-Leibler divergence, and how often both have the same favourite.

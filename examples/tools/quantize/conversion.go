@@ -25,8 +25,13 @@ import (
 )
 
 // A conversion has two steps: plan gives each tensor its type and its place in the file, and write computes the tensors piece by piece, so
-// that only one piece is in memory. For example, with the mix q4_k_m a matrix of bf16 is read 4 MiB at a time, each piece becomes float32,
-// is rounded to blocks of Q4_K or of the type that the mix's rules say, and is written; norms become F32.
+// that only one piece is in memory. For example, with the mix q4_k_m and a model of 32 layers in bf16:
+//
+//	blk.0.attn_norm.weight [4096]          F32   as all vectors
+//	blk.0.ffn_gate.weight [14336, 4096]    Q4_K  a piece is 512 rows: 4 MiB are read, 1179648 bytes are written
+//	blk.0.ffn_down.weight [4096, 14336]    Q6_K  by the mix's rules; a piece is 146 rows
+//
+// With an importance matrix, a piece becomes float32 first, and each row is rounded with the importance of its columns.
 
 // pieceBytes is about how much of a tensor is converted at a time: enough to share among threads, little to hold.
 const pieceBytes = 4 << 20

@@ -13,8 +13,13 @@ import (
 )
 
 // A Hugging Face folder's tensors are renamed and rearranged for GGUF without being copied: a weight has either a part of a mapped file or
-// functions that read its rows in GGUF's order. For example, RoPE's pairs lie differently in both formats, so that the rows of the queries
-// of a Llama are read in another order; and tensors that GGUF has as one, such as the experts of a layer, are put together.
+// functions that read its rows in GGUF's order. Tensors that GGUF has as one, such as the experts of a layer, are put together. Only a few
+// vectors are computed anew. For example:
+//
+//	model.layers.0.mlp.down_proj.weight       becomes blk.0.ffn_down.weight, the bytes as they are
+//	model.layers.0.self_attn.q_proj.weight    becomes blk.0.attn_q.weight; for a Llama with heads of 8 rows, GGUF's rows 0 1 2 3 4 5 6 7
+//	                                          are the folder's rows 0 4 1 5 2 6 3 7: both rows of one of RoPE's pairs lie together
+//	model.layers.0.input_layernorm.weight     becomes blk.0.attn_norm.weight; for a Gemma 2, an element 0.25 becomes 1.25
 
 // folderOf returns the small files of a Hugging Face folder.
 func folderOf(dir string) checkpoint.Folder {
@@ -108,7 +113,8 @@ type combined struct {
 	filled int
 }
 
-// add adds a part's rows to the tensor that has them, which all remembers by its name. It returns the tensor once that has all rows, and nil before.
+// add adds a part's rows to the tensor that has them, which all remembers by its name. It returns the tensor once that has all rows, and
+// nil before.
 func (c *combined) add(all map[string]*combined, w *weight, t *checkpoint.Tensor) (*weight, error) {
 	whole := &t.Within.GGUF
 	if c == nil {
@@ -138,8 +144,8 @@ func (c *combined) add(all map[string]*combined, w *weight, t *checkpoint.Tensor
 	return &c.weight, nil
 }
 
-// changed returns a vector with its elements as GGUF has them, if these are not those of Hugging Face: norms that are stored less one, and decays
-// that are stored as logarithms.
+// changed returns a vector with its elements as GGUF has them, if these are not those of Hugging Face: norms that are stored less one, and
+// decays that are stored as logarithms.
 func changed(w *weight, t *checkpoint.Tensor) (*weight, error) {
 	if !t.PlusOne && t.Change != checkpoint.Decayed {
 		return w, nil

@@ -9,9 +9,13 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// A mix has a base type and rules, tried in their order, that give parts of the model another type. For example, in q4_k_m the values and
-// the down projections of some layers get Q6_K (moreBits: those that matter most), and all other matrices Q4_K but for the output head. If
-// a row is not made of whole blocks of a type, a fallback takes its place: see fitting.
+// A mix has a base type and rules, tried in their order, that give parts of the model another type. If a row is not made of whole blocks of
+// a type, a fallback takes its place: see fitting. For example, q4_k_m and a dense model of 32 layers:
+//
+//	values, down projections    Q6_K in the layers 0 to 3, in 6, 9, … 27, and in 28 to 31 (moreBits); Q4_K in the others
+//	queries, keys, gate, up     Q4_K, the base
+//	output head                 Q6_K
+//	rows of 896 elements        Q5_0 in place of Q4_K: 896 is 3.5 blocks of 256, and 28 of 32
 
 // mix says which type each tensor of a file gets. The mixes are llama.cpp's (llama-quant.cpp), with its names and numbers.
 type mix struct {
@@ -55,8 +59,8 @@ func moreBits(p place) bool {
 	return p.layer < eighth || p.layer >= 7*p.layers/8 || (p.layer-eighth)%3 == 2
 }
 
-// placeOf returns the part of the model that decides about a tensor's type, and its place. As for llama.cpp, the tensor of queries, keys and
-// values of a layer with a state counts as the values of a layer with attention, if it is called attn_qkv.
+// placeOf returns the part of the model that decides about a tensor's type, and its place. As for llama.cpp, the tensor of queries, keys
+// and values of a layer with a state counts as the values of a layer with attention, if it is called attn_qkv.
 func (s *source) placeOf(w *weight, importance bool) (checkpoint.Part, place) {
 	c, part := s.config, w.model.Part
 	p := place{layer: w.model.Layer, layers: c.Layers, queries: c.Heads / c.KVHeads, importance: importance, eight: c.Experts.Count == 8}

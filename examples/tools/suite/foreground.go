@@ -18,6 +18,18 @@ import (
 	"github.com/antigravity-go/antigravity/internal/atomicfile"
 )
 
+// The command suite foreground is also each process of its test: its first word says which one. On a target the command runs as a whole,
+// and its JSON comes back. For example, with -threads 2 -nice 0,19:
+//
+//	suite foreground -threads 2 -nice 0,19    the command: it starts the others and prints the table
+//	suite foreground frames                   the frames: once alone, and once with each generation
+//	suite foreground generate                 the generation: once with niceness 0, once with 19
+//
+//	generating         missed  frame p50  …  tokens/s  without frames
+//	nothing             0.0 %     8.0 ms
+//	2 threads, nice 0  12.0 %    14.1 ms           95             180
+//	2 threads, nice 19  1.5 %     8.9 ms           88             180
+
 const foregroundAbout = `
 suite foreground measures what generating does to the program that a person is looking at.
 

@@ -11,6 +11,14 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// Each operation first asks the Observer for a mode. With Compute it only computes. With Time it also takes the time and describes itself
+// by its name, its dimensions and its type; with Wait it waits for the device before the time ends. A fused operation is reported as one if
+// the other backend has it, and otherwise as the plain operations that replace it. For example, x [1, 2048] times weights of Q8_0:
+//
+//	MatMulTransposed(x, w, out)
+//	Operation   "MatMulTransposed", 2048, 2048, Q8_0
+//	Work        Memory 4456448 (2048·2048/32 blocks of 34 bytes), Cache 16384 (x and out), Integer 4194304
+
 // Backend computes with another backend and reports each operation to an Observer. It gives the same results, and has the optional
 // interfaces too: in place of an interface that the other backend lacks, package backend's substitute computes with the plain operations,
 // and these are reported. It is as safe for concurrent use as the other one.

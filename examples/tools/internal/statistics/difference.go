@@ -6,9 +6,16 @@ import (
 	"slices"
 )
 
-// A difference is tested by exchanging measurements: if nothing changed, it is chance which stand before and which after. For example, 1,
-// 2, 3 before and 7, 8, 9 after fall apart completely; of the 20 ways to put three of the six before, only two do so. So P is at least 1 in
-// 10: too few measurements to be certain.
+// A difference is tested by exchanging measurements: if nothing changed, it is chance which stand before and which after. permute computes
+// the difference for all exchanges, or for some of them by chance. The code compares logarithms, with outliers drawn in; with plain
+// numbers, the means of 1, 2, 3 before and 7, 8, 9 after are 6 apart:
+//
+//	before 1 2 3   after 7 8 9   6      the real difference
+//	before 1 2 7   after 3 8 9   3.33
+//	…                            17 others, less than 6
+//	before 7 8 9   after 1 2 3   6
+//
+// 2 of the 20 ways are as far apart as the real one. So P is at least 1 in 10: too few measurements to be certain.
 
 // difference is what a Sample's measurements are compared by: their logarithms, so that a ratio is a difference, or they themselves if one
 // is not above 0. There are as many before as after if they are paired.
@@ -46,9 +53,9 @@ func newDifference(s *Sample) *difference {
 	return d
 }
 
-// removeCommonDrift takes out of differences in pairs what a round has in common, such as a clock that wanders: it is the median, over all of their
-// kind, of how far the round's measurements are off their medians. Afterwards they need not be compared pair by pair, which leaves more
-// ways to exchange them. Few differences stay in pairs.
+// removeCommonDrift takes out of differences in pairs what a round has in common, such as a clock that wanders: it is the median, over all
+// of their kind, of how far the round's measurements are off their medians. Afterwards they need not be compared pair by pair, which leaves
+// more ways to exchange them. Few differences stay in pairs.
 func removeCommonDrift(list []*difference) {
 	type rounds struct {
 		kind string
@@ -142,7 +149,8 @@ func (d *difference) permute() (real float64, chance []float64, noise func(float
 	return permuteGroups(pool, len(d.before), all, count, random)
 }
 
-// clampOutliers draws outliers in: no value is farther from the centre than twice what half of them are. That is not changed by exchanging them.
+// clampOutliers draws outliers in: no value is farther from the centre than twice what half of them are. That is not changed by exchanging
+// them.
 func clampOutliers(values []float64, centre float64) []float64 {
 	far := make([]float64, len(values))
 	for i, x := range values {

@@ -15,6 +15,17 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// Run reads the flags, opens the backends, and then compares or measures. Each step of each case is computed three times: by the reference,
+// by the definition in float64, and by each backend. Every comparison is one result.
+//
+//	checkbackend attention -backend cpu -kv-type q8_0 -case token -slots 129
+//
+//	parse    8 query heads and 2 KV heads of 64 elements, 129 slots, type q8_0, case token
+//	open     the backend cpu
+//	compare  9 results of the reference, from queries to whole, and then 9 of cpu
+//
+// With -time, Run calls measure in place of compare. Without -slots it then measures 128, 512, 2048, 4096 and 16384 slots.
+
 const about = `
 checkbackend attention takes one attention apart. It shows each step, from the rotation of queries and keys to the output, on every backend and
 with every type of cache, beside the portable reference and beside the definition, computed in float64, and names the first element that

@@ -2,8 +2,16 @@ package attention
 
 import "math"
 
-// The definition of attention, in float64 and in plain loops: what every step is to be, apart from rounding. Like the devices, each
-// step begins with the reference's result of the step before, so that only the rounding of the step itself shows.
+// The definition of attention, in float64 and in plain loops: the right result of every step, apart from rounding. Like the devices, each
+// step begins with the reference's result of the step before, so that only the rounding of the step itself shows. For example, a head has
+// 4 elements, the query is (2, 0, 0, 0), and two slots are seen:
+//
+//	keys            (1, 0, 0, 0)  (0, 1, 0, 0)
+//	values          (1, 0, 0, 0)  (0, 0, 0, 0)
+//	q·k/√4          1             0
+//	scores()        0             -1              less the largest
+//	weights()       0.731         0.269           e to the power of each, divided by their sum
+//	output()        (0.731, 0, 0, 0)
 
 // definition has the numbers of one problem that its functions begin with.
 type definition struct {

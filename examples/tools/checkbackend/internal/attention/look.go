@@ -8,9 +8,17 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// A device shows only the outputs of its operations. look finds the inner steps from them. For example, the weight of slot 5 is the output
-// of Attend with values that are 0 but for a 1 in slot 5; with 64 elements in a head, one call shows the weights of 64 slots. The scores
-// follow from the weights as their logarithms.
+// A device shows only the outputs of its operations. look finds the inner steps from them. The weight of slot 5 is the output of Attend
+// with values that are 0 but for a 1 in slot 5. With 64 elements in a head, one call shows the weights of 64 slots. The scores follow from
+// the weights as their logarithms. For example, for 129 slots and heads of 64 elements:
+//
+//	cache of F32   call 1: slots 0 to 63, slot j in element j
+//	               call 2: slots 64 to 127, slot j in element j-64
+//	               call 3: slot 128, in element 0
+//	cache of Q8_0  a head has 2 blocks of 32 elements, so a call shows 2 slots of each group of 32
+//	               call 1: slots 0 and 1 of each group, slot 33 in element 32+1
+//	               call 2: slots 2 and 3 of each group, slot 34 in element 1
+//	               … 16 calls
 
 // vector is a row of what a step gives: values that stand at one place, such as one query's output of one head.
 type vector struct {

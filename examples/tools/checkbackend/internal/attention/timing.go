@@ -15,7 +15,13 @@ import (
 
 // Each figure is the shortest of several runs of the same attention over many layers in turn, divided by their number: once with all layers
 // submitted before the device is waited for, and once with a wait after each. For example, a device with 2 µs of work and 20 µs of waiting
-// shows about 2 (queued_us) and 22 (waited_us).
+// shows about 2 (queued_us) and 22 (waited_us). The number of layers depends on the size of their caches, here of type F16 with 2 KV heads
+// of 64 elements:
+//
+//	slots   a layer's cache   layers
+//	  512   256 KiB           16, the most
+//	 4096   2 MiB             16
+//	16384   8 MiB             8, which fill 64 MiB
 
 // defaultLengths are the numbers of slots for which -time measures.
 var defaultLengths = []int{128, 512, 2048, 4096, 16384}
@@ -215,8 +221,8 @@ func (m *bench) prepare() error {
 	return err
 }
 
-// readBack reads each layer's keys and values from the device, computes the attention on the processor unless it shall only copy, and writes
-// the output to the device.
+// readBack reads each layer's keys and values from the device, computes the attention on the processor unless it shall only copy, and
+// writes the output to the device.
 func (m *bench) readBack(attend bool) error {
 	for _, layer := range m.layers {
 		if err := m.device.ReadBuffer(m.q, m.hostQ.Data()); err != nil {

@@ -10,9 +10,14 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/statistics"
 )
 
-// The overview sorts runs into cells: all runs of one Config, on one machine, of one commit. For example, three repetitions of two Configs
-// at two commits are 12 runs and 4 cells, each with an interval for every metric; changes are then looked for between the two cells of each
-// Config.
+// The overview sorts runs into cells: all runs of one Config, on one machine, of one commit. Each cell gets an interval for every metric.
+// Changes are then looked for between the cells of one Config. Lists refer to each other by index:
+//
+//	run   Config   machine     commit    cell
+//	0     0 q8_0   0 bench-1   0 1f0c    0
+//	1     1 f16    0 bench-1   0 1f0c    1
+//	2     0 q8_0   0 bench-1   0 1f0c    0   a repetition of run 0: cell 0 has the runs [0 2]
+//	3     0 q8_0   0 bench-1   1 7be4    2   compared with cell 0
 
 // Overview is what the page knows of all runs. Its lists refer to each other by index.
 type Overview struct {

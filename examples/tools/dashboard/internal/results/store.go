@@ -25,9 +25,15 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
 )
 
-// Every request looks at the folders again, at most once a second: files that are new or changed are read, those that are gone are
-// forgotten, and only then is the overview made anew. For example, while a suite writes its 41st run, the next request reads one file and
-// reuses 40 summaries.
+// Every request looks at the folders again, at most once a second. Files that are new or changed are read, files that are gone are
+// forgotten, and the overview is made anew only if there are any. For example, the store knows a, b and c, and then:
+//
+//	a.run.json   as before          its summary stays
+//	b.run.json   another size       read
+//	c.run.json   gone               forgotten
+//	d.run.json   new                read
+//
+// The next Overview is made of the summaries of a, b and d, and has another tag.
 
 // Store holds a summary of each run of some folders, and reads again the files that changed. It does not hold timelines and profiles:
 // Detail reads them when they are asked for. Its methods may be used by any number of goroutines at once.

@@ -14,6 +14,13 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
 )
 
+// Write invents the runs of a matrix, commit by commit. Run invents one of them: costs gives the time of a token, a clock that follows the
+// prompt and the answer adds it up, and noise comes from a generator that is seeded by the Config, the repetition and the commit. Only the
+// last commit has the whole matrix. For example, Write(folder, Options{Commits: 2, Small: true}) returns 40:
+//
+//	folder/1f0c3a9   16 runs: pebble, the windows 0 and 256, the caches f16 and q8_0
+//	folder/7be41d0   24 runs: the cache f32 as well
+
 // Options say how much to invent. The zero value makes the whole matrix with one repetition, at one commit.
 type Options struct {
 	Commits     int  // of the program, the last one with the whole matrix and the others with a part of it; 0: 1

@@ -17,6 +17,21 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/sysinfo"
 )
 
+// An experiment starts two kinds of processes and talks to both in lines of JSON: one works in frames, the other generates. The frames are
+// measured alone first, and then with generation by each number of threads with each niceness. A rate is the difference of two counts of
+// tokens, divided by the time between them. For example, 598 frames with 2 threads of niceness 19:
+//
+//	to generate   {"model":"pebble","backend":"cpu","threads":2,"nice":19}
+//	from it       {"began":true}
+//	to generate   true                             count 0: {"tokens":10,"seconds":0.1}
+//	              … as long as 598 frames take, 10 seconds
+//	to generate   true                             count 1: {"tokens":1810,"seconds":10.1}, so RateAlone is 180
+//	to frames     {"frame":16700000,"work":8000000,"frames":598,"units":400}
+//	from it       {"began":true}
+//	to generate   true                             count 2
+//	from frames   {"frames":598,"missed":9,…}
+//	to generate   true                             count 3; Rate is from counts 2 and 3
+
 // Options are an experiment's settings.
 type Options struct {
 	Plan    Plan

@@ -10,8 +10,13 @@ import (
 	"strings"
 )
 
-// Each key of a matrix is in one table, with its name and its field. For example, {"threads": [1, 4]} in a file and -threads 1,4 on the
-// command line both set Matrix.Threads, by read and by set.
+// Each key of a matrix is in one table, with its name and its field. A field's value reads JSON from a file (read) and text from a flag
+// (set). Both replace the field's content; lists leave repetitions out. For example:
+//
+//	{"threads": [1, 4, 1]}             -threads 1,4,1          Matrix.Threads is [1 4]
+//	{"threads": 4}                     -threads 4              Matrix.Threads is [4]
+//	{"weights": ["stored", "q8_0"]}    -weights stored,q8_0    Matrix.Weights is ["" "q8_0"]
+//	{"threads": "4"}                                           error: "4" is not a whole number or a list of them
 
 // key is one of a matrix's keys: in a file, and as a flag.
 type key struct {

@@ -17,8 +17,16 @@ import (
 )
 
 // Runs are sorted into cells of equal values in all properties that are not compared, and each cell before is paired with the cell after
-// that has the same values. For example, with -a program=base -b program=new the cells (pebble, q8_0, base) and (pebble, q8_0, new) are a
-// pair. Every metric of every pair is a comparison; all comparisons are judged together (statistics.CompareAll).
+// that has the same values. Every metric of every pair is a comparison; all comparisons are judged together (statistics.CompareAll). For
+// example, with -a program=base -b program=new:
+//
+//	before                after
+//	pebble q8_0, 6 runs   pebble q8_0, 6 runs     a pair: a comparison for each metric
+//	pebble f16, 6 runs    pebble f16, all fail    Broken
+//	flint q8_0, 6 runs                            OnlyA
+//	                      flint f16, 6 runs       OnlyB
+//
+// If there are two pairs or more, a further comparison is about the mean over all of them, for each metric with a unit.
 
 const compareAbout = `
 suite compare says what differs between two sets of runs beyond noise: two folders, or two selections within one.

@@ -12,6 +12,15 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
 )
 
+// A report sorts the comparisons by how sure they are, and says in words why the two sides may be hard to compare. The exit status follows
+// from it. For example, tokens a second, with the ratio of after to before and its interval:
+//
+//	ratio   interval       certain   listed in
+//	0.90    0.88 … 0.92    yes       Changes, as worse: exit status 1
+//	0.97    0.88 … 1.05    no        Unsure: it may be 12 % worse, and 10 % must be ruled out
+//	1.01    0.98 … 1.03    no        no list: it is counted in Compared alone
+//	0.80    3 runs each    no        counted in Few: 5 against 5 are needed
+
 // report is what came of a comparison.
 type report struct {
 	A         side          `json:"a"`

@@ -19,8 +19,18 @@ import (
 	"github.com/antigravity-go/antigravity/examples/tools/internal/runs"
 )
 
-// The program adb is asked for the devices, and runs scripts and copies files. One device needs no choice; of several, the serial number
-// chooses. For example, "adb devices -l" may say that a device is unauthorized: the error then says to allow debugging on its screen.
+// The program adb is asked for the devices, and runs scripts and copies files. One device that is ready needs no choice; of several, the
+// serial number chooses. A device in another state is an error with advice for a person. For example, adb devices -l writes:
+//
+//	List of devices attached
+//	emulator-5554  device product:sdk model:Pixel_8 transport_id:1
+//	R58M123        unauthorized usb:1-2 transport_id:2
+//
+//	parseDevices      {emulator-5554, device, Pixel_8} and {R58M123, unauthorized, ""}
+//	choose ""         emulator-5554, the only one that is ready
+//	choose R58M123    error: adb:R58M123: it does not trust this computer: unlock it and allow debugging on its screen; …
+//
+// openADB then calls adb -s emulator-5554 features, and a script is run by adb -s emulator-5554 shell SCRIPT.
 
 // adb is the link to an Android device through the program adb.
 //
