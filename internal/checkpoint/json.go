@@ -9,8 +9,8 @@ import (
 	"github.com/antigravity-go/antigravity/internal/modeljson"
 )
 
-// config.json is decoded to a configJSON, and with the family's entry in the table families that becomes a Config: keys that are absent get
-// the family's defaults, and keys that the family does not know do not count. For example, of Gemma 2
+// config.json is decoded to a configJSON, and with the family's entry in the table families that becomes a Config. Keys that are absent get
+// the family's defaults. Keys of other families are an error, unless their values ask for nothing. For example, of Gemma 2
 //
 //	"model_type": "gemma2"                   Family "gemma2"
 //	"hidden_size": 2304                      HiddenSize 2304, EmbeddingScale 48
