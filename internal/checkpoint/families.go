@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// An architecture is one entry of the table families: it says in which parts, names and defaults the architecture differs from Llama. What
-// reads or writes a file asks the entry. For example, the entry of qwen2 says
+// An architecture is one entry of the table families: it says in which parts, names and defaults the architecture differs from Llama.
+// Readers and writers of files ask the entry. For example, the entry of qwen2 says
 //
 //	biased, bare: AttentionOutput        queries, keys and values have biases, the output of attention has no bias
 //	unpaired                             GGUF has the rows of queries and keys in Hugging Face's order

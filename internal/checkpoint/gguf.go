@@ -20,7 +20,7 @@ import (
 //	llama.attention.head_count 32            Heads 32
 //	llama.attention.head_count_kv 8          KVHeads 8
 //	llama.rope.freq_base 500000              RoPE.Theta 500000
-//	no attention.key_length                  HeadDim 2048/32 = 64
+//	llama.attention.key_length 64            HeadDim 64
 //	the tensor rope_freqs.weight [32]        RoPE.Divisors, one for each pair of a head's elements
 //	no tensor output.weight                  TiedEmbeddings
 

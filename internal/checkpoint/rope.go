@@ -8,7 +8,7 @@ import (
 )
 
 // Each pair of a head's elements turns by its frequency with each position. Frequencies computes them: theta^(-2i/n) for pair i of n
-// elements, and then what the scaling makes of it. Most scalings keep pairs that turn often in the original context, and slow down those
+// elements, and then what the scaling makes of it. llama3 and YaRN keep pairs that turn often in the original context, and slow down those
 // that turn seldom. For example, Llama 3.2's llama3 (theta 500000, factor 32, low 1, high 4, 8192 original tokens) makes of heads of 64
 // elements
 //

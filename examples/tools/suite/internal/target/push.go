@@ -26,7 +26,7 @@ import (
 //	FOLDER/3333333333333333/m/model.safetensors -> FOLDER/1111111111111111/model.safetensors
 //	FOLDER/3333333333333333/m/config.json       -> FOLDER/2222222222222222/config.json
 //
-// If config.json changes, it is pushed to a new folder, and so are the links.
+// If config.json changes, it goes to a new folder, and the links go to another one. model.safetensors is not pushed again.
 
 // item is a local file that is to be there.
 type item struct {
