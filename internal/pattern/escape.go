@@ -9,7 +9,7 @@ import (
 )
 
 // Escapes and classes become sets of characters, or assertions. Outside of a class, escape comes first, since some escapes mean something
-// else there. What ECMA-262 does not have is an error. For example,
+// else there. An escape of a letter without a meaning is an error. For example,
 //
 //	\d               the set 0-9
 //	\u{1F600}        the character U+1F600, and so is \uD83D\uDE00 with its surrogates
