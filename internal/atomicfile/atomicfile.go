@@ -4,6 +4,15 @@
 //
 // The temporary name is new and random: writers of the same file do not meet, nothing that exists is opened, and no link is followed. Only
 // files that this package created are removed. Of two writers of one file the later rename counts.
+//
+// For example, Write("m.gguf", …) takes these steps:
+//
+//	create m.gguf.5f0c31aa.tmp
+//	write, sync and close it
+//	rename it to m.gguf
+//	sync the folder
+//
+// A Set of the files a and b removes the old a, renames the temporary files of b and then of a, and syncs the folder.
 package atomicfile
 
 import (

@@ -13,7 +13,15 @@ import (
 
 // GGUF has a list of tokens with types, and merges or scores. Byte-level vocabularies have merges. SentencePiece's have scores instead:
 // each way to put a token together from two others is a merge, and the merges come in the order of their tokens' scores (scoredMerges). For
-// example, with the tokens "a", "b", "c", "ab" of the score -1 and "bc" of the score -2, the text "abc" becomes "ab" "c".
+// example, the tokens "a", "b", "c", "ab" of the score -1, "bc" of the score -2 and "abc" of the score -2 give
+//
+//	rank   merge
+//	0      "a" "b"  → "ab"
+//	1      "b" "c"  → "bc"
+//	1      "a" "bc" → "abc"
+//	1      "ab" "c" → "abc"
+//
+// so that the text "abcc" becomes "ab" "c" "c", then "abc" "c".
 
 // Vocab is a GGUF file's vocabulary: the values of its tokenizer.ggml keys. Package hftok reads those of WordPieceModel and UnigramModel.
 type Vocab struct {

@@ -10,8 +10,15 @@ import (
 )
 
 // A tokenizer.json can combine any components. Here each part must be of a form that is implemented, and what the components do together
-// becomes fields of the pipeline. For example, {"type": "Sequence", "pretokenizers": [{"type": "Split", …}, {"type": "ByteLevel", …}]}
-// becomes a split rule of one step and the codec for bytes.
+// becomes fields of the pipeline. For example,
+//
+//	part            component                                              field
+//	normalizer      NFC                                                    forms: NFC
+//	pre_tokenizer   Split at \p{N}{1,3}, Isolated                          rule: one step
+//	                ByteLevel, add_prefix_space and use_regex are false    codec: byteLevel
+//	decoder         ByteLevel                                              no field of its own: it must fit the codec
+//
+// A component of another form is an error that wraps ErrUnsupported.
 
 // component is a component of a tokenizer.json.
 type component = tokenizerjson.Component

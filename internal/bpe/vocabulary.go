@@ -9,8 +9,14 @@ import (
 )
 
 // The table maps the bytes of a token to its id: open addressing, with the upper half of the hash in each slot, so that hardly any wrong
-// slot needs its bytes compared. For example, to look up "the", the lower bits of its hash give a slot; from there on slots are tried until
-// one has the same upper half and the bytes "the", or is free.
+// slot needs its bytes compared. For example, if the hashes of the tokens "a" and "the" both end in the bits 11,
+//
+//	blob    athe
+//	spans   0: [0, 1)   1: [1, 4)
+//	slots   0: "the"    1: free     2: free   3: "a"
+//
+// To look up "the", slot 3 is tried first, since the hash ends in 11. Its upper half is that of "a". Slot 0 comes next: it has the right
+// half and the right bytes. A look-up that comes to a free slot has found no token.
 
 // maxID bounds token ids; no vocabulary comes near it.
 const maxID = 1 << 24

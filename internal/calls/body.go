@@ -6,6 +6,17 @@ import (
 	"strings"
 )
 
+// A reader takes a call byte by byte, and after each byte its verdict says whether the bytes may still be a call. The name must be on
+// offer: the first byte that leads to no name on offer is wrong. For example, object reads
+//
+//	bytes so far                             call                         verdict
+//	{"name": "f"                             name f                       goOn
+//	{"name": "f", "arguments": {             name f, arguments {          goOn
+//	{"name": "f", "arguments": {"a": 1}      name f, arguments {"a": 1}   goOn
+//	{"name": "f", "arguments": {"a": 1}}     name f, arguments {"a": 1}   last
+//
+// and withArgs reads the same call as f[ARGS]{"a": 1}.
+
 // call is the part of a call that has been read.
 type call struct {
 	name      string

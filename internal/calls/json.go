@@ -1,5 +1,20 @@
 package calls
 
+// jsonScanner takes an object of JSON byte by byte. It keeps one state and the open brackets, and no values. For example, in {"a":[1]}
+//
+//	byte   state after it    open
+//	{      jsonFirstKey      {
+//	"      jsonString        {     the string is a key
+//	a      jsonString        {
+//	"      jsonColon         {
+//	:      jsonValue         {
+//	[      jsonFirstValue    {[
+//	1      jsonInteger       {[
+//	]      jsonAfter         {
+//	}      jsonEnd
+//
+// The byte after a number, here ], ends the number first, and then means what it means after a value.
+
 // maxDepth bounds how deep arguments nest, so that a chat template can write them again: its JSON has the same bound.
 const maxDepth = 63
 

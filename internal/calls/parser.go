@@ -6,6 +6,18 @@ import (
 	"strings"
 )
 
+// A Parser goes byte by byte from place to place: content, a possible mark, a call, the bytes after a call. Bytes that may become a call
+// are held, and a byte that does not fit makes them content. For example, with the format Hermes and both marks as plain text,
+//
+//	bytes                                   place after them   output
+//	Hi                                      inText             content "Hi"
+//	 <tool_call>                            opened             the space and the mark are held
+//	{"name": "f", "arguments": {            inCall             Delta{Name: "f", Arguments: "{"}, if a Write ends here
+//	"a": 1}}                                afterCall          Delta{Arguments: `"a": 1}`}, Call{0, "f", `{"a": 1}`}
+//	</tool_call>                            afterCall          nothing: the mark belongs to the call
+//
+// If "a": 2x came instead, a Delta would say that the call is broken, and all that was held would be content.
+
 // Delta is a piece of a call.
 type Delta struct {
 	Index     int    // counts the calls that have begun to come, from 0

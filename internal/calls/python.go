@@ -13,6 +13,19 @@ import (
 // no literals.
 //
 // Invariant between bytes: open holds the open values, the arguments themselves first.
+//
+// For example, f(a=1, b=[True, None]) is read as
+//
+//	Python   JSON written   state after it
+//	f(       {              pythonFirst
+//	a=       "a":           pythonValue
+//	1,       1              pythonNext
+//	 b=      , "b":         pythonValue
+//	[True    [              pythonWord
+//	,        true           pythonNext
+//	 None    ,              pythonWord
+//	]        null]          pythonAfter
+//	)        }              pythonEnd
 type python struct {
 	state pythonState
 	lines bool // strings may hold line breaks

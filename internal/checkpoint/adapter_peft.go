@@ -17,6 +17,15 @@ import (
 	"github.com/antigravity-go/antigravity/internal/safetensors"
 )
 
+// PEFT writes an adapter as a folder: adapter_config.json, and two factors A [rank, in] and B [out, rank] for each matrix that changes. The
+// names of the tensors say which matrix that is. For example, with "r": 8 and "lora_alpha": 16,
+//
+//	base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight   [8, 4096]
+//	base_model.model.model.layers.0.self_attn.q_proj.lora_B.weight   [4096, 8]
+//
+// change model.layers.0.self_attn.q_proj.weight by 16/8·B·A. With use_rslora the factor is 16/√8. rank_pattern and alpha_pattern give some
+// modules numbers of their own. The configuration is then compared with the tensors that were found.
+
 // The names of the files in a folder that Hugging Face's PEFT wrote.
 const (
 	AdapterConfigFile  = "adapter_config.json"

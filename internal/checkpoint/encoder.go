@@ -8,6 +8,17 @@ import (
 	"github.com/antigravity-go/antigravity/internal/gguf"
 )
 
+// An encoder's files are read as those of other models are, and Encoder has what differs. config.json says it with keys (setEncoder), GGUF
+// by the tensors that there are (readEncoder). For example, these keys of an xlm-roberta become
+//
+//	"max_position_embeddings": 514, "pad_token_id": 1   Positions 512, Skipped 2; ContextLength 512
+//	"type_vocab_size": 1                                Types 1
+//	"layer_norm_eps": 1e-5                              Config.RMSNormEps 1e-5
+//	"architectures": ["…ForSequenceClassification"],
+//	"id2label": {"0": "LABEL_0"}                        Scores, ScoreDense, ScoreBias
+//
+// The first two rows of its table of positions belong to padding, and are skipped.
+
 // Encoder is what a model has that reads a text as a whole, and makes a vector of it, or a score. The zero value is a model that reads a
 // text token by token.
 type Encoder struct {

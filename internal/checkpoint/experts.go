@@ -6,6 +6,20 @@ import (
 	"strconv"
 )
 
+// Both formats' keys become Experts (setExperts, readExperts), and forms lists the ways in which files may have an expert's matrices: one
+// tensor for each expert, one for all, or one in which gate and up lie together. For example, a qwen3_moe with "num_experts": 128,
+// "num_experts_per_tok": 8, "moe_intermediate_size": 768 and "norm_topk_prob": true has
+//
+//	Experts{Count: 128, Chosen: 8, Width: 768, Normalized: true}
+//
+// and its part ExpertUp of layer 0 is one of
+//
+//	model.layers.0.mlp.experts.#.up_proj.weight     768 rows, # is the expert
+//	model.layers.0.mlp.experts.gate_up_proj         of 1536 rows of each expert those from 768 on
+//	blk.0.ffn_up_exps.weight                        768 rows of each expert
+//	blk.0.ffn_up.#.weight                           768 rows, # is the expert
+//	blk.0.ffn_gate_up_exps.weight                   of 1536 rows of each expert those from 768 on
+
 // Experts describes the feed-forward networks of layers with Routed or GatedAndRouted: a router gives each of Count networks a score for a token, and the
 // Chosen ones with the largest scores compute it. The zero value: no layer has experts.
 type Experts struct {

@@ -8,6 +8,16 @@ import (
 	"strings"
 )
 
+// An architecture is one entry of the table families: it says in which parts, names and defaults the architecture differs from Llama.
+// Readers and writers of files ask the entry. For example, the entry of qwen2 says
+//
+//	biased, bare: AttentionOutput        queries, keys and values have biases, the output of attention has no bias
+//	unpaired                             GGUF has the rows of queries and keys in Hugging Face's order
+//	window: fromLayer                    with use_sliding_window, layers from max_window_layers on have a window
+//	keys: "sliding_window", …            these keys of config.json count
+//
+// and of gemma3, with the rule exceptEvery and 6 for every, layers 0 to 4 have a window, layer 5 sees all positions, and so on.
+
 // family is what an architecture has that Llama has not, and the other way round. The zero value, but for its names, is Llama.
 //
 // Everything here is data: README.md says how to add a family.

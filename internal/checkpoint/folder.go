@@ -14,6 +14,18 @@ import (
 	"github.com/antigravity-go/antigravity/internal/safetensors"
 )
 
+// A folder's small files are read whole by a Folder, the weights by a function that the caller gives, which may map them. For example, of a
+// model in two shards
+//
+//	config.json, generation_config.json                  become a Config
+//	tokenizer_config.json, chat_template.jinja           become a Chat
+//	model.safetensors.index.json                         says which shard has a tensor
+//	model-00001-of-00002.safetensors,
+//	model-00002-of-00002.safetensors                     become a Weights
+//
+// To find model.norm.weight, Weights.Tensor asks the index for its shard, and then that shard for the tensor. Without an index there is one
+// file, model.safetensors.
+
 // The names of the files in a Hugging Face folder.
 const (
 	ConfigFile          = "config.json"

@@ -10,6 +10,20 @@ import (
 	"github.com/antigravity-go/antigravity/internal/gguf"
 )
 
+// A GGUF file says its configuration in keys that begin with the architecture's name; some of it only its tensors say. ConfigOf reads it:
+// the sizes first, then experts, layers with a state, RoPE, and what differs in the family. Metadata writes the same keys. For example, a
+// file of Llama 3.2 1B has
+//
+//	general.architecture "llama"             Family ""
+//	llama.block_count 16                     Layers 16
+//	llama.embedding_length 2048              HiddenSize 2048
+//	llama.attention.head_count 32            Heads 32
+//	llama.attention.head_count_kv 8          KVHeads 8
+//	llama.rope.freq_base 500000              RoPE.Theta 500000
+//	llama.attention.key_length 64            HeadDim 64
+//	the tensor rope_freqs.weight [32]        RoPE.Divisors, one for each pair of a head's elements
+//	no tensor output.weight                  TiedEmbeddings
+
 // The keys of GGUF's metadata about a model as a whole.
 const (
 	ArchitectureKey        = "general.architecture"

@@ -9,6 +9,18 @@ import (
 	"github.com/antigravity-go/antigravity/internal/modeljson"
 )
 
+// config.json is decoded to a configJSON, and with the family's entry in the table families that becomes a Config. Keys that are absent get
+// the family's defaults. Keys of other families are an error, unless their values ask for nothing. For example, of Gemma 2
+//
+//	"model_type": "gemma2"                   Family "gemma2"
+//	"hidden_size": 2304                      HiddenSize 2304, EmbeddingScale 48
+//	"num_hidden_layers": 26                  Layers 26
+//	"sliding_window": 4096                   Window 4096, of the layers 0, 2, 4 … 24
+//	"final_logit_softcapping": 30.0          LogitCap 30
+//	"query_pre_attn_scalar": 256             ScoreScale 0: 1/√256 is the usual one
+//	no "head_dim"                            HeadDim 256
+//	no "hidden_act"                          Activation "gelu_tanh"
+
 // configJSON is config.json as transformers writes it: the keys in alphabetical order. Nil pointers are absent keys.
 type configJSON struct {
 	Architectures     []string  `json:"architectures,omitempty"` // only written

@@ -12,6 +12,16 @@ import (
 	"github.com/antigravity-go/antigravity/internal/modeljson"
 )
 
+// How a text becomes a vector is said by modules.json, which lists the modules, and a file in the folder of each module that has settings.
+// In GGUF one key says it. For example,
+//
+//	modules.json               [{"path": "", "type": "….Transformer"}, {"path": "1_Pooling", "type": "….Pooling"},
+//	                           {"path": "2_Normalize", "type": "….Normalize"}]
+//	1_Pooling/config.json      {"pooling_mode_cls_token": true}
+//
+// become Pipeline{Given: true, Pooling: FirstPooling}, and so does bert.pooling_type 2 of a GGUF file. Without the last module the vector
+// is Unscaled. Any other module is an error: without it vectors would be wrong.
+
 // The names of the files in a Hugging Face folder that say how a text becomes a vector, as sentence-transformers writes them.
 const (
 	ModulesFile       = "modules.json"

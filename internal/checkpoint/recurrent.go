@@ -7,9 +7,13 @@ import (
 	"github.com/antigravity-go/antigravity/internal/gguf"
 )
 
-// Layers with a state remember something of fixed size of a conversation. Of every four layers of Qwen 3.5, say, three have the gated delta rule
-// and one has attention. config.json lists the layers by their types, or says every how many layers there is one with attention; GGUF says the
-// latter, or has for each layer its number of key and value heads, 0 for those without attention.
+// Layers with a state remember something of fixed size of a conversation. config.json lists the layers by their types, or says every how
+// many layers there is one with attention. GGUF says the latter, or has for each layer its number of key and value heads, 0 for those
+// without attention. For example,
+//
+//	model      config.json                                           GGUF                         Mixers
+//	Qwen 3.5   "full_attention_interval": 4                          full_attention_interval 4    three times DeltaRule, GatedAttention, …
+//	LFM2       "layer_types": ["conv", "conv", "full_attention", …]  head_count_kv [0, 0, 8, …]   twice ShortConvolution, Attention, …
 //
 // The gated delta rule and Mamba 2 have the same parts, by other names: the latter's C, B and x are queries, keys and values.
 

@@ -7,6 +7,19 @@ import (
 	"github.com/antigravity-go/antigravity/internal/exact"
 )
 
+// Each pair of a head's elements turns by its frequency with each position. Frequencies computes them: theta^(-2i/n) for pair i of n
+// elements, and then what the scaling makes of it. llama3 and YaRN keep pairs that turn often in the original context, and slow down those
+// that turn seldom. For example, Llama 3.2's llama3 (theta 500000, factor 32, low 1, high 4, 8192 original tokens) makes of heads of 64
+// elements
+//
+//	pair   frequency   turns in 8192 tokens   share kept   stretched
+//	0      1           1303.80                1            1
+//	14     3.211e-3    4.19                   1            3.211e-3
+//	16     1.414e-3    1.84                   0.281        4.296e-4
+//	18     6.228e-4    0.81                   0            1.946e-5, the 32nd part
+//
+// GGUF has the same as divisors, frequency/stretched: 1 for pair 14, 3.29 for pair 16, 32 for pair 18.
+
 // RoPE says how positions turn into angles: the base of the frequencies and how they were stretched for long contexts.
 type RoPE struct {
 	Theta   float64

@@ -6,6 +6,18 @@ import (
 	"strings"
 )
 
+// Tensors lists all tensors of a model from its Config. The table parts has for each part its names in both formats, its role and its
+// sizes; the family says what it has otherwise. For example, a Llama with HiddenSize 2048, 32 heads of 64 elements and 8 key heads has in
+// layer 0
+//
+//	part    Hugging Face                              GGUF                  shape         role     HeadDim
+//	Query   model.layers.0.self_attn.q_proj.weight    blk.0.attn_q.weight   [2048 2048]   Linear   64
+//	Key     model.layers.0.self_attn.k_proj.weight    blk.0.attn_k.weight   [512 2048]    Linear   64
+//	Value   model.layers.0.self_attn.v_proj.weight    blk.0.attn_v.weight   [512 2048]    Linear   0
+//
+// HeadDim says that the formats have the rows in different orders: rows 1 and 33 of a head, which RoPE rotates together, are GGUF's rows 2
+// and 3 (PairedRow).
+
 // Part is what a tensor is in the computation of a model. The parts are in the order of computation.
 type Part uint8
 

@@ -7,8 +7,14 @@ import (
 )
 
 // A value is kept as it is encoded in the file, and decoded when it is asked for: a vocabulary of 128,256 tokens costs no strings until
-// somebody reads it. For example, the array ["a", "bc"] is the element type 8 and the count 2, then the length 1 and "a", the length 2 and
-// "bc".
+// somebody reads it. For example, the array ["a", "bc"] is
+//
+//	08 00 00 00                      the elements are strings
+//	02 00 00 00 00 00 00 00          there are 2
+//	01 00 00 00 00 00 00 00 61       "a"
+//	02 00 00 00 00 00 00 00 62 63    "bc"
+//
+// Strings returns "a" and "bc" as parts of these bytes, without a copy.
 
 // ValueType is the type of a metadata value, numbered as in the file.
 type ValueType uint32

@@ -8,8 +8,15 @@ import (
 )
 
 // The models of tokenizers that are not BPE. WordPiece takes the longest token that a word begins with, then the longest that continues it:
-// "playing" becomes "play" "##ing". Unigram takes the tokens with the largest sum of scores. If "a", "b" and "ab" have the scores −1, −1
-// and −3, then "ab" becomes "a" "b", since −2 is more than −3.
+// "playing" becomes "play" "##ing". Unigram takes the tokens with the largest sum of scores, by Viterbi's algorithm. For example, if "a",
+// "b" and "ab" have the scores −1, −1 and −3, the best ways in the piece "ab" are found so:
+//
+//	from byte   token   to byte   sum
+//	0           "a"     1         −1
+//	0           "ab"    2         −3
+//	1           "b"     2         −2, which is more than −3
+//
+// so that "ab" becomes "a" "b".
 
 // maxPieceLen bounds the texts of WordPiece's and Unigram's tokens, in bytes, and with them the time that encoding takes for
 // each byte of a text. SentencePiece's own default bound is 16 characters.

@@ -16,8 +16,13 @@ import (
 )
 
 // Each component of a tokenizer.json becomes one or more steps: normalizers change the text, pre-tokenizers split it, the decoder puts
-// tokens together again. For example, BertPreTokenizer becomes two splits: at white space, which is dropped, and at each punctuation
-// character, which becomes a piece of its own.
+// tokens together again. For example, with the normalizer Lowercase and the pre-tokenizer BertPreTokenizer, which is two splits,
+//
+//	step                                      pieces
+//	                                          "Don't stop"
+//	Lowercase                                 "don't stop"
+//	split at white space, Removed             "don't" "stop"
+//	split at each punctuation, Isolated       "don" "'" "t" "stop"
 
 // maxSteps bounds how many normalizers, and how many pre-tokenizers, follow one another.
 const maxSteps = 32

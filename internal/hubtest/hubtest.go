@@ -3,6 +3,14 @@
 //
 // It is two servers: the hub, with /api/models/OWNER/NAME/revision/REVISION, /api/models/OWNER/NAME/tree/REVISION and
 // /OWNER/NAME/resolve/REVISION/FILE, and another one, to which it redirects for large files, at an address of a short life.
+//
+// For example, a model with a small and a large file is fetched by these requests:
+//
+//	GET /api/models/me/tiny/revision/main           200 {"id": "me/tiny", "sha": "1f0c…", "siblings": […], …}
+//	GET /api/models/me/tiny/tree/1f0c…              200 [{"type": "directory", …}, {"type": "file", "path": "config.json", …}, …]
+//	GET /me/tiny/resolve/1f0c…/config.json          200 the file
+//	GET /me/tiny/resolve/1f0c…/model.safetensors    302 to Side, /SHA256?Signature=1
+//	GET /SHA256?Signature=1                         200 the file, or 403 after Expire requests
 package hubtest
 
 import (

@@ -9,9 +9,16 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
-// A loop looks at items ahead of the body. For example, {% for m in messages if m.role == "user" %}{{ loop.last }}{% endfor %} can print
-// loop.last only when it is known whether any later message passes the condition. So the item after the
-// current one is looked for early (look), but only if the template asks.
+// A loop looks at items ahead of the body: loop.last is known only when it is known whether any later item passes the loop's condition. So
+// the item after the current one is looked for early (look), but only if the template asks. For example, with the messages u1, a1, u2, a2
+// of a user and an assistant, {% for m in messages if m.role == "user" %}{{ loop.last }}{% endfor %} goes so:
+//
+//	step        rest   ahead   current   result
+//	next        1              u1
+//	loop.last   3      u2      u1        false: a1 was refused, u2 passed
+//	next        3              u2
+//	loop.last   4              u2        true: a2 was refused
+//	next        4                        the loop is over
 
 // loop is a loop that is running, and the value of the template's variable "loop". The loop's filter is applied to an item
 // only when the loop comes to the item, as in Jinja, since the filter may depend on what the body does.

@@ -11,8 +11,15 @@ import (
 	"strings"
 )
 
-// For example, mutants of {"a": [1, "x"]} are {"a": [1, "x", "x"]}, {"a": [-1, "x"]} and {"a": null}: one to four of its values are changed,
-// mostly to others of the same type.
+// One to four values of a document are changed, mostly to others of the same type, and the result is written again. For example, mutants of
+// {"a": [1, "x"]} are
+//
+//	{"a":[1,"x","x"]}      the list has an element twice
+//	{"a":[-1,"x"]}         the number has another sign
+//	{"a":null}             a value without parts is in the place of the list
+//	{"x":[1,"x"]}          the member has another string of the document as its name
+//
+// Numbers may become limits of integers and floats, strings empty or long ones, and lists up to 256 elements longer.
 
 // JSON returns a mutant of a document: the types, orders, numbers, flags and lengths of some of its parts are changed, and
 // members come twice or in another order. A generator with the same seed makes the same mutant.

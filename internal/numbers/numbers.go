@@ -19,6 +19,15 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
+// Language cuts a Set at zero. Each half has a range of magnitudes. Its bounds are moved inwards to multiples of the step, then it becomes
+// the expression of its texts, and the negative half gets a minus. For example, the whole numbers from -3.5 to 12 are
+//
+//	half       magnitudes       bounds after that    texts
+//	positive   from 0 to 12     0, 12                0|[1-9]|1[0-2]
+//	negative   above 0, to 3.5  1, 3                 -[1-3]
+//
+// Zero is in the positive half alone, since it has no minus.
+
 // Set is a set of numbers: those from Min to Max that are multiples of MultipleOf. A nil field sets no condition.
 type Set struct {
 	Integer                    bool // only whole numbers

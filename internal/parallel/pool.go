@@ -16,6 +16,17 @@ import (
 	"github.com/antigravity-go/antigravity/internal/timing"
 )
 
+// A task is handed out by one word, the ticket: an epoch, the number of pieces n, and the next piece. Each worker adds 1 to it, and
+// computes the piece that it had before, until that is n or more. For example, of a task of 3 pieces for two workers, after 6 other tasks,
+//
+//	ticket     by
+//	7, 3, 0    run, which writes it, and wakes the worker if it is parked
+//	7, 3, 1    the caller: it computes piece 0
+//	7, 3, 2    the worker: piece 1
+//	7, 3, 3    the worker, which was faster: piece 2
+//	7, 3, 4    the caller: there is no piece 3, so it waits until 3 pieces are done
+//	7, 3, 5    the worker: no piece either; it waits for another epoch
+
 // Task is work that can be done in pieces, in any order and at the same time.
 type Task interface {
 	// Do computes one piece. worker, in [0, Pool.Size()), says which of the pool's workers computes it. A worker computes

@@ -8,6 +8,17 @@ import (
 	"github.com/antigravity-go/antigravity/internal/charset"
 )
 
+// Escapes and classes become sets of characters, or assertions. Outside of a class, escape comes first, since some escapes mean something
+// else there. An escape of a letter without a meaning is an error. For example,
+//
+//	\d               the set 0-9
+//	\u{1F600}        the character U+1F600, and so is \uD83D\uDE00 with its surrogates
+//	\b               a boundary of a word; in a class, a backspace
+//	\1               a back-reference, which is an error; if there is no group 1, the character U+0001
+//	[\w-.]           the set of \w, a hyphen and a dot: the hyphen is itself next to a set
+//	[^a-f]           all characters but a to f
+//	\y               an error
+
 // escape parses the rest of an escape, behind its backslash, outside of a class.
 func (p *ecma) escape(begin int) *node {
 	if !p.more() {

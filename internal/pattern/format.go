@@ -8,8 +8,14 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
-// A format is a pattern that follows its RFC. For example, "ipv4" is four numbers from 0 to 255 with points between, and "date" knows how
-// many days each month has. Patterns are parsed when a format is first used.
+// A format is a pattern that follows its RFC. The pattern is put together from constants of its parts, is parsed when the format is first
+// used, and is compiled for each arena. For example,
+//
+//	format      has                            has not
+//	ipv4        192.168.0.1                    256.1.1.1, 01.2.3.4
+//	date        2024-02-29                     2023-02-29, 0000-01-01
+//	time        23:59:60Z, 00:59:60+01:00      22:59:60Z: leap seconds are at the end of a day of UTC
+//	hostname    a-b.example                    -a.example, 1.2.3.4
 
 // Format returns the strings of a format of JSON Schema, in an alphabet. The bool reports whether the format is known.
 //

@@ -14,6 +14,18 @@ import (
 	"slices"
 )
 
+// A node that is built is looked up in the table by its kind and its operands. If it is there, its number is the result; if not, it gets
+// the next number. For example, in a new arena
+//
+//	Literal("ab")           3    literal, text[0:2]
+//	Literal("cd")           4    literal, text[2:4]
+//	Or(3, 4)                5    or, lists[0:2] = 3, 4
+//	Or(4, 3)                5    operands are sorted, so it is there
+//	Literal("ab")           3    it is there, and its bytes are taken off text again
+//	Or(5, None)             5    None adds nothing to a union
+//
+// 0, 1 and 2 are None, Empty and All. So equal expressions have equal numbers, and to compare them costs nothing.
+
 // Expr is an expression of an Arena.
 type Expr int32
 

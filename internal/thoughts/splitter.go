@@ -6,6 +6,19 @@ import (
 	"strings"
 )
 
+// A Splitter goes byte by byte from place to place. White space and bytes that may begin the one mark that can come are held; what is
+// decided goes to the thought or to the answer. For example, with the marks <think> and </think> as plain text,
+//
+//	bytes        place after them   output
+//	<think>      inside             nothing: it is the mark
+//	\nThe        inside             thought "The"; white space before it is dropped
+//	 user.\n     inside             thought " user."; the line break is held
+//	</think>     between            the held line break is dropped
+//	\n\n         between            nothing
+//	Hello!       answer             answer "Hello!"
+//
+// If the answer does not begin with the mark, all of it is the answer, white space included.
+
 // Splitter takes the thought out of an answer that comes token by token: as bytes, and as marks that are tokens. It is for one goroutine at
 // a time. Start makes it ready, and ready again with the same memory.
 //

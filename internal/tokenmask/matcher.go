@@ -10,10 +10,15 @@ import (
 	"github.com/antigravity-go/antigravity/internal/regular"
 )
 
-// A matcher gets the state of the text from the grammar's machine, and the tokens that fit from the masks of the state's expressions. For
-// example, in a string of JSON the one thread's rest is "characters, then a quote". Its mask has all tokens that stay inside the string.
-// Tokens with a quote in them end the expression in their middle: each is walked on through the grammar, byte by byte (Allowed). A token
-// that is accepted moves the state by its bytes (Accept).
+// A matcher gets the state of the text from the grammar's machine, and the tokens that fit from the masks of the state's expressions.
+// Tokens that end an expression in their middle are walked on through the grammar, byte by byte (Allowed). A token that is accepted moves
+// the state by its bytes (Accept). For example, in a list of strings after ["ab the one thread's rest is "characters, then a quote", and
+//
+//	token   allowed
+//	cd      yes: the mask of the rest has it, since it stays inside the string
+//	c"      yes: it completes the rest
+//	"]      yes: it goes on after the rest, with the end of the list
+//	"}      no: after the rest neither a comma nor the end of the list comes
 
 // Matcher follows one text through a language. One goroutine at a time uses it.
 //

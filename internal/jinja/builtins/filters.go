@@ -13,8 +13,14 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
-// Filters are in one table: a name, the names of the arguments, and the function, which gets the value before the bar as its first. For
-// example, x|default("?", true) calls defaulted with the value x, or undefined, and the arguments "?" and true.
+// Filters are in one table: a name, the names of the arguments, and the function, which gets the value before the bar as its first. ofText
+// makes a string of that value before it calls the function; onlyText refuses values that are no strings. For example,
+//
+//	expression              calls                                      result
+//	x|default("?", true)    defaulted, with x and "?", true            "?" if x is undefined, "" or another false value; else x
+//	5|string|length         the function of string, then length        1
+//	5|indent                onlyText, which refuses 5                  an error
+//	[1, "a"]|tojson         toJSON                                     [1, "a"]
 
 // Filters are the names behind "|". Those of lists are in lists.go, those of strings that are methods, too, in methods.go.
 var Filters = map[string]*Builtin{

@@ -11,8 +11,13 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
-// A format is read to a spec, and a spec prints a value. For example, in "{:>8.2f}".format(x) the spec has the alignment >, the width 8,
-// the precision 2 and the verb f: 3.14159 becomes " 3.14".
+// A format is read to a spec, and a spec prints a value and fills it up to its width. For example,
+//
+//	"…".format(value)    spec                                              text
+//	{:>8.2f}  3.14159    align '>', width 8, precision 2, verb 'f'         "    3.14"
+//	{:05d}    -42        fill "0", align '=', width 5, verb 'd'            "-0042"
+//	{:,}      1234567    comma, verb 'd', align '>'                        "1,234,567"
+//	{:^5}     "ab"       align '^', width 5, verb 's'                      " ab  "
 
 // maxWidth bounds the width and the precision that a format asks for.
 const maxWidth = 1000

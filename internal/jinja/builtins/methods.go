@@ -13,9 +13,15 @@ import (
 )
 
 // The methods of strings, dictionaries and lists are tables by name. An entry has the names of the arguments, how many are needed, and the
-// function. For {{ "a,b".split(",", maxsplit=1) }} the table of strings gives split with the names sep and maxsplit; the arguments are put
-// in this order, whether they come by place or by name; and the function returns the list of "a" and "b". Texts keep the origin of their
-// bytes.
+// function. Arguments are put in the order of the names, whether they come by place or by name. Texts keep the origin of their bytes. For
+// example, "a,b,c".split(",", maxsplit=1) goes so:
+//
+//	MethodsOf("a,b,c")     TextMethods
+//	TextMethods["split"]   Names sep, maxsplit; Need 0
+//	arguments              ",", 1
+//	Do                     ["a", "b,c"]
+//
+// Methods that would change a list or a dictionary are in the tables too, and are errors.
 
 // MethodsOf returns the methods of a value, by name.
 func MethodsOf(v values.Value) map[string]*Builtin {

@@ -10,9 +10,12 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/values"
 )
 
-// Functions over strings keep the origin of each byte: upper maps the parts of a text one by one, and replace puts parts of the text and
-// of the replacement together. For example, in ("Hi " ~ name)|upper the bytes of "HI " are still the template's, and those of the name are
-// still the caller's.
+// Functions over strings keep the origin of each byte: upper maps the parts of a text one by one, and replace puts parts of the text and of
+// the replacement together. For example, if the caller's name is "Bo",
+//
+//	expression                    the template's bytes    the caller's bytes
+//	("Hi " ~ name)|upper          "HI "                   "BO"
+//	"Hi X!"|replace("X", name)    "Hi ", "!"              "Bo"
 
 func upper(e *Environment, t texts.Text, _ Args) (values.Value, error) {
 	return e.Mapped(t, strings.ToUpper)

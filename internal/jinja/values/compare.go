@@ -9,8 +9,15 @@ import (
 	"github.com/antigravity-go/antigravity/internal/jinja/texts"
 )
 
-// Values compare as in Python: numbers by value whatever their type, strings and lists element by element, and values of different kinds
-// are unequal, but have no order. For example, 1 == 1.0 and True == 1 hold, [1, 2] < [1, 3] holds, and 1 < "a" is an error.
+// Values compare as in Python: numbers by value whatever their type, strings and lists element by element. Values of different kinds are
+// unequal, but have no order. Each comparison is paid for from the template's budget. For example,
+//
+//	1 == 1.0, True == 1    true
+//	1 == "1"               false
+//	[1, 2] < [1, 3]        true: the first items are equal, and 2 < 3
+//	[1] < [1, 0]           true: all items of the shorter list are equal
+//	"b" in {"b": 0}        true: it is a key
+//	1 < "a"                an error
 
 // Holds decides a comparison.
 func (r *Runtime) Holds(operator string, a, b Value) (bool, error) {

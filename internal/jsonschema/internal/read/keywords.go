@@ -8,8 +8,13 @@ import (
 	"github.com/antigravity-go/antigravity/internal/numbers"
 )
 
-// Each keyword has a function in one table, with the drafts that know it. For example, in {"type": "object", "required": ["a"], "title":
-// "x"}, readType and readRequired fill in the Schema's Types and Required, and title, which is not in the table, is an annotation.
+// Each keyword has a function in one table, with the drafts that know it. The function fills in fields of the Schema. For example,
+//
+//	"type": "object"                     readType: Types
+//	"required": ["a"]                    readRequired: Required
+//	"minimum": 0, "multipleOf": 0.5      bound, twice: Number has both conditions
+//	"unevaluatedItems": false            RestItems; an annotation in drafts before 2019-09
+//	"title": "x"                         not in the table: an annotation
 
 // keyword is a keyword of the drafts from since until until; in others it is an annotation. read reads its value v into s; all is the object
 // that has it.

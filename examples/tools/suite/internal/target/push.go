@@ -16,9 +16,17 @@ import (
 	"time"
 )
 
-// A pushed file lies in a folder named by its SHA-256, under its own name, which says of some what they are: FOLDER/HASH/model.gguf.
-// It comes there by being renamed when it is whole and its hash over there is right, so a file of that name is whole. A pushed
-// folder is a folder of links to such files, so that of a folder too only the files that changed are pushed.
+// A pushed file lies under its own name in a folder named by the first digits of its SHA-256. It comes as a file named part, and is renamed
+// when its length and its hash over there are right: a file with its own name is whole. A pushed folder is a folder of links to such files,
+// named by the hash of their names and hashes, so that only files that changed are pushed. For example, a folder m with the files
+// model.safetensors and config.json becomes
+//
+//	FOLDER/1111111111111111/model.safetensors
+//	FOLDER/2222222222222222/config.json
+//	FOLDER/3333333333333333/m/model.safetensors -> FOLDER/1111111111111111/model.safetensors
+//	FOLDER/3333333333333333/m/config.json       -> FOLDER/2222222222222222/config.json
+//
+// If config.json changes, it goes to a new folder, and the links go to another one. model.safetensors is not pushed again.
 
 // item is a local file that is to be there.
 type item struct {

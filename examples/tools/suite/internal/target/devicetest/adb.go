@@ -16,6 +16,16 @@ import (
 	"time"
 )
 
+// A Device's file describes the phone that this adb is connected to; each call reads it. A shell of the device is a shell here, a file that
+// is pushed is a file here. All bytes of both pass through a line. Once UnplugAfter bytes have passed, the device's file says that it is
+// gone. For example, with the serial "A1" and 6000 for UnplugAfter, a push of 10000 bytes goes
+//
+//	block   bytes passed
+//	1       4096           written
+//	2       8192           "couldn't read from device", status 1
+//
+// and the next call answers "device 'A1' not found".
+
 // ADB does what the program adb would do with the arguments, and returns its status.
 func ADB(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	d, file, err := load()
