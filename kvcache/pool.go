@@ -10,6 +10,17 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// A pool hands pages out to caches, and counts for each page how many lists have it. Pages lie in slabs, which are one tensor each. A copy
+// of a cache shares all pages. The copy that writes to a shared page takes a page of its own first. A page without references is free, and
+// is taken again before a new slab is allocated. Memory in excess goes back to the system. For example, a slab has four pages:
+//
+//	                                        refs      free, the last one is taken first
+//	a new slab                              0 0 0 0   3 2 1 0
+//	a cache takes two pages                 1 1 0 0   3 2
+//	a copy of the cache shares them         2 2 0 0   3 2
+//	the copy writes to page 1, gets page 2  2 1 1 0   3
+//	the first cache is freed                1 0 1 0   3 1, and page 1 is stale
+
 // pool is the memory of a store's caches of one type and shape: the pages, in slabs, and the hadamard that turns keys, if the type wants
 // that. It is safe for concurrent use.
 //
@@ -35,11 +46,7 @@ type shape struct {
 	heads, kvHeads, headDim int
 }
 
-// slab is memory for some pages.
-//
-// If a cache takes two pages of a new slab of four, refs is 1 1 0 0 and free is 3 2. A copy of the cache makes refs 2 2 0 0. If the copy writes
-// to the second page, it takes page 2 for a copy of it: refs is 2 1 1 0. Once the cache is freed, refs is 1 0 1 0, free is 3 1, and page 1 is
-// stale.
+// slab is memory for some pages. The example above walks through refs and free.
 //
 // Invariants: a page is in free if refs has 0 for it; place is -1 if no page is free.
 type slab struct {

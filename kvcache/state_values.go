@@ -15,6 +15,14 @@ import (
 //
 // States and snapshots share values, which count their references. take returns a value to write to, a free one or a new one; share adds a
 // reference; give takes one away, and a value without references becomes free.
+//
+//	                                            references of A   references of B
+//	a state takes A                             1
+//	a snapshot shares the value                 2
+//	the state takes B, writes to B, gives A     1                 1
+//	the snapshot is dropped and gives A         0                 1
+//
+// A is now kept for the next taker, or its memory goes back to the system: at most spareStates bytes are kept, and no more than are in use.
 
 // layout says how the tensors of a layer's state lie in a value, one after the other.
 type layout struct {

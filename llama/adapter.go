@@ -21,6 +21,15 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// An Adapter keeps its file open, and has its matrices on the device of each model that it is used with. The first session of a model
+// brings them there. Either side may be closed first: a model gives back what adapters have on its device, and an adapter what it has on
+// all devices. LoadOptions.Adapters take another way: openMerged opens their files, and loading adds them to the weights.
+//
+//	a, err := m1.LoadAdapter("lora")   weightsOn(m1): a.on has m1, m1.adapters has a
+//	a session of m2 with a             weightsOn(m2): a.on has m1 and m2
+//	m2.Close()                         closes the session; leaveAdapters calls a.leave(m2): a.on has m1
+//	a.Close()                          closes m1's sessions with a, frees what m1's device has, closes the file
+
 // Scales of adapters.
 const (
 	// MaxAdapterScale is the largest magnitude of a scale. Scales that are used lie around 1, and far larger ones only make a model's

@@ -14,6 +14,16 @@ import (
 //
 // Invariants between tokens: content is the text of the pieces that were filled in so far, and thought their Thought. undecided is how many
 // tokens have come since the answer began, while nothing but white space and the beginning of a mark has.
+//
+// The bytes of a token pass through the splitter (thought or not), the filter (stop strings, whole characters) and the parser (calls or
+// text). For example, a model puts thoughts between <think> and </think>, and the answer stops at "END":
+//
+//	token      piece
+//	<think>    nothing
+//	Hm         Thought "Hm"
+//	</think>   nothing
+//	4 E        Text "4 ": the E may begin the stop string
+//	ND         nothing, and add reports that the answer has stopped
 type answer struct {
 	tokenizer *Tokenizer
 	filter    sampling.TextFilter

@@ -9,6 +9,18 @@ import (
 	"github.com/antigravity-go/antigravity/llama/internal/sampling"
 )
 
+// An answer is a loop of three steps: next chooses a token, the caller gets it as a Piece, and append computes it. A step of append may
+// compute further tokens ahead: those that a constraint forces, and those that a drafter proposes. A token that was computed ahead and is
+// then chosen needs no step of its own. Proposals that are not chosen are taken back. For example, after "The" a drafter proposes "cat
+// sat":
+//
+//	next     The, from the prompt's logits
+//	append   a step of three rows: The cat sat
+//	next     cat, from the logits of the first row
+//	append   no step: cat was computed ahead
+//	next     ran, from the logits of the second row
+//	append   sat is taken back; a step that begins with ran
+
 // answering is an answer in the making: how tokens are chosen, computed and turned into pieces. Its memory is the session's, and the next answer
 // uses it again.
 type answering struct {

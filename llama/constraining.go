@@ -20,6 +20,16 @@ import (
 // not taken; taken ≤ len(forced), and both are 0 if all were; more says that it is not known yet whether further ones are forced behind
 // them, and then there are some that were not taken; while known, allowed, over and err say which tokens come next. While filling, the
 // other goroutine alone uses matcher, set, allowed, over, err and panicked.
+//
+// For example, answers are {"ok":true} or {"ok":false}, and the tokens are {" ok ": true false and }:
+//
+//	start    look: the tokens {" ok ": are forced
+//	next     no choice; take returns {"
+//	         a step computes all three tokens, and overlap asks the matcher meanwhile: true and false are allowed
+//	next     take returns ok, then ": without a step
+//	next     a choice between true and false; chosen(true), and look: } is forced
+//	next     take returns }
+//	next     nothing is allowed but the end: over
 type constraining struct {
 	matcher Matcher // nil: anything may come next
 	model   *Model  // the vocabulary and the end tokens are the model's

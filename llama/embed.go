@@ -13,6 +13,17 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
+// A vector is made in three steps: the model computes the hidden states of a text's tokens, pooled adds them up or takes one of them, and
+// the result is scaled to length 1. In between, some models put dense layers (project). For example, with two tokens and states of two
+// elements:
+//
+//	states                     [3 0] and [3 8]
+//	their sum, as mean pooling [6 8]
+//	the vector                 [0.6 0.8], since the length of [6 8] is 10
+//	with Dimensions: 1         [1], since the sum is cut to [6] before it is scaled
+//
+// The mean needs no division: scaling makes up for it. Only models without scaling divide by the number of tokens.
+
 // EmbedOptions say how texts become vectors. The zero value is what Model.Embed does.
 type EmbedOptions struct {
 	// Task is the purpose of the vectors, by its name in the model's files. It chooses the prompt that is put before each text. Every model

@@ -13,6 +13,15 @@ import (
 
 // guarded is a sequence behind its lock, which is taken before a model's. Its methods, but for those that lock, take the lock for one step
 // at a time: between two steps the session may be closed, or forked by a Pool.
+//
+// For example, prefill computes a prompt of 400 tokens with SessionOptions.Chunk 256, and the cache has the first 100 already:
+//
+//	tokens 100–255   a chunk of 156 tokens, in one or more steps; the lock is held for each step
+//	                 maybeEvict(false)
+//	tokens 256–399   a chunk of 144 tokens; its last step also computes the logits
+//	                 maybeEvict(true)
+//
+// The chunks end at token 256 whether the cache had tokens or not, so that evictions do not depend on it.
 type guarded struct {
 	mu       sync.Mutex
 	closed   bool

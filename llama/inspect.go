@@ -14,6 +14,17 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// Inspect goes the way of Load as far as no weights are needed, and collects what Load would fail at:
+//
+//	source.Open             the format and the configuration; without files that are a model, an error
+//	engine.NewWeights(nil)  a layer that the engine does not have: a problem
+//	findAll                 each tensor that is missing or has a wrong shape: a problem
+//	count                   adds the others up
+//	unused, towers          names that no tensor of the model has
+//	tokenizerOf             a tokenizer that cannot be read: a problem
+//
+// For example, count adds a matrix of Q4_0 [4096, 4096] with 16777216 Parameters and, at 18 bytes for each 32 elements, 9437184 bytes.
+
 // Report is what Inspect finds out about a model.
 type Report struct {
 	// Problems are the reasons why Load would refuse the model. If there are no problems and memory suffices, it loads. Of many missing or

@@ -19,6 +19,19 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// All three ways to load call load, with a locator for the system's files or for those of an fs.FS. Nothing is allocated for weights
+// before the files have been checked. The order is:
+//
+//	locate             is it a folder or a GGUF file?
+//	source.Open        the configuration and the list of tensors; a large file is mapped
+//	engine.NewWeights  the layers, without tensors; says which tensors there must be
+//	openMerged         the adapters that are added to the weights
+//	findAll            all tensors are there, with the right shapes and types
+//	loader.Load        each tensor to the device, several at once; meanwhile the tokenizer is read
+//	findEnds           the tokens that end a turn
+//
+// For example, a GGUF file without blk.3.attn_q.weight fails in findAll, and no memory was taken for the other tensors.
+
 // LoadOptions say how to load. Nil and the zero value are the good defaults.
 type LoadOptions struct {
 	// Backend computes the model; nil: the CPU. The caller closes a backend of its own, after the model.

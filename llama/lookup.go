@@ -6,6 +6,13 @@ import (
 	"github.com/antigravity-go/antigravity/internal/ngrams"
 )
 
+// lookup implements Drafter. An index finds the latest place of the tokens that end the conversation (ngrams.Index), and a copyist follows
+// what an answer copies from there. For example, tokens are numbers, and Min is 2 and Max is 4:
+//
+//	context 1 2 3 4 5 6 2 3          2 3 occurred before, and 4 followed: followed = 2, and 2·2 tokens are proposed: 4 5 6 2
+//	context 1 2 3 4 5 6 2 3 4 5      the answer has followed: followed = 4, and 8 tokens are proposed, from 6 on
+//	context 1 2 3 4 5 6 2 3 4 5 9    9 replaced 6: followed = 2, and 4 tokens are proposed, from after 6 on: 2 3 4 5
+
 // LookupOptions are the options of PromptLookup. The zero value is a good choice.
 type LookupOptions struct {
 	// Min and Max are how many tokens at the end of the conversation are looked up, at least and at most; 0 stands for 2 and 4.

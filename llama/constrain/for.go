@@ -17,6 +17,17 @@ import (
 	"github.com/antigravity-go/antigravity/llama"
 )
 
+// A Go type becomes a JSON schema in three steps: reflected makes the schema of a type by reflection, narrow adds what types say about
+// themselves (see Schemer), and, for JSONFor alone, bound limits numbers and times to what encoding/json decodes. The schema then becomes
+// a constraint as any other. For example:
+//
+//	type        reflected                       bound adds
+//	int8        integer from -128 to 127        nothing
+//	int64       integer                         from -2⁶³ to below 2⁶³
+//	float64     number                          no larger than a float32 may be
+//	time.Time   string, the format date-time    the pattern goTime: 2024-05-01T12:00:00Z, no leap seconds
+//	[]string    array of strings, never null    nothing
+
 // JSONFor allows JSON values that encoding/json decodes into a T without an error: an object with the fields of a struct, in their
 // order. It keeps Schema's schema, numbers fit their Go types (floating-point ones are no larger than a float32 may be), and a time is
 // one that package time knows, without leap seconds.

@@ -119,6 +119,16 @@ func parseTool(data json.RawMessage) (f tool, err error) {
 }
 
 // callWriter makes the grammar of answers with calls.
+//
+// An answer is a text, or a text with calls after it. A text holds nothing that could begin a call. Each function is one more way to write
+// a call: its name, with the texts that the family puts around it, and arguments by the grammar of its schema. For example, Hermes' models
+// write the calls of one function get_weather so:
+//
+//	answer → text | text call more
+//	more   → "\n" call more | nothing
+//	call   → <tool_call> "\n" {"name": "get_weather", "arguments": arguments} "\n" </tool_call>
+//
+// ToolRequired leaves both texts out, ToolOptions.Single leaves more out, and ToolNone leaves the calls out.
 type callWriter struct {
 	tokenizer *llama.Tokenizer
 	language  *jsonexpr.Language

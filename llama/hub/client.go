@@ -15,6 +15,16 @@ import (
 	"time"
 )
 
+// The client makes requests that survive bad lines. A request ends with an error if nothing arrives for a while (stallReader). Errors that
+// may pass are wrapped in a retryableError, and retry makes another attempt after a delay; other errors end the work at once. An attempt
+// that made progress begins the count anew. For example, with 3 attempts and tuning.wait w:
+//
+//	attempt 1   503            wait w, and up to a quarter more
+//	attempt 2   cut off        wait 2w, and up to a quarter more
+//	attempt 3   503            that error is returned
+//
+//	attempt 1   429 with Retry-After: 300   returned at once, since the server asks for more than longestWait
+
 // client makes requests.
 type client struct {
 	http  *http.Client

@@ -17,6 +17,17 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
+// A file of any server is fetched in three steps. lookUp asks for its first byte, and learns its size and its version from the answer. get
+// fetches it as a hub's file is fetched, under a lock. describe then notes its version, so that the next Get fetches it only if the server
+// has another one. For example, https://host/models/a.gguf leads to these files, and KEY is 16 hexadecimal digits of https://host/models's
+// SHA-256:
+//
+//	downloads/KEY/a.gguf                                      the file, once it is whole
+//	downloads/KEY.state/a.gguf.json                           {"url": …, "version": "ETag …", "size": …, "sha256": …, "modified": …}
+//	downloads/KEY.state/a.gguf.lock                           held while the file is fetched
+//	downloads/KEY.state/a.gguf.antigravity.incomplete         the bytes that have arrived
+//	downloads/KEY.state/a.gguf.journal.incomplete             which bytes these are
+
 // download is a file of a server that is no hub. The files of a folder of URLs lie in a folder KEY of their own, so that parts lie
 // together. This package's own notes (a description, a lock, unfinished files) lie in a second folder, KEY.state. No server's file gets
 // there, whatever its name, so that a server cannot describe its own files.

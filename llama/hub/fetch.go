@@ -16,6 +16,16 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
+// A file is fetched in pieces of tuning.piece bytes, several at once, and hashed in its order while it arrives. The first request shows
+// whether the server knows ranges. Only then do the other goroutines begin; otherwise the one answer brings the whole file. A file that
+// has arrived with a wrong checksum is thrown away. For example, with pieces of 100 bytes, a file of 250 bytes and four connections:
+//
+//	goroutine 1   GET bytes=0-99      206 Partial Content: ranged starts the others
+//	goroutine 2   GET bytes=100-199   206
+//	goroutine 3   GET bytes=200-249   206
+//	goroutine 4   no piece is left
+//	hashInto      hashes bytes 0 to 99, then 100 to 199, then the rest, as soon as each is there
+
 // remote is a file on a server.
 type remote struct {
 	name    string // for messages

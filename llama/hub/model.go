@@ -16,6 +16,17 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
+// A model of the hub is fetched into the cache that Python's library uses. The hub is asked for the commit of a branch and for the
+// commit's files; pick chooses among them; those that the cache lacks are fetched. A commit never changes, so a commit that the cache has
+// needs no request. For example, hf:owner/name is a folder with two shards, and nothing is in the cache:
+//
+//	GET /api/models/owner/name/revision/main                          the commit, c0ffee…
+//	GET /api/models/owner/name/tree/c0ffee…?recursive=true            the files, with sizes and checksums
+//	GET /owner/name/resolve/c0ffee…/model.safetensors.index.json      first and alone: it names the shards
+//	GET /owner/name/resolve/c0ffee…/model-00001-of-00002.safetensors  this file and the others, several at once
+//
+// Each file is put among the blobs, and linked into the commit's snapshot.
+
 // model is a model of the hub that is being got.
 type model struct {
 	*fetcher

@@ -11,6 +11,15 @@ import (
 	"strings"
 )
 
+// parseName takes a name apart into a reference: a repository of the hub with a revision, and a file or a type of file; or a URL of
+// another server. Addresses of the hub's pages are names of models, too. For example:
+//
+//	hf:owner/name                                        revision main
+//	hf:owner/name@v1:Q4_K_M                              revision v1, kind Q4_K_M
+//	hf:owner/name/a/b.gguf@v1                            revision v1, file a/b.gguf
+//	https://huggingface.co/owner/name/blob/main/b.gguf   revision main, file b.gguf
+//	https://host/b.gguf#sha256=…                         url https://host/b.gguf, sha256
+
 // scheme begins the names of models on the hub; two slashes may follow, as in the URIs of Python's library.
 const scheme = "hf:"
 

@@ -19,6 +19,14 @@ import (
 // continues from both. The names of both end in ".incomplete", so that the commands of Python's library that tidy the cache remove them.
 //
 // Bytes that have arrived are never written again, so the bytes that were hashed are the bytes in the file.
+//
+// For example, bytes 0 to 19 and 40 to 59 of a file of 100 bytes have arrived:
+//
+//	journal        {"version":"","size":100,"have":[[0,20],[40,60]]}
+//	take(30)       the bytes 20 to 39: the first gap
+//	take(30)       the bytes 60 to 89
+//	hashInto       has hashed bytes 0 to 19, and waits for the next ones
+//	write at 10    of 20 bytes: writes bytes 20 to 29 alone, and returns 10
 type partial struct {
 	path, journal string
 	version       string // of the file on the server: what of another one is there is worth nothing

@@ -14,6 +14,15 @@ import (
 	"github.com/antigravity-go/antigravity/internal/safetensors"
 )
 
+// pick chooses which files of a repository to fetch. A file or a type that the name gives decides. Without them, a folder of safetensors
+// comes first, then an adapter, then the only GGUF model or the one of the type Q4_K_M. Parts of a split model come together. For example:
+//
+//	name               files of the repository                      choice
+//	hf:o/n             config.json, model.safetensors, a.gguf       the folder: path "", without a.gguf
+//	hf:o/n             a-Q4_K_M.gguf, a-Q8_0.gguf                   a-Q4_K_M.gguf
+//	hf:o/n:q8_0        a-Q4_K_M.gguf, a-Q8_0.gguf                   a-Q8_0.gguf
+//	hf:o/n/b/a-00001-of-00002.gguf   b/a-00001-of-00002.gguf and -00002-of-  both parts, path of the first
+
 // choice is what of a repository makes the model that a name says.
 type choice struct {
 	path  string  // in the repository, what llama.Load takes: a file, or "" for the repository's folder

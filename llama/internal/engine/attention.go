@@ -11,6 +11,13 @@ import (
 
 // attention is the mixer softmax(q·kᵀ/√headDim)·v with grouped queries (arXiv 2305.13245) and rotary positions (arXiv 2104.09864). Keys and values
 // of earlier tokens come from the conversation's cache.
+//
+// For example, 3 rows of a layer with 32 heads, 8 heads of keys and headDim 128. The same memory has two shapes:
+//
+//	project   q [3, 4096], k [3, 1024] and v [3, 1024], or by heads [3, 32, 128], [3, 8, 128] and [3, 8, 128]; q and k are normed
+//	Append    rotates q and k, and appends k and v to the caches of the rows' jobs
+//	Attend    heads 0 to 3 of q read head 0 of the keys, heads 4 to 7 head 1, and so on: out [3, 32, 128]
+//	add       the product of out, as [3, 4096], with o is added to the residual stream
 type attention struct {
 	cache        int // the layer with the cache that is read
 	shape        int // which of the model's shapes of heads

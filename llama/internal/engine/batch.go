@@ -26,9 +26,12 @@ import (
 // without them. Before a pass the leader waits a little for the answers of the last pass that are expected back: otherwise the
 // conversations would fall apart into groups that each read the weights.
 //
-// Example: A, B and C answer, and D brings a prompt of 300 tokens. A leads; B and C come back within its patience; D is in the queue. The
-// pass has a row of each of A, B and C, and as many of D's rows as rowCosts allows, 40 say. D gets its job back with Rows = 40 and brings
-// the other 260.
+// Example: A, B and C answer, and D brings a prompt of 300 tokens. A leads.
+//
+//	gather    B and C come back within A's patience; D is in the queue
+//	take      a row of each of A, B and C, and as many of D's rows as rowCosts allows, 40 say
+//	compute   one pass of 43 rows
+//	finish    wakes B, C and D. D gets its job back with Rows = 40, and brings the other 260
 //
 // Invariants while mu is free: a job is in queue from the call of Run until a leader takes it; leading is true while a goroutine leads or
 // has been given the lead; missing is the number of jobs that the leader waits for, 0 when it does not wait.

@@ -26,6 +26,13 @@ const (
 // Invariants: while At is OnDevice, current is row Row of the rows that the latest step left in memory; len(Host) is the size of the
 // vocabulary while At is OnHost; best holds top of the largest logits of each of these rows, or top is 0; tempered is 0, or
 // changed has softmax(current/tempered), of those tokens that are allowed in the choice under way.
+//
+// For example, an answer computes a token and two that are expected after it:
+//
+//	Output(w, 3, 1)   memory [3, vocab], and room for the largest logit of each row
+//	Computed          Row 0: the next token is chosen from the first row
+//	Point(1)          the first expected token was chosen: the next one is chosen from the second row
+//	Read              copies the second row to Host: At is OnHost
 type Logits struct {
 	At   LogitsPlace
 	Row  int       // among those of the latest step

@@ -19,6 +19,12 @@ import (
 //
 // Invariants between its methods, unless one has failed: every cache has seen the same tokens, and every state has seen the first of them.
 // States have seen less if the memory went back further than they can: see Computed.
+//
+// For example, layer 0 has a cache, layer 1 is recurrent and has a snapshot after 64 tokens, and the memory has seen 100 tokens:
+//
+//	Cut(80)      the cache keeps 80 tokens; the state goes back to its snapshot of 64, since it cannot forget single tokens
+//	Seen()       80
+//	Computed()   64: Cut(64), and compute tokens 64 to 79 again
 type Memory struct {
 	caches []*kvcache.Cache // by layers; nil for those with states
 	whole  []*kvcache.Cache // those without a window

@@ -14,6 +14,11 @@ import (
 //
 // If only one job wants logits, the product writes to that job's memory. For jobs A and B with one row each, the product is a block of two
 // rows, and each job copies its row out of the block later, while the next pass writes to the other of two blocks.
+//
+//	rows of x     0 is A's, 1 is B's
+//	lastStates    both rows, as a view of x: they lie together
+//	lastLogits    [2, vocab] in a block, with A.at = 0 and B.at = 1
+//	collect       A copies row 0 to its Output.Into, B copies row 1, each on its own goroutine
 
 // outputs gives the jobs of a pass what they want of their rows, and has memory for that.
 type outputs struct {

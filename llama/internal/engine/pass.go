@@ -11,6 +11,17 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// A pass computes the rows of several jobs, one row for each token, through all layers. The rows of all jobs lie one after the other, so
+// that each matrix is multiplied once. Only attention and recurrent layers treat the rows of different jobs apart. For example, job A has
+// one token of an answer, and B has four of a prompt that ends here:
+//
+//	lookUp     A.first = 0, B.first = 1; x [5, hidden] has the embeddings, angles has those of the 5 positions
+//	layers     each adds its results to x
+//	leaveOut   before the first of the layers at the end that remember nothing: rows 0 and 4 are left, and x is [2, hidden]
+//	layers     the others, with two rows
+//
+// Then the Batch's outputs computes the logits of x's rows.
+
 // pass is a pass through the layers, and its memory: the activations between the operations of a layer, which every layer of every pass uses
 // again.
 type pass struct {

@@ -24,6 +24,14 @@ var ErrBehind = errors.New("recurrent layers have not seen all tokens before")
 // do.
 //
 // Invariants between its methods, unless one has failed: all states have seen the same tokens, and have snapshots at the same positions.
+//
+// For example, layers 1 and 2 of three layers are recurrent, and a prompt of 100 tokens is computed in one step:
+//
+//	build            at is [-1 0 1], and list has two states
+//	Mark([64], 100)  a snapshot is wanted after 64 tokens
+//	begin(100)       step is [64]: both states make that snapshot on their way
+//	end              thin drops snapshots if there are more than marks.most
+//	cut(80)          both states go back to the snapshot at 64
 type States struct {
 	list  []*kvcache.State // in the layers' order
 	at    []int            // the layers' places in list; -1 for layers with caches

@@ -18,6 +18,11 @@ import (
 // Weights are made in two steps. NewWeights builds the layers without tensors: each mixer, network and norm registers the places of its
 // tensors. Set then puts each tensor in its place. For example, the attention of layer 3 registers place{Query, 3}, and Set of the tensor
 // with the Part Query and the Layer 3 stores it there.
+//
+//	NewWeights   places[place{part: Query, layer: 3}] = &a.q.weight, and with bias: true &a.q.bias
+//	Set          *places[place{part: Query, layer: 3}] = the tensor on the device
+//	NewMemory    for each conversation a cache or a state for each layer
+//	Free         when no conversation is left
 
 // Weights are a model's tensors on a device, each in the layer that computes with it, and the memory of the caches that belong to the
 // model. They do not change once all tensors are set, and are then safe for concurrent use.

@@ -26,6 +26,13 @@ const penaltyWindow = 64
 //
 // Invariants during an answer: generated are the tokens accepted since Start; counts has how often each of them was generated, if a
 // penalty needs that, and is empty otherwise. The other slices are memory for one choice and hold nothing between two.
+//
+// For example, the logits are [0 2 1 -50], with Temperature 1, TopK 3 and TopP 0.9:
+//
+//	Largest   the tokens 1 2 0, with the logits 2 1 0
+//	pick      their weights, relative to the likeliest: 1, 0.368, 0.135
+//	among     0.9 of their sum is 1.353: tokens 1 and 2 are kept, since 1 < 1.353 ≤ 1.368
+//	          u = 0.8 of 1.368 is 1.094, which is beyond 1: token 2 is drawn
 type Sampler struct {
 	Options
 	Allowed []uint64 // [⌈vocab/64⌉]: token t may be chosen if bit t%64 of word t/64 is 1; nil: all may

@@ -16,6 +16,14 @@ import (
 )
 
 // files is the source of a model's files: a folder of the system, from which weights are mapped, or an fs.FS, from which they are copied.
+//
+// For example, a model lies in /m, or at the top of an fs.FS:
+//
+//	                             folder("/m")                        fileSystem{fsys}
+//	read("config.json")          its bytes, at most 16 MiB           the same
+//	head("model.gguf")           the first 64 bytes                  the same
+//	weights("model.gguf")        the bytes of a mapping              a copy in memory, read a megabyte at a time
+//	path("config.json")          /m/config.json                      config.json
 type files interface {
 	// read returns a small file whole; the error is fs.ErrNotExist's kind if there is no such file.
 	read(name string) ([]byte, error)

@@ -13,6 +13,17 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
+// A Loader prepares tensors on several goroutines. For each one TargetType says its type on the device; the file's bytes are read as a
+// view if they can be, brought into the wanted order and type, and given to the device in its layout. For example, on the CPU:
+//
+//	tensor in the file                          asked   on the device
+//	matrix of a linear layer, Q4_0              0       Q4_0, in the order that the CPU computes with
+//	matrix of a linear layer, BF16              Q4_0    converted to Q4_0, then put in that order
+//	output head, BF16                           Q4_0    converted to Q8_0
+//	table of embeddings that is only looked up  Q4_0    the view of the file
+//	vector of a norm, F16                       Q4_0    F32, with Stored's change of its elements
+//	matrix with an adapter to be added          0       merged, see prepareMerged
+
 // Loader brings stored tensors into the type and the layout that a device computes with. It is safe for concurrent use.
 type Loader struct {
 	device  backend.Backend

@@ -17,6 +17,16 @@ import (
 )
 
 // Stored is a tensor as a file has it. Its type is one with a Format and its data are as long as type and shape say.
+//
+// For example, reading changes tensors so:
+//
+//	rows(4, 2) of F32 [8, 64]         shape [2, 64], data[1024:1536]: nothing is copied
+//	aligned, in the wanted order      read returns a view of the file
+//	rows of heads in GGUF's order     read copies row order(i) of the file to row i
+//	a vector with plus = 1            0.5 becomes 1.5
+//	Repeated, with repeats = 2        a b becomes a a b b
+//	Transposed, from [2, 3]           a0 a1 a2 b0 b1 b2 becomes a0 b0 a1 b1 a2 b2
+//	Decayed                           0 becomes -1: x becomes -exp(x)
 type Stored struct {
 	dtype tensor.DType
 	shape tensor.Shape
