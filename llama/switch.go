@@ -210,8 +210,8 @@ func (w *Switch) worth(s *Session) int {
 		return math.MaxInt
 	}
 	// What a move takes, roughly: allocating memory, and copying the cache through the host at 1 GiB/s.
-	const fixed, perByte = 5 * time.Millisecond, time.Second / (1 << 30)
-	cost := fixed + time.Duration(s.sequence.usage.Bytes)*perByte
+	const fixed, perMiB = 5 * time.Millisecond, time.Second / 1024
+	cost := fixed + time.Duration(s.sequence.usage.Bytes>>20)*perMiB
 	return int(cost/saved) + 1
 }
 
