@@ -21,8 +21,8 @@ import (
 //	next     ran, from the logits of the second row
 //	append   sat is taken back; a step that begins with ran
 
-// answering is an answer in the making: how tokens are chosen, computed and turned into pieces. Its memory is the session's, and the next answer
-// uses it again.
+// answering is an answer in the making: how tokens are chosen, computed and turned into pieces. Its memory is the session's, and the next
+// answer uses it again.
 type answering struct {
 	*guarded
 	params       Params

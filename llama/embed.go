@@ -22,7 +22,7 @@ import (
 //	the vector                 [0.6 0.8], since the length of [6 8] is 10
 //	with Dimensions: 1         [1], since the sum is cut to [6] before it is scaled
 //
-// The mean needs no division: scaling makes up for it. Only models without scaling divide by the number of tokens.
+// The mean needs no division: scaling makes up for it. Only models with dense layers, or without scaling, divide by the number of tokens.
 
 // EmbedOptions say how texts become vectors. The zero value is what Model.Embed does.
 type EmbedOptions struct {

@@ -14,6 +14,16 @@ import (
 	"github.com/antigravity-go/antigravity/eviction/monitor"
 )
 
+// An answer of a pool takes these steps: prepare renders and checks the prompt, room.enter waits for room, begin finds a session that has
+// computed a beginning of the prompt (see beginning), the session generates, and end makes its conversation idle. trim closes idle
+// conversations when memory runs short. For example, a pool has room for two, and all prompts begin with the same 200 tokens S:
+//
+//	A   prompt S + 20 tokens   room; a new session computes 220 tokens
+//	B   prompt S + 30 tokens   room; begin waits for A, forks the 200 tokens of S from it, and computes 30
+//	C   prompt S + 10 tokens   waits for room
+//	A   ends                   its conversation is idle; C has room, forks S and computes 10
+//	A   asks again, with its first prompt, the answer and 15 tokens   takes its idle session, and computes 15
+
 // Pool answers any number of goroutines with a bounded number of sessions of one model. It is to a Session what sql.DB is to a
 // connection: nobody has to know which session answers, and what one answer computed the next ones use.
 //

@@ -14,9 +14,11 @@ import (
 // idle conversation that is a beginning of the prompt as a whole; to fork the beginning that the prompt shares with some conversation; or
 // to wait for a conversation that is computing such a beginning now.
 //
-// Example: the idle conversations X and Y have 300 and 500 tokens. A prompt of 900 tokens begins with all of X, and shares 400 with Y.
-// Taking X would save 300 tokens and forking Y saves 400, so Y is forked. If the prompt shared only 310 tokens with Y, X would be taken: a
-// fork must save at least leastShared tokens more.
+// For example, the idle conversations X and Y have 300 and 500 tokens, and a prompt of 900 tokens begins with all of X:
+//
+//	it shares 400 tokens with Y            Y is forked: 400 tokens are saved, and taking X would save 300
+//	it shares 310 tokens with Y            X is taken: a fork must save at least leastShared tokens more
+//	Z has computed 500 of the same 900     it waits for Z, and then forks 899 tokens: the last one is always computed
 
 // conversation is a session of a pool, and what others may use of its cache. The pool's mu guards its fields. While it is in busy, the
 // goroutine of its answer alone changes them, except for changed, and so may read them without mu.

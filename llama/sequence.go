@@ -13,9 +13,17 @@ import (
 	"github.com/antigravity-go/antigravity/llama/internal/engine"
 )
 
-// Example: a conversation has the tokens a b c, and a drafter has proposed d and e, which were computed in one step with c. tokens is a b
-// c, ahead is d e, and memory has seen 5 tokens. If the answer's next token is d, accept moves it: tokens is a b c d, ahead is e, and
-// logits point to the row after d. If it is another token, settle takes d and e out of the memory first.
+// A sequence is a conversation on a device. It may be ahead of itself: a step computes tokens that a drafter has proposed together with
+// the answer's own. accept makes the first of them part of the conversation, and settle takes all of them back. For example, a drafter has
+// proposed d and e after a b c, and they were computed in one step with c:
+//
+//	                         tokens    ahead   seen by memory   logits point to the row after
+//	answer([c d e])          a b c     d e     5                c
+//	the next token is d:
+//	  accept                 a b c d   e       5                d
+//	the next token is f:
+//	  settle                 a b c             3                c
+//	  answer([f])            a b c f           4                f
 
 // sequence is what a session's lock protects: the tokens of a conversation, their caches and logits, and the model that computes them. Call
 // its methods with the lock held (guarded.lock). The goroutine of the session's call may also read its fields without the lock, since that

@@ -13,6 +13,16 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
+// A Switch loads the model on the other device on a goroutine of its own, computes some tokens there, and measures them. After each piece
+// of an answer, maybeMove compares: a move costs some milliseconds and the copy of the cache, and each further token then saves the
+// difference of the two devices' times. For example, a token takes 2 ms here and 1.9 ms there, and the cache is small:
+//
+//	NewSwitch    load begins; the answer goes on here
+//	a piece      the other device is not ready: nothing happens
+//	a piece      ready; the move costs 5 ms and saves 0.1 ms a token, so that it pays from 51 tokens on: worth returns 51
+//	             51 ≤ Expect = 128: the session moves
+//	a piece      Report has Moved set; nothing happens any more
+
 // SwitchOptions say which device a session is to move to, and when.
 type SwitchOptions struct {
 	// Load makes the same model on the other device, in the background: opening the device, compiling its programs and copying
@@ -27,9 +37,9 @@ type SwitchOptions struct {
 	Warmup int
 }
 
-// Switch moves a session to another device while it answers. It loads the model there in the background, and Watch moves the session between
-// two tokens when the other device is ready and the move pays. If anything fails, the session goes on on its first device. All methods but
-// Report are for the goroutine that uses the session.
+// Switch moves a session to another device while it answers. It loads the model there in the background, and Watch moves the session
+// between two tokens when the other device is ready and the move pays. If anything fails, the session goes on on its first device. All
+// methods but Report are for the goroutine that uses the session.
 type Switch struct {
 	// Invariants: only load writes model and tokenTime, before it closes ready, and the others read them only after that; model is nil if
 	// SwitchOptions.Load failed. The session is moved once at most, and not after an error.

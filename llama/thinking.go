@@ -10,6 +10,16 @@ import (
 	"github.com/antigravity-go/antigravity/internal/thoughts"
 )
 
+// A thinker knows the marks around a model's thoughts, and finds out from a prompt whether a thought is open. A thoughtMatcher keeps an
+// answer to the bounds of Thinking: it lets a thought pass, forces its end when it has had its budget, and then starts the constraint of
+// the answer. For example, the marks are <think> and </think>, the prompt ends with <think>, Budget is 2, and answers are JSON:
+//
+//	token      state after it
+//	Hm         1 token of the thought; anything but the answer's end may follow
+//	well       2 tokens: bound makes thinker.close forced
+//	</think>   forced, with the white space around it; inner is a new matcher
+//	{          inner allows it, and follows the answer from here on
+
 // Thinking says whether a model thinks before it answers, and for how long. The zero value leaves both to the model and to its chat
 // template. A model that does not think keeps to any value.
 type Thinking struct {

@@ -15,6 +15,17 @@ import (
 	"github.com/antigravity-go/antigravity/llama/internal/source"
 )
 
+// A Tokenizer has a Vocabulary, which cuts texts into tokens, and what conversations need: the chat template, the format of calls and the
+// marks of thoughts. newVocabulary asks package bpe first, then hftok, and then the readers that RegisterTokenizer was given. A text from
+// outside never becomes a control token: only EncodeSpecial and the stretches that a template trusts have these. For example, with a Llama
+// 3:
+//
+//	Encode("Hi!")                        [13347 0]
+//	EncodeSpecial("Hi!", true)           [128000 13347 0]: the begin token comes first
+//	EncodeSpecial("<|eot_id|>", false)   [128009]
+//	Encode("<|eot_id|>")                 the tokens of its ten characters, and not 128009
+//	Decode(128000, 13347, 0)             "Hi!": the begin token is special
+
 // Tokenizer turns text into tokens and back, and conversations into tokens. It is immutable, but for what Derive
 // keeps, and safe for concurrent use.
 type Tokenizer struct {

@@ -8,7 +8,16 @@ import (
 )
 
 // The blocks of 32 elements. A comment spells out each layout: the parts of a block in the order in which they lie, with their sizes in
-// bytes, and how an element is made of them. d and m are numbers of binary16.
+// bytes, and how an element is made of them. d and m are numbers of binary16. For example, element 0 is -8, element 16 is 7, and the
+// others are 0:
+//
+//	Q4_0   00 3c         d = 1
+//	       f0            element 0 is (0-8)·d, element 16 is (15-8)·d
+//	       88, 15 times  the others are (8-8)·d
+//	Q4_1   00 3c         d = 1, the range of 15 divided by 15
+//	       00 c8         m = -8, the smallest element
+//	       f0            element 0 is 0·d + m, element 16 is 15·d + m
+//	       88, 15 times  the others are 8·d + m
 
 // maxInt8 is the largest magnitude of a rounded element of 8 bits: −128 is not used, so that the range is symmetric.
 const maxInt8 = 127

@@ -2,6 +2,13 @@ package quant
 
 import "fmt"
 
+// A Format is a row of the table formats. unpack turns a block of any quantised format into the same integers, so that Dequantize needs
+// one loop for all of them; pack is its inverse. For example, a row of 4096 elements as Q4_K has 16 blocks of 256 elements and 144 bytes:
+// Bytes returns 2304. Element 40 of a block lies in group 1, since groups have 32 elements:
+//
+//	unpack       d = 0.5, m = -0.25, scale[1] = 3, min[1] = 4, q[40] = 10
+//	Dequantize   0.5·3·10 + (-0.25)·4 = 14
+
 // Format is a storage format for rows of numbers: one of the constants below. The zero value, and any number that is not one of them, is no
 // format: it is not Valid, its Dequantize and Quantize return errors, its products are 0, and its methods do not panic.
 type Format uint8

@@ -5,6 +5,14 @@ import (
 	"unsafe"
 )
 
+// A tensor is a window into a buffer: views of the same bytes have other offsets, sizes and shapes, and copy nothing. Rows begin and end
+// with blocks of the type. For example, x has the type Q8_0, with blocks of 32 elements in 34 bytes, and the shape [4 64]:
+//
+//	x                  272 bytes from 0 on; a row has 68 bytes
+//	x.Slice(1, 3)      [2 64], 136 bytes from 68 on
+//	x.Reshape(8, 32)   [8 32], 272 bytes from 0 on; a row has 34 bytes
+//	x.Reshape(16, 16)  an error: a row would be half a block
+
 // Device holds tensors in its memory and computes on them. Backends are devices.
 type Device interface {
 	// Name is short and unique among the devices of a program: "cpu", "opencl".

@@ -9,8 +9,8 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// attention is the mixer softmax(q·kᵀ/√headDim)·v with grouped queries (arXiv 2305.13245) and rotary positions (arXiv 2104.09864). Keys and values
-// of earlier tokens come from the conversation's cache.
+// attention is the mixer softmax(q·kᵀ/√headDim)·v with grouped queries (arXiv 2305.13245) and rotary positions (arXiv 2104.09864). Keys
+// and values of earlier tokens come from the conversation's cache.
 //
 // For example, 3 rows of a layer with 32 heads, 8 heads of keys and headDim 128. The same memory has two shapes:
 //

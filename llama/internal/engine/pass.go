@@ -22,8 +22,8 @@ import (
 //
 // Then the Batch's outputs computes the logits of x's rows.
 
-// pass is a pass through the layers, and its memory: the activations between the operations of a layer, which every layer of every pass uses
-// again.
+// pass is a pass through the layers, and its memory: the activations between the operations of a layer, which every layer of every pass
+// uses again.
 type pass struct {
 	device *device
 	jobs   []*Job // of the present pass

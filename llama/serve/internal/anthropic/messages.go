@@ -13,8 +13,14 @@ import (
 )
 
 // POST /v1/messages does the steps that each interface does: it reads the request and judges it, takes the model, renders the prompt, asks
-// for one answer, and writes it whole or as a stream. For example, {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content":
-// "Hi"}]} becomes a Choice with Params.MaxTokens of 9 and the prompt of one message.
+// for one answer, and writes it whole or as a stream. For example:
+//
+//	the request   {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hi"}]}
+//	read          Params.MaxTokens 9, and a history of one message
+//	Open          the model m, which stays loaded until Close
+//	prompt        the history as the model's chat template has it, with the opening of the answer
+//	Ask           one Choice
+//	writeMessage  {"type": "message", "role": "assistant", "content": [{"type": "text", "text": "Hello!"}], …}
 
 // request is what POST /v1/messages and POST /v1/messages/count_tokens read. seed and min_p are this server's additions.
 type request struct {

@@ -24,8 +24,13 @@ import (
 // for a leaving resource waits until the resource has been closed and loaded again, so no stream of requests keeps it loaded for ever.
 // Resources that are requested later wait until the next one is loaded, so nothing takes its room.
 //
-// Example: the budget is 10 GB, A (6 GB) and B (3 GB) are loaded, and only A is in use. A request for C (5 GB) closes B, which frees too
-// little, and marks A as leaving. When the last user of A releases it, A is closed and C is loaded.
+// Example: the budget is 10 GB, A (6 GB) and B (3 GB) are loaded, and only A is in use.
+//
+//	acquire(C), of 5 GB   B is closed, which frees too little; A is leaving
+//	acquire(A)            waits, since A is leaving
+//	release(A)            nobody uses A any more: A is closed, and then C is loaded
+//	C is loaded           acquire(C) returns; A needs 6 GB, and C is leaving
+//	release(C)            C is closed, A is loaded, and acquire(A) returns
 //
 // The methods are safe for concurrent use. Resources are loaded and closed on goroutines of their own, without the lock.
 type cache struct {

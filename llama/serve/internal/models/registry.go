@@ -18,9 +18,13 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/queue"
 )
 
-// A registry is a table of names over a cache: the cache decides which models are loaded and closed, and a Lease keeps a model loaded as long as a
-// request needs it. For example, a request for "small" finds the entry by its name or alias, waits until the cache has loaded it, uses the
-// Lease's Model, Pool and Queue, and closes the Lease; from then on the cache may close the model for another one.
+// A registry is a table of names over a cache: the cache decides which models are loaded and closed, and a Lease keeps a model loaded as
+// long as a request needs it. For example, a request for "small:latest":
+//
+//	find            the entry "small": by its name, by an alias, without the tag, or by AnyName
+//	cache.acquire   waits until the model is loaded, and keeps it loaded
+//	Lease           the request uses its Model, Pool and Queue
+//	Lease.Close     cache.release: the cache may close the model for another one
 
 // Spec describes one model.
 type Spec struct {

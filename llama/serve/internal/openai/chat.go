@@ -10,8 +10,14 @@ import (
 )
 
 // POST /v1/chat/completions reads the request and judges it, takes the model, makes a Choice for each of n answers, and writes them whole
-// or as a stream. For example, {"messages": [{"role": "user", "content": "Hi"}], "n": 2, "seed": 7} becomes two choices with one prompt:
-// the first with the seed 7, the second with 8.
+// or as a stream. For example:
+//
+//	the request   {"model": "m", "messages": [{"role": "user", "content": "Hi"}], "n": 2, "seed": 7}
+//	read          a history of one message, and n = 2
+//	Open          the model m, which stays loaded until Close
+//	choices       two choices with one prompt: the first with the seed 7, the second with 8
+//	Ask           both answers at once
+//	the answer    {"object": "chat.completion", "choices": [{"index": 0, …}, {"index": 1, …}], …}
 
 // chatRequest is what POST /v1/chat/completions reads.
 type chatRequest struct {

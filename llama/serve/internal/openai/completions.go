@@ -10,8 +10,14 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
-// POST /v1/completions continues texts: each of several prompts has n answers, numbered on. For example, {"prompt": ["a", "b"], "n": 2} has
-// the choices 0 and 1 of "a" and 2 and 3 of "b". With echo, an answer's text begins with its prompt.
+// POST /v1/completions continues texts: each of several prompts has n answers, numbered on. A prompt is a text or a list of tokens. With
+// echo, an answer's text begins with its prompt. For example:
+//
+//	{"prompt": "a"}                     choice 0
+//	{"prompt": ["a", "b"], "n": 2}      choices 0 and 1 continue a, and choices 2 and 3 continue b
+//	{"prompt": [64, 65]}                choice 0 continues two tokens
+//	{"prompt": [[64], [65]]}            choice 0 continues the first token, choice 1 the second
+//	{"prompt": "a", "echo": true, "logprobs": 1, "max_tokens": 0}   the log-probabilities of the prompt's tokens, and no answer
 
 // completionRequest is what POST /v1/completions reads.
 type completionRequest struct {

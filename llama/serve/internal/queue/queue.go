@@ -12,6 +12,16 @@ import (
 	"time"
 )
 
+// For example, a Queue has one place and a line of four positions. The client A sends four requests, and B sends one:
+//
+//	A joins    A1 has the place
+//	A joins    A2 waits
+//	A joins    A3 waits
+//	A joins    a *FullError: with A4, A would have three positions, and only one would remain free
+//	B joins    B1 waits
+//	A1 leaves  B1 has the place: both hold no place now, and A had its turn later
+//	B1 leaves  A2 has the place, and B is forgotten
+
 // Queue hands out a fixed number of places. Whoever finds all places taken waits in a line of bounded length.
 //
 // Fairness: a place that becomes free goes to the client that holds the fewest places at that moment; among those, to the client with the

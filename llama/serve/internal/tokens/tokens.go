@@ -15,8 +15,14 @@ import (
 	"github.com/antigravity-go/antigravity/llama/serve/internal/wire"
 )
 
-// For example, POST /tokenize with {"content": "Hi!"} answers {"tokens": [13347, 0], "count": 2} for a Llama 3, and with "with_pieces":
-// true each token comes with its text.
+// The interface has two halves: POST /tokenize turns a text or a conversation into tokens, and POST /detokenize turns tokens into a text.
+// For example, with a Llama 3:
+//
+//	/tokenize    {"content": "Hi!"}                        {"tokens":[13347,0],"count":2}
+//	/tokenize    {"content": "Hi!", "with_pieces": true}   {"tokens":[{"id":13347,"piece":"Hi"},{"id":0,"piece":"!"}],"count":2}
+//	/detokenize  {"tokens": [13347, 0]}                    {"content":"Hi!"}
+//
+// Special tokens in a text are text. A token of half a character has its bytes as its piece: [240,159].
 
 // API is the interface. Its methods are safe for concurrent use.
 type API struct {

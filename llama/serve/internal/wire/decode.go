@@ -14,6 +14,16 @@ import (
 	"strings"
 )
 
+// Decoding walks over a JSON value and a Go value at once, and keeps the place in the request for errors. It is stricter than
+// encoding/json: unknown members, other capitals and null in a list are errors. For example, a struct has the fields model, which is
+// required, n, a whole number, and messages, a list of structs with the field role:
+//
+//	{"model": "m", "n": 2.0}                        n is 2
+//	{"model": "m", "n": null}                       as without n
+//	{"n": 2}                                        an error at model, which is missing
+//	{"model": "m", "Messages": []}                  there is no parameter "Messages"
+//	{"model": "m", "messages": [{"role": 7}]}       messages[0].role must be a string, not a number
+
 // Reader is a type that reads itself from a valid JSON value. place is the value's place in the request, for errors.
 type Reader interface {
 	ReadJSON(place string, value json.RawMessage) error
@@ -27,13 +37,13 @@ func Decode(place string, value json.RawMessage, into any) error {
 
 // decode reads a JSON value into a Go value, strictly. place is its place in the request, such as "messages[2].role".
 //
-//   - A member of an object is a struct's field by the name in the field's tag, letters' case included, or the struct has a rule for it (see
-//     Ruled). Anything else is an error. A field with the tag `wire:"required"` has to be there.
+//   - A member of an object is a struct's field by the name in the field's tag, letters' case included, or the struct has a rule for it
+//     (see Ruled). Anything else is an error. A field with the tag `wire:"required"` has to be there.
 //   - null stands for a missing member. In lists, and among the values of a map, it is an error.
 //   - A number without a fraction is a whole one, however it is written.
 //   - A Reader reads itself.
-//   - A type with a method UnmarshalJSON reads itself, too. It returns an *Error with the place in it as Param, "[2].role" (see Error.Within);
-//     other errors are taken to be the value's fault.
+//   - A type with a method UnmarshalJSON reads itself, too. It returns an *Error with the place in it as Param, "[2].role" (see
+//     Error.Within); other errors are taken to be the value's fault.
 //
 // Errors name the place.
 func decode(place string, value json.RawMessage, into reflect.Value) error {
