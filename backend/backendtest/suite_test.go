@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -121,7 +122,13 @@ func poke(x *tensor.Tensor, i int, v float32) {
 	copy(x.Buffer().Bytes()[x.Offset()+4*i:], encode(tensor.F32, []float32{v}))
 }
 
-func peek(x *tensor.Tensor, i int) float32 { return decode(tensor.F32, x.Data())[i] }
+func peek(x *tensor.Tensor, i int) float32 { return valuesOf(x)[i] }
+
+// valuesOf returns the values of a tensor, which it keeps reachable until all are read.
+func valuesOf(x *tensor.Tensor) []float32 {
+	defer runtime.KeepAlive(x)
+	return decode(x.DType(), x.Data())
+}
 
 // verdicts runs the quick checks of an operation, up to one that hangs or has the last verdict that is wanted.
 func verdicts(t *testing.T, b backend.Backend, operation string, exact bool, timeout time.Duration, last Verdict) (map[Verdict]int, []*Result) {
@@ -264,7 +271,7 @@ func (f floating) MatMulTransposed(a, w, out *tensor.Tensor) error {
 	if err != nil {
 		return err
 	}
-	x, y := decode(tensor.F32, a.Data()), decode(w.DType(), w.Data())
+	x, y := valuesOf(a), valuesOf(w)
 	for i := range m {
 		for j := range n {
 			poke(out, i*n+j, float32(dot(x[i*k:(i+1)*k], y[j*k:][:k])))
@@ -291,9 +298,9 @@ func (f floating) attended(q *tensor.Tensor, row int, r backend.Run) (*attended,
 	s, d := r.Slots, q.Shape()
 	a := &attended{heads: heads{r.Tokens, d.Dim(1), len(s.Heads), s.HeadDim}, dtype: s.DType, also: also{window: s.Window, limit: s.Cap}}
 	if s.Sinks != nil {
-		a.sinks = decode(tensor.F32, s.Sinks.Data())
+		a.sinks = valuesOf(s.Sinks)
 	}
-	a.q = decode(tensor.F32, q.Data())[row*d.Dim(1)*d.Dim(2):]
+	a.q = valuesOf(q)[row*d.Dim(1)*d.Dim(2):]
 	for head := range s.Heads {
 		n := s.Heads[head].Len
 		a.first, a.used = append(a.first, len(a.k)/s.HeadDim), append(a.used, n)
@@ -308,7 +315,7 @@ func (f floating) attended(q *tensor.Tensor, row int, r backend.Run) (*attended,
 		if err := f.ReadSlots(s, head, 0, k, v); err != nil {
 			return nil, err
 		}
-		a.k, a.v = append(a.k, decode(tensor.F32, k.Data())...), append(a.v, decode(tensor.F32, v.Data())...)
+		a.k, a.v = append(a.k, valuesOf(k)...), append(a.v, valuesOf(v)...)
 	}
 	return a, nil
 }
