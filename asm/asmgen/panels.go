@@ -445,7 +445,7 @@ func generateFloats(c *build.Context, u panelUnit) {
 // tokensOf returns the sizes of a unit's tiles.
 func tokensOf(u panelUnit) []int {
 	if u.wide {
-		return []int{12, 8, 4, 2, 1}
+		return []int{12, 8, 6, 4, 3, 2, 1}
 	}
 	return []int{8, 4, 2, 1}
 }

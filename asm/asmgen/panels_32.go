@@ -199,6 +199,11 @@ func generate32(c *build.Context, u panelUnit, f format32, constants patterns32,
 	if u.vnni && u.wide && f.shift > 0 {
 		g.constant(g.spare, 1<<16-1<<f.shift) // −2^shift in the lower word
 	}
+	requests := g.newAhead(f.quants, f.scales)
+	if requests != nil {
+		requests.at, requests.count = []operand.Op{reg.R12, reg.R13}, g.argument("blocks")
+		requests.start()
+	}
 	if panels > 1 {
 		g.LEAQ(operand.Mem{Base: regW, Disp: f.blocksAhead() * f.quants}, regQuantsAhead)
 		g.LEAQ(operand.Mem{Base: regScales, Disp: f.blocksAhead() * f.scales}, regHalvesAhead)
@@ -207,8 +212,13 @@ func generate32(c *build.Context, u panelUnit, f format32, constants patterns32,
 	if panels > 1 {
 		g.turnAhead(f)
 	}
+	if requests != nil {
+		requests.turn(regBlocks, reg.R14)
+		requests.ask(0, regW, nil)
+		requests.ask(1, regScales, nil)
+	}
 	for g.part = range g.parts() {
-		if g.part%g.halves() == 0 {
+		if requests == nil && g.part%g.halves() == 0 {
 			g.askForBlock(f)
 		}
 		f.unpack(g)

@@ -14,7 +14,9 @@ var unitAVX512 = unit{
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: q4_0AVX512x12},
 				{Tokens: 8, Run: q4_0AVX512x8},
+				{Tokens: 6, Run: q4_0AVX512x6},
 				{Tokens: 4, Run: q4_0AVX512x4},
+				{Tokens: 3, Run: q4_0AVX512x3},
 				{Tokens: 2, Run: q4_0AVX512x2},
 				{Tokens: 1, Run: q4_0AVX512x1},
 			},
@@ -24,7 +26,9 @@ var unitAVX512 = unit{
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: q4_1AVX512x12},
 				{Tokens: 8, Run: q4_1AVX512x8},
+				{Tokens: 6, Run: q4_1AVX512x6},
 				{Tokens: 4, Run: q4_1AVX512x4},
+				{Tokens: 3, Run: q4_1AVX512x3},
 				{Tokens: 2, Run: q4_1AVX512x2},
 				{Tokens: 1, Run: q4_1AVX512x1},
 			},
@@ -33,7 +37,9 @@ var unitAVX512 = unit{
 			layout: panels.LayoutQ8_0, rows: 16, single: q8_0AVX512x1x4,
 			tiles: []panels.BlockTile{
 				{Tokens: 8, Run: q8_0AVX512x8},
+				{Tokens: 6, Run: q8_0AVX512x6},
 				{Tokens: 4, Run: q8_0AVX512x4},
+				{Tokens: 3, Run: q8_0AVX512x3},
 				{Tokens: 2, Run: q8_0AVX512x2},
 				{Tokens: 1, Run: q8_0AVX512x1},
 			},
@@ -43,7 +49,9 @@ var unitAVX512 = unit{
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: q5_0AVX512x12},
 				{Tokens: 8, Run: q5_0AVX512x8},
+				{Tokens: 6, Run: q5_0AVX512x6},
 				{Tokens: 4, Run: q5_0AVX512x4},
+				{Tokens: 3, Run: q5_0AVX512x3},
 				{Tokens: 2, Run: q5_0AVX512x2},
 				{Tokens: 1, Run: q5_0AVX512x1},
 			},
@@ -53,7 +61,9 @@ var unitAVX512 = unit{
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: q5_1AVX512x12},
 				{Tokens: 8, Run: q5_1AVX512x8},
+				{Tokens: 6, Run: q5_1AVX512x6},
 				{Tokens: 4, Run: q5_1AVX512x4},
+				{Tokens: 3, Run: q5_1AVX512x3},
 				{Tokens: 2, Run: q5_1AVX512x2},
 				{Tokens: 1, Run: q5_1AVX512x1},
 			},
@@ -62,7 +72,9 @@ var unitAVX512 = unit{
 			layout: panels.LayoutIQ4_NL, rows: 16, single: iq4_nlAVX512x1x4,
 			tiles: []panels.BlockTile{
 				{Tokens: 8, Run: iq4_nlAVX512x8},
+				{Tokens: 6, Run: iq4_nlAVX512x6},
 				{Tokens: 4, Run: iq4_nlAVX512x4},
+				{Tokens: 3, Run: iq4_nlAVX512x3},
 				{Tokens: 2, Run: iq4_nlAVX512x2},
 				{Tokens: 1, Run: iq4_nlAVX512x1},
 			},
@@ -72,7 +84,9 @@ var unitAVX512 = unit{
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: mxfp4AVX512x12},
 				{Tokens: 8, Run: mxfp4AVX512x8},
+				{Tokens: 6, Run: mxfp4AVX512x6},
 				{Tokens: 4, Run: mxfp4AVX512x4},
+				{Tokens: 3, Run: mxfp4AVX512x3},
 				{Tokens: 2, Run: mxfp4AVX512x2},
 				{Tokens: 1, Run: mxfp4AVX512x1},
 			},
@@ -213,12 +227,26 @@ func q4_0AVX512x12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *f
 //go:noescape
 func q4_0AVX512x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// q4_0AVX512x6 multiplies 16 rows of weights with 6 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q4_0AVX512x6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
 // q4_0AVX512x4 multiplies 16 rows of weights with 4 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
 func q4_0AVX512x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_0AVX512x3 multiplies 16 rows of weights with 3 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q4_0AVX512x3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // q4_0AVX512x2 multiplies 16 rows of weights with 2 of activations, see panels.BlockKernel:
 //
@@ -255,12 +283,26 @@ func q4_1AVX512x12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *f
 //go:noescape
 func q4_1AVX512x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// q4_1AVX512x6 multiplies 16 rows of weights with 6 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func q4_1AVX512x6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
 // q4_1AVX512x4 multiplies 16 rows of weights with 4 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
 //go:noescape
 func q4_1AVX512x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_1AVX512x3 multiplies 16 rows of weights with 3 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func q4_1AVX512x3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // q4_1AVX512x2 multiplies 16 rows of weights with 2 of activations, see panels.BlockKernel:
 //
@@ -290,12 +332,26 @@ func q4_1AVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int
 //go:noescape
 func q8_0AVX512x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// q8_0AVX512x6 multiplies 16 rows of weights with 6 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q8_0AVX512x6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
 // q8_0AVX512x4 multiplies 16 rows of weights with 4 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
 func q8_0AVX512x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q8_0AVX512x3 multiplies 16 rows of weights with 3 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q8_0AVX512x3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // q8_0AVX512x2 multiplies 16 rows of weights with 2 of activations, see panels.BlockKernel:
 //
@@ -332,12 +388,26 @@ func q5_0AVX512x12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *f
 //go:noescape
 func q5_0AVX512x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// q5_0AVX512x6 multiplies 16 rows of weights with 6 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q5_0AVX512x6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
 // q5_0AVX512x4 multiplies 16 rows of weights with 4 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
 func q5_0AVX512x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_0AVX512x3 multiplies 16 rows of weights with 3 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q5_0AVX512x3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // q5_0AVX512x2 multiplies 16 rows of weights with 2 of activations, see panels.BlockKernel:
 //
@@ -374,12 +444,26 @@ func q5_1AVX512x12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *f
 //go:noescape
 func q5_1AVX512x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// q5_1AVX512x6 multiplies 16 rows of weights with 6 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func q5_1AVX512x6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
 // q5_1AVX512x4 multiplies 16 rows of weights with 4 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
 //go:noescape
 func q5_1AVX512x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_1AVX512x3 multiplies 16 rows of weights with 3 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func q5_1AVX512x3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // q5_1AVX512x2 multiplies 16 rows of weights with 2 of activations, see panels.BlockKernel:
 //
@@ -409,12 +493,26 @@ func q5_1AVX512x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int
 //go:noescape
 func iq4_nlAVX512x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// iq4_nlAVX512x6 multiplies 16 rows of weights with 6 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func iq4_nlAVX512x6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
 // iq4_nlAVX512x4 multiplies 16 rows of weights with 4 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
 func iq4_nlAVX512x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_nlAVX512x3 multiplies 16 rows of weights with 3 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func iq4_nlAVX512x3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // iq4_nlAVX512x2 multiplies 16 rows of weights with 2 of activations, see panels.BlockKernel:
 //
@@ -451,12 +549,26 @@ func mxfp4AVX512x12(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *
 //go:noescape
 func mxfp4AVX512x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// mxfp4AVX512x6 multiplies 16 rows of weights with 6 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func mxfp4AVX512x6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
 // mxfp4AVX512x4 multiplies 16 rows of weights with 4 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
 func mxfp4AVX512x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// mxfp4AVX512x3 multiplies 16 rows of weights with 3 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func mxfp4AVX512x3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // mxfp4AVX512x2 multiplies 16 rows of weights with 2 of activations, see panels.BlockKernel:
 //

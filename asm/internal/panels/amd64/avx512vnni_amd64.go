@@ -14,7 +14,9 @@ var unitAVX512VNNI = unit{
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: q4_0AVX512VNNIx12},
 				{Tokens: 8, Run: q4_0AVX512VNNIx8},
+				{Tokens: 6, Run: q4_0AVX512VNNIx6},
 				{Tokens: 4, Run: q4_0AVX512VNNIx4},
+				{Tokens: 3, Run: q4_0AVX512VNNIx3},
 				{Tokens: 2, Run: q4_0AVX512VNNIx2},
 				{Tokens: 1, Run: q4_0AVX512VNNIx1},
 			},
@@ -24,7 +26,9 @@ var unitAVX512VNNI = unit{
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: q4_1AVX512VNNIx12},
 				{Tokens: 8, Run: q4_1AVX512VNNIx8},
+				{Tokens: 6, Run: q4_1AVX512VNNIx6},
 				{Tokens: 4, Run: q4_1AVX512VNNIx4},
+				{Tokens: 3, Run: q4_1AVX512VNNIx3},
 				{Tokens: 2, Run: q4_1AVX512VNNIx2},
 				{Tokens: 1, Run: q4_1AVX512VNNIx1},
 			},
@@ -34,7 +38,9 @@ var unitAVX512VNNI = unit{
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: q8_0AVX512VNNIx12},
 				{Tokens: 8, Run: q8_0AVX512VNNIx8},
+				{Tokens: 6, Run: q8_0AVX512VNNIx6},
 				{Tokens: 4, Run: q8_0AVX512VNNIx4},
+				{Tokens: 3, Run: q8_0AVX512VNNIx3},
 				{Tokens: 2, Run: q8_0AVX512VNNIx2},
 				{Tokens: 1, Run: q8_0AVX512VNNIx1},
 			},
@@ -44,7 +50,9 @@ var unitAVX512VNNI = unit{
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: q5_0AVX512VNNIx12},
 				{Tokens: 8, Run: q5_0AVX512VNNIx8},
+				{Tokens: 6, Run: q5_0AVX512VNNIx6},
 				{Tokens: 4, Run: q5_0AVX512VNNIx4},
+				{Tokens: 3, Run: q5_0AVX512VNNIx3},
 				{Tokens: 2, Run: q5_0AVX512VNNIx2},
 				{Tokens: 1, Run: q5_0AVX512VNNIx1},
 			},
@@ -54,7 +62,9 @@ var unitAVX512VNNI = unit{
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: q5_1AVX512VNNIx12},
 				{Tokens: 8, Run: q5_1AVX512VNNIx8},
+				{Tokens: 6, Run: q5_1AVX512VNNIx6},
 				{Tokens: 4, Run: q5_1AVX512VNNIx4},
+				{Tokens: 3, Run: q5_1AVX512VNNIx3},
 				{Tokens: 2, Run: q5_1AVX512VNNIx2},
 				{Tokens: 1, Run: q5_1AVX512VNNIx1},
 			},
@@ -64,7 +74,9 @@ var unitAVX512VNNI = unit{
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: iq4_nlAVX512VNNIx12},
 				{Tokens: 8, Run: iq4_nlAVX512VNNIx8},
+				{Tokens: 6, Run: iq4_nlAVX512VNNIx6},
 				{Tokens: 4, Run: iq4_nlAVX512VNNIx4},
+				{Tokens: 3, Run: iq4_nlAVX512VNNIx3},
 				{Tokens: 2, Run: iq4_nlAVX512VNNIx2},
 				{Tokens: 1, Run: iq4_nlAVX512VNNIx1},
 			},
@@ -74,7 +86,9 @@ var unitAVX512VNNI = unit{
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: mxfp4AVX512VNNIx12},
 				{Tokens: 8, Run: mxfp4AVX512VNNIx8},
+				{Tokens: 6, Run: mxfp4AVX512VNNIx6},
 				{Tokens: 4, Run: mxfp4AVX512VNNIx4},
+				{Tokens: 3, Run: mxfp4AVX512VNNIx3},
 				{Tokens: 2, Run: mxfp4AVX512VNNIx2},
 				{Tokens: 1, Run: mxfp4AVX512VNNIx1},
 			},
@@ -180,12 +194,26 @@ func q4_0AVX512VNNIx12(w *byte, scales *byte, inner *byte, blocks int, q *int8, 
 //go:noescape
 func q4_0AVX512VNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// q4_0AVX512VNNIx6 multiplies 16 rows of weights with 6 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q4_0AVX512VNNIx6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
 // q4_0AVX512VNNIx4 multiplies 16 rows of weights with 4 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
 func q4_0AVX512VNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_0AVX512VNNIx3 multiplies 16 rows of weights with 3 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q4_0AVX512VNNIx3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // q4_0AVX512VNNIx2 multiplies 16 rows of weights with 2 of activations, see panels.BlockKernel:
 //
@@ -222,12 +250,26 @@ func q4_1AVX512VNNIx12(w *byte, scales *byte, inner *byte, blocks int, q *int8, 
 //go:noescape
 func q4_1AVX512VNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// q4_1AVX512VNNIx6 multiplies 16 rows of weights with 6 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func q4_1AVX512VNNIx6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
 // q4_1AVX512VNNIx4 multiplies 16 rows of weights with 4 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
 //go:noescape
 func q4_1AVX512VNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_1AVX512VNNIx3 multiplies 16 rows of weights with 3 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func q4_1AVX512VNNIx3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // q4_1AVX512VNNIx2 multiplies 16 rows of weights with 2 of activations, see panels.BlockKernel:
 //
@@ -264,12 +306,26 @@ func q8_0AVX512VNNIx12(w *byte, scales *byte, inner *byte, blocks int, q *int8, 
 //go:noescape
 func q8_0AVX512VNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// q8_0AVX512VNNIx6 multiplies 16 rows of weights with 6 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q8_0AVX512VNNIx6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
 // q8_0AVX512VNNIx4 multiplies 16 rows of weights with 4 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
 func q8_0AVX512VNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q8_0AVX512VNNIx3 multiplies 16 rows of weights with 3 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q8_0AVX512VNNIx3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // q8_0AVX512VNNIx2 multiplies 16 rows of weights with 2 of activations, see panels.BlockKernel:
 //
@@ -306,12 +362,26 @@ func q5_0AVX512VNNIx12(w *byte, scales *byte, inner *byte, blocks int, q *int8, 
 //go:noescape
 func q5_0AVX512VNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// q5_0AVX512VNNIx6 multiplies 16 rows of weights with 6 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q5_0AVX512VNNIx6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
 // q5_0AVX512VNNIx4 multiplies 16 rows of weights with 4 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
 func q5_0AVX512VNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_0AVX512VNNIx3 multiplies 16 rows of weights with 3 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q5_0AVX512VNNIx3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // q5_0AVX512VNNIx2 multiplies 16 rows of weights with 2 of activations, see panels.BlockKernel:
 //
@@ -348,12 +418,26 @@ func q5_1AVX512VNNIx12(w *byte, scales *byte, inner *byte, blocks int, q *int8, 
 //go:noescape
 func q5_1AVX512VNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// q5_1AVX512VNNIx6 multiplies 16 rows of weights with 6 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func q5_1AVX512VNNIx6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
 // q5_1AVX512VNNIx4 multiplies 16 rows of weights with 4 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
 //
 //go:noescape
 func q5_1AVX512VNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_1AVX512VNNIx3 multiplies 16 rows of weights with 3 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func q5_1AVX512VNNIx3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // q5_1AVX512VNNIx2 multiplies 16 rows of weights with 2 of activations, see panels.BlockKernel:
 //
@@ -390,12 +474,26 @@ func iq4_nlAVX512VNNIx12(w *byte, scales *byte, inner *byte, blocks int, q *int8
 //go:noescape
 func iq4_nlAVX512VNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// iq4_nlAVX512VNNIx6 multiplies 16 rows of weights with 6 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func iq4_nlAVX512VNNIx6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
 // iq4_nlAVX512VNNIx4 multiplies 16 rows of weights with 4 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
 func iq4_nlAVX512VNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_nlAVX512VNNIx3 multiplies 16 rows of weights with 3 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func iq4_nlAVX512VNNIx3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // iq4_nlAVX512VNNIx2 multiplies 16 rows of weights with 2 of activations, see panels.BlockKernel:
 //
@@ -432,12 +530,26 @@ func mxfp4AVX512VNNIx12(w *byte, scales *byte, inner *byte, blocks int, q *int8,
 //go:noescape
 func mxfp4AVX512VNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// mxfp4AVX512VNNIx6 multiplies 16 rows of weights with 6 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func mxfp4AVX512VNNIx6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
 // mxfp4AVX512VNNIx4 multiplies 16 rows of weights with 4 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
 //
 //go:noescape
 func mxfp4AVX512VNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// mxfp4AVX512VNNIx3 multiplies 16 rows of weights with 3 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func mxfp4AVX512VNNIx3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
 // mxfp4AVX512VNNIx2 multiplies 16 rows of weights with 2 of activations, see panels.BlockKernel:
 //
