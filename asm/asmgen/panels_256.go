@@ -82,6 +82,7 @@ type tile256 struct {
 	integers operand.Mem // the tokens' integer sums, if there are too few registers
 	groups   operand.Mem // the tokens' sums of the activations, in pairs of 16 bits
 	decoded  operand.Mem // Q4_K's inner scales, and then minimums in pairs
+	requests *ahead      // nil: the tile asks the first-level cache, only for its panel's quants
 }
 
 // patterns are constants in memory, of 64 bytes. Those for VPSHUFB are the same in each 16 bytes, but for spread.
@@ -158,6 +159,7 @@ func generate256(c *build.Context, u panelUnit, f format256, shared patterns, ta
 	g.start()
 	g.Label("block")
 	g.convertSums()
+	g.askForScales()
 	g.startBlock()
 	g.Label("run")
 	g.prefetch()
@@ -210,6 +212,38 @@ func (g *tile256) reserve(bytesOfGroups int) {
 	}
 	if g.decode {
 		g.decoded = g.AllocLocal(g.sizeOfDecoded() * g.parts())
+	}
+	if g.requests = g.newAhead(g.quantsOfBlock, g.scales, g.inner); g.requests != nil {
+		places := g.AllocLocal(8 * 4)
+		g.requests.at, g.requests.count = []operand.Op{places, places.Offset(8), places.Offset(16)}, places.Offset(24)
+		g.Load(g.Param("blocks"), regOffset)
+		g.MOVQ(regOffset, g.requests.count)
+		g.requests.start()
+	}
+}
+
+// askForScales asks the cache for scales and inner scales of a block to come, and sees to where quants are asked for.
+func (g *tile256) askForScales() {
+	if g.requests == nil {
+		return
+	}
+	g.requests.turn(g.argument("blocks"), regOffset)
+	g.requests.ask(1, regScales, regOffset)
+	g.requests.ask(2, regInner, regOffset)
+}
+
+// askAt asks the cache for lines of a block of quants to come: as many bytes as one part of the block has, which in this block begins where
+// regOffset points to.
+func (g *tile256) askAt(bytes int) {
+	if g.requests != nil {
+		g.ADDQ(g.requests.at[0], regOffset)
+	}
+	for at := 0; at < bytes; at += 64 {
+		if g.requests != nil {
+			g.PREFETCHT1(operand.Mem{Base: regOffset, Disp: at})
+		} else {
+			g.PREFETCHT0(operand.Mem{Base: regOffset, Disp: 2*prefetchAhead + at})
+		}
 	}
 }
 
@@ -357,14 +391,7 @@ func (g *tile256) pattern(m operand.Mem, r reg.VecPhysical) {
 // prefetch asks the cache for the quants that the tile will need soon: an eighth of a block at each run.
 func (g *tile256) prefetch() {
 	g.loadEighth()
-	g.askFor(operand.Mem{Base: regOffset, Disp: 2 * prefetchAhead})
-}
-
-// askFor asks the cache for an eighth of the part's block.
-func (g *tile256) askFor(m operand.Mem) {
-	for at := 0; at < g.quantsOfBlock/8; at += 64 {
-		g.PREFETCHT0(g.inPart(m.Offset(at), 0))
-	}
+	g.askAt(g.quantsOfBlock / 8)
 }
 
 // loadEighth leaves in regOffset the offset of the run's eighth of the block's quants: a run's place in the table of runs is bytesOfRun for

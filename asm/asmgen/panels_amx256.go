@@ -149,7 +149,9 @@ func (g *tileAMX256) unpack() {
 	g.Label("run")
 	for g.part = range panelsAMX {
 		g.loadEighth()
-		g.askFor(operand.Mem{Base: regOffset, Disp: g.form.blocks() * g.quantsOfBlock}) // of the next call's blocks
+		for at := 0; at < g.quantsOfBlock/8; at += 64 { // of the next call's blocks
+			g.PREFETCHT0(g.inPart(operand.Mem{Base: regOffset, Disp: g.form.blocks()*g.quantsOfBlock + at}, 0))
+		}
 		g.unpackRun()
 		g.loadInner()
 		g.splitInner(0, g.scaleA)

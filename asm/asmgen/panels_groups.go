@@ -236,6 +236,7 @@ func (g *tileGroups) generateTokens() {
 	g.loadRegisters()
 	g.Label("block")
 	g.convertSums()
+	g.tile256.askForScales()
 	g.f.inner(g)
 	g.zero(g.t0)
 	for t := range g.tokens {
@@ -477,9 +478,7 @@ func (g *tileGroups) askForStep() {
 		g.LEAQ(operand.Mem{Base: regRun, Index: regRun, Scale: map[int]uint8{6: 2, 16: 1}[times]}, regOffset)
 		g.LEAQ(operand.Mem{Base: regW, Index: regOffset, Scale: map[int]uint8{6: 2, 16: 8}[times]}, regOffset)
 	}
-	for at := 0; at < bytes; at += 64 {
-		g.PREFETCHT0(operand.Mem{Base: regOffset, Disp: 2*prefetchAhead + at})
-	}
+	g.askAt(bytes)
 }
 
 // unpackStep unpacks a step's quants by the table of steps.

@@ -18156,7 +18156,7 @@ run:
 
 // func q4_KAVX512x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·q4_KAVX512x8(SB), $1536-80
+TEXT ·q4_KAVX512x8(SB), $1568-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -18166,6 +18166,11 @@ TEXT ·q4_KAVX512x8(SB), $1536-80
 	VMOVUPS      Z0, 320(SP)
 	VMOVUPS      Z0, 384(SP)
 	VMOVUPS      Z0, 448(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 1560(SP)
+	MOVQ         $0x00002800, 1536(SP)
+	MOVQ         $0x00000140, 1544(SP)
+	MOVQ         $0x000003c0, 1552(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -18182,73 +18187,92 @@ TEXT ·q4_KAVX512x8(SB), $1536-80
 	VPBROADCASTD X14, Z14
 
 block:
-	VPCMPEQW        Y1, Y1, Y1
-	VPSRLW          $0x0f, Y1, Y1
-	MOVQ            sums+48(FP), DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 512(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 544(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 576(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 608(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 640(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 672(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 704(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 736(SP)
-	ADDQ            $0x40, sums+48(FP)
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 512(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 544(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 576(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 608(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 640(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 672(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 704(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 736(SP)
+	ADDQ      $0x40, sums+48(FP)
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000100, 1560(SP), DX
+	ADDQ      $0x00002800, DX
+	MOVQ      DX, 1536(SP)
+	IMUL3Q    $0x000008c0, 1560(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 1544(SP)
+	IMUL3Q    $0x00000840, 1560(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 1552(SP)
+
+turned:
+	MOVQ            1544(SP), DX
+	PREFETCHT1      (BX)(DX*1)
+	MOVQ            1552(SP), DX
+	PREFETCHT1      (DI)(DX*1)
+	PREFETCHT1      64(DI)(DX*1)
+	PREFETCHT1      128(DI)(DX*1)
 	VMOVDQU32       (DI), Z0
 	VMOVDQU32       64(DI), Z1
 	VMOVDQU32       128(DI), Z2
@@ -18308,10 +18332,11 @@ block:
 run:
 	LEAQ         (CX)(CX*1), DX
 	LEAQ         (AX)(DX*8), DX
-	PREFETCHT0   4096(DX)
-	PREFETCHT0   4160(DX)
-	PREFETCHT0   4224(DX)
-	PREFETCHT0   4288(DX)
+	ADDQ         1536(SP), DX
+	PREFETCHT1   (DX)
+	PREFETCHT1   64(DX)
+	PREFETCHT1   128(DX)
+	PREFETCHT1   192(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z11
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -18741,7 +18766,7 @@ run:
 
 // func q4_KAVX512x7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·q4_KAVX512x7(SB), $1440-80
+TEXT ·q4_KAVX512x7(SB), $1472-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -18750,6 +18775,11 @@ TEXT ·q4_KAVX512x7(SB), $1440-80
 	VMOVUPS      Z0, 256(SP)
 	VMOVUPS      Z0, 320(SP)
 	VMOVUPS      Z0, 384(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 1464(SP)
+	MOVQ         $0x00002800, 1440(SP)
+	MOVQ         $0x00000140, 1448(SP)
+	MOVQ         $0x000003c0, 1456(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -18766,65 +18796,84 @@ TEXT ·q4_KAVX512x7(SB), $1440-80
 	VPBROADCASTD X14, Z14
 
 block:
-	VPCMPEQW        Y1, Y1, Y1
-	VPSRLW          $0x0f, Y1, Y1
-	MOVQ            sums+48(FP), DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 448(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 480(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 512(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 544(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 576(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 608(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 640(SP)
-	ADDQ            $0x40, sums+48(FP)
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 448(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 480(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 512(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 544(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 576(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 608(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 640(SP)
+	ADDQ      $0x40, sums+48(FP)
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000100, 1464(SP), DX
+	ADDQ      $0x00002800, DX
+	MOVQ      DX, 1440(SP)
+	IMUL3Q    $0x000008c0, 1464(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 1448(SP)
+	IMUL3Q    $0x00000840, 1464(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 1456(SP)
+
+turned:
+	MOVQ            1448(SP), DX
+	PREFETCHT1      (BX)(DX*1)
+	MOVQ            1456(SP), DX
+	PREFETCHT1      (DI)(DX*1)
+	PREFETCHT1      64(DI)(DX*1)
+	PREFETCHT1      128(DI)(DX*1)
 	VMOVDQU32       (DI), Z0
 	VMOVDQU32       64(DI), Z1
 	VMOVDQU32       128(DI), Z2
@@ -18883,10 +18932,11 @@ block:
 run:
 	LEAQ         (CX)(CX*1), DX
 	LEAQ         (AX)(DX*8), DX
-	PREFETCHT0   4096(DX)
-	PREFETCHT0   4160(DX)
-	PREFETCHT0   4224(DX)
-	PREFETCHT0   4288(DX)
+	ADDQ         1440(SP), DX
+	PREFETCHT1   (DX)
+	PREFETCHT1   64(DX)
+	PREFETCHT1   128(DX)
+	PREFETCHT1   192(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z11
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -19269,7 +19319,7 @@ run:
 
 // func q4_KAVX512x6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·q4_KAVX512x6(SB), $1344-80
+TEXT ·q4_KAVX512x6(SB), $1376-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -19277,6 +19327,11 @@ TEXT ·q4_KAVX512x6(SB), $1344-80
 	VMOVUPS      Z0, 192(SP)
 	VMOVUPS      Z0, 256(SP)
 	VMOVUPS      Z0, 320(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 1368(SP)
+	MOVQ         $0x00002800, 1344(SP)
+	MOVQ         $0x00000140, 1352(SP)
+	MOVQ         $0x000003c0, 1360(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -19293,57 +19348,76 @@ TEXT ·q4_KAVX512x6(SB), $1344-80
 	VPBROADCASTD X14, Z14
 
 block:
-	VPCMPEQW        Y1, Y1, Y1
-	VPSRLW          $0x0f, Y1, Y1
-	MOVQ            sums+48(FP), DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 384(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 416(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 448(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 480(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 512(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 544(SP)
-	ADDQ            $0x40, sums+48(FP)
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 384(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 416(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 448(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 480(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 512(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 544(SP)
+	ADDQ      $0x40, sums+48(FP)
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000100, 1368(SP), DX
+	ADDQ      $0x00002800, DX
+	MOVQ      DX, 1344(SP)
+	IMUL3Q    $0x000008c0, 1368(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 1352(SP)
+	IMUL3Q    $0x00000840, 1368(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 1360(SP)
+
+turned:
+	MOVQ            1352(SP), DX
+	PREFETCHT1      (BX)(DX*1)
+	MOVQ            1360(SP), DX
+	PREFETCHT1      (DI)(DX*1)
+	PREFETCHT1      64(DI)(DX*1)
+	PREFETCHT1      128(DI)(DX*1)
 	VMOVDQU32       (DI), Z0
 	VMOVDQU32       64(DI), Z1
 	VMOVDQU32       128(DI), Z2
@@ -19401,10 +19475,11 @@ block:
 run:
 	LEAQ         (CX)(CX*1), DX
 	LEAQ         (AX)(DX*8), DX
-	PREFETCHT0   4096(DX)
-	PREFETCHT0   4160(DX)
-	PREFETCHT0   4224(DX)
-	PREFETCHT0   4288(DX)
+	ADDQ         1344(SP), DX
+	PREFETCHT1   (DX)
+	PREFETCHT1   64(DX)
+	PREFETCHT1   128(DX)
+	PREFETCHT1   192(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z11
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -19738,13 +19813,18 @@ run:
 
 // func q4_KAVX512x5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·q4_KAVX512x5(SB), $1248-80
+TEXT ·q4_KAVX512x5(SB), $1280-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
 	VMOVUPS      Z0, 128(SP)
 	VMOVUPS      Z0, 192(SP)
 	VMOVUPS      Z0, 256(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 1272(SP)
+	MOVQ         $0x00002800, 1248(SP)
+	MOVQ         $0x00000140, 1256(SP)
+	MOVQ         $0x000003c0, 1264(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -19761,49 +19841,68 @@ TEXT ·q4_KAVX512x5(SB), $1248-80
 	VPBROADCASTD X14, Z14
 
 block:
-	VPCMPEQW        Y1, Y1, Y1
-	VPSRLW          $0x0f, Y1, Y1
-	MOVQ            sums+48(FP), DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 320(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 352(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 384(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 416(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 448(SP)
-	ADDQ            $0x40, sums+48(FP)
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 320(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 352(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 384(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 416(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 448(SP)
+	ADDQ      $0x40, sums+48(FP)
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000100, 1272(SP), DX
+	ADDQ      $0x00002800, DX
+	MOVQ      DX, 1248(SP)
+	IMUL3Q    $0x000008c0, 1272(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 1256(SP)
+	IMUL3Q    $0x00000840, 1272(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 1264(SP)
+
+turned:
+	MOVQ            1256(SP), DX
+	PREFETCHT1      (BX)(DX*1)
+	MOVQ            1264(SP), DX
+	PREFETCHT1      (DI)(DX*1)
+	PREFETCHT1      64(DI)(DX*1)
+	PREFETCHT1      128(DI)(DX*1)
 	VMOVDQU32       (DI), Z0
 	VMOVDQU32       64(DI), Z1
 	VMOVDQU32       128(DI), Z2
@@ -19860,10 +19959,11 @@ block:
 run:
 	LEAQ         (CX)(CX*1), DX
 	LEAQ         (AX)(DX*8), DX
-	PREFETCHT0   4096(DX)
-	PREFETCHT0   4160(DX)
-	PREFETCHT0   4224(DX)
-	PREFETCHT0   4288(DX)
+	ADDQ         1248(SP), DX
+	PREFETCHT1   (DX)
+	PREFETCHT1   64(DX)
+	PREFETCHT1   128(DX)
+	PREFETCHT1   192(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z11
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -20150,12 +20250,17 @@ run:
 
 // func q4_KAVX512x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·q4_KAVX512x4(SB), $1152-80
+TEXT ·q4_KAVX512x4(SB), $1184-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
 	VMOVUPS      Z0, 128(SP)
 	VMOVUPS      Z0, 192(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 1176(SP)
+	MOVQ         $0x00002800, 1152(SP)
+	MOVQ         $0x00000140, 1160(SP)
+	MOVQ         $0x000003c0, 1168(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -20172,41 +20277,60 @@ TEXT ·q4_KAVX512x4(SB), $1152-80
 	VPBROADCASTD X14, Z14
 
 block:
-	VPCMPEQW        Y1, Y1, Y1
-	VPSRLW          $0x0f, Y1, Y1
-	MOVQ            sums+48(FP), DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 256(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 288(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 320(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 352(SP)
-	ADDQ            $0x40, sums+48(FP)
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 256(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 288(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 320(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 352(SP)
+	ADDQ      $0x40, sums+48(FP)
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000100, 1176(SP), DX
+	ADDQ      $0x00002800, DX
+	MOVQ      DX, 1152(SP)
+	IMUL3Q    $0x000008c0, 1176(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 1160(SP)
+	IMUL3Q    $0x00000840, 1176(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 1168(SP)
+
+turned:
+	MOVQ            1160(SP), DX
+	PREFETCHT1      (BX)(DX*1)
+	MOVQ            1168(SP), DX
+	PREFETCHT1      (DI)(DX*1)
+	PREFETCHT1      64(DI)(DX*1)
+	PREFETCHT1      128(DI)(DX*1)
 	VMOVDQU32       (DI), Z0
 	VMOVDQU32       64(DI), Z1
 	VMOVDQU32       128(DI), Z2
@@ -20262,10 +20386,11 @@ block:
 run:
 	LEAQ         (CX)(CX*1), DX
 	LEAQ         (AX)(DX*8), DX
-	PREFETCHT0   4096(DX)
-	PREFETCHT0   4160(DX)
-	PREFETCHT0   4224(DX)
-	PREFETCHT0   4288(DX)
+	ADDQ         1152(SP), DX
+	PREFETCHT1   (DX)
+	PREFETCHT1   64(DX)
+	PREFETCHT1   128(DX)
+	PREFETCHT1   192(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z11
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -20505,11 +20630,16 @@ run:
 
 // func q4_KAVX512x3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·q4_KAVX512x3(SB), $1056-80
+TEXT ·q4_KAVX512x3(SB), $1088-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
 	VMOVUPS      Z0, 128(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 1080(SP)
+	MOVQ         $0x00002800, 1056(SP)
+	MOVQ         $0x00000140, 1064(SP)
+	MOVQ         $0x000003c0, 1072(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -20526,33 +20656,52 @@ TEXT ·q4_KAVX512x3(SB), $1056-80
 	VPBROADCASTD X14, Z14
 
 block:
-	VPCMPEQW        Y1, Y1, Y1
-	VPSRLW          $0x0f, Y1, Y1
-	MOVQ            sums+48(FP), DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 192(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 224(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 256(SP)
-	ADDQ            $0x40, sums+48(FP)
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 192(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 224(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 256(SP)
+	ADDQ      $0x40, sums+48(FP)
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000100, 1080(SP), DX
+	ADDQ      $0x00002800, DX
+	MOVQ      DX, 1056(SP)
+	IMUL3Q    $0x000008c0, 1080(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 1064(SP)
+	IMUL3Q    $0x00000840, 1080(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 1072(SP)
+
+turned:
+	MOVQ            1064(SP), DX
+	PREFETCHT1      (BX)(DX*1)
+	MOVQ            1072(SP), DX
+	PREFETCHT1      (DI)(DX*1)
+	PREFETCHT1      64(DI)(DX*1)
+	PREFETCHT1      128(DI)(DX*1)
 	VMOVDQU32       (DI), Z0
 	VMOVDQU32       64(DI), Z1
 	VMOVDQU32       128(DI), Z2
@@ -20607,10 +20756,11 @@ block:
 run:
 	LEAQ         (CX)(CX*1), DX
 	LEAQ         (AX)(DX*8), DX
-	PREFETCHT0   4096(DX)
-	PREFETCHT0   4160(DX)
-	PREFETCHT0   4224(DX)
-	PREFETCHT0   4288(DX)
+	ADDQ         1056(SP), DX
+	PREFETCHT1   (DX)
+	PREFETCHT1   64(DX)
+	PREFETCHT1   128(DX)
+	PREFETCHT1   192(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z11
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -20801,10 +20951,15 @@ run:
 
 // func q4_KAVX512x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·q4_KAVX512x2(SB), $960-80
+TEXT ·q4_KAVX512x2(SB), $992-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 984(SP)
+	MOVQ         $0x00002800, 960(SP)
+	MOVQ         $0x00000140, 968(SP)
+	MOVQ         $0x000003c0, 976(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -20821,25 +20976,44 @@ TEXT ·q4_KAVX512x2(SB), $960-80
 	VPBROADCASTD X14, Z14
 
 block:
-	VPCMPEQW        Y1, Y1, Y1
-	VPSRLW          $0x0f, Y1, Y1
-	MOVQ            sums+48(FP), DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 128(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 160(SP)
-	ADDQ            $0x40, sums+48(FP)
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 128(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 160(SP)
+	ADDQ      $0x40, sums+48(FP)
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000100, 984(SP), DX
+	ADDQ      $0x00002800, DX
+	MOVQ      DX, 960(SP)
+	IMUL3Q    $0x000008c0, 984(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 968(SP)
+	IMUL3Q    $0x00000840, 984(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 976(SP)
+
+turned:
+	MOVQ            968(SP), DX
+	PREFETCHT1      (BX)(DX*1)
+	MOVQ            976(SP), DX
+	PREFETCHT1      (DI)(DX*1)
+	PREFETCHT1      64(DI)(DX*1)
+	PREFETCHT1      128(DI)(DX*1)
 	VMOVDQU32       (DI), Z0
 	VMOVDQU32       64(DI), Z1
 	VMOVDQU32       128(DI), Z2
@@ -20893,10 +21067,11 @@ block:
 run:
 	LEAQ         (CX)(CX*1), DX
 	LEAQ         (AX)(DX*8), DX
-	PREFETCHT0   4096(DX)
-	PREFETCHT0   4160(DX)
-	PREFETCHT0   4224(DX)
-	PREFETCHT0   4288(DX)
+	ADDQ         960(SP), DX
+	PREFETCHT1   (DX)
+	PREFETCHT1   64(DX)
+	PREFETCHT1   128(DX)
+	PREFETCHT1   192(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z11
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -22805,7 +22980,7 @@ run:
 
 // func q5_KAVX512x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·q5_KAVX512x8(SB), $1536-80
+TEXT ·q5_KAVX512x8(SB), $1568-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -22815,6 +22990,11 @@ TEXT ·q5_KAVX512x8(SB), $1536-80
 	VMOVUPS      Z0, 320(SP)
 	VMOVUPS      Z0, 384(SP)
 	VMOVUPS      Z0, 448(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 1560(SP)
+	MOVQ         $0x00003200, 1536(SP)
+	MOVQ         $0x00000140, 1544(SP)
+	MOVQ         $0x000003c0, 1552(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -22834,73 +23014,92 @@ TEXT ·q5_KAVX512x8(SB), $1536-80
 	VPBROADCASTD X14, Z14
 
 block:
-	VPCMPEQW        Y1, Y1, Y1
-	VPSRLW          $0x0f, Y1, Y1
-	MOVQ            sums+48(FP), DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 512(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 544(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 576(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 608(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 640(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 672(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 704(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 736(SP)
-	ADDQ            $0x40, sums+48(FP)
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 512(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 544(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 576(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 608(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 640(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 672(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 704(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 736(SP)
+	ADDQ      $0x40, sums+48(FP)
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000100, 1560(SP), DX
+	ADDQ      $0x00003200, DX
+	MOVQ      DX, 1536(SP)
+	IMUL3Q    $0x00000ac0, 1560(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 1544(SP)
+	IMUL3Q    $0x00000a40, 1560(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 1552(SP)
+
+turned:
+	MOVQ            1544(SP), DX
+	PREFETCHT1      (BX)(DX*1)
+	MOVQ            1552(SP), DX
+	PREFETCHT1      (DI)(DX*1)
+	PREFETCHT1      64(DI)(DX*1)
+	PREFETCHT1      128(DI)(DX*1)
 	VMOVDQU32       (DI), Z0
 	VMOVDQU32       64(DI), Z1
 	VMOVDQU32       128(DI), Z2
@@ -22960,11 +23159,12 @@ block:
 run:
 	LEAQ         (CX)(CX*4), DX
 	LEAQ         (AX)(DX*4), DX
-	PREFETCHT0   4096(DX)
-	PREFETCHT0   4160(DX)
-	PREFETCHT0   4224(DX)
-	PREFETCHT0   4288(DX)
-	PREFETCHT0   4352(DX)
+	ADDQ         1536(SP), DX
+	PREFETCHT1   (DX)
+	PREFETCHT1   64(DX)
+	PREFETCHT1   128(DX)
+	PREFETCHT1   192(DX)
+	PREFETCHT1   256(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z11
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -23428,7 +23628,7 @@ run:
 
 // func q5_KAVX512x7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·q5_KAVX512x7(SB), $1440-80
+TEXT ·q5_KAVX512x7(SB), $1472-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -23437,6 +23637,11 @@ TEXT ·q5_KAVX512x7(SB), $1440-80
 	VMOVUPS      Z0, 256(SP)
 	VMOVUPS      Z0, 320(SP)
 	VMOVUPS      Z0, 384(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 1464(SP)
+	MOVQ         $0x00003200, 1440(SP)
+	MOVQ         $0x00000140, 1448(SP)
+	MOVQ         $0x000003c0, 1456(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -23456,65 +23661,84 @@ TEXT ·q5_KAVX512x7(SB), $1440-80
 	VPBROADCASTD X14, Z14
 
 block:
-	VPCMPEQW        Y1, Y1, Y1
-	VPSRLW          $0x0f, Y1, Y1
-	MOVQ            sums+48(FP), DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 448(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 480(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 512(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 544(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 576(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 608(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 640(SP)
-	ADDQ            $0x40, sums+48(FP)
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 448(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 480(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 512(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 544(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 576(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 608(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 640(SP)
+	ADDQ      $0x40, sums+48(FP)
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000100, 1464(SP), DX
+	ADDQ      $0x00003200, DX
+	MOVQ      DX, 1440(SP)
+	IMUL3Q    $0x00000ac0, 1464(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 1448(SP)
+	IMUL3Q    $0x00000a40, 1464(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 1456(SP)
+
+turned:
+	MOVQ            1448(SP), DX
+	PREFETCHT1      (BX)(DX*1)
+	MOVQ            1456(SP), DX
+	PREFETCHT1      (DI)(DX*1)
+	PREFETCHT1      64(DI)(DX*1)
+	PREFETCHT1      128(DI)(DX*1)
 	VMOVDQU32       (DI), Z0
 	VMOVDQU32       64(DI), Z1
 	VMOVDQU32       128(DI), Z2
@@ -23573,11 +23797,12 @@ block:
 run:
 	LEAQ         (CX)(CX*4), DX
 	LEAQ         (AX)(DX*4), DX
-	PREFETCHT0   4096(DX)
-	PREFETCHT0   4160(DX)
-	PREFETCHT0   4224(DX)
-	PREFETCHT0   4288(DX)
-	PREFETCHT0   4352(DX)
+	ADDQ         1440(SP), DX
+	PREFETCHT1   (DX)
+	PREFETCHT1   64(DX)
+	PREFETCHT1   128(DX)
+	PREFETCHT1   192(DX)
+	PREFETCHT1   256(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z11
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -23993,7 +24218,7 @@ run:
 
 // func q5_KAVX512x6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·q5_KAVX512x6(SB), $1344-80
+TEXT ·q5_KAVX512x6(SB), $1376-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -24001,6 +24226,11 @@ TEXT ·q5_KAVX512x6(SB), $1344-80
 	VMOVUPS      Z0, 192(SP)
 	VMOVUPS      Z0, 256(SP)
 	VMOVUPS      Z0, 320(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 1368(SP)
+	MOVQ         $0x00003200, 1344(SP)
+	MOVQ         $0x00000140, 1352(SP)
+	MOVQ         $0x000003c0, 1360(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -24020,57 +24250,76 @@ TEXT ·q5_KAVX512x6(SB), $1344-80
 	VPBROADCASTD X14, Z14
 
 block:
-	VPCMPEQW        Y1, Y1, Y1
-	VPSRLW          $0x0f, Y1, Y1
-	MOVQ            sums+48(FP), DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 384(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 416(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 448(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 480(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 512(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 544(SP)
-	ADDQ            $0x40, sums+48(FP)
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 384(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 416(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 448(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 480(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 512(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 544(SP)
+	ADDQ      $0x40, sums+48(FP)
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000100, 1368(SP), DX
+	ADDQ      $0x00003200, DX
+	MOVQ      DX, 1344(SP)
+	IMUL3Q    $0x00000ac0, 1368(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 1352(SP)
+	IMUL3Q    $0x00000a40, 1368(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 1360(SP)
+
+turned:
+	MOVQ            1352(SP), DX
+	PREFETCHT1      (BX)(DX*1)
+	MOVQ            1360(SP), DX
+	PREFETCHT1      (DI)(DX*1)
+	PREFETCHT1      64(DI)(DX*1)
+	PREFETCHT1      128(DI)(DX*1)
 	VMOVDQU32       (DI), Z0
 	VMOVDQU32       64(DI), Z1
 	VMOVDQU32       128(DI), Z2
@@ -24128,11 +24377,12 @@ block:
 run:
 	LEAQ         (CX)(CX*4), DX
 	LEAQ         (AX)(DX*4), DX
-	PREFETCHT0   4096(DX)
-	PREFETCHT0   4160(DX)
-	PREFETCHT0   4224(DX)
-	PREFETCHT0   4288(DX)
-	PREFETCHT0   4352(DX)
+	ADDQ         1344(SP), DX
+	PREFETCHT1   (DX)
+	PREFETCHT1   64(DX)
+	PREFETCHT1   128(DX)
+	PREFETCHT1   192(DX)
+	PREFETCHT1   256(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z11
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -24498,13 +24748,18 @@ run:
 
 // func q5_KAVX512x5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·q5_KAVX512x5(SB), $1248-80
+TEXT ·q5_KAVX512x5(SB), $1280-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
 	VMOVUPS      Z0, 128(SP)
 	VMOVUPS      Z0, 192(SP)
 	VMOVUPS      Z0, 256(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 1272(SP)
+	MOVQ         $0x00003200, 1248(SP)
+	MOVQ         $0x00000140, 1256(SP)
+	MOVQ         $0x000003c0, 1264(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -24524,49 +24779,68 @@ TEXT ·q5_KAVX512x5(SB), $1248-80
 	VPBROADCASTD X14, Z14
 
 block:
-	VPCMPEQW        Y1, Y1, Y1
-	VPSRLW          $0x0f, Y1, Y1
-	MOVQ            sums+48(FP), DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 320(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 352(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 384(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 416(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 448(SP)
-	ADDQ            $0x40, sums+48(FP)
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 320(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 352(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 384(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 416(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 448(SP)
+	ADDQ      $0x40, sums+48(FP)
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000100, 1272(SP), DX
+	ADDQ      $0x00003200, DX
+	MOVQ      DX, 1248(SP)
+	IMUL3Q    $0x00000ac0, 1272(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 1256(SP)
+	IMUL3Q    $0x00000a40, 1272(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 1264(SP)
+
+turned:
+	MOVQ            1256(SP), DX
+	PREFETCHT1      (BX)(DX*1)
+	MOVQ            1264(SP), DX
+	PREFETCHT1      (DI)(DX*1)
+	PREFETCHT1      64(DI)(DX*1)
+	PREFETCHT1      128(DI)(DX*1)
 	VMOVDQU32       (DI), Z0
 	VMOVDQU32       64(DI), Z1
 	VMOVDQU32       128(DI), Z2
@@ -24623,11 +24897,12 @@ block:
 run:
 	LEAQ         (CX)(CX*4), DX
 	LEAQ         (AX)(DX*4), DX
-	PREFETCHT0   4096(DX)
-	PREFETCHT0   4160(DX)
-	PREFETCHT0   4224(DX)
-	PREFETCHT0   4288(DX)
-	PREFETCHT0   4352(DX)
+	ADDQ         1248(SP), DX
+	PREFETCHT1   (DX)
+	PREFETCHT1   64(DX)
+	PREFETCHT1   128(DX)
+	PREFETCHT1   192(DX)
+	PREFETCHT1   256(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z11
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -24945,12 +25220,17 @@ run:
 
 // func q5_KAVX512x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·q5_KAVX512x4(SB), $1152-80
+TEXT ·q5_KAVX512x4(SB), $1184-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
 	VMOVUPS      Z0, 128(SP)
 	VMOVUPS      Z0, 192(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 1176(SP)
+	MOVQ         $0x00003200, 1152(SP)
+	MOVQ         $0x00000140, 1160(SP)
+	MOVQ         $0x000003c0, 1168(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -24970,41 +25250,60 @@ TEXT ·q5_KAVX512x4(SB), $1152-80
 	VPBROADCASTD X14, Z14
 
 block:
-	VPCMPEQW        Y1, Y1, Y1
-	VPSRLW          $0x0f, Y1, Y1
-	MOVQ            sums+48(FP), DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 256(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 288(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 320(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 352(SP)
-	ADDQ            $0x40, sums+48(FP)
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 256(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 288(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 320(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 352(SP)
+	ADDQ      $0x40, sums+48(FP)
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000100, 1176(SP), DX
+	ADDQ      $0x00003200, DX
+	MOVQ      DX, 1152(SP)
+	IMUL3Q    $0x00000ac0, 1176(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 1160(SP)
+	IMUL3Q    $0x00000a40, 1176(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 1168(SP)
+
+turned:
+	MOVQ            1160(SP), DX
+	PREFETCHT1      (BX)(DX*1)
+	MOVQ            1168(SP), DX
+	PREFETCHT1      (DI)(DX*1)
+	PREFETCHT1      64(DI)(DX*1)
+	PREFETCHT1      128(DI)(DX*1)
 	VMOVDQU32       (DI), Z0
 	VMOVDQU32       64(DI), Z1
 	VMOVDQU32       128(DI), Z2
@@ -25060,11 +25359,12 @@ block:
 run:
 	LEAQ         (CX)(CX*4), DX
 	LEAQ         (AX)(DX*4), DX
-	PREFETCHT0   4096(DX)
-	PREFETCHT0   4160(DX)
-	PREFETCHT0   4224(DX)
-	PREFETCHT0   4288(DX)
-	PREFETCHT0   4352(DX)
+	ADDQ         1152(SP), DX
+	PREFETCHT1   (DX)
+	PREFETCHT1   64(DX)
+	PREFETCHT1   128(DX)
+	PREFETCHT1   192(DX)
+	PREFETCHT1   256(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z11
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -25334,11 +25634,16 @@ run:
 
 // func q5_KAVX512x3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·q5_KAVX512x3(SB), $1056-80
+TEXT ·q5_KAVX512x3(SB), $1088-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
 	VMOVUPS      Z0, 128(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 1080(SP)
+	MOVQ         $0x00003200, 1056(SP)
+	MOVQ         $0x00000140, 1064(SP)
+	MOVQ         $0x000003c0, 1072(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -25358,33 +25663,52 @@ TEXT ·q5_KAVX512x3(SB), $1056-80
 	VPBROADCASTD X14, Z14
 
 block:
-	VPCMPEQW        Y1, Y1, Y1
-	VPSRLW          $0x0f, Y1, Y1
-	MOVQ            sums+48(FP), DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 192(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 224(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 256(SP)
-	ADDQ            $0x40, sums+48(FP)
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 192(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 224(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 256(SP)
+	ADDQ      $0x40, sums+48(FP)
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000100, 1080(SP), DX
+	ADDQ      $0x00003200, DX
+	MOVQ      DX, 1056(SP)
+	IMUL3Q    $0x00000ac0, 1080(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 1064(SP)
+	IMUL3Q    $0x00000a40, 1080(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 1072(SP)
+
+turned:
+	MOVQ            1064(SP), DX
+	PREFETCHT1      (BX)(DX*1)
+	MOVQ            1072(SP), DX
+	PREFETCHT1      (DI)(DX*1)
+	PREFETCHT1      64(DI)(DX*1)
+	PREFETCHT1      128(DI)(DX*1)
 	VMOVDQU32       (DI), Z0
 	VMOVDQU32       64(DI), Z1
 	VMOVDQU32       128(DI), Z2
@@ -25439,11 +25763,12 @@ block:
 run:
 	LEAQ         (CX)(CX*4), DX
 	LEAQ         (AX)(DX*4), DX
-	PREFETCHT0   4096(DX)
-	PREFETCHT0   4160(DX)
-	PREFETCHT0   4224(DX)
-	PREFETCHT0   4288(DX)
-	PREFETCHT0   4352(DX)
+	ADDQ         1056(SP), DX
+	PREFETCHT1   (DX)
+	PREFETCHT1   64(DX)
+	PREFETCHT1   128(DX)
+	PREFETCHT1   192(DX)
+	PREFETCHT1   256(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z11
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -25663,10 +25988,15 @@ run:
 
 // func q5_KAVX512x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·q5_KAVX512x2(SB), $960-80
+TEXT ·q5_KAVX512x2(SB), $992-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 984(SP)
+	MOVQ         $0x00003200, 960(SP)
+	MOVQ         $0x00000140, 968(SP)
+	MOVQ         $0x000003c0, 976(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -25686,25 +26016,44 @@ TEXT ·q5_KAVX512x2(SB), $960-80
 	VPBROADCASTD X14, Z14
 
 block:
-	VPCMPEQW        Y1, Y1, Y1
-	VPSRLW          $0x0f, Y1, Y1
-	MOVQ            sums+48(FP), DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 128(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 160(SP)
-	ADDQ            $0x40, sums+48(FP)
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 128(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 160(SP)
+	ADDQ      $0x40, sums+48(FP)
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000100, 984(SP), DX
+	ADDQ      $0x00003200, DX
+	MOVQ      DX, 960(SP)
+	IMUL3Q    $0x00000ac0, 984(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 968(SP)
+	IMUL3Q    $0x00000a40, 984(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 976(SP)
+
+turned:
+	MOVQ            968(SP), DX
+	PREFETCHT1      (BX)(DX*1)
+	MOVQ            976(SP), DX
+	PREFETCHT1      (DI)(DX*1)
+	PREFETCHT1      64(DI)(DX*1)
+	PREFETCHT1      128(DI)(DX*1)
 	VMOVDQU32       (DI), Z0
 	VMOVDQU32       64(DI), Z1
 	VMOVDQU32       128(DI), Z2
@@ -25758,11 +26107,12 @@ block:
 run:
 	LEAQ         (CX)(CX*4), DX
 	LEAQ         (AX)(DX*4), DX
-	PREFETCHT0   4096(DX)
-	PREFETCHT0   4160(DX)
-	PREFETCHT0   4224(DX)
-	PREFETCHT0   4288(DX)
-	PREFETCHT0   4352(DX)
+	ADDQ         960(SP), DX
+	PREFETCHT1   (DX)
+	PREFETCHT1   64(DX)
+	PREFETCHT1   128(DX)
+	PREFETCHT1   192(DX)
+	PREFETCHT1   256(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z11
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -27834,7 +28184,7 @@ run:
 
 // func q6_KAVX512x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·q6_KAVX512x8(SB), $768-80
+TEXT ·q6_KAVX512x8(SB), $800-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -27844,6 +28194,11 @@ TEXT ·q6_KAVX512x8(SB), $768-80
 	VMOVUPS      Z0, 320(SP)
 	VMOVUPS      Z0, 384(SP)
 	VMOVUPS      Z0, 448(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 792(SP)
+	MOVQ         $0x00003c00, 768(SP)
+	MOVQ         $0x000000a0, 776(SP)
+	MOVQ         $0x00000500, 784(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -27923,27 +28278,48 @@ block:
 	VPSUBW    Y0, Y1, Y0
 	VMOVDQU   Y0, 736(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VPXORD    Z8, Z8, Z8
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	VPXORD    Z27, Z27, Z27
-	VPXORD    Z26, Z26, Z26
-	VPXORD    Z25, Z25, Z25
-	VPXORD    Z24, Z24, Z24
-	LEAQ      q6_KRunsAVX512<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000120, 792(SP), DX
+	ADDQ      $0x00003c00, DX
+	MOVQ      DX, 768(SP)
+	IMUL3Q    $0x00000d00, 792(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 776(SP)
+	IMUL3Q    $0x00000c20, 792(SP), DX
+	ADDQ      $0x00000500, DX
+	MOVQ      DX, 784(SP)
+
+turned:
+	MOVQ       776(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       784(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	PREFETCHT1 192(DI)(DX*1)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	VPXORD     Z27, Z27, Z27
+	VPXORD     Z26, Z26, Z26
+	VPXORD     Z25, Z25, Z25
+	VPXORD     Z24, Z24, Z24
+	LEAQ       q6_KRunsAVX512<>+0(SB), R13
+	XORL       CX, CX
 
 run:
 	LEAQ            (CX)(CX*2), DX
 	LEAQ            (AX)(DX*8), DX
-	PREFETCHT0      4096(DX)
-	PREFETCHT0      4160(DX)
-	PREFETCHT0      4224(DX)
-	PREFETCHT0      4288(DX)
-	PREFETCHT0      4352(DX)
-	PREFETCHT0      4416(DX)
+	ADDQ            768(SP), DX
+	PREFETCHT1      (DX)
+	PREFETCHT1      64(DX)
+	PREFETCHT1      128(DX)
+	PREFETCHT1      192(DX)
+	PREFETCHT1      256(DX)
+	PREFETCHT1      320(DX)
 	MOVL            (R13)(CX*1), DX
 	VPBROADCASTD    4(R13)(CX*1), Z11
 	VMOVDQU32       (AX)(DX*1), Z0
@@ -28338,7 +28714,7 @@ run:
 
 // func q6_KAVX512x7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·q6_KAVX512x7(SB), $672-80
+TEXT ·q6_KAVX512x7(SB), $704-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -28347,6 +28723,11 @@ TEXT ·q6_KAVX512x7(SB), $672-80
 	VMOVUPS      Z0, 256(SP)
 	VMOVUPS      Z0, 320(SP)
 	VMOVUPS      Z0, 384(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 696(SP)
+	MOVQ         $0x00003c00, 672(SP)
+	MOVQ         $0x000000a0, 680(SP)
+	MOVQ         $0x00000500, 688(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -28419,26 +28800,47 @@ block:
 	VPSUBW    Y0, Y1, Y0
 	VMOVDQU   Y0, 640(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VPXORD    Z8, Z8, Z8
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	VPXORD    Z27, Z27, Z27
-	VPXORD    Z26, Z26, Z26
-	VPXORD    Z25, Z25, Z25
-	LEAQ      q6_KRunsAVX512<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000120, 696(SP), DX
+	ADDQ      $0x00003c00, DX
+	MOVQ      DX, 672(SP)
+	IMUL3Q    $0x00000d00, 696(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 680(SP)
+	IMUL3Q    $0x00000c20, 696(SP), DX
+	ADDQ      $0x00000500, DX
+	MOVQ      DX, 688(SP)
+
+turned:
+	MOVQ       680(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       688(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	PREFETCHT1 192(DI)(DX*1)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	VPXORD     Z27, Z27, Z27
+	VPXORD     Z26, Z26, Z26
+	VPXORD     Z25, Z25, Z25
+	LEAQ       q6_KRunsAVX512<>+0(SB), R13
+	XORL       CX, CX
 
 run:
 	LEAQ            (CX)(CX*2), DX
 	LEAQ            (AX)(DX*8), DX
-	PREFETCHT0      4096(DX)
-	PREFETCHT0      4160(DX)
-	PREFETCHT0      4224(DX)
-	PREFETCHT0      4288(DX)
-	PREFETCHT0      4352(DX)
-	PREFETCHT0      4416(DX)
+	ADDQ            672(SP), DX
+	PREFETCHT1      (DX)
+	PREFETCHT1      64(DX)
+	PREFETCHT1      128(DX)
+	PREFETCHT1      192(DX)
+	PREFETCHT1      256(DX)
+	PREFETCHT1      320(DX)
 	MOVL            (R13)(CX*1), DX
 	VPBROADCASTD    4(R13)(CX*1), Z11
 	VMOVDQU32       (AX)(DX*1), Z0
@@ -28794,7 +29196,7 @@ run:
 
 // func q6_KAVX512x6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·q6_KAVX512x6(SB), $576-80
+TEXT ·q6_KAVX512x6(SB), $608-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -28802,6 +29204,11 @@ TEXT ·q6_KAVX512x6(SB), $576-80
 	VMOVUPS      Z0, 192(SP)
 	VMOVUPS      Z0, 256(SP)
 	VMOVUPS      Z0, 320(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 600(SP)
+	MOVQ         $0x00003c00, 576(SP)
+	MOVQ         $0x000000a0, 584(SP)
+	MOVQ         $0x00000500, 592(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -28867,25 +29274,46 @@ block:
 	VPSUBW    Y0, Y1, Y0
 	VMOVDQU   Y0, 544(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VPXORD    Z8, Z8, Z8
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	VPXORD    Z27, Z27, Z27
-	VPXORD    Z26, Z26, Z26
-	LEAQ      q6_KRunsAVX512<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000120, 600(SP), DX
+	ADDQ      $0x00003c00, DX
+	MOVQ      DX, 576(SP)
+	IMUL3Q    $0x00000d00, 600(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 584(SP)
+	IMUL3Q    $0x00000c20, 600(SP), DX
+	ADDQ      $0x00000500, DX
+	MOVQ      DX, 592(SP)
+
+turned:
+	MOVQ       584(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       592(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	PREFETCHT1 192(DI)(DX*1)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	VPXORD     Z27, Z27, Z27
+	VPXORD     Z26, Z26, Z26
+	LEAQ       q6_KRunsAVX512<>+0(SB), R13
+	XORL       CX, CX
 
 run:
 	LEAQ            (CX)(CX*2), DX
 	LEAQ            (AX)(DX*8), DX
-	PREFETCHT0      4096(DX)
-	PREFETCHT0      4160(DX)
-	PREFETCHT0      4224(DX)
-	PREFETCHT0      4288(DX)
-	PREFETCHT0      4352(DX)
-	PREFETCHT0      4416(DX)
+	ADDQ            576(SP), DX
+	PREFETCHT1      (DX)
+	PREFETCHT1      64(DX)
+	PREFETCHT1      128(DX)
+	PREFETCHT1      192(DX)
+	PREFETCHT1      256(DX)
+	PREFETCHT1      320(DX)
 	MOVL            (R13)(CX*1), DX
 	VPBROADCASTD    4(R13)(CX*1), Z11
 	VMOVDQU32       (AX)(DX*1), Z0
@@ -29200,13 +29628,18 @@ run:
 
 // func q6_KAVX512x5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·q6_KAVX512x5(SB), $480-80
+TEXT ·q6_KAVX512x5(SB), $512-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
 	VMOVUPS      Z0, 128(SP)
 	VMOVUPS      Z0, 192(SP)
 	VMOVUPS      Z0, 256(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 504(SP)
+	MOVQ         $0x00003c00, 480(SP)
+	MOVQ         $0x000000a0, 488(SP)
+	MOVQ         $0x00000500, 496(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -29265,24 +29698,45 @@ block:
 	VPSUBW    Y0, Y1, Y0
 	VMOVDQU   Y0, 448(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VPXORD    Z8, Z8, Z8
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	VPXORD    Z27, Z27, Z27
-	LEAQ      q6_KRunsAVX512<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000120, 504(SP), DX
+	ADDQ      $0x00003c00, DX
+	MOVQ      DX, 480(SP)
+	IMUL3Q    $0x00000d00, 504(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 488(SP)
+	IMUL3Q    $0x00000c20, 504(SP), DX
+	ADDQ      $0x00000500, DX
+	MOVQ      DX, 496(SP)
+
+turned:
+	MOVQ       488(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       496(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	PREFETCHT1 192(DI)(DX*1)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	VPXORD     Z27, Z27, Z27
+	LEAQ       q6_KRunsAVX512<>+0(SB), R13
+	XORL       CX, CX
 
 run:
 	LEAQ            (CX)(CX*2), DX
 	LEAQ            (AX)(DX*8), DX
-	PREFETCHT0      4096(DX)
-	PREFETCHT0      4160(DX)
-	PREFETCHT0      4224(DX)
-	PREFETCHT0      4288(DX)
-	PREFETCHT0      4352(DX)
-	PREFETCHT0      4416(DX)
+	ADDQ            480(SP), DX
+	PREFETCHT1      (DX)
+	PREFETCHT1      64(DX)
+	PREFETCHT1      128(DX)
+	PREFETCHT1      192(DX)
+	PREFETCHT1      256(DX)
+	PREFETCHT1      320(DX)
 	MOVL            (R13)(CX*1), DX
 	VPBROADCASTD    4(R13)(CX*1), Z11
 	VMOVDQU32       (AX)(DX*1), Z0
@@ -29558,12 +30012,17 @@ run:
 
 // func q6_KAVX512x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·q6_KAVX512x4(SB), $384-80
+TEXT ·q6_KAVX512x4(SB), $416-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
 	VMOVUPS      Z0, 128(SP)
 	VMOVUPS      Z0, 192(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 408(SP)
+	MOVQ         $0x00003c00, 384(SP)
+	MOVQ         $0x000000a0, 392(SP)
+	MOVQ         $0x00000500, 400(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -29615,23 +30074,44 @@ block:
 	VPSUBW    Y0, Y1, Y0
 	VMOVDQU   Y0, 352(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VPXORD    Z8, Z8, Z8
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	LEAQ      q6_KRunsAVX512<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000120, 408(SP), DX
+	ADDQ      $0x00003c00, DX
+	MOVQ      DX, 384(SP)
+	IMUL3Q    $0x00000d00, 408(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 392(SP)
+	IMUL3Q    $0x00000c20, 408(SP), DX
+	ADDQ      $0x00000500, DX
+	MOVQ      DX, 400(SP)
+
+turned:
+	MOVQ       392(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       400(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	PREFETCHT1 192(DI)(DX*1)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	LEAQ       q6_KRunsAVX512<>+0(SB), R13
+	XORL       CX, CX
 
 run:
 	LEAQ            (CX)(CX*2), DX
 	LEAQ            (AX)(DX*8), DX
-	PREFETCHT0      4096(DX)
-	PREFETCHT0      4160(DX)
-	PREFETCHT0      4224(DX)
-	PREFETCHT0      4288(DX)
-	PREFETCHT0      4352(DX)
-	PREFETCHT0      4416(DX)
+	ADDQ            384(SP), DX
+	PREFETCHT1      (DX)
+	PREFETCHT1      64(DX)
+	PREFETCHT1      128(DX)
+	PREFETCHT1      192(DX)
+	PREFETCHT1      256(DX)
+	PREFETCHT1      320(DX)
 	MOVL            (R13)(CX*1), DX
 	VPBROADCASTD    4(R13)(CX*1), Z11
 	VMOVDQU32       (AX)(DX*1), Z0
@@ -29868,11 +30348,16 @@ run:
 
 // func q6_KAVX512x3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·q6_KAVX512x3(SB), $288-80
+TEXT ·q6_KAVX512x3(SB), $320-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
 	VMOVUPS      Z0, 128(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 312(SP)
+	MOVQ         $0x00003c00, 288(SP)
+	MOVQ         $0x000000a0, 296(SP)
+	MOVQ         $0x00000500, 304(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -29917,22 +30402,43 @@ block:
 	VPSUBW    Y0, Y1, Y0
 	VMOVDQU   Y0, 256(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VPXORD    Z8, Z8, Z8
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	LEAQ      q6_KRunsAVX512<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000120, 312(SP), DX
+	ADDQ      $0x00003c00, DX
+	MOVQ      DX, 288(SP)
+	IMUL3Q    $0x00000d00, 312(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 296(SP)
+	IMUL3Q    $0x00000c20, 312(SP), DX
+	ADDQ      $0x00000500, DX
+	MOVQ      DX, 304(SP)
+
+turned:
+	MOVQ       296(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       304(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	PREFETCHT1 192(DI)(DX*1)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	LEAQ       q6_KRunsAVX512<>+0(SB), R13
+	XORL       CX, CX
 
 run:
 	LEAQ            (CX)(CX*2), DX
 	LEAQ            (AX)(DX*8), DX
-	PREFETCHT0      4096(DX)
-	PREFETCHT0      4160(DX)
-	PREFETCHT0      4224(DX)
-	PREFETCHT0      4288(DX)
-	PREFETCHT0      4352(DX)
-	PREFETCHT0      4416(DX)
+	ADDQ            288(SP), DX
+	PREFETCHT1      (DX)
+	PREFETCHT1      64(DX)
+	PREFETCHT1      128(DX)
+	PREFETCHT1      192(DX)
+	PREFETCHT1      256(DX)
+	PREFETCHT1      320(DX)
 	MOVL            (R13)(CX*1), DX
 	VPBROADCASTD    4(R13)(CX*1), Z11
 	VMOVDQU32       (AX)(DX*1), Z0
@@ -30128,10 +30634,15 @@ run:
 
 // func q6_KAVX512x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·q6_KAVX512x2(SB), $192-80
+TEXT ·q6_KAVX512x2(SB), $224-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 216(SP)
+	MOVQ         $0x00003c00, 192(SP)
+	MOVQ         $0x000000a0, 200(SP)
+	MOVQ         $0x00000500, 208(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -30169,21 +30680,42 @@ block:
 	VPSUBW    Y0, Y1, Y0
 	VMOVDQU   Y0, 160(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VPXORD    Z8, Z8, Z8
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	LEAQ      q6_KRunsAVX512<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000120, 216(SP), DX
+	ADDQ      $0x00003c00, DX
+	MOVQ      DX, 192(SP)
+	IMUL3Q    $0x00000d00, 216(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 200(SP)
+	IMUL3Q    $0x00000c20, 216(SP), DX
+	ADDQ      $0x00000500, DX
+	MOVQ      DX, 208(SP)
+
+turned:
+	MOVQ       200(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       208(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	PREFETCHT1 192(DI)(DX*1)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	LEAQ       q6_KRunsAVX512<>+0(SB), R13
+	XORL       CX, CX
 
 run:
 	LEAQ            (CX)(CX*2), DX
 	LEAQ            (AX)(DX*8), DX
-	PREFETCHT0      4096(DX)
-	PREFETCHT0      4160(DX)
-	PREFETCHT0      4224(DX)
-	PREFETCHT0      4288(DX)
-	PREFETCHT0      4352(DX)
-	PREFETCHT0      4416(DX)
+	ADDQ            192(SP), DX
+	PREFETCHT1      (DX)
+	PREFETCHT1      64(DX)
+	PREFETCHT1      128(DX)
+	PREFETCHT1      192(DX)
+	PREFETCHT1      256(DX)
+	PREFETCHT1      320(DX)
 	MOVL            (R13)(CX*1), DX
 	VPBROADCASTD    4(R13)(CX*1), Z11
 	VMOVDQU32       (AX)(DX*1), Z0
@@ -32585,7 +33117,7 @@ step:
 
 // func q2_KAVX512x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·q2_KAVX512x8(SB), $2304-80
+TEXT ·q2_KAVX512x8(SB), $2336-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -32595,6 +33127,11 @@ TEXT ·q2_KAVX512x8(SB), $2304-80
 	VMOVUPS      Z0, 320(SP)
 	VMOVUPS      Z0, 384(SP)
 	VMOVUPS      Z0, 448(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 792(SP)
+	MOVQ         $0x00001400, 768(SP)
+	MOVQ         $0x00000140, 776(SP)
+	MOVQ         $0x00000500, 784(SP)
 	MOVL         $0x03030303, R13
 	VMOVD        R13, X8
 	VPBROADCASTD X8, Z8
@@ -32652,85 +33189,106 @@ block:
 	VPERMQ    $0xd8, Y0, Y0
 	VMOVDQU   Y0, 736(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VMOVDQU32 (DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 768(SP)
-	VPSHUFB   scale1AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 832(SP)
-	VPSHUFB   scale2AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 896(SP)
-	VPSHUFB   scale3AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 960(SP)
-	VPSHUFB   minimums0AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1792(SP)
-	VPSHUFB   minimums1AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1856(SP)
-	VMOVDQU32 64(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1024(SP)
-	VPSHUFB   scale1AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1088(SP)
-	VPSHUFB   scale2AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1152(SP)
-	VPSHUFB   scale3AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1216(SP)
-	VPSHUFB   minimums0AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1920(SP)
-	VPSHUFB   minimums1AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1984(SP)
-	VMOVDQU32 128(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1280(SP)
-	VPSHUFB   scale1AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1344(SP)
-	VPSHUFB   scale2AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1408(SP)
-	VPSHUFB   scale3AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1472(SP)
-	VPSHUFB   minimums0AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 2048(SP)
-	VPSHUFB   minimums1AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 2112(SP)
-	VMOVDQU32 192(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1536(SP)
-	VPSHUFB   scale1AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1600(SP)
-	VPSHUFB   scale2AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1664(SP)
-	VPSHUFB   scale3AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1728(SP)
-	VPSHUFB   minimums0AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 2176(SP)
-	VPSHUFB   minimums1AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 2240(SP)
-	VPXORD    Z4, Z4, Z4
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	VPXORD    Z27, Z27, Z27
-	VPXORD    Z26, Z26, Z26
-	VPXORD    Z25, Z25, Z25
-	VPXORD    Z24, Z24, Z24
-	LEAQ      q2_KStepsAVX512<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000140, 792(SP), DX
+	ADDQ      $0x00001400, DX
+	MOVQ      DX, 768(SP)
+	IMUL3Q    $0x00000500, 792(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 776(SP)
+	IMUL3Q    $0x00000440, 792(SP), DX
+	ADDQ      $0x00000500, DX
+	MOVQ      DX, 784(SP)
+
+turned:
+	MOVQ       776(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       784(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	PREFETCHT1 192(DI)(DX*1)
+	VMOVDQU32  (DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 800(SP)
+	VPSHUFB    scale1AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 864(SP)
+	VPSHUFB    scale2AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 928(SP)
+	VPSHUFB    scale3AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 992(SP)
+	VPSHUFB    minimums0AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1824(SP)
+	VPSHUFB    minimums1AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1888(SP)
+	VMOVDQU32  64(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1056(SP)
+	VPSHUFB    scale1AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1120(SP)
+	VPSHUFB    scale2AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1184(SP)
+	VPSHUFB    scale3AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1248(SP)
+	VPSHUFB    minimums0AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1952(SP)
+	VPSHUFB    minimums1AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 2016(SP)
+	VMOVDQU32  128(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1312(SP)
+	VPSHUFB    scale1AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1376(SP)
+	VPSHUFB    scale2AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1440(SP)
+	VPSHUFB    scale3AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1504(SP)
+	VPSHUFB    minimums0AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 2080(SP)
+	VPSHUFB    minimums1AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 2144(SP)
+	VMOVDQU32  192(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1568(SP)
+	VPSHUFB    scale1AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1632(SP)
+	VPSHUFB    scale2AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1696(SP)
+	VPSHUFB    scale3AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1760(SP)
+	VPSHUFB    minimums0AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 2208(SP)
+	VPSHUFB    minimums1AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 2272(SP)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	VPXORD     Z27, Z27, Z27
+	VPXORD     Z26, Z26, Z26
+	VPXORD     Z25, Z25, Z25
+	VPXORD     Z24, Z24, Z24
+	LEAQ       q2_KStepsAVX512<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ         (AX)(CX*4), DX
-	PREFETCHT0   4096(DX)
+	ADDQ         768(SP), DX
+	PREFETCHT1   (DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z5
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -32756,7 +33314,7 @@ step:
 	VPBROADCASTD 12(SI), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     768(SP)(CX*4), Z4, Z4
+	VPMADDWD     800(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z31, Z31
 	VPBROADCASTD (SI)(R8*1), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -32769,7 +33327,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*1), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     768(SP)(CX*4), Z4, Z4
+	VPMADDWD     800(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z30, Z30
 	VPBROADCASTD (SI)(R8*2), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -32782,7 +33340,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*2), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     768(SP)(CX*4), Z4, Z4
+	VPMADDWD     800(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z29, Z29
 	ADDQ         R9, SI
 	VPBROADCASTD (SI), Z4
@@ -32796,7 +33354,7 @@ step:
 	VPBROADCASTD 12(SI), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     768(SP)(CX*4), Z4, Z4
+	VPMADDWD     800(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z28, Z28
 	VPBROADCASTD (SI)(R8*1), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -32809,7 +33367,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*1), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     768(SP)(CX*4), Z4, Z4
+	VPMADDWD     800(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z27, Z27
 	VPBROADCASTD (SI)(R8*2), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -32822,7 +33380,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*2), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     768(SP)(CX*4), Z4, Z4
+	VPMADDWD     800(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z26, Z26
 	ADDQ         R9, SI
 	VPBROADCASTD (SI), Z4
@@ -32836,7 +33394,7 @@ step:
 	VPBROADCASTD 12(SI), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     768(SP)(CX*4), Z4, Z4
+	VPMADDWD     800(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z25, Z25
 	VPBROADCASTD (SI)(R8*1), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -32849,7 +33407,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*1), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     768(SP)(CX*4), Z4, Z4
+	VPMADDWD     800(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z24, Z24
 	SUBQ         R9, SI
 	SUBQ         R9, SI
@@ -32861,27 +33419,27 @@ step:
 	VCVTPH2PS    (BX), Z7
 	VCVTPH2PS    32(BX), Z0
 	VPBROADCASTD 512(SP), Z5
-	VPMADDWD     1792(SP), Z5, Z5
+	VPMADDWD     1824(SP), Z5, Z5
 	VPBROADCASTD 516(SP), Z6
-	VPMADDWD     1856(SP), Z6, Z6
+	VPMADDWD     1888(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 520(SP), Z6
-	VPMADDWD     1920(SP), Z6, Z6
+	VPMADDWD     1952(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 524(SP), Z6
-	VPMADDWD     1984(SP), Z6, Z6
+	VPMADDWD     2016(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 528(SP), Z6
-	VPMADDWD     2048(SP), Z6, Z6
+	VPMADDWD     2080(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 532(SP), Z6
-	VPMADDWD     2112(SP), Z6, Z6
+	VPMADDWD     2144(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 536(SP), Z6
-	VPMADDWD     2176(SP), Z6, Z6
+	VPMADDWD     2208(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 540(SP), Z6
-	VPMADDWD     2240(SP), Z6, Z6
+	VPMADDWD     2272(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VCVTDQ2PS    Z31, Z31
 	VMULPS.BCST  (R13), Z7, Z6
@@ -32892,27 +33450,27 @@ step:
 	VMOVUPS      Z31, (SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 544(SP), Z5
-	VPMADDWD     1792(SP), Z5, Z5
+	VPMADDWD     1824(SP), Z5, Z5
 	VPBROADCASTD 548(SP), Z6
-	VPMADDWD     1856(SP), Z6, Z6
+	VPMADDWD     1888(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 552(SP), Z6
-	VPMADDWD     1920(SP), Z6, Z6
+	VPMADDWD     1952(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 556(SP), Z6
-	VPMADDWD     1984(SP), Z6, Z6
+	VPMADDWD     2016(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 560(SP), Z6
-	VPMADDWD     2048(SP), Z6, Z6
+	VPMADDWD     2080(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 564(SP), Z6
-	VPMADDWD     2112(SP), Z6, Z6
+	VPMADDWD     2144(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 568(SP), Z6
-	VPMADDWD     2176(SP), Z6, Z6
+	VPMADDWD     2208(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 572(SP), Z6
-	VPMADDWD     2240(SP), Z6, Z6
+	VPMADDWD     2272(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VCVTDQ2PS    Z30, Z30
 	VMULPS.BCST  (R13), Z7, Z6
@@ -32923,27 +33481,27 @@ step:
 	VMOVUPS      Z30, 64(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 576(SP), Z5
-	VPMADDWD     1792(SP), Z5, Z5
+	VPMADDWD     1824(SP), Z5, Z5
 	VPBROADCASTD 580(SP), Z6
-	VPMADDWD     1856(SP), Z6, Z6
+	VPMADDWD     1888(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 584(SP), Z6
-	VPMADDWD     1920(SP), Z6, Z6
+	VPMADDWD     1952(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 588(SP), Z6
-	VPMADDWD     1984(SP), Z6, Z6
+	VPMADDWD     2016(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 592(SP), Z6
-	VPMADDWD     2048(SP), Z6, Z6
+	VPMADDWD     2080(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 596(SP), Z6
-	VPMADDWD     2112(SP), Z6, Z6
+	VPMADDWD     2144(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 600(SP), Z6
-	VPMADDWD     2176(SP), Z6, Z6
+	VPMADDWD     2208(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 604(SP), Z6
-	VPMADDWD     2240(SP), Z6, Z6
+	VPMADDWD     2272(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VCVTDQ2PS    Z29, Z29
 	VMULPS.BCST  (R13), Z7, Z6
@@ -32954,27 +33512,27 @@ step:
 	VMOVUPS      Z29, 128(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 608(SP), Z5
-	VPMADDWD     1792(SP), Z5, Z5
+	VPMADDWD     1824(SP), Z5, Z5
 	VPBROADCASTD 612(SP), Z6
-	VPMADDWD     1856(SP), Z6, Z6
+	VPMADDWD     1888(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 616(SP), Z6
-	VPMADDWD     1920(SP), Z6, Z6
+	VPMADDWD     1952(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 620(SP), Z6
-	VPMADDWD     1984(SP), Z6, Z6
+	VPMADDWD     2016(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 624(SP), Z6
-	VPMADDWD     2048(SP), Z6, Z6
+	VPMADDWD     2080(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 628(SP), Z6
-	VPMADDWD     2112(SP), Z6, Z6
+	VPMADDWD     2144(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 632(SP), Z6
-	VPMADDWD     2176(SP), Z6, Z6
+	VPMADDWD     2208(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 636(SP), Z6
-	VPMADDWD     2240(SP), Z6, Z6
+	VPMADDWD     2272(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VCVTDQ2PS    Z28, Z28
 	VMULPS.BCST  (R13), Z7, Z6
@@ -32985,27 +33543,27 @@ step:
 	VMOVUPS      Z28, 192(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 640(SP), Z5
-	VPMADDWD     1792(SP), Z5, Z5
+	VPMADDWD     1824(SP), Z5, Z5
 	VPBROADCASTD 644(SP), Z6
-	VPMADDWD     1856(SP), Z6, Z6
+	VPMADDWD     1888(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 648(SP), Z6
-	VPMADDWD     1920(SP), Z6, Z6
+	VPMADDWD     1952(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 652(SP), Z6
-	VPMADDWD     1984(SP), Z6, Z6
+	VPMADDWD     2016(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 656(SP), Z6
-	VPMADDWD     2048(SP), Z6, Z6
+	VPMADDWD     2080(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 660(SP), Z6
-	VPMADDWD     2112(SP), Z6, Z6
+	VPMADDWD     2144(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 664(SP), Z6
-	VPMADDWD     2176(SP), Z6, Z6
+	VPMADDWD     2208(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 668(SP), Z6
-	VPMADDWD     2240(SP), Z6, Z6
+	VPMADDWD     2272(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VCVTDQ2PS    Z27, Z27
 	VMULPS.BCST  (R13), Z7, Z6
@@ -33016,27 +33574,27 @@ step:
 	VMOVUPS      Z27, 256(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 672(SP), Z5
-	VPMADDWD     1792(SP), Z5, Z5
+	VPMADDWD     1824(SP), Z5, Z5
 	VPBROADCASTD 676(SP), Z6
-	VPMADDWD     1856(SP), Z6, Z6
+	VPMADDWD     1888(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 680(SP), Z6
-	VPMADDWD     1920(SP), Z6, Z6
+	VPMADDWD     1952(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 684(SP), Z6
-	VPMADDWD     1984(SP), Z6, Z6
+	VPMADDWD     2016(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 688(SP), Z6
-	VPMADDWD     2048(SP), Z6, Z6
+	VPMADDWD     2080(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 692(SP), Z6
-	VPMADDWD     2112(SP), Z6, Z6
+	VPMADDWD     2144(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 696(SP), Z6
-	VPMADDWD     2176(SP), Z6, Z6
+	VPMADDWD     2208(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 700(SP), Z6
-	VPMADDWD     2240(SP), Z6, Z6
+	VPMADDWD     2272(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VCVTDQ2PS    Z26, Z26
 	VMULPS.BCST  (R13), Z7, Z6
@@ -33047,27 +33605,27 @@ step:
 	VMOVUPS      Z26, 320(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 704(SP), Z5
-	VPMADDWD     1792(SP), Z5, Z5
+	VPMADDWD     1824(SP), Z5, Z5
 	VPBROADCASTD 708(SP), Z6
-	VPMADDWD     1856(SP), Z6, Z6
+	VPMADDWD     1888(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 712(SP), Z6
-	VPMADDWD     1920(SP), Z6, Z6
+	VPMADDWD     1952(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 716(SP), Z6
-	VPMADDWD     1984(SP), Z6, Z6
+	VPMADDWD     2016(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 720(SP), Z6
-	VPMADDWD     2048(SP), Z6, Z6
+	VPMADDWD     2080(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 724(SP), Z6
-	VPMADDWD     2112(SP), Z6, Z6
+	VPMADDWD     2144(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 728(SP), Z6
-	VPMADDWD     2176(SP), Z6, Z6
+	VPMADDWD     2208(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 732(SP), Z6
-	VPMADDWD     2240(SP), Z6, Z6
+	VPMADDWD     2272(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VCVTDQ2PS    Z25, Z25
 	VMULPS.BCST  (R13), Z7, Z6
@@ -33078,27 +33636,27 @@ step:
 	VMOVUPS      Z25, 384(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 736(SP), Z5
-	VPMADDWD     1792(SP), Z5, Z5
+	VPMADDWD     1824(SP), Z5, Z5
 	VPBROADCASTD 740(SP), Z6
-	VPMADDWD     1856(SP), Z6, Z6
+	VPMADDWD     1888(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 744(SP), Z6
-	VPMADDWD     1920(SP), Z6, Z6
+	VPMADDWD     1952(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 748(SP), Z6
-	VPMADDWD     1984(SP), Z6, Z6
+	VPMADDWD     2016(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 752(SP), Z6
-	VPMADDWD     2048(SP), Z6, Z6
+	VPMADDWD     2080(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 756(SP), Z6
-	VPMADDWD     2112(SP), Z6, Z6
+	VPMADDWD     2144(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 760(SP), Z6
-	VPMADDWD     2176(SP), Z6, Z6
+	VPMADDWD     2208(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 764(SP), Z6
-	VPMADDWD     2240(SP), Z6, Z6
+	VPMADDWD     2272(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VCVTDQ2PS    Z24, Z24
 	VMULPS.BCST  (R13), Z7, Z6
@@ -33143,7 +33701,7 @@ step:
 
 // func q2_KAVX512x7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·q2_KAVX512x7(SB), $2208-80
+TEXT ·q2_KAVX512x7(SB), $2240-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -33152,6 +33710,11 @@ TEXT ·q2_KAVX512x7(SB), $2208-80
 	VMOVUPS      Z0, 256(SP)
 	VMOVUPS      Z0, 320(SP)
 	VMOVUPS      Z0, 384(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 696(SP)
+	MOVQ         $0x00001400, 672(SP)
+	MOVQ         $0x00000140, 680(SP)
+	MOVQ         $0x00000500, 688(SP)
 	MOVL         $0x03030303, R13
 	VMOVD        R13, X8
 	VPBROADCASTD X8, Z8
@@ -33204,84 +33767,105 @@ block:
 	VPERMQ    $0xd8, Y0, Y0
 	VMOVDQU   Y0, 640(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VMOVDQU32 (DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 672(SP)
-	VPSHUFB   scale1AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 736(SP)
-	VPSHUFB   scale2AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 800(SP)
-	VPSHUFB   scale3AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 864(SP)
-	VPSHUFB   minimums0AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1696(SP)
-	VPSHUFB   minimums1AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1760(SP)
-	VMOVDQU32 64(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 928(SP)
-	VPSHUFB   scale1AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 992(SP)
-	VPSHUFB   scale2AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1056(SP)
-	VPSHUFB   scale3AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1120(SP)
-	VPSHUFB   minimums0AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1824(SP)
-	VPSHUFB   minimums1AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1888(SP)
-	VMOVDQU32 128(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1184(SP)
-	VPSHUFB   scale1AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1248(SP)
-	VPSHUFB   scale2AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1312(SP)
-	VPSHUFB   scale3AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1376(SP)
-	VPSHUFB   minimums0AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1952(SP)
-	VPSHUFB   minimums1AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 2016(SP)
-	VMOVDQU32 192(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1440(SP)
-	VPSHUFB   scale1AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1504(SP)
-	VPSHUFB   scale2AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1568(SP)
-	VPSHUFB   scale3AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1632(SP)
-	VPSHUFB   minimums0AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 2080(SP)
-	VPSHUFB   minimums1AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 2144(SP)
-	VPXORD    Z4, Z4, Z4
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	VPXORD    Z27, Z27, Z27
-	VPXORD    Z26, Z26, Z26
-	VPXORD    Z25, Z25, Z25
-	LEAQ      q2_KStepsAVX512<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000140, 696(SP), DX
+	ADDQ      $0x00001400, DX
+	MOVQ      DX, 672(SP)
+	IMUL3Q    $0x00000500, 696(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 680(SP)
+	IMUL3Q    $0x00000440, 696(SP), DX
+	ADDQ      $0x00000500, DX
+	MOVQ      DX, 688(SP)
+
+turned:
+	MOVQ       680(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       688(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	PREFETCHT1 192(DI)(DX*1)
+	VMOVDQU32  (DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 704(SP)
+	VPSHUFB    scale1AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 768(SP)
+	VPSHUFB    scale2AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 832(SP)
+	VPSHUFB    scale3AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 896(SP)
+	VPSHUFB    minimums0AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1728(SP)
+	VPSHUFB    minimums1AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1792(SP)
+	VMOVDQU32  64(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 960(SP)
+	VPSHUFB    scale1AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1024(SP)
+	VPSHUFB    scale2AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1088(SP)
+	VPSHUFB    scale3AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1152(SP)
+	VPSHUFB    minimums0AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1856(SP)
+	VPSHUFB    minimums1AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1920(SP)
+	VMOVDQU32  128(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1216(SP)
+	VPSHUFB    scale1AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1280(SP)
+	VPSHUFB    scale2AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1344(SP)
+	VPSHUFB    scale3AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1408(SP)
+	VPSHUFB    minimums0AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1984(SP)
+	VPSHUFB    minimums1AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 2048(SP)
+	VMOVDQU32  192(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1472(SP)
+	VPSHUFB    scale1AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1536(SP)
+	VPSHUFB    scale2AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1600(SP)
+	VPSHUFB    scale3AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1664(SP)
+	VPSHUFB    minimums0AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 2112(SP)
+	VPSHUFB    minimums1AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 2176(SP)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	VPXORD     Z27, Z27, Z27
+	VPXORD     Z26, Z26, Z26
+	VPXORD     Z25, Z25, Z25
+	LEAQ       q2_KStepsAVX512<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ         (AX)(CX*4), DX
-	PREFETCHT0   4096(DX)
+	ADDQ         672(SP), DX
+	PREFETCHT1   (DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z5
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -33307,7 +33891,7 @@ step:
 	VPBROADCASTD 12(SI), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     672(SP)(CX*4), Z4, Z4
+	VPMADDWD     704(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z31, Z31
 	VPBROADCASTD (SI)(R8*1), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -33320,7 +33904,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*1), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     672(SP)(CX*4), Z4, Z4
+	VPMADDWD     704(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z30, Z30
 	VPBROADCASTD (SI)(R8*2), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -33333,7 +33917,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*2), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     672(SP)(CX*4), Z4, Z4
+	VPMADDWD     704(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z29, Z29
 	ADDQ         R9, SI
 	VPBROADCASTD (SI), Z4
@@ -33347,7 +33931,7 @@ step:
 	VPBROADCASTD 12(SI), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     672(SP)(CX*4), Z4, Z4
+	VPMADDWD     704(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z28, Z28
 	VPBROADCASTD (SI)(R8*1), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -33360,7 +33944,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*1), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     672(SP)(CX*4), Z4, Z4
+	VPMADDWD     704(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z27, Z27
 	VPBROADCASTD (SI)(R8*2), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -33373,7 +33957,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*2), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     672(SP)(CX*4), Z4, Z4
+	VPMADDWD     704(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z26, Z26
 	ADDQ         R9, SI
 	VPBROADCASTD (SI), Z4
@@ -33387,7 +33971,7 @@ step:
 	VPBROADCASTD 12(SI), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     672(SP)(CX*4), Z4, Z4
+	VPMADDWD     704(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z25, Z25
 	SUBQ         R9, SI
 	SUBQ         R9, SI
@@ -33399,27 +33983,27 @@ step:
 	VCVTPH2PS    (BX), Z7
 	VCVTPH2PS    32(BX), Z0
 	VPBROADCASTD 448(SP), Z5
-	VPMADDWD     1696(SP), Z5, Z5
+	VPMADDWD     1728(SP), Z5, Z5
 	VPBROADCASTD 452(SP), Z6
-	VPMADDWD     1760(SP), Z6, Z6
+	VPMADDWD     1792(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 456(SP), Z6
-	VPMADDWD     1824(SP), Z6, Z6
+	VPMADDWD     1856(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 460(SP), Z6
-	VPMADDWD     1888(SP), Z6, Z6
+	VPMADDWD     1920(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 464(SP), Z6
-	VPMADDWD     1952(SP), Z6, Z6
+	VPMADDWD     1984(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 468(SP), Z6
-	VPMADDWD     2016(SP), Z6, Z6
+	VPMADDWD     2048(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 472(SP), Z6
-	VPMADDWD     2080(SP), Z6, Z6
+	VPMADDWD     2112(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 476(SP), Z6
-	VPMADDWD     2144(SP), Z6, Z6
+	VPMADDWD     2176(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VCVTDQ2PS    Z31, Z31
 	VMULPS.BCST  (R13), Z7, Z6
@@ -33430,27 +34014,27 @@ step:
 	VMOVUPS      Z31, (SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 480(SP), Z5
-	VPMADDWD     1696(SP), Z5, Z5
+	VPMADDWD     1728(SP), Z5, Z5
 	VPBROADCASTD 484(SP), Z6
-	VPMADDWD     1760(SP), Z6, Z6
+	VPMADDWD     1792(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 488(SP), Z6
-	VPMADDWD     1824(SP), Z6, Z6
+	VPMADDWD     1856(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 492(SP), Z6
-	VPMADDWD     1888(SP), Z6, Z6
+	VPMADDWD     1920(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 496(SP), Z6
-	VPMADDWD     1952(SP), Z6, Z6
+	VPMADDWD     1984(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 500(SP), Z6
-	VPMADDWD     2016(SP), Z6, Z6
+	VPMADDWD     2048(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 504(SP), Z6
-	VPMADDWD     2080(SP), Z6, Z6
+	VPMADDWD     2112(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 508(SP), Z6
-	VPMADDWD     2144(SP), Z6, Z6
+	VPMADDWD     2176(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VCVTDQ2PS    Z30, Z30
 	VMULPS.BCST  (R13), Z7, Z6
@@ -33461,27 +34045,27 @@ step:
 	VMOVUPS      Z30, 64(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 512(SP), Z5
-	VPMADDWD     1696(SP), Z5, Z5
+	VPMADDWD     1728(SP), Z5, Z5
 	VPBROADCASTD 516(SP), Z6
-	VPMADDWD     1760(SP), Z6, Z6
+	VPMADDWD     1792(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 520(SP), Z6
-	VPMADDWD     1824(SP), Z6, Z6
+	VPMADDWD     1856(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 524(SP), Z6
-	VPMADDWD     1888(SP), Z6, Z6
+	VPMADDWD     1920(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 528(SP), Z6
-	VPMADDWD     1952(SP), Z6, Z6
+	VPMADDWD     1984(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 532(SP), Z6
-	VPMADDWD     2016(SP), Z6, Z6
+	VPMADDWD     2048(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 536(SP), Z6
-	VPMADDWD     2080(SP), Z6, Z6
+	VPMADDWD     2112(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 540(SP), Z6
-	VPMADDWD     2144(SP), Z6, Z6
+	VPMADDWD     2176(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VCVTDQ2PS    Z29, Z29
 	VMULPS.BCST  (R13), Z7, Z6
@@ -33492,27 +34076,27 @@ step:
 	VMOVUPS      Z29, 128(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 544(SP), Z5
-	VPMADDWD     1696(SP), Z5, Z5
+	VPMADDWD     1728(SP), Z5, Z5
 	VPBROADCASTD 548(SP), Z6
-	VPMADDWD     1760(SP), Z6, Z6
+	VPMADDWD     1792(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 552(SP), Z6
-	VPMADDWD     1824(SP), Z6, Z6
+	VPMADDWD     1856(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 556(SP), Z6
-	VPMADDWD     1888(SP), Z6, Z6
+	VPMADDWD     1920(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 560(SP), Z6
-	VPMADDWD     1952(SP), Z6, Z6
+	VPMADDWD     1984(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 564(SP), Z6
-	VPMADDWD     2016(SP), Z6, Z6
+	VPMADDWD     2048(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 568(SP), Z6
-	VPMADDWD     2080(SP), Z6, Z6
+	VPMADDWD     2112(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 572(SP), Z6
-	VPMADDWD     2144(SP), Z6, Z6
+	VPMADDWD     2176(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VCVTDQ2PS    Z28, Z28
 	VMULPS.BCST  (R13), Z7, Z6
@@ -33523,27 +34107,27 @@ step:
 	VMOVUPS      Z28, 192(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 576(SP), Z5
-	VPMADDWD     1696(SP), Z5, Z5
+	VPMADDWD     1728(SP), Z5, Z5
 	VPBROADCASTD 580(SP), Z6
-	VPMADDWD     1760(SP), Z6, Z6
+	VPMADDWD     1792(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 584(SP), Z6
-	VPMADDWD     1824(SP), Z6, Z6
+	VPMADDWD     1856(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 588(SP), Z6
-	VPMADDWD     1888(SP), Z6, Z6
+	VPMADDWD     1920(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 592(SP), Z6
-	VPMADDWD     1952(SP), Z6, Z6
+	VPMADDWD     1984(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 596(SP), Z6
-	VPMADDWD     2016(SP), Z6, Z6
+	VPMADDWD     2048(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 600(SP), Z6
-	VPMADDWD     2080(SP), Z6, Z6
+	VPMADDWD     2112(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 604(SP), Z6
-	VPMADDWD     2144(SP), Z6, Z6
+	VPMADDWD     2176(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VCVTDQ2PS    Z27, Z27
 	VMULPS.BCST  (R13), Z7, Z6
@@ -33554,27 +34138,27 @@ step:
 	VMOVUPS      Z27, 256(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 608(SP), Z5
-	VPMADDWD     1696(SP), Z5, Z5
+	VPMADDWD     1728(SP), Z5, Z5
 	VPBROADCASTD 612(SP), Z6
-	VPMADDWD     1760(SP), Z6, Z6
+	VPMADDWD     1792(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 616(SP), Z6
-	VPMADDWD     1824(SP), Z6, Z6
+	VPMADDWD     1856(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 620(SP), Z6
-	VPMADDWD     1888(SP), Z6, Z6
+	VPMADDWD     1920(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 624(SP), Z6
-	VPMADDWD     1952(SP), Z6, Z6
+	VPMADDWD     1984(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 628(SP), Z6
-	VPMADDWD     2016(SP), Z6, Z6
+	VPMADDWD     2048(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 632(SP), Z6
-	VPMADDWD     2080(SP), Z6, Z6
+	VPMADDWD     2112(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 636(SP), Z6
-	VPMADDWD     2144(SP), Z6, Z6
+	VPMADDWD     2176(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VCVTDQ2PS    Z26, Z26
 	VMULPS.BCST  (R13), Z7, Z6
@@ -33585,27 +34169,27 @@ step:
 	VMOVUPS      Z26, 320(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 640(SP), Z5
-	VPMADDWD     1696(SP), Z5, Z5
+	VPMADDWD     1728(SP), Z5, Z5
 	VPBROADCASTD 644(SP), Z6
-	VPMADDWD     1760(SP), Z6, Z6
+	VPMADDWD     1792(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 648(SP), Z6
-	VPMADDWD     1824(SP), Z6, Z6
+	VPMADDWD     1856(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 652(SP), Z6
-	VPMADDWD     1888(SP), Z6, Z6
+	VPMADDWD     1920(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 656(SP), Z6
-	VPMADDWD     1952(SP), Z6, Z6
+	VPMADDWD     1984(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 660(SP), Z6
-	VPMADDWD     2016(SP), Z6, Z6
+	VPMADDWD     2048(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 664(SP), Z6
-	VPMADDWD     2080(SP), Z6, Z6
+	VPMADDWD     2112(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 668(SP), Z6
-	VPMADDWD     2144(SP), Z6, Z6
+	VPMADDWD     2176(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VCVTDQ2PS    Z25, Z25
 	VMULPS.BCST  (R13), Z7, Z6
@@ -33647,7 +34231,7 @@ step:
 
 // func q2_KAVX512x6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·q2_KAVX512x6(SB), $2112-80
+TEXT ·q2_KAVX512x6(SB), $2144-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -33655,6 +34239,11 @@ TEXT ·q2_KAVX512x6(SB), $2112-80
 	VMOVUPS      Z0, 192(SP)
 	VMOVUPS      Z0, 256(SP)
 	VMOVUPS      Z0, 320(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 600(SP)
+	MOVQ         $0x00001400, 576(SP)
+	MOVQ         $0x00000140, 584(SP)
+	MOVQ         $0x00000500, 592(SP)
 	MOVL         $0x03030303, R13
 	VMOVD        R13, X8
 	VPBROADCASTD X8, Z8
@@ -33702,83 +34291,104 @@ block:
 	VPERMQ    $0xd8, Y0, Y0
 	VMOVDQU   Y0, 544(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VMOVDQU32 (DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 576(SP)
-	VPSHUFB   scale1AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 640(SP)
-	VPSHUFB   scale2AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 704(SP)
-	VPSHUFB   scale3AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 768(SP)
-	VPSHUFB   minimums0AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1600(SP)
-	VPSHUFB   minimums1AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1664(SP)
-	VMOVDQU32 64(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 832(SP)
-	VPSHUFB   scale1AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 896(SP)
-	VPSHUFB   scale2AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 960(SP)
-	VPSHUFB   scale3AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1024(SP)
-	VPSHUFB   minimums0AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1728(SP)
-	VPSHUFB   minimums1AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1792(SP)
-	VMOVDQU32 128(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1088(SP)
-	VPSHUFB   scale1AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1152(SP)
-	VPSHUFB   scale2AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1216(SP)
-	VPSHUFB   scale3AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1280(SP)
-	VPSHUFB   minimums0AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1856(SP)
-	VPSHUFB   minimums1AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1920(SP)
-	VMOVDQU32 192(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1344(SP)
-	VPSHUFB   scale1AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1408(SP)
-	VPSHUFB   scale2AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1472(SP)
-	VPSHUFB   scale3AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1536(SP)
-	VPSHUFB   minimums0AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1984(SP)
-	VPSHUFB   minimums1AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 2048(SP)
-	VPXORD    Z4, Z4, Z4
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	VPXORD    Z27, Z27, Z27
-	VPXORD    Z26, Z26, Z26
-	LEAQ      q2_KStepsAVX512<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000140, 600(SP), DX
+	ADDQ      $0x00001400, DX
+	MOVQ      DX, 576(SP)
+	IMUL3Q    $0x00000500, 600(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 584(SP)
+	IMUL3Q    $0x00000440, 600(SP), DX
+	ADDQ      $0x00000500, DX
+	MOVQ      DX, 592(SP)
+
+turned:
+	MOVQ       584(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       592(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	PREFETCHT1 192(DI)(DX*1)
+	VMOVDQU32  (DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 608(SP)
+	VPSHUFB    scale1AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 672(SP)
+	VPSHUFB    scale2AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 736(SP)
+	VPSHUFB    scale3AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 800(SP)
+	VPSHUFB    minimums0AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1632(SP)
+	VPSHUFB    minimums1AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1696(SP)
+	VMOVDQU32  64(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 864(SP)
+	VPSHUFB    scale1AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 928(SP)
+	VPSHUFB    scale2AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 992(SP)
+	VPSHUFB    scale3AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1056(SP)
+	VPSHUFB    minimums0AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1760(SP)
+	VPSHUFB    minimums1AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1824(SP)
+	VMOVDQU32  128(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1120(SP)
+	VPSHUFB    scale1AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1184(SP)
+	VPSHUFB    scale2AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1248(SP)
+	VPSHUFB    scale3AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1312(SP)
+	VPSHUFB    minimums0AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1888(SP)
+	VPSHUFB    minimums1AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1952(SP)
+	VMOVDQU32  192(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1376(SP)
+	VPSHUFB    scale1AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1440(SP)
+	VPSHUFB    scale2AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1504(SP)
+	VPSHUFB    scale3AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1568(SP)
+	VPSHUFB    minimums0AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 2016(SP)
+	VPSHUFB    minimums1AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 2080(SP)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	VPXORD     Z27, Z27, Z27
+	VPXORD     Z26, Z26, Z26
+	LEAQ       q2_KStepsAVX512<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ         (AX)(CX*4), DX
-	PREFETCHT0   4096(DX)
+	ADDQ         576(SP), DX
+	PREFETCHT1   (DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z5
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -33804,7 +34414,7 @@ step:
 	VPBROADCASTD 12(SI), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     576(SP)(CX*4), Z4, Z4
+	VPMADDWD     608(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z31, Z31
 	VPBROADCASTD (SI)(R8*1), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -33817,7 +34427,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*1), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     576(SP)(CX*4), Z4, Z4
+	VPMADDWD     608(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z30, Z30
 	VPBROADCASTD (SI)(R8*2), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -33830,7 +34440,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*2), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     576(SP)(CX*4), Z4, Z4
+	VPMADDWD     608(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z29, Z29
 	ADDQ         R9, SI
 	VPBROADCASTD (SI), Z4
@@ -33844,7 +34454,7 @@ step:
 	VPBROADCASTD 12(SI), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     576(SP)(CX*4), Z4, Z4
+	VPMADDWD     608(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z28, Z28
 	VPBROADCASTD (SI)(R8*1), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -33857,7 +34467,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*1), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     576(SP)(CX*4), Z4, Z4
+	VPMADDWD     608(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z27, Z27
 	VPBROADCASTD (SI)(R8*2), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -33870,7 +34480,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*2), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     576(SP)(CX*4), Z4, Z4
+	VPMADDWD     608(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z26, Z26
 	SUBQ         R9, SI
 	ADDQ         $0x10, SI
@@ -33881,27 +34491,27 @@ step:
 	VCVTPH2PS    (BX), Z7
 	VCVTPH2PS    32(BX), Z0
 	VPBROADCASTD 384(SP), Z5
-	VPMADDWD     1600(SP), Z5, Z5
+	VPMADDWD     1632(SP), Z5, Z5
 	VPBROADCASTD 388(SP), Z6
-	VPMADDWD     1664(SP), Z6, Z6
+	VPMADDWD     1696(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 392(SP), Z6
-	VPMADDWD     1728(SP), Z6, Z6
+	VPMADDWD     1760(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 396(SP), Z6
-	VPMADDWD     1792(SP), Z6, Z6
+	VPMADDWD     1824(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 400(SP), Z6
-	VPMADDWD     1856(SP), Z6, Z6
+	VPMADDWD     1888(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 404(SP), Z6
-	VPMADDWD     1920(SP), Z6, Z6
+	VPMADDWD     1952(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 408(SP), Z6
-	VPMADDWD     1984(SP), Z6, Z6
+	VPMADDWD     2016(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 412(SP), Z6
-	VPMADDWD     2048(SP), Z6, Z6
+	VPMADDWD     2080(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VCVTDQ2PS    Z31, Z31
 	VMULPS.BCST  (R13), Z7, Z6
@@ -33912,27 +34522,27 @@ step:
 	VMOVUPS      Z31, (SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 416(SP), Z5
-	VPMADDWD     1600(SP), Z5, Z5
+	VPMADDWD     1632(SP), Z5, Z5
 	VPBROADCASTD 420(SP), Z6
-	VPMADDWD     1664(SP), Z6, Z6
+	VPMADDWD     1696(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 424(SP), Z6
-	VPMADDWD     1728(SP), Z6, Z6
+	VPMADDWD     1760(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 428(SP), Z6
-	VPMADDWD     1792(SP), Z6, Z6
+	VPMADDWD     1824(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 432(SP), Z6
-	VPMADDWD     1856(SP), Z6, Z6
+	VPMADDWD     1888(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 436(SP), Z6
-	VPMADDWD     1920(SP), Z6, Z6
+	VPMADDWD     1952(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 440(SP), Z6
-	VPMADDWD     1984(SP), Z6, Z6
+	VPMADDWD     2016(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 444(SP), Z6
-	VPMADDWD     2048(SP), Z6, Z6
+	VPMADDWD     2080(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VCVTDQ2PS    Z30, Z30
 	VMULPS.BCST  (R13), Z7, Z6
@@ -33943,27 +34553,27 @@ step:
 	VMOVUPS      Z30, 64(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 448(SP), Z5
-	VPMADDWD     1600(SP), Z5, Z5
+	VPMADDWD     1632(SP), Z5, Z5
 	VPBROADCASTD 452(SP), Z6
-	VPMADDWD     1664(SP), Z6, Z6
+	VPMADDWD     1696(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 456(SP), Z6
-	VPMADDWD     1728(SP), Z6, Z6
+	VPMADDWD     1760(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 460(SP), Z6
-	VPMADDWD     1792(SP), Z6, Z6
+	VPMADDWD     1824(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 464(SP), Z6
-	VPMADDWD     1856(SP), Z6, Z6
+	VPMADDWD     1888(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 468(SP), Z6
-	VPMADDWD     1920(SP), Z6, Z6
+	VPMADDWD     1952(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 472(SP), Z6
-	VPMADDWD     1984(SP), Z6, Z6
+	VPMADDWD     2016(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 476(SP), Z6
-	VPMADDWD     2048(SP), Z6, Z6
+	VPMADDWD     2080(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VCVTDQ2PS    Z29, Z29
 	VMULPS.BCST  (R13), Z7, Z6
@@ -33974,27 +34584,27 @@ step:
 	VMOVUPS      Z29, 128(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 480(SP), Z5
-	VPMADDWD     1600(SP), Z5, Z5
+	VPMADDWD     1632(SP), Z5, Z5
 	VPBROADCASTD 484(SP), Z6
-	VPMADDWD     1664(SP), Z6, Z6
+	VPMADDWD     1696(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 488(SP), Z6
-	VPMADDWD     1728(SP), Z6, Z6
+	VPMADDWD     1760(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 492(SP), Z6
-	VPMADDWD     1792(SP), Z6, Z6
+	VPMADDWD     1824(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 496(SP), Z6
-	VPMADDWD     1856(SP), Z6, Z6
+	VPMADDWD     1888(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 500(SP), Z6
-	VPMADDWD     1920(SP), Z6, Z6
+	VPMADDWD     1952(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 504(SP), Z6
-	VPMADDWD     1984(SP), Z6, Z6
+	VPMADDWD     2016(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 508(SP), Z6
-	VPMADDWD     2048(SP), Z6, Z6
+	VPMADDWD     2080(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VCVTDQ2PS    Z28, Z28
 	VMULPS.BCST  (R13), Z7, Z6
@@ -34005,27 +34615,27 @@ step:
 	VMOVUPS      Z28, 192(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 512(SP), Z5
-	VPMADDWD     1600(SP), Z5, Z5
+	VPMADDWD     1632(SP), Z5, Z5
 	VPBROADCASTD 516(SP), Z6
-	VPMADDWD     1664(SP), Z6, Z6
+	VPMADDWD     1696(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 520(SP), Z6
-	VPMADDWD     1728(SP), Z6, Z6
+	VPMADDWD     1760(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 524(SP), Z6
-	VPMADDWD     1792(SP), Z6, Z6
+	VPMADDWD     1824(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 528(SP), Z6
-	VPMADDWD     1856(SP), Z6, Z6
+	VPMADDWD     1888(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 532(SP), Z6
-	VPMADDWD     1920(SP), Z6, Z6
+	VPMADDWD     1952(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 536(SP), Z6
-	VPMADDWD     1984(SP), Z6, Z6
+	VPMADDWD     2016(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 540(SP), Z6
-	VPMADDWD     2048(SP), Z6, Z6
+	VPMADDWD     2080(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VCVTDQ2PS    Z27, Z27
 	VMULPS.BCST  (R13), Z7, Z6
@@ -34036,27 +34646,27 @@ step:
 	VMOVUPS      Z27, 256(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 544(SP), Z5
-	VPMADDWD     1600(SP), Z5, Z5
+	VPMADDWD     1632(SP), Z5, Z5
 	VPBROADCASTD 548(SP), Z6
-	VPMADDWD     1664(SP), Z6, Z6
+	VPMADDWD     1696(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 552(SP), Z6
-	VPMADDWD     1728(SP), Z6, Z6
+	VPMADDWD     1760(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 556(SP), Z6
-	VPMADDWD     1792(SP), Z6, Z6
+	VPMADDWD     1824(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 560(SP), Z6
-	VPMADDWD     1856(SP), Z6, Z6
+	VPMADDWD     1888(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 564(SP), Z6
-	VPMADDWD     1920(SP), Z6, Z6
+	VPMADDWD     1952(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 568(SP), Z6
-	VPMADDWD     1984(SP), Z6, Z6
+	VPMADDWD     2016(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 572(SP), Z6
-	VPMADDWD     2048(SP), Z6, Z6
+	VPMADDWD     2080(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VCVTDQ2PS    Z26, Z26
 	VMULPS.BCST  (R13), Z7, Z6
@@ -34095,13 +34705,18 @@ step:
 
 // func q2_KAVX512x5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·q2_KAVX512x5(SB), $2016-80
+TEXT ·q2_KAVX512x5(SB), $2048-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
 	VMOVUPS      Z0, 128(SP)
 	VMOVUPS      Z0, 192(SP)
 	VMOVUPS      Z0, 256(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 504(SP)
+	MOVQ         $0x00001400, 480(SP)
+	MOVQ         $0x00000140, 488(SP)
+	MOVQ         $0x00000500, 496(SP)
 	MOVL         $0x03030303, R13
 	VMOVD        R13, X8
 	VPBROADCASTD X8, Z8
@@ -34144,82 +34759,103 @@ block:
 	VPERMQ    $0xd8, Y0, Y0
 	VMOVDQU   Y0, 448(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VMOVDQU32 (DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 480(SP)
-	VPSHUFB   scale1AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 544(SP)
-	VPSHUFB   scale2AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 608(SP)
-	VPSHUFB   scale3AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 672(SP)
-	VPSHUFB   minimums0AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1504(SP)
-	VPSHUFB   minimums1AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1568(SP)
-	VMOVDQU32 64(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 736(SP)
-	VPSHUFB   scale1AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 800(SP)
-	VPSHUFB   scale2AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 864(SP)
-	VPSHUFB   scale3AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 928(SP)
-	VPSHUFB   minimums0AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1632(SP)
-	VPSHUFB   minimums1AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1696(SP)
-	VMOVDQU32 128(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 992(SP)
-	VPSHUFB   scale1AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1056(SP)
-	VPSHUFB   scale2AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1120(SP)
-	VPSHUFB   scale3AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1184(SP)
-	VPSHUFB   minimums0AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1760(SP)
-	VPSHUFB   minimums1AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1824(SP)
-	VMOVDQU32 192(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1248(SP)
-	VPSHUFB   scale1AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1312(SP)
-	VPSHUFB   scale2AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1376(SP)
-	VPSHUFB   scale3AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1440(SP)
-	VPSHUFB   minimums0AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1888(SP)
-	VPSHUFB   minimums1AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1952(SP)
-	VPXORD    Z4, Z4, Z4
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	VPXORD    Z27, Z27, Z27
-	LEAQ      q2_KStepsAVX512<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000140, 504(SP), DX
+	ADDQ      $0x00001400, DX
+	MOVQ      DX, 480(SP)
+	IMUL3Q    $0x00000500, 504(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 488(SP)
+	IMUL3Q    $0x00000440, 504(SP), DX
+	ADDQ      $0x00000500, DX
+	MOVQ      DX, 496(SP)
+
+turned:
+	MOVQ       488(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       496(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	PREFETCHT1 192(DI)(DX*1)
+	VMOVDQU32  (DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 512(SP)
+	VPSHUFB    scale1AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 576(SP)
+	VPSHUFB    scale2AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 640(SP)
+	VPSHUFB    scale3AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 704(SP)
+	VPSHUFB    minimums0AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1536(SP)
+	VPSHUFB    minimums1AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1600(SP)
+	VMOVDQU32  64(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 768(SP)
+	VPSHUFB    scale1AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 832(SP)
+	VPSHUFB    scale2AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 896(SP)
+	VPSHUFB    scale3AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 960(SP)
+	VPSHUFB    minimums0AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1664(SP)
+	VPSHUFB    minimums1AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1728(SP)
+	VMOVDQU32  128(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1024(SP)
+	VPSHUFB    scale1AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1088(SP)
+	VPSHUFB    scale2AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1152(SP)
+	VPSHUFB    scale3AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1216(SP)
+	VPSHUFB    minimums0AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1792(SP)
+	VPSHUFB    minimums1AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1856(SP)
+	VMOVDQU32  192(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1280(SP)
+	VPSHUFB    scale1AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1344(SP)
+	VPSHUFB    scale2AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1408(SP)
+	VPSHUFB    scale3AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1472(SP)
+	VPSHUFB    minimums0AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1920(SP)
+	VPSHUFB    minimums1AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1984(SP)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	VPXORD     Z27, Z27, Z27
+	LEAQ       q2_KStepsAVX512<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ         (AX)(CX*4), DX
-	PREFETCHT0   4096(DX)
+	ADDQ         480(SP), DX
+	PREFETCHT1   (DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z5
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -34245,7 +34881,7 @@ step:
 	VPBROADCASTD 12(SI), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     480(SP)(CX*4), Z4, Z4
+	VPMADDWD     512(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z31, Z31
 	VPBROADCASTD (SI)(R8*1), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -34258,7 +34894,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*1), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     480(SP)(CX*4), Z4, Z4
+	VPMADDWD     512(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z30, Z30
 	VPBROADCASTD (SI)(R8*2), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -34271,7 +34907,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*2), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     480(SP)(CX*4), Z4, Z4
+	VPMADDWD     512(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z29, Z29
 	ADDQ         R9, SI
 	VPBROADCASTD (SI), Z4
@@ -34285,7 +34921,7 @@ step:
 	VPBROADCASTD 12(SI), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     480(SP)(CX*4), Z4, Z4
+	VPMADDWD     512(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z28, Z28
 	VPBROADCASTD (SI)(R8*1), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -34298,7 +34934,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*1), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     480(SP)(CX*4), Z4, Z4
+	VPMADDWD     512(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z27, Z27
 	SUBQ         R9, SI
 	ADDQ         $0x10, SI
@@ -34309,27 +34945,27 @@ step:
 	VCVTPH2PS    (BX), Z7
 	VCVTPH2PS    32(BX), Z0
 	VPBROADCASTD 320(SP), Z5
-	VPMADDWD     1504(SP), Z5, Z5
+	VPMADDWD     1536(SP), Z5, Z5
 	VPBROADCASTD 324(SP), Z6
-	VPMADDWD     1568(SP), Z6, Z6
+	VPMADDWD     1600(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 328(SP), Z6
-	VPMADDWD     1632(SP), Z6, Z6
+	VPMADDWD     1664(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 332(SP), Z6
-	VPMADDWD     1696(SP), Z6, Z6
+	VPMADDWD     1728(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 336(SP), Z6
-	VPMADDWD     1760(SP), Z6, Z6
+	VPMADDWD     1792(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 340(SP), Z6
-	VPMADDWD     1824(SP), Z6, Z6
+	VPMADDWD     1856(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 344(SP), Z6
-	VPMADDWD     1888(SP), Z6, Z6
+	VPMADDWD     1920(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 348(SP), Z6
-	VPMADDWD     1952(SP), Z6, Z6
+	VPMADDWD     1984(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VCVTDQ2PS    Z31, Z31
 	VMULPS.BCST  (R13), Z7, Z6
@@ -34340,27 +34976,27 @@ step:
 	VMOVUPS      Z31, (SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 352(SP), Z5
-	VPMADDWD     1504(SP), Z5, Z5
+	VPMADDWD     1536(SP), Z5, Z5
 	VPBROADCASTD 356(SP), Z6
-	VPMADDWD     1568(SP), Z6, Z6
+	VPMADDWD     1600(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 360(SP), Z6
-	VPMADDWD     1632(SP), Z6, Z6
+	VPMADDWD     1664(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 364(SP), Z6
-	VPMADDWD     1696(SP), Z6, Z6
+	VPMADDWD     1728(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 368(SP), Z6
-	VPMADDWD     1760(SP), Z6, Z6
+	VPMADDWD     1792(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 372(SP), Z6
-	VPMADDWD     1824(SP), Z6, Z6
+	VPMADDWD     1856(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 376(SP), Z6
-	VPMADDWD     1888(SP), Z6, Z6
+	VPMADDWD     1920(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 380(SP), Z6
-	VPMADDWD     1952(SP), Z6, Z6
+	VPMADDWD     1984(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VCVTDQ2PS    Z30, Z30
 	VMULPS.BCST  (R13), Z7, Z6
@@ -34371,27 +35007,27 @@ step:
 	VMOVUPS      Z30, 64(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 384(SP), Z5
-	VPMADDWD     1504(SP), Z5, Z5
+	VPMADDWD     1536(SP), Z5, Z5
 	VPBROADCASTD 388(SP), Z6
-	VPMADDWD     1568(SP), Z6, Z6
+	VPMADDWD     1600(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 392(SP), Z6
-	VPMADDWD     1632(SP), Z6, Z6
+	VPMADDWD     1664(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 396(SP), Z6
-	VPMADDWD     1696(SP), Z6, Z6
+	VPMADDWD     1728(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 400(SP), Z6
-	VPMADDWD     1760(SP), Z6, Z6
+	VPMADDWD     1792(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 404(SP), Z6
-	VPMADDWD     1824(SP), Z6, Z6
+	VPMADDWD     1856(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 408(SP), Z6
-	VPMADDWD     1888(SP), Z6, Z6
+	VPMADDWD     1920(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 412(SP), Z6
-	VPMADDWD     1952(SP), Z6, Z6
+	VPMADDWD     1984(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VCVTDQ2PS    Z29, Z29
 	VMULPS.BCST  (R13), Z7, Z6
@@ -34402,27 +35038,27 @@ step:
 	VMOVUPS      Z29, 128(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 416(SP), Z5
-	VPMADDWD     1504(SP), Z5, Z5
+	VPMADDWD     1536(SP), Z5, Z5
 	VPBROADCASTD 420(SP), Z6
-	VPMADDWD     1568(SP), Z6, Z6
+	VPMADDWD     1600(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 424(SP), Z6
-	VPMADDWD     1632(SP), Z6, Z6
+	VPMADDWD     1664(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 428(SP), Z6
-	VPMADDWD     1696(SP), Z6, Z6
+	VPMADDWD     1728(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 432(SP), Z6
-	VPMADDWD     1760(SP), Z6, Z6
+	VPMADDWD     1792(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 436(SP), Z6
-	VPMADDWD     1824(SP), Z6, Z6
+	VPMADDWD     1856(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 440(SP), Z6
-	VPMADDWD     1888(SP), Z6, Z6
+	VPMADDWD     1920(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 444(SP), Z6
-	VPMADDWD     1952(SP), Z6, Z6
+	VPMADDWD     1984(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VCVTDQ2PS    Z28, Z28
 	VMULPS.BCST  (R13), Z7, Z6
@@ -34433,27 +35069,27 @@ step:
 	VMOVUPS      Z28, 192(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 448(SP), Z5
-	VPMADDWD     1504(SP), Z5, Z5
+	VPMADDWD     1536(SP), Z5, Z5
 	VPBROADCASTD 452(SP), Z6
-	VPMADDWD     1568(SP), Z6, Z6
+	VPMADDWD     1600(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 456(SP), Z6
-	VPMADDWD     1632(SP), Z6, Z6
+	VPMADDWD     1664(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 460(SP), Z6
-	VPMADDWD     1696(SP), Z6, Z6
+	VPMADDWD     1728(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 464(SP), Z6
-	VPMADDWD     1760(SP), Z6, Z6
+	VPMADDWD     1792(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 468(SP), Z6
-	VPMADDWD     1824(SP), Z6, Z6
+	VPMADDWD     1856(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 472(SP), Z6
-	VPMADDWD     1888(SP), Z6, Z6
+	VPMADDWD     1920(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 476(SP), Z6
-	VPMADDWD     1952(SP), Z6, Z6
+	VPMADDWD     1984(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VCVTDQ2PS    Z27, Z27
 	VMULPS.BCST  (R13), Z7, Z6
@@ -34489,12 +35125,17 @@ step:
 
 // func q2_KAVX512x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·q2_KAVX512x4(SB), $1920-80
+TEXT ·q2_KAVX512x4(SB), $1952-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
 	VMOVUPS      Z0, 128(SP)
 	VMOVUPS      Z0, 192(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 408(SP)
+	MOVQ         $0x00001400, 384(SP)
+	MOVQ         $0x00000140, 392(SP)
+	MOVQ         $0x00000500, 400(SP)
 	MOVL         $0x03030303, R13
 	VMOVD        R13, X8
 	VPBROADCASTD X8, Z8
@@ -34532,81 +35173,102 @@ block:
 	VPERMQ    $0xd8, Y0, Y0
 	VMOVDQU   Y0, 352(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VMOVDQU32 (DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 384(SP)
-	VPSHUFB   scale1AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 448(SP)
-	VPSHUFB   scale2AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 512(SP)
-	VPSHUFB   scale3AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 576(SP)
-	VPSHUFB   minimums0AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1408(SP)
-	VPSHUFB   minimums1AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1472(SP)
-	VMOVDQU32 64(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 640(SP)
-	VPSHUFB   scale1AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 704(SP)
-	VPSHUFB   scale2AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 768(SP)
-	VPSHUFB   scale3AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 832(SP)
-	VPSHUFB   minimums0AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1536(SP)
-	VPSHUFB   minimums1AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1600(SP)
-	VMOVDQU32 128(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 896(SP)
-	VPSHUFB   scale1AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 960(SP)
-	VPSHUFB   scale2AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1024(SP)
-	VPSHUFB   scale3AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1088(SP)
-	VPSHUFB   minimums0AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1664(SP)
-	VPSHUFB   minimums1AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1728(SP)
-	VMOVDQU32 192(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1152(SP)
-	VPSHUFB   scale1AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1216(SP)
-	VPSHUFB   scale2AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1280(SP)
-	VPSHUFB   scale3AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1344(SP)
-	VPSHUFB   minimums0AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1792(SP)
-	VPSHUFB   minimums1AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1856(SP)
-	VPXORD    Z4, Z4, Z4
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	LEAQ      q2_KStepsAVX512<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000140, 408(SP), DX
+	ADDQ      $0x00001400, DX
+	MOVQ      DX, 384(SP)
+	IMUL3Q    $0x00000500, 408(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 392(SP)
+	IMUL3Q    $0x00000440, 408(SP), DX
+	ADDQ      $0x00000500, DX
+	MOVQ      DX, 400(SP)
+
+turned:
+	MOVQ       392(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       400(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	PREFETCHT1 192(DI)(DX*1)
+	VMOVDQU32  (DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 416(SP)
+	VPSHUFB    scale1AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 480(SP)
+	VPSHUFB    scale2AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 544(SP)
+	VPSHUFB    scale3AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 608(SP)
+	VPSHUFB    minimums0AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1440(SP)
+	VPSHUFB    minimums1AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1504(SP)
+	VMOVDQU32  64(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 672(SP)
+	VPSHUFB    scale1AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 736(SP)
+	VPSHUFB    scale2AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 800(SP)
+	VPSHUFB    scale3AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 864(SP)
+	VPSHUFB    minimums0AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1568(SP)
+	VPSHUFB    minimums1AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1632(SP)
+	VMOVDQU32  128(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 928(SP)
+	VPSHUFB    scale1AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 992(SP)
+	VPSHUFB    scale2AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1056(SP)
+	VPSHUFB    scale3AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1120(SP)
+	VPSHUFB    minimums0AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1696(SP)
+	VPSHUFB    minimums1AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1760(SP)
+	VMOVDQU32  192(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1184(SP)
+	VPSHUFB    scale1AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1248(SP)
+	VPSHUFB    scale2AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1312(SP)
+	VPSHUFB    scale3AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1376(SP)
+	VPSHUFB    minimums0AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1824(SP)
+	VPSHUFB    minimums1AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1888(SP)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	LEAQ       q2_KStepsAVX512<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ         (AX)(CX*4), DX
-	PREFETCHT0   4096(DX)
+	ADDQ         384(SP), DX
+	PREFETCHT1   (DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z5
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -34632,7 +35294,7 @@ step:
 	VPBROADCASTD 12(SI), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     384(SP)(CX*4), Z4, Z4
+	VPMADDWD     416(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z31, Z31
 	VPBROADCASTD (SI)(R8*1), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -34645,7 +35307,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*1), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     384(SP)(CX*4), Z4, Z4
+	VPMADDWD     416(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z30, Z30
 	VPBROADCASTD (SI)(R8*2), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -34658,7 +35320,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*2), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     384(SP)(CX*4), Z4, Z4
+	VPMADDWD     416(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z29, Z29
 	ADDQ         R9, SI
 	VPBROADCASTD (SI), Z4
@@ -34672,7 +35334,7 @@ step:
 	VPBROADCASTD 12(SI), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     384(SP)(CX*4), Z4, Z4
+	VPMADDWD     416(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z28, Z28
 	SUBQ         R9, SI
 	ADDQ         $0x10, SI
@@ -34683,27 +35345,27 @@ step:
 	VCVTPH2PS    (BX), Z7
 	VCVTPH2PS    32(BX), Z0
 	VPBROADCASTD 256(SP), Z5
-	VPMADDWD     1408(SP), Z5, Z5
+	VPMADDWD     1440(SP), Z5, Z5
 	VPBROADCASTD 260(SP), Z6
-	VPMADDWD     1472(SP), Z6, Z6
+	VPMADDWD     1504(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 264(SP), Z6
-	VPMADDWD     1536(SP), Z6, Z6
+	VPMADDWD     1568(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 268(SP), Z6
-	VPMADDWD     1600(SP), Z6, Z6
+	VPMADDWD     1632(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 272(SP), Z6
-	VPMADDWD     1664(SP), Z6, Z6
+	VPMADDWD     1696(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 276(SP), Z6
-	VPMADDWD     1728(SP), Z6, Z6
+	VPMADDWD     1760(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 280(SP), Z6
-	VPMADDWD     1792(SP), Z6, Z6
+	VPMADDWD     1824(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 284(SP), Z6
-	VPMADDWD     1856(SP), Z6, Z6
+	VPMADDWD     1888(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VCVTDQ2PS    Z31, Z31
 	VMULPS.BCST  (R13), Z7, Z6
@@ -34714,27 +35376,27 @@ step:
 	VMOVUPS      Z31, (SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 288(SP), Z5
-	VPMADDWD     1408(SP), Z5, Z5
+	VPMADDWD     1440(SP), Z5, Z5
 	VPBROADCASTD 292(SP), Z6
-	VPMADDWD     1472(SP), Z6, Z6
+	VPMADDWD     1504(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 296(SP), Z6
-	VPMADDWD     1536(SP), Z6, Z6
+	VPMADDWD     1568(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 300(SP), Z6
-	VPMADDWD     1600(SP), Z6, Z6
+	VPMADDWD     1632(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 304(SP), Z6
-	VPMADDWD     1664(SP), Z6, Z6
+	VPMADDWD     1696(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 308(SP), Z6
-	VPMADDWD     1728(SP), Z6, Z6
+	VPMADDWD     1760(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 312(SP), Z6
-	VPMADDWD     1792(SP), Z6, Z6
+	VPMADDWD     1824(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 316(SP), Z6
-	VPMADDWD     1856(SP), Z6, Z6
+	VPMADDWD     1888(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VCVTDQ2PS    Z30, Z30
 	VMULPS.BCST  (R13), Z7, Z6
@@ -34745,27 +35407,27 @@ step:
 	VMOVUPS      Z30, 64(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 320(SP), Z5
-	VPMADDWD     1408(SP), Z5, Z5
+	VPMADDWD     1440(SP), Z5, Z5
 	VPBROADCASTD 324(SP), Z6
-	VPMADDWD     1472(SP), Z6, Z6
+	VPMADDWD     1504(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 328(SP), Z6
-	VPMADDWD     1536(SP), Z6, Z6
+	VPMADDWD     1568(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 332(SP), Z6
-	VPMADDWD     1600(SP), Z6, Z6
+	VPMADDWD     1632(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 336(SP), Z6
-	VPMADDWD     1664(SP), Z6, Z6
+	VPMADDWD     1696(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 340(SP), Z6
-	VPMADDWD     1728(SP), Z6, Z6
+	VPMADDWD     1760(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 344(SP), Z6
-	VPMADDWD     1792(SP), Z6, Z6
+	VPMADDWD     1824(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 348(SP), Z6
-	VPMADDWD     1856(SP), Z6, Z6
+	VPMADDWD     1888(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VCVTDQ2PS    Z29, Z29
 	VMULPS.BCST  (R13), Z7, Z6
@@ -34776,27 +35438,27 @@ step:
 	VMOVUPS      Z29, 128(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 352(SP), Z5
-	VPMADDWD     1408(SP), Z5, Z5
+	VPMADDWD     1440(SP), Z5, Z5
 	VPBROADCASTD 356(SP), Z6
-	VPMADDWD     1472(SP), Z6, Z6
+	VPMADDWD     1504(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 360(SP), Z6
-	VPMADDWD     1536(SP), Z6, Z6
+	VPMADDWD     1568(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 364(SP), Z6
-	VPMADDWD     1600(SP), Z6, Z6
+	VPMADDWD     1632(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 368(SP), Z6
-	VPMADDWD     1664(SP), Z6, Z6
+	VPMADDWD     1696(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 372(SP), Z6
-	VPMADDWD     1728(SP), Z6, Z6
+	VPMADDWD     1760(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 376(SP), Z6
-	VPMADDWD     1792(SP), Z6, Z6
+	VPMADDWD     1824(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 380(SP), Z6
-	VPMADDWD     1856(SP), Z6, Z6
+	VPMADDWD     1888(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VCVTDQ2PS    Z28, Z28
 	VMULPS.BCST  (R13), Z7, Z6
@@ -34829,11 +35491,16 @@ step:
 
 // func q2_KAVX512x3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·q2_KAVX512x3(SB), $1824-80
+TEXT ·q2_KAVX512x3(SB), $1856-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
 	VMOVUPS      Z0, 128(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 312(SP)
+	MOVQ         $0x00001400, 288(SP)
+	MOVQ         $0x00000140, 296(SP)
+	MOVQ         $0x00000500, 304(SP)
 	MOVL         $0x03030303, R13
 	VMOVD        R13, X8
 	VPBROADCASTD X8, Z8
@@ -34866,80 +35533,101 @@ block:
 	VPERMQ    $0xd8, Y0, Y0
 	VMOVDQU   Y0, 256(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VMOVDQU32 (DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 288(SP)
-	VPSHUFB   scale1AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 352(SP)
-	VPSHUFB   scale2AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 416(SP)
-	VPSHUFB   scale3AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 480(SP)
-	VPSHUFB   minimums0AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1312(SP)
-	VPSHUFB   minimums1AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1376(SP)
-	VMOVDQU32 64(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 544(SP)
-	VPSHUFB   scale1AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 608(SP)
-	VPSHUFB   scale2AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 672(SP)
-	VPSHUFB   scale3AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 736(SP)
-	VPSHUFB   minimums0AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1440(SP)
-	VPSHUFB   minimums1AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1504(SP)
-	VMOVDQU32 128(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 800(SP)
-	VPSHUFB   scale1AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 864(SP)
-	VPSHUFB   scale2AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 928(SP)
-	VPSHUFB   scale3AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 992(SP)
-	VPSHUFB   minimums0AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1568(SP)
-	VPSHUFB   minimums1AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1632(SP)
-	VMOVDQU32 192(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1056(SP)
-	VPSHUFB   scale1AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1120(SP)
-	VPSHUFB   scale2AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1184(SP)
-	VPSHUFB   scale3AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1248(SP)
-	VPSHUFB   minimums0AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1696(SP)
-	VPSHUFB   minimums1AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1760(SP)
-	VPXORD    Z4, Z4, Z4
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	LEAQ      q2_KStepsAVX512<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000140, 312(SP), DX
+	ADDQ      $0x00001400, DX
+	MOVQ      DX, 288(SP)
+	IMUL3Q    $0x00000500, 312(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 296(SP)
+	IMUL3Q    $0x00000440, 312(SP), DX
+	ADDQ      $0x00000500, DX
+	MOVQ      DX, 304(SP)
+
+turned:
+	MOVQ       296(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       304(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	PREFETCHT1 192(DI)(DX*1)
+	VMOVDQU32  (DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 320(SP)
+	VPSHUFB    scale1AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 384(SP)
+	VPSHUFB    scale2AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 448(SP)
+	VPSHUFB    scale3AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 512(SP)
+	VPSHUFB    minimums0AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1344(SP)
+	VPSHUFB    minimums1AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1408(SP)
+	VMOVDQU32  64(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 576(SP)
+	VPSHUFB    scale1AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 640(SP)
+	VPSHUFB    scale2AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 704(SP)
+	VPSHUFB    scale3AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 768(SP)
+	VPSHUFB    minimums0AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1472(SP)
+	VPSHUFB    minimums1AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1536(SP)
+	VMOVDQU32  128(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 832(SP)
+	VPSHUFB    scale1AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 896(SP)
+	VPSHUFB    scale2AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 960(SP)
+	VPSHUFB    scale3AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1024(SP)
+	VPSHUFB    minimums0AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1600(SP)
+	VPSHUFB    minimums1AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1664(SP)
+	VMOVDQU32  192(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1088(SP)
+	VPSHUFB    scale1AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1152(SP)
+	VPSHUFB    scale2AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1216(SP)
+	VPSHUFB    scale3AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1280(SP)
+	VPSHUFB    minimums0AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1728(SP)
+	VPSHUFB    minimums1AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1792(SP)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	LEAQ       q2_KStepsAVX512<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ         (AX)(CX*4), DX
-	PREFETCHT0   4096(DX)
+	ADDQ         288(SP), DX
+	PREFETCHT1   (DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z5
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -34965,7 +35653,7 @@ step:
 	VPBROADCASTD 12(SI), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     288(SP)(CX*4), Z4, Z4
+	VPMADDWD     320(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z31, Z31
 	VPBROADCASTD (SI)(R8*1), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -34978,7 +35666,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*1), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     288(SP)(CX*4), Z4, Z4
+	VPMADDWD     320(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z30, Z30
 	VPBROADCASTD (SI)(R8*2), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -34991,7 +35679,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*2), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     288(SP)(CX*4), Z4, Z4
+	VPMADDWD     320(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z29, Z29
 	ADDQ         $0x10, SI
 	ADDQ         $0x10, CX
@@ -35001,27 +35689,27 @@ step:
 	VCVTPH2PS    (BX), Z7
 	VCVTPH2PS    32(BX), Z0
 	VPBROADCASTD 192(SP), Z5
-	VPMADDWD     1312(SP), Z5, Z5
+	VPMADDWD     1344(SP), Z5, Z5
 	VPBROADCASTD 196(SP), Z6
-	VPMADDWD     1376(SP), Z6, Z6
+	VPMADDWD     1408(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 200(SP), Z6
-	VPMADDWD     1440(SP), Z6, Z6
+	VPMADDWD     1472(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 204(SP), Z6
-	VPMADDWD     1504(SP), Z6, Z6
+	VPMADDWD     1536(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 208(SP), Z6
-	VPMADDWD     1568(SP), Z6, Z6
+	VPMADDWD     1600(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 212(SP), Z6
-	VPMADDWD     1632(SP), Z6, Z6
+	VPMADDWD     1664(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 216(SP), Z6
-	VPMADDWD     1696(SP), Z6, Z6
+	VPMADDWD     1728(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 220(SP), Z6
-	VPMADDWD     1760(SP), Z6, Z6
+	VPMADDWD     1792(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VCVTDQ2PS    Z31, Z31
 	VMULPS.BCST  (R13), Z7, Z6
@@ -35032,27 +35720,27 @@ step:
 	VMOVUPS      Z31, (SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 224(SP), Z5
-	VPMADDWD     1312(SP), Z5, Z5
+	VPMADDWD     1344(SP), Z5, Z5
 	VPBROADCASTD 228(SP), Z6
-	VPMADDWD     1376(SP), Z6, Z6
+	VPMADDWD     1408(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 232(SP), Z6
-	VPMADDWD     1440(SP), Z6, Z6
+	VPMADDWD     1472(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 236(SP), Z6
-	VPMADDWD     1504(SP), Z6, Z6
+	VPMADDWD     1536(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 240(SP), Z6
-	VPMADDWD     1568(SP), Z6, Z6
+	VPMADDWD     1600(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 244(SP), Z6
-	VPMADDWD     1632(SP), Z6, Z6
+	VPMADDWD     1664(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 248(SP), Z6
-	VPMADDWD     1696(SP), Z6, Z6
+	VPMADDWD     1728(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 252(SP), Z6
-	VPMADDWD     1760(SP), Z6, Z6
+	VPMADDWD     1792(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VCVTDQ2PS    Z30, Z30
 	VMULPS.BCST  (R13), Z7, Z6
@@ -35063,27 +35751,27 @@ step:
 	VMOVUPS      Z30, 64(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 256(SP), Z5
-	VPMADDWD     1312(SP), Z5, Z5
+	VPMADDWD     1344(SP), Z5, Z5
 	VPBROADCASTD 260(SP), Z6
-	VPMADDWD     1376(SP), Z6, Z6
+	VPMADDWD     1408(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 264(SP), Z6
-	VPMADDWD     1440(SP), Z6, Z6
+	VPMADDWD     1472(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 268(SP), Z6
-	VPMADDWD     1504(SP), Z6, Z6
+	VPMADDWD     1536(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 272(SP), Z6
-	VPMADDWD     1568(SP), Z6, Z6
+	VPMADDWD     1600(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 276(SP), Z6
-	VPMADDWD     1632(SP), Z6, Z6
+	VPMADDWD     1664(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 280(SP), Z6
-	VPMADDWD     1696(SP), Z6, Z6
+	VPMADDWD     1728(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 284(SP), Z6
-	VPMADDWD     1760(SP), Z6, Z6
+	VPMADDWD     1792(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VCVTDQ2PS    Z29, Z29
 	VMULPS.BCST  (R13), Z7, Z6
@@ -35113,10 +35801,15 @@ step:
 
 // func q2_KAVX512x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·q2_KAVX512x2(SB), $1728-80
+TEXT ·q2_KAVX512x2(SB), $1760-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 216(SP)
+	MOVQ         $0x00001400, 192(SP)
+	MOVQ         $0x00000140, 200(SP)
+	MOVQ         $0x00000500, 208(SP)
 	MOVL         $0x03030303, R13
 	VMOVD        R13, X8
 	VPBROADCASTD X8, Z8
@@ -35144,79 +35837,100 @@ block:
 	VPERMQ    $0xd8, Y0, Y0
 	VMOVDQU   Y0, 160(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VMOVDQU32 (DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 192(SP)
-	VPSHUFB   scale1AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 256(SP)
-	VPSHUFB   scale2AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 320(SP)
-	VPSHUFB   scale3AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 384(SP)
-	VPSHUFB   minimums0AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1216(SP)
-	VPSHUFB   minimums1AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1280(SP)
-	VMOVDQU32 64(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 448(SP)
-	VPSHUFB   scale1AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 512(SP)
-	VPSHUFB   scale2AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 576(SP)
-	VPSHUFB   scale3AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 640(SP)
-	VPSHUFB   minimums0AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1344(SP)
-	VPSHUFB   minimums1AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1408(SP)
-	VMOVDQU32 128(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 704(SP)
-	VPSHUFB   scale1AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 768(SP)
-	VPSHUFB   scale2AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 832(SP)
-	VPSHUFB   scale3AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 896(SP)
-	VPSHUFB   minimums0AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1472(SP)
-	VPSHUFB   minimums1AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1536(SP)
-	VMOVDQU32 192(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 960(SP)
-	VPSHUFB   scale1AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1024(SP)
-	VPSHUFB   scale2AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1088(SP)
-	VPSHUFB   scale3AVX512<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1152(SP)
-	VPSHUFB   minimums0AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1600(SP)
-	VPSHUFB   minimums1AVX512<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1664(SP)
-	VPXORD    Z4, Z4, Z4
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	LEAQ      q2_KStepsAVX512<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000140, 216(SP), DX
+	ADDQ      $0x00001400, DX
+	MOVQ      DX, 192(SP)
+	IMUL3Q    $0x00000500, 216(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 200(SP)
+	IMUL3Q    $0x00000440, 216(SP), DX
+	ADDQ      $0x00000500, DX
+	MOVQ      DX, 208(SP)
+
+turned:
+	MOVQ       200(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       208(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	PREFETCHT1 192(DI)(DX*1)
+	VMOVDQU32  (DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 224(SP)
+	VPSHUFB    scale1AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 288(SP)
+	VPSHUFB    scale2AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 352(SP)
+	VPSHUFB    scale3AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 416(SP)
+	VPSHUFB    minimums0AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1248(SP)
+	VPSHUFB    minimums1AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1312(SP)
+	VMOVDQU32  64(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 480(SP)
+	VPSHUFB    scale1AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 544(SP)
+	VPSHUFB    scale2AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 608(SP)
+	VPSHUFB    scale3AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 672(SP)
+	VPSHUFB    minimums0AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1376(SP)
+	VPSHUFB    minimums1AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1440(SP)
+	VMOVDQU32  128(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 736(SP)
+	VPSHUFB    scale1AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 800(SP)
+	VPSHUFB    scale2AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 864(SP)
+	VPSHUFB    scale3AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 928(SP)
+	VPSHUFB    minimums0AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1504(SP)
+	VPSHUFB    minimums1AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1568(SP)
+	VMOVDQU32  192(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 992(SP)
+	VPSHUFB    scale1AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1056(SP)
+	VPSHUFB    scale2AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1120(SP)
+	VPSHUFB    scale3AVX512<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1184(SP)
+	VPSHUFB    minimums0AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1632(SP)
+	VPSHUFB    minimums1AVX512<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1696(SP)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	LEAQ       q2_KStepsAVX512<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ         (AX)(CX*4), DX
-	PREFETCHT0   4096(DX)
+	ADDQ         192(SP), DX
+	PREFETCHT1   (DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z5
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -35242,7 +35956,7 @@ step:
 	VPBROADCASTD 12(SI), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     192(SP)(CX*4), Z4, Z4
+	VPMADDWD     224(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z31, Z31
 	VPBROADCASTD (SI)(R8*1), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -35255,7 +35969,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*1), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     192(SP)(CX*4), Z4, Z4
+	VPMADDWD     224(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z30, Z30
 	ADDQ         $0x10, SI
 	ADDQ         $0x10, CX
@@ -35265,27 +35979,27 @@ step:
 	VCVTPH2PS    (BX), Z7
 	VCVTPH2PS    32(BX), Z0
 	VPBROADCASTD 128(SP), Z5
-	VPMADDWD     1216(SP), Z5, Z5
+	VPMADDWD     1248(SP), Z5, Z5
 	VPBROADCASTD 132(SP), Z6
-	VPMADDWD     1280(SP), Z6, Z6
+	VPMADDWD     1312(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 136(SP), Z6
-	VPMADDWD     1344(SP), Z6, Z6
+	VPMADDWD     1376(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 140(SP), Z6
-	VPMADDWD     1408(SP), Z6, Z6
+	VPMADDWD     1440(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 144(SP), Z6
-	VPMADDWD     1472(SP), Z6, Z6
+	VPMADDWD     1504(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 148(SP), Z6
-	VPMADDWD     1536(SP), Z6, Z6
+	VPMADDWD     1568(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 152(SP), Z6
-	VPMADDWD     1600(SP), Z6, Z6
+	VPMADDWD     1632(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 156(SP), Z6
-	VPMADDWD     1664(SP), Z6, Z6
+	VPMADDWD     1696(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VCVTDQ2PS    Z31, Z31
 	VMULPS.BCST  (R13), Z7, Z6
@@ -35296,27 +36010,27 @@ step:
 	VMOVUPS      Z31, (SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 160(SP), Z5
-	VPMADDWD     1216(SP), Z5, Z5
+	VPMADDWD     1248(SP), Z5, Z5
 	VPBROADCASTD 164(SP), Z6
-	VPMADDWD     1280(SP), Z6, Z6
+	VPMADDWD     1312(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 168(SP), Z6
-	VPMADDWD     1344(SP), Z6, Z6
+	VPMADDWD     1376(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 172(SP), Z6
-	VPMADDWD     1408(SP), Z6, Z6
+	VPMADDWD     1440(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 176(SP), Z6
-	VPMADDWD     1472(SP), Z6, Z6
+	VPMADDWD     1504(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 180(SP), Z6
-	VPMADDWD     1536(SP), Z6, Z6
+	VPMADDWD     1568(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 184(SP), Z6
-	VPMADDWD     1600(SP), Z6, Z6
+	VPMADDWD     1632(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 188(SP), Z6
-	VPMADDWD     1664(SP), Z6, Z6
+	VPMADDWD     1696(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VCVTDQ2PS    Z30, Z30
 	VMULPS.BCST  (R13), Z7, Z6
@@ -36915,7 +37629,7 @@ step:
 
 // func q3_KAVX512x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·q3_KAVX512x8(SB), $2304-80
+TEXT ·q3_KAVX512x8(SB), $2336-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -36925,6 +37639,11 @@ TEXT ·q3_KAVX512x8(SB), $2304-80
 	VMOVUPS      Z0, 320(SP)
 	VMOVUPS      Z0, 384(SP)
 	VMOVUPS      Z0, 448(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 792(SP)
+	MOVQ         $0x00001e00, 768(SP)
+	MOVQ         $0x000000a0, 776(SP)
+	MOVQ         $0x000003c0, 784(SP)
 	MOVL         $0x03030303, R13
 	VMOVD        R13, X8
 	VPBROADCASTD X8, Z8
@@ -36985,120 +37704,140 @@ block:
 	VPERMQ    $0xd8, Y0, Y0
 	VMOVDQU   Y0, 736(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VMOVDQU32 128(DI), Z7
-	VPSLLW    $0x00, (DI), Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPSLLW    $0x04, Z7, Z5
-	VPANDD    upperTwoAVX512<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 768(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 832(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 896(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 960(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1792(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1856(SP)
-	VPSLLW    $0x00, 64(DI), Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPSLLW    $0x02, Z7, Z5
-	VPANDD    upperTwoAVX512<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1024(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1088(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1152(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1216(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1920(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1984(SP)
-	VPSRLW    $0x04, (DI), Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPSLLW    $0x00, Z7, Z5
-	VPANDD    upperTwoAVX512<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1280(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1344(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1408(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1472(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 2048(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 2112(SP)
-	VPSRLW    $0x04, 64(DI), Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPSRLW    $0x02, Z7, Z5
-	VPANDD    upperTwoAVX512<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1536(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1600(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1664(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1728(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 2176(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 2240(SP)
-	VPXORD    Z4, Z4, Z4
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	VPXORD    Z27, Z27, Z27
-	VPXORD    Z26, Z26, Z26
-	VPXORD    Z25, Z25, Z25
-	VPXORD    Z24, Z24, Z24
-	LEAQ      q3_KStepsAVX512<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x000000e0, 792(SP), DX
+	ADDQ      $0x00001e00, DX
+	MOVQ      DX, 768(SP)
+	IMUL3Q    $0x000006c0, 792(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 776(SP)
+	IMUL3Q    $0x00000620, 792(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 784(SP)
+
+turned:
+	MOVQ       776(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       784(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	VMOVDQU32  128(DI), Z7
+	VPSLLW     $0x00, (DI), Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPSLLW     $0x04, Z7, Z5
+	VPANDD     upperTwoAVX512<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 800(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 864(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 928(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 992(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1824(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1888(SP)
+	VPSLLW     $0x00, 64(DI), Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPSLLW     $0x02, Z7, Z5
+	VPANDD     upperTwoAVX512<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1056(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1120(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1184(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1248(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1952(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 2016(SP)
+	VPSRLW     $0x04, (DI), Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPSLLW     $0x00, Z7, Z5
+	VPANDD     upperTwoAVX512<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1312(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1376(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1440(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1504(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 2080(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 2144(SP)
+	VPSRLW     $0x04, 64(DI), Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPSRLW     $0x02, Z7, Z5
+	VPANDD     upperTwoAVX512<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1568(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1632(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1696(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1760(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 2208(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 2272(SP)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	VPXORD     Z27, Z27, Z27
+	VPXORD     Z26, Z26, Z26
+	VPXORD     Z25, Z25, Z25
+	VPXORD     Z24, Z24, Z24
+	LEAQ       q3_KStepsAVX512<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ         (CX)(CX*2), DX
 	LEAQ         (AX)(DX*2), DX
-	PREFETCHT0   4096(DX)
-	PREFETCHT0   4160(DX)
+	ADDQ         768(SP), DX
+	PREFETCHT1   (DX)
+	PREFETCHT1   64(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z5
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -37138,7 +37877,7 @@ step:
 	VPBROADCASTD 12(SI), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     768(SP)(CX*4), Z4, Z4
+	VPMADDWD     800(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z31, Z31
 	VPBROADCASTD (SI)(R8*1), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -37151,7 +37890,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*1), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     768(SP)(CX*4), Z4, Z4
+	VPMADDWD     800(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z30, Z30
 	VPBROADCASTD (SI)(R8*2), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -37164,7 +37903,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*2), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     768(SP)(CX*4), Z4, Z4
+	VPMADDWD     800(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z29, Z29
 	ADDQ         R9, SI
 	VPBROADCASTD (SI), Z4
@@ -37178,7 +37917,7 @@ step:
 	VPBROADCASTD 12(SI), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     768(SP)(CX*4), Z4, Z4
+	VPMADDWD     800(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z28, Z28
 	VPBROADCASTD (SI)(R8*1), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -37191,7 +37930,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*1), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     768(SP)(CX*4), Z4, Z4
+	VPMADDWD     800(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z27, Z27
 	VPBROADCASTD (SI)(R8*2), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -37204,7 +37943,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*2), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     768(SP)(CX*4), Z4, Z4
+	VPMADDWD     800(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z26, Z26
 	ADDQ         R9, SI
 	VPBROADCASTD (SI), Z4
@@ -37218,7 +37957,7 @@ step:
 	VPBROADCASTD 12(SI), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     768(SP)(CX*4), Z4, Z4
+	VPMADDWD     800(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z25, Z25
 	VPBROADCASTD (SI)(R8*1), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -37231,7 +37970,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*1), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     768(SP)(CX*4), Z4, Z4
+	VPMADDWD     800(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z24, Z24
 	SUBQ         R9, SI
 	SUBQ         R9, SI
@@ -37242,27 +37981,27 @@ step:
 	MOVQ         R10, R13
 	VCVTPH2PS    (BX), Z7
 	VPBROADCASTD 512(SP), Z5
-	VPMADDWD     1792(SP), Z5, Z5
+	VPMADDWD     1824(SP), Z5, Z5
 	VPBROADCASTD 516(SP), Z6
-	VPMADDWD     1856(SP), Z6, Z6
+	VPMADDWD     1888(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 520(SP), Z6
-	VPMADDWD     1920(SP), Z6, Z6
+	VPMADDWD     1952(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 524(SP), Z6
-	VPMADDWD     1984(SP), Z6, Z6
+	VPMADDWD     2016(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 528(SP), Z6
-	VPMADDWD     2048(SP), Z6, Z6
+	VPMADDWD     2080(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 532(SP), Z6
-	VPMADDWD     2112(SP), Z6, Z6
+	VPMADDWD     2144(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 536(SP), Z6
-	VPMADDWD     2176(SP), Z6, Z6
+	VPMADDWD     2208(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 540(SP), Z6
-	VPMADDWD     2240(SP), Z6, Z6
+	VPMADDWD     2272(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPSLLD       $0x02, Z5, Z5
 	VPSUBD       Z5, Z31, Z31
@@ -37272,27 +38011,27 @@ step:
 	VMOVUPS      Z31, (SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 544(SP), Z5
-	VPMADDWD     1792(SP), Z5, Z5
+	VPMADDWD     1824(SP), Z5, Z5
 	VPBROADCASTD 548(SP), Z6
-	VPMADDWD     1856(SP), Z6, Z6
+	VPMADDWD     1888(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 552(SP), Z6
-	VPMADDWD     1920(SP), Z6, Z6
+	VPMADDWD     1952(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 556(SP), Z6
-	VPMADDWD     1984(SP), Z6, Z6
+	VPMADDWD     2016(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 560(SP), Z6
-	VPMADDWD     2048(SP), Z6, Z6
+	VPMADDWD     2080(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 564(SP), Z6
-	VPMADDWD     2112(SP), Z6, Z6
+	VPMADDWD     2144(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 568(SP), Z6
-	VPMADDWD     2176(SP), Z6, Z6
+	VPMADDWD     2208(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 572(SP), Z6
-	VPMADDWD     2240(SP), Z6, Z6
+	VPMADDWD     2272(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPSLLD       $0x02, Z5, Z5
 	VPSUBD       Z5, Z30, Z30
@@ -37302,27 +38041,27 @@ step:
 	VMOVUPS      Z30, 64(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 576(SP), Z5
-	VPMADDWD     1792(SP), Z5, Z5
+	VPMADDWD     1824(SP), Z5, Z5
 	VPBROADCASTD 580(SP), Z6
-	VPMADDWD     1856(SP), Z6, Z6
+	VPMADDWD     1888(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 584(SP), Z6
-	VPMADDWD     1920(SP), Z6, Z6
+	VPMADDWD     1952(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 588(SP), Z6
-	VPMADDWD     1984(SP), Z6, Z6
+	VPMADDWD     2016(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 592(SP), Z6
-	VPMADDWD     2048(SP), Z6, Z6
+	VPMADDWD     2080(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 596(SP), Z6
-	VPMADDWD     2112(SP), Z6, Z6
+	VPMADDWD     2144(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 600(SP), Z6
-	VPMADDWD     2176(SP), Z6, Z6
+	VPMADDWD     2208(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 604(SP), Z6
-	VPMADDWD     2240(SP), Z6, Z6
+	VPMADDWD     2272(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPSLLD       $0x02, Z5, Z5
 	VPSUBD       Z5, Z29, Z29
@@ -37332,27 +38071,27 @@ step:
 	VMOVUPS      Z29, 128(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 608(SP), Z5
-	VPMADDWD     1792(SP), Z5, Z5
+	VPMADDWD     1824(SP), Z5, Z5
 	VPBROADCASTD 612(SP), Z6
-	VPMADDWD     1856(SP), Z6, Z6
+	VPMADDWD     1888(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 616(SP), Z6
-	VPMADDWD     1920(SP), Z6, Z6
+	VPMADDWD     1952(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 620(SP), Z6
-	VPMADDWD     1984(SP), Z6, Z6
+	VPMADDWD     2016(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 624(SP), Z6
-	VPMADDWD     2048(SP), Z6, Z6
+	VPMADDWD     2080(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 628(SP), Z6
-	VPMADDWD     2112(SP), Z6, Z6
+	VPMADDWD     2144(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 632(SP), Z6
-	VPMADDWD     2176(SP), Z6, Z6
+	VPMADDWD     2208(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 636(SP), Z6
-	VPMADDWD     2240(SP), Z6, Z6
+	VPMADDWD     2272(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPSLLD       $0x02, Z5, Z5
 	VPSUBD       Z5, Z28, Z28
@@ -37362,27 +38101,27 @@ step:
 	VMOVUPS      Z28, 192(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 640(SP), Z5
-	VPMADDWD     1792(SP), Z5, Z5
+	VPMADDWD     1824(SP), Z5, Z5
 	VPBROADCASTD 644(SP), Z6
-	VPMADDWD     1856(SP), Z6, Z6
+	VPMADDWD     1888(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 648(SP), Z6
-	VPMADDWD     1920(SP), Z6, Z6
+	VPMADDWD     1952(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 652(SP), Z6
-	VPMADDWD     1984(SP), Z6, Z6
+	VPMADDWD     2016(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 656(SP), Z6
-	VPMADDWD     2048(SP), Z6, Z6
+	VPMADDWD     2080(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 660(SP), Z6
-	VPMADDWD     2112(SP), Z6, Z6
+	VPMADDWD     2144(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 664(SP), Z6
-	VPMADDWD     2176(SP), Z6, Z6
+	VPMADDWD     2208(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 668(SP), Z6
-	VPMADDWD     2240(SP), Z6, Z6
+	VPMADDWD     2272(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPSLLD       $0x02, Z5, Z5
 	VPSUBD       Z5, Z27, Z27
@@ -37392,27 +38131,27 @@ step:
 	VMOVUPS      Z27, 256(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 672(SP), Z5
-	VPMADDWD     1792(SP), Z5, Z5
+	VPMADDWD     1824(SP), Z5, Z5
 	VPBROADCASTD 676(SP), Z6
-	VPMADDWD     1856(SP), Z6, Z6
+	VPMADDWD     1888(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 680(SP), Z6
-	VPMADDWD     1920(SP), Z6, Z6
+	VPMADDWD     1952(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 684(SP), Z6
-	VPMADDWD     1984(SP), Z6, Z6
+	VPMADDWD     2016(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 688(SP), Z6
-	VPMADDWD     2048(SP), Z6, Z6
+	VPMADDWD     2080(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 692(SP), Z6
-	VPMADDWD     2112(SP), Z6, Z6
+	VPMADDWD     2144(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 696(SP), Z6
-	VPMADDWD     2176(SP), Z6, Z6
+	VPMADDWD     2208(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 700(SP), Z6
-	VPMADDWD     2240(SP), Z6, Z6
+	VPMADDWD     2272(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPSLLD       $0x02, Z5, Z5
 	VPSUBD       Z5, Z26, Z26
@@ -37422,27 +38161,27 @@ step:
 	VMOVUPS      Z26, 320(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 704(SP), Z5
-	VPMADDWD     1792(SP), Z5, Z5
+	VPMADDWD     1824(SP), Z5, Z5
 	VPBROADCASTD 708(SP), Z6
-	VPMADDWD     1856(SP), Z6, Z6
+	VPMADDWD     1888(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 712(SP), Z6
-	VPMADDWD     1920(SP), Z6, Z6
+	VPMADDWD     1952(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 716(SP), Z6
-	VPMADDWD     1984(SP), Z6, Z6
+	VPMADDWD     2016(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 720(SP), Z6
-	VPMADDWD     2048(SP), Z6, Z6
+	VPMADDWD     2080(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 724(SP), Z6
-	VPMADDWD     2112(SP), Z6, Z6
+	VPMADDWD     2144(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 728(SP), Z6
-	VPMADDWD     2176(SP), Z6, Z6
+	VPMADDWD     2208(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 732(SP), Z6
-	VPMADDWD     2240(SP), Z6, Z6
+	VPMADDWD     2272(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPSLLD       $0x02, Z5, Z5
 	VPSUBD       Z5, Z25, Z25
@@ -37452,27 +38191,27 @@ step:
 	VMOVUPS      Z25, 384(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 736(SP), Z5
-	VPMADDWD     1792(SP), Z5, Z5
+	VPMADDWD     1824(SP), Z5, Z5
 	VPBROADCASTD 740(SP), Z6
-	VPMADDWD     1856(SP), Z6, Z6
+	VPMADDWD     1888(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 744(SP), Z6
-	VPMADDWD     1920(SP), Z6, Z6
+	VPMADDWD     1952(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 748(SP), Z6
-	VPMADDWD     1984(SP), Z6, Z6
+	VPMADDWD     2016(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 752(SP), Z6
-	VPMADDWD     2048(SP), Z6, Z6
+	VPMADDWD     2080(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 756(SP), Z6
-	VPMADDWD     2112(SP), Z6, Z6
+	VPMADDWD     2144(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 760(SP), Z6
-	VPMADDWD     2176(SP), Z6, Z6
+	VPMADDWD     2208(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 764(SP), Z6
-	VPMADDWD     2240(SP), Z6, Z6
+	VPMADDWD     2272(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPSLLD       $0x02, Z5, Z5
 	VPSUBD       Z5, Z24, Z24
@@ -37516,7 +38255,7 @@ step:
 
 // func q3_KAVX512x7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·q3_KAVX512x7(SB), $2208-80
+TEXT ·q3_KAVX512x7(SB), $2240-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -37525,6 +38264,11 @@ TEXT ·q3_KAVX512x7(SB), $2208-80
 	VMOVUPS      Z0, 256(SP)
 	VMOVUPS      Z0, 320(SP)
 	VMOVUPS      Z0, 384(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 696(SP)
+	MOVQ         $0x00001e00, 672(SP)
+	MOVQ         $0x000000a0, 680(SP)
+	MOVQ         $0x000003c0, 688(SP)
 	MOVL         $0x03030303, R13
 	VMOVD        R13, X8
 	VPBROADCASTD X8, Z8
@@ -37580,119 +38324,139 @@ block:
 	VPERMQ    $0xd8, Y0, Y0
 	VMOVDQU   Y0, 640(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VMOVDQU32 128(DI), Z7
-	VPSLLW    $0x00, (DI), Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPSLLW    $0x04, Z7, Z5
-	VPANDD    upperTwoAVX512<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 672(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 736(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 800(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 864(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1696(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1760(SP)
-	VPSLLW    $0x00, 64(DI), Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPSLLW    $0x02, Z7, Z5
-	VPANDD    upperTwoAVX512<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 928(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 992(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1056(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1120(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1824(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1888(SP)
-	VPSRLW    $0x04, (DI), Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPSLLW    $0x00, Z7, Z5
-	VPANDD    upperTwoAVX512<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1184(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1248(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1312(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1376(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1952(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 2016(SP)
-	VPSRLW    $0x04, 64(DI), Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPSRLW    $0x02, Z7, Z5
-	VPANDD    upperTwoAVX512<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1440(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1504(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1568(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1632(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 2080(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 2144(SP)
-	VPXORD    Z4, Z4, Z4
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	VPXORD    Z27, Z27, Z27
-	VPXORD    Z26, Z26, Z26
-	VPXORD    Z25, Z25, Z25
-	LEAQ      q3_KStepsAVX512<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x000000e0, 696(SP), DX
+	ADDQ      $0x00001e00, DX
+	MOVQ      DX, 672(SP)
+	IMUL3Q    $0x000006c0, 696(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 680(SP)
+	IMUL3Q    $0x00000620, 696(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 688(SP)
+
+turned:
+	MOVQ       680(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       688(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	VMOVDQU32  128(DI), Z7
+	VPSLLW     $0x00, (DI), Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPSLLW     $0x04, Z7, Z5
+	VPANDD     upperTwoAVX512<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 704(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 768(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 832(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 896(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1728(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1792(SP)
+	VPSLLW     $0x00, 64(DI), Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPSLLW     $0x02, Z7, Z5
+	VPANDD     upperTwoAVX512<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 960(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1024(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1088(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1152(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1856(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1920(SP)
+	VPSRLW     $0x04, (DI), Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPSLLW     $0x00, Z7, Z5
+	VPANDD     upperTwoAVX512<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1216(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1280(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1344(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1408(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1984(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 2048(SP)
+	VPSRLW     $0x04, 64(DI), Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPSRLW     $0x02, Z7, Z5
+	VPANDD     upperTwoAVX512<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1472(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1536(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1600(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1664(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 2112(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 2176(SP)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	VPXORD     Z27, Z27, Z27
+	VPXORD     Z26, Z26, Z26
+	VPXORD     Z25, Z25, Z25
+	LEAQ       q3_KStepsAVX512<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ         (CX)(CX*2), DX
 	LEAQ         (AX)(DX*2), DX
-	PREFETCHT0   4096(DX)
-	PREFETCHT0   4160(DX)
+	ADDQ         672(SP), DX
+	PREFETCHT1   (DX)
+	PREFETCHT1   64(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z5
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -37732,7 +38496,7 @@ step:
 	VPBROADCASTD 12(SI), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     672(SP)(CX*4), Z4, Z4
+	VPMADDWD     704(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z31, Z31
 	VPBROADCASTD (SI)(R8*1), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -37745,7 +38509,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*1), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     672(SP)(CX*4), Z4, Z4
+	VPMADDWD     704(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z30, Z30
 	VPBROADCASTD (SI)(R8*2), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -37758,7 +38522,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*2), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     672(SP)(CX*4), Z4, Z4
+	VPMADDWD     704(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z29, Z29
 	ADDQ         R9, SI
 	VPBROADCASTD (SI), Z4
@@ -37772,7 +38536,7 @@ step:
 	VPBROADCASTD 12(SI), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     672(SP)(CX*4), Z4, Z4
+	VPMADDWD     704(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z28, Z28
 	VPBROADCASTD (SI)(R8*1), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -37785,7 +38549,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*1), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     672(SP)(CX*4), Z4, Z4
+	VPMADDWD     704(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z27, Z27
 	VPBROADCASTD (SI)(R8*2), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -37798,7 +38562,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*2), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     672(SP)(CX*4), Z4, Z4
+	VPMADDWD     704(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z26, Z26
 	ADDQ         R9, SI
 	VPBROADCASTD (SI), Z4
@@ -37812,7 +38576,7 @@ step:
 	VPBROADCASTD 12(SI), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     672(SP)(CX*4), Z4, Z4
+	VPMADDWD     704(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z25, Z25
 	SUBQ         R9, SI
 	SUBQ         R9, SI
@@ -37823,27 +38587,27 @@ step:
 	MOVQ         R10, R13
 	VCVTPH2PS    (BX), Z7
 	VPBROADCASTD 448(SP), Z5
-	VPMADDWD     1696(SP), Z5, Z5
+	VPMADDWD     1728(SP), Z5, Z5
 	VPBROADCASTD 452(SP), Z6
-	VPMADDWD     1760(SP), Z6, Z6
+	VPMADDWD     1792(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 456(SP), Z6
-	VPMADDWD     1824(SP), Z6, Z6
+	VPMADDWD     1856(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 460(SP), Z6
-	VPMADDWD     1888(SP), Z6, Z6
+	VPMADDWD     1920(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 464(SP), Z6
-	VPMADDWD     1952(SP), Z6, Z6
+	VPMADDWD     1984(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 468(SP), Z6
-	VPMADDWD     2016(SP), Z6, Z6
+	VPMADDWD     2048(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 472(SP), Z6
-	VPMADDWD     2080(SP), Z6, Z6
+	VPMADDWD     2112(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 476(SP), Z6
-	VPMADDWD     2144(SP), Z6, Z6
+	VPMADDWD     2176(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPSLLD       $0x02, Z5, Z5
 	VPSUBD       Z5, Z31, Z31
@@ -37853,27 +38617,27 @@ step:
 	VMOVUPS      Z31, (SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 480(SP), Z5
-	VPMADDWD     1696(SP), Z5, Z5
+	VPMADDWD     1728(SP), Z5, Z5
 	VPBROADCASTD 484(SP), Z6
-	VPMADDWD     1760(SP), Z6, Z6
+	VPMADDWD     1792(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 488(SP), Z6
-	VPMADDWD     1824(SP), Z6, Z6
+	VPMADDWD     1856(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 492(SP), Z6
-	VPMADDWD     1888(SP), Z6, Z6
+	VPMADDWD     1920(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 496(SP), Z6
-	VPMADDWD     1952(SP), Z6, Z6
+	VPMADDWD     1984(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 500(SP), Z6
-	VPMADDWD     2016(SP), Z6, Z6
+	VPMADDWD     2048(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 504(SP), Z6
-	VPMADDWD     2080(SP), Z6, Z6
+	VPMADDWD     2112(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 508(SP), Z6
-	VPMADDWD     2144(SP), Z6, Z6
+	VPMADDWD     2176(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPSLLD       $0x02, Z5, Z5
 	VPSUBD       Z5, Z30, Z30
@@ -37883,27 +38647,27 @@ step:
 	VMOVUPS      Z30, 64(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 512(SP), Z5
-	VPMADDWD     1696(SP), Z5, Z5
+	VPMADDWD     1728(SP), Z5, Z5
 	VPBROADCASTD 516(SP), Z6
-	VPMADDWD     1760(SP), Z6, Z6
+	VPMADDWD     1792(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 520(SP), Z6
-	VPMADDWD     1824(SP), Z6, Z6
+	VPMADDWD     1856(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 524(SP), Z6
-	VPMADDWD     1888(SP), Z6, Z6
+	VPMADDWD     1920(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 528(SP), Z6
-	VPMADDWD     1952(SP), Z6, Z6
+	VPMADDWD     1984(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 532(SP), Z6
-	VPMADDWD     2016(SP), Z6, Z6
+	VPMADDWD     2048(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 536(SP), Z6
-	VPMADDWD     2080(SP), Z6, Z6
+	VPMADDWD     2112(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 540(SP), Z6
-	VPMADDWD     2144(SP), Z6, Z6
+	VPMADDWD     2176(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPSLLD       $0x02, Z5, Z5
 	VPSUBD       Z5, Z29, Z29
@@ -37913,27 +38677,27 @@ step:
 	VMOVUPS      Z29, 128(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 544(SP), Z5
-	VPMADDWD     1696(SP), Z5, Z5
+	VPMADDWD     1728(SP), Z5, Z5
 	VPBROADCASTD 548(SP), Z6
-	VPMADDWD     1760(SP), Z6, Z6
+	VPMADDWD     1792(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 552(SP), Z6
-	VPMADDWD     1824(SP), Z6, Z6
+	VPMADDWD     1856(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 556(SP), Z6
-	VPMADDWD     1888(SP), Z6, Z6
+	VPMADDWD     1920(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 560(SP), Z6
-	VPMADDWD     1952(SP), Z6, Z6
+	VPMADDWD     1984(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 564(SP), Z6
-	VPMADDWD     2016(SP), Z6, Z6
+	VPMADDWD     2048(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 568(SP), Z6
-	VPMADDWD     2080(SP), Z6, Z6
+	VPMADDWD     2112(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 572(SP), Z6
-	VPMADDWD     2144(SP), Z6, Z6
+	VPMADDWD     2176(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPSLLD       $0x02, Z5, Z5
 	VPSUBD       Z5, Z28, Z28
@@ -37943,27 +38707,27 @@ step:
 	VMOVUPS      Z28, 192(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 576(SP), Z5
-	VPMADDWD     1696(SP), Z5, Z5
+	VPMADDWD     1728(SP), Z5, Z5
 	VPBROADCASTD 580(SP), Z6
-	VPMADDWD     1760(SP), Z6, Z6
+	VPMADDWD     1792(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 584(SP), Z6
-	VPMADDWD     1824(SP), Z6, Z6
+	VPMADDWD     1856(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 588(SP), Z6
-	VPMADDWD     1888(SP), Z6, Z6
+	VPMADDWD     1920(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 592(SP), Z6
-	VPMADDWD     1952(SP), Z6, Z6
+	VPMADDWD     1984(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 596(SP), Z6
-	VPMADDWD     2016(SP), Z6, Z6
+	VPMADDWD     2048(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 600(SP), Z6
-	VPMADDWD     2080(SP), Z6, Z6
+	VPMADDWD     2112(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 604(SP), Z6
-	VPMADDWD     2144(SP), Z6, Z6
+	VPMADDWD     2176(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPSLLD       $0x02, Z5, Z5
 	VPSUBD       Z5, Z27, Z27
@@ -37973,27 +38737,27 @@ step:
 	VMOVUPS      Z27, 256(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 608(SP), Z5
-	VPMADDWD     1696(SP), Z5, Z5
+	VPMADDWD     1728(SP), Z5, Z5
 	VPBROADCASTD 612(SP), Z6
-	VPMADDWD     1760(SP), Z6, Z6
+	VPMADDWD     1792(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 616(SP), Z6
-	VPMADDWD     1824(SP), Z6, Z6
+	VPMADDWD     1856(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 620(SP), Z6
-	VPMADDWD     1888(SP), Z6, Z6
+	VPMADDWD     1920(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 624(SP), Z6
-	VPMADDWD     1952(SP), Z6, Z6
+	VPMADDWD     1984(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 628(SP), Z6
-	VPMADDWD     2016(SP), Z6, Z6
+	VPMADDWD     2048(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 632(SP), Z6
-	VPMADDWD     2080(SP), Z6, Z6
+	VPMADDWD     2112(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 636(SP), Z6
-	VPMADDWD     2144(SP), Z6, Z6
+	VPMADDWD     2176(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPSLLD       $0x02, Z5, Z5
 	VPSUBD       Z5, Z26, Z26
@@ -38003,27 +38767,27 @@ step:
 	VMOVUPS      Z26, 320(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 640(SP), Z5
-	VPMADDWD     1696(SP), Z5, Z5
+	VPMADDWD     1728(SP), Z5, Z5
 	VPBROADCASTD 644(SP), Z6
-	VPMADDWD     1760(SP), Z6, Z6
+	VPMADDWD     1792(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 648(SP), Z6
-	VPMADDWD     1824(SP), Z6, Z6
+	VPMADDWD     1856(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 652(SP), Z6
-	VPMADDWD     1888(SP), Z6, Z6
+	VPMADDWD     1920(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 656(SP), Z6
-	VPMADDWD     1952(SP), Z6, Z6
+	VPMADDWD     1984(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 660(SP), Z6
-	VPMADDWD     2016(SP), Z6, Z6
+	VPMADDWD     2048(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 664(SP), Z6
-	VPMADDWD     2080(SP), Z6, Z6
+	VPMADDWD     2112(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 668(SP), Z6
-	VPMADDWD     2144(SP), Z6, Z6
+	VPMADDWD     2176(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPSLLD       $0x02, Z5, Z5
 	VPSUBD       Z5, Z25, Z25
@@ -38064,7 +38828,7 @@ step:
 
 // func q3_KAVX512x6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·q3_KAVX512x6(SB), $2112-80
+TEXT ·q3_KAVX512x6(SB), $2144-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -38072,6 +38836,11 @@ TEXT ·q3_KAVX512x6(SB), $2112-80
 	VMOVUPS      Z0, 192(SP)
 	VMOVUPS      Z0, 256(SP)
 	VMOVUPS      Z0, 320(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 600(SP)
+	MOVQ         $0x00001e00, 576(SP)
+	MOVQ         $0x000000a0, 584(SP)
+	MOVQ         $0x000003c0, 592(SP)
 	MOVL         $0x03030303, R13
 	VMOVD        R13, X8
 	VPBROADCASTD X8, Z8
@@ -38122,118 +38891,138 @@ block:
 	VPERMQ    $0xd8, Y0, Y0
 	VMOVDQU   Y0, 544(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VMOVDQU32 128(DI), Z7
-	VPSLLW    $0x00, (DI), Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPSLLW    $0x04, Z7, Z5
-	VPANDD    upperTwoAVX512<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 576(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 640(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 704(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 768(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1600(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1664(SP)
-	VPSLLW    $0x00, 64(DI), Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPSLLW    $0x02, Z7, Z5
-	VPANDD    upperTwoAVX512<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 832(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 896(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 960(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1024(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1728(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1792(SP)
-	VPSRLW    $0x04, (DI), Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPSLLW    $0x00, Z7, Z5
-	VPANDD    upperTwoAVX512<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1088(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1152(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1216(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1280(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1856(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1920(SP)
-	VPSRLW    $0x04, 64(DI), Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPSRLW    $0x02, Z7, Z5
-	VPANDD    upperTwoAVX512<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1344(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1408(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1472(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1536(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1984(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 2048(SP)
-	VPXORD    Z4, Z4, Z4
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	VPXORD    Z27, Z27, Z27
-	VPXORD    Z26, Z26, Z26
-	LEAQ      q3_KStepsAVX512<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x000000e0, 600(SP), DX
+	ADDQ      $0x00001e00, DX
+	MOVQ      DX, 576(SP)
+	IMUL3Q    $0x000006c0, 600(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 584(SP)
+	IMUL3Q    $0x00000620, 600(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 592(SP)
+
+turned:
+	MOVQ       584(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       592(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	VMOVDQU32  128(DI), Z7
+	VPSLLW     $0x00, (DI), Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPSLLW     $0x04, Z7, Z5
+	VPANDD     upperTwoAVX512<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 608(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 672(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 736(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 800(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1632(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1696(SP)
+	VPSLLW     $0x00, 64(DI), Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPSLLW     $0x02, Z7, Z5
+	VPANDD     upperTwoAVX512<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 864(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 928(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 992(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1056(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1760(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1824(SP)
+	VPSRLW     $0x04, (DI), Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPSLLW     $0x00, Z7, Z5
+	VPANDD     upperTwoAVX512<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1120(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1184(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1248(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1312(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1888(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1952(SP)
+	VPSRLW     $0x04, 64(DI), Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPSRLW     $0x02, Z7, Z5
+	VPANDD     upperTwoAVX512<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1376(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1440(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1504(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1568(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 2016(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 2080(SP)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	VPXORD     Z27, Z27, Z27
+	VPXORD     Z26, Z26, Z26
+	LEAQ       q3_KStepsAVX512<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ         (CX)(CX*2), DX
 	LEAQ         (AX)(DX*2), DX
-	PREFETCHT0   4096(DX)
-	PREFETCHT0   4160(DX)
+	ADDQ         576(SP), DX
+	PREFETCHT1   (DX)
+	PREFETCHT1   64(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z5
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -38273,7 +39062,7 @@ step:
 	VPBROADCASTD 12(SI), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     576(SP)(CX*4), Z4, Z4
+	VPMADDWD     608(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z31, Z31
 	VPBROADCASTD (SI)(R8*1), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -38286,7 +39075,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*1), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     576(SP)(CX*4), Z4, Z4
+	VPMADDWD     608(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z30, Z30
 	VPBROADCASTD (SI)(R8*2), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -38299,7 +39088,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*2), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     576(SP)(CX*4), Z4, Z4
+	VPMADDWD     608(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z29, Z29
 	ADDQ         R9, SI
 	VPBROADCASTD (SI), Z4
@@ -38313,7 +39102,7 @@ step:
 	VPBROADCASTD 12(SI), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     576(SP)(CX*4), Z4, Z4
+	VPMADDWD     608(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z28, Z28
 	VPBROADCASTD (SI)(R8*1), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -38326,7 +39115,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*1), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     576(SP)(CX*4), Z4, Z4
+	VPMADDWD     608(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z27, Z27
 	VPBROADCASTD (SI)(R8*2), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -38339,7 +39128,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*2), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     576(SP)(CX*4), Z4, Z4
+	VPMADDWD     608(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z26, Z26
 	SUBQ         R9, SI
 	ADDQ         $0x10, SI
@@ -38349,27 +39138,27 @@ step:
 	MOVQ         R10, R13
 	VCVTPH2PS    (BX), Z7
 	VPBROADCASTD 384(SP), Z5
-	VPMADDWD     1600(SP), Z5, Z5
+	VPMADDWD     1632(SP), Z5, Z5
 	VPBROADCASTD 388(SP), Z6
-	VPMADDWD     1664(SP), Z6, Z6
+	VPMADDWD     1696(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 392(SP), Z6
-	VPMADDWD     1728(SP), Z6, Z6
+	VPMADDWD     1760(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 396(SP), Z6
-	VPMADDWD     1792(SP), Z6, Z6
+	VPMADDWD     1824(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 400(SP), Z6
-	VPMADDWD     1856(SP), Z6, Z6
+	VPMADDWD     1888(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 404(SP), Z6
-	VPMADDWD     1920(SP), Z6, Z6
+	VPMADDWD     1952(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 408(SP), Z6
-	VPMADDWD     1984(SP), Z6, Z6
+	VPMADDWD     2016(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 412(SP), Z6
-	VPMADDWD     2048(SP), Z6, Z6
+	VPMADDWD     2080(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPSLLD       $0x02, Z5, Z5
 	VPSUBD       Z5, Z31, Z31
@@ -38379,27 +39168,27 @@ step:
 	VMOVUPS      Z31, (SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 416(SP), Z5
-	VPMADDWD     1600(SP), Z5, Z5
+	VPMADDWD     1632(SP), Z5, Z5
 	VPBROADCASTD 420(SP), Z6
-	VPMADDWD     1664(SP), Z6, Z6
+	VPMADDWD     1696(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 424(SP), Z6
-	VPMADDWD     1728(SP), Z6, Z6
+	VPMADDWD     1760(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 428(SP), Z6
-	VPMADDWD     1792(SP), Z6, Z6
+	VPMADDWD     1824(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 432(SP), Z6
-	VPMADDWD     1856(SP), Z6, Z6
+	VPMADDWD     1888(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 436(SP), Z6
-	VPMADDWD     1920(SP), Z6, Z6
+	VPMADDWD     1952(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 440(SP), Z6
-	VPMADDWD     1984(SP), Z6, Z6
+	VPMADDWD     2016(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 444(SP), Z6
-	VPMADDWD     2048(SP), Z6, Z6
+	VPMADDWD     2080(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPSLLD       $0x02, Z5, Z5
 	VPSUBD       Z5, Z30, Z30
@@ -38409,27 +39198,27 @@ step:
 	VMOVUPS      Z30, 64(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 448(SP), Z5
-	VPMADDWD     1600(SP), Z5, Z5
+	VPMADDWD     1632(SP), Z5, Z5
 	VPBROADCASTD 452(SP), Z6
-	VPMADDWD     1664(SP), Z6, Z6
+	VPMADDWD     1696(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 456(SP), Z6
-	VPMADDWD     1728(SP), Z6, Z6
+	VPMADDWD     1760(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 460(SP), Z6
-	VPMADDWD     1792(SP), Z6, Z6
+	VPMADDWD     1824(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 464(SP), Z6
-	VPMADDWD     1856(SP), Z6, Z6
+	VPMADDWD     1888(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 468(SP), Z6
-	VPMADDWD     1920(SP), Z6, Z6
+	VPMADDWD     1952(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 472(SP), Z6
-	VPMADDWD     1984(SP), Z6, Z6
+	VPMADDWD     2016(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 476(SP), Z6
-	VPMADDWD     2048(SP), Z6, Z6
+	VPMADDWD     2080(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPSLLD       $0x02, Z5, Z5
 	VPSUBD       Z5, Z29, Z29
@@ -38439,27 +39228,27 @@ step:
 	VMOVUPS      Z29, 128(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 480(SP), Z5
-	VPMADDWD     1600(SP), Z5, Z5
+	VPMADDWD     1632(SP), Z5, Z5
 	VPBROADCASTD 484(SP), Z6
-	VPMADDWD     1664(SP), Z6, Z6
+	VPMADDWD     1696(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 488(SP), Z6
-	VPMADDWD     1728(SP), Z6, Z6
+	VPMADDWD     1760(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 492(SP), Z6
-	VPMADDWD     1792(SP), Z6, Z6
+	VPMADDWD     1824(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 496(SP), Z6
-	VPMADDWD     1856(SP), Z6, Z6
+	VPMADDWD     1888(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 500(SP), Z6
-	VPMADDWD     1920(SP), Z6, Z6
+	VPMADDWD     1952(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 504(SP), Z6
-	VPMADDWD     1984(SP), Z6, Z6
+	VPMADDWD     2016(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 508(SP), Z6
-	VPMADDWD     2048(SP), Z6, Z6
+	VPMADDWD     2080(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPSLLD       $0x02, Z5, Z5
 	VPSUBD       Z5, Z28, Z28
@@ -38469,27 +39258,27 @@ step:
 	VMOVUPS      Z28, 192(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 512(SP), Z5
-	VPMADDWD     1600(SP), Z5, Z5
+	VPMADDWD     1632(SP), Z5, Z5
 	VPBROADCASTD 516(SP), Z6
-	VPMADDWD     1664(SP), Z6, Z6
+	VPMADDWD     1696(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 520(SP), Z6
-	VPMADDWD     1728(SP), Z6, Z6
+	VPMADDWD     1760(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 524(SP), Z6
-	VPMADDWD     1792(SP), Z6, Z6
+	VPMADDWD     1824(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 528(SP), Z6
-	VPMADDWD     1856(SP), Z6, Z6
+	VPMADDWD     1888(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 532(SP), Z6
-	VPMADDWD     1920(SP), Z6, Z6
+	VPMADDWD     1952(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 536(SP), Z6
-	VPMADDWD     1984(SP), Z6, Z6
+	VPMADDWD     2016(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 540(SP), Z6
-	VPMADDWD     2048(SP), Z6, Z6
+	VPMADDWD     2080(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPSLLD       $0x02, Z5, Z5
 	VPSUBD       Z5, Z27, Z27
@@ -38499,27 +39288,27 @@ step:
 	VMOVUPS      Z27, 256(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 544(SP), Z5
-	VPMADDWD     1600(SP), Z5, Z5
+	VPMADDWD     1632(SP), Z5, Z5
 	VPBROADCASTD 548(SP), Z6
-	VPMADDWD     1664(SP), Z6, Z6
+	VPMADDWD     1696(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 552(SP), Z6
-	VPMADDWD     1728(SP), Z6, Z6
+	VPMADDWD     1760(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 556(SP), Z6
-	VPMADDWD     1792(SP), Z6, Z6
+	VPMADDWD     1824(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 560(SP), Z6
-	VPMADDWD     1856(SP), Z6, Z6
+	VPMADDWD     1888(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 564(SP), Z6
-	VPMADDWD     1920(SP), Z6, Z6
+	VPMADDWD     1952(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 568(SP), Z6
-	VPMADDWD     1984(SP), Z6, Z6
+	VPMADDWD     2016(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 572(SP), Z6
-	VPMADDWD     2048(SP), Z6, Z6
+	VPMADDWD     2080(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPSLLD       $0x02, Z5, Z5
 	VPSUBD       Z5, Z26, Z26
@@ -38557,13 +39346,18 @@ step:
 
 // func q3_KAVX512x5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·q3_KAVX512x5(SB), $2016-80
+TEXT ·q3_KAVX512x5(SB), $2048-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
 	VMOVUPS      Z0, 128(SP)
 	VMOVUPS      Z0, 192(SP)
 	VMOVUPS      Z0, 256(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 504(SP)
+	MOVQ         $0x00001e00, 480(SP)
+	MOVQ         $0x000000a0, 488(SP)
+	MOVQ         $0x000003c0, 496(SP)
 	MOVL         $0x03030303, R13
 	VMOVD        R13, X8
 	VPBROADCASTD X8, Z8
@@ -38609,117 +39403,137 @@ block:
 	VPERMQ    $0xd8, Y0, Y0
 	VMOVDQU   Y0, 448(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VMOVDQU32 128(DI), Z7
-	VPSLLW    $0x00, (DI), Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPSLLW    $0x04, Z7, Z5
-	VPANDD    upperTwoAVX512<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 480(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 544(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 608(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 672(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1504(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1568(SP)
-	VPSLLW    $0x00, 64(DI), Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPSLLW    $0x02, Z7, Z5
-	VPANDD    upperTwoAVX512<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 736(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 800(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 864(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 928(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1632(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1696(SP)
-	VPSRLW    $0x04, (DI), Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPSLLW    $0x00, Z7, Z5
-	VPANDD    upperTwoAVX512<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 992(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1056(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1120(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1184(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1760(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1824(SP)
-	VPSRLW    $0x04, 64(DI), Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPSRLW    $0x02, Z7, Z5
-	VPANDD    upperTwoAVX512<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1248(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1312(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1376(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1440(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1888(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1952(SP)
-	VPXORD    Z4, Z4, Z4
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	VPXORD    Z27, Z27, Z27
-	LEAQ      q3_KStepsAVX512<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x000000e0, 504(SP), DX
+	ADDQ      $0x00001e00, DX
+	MOVQ      DX, 480(SP)
+	IMUL3Q    $0x000006c0, 504(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 488(SP)
+	IMUL3Q    $0x00000620, 504(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 496(SP)
+
+turned:
+	MOVQ       488(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       496(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	VMOVDQU32  128(DI), Z7
+	VPSLLW     $0x00, (DI), Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPSLLW     $0x04, Z7, Z5
+	VPANDD     upperTwoAVX512<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 512(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 576(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 640(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 704(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1536(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1600(SP)
+	VPSLLW     $0x00, 64(DI), Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPSLLW     $0x02, Z7, Z5
+	VPANDD     upperTwoAVX512<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 768(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 832(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 896(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 960(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1664(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1728(SP)
+	VPSRLW     $0x04, (DI), Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPSLLW     $0x00, Z7, Z5
+	VPANDD     upperTwoAVX512<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1024(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1088(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1152(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1216(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1792(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1856(SP)
+	VPSRLW     $0x04, 64(DI), Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPSRLW     $0x02, Z7, Z5
+	VPANDD     upperTwoAVX512<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1280(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1344(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1408(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1472(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1920(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1984(SP)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	VPXORD     Z27, Z27, Z27
+	LEAQ       q3_KStepsAVX512<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ         (CX)(CX*2), DX
 	LEAQ         (AX)(DX*2), DX
-	PREFETCHT0   4096(DX)
-	PREFETCHT0   4160(DX)
+	ADDQ         480(SP), DX
+	PREFETCHT1   (DX)
+	PREFETCHT1   64(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z5
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -38759,7 +39573,7 @@ step:
 	VPBROADCASTD 12(SI), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     480(SP)(CX*4), Z4, Z4
+	VPMADDWD     512(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z31, Z31
 	VPBROADCASTD (SI)(R8*1), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -38772,7 +39586,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*1), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     480(SP)(CX*4), Z4, Z4
+	VPMADDWD     512(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z30, Z30
 	VPBROADCASTD (SI)(R8*2), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -38785,7 +39599,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*2), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     480(SP)(CX*4), Z4, Z4
+	VPMADDWD     512(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z29, Z29
 	ADDQ         R9, SI
 	VPBROADCASTD (SI), Z4
@@ -38799,7 +39613,7 @@ step:
 	VPBROADCASTD 12(SI), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     480(SP)(CX*4), Z4, Z4
+	VPMADDWD     512(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z28, Z28
 	VPBROADCASTD (SI)(R8*1), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -38812,7 +39626,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*1), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     480(SP)(CX*4), Z4, Z4
+	VPMADDWD     512(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z27, Z27
 	SUBQ         R9, SI
 	ADDQ         $0x10, SI
@@ -38822,27 +39636,27 @@ step:
 	MOVQ         R10, R13
 	VCVTPH2PS    (BX), Z7
 	VPBROADCASTD 320(SP), Z5
-	VPMADDWD     1504(SP), Z5, Z5
+	VPMADDWD     1536(SP), Z5, Z5
 	VPBROADCASTD 324(SP), Z6
-	VPMADDWD     1568(SP), Z6, Z6
+	VPMADDWD     1600(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 328(SP), Z6
-	VPMADDWD     1632(SP), Z6, Z6
+	VPMADDWD     1664(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 332(SP), Z6
-	VPMADDWD     1696(SP), Z6, Z6
+	VPMADDWD     1728(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 336(SP), Z6
-	VPMADDWD     1760(SP), Z6, Z6
+	VPMADDWD     1792(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 340(SP), Z6
-	VPMADDWD     1824(SP), Z6, Z6
+	VPMADDWD     1856(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 344(SP), Z6
-	VPMADDWD     1888(SP), Z6, Z6
+	VPMADDWD     1920(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 348(SP), Z6
-	VPMADDWD     1952(SP), Z6, Z6
+	VPMADDWD     1984(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPSLLD       $0x02, Z5, Z5
 	VPSUBD       Z5, Z31, Z31
@@ -38852,27 +39666,27 @@ step:
 	VMOVUPS      Z31, (SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 352(SP), Z5
-	VPMADDWD     1504(SP), Z5, Z5
+	VPMADDWD     1536(SP), Z5, Z5
 	VPBROADCASTD 356(SP), Z6
-	VPMADDWD     1568(SP), Z6, Z6
+	VPMADDWD     1600(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 360(SP), Z6
-	VPMADDWD     1632(SP), Z6, Z6
+	VPMADDWD     1664(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 364(SP), Z6
-	VPMADDWD     1696(SP), Z6, Z6
+	VPMADDWD     1728(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 368(SP), Z6
-	VPMADDWD     1760(SP), Z6, Z6
+	VPMADDWD     1792(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 372(SP), Z6
-	VPMADDWD     1824(SP), Z6, Z6
+	VPMADDWD     1856(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 376(SP), Z6
-	VPMADDWD     1888(SP), Z6, Z6
+	VPMADDWD     1920(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 380(SP), Z6
-	VPMADDWD     1952(SP), Z6, Z6
+	VPMADDWD     1984(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPSLLD       $0x02, Z5, Z5
 	VPSUBD       Z5, Z30, Z30
@@ -38882,27 +39696,27 @@ step:
 	VMOVUPS      Z30, 64(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 384(SP), Z5
-	VPMADDWD     1504(SP), Z5, Z5
+	VPMADDWD     1536(SP), Z5, Z5
 	VPBROADCASTD 388(SP), Z6
-	VPMADDWD     1568(SP), Z6, Z6
+	VPMADDWD     1600(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 392(SP), Z6
-	VPMADDWD     1632(SP), Z6, Z6
+	VPMADDWD     1664(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 396(SP), Z6
-	VPMADDWD     1696(SP), Z6, Z6
+	VPMADDWD     1728(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 400(SP), Z6
-	VPMADDWD     1760(SP), Z6, Z6
+	VPMADDWD     1792(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 404(SP), Z6
-	VPMADDWD     1824(SP), Z6, Z6
+	VPMADDWD     1856(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 408(SP), Z6
-	VPMADDWD     1888(SP), Z6, Z6
+	VPMADDWD     1920(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 412(SP), Z6
-	VPMADDWD     1952(SP), Z6, Z6
+	VPMADDWD     1984(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPSLLD       $0x02, Z5, Z5
 	VPSUBD       Z5, Z29, Z29
@@ -38912,27 +39726,27 @@ step:
 	VMOVUPS      Z29, 128(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 416(SP), Z5
-	VPMADDWD     1504(SP), Z5, Z5
+	VPMADDWD     1536(SP), Z5, Z5
 	VPBROADCASTD 420(SP), Z6
-	VPMADDWD     1568(SP), Z6, Z6
+	VPMADDWD     1600(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 424(SP), Z6
-	VPMADDWD     1632(SP), Z6, Z6
+	VPMADDWD     1664(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 428(SP), Z6
-	VPMADDWD     1696(SP), Z6, Z6
+	VPMADDWD     1728(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 432(SP), Z6
-	VPMADDWD     1760(SP), Z6, Z6
+	VPMADDWD     1792(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 436(SP), Z6
-	VPMADDWD     1824(SP), Z6, Z6
+	VPMADDWD     1856(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 440(SP), Z6
-	VPMADDWD     1888(SP), Z6, Z6
+	VPMADDWD     1920(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 444(SP), Z6
-	VPMADDWD     1952(SP), Z6, Z6
+	VPMADDWD     1984(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPSLLD       $0x02, Z5, Z5
 	VPSUBD       Z5, Z28, Z28
@@ -38942,27 +39756,27 @@ step:
 	VMOVUPS      Z28, 192(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 448(SP), Z5
-	VPMADDWD     1504(SP), Z5, Z5
+	VPMADDWD     1536(SP), Z5, Z5
 	VPBROADCASTD 452(SP), Z6
-	VPMADDWD     1568(SP), Z6, Z6
+	VPMADDWD     1600(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 456(SP), Z6
-	VPMADDWD     1632(SP), Z6, Z6
+	VPMADDWD     1664(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 460(SP), Z6
-	VPMADDWD     1696(SP), Z6, Z6
+	VPMADDWD     1728(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 464(SP), Z6
-	VPMADDWD     1760(SP), Z6, Z6
+	VPMADDWD     1792(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 468(SP), Z6
-	VPMADDWD     1824(SP), Z6, Z6
+	VPMADDWD     1856(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 472(SP), Z6
-	VPMADDWD     1888(SP), Z6, Z6
+	VPMADDWD     1920(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 476(SP), Z6
-	VPMADDWD     1952(SP), Z6, Z6
+	VPMADDWD     1984(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPSLLD       $0x02, Z5, Z5
 	VPSUBD       Z5, Z27, Z27
@@ -38997,12 +39811,17 @@ step:
 
 // func q3_KAVX512x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·q3_KAVX512x4(SB), $1920-80
+TEXT ·q3_KAVX512x4(SB), $1952-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
 	VMOVUPS      Z0, 128(SP)
 	VMOVUPS      Z0, 192(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 408(SP)
+	MOVQ         $0x00001e00, 384(SP)
+	MOVQ         $0x000000a0, 392(SP)
+	MOVQ         $0x000003c0, 400(SP)
 	MOVL         $0x03030303, R13
 	VMOVD        R13, X8
 	VPBROADCASTD X8, Z8
@@ -39043,116 +39862,136 @@ block:
 	VPERMQ    $0xd8, Y0, Y0
 	VMOVDQU   Y0, 352(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VMOVDQU32 128(DI), Z7
-	VPSLLW    $0x00, (DI), Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPSLLW    $0x04, Z7, Z5
-	VPANDD    upperTwoAVX512<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 384(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 448(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 512(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 576(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1408(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1472(SP)
-	VPSLLW    $0x00, 64(DI), Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPSLLW    $0x02, Z7, Z5
-	VPANDD    upperTwoAVX512<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 640(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 704(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 768(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 832(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1536(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1600(SP)
-	VPSRLW    $0x04, (DI), Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPSLLW    $0x00, Z7, Z5
-	VPANDD    upperTwoAVX512<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 896(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 960(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1024(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1088(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1664(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1728(SP)
-	VPSRLW    $0x04, 64(DI), Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPSRLW    $0x02, Z7, Z5
-	VPANDD    upperTwoAVX512<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1152(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1216(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1280(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1344(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1792(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1856(SP)
-	VPXORD    Z4, Z4, Z4
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	LEAQ      q3_KStepsAVX512<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x000000e0, 408(SP), DX
+	ADDQ      $0x00001e00, DX
+	MOVQ      DX, 384(SP)
+	IMUL3Q    $0x000006c0, 408(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 392(SP)
+	IMUL3Q    $0x00000620, 408(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 400(SP)
+
+turned:
+	MOVQ       392(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       400(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	VMOVDQU32  128(DI), Z7
+	VPSLLW     $0x00, (DI), Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPSLLW     $0x04, Z7, Z5
+	VPANDD     upperTwoAVX512<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 416(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 480(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 544(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 608(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1440(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1504(SP)
+	VPSLLW     $0x00, 64(DI), Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPSLLW     $0x02, Z7, Z5
+	VPANDD     upperTwoAVX512<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 672(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 736(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 800(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 864(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1568(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1632(SP)
+	VPSRLW     $0x04, (DI), Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPSLLW     $0x00, Z7, Z5
+	VPANDD     upperTwoAVX512<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 928(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 992(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1056(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1120(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1696(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1760(SP)
+	VPSRLW     $0x04, 64(DI), Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPSRLW     $0x02, Z7, Z5
+	VPANDD     upperTwoAVX512<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1184(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1248(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1312(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1376(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1824(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1888(SP)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	LEAQ       q3_KStepsAVX512<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ         (CX)(CX*2), DX
 	LEAQ         (AX)(DX*2), DX
-	PREFETCHT0   4096(DX)
-	PREFETCHT0   4160(DX)
+	ADDQ         384(SP), DX
+	PREFETCHT1   (DX)
+	PREFETCHT1   64(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z5
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -39192,7 +40031,7 @@ step:
 	VPBROADCASTD 12(SI), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     384(SP)(CX*4), Z4, Z4
+	VPMADDWD     416(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z31, Z31
 	VPBROADCASTD (SI)(R8*1), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -39205,7 +40044,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*1), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     384(SP)(CX*4), Z4, Z4
+	VPMADDWD     416(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z30, Z30
 	VPBROADCASTD (SI)(R8*2), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -39218,7 +40057,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*2), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     384(SP)(CX*4), Z4, Z4
+	VPMADDWD     416(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z29, Z29
 	ADDQ         R9, SI
 	VPBROADCASTD (SI), Z4
@@ -39232,7 +40071,7 @@ step:
 	VPBROADCASTD 12(SI), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     384(SP)(CX*4), Z4, Z4
+	VPMADDWD     416(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z28, Z28
 	SUBQ         R9, SI
 	ADDQ         $0x10, SI
@@ -39242,27 +40081,27 @@ step:
 	MOVQ         R10, R13
 	VCVTPH2PS    (BX), Z7
 	VPBROADCASTD 256(SP), Z5
-	VPMADDWD     1408(SP), Z5, Z5
+	VPMADDWD     1440(SP), Z5, Z5
 	VPBROADCASTD 260(SP), Z6
-	VPMADDWD     1472(SP), Z6, Z6
+	VPMADDWD     1504(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 264(SP), Z6
-	VPMADDWD     1536(SP), Z6, Z6
+	VPMADDWD     1568(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 268(SP), Z6
-	VPMADDWD     1600(SP), Z6, Z6
+	VPMADDWD     1632(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 272(SP), Z6
-	VPMADDWD     1664(SP), Z6, Z6
+	VPMADDWD     1696(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 276(SP), Z6
-	VPMADDWD     1728(SP), Z6, Z6
+	VPMADDWD     1760(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 280(SP), Z6
-	VPMADDWD     1792(SP), Z6, Z6
+	VPMADDWD     1824(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 284(SP), Z6
-	VPMADDWD     1856(SP), Z6, Z6
+	VPMADDWD     1888(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPSLLD       $0x02, Z5, Z5
 	VPSUBD       Z5, Z31, Z31
@@ -39272,27 +40111,27 @@ step:
 	VMOVUPS      Z31, (SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 288(SP), Z5
-	VPMADDWD     1408(SP), Z5, Z5
+	VPMADDWD     1440(SP), Z5, Z5
 	VPBROADCASTD 292(SP), Z6
-	VPMADDWD     1472(SP), Z6, Z6
+	VPMADDWD     1504(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 296(SP), Z6
-	VPMADDWD     1536(SP), Z6, Z6
+	VPMADDWD     1568(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 300(SP), Z6
-	VPMADDWD     1600(SP), Z6, Z6
+	VPMADDWD     1632(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 304(SP), Z6
-	VPMADDWD     1664(SP), Z6, Z6
+	VPMADDWD     1696(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 308(SP), Z6
-	VPMADDWD     1728(SP), Z6, Z6
+	VPMADDWD     1760(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 312(SP), Z6
-	VPMADDWD     1792(SP), Z6, Z6
+	VPMADDWD     1824(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 316(SP), Z6
-	VPMADDWD     1856(SP), Z6, Z6
+	VPMADDWD     1888(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPSLLD       $0x02, Z5, Z5
 	VPSUBD       Z5, Z30, Z30
@@ -39302,27 +40141,27 @@ step:
 	VMOVUPS      Z30, 64(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 320(SP), Z5
-	VPMADDWD     1408(SP), Z5, Z5
+	VPMADDWD     1440(SP), Z5, Z5
 	VPBROADCASTD 324(SP), Z6
-	VPMADDWD     1472(SP), Z6, Z6
+	VPMADDWD     1504(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 328(SP), Z6
-	VPMADDWD     1536(SP), Z6, Z6
+	VPMADDWD     1568(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 332(SP), Z6
-	VPMADDWD     1600(SP), Z6, Z6
+	VPMADDWD     1632(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 336(SP), Z6
-	VPMADDWD     1664(SP), Z6, Z6
+	VPMADDWD     1696(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 340(SP), Z6
-	VPMADDWD     1728(SP), Z6, Z6
+	VPMADDWD     1760(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 344(SP), Z6
-	VPMADDWD     1792(SP), Z6, Z6
+	VPMADDWD     1824(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 348(SP), Z6
-	VPMADDWD     1856(SP), Z6, Z6
+	VPMADDWD     1888(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPSLLD       $0x02, Z5, Z5
 	VPSUBD       Z5, Z29, Z29
@@ -39332,27 +40171,27 @@ step:
 	VMOVUPS      Z29, 128(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 352(SP), Z5
-	VPMADDWD     1408(SP), Z5, Z5
+	VPMADDWD     1440(SP), Z5, Z5
 	VPBROADCASTD 356(SP), Z6
-	VPMADDWD     1472(SP), Z6, Z6
+	VPMADDWD     1504(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 360(SP), Z6
-	VPMADDWD     1536(SP), Z6, Z6
+	VPMADDWD     1568(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 364(SP), Z6
-	VPMADDWD     1600(SP), Z6, Z6
+	VPMADDWD     1632(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 368(SP), Z6
-	VPMADDWD     1664(SP), Z6, Z6
+	VPMADDWD     1696(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 372(SP), Z6
-	VPMADDWD     1728(SP), Z6, Z6
+	VPMADDWD     1760(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 376(SP), Z6
-	VPMADDWD     1792(SP), Z6, Z6
+	VPMADDWD     1824(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 380(SP), Z6
-	VPMADDWD     1856(SP), Z6, Z6
+	VPMADDWD     1888(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPSLLD       $0x02, Z5, Z5
 	VPSUBD       Z5, Z28, Z28
@@ -39384,11 +40223,16 @@ step:
 
 // func q3_KAVX512x3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·q3_KAVX512x3(SB), $1824-80
+TEXT ·q3_KAVX512x3(SB), $1856-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
 	VMOVUPS      Z0, 128(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 312(SP)
+	MOVQ         $0x00001e00, 288(SP)
+	MOVQ         $0x000000a0, 296(SP)
+	MOVQ         $0x000003c0, 304(SP)
 	MOVL         $0x03030303, R13
 	VMOVD        R13, X8
 	VPBROADCASTD X8, Z8
@@ -39424,115 +40268,135 @@ block:
 	VPERMQ    $0xd8, Y0, Y0
 	VMOVDQU   Y0, 256(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VMOVDQU32 128(DI), Z7
-	VPSLLW    $0x00, (DI), Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPSLLW    $0x04, Z7, Z5
-	VPANDD    upperTwoAVX512<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 288(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 352(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 416(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 480(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1312(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1376(SP)
-	VPSLLW    $0x00, 64(DI), Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPSLLW    $0x02, Z7, Z5
-	VPANDD    upperTwoAVX512<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 544(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 608(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 672(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 736(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1440(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1504(SP)
-	VPSRLW    $0x04, (DI), Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPSLLW    $0x00, Z7, Z5
-	VPANDD    upperTwoAVX512<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 800(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 864(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 928(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 992(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1568(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1632(SP)
-	VPSRLW    $0x04, 64(DI), Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPSRLW    $0x02, Z7, Z5
-	VPANDD    upperTwoAVX512<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1056(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1120(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1184(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1248(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1696(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1760(SP)
-	VPXORD    Z4, Z4, Z4
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	LEAQ      q3_KStepsAVX512<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x000000e0, 312(SP), DX
+	ADDQ      $0x00001e00, DX
+	MOVQ      DX, 288(SP)
+	IMUL3Q    $0x000006c0, 312(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 296(SP)
+	IMUL3Q    $0x00000620, 312(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 304(SP)
+
+turned:
+	MOVQ       296(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       304(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	VMOVDQU32  128(DI), Z7
+	VPSLLW     $0x00, (DI), Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPSLLW     $0x04, Z7, Z5
+	VPANDD     upperTwoAVX512<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 320(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 384(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 448(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 512(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1344(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1408(SP)
+	VPSLLW     $0x00, 64(DI), Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPSLLW     $0x02, Z7, Z5
+	VPANDD     upperTwoAVX512<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 576(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 640(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 704(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 768(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1472(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1536(SP)
+	VPSRLW     $0x04, (DI), Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPSLLW     $0x00, Z7, Z5
+	VPANDD     upperTwoAVX512<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 832(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 896(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 960(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1024(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1600(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1664(SP)
+	VPSRLW     $0x04, 64(DI), Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPSRLW     $0x02, Z7, Z5
+	VPANDD     upperTwoAVX512<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1088(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1152(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1216(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1280(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1728(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1792(SP)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	LEAQ       q3_KStepsAVX512<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ         (CX)(CX*2), DX
 	LEAQ         (AX)(DX*2), DX
-	PREFETCHT0   4096(DX)
-	PREFETCHT0   4160(DX)
+	ADDQ         288(SP), DX
+	PREFETCHT1   (DX)
+	PREFETCHT1   64(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z5
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -39572,7 +40436,7 @@ step:
 	VPBROADCASTD 12(SI), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     288(SP)(CX*4), Z4, Z4
+	VPMADDWD     320(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z31, Z31
 	VPBROADCASTD (SI)(R8*1), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -39585,7 +40449,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*1), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     288(SP)(CX*4), Z4, Z4
+	VPMADDWD     320(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z30, Z30
 	VPBROADCASTD (SI)(R8*2), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -39598,7 +40462,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*2), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     288(SP)(CX*4), Z4, Z4
+	VPMADDWD     320(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z29, Z29
 	ADDQ         $0x10, SI
 	ADDQ         $0x10, CX
@@ -39607,27 +40471,27 @@ step:
 	MOVQ         R10, R13
 	VCVTPH2PS    (BX), Z7
 	VPBROADCASTD 192(SP), Z5
-	VPMADDWD     1312(SP), Z5, Z5
+	VPMADDWD     1344(SP), Z5, Z5
 	VPBROADCASTD 196(SP), Z6
-	VPMADDWD     1376(SP), Z6, Z6
+	VPMADDWD     1408(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 200(SP), Z6
-	VPMADDWD     1440(SP), Z6, Z6
+	VPMADDWD     1472(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 204(SP), Z6
-	VPMADDWD     1504(SP), Z6, Z6
+	VPMADDWD     1536(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 208(SP), Z6
-	VPMADDWD     1568(SP), Z6, Z6
+	VPMADDWD     1600(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 212(SP), Z6
-	VPMADDWD     1632(SP), Z6, Z6
+	VPMADDWD     1664(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 216(SP), Z6
-	VPMADDWD     1696(SP), Z6, Z6
+	VPMADDWD     1728(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 220(SP), Z6
-	VPMADDWD     1760(SP), Z6, Z6
+	VPMADDWD     1792(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPSLLD       $0x02, Z5, Z5
 	VPSUBD       Z5, Z31, Z31
@@ -39637,27 +40501,27 @@ step:
 	VMOVUPS      Z31, (SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 224(SP), Z5
-	VPMADDWD     1312(SP), Z5, Z5
+	VPMADDWD     1344(SP), Z5, Z5
 	VPBROADCASTD 228(SP), Z6
-	VPMADDWD     1376(SP), Z6, Z6
+	VPMADDWD     1408(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 232(SP), Z6
-	VPMADDWD     1440(SP), Z6, Z6
+	VPMADDWD     1472(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 236(SP), Z6
-	VPMADDWD     1504(SP), Z6, Z6
+	VPMADDWD     1536(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 240(SP), Z6
-	VPMADDWD     1568(SP), Z6, Z6
+	VPMADDWD     1600(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 244(SP), Z6
-	VPMADDWD     1632(SP), Z6, Z6
+	VPMADDWD     1664(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 248(SP), Z6
-	VPMADDWD     1696(SP), Z6, Z6
+	VPMADDWD     1728(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 252(SP), Z6
-	VPMADDWD     1760(SP), Z6, Z6
+	VPMADDWD     1792(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPSLLD       $0x02, Z5, Z5
 	VPSUBD       Z5, Z30, Z30
@@ -39667,27 +40531,27 @@ step:
 	VMOVUPS      Z30, 64(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 256(SP), Z5
-	VPMADDWD     1312(SP), Z5, Z5
+	VPMADDWD     1344(SP), Z5, Z5
 	VPBROADCASTD 260(SP), Z6
-	VPMADDWD     1376(SP), Z6, Z6
+	VPMADDWD     1408(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 264(SP), Z6
-	VPMADDWD     1440(SP), Z6, Z6
+	VPMADDWD     1472(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 268(SP), Z6
-	VPMADDWD     1504(SP), Z6, Z6
+	VPMADDWD     1536(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 272(SP), Z6
-	VPMADDWD     1568(SP), Z6, Z6
+	VPMADDWD     1600(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 276(SP), Z6
-	VPMADDWD     1632(SP), Z6, Z6
+	VPMADDWD     1664(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 280(SP), Z6
-	VPMADDWD     1696(SP), Z6, Z6
+	VPMADDWD     1728(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 284(SP), Z6
-	VPMADDWD     1760(SP), Z6, Z6
+	VPMADDWD     1792(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPSLLD       $0x02, Z5, Z5
 	VPSUBD       Z5, Z29, Z29
@@ -39716,10 +40580,15 @@ step:
 
 // func q3_KAVX512x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·q3_KAVX512x2(SB), $1728-80
+TEXT ·q3_KAVX512x2(SB), $1760-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 216(SP)
+	MOVQ         $0x00001e00, 192(SP)
+	MOVQ         $0x000000a0, 200(SP)
+	MOVQ         $0x000003c0, 208(SP)
 	MOVL         $0x03030303, R13
 	VMOVD        R13, X8
 	VPBROADCASTD X8, Z8
@@ -39750,114 +40619,134 @@ block:
 	VPERMQ    $0xd8, Y0, Y0
 	VMOVDQU   Y0, 160(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VMOVDQU32 128(DI), Z7
-	VPSLLW    $0x00, (DI), Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPSLLW    $0x04, Z7, Z5
-	VPANDD    upperTwoAVX512<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 192(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 256(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 320(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 384(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1216(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1280(SP)
-	VPSLLW    $0x00, 64(DI), Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPSLLW    $0x02, Z7, Z5
-	VPANDD    upperTwoAVX512<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 448(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 512(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 576(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 640(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1344(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1408(SP)
-	VPSRLW    $0x04, (DI), Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPSLLW    $0x00, Z7, Z5
-	VPANDD    upperTwoAVX512<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 704(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 768(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 832(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 896(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1472(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1536(SP)
-	VPSRLW    $0x04, 64(DI), Z4
-	VPANDD    lowerFourAVX512<>+0(SB), Z4, Z4
-	VPSRLW    $0x02, Z7, Z5
-	VPANDD    upperTwoAVX512<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 960(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1024(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1088(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1152(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1600(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1664(SP)
-	VPXORD    Z4, Z4, Z4
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	LEAQ      q3_KStepsAVX512<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x000000e0, 216(SP), DX
+	ADDQ      $0x00001e00, DX
+	MOVQ      DX, 192(SP)
+	IMUL3Q    $0x000006c0, 216(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 200(SP)
+	IMUL3Q    $0x00000620, 216(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 208(SP)
+
+turned:
+	MOVQ       200(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       208(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	VMOVDQU32  128(DI), Z7
+	VPSLLW     $0x00, (DI), Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPSLLW     $0x04, Z7, Z5
+	VPANDD     upperTwoAVX512<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 224(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 288(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 352(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 416(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1248(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1312(SP)
+	VPSLLW     $0x00, 64(DI), Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPSLLW     $0x02, Z7, Z5
+	VPANDD     upperTwoAVX512<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 480(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 544(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 608(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 672(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1376(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1440(SP)
+	VPSRLW     $0x04, (DI), Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPSLLW     $0x00, Z7, Z5
+	VPANDD     upperTwoAVX512<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 736(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 800(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 864(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 928(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1504(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1568(SP)
+	VPSRLW     $0x04, 64(DI), Z4
+	VPANDD     lowerFourAVX512<>+0(SB), Z4, Z4
+	VPSRLW     $0x02, Z7, Z5
+	VPANDD     upperTwoAVX512<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 992(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1056(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1120(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1184(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1632(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1696(SP)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	LEAQ       q3_KStepsAVX512<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ         (CX)(CX*2), DX
 	LEAQ         (AX)(DX*2), DX
-	PREFETCHT0   4096(DX)
-	PREFETCHT0   4160(DX)
+	ADDQ         192(SP), DX
+	PREFETCHT1   (DX)
+	PREFETCHT1   64(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z5
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -39897,7 +40786,7 @@ step:
 	VPBROADCASTD 12(SI), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     192(SP)(CX*4), Z4, Z4
+	VPMADDWD     224(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z31, Z31
 	VPBROADCASTD (SI)(R8*1), Z4
 	VPMADDUBSW   Z4, Z0, Z4
@@ -39910,7 +40799,7 @@ step:
 	VPBROADCASTD 12(SI)(R8*1), Z5
 	VPMADDUBSW   Z5, Z3, Z5
 	VPADDW       Z5, Z4, Z4
-	VPMADDWD     192(SP)(CX*4), Z4, Z4
+	VPMADDWD     224(SP)(CX*4), Z4, Z4
 	VPADDD       Z4, Z30, Z30
 	ADDQ         $0x10, SI
 	ADDQ         $0x10, CX
@@ -39919,27 +40808,27 @@ step:
 	MOVQ         R10, R13
 	VCVTPH2PS    (BX), Z7
 	VPBROADCASTD 128(SP), Z5
-	VPMADDWD     1216(SP), Z5, Z5
+	VPMADDWD     1248(SP), Z5, Z5
 	VPBROADCASTD 132(SP), Z6
-	VPMADDWD     1280(SP), Z6, Z6
+	VPMADDWD     1312(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 136(SP), Z6
-	VPMADDWD     1344(SP), Z6, Z6
+	VPMADDWD     1376(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 140(SP), Z6
-	VPMADDWD     1408(SP), Z6, Z6
+	VPMADDWD     1440(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 144(SP), Z6
-	VPMADDWD     1472(SP), Z6, Z6
+	VPMADDWD     1504(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 148(SP), Z6
-	VPMADDWD     1536(SP), Z6, Z6
+	VPMADDWD     1568(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 152(SP), Z6
-	VPMADDWD     1600(SP), Z6, Z6
+	VPMADDWD     1632(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 156(SP), Z6
-	VPMADDWD     1664(SP), Z6, Z6
+	VPMADDWD     1696(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPSLLD       $0x02, Z5, Z5
 	VPSUBD       Z5, Z31, Z31
@@ -39949,27 +40838,27 @@ step:
 	VMOVUPS      Z31, (SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 160(SP), Z5
-	VPMADDWD     1216(SP), Z5, Z5
+	VPMADDWD     1248(SP), Z5, Z5
 	VPBROADCASTD 164(SP), Z6
-	VPMADDWD     1280(SP), Z6, Z6
+	VPMADDWD     1312(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 168(SP), Z6
-	VPMADDWD     1344(SP), Z6, Z6
+	VPMADDWD     1376(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 172(SP), Z6
-	VPMADDWD     1408(SP), Z6, Z6
+	VPMADDWD     1440(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 176(SP), Z6
-	VPMADDWD     1472(SP), Z6, Z6
+	VPMADDWD     1504(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 180(SP), Z6
-	VPMADDWD     1536(SP), Z6, Z6
+	VPMADDWD     1568(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 184(SP), Z6
-	VPMADDWD     1600(SP), Z6, Z6
+	VPMADDWD     1632(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPBROADCASTD 188(SP), Z6
-	VPMADDWD     1664(SP), Z6, Z6
+	VPMADDWD     1696(SP), Z6, Z6
 	VPADDD       Z6, Z5, Z5
 	VPSLLD       $0x02, Z5, Z5
 	VPSUBD       Z5, Z30, Z30
@@ -41785,7 +42674,7 @@ step:
 
 // func iq4_xsAVX512x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·iq4_xsAVX512x8(SB), $3072-80
+TEXT ·iq4_xsAVX512x8(SB), $3104-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -41795,6 +42684,11 @@ TEXT ·iq4_xsAVX512x8(SB), $3072-80
 	VMOVUPS      Z0, 320(SP)
 	VMOVUPS      Z0, 384(SP)
 	VMOVUPS      Z0, 448(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 792(SP)
+	MOVQ         $0x00002800, 768(SP)
+	MOVQ         $0x000000a0, 776(SP)
+	MOVQ         $0x000001e0, 784(SP)
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X12
 	VPBROADCASTD X12, Z12
@@ -41888,112 +42782,131 @@ block:
 	VPSHUFB   evenFirstAVX512<>+0(SB), X0, X0
 	VMOVDQU   X0, 736(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VPMOVZXWD (DI), Z8
-	VPMOVZXWD 32(DI), Z9
-	VPMOVZXWD 64(DI), Z11
-	VPSLLD    $0x10, Z11, Z11
-	VPORD     Z11, Z9, Z9
-	VPSHUFB   twiceAVX512<>+0(SB), Z8, Z8
-	VPSRLW    $0x04, Z8, Z11
-	VPANDD    evenBytesAVX512<>+0(SB), Z8, Z8
-	VPANDD    oddBytesAVX512<>+0(SB), Z11, Z11
-	VPORD     Z11, Z8, Z8
-	VPSLLW    $0x00, Z9, Z10
-	VPANDD    lowerFourAVX512<>+0(SB), Z10, Z10
-	VPSLLW    $0x04, Z8, Z11
-	VPANDD    upperTwoAVX512<>+0(SB), Z11, Z11
-	VPORD     Z11, Z10, Z10
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z10, Z10
-	VPSHUFB   signed0AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 768(SP)
-	VMOVUPS   Z0, 832(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 1792(SP)
-	VMOVUPS   Z0, 1856(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1024(SP)
-	VMOVUPS   Z0, 1088(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 2048(SP)
-	VMOVUPS   Z0, 2112(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1280(SP)
-	VMOVUPS   Z0, 1344(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 2304(SP)
-	VMOVUPS   Z0, 2368(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1536(SP)
-	VMOVUPS   Z0, 1600(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 2560(SP)
-	VMOVUPS   Z0, 2624(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 2816(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 2880(SP)
-	VPSRLW    $0x04, Z9, Z10
-	VPANDD    lowerFourAVX512<>+0(SB), Z10, Z10
-	VPSLLW    $0x02, Z8, Z11
-	VPANDD    upperTwoAVX512<>+0(SB), Z11, Z11
-	VPORD     Z11, Z10, Z10
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z10, Z10
-	VPSHUFB   signed0AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 896(SP)
-	VMOVUPS   Z0, 960(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 1920(SP)
-	VMOVUPS   Z0, 1984(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1152(SP)
-	VMOVUPS   Z0, 1216(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 2176(SP)
-	VMOVUPS   Z0, 2240(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1408(SP)
-	VMOVUPS   Z0, 1472(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 2432(SP)
-	VMOVUPS   Z0, 2496(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1664(SP)
-	VMOVUPS   Z0, 1728(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 2688(SP)
-	VMOVUPS   Z0, 2752(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 2944(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 3008(SP)
-	VPXORD    Z8, Z8, Z8
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	VPXORD    Z27, Z27, Z27
-	VPXORD    Z26, Z26, Z26
-	VPXORD    Z25, Z25, Z25
-	VPXORD    Z24, Z24, Z24
-	LEAQ      iq4_xsStepsAVX512<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000080, 792(SP), DX
+	ADDQ      $0x00002800, DX
+	MOVQ      DX, 768(SP)
+	IMUL3Q    $0x00000860, 792(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 776(SP)
+	IMUL3Q    $0x00000820, 792(SP), DX
+	ADDQ      $0x000001e0, DX
+	MOVQ      DX, 784(SP)
+
+turned:
+	MOVQ       776(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       784(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	VPMOVZXWD  (DI), Z8
+	VPMOVZXWD  32(DI), Z9
+	VPMOVZXWD  64(DI), Z11
+	VPSLLD     $0x10, Z11, Z11
+	VPORD      Z11, Z9, Z9
+	VPSHUFB    twiceAVX512<>+0(SB), Z8, Z8
+	VPSRLW     $0x04, Z8, Z11
+	VPANDD     evenBytesAVX512<>+0(SB), Z8, Z8
+	VPANDD     oddBytesAVX512<>+0(SB), Z11, Z11
+	VPORD      Z11, Z8, Z8
+	VPSLLW     $0x00, Z9, Z10
+	VPANDD     lowerFourAVX512<>+0(SB), Z10, Z10
+	VPSLLW     $0x04, Z8, Z11
+	VPANDD     upperTwoAVX512<>+0(SB), Z11, Z11
+	VPORD      Z11, Z10, Z10
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z10, Z10
+	VPSHUFB    signed0AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 800(SP)
+	VMOVUPS    Z0, 864(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 1824(SP)
+	VMOVUPS    Z0, 1888(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1056(SP)
+	VMOVUPS    Z0, 1120(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 2080(SP)
+	VMOVUPS    Z0, 2144(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1312(SP)
+	VMOVUPS    Z0, 1376(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 2336(SP)
+	VMOVUPS    Z0, 2400(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1568(SP)
+	VMOVUPS    Z0, 1632(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 2592(SP)
+	VMOVUPS    Z0, 2656(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 2848(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 2912(SP)
+	VPSRLW     $0x04, Z9, Z10
+	VPANDD     lowerFourAVX512<>+0(SB), Z10, Z10
+	VPSLLW     $0x02, Z8, Z11
+	VPANDD     upperTwoAVX512<>+0(SB), Z11, Z11
+	VPORD      Z11, Z10, Z10
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z10, Z10
+	VPSHUFB    signed0AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 928(SP)
+	VMOVUPS    Z0, 992(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 1952(SP)
+	VMOVUPS    Z0, 2016(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1184(SP)
+	VMOVUPS    Z0, 1248(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 2208(SP)
+	VMOVUPS    Z0, 2272(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1440(SP)
+	VMOVUPS    Z0, 1504(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 2464(SP)
+	VMOVUPS    Z0, 2528(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1696(SP)
+	VMOVUPS    Z0, 1760(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 2720(SP)
+	VMOVUPS    Z0, 2784(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 2976(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 3040(SP)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	VPXORD     Z27, Z27, Z27
+	VPXORD     Z26, Z26, Z26
+	VPXORD     Z25, Z25, Z25
+	VPXORD     Z24, Z24, Z24
+	LEAQ       iq4_xsStepsAVX512<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ         (AX)(CX*8), DX
-	PREFETCHT0   4096(DX)
-	PREFETCHT0   4160(DX)
+	ADDQ         768(SP), DX
+	PREFETCHT1   (DX)
+	PREFETCHT1   64(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z9
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -42034,8 +42947,8 @@ step:
 	VPADDW       Z11, Z10, Z10
 	VPMADDUBSW   Z9, Z3, Z9
 	VPADDW       Z9, Z8, Z8
-	VPMADDWD     768(SP)(CX*4), Z8, Z8
-	VPMADDWD     1792(SP)(CX*4), Z10, Z10
+	VPMADDWD     800(SP)(CX*4), Z8, Z8
+	VPMADDWD     1824(SP)(CX*4), Z10, Z10
 	VPADDD       Z10, Z8, Z8
 	VPADDD       Z8, Z31, Z31
 	VPBROADCASTD (SI)(R8*1), Z8
@@ -42056,8 +42969,8 @@ step:
 	VPADDW       Z11, Z10, Z10
 	VPMADDUBSW   Z9, Z3, Z9
 	VPADDW       Z9, Z8, Z8
-	VPMADDWD     768(SP)(CX*4), Z8, Z8
-	VPMADDWD     1792(SP)(CX*4), Z10, Z10
+	VPMADDWD     800(SP)(CX*4), Z8, Z8
+	VPMADDWD     1824(SP)(CX*4), Z10, Z10
 	VPADDD       Z10, Z8, Z8
 	VPADDD       Z8, Z30, Z30
 	VPBROADCASTD (SI)(R8*2), Z8
@@ -42078,8 +42991,8 @@ step:
 	VPADDW       Z11, Z10, Z10
 	VPMADDUBSW   Z9, Z3, Z9
 	VPADDW       Z9, Z8, Z8
-	VPMADDWD     768(SP)(CX*4), Z8, Z8
-	VPMADDWD     1792(SP)(CX*4), Z10, Z10
+	VPMADDWD     800(SP)(CX*4), Z8, Z8
+	VPMADDWD     1824(SP)(CX*4), Z10, Z10
 	VPADDD       Z10, Z8, Z8
 	VPADDD       Z8, Z29, Z29
 	ADDQ         R9, SI
@@ -42101,8 +43014,8 @@ step:
 	VPADDW       Z11, Z10, Z10
 	VPMADDUBSW   Z9, Z3, Z9
 	VPADDW       Z9, Z8, Z8
-	VPMADDWD     768(SP)(CX*4), Z8, Z8
-	VPMADDWD     1792(SP)(CX*4), Z10, Z10
+	VPMADDWD     800(SP)(CX*4), Z8, Z8
+	VPMADDWD     1824(SP)(CX*4), Z10, Z10
 	VPADDD       Z10, Z8, Z8
 	VPADDD       Z8, Z28, Z28
 	VPBROADCASTD (SI)(R8*1), Z8
@@ -42123,8 +43036,8 @@ step:
 	VPADDW       Z11, Z10, Z10
 	VPMADDUBSW   Z9, Z3, Z9
 	VPADDW       Z9, Z8, Z8
-	VPMADDWD     768(SP)(CX*4), Z8, Z8
-	VPMADDWD     1792(SP)(CX*4), Z10, Z10
+	VPMADDWD     800(SP)(CX*4), Z8, Z8
+	VPMADDWD     1824(SP)(CX*4), Z10, Z10
 	VPADDD       Z10, Z8, Z8
 	VPADDD       Z8, Z27, Z27
 	VPBROADCASTD (SI)(R8*2), Z8
@@ -42145,8 +43058,8 @@ step:
 	VPADDW       Z11, Z10, Z10
 	VPMADDUBSW   Z9, Z3, Z9
 	VPADDW       Z9, Z8, Z8
-	VPMADDWD     768(SP)(CX*4), Z8, Z8
-	VPMADDWD     1792(SP)(CX*4), Z10, Z10
+	VPMADDWD     800(SP)(CX*4), Z8, Z8
+	VPMADDWD     1824(SP)(CX*4), Z10, Z10
 	VPADDD       Z10, Z8, Z8
 	VPADDD       Z8, Z26, Z26
 	ADDQ         R9, SI
@@ -42168,8 +43081,8 @@ step:
 	VPADDW       Z11, Z10, Z10
 	VPMADDUBSW   Z9, Z3, Z9
 	VPADDW       Z9, Z8, Z8
-	VPMADDWD     768(SP)(CX*4), Z8, Z8
-	VPMADDWD     1792(SP)(CX*4), Z10, Z10
+	VPMADDWD     800(SP)(CX*4), Z8, Z8
+	VPMADDWD     1824(SP)(CX*4), Z10, Z10
 	VPADDD       Z10, Z8, Z8
 	VPADDD       Z8, Z25, Z25
 	VPBROADCASTD (SI)(R8*1), Z8
@@ -42190,8 +43103,8 @@ step:
 	VPADDW       Z11, Z10, Z10
 	VPMADDUBSW   Z9, Z3, Z9
 	VPADDW       Z9, Z8, Z8
-	VPMADDWD     768(SP)(CX*4), Z8, Z8
-	VPMADDWD     1792(SP)(CX*4), Z10, Z10
+	VPMADDWD     800(SP)(CX*4), Z8, Z8
+	VPMADDWD     1824(SP)(CX*4), Z10, Z10
 	VPADDD       Z10, Z8, Z8
 	VPADDD       Z8, Z24, Z24
 	SUBQ         R9, SI
@@ -42203,15 +43116,15 @@ step:
 	MOVQ         R10, R13
 	VCVTPH2PS    (BX), Z11
 	VPBROADCASTD 512(SP), Z9
-	VPMADDWD     2816(SP), Z9, Z9
+	VPMADDWD     2848(SP), Z9, Z9
 	VPBROADCASTD 516(SP), Z10
-	VPMADDWD     2880(SP), Z10, Z10
+	VPMADDWD     2912(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 520(SP), Z10
-	VPMADDWD     2944(SP), Z10, Z10
+	VPMADDWD     2976(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 524(SP), Z10
-	VPMADDWD     3008(SP), Z10, Z10
+	VPMADDWD     3040(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPSLLD       $0x07, Z9, Z9
 	VPSUBD       Z9, Z31, Z31
@@ -42221,15 +43134,15 @@ step:
 	VMOVUPS      Z31, (SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 544(SP), Z9
-	VPMADDWD     2816(SP), Z9, Z9
+	VPMADDWD     2848(SP), Z9, Z9
 	VPBROADCASTD 548(SP), Z10
-	VPMADDWD     2880(SP), Z10, Z10
+	VPMADDWD     2912(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 552(SP), Z10
-	VPMADDWD     2944(SP), Z10, Z10
+	VPMADDWD     2976(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 556(SP), Z10
-	VPMADDWD     3008(SP), Z10, Z10
+	VPMADDWD     3040(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPSLLD       $0x07, Z9, Z9
 	VPSUBD       Z9, Z30, Z30
@@ -42239,15 +43152,15 @@ step:
 	VMOVUPS      Z30, 64(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 576(SP), Z9
-	VPMADDWD     2816(SP), Z9, Z9
+	VPMADDWD     2848(SP), Z9, Z9
 	VPBROADCASTD 580(SP), Z10
-	VPMADDWD     2880(SP), Z10, Z10
+	VPMADDWD     2912(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 584(SP), Z10
-	VPMADDWD     2944(SP), Z10, Z10
+	VPMADDWD     2976(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 588(SP), Z10
-	VPMADDWD     3008(SP), Z10, Z10
+	VPMADDWD     3040(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPSLLD       $0x07, Z9, Z9
 	VPSUBD       Z9, Z29, Z29
@@ -42257,15 +43170,15 @@ step:
 	VMOVUPS      Z29, 128(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 608(SP), Z9
-	VPMADDWD     2816(SP), Z9, Z9
+	VPMADDWD     2848(SP), Z9, Z9
 	VPBROADCASTD 612(SP), Z10
-	VPMADDWD     2880(SP), Z10, Z10
+	VPMADDWD     2912(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 616(SP), Z10
-	VPMADDWD     2944(SP), Z10, Z10
+	VPMADDWD     2976(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 620(SP), Z10
-	VPMADDWD     3008(SP), Z10, Z10
+	VPMADDWD     3040(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPSLLD       $0x07, Z9, Z9
 	VPSUBD       Z9, Z28, Z28
@@ -42275,15 +43188,15 @@ step:
 	VMOVUPS      Z28, 192(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 640(SP), Z9
-	VPMADDWD     2816(SP), Z9, Z9
+	VPMADDWD     2848(SP), Z9, Z9
 	VPBROADCASTD 644(SP), Z10
-	VPMADDWD     2880(SP), Z10, Z10
+	VPMADDWD     2912(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 648(SP), Z10
-	VPMADDWD     2944(SP), Z10, Z10
+	VPMADDWD     2976(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 652(SP), Z10
-	VPMADDWD     3008(SP), Z10, Z10
+	VPMADDWD     3040(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPSLLD       $0x07, Z9, Z9
 	VPSUBD       Z9, Z27, Z27
@@ -42293,15 +43206,15 @@ step:
 	VMOVUPS      Z27, 256(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 672(SP), Z9
-	VPMADDWD     2816(SP), Z9, Z9
+	VPMADDWD     2848(SP), Z9, Z9
 	VPBROADCASTD 676(SP), Z10
-	VPMADDWD     2880(SP), Z10, Z10
+	VPMADDWD     2912(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 680(SP), Z10
-	VPMADDWD     2944(SP), Z10, Z10
+	VPMADDWD     2976(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 684(SP), Z10
-	VPMADDWD     3008(SP), Z10, Z10
+	VPMADDWD     3040(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPSLLD       $0x07, Z9, Z9
 	VPSUBD       Z9, Z26, Z26
@@ -42311,15 +43224,15 @@ step:
 	VMOVUPS      Z26, 320(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 704(SP), Z9
-	VPMADDWD     2816(SP), Z9, Z9
+	VPMADDWD     2848(SP), Z9, Z9
 	VPBROADCASTD 708(SP), Z10
-	VPMADDWD     2880(SP), Z10, Z10
+	VPMADDWD     2912(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 712(SP), Z10
-	VPMADDWD     2944(SP), Z10, Z10
+	VPMADDWD     2976(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 716(SP), Z10
-	VPMADDWD     3008(SP), Z10, Z10
+	VPMADDWD     3040(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPSLLD       $0x07, Z9, Z9
 	VPSUBD       Z9, Z25, Z25
@@ -42329,15 +43242,15 @@ step:
 	VMOVUPS      Z25, 384(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 736(SP), Z9
-	VPMADDWD     2816(SP), Z9, Z9
+	VPMADDWD     2848(SP), Z9, Z9
 	VPBROADCASTD 740(SP), Z10
-	VPMADDWD     2880(SP), Z10, Z10
+	VPMADDWD     2912(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 744(SP), Z10
-	VPMADDWD     2944(SP), Z10, Z10
+	VPMADDWD     2976(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 748(SP), Z10
-	VPMADDWD     3008(SP), Z10, Z10
+	VPMADDWD     3040(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPSLLD       $0x07, Z9, Z9
 	VPSUBD       Z9, Z24, Z24
@@ -42381,7 +43294,7 @@ step:
 
 // func iq4_xsAVX512x7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·iq4_xsAVX512x7(SB), $2976-80
+TEXT ·iq4_xsAVX512x7(SB), $3008-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -42390,6 +43303,11 @@ TEXT ·iq4_xsAVX512x7(SB), $2976-80
 	VMOVUPS      Z0, 256(SP)
 	VMOVUPS      Z0, 320(SP)
 	VMOVUPS      Z0, 384(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 696(SP)
+	MOVQ         $0x00002800, 672(SP)
+	MOVQ         $0x000000a0, 680(SP)
+	MOVQ         $0x000001e0, 688(SP)
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X12
 	VPBROADCASTD X12, Z12
@@ -42474,111 +43392,130 @@ block:
 	VPSHUFB   evenFirstAVX512<>+0(SB), X0, X0
 	VMOVDQU   X0, 640(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VPMOVZXWD (DI), Z8
-	VPMOVZXWD 32(DI), Z9
-	VPMOVZXWD 64(DI), Z11
-	VPSLLD    $0x10, Z11, Z11
-	VPORD     Z11, Z9, Z9
-	VPSHUFB   twiceAVX512<>+0(SB), Z8, Z8
-	VPSRLW    $0x04, Z8, Z11
-	VPANDD    evenBytesAVX512<>+0(SB), Z8, Z8
-	VPANDD    oddBytesAVX512<>+0(SB), Z11, Z11
-	VPORD     Z11, Z8, Z8
-	VPSLLW    $0x00, Z9, Z10
-	VPANDD    lowerFourAVX512<>+0(SB), Z10, Z10
-	VPSLLW    $0x04, Z8, Z11
-	VPANDD    upperTwoAVX512<>+0(SB), Z11, Z11
-	VPORD     Z11, Z10, Z10
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z10, Z10
-	VPSHUFB   signed0AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 672(SP)
-	VMOVUPS   Z0, 736(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 1696(SP)
-	VMOVUPS   Z0, 1760(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 928(SP)
-	VMOVUPS   Z0, 992(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 1952(SP)
-	VMOVUPS   Z0, 2016(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1184(SP)
-	VMOVUPS   Z0, 1248(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 2208(SP)
-	VMOVUPS   Z0, 2272(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1440(SP)
-	VMOVUPS   Z0, 1504(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 2464(SP)
-	VMOVUPS   Z0, 2528(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 2720(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 2784(SP)
-	VPSRLW    $0x04, Z9, Z10
-	VPANDD    lowerFourAVX512<>+0(SB), Z10, Z10
-	VPSLLW    $0x02, Z8, Z11
-	VPANDD    upperTwoAVX512<>+0(SB), Z11, Z11
-	VPORD     Z11, Z10, Z10
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z10, Z10
-	VPSHUFB   signed0AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 800(SP)
-	VMOVUPS   Z0, 864(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 1824(SP)
-	VMOVUPS   Z0, 1888(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1056(SP)
-	VMOVUPS   Z0, 1120(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 2080(SP)
-	VMOVUPS   Z0, 2144(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1312(SP)
-	VMOVUPS   Z0, 1376(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 2336(SP)
-	VMOVUPS   Z0, 2400(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1568(SP)
-	VMOVUPS   Z0, 1632(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 2592(SP)
-	VMOVUPS   Z0, 2656(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 2848(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 2912(SP)
-	VPXORD    Z8, Z8, Z8
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	VPXORD    Z27, Z27, Z27
-	VPXORD    Z26, Z26, Z26
-	VPXORD    Z25, Z25, Z25
-	LEAQ      iq4_xsStepsAVX512<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000080, 696(SP), DX
+	ADDQ      $0x00002800, DX
+	MOVQ      DX, 672(SP)
+	IMUL3Q    $0x00000860, 696(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 680(SP)
+	IMUL3Q    $0x00000820, 696(SP), DX
+	ADDQ      $0x000001e0, DX
+	MOVQ      DX, 688(SP)
+
+turned:
+	MOVQ       680(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       688(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	VPMOVZXWD  (DI), Z8
+	VPMOVZXWD  32(DI), Z9
+	VPMOVZXWD  64(DI), Z11
+	VPSLLD     $0x10, Z11, Z11
+	VPORD      Z11, Z9, Z9
+	VPSHUFB    twiceAVX512<>+0(SB), Z8, Z8
+	VPSRLW     $0x04, Z8, Z11
+	VPANDD     evenBytesAVX512<>+0(SB), Z8, Z8
+	VPANDD     oddBytesAVX512<>+0(SB), Z11, Z11
+	VPORD      Z11, Z8, Z8
+	VPSLLW     $0x00, Z9, Z10
+	VPANDD     lowerFourAVX512<>+0(SB), Z10, Z10
+	VPSLLW     $0x04, Z8, Z11
+	VPANDD     upperTwoAVX512<>+0(SB), Z11, Z11
+	VPORD      Z11, Z10, Z10
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z10, Z10
+	VPSHUFB    signed0AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 704(SP)
+	VMOVUPS    Z0, 768(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 1728(SP)
+	VMOVUPS    Z0, 1792(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 960(SP)
+	VMOVUPS    Z0, 1024(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 1984(SP)
+	VMOVUPS    Z0, 2048(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1216(SP)
+	VMOVUPS    Z0, 1280(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 2240(SP)
+	VMOVUPS    Z0, 2304(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1472(SP)
+	VMOVUPS    Z0, 1536(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 2496(SP)
+	VMOVUPS    Z0, 2560(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 2752(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 2816(SP)
+	VPSRLW     $0x04, Z9, Z10
+	VPANDD     lowerFourAVX512<>+0(SB), Z10, Z10
+	VPSLLW     $0x02, Z8, Z11
+	VPANDD     upperTwoAVX512<>+0(SB), Z11, Z11
+	VPORD      Z11, Z10, Z10
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z10, Z10
+	VPSHUFB    signed0AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 832(SP)
+	VMOVUPS    Z0, 896(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 1856(SP)
+	VMOVUPS    Z0, 1920(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1088(SP)
+	VMOVUPS    Z0, 1152(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 2112(SP)
+	VMOVUPS    Z0, 2176(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1344(SP)
+	VMOVUPS    Z0, 1408(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 2368(SP)
+	VMOVUPS    Z0, 2432(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1600(SP)
+	VMOVUPS    Z0, 1664(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 2624(SP)
+	VMOVUPS    Z0, 2688(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 2880(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 2944(SP)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	VPXORD     Z27, Z27, Z27
+	VPXORD     Z26, Z26, Z26
+	VPXORD     Z25, Z25, Z25
+	LEAQ       iq4_xsStepsAVX512<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ         (AX)(CX*8), DX
-	PREFETCHT0   4096(DX)
-	PREFETCHT0   4160(DX)
+	ADDQ         672(SP), DX
+	PREFETCHT1   (DX)
+	PREFETCHT1   64(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z9
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -42619,8 +43556,8 @@ step:
 	VPADDW       Z11, Z10, Z10
 	VPMADDUBSW   Z9, Z3, Z9
 	VPADDW       Z9, Z8, Z8
-	VPMADDWD     672(SP)(CX*4), Z8, Z8
-	VPMADDWD     1696(SP)(CX*4), Z10, Z10
+	VPMADDWD     704(SP)(CX*4), Z8, Z8
+	VPMADDWD     1728(SP)(CX*4), Z10, Z10
 	VPADDD       Z10, Z8, Z8
 	VPADDD       Z8, Z31, Z31
 	VPBROADCASTD (SI)(R8*1), Z8
@@ -42641,8 +43578,8 @@ step:
 	VPADDW       Z11, Z10, Z10
 	VPMADDUBSW   Z9, Z3, Z9
 	VPADDW       Z9, Z8, Z8
-	VPMADDWD     672(SP)(CX*4), Z8, Z8
-	VPMADDWD     1696(SP)(CX*4), Z10, Z10
+	VPMADDWD     704(SP)(CX*4), Z8, Z8
+	VPMADDWD     1728(SP)(CX*4), Z10, Z10
 	VPADDD       Z10, Z8, Z8
 	VPADDD       Z8, Z30, Z30
 	VPBROADCASTD (SI)(R8*2), Z8
@@ -42663,8 +43600,8 @@ step:
 	VPADDW       Z11, Z10, Z10
 	VPMADDUBSW   Z9, Z3, Z9
 	VPADDW       Z9, Z8, Z8
-	VPMADDWD     672(SP)(CX*4), Z8, Z8
-	VPMADDWD     1696(SP)(CX*4), Z10, Z10
+	VPMADDWD     704(SP)(CX*4), Z8, Z8
+	VPMADDWD     1728(SP)(CX*4), Z10, Z10
 	VPADDD       Z10, Z8, Z8
 	VPADDD       Z8, Z29, Z29
 	ADDQ         R9, SI
@@ -42686,8 +43623,8 @@ step:
 	VPADDW       Z11, Z10, Z10
 	VPMADDUBSW   Z9, Z3, Z9
 	VPADDW       Z9, Z8, Z8
-	VPMADDWD     672(SP)(CX*4), Z8, Z8
-	VPMADDWD     1696(SP)(CX*4), Z10, Z10
+	VPMADDWD     704(SP)(CX*4), Z8, Z8
+	VPMADDWD     1728(SP)(CX*4), Z10, Z10
 	VPADDD       Z10, Z8, Z8
 	VPADDD       Z8, Z28, Z28
 	VPBROADCASTD (SI)(R8*1), Z8
@@ -42708,8 +43645,8 @@ step:
 	VPADDW       Z11, Z10, Z10
 	VPMADDUBSW   Z9, Z3, Z9
 	VPADDW       Z9, Z8, Z8
-	VPMADDWD     672(SP)(CX*4), Z8, Z8
-	VPMADDWD     1696(SP)(CX*4), Z10, Z10
+	VPMADDWD     704(SP)(CX*4), Z8, Z8
+	VPMADDWD     1728(SP)(CX*4), Z10, Z10
 	VPADDD       Z10, Z8, Z8
 	VPADDD       Z8, Z27, Z27
 	VPBROADCASTD (SI)(R8*2), Z8
@@ -42730,8 +43667,8 @@ step:
 	VPADDW       Z11, Z10, Z10
 	VPMADDUBSW   Z9, Z3, Z9
 	VPADDW       Z9, Z8, Z8
-	VPMADDWD     672(SP)(CX*4), Z8, Z8
-	VPMADDWD     1696(SP)(CX*4), Z10, Z10
+	VPMADDWD     704(SP)(CX*4), Z8, Z8
+	VPMADDWD     1728(SP)(CX*4), Z10, Z10
 	VPADDD       Z10, Z8, Z8
 	VPADDD       Z8, Z26, Z26
 	ADDQ         R9, SI
@@ -42753,8 +43690,8 @@ step:
 	VPADDW       Z11, Z10, Z10
 	VPMADDUBSW   Z9, Z3, Z9
 	VPADDW       Z9, Z8, Z8
-	VPMADDWD     672(SP)(CX*4), Z8, Z8
-	VPMADDWD     1696(SP)(CX*4), Z10, Z10
+	VPMADDWD     704(SP)(CX*4), Z8, Z8
+	VPMADDWD     1728(SP)(CX*4), Z10, Z10
 	VPADDD       Z10, Z8, Z8
 	VPADDD       Z8, Z25, Z25
 	SUBQ         R9, SI
@@ -42766,15 +43703,15 @@ step:
 	MOVQ         R10, R13
 	VCVTPH2PS    (BX), Z11
 	VPBROADCASTD 448(SP), Z9
-	VPMADDWD     2720(SP), Z9, Z9
+	VPMADDWD     2752(SP), Z9, Z9
 	VPBROADCASTD 452(SP), Z10
-	VPMADDWD     2784(SP), Z10, Z10
+	VPMADDWD     2816(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 456(SP), Z10
-	VPMADDWD     2848(SP), Z10, Z10
+	VPMADDWD     2880(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 460(SP), Z10
-	VPMADDWD     2912(SP), Z10, Z10
+	VPMADDWD     2944(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPSLLD       $0x07, Z9, Z9
 	VPSUBD       Z9, Z31, Z31
@@ -42784,15 +43721,15 @@ step:
 	VMOVUPS      Z31, (SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 480(SP), Z9
-	VPMADDWD     2720(SP), Z9, Z9
+	VPMADDWD     2752(SP), Z9, Z9
 	VPBROADCASTD 484(SP), Z10
-	VPMADDWD     2784(SP), Z10, Z10
+	VPMADDWD     2816(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 488(SP), Z10
-	VPMADDWD     2848(SP), Z10, Z10
+	VPMADDWD     2880(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 492(SP), Z10
-	VPMADDWD     2912(SP), Z10, Z10
+	VPMADDWD     2944(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPSLLD       $0x07, Z9, Z9
 	VPSUBD       Z9, Z30, Z30
@@ -42802,15 +43739,15 @@ step:
 	VMOVUPS      Z30, 64(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 512(SP), Z9
-	VPMADDWD     2720(SP), Z9, Z9
+	VPMADDWD     2752(SP), Z9, Z9
 	VPBROADCASTD 516(SP), Z10
-	VPMADDWD     2784(SP), Z10, Z10
+	VPMADDWD     2816(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 520(SP), Z10
-	VPMADDWD     2848(SP), Z10, Z10
+	VPMADDWD     2880(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 524(SP), Z10
-	VPMADDWD     2912(SP), Z10, Z10
+	VPMADDWD     2944(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPSLLD       $0x07, Z9, Z9
 	VPSUBD       Z9, Z29, Z29
@@ -42820,15 +43757,15 @@ step:
 	VMOVUPS      Z29, 128(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 544(SP), Z9
-	VPMADDWD     2720(SP), Z9, Z9
+	VPMADDWD     2752(SP), Z9, Z9
 	VPBROADCASTD 548(SP), Z10
-	VPMADDWD     2784(SP), Z10, Z10
+	VPMADDWD     2816(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 552(SP), Z10
-	VPMADDWD     2848(SP), Z10, Z10
+	VPMADDWD     2880(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 556(SP), Z10
-	VPMADDWD     2912(SP), Z10, Z10
+	VPMADDWD     2944(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPSLLD       $0x07, Z9, Z9
 	VPSUBD       Z9, Z28, Z28
@@ -42838,15 +43775,15 @@ step:
 	VMOVUPS      Z28, 192(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 576(SP), Z9
-	VPMADDWD     2720(SP), Z9, Z9
+	VPMADDWD     2752(SP), Z9, Z9
 	VPBROADCASTD 580(SP), Z10
-	VPMADDWD     2784(SP), Z10, Z10
+	VPMADDWD     2816(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 584(SP), Z10
-	VPMADDWD     2848(SP), Z10, Z10
+	VPMADDWD     2880(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 588(SP), Z10
-	VPMADDWD     2912(SP), Z10, Z10
+	VPMADDWD     2944(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPSLLD       $0x07, Z9, Z9
 	VPSUBD       Z9, Z27, Z27
@@ -42856,15 +43793,15 @@ step:
 	VMOVUPS      Z27, 256(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 608(SP), Z9
-	VPMADDWD     2720(SP), Z9, Z9
+	VPMADDWD     2752(SP), Z9, Z9
 	VPBROADCASTD 612(SP), Z10
-	VPMADDWD     2784(SP), Z10, Z10
+	VPMADDWD     2816(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 616(SP), Z10
-	VPMADDWD     2848(SP), Z10, Z10
+	VPMADDWD     2880(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 620(SP), Z10
-	VPMADDWD     2912(SP), Z10, Z10
+	VPMADDWD     2944(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPSLLD       $0x07, Z9, Z9
 	VPSUBD       Z9, Z26, Z26
@@ -42874,15 +43811,15 @@ step:
 	VMOVUPS      Z26, 320(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 640(SP), Z9
-	VPMADDWD     2720(SP), Z9, Z9
+	VPMADDWD     2752(SP), Z9, Z9
 	VPBROADCASTD 644(SP), Z10
-	VPMADDWD     2784(SP), Z10, Z10
+	VPMADDWD     2816(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 648(SP), Z10
-	VPMADDWD     2848(SP), Z10, Z10
+	VPMADDWD     2880(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 652(SP), Z10
-	VPMADDWD     2912(SP), Z10, Z10
+	VPMADDWD     2944(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPSLLD       $0x07, Z9, Z9
 	VPSUBD       Z9, Z25, Z25
@@ -42923,7 +43860,7 @@ step:
 
 // func iq4_xsAVX512x6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·iq4_xsAVX512x6(SB), $2880-80
+TEXT ·iq4_xsAVX512x6(SB), $2912-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -42931,6 +43868,11 @@ TEXT ·iq4_xsAVX512x6(SB), $2880-80
 	VMOVUPS      Z0, 192(SP)
 	VMOVUPS      Z0, 256(SP)
 	VMOVUPS      Z0, 320(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 600(SP)
+	MOVQ         $0x00002800, 576(SP)
+	MOVQ         $0x000000a0, 584(SP)
+	MOVQ         $0x000001e0, 592(SP)
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X12
 	VPBROADCASTD X12, Z12
@@ -43006,110 +43948,129 @@ block:
 	VPSHUFB   evenFirstAVX512<>+0(SB), X0, X0
 	VMOVDQU   X0, 544(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VPMOVZXWD (DI), Z8
-	VPMOVZXWD 32(DI), Z9
-	VPMOVZXWD 64(DI), Z11
-	VPSLLD    $0x10, Z11, Z11
-	VPORD     Z11, Z9, Z9
-	VPSHUFB   twiceAVX512<>+0(SB), Z8, Z8
-	VPSRLW    $0x04, Z8, Z11
-	VPANDD    evenBytesAVX512<>+0(SB), Z8, Z8
-	VPANDD    oddBytesAVX512<>+0(SB), Z11, Z11
-	VPORD     Z11, Z8, Z8
-	VPSLLW    $0x00, Z9, Z10
-	VPANDD    lowerFourAVX512<>+0(SB), Z10, Z10
-	VPSLLW    $0x04, Z8, Z11
-	VPANDD    upperTwoAVX512<>+0(SB), Z11, Z11
-	VPORD     Z11, Z10, Z10
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z10, Z10
-	VPSHUFB   signed0AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 576(SP)
-	VMOVUPS   Z0, 640(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 1600(SP)
-	VMOVUPS   Z0, 1664(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 832(SP)
-	VMOVUPS   Z0, 896(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 1856(SP)
-	VMOVUPS   Z0, 1920(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1088(SP)
-	VMOVUPS   Z0, 1152(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 2112(SP)
-	VMOVUPS   Z0, 2176(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1344(SP)
-	VMOVUPS   Z0, 1408(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 2368(SP)
-	VMOVUPS   Z0, 2432(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 2624(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 2688(SP)
-	VPSRLW    $0x04, Z9, Z10
-	VPANDD    lowerFourAVX512<>+0(SB), Z10, Z10
-	VPSLLW    $0x02, Z8, Z11
-	VPANDD    upperTwoAVX512<>+0(SB), Z11, Z11
-	VPORD     Z11, Z10, Z10
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z10, Z10
-	VPSHUFB   signed0AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 704(SP)
-	VMOVUPS   Z0, 768(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 1728(SP)
-	VMOVUPS   Z0, 1792(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 960(SP)
-	VMOVUPS   Z0, 1024(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 1984(SP)
-	VMOVUPS   Z0, 2048(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1216(SP)
-	VMOVUPS   Z0, 1280(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 2240(SP)
-	VMOVUPS   Z0, 2304(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1472(SP)
-	VMOVUPS   Z0, 1536(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 2496(SP)
-	VMOVUPS   Z0, 2560(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 2752(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 2816(SP)
-	VPXORD    Z8, Z8, Z8
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	VPXORD    Z27, Z27, Z27
-	VPXORD    Z26, Z26, Z26
-	LEAQ      iq4_xsStepsAVX512<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000080, 600(SP), DX
+	ADDQ      $0x00002800, DX
+	MOVQ      DX, 576(SP)
+	IMUL3Q    $0x00000860, 600(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 584(SP)
+	IMUL3Q    $0x00000820, 600(SP), DX
+	ADDQ      $0x000001e0, DX
+	MOVQ      DX, 592(SP)
+
+turned:
+	MOVQ       584(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       592(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	VPMOVZXWD  (DI), Z8
+	VPMOVZXWD  32(DI), Z9
+	VPMOVZXWD  64(DI), Z11
+	VPSLLD     $0x10, Z11, Z11
+	VPORD      Z11, Z9, Z9
+	VPSHUFB    twiceAVX512<>+0(SB), Z8, Z8
+	VPSRLW     $0x04, Z8, Z11
+	VPANDD     evenBytesAVX512<>+0(SB), Z8, Z8
+	VPANDD     oddBytesAVX512<>+0(SB), Z11, Z11
+	VPORD      Z11, Z8, Z8
+	VPSLLW     $0x00, Z9, Z10
+	VPANDD     lowerFourAVX512<>+0(SB), Z10, Z10
+	VPSLLW     $0x04, Z8, Z11
+	VPANDD     upperTwoAVX512<>+0(SB), Z11, Z11
+	VPORD      Z11, Z10, Z10
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z10, Z10
+	VPSHUFB    signed0AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 608(SP)
+	VMOVUPS    Z0, 672(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 1632(SP)
+	VMOVUPS    Z0, 1696(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 864(SP)
+	VMOVUPS    Z0, 928(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 1888(SP)
+	VMOVUPS    Z0, 1952(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1120(SP)
+	VMOVUPS    Z0, 1184(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 2144(SP)
+	VMOVUPS    Z0, 2208(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1376(SP)
+	VMOVUPS    Z0, 1440(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 2400(SP)
+	VMOVUPS    Z0, 2464(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 2656(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 2720(SP)
+	VPSRLW     $0x04, Z9, Z10
+	VPANDD     lowerFourAVX512<>+0(SB), Z10, Z10
+	VPSLLW     $0x02, Z8, Z11
+	VPANDD     upperTwoAVX512<>+0(SB), Z11, Z11
+	VPORD      Z11, Z10, Z10
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z10, Z10
+	VPSHUFB    signed0AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 736(SP)
+	VMOVUPS    Z0, 800(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 1760(SP)
+	VMOVUPS    Z0, 1824(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 992(SP)
+	VMOVUPS    Z0, 1056(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 2016(SP)
+	VMOVUPS    Z0, 2080(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1248(SP)
+	VMOVUPS    Z0, 1312(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 2272(SP)
+	VMOVUPS    Z0, 2336(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1504(SP)
+	VMOVUPS    Z0, 1568(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 2528(SP)
+	VMOVUPS    Z0, 2592(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 2784(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 2848(SP)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	VPXORD     Z27, Z27, Z27
+	VPXORD     Z26, Z26, Z26
+	LEAQ       iq4_xsStepsAVX512<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ         (AX)(CX*8), DX
-	PREFETCHT0   4096(DX)
-	PREFETCHT0   4160(DX)
+	ADDQ         576(SP), DX
+	PREFETCHT1   (DX)
+	PREFETCHT1   64(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z9
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -43150,8 +44111,8 @@ step:
 	VPADDW       Z11, Z10, Z10
 	VPMADDUBSW   Z9, Z3, Z9
 	VPADDW       Z9, Z8, Z8
-	VPMADDWD     576(SP)(CX*4), Z8, Z8
-	VPMADDWD     1600(SP)(CX*4), Z10, Z10
+	VPMADDWD     608(SP)(CX*4), Z8, Z8
+	VPMADDWD     1632(SP)(CX*4), Z10, Z10
 	VPADDD       Z10, Z8, Z8
 	VPADDD       Z8, Z31, Z31
 	VPBROADCASTD (SI)(R8*1), Z8
@@ -43172,8 +44133,8 @@ step:
 	VPADDW       Z11, Z10, Z10
 	VPMADDUBSW   Z9, Z3, Z9
 	VPADDW       Z9, Z8, Z8
-	VPMADDWD     576(SP)(CX*4), Z8, Z8
-	VPMADDWD     1600(SP)(CX*4), Z10, Z10
+	VPMADDWD     608(SP)(CX*4), Z8, Z8
+	VPMADDWD     1632(SP)(CX*4), Z10, Z10
 	VPADDD       Z10, Z8, Z8
 	VPADDD       Z8, Z30, Z30
 	VPBROADCASTD (SI)(R8*2), Z8
@@ -43194,8 +44155,8 @@ step:
 	VPADDW       Z11, Z10, Z10
 	VPMADDUBSW   Z9, Z3, Z9
 	VPADDW       Z9, Z8, Z8
-	VPMADDWD     576(SP)(CX*4), Z8, Z8
-	VPMADDWD     1600(SP)(CX*4), Z10, Z10
+	VPMADDWD     608(SP)(CX*4), Z8, Z8
+	VPMADDWD     1632(SP)(CX*4), Z10, Z10
 	VPADDD       Z10, Z8, Z8
 	VPADDD       Z8, Z29, Z29
 	ADDQ         R9, SI
@@ -43217,8 +44178,8 @@ step:
 	VPADDW       Z11, Z10, Z10
 	VPMADDUBSW   Z9, Z3, Z9
 	VPADDW       Z9, Z8, Z8
-	VPMADDWD     576(SP)(CX*4), Z8, Z8
-	VPMADDWD     1600(SP)(CX*4), Z10, Z10
+	VPMADDWD     608(SP)(CX*4), Z8, Z8
+	VPMADDWD     1632(SP)(CX*4), Z10, Z10
 	VPADDD       Z10, Z8, Z8
 	VPADDD       Z8, Z28, Z28
 	VPBROADCASTD (SI)(R8*1), Z8
@@ -43239,8 +44200,8 @@ step:
 	VPADDW       Z11, Z10, Z10
 	VPMADDUBSW   Z9, Z3, Z9
 	VPADDW       Z9, Z8, Z8
-	VPMADDWD     576(SP)(CX*4), Z8, Z8
-	VPMADDWD     1600(SP)(CX*4), Z10, Z10
+	VPMADDWD     608(SP)(CX*4), Z8, Z8
+	VPMADDWD     1632(SP)(CX*4), Z10, Z10
 	VPADDD       Z10, Z8, Z8
 	VPADDD       Z8, Z27, Z27
 	VPBROADCASTD (SI)(R8*2), Z8
@@ -43261,8 +44222,8 @@ step:
 	VPADDW       Z11, Z10, Z10
 	VPMADDUBSW   Z9, Z3, Z9
 	VPADDW       Z9, Z8, Z8
-	VPMADDWD     576(SP)(CX*4), Z8, Z8
-	VPMADDWD     1600(SP)(CX*4), Z10, Z10
+	VPMADDWD     608(SP)(CX*4), Z8, Z8
+	VPMADDWD     1632(SP)(CX*4), Z10, Z10
 	VPADDD       Z10, Z8, Z8
 	VPADDD       Z8, Z26, Z26
 	SUBQ         R9, SI
@@ -43273,15 +44234,15 @@ step:
 	MOVQ         R10, R13
 	VCVTPH2PS    (BX), Z11
 	VPBROADCASTD 384(SP), Z9
-	VPMADDWD     2624(SP), Z9, Z9
+	VPMADDWD     2656(SP), Z9, Z9
 	VPBROADCASTD 388(SP), Z10
-	VPMADDWD     2688(SP), Z10, Z10
+	VPMADDWD     2720(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 392(SP), Z10
-	VPMADDWD     2752(SP), Z10, Z10
+	VPMADDWD     2784(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 396(SP), Z10
-	VPMADDWD     2816(SP), Z10, Z10
+	VPMADDWD     2848(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPSLLD       $0x07, Z9, Z9
 	VPSUBD       Z9, Z31, Z31
@@ -43291,15 +44252,15 @@ step:
 	VMOVUPS      Z31, (SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 416(SP), Z9
-	VPMADDWD     2624(SP), Z9, Z9
+	VPMADDWD     2656(SP), Z9, Z9
 	VPBROADCASTD 420(SP), Z10
-	VPMADDWD     2688(SP), Z10, Z10
+	VPMADDWD     2720(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 424(SP), Z10
-	VPMADDWD     2752(SP), Z10, Z10
+	VPMADDWD     2784(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 428(SP), Z10
-	VPMADDWD     2816(SP), Z10, Z10
+	VPMADDWD     2848(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPSLLD       $0x07, Z9, Z9
 	VPSUBD       Z9, Z30, Z30
@@ -43309,15 +44270,15 @@ step:
 	VMOVUPS      Z30, 64(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 448(SP), Z9
-	VPMADDWD     2624(SP), Z9, Z9
+	VPMADDWD     2656(SP), Z9, Z9
 	VPBROADCASTD 452(SP), Z10
-	VPMADDWD     2688(SP), Z10, Z10
+	VPMADDWD     2720(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 456(SP), Z10
-	VPMADDWD     2752(SP), Z10, Z10
+	VPMADDWD     2784(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 460(SP), Z10
-	VPMADDWD     2816(SP), Z10, Z10
+	VPMADDWD     2848(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPSLLD       $0x07, Z9, Z9
 	VPSUBD       Z9, Z29, Z29
@@ -43327,15 +44288,15 @@ step:
 	VMOVUPS      Z29, 128(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 480(SP), Z9
-	VPMADDWD     2624(SP), Z9, Z9
+	VPMADDWD     2656(SP), Z9, Z9
 	VPBROADCASTD 484(SP), Z10
-	VPMADDWD     2688(SP), Z10, Z10
+	VPMADDWD     2720(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 488(SP), Z10
-	VPMADDWD     2752(SP), Z10, Z10
+	VPMADDWD     2784(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 492(SP), Z10
-	VPMADDWD     2816(SP), Z10, Z10
+	VPMADDWD     2848(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPSLLD       $0x07, Z9, Z9
 	VPSUBD       Z9, Z28, Z28
@@ -43345,15 +44306,15 @@ step:
 	VMOVUPS      Z28, 192(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 512(SP), Z9
-	VPMADDWD     2624(SP), Z9, Z9
+	VPMADDWD     2656(SP), Z9, Z9
 	VPBROADCASTD 516(SP), Z10
-	VPMADDWD     2688(SP), Z10, Z10
+	VPMADDWD     2720(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 520(SP), Z10
-	VPMADDWD     2752(SP), Z10, Z10
+	VPMADDWD     2784(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 524(SP), Z10
-	VPMADDWD     2816(SP), Z10, Z10
+	VPMADDWD     2848(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPSLLD       $0x07, Z9, Z9
 	VPSUBD       Z9, Z27, Z27
@@ -43363,15 +44324,15 @@ step:
 	VMOVUPS      Z27, 256(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 544(SP), Z9
-	VPMADDWD     2624(SP), Z9, Z9
+	VPMADDWD     2656(SP), Z9, Z9
 	VPBROADCASTD 548(SP), Z10
-	VPMADDWD     2688(SP), Z10, Z10
+	VPMADDWD     2720(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 552(SP), Z10
-	VPMADDWD     2752(SP), Z10, Z10
+	VPMADDWD     2784(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 556(SP), Z10
-	VPMADDWD     2816(SP), Z10, Z10
+	VPMADDWD     2848(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPSLLD       $0x07, Z9, Z9
 	VPSUBD       Z9, Z26, Z26
@@ -43409,13 +44370,18 @@ step:
 
 // func iq4_xsAVX512x5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·iq4_xsAVX512x5(SB), $2784-80
+TEXT ·iq4_xsAVX512x5(SB), $2816-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
 	VMOVUPS      Z0, 128(SP)
 	VMOVUPS      Z0, 192(SP)
 	VMOVUPS      Z0, 256(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 504(SP)
+	MOVQ         $0x00002800, 480(SP)
+	MOVQ         $0x000000a0, 488(SP)
+	MOVQ         $0x000001e0, 496(SP)
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X12
 	VPBROADCASTD X12, Z12
@@ -43482,109 +44448,128 @@ block:
 	VPSHUFB   evenFirstAVX512<>+0(SB), X0, X0
 	VMOVDQU   X0, 448(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VPMOVZXWD (DI), Z8
-	VPMOVZXWD 32(DI), Z9
-	VPMOVZXWD 64(DI), Z11
-	VPSLLD    $0x10, Z11, Z11
-	VPORD     Z11, Z9, Z9
-	VPSHUFB   twiceAVX512<>+0(SB), Z8, Z8
-	VPSRLW    $0x04, Z8, Z11
-	VPANDD    evenBytesAVX512<>+0(SB), Z8, Z8
-	VPANDD    oddBytesAVX512<>+0(SB), Z11, Z11
-	VPORD     Z11, Z8, Z8
-	VPSLLW    $0x00, Z9, Z10
-	VPANDD    lowerFourAVX512<>+0(SB), Z10, Z10
-	VPSLLW    $0x04, Z8, Z11
-	VPANDD    upperTwoAVX512<>+0(SB), Z11, Z11
-	VPORD     Z11, Z10, Z10
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z10, Z10
-	VPSHUFB   signed0AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 480(SP)
-	VMOVUPS   Z0, 544(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 1504(SP)
-	VMOVUPS   Z0, 1568(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 736(SP)
-	VMOVUPS   Z0, 800(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 1760(SP)
-	VMOVUPS   Z0, 1824(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 992(SP)
-	VMOVUPS   Z0, 1056(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 2016(SP)
-	VMOVUPS   Z0, 2080(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1248(SP)
-	VMOVUPS   Z0, 1312(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 2272(SP)
-	VMOVUPS   Z0, 2336(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 2528(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 2592(SP)
-	VPSRLW    $0x04, Z9, Z10
-	VPANDD    lowerFourAVX512<>+0(SB), Z10, Z10
-	VPSLLW    $0x02, Z8, Z11
-	VPANDD    upperTwoAVX512<>+0(SB), Z11, Z11
-	VPORD     Z11, Z10, Z10
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z10, Z10
-	VPSHUFB   signed0AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 608(SP)
-	VMOVUPS   Z0, 672(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 1632(SP)
-	VMOVUPS   Z0, 1696(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 864(SP)
-	VMOVUPS   Z0, 928(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 1888(SP)
-	VMOVUPS   Z0, 1952(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1120(SP)
-	VMOVUPS   Z0, 1184(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 2144(SP)
-	VMOVUPS   Z0, 2208(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1376(SP)
-	VMOVUPS   Z0, 1440(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 2400(SP)
-	VMOVUPS   Z0, 2464(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 2656(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 2720(SP)
-	VPXORD    Z8, Z8, Z8
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	VPXORD    Z27, Z27, Z27
-	LEAQ      iq4_xsStepsAVX512<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000080, 504(SP), DX
+	ADDQ      $0x00002800, DX
+	MOVQ      DX, 480(SP)
+	IMUL3Q    $0x00000860, 504(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 488(SP)
+	IMUL3Q    $0x00000820, 504(SP), DX
+	ADDQ      $0x000001e0, DX
+	MOVQ      DX, 496(SP)
+
+turned:
+	MOVQ       488(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       496(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	VPMOVZXWD  (DI), Z8
+	VPMOVZXWD  32(DI), Z9
+	VPMOVZXWD  64(DI), Z11
+	VPSLLD     $0x10, Z11, Z11
+	VPORD      Z11, Z9, Z9
+	VPSHUFB    twiceAVX512<>+0(SB), Z8, Z8
+	VPSRLW     $0x04, Z8, Z11
+	VPANDD     evenBytesAVX512<>+0(SB), Z8, Z8
+	VPANDD     oddBytesAVX512<>+0(SB), Z11, Z11
+	VPORD      Z11, Z8, Z8
+	VPSLLW     $0x00, Z9, Z10
+	VPANDD     lowerFourAVX512<>+0(SB), Z10, Z10
+	VPSLLW     $0x04, Z8, Z11
+	VPANDD     upperTwoAVX512<>+0(SB), Z11, Z11
+	VPORD      Z11, Z10, Z10
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z10, Z10
+	VPSHUFB    signed0AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 512(SP)
+	VMOVUPS    Z0, 576(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 1536(SP)
+	VMOVUPS    Z0, 1600(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 768(SP)
+	VMOVUPS    Z0, 832(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 1792(SP)
+	VMOVUPS    Z0, 1856(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1024(SP)
+	VMOVUPS    Z0, 1088(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 2048(SP)
+	VMOVUPS    Z0, 2112(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1280(SP)
+	VMOVUPS    Z0, 1344(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 2304(SP)
+	VMOVUPS    Z0, 2368(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 2560(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 2624(SP)
+	VPSRLW     $0x04, Z9, Z10
+	VPANDD     lowerFourAVX512<>+0(SB), Z10, Z10
+	VPSLLW     $0x02, Z8, Z11
+	VPANDD     upperTwoAVX512<>+0(SB), Z11, Z11
+	VPORD      Z11, Z10, Z10
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z10, Z10
+	VPSHUFB    signed0AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 640(SP)
+	VMOVUPS    Z0, 704(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 1664(SP)
+	VMOVUPS    Z0, 1728(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 896(SP)
+	VMOVUPS    Z0, 960(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 1920(SP)
+	VMOVUPS    Z0, 1984(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1152(SP)
+	VMOVUPS    Z0, 1216(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 2176(SP)
+	VMOVUPS    Z0, 2240(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1408(SP)
+	VMOVUPS    Z0, 1472(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 2432(SP)
+	VMOVUPS    Z0, 2496(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 2688(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 2752(SP)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	VPXORD     Z27, Z27, Z27
+	LEAQ       iq4_xsStepsAVX512<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ         (AX)(CX*8), DX
-	PREFETCHT0   4096(DX)
-	PREFETCHT0   4160(DX)
+	ADDQ         480(SP), DX
+	PREFETCHT1   (DX)
+	PREFETCHT1   64(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z9
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -43625,8 +44610,8 @@ step:
 	VPADDW       Z11, Z10, Z10
 	VPMADDUBSW   Z9, Z3, Z9
 	VPADDW       Z9, Z8, Z8
-	VPMADDWD     480(SP)(CX*4), Z8, Z8
-	VPMADDWD     1504(SP)(CX*4), Z10, Z10
+	VPMADDWD     512(SP)(CX*4), Z8, Z8
+	VPMADDWD     1536(SP)(CX*4), Z10, Z10
 	VPADDD       Z10, Z8, Z8
 	VPADDD       Z8, Z31, Z31
 	VPBROADCASTD (SI)(R8*1), Z8
@@ -43647,8 +44632,8 @@ step:
 	VPADDW       Z11, Z10, Z10
 	VPMADDUBSW   Z9, Z3, Z9
 	VPADDW       Z9, Z8, Z8
-	VPMADDWD     480(SP)(CX*4), Z8, Z8
-	VPMADDWD     1504(SP)(CX*4), Z10, Z10
+	VPMADDWD     512(SP)(CX*4), Z8, Z8
+	VPMADDWD     1536(SP)(CX*4), Z10, Z10
 	VPADDD       Z10, Z8, Z8
 	VPADDD       Z8, Z30, Z30
 	VPBROADCASTD (SI)(R8*2), Z8
@@ -43669,8 +44654,8 @@ step:
 	VPADDW       Z11, Z10, Z10
 	VPMADDUBSW   Z9, Z3, Z9
 	VPADDW       Z9, Z8, Z8
-	VPMADDWD     480(SP)(CX*4), Z8, Z8
-	VPMADDWD     1504(SP)(CX*4), Z10, Z10
+	VPMADDWD     512(SP)(CX*4), Z8, Z8
+	VPMADDWD     1536(SP)(CX*4), Z10, Z10
 	VPADDD       Z10, Z8, Z8
 	VPADDD       Z8, Z29, Z29
 	ADDQ         R9, SI
@@ -43692,8 +44677,8 @@ step:
 	VPADDW       Z11, Z10, Z10
 	VPMADDUBSW   Z9, Z3, Z9
 	VPADDW       Z9, Z8, Z8
-	VPMADDWD     480(SP)(CX*4), Z8, Z8
-	VPMADDWD     1504(SP)(CX*4), Z10, Z10
+	VPMADDWD     512(SP)(CX*4), Z8, Z8
+	VPMADDWD     1536(SP)(CX*4), Z10, Z10
 	VPADDD       Z10, Z8, Z8
 	VPADDD       Z8, Z28, Z28
 	VPBROADCASTD (SI)(R8*1), Z8
@@ -43714,8 +44699,8 @@ step:
 	VPADDW       Z11, Z10, Z10
 	VPMADDUBSW   Z9, Z3, Z9
 	VPADDW       Z9, Z8, Z8
-	VPMADDWD     480(SP)(CX*4), Z8, Z8
-	VPMADDWD     1504(SP)(CX*4), Z10, Z10
+	VPMADDWD     512(SP)(CX*4), Z8, Z8
+	VPMADDWD     1536(SP)(CX*4), Z10, Z10
 	VPADDD       Z10, Z8, Z8
 	VPADDD       Z8, Z27, Z27
 	SUBQ         R9, SI
@@ -43726,15 +44711,15 @@ step:
 	MOVQ         R10, R13
 	VCVTPH2PS    (BX), Z11
 	VPBROADCASTD 320(SP), Z9
-	VPMADDWD     2528(SP), Z9, Z9
+	VPMADDWD     2560(SP), Z9, Z9
 	VPBROADCASTD 324(SP), Z10
-	VPMADDWD     2592(SP), Z10, Z10
+	VPMADDWD     2624(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 328(SP), Z10
-	VPMADDWD     2656(SP), Z10, Z10
+	VPMADDWD     2688(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 332(SP), Z10
-	VPMADDWD     2720(SP), Z10, Z10
+	VPMADDWD     2752(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPSLLD       $0x07, Z9, Z9
 	VPSUBD       Z9, Z31, Z31
@@ -43744,15 +44729,15 @@ step:
 	VMOVUPS      Z31, (SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 352(SP), Z9
-	VPMADDWD     2528(SP), Z9, Z9
+	VPMADDWD     2560(SP), Z9, Z9
 	VPBROADCASTD 356(SP), Z10
-	VPMADDWD     2592(SP), Z10, Z10
+	VPMADDWD     2624(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 360(SP), Z10
-	VPMADDWD     2656(SP), Z10, Z10
+	VPMADDWD     2688(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 364(SP), Z10
-	VPMADDWD     2720(SP), Z10, Z10
+	VPMADDWD     2752(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPSLLD       $0x07, Z9, Z9
 	VPSUBD       Z9, Z30, Z30
@@ -43762,15 +44747,15 @@ step:
 	VMOVUPS      Z30, 64(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 384(SP), Z9
-	VPMADDWD     2528(SP), Z9, Z9
+	VPMADDWD     2560(SP), Z9, Z9
 	VPBROADCASTD 388(SP), Z10
-	VPMADDWD     2592(SP), Z10, Z10
+	VPMADDWD     2624(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 392(SP), Z10
-	VPMADDWD     2656(SP), Z10, Z10
+	VPMADDWD     2688(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 396(SP), Z10
-	VPMADDWD     2720(SP), Z10, Z10
+	VPMADDWD     2752(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPSLLD       $0x07, Z9, Z9
 	VPSUBD       Z9, Z29, Z29
@@ -43780,15 +44765,15 @@ step:
 	VMOVUPS      Z29, 128(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 416(SP), Z9
-	VPMADDWD     2528(SP), Z9, Z9
+	VPMADDWD     2560(SP), Z9, Z9
 	VPBROADCASTD 420(SP), Z10
-	VPMADDWD     2592(SP), Z10, Z10
+	VPMADDWD     2624(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 424(SP), Z10
-	VPMADDWD     2656(SP), Z10, Z10
+	VPMADDWD     2688(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 428(SP), Z10
-	VPMADDWD     2720(SP), Z10, Z10
+	VPMADDWD     2752(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPSLLD       $0x07, Z9, Z9
 	VPSUBD       Z9, Z28, Z28
@@ -43798,15 +44783,15 @@ step:
 	VMOVUPS      Z28, 192(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 448(SP), Z9
-	VPMADDWD     2528(SP), Z9, Z9
+	VPMADDWD     2560(SP), Z9, Z9
 	VPBROADCASTD 452(SP), Z10
-	VPMADDWD     2592(SP), Z10, Z10
+	VPMADDWD     2624(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 456(SP), Z10
-	VPMADDWD     2656(SP), Z10, Z10
+	VPMADDWD     2688(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 460(SP), Z10
-	VPMADDWD     2720(SP), Z10, Z10
+	VPMADDWD     2752(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPSLLD       $0x07, Z9, Z9
 	VPSUBD       Z9, Z27, Z27
@@ -43841,12 +44826,17 @@ step:
 
 // func iq4_xsAVX512x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·iq4_xsAVX512x4(SB), $2688-80
+TEXT ·iq4_xsAVX512x4(SB), $2720-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
 	VMOVUPS      Z0, 128(SP)
 	VMOVUPS      Z0, 192(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 408(SP)
+	MOVQ         $0x00002800, 384(SP)
+	MOVQ         $0x000000a0, 392(SP)
+	MOVQ         $0x000001e0, 400(SP)
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X12
 	VPBROADCASTD X12, Z12
@@ -43904,108 +44894,127 @@ block:
 	VPSHUFB   evenFirstAVX512<>+0(SB), X0, X0
 	VMOVDQU   X0, 352(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VPMOVZXWD (DI), Z8
-	VPMOVZXWD 32(DI), Z9
-	VPMOVZXWD 64(DI), Z11
-	VPSLLD    $0x10, Z11, Z11
-	VPORD     Z11, Z9, Z9
-	VPSHUFB   twiceAVX512<>+0(SB), Z8, Z8
-	VPSRLW    $0x04, Z8, Z11
-	VPANDD    evenBytesAVX512<>+0(SB), Z8, Z8
-	VPANDD    oddBytesAVX512<>+0(SB), Z11, Z11
-	VPORD     Z11, Z8, Z8
-	VPSLLW    $0x00, Z9, Z10
-	VPANDD    lowerFourAVX512<>+0(SB), Z10, Z10
-	VPSLLW    $0x04, Z8, Z11
-	VPANDD    upperTwoAVX512<>+0(SB), Z11, Z11
-	VPORD     Z11, Z10, Z10
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z10, Z10
-	VPSHUFB   signed0AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 384(SP)
-	VMOVUPS   Z0, 448(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 1408(SP)
-	VMOVUPS   Z0, 1472(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 640(SP)
-	VMOVUPS   Z0, 704(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 1664(SP)
-	VMOVUPS   Z0, 1728(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 896(SP)
-	VMOVUPS   Z0, 960(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 1920(SP)
-	VMOVUPS   Z0, 1984(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1152(SP)
-	VMOVUPS   Z0, 1216(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 2176(SP)
-	VMOVUPS   Z0, 2240(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 2432(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 2496(SP)
-	VPSRLW    $0x04, Z9, Z10
-	VPANDD    lowerFourAVX512<>+0(SB), Z10, Z10
-	VPSLLW    $0x02, Z8, Z11
-	VPANDD    upperTwoAVX512<>+0(SB), Z11, Z11
-	VPORD     Z11, Z10, Z10
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z10, Z10
-	VPSHUFB   signed0AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 512(SP)
-	VMOVUPS   Z0, 576(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 1536(SP)
-	VMOVUPS   Z0, 1600(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 768(SP)
-	VMOVUPS   Z0, 832(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 1792(SP)
-	VMOVUPS   Z0, 1856(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1024(SP)
-	VMOVUPS   Z0, 1088(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 2048(SP)
-	VMOVUPS   Z0, 2112(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1280(SP)
-	VMOVUPS   Z0, 1344(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 2304(SP)
-	VMOVUPS   Z0, 2368(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 2560(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 2624(SP)
-	VPXORD    Z8, Z8, Z8
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	LEAQ      iq4_xsStepsAVX512<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000080, 408(SP), DX
+	ADDQ      $0x00002800, DX
+	MOVQ      DX, 384(SP)
+	IMUL3Q    $0x00000860, 408(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 392(SP)
+	IMUL3Q    $0x00000820, 408(SP), DX
+	ADDQ      $0x000001e0, DX
+	MOVQ      DX, 400(SP)
+
+turned:
+	MOVQ       392(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       400(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	VPMOVZXWD  (DI), Z8
+	VPMOVZXWD  32(DI), Z9
+	VPMOVZXWD  64(DI), Z11
+	VPSLLD     $0x10, Z11, Z11
+	VPORD      Z11, Z9, Z9
+	VPSHUFB    twiceAVX512<>+0(SB), Z8, Z8
+	VPSRLW     $0x04, Z8, Z11
+	VPANDD     evenBytesAVX512<>+0(SB), Z8, Z8
+	VPANDD     oddBytesAVX512<>+0(SB), Z11, Z11
+	VPORD      Z11, Z8, Z8
+	VPSLLW     $0x00, Z9, Z10
+	VPANDD     lowerFourAVX512<>+0(SB), Z10, Z10
+	VPSLLW     $0x04, Z8, Z11
+	VPANDD     upperTwoAVX512<>+0(SB), Z11, Z11
+	VPORD      Z11, Z10, Z10
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z10, Z10
+	VPSHUFB    signed0AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 416(SP)
+	VMOVUPS    Z0, 480(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 1440(SP)
+	VMOVUPS    Z0, 1504(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 672(SP)
+	VMOVUPS    Z0, 736(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 1696(SP)
+	VMOVUPS    Z0, 1760(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 928(SP)
+	VMOVUPS    Z0, 992(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 1952(SP)
+	VMOVUPS    Z0, 2016(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1184(SP)
+	VMOVUPS    Z0, 1248(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 2208(SP)
+	VMOVUPS    Z0, 2272(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 2464(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 2528(SP)
+	VPSRLW     $0x04, Z9, Z10
+	VPANDD     lowerFourAVX512<>+0(SB), Z10, Z10
+	VPSLLW     $0x02, Z8, Z11
+	VPANDD     upperTwoAVX512<>+0(SB), Z11, Z11
+	VPORD      Z11, Z10, Z10
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z10, Z10
+	VPSHUFB    signed0AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 544(SP)
+	VMOVUPS    Z0, 608(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 1568(SP)
+	VMOVUPS    Z0, 1632(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 800(SP)
+	VMOVUPS    Z0, 864(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 1824(SP)
+	VMOVUPS    Z0, 1888(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1056(SP)
+	VMOVUPS    Z0, 1120(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 2080(SP)
+	VMOVUPS    Z0, 2144(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1312(SP)
+	VMOVUPS    Z0, 1376(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 2336(SP)
+	VMOVUPS    Z0, 2400(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 2592(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 2656(SP)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	LEAQ       iq4_xsStepsAVX512<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ         (AX)(CX*8), DX
-	PREFETCHT0   4096(DX)
-	PREFETCHT0   4160(DX)
+	ADDQ         384(SP), DX
+	PREFETCHT1   (DX)
+	PREFETCHT1   64(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z9
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -44046,8 +45055,8 @@ step:
 	VPADDW       Z11, Z10, Z10
 	VPMADDUBSW   Z9, Z3, Z9
 	VPADDW       Z9, Z8, Z8
-	VPMADDWD     384(SP)(CX*4), Z8, Z8
-	VPMADDWD     1408(SP)(CX*4), Z10, Z10
+	VPMADDWD     416(SP)(CX*4), Z8, Z8
+	VPMADDWD     1440(SP)(CX*4), Z10, Z10
 	VPADDD       Z10, Z8, Z8
 	VPADDD       Z8, Z31, Z31
 	VPBROADCASTD (SI)(R8*1), Z8
@@ -44068,8 +45077,8 @@ step:
 	VPADDW       Z11, Z10, Z10
 	VPMADDUBSW   Z9, Z3, Z9
 	VPADDW       Z9, Z8, Z8
-	VPMADDWD     384(SP)(CX*4), Z8, Z8
-	VPMADDWD     1408(SP)(CX*4), Z10, Z10
+	VPMADDWD     416(SP)(CX*4), Z8, Z8
+	VPMADDWD     1440(SP)(CX*4), Z10, Z10
 	VPADDD       Z10, Z8, Z8
 	VPADDD       Z8, Z30, Z30
 	VPBROADCASTD (SI)(R8*2), Z8
@@ -44090,8 +45099,8 @@ step:
 	VPADDW       Z11, Z10, Z10
 	VPMADDUBSW   Z9, Z3, Z9
 	VPADDW       Z9, Z8, Z8
-	VPMADDWD     384(SP)(CX*4), Z8, Z8
-	VPMADDWD     1408(SP)(CX*4), Z10, Z10
+	VPMADDWD     416(SP)(CX*4), Z8, Z8
+	VPMADDWD     1440(SP)(CX*4), Z10, Z10
 	VPADDD       Z10, Z8, Z8
 	VPADDD       Z8, Z29, Z29
 	ADDQ         R9, SI
@@ -44113,8 +45122,8 @@ step:
 	VPADDW       Z11, Z10, Z10
 	VPMADDUBSW   Z9, Z3, Z9
 	VPADDW       Z9, Z8, Z8
-	VPMADDWD     384(SP)(CX*4), Z8, Z8
-	VPMADDWD     1408(SP)(CX*4), Z10, Z10
+	VPMADDWD     416(SP)(CX*4), Z8, Z8
+	VPMADDWD     1440(SP)(CX*4), Z10, Z10
 	VPADDD       Z10, Z8, Z8
 	VPADDD       Z8, Z28, Z28
 	SUBQ         R9, SI
@@ -44125,15 +45134,15 @@ step:
 	MOVQ         R10, R13
 	VCVTPH2PS    (BX), Z11
 	VPBROADCASTD 256(SP), Z9
-	VPMADDWD     2432(SP), Z9, Z9
+	VPMADDWD     2464(SP), Z9, Z9
 	VPBROADCASTD 260(SP), Z10
-	VPMADDWD     2496(SP), Z10, Z10
+	VPMADDWD     2528(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 264(SP), Z10
-	VPMADDWD     2560(SP), Z10, Z10
+	VPMADDWD     2592(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 268(SP), Z10
-	VPMADDWD     2624(SP), Z10, Z10
+	VPMADDWD     2656(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPSLLD       $0x07, Z9, Z9
 	VPSUBD       Z9, Z31, Z31
@@ -44143,15 +45152,15 @@ step:
 	VMOVUPS      Z31, (SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 288(SP), Z9
-	VPMADDWD     2432(SP), Z9, Z9
+	VPMADDWD     2464(SP), Z9, Z9
 	VPBROADCASTD 292(SP), Z10
-	VPMADDWD     2496(SP), Z10, Z10
+	VPMADDWD     2528(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 296(SP), Z10
-	VPMADDWD     2560(SP), Z10, Z10
+	VPMADDWD     2592(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 300(SP), Z10
-	VPMADDWD     2624(SP), Z10, Z10
+	VPMADDWD     2656(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPSLLD       $0x07, Z9, Z9
 	VPSUBD       Z9, Z30, Z30
@@ -44161,15 +45170,15 @@ step:
 	VMOVUPS      Z30, 64(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 320(SP), Z9
-	VPMADDWD     2432(SP), Z9, Z9
+	VPMADDWD     2464(SP), Z9, Z9
 	VPBROADCASTD 324(SP), Z10
-	VPMADDWD     2496(SP), Z10, Z10
+	VPMADDWD     2528(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 328(SP), Z10
-	VPMADDWD     2560(SP), Z10, Z10
+	VPMADDWD     2592(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 332(SP), Z10
-	VPMADDWD     2624(SP), Z10, Z10
+	VPMADDWD     2656(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPSLLD       $0x07, Z9, Z9
 	VPSUBD       Z9, Z29, Z29
@@ -44179,15 +45188,15 @@ step:
 	VMOVUPS      Z29, 128(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 352(SP), Z9
-	VPMADDWD     2432(SP), Z9, Z9
+	VPMADDWD     2464(SP), Z9, Z9
 	VPBROADCASTD 356(SP), Z10
-	VPMADDWD     2496(SP), Z10, Z10
+	VPMADDWD     2528(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 360(SP), Z10
-	VPMADDWD     2560(SP), Z10, Z10
+	VPMADDWD     2592(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 364(SP), Z10
-	VPMADDWD     2624(SP), Z10, Z10
+	VPMADDWD     2656(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPSLLD       $0x07, Z9, Z9
 	VPSUBD       Z9, Z28, Z28
@@ -44219,11 +45228,16 @@ step:
 
 // func iq4_xsAVX512x3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·iq4_xsAVX512x3(SB), $2592-80
+TEXT ·iq4_xsAVX512x3(SB), $2624-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
 	VMOVUPS      Z0, 128(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 312(SP)
+	MOVQ         $0x00002800, 288(SP)
+	MOVQ         $0x000000a0, 296(SP)
+	MOVQ         $0x000001e0, 304(SP)
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X12
 	VPBROADCASTD X12, Z12
@@ -44272,107 +45286,126 @@ block:
 	VPSHUFB   evenFirstAVX512<>+0(SB), X0, X0
 	VMOVDQU   X0, 256(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VPMOVZXWD (DI), Z8
-	VPMOVZXWD 32(DI), Z9
-	VPMOVZXWD 64(DI), Z11
-	VPSLLD    $0x10, Z11, Z11
-	VPORD     Z11, Z9, Z9
-	VPSHUFB   twiceAVX512<>+0(SB), Z8, Z8
-	VPSRLW    $0x04, Z8, Z11
-	VPANDD    evenBytesAVX512<>+0(SB), Z8, Z8
-	VPANDD    oddBytesAVX512<>+0(SB), Z11, Z11
-	VPORD     Z11, Z8, Z8
-	VPSLLW    $0x00, Z9, Z10
-	VPANDD    lowerFourAVX512<>+0(SB), Z10, Z10
-	VPSLLW    $0x04, Z8, Z11
-	VPANDD    upperTwoAVX512<>+0(SB), Z11, Z11
-	VPORD     Z11, Z10, Z10
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z10, Z10
-	VPSHUFB   signed0AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 288(SP)
-	VMOVUPS   Z0, 352(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 1312(SP)
-	VMOVUPS   Z0, 1376(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 544(SP)
-	VMOVUPS   Z0, 608(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 1568(SP)
-	VMOVUPS   Z0, 1632(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 800(SP)
-	VMOVUPS   Z0, 864(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 1824(SP)
-	VMOVUPS   Z0, 1888(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1056(SP)
-	VMOVUPS   Z0, 1120(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 2080(SP)
-	VMOVUPS   Z0, 2144(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 2336(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 2400(SP)
-	VPSRLW    $0x04, Z9, Z10
-	VPANDD    lowerFourAVX512<>+0(SB), Z10, Z10
-	VPSLLW    $0x02, Z8, Z11
-	VPANDD    upperTwoAVX512<>+0(SB), Z11, Z11
-	VPORD     Z11, Z10, Z10
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z10, Z10
-	VPSHUFB   signed0AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 416(SP)
-	VMOVUPS   Z0, 480(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 1440(SP)
-	VMOVUPS   Z0, 1504(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 672(SP)
-	VMOVUPS   Z0, 736(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 1696(SP)
-	VMOVUPS   Z0, 1760(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 928(SP)
-	VMOVUPS   Z0, 992(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 1952(SP)
-	VMOVUPS   Z0, 2016(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1184(SP)
-	VMOVUPS   Z0, 1248(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 2208(SP)
-	VMOVUPS   Z0, 2272(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 2464(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 2528(SP)
-	VPXORD    Z8, Z8, Z8
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	LEAQ      iq4_xsStepsAVX512<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000080, 312(SP), DX
+	ADDQ      $0x00002800, DX
+	MOVQ      DX, 288(SP)
+	IMUL3Q    $0x00000860, 312(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 296(SP)
+	IMUL3Q    $0x00000820, 312(SP), DX
+	ADDQ      $0x000001e0, DX
+	MOVQ      DX, 304(SP)
+
+turned:
+	MOVQ       296(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       304(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	VPMOVZXWD  (DI), Z8
+	VPMOVZXWD  32(DI), Z9
+	VPMOVZXWD  64(DI), Z11
+	VPSLLD     $0x10, Z11, Z11
+	VPORD      Z11, Z9, Z9
+	VPSHUFB    twiceAVX512<>+0(SB), Z8, Z8
+	VPSRLW     $0x04, Z8, Z11
+	VPANDD     evenBytesAVX512<>+0(SB), Z8, Z8
+	VPANDD     oddBytesAVX512<>+0(SB), Z11, Z11
+	VPORD      Z11, Z8, Z8
+	VPSLLW     $0x00, Z9, Z10
+	VPANDD     lowerFourAVX512<>+0(SB), Z10, Z10
+	VPSLLW     $0x04, Z8, Z11
+	VPANDD     upperTwoAVX512<>+0(SB), Z11, Z11
+	VPORD      Z11, Z10, Z10
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z10, Z10
+	VPSHUFB    signed0AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 320(SP)
+	VMOVUPS    Z0, 384(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 1344(SP)
+	VMOVUPS    Z0, 1408(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 576(SP)
+	VMOVUPS    Z0, 640(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 1600(SP)
+	VMOVUPS    Z0, 1664(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 832(SP)
+	VMOVUPS    Z0, 896(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 1856(SP)
+	VMOVUPS    Z0, 1920(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1088(SP)
+	VMOVUPS    Z0, 1152(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 2112(SP)
+	VMOVUPS    Z0, 2176(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 2368(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 2432(SP)
+	VPSRLW     $0x04, Z9, Z10
+	VPANDD     lowerFourAVX512<>+0(SB), Z10, Z10
+	VPSLLW     $0x02, Z8, Z11
+	VPANDD     upperTwoAVX512<>+0(SB), Z11, Z11
+	VPORD      Z11, Z10, Z10
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z10, Z10
+	VPSHUFB    signed0AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 448(SP)
+	VMOVUPS    Z0, 512(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 1472(SP)
+	VMOVUPS    Z0, 1536(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 704(SP)
+	VMOVUPS    Z0, 768(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 1728(SP)
+	VMOVUPS    Z0, 1792(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 960(SP)
+	VMOVUPS    Z0, 1024(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 1984(SP)
+	VMOVUPS    Z0, 2048(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1216(SP)
+	VMOVUPS    Z0, 1280(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 2240(SP)
+	VMOVUPS    Z0, 2304(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 2496(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 2560(SP)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	LEAQ       iq4_xsStepsAVX512<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ         (AX)(CX*8), DX
-	PREFETCHT0   4096(DX)
-	PREFETCHT0   4160(DX)
+	ADDQ         288(SP), DX
+	PREFETCHT1   (DX)
+	PREFETCHT1   64(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z9
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -44413,8 +45446,8 @@ step:
 	VPADDW       Z11, Z10, Z10
 	VPMADDUBSW   Z9, Z3, Z9
 	VPADDW       Z9, Z8, Z8
-	VPMADDWD     288(SP)(CX*4), Z8, Z8
-	VPMADDWD     1312(SP)(CX*4), Z10, Z10
+	VPMADDWD     320(SP)(CX*4), Z8, Z8
+	VPMADDWD     1344(SP)(CX*4), Z10, Z10
 	VPADDD       Z10, Z8, Z8
 	VPADDD       Z8, Z31, Z31
 	VPBROADCASTD (SI)(R8*1), Z8
@@ -44435,8 +45468,8 @@ step:
 	VPADDW       Z11, Z10, Z10
 	VPMADDUBSW   Z9, Z3, Z9
 	VPADDW       Z9, Z8, Z8
-	VPMADDWD     288(SP)(CX*4), Z8, Z8
-	VPMADDWD     1312(SP)(CX*4), Z10, Z10
+	VPMADDWD     320(SP)(CX*4), Z8, Z8
+	VPMADDWD     1344(SP)(CX*4), Z10, Z10
 	VPADDD       Z10, Z8, Z8
 	VPADDD       Z8, Z30, Z30
 	VPBROADCASTD (SI)(R8*2), Z8
@@ -44457,8 +45490,8 @@ step:
 	VPADDW       Z11, Z10, Z10
 	VPMADDUBSW   Z9, Z3, Z9
 	VPADDW       Z9, Z8, Z8
-	VPMADDWD     288(SP)(CX*4), Z8, Z8
-	VPMADDWD     1312(SP)(CX*4), Z10, Z10
+	VPMADDWD     320(SP)(CX*4), Z8, Z8
+	VPMADDWD     1344(SP)(CX*4), Z10, Z10
 	VPADDD       Z10, Z8, Z8
 	VPADDD       Z8, Z29, Z29
 	ADDQ         $0x10, SI
@@ -44468,15 +45501,15 @@ step:
 	MOVQ         R10, R13
 	VCVTPH2PS    (BX), Z11
 	VPBROADCASTD 192(SP), Z9
-	VPMADDWD     2336(SP), Z9, Z9
+	VPMADDWD     2368(SP), Z9, Z9
 	VPBROADCASTD 196(SP), Z10
-	VPMADDWD     2400(SP), Z10, Z10
+	VPMADDWD     2432(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 200(SP), Z10
-	VPMADDWD     2464(SP), Z10, Z10
+	VPMADDWD     2496(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 204(SP), Z10
-	VPMADDWD     2528(SP), Z10, Z10
+	VPMADDWD     2560(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPSLLD       $0x07, Z9, Z9
 	VPSUBD       Z9, Z31, Z31
@@ -44486,15 +45519,15 @@ step:
 	VMOVUPS      Z31, (SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 224(SP), Z9
-	VPMADDWD     2336(SP), Z9, Z9
+	VPMADDWD     2368(SP), Z9, Z9
 	VPBROADCASTD 228(SP), Z10
-	VPMADDWD     2400(SP), Z10, Z10
+	VPMADDWD     2432(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 232(SP), Z10
-	VPMADDWD     2464(SP), Z10, Z10
+	VPMADDWD     2496(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 236(SP), Z10
-	VPMADDWD     2528(SP), Z10, Z10
+	VPMADDWD     2560(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPSLLD       $0x07, Z9, Z9
 	VPSUBD       Z9, Z30, Z30
@@ -44504,15 +45537,15 @@ step:
 	VMOVUPS      Z30, 64(SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 256(SP), Z9
-	VPMADDWD     2336(SP), Z9, Z9
+	VPMADDWD     2368(SP), Z9, Z9
 	VPBROADCASTD 260(SP), Z10
-	VPMADDWD     2400(SP), Z10, Z10
+	VPMADDWD     2432(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 264(SP), Z10
-	VPMADDWD     2464(SP), Z10, Z10
+	VPMADDWD     2496(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 268(SP), Z10
-	VPMADDWD     2528(SP), Z10, Z10
+	VPMADDWD     2560(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPSLLD       $0x07, Z9, Z9
 	VPSUBD       Z9, Z29, Z29
@@ -44541,10 +45574,15 @@ step:
 
 // func iq4_xsAVX512x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, MMX+
-TEXT ·iq4_xsAVX512x2(SB), $2496-80
+TEXT ·iq4_xsAVX512x2(SB), $2528-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 216(SP)
+	MOVQ         $0x00002800, 192(SP)
+	MOVQ         $0x000000a0, 200(SP)
+	MOVQ         $0x000001e0, 208(SP)
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X12
 	VPBROADCASTD X12, Z12
@@ -44584,106 +45622,125 @@ block:
 	VPSHUFB   evenFirstAVX512<>+0(SB), X0, X0
 	VMOVDQU   X0, 160(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VPMOVZXWD (DI), Z8
-	VPMOVZXWD 32(DI), Z9
-	VPMOVZXWD 64(DI), Z11
-	VPSLLD    $0x10, Z11, Z11
-	VPORD     Z11, Z9, Z9
-	VPSHUFB   twiceAVX512<>+0(SB), Z8, Z8
-	VPSRLW    $0x04, Z8, Z11
-	VPANDD    evenBytesAVX512<>+0(SB), Z8, Z8
-	VPANDD    oddBytesAVX512<>+0(SB), Z11, Z11
-	VPORD     Z11, Z8, Z8
-	VPSLLW    $0x00, Z9, Z10
-	VPANDD    lowerFourAVX512<>+0(SB), Z10, Z10
-	VPSLLW    $0x04, Z8, Z11
-	VPANDD    upperTwoAVX512<>+0(SB), Z11, Z11
-	VPORD     Z11, Z10, Z10
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z10, Z10
-	VPSHUFB   signed0AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 192(SP)
-	VMOVUPS   Z0, 256(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 1216(SP)
-	VMOVUPS   Z0, 1280(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 448(SP)
-	VMOVUPS   Z0, 512(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 1472(SP)
-	VMOVUPS   Z0, 1536(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 704(SP)
-	VMOVUPS   Z0, 768(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 1728(SP)
-	VMOVUPS   Z0, 1792(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 960(SP)
-	VMOVUPS   Z0, 1024(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 1984(SP)
-	VMOVUPS   Z0, 2048(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 2240(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 2304(SP)
-	VPSRLW    $0x04, Z9, Z10
-	VPANDD    lowerFourAVX512<>+0(SB), Z10, Z10
-	VPSLLW    $0x02, Z8, Z11
-	VPANDD    upperTwoAVX512<>+0(SB), Z11, Z11
-	VPORD     Z11, Z10, Z10
-	VPSUBB    thirtyTwoAVX512<>+0(SB), Z10, Z10
-	VPSHUFB   signed0AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 320(SP)
-	VMOVUPS   Z0, 384(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 1344(SP)
-	VMOVUPS   Z0, 1408(SP)
-	VPSHUFB   signed1AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 576(SP)
-	VMOVUPS   Z0, 640(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 1600(SP)
-	VMOVUPS   Z0, 1664(SP)
-	VPSHUFB   signed2AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 832(SP)
-	VMOVUPS   Z0, 896(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 1856(SP)
-	VMOVUPS   Z0, 1920(SP)
-	VPSHUFB   signed3AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1088(SP)
-	VMOVUPS   Z0, 1152(SP)
-	VPSLLW    $0x04, Z0, Z0
-	VMOVUPS   Z0, 2112(SP)
-	VMOVUPS   Z0, 2176(SP)
-	VPSHUFB   signedPairs0AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 2368(SP)
-	VPSHUFB   signedPairs1AVX512<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 2432(SP)
-	VPXORD    Z8, Z8, Z8
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	LEAQ      iq4_xsStepsAVX512<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000080, 216(SP), DX
+	ADDQ      $0x00002800, DX
+	MOVQ      DX, 192(SP)
+	IMUL3Q    $0x00000860, 216(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 200(SP)
+	IMUL3Q    $0x00000820, 216(SP), DX
+	ADDQ      $0x000001e0, DX
+	MOVQ      DX, 208(SP)
+
+turned:
+	MOVQ       200(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       208(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	VPMOVZXWD  (DI), Z8
+	VPMOVZXWD  32(DI), Z9
+	VPMOVZXWD  64(DI), Z11
+	VPSLLD     $0x10, Z11, Z11
+	VPORD      Z11, Z9, Z9
+	VPSHUFB    twiceAVX512<>+0(SB), Z8, Z8
+	VPSRLW     $0x04, Z8, Z11
+	VPANDD     evenBytesAVX512<>+0(SB), Z8, Z8
+	VPANDD     oddBytesAVX512<>+0(SB), Z11, Z11
+	VPORD      Z11, Z8, Z8
+	VPSLLW     $0x00, Z9, Z10
+	VPANDD     lowerFourAVX512<>+0(SB), Z10, Z10
+	VPSLLW     $0x04, Z8, Z11
+	VPANDD     upperTwoAVX512<>+0(SB), Z11, Z11
+	VPORD      Z11, Z10, Z10
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z10, Z10
+	VPSHUFB    signed0AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 224(SP)
+	VMOVUPS    Z0, 288(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 1248(SP)
+	VMOVUPS    Z0, 1312(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 480(SP)
+	VMOVUPS    Z0, 544(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 1504(SP)
+	VMOVUPS    Z0, 1568(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 736(SP)
+	VMOVUPS    Z0, 800(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 1760(SP)
+	VMOVUPS    Z0, 1824(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 992(SP)
+	VMOVUPS    Z0, 1056(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 2016(SP)
+	VMOVUPS    Z0, 2080(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 2272(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 2336(SP)
+	VPSRLW     $0x04, Z9, Z10
+	VPANDD     lowerFourAVX512<>+0(SB), Z10, Z10
+	VPSLLW     $0x02, Z8, Z11
+	VPANDD     upperTwoAVX512<>+0(SB), Z11, Z11
+	VPORD      Z11, Z10, Z10
+	VPSUBB     thirtyTwoAVX512<>+0(SB), Z10, Z10
+	VPSHUFB    signed0AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 352(SP)
+	VMOVUPS    Z0, 416(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 1376(SP)
+	VMOVUPS    Z0, 1440(SP)
+	VPSHUFB    signed1AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 608(SP)
+	VMOVUPS    Z0, 672(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 1632(SP)
+	VMOVUPS    Z0, 1696(SP)
+	VPSHUFB    signed2AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 864(SP)
+	VMOVUPS    Z0, 928(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 1888(SP)
+	VMOVUPS    Z0, 1952(SP)
+	VPSHUFB    signed3AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1120(SP)
+	VMOVUPS    Z0, 1184(SP)
+	VPSLLW     $0x04, Z0, Z0
+	VMOVUPS    Z0, 2144(SP)
+	VMOVUPS    Z0, 2208(SP)
+	VPSHUFB    signedPairs0AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 2400(SP)
+	VPSHUFB    signedPairs1AVX512<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 2464(SP)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	LEAQ       iq4_xsStepsAVX512<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ         (AX)(CX*8), DX
-	PREFETCHT0   4096(DX)
-	PREFETCHT0   4160(DX)
+	ADDQ         192(SP), DX
+	PREFETCHT1   (DX)
+	PREFETCHT1   64(DX)
 	MOVL         (R13)(CX*1), DX
 	VPBROADCASTD 4(R13)(CX*1), Z9
 	VMOVDQU32    (AX)(DX*1), Z0
@@ -44724,8 +45781,8 @@ step:
 	VPADDW       Z11, Z10, Z10
 	VPMADDUBSW   Z9, Z3, Z9
 	VPADDW       Z9, Z8, Z8
-	VPMADDWD     192(SP)(CX*4), Z8, Z8
-	VPMADDWD     1216(SP)(CX*4), Z10, Z10
+	VPMADDWD     224(SP)(CX*4), Z8, Z8
+	VPMADDWD     1248(SP)(CX*4), Z10, Z10
 	VPADDD       Z10, Z8, Z8
 	VPADDD       Z8, Z31, Z31
 	VPBROADCASTD (SI)(R8*1), Z8
@@ -44746,8 +45803,8 @@ step:
 	VPADDW       Z11, Z10, Z10
 	VPMADDUBSW   Z9, Z3, Z9
 	VPADDW       Z9, Z8, Z8
-	VPMADDWD     192(SP)(CX*4), Z8, Z8
-	VPMADDWD     1216(SP)(CX*4), Z10, Z10
+	VPMADDWD     224(SP)(CX*4), Z8, Z8
+	VPMADDWD     1248(SP)(CX*4), Z10, Z10
 	VPADDD       Z10, Z8, Z8
 	VPADDD       Z8, Z30, Z30
 	ADDQ         $0x10, SI
@@ -44757,15 +45814,15 @@ step:
 	MOVQ         R10, R13
 	VCVTPH2PS    (BX), Z11
 	VPBROADCASTD 128(SP), Z9
-	VPMADDWD     2240(SP), Z9, Z9
+	VPMADDWD     2272(SP), Z9, Z9
 	VPBROADCASTD 132(SP), Z10
-	VPMADDWD     2304(SP), Z10, Z10
+	VPMADDWD     2336(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 136(SP), Z10
-	VPMADDWD     2368(SP), Z10, Z10
+	VPMADDWD     2400(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 140(SP), Z10
-	VPMADDWD     2432(SP), Z10, Z10
+	VPMADDWD     2464(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPSLLD       $0x07, Z9, Z9
 	VPSUBD       Z9, Z31, Z31
@@ -44775,15 +45832,15 @@ step:
 	VMOVUPS      Z31, (SP)
 	ADDQ         R11, R13
 	VPBROADCASTD 160(SP), Z9
-	VPMADDWD     2240(SP), Z9, Z9
+	VPMADDWD     2272(SP), Z9, Z9
 	VPBROADCASTD 164(SP), Z10
-	VPMADDWD     2304(SP), Z10, Z10
+	VPMADDWD     2336(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 168(SP), Z10
-	VPMADDWD     2368(SP), Z10, Z10
+	VPMADDWD     2400(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPBROADCASTD 172(SP), Z10
-	VPMADDWD     2432(SP), Z10, Z10
+	VPMADDWD     2464(SP), Z10, Z10
 	VPADDD       Z10, Z9, Z9
 	VPSLLD       $0x07, Z9, Z9
 	VPSUBD       Z9, Z30, Z30

@@ -10736,7 +10736,7 @@ run:
 
 // func q4_KAVX512VNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q4_KAVX512VNNIx8(SB), $1536-80
+TEXT ·q4_KAVX512VNNIx8(SB), $1568-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -10746,6 +10746,11 @@ TEXT ·q4_KAVX512VNNIx8(SB), $1536-80
 	VMOVUPS      Z0, 320(SP)
 	VMOVUPS      Z0, 384(SP)
 	VMOVUPS      Z0, 448(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 1560(SP)
+	MOVQ         $0x00002800, 1536(SP)
+	MOVQ         $0x00000140, 1544(SP)
+	MOVQ         $0x000003c0, 1552(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -10762,73 +10767,92 @@ TEXT ·q4_KAVX512VNNIx8(SB), $1536-80
 	VPBROADCASTD X14, Z14
 
 block:
-	VPCMPEQW        Y1, Y1, Y1
-	VPSRLW          $0x0f, Y1, Y1
-	MOVQ            sums+48(FP), DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 512(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 544(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 576(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 608(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 640(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 672(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 704(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 736(SP)
-	ADDQ            $0x40, sums+48(FP)
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 512(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 544(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 576(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 608(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 640(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 672(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 704(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 736(SP)
+	ADDQ      $0x40, sums+48(FP)
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000100, 1560(SP), DX
+	ADDQ      $0x00002800, DX
+	MOVQ      DX, 1536(SP)
+	IMUL3Q    $0x000008c0, 1560(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 1544(SP)
+	IMUL3Q    $0x00000840, 1560(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 1552(SP)
+
+turned:
+	MOVQ            1544(SP), DX
+	PREFETCHT1      (BX)(DX*1)
+	MOVQ            1552(SP), DX
+	PREFETCHT1      (DI)(DX*1)
+	PREFETCHT1      64(DI)(DX*1)
+	PREFETCHT1      128(DI)(DX*1)
 	VMOVDQU32       (DI), Z0
 	VMOVDQU32       64(DI), Z1
 	VMOVDQU32       128(DI), Z2
@@ -10888,10 +10912,11 @@ block:
 run:
 	LEAQ          (CX)(CX*1), DX
 	LEAQ          (AX)(DX*8), DX
-	PREFETCHT0    4096(DX)
-	PREFETCHT0    4160(DX)
-	PREFETCHT0    4224(DX)
-	PREFETCHT0    4288(DX)
+	ADDQ          1536(SP), DX
+	PREFETCHT1    (DX)
+	PREFETCHT1    64(DX)
+	PREFETCHT1    128(DX)
+	PREFETCHT1    192(DX)
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z11
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -11209,7 +11234,7 @@ run:
 
 // func q4_KAVX512VNNIx7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q4_KAVX512VNNIx7(SB), $1440-80
+TEXT ·q4_KAVX512VNNIx7(SB), $1472-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -11218,6 +11243,11 @@ TEXT ·q4_KAVX512VNNIx7(SB), $1440-80
 	VMOVUPS      Z0, 256(SP)
 	VMOVUPS      Z0, 320(SP)
 	VMOVUPS      Z0, 384(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 1464(SP)
+	MOVQ         $0x00002800, 1440(SP)
+	MOVQ         $0x00000140, 1448(SP)
+	MOVQ         $0x000003c0, 1456(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -11234,65 +11264,84 @@ TEXT ·q4_KAVX512VNNIx7(SB), $1440-80
 	VPBROADCASTD X14, Z14
 
 block:
-	VPCMPEQW        Y1, Y1, Y1
-	VPSRLW          $0x0f, Y1, Y1
-	MOVQ            sums+48(FP), DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 448(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 480(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 512(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 544(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 576(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 608(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 640(SP)
-	ADDQ            $0x40, sums+48(FP)
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 448(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 480(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 512(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 544(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 576(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 608(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 640(SP)
+	ADDQ      $0x40, sums+48(FP)
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000100, 1464(SP), DX
+	ADDQ      $0x00002800, DX
+	MOVQ      DX, 1440(SP)
+	IMUL3Q    $0x000008c0, 1464(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 1448(SP)
+	IMUL3Q    $0x00000840, 1464(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 1456(SP)
+
+turned:
+	MOVQ            1448(SP), DX
+	PREFETCHT1      (BX)(DX*1)
+	MOVQ            1456(SP), DX
+	PREFETCHT1      (DI)(DX*1)
+	PREFETCHT1      64(DI)(DX*1)
+	PREFETCHT1      128(DI)(DX*1)
 	VMOVDQU32       (DI), Z0
 	VMOVDQU32       64(DI), Z1
 	VMOVDQU32       128(DI), Z2
@@ -11351,10 +11400,11 @@ block:
 run:
 	LEAQ          (CX)(CX*1), DX
 	LEAQ          (AX)(DX*8), DX
-	PREFETCHT0    4096(DX)
-	PREFETCHT0    4160(DX)
-	PREFETCHT0    4224(DX)
-	PREFETCHT0    4288(DX)
+	ADDQ          1440(SP), DX
+	PREFETCHT1    (DX)
+	PREFETCHT1    64(DX)
+	PREFETCHT1    128(DX)
+	PREFETCHT1    192(DX)
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z11
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -11639,7 +11689,7 @@ run:
 
 // func q4_KAVX512VNNIx6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q4_KAVX512VNNIx6(SB), $1344-80
+TEXT ·q4_KAVX512VNNIx6(SB), $1376-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -11647,6 +11697,11 @@ TEXT ·q4_KAVX512VNNIx6(SB), $1344-80
 	VMOVUPS      Z0, 192(SP)
 	VMOVUPS      Z0, 256(SP)
 	VMOVUPS      Z0, 320(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 1368(SP)
+	MOVQ         $0x00002800, 1344(SP)
+	MOVQ         $0x00000140, 1352(SP)
+	MOVQ         $0x000003c0, 1360(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -11663,57 +11718,76 @@ TEXT ·q4_KAVX512VNNIx6(SB), $1344-80
 	VPBROADCASTD X14, Z14
 
 block:
-	VPCMPEQW        Y1, Y1, Y1
-	VPSRLW          $0x0f, Y1, Y1
-	MOVQ            sums+48(FP), DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 384(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 416(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 448(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 480(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 512(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 544(SP)
-	ADDQ            $0x40, sums+48(FP)
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 384(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 416(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 448(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 480(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 512(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 544(SP)
+	ADDQ      $0x40, sums+48(FP)
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000100, 1368(SP), DX
+	ADDQ      $0x00002800, DX
+	MOVQ      DX, 1344(SP)
+	IMUL3Q    $0x000008c0, 1368(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 1352(SP)
+	IMUL3Q    $0x00000840, 1368(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 1360(SP)
+
+turned:
+	MOVQ            1352(SP), DX
+	PREFETCHT1      (BX)(DX*1)
+	MOVQ            1360(SP), DX
+	PREFETCHT1      (DI)(DX*1)
+	PREFETCHT1      64(DI)(DX*1)
+	PREFETCHT1      128(DI)(DX*1)
 	VMOVDQU32       (DI), Z0
 	VMOVDQU32       64(DI), Z1
 	VMOVDQU32       128(DI), Z2
@@ -11771,10 +11845,11 @@ block:
 run:
 	LEAQ          (CX)(CX*1), DX
 	LEAQ          (AX)(DX*8), DX
-	PREFETCHT0    4096(DX)
-	PREFETCHT0    4160(DX)
-	PREFETCHT0    4224(DX)
-	PREFETCHT0    4288(DX)
+	ADDQ          1344(SP), DX
+	PREFETCHT1    (DX)
+	PREFETCHT1    64(DX)
+	PREFETCHT1    128(DX)
+	PREFETCHT1    192(DX)
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z11
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -12024,13 +12099,18 @@ run:
 
 // func q4_KAVX512VNNIx5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q4_KAVX512VNNIx5(SB), $1248-80
+TEXT ·q4_KAVX512VNNIx5(SB), $1280-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
 	VMOVUPS      Z0, 128(SP)
 	VMOVUPS      Z0, 192(SP)
 	VMOVUPS      Z0, 256(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 1272(SP)
+	MOVQ         $0x00002800, 1248(SP)
+	MOVQ         $0x00000140, 1256(SP)
+	MOVQ         $0x000003c0, 1264(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -12047,49 +12127,68 @@ TEXT ·q4_KAVX512VNNIx5(SB), $1248-80
 	VPBROADCASTD X14, Z14
 
 block:
-	VPCMPEQW        Y1, Y1, Y1
-	VPSRLW          $0x0f, Y1, Y1
-	MOVQ            sums+48(FP), DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 320(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 352(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 384(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 416(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 448(SP)
-	ADDQ            $0x40, sums+48(FP)
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 320(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 352(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 384(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 416(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 448(SP)
+	ADDQ      $0x40, sums+48(FP)
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000100, 1272(SP), DX
+	ADDQ      $0x00002800, DX
+	MOVQ      DX, 1248(SP)
+	IMUL3Q    $0x000008c0, 1272(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 1256(SP)
+	IMUL3Q    $0x00000840, 1272(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 1264(SP)
+
+turned:
+	MOVQ            1256(SP), DX
+	PREFETCHT1      (BX)(DX*1)
+	MOVQ            1264(SP), DX
+	PREFETCHT1      (DI)(DX*1)
+	PREFETCHT1      64(DI)(DX*1)
+	PREFETCHT1      128(DI)(DX*1)
 	VMOVDQU32       (DI), Z0
 	VMOVDQU32       64(DI), Z1
 	VMOVDQU32       128(DI), Z2
@@ -12146,10 +12245,11 @@ block:
 run:
 	LEAQ          (CX)(CX*1), DX
 	LEAQ          (AX)(DX*8), DX
-	PREFETCHT0    4096(DX)
-	PREFETCHT0    4160(DX)
-	PREFETCHT0    4224(DX)
-	PREFETCHT0    4288(DX)
+	ADDQ          1248(SP), DX
+	PREFETCHT1    (DX)
+	PREFETCHT1    64(DX)
+	PREFETCHT1    128(DX)
+	PREFETCHT1    192(DX)
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z11
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -12366,12 +12466,17 @@ run:
 
 // func q4_KAVX512VNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q4_KAVX512VNNIx4(SB), $1152-80
+TEXT ·q4_KAVX512VNNIx4(SB), $1184-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
 	VMOVUPS      Z0, 128(SP)
 	VMOVUPS      Z0, 192(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 1176(SP)
+	MOVQ         $0x00002800, 1152(SP)
+	MOVQ         $0x00000140, 1160(SP)
+	MOVQ         $0x000003c0, 1168(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -12388,41 +12493,60 @@ TEXT ·q4_KAVX512VNNIx4(SB), $1152-80
 	VPBROADCASTD X14, Z14
 
 block:
-	VPCMPEQW        Y1, Y1, Y1
-	VPSRLW          $0x0f, Y1, Y1
-	MOVQ            sums+48(FP), DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 256(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 288(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 320(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 352(SP)
-	ADDQ            $0x40, sums+48(FP)
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 256(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 288(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 320(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 352(SP)
+	ADDQ      $0x40, sums+48(FP)
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000100, 1176(SP), DX
+	ADDQ      $0x00002800, DX
+	MOVQ      DX, 1152(SP)
+	IMUL3Q    $0x000008c0, 1176(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 1160(SP)
+	IMUL3Q    $0x00000840, 1176(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 1168(SP)
+
+turned:
+	MOVQ            1160(SP), DX
+	PREFETCHT1      (BX)(DX*1)
+	MOVQ            1168(SP), DX
+	PREFETCHT1      (DI)(DX*1)
+	PREFETCHT1      64(DI)(DX*1)
+	PREFETCHT1      128(DI)(DX*1)
 	VMOVDQU32       (DI), Z0
 	VMOVDQU32       64(DI), Z1
 	VMOVDQU32       128(DI), Z2
@@ -12478,10 +12602,11 @@ block:
 run:
 	LEAQ          (CX)(CX*1), DX
 	LEAQ          (AX)(DX*8), DX
-	PREFETCHT0    4096(DX)
-	PREFETCHT0    4160(DX)
-	PREFETCHT0    4224(DX)
-	PREFETCHT0    4288(DX)
+	ADDQ          1152(SP), DX
+	PREFETCHT1    (DX)
+	PREFETCHT1    64(DX)
+	PREFETCHT1    128(DX)
+	PREFETCHT1    192(DX)
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z11
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -12665,11 +12790,16 @@ run:
 
 // func q4_KAVX512VNNIx3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q4_KAVX512VNNIx3(SB), $1056-80
+TEXT ·q4_KAVX512VNNIx3(SB), $1088-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
 	VMOVUPS      Z0, 128(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 1080(SP)
+	MOVQ         $0x00002800, 1056(SP)
+	MOVQ         $0x00000140, 1064(SP)
+	MOVQ         $0x000003c0, 1072(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -12686,33 +12816,52 @@ TEXT ·q4_KAVX512VNNIx3(SB), $1056-80
 	VPBROADCASTD X14, Z14
 
 block:
-	VPCMPEQW        Y1, Y1, Y1
-	VPSRLW          $0x0f, Y1, Y1
-	MOVQ            sums+48(FP), DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 192(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 224(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 256(SP)
-	ADDQ            $0x40, sums+48(FP)
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 192(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 224(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 256(SP)
+	ADDQ      $0x40, sums+48(FP)
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000100, 1080(SP), DX
+	ADDQ      $0x00002800, DX
+	MOVQ      DX, 1056(SP)
+	IMUL3Q    $0x000008c0, 1080(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 1064(SP)
+	IMUL3Q    $0x00000840, 1080(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 1072(SP)
+
+turned:
+	MOVQ            1064(SP), DX
+	PREFETCHT1      (BX)(DX*1)
+	MOVQ            1072(SP), DX
+	PREFETCHT1      (DI)(DX*1)
+	PREFETCHT1      64(DI)(DX*1)
+	PREFETCHT1      128(DI)(DX*1)
 	VMOVDQU32       (DI), Z0
 	VMOVDQU32       64(DI), Z1
 	VMOVDQU32       128(DI), Z2
@@ -12767,10 +12916,11 @@ block:
 run:
 	LEAQ          (CX)(CX*1), DX
 	LEAQ          (AX)(DX*8), DX
-	PREFETCHT0    4096(DX)
-	PREFETCHT0    4160(DX)
-	PREFETCHT0    4224(DX)
-	PREFETCHT0    4288(DX)
+	ADDQ          1056(SP), DX
+	PREFETCHT1    (DX)
+	PREFETCHT1    64(DX)
+	PREFETCHT1    128(DX)
+	PREFETCHT1    192(DX)
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z11
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -12919,10 +13069,15 @@ run:
 
 // func q4_KAVX512VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q4_KAVX512VNNIx2(SB), $960-80
+TEXT ·q4_KAVX512VNNIx2(SB), $992-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 984(SP)
+	MOVQ         $0x00002800, 960(SP)
+	MOVQ         $0x00000140, 968(SP)
+	MOVQ         $0x000003c0, 976(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -12939,25 +13094,44 @@ TEXT ·q4_KAVX512VNNIx2(SB), $960-80
 	VPBROADCASTD X14, Z14
 
 block:
-	VPCMPEQW        Y1, Y1, Y1
-	VPSRLW          $0x0f, Y1, Y1
-	MOVQ            sums+48(FP), DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 128(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 160(SP)
-	ADDQ            $0x40, sums+48(FP)
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 128(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 160(SP)
+	ADDQ      $0x40, sums+48(FP)
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000100, 984(SP), DX
+	ADDQ      $0x00002800, DX
+	MOVQ      DX, 960(SP)
+	IMUL3Q    $0x000008c0, 984(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 968(SP)
+	IMUL3Q    $0x00000840, 984(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 976(SP)
+
+turned:
+	MOVQ            968(SP), DX
+	PREFETCHT1      (BX)(DX*1)
+	MOVQ            976(SP), DX
+	PREFETCHT1      (DI)(DX*1)
+	PREFETCHT1      64(DI)(DX*1)
+	PREFETCHT1      128(DI)(DX*1)
 	VMOVDQU32       (DI), Z0
 	VMOVDQU32       64(DI), Z1
 	VMOVDQU32       128(DI), Z2
@@ -13011,10 +13185,11 @@ block:
 run:
 	LEAQ          (CX)(CX*1), DX
 	LEAQ          (AX)(DX*8), DX
-	PREFETCHT0    4096(DX)
-	PREFETCHT0    4160(DX)
-	PREFETCHT0    4224(DX)
-	PREFETCHT0    4288(DX)
+	ADDQ          960(SP), DX
+	PREFETCHT1    (DX)
+	PREFETCHT1    64(DX)
+	PREFETCHT1    128(DX)
+	PREFETCHT1    192(DX)
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z11
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -14485,7 +14660,7 @@ run:
 
 // func q5_KAVX512VNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q5_KAVX512VNNIx8(SB), $1536-80
+TEXT ·q5_KAVX512VNNIx8(SB), $1568-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -14495,6 +14670,11 @@ TEXT ·q5_KAVX512VNNIx8(SB), $1536-80
 	VMOVUPS      Z0, 320(SP)
 	VMOVUPS      Z0, 384(SP)
 	VMOVUPS      Z0, 448(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 1560(SP)
+	MOVQ         $0x00003200, 1536(SP)
+	MOVQ         $0x00000140, 1544(SP)
+	MOVQ         $0x000003c0, 1552(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -14514,73 +14694,92 @@ TEXT ·q5_KAVX512VNNIx8(SB), $1536-80
 	VPBROADCASTD X14, Z14
 
 block:
-	VPCMPEQW        Y1, Y1, Y1
-	VPSRLW          $0x0f, Y1, Y1
-	MOVQ            sums+48(FP), DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 512(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 544(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 576(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 608(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 640(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 672(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 704(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 736(SP)
-	ADDQ            $0x40, sums+48(FP)
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 512(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 544(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 576(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 608(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 640(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 672(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 704(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 736(SP)
+	ADDQ      $0x40, sums+48(FP)
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000100, 1560(SP), DX
+	ADDQ      $0x00003200, DX
+	MOVQ      DX, 1536(SP)
+	IMUL3Q    $0x00000ac0, 1560(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 1544(SP)
+	IMUL3Q    $0x00000a40, 1560(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 1552(SP)
+
+turned:
+	MOVQ            1544(SP), DX
+	PREFETCHT1      (BX)(DX*1)
+	MOVQ            1552(SP), DX
+	PREFETCHT1      (DI)(DX*1)
+	PREFETCHT1      64(DI)(DX*1)
+	PREFETCHT1      128(DI)(DX*1)
 	VMOVDQU32       (DI), Z0
 	VMOVDQU32       64(DI), Z1
 	VMOVDQU32       128(DI), Z2
@@ -14640,11 +14839,12 @@ block:
 run:
 	LEAQ          (CX)(CX*4), DX
 	LEAQ          (AX)(DX*4), DX
-	PREFETCHT0    4096(DX)
-	PREFETCHT0    4160(DX)
-	PREFETCHT0    4224(DX)
-	PREFETCHT0    4288(DX)
-	PREFETCHT0    4352(DX)
+	ADDQ          1536(SP), DX
+	PREFETCHT1    (DX)
+	PREFETCHT1    64(DX)
+	PREFETCHT1    128(DX)
+	PREFETCHT1    192(DX)
+	PREFETCHT1    256(DX)
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z11
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -14988,7 +15188,7 @@ run:
 
 // func q5_KAVX512VNNIx7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q5_KAVX512VNNIx7(SB), $1440-80
+TEXT ·q5_KAVX512VNNIx7(SB), $1472-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -14997,6 +15197,11 @@ TEXT ·q5_KAVX512VNNIx7(SB), $1440-80
 	VMOVUPS      Z0, 256(SP)
 	VMOVUPS      Z0, 320(SP)
 	VMOVUPS      Z0, 384(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 1464(SP)
+	MOVQ         $0x00003200, 1440(SP)
+	MOVQ         $0x00000140, 1448(SP)
+	MOVQ         $0x000003c0, 1456(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -15016,65 +15221,84 @@ TEXT ·q5_KAVX512VNNIx7(SB), $1440-80
 	VPBROADCASTD X14, Z14
 
 block:
-	VPCMPEQW        Y1, Y1, Y1
-	VPSRLW          $0x0f, Y1, Y1
-	MOVQ            sums+48(FP), DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 448(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 480(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 512(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 544(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 576(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 608(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 640(SP)
-	ADDQ            $0x40, sums+48(FP)
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 448(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 480(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 512(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 544(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 576(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 608(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 640(SP)
+	ADDQ      $0x40, sums+48(FP)
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000100, 1464(SP), DX
+	ADDQ      $0x00003200, DX
+	MOVQ      DX, 1440(SP)
+	IMUL3Q    $0x00000ac0, 1464(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 1448(SP)
+	IMUL3Q    $0x00000a40, 1464(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 1456(SP)
+
+turned:
+	MOVQ            1448(SP), DX
+	PREFETCHT1      (BX)(DX*1)
+	MOVQ            1456(SP), DX
+	PREFETCHT1      (DI)(DX*1)
+	PREFETCHT1      64(DI)(DX*1)
+	PREFETCHT1      128(DI)(DX*1)
 	VMOVDQU32       (DI), Z0
 	VMOVDQU32       64(DI), Z1
 	VMOVDQU32       128(DI), Z2
@@ -15133,11 +15357,12 @@ block:
 run:
 	LEAQ          (CX)(CX*4), DX
 	LEAQ          (AX)(DX*4), DX
-	PREFETCHT0    4096(DX)
-	PREFETCHT0    4160(DX)
-	PREFETCHT0    4224(DX)
-	PREFETCHT0    4288(DX)
-	PREFETCHT0    4352(DX)
+	ADDQ          1440(SP), DX
+	PREFETCHT1    (DX)
+	PREFETCHT1    64(DX)
+	PREFETCHT1    128(DX)
+	PREFETCHT1    192(DX)
+	PREFETCHT1    256(DX)
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z11
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -15448,7 +15673,7 @@ run:
 
 // func q5_KAVX512VNNIx6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q5_KAVX512VNNIx6(SB), $1344-80
+TEXT ·q5_KAVX512VNNIx6(SB), $1376-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -15456,6 +15681,11 @@ TEXT ·q5_KAVX512VNNIx6(SB), $1344-80
 	VMOVUPS      Z0, 192(SP)
 	VMOVUPS      Z0, 256(SP)
 	VMOVUPS      Z0, 320(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 1368(SP)
+	MOVQ         $0x00003200, 1344(SP)
+	MOVQ         $0x00000140, 1352(SP)
+	MOVQ         $0x000003c0, 1360(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -15475,57 +15705,76 @@ TEXT ·q5_KAVX512VNNIx6(SB), $1344-80
 	VPBROADCASTD X14, Z14
 
 block:
-	VPCMPEQW        Y1, Y1, Y1
-	VPSRLW          $0x0f, Y1, Y1
-	MOVQ            sums+48(FP), DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 384(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 416(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 448(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 480(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 512(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 544(SP)
-	ADDQ            $0x40, sums+48(FP)
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 384(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 416(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 448(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 480(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 512(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 544(SP)
+	ADDQ      $0x40, sums+48(FP)
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000100, 1368(SP), DX
+	ADDQ      $0x00003200, DX
+	MOVQ      DX, 1344(SP)
+	IMUL3Q    $0x00000ac0, 1368(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 1352(SP)
+	IMUL3Q    $0x00000a40, 1368(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 1360(SP)
+
+turned:
+	MOVQ            1352(SP), DX
+	PREFETCHT1      (BX)(DX*1)
+	MOVQ            1360(SP), DX
+	PREFETCHT1      (DI)(DX*1)
+	PREFETCHT1      64(DI)(DX*1)
+	PREFETCHT1      128(DI)(DX*1)
 	VMOVDQU32       (DI), Z0
 	VMOVDQU32       64(DI), Z1
 	VMOVDQU32       128(DI), Z2
@@ -15583,11 +15832,12 @@ block:
 run:
 	LEAQ          (CX)(CX*4), DX
 	LEAQ          (AX)(DX*4), DX
-	PREFETCHT0    4096(DX)
-	PREFETCHT0    4160(DX)
-	PREFETCHT0    4224(DX)
-	PREFETCHT0    4288(DX)
-	PREFETCHT0    4352(DX)
+	ADDQ          1344(SP), DX
+	PREFETCHT1    (DX)
+	PREFETCHT1    64(DX)
+	PREFETCHT1    128(DX)
+	PREFETCHT1    192(DX)
+	PREFETCHT1    256(DX)
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z11
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -15863,13 +16113,18 @@ run:
 
 // func q5_KAVX512VNNIx5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q5_KAVX512VNNIx5(SB), $1248-80
+TEXT ·q5_KAVX512VNNIx5(SB), $1280-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
 	VMOVUPS      Z0, 128(SP)
 	VMOVUPS      Z0, 192(SP)
 	VMOVUPS      Z0, 256(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 1272(SP)
+	MOVQ         $0x00003200, 1248(SP)
+	MOVQ         $0x00000140, 1256(SP)
+	MOVQ         $0x000003c0, 1264(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -15889,49 +16144,68 @@ TEXT ·q5_KAVX512VNNIx5(SB), $1248-80
 	VPBROADCASTD X14, Z14
 
 block:
-	VPCMPEQW        Y1, Y1, Y1
-	VPSRLW          $0x0f, Y1, Y1
-	MOVQ            sums+48(FP), DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 320(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 352(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 384(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 416(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 448(SP)
-	ADDQ            $0x40, sums+48(FP)
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 320(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 352(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 384(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 416(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 448(SP)
+	ADDQ      $0x40, sums+48(FP)
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000100, 1272(SP), DX
+	ADDQ      $0x00003200, DX
+	MOVQ      DX, 1248(SP)
+	IMUL3Q    $0x00000ac0, 1272(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 1256(SP)
+	IMUL3Q    $0x00000a40, 1272(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 1264(SP)
+
+turned:
+	MOVQ            1256(SP), DX
+	PREFETCHT1      (BX)(DX*1)
+	MOVQ            1264(SP), DX
+	PREFETCHT1      (DI)(DX*1)
+	PREFETCHT1      64(DI)(DX*1)
+	PREFETCHT1      128(DI)(DX*1)
 	VMOVDQU32       (DI), Z0
 	VMOVDQU32       64(DI), Z1
 	VMOVDQU32       128(DI), Z2
@@ -15988,11 +16262,12 @@ block:
 run:
 	LEAQ          (CX)(CX*4), DX
 	LEAQ          (AX)(DX*4), DX
-	PREFETCHT0    4096(DX)
-	PREFETCHT0    4160(DX)
-	PREFETCHT0    4224(DX)
-	PREFETCHT0    4288(DX)
-	PREFETCHT0    4352(DX)
+	ADDQ          1248(SP), DX
+	PREFETCHT1    (DX)
+	PREFETCHT1    64(DX)
+	PREFETCHT1    128(DX)
+	PREFETCHT1    192(DX)
+	PREFETCHT1    256(DX)
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z11
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -16235,12 +16510,17 @@ run:
 
 // func q5_KAVX512VNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q5_KAVX512VNNIx4(SB), $1152-80
+TEXT ·q5_KAVX512VNNIx4(SB), $1184-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
 	VMOVUPS      Z0, 128(SP)
 	VMOVUPS      Z0, 192(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 1176(SP)
+	MOVQ         $0x00003200, 1152(SP)
+	MOVQ         $0x00000140, 1160(SP)
+	MOVQ         $0x000003c0, 1168(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -16260,41 +16540,60 @@ TEXT ·q5_KAVX512VNNIx4(SB), $1152-80
 	VPBROADCASTD X14, Z14
 
 block:
-	VPCMPEQW        Y1, Y1, Y1
-	VPSRLW          $0x0f, Y1, Y1
-	MOVQ            sums+48(FP), DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 256(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 288(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 320(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 352(SP)
-	ADDQ            $0x40, sums+48(FP)
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 256(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 288(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 320(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 352(SP)
+	ADDQ      $0x40, sums+48(FP)
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000100, 1176(SP), DX
+	ADDQ      $0x00003200, DX
+	MOVQ      DX, 1152(SP)
+	IMUL3Q    $0x00000ac0, 1176(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 1160(SP)
+	IMUL3Q    $0x00000a40, 1176(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 1168(SP)
+
+turned:
+	MOVQ            1160(SP), DX
+	PREFETCHT1      (BX)(DX*1)
+	MOVQ            1168(SP), DX
+	PREFETCHT1      (DI)(DX*1)
+	PREFETCHT1      64(DI)(DX*1)
+	PREFETCHT1      128(DI)(DX*1)
 	VMOVDQU32       (DI), Z0
 	VMOVDQU32       64(DI), Z1
 	VMOVDQU32       128(DI), Z2
@@ -16350,11 +16649,12 @@ block:
 run:
 	LEAQ          (CX)(CX*4), DX
 	LEAQ          (AX)(DX*4), DX
-	PREFETCHT0    4096(DX)
-	PREFETCHT0    4160(DX)
-	PREFETCHT0    4224(DX)
-	PREFETCHT0    4288(DX)
-	PREFETCHT0    4352(DX)
+	ADDQ          1152(SP), DX
+	PREFETCHT1    (DX)
+	PREFETCHT1    64(DX)
+	PREFETCHT1    128(DX)
+	PREFETCHT1    192(DX)
+	PREFETCHT1    256(DX)
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z11
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -16564,11 +16864,16 @@ run:
 
 // func q5_KAVX512VNNIx3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q5_KAVX512VNNIx3(SB), $1056-80
+TEXT ·q5_KAVX512VNNIx3(SB), $1088-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
 	VMOVUPS      Z0, 128(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 1080(SP)
+	MOVQ         $0x00003200, 1056(SP)
+	MOVQ         $0x00000140, 1064(SP)
+	MOVQ         $0x000003c0, 1072(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -16588,33 +16893,52 @@ TEXT ·q5_KAVX512VNNIx3(SB), $1056-80
 	VPBROADCASTD X14, Z14
 
 block:
-	VPCMPEQW        Y1, Y1, Y1
-	VPSRLW          $0x0f, Y1, Y1
-	MOVQ            sums+48(FP), DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 192(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 224(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 256(SP)
-	ADDQ            $0x40, sums+48(FP)
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 192(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 224(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 256(SP)
+	ADDQ      $0x40, sums+48(FP)
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000100, 1080(SP), DX
+	ADDQ      $0x00003200, DX
+	MOVQ      DX, 1056(SP)
+	IMUL3Q    $0x00000ac0, 1080(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 1064(SP)
+	IMUL3Q    $0x00000a40, 1080(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 1072(SP)
+
+turned:
+	MOVQ            1064(SP), DX
+	PREFETCHT1      (BX)(DX*1)
+	MOVQ            1072(SP), DX
+	PREFETCHT1      (DI)(DX*1)
+	PREFETCHT1      64(DI)(DX*1)
+	PREFETCHT1      128(DI)(DX*1)
 	VMOVDQU32       (DI), Z0
 	VMOVDQU32       64(DI), Z1
 	VMOVDQU32       128(DI), Z2
@@ -16669,11 +16993,12 @@ block:
 run:
 	LEAQ          (CX)(CX*4), DX
 	LEAQ          (AX)(DX*4), DX
-	PREFETCHT0    4096(DX)
-	PREFETCHT0    4160(DX)
-	PREFETCHT0    4224(DX)
-	PREFETCHT0    4288(DX)
-	PREFETCHT0    4352(DX)
+	ADDQ          1056(SP), DX
+	PREFETCHT1    (DX)
+	PREFETCHT1    64(DX)
+	PREFETCHT1    128(DX)
+	PREFETCHT1    192(DX)
+	PREFETCHT1    256(DX)
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z11
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -16848,10 +17173,15 @@ run:
 
 // func q5_KAVX512VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q5_KAVX512VNNIx2(SB), $960-80
+TEXT ·q5_KAVX512VNNIx2(SB), $992-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 984(SP)
+	MOVQ         $0x00003200, 960(SP)
+	MOVQ         $0x00000140, 968(SP)
+	MOVQ         $0x000003c0, 976(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -16871,25 +17201,44 @@ TEXT ·q5_KAVX512VNNIx2(SB), $960-80
 	VPBROADCASTD X14, Z14
 
 block:
-	VPCMPEQW        Y1, Y1, Y1
-	VPSRLW          $0x0f, Y1, Y1
-	MOVQ            sums+48(FP), DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 128(SP)
-	ADDQ            R12, DX
-	VMOVDQU         (DX), Y0
-	VPACKSSDW       32(DX), Y0, Y0
-	VPERMQ          $0xd8, Y0, Y0
-	VPMADDWD        Y1, Y0, Y0
-	VPACKSSDW       Y0, Y0, Y0
-	VPERMQ          $0x08, Y0, Y0
-	VMOVDQU         X0, 160(SP)
-	ADDQ            $0x40, sums+48(FP)
+	VPCMPEQW  Y1, Y1, Y1
+	VPSRLW    $0x0f, Y1, Y1
+	MOVQ      sums+48(FP), DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 128(SP)
+	ADDQ      R12, DX
+	VMOVDQU   (DX), Y0
+	VPACKSSDW 32(DX), Y0, Y0
+	VPERMQ    $0xd8, Y0, Y0
+	VPMADDWD  Y1, Y0, Y0
+	VPACKSSDW Y0, Y0, Y0
+	VPERMQ    $0x08, Y0, Y0
+	VMOVDQU   X0, 160(SP)
+	ADDQ      $0x40, sums+48(FP)
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000100, 984(SP), DX
+	ADDQ      $0x00003200, DX
+	MOVQ      DX, 960(SP)
+	IMUL3Q    $0x00000ac0, 984(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 968(SP)
+	IMUL3Q    $0x00000a40, 984(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 976(SP)
+
+turned:
+	MOVQ            968(SP), DX
+	PREFETCHT1      (BX)(DX*1)
+	MOVQ            976(SP), DX
+	PREFETCHT1      (DI)(DX*1)
+	PREFETCHT1      64(DI)(DX*1)
+	PREFETCHT1      128(DI)(DX*1)
 	VMOVDQU32       (DI), Z0
 	VMOVDQU32       64(DI), Z1
 	VMOVDQU32       128(DI), Z2
@@ -16943,11 +17292,12 @@ block:
 run:
 	LEAQ          (CX)(CX*4), DX
 	LEAQ          (AX)(DX*4), DX
-	PREFETCHT0    4096(DX)
-	PREFETCHT0    4160(DX)
-	PREFETCHT0    4224(DX)
-	PREFETCHT0    4288(DX)
-	PREFETCHT0    4352(DX)
+	ADDQ          960(SP), DX
+	PREFETCHT1    (DX)
+	PREFETCHT1    64(DX)
+	PREFETCHT1    128(DX)
+	PREFETCHT1    192(DX)
+	PREFETCHT1    256(DX)
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z11
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -18683,7 +19033,7 @@ run:
 
 // func q6_KAVX512VNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q6_KAVX512VNNIx8(SB), $768-80
+TEXT ·q6_KAVX512VNNIx8(SB), $800-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -18693,6 +19043,11 @@ TEXT ·q6_KAVX512VNNIx8(SB), $768-80
 	VMOVUPS      Z0, 320(SP)
 	VMOVUPS      Z0, 384(SP)
 	VMOVUPS      Z0, 448(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 792(SP)
+	MOVQ         $0x00003c00, 768(SP)
+	MOVQ         $0x000000a0, 776(SP)
+	MOVQ         $0x00000500, 784(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -18772,27 +19127,48 @@ block:
 	VPSUBW    Y0, Y1, Y0
 	VMOVDQU   Y0, 736(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VPXORD    Z8, Z8, Z8
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	VPXORD    Z27, Z27, Z27
-	VPXORD    Z26, Z26, Z26
-	VPXORD    Z25, Z25, Z25
-	VPXORD    Z24, Z24, Z24
-	LEAQ      q6_KRunsAVX512VNNI<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000120, 792(SP), DX
+	ADDQ      $0x00003c00, DX
+	MOVQ      DX, 768(SP)
+	IMUL3Q    $0x00000d00, 792(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 776(SP)
+	IMUL3Q    $0x00000c20, 792(SP), DX
+	ADDQ      $0x00000500, DX
+	MOVQ      DX, 784(SP)
+
+turned:
+	MOVQ       776(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       784(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	PREFETCHT1 192(DI)(DX*1)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	VPXORD     Z27, Z27, Z27
+	VPXORD     Z26, Z26, Z26
+	VPXORD     Z25, Z25, Z25
+	VPXORD     Z24, Z24, Z24
+	LEAQ       q6_KRunsAVX512VNNI<>+0(SB), R13
+	XORL       CX, CX
 
 run:
 	LEAQ            (CX)(CX*2), DX
 	LEAQ            (AX)(DX*8), DX
-	PREFETCHT0      4096(DX)
-	PREFETCHT0      4160(DX)
-	PREFETCHT0      4224(DX)
-	PREFETCHT0      4288(DX)
-	PREFETCHT0      4352(DX)
-	PREFETCHT0      4416(DX)
+	ADDQ            768(SP), DX
+	PREFETCHT1      (DX)
+	PREFETCHT1      64(DX)
+	PREFETCHT1      128(DX)
+	PREFETCHT1      192(DX)
+	PREFETCHT1      256(DX)
+	PREFETCHT1      320(DX)
 	MOVL            (R13)(CX*1), DX
 	VPBROADCASTD    4(R13)(CX*1), Z11
 	VMOVDQU32       (AX)(DX*1), Z0
@@ -19147,7 +19523,7 @@ run:
 
 // func q6_KAVX512VNNIx7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q6_KAVX512VNNIx7(SB), $672-80
+TEXT ·q6_KAVX512VNNIx7(SB), $704-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -19156,6 +19532,11 @@ TEXT ·q6_KAVX512VNNIx7(SB), $672-80
 	VMOVUPS      Z0, 256(SP)
 	VMOVUPS      Z0, 320(SP)
 	VMOVUPS      Z0, 384(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 696(SP)
+	MOVQ         $0x00003c00, 672(SP)
+	MOVQ         $0x000000a0, 680(SP)
+	MOVQ         $0x00000500, 688(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -19228,26 +19609,47 @@ block:
 	VPSUBW    Y0, Y1, Y0
 	VMOVDQU   Y0, 640(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VPXORD    Z8, Z8, Z8
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	VPXORD    Z27, Z27, Z27
-	VPXORD    Z26, Z26, Z26
-	VPXORD    Z25, Z25, Z25
-	LEAQ      q6_KRunsAVX512VNNI<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000120, 696(SP), DX
+	ADDQ      $0x00003c00, DX
+	MOVQ      DX, 672(SP)
+	IMUL3Q    $0x00000d00, 696(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 680(SP)
+	IMUL3Q    $0x00000c20, 696(SP), DX
+	ADDQ      $0x00000500, DX
+	MOVQ      DX, 688(SP)
+
+turned:
+	MOVQ       680(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       688(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	PREFETCHT1 192(DI)(DX*1)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	VPXORD     Z27, Z27, Z27
+	VPXORD     Z26, Z26, Z26
+	VPXORD     Z25, Z25, Z25
+	LEAQ       q6_KRunsAVX512VNNI<>+0(SB), R13
+	XORL       CX, CX
 
 run:
 	LEAQ            (CX)(CX*2), DX
 	LEAQ            (AX)(DX*8), DX
-	PREFETCHT0      4096(DX)
-	PREFETCHT0      4160(DX)
-	PREFETCHT0      4224(DX)
-	PREFETCHT0      4288(DX)
-	PREFETCHT0      4352(DX)
-	PREFETCHT0      4416(DX)
+	ADDQ            672(SP), DX
+	PREFETCHT1      (DX)
+	PREFETCHT1      64(DX)
+	PREFETCHT1      128(DX)
+	PREFETCHT1      192(DX)
+	PREFETCHT1      256(DX)
+	PREFETCHT1      320(DX)
 	MOVL            (R13)(CX*1), DX
 	VPBROADCASTD    4(R13)(CX*1), Z11
 	VMOVDQU32       (AX)(DX*1), Z0
@@ -19568,7 +19970,7 @@ run:
 
 // func q6_KAVX512VNNIx6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q6_KAVX512VNNIx6(SB), $576-80
+TEXT ·q6_KAVX512VNNIx6(SB), $608-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -19576,6 +19978,11 @@ TEXT ·q6_KAVX512VNNIx6(SB), $576-80
 	VMOVUPS      Z0, 192(SP)
 	VMOVUPS      Z0, 256(SP)
 	VMOVUPS      Z0, 320(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 600(SP)
+	MOVQ         $0x00003c00, 576(SP)
+	MOVQ         $0x000000a0, 584(SP)
+	MOVQ         $0x00000500, 592(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -19641,25 +20048,46 @@ block:
 	VPSUBW    Y0, Y1, Y0
 	VMOVDQU   Y0, 544(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VPXORD    Z8, Z8, Z8
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	VPXORD    Z27, Z27, Z27
-	VPXORD    Z26, Z26, Z26
-	LEAQ      q6_KRunsAVX512VNNI<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000120, 600(SP), DX
+	ADDQ      $0x00003c00, DX
+	MOVQ      DX, 576(SP)
+	IMUL3Q    $0x00000d00, 600(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 584(SP)
+	IMUL3Q    $0x00000c20, 600(SP), DX
+	ADDQ      $0x00000500, DX
+	MOVQ      DX, 592(SP)
+
+turned:
+	MOVQ       584(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       592(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	PREFETCHT1 192(DI)(DX*1)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	VPXORD     Z27, Z27, Z27
+	VPXORD     Z26, Z26, Z26
+	LEAQ       q6_KRunsAVX512VNNI<>+0(SB), R13
+	XORL       CX, CX
 
 run:
 	LEAQ            (CX)(CX*2), DX
 	LEAQ            (AX)(DX*8), DX
-	PREFETCHT0      4096(DX)
-	PREFETCHT0      4160(DX)
-	PREFETCHT0      4224(DX)
-	PREFETCHT0      4288(DX)
-	PREFETCHT0      4352(DX)
-	PREFETCHT0      4416(DX)
+	ADDQ            576(SP), DX
+	PREFETCHT1      (DX)
+	PREFETCHT1      64(DX)
+	PREFETCHT1      128(DX)
+	PREFETCHT1      192(DX)
+	PREFETCHT1      256(DX)
+	PREFETCHT1      320(DX)
 	MOVL            (R13)(CX*1), DX
 	VPBROADCASTD    4(R13)(CX*1), Z11
 	VMOVDQU32       (AX)(DX*1), Z0
@@ -19944,13 +20372,18 @@ run:
 
 // func q6_KAVX512VNNIx5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q6_KAVX512VNNIx5(SB), $480-80
+TEXT ·q6_KAVX512VNNIx5(SB), $512-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
 	VMOVUPS      Z0, 128(SP)
 	VMOVUPS      Z0, 192(SP)
 	VMOVUPS      Z0, 256(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 504(SP)
+	MOVQ         $0x00003c00, 480(SP)
+	MOVQ         $0x000000a0, 488(SP)
+	MOVQ         $0x00000500, 496(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -20009,24 +20442,45 @@ block:
 	VPSUBW    Y0, Y1, Y0
 	VMOVDQU   Y0, 448(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VPXORD    Z8, Z8, Z8
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	VPXORD    Z27, Z27, Z27
-	LEAQ      q6_KRunsAVX512VNNI<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000120, 504(SP), DX
+	ADDQ      $0x00003c00, DX
+	MOVQ      DX, 480(SP)
+	IMUL3Q    $0x00000d00, 504(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 488(SP)
+	IMUL3Q    $0x00000c20, 504(SP), DX
+	ADDQ      $0x00000500, DX
+	MOVQ      DX, 496(SP)
+
+turned:
+	MOVQ       488(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       496(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	PREFETCHT1 192(DI)(DX*1)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	VPXORD     Z27, Z27, Z27
+	LEAQ       q6_KRunsAVX512VNNI<>+0(SB), R13
+	XORL       CX, CX
 
 run:
 	LEAQ            (CX)(CX*2), DX
 	LEAQ            (AX)(DX*8), DX
-	PREFETCHT0      4096(DX)
-	PREFETCHT0      4160(DX)
-	PREFETCHT0      4224(DX)
-	PREFETCHT0      4288(DX)
-	PREFETCHT0      4352(DX)
-	PREFETCHT0      4416(DX)
+	ADDQ            480(SP), DX
+	PREFETCHT1      (DX)
+	PREFETCHT1      64(DX)
+	PREFETCHT1      128(DX)
+	PREFETCHT1      192(DX)
+	PREFETCHT1      256(DX)
+	PREFETCHT1      320(DX)
 	MOVL            (R13)(CX*1), DX
 	VPBROADCASTD    4(R13)(CX*1), Z11
 	VMOVDQU32       (AX)(DX*1), Z0
@@ -20277,12 +20731,17 @@ run:
 
 // func q6_KAVX512VNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q6_KAVX512VNNIx4(SB), $384-80
+TEXT ·q6_KAVX512VNNIx4(SB), $416-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
 	VMOVUPS      Z0, 128(SP)
 	VMOVUPS      Z0, 192(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 408(SP)
+	MOVQ         $0x00003c00, 384(SP)
+	MOVQ         $0x000000a0, 392(SP)
+	MOVQ         $0x00000500, 400(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -20334,23 +20793,44 @@ block:
 	VPSUBW    Y0, Y1, Y0
 	VMOVDQU   Y0, 352(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VPXORD    Z8, Z8, Z8
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	LEAQ      q6_KRunsAVX512VNNI<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000120, 408(SP), DX
+	ADDQ      $0x00003c00, DX
+	MOVQ      DX, 384(SP)
+	IMUL3Q    $0x00000d00, 408(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 392(SP)
+	IMUL3Q    $0x00000c20, 408(SP), DX
+	ADDQ      $0x00000500, DX
+	MOVQ      DX, 400(SP)
+
+turned:
+	MOVQ       392(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       400(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	PREFETCHT1 192(DI)(DX*1)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	LEAQ       q6_KRunsAVX512VNNI<>+0(SB), R13
+	XORL       CX, CX
 
 run:
 	LEAQ            (CX)(CX*2), DX
 	LEAQ            (AX)(DX*8), DX
-	PREFETCHT0      4096(DX)
-	PREFETCHT0      4160(DX)
-	PREFETCHT0      4224(DX)
-	PREFETCHT0      4288(DX)
-	PREFETCHT0      4352(DX)
-	PREFETCHT0      4416(DX)
+	ADDQ            384(SP), DX
+	PREFETCHT1      (DX)
+	PREFETCHT1      64(DX)
+	PREFETCHT1      128(DX)
+	PREFETCHT1      192(DX)
+	PREFETCHT1      256(DX)
+	PREFETCHT1      320(DX)
 	MOVL            (R13)(CX*1), DX
 	VPBROADCASTD    4(R13)(CX*1), Z11
 	VMOVDQU32       (AX)(DX*1), Z0
@@ -20567,11 +21047,16 @@ run:
 
 // func q6_KAVX512VNNIx3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q6_KAVX512VNNIx3(SB), $288-80
+TEXT ·q6_KAVX512VNNIx3(SB), $320-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
 	VMOVUPS      Z0, 128(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 312(SP)
+	MOVQ         $0x00003c00, 288(SP)
+	MOVQ         $0x000000a0, 296(SP)
+	MOVQ         $0x00000500, 304(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -20616,22 +21101,43 @@ block:
 	VPSUBW    Y0, Y1, Y0
 	VMOVDQU   Y0, 256(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VPXORD    Z8, Z8, Z8
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	LEAQ      q6_KRunsAVX512VNNI<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000120, 312(SP), DX
+	ADDQ      $0x00003c00, DX
+	MOVQ      DX, 288(SP)
+	IMUL3Q    $0x00000d00, 312(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 296(SP)
+	IMUL3Q    $0x00000c20, 312(SP), DX
+	ADDQ      $0x00000500, DX
+	MOVQ      DX, 304(SP)
+
+turned:
+	MOVQ       296(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       304(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	PREFETCHT1 192(DI)(DX*1)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	LEAQ       q6_KRunsAVX512VNNI<>+0(SB), R13
+	XORL       CX, CX
 
 run:
 	LEAQ            (CX)(CX*2), DX
 	LEAQ            (AX)(DX*8), DX
-	PREFETCHT0      4096(DX)
-	PREFETCHT0      4160(DX)
-	PREFETCHT0      4224(DX)
-	PREFETCHT0      4288(DX)
-	PREFETCHT0      4352(DX)
-	PREFETCHT0      4416(DX)
+	ADDQ            288(SP), DX
+	PREFETCHT1      (DX)
+	PREFETCHT1      64(DX)
+	PREFETCHT1      128(DX)
+	PREFETCHT1      192(DX)
+	PREFETCHT1      256(DX)
+	PREFETCHT1      320(DX)
 	MOVL            (R13)(CX*1), DX
 	VPBROADCASTD    4(R13)(CX*1), Z11
 	VMOVDQU32       (AX)(DX*1), Z0
@@ -20812,10 +21318,15 @@ run:
 
 // func q6_KAVX512VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q6_KAVX512VNNIx2(SB), $192-80
+TEXT ·q6_KAVX512VNNIx2(SB), $224-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 216(SP)
+	MOVQ         $0x00003c00, 192(SP)
+	MOVQ         $0x000000a0, 200(SP)
+	MOVQ         $0x00000500, 208(SP)
 	MOVQ         w+0(FP), AX
 	MOVQ         scales+8(FP), BX
 	MOVQ         inner+16(FP), DI
@@ -20853,21 +21364,42 @@ block:
 	VPSUBW    Y0, Y1, Y0
 	VMOVDQU   Y0, 160(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VPXORD    Z8, Z8, Z8
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	LEAQ      q6_KRunsAVX512VNNI<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000120, 216(SP), DX
+	ADDQ      $0x00003c00, DX
+	MOVQ      DX, 192(SP)
+	IMUL3Q    $0x00000d00, 216(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 200(SP)
+	IMUL3Q    $0x00000c20, 216(SP), DX
+	ADDQ      $0x00000500, DX
+	MOVQ      DX, 208(SP)
+
+turned:
+	MOVQ       200(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       208(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	PREFETCHT1 192(DI)(DX*1)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	LEAQ       q6_KRunsAVX512VNNI<>+0(SB), R13
+	XORL       CX, CX
 
 run:
 	LEAQ            (CX)(CX*2), DX
 	LEAQ            (AX)(DX*8), DX
-	PREFETCHT0      4096(DX)
-	PREFETCHT0      4160(DX)
-	PREFETCHT0      4224(DX)
-	PREFETCHT0      4288(DX)
-	PREFETCHT0      4352(DX)
-	PREFETCHT0      4416(DX)
+	ADDQ            192(SP), DX
+	PREFETCHT1      (DX)
+	PREFETCHT1      64(DX)
+	PREFETCHT1      128(DX)
+	PREFETCHT1      192(DX)
+	PREFETCHT1      256(DX)
+	PREFETCHT1      320(DX)
 	MOVL            (R13)(CX*1), DX
 	VPBROADCASTD    4(R13)(CX*1), Z11
 	VMOVDQU32       (AX)(DX*1), Z0
@@ -22741,7 +23273,7 @@ step:
 
 // func q2_KAVX512VNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q2_KAVX512VNNIx8(SB), $2304-80
+TEXT ·q2_KAVX512VNNIx8(SB), $2336-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -22751,6 +23283,11 @@ TEXT ·q2_KAVX512VNNIx8(SB), $2304-80
 	VMOVUPS      Z0, 320(SP)
 	VMOVUPS      Z0, 384(SP)
 	VMOVUPS      Z0, 448(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 792(SP)
+	MOVQ         $0x00001400, 768(SP)
+	MOVQ         $0x00000140, 776(SP)
+	MOVQ         $0x00000500, 784(SP)
 	MOVL         $0x03030303, R13
 	VMOVD        R13, X8
 	VPBROADCASTD X8, Z8
@@ -22808,85 +23345,106 @@ block:
 	VPERMQ    $0xd8, Y0, Y0
 	VMOVDQU   Y0, 736(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VMOVDQU32 (DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 768(SP)
-	VPSHUFB   scale1AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 832(SP)
-	VPSHUFB   scale2AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 896(SP)
-	VPSHUFB   scale3AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 960(SP)
-	VPSHUFB   minimums0AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1792(SP)
-	VPSHUFB   minimums1AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1856(SP)
-	VMOVDQU32 64(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1024(SP)
-	VPSHUFB   scale1AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1088(SP)
-	VPSHUFB   scale2AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1152(SP)
-	VPSHUFB   scale3AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1216(SP)
-	VPSHUFB   minimums0AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1920(SP)
-	VPSHUFB   minimums1AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1984(SP)
-	VMOVDQU32 128(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1280(SP)
-	VPSHUFB   scale1AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1344(SP)
-	VPSHUFB   scale2AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1408(SP)
-	VPSHUFB   scale3AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1472(SP)
-	VPSHUFB   minimums0AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 2048(SP)
-	VPSHUFB   minimums1AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 2112(SP)
-	VMOVDQU32 192(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1536(SP)
-	VPSHUFB   scale1AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1600(SP)
-	VPSHUFB   scale2AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1664(SP)
-	VPSHUFB   scale3AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1728(SP)
-	VPSHUFB   minimums0AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 2176(SP)
-	VPSHUFB   minimums1AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 2240(SP)
-	VPXORD    Z4, Z4, Z4
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	VPXORD    Z27, Z27, Z27
-	VPXORD    Z26, Z26, Z26
-	VPXORD    Z25, Z25, Z25
-	VPXORD    Z24, Z24, Z24
-	LEAQ      q2_KStepsAVX512VNNI<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000140, 792(SP), DX
+	ADDQ      $0x00001400, DX
+	MOVQ      DX, 768(SP)
+	IMUL3Q    $0x00000500, 792(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 776(SP)
+	IMUL3Q    $0x00000440, 792(SP), DX
+	ADDQ      $0x00000500, DX
+	MOVQ      DX, 784(SP)
+
+turned:
+	MOVQ       776(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       784(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	PREFETCHT1 192(DI)(DX*1)
+	VMOVDQU32  (DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 800(SP)
+	VPSHUFB    scale1AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 864(SP)
+	VPSHUFB    scale2AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 928(SP)
+	VPSHUFB    scale3AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 992(SP)
+	VPSHUFB    minimums0AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1824(SP)
+	VPSHUFB    minimums1AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1888(SP)
+	VMOVDQU32  64(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1056(SP)
+	VPSHUFB    scale1AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1120(SP)
+	VPSHUFB    scale2AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1184(SP)
+	VPSHUFB    scale3AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1248(SP)
+	VPSHUFB    minimums0AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1952(SP)
+	VPSHUFB    minimums1AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 2016(SP)
+	VMOVDQU32  128(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1312(SP)
+	VPSHUFB    scale1AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1376(SP)
+	VPSHUFB    scale2AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1440(SP)
+	VPSHUFB    scale3AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1504(SP)
+	VPSHUFB    minimums0AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 2080(SP)
+	VPSHUFB    minimums1AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 2144(SP)
+	VMOVDQU32  192(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1568(SP)
+	VPSHUFB    scale1AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1632(SP)
+	VPSHUFB    scale2AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1696(SP)
+	VPSHUFB    scale3AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1760(SP)
+	VPSHUFB    minimums0AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 2208(SP)
+	VPSHUFB    minimums1AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 2272(SP)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	VPXORD     Z27, Z27, Z27
+	VPXORD     Z26, Z26, Z26
+	VPXORD     Z25, Z25, Z25
+	VPXORD     Z24, Z24, Z24
+	LEAQ       q2_KStepsAVX512VNNI<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ          (AX)(CX*4), DX
-	PREFETCHT0    4096(DX)
+	ADDQ          768(SP), DX
+	PREFETCHT1    (DX)
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z5
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -22906,21 +23464,21 @@ step:
 	VPDPBUSD.BCST 4(SI), Z1, Z4
 	VPDPBUSD.BCST 8(SI), Z2, Z4
 	VPDPBUSD.BCST 12(SI), Z3, Z4
-	VPMULLD       768(SP)(CX*4), Z4, Z4
+	VPMULLD       800(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z31, Z31
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*1), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*1), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*1), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*1), Z3, Z4
-	VPMULLD       768(SP)(CX*4), Z4, Z4
+	VPMULLD       800(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z30, Z30
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*2), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*2), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*2), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*2), Z3, Z4
-	VPMULLD       768(SP)(CX*4), Z4, Z4
+	VPMULLD       800(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z29, Z29
 	ADDQ          R9, SI
 	VPXORD        Z4, Z4, Z4
@@ -22928,21 +23486,21 @@ step:
 	VPDPBUSD.BCST 4(SI), Z1, Z4
 	VPDPBUSD.BCST 8(SI), Z2, Z4
 	VPDPBUSD.BCST 12(SI), Z3, Z4
-	VPMULLD       768(SP)(CX*4), Z4, Z4
+	VPMULLD       800(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z28, Z28
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*1), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*1), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*1), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*1), Z3, Z4
-	VPMULLD       768(SP)(CX*4), Z4, Z4
+	VPMULLD       800(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z27, Z27
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*2), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*2), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*2), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*2), Z3, Z4
-	VPMULLD       768(SP)(CX*4), Z4, Z4
+	VPMULLD       800(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z26, Z26
 	ADDQ          R9, SI
 	VPXORD        Z4, Z4, Z4
@@ -22950,14 +23508,14 @@ step:
 	VPDPBUSD.BCST 4(SI), Z1, Z4
 	VPDPBUSD.BCST 8(SI), Z2, Z4
 	VPDPBUSD.BCST 12(SI), Z3, Z4
-	VPMULLD       768(SP)(CX*4), Z4, Z4
+	VPMULLD       800(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z25, Z25
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*1), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*1), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*1), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*1), Z3, Z4
-	VPMULLD       768(SP)(CX*4), Z4, Z4
+	VPMULLD       800(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z24, Z24
 	SUBQ          R9, SI
 	SUBQ          R9, SI
@@ -22969,21 +23527,21 @@ step:
 	VCVTPH2PS     (BX), Z7
 	VCVTPH2PS     32(BX), Z0
 	VPBROADCASTD  512(SP), Z5
-	VPMADDWD      1792(SP), Z5, Z5
+	VPMADDWD      1824(SP), Z5, Z5
 	VPBROADCASTD  516(SP), Z6
-	VPDPWSSD      1856(SP), Z6, Z5
+	VPDPWSSD      1888(SP), Z6, Z5
 	VPBROADCASTD  520(SP), Z6
-	VPDPWSSD      1920(SP), Z6, Z5
+	VPDPWSSD      1952(SP), Z6, Z5
 	VPBROADCASTD  524(SP), Z6
-	VPDPWSSD      1984(SP), Z6, Z5
+	VPDPWSSD      2016(SP), Z6, Z5
 	VPBROADCASTD  528(SP), Z6
-	VPDPWSSD      2048(SP), Z6, Z5
+	VPDPWSSD      2080(SP), Z6, Z5
 	VPBROADCASTD  532(SP), Z6
-	VPDPWSSD      2112(SP), Z6, Z5
+	VPDPWSSD      2144(SP), Z6, Z5
 	VPBROADCASTD  536(SP), Z6
-	VPDPWSSD      2176(SP), Z6, Z5
+	VPDPWSSD      2208(SP), Z6, Z5
 	VPBROADCASTD  540(SP), Z6
-	VPDPWSSD      2240(SP), Z6, Z5
+	VPDPWSSD      2272(SP), Z6, Z5
 	VCVTDQ2PS     Z31, Z31
 	VMULPS.BCST   (R13), Z7, Z6
 	VFMADD213PS   (SP), Z6, Z31
@@ -22993,21 +23551,21 @@ step:
 	VMOVUPS       Z31, (SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  544(SP), Z5
-	VPMADDWD      1792(SP), Z5, Z5
+	VPMADDWD      1824(SP), Z5, Z5
 	VPBROADCASTD  548(SP), Z6
-	VPDPWSSD      1856(SP), Z6, Z5
+	VPDPWSSD      1888(SP), Z6, Z5
 	VPBROADCASTD  552(SP), Z6
-	VPDPWSSD      1920(SP), Z6, Z5
+	VPDPWSSD      1952(SP), Z6, Z5
 	VPBROADCASTD  556(SP), Z6
-	VPDPWSSD      1984(SP), Z6, Z5
+	VPDPWSSD      2016(SP), Z6, Z5
 	VPBROADCASTD  560(SP), Z6
-	VPDPWSSD      2048(SP), Z6, Z5
+	VPDPWSSD      2080(SP), Z6, Z5
 	VPBROADCASTD  564(SP), Z6
-	VPDPWSSD      2112(SP), Z6, Z5
+	VPDPWSSD      2144(SP), Z6, Z5
 	VPBROADCASTD  568(SP), Z6
-	VPDPWSSD      2176(SP), Z6, Z5
+	VPDPWSSD      2208(SP), Z6, Z5
 	VPBROADCASTD  572(SP), Z6
-	VPDPWSSD      2240(SP), Z6, Z5
+	VPDPWSSD      2272(SP), Z6, Z5
 	VCVTDQ2PS     Z30, Z30
 	VMULPS.BCST   (R13), Z7, Z6
 	VFMADD213PS   64(SP), Z6, Z30
@@ -23017,21 +23575,21 @@ step:
 	VMOVUPS       Z30, 64(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  576(SP), Z5
-	VPMADDWD      1792(SP), Z5, Z5
+	VPMADDWD      1824(SP), Z5, Z5
 	VPBROADCASTD  580(SP), Z6
-	VPDPWSSD      1856(SP), Z6, Z5
+	VPDPWSSD      1888(SP), Z6, Z5
 	VPBROADCASTD  584(SP), Z6
-	VPDPWSSD      1920(SP), Z6, Z5
+	VPDPWSSD      1952(SP), Z6, Z5
 	VPBROADCASTD  588(SP), Z6
-	VPDPWSSD      1984(SP), Z6, Z5
+	VPDPWSSD      2016(SP), Z6, Z5
 	VPBROADCASTD  592(SP), Z6
-	VPDPWSSD      2048(SP), Z6, Z5
+	VPDPWSSD      2080(SP), Z6, Z5
 	VPBROADCASTD  596(SP), Z6
-	VPDPWSSD      2112(SP), Z6, Z5
+	VPDPWSSD      2144(SP), Z6, Z5
 	VPBROADCASTD  600(SP), Z6
-	VPDPWSSD      2176(SP), Z6, Z5
+	VPDPWSSD      2208(SP), Z6, Z5
 	VPBROADCASTD  604(SP), Z6
-	VPDPWSSD      2240(SP), Z6, Z5
+	VPDPWSSD      2272(SP), Z6, Z5
 	VCVTDQ2PS     Z29, Z29
 	VMULPS.BCST   (R13), Z7, Z6
 	VFMADD213PS   128(SP), Z6, Z29
@@ -23041,21 +23599,21 @@ step:
 	VMOVUPS       Z29, 128(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  608(SP), Z5
-	VPMADDWD      1792(SP), Z5, Z5
+	VPMADDWD      1824(SP), Z5, Z5
 	VPBROADCASTD  612(SP), Z6
-	VPDPWSSD      1856(SP), Z6, Z5
+	VPDPWSSD      1888(SP), Z6, Z5
 	VPBROADCASTD  616(SP), Z6
-	VPDPWSSD      1920(SP), Z6, Z5
+	VPDPWSSD      1952(SP), Z6, Z5
 	VPBROADCASTD  620(SP), Z6
-	VPDPWSSD      1984(SP), Z6, Z5
+	VPDPWSSD      2016(SP), Z6, Z5
 	VPBROADCASTD  624(SP), Z6
-	VPDPWSSD      2048(SP), Z6, Z5
+	VPDPWSSD      2080(SP), Z6, Z5
 	VPBROADCASTD  628(SP), Z6
-	VPDPWSSD      2112(SP), Z6, Z5
+	VPDPWSSD      2144(SP), Z6, Z5
 	VPBROADCASTD  632(SP), Z6
-	VPDPWSSD      2176(SP), Z6, Z5
+	VPDPWSSD      2208(SP), Z6, Z5
 	VPBROADCASTD  636(SP), Z6
-	VPDPWSSD      2240(SP), Z6, Z5
+	VPDPWSSD      2272(SP), Z6, Z5
 	VCVTDQ2PS     Z28, Z28
 	VMULPS.BCST   (R13), Z7, Z6
 	VFMADD213PS   192(SP), Z6, Z28
@@ -23065,21 +23623,21 @@ step:
 	VMOVUPS       Z28, 192(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  640(SP), Z5
-	VPMADDWD      1792(SP), Z5, Z5
+	VPMADDWD      1824(SP), Z5, Z5
 	VPBROADCASTD  644(SP), Z6
-	VPDPWSSD      1856(SP), Z6, Z5
+	VPDPWSSD      1888(SP), Z6, Z5
 	VPBROADCASTD  648(SP), Z6
-	VPDPWSSD      1920(SP), Z6, Z5
+	VPDPWSSD      1952(SP), Z6, Z5
 	VPBROADCASTD  652(SP), Z6
-	VPDPWSSD      1984(SP), Z6, Z5
+	VPDPWSSD      2016(SP), Z6, Z5
 	VPBROADCASTD  656(SP), Z6
-	VPDPWSSD      2048(SP), Z6, Z5
+	VPDPWSSD      2080(SP), Z6, Z5
 	VPBROADCASTD  660(SP), Z6
-	VPDPWSSD      2112(SP), Z6, Z5
+	VPDPWSSD      2144(SP), Z6, Z5
 	VPBROADCASTD  664(SP), Z6
-	VPDPWSSD      2176(SP), Z6, Z5
+	VPDPWSSD      2208(SP), Z6, Z5
 	VPBROADCASTD  668(SP), Z6
-	VPDPWSSD      2240(SP), Z6, Z5
+	VPDPWSSD      2272(SP), Z6, Z5
 	VCVTDQ2PS     Z27, Z27
 	VMULPS.BCST   (R13), Z7, Z6
 	VFMADD213PS   256(SP), Z6, Z27
@@ -23089,21 +23647,21 @@ step:
 	VMOVUPS       Z27, 256(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  672(SP), Z5
-	VPMADDWD      1792(SP), Z5, Z5
+	VPMADDWD      1824(SP), Z5, Z5
 	VPBROADCASTD  676(SP), Z6
-	VPDPWSSD      1856(SP), Z6, Z5
+	VPDPWSSD      1888(SP), Z6, Z5
 	VPBROADCASTD  680(SP), Z6
-	VPDPWSSD      1920(SP), Z6, Z5
+	VPDPWSSD      1952(SP), Z6, Z5
 	VPBROADCASTD  684(SP), Z6
-	VPDPWSSD      1984(SP), Z6, Z5
+	VPDPWSSD      2016(SP), Z6, Z5
 	VPBROADCASTD  688(SP), Z6
-	VPDPWSSD      2048(SP), Z6, Z5
+	VPDPWSSD      2080(SP), Z6, Z5
 	VPBROADCASTD  692(SP), Z6
-	VPDPWSSD      2112(SP), Z6, Z5
+	VPDPWSSD      2144(SP), Z6, Z5
 	VPBROADCASTD  696(SP), Z6
-	VPDPWSSD      2176(SP), Z6, Z5
+	VPDPWSSD      2208(SP), Z6, Z5
 	VPBROADCASTD  700(SP), Z6
-	VPDPWSSD      2240(SP), Z6, Z5
+	VPDPWSSD      2272(SP), Z6, Z5
 	VCVTDQ2PS     Z26, Z26
 	VMULPS.BCST   (R13), Z7, Z6
 	VFMADD213PS   320(SP), Z6, Z26
@@ -23113,21 +23671,21 @@ step:
 	VMOVUPS       Z26, 320(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  704(SP), Z5
-	VPMADDWD      1792(SP), Z5, Z5
+	VPMADDWD      1824(SP), Z5, Z5
 	VPBROADCASTD  708(SP), Z6
-	VPDPWSSD      1856(SP), Z6, Z5
+	VPDPWSSD      1888(SP), Z6, Z5
 	VPBROADCASTD  712(SP), Z6
-	VPDPWSSD      1920(SP), Z6, Z5
+	VPDPWSSD      1952(SP), Z6, Z5
 	VPBROADCASTD  716(SP), Z6
-	VPDPWSSD      1984(SP), Z6, Z5
+	VPDPWSSD      2016(SP), Z6, Z5
 	VPBROADCASTD  720(SP), Z6
-	VPDPWSSD      2048(SP), Z6, Z5
+	VPDPWSSD      2080(SP), Z6, Z5
 	VPBROADCASTD  724(SP), Z6
-	VPDPWSSD      2112(SP), Z6, Z5
+	VPDPWSSD      2144(SP), Z6, Z5
 	VPBROADCASTD  728(SP), Z6
-	VPDPWSSD      2176(SP), Z6, Z5
+	VPDPWSSD      2208(SP), Z6, Z5
 	VPBROADCASTD  732(SP), Z6
-	VPDPWSSD      2240(SP), Z6, Z5
+	VPDPWSSD      2272(SP), Z6, Z5
 	VCVTDQ2PS     Z25, Z25
 	VMULPS.BCST   (R13), Z7, Z6
 	VFMADD213PS   384(SP), Z6, Z25
@@ -23137,21 +23695,21 @@ step:
 	VMOVUPS       Z25, 384(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  736(SP), Z5
-	VPMADDWD      1792(SP), Z5, Z5
+	VPMADDWD      1824(SP), Z5, Z5
 	VPBROADCASTD  740(SP), Z6
-	VPDPWSSD      1856(SP), Z6, Z5
+	VPDPWSSD      1888(SP), Z6, Z5
 	VPBROADCASTD  744(SP), Z6
-	VPDPWSSD      1920(SP), Z6, Z5
+	VPDPWSSD      1952(SP), Z6, Z5
 	VPBROADCASTD  748(SP), Z6
-	VPDPWSSD      1984(SP), Z6, Z5
+	VPDPWSSD      2016(SP), Z6, Z5
 	VPBROADCASTD  752(SP), Z6
-	VPDPWSSD      2048(SP), Z6, Z5
+	VPDPWSSD      2080(SP), Z6, Z5
 	VPBROADCASTD  756(SP), Z6
-	VPDPWSSD      2112(SP), Z6, Z5
+	VPDPWSSD      2144(SP), Z6, Z5
 	VPBROADCASTD  760(SP), Z6
-	VPDPWSSD      2176(SP), Z6, Z5
+	VPDPWSSD      2208(SP), Z6, Z5
 	VPBROADCASTD  764(SP), Z6
-	VPDPWSSD      2240(SP), Z6, Z5
+	VPDPWSSD      2272(SP), Z6, Z5
 	VCVTDQ2PS     Z24, Z24
 	VMULPS.BCST   (R13), Z7, Z6
 	VFMADD213PS   448(SP), Z6, Z24
@@ -23195,7 +23753,7 @@ step:
 
 // func q2_KAVX512VNNIx7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q2_KAVX512VNNIx7(SB), $2208-80
+TEXT ·q2_KAVX512VNNIx7(SB), $2240-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -23204,6 +23762,11 @@ TEXT ·q2_KAVX512VNNIx7(SB), $2208-80
 	VMOVUPS      Z0, 256(SP)
 	VMOVUPS      Z0, 320(SP)
 	VMOVUPS      Z0, 384(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 696(SP)
+	MOVQ         $0x00001400, 672(SP)
+	MOVQ         $0x00000140, 680(SP)
+	MOVQ         $0x00000500, 688(SP)
 	MOVL         $0x03030303, R13
 	VMOVD        R13, X8
 	VPBROADCASTD X8, Z8
@@ -23256,84 +23819,105 @@ block:
 	VPERMQ    $0xd8, Y0, Y0
 	VMOVDQU   Y0, 640(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VMOVDQU32 (DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 672(SP)
-	VPSHUFB   scale1AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 736(SP)
-	VPSHUFB   scale2AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 800(SP)
-	VPSHUFB   scale3AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 864(SP)
-	VPSHUFB   minimums0AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1696(SP)
-	VPSHUFB   minimums1AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1760(SP)
-	VMOVDQU32 64(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 928(SP)
-	VPSHUFB   scale1AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 992(SP)
-	VPSHUFB   scale2AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1056(SP)
-	VPSHUFB   scale3AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1120(SP)
-	VPSHUFB   minimums0AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1824(SP)
-	VPSHUFB   minimums1AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1888(SP)
-	VMOVDQU32 128(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1184(SP)
-	VPSHUFB   scale1AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1248(SP)
-	VPSHUFB   scale2AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1312(SP)
-	VPSHUFB   scale3AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1376(SP)
-	VPSHUFB   minimums0AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1952(SP)
-	VPSHUFB   minimums1AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 2016(SP)
-	VMOVDQU32 192(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1440(SP)
-	VPSHUFB   scale1AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1504(SP)
-	VPSHUFB   scale2AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1568(SP)
-	VPSHUFB   scale3AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1632(SP)
-	VPSHUFB   minimums0AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 2080(SP)
-	VPSHUFB   minimums1AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 2144(SP)
-	VPXORD    Z4, Z4, Z4
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	VPXORD    Z27, Z27, Z27
-	VPXORD    Z26, Z26, Z26
-	VPXORD    Z25, Z25, Z25
-	LEAQ      q2_KStepsAVX512VNNI<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000140, 696(SP), DX
+	ADDQ      $0x00001400, DX
+	MOVQ      DX, 672(SP)
+	IMUL3Q    $0x00000500, 696(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 680(SP)
+	IMUL3Q    $0x00000440, 696(SP), DX
+	ADDQ      $0x00000500, DX
+	MOVQ      DX, 688(SP)
+
+turned:
+	MOVQ       680(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       688(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	PREFETCHT1 192(DI)(DX*1)
+	VMOVDQU32  (DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 704(SP)
+	VPSHUFB    scale1AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 768(SP)
+	VPSHUFB    scale2AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 832(SP)
+	VPSHUFB    scale3AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 896(SP)
+	VPSHUFB    minimums0AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1728(SP)
+	VPSHUFB    minimums1AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1792(SP)
+	VMOVDQU32  64(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 960(SP)
+	VPSHUFB    scale1AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1024(SP)
+	VPSHUFB    scale2AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1088(SP)
+	VPSHUFB    scale3AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1152(SP)
+	VPSHUFB    minimums0AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1856(SP)
+	VPSHUFB    minimums1AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1920(SP)
+	VMOVDQU32  128(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1216(SP)
+	VPSHUFB    scale1AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1280(SP)
+	VPSHUFB    scale2AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1344(SP)
+	VPSHUFB    scale3AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1408(SP)
+	VPSHUFB    minimums0AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1984(SP)
+	VPSHUFB    minimums1AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 2048(SP)
+	VMOVDQU32  192(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1472(SP)
+	VPSHUFB    scale1AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1536(SP)
+	VPSHUFB    scale2AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1600(SP)
+	VPSHUFB    scale3AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1664(SP)
+	VPSHUFB    minimums0AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 2112(SP)
+	VPSHUFB    minimums1AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 2176(SP)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	VPXORD     Z27, Z27, Z27
+	VPXORD     Z26, Z26, Z26
+	VPXORD     Z25, Z25, Z25
+	LEAQ       q2_KStepsAVX512VNNI<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ          (AX)(CX*4), DX
-	PREFETCHT0    4096(DX)
+	ADDQ          672(SP), DX
+	PREFETCHT1    (DX)
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z5
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -23353,21 +23937,21 @@ step:
 	VPDPBUSD.BCST 4(SI), Z1, Z4
 	VPDPBUSD.BCST 8(SI), Z2, Z4
 	VPDPBUSD.BCST 12(SI), Z3, Z4
-	VPMULLD       672(SP)(CX*4), Z4, Z4
+	VPMULLD       704(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z31, Z31
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*1), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*1), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*1), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*1), Z3, Z4
-	VPMULLD       672(SP)(CX*4), Z4, Z4
+	VPMULLD       704(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z30, Z30
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*2), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*2), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*2), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*2), Z3, Z4
-	VPMULLD       672(SP)(CX*4), Z4, Z4
+	VPMULLD       704(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z29, Z29
 	ADDQ          R9, SI
 	VPXORD        Z4, Z4, Z4
@@ -23375,21 +23959,21 @@ step:
 	VPDPBUSD.BCST 4(SI), Z1, Z4
 	VPDPBUSD.BCST 8(SI), Z2, Z4
 	VPDPBUSD.BCST 12(SI), Z3, Z4
-	VPMULLD       672(SP)(CX*4), Z4, Z4
+	VPMULLD       704(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z28, Z28
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*1), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*1), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*1), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*1), Z3, Z4
-	VPMULLD       672(SP)(CX*4), Z4, Z4
+	VPMULLD       704(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z27, Z27
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*2), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*2), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*2), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*2), Z3, Z4
-	VPMULLD       672(SP)(CX*4), Z4, Z4
+	VPMULLD       704(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z26, Z26
 	ADDQ          R9, SI
 	VPXORD        Z4, Z4, Z4
@@ -23397,7 +23981,7 @@ step:
 	VPDPBUSD.BCST 4(SI), Z1, Z4
 	VPDPBUSD.BCST 8(SI), Z2, Z4
 	VPDPBUSD.BCST 12(SI), Z3, Z4
-	VPMULLD       672(SP)(CX*4), Z4, Z4
+	VPMULLD       704(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z25, Z25
 	SUBQ          R9, SI
 	SUBQ          R9, SI
@@ -23409,21 +23993,21 @@ step:
 	VCVTPH2PS     (BX), Z7
 	VCVTPH2PS     32(BX), Z0
 	VPBROADCASTD  448(SP), Z5
-	VPMADDWD      1696(SP), Z5, Z5
+	VPMADDWD      1728(SP), Z5, Z5
 	VPBROADCASTD  452(SP), Z6
-	VPDPWSSD      1760(SP), Z6, Z5
+	VPDPWSSD      1792(SP), Z6, Z5
 	VPBROADCASTD  456(SP), Z6
-	VPDPWSSD      1824(SP), Z6, Z5
+	VPDPWSSD      1856(SP), Z6, Z5
 	VPBROADCASTD  460(SP), Z6
-	VPDPWSSD      1888(SP), Z6, Z5
+	VPDPWSSD      1920(SP), Z6, Z5
 	VPBROADCASTD  464(SP), Z6
-	VPDPWSSD      1952(SP), Z6, Z5
+	VPDPWSSD      1984(SP), Z6, Z5
 	VPBROADCASTD  468(SP), Z6
-	VPDPWSSD      2016(SP), Z6, Z5
+	VPDPWSSD      2048(SP), Z6, Z5
 	VPBROADCASTD  472(SP), Z6
-	VPDPWSSD      2080(SP), Z6, Z5
+	VPDPWSSD      2112(SP), Z6, Z5
 	VPBROADCASTD  476(SP), Z6
-	VPDPWSSD      2144(SP), Z6, Z5
+	VPDPWSSD      2176(SP), Z6, Z5
 	VCVTDQ2PS     Z31, Z31
 	VMULPS.BCST   (R13), Z7, Z6
 	VFMADD213PS   (SP), Z6, Z31
@@ -23433,21 +24017,21 @@ step:
 	VMOVUPS       Z31, (SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  480(SP), Z5
-	VPMADDWD      1696(SP), Z5, Z5
+	VPMADDWD      1728(SP), Z5, Z5
 	VPBROADCASTD  484(SP), Z6
-	VPDPWSSD      1760(SP), Z6, Z5
+	VPDPWSSD      1792(SP), Z6, Z5
 	VPBROADCASTD  488(SP), Z6
-	VPDPWSSD      1824(SP), Z6, Z5
+	VPDPWSSD      1856(SP), Z6, Z5
 	VPBROADCASTD  492(SP), Z6
-	VPDPWSSD      1888(SP), Z6, Z5
+	VPDPWSSD      1920(SP), Z6, Z5
 	VPBROADCASTD  496(SP), Z6
-	VPDPWSSD      1952(SP), Z6, Z5
+	VPDPWSSD      1984(SP), Z6, Z5
 	VPBROADCASTD  500(SP), Z6
-	VPDPWSSD      2016(SP), Z6, Z5
+	VPDPWSSD      2048(SP), Z6, Z5
 	VPBROADCASTD  504(SP), Z6
-	VPDPWSSD      2080(SP), Z6, Z5
+	VPDPWSSD      2112(SP), Z6, Z5
 	VPBROADCASTD  508(SP), Z6
-	VPDPWSSD      2144(SP), Z6, Z5
+	VPDPWSSD      2176(SP), Z6, Z5
 	VCVTDQ2PS     Z30, Z30
 	VMULPS.BCST   (R13), Z7, Z6
 	VFMADD213PS   64(SP), Z6, Z30
@@ -23457,21 +24041,21 @@ step:
 	VMOVUPS       Z30, 64(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  512(SP), Z5
-	VPMADDWD      1696(SP), Z5, Z5
+	VPMADDWD      1728(SP), Z5, Z5
 	VPBROADCASTD  516(SP), Z6
-	VPDPWSSD      1760(SP), Z6, Z5
+	VPDPWSSD      1792(SP), Z6, Z5
 	VPBROADCASTD  520(SP), Z6
-	VPDPWSSD      1824(SP), Z6, Z5
+	VPDPWSSD      1856(SP), Z6, Z5
 	VPBROADCASTD  524(SP), Z6
-	VPDPWSSD      1888(SP), Z6, Z5
+	VPDPWSSD      1920(SP), Z6, Z5
 	VPBROADCASTD  528(SP), Z6
-	VPDPWSSD      1952(SP), Z6, Z5
+	VPDPWSSD      1984(SP), Z6, Z5
 	VPBROADCASTD  532(SP), Z6
-	VPDPWSSD      2016(SP), Z6, Z5
+	VPDPWSSD      2048(SP), Z6, Z5
 	VPBROADCASTD  536(SP), Z6
-	VPDPWSSD      2080(SP), Z6, Z5
+	VPDPWSSD      2112(SP), Z6, Z5
 	VPBROADCASTD  540(SP), Z6
-	VPDPWSSD      2144(SP), Z6, Z5
+	VPDPWSSD      2176(SP), Z6, Z5
 	VCVTDQ2PS     Z29, Z29
 	VMULPS.BCST   (R13), Z7, Z6
 	VFMADD213PS   128(SP), Z6, Z29
@@ -23481,21 +24065,21 @@ step:
 	VMOVUPS       Z29, 128(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  544(SP), Z5
-	VPMADDWD      1696(SP), Z5, Z5
+	VPMADDWD      1728(SP), Z5, Z5
 	VPBROADCASTD  548(SP), Z6
-	VPDPWSSD      1760(SP), Z6, Z5
+	VPDPWSSD      1792(SP), Z6, Z5
 	VPBROADCASTD  552(SP), Z6
-	VPDPWSSD      1824(SP), Z6, Z5
+	VPDPWSSD      1856(SP), Z6, Z5
 	VPBROADCASTD  556(SP), Z6
-	VPDPWSSD      1888(SP), Z6, Z5
+	VPDPWSSD      1920(SP), Z6, Z5
 	VPBROADCASTD  560(SP), Z6
-	VPDPWSSD      1952(SP), Z6, Z5
+	VPDPWSSD      1984(SP), Z6, Z5
 	VPBROADCASTD  564(SP), Z6
-	VPDPWSSD      2016(SP), Z6, Z5
+	VPDPWSSD      2048(SP), Z6, Z5
 	VPBROADCASTD  568(SP), Z6
-	VPDPWSSD      2080(SP), Z6, Z5
+	VPDPWSSD      2112(SP), Z6, Z5
 	VPBROADCASTD  572(SP), Z6
-	VPDPWSSD      2144(SP), Z6, Z5
+	VPDPWSSD      2176(SP), Z6, Z5
 	VCVTDQ2PS     Z28, Z28
 	VMULPS.BCST   (R13), Z7, Z6
 	VFMADD213PS   192(SP), Z6, Z28
@@ -23505,21 +24089,21 @@ step:
 	VMOVUPS       Z28, 192(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  576(SP), Z5
-	VPMADDWD      1696(SP), Z5, Z5
+	VPMADDWD      1728(SP), Z5, Z5
 	VPBROADCASTD  580(SP), Z6
-	VPDPWSSD      1760(SP), Z6, Z5
+	VPDPWSSD      1792(SP), Z6, Z5
 	VPBROADCASTD  584(SP), Z6
-	VPDPWSSD      1824(SP), Z6, Z5
+	VPDPWSSD      1856(SP), Z6, Z5
 	VPBROADCASTD  588(SP), Z6
-	VPDPWSSD      1888(SP), Z6, Z5
+	VPDPWSSD      1920(SP), Z6, Z5
 	VPBROADCASTD  592(SP), Z6
-	VPDPWSSD      1952(SP), Z6, Z5
+	VPDPWSSD      1984(SP), Z6, Z5
 	VPBROADCASTD  596(SP), Z6
-	VPDPWSSD      2016(SP), Z6, Z5
+	VPDPWSSD      2048(SP), Z6, Z5
 	VPBROADCASTD  600(SP), Z6
-	VPDPWSSD      2080(SP), Z6, Z5
+	VPDPWSSD      2112(SP), Z6, Z5
 	VPBROADCASTD  604(SP), Z6
-	VPDPWSSD      2144(SP), Z6, Z5
+	VPDPWSSD      2176(SP), Z6, Z5
 	VCVTDQ2PS     Z27, Z27
 	VMULPS.BCST   (R13), Z7, Z6
 	VFMADD213PS   256(SP), Z6, Z27
@@ -23529,21 +24113,21 @@ step:
 	VMOVUPS       Z27, 256(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  608(SP), Z5
-	VPMADDWD      1696(SP), Z5, Z5
+	VPMADDWD      1728(SP), Z5, Z5
 	VPBROADCASTD  612(SP), Z6
-	VPDPWSSD      1760(SP), Z6, Z5
+	VPDPWSSD      1792(SP), Z6, Z5
 	VPBROADCASTD  616(SP), Z6
-	VPDPWSSD      1824(SP), Z6, Z5
+	VPDPWSSD      1856(SP), Z6, Z5
 	VPBROADCASTD  620(SP), Z6
-	VPDPWSSD      1888(SP), Z6, Z5
+	VPDPWSSD      1920(SP), Z6, Z5
 	VPBROADCASTD  624(SP), Z6
-	VPDPWSSD      1952(SP), Z6, Z5
+	VPDPWSSD      1984(SP), Z6, Z5
 	VPBROADCASTD  628(SP), Z6
-	VPDPWSSD      2016(SP), Z6, Z5
+	VPDPWSSD      2048(SP), Z6, Z5
 	VPBROADCASTD  632(SP), Z6
-	VPDPWSSD      2080(SP), Z6, Z5
+	VPDPWSSD      2112(SP), Z6, Z5
 	VPBROADCASTD  636(SP), Z6
-	VPDPWSSD      2144(SP), Z6, Z5
+	VPDPWSSD      2176(SP), Z6, Z5
 	VCVTDQ2PS     Z26, Z26
 	VMULPS.BCST   (R13), Z7, Z6
 	VFMADD213PS   320(SP), Z6, Z26
@@ -23553,21 +24137,21 @@ step:
 	VMOVUPS       Z26, 320(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  640(SP), Z5
-	VPMADDWD      1696(SP), Z5, Z5
+	VPMADDWD      1728(SP), Z5, Z5
 	VPBROADCASTD  644(SP), Z6
-	VPDPWSSD      1760(SP), Z6, Z5
+	VPDPWSSD      1792(SP), Z6, Z5
 	VPBROADCASTD  648(SP), Z6
-	VPDPWSSD      1824(SP), Z6, Z5
+	VPDPWSSD      1856(SP), Z6, Z5
 	VPBROADCASTD  652(SP), Z6
-	VPDPWSSD      1888(SP), Z6, Z5
+	VPDPWSSD      1920(SP), Z6, Z5
 	VPBROADCASTD  656(SP), Z6
-	VPDPWSSD      1952(SP), Z6, Z5
+	VPDPWSSD      1984(SP), Z6, Z5
 	VPBROADCASTD  660(SP), Z6
-	VPDPWSSD      2016(SP), Z6, Z5
+	VPDPWSSD      2048(SP), Z6, Z5
 	VPBROADCASTD  664(SP), Z6
-	VPDPWSSD      2080(SP), Z6, Z5
+	VPDPWSSD      2112(SP), Z6, Z5
 	VPBROADCASTD  668(SP), Z6
-	VPDPWSSD      2144(SP), Z6, Z5
+	VPDPWSSD      2176(SP), Z6, Z5
 	VCVTDQ2PS     Z25, Z25
 	VMULPS.BCST   (R13), Z7, Z6
 	VFMADD213PS   384(SP), Z6, Z25
@@ -23608,7 +24192,7 @@ step:
 
 // func q2_KAVX512VNNIx6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q2_KAVX512VNNIx6(SB), $2112-80
+TEXT ·q2_KAVX512VNNIx6(SB), $2144-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -23616,6 +24200,11 @@ TEXT ·q2_KAVX512VNNIx6(SB), $2112-80
 	VMOVUPS      Z0, 192(SP)
 	VMOVUPS      Z0, 256(SP)
 	VMOVUPS      Z0, 320(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 600(SP)
+	MOVQ         $0x00001400, 576(SP)
+	MOVQ         $0x00000140, 584(SP)
+	MOVQ         $0x00000500, 592(SP)
 	MOVL         $0x03030303, R13
 	VMOVD        R13, X8
 	VPBROADCASTD X8, Z8
@@ -23663,83 +24252,104 @@ block:
 	VPERMQ    $0xd8, Y0, Y0
 	VMOVDQU   Y0, 544(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VMOVDQU32 (DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 576(SP)
-	VPSHUFB   scale1AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 640(SP)
-	VPSHUFB   scale2AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 704(SP)
-	VPSHUFB   scale3AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 768(SP)
-	VPSHUFB   minimums0AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1600(SP)
-	VPSHUFB   minimums1AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1664(SP)
-	VMOVDQU32 64(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 832(SP)
-	VPSHUFB   scale1AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 896(SP)
-	VPSHUFB   scale2AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 960(SP)
-	VPSHUFB   scale3AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1024(SP)
-	VPSHUFB   minimums0AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1728(SP)
-	VPSHUFB   minimums1AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1792(SP)
-	VMOVDQU32 128(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1088(SP)
-	VPSHUFB   scale1AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1152(SP)
-	VPSHUFB   scale2AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1216(SP)
-	VPSHUFB   scale3AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1280(SP)
-	VPSHUFB   minimums0AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1856(SP)
-	VPSHUFB   minimums1AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1920(SP)
-	VMOVDQU32 192(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1344(SP)
-	VPSHUFB   scale1AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1408(SP)
-	VPSHUFB   scale2AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1472(SP)
-	VPSHUFB   scale3AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1536(SP)
-	VPSHUFB   minimums0AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1984(SP)
-	VPSHUFB   minimums1AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 2048(SP)
-	VPXORD    Z4, Z4, Z4
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	VPXORD    Z27, Z27, Z27
-	VPXORD    Z26, Z26, Z26
-	LEAQ      q2_KStepsAVX512VNNI<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000140, 600(SP), DX
+	ADDQ      $0x00001400, DX
+	MOVQ      DX, 576(SP)
+	IMUL3Q    $0x00000500, 600(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 584(SP)
+	IMUL3Q    $0x00000440, 600(SP), DX
+	ADDQ      $0x00000500, DX
+	MOVQ      DX, 592(SP)
+
+turned:
+	MOVQ       584(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       592(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	PREFETCHT1 192(DI)(DX*1)
+	VMOVDQU32  (DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 608(SP)
+	VPSHUFB    scale1AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 672(SP)
+	VPSHUFB    scale2AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 736(SP)
+	VPSHUFB    scale3AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 800(SP)
+	VPSHUFB    minimums0AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1632(SP)
+	VPSHUFB    minimums1AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1696(SP)
+	VMOVDQU32  64(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 864(SP)
+	VPSHUFB    scale1AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 928(SP)
+	VPSHUFB    scale2AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 992(SP)
+	VPSHUFB    scale3AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1056(SP)
+	VPSHUFB    minimums0AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1760(SP)
+	VPSHUFB    minimums1AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1824(SP)
+	VMOVDQU32  128(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1120(SP)
+	VPSHUFB    scale1AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1184(SP)
+	VPSHUFB    scale2AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1248(SP)
+	VPSHUFB    scale3AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1312(SP)
+	VPSHUFB    minimums0AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1888(SP)
+	VPSHUFB    minimums1AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1952(SP)
+	VMOVDQU32  192(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1376(SP)
+	VPSHUFB    scale1AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1440(SP)
+	VPSHUFB    scale2AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1504(SP)
+	VPSHUFB    scale3AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1568(SP)
+	VPSHUFB    minimums0AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 2016(SP)
+	VPSHUFB    minimums1AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 2080(SP)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	VPXORD     Z27, Z27, Z27
+	VPXORD     Z26, Z26, Z26
+	LEAQ       q2_KStepsAVX512VNNI<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ          (AX)(CX*4), DX
-	PREFETCHT0    4096(DX)
+	ADDQ          576(SP), DX
+	PREFETCHT1    (DX)
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z5
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -23759,21 +24369,21 @@ step:
 	VPDPBUSD.BCST 4(SI), Z1, Z4
 	VPDPBUSD.BCST 8(SI), Z2, Z4
 	VPDPBUSD.BCST 12(SI), Z3, Z4
-	VPMULLD       576(SP)(CX*4), Z4, Z4
+	VPMULLD       608(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z31, Z31
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*1), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*1), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*1), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*1), Z3, Z4
-	VPMULLD       576(SP)(CX*4), Z4, Z4
+	VPMULLD       608(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z30, Z30
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*2), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*2), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*2), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*2), Z3, Z4
-	VPMULLD       576(SP)(CX*4), Z4, Z4
+	VPMULLD       608(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z29, Z29
 	ADDQ          R9, SI
 	VPXORD        Z4, Z4, Z4
@@ -23781,21 +24391,21 @@ step:
 	VPDPBUSD.BCST 4(SI), Z1, Z4
 	VPDPBUSD.BCST 8(SI), Z2, Z4
 	VPDPBUSD.BCST 12(SI), Z3, Z4
-	VPMULLD       576(SP)(CX*4), Z4, Z4
+	VPMULLD       608(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z28, Z28
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*1), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*1), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*1), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*1), Z3, Z4
-	VPMULLD       576(SP)(CX*4), Z4, Z4
+	VPMULLD       608(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z27, Z27
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*2), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*2), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*2), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*2), Z3, Z4
-	VPMULLD       576(SP)(CX*4), Z4, Z4
+	VPMULLD       608(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z26, Z26
 	SUBQ          R9, SI
 	ADDQ          $0x10, SI
@@ -23806,21 +24416,21 @@ step:
 	VCVTPH2PS     (BX), Z7
 	VCVTPH2PS     32(BX), Z0
 	VPBROADCASTD  384(SP), Z5
-	VPMADDWD      1600(SP), Z5, Z5
+	VPMADDWD      1632(SP), Z5, Z5
 	VPBROADCASTD  388(SP), Z6
-	VPDPWSSD      1664(SP), Z6, Z5
+	VPDPWSSD      1696(SP), Z6, Z5
 	VPBROADCASTD  392(SP), Z6
-	VPDPWSSD      1728(SP), Z6, Z5
+	VPDPWSSD      1760(SP), Z6, Z5
 	VPBROADCASTD  396(SP), Z6
-	VPDPWSSD      1792(SP), Z6, Z5
+	VPDPWSSD      1824(SP), Z6, Z5
 	VPBROADCASTD  400(SP), Z6
-	VPDPWSSD      1856(SP), Z6, Z5
+	VPDPWSSD      1888(SP), Z6, Z5
 	VPBROADCASTD  404(SP), Z6
-	VPDPWSSD      1920(SP), Z6, Z5
+	VPDPWSSD      1952(SP), Z6, Z5
 	VPBROADCASTD  408(SP), Z6
-	VPDPWSSD      1984(SP), Z6, Z5
+	VPDPWSSD      2016(SP), Z6, Z5
 	VPBROADCASTD  412(SP), Z6
-	VPDPWSSD      2048(SP), Z6, Z5
+	VPDPWSSD      2080(SP), Z6, Z5
 	VCVTDQ2PS     Z31, Z31
 	VMULPS.BCST   (R13), Z7, Z6
 	VFMADD213PS   (SP), Z6, Z31
@@ -23830,21 +24440,21 @@ step:
 	VMOVUPS       Z31, (SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  416(SP), Z5
-	VPMADDWD      1600(SP), Z5, Z5
+	VPMADDWD      1632(SP), Z5, Z5
 	VPBROADCASTD  420(SP), Z6
-	VPDPWSSD      1664(SP), Z6, Z5
+	VPDPWSSD      1696(SP), Z6, Z5
 	VPBROADCASTD  424(SP), Z6
-	VPDPWSSD      1728(SP), Z6, Z5
+	VPDPWSSD      1760(SP), Z6, Z5
 	VPBROADCASTD  428(SP), Z6
-	VPDPWSSD      1792(SP), Z6, Z5
+	VPDPWSSD      1824(SP), Z6, Z5
 	VPBROADCASTD  432(SP), Z6
-	VPDPWSSD      1856(SP), Z6, Z5
+	VPDPWSSD      1888(SP), Z6, Z5
 	VPBROADCASTD  436(SP), Z6
-	VPDPWSSD      1920(SP), Z6, Z5
+	VPDPWSSD      1952(SP), Z6, Z5
 	VPBROADCASTD  440(SP), Z6
-	VPDPWSSD      1984(SP), Z6, Z5
+	VPDPWSSD      2016(SP), Z6, Z5
 	VPBROADCASTD  444(SP), Z6
-	VPDPWSSD      2048(SP), Z6, Z5
+	VPDPWSSD      2080(SP), Z6, Z5
 	VCVTDQ2PS     Z30, Z30
 	VMULPS.BCST   (R13), Z7, Z6
 	VFMADD213PS   64(SP), Z6, Z30
@@ -23854,21 +24464,21 @@ step:
 	VMOVUPS       Z30, 64(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  448(SP), Z5
-	VPMADDWD      1600(SP), Z5, Z5
+	VPMADDWD      1632(SP), Z5, Z5
 	VPBROADCASTD  452(SP), Z6
-	VPDPWSSD      1664(SP), Z6, Z5
+	VPDPWSSD      1696(SP), Z6, Z5
 	VPBROADCASTD  456(SP), Z6
-	VPDPWSSD      1728(SP), Z6, Z5
+	VPDPWSSD      1760(SP), Z6, Z5
 	VPBROADCASTD  460(SP), Z6
-	VPDPWSSD      1792(SP), Z6, Z5
+	VPDPWSSD      1824(SP), Z6, Z5
 	VPBROADCASTD  464(SP), Z6
-	VPDPWSSD      1856(SP), Z6, Z5
+	VPDPWSSD      1888(SP), Z6, Z5
 	VPBROADCASTD  468(SP), Z6
-	VPDPWSSD      1920(SP), Z6, Z5
+	VPDPWSSD      1952(SP), Z6, Z5
 	VPBROADCASTD  472(SP), Z6
-	VPDPWSSD      1984(SP), Z6, Z5
+	VPDPWSSD      2016(SP), Z6, Z5
 	VPBROADCASTD  476(SP), Z6
-	VPDPWSSD      2048(SP), Z6, Z5
+	VPDPWSSD      2080(SP), Z6, Z5
 	VCVTDQ2PS     Z29, Z29
 	VMULPS.BCST   (R13), Z7, Z6
 	VFMADD213PS   128(SP), Z6, Z29
@@ -23878,21 +24488,21 @@ step:
 	VMOVUPS       Z29, 128(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  480(SP), Z5
-	VPMADDWD      1600(SP), Z5, Z5
+	VPMADDWD      1632(SP), Z5, Z5
 	VPBROADCASTD  484(SP), Z6
-	VPDPWSSD      1664(SP), Z6, Z5
+	VPDPWSSD      1696(SP), Z6, Z5
 	VPBROADCASTD  488(SP), Z6
-	VPDPWSSD      1728(SP), Z6, Z5
+	VPDPWSSD      1760(SP), Z6, Z5
 	VPBROADCASTD  492(SP), Z6
-	VPDPWSSD      1792(SP), Z6, Z5
+	VPDPWSSD      1824(SP), Z6, Z5
 	VPBROADCASTD  496(SP), Z6
-	VPDPWSSD      1856(SP), Z6, Z5
+	VPDPWSSD      1888(SP), Z6, Z5
 	VPBROADCASTD  500(SP), Z6
-	VPDPWSSD      1920(SP), Z6, Z5
+	VPDPWSSD      1952(SP), Z6, Z5
 	VPBROADCASTD  504(SP), Z6
-	VPDPWSSD      1984(SP), Z6, Z5
+	VPDPWSSD      2016(SP), Z6, Z5
 	VPBROADCASTD  508(SP), Z6
-	VPDPWSSD      2048(SP), Z6, Z5
+	VPDPWSSD      2080(SP), Z6, Z5
 	VCVTDQ2PS     Z28, Z28
 	VMULPS.BCST   (R13), Z7, Z6
 	VFMADD213PS   192(SP), Z6, Z28
@@ -23902,21 +24512,21 @@ step:
 	VMOVUPS       Z28, 192(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  512(SP), Z5
-	VPMADDWD      1600(SP), Z5, Z5
+	VPMADDWD      1632(SP), Z5, Z5
 	VPBROADCASTD  516(SP), Z6
-	VPDPWSSD      1664(SP), Z6, Z5
+	VPDPWSSD      1696(SP), Z6, Z5
 	VPBROADCASTD  520(SP), Z6
-	VPDPWSSD      1728(SP), Z6, Z5
+	VPDPWSSD      1760(SP), Z6, Z5
 	VPBROADCASTD  524(SP), Z6
-	VPDPWSSD      1792(SP), Z6, Z5
+	VPDPWSSD      1824(SP), Z6, Z5
 	VPBROADCASTD  528(SP), Z6
-	VPDPWSSD      1856(SP), Z6, Z5
+	VPDPWSSD      1888(SP), Z6, Z5
 	VPBROADCASTD  532(SP), Z6
-	VPDPWSSD      1920(SP), Z6, Z5
+	VPDPWSSD      1952(SP), Z6, Z5
 	VPBROADCASTD  536(SP), Z6
-	VPDPWSSD      1984(SP), Z6, Z5
+	VPDPWSSD      2016(SP), Z6, Z5
 	VPBROADCASTD  540(SP), Z6
-	VPDPWSSD      2048(SP), Z6, Z5
+	VPDPWSSD      2080(SP), Z6, Z5
 	VCVTDQ2PS     Z27, Z27
 	VMULPS.BCST   (R13), Z7, Z6
 	VFMADD213PS   256(SP), Z6, Z27
@@ -23926,21 +24536,21 @@ step:
 	VMOVUPS       Z27, 256(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  544(SP), Z5
-	VPMADDWD      1600(SP), Z5, Z5
+	VPMADDWD      1632(SP), Z5, Z5
 	VPBROADCASTD  548(SP), Z6
-	VPDPWSSD      1664(SP), Z6, Z5
+	VPDPWSSD      1696(SP), Z6, Z5
 	VPBROADCASTD  552(SP), Z6
-	VPDPWSSD      1728(SP), Z6, Z5
+	VPDPWSSD      1760(SP), Z6, Z5
 	VPBROADCASTD  556(SP), Z6
-	VPDPWSSD      1792(SP), Z6, Z5
+	VPDPWSSD      1824(SP), Z6, Z5
 	VPBROADCASTD  560(SP), Z6
-	VPDPWSSD      1856(SP), Z6, Z5
+	VPDPWSSD      1888(SP), Z6, Z5
 	VPBROADCASTD  564(SP), Z6
-	VPDPWSSD      1920(SP), Z6, Z5
+	VPDPWSSD      1952(SP), Z6, Z5
 	VPBROADCASTD  568(SP), Z6
-	VPDPWSSD      1984(SP), Z6, Z5
+	VPDPWSSD      2016(SP), Z6, Z5
 	VPBROADCASTD  572(SP), Z6
-	VPDPWSSD      2048(SP), Z6, Z5
+	VPDPWSSD      2080(SP), Z6, Z5
 	VCVTDQ2PS     Z26, Z26
 	VMULPS.BCST   (R13), Z7, Z6
 	VFMADD213PS   320(SP), Z6, Z26
@@ -23978,13 +24588,18 @@ step:
 
 // func q2_KAVX512VNNIx5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q2_KAVX512VNNIx5(SB), $2016-80
+TEXT ·q2_KAVX512VNNIx5(SB), $2048-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
 	VMOVUPS      Z0, 128(SP)
 	VMOVUPS      Z0, 192(SP)
 	VMOVUPS      Z0, 256(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 504(SP)
+	MOVQ         $0x00001400, 480(SP)
+	MOVQ         $0x00000140, 488(SP)
+	MOVQ         $0x00000500, 496(SP)
 	MOVL         $0x03030303, R13
 	VMOVD        R13, X8
 	VPBROADCASTD X8, Z8
@@ -24027,82 +24642,103 @@ block:
 	VPERMQ    $0xd8, Y0, Y0
 	VMOVDQU   Y0, 448(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VMOVDQU32 (DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 480(SP)
-	VPSHUFB   scale1AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 544(SP)
-	VPSHUFB   scale2AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 608(SP)
-	VPSHUFB   scale3AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 672(SP)
-	VPSHUFB   minimums0AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1504(SP)
-	VPSHUFB   minimums1AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1568(SP)
-	VMOVDQU32 64(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 736(SP)
-	VPSHUFB   scale1AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 800(SP)
-	VPSHUFB   scale2AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 864(SP)
-	VPSHUFB   scale3AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 928(SP)
-	VPSHUFB   minimums0AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1632(SP)
-	VPSHUFB   minimums1AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1696(SP)
-	VMOVDQU32 128(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 992(SP)
-	VPSHUFB   scale1AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1056(SP)
-	VPSHUFB   scale2AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1120(SP)
-	VPSHUFB   scale3AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1184(SP)
-	VPSHUFB   minimums0AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1760(SP)
-	VPSHUFB   minimums1AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1824(SP)
-	VMOVDQU32 192(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1248(SP)
-	VPSHUFB   scale1AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1312(SP)
-	VPSHUFB   scale2AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1376(SP)
-	VPSHUFB   scale3AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1440(SP)
-	VPSHUFB   minimums0AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1888(SP)
-	VPSHUFB   minimums1AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1952(SP)
-	VPXORD    Z4, Z4, Z4
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	VPXORD    Z27, Z27, Z27
-	LEAQ      q2_KStepsAVX512VNNI<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000140, 504(SP), DX
+	ADDQ      $0x00001400, DX
+	MOVQ      DX, 480(SP)
+	IMUL3Q    $0x00000500, 504(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 488(SP)
+	IMUL3Q    $0x00000440, 504(SP), DX
+	ADDQ      $0x00000500, DX
+	MOVQ      DX, 496(SP)
+
+turned:
+	MOVQ       488(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       496(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	PREFETCHT1 192(DI)(DX*1)
+	VMOVDQU32  (DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 512(SP)
+	VPSHUFB    scale1AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 576(SP)
+	VPSHUFB    scale2AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 640(SP)
+	VPSHUFB    scale3AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 704(SP)
+	VPSHUFB    minimums0AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1536(SP)
+	VPSHUFB    minimums1AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1600(SP)
+	VMOVDQU32  64(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 768(SP)
+	VPSHUFB    scale1AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 832(SP)
+	VPSHUFB    scale2AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 896(SP)
+	VPSHUFB    scale3AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 960(SP)
+	VPSHUFB    minimums0AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1664(SP)
+	VPSHUFB    minimums1AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1728(SP)
+	VMOVDQU32  128(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1024(SP)
+	VPSHUFB    scale1AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1088(SP)
+	VPSHUFB    scale2AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1152(SP)
+	VPSHUFB    scale3AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1216(SP)
+	VPSHUFB    minimums0AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1792(SP)
+	VPSHUFB    minimums1AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1856(SP)
+	VMOVDQU32  192(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1280(SP)
+	VPSHUFB    scale1AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1344(SP)
+	VPSHUFB    scale2AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1408(SP)
+	VPSHUFB    scale3AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1472(SP)
+	VPSHUFB    minimums0AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1920(SP)
+	VPSHUFB    minimums1AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1984(SP)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	VPXORD     Z27, Z27, Z27
+	LEAQ       q2_KStepsAVX512VNNI<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ          (AX)(CX*4), DX
-	PREFETCHT0    4096(DX)
+	ADDQ          480(SP), DX
+	PREFETCHT1    (DX)
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z5
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -24122,21 +24758,21 @@ step:
 	VPDPBUSD.BCST 4(SI), Z1, Z4
 	VPDPBUSD.BCST 8(SI), Z2, Z4
 	VPDPBUSD.BCST 12(SI), Z3, Z4
-	VPMULLD       480(SP)(CX*4), Z4, Z4
+	VPMULLD       512(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z31, Z31
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*1), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*1), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*1), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*1), Z3, Z4
-	VPMULLD       480(SP)(CX*4), Z4, Z4
+	VPMULLD       512(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z30, Z30
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*2), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*2), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*2), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*2), Z3, Z4
-	VPMULLD       480(SP)(CX*4), Z4, Z4
+	VPMULLD       512(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z29, Z29
 	ADDQ          R9, SI
 	VPXORD        Z4, Z4, Z4
@@ -24144,14 +24780,14 @@ step:
 	VPDPBUSD.BCST 4(SI), Z1, Z4
 	VPDPBUSD.BCST 8(SI), Z2, Z4
 	VPDPBUSD.BCST 12(SI), Z3, Z4
-	VPMULLD       480(SP)(CX*4), Z4, Z4
+	VPMULLD       512(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z28, Z28
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*1), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*1), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*1), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*1), Z3, Z4
-	VPMULLD       480(SP)(CX*4), Z4, Z4
+	VPMULLD       512(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z27, Z27
 	SUBQ          R9, SI
 	ADDQ          $0x10, SI
@@ -24162,21 +24798,21 @@ step:
 	VCVTPH2PS     (BX), Z7
 	VCVTPH2PS     32(BX), Z0
 	VPBROADCASTD  320(SP), Z5
-	VPMADDWD      1504(SP), Z5, Z5
+	VPMADDWD      1536(SP), Z5, Z5
 	VPBROADCASTD  324(SP), Z6
-	VPDPWSSD      1568(SP), Z6, Z5
+	VPDPWSSD      1600(SP), Z6, Z5
 	VPBROADCASTD  328(SP), Z6
-	VPDPWSSD      1632(SP), Z6, Z5
+	VPDPWSSD      1664(SP), Z6, Z5
 	VPBROADCASTD  332(SP), Z6
-	VPDPWSSD      1696(SP), Z6, Z5
+	VPDPWSSD      1728(SP), Z6, Z5
 	VPBROADCASTD  336(SP), Z6
-	VPDPWSSD      1760(SP), Z6, Z5
+	VPDPWSSD      1792(SP), Z6, Z5
 	VPBROADCASTD  340(SP), Z6
-	VPDPWSSD      1824(SP), Z6, Z5
+	VPDPWSSD      1856(SP), Z6, Z5
 	VPBROADCASTD  344(SP), Z6
-	VPDPWSSD      1888(SP), Z6, Z5
+	VPDPWSSD      1920(SP), Z6, Z5
 	VPBROADCASTD  348(SP), Z6
-	VPDPWSSD      1952(SP), Z6, Z5
+	VPDPWSSD      1984(SP), Z6, Z5
 	VCVTDQ2PS     Z31, Z31
 	VMULPS.BCST   (R13), Z7, Z6
 	VFMADD213PS   (SP), Z6, Z31
@@ -24186,21 +24822,21 @@ step:
 	VMOVUPS       Z31, (SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  352(SP), Z5
-	VPMADDWD      1504(SP), Z5, Z5
+	VPMADDWD      1536(SP), Z5, Z5
 	VPBROADCASTD  356(SP), Z6
-	VPDPWSSD      1568(SP), Z6, Z5
+	VPDPWSSD      1600(SP), Z6, Z5
 	VPBROADCASTD  360(SP), Z6
-	VPDPWSSD      1632(SP), Z6, Z5
+	VPDPWSSD      1664(SP), Z6, Z5
 	VPBROADCASTD  364(SP), Z6
-	VPDPWSSD      1696(SP), Z6, Z5
+	VPDPWSSD      1728(SP), Z6, Z5
 	VPBROADCASTD  368(SP), Z6
-	VPDPWSSD      1760(SP), Z6, Z5
+	VPDPWSSD      1792(SP), Z6, Z5
 	VPBROADCASTD  372(SP), Z6
-	VPDPWSSD      1824(SP), Z6, Z5
+	VPDPWSSD      1856(SP), Z6, Z5
 	VPBROADCASTD  376(SP), Z6
-	VPDPWSSD      1888(SP), Z6, Z5
+	VPDPWSSD      1920(SP), Z6, Z5
 	VPBROADCASTD  380(SP), Z6
-	VPDPWSSD      1952(SP), Z6, Z5
+	VPDPWSSD      1984(SP), Z6, Z5
 	VCVTDQ2PS     Z30, Z30
 	VMULPS.BCST   (R13), Z7, Z6
 	VFMADD213PS   64(SP), Z6, Z30
@@ -24210,21 +24846,21 @@ step:
 	VMOVUPS       Z30, 64(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  384(SP), Z5
-	VPMADDWD      1504(SP), Z5, Z5
+	VPMADDWD      1536(SP), Z5, Z5
 	VPBROADCASTD  388(SP), Z6
-	VPDPWSSD      1568(SP), Z6, Z5
+	VPDPWSSD      1600(SP), Z6, Z5
 	VPBROADCASTD  392(SP), Z6
-	VPDPWSSD      1632(SP), Z6, Z5
+	VPDPWSSD      1664(SP), Z6, Z5
 	VPBROADCASTD  396(SP), Z6
-	VPDPWSSD      1696(SP), Z6, Z5
+	VPDPWSSD      1728(SP), Z6, Z5
 	VPBROADCASTD  400(SP), Z6
-	VPDPWSSD      1760(SP), Z6, Z5
+	VPDPWSSD      1792(SP), Z6, Z5
 	VPBROADCASTD  404(SP), Z6
-	VPDPWSSD      1824(SP), Z6, Z5
+	VPDPWSSD      1856(SP), Z6, Z5
 	VPBROADCASTD  408(SP), Z6
-	VPDPWSSD      1888(SP), Z6, Z5
+	VPDPWSSD      1920(SP), Z6, Z5
 	VPBROADCASTD  412(SP), Z6
-	VPDPWSSD      1952(SP), Z6, Z5
+	VPDPWSSD      1984(SP), Z6, Z5
 	VCVTDQ2PS     Z29, Z29
 	VMULPS.BCST   (R13), Z7, Z6
 	VFMADD213PS   128(SP), Z6, Z29
@@ -24234,21 +24870,21 @@ step:
 	VMOVUPS       Z29, 128(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  416(SP), Z5
-	VPMADDWD      1504(SP), Z5, Z5
+	VPMADDWD      1536(SP), Z5, Z5
 	VPBROADCASTD  420(SP), Z6
-	VPDPWSSD      1568(SP), Z6, Z5
+	VPDPWSSD      1600(SP), Z6, Z5
 	VPBROADCASTD  424(SP), Z6
-	VPDPWSSD      1632(SP), Z6, Z5
+	VPDPWSSD      1664(SP), Z6, Z5
 	VPBROADCASTD  428(SP), Z6
-	VPDPWSSD      1696(SP), Z6, Z5
+	VPDPWSSD      1728(SP), Z6, Z5
 	VPBROADCASTD  432(SP), Z6
-	VPDPWSSD      1760(SP), Z6, Z5
+	VPDPWSSD      1792(SP), Z6, Z5
 	VPBROADCASTD  436(SP), Z6
-	VPDPWSSD      1824(SP), Z6, Z5
+	VPDPWSSD      1856(SP), Z6, Z5
 	VPBROADCASTD  440(SP), Z6
-	VPDPWSSD      1888(SP), Z6, Z5
+	VPDPWSSD      1920(SP), Z6, Z5
 	VPBROADCASTD  444(SP), Z6
-	VPDPWSSD      1952(SP), Z6, Z5
+	VPDPWSSD      1984(SP), Z6, Z5
 	VCVTDQ2PS     Z28, Z28
 	VMULPS.BCST   (R13), Z7, Z6
 	VFMADD213PS   192(SP), Z6, Z28
@@ -24258,21 +24894,21 @@ step:
 	VMOVUPS       Z28, 192(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  448(SP), Z5
-	VPMADDWD      1504(SP), Z5, Z5
+	VPMADDWD      1536(SP), Z5, Z5
 	VPBROADCASTD  452(SP), Z6
-	VPDPWSSD      1568(SP), Z6, Z5
+	VPDPWSSD      1600(SP), Z6, Z5
 	VPBROADCASTD  456(SP), Z6
-	VPDPWSSD      1632(SP), Z6, Z5
+	VPDPWSSD      1664(SP), Z6, Z5
 	VPBROADCASTD  460(SP), Z6
-	VPDPWSSD      1696(SP), Z6, Z5
+	VPDPWSSD      1728(SP), Z6, Z5
 	VPBROADCASTD  464(SP), Z6
-	VPDPWSSD      1760(SP), Z6, Z5
+	VPDPWSSD      1792(SP), Z6, Z5
 	VPBROADCASTD  468(SP), Z6
-	VPDPWSSD      1824(SP), Z6, Z5
+	VPDPWSSD      1856(SP), Z6, Z5
 	VPBROADCASTD  472(SP), Z6
-	VPDPWSSD      1888(SP), Z6, Z5
+	VPDPWSSD      1920(SP), Z6, Z5
 	VPBROADCASTD  476(SP), Z6
-	VPDPWSSD      1952(SP), Z6, Z5
+	VPDPWSSD      1984(SP), Z6, Z5
 	VCVTDQ2PS     Z27, Z27
 	VMULPS.BCST   (R13), Z7, Z6
 	VFMADD213PS   256(SP), Z6, Z27
@@ -24307,12 +24943,17 @@ step:
 
 // func q2_KAVX512VNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q2_KAVX512VNNIx4(SB), $1920-80
+TEXT ·q2_KAVX512VNNIx4(SB), $1952-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
 	VMOVUPS      Z0, 128(SP)
 	VMOVUPS      Z0, 192(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 408(SP)
+	MOVQ         $0x00001400, 384(SP)
+	MOVQ         $0x00000140, 392(SP)
+	MOVQ         $0x00000500, 400(SP)
 	MOVL         $0x03030303, R13
 	VMOVD        R13, X8
 	VPBROADCASTD X8, Z8
@@ -24350,81 +24991,102 @@ block:
 	VPERMQ    $0xd8, Y0, Y0
 	VMOVDQU   Y0, 352(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VMOVDQU32 (DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 384(SP)
-	VPSHUFB   scale1AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 448(SP)
-	VPSHUFB   scale2AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 512(SP)
-	VPSHUFB   scale3AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 576(SP)
-	VPSHUFB   minimums0AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1408(SP)
-	VPSHUFB   minimums1AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1472(SP)
-	VMOVDQU32 64(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 640(SP)
-	VPSHUFB   scale1AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 704(SP)
-	VPSHUFB   scale2AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 768(SP)
-	VPSHUFB   scale3AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 832(SP)
-	VPSHUFB   minimums0AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1536(SP)
-	VPSHUFB   minimums1AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1600(SP)
-	VMOVDQU32 128(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 896(SP)
-	VPSHUFB   scale1AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 960(SP)
-	VPSHUFB   scale2AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1024(SP)
-	VPSHUFB   scale3AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1088(SP)
-	VPSHUFB   minimums0AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1664(SP)
-	VPSHUFB   minimums1AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1728(SP)
-	VMOVDQU32 192(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1152(SP)
-	VPSHUFB   scale1AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1216(SP)
-	VPSHUFB   scale2AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1280(SP)
-	VPSHUFB   scale3AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1344(SP)
-	VPSHUFB   minimums0AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1792(SP)
-	VPSHUFB   minimums1AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1856(SP)
-	VPXORD    Z4, Z4, Z4
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	LEAQ      q2_KStepsAVX512VNNI<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000140, 408(SP), DX
+	ADDQ      $0x00001400, DX
+	MOVQ      DX, 384(SP)
+	IMUL3Q    $0x00000500, 408(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 392(SP)
+	IMUL3Q    $0x00000440, 408(SP), DX
+	ADDQ      $0x00000500, DX
+	MOVQ      DX, 400(SP)
+
+turned:
+	MOVQ       392(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       400(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	PREFETCHT1 192(DI)(DX*1)
+	VMOVDQU32  (DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 416(SP)
+	VPSHUFB    scale1AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 480(SP)
+	VPSHUFB    scale2AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 544(SP)
+	VPSHUFB    scale3AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 608(SP)
+	VPSHUFB    minimums0AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1440(SP)
+	VPSHUFB    minimums1AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1504(SP)
+	VMOVDQU32  64(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 672(SP)
+	VPSHUFB    scale1AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 736(SP)
+	VPSHUFB    scale2AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 800(SP)
+	VPSHUFB    scale3AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 864(SP)
+	VPSHUFB    minimums0AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1568(SP)
+	VPSHUFB    minimums1AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1632(SP)
+	VMOVDQU32  128(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 928(SP)
+	VPSHUFB    scale1AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 992(SP)
+	VPSHUFB    scale2AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1056(SP)
+	VPSHUFB    scale3AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1120(SP)
+	VPSHUFB    minimums0AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1696(SP)
+	VPSHUFB    minimums1AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1760(SP)
+	VMOVDQU32  192(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1184(SP)
+	VPSHUFB    scale1AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1248(SP)
+	VPSHUFB    scale2AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1312(SP)
+	VPSHUFB    scale3AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1376(SP)
+	VPSHUFB    minimums0AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1824(SP)
+	VPSHUFB    minimums1AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1888(SP)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	LEAQ       q2_KStepsAVX512VNNI<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ          (AX)(CX*4), DX
-	PREFETCHT0    4096(DX)
+	ADDQ          384(SP), DX
+	PREFETCHT1    (DX)
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z5
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -24444,21 +25106,21 @@ step:
 	VPDPBUSD.BCST 4(SI), Z1, Z4
 	VPDPBUSD.BCST 8(SI), Z2, Z4
 	VPDPBUSD.BCST 12(SI), Z3, Z4
-	VPMULLD       384(SP)(CX*4), Z4, Z4
+	VPMULLD       416(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z31, Z31
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*1), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*1), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*1), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*1), Z3, Z4
-	VPMULLD       384(SP)(CX*4), Z4, Z4
+	VPMULLD       416(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z30, Z30
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*2), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*2), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*2), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*2), Z3, Z4
-	VPMULLD       384(SP)(CX*4), Z4, Z4
+	VPMULLD       416(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z29, Z29
 	ADDQ          R9, SI
 	VPXORD        Z4, Z4, Z4
@@ -24466,7 +25128,7 @@ step:
 	VPDPBUSD.BCST 4(SI), Z1, Z4
 	VPDPBUSD.BCST 8(SI), Z2, Z4
 	VPDPBUSD.BCST 12(SI), Z3, Z4
-	VPMULLD       384(SP)(CX*4), Z4, Z4
+	VPMULLD       416(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z28, Z28
 	SUBQ          R9, SI
 	ADDQ          $0x10, SI
@@ -24477,21 +25139,21 @@ step:
 	VCVTPH2PS     (BX), Z7
 	VCVTPH2PS     32(BX), Z0
 	VPBROADCASTD  256(SP), Z5
-	VPMADDWD      1408(SP), Z5, Z5
+	VPMADDWD      1440(SP), Z5, Z5
 	VPBROADCASTD  260(SP), Z6
-	VPDPWSSD      1472(SP), Z6, Z5
+	VPDPWSSD      1504(SP), Z6, Z5
 	VPBROADCASTD  264(SP), Z6
-	VPDPWSSD      1536(SP), Z6, Z5
+	VPDPWSSD      1568(SP), Z6, Z5
 	VPBROADCASTD  268(SP), Z6
-	VPDPWSSD      1600(SP), Z6, Z5
+	VPDPWSSD      1632(SP), Z6, Z5
 	VPBROADCASTD  272(SP), Z6
-	VPDPWSSD      1664(SP), Z6, Z5
+	VPDPWSSD      1696(SP), Z6, Z5
 	VPBROADCASTD  276(SP), Z6
-	VPDPWSSD      1728(SP), Z6, Z5
+	VPDPWSSD      1760(SP), Z6, Z5
 	VPBROADCASTD  280(SP), Z6
-	VPDPWSSD      1792(SP), Z6, Z5
+	VPDPWSSD      1824(SP), Z6, Z5
 	VPBROADCASTD  284(SP), Z6
-	VPDPWSSD      1856(SP), Z6, Z5
+	VPDPWSSD      1888(SP), Z6, Z5
 	VCVTDQ2PS     Z31, Z31
 	VMULPS.BCST   (R13), Z7, Z6
 	VFMADD213PS   (SP), Z6, Z31
@@ -24501,21 +25163,21 @@ step:
 	VMOVUPS       Z31, (SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  288(SP), Z5
-	VPMADDWD      1408(SP), Z5, Z5
+	VPMADDWD      1440(SP), Z5, Z5
 	VPBROADCASTD  292(SP), Z6
-	VPDPWSSD      1472(SP), Z6, Z5
+	VPDPWSSD      1504(SP), Z6, Z5
 	VPBROADCASTD  296(SP), Z6
-	VPDPWSSD      1536(SP), Z6, Z5
+	VPDPWSSD      1568(SP), Z6, Z5
 	VPBROADCASTD  300(SP), Z6
-	VPDPWSSD      1600(SP), Z6, Z5
+	VPDPWSSD      1632(SP), Z6, Z5
 	VPBROADCASTD  304(SP), Z6
-	VPDPWSSD      1664(SP), Z6, Z5
+	VPDPWSSD      1696(SP), Z6, Z5
 	VPBROADCASTD  308(SP), Z6
-	VPDPWSSD      1728(SP), Z6, Z5
+	VPDPWSSD      1760(SP), Z6, Z5
 	VPBROADCASTD  312(SP), Z6
-	VPDPWSSD      1792(SP), Z6, Z5
+	VPDPWSSD      1824(SP), Z6, Z5
 	VPBROADCASTD  316(SP), Z6
-	VPDPWSSD      1856(SP), Z6, Z5
+	VPDPWSSD      1888(SP), Z6, Z5
 	VCVTDQ2PS     Z30, Z30
 	VMULPS.BCST   (R13), Z7, Z6
 	VFMADD213PS   64(SP), Z6, Z30
@@ -24525,21 +25187,21 @@ step:
 	VMOVUPS       Z30, 64(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  320(SP), Z5
-	VPMADDWD      1408(SP), Z5, Z5
+	VPMADDWD      1440(SP), Z5, Z5
 	VPBROADCASTD  324(SP), Z6
-	VPDPWSSD      1472(SP), Z6, Z5
+	VPDPWSSD      1504(SP), Z6, Z5
 	VPBROADCASTD  328(SP), Z6
-	VPDPWSSD      1536(SP), Z6, Z5
+	VPDPWSSD      1568(SP), Z6, Z5
 	VPBROADCASTD  332(SP), Z6
-	VPDPWSSD      1600(SP), Z6, Z5
+	VPDPWSSD      1632(SP), Z6, Z5
 	VPBROADCASTD  336(SP), Z6
-	VPDPWSSD      1664(SP), Z6, Z5
+	VPDPWSSD      1696(SP), Z6, Z5
 	VPBROADCASTD  340(SP), Z6
-	VPDPWSSD      1728(SP), Z6, Z5
+	VPDPWSSD      1760(SP), Z6, Z5
 	VPBROADCASTD  344(SP), Z6
-	VPDPWSSD      1792(SP), Z6, Z5
+	VPDPWSSD      1824(SP), Z6, Z5
 	VPBROADCASTD  348(SP), Z6
-	VPDPWSSD      1856(SP), Z6, Z5
+	VPDPWSSD      1888(SP), Z6, Z5
 	VCVTDQ2PS     Z29, Z29
 	VMULPS.BCST   (R13), Z7, Z6
 	VFMADD213PS   128(SP), Z6, Z29
@@ -24549,21 +25211,21 @@ step:
 	VMOVUPS       Z29, 128(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  352(SP), Z5
-	VPMADDWD      1408(SP), Z5, Z5
+	VPMADDWD      1440(SP), Z5, Z5
 	VPBROADCASTD  356(SP), Z6
-	VPDPWSSD      1472(SP), Z6, Z5
+	VPDPWSSD      1504(SP), Z6, Z5
 	VPBROADCASTD  360(SP), Z6
-	VPDPWSSD      1536(SP), Z6, Z5
+	VPDPWSSD      1568(SP), Z6, Z5
 	VPBROADCASTD  364(SP), Z6
-	VPDPWSSD      1600(SP), Z6, Z5
+	VPDPWSSD      1632(SP), Z6, Z5
 	VPBROADCASTD  368(SP), Z6
-	VPDPWSSD      1664(SP), Z6, Z5
+	VPDPWSSD      1696(SP), Z6, Z5
 	VPBROADCASTD  372(SP), Z6
-	VPDPWSSD      1728(SP), Z6, Z5
+	VPDPWSSD      1760(SP), Z6, Z5
 	VPBROADCASTD  376(SP), Z6
-	VPDPWSSD      1792(SP), Z6, Z5
+	VPDPWSSD      1824(SP), Z6, Z5
 	VPBROADCASTD  380(SP), Z6
-	VPDPWSSD      1856(SP), Z6, Z5
+	VPDPWSSD      1888(SP), Z6, Z5
 	VCVTDQ2PS     Z28, Z28
 	VMULPS.BCST   (R13), Z7, Z6
 	VFMADD213PS   192(SP), Z6, Z28
@@ -24595,11 +25257,16 @@ step:
 
 // func q2_KAVX512VNNIx3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q2_KAVX512VNNIx3(SB), $1824-80
+TEXT ·q2_KAVX512VNNIx3(SB), $1856-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
 	VMOVUPS      Z0, 128(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 312(SP)
+	MOVQ         $0x00001400, 288(SP)
+	MOVQ         $0x00000140, 296(SP)
+	MOVQ         $0x00000500, 304(SP)
 	MOVL         $0x03030303, R13
 	VMOVD        R13, X8
 	VPBROADCASTD X8, Z8
@@ -24632,80 +25299,101 @@ block:
 	VPERMQ    $0xd8, Y0, Y0
 	VMOVDQU   Y0, 256(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VMOVDQU32 (DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 288(SP)
-	VPSHUFB   scale1AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 352(SP)
-	VPSHUFB   scale2AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 416(SP)
-	VPSHUFB   scale3AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 480(SP)
-	VPSHUFB   minimums0AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1312(SP)
-	VPSHUFB   minimums1AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1376(SP)
-	VMOVDQU32 64(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 544(SP)
-	VPSHUFB   scale1AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 608(SP)
-	VPSHUFB   scale2AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 672(SP)
-	VPSHUFB   scale3AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 736(SP)
-	VPSHUFB   minimums0AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1440(SP)
-	VPSHUFB   minimums1AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1504(SP)
-	VMOVDQU32 128(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 800(SP)
-	VPSHUFB   scale1AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 864(SP)
-	VPSHUFB   scale2AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 928(SP)
-	VPSHUFB   scale3AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 992(SP)
-	VPSHUFB   minimums0AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1568(SP)
-	VPSHUFB   minimums1AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1632(SP)
-	VMOVDQU32 192(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1056(SP)
-	VPSHUFB   scale1AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1120(SP)
-	VPSHUFB   scale2AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1184(SP)
-	VPSHUFB   scale3AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1248(SP)
-	VPSHUFB   minimums0AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1696(SP)
-	VPSHUFB   minimums1AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1760(SP)
-	VPXORD    Z4, Z4, Z4
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	LEAQ      q2_KStepsAVX512VNNI<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000140, 312(SP), DX
+	ADDQ      $0x00001400, DX
+	MOVQ      DX, 288(SP)
+	IMUL3Q    $0x00000500, 312(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 296(SP)
+	IMUL3Q    $0x00000440, 312(SP), DX
+	ADDQ      $0x00000500, DX
+	MOVQ      DX, 304(SP)
+
+turned:
+	MOVQ       296(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       304(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	PREFETCHT1 192(DI)(DX*1)
+	VMOVDQU32  (DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 320(SP)
+	VPSHUFB    scale1AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 384(SP)
+	VPSHUFB    scale2AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 448(SP)
+	VPSHUFB    scale3AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 512(SP)
+	VPSHUFB    minimums0AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1344(SP)
+	VPSHUFB    minimums1AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1408(SP)
+	VMOVDQU32  64(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 576(SP)
+	VPSHUFB    scale1AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 640(SP)
+	VPSHUFB    scale2AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 704(SP)
+	VPSHUFB    scale3AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 768(SP)
+	VPSHUFB    minimums0AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1472(SP)
+	VPSHUFB    minimums1AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1536(SP)
+	VMOVDQU32  128(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 832(SP)
+	VPSHUFB    scale1AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 896(SP)
+	VPSHUFB    scale2AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 960(SP)
+	VPSHUFB    scale3AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1024(SP)
+	VPSHUFB    minimums0AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1600(SP)
+	VPSHUFB    minimums1AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1664(SP)
+	VMOVDQU32  192(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1088(SP)
+	VPSHUFB    scale1AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1152(SP)
+	VPSHUFB    scale2AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1216(SP)
+	VPSHUFB    scale3AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1280(SP)
+	VPSHUFB    minimums0AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1728(SP)
+	VPSHUFB    minimums1AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1792(SP)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	LEAQ       q2_KStepsAVX512VNNI<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ          (AX)(CX*4), DX
-	PREFETCHT0    4096(DX)
+	ADDQ          288(SP), DX
+	PREFETCHT1    (DX)
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z5
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -24725,21 +25413,21 @@ step:
 	VPDPBUSD.BCST 4(SI), Z1, Z4
 	VPDPBUSD.BCST 8(SI), Z2, Z4
 	VPDPBUSD.BCST 12(SI), Z3, Z4
-	VPMULLD       288(SP)(CX*4), Z4, Z4
+	VPMULLD       320(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z31, Z31
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*1), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*1), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*1), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*1), Z3, Z4
-	VPMULLD       288(SP)(CX*4), Z4, Z4
+	VPMULLD       320(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z30, Z30
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*2), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*2), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*2), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*2), Z3, Z4
-	VPMULLD       288(SP)(CX*4), Z4, Z4
+	VPMULLD       320(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z29, Z29
 	ADDQ          $0x10, SI
 	ADDQ          $0x10, CX
@@ -24749,21 +25437,21 @@ step:
 	VCVTPH2PS     (BX), Z7
 	VCVTPH2PS     32(BX), Z0
 	VPBROADCASTD  192(SP), Z5
-	VPMADDWD      1312(SP), Z5, Z5
+	VPMADDWD      1344(SP), Z5, Z5
 	VPBROADCASTD  196(SP), Z6
-	VPDPWSSD      1376(SP), Z6, Z5
+	VPDPWSSD      1408(SP), Z6, Z5
 	VPBROADCASTD  200(SP), Z6
-	VPDPWSSD      1440(SP), Z6, Z5
+	VPDPWSSD      1472(SP), Z6, Z5
 	VPBROADCASTD  204(SP), Z6
-	VPDPWSSD      1504(SP), Z6, Z5
+	VPDPWSSD      1536(SP), Z6, Z5
 	VPBROADCASTD  208(SP), Z6
-	VPDPWSSD      1568(SP), Z6, Z5
+	VPDPWSSD      1600(SP), Z6, Z5
 	VPBROADCASTD  212(SP), Z6
-	VPDPWSSD      1632(SP), Z6, Z5
+	VPDPWSSD      1664(SP), Z6, Z5
 	VPBROADCASTD  216(SP), Z6
-	VPDPWSSD      1696(SP), Z6, Z5
+	VPDPWSSD      1728(SP), Z6, Z5
 	VPBROADCASTD  220(SP), Z6
-	VPDPWSSD      1760(SP), Z6, Z5
+	VPDPWSSD      1792(SP), Z6, Z5
 	VCVTDQ2PS     Z31, Z31
 	VMULPS.BCST   (R13), Z7, Z6
 	VFMADD213PS   (SP), Z6, Z31
@@ -24773,21 +25461,21 @@ step:
 	VMOVUPS       Z31, (SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  224(SP), Z5
-	VPMADDWD      1312(SP), Z5, Z5
+	VPMADDWD      1344(SP), Z5, Z5
 	VPBROADCASTD  228(SP), Z6
-	VPDPWSSD      1376(SP), Z6, Z5
+	VPDPWSSD      1408(SP), Z6, Z5
 	VPBROADCASTD  232(SP), Z6
-	VPDPWSSD      1440(SP), Z6, Z5
+	VPDPWSSD      1472(SP), Z6, Z5
 	VPBROADCASTD  236(SP), Z6
-	VPDPWSSD      1504(SP), Z6, Z5
+	VPDPWSSD      1536(SP), Z6, Z5
 	VPBROADCASTD  240(SP), Z6
-	VPDPWSSD      1568(SP), Z6, Z5
+	VPDPWSSD      1600(SP), Z6, Z5
 	VPBROADCASTD  244(SP), Z6
-	VPDPWSSD      1632(SP), Z6, Z5
+	VPDPWSSD      1664(SP), Z6, Z5
 	VPBROADCASTD  248(SP), Z6
-	VPDPWSSD      1696(SP), Z6, Z5
+	VPDPWSSD      1728(SP), Z6, Z5
 	VPBROADCASTD  252(SP), Z6
-	VPDPWSSD      1760(SP), Z6, Z5
+	VPDPWSSD      1792(SP), Z6, Z5
 	VCVTDQ2PS     Z30, Z30
 	VMULPS.BCST   (R13), Z7, Z6
 	VFMADD213PS   64(SP), Z6, Z30
@@ -24797,21 +25485,21 @@ step:
 	VMOVUPS       Z30, 64(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  256(SP), Z5
-	VPMADDWD      1312(SP), Z5, Z5
+	VPMADDWD      1344(SP), Z5, Z5
 	VPBROADCASTD  260(SP), Z6
-	VPDPWSSD      1376(SP), Z6, Z5
+	VPDPWSSD      1408(SP), Z6, Z5
 	VPBROADCASTD  264(SP), Z6
-	VPDPWSSD      1440(SP), Z6, Z5
+	VPDPWSSD      1472(SP), Z6, Z5
 	VPBROADCASTD  268(SP), Z6
-	VPDPWSSD      1504(SP), Z6, Z5
+	VPDPWSSD      1536(SP), Z6, Z5
 	VPBROADCASTD  272(SP), Z6
-	VPDPWSSD      1568(SP), Z6, Z5
+	VPDPWSSD      1600(SP), Z6, Z5
 	VPBROADCASTD  276(SP), Z6
-	VPDPWSSD      1632(SP), Z6, Z5
+	VPDPWSSD      1664(SP), Z6, Z5
 	VPBROADCASTD  280(SP), Z6
-	VPDPWSSD      1696(SP), Z6, Z5
+	VPDPWSSD      1728(SP), Z6, Z5
 	VPBROADCASTD  284(SP), Z6
-	VPDPWSSD      1760(SP), Z6, Z5
+	VPDPWSSD      1792(SP), Z6, Z5
 	VCVTDQ2PS     Z29, Z29
 	VMULPS.BCST   (R13), Z7, Z6
 	VFMADD213PS   128(SP), Z6, Z29
@@ -24840,10 +25528,15 @@ step:
 
 // func q2_KAVX512VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q2_KAVX512VNNIx2(SB), $1728-80
+TEXT ·q2_KAVX512VNNIx2(SB), $1760-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 216(SP)
+	MOVQ         $0x00001400, 192(SP)
+	MOVQ         $0x00000140, 200(SP)
+	MOVQ         $0x00000500, 208(SP)
 	MOVL         $0x03030303, R13
 	VMOVD        R13, X8
 	VPBROADCASTD X8, Z8
@@ -24871,79 +25564,100 @@ block:
 	VPERMQ    $0xd8, Y0, Y0
 	VMOVDQU   Y0, 160(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VMOVDQU32 (DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 192(SP)
-	VPSHUFB   scale1AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 256(SP)
-	VPSHUFB   scale2AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 320(SP)
-	VPSHUFB   scale3AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 384(SP)
-	VPSHUFB   minimums0AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1216(SP)
-	VPSHUFB   minimums1AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1280(SP)
-	VMOVDQU32 64(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 448(SP)
-	VPSHUFB   scale1AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 512(SP)
-	VPSHUFB   scale2AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 576(SP)
-	VPSHUFB   scale3AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 640(SP)
-	VPSHUFB   minimums0AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1344(SP)
-	VPSHUFB   minimums1AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1408(SP)
-	VMOVDQU32 128(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 704(SP)
-	VPSHUFB   scale1AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 768(SP)
-	VPSHUFB   scale2AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 832(SP)
-	VPSHUFB   scale3AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 896(SP)
-	VPSHUFB   minimums0AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1472(SP)
-	VPSHUFB   minimums1AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1536(SP)
-	VMOVDQU32 192(DI), Z4
-	VPSRLW    $0x04, Z4, Z5
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z5, Z5
-	VPSHUFB   scale0AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 960(SP)
-	VPSHUFB   scale1AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1024(SP)
-	VPSHUFB   scale2AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1088(SP)
-	VPSHUFB   scale3AVX512VNNI<>+0(SB), Z4, Z6
-	VMOVUPS   Z6, 1152(SP)
-	VPSHUFB   minimums0AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1600(SP)
-	VPSHUFB   minimums1AVX512VNNI<>+0(SB), Z5, Z6
-	VMOVUPS   Z6, 1664(SP)
-	VPXORD    Z4, Z4, Z4
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	LEAQ      q2_KStepsAVX512VNNI<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000140, 216(SP), DX
+	ADDQ      $0x00001400, DX
+	MOVQ      DX, 192(SP)
+	IMUL3Q    $0x00000500, 216(SP), DX
+	ADDQ      $0x00000140, DX
+	MOVQ      DX, 200(SP)
+	IMUL3Q    $0x00000440, 216(SP), DX
+	ADDQ      $0x00000500, DX
+	MOVQ      DX, 208(SP)
+
+turned:
+	MOVQ       200(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       208(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	PREFETCHT1 192(DI)(DX*1)
+	VMOVDQU32  (DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 224(SP)
+	VPSHUFB    scale1AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 288(SP)
+	VPSHUFB    scale2AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 352(SP)
+	VPSHUFB    scale3AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 416(SP)
+	VPSHUFB    minimums0AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1248(SP)
+	VPSHUFB    minimums1AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1312(SP)
+	VMOVDQU32  64(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 480(SP)
+	VPSHUFB    scale1AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 544(SP)
+	VPSHUFB    scale2AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 608(SP)
+	VPSHUFB    scale3AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 672(SP)
+	VPSHUFB    minimums0AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1376(SP)
+	VPSHUFB    minimums1AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1440(SP)
+	VMOVDQU32  128(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 736(SP)
+	VPSHUFB    scale1AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 800(SP)
+	VPSHUFB    scale2AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 864(SP)
+	VPSHUFB    scale3AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 928(SP)
+	VPSHUFB    minimums0AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1504(SP)
+	VPSHUFB    minimums1AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1568(SP)
+	VMOVDQU32  192(DI), Z4
+	VPSRLW     $0x04, Z4, Z5
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z5, Z5
+	VPSHUFB    scale0AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 992(SP)
+	VPSHUFB    scale1AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1056(SP)
+	VPSHUFB    scale2AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1120(SP)
+	VPSHUFB    scale3AVX512VNNI<>+0(SB), Z4, Z6
+	VMOVUPS    Z6, 1184(SP)
+	VPSHUFB    minimums0AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1632(SP)
+	VPSHUFB    minimums1AVX512VNNI<>+0(SB), Z5, Z6
+	VMOVUPS    Z6, 1696(SP)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	LEAQ       q2_KStepsAVX512VNNI<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ          (AX)(CX*4), DX
-	PREFETCHT0    4096(DX)
+	ADDQ          192(SP), DX
+	PREFETCHT1    (DX)
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z5
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -24963,14 +25677,14 @@ step:
 	VPDPBUSD.BCST 4(SI), Z1, Z4
 	VPDPBUSD.BCST 8(SI), Z2, Z4
 	VPDPBUSD.BCST 12(SI), Z3, Z4
-	VPMULLD       192(SP)(CX*4), Z4, Z4
+	VPMULLD       224(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z31, Z31
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*1), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*1), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*1), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*1), Z3, Z4
-	VPMULLD       192(SP)(CX*4), Z4, Z4
+	VPMULLD       224(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z30, Z30
 	ADDQ          $0x10, SI
 	ADDQ          $0x10, CX
@@ -24980,21 +25694,21 @@ step:
 	VCVTPH2PS     (BX), Z7
 	VCVTPH2PS     32(BX), Z0
 	VPBROADCASTD  128(SP), Z5
-	VPMADDWD      1216(SP), Z5, Z5
+	VPMADDWD      1248(SP), Z5, Z5
 	VPBROADCASTD  132(SP), Z6
-	VPDPWSSD      1280(SP), Z6, Z5
+	VPDPWSSD      1312(SP), Z6, Z5
 	VPBROADCASTD  136(SP), Z6
-	VPDPWSSD      1344(SP), Z6, Z5
+	VPDPWSSD      1376(SP), Z6, Z5
 	VPBROADCASTD  140(SP), Z6
-	VPDPWSSD      1408(SP), Z6, Z5
+	VPDPWSSD      1440(SP), Z6, Z5
 	VPBROADCASTD  144(SP), Z6
-	VPDPWSSD      1472(SP), Z6, Z5
+	VPDPWSSD      1504(SP), Z6, Z5
 	VPBROADCASTD  148(SP), Z6
-	VPDPWSSD      1536(SP), Z6, Z5
+	VPDPWSSD      1568(SP), Z6, Z5
 	VPBROADCASTD  152(SP), Z6
-	VPDPWSSD      1600(SP), Z6, Z5
+	VPDPWSSD      1632(SP), Z6, Z5
 	VPBROADCASTD  156(SP), Z6
-	VPDPWSSD      1664(SP), Z6, Z5
+	VPDPWSSD      1696(SP), Z6, Z5
 	VCVTDQ2PS     Z31, Z31
 	VMULPS.BCST   (R13), Z7, Z6
 	VFMADD213PS   (SP), Z6, Z31
@@ -25004,21 +25718,21 @@ step:
 	VMOVUPS       Z31, (SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  160(SP), Z5
-	VPMADDWD      1216(SP), Z5, Z5
+	VPMADDWD      1248(SP), Z5, Z5
 	VPBROADCASTD  164(SP), Z6
-	VPDPWSSD      1280(SP), Z6, Z5
+	VPDPWSSD      1312(SP), Z6, Z5
 	VPBROADCASTD  168(SP), Z6
-	VPDPWSSD      1344(SP), Z6, Z5
+	VPDPWSSD      1376(SP), Z6, Z5
 	VPBROADCASTD  172(SP), Z6
-	VPDPWSSD      1408(SP), Z6, Z5
+	VPDPWSSD      1440(SP), Z6, Z5
 	VPBROADCASTD  176(SP), Z6
-	VPDPWSSD      1472(SP), Z6, Z5
+	VPDPWSSD      1504(SP), Z6, Z5
 	VPBROADCASTD  180(SP), Z6
-	VPDPWSSD      1536(SP), Z6, Z5
+	VPDPWSSD      1568(SP), Z6, Z5
 	VPBROADCASTD  184(SP), Z6
-	VPDPWSSD      1600(SP), Z6, Z5
+	VPDPWSSD      1632(SP), Z6, Z5
 	VPBROADCASTD  188(SP), Z6
-	VPDPWSSD      1664(SP), Z6, Z5
+	VPDPWSSD      1696(SP), Z6, Z5
 	VCVTDQ2PS     Z30, Z30
 	VMULPS.BCST   (R13), Z7, Z6
 	VFMADD213PS   64(SP), Z6, Z30
@@ -26344,7 +27058,7 @@ step:
 
 // func q3_KAVX512VNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q3_KAVX512VNNIx8(SB), $2304-80
+TEXT ·q3_KAVX512VNNIx8(SB), $2336-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -26354,6 +27068,11 @@ TEXT ·q3_KAVX512VNNIx8(SB), $2304-80
 	VMOVUPS      Z0, 320(SP)
 	VMOVUPS      Z0, 384(SP)
 	VMOVUPS      Z0, 448(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 792(SP)
+	MOVQ         $0x00001e00, 768(SP)
+	MOVQ         $0x000000a0, 776(SP)
+	MOVQ         $0x000003c0, 784(SP)
 	MOVL         $0x03030303, R13
 	VMOVD        R13, X8
 	VPBROADCASTD X8, Z8
@@ -26414,120 +27133,140 @@ block:
 	VPERMQ    $0xd8, Y0, Y0
 	VMOVDQU   Y0, 736(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VMOVDQU32 128(DI), Z7
-	VPSLLW    $0x00, (DI), Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPSLLW    $0x04, Z7, Z5
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 768(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 832(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 896(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 960(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1792(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1856(SP)
-	VPSLLW    $0x00, 64(DI), Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPSLLW    $0x02, Z7, Z5
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1024(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1088(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1152(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1216(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1920(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1984(SP)
-	VPSRLW    $0x04, (DI), Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPSLLW    $0x00, Z7, Z5
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1280(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1344(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1408(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1472(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 2048(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 2112(SP)
-	VPSRLW    $0x04, 64(DI), Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPSRLW    $0x02, Z7, Z5
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1536(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1600(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1664(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1728(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 2176(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 2240(SP)
-	VPXORD    Z4, Z4, Z4
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	VPXORD    Z27, Z27, Z27
-	VPXORD    Z26, Z26, Z26
-	VPXORD    Z25, Z25, Z25
-	VPXORD    Z24, Z24, Z24
-	LEAQ      q3_KStepsAVX512VNNI<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x000000e0, 792(SP), DX
+	ADDQ      $0x00001e00, DX
+	MOVQ      DX, 768(SP)
+	IMUL3Q    $0x000006c0, 792(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 776(SP)
+	IMUL3Q    $0x00000620, 792(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 784(SP)
+
+turned:
+	MOVQ       776(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       784(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	VMOVDQU32  128(DI), Z7
+	VPSLLW     $0x00, (DI), Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPSLLW     $0x04, Z7, Z5
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 800(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 864(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 928(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 992(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1824(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1888(SP)
+	VPSLLW     $0x00, 64(DI), Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPSLLW     $0x02, Z7, Z5
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1056(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1120(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1184(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1248(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1952(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 2016(SP)
+	VPSRLW     $0x04, (DI), Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPSLLW     $0x00, Z7, Z5
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1312(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1376(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1440(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1504(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 2080(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 2144(SP)
+	VPSRLW     $0x04, 64(DI), Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPSRLW     $0x02, Z7, Z5
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1568(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1632(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1696(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1760(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 2208(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 2272(SP)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	VPXORD     Z27, Z27, Z27
+	VPXORD     Z26, Z26, Z26
+	VPXORD     Z25, Z25, Z25
+	VPXORD     Z24, Z24, Z24
+	LEAQ       q3_KStepsAVX512VNNI<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ          (CX)(CX*2), DX
 	LEAQ          (AX)(DX*2), DX
-	PREFETCHT0    4096(DX)
-	PREFETCHT0    4160(DX)
+	ADDQ          768(SP), DX
+	PREFETCHT1    (DX)
+	PREFETCHT1    64(DX)
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z5
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -26561,21 +27300,21 @@ step:
 	VPDPBUSD.BCST 4(SI), Z1, Z4
 	VPDPBUSD.BCST 8(SI), Z2, Z4
 	VPDPBUSD.BCST 12(SI), Z3, Z4
-	VPMULLD       768(SP)(CX*4), Z4, Z4
+	VPMULLD       800(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z31, Z31
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*1), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*1), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*1), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*1), Z3, Z4
-	VPMULLD       768(SP)(CX*4), Z4, Z4
+	VPMULLD       800(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z30, Z30
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*2), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*2), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*2), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*2), Z3, Z4
-	VPMULLD       768(SP)(CX*4), Z4, Z4
+	VPMULLD       800(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z29, Z29
 	ADDQ          R9, SI
 	VPXORD        Z4, Z4, Z4
@@ -26583,21 +27322,21 @@ step:
 	VPDPBUSD.BCST 4(SI), Z1, Z4
 	VPDPBUSD.BCST 8(SI), Z2, Z4
 	VPDPBUSD.BCST 12(SI), Z3, Z4
-	VPMULLD       768(SP)(CX*4), Z4, Z4
+	VPMULLD       800(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z28, Z28
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*1), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*1), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*1), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*1), Z3, Z4
-	VPMULLD       768(SP)(CX*4), Z4, Z4
+	VPMULLD       800(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z27, Z27
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*2), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*2), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*2), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*2), Z3, Z4
-	VPMULLD       768(SP)(CX*4), Z4, Z4
+	VPMULLD       800(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z26, Z26
 	ADDQ          R9, SI
 	VPXORD        Z4, Z4, Z4
@@ -26605,14 +27344,14 @@ step:
 	VPDPBUSD.BCST 4(SI), Z1, Z4
 	VPDPBUSD.BCST 8(SI), Z2, Z4
 	VPDPBUSD.BCST 12(SI), Z3, Z4
-	VPMULLD       768(SP)(CX*4), Z4, Z4
+	VPMULLD       800(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z25, Z25
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*1), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*1), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*1), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*1), Z3, Z4
-	VPMULLD       768(SP)(CX*4), Z4, Z4
+	VPMULLD       800(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z24, Z24
 	SUBQ          R9, SI
 	SUBQ          R9, SI
@@ -26623,21 +27362,21 @@ step:
 	MOVQ          R10, R13
 	VCVTPH2PS     (BX), Z7
 	VPBROADCASTD  512(SP), Z5
-	VPMADDWD      1792(SP), Z5, Z5
+	VPMADDWD      1824(SP), Z5, Z5
 	VPBROADCASTD  516(SP), Z6
-	VPDPWSSD      1856(SP), Z6, Z5
+	VPDPWSSD      1888(SP), Z6, Z5
 	VPBROADCASTD  520(SP), Z6
-	VPDPWSSD      1920(SP), Z6, Z5
+	VPDPWSSD      1952(SP), Z6, Z5
 	VPBROADCASTD  524(SP), Z6
-	VPDPWSSD      1984(SP), Z6, Z5
+	VPDPWSSD      2016(SP), Z6, Z5
 	VPBROADCASTD  528(SP), Z6
-	VPDPWSSD      2048(SP), Z6, Z5
+	VPDPWSSD      2080(SP), Z6, Z5
 	VPBROADCASTD  532(SP), Z6
-	VPDPWSSD      2112(SP), Z6, Z5
+	VPDPWSSD      2144(SP), Z6, Z5
 	VPBROADCASTD  536(SP), Z6
-	VPDPWSSD      2176(SP), Z6, Z5
+	VPDPWSSD      2208(SP), Z6, Z5
 	VPBROADCASTD  540(SP), Z6
-	VPDPWSSD      2240(SP), Z6, Z5
+	VPDPWSSD      2272(SP), Z6, Z5
 	VPSLLD        $0x02, Z5, Z5
 	VPSUBD        Z5, Z31, Z31
 	VCVTDQ2PS     Z31, Z31
@@ -26646,21 +27385,21 @@ step:
 	VMOVUPS       Z31, (SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  544(SP), Z5
-	VPMADDWD      1792(SP), Z5, Z5
+	VPMADDWD      1824(SP), Z5, Z5
 	VPBROADCASTD  548(SP), Z6
-	VPDPWSSD      1856(SP), Z6, Z5
+	VPDPWSSD      1888(SP), Z6, Z5
 	VPBROADCASTD  552(SP), Z6
-	VPDPWSSD      1920(SP), Z6, Z5
+	VPDPWSSD      1952(SP), Z6, Z5
 	VPBROADCASTD  556(SP), Z6
-	VPDPWSSD      1984(SP), Z6, Z5
+	VPDPWSSD      2016(SP), Z6, Z5
 	VPBROADCASTD  560(SP), Z6
-	VPDPWSSD      2048(SP), Z6, Z5
+	VPDPWSSD      2080(SP), Z6, Z5
 	VPBROADCASTD  564(SP), Z6
-	VPDPWSSD      2112(SP), Z6, Z5
+	VPDPWSSD      2144(SP), Z6, Z5
 	VPBROADCASTD  568(SP), Z6
-	VPDPWSSD      2176(SP), Z6, Z5
+	VPDPWSSD      2208(SP), Z6, Z5
 	VPBROADCASTD  572(SP), Z6
-	VPDPWSSD      2240(SP), Z6, Z5
+	VPDPWSSD      2272(SP), Z6, Z5
 	VPSLLD        $0x02, Z5, Z5
 	VPSUBD        Z5, Z30, Z30
 	VCVTDQ2PS     Z30, Z30
@@ -26669,21 +27408,21 @@ step:
 	VMOVUPS       Z30, 64(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  576(SP), Z5
-	VPMADDWD      1792(SP), Z5, Z5
+	VPMADDWD      1824(SP), Z5, Z5
 	VPBROADCASTD  580(SP), Z6
-	VPDPWSSD      1856(SP), Z6, Z5
+	VPDPWSSD      1888(SP), Z6, Z5
 	VPBROADCASTD  584(SP), Z6
-	VPDPWSSD      1920(SP), Z6, Z5
+	VPDPWSSD      1952(SP), Z6, Z5
 	VPBROADCASTD  588(SP), Z6
-	VPDPWSSD      1984(SP), Z6, Z5
+	VPDPWSSD      2016(SP), Z6, Z5
 	VPBROADCASTD  592(SP), Z6
-	VPDPWSSD      2048(SP), Z6, Z5
+	VPDPWSSD      2080(SP), Z6, Z5
 	VPBROADCASTD  596(SP), Z6
-	VPDPWSSD      2112(SP), Z6, Z5
+	VPDPWSSD      2144(SP), Z6, Z5
 	VPBROADCASTD  600(SP), Z6
-	VPDPWSSD      2176(SP), Z6, Z5
+	VPDPWSSD      2208(SP), Z6, Z5
 	VPBROADCASTD  604(SP), Z6
-	VPDPWSSD      2240(SP), Z6, Z5
+	VPDPWSSD      2272(SP), Z6, Z5
 	VPSLLD        $0x02, Z5, Z5
 	VPSUBD        Z5, Z29, Z29
 	VCVTDQ2PS     Z29, Z29
@@ -26692,21 +27431,21 @@ step:
 	VMOVUPS       Z29, 128(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  608(SP), Z5
-	VPMADDWD      1792(SP), Z5, Z5
+	VPMADDWD      1824(SP), Z5, Z5
 	VPBROADCASTD  612(SP), Z6
-	VPDPWSSD      1856(SP), Z6, Z5
+	VPDPWSSD      1888(SP), Z6, Z5
 	VPBROADCASTD  616(SP), Z6
-	VPDPWSSD      1920(SP), Z6, Z5
+	VPDPWSSD      1952(SP), Z6, Z5
 	VPBROADCASTD  620(SP), Z6
-	VPDPWSSD      1984(SP), Z6, Z5
+	VPDPWSSD      2016(SP), Z6, Z5
 	VPBROADCASTD  624(SP), Z6
-	VPDPWSSD      2048(SP), Z6, Z5
+	VPDPWSSD      2080(SP), Z6, Z5
 	VPBROADCASTD  628(SP), Z6
-	VPDPWSSD      2112(SP), Z6, Z5
+	VPDPWSSD      2144(SP), Z6, Z5
 	VPBROADCASTD  632(SP), Z6
-	VPDPWSSD      2176(SP), Z6, Z5
+	VPDPWSSD      2208(SP), Z6, Z5
 	VPBROADCASTD  636(SP), Z6
-	VPDPWSSD      2240(SP), Z6, Z5
+	VPDPWSSD      2272(SP), Z6, Z5
 	VPSLLD        $0x02, Z5, Z5
 	VPSUBD        Z5, Z28, Z28
 	VCVTDQ2PS     Z28, Z28
@@ -26715,21 +27454,21 @@ step:
 	VMOVUPS       Z28, 192(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  640(SP), Z5
-	VPMADDWD      1792(SP), Z5, Z5
+	VPMADDWD      1824(SP), Z5, Z5
 	VPBROADCASTD  644(SP), Z6
-	VPDPWSSD      1856(SP), Z6, Z5
+	VPDPWSSD      1888(SP), Z6, Z5
 	VPBROADCASTD  648(SP), Z6
-	VPDPWSSD      1920(SP), Z6, Z5
+	VPDPWSSD      1952(SP), Z6, Z5
 	VPBROADCASTD  652(SP), Z6
-	VPDPWSSD      1984(SP), Z6, Z5
+	VPDPWSSD      2016(SP), Z6, Z5
 	VPBROADCASTD  656(SP), Z6
-	VPDPWSSD      2048(SP), Z6, Z5
+	VPDPWSSD      2080(SP), Z6, Z5
 	VPBROADCASTD  660(SP), Z6
-	VPDPWSSD      2112(SP), Z6, Z5
+	VPDPWSSD      2144(SP), Z6, Z5
 	VPBROADCASTD  664(SP), Z6
-	VPDPWSSD      2176(SP), Z6, Z5
+	VPDPWSSD      2208(SP), Z6, Z5
 	VPBROADCASTD  668(SP), Z6
-	VPDPWSSD      2240(SP), Z6, Z5
+	VPDPWSSD      2272(SP), Z6, Z5
 	VPSLLD        $0x02, Z5, Z5
 	VPSUBD        Z5, Z27, Z27
 	VCVTDQ2PS     Z27, Z27
@@ -26738,21 +27477,21 @@ step:
 	VMOVUPS       Z27, 256(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  672(SP), Z5
-	VPMADDWD      1792(SP), Z5, Z5
+	VPMADDWD      1824(SP), Z5, Z5
 	VPBROADCASTD  676(SP), Z6
-	VPDPWSSD      1856(SP), Z6, Z5
+	VPDPWSSD      1888(SP), Z6, Z5
 	VPBROADCASTD  680(SP), Z6
-	VPDPWSSD      1920(SP), Z6, Z5
+	VPDPWSSD      1952(SP), Z6, Z5
 	VPBROADCASTD  684(SP), Z6
-	VPDPWSSD      1984(SP), Z6, Z5
+	VPDPWSSD      2016(SP), Z6, Z5
 	VPBROADCASTD  688(SP), Z6
-	VPDPWSSD      2048(SP), Z6, Z5
+	VPDPWSSD      2080(SP), Z6, Z5
 	VPBROADCASTD  692(SP), Z6
-	VPDPWSSD      2112(SP), Z6, Z5
+	VPDPWSSD      2144(SP), Z6, Z5
 	VPBROADCASTD  696(SP), Z6
-	VPDPWSSD      2176(SP), Z6, Z5
+	VPDPWSSD      2208(SP), Z6, Z5
 	VPBROADCASTD  700(SP), Z6
-	VPDPWSSD      2240(SP), Z6, Z5
+	VPDPWSSD      2272(SP), Z6, Z5
 	VPSLLD        $0x02, Z5, Z5
 	VPSUBD        Z5, Z26, Z26
 	VCVTDQ2PS     Z26, Z26
@@ -26761,21 +27500,21 @@ step:
 	VMOVUPS       Z26, 320(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  704(SP), Z5
-	VPMADDWD      1792(SP), Z5, Z5
+	VPMADDWD      1824(SP), Z5, Z5
 	VPBROADCASTD  708(SP), Z6
-	VPDPWSSD      1856(SP), Z6, Z5
+	VPDPWSSD      1888(SP), Z6, Z5
 	VPBROADCASTD  712(SP), Z6
-	VPDPWSSD      1920(SP), Z6, Z5
+	VPDPWSSD      1952(SP), Z6, Z5
 	VPBROADCASTD  716(SP), Z6
-	VPDPWSSD      1984(SP), Z6, Z5
+	VPDPWSSD      2016(SP), Z6, Z5
 	VPBROADCASTD  720(SP), Z6
-	VPDPWSSD      2048(SP), Z6, Z5
+	VPDPWSSD      2080(SP), Z6, Z5
 	VPBROADCASTD  724(SP), Z6
-	VPDPWSSD      2112(SP), Z6, Z5
+	VPDPWSSD      2144(SP), Z6, Z5
 	VPBROADCASTD  728(SP), Z6
-	VPDPWSSD      2176(SP), Z6, Z5
+	VPDPWSSD      2208(SP), Z6, Z5
 	VPBROADCASTD  732(SP), Z6
-	VPDPWSSD      2240(SP), Z6, Z5
+	VPDPWSSD      2272(SP), Z6, Z5
 	VPSLLD        $0x02, Z5, Z5
 	VPSUBD        Z5, Z25, Z25
 	VCVTDQ2PS     Z25, Z25
@@ -26784,21 +27523,21 @@ step:
 	VMOVUPS       Z25, 384(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  736(SP), Z5
-	VPMADDWD      1792(SP), Z5, Z5
+	VPMADDWD      1824(SP), Z5, Z5
 	VPBROADCASTD  740(SP), Z6
-	VPDPWSSD      1856(SP), Z6, Z5
+	VPDPWSSD      1888(SP), Z6, Z5
 	VPBROADCASTD  744(SP), Z6
-	VPDPWSSD      1920(SP), Z6, Z5
+	VPDPWSSD      1952(SP), Z6, Z5
 	VPBROADCASTD  748(SP), Z6
-	VPDPWSSD      1984(SP), Z6, Z5
+	VPDPWSSD      2016(SP), Z6, Z5
 	VPBROADCASTD  752(SP), Z6
-	VPDPWSSD      2048(SP), Z6, Z5
+	VPDPWSSD      2080(SP), Z6, Z5
 	VPBROADCASTD  756(SP), Z6
-	VPDPWSSD      2112(SP), Z6, Z5
+	VPDPWSSD      2144(SP), Z6, Z5
 	VPBROADCASTD  760(SP), Z6
-	VPDPWSSD      2176(SP), Z6, Z5
+	VPDPWSSD      2208(SP), Z6, Z5
 	VPBROADCASTD  764(SP), Z6
-	VPDPWSSD      2240(SP), Z6, Z5
+	VPDPWSSD      2272(SP), Z6, Z5
 	VPSLLD        $0x02, Z5, Z5
 	VPSUBD        Z5, Z24, Z24
 	VCVTDQ2PS     Z24, Z24
@@ -26841,7 +27580,7 @@ step:
 
 // func q3_KAVX512VNNIx7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q3_KAVX512VNNIx7(SB), $2208-80
+TEXT ·q3_KAVX512VNNIx7(SB), $2240-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -26850,6 +27589,11 @@ TEXT ·q3_KAVX512VNNIx7(SB), $2208-80
 	VMOVUPS      Z0, 256(SP)
 	VMOVUPS      Z0, 320(SP)
 	VMOVUPS      Z0, 384(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 696(SP)
+	MOVQ         $0x00001e00, 672(SP)
+	MOVQ         $0x000000a0, 680(SP)
+	MOVQ         $0x000003c0, 688(SP)
 	MOVL         $0x03030303, R13
 	VMOVD        R13, X8
 	VPBROADCASTD X8, Z8
@@ -26905,119 +27649,139 @@ block:
 	VPERMQ    $0xd8, Y0, Y0
 	VMOVDQU   Y0, 640(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VMOVDQU32 128(DI), Z7
-	VPSLLW    $0x00, (DI), Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPSLLW    $0x04, Z7, Z5
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 672(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 736(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 800(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 864(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1696(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1760(SP)
-	VPSLLW    $0x00, 64(DI), Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPSLLW    $0x02, Z7, Z5
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 928(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 992(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1056(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1120(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1824(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1888(SP)
-	VPSRLW    $0x04, (DI), Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPSLLW    $0x00, Z7, Z5
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1184(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1248(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1312(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1376(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1952(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 2016(SP)
-	VPSRLW    $0x04, 64(DI), Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPSRLW    $0x02, Z7, Z5
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1440(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1504(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1568(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1632(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 2080(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 2144(SP)
-	VPXORD    Z4, Z4, Z4
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	VPXORD    Z27, Z27, Z27
-	VPXORD    Z26, Z26, Z26
-	VPXORD    Z25, Z25, Z25
-	LEAQ      q3_KStepsAVX512VNNI<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x000000e0, 696(SP), DX
+	ADDQ      $0x00001e00, DX
+	MOVQ      DX, 672(SP)
+	IMUL3Q    $0x000006c0, 696(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 680(SP)
+	IMUL3Q    $0x00000620, 696(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 688(SP)
+
+turned:
+	MOVQ       680(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       688(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	VMOVDQU32  128(DI), Z7
+	VPSLLW     $0x00, (DI), Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPSLLW     $0x04, Z7, Z5
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 704(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 768(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 832(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 896(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1728(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1792(SP)
+	VPSLLW     $0x00, 64(DI), Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPSLLW     $0x02, Z7, Z5
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 960(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1024(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1088(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1152(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1856(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1920(SP)
+	VPSRLW     $0x04, (DI), Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPSLLW     $0x00, Z7, Z5
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1216(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1280(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1344(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1408(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1984(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 2048(SP)
+	VPSRLW     $0x04, 64(DI), Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPSRLW     $0x02, Z7, Z5
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1472(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1536(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1600(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1664(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 2112(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 2176(SP)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	VPXORD     Z27, Z27, Z27
+	VPXORD     Z26, Z26, Z26
+	VPXORD     Z25, Z25, Z25
+	LEAQ       q3_KStepsAVX512VNNI<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ          (CX)(CX*2), DX
 	LEAQ          (AX)(DX*2), DX
-	PREFETCHT0    4096(DX)
-	PREFETCHT0    4160(DX)
+	ADDQ          672(SP), DX
+	PREFETCHT1    (DX)
+	PREFETCHT1    64(DX)
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z5
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -27051,21 +27815,21 @@ step:
 	VPDPBUSD.BCST 4(SI), Z1, Z4
 	VPDPBUSD.BCST 8(SI), Z2, Z4
 	VPDPBUSD.BCST 12(SI), Z3, Z4
-	VPMULLD       672(SP)(CX*4), Z4, Z4
+	VPMULLD       704(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z31, Z31
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*1), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*1), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*1), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*1), Z3, Z4
-	VPMULLD       672(SP)(CX*4), Z4, Z4
+	VPMULLD       704(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z30, Z30
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*2), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*2), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*2), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*2), Z3, Z4
-	VPMULLD       672(SP)(CX*4), Z4, Z4
+	VPMULLD       704(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z29, Z29
 	ADDQ          R9, SI
 	VPXORD        Z4, Z4, Z4
@@ -27073,21 +27837,21 @@ step:
 	VPDPBUSD.BCST 4(SI), Z1, Z4
 	VPDPBUSD.BCST 8(SI), Z2, Z4
 	VPDPBUSD.BCST 12(SI), Z3, Z4
-	VPMULLD       672(SP)(CX*4), Z4, Z4
+	VPMULLD       704(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z28, Z28
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*1), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*1), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*1), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*1), Z3, Z4
-	VPMULLD       672(SP)(CX*4), Z4, Z4
+	VPMULLD       704(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z27, Z27
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*2), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*2), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*2), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*2), Z3, Z4
-	VPMULLD       672(SP)(CX*4), Z4, Z4
+	VPMULLD       704(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z26, Z26
 	ADDQ          R9, SI
 	VPXORD        Z4, Z4, Z4
@@ -27095,7 +27859,7 @@ step:
 	VPDPBUSD.BCST 4(SI), Z1, Z4
 	VPDPBUSD.BCST 8(SI), Z2, Z4
 	VPDPBUSD.BCST 12(SI), Z3, Z4
-	VPMULLD       672(SP)(CX*4), Z4, Z4
+	VPMULLD       704(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z25, Z25
 	SUBQ          R9, SI
 	SUBQ          R9, SI
@@ -27106,21 +27870,21 @@ step:
 	MOVQ          R10, R13
 	VCVTPH2PS     (BX), Z7
 	VPBROADCASTD  448(SP), Z5
-	VPMADDWD      1696(SP), Z5, Z5
+	VPMADDWD      1728(SP), Z5, Z5
 	VPBROADCASTD  452(SP), Z6
-	VPDPWSSD      1760(SP), Z6, Z5
+	VPDPWSSD      1792(SP), Z6, Z5
 	VPBROADCASTD  456(SP), Z6
-	VPDPWSSD      1824(SP), Z6, Z5
+	VPDPWSSD      1856(SP), Z6, Z5
 	VPBROADCASTD  460(SP), Z6
-	VPDPWSSD      1888(SP), Z6, Z5
+	VPDPWSSD      1920(SP), Z6, Z5
 	VPBROADCASTD  464(SP), Z6
-	VPDPWSSD      1952(SP), Z6, Z5
+	VPDPWSSD      1984(SP), Z6, Z5
 	VPBROADCASTD  468(SP), Z6
-	VPDPWSSD      2016(SP), Z6, Z5
+	VPDPWSSD      2048(SP), Z6, Z5
 	VPBROADCASTD  472(SP), Z6
-	VPDPWSSD      2080(SP), Z6, Z5
+	VPDPWSSD      2112(SP), Z6, Z5
 	VPBROADCASTD  476(SP), Z6
-	VPDPWSSD      2144(SP), Z6, Z5
+	VPDPWSSD      2176(SP), Z6, Z5
 	VPSLLD        $0x02, Z5, Z5
 	VPSUBD        Z5, Z31, Z31
 	VCVTDQ2PS     Z31, Z31
@@ -27129,21 +27893,21 @@ step:
 	VMOVUPS       Z31, (SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  480(SP), Z5
-	VPMADDWD      1696(SP), Z5, Z5
+	VPMADDWD      1728(SP), Z5, Z5
 	VPBROADCASTD  484(SP), Z6
-	VPDPWSSD      1760(SP), Z6, Z5
+	VPDPWSSD      1792(SP), Z6, Z5
 	VPBROADCASTD  488(SP), Z6
-	VPDPWSSD      1824(SP), Z6, Z5
+	VPDPWSSD      1856(SP), Z6, Z5
 	VPBROADCASTD  492(SP), Z6
-	VPDPWSSD      1888(SP), Z6, Z5
+	VPDPWSSD      1920(SP), Z6, Z5
 	VPBROADCASTD  496(SP), Z6
-	VPDPWSSD      1952(SP), Z6, Z5
+	VPDPWSSD      1984(SP), Z6, Z5
 	VPBROADCASTD  500(SP), Z6
-	VPDPWSSD      2016(SP), Z6, Z5
+	VPDPWSSD      2048(SP), Z6, Z5
 	VPBROADCASTD  504(SP), Z6
-	VPDPWSSD      2080(SP), Z6, Z5
+	VPDPWSSD      2112(SP), Z6, Z5
 	VPBROADCASTD  508(SP), Z6
-	VPDPWSSD      2144(SP), Z6, Z5
+	VPDPWSSD      2176(SP), Z6, Z5
 	VPSLLD        $0x02, Z5, Z5
 	VPSUBD        Z5, Z30, Z30
 	VCVTDQ2PS     Z30, Z30
@@ -27152,21 +27916,21 @@ step:
 	VMOVUPS       Z30, 64(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  512(SP), Z5
-	VPMADDWD      1696(SP), Z5, Z5
+	VPMADDWD      1728(SP), Z5, Z5
 	VPBROADCASTD  516(SP), Z6
-	VPDPWSSD      1760(SP), Z6, Z5
+	VPDPWSSD      1792(SP), Z6, Z5
 	VPBROADCASTD  520(SP), Z6
-	VPDPWSSD      1824(SP), Z6, Z5
+	VPDPWSSD      1856(SP), Z6, Z5
 	VPBROADCASTD  524(SP), Z6
-	VPDPWSSD      1888(SP), Z6, Z5
+	VPDPWSSD      1920(SP), Z6, Z5
 	VPBROADCASTD  528(SP), Z6
-	VPDPWSSD      1952(SP), Z6, Z5
+	VPDPWSSD      1984(SP), Z6, Z5
 	VPBROADCASTD  532(SP), Z6
-	VPDPWSSD      2016(SP), Z6, Z5
+	VPDPWSSD      2048(SP), Z6, Z5
 	VPBROADCASTD  536(SP), Z6
-	VPDPWSSD      2080(SP), Z6, Z5
+	VPDPWSSD      2112(SP), Z6, Z5
 	VPBROADCASTD  540(SP), Z6
-	VPDPWSSD      2144(SP), Z6, Z5
+	VPDPWSSD      2176(SP), Z6, Z5
 	VPSLLD        $0x02, Z5, Z5
 	VPSUBD        Z5, Z29, Z29
 	VCVTDQ2PS     Z29, Z29
@@ -27175,21 +27939,21 @@ step:
 	VMOVUPS       Z29, 128(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  544(SP), Z5
-	VPMADDWD      1696(SP), Z5, Z5
+	VPMADDWD      1728(SP), Z5, Z5
 	VPBROADCASTD  548(SP), Z6
-	VPDPWSSD      1760(SP), Z6, Z5
+	VPDPWSSD      1792(SP), Z6, Z5
 	VPBROADCASTD  552(SP), Z6
-	VPDPWSSD      1824(SP), Z6, Z5
+	VPDPWSSD      1856(SP), Z6, Z5
 	VPBROADCASTD  556(SP), Z6
-	VPDPWSSD      1888(SP), Z6, Z5
+	VPDPWSSD      1920(SP), Z6, Z5
 	VPBROADCASTD  560(SP), Z6
-	VPDPWSSD      1952(SP), Z6, Z5
+	VPDPWSSD      1984(SP), Z6, Z5
 	VPBROADCASTD  564(SP), Z6
-	VPDPWSSD      2016(SP), Z6, Z5
+	VPDPWSSD      2048(SP), Z6, Z5
 	VPBROADCASTD  568(SP), Z6
-	VPDPWSSD      2080(SP), Z6, Z5
+	VPDPWSSD      2112(SP), Z6, Z5
 	VPBROADCASTD  572(SP), Z6
-	VPDPWSSD      2144(SP), Z6, Z5
+	VPDPWSSD      2176(SP), Z6, Z5
 	VPSLLD        $0x02, Z5, Z5
 	VPSUBD        Z5, Z28, Z28
 	VCVTDQ2PS     Z28, Z28
@@ -27198,21 +27962,21 @@ step:
 	VMOVUPS       Z28, 192(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  576(SP), Z5
-	VPMADDWD      1696(SP), Z5, Z5
+	VPMADDWD      1728(SP), Z5, Z5
 	VPBROADCASTD  580(SP), Z6
-	VPDPWSSD      1760(SP), Z6, Z5
+	VPDPWSSD      1792(SP), Z6, Z5
 	VPBROADCASTD  584(SP), Z6
-	VPDPWSSD      1824(SP), Z6, Z5
+	VPDPWSSD      1856(SP), Z6, Z5
 	VPBROADCASTD  588(SP), Z6
-	VPDPWSSD      1888(SP), Z6, Z5
+	VPDPWSSD      1920(SP), Z6, Z5
 	VPBROADCASTD  592(SP), Z6
-	VPDPWSSD      1952(SP), Z6, Z5
+	VPDPWSSD      1984(SP), Z6, Z5
 	VPBROADCASTD  596(SP), Z6
-	VPDPWSSD      2016(SP), Z6, Z5
+	VPDPWSSD      2048(SP), Z6, Z5
 	VPBROADCASTD  600(SP), Z6
-	VPDPWSSD      2080(SP), Z6, Z5
+	VPDPWSSD      2112(SP), Z6, Z5
 	VPBROADCASTD  604(SP), Z6
-	VPDPWSSD      2144(SP), Z6, Z5
+	VPDPWSSD      2176(SP), Z6, Z5
 	VPSLLD        $0x02, Z5, Z5
 	VPSUBD        Z5, Z27, Z27
 	VCVTDQ2PS     Z27, Z27
@@ -27221,21 +27985,21 @@ step:
 	VMOVUPS       Z27, 256(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  608(SP), Z5
-	VPMADDWD      1696(SP), Z5, Z5
+	VPMADDWD      1728(SP), Z5, Z5
 	VPBROADCASTD  612(SP), Z6
-	VPDPWSSD      1760(SP), Z6, Z5
+	VPDPWSSD      1792(SP), Z6, Z5
 	VPBROADCASTD  616(SP), Z6
-	VPDPWSSD      1824(SP), Z6, Z5
+	VPDPWSSD      1856(SP), Z6, Z5
 	VPBROADCASTD  620(SP), Z6
-	VPDPWSSD      1888(SP), Z6, Z5
+	VPDPWSSD      1920(SP), Z6, Z5
 	VPBROADCASTD  624(SP), Z6
-	VPDPWSSD      1952(SP), Z6, Z5
+	VPDPWSSD      1984(SP), Z6, Z5
 	VPBROADCASTD  628(SP), Z6
-	VPDPWSSD      2016(SP), Z6, Z5
+	VPDPWSSD      2048(SP), Z6, Z5
 	VPBROADCASTD  632(SP), Z6
-	VPDPWSSD      2080(SP), Z6, Z5
+	VPDPWSSD      2112(SP), Z6, Z5
 	VPBROADCASTD  636(SP), Z6
-	VPDPWSSD      2144(SP), Z6, Z5
+	VPDPWSSD      2176(SP), Z6, Z5
 	VPSLLD        $0x02, Z5, Z5
 	VPSUBD        Z5, Z26, Z26
 	VCVTDQ2PS     Z26, Z26
@@ -27244,21 +28008,21 @@ step:
 	VMOVUPS       Z26, 320(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  640(SP), Z5
-	VPMADDWD      1696(SP), Z5, Z5
+	VPMADDWD      1728(SP), Z5, Z5
 	VPBROADCASTD  644(SP), Z6
-	VPDPWSSD      1760(SP), Z6, Z5
+	VPDPWSSD      1792(SP), Z6, Z5
 	VPBROADCASTD  648(SP), Z6
-	VPDPWSSD      1824(SP), Z6, Z5
+	VPDPWSSD      1856(SP), Z6, Z5
 	VPBROADCASTD  652(SP), Z6
-	VPDPWSSD      1888(SP), Z6, Z5
+	VPDPWSSD      1920(SP), Z6, Z5
 	VPBROADCASTD  656(SP), Z6
-	VPDPWSSD      1952(SP), Z6, Z5
+	VPDPWSSD      1984(SP), Z6, Z5
 	VPBROADCASTD  660(SP), Z6
-	VPDPWSSD      2016(SP), Z6, Z5
+	VPDPWSSD      2048(SP), Z6, Z5
 	VPBROADCASTD  664(SP), Z6
-	VPDPWSSD      2080(SP), Z6, Z5
+	VPDPWSSD      2112(SP), Z6, Z5
 	VPBROADCASTD  668(SP), Z6
-	VPDPWSSD      2144(SP), Z6, Z5
+	VPDPWSSD      2176(SP), Z6, Z5
 	VPSLLD        $0x02, Z5, Z5
 	VPSUBD        Z5, Z25, Z25
 	VCVTDQ2PS     Z25, Z25
@@ -27298,7 +28062,7 @@ step:
 
 // func q3_KAVX512VNNIx6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q3_KAVX512VNNIx6(SB), $2112-80
+TEXT ·q3_KAVX512VNNIx6(SB), $2144-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -27306,6 +28070,11 @@ TEXT ·q3_KAVX512VNNIx6(SB), $2112-80
 	VMOVUPS      Z0, 192(SP)
 	VMOVUPS      Z0, 256(SP)
 	VMOVUPS      Z0, 320(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 600(SP)
+	MOVQ         $0x00001e00, 576(SP)
+	MOVQ         $0x000000a0, 584(SP)
+	MOVQ         $0x000003c0, 592(SP)
 	MOVL         $0x03030303, R13
 	VMOVD        R13, X8
 	VPBROADCASTD X8, Z8
@@ -27356,118 +28125,138 @@ block:
 	VPERMQ    $0xd8, Y0, Y0
 	VMOVDQU   Y0, 544(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VMOVDQU32 128(DI), Z7
-	VPSLLW    $0x00, (DI), Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPSLLW    $0x04, Z7, Z5
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 576(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 640(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 704(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 768(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1600(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1664(SP)
-	VPSLLW    $0x00, 64(DI), Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPSLLW    $0x02, Z7, Z5
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 832(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 896(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 960(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1024(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1728(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1792(SP)
-	VPSRLW    $0x04, (DI), Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPSLLW    $0x00, Z7, Z5
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1088(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1152(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1216(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1280(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1856(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1920(SP)
-	VPSRLW    $0x04, 64(DI), Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPSRLW    $0x02, Z7, Z5
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1344(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1408(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1472(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1536(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1984(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 2048(SP)
-	VPXORD    Z4, Z4, Z4
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	VPXORD    Z27, Z27, Z27
-	VPXORD    Z26, Z26, Z26
-	LEAQ      q3_KStepsAVX512VNNI<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x000000e0, 600(SP), DX
+	ADDQ      $0x00001e00, DX
+	MOVQ      DX, 576(SP)
+	IMUL3Q    $0x000006c0, 600(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 584(SP)
+	IMUL3Q    $0x00000620, 600(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 592(SP)
+
+turned:
+	MOVQ       584(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       592(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	VMOVDQU32  128(DI), Z7
+	VPSLLW     $0x00, (DI), Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPSLLW     $0x04, Z7, Z5
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 608(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 672(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 736(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 800(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1632(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1696(SP)
+	VPSLLW     $0x00, 64(DI), Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPSLLW     $0x02, Z7, Z5
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 864(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 928(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 992(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1056(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1760(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1824(SP)
+	VPSRLW     $0x04, (DI), Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPSLLW     $0x00, Z7, Z5
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1120(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1184(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1248(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1312(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1888(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1952(SP)
+	VPSRLW     $0x04, 64(DI), Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPSRLW     $0x02, Z7, Z5
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1376(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1440(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1504(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1568(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 2016(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 2080(SP)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	VPXORD     Z27, Z27, Z27
+	VPXORD     Z26, Z26, Z26
+	LEAQ       q3_KStepsAVX512VNNI<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ          (CX)(CX*2), DX
 	LEAQ          (AX)(DX*2), DX
-	PREFETCHT0    4096(DX)
-	PREFETCHT0    4160(DX)
+	ADDQ          576(SP), DX
+	PREFETCHT1    (DX)
+	PREFETCHT1    64(DX)
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z5
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -27501,21 +28290,21 @@ step:
 	VPDPBUSD.BCST 4(SI), Z1, Z4
 	VPDPBUSD.BCST 8(SI), Z2, Z4
 	VPDPBUSD.BCST 12(SI), Z3, Z4
-	VPMULLD       576(SP)(CX*4), Z4, Z4
+	VPMULLD       608(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z31, Z31
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*1), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*1), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*1), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*1), Z3, Z4
-	VPMULLD       576(SP)(CX*4), Z4, Z4
+	VPMULLD       608(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z30, Z30
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*2), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*2), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*2), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*2), Z3, Z4
-	VPMULLD       576(SP)(CX*4), Z4, Z4
+	VPMULLD       608(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z29, Z29
 	ADDQ          R9, SI
 	VPXORD        Z4, Z4, Z4
@@ -27523,21 +28312,21 @@ step:
 	VPDPBUSD.BCST 4(SI), Z1, Z4
 	VPDPBUSD.BCST 8(SI), Z2, Z4
 	VPDPBUSD.BCST 12(SI), Z3, Z4
-	VPMULLD       576(SP)(CX*4), Z4, Z4
+	VPMULLD       608(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z28, Z28
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*1), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*1), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*1), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*1), Z3, Z4
-	VPMULLD       576(SP)(CX*4), Z4, Z4
+	VPMULLD       608(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z27, Z27
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*2), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*2), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*2), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*2), Z3, Z4
-	VPMULLD       576(SP)(CX*4), Z4, Z4
+	VPMULLD       608(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z26, Z26
 	SUBQ          R9, SI
 	ADDQ          $0x10, SI
@@ -27547,21 +28336,21 @@ step:
 	MOVQ          R10, R13
 	VCVTPH2PS     (BX), Z7
 	VPBROADCASTD  384(SP), Z5
-	VPMADDWD      1600(SP), Z5, Z5
+	VPMADDWD      1632(SP), Z5, Z5
 	VPBROADCASTD  388(SP), Z6
-	VPDPWSSD      1664(SP), Z6, Z5
+	VPDPWSSD      1696(SP), Z6, Z5
 	VPBROADCASTD  392(SP), Z6
-	VPDPWSSD      1728(SP), Z6, Z5
+	VPDPWSSD      1760(SP), Z6, Z5
 	VPBROADCASTD  396(SP), Z6
-	VPDPWSSD      1792(SP), Z6, Z5
+	VPDPWSSD      1824(SP), Z6, Z5
 	VPBROADCASTD  400(SP), Z6
-	VPDPWSSD      1856(SP), Z6, Z5
+	VPDPWSSD      1888(SP), Z6, Z5
 	VPBROADCASTD  404(SP), Z6
-	VPDPWSSD      1920(SP), Z6, Z5
+	VPDPWSSD      1952(SP), Z6, Z5
 	VPBROADCASTD  408(SP), Z6
-	VPDPWSSD      1984(SP), Z6, Z5
+	VPDPWSSD      2016(SP), Z6, Z5
 	VPBROADCASTD  412(SP), Z6
-	VPDPWSSD      2048(SP), Z6, Z5
+	VPDPWSSD      2080(SP), Z6, Z5
 	VPSLLD        $0x02, Z5, Z5
 	VPSUBD        Z5, Z31, Z31
 	VCVTDQ2PS     Z31, Z31
@@ -27570,21 +28359,21 @@ step:
 	VMOVUPS       Z31, (SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  416(SP), Z5
-	VPMADDWD      1600(SP), Z5, Z5
+	VPMADDWD      1632(SP), Z5, Z5
 	VPBROADCASTD  420(SP), Z6
-	VPDPWSSD      1664(SP), Z6, Z5
+	VPDPWSSD      1696(SP), Z6, Z5
 	VPBROADCASTD  424(SP), Z6
-	VPDPWSSD      1728(SP), Z6, Z5
+	VPDPWSSD      1760(SP), Z6, Z5
 	VPBROADCASTD  428(SP), Z6
-	VPDPWSSD      1792(SP), Z6, Z5
+	VPDPWSSD      1824(SP), Z6, Z5
 	VPBROADCASTD  432(SP), Z6
-	VPDPWSSD      1856(SP), Z6, Z5
+	VPDPWSSD      1888(SP), Z6, Z5
 	VPBROADCASTD  436(SP), Z6
-	VPDPWSSD      1920(SP), Z6, Z5
+	VPDPWSSD      1952(SP), Z6, Z5
 	VPBROADCASTD  440(SP), Z6
-	VPDPWSSD      1984(SP), Z6, Z5
+	VPDPWSSD      2016(SP), Z6, Z5
 	VPBROADCASTD  444(SP), Z6
-	VPDPWSSD      2048(SP), Z6, Z5
+	VPDPWSSD      2080(SP), Z6, Z5
 	VPSLLD        $0x02, Z5, Z5
 	VPSUBD        Z5, Z30, Z30
 	VCVTDQ2PS     Z30, Z30
@@ -27593,21 +28382,21 @@ step:
 	VMOVUPS       Z30, 64(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  448(SP), Z5
-	VPMADDWD      1600(SP), Z5, Z5
+	VPMADDWD      1632(SP), Z5, Z5
 	VPBROADCASTD  452(SP), Z6
-	VPDPWSSD      1664(SP), Z6, Z5
+	VPDPWSSD      1696(SP), Z6, Z5
 	VPBROADCASTD  456(SP), Z6
-	VPDPWSSD      1728(SP), Z6, Z5
+	VPDPWSSD      1760(SP), Z6, Z5
 	VPBROADCASTD  460(SP), Z6
-	VPDPWSSD      1792(SP), Z6, Z5
+	VPDPWSSD      1824(SP), Z6, Z5
 	VPBROADCASTD  464(SP), Z6
-	VPDPWSSD      1856(SP), Z6, Z5
+	VPDPWSSD      1888(SP), Z6, Z5
 	VPBROADCASTD  468(SP), Z6
-	VPDPWSSD      1920(SP), Z6, Z5
+	VPDPWSSD      1952(SP), Z6, Z5
 	VPBROADCASTD  472(SP), Z6
-	VPDPWSSD      1984(SP), Z6, Z5
+	VPDPWSSD      2016(SP), Z6, Z5
 	VPBROADCASTD  476(SP), Z6
-	VPDPWSSD      2048(SP), Z6, Z5
+	VPDPWSSD      2080(SP), Z6, Z5
 	VPSLLD        $0x02, Z5, Z5
 	VPSUBD        Z5, Z29, Z29
 	VCVTDQ2PS     Z29, Z29
@@ -27616,21 +28405,21 @@ step:
 	VMOVUPS       Z29, 128(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  480(SP), Z5
-	VPMADDWD      1600(SP), Z5, Z5
+	VPMADDWD      1632(SP), Z5, Z5
 	VPBROADCASTD  484(SP), Z6
-	VPDPWSSD      1664(SP), Z6, Z5
+	VPDPWSSD      1696(SP), Z6, Z5
 	VPBROADCASTD  488(SP), Z6
-	VPDPWSSD      1728(SP), Z6, Z5
+	VPDPWSSD      1760(SP), Z6, Z5
 	VPBROADCASTD  492(SP), Z6
-	VPDPWSSD      1792(SP), Z6, Z5
+	VPDPWSSD      1824(SP), Z6, Z5
 	VPBROADCASTD  496(SP), Z6
-	VPDPWSSD      1856(SP), Z6, Z5
+	VPDPWSSD      1888(SP), Z6, Z5
 	VPBROADCASTD  500(SP), Z6
-	VPDPWSSD      1920(SP), Z6, Z5
+	VPDPWSSD      1952(SP), Z6, Z5
 	VPBROADCASTD  504(SP), Z6
-	VPDPWSSD      1984(SP), Z6, Z5
+	VPDPWSSD      2016(SP), Z6, Z5
 	VPBROADCASTD  508(SP), Z6
-	VPDPWSSD      2048(SP), Z6, Z5
+	VPDPWSSD      2080(SP), Z6, Z5
 	VPSLLD        $0x02, Z5, Z5
 	VPSUBD        Z5, Z28, Z28
 	VCVTDQ2PS     Z28, Z28
@@ -27639,21 +28428,21 @@ step:
 	VMOVUPS       Z28, 192(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  512(SP), Z5
-	VPMADDWD      1600(SP), Z5, Z5
+	VPMADDWD      1632(SP), Z5, Z5
 	VPBROADCASTD  516(SP), Z6
-	VPDPWSSD      1664(SP), Z6, Z5
+	VPDPWSSD      1696(SP), Z6, Z5
 	VPBROADCASTD  520(SP), Z6
-	VPDPWSSD      1728(SP), Z6, Z5
+	VPDPWSSD      1760(SP), Z6, Z5
 	VPBROADCASTD  524(SP), Z6
-	VPDPWSSD      1792(SP), Z6, Z5
+	VPDPWSSD      1824(SP), Z6, Z5
 	VPBROADCASTD  528(SP), Z6
-	VPDPWSSD      1856(SP), Z6, Z5
+	VPDPWSSD      1888(SP), Z6, Z5
 	VPBROADCASTD  532(SP), Z6
-	VPDPWSSD      1920(SP), Z6, Z5
+	VPDPWSSD      1952(SP), Z6, Z5
 	VPBROADCASTD  536(SP), Z6
-	VPDPWSSD      1984(SP), Z6, Z5
+	VPDPWSSD      2016(SP), Z6, Z5
 	VPBROADCASTD  540(SP), Z6
-	VPDPWSSD      2048(SP), Z6, Z5
+	VPDPWSSD      2080(SP), Z6, Z5
 	VPSLLD        $0x02, Z5, Z5
 	VPSUBD        Z5, Z27, Z27
 	VCVTDQ2PS     Z27, Z27
@@ -27662,21 +28451,21 @@ step:
 	VMOVUPS       Z27, 256(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  544(SP), Z5
-	VPMADDWD      1600(SP), Z5, Z5
+	VPMADDWD      1632(SP), Z5, Z5
 	VPBROADCASTD  548(SP), Z6
-	VPDPWSSD      1664(SP), Z6, Z5
+	VPDPWSSD      1696(SP), Z6, Z5
 	VPBROADCASTD  552(SP), Z6
-	VPDPWSSD      1728(SP), Z6, Z5
+	VPDPWSSD      1760(SP), Z6, Z5
 	VPBROADCASTD  556(SP), Z6
-	VPDPWSSD      1792(SP), Z6, Z5
+	VPDPWSSD      1824(SP), Z6, Z5
 	VPBROADCASTD  560(SP), Z6
-	VPDPWSSD      1856(SP), Z6, Z5
+	VPDPWSSD      1888(SP), Z6, Z5
 	VPBROADCASTD  564(SP), Z6
-	VPDPWSSD      1920(SP), Z6, Z5
+	VPDPWSSD      1952(SP), Z6, Z5
 	VPBROADCASTD  568(SP), Z6
-	VPDPWSSD      1984(SP), Z6, Z5
+	VPDPWSSD      2016(SP), Z6, Z5
 	VPBROADCASTD  572(SP), Z6
-	VPDPWSSD      2048(SP), Z6, Z5
+	VPDPWSSD      2080(SP), Z6, Z5
 	VPSLLD        $0x02, Z5, Z5
 	VPSUBD        Z5, Z26, Z26
 	VCVTDQ2PS     Z26, Z26
@@ -27713,13 +28502,18 @@ step:
 
 // func q3_KAVX512VNNIx5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q3_KAVX512VNNIx5(SB), $2016-80
+TEXT ·q3_KAVX512VNNIx5(SB), $2048-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
 	VMOVUPS      Z0, 128(SP)
 	VMOVUPS      Z0, 192(SP)
 	VMOVUPS      Z0, 256(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 504(SP)
+	MOVQ         $0x00001e00, 480(SP)
+	MOVQ         $0x000000a0, 488(SP)
+	MOVQ         $0x000003c0, 496(SP)
 	MOVL         $0x03030303, R13
 	VMOVD        R13, X8
 	VPBROADCASTD X8, Z8
@@ -27765,117 +28559,137 @@ block:
 	VPERMQ    $0xd8, Y0, Y0
 	VMOVDQU   Y0, 448(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VMOVDQU32 128(DI), Z7
-	VPSLLW    $0x00, (DI), Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPSLLW    $0x04, Z7, Z5
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 480(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 544(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 608(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 672(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1504(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1568(SP)
-	VPSLLW    $0x00, 64(DI), Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPSLLW    $0x02, Z7, Z5
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 736(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 800(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 864(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 928(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1632(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1696(SP)
-	VPSRLW    $0x04, (DI), Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPSLLW    $0x00, Z7, Z5
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 992(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1056(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1120(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1184(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1760(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1824(SP)
-	VPSRLW    $0x04, 64(DI), Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPSRLW    $0x02, Z7, Z5
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1248(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1312(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1376(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1440(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1888(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1952(SP)
-	VPXORD    Z4, Z4, Z4
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	VPXORD    Z27, Z27, Z27
-	LEAQ      q3_KStepsAVX512VNNI<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x000000e0, 504(SP), DX
+	ADDQ      $0x00001e00, DX
+	MOVQ      DX, 480(SP)
+	IMUL3Q    $0x000006c0, 504(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 488(SP)
+	IMUL3Q    $0x00000620, 504(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 496(SP)
+
+turned:
+	MOVQ       488(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       496(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	VMOVDQU32  128(DI), Z7
+	VPSLLW     $0x00, (DI), Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPSLLW     $0x04, Z7, Z5
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 512(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 576(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 640(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 704(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1536(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1600(SP)
+	VPSLLW     $0x00, 64(DI), Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPSLLW     $0x02, Z7, Z5
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 768(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 832(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 896(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 960(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1664(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1728(SP)
+	VPSRLW     $0x04, (DI), Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPSLLW     $0x00, Z7, Z5
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1024(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1088(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1152(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1216(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1792(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1856(SP)
+	VPSRLW     $0x04, 64(DI), Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPSRLW     $0x02, Z7, Z5
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1280(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1344(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1408(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1472(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1920(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1984(SP)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	VPXORD     Z27, Z27, Z27
+	LEAQ       q3_KStepsAVX512VNNI<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ          (CX)(CX*2), DX
 	LEAQ          (AX)(DX*2), DX
-	PREFETCHT0    4096(DX)
-	PREFETCHT0    4160(DX)
+	ADDQ          480(SP), DX
+	PREFETCHT1    (DX)
+	PREFETCHT1    64(DX)
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z5
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -27909,21 +28723,21 @@ step:
 	VPDPBUSD.BCST 4(SI), Z1, Z4
 	VPDPBUSD.BCST 8(SI), Z2, Z4
 	VPDPBUSD.BCST 12(SI), Z3, Z4
-	VPMULLD       480(SP)(CX*4), Z4, Z4
+	VPMULLD       512(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z31, Z31
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*1), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*1), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*1), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*1), Z3, Z4
-	VPMULLD       480(SP)(CX*4), Z4, Z4
+	VPMULLD       512(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z30, Z30
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*2), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*2), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*2), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*2), Z3, Z4
-	VPMULLD       480(SP)(CX*4), Z4, Z4
+	VPMULLD       512(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z29, Z29
 	ADDQ          R9, SI
 	VPXORD        Z4, Z4, Z4
@@ -27931,14 +28745,14 @@ step:
 	VPDPBUSD.BCST 4(SI), Z1, Z4
 	VPDPBUSD.BCST 8(SI), Z2, Z4
 	VPDPBUSD.BCST 12(SI), Z3, Z4
-	VPMULLD       480(SP)(CX*4), Z4, Z4
+	VPMULLD       512(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z28, Z28
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*1), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*1), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*1), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*1), Z3, Z4
-	VPMULLD       480(SP)(CX*4), Z4, Z4
+	VPMULLD       512(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z27, Z27
 	SUBQ          R9, SI
 	ADDQ          $0x10, SI
@@ -27948,21 +28762,21 @@ step:
 	MOVQ          R10, R13
 	VCVTPH2PS     (BX), Z7
 	VPBROADCASTD  320(SP), Z5
-	VPMADDWD      1504(SP), Z5, Z5
+	VPMADDWD      1536(SP), Z5, Z5
 	VPBROADCASTD  324(SP), Z6
-	VPDPWSSD      1568(SP), Z6, Z5
+	VPDPWSSD      1600(SP), Z6, Z5
 	VPBROADCASTD  328(SP), Z6
-	VPDPWSSD      1632(SP), Z6, Z5
+	VPDPWSSD      1664(SP), Z6, Z5
 	VPBROADCASTD  332(SP), Z6
-	VPDPWSSD      1696(SP), Z6, Z5
+	VPDPWSSD      1728(SP), Z6, Z5
 	VPBROADCASTD  336(SP), Z6
-	VPDPWSSD      1760(SP), Z6, Z5
+	VPDPWSSD      1792(SP), Z6, Z5
 	VPBROADCASTD  340(SP), Z6
-	VPDPWSSD      1824(SP), Z6, Z5
+	VPDPWSSD      1856(SP), Z6, Z5
 	VPBROADCASTD  344(SP), Z6
-	VPDPWSSD      1888(SP), Z6, Z5
+	VPDPWSSD      1920(SP), Z6, Z5
 	VPBROADCASTD  348(SP), Z6
-	VPDPWSSD      1952(SP), Z6, Z5
+	VPDPWSSD      1984(SP), Z6, Z5
 	VPSLLD        $0x02, Z5, Z5
 	VPSUBD        Z5, Z31, Z31
 	VCVTDQ2PS     Z31, Z31
@@ -27971,21 +28785,21 @@ step:
 	VMOVUPS       Z31, (SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  352(SP), Z5
-	VPMADDWD      1504(SP), Z5, Z5
+	VPMADDWD      1536(SP), Z5, Z5
 	VPBROADCASTD  356(SP), Z6
-	VPDPWSSD      1568(SP), Z6, Z5
+	VPDPWSSD      1600(SP), Z6, Z5
 	VPBROADCASTD  360(SP), Z6
-	VPDPWSSD      1632(SP), Z6, Z5
+	VPDPWSSD      1664(SP), Z6, Z5
 	VPBROADCASTD  364(SP), Z6
-	VPDPWSSD      1696(SP), Z6, Z5
+	VPDPWSSD      1728(SP), Z6, Z5
 	VPBROADCASTD  368(SP), Z6
-	VPDPWSSD      1760(SP), Z6, Z5
+	VPDPWSSD      1792(SP), Z6, Z5
 	VPBROADCASTD  372(SP), Z6
-	VPDPWSSD      1824(SP), Z6, Z5
+	VPDPWSSD      1856(SP), Z6, Z5
 	VPBROADCASTD  376(SP), Z6
-	VPDPWSSD      1888(SP), Z6, Z5
+	VPDPWSSD      1920(SP), Z6, Z5
 	VPBROADCASTD  380(SP), Z6
-	VPDPWSSD      1952(SP), Z6, Z5
+	VPDPWSSD      1984(SP), Z6, Z5
 	VPSLLD        $0x02, Z5, Z5
 	VPSUBD        Z5, Z30, Z30
 	VCVTDQ2PS     Z30, Z30
@@ -27994,21 +28808,21 @@ step:
 	VMOVUPS       Z30, 64(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  384(SP), Z5
-	VPMADDWD      1504(SP), Z5, Z5
+	VPMADDWD      1536(SP), Z5, Z5
 	VPBROADCASTD  388(SP), Z6
-	VPDPWSSD      1568(SP), Z6, Z5
+	VPDPWSSD      1600(SP), Z6, Z5
 	VPBROADCASTD  392(SP), Z6
-	VPDPWSSD      1632(SP), Z6, Z5
+	VPDPWSSD      1664(SP), Z6, Z5
 	VPBROADCASTD  396(SP), Z6
-	VPDPWSSD      1696(SP), Z6, Z5
+	VPDPWSSD      1728(SP), Z6, Z5
 	VPBROADCASTD  400(SP), Z6
-	VPDPWSSD      1760(SP), Z6, Z5
+	VPDPWSSD      1792(SP), Z6, Z5
 	VPBROADCASTD  404(SP), Z6
-	VPDPWSSD      1824(SP), Z6, Z5
+	VPDPWSSD      1856(SP), Z6, Z5
 	VPBROADCASTD  408(SP), Z6
-	VPDPWSSD      1888(SP), Z6, Z5
+	VPDPWSSD      1920(SP), Z6, Z5
 	VPBROADCASTD  412(SP), Z6
-	VPDPWSSD      1952(SP), Z6, Z5
+	VPDPWSSD      1984(SP), Z6, Z5
 	VPSLLD        $0x02, Z5, Z5
 	VPSUBD        Z5, Z29, Z29
 	VCVTDQ2PS     Z29, Z29
@@ -28017,21 +28831,21 @@ step:
 	VMOVUPS       Z29, 128(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  416(SP), Z5
-	VPMADDWD      1504(SP), Z5, Z5
+	VPMADDWD      1536(SP), Z5, Z5
 	VPBROADCASTD  420(SP), Z6
-	VPDPWSSD      1568(SP), Z6, Z5
+	VPDPWSSD      1600(SP), Z6, Z5
 	VPBROADCASTD  424(SP), Z6
-	VPDPWSSD      1632(SP), Z6, Z5
+	VPDPWSSD      1664(SP), Z6, Z5
 	VPBROADCASTD  428(SP), Z6
-	VPDPWSSD      1696(SP), Z6, Z5
+	VPDPWSSD      1728(SP), Z6, Z5
 	VPBROADCASTD  432(SP), Z6
-	VPDPWSSD      1760(SP), Z6, Z5
+	VPDPWSSD      1792(SP), Z6, Z5
 	VPBROADCASTD  436(SP), Z6
-	VPDPWSSD      1824(SP), Z6, Z5
+	VPDPWSSD      1856(SP), Z6, Z5
 	VPBROADCASTD  440(SP), Z6
-	VPDPWSSD      1888(SP), Z6, Z5
+	VPDPWSSD      1920(SP), Z6, Z5
 	VPBROADCASTD  444(SP), Z6
-	VPDPWSSD      1952(SP), Z6, Z5
+	VPDPWSSD      1984(SP), Z6, Z5
 	VPSLLD        $0x02, Z5, Z5
 	VPSUBD        Z5, Z28, Z28
 	VCVTDQ2PS     Z28, Z28
@@ -28040,21 +28854,21 @@ step:
 	VMOVUPS       Z28, 192(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  448(SP), Z5
-	VPMADDWD      1504(SP), Z5, Z5
+	VPMADDWD      1536(SP), Z5, Z5
 	VPBROADCASTD  452(SP), Z6
-	VPDPWSSD      1568(SP), Z6, Z5
+	VPDPWSSD      1600(SP), Z6, Z5
 	VPBROADCASTD  456(SP), Z6
-	VPDPWSSD      1632(SP), Z6, Z5
+	VPDPWSSD      1664(SP), Z6, Z5
 	VPBROADCASTD  460(SP), Z6
-	VPDPWSSD      1696(SP), Z6, Z5
+	VPDPWSSD      1728(SP), Z6, Z5
 	VPBROADCASTD  464(SP), Z6
-	VPDPWSSD      1760(SP), Z6, Z5
+	VPDPWSSD      1792(SP), Z6, Z5
 	VPBROADCASTD  468(SP), Z6
-	VPDPWSSD      1824(SP), Z6, Z5
+	VPDPWSSD      1856(SP), Z6, Z5
 	VPBROADCASTD  472(SP), Z6
-	VPDPWSSD      1888(SP), Z6, Z5
+	VPDPWSSD      1920(SP), Z6, Z5
 	VPBROADCASTD  476(SP), Z6
-	VPDPWSSD      1952(SP), Z6, Z5
+	VPDPWSSD      1984(SP), Z6, Z5
 	VPSLLD        $0x02, Z5, Z5
 	VPSUBD        Z5, Z27, Z27
 	VCVTDQ2PS     Z27, Z27
@@ -28088,12 +28902,17 @@ step:
 
 // func q3_KAVX512VNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q3_KAVX512VNNIx4(SB), $1920-80
+TEXT ·q3_KAVX512VNNIx4(SB), $1952-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
 	VMOVUPS      Z0, 128(SP)
 	VMOVUPS      Z0, 192(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 408(SP)
+	MOVQ         $0x00001e00, 384(SP)
+	MOVQ         $0x000000a0, 392(SP)
+	MOVQ         $0x000003c0, 400(SP)
 	MOVL         $0x03030303, R13
 	VMOVD        R13, X8
 	VPBROADCASTD X8, Z8
@@ -28134,116 +28953,136 @@ block:
 	VPERMQ    $0xd8, Y0, Y0
 	VMOVDQU   Y0, 352(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VMOVDQU32 128(DI), Z7
-	VPSLLW    $0x00, (DI), Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPSLLW    $0x04, Z7, Z5
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 384(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 448(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 512(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 576(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1408(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1472(SP)
-	VPSLLW    $0x00, 64(DI), Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPSLLW    $0x02, Z7, Z5
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 640(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 704(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 768(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 832(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1536(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1600(SP)
-	VPSRLW    $0x04, (DI), Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPSLLW    $0x00, Z7, Z5
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 896(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 960(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1024(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1088(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1664(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1728(SP)
-	VPSRLW    $0x04, 64(DI), Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPSRLW    $0x02, Z7, Z5
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1152(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1216(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1280(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1344(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1792(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1856(SP)
-	VPXORD    Z4, Z4, Z4
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	LEAQ      q3_KStepsAVX512VNNI<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x000000e0, 408(SP), DX
+	ADDQ      $0x00001e00, DX
+	MOVQ      DX, 384(SP)
+	IMUL3Q    $0x000006c0, 408(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 392(SP)
+	IMUL3Q    $0x00000620, 408(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 400(SP)
+
+turned:
+	MOVQ       392(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       400(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	VMOVDQU32  128(DI), Z7
+	VPSLLW     $0x00, (DI), Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPSLLW     $0x04, Z7, Z5
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 416(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 480(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 544(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 608(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1440(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1504(SP)
+	VPSLLW     $0x00, 64(DI), Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPSLLW     $0x02, Z7, Z5
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 672(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 736(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 800(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 864(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1568(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1632(SP)
+	VPSRLW     $0x04, (DI), Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPSLLW     $0x00, Z7, Z5
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 928(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 992(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1056(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1120(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1696(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1760(SP)
+	VPSRLW     $0x04, 64(DI), Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPSRLW     $0x02, Z7, Z5
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1184(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1248(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1312(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1376(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1824(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1888(SP)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	LEAQ       q3_KStepsAVX512VNNI<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ          (CX)(CX*2), DX
 	LEAQ          (AX)(DX*2), DX
-	PREFETCHT0    4096(DX)
-	PREFETCHT0    4160(DX)
+	ADDQ          384(SP), DX
+	PREFETCHT1    (DX)
+	PREFETCHT1    64(DX)
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z5
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -28277,21 +29116,21 @@ step:
 	VPDPBUSD.BCST 4(SI), Z1, Z4
 	VPDPBUSD.BCST 8(SI), Z2, Z4
 	VPDPBUSD.BCST 12(SI), Z3, Z4
-	VPMULLD       384(SP)(CX*4), Z4, Z4
+	VPMULLD       416(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z31, Z31
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*1), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*1), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*1), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*1), Z3, Z4
-	VPMULLD       384(SP)(CX*4), Z4, Z4
+	VPMULLD       416(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z30, Z30
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*2), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*2), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*2), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*2), Z3, Z4
-	VPMULLD       384(SP)(CX*4), Z4, Z4
+	VPMULLD       416(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z29, Z29
 	ADDQ          R9, SI
 	VPXORD        Z4, Z4, Z4
@@ -28299,7 +29138,7 @@ step:
 	VPDPBUSD.BCST 4(SI), Z1, Z4
 	VPDPBUSD.BCST 8(SI), Z2, Z4
 	VPDPBUSD.BCST 12(SI), Z3, Z4
-	VPMULLD       384(SP)(CX*4), Z4, Z4
+	VPMULLD       416(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z28, Z28
 	SUBQ          R9, SI
 	ADDQ          $0x10, SI
@@ -28309,21 +29148,21 @@ step:
 	MOVQ          R10, R13
 	VCVTPH2PS     (BX), Z7
 	VPBROADCASTD  256(SP), Z5
-	VPMADDWD      1408(SP), Z5, Z5
+	VPMADDWD      1440(SP), Z5, Z5
 	VPBROADCASTD  260(SP), Z6
-	VPDPWSSD      1472(SP), Z6, Z5
+	VPDPWSSD      1504(SP), Z6, Z5
 	VPBROADCASTD  264(SP), Z6
-	VPDPWSSD      1536(SP), Z6, Z5
+	VPDPWSSD      1568(SP), Z6, Z5
 	VPBROADCASTD  268(SP), Z6
-	VPDPWSSD      1600(SP), Z6, Z5
+	VPDPWSSD      1632(SP), Z6, Z5
 	VPBROADCASTD  272(SP), Z6
-	VPDPWSSD      1664(SP), Z6, Z5
+	VPDPWSSD      1696(SP), Z6, Z5
 	VPBROADCASTD  276(SP), Z6
-	VPDPWSSD      1728(SP), Z6, Z5
+	VPDPWSSD      1760(SP), Z6, Z5
 	VPBROADCASTD  280(SP), Z6
-	VPDPWSSD      1792(SP), Z6, Z5
+	VPDPWSSD      1824(SP), Z6, Z5
 	VPBROADCASTD  284(SP), Z6
-	VPDPWSSD      1856(SP), Z6, Z5
+	VPDPWSSD      1888(SP), Z6, Z5
 	VPSLLD        $0x02, Z5, Z5
 	VPSUBD        Z5, Z31, Z31
 	VCVTDQ2PS     Z31, Z31
@@ -28332,21 +29171,21 @@ step:
 	VMOVUPS       Z31, (SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  288(SP), Z5
-	VPMADDWD      1408(SP), Z5, Z5
+	VPMADDWD      1440(SP), Z5, Z5
 	VPBROADCASTD  292(SP), Z6
-	VPDPWSSD      1472(SP), Z6, Z5
+	VPDPWSSD      1504(SP), Z6, Z5
 	VPBROADCASTD  296(SP), Z6
-	VPDPWSSD      1536(SP), Z6, Z5
+	VPDPWSSD      1568(SP), Z6, Z5
 	VPBROADCASTD  300(SP), Z6
-	VPDPWSSD      1600(SP), Z6, Z5
+	VPDPWSSD      1632(SP), Z6, Z5
 	VPBROADCASTD  304(SP), Z6
-	VPDPWSSD      1664(SP), Z6, Z5
+	VPDPWSSD      1696(SP), Z6, Z5
 	VPBROADCASTD  308(SP), Z6
-	VPDPWSSD      1728(SP), Z6, Z5
+	VPDPWSSD      1760(SP), Z6, Z5
 	VPBROADCASTD  312(SP), Z6
-	VPDPWSSD      1792(SP), Z6, Z5
+	VPDPWSSD      1824(SP), Z6, Z5
 	VPBROADCASTD  316(SP), Z6
-	VPDPWSSD      1856(SP), Z6, Z5
+	VPDPWSSD      1888(SP), Z6, Z5
 	VPSLLD        $0x02, Z5, Z5
 	VPSUBD        Z5, Z30, Z30
 	VCVTDQ2PS     Z30, Z30
@@ -28355,21 +29194,21 @@ step:
 	VMOVUPS       Z30, 64(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  320(SP), Z5
-	VPMADDWD      1408(SP), Z5, Z5
+	VPMADDWD      1440(SP), Z5, Z5
 	VPBROADCASTD  324(SP), Z6
-	VPDPWSSD      1472(SP), Z6, Z5
+	VPDPWSSD      1504(SP), Z6, Z5
 	VPBROADCASTD  328(SP), Z6
-	VPDPWSSD      1536(SP), Z6, Z5
+	VPDPWSSD      1568(SP), Z6, Z5
 	VPBROADCASTD  332(SP), Z6
-	VPDPWSSD      1600(SP), Z6, Z5
+	VPDPWSSD      1632(SP), Z6, Z5
 	VPBROADCASTD  336(SP), Z6
-	VPDPWSSD      1664(SP), Z6, Z5
+	VPDPWSSD      1696(SP), Z6, Z5
 	VPBROADCASTD  340(SP), Z6
-	VPDPWSSD      1728(SP), Z6, Z5
+	VPDPWSSD      1760(SP), Z6, Z5
 	VPBROADCASTD  344(SP), Z6
-	VPDPWSSD      1792(SP), Z6, Z5
+	VPDPWSSD      1824(SP), Z6, Z5
 	VPBROADCASTD  348(SP), Z6
-	VPDPWSSD      1856(SP), Z6, Z5
+	VPDPWSSD      1888(SP), Z6, Z5
 	VPSLLD        $0x02, Z5, Z5
 	VPSUBD        Z5, Z29, Z29
 	VCVTDQ2PS     Z29, Z29
@@ -28378,21 +29217,21 @@ step:
 	VMOVUPS       Z29, 128(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  352(SP), Z5
-	VPMADDWD      1408(SP), Z5, Z5
+	VPMADDWD      1440(SP), Z5, Z5
 	VPBROADCASTD  356(SP), Z6
-	VPDPWSSD      1472(SP), Z6, Z5
+	VPDPWSSD      1504(SP), Z6, Z5
 	VPBROADCASTD  360(SP), Z6
-	VPDPWSSD      1536(SP), Z6, Z5
+	VPDPWSSD      1568(SP), Z6, Z5
 	VPBROADCASTD  364(SP), Z6
-	VPDPWSSD      1600(SP), Z6, Z5
+	VPDPWSSD      1632(SP), Z6, Z5
 	VPBROADCASTD  368(SP), Z6
-	VPDPWSSD      1664(SP), Z6, Z5
+	VPDPWSSD      1696(SP), Z6, Z5
 	VPBROADCASTD  372(SP), Z6
-	VPDPWSSD      1728(SP), Z6, Z5
+	VPDPWSSD      1760(SP), Z6, Z5
 	VPBROADCASTD  376(SP), Z6
-	VPDPWSSD      1792(SP), Z6, Z5
+	VPDPWSSD      1824(SP), Z6, Z5
 	VPBROADCASTD  380(SP), Z6
-	VPDPWSSD      1856(SP), Z6, Z5
+	VPDPWSSD      1888(SP), Z6, Z5
 	VPSLLD        $0x02, Z5, Z5
 	VPSUBD        Z5, Z28, Z28
 	VCVTDQ2PS     Z28, Z28
@@ -28423,11 +29262,16 @@ step:
 
 // func q3_KAVX512VNNIx3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q3_KAVX512VNNIx3(SB), $1824-80
+TEXT ·q3_KAVX512VNNIx3(SB), $1856-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
 	VMOVUPS      Z0, 128(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 312(SP)
+	MOVQ         $0x00001e00, 288(SP)
+	MOVQ         $0x000000a0, 296(SP)
+	MOVQ         $0x000003c0, 304(SP)
 	MOVL         $0x03030303, R13
 	VMOVD        R13, X8
 	VPBROADCASTD X8, Z8
@@ -28463,115 +29307,135 @@ block:
 	VPERMQ    $0xd8, Y0, Y0
 	VMOVDQU   Y0, 256(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VMOVDQU32 128(DI), Z7
-	VPSLLW    $0x00, (DI), Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPSLLW    $0x04, Z7, Z5
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 288(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 352(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 416(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 480(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1312(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1376(SP)
-	VPSLLW    $0x00, 64(DI), Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPSLLW    $0x02, Z7, Z5
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 544(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 608(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 672(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 736(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1440(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1504(SP)
-	VPSRLW    $0x04, (DI), Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPSLLW    $0x00, Z7, Z5
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 800(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 864(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 928(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 992(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1568(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1632(SP)
-	VPSRLW    $0x04, 64(DI), Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPSRLW    $0x02, Z7, Z5
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1056(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1120(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1184(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1248(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1696(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1760(SP)
-	VPXORD    Z4, Z4, Z4
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	LEAQ      q3_KStepsAVX512VNNI<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x000000e0, 312(SP), DX
+	ADDQ      $0x00001e00, DX
+	MOVQ      DX, 288(SP)
+	IMUL3Q    $0x000006c0, 312(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 296(SP)
+	IMUL3Q    $0x00000620, 312(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 304(SP)
+
+turned:
+	MOVQ       296(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       304(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	VMOVDQU32  128(DI), Z7
+	VPSLLW     $0x00, (DI), Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPSLLW     $0x04, Z7, Z5
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 320(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 384(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 448(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 512(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1344(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1408(SP)
+	VPSLLW     $0x00, 64(DI), Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPSLLW     $0x02, Z7, Z5
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 576(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 640(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 704(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 768(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1472(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1536(SP)
+	VPSRLW     $0x04, (DI), Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPSLLW     $0x00, Z7, Z5
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 832(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 896(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 960(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1024(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1600(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1664(SP)
+	VPSRLW     $0x04, 64(DI), Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPSRLW     $0x02, Z7, Z5
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1088(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1152(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1216(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1280(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1728(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1792(SP)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	LEAQ       q3_KStepsAVX512VNNI<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ          (CX)(CX*2), DX
 	LEAQ          (AX)(DX*2), DX
-	PREFETCHT0    4096(DX)
-	PREFETCHT0    4160(DX)
+	ADDQ          288(SP), DX
+	PREFETCHT1    (DX)
+	PREFETCHT1    64(DX)
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z5
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -28605,21 +29469,21 @@ step:
 	VPDPBUSD.BCST 4(SI), Z1, Z4
 	VPDPBUSD.BCST 8(SI), Z2, Z4
 	VPDPBUSD.BCST 12(SI), Z3, Z4
-	VPMULLD       288(SP)(CX*4), Z4, Z4
+	VPMULLD       320(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z31, Z31
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*1), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*1), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*1), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*1), Z3, Z4
-	VPMULLD       288(SP)(CX*4), Z4, Z4
+	VPMULLD       320(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z30, Z30
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*2), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*2), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*2), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*2), Z3, Z4
-	VPMULLD       288(SP)(CX*4), Z4, Z4
+	VPMULLD       320(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z29, Z29
 	ADDQ          $0x10, SI
 	ADDQ          $0x10, CX
@@ -28628,21 +29492,21 @@ step:
 	MOVQ          R10, R13
 	VCVTPH2PS     (BX), Z7
 	VPBROADCASTD  192(SP), Z5
-	VPMADDWD      1312(SP), Z5, Z5
+	VPMADDWD      1344(SP), Z5, Z5
 	VPBROADCASTD  196(SP), Z6
-	VPDPWSSD      1376(SP), Z6, Z5
+	VPDPWSSD      1408(SP), Z6, Z5
 	VPBROADCASTD  200(SP), Z6
-	VPDPWSSD      1440(SP), Z6, Z5
+	VPDPWSSD      1472(SP), Z6, Z5
 	VPBROADCASTD  204(SP), Z6
-	VPDPWSSD      1504(SP), Z6, Z5
+	VPDPWSSD      1536(SP), Z6, Z5
 	VPBROADCASTD  208(SP), Z6
-	VPDPWSSD      1568(SP), Z6, Z5
+	VPDPWSSD      1600(SP), Z6, Z5
 	VPBROADCASTD  212(SP), Z6
-	VPDPWSSD      1632(SP), Z6, Z5
+	VPDPWSSD      1664(SP), Z6, Z5
 	VPBROADCASTD  216(SP), Z6
-	VPDPWSSD      1696(SP), Z6, Z5
+	VPDPWSSD      1728(SP), Z6, Z5
 	VPBROADCASTD  220(SP), Z6
-	VPDPWSSD      1760(SP), Z6, Z5
+	VPDPWSSD      1792(SP), Z6, Z5
 	VPSLLD        $0x02, Z5, Z5
 	VPSUBD        Z5, Z31, Z31
 	VCVTDQ2PS     Z31, Z31
@@ -28651,21 +29515,21 @@ step:
 	VMOVUPS       Z31, (SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  224(SP), Z5
-	VPMADDWD      1312(SP), Z5, Z5
+	VPMADDWD      1344(SP), Z5, Z5
 	VPBROADCASTD  228(SP), Z6
-	VPDPWSSD      1376(SP), Z6, Z5
+	VPDPWSSD      1408(SP), Z6, Z5
 	VPBROADCASTD  232(SP), Z6
-	VPDPWSSD      1440(SP), Z6, Z5
+	VPDPWSSD      1472(SP), Z6, Z5
 	VPBROADCASTD  236(SP), Z6
-	VPDPWSSD      1504(SP), Z6, Z5
+	VPDPWSSD      1536(SP), Z6, Z5
 	VPBROADCASTD  240(SP), Z6
-	VPDPWSSD      1568(SP), Z6, Z5
+	VPDPWSSD      1600(SP), Z6, Z5
 	VPBROADCASTD  244(SP), Z6
-	VPDPWSSD      1632(SP), Z6, Z5
+	VPDPWSSD      1664(SP), Z6, Z5
 	VPBROADCASTD  248(SP), Z6
-	VPDPWSSD      1696(SP), Z6, Z5
+	VPDPWSSD      1728(SP), Z6, Z5
 	VPBROADCASTD  252(SP), Z6
-	VPDPWSSD      1760(SP), Z6, Z5
+	VPDPWSSD      1792(SP), Z6, Z5
 	VPSLLD        $0x02, Z5, Z5
 	VPSUBD        Z5, Z30, Z30
 	VCVTDQ2PS     Z30, Z30
@@ -28674,21 +29538,21 @@ step:
 	VMOVUPS       Z30, 64(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  256(SP), Z5
-	VPMADDWD      1312(SP), Z5, Z5
+	VPMADDWD      1344(SP), Z5, Z5
 	VPBROADCASTD  260(SP), Z6
-	VPDPWSSD      1376(SP), Z6, Z5
+	VPDPWSSD      1408(SP), Z6, Z5
 	VPBROADCASTD  264(SP), Z6
-	VPDPWSSD      1440(SP), Z6, Z5
+	VPDPWSSD      1472(SP), Z6, Z5
 	VPBROADCASTD  268(SP), Z6
-	VPDPWSSD      1504(SP), Z6, Z5
+	VPDPWSSD      1536(SP), Z6, Z5
 	VPBROADCASTD  272(SP), Z6
-	VPDPWSSD      1568(SP), Z6, Z5
+	VPDPWSSD      1600(SP), Z6, Z5
 	VPBROADCASTD  276(SP), Z6
-	VPDPWSSD      1632(SP), Z6, Z5
+	VPDPWSSD      1664(SP), Z6, Z5
 	VPBROADCASTD  280(SP), Z6
-	VPDPWSSD      1696(SP), Z6, Z5
+	VPDPWSSD      1728(SP), Z6, Z5
 	VPBROADCASTD  284(SP), Z6
-	VPDPWSSD      1760(SP), Z6, Z5
+	VPDPWSSD      1792(SP), Z6, Z5
 	VPSLLD        $0x02, Z5, Z5
 	VPSUBD        Z5, Z29, Z29
 	VCVTDQ2PS     Z29, Z29
@@ -28716,10 +29580,15 @@ step:
 
 // func q3_KAVX512VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·q3_KAVX512VNNIx2(SB), $1728-80
+TEXT ·q3_KAVX512VNNIx2(SB), $1760-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 216(SP)
+	MOVQ         $0x00001e00, 192(SP)
+	MOVQ         $0x000000a0, 200(SP)
+	MOVQ         $0x000003c0, 208(SP)
 	MOVL         $0x03030303, R13
 	VMOVD        R13, X8
 	VPBROADCASTD X8, Z8
@@ -28750,114 +29619,134 @@ block:
 	VPERMQ    $0xd8, Y0, Y0
 	VMOVDQU   Y0, 160(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VMOVDQU32 128(DI), Z7
-	VPSLLW    $0x00, (DI), Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPSLLW    $0x04, Z7, Z5
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 192(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 256(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 320(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 384(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1216(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1280(SP)
-	VPSLLW    $0x00, 64(DI), Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPSLLW    $0x02, Z7, Z5
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 448(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 512(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 576(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 640(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1344(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1408(SP)
-	VPSRLW    $0x04, (DI), Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPSLLW    $0x00, Z7, Z5
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 704(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 768(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 832(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 896(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1472(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1536(SP)
-	VPSRLW    $0x04, 64(DI), Z4
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z4, Z4
-	VPSRLW    $0x02, Z7, Z5
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z5, Z5
-	VPORD     Z5, Z4, Z4
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 960(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1024(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1088(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAD    $0x18, Z6, Z6
-	VMOVUPS   Z6, 1152(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1600(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
-	VPSRAW    $0x08, Z6, Z6
-	VMOVUPS   Z6, 1664(SP)
-	VPXORD    Z4, Z4, Z4
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	LEAQ      q3_KStepsAVX512VNNI<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x000000e0, 216(SP), DX
+	ADDQ      $0x00001e00, DX
+	MOVQ      DX, 192(SP)
+	IMUL3Q    $0x000006c0, 216(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 200(SP)
+	IMUL3Q    $0x00000620, 216(SP), DX
+	ADDQ      $0x000003c0, DX
+	MOVQ      DX, 208(SP)
+
+turned:
+	MOVQ       200(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       208(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	PREFETCHT1 128(DI)(DX*1)
+	VMOVDQU32  128(DI), Z7
+	VPSLLW     $0x00, (DI), Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPSLLW     $0x04, Z7, Z5
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 224(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 288(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 352(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 416(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1248(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1312(SP)
+	VPSLLW     $0x00, 64(DI), Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPSLLW     $0x02, Z7, Z5
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 480(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 544(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 608(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 672(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1376(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1440(SP)
+	VPSRLW     $0x04, (DI), Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPSLLW     $0x00, Z7, Z5
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 736(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 800(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 864(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 928(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1504(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1568(SP)
+	VPSRLW     $0x04, 64(DI), Z4
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z4, Z4
+	VPSRLW     $0x02, Z7, Z5
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z5, Z5
+	VPORD      Z5, Z4, Z4
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z4, Z4
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 992(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1056(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1120(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAD     $0x18, Z6, Z6
+	VMOVUPS    Z6, 1184(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1632(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z4, Z6
+	VPSRAW     $0x08, Z6, Z6
+	VMOVUPS    Z6, 1696(SP)
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	LEAQ       q3_KStepsAVX512VNNI<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ          (CX)(CX*2), DX
 	LEAQ          (AX)(DX*2), DX
-	PREFETCHT0    4096(DX)
-	PREFETCHT0    4160(DX)
+	ADDQ          192(SP), DX
+	PREFETCHT1    (DX)
+	PREFETCHT1    64(DX)
 	MOVL          (R13)(CX*1), DX
 	VPBROADCASTD  4(R13)(CX*1), Z5
 	VMOVDQU32     (AX)(DX*1), Z0
@@ -28891,14 +29780,14 @@ step:
 	VPDPBUSD.BCST 4(SI), Z1, Z4
 	VPDPBUSD.BCST 8(SI), Z2, Z4
 	VPDPBUSD.BCST 12(SI), Z3, Z4
-	VPMULLD       192(SP)(CX*4), Z4, Z4
+	VPMULLD       224(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z31, Z31
 	VPXORD        Z4, Z4, Z4
 	VPDPBUSD.BCST (SI)(R8*1), Z0, Z4
 	VPDPBUSD.BCST 4(SI)(R8*1), Z1, Z4
 	VPDPBUSD.BCST 8(SI)(R8*1), Z2, Z4
 	VPDPBUSD.BCST 12(SI)(R8*1), Z3, Z4
-	VPMULLD       192(SP)(CX*4), Z4, Z4
+	VPMULLD       224(SP)(CX*4), Z4, Z4
 	VPADDD        Z4, Z30, Z30
 	ADDQ          $0x10, SI
 	ADDQ          $0x10, CX
@@ -28907,21 +29796,21 @@ step:
 	MOVQ          R10, R13
 	VCVTPH2PS     (BX), Z7
 	VPBROADCASTD  128(SP), Z5
-	VPMADDWD      1216(SP), Z5, Z5
+	VPMADDWD      1248(SP), Z5, Z5
 	VPBROADCASTD  132(SP), Z6
-	VPDPWSSD      1280(SP), Z6, Z5
+	VPDPWSSD      1312(SP), Z6, Z5
 	VPBROADCASTD  136(SP), Z6
-	VPDPWSSD      1344(SP), Z6, Z5
+	VPDPWSSD      1376(SP), Z6, Z5
 	VPBROADCASTD  140(SP), Z6
-	VPDPWSSD      1408(SP), Z6, Z5
+	VPDPWSSD      1440(SP), Z6, Z5
 	VPBROADCASTD  144(SP), Z6
-	VPDPWSSD      1472(SP), Z6, Z5
+	VPDPWSSD      1504(SP), Z6, Z5
 	VPBROADCASTD  148(SP), Z6
-	VPDPWSSD      1536(SP), Z6, Z5
+	VPDPWSSD      1568(SP), Z6, Z5
 	VPBROADCASTD  152(SP), Z6
-	VPDPWSSD      1600(SP), Z6, Z5
+	VPDPWSSD      1632(SP), Z6, Z5
 	VPBROADCASTD  156(SP), Z6
-	VPDPWSSD      1664(SP), Z6, Z5
+	VPDPWSSD      1696(SP), Z6, Z5
 	VPSLLD        $0x02, Z5, Z5
 	VPSUBD        Z5, Z31, Z31
 	VCVTDQ2PS     Z31, Z31
@@ -28930,21 +29819,21 @@ step:
 	VMOVUPS       Z31, (SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  160(SP), Z5
-	VPMADDWD      1216(SP), Z5, Z5
+	VPMADDWD      1248(SP), Z5, Z5
 	VPBROADCASTD  164(SP), Z6
-	VPDPWSSD      1280(SP), Z6, Z5
+	VPDPWSSD      1312(SP), Z6, Z5
 	VPBROADCASTD  168(SP), Z6
-	VPDPWSSD      1344(SP), Z6, Z5
+	VPDPWSSD      1376(SP), Z6, Z5
 	VPBROADCASTD  172(SP), Z6
-	VPDPWSSD      1408(SP), Z6, Z5
+	VPDPWSSD      1440(SP), Z6, Z5
 	VPBROADCASTD  176(SP), Z6
-	VPDPWSSD      1472(SP), Z6, Z5
+	VPDPWSSD      1504(SP), Z6, Z5
 	VPBROADCASTD  180(SP), Z6
-	VPDPWSSD      1536(SP), Z6, Z5
+	VPDPWSSD      1568(SP), Z6, Z5
 	VPBROADCASTD  184(SP), Z6
-	VPDPWSSD      1600(SP), Z6, Z5
+	VPDPWSSD      1632(SP), Z6, Z5
 	VPBROADCASTD  188(SP), Z6
-	VPDPWSSD      1664(SP), Z6, Z5
+	VPDPWSSD      1696(SP), Z6, Z5
 	VPSLLD        $0x02, Z5, Z5
 	VPSUBD        Z5, Z30, Z30
 	VCVTDQ2PS     Z30, Z30
@@ -30416,7 +31305,7 @@ step:
 
 // func iq4_xsAVX512VNNIx8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·iq4_xsAVX512VNNIx8(SB), $1536-80
+TEXT ·iq4_xsAVX512VNNIx8(SB), $1568-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -30426,6 +31315,11 @@ TEXT ·iq4_xsAVX512VNNIx8(SB), $1536-80
 	VMOVUPS      Z0, 320(SP)
 	VMOVUPS      Z0, 384(SP)
 	VMOVUPS      Z0, 448(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 792(SP)
+	MOVQ         $0x00002800, 768(SP)
+	MOVQ         $0x000000a0, 776(SP)
+	MOVQ         $0x000001e0, 784(SP)
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X12
 	VPBROADCASTD X12, Z12
@@ -30518,83 +31412,102 @@ block:
 	VPSHUFB   evenFirstAVX512VNNI<>+0(SB), X0, X0
 	VMOVDQU   X0, 736(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VPMOVZXWD (DI), Z8
-	VPMOVZXWD 32(DI), Z9
-	VPMOVZXWD 64(DI), Z11
-	VPSLLD    $0x10, Z11, Z11
-	VPORD     Z11, Z9, Z9
-	VPSHUFB   twiceAVX512VNNI<>+0(SB), Z8, Z8
-	VPSRLW    $0x04, Z8, Z11
-	VPANDD    evenBytesAVX512VNNI<>+0(SB), Z8, Z8
-	VPANDD    oddBytesAVX512VNNI<>+0(SB), Z11, Z11
-	VPORD     Z11, Z8, Z8
-	VPSLLW    $0x00, Z9, Z10
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z10, Z10
-	VPSLLW    $0x04, Z8, Z11
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z11, Z11
-	VPORD     Z11, Z10, Z10
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z10, Z10
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 768(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 896(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 1024(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 1152(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1280(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1344(SP)
-	VPSRLW    $0x04, Z9, Z10
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z10, Z10
-	VPSLLW    $0x02, Z8, Z11
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z11, Z11
-	VPORD     Z11, Z10, Z10
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z10, Z10
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 832(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 960(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 1088(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 1216(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1408(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1472(SP)
-	VPXORD    Z8, Z8, Z8
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	VPXORD    Z27, Z27, Z27
-	VPXORD    Z26, Z26, Z26
-	VPXORD    Z25, Z25, Z25
-	VPXORD    Z24, Z24, Z24
-	LEAQ      iq4_xsStepsAVX512VNNI<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000080, 792(SP), DX
+	ADDQ      $0x00002800, DX
+	MOVQ      DX, 768(SP)
+	IMUL3Q    $0x00000860, 792(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 776(SP)
+	IMUL3Q    $0x00000820, 792(SP), DX
+	ADDQ      $0x000001e0, DX
+	MOVQ      DX, 784(SP)
+
+turned:
+	MOVQ       776(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       784(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	VPMOVZXWD  (DI), Z8
+	VPMOVZXWD  32(DI), Z9
+	VPMOVZXWD  64(DI), Z11
+	VPSLLD     $0x10, Z11, Z11
+	VPORD      Z11, Z9, Z9
+	VPSHUFB    twiceAVX512VNNI<>+0(SB), Z8, Z8
+	VPSRLW     $0x04, Z8, Z11
+	VPANDD     evenBytesAVX512VNNI<>+0(SB), Z8, Z8
+	VPANDD     oddBytesAVX512VNNI<>+0(SB), Z11, Z11
+	VPORD      Z11, Z8, Z8
+	VPSLLW     $0x00, Z9, Z10
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z10, Z10
+	VPSLLW     $0x04, Z8, Z11
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z11, Z11
+	VPORD      Z11, Z10, Z10
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z10, Z10
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 800(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 928(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 1056(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 1184(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1312(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1376(SP)
+	VPSRLW     $0x04, Z9, Z10
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z10, Z10
+	VPSLLW     $0x02, Z8, Z11
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z11, Z11
+	VPORD      Z11, Z10, Z10
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z10, Z10
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 864(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 992(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 1120(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 1248(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1440(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1504(SP)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	VPXORD     Z27, Z27, Z27
+	VPXORD     Z26, Z26, Z26
+	VPXORD     Z25, Z25, Z25
+	VPXORD     Z24, Z24, Z24
+	LEAQ       iq4_xsStepsAVX512VNNI<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ          (CX)(CX*1), DX
 	LEAQ          (AX)(DX*8), DX
-	PREFETCHT0    4096(DX)
-	PREFETCHT0    4160(DX)
-	PREFETCHT0    4224(DX)
-	PREFETCHT0    4288(DX)
+	ADDQ          768(SP), DX
+	PREFETCHT1    (DX)
+	PREFETCHT1    64(DX)
+	PREFETCHT1    128(DX)
+	PREFETCHT1    192(DX)
 	MOVL          (R13)(CX*1), DX
 	VPSLLW        $0x00, (AX)(DX*1), Z0
 	VPANDD        Z12, Z0, Z0
@@ -30629,7 +31542,7 @@ step:
 	VPDPBUSD.BCST 20(SI), Z5, Z8
 	VPDPBUSD.BCST 24(SI), Z6, Z8
 	VPDPBUSD.BCST 28(SI), Z7, Z8
-	VPMULLD       768(SP)(CX*4), Z8, Z8
+	VPMULLD       800(SP)(CX*4), Z8, Z8
 	VPADDD        Z8, Z31, Z31
 	VPXORD        Z8, Z8, Z8
 	VPDPBUSD.BCST (SI)(R8*1), Z0, Z8
@@ -30640,7 +31553,7 @@ step:
 	VPDPBUSD.BCST 20(SI)(R8*1), Z5, Z8
 	VPDPBUSD.BCST 24(SI)(R8*1), Z6, Z8
 	VPDPBUSD.BCST 28(SI)(R8*1), Z7, Z8
-	VPMULLD       768(SP)(CX*4), Z8, Z8
+	VPMULLD       800(SP)(CX*4), Z8, Z8
 	VPADDD        Z8, Z30, Z30
 	VPXORD        Z8, Z8, Z8
 	VPDPBUSD.BCST (SI)(R8*2), Z0, Z8
@@ -30651,7 +31564,7 @@ step:
 	VPDPBUSD.BCST 20(SI)(R8*2), Z5, Z8
 	VPDPBUSD.BCST 24(SI)(R8*2), Z6, Z8
 	VPDPBUSD.BCST 28(SI)(R8*2), Z7, Z8
-	VPMULLD       768(SP)(CX*4), Z8, Z8
+	VPMULLD       800(SP)(CX*4), Z8, Z8
 	VPADDD        Z8, Z29, Z29
 	ADDQ          R9, SI
 	VPXORD        Z8, Z8, Z8
@@ -30663,7 +31576,7 @@ step:
 	VPDPBUSD.BCST 20(SI), Z5, Z8
 	VPDPBUSD.BCST 24(SI), Z6, Z8
 	VPDPBUSD.BCST 28(SI), Z7, Z8
-	VPMULLD       768(SP)(CX*4), Z8, Z8
+	VPMULLD       800(SP)(CX*4), Z8, Z8
 	VPADDD        Z8, Z28, Z28
 	VPXORD        Z8, Z8, Z8
 	VPDPBUSD.BCST (SI)(R8*1), Z0, Z8
@@ -30674,7 +31587,7 @@ step:
 	VPDPBUSD.BCST 20(SI)(R8*1), Z5, Z8
 	VPDPBUSD.BCST 24(SI)(R8*1), Z6, Z8
 	VPDPBUSD.BCST 28(SI)(R8*1), Z7, Z8
-	VPMULLD       768(SP)(CX*4), Z8, Z8
+	VPMULLD       800(SP)(CX*4), Z8, Z8
 	VPADDD        Z8, Z27, Z27
 	VPXORD        Z8, Z8, Z8
 	VPDPBUSD.BCST (SI)(R8*2), Z0, Z8
@@ -30685,7 +31598,7 @@ step:
 	VPDPBUSD.BCST 20(SI)(R8*2), Z5, Z8
 	VPDPBUSD.BCST 24(SI)(R8*2), Z6, Z8
 	VPDPBUSD.BCST 28(SI)(R8*2), Z7, Z8
-	VPMULLD       768(SP)(CX*4), Z8, Z8
+	VPMULLD       800(SP)(CX*4), Z8, Z8
 	VPADDD        Z8, Z26, Z26
 	ADDQ          R9, SI
 	VPXORD        Z8, Z8, Z8
@@ -30697,7 +31610,7 @@ step:
 	VPDPBUSD.BCST 20(SI), Z5, Z8
 	VPDPBUSD.BCST 24(SI), Z6, Z8
 	VPDPBUSD.BCST 28(SI), Z7, Z8
-	VPMULLD       768(SP)(CX*4), Z8, Z8
+	VPMULLD       800(SP)(CX*4), Z8, Z8
 	VPADDD        Z8, Z25, Z25
 	VPXORD        Z8, Z8, Z8
 	VPDPBUSD.BCST (SI)(R8*1), Z0, Z8
@@ -30708,7 +31621,7 @@ step:
 	VPDPBUSD.BCST 20(SI)(R8*1), Z5, Z8
 	VPDPBUSD.BCST 24(SI)(R8*1), Z6, Z8
 	VPDPBUSD.BCST 28(SI)(R8*1), Z7, Z8
-	VPMULLD       768(SP)(CX*4), Z8, Z8
+	VPMULLD       800(SP)(CX*4), Z8, Z8
 	VPADDD        Z8, Z24, Z24
 	SUBQ          R9, SI
 	SUBQ          R9, SI
@@ -30719,13 +31632,13 @@ step:
 	MOVQ          R10, R13
 	VCVTPH2PS     (BX), Z11
 	VPBROADCASTD  512(SP), Z9
-	VPMADDWD      1280(SP), Z9, Z9
+	VPMADDWD      1312(SP), Z9, Z9
 	VPBROADCASTD  516(SP), Z10
-	VPDPWSSD      1344(SP), Z10, Z9
+	VPDPWSSD      1376(SP), Z10, Z9
 	VPBROADCASTD  520(SP), Z10
-	VPDPWSSD      1408(SP), Z10, Z9
+	VPDPWSSD      1440(SP), Z10, Z9
 	VPBROADCASTD  524(SP), Z10
-	VPDPWSSD      1472(SP), Z10, Z9
+	VPDPWSSD      1504(SP), Z10, Z9
 	VPSLLD        $0x07, Z9, Z9
 	VPSUBD        Z9, Z31, Z31
 	VCVTDQ2PS     Z31, Z31
@@ -30734,13 +31647,13 @@ step:
 	VMOVUPS       Z31, (SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  544(SP), Z9
-	VPMADDWD      1280(SP), Z9, Z9
+	VPMADDWD      1312(SP), Z9, Z9
 	VPBROADCASTD  548(SP), Z10
-	VPDPWSSD      1344(SP), Z10, Z9
+	VPDPWSSD      1376(SP), Z10, Z9
 	VPBROADCASTD  552(SP), Z10
-	VPDPWSSD      1408(SP), Z10, Z9
+	VPDPWSSD      1440(SP), Z10, Z9
 	VPBROADCASTD  556(SP), Z10
-	VPDPWSSD      1472(SP), Z10, Z9
+	VPDPWSSD      1504(SP), Z10, Z9
 	VPSLLD        $0x07, Z9, Z9
 	VPSUBD        Z9, Z30, Z30
 	VCVTDQ2PS     Z30, Z30
@@ -30749,13 +31662,13 @@ step:
 	VMOVUPS       Z30, 64(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  576(SP), Z9
-	VPMADDWD      1280(SP), Z9, Z9
+	VPMADDWD      1312(SP), Z9, Z9
 	VPBROADCASTD  580(SP), Z10
-	VPDPWSSD      1344(SP), Z10, Z9
+	VPDPWSSD      1376(SP), Z10, Z9
 	VPBROADCASTD  584(SP), Z10
-	VPDPWSSD      1408(SP), Z10, Z9
+	VPDPWSSD      1440(SP), Z10, Z9
 	VPBROADCASTD  588(SP), Z10
-	VPDPWSSD      1472(SP), Z10, Z9
+	VPDPWSSD      1504(SP), Z10, Z9
 	VPSLLD        $0x07, Z9, Z9
 	VPSUBD        Z9, Z29, Z29
 	VCVTDQ2PS     Z29, Z29
@@ -30764,13 +31677,13 @@ step:
 	VMOVUPS       Z29, 128(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  608(SP), Z9
-	VPMADDWD      1280(SP), Z9, Z9
+	VPMADDWD      1312(SP), Z9, Z9
 	VPBROADCASTD  612(SP), Z10
-	VPDPWSSD      1344(SP), Z10, Z9
+	VPDPWSSD      1376(SP), Z10, Z9
 	VPBROADCASTD  616(SP), Z10
-	VPDPWSSD      1408(SP), Z10, Z9
+	VPDPWSSD      1440(SP), Z10, Z9
 	VPBROADCASTD  620(SP), Z10
-	VPDPWSSD      1472(SP), Z10, Z9
+	VPDPWSSD      1504(SP), Z10, Z9
 	VPSLLD        $0x07, Z9, Z9
 	VPSUBD        Z9, Z28, Z28
 	VCVTDQ2PS     Z28, Z28
@@ -30779,13 +31692,13 @@ step:
 	VMOVUPS       Z28, 192(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  640(SP), Z9
-	VPMADDWD      1280(SP), Z9, Z9
+	VPMADDWD      1312(SP), Z9, Z9
 	VPBROADCASTD  644(SP), Z10
-	VPDPWSSD      1344(SP), Z10, Z9
+	VPDPWSSD      1376(SP), Z10, Z9
 	VPBROADCASTD  648(SP), Z10
-	VPDPWSSD      1408(SP), Z10, Z9
+	VPDPWSSD      1440(SP), Z10, Z9
 	VPBROADCASTD  652(SP), Z10
-	VPDPWSSD      1472(SP), Z10, Z9
+	VPDPWSSD      1504(SP), Z10, Z9
 	VPSLLD        $0x07, Z9, Z9
 	VPSUBD        Z9, Z27, Z27
 	VCVTDQ2PS     Z27, Z27
@@ -30794,13 +31707,13 @@ step:
 	VMOVUPS       Z27, 256(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  672(SP), Z9
-	VPMADDWD      1280(SP), Z9, Z9
+	VPMADDWD      1312(SP), Z9, Z9
 	VPBROADCASTD  676(SP), Z10
-	VPDPWSSD      1344(SP), Z10, Z9
+	VPDPWSSD      1376(SP), Z10, Z9
 	VPBROADCASTD  680(SP), Z10
-	VPDPWSSD      1408(SP), Z10, Z9
+	VPDPWSSD      1440(SP), Z10, Z9
 	VPBROADCASTD  684(SP), Z10
-	VPDPWSSD      1472(SP), Z10, Z9
+	VPDPWSSD      1504(SP), Z10, Z9
 	VPSLLD        $0x07, Z9, Z9
 	VPSUBD        Z9, Z26, Z26
 	VCVTDQ2PS     Z26, Z26
@@ -30809,13 +31722,13 @@ step:
 	VMOVUPS       Z26, 320(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  704(SP), Z9
-	VPMADDWD      1280(SP), Z9, Z9
+	VPMADDWD      1312(SP), Z9, Z9
 	VPBROADCASTD  708(SP), Z10
-	VPDPWSSD      1344(SP), Z10, Z9
+	VPDPWSSD      1376(SP), Z10, Z9
 	VPBROADCASTD  712(SP), Z10
-	VPDPWSSD      1408(SP), Z10, Z9
+	VPDPWSSD      1440(SP), Z10, Z9
 	VPBROADCASTD  716(SP), Z10
-	VPDPWSSD      1472(SP), Z10, Z9
+	VPDPWSSD      1504(SP), Z10, Z9
 	VPSLLD        $0x07, Z9, Z9
 	VPSUBD        Z9, Z25, Z25
 	VCVTDQ2PS     Z25, Z25
@@ -30824,13 +31737,13 @@ step:
 	VMOVUPS       Z25, 384(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  736(SP), Z9
-	VPMADDWD      1280(SP), Z9, Z9
+	VPMADDWD      1312(SP), Z9, Z9
 	VPBROADCASTD  740(SP), Z10
-	VPDPWSSD      1344(SP), Z10, Z9
+	VPDPWSSD      1376(SP), Z10, Z9
 	VPBROADCASTD  744(SP), Z10
-	VPDPWSSD      1408(SP), Z10, Z9
+	VPDPWSSD      1440(SP), Z10, Z9
 	VPBROADCASTD  748(SP), Z10
-	VPDPWSSD      1472(SP), Z10, Z9
+	VPDPWSSD      1504(SP), Z10, Z9
 	VPSLLD        $0x07, Z9, Z9
 	VPSUBD        Z9, Z24, Z24
 	VCVTDQ2PS     Z24, Z24
@@ -30873,7 +31786,7 @@ step:
 
 // func iq4_xsAVX512VNNIx7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·iq4_xsAVX512VNNIx7(SB), $1440-80
+TEXT ·iq4_xsAVX512VNNIx7(SB), $1472-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -30882,6 +31795,11 @@ TEXT ·iq4_xsAVX512VNNIx7(SB), $1440-80
 	VMOVUPS      Z0, 256(SP)
 	VMOVUPS      Z0, 320(SP)
 	VMOVUPS      Z0, 384(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 696(SP)
+	MOVQ         $0x00002800, 672(SP)
+	MOVQ         $0x000000a0, 680(SP)
+	MOVQ         $0x000001e0, 688(SP)
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X12
 	VPBROADCASTD X12, Z12
@@ -30965,82 +31883,101 @@ block:
 	VPSHUFB   evenFirstAVX512VNNI<>+0(SB), X0, X0
 	VMOVDQU   X0, 640(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VPMOVZXWD (DI), Z8
-	VPMOVZXWD 32(DI), Z9
-	VPMOVZXWD 64(DI), Z11
-	VPSLLD    $0x10, Z11, Z11
-	VPORD     Z11, Z9, Z9
-	VPSHUFB   twiceAVX512VNNI<>+0(SB), Z8, Z8
-	VPSRLW    $0x04, Z8, Z11
-	VPANDD    evenBytesAVX512VNNI<>+0(SB), Z8, Z8
-	VPANDD    oddBytesAVX512VNNI<>+0(SB), Z11, Z11
-	VPORD     Z11, Z8, Z8
-	VPSLLW    $0x00, Z9, Z10
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z10, Z10
-	VPSLLW    $0x04, Z8, Z11
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z11, Z11
-	VPORD     Z11, Z10, Z10
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z10, Z10
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 672(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 800(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 928(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 1056(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1184(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1248(SP)
-	VPSRLW    $0x04, Z9, Z10
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z10, Z10
-	VPSLLW    $0x02, Z8, Z11
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z11, Z11
-	VPORD     Z11, Z10, Z10
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z10, Z10
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 736(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 864(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 992(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 1120(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1312(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1376(SP)
-	VPXORD    Z8, Z8, Z8
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	VPXORD    Z27, Z27, Z27
-	VPXORD    Z26, Z26, Z26
-	VPXORD    Z25, Z25, Z25
-	LEAQ      iq4_xsStepsAVX512VNNI<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000080, 696(SP), DX
+	ADDQ      $0x00002800, DX
+	MOVQ      DX, 672(SP)
+	IMUL3Q    $0x00000860, 696(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 680(SP)
+	IMUL3Q    $0x00000820, 696(SP), DX
+	ADDQ      $0x000001e0, DX
+	MOVQ      DX, 688(SP)
+
+turned:
+	MOVQ       680(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       688(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	VPMOVZXWD  (DI), Z8
+	VPMOVZXWD  32(DI), Z9
+	VPMOVZXWD  64(DI), Z11
+	VPSLLD     $0x10, Z11, Z11
+	VPORD      Z11, Z9, Z9
+	VPSHUFB    twiceAVX512VNNI<>+0(SB), Z8, Z8
+	VPSRLW     $0x04, Z8, Z11
+	VPANDD     evenBytesAVX512VNNI<>+0(SB), Z8, Z8
+	VPANDD     oddBytesAVX512VNNI<>+0(SB), Z11, Z11
+	VPORD      Z11, Z8, Z8
+	VPSLLW     $0x00, Z9, Z10
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z10, Z10
+	VPSLLW     $0x04, Z8, Z11
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z11, Z11
+	VPORD      Z11, Z10, Z10
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z10, Z10
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 704(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 832(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 960(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 1088(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1216(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1280(SP)
+	VPSRLW     $0x04, Z9, Z10
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z10, Z10
+	VPSLLW     $0x02, Z8, Z11
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z11, Z11
+	VPORD      Z11, Z10, Z10
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z10, Z10
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 768(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 896(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 1024(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 1152(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1344(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1408(SP)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	VPXORD     Z27, Z27, Z27
+	VPXORD     Z26, Z26, Z26
+	VPXORD     Z25, Z25, Z25
+	LEAQ       iq4_xsStepsAVX512VNNI<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ          (CX)(CX*1), DX
 	LEAQ          (AX)(DX*8), DX
-	PREFETCHT0    4096(DX)
-	PREFETCHT0    4160(DX)
-	PREFETCHT0    4224(DX)
-	PREFETCHT0    4288(DX)
+	ADDQ          672(SP), DX
+	PREFETCHT1    (DX)
+	PREFETCHT1    64(DX)
+	PREFETCHT1    128(DX)
+	PREFETCHT1    192(DX)
 	MOVL          (R13)(CX*1), DX
 	VPSLLW        $0x00, (AX)(DX*1), Z0
 	VPANDD        Z12, Z0, Z0
@@ -31075,7 +32012,7 @@ step:
 	VPDPBUSD.BCST 20(SI), Z5, Z8
 	VPDPBUSD.BCST 24(SI), Z6, Z8
 	VPDPBUSD.BCST 28(SI), Z7, Z8
-	VPMULLD       672(SP)(CX*4), Z8, Z8
+	VPMULLD       704(SP)(CX*4), Z8, Z8
 	VPADDD        Z8, Z31, Z31
 	VPXORD        Z8, Z8, Z8
 	VPDPBUSD.BCST (SI)(R8*1), Z0, Z8
@@ -31086,7 +32023,7 @@ step:
 	VPDPBUSD.BCST 20(SI)(R8*1), Z5, Z8
 	VPDPBUSD.BCST 24(SI)(R8*1), Z6, Z8
 	VPDPBUSD.BCST 28(SI)(R8*1), Z7, Z8
-	VPMULLD       672(SP)(CX*4), Z8, Z8
+	VPMULLD       704(SP)(CX*4), Z8, Z8
 	VPADDD        Z8, Z30, Z30
 	VPXORD        Z8, Z8, Z8
 	VPDPBUSD.BCST (SI)(R8*2), Z0, Z8
@@ -31097,7 +32034,7 @@ step:
 	VPDPBUSD.BCST 20(SI)(R8*2), Z5, Z8
 	VPDPBUSD.BCST 24(SI)(R8*2), Z6, Z8
 	VPDPBUSD.BCST 28(SI)(R8*2), Z7, Z8
-	VPMULLD       672(SP)(CX*4), Z8, Z8
+	VPMULLD       704(SP)(CX*4), Z8, Z8
 	VPADDD        Z8, Z29, Z29
 	ADDQ          R9, SI
 	VPXORD        Z8, Z8, Z8
@@ -31109,7 +32046,7 @@ step:
 	VPDPBUSD.BCST 20(SI), Z5, Z8
 	VPDPBUSD.BCST 24(SI), Z6, Z8
 	VPDPBUSD.BCST 28(SI), Z7, Z8
-	VPMULLD       672(SP)(CX*4), Z8, Z8
+	VPMULLD       704(SP)(CX*4), Z8, Z8
 	VPADDD        Z8, Z28, Z28
 	VPXORD        Z8, Z8, Z8
 	VPDPBUSD.BCST (SI)(R8*1), Z0, Z8
@@ -31120,7 +32057,7 @@ step:
 	VPDPBUSD.BCST 20(SI)(R8*1), Z5, Z8
 	VPDPBUSD.BCST 24(SI)(R8*1), Z6, Z8
 	VPDPBUSD.BCST 28(SI)(R8*1), Z7, Z8
-	VPMULLD       672(SP)(CX*4), Z8, Z8
+	VPMULLD       704(SP)(CX*4), Z8, Z8
 	VPADDD        Z8, Z27, Z27
 	VPXORD        Z8, Z8, Z8
 	VPDPBUSD.BCST (SI)(R8*2), Z0, Z8
@@ -31131,7 +32068,7 @@ step:
 	VPDPBUSD.BCST 20(SI)(R8*2), Z5, Z8
 	VPDPBUSD.BCST 24(SI)(R8*2), Z6, Z8
 	VPDPBUSD.BCST 28(SI)(R8*2), Z7, Z8
-	VPMULLD       672(SP)(CX*4), Z8, Z8
+	VPMULLD       704(SP)(CX*4), Z8, Z8
 	VPADDD        Z8, Z26, Z26
 	ADDQ          R9, SI
 	VPXORD        Z8, Z8, Z8
@@ -31143,7 +32080,7 @@ step:
 	VPDPBUSD.BCST 20(SI), Z5, Z8
 	VPDPBUSD.BCST 24(SI), Z6, Z8
 	VPDPBUSD.BCST 28(SI), Z7, Z8
-	VPMULLD       672(SP)(CX*4), Z8, Z8
+	VPMULLD       704(SP)(CX*4), Z8, Z8
 	VPADDD        Z8, Z25, Z25
 	SUBQ          R9, SI
 	SUBQ          R9, SI
@@ -31154,13 +32091,13 @@ step:
 	MOVQ          R10, R13
 	VCVTPH2PS     (BX), Z11
 	VPBROADCASTD  448(SP), Z9
-	VPMADDWD      1184(SP), Z9, Z9
+	VPMADDWD      1216(SP), Z9, Z9
 	VPBROADCASTD  452(SP), Z10
-	VPDPWSSD      1248(SP), Z10, Z9
+	VPDPWSSD      1280(SP), Z10, Z9
 	VPBROADCASTD  456(SP), Z10
-	VPDPWSSD      1312(SP), Z10, Z9
+	VPDPWSSD      1344(SP), Z10, Z9
 	VPBROADCASTD  460(SP), Z10
-	VPDPWSSD      1376(SP), Z10, Z9
+	VPDPWSSD      1408(SP), Z10, Z9
 	VPSLLD        $0x07, Z9, Z9
 	VPSUBD        Z9, Z31, Z31
 	VCVTDQ2PS     Z31, Z31
@@ -31169,13 +32106,13 @@ step:
 	VMOVUPS       Z31, (SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  480(SP), Z9
-	VPMADDWD      1184(SP), Z9, Z9
+	VPMADDWD      1216(SP), Z9, Z9
 	VPBROADCASTD  484(SP), Z10
-	VPDPWSSD      1248(SP), Z10, Z9
+	VPDPWSSD      1280(SP), Z10, Z9
 	VPBROADCASTD  488(SP), Z10
-	VPDPWSSD      1312(SP), Z10, Z9
+	VPDPWSSD      1344(SP), Z10, Z9
 	VPBROADCASTD  492(SP), Z10
-	VPDPWSSD      1376(SP), Z10, Z9
+	VPDPWSSD      1408(SP), Z10, Z9
 	VPSLLD        $0x07, Z9, Z9
 	VPSUBD        Z9, Z30, Z30
 	VCVTDQ2PS     Z30, Z30
@@ -31184,13 +32121,13 @@ step:
 	VMOVUPS       Z30, 64(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  512(SP), Z9
-	VPMADDWD      1184(SP), Z9, Z9
+	VPMADDWD      1216(SP), Z9, Z9
 	VPBROADCASTD  516(SP), Z10
-	VPDPWSSD      1248(SP), Z10, Z9
+	VPDPWSSD      1280(SP), Z10, Z9
 	VPBROADCASTD  520(SP), Z10
-	VPDPWSSD      1312(SP), Z10, Z9
+	VPDPWSSD      1344(SP), Z10, Z9
 	VPBROADCASTD  524(SP), Z10
-	VPDPWSSD      1376(SP), Z10, Z9
+	VPDPWSSD      1408(SP), Z10, Z9
 	VPSLLD        $0x07, Z9, Z9
 	VPSUBD        Z9, Z29, Z29
 	VCVTDQ2PS     Z29, Z29
@@ -31199,13 +32136,13 @@ step:
 	VMOVUPS       Z29, 128(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  544(SP), Z9
-	VPMADDWD      1184(SP), Z9, Z9
+	VPMADDWD      1216(SP), Z9, Z9
 	VPBROADCASTD  548(SP), Z10
-	VPDPWSSD      1248(SP), Z10, Z9
+	VPDPWSSD      1280(SP), Z10, Z9
 	VPBROADCASTD  552(SP), Z10
-	VPDPWSSD      1312(SP), Z10, Z9
+	VPDPWSSD      1344(SP), Z10, Z9
 	VPBROADCASTD  556(SP), Z10
-	VPDPWSSD      1376(SP), Z10, Z9
+	VPDPWSSD      1408(SP), Z10, Z9
 	VPSLLD        $0x07, Z9, Z9
 	VPSUBD        Z9, Z28, Z28
 	VCVTDQ2PS     Z28, Z28
@@ -31214,13 +32151,13 @@ step:
 	VMOVUPS       Z28, 192(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  576(SP), Z9
-	VPMADDWD      1184(SP), Z9, Z9
+	VPMADDWD      1216(SP), Z9, Z9
 	VPBROADCASTD  580(SP), Z10
-	VPDPWSSD      1248(SP), Z10, Z9
+	VPDPWSSD      1280(SP), Z10, Z9
 	VPBROADCASTD  584(SP), Z10
-	VPDPWSSD      1312(SP), Z10, Z9
+	VPDPWSSD      1344(SP), Z10, Z9
 	VPBROADCASTD  588(SP), Z10
-	VPDPWSSD      1376(SP), Z10, Z9
+	VPDPWSSD      1408(SP), Z10, Z9
 	VPSLLD        $0x07, Z9, Z9
 	VPSUBD        Z9, Z27, Z27
 	VCVTDQ2PS     Z27, Z27
@@ -31229,13 +32166,13 @@ step:
 	VMOVUPS       Z27, 256(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  608(SP), Z9
-	VPMADDWD      1184(SP), Z9, Z9
+	VPMADDWD      1216(SP), Z9, Z9
 	VPBROADCASTD  612(SP), Z10
-	VPDPWSSD      1248(SP), Z10, Z9
+	VPDPWSSD      1280(SP), Z10, Z9
 	VPBROADCASTD  616(SP), Z10
-	VPDPWSSD      1312(SP), Z10, Z9
+	VPDPWSSD      1344(SP), Z10, Z9
 	VPBROADCASTD  620(SP), Z10
-	VPDPWSSD      1376(SP), Z10, Z9
+	VPDPWSSD      1408(SP), Z10, Z9
 	VPSLLD        $0x07, Z9, Z9
 	VPSUBD        Z9, Z26, Z26
 	VCVTDQ2PS     Z26, Z26
@@ -31244,13 +32181,13 @@ step:
 	VMOVUPS       Z26, 320(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  640(SP), Z9
-	VPMADDWD      1184(SP), Z9, Z9
+	VPMADDWD      1216(SP), Z9, Z9
 	VPBROADCASTD  644(SP), Z10
-	VPDPWSSD      1248(SP), Z10, Z9
+	VPDPWSSD      1280(SP), Z10, Z9
 	VPBROADCASTD  648(SP), Z10
-	VPDPWSSD      1312(SP), Z10, Z9
+	VPDPWSSD      1344(SP), Z10, Z9
 	VPBROADCASTD  652(SP), Z10
-	VPDPWSSD      1376(SP), Z10, Z9
+	VPDPWSSD      1408(SP), Z10, Z9
 	VPSLLD        $0x07, Z9, Z9
 	VPSUBD        Z9, Z25, Z25
 	VCVTDQ2PS     Z25, Z25
@@ -31290,7 +32227,7 @@ step:
 
 // func iq4_xsAVX512VNNIx6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·iq4_xsAVX512VNNIx6(SB), $1344-80
+TEXT ·iq4_xsAVX512VNNIx6(SB), $1376-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
@@ -31298,6 +32235,11 @@ TEXT ·iq4_xsAVX512VNNIx6(SB), $1344-80
 	VMOVUPS      Z0, 192(SP)
 	VMOVUPS      Z0, 256(SP)
 	VMOVUPS      Z0, 320(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 600(SP)
+	MOVQ         $0x00002800, 576(SP)
+	MOVQ         $0x000000a0, 584(SP)
+	MOVQ         $0x000001e0, 592(SP)
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X12
 	VPBROADCASTD X12, Z12
@@ -31372,81 +32314,100 @@ block:
 	VPSHUFB   evenFirstAVX512VNNI<>+0(SB), X0, X0
 	VMOVDQU   X0, 544(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VPMOVZXWD (DI), Z8
-	VPMOVZXWD 32(DI), Z9
-	VPMOVZXWD 64(DI), Z11
-	VPSLLD    $0x10, Z11, Z11
-	VPORD     Z11, Z9, Z9
-	VPSHUFB   twiceAVX512VNNI<>+0(SB), Z8, Z8
-	VPSRLW    $0x04, Z8, Z11
-	VPANDD    evenBytesAVX512VNNI<>+0(SB), Z8, Z8
-	VPANDD    oddBytesAVX512VNNI<>+0(SB), Z11, Z11
-	VPORD     Z11, Z8, Z8
-	VPSLLW    $0x00, Z9, Z10
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z10, Z10
-	VPSLLW    $0x04, Z8, Z11
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z11, Z11
-	VPORD     Z11, Z10, Z10
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z10, Z10
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 576(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 704(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 832(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 960(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1088(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1152(SP)
-	VPSRLW    $0x04, Z9, Z10
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z10, Z10
-	VPSLLW    $0x02, Z8, Z11
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z11, Z11
-	VPORD     Z11, Z10, Z10
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z10, Z10
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 640(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 768(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 896(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 1024(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1216(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1280(SP)
-	VPXORD    Z8, Z8, Z8
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	VPXORD    Z27, Z27, Z27
-	VPXORD    Z26, Z26, Z26
-	LEAQ      iq4_xsStepsAVX512VNNI<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000080, 600(SP), DX
+	ADDQ      $0x00002800, DX
+	MOVQ      DX, 576(SP)
+	IMUL3Q    $0x00000860, 600(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 584(SP)
+	IMUL3Q    $0x00000820, 600(SP), DX
+	ADDQ      $0x000001e0, DX
+	MOVQ      DX, 592(SP)
+
+turned:
+	MOVQ       584(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       592(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	VPMOVZXWD  (DI), Z8
+	VPMOVZXWD  32(DI), Z9
+	VPMOVZXWD  64(DI), Z11
+	VPSLLD     $0x10, Z11, Z11
+	VPORD      Z11, Z9, Z9
+	VPSHUFB    twiceAVX512VNNI<>+0(SB), Z8, Z8
+	VPSRLW     $0x04, Z8, Z11
+	VPANDD     evenBytesAVX512VNNI<>+0(SB), Z8, Z8
+	VPANDD     oddBytesAVX512VNNI<>+0(SB), Z11, Z11
+	VPORD      Z11, Z8, Z8
+	VPSLLW     $0x00, Z9, Z10
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z10, Z10
+	VPSLLW     $0x04, Z8, Z11
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z11, Z11
+	VPORD      Z11, Z10, Z10
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z10, Z10
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 608(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 736(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 864(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 992(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1120(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1184(SP)
+	VPSRLW     $0x04, Z9, Z10
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z10, Z10
+	VPSLLW     $0x02, Z8, Z11
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z11, Z11
+	VPORD      Z11, Z10, Z10
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z10, Z10
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 672(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 800(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 928(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 1056(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1248(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1312(SP)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	VPXORD     Z27, Z27, Z27
+	VPXORD     Z26, Z26, Z26
+	LEAQ       iq4_xsStepsAVX512VNNI<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ          (CX)(CX*1), DX
 	LEAQ          (AX)(DX*8), DX
-	PREFETCHT0    4096(DX)
-	PREFETCHT0    4160(DX)
-	PREFETCHT0    4224(DX)
-	PREFETCHT0    4288(DX)
+	ADDQ          576(SP), DX
+	PREFETCHT1    (DX)
+	PREFETCHT1    64(DX)
+	PREFETCHT1    128(DX)
+	PREFETCHT1    192(DX)
 	MOVL          (R13)(CX*1), DX
 	VPSLLW        $0x00, (AX)(DX*1), Z0
 	VPANDD        Z12, Z0, Z0
@@ -31481,7 +32442,7 @@ step:
 	VPDPBUSD.BCST 20(SI), Z5, Z8
 	VPDPBUSD.BCST 24(SI), Z6, Z8
 	VPDPBUSD.BCST 28(SI), Z7, Z8
-	VPMULLD       576(SP)(CX*4), Z8, Z8
+	VPMULLD       608(SP)(CX*4), Z8, Z8
 	VPADDD        Z8, Z31, Z31
 	VPXORD        Z8, Z8, Z8
 	VPDPBUSD.BCST (SI)(R8*1), Z0, Z8
@@ -31492,7 +32453,7 @@ step:
 	VPDPBUSD.BCST 20(SI)(R8*1), Z5, Z8
 	VPDPBUSD.BCST 24(SI)(R8*1), Z6, Z8
 	VPDPBUSD.BCST 28(SI)(R8*1), Z7, Z8
-	VPMULLD       576(SP)(CX*4), Z8, Z8
+	VPMULLD       608(SP)(CX*4), Z8, Z8
 	VPADDD        Z8, Z30, Z30
 	VPXORD        Z8, Z8, Z8
 	VPDPBUSD.BCST (SI)(R8*2), Z0, Z8
@@ -31503,7 +32464,7 @@ step:
 	VPDPBUSD.BCST 20(SI)(R8*2), Z5, Z8
 	VPDPBUSD.BCST 24(SI)(R8*2), Z6, Z8
 	VPDPBUSD.BCST 28(SI)(R8*2), Z7, Z8
-	VPMULLD       576(SP)(CX*4), Z8, Z8
+	VPMULLD       608(SP)(CX*4), Z8, Z8
 	VPADDD        Z8, Z29, Z29
 	ADDQ          R9, SI
 	VPXORD        Z8, Z8, Z8
@@ -31515,7 +32476,7 @@ step:
 	VPDPBUSD.BCST 20(SI), Z5, Z8
 	VPDPBUSD.BCST 24(SI), Z6, Z8
 	VPDPBUSD.BCST 28(SI), Z7, Z8
-	VPMULLD       576(SP)(CX*4), Z8, Z8
+	VPMULLD       608(SP)(CX*4), Z8, Z8
 	VPADDD        Z8, Z28, Z28
 	VPXORD        Z8, Z8, Z8
 	VPDPBUSD.BCST (SI)(R8*1), Z0, Z8
@@ -31526,7 +32487,7 @@ step:
 	VPDPBUSD.BCST 20(SI)(R8*1), Z5, Z8
 	VPDPBUSD.BCST 24(SI)(R8*1), Z6, Z8
 	VPDPBUSD.BCST 28(SI)(R8*1), Z7, Z8
-	VPMULLD       576(SP)(CX*4), Z8, Z8
+	VPMULLD       608(SP)(CX*4), Z8, Z8
 	VPADDD        Z8, Z27, Z27
 	VPXORD        Z8, Z8, Z8
 	VPDPBUSD.BCST (SI)(R8*2), Z0, Z8
@@ -31537,7 +32498,7 @@ step:
 	VPDPBUSD.BCST 20(SI)(R8*2), Z5, Z8
 	VPDPBUSD.BCST 24(SI)(R8*2), Z6, Z8
 	VPDPBUSD.BCST 28(SI)(R8*2), Z7, Z8
-	VPMULLD       576(SP)(CX*4), Z8, Z8
+	VPMULLD       608(SP)(CX*4), Z8, Z8
 	VPADDD        Z8, Z26, Z26
 	SUBQ          R9, SI
 	ADDQ          $0x20, SI
@@ -31547,13 +32508,13 @@ step:
 	MOVQ          R10, R13
 	VCVTPH2PS     (BX), Z11
 	VPBROADCASTD  384(SP), Z9
-	VPMADDWD      1088(SP), Z9, Z9
+	VPMADDWD      1120(SP), Z9, Z9
 	VPBROADCASTD  388(SP), Z10
-	VPDPWSSD      1152(SP), Z10, Z9
+	VPDPWSSD      1184(SP), Z10, Z9
 	VPBROADCASTD  392(SP), Z10
-	VPDPWSSD      1216(SP), Z10, Z9
+	VPDPWSSD      1248(SP), Z10, Z9
 	VPBROADCASTD  396(SP), Z10
-	VPDPWSSD      1280(SP), Z10, Z9
+	VPDPWSSD      1312(SP), Z10, Z9
 	VPSLLD        $0x07, Z9, Z9
 	VPSUBD        Z9, Z31, Z31
 	VCVTDQ2PS     Z31, Z31
@@ -31562,13 +32523,13 @@ step:
 	VMOVUPS       Z31, (SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  416(SP), Z9
-	VPMADDWD      1088(SP), Z9, Z9
+	VPMADDWD      1120(SP), Z9, Z9
 	VPBROADCASTD  420(SP), Z10
-	VPDPWSSD      1152(SP), Z10, Z9
+	VPDPWSSD      1184(SP), Z10, Z9
 	VPBROADCASTD  424(SP), Z10
-	VPDPWSSD      1216(SP), Z10, Z9
+	VPDPWSSD      1248(SP), Z10, Z9
 	VPBROADCASTD  428(SP), Z10
-	VPDPWSSD      1280(SP), Z10, Z9
+	VPDPWSSD      1312(SP), Z10, Z9
 	VPSLLD        $0x07, Z9, Z9
 	VPSUBD        Z9, Z30, Z30
 	VCVTDQ2PS     Z30, Z30
@@ -31577,13 +32538,13 @@ step:
 	VMOVUPS       Z30, 64(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  448(SP), Z9
-	VPMADDWD      1088(SP), Z9, Z9
+	VPMADDWD      1120(SP), Z9, Z9
 	VPBROADCASTD  452(SP), Z10
-	VPDPWSSD      1152(SP), Z10, Z9
+	VPDPWSSD      1184(SP), Z10, Z9
 	VPBROADCASTD  456(SP), Z10
-	VPDPWSSD      1216(SP), Z10, Z9
+	VPDPWSSD      1248(SP), Z10, Z9
 	VPBROADCASTD  460(SP), Z10
-	VPDPWSSD      1280(SP), Z10, Z9
+	VPDPWSSD      1312(SP), Z10, Z9
 	VPSLLD        $0x07, Z9, Z9
 	VPSUBD        Z9, Z29, Z29
 	VCVTDQ2PS     Z29, Z29
@@ -31592,13 +32553,13 @@ step:
 	VMOVUPS       Z29, 128(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  480(SP), Z9
-	VPMADDWD      1088(SP), Z9, Z9
+	VPMADDWD      1120(SP), Z9, Z9
 	VPBROADCASTD  484(SP), Z10
-	VPDPWSSD      1152(SP), Z10, Z9
+	VPDPWSSD      1184(SP), Z10, Z9
 	VPBROADCASTD  488(SP), Z10
-	VPDPWSSD      1216(SP), Z10, Z9
+	VPDPWSSD      1248(SP), Z10, Z9
 	VPBROADCASTD  492(SP), Z10
-	VPDPWSSD      1280(SP), Z10, Z9
+	VPDPWSSD      1312(SP), Z10, Z9
 	VPSLLD        $0x07, Z9, Z9
 	VPSUBD        Z9, Z28, Z28
 	VCVTDQ2PS     Z28, Z28
@@ -31607,13 +32568,13 @@ step:
 	VMOVUPS       Z28, 192(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  512(SP), Z9
-	VPMADDWD      1088(SP), Z9, Z9
+	VPMADDWD      1120(SP), Z9, Z9
 	VPBROADCASTD  516(SP), Z10
-	VPDPWSSD      1152(SP), Z10, Z9
+	VPDPWSSD      1184(SP), Z10, Z9
 	VPBROADCASTD  520(SP), Z10
-	VPDPWSSD      1216(SP), Z10, Z9
+	VPDPWSSD      1248(SP), Z10, Z9
 	VPBROADCASTD  524(SP), Z10
-	VPDPWSSD      1280(SP), Z10, Z9
+	VPDPWSSD      1312(SP), Z10, Z9
 	VPSLLD        $0x07, Z9, Z9
 	VPSUBD        Z9, Z27, Z27
 	VCVTDQ2PS     Z27, Z27
@@ -31622,13 +32583,13 @@ step:
 	VMOVUPS       Z27, 256(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  544(SP), Z9
-	VPMADDWD      1088(SP), Z9, Z9
+	VPMADDWD      1120(SP), Z9, Z9
 	VPBROADCASTD  548(SP), Z10
-	VPDPWSSD      1152(SP), Z10, Z9
+	VPDPWSSD      1184(SP), Z10, Z9
 	VPBROADCASTD  552(SP), Z10
-	VPDPWSSD      1216(SP), Z10, Z9
+	VPDPWSSD      1248(SP), Z10, Z9
 	VPBROADCASTD  556(SP), Z10
-	VPDPWSSD      1280(SP), Z10, Z9
+	VPDPWSSD      1312(SP), Z10, Z9
 	VPSLLD        $0x07, Z9, Z9
 	VPSUBD        Z9, Z26, Z26
 	VCVTDQ2PS     Z26, Z26
@@ -31665,13 +32626,18 @@ step:
 
 // func iq4_xsAVX512VNNIx5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·iq4_xsAVX512VNNIx5(SB), $1248-80
+TEXT ·iq4_xsAVX512VNNIx5(SB), $1280-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
 	VMOVUPS      Z0, 128(SP)
 	VMOVUPS      Z0, 192(SP)
 	VMOVUPS      Z0, 256(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 504(SP)
+	MOVQ         $0x00002800, 480(SP)
+	MOVQ         $0x000000a0, 488(SP)
+	MOVQ         $0x000001e0, 496(SP)
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X12
 	VPBROADCASTD X12, Z12
@@ -31737,80 +32703,99 @@ block:
 	VPSHUFB   evenFirstAVX512VNNI<>+0(SB), X0, X0
 	VMOVDQU   X0, 448(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VPMOVZXWD (DI), Z8
-	VPMOVZXWD 32(DI), Z9
-	VPMOVZXWD 64(DI), Z11
-	VPSLLD    $0x10, Z11, Z11
-	VPORD     Z11, Z9, Z9
-	VPSHUFB   twiceAVX512VNNI<>+0(SB), Z8, Z8
-	VPSRLW    $0x04, Z8, Z11
-	VPANDD    evenBytesAVX512VNNI<>+0(SB), Z8, Z8
-	VPANDD    oddBytesAVX512VNNI<>+0(SB), Z11, Z11
-	VPORD     Z11, Z8, Z8
-	VPSLLW    $0x00, Z9, Z10
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z10, Z10
-	VPSLLW    $0x04, Z8, Z11
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z11, Z11
-	VPORD     Z11, Z10, Z10
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z10, Z10
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 480(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 608(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 736(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 864(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 992(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1056(SP)
-	VPSRLW    $0x04, Z9, Z10
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z10, Z10
-	VPSLLW    $0x02, Z8, Z11
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z11, Z11
-	VPORD     Z11, Z10, Z10
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z10, Z10
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 544(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 672(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 800(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 928(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1120(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1184(SP)
-	VPXORD    Z8, Z8, Z8
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	VPXORD    Z27, Z27, Z27
-	LEAQ      iq4_xsStepsAVX512VNNI<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000080, 504(SP), DX
+	ADDQ      $0x00002800, DX
+	MOVQ      DX, 480(SP)
+	IMUL3Q    $0x00000860, 504(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 488(SP)
+	IMUL3Q    $0x00000820, 504(SP), DX
+	ADDQ      $0x000001e0, DX
+	MOVQ      DX, 496(SP)
+
+turned:
+	MOVQ       488(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       496(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	VPMOVZXWD  (DI), Z8
+	VPMOVZXWD  32(DI), Z9
+	VPMOVZXWD  64(DI), Z11
+	VPSLLD     $0x10, Z11, Z11
+	VPORD      Z11, Z9, Z9
+	VPSHUFB    twiceAVX512VNNI<>+0(SB), Z8, Z8
+	VPSRLW     $0x04, Z8, Z11
+	VPANDD     evenBytesAVX512VNNI<>+0(SB), Z8, Z8
+	VPANDD     oddBytesAVX512VNNI<>+0(SB), Z11, Z11
+	VPORD      Z11, Z8, Z8
+	VPSLLW     $0x00, Z9, Z10
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z10, Z10
+	VPSLLW     $0x04, Z8, Z11
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z11, Z11
+	VPORD      Z11, Z10, Z10
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z10, Z10
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 512(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 640(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 768(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 896(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1024(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1088(SP)
+	VPSRLW     $0x04, Z9, Z10
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z10, Z10
+	VPSLLW     $0x02, Z8, Z11
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z11, Z11
+	VPORD      Z11, Z10, Z10
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z10, Z10
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 576(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 704(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 832(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 960(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1152(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1216(SP)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	VPXORD     Z27, Z27, Z27
+	LEAQ       iq4_xsStepsAVX512VNNI<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ          (CX)(CX*1), DX
 	LEAQ          (AX)(DX*8), DX
-	PREFETCHT0    4096(DX)
-	PREFETCHT0    4160(DX)
-	PREFETCHT0    4224(DX)
-	PREFETCHT0    4288(DX)
+	ADDQ          480(SP), DX
+	PREFETCHT1    (DX)
+	PREFETCHT1    64(DX)
+	PREFETCHT1    128(DX)
+	PREFETCHT1    192(DX)
 	MOVL          (R13)(CX*1), DX
 	VPSLLW        $0x00, (AX)(DX*1), Z0
 	VPANDD        Z12, Z0, Z0
@@ -31845,7 +32830,7 @@ step:
 	VPDPBUSD.BCST 20(SI), Z5, Z8
 	VPDPBUSD.BCST 24(SI), Z6, Z8
 	VPDPBUSD.BCST 28(SI), Z7, Z8
-	VPMULLD       480(SP)(CX*4), Z8, Z8
+	VPMULLD       512(SP)(CX*4), Z8, Z8
 	VPADDD        Z8, Z31, Z31
 	VPXORD        Z8, Z8, Z8
 	VPDPBUSD.BCST (SI)(R8*1), Z0, Z8
@@ -31856,7 +32841,7 @@ step:
 	VPDPBUSD.BCST 20(SI)(R8*1), Z5, Z8
 	VPDPBUSD.BCST 24(SI)(R8*1), Z6, Z8
 	VPDPBUSD.BCST 28(SI)(R8*1), Z7, Z8
-	VPMULLD       480(SP)(CX*4), Z8, Z8
+	VPMULLD       512(SP)(CX*4), Z8, Z8
 	VPADDD        Z8, Z30, Z30
 	VPXORD        Z8, Z8, Z8
 	VPDPBUSD.BCST (SI)(R8*2), Z0, Z8
@@ -31867,7 +32852,7 @@ step:
 	VPDPBUSD.BCST 20(SI)(R8*2), Z5, Z8
 	VPDPBUSD.BCST 24(SI)(R8*2), Z6, Z8
 	VPDPBUSD.BCST 28(SI)(R8*2), Z7, Z8
-	VPMULLD       480(SP)(CX*4), Z8, Z8
+	VPMULLD       512(SP)(CX*4), Z8, Z8
 	VPADDD        Z8, Z29, Z29
 	ADDQ          R9, SI
 	VPXORD        Z8, Z8, Z8
@@ -31879,7 +32864,7 @@ step:
 	VPDPBUSD.BCST 20(SI), Z5, Z8
 	VPDPBUSD.BCST 24(SI), Z6, Z8
 	VPDPBUSD.BCST 28(SI), Z7, Z8
-	VPMULLD       480(SP)(CX*4), Z8, Z8
+	VPMULLD       512(SP)(CX*4), Z8, Z8
 	VPADDD        Z8, Z28, Z28
 	VPXORD        Z8, Z8, Z8
 	VPDPBUSD.BCST (SI)(R8*1), Z0, Z8
@@ -31890,7 +32875,7 @@ step:
 	VPDPBUSD.BCST 20(SI)(R8*1), Z5, Z8
 	VPDPBUSD.BCST 24(SI)(R8*1), Z6, Z8
 	VPDPBUSD.BCST 28(SI)(R8*1), Z7, Z8
-	VPMULLD       480(SP)(CX*4), Z8, Z8
+	VPMULLD       512(SP)(CX*4), Z8, Z8
 	VPADDD        Z8, Z27, Z27
 	SUBQ          R9, SI
 	ADDQ          $0x20, SI
@@ -31900,13 +32885,13 @@ step:
 	MOVQ          R10, R13
 	VCVTPH2PS     (BX), Z11
 	VPBROADCASTD  320(SP), Z9
-	VPMADDWD      992(SP), Z9, Z9
+	VPMADDWD      1024(SP), Z9, Z9
 	VPBROADCASTD  324(SP), Z10
-	VPDPWSSD      1056(SP), Z10, Z9
+	VPDPWSSD      1088(SP), Z10, Z9
 	VPBROADCASTD  328(SP), Z10
-	VPDPWSSD      1120(SP), Z10, Z9
+	VPDPWSSD      1152(SP), Z10, Z9
 	VPBROADCASTD  332(SP), Z10
-	VPDPWSSD      1184(SP), Z10, Z9
+	VPDPWSSD      1216(SP), Z10, Z9
 	VPSLLD        $0x07, Z9, Z9
 	VPSUBD        Z9, Z31, Z31
 	VCVTDQ2PS     Z31, Z31
@@ -31915,13 +32900,13 @@ step:
 	VMOVUPS       Z31, (SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  352(SP), Z9
-	VPMADDWD      992(SP), Z9, Z9
+	VPMADDWD      1024(SP), Z9, Z9
 	VPBROADCASTD  356(SP), Z10
-	VPDPWSSD      1056(SP), Z10, Z9
+	VPDPWSSD      1088(SP), Z10, Z9
 	VPBROADCASTD  360(SP), Z10
-	VPDPWSSD      1120(SP), Z10, Z9
+	VPDPWSSD      1152(SP), Z10, Z9
 	VPBROADCASTD  364(SP), Z10
-	VPDPWSSD      1184(SP), Z10, Z9
+	VPDPWSSD      1216(SP), Z10, Z9
 	VPSLLD        $0x07, Z9, Z9
 	VPSUBD        Z9, Z30, Z30
 	VCVTDQ2PS     Z30, Z30
@@ -31930,13 +32915,13 @@ step:
 	VMOVUPS       Z30, 64(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  384(SP), Z9
-	VPMADDWD      992(SP), Z9, Z9
+	VPMADDWD      1024(SP), Z9, Z9
 	VPBROADCASTD  388(SP), Z10
-	VPDPWSSD      1056(SP), Z10, Z9
+	VPDPWSSD      1088(SP), Z10, Z9
 	VPBROADCASTD  392(SP), Z10
-	VPDPWSSD      1120(SP), Z10, Z9
+	VPDPWSSD      1152(SP), Z10, Z9
 	VPBROADCASTD  396(SP), Z10
-	VPDPWSSD      1184(SP), Z10, Z9
+	VPDPWSSD      1216(SP), Z10, Z9
 	VPSLLD        $0x07, Z9, Z9
 	VPSUBD        Z9, Z29, Z29
 	VCVTDQ2PS     Z29, Z29
@@ -31945,13 +32930,13 @@ step:
 	VMOVUPS       Z29, 128(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  416(SP), Z9
-	VPMADDWD      992(SP), Z9, Z9
+	VPMADDWD      1024(SP), Z9, Z9
 	VPBROADCASTD  420(SP), Z10
-	VPDPWSSD      1056(SP), Z10, Z9
+	VPDPWSSD      1088(SP), Z10, Z9
 	VPBROADCASTD  424(SP), Z10
-	VPDPWSSD      1120(SP), Z10, Z9
+	VPDPWSSD      1152(SP), Z10, Z9
 	VPBROADCASTD  428(SP), Z10
-	VPDPWSSD      1184(SP), Z10, Z9
+	VPDPWSSD      1216(SP), Z10, Z9
 	VPSLLD        $0x07, Z9, Z9
 	VPSUBD        Z9, Z28, Z28
 	VCVTDQ2PS     Z28, Z28
@@ -31960,13 +32945,13 @@ step:
 	VMOVUPS       Z28, 192(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  448(SP), Z9
-	VPMADDWD      992(SP), Z9, Z9
+	VPMADDWD      1024(SP), Z9, Z9
 	VPBROADCASTD  452(SP), Z10
-	VPDPWSSD      1056(SP), Z10, Z9
+	VPDPWSSD      1088(SP), Z10, Z9
 	VPBROADCASTD  456(SP), Z10
-	VPDPWSSD      1120(SP), Z10, Z9
+	VPDPWSSD      1152(SP), Z10, Z9
 	VPBROADCASTD  460(SP), Z10
-	VPDPWSSD      1184(SP), Z10, Z9
+	VPDPWSSD      1216(SP), Z10, Z9
 	VPSLLD        $0x07, Z9, Z9
 	VPSUBD        Z9, Z27, Z27
 	VCVTDQ2PS     Z27, Z27
@@ -32000,12 +32985,17 @@ step:
 
 // func iq4_xsAVX512VNNIx4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·iq4_xsAVX512VNNIx4(SB), $1152-80
+TEXT ·iq4_xsAVX512VNNIx4(SB), $1184-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
 	VMOVUPS      Z0, 128(SP)
 	VMOVUPS      Z0, 192(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 408(SP)
+	MOVQ         $0x00002800, 384(SP)
+	MOVQ         $0x000000a0, 392(SP)
+	MOVQ         $0x000001e0, 400(SP)
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X12
 	VPBROADCASTD X12, Z12
@@ -32062,79 +33052,98 @@ block:
 	VPSHUFB   evenFirstAVX512VNNI<>+0(SB), X0, X0
 	VMOVDQU   X0, 352(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VPMOVZXWD (DI), Z8
-	VPMOVZXWD 32(DI), Z9
-	VPMOVZXWD 64(DI), Z11
-	VPSLLD    $0x10, Z11, Z11
-	VPORD     Z11, Z9, Z9
-	VPSHUFB   twiceAVX512VNNI<>+0(SB), Z8, Z8
-	VPSRLW    $0x04, Z8, Z11
-	VPANDD    evenBytesAVX512VNNI<>+0(SB), Z8, Z8
-	VPANDD    oddBytesAVX512VNNI<>+0(SB), Z11, Z11
-	VPORD     Z11, Z8, Z8
-	VPSLLW    $0x00, Z9, Z10
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z10, Z10
-	VPSLLW    $0x04, Z8, Z11
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z11, Z11
-	VPORD     Z11, Z10, Z10
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z10, Z10
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 384(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 512(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 640(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 768(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 896(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 960(SP)
-	VPSRLW    $0x04, Z9, Z10
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z10, Z10
-	VPSLLW    $0x02, Z8, Z11
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z11, Z11
-	VPORD     Z11, Z10, Z10
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z10, Z10
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 448(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 576(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 704(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 832(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1024(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 1088(SP)
-	VPXORD    Z8, Z8, Z8
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	VPXORD    Z28, Z28, Z28
-	LEAQ      iq4_xsStepsAVX512VNNI<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000080, 408(SP), DX
+	ADDQ      $0x00002800, DX
+	MOVQ      DX, 384(SP)
+	IMUL3Q    $0x00000860, 408(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 392(SP)
+	IMUL3Q    $0x00000820, 408(SP), DX
+	ADDQ      $0x000001e0, DX
+	MOVQ      DX, 400(SP)
+
+turned:
+	MOVQ       392(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       400(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	VPMOVZXWD  (DI), Z8
+	VPMOVZXWD  32(DI), Z9
+	VPMOVZXWD  64(DI), Z11
+	VPSLLD     $0x10, Z11, Z11
+	VPORD      Z11, Z9, Z9
+	VPSHUFB    twiceAVX512VNNI<>+0(SB), Z8, Z8
+	VPSRLW     $0x04, Z8, Z11
+	VPANDD     evenBytesAVX512VNNI<>+0(SB), Z8, Z8
+	VPANDD     oddBytesAVX512VNNI<>+0(SB), Z11, Z11
+	VPORD      Z11, Z8, Z8
+	VPSLLW     $0x00, Z9, Z10
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z10, Z10
+	VPSLLW     $0x04, Z8, Z11
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z11, Z11
+	VPORD      Z11, Z10, Z10
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z10, Z10
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 416(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 544(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 672(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 800(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 928(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 992(SP)
+	VPSRLW     $0x04, Z9, Z10
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z10, Z10
+	VPSLLW     $0x02, Z8, Z11
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z11, Z11
+	VPORD      Z11, Z10, Z10
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z10, Z10
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 480(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 608(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 736(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 864(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1056(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1120(SP)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	VPXORD     Z28, Z28, Z28
+	LEAQ       iq4_xsStepsAVX512VNNI<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ          (CX)(CX*1), DX
 	LEAQ          (AX)(DX*8), DX
-	PREFETCHT0    4096(DX)
-	PREFETCHT0    4160(DX)
-	PREFETCHT0    4224(DX)
-	PREFETCHT0    4288(DX)
+	ADDQ          384(SP), DX
+	PREFETCHT1    (DX)
+	PREFETCHT1    64(DX)
+	PREFETCHT1    128(DX)
+	PREFETCHT1    192(DX)
 	MOVL          (R13)(CX*1), DX
 	VPSLLW        $0x00, (AX)(DX*1), Z0
 	VPANDD        Z12, Z0, Z0
@@ -32169,7 +33178,7 @@ step:
 	VPDPBUSD.BCST 20(SI), Z5, Z8
 	VPDPBUSD.BCST 24(SI), Z6, Z8
 	VPDPBUSD.BCST 28(SI), Z7, Z8
-	VPMULLD       384(SP)(CX*4), Z8, Z8
+	VPMULLD       416(SP)(CX*4), Z8, Z8
 	VPADDD        Z8, Z31, Z31
 	VPXORD        Z8, Z8, Z8
 	VPDPBUSD.BCST (SI)(R8*1), Z0, Z8
@@ -32180,7 +33189,7 @@ step:
 	VPDPBUSD.BCST 20(SI)(R8*1), Z5, Z8
 	VPDPBUSD.BCST 24(SI)(R8*1), Z6, Z8
 	VPDPBUSD.BCST 28(SI)(R8*1), Z7, Z8
-	VPMULLD       384(SP)(CX*4), Z8, Z8
+	VPMULLD       416(SP)(CX*4), Z8, Z8
 	VPADDD        Z8, Z30, Z30
 	VPXORD        Z8, Z8, Z8
 	VPDPBUSD.BCST (SI)(R8*2), Z0, Z8
@@ -32191,7 +33200,7 @@ step:
 	VPDPBUSD.BCST 20(SI)(R8*2), Z5, Z8
 	VPDPBUSD.BCST 24(SI)(R8*2), Z6, Z8
 	VPDPBUSD.BCST 28(SI)(R8*2), Z7, Z8
-	VPMULLD       384(SP)(CX*4), Z8, Z8
+	VPMULLD       416(SP)(CX*4), Z8, Z8
 	VPADDD        Z8, Z29, Z29
 	ADDQ          R9, SI
 	VPXORD        Z8, Z8, Z8
@@ -32203,7 +33212,7 @@ step:
 	VPDPBUSD.BCST 20(SI), Z5, Z8
 	VPDPBUSD.BCST 24(SI), Z6, Z8
 	VPDPBUSD.BCST 28(SI), Z7, Z8
-	VPMULLD       384(SP)(CX*4), Z8, Z8
+	VPMULLD       416(SP)(CX*4), Z8, Z8
 	VPADDD        Z8, Z28, Z28
 	SUBQ          R9, SI
 	ADDQ          $0x20, SI
@@ -32213,13 +33222,13 @@ step:
 	MOVQ          R10, R13
 	VCVTPH2PS     (BX), Z11
 	VPBROADCASTD  256(SP), Z9
-	VPMADDWD      896(SP), Z9, Z9
+	VPMADDWD      928(SP), Z9, Z9
 	VPBROADCASTD  260(SP), Z10
-	VPDPWSSD      960(SP), Z10, Z9
+	VPDPWSSD      992(SP), Z10, Z9
 	VPBROADCASTD  264(SP), Z10
-	VPDPWSSD      1024(SP), Z10, Z9
+	VPDPWSSD      1056(SP), Z10, Z9
 	VPBROADCASTD  268(SP), Z10
-	VPDPWSSD      1088(SP), Z10, Z9
+	VPDPWSSD      1120(SP), Z10, Z9
 	VPSLLD        $0x07, Z9, Z9
 	VPSUBD        Z9, Z31, Z31
 	VCVTDQ2PS     Z31, Z31
@@ -32228,13 +33237,13 @@ step:
 	VMOVUPS       Z31, (SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  288(SP), Z9
-	VPMADDWD      896(SP), Z9, Z9
+	VPMADDWD      928(SP), Z9, Z9
 	VPBROADCASTD  292(SP), Z10
-	VPDPWSSD      960(SP), Z10, Z9
+	VPDPWSSD      992(SP), Z10, Z9
 	VPBROADCASTD  296(SP), Z10
-	VPDPWSSD      1024(SP), Z10, Z9
+	VPDPWSSD      1056(SP), Z10, Z9
 	VPBROADCASTD  300(SP), Z10
-	VPDPWSSD      1088(SP), Z10, Z9
+	VPDPWSSD      1120(SP), Z10, Z9
 	VPSLLD        $0x07, Z9, Z9
 	VPSUBD        Z9, Z30, Z30
 	VCVTDQ2PS     Z30, Z30
@@ -32243,13 +33252,13 @@ step:
 	VMOVUPS       Z30, 64(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  320(SP), Z9
-	VPMADDWD      896(SP), Z9, Z9
+	VPMADDWD      928(SP), Z9, Z9
 	VPBROADCASTD  324(SP), Z10
-	VPDPWSSD      960(SP), Z10, Z9
+	VPDPWSSD      992(SP), Z10, Z9
 	VPBROADCASTD  328(SP), Z10
-	VPDPWSSD      1024(SP), Z10, Z9
+	VPDPWSSD      1056(SP), Z10, Z9
 	VPBROADCASTD  332(SP), Z10
-	VPDPWSSD      1088(SP), Z10, Z9
+	VPDPWSSD      1120(SP), Z10, Z9
 	VPSLLD        $0x07, Z9, Z9
 	VPSUBD        Z9, Z29, Z29
 	VCVTDQ2PS     Z29, Z29
@@ -32258,13 +33267,13 @@ step:
 	VMOVUPS       Z29, 128(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  352(SP), Z9
-	VPMADDWD      896(SP), Z9, Z9
+	VPMADDWD      928(SP), Z9, Z9
 	VPBROADCASTD  356(SP), Z10
-	VPDPWSSD      960(SP), Z10, Z9
+	VPDPWSSD      992(SP), Z10, Z9
 	VPBROADCASTD  360(SP), Z10
-	VPDPWSSD      1024(SP), Z10, Z9
+	VPDPWSSD      1056(SP), Z10, Z9
 	VPBROADCASTD  364(SP), Z10
-	VPDPWSSD      1088(SP), Z10, Z9
+	VPDPWSSD      1120(SP), Z10, Z9
 	VPSLLD        $0x07, Z9, Z9
 	VPSUBD        Z9, Z28, Z28
 	VCVTDQ2PS     Z28, Z28
@@ -32295,11 +33304,16 @@ step:
 
 // func iq4_xsAVX512VNNIx3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·iq4_xsAVX512VNNIx3(SB), $1056-80
+TEXT ·iq4_xsAVX512VNNIx3(SB), $1088-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
 	VMOVUPS      Z0, 128(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 312(SP)
+	MOVQ         $0x00002800, 288(SP)
+	MOVQ         $0x000000a0, 296(SP)
+	MOVQ         $0x000001e0, 304(SP)
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X12
 	VPBROADCASTD X12, Z12
@@ -32347,78 +33361,97 @@ block:
 	VPSHUFB   evenFirstAVX512VNNI<>+0(SB), X0, X0
 	VMOVDQU   X0, 256(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VPMOVZXWD (DI), Z8
-	VPMOVZXWD 32(DI), Z9
-	VPMOVZXWD 64(DI), Z11
-	VPSLLD    $0x10, Z11, Z11
-	VPORD     Z11, Z9, Z9
-	VPSHUFB   twiceAVX512VNNI<>+0(SB), Z8, Z8
-	VPSRLW    $0x04, Z8, Z11
-	VPANDD    evenBytesAVX512VNNI<>+0(SB), Z8, Z8
-	VPANDD    oddBytesAVX512VNNI<>+0(SB), Z11, Z11
-	VPORD     Z11, Z8, Z8
-	VPSLLW    $0x00, Z9, Z10
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z10, Z10
-	VPSLLW    $0x04, Z8, Z11
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z11, Z11
-	VPORD     Z11, Z10, Z10
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z10, Z10
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 288(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 416(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 544(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 672(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 800(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 864(SP)
-	VPSRLW    $0x04, Z9, Z10
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z10, Z10
-	VPSLLW    $0x02, Z8, Z11
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z11, Z11
-	VPORD     Z11, Z10, Z10
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z10, Z10
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 352(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 480(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 608(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 736(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 928(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 992(SP)
-	VPXORD    Z8, Z8, Z8
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	VPXORD    Z29, Z29, Z29
-	LEAQ      iq4_xsStepsAVX512VNNI<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000080, 312(SP), DX
+	ADDQ      $0x00002800, DX
+	MOVQ      DX, 288(SP)
+	IMUL3Q    $0x00000860, 312(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 296(SP)
+	IMUL3Q    $0x00000820, 312(SP), DX
+	ADDQ      $0x000001e0, DX
+	MOVQ      DX, 304(SP)
+
+turned:
+	MOVQ       296(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       304(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	VPMOVZXWD  (DI), Z8
+	VPMOVZXWD  32(DI), Z9
+	VPMOVZXWD  64(DI), Z11
+	VPSLLD     $0x10, Z11, Z11
+	VPORD      Z11, Z9, Z9
+	VPSHUFB    twiceAVX512VNNI<>+0(SB), Z8, Z8
+	VPSRLW     $0x04, Z8, Z11
+	VPANDD     evenBytesAVX512VNNI<>+0(SB), Z8, Z8
+	VPANDD     oddBytesAVX512VNNI<>+0(SB), Z11, Z11
+	VPORD      Z11, Z8, Z8
+	VPSLLW     $0x00, Z9, Z10
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z10, Z10
+	VPSLLW     $0x04, Z8, Z11
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z11, Z11
+	VPORD      Z11, Z10, Z10
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z10, Z10
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 320(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 448(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 576(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 704(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 832(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 896(SP)
+	VPSRLW     $0x04, Z9, Z10
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z10, Z10
+	VPSLLW     $0x02, Z8, Z11
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z11, Z11
+	VPORD      Z11, Z10, Z10
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z10, Z10
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 384(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 512(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 640(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 768(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 960(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 1024(SP)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	VPXORD     Z29, Z29, Z29
+	LEAQ       iq4_xsStepsAVX512VNNI<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ          (CX)(CX*1), DX
 	LEAQ          (AX)(DX*8), DX
-	PREFETCHT0    4096(DX)
-	PREFETCHT0    4160(DX)
-	PREFETCHT0    4224(DX)
-	PREFETCHT0    4288(DX)
+	ADDQ          288(SP), DX
+	PREFETCHT1    (DX)
+	PREFETCHT1    64(DX)
+	PREFETCHT1    128(DX)
+	PREFETCHT1    192(DX)
 	MOVL          (R13)(CX*1), DX
 	VPSLLW        $0x00, (AX)(DX*1), Z0
 	VPANDD        Z12, Z0, Z0
@@ -32453,7 +33486,7 @@ step:
 	VPDPBUSD.BCST 20(SI), Z5, Z8
 	VPDPBUSD.BCST 24(SI), Z6, Z8
 	VPDPBUSD.BCST 28(SI), Z7, Z8
-	VPMULLD       288(SP)(CX*4), Z8, Z8
+	VPMULLD       320(SP)(CX*4), Z8, Z8
 	VPADDD        Z8, Z31, Z31
 	VPXORD        Z8, Z8, Z8
 	VPDPBUSD.BCST (SI)(R8*1), Z0, Z8
@@ -32464,7 +33497,7 @@ step:
 	VPDPBUSD.BCST 20(SI)(R8*1), Z5, Z8
 	VPDPBUSD.BCST 24(SI)(R8*1), Z6, Z8
 	VPDPBUSD.BCST 28(SI)(R8*1), Z7, Z8
-	VPMULLD       288(SP)(CX*4), Z8, Z8
+	VPMULLD       320(SP)(CX*4), Z8, Z8
 	VPADDD        Z8, Z30, Z30
 	VPXORD        Z8, Z8, Z8
 	VPDPBUSD.BCST (SI)(R8*2), Z0, Z8
@@ -32475,7 +33508,7 @@ step:
 	VPDPBUSD.BCST 20(SI)(R8*2), Z5, Z8
 	VPDPBUSD.BCST 24(SI)(R8*2), Z6, Z8
 	VPDPBUSD.BCST 28(SI)(R8*2), Z7, Z8
-	VPMULLD       288(SP)(CX*4), Z8, Z8
+	VPMULLD       320(SP)(CX*4), Z8, Z8
 	VPADDD        Z8, Z29, Z29
 	ADDQ          $0x20, SI
 	ADDQ          $0x10, CX
@@ -32484,13 +33517,13 @@ step:
 	MOVQ          R10, R13
 	VCVTPH2PS     (BX), Z11
 	VPBROADCASTD  192(SP), Z9
-	VPMADDWD      800(SP), Z9, Z9
+	VPMADDWD      832(SP), Z9, Z9
 	VPBROADCASTD  196(SP), Z10
-	VPDPWSSD      864(SP), Z10, Z9
+	VPDPWSSD      896(SP), Z10, Z9
 	VPBROADCASTD  200(SP), Z10
-	VPDPWSSD      928(SP), Z10, Z9
+	VPDPWSSD      960(SP), Z10, Z9
 	VPBROADCASTD  204(SP), Z10
-	VPDPWSSD      992(SP), Z10, Z9
+	VPDPWSSD      1024(SP), Z10, Z9
 	VPSLLD        $0x07, Z9, Z9
 	VPSUBD        Z9, Z31, Z31
 	VCVTDQ2PS     Z31, Z31
@@ -32499,13 +33532,13 @@ step:
 	VMOVUPS       Z31, (SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  224(SP), Z9
-	VPMADDWD      800(SP), Z9, Z9
+	VPMADDWD      832(SP), Z9, Z9
 	VPBROADCASTD  228(SP), Z10
-	VPDPWSSD      864(SP), Z10, Z9
+	VPDPWSSD      896(SP), Z10, Z9
 	VPBROADCASTD  232(SP), Z10
-	VPDPWSSD      928(SP), Z10, Z9
+	VPDPWSSD      960(SP), Z10, Z9
 	VPBROADCASTD  236(SP), Z10
-	VPDPWSSD      992(SP), Z10, Z9
+	VPDPWSSD      1024(SP), Z10, Z9
 	VPSLLD        $0x07, Z9, Z9
 	VPSUBD        Z9, Z30, Z30
 	VCVTDQ2PS     Z30, Z30
@@ -32514,13 +33547,13 @@ step:
 	VMOVUPS       Z30, 64(SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  256(SP), Z9
-	VPMADDWD      800(SP), Z9, Z9
+	VPMADDWD      832(SP), Z9, Z9
 	VPBROADCASTD  260(SP), Z10
-	VPDPWSSD      864(SP), Z10, Z9
+	VPDPWSSD      896(SP), Z10, Z9
 	VPBROADCASTD  264(SP), Z10
-	VPDPWSSD      928(SP), Z10, Z9
+	VPDPWSSD      960(SP), Z10, Z9
 	VPBROADCASTD  268(SP), Z10
-	VPDPWSSD      992(SP), Z10, Z9
+	VPDPWSSD      1024(SP), Z10, Z9
 	VPSLLD        $0x07, Z9, Z9
 	VPSUBD        Z9, Z29, Z29
 	VCVTDQ2PS     Z29, Z29
@@ -32548,10 +33581,15 @@ step:
 
 // func iq4_xsAVX512VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 // Requires: AVX, AVX2, AVX512BW, AVX512F, AVX512VNNI, MMX+
-TEXT ·iq4_xsAVX512VNNIx2(SB), $960-80
+TEXT ·iq4_xsAVX512VNNIx2(SB), $992-80
 	VPXORD       Z0, Z0, Z0
 	VMOVUPS      Z0, (SP)
 	VMOVUPS      Z0, 64(SP)
+	MOVQ         blocks+24(FP), DX
+	MOVQ         DX, 216(SP)
+	MOVQ         $0x00002800, 192(SP)
+	MOVQ         $0x000000a0, 200(SP)
+	MOVQ         $0x000001e0, 208(SP)
 	MOVL         $0x0f0f0f0f, R13
 	VMOVD        R13, X12
 	VPBROADCASTD X12, Z12
@@ -32590,77 +33628,96 @@ block:
 	VPSHUFB   evenFirstAVX512VNNI<>+0(SB), X0, X0
 	VMOVDQU   X0, 160(SP)
 	ADDQ      $0x40, sums+48(FP)
-	VPMOVZXWD (DI), Z8
-	VPMOVZXWD 32(DI), Z9
-	VPMOVZXWD 64(DI), Z11
-	VPSLLD    $0x10, Z11, Z11
-	VPORD     Z11, Z9, Z9
-	VPSHUFB   twiceAVX512VNNI<>+0(SB), Z8, Z8
-	VPSRLW    $0x04, Z8, Z11
-	VPANDD    evenBytesAVX512VNNI<>+0(SB), Z8, Z8
-	VPANDD    oddBytesAVX512VNNI<>+0(SB), Z11, Z11
-	VPORD     Z11, Z8, Z8
-	VPSLLW    $0x00, Z9, Z10
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z10, Z10
-	VPSLLW    $0x04, Z8, Z11
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z11, Z11
-	VPORD     Z11, Z10, Z10
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z10, Z10
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 192(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 320(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 448(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 576(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 704(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 768(SP)
-	VPSRLW    $0x04, Z9, Z10
-	VPANDD    lowerFourAVX512VNNI<>+0(SB), Z10, Z10
-	VPSLLW    $0x02, Z8, Z11
-	VPANDD    upperTwoAVX512VNNI<>+0(SB), Z11, Z11
-	VPORD     Z11, Z10, Z10
-	VPSUBB    thirtyTwoAVX512VNNI<>+0(SB), Z10, Z10
-	VPSHUFB   signed0AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 256(SP)
-	VPSHUFB   signed1AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 384(SP)
-	VPSHUFB   signed2AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 512(SP)
-	VPSHUFB   signed3AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAD    $0x18, Z0, Z0
-	VMOVUPS   Z0, 640(SP)
-	VPSHUFB   signedPairs0AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 832(SP)
-	VPSHUFB   signedPairs1AVX512VNNI<>+0(SB), Z10, Z0
-	VPSRAW    $0x08, Z0, Z0
-	VMOVUPS   Z0, 896(SP)
-	VPXORD    Z8, Z8, Z8
-	VPXORD    Z31, Z31, Z31
-	VPXORD    Z30, Z30, Z30
-	LEAQ      iq4_xsStepsAVX512VNNI<>+0(SB), R13
-	XORL      CX, CX
+	CMPQ      blocks+24(FP), $0x05
+	JNE       turned
+	IMUL3Q    $0x00000080, 216(SP), DX
+	ADDQ      $0x00002800, DX
+	MOVQ      DX, 192(SP)
+	IMUL3Q    $0x00000860, 216(SP), DX
+	ADDQ      $0x000000a0, DX
+	MOVQ      DX, 200(SP)
+	IMUL3Q    $0x00000820, 216(SP), DX
+	ADDQ      $0x000001e0, DX
+	MOVQ      DX, 208(SP)
+
+turned:
+	MOVQ       200(SP), DX
+	PREFETCHT1 (BX)(DX*1)
+	MOVQ       208(SP), DX
+	PREFETCHT1 (DI)(DX*1)
+	PREFETCHT1 64(DI)(DX*1)
+	VPMOVZXWD  (DI), Z8
+	VPMOVZXWD  32(DI), Z9
+	VPMOVZXWD  64(DI), Z11
+	VPSLLD     $0x10, Z11, Z11
+	VPORD      Z11, Z9, Z9
+	VPSHUFB    twiceAVX512VNNI<>+0(SB), Z8, Z8
+	VPSRLW     $0x04, Z8, Z11
+	VPANDD     evenBytesAVX512VNNI<>+0(SB), Z8, Z8
+	VPANDD     oddBytesAVX512VNNI<>+0(SB), Z11, Z11
+	VPORD      Z11, Z8, Z8
+	VPSLLW     $0x00, Z9, Z10
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z10, Z10
+	VPSLLW     $0x04, Z8, Z11
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z11, Z11
+	VPORD      Z11, Z10, Z10
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z10, Z10
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 224(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 352(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 480(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 608(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 736(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 800(SP)
+	VPSRLW     $0x04, Z9, Z10
+	VPANDD     lowerFourAVX512VNNI<>+0(SB), Z10, Z10
+	VPSLLW     $0x02, Z8, Z11
+	VPANDD     upperTwoAVX512VNNI<>+0(SB), Z11, Z11
+	VPORD      Z11, Z10, Z10
+	VPSUBB     thirtyTwoAVX512VNNI<>+0(SB), Z10, Z10
+	VPSHUFB    signed0AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 288(SP)
+	VPSHUFB    signed1AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 416(SP)
+	VPSHUFB    signed2AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 544(SP)
+	VPSHUFB    signed3AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAD     $0x18, Z0, Z0
+	VMOVUPS    Z0, 672(SP)
+	VPSHUFB    signedPairs0AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 864(SP)
+	VPSHUFB    signedPairs1AVX512VNNI<>+0(SB), Z10, Z0
+	VPSRAW     $0x08, Z0, Z0
+	VMOVUPS    Z0, 928(SP)
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z31, Z31, Z31
+	VPXORD     Z30, Z30, Z30
+	LEAQ       iq4_xsStepsAVX512VNNI<>+0(SB), R13
+	XORL       CX, CX
 
 step:
 	LEAQ          (CX)(CX*1), DX
 	LEAQ          (AX)(DX*8), DX
-	PREFETCHT0    4096(DX)
-	PREFETCHT0    4160(DX)
-	PREFETCHT0    4224(DX)
-	PREFETCHT0    4288(DX)
+	ADDQ          192(SP), DX
+	PREFETCHT1    (DX)
+	PREFETCHT1    64(DX)
+	PREFETCHT1    128(DX)
+	PREFETCHT1    192(DX)
 	MOVL          (R13)(CX*1), DX
 	VPSLLW        $0x00, (AX)(DX*1), Z0
 	VPANDD        Z12, Z0, Z0
@@ -32695,7 +33752,7 @@ step:
 	VPDPBUSD.BCST 20(SI), Z5, Z8
 	VPDPBUSD.BCST 24(SI), Z6, Z8
 	VPDPBUSD.BCST 28(SI), Z7, Z8
-	VPMULLD       192(SP)(CX*4), Z8, Z8
+	VPMULLD       224(SP)(CX*4), Z8, Z8
 	VPADDD        Z8, Z31, Z31
 	VPXORD        Z8, Z8, Z8
 	VPDPBUSD.BCST (SI)(R8*1), Z0, Z8
@@ -32706,7 +33763,7 @@ step:
 	VPDPBUSD.BCST 20(SI)(R8*1), Z5, Z8
 	VPDPBUSD.BCST 24(SI)(R8*1), Z6, Z8
 	VPDPBUSD.BCST 28(SI)(R8*1), Z7, Z8
-	VPMULLD       192(SP)(CX*4), Z8, Z8
+	VPMULLD       224(SP)(CX*4), Z8, Z8
 	VPADDD        Z8, Z30, Z30
 	ADDQ          $0x20, SI
 	ADDQ          $0x10, CX
@@ -32715,13 +33772,13 @@ step:
 	MOVQ          R10, R13
 	VCVTPH2PS     (BX), Z11
 	VPBROADCASTD  128(SP), Z9
-	VPMADDWD      704(SP), Z9, Z9
+	VPMADDWD      736(SP), Z9, Z9
 	VPBROADCASTD  132(SP), Z10
-	VPDPWSSD      768(SP), Z10, Z9
+	VPDPWSSD      800(SP), Z10, Z9
 	VPBROADCASTD  136(SP), Z10
-	VPDPWSSD      832(SP), Z10, Z9
+	VPDPWSSD      864(SP), Z10, Z9
 	VPBROADCASTD  140(SP), Z10
-	VPDPWSSD      896(SP), Z10, Z9
+	VPDPWSSD      928(SP), Z10, Z9
 	VPSLLD        $0x07, Z9, Z9
 	VPSUBD        Z9, Z31, Z31
 	VCVTDQ2PS     Z31, Z31
@@ -32730,13 +33787,13 @@ step:
 	VMOVUPS       Z31, (SP)
 	ADDQ          R11, R13
 	VPBROADCASTD  160(SP), Z9
-	VPMADDWD      704(SP), Z9, Z9
+	VPMADDWD      736(SP), Z9, Z9
 	VPBROADCASTD  164(SP), Z10
-	VPDPWSSD      768(SP), Z10, Z9
+	VPDPWSSD      800(SP), Z10, Z9
 	VPBROADCASTD  168(SP), Z10
-	VPDPWSSD      832(SP), Z10, Z9
+	VPDPWSSD      864(SP), Z10, Z9
 	VPBROADCASTD  172(SP), Z10
-	VPDPWSSD      896(SP), Z10, Z9
+	VPDPWSSD      928(SP), Z10, Z9
 	VPSLLD        $0x07, Z9, Z9
 	VPSUBD        Z9, Z30, Z30
 	VCVTDQ2PS     Z30, Z30
