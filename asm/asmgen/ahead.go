@@ -66,7 +66,8 @@ func (a *ahead) turn(left operand.Op, scratch reg.GPPhysical) {
 	a.CMPQ(left, operand.U8(a.blocks))
 	a.JNE(operand.LabelRef("turned"))
 	for i, bytes := range a.planes {
-		a.IMUL3Q(operand.U32(all-bytes), a.count, scratch)
+		a.MOVQ(a.count, scratch)
+		a.IMUL3Q(operand.U32(all-bytes), scratch, scratch)
 		a.ADDQ(operand.U32(a.blocks*bytes), scratch)
 		a.MOVQ(scratch, a.at[i])
 	}
