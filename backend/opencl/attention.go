@@ -42,6 +42,7 @@ type attention struct {
 	*queue
 	pages     *pages
 	dot       string // the option that names the device's way to multiply bytes
+	chain     *chain
 	lastGroup string // the option that lets the last group go on with the results of the others; "": not on this device
 	programs  map[attentionShape]*attentionPrograms
 }
@@ -113,6 +114,7 @@ func (s attentionShape) queries(local int64) int {
 // attending is an attention as kernels take it.
 type attending struct {
 	*attentionPrograms
+	shape attentionShape
 	backend.AttentionDims
 	q, out operand
 }
@@ -138,7 +140,8 @@ func (a *attention) Attend(q, out *tensor.Tensor, runs []backend.Run) error {
 		if needed[i] == 0 {
 			continue
 		}
-		c.attentionPrograms = a.programsFor(c.shape(cache, runs[0].Slots))
+		c.shape = c.shapeFor(cache, runs[0].Slots)
+		c.attentionPrograms = a.programsFor(c.shape)
 		long := a.flashes(&c, cache, runs)
 		if long {
 			err := a.pages.eachLaunch(pageShape{cache, d.HeadDim}, needed[i], runs, c.flashBlocks, func(l *launch) error { return a.flash(&c, l) })
@@ -164,8 +167,8 @@ func (a *attention) Attend(q, out *tensor.Tensor, runs []backend.Run) error {
 	return nil
 }
 
-// shape is what the programs for a cache of a type are compiled for.
-func (c *attending) shape(cache tensor.DType, s *backend.Slots) attentionShape {
+// shapeFor returns what the programs for a cache of a type are compiled for.
+func (c *attending) shapeFor(cache tensor.DType, s *backend.Slots) attentionShape {
 	return attentionShape{cache, c.HeadDim, c.Heads / c.KVHeads, s.Cap, s.Window}
 }
 
@@ -188,7 +191,7 @@ func (a *attention) kernels(c *attending, s *backend.Slots) *attentionPrograms {
 	if !c.q.ok || !c.q.float4s() || c.HeadDim%4 != 0 {
 		return nil
 	}
-	if p := a.programsFor(c.shape(s.DType, s)); p.queries > 0 {
+	if p := a.programsFor(c.shapeFor(s.DType, s)); p.queries > 0 {
 		return p
 	}
 	return nil
@@ -243,6 +246,9 @@ func (a *attention) flash(c *attending, l *launch) error {
 
 // attend enqueues attend for some of the tokens of a launch and, if there are several tiles that it does not merge itself, merge.
 func (a *attention) attend(c *attending, l *launch, token, tokens int) error {
+	if ok, err := a.chain.attend(c, l); ok || err != nil {
+		return err
+	}
 	tiles := groups(l.longest, asm.TileKeys)
 	parts, left := c.out.mem, c.out.mem // some buffer, which is not used
 	if tiles > 1 {

@@ -72,6 +72,10 @@ func open(driver cl.Driver, o Options) (*Backend, error) {
 		return nil, errors.Join(err, b.Close())
 	}
 	b.tuning.matrices = b.products.matrix != nil
+	if b.products.chain.meetings, err = meetingsOf(b.queue, o); err != nil {
+		return nil, errors.Join(err, b.Close())
+	}
+	b.products.chain.options = dot + lastGroupOption(b.device)
 	return b, nil
 }
 
@@ -83,7 +87,7 @@ func assemble(q *queue) *Backend {
 	b.encoders = &encoders{b.vectors, map[int]program{}}
 	b.recurrent = &recurrent{vectors: b.vectors, programs: map[recurrentShape]program{}}
 	b.conversions = &conversions{q, b.copies}
-	b.products = &products{queue: q, vectors: b.vectors, conversions: b.conversions, composed: backend.Composed(b)}
+	b.products = &products{queue: q, vectors: b.vectors, conversions: b.conversions, composed: backend.Composed(b), chain: newChain(q)}
 	b.experts = &experts{b.products}
 	b.tuning.init(q.device, q.context, &q.programs.cache)
 	w := &waiting{products: b.products, programs: map[storeVariant]*pagedProgram{}}
@@ -93,8 +97,16 @@ func assemble(q *queue) *Backend {
 		p.launch.most = maxRuns
 	}
 	b.caches = &caches{q, p, w, b.conversions, map[pageShape]*pagePrograms{}}
-	b.attention = &attention{queue: q, pages: p, lastGroup: lastGroupOption(q.device), programs: map[attentionShape]*attentionPrograms{}}
-	q.owner, q.settle = b, w.settle
+	b.attention = &attention{queue: q, pages: p, chain: b.products.chain, lastGroup: lastGroupOption(q.device), programs: map[attentionShape]*attentionPrograms{}}
+	q.owner, q.settle = b, func() error {
+		if b.products.chain.busy {
+			return nil
+		}
+		if err := b.products.chain.settle(); err != nil {
+			return err
+		}
+		return w.settle()
+	}
 	return b
 }
 
@@ -137,6 +149,7 @@ func (b *Backend) Close() error {
 		return nil
 	}
 	b.fused.waiting.forget() // which nobody sees any more
+	b.products.chain.release()
 	err := b.close()
 	b.caches.pages.tables.release()
 	return err

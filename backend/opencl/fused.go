@@ -59,15 +59,10 @@ func (f *fused) normMultiply(by teams, c *normProduct) error {
 	if by != rowByRow {
 		return f.normThenMultiply(by, c)
 	}
-	shape := c.shape("norm_matvec", c.terms.rows(), 0)
-	size, ok := f.tuning.known(shape)
-	if !ok {
-		size = f.tuning.tune(shape, f.tuning.try, func(try teams) error { return f.normMatvec(try, c) })
-	}
 	if c.m == 1 && c.storable() && !f.closed {
-		return f.waiting.hold(size, c)
+		return f.waiting.hold(c)
 	}
-	return f.normMatvec(size, c)
+	return f.normRow(c)
 }
 
 // normThenMultiply norms rows, rounds them once if the weights are in blocks, and multiplies them with each term.
@@ -133,6 +128,9 @@ func (f *fused) normSwiGLU(by teams, c *normProduct) error {
 			return err
 		}
 		return f.vectors.siluMul(c.out[0], c.out[1], c.m*n)
+	}
+	if ok, err := f.chain.swiGLU(c); ok || err != nil {
+		return err
 	}
 	shape := c.shape("norm_swiglu", n, 0)
 	size, ok := f.tuning.known(shape)

@@ -25,7 +25,8 @@ type products struct {
 	conversions *conversions
 	composed    backend.Fuser // fused operations for operands that no kernel takes
 	fresh       freshlyRounded
-	matrix      *matrixWay  // the device's instructions for matrices; nil: it has no such instructions
+	matrix      *matrixWay // the device's instructions for matrices; nil: it has no such instructions
+	chain       *chain
 	forcedTile  *matrixTile // the tile of products by it, if tests want one
 }
 
@@ -116,6 +117,9 @@ func (p *products) multiply(what string, a, w, out *tensor.Tensor, add bool, oth
 
 // multiplyBy computes a product in a way.
 func (p *products) multiplyBy(by teams, c *product) error {
+	if ok, err := p.chain.multiply(c); ok || err != nil {
+		return err
+	}
 	switch {
 	case by == rowByRow && p.isFresh(c.x, &c.w, c.m):
 		return p.multiplyFresh(c)

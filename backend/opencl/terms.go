@@ -100,6 +100,19 @@ func (t *terms) storable() bool {
 	return true
 }
 
+// normRow computes a product row by row.
+func (p *products) normRow(c *normProduct) error { return p.normMatvec(p.rowTeams(c), c) }
+
+// rowTeams returns how a product is best divided row by row.
+func (p *products) rowTeams(c *normProduct) teams {
+	shape := c.shape("norm_matvec", c.terms.rows(), 0)
+	size, ok := p.tuning.known(shape)
+	if !ok {
+		size = p.tuning.tune(shape, p.tuning.try, func(try teams) error { return p.normMatvec(try, c) })
+	}
+	return size
+}
+
 // normMatvec enqueues the kernel.
 func (p *products) normMatvec(size teams, c *normProduct) error {
 	kernel, err := p.kernel(p.tuning.program("norm_matvec", c.w[0].format.name, c.w[0].lanes, size), "norm_matvec")

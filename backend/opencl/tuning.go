@@ -182,7 +182,7 @@ func (t *tuning) program(kernel, format string, lanes int, of teams) program {
 			p.options += fmt.Sprintf(" -DCOLUMNS=%d", of.Columns)
 		}
 		if inBlocks(format) {
-			p.files = "common exact norm formats dot activations blocks product team_blocks " + kernel
+			p.files = "common exact norm formats dot activations blocks product block_terms team_blocks " + kernel
 			p.options += t.dot
 			if kernel == "norm_swiglu" && of.rounds(lanes) {
 				p.options += " -DROUNDS"

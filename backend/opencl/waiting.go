@@ -14,18 +14,17 @@ import (
 // and so does code that frees memory.
 type waiting struct {
 	*products
-	waits    bool // there is such a product: the fields below
-	size     teams
+	waits    bool // there is such a product: the field below
 	c        normProduct
 	programs map[storeVariant]*pagedProgram // of norm_store
 }
 
-// hold lets a product wait, which is to be divided by size. The caller holds the lock.
-func (w *waiting) hold(size teams, c *normProduct) error {
+// hold lets a product wait. The caller holds the lock.
+func (w *waiting) hold(c *normProduct) error {
 	if err := w.settle(); err != nil {
 		return err
 	}
-	w.waits, w.size, w.c = true, size, *c
+	w.waits, w.c = true, *c
 	w.commands++ // as if it were enqueued now
 	return nil
 }
@@ -40,7 +39,7 @@ func (w *waiting) settle() error {
 	}
 	c := w.c
 	w.forget()
-	return w.normMatvec(w.size, &c)
+	return w.normRow(&c)
 }
 
 // stores reports whether what waits are the products that a RoPEStore of one token is to rotate and store, in a cache with elements that
@@ -74,14 +73,17 @@ func (w *waiting) storePrograms(v storeVariant) *pagedProgram {
 func (w *waiting) normStore(shape pageShape, angles operand, l *launch) error {
 	c := w.c
 	w.forget()
-	first := &c.w[0]
-	kernel, err := w.kernel(w.storePrograms(storeVariant{first.format.name, first.lanes, w.size, shape}).of(l), "norm_store")
+	if ok, err := w.chain.store(&c, shape, angles, l); ok || err != nil {
+		return err
+	}
+	first, size := &c.w[0], w.rowTeams(&c)
+	kernel, err := w.kernel(w.storePrograms(storeVariant{first.format.name, first.lanes, size, shape}).of(l), "norm_store")
 	if err != nil {
 		return err
 	}
-	begins, blocks := c.pass(kernel, w.size)
+	begins, blocks := c.pass(kernel, size)
 	kernel.Int(begins[1]).Int(begins[2])
 	first.dims(kernel)
 	c.rows(kernel)
-	return w.run("NormMatMul and RoPEStore", l.pass(floats(kernel, c.out[0], c.out[2], angles)), w.size.Group, blocks, 1, 1)
+	return w.run("NormMatMul and RoPEStore", l.pass(floats(kernel, c.out[0], c.out[2], angles)), size.Group, blocks, 1, 1)
 }

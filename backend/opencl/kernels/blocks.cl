@@ -20,11 +20,22 @@ typedef struct {
 #if BLOCK == 256
   uint scales;
 #endif
-  float scale;
+  ushort scale; // as it is stored: a load does not wait for another one to be converted
 #if defined(MINIMUMS)
-  float minimum;
+  ushort minimum;
 #endif
 } lane_weights;
+
+// weight_scale and weight_minimum return the numbers of a block.
+static inline float stored_half(ushort bits) { return vload_half(0, (const half *)&bits); }
+#if defined(FORMAT_mxfp4)
+static inline float weight_scale(const lane_weights w) { return upper_half(w.scale); }
+#else
+static inline float weight_scale(const lane_weights w) { return stored_half(w.scale); }
+#endif
+#if defined(MINIMUMS)
+static inline float weight_minimum(const lane_weights w) { return stored_half(w.minimum); }
+#endif
 
 static inline lane_weights load_lane(__global const uint4 *quants, __global const ushort *scales, size_t row, int blocks, int block) {
   lane_weights w;
@@ -45,15 +56,12 @@ static inline lane_weights load_lane(__global const uint4 *quants, __global cons
   scales += blocks;
   block /= 8;
 #endif
-  __global const half *numbers = (__global const half *)scales;
 #if defined(MINIMUMS)
-  const float2 pair = vload_half2(block, numbers);
+  const ushort2 pair = ((__global const ushort2 *)scales)[block];
   w.scale = pair.x;
   w.minimum = pair.y;
-#elif defined(FORMAT_mxfp4)
-  w.scale = upper_half(scales[block]);
 #else
-  w.scale = vload_half(block, numbers);
+  w.scale = scales[block];
 #endif
   return w;
 }

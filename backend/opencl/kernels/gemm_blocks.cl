@@ -59,9 +59,9 @@ gemm_blocks(__global const uint4 *a, __global const float *steps, int steps_at, 
     STORE(w_slice, 3, (upper ? UPPER(next_w, w, 3) : LOWER(next_w, w, 3)));
     if (upper) {
       a_upper[load_row] = next_sum;
-      w_scale[load_row] = next_w.scale;
+      w_scale[load_row] = weight_scale(next_w);
 #if defined(MINIMUMS)
-      w_minimum[load_row] = next_w.minimum;
+      w_minimum[load_row] = weight_minimum(next_w);
 #endif
     } else {
       a_lower[load_row] = next_sum;

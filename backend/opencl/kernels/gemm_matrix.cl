@@ -256,14 +256,14 @@ gemm_matrix(__global const uint4 *a, __global const float *steps, int steps_at, 
 #if BLOCK == 256
         w_scales[side][of][row] = block.scales;
 #if defined(MINIMUMS)
-        w_factors[side][row] = (float2)(block.scale, -block.minimum);
+        w_factors[side][row] = (float2)(weight_scale(block), -weight_minimum(block));
 #else
-        w_factors[side][row] = (float2)(block.scale, 0);
+        w_factors[side][row] = (float2)(weight_scale(block), 0);
 #endif
 #elif defined(MINIMUMS)
-        w_scales[side][of][row] = (float2)(block.scale, block.minimum);
+        w_scales[side][of][row] = (float2)(weight_scale(block), weight_minimum(block));
 #else
-        w_scales[side][of][row] = block.scale;
+        w_scales[side][of][row] = weight_scale(block);
 #endif
       }
       barrier(CLK_LOCAL_MEM_FENCE);

@@ -36,8 +36,13 @@
 LANE_SUMS(sum_in_lanes, ADD)
 LANE_SUMS(squares_in_lanes, ADD_SQUARE)
 
+// scale_of_squares returns 1/√(squares/k + eps), and NaN if the squares are beyond float.
+static inline float scale_of_squares(float squares, int k, float eps) {
+  const float mean = squares / k;
+  return as_uint(mean) == 0x7f800000 ? as_float(0x7fc00000) : 1.0f / sqrt(mean + eps);
+}
+
 // norm_scale returns 1/√(mean of squares + eps) of x [k] to all of a group (arXiv 1910.07467), and NaN if the squares are beyond float.
 INLINED float norm_scale(input x, int k, float eps, __local float *stage, __local float *lanes) {
-  const float mean = squares_in_lanes(x, k, stage, lanes) / k;
-  return as_uint(mean) == 0x7f800000 ? as_float(0x7fc00000) : 1.0f / sqrt(mean + eps);
+  return scale_of_squares(squares_in_lanes(x, k, stage, lanes), k, eps);
 }

@@ -44,9 +44,9 @@ KERNEL several(__global const uint4 *a, __global const float *steps, int steps_a
 #if BLOCK == 256
         if (lane % 8 == 0)
 #if !defined(MINIMUMS)
-          factors[result * FACTORS + lane / 8] = block < blocks ? (float2)(w[i].scale * x.step, 0) : (float2)(0);
+          factors[result * FACTORS + lane / 8] = block < blocks ? (float2)(weight_scale(w[i]) * x.step, 0) : (float2)(0);
 #else
-          factors[result * FACTORS + lane / 8] = block < blocks ? (float2)(w[i].scale * x.step, -w[i].minimum * x.step) : (float2)(0);
+          factors[result * FACTORS + lane / 8] = block < blocks ? (float2)(weight_scale(w[i]) * x.step, -weight_minimum(w[i]) * x.step) : (float2)(0);
 #endif
 #endif
       }
@@ -57,7 +57,7 @@ KERNEL several(__global const uint4 *a, __global const float *steps, int steps_a
     for (int c = 0; c < SUM_CHAINS; c++) {
       const int result = id + c * GROUP;
       if (result < RESULTS)
-        results[c] = add_terms(results[c], terms + result * TERMS, factors + result * FACTORS);
+        results[c] = add_terms(results[c], terms + result * TERMS, factors + result * FACTORS, LANES);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }

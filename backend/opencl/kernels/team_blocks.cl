@@ -6,74 +6,9 @@
 
 #define PANEL 4096
 
-// block_activations is a block of 32 activations: its halves' quants and their sums.
-typedef struct {
-  uint4 lower, upper;
-  int lower_sum, upper_sum;
-  float step;
-} block_activations;
-
-// A term is what a block adds to a row's sum: of a block of 32 a factor and an integer, or two of each; of one of 256 eight
-// pairs of integers, and two factors for all.
-#if BLOCK == 256
-typedef int2 term_type;
-#elif defined(MINIMUMS)
-typedef float4 term_type;
-#else
-typedef float2 term_type;
-#endif
-
-static inline term_type block_term(const lane_weights w, const block_activations a) {
-  const int sum = a.lower_sum + a.upper_sum;
-#if defined(HALVES)
-  const int lower = DOT_HALF(LOWER, w, a.lower, -ZERO * a.lower_sum), upper = DOT_HALF(UPPER, w, a.upper, -ZERO * a.upper_sum);
-#if defined(MINIMUMS)
-  const int minimum = MINIMUM_OF(w.scales, 0) * a.lower_sum + MINIMUM_OF(w.scales, 1) * a.upper_sum;
-#else
-  const int minimum = 0;
-#endif
-  return (int2)(SCALE_OF(w.scales, 0) * lower + SCALE_OF(w.scales, 1) * upper, minimum);
-#else
-  const int product = DOT_HALF(LOWER, w, a.lower, DOT_HALF(UPPER, w, a.upper, -ZERO * sum));
-#if BLOCK == 256
-  return (int2)((int)(w.scales & 255) * product, (int)(w.scales >> 8) * sum);
-#elif defined(MINIMUMS)
-  return (float4)(w.scale * a.step, product, w.minimum * a.step, sum);
-#else
-  return (float2)(w.scale * a.step, product);
-#endif
-#endif
-}
-
 // TERMS is how many terms a row has room for, an odd number, as local memory likes it.
 #define TERMS (LANES + 1)
 #define FACTORS (LANES / 8 + 1)
-
-// add_terms adds the terms of LANES blocks in order.
-INLINED float add_terms(float sum, __local const term_type *terms, __local const float2 *factors) {
-#if BLOCK == 256
-  for (int i = 0; i < LANES; i += 8) {
-    int2 t = terms[i];
-#pragma unroll
-    for (int j = 1; j < 8; j++)
-      t += terms[i + j];
-    const float2 f = factors[i / 8];
-    sum = fma(f.x, (float)t.x, sum);
-#if defined(MINIMUMS)
-    sum = fma(f.y, (float)t.y, sum);
-#endif
-  }
-#else
-#pragma unroll 8
-  for (int i = 0; i < LANES; i++) {
-    sum = fma(terms[i].x, terms[i].y, sum);
-#if defined(MINIMUMS)
-    sum = fma(terms[i].z, terms[i].w, sum);
-#endif
-  }
-#endif
-  return sum;
-}
 
 #define TEAM_MEMORY                                                                                                  \
   __local float part[PART], lanes[LANES_OF_SUM], steps[PANEL / BLOCK];                                               \
@@ -151,9 +86,9 @@ INLINED void team_sums(__global const uint4 *quants[SETS], __global const ushort
 #if BLOCK == 256
         if (lane % 8 == 0)
 #if !defined(MINIMUMS)
-          factors[row * FACTORS + lane / 8] = (float2)(w[i].scale * a.step, 0);
+          factors[row * FACTORS + lane / 8] = (float2)(weight_scale(w[i]) * a.step, 0);
 #else
-          factors[row * FACTORS + lane / 8] = (float2)(w[i].scale * a.step, -w[i].minimum * a.step);
+          factors[row * FACTORS + lane / 8] = (float2)(weight_scale(w[i]) * a.step, -weight_minimum(w[i]) * a.step);
 #endif
 #endif
       }
@@ -164,7 +99,7 @@ INLINED void team_sums(__global const uint4 *quants[SETS], __global const ushort
     for (int c = 0; c < CHAINS; c++) {
       const int row = id + c * GROUP;
       if (row < SETS * ROWS_OF_GROUP)
-        sums[c] = add_terms(sums[c], terms + row * TERMS, factors + row * FACTORS);
+        sums[c] = add_terms(sums[c], terms + row * TERMS, factors + row * FACTORS, LANES);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }

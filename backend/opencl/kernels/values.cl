@@ -157,6 +157,13 @@ INLINED float4 add_weighted(float4 sum, const __local float *weights, const __lo
   return sum;
 }
 
+// ROUNDS_END is the slot at which the rounds of values end. Teams of one group meet in each round, so that all take the whole tile.
+#ifdef TEAMS_OF_TILES
+#define ROUNDS_END(seen) TILE
+#else
+#define ROUNDS_END(seen) (seen)
+#endif
+
 // add_values sums the values, of which the token sees `seen` slots and the first have been fetched.
 INLINED void add_values(fetched_values *next, const place tile, int seen, const __local float *weights,
                         const __local float *total, __local float4 *buffer, const sums_at at, VALUE_ARGUMENTS) {
@@ -164,7 +171,7 @@ INLINED void add_values(fetched_values *next, const place tile, int seen, const 
   float4 sums[OWN];
   for (int i = 0; i < OWN; i++)
     sums[i] = (float4)(0);
-  for (int first = 0; first < seen; first += VALUES) {
+  for (int first = 0; first < ROUNDS_END(seen); first += VALUES) {
     keep_values(next, buffer);
     barrier(CLK_LOCAL_MEM_FENCE);
     fetch_values(next, tile, first + VALUES, seen - 1);

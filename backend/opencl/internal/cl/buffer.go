@@ -14,6 +14,10 @@ import (
 type Mem struct {
 	handle uintptr
 	size   int
+
+	// Address is where the device has the buffer, once somebody has asked a kernel for it; 0 before.
+	Address uint64
+
 	*release
 }
 
@@ -40,7 +44,7 @@ func (c *Context) NewBuffer(size int, host bool, released func()) (*Mem, error) 
 	}
 	c.holders.Add(1)
 	r := &release{context: c, handle: handle, released: released}
-	m := &Mem{handle, size, r}
+	m := &Mem{handle: handle, size: size, release: r}
 	runtime.AddCleanup(m, func(r *release) { r.Release() }, r)
 	return m, nil
 }
@@ -57,6 +61,9 @@ func (r *release) Release() error {
 		return nil
 	}
 	r.released()
+	if r.context.Unseen.Swap(false) {
+		r.context.api.status(Finish, r.context.queue) // what fails is said where somebody waits for a result
+	}
 	err := r.context.api.status(ReleaseMemObject, r.handle)
 	r.context.drop()
 	return err
@@ -86,10 +93,18 @@ func (c *Context) Copy(src, dst *Mem, srcOff, dstOff, size int) error {
 
 // Read waits for everything enqueued and copies to the host, to memory that cannot fault.
 func (c *Context) Read(m *Mem, off int, dst []byte) error {
-	defer runtime.KeepAlive(m)
 	if len(dst) == 0 {
 		return nil
 	}
+	if err := c.Peek(m, off, dst); err != nil {
+		return err
+	}
+	return c.after(nil)
+}
+
+// Peek is Read without After: for bytes that show by themselves whether they hold.
+func (c *Context) Peek(m *Mem, off int, dst []byte) error {
+	defer runtime.KeepAlive(m)
 	if err := c.before(); err != nil {
 		return err
 	}
@@ -125,7 +140,7 @@ func (c *Context) Map(m *Mem, size int) ([]byte, error) {
 	var code int32
 	address := c.api.call(EnqueueMapBuffer, c.queue, m.handle, 1, 3, 0, uintptr(size), 0, 0, 0, uintptr(unsafe.Pointer(&code)))
 	address, err := made(EnqueueMapBuffer, address, code)
-	if err != nil {
+	if err := c.after(err); err != nil {
 		return nil, err
 	}
 	return unsafe.Slice(*(**byte)(unsafe.Pointer(&address)), size), nil // the driver's memory, which Go does not move

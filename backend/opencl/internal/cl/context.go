@@ -17,6 +17,11 @@ type Context struct {
 
 	// Before is called before each command that is no kernel's, if it is set; the command is not enqueued if it fails.
 	Before func() error
+	// After is called when the device has been waited for, if it is set; its error is the one of who has waited.
+	After func() error
+	// Unseen says that kernels which use buffers by their addresses may be running: the driver does not know that it must keep these buffers.
+	// Before a buffer is given up they are waited for.
+	Unseen atomic.Bool
 }
 
 // before calls Before.
@@ -25,6 +30,17 @@ func (c *Context) before() error {
 		return nil
 	}
 	return c.Before()
+}
+
+// Waited calls After, for who has waited for the device by Peek.
+func (c *Context) Waited() error { return c.after(nil) }
+
+// after calls After, unless waiting has failed.
+func (c *Context) after(err error) error {
+	if err != nil || c.After == nil {
+		return err
+	}
+	return c.After()
 }
 
 // NewContext makes a context and its queue.
@@ -71,7 +87,7 @@ func (c *Context) Finish() error {
 	if err := c.before(); err != nil {
 		return err
 	}
-	return c.api.status(Finish, c.queue)
+	return c.after(c.api.status(Finish, c.queue))
 }
 
 // Event is the end of a command.

@@ -1,0 +1,473 @@
+//go:build opencl && (amd64 || arm64)
+
+package opencl
+
+import (
+	"encoding/binary"
+	"fmt"
+	"unsafe"
+
+	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
+)
+
+// chain collects the operations of a single token's layers as records, and enqueues many of them as one launch: chain_record.cl describes the
+// kernel. It takes an operation if it can; whatever else is enqueued comes after the records that wait, since the queue's settle enqueues
+// these first. The records of a step of a model with 16 layers:
+//
+//	RoPEStore     with the NormMatMul of three weights that waits for it: a record, and the chain is open
+//	Attend        a record
+//	MatMulAdd     a record, which makes its x of the attention's parts
+//	NormSwiGLU    a record
+//	MatMulAdd     a record. Launches have 5, 10, 20 and 40 records, so that the device begins while the host still collects
+//	…
+//	NormMatMul    of the head, whose weights have another format: enqueues the last records, and the chain is closed
+//
+// The kernel finds buffers by their addresses, of which the driver knows nothing. So nothing is given up while a chain may run
+// (cl.Context's Unseen), and the chain keeps the buffers reachable until somebody has waited for it.
+type chain struct {
+	*queue
+	meetings *meetings // nil: there are no chains on this device
+	options  string    // the device's ways to multiply bytes and to order memory
+
+	open     bool     // the operation before was a record
+	key      chainKey // what the records' program is compiled for
+	programs map[chainKey]program
+
+	next    record // the one that is being made, the weights that it has, and what failed
+	own     asked
+	failure error
+
+	attention record  // the latest one of attention
+	attended  operand // where its result belongs
+	unmerged  bool    // it is not there yet
+	parts     *cl.Mem // of attention
+
+	records  []record  // that wait
+	launchAt int       // the number of records that are enqueued together next
+	held     []*cl.Mem // the buffers of records that wait or run
+	list     *cl.Mem   // records on the device
+	plan     []asked   // the weights of the records of a step, in their order, as the steps before had them
+	step     int       // records of the present step
+	launches int       // how many there were
+	busy     bool      // records are being enqueued: settle has nothing to do
+}
+
+// chainKey is what programs of chains are compiled for.
+type chainKey struct {
+	format  string
+	pages   pageShape
+	share   int // query heads that share a KV head
+	queries int // heads that a team takes
+	k       int // the longest rows of weights
+}
+
+// record is record of chain_record.cl.
+type record struct {
+	kind, units, k, accumulate   int32
+	counts                       [maxTerms]int32
+	eps                          float32
+	quants, scales               [maxTerms]uint64
+	x, gain, out, values, angles uint64
+	parts, tables                uint64
+	slabs                        [fewSlabs]uint64
+	tableAt, slots, heads, tiles int32
+	scale                        float32
+	merged                       int32
+	ahead                        [2 * maxTerms]uint64
+	aheadLines, aheadEach        [2 * maxTerms]int32
+	each, _                      int32
+}
+
+// The kinds of records, as chain_record.cl has them.
+const (
+	chainStore = iota
+	chainTiles
+	chainMerge
+	chainPlain
+	chainSwiGLU
+)
+
+// asked is the weights of a record, which the one aheadBy before it asks for in the second-level cache: their quants and scales.
+type asked struct {
+	mems  [maxTerms]*cl.Mem
+	at    [2 * maxTerms]uint64
+	lines [2 * maxTerms]int32
+}
+
+const (
+	aheadBy      = 2
+	line         = 128 // bytes of the second-level cache
+	firstLaunch  = 5   // records
+	mostRecords  = 40  // of a launch
+	mergedByEach = 8   // tiles that each group of the next product merges for itself; if there are more, each group merges a share
+)
+
+func newChain(q *queue) *chain {
+	return &chain{queue: q, programs: map[chainKey]program{}, launchAt: firstLaunch}
+}
+
+// chunk returns how many blocks a group multiplies at once, for rows of k elements of a format: as many as local memory has room for; 0: there
+// is none.
+func (f *format) chunk(k int, local int64) int {
+	term, factor := 8, 0
+	if f.blockLen == 256 {
+		factor = 8
+	} else if f.scaleBytes >= 4 && f.name != "q5_0" { // with minimums
+		term = 16
+	}
+	for chunk := 2048; chunk >= 512; chunk /= 2 {
+		rows := chainRows(chunk)
+		bytes := k + k/4 + k/f.blockLen*4 + 2*(chunk+rows)*term + 2*(chunk/8+rows)*factor
+		if int64(bytes) <= local {
+			return chunk
+		}
+	}
+	return 0
+}
+
+// chainRows returns how many rows of weights a group computes at once: each has at least eight blocks of a chunk.
+func chainRows(chunk int) int { return min(128, chunk/8) }
+
+// chainLocal is the local memory of a group for what chunk counts, and for the teams of attention: what remains of a device's besides three
+// records and the sums of rows.
+func (c *chain) local() int64 {
+	return min(c.device.LocalBytes, flashLocal) - 3*int64(unsafe.Sizeof(record{})) - 1024
+}
+
+// teams returns how many tiles of attention a group computes at once.
+func (k *chainKey) teams(local int64) int {
+	quads := k.pages.headDim / 4
+	bytes := asm.TileKeys*(8+1)*16 + k.queries*(quads*16+asm.TileKeys*4+asm.Lanes*4) + 64
+	return min(2, int(local)/bytes)
+}
+
+// takes reports whether records can have weights of a format with rows of k elements.
+func (c *chain) takes(f *format, k int) bool {
+	return c.meetings != nil && !c.meetings.lost && f.split != "" && f.chunk(max(k, c.key.k), c.local()) > 0
+}
+
+// program returns the program of the records.
+func (c *chain) program() program {
+	p, ok := c.programs[c.key]
+	if !ok {
+		var f format
+		for _, f = range formats {
+			if f.name == c.key.format {
+				break
+			}
+		}
+		teams, chunk := c.key.teams(c.local()), f.chunk(c.key.k, c.local())
+		p.files = "common exact norm formats dot activations blocks block_terms cache pages store meet chain_record chain_share tiles_begin tile values chain_tiles tiles_end chain"
+		p.options = fmt.Sprintf("-DGROUP=%d -DCHAIN_GROUP=%[1]d -DTEAMS_OF_TILES=%d -DCHUNK=%d -DMOST_ROWS=%d -DMOST_K=%d -DFORMAT=%s -DFORMAT_%[6]s -DHEAD_DIM=%d -DSHARE=%d -DQUERIES=%d -DKV_%v -DWRITES -DRUNS=1 -DSLABS=%d%s",
+			teams*asm.TileKeys, teams, chunk, chainRows(chunk), c.key.k, f.name, c.key.pages.headDim, c.key.share, c.key.queries, c.key.pages.cache, fewSlabs, c.options)
+		c.programs[c.key] = p
+	}
+	return p
+}
+
+// begin begins a record.
+func (c *chain) begin(kind int32) *record {
+	c.next, c.own, c.failure = record{kind: kind}, asked{}, nil
+	return &c.next
+}
+
+// at returns the address of an operand of the record that is being made.
+func (c *chain) at(o operand) uint64 {
+	address, err := c.address(o.mem)
+	if err != nil {
+		c.failure = err
+	}
+	c.held = append(c.held, o.mem)
+	return address + uint64(o.at)
+}
+
+// address returns where the device has a buffer: what a kernel says.
+func (c *chain) address(m *cl.Mem) (uint64, error) {
+	if m.Address != 0 {
+		return m.Address, nil
+	}
+	was := c.busy
+	c.busy = true // nothing depends on the order
+	defer func() { c.busy = was }()
+	kernel, err := c.kernel(program{meeting.files, meeting.options + lastGroupOption(c.device)}, "address_of")
+	if err != nil {
+		return 0, err
+	}
+	word, err := c.scratchOf(addressScratch, 8)
+	if err != nil {
+		return 0, err
+	}
+	if err := c.run("ask for an address", kernel.Mem(m).Mem(word), 1, 1, 1, 1); err != nil {
+		return 0, err
+	}
+	var bytes [8]byte
+	if err := c.context.Read(word, 0, bytes[:]); err != nil {
+		return 0, c.fail("ask for an address", err)
+	}
+	m.Address = binary.LittleEndian.Uint64(bytes[:])
+	return m.Address, nil
+}
+
+// rows makes rows [lo, lo+n) of a part of weights a term of the record.
+func (c *chain) rows(term int, w *weights, p *part, lo, n int) {
+	quantBytes, scaleBytes := w.k/w.format.blockLen*w.format.quantBytes, w.k/w.format.blockLen*w.format.scaleBytes
+	quants := c.at(operand{mem: p.mem, at: (lo - p.row) * quantBytes})
+	scales := c.at(operand{mem: p.mem, at: 16*p.scalesAt + (lo-p.row)*scaleBytes})
+	c.next.quants[term], c.next.scales[term] = quants, scales
+	c.own.mems[term] = p.mem
+	c.own.at[2*term], c.own.lines[2*term] = quants, int32(groups(n*quantBytes, line))
+	c.own.at[2*term+1], c.own.lines[2*term+1] = scales, int32(groups(n*scaleBytes, line))
+}
+
+// terms makes all terms of a product those of the record.
+func (c *chain) terms(t *terms) {
+	for i := range t.n {
+		c.rows(i, &t.w[i], &t.w[i].parts[0], t.w[i].first, t.counts[i])
+		c.next.counts[i] = int32(t.counts[i])
+	}
+}
+
+// pages makes the pages of a launch's only run those of the record.
+func (c *chain) pages(l *launch) {
+	run, r := &l.runs.of[0], &c.next
+	r.tables, r.tableAt, r.slots = c.at(operand{mem: l.tables}), run.table, run.slots
+	for i := range r.slabs {
+		r.slabs[i] = c.at(operand{mem: l.mems[i]})
+	}
+}
+
+// fits reports whether the record's weights can be had by the records' program, and turns to a program for longer rows if need be.
+func (c *chain) fits(f *format, k int) bool {
+	return c.open && f.name == c.key.format && c.takes(f, k)
+}
+
+// turn makes key the records' key, after those that wait for another one have been enqueued.
+func (c *chain) turn(key chainKey) error {
+	if c.key == key {
+		return nil
+	}
+	err := c.launch()
+	c.key = key
+	return err
+}
+
+// reach makes the key one for rows of k elements.
+func (c *chain) reach(k int) error {
+	key := c.key
+	key.k = max(key.k, k)
+	return c.turn(key)
+}
+
+// store adds the products of normed queries, keys and values with their RoPEStore, which may open a chain; ok is false if no record can have
+// them.
+func (c *chain) store(p *normProduct, shape pageShape, angles operand, l *launch) (ok bool, err error) {
+	f := &p.w[0].format
+	if l.runs.count != 1 || l.slabs > fewSlabs || shape.headDim%4 != 0 || !c.takes(f, p.k) {
+		return false, nil
+	}
+	share := p.counts[0] / p.counts[1]
+	key := chainKey{f.name, shape, share, attentionShape{cache: shape.cache, headDim: shape.headDim, share: share}.queries(leastLocal), p.k}
+	if key.queries == 0 || key.teams(c.local()) == 0 {
+		return false, nil
+	}
+	if c.key.format == key.format {
+		key.k = max(key.k, c.key.k)
+	}
+	if err := c.turn(key); err != nil {
+		return false, err
+	}
+	r := c.begin(chainStore)
+	r.units, r.k, r.eps = int32(p.terms.rows()/2), int32(p.k), p.eps
+	c.terms(&p.terms)
+	r.x, r.gain, r.out, r.values, r.angles = c.at(p.x), c.at(p.gain), c.at(p.out[0]), c.at(p.out[2]), c.at(angles)
+	c.pages(l)
+	return true, c.add()
+}
+
+// attend adds the attention of a launch of one run.
+func (c *chain) attend(a *attending, l *launch) (ok bool, err error) {
+	s := a.shape
+	if !c.open || l.runs.count != 1 || l.tokens != 1 || l.slabs > fewSlabs || s.limit != 0 || s.window != 0 ||
+		c.key.pages != (pageShape{s.cache, s.headDim}) || c.key.share != s.share {
+		return false, nil
+	}
+	tiles := groups(l.longest, asm.TileKeys)
+	if err := c.room(a.partBytes(tiles)); err != nil {
+		return false, err
+	}
+	r := c.begin(chainTiles)
+	r.heads, r.tiles, r.scale = int32(a.Heads), int32(tiles), asm.QueryScale(a.HeadDim)
+	row := 4 * int(l.runs.of[0].row) * a.Heads * a.HeadDim
+	a.q.at, a.out.at = a.q.at+row, a.out.at+row
+	r.x, r.out, r.parts = c.at(a.q), c.at(a.out), c.at(operand{mem: c.parts})
+	c.pages(l)
+	c.attention, c.attended = *r, a.out
+	if err := c.add(); err != nil {
+		return false, err
+	}
+	c.unmerged = true
+	if tiles > mergedByEach {
+		return true, c.merge()
+	}
+	return true, nil
+}
+
+// room makes the memory for parts one of at least some bytes.
+func (c *chain) room(bytes int) (err error) {
+	if c.parts != nil && c.parts.Size() >= bytes {
+		return nil
+	}
+	if err := c.launch(); err != nil {
+		return err
+	}
+	if c.parts != nil {
+		c.parts.Release()
+	}
+	c.parts, err = c.alloc(2*bytes, false) // conversations grow
+	return err
+}
+
+// merge adds a record that merges the parts of the attention before it, if nobody has.
+func (c *chain) merge() error {
+	if !c.unmerged {
+		return nil
+	}
+	c.unmerged = false
+	r := c.begin(chainMerge)
+	*r = c.attention
+	r.kind, r.x = chainMerge, r.out
+	return c.add()
+}
+
+// multiply adds a product of one row of activations.
+func (c *chain) multiply(p *product) (ok bool, err error) {
+	if p.m != 1 || !c.fits(&p.w.format, p.w.k) {
+		return false, nil
+	}
+	if err := c.reach(p.w.k); err != nil {
+		return false, err
+	}
+	merged := c.unmerged && c.attended == p.x
+	if !merged {
+		if err := c.merge(); err != nil {
+			return false, err
+		}
+	}
+	r := c.begin(chainPlain)
+	r.units, r.k, r.accumulate = int32(p.hi-p.lo), int32(p.w.k), int32(flag(p.add))
+	c.rows(0, &p.w, p.part, p.lo, p.hi-p.lo)
+	r.x, r.out = c.at(p.x), c.at(p.out)
+	if before := &c.attention; merged {
+		r.merged, r.parts, r.tables, r.tableAt, r.slots, r.tiles = 1, before.parts, before.tables, before.tableAt, before.slots, before.tiles
+		c.unmerged = false
+	}
+	return true, c.add()
+}
+
+// swiGLU adds the two products of a feed-forward network with what joins them.
+func (c *chain) swiGLU(p *normProduct) (ok bool, err error) {
+	if p.m != 1 || !c.fits(&p.w[0].format, p.k) {
+		return false, nil
+	}
+	if err := c.reach(p.k); err != nil {
+		return false, err
+	}
+	if err := c.merge(); err != nil {
+		return false, err
+	}
+	r := c.begin(chainSwiGLU)
+	r.units, r.k, r.eps = int32(p.counts[0]), int32(p.k), p.eps
+	c.terms(&p.terms)
+	r.x, r.gain, r.out = c.at(p.x), c.at(p.gain), c.at(p.out[0])
+	return true, c.add()
+}
+
+// add adds the record that has been made, and enqueues those that wait if there are enough of them.
+func (c *chain) add() error {
+	if c.failure != nil {
+		return c.failure
+	}
+	c.next.each = int32(groups(int(c.next.units), c.meetings.groups))
+	c.ask()
+	c.records = append(c.records, c.next)
+	c.open = true
+	c.commands++ // as if it were enqueued now
+	if len(c.records) < c.launchAt {
+		return nil
+	}
+	c.launchAt = min(2*c.launchAt, mostRecords)
+	return c.launch()
+}
+
+// ask lets the record ask for the weights of one of the records after it, as the step before had them.
+func (c *chain) ask() {
+	if c.step < len(c.plan) {
+		c.plan[c.step] = c.own
+	} else {
+		c.plan = append(c.plan, c.own)
+	}
+	c.step++
+	if later := c.step - 1 + aheadBy; later < len(c.plan) {
+		a := &c.plan[later]
+		for _, m := range a.mems {
+			if m != nil && m.Released() {
+				return
+			}
+		}
+		c.next.ahead, c.next.aheadLines = a.at, a.lines
+		for i, lines := range a.lines {
+			c.next.aheadEach[i] = int32(groups(int(lines), c.meetings.groups))
+		}
+	}
+}
+
+// settle enqueues the records that wait, and closes the chain. The caller holds the lock.
+func (c *chain) settle() error {
+	if !c.open || c.busy {
+		return nil
+	}
+	err := c.merge()
+	if launchErr := c.launch(); err == nil {
+		err = launchErr
+	}
+	c.open, c.step, c.launchAt = false, 0, firstLaunch
+	return err
+}
+
+// launch enqueues the records that wait.
+func (c *chain) launch() (err error) {
+	if len(c.records) == 0 {
+		return nil
+	}
+	c.busy = true
+	defer func() { c.records, c.busy = c.records[:0], false }()
+	if c.list == nil {
+		if c.list, err = c.alloc((mostRecords+1)*int(unsafe.Sizeof(record{})), false); err != nil {
+			return err
+		}
+	}
+	bytes := unsafe.Slice((*byte)(unsafe.Pointer(&c.records[0])), len(c.records)*int(unsafe.Sizeof(record{})))
+	if err := c.send("send records", c.list, 0, bytes); err != nil {
+		return err
+	}
+	kernel, err := c.kernel(c.program(), "chain")
+	if err != nil {
+		return err
+	}
+	c.context.Unseen.Store(true)
+	c.launches++
+	kernel.Mem(c.list).Int(len(c.records))
+	group := c.key.teams(c.local()) * asm.TileKeys
+	return c.run("a chain of operations", c.meetings.pass(kernel, len(c.records)-1), group, c.meetings.groups, 1, 1)
+}
+
+// release gives the memory up.
+func (c *chain) release() {
+	for _, m := range []*cl.Mem{c.parts, c.list} {
+		if m != nil {
+			m.Release()
+		}
+	}
+	c.parts, c.list, c.records, c.held, c.open, c.unmerged = nil, nil, nil, nil, false, false
+}

@@ -1,0 +1,3 @@
+#undef get_local_id
+#undef GROUP
+#define GROUP CHAIN_GROUP
