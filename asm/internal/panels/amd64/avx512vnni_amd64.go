@@ -10,7 +10,7 @@ import "github.com/antigravity-go/antigravity/asm/internal/panels"
 var unitAVX512VNNI = unit{
 	blocks: []blockFormat{
 		{
-			layout: panels.LayoutQ4_0, rows: 16, single: q4_0AVX512VNNIx1x4, several: &chunks{many: q4_0ManyAVX512VNNI, blocks: 16},
+			layout: panels.LayoutQ4_0, rows: 16, single: q4_0AVX512VNNIx1x4, several: &chunks{many: q4_0ManyAVX512VNNI, blocks: 16, leastTokens: 32, leastBlocks: 16},
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: q4_0AVX512VNNIx12},
 				{Tokens: 8, Run: q4_0AVX512VNNIx8},
@@ -22,7 +22,7 @@ var unitAVX512VNNI = unit{
 			},
 		},
 		{
-			layout: panels.LayoutQ4_1, rows: 16, single: q4_1AVX512VNNIx1x4, several: &chunks{many: q4_1ManyAVX512VNNI, blocks: 16},
+			layout: panels.LayoutQ4_1, rows: 16, single: q4_1AVX512VNNIx1x4, several: &chunks{many: q4_1ManyAVX512VNNI, blocks: 16, leastTokens: 32, leastBlocks: 16},
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: q4_1AVX512VNNIx12},
 				{Tokens: 8, Run: q4_1AVX512VNNIx8},
@@ -34,7 +34,7 @@ var unitAVX512VNNI = unit{
 			},
 		},
 		{
-			layout: panels.LayoutQ8_0, rows: 16, single: q8_0AVX512VNNIx1x4, several: &chunks{many: q8_0ManyAVX512VNNI, blocks: 16},
+			layout: panels.LayoutQ8_0, rows: 16, single: q8_0AVX512VNNIx1x4, several: &chunks{many: q8_0ManyAVX512VNNI, blocks: 16, leastTokens: 32, leastBlocks: 16},
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: q8_0AVX512VNNIx12},
 				{Tokens: 8, Run: q8_0AVX512VNNIx8},
@@ -46,7 +46,7 @@ var unitAVX512VNNI = unit{
 			},
 		},
 		{
-			layout: panels.LayoutQ5_0, rows: 16, single: q5_0AVX512VNNIx1x4, several: &chunks{many: q5_0ManyAVX512VNNI, blocks: 16},
+			layout: panels.LayoutQ5_0, rows: 16, single: q5_0AVX512VNNIx1x4, several: &chunks{many: q5_0ManyAVX512VNNI, blocks: 16, leastTokens: 32, leastBlocks: 16},
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: q5_0AVX512VNNIx12},
 				{Tokens: 8, Run: q5_0AVX512VNNIx8},
@@ -58,7 +58,7 @@ var unitAVX512VNNI = unit{
 			},
 		},
 		{
-			layout: panels.LayoutQ5_1, rows: 16, single: q5_1AVX512VNNIx1x4, several: &chunks{many: q5_1ManyAVX512VNNI, blocks: 16},
+			layout: panels.LayoutQ5_1, rows: 16, single: q5_1AVX512VNNIx1x4, several: &chunks{many: q5_1ManyAVX512VNNI, blocks: 16, leastTokens: 32, leastBlocks: 16},
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: q5_1AVX512VNNIx12},
 				{Tokens: 8, Run: q5_1AVX512VNNIx8},
@@ -70,7 +70,7 @@ var unitAVX512VNNI = unit{
 			},
 		},
 		{
-			layout: panels.LayoutIQ4_NL, rows: 16, single: iq4_nlAVX512VNNIx1x4, several: &chunks{many: iq4_nlManyAVX512VNNI, blocks: 16},
+			layout: panels.LayoutIQ4_NL, rows: 16, single: iq4_nlAVX512VNNIx1x4, several: &chunks{many: iq4_nlManyAVX512VNNI, blocks: 16, leastTokens: 32, leastBlocks: 16},
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: iq4_nlAVX512VNNIx12},
 				{Tokens: 8, Run: iq4_nlAVX512VNNIx8},
@@ -82,7 +82,7 @@ var unitAVX512VNNI = unit{
 			},
 		},
 		{
-			layout: panels.LayoutMXFP4, rows: 16, single: mxfp4AVX512VNNIx1x4, several: &chunks{many: mxfp4ManyAVX512VNNI, blocks: 16},
+			layout: panels.LayoutMXFP4, rows: 16, single: mxfp4AVX512VNNIx1x4, several: &chunks{many: mxfp4ManyAVX512VNNI, blocks: 16, leastTokens: 32, leastBlocks: 16},
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: mxfp4AVX512VNNIx12},
 				{Tokens: 8, Run: mxfp4AVX512VNNIx8},
@@ -94,7 +94,7 @@ var unitAVX512VNNI = unit{
 			},
 		},
 		{
-			layout: panels.LayoutQ4_K, rows: 16, single: q4_KAVX512VNNIx1x4, several: &chunks{many: q4_KManyAVX512VNNI, blocks: 2},
+			layout: panels.LayoutQ4_K, rows: 16, single: q4_KAVX512VNNIx1x4, several: &chunks{many: q4_KManyAVX512VNNI, blocks: 2, leastTokens: 13, leastBlocks: 1},
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: q4_KAVX512VNNIx12},
 				{Tokens: 8, Run: q4_KAVX512VNNIx8},
@@ -108,7 +108,7 @@ var unitAVX512VNNI = unit{
 			},
 		},
 		{
-			layout: panels.LayoutQ5_K, rows: 16, single: q5_KAVX512VNNIx1x4, several: &chunks{many: q5_KManyAVX512VNNI, blocks: 2},
+			layout: panels.LayoutQ5_K, rows: 16, single: q5_KAVX512VNNIx1x4, several: &chunks{many: q5_KManyAVX512VNNI, blocks: 2, leastTokens: 13, leastBlocks: 1},
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: q5_KAVX512VNNIx12},
 				{Tokens: 8, Run: q5_KAVX512VNNIx8},
@@ -122,7 +122,7 @@ var unitAVX512VNNI = unit{
 			},
 		},
 		{
-			layout: panels.LayoutQ6_K, rows: 16, single: q6_KAVX512VNNIx1x4, several: &chunks{many: q6_KManyAVX512VNNI, blocks: 2},
+			layout: panels.LayoutQ6_K, rows: 16, single: q6_KAVX512VNNIx1x4, several: &chunks{many: q6_KManyAVX512VNNI, blocks: 2, leastTokens: 13, leastBlocks: 1},
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: q6_KAVX512VNNIx12},
 				{Tokens: 8, Run: q6_KAVX512VNNIx8},
@@ -136,7 +136,7 @@ var unitAVX512VNNI = unit{
 			},
 		},
 		{
-			layout: panels.LayoutQ2_K, rows: 16, single: q2_KAVX512VNNIx1x4, several: &chunks{many: q2_KManyAVX512VNNI, blocks: 2},
+			layout: panels.LayoutQ2_K, rows: 16, single: q2_KAVX512VNNIx1x4, several: &chunks{many: q2_KManyAVX512VNNI, blocks: 2, leastTokens: 13, leastBlocks: 1},
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: q2_KAVX512VNNIx12},
 				{Tokens: 8, Run: q2_KAVX512VNNIx8},
@@ -150,7 +150,7 @@ var unitAVX512VNNI = unit{
 			},
 		},
 		{
-			layout: panels.LayoutQ3_K, rows: 16, single: q3_KAVX512VNNIx1x4, several: &chunks{many: q3_KManyAVX512VNNI, blocks: 2},
+			layout: panels.LayoutQ3_K, rows: 16, single: q3_KAVX512VNNIx1x4, several: &chunks{many: q3_KManyAVX512VNNI, blocks: 2, leastTokens: 13, leastBlocks: 1},
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: q3_KAVX512VNNIx12},
 				{Tokens: 8, Run: q3_KAVX512VNNIx8},
@@ -164,7 +164,7 @@ var unitAVX512VNNI = unit{
 			},
 		},
 		{
-			layout: panels.LayoutIQ4_XS, rows: 16, single: iq4_xsAVX512VNNIx1x4, several: &chunks{many: iq4_xsManyAVX512VNNI, blocks: 2},
+			layout: panels.LayoutIQ4_XS, rows: 16, single: iq4_xsAVX512VNNIx1x4, several: &chunks{many: iq4_xsManyAVX512VNNI, blocks: 2, leastTokens: 13, leastBlocks: 1},
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: iq4_xsAVX512VNNIx12},
 				{Tokens: 8, Run: iq4_xsAVX512VNNIx8},
