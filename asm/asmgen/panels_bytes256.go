@@ -6,7 +6,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Quants of blocks of 256, times their inner scales, as bytes, one or two of them, for the kernels of AMX and of panels_folded.go. Nothing
+// Quants of blocks of 256, times their inner scales, as bytes, one or two of them, for the kernels of AMX and of panels_pairs.go. Nothing
 // is left to do for a block then but one multiplication by its scale. The extreme products:
 //
 //	Q2_K   3·15 = 45         one byte: 45
