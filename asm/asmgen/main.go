@@ -129,5 +129,10 @@ func compile(generate func(c *build.Context)) (*ir.File, error) {
 	if err := pass.Compile.Execute(file); err != nil {
 		return nil, fmt.Errorf("compiling: %w", err)
 	}
+	for _, f := range file.Functions() {
+		for _, i := range f.Instructions() {
+			broadcastConstant(i)
+		}
+	}
 	return file, nil
 }

@@ -388,6 +388,9 @@ func generatePanels(c *build.Context, u panelUnit) {
 			}
 			generate32(c, u, f, constants, 1, tokens)
 		}
+		if u == unitAVX512VNNI {
+			generatePairs32(c, u, f, constants)
+		}
 		generate32(c, u, f, constants, panelsOfSingle, 1)
 	}
 	if !u.vnni {
@@ -413,6 +416,9 @@ func generatePanels(c *build.Context, u panelUnit) {
 				generate256(c, u, f, shared, table, tokens)
 			}
 		}
+		if u == unitAVX512VNNI {
+			generatePairs256(c, u, bytes256(f), shared, table)
+		}
 		generateSingle256(c, u, f, shared, 1)
 		generateSingle256(c, u, f, shared, panelsOfSingle)
 	}
@@ -424,7 +430,7 @@ func generatePanels(c *build.Context, u panelUnit) {
 		generateGroups(c, u, f, shared, own, constants)
 	}
 	if u == unitAVX512VNNI {
-		generateFolded(c, u, constants)
+		generatePairsGroups(c, u, shared, own, constants)
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Quants of blocks of 256, times their inner scales, as bytes, one or two of them, for the kernels of AMX and of panels_folded.go. Nothing
+// Quants of blocks of 256, times their inner scales, as bytes, one or two of them, for the kernels of AMX and of panels_pairs.go. Nothing
 // is left to do for a block then but one multiplication by its scale. The extreme products:
 //
 //	Q2_K   3·15 = 45         one byte: 45
@@ -35,21 +35,29 @@ type formatBytes256 struct {
 // formatsBytes256 returns the formats with blocks of 256.
 func formatsBytes256() (list []formatBytes256) {
 	for _, f := range formats256 {
-		if f.decode {
-			list = append(list, formatBytes256{format256: f, pairs: 4})
-		} else {
-			list = append(list, formatBytes256{format256: f, offset: 5})
-		}
+		list = append(list, bytes256(f))
 	}
 	for i := range formatsGroups {
-		of := &formatsGroups[i]
-		f := formatBytes256{format256: of.format256, of: of, offset: of.offset, folded: !of.table, negative: !of.table && !of.minimum}
-		if of.minimum {
-			f.pairs = 8
-		}
-		list = append(list, f)
+		list = append(list, bytesOfGroups(&formatsGroups[i]))
 	}
 	return list
+}
+
+// bytes256 returns how Q4_K, Q5_K or Q6_K is unpacked.
+func bytes256(f format256) formatBytes256 {
+	if f.decode {
+		return formatBytes256{format256: f, pairs: 4}
+	}
+	return formatBytes256{format256: f, offset: 5}
+}
+
+// bytesOfGroups returns how a format with quants in groups of 16 is unpacked.
+func bytesOfGroups(of *formatGroups) formatBytes256 {
+	f := formatBytes256{format256: of.format256, of: of, offset: of.offset, folded: !of.table, negative: !of.table && !of.minimum}
+	if of.minimum {
+		f.pairs = 8
+	}
+	return f
 }
 
 // loop returns what a kernel computes.

@@ -218,13 +218,17 @@ func panelsTable(u panelUnit) func(functions []string) string {
 // chunksOf returns the fields of a format's kernels for several tokens, if it has such.
 func chunksOf(u panelUnit, format string, functions []string) string {
 	few, many := has(functions, format+"Few"+u.name), has(functions, format+"Many"+u.name)
+	if many != "nil" && u.wide {
+		blocks, leastTokens, leastBlocks := blocksPairs256, leastTokensPairs256, 1
+		if slices.ContainsFunc(formats32(u), func(f format32) bool { return f.name == format }) {
+			blocks, leastTokens, leastBlocks = blocksPairs32, leastTokensPairs32, leastBlocksPairs32
+		}
+		return fmt.Sprintf(", several: &chunks{many: %s, blocks: %d, leastTokens: %d, leastBlocks: %d}", many, blocks, leastTokens, leastBlocks)
+	}
 	for _, f := range formats32(u) {
 		if f.name == format && many != "nil" {
 			return fmt.Sprintf(", several: &chunks{few: %s, many: %s, room: %d}", few, many, newTileMany(nil, u, f, patterns32{}).panelBlocks())
 		}
-	}
-	if many != "nil" {
-		return fmt.Sprintf(", several: &chunks{many: %s, blocks: %d}", many, blocksFolded)
 	}
 	return ""
 }

@@ -5938,61 +5938,61 @@ doneMaximum:
 	VXORPS        Z1, Z1, Z1
 
 stripsExponentials:
-	CMPQ         SI, $0x10
-	JLT          tailExponentials
-	VMOVUPS      (DI), Z2
-	VSUBPS       Z0, Z2, Z2
-	VCMPPS       $0x05, everyc2aea8f6<>+0(SB), Z2, K1
-	VMOVUPS      every42b0bd71<>+0(SB), Z3
-	VMINPS       Z2, Z3, Z2
-	VMOVUPS      every4b40007f<>+0(SB), Z3
-	VFMADD231PS  every3fb8aa3b<>+0(SB), Z2, Z3
-	VSUBPS       every4b40007f<>+0(SB), Z3, Z4
-	VFNMADD231PS every3f317218<>+0(SB), Z4, Z2
-	VFNMADD231PS everyb102e308<>+0(SB), Z4, Z2
-	VMOVUPS      every3ab51252<>+0(SB), Z4
-	VFMADD213PS  every3c091cd1<>+0(SB), Z2, Z4
-	VFMADD213PS  every3d2aac78<>+0(SB), Z2, Z4
-	VFMADD213PS  every3e2aaa49<>+0(SB), Z2, Z4
-	VFMADD213PS  every3efffffe<>+0(SB), Z2, Z4
-	VFMADD213PS  every3f800000<>+0(SB), Z2, Z4
-	VFMADD213PS  every3f800000<>+0(SB), Z2, Z4
-	VPSLLD       $0x17, Z3, Z3
-	VMULPS.Z     Z3, Z4, K1, Z2
-	VMOVUPS      Z2, (DI)
-	VADDPS       Z2, Z1, Z1
-	ADDQ         $0x40, DI
-	SUBQ         $0x10, SI
-	JMP          stripsExponentials
+	CMPQ              SI, $0x10
+	JLT               tailExponentials
+	VMOVUPS           (DI), Z2
+	VSUBPS            Z0, Z2, Z2
+	VCMPPS.BCST       $0x05, everyc2aea8f6<>+0(SB), Z2, K1
+	VBROADCASTSS      every42b0bd71<>+0(SB), Z3
+	VMINPS            Z2, Z3, Z2
+	VBROADCASTSS      every4b40007f<>+0(SB), Z3
+	VFMADD231PS.BCST  every3fb8aa3b<>+0(SB), Z2, Z3
+	VSUBPS.BCST       every4b40007f<>+0(SB), Z3, Z4
+	VFNMADD231PS.BCST every3f317218<>+0(SB), Z4, Z2
+	VFNMADD231PS.BCST everyb102e308<>+0(SB), Z4, Z2
+	VBROADCASTSS      every3ab51252<>+0(SB), Z4
+	VFMADD213PS.BCST  every3c091cd1<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3d2aac78<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3e2aaa49<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3efffffe<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3f800000<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3f800000<>+0(SB), Z2, Z4
+	VPSLLD            $0x17, Z3, Z3
+	VMULPS.Z          Z3, Z4, K1, Z2
+	VMOVUPS           Z2, (DI)
+	VADDPS            Z2, Z1, Z1
+	ADDQ              $0x40, DI
+	SUBQ              $0x10, SI
+	JMP               stripsExponentials
 
 tailExponentials:
-	TESTQ        SI, SI
-	JLE          doneExponentials
-	VMOVD        SI, X2
-	VPBROADCASTD X2, Z2
-	VPCMPD       $0x06, numbers<>+0(SB), Z2, K1
-	VMOVUPS.Z    (DI), K1, Z2
-	VSUBPS       Z0, Z2, Z2
-	VCMPPS       $0x05, everyc2aea8f6<>+0(SB), Z2, K2
-	VMOVUPS      every42b0bd71<>+0(SB), Z0
-	VMINPS       Z2, Z0, Z2
-	VMOVUPS      every4b40007f<>+0(SB), Z0
-	VFMADD231PS  every3fb8aa3b<>+0(SB), Z2, Z0
-	VSUBPS       every4b40007f<>+0(SB), Z0, Z3
-	VFNMADD231PS every3f317218<>+0(SB), Z3, Z2
-	VFNMADD231PS everyb102e308<>+0(SB), Z3, Z2
-	VMOVUPS      every3ab51252<>+0(SB), Z3
-	VFMADD213PS  every3c091cd1<>+0(SB), Z2, Z3
-	VFMADD213PS  every3d2aac78<>+0(SB), Z2, Z3
-	VFMADD213PS  every3e2aaa49<>+0(SB), Z2, Z3
-	VFMADD213PS  every3efffffe<>+0(SB), Z2, Z3
-	VFMADD213PS  every3f800000<>+0(SB), Z2, Z3
-	VFMADD213PS  every3f800000<>+0(SB), Z2, Z3
-	VPSLLD       $0x17, Z0, Z0
-	VMULPS.Z     Z0, Z3, K2, Z2
-	VMOVAPS.Z    Z2, K1, Z2
-	VMOVUPS      Z2, K1, (DI)
-	VADDPS       Z2, Z1, Z1
+	TESTQ             SI, SI
+	JLE               doneExponentials
+	VMOVD             SI, X2
+	VPBROADCASTD      X2, Z2
+	VPCMPD            $0x06, numbers<>+0(SB), Z2, K1
+	VMOVUPS.Z         (DI), K1, Z2
+	VSUBPS            Z0, Z2, Z2
+	VCMPPS.BCST       $0x05, everyc2aea8f6<>+0(SB), Z2, K2
+	VBROADCASTSS      every42b0bd71<>+0(SB), Z0
+	VMINPS            Z2, Z0, Z2
+	VBROADCASTSS      every4b40007f<>+0(SB), Z0
+	VFMADD231PS.BCST  every3fb8aa3b<>+0(SB), Z2, Z0
+	VSUBPS.BCST       every4b40007f<>+0(SB), Z0, Z3
+	VFNMADD231PS.BCST every3f317218<>+0(SB), Z3, Z2
+	VFNMADD231PS.BCST everyb102e308<>+0(SB), Z3, Z2
+	VBROADCASTSS      every3ab51252<>+0(SB), Z3
+	VFMADD213PS.BCST  every3c091cd1<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  every3d2aac78<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  every3e2aaa49<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  every3efffffe<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  every3f800000<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  every3f800000<>+0(SB), Z2, Z3
+	VPSLLD            $0x17, Z0, Z0
+	VMULPS.Z          Z0, Z3, K2, Z2
+	VMOVAPS.Z         Z2, K1, Z2
+	VMOVUPS           Z2, K1, (DI)
+	VADDPS            Z2, Z1, Z1
 
 doneExponentials:
 	VEXTRACTF64X4 $0x01, Z1, Y0
@@ -6044,46 +6044,46 @@ numbercopy:
 	VADDPS       Z1, Z2, Z3
 
 numbers:
-	VMOVSS       X3, (AX)
-	VSUBPS       Z3, Z1, Z1
-	VCMPPS       $0x05, everyc2aea8f6<>+0(SB), Z1, K1
-	VMOVUPS      every42b0bd71<>+0(SB), Z4
-	VMINPS       Z1, Z4, Z1
-	VMOVUPS      every4b40007f<>+0(SB), Z4
-	VFMADD231PS  every3fb8aa3b<>+0(SB), Z1, Z4
-	VSUBPS       every4b40007f<>+0(SB), Z4, Z5
-	VFNMADD231PS every3f317218<>+0(SB), Z5, Z1
-	VFNMADD231PS everyb102e308<>+0(SB), Z5, Z1
-	VMOVUPS      every3ab51252<>+0(SB), Z5
-	VFMADD213PS  every3c091cd1<>+0(SB), Z1, Z5
-	VFMADD213PS  every3d2aac78<>+0(SB), Z1, Z5
-	VFMADD213PS  every3e2aaa49<>+0(SB), Z1, Z5
-	VFMADD213PS  every3efffffe<>+0(SB), Z1, Z5
-	VFMADD213PS  every3f800000<>+0(SB), Z1, Z5
-	VFMADD213PS  every3f800000<>+0(SB), Z1, Z5
-	VPSLLD       $0x17, Z4, Z4
-	VMULPS.Z     Z4, Z5, K1, Z1
-	VSUBPS       Z3, Z2, Z2
-	VCMPPS       $0x05, everyc2aea8f6<>+0(SB), Z2, K1
-	VMOVUPS      every42b0bd71<>+0(SB), Z3
-	VMINPS       Z2, Z3, Z2
-	VMOVUPS      every4b40007f<>+0(SB), Z3
-	VFMADD231PS  every3fb8aa3b<>+0(SB), Z2, Z3
-	VSUBPS       every4b40007f<>+0(SB), Z3, Z4
-	VFNMADD231PS every3f317218<>+0(SB), Z4, Z2
-	VFNMADD231PS everyb102e308<>+0(SB), Z4, Z2
-	VMOVUPS      every3ab51252<>+0(SB), Z4
-	VFMADD213PS  every3c091cd1<>+0(SB), Z2, Z4
-	VFMADD213PS  every3d2aac78<>+0(SB), Z2, Z4
-	VFMADD213PS  every3e2aaa49<>+0(SB), Z2, Z4
-	VFMADD213PS  every3efffffe<>+0(SB), Z2, Z4
-	VFMADD213PS  every3f800000<>+0(SB), Z2, Z4
-	VFMADD213PS  every3f800000<>+0(SB), Z2, Z4
-	VPSLLD       $0x17, Z3, Z3
-	VMULPS.Z     Z3, Z4, K1, Z2
-	VMULSS       4(AX), X1, X3
-	VFMADD231SS  4(CX), X2, X3
-	VMOVSS       X3, 4(AX)
+	VMOVSS            X3, (AX)
+	VSUBPS            Z3, Z1, Z1
+	VCMPPS.BCST       $0x05, everyc2aea8f6<>+0(SB), Z1, K1
+	VBROADCASTSS      every42b0bd71<>+0(SB), Z4
+	VMINPS            Z1, Z4, Z1
+	VBROADCASTSS      every4b40007f<>+0(SB), Z4
+	VFMADD231PS.BCST  every3fb8aa3b<>+0(SB), Z1, Z4
+	VSUBPS.BCST       every4b40007f<>+0(SB), Z4, Z5
+	VFNMADD231PS.BCST every3f317218<>+0(SB), Z5, Z1
+	VFNMADD231PS.BCST everyb102e308<>+0(SB), Z5, Z1
+	VBROADCASTSS      every3ab51252<>+0(SB), Z5
+	VFMADD213PS.BCST  every3c091cd1<>+0(SB), Z1, Z5
+	VFMADD213PS.BCST  every3d2aac78<>+0(SB), Z1, Z5
+	VFMADD213PS.BCST  every3e2aaa49<>+0(SB), Z1, Z5
+	VFMADD213PS.BCST  every3efffffe<>+0(SB), Z1, Z5
+	VFMADD213PS.BCST  every3f800000<>+0(SB), Z1, Z5
+	VFMADD213PS.BCST  every3f800000<>+0(SB), Z1, Z5
+	VPSLLD            $0x17, Z4, Z4
+	VMULPS.Z          Z4, Z5, K1, Z1
+	VSUBPS            Z3, Z2, Z2
+	VCMPPS.BCST       $0x05, everyc2aea8f6<>+0(SB), Z2, K1
+	VBROADCASTSS      every42b0bd71<>+0(SB), Z3
+	VMINPS            Z2, Z3, Z2
+	VBROADCASTSS      every4b40007f<>+0(SB), Z3
+	VFMADD231PS.BCST  every3fb8aa3b<>+0(SB), Z2, Z3
+	VSUBPS.BCST       every4b40007f<>+0(SB), Z3, Z4
+	VFNMADD231PS.BCST every3f317218<>+0(SB), Z4, Z2
+	VFNMADD231PS.BCST everyb102e308<>+0(SB), Z4, Z2
+	VBROADCASTSS      every3ab51252<>+0(SB), Z4
+	VFMADD213PS.BCST  every3c091cd1<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3d2aac78<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3e2aaa49<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3efffffe<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3f800000<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3f800000<>+0(SB), Z2, Z4
+	VPSLLD            $0x17, Z3, Z3
+	VMULPS.Z          Z3, Z4, K1, Z2
+	VMULSS            4(AX), X1, X3
+	VFMADD231SS       4(CX), X2, X3
+	VMOVSS            X3, 4(AX)
 
 stripsMerged:
 	CMPQ        BX, $0x10

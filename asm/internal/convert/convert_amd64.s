@@ -789,15 +789,15 @@ blocks:
 	VPBROADCASTW (CX), Y1
 	VCVTPH2PS    Y1, Z1
 	VPMOVZXBD    2(CX), Z2
-	VPANDD       every0000000f<>+0(SB), Z2, Z2
-	VPADDD       everyfffffff8<>+0(SB), Z2, Z2
+	VPANDD.BCST  every0000000f<>+0(SB), Z2, Z2
+	VPADDD.BCST  everyfffffff8<>+0(SB), Z2, Z2
 	VCVTDQ2PS    Z2, Z2
 	VMULPS       Z1, Z2, Z2
 	VADDPS       Z0, Z2, Z2
 	VMOVUPS      Z2, (AX)
 	VPMOVZXBD    2(CX), Z2
 	VPSRLD       $0x04, Z2, Z2
-	VPADDD       everyfffffff8<>+0(SB), Z2, Z2
+	VPADDD.BCST  everyfffffff8<>+0(SB), Z2, Z2
 	VCVTDQ2PS    Z2, Z2
 	VMULPS       Z1, Z2, Z2
 	VADDPS       Z0, Z2, Z2
@@ -826,7 +826,7 @@ blocks:
 	VPBROADCASTW 2(CX), Y1
 	VCVTPH2PS    Y1, Z1
 	VPMOVZXBD    4(CX), Z2
-	VPANDD       every0000000f<>+0(SB), Z2, Z2
+	VPANDD.BCST  every0000000f<>+0(SB), Z2, Z2
 	VCVTDQ2PS    Z2, Z2
 	VMULPS       Z0, Z2, Z2
 	VADDPS       Z1, Z2, Z2
@@ -873,21 +873,21 @@ TEXT ·quantizeBF16AVX512(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), DX
 
 strips:
-	SUBQ      $0x10, DX
-	JLT       done
-	VMOVUPS   (CX), Z0
-	VORPS     every00400000<>+0(SB), Z0, Z1
-	VPSLLD    $0x0f, Z0, Z2
-	VPSRLD    $0x1f, Z2, Z2
-	VPADDD    every00007fff<>+0(SB), Z2, Z2
-	VPADDD    Z0, Z2, Z2
-	VCMPPS    $0x07, Z0, Z0, K1
-	VBLENDMPS Z2, Z1, K1, Z0
-	VPSRLD    $0x10, Z0, Z0
-	VPMOVDW   Z0, (AX)
-	ADDQ      $0x40, CX
-	ADDQ      $0x20, AX
-	JMP       strips
+	SUBQ        $0x10, DX
+	JLT         done
+	VMOVUPS     (CX), Z0
+	VORPS.BCST  every00400000<>+0(SB), Z0, Z1
+	VPSLLD      $0x0f, Z0, Z2
+	VPSRLD      $0x1f, Z2, Z2
+	VPADDD.BCST every00007fff<>+0(SB), Z2, Z2
+	VPADDD      Z0, Z2, Z2
+	VCMPPS      $0x07, Z0, Z0, K1
+	VBLENDMPS   Z2, Z1, K1, Z0
+	VPSRLD      $0x10, Z0, Z0
+	VPMOVDW     Z0, (AX)
+	ADDQ        $0x40, CX
+	ADDQ        $0x20, AX
+	JMP         strips
 
 done:
 	VZEROUPPER
@@ -905,10 +905,10 @@ blocks:
 	JLT           done
 	VXORPS        Z0, Z0, Z0
 	VMOVUPS       (CX), Z1
-	VANDPS        every7fffffff<>+0(SB), Z1, Z2
+	VANDPS.BCST   every7fffffff<>+0(SB), Z1, Z2
 	VPMAXUD       Z0, Z2, Z0
 	VMOVUPS       64(CX), Z2
-	VANDPS        every7fffffff<>+0(SB), Z2, Z3
+	VANDPS.BCST   every7fffffff<>+0(SB), Z2, Z3
 	VPMAXUD       Z0, Z3, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y3
 	VPMAXUD       Y3, Y0, Y0
@@ -924,31 +924,31 @@ blocks:
 	VMOVD         X3, BX
 	MOVW          BX, (AX)
 	VBROADCASTSS  X0, Z3
-	VMOVUPS       every3f800000<>+0(SB), Z0
+	VBROADCASTSS  every3f800000<>+0(SB), Z0
 	VDIVPS        Z3, Z0, Z0
-	VANDPS        every7fffffff<>+0(SB), Z0, Z3
-	VCMPPS        $0x01, every7f800000<>+0(SB), Z3, K1
+	VANDPS.BCST   every7fffffff<>+0(SB), Z0, Z3
+	VCMPPS.BCST   $0x01, every7f800000<>+0(SB), Z3, K1
 	VMOVAPS.Z     Z0, K1, Z0
 	VMULPS        Z0, Z1, Z1
-	VMOVUPS       every80000000<>+0(SB), Z5
+	VBROADCASTSS  every80000000<>+0(SB), Z5
 	VANDPS        Z1, Z5, Z5
-	VORPS         every3f800000<>+0(SB), Z5, Z5
+	VORPS.BCST    every3f800000<>+0(SB), Z5, Z5
 	VRNDSCALEPS   $0x03, Z1, Z3
 	VSUBPS        Z3, Z1, Z4
-	VANDPS        every7fffffff<>+0(SB), Z4, Z4
-	VCMPPS        $0x05, every3f000000<>+0(SB), Z4, K1
+	VANDPS.BCST   every7fffffff<>+0(SB), Z4, Z4
+	VCMPPS.BCST   $0x05, every3f000000<>+0(SB), Z4, K1
 	VCMPPS        $0x07, Z1, Z1, K2
 	VADDPS        Z5, Z3, K1, Z3
 	VCVTTPS2DQ.Z  Z3, K2, Z1
 	VPMOVSDB      Z1, 2(AX)
 	VMULPS        Z0, Z2, Z2
-	VMOVUPS       every80000000<>+0(SB), Z3
+	VBROADCASTSS  every80000000<>+0(SB), Z3
 	VANDPS        Z2, Z3, Z3
-	VORPS         every3f800000<>+0(SB), Z3, Z3
+	VORPS.BCST    every3f800000<>+0(SB), Z3, Z3
 	VRNDSCALEPS   $0x03, Z2, Z0
 	VSUBPS        Z0, Z2, Z1
-	VANDPS        every7fffffff<>+0(SB), Z1, Z1
-	VCMPPS        $0x05, every3f000000<>+0(SB), Z1, K1
+	VANDPS.BCST   every7fffffff<>+0(SB), Z1, Z1
+	VCMPPS.BCST   $0x05, every3f000000<>+0(SB), Z1, K1
 	VCMPPS        $0x07, Z2, Z2, K2
 	VADDPS        Z3, Z0, K1, Z0
 	VCVTTPS2DQ.Z  Z0, K2, Z2
@@ -973,10 +973,10 @@ blocks:
 	JLT           done
 	VXORPS        Z0, Z0, Z0
 	VMOVUPS       (CX), Z1
-	VANDPS        every7fffffff<>+0(SB), Z1, Z2
+	VANDPS.BCST   every7fffffff<>+0(SB), Z1, Z2
 	VPMAXUD       Z0, Z2, Z0
 	VMOVUPS       64(CX), Z2
-	VANDPS        every7fffffff<>+0(SB), Z2, Z3
+	VANDPS.BCST   every7fffffff<>+0(SB), Z2, Z3
 	VPMAXUD       Z0, Z3, Z0
 	VEXTRACTF64X4 $0x01, Z0, Y3
 	VPMAXUD       Y3, Y0, Y0
@@ -992,12 +992,12 @@ blocks:
 	JZ            scaled
 	VBROADCASTSS  X0, Z0
 	XORQ          BX, BX
-	VANDPS        every7fffffff<>+0(SB), Z2, Z3
+	VANDPS.BCST   every7fffffff<>+0(SB), Z2, Z3
 	VPCMPD        $0x00, Z0, Z3, K1
 	KMOVD         K1, SI
 	SHLQ          $0x10, BX
 	ORQ           SI, BX
-	VANDPS        every7fffffff<>+0(SB), Z1, Z3
+	VANDPS.BCST   every7fffffff<>+0(SB), Z1, Z3
 	VPCMPD        $0x00, Z0, Z3, K1
 	KMOVD         K1, SI
 	SHLQ          $0x10, BX
@@ -1012,21 +1012,21 @@ scaled:
 	VMOVD        X0, BX
 	MOVW         BX, (AX)
 	VBROADCASTSS X3, Z3
-	VMOVUPS      every3f800000<>+0(SB), Z0
+	VBROADCASTSS every3f800000<>+0(SB), Z0
 	VDIVPS       Z3, Z0, Z0
-	VANDPS       every7fffffff<>+0(SB), Z0, Z3
-	VCMPPS       $0x01, every7f800000<>+0(SB), Z3, K1
+	VANDPS.BCST  every7fffffff<>+0(SB), Z0, Z3
+	VCMPPS.BCST  $0x01, every7f800000<>+0(SB), Z3, K1
 	VMOVAPS.Z    Z0, K1, Z0
-	VMOVUPS      every41080000<>+0(SB), Z3
+	VBROADCASTSS every41080000<>+0(SB), Z3
 	VFMADD231PS  Z0, Z1, Z3
 	VCVTTPS2DQ   Z3, Z1
-	VPMAXSD      every00000000<>+0(SB), Z1, Z1
-	VPMINSD      every0000000f<>+0(SB), Z1, Z1
-	VMOVUPS      every41080000<>+0(SB), Z3
+	VPMAXSD.BCST every00000000<>+0(SB), Z1, Z1
+	VPMINSD.BCST every0000000f<>+0(SB), Z1, Z1
+	VBROADCASTSS every41080000<>+0(SB), Z3
 	VFMADD231PS  Z0, Z2, Z3
 	VCVTTPS2DQ   Z3, Z2
-	VPMAXSD      every00000000<>+0(SB), Z2, Z2
-	VPMINSD      every0000000f<>+0(SB), Z2, Z2
+	VPMAXSD.BCST every00000000<>+0(SB), Z2, Z2
+	VPMINSD.BCST every0000000f<>+0(SB), Z2, Z2
 	VPSLLD       $0x04, Z2, Z2
 	VPADDD       Z2, Z1, Z1
 	VPMOVDB      Z1, 2(AX)

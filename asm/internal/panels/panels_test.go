@@ -227,6 +227,22 @@ func TestPanelsMultiplyLong(t *testing.T) {
 	})
 }
 
+// TestPanelsMultiplyMany multiplies more tokens than one call of assembly takes, and each rest of them, in more blocks than one call takes.
+func TestPanelsMultiplyMany(t *testing.T) {
+	forPanels(t, func(t *testing.T, p *panels.Panels) {
+		if p.Format().BlockLen() == 1 {
+			return // one call takes all
+		}
+		rng := rand.New(rand.NewPCG(15, 16))
+		const k = 3 * 256
+		w := newWeights(p.Format(), 3*panels.Rows, k, weightKinds[0].fill, rng)
+		packed := w.pack(p)
+		for _, tokens := range []int{32, 33, 34, 35, 36, 37, 71} {
+			checkProduct(t, p, w, packed, 3*panels.Rows, newActivation(p.Format(), tokens, k, activationKinds[0].value, rng))
+		}
+	})
+}
+
 func TestPanelsMultiplyExtremes(t *testing.T) {
 	forPanels(t, func(t *testing.T, p *panels.Panels) {
 		rng := rand.New(rand.NewPCG(5, 6))
@@ -236,7 +252,7 @@ func TestPanelsMultiplyExtremes(t *testing.T) {
 			packed := w.pack(p)
 			for _, a := range activationKinds {
 				t.Run(f.name+"/"+a.name, func(t *testing.T) {
-					for _, tokens := range []int{1, 27} {
+					for _, tokens := range []int{1, 27, 33} {
 						checkProduct(t, p, w, packed, 5*panels.Rows, newActivation(p.Format(), tokens, k, a.value, rng))
 					}
 				})

@@ -2414,68 +2414,68 @@ TEXT ·siluMulAVX512(SB), NOSPLIT, $0-32
 	MOVQ up+16(FP), BX
 
 strips:
-	CMPQ         AX, $0x10
-	JLT          tail
-	VMOVUPS      (DX), Z0
-	VMOVUPS      (BX), Z1
-	VXORPS       every80000000<>+0(SB), Z0, Z2
-	VCMPPS       $0x05, everyc2aea8f6<>+0(SB), Z2, K1
-	VMOVUPS      every42b0bd71<>+0(SB), Z3
-	VMINPS       Z2, Z3, Z2
-	VMOVUPS      every4b40007f<>+0(SB), Z3
-	VFMADD231PS  every3fb8aa3b<>+0(SB), Z2, Z3
-	VSUBPS       every4b40007f<>+0(SB), Z3, Z4
-	VFNMADD231PS every3f317218<>+0(SB), Z4, Z2
-	VFNMADD231PS everyb102e308<>+0(SB), Z4, Z2
-	VMOVUPS      every3ab51252<>+0(SB), Z4
-	VFMADD213PS  every3c091cd1<>+0(SB), Z2, Z4
-	VFMADD213PS  every3d2aac78<>+0(SB), Z2, Z4
-	VFMADD213PS  every3e2aaa49<>+0(SB), Z2, Z4
-	VFMADD213PS  every3efffffe<>+0(SB), Z2, Z4
-	VFMADD213PS  every3f800000<>+0(SB), Z2, Z4
-	VFMADD213PS  every3f800000<>+0(SB), Z2, Z4
-	VPSLLD       $0x17, Z3, Z3
-	VMULPS.Z     Z3, Z4, K1, Z2
-	VADDPS       every3f800000<>+0(SB), Z2, Z2
-	VDIVPS       Z2, Z0, Z0
-	VMULPS       Z1, Z0, Z0
-	VMOVUPS      Z0, (CX)
-	ADDQ         $0x40, CX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
-	SUBQ         $0x10, AX
-	JMP          strips
+	CMPQ              AX, $0x10
+	JLT               tail
+	VMOVUPS           (DX), Z0
+	VMOVUPS           (BX), Z1
+	VXORPS.BCST       every80000000<>+0(SB), Z0, Z2
+	VCMPPS.BCST       $0x05, everyc2aea8f6<>+0(SB), Z2, K1
+	VBROADCASTSS      every42b0bd71<>+0(SB), Z3
+	VMINPS            Z2, Z3, Z2
+	VBROADCASTSS      every4b40007f<>+0(SB), Z3
+	VFMADD231PS.BCST  every3fb8aa3b<>+0(SB), Z2, Z3
+	VSUBPS.BCST       every4b40007f<>+0(SB), Z3, Z4
+	VFNMADD231PS.BCST every3f317218<>+0(SB), Z4, Z2
+	VFNMADD231PS.BCST everyb102e308<>+0(SB), Z4, Z2
+	VBROADCASTSS      every3ab51252<>+0(SB), Z4
+	VFMADD213PS.BCST  every3c091cd1<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3d2aac78<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3e2aaa49<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3efffffe<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3f800000<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3f800000<>+0(SB), Z2, Z4
+	VPSLLD            $0x17, Z3, Z3
+	VMULPS.Z          Z3, Z4, K1, Z2
+	VADDPS.BCST       every3f800000<>+0(SB), Z2, Z2
+	VDIVPS            Z2, Z0, Z0
+	VMULPS            Z1, Z0, Z0
+	VMOVUPS           Z0, (CX)
+	ADDQ              $0x40, CX
+	ADDQ              $0x40, DX
+	ADDQ              $0x40, BX
+	SUBQ              $0x10, AX
+	JMP               strips
 
 tail:
-	TESTQ        AX, AX
-	JLE          done
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Z0
-	VPCMPD       $0x06, numbers<>+0(SB), Z0, K1
-	VMOVUPS.Z    (DX), K1, Z0
-	VMOVUPS.Z    (BX), K1, Z1
-	VXORPS       every80000000<>+0(SB), Z0, Z2
-	VCMPPS       $0x05, everyc2aea8f6<>+0(SB), Z2, K2
-	VMOVUPS      every42b0bd71<>+0(SB), Z3
-	VMINPS       Z2, Z3, Z2
-	VMOVUPS      every4b40007f<>+0(SB), Z3
-	VFMADD231PS  every3fb8aa3b<>+0(SB), Z2, Z3
-	VSUBPS       every4b40007f<>+0(SB), Z3, Z4
-	VFNMADD231PS every3f317218<>+0(SB), Z4, Z2
-	VFNMADD231PS everyb102e308<>+0(SB), Z4, Z2
-	VMOVUPS      every3ab51252<>+0(SB), Z4
-	VFMADD213PS  every3c091cd1<>+0(SB), Z2, Z4
-	VFMADD213PS  every3d2aac78<>+0(SB), Z2, Z4
-	VFMADD213PS  every3e2aaa49<>+0(SB), Z2, Z4
-	VFMADD213PS  every3efffffe<>+0(SB), Z2, Z4
-	VFMADD213PS  every3f800000<>+0(SB), Z2, Z4
-	VFMADD213PS  every3f800000<>+0(SB), Z2, Z4
-	VPSLLD       $0x17, Z3, Z3
-	VMULPS.Z     Z3, Z4, K2, Z2
-	VADDPS       every3f800000<>+0(SB), Z2, Z2
-	VDIVPS       Z2, Z0, Z0
-	VMULPS       Z1, Z0, Z0
-	VMOVUPS      Z0, K1, (CX)
+	TESTQ             AX, AX
+	JLE               done
+	VMOVD             AX, X0
+	VPBROADCASTD      X0, Z0
+	VPCMPD            $0x06, numbers<>+0(SB), Z0, K1
+	VMOVUPS.Z         (DX), K1, Z0
+	VMOVUPS.Z         (BX), K1, Z1
+	VXORPS.BCST       every80000000<>+0(SB), Z0, Z2
+	VCMPPS.BCST       $0x05, everyc2aea8f6<>+0(SB), Z2, K2
+	VBROADCASTSS      every42b0bd71<>+0(SB), Z3
+	VMINPS            Z2, Z3, Z2
+	VBROADCASTSS      every4b40007f<>+0(SB), Z3
+	VFMADD231PS.BCST  every3fb8aa3b<>+0(SB), Z2, Z3
+	VSUBPS.BCST       every4b40007f<>+0(SB), Z3, Z4
+	VFNMADD231PS.BCST every3f317218<>+0(SB), Z4, Z2
+	VFNMADD231PS.BCST everyb102e308<>+0(SB), Z4, Z2
+	VBROADCASTSS      every3ab51252<>+0(SB), Z4
+	VFMADD213PS.BCST  every3c091cd1<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3d2aac78<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3e2aaa49<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3efffffe<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3f800000<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3f800000<>+0(SB), Z2, Z4
+	VPSLLD            $0x17, Z3, Z3
+	VMULPS.Z          Z3, Z4, K2, Z2
+	VADDPS.BCST       every3f800000<>+0(SB), Z2, Z2
+	VDIVPS            Z2, Z0, Z0
+	VMULPS            Z1, Z0, Z0
+	VMOVUPS           Z0, K1, (CX)
 
 done:
 	VZEROUPPER
@@ -2490,70 +2490,70 @@ TEXT ·sigmoidMulAVX512(SB), NOSPLIT, $0-32
 	MOVQ up+16(FP), BX
 
 strips:
-	CMPQ         AX, $0x10
-	JLT          tail
-	VMOVUPS      (DX), Z0
-	VMOVUPS      (BX), Z1
-	VXORPS       every80000000<>+0(SB), Z0, Z2
-	VCMPPS       $0x05, everyc2aea8f6<>+0(SB), Z2, K1
-	VMOVUPS      every42b0bd71<>+0(SB), Z0
-	VMINPS       Z2, Z0, Z2
-	VMOVUPS      every4b40007f<>+0(SB), Z0
-	VFMADD231PS  every3fb8aa3b<>+0(SB), Z2, Z0
-	VSUBPS       every4b40007f<>+0(SB), Z0, Z3
-	VFNMADD231PS every3f317218<>+0(SB), Z3, Z2
-	VFNMADD231PS everyb102e308<>+0(SB), Z3, Z2
-	VMOVUPS      every3ab51252<>+0(SB), Z3
-	VFMADD213PS  every3c091cd1<>+0(SB), Z2, Z3
-	VFMADD213PS  every3d2aac78<>+0(SB), Z2, Z3
-	VFMADD213PS  every3e2aaa49<>+0(SB), Z2, Z3
-	VFMADD213PS  every3efffffe<>+0(SB), Z2, Z3
-	VFMADD213PS  every3f800000<>+0(SB), Z2, Z3
-	VFMADD213PS  every3f800000<>+0(SB), Z2, Z3
-	VPSLLD       $0x17, Z0, Z0
-	VMULPS.Z     Z0, Z3, K1, Z2
-	VADDPS       every3f800000<>+0(SB), Z2, Z2
-	VMOVUPS      every3f800000<>+0(SB), Z0
-	VDIVPS       Z2, Z0, Z0
-	VMULPS       Z1, Z0, Z0
-	VMOVUPS      Z0, (CX)
-	ADDQ         $0x40, CX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
-	SUBQ         $0x10, AX
-	JMP          strips
+	CMPQ              AX, $0x10
+	JLT               tail
+	VMOVUPS           (DX), Z0
+	VMOVUPS           (BX), Z1
+	VXORPS.BCST       every80000000<>+0(SB), Z0, Z2
+	VCMPPS.BCST       $0x05, everyc2aea8f6<>+0(SB), Z2, K1
+	VBROADCASTSS      every42b0bd71<>+0(SB), Z0
+	VMINPS            Z2, Z0, Z2
+	VBROADCASTSS      every4b40007f<>+0(SB), Z0
+	VFMADD231PS.BCST  every3fb8aa3b<>+0(SB), Z2, Z0
+	VSUBPS.BCST       every4b40007f<>+0(SB), Z0, Z3
+	VFNMADD231PS.BCST every3f317218<>+0(SB), Z3, Z2
+	VFNMADD231PS.BCST everyb102e308<>+0(SB), Z3, Z2
+	VBROADCASTSS      every3ab51252<>+0(SB), Z3
+	VFMADD213PS.BCST  every3c091cd1<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  every3d2aac78<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  every3e2aaa49<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  every3efffffe<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  every3f800000<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  every3f800000<>+0(SB), Z2, Z3
+	VPSLLD            $0x17, Z0, Z0
+	VMULPS.Z          Z0, Z3, K1, Z2
+	VADDPS.BCST       every3f800000<>+0(SB), Z2, Z2
+	VBROADCASTSS      every3f800000<>+0(SB), Z0
+	VDIVPS            Z2, Z0, Z0
+	VMULPS            Z1, Z0, Z0
+	VMOVUPS           Z0, (CX)
+	ADDQ              $0x40, CX
+	ADDQ              $0x40, DX
+	ADDQ              $0x40, BX
+	SUBQ              $0x10, AX
+	JMP               strips
 
 tail:
-	TESTQ        AX, AX
-	JLE          done
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Z0
-	VPCMPD       $0x06, numbers<>+0(SB), Z0, K1
-	VMOVUPS.Z    (DX), K1, Z0
-	VMOVUPS.Z    (BX), K1, Z1
-	VXORPS       every80000000<>+0(SB), Z0, Z2
-	VCMPPS       $0x05, everyc2aea8f6<>+0(SB), Z2, K2
-	VMOVUPS      every42b0bd71<>+0(SB), Z0
-	VMINPS       Z2, Z0, Z2
-	VMOVUPS      every4b40007f<>+0(SB), Z0
-	VFMADD231PS  every3fb8aa3b<>+0(SB), Z2, Z0
-	VSUBPS       every4b40007f<>+0(SB), Z0, Z3
-	VFNMADD231PS every3f317218<>+0(SB), Z3, Z2
-	VFNMADD231PS everyb102e308<>+0(SB), Z3, Z2
-	VMOVUPS      every3ab51252<>+0(SB), Z3
-	VFMADD213PS  every3c091cd1<>+0(SB), Z2, Z3
-	VFMADD213PS  every3d2aac78<>+0(SB), Z2, Z3
-	VFMADD213PS  every3e2aaa49<>+0(SB), Z2, Z3
-	VFMADD213PS  every3efffffe<>+0(SB), Z2, Z3
-	VFMADD213PS  every3f800000<>+0(SB), Z2, Z3
-	VFMADD213PS  every3f800000<>+0(SB), Z2, Z3
-	VPSLLD       $0x17, Z0, Z0
-	VMULPS.Z     Z0, Z3, K2, Z2
-	VADDPS       every3f800000<>+0(SB), Z2, Z2
-	VMOVUPS      every3f800000<>+0(SB), Z0
-	VDIVPS       Z2, Z0, Z0
-	VMULPS       Z1, Z0, Z0
-	VMOVUPS      Z0, K1, (CX)
+	TESTQ             AX, AX
+	JLE               done
+	VMOVD             AX, X0
+	VPBROADCASTD      X0, Z0
+	VPCMPD            $0x06, numbers<>+0(SB), Z0, K1
+	VMOVUPS.Z         (DX), K1, Z0
+	VMOVUPS.Z         (BX), K1, Z1
+	VXORPS.BCST       every80000000<>+0(SB), Z0, Z2
+	VCMPPS.BCST       $0x05, everyc2aea8f6<>+0(SB), Z2, K2
+	VBROADCASTSS      every42b0bd71<>+0(SB), Z0
+	VMINPS            Z2, Z0, Z2
+	VBROADCASTSS      every4b40007f<>+0(SB), Z0
+	VFMADD231PS.BCST  every3fb8aa3b<>+0(SB), Z2, Z0
+	VSUBPS.BCST       every4b40007f<>+0(SB), Z0, Z3
+	VFNMADD231PS.BCST every3f317218<>+0(SB), Z3, Z2
+	VFNMADD231PS.BCST everyb102e308<>+0(SB), Z3, Z2
+	VBROADCASTSS      every3ab51252<>+0(SB), Z3
+	VFMADD213PS.BCST  every3c091cd1<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  every3d2aac78<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  every3e2aaa49<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  every3efffffe<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  every3f800000<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  every3f800000<>+0(SB), Z2, Z3
+	VPSLLD            $0x17, Z0, Z0
+	VMULPS.Z          Z0, Z3, K2, Z2
+	VADDPS.BCST       every3f800000<>+0(SB), Z2, Z2
+	VBROADCASTSS      every3f800000<>+0(SB), Z0
+	VDIVPS            Z2, Z0, Z0
+	VMULPS            Z1, Z0, Z0
+	VMOVUPS           Z0, K1, (CX)
 
 done:
 	VZEROUPPER
@@ -2568,76 +2568,76 @@ TEXT ·geluMulAVX512(SB), NOSPLIT, $0-32
 	MOVQ up+16(FP), BX
 
 strips:
-	CMPQ         AX, $0x10
-	JLT          tail
-	VMOVUPS      (DX), Z0
-	VMOVUPS      (BX), Z1
-	VMULPS       Z0, Z0, Z3
-	VMOVUPS      every3fcc422a<>+0(SB), Z2
-	VFMADD231PS  every3d922279<>+0(SB), Z3, Z2
-	VMULPS       Z0, Z2, Z2
-	VXORPS       every80000000<>+0(SB), Z2, Z2
-	VCMPPS       $0x05, everyc2aea8f6<>+0(SB), Z2, K1
-	VMOVUPS      every42b0bd71<>+0(SB), Z3
-	VMINPS       Z2, Z3, Z2
-	VMOVUPS      every4b40007f<>+0(SB), Z3
-	VFMADD231PS  every3fb8aa3b<>+0(SB), Z2, Z3
-	VSUBPS       every4b40007f<>+0(SB), Z3, Z4
-	VFNMADD231PS every3f317218<>+0(SB), Z4, Z2
-	VFNMADD231PS everyb102e308<>+0(SB), Z4, Z2
-	VMOVUPS      every3ab51252<>+0(SB), Z4
-	VFMADD213PS  every3c091cd1<>+0(SB), Z2, Z4
-	VFMADD213PS  every3d2aac78<>+0(SB), Z2, Z4
-	VFMADD213PS  every3e2aaa49<>+0(SB), Z2, Z4
-	VFMADD213PS  every3efffffe<>+0(SB), Z2, Z4
-	VFMADD213PS  every3f800000<>+0(SB), Z2, Z4
-	VFMADD213PS  every3f800000<>+0(SB), Z2, Z4
-	VPSLLD       $0x17, Z3, Z3
-	VMULPS.Z     Z3, Z4, K1, Z2
-	VADDPS       every3f800000<>+0(SB), Z2, Z2
-	VDIVPS       Z2, Z0, Z0
-	VMULPS       Z1, Z0, Z0
-	VMOVUPS      Z0, (CX)
-	ADDQ         $0x40, CX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
-	SUBQ         $0x10, AX
-	JMP          strips
+	CMPQ              AX, $0x10
+	JLT               tail
+	VMOVUPS           (DX), Z0
+	VMOVUPS           (BX), Z1
+	VMULPS            Z0, Z0, Z3
+	VBROADCASTSS      every3fcc422a<>+0(SB), Z2
+	VFMADD231PS.BCST  every3d922279<>+0(SB), Z3, Z2
+	VMULPS            Z0, Z2, Z2
+	VXORPS.BCST       every80000000<>+0(SB), Z2, Z2
+	VCMPPS.BCST       $0x05, everyc2aea8f6<>+0(SB), Z2, K1
+	VBROADCASTSS      every42b0bd71<>+0(SB), Z3
+	VMINPS            Z2, Z3, Z2
+	VBROADCASTSS      every4b40007f<>+0(SB), Z3
+	VFMADD231PS.BCST  every3fb8aa3b<>+0(SB), Z2, Z3
+	VSUBPS.BCST       every4b40007f<>+0(SB), Z3, Z4
+	VFNMADD231PS.BCST every3f317218<>+0(SB), Z4, Z2
+	VFNMADD231PS.BCST everyb102e308<>+0(SB), Z4, Z2
+	VBROADCASTSS      every3ab51252<>+0(SB), Z4
+	VFMADD213PS.BCST  every3c091cd1<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3d2aac78<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3e2aaa49<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3efffffe<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3f800000<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3f800000<>+0(SB), Z2, Z4
+	VPSLLD            $0x17, Z3, Z3
+	VMULPS.Z          Z3, Z4, K1, Z2
+	VADDPS.BCST       every3f800000<>+0(SB), Z2, Z2
+	VDIVPS            Z2, Z0, Z0
+	VMULPS            Z1, Z0, Z0
+	VMOVUPS           Z0, (CX)
+	ADDQ              $0x40, CX
+	ADDQ              $0x40, DX
+	ADDQ              $0x40, BX
+	SUBQ              $0x10, AX
+	JMP               strips
 
 tail:
-	TESTQ        AX, AX
-	JLE          done
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Z0
-	VPCMPD       $0x06, numbers<>+0(SB), Z0, K1
-	VMOVUPS.Z    (DX), K1, Z0
-	VMOVUPS.Z    (BX), K1, Z1
-	VMULPS       Z0, Z0, Z3
-	VMOVUPS      every3fcc422a<>+0(SB), Z2
-	VFMADD231PS  every3d922279<>+0(SB), Z3, Z2
-	VMULPS       Z0, Z2, Z2
-	VXORPS       every80000000<>+0(SB), Z2, Z2
-	VCMPPS       $0x05, everyc2aea8f6<>+0(SB), Z2, K2
-	VMOVUPS      every42b0bd71<>+0(SB), Z3
-	VMINPS       Z2, Z3, Z2
-	VMOVUPS      every4b40007f<>+0(SB), Z3
-	VFMADD231PS  every3fb8aa3b<>+0(SB), Z2, Z3
-	VSUBPS       every4b40007f<>+0(SB), Z3, Z4
-	VFNMADD231PS every3f317218<>+0(SB), Z4, Z2
-	VFNMADD231PS everyb102e308<>+0(SB), Z4, Z2
-	VMOVUPS      every3ab51252<>+0(SB), Z4
-	VFMADD213PS  every3c091cd1<>+0(SB), Z2, Z4
-	VFMADD213PS  every3d2aac78<>+0(SB), Z2, Z4
-	VFMADD213PS  every3e2aaa49<>+0(SB), Z2, Z4
-	VFMADD213PS  every3efffffe<>+0(SB), Z2, Z4
-	VFMADD213PS  every3f800000<>+0(SB), Z2, Z4
-	VFMADD213PS  every3f800000<>+0(SB), Z2, Z4
-	VPSLLD       $0x17, Z3, Z3
-	VMULPS.Z     Z3, Z4, K2, Z2
-	VADDPS       every3f800000<>+0(SB), Z2, Z2
-	VDIVPS       Z2, Z0, Z0
-	VMULPS       Z1, Z0, Z0
-	VMOVUPS      Z0, K1, (CX)
+	TESTQ             AX, AX
+	JLE               done
+	VMOVD             AX, X0
+	VPBROADCASTD      X0, Z0
+	VPCMPD            $0x06, numbers<>+0(SB), Z0, K1
+	VMOVUPS.Z         (DX), K1, Z0
+	VMOVUPS.Z         (BX), K1, Z1
+	VMULPS            Z0, Z0, Z3
+	VBROADCASTSS      every3fcc422a<>+0(SB), Z2
+	VFMADD231PS.BCST  every3d922279<>+0(SB), Z3, Z2
+	VMULPS            Z0, Z2, Z2
+	VXORPS.BCST       every80000000<>+0(SB), Z2, Z2
+	VCMPPS.BCST       $0x05, everyc2aea8f6<>+0(SB), Z2, K2
+	VBROADCASTSS      every42b0bd71<>+0(SB), Z3
+	VMINPS            Z2, Z3, Z2
+	VBROADCASTSS      every4b40007f<>+0(SB), Z3
+	VFMADD231PS.BCST  every3fb8aa3b<>+0(SB), Z2, Z3
+	VSUBPS.BCST       every4b40007f<>+0(SB), Z3, Z4
+	VFNMADD231PS.BCST every3f317218<>+0(SB), Z4, Z2
+	VFNMADD231PS.BCST everyb102e308<>+0(SB), Z4, Z2
+	VBROADCASTSS      every3ab51252<>+0(SB), Z4
+	VFMADD213PS.BCST  every3c091cd1<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3d2aac78<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3e2aaa49<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3efffffe<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3f800000<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3f800000<>+0(SB), Z2, Z4
+	VPSLLD            $0x17, Z3, Z3
+	VMULPS.Z          Z3, Z4, K2, Z2
+	VADDPS.BCST       every3f800000<>+0(SB), Z2, Z2
+	VDIVPS            Z2, Z0, Z0
+	VMULPS            Z1, Z0, Z0
+	VMOVUPS           Z0, K1, (CX)
 
 done:
 	VZEROUPPER
@@ -2652,88 +2652,88 @@ TEXT ·geluErfMulAVX512(SB), NOSPLIT, $0-32
 	MOVQ up+16(FP), BX
 
 strips:
-	CMPQ         AX, $0x10
-	JLT          tail
-	VMOVUPS      (DX), Z0
-	VMOVUPS      (BX), Z1
-	VMULPS       Z0, Z0, Z3
-	VMINPS       every42100000<>+0(SB), Z3, Z3
-	VMOVUPS      every31715ff5<>+0(SB), Z2
-	VFMADD213PS  everyb48e04af<>+0(SB), Z3, Z2
-	VFMADD213PS  every370508fa<>+0(SB), Z3, Z2
-	VFMADD213PS  everyb8e7f892<>+0(SB), Z3, Z2
-	VFMADD213PS  everyb888b6c2<>+0(SB), Z3, Z2
-	VFMADD213PS  every3d94d200<>+0(SB), Z3, Z2
-	VFMADD213PS  every3fcc4230<>+0(SB), Z3, Z2
-	VMULPS       Z0, Z2, Z2
-	VXORPS       every80000000<>+0(SB), Z2, Z2
-	VCMPPS       $0x05, everyc2aea8f6<>+0(SB), Z2, K1
-	VMOVUPS      every42b0bd71<>+0(SB), Z3
-	VMINPS       Z2, Z3, Z2
-	VMOVUPS      every4b40007f<>+0(SB), Z3
-	VFMADD231PS  every3fb8aa3b<>+0(SB), Z2, Z3
-	VSUBPS       every4b40007f<>+0(SB), Z3, Z4
-	VFNMADD231PS every3f317218<>+0(SB), Z4, Z2
-	VFNMADD231PS everyb102e308<>+0(SB), Z4, Z2
-	VMOVUPS      every3ab51252<>+0(SB), Z4
-	VFMADD213PS  every3c091cd1<>+0(SB), Z2, Z4
-	VFMADD213PS  every3d2aac78<>+0(SB), Z2, Z4
-	VFMADD213PS  every3e2aaa49<>+0(SB), Z2, Z4
-	VFMADD213PS  every3efffffe<>+0(SB), Z2, Z4
-	VFMADD213PS  every3f800000<>+0(SB), Z2, Z4
-	VFMADD213PS  every3f800000<>+0(SB), Z2, Z4
-	VPSLLD       $0x17, Z3, Z3
-	VMULPS.Z     Z3, Z4, K1, Z2
-	VADDPS       every3f800000<>+0(SB), Z2, Z2
-	VDIVPS       Z2, Z0, Z0
-	VMULPS       Z1, Z0, Z0
-	VMOVUPS      Z0, (CX)
-	ADDQ         $0x40, CX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
-	SUBQ         $0x10, AX
-	JMP          strips
+	CMPQ              AX, $0x10
+	JLT               tail
+	VMOVUPS           (DX), Z0
+	VMOVUPS           (BX), Z1
+	VMULPS            Z0, Z0, Z3
+	VMINPS.BCST       every42100000<>+0(SB), Z3, Z3
+	VBROADCASTSS      every31715ff5<>+0(SB), Z2
+	VFMADD213PS.BCST  everyb48e04af<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST  every370508fa<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST  everyb8e7f892<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST  everyb888b6c2<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST  every3d94d200<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST  every3fcc4230<>+0(SB), Z3, Z2
+	VMULPS            Z0, Z2, Z2
+	VXORPS.BCST       every80000000<>+0(SB), Z2, Z2
+	VCMPPS.BCST       $0x05, everyc2aea8f6<>+0(SB), Z2, K1
+	VBROADCASTSS      every42b0bd71<>+0(SB), Z3
+	VMINPS            Z2, Z3, Z2
+	VBROADCASTSS      every4b40007f<>+0(SB), Z3
+	VFMADD231PS.BCST  every3fb8aa3b<>+0(SB), Z2, Z3
+	VSUBPS.BCST       every4b40007f<>+0(SB), Z3, Z4
+	VFNMADD231PS.BCST every3f317218<>+0(SB), Z4, Z2
+	VFNMADD231PS.BCST everyb102e308<>+0(SB), Z4, Z2
+	VBROADCASTSS      every3ab51252<>+0(SB), Z4
+	VFMADD213PS.BCST  every3c091cd1<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3d2aac78<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3e2aaa49<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3efffffe<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3f800000<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3f800000<>+0(SB), Z2, Z4
+	VPSLLD            $0x17, Z3, Z3
+	VMULPS.Z          Z3, Z4, K1, Z2
+	VADDPS.BCST       every3f800000<>+0(SB), Z2, Z2
+	VDIVPS            Z2, Z0, Z0
+	VMULPS            Z1, Z0, Z0
+	VMOVUPS           Z0, (CX)
+	ADDQ              $0x40, CX
+	ADDQ              $0x40, DX
+	ADDQ              $0x40, BX
+	SUBQ              $0x10, AX
+	JMP               strips
 
 tail:
-	TESTQ        AX, AX
-	JLE          done
-	VMOVD        AX, X0
-	VPBROADCASTD X0, Z0
-	VPCMPD       $0x06, numbers<>+0(SB), Z0, K1
-	VMOVUPS.Z    (DX), K1, Z0
-	VMOVUPS.Z    (BX), K1, Z1
-	VMULPS       Z0, Z0, Z3
-	VMINPS       every42100000<>+0(SB), Z3, Z3
-	VMOVUPS      every31715ff5<>+0(SB), Z2
-	VFMADD213PS  everyb48e04af<>+0(SB), Z3, Z2
-	VFMADD213PS  every370508fa<>+0(SB), Z3, Z2
-	VFMADD213PS  everyb8e7f892<>+0(SB), Z3, Z2
-	VFMADD213PS  everyb888b6c2<>+0(SB), Z3, Z2
-	VFMADD213PS  every3d94d200<>+0(SB), Z3, Z2
-	VFMADD213PS  every3fcc4230<>+0(SB), Z3, Z2
-	VMULPS       Z0, Z2, Z2
-	VXORPS       every80000000<>+0(SB), Z2, Z2
-	VCMPPS       $0x05, everyc2aea8f6<>+0(SB), Z2, K2
-	VMOVUPS      every42b0bd71<>+0(SB), Z3
-	VMINPS       Z2, Z3, Z2
-	VMOVUPS      every4b40007f<>+0(SB), Z3
-	VFMADD231PS  every3fb8aa3b<>+0(SB), Z2, Z3
-	VSUBPS       every4b40007f<>+0(SB), Z3, Z4
-	VFNMADD231PS every3f317218<>+0(SB), Z4, Z2
-	VFNMADD231PS everyb102e308<>+0(SB), Z4, Z2
-	VMOVUPS      every3ab51252<>+0(SB), Z4
-	VFMADD213PS  every3c091cd1<>+0(SB), Z2, Z4
-	VFMADD213PS  every3d2aac78<>+0(SB), Z2, Z4
-	VFMADD213PS  every3e2aaa49<>+0(SB), Z2, Z4
-	VFMADD213PS  every3efffffe<>+0(SB), Z2, Z4
-	VFMADD213PS  every3f800000<>+0(SB), Z2, Z4
-	VFMADD213PS  every3f800000<>+0(SB), Z2, Z4
-	VPSLLD       $0x17, Z3, Z3
-	VMULPS.Z     Z3, Z4, K2, Z2
-	VADDPS       every3f800000<>+0(SB), Z2, Z2
-	VDIVPS       Z2, Z0, Z0
-	VMULPS       Z1, Z0, Z0
-	VMOVUPS      Z0, K1, (CX)
+	TESTQ             AX, AX
+	JLE               done
+	VMOVD             AX, X0
+	VPBROADCASTD      X0, Z0
+	VPCMPD            $0x06, numbers<>+0(SB), Z0, K1
+	VMOVUPS.Z         (DX), K1, Z0
+	VMOVUPS.Z         (BX), K1, Z1
+	VMULPS            Z0, Z0, Z3
+	VMINPS.BCST       every42100000<>+0(SB), Z3, Z3
+	VBROADCASTSS      every31715ff5<>+0(SB), Z2
+	VFMADD213PS.BCST  everyb48e04af<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST  every370508fa<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST  everyb8e7f892<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST  everyb888b6c2<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST  every3d94d200<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST  every3fcc4230<>+0(SB), Z3, Z2
+	VMULPS            Z0, Z2, Z2
+	VXORPS.BCST       every80000000<>+0(SB), Z2, Z2
+	VCMPPS.BCST       $0x05, everyc2aea8f6<>+0(SB), Z2, K2
+	VBROADCASTSS      every42b0bd71<>+0(SB), Z3
+	VMINPS            Z2, Z3, Z2
+	VBROADCASTSS      every4b40007f<>+0(SB), Z3
+	VFMADD231PS.BCST  every3fb8aa3b<>+0(SB), Z2, Z3
+	VSUBPS.BCST       every4b40007f<>+0(SB), Z3, Z4
+	VFNMADD231PS.BCST every3f317218<>+0(SB), Z4, Z2
+	VFNMADD231PS.BCST everyb102e308<>+0(SB), Z4, Z2
+	VBROADCASTSS      every3ab51252<>+0(SB), Z4
+	VFMADD213PS.BCST  every3c091cd1<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3d2aac78<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3e2aaa49<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3efffffe<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3f800000<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3f800000<>+0(SB), Z2, Z4
+	VPSLLD            $0x17, Z3, Z3
+	VMULPS.Z          Z3, Z4, K2, Z2
+	VADDPS.BCST       every3f800000<>+0(SB), Z2, Z2
+	VDIVPS            Z2, Z0, Z0
+	VMULPS            Z1, Z0, Z0
+	VMOVUPS           Z0, K1, (CX)
 
 done:
 	VZEROUPPER
@@ -2747,79 +2747,79 @@ TEXT ·swiGLUClampedAVX512(SB), NOSPLIT, $0-36
 	MOVQ         gate+8(FP), DX
 	MOVQ         up+16(FP), BX
 	VBROADCASTSS limit+32(FP), Z0
-	VXORPS       every80000000<>+0(SB), Z0, Z1
+	VXORPS.BCST  every80000000<>+0(SB), Z0, Z1
 
 strips:
-	CMPQ         AX, $0x10
-	JLT          tail
-	VMOVUPS      (DX), Z2
-	VMOVUPS      (BX), Z3
-	VMINPS       Z2, Z0, Z2
-	VMINPS       Z3, Z0, Z3
-	VMAXPS       Z3, Z1, Z3
-	VMULPS       everybfd9db23<>+0(SB), Z2, Z4
-	VCMPPS       $0x05, everyc2aea8f6<>+0(SB), Z4, K1
-	VMOVUPS      every42b0bd71<>+0(SB), Z5
-	VMINPS       Z4, Z5, Z4
-	VMOVUPS      every4b40007f<>+0(SB), Z5
-	VFMADD231PS  every3fb8aa3b<>+0(SB), Z4, Z5
-	VSUBPS       every4b40007f<>+0(SB), Z5, Z6
-	VFNMADD231PS every3f317218<>+0(SB), Z6, Z4
-	VFNMADD231PS everyb102e308<>+0(SB), Z6, Z4
-	VMOVUPS      every3ab51252<>+0(SB), Z6
-	VFMADD213PS  every3c091cd1<>+0(SB), Z4, Z6
-	VFMADD213PS  every3d2aac78<>+0(SB), Z4, Z6
-	VFMADD213PS  every3e2aaa49<>+0(SB), Z4, Z6
-	VFMADD213PS  every3efffffe<>+0(SB), Z4, Z6
-	VFMADD213PS  every3f800000<>+0(SB), Z4, Z6
-	VFMADD213PS  every3f800000<>+0(SB), Z4, Z6
-	VPSLLD       $0x17, Z5, Z5
-	VMULPS.Z     Z5, Z6, K1, Z4
-	VADDPS       every3f800000<>+0(SB), Z4, Z4
-	VDIVPS       Z4, Z2, Z2
-	VADDPS       every3f800000<>+0(SB), Z3, Z3
-	VMULPS       Z3, Z2, Z2
-	VMOVUPS      Z2, (CX)
-	ADDQ         $0x40, CX
-	ADDQ         $0x40, DX
-	ADDQ         $0x40, BX
-	SUBQ         $0x10, AX
-	JMP          strips
+	CMPQ              AX, $0x10
+	JLT               tail
+	VMOVUPS           (DX), Z2
+	VMOVUPS           (BX), Z3
+	VMINPS            Z2, Z0, Z2
+	VMINPS            Z3, Z0, Z3
+	VMAXPS            Z3, Z1, Z3
+	VMULPS.BCST       everybfd9db23<>+0(SB), Z2, Z4
+	VCMPPS.BCST       $0x05, everyc2aea8f6<>+0(SB), Z4, K1
+	VBROADCASTSS      every42b0bd71<>+0(SB), Z5
+	VMINPS            Z4, Z5, Z4
+	VBROADCASTSS      every4b40007f<>+0(SB), Z5
+	VFMADD231PS.BCST  every3fb8aa3b<>+0(SB), Z4, Z5
+	VSUBPS.BCST       every4b40007f<>+0(SB), Z5, Z6
+	VFNMADD231PS.BCST every3f317218<>+0(SB), Z6, Z4
+	VFNMADD231PS.BCST everyb102e308<>+0(SB), Z6, Z4
+	VBROADCASTSS      every3ab51252<>+0(SB), Z6
+	VFMADD213PS.BCST  every3c091cd1<>+0(SB), Z4, Z6
+	VFMADD213PS.BCST  every3d2aac78<>+0(SB), Z4, Z6
+	VFMADD213PS.BCST  every3e2aaa49<>+0(SB), Z4, Z6
+	VFMADD213PS.BCST  every3efffffe<>+0(SB), Z4, Z6
+	VFMADD213PS.BCST  every3f800000<>+0(SB), Z4, Z6
+	VFMADD213PS.BCST  every3f800000<>+0(SB), Z4, Z6
+	VPSLLD            $0x17, Z5, Z5
+	VMULPS.Z          Z5, Z6, K1, Z4
+	VADDPS.BCST       every3f800000<>+0(SB), Z4, Z4
+	VDIVPS            Z4, Z2, Z2
+	VADDPS.BCST       every3f800000<>+0(SB), Z3, Z3
+	VMULPS            Z3, Z2, Z2
+	VMOVUPS           Z2, (CX)
+	ADDQ              $0x40, CX
+	ADDQ              $0x40, DX
+	ADDQ              $0x40, BX
+	SUBQ              $0x10, AX
+	JMP               strips
 
 tail:
-	TESTQ        AX, AX
-	JLE          done
-	VMOVD        AX, X2
-	VPBROADCASTD X2, Z2
-	VPCMPD       $0x06, numbers<>+0(SB), Z2, K1
-	VMOVUPS.Z    (DX), K1, Z2
-	VMOVUPS.Z    (BX), K1, Z3
-	VMINPS       Z2, Z0, Z2
-	VMINPS       Z3, Z0, Z3
-	VMAXPS       Z3, Z1, Z3
-	VMULPS       everybfd9db23<>+0(SB), Z2, Z0
-	VCMPPS       $0x05, everyc2aea8f6<>+0(SB), Z0, K2
-	VMOVUPS      every42b0bd71<>+0(SB), Z1
-	VMINPS       Z0, Z1, Z0
-	VMOVUPS      every4b40007f<>+0(SB), Z1
-	VFMADD231PS  every3fb8aa3b<>+0(SB), Z0, Z1
-	VSUBPS       every4b40007f<>+0(SB), Z1, Z4
-	VFNMADD231PS every3f317218<>+0(SB), Z4, Z0
-	VFNMADD231PS everyb102e308<>+0(SB), Z4, Z0
-	VMOVUPS      every3ab51252<>+0(SB), Z4
-	VFMADD213PS  every3c091cd1<>+0(SB), Z0, Z4
-	VFMADD213PS  every3d2aac78<>+0(SB), Z0, Z4
-	VFMADD213PS  every3e2aaa49<>+0(SB), Z0, Z4
-	VFMADD213PS  every3efffffe<>+0(SB), Z0, Z4
-	VFMADD213PS  every3f800000<>+0(SB), Z0, Z4
-	VFMADD213PS  every3f800000<>+0(SB), Z0, Z4
-	VPSLLD       $0x17, Z1, Z1
-	VMULPS.Z     Z1, Z4, K2, Z0
-	VADDPS       every3f800000<>+0(SB), Z0, Z0
-	VDIVPS       Z0, Z2, Z2
-	VADDPS       every3f800000<>+0(SB), Z3, Z3
-	VMULPS       Z3, Z2, Z2
-	VMOVUPS      Z2, K1, (CX)
+	TESTQ             AX, AX
+	JLE               done
+	VMOVD             AX, X2
+	VPBROADCASTD      X2, Z2
+	VPCMPD            $0x06, numbers<>+0(SB), Z2, K1
+	VMOVUPS.Z         (DX), K1, Z2
+	VMOVUPS.Z         (BX), K1, Z3
+	VMINPS            Z2, Z0, Z2
+	VMINPS            Z3, Z0, Z3
+	VMAXPS            Z3, Z1, Z3
+	VMULPS.BCST       everybfd9db23<>+0(SB), Z2, Z0
+	VCMPPS.BCST       $0x05, everyc2aea8f6<>+0(SB), Z0, K2
+	VBROADCASTSS      every42b0bd71<>+0(SB), Z1
+	VMINPS            Z0, Z1, Z0
+	VBROADCASTSS      every4b40007f<>+0(SB), Z1
+	VFMADD231PS.BCST  every3fb8aa3b<>+0(SB), Z0, Z1
+	VSUBPS.BCST       every4b40007f<>+0(SB), Z1, Z4
+	VFNMADD231PS.BCST every3f317218<>+0(SB), Z4, Z0
+	VFNMADD231PS.BCST everyb102e308<>+0(SB), Z4, Z0
+	VBROADCASTSS      every3ab51252<>+0(SB), Z4
+	VFMADD213PS.BCST  every3c091cd1<>+0(SB), Z0, Z4
+	VFMADD213PS.BCST  every3d2aac78<>+0(SB), Z0, Z4
+	VFMADD213PS.BCST  every3e2aaa49<>+0(SB), Z0, Z4
+	VFMADD213PS.BCST  every3efffffe<>+0(SB), Z0, Z4
+	VFMADD213PS.BCST  every3f800000<>+0(SB), Z0, Z4
+	VFMADD213PS.BCST  every3f800000<>+0(SB), Z0, Z4
+	VPSLLD            $0x17, Z1, Z1
+	VMULPS.Z          Z1, Z4, K2, Z0
+	VADDPS.BCST       every3f800000<>+0(SB), Z0, Z0
+	VDIVPS            Z0, Z2, Z2
+	VADDPS.BCST       every3f800000<>+0(SB), Z3, Z3
+	VMULPS            Z3, Z2, Z2
+	VMOVUPS           Z2, K1, (CX)
 
 done:
 	VZEROUPPER
@@ -2834,74 +2834,74 @@ TEXT ·softcapAVX512(SB), NOSPLIT, $0-24
 	VBROADCASTSS limit+20(FP), Z1
 
 strips:
-	CMPQ         AX, $0x10
-	JLT          tail
-	VMOVUPS      (CX), Z2
-	VANDPS       every7fffffff<>+0(SB), Z2, Z3
-	VXORPS       Z3, Z2, Z2
-	VMULPS       Z0, Z3, Z3
-	VCMPPS       $0x05, everyc2aea8f6<>+0(SB), Z3, K1
-	VMOVUPS      every42b0bd71<>+0(SB), Z4
-	VMINPS       Z3, Z4, Z3
-	VMOVUPS      every4b40007f<>+0(SB), Z4
-	VFMADD231PS  every3fb8aa3b<>+0(SB), Z3, Z4
-	VSUBPS       every4b40007f<>+0(SB), Z4, Z5
-	VFNMADD231PS every3f317218<>+0(SB), Z5, Z3
-	VFNMADD231PS everyb102e308<>+0(SB), Z5, Z3
-	VMOVUPS      every3ab51252<>+0(SB), Z5
-	VFMADD213PS  every3c091cd1<>+0(SB), Z3, Z5
-	VFMADD213PS  every3d2aac78<>+0(SB), Z3, Z5
-	VFMADD213PS  every3e2aaa49<>+0(SB), Z3, Z5
-	VFMADD213PS  every3efffffe<>+0(SB), Z3, Z5
-	VFMADD213PS  every3f800000<>+0(SB), Z3, Z5
-	VFMADD213PS  every3f800000<>+0(SB), Z3, Z5
-	VPSLLD       $0x17, Z4, Z4
-	VMULPS.Z     Z4, Z5, K1, Z3
-	VMOVUPS      every3f800000<>+0(SB), Z4
-	VSUBPS       Z3, Z4, Z4
-	VADDPS       every3f800000<>+0(SB), Z3, Z3
-	VDIVPS       Z3, Z4, Z4
-	VMULPS       Z1, Z4, Z4
-	VORPS        Z4, Z2, Z2
-	VMOVUPS      Z2, (CX)
-	ADDQ         $0x40, CX
-	SUBQ         $0x10, AX
-	JMP          strips
+	CMPQ              AX, $0x10
+	JLT               tail
+	VMOVUPS           (CX), Z2
+	VANDPS.BCST       every7fffffff<>+0(SB), Z2, Z3
+	VXORPS            Z3, Z2, Z2
+	VMULPS            Z0, Z3, Z3
+	VCMPPS.BCST       $0x05, everyc2aea8f6<>+0(SB), Z3, K1
+	VBROADCASTSS      every42b0bd71<>+0(SB), Z4
+	VMINPS            Z3, Z4, Z3
+	VBROADCASTSS      every4b40007f<>+0(SB), Z4
+	VFMADD231PS.BCST  every3fb8aa3b<>+0(SB), Z3, Z4
+	VSUBPS.BCST       every4b40007f<>+0(SB), Z4, Z5
+	VFNMADD231PS.BCST every3f317218<>+0(SB), Z5, Z3
+	VFNMADD231PS.BCST everyb102e308<>+0(SB), Z5, Z3
+	VBROADCASTSS      every3ab51252<>+0(SB), Z5
+	VFMADD213PS.BCST  every3c091cd1<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST  every3d2aac78<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST  every3e2aaa49<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST  every3efffffe<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST  every3f800000<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST  every3f800000<>+0(SB), Z3, Z5
+	VPSLLD            $0x17, Z4, Z4
+	VMULPS.Z          Z4, Z5, K1, Z3
+	VBROADCASTSS      every3f800000<>+0(SB), Z4
+	VSUBPS            Z3, Z4, Z4
+	VADDPS.BCST       every3f800000<>+0(SB), Z3, Z3
+	VDIVPS            Z3, Z4, Z4
+	VMULPS            Z1, Z4, Z4
+	VORPS             Z4, Z2, Z2
+	VMOVUPS           Z2, (CX)
+	ADDQ              $0x40, CX
+	SUBQ              $0x10, AX
+	JMP               strips
 
 tail:
-	TESTQ        AX, AX
-	JLE          done
-	VMOVD        AX, X2
-	VPBROADCASTD X2, Z2
-	VPCMPD       $0x06, numbers<>+0(SB), Z2, K1
-	VMOVUPS.Z    (CX), K1, Z2
-	VANDPS       every7fffffff<>+0(SB), Z2, Z3
-	VXORPS       Z3, Z2, Z2
-	VMULPS       Z0, Z3, Z3
-	VCMPPS       $0x05, everyc2aea8f6<>+0(SB), Z3, K2
-	VMOVUPS      every42b0bd71<>+0(SB), Z0
-	VMINPS       Z3, Z0, Z3
-	VMOVUPS      every4b40007f<>+0(SB), Z0
-	VFMADD231PS  every3fb8aa3b<>+0(SB), Z3, Z0
-	VSUBPS       every4b40007f<>+0(SB), Z0, Z4
-	VFNMADD231PS every3f317218<>+0(SB), Z4, Z3
-	VFNMADD231PS everyb102e308<>+0(SB), Z4, Z3
-	VMOVUPS      every3ab51252<>+0(SB), Z4
-	VFMADD213PS  every3c091cd1<>+0(SB), Z3, Z4
-	VFMADD213PS  every3d2aac78<>+0(SB), Z3, Z4
-	VFMADD213PS  every3e2aaa49<>+0(SB), Z3, Z4
-	VFMADD213PS  every3efffffe<>+0(SB), Z3, Z4
-	VFMADD213PS  every3f800000<>+0(SB), Z3, Z4
-	VFMADD213PS  every3f800000<>+0(SB), Z3, Z4
-	VPSLLD       $0x17, Z0, Z0
-	VMULPS.Z     Z0, Z4, K2, Z3
-	VMOVUPS      every3f800000<>+0(SB), Z0
-	VSUBPS       Z3, Z0, Z0
-	VADDPS       every3f800000<>+0(SB), Z3, Z3
-	VDIVPS       Z3, Z0, Z0
-	VMULPS       Z1, Z0, Z0
-	VORPS        Z0, Z2, Z2
-	VMOVUPS      Z2, K1, (CX)
+	TESTQ             AX, AX
+	JLE               done
+	VMOVD             AX, X2
+	VPBROADCASTD      X2, Z2
+	VPCMPD            $0x06, numbers<>+0(SB), Z2, K1
+	VMOVUPS.Z         (CX), K1, Z2
+	VANDPS.BCST       every7fffffff<>+0(SB), Z2, Z3
+	VXORPS            Z3, Z2, Z2
+	VMULPS            Z0, Z3, Z3
+	VCMPPS.BCST       $0x05, everyc2aea8f6<>+0(SB), Z3, K2
+	VBROADCASTSS      every42b0bd71<>+0(SB), Z0
+	VMINPS            Z3, Z0, Z3
+	VBROADCASTSS      every4b40007f<>+0(SB), Z0
+	VFMADD231PS.BCST  every3fb8aa3b<>+0(SB), Z3, Z0
+	VSUBPS.BCST       every4b40007f<>+0(SB), Z0, Z4
+	VFNMADD231PS.BCST every3f317218<>+0(SB), Z4, Z3
+	VFNMADD231PS.BCST everyb102e308<>+0(SB), Z4, Z3
+	VBROADCASTSS      every3ab51252<>+0(SB), Z4
+	VFMADD213PS.BCST  every3c091cd1<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  every3d2aac78<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  every3e2aaa49<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  every3efffffe<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  every3f800000<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST  every3f800000<>+0(SB), Z3, Z4
+	VPSLLD            $0x17, Z0, Z0
+	VMULPS.Z          Z0, Z4, K2, Z3
+	VBROADCASTSS      every3f800000<>+0(SB), Z0
+	VSUBPS            Z3, Z0, Z0
+	VADDPS.BCST       every3f800000<>+0(SB), Z3, Z3
+	VDIVPS            Z3, Z0, Z0
+	VMULPS            Z1, Z0, Z0
+	VORPS             Z0, Z2, Z2
+	VMOVUPS           Z2, K1, (CX)
 
 done:
 	VZEROUPPER
@@ -3083,61 +3083,61 @@ TEXT ·exponentialsAVX512(SB), NOSPLIT, $0-28
 	VXORPS       Z1, Z1, Z1
 
 strips:
-	CMPQ         AX, $0x10
-	JLT          tail
-	VMOVUPS      (CX), Z2
-	VSUBPS       Z0, Z2, Z2
-	VCMPPS       $0x05, everyc2aea8f6<>+0(SB), Z2, K1
-	VMOVUPS      every42b0bd71<>+0(SB), Z3
-	VMINPS       Z2, Z3, Z2
-	VMOVUPS      every4b40007f<>+0(SB), Z3
-	VFMADD231PS  every3fb8aa3b<>+0(SB), Z2, Z3
-	VSUBPS       every4b40007f<>+0(SB), Z3, Z4
-	VFNMADD231PS every3f317218<>+0(SB), Z4, Z2
-	VFNMADD231PS everyb102e308<>+0(SB), Z4, Z2
-	VMOVUPS      every3ab51252<>+0(SB), Z4
-	VFMADD213PS  every3c091cd1<>+0(SB), Z2, Z4
-	VFMADD213PS  every3d2aac78<>+0(SB), Z2, Z4
-	VFMADD213PS  every3e2aaa49<>+0(SB), Z2, Z4
-	VFMADD213PS  every3efffffe<>+0(SB), Z2, Z4
-	VFMADD213PS  every3f800000<>+0(SB), Z2, Z4
-	VFMADD213PS  every3f800000<>+0(SB), Z2, Z4
-	VPSLLD       $0x17, Z3, Z3
-	VMULPS.Z     Z3, Z4, K1, Z2
-	VMOVUPS      Z2, (CX)
-	VADDPS       Z2, Z1, Z1
-	ADDQ         $0x40, CX
-	SUBQ         $0x10, AX
-	JMP          strips
+	CMPQ              AX, $0x10
+	JLT               tail
+	VMOVUPS           (CX), Z2
+	VSUBPS            Z0, Z2, Z2
+	VCMPPS.BCST       $0x05, everyc2aea8f6<>+0(SB), Z2, K1
+	VBROADCASTSS      every42b0bd71<>+0(SB), Z3
+	VMINPS            Z2, Z3, Z2
+	VBROADCASTSS      every4b40007f<>+0(SB), Z3
+	VFMADD231PS.BCST  every3fb8aa3b<>+0(SB), Z2, Z3
+	VSUBPS.BCST       every4b40007f<>+0(SB), Z3, Z4
+	VFNMADD231PS.BCST every3f317218<>+0(SB), Z4, Z2
+	VFNMADD231PS.BCST everyb102e308<>+0(SB), Z4, Z2
+	VBROADCASTSS      every3ab51252<>+0(SB), Z4
+	VFMADD213PS.BCST  every3c091cd1<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3d2aac78<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3e2aaa49<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3efffffe<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3f800000<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST  every3f800000<>+0(SB), Z2, Z4
+	VPSLLD            $0x17, Z3, Z3
+	VMULPS.Z          Z3, Z4, K1, Z2
+	VMOVUPS           Z2, (CX)
+	VADDPS            Z2, Z1, Z1
+	ADDQ              $0x40, CX
+	SUBQ              $0x10, AX
+	JMP               strips
 
 tail:
-	TESTQ        AX, AX
-	JLE          done
-	VMOVD        AX, X2
-	VPBROADCASTD X2, Z2
-	VPCMPD       $0x06, numbers<>+0(SB), Z2, K1
-	VMOVUPS.Z    (CX), K1, Z2
-	VSUBPS       Z0, Z2, Z2
-	VCMPPS       $0x05, everyc2aea8f6<>+0(SB), Z2, K2
-	VMOVUPS      every42b0bd71<>+0(SB), Z0
-	VMINPS       Z2, Z0, Z2
-	VMOVUPS      every4b40007f<>+0(SB), Z0
-	VFMADD231PS  every3fb8aa3b<>+0(SB), Z2, Z0
-	VSUBPS       every4b40007f<>+0(SB), Z0, Z3
-	VFNMADD231PS every3f317218<>+0(SB), Z3, Z2
-	VFNMADD231PS everyb102e308<>+0(SB), Z3, Z2
-	VMOVUPS      every3ab51252<>+0(SB), Z3
-	VFMADD213PS  every3c091cd1<>+0(SB), Z2, Z3
-	VFMADD213PS  every3d2aac78<>+0(SB), Z2, Z3
-	VFMADD213PS  every3e2aaa49<>+0(SB), Z2, Z3
-	VFMADD213PS  every3efffffe<>+0(SB), Z2, Z3
-	VFMADD213PS  every3f800000<>+0(SB), Z2, Z3
-	VFMADD213PS  every3f800000<>+0(SB), Z2, Z3
-	VPSLLD       $0x17, Z0, Z0
-	VMULPS.Z     Z0, Z3, K2, Z2
-	VMOVAPS.Z    Z2, K1, Z2
-	VMOVUPS      Z2, K1, (CX)
-	VADDPS       Z2, Z1, Z1
+	TESTQ             AX, AX
+	JLE               done
+	VMOVD             AX, X2
+	VPBROADCASTD      X2, Z2
+	VPCMPD            $0x06, numbers<>+0(SB), Z2, K1
+	VMOVUPS.Z         (CX), K1, Z2
+	VSUBPS            Z0, Z2, Z2
+	VCMPPS.BCST       $0x05, everyc2aea8f6<>+0(SB), Z2, K2
+	VBROADCASTSS      every42b0bd71<>+0(SB), Z0
+	VMINPS            Z2, Z0, Z2
+	VBROADCASTSS      every4b40007f<>+0(SB), Z0
+	VFMADD231PS.BCST  every3fb8aa3b<>+0(SB), Z2, Z0
+	VSUBPS.BCST       every4b40007f<>+0(SB), Z0, Z3
+	VFNMADD231PS.BCST every3f317218<>+0(SB), Z3, Z2
+	VFNMADD231PS.BCST everyb102e308<>+0(SB), Z3, Z2
+	VBROADCASTSS      every3ab51252<>+0(SB), Z3
+	VFMADD213PS.BCST  every3c091cd1<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  every3d2aac78<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  every3e2aaa49<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  every3efffffe<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  every3f800000<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST  every3f800000<>+0(SB), Z2, Z3
+	VPSLLD            $0x17, Z0, Z0
+	VMULPS.Z          Z0, Z3, K2, Z2
+	VMOVAPS.Z         Z2, K1, Z2
+	VMOVUPS           Z2, K1, (CX)
+	VADDPS            Z2, Z1, Z1
 
 done:
 	VEXTRACTF64X4 $0x01, Z1, Y0
@@ -3271,7 +3271,7 @@ blocks:
 
 largest:
 	VMOVUPS       (DI), Z1
-	VANDPS        every7fffffff<>+0(SB), Z1, Z1
+	VANDPS.BCST   every7fffffff<>+0(SB), Z1, Z1
 	VPMAXUD       Z0, Z1, Z0
 	ADDQ          $0x40, DI
 	DECQ          R8
@@ -3287,10 +3287,10 @@ largest:
 	VDIVSS        every42fe0000<>+0(SB), X0, X0
 	VMOVSS        X0, (DX)
 	VBROADCASTSS  X0, Z1
-	VMOVUPS       every3f800000<>+0(SB), Z0
+	VBROADCASTSS  every3f800000<>+0(SB), Z0
 	VDIVPS        Z1, Z0, Z0
-	VANDPS        every7fffffff<>+0(SB), Z0, Z1
-	VCMPPS        $0x01, every7f800000<>+0(SB), Z1, K1
+	VANDPS.BCST   every7fffffff<>+0(SB), Z0, Z1
+	VCMPPS.BCST   $0x01, every7f800000<>+0(SB), Z1, K1
 	VMOVAPS.Z     Z0, K1, Z0
 	MOVQ          $0x00000001, R8
 
@@ -3347,7 +3347,7 @@ blocks:
 
 largest:
 	VMOVUPS       (DI), Z1
-	VANDPS        every7fffffff<>+0(SB), Z1, Z1
+	VANDPS.BCST   every7fffffff<>+0(SB), Z1, Z1
 	VPMAXUD       Z0, Z1, Z0
 	ADDQ          $0x40, DI
 	DECQ          R8
@@ -3363,10 +3363,10 @@ largest:
 	VDIVSS        every42fe0000<>+0(SB), X0, X0
 	VMOVSS        X0, (DX)
 	VBROADCASTSS  X0, Z1
-	VMOVUPS       every3f800000<>+0(SB), Z0
+	VBROADCASTSS  every3f800000<>+0(SB), Z0
 	VDIVPS        Z1, Z0, Z0
-	VANDPS        every7fffffff<>+0(SB), Z0, Z1
-	VCMPPS        $0x01, every7f800000<>+0(SB), Z1, K1
+	VANDPS.BCST   every7fffffff<>+0(SB), Z0, Z1
+	VCMPPS.BCST   $0x01, every7f800000<>+0(SB), Z1, K1
 	VMOVAPS.Z     Z0, K1, Z0
 	MOVQ          $0x00000010, R8
 

@@ -10,7 +10,7 @@ import "github.com/antigravity-go/antigravity/asm/internal/panels"
 var unitAVX512VNNI = unit{
 	blocks: []blockFormat{
 		{
-			layout: panels.LayoutQ4_0, rows: 16, single: q4_0AVX512VNNIx1x4,
+			layout: panels.LayoutQ4_0, rows: 16, single: q4_0AVX512VNNIx1x4, several: &chunks{many: q4_0ManyAVX512VNNI, blocks: 16, leastTokens: 32, leastBlocks: 8},
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: q4_0AVX512VNNIx12},
 				{Tokens: 8, Run: q4_0AVX512VNNIx8},
@@ -22,7 +22,7 @@ var unitAVX512VNNI = unit{
 			},
 		},
 		{
-			layout: panels.LayoutQ4_1, rows: 16, single: q4_1AVX512VNNIx1x4,
+			layout: panels.LayoutQ4_1, rows: 16, single: q4_1AVX512VNNIx1x4, several: &chunks{many: q4_1ManyAVX512VNNI, blocks: 16, leastTokens: 32, leastBlocks: 8},
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: q4_1AVX512VNNIx12},
 				{Tokens: 8, Run: q4_1AVX512VNNIx8},
@@ -34,7 +34,7 @@ var unitAVX512VNNI = unit{
 			},
 		},
 		{
-			layout: panels.LayoutQ8_0, rows: 16, single: q8_0AVX512VNNIx1x4,
+			layout: panels.LayoutQ8_0, rows: 16, single: q8_0AVX512VNNIx1x4, several: &chunks{many: q8_0ManyAVX512VNNI, blocks: 16, leastTokens: 32, leastBlocks: 8},
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: q8_0AVX512VNNIx12},
 				{Tokens: 8, Run: q8_0AVX512VNNIx8},
@@ -46,7 +46,7 @@ var unitAVX512VNNI = unit{
 			},
 		},
 		{
-			layout: panels.LayoutQ5_0, rows: 16, single: q5_0AVX512VNNIx1x4,
+			layout: panels.LayoutQ5_0, rows: 16, single: q5_0AVX512VNNIx1x4, several: &chunks{many: q5_0ManyAVX512VNNI, blocks: 16, leastTokens: 32, leastBlocks: 8},
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: q5_0AVX512VNNIx12},
 				{Tokens: 8, Run: q5_0AVX512VNNIx8},
@@ -58,7 +58,7 @@ var unitAVX512VNNI = unit{
 			},
 		},
 		{
-			layout: panels.LayoutQ5_1, rows: 16, single: q5_1AVX512VNNIx1x4,
+			layout: panels.LayoutQ5_1, rows: 16, single: q5_1AVX512VNNIx1x4, several: &chunks{many: q5_1ManyAVX512VNNI, blocks: 16, leastTokens: 32, leastBlocks: 8},
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: q5_1AVX512VNNIx12},
 				{Tokens: 8, Run: q5_1AVX512VNNIx8},
@@ -70,7 +70,7 @@ var unitAVX512VNNI = unit{
 			},
 		},
 		{
-			layout: panels.LayoutIQ4_NL, rows: 16, single: iq4_nlAVX512VNNIx1x4,
+			layout: panels.LayoutIQ4_NL, rows: 16, single: iq4_nlAVX512VNNIx1x4, several: &chunks{many: iq4_nlManyAVX512VNNI, blocks: 16, leastTokens: 32, leastBlocks: 8},
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: iq4_nlAVX512VNNIx12},
 				{Tokens: 8, Run: iq4_nlAVX512VNNIx8},
@@ -82,7 +82,7 @@ var unitAVX512VNNI = unit{
 			},
 		},
 		{
-			layout: panels.LayoutMXFP4, rows: 16, single: mxfp4AVX512VNNIx1x4,
+			layout: panels.LayoutMXFP4, rows: 16, single: mxfp4AVX512VNNIx1x4, several: &chunks{many: mxfp4ManyAVX512VNNI, blocks: 16, leastTokens: 32, leastBlocks: 8},
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: mxfp4AVX512VNNIx12},
 				{Tokens: 8, Run: mxfp4AVX512VNNIx8},
@@ -94,7 +94,7 @@ var unitAVX512VNNI = unit{
 			},
 		},
 		{
-			layout: panels.LayoutQ4_K, rows: 16, single: q4_KAVX512VNNIx1x4,
+			layout: panels.LayoutQ4_K, rows: 16, single: q4_KAVX512VNNIx1x4, several: &chunks{many: q4_KManyAVX512VNNI, blocks: 2, leastTokens: 13, leastBlocks: 1},
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: q4_KAVX512VNNIx12},
 				{Tokens: 8, Run: q4_KAVX512VNNIx8},
@@ -108,7 +108,7 @@ var unitAVX512VNNI = unit{
 			},
 		},
 		{
-			layout: panels.LayoutQ5_K, rows: 16, single: q5_KAVX512VNNIx1x4,
+			layout: panels.LayoutQ5_K, rows: 16, single: q5_KAVX512VNNIx1x4, several: &chunks{many: q5_KManyAVX512VNNI, blocks: 2, leastTokens: 13, leastBlocks: 1},
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: q5_KAVX512VNNIx12},
 				{Tokens: 8, Run: q5_KAVX512VNNIx8},
@@ -122,7 +122,7 @@ var unitAVX512VNNI = unit{
 			},
 		},
 		{
-			layout: panels.LayoutQ6_K, rows: 16, single: q6_KAVX512VNNIx1x4,
+			layout: panels.LayoutQ6_K, rows: 16, single: q6_KAVX512VNNIx1x4, several: &chunks{many: q6_KManyAVX512VNNI, blocks: 2, leastTokens: 13, leastBlocks: 1},
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: q6_KAVX512VNNIx12},
 				{Tokens: 8, Run: q6_KAVX512VNNIx8},
@@ -136,7 +136,7 @@ var unitAVX512VNNI = unit{
 			},
 		},
 		{
-			layout: panels.LayoutQ2_K, rows: 16, single: q2_KAVX512VNNIx1x4, several: &chunks{many: q2_KManyAVX512VNNI, blocks: 4},
+			layout: panels.LayoutQ2_K, rows: 16, single: q2_KAVX512VNNIx1x4, several: &chunks{many: q2_KManyAVX512VNNI, blocks: 2, leastTokens: 13, leastBlocks: 1},
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: q2_KAVX512VNNIx12},
 				{Tokens: 8, Run: q2_KAVX512VNNIx8},
@@ -150,7 +150,7 @@ var unitAVX512VNNI = unit{
 			},
 		},
 		{
-			layout: panels.LayoutQ3_K, rows: 16, single: q3_KAVX512VNNIx1x4, several: &chunks{many: q3_KManyAVX512VNNI, blocks: 4},
+			layout: panels.LayoutQ3_K, rows: 16, single: q3_KAVX512VNNIx1x4, several: &chunks{many: q3_KManyAVX512VNNI, blocks: 2, leastTokens: 13, leastBlocks: 1},
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: q3_KAVX512VNNIx12},
 				{Tokens: 8, Run: q3_KAVX512VNNIx8},
@@ -164,7 +164,7 @@ var unitAVX512VNNI = unit{
 			},
 		},
 		{
-			layout: panels.LayoutIQ4_XS, rows: 16, single: iq4_xsAVX512VNNIx1x4,
+			layout: panels.LayoutIQ4_XS, rows: 16, single: iq4_xsAVX512VNNIx1x4, several: &chunks{many: iq4_xsManyAVX512VNNI, blocks: 2, leastTokens: 13, leastBlocks: 1},
 			tiles: []panels.BlockTile{
 				{Tokens: 12, Run: iq4_xsAVX512VNNIx12},
 				{Tokens: 8, Run: iq4_xsAVX512VNNIx8},
@@ -229,6 +229,13 @@ func q4_0AVX512VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d
 //go:noescape
 func q4_0AVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// q4_0ManyAVX512VNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q4_0ManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+
 // q4_0AVX512VNNIx1x4 multiplies 4 panels with 1 of activations, see singleKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
@@ -284,6 +291,13 @@ func q4_1AVX512VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d
 //
 //go:noescape
 func q4_1AVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_1ManyAVX512VNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func q4_1ManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 
 // q4_1AVX512VNNIx1x4 multiplies 4 panels with 1 of activations, see singleKernel:
 //
@@ -341,6 +355,13 @@ func q8_0AVX512VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d
 //go:noescape
 func q8_0AVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// q8_0ManyAVX512VNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q8_0ManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+
 // q8_0AVX512VNNIx1x4 multiplies 4 panels with 1 of activations, see singleKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
@@ -396,6 +417,13 @@ func q5_0AVX512VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d
 //
 //go:noescape
 func q5_0AVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q5_0ManyAVX512VNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func q5_0ManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 
 // q5_0AVX512VNNIx1x4 multiplies 4 panels with 1 of activations, see singleKernel:
 //
@@ -453,6 +481,13 @@ func q5_1AVX512VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d
 //go:noescape
 func q5_1AVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// q5_1ManyAVX512VNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func q5_1ManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+
 // q5_1AVX512VNNIx1x4 multiplies 4 panels with 1 of activations, see singleKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
@@ -509,6 +544,13 @@ func iq4_nlAVX512VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8,
 //go:noescape
 func iq4_nlAVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// iq4_nlManyAVX512VNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func iq4_nlManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+
 // iq4_nlAVX512VNNIx1x4 multiplies 4 panels with 1 of activations, see singleKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
@@ -564,6 +606,13 @@ func mxfp4AVX512VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, 
 //
 //go:noescape
 func mxfp4AVX512VNNIx1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// mxfp4ManyAVX512VNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func mxfp4ManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 
 // mxfp4AVX512VNNIx1x4 multiplies 4 panels with 1 of activations, see singleKernel:
 //
@@ -627,6 +676,13 @@ func q4_KAVX512VNNIx3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d
 //
 //go:noescape
 func q4_KAVX512VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q4_KManyAVX512VNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q4_KManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 
 // q4_KAVX512VNNIx1 multiplies 16 rows of weights with 1 of activations, see panels.BlockKernel:
 //
@@ -698,6 +754,13 @@ func q5_KAVX512VNNIx3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d
 //go:noescape
 func q5_KAVX512VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
+// q5_KManyAVX512VNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
+//
+//go:noescape
+func q5_KManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+
 // q5_KAVX512VNNIx1 multiplies 16 rows of weights with 1 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
@@ -767,6 +830,13 @@ func q6_KAVX512VNNIx3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d
 //
 //go:noescape
 func q6_KAVX512VNNIx2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// q6_KManyAVX512VNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func q6_KManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
 
 // q6_KAVX512VNNIx1 multiplies 16 rows of weights with 1 of activations, see panels.BlockKernel:
 //
@@ -1005,3 +1075,10 @@ func q2_KManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, pane
 //
 //go:noescape
 func q3_KManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)
+
+// iq4_xsManyAVX512VNNI multiplies some blocks of several panels with several rows of activations, see chunkKernel:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func iq4_xsManyAVX512VNNI(w *byte, scales *byte, inner *byte, panelBytes int, panels int, blocks int, q *int8, d *float32, sums *int32, tokens int, k int, out *float32, stride int, first int)

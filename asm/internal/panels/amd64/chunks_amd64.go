@@ -2,7 +2,10 @@
 
 package amd64
 
-import "github.com/antigravity-go/antigravity/asm/internal/panels"
+import (
+	"github.com/antigravity-go/antigravity/asm/internal/panels"
+	"github.com/antigravity-go/antigravity/quant"
+)
 
 // chunkKernel multiplies some blocks of several panels, which are panelBytes apart, with several rows of activations ("tokens"). It
 // adds to out, or, where first is 1, begins with zero. What it reads more than once, from all panels or for all tokens, it writes to
@@ -14,7 +17,9 @@ type chunks struct {
 	few    chunkKernel // for 2 to fewTokens tokens; it has room for fewTokenBlocks blocks of one token; nil: tiles are
 	many   chunkKernel // for more tokens
 	room   int         // how many blocks of all panels together the kernel for many tokens has room for
-	blocks int         // of one that unpacks one panel after another: how many blocks of a panel
+	blocks int         // of one that unpacks one or two panels after the others: how many blocks of a panel
+
+	leastTokens, leastBlocks int // without few: how many tokens, and blocks of a row, many takes at least; fewer are faster in tiles
 }
 
 // The limits of calls. Both kinds take some tens of microseconds at most.
@@ -28,8 +33,10 @@ const (
 	manyPanels = 8  // more would leave room for few blocks, and the sums are read and written once for all blocks
 )
 
-// takes reports whether there is a kernel for a number of tokens.
-func (c *chunks) takes(tokens int) bool { return c != nil && (c.few != nil || tokens > fewTokens) }
+// takes reports whether there is a kernel for an activation.
+func (c *chunks) takes(a *quant.Activation) bool {
+	return c != nil && (c.few != nil || a.Rows >= c.leastTokens && a.K/a.Form.BlockLen() >= c.leastBlocks)
+}
 
 // multiply multiplies the panels of a product with several tokens.
 func (c *chunks) multiply(l *panels.Layout, p *panels.Product) {

@@ -23,7 +23,7 @@ func blockPanels(tiles panels.BlockTiles, single singleKernel, several *chunks) 
 		case p.Acts.Rows == 1:
 			done := multiplySingle(tiles.Layout, single, p)
 			rest.Multiply(p, done, p.Count, 0)
-		case several.takes(p.Acts.Rows):
+		case several.takes(p.Acts):
 			several.multiply(tiles.Layout, p)
 		default:
 			tiles.Multiply(p, 0, p.Count, 0)
