@@ -55,13 +55,22 @@ type unpacked struct {
 	scales, minimums [unpackedElements]byte
 }
 
+// unpackedLayouts are the layouts of the formats that are unpacked, with the kernel of I8MM that multiplies each, and how many rows of weights
+// it takes.
+var unpackedLayouts = []struct {
+	*panels.Layout
+	kernel arrangedKernel
+	rows   int
+}{
+	{panels.LayoutQ5_0, i8mmQ8_0, 8}, {panels.LayoutQ5_1, i8mmMinimums, 8}, {panels.LayoutIQ4_NL, i8mmQ8_0, 8}, {panels.LayoutMXFP4, i8mmPowers, 8},
+	{panels.LayoutQ2_K, i8mmWeighedMinimums, 4}, {panels.LayoutQ3_K, i8mmWeighed, 4}, {panels.LayoutIQ4_XS, i8mmRuns, 4},
+}
+
 // unpackedPanelsOf returns the panels of the formats that are unpacked.
 func unpackedPanelsOf(sdot bool) (list []*panels.Panels) {
-	for _, l := range []*panels.Layout{
-		panels.LayoutQ5_0, panels.LayoutQ5_1, panels.LayoutIQ4_NL, panels.LayoutMXFP4, panels.LayoutQ2_K, panels.LayoutQ3_K, panels.LayoutIQ4_XS,
-	} {
-		m := &unpackedPanels{l, sdot}
-		list = append(list, panels.New(l, m.multiply))
+	for _, l := range unpackedLayouts {
+		m := &unpackedPanels{l.Layout, sdot}
+		list = append(list, panels.New(l.Layout, m.multiply))
 	}
 	return list
 }
@@ -236,3 +245,14 @@ func bytes256SDOTx1(w, scales *byte, step int, inner, minimums *byte, blocks int
 //
 //go:noescape
 func bytes256SDOTx8(w, scales *byte, step int, inner, minimums *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// pairLines puts the eight elements of a row that two lines have next to each other, in their place.
+//
+//go:noescape
+func pairLines(quants *byte, groups int)
+
+// weighLines is pairLines of elements multiplied by the scales of their groups and by -1, which must fit in bytes: the elements of Q3_K do,
+// since the greatest product without the -1 is 128.
+//
+//go:noescape
+func weighLines(quants, scales *byte, groups int)

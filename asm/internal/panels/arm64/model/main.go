@@ -75,6 +75,13 @@ var products = []kernel{
 	{"q4_KI8MMx8", 4 * 8 * 8, 4, i8mm, 0},
 	{"q5_KI8MMx8", 4 * 8 * 8, 4, i8mm, 0},
 	{"q6_KI8MMx8", 4 * 8 * 8, 2, i8mm, 0},
+	{"bytes32SDOTx4", 8 * 4, 1, sdot, 0},
+	{"bytes256SDOTx8", 4 * 8 * 8, 2, sdot, 0},
+	{"bytes32MinimumsI8MMx8", 8 * 8, 1, i8mm, 0},
+	{"bytes32PowersI8MMx8", 8 * 8, 1, i8mm, 0},
+	{"weighedMinimumsI8MMx8", 4 * 8 * 8, 4, i8mm, 0},
+	{"weighedI8MMx8", 4 * 8 * 8, 4, i8mm, 0},
+	{"runsI8MMx8", 4 * 8 * 8, 4, i8mm, 0},
 }
 
 // attention are those of its loops that do most. Products of quantised keys and values are among products.
@@ -101,6 +108,10 @@ var states = []kernel{
 var unpacking = []kernel{
 	{"unpackFives", 16, 1, neon, 0},
 	{"unpackNonlinear", 16, 1, neon, 0},
+	{"unpackQ2_K", 16 * 8, 2 * 8, neon, 0},
+	{"unpackQ3_K", 16 * 8, 2 * 8, neon, 0},
+	{"weighLines", 8, 1, neon, 0},
+	{"pairLines", 8, 1, neon, 0},
 }
 
 // asm is the package with all kernels in its test program.
