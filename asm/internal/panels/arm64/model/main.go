@@ -108,8 +108,8 @@ var states = []kernel{
 var unpacking = []kernel{
 	{"unpackFives", 16, 1, neon, 0},
 	{"unpackNonlinear", 16, 1, neon, 0},
-	{"unpackQ2_K", 16 * 8, 2 * 8, neon, 0},
-	{"unpackQ3_K", 16 * 8, 2 * 8, neon, 0},
+	{"unpackQ2_K", 8, 1, neon, 1},
+	{"unpackQ3_K", 8, 1, neon, 1},
 	{"weighLines", 8, 1, neon, 0},
 	{"pairLines", 8, 1, neon, 0},
 }
