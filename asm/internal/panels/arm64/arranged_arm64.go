@@ -32,6 +32,8 @@ const (
 	sdotQ4_0 arrangedKernel = iota
 	sdotQ4_1
 	sdotQ8_0
+	sdotMinimums
+	sdotPowers
 	i8mmQ4_0
 	i8mmQ4_1
 	i8mmQ8_0
@@ -105,6 +107,10 @@ func (m *arrangedPanels) run(w, scales, inner *byte, blocks int, acts *byte, out
 		q4_1SDOTx8(w, scales, blocks, acts, out, stride)
 	case sdotQ8_0:
 		q8_0SDOTx8(w, scales, blocks, acts, out, stride)
+	case sdotMinimums:
+		bytes32MinimumsSDOTx8(w, scales, blocks, acts, out, stride)
+	case sdotPowers:
+		bytes32PowersSDOTx8(w, scales, blocks, acts, out, stride)
 	case i8mmQ4_0:
 		q4_0I8MMx8(w, scales, blocks, acts, out, stride)
 	case i8mmQ4_1:
@@ -138,7 +144,7 @@ func (m *arrangedPanels) arrange(acts []byte, a *quant.Activation, t, from, n in
 		bias = -8
 	}
 	switch {
-	case m.kernel <= sdotQ8_0:
+	case m.kernel <= sdotPowers:
 		for i := range arrangedRows {
 			x := blocksOf(a, t+i, from, n)
 			arrange32(&acts[0], i, &x.Q[0], &x.D[0], &x.Sums[0], n, bias)

@@ -6,11 +6,11 @@ import "github.com/antigravity-go/antigravity/asm/internal/panels"
 
 // I8MM returns panels that the products of small matrices multiply. With fewer than eight rows of activations SDOT does.
 func I8MM() []*panels.Panels {
-	sdot := SDOT()
+	below := SDOT()
 	of := func(l *panels.Layout, kernel arrangedKernel, rows int) *panels.Panels {
-		return arrangedPanelsOf(l, kernel, rows, panels.Find(sdot, l.Format))
+		return arrangedPanelsOf(l, kernel, rows, panels.Find(below, l.Format))
 	}
-	return append(unpackedRowsOf(),
+	return append(unpackedPanelsOf(i8mm),
 		of(panels.LayoutQ4_0, i8mmQ4_0, 8), of(panels.LayoutQ4_1, i8mmQ4_1, 8), of(panels.LayoutQ8_0, i8mmQ8_0, 8),
 		of(panels.LayoutQ4_K, i8mmQ4_K, 4), of(panels.LayoutQ5_K, i8mmQ5_K, 4), of(panels.LayoutQ6_K, i8mmQ6_K, 4),
 	)

@@ -55,25 +55,50 @@ type unpacked struct {
 	scales, minimums [unpackedElements]byte
 }
 
-// unpackedLayouts are the layouts of the formats that are unpacked, with the kernel of I8MM that multiplies each, and how many rows of weights
-// it takes.
-var unpackedLayouts = []struct {
-	*panels.Layout
+// unpackedKernel is a kernel that multiplies unpacked panels with eight rows of activations, and how many rows of weights it takes: 0 if
+// unpackedPanels multiplies, however many rows of activations there are.
+type unpackedKernel struct {
 	kernel arrangedKernel
 	rows   int
+}
+
+// unpackedLayouts are the layouts of the formats that are unpacked, with their kernels.
+var unpackedLayouts = []struct {
+	layout     *panels.Layout
+	sdot, i8mm unpackedKernel
 }{
-	{panels.LayoutQ5_0, i8mmQ8_0, 8}, {panels.LayoutQ5_1, i8mmMinimums, 8}, {panels.LayoutIQ4_NL, i8mmQ8_0, 8}, {panels.LayoutMXFP4, i8mmPowers, 8},
-	{panels.LayoutQ2_K, i8mmWeighedMinimums, 4}, {panels.LayoutQ3_K, i8mmWeighed, 4}, {panels.LayoutIQ4_XS, i8mmRuns, 4},
+	{panels.LayoutQ5_0, unpackedKernel{sdotQ8_0, 4}, unpackedKernel{i8mmQ8_0, 8}},
+	{panels.LayoutQ5_1, unpackedKernel{sdotMinimums, 4}, unpackedKernel{i8mmMinimums, 8}},
+	{panels.LayoutIQ4_NL, unpackedKernel{sdotQ8_0, 4}, unpackedKernel{i8mmQ8_0, 8}},
+	{panels.LayoutMXFP4, unpackedKernel{sdotPowers, 4}, unpackedKernel{i8mmPowers, 8}},
+	{panels.LayoutQ2_K, unpackedKernel{}, unpackedKernel{i8mmWeighedMinimums, 4}},
+	{panels.LayoutQ3_K, unpackedKernel{}, unpackedKernel{i8mmWeighed, 4}},
+	{panels.LayoutIQ4_XS, unpackedKernel{}, unpackedKernel{i8mmRuns, 4}},
 }
 
 // unpackedPanelsOf returns the panels of the formats that are unpacked.
-func unpackedPanelsOf(sdot bool) (list []*panels.Panels) {
+func unpackedPanelsOf(t tier) (list []*panels.Panels) {
 	for _, l := range unpackedLayouts {
-		m := &unpackedPanels{l.Layout, sdot}
-		list = append(list, panels.New(l.Layout, m.multiply))
+		m := unpackedPanels{l.layout, t != neon}
+		k := [...]unpackedKernel{sdot: l.sdot, i8mm: l.i8mm}[t]
+		if k.rows == 0 {
+			list = append(list, panels.New(l.layout, m.multiply))
+			continue
+		}
+		rows := &unpackedRows{m, arrangedPanels{layout: l.layout, kernel: k.kernel, rows: k.rows}}
+		list = append(list, panels.New(l.layout, rows.multiply))
 	}
 	return list
 }
+
+// tier is a tier of arm64's processors.
+type tier int
+
+const (
+	neon tier = iota
+	sdot
+	i8mm
+)
 
 // multiply is Panels.Multiply.
 func (m *unpackedPanels) multiply(p *panels.Product) {

@@ -26,15 +26,6 @@ type unpackedRows struct {
 // togetherEights is how many eights of rows of activations unpacked weights are multiplied with: those fill arrangedChunk.
 const togetherEights = arrangedChunk / (unpackedElements / 32 * arrangedBytes32)
 
-// unpackedRowsOf returns the panels of the formats that are unpacked, for I8MM.
-func unpackedRowsOf() (list []*panels.Panels) {
-	for _, l := range unpackedLayouts {
-		m := &unpackedRows{unpackedPanels{l.Layout, true}, arrangedPanels{layout: l.Layout, kernel: l.kernel, rows: l.rows}}
-		list = append(list, panels.New(l.Layout, m.multiply))
-	}
-	return list
-}
-
 // multiply is Panels.Multiply.
 func (m *unpackedRows) multiply(p *panels.Product) {
 	if p.Acts.Rows < arrangedRows {
@@ -102,9 +93,9 @@ func (m *unpackedRows) multiplyEight(p *panels.Product, u *unpacked, planes [3][
 // multiplyTile adds the products of a panel's n blocks with eight rows of activations to out.
 func (m *unpackedRows) multiplyTile(u *unpacked, planes [3][]byte, n int, acts []byte, out []float32, stride int) {
 	out = out[:(arrangedRows-1)*stride+panels.Rows]
-	unit := 8 // bytes of a row that are next to each other
-	if m.arranged.rows == 8 {
-		unit = 4
+	unit := 4 // bytes of a row that are next to each other
+	if m.arranged.kernel >= i8mmWeighedMinimums {
+		unit = 8
 	}
 	for row := 0; row < panels.Rows; row += m.arranged.rows {
 		at := m.layout.RowsOf(planes, row)
