@@ -74,7 +74,7 @@ func bytes32MinimumsI8MMx8(w, scales *byte, blocks int, acts *byte, out *float32
 //go:noescape
 func bytes32PowersI8MMx8(w, scales *byte, blocks int, acts *byte, out *float32, stride int)
 
-// weighedMinimumsI8MMx8 multiplies 4 rows of weights, as weighLines leaves them, with 8 rows of arranged activations, and adds to out, see
+// weighedMinimumsI8MMx8 multiplies 4 rows of weights, as weighPairs leaves them, with 8 rows of arranged activations, and adds to out, see
 // arrangedPanels.run:
 //
 //	out[t·stride+r] += −Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i],
@@ -83,7 +83,7 @@ func bytes32PowersI8MMx8(w, scales *byte, blocks int, acts *byte, out *float32, 
 //go:noescape
 func weighedMinimumsI8MMx8(w, scales, inner *byte, blocks int, acts *byte, out *float32, stride int)
 
-// weighedI8MMx8 multiplies 4 rows of weights, as weighLines leaves them, with 8 rows of arranged activations, and adds to out, see
+// weighedI8MMx8 multiplies 4 rows of weights, as weighPairs leaves them, with 8 rows of arranged activations, and adds to out, see
 // arrangedPanels.run:
 //
 //	out[t·stride+r] += −Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]

@@ -414,30 +414,61 @@ group:
 	BNE  group
 	RET
 
+// ROWS loads the indices of the rows.
+#define ROWS \
+	MOVD  $rows<>(SB), R19 \
+	FMOVQ (R19), F28 \
+	VMOVI $4, V24.B16 \
+	VADD  V24.B16, V28.B16, V29.B16 \
+	VADD  V24.B16, V29.B16, V30.B16 \
+	VADD  V24.B16, V30.B16, V31.B16
+
+// LESSSCALES loads the scales of a group, times -1, for each of a line's bytes.
+#define LESSSCALES \
+	FMOVQ.P 16(R1), F24 \
+	NEG16B(24, 24) \
+	VTBL    V28.B16, [V24.B16], V20.B16 \
+	VTBL    V29.B16, [V24.B16], V21.B16 \
+	VTBL    V30.B16, [V24.B16], V22.B16 \
+	VTBL    V31.B16, [V24.B16], V23.B16
+
+// STAY stores two lines in their place.
+#define STAY \
+	VST1.P [V0.B16, V1.B16, V2.B16, V3.B16], 64(R0) \
+	VST1.P [V4.B16, V5.B16, V6.B16, V7.B16], 64(R0)
+
 // func weighLines(quants, scales *byte, groups int)
 TEXT ·weighLines(SB), NOSPLIT, $0-24
-	MOVD  quants+0(FP), R0
-	MOVD  scales+8(FP), R1
-	MOVD  groups+16(FP), R3
-	MOVD  $rows<>(SB), R19
-	FMOVQ (R19), F28
-	VMOVI $4, V24.B16
-	VADD  V24.B16, V28.B16, V29.B16
-	VADD  V24.B16, V29.B16, V30.B16
-	VADD  V24.B16, V30.B16, V31.B16
+	MOVD quants+0(FP), R0
+	MOVD scales+8(FP), R1
+	MOVD groups+16(FP), R3
+	ROWS
 group:
-	FMOVQ.P 16(R1), F24
-	NEG16B(24, 24)
-	VTBL  V28.B16, [V24.B16], V20.B16
-	VTBL  V29.B16, [V24.B16], V21.B16
-	VTBL  V30.B16, [V24.B16], V22.B16
-	VTBL  V31.B16, [V24.B16], V23.B16
+	LESSSCALES
+	LINES
+	WEIGH
+	STAY
+	LINES
+	WEIGH
+	STAY
+	SUBS $1, R3
+	BNE  group
+	RET
+
+// func weighPairs(quants, scales *byte, groups int)
+TEXT ·weighPairs(SB), NOSPLIT, $0-24
+	MOVD quants+0(FP), R0
+	MOVD scales+8(FP), R1
+	MOVD groups+16(FP), R3
+	ROWS
+group:
+	LESSSCALES
 	LINES
 	WEIGH
 	PAIR
 	LINES
 	WEIGH
 	PAIR
-	SUBS  $1, R3
-	BNE   group
+	SUBS $1, R3
+	BNE  group
 	RET

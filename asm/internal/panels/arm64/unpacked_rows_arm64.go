@@ -14,7 +14,7 @@ import (
 //	interleave256    rows 0 to 7 of the activations, two by two
 //	interleave256    rows 8 to 12, and row 12 three times more
 //	unpackQ3_K       the first panel
-//	weighLines       its quants times their scales
+//	weighPairs       its quants times their scales
 //	weighedI8MMx8       rows 0 to 3 of the panel with the first eight rows of activations; then rows 4 to 7, 8 to 11, 12 to 15
 //	weighedI8MMx8       the same with the others, to a tile of which five rows are copied
 //	these four       again for the second panel
@@ -66,7 +66,7 @@ func (m *unpackedRows) multiply(p *panels.Product) {
 func (m *unpackedRows) pair(u *unpacked, n int) {
 	switch m.arranged.kernel {
 	case i8mmWeighedMinimums, i8mmWeighed:
-		weighLines(&u.quants[0], &u.scales[0], 16*n)
+		weighPairs(&u.quants[0], &u.scales[0], 16*n)
 	case i8mmRuns:
 		pairLines(&u.quants[0], 16*n)
 	}
