@@ -32,12 +32,19 @@ const (
 	sdotQ4_0 arrangedKernel = iota
 	sdotQ4_1
 	sdotQ8_0
+	sdotMinimums
+	sdotPowers
 	i8mmQ4_0
 	i8mmQ4_1
 	i8mmQ8_0
+	i8mmMinimums
+	i8mmPowers
 	i8mmQ4_K
 	i8mmQ5_K
 	i8mmQ6_K
+	i8mmWeighedMinimums
+	i8mmWeighed
+	i8mmRuns
 )
 
 // arrangedPanelsOf returns panels that multiply by a kernel.
@@ -68,7 +75,7 @@ func (m *arrangedPanels) multiplyTokens(p *panels.Product, acts *[arrangedChunk]
 	blocks, step := p.Acts.K/m.layout.Format.BlockLen(), arrangedChunk/m.actBytes()
 	for from := 0; from < blocks; from += step {
 		n := min(step, blocks-from)
-		m.arrange(acts, p.Acts, t, from, n)
+		m.arrange(acts[:], p.Acts, t, from, n)
 		for i := range p.Count {
 			m.multiplyPanel(p, i, from, n, acts, out[i*panels.Rows:])
 		}
@@ -100,34 +107,49 @@ func (m *arrangedPanels) run(w, scales, inner *byte, blocks int, acts *byte, out
 		q4_1SDOTx8(w, scales, blocks, acts, out, stride)
 	case sdotQ8_0:
 		q8_0SDOTx8(w, scales, blocks, acts, out, stride)
+	case sdotMinimums:
+		bytes32MinimumsSDOTx8(w, scales, blocks, acts, out, stride)
+	case sdotPowers:
+		bytes32PowersSDOTx8(w, scales, blocks, acts, out, stride)
 	case i8mmQ4_0:
 		q4_0I8MMx8(w, scales, blocks, acts, out, stride)
 	case i8mmQ4_1:
 		q4_1I8MMx8(w, scales, blocks, acts, out, stride)
 	case i8mmQ8_0:
 		q8_0I8MMx8(w, scales, blocks, acts, out, stride)
+	case i8mmMinimums:
+		bytes32MinimumsI8MMx8(w, scales, blocks, acts, out, stride)
+	case i8mmPowers:
+		bytes32PowersI8MMx8(w, scales, blocks, acts, out, stride)
 	case i8mmQ4_K:
 		q4_KI8MMx8(w, scales, inner, blocks, acts, out, stride)
 	case i8mmQ5_K:
 		q5_KI8MMx8(w, scales, inner, blocks, acts, out, stride)
 	case i8mmQ6_K:
 		q6_KI8MMx8(w, scales, inner, blocks, acts, out, stride)
+	case i8mmWeighedMinimums:
+		weighedMinimumsI8MMx8(w, scales, inner, blocks, acts, out, stride)
+	case i8mmWeighed:
+		weighedI8MMx8(w, scales, inner, blocks, acts, out, stride)
+	case i8mmRuns:
+		runsI8MMx8(w, scales, inner, blocks, acts, out, stride)
 	}
 }
 
-// arrange brings blocks [from, from+n) of the rows of activations from t on into the order that the kernel wants.
-func (m *arrangedPanels) arrange(acts *[arrangedChunk]byte, a *quant.Activation, t, from, n int) {
+// arrange brings blocks [from, from+n) of the rows of activations from t on into the order that the kernel wants. The last row takes the
+// place of rows that are missing.
+func (m *arrangedPanels) arrange(acts []byte, a *quant.Activation, t, from, n int) {
 	bias := 0
 	if m.layout == panels.LayoutQ4_0 {
 		bias = -8
 	}
 	switch {
-	case m.kernel <= sdotQ8_0:
+	case m.kernel <= sdotPowers:
 		for i := range arrangedRows {
 			x := blocksOf(a, t+i, from, n)
 			arrange32(&acts[0], i, &x.Q[0], &x.D[0], &x.Sums[0], n, bias)
 		}
-	case m.kernel <= i8mmQ8_0:
+	case m.kernel <= i8mmPowers:
 		for i := 0; i < arrangedRows; i += 2 {
 			x, y := blocksOf(a, t+i, from, n), blocksOf(a, t+i+1, from, n)
 			interleave32(&acts[8*i], &x.Q[0], &y.Q[0], &x.D[0], &y.D[0], &x.Sums[0], &y.Sums[0], n, bias)
@@ -136,13 +158,16 @@ func (m *arrangedPanels) arrange(acts *[arrangedChunk]byte, a *quant.Activation,
 		for i := 0; i < arrangedRows; i += 2 {
 			x, y := blocksOf(a, t+i, from, n), blocksOf(a, t+i+1, from, n)
 			interleave256(&acts[8*i], &x.Q[0], &y.Q[0], &x.D[0], &y.D[0], &x.Sums[0], &y.Sums[0], n)
+			if m.kernel == i8mmWeighedMinimums {
+				interleaveSums256(&acts[8*i], &x.Sums[0], &y.Sums[0], n)
+			}
 		}
 	}
 }
 
-// blocksOf returns blocks [from, from+n) of row t.
+// blocksOf returns blocks [from, from+n) of row t, or of the last one.
 func blocksOf(a *quant.Activation, t, from, n int) quant.Activation {
-	row := a.Row(t)
+	row := a.Row(min(t, a.Rows-1))
 	block := a.Form.BlockLen()
 	groups := block / a.Form.GroupLen()
 	return quant.Activation{Q: row.Q[from*block : (from+n)*block], D: row.D[from : from+n], Sums: row.Sums[from*groups : (from+n)*groups]}
@@ -186,3 +211,9 @@ func interleave32(dst *byte, q0, q1 *int8, d0, d1 *float32, sums0, sums1 *int32,
 //
 //go:noescape
 func interleave256(dst *byte, q0, q1 *int8, d0, d1 *float32, sums0, sums1 *int32, blocks int)
+
+// interleaveSums256 writes the sums of sixteen groups of blocks of two rows in place of the sums that interleave256 multiplies by -32: the lower
+// parts, eight groups of each row, those of the other eight, and both higher parts.
+//
+//go:noescape
+func interleaveSums256(dst *byte, sums0, sums1 *int32, blocks int)

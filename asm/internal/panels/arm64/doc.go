@@ -4,8 +4,8 @@
 // of 32: Q4_0, Q4_1 and Q8_0), q4_k_q5_k, q6_k, and k (all three formats with blocks of 256); x8 are kernels for eight rows of activations.
 // NAME_arm64.go says which kernels the instructions have.
 //
-// The formats that unpacked_arm64.go lists are unpacked a few blocks at a time (unpack), and then multiplied as bytes (bytes, and in
-// sdot_k_x8).
+// The formats that unpacked_arm64.go lists are unpacked a few blocks at a time (unpack), and then multiplied as bytes (bytes, and with
+// eight tokens in sdot_32_x8, sdot_k_x8, i8mm_32 and i8mm_k).
 package arm64
 
 //go:generate go -C ../../../asmgen run . headers

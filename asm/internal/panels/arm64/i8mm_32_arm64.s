@@ -123,6 +123,18 @@
 	VZIP1 V24.S4, V24.S4, V26.S4 \
 	VZIP2 V24.S4, V24.S4, V27.S4
 
+// POWERS is FACTORS for powers of two with exponents in bytes, see powers_arm64.h; V30 is 0x00400000 in all lanes.
+#define POWERS(at) \
+	FMOVS  at(R1), F24 \
+	FMOVS  $0.5, F28 \
+	VUXTL  V24.B8, V24.H8 \
+	VUXTL  V24.H4, V24.S4 \
+	VSHL   $23, V24.S4, V24.S4 \
+	VUMAX  V30.S4, V24.S4, V24.S4 \
+	FMUL4SE(24, 24, 28, 0) \
+	VZIP1  V24.S4, V24.S4, V26.S4 \
+	VZIP2  V24.S4, V24.S4, V27.S4
+
 // TILE adds a tile of a block, as integers i, to that of all blocks, acc: weights' scales times activations' d times the sum,
 // fused.
 #define TILE(i, scales, d, acc) \
@@ -156,7 +168,21 @@
 	FMLA4S(acc+1, 20, 17) \
 	FMLA4S(acc+5, 21, 17)
 
-// Q4_0, Q4_1 and Q8_0 multiply a block of four rows of weights. w and scales are the offsets at which the rows begin in theirs.
+// LESS adds the minimums of four rows, which follow the scales.
+#define LESS(scales, acc) \
+	FACTORS(scales+32) \
+	MINIMUMS(0, acc) \
+	MINIMUMS(32, acc+2)
+
+// ALLBYTES multiplies a block of bytes.
+#define ALLBYTES(w) \
+	BEGINTILES \
+	BYTES(w, 0) \
+	BYTES(w+128, 1) \
+	BYTES(w+256, 2) \
+	BYTES(w+384, 3)
+
+// Q4_0, Q4_1, Q8_0, BYTESMINIMUMS and BYTESPOWERS multiply a block of four rows of weights. w and scales are the offsets at which the rows begin in theirs.
 #define Q4_0(w, scales, acc) \
 	BEGINTILES \
 	NIBBLES(w, 0) \
@@ -166,17 +192,20 @@
 
 #define Q4_1(w, scales, acc) \
 	Q4_0(w, scales, acc) \
-	FACTORS(scales+32) \
-	MINIMUMS(0, acc) \
-	MINIMUMS(32, acc+2)
+	LESS(scales, acc)
 
 #define Q8_0(w, scales, acc) \
-	BEGINTILES \
-	BYTES(w, 0) \
-	BYTES(w+128, 1) \
-	BYTES(w+256, 2) \
-	BYTES(w+384, 3) \
+	ALLBYTES(w) \
 	FACTORS(scales) \
+	ACCUMULATE(acc)
+
+#define BYTESMINIMUMS(w, scales, acc) \
+	Q8_0(w, scales, acc) \
+	LESS(scales, acc)
+
+#define BYTESPOWERS(w, scales, acc) \
+	ALLBYTES(w) \
+	POWERS(scales) \
 	ACCUMULATE(acc)
 
 // func q4_0I8MMx8(w, scales *byte, blocks int, acts *byte, out *float32, stride int)
@@ -218,6 +247,38 @@ block:
 	Q8_0(16, 8, 8)
 	ADD  $512, R0
 	ADD  $32, R1
+	ADD  $ACTBYTES, R4
+	SUBS $1, R3
+	BNE  block
+	STOREOUT
+	RET
+
+// func bytes32MinimumsI8MMx8(w, scales *byte, blocks int, acts *byte, out *float32, stride int)
+TEXT ·bytes32MinimumsI8MMx8(SB), NOSPLIT, $0-48
+	ARGUMENTS
+	LOADOUT
+block:
+	BYTESMINIMUMS(0, 0, 0)
+	BYTESMINIMUMS(16, 8, 8)
+	ADD  $512, R0
+	ADD  $64, R1
+	ADD  $ACTBYTES, R4
+	SUBS $1, R3
+	BNE  block
+	STOREOUT
+	RET
+
+// func bytes32PowersI8MMx8(w, scales *byte, blocks int, acts *byte, out *float32, stride int)
+TEXT ·bytes32PowersI8MMx8(SB), NOSPLIT, $0-48
+	ARGUMENTS
+	MOVD $0x00400000, R9
+	VDUP R9, V30.S4
+	LOADOUT
+block:
+	BYTESPOWERS(0, 0, 0)
+	BYTESPOWERS(16, 4, 8)
+	ADD  $512, R0
+	ADD  $16, R1
 	ADD  $ACTBYTES, R4
 	SUBS $1, R3
 	BNE  block

@@ -434,6 +434,148 @@ part:
 	STOREOUT
 	RET
 
+// PAIRS loads eight bytes of four rows that unpacking has put next to each other, and adds to eight sums.
+#define PAIRS(sum, j) \
+	FLDPQ (128*(j))(R0), (F24, F25) \
+	EIGHT(sum, 24, 25, 64*(j))
+
+// WEIGHED multiplies a block whose quants have been multiplied by their inner scales: the sums of eight rows of activations are in V16 to
+// V23. R7 counts rounds.
+#define WEIGHED(again) \
+	CLEAR(16) \
+	MOVD $4, R7 \
+again: \
+	PAIRS(16, 0) \
+	PAIRS(16, 1) \
+	PAIRS(16, 2) \
+	PAIRS(16, 3) \
+	PAIRS(16, 4) \
+	PAIRS(16, 5) \
+	PAIRS(16, 6) \
+	PAIRS(16, 7) \
+	ADD  $1024, R0 \
+	ADD  $512, R4 \
+	SUBS $1, R7 \
+	BNE  again
+
+// MINIMUMS2 is MINIMUMS for sixteen groups: the minimums of the first eight are in V30 and V31, those of the others in V24 and V25. The
+// activations' sums are where interleaveSums256 writes them.
+#define MINIMUMS2(at, n0, n1, n2, n3, v0, v1, v2, v3) \
+	FLDPQ (BEGIN+128+at)(R4), (F28, F29) \
+	FLDPQ (BEGIN+192+at)(R4), (F26, F27) \
+	MOVI0(n0) \
+	MOVI0(n1) \
+	MOVI0(n2) \
+	MOVI0(n3) \
+	SMMLA4S(n0, 30, 28) \
+	SMMLA4S(n1, 30, 29) \
+	SMMLA4S(n2, 31, 28) \
+	SMMLA4S(n3, 31, 29) \
+	SMMLA4S(n0, 24, 26) \
+	SMMLA4S(n1, 24, 27) \
+	SMMLA4S(n2, 25, 26) \
+	SMMLA4S(n3, 25, 27) \
+	FLDPQ (BEGIN+at)(R4), (F28, F29) \
+	FLDPQ (BEGIN+64+at)(R4), (F26, F27) \
+	VSHL  $7, v0.S4, v0.S4 \
+	VSHL  $7, v1.S4, v1.S4 \
+	VSHL  $7, v2.S4, v2.S4 \
+	VSHL  $7, v3.S4, v3.S4 \
+	SMMLA4S(n0, 30, 28) \
+	SMMLA4S(n1, 30, 29) \
+	SMMLA4S(n2, 31, 28) \
+	SMMLA4S(n3, 31, 29) \
+	SMMLA4S(n0, 24, 26) \
+	SMMLA4S(n1, 24, 27) \
+	SMMLA4S(n2, 25, 26) \
+	SMMLA4S(n3, 25, 27)
+
+// UPPER loads the upper nibbles of two lines of inner scales, of four rows: those of the first two rows to v0, of the others to v1.
+#define UPPER(at, v0, v1) \
+	FMOVQ (at)(R2), F26 \
+	FMOVQ (at+64)(R2), F27 \
+	VUSHR $4, V26.B16, V26.B16 \
+	VUSHR $4, V27.B16, V27.B16 \
+	VZIP1 V27.S4, V26.S4, v0.S4 \
+	VZIP2 V27.S4, V26.S4, v1.S4
+
+// func weighedMinimumsI8MMx8(w, scales, inner *byte, blocks int, acts *byte, out *float32, stride int)
+TEXT ·weighedMinimumsI8MMx8(SB), NOSPLIT, $224-56
+	ARGUMENTS(0)
+	LOADOUT
+	LOADTOTALS
+block:
+	WEIGHED(eights)
+	UPPER(0, V30, V31)
+	UPPER(128, V24, V25)
+	MINIMUMS2(0, 8, 9, 12, 13, V8, V9, V12, V13)
+	MINIMUMS2(32, 10, 11, 14, 15, V10, V11, V14, V15)
+	FACTORS(0)
+	ACCUMULATE(FMLS4S, 16)
+	FACTORS(32)
+	ACCUMULATE(FMLS4S, 8)
+	ADD  $64, R1
+	ADD  $256, R2
+	ADD  $OTHERS, R4
+	SUBS $1, R3
+	BNE  block
+	STORETOTALS
+	STOREOUT
+	RET
+
+// func weighedI8MMx8(w, scales, inner *byte, blocks int, acts *byte, out *float32, stride int)
+TEXT ·weighedI8MMx8(SB), NOSPLIT, $224-56
+	ARGUMENTS(0)
+	LOADOUT
+	LOADTOTALS
+block:
+	WEIGHED(eights)
+	FACTORS(0)
+	ACCUMULATE(FMLS4S, 16)
+	ADD  $32, R1
+	ADD  $OTHERS, R4
+	SUBS $1, R3
+	BNE  block
+	STORETOTALS
+	STOREOUT
+	RET
+
+// RUN multiplies a run and adds its sums, times its scales, to the block's.
+#define RUN(n) \
+	CLEAR(8) \
+	PAIRS(8, 4*n) \
+	PAIRS(8, 4*n+1) \
+	PAIRS(8, 4*n+2) \
+	PAIRS(8, 4*n+3) \
+	SIGNED(32*n) \
+	SCALED(8)
+
+// func runsI8MMx8(w, scales, inner *byte, blocks int, acts *byte, out *float32, stride int)
+TEXT ·runsI8MMx8(SB), NOSPLIT, $224-56
+	ARGUMENTS(0)
+	LOADOUT
+	LOADTOTALS
+block:
+	CLEAR(16)
+	MOVD $4, R7
+runs:
+	RUN(0)
+	RUN(1)
+	ADD  $1024, R0
+	ADD  $512, R4
+	ADD  $64, R2
+	SUBS $1, R7
+	BNE  runs
+	FACTORS(0)
+	ACCUMULATE(FMLA4S, 16)
+	ADD  $32, R1
+	ADD  $OTHERS, R4
+	SUBS $1, R3
+	BNE  block
+	STORETOTALS
+	STOREOUT
+	RET
+
 // GROUPSUMS writes what the sums of four groups of Q6_K begin at, of two rows: s0 and s1 are the activations' sums.
 #define GROUPSUMS(at, s0, s1) \
 	VZIP1 s1.S4, s0.S4, V24.S4 \
@@ -451,11 +593,8 @@ part:
 	FMOVQ F28, (BEGIN+at+128)(R0) \
 	FMOVQ F29, (BEGIN+at+192)(R0)
 
-// RUNSUMS adds up the sums of sixteen groups to those of eight runs, and parts each into two bytes, of which the one in register
-// n3 counts 128 times as much as the one in n0.
-#define RUNSUMS(v0, v1, v2, v3, n0, n1, n2, n3) \
-	VADDP v1.S4, v0.S4, v0.S4 \
-	VADDP v3.S4, v2.S4, v1.S4 \
+// PARTS parts eight sums, in v0 and v1, into two bytes each: those in register n2 count 128 times as much as those in n0.
+#define PARTS(v0, v1, v2, v3, n0, n1, n2, n3) \
 	SRSHR7_4S(n2, n0) \
 	SRSHR7_4S(n3, n1) \
 	VSHL  $7, v2.S4, V24.S4 \
@@ -468,6 +607,12 @@ part:
 	SQXTN4H(n2, n2) \
 	SQXTN8H(n2, n3) \
 	SQXTN8B(n2, n2)
+
+// RUNSUMS adds up the sums of sixteen groups to those of eight runs, and parts them.
+#define RUNSUMS(v0, v1, v2, v3, n0, n1, n2, n3) \
+	VADDP v1.S4, v0.S4, v0.S4 \
+	VADDP v3.S4, v2.S4, v1.S4 \
+	PARTS(v0, v1, v2, v3, n0, n1, n2, n3)
 
 // func interleave256(dst *byte, q0, q1 *int8, d0, d1 *float32, sums0, sums1 *int32, blocks int)
 TEXT ·interleave256(SB), NOSPLIT, $0-64
@@ -516,4 +661,31 @@ run:
 	ADD     $OTHERS, R0
 	SUBS    $1, R7
 	BNE     block
+	RET
+
+// func interleaveSums256(dst *byte, sums0, sums1 *int32, blocks int)
+TEXT ·interleaveSums256(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD sums0+8(FP), R5
+	MOVD sums1+16(FP), R6
+	MOVD blocks+24(FP), R7
+	ADD  $(ELEMENTS+BEGIN), R0
+block:
+	VLD1.P 64(R5), [V0.S4, V1.S4, V2.S4, V3.S4]
+	VLD1.P 64(R6), [V4.S4, V5.S4, V6.S4, V7.S4]
+	PARTS(V0, V1, V16, V17, 0, 1, 16, 17)
+	PARTS(V2, V3, V18, V19, 2, 3, 18, 19)
+	PARTS(V4, V5, V20, V21, 4, 5, 20, 21)
+	PARTS(V6, V7, V22, V23, 6, 7, 22, 23)
+	VZIP1 V4.D2, V0.D2, V0.D2
+	VZIP1 V6.D2, V2.D2, V2.D2
+	VZIP1 V20.D2, V16.D2, V16.D2
+	VZIP1 V22.D2, V18.D2, V18.D2
+	FMOVQ F0, (R0)
+	FMOVQ F2, 64(R0)
+	FMOVQ F16, 128(R0)
+	FMOVQ F18, 192(R0)
+	ADD   $(ELEMENTS+OTHERS), R0
+	SUBS  $1, R7
+	BNE   block
 	RET

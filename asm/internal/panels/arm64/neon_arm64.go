@@ -16,7 +16,7 @@ var (
 
 // NEON returns panels that Advanced SIMD multiplies.
 func NEON() []*panels.Panels {
-	return append(unpackedPanelsOf(false),
+	return append(unpackedPanelsOf(neon),
 		panels.FloatTiles{Layout: panels.LayoutF32, Tiles: FloatsF32NEON, Single: f32NEONx1x4}.Panels(),
 		panels.FloatTiles{Layout: panels.LayoutF16, Tiles: FloatsF16NEON, Single: f16NEONx1x4}.Panels(),
 		panels.FloatTiles{Layout: panels.LayoutBF16, Tiles: FloatsBF16NEON, Single: bf16NEONx1x4}.Panels(),

@@ -129,11 +129,10 @@
 	FSUB4S(i, i, 31) \
 	FMLA4S(i+8, t, i)
 
-#define ACCUMULATE \
-	FMOVD (R1), F28 \
-	VLD1  (R4), [V24.S4, V25.S4] \
-	ADD   $32, R4 \
-	FCVTL4S(28, 28) \
+// ACCUMULATED adds the sums of a block, whose scales are in V28.
+#define ACCUMULATED \
+	VLD1 (R4), [V24.S4, V25.S4] \
+	ADD  $32, R4 \
 	ACCUMULATE1(0, 24, 0, 16) \
 	ACCUMULATE1(1, 24, 1, 17) \
 	ACCUMULATE1(2, 24, 2, 18) \
@@ -142,6 +141,22 @@
 	ACCUMULATE1(5, 25, 1, 21) \
 	ACCUMULATE1(6, 25, 2, 22) \
 	ACCUMULATE1(7, 25, 3, 23)
+
+#define ACCUMULATE \
+	FMOVD (R1), F28 \
+	FCVTL4S(28, 28) \
+	ACCUMULATED
+
+// POWERS is ACCUMULATE for scales that are powers of two with exponents in bytes, see powers_arm64.h; V30 is 0x00400000 in all lanes and V29
+// begins with 0.5.
+#define POWERS \
+	FMOVS (R1), F28 \
+	VUXTL V28.B8, V28.H8 \
+	VUXTL V28.H4, V28.S4 \
+	VSHL  $23, V28.S4, V28.S4 \
+	VUMAX V30.S4, V28.S4, V28.S4 \
+	FMUL4SE(28, 28, 29, 0) \
+	ACCUMULATED
 
 // MINIMUM1 adds minimum·d times the activations' sum, element n of register y.
 #define MINIMUM1(i, x, y, n, t) \
@@ -207,6 +222,44 @@ block:
 	ACCUMULATE
 	ADD  $512, R0
 	ADD  $32, R1
+	ADD  $(ACTBYTES-SUMS), R4
+	SUBS $1, R3
+	BNE  block
+	STOREOUT
+	RET
+
+// func bytes32MinimumsSDOTx8(w, scales *byte, blocks int, acts *byte, out *float32, stride int)
+TEXT ·bytes32MinimumsSDOTx8(SB), NOSPLIT, $0-48
+	ARGUMENTS
+	LOADOUT
+block:
+	BYTES
+	BEGINSUMS
+	EIGHT
+	ACCUMULATE
+	MINIMUMS
+	ADD  $512, R0
+	ADD  $64, R1
+	ADD  $(ACTBYTES-SUMS), R4
+	SUBS $1, R3
+	BNE  block
+	STOREOUT
+	RET
+
+// func bytes32PowersSDOTx8(w, scales *byte, blocks int, acts *byte, out *float32, stride int)
+TEXT ·bytes32PowersSDOTx8(SB), NOSPLIT, $0-48
+	ARGUMENTS
+	MOVD  $0x00400000, R9
+	VDUP  R9, V30.S4
+	FMOVS $0.5, F29
+	LOADOUT
+block:
+	BYTES
+	BEGINSUMS
+	EIGHT
+	POWERS
+	ADD  $512, R0
+	ADD  $16, R1
 	ADD  $(ACTBYTES-SUMS), R4
 	SUBS $1, R3
 	BNE  block

@@ -19,7 +19,7 @@ func SDOT() []*panels.Panels {
 	tile := func(tokens int, run panels.BlockKernel) panels.BlockTile {
 		return panels.BlockTile{Tokens: tokens, Run: run}
 	}
-	return append(unpackedPanelsOf(true),
+	return append(unpackedPanelsOf(sdot),
 		arrangedPanelsOf(panels.LayoutQ4_0, sdotQ4_0, 4, BlocksQ4_0SDOT.Panels()),
 		arrangedPanelsOf(panels.LayoutQ4_1, sdotQ4_1, 4, eightRows(panels.LayoutQ4_1, tile(4, q4_1SDOTx4), tile(1, q4_1SDOTx1))),
 		arrangedPanelsOf(panels.LayoutQ8_0, sdotQ8_0, 4, BlocksQ8_0SDOT.Panels()),
@@ -104,6 +104,20 @@ func q8_0SDOTx4(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *i
 //
 //go:noescape
 func q8_0SDOTx1(w, scales, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// bytes32MinimumsSDOTx8 multiplies 4 rows of unpacked weights with 8 rows of arranged activations, and adds to out, see arrangedPanels.run:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i], then + (m[b][r]·d[t][b])·sums[t][b]
+//
+//go:noescape
+func bytes32MinimumsSDOTx8(w, scales *byte, blocks int, acts *byte, out *float32, stride int)
+
+// bytes32PowersSDOTx8 multiplies 4 rows of unpacked weights with 8 rows of arranged activations, and adds to out, see arrangedPanels.run:
+//
+//	out[t·stride+r] += Σ_b (scale[b][r]·d[t][b]) · Σ_i w[b][r][i]·q[t][b][i]
+//
+//go:noescape
+func bytes32PowersSDOTx8(w, scales *byte, blocks int, acts *byte, out *float32, stride int)
 
 // q4_KSDOTx8 multiplies 4 rows of weights with 8 rows of activations, see panels.BlockKernel:
 //

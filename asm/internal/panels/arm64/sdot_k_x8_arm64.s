@@ -90,11 +90,13 @@
 	SDOTE(sum+1, 19, n1, 3)
 
 // SIXTEEN multiplies sixteen elements, the activations' at an offset, with eight rows of activations.
-#define SIXTEEN(at) \
-	TWO(at, R4, R5, F24, F25, 24, 25, 0) \
-	TWO(at, R6, R7, F26, F27, 26, 27, 2) \
-	TWO(at, R10, R11, F24, F25, 24, 25, 4) \
-	TWO(at, R12, R13, F26, F27, 26, 27, 6)
+#define SIXTEENTO(at, sum) \
+	TWO(at, R4, R5, F24, F25, 24, 25, sum) \
+	TWO(at, R6, R7, F26, F27, 26, 27, sum+2) \
+	TWO(at, R10, R11, F24, F25, 24, 25, sum+4) \
+	TWO(at, R12, R13, F26, F27, 26, 27, sum+6)
+
+#define SIXTEEN(at) SIXTEENTO(at, 0)
 
 // SCALED adds the sums, times the inner scales in V28, to the block's.
 #define SCALED \
@@ -504,6 +506,11 @@ part:
 	SIGNED(16*n) \
 	SCALED
 
+// WEIGHED multiplies the bytes of a group that have been weighed: their sums are the block's.
+#define WEIGHED(n) \
+	LINES(256*n) \
+	SIXTEENTO(16*n, 8)
+
 // LOADTOTAL begins the sums of all blocks of a row of activations with what out has.
 #define LOADTOTAL(n) \
 	FMOVQ (R21), F0 \
@@ -604,6 +611,29 @@ TEXT ·bytes256SDOTx8(SB), NOSPLIT, $272-96
 block:
 	CLEARBLOCK
 	MOVD $2, R23
+	CBNZ R2, part
+weighed:
+	WEIGHED(0)
+	WEIGHED(1)
+	WEIGHED(2)
+	WEIGHED(3)
+	WEIGHED(4)
+	WEIGHED(5)
+	WEIGHED(6)
+	WEIGHED(7)
+	ADVANCE
+	ADD   $2048, R0
+	SUBS  $1, R23
+	BNE   weighed
+	NEG4S(8, 8)
+	NEG4S(9, 9)
+	NEG4S(10, 10)
+	NEG4S(11, 11)
+	NEG4S(12, 12)
+	NEG4S(13, 13)
+	NEG4S(14, 14)
+	NEG4S(15, 15)
+	B     totals
 part:
 	BYTES(0)
 	BYTES(1)
@@ -618,6 +648,7 @@ part:
 	ADD   $128, R2
 	SUBS  $1, R23
 	BNE   part
+totals:
 	FMOVD (R1), F28
 	FCVTL4S(28, 28)
 	MOVD  R14, R21

@@ -12,10 +12,15 @@
 // AHEAD is how far weights are asked for ahead of their use.
 #define AHEAD 2048
 
-// LANES are indices that bring the first byte of each lane of 32 bits to all of its bytes.
+// lanes are indices that bring the first byte of each lane of 32 bits to all of its bytes.
 DATA lanes<>+0(SB)/8, $0x0404040400000000
 DATA lanes<>+8(SB)/8, $0x0C0C0C0C08080808
 GLOBL lanes<>(SB), NOPTR|RODATA, $16
+
+// rows are indices that bring the first four bytes to four bytes each.
+DATA rows<>+0(SB)/8, $0x0101010100000000
+DATA rows<>+8(SB)/8, $0x0303030302020202
+GLOBL rows<>(SB), NOPTR|RODATA, $16
 
 // FIFTH puts the fifth bits of two times four elements of four rows above their nibbles, in V6 and V5: the bits are in bytes of n0 and n1,
 // and shift brings them to bit 4. Then the bias is taken off.
@@ -364,4 +369,106 @@ block:
 	TWO(V3, V17)
 	SUBS   $1, R3
 	BNE    block
+	RET
+
+// LINES loads two lines, eight elements of each row.
+#define LINES \
+	ADD  $64, R0, R2 \
+	VLD1 (R0), [V0.B16, V1.B16, V2.B16, V3.B16] \
+	VLD1 (R2), [V4.B16, V5.B16, V6.B16, V7.B16]
+
+// PAIR stores two lines in their place: the eight elements of a row are next to each other.
+#define PAIR \
+	VZIP1  V4.S4, V0.S4, V16.S4 \
+	VZIP2  V4.S4, V0.S4, V17.S4 \
+	VZIP1  V5.S4, V1.S4, V18.S4 \
+	VZIP2  V5.S4, V1.S4, V19.S4 \
+	VST1.P [V16.B16, V17.B16, V18.B16, V19.B16], 64(R0) \
+	VZIP1  V6.S4, V2.S4, V16.S4 \
+	VZIP2  V6.S4, V2.S4, V17.S4 \
+	VZIP1  V7.S4, V3.S4, V18.S4 \
+	VZIP2  V7.S4, V3.S4, V19.S4 \
+	VST1.P [V16.B16, V17.B16, V18.B16, V19.B16], 64(R0)
+
+// WEIGH multiplies two lines by the scales of their rows, in V20 to V23.
+#define WEIGH \
+	MUL16B(0, 0, 20) \
+	MUL16B(1, 1, 21) \
+	MUL16B(2, 2, 22) \
+	MUL16B(3, 3, 23) \
+	MUL16B(4, 4, 20) \
+	MUL16B(5, 5, 21) \
+	MUL16B(6, 6, 22) \
+	MUL16B(7, 7, 23)
+
+// func pairLines(quants *byte, groups int)
+TEXT ·pairLines(SB), NOSPLIT, $0-16
+	MOVD quants+0(FP), R0
+	MOVD groups+8(FP), R3
+group:
+	LINES
+	PAIR
+	LINES
+	PAIR
+	SUBS $1, R3
+	BNE  group
+	RET
+
+// ROWS loads the indices of the rows.
+#define ROWS \
+	MOVD  $rows<>(SB), R19 \
+	FMOVQ (R19), F28 \
+	VMOVI $4, V24.B16 \
+	VADD  V24.B16, V28.B16, V29.B16 \
+	VADD  V24.B16, V29.B16, V30.B16 \
+	VADD  V24.B16, V30.B16, V31.B16
+
+// LESSSCALES loads the scales of a group, times -1, for each of a line's bytes.
+#define LESSSCALES \
+	FMOVQ.P 16(R1), F24 \
+	NEG16B(24, 24) \
+	VTBL    V28.B16, [V24.B16], V20.B16 \
+	VTBL    V29.B16, [V24.B16], V21.B16 \
+	VTBL    V30.B16, [V24.B16], V22.B16 \
+	VTBL    V31.B16, [V24.B16], V23.B16
+
+// STAY stores two lines in their place.
+#define STAY \
+	VST1.P [V0.B16, V1.B16, V2.B16, V3.B16], 64(R0) \
+	VST1.P [V4.B16, V5.B16, V6.B16, V7.B16], 64(R0)
+
+// func weighLines(quants, scales *byte, groups int)
+TEXT ·weighLines(SB), NOSPLIT, $0-24
+	MOVD quants+0(FP), R0
+	MOVD scales+8(FP), R1
+	MOVD groups+16(FP), R3
+	ROWS
+group:
+	LESSSCALES
+	LINES
+	WEIGH
+	STAY
+	LINES
+	WEIGH
+	STAY
+	SUBS $1, R3
+	BNE  group
+	RET
+
+// func weighPairs(quants, scales *byte, groups int)
+TEXT ·weighPairs(SB), NOSPLIT, $0-24
+	MOVD quants+0(FP), R0
+	MOVD scales+8(FP), R1
+	MOVD groups+16(FP), R3
+	ROWS
+group:
+	LESSSCALES
+	LINES
+	WEIGH
+	PAIR
+	LINES
+	WEIGH
+	PAIR
+	SUBS $1, R3
+	BNE  group
 	RET

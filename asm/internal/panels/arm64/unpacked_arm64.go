@@ -53,18 +53,53 @@ var fp4 = func() (values [16]int8) {
 type unpacked struct {
 	quants           [unpackedElements * panels.Rows]byte
 	scales, minimums [unpackedElements]byte
+	weighed          bool // quants have been multiplied by scales, and by -1
+}
+
+// unpackedKernel is a kernel that multiplies unpacked panels with eight rows of activations, and how many rows of weights it takes: 0 if
+// unpackedPanels multiplies, however many rows of activations there are.
+type unpackedKernel struct {
+	kernel arrangedKernel
+	rows   int
+}
+
+// unpackedLayouts are the layouts of the formats that are unpacked, with their kernels.
+var unpackedLayouts = []struct {
+	layout     *panels.Layout
+	sdot, i8mm unpackedKernel
+}{
+	{panels.LayoutQ5_0, unpackedKernel{sdotQ8_0, 4}, unpackedKernel{i8mmQ8_0, 8}},
+	{panels.LayoutQ5_1, unpackedKernel{sdotMinimums, 4}, unpackedKernel{i8mmMinimums, 8}},
+	{panels.LayoutIQ4_NL, unpackedKernel{sdotQ8_0, 4}, unpackedKernel{i8mmQ8_0, 8}},
+	{panels.LayoutMXFP4, unpackedKernel{sdotPowers, 4}, unpackedKernel{i8mmPowers, 8}},
+	{panels.LayoutQ2_K, unpackedKernel{}, unpackedKernel{i8mmWeighedMinimums, 4}},
+	{panels.LayoutQ3_K, unpackedKernel{}, unpackedKernel{i8mmWeighed, 4}},
+	{panels.LayoutIQ4_XS, unpackedKernel{}, unpackedKernel{i8mmRuns, 4}},
 }
 
 // unpackedPanelsOf returns the panels of the formats that are unpacked.
-func unpackedPanelsOf(sdot bool) (list []*panels.Panels) {
-	for _, l := range []*panels.Layout{
-		panels.LayoutQ5_0, panels.LayoutQ5_1, panels.LayoutIQ4_NL, panels.LayoutMXFP4, panels.LayoutQ2_K, panels.LayoutQ3_K, panels.LayoutIQ4_XS,
-	} {
-		m := &unpackedPanels{l, sdot}
-		list = append(list, panels.New(l, m.multiply))
+func unpackedPanelsOf(t tier) (list []*panels.Panels) {
+	for _, l := range unpackedLayouts {
+		m := unpackedPanels{l.layout, t != neon}
+		k := [...]unpackedKernel{sdot: l.sdot, i8mm: l.i8mm}[t]
+		if k.rows == 0 {
+			list = append(list, panels.New(l.layout, m.multiply))
+			continue
+		}
+		rows := &unpackedRows{m, arrangedPanels{layout: l.layout, kernel: k.kernel, rows: k.rows}}
+		list = append(list, panels.New(l.layout, rows.multiply))
 	}
 	return list
 }
+
+// tier is a tier of arm64's processors.
+type tier int
+
+const (
+	neon tier = iota
+	sdot
+	i8mm
+)
 
 // multiply is Panels.Multiply.
 func (m *unpackedPanels) multiply(p *panels.Product) {
@@ -78,8 +113,15 @@ func (m *unpackedPanels) multiply(p *panels.Product) {
 		for from := 0; from < blocks; from += step {
 			n := min(step, blocks-from)
 			m.unpack(&u, planes, n)
-			for row := 0; row < panels.Rows; row += 8 {
-				m.multiplyRows(p, &u, planes[1], i*panels.Rows+row, from, n)
+			eights := 0 // rows of activations that weighed quants are multiplied with
+			if m.weighs() {
+				eights = p.Acts.Rows / 8 * 8
+			}
+			m.multiplyTokens(p, &u, planes[1], i, from, n, eights, p.Acts.Rows)
+			if eights > 0 {
+				weighLines(&u.quants[0], &u.scales[0], 16*n)
+				u.weighed = true
+				m.multiplyTokens(p, &u, planes[1], i, from, n, 0, eights)
 			}
 			for j, bytes := range m.layout.PlaneBytes {
 				planes[j] = planes[j][n*bytes:]
@@ -88,8 +130,14 @@ func (m *unpackedPanels) multiply(p *panels.Product) {
 	}
 }
 
+// weighs reports whether quants are multiplied by the scales of groups, with which they fit in bytes, for eight rows of activations.
+func (m *unpackedPanels) weighs() bool {
+	return m.sdot && (m.layout == panels.LayoutQ2_K || m.layout == panels.LayoutQ3_K)
+}
+
 // unpack unpacks n blocks, of all rows.
 func (m *unpackedPanels) unpack(u *unpacked, planes [3][]byte, n int) {
+	u.weighed = false
 	switch m.layout.Format {
 	case quant.Q5_0:
 		unpackFives(&u.quants[0], &planes[0][0], n, 16)
@@ -111,18 +159,25 @@ func (m *unpackedPanels) unpack(u *unpacked, planes [3][]byte, n int) {
 	}
 }
 
-// multiplyRows multiplies eight rows, beginning with the product's row at, from block from on.
-func (m *unpackedPanels) multiplyRows(p *panels.Product, u *unpacked, scales []byte, at, from, n int) {
+// multiplyTokens multiplies panel i with rows of activations [first, end), from block from on.
+func (m *unpackedPanels) multiplyTokens(p *panels.Product, u *unpacked, scales []byte, i, from, n, first, end int) {
+	for row := 0; row < panels.Rows; row += 8 {
+		m.multiplyRows(p, u, scales, i*panels.Rows+row, from, n, first, end)
+	}
+}
+
+// multiplyRows multiplies eight rows, beginning with the product's row at, with rows of activations [first, end), from block from on.
+func (m *unpackedPanels) multiplyRows(p *panels.Product, u *unpacked, scales []byte, at, from, n, first, end int) {
 	a := p.Acts
 	row := at % panels.Rows
 	step := m.layout.PlaneBytes[1]
 	w, s := &u.quants[4*row], &scales[min(2, step/panels.Rows)*row]
 	if a.Form == quant.Int8x32 {
-		for t := 0; t < a.Rows; {
+		for t := first; t < end; {
 			i := t*a.K/32 + from // the block of the activations
 			q, d, sums, out := &a.Q[32*i], &a.D[i], &a.Sums[i], &p.Out[t*p.Stride+at]
 			switch {
-			case m.sdot && a.Rows-t >= 4:
+			case m.sdot && end-t >= 4:
 				bytes32SDOTx4(w, s, step, n, q, d, sums, a.K, out, p.Stride)
 				t += 4
 				continue
@@ -136,14 +191,18 @@ func (m *unpackedPanels) multiplyRows(p *panels.Product, u *unpacked, scales []b
 		return
 	}
 	inner, minimums := &u.scales[row], m.minimums(u, row)
-	for t := 0; t < a.Rows; {
+	for t := first; t < end; {
 		i := t*a.K/256 + from
 		q, d, sums, out := &a.Q[256*i], &a.D[i], &a.Sums[16*i], &p.Out[t*p.Stride+at]
 		switch {
-		case m.sdot && a.Rows-t >= 8:
+		case m.sdot && end-t >= 8:
 			for r := row; r < row+8; r += 4 {
 				out := &p.Out[t*p.Stride+at-row+r]
-				bytes256SDOTx8(&u.quants[4*r], &scales[2*r], step, &u.scales[r], m.minimums(u, r), n, q, d, sums, a.K, out, p.Stride)
+				inner := &u.scales[r]
+				if u.weighed {
+					inner = nil
+				}
+				bytes256SDOTx8(&u.quants[4*r], &scales[2*r], step, inner, m.minimums(u, r), n, q, d, sums, a.K, out, p.Stride)
 			}
 			t += 8
 			continue
@@ -232,7 +291,23 @@ func bytes256NEONx1(w, scales *byte, step int, inner, minimums *byte, blocks int
 func bytes256SDOTx1(w, scales *byte, step int, inner, minimums *byte, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
 // bytes256SDOTx8 is bytes256SDOTx1 for 4 rows of bytes and 8 rows of activations, of k elements each. Their results are stride elements
-// apart.
+// apart. If inner is nil, the bytes have been weighed, see weighLines.
 //
 //go:noescape
 func bytes256SDOTx8(w, scales *byte, step int, inner, minimums *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// pairLines puts the eight elements of a row that two lines have next to each other, in their place.
+//
+//go:noescape
+func pairLines(quants *byte, groups int)
+
+// weighLines multiplies elements by the scales of their groups and by -1, which must fit in bytes: the elements of Q3_K do, since the
+// greatest product without the -1 is 128.
+//
+//go:noescape
+func weighLines(quants, scales *byte, groups int)
+
+// weighPairs is weighLines and pairLines.
+//
+//go:noescape
+func weighPairs(quants, scales *byte, groups int)

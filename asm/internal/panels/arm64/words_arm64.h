@@ -52,6 +52,12 @@
 #define SADDLP4S(d, n) WORD $(0x4E602800 | (n)<<5 | (d))
 // ushl v{d}.16b, v{n}.16b, v{m}.16b
 #define USHL16B(d, n, m) WORD $(0x6E204400 | (m)<<16 | (n)<<5 | (d))
+// mul v{d}.16b, v{n}.16b, v{m}.16b
+#define MUL16B(d, n, m) WORD $(0x4E209C00 | (m)<<16 | (n)<<5 | (d))
+// neg v{d}.16b, v{n}.16b
+#define NEG16B(d, n) WORD $(0x6E20B800 | (n)<<5 | (d))
+// neg v{d}.4s, v{n}.4s
+#define NEG4S(d, n) WORD $(0x6EA0B800 | (n)<<5 | (d))
 // smmla v{d}.4s, v{n}.16b, v{m}.16b
 #define SMMLA4S(d, n, m) WORD $(0x4E80A400 | (m)<<16 | (n)<<5 | (d))
 // fmla v{d}.4s, v{n}.4s, v{m}.4s

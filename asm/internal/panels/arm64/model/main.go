@@ -40,7 +40,7 @@ type kernel struct {
 	loop  int // which loop of the function it is, by their ends, from 1 on; 0: the last, which is the outermost
 }
 
-// products are of 32 weights of one output.
+// products are of 32 weights of one output. Of bytes256SDOTx8 there are two: weighed quants come last.
 var products = []kernel{
 	{"q4_0NEONx1", 8, 1, neon, 0},
 	{"q4_0NEONx2", 8 * 2, 1, neon, 0},
@@ -75,6 +75,15 @@ var products = []kernel{
 	{"q4_KI8MMx8", 4 * 8 * 8, 4, i8mm, 0},
 	{"q5_KI8MMx8", 4 * 8 * 8, 4, i8mm, 0},
 	{"q6_KI8MMx8", 4 * 8 * 8, 2, i8mm, 0},
+	{"bytes32MinimumsSDOTx8", 4 * 8, 1, sdot, 0},
+	{"bytes32PowersSDOTx8", 4 * 8, 1, sdot, 0},
+	{"bytes256SDOTx8", 4 * 8 * 4, 1, sdot, 2},
+	{"bytes256SDOTx8", 4 * 8 * 4, 1, sdot, 1},
+	{"bytes32MinimumsI8MMx8", 8 * 8, 1, i8mm, 0},
+	{"bytes32PowersI8MMx8", 8 * 8, 1, i8mm, 0},
+	{"weighedMinimumsI8MMx8", 4 * 8 * 8, 4, i8mm, 0},
+	{"weighedI8MMx8", 4 * 8 * 8, 4, i8mm, 0},
+	{"runsI8MMx8", 4 * 8 * 8, 4, i8mm, 0},
 }
 
 // attention are those of its loops that do most. Products of quantised keys and values are among products.
@@ -101,6 +110,11 @@ var states = []kernel{
 var unpacking = []kernel{
 	{"unpackFives", 16, 1, neon, 0},
 	{"unpackNonlinear", 16, 1, neon, 0},
+	{"unpackQ2_K", 8, 1, neon, 1},
+	{"unpackQ3_K", 8, 1, neon, 1},
+	{"weighLines", 8, 1, neon, 0},
+	{"weighPairs", 8, 1, neon, 0},
+	{"pairLines", 8, 1, neon, 0},
 }
 
 // asm is the package with all kernels in its test program.
