@@ -237,26 +237,43 @@ const rowsPerCut = 4 * asm.PanelRows
 // pairsPerRead is how many pairs it takes to compute as long as it takes to read the weights from memory.
 const pairsPerRead = 4
 
+// bytesPerCut is how many bytes of weights a piece has at least: what a core of many reads in some microseconds.
+const bytesPerCut = 16 << 10
+
+// cutsLeft is in how many pieces for each worker the work that is left is divided to find the next piece's size.
+const cutsLeft = 2
+
 // multiply computes the terms, which have equally many rows, for all pairs.
 func (p *expertPass) multiply(r Runner) error {
-	n, k := p.terms[0].n, p.acts.K
+	p.cut(r.Size())
+	p.phase, p.part, p.count = (*expertPass).multiplyPiece, "", len(p.pieces)
+	return r.Run(p, p.count)
+}
+
+// cut lists the pieces for a number of workers. Each is a share of the work that is left, and so pieces become smaller: few are handed over,
+// and the workers end together. For 28 experts of 768 rows, each with a pair, and 16 workers:
+//
+//	left    28 experts' rows   …   12 experts'   …   3 experts'   …   384 rows
+//	share   672                    288               72               12
+//	rows    768                    256, 256, 256     64, 64, 64, …    64, 64, 64, …
+func (p *expertPass) cut(workers int) {
+	n, terms := p.terms[0].n, len(p.terms)
 	p.pieces = p.pieces[:0]
-	work := len(p.groups)*pairsPerRead + len(p.sorted) // of a row of all groups
+	left := n * (len(p.groups)*pairsPerRead + len(p.sorted)) // in rows that one pair is multiplied with, and nothing is read
 	for g, group := range p.groups {
 		pairs := int(group.last - group.first)
-		share := (8*r.Size()*(pairs+pairsPerRead) + work - 1) / work
-		cuts := max(1, min(share, n/rowsPerCut, pairs*n*k*len(p.terms)/workPerPiece))
-		for i, lo := 0, 0; i < cuts; i++ {
-			hi := n
-			if i < cuts-1 {
-				hi = (i + 1) * n / cuts / rowsPerCut * rowsPerCut
-			}
+		cost := pairs + pairsPerRead // of a row
+		least := max(rowsPerCut, bytesPerCut/max(1, p.terms[0].rowBytes*terms), workPerPiece/max(1, pairs*p.acts.K*terms))
+		for lo := 0; lo < n; {
+			share := max(least, left/(cutsLeft*workers*cost)) / rowsPerCut
+			rows := (n - lo + rowsPerCut - 1) / rowsPerCut // that the group has left, in cuts, as share
+			pieces := max(1, (rows+share/2)/share)         // equal ones
+			hi := min(n, lo+(rows+pieces-1)/pieces*rowsPerCut)
 			p.pieces = append(p.pieces, expertPiece{int32(g), int32(lo), int32(hi)})
+			left -= (hi - lo) * cost
 			lo = hi
 		}
 	}
-	p.phase, p.part, p.count = (*expertPass).multiplyPiece, "", len(p.pieces)
-	return r.Run(p, p.count)
 }
 
 // Phase says what the present phase is.
