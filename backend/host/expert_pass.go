@@ -68,6 +68,7 @@ type expertPass struct {
 	pairOrder
 
 	acts    quant.Activation // [pairs, k], sorted
+	joined  quant.Activation // [pairs, n], sorted: what the epilogue makes of the products
 	scratch []float32        // of acts, if they are floats
 	x       []float32        // [pairs/choices, k]
 	choices int              // how many neighbouring pairs share a row of x
@@ -109,8 +110,9 @@ type expertGroup struct{ expert, first, last int32 }
 // expertPiece is rows [lo, hi) of the weights of a group's expert.
 type expertPiece struct{ group, lo, hi int32 }
 
-// expertEpilogue is what happens to elements [lo, hi) of the terms' outputs as soon as they are computed, while they are in the cache.
-type expertEpilogue func(p *expertPass, lo, hi int)
+// expertEpilogue is what happens to elements [lo, hi) of a place's row of the terms' outputs as soon as they are computed, while they are in
+// the cache.
+type expertEpilogue func(p *expertPass, worker, place, lo, hi int)
 
 // expertSum is the sum of the rows of pairs, as SumExperts has it, for pairs that are sorted. A piece is some columns of some rows.
 type expertSum struct {
@@ -187,16 +189,23 @@ func mostPairsFirst(a, b expertGroup) int {
 // with 0 choices the rows have the order of places already.
 func (p *expertPass) activate(r Runner, form quant.ActivationForm, x []float32, k, choices int) error {
 	pairs := len(p.sorted)
-	had := cap(p.acts.Q) + 4*cap(p.scratch)
-	p.acts.Reserve(form, pairs, k)
+	p.reserve(&p.acts, form, k)
 	if form == quant.Float {
+		had := cap(p.scratch)
 		p.scratch = slices.Grow(p.scratch[:0], pairs*k)[:pairs*k]
 		p.acts.X = p.scratch
+		p.held.Add(4 * int64(cap(p.scratch)-had))
 	}
-	p.held.Add(int64(cap(p.acts.Q) + 4*cap(p.scratch) - had))
 	p.x, p.choices = x, choices
 	p.phase, p.part, p.count = (*expertPass).prepare, "activation", max(1, min(pairs/max(choices, 1), pairs*k/elementsPerPiece, 8*r.Size()))
 	return r.Run(p, p.count)
+}
+
+// reserve makes room for an activation of all pairs.
+func (p *expertPass) reserve(a *quant.Activation, form quant.ActivationForm, k int) {
+	had := cap(a.Q)
+	a.Reserve(form, len(p.sorted), k)
+	p.held.Add(int64(cap(a.Q) - had))
 }
 
 // prepare brings the rows of a piece to the places of their pairs.
@@ -315,7 +324,7 @@ func (p *expertPass) multiplyPiece(worker, piece int) {
 	}
 	if p.epilogue != nil {
 		for place := first; place < first+pairs; place++ {
-			p.epilogue(p, place*p.terms[0].n+lo, place*p.terms[0].n+hi)
+			p.epilogue(p, worker, place, lo, hi)
 		}
 	}
 }
