@@ -3,7 +3,7 @@ package host
 import "testing"
 
 // TestCutsOfExperts lists pieces for many numbers of workers, pairs and rows: each row of each group is in one piece, pieces begin where
-// kernels do, and none of the last pieces is much more than a worker's share of them.
+// kernels do, and no piece is much more than a worker's share of the rest.
 func TestCutsOfExperts(t *testing.T) {
 	for _, rows := range []int{1, 16, 63, 64, 100, 768, 2048} {
 		for _, pairs := range [][]int{{1}, {1, 1, 1, 1, 1, 1, 1, 1}, {9, 3, 2, 2, 1, 1, 1}, {512, 1}} {
@@ -32,7 +32,7 @@ func TestCutsOfExperts(t *testing.T) {
 					}
 					cost := pairs[group] + pairsPerRead
 					if hi-lo > left/(workers*cost)+rowsPerCut {
-						t.Errorf("%d rows, pairs %v, %d workers: piece %+v, where a worker's share of what is left is %d rows",
+						t.Errorf("%d rows, pairs %v, %d workers: piece %+v, and a worker's share of the rest is %d rows",
 							rows, pairs, workers, piece, left/(workers*cost))
 					}
 					left -= (hi - lo) * cost

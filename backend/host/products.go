@@ -192,7 +192,7 @@ func (p *product) activate(r Runner, a activation) error {
 // and 102, 382 and 357, 796 and 847; in pieces of 64: 132 and 148, 444 and 408, 706 and 721. Two pieces a thread in place of eight, so that fewer
 // are handed over: 119 and 118, 318 and 345, 649 and 704; the threads no longer end together.
 //
-// Pieces are fewer panels where some threads would have none: a router of 128 rows of 2048 in F32, a megabyte, was computed by two threads of 16.
+// Pieces are fewer panels if threads would have no piece: a router of 128 rows of 2048 in F32, a megabyte, was computed by two threads of 16.
 func (p *product) rowsPerPiece() int {
 	panels := 2
 	if p.m < rowsAtOnce {
