@@ -56,7 +56,8 @@ func (b *experts) MatMulExperts(x, w, chosen, out *tensor.Tensor) error {
 // so that an expert's weights are read once, for the rows of all of its pairs; and the weights of all experts that were chosen are cut into
 // one list of pieces. A piece is some rows of one expert's weights, multiplied with all of its pairs.
 //
-// Place s of the activation and of the outputs belongs to pair sorted[s].
+// Place s of the activation and of the outputs belongs to pair sorted[s]. A row of the activation is copied to the places of its pairs only if
+// kernels read it there with those of others: an expert's only pair reads it at any place.
 type expertPass struct {
 	name    string // of the operation
 	kernels *asm.Kernels
@@ -68,6 +69,7 @@ type expertPass struct {
 	pairOrder
 
 	acts    quant.Activation // [pairs, k], sorted
+	at      []int32          // the place where acts has a place's row
 	joined  quant.Activation // [pairs, n], sorted: what the epilogue makes of the products
 	scratch []float32        // of acts, if they are floats
 	x       []float32        // [pairs/choices, k]
@@ -86,6 +88,7 @@ type expertPass struct {
 type pairOrder struct {
 	sorted []int32       // the pairs in the order of places
 	places []int32       // the pairs' places
+	alone  []bool        // of each place: its expert has no other pair
 	starts []int32       // scratch: [experts+1]
 	groups []expertGroup // those with most pairs first
 }
@@ -159,6 +162,8 @@ func (p *expertPass) begin(name string, m *machine, chosen []int32, experts int)
 	p.workers.packed.reserve(m.runner.Size())
 	p.sorted = slices.Grow(p.sorted[:0], len(chosen))[:len(chosen)]
 	p.places = slices.Grow(p.places[:0], len(chosen))[:len(chosen)]
+	p.alone = slices.Grow(p.alone[:0], len(chosen))[:len(chosen)]
+	p.at = slices.Grow(p.at[:0], len(chosen))[:len(chosen)]
 	p.starts = slices.Grow(p.starts[:0], experts+1)[:experts+1]
 	clear(p.starts)
 	for _, e := range chosen {
@@ -169,6 +174,9 @@ func (p *expertPass) begin(name string, m *machine, chosen []int32, experts int)
 		first := p.starts[e]
 		if n := p.starts[e+1]; n > 0 {
 			p.groups = append(p.groups, expertGroup{e, first, first + n})
+			for place := first; place < first+n; place++ {
+				p.alone[place] = n == 1
+			}
 		}
 		p.starts[e+1] += first
 	}
@@ -177,7 +185,15 @@ func (p *expertPass) begin(name string, m *machine, chosen []int32, experts int)
 		p.starts[e]++
 	}
 	slices.SortFunc(p.groups, mostPairsFirst)
+	p.inPlace()
 	return nil
+}
+
+// inPlace says that the activation has each row at its own place.
+func (p *expertPass) inPlace() {
+	for place := range p.at {
+		p.at[place] = int32(place)
+	}
 }
 
 // mostPairsFirst orders groups by how much work they are, so that the last pieces are small.
@@ -222,8 +238,13 @@ func (p *expertPass) prepare(_, piece int) {
 		} else {
 			p.kernels.Prepare(&p.acts, first, x)
 		}
+		p.at[first] = int32(first)
 		for _, place := range places[1:] {
-			p.acts.CopyRow(int(place), first)
+			if p.alone[place] {
+				p.at[place] = int32(first)
+			} else {
+				p.acts.CopyRow(int(place), first)
+			}
 		}
 	}
 }
@@ -301,7 +322,8 @@ func (p *expertPass) multiplyPiece(worker, piece int) {
 	at := p.pieces[piece]
 	group, lo, hi := p.groups[at.group], int(at.lo), int(at.hi)
 	first, pairs := int(group.first), int(group.last-group.first)
-	p.workers.views[worker] = p.acts.Part(first, first+pairs)
+	row := int(p.at[first])
+	p.workers.views[worker] = p.acts.Part(row, row+pairs)
 	for i := range p.terms {
 		t := &p.terms[i]
 		switch {

@@ -69,6 +69,7 @@ func (b Fused) FeedExperts(x *tensor.Tensor, n *backend.ExpertNetwork, chosen, w
 	p.epilogue, p.terms = nil, p.terms[:0]
 	if whole {
 		p.acts, p.joined = p.joined, p.acts
+		p.inPlace()
 	} else if err := p.activate(b.runner, last, p.hidden.gate, d.N, 0); err != nil {
 		return err
 	}
