@@ -37,7 +37,7 @@ func NewBase(kernels *asm.Kernels, runner Runner) *Base {
 	}
 	m := &machine{kernels: kernels, pages: asm.Portable().Pages(), runner: runner}
 	return &Base{
-		machine: m, moves: moves{machine: m}, rowOps: rowOps{machine: m}, products: products{machine: m}, rotations: rotations{machine: m}, attentions: attentions{machine: m}, textAttentions: textAttentions{machine: m},
+		machine: m, rowOps: rowOps{machine: m}, products: products{machine: m}, rotations: rotations{machine: m}, attentions: attentions{machine: m}, textAttentions: textAttentions{machine: m},
 		weighings: weighings{machine: m}, paging: paging{m}, compactions: compactions{machine: m}, selections: selections{machine: m},
 		experts:      experts{machine: m, rows: rowOps{machine: m}},
 		convolutions: convolutions{machine: m}, recurrences: recurrences{machine: m},

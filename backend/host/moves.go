@@ -5,39 +5,14 @@ import (
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/mmap"
-	"github.com/antigravity-go/antigravity/internal/timing"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // moves copies bytes.
-type moves struct {
-	*machine
-	copies pool[copying, *copying]
-}
-
-// copying is a large CopySlice as a task: a session's logits, say. A piece is some of the bytes.
-type copying struct {
-	dst, src []byte
-	pieces   int
-}
-
-// bytesPerCopy is how many bytes are worth handing to another thread.
-const bytesPerCopy = 64 << 10
-
-// reset forgets the operands.
-func (c *copying) reset() { *c = copying{} }
-
-// Phase says what the task is.
-func (c *copying) Phase() timing.Phase { return timing.Phase{Operation: "CopySlice"} }
-
-// Do copies the bytes of one piece.
-func (c *copying) Do(_, piece int) {
-	lo, hi := piece*len(c.src)/c.pieces, (piece+1)*len(c.src)/c.pieces
-	copy(c.dst[lo:hi], c.src[lo:hi])
-}
+type moves struct{}
 
 // CopySlice copies elements.
-func (b *moves) CopySlice(src, dst *tensor.Tensor, srcOff, dstOff, n int) (err error) {
+func (moves) CopySlice(src, dst *tensor.Tensor, srcOff, dstOff, n int) (err error) {
 	defer mmap.Catch(&err)()
 	from, to, size, err := backend.CheckCopySlice(src, dst, srcOff, dstOff, n)
 	if err != nil {
@@ -48,20 +23,12 @@ func (b *moves) CopySlice(src, dst *tensor.Tensor, srcOff, dstOff, n int) (err e
 		return err
 	}
 	defer m.unmap()
-	into, bytes := dst.Data()[to:to+size], src.Data()[from:from+size]
-	pieces := min(size/bytesPerCopy, b.runner.Size())
-	if pieces < 2 || src.Buffer() == dst.Buffer() { // which may overlap
-		copy(into, bytes)
-		return nil
-	}
-	c := b.copies.get()
-	defer b.copies.put(c)
-	c.dst, c.src, c.pieces = into, bytes, pieces
-	return b.runner.Run(c, pieces)
+	copy(dst.Data()[to:to+size], src.Data()[from:from+size])
+	return nil
 }
 
 // ReadBuffer copies a tensor's bytes to the host.
-func (*moves) ReadBuffer(t *tensor.Tensor, dst []byte) (err error) {
+func (moves) ReadBuffer(t *tensor.Tensor, dst []byte) (err error) {
 	defer mmap.Catch(&err)()
 	if err := backend.CheckReadBuffer(t, dst); err != nil {
 		return err
