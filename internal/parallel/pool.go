@@ -48,7 +48,9 @@ const (
 	// of a decode step and far shorter than anything a person or a scheduler would notice.
 	spins = 2000
 	// yieldEvery is after how many spins a worker lets other goroutines of the host program onto its processor. Workers that wait for the same
-	// phase do it at different spins: the runtime's queue has one lock, and who finds it taken may sleep.
+	// phase do it at different spins: the runtime's queue has one lock, and who finds it taken may sleep. 16 threads of a Sapphire Rapids: pieces
+	// began 10 to 20 µs after their phase when all workers yielded at every 256th spin; a mixture of experts generated 107 tokens/s with one
+	// session and 178 with four, now 119 and 195, and without any yields 119 and 182.
 	yieldEvery = 1024
 )
 
