@@ -57,6 +57,16 @@ func (a *Activation) Part(lo, hi int) Activation {
 	return part
 }
 
+// Columns returns columns [lo, hi) of row t, which are whole blocks, as an Activation of one row, of a form other than Float. Its slices are
+// views of the same memory.
+func (a *Activation) Columns(t, lo, hi int) Activation {
+	block, group := a.Form.BlockLen(), a.Form.GroupLen()
+	from, to := t*a.K+lo, t*a.K+hi
+	return Activation{
+		Form: a.Form, Rows: 1, K: hi - lo, Q: a.Q[from:to], D: a.D[from/block : to/block], Sums: a.Sums[from/group : to/group],
+	}
+}
+
 // CopyRow makes row to a copy of row from.
 func (a *Activation) CopyRow(to, from int) {
 	dst, src := a.Row(to), a.Row(from)

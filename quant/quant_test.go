@@ -432,9 +432,19 @@ func TestActivation(t *testing.T) {
 					t.Errorf("%s: sum %d is %d, want %d", c.name, g, sum, want)
 				}
 			}
+			for lo := 0; lo < k; lo += k / 2 {
+				part := a.Columns(0, lo, lo+k/2)
+				part.Prepare(0, x[lo:lo+k/2])
+			}
+			if other := a.Row(0); !slices.Equal(other.Q, row.Q) || !slices.Equal(other.Sums, row.Sums) || !slices.EqualFunc(other.D, row.D, sameBits) {
+				t.Errorf("%s: a row in two parts has other bits", c.name)
+			}
 		}
 	}
 }
+
+// sameBits compares numbers that may be NaN.
+func sameBits(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }
 
 // dotByContract computes a dot product from the contract in the package's documentation and the elements' definitions.
 func dotByContract(f quant.Format, w []byte, a quant.Activation) (acc float32) {

@@ -56,7 +56,8 @@ func (b *experts) MatMulExperts(x, w, chosen, out *tensor.Tensor) error {
 // so that an expert's weights are read once, for the rows of all of its pairs; and the weights of all experts that were chosen are cut into
 // one list of pieces. A piece is some rows of one expert's weights, multiplied with all of its pairs.
 //
-// Place s of the activation and of the outputs belongs to pair sorted[s].
+// Place s of the activation and of the outputs belongs to pair sorted[s]. A row of the activation is copied to the places of its pairs only if
+// kernels read it there with those of others: an expert's only pair reads it at any place.
 type expertPass struct {
 	name    string // of the operation
 	kernels *asm.Kernels
@@ -68,6 +69,8 @@ type expertPass struct {
 	pairOrder
 
 	acts    quant.Activation // [pairs, k], sorted
+	at      []int32          // the place where acts has a place's row
+	joined  quant.Activation // [pairs, n], sorted: what the epilogue makes of the products
 	scratch []float32        // of acts, if they are floats
 	x       []float32        // [pairs/choices, k]
 	choices int              // how many neighbouring pairs share a row of x
@@ -85,6 +88,7 @@ type expertPass struct {
 type pairOrder struct {
 	sorted []int32       // the pairs in the order of places
 	places []int32       // the pairs' places
+	alone  []bool        // of each place: its expert has no other pair
 	starts []int32       // scratch: [experts+1]
 	groups []expertGroup // those with most pairs first
 }
@@ -109,8 +113,9 @@ type expertGroup struct{ expert, first, last int32 }
 // expertPiece is rows [lo, hi) of the weights of a group's expert.
 type expertPiece struct{ group, lo, hi int32 }
 
-// expertEpilogue is what happens to elements [lo, hi) of the terms' outputs as soon as they are computed, while they are in the cache.
-type expertEpilogue func(p *expertPass, lo, hi int)
+// expertEpilogue is what happens to elements [lo, hi) of a place's row of the terms' outputs as soon as they are computed, while they are in
+// the cache.
+type expertEpilogue func(p *expertPass, worker, place, lo, hi int)
 
 // expertSum is the sum of the rows of pairs, as SumExperts has it, for pairs that are sorted. A piece is some columns of some rows.
 type expertSum struct {
@@ -157,6 +162,8 @@ func (p *expertPass) begin(name string, m *machine, chosen []int32, experts int)
 	p.workers.packed.reserve(m.runner.Size())
 	p.sorted = slices.Grow(p.sorted[:0], len(chosen))[:len(chosen)]
 	p.places = slices.Grow(p.places[:0], len(chosen))[:len(chosen)]
+	p.alone = slices.Grow(p.alone[:0], len(chosen))[:len(chosen)]
+	p.at = slices.Grow(p.at[:0], len(chosen))[:len(chosen)]
 	p.starts = slices.Grow(p.starts[:0], experts+1)[:experts+1]
 	clear(p.starts)
 	for _, e := range chosen {
@@ -167,6 +174,9 @@ func (p *expertPass) begin(name string, m *machine, chosen []int32, experts int)
 		first := p.starts[e]
 		if n := p.starts[e+1]; n > 0 {
 			p.groups = append(p.groups, expertGroup{e, first, first + n})
+			for place := first; place < first+n; place++ {
+				p.alone[place] = n == 1
+			}
 		}
 		p.starts[e+1] += first
 	}
@@ -175,7 +185,15 @@ func (p *expertPass) begin(name string, m *machine, chosen []int32, experts int)
 		p.starts[e]++
 	}
 	slices.SortFunc(p.groups, mostPairsFirst)
+	p.inPlace()
 	return nil
+}
+
+// inPlace says that the activation has each row at its own place.
+func (p *expertPass) inPlace() {
+	for place := range p.at {
+		p.at[place] = int32(place)
+	}
 }
 
 // mostPairsFirst orders groups by how much work they are, so that the last pieces are small.
@@ -187,16 +205,23 @@ func mostPairsFirst(a, b expertGroup) int {
 // with 0 choices the rows have the order of places already.
 func (p *expertPass) activate(r Runner, form quant.ActivationForm, x []float32, k, choices int) error {
 	pairs := len(p.sorted)
-	had := cap(p.acts.Q) + 4*cap(p.scratch)
-	p.acts.Reserve(form, pairs, k)
+	p.reserve(&p.acts, form, k)
 	if form == quant.Float {
+		had := cap(p.scratch)
 		p.scratch = slices.Grow(p.scratch[:0], pairs*k)[:pairs*k]
 		p.acts.X = p.scratch
+		p.held.Add(4 * int64(cap(p.scratch)-had))
 	}
-	p.held.Add(int64(cap(p.acts.Q) + 4*cap(p.scratch) - had))
 	p.x, p.choices = x, choices
 	p.phase, p.part, p.count = (*expertPass).prepare, "activation", max(1, min(pairs/max(choices, 1), pairs*k/elementsPerPiece, 8*r.Size()))
 	return r.Run(p, p.count)
+}
+
+// reserve makes room for an activation of all pairs.
+func (p *expertPass) reserve(a *quant.Activation, form quant.ActivationForm, k int) {
+	had := cap(a.Q)
+	a.Reserve(form, len(p.sorted), k)
+	p.held.Add(int64(cap(a.Q) - had))
 }
 
 // prepare brings the rows of a piece to the places of their pairs.
@@ -213,8 +238,13 @@ func (p *expertPass) prepare(_, piece int) {
 		} else {
 			p.kernels.Prepare(&p.acts, first, x)
 		}
+		p.at[first] = int32(first)
 		for _, place := range places[1:] {
-			p.acts.CopyRow(int(place), first)
+			if p.alone[place] {
+				p.at[place] = int32(first)
+			} else {
+				p.acts.CopyRow(int(place), first)
+			}
 		}
 	}
 }
@@ -237,26 +267,43 @@ const rowsPerCut = 4 * asm.PanelRows
 // pairsPerRead is how many pairs it takes to compute as long as it takes to read the weights from memory.
 const pairsPerRead = 4
 
+// bytesPerCut is how many bytes of weights a piece has at least: what a core of many reads in some microseconds.
+const bytesPerCut = 16 << 10
+
+// cutsLeft is in how many pieces for each worker the work that is left is divided to find the next piece's size.
+const cutsLeft = 2
+
 // multiply computes the terms, which have equally many rows, for all pairs.
 func (p *expertPass) multiply(r Runner) error {
-	n, k := p.terms[0].n, p.acts.K
+	p.cut(r.Size())
+	p.phase, p.part, p.count = (*expertPass).multiplyPiece, "", len(p.pieces)
+	return r.Run(p, p.count)
+}
+
+// cut lists the pieces for a number of workers. Each is a share of the work that is left, and so pieces become smaller: few are handed over,
+// and the workers end together. For 28 experts of 768 rows, each with a pair, and 16 workers:
+//
+//	left    28 experts' rows   …   12 experts'   …   3 experts'   …   384 rows
+//	share   672                    288               72               12
+//	rows    768                    256, 256, 256     64, 64, 64, …    64, 64, 64, …
+func (p *expertPass) cut(workers int) {
+	n, terms := p.terms[0].n, len(p.terms)
 	p.pieces = p.pieces[:0]
-	work := len(p.groups)*pairsPerRead + len(p.sorted) // of a row of all groups
+	left := n * (len(p.groups)*pairsPerRead + len(p.sorted)) // in rows that one pair is multiplied with, and nothing is read
 	for g, group := range p.groups {
 		pairs := int(group.last - group.first)
-		share := (8*r.Size()*(pairs+pairsPerRead) + work - 1) / work
-		cuts := max(1, min(share, n/rowsPerCut, pairs*n*k*len(p.terms)/workPerPiece))
-		for i, lo := 0, 0; i < cuts; i++ {
-			hi := n
-			if i < cuts-1 {
-				hi = (i + 1) * n / cuts / rowsPerCut * rowsPerCut
-			}
+		cost := pairs + pairsPerRead // of a row
+		least := max(rowsPerCut, bytesPerCut/max(1, p.terms[0].rowBytes*terms), workPerPiece/max(1, pairs*p.acts.K*terms))
+		for lo := 0; lo < n; {
+			share := max(least, left/(cutsLeft*workers*cost)) / rowsPerCut
+			rows := (n - lo + rowsPerCut - 1) / rowsPerCut // that the group has left, in cuts, as share
+			pieces := max(1, (rows+share/2)/share)         // equal ones
+			hi := min(n, lo+(rows+pieces-1)/pieces*rowsPerCut)
 			p.pieces = append(p.pieces, expertPiece{int32(g), int32(lo), int32(hi)})
+			left -= (hi - lo) * cost
 			lo = hi
 		}
 	}
-	p.phase, p.part, p.count = (*expertPass).multiplyPiece, "", len(p.pieces)
-	return r.Run(p, p.count)
 }
 
 // Phase says what the present phase is.
@@ -275,7 +322,8 @@ func (p *expertPass) multiplyPiece(worker, piece int) {
 	at := p.pieces[piece]
 	group, lo, hi := p.groups[at.group], int(at.lo), int(at.hi)
 	first, pairs := int(group.first), int(group.last-group.first)
-	p.workers.views[worker] = p.acts.Part(first, first+pairs)
+	row := int(p.at[first])
+	p.workers.views[worker] = p.acts.Part(row, row+pairs)
 	for i := range p.terms {
 		t := &p.terms[i]
 		switch {
@@ -298,7 +346,7 @@ func (p *expertPass) multiplyPiece(worker, piece int) {
 	}
 	if p.epilogue != nil {
 		for place := first; place < first+pairs; place++ {
-			p.epilogue(p, place*p.terms[0].n+lo, place*p.terms[0].n+hi)
+			p.epilogue(p, worker, place, lo, hi)
 		}
 	}
 }

@@ -2,11 +2,13 @@ package host
 
 import (
 	"github.com/antigravity-go/antigravity/backend"
+	"github.com/antigravity-go/antigravity/quant"
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
 // FeedExperts computes a layer's experts from the rows to the sum. The pairs are sorted once; between the products rows stay in the order of
-// places, and biases and activations are applied to each piece while it is in the cache.
+// places. Biases and activations are applied to each piece while it is in the cache, and it is brought there into the form that the last
+// product wants, unless blocks of that form are longer than the shortest piece.
 func (b Fused) FeedExperts(x *tensor.Tensor, n *backend.ExpertNetwork, chosen, weights, gate, up, down, out *tensor.Tensor) error {
 	const op = "FeedExperts"
 	d, err := backend.CheckFeedExperts(x, n, chosen, weights, gate, up, down, out)
@@ -55,11 +57,20 @@ func (b Fused) FeedExperts(x *tensor.Tensor, n *backend.ExpertNetwork, chosen, w
 	}
 	p.add(n.Up, biases[1], p.hidden.up)
 	p.epilogue = (*expertPass).join
+	last := n.Down.DType().Format().ActivationForm()
+	whole := last != quant.Float && rowsPerCut%last.BlockLen() == 0
+	if whole {
+		p.reserve(&p.joined, last, d.N)
+		p.epilogue = (*expertPass).joinToActivation
+	}
 	if err := p.multiply(b.runner); err != nil {
 		return err
 	}
 	p.epilogue, p.terms = nil, p.terms[:0]
-	if err := p.activate(b.runner, n.Down.DType().Format().ActivationForm(), p.hidden.gate, d.N, 0); err != nil {
+	if whole {
+		p.acts, p.joined = p.joined, p.acts
+		p.inPlace()
+	} else if err := p.activate(b.runner, last, p.hidden.gate, d.N, 0); err != nil {
 		return err
 	}
 	p.sum = expertSum{y: floats(down), weights: floats(weights), out: floats(out), n: d.K}
@@ -70,9 +81,18 @@ func (b Fused) FeedExperts(x *tensor.Tensor, n *backend.ExpertNetwork, chosen, w
 	return p.sumUp(b.runner, choices)
 }
 
+// joinToActivation is join, and brings the result into the form that the last product wants.
+func (p *expertPass) joinToActivation(worker, place, lo, hi int) {
+	p.join(worker, place, lo, hi)
+	to, at := &p.workers.views[worker], place*p.terms[0].n
+	*to = p.joined.Columns(place, lo, hi)
+	p.kernels.Prepare(to, 0, p.hidden.gate[at+lo:at+hi])
+}
+
 // join joins the products of gate and up by the network's activation.
-func (p *expertPass) join(lo, hi int) {
-	gate, up := p.hidden.gate[lo:hi], p.hidden.up[lo:hi]
+func (p *expertPass) join(_, place, lo, hi int) {
+	at := place * p.terms[0].n
+	gate, up := p.hidden.gate[at+lo:at+hi], p.hidden.up[at+lo:at+hi]
 	switch p.hidden.network.Activation {
 	case backend.ActivateSiLU:
 		p.kernels.SiLUMul(gate, gate, up)

@@ -86,6 +86,7 @@ type product struct {
 	terms   []term
 	rows    int // of all terms together
 	pieces  int
+	workers int
 
 	activation activation
 	partners   []quant.Activation // the activation in each form that a term wants
@@ -190,12 +191,26 @@ func (p *product) activate(r Runner, a activation) error {
 // kernels for them read memory in four places. On 16 threads of a Xeon (Sapphire Rapids), two runs each, tokens/s of 1, 4 and 16 sessions in pieces of 32 rows: 152
 // and 102, 382 and 357, 796 and 847; in pieces of 64: 132 and 148, 444 and 408, 706 and 721. Two pieces a thread in place of eight, so that fewer
 // are handed over: 119 and 118, 318 and 345, 649 and 704; the threads no longer end together.
+//
+// Pieces are fewer panels if threads would have no piece: a router of 128 rows of 2048 in F32, a megabyte, was computed by two threads of 16. For
+// more rows of activations than one, whose kernels read one panel after another, they are so too if threads would have few.
 func (p *product) rowsPerPiece() int {
+	panels := 2
 	if p.m < rowsAtOnce {
-		return 4 * asm.PanelRows
+		panels = 4
 	}
-	return 2 * asm.PanelRows
+	enough := p.workers
+	if p.m > 1 {
+		enough *= 4
+	}
+	for panels > 1 && p.rows < panels*asm.PanelRows*enough && panels*asm.PanelRows*p.terms[0].rowBytes >= 2*bytesPerPiece {
+		panels /= 2
+	}
+	return panels * asm.PanelRows
 }
+
+// bytesPerPiece is how many bytes of weights a piece has at least if it is smaller than kernels take at once.
+const bytesPerPiece = 64 << 10
 
 // workPerPiece is the fewest multiply-adds worth a hand-over, which costs about a microsecond: what the kernels compute in
 // that time for one row of activations. For rowsAtOnce rows they do as much more, since they read the weights once for all of them. Smaller
@@ -207,7 +222,7 @@ const (
 
 // multiply computes the terms.
 func (p *product) multiply(r Runner) error {
-	p.preparing = false
+	p.preparing, p.workers = false, r.Size()
 	if n := r.Size(); len(p.calls) < n {
 		p.calls = make([]asm.PanelProduct, n)
 	}

@@ -31,9 +31,12 @@ func (b *experts) Route(logits *tensor.Tensor, r backend.Routing, chosen, weight
 		return err
 	}
 	t.scratch.reserve(b.runner.Size())
-	t.rows, t.pieces = rows, max(min(rows, b.runner.Size(), rows*n/elementsPerPiece), 1)
+	t.rows, t.pieces = rows, max(min(rows, b.runner.Size(), rows*n/expertsPerPiece), 1)
 	return b.runner.Run(t, t.pieces)
 }
+
+// expertsPerPiece is the fewest scores worth handing to another thread: choosing the largest takes some nanoseconds a score.
+const expertsPerPiece = 1 << 9
 
 // routing is a Route as a task. A piece is some rows.
 type routing struct {

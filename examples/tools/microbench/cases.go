@@ -118,7 +118,8 @@ func (c testCase) check() error {
 }
 
 // llama1B returns the operations in the shapes of Llama 3.2 1B: 2048 wide, 8192 in the feed-forward network, 32 query and 8
-// KV heads of 64, 128,256 tokens. Operations that it lacks have those of Qwen 3.5 0.8B. The linear layers are of the given type, Q4_0 when it is 0.
+// KV heads of 64, 128,256 tokens. Operations that it lacks have those of Qwen 3.5 0.8B, Qwen3-30B-A3B and gpt-oss. The linear layers are of the
+// given type, Q4_0 when it is 0.
 func llama1B(linear tensor.DType) []section {
 	if linear == 0 {
 		linear = tensor.Q4_0
@@ -163,14 +164,19 @@ func llama1B(linear tensor.DType) []section {
 			of("softplus", m, 0, stateHeads, tensor.F32),
 		}
 	}
-	const expert = 768
+	const expert, wideMXFP4 = 768, 2880
+	sessions := func(name string, n, k int, d tensor.DType) []testCase {
+		return []testCase{of(name, 1, n, k, d), of(name, 4, n, k, d), of(name, 16, n, k, d)}
+	}
 	head := of("matmul", 1, vocabulary, hidden, tensor.Q6_K)
 	return []section{
 		{"One token, as while generating", slices.Concat(linears(1), []testCase{head}, activations(1))},
 		{fmt.Sprintf("%d tokens, as while reading a prompt", chunk), slices.Concat(linears(chunk), activations(chunk))},
 		{"One token of a recurrent layer of Qwen 3.5 0.8B", gated(1)},
 		{fmt.Sprintf("%d tokens of such a layer", chunk), gated(chunk)},
-		{"A token, and 16, with the experts of a layer of Qwen3-30B-A3B", []testCase{of(expertsName, 1, expert, hidden, linear), of(expertsName, 16, expert, hidden, linear)}},
+		{"1, 4 and 16 tokens with the experts of a layer of Qwen3-30B-A3B", sessions(expertsName, expert, hidden, linear)},
+		{"The same in MXFP4, and a matrix as wide as those of gpt-oss", slices.Concat(
+			sessions(expertsName, expert, hidden, tensor.MXFP4), sessions("matmul", wideMXFP4, wideMXFP4, tensor.MXFP4))},
 		{"Weights, as while loading", []testCase{of("quantize", hidden, 0, wide, tensor.Q4_0), of("quantize", hidden, 0, wide, tensor.Q8_0)}},
 	}
 }
