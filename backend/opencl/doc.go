@@ -83,6 +83,10 @@
 // in one instruction, by cl_khr_integer_dot_product, Arm's extension or NVIDIA's assembly, and the answers of a trial are right, products
 // use that. How products are divided among work-items is tried once for each shape, and kept with the compiled kernels.
 //
+// That, and compiling, happens when a model is loaded (Warm), within a bound of time: an answer never waits for trials. Results for some
+// devices come with the package, in known.json. A shape for which there was no time is divided as the most similar one with a result,
+// and tried when a model is loaded again.
+//
 // A device that is a processor is left two things fewer: Largest searches rows on the host, in its own memory, and divisions are not tried,
 // because it computes the work-items of a group one after the other and compiles slowly.
 //
