@@ -57,7 +57,7 @@ func (b *Batch) trial(ctx context.Context, sample []bool, kv tensor.DType, seque
 			return err
 		}
 		defer j.Memory.Free()
-		if j.Output, err = logits.Output(w, 1, 1); err != nil { // all have the same place
+		if j.Output, err = logits.Output(w, 1, 1, 0); err != nil { // all have the same place
 			return err
 		}
 	}
