@@ -8,9 +8,10 @@ import (
 // Warmer is a backend on which operations take long when they are called for the first time: it compiles their kernels, and tries which of
 // several ways is the fastest for a shape. Who loads a model lets it do that before anyone waits for an answer.
 type Warmer interface {
-	// Warm calls w.Compute for numbers of sequences and tokens of which each needs other kernels, the most frequent ones first, and while
-	// they are computed tries ways to compute them, for w.Within at most. What was found out may be kept for the next time. Shapes for which
-	// no time was left have a way that fits similar ones; none is tried at another time. When the context ends, the error wraps the context's.
+	// Warm calls w.Compute for numbers of sequences and tokens that need different kernels, the most frequent numbers first. Meanwhile it
+	// tries ways to compute these operations, for w.Within at most, and may keep the results for the next time. An operation for which no
+	// time was left is computed as similar ones are, and nothing is tried at another time. When the context ends, the error wraps the
+	// context's.
 	Warm(ctx context.Context, w Warming) error
 }
 

@@ -27,7 +27,7 @@ func (c *countsSoftmax) Largest(x *tensor.Tensor, indices []int32, values []floa
 	return c.Backend.Largest(x, indices, values)
 }
 
-// TestDrawsTogether lets one pass find the likeliest tokens for jobs with several temperatures, beside others that want the largest logits or
+// TestDrawsTogether lets one pass find the likeliest tokens for jobs with several temperatures, and for others the largest logits or
 // nothing: they are those that each would find alone.
 func TestDrawsTogether(t *testing.T) {
 	b := &countsSoftmax{Backend: cpu.New(1)}

@@ -171,7 +171,7 @@ func load(ctx context.Context, at locator, path string, o *LoadOptions) (m *Mode
 		return m, err
 	}
 	findEnds(m)
-	if err := m.warmUp(ctx, &options); err != nil {
+	if err := options.warmUp(ctx, m); err != nil {
 		return m, err
 	}
 	if options.Logger != nil {
@@ -269,7 +269,7 @@ func findEnds(m *Model) {
 
 // warmUp lets the backend warm up. If that fails, for lack of memory perhaps, the model is loaded nevertheless: it computes fewer rows
 // than were tried, or fails when it has to compute them.
-func (m *Model) warmUp(ctx context.Context, o *LoadOptions) error {
+func (o *LoadOptions) warmUp(ctx context.Context, m *Model) error {
 	if o.WarmUp < 0 {
 		return nil
 	}

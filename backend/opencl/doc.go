@@ -8,7 +8,8 @@
 // Largest and Synchronize. Weights are rearranged once, by Prepare, so that neighbouring work-items load neighbouring pieces
 // of 16 bytes; a norm before a product, the addition after it and the joining of a feed-forward network's two products happen
 // within the product's own kernel, because to a small model the start of a kernel costs more than its work. Largest selects on
-// the device, so that of a vocabulary's logits only those that can be drawn are read. Operands that no kernel takes, such as
+// the device, so that of a vocabulary's logits only those that can be drawn are read. Their probabilities are computed there too: of all
+// parameters of sampling only penalties, a Mask and a TopK above 256 need all logits on the host. Operands that no kernel takes, such as
 // weights in the layout of files, are mapped and computed by the portable reference.
 //
 // # How the package is made

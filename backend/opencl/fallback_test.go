@@ -51,7 +51,7 @@ var accepted = map[string]map[string]string{
 	"pebble":   {"Prepare": "it reads the matrix that turns keys from the host's memory, as it reads weights"},
 }
 
-// compare reports what was counted and is not accepted, and what is accepted without need.
+// compare reports operations that were counted and are not accepted, and those that are accepted without need.
 func (f fallbacks) compare(t *testing.T, name string) {
 	t.Helper()
 	for _, op := range slices.Sorted(maps.Keys(f)) {

@@ -110,7 +110,7 @@ type tuning struct {
 	from     int                    // the least number of weights that are tuned for
 	try      []teams                // the divisions that are tried for single rows
 	forced   *teams                 // the way for several rows, if tests want one; nil: the best
-	late     func() bool            // no shape is tuned any more; nil: none is at present
+	late     func() bool            // reports that no shape is tuned any more; nil: shapes are not tuned at present
 	best     map[productShape]teams // the results of this device
 	shipped  map[productShape]teams // those of such devices, which came with the package
 	guessed  map[productShape]teams // what guess has returned
@@ -138,7 +138,7 @@ func (t *tuning) init(d *cl.Device, context *cl.Context, cache *binaryCache) {
 	t.shipped = resultsOf(knownDevices()[d.Name])
 	var entries []tuned
 	if data, err := cache.read(t.path()); err == nil {
-		_ = json.Unmarshal(data, &entries) // a file that cannot be read is none
+		_ = json.Unmarshal(data, &entries) // a file that cannot be read has no results
 	}
 	t.best = resultsOf(entries)
 }
@@ -196,8 +196,8 @@ func (t *tuning) result(s productShape) (best teams, ok bool) {
 	return best, ok
 }
 
-// guess returns a division for a shape without a result: that of the nearest shape of the same kernel and format, whose sizes differ from
-// its own by the smallest factors, or otherwise if there is none.
+// guess returns a division for a shape without a result: that of the nearest shape of the same kernel and format, from which its sizes differ
+// by the smallest factors, or otherwise if there is no such shape.
 func (t *tuning) guess(s productShape, otherwise teams) teams {
 	if of, ok := t.guessed[s]; ok {
 		return of

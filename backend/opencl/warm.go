@@ -15,7 +15,7 @@ import (
 //
 //	1 sequence of 1 token        the divisions of 5 products are tried, and saved one by one
 //	2 sequences of 1 token       the ways of 5 products with 2 rows are tried
-//	64 sequences of 1 token      the time is up: the kernels for so many are compiled, and nothing is tried
+//	64 sequences of 1 token      the time is up: the kernels for 64 rows are compiled, and nothing is tried
 //	4, 8, 16 … sequences         are left out: guess finds ways for them
 //	1 sequence of 256 tokens     the kernels for prompts are compiled
 //

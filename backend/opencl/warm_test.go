@@ -141,7 +141,11 @@ func TestWarmModel(t *testing.T) {
 	var all sync.WaitGroup
 	for _, n := range []int{1, 40, len(prompt)} {
 		all.Go(func() {
-			for _, err := range pool.Generate(t.Context(), prompt[:n], llama.Params{MaxTokens: 5}) {
+			p := llama.Params{MaxTokens: 5}
+			if n == 40 {
+				p.Temperature, p.TopP = 0.7, 0.9
+			}
+			for _, err := range pool.Generate(t.Context(), prompt[:n], p) {
 				if err != nil {
 					t.Error(err)
 				}
@@ -186,7 +190,7 @@ func TestGuess(t *testing.T) {
 	}
 }
 
-// usualModels are the sizes of models whose products TestKnownDevices tunes.
+// usualModels are the sizes of the models that TestKnownDevices tunes products of.
 var usualModels = []struct {
 	name                         string
 	hidden, queries, keys, inner int // queries and keys: of all heads together

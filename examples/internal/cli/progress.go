@@ -29,7 +29,7 @@ func Passes(w io.Writer, what string) func(done, total int) {
 	return func(done, total int) { show(int64(done), int64(total)) }
 }
 
-// bar is Progress on a terminal, for work of at least least bytes, or of pieces of which there are at least least.
+// bar is Progress on a terminal, for work of at least least bytes, or at least as many pieces.
 func bar(w io.Writer, what string, least int64, bytes bool) func(done, total int64) {
 	var (
 		mu  sync.Mutex

@@ -12,6 +12,8 @@ import (
 // A pass ends with the outputs that its jobs ask for. A job may want each of its rows (Output.Each), which come GroupRows at a time; the
 // logits of its last rows; or their states. The last rows of all jobs are normed and multiplied with the head in one product.
 //
+// The largest logits are found for all jobs at once, and so are the likeliest tokens for those that draw by probabilities.
+//
 // If only one job wants logits, the product writes to that job's memory. For jobs A and B with one row each, the product is a block of two
 // rows, and each job copies its row out of the block later, while the next pass writes to the other of two blocks.
 //
@@ -327,7 +329,7 @@ func (o *outputs) chooseLikeliest(jobs []*Job, logits *tensor.Tensor, rows, top 
 	return nil
 }
 
-// choose copies the job's choices from those of all rows, of which each has top; the job's begin with row at.
+// choose copies the job's choices from those of all rows, top for each row; the job's begin with row at.
 func (j *Job) choose(best *selection.Choices, at, top int) {
 	for row := range j.Output.Last {
 		from, k := (at+row)*top, j.Output.Top

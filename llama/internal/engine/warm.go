@@ -22,38 +22,42 @@ import (
 // backend.Warmer, which tries ways to compute for as long as within says. Conversations will have keys and values of type kv. Nobody runs
 // jobs meanwhile.
 func (b *Batch) Warm(ctx context.Context, kv tensor.DType, within time.Duration, progress func(done, total int)) error {
-	var sample []bool
-	return backend.Warm(ctx, b.weights.device.Backend, backend.Warming{
-		Within: within, Progress: progress,
-		Compute: func(sequences, tokens int) error {
-			if sample == nil {
-				sample = b.weights.sample()
-			}
-			return errors.Join(b.trial(ctx, sample, kv, sequences, tokens), b.Free())
-		},
-	})
+	t := trial{batch: b, context: ctx, kv: kv}
+	return backend.Warm(ctx, b.weights.device.Backend, backend.Warming{Within: within, Progress: progress, Compute: t.compute})
 }
 
-// trial computes a pass of sequences that have some tokens each, through the layers of a sample. If that is one token, as in answers, it
-// computes a second pass: a token that goes to a new page may be computed by other kernels than the next one.
-func (b *Batch) trial(ctx context.Context, sample []bool, kv tensor.DType, sequences, tokens int) (err error) {
-	w := b.weights
+// trial computes passes before the first job.
+type trial struct {
+	batch   *Batch
+	context context.Context
+	kv      tensor.DType
+	sample  []bool // which layers are computed; nil before the first pass
+}
+
+// compute computes a pass of sequences that have some tokens each. If that is one token, as in answers, it computes a second pass: a token
+// that goes to a new page may be computed by other kernels than the next one. All memory is given back.
+func (t *trial) compute(sequences, tokens int) (err error) {
+	b, w := t.batch, t.batch.weights
+	if t.sample == nil {
+		t.sample = w.sample()
+	}
 	sequences, tokens = min(sequences, b.most), min(tokens, b.prompts.usual, w.Config.ContextLength)
 	passes := 1
 	if tokens == 1 && w.Config.ContextLength > 1 {
 		passes = 2
 	}
+	defer func() { err = errors.Join(err, b.Free()) }()
 	var logits Logits
 	defer logits.Free()
 	jobs, list := make([]*Job, sequences), make([]int32, tokens)
 	for i := range jobs {
-		j := &Job{Request: Request{Context: ctx, Tokens: list, Answer: tokens == 1}}
+		j := &Job{Request: Request{Context: t.context, Tokens: list, Answer: tokens == 1}}
 		jobs[i] = j
 		if w.Config.Whole {
 			j.Output.Hide, j.Output.Each = true, func(*tensor.Tensor) error { return nil }
 			continue
 		}
-		if j.Memory, err = w.NewMemory(&MemoryOptions{KV: kv, Capacity: passes * tokens, Snapshots: -1, sample: sample}); err != nil {
+		if j.Memory, err = w.NewMemory(&MemoryOptions{KV: t.kv, Capacity: passes * tokens, Snapshots: -1, sample: t.sample}); err != nil {
 			return err
 		}
 		defer j.Memory.Free()
@@ -61,37 +65,40 @@ func (b *Batch) trial(ctx context.Context, sample []bool, kv tensor.DType, seque
 			return err
 		}
 	}
-	for range passes {
-		if err := b.tryPass(sample, jobs, sequences*tokens); err != nil {
+	for i := range passes {
+		for _, j := range jobs {
+			j.Output.Temperature = float32(i) // the first pass finds the largest logits, the second the likeliest tokens
+		}
+		if err := t.pass(jobs, sequences*tokens); err != nil {
 			return err
 		}
 	}
 	return w.device.Synchronize()
 }
 
-// tryPass computes jobs, rows in all, through the layers of a sample.
-func (b *Batch) tryPass(sample []bool, jobs []*Job, rows int) error {
+// pass computes jobs, rows in all.
+func (t *trial) pass(jobs []*Job, rows int) error {
 	for _, j := range jobs {
 		j.Rows = len(j.Tokens)
 		if err := j.reserve(); err != nil {
 			return err
 		}
 	}
-	p, err := b.passOf(rows)
+	p, err := t.batch.passOf(rows)
 	if err != nil {
 		return err
 	}
-	p.sample = sample
-	err = b.forward(jobs, rows)
+	p.sample = t.sample
+	err = t.batch.forward(jobs, rows)
 	for _, j := range jobs {
-		err = errors.Join(err, b.outputs.collect(j))
+		err = errors.Join(err, t.batch.outputs.collect(j))
 		j.block = nil
 		j.Start += j.Rows
 	}
 	return err
 }
 
-// sample returns which layers to compute so that each kind is among them, and each layer whose cache one of them reads. A kind is what makes
+// sample returns which layers to compute so that each kind is among them, and each layer with a cache that one of them reads. A kind is what makes
 // a difference to the device: operations, types and shapes.
 func (w *Weights) sample() []bool {
 	kinds := make([]strings.Builder, len(w.layers))
