@@ -4,8 +4,9 @@
 // A Backend offers the operations of a Llama: products with weights, normalisation, rotary positions, attention, and the
 // movement of data. This package computes nothing. It says what the operations are, checks their operands for those who compute
 // them, and keeps the list of backends. Faster or fused forms are the optional interfaces Preparer, Fuser, Projector,
-// ExpertFuser and Selector; callers obtain them through Prepare, Fused, Projecting, FusedExperts and Selecting, which fall back on the plain operations. Converter saves who
-// loads a file a copy, and needs no such function.
+// ExpertFuser and Selector; callers obtain them through Prepare, Fused, Projecting, FusedExperts and Selecting, which fall back on the
+// plain operations. Converter saves who loads a file a copy, and needs no such function. A Warmer wants to compute something before
+// anyone waits.
 //
 // Package host has every operation over any memory that the host can map, so a new device embeds host.Base, is right from the
 // first day, and gets faster one operation at a time. Package backendtest has the suite that a backend must pass, and says how

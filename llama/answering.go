@@ -178,9 +178,9 @@ func (a *answering) append(t Token, goOn bool, stats *Stats) error {
 		if err := c.settle(); err != nil {
 			return err
 		}
-		top := 0
+		top, temperature := 0, float32(0)
 		if !a.sampler.Changes() && a.params.Logprobs == 0 {
-			top = a.sampler.Deciders(c.config.VocabSize)
+			top, temperature = a.sampler.Wants(c.config.VocabSize)
 		}
 		a.run = append(a.run[:0], t)
 		a.drafting.learn(t)
@@ -196,7 +196,7 @@ func (a *answering) append(t Token, goOn bool, stats *Stats) error {
 			}
 			a.constraining.overlap(c.model.batch, len(a.run))
 		}
-		return c.answer(a.run, top)
+		return c.answer(a.run, top, temperature)
 	})
 }
 

@@ -126,7 +126,7 @@ func (g *guarded) prefill(ctx context.Context, t []Token, reused int, every outp
 				switch {
 				case every != nil:
 				case left == len(t):
-					out = c.lastLogits(1, 0)
+					out = c.lastLogits(1, 0, 0)
 				default:
 					out = noOutput
 				}

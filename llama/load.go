@@ -29,6 +29,7 @@ import (
 //	findAll            all tensors are there, with the right shapes and types
 //	loader.Load        each tensor to the device, several at once; meanwhile the tokenizer is read
 //	findEnds           the tokens that end a turn
+//	warmUp             a device that is slow with what it computes for the first time computes some passes
 //
 // For example, a GGUF file without blk.3.attn_q.weight fails in findAll, and no memory was taken for the other tensors.
 
@@ -60,6 +61,14 @@ type LoadOptions struct {
 	MaxBatch int
 	// Progress is called now and then with the bytes of weights done and in total. Calls do not overlap.
 	Progress func(done, total int64)
+	// WarmUp is how long a backend that is a backend.Warmer, as package opencl's is on GPUs, may try how the model's operations are computed
+	// fastest, after the weights were loaded; 0: 2 seconds. What it finds out it keeps, so that it tries less the next time. Besides that it
+	// compiles the operations, which may take some seconds more the first time. A WarmUp below 0 leaves both out: then operations
+	// are compiled when they are called first. No answer depends on it.
+	WarmUp time.Duration
+	// Warming is called while the backend warms up, with the number of passes that it has computed, and has to compute at most. Calls do not
+	// overlap.
+	Warming func(done, total int)
 	// Logger gets lines about the model that was loaded. Nil: nothing is logged.
 	Logger *slog.Logger
 	// Trace is called for what the model does; it may be nil.
@@ -162,6 +171,9 @@ func load(ctx context.Context, at locator, path string, o *LoadOptions) (m *Mode
 		return m, err
 	}
 	findEnds(m)
+	if err := options.warmUp(ctx, m); err != nil {
+		return m, err
+	}
 	if options.Logger != nil {
 		options.Logger.Info("model loaded", "from", m.files.File(), "layers", m.config.Layers, "hidden", m.config.HiddenSize,
 			"vocabulary", m.config.VocabSize, "weights_bytes", m.weights.Usage().Weights, "linear", m.WeightType(),
@@ -185,6 +197,9 @@ func (o *LoadOptions) complete() error {
 	}
 	if o.Backend == nil {
 		o.Backend = cpu.New(o.Threads)
+	}
+	if o.WarmUp == 0 {
+		o.WarmUp = 2 * time.Second
 	}
 	if o.MaxBatch == 0 {
 		_, o.MaxBatch = engine.PassRows(o.Backend)
@@ -250,4 +265,20 @@ func findEnds(m *Model) {
 		m.config.EOS = append(slices.Clip(m.config.EOS), int32(id))
 	}
 	m.ends = slices.Sorted(slices.Values(fromInt32(m.config.EOS)))
+}
+
+// warmUp lets the backend warm up. If that fails, for lack of memory perhaps, the model is loaded nevertheless: it computes fewer rows
+// than were tried, or fails when it has to compute them.
+func (o *LoadOptions) warmUp(ctx context.Context, m *Model) error {
+	if o.WarmUp < 0 {
+		return nil
+	}
+	err := m.batch.Warm(ctx, defaultKV, o.WarmUp, o.Warming)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil && o.Logger != nil {
+		o.Logger.Warn("the device has not warmed up", "device", m.backend.Describe(), "error", err)
+	}
+	return nil
 }

@@ -31,9 +31,12 @@ func (r *deviceRanking) Largest(few *selection.Choices) error {
 	return nil
 }
 
-// Likeliest finds the likeliest tokens.
+// Likeliest finds the likeliest tokens. The step may have found them already.
 func (r *deviceRanking) Likeliest(few *selection.Choices) error {
 	c := r.c
+	if r.sampler.Allowed == nil && c.logits.FoundLikeliest(few, r.sampler.Temperature) {
+		return nil
+	}
 	err := c.useLogits(func() error {
 		return c.logits.Likeliest(c.model.weights, few, r.sampler.Allowed, r.sampler.Temperature)
 	})

@@ -73,6 +73,7 @@ const (
 const (
 	defaultCapacity = 4096
 	defaultChunk    = engine.DefaultChunk
+	defaultKV       = tensor.F16
 )
 
 // NoSnapshots is SessionOptions.Snapshots for conversations that hardly ever go back.
@@ -87,7 +88,7 @@ func (o *SessionOptions) complete(c *checkpoint.Config, chunk int) (*eviction.Ma
 	}
 	budget := manager.Policy().Budget()
 	if o.KV == 0 {
-		o.KV = tensor.F16
+		o.KV = defaultKV
 	}
 	if o.Chunk == 0 {
 		o.Chunk = defaultChunk // evictions depend on it, and on no backend

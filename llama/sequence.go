@@ -95,7 +95,7 @@ func (c *sequence) onDevice(ctx context.Context, work func() error) error {
 		return err
 	}
 	if len(redo) > 0 {
-		if _, err := c.compute(context.Background(), redo, c.lastLogits(1, 0), true); err != nil {
+		if _, err := c.compute(context.Background(), redo, c.lastLogits(1, 0, 0), true); err != nil {
 			return err
 		}
 		c.tokens = append(c.tokens, redo...)
@@ -107,9 +107,10 @@ func (c *sequence) onDevice(ctx context.Context, work func() error) error {
 // outputOf makes the output of a step, on the model that then computes it.
 type outputOf func() (engine.Output, error)
 
-// lastLogits is an output: the logits of the last n tokens, and the top largest of each.
-func (c *sequence) lastLogits(n, top int) outputOf {
-	return func() (engine.Output, error) { return c.logits.Output(c.model.weights, n, top) }
+// lastLogits is an output: the logits of the last n tokens, and the top largest of each or, if the temperature is not 0, their top likeliest
+// tokens.
+func (c *sequence) lastLogits(n, top int, temperature float32) outputOf {
+	return func() (engine.Output, error) { return c.logits.Output(c.model.weights, n, top, temperature) }
 }
 
 // noOutput is an output for steps without logits.
@@ -268,7 +269,7 @@ func (c *sequence) ensureLogits() error {
 	if err := c.truncate(len(c.tokens) - 1); err != nil {
 		return err
 	}
-	_, err := c.step(context.Background(), []Token{last}, c.lastLogits(1, 0), true)
+	_, err := c.step(context.Background(), []Token{last}, c.lastLogits(1, 0, 0), true)
 	return err
 }
 
@@ -308,9 +309,9 @@ func (c *sequence) useLogits(use func() error) error {
 }
 
 // answer computes run: the next token of an answer, and behind it tokens that may be the next ones.
-func (c *sequence) answer(run []Token, top int) error {
+func (c *sequence) answer(run []Token, top int, temperature float32) error {
 	c.job.Guesses = len(run) > 1
-	_, err := c.step(context.Background(), run, c.lastLogits(len(run), top), true)
+	_, err := c.step(context.Background(), run, c.lastLogits(len(run), top, temperature), true)
 	c.job.Guesses = false
 	if err != nil {
 		return err

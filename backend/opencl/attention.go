@@ -27,6 +27,7 @@ type attentionShape struct {
 	share   int     // query heads that share a KV head
 	limit   float32 // of scores; 0: they are not limited
 	window  int     // 0: tokens see all
+	sinks   bool    // heads have sinks
 }
 
 // attentionPrograms are the programs of a shape.
@@ -64,7 +65,10 @@ func (a *attention) programsFor(s attentionShape) *attentionPrograms {
 	if s.window != 0 {
 		options += fmt.Sprintf(" -DWINDOW=%d", s.window)
 	}
-	const files = "common exact dot activations last cache pages tile "
+	if s.sinks {
+		options += " -DSINKS"
+	}
+	const files = "common exact dot activations last cache pages sinks tile "
 	p.attend, p.weigh = pagedProgramOf(program{files + "values attention", options}), pagedProgramOf(program{files + "weigh", options})
 	switch s.headDim {
 	case 32, 64:
@@ -75,7 +79,7 @@ func (a *attention) programsFor(s attentionShape) *attentionPrograms {
 	if p.flashRows > 0 && s.headDim > 32 && !s.cache.Quantized() && a.device.LocalBytes >= flashLocal {
 		p.flashRows *= 2
 	}
-	p.flash = pagedProgramOf(program{"common exact dot activations cache pages flash", fmt.Sprintf("%s -DROWS=%d", options, p.flashRows)})
+	p.flash = pagedProgramOf(program{"common exact dot activations cache pages sinks flash", fmt.Sprintf("%s -DROWS=%d", options, p.flashRows)})
 	a.programs[s] = p
 	return p
 }
@@ -117,6 +121,15 @@ type attending struct {
 	shape attentionShape
 	backend.AttentionDims
 	q, out operand
+	sinks  operand // if the shape has sinks
+}
+
+// passSinks passes the sinks to a kernel, if the shape has sinks.
+func (c *attending) passSinks(k *cl.Kernel) *cl.Kernel {
+	if !c.sinks.ok {
+		return k
+	}
+	return floats(k, c.sinks)
 }
 
 // Attend lets the rows of runs attend to their pages.
@@ -169,17 +182,18 @@ func (a *attention) Attend(q, out *tensor.Tensor, runs []backend.Run) error {
 
 // shapeFor returns what the programs for a cache of a type are compiled for.
 func (c *attending) shapeFor(cache tensor.DType, s *backend.Slots) attentionShape {
-	return attentionShape{cache, c.HeadDim, c.Heads / c.KVHeads, s.Cap, s.Window}
+	return attentionShape{cache, c.HeadDim, c.Heads / c.KVHeads, s.Cap, s.Window, s.Sinks != nil}
 }
 
-// attendable reports whether kernels take all of the runs, and which slabs the runs need. The host computes sinks, and runs that have
-// different limits of scores or different windows.
+// attendable reports whether kernels take all of the runs, and which slabs the runs need. The host computes runs that have different limits
+// of scores, windows or sinks.
 func (a *attention) attendable(c *attending, runs []backend.Run) (n needed, ok bool, err error) {
 	if !c.out.ok || !c.out.float4s() {
 		return n, false, nil
 	}
+	first := runs[0].Slots
 	for _, r := range runs {
-		if s := r.Slots; s.Window != runs[0].Slots.Window || s.Sinks != nil || s.Cap != runs[0].Slots.Cap || a.kernels(c, s) == nil {
+		if s := r.Slots; s.Window != first.Window || s.Sinks != first.Sinks || s.Cap != first.Cap || a.kernels(c, s) == nil {
 			return n, false, nil
 		}
 	}
@@ -190,6 +204,11 @@ func (a *attention) attendable(c *attending, runs []backend.Run) (n needed, ok b
 func (a *attention) kernels(c *attending, s *backend.Slots) *attentionPrograms {
 	if !c.q.ok || !c.q.float4s() || c.HeadDim%4 != 0 {
 		return nil
+	}
+	if s.Sinks != nil {
+		if c.sinks = a.operand(s.Sinks); !c.sinks.ok {
+			return nil
+		}
 	}
 	if p := a.programsFor(c.shapeFor(s.DType, s)); p.queries > 0 {
 		return p
@@ -241,7 +260,7 @@ func (a *attention) flash(c *attending, l *launch) error {
 	if err != nil {
 		return err
 	}
-	return a.runTiles("Attend", floats(kernel, c.q, c.out).Float(asm.QueryScale(c.HeadDim)), l, l.next, c.KVHeads, 1)
+	return a.runTiles("Attend", c.passSinks(floats(kernel, c.q, c.out).Float(asm.QueryScale(c.HeadDim))), l, l.next, c.KVHeads, 1)
 }
 
 // attend enqueues attend for some of the tokens of a launch and, if there are several tiles that it does not merge itself, merge.
@@ -250,8 +269,9 @@ func (a *attention) attend(c *attending, l *launch, token, tokens int) error {
 		return err
 	}
 	tiles := groups(l.longest, asm.TileKeys)
+	merges := tiles > 1 || c.sinks.ok
 	parts, left := c.out.mem, c.out.mem // some buffer, which is not used
-	if tiles > 1 {
+	if merges {
 		var err error
 		if parts, err = a.scratchOf(partScratch, c.partBytes(tiles)*tokens); err != nil {
 			return err
@@ -265,15 +285,15 @@ func (a *attention) attend(c *attending, l *launch, token, tokens int) error {
 	if err != nil {
 		return err
 	}
-	floats(kernel, c.q, c.out).Mem(parts).Mem(left).Int(token).Float(asm.QueryScale(c.HeadDim))
+	c.passSinks(floats(kernel, c.q, c.out).Mem(parts).Mem(left).Int(token).Float(asm.QueryScale(c.HeadDim)))
 	err = a.runTiles("Attend", kernel, l, tiles, c.Heads/c.queries, tokens)
-	if err != nil || tiles == 1 || a.lastGroup != "" {
+	if err != nil || !merges || a.lastGroup != "" {
 		return err
 	}
 	if kernel, err = a.kernel(from, "merge"); err != nil {
 		return err
 	}
-	return a.runTiles("Attend", floats(kernel.Mem(parts).Int(tiles), c.out).Int(token), l, c.Heads, tokens, 1)
+	return a.runTiles("Attend", c.passSinks(floats(kernel.Mem(parts).Int(tiles), c.out).Int(token)), l, c.Heads, tokens, 1)
 }
 
 // partBytes returns the bytes of a token's parts: of each head and tile, the values and two numbers more, four for alignment.
@@ -287,9 +307,7 @@ func (a *attention) AccumulateAttention(q, sums *tensor.Tensor, r backend.Run) e
 	}
 	a.mu.Lock()
 	c := attending{AttentionDims: d, q: a.operand(q), out: a.operand(sums)}
-	if r.Slots.Sinks == nil {
-		c.attentionPrograms = a.kernels(&c, r.Slots)
-	}
+	c.attentionPrograms = a.kernels(&c, r.Slots)
 	var l *launch
 	ok := c.attentionPrograms != nil && c.out.ok
 	if ok {
@@ -336,7 +354,7 @@ func (a *attention) weigh(c *attending, width int, l *launch, token, tokens int)
 	if kernel, err = a.kernel(from, "weigh_shares"); err != nil {
 		return err
 	}
-	if err := a.runTiles(what, kernel.Mem(stats).Int(tiles).Int(token), l, c.Heads, tokens, 1); err != nil {
+	if err := a.runTiles(what, c.passSinks(kernel.Mem(stats).Int(tiles).Int(token)), l, c.Heads, tokens, 1); err != nil {
 		return err
 	}
 	if kernel, err = a.kernel(from, "weigh_keys"); err != nil {

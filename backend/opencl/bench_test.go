@@ -14,9 +14,11 @@ import (
 // sustained runs an operation again and again without waiting in between, and reports what it moves and computes.
 func sustained(b *testing.B, gpu *Backend, bytes, operations float64, run func() error) {
 	b.Helper()
+	gpu.tune(never)
 	for range 3 { // compiles and tunes
 		must(b, run())
 	}
+	gpu.tune(nil)
 	must(b, gpu.Synchronize())
 	b.ResetTimer()
 	for range b.N {

@@ -288,7 +288,7 @@ func (c *chain) store(p *normProduct, shape pageShape, angles operand, l *launch
 // attend adds the attention of a launch of one run.
 func (c *chain) attend(a *attending, l *launch) (ok bool, err error) {
 	s := a.shape
-	if !c.open || l.runs.count != 1 || l.tokens != 1 || l.slabs > fewSlabs || s.limit != 0 || s.window != 0 ||
+	if !c.open || l.runs.count != 1 || l.tokens != 1 || l.slabs > fewSlabs || s.limit != 0 || s.window != 0 || s.sinks ||
 		c.key.pages != (pageShape{s.cache, s.headDim}) || c.key.share != s.share {
 		return false, nil
 	}

@@ -8,7 +8,8 @@
 // Largest and Synchronize. Weights are rearranged once, by Prepare, so that neighbouring work-items load neighbouring pieces
 // of 16 bytes; a norm before a product, the addition after it and the joining of a feed-forward network's two products happen
 // within the product's own kernel, because to a small model the start of a kernel costs more than its work. Largest selects on
-// the device, so that of a vocabulary's logits only those that can be drawn are read. Operands that no kernel takes, such as
+// the device, so that of a vocabulary's logits only those that can be drawn are read. Their probabilities are computed there too: of all
+// parameters of sampling only penalties, a Mask and a TopK above 256 need all logits on the host. Operands that no kernel takes, such as
 // weights in the layout of files, are mapped and computed by the portable reference.
 //
 // # How the package is made
@@ -82,6 +83,10 @@
 // The kernels keep to what OpenCL C 1.2 demands of everyone: no half arithmetic, no subgroups. If a device multiplies four bytes with four
 // in one instruction, by cl_khr_integer_dot_product, Arm's extension or NVIDIA's assembly, and the answers of a trial are right, products
 // use that. How products are divided among work-items is tried once for each shape, and kept with the compiled kernels.
+//
+// That, and compiling, happens when a model is loaded (Warm), within a bound of time: an answer never waits for trials. Results for some
+// devices come with the package, in known.json. A shape for which there was no time is divided as the most similar one with a result,
+// and tried when a model is loaded again.
 //
 // A device that is a processor is left two things fewer: Largest searches rows on the host, in its own memory, and divisions are not tried,
 // because it computes the work-items of a group one after the other and compiles slowly.

@@ -16,7 +16,7 @@ import (
 func TestFamilies(t *testing.T) {
 	const tokens, tolerance = 180, 1e-3
 	d := device(t)
-	for _, name := range []string{"granite", "olmo2", "gemma3", "ministral3", "gemma4-e", "gemma4-moe"} {
+	for _, name := range []string{"granite", "olmo2", "gemma3", "ministral3", "gptoss", "gemma4-e", "gemma4-moe"} {
 		t.Run(name, func(t *testing.T) {
 			var scores [2][]float32
 			for i, o := range []*llama.LoadOptions{nil, {Backend: d}} {

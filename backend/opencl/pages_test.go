@@ -150,13 +150,14 @@ func (s attentionShape) chunks() []chunk {
 func TestAttend(t *testing.T) {
 	b := newBench(t, Options{})
 	for _, s := range []attentionShape{
-		{tensor.F16, 64, 4, 0, 0}, {tensor.F16, 128, 3, 0, 0}, {tensor.F16, 80, 1, 0, 0}, {tensor.F16, 256, 16, 0, 0}, {tensor.F32, 32, 1, 0, 0}, {tensor.F32, 4, 3, 0, 0},
-		{tensor.Q8_0, 32, 3, 0, 0}, {tensor.Q8_0, 128, 4, 0, 0}, {tensor.Q4_0, 64, 4, 0, 0}, {tensor.Q4_0, 96, 1, 0, 0},
-		{tensor.F16, 256, 2, 50, 0}, {tensor.Q8_0, 64, 4, 2, 0}, {tensor.F32, 32, 2, 0.5, 0},
-		{tensor.F16, 64, 4, 0, 100},
-		{tensor.F16, 128, 3, 0, 300}, {tensor.F16, 512, 8, 0, 130}, {tensor.Q8_0, 64, 4, 0, 7}, {tensor.Q4_0, 256, 8, 0, 512}, {tensor.F32, 32, 2, 2, 1},
+		{tensor.F16, 64, 4, 0, 0, false}, {tensor.F16, 128, 3, 0, 0, false}, {tensor.F16, 80, 1, 0, 0, false}, {tensor.F16, 256, 16, 0, 0, false}, {tensor.F32, 32, 1, 0, 0, false}, {tensor.F32, 4, 3, 0, 0, false},
+		{tensor.Q8_0, 32, 3, 0, 0, false}, {tensor.Q8_0, 128, 4, 0, 0, false}, {tensor.Q4_0, 64, 4, 0, 0, false}, {tensor.Q4_0, 96, 1, 0, 0, false},
+		{tensor.F16, 256, 2, 50, 0, false}, {tensor.Q8_0, 64, 4, 2, 0, false}, {tensor.F32, 32, 2, 0.5, 0, false},
+		{tensor.F16, 64, 4, 0, 100, false},
+		{tensor.F16, 128, 3, 0, 300, false}, {tensor.F16, 512, 8, 0, 130, false}, {tensor.Q8_0, 64, 4, 0, 7, false}, {tensor.Q4_0, 256, 8, 0, 512, false}, {tensor.F32, 32, 2, 2, 1, false},
+		{tensor.F16, 64, 4, 0, 0, true}, {tensor.F32, 80, 2, 0, 100, true}, {tensor.Q8_0, 64, 8, 2, 130, true}, {tensor.Q4_0, 128, 1, 0, 0, true},
 	} {
-		t.Run(fmt.Sprintf("%v, heads of %d, %d to a KV head", s.cache, s.headDim, s.share), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%v, heads of %d, %d to a KV head, window %d, sinks %v", s.cache, s.headDim, s.share, s.window, s.sinks), func(t *testing.T) {
 			b.TB = t
 			for _, c := range s.chunks() {
 				b.attention(s, c.tokens, c.n)
@@ -167,15 +168,15 @@ func TestAttend(t *testing.T) {
 	t.Run("contexts of many tiles", func(t *testing.T) {
 		b.TB = t
 		for _, n := range []int{1300, 2048, 300 * 128, 300*128 + 1} {
-			b.attention(attentionShape{tensor.Q4_0, 64, 4, 0, 0}, 1, n)
+			b.attention(attentionShape{tensor.Q4_0, 64, 4, 0, 0, false}, 1, n)
 		}
 	})
 	t.Run("few tokens on a large device", func(t *testing.T) {
 		b.TB, b.gpu.device.Units = t, 1000
 		for _, c := range chunks {
-			b.attention(attentionShape{tensor.F16, 64, 4, 0, 0}, c.tokens, c.n)
+			b.attention(attentionShape{tensor.F16, 64, 4, 0, 0, false}, c.tokens, c.n)
 		}
-		b.together(attentionShape{tensor.F16, 64, 4, 0, 0})
+		b.together(attentionShape{tensor.F16, 64, 4, 0, 0, false})
 	})
 }
 
@@ -186,14 +187,14 @@ func TestAttendBeyondScratch(t *testing.T) {
 	if tiles := groups(n, asm.TileKeys); tokens*min(c.partBytes(tiles), c.weighBytes(tiles)) <= tileScratch {
 		t.Fatal("it all has room")
 	}
-	newBench(t, Options{}).attention(attentionShape{tensor.F16, c.HeadDim, 1, 0, 0}, tokens, n)
+	newBench(t, Options{}).attention(attentionShape{tensor.F16, c.HeadDim, 1, 0, 0, false}, tokens, n)
 }
 
 // TestGroupsAtTheSameTime has groups enough for many to be computed at the same time, with local variables of their own.
 func TestGroupsAtTheSameTime(t *testing.T) {
 	b := newBench(t, Options{})
 	const tokens = 48
-	s := attentionShape{tensor.Q8_0, 32, 4, 0, 0}
+	s := attentionShape{tensor.Q8_0, 32, 4, 0, 0, false}
 	slots := b.pages(pageShape{s.cache, s.headDim}, 1, 6).slots(0, 300, 300)
 	gruns, runs := runsOf(slices.Repeat([]twins{slots}, tokens), slices.Repeat([]int{1}, tokens)...)
 	q, out := b.floats(tokens, 2*s.share, s.headDim), b.floats(tokens, 2*s.share, s.headDim)
@@ -212,7 +213,7 @@ func (b *bench) attention(s attentionShape, tokens, n int) {
 	p := b.pages(pageShape{s.cache, s.headDim}, 2, groups(n+3, backend.PageSlots))
 	slots := p.slots(3, n, max(tokens, n-n/3))
 	gruns, runs := runsOf([]twins{slots}, tokens)
-	s.limits(gruns, runs)
+	b.limits(s, gruns, runs)
 	q, out := b.floats(tokens, 2*s.share, s.headDim), b.floats(tokens, 2*s.share, s.headDim)
 	gq, gout := b.on(q), b.on(out)
 	must(b, b.gpu.Attend(gq, gout, gruns))
@@ -229,11 +230,18 @@ func (b *bench) attention(s attentionShape, tokens, n int) {
 	p.same("Attend" + name)
 }
 
-// limits sets the limit of scores, and the window, in runs.
-func (s attentionShape) limits(lists ...[]backend.Run) {
-	for _, runs := range lists {
-		for _, r := range runs {
-			r.Slots.Cap, r.Slots.Window = s.limit, s.window
+// limits sets the limit of scores, the window and the sinks, in runs on the device and on the host.
+func (b *bench) limits(s attentionShape, gruns, runs []backend.Run) {
+	var gsinks, sinks *tensor.Tensor
+	if s.sinks {
+		sinks = b.floats(2 * s.share)
+		values := b.values(sinks)
+		values[0], values[len(values)-1] = -30, 3*b.size // of hardly any weight, and of much
+		gsinks = b.on(sinks)
+	}
+	for i := range runs {
+		for slots, sinks := range map[*backend.Slots]*tensor.Tensor{gruns[i].Slots: gsinks, runs[i].Slots: sinks} {
+			slots.Cap, slots.Window, slots.Sinks = s.limit, s.window, sinks
 		}
 	}
 }
@@ -261,7 +269,7 @@ func (b *bench) together(s attentionShape) {
 		tokens[i], tokens[j] = tokens[j], tokens[i]
 	})
 	gruns, runs := runsOf(all, tokens...)
-	s.limits(gruns, runs)
+	b.limits(s, gruns, runs)
 	q, out := b.floats(sum(tokens), 2*s.share, s.headDim), b.floats(sum(tokens), 2*s.share, s.headDim)
 	gout := b.on(out)
 	must(b, b.gpu.Attend(b.on(q), gout, gruns))
@@ -304,8 +312,8 @@ func TestAttentionOfExtremes(t *testing.T) {
 	b := newBench(t, Options{})
 	for _, d := range cacheTypes {
 		for _, b.size = range []float32{1e-30, 1e-20, 1e-5, 300, 1e9, 1e19} {
-			b.attention(attentionShape{d, 64, 4, 0, 0}, 1, 200)
-			b.attention(attentionShape{d, 64, 4, 0, 0}, 20, 200)
+			b.attention(attentionShape{d, 64, 4, 0, 0, false}, 1, 200)
+			b.attention(attentionShape{d, 64, 4, 0, 0, false}, 20, 200)
 		}
 	}
 }

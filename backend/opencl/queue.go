@@ -35,6 +35,7 @@ type queue struct {
 	used     atomic.Int64  // bytes of the device's memory
 
 	portable sync.Mutex // an operation of host is using mapped buffers; locked before mu
+	fellBack func()     // if a test wants to know of operations that onHost computes; portable guards it
 
 	mu       sync.Mutex // guards what follows, the kernels' arguments, and who has the buffers: the device or the host
 	closed   bool
@@ -110,6 +111,9 @@ func (q *queue) onHost(operation func() error) (err error) {
 		return err
 	}
 	q.mu.Unlock()
+	if q.fellBack != nil {
+		q.fellBack()
+	}
 	defer mmap.Catch(&err)() // operands may be a mapped file that was cut short
 	return operation()
 }

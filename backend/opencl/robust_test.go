@@ -4,7 +4,6 @@ package opencl
 
 import (
 	"errors"
-	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -163,40 +162,6 @@ func TestDot(t *testing.T) {
 	}
 	if works, err := works(" -DDOT_NV -Dasm=nonsense"); err != nil || works {
 		t.Errorf("what does not compile works: %v", err)
-	}
-}
-
-// TestTuning multiplies with weights that are worth tuning, and finds the result again.
-func TestTuning(t *testing.T) {
-	folder := t.TempDir()
-	b := newBench(t, Options{Cache: folder})
-	const n, k = 256, 1024
-	b.gpu.tuning.from, b.gpu.tuning.try = 1, candidates[:2]
-	stored, x, want := b.typed(tensor.Q4_0, n, k), b.floats(1, k), b.floats(1, n)
-	w := b.prepared(stored)
-	out := b.on(b.floats(1, n))
-	must(t, b.gpu.MatMulTransposed(b.on(x), w, out))
-	must(t, b.host.MatMulTransposed(x, stored, want))
-	b.equal("the product that is tuned", out, want)
-	must(t, b.gpu.MatMulAdd(b.on(x), w, b.on(b.floats(1, n)), out))
-	must(t, b.host.MatMulAdd(x, stored, b.floats(1, n), want))
-	b.equal("one more", out, want)
-	if len(b.gpu.tuning.best) != 1 {
-		t.Errorf("tuned %v, want one shape", b.gpu.tuning.best)
-	}
-	several, wants := b.floats(10, k), b.floats(10, n)
-	must(t, b.host.MatMulTransposed(several, stored, wants))
-	for range 2 {
-		outs := b.on(b.floats(10, n))
-		must(t, b.gpu.MatMulTransposed(b.on(several), w, outs))
-		b.equal("the product of several rows, whose way is tuned", outs, wants)
-	}
-	if _, ok := b.gpu.tuning.best[productShape{"multiply", "q4_0", n, k, 12}]; !ok || len(b.gpu.tuning.best) != 2 {
-		t.Errorf("tuned %v, want two shapes, one of them of 9 to 12 rows", b.gpu.tuning.best)
-	}
-	again := openTest(t, Options{Cache: folder})
-	if !maps.Equal(again.tuning.best, b.gpu.tuning.best) {
-		t.Errorf("tuned %v, found %v", b.gpu.tuning.best, again.tuning.best)
 	}
 }
 

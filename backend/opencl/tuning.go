@@ -3,6 +3,7 @@
 package opencl
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -14,14 +15,17 @@ import (
 	"github.com/antigravity-go/antigravity/internal/precise"
 )
 
-// A product can be divided among work-items in several ways, and which is the fastest depends on the device. So the first product of a
-// shape is computed in all ways, each timed for some milliseconds, and the fastest is written to a file next to the compiled kernels. Small
-// weights are not worth it. For 5 rows of activations and weights q4_0 [2048, 2048]:
+// A product can be divided among work-items in several ways, and which is the fastest depends on the device. So while the device warms up
+// (warm.go), the first product of a shape is computed in all ways, each timed for some milliseconds, and the fastest is written to a file
+// next to the compiled kernels. Small weights are not worth it, and known.json has the results of some devices. For 5 rows of activations
+// and weights q4_0 [2048, 2048]:
 //
 //	rowsFor(5)   6: shapes with 5 and 6 rows share their result
 //	way          tries rowByRow, tiled and six divisions of several.cl
 //	the file     [{"Kernel":"multiply","Format":"q4_0","N":2048,"K":2048,"M":6,"Teams":{"Group":128,"Rows":1,"Columns":8}}]
 //	way, again   {128, 1, 8}, without a trial
+//
+// If the device was warm already, q4_0 [2560, 2560] is not tried: guess returns {128, 1, 8} for it, too.
 
 // teams are how a product is divided among work-items.
 type teams struct {
@@ -98,16 +102,20 @@ const mostSeveral = 64
 const tunedFrom = 1 << 20
 
 // tuning finds how products are best divided on the device, by trying, once for each shape; the results are kept with the compiled kernels.
+// The queue's lock guards it.
 type tuning struct {
 	context  *cl.Context
 	largest  int // work-items of a group that the device takes
 	cache    *binaryCache
-	from     int     // the least number of weights that are tuned for
-	try      []teams // the divisions that are tried for single rows
-	forced   *teams  // the way for several rows, if tests want one; nil: the best
-	best     map[productShape]teams
-	matrices bool   // the device has instructions for matrices, which compute tiles
-	dot      string // the option that names the device's way to multiply bytes
+	from     int                    // the least number of weights that are tuned for
+	try      []teams                // the divisions that are tried for single rows
+	forced   *teams                 // the way for several rows, if tests want one; nil: the best
+	late     func() bool            // reports that no shape is tuned any more; nil: shapes are not tuned at present
+	best     map[productShape]teams // the results of this device
+	shipped  map[productShape]teams // those of such devices, which came with the package
+	guessed  map[productShape]teams // what guess has returned
+	matrices bool                   // the device has instructions for matrices, which compute tiles
+	dot      string                 // the option that names the device's way to multiply bytes
 	programs map[productVariant]program
 }
 
@@ -126,27 +134,19 @@ func (t *tuning) init(d *cl.Device, context *cl.Context, cache *binaryCache) {
 	if d.Kind&cl.CPU != 0 { // which computes the work-items of a group one after the other, and compiles slowly
 		t.from = math.MaxInt
 	}
-	t.best, t.programs = map[productShape]teams{}, map[productVariant]program{}
-	data, err := cache.read(t.path())
-	if err != nil {
-		return
-	}
+	t.guessed, t.programs = map[productShape]teams{}, map[productVariant]program{}
+	t.shipped = resultsOf(knownDevices()[d.Name])
 	var entries []tuned
-	if json.Unmarshal(data, &entries) != nil {
-		return
+	if data, err := cache.read(t.path()); err == nil {
+		_ = json.Unmarshal(data, &entries) // a file that cannot be read has no results
 	}
-	for _, e := range entries {
-		known := candidates[:]
-		if e.M > 0 {
-			known = ways[:]
-		}
-		if slices.Contains(known, e.Teams) {
-			t.best[productShape{e.Kernel, e.Format, e.N, e.K, e.M}] = e.Teams
-		}
-	}
+	t.best = resultsOf(entries)
 }
 
-// tuned is an entry of the file.
+// tunes reports whether the device is worth tuning.
+func (t *tuning) tunes() bool { return t.from < math.MaxInt }
+
+// tuned is an entry of the file, and of known.json.
 type tuned struct {
 	Kernel, Format string
 	N, K           int
@@ -154,15 +154,78 @@ type tuned struct {
 	Teams          teams
 }
 
+// shape returns the shape that the entry is for.
+func (e *tuned) shape() productShape { return productShape{e.Kernel, e.Format, e.N, e.K, e.M} }
+
+// valid reports whether the kernels still have the entry's division.
+func (e *tuned) valid() bool {
+	if e.M > 0 {
+		return slices.Contains(ways[:], e.Teams)
+	}
+	return slices.Contains(candidates[:], e.Teams)
+}
+
+// resultsOf returns the results in entries.
+func resultsOf(entries []tuned) map[productShape]teams {
+	results := map[productShape]teams{}
+	for i := range entries {
+		if e := &entries[i]; e.valid() {
+			results[e.shape()] = e.Teams
+		}
+	}
+	return results
+}
+
+// entriesOf returns the entries for results, in an order.
+func entriesOf(results map[productShape]teams) []tuned {
+	var entries []tuned
+	for s, best := range results {
+		entries = append(entries, tuned{s.kernel, s.format, s.n, s.k, s.m, best})
+	}
+	slices.SortFunc(entries, func(a, b tuned) int {
+		return cmp.Or(cmp.Compare(a.Kernel, b.Kernel), cmp.Compare(a.Format, b.Format), cmp.Compare(a.N, b.N), cmp.Compare(a.K, b.K), cmp.Compare(a.M, b.M))
+	})
+	return entries
+}
+
+// result returns the result for a shape.
+func (t *tuning) result(s productShape) (best teams, ok bool) {
+	if best, ok = t.best[s]; !ok {
+		best, ok = t.shipped[s]
+	}
+	return best, ok
+}
+
+// guess returns a division for a shape without a result: that of the nearest shape of the same kernel and format, from which its sizes differ
+// by the smallest factors, or otherwise if there is no such shape.
+func (t *tuning) guess(s productShape, otherwise teams) teams {
+	if of, ok := t.guessed[s]; ok {
+		return of
+	}
+	least, best := math.Inf(1), otherwise
+	for _, results := range [...]map[productShape]teams{t.best, t.shipped} {
+		for _, e := range entriesOf(results) { // in an order, so that the same one of two that are as near is found each time
+			if e.Kernel != s.kernel || e.Format != s.format || (e.M == 0) != (s.m == 0) {
+				continue
+			}
+			away := 0.0
+			for _, sizes := range [...][2]int{{e.N, s.n}, {e.K, s.k}, {max(e.M, 1), max(s.m, 1)}} {
+				away += math.Abs(math.Log2(float64(sizes[0]) / float64(sizes[1])))
+			}
+			if away < least {
+				least, best = away, e.Teams
+			}
+		}
+	}
+	t.guessed[s] = best
+	return best
+}
+
 func (t *tuning) path() string { return t.cache.path(".json", "tuning of fused kernels") }
 
 // save writes the file.
 func (t *tuning) save() {
-	var entries []tuned
-	for s, best := range t.best {
-		entries = append(entries, tuned{s.kernel, s.format, s.n, s.k, s.m, best})
-	}
-	if data, err := json.Marshal(entries); err == nil {
+	if data, err := json.Marshal(entriesOf(t.best)); err == nil {
 		_ = t.cache.write(t.path(), data) // without it, it is tuned again
 	}
 }
@@ -210,15 +273,21 @@ func (t *tuning) gemm(format string, grouped bool) program {
 	return p
 }
 
-// known returns the division for a shape; ok is false if it pays to tune.
+// known returns the division for a shape; ok is false if it is to be tuned.
 func (t *tuning) known(s productShape) (best teams, ok bool) {
-	if best, ok = t.best[s]; ok {
+	if best, ok = t.result(s); ok {
 		return best, true
 	}
-	return candidates[0], s.n*s.k < t.from
+	switch {
+	case s.n*s.k < t.from:
+		return candidates[0], true
+	case t.late == nil || t.late():
+		return t.guess(s, candidates[0]), true
+	}
+	return candidates[0], false
 }
 
-// way returns the way to compute a product of a shape, with m as the exact number of rows of activations. If it pays to tune, it
+// way returns the way to compute a product of a shape, with m as the exact number of rows of activations. If the shape is to be tuned, it
 // tries the ways with run, which enqueues the product once: those of several.cl only for weights in blocks.
 func (t *tuning) way(s productShape, blocks bool, run func(teams) error) teams {
 	m := s.m
@@ -237,14 +306,18 @@ func (t *tuning) way(s productShape, blocks bool, run func(teams) error) teams {
 	if t.matrices && blocks && m > fewForMatrices {
 		return tiled
 	}
-	if best, ok := t.best[s]; ok {
+	if best, ok := t.result(s); ok {
 		return best
 	}
-	if s.n*s.k < t.from {
-		if m <= fewRows {
-			return rowByRow
-		}
-		return tiled
+	usual := rowByRow
+	if m > fewRows {
+		usual = tiled
+	}
+	switch {
+	case s.n*s.k < t.from:
+		return usual
+	case t.late == nil || t.late():
+		return t.guess(s, usual)
 	}
 	try := ways[:]
 	if !blocks {
@@ -253,18 +326,24 @@ func (t *tuning) way(s productShape, blocks bool, run func(teams) error) teams {
 	return t.tune(s, try, run)
 }
 
-// tune tries divisions with run, which enqueues the product once, and remembers the fastest. It waits for the device.
+// tune tries divisions with run, which enqueues the product once, and remembers the fastest. It waits for the device. If it gets late, it
+// returns the fastest so far, and the shape is tuned another time.
 func (t *tuning) tune(s productShape, try []teams, run func(teams) error) teams {
 	best, least := try[0], time.Duration(math.MaxInt64)
 	for _, c := range try {
 		if c.Group > t.largest {
 			continue
 		}
+		if t.late() {
+			t.guessed[s] = best
+			return best
+		}
 		if took, err := t.time(func() error { return run(c) }); err == nil && took < least {
 			best, least = c, took
 		}
 	}
 	t.best[s] = best
+	clear(t.guessed) // there may be nearer ones now
 	t.save()
 	return best
 }

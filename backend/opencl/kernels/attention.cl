@@ -25,7 +25,7 @@ typedef volatile __global const float *part_pointer;
 //
 // The maxima do not depend on the order, so that each work-item finds the factors of some tiles, of GROUP at a time. Of `tiles` tiles
 // that there is room for the first `seen` have parts; memory is BUFFER float4 large.
-INLINED void merge_parts(part_pointer parts, const int heads, int tiles, int seen, output out, __local float *memory) {
+INLINED void merge_parts(part_pointer parts, const int heads, int tiles, int seen, output out, __local float *memory SINK_PARAMETER) {
   __local float *largest = memory, *shrink = largest + heads * GROUP, *grow = shrink + heads * GROUP, *totals = grow + heads * GROUP;
   __local float *before = totals + heads * GROUP, *total = before + heads; // of each head
   const int id = get_local_id(0);
@@ -90,20 +90,25 @@ INLINED void merge_parts(part_pointer parts, const int heads, int tiles, int see
     barrier(CLK_LOCAL_MEM_FENCE);
   }
   barrier(CLK_LOCAL_MEM_FENCE);
+#ifdef SINKS
+  if (id < heads)
+    shrink[id] = join_sink(sinks[id], before[id], total + id);
+  barrier(CLK_LOCAL_MEM_FENCE);
+#endif
   for (int i = 0; i < ELEMENTS(heads); i++) {
     const int own = id + i * GROUP;
     if (own < heads * HEAD_DIM)
-      out[own] = sums[i] / total[own / HEAD_DIM];
+      out[own] = SHRUNK(sums[i], shrink[own / HEAD_DIM]) / total[own / HEAD_DIM];
   }
 }
 
 // attend lets QUERIES neighbouring query heads of one token attend to the slots of one tile. The grid is tiles × heads/QUERIES
 // × tokens of the runs, of which the first is number `begin`. Tiles that a token does not see cost it nothing. Where no token sees
-// more than one the result goes to out, else parts [tokens, heads, tiles, PART] go to parts. With
+// more than one, and there are no sinks, the result goes to out, else parts [tokens, heads, tiles, PART] go to parts. With
 // LAST_GROUP the group that is the last to leave its part merges all of them; `left`
 // [tokens, heads/QUERIES] counts those that have, and is 0 before and after.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-attend(input q, int q_at, output out, int out_at, __global float4 *parts, __global int *left, int begin, float scale, CACHE_ARGUMENTS,
+attend(input q, int q_at, output out, int out_at, __global float4 *parts, __global int *left, int begin, float scale, SINK_ARGUMENTS CACHE_ARGUMENTS,
        const run_list runs) {
   __local float4 buffer[BUFFER];
   QUERY_MEMORY;
@@ -132,10 +137,10 @@ attend(input q, int q_at, output out, int out_at, __global float4 *parts, __glob
   barrier(CLK_LOCAL_MEM_FENCE); // add_values has others before it uses them, but in a loop: pocl 3.1 needs this one for heads of four floats
   parts += ((get_group_id(2) * (size_t)heads + first_head) * tiles + tile) * PART;
   sums_at sums = {parts, (size_t)tiles * PART, 0};
-  if (tiles == 1)
+  if (DIRECTLY(tiles))
     sums = (sums_at){(__global float4 *)(out + out_at) + row * QUADS, QUADS, 1};
   add_values(&next, cached, seen, weights, total, buffer, sums, VALUE_NAMES);
-  if (tiles == 1)
+  if (DIRECTLY(tiles))
     return;
   if (id == 0)
     for (int g = 0; g < QUERIES; g++)
@@ -143,14 +148,14 @@ attend(input q, int q_at, output out, int out_at, __global float4 *parts, __glob
 #ifdef LAST_GROUP
   if (last_group(left + get_group_id(2) * get_num_groups(1) + get_group_id(1), groups_of(visible) - UNSEEN(visible) / TILE, (__local int *)buffer))
     merge_parts((part_pointer)(parts - (size_t)(tile - UNSEEN(visible) / TILE) * PART), QUERIES, tiles, groups_of(visible) - UNSEEN(visible) / TILE, out + out_at + row * HEAD_DIM,
-                (__local float *)buffer);
+                (__local float *)buffer SINKS_FROM(first_head));
 #endif
 }
 
 #ifndef LAST_GROUP
 // merge merges the parts of a query head. The grid is heads × tokens of the runs, of which the first is number `first`.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-merge(__global const float *parts, int tiles, output out, int out_at, int first, CACHE_ARGUMENTS, const run_list runs) {
+merge(__global const float *parts, int tiles, output out, int out_at, int first, SINK_ARGUMENTS CACHE_ARGUMENTS, const run_list runs) {
   __local float4 buffer[BUFFER];
   const int at = first + get_group_id(1);
   const size_t heads = get_num_groups(0), head = get_group_id(0);
@@ -158,6 +163,6 @@ merge(__global const float *parts, int tiles, output out, int out_at, int first,
   const int visible = slots_of(r, head / SHARE, CACHE_NAMES) - r.tokens + at - r.first + 1;
   const int begin = UNSEEN(visible) / TILE; // the first tile that the token sees
   merge_parts(parts + ((get_group_id(1) * heads + head) * tiles + begin) * (4 * PART), 1, tiles, groups_of(visible) - begin,
-              out + out_at + ((r.row + at - r.first) * heads + head) * HEAD_DIM, (__local float *)buffer);
+              out + out_at + ((r.row + at - r.first) * heads + head) * HEAD_DIM, (__local float *)buffer SINKS_FROM(head));
 }
 #endif

@@ -155,7 +155,7 @@ INLINED void keep_values(const RAW *next, __local float4 *cached) {
 
 // The grid is blocks of ROWS rows of the runs × KV heads.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-flash(input q, int q_at, output out, int out_at, float scale, CACHE_ARGUMENTS, const run_list runs) {
+flash(input q, int q_at, output out, int out_at, float scale, SINK_ARGUMENTS CACHE_ARGUMENTS, const run_list runs) {
   __local float4 cached[CACHED]; // a piece's keys, or its values
   __local float weights[ROWS * WEIGHTS] __attribute__((aligned(16)));
   __local float lanes[ROWS * LANES_OF_SUM] __attribute__((aligned(16)));
@@ -379,8 +379,14 @@ flash(input q, int q_at, output out, int out_at, float scale, CACHE_ARGUMENTS, c
       else if (SEES(first + SUM_ROW(i)))
         sums[i] = fma(part[i], (float4)(grow[SUM_ROW(i)]), sums[i] * shrink[SUM_ROW(i)]);
   }
+#ifdef SINKS
+  barrier(CLK_LOCAL_MEM_FENCE);
+  if (id < ROWS)
+    shrink[id] = join_sink(all_sinks[sinks_at + head * SHARE + (first + id) % SHARE], largest[id], total + id);
+  barrier(CLK_LOCAL_MEM_FENCE);
+#endif
 #pragma unroll
   for (int i = 0; i < SUM_ROWS; i++)
     if (first + SUM_ROW(i) < rows)
-      STORE4(sums[i] / total[SUM_ROW(i)], out + out_at, QUERY(first + SUM_ROW(i)) * QUADS + quad);
+      STORE4(SHRUNK(sums[i], shrink[SUM_ROW(i)]) / total[SUM_ROW(i)], out + out_at, QUERY(first + SUM_ROW(i)) * QUADS + quad);
 }

@@ -32,9 +32,10 @@ weigh_tiles(input q, int q_at, __global float2 *stats, output weights, int token
 }
 
 // weigh_shares replaces the first number of each tile's stats by the factor of its weights: the tile's share, which is a
-// softmax over the tiles' maxima with the sum in lanes, divided by the sum of all weights. The grid is heads × tokens.
+// softmax over the tiles' maxima with the sum in lanes, divided by the sum of all weights. A sink is like one tile more, with weights that
+// add up to 1. The grid is heads × tokens.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
-weigh_shares(__global float2 *stats, int tiles, int token, CACHE_ARGUMENTS, const run_list runs) {
+weigh_shares(__global float2 *stats, int tiles, int token, SINK_ARGUMENTS CACHE_ARGUMENTS, const run_list runs) {
   __local float part[GROUP];
   const int id = get_local_id(0);
   const run r = runs.of[0];
@@ -43,6 +44,10 @@ weigh_shares(__global float2 *stats, int tiles, int token, CACHE_ARGUMENTS, cons
   float most = -INFINITY, sum = 0, total = 0;
   for (int t = id; t < seen; t += GROUP)
     most = fmax(most, stats[t].x);
+#ifdef SINKS
+  const float sink = all_sinks[sinks_at + get_group_id(0)];
+  most = fmax(most, sink);
+#endif
   most = group_max(most, part);
   for (int t = id; t < seen; t += GROUP)
     stats[t].x = exact_exp(stats[t].x - most);
@@ -50,12 +55,19 @@ weigh_shares(__global float2 *stats, int tiles, int token, CACHE_ARGUMENTS, cons
   if (id < LANES_OF_SUM) {
     for (int t = id; t < seen; t += LANES_OF_SUM)
       sum += stats[t].x;
+#ifdef SINKS
+    if (id == seen % LANES_OF_SUM)
+      sum += exact_exp(sink - most);
+#endif
     part[id] = sum;
   }
   barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
   sum = fold_lanes(part);
   for (int t = id; t < seen; t += GROUP)
     stats[t].x /= sum;
+#ifdef SINKS
+  total = exact_exp(sink - most) / sum;
+#endif
   barrier(CLK_GLOBAL_MEM_FENCE);
   for (int t = 0; t < seen; t++)
     total += stats[t].x * stats[t].y;

@@ -44,7 +44,7 @@ const worthWaiting = 1 << 20
 // fetching returns a function that shows how much of a model has arrived: as a bar or, if w is not a terminal, as a line at the beginning.
 func fetching(w io.Writer, name string) func(done, total int64) {
 	if IsTerminal(w) {
-		return bar(w, "fetching "+hub.Base(name), worthWaiting)
+		return bar(w, "fetching "+hub.Base(name), worthWaiting, true)
 	}
 	var once sync.Once
 	return func(done, total int64) {

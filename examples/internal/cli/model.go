@@ -86,7 +86,8 @@ func (m *Model) LoadOn(ctx context.Context, b backend.Backend, stderr io.Writer)
 	if m.Wrap != nil {
 		b = m.Wrap(b)
 	}
-	o := &llama.LoadOptions{Backend: b, Threads: m.Threads, Weights: m.Weights, MapExperts: m.Mapped, Trace: m.Trace, Progress: Progress(stderr, "loading")}
+	o := &llama.LoadOptions{Backend: b, Threads: m.Threads, Weights: m.Weights, MapExperts: m.Mapped, Trace: m.Trace, Progress: Progress(stderr, "loading"),
+		Warming: Passes(stderr, "warming up")}
 	if m.Verbose {
 		o.Logger = slog.New(slog.NewTextHandler(stderr, nil))
 	}

@@ -17,11 +17,20 @@ func Progress(w io.Writer, what string) func(done, total int64) {
 	if !IsTerminal(w) {
 		return func(int64, int64) {}
 	}
-	return bar(w, what, worthABar)
+	return bar(w, what, worthABar, true)
 }
 
-// bar is Progress on a terminal, for work of at least least bytes.
-func bar(w io.Writer, what string, least int64) func(done, total int64) {
+// Passes is Progress for pieces of work that are not bytes.
+func Passes(w io.Writer, what string) func(done, total int) {
+	if !IsTerminal(w) {
+		return func(int, int) {}
+	}
+	show := bar(w, what, 0, false)
+	return func(done, total int) { show(int64(done), int64(total)) }
+}
+
+// bar is Progress on a terminal, for work of at least least bytes, or at least as many pieces.
+func bar(w io.Writer, what string, least int64, bytes bool) func(done, total int64) {
 	var (
 		mu  sync.Mutex
 		bar *progressbar.ProgressBar
@@ -34,7 +43,7 @@ func bar(w io.Writer, what string, least int64) func(done, total int64) {
 		defer mu.Unlock()
 		if bar == nil {
 			bar = progressbar.NewOptions64(total, progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(what),
-				progressbar.OptionShowBytes(true), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
+				progressbar.OptionShowBytes(bytes), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
 		}
 		bar.Set64(done)
 	}

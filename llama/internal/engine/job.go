@@ -40,6 +40,8 @@ type Output struct {
 	Into *tensor.Tensor     // [Last, vocab]: their place on the device
 	Top  int                // how many of the largest logits of each of these rows
 	Best *selection.Choices // [Last·Top]: the largest logits and their tokens
+	// Temperature, if it is not 0, asks for the Top likeliest tokens instead, with their probabilities softmax(logits/Temperature).
+	Temperature float32
 	// Each is called for groups of at most GroupRows rows, in order, which together are all rows: with their logits [n, vocab].
 	Each func(x *tensor.Tensor) error
 	Hide bool // Each gets the final hidden states [n, hidden] instead
@@ -114,6 +116,9 @@ func (j *Job) takeBack() {
 	}
 	_ = j.Memory.TakeBack(j.Start) // errors of caches that were not reached do not matter
 }
+
+// draws reports whether the job wants the likeliest tokens of its last rows.
+func (j *Job) draws() bool { return j.wantsLast() && j.Output.Top > 0 && j.Output.Temperature > 0 }
 
 // start returns the position of the first of the job's rows that are in the pass.
 func (j *Job) start() int { return j.Start + j.Rows - j.rows }

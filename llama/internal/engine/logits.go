@@ -24,12 +24,13 @@ const (
 // has no logits. One goroutine at a time uses them.
 //
 // Invariants: while At is OnDevice, current is row Row of the rows that the latest step left in memory; len(Host) is the size of the
-// vocabulary while At is OnHost; best holds top of the largest logits of each of these rows, or top is 0; tempered is 0, or
+// vocabulary while At is OnHost; best holds top of the largest logits of each of these rows, or of
+// their probabilities at the temperature drawn if that is not 0, or top is 0; tempered is 0, or
 // changed has softmax(current/tempered), of those tokens that are allowed in the choice under way.
 //
 // For example, an answer computes a token and two that are expected after it:
 //
-//	Output(w, 3, 1)   memory [3, vocab], and room for the largest logit of each row
+//	Output(w, 3, 1, 0)  memory [3, vocab], and room for the largest logit of each row
 //	Computed          Row 0: the next token is chosen from the first row
 //	Point(1)          the first expected token was chosen: the next one is chosen from the second row
 //	Read              copies the second row to Host: At is OnHost
@@ -43,13 +44,15 @@ type Logits struct {
 	current  tensor.Tensor  // [1, vocab]: after the last token
 	best     selection.Choices
 	top      int
+	drawn    float32
 	spare    []float32      // [vocab] or empty: what Adopt makes Host
 	changed  *tensor.Tensor // [1, vocab]: what a choice makes of current; nil until one needs it
 	tempered float32
 }
 
-// Output makes an output of a job of w: the logits of the last n tokens, and the top largest of each.
-func (l *Logits) Output(w *Weights, n, top int) (o Output, err error) {
+// Output makes an output of a job of w: the logits of the last n tokens, and the top largest of each or, if the temperature is not 0, their
+// top likeliest tokens.
+func (l *Logits) Output(w *Weights, n, top int, temperature float32) (o Output, err error) {
 	vocab := w.Config.VocabSize
 	if l.memory == nil || l.memory.Shape().Dim(0) < n {
 		t, err := tensor.New(w.device.Backend, tensor.F32, tensor.ShapeOf(n, vocab))
@@ -67,12 +70,12 @@ func (l *Logits) Output(w *Weights, n, top int) (o Output, err error) {
 		return o, err
 	}
 	l.best.Reserve(n * top)
-	return Output{Last: n, Into: &l.into, Top: top, Best: &l.best}, nil
+	return Output{Last: n, Into: &l.into, Top: top, Best: &l.best, Temperature: temperature}, nil
 }
 
 // Computed notes that the latest step left rows of logits as o, which Output made, asked for. The first of them is the current one.
 func (l *Logits) Computed(o *Output) {
-	l.top = o.Top
+	l.top, l.drawn = o.Top, o.Temperature
 	l.Point(0)
 }
 
@@ -137,14 +140,24 @@ func (l *Logits) Begin() { l.tempered = 0 }
 // Found copies to c the largest logits of allowed tokens, if the step that computed the logits has found them. It reports whether it has. See
 // Choices.Within for allowed.
 func (l *Logits) Found(c *selection.Choices, allowed []uint64) bool {
+	return l.found(c, 0) && c.Within(allowed)
+}
+
+// FoundLikeliest is Found for the likeliest tokens at a temperature, if all tokens are allowed.
+func (l *Logits) FoundLikeliest(c *selection.Choices, temperature float32) bool {
+	return l.found(c, temperature)
+}
+
+// found copies what the step has found, if that are enough choices of the kind that is wanted.
+func (l *Logits) found(c *selection.Choices, temperature float32) bool {
 	n := len(c.Tokens)
-	if l.top < n {
+	if l.top < n || l.drawn != temperature {
 		return false
 	}
 	at := l.Row * l.top
 	copy(c.Tokens, l.best.Tokens[at:][:n])
 	copy(c.Values, l.best.Values[at:][:n])
-	return c.Within(allowed)
+	return true
 }
 
 // Largest finds the largest logits of allowed tokens on the device of w.

@@ -38,11 +38,15 @@ type MemoryOptions struct {
 	Long     bool         // the conversation has the angles of long ones: see Weights.Long
 	Policy   string       // the eviction policy's name, for messages
 	Track    *kvcache.Tracking
+	sample   []bool // which layers remember; nil: all
 
 	// Of recurrent layers.
 	Snapshots     int // how many snapshots are kept; 0: a good number; negative: no snapshots
 	SnapshotEvery int // after how many tokens there is one in any case; 0: only where Mark says
 }
+
+// leavesOut reports whether a layer does not remember anything.
+func (o *MemoryOptions) leavesOut(layer int) bool { return o.sample != nil && !o.sample[layer] }
 
 // attending yields the caches with their layers.
 func (m *Memory) attending() iter.Seq2[int, *kvcache.Cache] {

@@ -12,6 +12,8 @@ import (
 // A pass ends with the outputs that its jobs ask for. A job may want each of its rows (Output.Each), which come GroupRows at a time; the
 // logits of its last rows; or their states. The last rows of all jobs are normed and multiplied with the head in one product.
 //
+// The largest logits are found for all jobs at once, and so are the likeliest tokens for those that draw by probabilities.
+//
 // If only one job wants logits, the product writes to that job's memory. For jobs A and B with one row each, the product is a block of two
 // rows, and each job copies its row out of the block later, while the next pass writes to the other of two blocks.
 //
@@ -32,6 +34,9 @@ type outputs struct {
 	blocks [2]block          // of the latest two passes, in turn
 	turn   int               // which of blocks is next
 	best   selection.Choices // the largest logits of a pass
+
+	tempered      *tensor.Tensor // [rows, vocab] or more: what becomes probabilities; nil until somebody draws
+	probabilities tensor.Tensor  // in its memory
 
 	operand, out [1]*tensor.Tensor // lists of operands, kept so that a pass does not allocate them
 }
@@ -208,51 +213,129 @@ func (o *outputs) nextBlock(rows int) (*block, error) {
 	o.turn = 1 - o.turn
 	k := &o.blocks[o.turn]
 	k.taken.Wait()
-	if k.logits == nil || k.logits.Shape().Dim(0) < rows {
-		t, err := tensor.New(o.weights.device.Backend, tensor.F32, tensor.ShapeOf(rows, o.weights.Config.VocabSize))
-		if err != nil {
-			return nil, err
-		}
-		if k.logits != nil {
-			o.memory.Add(-int64(k.logits.Size()))
-			if err := k.logits.Free(); err != nil {
-				return nil, err
-			}
-		}
-		k.logits = t
-		o.memory.Add(int64(t.Size()))
+	if err := o.room(&k.logits, rows); err != nil {
+		return nil, err
 	}
 	return k, k.logits.SliceInto(&o.logits, 0, rows)
 }
 
-// choose finds the largest logits for the jobs that want some; their rows are those of logits [rows, vocab], in the jobs' order. It
-// finds as many for all rows as one of them wants: searching many rows at once takes little longer than searching one. It reports whether
-// there were any to find: then the device has computed the logits.
-func (o *outputs) choose(jobs []*Job, logits *tensor.Tensor) (found bool, err error) {
-	top := 0
-	for _, j := range jobs {
-		if j.wantsLast() {
-			top = max(top, j.Output.Top)
+// room makes memory for rows of logits, [rows, vocab], if it is not as large already.
+func (o *outputs) room(memory **tensor.Tensor, rows int) error {
+	if *memory != nil && (*memory).Shape().Dim(0) >= rows {
+		return nil
+	}
+	t, err := tensor.New(o.weights.device.Backend, tensor.F32, tensor.ShapeOf(rows, o.weights.Config.VocabSize))
+	if err != nil {
+		return err
+	}
+	if old := *memory; old != nil {
+		o.memory.Add(-int64(old.Size()))
+		if err := old.Free(); err != nil {
+			return errors.Join(err, t.Free())
 		}
 	}
-	if top == 0 {
-		return false, nil
+	*memory = t
+	o.memory.Add(int64(t.Size()))
+	return nil
+}
+
+// choose finds the largest logits for the jobs that want some, and the likeliest tokens for those that draw; their rows are those of logits
+// [rows, vocab], in the jobs' order. It reports whether there were any to find: then the device has computed the logits.
+func (o *outputs) choose(jobs []*Job, logits *tensor.Tensor) (found bool, err error) {
+	largest, likeliest, rows := 0, 0, 0
+	for _, j := range jobs {
+		switch {
+		case j.draws():
+			likeliest, rows = max(likeliest, j.Output.Top), rows+j.Output.Last
+		case j.wantsLast():
+			largest = max(largest, j.Output.Top)
+		}
 	}
+	if largest > 0 {
+		if err := o.chooseLargest(jobs, logits, largest); err != nil {
+			return false, err
+		}
+	}
+	if likeliest > 0 {
+		if err := o.chooseLikeliest(jobs, logits, rows, likeliest); err != nil {
+			return false, err
+		}
+	}
+	return largest+likeliest > 0, nil
+}
+
+// chooseLargest finds as many for all rows as one of the jobs wants: searching many rows at once takes little longer than searching one.
+func (o *outputs) chooseLargest(jobs []*Job, logits *tensor.Tensor, top int) error {
 	best := o.best.Reserve(logits.Shape().Dim(0) * top)
 	if err := o.weights.device.choose.Largest(logits, best.Tokens, best.Values); err != nil {
-		return false, fmt.Errorf("the %d largest logits: %w", top, err)
+		return fmt.Errorf("the %d largest logits: %w", top, err)
 	}
 	for _, j := range jobs {
-		if !j.wantsLast() {
-			continue
-		}
-		for row := range j.Output.Last {
-			at, k := (j.at+row)*top, j.Output.Top
-			copy(j.Output.Best.Tokens[row*k:][:k], best.Tokens[at:])
-			copy(j.Output.Best.Values[row*k:][:k], best.Values[at:])
+		if j.wantsLast() && !j.draws() {
+			j.choose(best, j.at, top)
 		}
 	}
-	return true, nil
+	return nil
+}
+
+// chooseLikeliest makes probabilities of copies of the rows that are drawn from, and finds the largest of these. Conversations with one
+// temperature, as most have, need few operations.
+func (o *outputs) chooseLikeliest(jobs []*Job, logits *tensor.Tensor, rows, top int) error {
+	d, vocab := o.weights.device, o.weights.Config.VocabSize
+	if err := o.room(&o.tempered, rows); err != nil {
+		return err
+	}
+	at := 0
+	for from := 0; from < len(jobs); {
+		j := jobs[from]
+		from++
+		if !j.draws() {
+			continue
+		}
+		n := j.Output.Last
+		for from < len(jobs) && jobs[from].draws() && jobs[from].Output.Temperature == j.Output.Temperature {
+			n += jobs[from].Output.Last
+			from++
+		}
+		err := d.CopySlice(logits, o.tempered, j.at*vocab, at*vocab, n*vocab)
+		if err == nil {
+			err = o.tempered.SliceInto(&o.probabilities, at, at+n)
+		}
+		if err == nil {
+			err = d.Scale(&o.probabilities, 1/j.Output.Temperature)
+		}
+		if err != nil {
+			return err
+		}
+		at += n
+	}
+	if err := o.tempered.SliceInto(&o.probabilities, 0, rows); err != nil {
+		return err
+	}
+	if err := d.Softmax(&o.probabilities); err != nil {
+		return err
+	}
+	best := o.best.Reserve(rows * top)
+	if err := d.choose.Largest(&o.probabilities, best.Tokens, best.Values); err != nil {
+		return fmt.Errorf("the %d likeliest tokens: %w", top, err)
+	}
+	at = 0
+	for _, j := range jobs {
+		if j.draws() {
+			j.choose(best, at, top)
+			at += j.Output.Last
+		}
+	}
+	return nil
+}
+
+// choose copies the job's choices from those of all rows, top for each row; the job's begin with row at.
+func (j *Job) choose(best *selection.Choices, at, top int) {
+	for row := range j.Output.Last {
+		from, k := (at+row)*top, j.Output.Top
+		copy(j.Output.Best.Tokens[row*k:][:k], best.Tokens[from:])
+		copy(j.Output.Best.Values[row*k:][:k], best.Values[from:])
+	}
 }
 
 // collect copies the job's logits from the pass's block, on the goroutine of the conversation, so that conversations do it side by
@@ -269,7 +352,7 @@ func (o *outputs) collect(j *Job) error {
 // free gives the memory back.
 func (o *outputs) free() error {
 	var errs []error
-	for _, t := range []**tensor.Tensor{&o.groups, &o.blocks[0].logits, &o.blocks[1].logits} {
+	for _, t := range []**tensor.Tensor{&o.groups, &o.blocks[0].logits, &o.blocks[1].logits, &o.tempered} {
 		if *t != nil {
 			o.memory.Add(-int64((*t).Size()))
 			errs = append(errs, (*t).Free())

@@ -27,6 +27,7 @@ import (
 type pass struct {
 	device *device
 	jobs   []*Job // of the present pass
+	sample []bool // which layers are computed; nil: all
 	arena
 	pace pace
 
@@ -112,6 +113,9 @@ func (p *pass) run(w *Weights, jobs []*Job) error {
 			if err := p.leaveOut(w); err != nil || p.rows == 0 {
 				return err
 			}
+		}
+		if p.sample != nil && !p.sample[i] {
+			continue
 		}
 		if interruptible {
 			if err := p.pace.wait(p.device, p.rows); err != nil {

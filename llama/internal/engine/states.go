@@ -46,7 +46,7 @@ func (s *States) build(w *Weights, o *MemoryOptions) error {
 	for i := range w.layers {
 		s.at[i] = -1
 		r, ok := w.layers[i].mixer.(recurrent)
-		if !ok {
+		if !ok || o.leavesOut(i) {
 			continue
 		}
 		shapes := r.remembers()

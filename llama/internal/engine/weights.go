@@ -211,7 +211,7 @@ func (w *Weights) NewMemory(o *MemoryOptions) (*Memory, error) {
 		return nil, err
 	}
 	for i := range w.layers {
-		if m.States.at[i] >= 0 || w.cacheOf[i] != i {
+		if m.States.at[i] >= 0 || w.cacheOf[i] != i || o.leavesOut(i) {
 			continue
 		}
 		cache, err := w.newCache(i, o)

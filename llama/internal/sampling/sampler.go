@@ -85,6 +85,18 @@ func (s *Sampler) Deciders(vocab int) int {
 	return 0
 }
 
+// Wants returns how many of the largest logits a choice will ask a Ranking for first or, if the temperature that it returns is not 0, how
+// many of the likeliest tokens at that temperature; 0: of neither.
+func (s *Sampler) Wants(vocab int) (n int, temperature float32) {
+	if n := s.Deciders(vocab); n > 0 {
+		return n, 0
+	}
+	if s.TopK == 0 && s.tempers() && s.Allowed == nil {
+		return min(maxSearch, vocab), s.Temperature
+	}
+	return 0, 0
+}
+
 // Changes reports whether a mask or penalties change the model's logits before the choice: then Choose has to see all of them.
 func (s *Sampler) Changes() bool { return s.Mask != nil || s.penalises() }
 
