@@ -150,6 +150,9 @@ func (b *Backend) Close() error {
 	}
 	b.fused.waiting.forget() // which nobody sees any more
 	b.products.chain.release()
+	if m := b.products.chain.meetings; m != nil {
+		m.release()
+	}
 	err := b.close()
 	b.caches.pages.tables.release()
 	return err

@@ -23,8 +23,8 @@ import (
 //	…
 //	NormMatMul    of the head, whose weights have another format: enqueues the last records, and the chain is closed
 //
-// The kernel finds buffers by their addresses, of which the driver knows nothing. So nothing is given up while a chain may run
-// (cl.Context's Unseen), and the chain keeps the buffers reachable until somebody has waited for it.
+// The kernel finds buffers by their addresses, of which the driver knows nothing. So the chain keeps the buffers of records reachable until these
+// are enqueued, and from then on whoever gives a buffer up waits for the device first (cl.Context's Unseen).
 type chain struct {
 	*queue
 	meetings *meetings // nil: there are no chains on this device
@@ -45,7 +45,7 @@ type chain struct {
 
 	records  []record  // that wait
 	launchAt int       // the number of records that are enqueued together next
-	held     []*cl.Mem // the buffers of records that wait or run
+	held     []*cl.Mem // the buffers of records that wait
 	list     *cl.Mem   // records on the device
 	plan     []asked   // the weights of the records of a step, in their order, as the steps before had them
 	step     int       // records of the present step
@@ -96,7 +96,7 @@ type asked struct {
 }
 
 const (
-	aheadBy      = 2
+	aheadBy      = 2   // records
 	line         = 128 // bytes of the second-level cache
 	firstLaunch  = 5   // records
 	mostRecords  = 40  // of a launch
@@ -113,7 +113,7 @@ func (f *format) chunk(k int, local int64) int {
 	term, factor := 8, 0
 	if f.blockLen == 256 {
 		factor = 8
-	} else if f.scaleBytes >= 4 && f.name != "q5_0" { // with minimums
+	} else if f.name == "q4_1" || f.name == "q5_1" { // with minimums
 		term = 16
 	}
 	for chunk := 2048; chunk >= 512; chunk /= 2 {
@@ -129,7 +129,7 @@ func (f *format) chunk(k int, local int64) int {
 // chainRows returns how many rows of weights a group computes at once: each has at least eight blocks of a chunk.
 func chainRows(chunk int) int { return min(128, chunk/8) }
 
-// chainLocal is the local memory of a group for what chunk counts, and for the teams of attention: what remains of a device's besides three
+// local returns the local memory of a group for what chunk counts, and for the teams of attention: what remains of a device's besides three
 // records and the sums of rows.
 func (c *chain) local() int64 {
 	return min(c.device.LocalBytes, flashLocal) - 3*int64(unsafe.Sizeof(record{})) - 1024
@@ -237,7 +237,7 @@ func (c *chain) pages(l *launch) {
 	}
 }
 
-// fits reports whether the record's weights can be had by the records' program, and turns to a program for longer rows if need be.
+// fits reports whether a chain is open that can have a product with weights of a format and rows of k elements.
 func (c *chain) fits(f *format, k int) bool {
 	return c.open && f.name == c.key.format && c.takes(f, k)
 }
@@ -441,7 +441,10 @@ func (c *chain) launch() (err error) {
 		return nil
 	}
 	c.busy = true
-	defer func() { c.records, c.busy = c.records[:0], false }()
+	defer func() {
+		clear(c.held)
+		c.records, c.held, c.busy = c.records[:0], c.held[:0], false
+	}()
 	if c.list == nil {
 		if c.list, err = c.alloc((mostRecords+1)*int(unsafe.Sizeof(record{})), false); err != nil {
 			return err

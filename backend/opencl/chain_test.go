@@ -4,6 +4,7 @@ package opencl
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -56,5 +57,47 @@ func TestChain(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestChainWithoutMeeting lets groups wait for one that does not exist: whoever waits for the device gets an error, and the work succeeds when it
+// is done again, each operation as a launch of its own.
+func TestChainWithoutMeeting(t *testing.T) {
+	gpu := openTest(t, chainTest(t))
+	m, err := pebble.Load(&llama.LoadOptions{Weights: tensor.Q4_0, Backend: gpu})
+	must(t, err)
+	defer m.Close()
+	answer := func() (text string, err error) {
+		s, err := m.NewSession(nil)
+		must(t, err)
+		defer s.Close()
+		for piece, err := range s.Chat(t.Context(), []llama.Message{{Role: llama.RoleUser, Content: "Tell me a story."}}, llama.Params{MaxTokens: 8}) {
+			if err != nil {
+				return text, err
+			}
+			text += piece.Text
+		}
+		return text, nil
+	}
+	want, err := answer()
+	must(t, err)
+	meetings := gpu.products.chain.meetings
+	meetings.came += 1 // who is counted and never comes
+	meetings.patience = 100
+	if _, err := answer(); !errors.Is(err, ErrNotMet) {
+		t.Fatalf("the error is %v, want %v", err, ErrNotMet)
+	}
+	launches := gpu.products.chain.launches
+	got, err := answer()
+	must(t, err)
+	if got != want || gpu.products.chain.launches != launches {
+		t.Errorf("then %q with %d chains, want %q without chains", got, gpu.products.chain.launches-launches, want)
+	}
+}
+
+// TestChainTrial opens a device with more groups than it runs at once: there are no chains.
+func TestChainTrial(t *testing.T) {
+	if gpu := openTest(t, Options{chainGroups: 1 << 14}); gpu.products.chain.meetings != nil {
+		t.Errorf("%d groups have met on %v", 1<<14, gpu.device)
 	}
 }

@@ -34,6 +34,22 @@
 //
 // Waiting products and rounded activations last only until the next command.
 //
+// # Many operations in one launch
+//
+// On devices that run as many groups at once as they have compute units (NVIDIA's of compute capability 7 and later; a trial when the device is
+// opened shows it) the operations of a single token's layers are records that one launch computes, with a meeting of all groups between two:
+// chain.go has the records, chain_record.cl the kernel, meetings.go how groups meet. It takes a token with weights of one format in blocks and
+// a cache of F16 or F32, without windows, limits and sinks; the rest are launches as before. For Llama 3.2 1B 80 records go in five launches, the first of five
+// records, so that the device begins early. A launch of its own takes the host 10 to 19 µs on a virtual machine, a record 1 to 2.
+//
+// On an H100 a layer takes 66,000 cycles, 33 µs: the two products of the feed-forward network take 35,000 of these, of which 19,000 are reading
+// weights at 2.6 to 3.2 TB/s; attention 13,000; each of five meetings 2,400. Loads end in their order, so that activations are loaded before
+// weights. Weights that were loaded before a meeting held the activations after it up; asking for weights in the second-level cache one or two records
+// ahead, by lines or in bulk, gained at most 5 %.
+//
+// If groups do not meet, because other work has taken a part of the device, each of them gives up after some seconds, what was computed becomes
+// NaN, and whoever waits for the device gets an error that wraps ErrNotMet. From then on each operation is a launch.
+//
 // # Many conversations
 //
 // A kernel works on the pages of up to 16 runs, or on NVIDIA's devices 64, which may be of as many conversations: it takes the buffers of
@@ -98,5 +114,6 @@
 //	ANTIGRAVITY_OPENCL_DEVICE   which device, by number or part of its name, if Options say nothing
 //	ANTIGRAVITY_OPENCL_LIB      the OpenCL library
 //	ANTIGRAVITY_OPENCL_KERNELS  a folder with .cl files that replace the embedded ones, to try others without building anew
+//	ANTIGRAVITY_OPENCL_CHAIN    "off": each operation is a launch of its own
 //	ANTIGRAVITY_OPENCL_CACHE    the folder for compiled kernels; "off": no cache, the default with pocl, which has its own
 package opencl

@@ -21,8 +21,9 @@ type meetings struct {
 	memory *cl.Mem // how many groups have come, modulo 2^32, and whether one has given up
 	came   uint32  // how many will have come when all that is enqueued has ended
 
-	unasked bool // a launch has been enqueued since the device was asked for the latter
-	lost    bool // groups have not met
+	patience int
+	unasked  bool // a launch has been enqueued since the device was asked for the latter
+	lost     bool // groups have not met
 }
 
 // ErrNotMet is wrapped by the error of work whose groups did not come together, and has to be done again.
@@ -39,9 +40,9 @@ const chainVariable = "ANTIGRAVITY_OPENCL_CHAIN"
 
 var meeting = program{"common meet", "-DGROUP=256"}
 
-// meetingsOf returns how groups meet on the queue's device, nil if they cannot. It compiles and tries that.
+// meetingsOf returns how groups meet on the queue's device, nil if they cannot, which it tries.
 func meetingsOf(q *queue, o Options) (*meetings, error) {
-	m := &meetings{queue: q, groups: o.chainGroups}
+	m := &meetings{queue: q, groups: o.chainGroups, patience: patience}
 	if m.groups == 0 && isNVIDIA(q.device) && os.Getenv(chainVariable) != "off" {
 		m.groups = q.device.Units
 	}
@@ -58,7 +59,7 @@ func meetingsOf(q *queue, o Options) (*meetings, error) {
 	const times = 8
 	kernel, err := q.kernel(program{meeting.files, meeting.options + lastGroupOption(q.device)}, "try_meeting")
 	if err != nil {
-		return nil, err
+		return nil, m.memory.Release() // an older device without the instructions
 	}
 	kernel.Mem(m.memory).Int(0).Int(times).Int(trialPatience)
 	if err := q.run("try to meet", kernel, 256, m.groups, 1, 1); err != nil {
@@ -70,7 +71,7 @@ func meetingsOf(q *queue, o Options) (*meetings, error) {
 		return nil, q.fail("try to meet", err)
 	}
 	if words[4] != 0 {
-		return nil, nil
+		return nil, m.memory.Release()
 	}
 	q.context.After = m.check
 	return m, nil
@@ -78,7 +79,7 @@ func meetingsOf(q *queue, o Options) (*meetings, error) {
 
 // pass passes the memory to a kernel that meets a number of times, as its last arguments.
 func (m *meetings) pass(k *cl.Kernel, times int) *cl.Kernel {
-	k.Mem(m.memory).Int(int(int32(m.came))).Int(patience)
+	k.Mem(m.memory).Int(int(int32(m.came))).Int(m.patience)
 	m.came += uint32(times * m.groups)
 	m.unasked = true
 	return k

@@ -9,8 +9,10 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"sync/atomic"
 
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
+	"github.com/antigravity-go/antigravity/internal/precise"
 )
 
 // kernelsVariable is the environment variable that names a folder with .cl files that replace the embedded ones.
@@ -52,6 +54,7 @@ type programs struct {
 	cache    binaryCache
 	compiled map[program]*cl.Program
 	kernels  map[kernelKey]*cl.Kernel
+	building atomic.Int64 // nanoseconds that compiling has taken
 }
 
 type kernelKey struct {
@@ -117,7 +120,10 @@ func (p *programs) compile(which program) (*cl.Program, error) {
 	}
 	c, err := p.cache.load(p.context, source, options)
 	if err != nil { // there is no binary that works
-		if c, err = p.context.Build(source, options); err != nil {
+		began := precise.Now()
+		c, err = p.context.Build(source, options)
+		p.building.Add(int64(precise.Since(began)))
+		if err != nil {
 			return nil, fmt.Errorf("%s with %s: %w", which.files, which.options, err)
 		}
 		p.cache.store(c, source, options)

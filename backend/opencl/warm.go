@@ -5,6 +5,7 @@ package opencl
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/antigravity-go/antigravity/backend"
 	"github.com/antigravity-go/antigravity/internal/precise"
@@ -38,7 +39,11 @@ func (b *Backend) Warm(ctx context.Context, w backend.Warming) error {
 		return ctx.Err()
 	}
 	began := precise.Now()
-	late := func() bool { return ctx.Err() != nil || precise.Since(began) >= w.Within }
+	built := b.queue.programs.building.Load()
+	late := func() bool { // compiling is not counted: it is done once, and has to be
+		compiling := time.Duration(b.queue.programs.building.Load() - built)
+		return ctx.Err() != nil || precise.Since(began)-compiling >= w.Within
+	}
 	b.tune(late)
 	defer b.tune(nil)
 	prompt, _ := b.PassRows()

@@ -1,20 +1,14 @@
 // The products of a chain of operations, and the chain: see chain_record.cl.
 
-// ask asks for bytes in the second-level cache, a multiple of 16.
-static inline void ask(ulong address, int count) {
-#ifdef LAST_GROUP
-  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(address), "r"(count) : "memory");
-#endif
-}
-
-// ask_ahead asks for the weights of a later record: each group for a share.
+// ask_ahead asks for the weights of a later record in the second-level cache: each group for a share of the lines.
 static inline void ask_ahead(const __local record *r) {
-  const int t = get_local_id(0);
-  if (t >= 6)
-    return;
-  const int first = r->ahead_each[t] * get_group_id(0), lines = min(r->ahead_each[t], r->ahead_lines[t] - first);
-  if (lines > 0)
-    ask(r->ahead[t] + (ulong)first * 128, lines * 128);
+#ifdef LAST_GROUP
+  for (int t = 0; t < 6; t++) {
+    const int first = r->ahead_each[t] * get_group_id(0), lines = min(r->ahead_each[t], r->ahead_lines[t] - first);
+    for (int i = get_local_id(0); i < lines; i += GROUP)
+      asm volatile("prefetch.global.L2 [%0];" ::"l"(r->ahead[t] + (ulong)(first + i) * 128));
+  }
+#endif
 }
 
 // merged_eight returns elements 8·i to 8·i+7 of the attention's result, of the parts of its tiles: see merge_parts. Parts are loaded

@@ -2,8 +2,8 @@
 // on with the next record. A token of a model with 16 layers has 80 such operations, and as many launches would take the device longer to
 // begin and to end than the work itself.
 //
-// While a group waits for the others it has loaded the weights that it needs first, since no other operation writes these: that, and weights
-// that are asked for in the second-level cache one or two records ahead, keeps the memory busy.
+// A group asks for the weights of the record after the next one in the second-level cache before it waits for the others, and finds its own rows,
+// since no other operation writes these.
 //
 // A product has `units` of one or two rows of weights each, which are shared out evenly:
 //
