@@ -240,7 +240,7 @@ func generatePairsGroups(c *build.Context, u panelUnit, shared patterns, own pat
 	}
 }
 
-// generateFolded generates the kernel of a format of which quants times inner scales are unpacked.
+// generateFolded generates the kernel of a format with quants that are multiplied by inner scales as they are unpacked.
 func (g *tilePairs) generateFolded(groups *tileGroups) {
 	g.generate(func() {
 		groups.setUp()

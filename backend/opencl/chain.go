@@ -21,9 +21,9 @@ import (
 //	NormSwiGLU    a record
 //	MatMulAdd     a record. Launches have 5, 10, 20 and 40 records, so that the device begins while the host still collects
 //	…
-//	NormMatMul    of the head, whose weights have another format: enqueues the last records, and the chain is closed
+//	NormMatMul    of the head, with weights of another format: enqueues the last records, and the chain is closed
 //
-// The kernel finds buffers by their addresses, of which the driver knows nothing. So the chain keeps the buffers of records reachable until these
+// The kernel finds buffers by their addresses, and the driver knows nothing of that. So the chain keeps the buffers of records reachable until these
 // are enqueued, and from then on whoever gives a buffer up waits for the device first (cl.Context's Unseen).
 type chain struct {
 	*queue
@@ -39,7 +39,7 @@ type chain struct {
 	failure error
 
 	attention record  // the latest one of attention
-	attended  operand // where its result belongs
+	attended  operand // its result's place
 	unmerged  bool    // it is not there yet
 	parts     *cl.Mem // of attention
 
@@ -47,10 +47,9 @@ type chain struct {
 	launchAt int       // the number of records that are enqueued together next
 	held     []*cl.Mem // the buffers of records that wait
 	list     *cl.Mem   // records on the device
-	plan     []asked   // the weights of the records of a step, in their order, as the steps before had them
-	step     int       // records of the present step
-	launches int       // how many there were
-	busy     bool      // records are being enqueued: settle has nothing to do
+	ahead    ahead
+	launches int  // how many there were
+	busy     bool // records are being enqueued: settle has nothing to do
 }
 
 // chainKey is what programs of chains are compiled for.
@@ -69,14 +68,21 @@ type record struct {
 	eps                          float32
 	quants, scales               [maxTerms]uint64
 	x, gain, out, values, angles uint64
+	recordAttention
+	ahead struct {
+		at          [2 * maxTerms]uint64
+		lines, each [2 * maxTerms]int32
+	}
+	each, _ int32
+}
+
+// recordAttention is what a record has of attention, and of a cache.
+type recordAttention struct {
 	parts, tables                uint64
 	slabs                        [fewSlabs]uint64
 	tableAt, slots, heads, tiles int32
 	scale                        float32
 	merged                       int32
-	ahead                        [2 * maxTerms]uint64
-	aheadLines, aheadEach        [2 * maxTerms]int32
-	each, _                      int32
 }
 
 // The kinds of records, as chain_record.cl has them.
@@ -95,6 +101,12 @@ type asked struct {
 	lines [2 * maxTerms]int32
 }
 
+// ahead is the weights of the records of a step, in their order, as the steps before had them, and how many records the present step has.
+type ahead struct {
+	plan []asked
+	step int
+}
+
 const (
 	aheadBy      = 2   // records
 	line         = 128 // bytes of the second-level cache
@@ -107,13 +119,13 @@ func newChain(q *queue) *chain {
 	return &chain{queue: q, programs: map[chainKey]program{}, launchAt: firstLaunch}
 }
 
-// chunk returns how many blocks a group multiplies at once, for rows of k elements of a format: as many as local memory has room for; 0: there
-// is none.
+// chunk returns how many blocks a group multiplies at once, for rows of k elements of a format: as many as local memory has room for; 0: it
+// has too little.
 func (f *format) chunk(k int, local int64) int {
 	term, factor := 8, 0
 	if f.blockLen == 256 {
 		factor = 8
-	} else if f.name == "q4_1" || f.name == "q5_1" { // with minimums
+	} else if f.scaleBytes%4 == 0 { // a block has a minimum, too
 		term = 16
 	}
 	for chunk := 2048; chunk >= 512; chunk /= 2 {
@@ -182,7 +194,7 @@ func (c *chain) at(o operand) uint64 {
 	return address + uint64(o.at)
 }
 
-// address returns where the device has a buffer: what a kernel says.
+// address returns a buffer's address on the device, which a kernel says.
 func (c *chain) address(m *cl.Mem) (uint64, error) {
 	if m.Address != 0 {
 		return m.Address, nil
@@ -359,7 +371,7 @@ func (c *chain) multiply(p *product) (ok bool, err error) {
 	c.rows(0, &p.w, p.part, p.lo, p.hi-p.lo)
 	r.x, r.out = c.at(p.x), c.at(p.out)
 	if before := &c.attention; merged {
-		r.merged, r.parts, r.tables, r.tableAt, r.slots, r.tiles = 1, before.parts, before.tables, before.tableAt, before.slots, before.tiles
+		r.recordAttention, r.merged = before.recordAttention, 1
 		c.unmerged = false
 	}
 	return true, c.add()
@@ -402,23 +414,26 @@ func (c *chain) add() error {
 
 // ask lets the record ask for the weights of one of the records after it, as the step before had them.
 func (c *chain) ask() {
-	if c.step < len(c.plan) {
-		c.plan[c.step] = c.own
+	a := &c.ahead
+	if a.step < len(a.plan) {
+		a.plan[a.step] = c.own
 	} else {
-		c.plan = append(c.plan, c.own)
+		a.plan = append(a.plan, c.own)
 	}
-	c.step++
-	if later := c.step - 1 + aheadBy; later < len(c.plan) {
-		a := &c.plan[later]
-		for _, m := range a.mems {
-			if m != nil && m.Released() {
-				return
-			}
+	a.step++
+	later := a.step - 1 + aheadBy
+	if later >= len(a.plan) {
+		return
+	}
+	of := &a.plan[later]
+	for _, m := range of.mems {
+		if m != nil && m.Released() {
+			return
 		}
-		c.next.ahead, c.next.aheadLines = a.at, a.lines
-		for i, lines := range a.lines {
-			c.next.aheadEach[i] = int32(groups(int(lines), c.meetings.groups))
-		}
+	}
+	c.next.ahead.at, c.next.ahead.lines = of.at, of.lines
+	for i, lines := range of.lines {
+		c.next.ahead.each[i] = int32(groups(int(lines), c.meetings.groups))
 	}
 }
 
@@ -431,7 +446,7 @@ func (c *chain) settle() error {
 	if launchErr := c.launch(); err == nil {
 		err = launchErr
 	}
-	c.open, c.step, c.launchAt = false, 0, firstLaunch
+	c.open, c.ahead.step, c.launchAt = false, 0, firstLaunch
 	return err
 }
 

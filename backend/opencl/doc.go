@@ -42,13 +42,13 @@
 // a cache of F16 or F32, without windows, limits and sinks; the rest are launches as before. For Llama 3.2 1B 80 records go in five launches, the first of five
 // records, so that the device begins early. A launch of its own takes the host 10 to 19 µs on a virtual machine, a record 1 to 2.
 //
-// On an H100 a layer takes 66,000 cycles, 33 µs: the two products of the feed-forward network take 35,000 of these, of which 19,000 are reading
-// weights at 2.6 to 3.2 TB/s; attention 13,000; each of five meetings 2,400. Loads end in their order, so that activations are loaded before
-// weights. Weights that were loaded before a meeting held the activations after it up; asking for weights in the second-level cache one or two records
-// ahead, by lines or in bulk, gained at most 5 %.
+// On an H100 a layer takes 66,000 cycles, 33 µs: the two products of the feed-forward network take 35,000 of these. They read weights
+// for 19,000, at 2.6 to 3.2 TB/s. Attention takes 13,000, and each of five meetings 2,400. Loads end in their order, so that activations are
+// loaded before weights: weights that were loaded before a meeting held the activations after it up. To ask for weights in the second-level
+// cache one or two records ahead, by lines or in bulk, gained at most 5 %.
 //
-// If groups do not meet, because other work has taken a part of the device, each of them gives up after some seconds, what was computed becomes
-// NaN, and whoever waits for the device gets an error that wraps ErrNotMet. From then on each operation is a launch.
+// If groups do not meet, because other work has taken a part of the device, each of them gives up after some seconds. The results become NaN,
+// and whoever waits for the device gets an error that wraps ErrNotMet. From then on each operation is a launch.
 //
 // # Many conversations
 //

@@ -11,7 +11,7 @@ import (
 )
 
 // meetings lets all groups of a launch meet, as meet.cl describes, on devices that are known to run as many groups at once as they have
-// compute units, and where a trial has shown it. If a group has waited in vain, because another program has taken a part of the device, the
+// compute units, if a trial has shown it. If a group has waited in vain, because another program has taken a part of the device, the
 // next wait for the device returns an error, and from then on each operation is a launch of its own.
 //
 //	3 records by 132 groups    2 meetings: the count goes from 264 to 528, which is the next launch's first argument
@@ -26,7 +26,7 @@ type meetings struct {
 	lost     bool // groups have not met
 }
 
-// ErrNotMet is wrapped by the error of work whose groups did not come together, and has to be done again.
+// ErrNotMet is wrapped by errors of work that has to be done again, because its groups did not come together.
 var ErrNotMet = errors.New("the groups of a launch did not come together")
 
 // patience is how often a group looks whether the others have come before it gives up: some seconds. The trial has less.

@@ -16,7 +16,7 @@ import (
 //	unpackQ3_K       the first panel
 //	weighPairs       its quants times their scales
 //	weighedI8MMx8       rows 0 to 3 of the panel with the first eight rows of activations; then rows 4 to 7, 8 to 11, 12 to 15
-//	weighedI8MMx8       the same with the others, to a tile of which five rows are copied
+//	weighedI8MMx8       the same with the others, to a tile from which five rows are copied
 //	these four       again for the second panel
 type unpackedRows struct {
 	unpackedPanels

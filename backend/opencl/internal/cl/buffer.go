@@ -15,7 +15,7 @@ type Mem struct {
 	handle uintptr
 	size   int
 
-	// Address is where the device has the buffer, once somebody has asked a kernel for it; 0 before.
+	// Address is the buffer's address on the device, once somebody has asked a kernel for it; 0 before.
 	Address uint64
 
 	*release
