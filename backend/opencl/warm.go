@@ -5,6 +5,9 @@ package opencl
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/antigravity-go/antigravity/backend"
@@ -74,7 +77,30 @@ func (b *Backend) Warm(ctx context.Context, w backend.Warming) error {
 	if err := compute(total, 1, prompt); err != nil {
 		return err
 	}
+	if err := b.moreSlabs(ctx); err != nil {
+		return err
+	}
 	return b.Synchronize()
+}
+
+// moreSlabs compiles the kernels that take few slabs of pages for many, too: passes that are computed to warm up have few pages.
+func (b *Backend) moreSlabs(ctx context.Context) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	few, many := fmt.Sprintf("-DSLABS=%d", fewSlabs), fmt.Sprintf("-DSLABS=%d", maxSlabs)
+	for _, key := range slices.Collect(maps.Keys(b.queue.programs.kernels)) {
+		options := strings.Replace(key.program.options, few, many, 1)
+		if options == key.program.options || key.name == "chain" { // a chain has few slabs
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("opencl: warm up: %w", err)
+		}
+		if _, err := b.kernel(program{key.program.files, options}, key.name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // tune begins to tune the shapes of products that are computed, until late returns true; nil ends it.
