@@ -112,10 +112,11 @@ type tileGroups struct {
 const bytesOfStep = 16
 
 // generateGroups generates the tiles of a unit for a format.
-func generateGroups(c *build.Context, u panelUnit, f formatGroups, shared patterns, own patternsGroups, constants patterns32) {
+func generateGroups(c *build.Context, u panelUnit, f formatGroups, shared patterns, own patternsGroups, constants patterns32, bits operand.Mem) {
+	both := f.both(u)
 	newTile := func(tokens, panels int) *tileGroups {
-		g := &tileGroups{f: f, own: own, unrolled: panels > 1, lines: 4, digits: 1}
-		g.tile256 = tile256{tile: tile{Context: c, panelUnit: u, constants: constants, tokens: tokens, panels: panels, spill: true}, format256: f.format256, shared: shared}
+		g := &tileGroups{f: f, own: own, unrolled: panels > 1 || both, lines: 4, digits: 1}
+		g.tile256 = tile256{tile: tile{Context: c, panelUnit: u, constants: constants, tokens: tokens, panels: panels, both: both, spill: true}, format256: f.format256, shared: shared}
 		if f.runs && u.vnni {
 			g.lines = 8
 		}
@@ -123,6 +124,14 @@ func generateGroups(c *build.Context, u panelUnit, f formatGroups, shared patter
 			g.digits = 2
 		}
 		return g
+	}
+	if both {
+		for _, tokens := range tokensOf256(u) {
+			newTile(tokens, 1).generateBoth(bits)
+		}
+		newTile(1, 1).generateSingle()
+		newTile(1, panelsOfSingle).generateSingle()
+		return
 	}
 	table := newTile(1, 1).stepTable()
 	for _, tokens := range append(tokensOf256(u), 1) {
@@ -132,6 +141,9 @@ func generateGroups(c *build.Context, u panelUnit, f formatGroups, shared patter
 	}
 	newTile(1, panelsOfSingle).generateSingle()
 }
+
+// both reports whether a unit's tiles for the format take both halves of a panel, though a register has but one.
+func (f *formatGroups) both(u panelUnit) bool { return both256(u) && !f.table }
 
 // stepsOfBlock returns how many steps a block has.
 func (g *tileGroups) stepsOfBlock() int { return 64 / g.lines }
@@ -190,8 +202,11 @@ func (g *tileGroups) setUp() {
 	if g.unrolled {
 		g.total = take()
 	}
-	g.scaleMem = g.AllocLocal(g.width() * (g.stepsOfBlock()*g.digits + g.pairs()))
+	g.scaleMem = g.AllocLocal(g.sizeOfScales())
 }
+
+// sizeOfScales returns the bytes of a block's decoded inner scales.
+func (g *tileGroups) sizeOfScales() int { return g.width() * (g.stepsOfBlock()*g.digits + g.pairs()) }
 
 // pairs returns how many pairs of minimums, or of inner scales, a row has.
 func (g *tileGroups) pairs() int {
