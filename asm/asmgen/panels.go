@@ -427,7 +427,7 @@ func generatePanels(c *build.Context, u panelUnit) {
 		if u == unitAVXVNNI && !f.table {
 			continue // a slow multiplication for each group takes what VPDPBUSD saves
 		}
-		generateGroups(c, u, f, shared, own, constants, bits)
+		generateGroups(c, u, f, shared, own, constants)
 	}
 	if u == unitAVX512VNNI {
 		generatePairsGroups(c, u, shared, own, constants)

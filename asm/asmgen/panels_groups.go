@@ -112,7 +112,7 @@ type tileGroups struct {
 const bytesOfStep = 16
 
 // generateGroups generates the tiles of a unit for a format.
-func generateGroups(c *build.Context, u panelUnit, f formatGroups, shared patterns, own patternsGroups, constants patterns32, bits operand.Mem) {
+func generateGroups(c *build.Context, u panelUnit, f formatGroups, shared patterns, own patternsGroups, constants patterns32) {
 	both := f.both(u)
 	newTile := func(tokens, panels int) *tileGroups {
 		g := &tileGroups{f: f, own: own, unrolled: panels > 1 || both, lines: 4, digits: 1}
@@ -126,8 +126,11 @@ func generateGroups(c *build.Context, u panelUnit, f formatGroups, shared patter
 		return g
 	}
 	if both {
+		table := newTile(1, 1).groupTable()
 		for _, tokens := range tokensOf256(u) {
-			newTile(tokens, 1).generateBoth(bits)
+			g := newTile(tokens, 1)
+			g.table = table
+			g.generateBoth()
 		}
 		newTile(1, 1).generateSingle()
 		newTile(1, panelsOfSingle).generateSingle()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -19,8 +20,8 @@ type narrowGroups struct {
 }
 
 // generateBoth generates a tile for some tokens and a panel.
-func (t *tileGroups) generateBoth(bits operand.Mem) {
-	g := &narrowGroups{narrow256: narrow256{tile256: t.tile256, bits: bits}}
+func (t *tileGroups) generateBoth() {
+	g := &narrowGroups{narrow256: narrow256{tile256: t.tile256}}
 	g.registers()
 	t.beginGroups()
 	g.reserve(sumsOfToken)
@@ -55,57 +56,77 @@ func (t *tileGroups) generateBoth(bits operand.Mem) {
 	g.storeSums()
 }
 
-// multiplyGroups multiplies the groups of four runs that begin them, and then those that end them; and then those of the other four runs.
+// multiplyGroups multiplies the groups, one in each turn of the loop: a longer loop would be faster only if processors kept all of its
+// instructions decoded. Groups that share lines follow each other: those of four runs that begin them, then those that end them.
 func (g *narrowGroups) multiplyGroups() {
-	const runs = 4 // that share lines
+	const runs, ofLines, half = 4, 64 * linesAtOnce, 32
 	if g.high != 0 {
 		g.LEAQ(operand.Mem{Base: regW, Disp: g.of.f.group(0).high}, regUpper)
-		g.LEAQ(g.bits, regBits)
 	}
-	g.XORL(regStep.As32(), regStep.As32())
-	g.Label("quarter")
+	g.LEAQ(g.table, regBits)
+	g.XORL(regStep.As32(), regStep.As32()) // the group's place among inner scales
+	g.Label("lines")
 	g.ask(regW, 0, linesAtOnce)
 	if g.high != 0 {
 		g.ask(regUpper, 0, linesAtOnce)
 	}
-	for run := range runs {
-		g.forLines(regW, 0, func(line operand.Mem, quants reg.VecPhysical) {
-			if run == 0 {
-				g.VPAND(line, g.nibble, quants)
-				return
-			}
-			g.of.shiftLeft(-g.of.f.group(2*run).lowBit, line, quants)
-			g.VPAND(g.nibble, quants, quants)
-		})
-		if g.high != 0 {
-			g.highBits(operand.Mem{Base: regBits, Disp: bitAt(run)}, 0)
-		}
-		for half, scale := range g.halfScales {
-			g.of.scaleMem = g.places[half]
-			m := g.of.scaleAt(2*run, 0)
-			m.Index, m.Scale = regStep, 1
-			g.load(m, scale)
-		}
-		g.multiplyLines(32*run, operand.Mem{})
-	}
-	const line = 64
-	g.ADDQ(operand.U32(line*linesAtOnce), regW)
+	g.Label("group")
+	shift := g.t2
+	g.VPBROADCASTD(operand.Mem{Base: regBits}, shift)
+	g.forLines(regW, 0, func(line operand.Mem, quants reg.VecPhysical) {
+		g.VMOVDQU(line, quants)
+		g.VPSRLVD(shift, quants, quants)
+		g.VPAND(g.nibble, quants, quants)
+	})
 	if g.high != 0 {
-		g.ADDQ(operand.U32(line*linesAtOnce), regUpper)
+		g.highBits(operand.Mem{Base: regBits, Disp: 4}, 0)
 	}
-	g.ADDQ(operand.U8(16), cursorQ.at)
-	g.ADDQ(operand.U8(g.width()), regStep)
-	g.TESTQ(operand.U32(g.width()), regStep)
-	g.JNE(operand.LabelRef("quarter")) // the runs' second half
+	for i, scale := range g.halfScales {
+		g.of.scaleMem = g.places[i]
+		m := g.of.scaleAt(0, 0)
+		m.Index, m.Scale = regStep, 1
+		g.load(m, scale)
+	}
+	g.multiplyLines(0, operand.Mem{})
+	g.ADDQ(operand.U8(32), cursorQ.at)
+	g.ADDQ(operand.U8(bytesOfGroup), regBits)
+	g.ADDQ(operand.U8(2*half), regStep)
+	g.TESTQ(operand.U32(2*half*(runs-1)), regStep)
+	g.JNE(operand.LabelRef("group"))
+	g.ADDQ(operand.U32(ofLines), regW)
 	if g.high != 0 {
-		g.SUBQ(operand.U32(2*line*linesAtOnce), regUpper)
-		g.ADDQ(operand.U32(bitAt(runs)), regBits)
+		g.ADDQ(operand.U32(ofLines), regUpper)
 	}
-	g.ADDQ(operand.U8(32*(runs-1)), cursorQ.at)
-	g.ADDQ(operand.U32(2*g.width()*(runs-1)), regStep)
-	g.CMPQ(regStep, operand.U32(2*g.width()*2*runs))
-	g.JNE(operand.LabelRef("quarter"))
+	g.XORQ(operand.U8(half), regStep)
+	g.TESTQ(operand.U32(half), regStep)
+	g.JEQ(operand.LabelRef("ended"))
+	g.SUBQ(operand.U32(2*half*runs), regStep)
+	g.SUBQ(operand.U8(32*runs-16), cursorQ.at)
+	g.SUBQ(operand.U8(bytesOfGroup*runs), regBits)
+	g.JMP(operand.LabelRef("lines"))
+	g.Label("ended")
+	g.SUBQ(operand.U8(16), cursorQ.at)
 	if g.high != 0 {
-		g.ADDQ(operand.U32(g.quantsOfBlock-4*line*linesAtOnce), regW)
+		g.SUBQ(operand.U32(2*ofLines), regUpper)
 	}
+	g.CMPQ(regStep, operand.U32(2*half*2*runs))
+	g.JNE(operand.LabelRef("lines"))
+	if g.high != 0 {
+		g.ADDQ(operand.U32(g.quantsOfBlock-4*ofLines), regW)
+	}
+}
+
+// bytesOfGroup is the size of an entry in the table of groupTable.
+const bytesOfGroup = 8
+
+// groupTable writes what unpacks the groups of each run: the lowest bit, and the high bits.
+func (g *tileGroups) groupTable() operand.Mem {
+	m := g.StaticGlobal(g.f.name + "Groups" + g.panelUnit.name)
+	g.DataAttributes(attr.RODATA | attr.NOPTR)
+	for run := range 8 {
+		r := g.f.group(2 * run)
+		g.AddDatum(bytesOfGroup*run, operand.U32(uint32(r.lowBit)))
+		g.AddDatum(bytesOfGroup*run+4, operand.U32(0x01010101<<r.highBit))
+	}
+	return m
 }
