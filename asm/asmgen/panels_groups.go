@@ -127,7 +127,11 @@ func generateGroups(c *build.Context, u panelUnit, f formatGroups, shared patter
 	}
 	if both {
 		table := newTile(1, 1).groupTable()
-		for _, tokens := range tokensOf256(u) {
+		tiles := tokensOf256(u)
+		if f.table {
+			tiles = append([]int{16}, tiles...)
+		}
+		for _, tokens := range tiles {
 			g := newTile(tokens, 1)
 			g.table = table
 			g.generateBoth()
@@ -146,7 +150,7 @@ func generateGroups(c *build.Context, u panelUnit, f formatGroups, shared patter
 }
 
 // both reports whether a unit's tiles for the format take both halves of a panel, though a register has but one.
-func (f *formatGroups) both(u panelUnit) bool { return both256(u) && !f.table }
+func (f *formatGroups) both(u panelUnit) bool { return both256(u) }
 
 // stepsOfBlock returns how many steps a block has.
 func (g *tileGroups) stepsOfBlock() int { return 64 / g.lines }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/mmcloughlin/avo/attr"
 	"github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -17,6 +19,8 @@ type narrowGroups struct {
 	narrow256
 	of     tileGroups
 	places [2]operand.Mem // the inner scales of the rows' halves
+
+	words, weights operand.Mem // for values from a table: the tokens' activations and the block as words
 }
 
 // generateBoth generates a tile for some tokens and a panel.
@@ -24,33 +28,50 @@ func (t *tileGroups) generateBoth() {
 	g := &narrowGroups{narrow256: narrow256{tile256: t.tile256}}
 	g.registers()
 	t.beginGroups()
+	if t.f.table {
+		g.words, g.weights = g.AllocLocal(bytesOfWords*g.tokens), g.AllocLocal(bytesOfWords*16)
+	}
 	g.reserve(sumsOfToken)
-	g.of = tileGroups{f: t.f, own: t.own, lines: t.lines, digits: t.digits, single256: single256{tile256: g.tile256}, t3: g.scaleA}
+	g.of = tileGroups{f: t.f, own: t.own, lines: t.lines, digits: 1, single256: single256{tile256: g.tile256}, t3: g.scaleA}
 	g.constant(g.nibble, t.f.mask)
-	if g.high != 0 {
+	switch {
+	case t.f.table:
+		g.constant(g.highMask, 0xff00ff00)
+	case g.high != 0:
 		g.constant(g.highMask, g.high)
 	}
-	g.pairs, g.pairAt = g.of.pairs(), func(half, i int) operand.Mem {
-		g.of.scaleMem = g.places[half]
-		return g.of.leastAt(i)
-	}
-	if !t.f.minimum {
-		g.takeOff = uint64(t.f.offset)
+	if !t.f.table {
+		g.pairs, g.pairAt = g.of.pairs(), func(half, i int) operand.Mem {
+			g.of.scaleMem = g.places[half]
+			return g.of.leastAt(i)
+		}
+		if !t.f.minimum {
+			g.takeOff = uint64(t.f.offset)
+		}
 	}
 	for half := range g.places {
 		g.places[half] = g.AllocLocal(g.of.sizeOfScales())
 	}
 	g.loadRegisters()
 	g.Label("block")
-	g.of.convertSums()
-	g.clearIntegers()
+	if t.f.table {
+		g.convertWords()
+	} else {
+		g.of.convertSums()
+		g.clearIntegers()
+	}
 	for _, place := range g.places {
 		g.of.scaleMem = place
 		t.f.inner(&g.of)
 		g.ADDQ(operand.U8(g.innerUnit*g.rows()), regInner)
 	}
 	g.SUBQ(operand.U8(g.innerUnit*16), regInner)
-	g.multiplyGroups()
+	if t.f.table {
+		g.unpackValues()
+		g.multiplyWords()
+	} else {
+		g.multiplyGroups()
+	}
 	g.endBlock()
 	g.JNE(operand.LabelRef("block"))
 	g.storeSums()
@@ -113,6 +134,116 @@ func (g *narrowGroups) multiplyGroups() {
 	g.JNE(operand.LabelRef("lines"))
 	if g.high != 0 {
 		g.ADDQ(operand.U32(g.quantsOfBlock-4*ofLines), regW)
+	}
+}
+
+// bytesOfWords is how many bytes a token's block has as words.
+const bytesOfWords = 512
+
+// convertWords converts the tokens' activations to words: of each four the first and the third together, and the second and the fourth.
+// A run has these pairs of its lines in 32 bytes, and then the others.
+func (g *narrowGroups) convertWords() {
+	even, odd := reg.Y0, reg.Y1
+	g.forTokens([]*cursor{cursorQ}, func(t int) {
+		for at := 0; at < 256; at += 32 {
+			to := g.words.Offset(bytesOfWords*t + 2*at)
+			g.VMOVDQU(cursorQ.row(t, at), odd)
+			g.VPSLLW(operand.U8(8), odd, even)
+			g.VPSRAW(operand.U8(8), even, even)
+			g.VPSRAW(operand.U8(8), odd, odd)
+			g.VMOVDQU(even, to)
+			g.VMOVDQU(odd, to.Offset(32))
+		}
+	})
+	g.ADDQ(operand.U32(256), cursorQ.at)
+}
+
+// unpackValues unpacks the block to words, times their inner scales: as convertWords arranges activations, both halves' rows of each pair
+// behind each other.
+func (g *narrowGroups) unpackValues() {
+	const half = 4
+	shift, count, values, to := regBits, g.t2, g.t0, regUpper
+	g.LEAQ(g.weights, to)
+	g.XORL(shift.As32(), shift.As32())
+	g.XORL(regStep.As32(), regStep.As32()) // the group's place among inner scales
+	g.VMOVDQU(g.constants.values, values)
+	g.Label("lines")
+	g.ask(regW, 0, linesAtOnce)
+	g.Label("group")
+	for i, scale := range g.halfScales {
+		g.of.scaleMem = g.places[i]
+		m := g.of.scaleAt(0, 0)
+		m.Index, m.Scale = regStep, 1
+		g.load(m, scale)
+		g.VPSLLW(operand.U8(8), scale, scale)
+	}
+	g.VMOVD(shift.As32(), count.AsX())
+	g.forLines(regW, 0, func(line operand.Mem, quants reg.VecPhysical) {
+		g.VMOVDQU(line, quants)
+		g.VPSRLW(count.AsX(), quants, quants)
+		g.VPAND(g.nibble, quants, quants)
+		g.VPSHUFB(quants, values, quants)
+	})
+	for half, scale := range g.halfScales {
+		for j := range linesAtOnce {
+			even, odd, at := g.vec(linesAtOnce*half+j), g.t1, operand.Mem{Base: to, Disp: 128*j + 32*half}
+			g.VPAND(g.highMask, even, odd)
+			g.VPSLLW(operand.U8(8), even, even)
+			g.VPMULHW(scale, even, even) // both times 256
+			g.VPMULHW(scale, odd, odd)
+			g.VMOVDQU(even, at)
+			g.VMOVDQU(odd, at.Offset(64))
+		}
+	}
+	g.ADDQ(operand.U32(128*linesAtOnce), to)
+	g.ADDQ(operand.U8(32), regStep)
+	g.XORL(operand.U8(half), shift.As32())
+	g.JNE(operand.LabelRef("group"))
+	g.ADDQ(operand.U32(64*linesAtOnce), regW)
+	g.CMPQ(regStep, operand.U32(bytesOfWords))
+	g.JNE(operand.LabelRef("lines"))
+	g.ADDQ(operand.U32(g.inner), regInner)
+}
+
+// multiplyWords multiplies the unpacked block with the tokens' activations, of some tokens at a time, whose sums stay in registers.
+func (g *narrowGroups) multiplyWords() {
+	const most, pairs = 5, 16 // tokens; pairs of a run
+	passes := (g.tokens + most - 1) / most
+	for pass := range passes {
+		first, last := g.tokens*pass/passes, g.tokens*(pass+1)/passes
+		sum := func(t, half int) reg.VecPhysical { return g.vec(2*(t-first) + half) }
+		rows, acts, other := [2]reg.VecPhysical{g.vec(2 * most), g.vec(2*most + 1)}, g.vec(2*most+2), g.vec(2*most+3)
+		for t := first; t < last; t++ {
+			g.zero(sum(t, 0))
+			g.zero(sum(t, 1))
+		}
+		g.LEAQ(g.weights, regUpper)
+		g.XORL(regStep.As32(), regStep.As32())
+		label := fmt.Sprintf("words%d", pass)
+		g.Label(label)
+		for j := range pairs {
+			for half, r := range rows {
+				g.VMOVDQU(operand.Mem{Base: regUpper, Disp: 64*j + 32*half}, r)
+			}
+			for t := first; t < last; t++ {
+				m := g.words.Offset(bytesOfWords*t + 32*(j%2) + 4*(j/2))
+				m.Index, m.Scale = regStep, 1
+				g.VPBROADCASTD(m, acts)
+				g.VPMADDWD(acts, rows[0], other)
+				g.VPMADDWD(acts, rows[1], acts)
+				g.VPADDD(other, sum(t, 0), sum(t, 0))
+				g.VPADDD(acts, sum(t, 1), sum(t, 1))
+			}
+		}
+		g.ADDQ(operand.U32(64*pairs), regUpper)
+		g.ADDQ(operand.U8(4*pairs), regStep)
+		g.CMPQ(regStep, operand.U32(bytesOfWords))
+		g.JNE(operand.LabelRef(label))
+		for t := first; t < last; t++ {
+			for g.part = range g.parts() {
+				g.VMOVDQU(sum(t, g.part), g.integers.Offset(g.place(t)))
+			}
+		}
 	}
 }
 
