@@ -8,11 +8,21 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The products of several tokens with Q2_K and Q3_K, for registers with half of a panel's rows (AVX2): the loops of narrow256 with the
-// inner scales of tileGroups. A step is a group, that is, four lines of both halves, whose products eight tokens add up in words; then
-// they are multiplied by the group's inner scales. What is added or taken off by groups is summed once for a block, as tileGroups does.
+// The products of several tokens with Q2_K, Q3_K and IQ4_XS, for registers with half of a panel's rows (AVX2), in narrow256's manner: both
+// halves of a panel at once, with the inner scales that tileGroups decodes.
 //
-// For 256 multiply-adds of a token that is 24 instructions, where half a panel at a time took 28.
+// Q2_K and Q3_K: a step is a group, that is, four lines of both halves. The products of each token with them add up in words, which are
+// then multiplied by the group's inner scales. What is added or taken off by groups is summed once for a block, as tileGroups does. For
+// 256 multiply-adds of a token that is 24 instructions, where half a panel at a time took 28.
+//
+// IQ4_XS: bytes whose products are too great for words would be two digits, 46 instructions. Instead a block is unpacked to words, times
+// their inner scales, 127·32 at most, on the stack, and meets the activations, as words too, by VPMADDWD: the sums of a block stay in
+// registers, and nothing is taken off them. That is 48 for the same, and unpacking takes longer, so that up to 16 tokens share it.
+//
+// A Zen 5 (times as fast as half a panel at a time, with 2, 3, 5, 8, 13 and 512 tokens): Q2_K 1.29, 1.44, 1.42, 1.37, 1.39, 1.34; Q3_K
+// 1.20, 1.24, 1.30, 1.24, 1.31, 1.28; IQ4_XS 0.88, 0.99, 1.10, 1.10, 1.09, 1.18. Tried on it, and slower: loops over four or eight groups,
+// 900 and 1700 instructions long, for Q2_K (1.04 and 1.3 times as long; the high bits of Q3_K as those of Q6_K: no better); the words of
+// IQ4_XS as registers, and sums in memory (1.3 times as long); its words multiplied as they are unpacked, for two tokens (as fast).
 
 // narrowGroups generates such a tile.
 type narrowGroups struct {
@@ -77,8 +87,8 @@ func (t *tileGroups) generateBoth() {
 	g.storeSums()
 }
 
-// multiplyGroups multiplies the groups, one in each turn of the loop: a longer loop would be faster only if processors kept all of its
-// instructions decoded. Groups that share lines follow each other: those of four runs that begin them, then those that end them.
+// multiplyGroups multiplies the groups, one in each turn of the loop: a longer one does not stay among the instructions that a processor
+// keeps decoded. Groups that share lines follow each other: those of four runs that begin them, then those that end them.
 func (g *narrowGroups) multiplyGroups() {
 	const runs, ofLines, half = 4, 64 * linesAtOnce, 32
 	if g.high != 0 {
@@ -178,9 +188,10 @@ func (g *narrowGroups) unpackValues() {
 		g.VPSLLW(operand.U8(8), scale, scale)
 	}
 	g.VMOVD(shift.As32(), count.AsX())
+	g.VPBROADCASTD(count.AsX(), count)
 	g.forLines(regW, 0, func(line operand.Mem, quants reg.VecPhysical) {
 		g.VMOVDQU(line, quants)
-		g.VPSRLW(count.AsX(), quants, quants)
+		g.VPSRLVD(count, quants, quants)
 		g.VPAND(g.nibble, quants, quants)
 		g.VPSHUFB(quants, values, quants)
 	})
