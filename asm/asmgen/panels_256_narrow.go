@@ -28,14 +28,17 @@ type narrow256 struct {
 	tile256
 	halfScales [2]reg.VecPhysical // the inner scales of the rows' halves
 	halfDots   [2]reg.VecPhysical
-	bits       operand.Mem // the table of fifth bits
+	bits       operand.Mem // the table of high bits
+	pairs      int         // of minimums, or of inner scales that are taken off
+	pairAt     func(half, i int) operand.Mem
+	takeOff    uint64 // without minimums: the sums of the pairs, shifted so far, are taken off the integer sums
 }
 
 // The general registers of a narrow tile, besides those of tile256. A loop over a block leaves its pointers at the next block.
 var (
 	regStep  = reg.RCX // how far the loop over a block has come, in the bytes of what it indexes
 	regUpper = reg.R13 // upper bits
-	regBits  = reg.RDX // the table of fifth bits; while sums are read, and while blocks end, their place
+	regBits  = reg.RDX // the table of high bits; while sums are read, and while blocks end, their place
 )
 
 // both256 reports whether a unit's tiles for blocks of 256 take both halves of a panel, though a register has but one.
@@ -48,7 +51,12 @@ const linesAtOnce = 4
 func generateNarrow256(c *build.Context, u panelUnit, f format256, shared patterns, bits operand.Mem, tokens int) {
 	g := &narrow256{bits: bits, tile256: tile256{tile: tile{Context: c, panelUnit: u, tokens: tokens, panels: 1, both: true, spill: true}, format256: f, shared: shared}}
 	g.registers()
-	g.halfDots, g.halfScales = [2]reg.VecPhysical{g.t0, g.t1}, [2]reg.VecPhysical{g.scaleA, g.scaleB}
+	if f.decode {
+		g.pairs, g.pairAt = 4, func(half, i int) operand.Mem {
+			g.part = half
+			return g.decodedAt(8 + i)
+		}
+	}
 	g.begin256()
 	g.start()
 	g.Label("block")
@@ -66,6 +74,12 @@ func generateNarrow256(c *build.Context, u panelUnit, f format256, shared patter
 	g.endBlock()
 	g.JNE(operand.LabelRef("block"))
 	g.storeSums()
+}
+
+// registers names the vector registers.
+func (g *narrow256) registers() {
+	g.tile256.registers()
+	g.halfDots, g.halfScales = [2]reg.VecPhysical{g.t0, g.t1}, [2]reg.VecPhysical{g.scaleA, g.scaleB}
 }
 
 // start fills the registers and clears the sums.
@@ -134,7 +148,7 @@ func (g *narrow256) multiplyPairs() {
 				g.VPAND(g.nibble, quants, quants)
 			})
 			if g.high != 0 {
-				g.fifthBits(run, first)
+				g.highBits(operand.Mem{Base: regBits, Index: regStep, Scale: 1, Disp: bitAt(run)}, first)
 			}
 			g.multiplyLines(32*run+4*first, operand.Mem{})
 		}
@@ -149,10 +163,10 @@ func (g *narrow256) multiplyPairs() {
 	}
 }
 
-// fifthBits joins the fifth bits of a run to the quants: those that the line has are compared, which needs no shifts.
-func (g *narrow256) fifthBits(run, first int) {
+// highBits joins the lines' high bits to the quants: those that the line has are compared, which needs no shifts.
+func (g *narrow256) highBits(bits operand.Mem, first int) {
 	bit, found := g.t2, g.t0
-	g.VPBROADCASTD(operand.Mem{Base: regBits, Index: regStep, Scale: 1, Disp: 4 * run}, bit)
+	g.VPBROADCASTD(bits, bit)
 	g.forLines(regUpper, first, func(line operand.Mem, quants reg.VecPhysical) {
 		g.VPAND(line, bit, found)
 		g.VPCMPEQB(bit, found, found)
@@ -161,15 +175,18 @@ func (g *narrow256) fifthBits(run, first int) {
 	})
 }
 
-// bitTable writes the bits of the fifth bits of each pair of runs, 64 bytes a pair.
+// bitTable writes the bits of the high bits of each pair of runs, 64 bytes a pair.
 func bitTable(c *build.Context, u panelUnit) operand.Mem {
-	m := c.StaticGlobal("fifthBits" + u.name)
+	m := c.StaticGlobal("highBits" + u.name)
 	c.DataAttributes(attr.RODATA | attr.NOPTR)
 	for run := range 8 {
-		c.AddDatum(run/2*64+run%2*4, operand.U32(0x01010101<<run))
+		c.AddDatum(bitAt(run), operand.U32(0x01010101<<run))
 	}
 	return m
 }
+
+// bitAt returns a run's place in the table of high bits.
+func bitAt(run int) int { return run/2*64 + run%2*4 }
 
 // convertOffsets makes every token's offsets, see single256.
 func (g *narrow256) convertOffsets() {
@@ -275,30 +292,38 @@ func (g *narrow256) place(t int) int { return g.width() * (t*g.parts() + g.part)
 
 // endBlock adds the block to the sums, goes to the next, and sets the flags for whether there is one.
 func (g *narrow256) endBlock() {
-	if g.decode {
+	if g.pairs > 0 {
 		g.ADDQ(operand.U32(g.inner), regInner)
 	}
-	at := regOffset
+	at, minimum := regOffset, g.pairs > 0 && g.takeOff == 0
 	g.MOVQ(regD, at)
 	scales, minimums := [2]reg.VecPhysical{g.vec(0), g.vec(1)}, [2]reg.VecPhysical{g.vec(2), g.vec(3)}
 	for half := range 2 {
 		g.VCVTPH2PS(operand.Mem{Base: regScales, Disp: 16 * half}, scales[half])
-		if g.decode {
+		if minimum {
 			g.VCVTPH2PS(operand.Mem{Base: regScales, Disp: 32 + 16*half}, minimums[half])
 		}
 	}
 	for t := range g.tokens {
 		d, least := g.vec(4), [2]reg.VecPhysical{g.vec(5), g.vec(6)}
-		if g.decode {
-			g.sumMinimums(t, least)
+		if g.pairs > 0 {
+			g.sumPairs(t, least)
 		}
 		g.VBROADCASTSS(operand.Mem{Base: at}, d)
 		for g.part = range g.parts() {
 			sum, product, place := g.t0, g.t1, g.place(t)
-			g.VCVTDQ2PS(g.integers.Offset(place), sum)
+			if g.takeOff > 0 {
+				g.VMOVDQU(g.integers.Offset(place), sum)
+				g.VPSLLD(operand.U8(g.takeOff), least[g.part], least[g.part])
+				g.VPSUBD(least[g.part], sum, sum)
+				g.VCVTDQ2PS(sum, sum)
+			} else {
+				g.VCVTDQ2PS(g.integers.Offset(place), sum)
+			}
 			g.VMULPS(scales[g.part], d, product)
 			g.VFMADD213PS(g.sums.Offset(place), product, sum)
-			if g.decode {
+			if minimum {
+				g.VCVTDQ2PS(least[g.part], least[g.part])
 				g.VMULPS(minimums[g.part], d, product)
 				g.VFNMADD231PS(least[g.part], product, sum)
 			}
@@ -313,24 +338,20 @@ func (g *narrow256) endBlock() {
 	g.DECQ(g.argument("blocks"))
 }
 
-// sumMinimums leaves Σ of the minimums of the rows' halves, with a token's sums, in least.
-func (g *narrow256) sumMinimums(t int, least [2]reg.VecPhysical) {
+// sumPairs leaves Σ of the pairs of the rows' halves, with a token's sums, in least.
+func (g *narrow256) sumPairs(t int, least [2]reg.VecPhysical) {
 	pair := g.t2
-	for i := range 4 {
+	for i := range g.pairs {
 		g.VPBROADCASTD(g.groups.Offset(sumsOfToken*t+4*i), pair)
 		for half, sum := range least {
-			g.part = half
 			to := sum
 			if i > 0 {
 				to = g.halfDots[half]
 			}
-			g.VPMADDWD(g.decodedAt(8+i), pair, to)
+			g.VPMADDWD(g.pairAt(half, i), pair, to)
 			if i > 0 {
 				g.VPADDD(to, sum, sum)
 			}
 		}
-	}
-	for _, sum := range least {
-		g.VCVTDQ2PS(sum, sum)
 	}
 }

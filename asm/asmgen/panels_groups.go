@@ -95,7 +95,8 @@ func newPatternsGroups(c *build.Context, u panelUnit) (p patternsGroups) {
 }
 
 // tileGroups generates a tile for such a format. With several panels it is one for a single token, has single256's loops over parts and
-// blocks, and its steps are unrolled. Otherwise steps are a loop, by a table, in which some tokens share what a step unpacks.
+// blocks, and its steps are unrolled. Otherwise steps are a loop, by a table, in which some tokens share what a step unpacks. AVX2 has
+// the tiles of narrowGroups for several tokens.
 type tileGroups struct {
 	single256
 	f        formatGroups
@@ -113,9 +114,10 @@ const bytesOfStep = 16
 
 // generateGroups generates the tiles of a unit for a format.
 func generateGroups(c *build.Context, u panelUnit, f formatGroups, shared patterns, own patternsGroups, constants patterns32) {
+	both := both256(u)
 	newTile := func(tokens, panels int) *tileGroups {
-		g := &tileGroups{f: f, own: own, unrolled: panels > 1, lines: 4, digits: 1}
-		g.tile256 = tile256{tile: tile{Context: c, panelUnit: u, constants: constants, tokens: tokens, panels: panels, spill: true}, format256: f.format256, shared: shared}
+		g := &tileGroups{f: f, own: own, unrolled: panels > 1 || both, lines: 4, digits: 1}
+		g.tile256 = tile256{tile: tile{Context: c, panelUnit: u, constants: constants, tokens: tokens, panels: panels, both: both, spill: true}, format256: f.format256, shared: shared}
 		if f.runs && u.vnni {
 			g.lines = 8
 		}
@@ -123,6 +125,21 @@ func generateGroups(c *build.Context, u panelUnit, f formatGroups, shared patter
 			g.digits = 2
 		}
 		return g
+	}
+	if both {
+		table := newTile(1, 1).groupTable()
+		tiles := tokensOf256(u)
+		if f.table {
+			tiles = append([]int{16}, tiles...)
+		}
+		for _, tokens := range tiles {
+			g := newTile(tokens, 1)
+			g.table = table
+			g.generateBoth()
+		}
+		newTile(1, 1).generateSingle()
+		newTile(1, panelsOfSingle).generateSingle()
+		return
 	}
 	table := newTile(1, 1).stepTable()
 	for _, tokens := range append(tokensOf256(u), 1) {
@@ -145,10 +162,7 @@ func (g *tileGroups) stepTable() operand.Mem {
 	g.DataAttributes(attr.RODATA | attr.NOPTR)
 	for i := range g.stepsOfBlock() {
 		r := g.groupOf(i, 0)
-		shift := r.highBit
-		if g.wide {
-			shift = (r.highBit - g.f.highAt + 32) % 32 // a rotation that leaves the bit in its place
-		}
+		shift := (r.highBit - g.f.highAt + 32) % 32 // a rotation that leaves the bit in its place
 		for j, v := range []int{r.low, r.lowBit, r.high, shift} {
 			g.AddDatum(i*bytesOfStep+4*j, operand.U32(uint32(v)))
 		}
@@ -171,11 +185,7 @@ func (g *tileGroups) setUp() {
 	g.constant(g.nibble, g.f.mask)
 	if g.high != 0 {
 		g.highMask = take()
-		bits := g.high
-		if !g.wide && !g.unrolled {
-			bits >>= g.f.highAt
-		}
-		g.constant(g.highMask, bits)
+		g.constant(g.highMask, g.high)
 	}
 	if g.f.table {
 		tables := []operand.Mem{g.constants.lowValues, g.constants.highValues}
@@ -190,8 +200,11 @@ func (g *tileGroups) setUp() {
 	if g.unrolled {
 		g.total = take()
 	}
-	g.scaleMem = g.AllocLocal(g.width() * (g.stepsOfBlock()*g.digits + g.pairs()))
+	g.scaleMem = g.AllocLocal(g.sizeOfScales())
 }
+
+// sizeOfScales returns the bytes of a block's decoded inner scales.
+func (g *tileGroups) sizeOfScales() int { return g.width() * (g.stepsOfBlock()*g.digits + g.pairs()) }
 
 // pairs returns how many pairs of minimums, or of inner scales, a row has.
 func (g *tileGroups) pairs() int {
@@ -512,15 +525,8 @@ func (g *tileGroups) unpackStep() {
 	g.VPBROADCASTD(entry(3), bit)
 	for j := range g.lines {
 		g.load(line(j), bits)
-		if g.wide {
-			g.VPRORVD(bit, bits, bits)
-			g.joinHigh(bits, g.quant(j, 0))
-			continue
-		}
-		g.VPSRLVD(bit, bits, bits)
-		g.VPAND(g.highMask, bits, bits)
-		g.VPSLLD(operand.U8(uint8(g.f.highAt)), bits, bits)
-		g.VPOR(bits, g.quant(j, 0), g.quant(j, 0))
+		g.VPRORVD(bit, bits, bits)
+		g.joinHigh(bits, g.quant(j, 0))
 	}
 }
 

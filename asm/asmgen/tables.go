@@ -193,7 +193,7 @@ func panelsTable(u panelUnit) func(functions []string) string {
 			layout, all := "panels.Layout"+strings.ToUpper(m[1]), "\n"+strings.Join(tiles, ",\n")+",\n"
 			if !slices.ContainsFunc(formatsFloat, func(f formatFloat) bool { return f.name == m[1] }) {
 				rows := g.rows()
-				if both256(u) && slices.ContainsFunc(formats256, func(f format256) bool { return f.name == m[1] }) {
+				if both256(u) && slices.ContainsFunc(formatsBytes256(), func(f formatBytes256) bool { return f.name == m[1] }) {
 					rows = 16
 				}
 				blocks = append(blocks, fmt.Sprintf("{\nlayout: %s, rows: %d, single: %s%s,\ntiles: []panels.BlockTile{%s},\n},\n", layout, rows, f, chunksOf(u, m[1], functions), all))

@@ -91,7 +91,7 @@ var unitAVX2 = unit{
 			},
 		},
 		{
-			layout: panels.LayoutQ2_K, rows: 8, single: q2_KAVX2x1x4,
+			layout: panels.LayoutQ2_K, rows: 16, single: q2_KAVX2x1x4,
 			tiles: []panels.BlockTile{
 				{Tokens: 8, Run: q2_KAVX2x8},
 				{Tokens: 7, Run: q2_KAVX2x7},
@@ -104,7 +104,7 @@ var unitAVX2 = unit{
 			},
 		},
 		{
-			layout: panels.LayoutQ3_K, rows: 8, single: q3_KAVX2x1x4,
+			layout: panels.LayoutQ3_K, rows: 16, single: q3_KAVX2x1x4,
 			tiles: []panels.BlockTile{
 				{Tokens: 8, Run: q3_KAVX2x8},
 				{Tokens: 7, Run: q3_KAVX2x7},
@@ -117,8 +117,9 @@ var unitAVX2 = unit{
 			},
 		},
 		{
-			layout: panels.LayoutIQ4_XS, rows: 8, single: iq4_xsAVX2x1x4,
+			layout: panels.LayoutIQ4_XS, rows: 16, single: iq4_xsAVX2x1x4,
 			tiles: []panels.BlockTile{
+				{Tokens: 16, Run: iq4_xsAVX2x16},
 				{Tokens: 8, Run: iq4_xsAVX2x8},
 				{Tokens: 7, Run: iq4_xsAVX2x7},
 				{Tokens: 6, Run: iq4_xsAVX2x6},
@@ -651,56 +652,56 @@ func q6_KAVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //go:noescape
 func q6_KAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
-// q2_KAVX2x8 multiplies 8 rows of weights with 8 of activations, see panels.BlockKernel:
+// q2_KAVX2x8 multiplies 16 rows of weights with 8 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
 //
 //go:noescape
 func q2_KAVX2x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// q2_KAVX2x7 multiplies 8 rows of weights with 7 of activations, see panels.BlockKernel:
+// q2_KAVX2x7 multiplies 16 rows of weights with 7 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
 //
 //go:noescape
 func q2_KAVX2x7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// q2_KAVX2x6 multiplies 8 rows of weights with 6 of activations, see panels.BlockKernel:
+// q2_KAVX2x6 multiplies 16 rows of weights with 6 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
 //
 //go:noescape
 func q2_KAVX2x6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// q2_KAVX2x5 multiplies 8 rows of weights with 5 of activations, see panels.BlockKernel:
+// q2_KAVX2x5 multiplies 16 rows of weights with 5 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
 //
 //go:noescape
 func q2_KAVX2x5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// q2_KAVX2x4 multiplies 8 rows of weights with 4 of activations, see panels.BlockKernel:
+// q2_KAVX2x4 multiplies 16 rows of weights with 4 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
 //
 //go:noescape
 func q2_KAVX2x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// q2_KAVX2x3 multiplies 8 rows of weights with 3 of activations, see panels.BlockKernel:
+// q2_KAVX2x3 multiplies 16 rows of weights with 3 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
 //
 //go:noescape
 func q2_KAVX2x3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// q2_KAVX2x2 multiplies 8 rows of weights with 2 of activations, see panels.BlockKernel:
+// q2_KAVX2x2 multiplies 16 rows of weights with 2 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
 //
 //go:noescape
 func q2_KAVX2x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// q2_KAVX2x1 multiplies 8 rows of weights with 1 of activations, see panels.BlockKernel:
+// q2_KAVX2x1 multiplies 16 rows of weights with 1 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i], then − (min[b][r]·d[t][b])·Σ_g m[b][r][g]·sums[t][b][g]
 //
@@ -714,56 +715,56 @@ func q2_KAVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //go:noescape
 func q2_KAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
-// q3_KAVX2x8 multiplies 8 rows of weights with 8 of activations, see panels.BlockKernel:
+// q3_KAVX2x8 multiplies 16 rows of weights with 8 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
 //
 //go:noescape
 func q3_KAVX2x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// q3_KAVX2x7 multiplies 8 rows of weights with 7 of activations, see panels.BlockKernel:
+// q3_KAVX2x7 multiplies 16 rows of weights with 7 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
 //
 //go:noescape
 func q3_KAVX2x7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// q3_KAVX2x6 multiplies 8 rows of weights with 6 of activations, see panels.BlockKernel:
+// q3_KAVX2x6 multiplies 16 rows of weights with 6 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
 //
 //go:noescape
 func q3_KAVX2x6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// q3_KAVX2x5 multiplies 8 rows of weights with 5 of activations, see panels.BlockKernel:
+// q3_KAVX2x5 multiplies 16 rows of weights with 5 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
 //
 //go:noescape
 func q3_KAVX2x5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// q3_KAVX2x4 multiplies 8 rows of weights with 4 of activations, see panels.BlockKernel:
+// q3_KAVX2x4 multiplies 16 rows of weights with 4 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
 //
 //go:noescape
 func q3_KAVX2x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// q3_KAVX2x3 multiplies 8 rows of weights with 3 of activations, see panels.BlockKernel:
+// q3_KAVX2x3 multiplies 16 rows of weights with 3 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
 //
 //go:noescape
 func q3_KAVX2x3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// q3_KAVX2x2 multiplies 8 rows of weights with 2 of activations, see panels.BlockKernel:
+// q3_KAVX2x2 multiplies 16 rows of weights with 2 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
 //
 //go:noescape
 func q3_KAVX2x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// q3_KAVX2x1 multiplies 8 rows of weights with 1 of activations, see panels.BlockKernel:
+// q3_KAVX2x1 multiplies 16 rows of weights with 1 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
 //
@@ -777,56 +778,63 @@ func q3_KAVX2x1(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *floa
 //go:noescape
 func q3_KAVX2x1x4(w *byte, scales *byte, inner *byte, panelBytes int, next int, blocks int, q *int8, d *float32, sums *int32, out *float32)
 
-// iq4_xsAVX2x8 multiplies 8 rows of weights with 8 of activations, see panels.BlockKernel:
+// iq4_xsAVX2x16 multiplies 16 rows of weights with 16 of activations, see panels.BlockKernel:
+//
+//	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
+//
+//go:noescape
+func iq4_xsAVX2x16(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
+
+// iq4_xsAVX2x8 multiplies 16 rows of weights with 8 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
 //
 //go:noescape
 func iq4_xsAVX2x8(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// iq4_xsAVX2x7 multiplies 8 rows of weights with 7 of activations, see panels.BlockKernel:
+// iq4_xsAVX2x7 multiplies 16 rows of weights with 7 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
 //
 //go:noescape
 func iq4_xsAVX2x7(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// iq4_xsAVX2x6 multiplies 8 rows of weights with 6 of activations, see panels.BlockKernel:
+// iq4_xsAVX2x6 multiplies 16 rows of weights with 6 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
 //
 //go:noescape
 func iq4_xsAVX2x6(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// iq4_xsAVX2x5 multiplies 8 rows of weights with 5 of activations, see panels.BlockKernel:
+// iq4_xsAVX2x5 multiplies 16 rows of weights with 5 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
 //
 //go:noescape
 func iq4_xsAVX2x5(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// iq4_xsAVX2x4 multiplies 8 rows of weights with 4 of activations, see panels.BlockKernel:
+// iq4_xsAVX2x4 multiplies 16 rows of weights with 4 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
 //
 //go:noescape
 func iq4_xsAVX2x4(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// iq4_xsAVX2x3 multiplies 8 rows of weights with 3 of activations, see panels.BlockKernel:
+// iq4_xsAVX2x3 multiplies 16 rows of weights with 3 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
 //
 //go:noescape
 func iq4_xsAVX2x3(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// iq4_xsAVX2x2 multiplies 8 rows of weights with 2 of activations, see panels.BlockKernel:
+// iq4_xsAVX2x2 multiplies 16 rows of weights with 2 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
 //
 //go:noescape
 func iq4_xsAVX2x2(w *byte, scales *byte, inner *byte, blocks int, q *int8, d *float32, sums *int32, k int, out *float32, stride int)
 
-// iq4_xsAVX2x1 multiplies 8 rows of weights with 1 of activations, see panels.BlockKernel:
+// iq4_xsAVX2x1 multiplies 16 rows of weights with 1 of activations, see panels.BlockKernel:
 //
 //	out[t·stride+r] = Σ_b (scale[b][r]·d[t][b]) · Σ_g s[b][r][g]·Σ_i w[b][r][g][i]·q[t][b][g][i]
 //
