@@ -12,17 +12,18 @@ import (
 // halves of a panel at once, with the inner scales that tileGroups decodes.
 //
 // Q2_K and Q3_K: a step is a group, that is, four lines of both halves. The products of each token with them add up in words, which are
-// then multiplied by the group's inner scales. What is added or taken off by groups is summed once for a block, as tileGroups does. For
+// then multiplied by the group's inner scales. Each group's correction is summed once for a block, as tileGroups does. For
 // 256 multiply-adds of a token that is 24 instructions, where half a panel at a time took 28.
 //
-// Values from a table: bytes with products that are too great for words would be two digits, 46 instructions. Instead a block is unpacked to words, times
-// their inner scales, 127·32 at most, on the stack, and meets the activations, as words too, by VPMADDWD: the sums of a block stay in
-// registers, and nothing is taken off them. That is 48 for the same, and unpacking takes longer, so that up to 16 tokens share it.
+// Values from a table: products of bytes would be too great for words, and bytes of two digits would take 46 instructions. Instead a block is
+// unpacked on the stack to words, times their inner scales: 127·32 at most. VPMADDWD multiplies them with the activations, which are words too.
+// The sums of a block stay in registers, and nothing is taken off them. That takes 48 instructions, and unpacking takes longer, so that up to 16
+// tokens share it.
 //
 // A Zen 5, 128 rows of 2048 (times as fast as half a panel at a time, with 2, 3, 5, 8, 13 and 512 tokens): Q2_K 1.29, 1.44, 1.42, 1.37,
-// 1.39, 1.33; Q3_K 1.20, 1.24, 1.30, 1.24, 1.31, 1.28; Values from a table 0.88, 0.99, 1.10, 1.10, 1.09, 1.18. Tried on it, and slower: loops over four or eight groups,
-// 900 and 1700 instructions long, for Q2_K (1.04 and 1.3 times as long; the high bits of Q3_K as those of Q6_K: no better); the words of
-// Values from a table as registers, and sums in memory (1.3 times as long); its words multiplied as they are unpacked, for two tokens (as fast).
+// 1.39, 1.33; Q3_K 1.20, 1.24, 1.30, 1.24, 1.31, 1.28; values from a table 0.88, 0.99, 1.10, 1.10, 1.09, 1.18. Slower there: for Q2_K loops
+// over four or eight groups, 900 and 1700 instructions long (1.04 and 1.3 times as long); for values from a table words in registers and sums
+// in memory (1.3 times as long). As fast: the high bits of Q3_K as those of Q6_K; words that are multiplied as they are unpacked, for two tokens.
 
 // narrowGroups generates such a tile.
 type narrowGroups struct {
@@ -216,7 +217,7 @@ func (g *narrowGroups) unpackValues() {
 	g.ADDQ(operand.U32(g.inner), regInner)
 }
 
-// multiplyWords multiplies the unpacked block with the tokens' activations, of some tokens at a time, whose sums stay in registers.
+// multiplyWords multiplies the unpacked block with the tokens' activations, for some tokens at a time: their sums stay in registers.
 func (g *narrowGroups) multiplyWords() {
 	const most, pairs = 5, 16 // tokens; pairs of a run
 	passes := (g.tokens + most - 1) / most
