@@ -122,6 +122,7 @@ func newChain(q *queue) *chain {
 // chunk returns how many blocks a group multiplies at once, for rows of k elements of a format: as many as local memory has room for; 0: it
 // has too little.
 func (f *format) chunk(k int, local int64) int {
+	const aligned = 4 * 32 // what pieces of the memory may be larger by
 	term, factor := 8, 0
 	if f.blockLen == 256 {
 		factor = 8
@@ -130,7 +131,7 @@ func (f *format) chunk(k int, local int64) int {
 	}
 	for chunk := 2048; chunk >= 512; chunk /= 2 {
 		rows := chainRows(chunk)
-		bytes := k + k/4 + k/f.blockLen*4 + 2*(chunk+rows)*term + 2*(chunk/8+rows)*factor
+		bytes := k + k/4 + k/f.blockLen*4 + 2*(chunk+rows)*term + 2*(chunk/8+rows)*factor + aligned
 		if int64(bytes) <= local {
 			return chunk
 		}
@@ -289,6 +290,9 @@ func (c *chain) store(p *normProduct, shape pageShape, angles operand, l *launch
 	if err := c.turn(key); err != nil {
 		return false, err
 	}
+	if err := c.merge(); err != nil {
+		return false, err
+	}
 	r := c.begin(chainStore)
 	r.units, r.k, r.eps = int32(p.terms.rows()/2), int32(p.k), p.eps
 	c.terms(&p.terms)
@@ -303,6 +307,9 @@ func (c *chain) attend(a *attending, l *launch) (ok bool, err error) {
 	if !c.open || l.runs.count != 1 || l.tokens != 1 || l.slabs > fewSlabs || s.limit != 0 || s.window != 0 || s.sinks ||
 		c.key.pages != (pageShape{s.cache, s.headDim}) || c.key.share != s.share {
 		return false, nil
+	}
+	if err := c.merge(); err != nil {
+		return false, err
 	}
 	tiles := groups(l.longest, asm.TileKeys)
 	if err := c.room(a.partBytes(tiles)); err != nil {

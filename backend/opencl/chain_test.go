@@ -28,8 +28,11 @@ func TestChain(t *testing.T) {
 	if !gpu.BitExact() {
 		t.Skip("the device does not give the reference's bits")
 	}
-	for _, weights := range []tensor.DType{tensor.Q4_0, tensor.Q8_0} {
+	for _, weights := range []tensor.DType{tensor.Q4_0, tensor.Q4_1, tensor.Q8_0, tensor.Q4_K, tensor.Q6_K, tensor.IQ4_NL} {
 		for _, kv := range []tensor.DType{tensor.F16, tensor.F32} {
+			if kv == tensor.F32 && weights != tensor.Q4_0 {
+				continue // products do not depend on the cache's type
+			}
 			t.Run(fmt.Sprint(weights, kv), func(t *testing.T) {
 				var states [2][]byte
 				for i, o := range []*llama.LoadOptions{{Weights: weights}, {Weights: weights, Backend: gpu}} {

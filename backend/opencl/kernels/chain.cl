@@ -52,7 +52,7 @@ static inline float8 merged_eight(const __local record *r, int i) {
 }
 
 #define CHAIN_MEMORY                                                                                                 \
-  __local uint4 memory[CHAIN_BYTES / 16 + 1];                                                                        \
+  __local uint4 memory[CHAIN_BYTES / 16 + 1] __attribute__((aligned(32)));                                           \
   __local uint4 *rounded = memory;                                                                                   \
   __local short4 *eights = (__local short4 *)((__local uchar *)rounded + ROUNDED_BYTES);                             \
   __local float *steps = (__local float *)((__local uchar *)eights + EIGHTS_BYTES);                                  \

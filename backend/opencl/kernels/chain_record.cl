@@ -57,13 +57,14 @@ static inline int groups_of(int slots) { return (slots - 1) / TILE + 1; }
 #define SHARED_STEP (BLOCK / ROUNDED_AT_ONCE)                   // work-items whose activations share a step
 
 // The local memory of a group, of which attention to tiles takes all.
-#define ROUNDED_BYTES (MOST_K)
-#define EIGHTS_BYTES (MOST_K / 4)
-#define STEPS_BYTES (MOST_K / BLOCK * 4)
+#define ALIGNED(bytes) (((bytes) + 31) / 32 * 32) // as vectors of eight floats lie
+#define ROUNDED_BYTES ALIGNED(MOST_K)
+#define EIGHTS_BYTES ALIGNED(MOST_K / 4)
+#define STEPS_BYTES ALIGNED(MOST_K / BLOCK * 4)
 #define TERMS_BYTES (2 * CHUNK_TERMS * (int)sizeof(term_type))
 #define FACTORS_BYTES (2 * CHUNK_FACTORS * 8)
 #define PRODUCT_BYTES (ROUNDED_BYTES + EIGHTS_BYTES + STEPS_BYTES + TERMS_BYTES + FACTORS_BYTES)
-#define TEAM_BYTES (BUFFER * 16 + QUERIES * QUADS * 16 + QUERIES * TILE * 4 + QUERIES * LANES_OF_SUM * 4 + 64)
+#define TEAM_BYTES ALIGNED(BUFFER * 16 + QUERIES * QUADS * 16 + QUERIES * TILE * 4 + QUERIES * LANES_OF_SUM * 4 + 64)
 #define CHAIN_BYTES (PRODUCT_BYTES > TEAMS_OF_TILES * TEAM_BYTES ? PRODUCT_BYTES : TEAMS_OF_TILES * TEAM_BYTES)
 
 // team_of_item returns the number of the work-item's team: see tiles_begin.cl.
