@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/pebble"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -28,7 +29,11 @@ func TestChain(t *testing.T) {
 	if !gpu.BitExact() {
 		t.Skip("the device does not give the reference's bits")
 	}
-	for _, weights := range []tensor.DType{tensor.Q4_0, tensor.Q4_1, tensor.Q8_0, tensor.Q4_K, tensor.Q6_K, tensor.IQ4_NL} {
+	formats := []tensor.DType{tensor.Q4_0, tensor.Q4_K}
+	if effort.Long() {
+		formats = append(formats, tensor.Q4_1, tensor.Q8_0, tensor.Q6_K, tensor.IQ4_NL)
+	}
+	for _, weights := range formats {
 		for _, kv := range []tensor.DType{tensor.F16, tensor.F32} {
 			if kv == tensor.F32 && weights != tensor.Q4_0 {
 				continue // products do not depend on the cache's type

@@ -1,7 +1,7 @@
 // The products of a chain of operations, and the chain: see chain_record.cl.
 
 // ask_ahead asks for the weights of a later record in the second-level cache: each group for a share of the lines.
-static inline void ask_ahead(const __local record *r) {
+INLINED void ask_ahead(const __local record *r) {
 #ifdef LAST_GROUP
   for (int t = 0; t < 6; t++) {
     const int first = r->ahead_each[t] * get_group_id(0), lines = min(r->ahead_each[t], r->ahead_lines[t] - first);
@@ -14,7 +14,7 @@ static inline void ask_ahead(const __local record *r) {
 // merged_eight returns elements 8·i to 8·i+7 of the attention's result, of the parts of its tiles: see merge_parts. Parts are loaded
 // MERGED at a time.
 #define MERGED 8
-static inline float8 merged_eight(const __local record *r, int i) {
+INLINED float8 merged_eight(const __local record *r, int i) {
   const int head = i / (QUADS / 2), at = i % (QUADS / 2) * 2;
   __global const int *tables = (__global const int *)r->tables;
   const int seen = groups_of(r->slots - tables[r->table_at + 2 * (head / SHARE) + 1]);
@@ -264,7 +264,7 @@ INLINED void finish(const share *s, const __local record *r, target *t, const __
 }
 
 // give_up makes what the records compute NaN, so that whoever reads results can see that there are none.
-static inline void give_up(__global const record *records, int count) {
+INLINED void give_up(__global const record *records, int count) {
   if (get_local_id(0) != 0)
     return;
   for (int n = 0; n < count; n++)

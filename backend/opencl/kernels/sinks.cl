@@ -9,7 +9,7 @@
 #define SHRUNK(x, factor) ((x) * (factor))
 
 // join_sink returns by how much a row's values shrink that have the largest score `largest`, and adds the sink to the sum of weights.
-static inline float join_sink(float sink, float largest, __local float *total) {
+INLINED float join_sink(float sink, float largest, __local float *total) {
   const float m = fmax(largest, sink), shrink = exact_exp(largest - m);
   *total = fma(1.0f, exact_exp(sink - m), *total * shrink);
   return shrink;
