@@ -203,7 +203,7 @@ func (c *chain) address(m *cl.Mem) (uint64, error) {
 	was := c.busy
 	c.busy = true // nothing depends on the order
 	defer func() { c.busy = was }()
-	kernel, err := c.kernel(program{meeting.files, meeting.options + lastGroupOption(c.device)}, "address_of")
+	kernel, err := c.kernel(c.meetings.program, "address_of")
 	if err != nil {
 		return 0, err
 	}

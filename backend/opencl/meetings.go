@@ -17,9 +17,10 @@ import (
 //	3 records by 132 groups    2 meetings: the count goes from 264 to 528, which is the next launch's first argument
 type meetings struct {
 	*queue
-	groups int
-	memory *cl.Mem // how many groups have come, modulo 2^32, and whether one has given up
-	came   uint32  // how many will have come when all that is enqueued has ended
+	groups  int
+	program program // of meet.cl
+	memory  *cl.Mem // how many groups have come, modulo 2^32, and whether one has given up
+	came    uint32  // how many will have come when all that is enqueued has ended
 
 	patience int
 	unasked  bool // a launch has been enqueued since the device was asked for the latter
@@ -38,8 +39,6 @@ const (
 // chainVariable is the environment variable that makes each operation a launch of its own if it is "off".
 const chainVariable = "ANTIGRAVITY_OPENCL_CHAIN"
 
-var meeting = program{"common meet", "-DGROUP=256"}
-
 // meetingsOf returns how groups meet on the queue's device, nil if they cannot, which it tries.
 func meetingsOf(q *queue, o Options) (*meetings, error) {
 	m := &meetings{queue: q, groups: o.chainGroups, patience: patience}
@@ -57,7 +56,8 @@ func meetingsOf(q *queue, o Options) (*meetings, error) {
 		return nil, q.fail("clear memory to meet in", err)
 	}
 	const times = 8
-	kernel, err := q.kernel(program{meeting.files, meeting.options + lastGroupOption(q.device)}, "try_meeting")
+	m.program = program{"common meet", "-DGROUP=256" + lastGroupOption(q.device)}
+	kernel, err := q.kernel(m.program, "try_meeting")
 	if err != nil {
 		return nil, m.memory.Release() // an older device without the instructions
 	}

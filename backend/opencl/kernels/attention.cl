@@ -1,13 +1,7 @@
 // Attention of few tokens of each of several runs to their keys and values, with the softmax computed tile by tile (arXiv
 // 2205.14135), with the CPU's bits: tiles are shared out among groups, and merged one after the other in order.
 
-// A part is a query head's attention to a tile: Σ weight·value [QUADS], and then the largest score and the sum of weights.
-#define PART (QUADS + 1)
-
 #define ELEMENTS(heads) (((heads) * HEAD_DIM + GROUP - 1) / GROUP) // of the results that a work-item merges
-
-// How many tiles so many slots are in.
-static inline int groups_of(int slots) { return (slots - 1) / TILE + 1; }
 
 // How many of the first slots a token does not see that sees the last WINDOW of `visible` ones.
 #ifdef WINDOW

@@ -40,6 +40,17 @@ static inline term_type block_term(const lane_weights w, const block_activations
 #endif
 }
 
+#if BLOCK == 256
+// block_factors returns what the sums of a block of 256 are multiplied by.
+static inline float2 block_factors(const lane_weights w, float step) {
+#if defined(MINIMUMS)
+  return (float2)(weight_scale(w) * step, -weight_minimum(w) * step);
+#else
+  return (float2)(weight_scale(w) * step, 0);
+#endif
+}
+#endif
+
 // add_terms adds the terms of a number of blocks in order: a multiple of 8 if blocks of 256 share factors.
 INLINED float add_terms(float sum, __local const term_type *terms, __local const float2 *factors, int count) {
 #if BLOCK == 256

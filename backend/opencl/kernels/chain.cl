@@ -87,7 +87,7 @@ INLINED float norm_of_stage(const __local float *stage, int k, float eps, __loca
   return scale_of_squares(fold_lanes(lanes), k, eps);
 }
 
-// STAGED is how many floats the terms' memory holds besides what rounding needs, and AT_ONCE how many pieces of eight a work-item has on their
+// STAGED is how many floats the terms' memory holds besides what rounding needs, and STAGED_AT_ONCE how many pieces of eight a work-item has on their
 // way.
 #define STAGED (TERMS_BYTES / 4 - GROUP)
 #define STAGED_AT_ONCE 4
@@ -179,13 +179,8 @@ INLINED void add_rows(share *s, int blocks, CHAIN_ARGUMENTS) {
       if (row < s->rows)
         now[row * (width + 1) + column] = inside ? term : (term_type)(0); // which adds nothing
 #if BLOCK == 256
-#if defined(MINIMUMS)
-      const float2 both = (float2)(weight_scale(s->w[j]) * a.step, -weight_minimum(s->w[j]) * a.step);
-#else
-      const float2 both = (float2)(weight_scale(s->w[j]) * a.step, 0);
-#endif
       if (row < s->rows && column % 8 == 0)
-        pair[row * (width / 8 + 1) + column / 8] = inside ? both : (float2)(0);
+        pair[row * (width / 8 + 1) + column / 8] = inside ? block_factors(s->w[j], a.step) : (float2)(0);
 #endif
     }
     if (first + width < blocks)

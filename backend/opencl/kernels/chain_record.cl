@@ -42,12 +42,6 @@ typedef struct {
 // What names the cache of a record to the functions of pages.cl.
 #define RECORD_CACHE (__global const int *)r->tables, (slab)r->slabs[0], (slab)r->slabs[1], (slab)r->slabs[2], (slab)r->slabs[3]
 
-// A part is a query head's attention to a tile: see attention.cl.
-#define PART (QUADS + 1)
-
-// How many tiles so many slots are in.
-static inline int groups_of(int slots) { return (slots - 1) / TILE + 1; }
-
 #define RECORD_WORDS ((int)sizeof(record) / 4)
 
 #define EACH (CHUNK / GROUP)                       // products of blocks of a work-item

@@ -43,11 +43,7 @@ KERNEL several(__global const uint4 *a, __global const float *steps, int steps_a
         terms[result * TERMS + lane] = block < blocks ? block_term(w[i], x) : (term_type)(0); // 0 adds nothing
 #if BLOCK == 256
         if (lane % 8 == 0)
-#if !defined(MINIMUMS)
-          factors[result * FACTORS + lane / 8] = block < blocks ? (float2)(weight_scale(w[i]) * x.step, 0) : (float2)(0);
-#else
-          factors[result * FACTORS + lane / 8] = block < blocks ? (float2)(weight_scale(w[i]) * x.step, -weight_minimum(w[i]) * x.step) : (float2)(0);
-#endif
+          factors[result * FACTORS + lane / 8] = block < blocks ? block_factors(w[i], x.step) : (float2)(0);
 #endif
       }
     }

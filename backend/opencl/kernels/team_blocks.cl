@@ -85,11 +85,7 @@ INLINED void team_sums(__global const uint4 *quants[SETS], __global const ushort
         terms[row * TERMS + lane] = block_term(w[i], a);
 #if BLOCK == 256
         if (lane % 8 == 0)
-#if !defined(MINIMUMS)
-          factors[row * FACTORS + lane / 8] = (float2)(weight_scale(w[i]) * a.step, 0);
-#else
-          factors[row * FACTORS + lane / 8] = (float2)(weight_scale(w[i]) * a.step, -weight_minimum(w[i]) * a.step);
-#endif
+          factors[row * FACTORS + lane / 8] = block_factors(w[i], a.step);
 #endif
       }
       LOAD_WEIGHTS(block + LANES)

@@ -13,6 +13,12 @@
 
 #define PIECES ((QUADS + PIECE - 1) / PIECE)
 
+// A part is a query head's attention to a tile: Σ weight·value [QUADS], and then the largest score and the sum of weights.
+#define PART (QUADS + 1)
+
+// How many tiles a number of slots is in.
+static inline int groups_of(int slots) { return (slots - 1) / TILE + 1; }
+
 // scaled returns eight elements of a query.
 static inline float8 scaled(input q, size_t eight, float scale) { return EIGHT_AT((__global const float4 *)q, eight) * scale; }
 
