@@ -1,6 +1,7 @@
 package host
 
 import (
+	"math"
 	"sync/atomic"
 	"unsafe"
 
@@ -13,10 +14,13 @@ import (
 
 // The plan of an attention. A piece is a block of tokens with one KV head, and walks that head's tiles of 128 slots in order. Many tokens
 // make enough pieces for all workers. A single token makes few, so its tiles are shared out among several pieces, and the worker that ends
-// last joins their results. With 32 heads, 8 KV heads and 4 workers:
+// last joins their results. Single tokens of conversations that begin alike attend to the pages that they share together (prefixes.go).
+// With 32 heads, 8 KV heads and 4 workers:
 //
 //	100 new tokens        7 blocks of 15 tokens or fewer, times 8 heads: 56 pieces
 //	1 token, 4096 slots   32 tiles, at most 16 a piece: tiles [0, 16) and [16, 32) of each head, 16 pieces and 8 joints
+//	1 token each of 3     for each head a piece of 3 tokens and tiles [0, 9), and 3 pieces of one token with the tiles from 9 on;
+//	that share 9 pages    3 joints
 
 // attentions lets queries attend to pages.
 type attentions struct {
@@ -80,7 +84,8 @@ const partialBytes = int(unsafe.Sizeof(asm.Partial{}))
 
 // attention is the attention of some runs as a task. A piece is a block of a run's tokens with one KV head, walking that head's tiles in
 // order. If there are too few blocks for the workers, or too many tiles for one worker, several pieces share the tiles of a block of one
-// token. The worker that computes the last of them joins the tiles, in the same order.
+// token. The worker that computes the last of them joins the tiles, in the same order. So does the worker that computes the last of a
+// token's pieces if the first of them are a prefix's.
 type attention struct {
 	name  string       // of the operation
 	dtype tensor.DType // of the keys and values; if these differ, the first run's
@@ -92,8 +97,10 @@ type attention struct {
 	q, out  []float32
 	runs    []attended
 
-	pieces []piece
-	joints []joint
+	pieces   []piece
+	joints   []joint
+	prefixes prefixes
+	used     int // how many of the partials the pieces need
 
 	lanes    []lane        // scratch: one for each worker
 	partials []asm.Partial // of the tiles that are joined
@@ -110,6 +117,7 @@ type attended struct {
 	window    int // these are Slots' Attention
 	cap       float32
 	sinks     []float32
+	shares    bool // the run is in a prefix
 }
 
 // len returns how many slots of a head are in use.
@@ -131,20 +139,31 @@ func (s *attended) page(head, tile int) [2][]byte {
 	return pageData(&s.heads[head].Pages[tile], s.headBytes)
 }
 
-// piece is the attention of tokens [first, last) of a run to tiles [lo, hi) of a head: all that they see, unless there is a joint.
+// piece is the attention of some rows to tiles [lo, hi) of a head. The rows are those of tokens [first, last) of a run or, if there is a
+// prefix, of the tokens of several runs. The tiles are all that the rows see, unless there are joints.
 type piece struct {
 	run, head   int32
 	first, last int32
 	lo, hi      int32
-	joint       int32 // the tiles' joint; -1: the block is one piece
+	prefix      int32 // whose tokens the rows are of, in prefixes.list; alone: the run's
+	joint       int32 // the first joint that the piece is a part of
+	joints      int32 // how many: one for each token; 0: the piece writes the result
+	partials    int   // where the Partials for the joints begin
+	merged      bool  // these are one for each row: of all tiles of the piece, which are a row's first
 }
 
-// joint collects the results of the pieces of a block of one token.
+// alone is the prefix of a piece whose rows are of one run.
+const alone = -1
+
+// joint collects the results of the pieces that have one token's rows for one KV head. The parts are joined in order.
 type joint struct {
-	partials    int   // index of the first of the Partials [tiles, group]
-	first, last int   // the tiles, from first on and without last
-	pieces      int32 // that have not ended
+	run, head, token int32
+	pieces           int32 // that have not ended
+	parts            [2]part
 }
+
+// part is some Partials of a joint: n times as many as a group has heads, at distances of stride.
+type part struct{ first, stride, n int }
 
 // lane is the scratch of one piece.
 type lane struct {
@@ -187,6 +206,7 @@ func (a *attention) reset() {
 	a.q, a.out = nil, nil
 	clear(a.runs)
 	a.runs, a.pieces, a.joints = a.runs[:0], a.pieces[:0], a.joints[:0]
+	a.prefixes.reset()
 	for i := range a.lanes {
 		a.lanes[i].tile.Release()
 	}
@@ -215,13 +235,14 @@ const rowsPerTile = 8
 const tilesPerPiece = 16
 
 // plan cuts the attention into pieces for a number of workers: into blocks, smaller ones where these are fewer than the workers; and
-// blocks of one token into runs of tiles, so that no piece is much longer than the others.
+// blocks of one token, and of several runs, into runs of tiles, so that no piece is much longer than the others.
 func (a *attention) plan(workers int) {
 	blocks := 0 // of the usual size, times heads
 	for i := range a.runs {
 		blocks += a.blocks(&a.runs[i]) * a.KVHeads
 	}
 	smaller := (workers + blocks - 1) / blocks // by which factor blocks must be smaller to be enough
+	a.findPrefixes()
 	count, cost := 0, 0
 	for i := range a.runs {
 		s := &a.runs[i]
@@ -231,33 +252,52 @@ func (a *attention) plan(workers int) {
 			cost += s.tiles(head) * (n*rowsPerTile + s.tokens*a.group)
 		}
 	}
-	most := max(1, (cost+2*workers-1)/(2*workers)/(rowsPerTile+a.group)) // tiles of a piece
-	if count < 8*workers {
-		most = min(most, tilesPerPiece)
+	for _, p := range a.prefixes.list {
+		for _, tiles := range a.prefixes.tiles[p.tiles:][:a.KVHeads] {
+			cost -= (len(p.runs) - 1) * int(tiles) * rowsPerTile
+		}
 	}
-	if workers == 1 {
-		most = a.Slots // nobody to share with
+	c := cuts{cost: max(1, (cost+2*workers-1)/(2*workers)), tiles: a.Slots}
+	switch {
+	case workers == 1: // nobody to share with
+		c.cost = math.MaxInt
+	case count < 8*workers:
+		c.tiles = tilesPerPiece
 	}
-	partials := 0
-	for _, long := range [2]bool{true, false} { // the longest pieces come first
-		for i := range a.runs {
-			if s := &a.runs[i]; long == (s.tokens > 1) {
-				n := a.smaller(s, smaller)
-				size := (s.tokens + n - 1) / n
-				for first := (s.tokens - 1) / size * size; first >= 0; first -= size {
-					for head := range a.KVHeads {
-						partials = a.cut(i, head, first, min(first+size, s.tokens), most, partials)
-					}
-				}
+	a.used = 0
+	for i := range a.runs { // the longest pieces come first
+		s := &a.runs[i]
+		if s.tokens == 1 {
+			continue
+		}
+		n := a.smaller(s, smaller)
+		size := (s.tokens + n - 1) / n
+		for first := (s.tokens - 1) / size * size; first >= 0; first -= size {
+			for head := range a.KVHeads {
+				a.cut(i, head, first, min(first+size, s.tokens), c)
 			}
 		}
 	}
-	if partials > len(a.partials) || partials*a.HeadDim > len(a.values) {
-		need := 2 * max(partials, len(a.partials)) // a conversation grows
+	a.cutPrefixes(c)
+	for i := range a.runs {
+		if s := &a.runs[i]; s.tokens == 1 && !s.shares {
+			for head := range a.KVHeads {
+				a.cut(i, head, 0, 1, c)
+			}
+		}
+	}
+	if a.used > len(a.partials) || a.used*a.HeadDim > len(a.values) {
+		need := 2 * max(a.used, len(a.partials)) // a conversation grows
 		a.held.Add(int64(need*(partialBytes+4*a.HeadDim) - len(a.partials)*partialBytes - 4*len(a.values)))
 		a.partials, a.values = make([]asm.Partial, need), make([]float32, need*a.HeadDim)
 	}
 }
+
+// cuts is how long a piece may be: what it costs, and its tiles.
+type cuts struct{ cost, tiles int }
+
+// most returns how many tiles a piece with a number of rows may have.
+func (c cuts) most(rows int) int { return max(1, min(c.cost/(rowsPerTile+rows), c.tiles)) }
 
 // blocks returns how many blocks of the usual size a run has.
 func (a *attention) blocks(s *attended) int {
@@ -268,26 +308,42 @@ func (a *attention) blocks(s *attended) int {
 // smaller returns how many blocks a run has if each of the usual size is cut into a number of smaller ones.
 func (a *attention) smaller(s *attended, times int) int { return min(a.blocks(s)*times, s.tokens) }
 
-// cut adds the pieces of a block of tokens [first, last) of a run with one KV head, which have at most `most` tiles each if the block is
-// one token's. partials is how many Partials the pieces before need for their joints; it returns how many with these.
-func (a *attention) cut(run, head, first, last, most, partials int) int {
+// cut adds the pieces of a block of tokens [first, last) of a run with one KV head: several only if the block is one token's.
+func (a *attention) cut(run, head, first, last int, c cuts) {
 	s := &a.runs[run]
 	seen := s.len(head) - s.tokens + last // slots that the block's last token sees
-	low, high := s.firstSeen(head, first)/asm.TileKeys, (seen+asm.TileKeys-1)/asm.TileKeys
-	tiles := high - low
-	p := piece{run: int32(run), head: int32(head), first: int32(first), last: int32(last), lo: int32(low), hi: int32(high), joint: -1}
-	if last-first > 1 || tiles <= most {
-		a.pieces = append(a.pieces, p)
-		return partials
+	p := piece{
+		run: int32(run), head: int32(head), first: int32(first), last: int32(last), prefix: alone,
+		lo: int32(s.firstSeen(head, first) / asm.TileKeys), hi: int32((seen + asm.TileKeys - 1) / asm.TileKeys),
 	}
+	if last-first > 1 || int(p.hi-p.lo) <= c.most(a.group) {
+		a.pieces = append(a.pieces, p)
+		return
+	}
+	p.joint, p.joints = int32(len(a.joints)), 1
+	pieces := len(a.pieces)
+	all := a.share(p, a.group, c, true)
+	a.joints = append(a.joints, joint{run: p.run, head: p.head, token: p.first, pieces: int32(len(a.pieces) - pieces), parts: [2]part{all}})
+}
+
+// share cuts a piece of a number of rows into pieces of some tiles, and returns the Partials that they will write. If the piece begins with
+// the first tile that its rows see, the first of these pieces merges its tiles: the joint merges them in the same order.
+func (a *attention) share(p piece, rows int, c cuts, begins bool) part {
+	all := part{first: a.used, stride: rows}
+	low, tiles, most := int(p.lo), int(p.hi-p.lo), c.most(rows)
 	parts := (tiles + most - 1) / most
-	p.joint = int32(len(a.joints))
-	a.joints = append(a.joints, joint{partials, low, high, int32(parts)})
 	for i := range parts {
 		p.lo, p.hi = int32(low+i*tiles/parts), int32(low+(i+1)*tiles/parts)
+		p.partials, p.merged = a.used, begins && i == 0
+		n := int(p.hi - p.lo)
+		if p.merged {
+			n = 1
+		}
+		all.n += n
+		a.used += n * rows
 		a.pieces = append(a.pieces, p)
 	}
-	return partials + tiles*a.group
+	return all
 }
 
 // Phase says what the operation is.
@@ -300,13 +356,10 @@ func (a *attention) Do(worker, number int) {
 	p, l := &a.pieces[number], &a.lanes[worker]
 	s := &a.runs[p.run]
 	head, first, rows := int(p.head), int(p.first), int(p.last-p.first)*a.group
-	a.load(l, s, head, first, rows)
-	var partials []asm.Partial // of the block's tiles, where these are joined
-	var values []float32
-	lowest := 0 // the tile that the first of the partials is of
-	if p.joint >= 0 {
-		j := &a.joints[p.joint]
-		partials, values, lowest = a.partials[j.partials:], a.values[j.partials*a.HeadDim:], j.first
+	if p.prefix == alone {
+		a.load(l, s, head, first, rows)
+	} else {
+		rows = a.loadPrefix(l, &a.prefixes.list[p.prefix], head)
 	}
 	for r := range l.total {
 		l.total[r].Sum = 0
@@ -314,12 +367,8 @@ func (a *attention) Do(worker, number int) {
 	for t := int(p.lo); t < int(p.hi); t++ {
 		results := l.results
 		l.tile.Out = l.outs
-		if partials != nil {
-			at := (t - lowest) * rows
-			results, l.tile.Out = partials[at:][:rows], values[at*a.HeadDim:][:rows*a.HeadDim]
-			for r := range results {
-				results[r].Out = l.tile.Out[r*a.HeadDim:][:a.HeadDim]
-			}
+		if p.joints > 0 && !p.merged {
+			results, l.tile.Out = a.partialsAt(p.partials+(t-int(p.lo))*rows, rows)
 		}
 		page := s.page(head, t)
 		l.tile.Next = nil
@@ -327,21 +376,51 @@ func (a *attention) Do(worker, number int) {
 			l.tile.Next = s.page(head, t+1)[asm.PageKeys]
 		}
 		a.tile(l, s, head, t, first, page[asm.PageKeys], page[asm.PageValues], results)
-		if partials != nil {
-			continue
+		if p.joints == 0 || p.merged {
+			a.kernels.Merge(l.total, results)
 		}
-		a.kernels.Merge(l.total, results)
 	}
-	switch {
-	case partials == nil:
+	if p.joints == 0 {
 		a.finish(l.total, s, head, first)
-	case atomic.AddInt32(&a.joints[p.joint].pieces, -1) == 0:
-		total := partials[:rows]
-		for t := 1; t < a.joints[p.joint].last-lowest; t++ {
-			a.kernels.Merge(total, partials[t*rows:][:rows])
-		}
-		a.finish(total, s, head, first)
+		return
 	}
+	if p.merged {
+		kept, _ := a.partialsAt(p.partials, rows)
+		for r, t := range l.total {
+			kept[r].Max, kept[r].Sum = t.Max, t.Sum
+			copy(kept[r].Out, t.Out)
+		}
+	}
+	for i := range a.joints[p.joint:][:p.joints] {
+		if j := &a.joints[int(p.joint)+i]; atomic.AddInt32(&j.pieces, -1) == 0 {
+			a.join(j)
+		}
+	}
+}
+
+// partialsAt returns n of the partials from an index on, and the memory that they have for values.
+func (a *attention) partialsAt(at, n int) (partials []asm.Partial, values []float32) {
+	partials, values = a.partials[at:][:n], a.values[at*a.HeadDim:][:n*a.HeadDim]
+	for r := range partials {
+		partials[r].Out = values[r*a.HeadDim:][:a.HeadDim]
+	}
+	return partials, values
+}
+
+// join merges the Partials of a joint and writes the result.
+func (a *attention) join(j *joint) {
+	var total []asm.Partial
+	for _, p := range j.parts {
+		for i := range p.n {
+			next := a.partials[p.first+i*p.stride:][:a.group]
+			if total == nil {
+				total = next
+				continue
+			}
+			a.kernels.Merge(total, next)
+		}
+	}
+	a.finish(total, &a.runs[j.run], int(j.head), int(j.token))
 }
 
 // finish writes the attention of a block's rows, from total, their joined tiles.
@@ -367,6 +446,14 @@ func (a *attention) row(x []float32, s *attended, head, first, r int) []float32 
 
 // load prepares the queries of a block of rows that begins at token first, for one KV head.
 func (a *attention) load(l *lane, s *attended, head, first, rows int) {
+	a.prepare(l, s, rows)
+	for r := range rows {
+		a.loadRow(l, r, a.row(a.q, s, head, first, r))
+	}
+}
+
+// prepare makes room for the queries of a number of rows that attend to what a run attends to.
+func (a *attention) prepare(l *lane, s *attended, rows int) {
 	l.reserve(rows, a.HeadDim, a.held)
 	had := cap(l.queries.Q)
 	l.queries.Reserve(s.format.ActivationForm(), rows, a.HeadDim)
@@ -375,13 +462,14 @@ func (a *attention) load(l *lane, s *attended, head, first, rows int) {
 	}
 	l.queries.X, l.tile.Queries = l.scaled, &l.queries
 	l.tile.Format, l.tile.HeadDim, l.tile.Cap = s.format, a.HeadDim, s.cap
-	scale := asm.QueryScale(a.HeadDim)
-	for r := range rows {
-		scaled := l.scaled[r*a.HeadDim : (r+1)*a.HeadDim]
-		copy(scaled, a.row(a.q, s, head, first, r))
-		a.kernels.Scale(scaled, scale)
-		a.kernels.Prepare(&l.queries, r, scaled)
-	}
+}
+
+// loadRow makes a query that of row r.
+func (a *attention) loadRow(l *lane, r int, query []float32) {
+	scaled := l.scaled[r*a.HeadDim : (r+1)*a.HeadDim]
+	copy(scaled, query)
+	a.kernels.Scale(scaled, asm.QueryScale(a.HeadDim))
+	a.kernels.Prepare(&l.queries, r, scaled)
 }
 
 // tile computes one tile, of the given keys and values, for the loaded queries. The first query belongs to token first. v is nil if only

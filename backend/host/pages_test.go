@@ -154,6 +154,57 @@ func TestAttendIsThatOfEachToken(t *testing.T) {
 	}
 }
 
+// TestAttendToSharedPages lets conversations attend that share some pages of each head: as each of them does alone, bit for bit. With them
+// are a prompt that shares the pages, and a conversation that shares none.
+func TestAttendToSharedPages(t *testing.T) {
+	s := newSource(t)
+	const heads, kvHeads, dim = 6, 3, 64
+	for _, d := range cacheTypes {
+		for _, limits := range []backend.Attention{{}, {Cap: 2, Sinks: s.floats(heads)}, {Window: 200}} {
+			for _, workers := range []int{1, 2, 3, 16, 100}[:effort.Of(4, 5, 5)] {
+				b := cpu.New(workers)
+				first := s.slots(b, d, dim, 700, 513, 400)
+				var runs []backend.Run
+				for i, n := range []int{1, 1, 1, 1, 40, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}[:effort.Of(9, 21, 21)] {
+					used := []int{520 + 30*i, 513 + i, 128 + 40*i} // at 2 heads a group, 4 tiles are enough
+					c := s.slots(b, d, dim, used...)
+					for head, shared := range []int{4, 1 + i%4, min(i, 1)} {
+						if i != 3 {
+							copy(c.Heads[head].Pages[:shared], first.Heads[head].Pages)
+						}
+					}
+					c.Attention = limits
+					runs = append(runs, backend.Run{Tokens: n, Slots: c})
+				}
+				rows := len(runs) + 39
+				q, out, want := s.floats(rows, heads, dim), s.floats(rows, heads, dim), s.floats(rows, heads, dim)
+				if err := b.Attend(q, out, runs); err != nil {
+					t.Fatal(err)
+				}
+				row := 0
+				for _, r := range runs {
+					query, err := q.Slice(row, row+r.Tokens)
+					if err != nil {
+						t.Fatal(err)
+					}
+					alone, err := want.Slice(row, row+r.Tokens)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := b.Attend(query, alone, []backend.Run{r}); err != nil {
+						t.Fatal(err)
+					}
+					row += r.Tokens
+				}
+				if !slices.Equal(values(t, out), values(t, want)) {
+					t.Errorf("%v, %+v, %d workers: not the bits of each conversation alone", d, limits, workers)
+				}
+				b.Close()
+			}
+		}
+	}
+}
+
 // TestPagesDoNotAllocate covers what a decoded token does.
 func TestPagesDoNotAllocate(t *testing.T) {
 	s, b := newSource(t), cpu.New(2)
@@ -301,12 +352,18 @@ func BenchmarkAttend(b *testing.B) {
 	s.Rand = rand.New(rand.NewPCG(5, 6))
 	device := cpu.New(0)
 	defer device.Close()
-	for _, c := range []struct{ runs, tokens, slots int }{{1, 1, 300}, {1, 1, 1000}, {1, 1, 4096}, {16, 1, 300}, {1, 8, 1000}, {1, 256, 512}} {
-		b.Run(fmt.Sprintf("%dx%d to %d", c.runs, c.tokens, c.slots), func(b *testing.B) {
+	for _, c := range []struct{ runs, tokens, slots, shared int }{
+		{1, 1, 300, 0}, {1, 1, 1000, 0}, {1, 1, 4096, 0}, {16, 1, 300, 0}, {1, 8, 1000, 0}, {1, 256, 512, 0},
+		{16, 1, 700, 0}, {16, 1, 700, 4}, {4, 1, 4160, 0}, {4, 1, 4160, 32}, {16, 1, 4160, 0}, {16, 1, 4160, 32}, {2, 1, 4160, 0}, {2, 1, 4160, 32},
+	} {
+		b.Run(fmt.Sprintf("%dx%d to %d, %d pages shared", c.runs, c.tokens, c.slots, c.shared), func(b *testing.B) {
 			q, out := s.floats(c.runs*c.tokens, 32, 64), s.floats(c.runs*c.tokens, 32, 64)
 			var runs []backend.Run
 			for range c.runs {
 				runs = append(runs, backend.Run{Tokens: c.tokens, Slots: s.slots(device, tensor.F16, 64, slices.Repeat([]int{c.slots}, 8)...)})
+				for head, h := range runs[len(runs)-1].Slots.Heads {
+					copy(h.Pages[:c.shared], runs[0].Slots.Heads[head].Pages)
+				}
 			}
 			for b.Loop() {
 				if err := device.Attend(q, out, runs); err != nil {

@@ -77,7 +77,7 @@ func (t *texts) plan(lengths []int, workers int) {
 		row += rows
 		for head := range t.KVHeads {
 			for first := 0; first < rows; first += size {
-				t.pieces = append(t.pieces, piece{run: int32(i), head: int32(head), first: int32(first), last: int32(min(first+size, rows))})
+				t.pieces = append(t.pieces, piece{run: int32(i), head: int32(head), first: int32(first), last: int32(min(first+size, rows)), prefix: alone})
 			}
 		}
 	}

@@ -126,6 +126,33 @@ func TestGuideLeads(t *testing.T) {
 	}
 }
 
+// TestForksShare makes sessions that differ in their last token alone, and share the memory of what is before.
+func TestForksShare(t *testing.T) {
+	model, err := pebble.Load(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer model.Close()
+	b := &bench{options: &options{depth: 300, forks: true}, model: model}
+	first, err := b.newAnswerer(t.Context(), 0, 8, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.session.Close()
+	before := model.MemoryUsage().Caches
+	fork, err := b.newAnswerer(t.Context(), 1, 8, first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer fork.session.Close()
+	if got, want := fork.session.Tokens(), first.session.Tokens(); !slices.Equal(got, fork.start) || !slices.Equal(got[:300], want[:300]) || got[300] == want[300] {
+		t.Errorf("the fork holds %v, the first %v", got, want)
+	}
+	if more := model.MemoryUsage().Caches - before; more > before/2 {
+		t.Errorf("the fork takes %d bytes, the first session %d", more, before)
+	}
+}
+
 // TestOracleIsRight generates answers of several sessions, without drafts and with those of an oracle: with Pebble, which would end
 // most of them early. All proposals must turn out right, and each session must get the answer that it got without.
 func TestOracleIsRight(t *testing.T) {
@@ -137,7 +164,7 @@ func TestOracleIsRight(t *testing.T) {
 	b := &bench{options: &options{depth: 9}, model: model, endless: workload.Endless(model)}
 	var list []*answerer
 	for i := range 3 {
-		a, err := b.newAnswerer(t.Context(), i, 40)
+		a, err := b.newAnswerer(t.Context(), i, 40, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

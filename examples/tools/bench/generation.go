@@ -12,7 +12,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// generation is the test of generating: sessions sessions do it at once, each on a goroutine, after prompts that differ.
+// generation is the test of generating: sessions sessions do it at once, each on a goroutine, after prompts that differ, or that differ in
+// the last token alone.
 type generation struct {
 	tokens   int // of each answer
 	sessions int
@@ -29,7 +30,7 @@ func (g generation) constrained() bool { return g.mode != free }
 func (g generation) measureOnce(ctx context.Context, b *bench, m meter) (sample, error) {
 	list := make([]*answerer, g.sessions)
 	for i := range list {
-		a, err := b.newAnswerer(ctx, i, g.tokens)
+		a, err := b.newAnswerer(ctx, i, g.tokens, list[0])
 		if err != nil {
 			return sample{}, err
 		}
@@ -125,15 +126,26 @@ func (b *bench) newSession(tokens int) (*llama.Session, error) {
 }
 
 // newAnswerer returns the i-th session of a test, which has read its prompt: the depth, and one token more, since nothing can be
-// generated after no token.
-func (b *bench) newAnswerer(ctx context.Context, i, tokens int) (*answerer, error) {
+// generated after no token. With -forks all but the first are forks of the first, but for that one token.
+func (b *bench) newAnswerer(ctx context.Context, i, tokens int, first *answerer) (*answerer, error) {
 	length := b.depth + 1
 	a := &answerer{start: workload.Tokens(b.model, i*length, (i+1)*length), tokens: tokens, endless: b.endless}
+	unread := a.start
 	var err error
-	if a.session, err = b.newSession(length + tokens); err != nil {
+	if b.forks && i > 0 {
+		copy(a.start, first.start[:b.depth])
+		unread = a.start[b.depth:]
+		a.session, err = first.session.Fork()
+	} else {
+		a.session, err = b.newSession(length + tokens)
+	}
+	if err != nil {
 		return nil, err
 	}
-	if err := a.session.Prefill(ctx, a.start); err != nil {
+	if err = a.session.Truncate(length - len(unread)); err == nil {
+		err = a.session.Prefill(ctx, unread)
+	}
+	if err != nil {
 		a.session.Close()
 		return nil, err
 	}

@@ -104,7 +104,7 @@ func (m moments) between(began, ended time.Time) (times []time.Duration) {
 
 // generateAlone returns the times between the tokens of an answer.
 func (b *bench) generateAlone(ctx context.Context) ([]time.Duration, error) {
-	writer, err := b.newAnswerer(ctx, 1, b.generate)
+	writer, err := b.newAnswerer(ctx, 1, b.generate, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (b *bench) generateAlone(ctx context.Context) ([]time.Duration, error) {
 // generateDuringPrompt returns the times between the tokens of answers while another session reads a prompt, and what that took. There
 // is always an answer under way: after the end of one comes the next.
 func (b *bench) generateDuringPrompt(ctx context.Context, p prompt) ([]time.Duration, time.Duration, error) {
-	writer, err := b.newAnswerer(ctx, 1, b.generate)
+	writer, err := b.newAnswerer(ctx, 1, b.generate, nil)
 	if err != nil {
 		return nil, 0, err
 	}

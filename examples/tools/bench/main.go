@@ -45,7 +45,7 @@ func (b *bench) run(ctx context.Context, stderr io.Writer) error {
 	b.model, b.endless = model, workload.Endless(model)
 	b.setting = setting{
 		Depth: o.depth, Threads: o.model.Threads, Repetitions: o.repetitions, Model: o.model.Name(), Type: model.WeightType().String(),
-		KV: o.kv.String(), CPU: asm.Tier(), LoadSeconds: precise.Since(began).Seconds(),
+		Forks: o.forks, KV: o.kv.String(), CPU: asm.Tier(), LoadSeconds: precise.Since(began).Seconds(),
 	}
 	if b.setting.Threads == 0 {
 		b.setting.Threads = runtime.GOMAXPROCS(0)
@@ -75,6 +75,7 @@ type bench struct {
 // setting is what the results of a run have in common, in the form of -json.
 type setting struct {
 	Depth        int     `json:"depth"`
+	Forks        bool    `json:"forks,omitempty"` // several sessions are forks of one
 	Threads      int     `json:"threads"`
 	Repetitions  int     `json:"repetitions"`
 	Model        string  `json:"model"`

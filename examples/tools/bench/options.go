@@ -19,6 +19,7 @@ bench measures a model: ppN is the rate of reading a prompt of N tokens, tgN tha
   go run ./examples/tools/bench -model model.gguf -p 128,512 -n 32 -r 3
   go run ./examples/tools/bench -model model.gguf -p 0 -n 32 -depth 4096 -json
   go run ./examples/tools/bench -model model.gguf -p 0 -sessions 1,2,4,8,16
+  go run ./examples/tools/bench -model model.gguf -p 0 -sessions 16 -depth 4096 -forks
   go run ./examples/tools/bench -model model.gguf -p 0 -draft 7
   go run ./examples/tools/bench -model model.gguf -p 0 -schema schema.json -document document.json
   go run ./examples/tools/bench -model model.gguf -p 4096 -latency
@@ -34,6 +35,9 @@ last answer is complete. Beside it stands what a single session reaches that com
 logits of every row: the rows that it really computed in a step, their rate, and what part of that rate the sessions reach.
 It computes so many rows because it is proposed the right tokens, as with -draft; where it nevertheless computes far fewer, since
 more do not pay, nothing is compared. (-p 1,2,4,8,16 gives the rates of as many rows of a prompt, of which only the last has logits.)
+
+With -forks the sessions share what they hold before their answers, but for the last token: what many conversations with one long
+system message gain.
 
 With -profile, models with experts also have a line that says how many experts a pass chose, of all its sessions together, and how many bytes
 of their weights that is for a token.
@@ -60,6 +64,7 @@ type options struct {
 	prompts     []int  // lengths
 	generate    int    // tokens of an answer
 	sessions    []int  // how many generate at once; empty: one
+	forks       bool   // they are forks of one session
 	draft       int    // tokens that an oracle proposes at a time; 0: no proposals
 	schema      string // path of a JSON Schema; "": answers have no constraint
 	document    string // path of a document that fits it; "": the model chooses
@@ -89,6 +94,7 @@ func parse(args []string, stdout io.Writer) (*options, error) {
 		f.StringVar(&prompts, "p", "128,512", "prompt `lengths`, with commas between; 0: none")
 		f.IntVar(&o.generate, "n", 64, "`tokens` to generate; 0: none")
 		f.StringVar(&sessions, "sessions", "", "how many sessions generate at once: `numbers`, with commas between, such as 1,2,4,8,16")
+		f.BoolVar(&o.forks, "forks", false, "with -sessions: the sessions are forks of one, as conversations with one system message are")
 		f.IntVar(&o.draft, "draft", 0, "generate also with an oracle that proposes the next `tokens`, so many at a time; 0: do not")
 		f.StringVar(&o.schema, "schema", "", "generate also answers that fit the JSON Schema at `path`")
 		f.StringVar(&o.document, "document", "", "lead these answers along the JSON document at `path`")
@@ -168,6 +174,8 @@ func (o *options) check() error {
 		return cli.Usagef("-latency needs a prompt, -p, and at least 2 tokens of an answer, -n")
 	case company && o.generate == 0:
 		return cli.Usagef("-sessions and -draft need tokens to generate, -n")
+	case o.forks && len(o.sessions) == 0:
+		return cli.Usagef("-forks is about several sessions, -sessions")
 	case o.schema != "" && (o.draft > 0 || o.latency || o.generate == 0):
 		return cli.Usagef("-schema needs tokens to generate, -n, and goes without -draft and -latency")
 	case o.tracePath != "" && (o.profile || o.sync):

@@ -1,0 +1,174 @@
+package host
+
+import (
+	"cmp"
+	"slices"
+	"unsafe"
+
+	"github.com/antigravity-go/antigravity/asm"
+	"github.com/antigravity-go/antigravity/backend"
+)
+
+// Conversations that begin alike, as forks do, or all that a server has with one system message, share the pages of their beginning. If each
+// attends to these pages by itself, a step reads them once for each conversation; together, the step reads them once. A row's result for a
+// tile does not depend on the rows beside it, and is merged in the order of tiles either way, so that no bit depends on who shares what.
+//
+// A page that lies in the processor's caches is read fast anyway. What is always saved is to unpack it for each conversation.
+//
+// Example: A, B and C share the pages 7 4 9, and A and B also page 2. Sorted by pages they are
+//
+//	A  7 4 9 2 …
+//	B  7 4 9 2 …
+//	C  7 4 9 5 …
+//
+// A and B save reading 4 pages. With C, three conversations that share 3 pages save 2·3 = 6: so the three are a prefix, of 3 tiles.
+
+// prefixes are the runs of an attention that share pages, in groups.
+//
+// Invariants: the runs of a prefix are at least two, and at most as many as a block has tokens; each is in one prefix, has one token and no
+// window. tiles may differ between heads, since policies remove slots of each head by itself, and may be 0 for some.
+type prefixes struct {
+	list  []prefix
+	order []int32 // the runs, in the order of their pages; its parts are the prefixes' runs
+	tiles []int32 // [prefixes, KVHeads]: how many tiles all runs of the prefix share
+}
+
+// prefix is some runs that share the pages of their first tiles.
+type prefix struct {
+	runs   []int32
+	tiles  int // where their numbers of tiles begin
+	joints int // where their joints begin: [KVHeads, runs]
+}
+
+// reset forgets the prefixes, and keeps their memory.
+func (p *prefixes) reset() {
+	clear(p.list)
+	p.list, p.order, p.tiles = p.list[:0], p.order[:0], p.tiles[:0]
+}
+
+// leastShared is how many tiles, for each head of a group, must be shared: what is gained with each tile is little where many heads share
+// its keys already, and joining the parts of a row costs about as much as is gained with so many tiles.
+const leastShared = 2
+
+// findPrefixes groups runs of one token by the pages that they share.
+func (a *attention) findPrefixes() {
+	p := &a.prefixes
+	for i := range a.runs {
+		if s := &a.runs[i]; s.tokens == 1 && s.window == 0 && s.full(0) > 0 {
+			p.order = append(p.order, int32(i))
+		}
+	}
+	if len(p.order) < 2 {
+		return
+	}
+	slices.SortFunc(p.order, func(i, j int32) int {
+		x, y := &a.runs[i], &a.runs[j]
+		at := x.shared(y, 0)
+		if at == min(x.full(0), y.full(0)) {
+			return cmp.Or(cmp.Compare(x.full(0), y.full(0)), cmp.Compare(i, j))
+		}
+		return comparePages(x.heads[0].Pages[at], y.heads[0].Pages[at])
+	})
+	most := blockTokens(a.group)
+	for lo := 0; lo < len(p.order); {
+		first := &a.runs[p.order[lo]]
+		n, tiles := 1, first.full(0)
+		for n < min(most, len(p.order)-lo) {
+			with := min(tiles, first.shared(&a.runs[p.order[lo+n]], 0))
+			if with < leastShared*a.group || with*n < tiles*(n-1) {
+				break
+			}
+			n, tiles = n+1, with
+		}
+		if n > 1 {
+			a.addPrefix(p.order[lo : lo+n])
+		}
+		lo += n
+	}
+}
+
+// addPrefix adds a prefix of some runs.
+func (a *attention) addPrefix(runs []int32) {
+	p := &a.prefixes
+	p.list = append(p.list, prefix{runs: runs, tiles: len(p.tiles)})
+	first := &a.runs[runs[0]]
+	for head := range a.KVHeads {
+		tiles := first.full(head)
+		for _, run := range runs[1:] {
+			tiles = first.sharedUpTo(tiles, &a.runs[run], head)
+		}
+		p.tiles = append(p.tiles, int32(tiles))
+	}
+	for _, run := range runs {
+		a.runs[run].shares = true
+	}
+}
+
+// comparePages orders pages: by where their slabs happen to be. Pages that are equal are one.
+func comparePages(x, y backend.Page) int {
+	return cmp.Or(cmp.Compare(uintptr(unsafe.Pointer(x.Slab)), uintptr(unsafe.Pointer(y.Slab))), cmp.Compare(x.Index, y.Index))
+}
+
+// full returns how many tiles of a head have all their slots in use.
+func (s *attended) full(head int) int { return s.len(head) / asm.TileKeys }
+
+// shared returns how many of a head's full tiles, from the first on, two runs share.
+func (s *attended) shared(other *attended, head int) int {
+	return s.sharedUpTo(s.full(head), other, head)
+}
+
+// sharedUpTo is shared, at most a number of tiles.
+func (s *attended) sharedUpTo(most int, other *attended, head int) int {
+	x, y := s.heads[head].Pages, other.heads[head].Pages
+	most = min(most, other.full(head))
+	for i := range most {
+		if x[i] != y[i] {
+			return i
+		}
+	}
+	return most
+}
+
+// cutPrefixes adds the pieces of all prefixes: those of shared tiles, and then, for each run, that of its own tiles.
+func (a *attention) cutPrefixes(c cuts) {
+	for i := range a.prefixes.list {
+		p := &a.prefixes.list[i]
+		n := len(p.runs)
+		p.joints = len(a.joints)
+		for head := range a.KVHeads {
+			tiles, pieces := a.prefixes.tiles[p.tiles+head], len(a.pieces)
+			all := a.share(piece{
+				run: p.runs[0], head: int32(head), hi: tiles, prefix: int32(i), joint: int32(len(a.joints)), joints: int32(n),
+			}, n*a.group, c, true)
+			for k, run := range p.runs {
+				a.joints = append(a.joints, joint{
+					run: run, head: int32(head), pieces: int32(len(a.pieces) - pieces), parts: [2]part{{all.first + k*a.group, all.stride, all.n}},
+				})
+			}
+		}
+	}
+	for i := range a.prefixes.list {
+		p := &a.prefixes.list[i]
+		for k, run := range p.runs {
+			for head := range a.KVHeads {
+				number, pieces := p.joints+head*len(p.runs)+k, len(a.pieces)
+				own := a.share(piece{
+					run: run, head: int32(head), last: 1, lo: a.prefixes.tiles[p.tiles+head], hi: int32(a.runs[run].tiles(head)), prefix: alone,
+					joint: int32(number), joints: 1,
+				}, a.group, c, false)
+				a.joints[number].pieces += int32(len(a.pieces) - pieces)
+				a.joints[number].parts[1] = own
+			}
+		}
+	}
+}
+
+// loadPrefix prepares the queries of a prefix's tokens for one KV head, and returns how many rows that are.
+func (a *attention) loadPrefix(l *lane, p *prefix, head int) (rows int) {
+	rows = len(p.runs) * a.group
+	a.prepare(l, &a.runs[p.runs[0]], rows)
+	for r := range rows {
+		a.loadRow(l, r, a.row(a.q, &a.runs[p.runs[r/a.group]], head, 0, r%a.group))
+	}
+	return rows
+}
