@@ -145,14 +145,14 @@ type piece struct {
 	run, head   int32
 	first, last int32
 	lo, hi      int32
-	prefix      int32 // whose tokens the rows are of, in prefixes.list; alone: the run's
+	prefix      int32 // in prefixes.list: the rows are of the tokens of its runs; alone: they are of the run's
 	joint       int32 // the first joint that the piece is a part of
 	joints      int32 // how many: one for each token; 0: the piece writes the result
-	partials    int   // where the Partials for the joints begin
+	partials    int   // index of the first of the Partials for the joints
 	merged      bool  // these are one for each row: of all tiles of the piece, which are a row's first
 }
 
-// alone is the prefix of a piece whose rows are of one run.
+// alone is the prefix of a piece with the rows of one run.
 const alone = -1
 
 // joint collects the results of the pieces that have one token's rows for one KV head. The parts are joined in order.
@@ -242,7 +242,7 @@ func (a *attention) plan(workers int) {
 		blocks += a.blocks(&a.runs[i]) * a.KVHeads
 	}
 	smaller := (workers + blocks - 1) / blocks // by which factor blocks must be smaller to be enough
-	a.findPrefixes()
+	a.prefixes.find(a.runs, a.group)
 	count, cost := 0, 0
 	for i := range a.runs {
 		s := &a.runs[i]

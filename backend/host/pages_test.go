@@ -155,7 +155,7 @@ func TestAttendIsThatOfEachToken(t *testing.T) {
 }
 
 // TestAttendToSharedPages lets conversations attend that share some pages of each head: as each of them does alone, bit for bit. With them
-// are a prompt that shares the pages, and a conversation that shares none.
+// are a prompt that shares the pages, and a conversation that does not.
 func TestAttendToSharedPages(t *testing.T) {
 	s := newSource(t)
 	const heads, kvHeads, dim = 6, 3, 64

@@ -9,11 +9,9 @@ import (
 	"github.com/antigravity-go/antigravity/backend"
 )
 
-// Conversations that begin alike, as forks do, or all that a server has with one system message, share the pages of their beginning. If each
-// attends to these pages by itself, a step reads them once for each conversation; together, the step reads them once. A row's result for a
-// tile does not depend on the rows beside it, and is merged in the order of tiles either way, so that no bit depends on who shares what.
-//
-// A page that lies in the processor's caches is read fast anyway. What is always saved is to unpack it for each conversation.
+// Conversations that begin alike share the pages of their beginning: forks do, and conversations of a server with one system message. If each
+// attends to these pages by itself, a step reads and unpacks them once for each conversation; together, the step does so once. A row's
+// result for a tile does not depend on other rows, and is merged in the order of tiles either way: sharing changes no bit.
 //
 // Example: A, B and C share the pages 7 4 9, and A and B also page 2. Sorted by pages they are
 //
@@ -23,7 +21,7 @@ import (
 //
 // A and B save reading 4 pages. With C, three conversations that share 3 pages save 2·3 = 6: so the three are a prefix, of 3 tiles.
 
-// prefixes are the runs of an attention that share pages, in groups.
+// prefixes lists the runs of an attention that share pages, in groups.
 //
 // Invariants: the runs of a prefix are at least two, and at most as many as a block has tokens; each is in one prefix, has one token and no
 // window. tiles may differ between heads, since policies remove slots of each head by itself, and may be 0 for some.
@@ -36,8 +34,8 @@ type prefixes struct {
 // prefix is some runs that share the pages of their first tiles.
 type prefix struct {
 	runs   []int32
-	tiles  int // where their numbers of tiles begin
-	joints int // where their joints begin: [KVHeads, runs]
+	tiles  int // index of the first of prefixes.tiles
+	joints int // index of the first joint: [KVHeads, runs]
 }
 
 // reset forgets the prefixes, and keeps their memory.
@@ -46,15 +44,14 @@ func (p *prefixes) reset() {
 	p.list, p.order, p.tiles = p.list[:0], p.order[:0], p.tiles[:0]
 }
 
-// leastShared is how many tiles, for each head of a group, must be shared: what is gained with each tile is little where many heads share
-// its keys already, and joining the parts of a row costs about as much as is gained with so many tiles.
+// leastShared is how many tiles must be shared, times the query heads that share a KV head: if many heads share a tile's keys already, a
+// tile gains little, and joining the parts of a row costs about as much as this number of tiles gains.
 const leastShared = 2
 
-// findPrefixes groups runs of one token by the pages that they share.
-func (a *attention) findPrefixes() {
-	p := &a.prefixes
-	for i := range a.runs {
-		if s := &a.runs[i]; s.tokens == 1 && s.window == 0 && s.full(0) > 0 {
+// find groups runs of one token by the pages that they share. group is the query heads that share a KV head.
+func (p *prefixes) find(runs []attended, group int) {
+	for i := range runs {
+		if s := &runs[i]; s.tokens == 1 && s.window == 0 && s.full(0) > 0 {
 			p.order = append(p.order, int32(i))
 		}
 	}
@@ -62,49 +59,48 @@ func (a *attention) findPrefixes() {
 		return
 	}
 	slices.SortFunc(p.order, func(i, j int32) int {
-		x, y := &a.runs[i], &a.runs[j]
+		x, y := &runs[i], &runs[j]
 		at := x.shared(y, 0)
 		if at == min(x.full(0), y.full(0)) {
 			return cmp.Or(cmp.Compare(x.full(0), y.full(0)), cmp.Compare(i, j))
 		}
 		return comparePages(x.heads[0].Pages[at], y.heads[0].Pages[at])
 	})
-	most := blockTokens(a.group)
+	most := blockTokens(group)
 	for lo := 0; lo < len(p.order); {
-		first := &a.runs[p.order[lo]]
+		first := &runs[p.order[lo]]
 		n, tiles := 1, first.full(0)
 		for n < min(most, len(p.order)-lo) {
-			with := min(tiles, first.shared(&a.runs[p.order[lo+n]], 0))
-			if with < leastShared*a.group || with*n < tiles*(n-1) {
+			with := min(tiles, first.shared(&runs[p.order[lo+n]], 0))
+			if with < leastShared*group || with*n < tiles*(n-1) {
 				break
 			}
 			n, tiles = n+1, with
 		}
 		if n > 1 {
-			a.addPrefix(p.order[lo : lo+n])
+			p.add(runs, p.order[lo:lo+n])
 		}
 		lo += n
 	}
 }
 
-// addPrefix adds a prefix of some runs.
-func (a *attention) addPrefix(runs []int32) {
-	p := &a.prefixes
-	p.list = append(p.list, prefix{runs: runs, tiles: len(p.tiles)})
-	first := &a.runs[runs[0]]
-	for head := range a.KVHeads {
+// add adds a prefix of some of the runs.
+func (p *prefixes) add(runs []attended, which []int32) {
+	p.list = append(p.list, prefix{runs: which, tiles: len(p.tiles)})
+	first := &runs[which[0]]
+	for head := range first.heads {
 		tiles := first.full(head)
-		for _, run := range runs[1:] {
-			tiles = first.sharedUpTo(tiles, &a.runs[run], head)
+		for _, run := range which[1:] {
+			tiles = first.sharedUpTo(tiles, &runs[run], head)
 		}
 		p.tiles = append(p.tiles, int32(tiles))
 	}
-	for _, run := range runs {
-		a.runs[run].shares = true
+	for _, run := range which {
+		runs[run].shares = true
 	}
 }
 
-// comparePages orders pages: by where their slabs happen to be. Pages that are equal are one.
+// comparePages orders pages by the addresses of their slabs, and by their index.
 func comparePages(x, y backend.Page) int {
 	return cmp.Or(cmp.Compare(uintptr(unsafe.Pointer(x.Slab)), uintptr(unsafe.Pointer(y.Slab))), cmp.Compare(x.Index, y.Index))
 }

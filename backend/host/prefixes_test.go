@@ -9,7 +9,7 @@ import (
 	"github.com/antigravity-go/antigravity/tensor"
 )
 
-// TestPrefixes groups runs by their pages, which stand here as numbers: of the first head, and of the second one.
+// TestPrefixes groups runs by their pages, which stand here as numbers, of the first head and of the second one.
 func TestPrefixes(t *testing.T) {
 	slab := new(tensor.Tensor)
 	type run struct {
@@ -49,7 +49,7 @@ func TestPrefixes(t *testing.T) {
 			}
 			a.runs = append(a.runs, s)
 		}
-		a.findPrefixes()
+		a.prefixes.find(a.runs, a.group)
 		var got, tiles [][]int32
 		for _, p := range a.prefixes.list {
 			got, tiles = append(got, p.runs), append(tiles, a.prefixes.tiles[p.tiles:][:2])

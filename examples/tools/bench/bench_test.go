@@ -126,7 +126,7 @@ func TestGuideLeads(t *testing.T) {
 	}
 }
 
-// TestForksShare makes sessions that differ in their last token alone, and share the memory of what is before.
+// TestForksShare makes sessions that differ in their last token alone, and share the memory of the tokens before it.
 func TestForksShare(t *testing.T) {
 	model, err := pebble.Load(nil)
 	if err != nil {
