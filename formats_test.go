@@ -40,7 +40,7 @@ var ownPlaces = []struct {
 	files []string
 }{
 	{regexp.MustCompile(`(?i)q5_?1`), []string{"asm/asmgen/panels_32.go", "quant/blocks32.go"}},
-	{regexp.MustCompile(`(?i)iq4_?xs`), []string{"asm/asmgen/panels_groups.go", "quant/nonlinear.go"}},
+	{regexp.MustCompile(`(?i)iq4_?xs`), []string{"asm/asmgen/panels_groups.go", "asm/asmgen/panels_groups_scales.go", "quant/nonlinear.go"}},
 }
 
 // TestFormatsStandInFewPlaces finds the files that name a block format. What a file says of all formats it takes from the table in package

@@ -192,6 +192,9 @@ func (p *product) activate(r Runner, a activation) error {
 // and 102, 382 and 357, 796 and 847; in pieces of 64: 132 and 148, 444 and 408, 706 and 721. Two pieces a thread in place of eight, so that fewer
 // are handed over: 119 and 118, 318 and 345, 649 and 704; the threads no longer end together.
 //
+// On two threads, pieces that become smaller towards the end let these end within 5 µs in place of 17, and were as fast (1.0, five turns): a
+// thread that is alone at the end reads faster.
+//
 // Pieces are fewer panels if threads would have no piece: a router of 128 rows of 2048 in F32, a megabyte, was computed by two threads of 16. For
 // more rows of activations than one, whose kernels read one panel after another, they are so too if threads would have few.
 func (p *product) rowsPerPiece() int {
