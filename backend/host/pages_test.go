@@ -210,12 +210,20 @@ func TestPagesDoNotAllocate(t *testing.T) {
 	s, b := newSource(t), cpu.New(2)
 	defer b.Close()
 	const heads, kvHeads, dim = 8, 2, 64
-	for name, shape := range map[string][]int{"one": {2000}, "several": {300, 20, 128, 700}} {
+	for name, shape := range map[string][]int{"one": {2000}, "several": {300, 20, 128, 700}, "forks": {1300, 1300, 1500}} {
 		rows := len(shape)
 		q, k, v, table, out := s.floats(rows, heads, dim), s.floats(rows, kvHeads, dim), s.floats(rows, kvHeads, dim), s.floats(rows, dim), s.floats(rows, heads, dim)
 		var runs []backend.Run
 		for i, n := range shape {
+			if name == "forks" {
+				i = 0
+			}
 			runs = append(runs, backend.Run{Tokens: 1, Slots: s.slots(b, cacheTypes[i], dim, n, n)})
+			if name == "forks" {
+				for head, h := range runs[0].Slots.Heads {
+					copy(runs[len(runs)-1].Slots.Heads[head].Pages[:9], h.Pages)
+				}
+			}
 		}
 		step := func() {
 			if err := errors.Join(b.RoPEStore(q, k, v, table, runs), b.Attend(q, out, runs)); err != nil {

@@ -71,8 +71,9 @@ func (p *prefixes) find(runs []attended, group int) {
 		first := &runs[p.order[lo]]
 		n, tiles := 1, first.full(0)
 		for n < min(most, len(p.order)-lo) {
-			with := min(tiles, first.shared(&runs[p.order[lo+n]], 0))
-			if with < leastShared*group || with*n < tiles*(n-1) {
+			next := &runs[p.order[lo+n]]
+			with := min(tiles, first.shared(next, 0))
+			if with < leastShared*group || with*n < tiles*(n-1) || next.cap != first.cap {
 				break
 			}
 			n, tiles = n+1, with
