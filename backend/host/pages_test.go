@@ -157,47 +157,51 @@ func TestAttendIsThatOfEachToken(t *testing.T) {
 // TestAttendToSharedPages lets conversations attend that share some pages of each head: as each of them does alone, bit for bit. With them
 // are a prompt that shares the pages, and a conversation that does not.
 func TestAttendToSharedPages(t *testing.T) {
-	s := newSource(t)
+	s, one := newSource(t), cpu.New(1)
+	defer one.Close()
 	const heads, kvHeads, dim = 6, 3, 64
 	for _, d := range cacheTypes {
-		for _, limits := range []backend.Attention{{}, {Cap: 2, Sinks: s.floats(heads)}, {Window: 200}} {
-			for _, workers := range []int{1, 2, 3, 16, 100}[:effort.Of(4, 5, 5)] {
-				b := cpu.New(workers)
-				first := s.slots(b, d, dim, 700, 513, 400)
-				var runs []backend.Run
-				for i, n := range []int{1, 1, 1, 1, 40, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}[:effort.Of(9, 21, 21)] {
-					used := []int{520 + 30*i, 513 + i, 128 + 40*i} // at 2 heads a group, 4 tiles are enough
-					c := s.slots(b, d, dim, used...)
-					for head, shared := range []int{4, 1 + i%4, min(i, 1)} {
-						if i != 3 {
-							copy(c.Heads[head].Pages[:shared], first.Heads[head].Pages)
-						}
-					}
-					c.Attention = limits
-					runs = append(runs, backend.Run{Tokens: n, Slots: c})
+		first := s.slots(one, d, dim, 700, 513, 400)
+		var runs []backend.Run
+		rows := 0
+		for i := range effort.Of(9, 21, 21) {
+			c := s.slots(one, d, dim, 520+30*i, 513+i, 128+40*i)
+			for head, shared := range []int{4, 1 + i%4, min(i, 1)} { // with two query heads to a KV head, 4 tiles are enough
+				if i != 3 {
+					copy(c.Heads[head].Pages[:shared], first.Heads[head].Pages)
 				}
-				rows := len(runs) + 39
-				q, out, want := s.floats(rows, heads, dim), s.floats(rows, heads, dim), s.floats(rows, heads, dim)
+			}
+			r := backend.Run{Tokens: 1, Slots: c}
+			if i == 4 {
+				r.Tokens = 40
+			}
+			runs, rows = append(runs, r), rows+r.Tokens
+		}
+		q, out, want := s.floats(rows, heads, dim), s.floats(rows, heads, dim), s.floats(rows, heads, dim)
+		for _, also := range []backend.Attention{{}, {Cap: 2, Sinks: s.floats(heads)}, {Window: 200}} {
+			row := 0
+			for _, r := range runs {
+				r.Slots.Attention = also
+				query, err := q.Slice(row, row+r.Tokens)
+				if err != nil {
+					t.Fatal(err)
+				}
+				alone, err := want.Slice(row, row+r.Tokens)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := one.Attend(query, alone, []backend.Run{r}); err != nil {
+					t.Fatal(err)
+				}
+				row += r.Tokens
+			}
+			for _, workers := range []int{1, 2, 3, 16, 100} {
+				b := cpu.New(workers) // lays pages out as the other does
 				if err := b.Attend(q, out, runs); err != nil {
 					t.Fatal(err)
 				}
-				row := 0
-				for _, r := range runs {
-					query, err := q.Slice(row, row+r.Tokens)
-					if err != nil {
-						t.Fatal(err)
-					}
-					alone, err := want.Slice(row, row+r.Tokens)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if err := b.Attend(query, alone, []backend.Run{r}); err != nil {
-						t.Fatal(err)
-					}
-					row += r.Tokens
-				}
 				if !slices.Equal(values(t, out), values(t, want)) {
-					t.Errorf("%v, %+v, %d workers: not the bits of each conversation alone", d, limits, workers)
+					t.Errorf("%v, %+v, %d workers: not the bits of each conversation alone", d, also, workers)
 				}
 				b.Close()
 			}
@@ -215,14 +219,14 @@ func TestPagesDoNotAllocate(t *testing.T) {
 		q, k, v, table, out := s.floats(rows, heads, dim), s.floats(rows, kvHeads, dim), s.floats(rows, kvHeads, dim), s.floats(rows, dim), s.floats(rows, heads, dim)
 		var runs []backend.Run
 		for i, n := range shape {
-			if name == "forks" {
-				i = 0
+			if name != "forks" {
+				runs = append(runs, backend.Run{Tokens: 1, Slots: s.slots(b, cacheTypes[i], dim, n, n)})
+				continue
 			}
-			runs = append(runs, backend.Run{Tokens: 1, Slots: s.slots(b, cacheTypes[i], dim, n, n)})
-			if name == "forks" {
-				for head, h := range runs[0].Slots.Heads {
-					copy(runs[len(runs)-1].Slots.Heads[head].Pages[:9], h.Pages)
-				}
+			c := s.slots(b, tensor.F16, dim, n, n)
+			runs = append(runs, backend.Run{Tokens: 1, Slots: c})
+			for head := range c.Heads {
+				copy(c.Heads[head].Pages[:9], runs[0].Slots.Heads[head].Pages)
 			}
 		}
 		step := func() {
