@@ -96,7 +96,8 @@ func (s source) contiguous(b backend.Backend, c *backend.Slots) (keys, values *t
 // TestAttendIsThatOfEachToken holds Attend, with numbers of workers that cut it differently, against Attend of each token alone by the
 // portable reference, bit for bit.
 func TestAttendIsThatOfEachToken(t *testing.T) {
-	s, reference := newSource(t), host.NewReference()
+	s, reference, one := newSource(t), host.NewReference(), cpu.New(1)
+	defer one.Close()
 	const heads, kvHeads, dim = 6, 3, 64
 	for _, d := range cacheTypes {
 		for name, shape := range map[string][][2]int{ // of each run the tokens and the slots
@@ -133,15 +134,17 @@ func TestAttendIsThatOfEachToken(t *testing.T) {
 					row++
 				}
 			}
+			packed := slices.Clone(runs)
+			for i := range packed {
+				packed[i].Slots = s.moved(reference, one, packed[i].Slots)
+			}
 			for _, workers := range []int{0, 1, 3, 16, 2, 100}[:effort.Of(4, 6, 6)] {
 				var b backend.Backend = reference
+				own := runs
 				if workers > 0 {
-					b = cpu.New(workers)
+					b, own = cpu.New(workers), packed // which lays pages out as any other does
 				}
-				out, own := s.floats(rows, heads, dim), slices.Clone(runs)
-				for i := range own {
-					own[i].Slots = s.moved(reference, b, own[i].Slots)
-				}
+				out := s.floats(rows, heads, dim)
 				if err := b.Attend(q, out, own); err != nil {
 					t.Fatal(err)
 				}
@@ -196,7 +199,7 @@ func TestAttendToSharedPages(t *testing.T) {
 				row += r.Tokens
 			}
 			for _, workers := range []int{1, 2, 3, 16, 100} {
-				b := cpu.New(workers) // lays pages out as the other does
+				b := cpu.New(workers) // which lays pages out as any other does
 				if err := b.Attend(q, out, runs); err != nil {
 					t.Fatal(err)
 				}
