@@ -43,9 +43,9 @@ import (
 // of the prompt. With recurrent layers a beginning ends at a snapshot, see SessionOptions.Snapshots; from a place where two prompts
 // differed a third one begins.
 //
-// Memory: cached conversations that share a beginning share its memory. They are kept while the model's caches take no more than
-// PoolOptions.MaxBytes together; beyond that the least recently used are given up, and before a conversation its snapshots, but for those
-// where conversations branched. A conversation that is being computed takes what it
+// Memory: cached conversations that share a beginning share its memory, and on processors their tokens attend to it together. They are
+// kept while the model's caches take no more than PoolOptions.MaxBytes together; beyond that the least recently used are given up, and
+// before a conversation its snapshots, but for those where conversations branched. A conversation that is being computed takes what it
 // needs.
 //
 // The methods are safe for any number of goroutines. A pool has no goroutine of its own. Close gives its memory back.

@@ -14,7 +14,7 @@ import (
 
 // The plan of an attention. A piece is a block of tokens with one KV head, and walks that head's tiles of 128 slots in order. Many tokens
 // make enough pieces for all workers. A single token makes few, so its tiles are shared out among several pieces, and the worker that ends
-// last joins their results. Single tokens of conversations that begin alike attend to the pages that they share together (prefixes.go).
+// last joins their results. Few tokens of conversations that begin alike attend to the pages that they share together (prefixes.go).
 // With 32 heads, 8 KV heads and 4 workers:
 //
 //	100 new tokens        7 blocks of 15 tokens or fewer, times 8 heads: 56 pieces
@@ -147,7 +147,7 @@ type piece struct {
 	lo, hi      int32
 	prefix      int32 // in prefixes.list: the rows are of the tokens of its runs; alone: they are of the run's
 	joint       int32 // the first joint that the piece is a part of
-	joints      int32 // how many: one for each token; 0: the piece writes the result
+	joints      int32 // how many: one for each run; 0: the piece writes the result
 	partials    int   // index of the first of the Partials for the joints
 	merged      bool  // these are one for each row: of all tiles of the piece, which are a row's first
 }
@@ -155,14 +155,16 @@ type piece struct {
 // alone is the prefix of a piece with the rows of one run.
 const alone = -1
 
-// joint collects the results of the pieces that have one token's rows for one KV head. The parts are joined in order.
+// joint collects the results of the pieces that have the same rows: those of some tokens of a run, for one KV head. The parts are joined in
+// order.
 type joint struct {
-	run, head, token int32
-	pieces           int32 // that have not ended
-	parts            [2]part
+	run, head     int32
+	first, tokens int32
+	pieces        int32 // that have not ended
+	parts         [2]part
 }
 
-// part is some Partials of a joint: n times as many as a group has heads, at distances of stride.
+// part is some Partials of a joint: n times as many as there are rows, at distances of stride.
 type part struct{ first, stride, n int }
 
 // lane is the scratch of one piece.
@@ -267,7 +269,7 @@ func (a *attention) plan(workers int) {
 	a.used = 0
 	for i := range a.runs { // the longest pieces come first
 		s := &a.runs[i]
-		if s.tokens == 1 {
+		if s.tokens == 1 || s.shares {
 			continue
 		}
 		n := a.smaller(s, smaller)
@@ -323,7 +325,7 @@ func (a *attention) cut(run, head, first, last int, c cuts) {
 	p.joint, p.joints = int32(len(a.joints)), 1
 	pieces := len(a.pieces)
 	all := a.share(p, a.group, c, true)
-	a.joints = append(a.joints, joint{run: p.run, head: p.head, token: p.first, pieces: int32(len(a.pieces) - pieces), parts: [2]part{all}})
+	a.joints = append(a.joints, joint{run: p.run, head: p.head, first: p.first, tokens: 1, pieces: int32(len(a.pieces) - pieces), parts: [2]part{all}})
 }
 
 // share cuts a piece of a number of rows into pieces of some tiles, and returns the Partials that they will write. If the piece begins with
@@ -412,7 +414,7 @@ func (a *attention) join(j *joint) {
 	var total []asm.Partial
 	for _, p := range j.parts {
 		for i := range p.n {
-			next := a.partials[p.first+i*p.stride:][:a.group]
+			next := a.partials[p.first+i*p.stride:][:int(j.tokens)*a.group]
 			if total == nil {
 				total = next
 				continue
@@ -420,7 +422,7 @@ func (a *attention) join(j *joint) {
 			a.kernels.Merge(total, next)
 		}
 	}
-	a.finish(total, &a.runs[j.run], int(j.head), int(j.token))
+	a.finish(total, &a.runs[j.run], int(j.head), int(j.first))
 }
 
 // finish writes the attention of a block's rows, from total, their joined tiles.

@@ -175,8 +175,11 @@ func TestAttendToSharedPages(t *testing.T) {
 				}
 			}
 			r := backend.Run{Tokens: 1, Slots: c}
-			if i == 4 {
+			switch {
+			case i == 4:
 				r.Tokens = 40
+			case i%3 == 2:
+				r.Tokens = i - 1
 			}
 			runs, rows = append(runs, r), rows+r.Tokens
 		}

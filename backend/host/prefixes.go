@@ -23,7 +23,7 @@ import (
 
 // prefixes lists the runs of an attention that share pages, in groups.
 //
-// Invariants: the runs of a prefix are at least two, and at most as many as a block has tokens; each is in one prefix, has one token and no
+// Invariants: the runs of a prefix are at least two, and have at most as many tokens as a block; each is in one prefix, has few tokens and no
 // window. tiles may differ between heads, since policies remove slots of each head by itself, and may be 0 for some.
 type prefixes struct {
 	list  []prefix
@@ -34,6 +34,7 @@ type prefixes struct {
 // prefix is some runs that share the pages of their first tiles.
 type prefix struct {
 	runs   []int32
+	tokens int // of all runs
 	tiles  int // index of the first of prefixes.tiles
 	joints int // index of the first joint: [KVHeads, runs]
 }
@@ -48,10 +49,14 @@ func (p *prefixes) reset() {
 // tile gains little, and joining the parts of a row costs about as much as this number of tiles gains.
 const leastShared = 2
 
-// find groups runs of one token by the pages that they share. group is the query heads that share a KV head.
+// fewTokens is how many tokens a run has at most to be in a prefix: those of a draft, or tokens without an alternative. More make use enough of
+// each tile by themselves.
+const fewTokens = 8
+
+// find groups runs of few tokens by the pages that they share. group is the query heads that share a KV head.
 func (p *prefixes) find(runs []attended, group int) {
 	for i := range runs {
-		if s := &runs[i]; s.tokens == 1 && s.window == 0 && s.full(0) > 0 {
+		if s := &runs[i]; s.tokens <= fewTokens && s.window == 0 && s.full(0) > 0 {
 			p.order = append(p.order, int32(i))
 		}
 	}
@@ -69,14 +74,14 @@ func (p *prefixes) find(runs []attended, group int) {
 	most := blockTokens(group)
 	for lo := 0; lo < len(p.order); {
 		first := &runs[p.order[lo]]
-		n, tiles := 1, first.full(0)
-		for n < min(most, len(p.order)-lo) {
+		n, tiles, tokens := 1, first.full(0), first.tokens
+		for lo+n < len(p.order) {
 			next := &runs[p.order[lo+n]]
 			with := min(tiles, first.shared(next, 0))
-			if with < leastShared*group || with*n < tiles*(n-1) || next.cap != first.cap {
+			if with < leastShared*group || with*n < tiles*(n-1) || tokens+next.tokens > most || next.cap != first.cap {
 				break
 			}
-			n, tiles = n+1, with
+			n, tiles, tokens = n+1, with, tokens+next.tokens
 		}
 		if n > 1 {
 			p.add(runs, p.order[lo:lo+n])
@@ -87,7 +92,7 @@ func (p *prefixes) find(runs []attended, group int) {
 
 // add adds a prefix of some of the runs.
 func (p *prefixes) add(runs []attended, which []int32) {
-	p.list = append(p.list, prefix{runs: which, tiles: len(p.tiles)})
+	added := prefix{runs: which, tiles: len(p.tiles)}
 	first := &runs[which[0]]
 	for head := range first.heads {
 		tiles := first.full(head)
@@ -98,7 +103,9 @@ func (p *prefixes) add(runs []attended, which []int32) {
 	}
 	for _, run := range which {
 		runs[run].shares = true
+		added.tokens += runs[run].tokens
 	}
+	p.list = append(p.list, added)
 }
 
 // comparePages orders pages by the addresses of their slabs, and by their index.
@@ -106,8 +113,8 @@ func comparePages(x, y backend.Page) int {
 	return cmp.Or(cmp.Compare(uintptr(unsafe.Pointer(x.Slab)), uintptr(unsafe.Pointer(y.Slab))), cmp.Compare(x.Index, y.Index))
 }
 
-// full returns how many tiles of a head have all their slots in use.
-func (s *attended) full(head int) int { return s.len(head) / asm.TileKeys }
+// full returns how many tiles of a head the run's first token sees as a whole.
+func (s *attended) full(head int) int { return (s.len(head) - s.tokens + 1) / asm.TileKeys }
 
 // shared returns how many of a head's full tiles, from the first on, two runs share.
 func (s *attended) shared(other *attended, head int) int {
@@ -130,17 +137,16 @@ func (s *attended) sharedUpTo(most int, other *attended, head int) int {
 func (a *attention) cutPrefixes(c cuts) {
 	for i := range a.prefixes.list {
 		p := &a.prefixes.list[i]
-		n := len(p.runs)
 		p.joints = len(a.joints)
 		for head := range a.KVHeads {
 			tiles, pieces := a.prefixes.tiles[p.tiles+head], len(a.pieces)
 			all := a.share(piece{
-				run: p.runs[0], head: int32(head), hi: tiles, prefix: int32(i), joint: int32(len(a.joints)), joints: int32(n),
-			}, n*a.group, c, true)
-			for k, run := range p.runs {
-				a.joints = append(a.joints, joint{
-					run: run, head: int32(head), pieces: int32(len(a.pieces) - pieces), parts: [2]part{{all.first + k*a.group, all.stride, all.n}},
-				})
+				run: p.runs[0], head: int32(head), hi: tiles, prefix: int32(i), joint: int32(len(a.joints)), joints: int32(len(p.runs)),
+			}, p.tokens*a.group, c, true)
+			for _, run := range p.runs {
+				tokens := a.runs[run].tokens
+				a.joints = append(a.joints, joint{run: run, head: int32(head), tokens: int32(tokens), pieces: int32(len(a.pieces) - pieces), parts: [2]part{all}})
+				all.first += tokens * a.group
 			}
 		}
 	}
@@ -148,11 +154,11 @@ func (a *attention) cutPrefixes(c cuts) {
 		p := &a.prefixes.list[i]
 		for k, run := range p.runs {
 			for head := range a.KVHeads {
-				number, pieces := p.joints+head*len(p.runs)+k, len(a.pieces)
+				s, number, pieces := &a.runs[run], p.joints+head*len(p.runs)+k, len(a.pieces)
 				own := a.share(piece{
-					run: run, head: int32(head), last: 1, lo: a.prefixes.tiles[p.tiles+head], hi: int32(a.runs[run].tiles(head)), prefix: alone,
+					run: run, head: int32(head), last: int32(s.tokens), lo: a.prefixes.tiles[p.tiles+head], hi: int32(s.tiles(head)), prefix: alone,
 					joint: int32(number), joints: 1,
-				}, a.group, c, false)
+				}, s.tokens*a.group, c, false)
 				a.joints[number].pieces += int32(len(a.pieces) - pieces)
 				a.joints[number].parts[1] = own
 			}
@@ -162,10 +168,15 @@ func (a *attention) cutPrefixes(c cuts) {
 
 // loadPrefix prepares the queries of a prefix's tokens for one KV head, and returns how many rows that are.
 func (a *attention) loadPrefix(l *lane, p *prefix, head int) (rows int) {
-	rows = len(p.runs) * a.group
+	rows = p.tokens * a.group
 	a.prepare(l, &a.runs[p.runs[0]], rows)
-	for r := range rows {
-		a.loadRow(l, r, a.row(a.q, &a.runs[p.runs[r/a.group]], head, 0, r%a.group))
+	at := 0
+	for _, run := range p.runs {
+		s := &a.runs[run]
+		for r := range s.tokens * a.group {
+			a.loadRow(l, at+r, a.row(a.q, s, head, 0, r))
+		}
+		at += s.tokens * a.group
 	}
 	return rows
 }

@@ -33,7 +33,8 @@ func TestPrefixes(t *testing.T) {
 		"the example":           {[]run{{[]int{7, 4, 9, 5}, []int{1, 2}, 1, 0}, {[]int{7, 4, 9, 2, 8}, []int{1, 2}, 1, 0}, {[]int{7, 4, 9, 2}, []int{1, 3}, 1, 0}}, [][]int32{{2, 1, 0}}, [][]int32{{3, 1}}},
 		"two that share more":   {append(alike(2, []int{1, 2, 3, 4, 5, 6}, []int{9}), run{[]int{1, 50}, []int{9}, 1, 0}), [][]int32{{0, 1}}, [][]int32{{6, 1}}},
 		"heads differ":          {alike(2, []int{1, 2}, nil), [][]int32{{0, 1}}, [][]int32{{2, 0}}},
-		"windows and prompts":   {[]run{{[]int{1, 2}, nil, 1, 9}, {[]int{1, 2}, nil, 1, 9}, {[]int{1, 2}, nil, 2, 0}, {[]int{1, 2}, nil, 2, 0}}, nil, nil},
+		"windows and prompts":   {[]run{{[]int{1, 2}, nil, 1, 9}, {[]int{1, 2}, nil, 1, 9}, {[]int{1, 2}, nil, 9, 0}, {[]int{1, 2}, nil, 9, 0}}, nil, nil},
+		"drafts":                {[]run{{[]int{1, 2, 7}, nil, 8, 0}, {[]int{1, 2, 8}, nil, 8, 0}, {[]int{1, 2, 9}, nil, 1, 0}}, [][]int32{{0, 1}}, [][]int32{{2, 0}}},
 		"more than a block has": {alike(20, []int{1, 2}, []int{3}), [][]int32{{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}, {16, 17, 18, 19}}, [][]int32{{2, 1}, {2, 1}}},
 		"too few tiles":         {alike(2, []int{1}, []int{2, 3}), nil, nil},
 	} {
@@ -41,7 +42,7 @@ func TestPrefixes(t *testing.T) {
 		for _, r := range c.runs {
 			s := attended{tokens: r.tokens, window: r.window}
 			for _, numbers := range [][]int{r.first, r.second} {
-				h := backend.HeadSlots{Len: asm.TileKeys*len(numbers) + 1}
+				h := backend.HeadSlots{Len: asm.TileKeys*len(numbers) + r.tokens}
 				for _, n := range append(slices.Clone(numbers), -len(a.runs)-1) {
 					h.Pages = append(h.Pages, backend.Page{Slab: slab, Index: n})
 				}
