@@ -55,6 +55,15 @@ func (g *tileGroups) nibblesAndMinimums() {
 	}
 }
 
+// joinSigned joins the lower four bits of scales with the two bits above them, which upper has when it is shifted to the left, and takes off 32.
+func (g *tileGroups) joinSigned(scales, upper reg.VecPhysical, shift int, scratch reg.VecPhysical) {
+	g.and(g.own.lowerFour, scales, scales)
+	g.shiftLeft(shift, upper, scratch)
+	g.and(g.shared.upperTwo, scratch, scratch)
+	g.or(scratch, scales, scales)
+	g.VPSUBB(g.shared.thirtyTwo, scales, scales)
+}
+
 // signedOfGroups decodes the inner scales of Q3_K: see unpackQ3_K in package quant. Of three lines the first two have the lower four bits of 16
 // groups, and the last has the upper two.
 func (g *tileGroups) signedOfGroups() {
@@ -62,11 +71,7 @@ func (g *tileGroups) signedOfGroups() {
 	g.load(operand.Mem{Base: regInner, Disp: 128}, top)
 	for quad := range 4 {
 		g.shiftLeft(-(quad / 2 * 4), operand.Mem{Base: regInner, Disp: 64 * (quad % 2)}, scales)
-		g.and(g.own.lowerFour, scales, scales)
-		g.shiftLeft(4-2*quad, top, upper)
-		g.and(g.shared.upperTwo, upper, upper)
-		g.or(upper, scales, scales)
-		g.VPSUBB(g.shared.thirtyTwo, scales, scales)
+		g.joinSigned(scales, top, 4-2*quad, upper)
 		for b := range 4 {
 			g.storeScales(scales, b, true, scratch, 4*quad+b)
 		}
@@ -90,11 +95,7 @@ func (g *tileGroups) signedOfRuns() {
 	g.or(other, upper, upper)
 	for odd := range 2 {
 		g.shiftLeft(-4*odd, lower, scales)
-		g.and(g.own.lowerFour, scales, scales)
-		g.shiftLeft(4-2*odd, upper, other)
-		g.and(g.shared.upperTwo, other, other)
-		g.or(other, scales, scales)
-		g.VPSUBB(g.shared.thirtyTwo, scales, scales)
+		g.joinSigned(scales, upper, 4-2*odd, other)
 		for b := range 4 {
 			run := 2*b + odd
 			if g.lines == 8 {
