@@ -55,7 +55,8 @@ func (g *tileGroups) nibblesAndMinimums() {
 	}
 }
 
-// joinSigned joins the lower four bits of scales with the two bits above them, which upper has when it is shifted to the left, and takes off 32.
+// joinSigned joins the lower four bits of scales with the two bits above them, which upper has when it is shifted to the left, and takes
+// off 32.
 func (g *tileGroups) joinSigned(scales, upper reg.VecPhysical, shift int, scratch reg.VecPhysical) {
 	g.and(g.own.lowerFour, scales, scales)
 	g.shiftLeft(shift, upper, scratch)
