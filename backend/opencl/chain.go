@@ -21,7 +21,7 @@ import (
 //	NormSwiGLU    a record
 //	MatMulAdd     a record. Launches have 5, 10, 20 and 40 records, so that the device begins while the host still collects
 //	…
-//	NormMatMul    of the head, with weights of another format: enqueues the last records, and the chain is closed
+//	NormMatMul    of the head: enqueues the last records, and the chain is closed
 //
 // The kernel finds buffers by their addresses, and the driver knows nothing of that. So the chain keeps the buffers of records reachable until these
 // are enqueued, and from then on whoever gives a buffer up waits for the device first (cl.Context's Unseen).
@@ -54,7 +54,7 @@ type chain struct {
 
 // chainKey is what programs of chains are compiled for.
 type chainKey struct {
-	format  string
+	formats [2]string // of weights; the second may be "": there is only one
 	pages   pageShape
 	share   int // query heads that share a KV head
 	queries int // heads that a team takes
@@ -73,8 +73,11 @@ type record struct {
 		at          [2 * maxTerms]uint64
 		lines, each [2 * maxTerms]int32
 	}
-	each, _ int32
+	recordRows
 }
+
+// recordRows is what a record has of how rows of weights lie and are shared out.
+type recordRows struct{ each, format, pieces, rowScales, kept, _ int32 }
 
 // recordAttention is what a record has of attention, and of a cache.
 type recordAttention struct {
@@ -160,22 +163,48 @@ func (c *chain) takes(f *format, k int) bool {
 	return c.meetings != nil && !c.meetings.lost && f.split != "" && f.chunk(max(k, c.key.k), c.local()) > 0
 }
 
+// with returns a key for weights of a format, too, with rows of k elements; ok is false if a program cannot have it besides the key's formats.
+func (k chainKey) with(f *format, rowLen int) (key chainKey, ok bool) {
+	k.k = max(k.k, rowLen)
+	switch {
+	case k.has(f):
+	case k.formats[0] == "":
+		k.formats[0] = f.name
+	case k.formats[1] == "" && f.blockLen == 256 && k.inBlocksOf256(): // activations are rounded alike
+		k.formats[1] = f.name
+	default:
+		return k, false
+	}
+	return k, true
+}
+
+// inBlocksOf256 reports whether the key's first format has blocks of 256.
+func (k *chainKey) inBlocksOf256() bool {
+	f, _ := formatOf(k.formats[0])
+	return f.blockLen == 256
+}
+
+// has reports whether a format is one of the key's.
+func (k *chainKey) has(f *format) bool { return f.name == k.formats[0] || f.name == k.formats[1] }
+
 // program returns the program of the records.
 func (c *chain) program() program {
 	p, ok := c.programs[c.key]
-	if !ok {
-		var f format
-		for _, f = range formats {
-			if f.name == c.key.format {
-				break
-			}
-		}
-		teams, chunk := c.key.teams(c.local()), f.chunk(c.key.k, c.local())
-		p.files = "common exact norm formats dot activations blocks block_terms cache pages store meet chain_record chain_share tiles_begin tile values chain_tiles tiles_end chain"
-		p.options = fmt.Sprintf("-DGROUP=%d -DCHAIN_GROUP=%[1]d -DTEAMS_OF_TILES=%d -DCHUNK=%d -DMOST_ROWS=%d -DMOST_K=%d -DFORMAT=%s -DFORMAT_%[6]s -DHEAD_DIM=%d -DSHARE=%d -DQUERIES=%d -DKV_%v -DWRITES -DRUNS=1 -DSLABS=%d%s",
-			teams*asm.TileKeys, teams, chunk, chainRows(chunk), c.key.k, f.name, c.key.pages.headDim, c.key.share, c.key.queries, c.key.pages.cache, fewSlabs, c.options)
-		c.programs[c.key] = p
+	if ok {
+		return p
 	}
+	first, second := c.key.formats[0], c.key.formats[1]
+	f, _ := formatOf(first)
+	teams, chunk := c.key.teams(c.local()), f.chunk(c.key.k, c.local())
+	p.files = "common exact norm formats dot activations blocks block_terms cache pages store meet chain_record chain_share chain_sums"
+	p.options = fmt.Sprintf("-DGROUP=%d -DCHAIN_GROUP=%[1]d -DTEAMS_OF_TILES=%d -DCHUNK=%d -DMOST_ROWS=%d -DMOST_K=%d -DFIRST=%s -DFORMAT=%[6]s -DHEAD_DIM=%d -DSHARE=%d -DQUERIES=%d -DKV_%v -DWRITES -DRUNS=1 -DSLABS=%d%s",
+		teams*asm.TileKeys, teams, chunk, chainRows(chunk), c.key.k, first, c.key.pages.headDim, c.key.share, c.key.queries, c.key.pages.cache, fewSlabs, c.options)
+	if second != "" {
+		p.files += " second_format formats blocks block_terms chain_sums"
+		p.options += fmt.Sprintf(" -DSECOND=%s", second)
+	}
+	p.files += " tiles_begin tile values chain_tiles tiles_end chain"
+	c.programs[c.key] = p
 	return p
 }
 
@@ -228,17 +257,26 @@ func (c *chain) rows(term int, w *weights, p *part, lo, n int) {
 	quants := c.at(operand{mem: p.mem, at: (lo - p.row) * quantBytes})
 	scales := c.at(operand{mem: p.mem, at: 16*p.scalesAt + (lo-p.row)*scaleBytes})
 	c.next.quants[term], c.next.scales[term] = quants, scales
+	c.next.pieces, c.next.rowScales = int32(quantBytes/16), int32(scaleBytes/2)
+	if w.format.name != c.key.formats[0] {
+		c.next.format = 1
+	}
 	c.own.mems[term] = p.mem
 	c.own.at[2*term], c.own.lines[2*term] = quants, int32(groups(n*quantBytes, line))
 	c.own.at[2*term+1], c.own.lines[2*term+1] = scales, int32(groups(n*scaleBytes, line))
 }
 
-// terms makes all terms of a product those of the record.
-func (c *chain) terms(t *terms) {
+// terms makes the terms of a product that have a format those of the record, and returns how many rows they have.
+func (c *chain) terms(t *terms, format string) (rows int) {
 	for i := range t.n {
+		if t.w[i].format.name != format {
+			continue
+		}
 		c.rows(i, &t.w[i], &t.w[i].parts[0], t.w[i].first, t.counts[i])
 		c.next.counts[i] = int32(t.counts[i])
+		rows += t.counts[i]
 	}
+	return rows
 }
 
 // pages makes the pages of a launch's only run those of the record.
@@ -250,9 +288,13 @@ func (c *chain) pages(l *launch) {
 	}
 }
 
-// fits reports whether a chain is open that can have a product with weights of a format and rows of k elements.
-func (c *chain) fits(f *format, k int) bool {
-	return c.open && f.name == c.key.format && c.takes(f, k)
+// fits makes the key one for a product with weights of a format and rows of k elements, too; false if no chain is open that can have it.
+func (c *chain) fits(f *format, k int) (bool, error) {
+	key, ok := c.key.with(f, k)
+	if !ok || !c.open || !c.takes(f, k) {
+		return false, nil
+	}
+	return true, c.turn(key)
 }
 
 // turn makes key the records' key, after those that wait for another one have been enqueued.
@@ -265,27 +307,29 @@ func (c *chain) turn(key chainKey) error {
 	return err
 }
 
-// reach makes the key one for rows of k elements.
-func (c *chain) reach(k int) error {
-	key := c.key
-	key.k = max(key.k, k)
-	return c.turn(key)
-}
-
 // store adds the products of normed queries, keys and values with their RoPEStore, which may open a chain; ok is false if no record can have
 // them.
 func (c *chain) store(p *normProduct, shape pageShape, angles operand, l *launch) (ok bool, err error) {
-	f := &p.w[0].format
-	if l.runs.count != 1 || l.slabs > fewSlabs || shape.headDim%4 != 0 || !c.takes(f, p.k) {
+	if l.runs.count != 1 || l.slabs > fewSlabs || shape.headDim%4 != 0 {
 		return false, nil
+	}
+	key := c.key
+	for i := range p.n {
+		f := &p.w[i].format
+		if !c.takes(f, p.k) {
+			return false, nil
+		}
+		if key, ok = key.with(f, p.k); !ok && i == 0 {
+			key, ok = chainKey{}.with(f, p.k)
+		}
+		if !ok {
+			return false, nil
+		}
 	}
 	share := p.counts[0] / p.counts[1]
-	key := chainKey{f.name, shape, share, attentionShape{cache: shape.cache, headDim: shape.headDim, share: share}.queries(leastLocal), p.k}
+	key.pages, key.share, key.queries = shape, share, attentionShape{cache: shape.cache, headDim: shape.headDim, share: share}.queries(leastLocal)
 	if key.queries == 0 || key.teams(c.local()) == 0 {
 		return false, nil
-	}
-	if c.key.format == key.format {
-		key.k = max(key.k, c.key.k)
 	}
 	if err := c.turn(key); err != nil {
 		return false, err
@@ -293,12 +337,19 @@ func (c *chain) store(p *normProduct, shape pageShape, angles operand, l *launch
 	if err := c.merge(); err != nil {
 		return false, err
 	}
-	r := c.begin(chainStore)
-	r.units, r.k, r.eps = int32(p.terms.rows()/2), int32(p.k), p.eps
-	c.terms(&p.terms)
-	r.x, r.gain, r.out, r.values, r.angles = c.at(p.x), c.at(p.gain), c.at(p.out[0]), c.at(p.out[2]), c.at(angles)
-	c.pages(l)
-	return true, c.add()
+	for i, format := range p.terms.formats() {
+		if format == "" {
+			break
+		}
+		r := c.begin(chainStore)
+		r.units, r.k, r.eps, r.kept = int32(c.terms(&p.terms, format)/2), int32(p.k), p.eps, int32(flag(i > 0))
+		r.x, r.gain, r.out, r.values, r.angles = c.at(p.x), c.at(p.gain), c.at(p.out[0]), c.at(p.out[2]), c.at(angles)
+		c.pages(l)
+		if err := c.add(); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // attend adds the attention of a launch of one run.
@@ -361,10 +412,10 @@ func (c *chain) merge() error {
 
 // multiply adds a product of one row of activations.
 func (c *chain) multiply(p *product) (ok bool, err error) {
-	if p.m != 1 || !c.fits(&p.w.format, p.w.k) {
+	if p.m != 1 {
 		return false, nil
 	}
-	if err := c.reach(p.w.k); err != nil {
+	if ok, err := c.fits(&p.w.format, p.w.k); !ok || err != nil {
 		return false, err
 	}
 	merged := c.unmerged && c.attended == p.x
@@ -386,10 +437,10 @@ func (c *chain) multiply(p *product) (ok bool, err error) {
 
 // swiGLU adds the two products of a feed-forward network with what joins them.
 func (c *chain) swiGLU(p *normProduct) (ok bool, err error) {
-	if p.m != 1 || !c.fits(&p.w[0].format, p.k) {
+	if p.m != 1 {
 		return false, nil
 	}
-	if err := c.reach(p.k); err != nil {
+	if ok, err := c.fits(&p.w[0].format, p.k); !ok || err != nil {
 		return false, err
 	}
 	if err := c.merge(); err != nil {
@@ -397,7 +448,7 @@ func (c *chain) swiGLU(p *normProduct) (ok bool, err error) {
 	}
 	r := c.begin(chainSwiGLU)
 	r.units, r.k, r.eps = int32(p.counts[0]), int32(p.k), p.eps
-	c.terms(&p.terms)
+	c.terms(&p.terms, p.w[0].format.name)
 	r.x, r.gain, r.out = c.at(p.x), c.at(p.gain), c.at(p.out[0])
 	return true, c.add()
 }
@@ -484,7 +535,11 @@ func (c *chain) launch() (err error) {
 	c.launches++
 	kernel.Mem(c.list).Int(len(c.records))
 	group := c.key.teams(c.local()) * asm.TileKeys
-	return c.run("a chain of operations", c.meetings.pass(kernel, len(c.records)-1), group, c.meetings.groups, 1, 1)
+	met := 0
+	for i := range c.records[1:] {
+		met += 1 - int(c.records[1+i].kept)
+	}
+	return c.run("a chain of operations", c.meetings.pass(kernel, met), group, c.meetings.groups, 1, 1)
 }
 
 // release gives the memory up.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/antigravity-go/antigravity/internal/effort"
+	"github.com/antigravity-go/antigravity/internal/fixture"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/pebble"
 	"github.com/antigravity-go/antigravity/tensor"
@@ -23,13 +24,16 @@ func chainTest(t *testing.T) Options {
 	return Options{chainGroups: 1}
 }
 
+// mixed stands for a file with weights of two formats.
+const mixed = tensor.DType(255)
+
 // TestChain lets Pebble answer with chains: texts and saved states, keys and values included, are those of the processor.
 func TestChain(t *testing.T) {
 	gpu := openTest(t, chainTest(t))
 	if !gpu.BitExact() {
 		t.Skip("the device does not give the reference's bits")
 	}
-	formats := []tensor.DType{tensor.Q4_0, tensor.Q4_K}
+	formats := []tensor.DType{tensor.Q4_0, tensor.Q4_K, mixed}
 	if effort.Long() {
 		formats = append(formats, tensor.Q4_1, tensor.Q8_0, tensor.Q6_K, tensor.IQ4_NL)
 	}
@@ -38,10 +42,24 @@ func TestChain(t *testing.T) {
 			if kv == tensor.F32 && weights != tensor.Q4_0 {
 				continue // products do not depend on the cache's type
 			}
-			t.Run(fmt.Sprint(weights, kv), func(t *testing.T) {
+			name := fmt.Sprint(weights, kv)
+			load := func(o *llama.LoadOptions) (*llama.Model, error) {
+				o.Weights = weights
+				return pebble.Load(o)
+			}
+			if weights == mixed {
+				name = "q4_k_m"
+			}
+			t.Run(name, func(t *testing.T) {
+				if weights == mixed {
+					load = func(o *llama.LoadOptions) (*llama.Model, error) {
+						return llama.Load(fixture.Path(t, "pebble/gguf/pebble-Q4_K_M.gguf"), o) // some values and some of down have six bits, all else four
+					}
+				}
+				launches := gpu.products.chain.launches
 				var states [2][]byte
-				for i, o := range []*llama.LoadOptions{{Weights: weights}, {Weights: weights, Backend: gpu}} {
-					m, err := pebble.Load(o)
+				for i, o := range []*llama.LoadOptions{{}, {Backend: gpu}} {
+					m, err := load(o)
 					must(t, err)
 					defer m.Close()
 					s, err := m.NewSession(&llama.SessionOptions{KV: kv})
@@ -60,8 +78,11 @@ func TestChain(t *testing.T) {
 				if !bytes.Equal(states[0], states[1]) {
 					t.Errorf("the answers differ: %.300q, want %.300q", states[1], states[0])
 				}
-				if gpu.products.chain.launches == 0 {
+				if launches = gpu.products.chain.launches - launches; launches == 0 {
 					t.Error("no chain was launched")
+				}
+				if two := gpu.products.chain.key.formats[1] != ""; two != (weights == mixed) {
+					t.Errorf("the chain's formats are %q", gpu.products.chain.key.formats)
 				}
 			})
 		}

@@ -36,8 +36,14 @@ func (f *fused) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.T
 	for i := 0; i < len(ws) && together; i++ {
 		together = c.add(f.queue, ws[i], outs[i], k)
 	}
+	if together && c.mixed {
+		together = m == 1 && c.storable() && !f.closed && f.chain.takes(&c.w[0].format, k)
+	}
 	if together && c.n > 0 {
 		defer f.mu.Unlock()
+		if c.mixed {
+			return f.waiting.hold(&c)
+		}
 		by := f.tuning.way(c.shape("norm_matvec", c.terms.rows(), m), c.split(), func(by teams) error { return f.normMultiply(by, &c) })
 		return f.normMultiply(by, &c)
 	}
@@ -105,7 +111,7 @@ func (f *fused) NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, up
 	}
 	f.mu.Lock()
 	c := normProduct{what: "NormSwiGLU", eps: eps, m: m, k: k}
-	if gate.Shape() == up.Shape() && c.of(f.queue, x, norm, normed) && c.add(f.queue, gate, out, k) && c.add(f.queue, up, product, k) {
+	if gate.Shape() == up.Shape() && c.of(f.queue, x, norm, normed) && c.add(f.queue, gate, out, k) && c.add(f.queue, up, product, k) && !c.mixed {
 		defer f.mu.Unlock()
 		by := f.tuning.way(c.shape("norm_swiglu", c.counts[0], m), c.split(), func(by teams) error { return f.normSwiGLU(by, &c) })
 		return f.normSwiGLU(by, &c)

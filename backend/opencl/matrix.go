@@ -68,8 +68,8 @@ func (p *products) matrixProgram(format string, tile matrixTile, k, sets int, gr
 	variant, ok := p.tuning.programs[key]
 	if !ok {
 		variant.files = "common exact formats dot blocks matrix " + rowsOf[grouped] + " gemm_matrix"
-		variant.options = fmt.Sprintf("-DGROUP=%d -DFORMAT=%s -DFORMAT_%s%s%s -DM_PIECES=%d -DN_PIECES=%d -DM_TEAMS=%d -DN_TEAMS=%d -DSTEP=%d -DSETS=%d",
-			tile.group(p.matrix), format, format, p.tuning.dot, p.matrix.option, tile.mPieces, tile.nPieces, tile.mTeams, tile.nTeams, tile.step, sets)
+		variant.options = fmt.Sprintf("-DGROUP=%d -DFORMAT=%s%s%s -DM_PIECES=%d -DN_PIECES=%d -DM_TEAMS=%d -DN_TEAMS=%d -DSTEP=%d -DSETS=%d",
+			tile.group(p.matrix), format, p.tuning.dot, p.matrix.option, tile.mPieces, tile.nPieces, tile.mTeams, tile.nTeams, tile.step, sets)
 		if whole {
 			variant.options += " -DWHOLE"
 		}

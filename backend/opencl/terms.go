@@ -10,12 +10,24 @@ import (
 // maxTerms is how many weights a fused product takes.
 const maxTerms = 3
 
-// terms are the weights and outputs of a fused product: of one type and K, each in one part.
+// terms are the weights and outputs of a fused product: of one K, each in one part, and of one format unless they are mixed.
 type terms struct {
 	w      [maxTerms]weights
 	out    [maxTerms]operand
 	counts [maxTerms]int // rows of the weights
 	n      int
+	mixed  bool // some have another format, of blocks of 256 too: only a chain takes them together
+}
+
+// formats returns the names of the terms' formats, the second one "" unless they are mixed.
+func (t *terms) formats() (names [2]string) {
+	names[0] = t.w[0].format.name
+	for i := range t.n {
+		if name := t.w[i].format.name; name != names[0] {
+			names[1] = name
+		}
+	}
+	return names
 }
 
 // rows returns how many rows all weights have.
@@ -32,8 +44,14 @@ func (t *terms) add(q *queue, w, out *tensor.Tensor, k int) bool {
 		return false
 	}
 	table, ok := multiplicable(q, w, k)
-	if !ok || len(table.parts) != 1 || table.format.name != t.w[0].format.name && t.n > 0 {
+	if !ok || len(table.parts) != 1 {
 		return false
+	}
+	if t.n > 0 && table.format.name != t.w[0].format.name {
+		if table.format.blockLen != 256 || t.w[0].format.blockLen != 256 {
+			return false
+		}
+		t.mixed = true
 	}
 	if t.out[t.n] = q.operand(out); !t.out[t.n].ok {
 		return false

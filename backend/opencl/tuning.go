@@ -240,7 +240,7 @@ func (t *tuning) program(kernel, format string, lanes int, of teams) program {
 			sets = 2
 		}
 		p.files = "common exact norm formats product team_floats " + kernel
-		p.options = fmt.Sprintf("-DGROUP=%d -DLANES=%d -DROWS=%d -DSETS=%d -DFORMAT=%s -DFORMAT_%s", of.Group, lanes, of.Rows, sets, format, format)
+		p.options = fmt.Sprintf("-DGROUP=%d -DLANES=%d -DROWS=%d -DSETS=%d -DFORMAT=%s", of.Group, lanes, of.Rows, sets, format)
 		if of.Columns > 0 {
 			p.options += fmt.Sprintf(" -DCOLUMNS=%d", of.Columns)
 		}
@@ -267,7 +267,7 @@ func (t *tuning) gemm(format string, grouped bool) program {
 	key := productVariant{kernel: "gemm_blocks", format: format, grouped: grouped}
 	p, ok := t.programs[key]
 	if !ok {
-		p = program{"common formats dot blocks " + rowsOf[grouped] + " gemm_blocks", fmt.Sprintf("-DGROUP=128 -DFORMAT=%s -DFORMAT_%s%s", format, format, t.dot)}
+		p = program{"common formats dot blocks " + rowsOf[grouped] + " gemm_blocks", fmt.Sprintf("-DGROUP=128 -DFORMAT=%s%s", format, t.dot)}
 		t.programs[key] = p
 	}
 	return p

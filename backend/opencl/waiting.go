@@ -39,7 +39,25 @@ func (w *waiting) settle() error {
 	}
 	c := w.c
 	w.forget()
+	if c.mixed {
+		return w.apart(&c)
+	}
 	return w.normRow(&c)
+}
+
+// apart computes a product of weights of several formats, one after the other.
+func (w *waiting) apart(c *normProduct) error {
+	if err := w.vectors.norm(c.x, c.gain, c.normed, c.m, c.k, c.eps); err != nil {
+		return err
+	}
+	for i := range c.n {
+		of, n := &c.w[i], c.counts[i]
+		one := product{what: c.what, x: c.normed, m: c.m, w: *of, part: &of.parts[0], lo: of.first, hi: of.first + n, out: c.out[i], width: n}
+		if err := w.multiplyFew(&one); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // stores reports whether what waits are the products that a RoPEStore of one token is to rotate and store, in a cache with elements that
@@ -69,21 +87,26 @@ func (w *waiting) storePrograms(v storeVariant) *pagedProgram {
 	return p
 }
 
-// normStore enqueues the product that waits together with the RoPEStore of the launch's only run.
-func (w *waiting) normStore(shape pageShape, angles operand, l *launch) error {
+// normStore enqueues the product that waits together with the RoPEStore of the launch's only run; ok is false if no kernel does both: the
+// product still waits.
+func (w *waiting) normStore(shape pageShape, angles operand, l *launch) (ok bool, err error) {
 	c := w.c
 	w.forget()
 	if ok, err := w.chain.store(&c, shape, angles, l); ok || err != nil {
-		return err
+		return ok, err
+	}
+	if c.mixed {
+		w.waits, w.c = true, c
+		return false, nil
 	}
 	first, size := &c.w[0], w.rowTeams(&c)
 	kernel, err := w.kernel(w.storePrograms(storeVariant{first.format.name, first.lanes, size, shape}).of(l), "norm_store")
 	if err != nil {
-		return err
+		return false, err
 	}
 	begins, blocks := c.pass(kernel, size)
 	kernel.Int(begins[1]).Int(begins[2])
 	first.dims(kernel)
 	c.rows(kernel)
-	return w.run("NormMatMul and RoPEStore", l.pass(floats(kernel, c.out[0], c.out[2], angles)), size.Group, blocks, 1, 1)
+	return true, w.run("NormMatMul and RoPEStore", l.pass(floats(kernel, c.out[0], c.out[2], angles)), size.Group, blocks, 1, 1)
 }

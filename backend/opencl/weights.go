@@ -57,14 +57,20 @@ var wideners = map[tensor.DType]string{
 	tensor.F32: "widen_f32", tensor.F16: "widen_f16", tensor.BF16: "widen_bf16", tensor.Q8_0: "widen_q8_0", tensor.Q4_0: "widen_q4_0",
 }
 
-// inBlocks reports whether the weights of a format of a name are blocks, which are multiplied as integers.
-func inBlocks(name string) bool {
+// formatOf returns the format of a name; ok is false if there is no such format.
+func formatOf(name string) (f format, ok bool) {
 	for _, f := range formats {
 		if f.name == name {
-			return f.split != ""
+			return f, true
 		}
 	}
-	return false
+	return format{}, false
+}
+
+// inBlocks reports whether the weights of a format of a name are blocks, which are multiplied as integers.
+func inBlocks(name string) bool {
+	f, _ := formatOf(name)
+	return f.split != ""
 }
 
 // weights are the rows of a table [rows, k] as kernels take them, perhaps in several parts.

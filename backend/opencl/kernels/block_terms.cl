@@ -1,12 +1,10 @@
 // What a block of 32 elements of a weight's row adds to the row's sum, and how these terms are added: in order of the blocks, a fused
 // multiply-add each, as the CPU does. Lanes compute the terms, which are integers and factors, in any order; one work-item adds those of a row.
 
-// block_activations is a block of 32 activations: its halves' quants and their sums.
-typedef struct {
-  uint4 lower, upper;
-  int lower_sum, upper_sum;
-  float step;
-} block_activations;
+#define term_type OF_FORMAT(term_type_, FORMAT)
+#define block_term OF_FORMAT(block_term_, FORMAT)
+#define block_factors OF_FORMAT(block_factors_, FORMAT)
+#define add_terms OF_FORMAT(add_terms_, FORMAT)
 
 // A term is what a block adds to a row's sum: of a block of 32 a factor and an integer, or two of each; of one of 256 eight
 // pairs of integers, and two factors for all.

@@ -51,19 +51,6 @@ INLINED float8 merged_eight(const __local record *r, int i) {
   return sum / total;
 }
 
-#define CHAIN_MEMORY                                                                                                 \
-  __local uint4 memory[CHAIN_BYTES / 16 + 1] __attribute__((aligned(32)));                                           \
-  __local uint4 *rounded = memory;                                                                                   \
-  __local short4 *eights = (__local short4 *)((__local uchar *)rounded + ROUNDED_BYTES);                             \
-  __local float *steps = (__local float *)((__local uchar *)eights + EIGHTS_BYTES);                                  \
-  __local term_type *terms = (__local term_type *)((__local uchar *)steps + STEPS_BYTES);                            \
-  __local float2 *factors = (__local float2 *)((__local uchar *)terms + TERMS_BYTES);                                \
-  __local float lanes[LANES_OF_SUM], totals[MOST_ROWS]
-#define CHAIN_ARGUMENTS                                                                                              \
-  __local uint4 *memory, __local uint4 *rounded, __local short4 *eights, __local float *steps, __local term_type *terms, \
-      __local float2 *factors, __local float *lanes, __local float *totals
-#define CHAIN_NAMES memory, rounded, eights, steps, terms, factors, lanes, totals
-
 // norm_of_stage returns norm_scale of k floats in local memory. A work-item for each lane adds sixteen squares while the next ones are loaded.
 INLINED float norm_of_stage(const __local float *stage, int k, float eps, __local float *lanes) {
   const int id = get_local_id(0);
@@ -120,6 +107,26 @@ INLINED void stage_x(const __local record *r, __local float8 *stage) {
   }
 }
 
+// load_blocks and add_rows do as those of the record's format.
+INLINED void load_blocks(share *s, const __local record *r, int first) {
+#if defined(SECOND)
+  if (r->format == 1) {
+    OF_FORMAT(load_blocks_, SECOND)(s, r->k / 32, first);
+    return;
+  }
+#endif
+  OF_FORMAT(load_blocks_, FIRST)(s, r->k / 32, first);
+}
+INLINED void add_rows(share *s, const __local record *r, CHAIN_ARGUMENTS) {
+#if defined(SECOND)
+  if (r->format == 1) {
+    OF_FORMAT(add_rows_, SECOND)(s, r->k / 32, CHAIN_NAMES);
+    return;
+  }
+#endif
+  OF_FORMAT(add_rows_, FIRST)(s, r->k / 32, CHAIN_NAMES);
+}
+
 // round_x rounds the activations of a product to eight bits, as round_panel does, and loads the first blocks of the group's rows on the way:
 // after the activations, since loads end in their order. The terms' memory is free. Code is kept short: each part of it runs once in a record,
 // and is fetched anew.
@@ -130,7 +137,7 @@ INLINED void round_x(share *s, const __local record *r, CHAIN_ARGUMENTS) {
   __local float8 *stage = (__local float8 *)(part + GROUP);
   if (staged)
     stage_x(r, stage);
-  load_blocks(s, k / 32, 0);
+  load_blocks(s, r, 0);
   barrier(CLK_LOCAL_MEM_FENCE);
   float factor = 1;
   if (gain && staged)
@@ -156,41 +163,6 @@ INLINED void round_x(share *s, const __local record *r, CHAIN_ARGUMENTS) {
     ((__local short *)eights)[i] = t.x + t.y + t.z + t.w;
     steps[i / SHARED_STEP] = step;
   }
-  barrier(CLK_LOCAL_MEM_FENCE);
-}
-
-// add_rows computes the sums of the rows that the group computes at once, of which the first blocks are loaded, into totals.
-INLINED void add_rows(share *s, int blocks, CHAIN_ARGUMENTS) {
-  const int id = get_local_id(0), width = 1 << s->log;
-  float sum = 0;
-  int turn = 0;
-#pragma unroll 1
-  for (int first = 0; first < blocks; first += width, turn ^= 1) {
-    __local term_type *now = terms + turn * CHUNK_TERMS;
-    __local float2 *pair = factors + turn * CHUNK_FACTORS;
-    // All work-items compute all of their products, so that these do not wait for each other; what is beyond the rows is not stored.
-#pragma unroll
-    for (int j = 0; j < EACH; j++) {
-      const int i = id + j * GROUP, row = i >> s->log, column = i & (width - 1), inside = first + column < blocks;
-      const int block = inside ? first + column : 0;
-      const short4 e = eights[block];
-      const block_activations a = {rounded[block], rounded[MOST_K / 32 + block], e.x + e.y, e.z + e.w, steps[block / (BLOCK / 32)]};
-      const term_type term = block_term(s->w[j], a);
-      if (row < s->rows)
-        now[row * (width + 1) + column] = inside ? term : (term_type)(0); // which adds nothing
-#if BLOCK == 256
-      if (row < s->rows && column % 8 == 0)
-        pair[row * (width / 8 + 1) + column / 8] = inside ? block_factors(s->w[j], a.step) : (float2)(0);
-#endif
-    }
-    if (first + width < blocks)
-      load_blocks(s, blocks, first + width);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    if (id < s->rows)
-      sum = add_terms(sum, now + id * (width + 1), pair + id * (width / 8 + 1), width);
-  }
-  if (id < s->rows)
-    totals[id] = sum;
   barrier(CLK_LOCAL_MEM_FENCE);
 }
 
@@ -282,6 +254,7 @@ chain(__global const record *records, int count, volatile __global uint *meeting
   barrier(CLK_LOCAL_MEM_FENCE);
   share s;
   int n = 0, unit = begin_of(r, group), again = 0; // the record, the unit, and whether the record has been begun
+  int rounded_x = 0;                               // whether the group has rounded x
   int word = 0;                                    // of the record after the next one
   if (meeting[GAVE_UP]) {
     give_up(records, count);
@@ -292,7 +265,7 @@ chain(__global const record *records, int count, volatile __global uint *meeting
     begin_share(&s, r, unit, end_of(r, group));
     if (!again) {
       ask_ahead(r);
-      if (n > 0 && !met(meeting, before, patience, &left)) {
+      if (n > 0 && !r->kept && !met(meeting, before, patience, &left)) {
         give_up(records, count);
         return;
       }
@@ -307,11 +280,12 @@ chain(__global const record *records, int count, volatile __global uint *meeting
         ((__global float8 *)r->x)[i] = merged_eight(r, i);
     else if (s.units > 0) {
       target t = target_of(&s, r);
-      if (again)
-        load_blocks(&s, r->k / 32, 0);
+      if (rounded_x)
+        load_blocks(&s, r, 0);
       else
         round_x(&s, r, CHAIN_NAMES);
-      add_rows(&s, r->k / 32, CHAIN_NAMES);
+      rounded_x = 1;
+      add_rows(&s, r, CHAIN_NAMES);
       finish(&s, r, &t, totals);
       if (unit + s.units < end_of(r, group)) {
         unit += s.units;
@@ -326,8 +300,13 @@ chain(__global const record *records, int count, volatile __global uint *meeting
     }
     if (id < RECORD_WORDS)
       ((__local int *)later)[id] = word;
-    arrive(meeting);
-    before += groups;
+    if (next->kept)
+      barrier(CLK_LOCAL_MEM_FENCE);
+    else {
+      arrive(meeting);
+      before += groups;
+      rounded_x = 0;
+    }
     unit = begin_of(next, group);
     again = 0;
     __local record *done = r;

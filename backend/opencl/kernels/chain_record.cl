@@ -16,6 +16,9 @@
 // The x of a PLAIN record that comes after TILES is made of the parts, as merge_parts makes it: each group does so for itself, and the first
 // one also leaves it in memory.
 //
+// Weights of a record have one format, and those of a program two at most. Where values have another format than queries and keys, they are the
+// STORE record after theirs, which is `kept`: it has the same x, which groups have rounded by then, and no group waits for the others before it.
+//
 // A group computes its rows together, some blocks of each at a time: CHUNK products of blocks. Each work-item has EACH of them; a work-item for
 // each row then adds the row's terms in order, while the others go on with the next chunk. For example, 24 rows of 64 blocks with a CHUNK of
 // 2048 are computed at once, as 24 rows of up to 64 blocks; 126 rows in four steps of 16 blocks each.
@@ -23,7 +26,8 @@
 enum { STORE, TILES, MERGE, PLAIN, SWIGLU };
 
 // record is record of chain.go.
-// each is the units of a group, and ahead_each the lines that a group asks for, so that no group divides.
+// each is the units of a group, and ahead_each the lines that a group asks for, so that no group divides. format is 0 for FORMAT, and 1 for
+// SECOND; pieces and row_scales are what a row of weights has of quants, of 16 bytes, and of scales, of 2.
 typedef struct {
   int kind, units, k, accumulate;
   int counts[3];
@@ -36,7 +40,7 @@ typedef struct {
   int merged;
   ulong ahead[6];
   int ahead_lines[6], ahead_each[6];
-  int each, unused;
+  int each, format, pieces, row_scales, kept, unused;
 } record;
 
 // What names the cache of a record to the functions of pages.cl.
@@ -60,6 +64,19 @@ typedef struct {
 #define PRODUCT_BYTES (ROUNDED_BYTES + EIGHTS_BYTES + STEPS_BYTES + TERMS_BYTES + FACTORS_BYTES)
 #define TEAM_BYTES ALIGNED(BUFFER * 16 + QUERIES * QUADS * 16 + QUERIES * TILE * 4 + QUERIES * LANES_OF_SUM * 4 + 64)
 #define CHAIN_BYTES (PRODUCT_BYTES > TEAMS_OF_TILES * TEAM_BYTES ? PRODUCT_BYTES : TEAMS_OF_TILES * TEAM_BYTES)
+
+#define CHAIN_MEMORY                                                                                                 \
+  __local uint4 memory[CHAIN_BYTES / 16 + 1] __attribute__((aligned(32)));                                           \
+  __local uint4 *rounded = memory;                                                                                   \
+  __local short4 *eights = (__local short4 *)((__local uchar *)rounded + ROUNDED_BYTES);                             \
+  __local float *steps = (__local float *)((__local uchar *)eights + EIGHTS_BYTES);                                  \
+  __local term_type *terms = (__local term_type *)((__local uchar *)steps + STEPS_BYTES);                            \
+  __local float2 *factors = (__local float2 *)((__local uchar *)terms + TERMS_BYTES);                                \
+  __local float lanes[LANES_OF_SUM], totals[MOST_ROWS]
+#define CHAIN_ARGUMENTS                                                                                              \
+  __local uint4 *memory, __local uint4 *rounded, __local short4 *eights, __local float *steps, __local term_type *terms, \
+      __local float2 *factors, __local float *lanes, __local float *totals
+#define CHAIN_NAMES memory, rounded, eights, steps, terms, factors, lanes, totals
 
 // team_of_item returns the number of the work-item's team: see tiles_begin.cl.
 static inline int team_of_item() { return get_local_id(0) / TILE; }

@@ -30,15 +30,6 @@ INLINED int term_of(const __local record *r, int *pair) {
   return term;
 }
 
-// load_blocks loads the work-item's blocks of a chunk that begins with block `first`.
-INLINED void load_blocks(share *s, int blocks, int first) {
-#pragma unroll
-  for (int j = 0; j < EACH; j++) {
-    const int i = get_local_id(0) + j * GROUP, block = min(first + (i & ((1 << s->log) - 1)), blocks - 1); // those beyond load the last ones
-    s->w[j] = load_lane(s->quants[j], s->scales[j], 0, blocks, block);
-  }
-}
-
 // find_tile returns where tile `item` of the record's heads is, and how many of its slots are in use: a team that has none computes its
 // group's first one once more, since all teams meet.
 INLINED void find_tile(const __local record *r, int item, place *tile, int *seen) {
@@ -73,8 +64,8 @@ INLINED void begin_share(share *s, const __local record *r, int unit, int end) {
       row = row / HALF_DIM * HEAD_DIM + row % HALF_DIM + side * HALF_DIM;
     } else if (r->kind == SWIGLU)
       term = side;
-    s->quants[j] = (__global const uint4 *)r->quants[term] + (size_t)row * ROW_PIECES(blocks);
-    s->scales[j] = (__global const ushort *)r->scales[term] + (size_t)row * ROW_SCALES(blocks);
+    s->quants[j] = (__global const uint4 *)r->quants[term] + (size_t)row * r->pieces;
+    s->scales[j] = (__global const ushort *)r->scales[term] + (size_t)row * r->row_scales;
   }
 }
 

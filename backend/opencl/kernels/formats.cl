@@ -19,6 +19,29 @@
 // Numbers are the bits of the file, so that nothing is rounded; mxfp4's exponents become powers of two. Quants and scales are in one buffer: SCALES_OF finds the latter, from
 // a number of pieces on.
 
+#if !defined(FORMAT_IS) // a program with weights of two formats has this file twice
+
+// FORMAT_IS compares the format that comes next, FORMAT, with a name.
+#define JOIN(a, b) a##b
+#define OF_FORMAT(what, format) JOIN(what, format)
+#define FORMAT_IS(name) (OF_FORMAT(NUMBER_, FORMAT) == NUMBER_##name)
+#define NUMBER_q4_0 0
+#define NUMBER_q4_1 1
+#define NUMBER_q4_k 2
+#define NUMBER_q5_k 3
+#define NUMBER_q6_k 4
+#define NUMBER_q8_0 5
+#define NUMBER_q5_0 6
+#define NUMBER_q5_1 7
+#define NUMBER_iq4_nl 8
+#define NUMBER_q2_k 9
+#define NUMBER_q3_k 10
+#define NUMBER_iq4_xs 11
+#define NUMBER_mxfp4 12
+#define NUMBER_f32 13
+#define NUMBER_f16 14
+#define NUMBER_bf16 15
+
 #define SCALES_OF(quants, at) ((__global const ushort *)((quants) + (at)))
 
 #define PIECES_q4_0(blocks) (blocks)
@@ -82,52 +105,72 @@ static inline float q4_0_element(bytes row, int i) {
   return half_at(block) * (nibble - 8) + 0.0f;
 }
 
-// What the products of blocks need to know of the format that a program is compiled for, which FORMAT and FORMAT_… name.
+// lane_weights is what a lane loads of a row: a block of 32, laid out as above. Compilers drop what a format does not have.
+typedef struct {
+  uint4 quants, more; // more: of q8_0
+  uint2 high;         // the upper bits of quants; the second number is q6_k's
+  uint scales;        // of blocks of 256
+  ushort scale;       // as it is stored: a load does not wait for another one to be converted
+  ushort minimum;
+} lane_weights;
+
+static inline float stored_half(ushort bits) { return vload_half(0, (const half *)&bits); }
+
+// block_activations is a block of 32 activations: its halves' quants and their sums.
+typedef struct {
+  uint4 lower, upper;
+  int lower_sum, upper_sum;
+  float step;
+} block_activations;
+
+#endif
+
 #if defined(FORMAT)
 
+// What the products of blocks need to know of a format, FORMAT.
 // HALVES says that the halves of a block of 32 have scales of their own, MINIMUMS that there are minimums, FIFTHS that quants have five bits,
 // and how many numbers lie before the fifth bits where they are behind the scales; NONLINEAR that quants are looked up, and how.
-#if defined(FORMAT_q6_k) || defined(FORMAT_q2_k) || defined(FORMAT_q3_k) || defined(FORMAT_iq4_xs)
+#if FORMAT_IS(q6_k) || FORMAT_IS(q2_k) || FORMAT_IS(q3_k) || FORMAT_IS(iq4_xs)
 #define HALVES
 #endif
-#if defined(FORMAT_q4_1) || defined(FORMAT_q5_1) || defined(FORMAT_q4_k) || defined(FORMAT_q5_k) || defined(FORMAT_q2_k)
+#if FORMAT_IS(q4_1) || FORMAT_IS(q5_1) || FORMAT_IS(q4_k) || FORMAT_IS(q5_k) || FORMAT_IS(q2_k)
 #define MINIMUMS
 #endif
-#if defined(FORMAT_q5_k)
+#if FORMAT_IS(q5_k)
 #define FIFTHS 0
-#elif defined(FORMAT_q5_0)
+#elif FORMAT_IS(q5_0)
 #define FIFTHS 1
-#elif defined(FORMAT_q5_1)
+#elif FORMAT_IS(q5_1)
 #define FIFTHS 2
 #endif
-#if defined(FORMAT_iq4_nl) || defined(FORMAT_iq4_xs)
+#if FORMAT_IS(iq4_nl) || FORMAT_IS(iq4_xs)
 #define NONLINEAR nonlinear_of
-#elif defined(FORMAT_mxfp4)
+#elif FORMAT_IS(mxfp4)
 #define NONLINEAR fp4_of
 #endif
 
 // BLOCK is how many elements of weights have a float in common, and how many activations a step.
-#if defined(FORMAT_q4_k) || defined(FORMAT_q5_k) || defined(HALVES)
+#if FORMAT_IS(q4_k) || FORMAT_IS(q5_k) || defined(HALVES)
 #define BLOCK 256
 #else
 #define BLOCK 32
 #endif
 
 // ZERO is the quant that stands for 0.
-#if defined(FORMAT_q4_0)
+#if FORMAT_IS(q4_0)
 #define ZERO 8
-#elif defined(FORMAT_q6_k)
+#elif FORMAT_IS(q6_k)
 #define ZERO 32
-#elif defined(FORMAT_q5_0)
+#elif FORMAT_IS(q5_0)
 #define ZERO 16
-#elif defined(FORMAT_q3_k)
+#elif FORMAT_IS(q3_k)
 #define ZERO 4
 #else
 #define ZERO 0
 #endif
 
 // SCALE_OF and MINIMUM_OF return those of a half of a block, 0 or 1, of the bytes that both halves have.
-#if defined(FORMAT_q2_k)
+#if FORMAT_IS(q2_k)
 #define SCALE_OF(scales, side) ((int)((scales) >> 8 * (side) & 15))
 #define MINIMUM_OF(scales, side) ((int)((scales) >> (8 * (side) + 4) & 15))
 #elif defined(HALVES)

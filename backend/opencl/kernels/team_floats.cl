@@ -2,7 +2,7 @@
 // each row here, while the group brings the next pieces of 16 bytes of all its rows.
 
 // PIECES is how many groups of four elements a piece has.
-#if defined(FORMAT_f32)
+#if FORMAT_IS(f32)
 #define PIECES 1
 #else
 #define PIECES 2
@@ -10,12 +10,12 @@
 
 // add_piece adds the products of a piece with the activations x.
 INLINED float add_piece(float sum, __local const uint4 *piece, __local const float4 *x) {
-#if defined(FORMAT_f32)
+#if FORMAT_IS(f32)
   return add_four(sum, as_float4(*piece), x[0]);
-#elif defined(FORMAT_f16)
+#elif FORMAT_IS(f16)
   const float8 w = vloada_half8(0, (__local const half *)piece);
   return add_four(add_four(sum, w.lo, x[0]), w.hi, x[1]);
-#elif defined(FORMAT_bf16)
+#elif FORMAT_IS(bf16)
   const uint4 w = *piece;
   sum = add_four(sum, as_float4((uint4)(w.x << 16, w.x & 0xFFFF0000u, w.y << 16, w.y & 0xFFFF0000u)), x[0]);
   return add_four(sum, as_float4((uint4)(w.z << 16, w.z & 0xFFFF0000u, w.w << 16, w.w & 0xFFFF0000u)), x[1]);

@@ -115,6 +115,7 @@ type answerer struct {
 	constraint llama.Constraint // nil: no constraint
 	guide      llama.LogitMask  // leads the choices under the constraint; nil: the model chooses
 	forced     int              // tokens of the latest answer that had no alternative
+	seed       uint64           // of the draws of the answer's tokens; 0: they are the likeliest ones
 }
 
 // newSession returns a session for conversations of a length.
@@ -126,10 +127,13 @@ func (b *bench) newSession(tokens int) (*llama.Session, error) {
 }
 
 // newAnswerer returns the i-th session of a test, which has read its prompt: the depth, and one token more, since nothing can be
-// generated after no token. With -forks all but the first are forks of the first, but for that one token.
+// generated after no token. With -forks all but the first are forks of the first, but for that one token, and each draws its own answer.
 func (b *bench) newAnswerer(ctx context.Context, i, tokens int, first *answerer) (*answerer, error) {
 	length := b.depth + 1
 	a := &answerer{start: workload.Tokens(b.model, i*length, (i+1)*length), tokens: tokens, endless: b.endless}
+	if b.forks {
+		a.seed = uint64(i) + 1
+	}
 	unread := a.start
 	var err error
 	if b.forks && i > 0 {
@@ -152,7 +156,7 @@ func (b *bench) newAnswerer(ctx context.Context, i, tokens int, first *answerer)
 	return a, nil
 }
 
-// answer generates the answer: the likeliest token each time.
+// answer generates the answer.
 func (a *answerer) answer(ctx context.Context) error {
 	return a.follow(ctx, func() bool { return true })
 }
@@ -164,6 +168,9 @@ func (a *answerer) answer(ctx context.Context) error {
 func (a *answerer) follow(ctx context.Context, came func() (more bool)) error {
 	a.accepted, a.forced = 0, 0
 	params := llama.Params{MaxTokens: a.tokens, Draft: a.drafter, Constraint: a.constraint, Mask: a.guide}
+	if a.seed != 0 {
+		params.Temperature, params.TopK, params.Seed = 1, 40, a.seed
+	}
 	for params.MaxTokens > 0 {
 		left := params.MaxTokens
 		for piece, err := range a.session.Generate(ctx, nil, params) {

@@ -37,7 +37,8 @@ It computes so many rows because it is proposed the right tokens, as with -draft
 more do not pay, nothing is compared. (-p 1,2,4,8,16 gives the rates of as many rows of a prompt, of which only the last has logits.)
 
 With -forks the sessions share what they hold before their answers, but for the last token: what many conversations with one long
-system message gain.
+system message gain. Each draws its answer with a seed of its own, from the 40 likeliest tokens: the likeliest ones would soon be the
+same in all answers, and with models of experts so would the experts.
 
 With -profile, models with experts also have a line that says how many experts a pass chose, of all its sessions together, and how many bytes
 of their weights that is for a token.
