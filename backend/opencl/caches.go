@@ -77,13 +77,13 @@ func (c *caches) RoPEStore(q, k, v, table *tensor.Tensor, runs []backend.Run) er
 			continue
 		}
 		shape := pageShape{cache, d.HeadDim}
-		if len(runs) == 1 && c.waiting.stores(d, cache, queries, keys, values) {
-			return c.pages.eachLaunch(shape, needed[i], runs, func(backend.Run) int { return 1 }, func(l *launch) error {
-				return c.waiting.normStore(shape, angles, l)
-			})
-		}
-		store := &c.programsFor(shape).store
+		store, together := &c.programsFor(shape).store, c.waiting.stores(d, cache, queries, keys, values)
 		err := c.pages.eachLaunch(shape, needed[i], runs, func(r backend.Run) int { return r.Tokens }, func(l *launch) error {
+			if together && l.tokens == d.Tokens {
+				if ok, err := c.waiting.normStore(shape, angles, l); ok || err != nil {
+					return err
+				}
+			}
 			kernel, err := c.kernel(store.of(l), "rope_store")
 			if err != nil {
 				return err

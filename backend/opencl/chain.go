@@ -11,7 +11,7 @@ import (
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
 )
 
-// chain collects the operations of a single token's layers as records, and enqueues many of them as one launch: chain_record.cl describes the
+// chain collects the operations of a layer for few rows as records, and enqueues many of them as one launch: chain_record.cl describes the
 // kernel. It takes an operation if it can; whatever else is enqueued comes after the records that wait, since the queue's settle enqueues
 // these first. The records of a step of a model with 16 layers:
 //
@@ -31,6 +31,7 @@ type chain struct {
 	options  string    // the device's ways to multiply bytes and to order memory
 
 	open     bool     // the operation before was a record
+	tokens   int      // rows of activations of the open chain
 	key      chainKey // what the records' program is compiled for
 	programs map[chainKey]program
 
@@ -41,15 +42,14 @@ type chain struct {
 	attention record  // the latest one of attention
 	attended  operand // its result's place
 	unmerged  bool    // it is not there yet
-	parts     *cl.Mem // of attention
 
-	records  []record  // that wait
-	launchAt int       // the number of records that are enqueued together next
-	held     []*cl.Mem // the buffers of records that wait
-	list     *cl.Mem   // records on the device
-	ahead    ahead
-	launches int  // how many there were
-	busy     bool // records are being enqueued: settle has nothing to do
+	records  []record   // that wait
+	launchAt int        // the number of records that are enqueued together next
+	held     []*cl.Mem  // the buffers of records that wait
+	memory   [3]*cl.Mem // on the device: see recordMemory
+	ahead    [2]ahead   // of steps of one row, and of several
+	launches int        // how many there were
+	busy     bool       // records are being enqueued: settle has nothing to do
 }
 
 // chainKey is what programs of chains are compiled for.
@@ -58,7 +58,8 @@ type chainKey struct {
 	pages   pageShape
 	share   int // query heads that share a KV head
 	queries int // heads that a team takes
-	k       int // the longest rows of weights
+	k       int // the longest rows of weights; 0 for several rows of activations, which are not in local memory
+	several bool
 }
 
 // record is record of chain_record.cl.
@@ -73,16 +74,17 @@ type record struct {
 		at          [2 * maxTerms]uint64
 		lines, each [2 * maxTerms]int32
 	}
-	each, _ int32
+	each, rows, width, _ int32 // rows of activations, and elements of out that each of them has
 }
 
 // recordAttention is what a record has of attention, and of a cache.
 type recordAttention struct {
-	parts, tables                uint64
-	slabs                        [fewSlabs]uint64
-	tableAt, slots, heads, tiles int32
-	scale                        float32
-	merged                       int32
+	parts, tables  uint64
+	slabs          [fewSlabs]uint64
+	tableAt, slots [chainTokens]int32 // of each row
+	heads, tiles   int32
+	scale          float32
+	merged         int32
 }
 
 // The kinds of records, as chain_record.cl has them.
@@ -92,6 +94,7 @@ const (
 	chainMerge
 	chainPlain
 	chainSwiGLU
+	chainRound
 )
 
 // asked is the weights of a record, which the one aheadBy before it asks for in the second-level cache: their quants and scales.
@@ -105,7 +108,18 @@ type asked struct {
 type ahead struct {
 	plan []asked
 	step int
+	k    int // the longest rows of weights so far
 }
+
+// The chain's memory: the records of a launch, the parts of attention, and several rows of activations that were rounded.
+const (
+	recordMemory = iota
+	partMemory
+	roundedMemory
+)
+
+// chainTokens is the most rows of activations that a chain takes: MOST_TOKENS in chain_rows.cl.
+const chainTokens = 8
 
 const (
 	aheadBy      = 2   // records
@@ -157,7 +171,20 @@ func (k *chainKey) teams(local int64) int {
 
 // takes reports whether records can have weights of a format with rows of k elements.
 func (c *chain) takes(f *format, k int) bool {
-	return c.meetings != nil && !c.meetings.lost && f.split != "" && f.chunk(max(k, c.key.k), c.local()) > 0
+	return c.ready() && f.split != "" && f.chunk(max(k, c.key.k), c.local()) > 0
+}
+
+// ready reports whether there are chains on the device.
+func (c *chain) ready() bool { return c.meetings != nil && !c.meetings.lost }
+
+// takesSeveral is takes for several rows of activations, which may have any length.
+func (c *chain) takesSeveral(f *format) bool {
+	return c.ready() && f.split != "" && f.chunkOfSeveral(c.local()) > 0
+}
+
+// chunkOfSeveral is chunk for several rows of activations: local memory has sums of each of them in place of activations.
+func (f *format) chunkOfSeveral(local int64) int {
+	return f.chunk(0, local-4*chainTokens*int64(chainRows(2048)))
 }
 
 // program returns the program of the records.
@@ -171,9 +198,16 @@ func (c *chain) program() program {
 			}
 		}
 		teams, chunk := c.key.teams(c.local()), f.chunk(c.key.k, c.local())
+		if c.key.several {
+			chunk = f.chunkOfSeveral(c.local())
+		}
 		p.files = "common exact norm formats dot activations blocks block_terms cache pages store meet chain_record chain_share tiles_begin tile values chain_tiles tiles_end chain"
 		p.options = fmt.Sprintf("-DGROUP=%d -DCHAIN_GROUP=%[1]d -DTEAMS_OF_TILES=%d -DCHUNK=%d -DMOST_ROWS=%d -DMOST_K=%d -DFORMAT=%s -DFORMAT_%[6]s -DHEAD_DIM=%d -DSHARE=%d -DQUERIES=%d -DKV_%v -DWRITES -DRUNS=1 -DSLABS=%d%s",
 			teams*asm.TileKeys, teams, chunk, chainRows(chunk), c.key.k, f.name, c.key.pages.headDim, c.key.share, c.key.queries, c.key.pages.cache, fewSlabs, c.options)
+		if c.key.several {
+			p.files += " chain_rows"
+			p.options += " -DSEVERAL"
+		}
 		c.programs[c.key] = p
 	}
 	return p
@@ -181,7 +215,7 @@ func (c *chain) program() program {
 
 // begin begins a record.
 func (c *chain) begin(kind int32) *record {
-	c.next, c.own, c.failure = record{kind: kind}, asked{}, nil
+	c.next, c.own, c.failure = record{kind: kind, rows: int32(c.tokens)}, asked{}, nil
 	return &c.next
 }
 
@@ -241,18 +275,25 @@ func (c *chain) terms(t *terms) {
 	}
 }
 
-// pages makes the pages of a launch's only run those of the record.
+// pages makes the pages of a launch's runs those of the record's rows, each of which sees the slots up to its own.
 func (c *chain) pages(l *launch) {
-	run, r := &l.runs.of[0], &c.next
-	r.tables, r.tableAt, r.slots = c.at(operand{mem: l.tables}), run.table, run.slots
+	r, row := &c.next, 0
+	r.tables = c.at(operand{mem: l.tables})
+	for i := range l.runs.count {
+		run := &l.runs.of[i]
+		for token := range run.tokens {
+			r.tableAt[row], r.slots[row] = run.table, run.slots-run.tokens+token+1
+			row++
+		}
+	}
 	for i := range r.slabs {
 		r.slabs[i] = c.at(operand{mem: l.mems[i]})
 	}
 }
 
-// fits reports whether a chain is open that can have a product with weights of a format and rows of k elements.
-func (c *chain) fits(f *format, k int) bool {
-	return c.open && f.name == c.key.format && c.takes(f, k)
+// fits reports whether a chain is open that can have a product of m rows of activations with weights of a format and rows of k elements.
+func (c *chain) fits(f *format, k, m int) bool {
+	return c.open && m == c.tokens && f.name == c.key.format && (c.key.several && c.ready() || c.takes(f, k))
 }
 
 // turn makes key the records' key, after those that wait for another one have been enqueued.
@@ -267,25 +308,63 @@ func (c *chain) turn(key chainKey) error {
 
 // reach makes the key one for rows of k elements.
 func (c *chain) reach(k int) error {
+	if c.key.several {
+		return nil
+	}
 	key := c.key
 	key.k = max(key.k, k)
+	c.ahead[0].k = key.k
 	return c.turn(key)
+}
+
+// round adds the record that rounds several rows of k activations for the next product, and returns where they are then. It is made by a
+// function that fills x in, and how x is normed.
+func (c *chain) round(k, block int, fill func(r *record)) (operand, error) {
+	if err := c.room(roundedMemory, chainTokens*(k+k/4+k/block*4)); err != nil {
+		return operand{}, err
+	}
+	to := operand{mem: c.memory[roundedMemory]}
+	r := c.begin(chainRound)
+	fill(r)
+	pieces, eights := max(1, c.meetings.groups/c.tokens), block/8 // of a step, in which pieces end
+	r.k, r.out = int32(k), c.at(to)
+	r.each = int32(groups(groups(k/8, pieces), eights) * eights)
+	r.units = int32(groups(k/8, int(r.each)))
+	return to, c.add()
+}
+
+// normed returns the normed and rounded x of a product for several rows, and x for one, which the product's record norms.
+func (c *chain) normed(p *normProduct) (operand, error) {
+	if !c.key.several {
+		return p.x, nil
+	}
+	return c.round(p.k, p.w[0].format.blockLen, func(r *record) {
+		r.x, r.gain, r.eps = c.at(p.x), c.at(p.gain), p.eps
+	})
 }
 
 // store adds the products of normed queries, keys and values with their RoPEStore, which may open a chain; ok is false if no record can have
 // them.
 func (c *chain) store(p *normProduct, shape pageShape, angles operand, l *launch) (ok bool, err error) {
 	f := &p.w[0].format
-	if l.runs.count != 1 || l.slabs > fewSlabs || shape.headDim%4 != 0 || !c.takes(f, p.k) {
+	several := p.m > 1
+	if l.tokens != p.m || p.m > chainTokens || l.slabs > fewSlabs || shape.headDim%4 != 0 || !several && !c.takes(f, p.k) || several && !c.takesSeveral(f) {
 		return false, nil
 	}
 	share := p.counts[0] / p.counts[1]
-	key := chainKey{f.name, shape, share, attentionShape{cache: shape.cache, headDim: shape.headDim, share: share}.queries(leastLocal), p.k}
+	key := chainKey{f.name, shape, share, attentionShape{cache: shape.cache, headDim: shape.headDim, share: share}.queries(leastLocal), p.k, several}
 	if key.queries == 0 || key.teams(c.local()) == 0 {
 		return false, nil
 	}
-	if c.key.format == key.format {
-		key.k = max(key.k, c.key.k)
+	if several {
+		key.k = 0
+	} else if c.key.format == key.format {
+		key.k = max(key.k, c.ahead[0].k)
+	}
+	if c.tokens != p.m { // the chain before has ended
+		if err := c.settle(); err != nil {
+			return false, err
+		}
 	}
 	if err := c.turn(key); err != nil {
 		return false, err
@@ -293,18 +372,32 @@ func (c *chain) store(p *normProduct, shape pageShape, angles operand, l *launch
 	if err := c.merge(); err != nil {
 		return false, err
 	}
+	c.tokens = p.m
+	x, err := c.normed(p)
+	if err != nil {
+		return false, err
+	}
 	r := c.begin(chainStore)
-	r.units, r.k, r.eps = int32(p.terms.rows()/2), int32(p.k), p.eps
+	r.units, r.k = int32(p.terms.rows()/2), int32(p.k)
 	c.terms(&p.terms)
-	r.x, r.gain, r.out, r.values, r.angles = c.at(p.x), c.at(p.gain), c.at(p.out[0]), c.at(p.out[2]), c.at(angles)
+	c.norms(p, x)
+	r.out, r.values, r.angles = c.at(p.out[0]), c.at(p.out[2]), c.at(angles)
 	c.pages(l)
 	return true, c.add()
 }
 
-// attend adds the attention of a launch of one run.
+// norms makes x that of the record, which norms it itself for one row of activations.
+func (c *chain) norms(p *normProduct, x operand) {
+	c.next.x = c.at(x)
+	if !c.key.several {
+		c.next.gain, c.next.eps = c.at(p.gain), p.eps
+	}
+}
+
+// attend adds the attention of all rows of a step.
 func (c *chain) attend(a *attending, l *launch) (ok bool, err error) {
 	s := a.shape
-	if !c.open || l.runs.count != 1 || l.tokens != 1 || l.slabs > fewSlabs || s.limit != 0 || s.window != 0 || s.sinks ||
+	if !c.open || l.tokens != c.tokens || a.Tokens != c.tokens || l.slabs > fewSlabs || s.limit != 0 || s.window != 0 || s.sinks ||
 		c.key.pages != (pageShape{s.cache, s.headDim}) || c.key.share != s.share {
 		return false, nil
 	}
@@ -312,38 +405,37 @@ func (c *chain) attend(a *attending, l *launch) (ok bool, err error) {
 		return false, err
 	}
 	tiles := groups(l.longest, asm.TileKeys)
-	if err := c.room(a.partBytes(tiles)); err != nil {
+	if err := c.room(partMemory, c.tokens*a.partBytes(tiles)); err != nil {
 		return false, err
 	}
 	r := c.begin(chainTiles)
 	r.heads, r.tiles, r.scale = int32(a.Heads), int32(tiles), asm.QueryScale(a.HeadDim)
-	row := 4 * int(l.runs.of[0].row) * a.Heads * a.HeadDim
-	a.q.at, a.out.at = a.q.at+row, a.out.at+row
-	r.x, r.out, r.parts = c.at(a.q), c.at(a.out), c.at(operand{mem: c.parts})
+	r.x, r.out, r.parts = c.at(a.q), c.at(a.out), c.at(operand{mem: c.memory[partMemory]})
 	c.pages(l)
 	c.attention, c.attended = *r, a.out
 	if err := c.add(); err != nil {
 		return false, err
 	}
 	c.unmerged = true
-	if tiles > mergedByEach {
+	if tiles > mergedByEach && !c.key.several { // several rows are merged and rounded at once
 		return true, c.merge()
 	}
 	return true, nil
 }
 
-// room makes the memory for parts one of at least some bytes.
-func (c *chain) room(bytes int) (err error) {
-	if c.parts != nil && c.parts.Size() >= bytes {
+// room makes a memory of the chain one of at least some bytes.
+func (c *chain) room(which, bytes int) (err error) {
+	m := &c.memory[which]
+	if *m != nil && (*m).Size() >= bytes {
 		return nil
 	}
 	if err := c.launch(); err != nil {
 		return err
 	}
-	if c.parts != nil {
-		c.parts.Release()
+	if *m != nil {
+		(*m).Release()
 	}
-	c.parts, err = c.alloc(2*bytes, false) // conversations grow
+	*m, err = c.alloc(2*bytes, false) // conversations grow
 	return err
 }
 
@@ -359,9 +451,9 @@ func (c *chain) merge() error {
 	return c.add()
 }
 
-// multiply adds a product of one row of activations.
+// multiply adds a product.
 func (c *chain) multiply(p *product) (ok bool, err error) {
-	if p.m != 1 || !c.fits(&p.w.format, p.w.k) {
+	if !c.fits(&p.w.format, p.w.k, p.m) {
 		return false, nil
 	}
 	if err := c.reach(p.w.k); err != nil {
@@ -373,20 +465,35 @@ func (c *chain) multiply(p *product) (ok bool, err error) {
 			return false, err
 		}
 	}
+	x := p.x
+	merge := func(r *record) {
+		if merged {
+			r.recordAttention, r.merged = c.attention.recordAttention, 1
+			c.unmerged = false
+		}
+	}
+	if c.key.several {
+		x, err = c.round(p.w.k, p.w.format.blockLen, func(r *record) {
+			r.x = c.at(p.x)
+			merge(r)
+		})
+		if err != nil {
+			return false, err
+		}
+	}
 	r := c.begin(chainPlain)
-	r.units, r.k, r.accumulate = int32(p.hi-p.lo), int32(p.w.k), int32(flag(p.add))
+	r.units, r.k, r.width, r.accumulate = int32(p.hi-p.lo), int32(p.w.k), int32(p.width), int32(flag(p.add))
 	c.rows(0, &p.w, p.part, p.lo, p.hi-p.lo)
-	r.x, r.out = c.at(p.x), c.at(p.out)
-	if before := &c.attention; merged {
-		r.recordAttention, r.merged = before.recordAttention, 1
-		c.unmerged = false
+	r.x, r.out = c.at(x), c.at(p.out)
+	if !c.key.several {
+		merge(r)
 	}
 	return true, c.add()
 }
 
 // swiGLU adds the two products of a feed-forward network with what joins them.
 func (c *chain) swiGLU(p *normProduct) (ok bool, err error) {
-	if p.m != 1 || !c.fits(&p.w[0].format, p.k) {
+	if !c.fits(&p.w[0].format, p.k, p.m) {
 		return false, nil
 	}
 	if err := c.reach(p.k); err != nil {
@@ -395,10 +502,15 @@ func (c *chain) swiGLU(p *normProduct) (ok bool, err error) {
 	if err := c.merge(); err != nil {
 		return false, err
 	}
+	x, err := c.normed(p)
+	if err != nil {
+		return false, err
+	}
 	r := c.begin(chainSwiGLU)
-	r.units, r.k, r.eps = int32(p.counts[0]), int32(p.k), p.eps
+	r.units, r.k, r.width = int32(p.counts[0]), int32(p.k), int32(p.counts[0])
 	c.terms(&p.terms)
-	r.x, r.gain, r.out = c.at(p.x), c.at(p.gain), c.at(p.out[0])
+	c.norms(p, x)
+	r.out = c.at(p.out[0])
 	return true, c.add()
 }
 
@@ -407,7 +519,9 @@ func (c *chain) add() error {
 	if c.failure != nil {
 		return c.failure
 	}
-	c.next.each = int32(groups(int(c.next.units), c.meetings.groups))
+	if c.next.kind != chainRound {
+		c.next.each = int32(groups(int(c.next.units), c.meetings.groups))
+	}
 	c.ask()
 	c.records = append(c.records, c.next)
 	c.open = true
@@ -421,7 +535,7 @@ func (c *chain) add() error {
 
 // ask lets the record ask for the weights of one of the records after it, as the step before had them.
 func (c *chain) ask() {
-	a := &c.ahead
+	a := &c.ahead[flag(c.key.several)]
 	if a.step < len(a.plan) {
 		a.plan[a.step] = c.own
 	} else {
@@ -453,7 +567,7 @@ func (c *chain) settle() error {
 	if launchErr := c.launch(); err == nil {
 		err = launchErr
 	}
-	c.open, c.ahead.step, c.launchAt = false, 0, firstLaunch
+	c.open, c.ahead[0].step, c.ahead[1].step, c.launchAt = false, 0, 0, firstLaunch
 	return err
 }
 
@@ -467,32 +581,37 @@ func (c *chain) launch() (err error) {
 		clear(c.held)
 		c.records, c.held, c.busy = c.records[:0], c.held[:0], false
 	}()
-	if c.list == nil {
-		if c.list, err = c.alloc((mostRecords+1)*int(unsafe.Sizeof(record{})), false); err != nil {
+	list := &c.memory[recordMemory]
+	if *list == nil {
+		if *list, err = c.alloc((mostRecords+1)*int(unsafe.Sizeof(record{})), false); err != nil {
 			return err
 		}
 	}
 	bytes := unsafe.Slice((*byte)(unsafe.Pointer(&c.records[0])), len(c.records)*int(unsafe.Sizeof(record{})))
-	if err := c.send("send records", c.list, 0, bytes); err != nil {
+	if err := c.send("send records", *list, 0, bytes); err != nil {
 		return err
 	}
-	kernel, err := c.kernel(c.program(), "chain")
+	name := "chain"
+	if c.key.several {
+		name = "chain_rows"
+	}
+	kernel, err := c.kernel(c.program(), name)
 	if err != nil {
 		return err
 	}
 	c.context.Unseen.Store(true)
 	c.launches++
-	kernel.Mem(c.list).Int(len(c.records))
+	kernel.Mem(*list).Int(len(c.records))
 	group := c.key.teams(c.local()) * asm.TileKeys
 	return c.run("a chain of operations", c.meetings.pass(kernel, len(c.records)-1), group, c.meetings.groups, 1, 1)
 }
 
 // release gives the memory up.
 func (c *chain) release() {
-	for _, m := range []*cl.Mem{c.parts, c.list} {
+	for _, m := range c.memory {
 		if m != nil {
 			m.Release()
 		}
 	}
-	c.parts, c.list, c.records, c.held, c.open, c.unmerged = nil, nil, nil, nil, false, false
+	c.memory, c.records, c.held, c.open, c.unmerged = [3]*cl.Mem{}, nil, nil, false, false
 }

@@ -99,6 +99,11 @@ func (p *products) multiply(what string, a, w, out *tensor.Tensor, add bool, oth
 			continue
 		}
 		c.out.at += 4 * (c.lo - table.first)
+		if ok, err := p.chain.multiply(&c); err != nil {
+			return err
+		} else if ok {
+			continue
+		}
 		shape := c.shape("multiply")
 		shape.m = m
 		by := p.tuning.way(shape, table.split(), func(by teams) error {
@@ -117,9 +122,6 @@ func (p *products) multiply(what string, a, w, out *tensor.Tensor, add bool, oth
 
 // multiplyBy computes a product in a way.
 func (p *products) multiplyBy(by teams, c *product) error {
-	if ok, err := p.chain.multiply(c); ok || err != nil {
-		return err
-	}
 	switch {
 	case by == rowByRow && p.isFresh(c.x, &c.w, c.m):
 		return p.multiplyFresh(c)

@@ -16,15 +16,16 @@ type waiting struct {
 	*products
 	waits    bool // there is such a product: the field below
 	c        normProduct
+	by       teams                          // in which way it is computed if nothing takes it
 	programs map[storeVariant]*pagedProgram // of norm_store
 }
 
 // hold lets a product wait. The caller holds the lock.
-func (w *waiting) hold(c *normProduct) error {
+func (w *waiting) hold(c *normProduct, by teams) error {
 	if err := w.settle(); err != nil {
 		return err
 	}
-	w.waits, w.c = true, *c
+	w.waits, w.c, w.by = true, *c, by
 	w.commands++ // as if it were enqueued now
 	return nil
 }
@@ -39,14 +40,14 @@ func (w *waiting) settle() error {
 	}
 	c := w.c
 	w.forget()
-	return w.normRow(&c)
+	return w.normMultiply(w.by, &c)
 }
 
 // stores reports whether what waits are the products that a RoPEStore of one token is to rotate and store, in a cache with elements that
 // are stored one by one.
 func (w *waiting) stores(d backend.AttentionDims, cache tensor.DType, q, k, v operand) bool {
 	return w.waits && w.c.out == [maxTerms]operand{q, k, v} && (cache == tensor.F16 || cache == tensor.F32) &&
-		d.Tokens == 1 && d.HeadDim%2 == 0 && w.c.counts[0] == d.Heads*d.HeadDim && w.c.counts[1] == d.KVHeads*d.HeadDim
+		d.Tokens == w.c.m && d.HeadDim%2 == 0 && w.c.counts[0] == d.Heads*d.HeadDim && w.c.counts[1] == d.KVHeads*d.HeadDim
 }
 
 // storeVariant is what programs of norm_store are compiled for, besides how many runs and slabs they take.
@@ -69,21 +70,26 @@ func (w *waiting) storePrograms(v storeVariant) *pagedProgram {
 	return p
 }
 
-// normStore enqueues the product that waits together with the RoPEStore of the launch's only run.
-func (w *waiting) normStore(shape pageShape, angles operand, l *launch) error {
-	c := w.c
+// normStore enqueues the product that waits together with the RoPEStore of the launch; ok is false if no kernel does both: the product still
+// waits.
+func (w *waiting) normStore(shape pageShape, angles operand, l *launch) (ok bool, err error) {
+	c, by := w.c, w.by
 	w.forget()
 	if ok, err := w.chain.store(&c, shape, angles, l); ok || err != nil {
-		return err
+		return ok, err
+	}
+	if c.m > 1 {
+		w.waits, w.c, w.by = true, c, by
+		return false, nil
 	}
 	first, size := &c.w[0], w.rowTeams(&c)
 	kernel, err := w.kernel(w.storePrograms(storeVariant{first.format.name, first.lanes, size, shape}).of(l), "norm_store")
 	if err != nil {
-		return err
+		return false, err
 	}
 	begins, blocks := c.pass(kernel, size)
 	kernel.Int(begins[1]).Int(begins[2])
 	first.dims(kernel)
 	c.rows(kernel)
-	return w.run("NormMatMul and RoPEStore", l.pass(floats(kernel, c.out[0], c.out[2], angles)), size.Group, blocks, 1, 1)
+	return true, w.run("NormMatMul and RoPEStore", l.pass(floats(kernel, c.out[0], c.out[2], angles)), size.Group, blocks, 1, 1)
 }
