@@ -155,7 +155,7 @@ func (a *attention) Attend(q, out *tensor.Tensor, runs []backend.Run) error {
 		}
 		c.shape = c.shapeFor(cache, runs[0].Slots)
 		c.attentionPrograms = a.programsFor(c.shape)
-		long := a.flashes(&c, cache, runs)
+		long := !a.chain.open && a.flashes(&c, cache, runs)
 		if long {
 			err := a.pages.eachLaunch(pageShape{cache, d.HeadDim}, needed[i], runs, c.flashBlocks, func(l *launch) error { return a.flash(&c, l) })
 			if err != nil {
@@ -265,8 +265,10 @@ func (a *attention) flash(c *attending, l *launch) error {
 
 // attend enqueues attend for some of the tokens of a launch and, if there are several tiles that it does not merge itself, merge.
 func (a *attention) attend(c *attending, l *launch, token, tokens int) error {
-	if ok, err := a.chain.attend(c, l); ok || err != nil {
-		return err
+	if tokens == l.tokens {
+		if ok, err := a.chain.attend(c, l); ok || err != nil {
+			return err
+		}
 	}
 	tiles := groups(l.longest, asm.TileKeys)
 	merges := tiles > 1 || c.sinks.ok

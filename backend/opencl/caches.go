@@ -77,9 +77,9 @@ func (c *caches) RoPEStore(q, k, v, table *tensor.Tensor, runs []backend.Run) er
 			continue
 		}
 		shape := pageShape{cache, d.HeadDim}
-		store, together := &c.programsFor(shape).store, len(runs) == 1 && c.waiting.stores(d, cache, queries, keys, values)
+		store, together := &c.programsFor(shape).store, c.waiting.stores(d, cache, queries, keys, values)
 		err := c.pages.eachLaunch(shape, needed[i], runs, func(r backend.Run) int { return r.Tokens }, func(l *launch) error {
-			if together {
+			if together && l.tokens == d.Tokens {
 				if ok, err := c.waiting.normStore(shape, angles, l); ok || err != nil {
 					return err
 				}

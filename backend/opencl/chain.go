@@ -11,7 +11,7 @@ import (
 	"github.com/antigravity-go/antigravity/backend/opencl/internal/cl"
 )
 
-// chain collects the operations of a single token's layers as records, and enqueues many of them as one launch: chain_record.cl describes the
+// chain collects the operations of a layer for few rows as records, and enqueues many of them as one launch: chain_record.cl describes the
 // kernel. It takes an operation if it can; whatever else is enqueued comes after the records that wait, since the queue's settle enqueues
 // these first. The records of a step of a model with 16 layers:
 //
@@ -30,8 +30,10 @@ type chain struct {
 	meetings *meetings // nil: there are no chains on this device
 	options  string    // the device's ways to multiply bytes and to order memory
 
-	open     bool     // the operation before was a record
-	key      chainKey // what the records' program is compiled for
+	open     bool        // the operation before was a record
+	tokens   int         // rows of activations of the open chain
+	key      chainKey    // what the records' program is compiled for
+	latest   [2]chainKey // of one row, and of several
 	programs map[chainKey]program
 
 	next    record // the one that is being made, the weights that it has, and what failed
@@ -41,15 +43,14 @@ type chain struct {
 	attention record  // the latest one of attention
 	attended  operand // its result's place
 	unmerged  bool    // it is not there yet
-	parts     *cl.Mem // of attention
 
-	records  []record  // that wait
-	launchAt int       // the number of records that are enqueued together next
-	held     []*cl.Mem // the buffers of records that wait
-	list     *cl.Mem   // records on the device
-	ahead    ahead
-	launches int  // how many there were
-	busy     bool // records are being enqueued: settle has nothing to do
+	records  []record   // that wait
+	launchAt int        // the number of records that are enqueued together next
+	held     []*cl.Mem  // the buffers of records that wait
+	memory   [3]*cl.Mem // on the device: see recordMemory
+	ahead    [2]ahead   // of steps of one row, and of several
+	launches int        // how many there were
+	busy     bool       // records are being enqueued: settle has nothing to do
 }
 
 // chainKey is what programs of chains are compiled for.
@@ -58,7 +59,8 @@ type chainKey struct {
 	pages   pageShape
 	share   int // query heads that share a KV head
 	queries int // heads that a team takes
-	k       int // the longest rows of weights
+	k       int // the longest rows of weights; 0 for several rows of activations, which are not in local memory
+	several bool
 }
 
 // record is record of chain_record.cl.
@@ -77,15 +79,19 @@ type record struct {
 }
 
 // recordRows is what a record has of how rows of weights lie and are shared out.
-type recordRows struct{ each, format, pieces, rowScales, kept, _ int32 }
+type recordRows struct {
+	each, format, pieces, rowScales, kept int32
+	rows, width, _                        int32 // rows of activations, and elements of out that each of them has
+}
 
 // recordAttention is what a record has of attention, and of a cache.
 type recordAttention struct {
-	parts, tables                uint64
-	slabs                        [fewSlabs]uint64
-	tableAt, slots, heads, tiles int32
-	scale                        float32
-	merged                       int32
+	parts, tables  uint64
+	slabs          [fewSlabs]uint64
+	tableAt, slots [chainTokens]int32 // of each row
+	heads, tiles   int32
+	scale          float32
+	merged         int32
 }
 
 // The kinds of records, as chain_record.cl has them.
@@ -95,6 +101,7 @@ const (
 	chainMerge
 	chainPlain
 	chainSwiGLU
+	chainRound
 )
 
 // asked is the weights of a record, which the one aheadBy before it asks for in the second-level cache: their quants and scales.
@@ -109,6 +116,16 @@ type ahead struct {
 	plan []asked
 	step int
 }
+
+// The chain's memory: the records of a launch, the parts of attention, and several rows of activations that were rounded.
+const (
+	recordMemory = iota
+	partMemory
+	roundedMemory
+)
+
+// chainTokens is the most rows of activations that a chain takes: MOST_TOKENS in chain_rows.cl.
+const chainTokens = 8
 
 const (
 	aheadBy      = 2   // records
@@ -158,14 +175,28 @@ func (k *chainKey) teams(local int64) int {
 	return min(2, int(local)/bytes)
 }
 
-// takes reports whether records can have weights of a format with rows of k elements.
-func (c *chain) takes(f *format, k int) bool {
-	return c.meetings != nil && !c.meetings.lost && f.split != "" && f.chunk(max(k, c.key.k), c.local()) > 0
+// takes reports whether records can have products of m rows of activations with weights of a format and rows of k elements, which may have any
+// length if m is not 1.
+func (c *chain) takes(f *format, k, m int) bool {
+	if c.meetings == nil || c.meetings.lost || f.split == "" || m > chainTokens {
+		return false
+	}
+	if m > 1 {
+		return f.chunkOfSeveral(c.local()) > 0
+	}
+	return f.chunk(max(k, c.latest[0].k), c.local()) > 0
+}
+
+// chunkOfSeveral is chunk for several rows of activations: local memory has sums of each of them in place of activations.
+func (f *format) chunkOfSeveral(local int64) int {
+	return f.chunk(0, local-4*chainTokens*int64(chainRows(2048)))
 }
 
 // with returns a key for weights of a format, too, with rows of k elements; ok is false if a program cannot have it besides the key's formats.
 func (k chainKey) with(f *format, rowLen int) (key chainKey, ok bool) {
-	k.k = max(k.k, rowLen)
+	if !k.several {
+		k.k = max(k.k, rowLen)
+	}
 	switch {
 	case k.has(f):
 	case k.formats[0] == "":
@@ -196,21 +227,32 @@ func (c *chain) program() program {
 	first, second := c.key.formats[0], c.key.formats[1]
 	f, _ := formatOf(first)
 	teams, chunk := c.key.teams(c.local()), f.chunk(c.key.k, c.local())
-	p.files = "common exact norm formats dot activations blocks block_terms cache pages store meet chain_record chain_share chain_sums"
+	p.files = "common exact norm formats dot activations blocks block_terms cache pages store meet chain_record chain_share"
+	sums := " chain_sums"
+	if c.key.several {
+		chunk = f.chunkOfSeveral(c.local())
+		p.files += " chain_rows_record"
+		sums += " chain_rows_sums"
+	}
+	p.files += sums
 	p.options = fmt.Sprintf("-DGROUP=%d -DCHAIN_GROUP=%[1]d -DTEAMS_OF_TILES=%d -DCHUNK=%d -DMOST_ROWS=%d -DMOST_K=%d -DFIRST=%s -DFORMAT=%[6]s -DHEAD_DIM=%d -DSHARE=%d -DQUERIES=%d -DKV_%v -DWRITES -DRUNS=1 -DSLABS=%d%s",
 		teams*asm.TileKeys, teams, chunk, chainRows(chunk), c.key.k, first, c.key.pages.headDim, c.key.share, c.key.queries, c.key.pages.cache, fewSlabs, c.options)
 	if second != "" {
-		p.files += " second_format formats blocks block_terms chain_sums"
+		p.files += " second_format formats blocks block_terms" + sums
 		p.options += fmt.Sprintf(" -DSECOND=%s", second)
 	}
 	p.files += " tiles_begin tile values chain_tiles tiles_end chain"
+	if c.key.several {
+		p.files += " chain_rows"
+		p.options += " -DSEVERAL"
+	}
 	c.programs[c.key] = p
 	return p
 }
 
 // begin begins a record.
 func (c *chain) begin(kind int32) *record {
-	c.next, c.own, c.failure = record{kind: kind}, asked{}, nil
+	c.next, c.own, c.failure = record{kind: kind, recordRows: recordRows{rows: int32(c.tokens)}}, asked{}, nil
 	return &c.next
 }
 
@@ -279,19 +321,27 @@ func (c *chain) terms(t *terms, format string) (rows int) {
 	return rows
 }
 
-// pages makes the pages of a launch's only run those of the record.
+// pages makes the pages of a launch's runs those of the record's rows. A row sees the slots up to its own.
 func (c *chain) pages(l *launch) {
-	run, r := &l.runs.of[0], &c.next
-	r.tables, r.tableAt, r.slots = c.at(operand{mem: l.tables}), run.table, run.slots
+	r, row := &c.next, 0
+	r.tables = c.at(operand{mem: l.tables})
+	for i := range l.runs.count {
+		run := &l.runs.of[i]
+		for token := range run.tokens {
+			r.tableAt[row], r.slots[row] = run.table, run.slots-run.tokens+token+1
+			row++
+		}
+	}
 	for i := range r.slabs {
 		r.slabs[i] = c.at(operand{mem: l.mems[i]})
 	}
 }
 
-// fits makes the key one for a product with weights of a format and rows of k elements, too; false if no chain is open that can have it.
-func (c *chain) fits(f *format, k int) (bool, error) {
+// fits makes the key one for a product of m rows of activations with weights of a format and rows of k elements, too; false if no chain is open
+// that can have it.
+func (c *chain) fits(f *format, k, m int) (bool, error) {
 	key, ok := c.key.with(f, k)
-	if !ok || !c.open || !c.takes(f, k) {
+	if !ok || !c.open || m != c.tokens || !c.takes(f, k, m) {
 		return false, nil
 	}
 	return true, c.turn(key)
@@ -303,24 +353,52 @@ func (c *chain) turn(key chainKey) error {
 		return nil
 	}
 	err := c.launch()
-	c.key = key
+	c.key, c.latest[flag(key.several)] = key, key
 	return err
+}
+
+// round adds the record that rounds several rows of k activations for the next product, and returns the operand that has them then. It is made by
+// a function that fills x in, and how x is normed.
+func (c *chain) round(k, block int, fill func(r *record)) (operand, error) {
+	if err := c.room(roundedMemory, chainTokens*(k+k/4+k/block*4)); err != nil {
+		return operand{}, err
+	}
+	to := operand{mem: c.memory[roundedMemory]}
+	r := c.begin(chainRound)
+	fill(r)
+	pieces, eights := max(1, c.meetings.groups/c.tokens), block/8 // of a step, in which pieces end
+	r.k, r.out = int32(k), c.at(to)
+	r.each = int32(groups(groups(k/8, pieces), eights) * eights)
+	r.units = int32(groups(k/8, int(r.each)))
+	return to, c.add()
+}
+
+// normed returns the normed and rounded x of a product for several rows, and x for one, which the product's record norms.
+func (c *chain) normed(p *normProduct) (operand, error) {
+	if !c.key.several {
+		return p.x, nil
+	}
+	return c.round(p.k, p.w[0].format.blockLen, func(r *record) {
+		r.x, r.gain, r.eps = c.at(p.x), c.at(p.gain), p.eps
+	})
 }
 
 // store adds the products of normed queries, keys and values with their RoPEStore, which may open a chain; ok is false if no record can have
 // them.
 func (c *chain) store(p *normProduct, shape pageShape, angles operand, l *launch) (ok bool, err error) {
-	if l.runs.count != 1 || l.slabs > fewSlabs || shape.headDim%4 != 0 {
+	if l.tokens != p.m || p.m > chainTokens || l.slabs > fewSlabs || shape.headDim%4 != 0 {
 		return false, nil
 	}
-	key := c.key
+	several := p.m > 1
+	key := c.latest[flag(several)]
+	key.several = several
 	for i := range p.n {
 		f := &p.w[i].format
-		if !c.takes(f, p.k) {
+		if !c.takes(f, p.k, p.m) {
 			return false, nil
 		}
 		if key, ok = key.with(f, p.k); !ok && i == 0 {
-			key, ok = chainKey{}.with(f, p.k)
+			key, ok = chainKey{several: several}.with(f, p.k)
 		}
 		if !ok {
 			return false, nil
@@ -331,10 +409,20 @@ func (c *chain) store(p *normProduct, shape pageShape, angles operand, l *launch
 	if key.queries == 0 || key.teams(c.local()) == 0 {
 		return false, nil
 	}
+	if c.tokens != p.m { // the chain before has ended
+		if err := c.settle(); err != nil {
+			return false, err
+		}
+	}
 	if err := c.turn(key); err != nil {
 		return false, err
 	}
 	if err := c.merge(); err != nil {
+		return false, err
+	}
+	c.tokens = p.m
+	x, err := c.normed(p)
+	if err != nil {
 		return false, err
 	}
 	for i, format := range p.terms.formats() {
@@ -342,8 +430,9 @@ func (c *chain) store(p *normProduct, shape pageShape, angles operand, l *launch
 			break
 		}
 		r := c.begin(chainStore)
-		r.units, r.k, r.eps, r.kept = int32(c.terms(&p.terms, format)/2), int32(p.k), p.eps, int32(flag(i > 0))
-		r.x, r.gain, r.out, r.values, r.angles = c.at(p.x), c.at(p.gain), c.at(p.out[0]), c.at(p.out[2]), c.at(angles)
+		r.units, r.k, r.kept = int32(c.terms(&p.terms, format)/2), int32(p.k), int32(flag(i > 0))
+		c.norms(p, x)
+		r.out, r.values, r.angles = c.at(p.out[0]), c.at(p.out[2]), c.at(angles)
 		c.pages(l)
 		if err := c.add(); err != nil {
 			return false, err
@@ -352,10 +441,18 @@ func (c *chain) store(p *normProduct, shape pageShape, angles operand, l *launch
 	return true, nil
 }
 
-// attend adds the attention of a launch of one run.
+// norms makes x that of the record, which norms it itself for one row of activations.
+func (c *chain) norms(p *normProduct, x operand) {
+	c.next.x = c.at(x)
+	if !c.key.several {
+		c.next.gain, c.next.eps = c.at(p.gain), p.eps
+	}
+}
+
+// attend adds the attention of all rows of a step.
 func (c *chain) attend(a *attending, l *launch) (ok bool, err error) {
 	s := a.shape
-	if !c.open || l.runs.count != 1 || l.tokens != 1 || l.slabs > fewSlabs || s.limit != 0 || s.window != 0 || s.sinks ||
+	if !c.open || l.tokens != c.tokens || a.Tokens != c.tokens || l.slabs > fewSlabs || s.limit != 0 || s.window != 0 || s.sinks ||
 		c.key.pages != (pageShape{s.cache, s.headDim}) || c.key.share != s.share {
 		return false, nil
 	}
@@ -363,38 +460,37 @@ func (c *chain) attend(a *attending, l *launch) (ok bool, err error) {
 		return false, err
 	}
 	tiles := groups(l.longest, asm.TileKeys)
-	if err := c.room(a.partBytes(tiles)); err != nil {
+	if err := c.room(partMemory, c.tokens*a.partBytes(tiles)); err != nil {
 		return false, err
 	}
 	r := c.begin(chainTiles)
 	r.heads, r.tiles, r.scale = int32(a.Heads), int32(tiles), asm.QueryScale(a.HeadDim)
-	row := 4 * int(l.runs.of[0].row) * a.Heads * a.HeadDim
-	a.q.at, a.out.at = a.q.at+row, a.out.at+row
-	r.x, r.out, r.parts = c.at(a.q), c.at(a.out), c.at(operand{mem: c.parts})
+	r.x, r.out, r.parts = c.at(a.q), c.at(a.out), c.at(operand{mem: c.memory[partMemory]})
 	c.pages(l)
 	c.attention, c.attended = *r, a.out
 	if err := c.add(); err != nil {
 		return false, err
 	}
 	c.unmerged = true
-	if tiles > mergedByEach {
+	if tiles > mergedByEach && !c.key.several { // several rows are merged and rounded at once
 		return true, c.merge()
 	}
 	return true, nil
 }
 
-// room makes the memory for parts one of at least some bytes.
-func (c *chain) room(bytes int) (err error) {
-	if c.parts != nil && c.parts.Size() >= bytes {
+// room makes a memory of the chain one of at least some bytes.
+func (c *chain) room(which, bytes int) (err error) {
+	m := &c.memory[which]
+	if *m != nil && (*m).Size() >= bytes {
 		return nil
 	}
 	if err := c.launch(); err != nil {
 		return err
 	}
-	if c.parts != nil {
-		c.parts.Release()
+	if *m != nil {
+		(*m).Release()
 	}
-	c.parts, err = c.alloc(2*bytes, false) // conversations grow
+	*m, err = c.alloc(2*bytes, false) // conversations grow
 	return err
 }
 
@@ -410,12 +506,9 @@ func (c *chain) merge() error {
 	return c.add()
 }
 
-// multiply adds a product of one row of activations.
+// multiply adds a product.
 func (c *chain) multiply(p *product) (ok bool, err error) {
-	if p.m != 1 {
-		return false, nil
-	}
-	if ok, err := c.fits(&p.w.format, p.w.k); !ok || err != nil {
+	if ok, err := c.fits(&p.w.format, p.w.k, p.m); !ok || err != nil {
 		return false, err
 	}
 	merged := c.unmerged && c.attended == p.x
@@ -424,32 +517,49 @@ func (c *chain) multiply(p *product) (ok bool, err error) {
 			return false, err
 		}
 	}
+	x := p.x
+	merge := func(r *record) {
+		if merged {
+			r.recordAttention, r.merged = c.attention.recordAttention, 1
+			c.unmerged = false
+		}
+	}
+	if c.key.several {
+		x, err = c.round(p.w.k, p.w.format.blockLen, func(r *record) {
+			r.x = c.at(p.x)
+			merge(r)
+		})
+		if err != nil {
+			return false, err
+		}
+	}
 	r := c.begin(chainPlain)
-	r.units, r.k, r.accumulate = int32(p.hi-p.lo), int32(p.w.k), int32(flag(p.add))
+	r.units, r.k, r.width, r.accumulate = int32(p.hi-p.lo), int32(p.w.k), int32(p.width), int32(flag(p.add))
 	c.rows(0, &p.w, p.part, p.lo, p.hi-p.lo)
-	r.x, r.out = c.at(p.x), c.at(p.out)
-	if before := &c.attention; merged {
-		r.recordAttention, r.merged = before.recordAttention, 1
-		c.unmerged = false
+	r.x, r.out = c.at(x), c.at(p.out)
+	if !c.key.several {
+		merge(r)
 	}
 	return true, c.add()
 }
 
 // swiGLU adds the two products of a feed-forward network with what joins them.
 func (c *chain) swiGLU(p *normProduct) (ok bool, err error) {
-	if p.m != 1 {
-		return false, nil
-	}
-	if ok, err := c.fits(&p.w[0].format, p.k); !ok || err != nil {
+	if ok, err := c.fits(&p.w[0].format, p.k, p.m); !ok || err != nil {
 		return false, err
 	}
 	if err := c.merge(); err != nil {
 		return false, err
 	}
+	x, err := c.normed(p)
+	if err != nil {
+		return false, err
+	}
 	r := c.begin(chainSwiGLU)
-	r.units, r.k, r.eps = int32(p.counts[0]), int32(p.k), p.eps
+	r.units, r.k, r.width = int32(p.counts[0]), int32(p.k), int32(p.counts[0])
 	c.terms(&p.terms, p.w[0].format.name)
-	r.x, r.gain, r.out = c.at(p.x), c.at(p.gain), c.at(p.out[0])
+	c.norms(p, x)
+	r.out = c.at(p.out[0])
 	return true, c.add()
 }
 
@@ -458,7 +568,9 @@ func (c *chain) add() error {
 	if c.failure != nil {
 		return c.failure
 	}
-	c.next.each = int32(groups(int(c.next.units), c.meetings.groups))
+	if c.next.kind != chainRound {
+		c.next.each = int32(groups(int(c.next.units), c.meetings.groups))
+	}
 	c.ask()
 	c.records = append(c.records, c.next)
 	c.open = true
@@ -472,7 +584,7 @@ func (c *chain) add() error {
 
 // ask lets the record ask for the weights of one of the records after it, as the step before had them.
 func (c *chain) ask() {
-	a := &c.ahead
+	a := &c.ahead[flag(c.key.several)]
 	if a.step < len(a.plan) {
 		a.plan[a.step] = c.own
 	} else {
@@ -504,7 +616,7 @@ func (c *chain) settle() error {
 	if launchErr := c.launch(); err == nil {
 		err = launchErr
 	}
-	c.open, c.ahead.step, c.launchAt = false, 0, firstLaunch
+	c.open, c.ahead[0].step, c.ahead[1].step, c.launchAt = false, 0, 0, firstLaunch
 	return err
 }
 
@@ -518,22 +630,27 @@ func (c *chain) launch() (err error) {
 		clear(c.held)
 		c.records, c.held, c.busy = c.records[:0], c.held[:0], false
 	}()
-	if c.list == nil {
-		if c.list, err = c.alloc((mostRecords+1)*int(unsafe.Sizeof(record{})), false); err != nil {
+	list := &c.memory[recordMemory]
+	if *list == nil {
+		if *list, err = c.alloc((mostRecords+1)*int(unsafe.Sizeof(record{})), false); err != nil {
 			return err
 		}
 	}
 	bytes := unsafe.Slice((*byte)(unsafe.Pointer(&c.records[0])), len(c.records)*int(unsafe.Sizeof(record{})))
-	if err := c.send("send records", c.list, 0, bytes); err != nil {
+	if err := c.send("send records", *list, 0, bytes); err != nil {
 		return err
 	}
-	kernel, err := c.kernel(c.program(), "chain")
+	name := "chain"
+	if c.key.several {
+		name = "chain_rows"
+	}
+	kernel, err := c.kernel(c.program(), name)
 	if err != nil {
 		return err
 	}
 	c.context.Unseen.Store(true)
 	c.launches++
-	kernel.Mem(c.list).Int(len(c.records))
+	kernel.Mem(*list).Int(len(c.records))
 	group := c.key.teams(c.local()) * asm.TileKeys
 	met := 0
 	for i := range c.records[1:] {
@@ -544,10 +661,10 @@ func (c *chain) launch() (err error) {
 
 // release gives the memory up.
 func (c *chain) release() {
-	for _, m := range []*cl.Mem{c.parts, c.list} {
+	for _, m := range c.memory {
 		if m != nil {
 			m.Release()
 		}
 	}
-	c.parts, c.list, c.records, c.held, c.open, c.unmerged = nil, nil, nil, nil, false, false
+	c.memory, c.records, c.held, c.open, c.unmerged = [3]*cl.Mem{}, nil, nil, false, false
 }

@@ -24,8 +24,32 @@ func chainTest(t *testing.T) Options {
 	return Options{chainGroups: 1}
 }
 
-// mixed stands for a file with weights of two formats.
+// mixed stands for weights of two formats.
 const mixed = tensor.DType(255)
+
+// chainModel loads Pebble with weights of a type. If they are mixed, it is the file with some values and some rows of down in six bits, and all
+// else in four.
+func chainModel(t *testing.T, weights tensor.DType, o llama.LoadOptions) *llama.Model {
+	var m *llama.Model
+	var err error
+	if weights == mixed {
+		m, err = llama.Load(fixture.Path(t, "pebble/gguf/pebble-Q4_K_M.gguf"), &o)
+	} else {
+		o.Weights = weights
+		m, err = pebble.Load(&o)
+	}
+	must(t, err)
+	t.Cleanup(func() { m.Close() })
+	return m
+}
+
+// chainName is the name of a test with weights of a type.
+func chainName(weights tensor.DType) string {
+	if weights == mixed {
+		return "q4_k_m"
+	}
+	return weights.String()
+}
 
 // TestChain lets Pebble answer with chains: texts and saved states, keys and values included, are those of the processor.
 func TestChain(t *testing.T) {
@@ -42,26 +66,11 @@ func TestChain(t *testing.T) {
 			if kv == tensor.F32 && weights != tensor.Q4_0 {
 				continue // products do not depend on the cache's type
 			}
-			name := fmt.Sprint(weights, kv)
-			load := func(o *llama.LoadOptions) (*llama.Model, error) {
-				o.Weights = weights
-				return pebble.Load(o)
-			}
-			if weights == mixed {
-				name = "q4_k_m"
-			}
-			t.Run(name, func(t *testing.T) {
-				if weights == mixed {
-					load = func(o *llama.LoadOptions) (*llama.Model, error) {
-						return llama.Load(fixture.Path(t, "pebble/gguf/pebble-Q4_K_M.gguf"), o) // some values and some of down have six bits, all else four
-					}
-				}
+			t.Run(chainName(weights)+" "+kv.String(), func(t *testing.T) {
 				launches := gpu.products.chain.launches
 				var states [2][]byte
-				for i, o := range []*llama.LoadOptions{{}, {Backend: gpu}} {
-					m, err := load(o)
-					must(t, err)
-					defer m.Close()
+				for i, o := range []llama.LoadOptions{{}, {Backend: gpu}} {
+					m := chainModel(t, weights, o)
 					s, err := m.NewSession(&llama.SessionOptions{KV: kv})
 					must(t, err)
 					defer s.Close()
@@ -81,8 +90,8 @@ func TestChain(t *testing.T) {
 				if launches = gpu.products.chain.launches - launches; launches == 0 {
 					t.Error("no chain was launched")
 				}
-				if two := gpu.products.chain.key.formats[1] != ""; two != (weights == mixed) {
-					t.Errorf("the chain's formats are %q", gpu.products.chain.key.formats)
+				if formats := gpu.products.chain.latest[0].formats; (formats[1] != "") != (weights == mixed) {
+					t.Errorf("the chain's formats are %q", formats)
 				}
 			})
 		}

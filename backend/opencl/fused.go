@@ -36,15 +36,16 @@ func (f *fused) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.T
 	for i := 0; i < len(ws) && together; i++ {
 		together = c.add(f.queue, ws[i], outs[i], k)
 	}
-	if together && c.mixed {
-		together = m == 1 && c.storable() && !f.closed && f.chain.takes(&c.w[0].format, k)
-	}
-	if together && c.n > 0 {
+	chained := c.n > 0 && c.storable() && !f.closed && f.chain.takes(&c.w[0].format, k, m)
+	if together && c.n > 0 && (chained || !c.mixed) {
 		defer f.mu.Unlock()
 		if c.mixed {
-			return f.waiting.hold(&c)
+			return f.waiting.hold(&c, rowByRow)
 		}
 		by := f.tuning.way(c.shape("norm_matvec", c.terms.rows(), m), c.split(), func(by teams) error { return f.normMultiply(by, &c) })
+		if chained || m == 1 && by == rowByRow && c.storable() && !f.closed {
+			return f.waiting.hold(&c, by)
+		}
 		return f.normMultiply(by, &c)
 	}
 	err = f.vectors.norm(c.x, c.gain, c.normed, m, k, eps)
@@ -60,26 +61,23 @@ func (f *fused) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.T
 	return nil
 }
 
-// normMultiply computes a product in a way: row by row it is one kernel, which for one row may wait for the next operation.
-func (f *fused) normMultiply(by teams, c *normProduct) error {
+// normMultiply computes a product in a way: row by row it is one kernel.
+func (p *products) normMultiply(by teams, c *normProduct) error {
 	if by != rowByRow {
-		return f.normThenMultiply(by, c)
+		return p.normThenMultiply(by, c)
 	}
-	if c.m == 1 && c.storable() && !f.closed {
-		return f.waiting.hold(c)
-	}
-	return f.normRow(c)
+	return p.normRow(c)
 }
 
 // normThenMultiply norms rows, rounds them once if the weights are in blocks, and multiplies them with each term.
-func (f *fused) normThenMultiply(by teams, c *normProduct) error {
-	if err := f.vectors.norm(c.x, c.gain, c.normed, c.m, c.k, c.eps); err != nil {
+func (p *products) normThenMultiply(by teams, c *normProduct) error {
+	if err := p.vectors.norm(c.x, c.gain, c.normed, c.m, c.k, c.eps); err != nil {
 		return err
 	}
 	var rounded activations
 	if c.split() {
 		var err error
-		if rounded, err = f.round(c.what, c.normed, c.m, c.k, c.w[0].format.blockLen); err != nil {
+		if rounded, err = p.round(c.what, c.normed, c.m, c.k, c.w[0].format.blockLen); err != nil {
 			return err
 		}
 	}
@@ -88,9 +86,9 @@ func (f *fused) normThenMultiply(by teams, c *normProduct) error {
 		one := product{what: c.what, x: c.normed, m: c.m, w: *w, part: &w.parts[0], lo: w.first, hi: w.first + n, out: c.out[i], width: n}
 		var err error
 		if c.split() {
-			err = f.multiplyRounded(by, rounded, &one)
+			err = p.multiplyRounded(by, rounded, &one)
 		} else {
-			err = f.multiplyMany(&one)
+			err = p.multiplyMany(&one)
 		}
 		if err != nil {
 			return err
@@ -113,6 +111,9 @@ func (f *fused) NormSwiGLU(x, norm *tensor.Tensor, eps float32, normed, gate, up
 	c := normProduct{what: "NormSwiGLU", eps: eps, m: m, k: k}
 	if gate.Shape() == up.Shape() && c.of(f.queue, x, norm, normed) && c.add(f.queue, gate, out, k) && c.add(f.queue, up, product, k) && !c.mixed {
 		defer f.mu.Unlock()
+		if ok, err := f.chain.swiGLU(&c); ok || err != nil {
+			return err
+		}
 		by := f.tuning.way(c.shape("norm_swiglu", c.counts[0], m), c.split(), func(by teams) error { return f.normSwiGLU(by, &c) })
 		return f.normSwiGLU(by, &c)
 	}
@@ -134,9 +135,6 @@ func (f *fused) normSwiGLU(by teams, c *normProduct) error {
 			return err
 		}
 		return f.vectors.siluMul(c.out[0], c.out[1], c.m*n)
-	}
-	if ok, err := f.chain.swiGLU(c); ok || err != nil {
-		return err
 	}
 	shape := c.shape("norm_swiglu", n, 0)
 	size, ok := f.tuning.known(shape)

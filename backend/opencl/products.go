@@ -99,27 +99,32 @@ func (p *products) multiply(what string, a, w, out *tensor.Tensor, add bool, oth
 			continue
 		}
 		c.out.at += 4 * (c.lo - table.first)
-		shape := c.shape("multiply")
-		shape.m = m
-		by := p.tuning.way(shape, table.split(), func(by teams) error {
-			tried, err := p.aside(&c)
-			if err != nil {
-				return err
-			}
-			return p.multiplyBy(by, &tried)
-		})
-		if err := p.multiplyBy(by, &c); err != nil {
+		if err := p.multiplyPart(&c); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// multiplyBy computes a product in a way.
-func (p *products) multiplyBy(by teams, c *product) error {
+// multiplyPart computes the product of one part of the weights, by a record of the chain or in the way that is the fastest.
+func (p *products) multiplyPart(c *product) error {
 	if ok, err := p.chain.multiply(c); ok || err != nil {
 		return err
 	}
+	shape := c.shape("multiply")
+	shape.m = c.m
+	by := p.tuning.way(shape, c.w.split(), func(by teams) error {
+		tried, err := p.aside(c)
+		if err != nil {
+			return err
+		}
+		return p.multiplyBy(by, &tried)
+	})
+	return p.multiplyBy(by, c)
+}
+
+// multiplyBy computes a product in a way.
+func (p *products) multiplyBy(by teams, c *product) error {
 	switch {
 	case by == rowByRow && p.isFresh(c.x, &c.w, c.m):
 		return p.multiplyFresh(c)

@@ -16,15 +16,16 @@ type waiting struct {
 	*products
 	waits    bool // there is such a product: the field below
 	c        normProduct
+	by       teams                          // in which way it is computed if nothing takes it
 	programs map[storeVariant]*pagedProgram // of norm_store
 }
 
 // hold lets a product wait. The caller holds the lock.
-func (w *waiting) hold(c *normProduct) error {
+func (w *waiting) hold(c *normProduct, by teams) error {
 	if err := w.settle(); err != nil {
 		return err
 	}
-	w.waits, w.c = true, *c
+	w.waits, w.c, w.by = true, *c, by
 	w.commands++ // as if it were enqueued now
 	return nil
 }
@@ -42,7 +43,7 @@ func (w *waiting) settle() error {
 	if c.mixed {
 		return w.apart(&c)
 	}
-	return w.normRow(&c)
+	return w.normMultiply(w.by, &c)
 }
 
 // apart computes a product of weights of several formats, one after the other.
@@ -53,7 +54,7 @@ func (w *waiting) apart(c *normProduct) error {
 	for i := range c.n {
 		of, n := &c.w[i], c.counts[i]
 		one := product{what: c.what, x: c.normed, m: c.m, w: *of, part: &of.parts[0], lo: of.first, hi: of.first + n, out: c.out[i], width: n}
-		if err := w.multiplyFew(&one); err != nil {
+		if err := w.multiplyPart(&one); err != nil {
 			return err
 		}
 	}
@@ -64,7 +65,7 @@ func (w *waiting) apart(c *normProduct) error {
 // are stored one by one.
 func (w *waiting) stores(d backend.AttentionDims, cache tensor.DType, q, k, v operand) bool {
 	return w.waits && w.c.out == [maxTerms]operand{q, k, v} && (cache == tensor.F16 || cache == tensor.F32) &&
-		d.Tokens == 1 && d.HeadDim%2 == 0 && w.c.counts[0] == d.Heads*d.HeadDim && w.c.counts[1] == d.KVHeads*d.HeadDim
+		d.Tokens == w.c.m && d.HeadDim%2 == 0 && w.c.counts[0] == d.Heads*d.HeadDim && w.c.counts[1] == d.KVHeads*d.HeadDim
 }
 
 // storeVariant is what programs of norm_store are compiled for, besides how many runs and slabs they take.
@@ -87,16 +88,16 @@ func (w *waiting) storePrograms(v storeVariant) *pagedProgram {
 	return p
 }
 
-// normStore enqueues the product that waits together with the RoPEStore of the launch's only run; ok is false if no kernel does both: the
-// product still waits.
+// normStore enqueues the product that waits together with the RoPEStore of the launch; ok is false if no kernel does both: the product still
+// waits.
 func (w *waiting) normStore(shape pageShape, angles operand, l *launch) (ok bool, err error) {
-	c := w.c
+	c, by := w.c, w.by
 	w.forget()
 	if ok, err := w.chain.store(&c, shape, angles, l); ok || err != nil {
 		return ok, err
 	}
-	if c.mixed {
-		w.waits, w.c = true, c
+	if c.m > 1 || c.mixed {
+		w.waits, w.c, w.by = true, c, by
 		return false, nil
 	}
 	first, size := &c.w[0], w.rowTeams(&c)

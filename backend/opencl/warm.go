@@ -90,7 +90,7 @@ func (b *Backend) moreSlabs(ctx context.Context) error {
 	few, many := fmt.Sprintf("-DSLABS=%d", fewSlabs), fmt.Sprintf("-DSLABS=%d", maxSlabs)
 	for _, key := range slices.Collect(maps.Keys(b.queue.programs.kernels)) {
 		options := strings.Replace(key.program.options, few, many, 1)
-		if options == key.program.options || key.name == "chain" { // a chain has few slabs
+		if options == key.program.options || key.name == "chain" || key.name == "chain_rows" { // a chain has few slabs
 			continue
 		}
 		if err := ctx.Err(); err != nil {

@@ -11,14 +11,14 @@ INLINED void ask_ahead(const __local record *r) {
 #endif
 }
 
-// merged_eight returns elements 8·i to 8·i+7 of the attention's result, of the parts of its tiles: see merge_parts. Parts are loaded
+// merged_eight returns elements 8·i to 8·i+7 of a row of the attention's result, of the parts of its tiles: see merge_parts. Parts are loaded
 // MERGED at a time.
 #define MERGED 8
-INLINED float8 merged_eight(const __local record *r, int i) {
+INLINED float8 merged_eight(const __local record *r, int row, int i) {
   const int head = i / (QUADS / 2), at = i % (QUADS / 2) * 2;
   __global const int *tables = (__global const int *)r->tables;
-  const int seen = groups_of(r->slots - tables[r->table_at + 2 * (head / SHARE) + 1]);
-  __global const float4 *part = (__global const float4 *)r->parts + (size_t)head * r->tiles * PART;
+  const int seen = groups_of(r->slots[row] - tables[r->table_at[row] + 2 * (head / SHARE) + 1]);
+  __global const float4 *part = (__global const float4 *)r->parts + (size_t)(row * r->heads + head) * r->tiles * PART;
   float8 sum = (float8)(0);
   float most = 0, total = 0;
 #pragma unroll 1
@@ -86,7 +86,7 @@ INLINED void stage_x(const __local record *r, __local float8 *stage) {
   if (r->merged) {
 #pragma unroll 1
     for (int i = id; i * ROUNDED_AT_ONCE < k; i += GROUP) {
-      const float8 v = merged_eight(r, i);
+      const float8 v = merged_eight(r, 0, i);
       stage[i] = v;
       if (get_group_id(0) == 0)
         ((__global float8 *)x)[i] = v;
@@ -175,22 +175,22 @@ typedef struct {
   float before;        // what the product is added to
 } target;
 
-// target_of returns the target of the work-item's unit.
-INLINED target target_of(const share *s, const __local record *r) {
+// target_of returns the target of unit `own` of the group's, for a row of activations.
+INLINED target target_of(const share *s, const __local record *r, int row, int own) {
   target t = {0, 0, 0, 0, 0, 0, 0};
-  if (get_local_id(0) >= s->units)
+  if (own >= s->units)
     return t;
-  int unit = s->unit + get_local_id(0);
-  t.to = (output)r->out + unit;
+  int unit = s->unit + own;
+  t.to = (output)r->out + (size_t)row * r->width + unit;
   if (r->kind == STORE) {
     t.term = term_of(r, &unit);
     const int head = unit / HALF_DIM, at = head * HEAD_DIM + unit % HALF_DIM;
     t.i = unit % HALF_DIM;
-    t.cosine = ((input)r->angles)[t.i];
-    t.sine = ((input)r->angles)[t.i + HALF_DIM];
-    t.to = t.term == 0 ? (output)r->out + at : t.term == 2 ? (output)r->values + at : 0;
+    t.cosine = ((input)r->angles)[row * HEAD_DIM + t.i];
+    t.sine = ((input)r->angles)[row * HEAD_DIM + t.i + HALF_DIM];
+    t.to = t.term == 0 ? (output)r->out + row * r->counts[0] + at : t.term == 2 ? (output)r->values + row * r->counts[2] + at : 0;
     if (t.term > 0) {
-      const run conversation = {r->table_at, 0, 1, r->slots, 0};
+      const run conversation = run_of_row(r, row);
       const int slot = slots_of(conversation, head, RECORD_CACHE) - 1;
       t.cached = page_of(conversation, head, slot / TILE, RECORD_CACHE) + ((t.term == 2 ? TILE : 0) + slot % TILE) * HEAD_BYTES;
     }
@@ -216,16 +216,15 @@ INLINED void store_pair(const target *t, float a, float b) {
   }
 }
 
-// finish puts the sums of the rows that the group has computed where they belong.
-INLINED void finish(const share *s, const __local record *r, target *t, const __local float *totals) {
-  const int id = get_local_id(0);
-  if (id >= s->units)
+// finish puts the sums of unit `own` of those that the group has computed where they belong.
+INLINED void finish(const share *s, const __local record *r, target *t, int own, const __local float *totals) {
+  if (own >= s->units)
     return;
-  const float v = totals[id];
+  const float v = totals[own];
   if (r->kind == STORE)
-    store_pair(t, v, totals[s->units + id]);
+    store_pair(t, v, totals[s->units + own]);
   else if (r->kind == SWIGLU)
-    *t->to = exact_silu(v) * totals[s->units + id];
+    *t->to = exact_silu(v) * totals[s->units + own];
   else
     *t->to = r->accumulate ? t->before + v : v;
 }
@@ -234,13 +233,17 @@ INLINED void finish(const share *s, const __local record *r, target *t, const __
 INLINED void give_up(__global const record *records, int count) {
   if (get_local_id(0) != 0)
     return;
-  for (int n = 0; n < count; n++)
-    if (records[n].kind == PLAIN)
-      *(output)records[n].out = NAN;
-    else if (records[n].kind == STORE || records[n].kind == SWIGLU)
-      *(output)records[n].x = NAN;
+  for (int n = 0; n < count; n++) {
+    __global const record *r = records + n;
+    for (int row = 0; row < r->rows; row++)
+      if (r->kind == PLAIN)
+        ((output)r->out)[row * r->width] = NAN;
+      else if (r->gain) // x is what the products are added to
+        ((output)r->x)[row * r->k] = NAN;
+  }
 }
 
+#ifndef SEVERAL
 // chain computes `count` records in order. `before` is how many groups have met in `meeting` before the launch, each of them counted.
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
 chain(__global const record *records, int count, volatile __global uint *meeting, uint before, int patience) {
@@ -277,16 +280,16 @@ chain(__global const record *records, int count, volatile __global uint *meeting
     else if (r->kind == MERGE)
 #pragma unroll 1
       for (int i = group + id * groups; i < r->heads * QUADS / 2; i += GROUP * groups)
-        ((__global float8 *)r->x)[i] = merged_eight(r, i);
+        ((__global float8 *)r->x)[i] = merged_eight(r, 0, i);
     else if (s.units > 0) {
-      target t = target_of(&s, r);
+      target t = target_of(&s, r, 0, id);
       if (rounded_x)
         load_blocks(&s, r, 0);
       else
         round_x(&s, r, CHAIN_NAMES);
       rounded_x = 1;
       add_rows(&s, r, CHAIN_NAMES);
-      finish(&s, r, &t, totals);
+      finish(&s, r, &t, id, totals);
       if (unit + s.units < end_of(r, group)) {
         unit += s.units;
         again = 1;
@@ -315,3 +318,4 @@ chain(__global const record *records, int count, volatile __global uint *meeting
     later = done;
   }
 }
+#endif

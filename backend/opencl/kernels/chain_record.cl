@@ -23,7 +23,7 @@
 // each row then adds the row's terms in order, while the others go on with the next chunk. For example, 24 rows of 64 blocks with a CHUNK of
 // 2048 are computed at once, as 24 rows of up to 64 blocks; 126 rows in four steps of 16 blocks each.
 
-enum { STORE, TILES, MERGE, PLAIN, SWIGLU };
+enum { STORE, TILES, MERGE, PLAIN, SWIGLU, ROUND };
 
 // record is record of chain.go.
 // each is the units of a group, and ahead_each the lines that a group asks for, so that no group divides. format is 0 for FORMAT, and 1 for
@@ -35,12 +35,14 @@ typedef struct {
   ulong quants[3], scales[3];
   ulong x, gain, out, values, angles;
   ulong parts, tables, slabs[4];
-  int table_at, slots, heads, tiles;
+  int table_at[8], slots[8]; // of each row of activations
+  int heads, tiles;
   float scale;
   int merged;
   ulong ahead[6];
   int ahead_lines[6], ahead_each[6];
-  int each, format, pieces, row_scales, kept, unused;
+  int each, format, pieces, row_scales, kept;
+  int rows, width, unused; // rows of activations, and how many elements of `out` each of them has
 } record;
 
 // What names the cache of a record to the functions of pages.cl.

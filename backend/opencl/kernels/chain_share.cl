@@ -30,13 +30,29 @@ INLINED int term_of(const __local record *r, int *pair) {
   return term;
 }
 
+// run_of_row returns a row of activations as the only one of a run, which sees the slots that the row sees.
+INLINED run run_of_row(const __local record *r, int row) { return (run){r->table_at[row], 0, 1, r->slots[row], 0}; }
+
+// tile_items returns how many pieces of work attention has, of which each is QUERIES heads of a row and a tile. row_of_item returns the row of
+// a piece, and makes it one of the row's.
+INLINED int tile_items(const __local record *r) { return r->rows * r->tiles * (r->heads / QUERIES); }
+INLINED int row_of_item(const __local record *r, int *item) {
+#ifdef SEVERAL
+  const int each = r->tiles * (r->heads / QUERIES), row = *item / each;
+  *item -= row * each;
+  return row;
+#else
+  return 0;
+#endif
+}
+
 // find_tile returns where tile `item` of the record's heads is, and how many of its slots are in use: a team that has none computes its
 // group's first one once more, since all teams meet.
 INLINED void find_tile(const __local record *r, int item, place *tile, int *seen) {
-  if (item >= r->tiles * (r->heads / QUERIES))
-    item = min((int)get_group_id(0), r->tiles * (r->heads / QUERIES) - 1);
-  const int head = item / r->tiles * QUERIES / SHARE, number = item % r->tiles;
-  const run conversation = {r->table_at, 0, 1, r->slots, 0};
+  if (item >= tile_items(r))
+    item = min((int)get_group_id(0), tile_items(r) - 1);
+  const int row = row_of_item(r, &item), head = item / r->tiles * QUERIES / SHARE, number = item % r->tiles;
+  const run conversation = run_of_row(r, row);
   *seen = min(slots_of(conversation, head, RECORD_CACHE) - number * TILE, TILE);
   *tile = tile_of(conversation, head, *seen > 0 ? number : 0, RECORD_CACHE);
 }
@@ -55,6 +71,9 @@ INLINED void begin_share(share *s, const __local record *r, int unit, int end) {
     return;
   s->log = 31 - clz(CHUNK / s->rows);
   s->log = min(s->log, 32 - clz(max(blocks - 1, 7)));
+#ifdef SEVERAL
+  s->log = min(s->log, 31 - clz(GROUP)); // so that all blocks of a work-item are multiplied with the same activations
+#endif
 #pragma unroll
   for (int j = 0; j < EACH; j++) {
     const int i = (get_local_id(0) + j * GROUP) >> s->log, own = min(i, s->rows - 1), side = own >= s->units;

@@ -1,8 +1,8 @@
-// Attention of one token as a record of chain.cl: a team takes QUERIES heads and a tile of keys at a time.
+// Attention of one row of activations, or several, as a record of chain.cl: a team takes QUERIES heads and a tile of keys at a time.
 
 // attend_tiles leaves the parts of the record's heads and tiles.
 INLINED void attend_tiles(const share *s, const __local record *r, __local uint4 *memory) {
-  const int team = team_of_item(), id = get_local_id(0), tiles = r->tiles, items = tiles * (r->heads / QUERIES), groups = get_num_groups(0);
+  const int team = team_of_item(), id = get_local_id(0), tiles = r->tiles, items = tile_items(r), groups = get_num_groups(0);
   __local float4 *buffer = (__local float4 *)((__local uchar *)memory + team * TEAM_BYTES), *query = buffer + BUFFER;
   __local float *weights = (__local float *)(query + QUERIES * QUADS), *lanes = weights + QUERIES * TILE, *total = lanes + QUERIES * LANES_OF_SUM;
   place cached = s->first;
@@ -13,16 +13,16 @@ INLINED void attend_tiles(const share *s, const __local record *r, __local uint4
       find_tile(r, item, &cached, &seen);
     if (item >= items)
       item = get_group_id(0);
-    const int first_head = item / tiles * QUERIES, tile = item % tiles, loaded = max(seen, 1); // a shorter head has fewer tiles
+    const int row = row_of_item(r, &item), first_head = item / tiles * QUERIES, tile = item % tiles, loaded = max(seen, 1); // a shorter head has fewer tiles
     fetched_values next;
     float scores[QUERIES], largest[QUERIES];
     fetch_values(&next, cached, 0, loaded - 1);
-    score_tile(scores, (input)r->x + first_head * HEAD_DIM, r->scale, cached, loaded - 1, buffer, query);
+    score_tile(scores, (input)r->x + (row * r->heads + first_head) * HEAD_DIM, r->scale, cached, loaded - 1, buffer, query);
     weigh_tile(scores, 0, seen, weights, largest, lanes);
     barrier(CLK_LOCAL_MEM_FENCE);
     if (id < QUERIES)
       total[id] = fold_lanes(lanes + id * LANES_OF_SUM);
-    __global float4 *parts = (__global float4 *)r->parts + ((size_t)first_head * tiles + tile) * PART;
+    __global float4 *parts = (__global float4 *)r->parts + ((size_t)(row * r->heads + first_head) * tiles + tile) * PART;
     const sums_at sums = {parts, (size_t)tiles * PART, 0};
     add_values(&next, cached, loaded, weights, total, buffer, sums, VALUE_NAMES);
     if (id == 0)

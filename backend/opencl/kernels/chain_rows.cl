@@ -1,0 +1,152 @@
+// A chain of operations of several rows of activations: up to MOST_TOKENS, which a record counts. They are tokens of as many conversations, or
+// tokens of one, of which later ones see more slots.
+//
+// Local memory has no room for all rows of rounded activations. So a record before each product rounds them for all groups:
+//
+//   ROUND   out = x of all rows, normed if there is a gain, or merged of the parts of the TILES before, in eight bits: rounded_of's layout.
+//           A row has `units` pieces of `each` times eight elements
+//
+// A group loads its blocks of weights before it meets the others, and multiplies them with one row of activations after the other: the terms of
+// a row are added by some work-items while all go on with the next row, and these work-items are others each time. All blocks of a work-item
+// are multiplied with the same activations, since no row of them that is computed at once is longer than the group.
+
+// round_rows computes the group's share of a ROUND.
+INLINED void round_rows(const __local record *r, ROWS_ARGUMENTS) {
+  const int id = get_local_id(0), k = r->k;
+  __local float *part = (__local float *)terms, *stage = part + GROUP;
+  __global const float4 *gain = (__global const float4 *)r->gain;
+  const rounded_of to = rounded_at(r->out, r->rows, k);
+#pragma unroll 1
+  for (int item = get_group_id(0); item < r->rows * r->units; item += get_num_groups(0)) {
+    const int row = item / r->units, begin = (item - row * r->units) * r->each, end = min(begin + r->each, k / ROUNDED_AT_ONCE);
+    __global const float4 *x = (__global const float4 *)r->x + (size_t)row * (k / 4);
+    float factor = 1;
+    if (gain)
+      factor = norm_scale((input)x, k, r->eps, stage, lanes);
+#pragma unroll 1
+    for (int base = begin; base < end; base += GROUP) {
+      const int i = base + id, inside = i < end;
+      float8 v = (float8)(0);
+      if (inside && r->merged) {
+        v = merged_eight(r, row, i);
+        ((__global float8 *)x)[i] = v;
+      } else if (inside)
+        v = EIGHT_AT(x, i);
+      if (gain && inside)
+        v = v * factor * EIGHT_AT(gain, i);
+      float step;
+      const char8 q = round_eight(v, SHARED_STEP, &step, part);
+      if (!inside)
+        continue;
+      const int quarter = i % 4;
+      ((__global uint2 *)to.halves)[((row * 2 + quarter / 2) * (k / 32) + i / 4) * 2 + quarter % 2] = as_uint2(q);
+      const short8 e = convert_short8(q);
+      const short4 t = e.lo + e.hi;
+      ((__global short *)to.eights)[row * (k / 8) + i] = t.x + t.y + t.z + t.w;
+      if (i % SHARED_STEP == 0)
+        to.steps[(row * (k / 8) + i) / SHARED_STEP] = step;
+    }
+  }
+}
+
+// add_rows_of_all does as that of the record's format.
+INLINED void add_rows_of_all(share *s, const __local record *r, ROWS_ARGUMENTS) {
+#if defined(SECOND)
+  if (r->format == 1) {
+    OF_FORMAT(add_rows_of_all_, SECOND)(s, r, ROWS_NAMES);
+    return;
+  }
+#endif
+  OF_FORMAT(add_rows_of_all_, FIRST)(s, r, ROWS_NAMES);
+}
+
+// multiply_rows computes the units of a product that the group computes at once, of which the first blocks are loaded.
+INLINED void multiply_rows(share *s, const __local record *r, ROWS_ARGUMENTS) {
+  const int count = s->units * r->rows;
+  int i = get_local_id(0), row = i / s->units;
+  target t;
+  if (i < count) // on its way while the product is computed
+    t = target_of(s, r, row, i - row * s->units);
+  add_rows_of_all(s, r, ROWS_NAMES);
+#pragma unroll 1
+  while (i < count) {
+    finish(s, r, &t, i - row * s->units, totals + row * MOST_ROWS);
+    i += GROUP;
+    row = i / s->units;
+    if (i < count)
+      t = target_of(s, r, row, i - row * s->units);
+  }
+}
+
+// chain_rows is chain for several rows.
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+chain_rows(__global const record *records, int count, volatile __global uint *meeting, uint before, int patience) {
+  ROWS_MEMORY;
+  __local record three[3];
+  __local int left;
+  const int id = get_local_id(0), group = get_group_id(0), groups = get_num_groups(0);
+  __local record *r = three, *next = three + 1, *later = three + 2;
+  for (int i = id; i < 2 * RECORD_WORDS; i += GROUP)
+    ((__local int *)three)[i] = ((__global const int *)records)[i]; // of the list there are always two
+  barrier(CLK_LOCAL_MEM_FENCE);
+  share s;
+  int n = 0, unit = begin_of(r, group), again = 0; // the record, the unit, and whether the record has been begun
+  int word = 0;                                    // of the record after the next one
+  if (meeting[GAVE_UP]) {
+    give_up(records, count);
+    return;
+  }
+#pragma unroll 1
+  for (;;) {
+    const int multiplies = r->kind == STORE || r->kind == PLAIN || r->kind == SWIGLU;
+    if (multiplies || r->kind == TILES)
+      begin_share(&s, r, unit, end_of(r, group));
+    if (multiplies && s.units > 0)
+      load_blocks(&s, r, 0);
+    if (!again) {
+      ask_ahead(r);
+      if (n > 0 && !r->kept && !met(meeting, before, patience, &left)) {
+        give_up(records, count);
+        return;
+      }
+      if (id < RECORD_WORDS && n + 2 < count)
+        word = ((__global const int *)(records + n + 2))[id];
+    }
+    if (r->kind == TILES)
+      attend_tiles(&s, r, memory);
+    else if (r->kind == ROUND)
+      round_rows(r, ROWS_NAMES);
+    else if (r->kind == MERGE) {
+      const int each = r->heads * QUADS / 2;
+#pragma unroll 1
+      for (int i = group + id * groups; i < r->rows * each; i += GROUP * groups)
+        ((__global float8 *)r->x)[i] = merged_eight(r, i / each, i % each);
+    } else if (s.units > 0) {
+      multiply_rows(&s, r, ROWS_NAMES);
+      if (unit + s.units < end_of(r, group)) {
+        unit += s.units;
+        again = 1;
+        continue;
+      }
+    }
+    if (++n == count) {
+      if (meeting[GAVE_UP])
+        give_up(records, count);
+      return;
+    }
+    if (id < RECORD_WORDS)
+      ((__local int *)later)[id] = word;
+    if (next->kept)
+      barrier(CLK_LOCAL_MEM_FENCE);
+    else {
+      arrive(meeting);
+      before += groups;
+    }
+    unit = begin_of(next, group);
+    again = 0;
+    __local record *done = r;
+    r = next;
+    next = later;
+    later = done;
+  }
+}
