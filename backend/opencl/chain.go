@@ -3,8 +3,6 @@
 package opencl
 
 import (
-	"encoding/binary"
-	"fmt"
 	"unsafe"
 
 	"github.com/antigravity-go/antigravity/asm"
@@ -36,85 +34,30 @@ type chain struct {
 	latest   [2]chainKey // of one row, and of several
 	programs map[chainKey]program
 
-	next    record // the one that is being made, the weights that it has, and what failed
-	own     asked
-	failure error
-
-	attention record  // the latest one of attention
-	attended  operand // its result's place
-	unmerged  bool    // it is not there yet
+	making
+	merging
 
 	records  []record   // that wait
 	launchAt int        // the number of records that are enqueued together next
 	held     []*cl.Mem  // the buffers of records that wait
 	memory   [3]*cl.Mem // on the device: see recordMemory
-	ahead    [2]ahead   // of steps of one row, and of several
+	ahead    ahead      // of steps of one row
 	launches int        // how many there were
 	busy     bool       // records are being enqueued: settle has nothing to do
 }
 
-// chainKey is what programs of chains are compiled for.
-type chainKey struct {
-	formats [2]string // of weights; the second may be "": there is only one
-	pages   pageShape
-	share   int // query heads that share a KV head
-	queries int // heads that a team takes
-	k       int // the longest rows of weights; 0 for several rows of activations, which are not in local memory
-	several bool
+// making is the record that is being made, the weights that it has, and what failed.
+type making struct {
+	next    record
+	own     asked
+	failure error
 }
 
-// record is record of chain_record.cl.
-type record struct {
-	kind, units, k, accumulate   int32
-	counts                       [maxTerms]int32
-	eps                          float32
-	quants, scales               [maxTerms]uint64
-	x, gain, out, values, angles uint64
-	recordAttention
-	ahead struct {
-		at          [2 * maxTerms]uint64
-		lines, each [2 * maxTerms]int32
-	}
-	recordRows
-}
-
-// recordRows is what a record has of how rows of weights lie and are shared out.
-type recordRows struct {
-	each, format, pieces, rowScales, kept int32
-	rows, width, _                        int32 // rows of activations, and elements of out that each of them has
-}
-
-// recordAttention is what a record has of attention, and of a cache.
-type recordAttention struct {
-	parts, tables  uint64
-	slabs          [fewSlabs]uint64
-	tableAt, slots [chainTokens]int32 // of each row
-	heads, tiles   int32
-	scale          float32
-	merged         int32
-}
-
-// The kinds of records, as chain_record.cl has them.
-const (
-	chainStore = iota
-	chainTiles
-	chainMerge
-	chainPlain
-	chainSwiGLU
-	chainRound
-)
-
-// asked is the weights of a record, which the one aheadBy before it asks for in the second-level cache: their quants and scales.
-type asked struct {
-	mems  [maxTerms]*cl.Mem
-	at    [2 * maxTerms]uint64
-	lines [2 * maxTerms]int32
-}
-
-// ahead is the weights of the records of a step, in their order, as the steps before had them, and how many records the present step has.
-type ahead struct {
-	plan []asked
-	step int
+// merging is the latest record of attention, and the place of its result, which is not there yet if it is unmerged.
+type merging struct {
+	attention record
+	attended  operand
+	unmerged  bool
 }
 
 // The chain's memory: the records of a launch, the parts of attention, and several rows of activations that were rounded.
@@ -126,6 +69,10 @@ const (
 
 // chainTokens is the most rows of activations that a chain takes: MOST_TOKENS in chain_rows.cl.
 const chainTokens = 8
+
+// mostChained bounds the multiply-adds of queries, keys and values of several rows: in larger layers launches are a smaller part of the time, and
+// matrix instructions are faster. With 8 rows of Llama 3.2 1B, 50 million, an H100 gains 1.1 to 1.3; more has not been measured.
+const mostChained = 1 << 26
 
 const (
 	aheadBy      = 2   // records
@@ -139,222 +86,28 @@ func newChain(q *queue) *chain {
 	return &chain{queue: q, programs: map[chainKey]program{}, launchAt: firstLaunch}
 }
 
-// chunk returns how many blocks a group multiplies at once, for rows of k elements of a format: as many as local memory has room for; 0: it
-// has too little.
-func (f *format) chunk(k int, local int64) int {
-	const aligned = 4 * 32 // what pieces of the memory may be larger by
-	term, factor := 8, 0
-	if f.blockLen == 256 {
-		factor = 8
-	} else if f.scaleBytes%4 == 0 { // a block has a minimum, too
-		term = 16
-	}
-	for chunk := 2048; chunk >= 512; chunk /= 2 {
-		rows := chainRows(chunk)
-		bytes := k + k/4 + k/f.blockLen*4 + 2*(chunk+rows)*term + 2*(chunk/8+rows)*factor + aligned
-		if int64(bytes) <= local {
-			return chunk
-		}
-	}
-	return 0
-}
-
-// chainRows returns how many rows of weights a group computes at once: each has at least eight blocks of a chunk.
-func chainRows(chunk int) int { return min(128, chunk/8) }
-
-// local returns the local memory of a group for what chunk counts, and for the teams of attention: what remains of a device's besides three
-// records and the sums of rows.
-func (c *chain) local() int64 {
-	return min(c.device.LocalBytes, flashLocal) - 3*int64(unsafe.Sizeof(record{})) - 1024
-}
-
-// teams returns how many tiles of attention a group computes at once.
-func (k *chainKey) teams(local int64) int {
-	quads := k.pages.headDim / 4
-	bytes := asm.TileKeys*(8+1)*16 + k.queries*(quads*16+asm.TileKeys*4+asm.Lanes*4) + 64
-	return min(2, int(local)/bytes)
-}
-
-// takes reports whether records can have products of m rows of activations with weights of a format and rows of k elements, which may have any
-// length if m is not 1.
-func (c *chain) takes(f *format, k, m int) bool {
-	if c.meetings == nil || c.meetings.lost || f.split == "" || m > chainTokens {
+// takes reports whether records can have the products of normed rows, and with them the layer that they begin. Rows of weights may have any length if
+// there are several rows of activations.
+func (c *chain) takes(p *normProduct) bool {
+	if c.meetings == nil || c.meetings.lost || p.m > chainTokens || p.m > 1 && p.m*p.terms.rows()*p.k > mostChained {
 		return false
 	}
-	if m > 1 {
-		return f.chunkOfSeveral(c.local()) > 0
-	}
-	return f.chunk(max(k, c.latest[0].k), c.local()) > 0
-}
-
-// chunkOfSeveral is chunk for several rows of activations: local memory has sums of each of them in place of activations.
-func (f *format) chunkOfSeveral(local int64) int {
-	return f.chunk(0, local-4*chainTokens*int64(chainRows(2048)))
-}
-
-// with returns a key for weights of a format, too, with rows of k elements; ok is false if a program cannot have it besides the key's formats.
-func (k chainKey) with(f *format, rowLen int) (key chainKey, ok bool) {
-	if !k.several {
-		k.k = max(k.k, rowLen)
-	}
-	switch {
-	case k.has(f):
-	case k.formats[0] == "":
-		k.formats[0] = f.name
-	case k.formats[1] == "" && f.blockLen == 256 && k.inBlocksOf256(): // activations are rounded alike
-		k.formats[1] = f.name
-	default:
-		return k, false
-	}
-	return k, true
-}
-
-// inBlocksOf256 reports whether the key's first format has blocks of 256.
-func (k *chainKey) inBlocksOf256() bool {
-	f, _ := formatOf(k.formats[0])
-	return f.blockLen == 256
-}
-
-// has reports whether a format is one of the key's.
-func (k *chainKey) has(f *format) bool { return f.name == k.formats[0] || f.name == k.formats[1] }
-
-// program returns the program of the records.
-func (c *chain) program() program {
-	p, ok := c.programs[c.key]
-	if ok {
-		return p
-	}
-	first, second := c.key.formats[0], c.key.formats[1]
-	f, _ := formatOf(first)
-	teams, chunk := c.key.teams(c.local()), f.chunk(c.key.k, c.local())
-	p.files = "common exact norm formats dot activations blocks block_terms cache pages store meet chain_record chain_share"
-	sums := " chain_sums"
-	if c.key.several {
-		chunk = f.chunkOfSeveral(c.local())
-		p.files += " chain_rows_record"
-		sums += " chain_rows_sums"
-	}
-	p.files += sums
-	p.options = fmt.Sprintf("-DGROUP=%d -DCHAIN_GROUP=%[1]d -DTEAMS_OF_TILES=%d -DCHUNK=%d -DMOST_ROWS=%d -DMOST_K=%d -DFIRST=%s -DFORMAT=%[6]s -DHEAD_DIM=%d -DSHARE=%d -DQUERIES=%d -DKV_%v -DWRITES -DRUNS=1 -DSLABS=%d%s",
-		teams*asm.TileKeys, teams, chunk, chainRows(chunk), c.key.k, first, c.key.pages.headDim, c.key.share, c.key.queries, c.key.pages.cache, fewSlabs, c.options)
-	if second != "" {
-		p.files += " second_format formats blocks block_terms" + sums
-		p.options += fmt.Sprintf(" -DSECOND=%s", second)
-	}
-	p.files += " tiles_begin tile values chain_tiles tiles_end chain"
-	if c.key.several {
-		p.files += " chain_rows"
-		p.options += " -DSEVERAL"
-	}
-	c.programs[c.key] = p
-	return p
-}
-
-// begin begins a record.
-func (c *chain) begin(kind int32) *record {
-	c.next, c.own, c.failure = record{kind: kind, recordRows: recordRows{rows: int32(c.tokens)}}, asked{}, nil
-	return &c.next
-}
-
-// at returns the address of an operand of the record that is being made.
-func (c *chain) at(o operand) uint64 {
-	address, err := c.address(o.mem)
-	if err != nil {
-		c.failure = err
-	}
-	c.held = append(c.held, o.mem)
-	return address + uint64(o.at)
-}
-
-// address returns a buffer's address on the device, which a kernel says.
-func (c *chain) address(m *cl.Mem) (uint64, error) {
-	if m.Address != 0 {
-		return m.Address, nil
-	}
-	was := c.busy
-	c.busy = true // nothing depends on the order
-	defer func() { c.busy = was }()
-	kernel, err := c.kernel(c.meetings.program, "address_of")
-	if err != nil {
-		return 0, err
-	}
-	word, err := c.scratchOf(addressScratch, 8)
-	if err != nil {
-		return 0, err
-	}
-	if err := c.run("ask for an address", kernel.Mem(m).Mem(word), 1, 1, 1, 1); err != nil {
-		return 0, err
-	}
-	var bytes [8]byte
-	if err := c.context.Read(word, 0, bytes[:]); err != nil {
-		return 0, c.fail("ask for an address", err)
-	}
-	m.Address = binary.LittleEndian.Uint64(bytes[:])
-	return m.Address, nil
-}
-
-// rows makes rows [lo, lo+n) of a part of weights a term of the record.
-func (c *chain) rows(term int, w *weights, p *part, lo, n int) {
-	quantBytes, scaleBytes := w.k/w.format.blockLen*w.format.quantBytes, w.k/w.format.blockLen*w.format.scaleBytes
-	quants := c.at(operand{mem: p.mem, at: (lo - p.row) * quantBytes})
-	scales := c.at(operand{mem: p.mem, at: 16*p.scalesAt + (lo-p.row)*scaleBytes})
-	c.next.quants[term], c.next.scales[term] = quants, scales
-	c.next.pieces, c.next.rowScales = int32(quantBytes/16), int32(scaleBytes/2)
-	if w.format.name != c.key.formats[0] {
-		c.next.format = 1
-	}
-	c.own.mems[term] = p.mem
-	c.own.at[2*term], c.own.lines[2*term] = quants, int32(groups(n*quantBytes, line))
-	c.own.at[2*term+1], c.own.lines[2*term+1] = scales, int32(groups(n*scaleBytes, line))
-}
-
-// terms makes the terms of a product that have a format those of the record, and returns how many rows they have.
-func (c *chain) terms(t *terms, format string) (rows int) {
-	for i := range t.n {
-		if t.w[i].format.name != format {
-			continue
-		}
-		c.rows(i, &t.w[i], &t.w[i].parts[0], t.w[i].first, t.counts[i])
-		c.next.counts[i] = int32(t.counts[i])
-		rows += t.counts[i]
-	}
-	return rows
-}
-
-// pages makes the pages of a launch's runs those of the record's rows. A row sees the slots up to its own.
-func (c *chain) pages(l *launch) {
-	r, row := &c.next, 0
-	r.tables = c.at(operand{mem: l.tables})
-	for i := range l.runs.count {
-		run := &l.runs.of[i]
-		for token := range run.tokens {
-			r.tableAt[row], r.slots[row] = run.table, run.slots-run.tokens+token+1
-			row++
+	for i := range p.n {
+		if !c.holds(&p.w[i].format, p.k, p.m) {
+			return false
 		}
 	}
-	for i := range r.slabs {
-		r.slabs[i] = c.at(operand{mem: l.mems[i]})
-	}
+	return true
 }
 
 // fits makes the key one for a product of m rows of activations with weights of a format and rows of k elements, too; false if no chain is open
 // that can have it.
 func (c *chain) fits(f *format, k, m int) (bool, error) {
 	key, ok := c.key.with(f, k)
-	if !ok || !c.open || m != c.tokens || !c.takes(f, k, m) {
+	if !ok || !c.open || m != c.tokens || !c.holds(f, k, m) {
 		return false, nil
 	}
 	return true, c.turn(key)
-}
-
-// turn makes key the records' key, after those that wait for another one have been enqueued.
-func (c *chain) turn(key chainKey) error {
-	if c.key == key {
-		return nil
-	}
-	err := c.launch()
-	c.key, c.latest[flag(key.several)] = key, key
-	return err
 }
 
 // round adds the record that rounds several rows of k activations for the next product, and returns the operand that has them then. It is made by
@@ -386,7 +139,7 @@ func (c *chain) normed(p *normProduct) (operand, error) {
 // store adds the products of normed queries, keys and values with their RoPEStore, which may open a chain; ok is false if no record can have
 // them.
 func (c *chain) store(p *normProduct, shape pageShape, angles operand, l *launch) (ok bool, err error) {
-	if l.tokens != p.m || p.m > chainTokens || l.slabs > fewSlabs || shape.headDim%4 != 0 {
+	if l.tokens != p.m || l.slabs > fewSlabs || shape.headDim%4 != 0 || !c.takes(p) {
 		return false, nil
 	}
 	several := p.m > 1
@@ -394,9 +147,6 @@ func (c *chain) store(p *normProduct, shape pageShape, angles operand, l *launch
 	key.several = several
 	for i := range p.n {
 		f := &p.w[i].format
-		if !c.takes(f, p.k, p.m) {
-			return false, nil
-		}
 		if key, ok = key.with(f, p.k); !ok && i == 0 {
 			key, ok = chainKey{several: several}.with(f, p.k)
 		}
@@ -571,7 +321,9 @@ func (c *chain) add() error {
 	if c.next.kind != chainRound {
 		c.next.each = int32(groups(int(c.next.units), c.meetings.groups))
 	}
-	c.ask()
+	if !c.key.several {
+		c.ask()
+	}
 	c.records = append(c.records, c.next)
 	c.open = true
 	c.commands++ // as if it were enqueued now
@@ -580,31 +332,6 @@ func (c *chain) add() error {
 	}
 	c.launchAt = min(2*c.launchAt, mostRecords)
 	return c.launch()
-}
-
-// ask lets the record ask for the weights of one of the records after it, as the step before had them.
-func (c *chain) ask() {
-	a := &c.ahead[flag(c.key.several)]
-	if a.step < len(a.plan) {
-		a.plan[a.step] = c.own
-	} else {
-		a.plan = append(a.plan, c.own)
-	}
-	a.step++
-	later := a.step - 1 + aheadBy
-	if later >= len(a.plan) {
-		return
-	}
-	of := &a.plan[later]
-	for _, m := range of.mems {
-		if m != nil && m.Released() {
-			return
-		}
-	}
-	c.next.ahead.at, c.next.ahead.lines = of.at, of.lines
-	for i, lines := range of.lines {
-		c.next.ahead.each[i] = int32(groups(int(lines), c.meetings.groups))
-	}
 }
 
 // settle enqueues the records that wait, and closes the chain. The caller holds the lock.
@@ -616,7 +343,7 @@ func (c *chain) settle() error {
 	if launchErr := c.launch(); err == nil {
 		err = launchErr
 	}
-	c.open, c.ahead[0].step, c.ahead[1].step, c.launchAt = false, 0, 0, firstLaunch
+	c.open, c.ahead.step, c.launchAt = false, 0, firstLaunch
 	return err
 }
 

@@ -36,7 +36,7 @@ func (f *fused) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.T
 	for i := 0; i < len(ws) && together; i++ {
 		together = c.add(f.queue, ws[i], outs[i], k)
 	}
-	chained := c.n > 0 && c.storable() && !f.closed && f.chain.takes(&c.w[0].format, k, m)
+	chained := c.n > 0 && c.storable() && !f.closed && f.chain.takes(&c)
 	if together && c.n > 0 && (chained || !c.mixed) {
 		defer f.mu.Unlock()
 		if c.mixed {

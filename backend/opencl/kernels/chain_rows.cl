@@ -6,9 +6,9 @@
 //   ROUND   out = x of all rows, normed if there is a gain, or merged of the parts of the TILES before, in eight bits: rounded_of's layout.
 //           A row has `units` pieces of `each` times eight elements
 //
-// A group loads its blocks of weights before it meets the others, and multiplies them with one row of activations after the other: the terms of
-// a row are added by some work-items while all go on with the next row, and these work-items are others each time. All blocks of a work-item
-// are multiplied with the same activations, since no row of them that is computed at once is longer than the group.
+// A group loads its blocks of weights before it meets the others, and multiplies them with TOGETHER rows of activations at a time, so that
+// quants are unpacked once for these. All blocks of a work-item are multiplied with the same blocks of activations, since the group computes no
+// more blocks of a row at once than it has work-items.
 
 // round_rows computes the group's share of a ROUND.
 INLINED void round_rows(const __local record *r, ROWS_ARGUMENTS) {
@@ -104,7 +104,6 @@ chain_rows(__global const record *records, int count, volatile __global uint *me
     if (multiplies && s.units > 0)
       load_blocks(&s, r, 0);
     if (!again) {
-      ask_ahead(r);
       if (n > 0 && !r->kept && !met(meeting, before, patience, &left)) {
         give_up(records, count);
         return;

@@ -1,6 +1,7 @@
 // Rounded activations of several rows, and the local memory of their chain: see chain_rows.cl.
 
 #define MOST_TOKENS 8
+#define TOGETHER 2
 
 // rounded_of is where rounded activations lie: halves [rows, 2, blocks] of 16 quants, the sums of eights [rows, blocks, 4], and steps
 // [rows, k / BLOCK].
