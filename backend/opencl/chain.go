@@ -27,6 +27,7 @@ type chain struct {
 	*queue
 	meetings *meetings // nil: there are no chains on this device
 	options  string    // the device's ways to multiply bytes and to order memory
+	local    int64     // see chainLocal
 
 	open     bool        // the operation before was a record
 	tokens   int         // rows of activations of the open chain
@@ -83,7 +84,7 @@ const (
 )
 
 func newChain(q *queue) *chain {
-	return &chain{queue: q, programs: map[chainKey]program{}, launchAt: firstLaunch}
+	return &chain{queue: q, local: chainLocal(q), programs: map[chainKey]program{}, launchAt: firstLaunch}
 }
 
 // takes reports whether records can have the products of normed rows, and with them the layer that they begin. Rows of weights may have any length if
@@ -156,7 +157,7 @@ func (c *chain) store(p *normProduct, shape pageShape, angles operand, l *launch
 	}
 	share := p.counts[0] / p.counts[1]
 	key.pages, key.share, key.queries = shape, share, attentionShape{cache: shape.cache, headDim: shape.headDim, share: share}.queries(leastLocal)
-	if key.queries == 0 || key.teams(c.local()) == 0 {
+	if key.queries == 0 || key.teams(c.local) == 0 {
 		return false, nil
 	}
 	if c.tokens != p.m { // the chain before has ended
@@ -378,7 +379,7 @@ func (c *chain) launch() (err error) {
 	c.context.Unseen.Store(true)
 	c.launches++
 	kernel.Mem(*list).Int(len(c.records))
-	group := c.key.teams(c.local()) * asm.TileKeys
+	group := c.key.teams(c.local) * asm.TileKeys
 	met := 0
 	for i := range c.records[1:] {
 		met += 1 - int(c.records[1+i].kept)

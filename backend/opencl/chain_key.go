@@ -42,10 +42,10 @@ func (f *format) chunk(k int, local int64) int {
 // chainRows returns how many rows of weights a group computes at once: each has at least eight blocks of a chunk.
 func chainRows(chunk int) int { return min(128, chunk/8) }
 
-// local returns the local memory of a group for what chunk counts, and for the teams of attention: what remains of a device's besides three
+// chainLocal returns the local memory of a group for what chunk counts, and for the teams of attention: what remains of a device's besides three
 // records and the sums of rows.
-func (c *chain) local() int64 {
-	return min(c.device.LocalBytes, flashLocal) - 3*int64(unsafe.Sizeof(record{})) - 1024
+func chainLocal(q *queue) int64 {
+	return min(q.device.LocalBytes, flashLocal) - 3*int64(unsafe.Sizeof(record{})) - 1024
 }
 
 // teams returns how many tiles of attention a group computes at once.
@@ -61,9 +61,9 @@ func (c *chain) holds(f *format, k, m int) bool {
 		return false
 	}
 	if m > 1 {
-		return f.chunkOfSeveral(c.local()) > 0
+		return f.chunkOfSeveral(c.local) > 0
 	}
-	return f.chunk(max(k, c.latest[0].k), c.local()) > 0
+	return f.chunk(max(k, c.latest[0].k), c.local) > 0
 }
 
 // chunkOfSeveral is chunk for several rows of activations: local memory has sums of each of them in place of activations.
@@ -105,11 +105,11 @@ func (c *chain) program() program {
 	}
 	first, second := c.key.formats[0], c.key.formats[1]
 	f, _ := formatOf(first)
-	teams, chunk := c.key.teams(c.local()), f.chunk(c.key.k, c.local())
+	teams, chunk := c.key.teams(c.local), f.chunk(c.key.k, c.local)
 	p.files = "common exact norm formats dot activations blocks block_terms cache pages store meet chain_record chain_share"
 	sums := " chain_sums"
 	if c.key.several {
-		chunk = f.chunkOfSeveral(c.local())
+		chunk = f.chunkOfSeveral(c.local)
 		p.files += " chain_rows_record"
 		sums += " chain_rows_sums"
 	}
