@@ -175,17 +175,14 @@ func (k *chainKey) teams(local int64) int {
 
 // takes reports whether records can have weights of a format with rows of k elements.
 func (c *chain) takes(f *format, k int) bool {
-	return c.ready() && f.split != "" && f.chunk(max(k, c.key.k), c.local()) > 0
+	return c.meetings.meet() && f.split != "" && f.chunk(max(k, c.key.k), c.local()) > 0
 }
 
-// ready reports whether there are chains on the device.
-func (c *chain) ready() bool { return c.meetings != nil && !c.meetings.lost }
-
-// takesSeveral is takes for the products of queries, keys and values for several rows of activations, which may have any length, and with them for
-// the layer that they begin.
-func (c *chain) takesSeveral(p *normProduct) bool {
+// chains reports whether chains take the products, as those of queries, keys and values, for several rows of activations, which may have any
+// length, and with them the layer that they begin.
+func (p *normProduct) chains(c *chain) bool {
 	f := &p.w[0].format
-	return c.ready() && p.m <= chainTokens && p.m*p.terms.rows()*p.k <= mostChained && f.split != "" && f.chunkOfSeveral(c.local()) > 0
+	return c.meetings.meet() && p.m <= chainTokens && p.m*p.terms.rows()*p.k <= mostChained && f.split != "" && f.chunkOfSeveral(c.local()) > 0
 }
 
 // chunkOfSeveral is chunk for several rows of activations: local memory has sums of each of them in place of activations.
@@ -281,7 +278,7 @@ func (c *chain) terms(t *terms) {
 	}
 }
 
-// pages makes the pages of a launch's runs those of the record's rows, each of which sees the slots up to its own.
+// pages makes the pages of a launch's runs those of the record's rows: each row sees the slots up to its own.
 func (c *chain) pages(l *launch) {
 	r, row := &c.next, 0
 	r.tables = c.at(operand{mem: l.tables})
@@ -299,7 +296,7 @@ func (c *chain) pages(l *launch) {
 
 // fits reports whether a chain is open that can have a product of m rows of activations with weights of a format and rows of k elements.
 func (c *chain) fits(f *format, k, m int) bool {
-	return c.open && m == c.tokens && f.name == c.key.format && (c.key.several && c.ready() || c.takes(f, k))
+	return c.open && m == c.tokens && f.name == c.key.format && (c.key.several && c.meetings.meet() || c.takes(f, k))
 }
 
 // turn makes key the records' key, after those that wait for another one have been enqueued.
@@ -339,14 +336,23 @@ func (c *chain) round(k, block int, fill func(r *record)) (operand, error) {
 	return to, c.add()
 }
 
-// normed returns the normed and rounded x of a product for several rows, and x for one, which the product's record norms.
-func (c *chain) normed(p *normProduct) (operand, error) {
-	if !c.key.several {
-		return p.x, nil
+// ofNormed begins a record of products of normed rows: of one, which it norms itself, or of several after the record that rounds them.
+func (c *chain) ofNormed(kind int32, p *normProduct) (*record, error) {
+	x := p.x
+	if c.key.several {
+		var err error
+		x, err = c.round(p.k, p.w[0].format.blockLen, func(r *record) { r.x, r.gain, r.eps = c.at(p.x), c.at(p.gain), p.eps })
+		if err != nil {
+			return nil, err
+		}
 	}
-	return c.round(p.k, p.w[0].format.blockLen, func(r *record) {
-		r.x, r.gain, r.eps = c.at(p.x), c.at(p.gain), p.eps
-	})
+	r := c.begin(kind)
+	r.k, r.x = int32(p.k), c.at(x)
+	if !c.key.several {
+		r.gain, r.eps = c.at(p.gain), p.eps
+	}
+	c.terms(&p.terms)
+	return r, nil
 }
 
 // store adds the products of normed queries, keys and values with their RoPEStore, which may open a chain; ok is false if no record can have
@@ -354,7 +360,7 @@ func (c *chain) normed(p *normProduct) (operand, error) {
 func (c *chain) store(p *normProduct, shape pageShape, angles operand, l *launch) (ok bool, err error) {
 	f := &p.w[0].format
 	several := p.m > 1
-	if l.tokens != p.m || l.slabs > fewSlabs || shape.headDim%4 != 0 || !several && !c.takes(f, p.k) || several && !c.takesSeveral(p) {
+	if l.tokens != p.m || l.slabs > fewSlabs || shape.headDim%4 != 0 || !several && !c.takes(f, p.k) || several && !p.chains(c) {
 		return false, nil
 	}
 	share := p.counts[0] / p.counts[1]
@@ -379,25 +385,14 @@ func (c *chain) store(p *normProduct, shape pageShape, angles operand, l *launch
 		return false, err
 	}
 	c.tokens = p.m
-	x, err := c.normed(p)
+	r, err := c.ofNormed(chainStore, p)
 	if err != nil {
 		return false, err
 	}
-	r := c.begin(chainStore)
-	r.units, r.k = int32(p.terms.rows()/2), int32(p.k)
-	c.terms(&p.terms)
-	c.norms(p, x)
+	r.units = int32(p.terms.rows() / 2)
 	r.out, r.values, r.angles = c.at(p.out[0]), c.at(p.out[2]), c.at(angles)
 	c.pages(l)
 	return true, c.add()
-}
-
-// norms makes x that of the record, which norms it itself for one row of activations.
-func (c *chain) norms(p *normProduct, x operand) {
-	c.next.x = c.at(x)
-	if !c.key.several {
-		c.next.gain, c.next.eps = c.at(p.gain), p.eps
-	}
 }
 
 // attend adds the attention of all rows of a step.
@@ -508,15 +503,11 @@ func (c *chain) swiGLU(p *normProduct) (ok bool, err error) {
 	if err := c.merge(); err != nil {
 		return false, err
 	}
-	x, err := c.normed(p)
+	r, err := c.ofNormed(chainSwiGLU, p)
 	if err != nil {
 		return false, err
 	}
-	r := c.begin(chainSwiGLU)
-	r.units, r.k, r.width = int32(p.counts[0]), int32(p.k), int32(p.counts[0])
-	c.terms(&p.terms)
-	c.norms(p, x)
-	r.out = c.at(p.out[0])
+	r.units, r.width, r.out = int32(p.counts[0]), int32(p.counts[0]), c.at(p.out[0])
 	return true, c.add()
 }
 

@@ -39,7 +39,7 @@ func (f *fused) NormMatMul(x, norm *tensor.Tensor, eps float32, normed *tensor.T
 	if together && c.n > 0 {
 		defer f.mu.Unlock()
 		by := f.tuning.way(c.shape("norm_matvec", c.terms.rows(), m), c.split(), func(by teams) error { return f.normMultiply(by, &c) })
-		if c.storable() && !f.closed && (m == 1 || f.chain.takesSeveral(&c)) {
+		if c.storable() && !f.closed && (m == 1 || c.chains(f.chain)) {
 			return f.waiting.hold(&c, by)
 		}
 		return f.normMultiply(by, &c)

@@ -103,5 +103,8 @@ func (m *meetings) check() error {
 	return fmt.Errorf("the last operations on %v: %w", m.device, ErrNotMet)
 }
 
+// meet reports whether groups meet on the device.
+func (m *meetings) meet() bool { return m != nil && !m.lost }
+
 // release gives the memory up.
 func (m *meetings) release() { m.memory.Release() }
