@@ -1,5 +1,5 @@
 // A chain of operations of several rows of activations: up to MOST_TOKENS, which a record counts. They are tokens of as many conversations, or
-// tokens of one, of which later ones see more slots.
+// tokens of one: later ones see more slots.
 //
 // Local memory has no room for all rows of rounded activations. So a record before each product rounds them for all groups:
 //
@@ -85,8 +85,8 @@ INLINED block_activations activations_at(const rounded_of from, int row, int blo
                              from.steps[(row * blocks + block) / (BLOCK / 32)]};
 }
 
-// add_rows_of_all computes the sums of the rows of weights that the group computes at once, of which the first blocks are loaded, for all rows of
-// activations, into totals [MOST_TOKENS, MOST_ROWS].
+// add_rows_of_all computes the sums of the rows of weights that the group computes at once for all rows of activations; the first blocks are
+// loaded. They go into totals [MOST_TOKENS, MOST_ROWS].
 INLINED void add_rows_of_all(share *s, const __local record *r, ROWS_ARGUMENTS) {
   const int id = get_local_id(0), blocks = r->k / 32, width = 1 << s->log, column = id & (width - 1), used = s->rows << s->log, rows = r->rows;
   const rounded_of from = rounded_at(r->x, rows, r->k);
@@ -135,7 +135,7 @@ INLINED void add_rows_of_all(share *s, const __local record *r, ROWS_ARGUMENTS) 
   }
 }
 
-// multiply_rows computes the units of a product that the group computes at once, of which the first blocks are loaded.
+// multiply_rows computes the units of a product that the group computes at once. Their first blocks are loaded.
 INLINED void multiply_rows(share *s, const __local record *r, ROWS_ARGUMENTS) {
   const int count = s->units * r->rows;
   int i = get_local_id(0), row = i / s->units;
