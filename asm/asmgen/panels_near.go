@@ -6,10 +6,10 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Tiles for a single token on AMD's Zen 5. They ask the first-level cache for weights, and not the second: a core of Zen 5 drops requests that
-// find no place, after some 30 lines in a row, and what PREFETCHT1 asks for is dropped more often. Blocks of 32 are besides multiplied a run of a
-// panel at a time, a kilobyte, and not a block of each panel in turn. Meanwhile the tile asks for the next run of all panels, line by line in
-// turn. For example, Q4_0 in runs of four blocks:
+// Tiles for a single token on AMD's Zen 5. A core of Zen 5 drops requests that find no place, from some 30 lines in a row on, those of
+// PREFETCHT1 more than those of PREFETCHT0. So these tiles ask the first-level cache, for few lines at a time. Blocks of 32 are besides multiplied a
+// run at a time, a kilobyte of one panel, and not a block of each panel in turn. Meanwhile the tile asks for the next run of all panels, which
+// take turns. For example, Q4_0 in runs of four blocks:
 //
 //	the tile multiplies          it asks for lines
 //	panel 0, blocks 0 to 3       0 to 3 of each panel's blocks 4 to 7
@@ -18,18 +18,21 @@ import (
 //	panel 3, blocks 0 to 3       12 to 15
 //	panel 0, blocks 4 to 7       0 to 3 of each panel's blocks 8 to 11
 //
-// Of the rate of a loop that only reads in four places, in turn with it, one token of Q4_0 in rows of 2048 reached on one and two threads:
+// One token of Q4_0 in rows of 2048, and which part of the rate it reached of a loop that reads a word of each line in four places, on two
+// threads and on one; medians of variants in turn, each for half a millisecond, in five processes:
 //
 //	the tile of AVX-512 VNNI                                0.74   0.74
-//	the same, with 1 KB ahead in the first level            0.84   0.84
-//	the same, 1.5 KB ahead                                  0.87   0.89
-//	runs of 1 KB                                            0.94   0.91
-//	runs of 1 KB, requests in the second level              0.88   0.90
+//	the same, 1.5 KB ahead in the first level               0.89   0.86
+//	runs of 1 KB                                            0.93   0.94
+//	runs of 1 KB, requests in the second level              0.88   0.88
 //	runs of 1 KB, one panel's lines after another's         0.92   0.92
-//	runs of 1 KB, no requests for scales                    0.87   0.86
-//	runs of 1 KB, no requests                               0.78   0.78
-//	runs of 512 bytes                                       0.86   0.88
-//	runs of 2 KB                                            0.88   0.88
+//	runs of 1 KB, no requests for scales                    0.86   0.87
+//	runs of 1 KB, no requests                               0.78   0.77
+//	runs of 512 bytes                                       0.88   0.84
+//	runs of 2 KB                                            0.88   0.86
+//
+// No better: requests 0.5, 0.75, 1.25 and 1.5 KB ahead, PREFETCHNTA, fewer instructions, several groups of panels in one call, a panel's
+// neighbours as the next in its place, early requests for the next panels' pages.
 
 // runBytes is how many bytes of a panel's quants a run has at most, and so about how far ahead requests are.
 const runBytes = 1280
@@ -72,8 +75,8 @@ func panelsZen5(c *build.Context) {
 	}
 }
 
-// generateRuns generates a tile for a single token and a format with blocks of 32. What is left of a row after its runs is multiplied block
-// by block.
+// generateRuns generates a tile for a single token and a format with blocks of 32. The rest of a row, after its runs, is multiplied block by
+// block.
 func generateRuns(c *build.Context, u panelUnit, f format32, constants patterns32) {
 	g := newTile32(c, u, f, constants, panelsOfSingle, 1)
 	n := f.runBlocks()
