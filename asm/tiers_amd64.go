@@ -3,6 +3,8 @@
 package asm
 
 import (
+	"slices"
+
 	"github.com/klauspost/cpuid/v2"
 
 	"github.com/antigravity-go/antigravity/asm/internal/attention"
@@ -22,12 +24,22 @@ var (
 )
 
 // processorTiers are the amd64 tiers, the lowest first.
-var processorTiers = append([]tier{
+var processorTiers = slices.Concat([]tier{
 	{"avx2", featuresAVX2, improveAVX2},
 	{"avxvnni", featuresAVXVNNI, improveAVXVNNI},
 	{"avx512", featuresAVX512, improveAVX512},
 	{"avx512vnni", featuresAVX512VNNI, improveAVX512VNNI},
-}, amxTiers()...)
+}, zen5Tiers(), amxTiers())
+
+// zen5Tiers returns the tier of AMD's Zen 5 and what may follow it, if the processor is one: it has the instructions of the tier below, but
+// reads memory best if it is asked for in another way.
+func zen5Tiers() []tier {
+	const family = 0x1a
+	if cpuid.CPU.VendorID != cpuid.AMD || cpuid.CPU.Family < family {
+		return nil
+	}
+	return []tier{{"zen5", featuresAVX512VNNI, improveZen5}}
+}
 
 // improveAVX2 replaces the kernels that AVX2, FMA and F16C do better.
 func improveAVX2(k *Kernels) {
@@ -56,6 +68,9 @@ func improveAVX512VNNI(k *Kernels) {
 	k.replacePanels(amd64.AVX512VNNI(), &attention.AVX512VNNI)
 	k.integers = limits.IntegersAVX512VNNI
 }
+
+// improveZen5 replaces the products with single rows of activations.
+func improveZen5(k *Kernels) { k.replacePanels(amd64.Zen5(), &attention.AVX512VNNI) }
 
 // useVectors replaces the kernels over vectors.
 func (k *Kernels) useVectors(v *vectors.Unit, c convert.Unit) {

@@ -24,6 +24,7 @@ type panelUnit struct {
 	name string
 	wide bool // 32 registers of 64 bytes, with operands broadcast from memory, rather than 16 of 32 bytes
 	vnni bool // VPDPBUSD: that of AVX-512, or, without wide, that of AVX-VNNI
+	near bool // tiles for a single token ask the first-level cache, see runBytes
 }
 
 var (
@@ -31,6 +32,7 @@ var (
 	unitAVXVNNI    = panelUnit{name: "AVXVNNI", vnni: true}
 	unitAVX512     = panelUnit{name: "AVX512", wide: true}
 	unitAVX512VNNI = panelUnit{name: "AVX512VNNI", wide: true, vnni: true}
+	unitZen5       = panelUnit{name: "Zen5", wide: true, vnni: true, near: true}
 )
 
 // The general registers of a tile. Rows of activations are reached through cursors, one for each of their three arrays,
@@ -46,11 +48,14 @@ var (
 )
 
 // cursor addresses the rows of an array.
-type cursor struct{ at, stride, stride3 reg.GPPhysical }
+type cursor struct {
+	at, stride, stride3 reg.GPPhysical
+	ahead               int // bytes between the register and the block that code is being generated for
+}
 
 // row returns the address of byte disp of row t, after the cursor was moved to the three rows that t belongs to.
 func (c *cursor) row(t, disp int) operand.Mem {
-	m := operand.Mem{Base: c.at, Disp: disp}
+	m := operand.Mem{Base: c.at, Disp: c.ahead + disp}
 	if t%3 > 0 {
 		m.Index, m.Scale = c.stride, uint8(t%3)
 	}
@@ -65,6 +70,7 @@ type tile struct {
 	panels int         // 1; a tile for one token may take more, and so read memory in several places at once
 	both   bool        // of a single panel it takes all rows, also if they are more than a registerful
 	part   int         // which registerful of rows, of those of all panels, code is being generated for
+	block  int         // which block behind the registers: not 0 in a run only
 	spill  bool        // the tokens' sums are in memory: there are too few registers
 	sums   operand.Mem // where
 	vectors32

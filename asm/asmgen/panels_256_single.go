@@ -221,7 +221,7 @@ func (g *single256) ask() {
 	from, to := lines*g.step/g.steps, lines*(g.step+1)/g.steps
 	for i := from; i < to; i++ {
 		g.part = i % g.panels * g.halves()
-		g.PREFETCHT1(g.inPart(operand.Mem{Base: regAhead, Disp: 64 * (i / g.panels)}, 0))
+		g.request(g.inPart(operand.Mem{Base: regAhead, Disp: 64 * (i / g.panels)}, 0))
 	}
 	g.step++
 }
@@ -231,9 +231,9 @@ func (g *single256) askForScales() {
 	if g.panels == 1 {
 		return
 	}
-	g.PREFETCHT1(operand.Mem{Base: regScales, Index: regScalesAhead, Scale: 1})
+	g.request(operand.Mem{Base: regScales, Index: regScalesAhead, Scale: 1})
 	for at := 0; at < g.format256.inner; at += 64 {
-		g.PREFETCHT1(operand.Mem{Base: regInner, Index: regInnerAhead, Scale: 1, Disp: at})
+		g.request(operand.Mem{Base: regInner, Index: regInnerAhead, Scale: 1, Disp: at})
 	}
 }
 

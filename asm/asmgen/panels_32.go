@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/mmcloughlin/avo/attr"
@@ -165,11 +166,14 @@ type vectors32 struct {
 	ones, mask   reg.VecPhysical    // 1 in each 16 bits; 15 in each byte
 	raise, spare reg.VecPhysical    // 128 in each byte; what else a format needs
 	dots         [3]reg.VecPhysical // with VNNI: the dot products of three tokens
+
+	blockQuants, blockScales int // bytes
 }
 
-// generate32 generates a tile for a format with blocks of 32.
-func generate32(c *build.Context, u panelUnit, f format32, constants patterns32, panels, tokens int) {
+// newTile32 begins a tile for a format with blocks of 32.
+func newTile32(c *build.Context, u panelUnit, f format32, constants patterns32, panels, tokens int) *tile {
 	g := &tile{Context: c, panelUnit: u, constants: constants, tokens: tokens, panels: panels, spill: !u.wide && panels*tokens > 1}
+	g.blockQuants, g.blockScales = f.quants, f.scales
 	next := f.vectors
 	for _, r := range []*reg.VecPhysical{&g.t0, &g.t1, &g.t2, &g.scale, &g.ones, &g.mask, &g.raise, &g.spare} {
 		if !u.wide && next > 15 {
@@ -199,6 +203,12 @@ func generate32(c *build.Context, u panelUnit, f format32, constants patterns32,
 	if u.vnni && u.wide && f.shift > 0 {
 		g.constant(g.spare, 1<<16-1<<f.shift) // −2^shift in the lower word
 	}
+	return g
+}
+
+// generate32 generates a tile for a format with blocks of 32.
+func generate32(c *build.Context, u panelUnit, f format32, constants patterns32, panels, tokens int) {
+	g := newTile32(c, u, f, constants, panels, tokens)
 	requests := g.newAhead(f.quants, f.scales)
 	if requests != nil {
 		requests.at, requests.count = []operand.Op{reg.R12, reg.R13}, g.argument("blocks")
@@ -210,7 +220,10 @@ func generate32(c *build.Context, u panelUnit, f format32, constants patterns32,
 	}
 	g.Label("block")
 	if panels > 1 {
-		g.turnAhead(f)
+		g.CMPQ(regBlocks, operand.U8(f.blocksAhead()))
+		g.JNE(operand.LabelRef("ahead"))
+		g.turnAhead()
+		g.Label("ahead")
 	}
 	if requests != nil {
 		requests.turn(regBlocks, reg.R14)
@@ -221,35 +234,53 @@ func generate32(c *build.Context, u panelUnit, f format32, constants patterns32,
 		if requests == nil && g.part%g.halves() == 0 {
 			g.askForBlock(f)
 		}
-		f.unpack(g)
-		g.loadScales(f, g.inPart(operand.Mem{Base: regScales}, f.scaleBytes()), g.scale)
-		g.forTriples([]*cursor{cursorQ, cursorD, cursorSums}, func(first, n int) {
-			if u.vnni {
-				g.addTriple(f, first, n)
-				return
-			}
-			for t := first; t < first+n; t++ {
-				f.dot(g, t)
-				g.subtractOffset(t, f.shift, g.t0)
-				g.addBlock(t, g.t0)
-				if f.minimum {
-					g.addMinimum(t)
-				}
-			}
-		})
+		g.multiplyBlock32(f)
 	}
 	if panels > 1 {
 		g.ADDQ(operand.U32(f.quants), regQuantsAhead)
 		g.ADDQ(operand.U8(f.scales), regHalvesAhead)
 	}
-	g.ADDQ(operand.U32(f.quants), regW)
-	g.ADDQ(operand.U8(f.scales), regScales)
-	g.ADDQ(operand.U8(32), cursorQ.at)
-	g.ADDQ(operand.U8(4), cursorD.at)
-	g.ADDQ(operand.U8(4), cursorSums.at)
+	g.nextBlocks32(f, 1)
 	g.DECQ(regBlocks)
 	g.JNE(operand.LabelRef("block"))
 	g.storeSums()
+}
+
+// multiplyBlock32 multiplies the part's block with all tokens and adds it to their sums.
+func (g *tile) multiplyBlock32(f format32) {
+	f.unpack(g)
+	g.loadScales(f, g.inPart(g.scalesOfBlock(0), f.scaleBytes()), g.scale)
+	g.forTriples([]*cursor{cursorQ, cursorD, cursorSums}, func(first, n int) {
+		if g.vnni {
+			g.addTriple(f, first, n)
+			return
+		}
+		for t := first; t < first+n; t++ {
+			f.dot(g, t)
+			g.subtractOffset(t, f.shift, g.t0)
+			g.addBlock(t, g.t0)
+			if f.minimum {
+				g.addMinimum(t)
+			}
+		}
+	})
+}
+
+// nextBlocks32 goes n blocks further.
+func (g *tile) nextBlocks32(f format32, n int) {
+	g.ADDQ(operand.U32(n*f.quants), regW)
+	g.ADDQ(step(n*f.scales), regScales)
+	g.ADDQ(step(n*32), cursorQ.at)
+	g.ADDQ(step(n*4), cursorD.at)
+	g.ADDQ(step(n*4), cursorSums.at)
+}
+
+// step returns n as an immediate operand, of a byte if it is one.
+func step(n int) operand.Constant {
+	if n <= math.MaxInt8 {
+		return operand.U8(n)
+	}
+	return operand.U32(n)
 }
 
 // singleAhead is about how many bytes ahead of the reads a tile of several panels asks for quants, in each panel, and for the scales of the
@@ -279,15 +310,12 @@ func (f *format32) blocksAhead() int { return singleAhead / f.quants }
 // The first panel's quants and scales that a tile of several panels asks for next.
 var regQuantsAhead, regHalvesAhead = reg.R10, reg.R11
 
-// turnAhead leads the requests to the panels that come next, once those for these panels' last blocks are made.
-func (g *tile) turnAhead(f format32) {
-	g.CMPQ(regBlocks, operand.U8(f.blocksAhead()))
-	g.JNE(operand.LabelRef("ahead"))
+// turnAhead leads the requests to the panels that come next.
+func (g *tile) turnAhead() {
 	g.Load(g.Param("w"), regQuantsAhead)
 	g.ADDQ(g.argument("next"), regQuantsAhead)
 	g.Load(g.Param("scales"), regHalvesAhead)
 	g.ADDQ(g.argument("next"), regHalvesAhead)
-	g.Label("ahead")
 }
 
 // askForBlock asks the caches for a block of the part's panel that comes later, and, with several panels, for its scales.
@@ -305,7 +333,14 @@ func (g *tile) askForBlock(f format32) {
 }
 
 // quants returns an address in the block's quants.
-func (g *tile) quants(disp int) operand.Mem { return g.inPart(operand.Mem{Base: regW, Disp: disp}, 4) }
+func (g *tile) quants(disp int) operand.Mem {
+	return g.inPart(operand.Mem{Base: regW, Disp: g.block*g.blockQuants + disp}, 4)
+}
+
+// scalesOfBlock returns an address in the block's scales.
+func (g *tile) scalesOfBlock(disp int) operand.Mem {
+	return operand.Mem{Base: regScales, Disp: g.block*g.blockScales + disp}
+}
 
 // scaleBytes returns how many bytes a row's scale has.
 func (f *format32) scaleBytes() int {
@@ -554,7 +589,7 @@ func (g *tile) addBlock(t int, dot reg.VecPhysical) {
 // addMinimum adds the sum of a token's activations, times the scaled minimum, to its sum.
 func (g *tile) addMinimum(t int) {
 	minimum := g.t2
-	g.VCVTPH2PS(g.inPart(operand.Mem{Base: regScales, Disp: 32}, 2), minimum)
+	g.VCVTPH2PS(g.inPart(g.scalesOfBlock(32), 2), minimum)
 	if g.wide {
 		g.VCVTDQ2PS_BCST(cursorSums.row(t, 0), g.t0)
 	} else {

@@ -130,7 +130,7 @@ func (g *tileFloat) oneToken(n int) {
 	if n > 1 {
 		for v := 0; v < g.vectors(); v += g.halves() {
 			for at := 0; at < 16*n*g.bytes; at += 64 {
-				g.PREFETCHT1(g.weights(v, 0, prefetchAhead+at))
+				g.request(g.weights(v, 0, prefetchAhead+at))
 			}
 		}
 	}

@@ -112,21 +112,26 @@ type tileGroups struct {
 // The bytes of an entry in the table of steps.
 const bytesOfStep = 16
 
+// newTileGroups returns a tile.
+func newTileGroups(c *build.Context, u panelUnit, f formatGroups, shared patterns, own patternsGroups, constants patterns32, tokens, panels int) *tileGroups {
+	both := both256(u)
+	g := &tileGroups{f: f, own: own, unrolled: panels > 1 || both, lines: 4, digits: 1}
+	g.tile256 = tile256{tile: tile{Context: c, panelUnit: u, constants: constants, tokens: tokens, panels: panels, both: both, spill: true}, format256: f.format256, shared: shared}
+	if f.runs && u.vnni {
+		g.lines = 8
+	}
+	if f.table && !u.vnni {
+		g.digits = 2
+	}
+	return g
+}
+
 // generateGroups generates the tiles of a unit for a format.
 func generateGroups(c *build.Context, u panelUnit, f formatGroups, shared patterns, own patternsGroups, constants patterns32) {
-	both := both256(u)
 	newTile := func(tokens, panels int) *tileGroups {
-		g := &tileGroups{f: f, own: own, unrolled: panels > 1 || both, lines: 4, digits: 1}
-		g.tile256 = tile256{tile: tile{Context: c, panelUnit: u, constants: constants, tokens: tokens, panels: panels, both: both, spill: true}, format256: f.format256, shared: shared}
-		if f.runs && u.vnni {
-			g.lines = 8
-		}
-		if f.table && !u.vnni {
-			g.digits = 2
-		}
-		return g
+		return newTileGroups(c, u, f, shared, own, constants, tokens, panels)
 	}
-	if both {
+	if both256(u) {
 		table := newTile(1, 1).groupTable()
 		tiles := tokensOf256(u)
 		if f.table {

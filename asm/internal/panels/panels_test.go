@@ -211,6 +211,19 @@ func TestPanelsMultiplyTokens(t *testing.T) {
 	})
 }
 
+// TestPanelsMultiplyRuns multiplies a single token with rows of several blocks: with runs of them, which some kernels take at once, and with
+// each rest. The panels, enough for two calls, end at a protected page.
+func TestPanelsMultiplyRuns(t *testing.T) {
+	forPanels(t, func(t *testing.T, p *panels.Panels) {
+		rng := rand.New(rand.NewPCG(17, 18))
+		for blocks := 4; blocks <= 13; blocks++ {
+			k := blocks * p.Format().BlockLen()
+			w := newWeights(p.Format(), 8*panels.Rows, k, weightKinds[0].fill, rng)
+			checkProduct(t, p, w, asmtest.FencedCopy(t, w.pack(p)), 8*panels.Rows, newActivation(p.Format(), 1, k, activationKinds[0].value, rng))
+		}
+	})
+}
+
 // TestPanelsMultiplyLong multiplies rows that are too long for one call of assembly.
 func TestPanelsMultiplyLong(t *testing.T) {
 	forPanels(t, func(t *testing.T, p *panels.Panels) {
