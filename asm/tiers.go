@@ -13,18 +13,18 @@ const tierVariable = "ANTIGRAVITY_CPU"
 // best is chosen once, when the program starts.
 var best = choose(os.Getenv(tierVariable))
 
-// choose returns the tier of a name, or the highest that this processor has if it has no tier of that name.
+// choose returns the tier of a name, or the highest that suits this processor if it has no tier of that name.
 func choose(name string) *Kernels {
-	tiers := Tiers()
+	tiers, highest := buildTiers()
 	for _, k := range tiers {
 		if strings.EqualFold(k.tier, name) {
 			return k
 		}
 	}
-	return tiers[len(tiers)-1]
+	return highest
 }
 
-// Best returns the kernels in use: the highest tier that this processor has, or the one that the environment variable ANTIGRAVITY_CPU names.
+// Best returns the kernels in use: the highest tier that suits this processor, or the one that the environment variable ANTIGRAVITY_CPU names.
 func Best() *Kernels { return best }
 
 // Tier returns the name of the tier in use, for reports.
@@ -35,20 +35,31 @@ type tier struct {
 	name     string
 	features []cpuid.FeatureID
 	improve  func(k *Kernels) // replaces what these instructions do better
+	suits    func() bool      // reports whether they are better on this processor; nil: on all that have them
 }
 
 // Tiers returns the tiers that this processor can run, the portable one first and the highest last. Each starts as a copy of
-// the one below: not all processors have all tiers below their highest.
+// the one below that suits the processor: not all processors have all tiers below their highest.
 func Tiers() []*Kernels {
-	tiers := []*Kernels{&portable}
+	tiers, _ := buildTiers()
+	return tiers
+}
+
+// buildTiers returns the tiers that this processor can run, and the highest that suits it.
+func buildTiers() (tiers []*Kernels, highest *Kernels) {
+	highest = &portable
+	tiers = append(tiers, highest)
 	for _, t := range processorTiers {
 		if !cpuid.CPU.Supports(t.features...) {
 			continue
 		}
-		k := *tiers[len(tiers)-1]
+		k := *highest
 		k.tier = t.name
 		t.improve(&k)
 		tiers = append(tiers, &k)
+		if t.suits == nil || t.suits() {
+			highest = &k
+		}
 	}
-	return tiers
+	return tiers, highest
 }

@@ -3,8 +3,6 @@
 package asm
 
 import (
-	"slices"
-
 	"github.com/klauspost/cpuid/v2"
 
 	"github.com/antigravity-go/antigravity/asm/internal/attention"
@@ -24,21 +22,18 @@ var (
 )
 
 // processorTiers are the amd64 tiers, the lowest first.
-var processorTiers = slices.Concat([]tier{
-	{"avx2", featuresAVX2, improveAVX2},
-	{"avxvnni", featuresAVXVNNI, improveAVXVNNI},
-	{"avx512", featuresAVX512, improveAVX512},
-	{"avx512vnni", featuresAVX512VNNI, improveAVX512VNNI},
-}, zen5Tiers(), amxTiers())
+var processorTiers = append([]tier{
+	{"avx2", featuresAVX2, improveAVX2, nil},
+	{"avxvnni", featuresAVXVNNI, improveAVXVNNI, nil},
+	{"avx512", featuresAVX512, improveAVX512, nil},
+	{"avx512vnni", featuresAVX512VNNI, improveAVX512VNNI, nil},
+	{"zen5", featuresAVX512VNNI, improveZen5, isZen5},
+}, amxTiers()...)
 
-// zen5Tiers returns the tier of AMD's Zen 5 and what may follow it, if the processor is one: it has the instructions of the tier below, but
-// reads memory best if it is asked for in another way.
-func zen5Tiers() []tier {
+// isZen5 reports whether the processor is AMD's Zen 5 or what may follow it: they read memory best if it is asked for in another way.
+func isZen5() bool {
 	const family = 0x1a
-	if cpuid.CPU.VendorID != cpuid.AMD || cpuid.CPU.Family < family {
-		return nil
-	}
-	return []tier{{"zen5", featuresAVX512VNNI, improveZen5}}
+	return cpuid.CPU.VendorID == cpuid.AMD && cpuid.CPU.Family >= family
 }
 
 // improveAVX2 replaces the kernels that AVX2, FMA and F16C do better.

@@ -24,7 +24,7 @@ func amxTiers() []tier {
 	if _, _, refused := syscall.RawSyscall(syscall.SYS_ARCH_PRCTL, requestPermission, tileData, 0); refused != 0 {
 		return nil
 	}
-	return []tier{{"amx", features, improveAMX}}
+	return []tier{{"amx", features, improveAMX, nil}}
 }
 
 // improveAMX replaces the products that tiles do better.

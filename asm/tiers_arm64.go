@@ -15,9 +15,9 @@ import (
 
 // processorTiers are the arm64 tiers, the lowest first.
 var processorTiers = []tier{
-	{"neon", []cpuid.FeatureID{cpuid.ASIMD}, improveNEON},
-	{"sdot", []cpuid.FeatureID{cpuid.ASIMDDP}, improveSDOT},
-	{"i8mm", []cpuid.FeatureID{cpuid.I8MM}, improveI8MM},
+	{"neon", []cpuid.FeatureID{cpuid.ASIMD}, improveNEON, nil},
+	{"sdot", []cpuid.FeatureID{cpuid.ASIMDDP}, improveSDOT, nil},
+	{"i8mm", []cpuid.FeatureID{cpuid.I8MM}, improveI8MM, nil},
 }
 
 // improveNEON replaces the kernels that Advanced SIMD does better.
