@@ -320,7 +320,7 @@ func (c *chain) reach(k int) error {
 	return c.turn(key)
 }
 
-// round adds the record that rounds several rows of k activations for the next product, and returns where they are then. It is made by a
+// round adds the record that rounds several rows of k activations for the next product, and returns their place. It is made by a
 // function that fills x in, and how x is normed.
 func (c *chain) round(k, block int, fill func(r *record)) (operand, error) {
 	if err := c.room(roundedMemory, chainTokens*(k+k/4+k/block*4)); err != nil {
