@@ -14,8 +14,8 @@ import (
 // is unpacked and multiplied before the dot products of the chunk in front of it are added to the sums, so that the processor
 // can do both at the same time. The sums stand in out; within a chunk those of one token are in registers.
 //
-// Tried, and no faster: zeroing tiles by TILELOADD instead of TILEZERO, unpacking a chunk one more turn of the loop ahead, and requests as
-// ahead.go has them. With these, 16 threads of a Sapphire Rapids read 51 in place of 43 GB/s for 16 tokens of Q4_0, but no more for 9 and 12, and
+// Tried, and no faster: zeroing tiles by TILELOADD instead of TILEZERO, unpacking a chunk one more turn of the loop ahead, unpacking 32 blocks
+// first and multiplying them as kernels for many tokens do, and requests as ahead.go has them. With these, 16 threads of a Sapphire Rapids read 51 in place of 43 GB/s for 16 tokens of Q4_0, but no more for 9 and 12, and
 // sessions of a whole model gained nothing; with AVX-512 VNNI they read 63 GB/s for 9 tokens (here 58), 54 for 12 (48) and 40 for 16. What bounds
 // these kernels are the tile registers: if both threads of a Sapphire Rapids core multiply tiles, each write to a tile takes some 30
 // cycles, so that 16 tokens take about as long as with AVX-512 VNNI; next to an idle thread, half of that.
