@@ -15,7 +15,7 @@ func TestSmallPieces(t *testing.T) {
 		all.Go(func() {
 			var pieces [][]byte
 			random := rand.New(rand.NewPCG(2, uint64(g)))
-			for range 400 {
+			for range 100 {
 				n := 1 + random.IntN(maxSmall)
 				b, err := Alloc(n)
 				if err != nil {
