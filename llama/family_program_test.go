@@ -104,7 +104,7 @@ func (p *familyProgram) compare() {
 
 // TestFamilyPrograms plays programs of several sessions at once, in each other's company: their logits are those of fresh sessions.
 func TestFamilyPrograms(t *testing.T) {
-	for _, family := range slices.Concat(programFamilies, recurrentFamilies) {
+	for _, family := range programFamilies {
 		t.Run(family, func(t *testing.T) {
 			m := familyModel(t, family, nil)
 			options := []*llama.SessionOptions{{Chunk: 5}, {KV: tensor.F32}, {Chunk: 33}, {KV: tensor.F32, Chunk: 1}}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/antigravity-go/antigravity/internal/effort"
 	"github.com/antigravity-go/antigravity/internal/scriptedmodel"
 	"github.com/antigravity-go/antigravity/llama"
 	"github.com/antigravity-go/antigravity/llama/constrain"
@@ -190,7 +191,7 @@ func TestRandomChannels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for seed := range uint64(40) {
+		for seed := range uint64(effort.Of(28, 40, 200)) { // of 20 each has another budget or no thoughts
 			think := llama.Thinking{Budget: int(seed) % 5}
 			if seed%4 == 0 {
 				think = llama.Thinking{Enabled: new(false)}

@@ -7,8 +7,8 @@ import (
 )
 
 // Alloc returns n bytes of zeroed memory outside the Go heap, aligned to a page. The system provides a page when it is
-// first written, so a large buffer that is used in part costs that part. The memory lasts until Free. A negative n, or
-// more than the system will promise, is an error.
+// first written, so a large buffer that is used in part costs that part; freed memory serves a small buffer again. The memory lasts
+// until Free. A negative n, or more than the system will promise, is an error.
 func Alloc(n int) ([]byte, error) {
 	if n < 0 {
 		return nil, fmt.Errorf("mmap: allocating %d bytes: the size is negative", n)
@@ -16,14 +16,18 @@ func Alloc(n int) ([]byte, error) {
 	if n == 0 {
 		return []byte{}, nil
 	}
-	b, err := allocPages(n)
+	alloc := allocPages
+	if n <= maxSmall {
+		alloc = smallPieces.alloc
+	}
+	b, err := alloc(n)
 	if err != nil {
 		return nil, fmt.Errorf("mmap: allocating %d bytes: %w", n, err)
 	}
 	return b, nil
 }
 
-// Free returns memory to the system. b must be a whole result of Alloc; no view of it may be used afterwards. Freeing an empty slice does
+// Free returns memory to the system, or keeps a bounded amount of it for the next Alloc. b must be a whole result of Alloc; no view of it may be used afterwards. Freeing an empty slice does
 // nothing; freeing anything else is an error, detected if the system keeps account of it.
 func Free(b []byte) error {
 	if cap(b) == 0 {
@@ -32,7 +36,11 @@ func Free(b []byte) error {
 	if len(b) != cap(b) {
 		return errors.New("mmap: freeing a part of a buffer: Free wants the slice that Alloc returned")
 	}
-	if err := freePages(b); err != nil {
+	free := freePages
+	if len(b) <= maxSmall {
+		free = smallPieces.free
+	}
+	if err := free(b); err != nil {
 		return fmt.Errorf("mmap: freeing %d bytes that Alloc may not have returned: %w", len(b), err)
 	}
 	return nil
